@@ -1,0 +1,42 @@
+# What the library is built on: WORDLOOM_ENABLE_* say which optional parts, by default all that are
+# found.
+
+list(APPEND CMAKE_MODULE_PATH ${PROJECT_SOURCE_DIR}/cmake)
+
+# find_package that, when nothing is found, says what to install.
+macro(wordloom_require package debian_package)
+  find_package(${package} ${ARGN} QUIET)
+  if(NOT ${package}_FOUND)
+    message(FATAL_ERROR "Wordloom: ${package} is not found. Debian and Ubuntu have it in the "
+                        "package ${debian_package}.${wordloom_hint}")
+  endif()
+endmacro()
+
+# An option that is on when `package` is found; when it is on nevertheless, the package must be found.
+macro(wordloom_optional name package debian_package purpose)
+  find_package(${package} QUIET)
+  option(WORDLOOM_ENABLE_${name} "${purpose}" ${${package}_FOUND})
+  if(WORDLOOM_ENABLE_${name})
+    set(wordloom_hint " Or configure with -DWORDLOOM_ENABLE_${name}=OFF.")
+    wordloom_require(${package} ${debian_package})
+    unset(wordloom_hint)
+  endif()
+  message(STATUS "Wordloom: ${purpose} (WORDLOOM_ENABLE_${name}): ${WORDLOOM_ENABLE_${name}}")
+endmacro()
+
+wordloom_require(Eigen3 libeigen3-dev 3.4 CONFIG)
+wordloom_require(hwy libhwy-dev CONFIG)
+wordloom_require(Threads libc6-dev)
+
+wordloom_optional(BLAS CBLAS libopenblas-dev "GemmKernel on CBLAS")
+wordloom_optional(OPENMP OpenMP "libgomp1 (with g++) or libomp-dev (with clang++)"
+                  "threads by OpenMP")
+wordloom_optional(ZLIB ZLIB zlib1g-dev "corpora in .gz files")
+
+foreach(name IN ITEMS MPI CUDA NCCL)
+  option(WORDLOOM_ENABLE_${name} "Reserved: this version has no ${name} support" OFF)
+  if(WORDLOOM_ENABLE_${name})
+    message(FATAL_ERROR "Wordloom ${PROJECT_VERSION} has no ${name} support yet; configure with "
+                        "-DWORDLOOM_ENABLE_${name}=OFF.")
+  endif()
+endforeach()

@@ -1,0 +1,21 @@
+# Flags of our own programs: examples, benchmarks and tests link `wordloom_own_program`.
+
+include(CheckCXXCompilerFlag)
+
+option(WORDLOOM_NATIVE "Build our own programs for this machine's instruction set"
+       ${PROJECT_IS_TOP_LEVEL})
+option(WORDLOOM_WERROR "Make warnings of our own programs errors" OFF)
+
+add_library(wordloom_own_program INTERFACE)
+target_link_libraries(wordloom_own_program INTERFACE wordloom::wordloom)
+target_compile_options(wordloom_own_program INTERFACE
+  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion)
+if(WORDLOOM_WERROR)
+  target_compile_options(wordloom_own_program INTERFACE -Werror)
+endif()
+if(WORDLOOM_NATIVE)
+  check_cxx_compiler_flag(-march=native WORDLOOM_HAS_MARCH_NATIVE)
+  if(WORDLOOM_HAS_MARCH_NATIVE)
+    target_compile_options(wordloom_own_program INTERFACE -march=native)
+  endif()
+endif()

@@ -1,0 +1,190 @@
+#pragma once
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <ranges>
+#include <span>
+
+#include <wordloom/core/block.hpp>
+#include <wordloom/core/hyperparameters.hpp>
+#include <wordloom/core/loss.hpp>
+#include <wordloom/core/model.hpp>
+#include <wordloom/core/random.hpp>
+#include <wordloom/core/types.hpp>
+#include <wordloom/corpus/vocabulary.hpp>
+
+/// What a policy must offer. Each concept is a conjunction of small ones, one for each thing that
+/// can be missing, so that `require_*` below can say which it is.
+namespace wordloom {
+
+namespace detail {
+
+/// Stands for the sink that a trainer passes to a sampler.
+struct AnySink {
+  void operator()(const Block&) const noexcept {}
+};
+
+template <class S>
+concept MadeFromVocabulary = std::constructible_from<S, const Hyperparameters&, const Vocabulary&>;
+template <class S>
+concept NamesProduct = requires {
+  typename S::Produces;
+};
+template <class S>
+concept BoundsBlocks = requires(const S& sampler) {
+  { sampler.max_block() } -> std::convertible_to<BlockShape>;
+};
+template <class S>
+concept Samples = requires(S& sampler, std::span<const WordId> sentence, Random& random) {
+  sampler.sample(sentence, random, AnySink{});
+};
+
+template <class K>
+concept MadeForBlocks = std::constructible_from<K, const Hyperparameters&, BlockShape>;
+template <class K>
+concept NamesConsumption = requires {
+  typename K::Consumes;
+};
+template <class K>
+concept Updates = requires(K& kernel, Model& model, const typename K::Consumes& block) {
+  { kernel.template update<true>(model, block, 0.1f) } -> std::convertible_to<LossSum>;
+  kernel.template update<false>(model, block, 0.1f);
+};
+
+template <class P>
+concept HasRank = requires(const P& sync) {
+  { sync.rank() } -> std::convertible_to<std::size_t>;
+  { sync.size() } -> std::convertible_to<std::size_t>;
+};
+template <class P>
+concept Synchronises = requires(P& sync, Model& model, double progress) {
+  sync.broadcast(model);
+  sync.tick(model, progress);
+  sync.finish(model);
+};
+
+template <class S>
+concept MadeFromHyperparameters = std::constructible_from<S, const Hyperparameters&>;
+template <class S>
+concept GivesRate = requires(const S& schedule, double progress) {
+  { schedule.rate(progress) } -> std::convertible_to<double>;
+};
+
+template <class C>
+concept CountsTokens = requires(const C& corpus) {
+  { corpus.token_count() } -> std::convertible_to<std::uint64_t>;
+};
+template <class C>
+concept Shards = requires(const C& corpus, std::size_t i) {
+  { corpus.shard(i, i) } -> std::ranges::input_range;
+  requires std::convertible_to<std::ranges::range_reference_t<decltype(corpus.shard(i, i))>,
+                               std::span<const WordId>>;
+};
+
+}  // namespace detail
+
+/// `Sampler sampler(hyperparameters, vocabulary); sampler.max_block();`
+/// `sampler.sample(sentence, random, sink);` calls `sink(block)` for each block of the sentence, in
+/// order; `Sampler::Produces` names the block type (Block). Copyable, one copy for each thread: it
+/// may keep scratch memory, but draws only from `random`.
+template <class S>
+concept Sampler = std::copy_constructible<S> && detail::MadeFromVocabulary<S> &&
+    detail::NamesProduct<S> && detail::BoundsBlocks<S> && detail::Samples<S>;
+
+/// `UpdateKernel kernel(hyperparameters, max_block);`
+/// `kernel.template update<with_loss>(model, block, learning_rate);` applies the gradient of a
+/// block and returns its loss (LossSum, or what converts to it) when `with_loss` is true;
+/// `UpdateKernel::Consumes` names the block type. One for each thread; never allocates in `update`.
+template <class K>
+concept UpdateKernel =
+    detail::MadeForBlocks<K> && detail::NamesConsumption<K> && detail::Updates<K>;
+
+/// `sync.rank()`, `sync.size()`: which of how many replicas this is. `sync.broadcast(model)` makes
+/// all start alike, `sync.tick(model, progress)` is called between blocks now and then by one
+/// thread, with progress from 0 to 1, `sync.finish(model)` at the end.
+template <class P>
+concept SyncPolicy = detail::HasRank<P> && detail::Synchronises<P>;
+
+/// `Schedule schedule(hyperparameters); schedule.rate(progress)`: the learning rate at a progress
+/// from 0 to 1. Thread-safe.
+template <class S>
+concept LearningRateSchedule = detail::MadeFromHyperparameters<S> && detail::GivesRate<S>;
+
+/// `corpus.token_count()` and `corpus.shard(i, n)`, the i-th of n disjoint parts as a range of
+/// `std::span<const WordId>` sentences. Shards are read by different threads at a time.
+template <class C>
+concept Corpus = detail::CountsTokens<C> && detail::Shards<C>;
+
+namespace detail {
+
+// The compiler's note names the policy ("required from ... require_sampler<Name>"), the message
+// what it lacks.
+template <class S>
+constexpr bool require_sampler() {
+  static_assert(std::copy_constructible<S>,
+                "wordloom: this Sampler cannot be copied; each thread trains with a copy");
+  static_assert(
+      MadeFromVocabulary<S>,
+      "wordloom: this Sampler lacks a constructor (const Hyperparameters&, const Vocabulary&)");
+  static_assert(NamesProduct<S>,
+                "wordloom: this Sampler lacks 'using Produces = Block' (the block type it makes)");
+  static_assert(BoundsBlocks<S>, "wordloom: this Sampler lacks 'BlockShape max_block() const'");
+  static_assert(Samples<S>,
+                "wordloom: this Sampler lacks 'void sample(std::span<const WordId> sentence, "
+                "Random&, Sink&& sink)'");
+  return Sampler<S>;
+}
+
+template <class K>
+constexpr bool require_kernel() {
+  static_assert(
+      MadeForBlocks<K>,
+      "wordloom: this UpdateKernel lacks a constructor (const Hyperparameters&, BlockShape)");
+  static_assert(
+      NamesConsumption<K>,
+      "wordloom: this UpdateKernel lacks 'using Consumes = Block' (the block type it takes)");
+  if constexpr (NamesConsumption<K>)
+    static_assert(Updates<K>,
+                  "wordloom: this UpdateKernel lacks 'template <bool with_loss> LossSum "
+                  "update(Model&, const Consumes&, float learning_rate)'");
+  return UpdateKernel<K>;
+}
+
+template <class P>
+constexpr bool require_sync() {
+  static_assert(HasRank<P>, "wordloom: this SyncPolicy lacks rank() or size()");
+  static_assert(
+      Synchronises<P>,
+      "wordloom: this SyncPolicy lacks broadcast(model), tick(model, progress) or finish(model)");
+  return SyncPolicy<P>;
+}
+
+template <class S>
+constexpr bool require_schedule() {
+  static_assert(MadeFromHyperparameters<S>,
+                "wordloom: this LearningRateSchedule lacks a constructor (const Hyperparameters&)");
+  static_assert(GivesRate<S>,
+                "wordloom: this LearningRateSchedule lacks 'double rate(double progress) const'");
+  return LearningRateSchedule<S>;
+}
+
+template <class S, class K>
+constexpr bool require_match() {
+  if constexpr (NamesProduct<S> && NamesConsumption<K>)
+    static_assert(
+        std::same_as<typename S::Produces, typename K::Consumes>,
+        "wordloom: this UpdateKernel does not consume the block type that this Sampler produces");
+  return true;
+}
+
+template <class C>
+constexpr bool require_corpus() {
+  static_assert(CountsTokens<C>, "wordloom: this Corpus lacks token_count()");
+  static_assert(
+      Shards<C>,
+      "wordloom: this Corpus lacks shard(i, n), a range of std::span<const WordId> sentences");
+  return Corpus<C>;
+}
+
+}  // namespace detail
+}  // namespace wordloom

@@ -1,0 +1,33 @@
+#pragma once
+#include <cstddef>
+#include <span>
+
+#include <wordloom/core/types.hpp>
+
+namespace wordloom {
+
+/// N input rows scored against M output rows; outputs[0 .. positives) carry label 1, the others 0.
+/// A kernel computes all scores from the rows as they stand before the block, then adds all
+/// gradients: a row that stands in a block twice gets both. Spans live until the sink returns.
+struct Block {
+  std::span<const WordId> inputs;   // [N] rows of Model::input
+  std::span<const WordId> outputs;  // [M] rows of Model::output
+  std::size_t positives = 0;        // 0 .. M
+  std::span<const float> weights;   // [N] gradient weight of an input, empty = all 1
+};
+
+/// Tells a sink which rows later blocks will need, so that they can be on their way from memory:
+/// calls `sink.prefetch(inputs, outputs)` when the sink has it, else does nothing.
+template <class Sink>
+[[gnu::always_inline]] inline void announce_rows(Sink& sink, std::span<const WordId> inputs, std::span<const WordId> outputs) {
+  if constexpr (requires { sink.prefetch(inputs, outputs); }) sink.prefetch(inputs, outputs);
+}
+
+/// The most inputs (N) and outputs (M) that a sampler puts into one block: kernels size their
+/// scratch memory by it.
+struct BlockShape {
+  std::size_t inputs;
+  std::size_t outputs;
+};
+
+}  // namespace wordloom

@@ -1,0 +1,43 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+namespace wordloom {
+
+/// How far a training run is. Words are in-vocabulary corpus words before subsampling.
+struct Progress {
+  std::size_t epoch = 0;           // the epoch that is being trained, from 0
+  std::size_t epochs = 0;          // of the run
+  std::uint64_t tokens = 0;        // trained so far, all epochs together
+  std::uint64_t total_tokens = 0;  // of the run, all epochs together
+  double seconds = 0;              // since training began
+  double words_per_second = 0;     // mean since training began
+  double learning_rate = 0;        // as of now
+  double mean_loss = 0;            // mean loss of a positive pair since the last report; NaN: none
+  double eta_seconds = 0;          // to the end, at the mean speed
+
+  double fraction() const {
+    return total_tokens == 0 ? 1.0
+                             : static_cast<double>(tokens) / static_cast<double>(total_tokens);
+  }
+};
+
+/// Called during training, by one thread at a time, any of the training threads; false stops
+/// training. It may throw: training then stops and `fit` throws it on.
+using ProgressCallback = std::function<bool(const Progress&)>;
+
+/// What a finished run says of itself.
+struct TrainReport {
+  std::uint64_t tokens = 0;     // trained, all epochs together
+  double seconds = 0;           // of training
+  double words_per_second = 0;  // tokens / seconds
+  /// Mean negative-sampling loss of a positive pair in the last epoch trained: -log sigma(positive)
+  /// - sum of log sigma(-negative) over its negatives, each measured just before its update.
+  double loss = 0;
+  std::vector<double> epoch_losses = {};  // the same for each epoch; NaN where nothing was trained
+  bool stopped = false;              // by the progress callback
+};
+
+}  // namespace wordloom

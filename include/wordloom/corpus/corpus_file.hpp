@@ -1,0 +1,151 @@
+#pragma once
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include <wordloom/core/atomic_file.hpp>
+#include <wordloom/core/mapped_file.hpp>
+#include <wordloom/core/types.hpp>
+
+namespace wordloom::detail {
+
+/// What an encoded text was made from: the text (its size, time and a sample of its bytes), the
+/// vocabulary and the way of splitting. Two that are equal make the same corpus.
+struct CorpusSource {
+  std::uint64_t text_bytes = 0;
+  std::int64_t text_modified_ns = 0;
+  std::uint64_t text_sample = 0;
+  std::uint64_t vocabulary = 0;
+  std::uint64_t max_sentence_length = 0;
+
+  static CorpusSource of(const std::filesystem::path& text, std::uint64_t vocabulary,
+                         std::uint64_t max_sentence_length) {
+    const MappedFile file(text);
+    return {file.size(), file.modified_ns(), sample(file.text()), vocabulary, max_sentence_length};
+  }
+
+  friend bool operator==(const CorpusSource&, const CorpusSource&) = default;
+
+ private:
+  /// A hash of 64 stretches of 1 KiB, spread from the first byte to the last.
+  static std::uint64_t sample(std::string_view text) {
+    constexpr std::size_t stretches = 64, stretch = 1024;
+    std::uint64_t hash = 0xcbf29ce484222325;
+    for (std::size_t i = 0; i < stretches; ++i) {
+      const std::size_t last = text.size() - std::min(text.size(), stretch);
+      for (const char c : text.substr(last / (stretches - 1) * i, stretch))
+        hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+    }
+    return hash;
+  }
+};
+
+/// The end of a corpus file: ids [token_count] from byte 0, padded to 8 bytes, ends
+/// [sentence_count] of the sentences (in tokens), then this. Numbers as the machine has them; a
+/// machine of the other byte order sees another `magic`.
+struct CorpusFileEnd {
+  static constexpr std::uint64_t expected_magic = 0x0031'5355'5052'4f43;  // "CORPUS1" and a zero
+  CorpusSource source;
+  std::uint64_t token_count = 0;
+  std::uint64_t sentence_count = 0;
+  std::uint64_t ids_hash = 0;
+  std::uint64_t magic = expected_magic;
+};
+
+/// A running hash of ids, eight bytes at a time.
+class IdsHash {
+ public:
+  void add(std::span<const WordId> ids) noexcept {
+    for (const WordId id : ids) hash_ = std::rotl(hash_ ^ id, 29) * 0x9e3779b97f4a7c15;
+  }
+  std::uint64_t value() const noexcept { return hash_; }
+
+ private:
+  std::uint64_t hash_ = 0x243f6a8885a308d3;
+};
+
+/// Writes a corpus file as its ids come; it appears whole with `finish` or not at all.
+class CorpusFileWriter {
+ public:
+  explicit CorpusFileWriter(const std::filesystem::path& path) : file_(path) {}
+
+  void add(std::span<const WordId> ids) {
+    hash_.add(ids);
+    tokens_ += ids.size();
+    write(ids.data(), ids.size_bytes());
+  }
+
+  void finish(const CorpusSource& source, std::span<const std::uint64_t> ends) {
+    if (tokens_ % 2 != 0) file_.write(std::string_view("\0\0\0\0", 4));
+    write(ends.data(), ends.size_bytes());
+    CorpusFileEnd end;
+    end.source = source;
+    end.token_count = tokens_;
+    end.sentence_count = ends.size();
+    end.ids_hash = hash_.value();
+    write(&end, sizeof(end));
+    file_.commit();
+  }
+
+ private:
+  void write(const void* data, std::size_t bytes) {
+    file_.write({static_cast<const char*>(data), bytes});
+  }
+
+  AtomicFile file_;
+  IdsHash hash_;
+  std::uint64_t tokens_ = 0;
+};
+
+/// A mapped corpus file.
+struct CorpusFile {
+  MappedFile file;
+  std::span<const WordId> ids;          // [tokens]
+  std::span<const std::uint64_t> ends;  // [sentences]
+
+  /// Nothing when the file is not there, was made from something else or is damaged: it is then to
+  /// be made again. Throws IoError when it is there and cannot be read.
+  static std::optional<CorpusFile> open(const std::filesystem::path& path,
+                                        const CorpusSource& source) {
+    if (!std::filesystem::exists(path)) return std::nullopt;
+    CorpusFile result;
+    result.file = MappedFile(path);
+    const std::size_t size = result.file.size();
+    CorpusFileEnd end;
+    if (size < sizeof(end)) return std::nullopt;
+    std::memcpy(&end, result.file.data() + size - sizeof(end), sizeof(end));
+    const std::uint64_t most = size / sizeof(WordId);
+    if (end.magic != CorpusFileEnd::expected_magic || !(end.source == source) ||
+        end.token_count > most || end.sentence_count > most)
+      return std::nullopt;
+    const std::size_t ids_bytes = (end.token_count + 1) / 2 * 2 * sizeof(WordId);
+    if (size != ids_bytes + end.sentence_count * sizeof(std::uint64_t) + sizeof(end))
+      return std::nullopt;
+    result.ids = {reinterpret_cast<const WordId*>(result.file.data()), end.token_count};
+    result.ends = {reinterpret_cast<const std::uint64_t*>(result.file.data() + ids_bytes),
+                   end.sentence_count};
+    IdsHash hash;
+    hash.add(result.ids);
+    if (hash.value() != end.ids_hash || !result.ends_are_right()) return std::nullopt;
+    return result;
+  }
+
+ private:
+  bool ends_are_right() const {
+    std::uint64_t before = 0;
+    for (const std::uint64_t end : ends) {
+      if (end <= before) return false;
+      before = end;
+    }
+    return before == ids.size();
+  }
+};
+
+}  // namespace wordloom::detail

@@ -1,0 +1,210 @@
+#pragma once
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <iterator>
+#include <memory>
+#include <new>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <wordloom/concepts.hpp>
+#include <wordloom/core/error.hpp>
+#include <wordloom/core/parallel.hpp>
+#include <wordloom/core/types.hpp>
+#include <wordloom/corpus/corpus_file.hpp>
+#include <wordloom/corpus/corpus_options.hpp>
+#include <wordloom/corpus/ordered_encoder.hpp>
+#include <wordloom/corpus/text_pieces.hpp>
+#include <wordloom/corpus/vocabulary.hpp>
+
+namespace wordloom {
+
+/// A text as word ids: 4 bytes for each in-vocabulary word and 8 for each sentence, in memory or in
+/// a mapped file. Immutable; copies share the ids; all members are thread-safe.
+class EncodedCorpus {
+  struct View {
+    std::span<const WordId> ids;          // [tokens]
+    std::span<const std::uint64_t> ends;  // [sentences], in tokens
+    std::shared_ptr<const void> owner;
+
+    std::uint64_t begin_of(std::size_t i) const noexcept { return i == 0 ? 0 : ends[i - 1]; }
+    std::span<const WordId> sentence(std::size_t i) const noexcept {
+      return ids.subspan(begin_of(i), ends[i] - begin_of(i));
+    }
+  };
+
+ public:
+  /// Consecutive sentences of a corpus, a range of std::span<const WordId>; keeps the ids alive.
+  class Shard {
+   public:
+    class iterator {
+     public:
+      using iterator_category = std::input_iterator_tag;
+      using value_type = std::span<const WordId>;
+      using difference_type = std::ptrdiff_t;
+      using reference = value_type;
+      using pointer = void;
+
+      iterator() = default;
+      iterator(const View* view, std::size_t i) : view_(view), i_(i) {}
+      value_type operator*() const { return view_->sentence(i_); }
+      iterator& operator++() {
+        ++i_;
+        return *this;
+      }
+      iterator operator++(int) {
+        iterator before = *this;
+        ++i_;
+        return before;
+      }
+      friend bool operator==(const iterator& a, const iterator& b) { return a.i_ == b.i_; }
+
+     private:
+      const View* view_ = nullptr;
+      std::size_t i_ = 0;
+    };
+
+    Shard(View view, std::size_t first, std::size_t last)
+        : view_(std::move(view)), first_(first), last_(last) {}
+    iterator begin() const { return {&view_, first_}; }
+    iterator end() const { return {&view_, last_}; }
+    std::uint64_t token_count() const { return view_.begin_of(last_) - view_.begin_of(first_); }
+
+   private:
+    View view_;
+    std::size_t first_, last_;
+  };
+
+  /// Encodes a text file, plain or .gz, with all threads. With `options.cache` the result is kept
+  /// in that file; a file that was made from the same text, vocabulary and options is used as it
+  /// is, any other is replaced. Throws IoError, FormatError (damaged .gz), InvalidArgument, and
+  /// CorpusError when the text has no word of the vocabulary.
+  static EncodedCorpus from_text(const std::filesystem::path& path, const Vocabulary& vocabulary,
+                                 const CorpusOptions& options = {}) {
+    options.validate();
+    EncodedCorpus corpus = options.cache.empty() ? in_memory(path, vocabulary, options)
+                                                 : in_file(path, vocabulary, options);
+    if (corpus.token_count() == 0)
+      throw CorpusError(path.string() + ": none of its words is in the vocabulary");
+    return corpus;
+  }
+
+  /// From sentences of ids; empty ones are left out. Throws InvalidArgument for an id that the
+  /// vocabulary does not have.
+  static EncodedCorpus from_sentences(std::span<const std::vector<WordId>> sentences,
+                                      const Vocabulary& vocabulary) {
+    auto memory = std::make_shared<Memory>();
+    for (const auto& sentence : sentences) {
+      for (const WordId id : sentence)
+        if (id >= vocabulary.size())
+          throw InvalidArgument("word id " + std::to_string(id) + " in a vocabulary of " +
+                                std::to_string(vocabulary.size()) + " words");
+      if (sentence.empty()) continue;
+      memory->ids.append(sentence);
+      memory->ends.push_back(memory->ids.size());
+    }
+    return EncodedCorpus(std::move(memory), vocabulary.fingerprint());
+  }
+
+  /// In-vocabulary words.
+  std::uint64_t token_count() const noexcept { return view_.ids.size(); }
+  std::size_t sentence_count() const noexcept { return view_.ends.size(); }
+  /// i < sentence_count().
+  std::span<const WordId> sentence(std::size_t i) const noexcept { return view_.sentence(i); }
+  /// Of the vocabulary that it was encoded with.
+  std::uint64_t vocabulary_fingerprint() const noexcept { return fingerprint_; }
+
+  /// The i-th of n consecutive parts with nearly the same number of tokens; i < n.
+  Shard shard(std::size_t i, std::size_t n) const {
+    return {view_, sentence_at(part_of(token_count(), i, n).first),
+            i + 1 == n ? sentence_count() : sentence_at(part_of(token_count(), i + 1, n).first)};
+  }
+
+ private:
+  /// Ids in memory that realloc can grow in place: a vector would hold them twice while it grows.
+  class Ids {
+   public:
+    void append(std::span<const WordId> more) {
+      if (size_ + more.size() > capacity_) reserve(std::max(size_ + more.size(), size_ * 3 / 2));
+      std::copy(more.begin(), more.end(), data_.get() + size_);
+      size_ += more.size();
+    }
+    void shrink() {
+      if (size_ > 0) reserve(size_);
+    }
+    std::size_t size() const noexcept { return size_; }
+    std::span<const WordId> span() const noexcept { return {data_.get(), size_}; }
+
+   private:
+    void reserve(std::size_t capacity) {
+      void* const grown = std::realloc(data_.get(), capacity * sizeof(WordId));
+      if (grown == nullptr) throw std::bad_alloc();
+      static_cast<void>(data_.release());
+      data_.reset(static_cast<WordId*>(grown));
+      capacity_ = capacity;
+    }
+    struct Free {
+      void operator()(WordId* p) const noexcept { std::free(p); }
+    };
+    std::unique_ptr<WordId[], Free> data_;
+    std::size_t size_ = 0, capacity_ = 0;
+  };
+
+  struct Memory {
+    Ids ids;
+    std::vector<std::uint64_t> ends;
+  };
+
+  EncodedCorpus(const std::shared_ptr<const Memory>& memory, std::uint64_t fingerprint)
+      : view_{memory->ids.span(), memory->ends, memory}, fingerprint_(fingerprint) {}
+
+  EncodedCorpus(detail::CorpusFile file, std::uint64_t fingerprint) : fingerprint_(fingerprint) {
+    const auto owner = std::make_shared<const detail::CorpusFile>(std::move(file));
+    view_ = {owner->ids, owner->ends, owner};
+  }
+
+  static EncodedCorpus in_memory(const std::filesystem::path& path, const Vocabulary& vocabulary,
+                                 const CorpusOptions& options) {
+    auto memory = std::make_shared<Memory>();
+    memory->ends = detail::encode_in_order(
+        path, vocabulary, options, [&](std::span<const WordId> ids) { memory->ids.append(ids); });
+    memory->ids.shrink();
+    memory->ends.shrink_to_fit();
+    return EncodedCorpus(std::move(memory), vocabulary.fingerprint());
+  }
+
+  static EncodedCorpus in_file(const std::filesystem::path& path, const Vocabulary& vocabulary,
+                               const CorpusOptions& options) {
+    const auto source =
+        detail::CorpusSource::of(path, vocabulary.fingerprint(), options.max_sentence_length);
+    if (auto file = detail::CorpusFile::open(options.cache, source))
+      return EncodedCorpus(std::move(*file), vocabulary.fingerprint());
+    detail::CorpusFileWriter writer(options.cache);
+    const auto ends = detail::encode_in_order(
+        path, vocabulary, options, [&](std::span<const WordId> ids) { writer.add(ids); });
+    writer.finish(source, ends);
+    auto file = detail::CorpusFile::open(options.cache, source);
+    if (!file) throw IoError("'" + options.cache.string() + "' changed while it was written");
+    return EncodedCorpus(std::move(*file), vocabulary.fingerprint());
+  }
+
+  /// The first sentence that begins at `token` or later.
+  std::size_t sentence_at(std::uint64_t token) const noexcept {
+    if (token == 0) return 0;
+    return static_cast<std::size_t>(std::lower_bound(view_.ends.begin(), view_.ends.end(), token) -
+                                    view_.ends.begin()) +
+           1;
+  }
+
+  View view_;
+  std::uint64_t fingerprint_ = 0;
+};
+
+static_assert(Corpus<EncodedCorpus>);
+
+}  // namespace wordloom

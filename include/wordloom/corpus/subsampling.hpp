@@ -1,0 +1,61 @@
+#pragma once
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include <wordloom/core/random.hpp>
+#include <wordloom/core/types.hpp>
+#include <wordloom/corpus/vocabulary.hpp>
+
+namespace wordloom {
+
+/// Drops frequent words at random: a word of relative frequency f is kept with probability
+/// min(1, sqrt(t/f) + t/f), as word2vec.c does it (the paper, Mikolov et al. 2013b section 2.3,
+/// has sqrt(t/f)). One integer comparison for a token. Copies share their table.
+class Subsampling {
+ public:
+  /// `threshold` t as a share of the corpus; 0 keeps every word.
+  Subsampling(const Vocabulary& vocabulary, double threshold) {
+    if (threshold <= 0) return;
+    auto table = std::make_shared<std::vector<std::uint32_t>>(vocabulary.size());
+    const double scaled = threshold * static_cast<double>(vocabulary.total_count());
+    for (std::size_t i = 0; i < table->size(); ++i) {
+      const double ratio = scaled / static_cast<double>(vocabulary.counts()[i]);
+      const double keep = std::min(1.0, std::sqrt(ratio) + ratio);
+      (*table)[i] = static_cast<std::uint32_t>(std::max(1.0, keep * 0x1p32) - 1.0);
+    }
+    highest_kept_ = std::move(table);
+  }
+
+  bool enabled() const noexcept { return highest_kept_ != nullptr; }
+
+  /// The probability of keeping a word.
+  double keep_probability(WordId word) const noexcept {
+    return enabled() ? (static_cast<double>((*highest_kept_)[word]) + 1.0) * 0x1p-32 : 1.0;
+  }
+
+  /// What is kept of `sentence`, in order. The result is `sentence` itself or lives in `kept`,
+  /// which is grown as needed and reused.
+  std::span<const WordId> operator()(std::span<const WordId> sentence, Random& random,
+                                     std::vector<WordId>& kept) const {
+    if (!enabled()) return sentence;
+    if (kept.size() < sentence.size()) kept.resize(sentence.size());
+    const std::uint32_t* const highest = highest_kept_->data();
+    std::size_t count = 0;
+    for (const WordId word : sentence) {
+      // Always store, then step: a branch here would be mispredicted every other token.
+      kept[count] = word;
+      count += static_cast<std::uint32_t>(random() >> 32) <= highest[word];
+    }
+    return {kept.data(), count};
+  }
+
+ private:
+  std::shared_ptr<const std::vector<std::uint32_t>> highest_kept_;
+};
+
+}  // namespace wordloom

@@ -1,0 +1,49 @@
+#pragma once
+#include <mutex>
+
+// Weak, so that another CBLAS that has no such functions links as well.
+extern "C" {
+void openblas_set_num_threads(int) __attribute__((weak));
+int openblas_get_num_threads(void) __attribute__((weak));
+}
+
+namespace wordloom {
+
+/// While any OneBlasThread lives, OpenBLAS computes on the calling thread only; when the last one
+/// dies, the number of threads that the host application had set is back. The number is one for
+/// the process, so calls of the host's own threads meanwhile run on one thread as well. Without
+/// OpenBLAS it does nothing. Thread-safe.
+class OneBlasThread {
+ public:
+  OneBlasThread() {
+    if (!available()) return;
+    const std::lock_guard lock(state().guard);
+    if (state().alive++ > 0) return;
+    state().threads_of_host = openblas_get_num_threads();
+    openblas_set_num_threads(1);
+  }
+  OneBlasThread(const OneBlasThread&) : OneBlasThread() {}
+  OneBlasThread& operator=(const OneBlasThread&) noexcept { return *this; }
+  ~OneBlasThread() {
+    if (!available()) return;
+    const std::lock_guard lock(state().guard);
+    if (--state().alive == 0) openblas_set_num_threads(state().threads_of_host);
+  }
+
+ private:
+  static bool available() noexcept {
+    return openblas_set_num_threads != nullptr && openblas_get_num_threads != nullptr;
+  }
+
+  struct State {
+    std::mutex guard;
+    int alive = 0;
+    int threads_of_host = 1;
+  };
+  static State& state() {
+    static State instance;
+    return instance;
+  }
+};
+
+}  // namespace wordloom

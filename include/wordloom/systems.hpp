@@ -1,0 +1,23 @@
+#pragma once
+#include <wordloom/kernel/dot_kernel.hpp>
+#include <wordloom/sampler/hogwild.hpp>
+#include <wordloom/sampler/shared_negative.hpp>
+#include <wordloom/trainer.hpp>
+
+#if WORDLOOM_HAS_BLAS
+#include <wordloom/kernel/gemm_kernel.hpp>
+#endif
+
+/// The published systems by name, so that nobody writes template arguments to reproduce a paper.
+namespace wordloom {
+
+/// Mikolov et al. 2013b, "Distributed Representations of Words and Phrases and their
+/// Compositionality": skip-gram with negative sampling.
+using Word2Vec = Trainer<Hogwild, DotKernel>;
+
+#if WORDLOOM_HAS_BLAS
+/// Ji et al. 2016, "Parallelizing Word2Vec in Shared and Distributed Memory".
+using PWord2Vec = Trainer<SharedNegative, GemmKernel>;
+#endif
+
+}  // namespace wordloom

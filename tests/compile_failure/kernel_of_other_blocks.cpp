@@ -1,0 +1,23 @@
+// expect: does not consume the block type that this Sampler produces
+// expect: SentenceKernel
+
+#include "support.hpp"
+
+using namespace wordloom;
+
+struct SentenceBatch {};
+
+struct SentenceKernel {
+#ifdef WORDLOOM_EXPECT_FAILURE
+  using Consumes = SentenceBatch;
+#else
+  using Consumes = Block;
+#endif
+  SentenceKernel(const Hyperparameters&, BlockShape) {}
+  template <bool with_loss>
+  LossSum update(Model&, const Consumes&, float) {
+    return {};
+  }
+};
+
+template void compose<Trainer<SharedNegative, SentenceKernel>>();

@@ -1,0 +1,12 @@
+// expect: this Sampler lacks
+// expect: DotKernel
+
+#include "support.hpp"
+
+using namespace wordloom;
+
+#ifdef WORDLOOM_EXPECT_FAILURE
+template void compose<Trainer<DotKernel, Hogwild>>();
+#else
+template void compose<Trainer<Hogwild, DotKernel>>();
+#endif

@@ -1,0 +1,90 @@
+#pragma once
+
+#include <stdlib.h>  // NOLINT(modernize-deprecated-headers): mkdtemp is POSIX, not C++.
+
+#include <exception>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include "catch.hpp"
+
+namespace wordloom_test {
+
+/// The message of the `Error` that `action()` throws; fails the test when it throws none or
+/// another.
+template <class Error, class Action>
+std::string message_of(Action&& action) {
+  try {
+    std::forward<Action>(action)();
+  } catch (const Error& error) {
+    return error.what();
+  } catch (const std::exception& other) {
+    FAIL("expected another type of exception; got: " << other.what());
+  }
+  FAIL("expected an exception, none was thrown");
+  return {};
+}
+
+/// True when `text` contains `part`.
+inline bool contains(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
+
+/// A new empty folder under the system's temporary folder, removed with all that is in it.
+class TemporaryFolder {
+ public:
+  TemporaryFolder() {
+    std::string name = (std::filesystem::temp_directory_path() / "wordloom-test-XXXXXX").string();
+    if (::mkdtemp(name.data()) == nullptr) {
+      throw std::runtime_error("cannot make a temporary folder: " + name);
+    }
+    path_ = name;
+  }
+  ~TemporaryFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+
+  const std::filesystem::path& path() const { return path_; }
+  std::filesystem::path operator/(const std::filesystem::path& name) const { return path_ / name; }
+
+  /// How many files and folders lie directly inside.
+  std::size_t entry_count() const {
+    return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator(path_), {}));
+  }
+
+ private:
+  std::filesystem::path path_;
+};
+
+/// Makes or replaces the file `path` with exactly these bytes.
+inline void write_file(const std::filesystem::path& path, std::string_view bytes) {
+  std::ofstream file(path, std::ios::binary | std::ios::trunc);
+  file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  file.close();
+  if (!file) {
+    throw std::runtime_error("test support: cannot write " + path.string());
+  }
+}
+
+/// All bytes of the file `path`.
+inline std::string read_file(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) {
+    throw std::runtime_error("test support: cannot read " + path.string());
+  }
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+}  // namespace wordloom_test
+
+// Tests say `message_of`, `TemporaryFolder` and so on without a prefix, in any namespace.
+using namespace wordloom_test;  // NOLINT(google-build-using-namespace)
