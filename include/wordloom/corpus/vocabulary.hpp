@@ -173,7 +173,9 @@ class Vocabulary {
       store->counts.push_back(count);
       store->total += count;
       store->fingerprint = hash_more(store->fingerprint, word);
-      store->fingerprint = hash_more(store->fingerprint, " " + std::to_string(count) + "\n");
+      store->fingerprint = hash_more(store->fingerprint, " ");
+      store->fingerprint = hash_more(store->fingerprint, std::to_string(count));
+      store->fingerprint = hash_more(store->fingerprint, "\n");
     }
     store->words = std::move(words).build();
     Vocabulary result;

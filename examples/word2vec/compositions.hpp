@@ -1,0 +1,51 @@
+#pragma once
+#include <string_view>
+#include <utility>
+#include <wordloom/wordloom.hpp>
+
+/// Calls `use.template operator()<Sampler>()` with the sampler of that name.
+template <class Use>
+auto with_sampler(std::string_view name, Use use) {
+  using namespace wordloom;
+  if (name == "hogwild") return use.template operator()<Hogwild>();
+  if (name == "shared") return use.template operator()<SharedNegative>();
+  if (name == "hogwild-fixed") return use.template operator()<HogwildFixedWindow>();
+  if (name == "shared-fixed") return use.template operator()<SharedNegativeFixedWindow>();
+  throw InvalidArgument("unknown sampler '" + std::string(name) + "'");
+}
+
+template <class Use>
+auto with_kernel(std::string_view name, Use use) {
+  using namespace wordloom;
+  if (name == "fused") return use.template operator()<FusedKernel<>>();
+  if (name == "dot") return use.template operator()<DotKernel>();
+  if (name == "gemm") {
+#if WORDLOOM_HAS_BLAS
+    return use.template operator()<GemmKernel>();
+#else
+    throw InvalidArgument("--kernel gemm needs a build with BLAS (WORDLOOM_ENABLE_BLAS)");
+#endif
+  }
+  throw InvalidArgument("unknown kernel '" + std::string(name) + "'");
+}
+
+struct Trained {
+  wordloom::Embeddings words;
+  wordloom::TrainReport report;
+};
+
+/// Trains with the composition that the two names mean.
+template <class Corpus>
+Trained train(std::string_view sampler, std::string_view kernel,
+              const wordloom::Hyperparameters& parameters, const Corpus& corpus,
+              const wordloom::Vocabulary& vocabulary, const wordloom::ProgressCallback& callback,
+              double callback_seconds) {
+  return with_sampler(sampler, [&]<class Sampler>() {
+    return with_kernel(kernel, [&]<class Kernel>() {
+      wordloom::Trainer<Sampler, Kernel> trainer(parameters);
+      trainer.on_progress(callback, callback_seconds);
+      auto words = trainer.fit(corpus, vocabulary);
+      return Trained{std::move(words), trainer.report()};
+    });
+  });
+}

@@ -1,0 +1,128 @@
+// The command-line trainer: a drop-in for word2vec's flags, with ours beside them.
+#include <sys/resource.h>
+
+#include <csignal>
+#include <exception>
+#include <filesystem>
+#include <iostream>
+#include <memory>
+#include <new>
+#include <optional>
+#include <wordloom/wordloom.hpp>
+
+#include "compositions.hpp"
+#include "options.hpp"
+#include "progress_line.hpp"
+#include "results.hpp"
+
+namespace {
+
+volatile std::sig_atomic_t interrupted = 0;
+
+/// Files that are read or written after training are opened before it: a wrong name must not cost
+/// hours.
+struct Prepared {
+  explicit Prepared(const Options& options) : evaluation(options) {
+    if (!options.output.empty()) output.emplace(options.output);
+    if (!options.save_vocab.empty()) save_vocab.emplace(options.save_vocab);
+  }
+  std::optional<wordloom::AtomicFile> output, save_vocab;
+  Evaluation evaluation;
+};
+
+wordloom::Vocabulary make_vocabulary(const Options& options) {
+  const wordloom::VocabularyOptions limits{.min_count = options.min_count,
+                                           .max_size = options.max_vocabulary,
+                                           .threads = options.parameters.threads};
+  return options.read_vocab.empty() ? wordloom::Vocabulary::from_text(options.train, limits)
+                                    : wordloom::Vocabulary::load(options.read_vocab, limits);
+}
+
+Trained train_on_text(const Options& options, const wordloom::Vocabulary& vocabulary,
+                      ProgressLine& line, std::uint64_t& corpus_tokens) {
+  const wordloom::CorpusOptions reading{.max_sentence_length = options.max_sentence,
+                                        .threads = options.parameters.threads,
+                                        .cache = options.cache};
+  const auto run = [&](const auto& corpus) {
+    corpus_tokens = corpus.token_count();
+    const auto callback = [&](const wordloom::Progress& progress) {
+      line.show(progress);
+      return interrupted == 0;
+    };
+    return train(options.sampler, options.kernel, options.parameters, corpus, vocabulary, callback,
+                 line.interval());
+  };
+  return options.stream
+             ? run(wordloom::TextCorpus(options.train, vocabulary, reading))
+             : run(wordloom::EncodedCorpus::from_text(options.train, vocabulary, reading));
+}
+
+int run(int argc, char** argv) {
+  CLI::App app(
+      "Trains word vectors: skip-gram with negative sampling.\n"
+      "Long options may be written with one dash, as word2vec's.");
+  app.name("word2vec");
+  app.set_version_flag("--version", "word2vec of Wordloom " WORDLOOM_VERSION);
+  Options options;
+  declare(app, options);
+  auto arguments = with_double_dashes(argc, argv);
+  std::reverse(arguments.begin(), arguments.end());  // as CLI11 wants them
+  try {
+    app.parse(arguments);
+  } catch (const CLI::CallForHelp& help) {
+    return app.exit(help);
+  } catch (const CLI::CallForVersion& version) {
+    return app.exit(version);
+  } catch (const CLI::ParseError& error) {
+    throw wordloom::InvalidArgument(std::string(error.what()) + " (--help lists the options)");
+  }
+  check(options);
+  Prepared prepared(options);
+
+  const auto vocabulary = make_vocabulary(options);
+  if (prepared.save_vocab) {
+    vocabulary.write(*prepared.save_vocab);
+    prepared.save_vocab->commit();
+  }
+  // As the original program: without an output it has only the vocabulary to make.
+  if (!prepared.output && !options.json && prepared.evaluation.empty()) return 0;
+
+  ProgressLine line(options.quiet);
+  std::signal(SIGINT, [](int) { interrupted = 1; });
+  std::signal(SIGTERM, [](int) { interrupted = 1; });
+  std::uint64_t corpus_tokens = 0;
+  const auto trained = train_on_text(options, vocabulary, line, corpus_tokens);
+  line.end();
+  if (interrupted != 0) {
+    std::cerr << "word2vec: interrupted, nothing written\n";
+    return 130;
+  }
+  if (prepared.output) {
+    wordloom::write_embeddings(trained.words, *prepared.output, output_format(options));
+    prepared.output->commit();
+  }
+  prepared.evaluation.run(trained.words);
+  if (options.json)
+    std::cout << json_report(options, trained.report, vocabulary, corpus_tokens,
+                             prepared.evaluation)
+                     .dump()
+              << '\n';
+  else
+    prepared.evaluation.print(std::cout);
+  std::cout.flush();
+  if (!std::cout) throw wordloom::IoError("cannot write to standard output");
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return run(argc, argv);
+  } catch (const std::bad_alloc&) {
+    std::cerr << "word2vec: error: not enough memory\n";
+  } catch (const std::exception& error) {
+    std::cerr << "word2vec: error: " << error.what() << '\n';
+  }
+  return 1;
+}

@@ -1,0 +1,145 @@
+#pragma once
+#include <CLI/CLI.hpp>
+#include <cctype>
+#include <cstdint>
+#include <string>
+#include <vector>
+#include <wordloom/wordloom.hpp>
+
+/// What the command line asks for.
+struct Options {
+  std::string train, output, save_vocab, read_vocab, cache;
+  wordloom::Hyperparameters parameters;
+  std::uint64_t min_count = 5;
+  std::size_t max_vocabulary = 0;
+  std::size_t max_sentence = 1000;
+  int binary = 0;
+  std::string format;  // empty: by `binary`
+  std::string sampler = "shared", kernel = "fused";
+  std::vector<std::string> evaluate_similarity, evaluate_analogy;
+  bool stream = false, json = false, quiet = false;
+  int cbow = 0, hs = 0, debug = 2, classes = 0;
+};
+
+/// Adds every option to `app`; values go to `options`.
+inline void declare(CLI::App& app, Options& options) {
+  auto& p = options.parameters;
+  const std::string files = "Files", training = "Training", method = "Method", results = "Results";
+
+  app.add_option("--train", options.train, "Text to train on, plain or .gz")
+      ->required()
+      ->group(files);
+  app.add_option("--output", options.output, "Where the vectors go")->group(files);
+  app.add_option("--binary", options.binary, "1: word2vec binary, 0: text")
+      ->check(CLI::Range(0, 1))
+      ->capture_default_str()
+      ->group(files);
+  app.add_option("--format", options.format,
+                 "Format of the vectors, instead of --binary: " + wordloom::vector_format_names())
+      ->group(files);
+  app.add_option("--save-vocab", options.save_vocab, "Where the vocabulary goes")->group(files);
+  app.add_option("--read-vocab", options.read_vocab, "Vocabulary to use instead of counting")
+      ->group(files);
+  app.add_option("--cache", options.cache, "Keep the encoded text in this file and reuse it")
+      ->group(files);
+  app.add_flag("--stream", options.stream, "Read the text anew in each epoch, never hold it")
+      ->group(files);
+
+  app.add_option("--size", p.dimension, "Floats in a vector")
+      ->capture_default_str()
+      ->group(training);
+  app.add_option("--window", p.window, "Context words on each side, at most")
+      ->capture_default_str()
+      ->group(training);
+  app.add_option("--negative", p.negatives, "Negative words for a positive one")
+      ->capture_default_str()
+      ->group(training);
+  app.add_option("--sample", p.subsample, "Subsampling threshold, 0 = off")
+      ->capture_default_str()
+      ->group(training);
+  app.add_option("--alpha", p.learning_rate, "Learning rate at the start")
+      ->capture_default_str()
+      ->group(training);
+  app.add_option("--iter", p.epochs, "Epochs")->capture_default_str()->group(training);
+  app.add_option("--threads", p.threads, "Threads, 0 = all")
+      ->capture_default_str()
+      ->group(training);
+  app.add_option("--min-count", options.min_count, "Words rarer than this are dropped")
+      ->capture_default_str()
+      ->group(training);
+  app.add_option("--max-vocabulary", options.max_vocabulary,
+                 "Keep the most frequent words, 0 = all")
+      ->capture_default_str()
+      ->group(training);
+  app.add_option("--max-sentence", options.max_sentence,
+                 "Longer lines are split at this many words")
+      ->capture_default_str()
+      ->group(training);
+  app.add_option("--negative-exponent", p.negative_exponent, "Negatives are drawn by count to this")
+      ->capture_default_str()
+      ->group(training);
+  app.add_option("--seed", p.seed, "Seed of all random streams")
+      ->capture_default_str()
+      ->group(training);
+
+  app.add_option("--sampler", options.sampler, "hogwild | shared | hogwild-fixed | shared-fixed")
+      ->check(CLI::IsMember({"hogwild", "shared", "hogwild-fixed", "shared-fixed"}))
+      ->capture_default_str()
+      ->group(method);
+  app.add_option("--kernel", options.kernel, "fused | dot | gemm")
+      ->check(CLI::IsMember({"fused", "dot", "gemm"}))
+      ->capture_default_str()
+      ->group(method);
+
+  app.add_option("--evaluate-similarity", options.evaluate_similarity,
+                 "Score the vectors on word pairs (word word score); may be given again")
+      ->group(results);
+  app.add_option("--evaluate-analogy", options.evaluate_analogy,
+                 "Score the vectors on analogies (questions-words.txt); may be given again")
+      ->group(results);
+  app.add_flag("--json", options.json, "One JSON object on stdout at the end")->group(results);
+  app.add_flag("--quiet", options.quiet, "No progress on stderr")->group(results);
+
+  // Accepted so that scripts written for the original program run; what is not there is refused.
+  const std::string original = "Of the original program";
+  app.add_option("--cbow", options.cbow, "Only 0: skip-gram")->group(original);
+  app.add_option("--hs", options.hs, "Only 0: negative sampling")->group(original);
+  app.add_option("--classes", options.classes, "Only 0: vectors, no classes")->group(original);
+  app.add_option("--debug", options.debug, "0: as --quiet")->group(original);
+}
+
+/// The original program's `-train` is our `--train`; one-letter options and negative numbers stay.
+inline std::vector<std::string> with_double_dashes(int argc, char** argv) {
+  std::vector<std::string> arguments;
+  for (int i = 1; i < argc; ++i) {
+    std::string argument = argv[i];
+    if (argument.size() > 2 && argument[0] == '-' &&
+        std::isalpha(static_cast<unsigned char>(argument[1])))
+      argument.insert(0, "-");
+    arguments.push_back(std::move(argument));
+  }
+  return arguments;
+}
+
+inline wordloom::VectorFormat output_format(const Options& options) {
+  if (!options.format.empty()) return wordloom::vector_format(options.format);
+  return options.binary == 1 ? wordloom::VectorFormat::word2vec_binary
+                             : wordloom::VectorFormat::word2vec_text;
+}
+
+/// Throws InvalidArgument for what parses but cannot be done.
+inline void check(Options& options) {
+  const auto only_zero = [](const char* name, int value, const char* what) {
+    if (value != 0)
+      throw wordloom::InvalidArgument(std::string("--") + name + " is " + std::to_string(value) +
+                                      ", must be 0: " + what);
+  };
+  only_zero("cbow", options.cbow, "this program trains skip-gram");
+  only_zero("hs", options.hs, "this program trains with negative sampling");
+  only_zero("classes", options.classes, "this program writes vectors");
+  if (options.debug == 0) options.quiet = true;
+  if (options.stream && !options.cache.empty())
+    throw wordloom::InvalidArgument("--stream and --cache exclude each other");
+  output_format(options);
+  options.parameters.validate();
+}

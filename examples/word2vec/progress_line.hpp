@@ -1,0 +1,33 @@
+#pragma once
+#include <unistd.h>
+
+#include <cstdio>
+#include <wordloom/core/progress.hpp>
+
+/// Progress on stderr: one line that is written over on a terminal, else a line a second.
+class ProgressLine {
+ public:
+  explicit ProgressLine(bool quiet) : quiet_(quiet), terminal_(::isatty(STDERR_FILENO) == 1) {}
+
+  /// Seconds between two lines.
+  double interval() const { return terminal_ ? 0.2 : 1.0; }
+
+  void show(const wordloom::Progress& progress) {
+    if (quiet_) return;
+    std::fprintf(
+        stderr, "%sepoch %zu/%zu  %5.1f%%  %.2fM words/s  alpha %.6f  loss %.4f  %.0f s left%s",
+        terminal_ ? "\r" : "", progress.epoch + 1, progress.epochs, 100.0 * progress.fraction(),
+        progress.words_per_second / 1e6, progress.learning_rate, progress.mean_loss,
+        progress.eta_seconds, terminal_ ? "   " : "\n");
+    open_ = terminal_;
+  }
+
+  /// Ends the line of a terminal.
+  void end() {
+    if (open_) std::fputc('\n', stderr);
+    open_ = false;
+  }
+
+ private:
+  bool quiet_, terminal_, open_ = false;
+};
