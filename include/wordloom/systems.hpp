@@ -1,5 +1,6 @@
 #pragma once
 #include <wordloom/kernel/dot_kernel.hpp>
+#include <wordloom/kernel/fused_kernel.hpp>
 #include <wordloom/sampler/hogwild.hpp>
 #include <wordloom/sampler/shared_negative.hpp>
 #include <wordloom/trainer.hpp>
@@ -14,6 +15,9 @@ namespace wordloom {
 /// Mikolov et al. 2013b, "Distributed Representations of Words and Phrases and their
 /// Compositionality": skip-gram with negative sampling.
 using Word2Vec = Trainer<Hogwild, DotKernel>;
+
+/// Ours: shared negatives and everything in one pass over the rows.
+using DefaultTrainer = Trainer<SharedNegative, FusedKernel<>>;
 
 #if WORDLOOM_HAS_BLAS
 /// Ji et al. 2016, "Parallelizing Word2Vec in Shared and Distributed Memory".
