@@ -10,9 +10,11 @@ add_library(wordloom_own_program INTERFACE)
 target_link_libraries(wordloom_own_program INTERFACE wordloom::wordloom)
 target_compile_options(wordloom_own_program INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion)
-if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
-  # GCC 12 warns of its own AVX-512 intrinsics (GCC bug 105593).
-  target_compile_options(wordloom_own_program INTERFACE -Wno-maybe-uninitialized)
+# GCC 12 warns of its own AVX-512 intrinsics (https://gcc.gnu.org/PR105593) and of its own
+# std::string (https://gcc.gnu.org/PR105651).
+if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+  target_compile_options(wordloom_own_program INTERFACE -Wno-uninitialized -Wno-maybe-uninitialized
+                                                        -Wno-restrict)
 endif()
 if(WORDLOOM_WERROR)
   target_compile_options(wordloom_own_program INTERFACE -Werror)

@@ -55,7 +55,7 @@ HWY_INLINE hn::Vec<RowTag> transposed_add(hn::Vec<RowTag> a, hn::Vec<RowTag> b, 
 /// Block k of the result is the sum of all blocks of v[k], for as many as a vector has blocks.
 HWY_INLINE hn::Vec<RowTag> sums_of_blocks(const hn::Vec<RowTag>* v) {
   const RowTag tag;
-  constexpr std::size_t blocks = hn::MaxLanes(RowTag()) / 4;
+  constexpr std::size_t blocks = hn::MaxLanes(RowTag()) / 4;  // 1, 2 or 4
   const auto pair = [](hn::Vec<RowTag> x, hn::Vec<RowTag> y) {
     return hn::Add(hn::OddEvenBlocks(y, x), hn::SwapAdjacentBlocks(hn::OddEvenBlocks(x, y)));
   };
@@ -64,7 +64,6 @@ HWY_INLINE hn::Vec<RowTag> sums_of_blocks(const hn::Vec<RowTag>* v) {
   } else if constexpr (blocks == 2) {
     return pair(v[0], v[1]);
   } else {
-    static_assert(blocks == 4);
     const auto xy = pair(v[0], v[1]);
     const auto zw = pair(v[2], v[3]);
     return hn::Add(hn::ConcatLowerLower(tag, zw, xy), hn::ConcatUpperUpper(tag, zw, xy));

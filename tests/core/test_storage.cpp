@@ -1,0 +1,137 @@
+#include <cstdint>
+#include <limits>
+#include <new>
+#include <numeric>
+#include <string>
+#include <vector>
+#include <wordloom/core/loss.hpp>
+#include <wordloom/core/model.hpp>
+#include <wordloom/core/parallel.hpp>
+#include <wordloom/core/row_matrix.hpp>
+#include <wordloom/core/word_list.hpp>
+
+#include "catch.hpp"
+#include "support.hpp"
+
+using namespace wordloom;
+
+TEST_CASE("rows are aligned to 64 bytes, padded to 16 floats and zero", "[row_matrix]") {
+  for (const std::size_t columns : {1u, 15u, 16u, 17u, 300u}) {
+    RowMatrix matrix(5, columns);
+    CHECK(matrix.stride() == (columns + 15) / 16 * 16);
+    for (std::size_t i = 0; i < 5; ++i) {
+      CHECK(reinterpret_cast<std::uintptr_t>(matrix.row_data(i)) % 64 == 0);
+      for (std::size_t c = 0; c < matrix.stride(); ++c) CHECK(matrix.row_data(i)[c] == 0.0f);
+    }
+  }
+}
+
+TEST_CASE("a row matrix moves, copies by name and shows itself to Eigen", "[row_matrix]") {
+  RowMatrix matrix(3, 2);
+  matrix.row(2)[1] = 7.0f;
+  const RowMatrix copy = matrix.copy();
+  matrix.row(2)[1] = 8.0f;
+  const RowMatrix moved = std::move(matrix);
+  CHECK(copy.view()(2, 1) == 7.0f);
+  CHECK(moved.view()(2, 1) == 8.0f);
+  CHECK(moved.view().rows() == 3);
+  CHECK(moved.view().cols() == 2);
+  CHECK(RowMatrix().bytes() == 0);
+}
+
+TEST_CASE("a matrix that no memory holds is a bad_alloc, not an overflow", "[row_matrix]") {
+  constexpr auto most = std::numeric_limits<std::size_t>::max();
+  CHECK_THROWS_AS(RowMatrix(most / 16, 17), std::bad_alloc);
+  CHECK_THROWS_AS(RowMatrix(2, most), std::bad_alloc);
+}
+
+TEST_CASE("a word list finds every word at its first place", "[word_list]") {
+  CHECK_FALSE(WordList().find("a"));
+  const std::vector<std::string> given{"b", "a", "", "b", std::string("x\0y", 3), "\xff\xfe"};
+  const auto words = WordList::from(given);
+  REQUIRE(words.size() == 6);
+  CHECK(words.find("b") == 0u);
+  CHECK(words.find("a") == 1u);
+  CHECK(words.find("") == 2u);
+  CHECK(words.find(given[4]) == 4u);
+  CHECK(words.find("\xff\xfe") == 5u);
+  CHECK_FALSE(words.find("x"));
+  CHECK(words[3] == "b");
+  CHECK(words.at("a") == 1u);
+  CHECK(message_of<UnknownWord>([&] { words.at("zebra"); }) == "unknown word 'zebra'");
+  CHECK(words == WordList::from(given));
+  CHECK_FALSE(words == WordList());
+}
+
+TEST_CASE("a long word list finds all of its words and no other", "[word_list]") {
+  WordList::Builder builder;
+  for (int i = 0; i < 50'000; ++i) builder.add("w" + std::to_string(i));
+  const auto words = std::move(builder).build();
+  bool all = true;
+  for (int i = 0; i < 50'000; ++i)
+    all = all && words.find("w" + std::to_string(i)) == static_cast<WordId>(i);
+  CHECK(all);
+  CHECK_FALSE(words.find("w50000"));
+}
+
+TEST_CASE("run_threads runs every index once, also inside itself", "[parallel]") {
+  std::vector<int> seen(7);
+  run_threads(7, [&](std::size_t i) {
+    run_threads(1, [&](std::size_t) { ++seen[i]; });
+  });
+  CHECK(seen == std::vector<int>(7, 1));
+  run_threads(0, [](std::size_t) { FAIL("no thread was asked for"); });
+}
+
+TEST_CASE("an exception in a thread reaches the caller", "[parallel]") {
+  const auto work = [](std::size_t i) {
+    if (i == 2) throw InvalidArgument("from thread 2");
+  };
+  CHECK(message_of<InvalidArgument>([&] { run_threads(4, work); }) == "from thread 2");
+}
+
+TEST_CASE("parts cover a range in order and differ by one at most", "[parallel]") {
+  for (std::size_t n = 1; n < 8; ++n) {
+    std::size_t at = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+      const auto [first, last] = part_of(17, i, n);
+      CHECK(first == at);
+      CHECK(last - first >= 17 / n);
+      CHECK(last - first <= 17 / n + 1);
+      at = last;
+    }
+    CHECK(at == 17);
+  }
+}
+
+TEST_CASE("a model starts as word2vec's: input in [-0.5/D, 0.5/D), output zero", "[model]") {
+  const Model model(1000, 10, 5), again(1000, 10, 5), other(1000, 10, 6);
+  double sum = 0, least = 1, most = -1;
+  for (std::size_t i = 0; i < 1000; ++i)
+    for (std::size_t c = 0; c < 10; ++c) {
+      const double x = static_cast<double>(model.input.row(i)[c]);
+      sum += x;
+      least = std::min(least, x);
+      most = std::max(most, x);
+      CHECK(model.output.row(i)[c] == 0.0f);
+      CHECK(model.input.row(i)[c] == again.input.row(i)[c]);
+    }
+  CHECK(least >= -0.05);
+  CHECK(most < 0.05);
+  CHECK(least < -0.0499);
+  CHECK(most > 0.0499);
+  CHECK(std::abs(sum / 10'000) < 0.002);  // 0.1 / sqrt(12) / sqrt(10,000) = 0.0003
+  CHECK(model.input.row(3)[3] != other.input.row(3)[3]);
+}
+
+TEST_CASE("a loss sum adds losses and logarithms of products", "[loss]") {
+  LossSum sum;
+  double expected = 0;
+  for (int i = 0; i < 1000; ++i) {
+    sum += LossSum(0.25, 3.0);
+    expected += 0.25 + std::log(3.0);
+  }
+  CHECK(sum.value() == Approx(expected));
+  sum += LossSum(0.0, std::nan(""));
+  CHECK(std::isnan(sum.value()));
+}

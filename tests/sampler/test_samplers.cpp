@@ -1,0 +1,202 @@
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+#include <wordloom/corpus/subsampling.hpp>
+#include <wordloom/sampler/hogwild.hpp>
+#include <wordloom/sampler/negative_distribution.hpp>
+#include <wordloom/sampler/shared_negative.hpp>
+
+#include "catch.hpp"
+#include "statistics.hpp"
+#include "support.hpp"
+
+using namespace wordloom;
+
+namespace {
+
+Vocabulary vocabulary_of(const std::vector<std::uint64_t>& counts) {
+  std::vector<std::pair<std::string, std::uint64_t>> words;
+  for (std::size_t i = 0; i < counts.size(); ++i)
+    words.emplace_back("w" + std::to_string(100 + i), counts[i]);
+  return Vocabulary::from_counts(words);
+}
+
+Vocabulary zipf(std::size_t size) {
+  std::vector<std::uint64_t> counts;
+  for (std::size_t i = 1; i <= size; ++i) counts.push_back(100'000 / i + 1);
+  return vocabulary_of(counts);
+}
+
+struct Taken {
+  std::vector<WordId> inputs, outputs;
+  std::size_t positives;
+  friend bool operator==(const Taken&, const Taken&) = default;
+};
+
+template <class AnySampler>
+std::vector<Taken> blocks_of(AnySampler sampler, const std::vector<WordId>& sentence,
+                             std::uint64_t seed) {
+  std::vector<Taken> taken;
+  Random random(seed);
+  const BlockShape most = sampler.max_block();
+  sampler.sample(sentence, random, [&](const Block& block) {
+    CHECK(block.inputs.size() <= most.inputs);
+    CHECK(block.outputs.size() <= most.outputs);
+    CHECK(block.weights.empty());
+    taken.push_back({{block.inputs.begin(), block.inputs.end()},
+                     {block.outputs.begin(), block.outputs.end()},
+                     block.positives});
+  });
+  return taken;
+}
+
+std::vector<WordId> sentence_of(std::size_t length) {
+  std::vector<WordId> sentence;
+  for (std::size_t i = 0; i < length; ++i) sentence.push_back(static_cast<WordId>((7 * i) % 50));
+  return sentence;
+}
+
+const std::vector<std::size_t> lengths{0, 1, 2, 3, 5, 6, 10, 11, 12, 100};
+
+}  // namespace
+
+TEST_CASE("SharedNegative gives each word its window, the word itself and K others", "[sampler]") {
+  const auto vocabulary = zipf(50);
+  const Hyperparameters parameters{.window = 5, .negatives = 4};
+  for (const std::size_t length : lengths) {
+    const auto sentence = sentence_of(length);
+    const auto blocks = blocks_of(SharedNegative(parameters, vocabulary), sentence, length);
+    REQUIRE(blocks.size() == (length < 2 ? 0 : length));
+    for (std::size_t center = 0; center < blocks.size(); ++center) {
+      const Taken& block = blocks[center];
+      CHECK(block.positives == 1);
+      REQUIRE(block.outputs.size() == 5);
+      CHECK(block.outputs[0] == sentence[center]);
+      CHECK(std::count(block.outputs.begin() + 1, block.outputs.end(), sentence[center]) == 0);
+      // The context words in order, for one of the five reaches.
+      bool right = false;
+      for (std::size_t reach = 1; reach <= 5; ++reach) {
+        std::vector<WordId> expected;
+        for (std::size_t i = center - std::min(center, reach); i <= center + reach && i < length; ++i)
+          if (i != center) expected.push_back(sentence[i]);
+        right = right || expected == block.inputs;
+      }
+      CHECK(right);
+    }
+  }
+}
+
+TEST_CASE("a fixed window reaches ceil(w / 2) to both sides", "[sampler]") {
+  const auto vocabulary = zipf(50);
+  for (const auto& [window, reach] : std::vector<std::pair<std::size_t, std::size_t>>{
+           {1, 1}, {2, 1}, {3, 2}, {5, 3}, {8, 4}}) {
+    const auto blocks =
+        blocks_of(SharedNegativeFixedWindow({.window = window}, vocabulary), sentence_of(30), 1);
+    REQUIRE(blocks.size() == 30);
+    CHECK(blocks[15].inputs.size() == 2 * reach);
+    CHECK(blocks[0].inputs.size() == reach);
+  }
+}
+
+TEST_CASE("Hogwild makes a block of each pair of a word and a context word", "[sampler]") {
+  const auto vocabulary = zipf(50);
+  const Hyperparameters parameters{.window = 4, .negatives = 3};
+  for (const std::size_t length : lengths) {
+    const auto sentence = sentence_of(length);
+    const auto pairs = blocks_of(HogwildFixedWindow(parameters, vocabulary), sentence, 3);
+    std::vector<std::pair<WordId, WordId>> expected, got;
+    for (std::size_t center = 0; center < length; ++center)
+      for (std::size_t i = center - std::min<std::size_t>(center, 2); i <= center + 2 && i < length;
+           ++i)
+        if (i != center) expected.emplace_back(sentence[i], sentence[center]);
+    for (const Taken& block : pairs) {
+      REQUIRE(block.inputs.size() == 1);
+      REQUIRE(block.outputs.size() == 4);
+      CHECK(block.positives == 1);
+      CHECK(std::count(block.outputs.begin() + 1, block.outputs.end(), block.outputs[0]) == 0);
+      got.emplace_back(block.inputs[0], block.outputs[0]);
+    }
+    CHECK(got == expected);
+  }
+}
+
+TEST_CASE("a random window's reach is uniform from 1 to w", "[sampler]") {
+  Random random(5);
+  const RandomWindow window(Hyperparameters{.window = 6});
+  std::vector<std::uint64_t> counts(6);
+  for (int i = 0; i < 60'000; ++i) ++counts.at(window.reach(random) - 1);
+  CHECK(chi_squared_deviation(counts, std::vector<double>(6, 1.0 / 6)) < 5);
+}
+
+TEST_CASE("copies of a sampler do the same with the same random stream", "[sampler]") {
+  const auto vocabulary = zipf(50);
+  const SharedNegative one({}, vocabulary);
+  const SharedNegative copy = one;
+  CHECK(blocks_of(one, sentence_of(40), 9) == blocks_of(copy, sentence_of(40), 9));
+  CHECK_FALSE(blocks_of(one, sentence_of(40), 9) == blocks_of(copy, sentence_of(40), 10));
+}
+
+TEST_CASE("negatives follow count^exponent without the positive word", "[negatives]") {
+  const auto deviation = [](const std::vector<std::uint64_t>& counts, double exponent,
+                            WordId positive) {
+    const auto vocabulary = vocabulary_of(counts);
+    const NegativeDistribution negatives(vocabulary, exponent);
+    std::vector<double> shares;
+    double total = 0;
+    for (std::size_t i = 0; i < vocabulary.size(); ++i) {
+      shares.push_back(i == positive
+                           ? 0.0
+                           : std::pow(static_cast<double>(vocabulary.counts()[i]), exponent));
+      total += shares.back();
+    }
+    for (double& share : shares) share /= total;
+    Random random(positive + 1);
+    std::vector<std::uint64_t> drawn(vocabulary.size());
+    for (int i = 0; i < 100'000; ++i) ++drawn.at(negatives.draw(random, positive));
+    return chi_squared_deviation(drawn, shares);
+  };
+  for (const WordId positive : {0u, 1u, 4u}) {
+    CHECK(deviation({1000, 300, 200, 100, 50}, 0.75, positive) < 5);
+    CHECK(deviation({1000, 300, 200, 100, 50}, 0.0, positive) < 5);
+    // One word has all but a millionth of the weight: the exact way out of redrawing.
+    CHECK(deviation({1'000'000'000, 3, 2, 1, 1}, 1.0, positive) < 5);
+  }
+  CHECK(deviation({5, 1}, 0.75, 0) < 5);
+}
+
+TEST_CASE("negative sampling from one word is refused", "[negatives]") {
+  CHECK_THROWS_AS(NegativeDistribution(vocabulary_of({5}), 0.75), CorpusError);
+}
+
+TEST_CASE("subsampling keeps words as word2vec's formula says", "[subsampling]") {
+  const auto vocabulary = vocabulary_of({500'000, 20'000, 1000, 10});
+  const double t = 1e-3, total = 521'010;
+  const Subsampling subsampling(vocabulary, t);
+  std::vector<WordId> sentence, kept;
+  for (int i = 0; i < 200'000; ++i) sentence.push_back(static_cast<WordId>(i % 4));
+  Random random(2);
+  std::vector<double> count(4);
+  for (const WordId id : subsampling(sentence, random, kept)) count[id] += 1;
+  for (WordId id = 0; id < 4; ++id) {
+    // word2vec.c: (sqrt(cn / (sample * train_words)) + 1) * (sample * train_words) / cn
+    const double cn = static_cast<double>(vocabulary.count(id));
+    const double keep = std::min(1.0, (std::sqrt(cn / (t * total)) + 1) * (t * total) / cn);
+    CHECK(subsampling.keep_probability(id) == Approx(keep).margin(1e-9));
+    const double spread = std::sqrt(50'000 * keep * (1 - keep));
+    CHECK(std::abs(count[id] - 50'000 * keep) <= 5 * spread);
+  }
+}
+
+TEST_CASE("subsampling keeps the order, and everything at threshold 0", "[subsampling]") {
+  const auto vocabulary = vocabulary_of({500'000, 20'000, 1000, 10});
+  Random random(2);
+  std::vector<WordId> kept;
+  const std::vector<WordId> sentence{3, 2, 1, 0, 1, 2, 3, 3};
+  const auto all = Subsampling(vocabulary, 0.0)(sentence, random, kept);
+  CHECK(std::vector<WordId>(all.begin(), all.end()) == sentence);
+  const auto rare = Subsampling(vocabulary, 1e-9)(std::vector<WordId>(10'000, 0), random, kept);
+  CHECK(rare.size() < 20);
+}
