@@ -7,3 +7,77 @@ function(wordloom_example_test name command)
   add_test(NAME example/${name} COMMAND sh -euc "${command}" WORKING_DIRECTORY ${folder})
   set_tests_properties(example/${name} PROPERTIES LABELS example TIMEOUT 300)
 endfunction()
+
+# A small corpus for the programs that want one.
+add_executable(write_demo_corpus support/write_demo_corpus.cpp)
+target_include_directories(write_demo_corpus PRIVATE support)
+target_link_libraries(write_demo_corpus PRIVATE wordloom_own_program)
+set(corpus ${CMAKE_CURRENT_BINARY_DIR}/runs/corpus)
+add_test(NAME example/write_demo_corpus
+         COMMAND write_demo_corpus ${corpus} 300000)
+set_tests_properties(example/write_demo_corpus PROPERTIES FIXTURES_SETUP demo_corpus)
+file(MAKE_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/runs)
+
+# The same, given that corpus.
+function(wordloom_corpus_test name command)
+  wordloom_example_test(${name} "${command}")
+  set_tests_properties(example/${name} PROPERTIES FIXTURES_REQUIRED demo_corpus)
+endfunction()
+
+wordloom_example_test(demo "$<TARGET_FILE:demo> | tee out; grep -q 'paris : france = rome : *italy' out")
+wordloom_corpus_test(quickstart
+  "$<TARGET_FILE:quickstart> ${corpus}/text vectors.bin | tee out; grep -q nearest out; test -s vectors.bin")
+wordloom_corpus_test(custom_policy "$<TARGET_FILE:custom_policy> ${corpus}/text | grep 'loss: right'")
+wordloom_corpus_test(neighbours
+  "$<TARGET_FILE:quickstart> ${corpus}/text v.bin >/dev/null
+   printf 'france\\nparis france rome\\nxyzzy\\n' | $<TARGET_FILE:neighbours> v.bin | tee out
+   grep -q italy out; grep -q 'unknown word' out")
+
+set(train "$<TARGET_FILE:word2vec> --train ${corpus}/text --size 50 --iter 4 --threads 2")
+foreach(sampler IN ITEMS hogwild shared hogwild-fixed shared-fixed)
+  foreach(kernel IN ITEMS fused dot gemm)
+    if(kernel STREQUAL gemm AND NOT WORDLOOM_ENABLE_BLAS)
+      continue()
+    endif()
+    wordloom_corpus_test(word2vec-${sampler}-${kernel}
+      "${train} --sampler ${sampler} --kernel ${kernel} --json --quiet --evaluate-analogy ${corpus}/analogies --evaluate-similarity ${corpus}/similarity | tee out
+       grep -Eq '\"accuracy\":(1.0|0.9)' out")
+  endforeach()
+endforeach()
+wordloom_corpus_test(word2vec-original-flags
+  "$<TARGET_FILE:word2vec> -train ${corpus}/text -output v.bin -cbow 0 -size 30 -window 4 -negative 3 -hs 0 -sample 1e-3 -threads 2 -binary 1 -iter 2 -min-count 10 -alpha 0.03 -save-vocab vocab
+   head -c 20 v.bin | grep -aq ' 30'; grep -q ' ' vocab
+   $<TARGET_FILE:word2vec> -train ${corpus}/text -output v.txt -read-vocab vocab -size 30 -iter 1 -cache ids; test -s ids; head -n 1 v.txt | grep ' 30$'")
+foreach(format IN ITEMS word2vec-binary word2vec-text vec glove npy tsv)
+  wordloom_corpus_test(word2vec-format-${format}
+    "${train} --quiet --stream --output v.tsv --format ${format}; echo france | $<TARGET_FILE:neighbours> --format ${format} v.tsv | grep -E '[a-z]+ +0\\.'")
+endforeach()
+wordloom_corpus_test(word2vec-one-thread-repeats
+  "${train} --threads 1 --quiet --output a; ${train} --threads 1 --quiet --output b; cmp a b")
+
+# Bad input: exit code 1, one line on stderr that says what, and no file left behind.
+function(wordloom_refusal_test name arguments message)
+  wordloom_corpus_test(refused-${name}
+    "rm -rf * && touch in && printf 'a a a a a\\n' > rare && printf 'x y\\n' > pairs
+     status=0; $<TARGET_FILE:word2vec> ${arguments} 2>err >out || status=$?
+     cat err; test $status -eq 1; test $(wc -l <err) -eq 1; grep -q '${message}' err
+     rm -f in rare pairs err out; test -z \"$(ls -A)\"")
+endfunction()
+wordloom_refusal_test(no-arguments "" "--train is required")
+wordloom_refusal_test(unknown-option "--train in --vectors 3" "--vectors")
+wordloom_refusal_test(not-a-number "--train in --size ten" "size")
+wordloom_refusal_test(size "--train in --output v --size 0" "dimension is 0, must be from 1")
+wordloom_refusal_test(negative-number "--train in --output v --iter -3" "iter")
+wordloom_refusal_test(sample "--train in --output v --sample 2" "subsample is 2, must be from 0 to 1")
+wordloom_refusal_test(kernel "--train in --output v --kernel cuda" "kernel")
+wordloom_refusal_test(format "--train in --output v --format csv" "unknown vector format .csv.")
+wordloom_refusal_test(cbow "-train in -output v -cbow 1" "--cbow is 1, must be 0")
+wordloom_refusal_test(no-text "--train missing --output v" "missing.: No such file or directory")
+wordloom_refusal_test(folder-as-text "--train . --output v" "is a directory")
+wordloom_refusal_test(empty-text "--train in --output v" "in: no words")
+wordloom_refusal_test(rare-words "--train pairs --output v" "min_count = 5")
+wordloom_refusal_test(one-word "--train rare --output v" "at least 2 words")
+wordloom_refusal_test(no-folder "--train ${corpus}/text --output no/v" "no/v.: No such file or directory")
+wordloom_refusal_test(folder-as-output "--train ${corpus}/text --output ." "it is a directory")
+wordloom_refusal_test(bad-pairs "--train ${corpus}/text --output v --evaluate-similarity pairs" "pairs: line 1: expected two words and a number")
+wordloom_refusal_test(bad-vocabulary "--train ${corpus}/text --output v --read-vocab pairs" "pairs: line 1: expected a word, a space and a count")

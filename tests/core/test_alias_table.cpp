@@ -44,7 +44,9 @@ TEST_CASE("the chi-squared test tells a wrong distribution", "[alias_table]") {
 TEST_CASE("weights that are no distribution are refused", "[alias_table]") {
   CHECK_THROWS_AS(AliasTable(std::vector<double>{}), InvalidArgument);
   CHECK_THROWS_AS(AliasTable(std::vector<double>{0.0, 0.0}), InvalidArgument);
-  CHECK(contains(message_of<InvalidArgument>([] { AliasTable(std::vector<double>{1.0, -2.0}); }),
+  CHECK(contains(message_of<InvalidArgument>([] {
+                   AliasTable(std::vector<double>{1.0, -2.0});
+                 }),
                  "weight 1"));
   CHECK_THROWS_AS(AliasTable(std::vector<double>{std::nan("")}), InvalidArgument);
   CHECK_THROWS_AS(AliasTable(std::vector<double>{std::numeric_limits<double>::infinity()}),

@@ -9,8 +9,7 @@
 
 using namespace wordloom;
 
-TEST_CASE("a committed file holds what was written and leaves nothing beside it",
-          "[atomic_file]") {
+TEST_CASE("a committed file holds what was written and leaves nothing beside it", "[atomic_file]") {
   const TemporaryFolder folder;
   const std::string large(3'000'000, 'x');
   {

@@ -13,7 +13,8 @@ TEST_CASE("a random stream depends on seed, thread and epoch and on nothing else
   std::set<std::uint64_t> first;
   for (std::uint64_t seed = 0; seed < 10; ++seed)
     for (std::uint64_t thread = 0; thread < 10; ++thread)
-      for (std::uint64_t epoch = 0; epoch < 10; ++epoch) first.insert(Random(seed, thread, epoch)());
+      for (std::uint64_t epoch = 0; epoch < 10; ++epoch)
+        first.insert(Random(seed, thread, epoch)());
   CHECK(first.size() == 1000);
 }
 

@@ -76,9 +76,7 @@ TEST_CASE("a long word list finds all of its words and no other", "[word_list]")
 
 TEST_CASE("run_threads runs every index once, also inside itself", "[parallel]") {
   std::vector<int> seen(7);
-  run_threads(7, [&](std::size_t i) {
-    run_threads(1, [&](std::size_t) { ++seen[i]; });
-  });
+  run_threads(7, [&](std::size_t i) { run_threads(1, [&](std::size_t) { ++seen[i]; }); });
   CHECK(seen == std::vector<int>(7, 1));
   run_threads(0, [](std::size_t) { FAIL("no thread was asked for"); });
 }

@@ -46,8 +46,8 @@ inline double loss(const Model& model, const wordloom::Block& block, bool weight
   for (std::size_t i = 0; i < block.inputs.size(); ++i)
     for (std::size_t j = 0; j < block.outputs.size(); ++j) {
       const double s = score(model, block.inputs[i], block.outputs[j]);
-      sum += (weighted ? weight(block, i) : 1.0) *
-             negative_log_sigmoid(j < block.positives ? s : -s);
+      sum +=
+          (weighted ? weight(block, i) : 1.0) * negative_log_sigmoid(j < block.positives ? s : -s);
     }
   return sum;
 }

@@ -90,8 +90,8 @@ void check_update(std::size_t dimension, const OwnedBlock& block, std::size_t ro
   const LossSum loss = kernel.template update<true>(model, block, learning_rate);
   INFO("D " << dimension << ", " << block.inputs.size() << " x " << block.outputs.size() << ", "
             << block.positives << " positives");
-  CHECK(difference(model, expected) < 8.0 + 2.0 * static_cast<double>(block.inputs.size() +
-                                                                     block.outputs.size()));
+  CHECK(difference(model, expected) <
+        8.0 + 2.0 * static_cast<double>(block.inputs.size() + block.outputs.size()));
   CHECK(loss.value() == Approx(expected_loss).epsilon(1e-5).margin(1e-5));
   CHECK(padding_is_zero(model.input));
   CHECK(padding_is_zero(model.output));
@@ -182,9 +182,8 @@ TEMPLATE_TEST_CASE("the change of a model is the negative gradient of the loss",
         const double slope =
             (oracle::loss(up, block, true) - oracle::loss(down, block, true)) / (2 * step);
         oracle::Model same = start;
-        const double change =
-            (static_cast<double>(changed.row(i)[c]) - matrix(same).at(i, c)) /
-            static_cast<double>(rate);
+        const double change = (static_cast<double>(changed.row(i)[c]) - matrix(same).at(i, c)) /
+                              static_cast<double>(rate);
         CHECK(change == Approx(-slope).margin(2e-4));
       }
   };

@@ -80,7 +80,8 @@ TEST_CASE("SharedNegative gives each word its window, the word itself and K othe
       bool right = false;
       for (std::size_t reach = 1; reach <= 5; ++reach) {
         std::vector<WordId> expected;
-        for (std::size_t i = center - std::min(center, reach); i <= center + reach && i < length; ++i)
+        for (std::size_t i = center - std::min(center, reach); i <= center + reach && i < length;
+             ++i)
           if (i != center) expected.push_back(sentence[i]);
         right = right || expected == block.inputs;
       }
@@ -91,8 +92,8 @@ TEST_CASE("SharedNegative gives each word its window, the word itself and K othe
 
 TEST_CASE("a fixed window reaches ceil(w / 2) to both sides", "[sampler]") {
   const auto vocabulary = zipf(50);
-  for (const auto& [window, reach] : std::vector<std::pair<std::size_t, std::size_t>>{
-           {1, 1}, {2, 1}, {3, 2}, {5, 3}, {8, 4}}) {
+  for (const auto& [window, reach] :
+       std::vector<std::pair<std::size_t, std::size_t>>{{1, 1}, {2, 1}, {3, 2}, {5, 3}, {8, 4}}) {
     const auto blocks =
         blocks_of(SharedNegativeFixedWindow({.window = window}, vocabulary), sentence_of(30), 1);
     REQUIRE(blocks.size() == 30);
@@ -147,9 +148,8 @@ TEST_CASE("negatives follow count^exponent without the positive word", "[negativ
     std::vector<double> shares;
     double total = 0;
     for (std::size_t i = 0; i < vocabulary.size(); ++i) {
-      shares.push_back(i == positive
-                           ? 0.0
-                           : std::pow(static_cast<double>(vocabulary.counts()[i]), exponent));
+      shares.push_back(
+          i == positive ? 0.0 : std::pow(static_cast<double>(vocabulary.counts()[i]), exponent));
       total += shares.back();
     }
     for (double& share : shares) share /= total;

@@ -299,9 +299,9 @@ class LoggingSync {
 TEST_CASE("a block larger than promised is refused before a kernel sees it", "[trainer]") {
   const auto vocabulary = small_vocabulary();
   Trainer<TooLarge, DotKernel> trainer(small());
-  CHECK(contains(message_of<InvalidArgument>(
-                     [&] { trainer.fit(paired_corpus(vocabulary), vocabulary); }),
-                 "10 x 10, more than its max_block() of 1 x 1"));
+  CHECK(contains(
+      message_of<InvalidArgument>([&] { trainer.fit(paired_corpus(vocabulary), vocabulary); }),
+      "10 x 10, more than its max_block() of 1 x 1"));
 }
 
 TEST_CASE("a rank trains its own part and synchronises from start to end", "[trainer]") {

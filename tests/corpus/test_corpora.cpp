@@ -1,0 +1,234 @@
+#include <string>
+#include <utility>
+#include <vector>
+#include <wordloom/corpus/encoded_corpus.hpp>
+#include <wordloom/corpus/text_corpus.hpp>
+#include <wordloom/corpus/vocabulary.hpp>
+
+#if WORDLOOM_HAS_ZLIB
+#include <zlib.h>
+#endif
+
+#include "catch.hpp"
+#include "corpus/texts.hpp"
+#include "support.hpp"
+
+using namespace wordloom;
+
+namespace {
+
+using Sentences = std::vector<std::vector<WordId>>;
+
+template <class Shard>
+void append(const Shard& shard, Sentences& to) {
+  for (const std::span<const WordId> sentence : shard)
+    to.emplace_back(sentence.begin(), sentence.end());
+}
+
+template <class AnyCorpus>
+Sentences sentences_of(const AnyCorpus& corpus, std::size_t shards = 1) {
+  Sentences all;
+  for (std::size_t i = 0; i < shards; ++i) append(corpus.shard(i, shards), all);
+  return all;
+}
+
+std::vector<WordId> joined(const Sentences& sentences) {
+  std::vector<WordId> all;
+  for (const auto& sentence : sentences) all.insert(all.end(), sentence.begin(), sentence.end());
+  return all;
+}
+
+struct Text {
+  TemporaryFolder folder;
+  std::string bytes;
+  std::filesystem::path path;
+  Vocabulary vocabulary;
+
+  explicit Text(std::string text, std::uint64_t min_count = 1)
+      : bytes(std::move(text)), path(folder / "text") {
+    write_file(path, bytes);
+    vocabulary = Vocabulary::from_text(path, {.min_count = min_count});
+  }
+};
+
+}  // namespace
+
+TEST_CASE("both corpora have the sentences of the plainest reader", "[corpus]") {
+  const Text text(random_text(8000, 1), 200);
+  for (const std::size_t length : {1u, 3u, 7u, 1000u}) {
+    const auto expected = plain_sentences(text.bytes, text.vocabulary, length);
+    for (const std::size_t piece : {1u, 2u, 3u, 17u, 1000u, 1u << 20})
+      for (const std::size_t threads : {1u, 4u}) {
+        const CorpusOptions options{
+            .max_sentence_length = length, .threads = threads, .piece_bytes = piece};
+        const auto encoded = EncodedCorpus::from_text(text.path, text.vocabulary, options);
+        CHECK(sentences_of(encoded) == expected);
+        const TextCorpus streamed(text.path, text.vocabulary, options);
+        CHECK(sentences_of(streamed) == expected);
+        CHECK(encoded.token_count() == streamed.token_count());
+        CHECK(encoded.token_count() == joined(expected).size());
+        CHECK(encoded.sentence_count() == expected.size());
+      }
+  }
+}
+
+TEST_CASE("shards cover every token once and in order", "[corpus]") {
+  const Text text(random_text(3000, 2), 1);
+  const auto encoded = EncodedCorpus::from_text(text.path, text.vocabulary);
+  const TextCorpus streamed(text.path, text.vocabulary, {.piece_bytes = 100});
+  for (std::size_t n = 1; n <= 7; ++n) {
+    CHECK(sentences_of(encoded, n) == sentences_of(encoded));
+    CHECK(joined(sentences_of(streamed, n)) == joined(sentences_of(encoded)));
+    for (std::size_t i = 0; i < n; ++i)
+      CHECK(encoded.shard(i, n).token_count() <= encoded.token_count() / n + 50);
+  }
+  // More shards than sentences: some are empty.
+  const Text tiny("a b\nc\n");
+  const auto two = EncodedCorpus::from_text(tiny.path, tiny.vocabulary);
+  CHECK(sentences_of(two, 5) == sentences_of(two));
+  CHECK(joined(sentences_of(TextCorpus(tiny.path, tiny.vocabulary), 9)).size() == 3);
+}
+
+TEST_CASE("a line of many words is split and loses none", "[corpus]") {
+  std::string line;
+  for (int i = 0; i < 2500; ++i) line += "a ";
+  const Text text(line);
+  const auto corpus = EncodedCorpus::from_text(text.path, text.vocabulary);
+  REQUIRE(corpus.sentence_count() == 3);
+  CHECK(corpus.sentence(0).size() == 1000);
+  CHECK(corpus.sentence(2).size() == 500);
+  CHECK(corpus.token_count() == 2500);
+  CHECK(sentences_of(corpus, 3) == sentences_of(corpus));
+}
+
+TEST_CASE("CRLF, a missing last newline and empty lines make no difference", "[corpus]") {
+  const Text unix_text("a b\nc\n");
+  for (const char* other : {"a b\r\nc\r\n", "a b\nc", "\n\na b\n \r\n\nc\n\n"}) {
+    write_file(unix_text.folder / "other", other);
+    CHECK(
+        sentences_of(EncodedCorpus::from_text(unix_text.folder / "other", unix_text.vocabulary)) ==
+        sentences_of(EncodedCorpus::from_text(unix_text.path, unix_text.vocabulary)));
+  }
+}
+
+TEST_CASE("a kept encoding is used again only for the same text and vocabulary", "[corpus]") {
+  const Text text(random_text(2000, 3));
+  const auto cache = text.folder / "cache";
+  const CorpusOptions options{.cache = cache};
+  const auto expected = sentences_of(EncodedCorpus::from_text(text.path, text.vocabulary));
+  const auto read = [&](const Vocabulary& vocabulary, const CorpusOptions& how) {
+    return sentences_of(EncodedCorpus::from_text(text.path, vocabulary, how));
+  };
+  CHECK(read(text.vocabulary, options) == expected);
+  CHECK(text.folder.entry_count() == 2);
+
+  const auto made = std::filesystem::last_write_time(cache);
+  const auto again = [&] { return std::filesystem::last_write_time(cache) == made; };
+  CHECK(read(text.vocabulary, options) == expected);
+  CHECK(again());
+
+  SECTION("another vocabulary") {
+    const auto fewer = Vocabulary::from_text(text.path, {.min_count = 100});
+    CHECK(read(fewer, options) == plain_sentences(text.bytes, fewer, 1000));
+    CHECK_FALSE(again());
+  }
+  SECTION("another sentence length") {
+    CHECK(read(text.vocabulary, {.max_sentence_length = 2, .cache = cache}) ==
+          plain_sentences(text.bytes, text.vocabulary, 2));
+    CHECK_FALSE(again());
+  }
+  SECTION("another text") {
+    write_file(text.path, "w1 w2\n");
+    CHECK(read(text.vocabulary, options) == plain_sentences("w1 w2\n", text.vocabulary, 1000));
+  }
+  SECTION("a file that was cut short at any byte, or changed") {
+    const std::string whole = read_file(cache);
+    for (std::size_t size = 0; size < whole.size(); size += size < 64 ? 1 : 97) {
+      write_file(cache, whole.substr(0, size));
+      REQUIRE(read(text.vocabulary, options) == expected);
+    }
+    for (std::size_t byte = 0; byte < whole.size(); byte += 61) {
+      std::string changed = whole;
+      changed[byte] = static_cast<char>(changed[byte] ^ 0x41);
+      write_file(cache, changed);
+      REQUIRE(read(text.vocabulary, options) == expected);
+    }
+  }
+}
+
+TEST_CASE("what is no corpus is refused and says why", "[corpus]") {
+  const Text text("a b c\n");
+  write_file(text.folder / "other", "x y\n");
+  write_file(text.folder / "empty", "");
+  const auto refusal = [&](const std::filesystem::path& path) {
+    const auto one =
+        message_of<CorpusError>([&] { EncodedCorpus::from_text(path, text.vocabulary); });
+    CHECK(one == message_of<CorpusError>([&] { TextCorpus(path, text.vocabulary); }));
+    return one;
+  };
+  CHECK(contains(refusal(text.folder / "other"), "none of its words is in the vocabulary"));
+  CHECK(contains(refusal(text.folder / "empty"), "none of its words"));
+  CHECK(contains(
+      message_of<IoError>([&] { EncodedCorpus::from_text(text.folder.path(), text.vocabulary); }),
+      "is a directory"));
+  CHECK_THROWS_AS(EncodedCorpus::from_text(text.path, text.vocabulary, {.max_sentence_length = 0}),
+                  InvalidArgument);
+  CHECK_THROWS_AS(
+      EncodedCorpus::from_sentences(std::vector<std::vector<WordId>>{{0, 3}}, text.vocabulary),
+      InvalidArgument);
+}
+
+#if WORDLOOM_HAS_ZLIB
+namespace {
+
+std::string gzip(const std::string& text) {
+  const TemporaryFolder folder;
+  const auto path = (folder / "a.gz").string();
+  gzFile file = ::gzopen(path.c_str(), "wb");
+  ::gzwrite(file, text.data(), static_cast<unsigned>(text.size()));
+  ::gzclose(file);
+  return read_file(path);
+}
+
+}  // namespace
+
+TEST_CASE("a .gz text, of one or several members, reads as the plain one", "[corpus]") {
+  const Text text(random_text(5000, 4));
+  const std::size_t half = text.bytes.size() / 2;
+  const auto path = text.folder / "text.gz";
+  for (const std::string& packed :
+       {gzip(text.bytes), gzip(text.bytes.substr(0, half)) + gzip(text.bytes.substr(half)),
+        gzip(text.bytes) + std::string(5, '\0')}) {
+    write_file(path, packed);
+    CHECK(Vocabulary::from_text(path, {.min_count = 1}).fingerprint() ==
+          text.vocabulary.fingerprint());
+    const auto expected = plain_sentences(text.bytes, text.vocabulary, 1000);
+    for (const std::size_t piece : {1u, 13u, 1000u, 1u << 20}) {
+      const CorpusOptions options{.threads = 3, .piece_bytes = piece};
+      CHECK(sentences_of(EncodedCorpus::from_text(path, text.vocabulary, options)) == expected);
+      CHECK(sentences_of(TextCorpus(path, text.vocabulary, options)) == expected);
+      std::vector<WordId> all = joined(sentences_of(TextCorpus(path, text.vocabulary, options), 3));
+      std::vector<WordId> sorted = joined(expected);
+      std::sort(all.begin(), all.end());
+      std::sort(sorted.begin(), sorted.end());
+      CHECK(all == sorted);
+    }
+  }
+}
+
+TEST_CASE("a damaged .gz text is refused with its byte", "[corpus]") {
+  const Text text(random_text(500, 4));
+  const std::string packed = gzip(text.bytes);
+  const auto path = text.folder / "text.gz";
+  for (std::size_t size = 2; size < packed.size(); size += 7) {
+    write_file(path, packed.substr(0, size));
+    CHECK(contains(message_of<FormatError>([&] { Vocabulary::from_text(path); }),
+                   "text.gz: byte " + std::to_string(size) + ": expected gzip data, got the end"));
+  }
+  std::string changed = packed;
+  changed[packed.size() / 2] = static_cast<char>(changed[packed.size() / 2] ^ 0xff);
+  write_file(path, changed);
+  CHECK_THROWS_AS(Vocabulary::from_text(path), FormatError);
+  CHECK_THROWS_AS(EncodedCorpus::from_text(path, text.vocabulary), FormatError);
+}
+#endif

@@ -1,0 +1,112 @@
+#include <map>
+#include <sstream>
+#include <string>
+#include <vector>
+#include <wordloom/corpus/vocabulary.hpp>
+
+#include "catch.hpp"
+#include "corpus/texts.hpp"
+#include "support.hpp"
+
+using namespace wordloom;
+
+TEST_CASE("words come by falling count, then in order of their bytes", "[vocabulary]") {
+  const TemporaryFolder folder;
+  write_file(folder / "t", "b a c b a\nd c b \xff\n");
+  const auto vocabulary = Vocabulary::from_text(folder / "t", {.min_count = 1});
+  const std::vector<std::pair<std::string, std::uint64_t>> expected{
+      {"b", 3}, {"a", 2}, {"c", 2}, {"d", 1}, {"\xff", 1}};
+  REQUIRE(vocabulary.size() == expected.size());
+  for (WordId id = 0; id < expected.size(); ++id) {
+    CHECK(vocabulary.word(id) == expected[id].first);
+    CHECK(vocabulary.count(id) == expected[id].second);
+    CHECK(vocabulary.find(expected[id].first) == id);
+  }
+  CHECK(vocabulary.total_count() == 9);
+}
+
+TEST_CASE("min_count and max_size limit a vocabulary", "[vocabulary]") {
+  const TemporaryFolder folder;
+  write_file(folder / "t", "a a a b b c");
+  CHECK(Vocabulary::from_text(folder / "t", {.min_count = 2}).size() == 2);
+  const auto one = Vocabulary::from_text(folder / "t", {.min_count = 1, .max_size = 1});
+  CHECK(one.size() == 1);
+  CHECK(one.word(0) == "a");
+  CHECK(one.total_count() == 3);
+}
+
+TEST_CASE("counting with any number of threads equals a plain count", "[vocabulary]") {
+  const TemporaryFolder folder;
+  const std::string text = random_text(60'000, 5);
+  write_file(folder / "t", text);
+  std::map<std::string, std::uint64_t> plain;
+  std::istringstream in(text);
+  for (std::string word; in >> word;) ++plain[word];
+  std::uint64_t fingerprint = 0;
+  for (const std::size_t threads : {1u, 2u, 5u}) {
+    const auto vocabulary =
+        Vocabulary::from_text(folder / "t", {.min_count = 1, .threads = threads});
+    REQUIRE(vocabulary.size() == plain.size());
+    for (const auto& [word, count] : plain)
+      CHECK(vocabulary.count(vocabulary.find(word).value()) == count);
+    CHECK((fingerprint == 0 || fingerprint == vocabulary.fingerprint()));
+    fingerprint = vocabulary.fingerprint();
+  }
+}
+
+TEST_CASE("a text without words is refused and says why", "[vocabulary]") {
+  const TemporaryFolder folder;
+  write_file(folder / "empty", "");
+  write_file(folder / "blank", " \n\t\r\n\v\f ");
+  write_file(folder / "rare", "a b c a\n");
+  const auto refusal = [&](const std::filesystem::path& path) {
+    return message_of<CorpusError>([&] { Vocabulary::from_text(path); });
+  };
+  CHECK(contains(refusal(folder / "empty"), "empty: no words"));
+  CHECK(contains(refusal(folder / "blank"), "blank: no words"));
+  CHECK(contains(refusal(folder / "rare"), "none of its 3 words occurs min_count = 5 times"));
+  CHECK(contains(message_of<IoError>([&] { Vocabulary::from_text(folder / "missing"); }),
+                 "No such file"));
+  CHECK(contains(message_of<IoError>([&] { Vocabulary::from_text(folder.path()); }),
+                 "is a directory"));
+}
+
+TEST_CASE("a saved vocabulary loads as the same", "[vocabulary]") {
+  const TemporaryFolder folder;
+  write_file(folder / "t", random_text(5000, 6));
+  const auto vocabulary = Vocabulary::from_text(folder / "t", {.min_count = 1});
+  vocabulary.save(folder / "v");
+  const auto loaded = Vocabulary::load(folder / "v");
+  CHECK(loaded.words() == vocabulary.words());
+  CHECK(loaded.fingerprint() == vocabulary.fingerprint());
+  CHECK(folder.entry_count() == 2);
+  // Any order and line end will do.
+  write_file(folder / "mixed", "x 1\r\n</s> 9\r\ny 5");
+  const auto mixed = Vocabulary::load(folder / "mixed");
+  CHECK(mixed.word(0) == "</s>");
+  CHECK(mixed.word(1) == "y");
+  CHECK(Vocabulary::load(folder / "mixed", {.min_count = 5}).size() == 2);
+}
+
+TEST_CASE("a damaged vocabulary file is refused by line", "[vocabulary]") {
+  const TemporaryFolder folder;
+  const auto refusal = [&](std::string_view text) {
+    write_file(folder / "v", text);
+    return message_of<FormatError>([&] { Vocabulary::load(folder / "v"); });
+  };
+  CHECK(contains(refusal("a 1\nb\n"), "v: line 2: expected a word, a space and a count"));
+  CHECK(contains(refusal("a 1\n\nb 2\n"), "line 2"));
+  CHECK(contains(refusal("a x\n"), "got 'a x'"));
+  CHECK(contains(refusal("a 1 2\n"), "line 1"));
+  CHECK(contains(refusal("a 0\n"), "line 1"));
+  CHECK(contains(refusal("a -3\n"), "line 1"));
+  CHECK(contains(refusal("a 99999999999999999999\n"), "line 1"));
+  CHECK(contains(refusal("a 3\nb 2\na 1\n"),
+                 "line 3: expected each word once, got 'a' as in line 1"));
+  CHECK_THROWS_AS(Vocabulary::from_counts(
+                      std::vector<std::pair<std::string, std::uint64_t>>{{"a", 1}, {"a", 2}}),
+                  InvalidArgument);
+  CHECK_THROWS_AS(
+      Vocabulary::from_counts(std::vector<std::pair<std::string, std::uint64_t>>{{"a b", 1}}),
+      InvalidArgument);
+}

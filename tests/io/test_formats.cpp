@@ -1,0 +1,231 @@
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
+#include <wordloom/io/load.hpp>
+#include <wordloom/io/save.hpp>
+
+#include "catch.hpp"
+#include "support.hpp"
+
+using namespace wordloom;
+
+namespace {
+
+Embeddings make(const std::vector<std::string>& words, std::size_t dimension,
+                const std::vector<float>& values) {
+  RowMatrix vectors(words.size(), dimension);
+  for (std::size_t i = 0; i < words.size(); ++i)
+    for (std::size_t c = 0; c < dimension; ++c)
+      vectors.row(i)[c] = values[(i * dimension + c) % values.size()];
+  return {WordList::from(words), std::move(vectors)};
+}
+
+/// Words and numbers that are hard to keep.
+Embeddings awkward(std::size_t dimension = 3) {
+  return make({"the", "caf\xc3\xa9", "\xff\xfe", "10", "-0.5", std::string(300, 'x'), "a,b"},
+              dimension,
+              {0.1f, -0.0f, 1.0f / 3.0f, std::numeric_limits<float>::denorm_min(),
+               std::numeric_limits<float>::max(), -1e-20f, 16777217.0f, 5.0f});
+}
+
+bool same(const Embeddings& a, const Embeddings& b) {
+  if (!(a.words() == b.words()) || a.dimension() != b.dimension()) return false;
+  for (std::size_t i = 0; i < a.size(); ++i)
+    for (std::size_t c = 0; c < a.dimension(); ++c)
+      if (std::bit_cast<std::uint32_t>(a.vector(i)[c]) !=
+          std::bit_cast<std::uint32_t>(b.vector(i)[c]))
+        return false;
+  return true;
+}
+
+const std::vector<VectorFormat> formats{VectorFormat::word2vec_binary, VectorFormat::word2vec_text,
+                                        VectorFormat::glove_text, VectorFormat::npy,
+                                        VectorFormat::projector_tsv};
+
+}  // namespace
+
+TEST_CASE("word2vec files are what word2vec writes, byte for byte", "[io]") {
+  const TemporaryFolder folder;
+  const auto words = make({"a", "bc"}, 2, {1.0f, -2.5f, 0.0f, 0.1f});
+  save_word2vec_binary(words, folder / "bin");
+  CHECK(read_file(folder / "bin") == std::string("2 2\na \x00\x00\x80\x3f\x00\x00\x20\xc0\n"
+                                                 "bc \x00\x00\x00\x00\xcd\xcc\xcc\x3d\n",
+                                                 4 + 2 + 8 + 1 + 3 + 8 + 1));
+  save_word2vec_text(words, folder / "txt");
+  CHECK(read_file(folder / "txt") == "2 2\na 1 -2.5 \nbc 0 0.1 \n");
+  save_glove_text(words, folder / "glove");
+  CHECK(read_file(folder / "glove") == "a 1 -2.5\nbc 0 0.1\n");
+  save_projector_tsv(words, folder / "v.tsv");
+  CHECK(read_file(folder / "v.tsv") == "1\t-2.5\n0\t0.1\n");
+  CHECK(read_file(folder / "v.metadata.tsv") == "a\nbc\n");
+  save_npy(words, folder / "v.npy");
+  const std::string npy = read_file(folder / "v.npy");
+  REQUIRE(npy.size() == 128 + 16);
+  CHECK(npy.substr(0, 10) == std::string("\x93NUMPY\x01\x00\x76\x00", 10));
+  CHECK(npy.substr(10, 60).starts_with(
+      "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 2), }"));
+  CHECK(npy[127] == '\n');
+  CHECK(read_file(folder / "v.npy.words.txt") == "a\nbc\n");
+}
+
+TEST_CASE("every format keeps every bit and is recognised", "[io]") {
+  const TemporaryFolder folder;
+  for (const std::size_t dimension : {1u, 3u, 16u, 50u})
+    for (const VectorFormat format : formats) {
+      const auto path =
+          folder / (format == VectorFormat::projector_tsv ? "vectors.tsv" : "vectors");
+      save_embeddings(awkward(dimension), path, format);
+      CHECK(same(load_embeddings(path, format), awkward(dimension)));
+      // "10 0.1": with one dimension GloVe's first line can look like a header, and here does not.
+      CHECK(detect_vector_format(path) == format);
+      CHECK(same(load_embeddings(path), awkward(dimension)));
+    }
+}
+
+TEST_CASE("numbers that are not finite survive", "[io]") {
+  const TemporaryFolder folder;
+  const float infinity = std::numeric_limits<float>::infinity();
+  const auto words = make({"a"}, 2, {infinity, -infinity});
+  for (const VectorFormat format : formats) {
+    save_embeddings(words, folder / "v.tsv", format);
+    CHECK(same(load_embeddings(folder / "v.tsv", format), words));
+  }
+}
+
+TEST_CASE("what gensim and Windows write is read as well", "[io]") {
+  const TemporaryFolder folder;
+  const auto words = make({"a", "bc"}, 2, {1.0f, -2.5f, 0.0f, 0.1f});
+  write_file(folder / "bin", std::string("2 2\na \x00\x00\x80\x3f\x00\x00\x20\xc0"
+                                         "bc \x00\x00\x00\x00\xcd\xcc\xcc\x3d",
+                                         4 + 2 + 8 + 3 + 8));
+  CHECK(same(load_embeddings(folder / "bin"), words));
+  write_file(folder / "txt", "2 2\r\na 1 -2.5\r\nbc 0 0.1");
+  CHECK(same(load_embeddings(folder / "txt"), words));
+  write_file(folder / "glove", "a 1\t-2.50 \r\nbc 0.0 1e-1");
+  CHECK(same(load_embeddings(folder / "glove"), words));
+}
+
+TEST_CASE("a file cut short at any byte is refused, never half read", "[io]") {
+  const TemporaryFolder folder;
+  const auto words = make({"alpha", "b", "gamma"}, 3, {1.5f, -2.25f, 3.125f, 4.75f});
+  for (const VectorFormat format : formats) {
+    const auto path = folder / "v.tsv";
+    save_embeddings(words, path, format);
+    const std::string whole = read_file(path);
+    for (std::size_t size = 0; size < whole.size(); ++size) {
+      write_file(path, whole.substr(0, size));
+      INFO("format " << static_cast<int>(format) << ", " << size << " of " << whole.size());
+      try {
+        const auto part = load_embeddings(path, format);
+        // Only what reads as whole may pass: the last line end or the digits before it are
+        // missing, or GloVe's text is cut between two rows.
+        const bool text = format != VectorFormat::word2vec_binary && format != VectorFormat::npy;
+        const bool between_rows = size > 0 && whole[size - 1] == '\n';
+        const bool before_line_end = size > 0 && whole[size] == '\n';
+        const bool last_row = size > whole.substr(0, whole.size() - 1).rfind('\n');
+        CHECK(((format == VectorFormat::word2vec_binary && size + 1 == whole.size()) ||
+               (text && last_row) ||
+               (format == VectorFormat::glove_text && (between_rows || before_line_end || text))));
+        CHECK(part.dimension() >= 1);
+        CHECK(part.size() <= 3);
+      } catch (const FormatError& error) {
+        CHECK(contains(error.what(), "byte"));
+      }
+    }
+  }
+}
+
+TEST_CASE("a changed byte never crashes a loader", "[io]") {
+  const TemporaryFolder folder;
+  for (const VectorFormat format : formats) {
+    const auto path = folder / "v.tsv";
+    save_embeddings(make({"alpha", "b"}, 3, {1.5f, -2.25f}), path, format);
+    const std::string whole = read_file(path);
+    for (std::size_t byte = 0; byte < whole.size(); ++byte)
+      for (const int change : {0x01, 0x80, 0xff}) {
+        std::string changed = whole;
+        changed[byte] = static_cast<char>(changed[byte] ^ change);
+        write_file(path, changed);
+        for (const VectorFormat as : formats) {
+          try {
+            load_embeddings(path, as);
+          } catch (const Error&) {
+          }
+        }
+      }
+  }
+  SUCCEED("no crash");
+}
+
+TEST_CASE("a header that promises more than the file holds is refused before allocating", "[io]") {
+  const TemporaryFolder folder;
+  const auto refusal = [&](std::string_view text, VectorFormat format) {
+    write_file(folder / "v", text);
+    return message_of<FormatError>([&] { load_embeddings(folder / "v", format); });
+  };
+  for (const VectorFormat format : {VectorFormat::word2vec_binary, VectorFormat::word2vec_text}) {
+    CHECK(contains(refusal("1000000000000 300\na 1", format),
+                   "byte 0: expected a header that fits the file, got 1000000000000 words"));
+    CHECK(contains(refusal("1 18446744073709551615\na 1", format), "fits the file"));
+    CHECK(contains(refusal("4611686018427387904 4\na 1", format), "fits the file"));
+    CHECK(contains(refusal("0 5\n", format), "at least one word"));
+    CHECK(contains(refusal("5 0\n", format), "at least one word"));
+    CHECK(contains(refusal("", format), "byte 0: expected a header 'words dimension'"));
+    CHECK(contains(refusal("-1 5\n", format), "got '-1'"));
+    CHECK(contains(refusal("99999999999999999999 5\n", format), "header"));
+  }
+  std::string npy(
+      "\x93NUMPY\x01\x00\x40\x00{'descr': '<f4', 'fortran_order': False, 'shape': (9999999999, "
+      "99), }",
+      75);
+  npy.resize(10 + 0x40, ' ');
+  CHECK(contains(refusal(npy, VectorFormat::npy), "expected"));
+}
+
+TEST_CASE("what is wrong is named by its byte", "[io]") {
+  const TemporaryFolder folder;
+  const auto refusal = [&](std::string_view text) {
+    write_file(folder / "v", text);
+    return message_of<FormatError>([&] { load_word2vec_text(folder / "v"); });
+  };
+  CHECK(contains(refusal("2 2\na 1 x\nb 1 2\n"),
+                 "v: byte 8: expected number 2 of 2 after 'a', got 'x'"));
+  CHECK(contains(refusal("2 2\na 1.25\nb 1.25 2.5\n"),
+                 "byte 10: expected number 2 of 2 after 'a', got the end of the line"));
+  CHECK(contains(refusal("2 2\na 1 2 3\nb 1 2\n"), "byte 10: expected the end of the row"));
+  CHECK(contains(refusal("1 2\na 1 2\nb 1 2\n"),
+                 "byte 10: expected the end of the file after the last row"));
+  CHECK(contains(refusal("1 1\na 1e99\n"), "byte 6: expected a number that a float can hold"));
+  write_file(folder / "v", std::string("1 2\na \x00\x00\x80\x3f\x00\x00", 12));
+  CHECK(contains(message_of<FormatError>([&] { load_word2vec_binary(folder / "v"); }), "v: byte"));
+  CHECK_THROWS_AS(load_embeddings(folder / "missing"), IoError);
+  CHECK_THROWS_AS(load_embeddings(folder.path()), IoError);
+}
+
+TEST_CASE("a word that a format cannot hold is refused and nothing is written", "[io]") {
+  const TemporaryFolder folder;
+  for (const char* word : {"two words", "tab\tbed", "line\n", ""})
+    for (const VectorFormat format : formats)
+      CHECK_THROWS_AS(save_embeddings(make({"fine", word}, 2, {1.0f}), folder / "v.tsv", format),
+                      InvalidArgument);
+  CHECK(folder.entry_count() == 0);
+}
+
+TEST_CASE("a save that fails leaves the old file", "[io]") {
+  const TemporaryFolder folder;
+  save_word2vec_text(make({"old"}, 1, {1.0f}), folder / "v");
+  const std::string before = read_file(folder / "v");
+  CHECK_THROWS_AS(save_word2vec_text(make({"new", "two words"}, 1, {1.0f}), folder / "v"),
+                  InvalidArgument);
+  CHECK(read_file(folder / "v") == before);
+  CHECK(folder.entry_count() == 1);
+}
+
+TEST_CASE("formats have names", "[io]") {
+  CHECK(vector_format("npy") == VectorFormat::npy);
+  CHECK(vector_format("vec") == VectorFormat::word2vec_text);
+  CHECK(contains(message_of<InvalidArgument>([] { vector_format("csv"); }), vector_format_names()));
+}

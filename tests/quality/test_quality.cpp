@@ -1,0 +1,89 @@
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+#include <wordloom/wordloom.hpp>
+
+#include "catch.hpp"
+#include "demo_corpus.hpp"
+#include "support.hpp"
+
+using namespace wordloom;
+
+namespace {
+
+/// The demo corpus, made once for all cases.
+struct DemoText {
+  TemporaryFolder folder;
+  Vocabulary vocabulary;
+  std::unique_ptr<EncodedCorpus> corpus;
+  DemoText() {
+    demo::write_corpus(folder / "text", {.tokens = 1'000'000});
+    vocabulary = Vocabulary::from_text(folder / "text");
+    corpus = std::make_unique<EncodedCorpus>(EncodedCorpus::from_text(folder / "text", vocabulary));
+  }
+};
+
+const DemoText& demo_text() {
+  static const DemoText text;
+  return text;
+}
+
+}  // namespace
+
+#if WORDLOOM_HAS_BLAS
+using PWord2VecTested = PWord2Vec;
+#else
+using PWord2VecTested = Trainer<SharedNegative, DotKernel>;
+#endif
+
+TEMPLATE_TEST_CASE("every composition learns the known answers of the demo corpus", "[quality]",
+                   Word2Vec, PWord2VecTested, DefaultTrainer, (Trainer<SharedNegative, DotKernel>),
+                   (Trainer<HogwildFixedWindow, FusedKernel<>>),
+                   (Trainer<SharedNegativeFixedWindow, FusedKernel<>>)) {
+  const auto& text = demo_text();
+  const auto words =
+      TestType(Hyperparameters{.dimension = 64, .threads = 2}).fit(*text.corpus, text.vocabulary);
+  // Measured over seeds 1 to 3 and these compositions: every section 1.0, similarity 0.787 to
+  // 0.893, nearest words of the right class 0.901 to 0.991.
+  for (const auto& section : evaluate_analogies(words, demo::analogies()).sections) {
+    INFO(section.name);
+    CHECK(section.count.skipped == 0);
+    CHECK(section.count.accuracy() >= 0.97);
+  }
+  CHECK(evaluate_similarity(words, demo::similarity_pairs()).spearman >= 0.70);
+
+  // The nearest word of a word is of its class.
+  std::map<std::string, std::string, std::less<>> class_of;
+  for (const auto& one : demo::classes())
+    for (const auto& word : one.words) class_of[word] = one.name;
+  std::size_t right = 0;
+  for (const auto& [word, name] : class_of) {
+    for (const auto& [near, score] : words.most_similar(word, 20)) {
+      const auto found = class_of.find(near);
+      if (found == class_of.end()) continue;  // a companion
+      right += found->second == name;
+      break;
+    }
+  }
+  CHECK(static_cast<double>(right) / static_cast<double>(class_of.size()) >= 0.85);
+}
+
+TEST_CASE("WS-353 on real text reaches the original program's score", "[quality]") {
+  const char* const data = std::getenv("WORDLOOM_DATA_DIR");
+  const char* const corpus_file = std::getenv("WORDLOOM_CORPUS");
+  if (data == nullptr || corpus_file == nullptr) {
+    WARN(
+        "skipped: WORDLOOM_DATA_DIR names no folder with similarity/ws353.tsv, or WORDLOOM_CORPUS "
+        "no text of 100 MB of Wikipedia");
+    return;
+  }
+  const auto vocabulary = Vocabulary::from_text(corpus_file);
+  const auto corpus = EncodedCorpus::from_text(corpus_file, vocabulary);
+  const auto words = DefaultTrainer({.dimension = 128, .subsample = 1e-4}).fit(corpus, vocabulary);
+  const auto pairs =
+      load_similarity_pairs(std::filesystem::path(data) / "similarity" / "ws353.tsv");
+  // word2vec reaches 0.659 there, one run from another differs by 0.01.
+  CHECK(evaluate_similarity(words, pairs).spearman >= 0.63);
+}
