@@ -21,6 +21,14 @@ struct Options {
   int cbow = 0, hs = 0, debug = 2, classes = 0;
 };
 
+/// CLI11 would turn -3 into a huge number for an unsigned option.
+inline const CLI::Validator whole_number(
+    [](std::string& text) {
+      const bool digits = !text.empty() && text.find_first_not_of("0123456789") == text.npos;
+      return digits ? std::string() : "must be a whole number, not " + text;
+    },
+    "");
+
 /// Adds every option to `app`; values go to `options`.
 inline void declare(CLI::App& app, Options& options) {
   auto& p = options.parameters;
@@ -46,12 +54,15 @@ inline void declare(CLI::App& app, Options& options) {
       ->group(files);
 
   app.add_option("--size", p.dimension, "Floats in a vector")
+      ->check(whole_number)
       ->capture_default_str()
       ->group(training);
   app.add_option("--window", p.window, "Context words on each side, at most")
+      ->check(whole_number)
       ->capture_default_str()
       ->group(training);
   app.add_option("--negative", p.negatives, "Negative words for a positive one")
+      ->check(whole_number)
       ->capture_default_str()
       ->group(training);
   app.add_option("--sample", p.subsample, "Subsampling threshold, 0 = off")
@@ -60,25 +71,33 @@ inline void declare(CLI::App& app, Options& options) {
   app.add_option("--alpha", p.learning_rate, "Learning rate at the start")
       ->capture_default_str()
       ->group(training);
-  app.add_option("--iter", p.epochs, "Epochs")->capture_default_str()->group(training);
+  app.add_option("--iter", p.epochs, "Epochs")
+      ->check(whole_number)
+      ->capture_default_str()
+      ->group(training);
   app.add_option("--threads", p.threads, "Threads, 0 = all")
+      ->check(whole_number)
       ->capture_default_str()
       ->group(training);
   app.add_option("--min-count", options.min_count, "Words rarer than this are dropped")
+      ->check(whole_number)
       ->capture_default_str()
       ->group(training);
   app.add_option("--max-vocabulary", options.max_vocabulary,
                  "Keep the most frequent words, 0 = all")
+      ->check(whole_number)
       ->capture_default_str()
       ->group(training);
   app.add_option("--max-sentence", options.max_sentence,
                  "Longer lines are split at this many words")
+      ->check(whole_number)
       ->capture_default_str()
       ->group(training);
   app.add_option("--negative-exponent", p.negative_exponent, "Negatives are drawn by count to this")
       ->capture_default_str()
       ->group(training);
   app.add_option("--seed", p.seed, "Seed of all random streams")
+      ->check(whole_number)
       ->capture_default_str()
       ->group(training);
 

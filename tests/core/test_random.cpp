@@ -32,7 +32,7 @@ TEST_CASE("below is uniform", "[random]") {
   CHECK(chi_squared_deviation(counts, std::vector<double>(10, 0.1)) < 5);
 }
 
-TEST_CASE("uniform lies in [0, 1) and fills it evenly", "[random]") {
+TEST_CASE("uniform fills the range from 0 to 1 evenly", "[random]") {
   Random random(4);
   std::vector<std::uint64_t> counts(16);
   for (int i = 0; i < 100'000; ++i) {

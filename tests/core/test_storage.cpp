@@ -102,7 +102,7 @@ TEST_CASE("parts cover a range in order and differ by one at most", "[parallel]"
   }
 }
 
-TEST_CASE("a model starts as word2vec's: input in [-0.5/D, 0.5/D), output zero", "[model]") {
+TEST_CASE("a model starts as word2vec's: input within 0.5 / D of zero, output zero", "[model]") {
   const Model model(1000, 10, 5), again(1000, 10, 5), other(1000, 10, 6);
   double sum = 0, least = 1, most = -1;
   for (std::size_t i = 0; i < 1000; ++i)

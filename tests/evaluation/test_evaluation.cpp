@@ -71,9 +71,22 @@ TEST_CASE("word pairs are read by line and a bad line is named", "[evaluation]")
 }
 
 TEST_CASE("analogies are asked by section and totalled by kind", "[evaluation]") {
-  // An upper word is 30 degrees from its lower one.
-  const auto words = circle(
-      {{"a", 0}, {"up_a", 30}, {"b", 100}, {"up_b", 130}, {"c", 200}, {"up_c", 230}, {"x", 300}});
+  // Each letter has a direction of its own, an upper one the fourth as well.
+  WordList::Builder names;
+  RowMatrix vectors(7, 4);
+  const auto add = [&](const char* word, std::size_t letter, float up) {
+    vectors.row(names.size())[letter] = 1.0f;
+    vectors.row(names.size())[3] = up;
+    names.add(word);
+  };
+  add("a", 0, 0.0f);
+  add("up_a", 0, 1.0f);
+  add("b", 1, 0.0f);
+  add("up_b", 1, 1.0f);
+  add("c", 2, 0.0f);
+  add("up_c", 2, 1.0f);
+  add("x", 2, -1.0f);
+  const Embeddings words(std::move(names).build(), std::move(vectors));
   const std::vector<AnalogySection> sections{
       {"meaning",
        {{"a", "up_a", "b", "up_b"}, {"A", "up_A", "c", "up_c"}, {"a", "up_a", "b", "x"}}},

@@ -88,6 +88,7 @@ std::vector<std::vector<NearestRow>> nearest_rows(
   threads = std::min(resolve_threads(threads), row_blocks);
 
   std::vector<std::vector<NearestRow>> result(total);
+  if (k == 0) return result;
   for (std::size_t first = 0; first < total; first += at_once) {
     const std::size_t some = std::min(at_once, total - first);
     std::vector<std::vector<detail::Best>> best(threads);
