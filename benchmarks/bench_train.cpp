@@ -1,0 +1,119 @@
+// End to end: in-vocabulary corpus words a second of training, one row for each composition, loss
+// and, with --evaluate FOLDER, the scores of the same vectors beside it.
+#include <benchmark/benchmark.h>
+
+#include <exception>
+#include <filesystem>
+#include <iostream>
+#include <string>
+#include <vector>
+#include <wordloom/wordloom.hpp>
+
+#include "support/arguments.hpp"
+#include "support/demo_text.hpp"
+#include "support/machine.hpp"
+
+using namespace wordloom;
+
+namespace {
+
+struct Input {
+  Vocabulary vocabulary;
+  EncodedCorpus corpus;
+  std::filesystem::path gold;  // empty: no scores
+};
+
+void score(benchmark::State& state, const Embeddings& words, const std::filesystem::path& gold) {
+  const auto similarity = [&](const char* set) {
+    return evaluate_similarity(words, load_similarity_pairs(gold / "similarity" / set)).spearman;
+  };
+  state.counters["ws353"] = similarity("ws353.tsv");
+  state.counters["simlex999"] = similarity("simlex999.tsv");
+  state.counters["analogies"] =
+      evaluate_analogies(words, load_analogies(gold / "analogy" / "questions-words.txt"))
+          .total.accuracy();
+}
+
+template <class AnyTrainer>
+void train(benchmark::State& state, const Input& input, const Hyperparameters& parameters) {
+  AnyTrainer trainer(parameters);
+  double words = 0, seconds = 0;
+  for (auto _ : state) {
+    const Embeddings vectors = trainer.fit(input.corpus, input.vocabulary);
+    const TrainReport& report = trainer.report();
+    state.SetIterationTime(report.seconds);
+    words += static_cast<double>(report.tokens);
+    seconds += report.seconds;
+    state.counters["loss"] = report.loss;
+    state.PauseTiming();
+    if (!input.gold.empty()) score(state, vectors, input.gold);
+    state.ResumeTiming();
+  }
+  state.counters["words_per_second"] = words / seconds;
+}
+
+template <class AnySampler, class Kernel>
+void add(const std::string& name, const Input& input, const Hyperparameters& parameters) {
+  const std::string row = name + "/D:" + std::to_string(parameters.dimension) +
+                          "/threads:" + std::to_string(resolve_threads(parameters.threads));
+  benchmark::RegisterBenchmark(row.c_str(),
+                               [&input, parameters](benchmark::State& state) {
+                                 train<Trainer<AnySampler, Kernel>>(state, input, parameters);
+                               })
+      ->UseManualTime()
+      ->Unit(benchmark::kMillisecond);
+}
+
+/// One place for all compositions.
+void add_all(const Input& input, const Hyperparameters& parameters) {
+  add<Hogwild, DotKernel>("hogwild+dot", input, parameters);
+  add<Hogwild, FusedKernel<>>("hogwild+fused", input, parameters);
+  add<SharedNegative, DotKernel>("shared+dot", input, parameters);
+#if WORDLOOM_HAS_BLAS
+  add<SharedNegative, GemmKernel>("shared+gemm", input, parameters);
+#endif
+  add<SharedNegative, FusedKernel<>>("shared+fused", input, parameters);
+  if (parameters.dimension == 128)
+    add<SharedNegative, FusedKernel<128>>("shared+fused128", input, parameters);
+  if (parameters.dimension == 300)
+    add<SharedNegative, FusedKernel<300>>("shared+fused300", input, parameters);
+  add<SharedNegativeFixedWindow, FusedKernel<>>("shared-fixed+fused", input, parameters);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) try {
+  CLI::App app("End-to-end training speed");
+  std::string corpus, gold;
+  std::vector<std::size_t> dimensions{128}, threads{1};
+  Hyperparameters parameters{.subsample = 1e-4, .epochs = 1};
+  app.add_option("--corpus", corpus, "Text to train on; default: the demo corpus");
+  app.add_option("--dimension", dimensions, "Dimensions, several allowed");
+  app.add_option("--threads", threads, "Numbers of threads, several allowed");
+  app.add_option("--epochs", parameters.epochs, "Epochs");
+  app.add_option("--sample", parameters.subsample, "Subsampling threshold");
+  app.add_option("--evaluate", gold,
+                 "Folder with similarity/ and analogy/ to score the vectors on");
+  try {
+    parse_arguments(app, argc, argv);
+  } catch (const CLI::CallForHelp& help) {
+    return app.exit(help);
+  }
+  describe_machine();
+  const BenchmarkText text(corpus, 200'000);
+  const auto vocabulary = Vocabulary::from_text(text.path());
+  const Input input{vocabulary, EncodedCorpus::from_text(text.path(), vocabulary), gold};
+  benchmark::AddCustomContext("tokens", std::to_string(input.corpus.token_count()));
+  for (const std::size_t dimension : dimensions)
+    for (const std::size_t n : threads) {
+      parameters.dimension = dimension;
+      parameters.threads = n;
+      parameters.validate();
+      add_all(input, parameters);
+    }
+  benchmark::RunSpecifiedBenchmarks();
+  benchmark::Shutdown();
+} catch (const std::exception& error) {
+  std::cerr << "bench_train: " << error.what() << '\n';
+  return 1;
+}
