@@ -38,8 +38,11 @@ inline double fma_peak() {
   constexpr int rounds = 200'000;
   double best = 0;
   for (int repetition = 0; repetition < 15; ++repetition) {
-    V s0 = b, s1 = b, s2 = b, s3 = b, s4 = b, s5 = b, s6 = b, s7 = b, s8 = b, s9 = b, s10 = b,
-      s11 = b, s12 = b, s13 = b, s14 = b, s15 = b;
+    // All different, or the compiler sees that one sum does for all.
+    const auto seed = [&](int i) { return hn::Set(d, static_cast<float>(repetition + i)); };
+    V s0 = seed(0), s1 = seed(1), s2 = seed(2), s3 = seed(3), s4 = seed(4), s5 = seed(5),
+      s6 = seed(6), s7 = seed(7), s8 = seed(8), s9 = seed(9), s10 = seed(10), s11 = seed(11),
+      s12 = seed(12), s13 = seed(13), s14 = seed(14), s15 = seed(15);
     const auto start = std::chrono::steady_clock::now();
     for (int i = 0; i < rounds; ++i) {
       for (V* s :
