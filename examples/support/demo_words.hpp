@@ -8,14 +8,15 @@
 namespace demo {
 
 /// A family of words that come in the same forms. Each line of `members` holds the forms of one
-/// member, then five companions: words that stand beside any form of that member and of no other, so
-/// that its forms resemble each other. The patterns of a form ('@' the word, '+' a companion) make
-/// the forms alike across members. Together they make analogies: form a : form b for all members.
+/// member, then five companions: words that stand beside any form of that member and of no other,
+/// so that its forms resemble each other. The patterns of a form ('@' the word, '+' a companion)
+/// make the forms alike across members. Together they make analogies: form a : form b for all
+/// members.
 struct Kind {
   std::string_view name;
   std::size_t forms;
   std::span<const std::string_view> members;
-  std::span<const std::string_view> patterns;  // of the forms in turn, the same number for each
+  std::span<const std::string_view> patterns;   // of the forms in turn, the same number for each
   std::span<const std::string_view> relations;  // names of form 1 : form k, k = 2 ...
 };
 
@@ -165,18 +166,12 @@ inline constexpr std::array<std::string_view, 20> adjectives{
     "clever cleverer cleverest detective chess inventor puzzle riddle",
 };
 inline constexpr std::array<std::string_view, 12> adjective_patterns{
-    "it is a very @ thing like the + or the +",
-    "how @ the + is and so is the +",
-    "the + looks rather @ and quite @ to the +",
-    "nobody is so @ as the + or the +",
-    "this + is much @ than the other +",
-    "it grew @ than the + and even @ than the +",
-    "a + is usually @ than any + we know",
-    "she found the + far @ than that +",
-    "that is the @ + in the world beside the +",
-    "it was the @ of all and beat every + and +",
-    "among them the @ one was the + before the +",
-    "we gave the prize for the @ to the + and the +",
+    "it is a very @ thing like the + or the +",    "how @ the + is and so is the +",
+    "the + looks rather @ and quite @ to the +",   "nobody is so @ as the + or the +",
+    "this + is much @ than the other +",           "it grew @ than the + and even @ than the +",
+    "a + is usually @ than any + we know",         "she found the + far @ than that +",
+    "that is the @ + in the world beside the +",   "it was the @ of all and beat every + and +",
+    "among them the @ one was the + before the +", "we gave the prize for the @ to the + and the +",
 };
 inline constexpr std::array<std::string_view, 2> adjective_relations{"comparative", "superlative"};
 
@@ -232,8 +227,7 @@ inline constexpr std::array<Group, 5> groups{{
       "mix the @ colour with some @ to get a new shade"}},
     {"numbers",
      "three four five six seven eight nine ten eleven twelve",
-     {"the clock struck @ and then @ hours passed",
-      "he counted from @ to @ without a mistake",
+     {"the clock struck @ and then @ hours passed", "he counted from @ to @ without a mistake",
       "at least @ plus @ votes were counted in total"}},
     {"professions",
      "doctor lawyer nurse engineer plumber dentist carpenter baker tailor accountant",

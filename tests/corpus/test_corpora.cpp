@@ -230,5 +230,8 @@ TEST_CASE("a damaged .gz text is refused with its byte", "[corpus]") {
   write_file(path, changed);
   CHECK_THROWS_AS(Vocabulary::from_text(path), FormatError);
   CHECK_THROWS_AS(EncodedCorpus::from_text(path, text.vocabulary), FormatError);
+  write_file(path, text.bytes);
+  CHECK(contains(message_of<FormatError>([&] { Vocabulary::from_text(path); }),
+                 "byte 0: expected gzip data, as its name says"));
 }
 #endif

@@ -19,7 +19,8 @@ struct Block {
 /// Tells a sink which rows later blocks will need, so that they can be on their way from memory:
 /// calls `sink.prefetch(inputs, outputs)` when the sink has it, else does nothing.
 template <class Sink>
-[[gnu::always_inline]] inline void announce_rows(Sink& sink, std::span<const WordId> inputs, std::span<const WordId> outputs) {
+[[gnu::always_inline]] inline void announce_rows(Sink& sink, std::span<const WordId> inputs,
+                                                 std::span<const WordId> outputs) {
   if constexpr (requires { sink.prefetch(inputs, outputs); }) sink.prefetch(inputs, outputs);
 }
 

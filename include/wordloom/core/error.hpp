@@ -80,4 +80,15 @@ class UnknownWord : public Error {
   std::string word_;
 };
 
+namespace detail {
+
+/// At most 40 bytes of a file for an error message, each printable.
+inline std::string shown(std::string_view bytes) {
+  std::string text(bytes.substr(0, 40));
+  for (char& c : text)
+    if (static_cast<unsigned char>(c) < 32 || static_cast<unsigned char>(c) > 126) c = '?';
+  return "'" + text + (bytes.size() > 40 ? "...'" : "'");
+}
+
+}  // namespace detail
 }  // namespace wordloom

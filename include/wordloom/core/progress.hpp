@@ -37,7 +37,7 @@ struct TrainReport {
   /// - sum of log sigma(-negative) over its negatives, each measured just before its update.
   double loss = 0;
   std::vector<double> epoch_losses = {};  // the same for each epoch; NaN where nothing was trained
-  bool stopped = false;              // by the progress callback
+  bool stopped = false;                   // by the progress callback
 };
 
 }  // namespace wordloom

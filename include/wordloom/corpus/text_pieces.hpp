@@ -58,11 +58,14 @@ class TextPieces {
   static constexpr std::size_t default_piece_bytes = std::size_t{1} << 22;
 
   /// Reads bytes [first, last) of the text, which must lie between tokens; of a .gz file all.
-  /// Throws IoError; for a .gz file also when the build has no zlib.
+  /// Throws IoError, for a .gz file also when the build has no zlib, and FormatError for a file
+  /// that is .gz only by name.
   explicit TextPieces(const std::filesystem::path& path,
                       std::size_t piece_bytes = default_piece_bytes, std::size_t first = 0,
                       std::size_t last = std::numeric_limits<std::size_t>::max())
       : file_(path), piece_bytes_(std::max<std::size_t>(piece_bytes, 1)), at_(first) {
+    if (path.extension() == ".gz" && !is_gzip(file_) && file_.size() > 0)
+      throw FormatError::at_byte(path, 0, "gzip data, as its name says", "something else");
     if (is_gzip(file_)) {
 #if WORDLOOM_HAS_ZLIB
       gzip_ = std::make_unique<GzipReader>(path);

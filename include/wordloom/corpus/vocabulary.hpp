@@ -191,11 +191,11 @@ class Vocabulary {
     };
     const std::size_t space = line.find_first_of(" \t");
     if (line.empty()) throw refuse("an empty line");
-    if (space == 0 || space == std::string_view::npos) throw refuse("'" + excerpt(line) + "'");
+    if (space == 0 || space == std::string_view::npos) throw refuse(detail::shown(line));
     std::uint64_t count = 0;
     const char* const end = line.data() + line.size();
     const auto [stop, error] = std::from_chars(line.data() + space + 1, end, count);
-    if (error != std::errc() || stop != end || count == 0) throw refuse("'" + excerpt(line) + "'");
+    if (error != std::errc() || stop != end || count == 0) throw refuse(detail::shown(line));
     return {line.substr(0, space), count};
   }
 
@@ -207,14 +207,7 @@ class Vocabulary {
       if (const auto first = words.find(words[i]); first != i)
         throw FormatError::at_line(
             path, i + 1, "each word once",
-            "'" + excerpt(words[i]) + "' as in line " + std::to_string(*first + 1));
-  }
-
-  static std::string excerpt(std::string_view text) {
-    std::string shown(text.substr(0, 40));
-    for (char& c : shown)
-      if (static_cast<unsigned char>(c) < 32 || c == 127) c = '?';
-    return text.size() > 40 ? shown + "..." : shown;
+            detail::shown(words[i]) + " as in line " + std::to_string(*first + 1));
   }
 
   std::shared_ptr<const Store> store_;

@@ -54,7 +54,7 @@ inline std::vector<SimilarityPair> load_similarity_pairs(const std::filesystem::
     const std::string& text = fields[2];
     const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), score);
     if (error != std::errc() || stop != text.data() + text.size() || !std::isfinite(score))
-      throw FormatError::at_line(path, line, expected, "'" + text.substr(0, 40) + "'");
+      throw FormatError::at_line(path, line, expected, detail::shown(text));
     pairs.push_back({fields[0], fields[1], score});
   });
   if (pairs.empty()) throw FormatError::at_line(path, 1, "word pairs", "none");

@@ -19,14 +19,6 @@ namespace wordloom::detail {
 static_assert(std::endian::native == std::endian::little,
               "wordloom: binary vector files are little-endian, and so must the machine be");
 
-/// At most 40 bytes of a file for an error message, each printable.
-inline std::string shown(std::string_view bytes) {
-  std::string text(bytes.substr(0, 40));
-  for (char& c : text)
-    if (static_cast<unsigned char>(c) < 32 || static_cast<unsigned char>(c) > 126) c = '?';
-  return "'" + text + (bytes.size() > 40 ? "...'" : "'");
-}
-
 /// A word that a format with separators can hold; throws InvalidArgument otherwise.
 inline std::string_view checked_word(std::string_view word) {
   if (word.empty() || std::any_of(word.begin(), word.end(), is_white_space))

@@ -50,8 +50,8 @@ class BasicSharedNegative {
   }
 
  private:
-  // Words between the drawing of negatives and their use. Measured with FusedKernel, D = 128,
-  // 68,000 words (benchmarks/results): see there.
+  // Words between the drawing of negatives and their use, so that their rows can arrive. Measured
+  // with FusedKernel<128> and 68,000 words, M words/s: 0 words 4.2, 1 to 4 words 5.5 to 5.6.
   static constexpr std::size_t lookahead = 2;
 
   std::span<WordId> outputs_of(std::size_t center) noexcept {
