@@ -224,6 +224,26 @@ TEMPLATE_TEST_CASE("scores far from zero neither saturate nor break a kernel", "
   CHECK(std::isnan(loss_of(std::numeric_limits<float>::quiet_NaN())));
 }
 
+TEMPLATE_TEST_CASE("what a kernel did before changes nothing, bit for bit", "[kernel]",
+                   WORDLOOM_TESTED_KERNELS) {
+  Random random(23);
+  TestType used(Hyperparameters{.dimension = 33}, BlockShape{13, 25});
+  for (int repetition = 0; repetition < 300; ++repetition) {
+    const auto n = 1 + static_cast<std::size_t>(random.below(13));
+    const auto m = 1 + static_cast<std::size_t>(random.below(25));
+    const OwnedBlock block{.inputs = distinct(n, 30, random),
+                           .outputs = distinct(m, 30, random),
+                           .positives = static_cast<std::size_t>(random.below(m + 1)),
+                           .weights = {}};
+    Model one = random_model(30, 33, 5), other = random_model(30, 33, 5);
+    TestType fresh(Hyperparameters{.dimension = 33}, BlockShape{13, 25});
+    REQUIRE(LossSum(used.template update<true>(one, block, 0.1f)).value() ==
+            LossSum(fresh.template update<true>(other, block, 0.1f)).value());
+    REQUIRE(same_bits(one.input, other.input));
+    REQUIRE(same_bits(one.output, other.output));
+  }
+}
+
 TEST_CASE("FusedKernel of a fixed dimension equals the run-time one bit for bit", "[kernel]") {
   Random random(19);
   const OwnedBlock block{

@@ -28,8 +28,9 @@ class FusedKernel {
   FusedKernel(const Hyperparameters& parameters, BlockShape most)
       : inputs_(most.inputs),
         outputs_(most.outputs),
-        gradients_(1,
-                   (most.inputs + 3) / 4 * 4 * most.outputs + simd::hn::MaxLanes(simd::RowTag())),
+        // A tile may store up to a vector past its group.
+        gradients_(1, (most.inputs + 3) / 4 * simd::group_size(most.outputs) +
+                          simd::hn::MaxLanes(simd::RowTag())),
         change_(most.inputs, Tuning::update_vectors * 16) {
     if (Dimension != 0 && parameters.dimension != Dimension)
       throw InvalidArgument("dimension is " + std::to_string(parameters.dimension) +
@@ -45,7 +46,8 @@ class FusedKernel {
     for (std::size_t i = 0; i < n; ++i) inputs_[i] = model.input.row_data(block.inputs[i]);
     for (std::size_t j = 0; j < m; ++j) outputs_[j] = model.output.row_data(block.outputs[j]);
 
-    const LossSum loss = score<with_loss>(block, stride, learning_rate);
+    score(n, m, stride);
+    const LossSum loss = make_gradients<with_loss>(block, learning_rate);
     fold_repeats(block);
 
     apply_gradients(n, m, stride);
@@ -55,24 +57,40 @@ class FusedKernel {
  private:
   using Tuning = simd::FusedTuning;
 
-  template <bool with_loss>
-  HWY_INLINE LossSum score(const Block& block, std::size_t stride, float learning_rate) noexcept {
+  HWY_INLINE void score(std::size_t n, std::size_t m, std::size_t stride) noexcept {
     constexpr std::size_t width = Tuning::score_outputs;
-    const std::size_t n = block.inputs.size();
-    const std::size_t m = block.outputs.size();
-    simd::GradientMaker<with_loss, simd::RowTag> make(learning_rate);
-    for (std::size_t i = 0; i < n; i += 4)
+    const std::size_t group = simd::group_size(m);
+    const simd::RowTag d;
+    for (std::size_t i = 0; i < n; i += 4) {
+      // Tiles need not reach the end of their group.
+      simd::hn::Store(simd::hn::Zero(d), d,
+                      gradients_.data() + (i / 4 + 1) * group - simd::hn::Lanes(d));
       simd::with_count<4>(std::min<std::size_t>(4, n - i), [&]<std::size_t I>() {
         // Tiles go up, so that what one stores past its end the next replaces.
         for (std::size_t j = 0; j < m; j += width)
           simd::with_count<width>(std::min(width, m - j), [&]<std::size_t J>() {
-            simd::score_tile<I, J>(
-                &inputs_[i], &outputs_[j], stride, gradients_.data() + (i * m + j * 4),
-                [&](simd::hn::Vec<simd::RowTag> scores, std::size_t k) HWY_ATTR {
-                  return make(scores, 4 * (block.positives - std::min(j + k, block.positives)));
-                });
+            simd::score_tile<I, J>(&inputs_[i], &outputs_[j], stride,
+                                   gradients_.data() + (i / 4 * group + j * 4));
           });
       });
+    }
+  }
+
+  /// All scores in one loop, so that what it adds up stays in registers.
+  template <bool with_loss>
+  HWY_INLINE LossSum make_gradients(const Block& block, float learning_rate) noexcept {
+    const simd::RowTag d;
+    const std::size_t lanes = simd::hn::Lanes(d);
+    const std::size_t n = block.inputs.size();
+    const std::size_t m = block.outputs.size();
+    const std::size_t group = simd::group_size(m);
+    const std::size_t positives = block.positives * 4;
+    simd::GradientMaker<with_loss, simd::RowTag> make(learning_rate);
+    float* g = gradients_.data();
+    for (std::size_t i = 0; i < n; i += 4, g += group)
+      for (std::size_t k = 0; k < group; k += lanes)
+        simd::hn::Store(make(simd::hn::Load(d, g + k), positives - std::min(k, positives)), d,
+                        g + k);
     if (!block.weights.empty())
       for (std::size_t i = 0; i < n; ++i)
         for (std::size_t j = 0; j < m; ++j) gradient(i, j, m) *= block.weights[i];

@@ -34,10 +34,16 @@ struct FusedTuning {
   static constexpr std::size_t update_vectors = many_registers ? 2 : 1;
 };
 
-/// Scores and gradients lie in groups of 4 inputs: of inputs 4t .. 4t + 3 and output j at
-/// (t * M + j) * 4. This is the place of input i and output 0; outputs are 4 floats apart.
+/// Scores and gradients lie in groups of 4 inputs, each of whole vectors: that of input i and
+/// output j is at i / 4 * group_size(M) + 4 j + i % 4.
+constexpr std::size_t group_size(std::size_t outputs) {
+  constexpr std::size_t lanes = hn::MaxLanes(RowTag());
+  return (outputs * 4 + lanes - 1) / lanes * lanes;
+}
+
+/// The place of input i and output 0; outputs are 4 floats apart.
 constexpr std::size_t gradient_place(std::size_t i, std::size_t outputs) {
-  return i / 4 * outputs * 4 + i % 4;
+  return i / 4 * group_size(outputs) + i % 4;
 }
 
 /// In each block of 4 lanes the partial sums of (a, b, c, d).
@@ -70,12 +76,11 @@ HWY_INLINE hn::Vec<RowTag> sums_of_blocks(const hn::Vec<RowTag>* v) {
   }
 }
 
-/// Scores of I inputs (at most 4) with J outputs, turned into gradients by `to_gradient(scores,
-/// j)`, where lane k of `scores` is that of input k % 4 and output j + k / 4 (0 beyond I and J),
-/// and stored from `gradients` on, 4 for each output. May store up to a vector past the last.
-template <std::size_t I, std::size_t J, class ToGradient>
+/// Scores of I inputs (at most 4) with J outputs, stored from `scores` on, 4 for each output, those
+/// beyond I zero. Stores whole vectors, zeros where outputs end.
+template <std::size_t I, std::size_t J>
 HWY_INLINE void score_tile(const float* const* inputs, const float* const* outputs,
-                           std::size_t stride, float* gradients, ToGradient&& to_gradient) {
+                           std::size_t stride, float* scores) {
   const RowTag d;
   hn::Vec<RowTag> sums[J][4];
   unrolled<J>([&](auto j) WORDLOOM_INLINED {
@@ -99,7 +104,7 @@ HWY_INLINE void score_tile(const float* const* inputs, const float* const* outpu
       else
         parts[k] = hn::Zero(d);
     });
-    hn::StoreU(to_gradient(sums_of_blocks(parts), j), d, gradients + j * 4);
+    hn::StoreU(sums_of_blocks(parts), d, scores + j * 4);
   });
 }
 
