@@ -64,20 +64,40 @@ void add(const std::string& name, const Input& input, const Hyperparameters& par
       ->Unit(benchmark::kMillisecond);
 }
 
+template <class AnySampler>
+void add_kernels(const std::string& name, const Input& input, const Hyperparameters& parameters) {
+  add<AnySampler, DotKernel>(name + "+dot", input, parameters);
+#if WORDLOOM_HAS_BLAS
+  add<AnySampler, GemmKernel>(name + "+gemm", input, parameters);
+#endif
+  add<AnySampler, FusedKernel<>>(name + "+fused", input, parameters);
+}
+
 /// One place for all compositions.
-void add_all(const Input& input, const Hyperparameters& parameters) {
+void add_all(const Input& input, Hyperparameters parameters) {
   add<Hogwild, DotKernel>("hogwild+dot", input, parameters);
   add<Hogwild, FusedKernel<>>("hogwild+fused", input, parameters);
-  add<SharedNegative, DotKernel>("shared+dot", input, parameters);
-#if WORDLOOM_HAS_BLAS
-  add<SharedNegative, GemmKernel>("shared+gemm", input, parameters);
-#endif
-  add<SharedNegative, FusedKernel<>>("shared+fused", input, parameters);
+  add_kernels<SharedNegative>("shared", input, parameters);
   if (parameters.dimension == 128)
     add<SharedNegative, FusedKernel<128>>("shared+fused128", input, parameters);
   if (parameters.dimension == 300)
     add<SharedNegative, FusedKernel<300>>("shared+fused300", input, parameters);
   add<SharedNegativeFixedWindow, FusedKernel<>>("shared-fixed+fused", input, parameters);
+  add_kernels<SplitSharedNegative>("split", input, parameters);
+  const auto named = [&](const char* sampler, std::size_t minibatch, std::size_t negatives) {
+    parameters.minibatch = minibatch;
+    parameters.shared_negatives = negatives;
+    return std::string(sampler) + "/" + std::to_string(minibatch) + "x" + std::to_string(negatives);
+  };
+  std::string name = named("minibatch", 16, 30);
+  add_kernels<SentenceMinibatch>(name, input, parameters);
+  name = named("minibatch", 16, 16);
+  add<SentenceMinibatch, FusedKernel<>>(name + "+fused", input, parameters);
+  name = named("combined", 4, 8);
+  add_kernels<CombinedContext>(name, input, parameters);
+  add<CombinedContextFixedWindow, FusedKernel<>>("combined-fixed/4x8+fused", input, parameters);
+  name = named("combined-fixed", 4, 6);
+  add<CombinedContextFixedWindow, FusedKernel<>>(name + "+fused", input, parameters);
 }
 
 }  // namespace

@@ -6,7 +6,7 @@ include(GNUInstallDirs)
 # Headers only, so nothing depends on the architecture.
 set(wordloom_package_dir ${CMAKE_INSTALL_DATADIR}/cmake/wordloom)
 
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/wordloom TYPE INCLUDE FILES_MATCHING PATTERN "*.hpp")
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/wordloom TYPE INCLUDE FILES_MATCHING PATTERN "*.hpp" PATTERN "*.inl")
 install(TARGETS wordloom EXPORT wordloom_targets INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(EXPORT wordloom_targets FILE wordloomTargets.cmake NAMESPACE wordloom::
         DESTINATION ${wordloom_package_dir})

@@ -2,8 +2,7 @@
 
 include(CheckCXXCompilerFlag)
 
-option(WORDLOOM_NATIVE "Build our own programs for this machine's instruction set"
-       ${PROJECT_IS_TOP_LEVEL})
+option(WORDLOOM_NATIVE "Build our own programs for this machine's instruction set only" OFF)
 option(WORDLOOM_WERROR "Make warnings of our own programs errors" OFF)
 
 add_library(wordloom_own_program INTERFACE)

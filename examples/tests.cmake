@@ -34,7 +34,8 @@ wordloom_corpus_test(neighbours
    grep -q italy out; grep -q 'unknown word' out")
 
 set(train "$<TARGET_FILE:word2vec> --train ${corpus}/text --size 50 --iter 4 --threads 2")
-foreach(sampler IN ITEMS hogwild shared hogwild-fixed shared-fixed)
+foreach(sampler IN ITEMS hogwild shared hogwild-fixed shared-fixed split minibatch combined
+                        combined-fixed)
   foreach(kernel IN ITEMS fused dot gemm)
     if(kernel STREQUAL gemm AND NOT WORDLOOM_ENABLE_BLAS)
       continue()
@@ -52,6 +53,13 @@ foreach(format IN ITEMS word2vec-binary word2vec-text vec glove npy tsv)
   wordloom_corpus_test(word2vec-format-${format}
     "${train} --quiet --stream --output v.tsv --format ${format}; echo france | $<TARGET_FILE:neighbours> --format ${format} v.tsv | grep -E '[a-z]+ +0\\.'")
 endforeach()
+wordloom_example_test(word2vec-target
+  "$<TARGET_FILE:word2vec> --version | grep 'vectors of [a-z]'
+   for target in $($<TARGET_FILE:word2vec> --version | sed 's/.* of //'); do
+     WORDLOOM_TARGET=$target $<TARGET_FILE:word2vec> --version | grep $target
+   done
+   status=0; WORDLOOM_TARGET=abacus $<TARGET_FILE:word2vec> --version 2>err || status=$?
+   test $status -eq 1; test $(wc -l <err) -eq 1; grep 'WORDLOOM_TARGET is .abacus., this program' err")
 wordloom_corpus_test(word2vec-one-thread-repeats
   "for name in a b; do
      $<TARGET_FILE:word2vec> --train ${corpus}/text --size 50 --iter 2 --threads 1 --quiet --output $name
@@ -71,6 +79,7 @@ wordloom_refusal_test(not-a-number "--train in --size ten" "size")
 wordloom_refusal_test(size "--train in --output v --size 0" "dimension is 0, must be from 1")
 wordloom_refusal_test(negative-number "--train in --output v --iter -3" "iter.*-3")
 wordloom_refusal_test(sample "--train in --output v --sample 2" "subsample is 2, must be from 0 to 1")
+wordloom_refusal_test(minibatch "--train in --output v --minibatch 2000" "minibatch is 2000, must be from 0 to 1000")
 wordloom_refusal_test(kernel "--train in --output v --kernel cuda" "kernel")
 wordloom_refusal_test(format "--train in --output v --format csv" "unknown vector format .csv.")
 wordloom_refusal_test(cbow "-train in -output v -cbow 1" "--cbow is 1, must be 0")

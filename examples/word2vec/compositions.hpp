@@ -11,6 +11,10 @@ auto with_sampler(std::string_view name, Use use) {
   if (name == "shared") return use.template operator()<SharedNegative>();
   if (name == "hogwild-fixed") return use.template operator()<HogwildFixedWindow>();
   if (name == "shared-fixed") return use.template operator()<SharedNegativeFixedWindow>();
+  if (name == "split") return use.template operator()<SplitSharedNegative>();
+  if (name == "minibatch") return use.template operator()<SentenceMinibatch>();
+  if (name == "combined") return use.template operator()<CombinedContext>();
+  if (name == "combined-fixed") return use.template operator()<CombinedContextFixedWindow>();
   throw InvalidArgument("unknown sampler '" + std::string(name) + "'");
 }
 

@@ -62,7 +62,10 @@ int run(int argc, char** argv) {
       "Trains word vectors: skip-gram with negative sampling.\n"
       "Long options may be written with one dash, as word2vec's.");
   app.name("word2vec");
-  app.set_version_flag("--version", "word2vec of Wordloom " WORDLOOM_VERSION);
+  app.set_version_flag("--version", [] {
+    return std::string("word2vec of Wordloom " WORDLOOM_VERSION ", vectors of ") +
+           wordloom::target().name;
+  });
   Options options;
   declare(app, options);
   auto arguments = with_double_dashes(argc, argv);

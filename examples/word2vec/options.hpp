@@ -101,12 +101,25 @@ inline void declare(CLI::App& app, Options& options) {
       ->capture_default_str()
       ->group(training);
 
-  app.add_option("--sampler", options.sampler, "hogwild | shared | hogwild-fixed | shared-fixed")
-      ->check(CLI::IsMember({"hogwild", "shared", "hogwild-fixed", "shared-fixed"}))
+  app.add_option("--sampler", options.sampler,
+                 "hogwild | shared | hogwild-fixed | shared-fixed | split | minibatch | combined | "
+                 "combined-fixed")
+      ->check(CLI::IsMember({"hogwild", "shared", "hogwild-fixed", "shared-fixed", "split",
+                             "minibatch", "combined", "combined-fixed"}))
       ->capture_default_str()
       ->group(method);
   app.add_option("--kernel", options.kernel, "fused | dot | gemm")
       ->check(CLI::IsMember({"fused", "dot", "gemm"}))
+      ->capture_default_str()
+      ->group(method);
+  app.add_option("--minibatch", p.minibatch,
+                 "Words that minibatch or combined train together, 0 = as the sampler says")
+      ->check(whole_number)
+      ->capture_default_str()
+      ->group(method);
+  app.add_option("--shared-negatives", p.shared_negatives,
+                 "Negatives that they share, 0 = as the sampler says")
+      ->check(whole_number)
       ->capture_default_str()
       ->group(method);
 

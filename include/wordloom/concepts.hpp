@@ -95,6 +95,8 @@ concept Sampler = std::copy_constructible<S> && detail::MadeFromVocabulary<S> &&
 /// `kernel.template update<with_loss>(model, block, learning_rate);` applies the gradient of a
 /// block and returns its loss (LossSum, or what converts to it) when `with_loss` is true;
 /// `UpdateKernel::Consumes` names the block type. One for each thread; never allocates in `update`.
+/// `kernel.prefetch(model, inputs, outputs)`, where there is one, is told which rows later blocks
+/// need; else the trainer asks for them itself.
 template <class K>
 concept UpdateKernel =
     detail::MadeForBlocks<K> && detail::NamesConsumption<K> && detail::Updates<K>;

@@ -1,7 +1,10 @@
 #pragma once
 #include <wordloom/kernel/dot_kernel.hpp>
 #include <wordloom/kernel/fused_kernel.hpp>
+#include <wordloom/sampler/attraction_repulsion.hpp>
+#include <wordloom/sampler/combined_context.hpp>
 #include <wordloom/sampler/hogwild.hpp>
+#include <wordloom/sampler/sentence_minibatch.hpp>
 #include <wordloom/sampler/shared_negative.hpp>
 #include <wordloom/trainer.hpp>
 
@@ -19,9 +22,19 @@ using Word2Vec = Trainer<Hogwild, DotKernel>;
 /// Ours: shared negatives and everything in one pass over the rows.
 using DefaultTrainer = Trainer<SharedNegative, FusedKernel<>>;
 
+/// Canny et al. 2015, "Machine Learning at the Limit".
+using BidMach = Trainer<SplitSharedNegative, DotKernel>;
+
 #if WORDLOOM_HAS_BLAS
 /// Ji et al. 2016, "Parallelizing Word2Vec in Shared and Distributed Memory".
 using PWord2Vec = Trainer<SharedNegative, GemmKernel>;
+
+/// Rengasamy et al. 2017, "Optimizing Word2Vec Performance on Multicore Systems".
+using PSgnsCc = Trainer<CombinedContext, GemmKernel>;
+
+/// Moon et al. 2019, "Parallel Data-Local Training for Optimizing Word2Vec Embeddings for Word and
+/// Graph Embeddings".
+using ParWord2Vec = Trainer<SentenceMinibatch, GemmKernel>;
 #endif
 
 }  // namespace wordloom

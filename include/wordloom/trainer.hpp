@@ -95,17 +95,24 @@ class Trainer {
     UpdateKernel& kernel;
     BlockShape most;
     float learning_rate;
+    bool with_loss;
     detail::WorkDone done;
 
     void operator()(const Block& block) {
       if (block.inputs.size() > most.inputs || block.outputs.size() > most.outputs)
         detail::throw_too_large(block, most);
-      done.loss += LossSum(kernel.template update<true>(model, block, learning_rate));
-      done.pairs += block.inputs.size() * block.positives;
+      if (with_loss) {
+        done.loss += LossSum(kernel.template update<true>(model, block, learning_rate));
+        done.pairs += positive_pairs(block);
+      } else {
+        kernel.template update<false>(model, block, learning_rate);
+      }
     }
 
     [[gnu::always_inline]] void prefetch(std::span<const WordId> inputs,
-                                         std::span<const WordId> outputs) const {
+                                         std::span<const WordId> outputs) {
+      if constexpr (requires { kernel.prefetch(model, inputs, outputs); })
+        return kernel.prefetch(model, inputs, outputs);
       for (const WordId id : inputs) model.input.prefetch(id);
       for (const WordId id : outputs) model.output.prefetch(id);
     }
@@ -129,7 +136,7 @@ class Trainer {
     const Schedule schedule(parameters_);
     std::vector<WordId> kept;
     double rate = schedule.rate(0.0);
-    UpdateSink sink{model, kernel, most, static_cast<float>(rate), {}};
+    UpdateSink sink{model, kernel, most, static_cast<float>(rate), true, {}};
 
     for (std::size_t epoch = 0; epoch < parameters_.epochs; ++epoch) {
       Random random(parameters_.seed, stream, epoch);
@@ -141,6 +148,7 @@ class Trainer {
       };
       for (const std::span<const WordId> sentence : shard) {
         if (state.stopped()) return;
+        sink.with_loss = sink.done.tokens <= interval / 16;
         sampler.sample(subsampling(sentence, random, kept), random, sink);
         sink.done.tokens += sentence.size();
         if (sink.done.tokens >= interval) report();

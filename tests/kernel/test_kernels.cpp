@@ -25,7 +25,8 @@ struct OwnedBlock {
   std::vector<WordId> inputs, outputs;
   std::size_t positives = 1;
   std::vector<float> weights;
-  operator Block() const { return {inputs, outputs, positives, weights}; }
+  std::vector<float> pair_weights = {};
+  operator Block() const { return {inputs, outputs, positives, weights, pair_weights}; }
 };
 
 Model random_model(std::size_t rows, std::size_t dimension, std::uint64_t seed, double size = 1.0) {
@@ -158,6 +159,24 @@ TEMPLATE_TEST_CASE("weights scale the gradients of their inputs and not the loss
       for (std::size_t i = 0; i < inputs; ++i)
         block.weights.push_back(static_cast<float>(random.uniform() * 3.0));
       check_update<TestType>(100, block, 20);
+    }
+}
+
+TEMPLATE_TEST_CASE("pairs have labels and weights of their own, and 0 is no pair", "[kernel]",
+                   WORDLOOM_TESTED_KERNELS) {
+  Random random(31);
+  for (const std::size_t inputs : {1u, 2u, 3u, 4u, 5u, 6u, 7u, 9u, 14u})
+    for (const std::size_t outputs : {1u, 2u, 5u, 6u, 7u, 13u}) {
+      OwnedBlock block{.inputs = distinct(inputs, 20, random),
+                       .outputs = distinct(outputs, 20, random),
+                       .positives = 0,
+                       .weights = {}};
+      for (std::size_t k = 0; k < inputs * outputs; ++k)
+        block.pair_weights.push_back(
+            static_cast<float>(random.below(4) == 0 ? 0.0 : random.uniform() * 4.0 - 2.0));
+      check_update<TestType>(100, block, 20);
+      if (inputs > 2) block.inputs[2] = block.inputs[0];
+      check_update<TestType>(48, block, 20);
     }
 }
 

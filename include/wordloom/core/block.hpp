@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <cstddef>
 #include <span>
 
@@ -14,7 +15,21 @@ struct Block {
   std::span<const WordId> outputs;  // [M] rows of Model::output
   std::size_t positives = 0;        // 0 .. M
   std::span<const float> weights;   // [N] gradient weight of an input, empty = all 1
+  /// [M x N] the weight of each pair, for blocks in which not all inputs have the same labels or
+  /// weights: above 0 for label 1, below 0 for label 0 (its absolute value counts), 0 for no pair.
+  /// Empty, or instead of `positives` and `weights`.
+  std::span<const float> pair_weights = {};
+
+  bool is_weighted() const noexcept { return !weights.empty() || !pair_weights.empty(); }
 };
+
+/// How many pairs have label 1.
+inline std::size_t positive_pairs(const Block& block) noexcept {
+  if (block.pair_weights.empty()) return block.inputs.size() * block.positives;
+  return static_cast<std::size_t>(std::count_if(block.pair_weights.begin(),
+                                                block.pair_weights.end(),
+                                                [](float weight) { return weight > 0.0f; }));
+}
 
 /// Tells a sink which rows later blocks will need, so that they can be on their way from memory:
 /// calls `sink.prefetch(inputs, outputs)` when the sink has it, else does nothing.

@@ -16,9 +16,15 @@ struct Hyperparameters {
   std::size_t dimension = 100;
   /// Context words on each side of the centre, at most; 1 to 1000.
   std::size_t window = 5;
-  /// Negative words drawn for a positive one (or for a minibatch, with shared negatives); 1 to
-  /// 1000.
+  /// Negative words drawn for a positive one (or for a window, with shared negatives); 1 to 1000.
   std::size_t negatives = 5;
+  /// Of samplers that train several words together (SentenceMinibatch, CombinedContext): how many,
+  /// up to 1000. 0 = as the sampler says.
+  std::size_t minibatch = 0;
+  /// Of the same samplers: negatives that a minibatch shares, up to 10000; gradients are weighted
+  /// so that each word is repelled as often as by `negatives` for each pair. 0 = as the sampler
+  /// says.
+  std::size_t shared_negatives = 0;
   /// Threshold t of subsampling, a share of the corpus in [0, 1]: words more frequent than t are
   /// dropped at random (Mikolov et al. 2013b, section 2.3, in word2vec's form). 0 keeps all.
   double subsample = 1e-3;
@@ -39,6 +45,8 @@ struct Hyperparameters {
     check("dimension", dimension, 1, 65536);
     check("window", window, 1, 1000);
     check("negatives", negatives, 1, 1000);
+    check("minibatch", minibatch, 0, 1000);
+    check("shared_negatives", shared_negatives, 0, 10'000);
     check("subsample", subsample, 0.0, 1.0);
     check("learning_rate", learning_rate, 0.0, 10.0);
     if (learning_rate == 0.0) throw InvalidArgument("learning_rate is 0, must be above 0");

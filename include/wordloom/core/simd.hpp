@@ -12,9 +12,40 @@
 #endif
 #include <hwy/highway.h>
 
-/// Vectors of the best instruction set that the compiler's flags allow (Highway, static dispatch).
+/// Vectors (Highway). Vector code is compiled for the instruction set that the compiler's flags
+/// allow and, on x86-64, for AVX2 and AVX-512 where the flags allow less: target.hpp chooses one at
+/// run time. It stands in files *.inl that for_each_target.inl includes once for each of them.
+/// Defining WORDLOOM_ONE_TARGET before leaves the others out; a source file that uses Highway's own
+/// foreach_target.h has to.
+#if HWY_ARCH_X86_64 && !HWY_COMPILER_MSVC && !defined(WORDLOOM_ONE_TARGET)
+#define WORDLOOM_COMPILES_AVX3 (HWY_STATIC_TARGET > HWY_AVX3)
+#define WORDLOOM_COMPILES_AVX2 (HWY_STATIC_TARGET > HWY_AVX2)
+#else
+#define WORDLOOM_COMPILES_AVX3 0
+#define WORDLOOM_COMPILES_AVX2 0
+#endif
+
+// Highway's operations for these targets. Its headers come in again whenever HWY_TARGET_TOGGLE has
+// changed, as in its foreach_target.h.
+#if WORDLOOM_COMPILES_AVX3
+#define HWY_TARGET_TOGGLE
+#undef HWY_TARGET
+#define HWY_TARGET HWY_AVX3
+#include <hwy/highway.h>
+#if WORDLOOM_COMPILES_AVX2
+#undef HWY_TARGET_TOGGLE
+#undef HWY_TARGET
+#define HWY_TARGET HWY_AVX2
+#include <hwy/highway.h>
+#endif
+#undef HWY_TARGET
+#define HWY_TARGET HWY_STATIC_TARGET
+#include <wordloom/core/set_target.inl>
+#endif
+
 namespace wordloom::simd {
 
+/// Of the compiler's flags.
 namespace hn = hwy::HWY_NAMESPACE;
 
 }  // namespace wordloom::simd

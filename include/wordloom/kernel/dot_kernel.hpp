@@ -7,87 +7,66 @@
 #include <wordloom/core/hyperparameters.hpp>
 #include <wordloom/core/loss.hpp>
 #include <wordloom/core/model.hpp>
-#include <wordloom/core/simd.hpp>
+#include <wordloom/core/target.hpp>
 #include <wordloom/kernel/gradient.hpp>
-#include <wordloom/kernel/row_access.hpp>
+#include <wordloom/kernel/pair_weights.hpp>
+
+namespace wordloom::simd {
+
+/// A block as DotKernel works on it.
+struct DotBlock {
+  float* const* inputs;       // [n] rows
+  float* const* outputs;      // [m] rows
+  float* gradients;           // [m x n] and slack
+  const float* pair_weights;  // likewise
+  float* change;              // [n x 16]
+  std::size_t n, m;
+};
+
+}  // namespace wordloom::simd
+
+#define WORDLOOM_VECTOR_CODE <wordloom/kernel/dot_update.inl>
+#include <wordloom/core/for_each_target.inl>
 
 namespace wordloom {
 
 /// The arithmetic of word2vec: a dot product for each score and a scaled row addition for each
 /// gradient (BLAS level 1), on whole vectors. Takes blocks of any shape.
 class DotKernel {
+  using Update = LossSum (*)(const simd::DotBlock&, std::size_t, float) noexcept;
+
  public:
   using Consumes = Block;
 
-  DotKernel(const Hyperparameters& parameters, BlockShape most)
-      : gradients_(most.inputs * most.outputs + simd::gradient_slack),
+  /// Throws as target() does.
+  DotKernel(const Hyperparameters&, BlockShape most)
+      : with_loss_(WORDLOOM_TARGET_FUNCTION(Update, dot_update<true>)),
+        without_loss_(WORDLOOM_TARGET_FUNCTION(Update, dot_update<false>)),
+        gradients_(most.inputs * most.outputs + simd::vector_slack),
+        pair_weights_(gradients_.size()),
         inputs_(most.inputs),
         outputs_(most.outputs),
-        input_change_(most.inputs * simd::hn::Lanes(simd::RowTag())) {
-    static_cast<void>(parameters);
-  }
+        input_change_(most.inputs * 16) {}
 
   template <bool with_loss>
   LossSum update(Model& model, const Block& block, float learning_rate) noexcept {
-    namespace hn = simd::hn;
-    const simd::RowTag d;
-    const std::size_t lanes = hn::Lanes(d);
     const std::size_t n = block.inputs.size();
     const std::size_t m = block.outputs.size();
-    const std::size_t stride = model.input.stride();
     for (std::size_t i = 0; i < n; ++i) inputs_[i] = model.input.row_data(block.inputs[i]);
     for (std::size_t j = 0; j < m; ++j) outputs_[j] = model.output.row_data(block.outputs[j]);
-
-    float* const g = gradients_.data();  // [m x n]
-    for (std::size_t j = 0; j < m; ++j)
-      for (std::size_t i = 0; i < n; ++i) g[j * n + i] = dot(inputs_[i], outputs_[j], stride);
-    const LossSum loss = simd::to_gradients<with_loss>(g, block, learning_rate);
-
-    // Column by column of the rows: both changes are computed from the old values of a column
-    // before either is added, so that a row that stands in the block twice gets both.
-    for (std::size_t c = 0; c < stride; c += lanes) {
-      for (std::size_t i = 0; i < n; ++i) {
-        auto change = hn::Zero(d);
-        for (std::size_t j = 0; j < m; ++j)
-          change = hn::MulAdd(hn::Set(d, g[j * n + i]), simd::load_row(d, outputs_[j] + c), change);
-        hn::StoreU(change, d, &input_change_[i * lanes]);
-      }
-      for (std::size_t j = 0; j < m; ++j) {
-        auto change = hn::Zero(d);
-        for (std::size_t i = 0; i < n; ++i)
-          change = hn::MulAdd(hn::Set(d, g[j * n + i]), simd::load_row(d, inputs_[i] + c), change);
-        add(d, change, outputs_[j] + c);
-      }
-      for (std::size_t i = 0; i < n; ++i)
-        add(d, hn::LoadU(d, &input_change_[i * lanes]), inputs_[i] + c);
-    }
-    return loss;
+    simd::fill_pair_weights(block, pair_weights_.data());
+    return (with_loss ? with_loss_ : without_loss_)(
+        {inputs_.data(), outputs_.data(), gradients_.data(), pair_weights_.data(),
+         input_change_.data(), n, m},
+        model.input.stride(), learning_rate);
   }
 
  private:
-  template <class D>
-  static HWY_INLINE void add(D d, simd::hn::Vec<D> change, float* row) {
-    simd::store_row(d, simd::hn::Add(simd::load_row(d, row), change), row);
-  }
-
-  /// Over `stride` floats, a multiple of 16: the padding is zero.
-  static HWY_INLINE float dot(const float* a, const float* b, std::size_t stride) {
-    namespace hn = simd::hn;
-    const simd::RowTag d;
-    const std::size_t lanes = hn::Lanes(d);
-    auto even = hn::Zero(d), odd = hn::Zero(d);
-    std::size_t c = 0;
-    for (; c + 2 * lanes <= stride; c += 2 * lanes) {
-      even = hn::MulAdd(simd::load_row(d, a + c), simd::load_row(d, b + c), even);
-      odd = hn::MulAdd(simd::load_row(d, a + c + lanes), simd::load_row(d, b + c + lanes), odd);
-    }
-    if (c < stride) even = hn::MulAdd(simd::load_row(d, a + c), simd::load_row(d, b + c), even);
-    return hn::GetLane(hn::SumOfLanes(d, hn::Add(even, odd)));
-  }
-
+  Update with_loss_, without_loss_;
   std::vector<float> gradients_;          // [M x N] scores, then gradients
+  std::vector<float> pair_weights_;       // [M x N]
   std::vector<float*> inputs_, outputs_;  // [N], [M] rows of the block at hand
-  std::vector<float> input_change_;       // [N x lanes]
+  std::vector<float> input_change_;       // [N x 16]
 };
 
 static_assert(UpdateKernel<DotKernel>);

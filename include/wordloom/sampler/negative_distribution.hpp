@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstddef>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,25 @@ class NegativeDistribution {
   /// Throws CorpusError when fewer than two words can be drawn.
   NegativeDistribution(const Vocabulary& vocabulary, double exponent)
       : tables_(std::make_shared<const Tables>(powers(vocabulary, exponent))) {}
+
+  /// For each of `centers` a row of `outputs` [centers x (1 + K)]: the word, then K negatives other
+  /// than it.
+  void draw(Random& random, std::span<const WordId> centers,
+            std::span<WordId> outputs) const noexcept {
+    tables_->alias.draw(random, outputs);
+    const std::size_t each = outputs.size() / centers.size();
+    for (const WordId center : centers) {
+      for (WordId& word : outputs.subspan(1, each - 1))
+        if (word == center) word = draw(random, center);
+      outputs[0] = center;
+      outputs = outputs.subspan(each);
+    }
+  }
+
+  /// Words for a minibatch, whatever its positives.
+  void draw(Random& random, std::span<WordId> words) const noexcept {
+    tables_->alias.draw(random, words);
+  }
 
   /// A word other than `positive`.
   WordId draw(Random& random, WordId positive) const noexcept {

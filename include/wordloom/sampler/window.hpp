@@ -12,6 +12,8 @@ class RandomWindow {
  public:
   explicit RandomWindow(const Hyperparameters& parameters) : window_(parameters.window) {}
   std::size_t largest() const noexcept { return window_; }
+  /// Context words of a centre in the mean.
+  std::size_t mean_context() const noexcept { return window_ + 1; }
   std::size_t reach(Random& random) const noexcept {
     return 1 + static_cast<std::size_t>(random.below(window_));
   }
@@ -26,6 +28,7 @@ class FixedWindow {
  public:
   explicit FixedWindow(const Hyperparameters& parameters) : reach_((parameters.window + 1) / 2) {}
   std::size_t largest() const noexcept { return reach_; }
+  std::size_t mean_context() const noexcept { return 2 * reach_; }
   std::size_t reach(Random&) const noexcept { return reach_; }
 
  private:

@@ -1,14 +1,11 @@
-#pragma once
-#include <atomic>
-#include <cstddef>
+// The only place where training reads and writes rows of the model, which all threads do without
+// locks (Hogwild: Recht et al. 2011). Torn or lost updates are part of the method. Built with
+// WORDLOOM_ATOMIC_ROWS every float is accessed by a relaxed atomic instead, slowly: a thread
+// sanitizer then sees any other race and nothing of these.
+HWY_BEFORE_NAMESPACE();
+namespace wordloom::simd::HWY_NAMESPACE {
 
-#include <wordloom/core/simd.hpp>
-
-/// The only place where training reads and writes rows of the model, which all threads do without
-/// locks (Hogwild: Recht et al. 2011). Torn or lost updates are part of the method. Built with
-/// WORDLOOM_ATOMIC_ROWS every float is accessed by a relaxed atomic instead, slowly: a thread
-/// sanitizer then sees any other race and nothing of these.
-namespace wordloom::simd {
+namespace hn = hwy::HWY_NAMESPACE;
 
 /// Vectors of a row: at most the 16 floats to which rows are padded (RowMatrix).
 using RowTag = hn::CappedTag<float, 16>;
@@ -28,14 +25,14 @@ HWY_INLINE void store_row(D d, hn::Vec<D> v, float* p) {
 #else
 
 template <class D>
-hn::Vec<D> load_row(D d, const float* p) {
+HWY_INLINE hn::Vec<D> load_row(D d, const float* p) {
   alignas(64) float lanes[HWY_MAX_BYTES / sizeof(float)];
   for (std::size_t i = 0; i < hn::Lanes(d); ++i)
     lanes[i] = std::atomic_ref<float>(const_cast<float&>(p[i])).load(std::memory_order_relaxed);
   return hn::Load(d, lanes);
 }
 template <class D>
-void store_row(D d, hn::Vec<D> v, float* p) {
+HWY_INLINE void store_row(D d, hn::Vec<D> v, float* p) {
   alignas(64) float lanes[HWY_MAX_BYTES / sizeof(float)];
   hn::Store(v, d, lanes);
   for (std::size_t i = 0; i < hn::Lanes(d); ++i)
@@ -44,4 +41,5 @@ void store_row(D d, hn::Vec<D> v, float* p) {
 
 #endif
 
-}  // namespace wordloom::simd
+}  // namespace wordloom::simd::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();

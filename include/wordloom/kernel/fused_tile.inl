@@ -1,0 +1,207 @@
+// Register tiles of FusedKernel. `RowTag` vectors; rows by pointer. Gradients lie in groups of 4
+// inputs, in each output by output: see gradient_place.
+#ifdef WORDLOOM_INLINED
+#undef WORDLOOM_INLINED
+#endif
+#define WORDLOOM_INLINED HWY_ATTR __attribute__((always_inline))
+
+HWY_BEFORE_NAMESPACE();
+namespace wordloom::simd::HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+/// Calls `use` with 0 .. N - 1 as integral constants. GCC keeps an array in registers only when all
+/// of its indices are constants before its optimiser begins: a loop, even if unrolled, is not
+/// enough.
+template <std::size_t N, class Use>
+HWY_INLINE void unrolled(Use&& use) {
+  [&]<std::size_t... k>(std::index_sequence<k...>) WORDLOOM_INLINED {
+    (use(std::integral_constant<std::size_t, k>()), ...);
+  }
+  (std::make_index_sequence<N>());
+}
+
+/// What fits the registers (32 of AVX-512, SVE and NEON; 16 of AVX2 and SSE).
+struct FusedTuning {
+  static constexpr bool many_registers =
+      HWY_TARGET <= HWY_AVX3 || HWY_ARCH_ARM || HWY_ARCH_RVV || HWY_ARCH_PPC;
+  /// Outputs of a score tile of 4 inputs: 4 x 6 sums and 4 inputs of 32 registers, 4 x 3 of 16.
+  static constexpr std::size_t score_outputs = many_registers ? 6 : 3;
+  /// Outputs of an update tile, and the vectors of each row that it holds: old and new value.
+  static constexpr std::size_t update_outputs = 6;
+  static constexpr std::size_t update_vectors = many_registers ? 2 : 1;
+};
+
+/// Keeps a vector that was loaded in a register: GCC else reads it from memory for each of its
+/// uses, and two loads a cycle are too few for two multiply-adds.
+HWY_INLINE void hold([[maybe_unused]] hn::Vec<RowTag>& v) {
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_SSSE3
+  asm("" : "+v"(v.raw));
+#endif
+}
+
+/// Sums of neighbouring lanes of a (even lanes of the result) and b (odd lanes). One shuffle and
+/// two blends, which machines have more units for than for the two shuffles of an interleaving.
+HWY_INLINE hn::Vec<RowTag> add_lanes(hn::Vec<RowTag> a, hn::Vec<RowTag> b) {
+  return hn::Add(hn::OddEven(b, a), hn::Shuffle2301(hn::OddEven(a, b)));
+}
+
+/// The same for pairs of lanes.
+HWY_INLINE hn::Vec<RowTag> add_pairs(hn::Vec<RowTag> a, hn::Vec<RowTag> b) {
+  const RowTag d;
+  const hn::Repartition<double, RowTag> wide;
+  const auto x = hn::BitCast(wide, a), y = hn::BitCast(wide, b);
+  return hn::Add(hn::BitCast(d, hn::OddEven(y, x)),
+                 hn::BitCast(d, hn::Shuffle01(hn::OddEven(x, y))));
+}
+
+/// In each block of 4 lanes the partial sums of (a, b, c, d).
+HWY_INLINE hn::Vec<RowTag> transposed_add(hn::Vec<RowTag> a, hn::Vec<RowTag> b, hn::Vec<RowTag> c,
+                                          hn::Vec<RowTag> d) {
+  return add_pairs(add_lanes(a, b), add_lanes(c, d));
+}
+
+/// Block k of the result is the sum of all blocks of v[k], for as many as a vector has blocks, of
+/// which the first `used` matter.
+template <std::size_t used>
+HWY_INLINE hn::Vec<RowTag> sums_of_blocks(const hn::Vec<RowTag>* v) {
+  const RowTag tag;
+  constexpr std::size_t blocks = hn::MaxLanes(RowTag()) / 4;  // 1, 2 or 4
+  const auto add_blocks = [](hn::Vec<RowTag> x, hn::Vec<RowTag> y) WORDLOOM_INLINED {
+    return hn::Add(hn::OddEvenBlocks(y, x), hn::SwapAdjacentBlocks(hn::OddEvenBlocks(x, y)));
+  };
+  if constexpr (blocks == 1) {
+    return v[0];
+  } else if constexpr (blocks == 2) {
+    return used == 1 ? hn::Add(v[0], hn::SwapAdjacentBlocks(v[0])) : add_blocks(v[0], v[1]);
+  } else {
+    const auto xy =
+        used == 1 ? hn::Add(v[0], hn::SwapAdjacentBlocks(v[0])) : add_blocks(v[0], v[1]);
+    if constexpr (used <= 2) {
+      return hn::Add(xy, hn::ConcatLowerUpper(tag, xy, xy));
+    } else {
+      const auto zw =
+          used == 3 ? hn::Add(v[2], hn::SwapAdjacentBlocks(v[2])) : add_blocks(v[2], v[3]);
+      return hn::Add(hn::ConcatUpperLower(tag, zw, xy), hn::ConcatLowerUpper(tag, zw, xy));
+    }
+  }
+}
+
+/// Scores of I inputs (at most 4) with J outputs, stored from `scores` on, 4 for each output, or 2
+/// when I is 1 or 2; those beyond I are zero. Stores whole vectors: past the tile's end what nobody
+/// reads.
+template <std::size_t I, std::size_t J>
+HWY_INLINE void score_tile(const float* const* inputs, const float* const* outputs,
+                           std::size_t stride, float* scores) {
+  const RowTag d;
+  hn::Vec<RowTag> sums[J][I];
+  unrolled<J>([&](auto j) WORDLOOM_INLINED {
+    unrolled<I>([&](auto i) WORDLOOM_INLINED { sums[j][i] = hn::Zero(d); });
+  });
+  for (std::size_t c = 0; c < stride; c += hn::Lanes(d)) {
+    hn::Vec<RowTag> x[I];
+    unrolled<I>([&](auto i) WORDLOOM_INLINED { x[i] = load_row(d, inputs[i] + c); });
+    unrolled<J>([&](auto j) WORDLOOM_INLINED {
+      auto y = load_row(d, outputs[j] + c);
+      hold(y);
+      unrolled<I>([&](auto i) WORDLOOM_INLINED { sums[j][i] = hn::MulAdd(x[i], y, sums[j][i]); });
+    });
+  }
+  // Blocks of 4 sums, as many as a vector has blocks, are one vector of scores.
+  constexpr std::size_t per_output = I <= 2 ? 2 : 4;
+  constexpr std::size_t quads = (J * per_output + 3) / 4;
+  constexpr std::size_t per_vector = hn::MaxLanes(RowTag()) / 4;
+  const auto sum = [&]<std::size_t k>() WORDLOOM_INLINED {
+    constexpr std::size_t j = k / per_output, i = k % per_output;
+    if constexpr (j < J && i < I)
+      return sums[j][i];
+    else
+      return hn::Zero(d);
+  };
+  unrolled<(quads + per_vector - 1) / per_vector>([&](auto v) WORDLOOM_INLINED {
+    constexpr std::size_t first = v * per_vector;
+    constexpr std::size_t used = quads - first < per_vector ? quads - first : per_vector;
+    hn::Vec<RowTag> parts[per_vector];
+    unrolled<used>([&](auto k) WORDLOOM_INLINED {
+      constexpr std::size_t at = (first + k) * 4;
+      parts[k] =
+          transposed_add(sum.template operator()<at>(), sum.template operator()<at + 1>(),
+                         sum.template operator()<at + 2>(), sum.template operator()<at + 3>());
+    });
+    hn::StoreU(sums_of_blocks<used>(parts), d, scores + first * 4);
+  });
+}
+
+/// What an update tile does with the change of the inputs, which all tiles of outputs add to.
+enum class InputChange { whole, first, middle, last };
+
+/// Adds to V vectors of J output rows, from column c on, and computes what they add to the inputs:
+/// at once (`whole`) or over several tiles of outputs by way of `block.change` [N x V vectors]; `j`
+/// is the first of the outputs. Inputs are read before their own change is added, outputs stored
+/// last to first: a row that stands twice is right when the gradients of its later places are zero
+/// (fold_repeats).
+template <std::size_t J, std::size_t V, InputChange mode>
+HWY_INLINE void update_tile(const FusedBlock& block, std::size_t c, std::size_t j) {
+  const RowTag d;
+  const std::size_t lanes = hn::Lanes(d);
+  float* const* const outputs = block.outputs + j;
+  hn::Vec<RowTag> before[J][V], after[J][V];
+  unrolled<J>([&](auto k) WORDLOOM_INLINED {
+    unrolled<V>([&](auto v) WORDLOOM_INLINED {
+      after[k][v] = before[k][v] = load_row(d, outputs[k] + c + v * lanes);
+    });
+  });
+  const auto input = [&]<std::size_t per_output>(std::size_t i, const float* own) WORDLOOM_INLINED {
+    float* const row = block.inputs[i] + c;
+    hn::Vec<RowTag> x[V], sum[V];
+    unrolled<V>([&](auto v) WORDLOOM_INLINED {
+      x[v] = load_row(d, row + v * lanes);
+      if constexpr (mode == InputChange::whole)
+        sum[v] = x[v];
+      else if constexpr (mode == InputChange::first)
+        sum[v] = hn::Zero(d);
+      else
+        sum[v] = hn::Load(d, block.change + (i * V + v) * lanes);
+    });
+    unrolled<J>([&](auto k) WORDLOOM_INLINED {
+      const auto g = hn::Set(d, own[k * per_output]);
+      unrolled<V>([&](auto v) WORDLOOM_INLINED {
+        sum[v] = hn::MulAdd(g, before[k][v], sum[v]);
+        after[k][v] = hn::MulAdd(g, x[v], after[k][v]);
+      });
+    });
+    unrolled<V>([&](auto v) WORDLOOM_INLINED {
+      if constexpr (mode == InputChange::whole)
+        store_row(d, sum[v], row + v * lanes);
+      else if constexpr (mode == InputChange::last)
+        store_row(d, hn::Add(x[v], sum[v]), row + v * lanes);
+      else
+        hn::Store(sum[v], d, block.change + (i * V + v) * lanes);
+    });
+  };
+  const float* group = block.gradients + j * 4;
+  std::size_t i = 0;
+  for (; i + 4 <= block.n_of_four; i += 4, group += block.m * 4)
+    for (std::size_t k = 0; k < 4; ++k) input.template operator()<4>(i + k, group + k);
+  for (std::size_t k = 0; i < block.n_of_four; ++i, ++k) input.template operator()<4>(i, group + k);
+  for (std::size_t k = 0; i < block.n; ++i, ++k)
+    input.template operator()<2>(i, block.tail + j * 2 + k);
+  unrolled<J>([&](auto from_last) WORDLOOM_INLINED {
+    constexpr std::size_t k = J - 1 - from_last;
+    unrolled<V>([&](auto v)
+                    WORDLOOM_INLINED { store_row(d, after[k][v], outputs[k] + c + v * lanes); });
+  });
+}
+
+/// Calls `use.template operator()<count>()` for a run-time `count` in [1, Most].
+template <std::size_t Most, class Use>
+HWY_INLINE void with_count(std::size_t count, Use&& use) {
+  [&]<std::size_t... Less>(std::index_sequence<Less...>) WORDLOOM_INLINED {
+    static_cast<void>(
+        ((count == Less + 1 ? (use.template operator()<Less + 1>(), true) : false) || ...));
+  }
+  (std::make_index_sequence<Most>());
+}
+
+}  // namespace wordloom::simd::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();

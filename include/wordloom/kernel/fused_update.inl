@@ -1,0 +1,132 @@
+HWY_BEFORE_NAMESPACE();
+namespace wordloom::simd::HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+/// Scores of all pairs.
+HWY_INLINE void fused_scores(const FusedBlock& block, std::size_t stride) {
+  constexpr std::size_t width = FusedTuning::score_outputs;
+  const auto tiles = [&]<std::size_t I>(std::size_t i, float* scores) WORDLOOM_INLINED {
+    // Places go up, so that what a tile stores past its end the next replaces.
+    for (std::size_t j = 0; j < block.m; j += width)
+      with_count<width>(std::min(width, block.m - j), [&]<std::size_t J>() WORDLOOM_INLINED {
+        score_tile<I, J>(block.inputs + i, block.outputs + j, stride,
+                         scores + j * (I <= 2 ? 2 : 4));
+      });
+  };
+  float* scores = block.gradients;
+  std::size_t i = 0;
+  for (; i + 4 <= block.n_of_four; i += 4, scores += block.m * 4)
+    tiles.template operator()<4>(i, scores);
+  if (i < block.n_of_four) return tiles.template operator()<3>(i, scores);
+  if (i + 2 == block.n) return tiles.template operator()<2>(i, block.tail);
+  if (i + 1 == block.n) return tiles.template operator()<1>(i, block.tail);
+}
+
+HWY_INLINE std::size_t first_place(std::span<const WordId> ids, std::size_t i) {
+  return static_cast<std::size_t>(std::find(ids.begin(), ids.end(), ids[i]) - ids.begin());
+}
+
+/// A row that stands in the block twice gets both changes at its first place and none at the
+/// others: update_tile then leaves the right sum. Not inlined: it is rare.
+HWY_NOINLINE HWY_ATTR inline void fold_repeats(const Block& block, float* gradients) noexcept {
+  const GradientLayout layout{block.inputs.size(), block.outputs.size()};
+  const auto move = [&](float& from, float& to) {
+    to += from;
+    from = 0.0f;
+  };
+  for (std::size_t i = 1; i < layout.n; ++i)
+    if (const std::size_t first = first_place(block.inputs, i); first != i)
+      for (std::size_t j = 0; j < layout.m; ++j)
+        move(gradients[layout.place(i, j)], gradients[layout.place(first, j)]);
+  for (std::size_t j = 1; j < layout.m; ++j)
+    if (const std::size_t first = first_place(block.outputs, j); first != j)
+      for (std::size_t i = 0; i < layout.n; ++i)
+        move(gradients[layout.place(i, j)], gradients[layout.place(i, first)]);
+}
+
+/// Calls `use.operator()<V>(c)` so that V vectors from each c on cover a row.
+template <class Use>
+HWY_INLINE void for_columns(std::size_t stride, Use&& use) {
+  constexpr std::size_t most = FusedTuning::update_vectors;
+  const std::size_t lanes = hn::Lanes(RowTag());
+  std::size_t c = 0;
+  for (; c + most * lanes <= stride; c += most * lanes) use.template operator()<most>(c);
+  if constexpr (most > 1)
+    for (; c < stride; c += lanes) use.template operator()<1>(c);
+}
+
+/// Asks for V vectors, from column c on, of the rows that later blocks need. A few at a time
+/// between multiply-adds: all at once they would wait for each other.
+template <std::size_t V>
+HWY_INLINE void ask_ahead(const FusedBlock& block, std::size_t c) {
+  const std::size_t lanes = hn::Lanes(RowTag());
+  for (std::size_t k = 0; k < block.ahead_count; ++k)
+    for (std::size_t v = 0; v < V; ++v) __builtin_prefetch(block.ahead[k] + c + v * lanes);
+}
+
+/// Adds the gradients of a block to its rows.
+HWY_INLINE void fused_apply(const FusedBlock& block, std::size_t stride) {
+  constexpr std::size_t width = FusedTuning::update_outputs;
+  const std::size_t m = block.m;
+  const auto tile =
+      [&]<std::size_t J, std::size_t V, InputChange mode>(std::size_t c, std::size_t j)
+          WORDLOOM_INLINED { update_tile<J, V, mode>(block, c, j); };
+  if (m <= width)
+    return with_count<width>(m, [&]<std::size_t J>() WORDLOOM_INLINED {
+      for_columns(stride, [&]<std::size_t V>(std::size_t c) WORDLOOM_INLINED {
+        ask_ahead<V>(block, c);
+        tile.template operator()<J, V, InputChange::whole>(c, 0);
+      });
+    });
+  for_columns(stride, [&]<std::size_t V>(std::size_t c) WORDLOOM_INLINED {
+    ask_ahead<V>(block, c);
+    tile.template operator()<width, V, InputChange::first>(c, 0);
+    std::size_t j = width;
+    for (; j + width < m; j += width) tile.template operator()<width, V, InputChange::middle>(c, j);
+    with_count<width>(m - j, [&]<std::size_t J>() WORDLOOM_INLINED {
+      tile.template operator()<J, V, InputChange::last>(c, j);
+    });
+  });
+}
+
+/// Returns whether some may stand twice.
+HWY_INLINE bool find_rows(float* matrix, std::size_t stride, std::span<const WordId> ids,
+                          float** rows, RepeatFilter& filter) {
+  filter.begin();
+  bool repeats = false;
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    rows[i] = matrix + ids[i] * stride;
+    repeats |= filter.seen(ids[i]);
+  }
+  return repeats;
+}
+
+/// FusedKernel::update. `Dimension` 0: the model's.
+template <std::size_t Dimension, bool with_loss>
+HWY_ATTR LossSum fused_update(Model& model, const Block& block, const PairWeights& weights,
+                              float learning_rate, const FusedBlock& own,
+                              RepeatFilter& filter) noexcept {
+  const std::size_t stride = Dimension != 0 ? (Dimension + 15) / 16 * 16 : model.input.stride();
+  const bool twice =
+      static_cast<int>(find_rows(model.input.data(), stride, block.inputs, own.inputs, filter)) |
+      static_cast<int>(find_rows(model.output.data(), stride, block.outputs, own.outputs, filter));
+  fused_scores(own, stride);
+  VectorLoss loss;
+  const GradientLayout layout{own.n, own.m};
+  float* scores = own.gradients;
+  const float* pair_weights = weights.of_four;
+  std::size_t count = layout.count_of_four();
+  for (int part = 0; part < 2; ++part) {  // one copy of the code for both
+    make_gradients<with_loss>(scores, pair_weights, count, learning_rate, loss);
+    scores = own.tail;
+    pair_weights = weights.tail;
+    count = layout.tail_count();
+  }
+  if (twice) fold_repeats(block, own.gradients);
+  fused_apply(own, stride);
+  return with_loss ? loss.loss(weights.padding) : LossSum();
+}
+
+}  // namespace wordloom::simd::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();

@@ -1,0 +1,120 @@
+#pragma once
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+
+#include <wordloom/core/block.hpp>
+#include <wordloom/core/row_matrix.hpp>
+
+/// The weight of each pair of a block as kernels take it: above 0 for label 1, below 0 for label 0,
+/// 0 for no pair.
+namespace wordloom::simd {
+
+/// Floats past the end of scores and weights that vectors may touch.
+inline constexpr std::size_t vector_slack = 16;
+
+inline float pair_weight(const Block& block, std::size_t i, std::size_t j) noexcept {
+  if (!block.pair_weights.empty()) return block.pair_weights[j * block.inputs.size() + i];
+  const float weight = block.weights.empty() ? 1.0f : block.weights[i];
+  return j < block.positives ? weight : -weight;
+}
+
+/// Writes them output by output [M x N], then zeros.
+inline void fill_pair_weights(const Block& block, float* to) noexcept {
+  const std::size_t n = block.inputs.size();
+  const std::size_t m = block.outputs.size();
+  std::fill_n(to + m * n, vector_slack, 0.0f);
+  if (!block.is_weighted()) {
+    std::fill_n(to, block.positives * n, 1.0f);
+    std::fill_n(to + block.positives * n, (m - block.positives) * n, -1.0f);
+    return;
+  }
+  for (std::size_t j = 0; j < m; ++j)
+    for (std::size_t i = 0; i < n; ++i) to[j * n + i] = pair_weight(block, i, j);
+}
+
+/// Scores and gradients of FusedKernel lie in groups of 4 inputs, in each output by output, 4 for
+/// each, so that the sums of 4 inputs are stored at once. When 1 or 2 inputs are left, they come
+/// after those, from a multiple of 16 floats on, 2 for each output.
+struct GradientLayout {
+  std::size_t n, m;
+
+  /// Inputs that stand in groups of 4 (or 3).
+  constexpr std::size_t n_of_four() const { return n % 4 == 1 || n % 4 == 2 ? n / 4 * 4 : n; }
+  constexpr std::size_t count_of_four() const { return (n_of_four() + 3) / 4 * 4 * m; }
+  constexpr std::size_t tail() const { return (count_of_four() + 15) / 16 * 16; }
+  constexpr std::size_t tail_count() const { return n_of_four() < n ? 2 * m : 0; }
+  constexpr std::size_t place(std::size_t i, std::size_t j) const {
+    return i < n_of_four() ? i / 4 * 4 * m + j * 4 + i % 4 : tail() + j * 2 + i % 4;
+  }
+  /// Floats to hold any block of up to n x m.
+  static constexpr std::size_t most(BlockShape shape) {
+    return (shape.inputs + 3) / 4 * 4 * shape.outputs + 3 * vector_slack;
+  }
+};
+
+/// Signed pair weights in that order; vectors may be read past the end of both parts.
+struct PairWeights {
+  const float* of_four;
+  const float* tail;
+  std::size_t padding;  // places of weight not 0 that hold no pair
+};
+
+/// Makes them. Those of blocks without weights repeat from group to group and are kept from block
+/// to block; where N is no multiple of 4 the places between have a weight too.
+class PairWeightMaker {
+ public:
+  explicit PairWeightMaker(BlockShape most)
+      : plain_(1, GradientLayout::most(most)),
+        plain_tail_(1, 2 * most.outputs + vector_slack),
+        weighted_(1, GradientLayout::most(most)) {}
+
+  PairWeights of(const Block& block) noexcept {
+    const GradientLayout layout{block.inputs.size(), block.outputs.size()};
+    if (block.is_weighted()) return weighted(block, layout);
+    if (layout.m != outputs_ || block.positives != positives_) {
+      outputs_ = layout.m;
+      positives_ = block.positives;
+      const auto fill = [&](RowMatrix& to, std::size_t each) {
+        for (std::size_t k = 0; k < to.columns(); ++k)
+          to.data()[k] = k / each % outputs_ < positives_ ? 1.0f : -1.0f;
+      };
+      fill(plain_, 4);
+      fill(plain_tail_, 2);
+    }
+    return {plain_.data(), plain_tail_.data(),
+            layout.count_of_four() + layout.tail_count() - layout.n * layout.m};
+  }
+
+ private:
+  PairWeights weighted(const Block& block, const GradientLayout& layout) noexcept {
+    float* const to = weighted_.data();
+    const auto copy = [&](std::size_t first, std::size_t count, std::size_t each, float* group) {
+      for (std::size_t j = 0; j < layout.m; ++j)
+        for (std::size_t k = 0; k < each; ++k)
+          *group++ = k < count ? pair_weight(block, first + k, j) : 0.0f;
+      return group;
+    };
+    const auto copy_four = [&](std::size_t first, float* group) {
+      if (block.pair_weights.empty()) return copy(first, 4, 4, group);
+      const float* from = block.pair_weights.data() + first;
+      for (std::size_t j = 0; j < layout.m; ++j, group += 4, from += layout.n)
+        std::memcpy(group, from, 4 * sizeof(float));
+      return group;
+    };
+    float* end = to;
+    std::size_t i = 0;
+    for (; i + 4 <= layout.n; i += 4) end = copy_four(i, end);
+    if (i < layout.n_of_four()) end = copy(i, 3, 4, end);
+    std::fill_n(end, vector_slack, 0.0f);
+    end = to + layout.tail();
+    if (layout.tail_count() > 0) end = copy(i, layout.n - i, 2, end);
+    std::fill_n(end, vector_slack, 0.0f);
+    return {to, to + layout.tail(), 0};
+  }
+
+  RowMatrix plain_, plain_tail_, weighted_;
+  std::size_t outputs_ = 0, positives_ = 0;  // of the plain ones
+};
+
+}  // namespace wordloom::simd

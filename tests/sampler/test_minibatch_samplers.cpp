@@ -1,0 +1,178 @@
+// Samplers that train several words together: what each pair of words gets in all must be what
+// SharedNegative would give it, whatever the blocks look like.
+#include <algorithm>
+#include <cstddef>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+#include <wordloom/sampler/attraction_repulsion.hpp>
+#include <wordloom/sampler/combined_context.hpp>
+#include <wordloom/sampler/sentence_minibatch.hpp>
+#include <wordloom/sampler/shared_negative.hpp>
+
+#include "catch.hpp"
+
+using namespace wordloom;
+
+namespace {
+
+Vocabulary zipf(std::size_t size) {
+  std::vector<std::pair<std::string, std::uint64_t>> words;
+  for (std::size_t i = 1; i <= size; ++i)
+    words.emplace_back("w" + std::to_string(1000 + i), 100'000 / i + 1);
+  return Vocabulary::from_counts(words);
+}
+
+/// Words that all differ, none of which is likely to be drawn as a negative.
+std::vector<WordId> sentence_of(std::size_t length) {
+  std::vector<WordId> sentence;
+  for (std::size_t i = 0; i < length; ++i) sentence.push_back(static_cast<WordId>(1000 + i));
+  return sentence;
+}
+
+/// All blocks of a sentence, added up.
+struct Sum {
+  std::map<std::pair<WordId, WordId>, double> attraction;  // of an input and an output
+  std::map<WordId, double> repulsion;                      // of an input from all negatives
+  std::vector<std::size_t> repulsion_blocks;               // their outputs
+  std::size_t blocks = 0;
+};
+
+template <class AnySampler>
+Sum sum_of(const Hyperparameters& parameters, std::size_t length, std::uint64_t seed = 3) {
+  static const Vocabulary vocabulary = zipf(2000);
+  AnySampler sampler(parameters, vocabulary);
+  Sum sum;
+  Random random(seed);
+  const BlockShape most = sampler.max_block();
+  sampler.sample(sentence_of(length), random, [&](const Block& block) {
+    ++sum.blocks;
+    const std::size_t n = block.inputs.size(), m = block.outputs.size();
+    REQUIRE(n > 0);
+    REQUIRE(m > 0);
+    REQUIRE(n <= most.inputs);
+    REQUIRE(m <= most.outputs);
+    REQUIRE(block.positives <= m);
+    if (!block.weights.empty()) REQUIRE(block.weights.size() == n);
+    if (!block.pair_weights.empty()) REQUIRE(block.pair_weights.size() == n * m);
+    if (block.positives == 0) sum.repulsion_blocks.push_back(m);
+    for (std::size_t i = 0; i < n; ++i)
+      for (std::size_t j = 0; j < m; ++j) {
+        double weight = block.weights.empty() ? 1.0 : static_cast<double>(block.weights[i]);
+        if (j >= block.positives) weight = -weight;
+        if (!block.pair_weights.empty())
+          weight = static_cast<double>(block.pair_weights[j * n + i]);
+        if (weight > 0) sum.attraction[{block.inputs[i], block.outputs[j]}] += weight;
+        if (weight < 0) sum.repulsion[block.inputs[i]] -= weight;
+      }
+  });
+  return sum;
+}
+
+/// What each word of a sentence should get: attraction 1 by each centre within `reach`, repulsion K
+/// for each of these.
+void check_fixed(const Sum& sum, std::size_t length, std::size_t reach, double negatives,
+                 double tolerance) {
+  const auto sentence = sentence_of(length);
+  std::map<std::pair<WordId, WordId>, double> attraction;
+  std::map<WordId, double> repulsion;
+  for (std::size_t center = 0; center < length; ++center)
+    for (std::size_t i = center - std::min(center, reach); i < length && i <= center + reach; ++i)
+      if (i != center) {
+        attraction[{sentence[i], sentence[center]}] = 1.0;
+        repulsion[sentence[i]] += negatives;
+      }
+  CHECK(sum.attraction == attraction);
+  REQUIRE(sum.repulsion.size() == repulsion.size());
+  for (const auto& [word, weight] : repulsion)
+    CHECK(sum.repulsion.at(word) == Approx(weight).epsilon(tolerance));
+}
+
+const std::vector<std::size_t> lengths{0, 1, 2, 3, 4, 5, 7, 8, 9, 16, 17, 33, 100};
+
+}  // namespace
+
+TEST_CASE("attraction and repulsion come one after the other, of the same pairs", "[sampler]") {
+  for (const std::size_t length : lengths) {
+    using Split = AttractionRepulsion<SharedNegativeFixedWindow>;
+    const Hyperparameters parameters{.window = 5, .negatives = 4};
+    const Sum whole = sum_of<SharedNegativeFixedWindow>(parameters, length);
+    const Sum split = sum_of<Split>(parameters, length);
+    CHECK(split.blocks == 2 * whole.blocks);
+    CHECK(split.repulsion_blocks == std::vector<std::size_t>(whole.blocks, 4));
+    CHECK(split.attraction == whole.attraction);
+    CHECK(split.repulsion == whole.repulsion);
+    check_fixed(split, length, 3, 4.0, 1e-6);
+  }
+}
+
+TEST_CASE("SentenceMinibatch repels each word as often as SharedNegative would", "[sampler]") {
+  for (const std::size_t length : lengths)
+    for (const std::size_t minibatch : {0u, 1u, 3u, 16u, 200u})
+      for (const std::size_t shared : {0u, 1u, 7u}) {
+        const Hyperparameters parameters{
+            .window = 5, .negatives = 4, .minibatch = minibatch, .shared_negatives = shared};
+        const Sum sum = sum_of<SentenceMinibatchFixedWindow>(parameters, length);
+        check_fixed(sum, length, 3, 4.0, 1e-5);
+        const std::size_t batch = minibatch == 0 ? 16 : minibatch;
+        const std::size_t batches = length < 2 ? 0 : (length + batch - 1) / batch;
+        // By the rule: K negatives for each of the 2 x 3 windows of a word.
+        CHECK(sum.repulsion_blocks ==
+              std::vector<std::size_t>(batches, shared == 0 ? 4 * 6 : shared));
+      }
+}
+
+TEST_CASE("CombinedContext gives the pairs of the windows it combines, and no others",
+          "[sampler]") {
+  for (const std::size_t length : lengths)
+    for (const std::size_t minibatch : {0u, 1u, 2u, 3u, 8u, 200u})
+      for (const std::size_t shared : {0u, 1u, 7u}) {
+        const Hyperparameters parameters{
+            .window = 5, .negatives = 4, .minibatch = minibatch, .shared_negatives = shared};
+        const Sum sum = sum_of<CombinedContextFixedWindow>(parameters, length);
+        // A negative that is a centre is left out, which is rare here.
+        check_fixed(sum, length, 3, 4.0, 0.51);
+        const std::size_t group = minibatch == 0 ? 4 : minibatch;
+        CHECK(sum.blocks == (length < 2 ? 0 : (length + group - 1) / group));
+      }
+}
+
+TEMPLATE_TEST_CASE("random windows make the same pairs as often as SharedNegative", "[sampler]",
+                   SplitSharedNegative, SentenceMinibatch, CombinedContext) {
+  const Hyperparameters parameters{.window = 5, .negatives = 4};
+  double got = 0, expected = 0, repelled = 0;
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    const auto total = [](const Sum& sum) {
+      double pairs = 0;
+      for (const auto& [pair, weight] : sum.attraction) pairs += weight;
+      return pairs;
+    };
+    const Sum sum = sum_of<TestType>(parameters, 100, seed);
+    got += total(sum);
+    for (const auto& [word, weight] : sum.repulsion) repelled += weight;
+    expected += total(sum_of<SharedNegative>(parameters, 100, seed + 1000));
+  }
+  CHECK(got == Approx(expected).epsilon(0.01));
+  CHECK(repelled == Approx(4 * expected).epsilon(0.02));
+}
+
+TEST_CASE("a negative that is a centre of the group is none for the words of its window",
+          "[sampler]") {
+  const Vocabulary vocabulary = zipf(6);  // so few that centres are drawn all the time
+  CombinedContextFixedWindow sampler({.window = 1, .negatives = 5, .minibatch = 4}, vocabulary);
+  Random random(1);
+  std::size_t conflicts = 0;
+  for (int repetition = 0; repetition < 50; ++repetition)
+    sampler.sample(std::vector<WordId>{0, 1, 2, 3, 4, 5, 0, 1}, random, [&](const Block& block) {
+      const std::size_t n = block.inputs.size();
+      for (std::size_t j = block.positives; j < block.outputs.size(); ++j)
+        for (std::size_t p = 0; p < block.positives; ++p)
+          for (std::size_t i = 0; i < n; ++i)
+            if (block.outputs[p] == block.outputs[j] && block.pair_weights[p * n + i] > 0) {
+              ++conflicts;
+              CHECK(block.pair_weights[j * n + i] == 0.0f);
+            }
+    });
+  CHECK(conflicts > 100);
+}
