@@ -33,6 +33,14 @@ wordloom_corpus_test(neighbours
    printf 'france\\nparis france rome\\nxyzzy\\n' | $<TARGET_FILE:neighbours> v.bin | tee out
    grep -q italy out; grep -q 'unknown word' out")
 
+wordloom_corpus_test(evaluate
+  "$<TARGET_FILE:quickstart> ${corpus}/text v.bin >/dev/null
+   $<TARGET_FILE:evaluate> v.bin --similarity ${corpus}/similarity --analogy ${corpus}/analogies | tee out
+   grep -q semantic out
+   $<TARGET_FILE:evaluate> v.bin --analogy ${corpus}/analogies --json | grep -E '\"accuracy\":(1.0|0.[5-9])'
+   status=0; $<TARGET_FILE:evaluate> missing --analogy ${corpus}/analogies 2>err || status=$?
+   test $status -eq 1; test $(wc -l <err) -eq 1; grep missing err")
+
 set(train "$<TARGET_FILE:word2vec> --train ${corpus}/text --size 50 --iter 4 --threads 2")
 foreach(sampler IN ITEMS hogwild shared hogwild-fixed shared-fixed split minibatch combined
                         combined-fixed)

@@ -22,12 +22,13 @@ volatile std::sig_atomic_t interrupted = 0;
 /// Files that are read or written after training are opened before it: a wrong name must not cost
 /// hours.
 struct Prepared {
-  explicit Prepared(const Options& options) : evaluation(options) {
+  explicit Prepared(const Options& options)
+      : evaluation(options.evaluate_similarity, options.evaluate_analogy) {
     if (!options.output.empty()) output.emplace(options.output);
     if (!options.save_vocab.empty()) save_vocab.emplace(options.save_vocab);
   }
   std::optional<wordloom::AtomicFile> output, save_vocab;
-  Evaluation evaluation;
+  EvaluationSets evaluation;
 };
 
 wordloom::Vocabulary make_vocabulary(const Options& options) {

@@ -148,7 +148,7 @@ class Trainer {
       };
       for (const std::span<const WordId> sentence : shard) {
         if (state.stopped()) return;
-        sink.with_loss = sink.done.tokens <= interval / 16;
+        sink.with_loss = sink.done.tokens <= interval / 16;  // it costs a tenth of a block's time
         sampler.sample(subsampling(sentence, random, kept), random, sink);
         sink.done.tokens += sentence.size();
         if (sink.done.tokens >= interval) report();

@@ -34,7 +34,9 @@ struct TrainReport {
   double seconds = 0;           // of training
   double words_per_second = 0;  // tokens / seconds
   /// Mean negative-sampling loss of a positive pair in the last epoch trained: -log sigma(positive)
-  /// - sum of log sigma(-negative) over its negatives, each measured just before its update.
+  /// - sum of log sigma(-negative) over its negatives, each measured just before its update, on a
+  /// sixteenth of the tokens (and at least a sentence of each report). Unweighted: samplers that
+  /// give pairs other weights have other losses.
   double loss = 0;
   std::vector<double> epoch_losses = {};  // the same for each epoch; NaN where nothing was trained
   bool stopped = false;                   // by the progress callback

@@ -1,6 +1,7 @@
 #pragma once
 #include <Eigen/Core>
 #include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <limits>
@@ -83,18 +84,34 @@ class RowMatrix {
     return Eigen::OuterStride<>(index(stride_));
   }
 
+  static constexpr std::size_t huge_page = std::size_t{1} << 21;
+
   void allocate() {
-    // Rows are visited at random, so TLB misses cost: ask for 2 MiB pages where they fit.
-    constexpr std::size_t huge_page = std::size_t{1} << 21;
-    const std::size_t alignment = bytes() >= huge_page ? huge_page : 64;
-    const std::size_t size = (bytes() + alignment - 1) / alignment * alignment;
-    data_.reset(static_cast<float*>(std::aligned_alloc(alignment, size)));
-    if (!data_) throw std::bad_alloc();
-#ifdef MADV_HUGEPAGE
-    if (alignment == huge_page) ::madvise(data_.get(), size, MADV_HUGEPAGE);
+#ifdef __linux__
+    if (bytes() >= huge_page) return map();
 #endif
-    std::memset(data_.get(), 0, size);
+    data_.reset(static_cast<float*>(std::aligned_alloc(64, bytes())));
+    if (!data_) throw std::bad_alloc();
+    std::memset(data_.get(), 0, bytes());
   }
+
+#ifdef __linux__
+  /// Rows are visited at random, so TLB misses cost: asks for 2 MiB pages. They are zero and come
+  /// into being where they are first touched, next to the thread that does.
+  void map() {
+    const std::size_t size = (bytes() + huge_page - 1) / huge_page * huge_page;
+    void* const mapped = ::mmap(nullptr, size + huge_page, PROT_READ | PROT_WRITE,
+                                MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (mapped == MAP_FAILED) throw std::bad_alloc();
+    char* const start = static_cast<char*>(mapped);
+    const std::size_t before =
+        (huge_page - reinterpret_cast<std::uintptr_t>(mapped) % huge_page) % huge_page;
+    if (before != 0) ::munmap(start, before);
+    if (before != huge_page) ::munmap(start + before + size, huge_page - before);
+    ::madvise(start + before, size, MADV_HUGEPAGE);
+    data_ = {reinterpret_cast<float*>(start + before), Free{size}};
+  }
+#endif
 
   void swap(RowMatrix& other) noexcept {
     std::swap(rows_, other.rows_);
@@ -104,7 +121,18 @@ class RowMatrix {
   }
 
   struct Free {
-    void operator()(float* p) const noexcept { std::free(p); }
+    constexpr Free() noexcept : mapped(0) {}
+    explicit constexpr Free(std::size_t bytes) noexcept : mapped(bytes) {}
+    std::size_t mapped;  // bytes; 0: from the heap
+    void operator()(float* p) const noexcept {
+#ifdef __linux__
+      if (mapped != 0) {
+        ::munmap(p, mapped);
+        return;
+      }
+#endif
+      std::free(p);
+    }
   };
   std::size_t rows_ = 0, columns_ = 0, stride_ = 0;
   std::unique_ptr<float[], Free> data_;

@@ -45,10 +45,10 @@ HWY_NOINLINE HWY_ATTR inline void fold_repeats(const Block& block, float* gradie
         move(gradients[layout.place(i, j)], gradients[layout.place(i, first)]);
 }
 
-/// Calls `use.operator()<V>(c)` so that V vectors from each c on cover a row.
-template <class Use>
+/// Calls `use.operator()<V>(c)` so that V vectors, `most` of them but at the end, from each c on
+/// cover a row.
+template <std::size_t most, class Use>
 HWY_INLINE void for_columns(std::size_t stride, Use&& use) {
-  constexpr std::size_t most = FusedTuning::update_vectors;
   const std::size_t lanes = hn::Lanes(RowTag());
   std::size_t c = 0;
   for (; c + most * lanes <= stride; c += most * lanes) use.template operator()<most>(c);
@@ -72,14 +72,15 @@ HWY_INLINE void fused_apply(const FusedBlock& block, std::size_t stride) {
   const auto tile =
       [&]<std::size_t J, std::size_t V, InputChange mode>(std::size_t c, std::size_t j)
           WORDLOOM_INLINED { update_tile<J, V, mode>(block, c, j); };
+  constexpr std::size_t vectors = FusedTuning::update_vectors;
   if (m <= width)
     return with_count<width>(m, [&]<std::size_t J>() WORDLOOM_INLINED {
-      for_columns(stride, [&]<std::size_t V>(std::size_t c) WORDLOOM_INLINED {
+      for_columns<vectors>(stride, [&]<std::size_t V>(std::size_t c) WORDLOOM_INLINED {
         ask_ahead<V>(block, c);
         tile.template operator()<J, V, InputChange::whole>(c, 0);
       });
     });
-  for_columns(stride, [&]<std::size_t V>(std::size_t c) WORDLOOM_INLINED {
+  for_columns<vectors>(stride, [&]<std::size_t V>(std::size_t c) WORDLOOM_INLINED {
     ask_ahead<V>(block, c);
     tile.template operator()<width, V, InputChange::first>(c, 0);
     std::size_t j = width;

@@ -1,5 +1,6 @@
 #pragma once
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstring>
 
@@ -61,32 +62,50 @@ struct PairWeights {
 };
 
 /// Makes them. Those of blocks without weights repeat from group to group and are kept from block
-/// to block; where N is no multiple of 4 the places between have a weight too.
+/// to block, for two kinds of blocks, as samplers may make in turn; where N is no multiple of 4 the
+/// places between have a weight too.
 class PairWeightMaker {
  public:
   explicit PairWeightMaker(BlockShape most)
-      : plain_(1, GradientLayout::most(most)),
-        plain_tail_(1, 2 * most.outputs + vector_slack),
-        weighted_(1, GradientLayout::most(most)) {}
+      : plain_{Plain(most), Plain(most)}, weighted_(1, GradientLayout::most(most)) {}
 
   PairWeights of(const Block& block) noexcept {
     const GradientLayout layout{block.inputs.size(), block.outputs.size()};
     if (block.is_weighted()) return weighted(block, layout);
-    if (layout.m != outputs_ || block.positives != positives_) {
-      outputs_ = layout.m;
-      positives_ = block.positives;
-      const auto fill = [&](RowMatrix& to, std::size_t each) {
-        for (std::size_t k = 0; k < to.columns(); ++k)
-          to.data()[k] = k / each % outputs_ < positives_ ? 1.0f : -1.0f;
-      };
-      fill(plain_, 4);
-      fill(plain_tail_, 2);
+    if (!plain_[latest_].is_for(block)) {
+      latest_ = 1 - latest_;
+      if (!plain_[latest_].is_for(block)) plain_[latest_].fill(block);
     }
-    return {plain_.data(), plain_tail_.data(),
+    const Plain& plain = plain_[latest_];
+    return {plain.of_four.data(), plain.tail.data(),
             layout.count_of_four() + layout.tail_count() - layout.n * layout.m};
   }
 
  private:
+  struct Plain {
+    explicit Plain(BlockShape most)
+        : of_four(1, GradientLayout::most(most)), tail(1, 2 * most.outputs + vector_slack) {}
+    bool is_for(const Block& block) const noexcept {
+      return block.outputs.size() == outputs && block.positives == positives;
+    }
+    void fill(const Block& block) noexcept {
+      outputs = block.outputs.size();
+      positives = block.positives;
+      const auto repeat = [&](RowMatrix& to, std::size_t each) {
+        float* at = to.data();
+        float* const end = at + to.columns();
+        while (at != end)
+          for (std::size_t j = 0; j < outputs; ++j)
+            for (std::size_t k = 0; k < each && at != end; ++k)
+              *at++ = j < positives ? 1.0f : -1.0f;
+      };
+      repeat(of_four, 4);
+      repeat(tail, 2);
+    }
+    RowMatrix of_four, tail;
+    std::size_t outputs = 0, positives = 0;
+  };
+
   PairWeights weighted(const Block& block, const GradientLayout& layout) noexcept {
     float* const to = weighted_.data();
     const auto copy = [&](std::size_t first, std::size_t count, std::size_t each, float* group) {
@@ -113,8 +132,9 @@ class PairWeightMaker {
     return {to, to + layout.tail(), 0};
   }
 
-  RowMatrix plain_, plain_tail_, weighted_;
-  std::size_t outputs_ = 0, positives_ = 0;  // of the plain ones
+  std::array<Plain, 2> plain_;
+  RowMatrix weighted_;
+  std::size_t latest_ = 0;
 };
 
 }  // namespace wordloom::simd

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include <wordloom/concepts.hpp>
@@ -38,7 +39,8 @@ class BasicCombinedContext {
                     : std::max<std::size_t>(1, 2 * group_ * parameters.negatives / 5)),
         outputs_(2 * (group_ + shared_)),
         pair_weights_(max_block().inputs * max_block().outputs),
-        reaches_(group_) {}
+        reaches_(group_),
+        windows_(max_block().inputs) {}
 
   BlockShape max_block() const noexcept {
     return {group_ + 2 * window_.largest(), group_ + shared_};
@@ -81,17 +83,46 @@ class BasicCombinedContext {
   void combine(std::span<const WordId> sentence, std::size_t first, std::span<const WordId> outputs,
                Random& random, Sink& sink) {
     const std::size_t centers = outputs.size() - shared_;
-    std::size_t begin = first, end = first + centers;
+    Shape shape{.begin = first, .end = first + centers, .centers = centers};
+    bool same_reaches = true;
     for (std::size_t j = 0; j < centers; ++j) {
-      reaches_[j] = window_.reach(random);
-      begin = std::min(begin, first + j - std::min(first + j, reaches_[j]));
-      end = std::max(end, std::min(sentence.size(), first + j + reaches_[j] + 1));
+      const std::size_t reach = window_.reach(random);
+      same_reaches &= reach == std::exchange(reaches_[j], reach);
+      shape.begin = std::min(shape.begin, first + j - std::min(first + j, reach));
+      shape.end = std::max(shape.end, std::min(sentence.size(), first + j + reach + 1));
     }
-    const std::size_t n = end - begin;
+    shape.before = first - shape.begin;
+    // Fixed windows have the same weights again and again.
+    if (!same_reaches || !shape.is_like(filled_)) {
+      fill(shape);
+      filled_ = shape;
+    }
+    if (leave_out_centers(outputs, shape)) filled_ = {};
+    const std::size_t n = shape.end - shape.begin;
+    sink(Block{sentence.subspan(shape.begin, n),
+               outputs,
+               centers,
+               {},
+               std::span(pair_weights_).first(n * outputs.size())});
+  }
+
+  /// The part of a sentence that a group of windows covers.
+  struct Shape {
+    std::size_t begin = 0, end = 0;  // in the sentence
+    std::size_t centers = 0;
+    std::size_t before = 0;  // words before the first centre
+    bool is_like(const Shape& other) const noexcept {
+      return end - begin == other.end - other.begin && centers == other.centers &&
+             before == other.before;
+    }
+  };
+
+  void fill(const Shape& shape) noexcept {
+    const std::size_t n = shape.end - shape.begin;
     float* row = pair_weights_.data();
-    windows_.assign(n, 0.0f);
-    for (std::size_t j = 0; j < centers; ++j, row += n) {
-      const std::size_t center = first + j - begin;
+    std::fill_n(windows_.data(), n, 0.0f);
+    for (std::size_t j = 0; j < shape.centers; ++j, row += n) {
+      const std::size_t center = shape.before + j;
       const std::size_t from = center - std::min(center, reaches_[j]);
       const std::size_t to = std::min(n, center + reaches_[j] + 1);
       for (std::size_t i = 0; i < n; ++i) {
@@ -100,24 +131,27 @@ class BasicCombinedContext {
       }
     }
     const float weight = -per_pair_ / static_cast<float>(shared_);
-    for (float& w : windows_) w *= weight;
-    for (const WordId negative : outputs.subspan(centers)) {
-      for (std::size_t i = 0; i < n; ++i) row[i] = windows_[i];
-      // A negative that is the centre of some of the windows is none for their words.
+    for (std::size_t h = 0; h < shared_; ++h, row += n)
+      for (std::size_t i = 0; i < n; ++i) row[i] = weight * windows_[i];
+  }
+
+  /// A negative that is the centre of some of the windows is none for their words. Returns whether
+  /// there was one.
+  bool leave_out_centers(std::span<const WordId> outputs, const Shape& shape) noexcept {
+    const std::size_t n = shape.end - shape.begin;
+    const float* const positives = pair_weights_.data();
+    bool found = false;
+    for (std::size_t h = shape.centers; h < outputs.size(); ++h) {
       bool is_center = false;
-      for (const WordId center : outputs.first(centers)) is_center |= center == negative;
-      if (is_center)
-        for (std::size_t j = 0; j < centers; ++j)
-          if (outputs[j] == negative)
-            for (std::size_t i = 0; i < n; ++i)
-              if (pair_weights_[j * n + i] > 0.0f) row[i] = 0.0f;
-      row += n;
+      for (const WordId center : outputs.first(shape.centers)) is_center |= center == outputs[h];
+      if (!is_center) continue;
+      found = true;
+      for (std::size_t j = 0; j < shape.centers; ++j)
+        if (outputs[j] == outputs[h])
+          for (std::size_t i = 0; i < n; ++i)
+            if (positives[j * n + i] > 0.0f) pair_weights_[h * n + i] = 0.0f;
     }
-    sink(Block{sentence.subspan(begin, n),
-               outputs,
-               centers,
-               {},
-               std::span(pair_weights_).first(n * outputs.size())});
+    return found;
   }
 
   Window window_;
@@ -129,6 +163,7 @@ class BasicCombinedContext {
   std::vector<float> pair_weights_;   // [G + H][G + 2 window]
   std::vector<std::size_t> reaches_;  // [G]
   std::vector<float> windows_;        // [G + 2 window] how many windows a word is in
+  Shape filled_;                      // whose weights `pair_weights_` holds
 };
 
 using CombinedContext = BasicCombinedContext<RandomWindow>;

@@ -35,11 +35,10 @@ class BasicSentenceMinibatch {
         words_(parameters.minibatch == 0 ? 16 : parameters.minibatch),
         weights_(words_),
         shared_(parameters.shared_negatives != 0 ? parameters.shared_negatives
-                                                 : parameters.negatives * window_.mean_context()) {}
+                                                 : parameters.negatives * window_.mean_context()),
+        drawn_(2 * shared_) {}
 
-  BlockShape max_block() const noexcept {
-    return {std::max(context_.size(), words_), shared_.size()};
-  }
+  BlockShape max_block() const noexcept { return {std::max(context_.size(), words_), shared_}; }
 
   template <class Sink>
   void sample(std::span<const WordId> sentence, Random& random, Sink&& sink) {
@@ -63,24 +62,38 @@ class BasicSentenceMinibatch {
         sink(Block{std::span(context_).first(count), sentence.subspan(center, 1), 1, {}});
     }
     if (sentence.size() < 2) return;
-    const float weight = per_pair_ / static_cast<float>(shared_.size());
+    const float weight = per_pair_ / static_cast<float>(shared_);
+    announce(sentence, 0, random, sink);
     for (std::size_t first = 0; first < sentence.size(); first += words_) {
+      if (first + words_ < sentence.size()) announce(sentence, first + words_, random, sink);
       const std::size_t count = std::min(words_, sentence.size() - first);
-      negatives_.draw(random, shared_);
-      announce_rows(sink, {}, shared_);
       for (std::size_t i = 0; i < count; ++i) weights_[i] = weight * windows_[first + i];
-      sink(Block{sentence.subspan(first, count), shared_, 0, std::span(weights_).first(count)});
+      sink(Block{sentence.subspan(first, count), negatives_of(first), 0,
+                 std::span(weights_).first(count)});
     }
   }
 
  private:
+  std::span<WordId> negatives_of(std::size_t first) noexcept {
+    return std::span(drawn_).subspan(first / words_ % 2 * shared_, shared_);
+  }
+
+  /// Draws the negatives of the words from `first` on and tells which rows they need.
+  template <class Sink>
+  void announce(std::span<const WordId> sentence, std::size_t first, Random& random, Sink& sink) {
+    negatives_.draw(random, negatives_of(first));
+    announce_rows(sink, sentence.subspan(first, std::min(words_, sentence.size() - first)),
+                  negatives_of(first));
+  }
+
   Window window_;
   NegativeDistribution negatives_;
   float per_pair_;               // K
   std::vector<WordId> context_;  // [2 window]
   std::size_t words_;            // B
   std::vector<float> weights_;   // [B]
-  std::vector<WordId> shared_;   // [H] negatives
+  std::size_t shared_;           // H
+  std::vector<WordId> drawn_;    // [2][H] negatives of two minibatches
   std::vector<float> windows_;   // of the sentence: how many windows a word is context of
 };
 
