@@ -52,3 +52,15 @@ TEST_CASE("weights that are no distribution are refused", "[alias_table]") {
   CHECK_THROWS_AS(AliasTable(std::vector<double>{std::numeric_limits<double>::infinity()}),
                   InvalidArgument);
 }
+
+TEST_CASE("many draws at once are the same as one at a time", "[alias_table]") {
+  const AliasTable table(std::vector<double>{5, 1, 0, 3, 8, 0.5});
+  for (const std::size_t count : {0u, 1u, 63u, 64u, 65u, 1000u}) {
+    Random one(3), many(3);
+    std::vector<WordId> drawn(count), expected(count);
+    for (WordId& word : expected) word = table.draw(one);
+    table.draw(many, drawn);
+    CHECK(drawn == expected);
+    CHECK(one() == many());
+  }
+}

@@ -277,6 +277,25 @@ TEST_CASE("FusedKernel of a fixed dimension equals the run-time one bit for bit"
                   InvalidArgument);
 }
 
+TEST_CASE("rows that FusedKernel is told of ahead change nothing, bit for bit", "[kernel]") {
+  Random random(37);
+  const OwnedBlock block{
+      .inputs = distinct(6, 20, random), .outputs = distinct(9, 20, random), .weights = {}};
+  Model told = random_model(20, 100, 5), untold = random_model(20, 100, 5);
+  FusedKernel<> one(Hyperparameters{.dimension = 100}, BlockShape{6, 9});
+  FusedKernel<> other(Hyperparameters{.dimension = 100}, BlockShape{6, 9});
+  std::vector<WordId> all(20);
+  for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<WordId>(i);
+  for (int repetition = 0; repetition < 3; ++repetition) {
+    one.prefetch(told, all, all);  // more than it has room for
+    one.prefetch(told, all, all);
+    one.update<false>(told, block, 0.1f);
+    other.update<false>(untold, block, 0.1f);
+  }
+  CHECK(same_bits(told.input, untold.input));
+  CHECK(same_bits(told.output, untold.output));
+}
+
 #if WORDLOOM_HAS_BLAS
 TEST_CASE("OneBlasThread gives the host its number of threads back", "[kernel]") {
   if (openblas_get_num_threads == nullptr) return;  // another CBLAS

@@ -1,0 +1,79 @@
+// A sentence through each sampler and each kernel is what the oracle makes of the same blocks.
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+#include <wordloom/wordloom.hpp>
+
+#include "catch.hpp"
+#include "kernel/oracle.hpp"
+
+using namespace wordloom;
+
+namespace {
+
+Vocabulary some_words(std::size_t size) {
+  std::vector<std::pair<std::string, std::uint64_t>> words;
+  for (std::size_t i = 1; i <= size; ++i)
+    words.emplace_back("w" + std::to_string(1000 + i), 1000 / i + 1);
+  return Vocabulary::from_counts(words);
+}
+
+Model random_model(const Vocabulary& vocabulary, std::size_t dimension) {
+  Model model(vocabulary, dimension);
+  Random random(5);
+  for (RowMatrix* matrix : {&model.input, &model.output})
+    for (std::size_t i = 0; i < matrix->rows(); ++i)
+      for (float& x : matrix->row(i)) x = static_cast<float>(random.uniform() - 0.5) * 0.3f;
+  return model;
+}
+
+/// The largest difference of a sentence's training from the oracle's.
+template <class AnySampler, class Kernel>
+double difference(const Hyperparameters& parameters) {
+  const Vocabulary vocabulary = some_words(60);  // few, so that words repeat in blocks
+  Model model = random_model(vocabulary, parameters.dimension);
+  oracle::Model expected(model);
+  AnySampler sampler(parameters, vocabulary);
+  Kernel kernel(parameters, sampler.max_block());
+  Random random(11);
+  std::vector<WordId> sentence(97);
+  for (WordId& word : sentence) word = static_cast<WordId>(random.below(60));
+  double loss = 0, expected_loss = 0;
+  sampler.sample(sentence, random, [&](const Block& block) {
+    expected_loss += oracle::loss(expected, block, false);
+    oracle::update(expected, block, 0.05);
+    loss += LossSum(kernel.template update<true>(model, block, 0.05f)).value();
+  });
+  CHECK(loss == Approx(expected_loss).epsilon(1e-5));
+  double worst = 0;
+  for (std::size_t i = 0; i < model.rows(); ++i)
+    for (std::size_t c = 0; c < parameters.dimension; ++c) {
+      worst = std::max(
+          worst, std::abs(static_cast<double>(model.input.row(i)[c]) - expected.input.at(i, c)));
+      worst = std::max(
+          worst, std::abs(static_cast<double>(model.output.row(i)[c]) - expected.output.at(i, c)));
+    }
+  return worst;
+}
+
+}  // namespace
+
+TEMPLATE_TEST_CASE("a sentence through a sampler and each kernel equals the oracle's", "[kernel]",
+                   Hogwild, SharedNegative, SharedNegativeFixedWindow, SplitSharedNegative,
+                   SentenceMinibatch, SentenceMinibatchFixedWindow, CombinedContext,
+                   CombinedContextFixedWindow) {
+  for (const std::size_t minibatch : {0u, 3u, 16u})
+    for (const std::size_t shared : {0u, 7u}) {
+      const Hyperparameters parameters{
+          .dimension = 100, .minibatch = minibatch, .shared_negatives = shared};
+      CHECK(difference<TestType, DotKernel>(parameters) < 2e-5);
+      CHECK(difference<TestType, FusedKernel<>>(parameters) < 2e-5);
+      CHECK(difference<TestType, FusedKernel<100>>(parameters) < 2e-5);
+#if WORDLOOM_HAS_BLAS
+      CHECK(difference<TestType, GemmKernel>(parameters) < 2e-5);
+#endif
+    }
+}
