@@ -1,8 +1,6 @@
 // Register tiles of FusedKernel. `RowTag` vectors; rows by pointer. Gradients lie in groups of 4
-// inputs, in each output by output: see gradient_place.
-#ifdef WORDLOOM_INLINED
+// inputs, in each output by output: see GradientLayout.
 #undef WORDLOOM_INLINED
-#endif
 #define WORDLOOM_INLINED HWY_ATTR __attribute__((always_inline))
 
 HWY_BEFORE_NAMESPACE();

@@ -91,7 +91,7 @@ HWY_INLINE void fused_apply(const FusedBlock& block, std::size_t stride) {
   });
 }
 
-/// Returns whether some may stand twice.
+/// Finds the rows of `ids`. Returns whether some may stand twice.
 HWY_INLINE bool find_rows(float* matrix, std::size_t stride, std::span<const WordId> ids,
                           float** rows, RepeatFilter& filter) {
   filter.begin();
@@ -109,9 +109,10 @@ HWY_ATTR LossSum fused_update(Model& model, const Block& block, const PairWeight
                               float learning_rate, const FusedBlock& own,
                               RepeatFilter& filter) noexcept {
   const std::size_t stride = Dimension != 0 ? (Dimension + 15) / 16 * 16 : model.input.stride();
-  const bool twice =
-      static_cast<int>(find_rows(model.input.data(), stride, block.inputs, own.inputs, filter)) |
-      static_cast<int>(find_rows(model.output.data(), stride, block.outputs, own.outputs, filter));
+  const bool inputs_repeat =
+      find_rows(model.input.data(), stride, block.inputs, own.inputs, filter);
+  const bool outputs_repeat =
+      find_rows(model.output.data(), stride, block.outputs, own.outputs, filter);
   fused_scores(own, stride);
   VectorLoss loss;
   const GradientLayout layout{own.n, own.m};
@@ -124,7 +125,7 @@ HWY_ATTR LossSum fused_update(Model& model, const Block& block, const PairWeight
     pair_weights = weights.tail;
     count = layout.tail_count();
   }
-  if (twice) fold_repeats(block, own.gradients);
+  if (inputs_repeat || outputs_repeat) fold_repeats(block, own.gradients);
   fused_apply(own, stride);
   return with_loss ? loss.loss(weights.padding) : LossSum();
 }

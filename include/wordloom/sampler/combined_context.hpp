@@ -18,11 +18,11 @@ namespace wordloom {
 /// Context combining (pSGNScc: Rengasamy et al. 2017, "Optimizing Word2Vec Performance on Multicore
 /// Systems"): windows that share words become one block, in which each shared word stands once and
 /// which share their negatives. Here they are the windows of G successive words: the inputs are all
-/// words of these windows, the outputs the G words and H negatives, and an index from words to
-/// windows tells which pairs are positive; a word and a centre that do not share a window are no
-/// pair. A word in w of the windows meets each negative with weight K w / H, as in
-/// SentenceMinibatch. `minibatch` is G, 4 when it is 0; `shared_negatives` is H, 2/5 G K when it is
-/// 0: fewer cost analogies, more cost time (benchmarks/results/).
+/// words of these windows, the outputs the G words and H negatives; a word and a centre that do not
+/// share a window are no pair. (pSGNScc finds distant windows too, by an inverse index.) A word in
+/// w of the windows meets each negative with weight K w / H, as in SentenceMinibatch. `minibatch`
+/// is G, 4 when it is 0; `shared_negatives` is H, 2/5 G K when it is 0: fewer cost analogies, more
+/// cost time (benchmarks/results/).
 template <class Window = RandomWindow>
 class BasicCombinedContext {
  public:

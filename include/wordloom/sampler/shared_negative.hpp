@@ -55,8 +55,8 @@ class BasicSharedNegative {
   }
 
  private:
-  // Words between the announcement of rows and their use, so that they can arrive. Measured with
-  // FusedKernel<128> and 68,000 words, M words/s: 0 words 4.2, 1 to 4 words 5.5 to 5.6.
+  // Words between the announcement of rows and their use, so that they can arrive. Measured with an
+  // earlier FusedKernel<128> and 68,000 words, M words/s: 0 words 4.2, 1 to 4 words 5.5 to 5.6.
   static constexpr std::size_t lookahead = 2;
   // Words whose negatives are drawn together.
   static constexpr std::size_t at_once = 16;
