@@ -43,7 +43,7 @@ wordloom_corpus_test(evaluate
 
 set(train "$<TARGET_FILE:word2vec> --train ${corpus}/text --size 50 --iter 4 --threads 2")
 foreach(sampler IN ITEMS hogwild shared hogwild-fixed shared-fixed split minibatch combined
-                        combined-fixed)
+                        combined-fixed grouped)
   foreach(kernel IN ITEMS fused dot gemm)
     if(kernel STREQUAL gemm AND NOT WORDLOOM_ENABLE_BLAS)
       continue()

@@ -15,6 +15,7 @@ auto with_sampler(std::string_view name, Use use) {
   if (name == "minibatch") return use.template operator()<SentenceMinibatch>();
   if (name == "combined") return use.template operator()<CombinedContext>();
   if (name == "combined-fixed") return use.template operator()<CombinedContextFixedWindow>();
+  if (name == "grouped") return use.template operator()<GroupedWindow>();
   throw InvalidArgument("unknown sampler '" + std::string(name) + "'");
 }
 

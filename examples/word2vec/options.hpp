@@ -103,9 +103,9 @@ inline void declare(CLI::App& app, Options& options) {
 
   app.add_option("--sampler", options.sampler,
                  "hogwild | shared | hogwild-fixed | shared-fixed | split | minibatch | combined | "
-                 "combined-fixed")
+                 "combined-fixed | grouped")
       ->check(CLI::IsMember({"hogwild", "shared", "hogwild-fixed", "shared-fixed", "split",
-                             "minibatch", "combined", "combined-fixed"}))
+                             "minibatch", "combined", "combined-fixed", "grouped"}))
       ->capture_default_str()
       ->group(method);
   app.add_option("--kernel", options.kernel, "fused | dot | gemm")

@@ -20,6 +20,7 @@
 #include <wordloom/optimizer/linear_decay.hpp>
 #include <wordloom/sampler/attraction_repulsion.hpp>
 #include <wordloom/sampler/combined_context.hpp>
+#include <wordloom/sampler/grouped_window.hpp>
 #include <wordloom/sampler/hogwild.hpp>
 #include <wordloom/sampler/sentence_minibatch.hpp>
 #include <wordloom/sampler/shared_negative.hpp>

@@ -64,7 +64,7 @@ double difference(const Hyperparameters& parameters) {
 TEMPLATE_TEST_CASE("a sentence through a sampler and each kernel equals the oracle's", "[kernel]",
                    Hogwild, SharedNegative, SharedNegativeFixedWindow, SplitSharedNegative,
                    SentenceMinibatch, SentenceMinibatchFixedWindow, CombinedContext,
-                   CombinedContextFixedWindow) {
+                   CombinedContextFixedWindow, GroupedWindow) {
   for (const std::size_t minibatch : {0u, 3u, 16u})
     for (const std::size_t shared : {0u, 7u}) {
       const Hyperparameters parameters{

@@ -8,6 +8,7 @@
 #include <vector>
 #include <wordloom/sampler/attraction_repulsion.hpp>
 #include <wordloom/sampler/combined_context.hpp>
+#include <wordloom/sampler/grouped_window.hpp>
 #include <wordloom/sampler/sentence_minibatch.hpp>
 #include <wordloom/sampler/shared_negative.hpp>
 
@@ -139,7 +140,7 @@ TEST_CASE("CombinedContext gives the pairs of the windows it combines, and no ot
 }
 
 TEMPLATE_TEST_CASE("random windows make the same pairs as often as SharedNegative", "[sampler]",
-                   SplitSharedNegative, SentenceMinibatch, CombinedContext) {
+                   SplitSharedNegative, SentenceMinibatch, CombinedContext, GroupedWindow) {
   const Hyperparameters parameters{.window = 5, .negatives = 4};
   double got = 0, expected = 0, repelled = 0;
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
@@ -157,10 +158,50 @@ TEMPLATE_TEST_CASE("random windows make the same pairs as often as SharedNegativ
   CHECK(repelled == Approx(4 * expected).epsilon(0.02));
 }
 
-TEST_CASE("a negative that is a centre of the group is none for the words of its window",
+TEST_CASE("GroupedWindow holds each distance as often as the random window", "[sampler]") {
+  const std::size_t length = 40;
+  for (const std::size_t window : {1u, 2u, 5u, 8u}) {
+    const double repetitions = 500;
+    std::map<std::size_t, double> at_distance;
+    for (std::uint64_t seed = 0; seed < 500; ++seed)
+      for (const auto& [pair, weight] :
+           sum_of<GroupedWindow>({.window = window}, length, seed).attraction) {
+        CHECK(weight == 1.0);
+        at_distance[std::max(pair.first, pair.second) - std::min(pair.first, pair.second)] += 1.0;
+      }
+    CHECK(at_distance.size() == window);
+    for (const auto& [distance, pairs] : at_distance) {
+      const double windows = static_cast<double>(2 * (length - distance)) * repetitions;
+      const double share = static_cast<double>(window + 1 - distance) / static_cast<double>(window);
+      CHECK(pairs / windows == Approx(share).margin(0.02));
+    }
+  }
+}
+
+TEST_CASE("GroupedWindow covers sentences of any length in blocks of its largest shape",
           "[sampler]") {
+  for (const std::size_t length : lengths)
+    for (const std::size_t shared : {0u, 1u, 7u})
+      for (const std::uint64_t seed : {1u, 2u, 3u}) {
+        const Hyperparameters parameters{.window = 5, .negatives = 4, .shared_negatives = shared};
+        const Sum sum = sum_of<GroupedWindow>(parameters, length, seed);
+        CHECK(sum.repulsion.size() == (length < 2 ? 0 : length));
+        if (length >= 2) {
+          CHECK(sum.blocks >= (length + 4) / 5);
+          CHECK(sum.blocks <= (length + 4) / 5 + 1);
+        }
+        double pairs = 0, repelled = 0;
+        for (const auto& [pair, weight] : sum.attraction) pairs += weight;
+        for (const auto& [word, weight] : sum.repulsion) repelled += weight;
+        // A negative that is a centre is left out, which is rare here.
+        CHECK(repelled == Approx(4 * pairs).epsilon(0.51));
+      }
+}
+
+TEMPLATE_TEST_CASE("a negative that is a centre of the group is none for the words of its window",
+                   "[sampler]", CombinedContextFixedWindow, GroupedWindow) {
   const Vocabulary vocabulary = zipf(6);  // so few that centres are drawn all the time
-  CombinedContextFixedWindow sampler({.window = 1, .negatives = 5, .minibatch = 4}, vocabulary);
+  TestType sampler({.window = 1, .negatives = 5, .minibatch = 4}, vocabulary);
   Random random(1);
   std::size_t conflicts = 0;
   for (int repetition = 0; repetition < 50; ++repetition)

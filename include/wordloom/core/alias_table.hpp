@@ -61,26 +61,27 @@ class AliasTable {
 
   std::size_t size() const noexcept { return entries_.size(); }
 
-  WordId draw(Random& random) const noexcept {
+  WordId draw(Random& random) const noexcept { return finish(draw_place(random)); }
+
+  /// A draw whose table entry has not been looked at.
+  struct Place {
+    std::uint32_t bucket;
+    std::uint32_t fraction;  // within the bucket, in units of 2^-32
+  };
+
+  /// A draw in two steps: begins it and asks for its entry, for `finish` to find it near. A table
+  /// of 10^5 words does not fit the fastest cache.
+  Place begin(Random& random) const noexcept {
     const Place place = draw_place(random);
-    return choose(place, entries_[place.bucket]);
+    __builtin_prefetch(&entries_[place.bucket]);
+    return place;
   }
 
-  /// As many draws as `words` has room for. Entries of the table are asked for ahead of their use:
-  /// a table of 10^5 words does not fit the fastest cache.
-  void draw(Random& random, std::span<WordId> words) const noexcept {
-    constexpr std::size_t at_once = 64;
-    while (!words.empty()) {
-      Place places[at_once];
-      const std::size_t count = std::min(at_once, words.size());
-      for (std::size_t i = 0; i < count; ++i) {
-        places[i] = draw_place(random);
-        __builtin_prefetch(&entries_[places[i].bucket]);
-      }
-      for (std::size_t i = 0; i < count; ++i)
-        words[i] = choose(places[i], entries_[places[i].bucket]);
-      words = words.subspan(count);
-    }
+  WordId finish(Place place) const noexcept {
+    const Entry entry = entries_[place.bucket];
+    // By mask: a branch would be mispredicted every other draw.
+    const std::uint32_t own = 0u - static_cast<std::uint32_t>(place.fraction < entry.threshold);
+    return (place.bucket & own) | (entry.alias & ~own);
   }
 
  private:
@@ -89,21 +90,10 @@ class AliasTable {
     std::uint32_t threshold;
     std::uint32_t alias;
   };
-  struct Place {
-    std::uint32_t bucket;
-    std::uint32_t fraction;  // within the bucket, in units of 2^-32
-  };
-
   Place draw_place(Random& random) const noexcept {
     __extension__ using wide = unsigned __int128;
     const wide product = wide{random()} * entries_.size();
     return {static_cast<std::uint32_t>(product >> 64), static_cast<std::uint32_t>(product >> 32)};
-  }
-
-  static WordId choose(Place place, Entry entry) noexcept {
-    // By mask: a branch would be mispredicted every other draw.
-    const std::uint32_t own = 0u - static_cast<std::uint32_t>(place.fraction < entry.threshold);
-    return (place.bucket & own) | (entry.alias & ~own);
   }
 
   std::vector<Entry> entries_;

@@ -21,9 +21,9 @@ struct Hyperparameters {
   /// Of samplers that train several words together (SentenceMinibatch, CombinedContext): how many,
   /// up to 1000. 0 = as the sampler says.
   std::size_t minibatch = 0;
-  /// Of the same samplers: negatives that a minibatch shares, up to 10000; gradients are weighted
-  /// so that each word is repelled as often as by `negatives` for each pair. 0 = as the sampler
-  /// says.
+  /// Of the same samplers and GroupedWindow: negatives that a minibatch shares, up to 10000;
+  /// gradients are weighted so that each word is repelled as often as by `negatives` for each pair.
+  /// 0 = as the sampler says.
   std::size_t shared_negatives = 0;
   /// Threshold t of subsampling, a share of the corpus in [0, 1]: words more frequent than t are
   /// dropped at random (Mikolov et al. 2013b, section 2.3, in word2vec's form). 0 keeps all.

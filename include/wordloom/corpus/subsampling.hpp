@@ -28,6 +28,11 @@ class Subsampling {
       const double keep = std::min(1.0, std::sqrt(ratio) + ratio);
       (*table)[i] = static_cast<std::uint32_t>(std::max(1.0, keep * 0x1p32) - 1.0);
     }
+    // Words are sorted by falling count: the long tail that is always kept needs one entry, and
+    // what is left stays in the fastest cache.
+    while (table->size() > 1 && table->back() == UINT32_MAX && table->end()[-2] == UINT32_MAX)
+      table->pop_back();
+    table->shrink_to_fit();
     highest_kept_ = std::move(table);
   }
 
@@ -35,7 +40,12 @@ class Subsampling {
 
   /// The probability of keeping a word.
   double keep_probability(WordId word) const noexcept {
-    return enabled() ? (static_cast<double>((*highest_kept_)[word]) + 1.0) * 0x1p-32 : 1.0;
+    return enabled()
+               ? (static_cast<double>(
+                      (*highest_kept_)[std::min<std::size_t>(word, highest_kept_->size() - 1)]) +
+                  1.0) *
+                     0x1p-32
+               : 1.0;
   }
 
   /// What is kept of `sentence`, in order. The result is `sentence` itself or lives in `kept`,
@@ -45,16 +55,18 @@ class Subsampling {
     if (!enabled()) return sentence;
     if (kept.size() < sentence.size()) kept.resize(sentence.size());
     const std::uint32_t* const highest = highest_kept_->data();
+    const auto last = static_cast<WordId>(highest_kept_->size() - 1);
     std::size_t count = 0;
     for (const WordId word : sentence) {
       // Always store, then step: a branch here would be mispredicted every other token.
       kept[count] = word;
-      count += static_cast<std::uint32_t>(random() >> 32) <= highest[word];
+      count += static_cast<std::uint32_t>(random() >> 32) <= highest[std::min(word, last)];
     }
     return {kept.data(), count};
   }
 
  private:
+  // Of the words up to the first that is always kept, as all after it are.
   std::shared_ptr<const std::vector<std::uint32_t>> highest_kept_;
 };
 

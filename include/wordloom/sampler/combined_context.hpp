@@ -31,12 +31,12 @@ class BasicCombinedContext {
   /// Throws CorpusError for a vocabulary of fewer than two words.
   BasicCombinedContext(const Hyperparameters& parameters, const Vocabulary& vocabulary)
       : window_(parameters),
-        negatives_(vocabulary, parameters.negative_exponent),
         per_pair_(static_cast<float>(parameters.negatives)),
         group_(parameters.minibatch == 0 ? 4 : parameters.minibatch),
         shared_(parameters.shared_negatives != 0
                     ? parameters.shared_negatives
                     : std::max<std::size_t>(1, 2 * group_ * parameters.negatives / 5)),
+        negatives_(vocabulary, parameters.negative_exponent, shared_),
         outputs_(2 * (group_ + shared_)),
         pair_weights_(max_block().inputs * max_block().outputs),
         reaches_(group_),
@@ -49,6 +49,7 @@ class BasicCombinedContext {
   template <class Sink>
   void sample(std::span<const WordId> sentence, Random& random, Sink&& sink) {
     if (sentence.size() < 2) return;
+    negatives_.begin(random, shared_);
     for (std::size_t first = 0, next = announce(sentence, 0, random, sink); first < sentence.size();
          first += group_) {
       const auto outputs = outputs_of(first, next - first);
@@ -72,7 +73,8 @@ class BasicCombinedContext {
     const auto outputs = outputs_of(first, next - first);
     std::copy(sentence.begin() + static_cast<std::ptrdiff_t>(first),
               sentence.begin() + static_cast<std::ptrdiff_t>(next), outputs.begin());
-    negatives_.draw(random, outputs.subspan(next - first));
+    negatives_.finish(outputs.subspan(next - first));
+    if (next < sentence.size()) negatives_.begin(random, shared_);
     const std::size_t entering = std::min(first + window_.largest(), sentence.size());
     const std::size_t entered = std::min(next + window_.largest(), sentence.size());
     announce_rows(sink, sentence.subspan(entering, entered - entering), outputs);
@@ -155,10 +157,10 @@ class BasicCombinedContext {
   }
 
   Window window_;
-  NegativeDistribution negatives_;
-  float per_pair_;                    // K
-  std::size_t group_;                 // G
-  std::size_t shared_;                // H
+  float per_pair_;      // K
+  std::size_t group_;   // G
+  std::size_t shared_;  // H
+  NegativeBatch negatives_;
   std::vector<WordId> outputs_;       // [2][G + H] centres and negatives of two groups
   std::vector<float> pair_weights_;   // [G + H][G + 2 window]
   std::vector<std::size_t> reaches_;  // [G]

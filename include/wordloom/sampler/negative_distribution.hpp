@@ -23,25 +23,6 @@ class NegativeDistribution {
   NegativeDistribution(const Vocabulary& vocabulary, double exponent)
       : tables_(std::make_shared<const Tables>(powers(vocabulary, exponent))) {}
 
-  /// For each of `centers` a row of `outputs` [centers x (1 + K)]: the word, then K negatives other
-  /// than it.
-  void draw(Random& random, std::span<const WordId> centers,
-            std::span<WordId> outputs) const noexcept {
-    tables_->alias.draw(random, outputs);
-    const std::size_t each = outputs.size() / centers.size();
-    for (const WordId center : centers) {
-      for (WordId& word : outputs.subspan(1, each - 1))
-        if (word == center) word = draw(random, center);
-      outputs[0] = center;
-      outputs = outputs.subspan(each);
-    }
-  }
-
-  /// Words for a minibatch, whatever its positives.
-  void draw(Random& random, std::span<WordId> words) const noexcept {
-    tables_->alias.draw(random, words);
-  }
-
   /// A word other than `positive`.
   WordId draw(Random& random, WordId positive) const noexcept {
     // A few tries decide nearly always. Where `positive` holds nearly all of the weight they would
@@ -50,6 +31,10 @@ class NegativeDistribution {
       if (const WordId word = tables_->alias.draw(random); word != positive) return word;
     return draw_others(random, positive);
   }
+
+  /// A draw from all words in two steps, see AliasTable::begin.
+  AliasTable::Place begin(Random& random) const noexcept { return tables_->alias.begin(random); }
+  WordId finish(AliasTable::Place place) const noexcept { return tables_->alias.finish(place); }
 
  private:
   struct Tables {
@@ -84,6 +69,45 @@ class NegativeDistribution {
   }
 
   std::shared_ptr<const Tables> tables_;
+};
+
+/// Draws negatives in batches that are begun long before they are used, so that the entries of the
+/// distribution's table arrive meanwhile. One for each thread.
+class NegativeBatch {
+ public:
+  /// Of at most `most` draws. Throws as NegativeDistribution.
+  NegativeBatch(const Vocabulary& vocabulary, double exponent, std::size_t most)
+      : negatives_(vocabulary, exponent), begun_(most) {}
+
+  void begin(Random& random, std::size_t count) noexcept {
+    for (AliasTable::Place& place : std::span(begun_).first(count))
+      place = negatives_.begin(random);
+  }
+
+  /// The first words.size() draws that were begun: words for a minibatch, whatever its positives.
+  void finish(std::span<WordId> words) const noexcept {
+    for (std::size_t i = 0; i < words.size(); ++i) words[i] = negatives_.finish(begun_[i]);
+  }
+
+  /// Likewise, for each of `centers` a row of `outputs` [centers x (1 + K)]: the word, then K
+  /// negatives other than it.
+  void finish(Random& random, std::span<const WordId> centers,
+              std::span<WordId> outputs) const noexcept {
+    const std::size_t each = outputs.size() / centers.size();
+    const AliasTable::Place* place = begun_.data();
+    WordId* output = outputs.data();
+    for (const WordId center : centers) {
+      *output++ = center;
+      for (std::size_t k = 1; k < each; ++k) {
+        const WordId word = negatives_.finish(*place++);
+        *output++ = word != center ? word : negatives_.draw(random, center);
+      }
+    }
+  }
+
+ private:
+  NegativeDistribution negatives_;
+  std::vector<AliasTable::Place> begun_;
 };
 
 }  // namespace wordloom

@@ -29,13 +29,13 @@ class BasicSentenceMinibatch {
   /// Throws CorpusError for a vocabulary of fewer than two words.
   BasicSentenceMinibatch(const Hyperparameters& parameters, const Vocabulary& vocabulary)
       : window_(parameters),
-        negatives_(vocabulary, parameters.negative_exponent),
         per_pair_(static_cast<float>(parameters.negatives)),
         context_(2 * window_.largest()),
         words_(parameters.minibatch == 0 ? 16 : parameters.minibatch),
         weights_(words_),
         shared_(parameters.shared_negatives != 0 ? parameters.shared_negatives
                                                  : parameters.negatives * window_.mean_context()),
+        negatives_(vocabulary, parameters.negative_exponent, shared_),
         drawn_(2 * shared_) {}
 
   BlockShape max_block() const noexcept { return {std::max(context_.size(), words_), shared_}; }
@@ -63,6 +63,7 @@ class BasicSentenceMinibatch {
     }
     if (sentence.size() < 2) return;
     const float weight = per_pair_ / static_cast<float>(shared_);
+    negatives_.begin(random, shared_);
     announce(sentence, 0, random, sink);
     for (std::size_t first = 0; first < sentence.size(); first += words_) {
       if (first + words_ < sentence.size()) announce(sentence, first + words_, random, sink);
@@ -81,20 +82,21 @@ class BasicSentenceMinibatch {
   /// Draws the negatives of the words from `first` on and tells which rows they need.
   template <class Sink>
   void announce(std::span<const WordId> sentence, std::size_t first, Random& random, Sink& sink) {
-    negatives_.draw(random, negatives_of(first));
+    negatives_.finish(negatives_of(first));
+    if (first + words_ < sentence.size()) negatives_.begin(random, shared_);
     announce_rows(sink, sentence.subspan(first, std::min(words_, sentence.size() - first)),
                   negatives_of(first));
   }
 
   Window window_;
-  NegativeDistribution negatives_;
   float per_pair_;               // K
   std::vector<WordId> context_;  // [2 window]
   std::size_t words_;            // B
   std::vector<float> weights_;   // [B]
   std::size_t shared_;           // H
-  std::vector<WordId> drawn_;    // [2][H] negatives of two minibatches
-  std::vector<float> windows_;   // of the sentence: how many windows a word is context of
+  NegativeBatch negatives_;
+  std::vector<WordId> drawn_;   // [2][H] negatives of two minibatches
+  std::vector<float> windows_;  // of the sentence: how many windows a word is context of
 };
 
 using SentenceMinibatch = BasicSentenceMinibatch<RandomWindow>;

@@ -25,7 +25,7 @@ class BasicSharedNegative {
   /// Throws CorpusError for a vocabulary of fewer than two words.
   BasicSharedNegative(const Hyperparameters& parameters, const Vocabulary& vocabulary)
       : window_(parameters),
-        negatives_(vocabulary, parameters.negative_exponent),
+        negatives_(vocabulary, parameters.negative_exponent, at_once * parameters.negatives),
         inputs_(2 * window_.largest()),
         outputs_(1 + parameters.negatives),
         drawn_(outputs_ * 2 * at_once) {}
@@ -35,6 +35,7 @@ class BasicSharedNegative {
   template <class Sink>
   void sample(std::span<const WordId> sentence, Random& random, Sink&& sink) {
     std::size_t drawn = 0;
+    begin(sentence, 0, random);
     for (std::size_t center = 0; center < sentence.size(); ++center) {
       for (; drawn < sentence.size() && drawn <= center + lookahead; ++drawn)
         announce(sentence, drawn, random, sink);
@@ -59,26 +60,31 @@ class BasicSharedNegative {
   // earlier FusedKernel<128> and 68,000 words, M words/s: 0 words 4.2, 1 to 4 words 5.5 to 5.6.
   static constexpr std::size_t lookahead = 2;
   // Words whose negatives are drawn together.
-  static constexpr std::size_t at_once = 16;
+  static constexpr std::size_t at_once = 4;
 
   std::span<WordId> outputs_of(std::size_t center) noexcept {
     return std::span(drawn_).subspan(center % (2 * at_once) * outputs_, outputs_);
+  }
+
+  void begin(std::span<const WordId> sentence, std::size_t center, Random& random) noexcept {
+    negatives_.begin(random, std::min(at_once, sentence.size() - center) * (outputs_ - 1));
   }
 
   template <class Sink>
   void announce(std::span<const WordId> sentence, std::size_t center, Random& random, Sink& sink) {
     if (center % at_once == 0) {
       const std::size_t count = std::min(at_once, sentence.size() - center);
-      negatives_.draw(
+      negatives_.finish(
           random, sentence.subspan(center, count),
           std::span(drawn_).subspan(center % (2 * at_once) * outputs_, count * outputs_));
+      begin(sentence, center + count, random);
     }
     const std::size_t entering = std::min(center + window_.largest(), sentence.size() - 1);
     announce_rows(sink, sentence.subspan(entering, 1), outputs_of(center));
   }
 
   Window window_;
-  NegativeDistribution negatives_;
+  NegativeBatch negatives_;
   std::vector<WordId> inputs_;  // [2 window] the context words
   std::size_t outputs_;         // 1 + K
   std::vector<WordId> drawn_;   // [2 at_once][1 + K] centre words and their negatives
