@@ -33,8 +33,8 @@ class RepeatFilter {
   bool seen(WordId id) noexcept { return std::exchange(last_[id % last_.size()], set_) == set_; }
 
  private:
-  std::array<std::uint16_t, 1024> last_{};  // the set in which each residue came last
-  std::uint16_t set_ = 0;
+  std::array<std::uint8_t, 4096> last_{};  // the set in which each residue came last
+  std::uint8_t set_ = 0;
 };
 
 /// A block as FusedKernel works on it.

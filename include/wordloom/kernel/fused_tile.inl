@@ -191,14 +191,14 @@ HWY_INLINE void update_tile(const FusedBlock& block, std::size_t c, std::size_t 
   });
 }
 
-/// Calls `use.template operator()<count>()` for a run-time `count` in [1, Most].
-template <std::size_t Most, class Use>
+/// Calls `use.template operator()<count>()` for a run-time `count` in [Least, Most].
+template <std::size_t Most, std::size_t Least = 1, class Use>
 HWY_INLINE void with_count(std::size_t count, Use&& use) {
-  [&]<std::size_t... Less>(std::index_sequence<Less...>) WORDLOOM_INLINED {
+  [&]<std::size_t... More>(std::index_sequence<More...>) WORDLOOM_INLINED {
     static_cast<void>(
-        ((count == Less + 1 ? (use.template operator()<Less + 1>(), true) : false) || ...));
+        ((count == Least + More ? (use.template operator()<Least + More>(), true) : false) || ...));
   }
-  (std::make_index_sequence<Most>());
+  (std::make_index_sequence<Most - Least + 1>());
 }
 
 }  // namespace wordloom::simd::HWY_NAMESPACE

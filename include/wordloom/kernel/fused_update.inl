@@ -80,13 +80,18 @@ HWY_INLINE void fused_apply(const FusedBlock& block, std::size_t stride) {
         tile.template operator()<J, V, InputChange::whole>(c, 0);
       });
     });
-  for_columns<vectors>(stride, [&]<std::size_t V>(std::size_t c) WORDLOOM_INLINED {
-    ask_ahead<V>(block, c);
-    tile.template operator()<width, V, InputChange::first>(c, 0);
-    std::size_t j = width;
-    for (; j + width < m; j += width) tile.template operator()<width, V, InputChange::middle>(c, j);
-    with_count<width>(m - j, [&]<std::size_t J>() WORDLOOM_INLINED {
-      tile.template operator()<J, V, InputChange::last>(c, j);
+  // Tiles of about the same number of outputs: a small last one would cost nearly a whole one.
+  const std::size_t tiles = (m + width - 1) / width;
+  const std::size_t each = (m + tiles - 1) / tiles;
+  with_count<width, (width + 2) / 2>(each, [&]<std::size_t J>() WORDLOOM_INLINED {
+    for_columns<vectors>(stride, [&]<std::size_t V>(std::size_t c) WORDLOOM_INLINED {
+      ask_ahead<V>(block, c);
+      tile.template operator()<J, V, InputChange::first>(c, 0);
+      std::size_t j = J;
+      for (; j + J < m; j += J) tile.template operator()<J, V, InputChange::middle>(c, j);
+      with_count<J>(m - j, [&]<std::size_t L>() WORDLOOM_INLINED {
+        tile.template operator()<L, V, InputChange::last>(c, j);
+      });
     });
   });
 }

@@ -108,26 +108,30 @@ class PairWeightMaker {
 
   PairWeights weighted(const Block& block, const GradientLayout& layout) noexcept {
     float* const to = weighted_.data();
-    const auto copy = [&](std::size_t first, std::size_t count, std::size_t each, float* group) {
-      for (std::size_t j = 0; j < layout.m; ++j)
-        for (std::size_t k = 0; k < each; ++k)
-          *group++ = k < count ? pair_weight(block, first + k, j) : 0.0f;
-      return group;
-    };
-    const auto copy_four = [&](std::size_t first, float* group) {
-      if (block.pair_weights.empty()) return copy(first, 4, 4, group);
+    // `count` inputs from `first` on, in `each` places for each output.
+    const auto copy = [&]<std::size_t count, std::size_t each>(std::size_t first, float* group) {
+      if (block.pair_weights.empty()) {
+        for (std::size_t j = 0; j < layout.m; ++j)
+          for (std::size_t k = 0; k < each; ++k)
+            *group++ = k < count ? pair_weight(block, first + k, j) : 0.0f;
+        return group;
+      }
       const float* from = block.pair_weights.data() + first;
-      for (std::size_t j = 0; j < layout.m; ++j, group += 4, from += layout.n)
-        std::memcpy(group, from, 4 * sizeof(float));
+      for (std::size_t j = 0; j < layout.m; ++j, group += each, from += layout.n) {
+        std::memcpy(group, from, count * sizeof(float));
+        std::fill_n(group + count, each - count, 0.0f);
+      }
       return group;
     };
     float* end = to;
     std::size_t i = 0;
-    for (; i + 4 <= layout.n; i += 4) end = copy_four(i, end);
-    if (i < layout.n_of_four()) end = copy(i, 3, 4, end);
+    for (; i + 4 <= layout.n; i += 4) end = copy.template operator()<4, 4>(i, end);
+    if (i < layout.n_of_four()) end = copy.template operator()<3, 4>(i, end);
     std::fill_n(end, vector_slack, 0.0f);
     end = to + layout.tail();
-    if (layout.tail_count() > 0) end = copy(i, layout.n - i, 2, end);
+    if (layout.tail_count() > 0)
+      end = layout.n - i == 2 ? copy.template operator()<2, 2>(i, end)
+                              : copy.template operator()<1, 2>(i, end);
     std::fill_n(end, vector_slack, 0.0f);
     return {to, to + layout.tail(), 0};
   }

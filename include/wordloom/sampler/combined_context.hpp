@@ -142,18 +142,13 @@ class BasicCombinedContext {
   bool leave_out_centers(std::span<const WordId> outputs, const Shape& shape) noexcept {
     const std::size_t n = shape.end - shape.begin;
     const float* const positives = pair_weights_.data();
-    bool found = false;
-    for (std::size_t h = shape.centers; h < outputs.size(); ++h) {
-      bool is_center = false;
-      for (const WordId center : outputs.first(shape.centers)) is_center |= center == outputs[h];
-      if (!is_center) continue;
-      found = true;
+    if (!share_a_word(outputs.first(shape.centers), outputs.subspan(shape.centers))) return false;
+    for (std::size_t h = shape.centers; h < outputs.size(); ++h)
       for (std::size_t j = 0; j < shape.centers; ++j)
         if (outputs[j] == outputs[h])
           for (std::size_t i = 0; i < n; ++i)
             if (positives[j * n + i] > 0.0f) pair_weights_[h * n + i] = 0.0f;
-    }
-    return found;
+    return true;
   }
 
   Window window_;

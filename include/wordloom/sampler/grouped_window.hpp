@@ -116,15 +116,12 @@ class GroupedWindow {
   /// A negative that is one of the centres is none. Returns whether there was one.
   bool leave_out_centers(std::span<const WordId> outputs, const Shape& shape) noexcept {
     const auto centers = outputs.first(shape.centers);
-    bool found = false;
-    for (std::size_t h = shape.centers; h < outputs.size(); ++h) {
-      bool is_center = false;
-      for (const WordId center : centers) is_center |= center == outputs[h];
-      if (!is_center) continue;
-      found = true;
-      std::fill_n(pair_weights_.data() + h * shape.inputs, shape.inputs, 0.0f);
-    }
-    return found;
+    const auto negatives = outputs.subspan(shape.centers);
+    if (!share_a_word(centers, negatives)) return false;
+    for (std::size_t h = 0; h < negatives.size(); ++h)
+      if (std::find(centers.begin(), centers.end(), negatives[h]) != centers.end())
+        std::fill_n(pair_weights_.data() + (shape.centers + h) * shape.inputs, shape.inputs, 0.0f);
+    return true;
   }
 
   float per_pair_;      // K

@@ -71,6 +71,15 @@ class NegativeDistribution {
   std::shared_ptr<const Tables> tables_;
 };
 
+/// Whether some of `negatives` is one of `centers`. Compares all, without a branch for each pair.
+inline bool share_a_word(std::span<const WordId> centers,
+                         std::span<const WordId> negatives) noexcept {
+  unsigned same = 0;
+  for (const WordId center : centers)
+    for (const WordId negative : negatives) same |= static_cast<unsigned>(center == negative);
+  return same != 0;
+}
+
 /// Draws negatives in batches that are begun long before they are used, so that the entries of the
 /// distribution's table arrive meanwhile. One for each thread.
 class NegativeBatch {
