@@ -33,7 +33,29 @@ wordloom_optional(OPENMP OpenMP "libgomp1 (with g++) or libomp-dev (with clang++
                   "threads by OpenMP")
 wordloom_optional(ZLIB ZLIB zlib1g-dev "corpora in .gz files")
 
-foreach(name IN ITEMS MPI CUDA NCCL)
+# Kernels for GPUs: on where this project is built itself and there is an nvcc.
+include(CheckLanguage)
+if(PROJECT_IS_TOP_LEVEL OR WORDLOOM_ENABLE_CUDA)
+  check_language(CUDA)
+endif()
+set(has_cuda OFF)
+if(PROJECT_IS_TOP_LEVEL AND CMAKE_CUDA_COMPILER)
+  set(has_cuda ON)
+endif()
+option(WORDLOOM_ENABLE_CUDA "training on GPUs" ${has_cuda})
+if(WORDLOOM_ENABLE_CUDA)
+  if(NOT CMAKE_CUDA_COMPILER)
+    message(FATAL_ERROR "Wordloom: there is no CUDA compiler. Name nvcc with "
+                        "-DCMAKE_CUDA_COMPILER=, or configure with -DWORDLOOM_ENABLE_CUDA=OFF.")
+  endif()
+  if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
+    set(CMAKE_CUDA_ARCHITECTURES 80-real 90)  # 90 with PTX, for what comes after
+  endif()
+  enable_language(CUDA)
+endif()
+message(STATUS "Wordloom: training on GPUs (WORDLOOM_ENABLE_CUDA): ${WORDLOOM_ENABLE_CUDA}")
+
+foreach(name IN ITEMS MPI NCCL)
   option(WORDLOOM_ENABLE_${name} "Reserved: this version has no ${name} support" OFF)
   if(WORDLOOM_ENABLE_${name})
     message(FATAL_ERROR "Wordloom ${PROJECT_VERSION} has no ${name} support yet; configure with "

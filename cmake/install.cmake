@@ -6,8 +6,12 @@ include(GNUInstallDirs)
 # Headers only, so nothing depends on the architecture.
 set(wordloom_package_dir ${CMAKE_INSTALL_DATADIR}/cmake/wordloom)
 
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/wordloom TYPE INCLUDE FILES_MATCHING PATTERN "*.hpp" PATTERN "*.inl")
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/wordloom TYPE INCLUDE FILES_MATCHING PATTERN "*.hpp" PATTERN "*.inl"
+        PATTERN "*.cuh")
 install(TARGETS wordloom EXPORT wordloom_targets INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+if(WORDLOOM_ENABLE_CUDA)
+  install(TARGETS wordloom_cuda EXPORT wordloom_targets)
+endif()
 install(EXPORT wordloom_targets FILE wordloomTargets.cmake NAMESPACE wordloom::
         DESTINATION ${wordloom_package_dir})
 

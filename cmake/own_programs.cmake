@@ -8,19 +8,23 @@ option(WORDLOOM_WERROR "Make warnings of our own programs errors" OFF)
 add_library(wordloom_own_program INTERFACE)
 target_link_libraries(wordloom_own_program INTERFACE wordloom::wordloom)
 target_compile_options(wordloom_own_program INTERFACE
-  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion)
+  "$<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wpedantic;-Wshadow;-Wconversion;-Wsign-conversion>"
+  "$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall>")
 # GCC 12 warns of its own AVX-512 intrinsics (https://gcc.gnu.org/PR105593) and of its own
 # std::string (https://gcc.gnu.org/PR105651).
 if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
-  target_compile_options(wordloom_own_program INTERFACE -Wno-uninitialized -Wno-maybe-uninitialized
-                                                        -Wno-restrict)
+  target_compile_options(wordloom_own_program INTERFACE
+    "$<$<COMPILE_LANGUAGE:CXX>:-Wno-uninitialized;-Wno-maybe-uninitialized;-Wno-restrict>"
+    "$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wno-restrict>")
 endif()
 if(WORDLOOM_WERROR)
-  target_compile_options(wordloom_own_program INTERFACE -Werror)
+  target_compile_options(wordloom_own_program INTERFACE
+    "$<$<COMPILE_LANGUAGE:CXX>:-Werror>" "$<$<COMPILE_LANGUAGE:CUDA>:-Werror=all-warnings>")
 endif()
 if(WORDLOOM_NATIVE)
   check_cxx_compiler_flag(-march=native WORDLOOM_HAS_MARCH_NATIVE)
   if(WORDLOOM_HAS_MARCH_NATIVE)
-    target_compile_options(wordloom_own_program INTERFACE -march=native)
+    target_compile_options(wordloom_own_program INTERFACE
+      "$<$<COMPILE_LANGUAGE:CXX>:-march=native>" "$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-march=native>")
   endif()
 endif()

@@ -53,6 +53,21 @@ foreach(sampler IN ITEMS hogwild shared hogwild-fixed shared-fixed split minibat
        grep -Eq '\"accuracy\":(1.0|0.[5-9])' out")
   endforeach()
 endforeach()
+if(WORDLOOM_ENABLE_CUDA)
+  foreach(composition IN ITEMS shared-cuda-warp shared-fixed-cuda-warp shared-cuda-ring
+                               shared-cuda-register hogwild-cuda-sentence)
+    string(REGEX MATCH "^(.*)-(cuda-.*)$" matched ${composition})
+    wordloom_corpus_test(word2vec-${composition}
+      "${train} --sampler ${CMAKE_MATCH_1} --kernel ${CMAKE_MATCH_2} --json --quiet --evaluate-analogy ${corpus}/analogies --evaluate-similarity ${corpus}/similarity | tee out
+       grep -Eq '\"accuracy\":(1.0|0.[5-9])' out")
+    set_tests_properties(example/word2vec-${composition} PROPERTIES
+      LABELS gpu SKIP_REGULAR_EXPRESSION "no CUDA device answers")
+  endforeach()
+  wordloom_corpus_test(word2vec-without-gpu
+    "status=0
+     CUDA_VISIBLE_DEVICES= ${train} --output v --kernel cuda-warp 2>err || status=$?
+     test $status -eq 1; test $(wc -l <err) -eq 1; grep 'no CUDA device answers' err; test ! -e v")
+endif()
 wordloom_corpus_test(word2vec-original-flags
   "$<TARGET_FILE:word2vec> -train ${corpus}/text -output v.bin -cbow 0 -size 30 -window 4 -negative 3 -hs 0 -sample 1e-3 -threads 2 -binary 1 -iter 2 -min-count 10 -alpha 0.03 -save-vocab vocab
    head -c 20 v.bin | grep -aq ' 30'; grep -q ' ' vocab

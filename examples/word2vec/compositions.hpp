@@ -3,6 +3,8 @@
 #include <utility>
 #include <wordloom/wordloom.hpp>
 
+#include "gpu.hpp"
+
 /// Calls `use.template operator()<Sampler>()` with the sampler of that name.
 template <class Use>
 auto with_sampler(std::string_view name, Use use) {
@@ -34,20 +36,16 @@ auto with_kernel(std::string_view name, Use use) {
   throw InvalidArgument("unknown kernel '" + std::string(name) + "'");
 }
 
-struct Trained {
-  wordloom::Embeddings words;
-  wordloom::TrainReport report;
-};
-
 /// Trains with the composition that the two names mean.
 template <class Corpus>
-Trained train(std::string_view sampler, std::string_view kernel,
-              const wordloom::Hyperparameters& parameters, const Corpus& corpus,
+Trained train(const Composition& composition, const Corpus& corpus,
               const wordloom::Vocabulary& vocabulary, const wordloom::ProgressCallback& callback,
               double callback_seconds) {
-  return with_sampler(sampler, [&]<class Sampler>() {
-    return with_kernel(kernel, [&]<class Kernel>() {
-      wordloom::Trainer<Sampler, Kernel> trainer(parameters);
+  if (is_for_gpu(composition.kernel))
+    return train_on_gpu(composition, corpus, vocabulary, callback, callback_seconds);
+  return with_sampler(composition.sampler, [&]<class Sampler>() {
+    return with_kernel(composition.kernel, [&]<class Kernel>() {
+      wordloom::Trainer<Sampler, Kernel> trainer(composition.parameters);
       trainer.on_progress(callback, callback_seconds);
       auto words = trainer.fit(corpus, vocabulary);
       return Trained{std::move(words), trainer.report()};

@@ -50,8 +50,7 @@ Trained train_on_text(const Options& options, const wordloom::Vocabulary& vocabu
       line.show(progress);
       return interrupted == 0;
     };
-    return train(options.sampler, options.kernel, options.parameters, corpus, vocabulary, callback,
-                 line.interval());
+    return train(options.composition(), corpus, vocabulary, callback, line.interval());
   };
   return options.stream
              ? run(wordloom::TextCorpus(options.train, vocabulary, reading))
@@ -81,6 +80,7 @@ int run(int argc, char** argv) {
     throw wordloom::InvalidArgument(std::string(error.what()) + " (--help lists the options)");
   }
   check(options);
+  if (is_for_gpu(options.kernel)) check_gpu(options.composition());
   Prepared prepared(options);
 
   const auto vocabulary = make_vocabulary(options);

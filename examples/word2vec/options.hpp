@@ -6,6 +6,8 @@
 #include <vector>
 #include <wordloom/wordloom.hpp>
 
+#include "gpu.hpp"
+
 /// What the command line asks for.
 struct Options {
   std::string train, output, save_vocab, read_vocab, cache;
@@ -19,6 +21,8 @@ struct Options {
   std::vector<std::string> evaluate_similarity, evaluate_analogy;
   bool stream = false, json = false, quiet = false;
   int cbow = 0, hs = 0, debug = 2, classes = 0;
+
+  Composition composition() const { return {sampler, kernel, parameters}; }
 };
 
 /// CLI11 would turn -3 into a huge number for an unsigned option.
@@ -108,8 +112,20 @@ inline void declare(CLI::App& app, Options& options) {
                              "minibatch", "combined", "combined-fixed", "grouped"}))
       ->capture_default_str()
       ->group(method);
-  app.add_option("--kernel", options.kernel, "fused | dot | gemm")
-      ->check(CLI::IsMember({"fused", "dot", "gemm"}))
+  app.add_option("--kernel", options.kernel,
+                 "fused | dot | gemm, on a GPU cuda-warp | cuda-ring | cuda-register | "
+                 "cuda-sentence")
+      ->check(CLI::IsMember(
+          {"fused", "dot", "gemm", "cuda-warp", "cuda-ring", "cuda-register", "cuda-sentence"}))
+      ->capture_default_str()
+      ->group(method);
+  app.add_option("--device", p.device, "Which GPU, counted from 0")
+      ->check(whole_number)
+      ->capture_default_str()
+      ->group(method);
+  app.add_option("--in-flight", p.sentences_in_flight,
+                 "Sentences that a GPU trains at a time, 0 = by the sizes of things")
+      ->check(whole_number)
       ->capture_default_str()
       ->group(method);
   app.add_option("--minibatch", p.minibatch,

@@ -10,6 +10,7 @@
 #include <wordloom/core/loss.hpp>
 #include <wordloom/core/model.hpp>
 #include <wordloom/core/random.hpp>
+#include <wordloom/core/sentence_batch.hpp>
 #include <wordloom/core/types.hpp>
 #include <wordloom/corpus/vocabulary.hpp>
 
@@ -49,6 +50,18 @@ template <class K>
 concept Updates = requires(K& kernel, Model& model, const typename K::Consumes& block) {
   { kernel.template update<true>(model, block, 0.1f) } -> std::convertible_to<LossSum>;
   kernel.template update<false>(model, block, 0.1f);
+};
+
+template <class K>
+concept TakesBatches = std::same_as<typename K::Consumes, SentenceBatch>;
+template <class K>
+concept TrainsBatches = TakesBatches<K> &&
+    requires(K& kernel, const SentenceBatch& batch, Model& model, std::size_t i, double rate) {
+  { kernel.batch_words() } -> std::convertible_to<std::size_t>;
+  { kernel.keeps(i) } -> std::convertible_to<bool>;
+  { kernel.train(batch, i, rate, rate).loss } -> std::convertible_to<double>;
+  { kernel.train(batch, i, rate, rate).positives } -> std::convertible_to<double>;
+  kernel.finish(model);
 };
 
 template <class P>
@@ -97,9 +110,14 @@ concept Sampler = std::copy_constructible<S> && detail::MadeFromVocabulary<S> &&
 /// `UpdateKernel::Consumes` names the block type. One for each thread; never allocates in `update`.
 /// `kernel.prefetch(model, inputs, outputs)`, where there is one, is told which rows later blocks
 /// need; else the trainer asks for them itself.
+///
+/// A kernel on a device consumes SentenceBatch and does a sampler's work too: it is made by
+/// `UpdateKernel::make<Sampler>(hyperparameters, model)`, says by `trains<Sampler>` which samplers
+/// it can stand for, `kernel.train(batch, epoch, first_rate, last_rate)` trains a batch and returns
+/// its loss, `kernel.finish(model)` brings the model back. See CudaKernel.
 template <class K>
-concept UpdateKernel =
-    detail::MadeForBlocks<K> && detail::NamesConsumption<K> && detail::Updates<K>;
+concept UpdateKernel = detail::NamesConsumption<K> &&
+    ((detail::MadeForBlocks<K> && detail::Updates<K>) || detail::TrainsBatches<K>);
 
 /// `sync.rank()`, `sync.size()`: which of how many replicas this is. `sync.broadcast(model)` makes
 /// all start alike, `sync.tick(model, progress)` is called between blocks now and then by one
@@ -140,15 +158,21 @@ constexpr bool require_sampler() {
 template <class K>
 constexpr bool require_kernel() {
   static_assert(
-      MadeForBlocks<K>,
-      "wordloom: this UpdateKernel lacks a constructor (const Hyperparameters&, BlockShape)");
-  static_assert(
       NamesConsumption<K>,
       "wordloom: this UpdateKernel lacks 'using Consumes = Block' (the block type it takes)");
-  if constexpr (NamesConsumption<K>)
-    static_assert(Updates<K>,
-                  "wordloom: this UpdateKernel lacks 'template <bool with_loss> LossSum "
-                  "update(Model&, const Consumes&, float learning_rate)'");
+  if constexpr (TakesBatches<K>) {
+    static_assert(TrainsBatches<K>,
+                  "wordloom: this UpdateKernel lacks batch_words(), keeps(index), "
+                  "train(const SentenceBatch&, epoch, first_rate, last_rate) or finish(Model&)");
+  } else {
+    static_assert(
+        MadeForBlocks<K>,
+        "wordloom: this UpdateKernel lacks a constructor (const Hyperparameters&, BlockShape)");
+    if constexpr (NamesConsumption<K>)
+      static_assert(Updates<K>,
+                    "wordloom: this UpdateKernel lacks 'template <bool with_loss> LossSum "
+                    "update(Model&, const Consumes&, float learning_rate)'");
+  }
   return UpdateKernel<K>;
 }
 
@@ -172,10 +196,15 @@ constexpr bool require_schedule() {
 
 template <class S, class K>
 constexpr bool require_match() {
-  if constexpr (NamesProduct<S> && NamesConsumption<K>)
+  if constexpr (TakesBatches<K>) {
+    static_assert(K::template trains<S>,
+                  "wordloom: this UpdateKernel makes windows and negatives itself, and not as this "
+                  "Sampler does");
+  } else if constexpr (NamesProduct<S> && NamesConsumption<K>) {
     static_assert(
         std::same_as<typename S::Produces, typename K::Consumes>,
         "wordloom: this UpdateKernel does not consume the block type that this Sampler produces");
+  }
   return true;
 }
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -16,6 +17,7 @@
 #include <wordloom/core/progress.hpp>
 #include <wordloom/core/random.hpp>
 #include <wordloom/core/run_state.hpp>
+#include <wordloom/core/sentence_batch.hpp>
 #include <wordloom/corpus/subsampling.hpp>
 #include <wordloom/corpus/vocabulary.hpp>
 #include <wordloom/optimizer/linear_decay.hpp>
@@ -33,6 +35,9 @@ class Trainer {
   static_assert(detail::require_sampler<Sampler>() && detail::require_kernel<UpdateKernel>() &&
                 detail::require_sync<SyncPolicy>() && detail::require_schedule<Schedule>() &&
                 detail::require_match<Sampler, UpdateKernel>());
+  static_assert(!detail::TakesBatches<UpdateKernel> || std::is_same_v<SyncPolicy, NoSync>,
+                "wordloom: this UpdateKernel has its model on a device, which this SyncPolicy does "
+                "not synchronise");
 
  public:
   /// Throws InvalidArgument when a hyperparameter is outside its bounds.
@@ -66,23 +71,13 @@ class Trainer {
   TrainReport fit(const Corpus& corpus, Model& model) {
     static_assert(detail::require_corpus<Corpus>());
     check(corpus, model);
-    const Vocabulary& vocabulary = model.vocabulary;
-    const std::size_t threads = resolve_threads(parameters_.threads);
-    const Sampler sampler(parameters_, vocabulary);
-    const Subsampling subsampling(vocabulary, parameters_.subsample);
     sync_.broadcast(model);
-    detail::RunState state(corpus.token_count() / sync_.size(), parameters_.epochs, callback_,
-                           callback_seconds_);
-    run_threads(threads, [&](std::size_t thread) {
-      try {
-        train(corpus, model, sampler, subsampling, state, thread, threads);
-      } catch (...) {
-        state.stop();
-        throw;
-      }
-    });
+    if constexpr (detail::TakesBatches<UpdateKernel>)
+      report_ = train_batches(corpus, model);
+    else
+      report_ = train_blocks(corpus, model);
     sync_.finish(model);
-    return report_ = state.finish();
+    return report_;
   }
 
   /// Of the last `fit`.
@@ -117,6 +112,76 @@ class Trainer {
       for (const WordId id : outputs) model.output.prefetch(id);
     }
   };
+
+  template <class Corpus>
+  TrainReport train_blocks(const Corpus& corpus, Model& model) {
+    detail::RunState state(tokens_per_epoch(corpus), parameters_.epochs, callback_,
+                           callback_seconds_);
+    const std::size_t threads = resolve_threads(parameters_.threads);
+    const Sampler sampler(parameters_, model.vocabulary);
+    const Subsampling subsampling(model.vocabulary, parameters_.subsample);
+    run_threads(threads, [&](std::size_t thread) {
+      try {
+        train(corpus, model, sampler, subsampling, state, thread, threads);
+      } catch (...) {
+        state.stop();
+        throw;
+      }
+    });
+    return state.finish();
+  }
+
+  /// Training by a kernel that takes the corpus itself, not blocks of it.
+  template <class Corpus>
+  TrainReport train_batches(const Corpus& corpus, Model& model) {
+    auto kernel = UpdateKernel::template make<Sampler>(parameters_, model);
+    const std::uint64_t tokens = tokens_per_epoch(corpus);
+    detail::RunState state(tokens, parameters_.epochs, callback_, callback_seconds_);
+    const Schedule schedule(parameters_);
+    const double total = static_cast<double>(tokens) * static_cast<double>(parameters_.epochs);
+    // Long sentences are cut, by the size of the corpus alone, so that many can be trained at once.
+    const std::size_t longest = std::clamp<std::uint64_t>(tokens / 65'536, 100, 1000);
+    std::uint64_t begun = 0;
+    double rate = schedule.rate(0.0);
+    SentenceBatch batch;
+    std::vector<std::uint64_t> words, sentences;  // of each batch
+    for (std::size_t epoch = 0; epoch < parameters_.epochs && !state.stopped(); ++epoch) {
+      batch.index = 0;
+      batch.first_sentence = 0;
+      const auto train = [&] {
+        if (epoch == 0) {
+          words.push_back(batch.words.size());
+          sentences.push_back(batch.ends.size());
+        }
+        begun += words[batch.index];
+        const double next_rate = schedule.rate(std::min(1.0, static_cast<double>(begun) / total));
+        const auto trained = kernel.train(batch, epoch, rate, next_rate);
+        state.report({words[batch.index], static_cast<std::uint64_t>(trained.positives),
+                      LossSum(trained.loss)},
+                     epoch, rate);
+        rate = next_rate;
+        batch.first_sentence += sentences[batch.index++];
+        batch.clear();
+      };
+      if (epoch > 0 && kernel.keeps(words.size() - 1)) {
+        while (batch.index < words.size() && !state.stopped()) train();
+        continue;
+      }
+      for (const std::span<const WordId> sentence : corpus.shard(sync_.rank(), sync_.size())) {
+        if (state.stopped()) break;
+        batch.add(sentence, longest);
+        if (batch.words.size() >= kernel.batch_words()) train();
+      }
+      if (!batch.words.empty() && !state.stopped()) train();
+    }
+    kernel.finish(model);
+    return state.finish();
+  }
+
+  template <class Corpus>
+  std::uint64_t tokens_per_epoch(const Corpus& corpus) const {
+    return corpus.token_count() / sync_.size();
+  }
 
   /// Tokens between two looks at the learning rate and the clock: seldom enough to cost nothing,
   /// often enough that a small corpus sees the rate fall.

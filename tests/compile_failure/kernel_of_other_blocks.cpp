@@ -5,11 +5,11 @@
 
 using namespace wordloom;
 
-struct SentenceBatch {};
+struct Sentences {};
 
 struct SentenceKernel {
 #ifdef WORDLOOM_EXPECT_FAILURE
-  using Consumes = SentenceBatch;
+  using Consumes = Sentences;
 #else
   using Consumes = Block;
 #endif

@@ -3,10 +3,12 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <wordloom/kernel/cuda/warp_scheme.hpp>
 #include <wordloom/wordloom.hpp>
 
 #include "catch.hpp"
 #include "demo_corpus.hpp"
+#include "kernel/cuda/host_kernel.hpp"
 #include "support.hpp"
 
 using namespace wordloom;
@@ -86,4 +88,17 @@ TEST_CASE("WS-353 on real text reaches the original program's score", "[quality]
       load_similarity_pairs(std::filesystem::path(data) / "similarity" / "ws353.tsv");
   // word2vec reaches 0.659 there, one run from another differs by 0.01.
   CHECK(evaluate_similarity(words, pairs).spearman >= 0.63);
+}
+
+// What a GPU computes, with one sentence in flight.
+TEMPLATE_TEST_CASE("the arithmetic of the CUDA kernels learns the demo corpus", "[quality][cuda]",
+                   (Trainer<SharedNegative, HostKernel<cuda::WarpScheme<11>, 1, 32>>),
+                   (Trainer<Hogwild, HostKernel<cuda::SentenceScheme, 1, 32>>)) {
+  const auto& text = demo_text();
+  TestType trainer(Hyperparameters{.dimension = 32, .epochs = 3});
+  const auto words = trainer.fit(*text.corpus, text.vocabulary);
+  CHECK(trainer.report().tokens == 3 * text.corpus->token_count());
+  CHECK(trainer.report().epoch_losses.back() < trainer.report().epoch_losses.front());
+  CHECK(evaluate_analogies(words, demo::analogies()).total.accuracy() >= 0.9);
+  CHECK(evaluate_similarity(words, demo::similarity_pairs()).spearman >= 0.6);
 }

@@ -63,6 +63,14 @@ class AliasTable {
 
   WordId draw(Random& random) const noexcept { return finish(draw_place(random)); }
 
+  /// A bucket: its own index below the threshold, in units of 2^-32, else its alias. Side by side,
+  /// so that a draw touches one cache line.
+  struct Entry {
+    std::uint32_t threshold;
+    std::uint32_t alias;
+  };
+  std::span<const Entry> entries() const noexcept { return entries_; }
+
   /// A draw whose table entry has not been looked at.
   struct Place {
     std::uint32_t bucket;
@@ -85,13 +93,8 @@ class AliasTable {
   }
 
  private:
-  // Side by side, so that a draw touches one cache line.
-  struct Entry {
-    std::uint32_t threshold;
-    std::uint32_t alias;
-  };
   Place draw_place(Random& random) const noexcept {
-    __extension__ using wide = unsigned __int128;
+    __extension__ typedef unsigned __int128 wide;  // nvcc knows no __extension__ using
     const wide product = wide{random()} * entries_.size();
     return {static_cast<std::uint32_t>(product >> 64), static_cast<std::uint32_t>(product >> 32)};
   }

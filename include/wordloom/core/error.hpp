@@ -69,6 +69,12 @@ class TrainingError : public Error {
   using Error::Error;
 };
 
+/// A GPU that is not there, not usable by this program, or out of memory; or a failed call.
+class DeviceError : public Error {
+ public:
+  using Error::Error;
+};
+
 /// A word that the vocabulary does not hold.
 class UnknownWord : public Error {
  public:

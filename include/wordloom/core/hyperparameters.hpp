@@ -39,6 +39,11 @@ struct Hyperparameters {
   /// Negatives are drawn in proportion to count^negative_exponent (Mikolov et al. 2013b: 0.75);
   /// -10 to 10.
   double negative_exponent = 0.75;
+  /// Of kernels on a GPU: which one, counted from 0; up to 1023.
+  std::size_t device = 0;
+  /// Of the same: sentences that are trained at a time, up to 2^20. More keep the device busy,
+  /// fewer lose less to changes that cross. 0 = by the sizes of corpus, vocabulary and device.
+  std::size_t sentences_in_flight = 0;
 
   /// Throws InvalidArgument that names the first field outside its bounds, its value and the bound.
   void validate() const {
@@ -53,6 +58,8 @@ struct Hyperparameters {
     check("epochs", epochs, 1, 1'000'000);
     check("threads", threads, 0, 65536);
     check("negative_exponent", negative_exponent, -10.0, 10.0);
+    check("device", device, 0, 1023);
+    check("sentences_in_flight", sentences_in_flight, 0, 1 << 20);
   }
 
  private:

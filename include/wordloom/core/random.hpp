@@ -33,7 +33,7 @@ class Random {
   constexpr double uniform() noexcept { return static_cast<double>((*this)() >> 11) * 0x1p-53; }
 
  private:
-  __extension__ using wide = unsigned __int128;
+  __extension__ typedef unsigned __int128 wide;  // nvcc knows no __extension__ using
   static constexpr std::uint64_t golden = 0x9e3779b97f4a7c15;
 
   static constexpr std::uint64_t mix(std::uint64_t z) noexcept {

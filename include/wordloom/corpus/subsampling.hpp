@@ -38,6 +38,10 @@ class Subsampling {
 
   bool enabled() const noexcept { return highest_kept_ != nullptr; }
 
+  /// Word i is kept when 32 random bits are at most table()[i], words beyond the table as its last.
+  /// Only when enabled.
+  std::span<const std::uint32_t> table() const noexcept { return *highest_kept_; }
+
   /// The probability of keeping a word.
   double keep_probability(WordId word) const noexcept {
     return enabled()

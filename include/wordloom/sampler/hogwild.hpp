@@ -21,6 +21,7 @@ template <class Window = RandomWindow>
 class BasicHogwild {
  public:
   using Produces = Block;
+  using WindowPolicy = Window;
 
   /// Throws CorpusError for a vocabulary of fewer than two words.
   BasicHogwild(const Hyperparameters& parameters, const Vocabulary& vocabulary)

@@ -32,6 +32,9 @@ class NegativeDistribution {
     return draw_others(random, positive);
   }
 
+  /// Of all words, by count^exponent.
+  const AliasTable& table() const noexcept { return tables_->alias; }
+
   /// A draw from all words in two steps, see AliasTable::begin.
   AliasTable::Place begin(Random& random) const noexcept { return tables_->alias.begin(random); }
   WordId finish(AliasTable::Place place) const noexcept { return tables_->alias.finish(place); }

@@ -21,6 +21,7 @@ template <class Window = RandomWindow>
 class BasicSharedNegative {
  public:
   using Produces = Block;
+  using WindowPolicy = Window;
 
   /// Throws CorpusError for a vocabulary of fewer than two words.
   BasicSharedNegative(const Hyperparameters& parameters, const Vocabulary& vocabulary)

@@ -1,0 +1,106 @@
+// The kernels on a device, one sentence at a time, against the same arithmetic on the host. Returns
+// 77 (skipped) where no device answers.
+#include <wordloom/cuda.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <exception>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "kernel/cuda/host_kernel.hpp"
+
+using namespace wordloom;
+
+namespace {
+
+constexpr std::size_t words = 300;
+
+Vocabulary some_words() {
+  std::vector<std::pair<std::string, std::uint64_t>> counts;
+  for (std::size_t i = 1; i <= words; ++i)
+    counts.emplace_back("w" + std::to_string(1000 + i), 10'000 / i + 1);
+  return Vocabulary::from_counts(counts);
+}
+
+SentenceBatch some_sentences() {
+  SentenceBatch batch;
+  Random random(3);
+  for (const std::size_t length : {0u, 1u, 2u, 5u, 6u, 10u, 11u, 64u, 500u}) {
+    std::vector<WordId> sentence;
+    // Words near each other come again.
+    for (std::size_t i = 0; i < length; ++i)
+      sentence.push_back(static_cast<WordId>(random.below(i % 3 == 0 ? 10 : words)));
+    batch.add(sentence, 1000);
+  }
+  return batch;
+}
+
+Model random_model(const Vocabulary& vocabulary, std::size_t dimension) {
+  Model model(vocabulary, dimension);
+  Random random(5);
+  for (RowMatrix* matrix : {&model.input, &model.output})
+    for (std::size_t i = 0; i < matrix->rows(); ++i)
+      for (float& x : matrix->row(i)) x = static_cast<float>(random.uniform() - 0.5) * 0.4f;
+  return model;
+}
+
+int failures = 0;
+
+template <class Sampler, class Kernel, class Scheme, int R, int width>
+void compare(const char* name, Hyperparameters parameters) {
+  parameters.sentences_in_flight = 1;
+  const Vocabulary vocabulary = some_words();
+  const SentenceBatch batch = some_sentences();
+  Model expected = random_model(vocabulary, parameters.dimension);
+  Model got = random_model(vocabulary, parameters.dimension);
+  auto on_host = HostKernel<Scheme, R, width>::template make<Sampler>(parameters, expected);
+  const double host = on_host.train(batch, 0, 0.05, 0.05).loss;
+  on_host.finish(expected);
+  auto kernel = Kernel::template make<Sampler>(parameters, got);
+  const double device = kernel.train(batch, 0, 0.05, 0.05).loss;
+  kernel.finish(got);
+  double worst = std::abs(host - device) / std::max(1.0, host);
+  for (std::size_t i = 0; i < words; ++i)
+    for (std::size_t d = 0; d < parameters.dimension; ++d)
+      for (const auto& [a, b] : {std::pair{got.input.row(i)[d], expected.input.row(i)[d]},
+                                 std::pair{got.output.row(i)[d], expected.output.row(i)[d]}})
+        worst = std::max(worst, static_cast<double>(std::abs(a - b)));
+  const bool good = worst < 1e-3;
+  failures += good ? 0 : 1;
+  std::printf("%s D=%zu window=%zu: device and host differ by %.2g: %s\n", name,
+              parameters.dimension, parameters.window, worst, good ? "good" : "WRONG");
+}
+
+}  // namespace
+
+int main() try {
+  try {
+    cuda::use_device(0);
+  } catch (const DeviceError& error) {
+    std::printf("skipped: %s\n", error.what());
+    return 77;
+  }
+  using cuda::SharedWarpScheme;
+  using cuda::WarpScheme;
+  const auto parameters = [](std::size_t dimension, std::size_t window) {
+    return Hyperparameters{.dimension = dimension, .window = window, .subsample = 1e-2};
+  };
+  compare<Hogwild, CudaSentenceKernel, cuda::SentenceScheme, 1, 128>("sentence",
+                                                                     parameters(100, 5));
+  compare<SharedNegativeFixedWindow, CudaRegisterKernel, cuda::RegisterScheme, 1, 128>(
+      "register", parameters(128, 5));
+  compare<SharedNegative, CudaRingBufferKernel, cuda::RingBufferScheme, 1, 64>("ring",
+                                                                               parameters(64, 5));
+  compare<SharedNegativeFixedWindow, CudaWarpKernel, WarpScheme<7>, 4, 32>("warp",
+                                                                           parameters(128, 5));
+  compare<SharedNegative, CudaWarpKernel, WarpScheme<11>, 4, 32>("warp", parameters(128, 5));
+  compare<SharedNegative, CudaWarpKernel, WarpScheme<11>, 1, 32>("warp", parameters(20, 5));
+  compare<SharedNegative, CudaWarpKernel, SharedWarpScheme, 10, 32>("warp", parameters(300, 8));
+  return failures == 0 ? 0 : 1;
+} catch (const std::exception& error) {
+  std::printf("failed: %s\n", error.what());
+  return 1;
+}
