@@ -128,8 +128,9 @@ inline void declare(CLI::App& app, Options& options) {
       ->check(whole_number)
       ->capture_default_str()
       ->group(method);
-  app.add_option("--minibatch", p.minibatch,
-                 "Words that minibatch or combined train together, 0 = as the sampler says")
+  app.add_option(
+         "--minibatch", p.minibatch,
+         "Words that minibatch, combined or grouped train together, 0 = as the sampler says")
       ->check(whole_number)
       ->capture_default_str()
       ->group(method);

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <map>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 #include <wordloom/sampler/attraction_repulsion.hpp>
@@ -141,7 +142,11 @@ TEST_CASE("CombinedContext gives the pairs of the windows it combines, and no ot
 
 TEMPLATE_TEST_CASE("random windows make the same pairs as often as SharedNegative", "[sampler]",
                    SplitSharedNegative, SentenceMinibatch, CombinedContext, GroupedWindow) {
-  const Hyperparameters parameters{.window = 5, .negatives = 4};
+  // A group of the window's size: GroupedWindow's distances are then those of random windows.
+  const Hyperparameters parameters{
+      .window = 5,
+      .negatives = 4,
+      .minibatch = std::is_same_v<TestType, GroupedWindow> ? std::size_t{5} : std::size_t{0}};
   double got = 0, expected = 0, repelled = 0;
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     const auto total = [](const Sum& sum) {
@@ -158,24 +163,29 @@ TEMPLATE_TEST_CASE("random windows make the same pairs as often as SharedNegativ
   CHECK(repelled == Approx(4 * expected).epsilon(0.02));
 }
 
-TEST_CASE("GroupedWindow holds each distance as often as the random window", "[sampler]") {
+TEST_CASE("GroupedWindow holds each distance as often as it says", "[sampler]") {
   const std::size_t length = 40;
-  for (const std::size_t window : {1u, 2u, 5u, 8u}) {
+  // Window and group; a group of the window's size is word2vec's random window.
+  for (const auto& [window, minibatch] :
+       {std::pair<std::size_t, std::size_t>{1, 0}, {2, 0}, {5, 5}, {5, 0}, {5, 1}, {8, 3}}) {
     const double repetitions = 500;
+    const std::size_t group = minibatch != 0 ? minibatch : std::max<std::size_t>(1, window - 1);
     std::map<std::size_t, double> at_distance;
     for (std::uint64_t seed = 0; seed < 500; ++seed)
       for (const auto& [pair, weight] :
-           sum_of<GroupedWindow>({.window = window}, length, seed).attraction) {
+           sum_of<GroupedWindow>({.window = window, .minibatch = minibatch}, length, seed)
+               .attraction) {
         CHECK(weight == 1.0);
         at_distance[std::max(pair.first, pair.second) - std::min(pair.first, pair.second)] += 1.0;
       }
     CHECK(at_distance.size() == window);
     for (const auto& [distance, pairs] : at_distance) {
       const double windows = static_cast<double>(2 * (length - distance)) * repetitions;
-      const double share = static_cast<double>(window + 1 - distance) / static_cast<double>(window);
-      CHECK(pairs / windows == Approx(share).margin(0.02));
+      const double share = static_cast<double>(window + 1 - distance) / static_cast<double>(group);
+      CHECK(pairs / windows == Approx(std::min(1.0, share)).margin(0.02));
     }
   }
+  CHECK_THROWS_AS(sum_of<GroupedWindow>({.window = 3, .minibatch = 4}, 10), InvalidArgument);
 }
 
 TEST_CASE("GroupedWindow covers sentences of any length in blocks of its largest shape",
@@ -183,7 +193,8 @@ TEST_CASE("GroupedWindow covers sentences of any length in blocks of its largest
   for (const std::size_t length : lengths)
     for (const std::size_t shared : {0u, 1u, 7u})
       for (const std::uint64_t seed : {1u, 2u, 3u}) {
-        const Hyperparameters parameters{.window = 5, .negatives = 4, .shared_negatives = shared};
+        const Hyperparameters parameters{
+            .window = 5, .negatives = 4, .minibatch = 5, .shared_negatives = shared};
         const Sum sum = sum_of<GroupedWindow>(parameters, length, seed);
         CHECK(sum.repulsion.size() == (length < 2 ? 0 : length));
         if (length >= 2) {
@@ -201,7 +212,11 @@ TEST_CASE("GroupedWindow covers sentences of any length in blocks of its largest
 TEMPLATE_TEST_CASE("a negative that is a centre of the group is none for the words of its window",
                    "[sampler]", CombinedContextFixedWindow, GroupedWindow) {
   const Vocabulary vocabulary = zipf(6);  // so few that centres are drawn all the time
-  TestType sampler({.window = 1, .negatives = 5, .minibatch = 4}, vocabulary);
+  const Hyperparameters parameters{
+      .window = std::is_same_v<TestType, GroupedWindow> ? std::size_t{4} : std::size_t{1},
+      .negatives = 5,
+      .minibatch = 4};
+  TestType sampler(parameters, vocabulary);
   Random random(1);
   std::size_t conflicts = 0;
   for (int repetition = 0; repetition < 50; ++repetition)

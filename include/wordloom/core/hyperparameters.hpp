@@ -18,10 +18,10 @@ struct Hyperparameters {
   std::size_t window = 5;
   /// Negative words drawn for a positive one (or for a window, with shared negatives); 1 to 1000.
   std::size_t negatives = 5;
-  /// Of samplers that train several words together (SentenceMinibatch, CombinedContext): how many,
-  /// up to 1000. 0 = as the sampler says.
+  /// Of samplers that train several words together (SentenceMinibatch, CombinedContext,
+  /// GroupedWindow): how many, up to 1000. 0 = as the sampler says.
   std::size_t minibatch = 0;
-  /// Of the same samplers and GroupedWindow: negatives that a minibatch shares, up to 10000;
+  /// Of the same samplers: negatives that a minibatch shares, up to 10000;
   /// gradients are weighted so that each word is repelled as often as by `negatives` for each pair.
   /// 0 = as the sampler says.
   std::size_t shared_negatives = 0;

@@ -2,10 +2,12 @@
 #include <algorithm>
 #include <cstddef>
 #include <span>
+#include <string>
 #include <vector>
 
 #include <wordloom/concepts.hpp>
 #include <wordloom/core/block.hpp>
+#include <wordloom/core/error.hpp>
 #include <wordloom/core/hyperparameters.hpp>
 #include <wordloom/core/random.hpp>
 #include <wordloom/corpus/vocabulary.hpp>
@@ -13,29 +15,33 @@
 
 namespace wordloom {
 
-/// Random windows without drawing any, in blocks that are nearly all pairs. The sentence is cut
-/// into groups of W = `window` successive words, the first of random length. The words of a group
-/// are the centres, they and the word on either side are the context of all of them, and all meet
-/// the same negatives: W + 2 inputs, W + H outputs. Words at distance d then stand in one block
-/// with probability (W + 1 - d) / W, which is how often the random window of word2vec holds them;
-/// only a word and itself are no pair. A word that is context of w centres meets each negative with
-/// weight K w / H, so that it is repelled as often as in word2vec. `shared_negatives` is H, 2 W
-/// when it is 0: fewer cost analogies, more cost time (benchmarks/results/). The words of a group
-/// are scored before any of them is changed: a learning rate of 0.03 does better than 0.025.
+/// Windows of random reach without drawing any, in blocks that are nearly all pairs. The sentence
+/// is cut into groups of G successive words, the first of random length. The words of a group are
+/// the centres, they and S words on either side are the context of all of them, and all meet the
+/// same negatives: G + 2 S inputs, G + H outputs, G + S = W + 1. Words at distance d, up to W, then
+/// stand in one block with probability min(1, (W + 1 - d) / G); only a word and itself are no pair.
+/// `minibatch` is G, W - 1 when it is 0: with G = W distances are as frequent as in the random
+/// windows of word2vec, smaller groups hold near words together more often. A word that is context
+/// of w centres meets each negative with weight K w / H, so that it is repelled as often as in
+/// word2vec. `shared_negatives` is H, 2 G when it is 0: fewer cost analogies, more cost time
+/// (benchmarks/results/). The words of a group are scored before any of them is changed: a learning
+/// rate of 0.03 does better than 0.025.
 class GroupedWindow {
  public:
   using Produces = Block;
 
-  /// Throws CorpusError for a vocabulary of fewer than two words.
+  /// Throws InvalidArgument when `minibatch` is above `window`, CorpusError for a vocabulary of
+  /// fewer than two words.
   GroupedWindow(const Hyperparameters& parameters, const Vocabulary& vocabulary)
       : per_pair_(static_cast<float>(parameters.negatives)),
-        group_(parameters.window),
+        group_(group_of(parameters)),
+        side_(parameters.window + 1 - group_),
         shared_(parameters.shared_negatives != 0 ? parameters.shared_negatives : 2 * group_),
         negatives_(vocabulary, parameters.negative_exponent, shared_),
         outputs_(2 * max_block().outputs),
         pair_weights_(max_block().inputs * max_block().outputs) {}
 
-  BlockShape max_block() const noexcept { return {group_ + 2, group_ + shared_}; }
+  BlockShape max_block() const noexcept { return {group_ + 2 * side_, group_ + shared_}; }
 
   template <class Sink>
   void sample(std::span<const WordId> sentence, Random& random, Sink&& sink) {
@@ -53,6 +59,14 @@ class GroupedWindow {
   }
 
  private:
+  static std::size_t group_of(const Hyperparameters& parameters) {
+    const std::size_t window = parameters.window, group = parameters.minibatch;
+    if (group > window)
+      throw InvalidArgument("minibatch is " + std::to_string(group) +
+                            ", GroupedWindow takes up to the window of " + std::to_string(window));
+    return group != 0 ? group : std::max<std::size_t>(1, window - 1);
+  }
+
   struct Group {
     std::size_t first = 0, size = 0;  // the centres
     std::size_t slot = 0;             // where its outputs are
@@ -72,15 +86,16 @@ class GroupedWindow {
     negatives_.finish(outputs.subspan(group.size));
     const std::size_t end = group.first + group.size;
     if (end < sentence.size()) negatives_.begin(random, shared_);
-    const std::size_t entering = std::min(group.first + 1, sentence.size());
-    announce_rows(sink, sentence.subspan(entering, std::min(end + 1, sentence.size()) - entering),
+    const std::size_t entering = std::min(group.first + side_, sentence.size());
+    announce_rows(sink,
+                  sentence.subspan(entering, std::min(end + side_, sentence.size()) - entering),
                   outputs);
   }
 
   template <class Sink>
   void combine(std::span<const WordId> sentence, const Group& group, Sink& sink) {
-    const std::size_t begin = group.first - std::min<std::size_t>(group.first, 1);
-    const std::size_t end = std::min(sentence.size(), group.first + group.size + 1);
+    const std::size_t begin = group.first - std::min(group.first, side_);
+    const std::size_t end = std::min(sentence.size(), group.first + group.size + side_);
     const Shape shape{end - begin, group.size, group.first - begin};
     if (shape != filled_) fill(shape);
     const auto outputs = outputs_of(group);
@@ -125,11 +140,12 @@ class GroupedWindow {
   }
 
   float per_pair_;      // K
-  std::size_t group_;   // W
+  std::size_t group_;   // G
+  std::size_t side_;    // S
   std::size_t shared_;  // H
   NegativeBatch negatives_;
-  std::vector<WordId> outputs_;      // [2][W + H] centres and negatives of two groups
-  std::vector<float> pair_weights_;  // [W + H][W + 2]
+  std::vector<WordId> outputs_;      // [2][G + H] centres and negatives of two groups
+  std::vector<float> pair_weights_;  // [G + H][G + 2 S]
   Shape filled_;                     // whose weights `pair_weights_` holds
 };
 
