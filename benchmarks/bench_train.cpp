@@ -98,7 +98,7 @@ void add_all(const Input& input, Hyperparameters parameters) {
   add<CombinedContextFixedWindow, FusedKernel<>>("combined-fixed/4x8+fused", input, parameters);
   name = named("combined-fixed", 4, 6);
   add<CombinedContextFixedWindow, FusedKernel<>>(name + "+fused", input, parameters);
-  name = named("grouped", 4, 8);
+  name = named("grouped", 3, 7);
   add_kernels<GroupedWindow>(name, input, parameters);
 }
 

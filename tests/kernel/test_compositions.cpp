@@ -9,31 +9,16 @@
 
 #include "catch.hpp"
 #include "kernel/oracle.hpp"
+#include "small_models.hpp"
 
 using namespace wordloom;
 
 namespace {
 
-Vocabulary some_words(std::size_t size) {
-  std::vector<std::pair<std::string, std::uint64_t>> words;
-  for (std::size_t i = 1; i <= size; ++i)
-    words.emplace_back("w" + std::to_string(1000 + i), 1000 / i + 1);
-  return Vocabulary::from_counts(words);
-}
-
-Model random_model(const Vocabulary& vocabulary, std::size_t dimension) {
-  Model model(vocabulary, dimension);
-  Random random(5);
-  for (RowMatrix* matrix : {&model.input, &model.output})
-    for (std::size_t i = 0; i < matrix->rows(); ++i)
-      for (float& x : matrix->row(i)) x = static_cast<float>(random.uniform() - 0.5) * 0.3f;
-  return model;
-}
-
 /// The largest difference of a sentence's training from the oracle's.
 template <class AnySampler, class Kernel>
 double difference(const Hyperparameters& parameters) {
-  const Vocabulary vocabulary = some_words(60);  // few, so that words repeat in blocks
+  const Vocabulary vocabulary = zipf_vocabulary(60, 1000);  // few, so that words repeat in blocks
   Model model = random_model(vocabulary, parameters.dimension);
   oracle::Model expected(model);
   AnySampler sampler(parameters, vocabulary);

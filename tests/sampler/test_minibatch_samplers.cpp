@@ -14,17 +14,11 @@
 #include <wordloom/sampler/shared_negative.hpp>
 
 #include "catch.hpp"
+#include "small_models.hpp"
 
 using namespace wordloom;
 
 namespace {
-
-Vocabulary zipf(std::size_t size) {
-  std::vector<std::pair<std::string, std::uint64_t>> words;
-  for (std::size_t i = 1; i <= size; ++i)
-    words.emplace_back("w" + std::to_string(1000 + i), 100'000 / i + 1);
-  return Vocabulary::from_counts(words);
-}
 
 /// Words that all differ, none of which is likely to be drawn as a negative.
 std::vector<WordId> sentence_of(std::size_t length) {
@@ -43,7 +37,7 @@ struct Sum {
 
 template <class AnySampler>
 Sum sum_of(const Hyperparameters& parameters, std::size_t length, std::uint64_t seed = 3) {
-  static const Vocabulary vocabulary = zipf(2000);
+  static const Vocabulary vocabulary = zipf_vocabulary(2000);
   AnySampler sampler(parameters, vocabulary);
   Sum sum;
   Random random(seed);
@@ -169,7 +163,8 @@ TEST_CASE("GroupedWindow holds each distance as often as it says", "[sampler]") 
   for (const auto& [window, minibatch] :
        {std::pair<std::size_t, std::size_t>{1, 0}, {2, 0}, {5, 5}, {5, 0}, {5, 1}, {8, 3}}) {
     const double repetitions = 500;
-    const std::size_t group = minibatch != 0 ? minibatch : std::max<std::size_t>(1, window - 1);
+    const std::size_t group = minibatch != 0 ? minibatch : window > 2 ? window - 2 : 1;
+    const std::size_t farthest = group + (window + 3 - group) / 2 - 1;
     std::map<std::size_t, double> at_distance;
     for (std::uint64_t seed = 0; seed < 500; ++seed)
       for (const auto& [pair, weight] :
@@ -178,14 +173,19 @@ TEST_CASE("GroupedWindow holds each distance as often as it says", "[sampler]") 
         CHECK(weight == 1.0);
         at_distance[std::max(pair.first, pair.second) - std::min(pair.first, pair.second)] += 1.0;
       }
-    CHECK(at_distance.size() == window);
+    CHECK(at_distance.size() == farthest);
     for (const auto& [distance, pairs] : at_distance) {
       const double windows = static_cast<double>(2 * (length - distance)) * repetitions;
-      const double share = static_cast<double>(window + 1 - distance) / static_cast<double>(group);
+      const double share =
+          static_cast<double>(farthest + 1 - distance) / static_cast<double>(group);
       CHECK(pairs / windows == Approx(std::min(1.0, share)).margin(0.02));
     }
   }
   CHECK_THROWS_AS(sum_of<GroupedWindow>({.window = 3, .minibatch = 4}, 10), InvalidArgument);
+  // Groups of one word are fixed windows.
+  const Hyperparameters fixed{.window = 5, .minibatch = 1};
+  CHECK(sum_of<GroupedWindow>(fixed, length).attraction ==
+        sum_of<SharedNegativeFixedWindow>(fixed, length).attraction);
 }
 
 TEST_CASE("GroupedWindow covers sentences of any length in blocks of its largest shape",
@@ -211,7 +211,7 @@ TEST_CASE("GroupedWindow covers sentences of any length in blocks of its largest
 
 TEMPLATE_TEST_CASE("a negative that is a centre of the group is none for the words of its window",
                    "[sampler]", CombinedContextFixedWindow, GroupedWindow) {
-  const Vocabulary vocabulary = zipf(6);  // so few that centres are drawn all the time
+  const Vocabulary vocabulary = zipf_vocabulary(6);  // so few that centres are drawn all the time
   const Hyperparameters parameters{
       .window = std::is_same_v<TestType, GroupedWindow> ? std::size_t{4} : std::size_t{1},
       .negatives = 5,

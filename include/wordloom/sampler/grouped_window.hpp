@@ -18,14 +18,15 @@ namespace wordloom {
 /// Windows of random reach without drawing any, in blocks that are nearly all pairs. The sentence
 /// is cut into groups of G successive words, the first of random length. The words of a group are
 /// the centres, they and S words on either side are the context of all of them, and all meet the
-/// same negatives: G + 2 S inputs, G + H outputs, G + S = W + 1. Words at distance d, up to W, then
-/// stand in one block with probability min(1, (W + 1 - d) / G); only a word and itself are no pair.
-/// `minibatch` is G, W - 1 when it is 0: with G = W distances are as frequent as in the random
-/// windows of word2vec, smaller groups hold near words together more often. A word that is context
-/// of w centres meets each negative with weight K w / H, so that it is repelled as often as in
-/// word2vec. `shared_negatives` is H, 2 G when it is 0: fewer cost analogies, more cost time
-/// (benchmarks/results/). The words of a group are scored before any of them is changed: a learning
-/// rate of 0.03 does better than 0.025.
+/// same negatives: G + 2 S inputs, G + H outputs. Words at distance d then stand in one block with
+/// probability min(1, (G + S - d) / G); only a word and itself are no pair. `minibatch` is G, W - 2
+/// when it is 0, and S is (W + 2 - G) / 2 rounded up, so that a word has W + 1 context words in the
+/// mean, as in word2vec (one more where it was rounded): G = W has the distances of its random
+/// windows, G = 1 is a fixed window, between them near words are held together more often. A word
+/// that is context of w centres meets each negative with weight K w / H, so that it is repelled as
+/// often as in word2vec. `shared_negatives` is H, 2 G + 1 when it is 0: fewer cost analogies, more
+/// cost time (benchmarks/results/). The words of a group are scored before any of them is changed:
+/// a learning rate of 0.03 does better than 0.025.
 class GroupedWindow {
  public:
   using Produces = Block;
@@ -35,8 +36,8 @@ class GroupedWindow {
   GroupedWindow(const Hyperparameters& parameters, const Vocabulary& vocabulary)
       : per_pair_(static_cast<float>(parameters.negatives)),
         group_(group_of(parameters)),
-        side_(parameters.window + 1 - group_),
-        shared_(parameters.shared_negatives != 0 ? parameters.shared_negatives : 2 * group_),
+        side_((parameters.window + 3 - group_) / 2),
+        shared_(parameters.shared_negatives != 0 ? parameters.shared_negatives : 2 * group_ + 1),
         negatives_(vocabulary, parameters.negative_exponent, shared_),
         outputs_(2 * max_block().outputs),
         pair_weights_(max_block().inputs * max_block().outputs) {}
@@ -64,7 +65,7 @@ class GroupedWindow {
     if (group > window)
       throw InvalidArgument("minibatch is " + std::to_string(group) +
                             ", GroupedWindow takes up to the window of " + std::to_string(window));
-    return group != 0 ? group : std::max<std::size_t>(1, window - 1);
+    return group != 0 ? group : window - std::min<std::size_t>(2, window - 1);
   }
 
   struct Group {

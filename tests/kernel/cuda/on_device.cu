@@ -6,24 +6,17 @@
 #include <cmath>
 #include <cstdio>
 #include <exception>
-#include <string>
 #include <utility>
 #include <vector>
 
 #include "kernel/cuda/host_kernel.hpp"
+#include "small_models.hpp"
 
 using namespace wordloom;
 
 namespace {
 
 constexpr std::size_t words = 300;
-
-Vocabulary some_words() {
-  std::vector<std::pair<std::string, std::uint64_t>> counts;
-  for (std::size_t i = 1; i <= words; ++i)
-    counts.emplace_back("w" + std::to_string(1000 + i), 10'000 / i + 1);
-  return Vocabulary::from_counts(counts);
-}
 
 SentenceBatch some_sentences() {
   SentenceBatch batch;
@@ -38,21 +31,12 @@ SentenceBatch some_sentences() {
   return batch;
 }
 
-Model random_model(const Vocabulary& vocabulary, std::size_t dimension) {
-  Model model(vocabulary, dimension);
-  Random random(5);
-  for (RowMatrix* matrix : {&model.input, &model.output})
-    for (std::size_t i = 0; i < matrix->rows(); ++i)
-      for (float& x : matrix->row(i)) x = static_cast<float>(random.uniform() - 0.5) * 0.4f;
-  return model;
-}
-
 int failures = 0;
 
 template <class Sampler, class Kernel, class Scheme, int R, int width>
 void compare(const char* name, Hyperparameters parameters) {
   parameters.sentences_in_flight = 1;
-  const Vocabulary vocabulary = some_words();
+  const Vocabulary vocabulary = zipf_vocabulary(words, 10'000);
   const SentenceBatch batch = some_sentences();
   Model expected = random_model(vocabulary, parameters.dimension);
   Model got = random_model(vocabulary, parameters.dimension);

@@ -2,8 +2,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <string>
-#include <utility>
 #include <vector>
 #include <wordloom/corpus/subsampling.hpp>
 #include <wordloom/kernel/cuda/arithmetic.hpp>
@@ -11,21 +9,11 @@
 #include <wordloom/sampler/negative_distribution.hpp>
 
 #include "catch.hpp"
+#include "small_models.hpp"
 #include "statistics.hpp"
 
 using namespace wordloom;
 using namespace wordloom::cuda;
-
-namespace {
-
-Vocabulary zipf(std::size_t size) {
-  std::vector<std::pair<std::string, std::uint64_t>> words;
-  for (std::size_t i = 1; i <= size; ++i)
-    words.emplace_back("w" + std::to_string(1000 + i), 100'000 / i + 1);
-  return Vocabulary::from_counts(words);
-}
-
-}  // namespace
 
 TEST_CASE("Philox gives the published answers", "[cuda]") {
   const auto check = [](const Philox& got, std::vector<std::uint32_t> expected) {
@@ -54,7 +42,7 @@ TEST_CASE("streams differ by sentence, epoch, purpose and seed", "[cuda]") {
 }
 
 TEST_CASE("negatives and reaches are distributed as the samplers' on the host", "[cuda]") {
-  const Vocabulary vocabulary = zipf(20);
+  const Vocabulary vocabulary = zipf_vocabulary(20);
   const NegativeDistribution negatives(vocabulary, 0.75);
   const Sampling sampling{{negatives.table().entries().data(), 20}, 5, 5, false};
   const WordId positive = 2;
@@ -86,7 +74,7 @@ TEST_CASE("negatives and reaches are distributed as the samplers' on the host", 
 }
 
 TEST_CASE("subsampling by warps keeps words as often as on the host, in order", "[cuda]") {
-  const Vocabulary vocabulary = zipf(50);
+  const Vocabulary vocabulary = zipf_vocabulary(50);
   const Subsampling subsampling(vocabulary, 1e-2);
   std::vector<WordId> sentence;
   for (std::uint32_t i = 0; i < 1000; ++i) sentence.push_back(i % 50);

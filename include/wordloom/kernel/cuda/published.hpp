@@ -11,6 +11,19 @@
 /// model atomically.
 namespace wordloom::cuda {
 
+/// Calls use(is_positive, word) for the centre of a window and then for its negatives, of which
+/// `first` is the first one's number in the sentence.
+template <class Use>
+WORDLOOM_BOTH void for_each_word(const Sampling& sampling, const Sentence& sentence,
+                                 std::uint32_t center, std::uint32_t first, Use&& use) {
+  const WordId positive = sentence.words[center];
+  use(true, positive);
+  for (std::uint32_t k = 0; k < sampling.per_window; ++k) {
+    const WordId word = sampling.negative(sentence.random, first + k, positive);
+    if (word != no_word) use(false, word);
+  }
+}
+
 /// BlazingText (Gupta and Khare 2017) and accSGNS: word2vec as it is, each pair of words with
 /// negatives of its own, each row read from and added to the model for each pair.
 struct SentenceScheme {
@@ -23,7 +36,6 @@ struct SentenceScheme {
     using Lanes = typename Team::template Lanes<float>;
     const std::uint32_t largest = sampling.largest_reach();
     for (std::uint32_t center = 0; center < sentence.size; ++center) {
-      const WordId positive = sentence.words[center];
       const WindowRange window(center, sampling.reach(sentence.random, center), sentence.size);
       for (std::uint32_t context = window.first; context < window.end; ++context) {
         if (context == center) continue;
@@ -32,29 +44,46 @@ struct SentenceScheme {
         float* const input = model.input_row(sentence.words[context]);
         team.load(x, input);
         clear_row<R>(team, change);
-        for (std::uint32_t k = 0; k <= sampling.per_window; ++k) {
-          const WordId word = k == 0
-                                  ? positive
-                                  : sampling.negative(sentence.random,
-                                                      pair * sampling.per_window + k - 1, positive);
-          if (word == no_word) continue;
-          Lanes y[R], g_x[R];
-          float* const output = model.output_row(word);
-          team.load(y, output);
-          const float g = score_pair(sentence, team.sum(partial_dot<R>(team, x, y)), k == 0, loss);
-          add_scaled(change, g, y);
-          clear_row<R>(team, g_x);
-          add_scaled(g_x, g, x);
-          team.add(output, g_x);
-        }
+        for_each_word(sampling, sentence, center, pair * sampling.per_window,
+                      [&](bool positive, WordId word) {
+                        Lanes y[R], g_x[R];
+                        float* const output = model.output_row(word);
+                        team.load(y, output);
+                        const float score = team.sum(partial_dot<R>(team, x, y));
+                        const float g = score_pair(sentence, score, positive, loss);
+                        add_scaled(change, g, y);
+                        clear_row<R>(team, g_x);
+                        add_scaled(g_x, g, x);
+                        team.add(output, g_x);
+                      });
         team.add(input, change);
       }
     }
   }
 };
 
-/// FULL-Register (Randall et al. 2021, "FULL-W2V"): the window shares its negatives, each output
-/// row stays in registers while it meets the whole window.
+/// A window whose words share their negatives: each output row stays in registers while it meets
+/// all context words, by meet(is_positive, context, y), which changes y and the context's row.
+template <int R, class Team, class Meet>
+WORDLOOM_BOTH void train_window(const Team& team, const ModelView& model, const Sampling& sampling,
+                                const Sentence& sentence, std::uint32_t center, Meet&& meet) {
+  const WindowRange window(center, sampling.reach(sentence.random, center), sentence.size);
+  if (window.end - window.first < 2) return;
+  for_each_word(sampling, sentence, center, center * sampling.per_window,
+                [&](bool positive, WordId word) {
+                  typename Team::template Lanes<float> y[R], before[R], change[R];
+                  float* const output = model.output_row(word);
+                  team.load(y, output);
+                  copy_row(before, y);
+                  for (std::uint32_t context = window.first; context < window.end; ++context)
+                    if (context != center) meet(positive, context, y);
+                  set_difference(change, y, before);
+                  team.add(output, change);
+                });
+}
+
+/// FULL-Register (Randall et al. 2021, "FULL-W2V"): output rows in registers, context rows from and
+/// to the model.
 struct RegisterScheme {
   static constexpr std::size_t rows_of_own(std::uint32_t) { return 0; }
 
@@ -63,36 +92,19 @@ struct RegisterScheme {
                                   const Sampling& sampling, const Sentence& sentence, float*,
                                   PairLoss& loss) {
     using Lanes = typename Team::template Lanes<float>;
-    for (std::uint32_t center = 0; center < sentence.size; ++center) {
-      const WordId positive = sentence.words[center];
-      const WindowRange window(center, sampling.reach(sentence.random, center), sentence.size);
-      if (window.end - window.first < 2) continue;
-      for (std::uint32_t k = 0; k <= sampling.per_window; ++k) {
-        const WordId word = k == 0
-                                ? positive
-                                : sampling.negative(sentence.random,
-                                                    center * sampling.per_window + k - 1, positive);
-        if (word == no_word) continue;
-        Lanes y[R], before[R];
-        float* const output = model.output_row(word);
-        team.load(y, output);
-        copy_row(before, y);
-        for (std::uint32_t context = window.first; context < window.end; ++context) {
-          if (context == center) continue;
-          Lanes x[R], g_y[R];
-          float* const input = model.input_row(sentence.words[context]);
-          team.load(x, input);
-          const float g = score_pair(sentence, team.sum(partial_dot<R>(team, x, y)), k == 0, loss);
-          clear_row<R>(team, g_y);
-          add_scaled(g_y, g, y);
-          team.add(input, g_y);
-          add_scaled(y, g, x);
-        }
-        Lanes change[R];
-        set_difference(change, y, before);
-        team.add(output, change);
-      }
-    }
+    for (std::uint32_t center = 0; center < sentence.size; ++center)
+      train_window<R>(team, model, sampling, sentence, center,
+                      [&](bool positive, std::uint32_t context, Lanes(&y)[R]) {
+                        Lanes x[R], g_y[R];
+                        float* const input = model.input_row(sentence.words[context]);
+                        team.load(x, input);
+                        const float score = team.sum(partial_dot<R>(team, x, y));
+                        const float g = score_pair(sentence, score, positive, loss);
+                        clear_row<R>(team, g_y);
+                        add_scaled(g_y, g, y);
+                        team.add(input, g_y);
+                        add_scaled(y, g, x);
+                      });
   }
 };
 
@@ -104,15 +116,20 @@ class SharedRing {
  public:
   WORDLOOM_BOTH SharedRing(const Team& team, const ModelView& model, const Sentence& sentence,
                            float* memory, std::uint32_t reach)
-      : team_(team), model_(model), sentence_(sentence), memory_(memory), places_(2 * reach + 1) {}
+      : team_(team), model_(model), sentence_(sentence), memory_(memory), reach_(reach) {}
 
   WORDLOOM_BOTH float* current(std::uint32_t position) const {
-    return memory_ + std::size_t{position % places_} * 2 * row;
+    return memory_ + std::size_t{position % (2 * reach_ + 1)} * 2 * row;
   }
-  /// Makes the words of [first, end) be there; both only grow.
-  WORDLOOM_BOTH void move_to(std::uint32_t first, std::uint32_t end) {
-    for (; first_ < first; ++first_) leave(first_);
-    for (; end_ < end; ++end_) enter(end_);
+  /// Makes the words of the widest window round each centre be there, for one centre after the
+  /// other.
+  WORDLOOM_BOTH void move_to(std::uint32_t center) {
+    const WindowRange window(center, reach_, sentence_.size);
+    for (; first_ < window.first; ++first_) leave(first_);
+    for (; end_ < window.end; ++end_) enter(end_);
+  }
+  WORDLOOM_BOTH void leave_all() {
+    for (; first_ < end_; ++first_) leave(first_);
   }
 
  private:
@@ -136,7 +153,7 @@ class SharedRing {
   const ModelView& model_;
   const Sentence& sentence_;
   float* memory_;
-  std::uint32_t places_;
+  std::uint32_t reach_;
   std::uint32_t first_ = 0, end_ = 0;
 };
 
@@ -151,40 +168,22 @@ struct RingBufferScheme {
                                   const Sampling& sampling, const Sentence& sentence, float* memory,
                                   PairLoss& loss) {
     using Lanes = typename Team::template Lanes<float>;
-    if (sentence.size < 2) return;
-    const std::uint32_t largest = sampling.largest_reach();
-    SharedRing<R, Team> ring(team, model, sentence, memory, largest);
+    SharedRing<R, Team> ring(team, model, sentence, memory, sampling.largest_reach());
     for (std::uint32_t center = 0; center < sentence.size; ++center) {
-      const WordId positive = sentence.words[center];
-      const WindowRange most(center, largest, sentence.size);
-      ring.move_to(most.first, most.end);
-      const WindowRange window(center, sampling.reach(sentence.random, center), sentence.size);
-      for (std::uint32_t k = 0; k <= sampling.per_window; ++k) {
-        const WordId word = k == 0
-                                ? positive
-                                : sampling.negative(sentence.random,
-                                                    center * sampling.per_window + k - 1, positive);
-        if (word == no_word) continue;
-        Lanes y[R], before[R];
-        float* const output = model.output_row(word);
-        team.load(y, output);
-        copy_row(before, y);
-        for (std::uint32_t context = window.first; context < window.end; ++context) {
-          if (context == center) continue;
-          Lanes x[R], x_before[R];
-          team.load_own(x, ring.current(context));
-          copy_row(x_before, x);
-          const float g = score_pair(sentence, team.sum(partial_dot<R>(team, x, y)), k == 0, loss);
-          add_scaled(x, g, y);
-          team.store_own(ring.current(context), x);
-          add_scaled(y, g, x_before);
-        }
-        Lanes change[R];
-        set_difference(change, y, before);
-        team.add(output, change);
-      }
+      ring.move_to(center);
+      train_window<R>(team, model, sampling, sentence, center,
+                      [&](bool positive, std::uint32_t context, Lanes(&y)[R]) {
+                        Lanes x[R], x_before[R];
+                        team.load_own(x, ring.current(context));
+                        copy_row(x_before, x);
+                        const float score = team.sum(partial_dot<R>(team, x, y));
+                        const float g = score_pair(sentence, score, positive, loss);
+                        add_scaled(x, g, y);
+                        team.store_own(ring.current(context), x);
+                        add_scaled(y, g, x_before);
+                      });
     }
-    ring.move_to(sentence.size, sentence.size);
+    ring.leave_all();
   }
 };
 

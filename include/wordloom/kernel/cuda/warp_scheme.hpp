@@ -229,12 +229,10 @@ struct SharedWarpScheme {
     using Lanes = typename Team::template Lanes<float>;
     constexpr int count = 8;
     if (sentence.size < 2) return;
-    const std::uint32_t largest = sampling.largest_reach();
-    SharedRing<R, Team> ring(team, model, sentence, memory, largest);
+    SharedRing<R, Team> ring(team, model, sentence, memory, sampling.largest_reach());
     WarpDraws<Team> draws(team, sampling, sentence);
     for (std::uint32_t center = 0; center < sentence.size; ++center) {
-      const WindowRange most(center, largest, sentence.size);
-      ring.move_to(most.first, most.end);
+      ring.move_to(center);
       draws.move_to(center);
       const WindowRange window(center, draws.reach(center), sentence.size);
       const std::uint32_t contexts = window.end - window.first - 1;
@@ -276,7 +274,7 @@ struct SharedWarpScheme {
             team.add(output, change);
           });
     }
-    ring.move_to(sentence.size, sentence.size);
+    ring.leave_all();
   }
 };
 

@@ -1,0 +1,50 @@
+#!/usr/bin/env bash
+# On a machine with a GPU: builds for it, runs the tests that need one, compares the kernels and
+# writes the results. About 8 minutes on a corpus of 17 million words.
+# Usage: benchmarks/run_on_gpu.sh CORPUS DATA [OUTPUT]
+#   DATA holds what compare_peers wants; OUTPUT is a folder, benchmarks/results without.
+set -euo pipefail
+if [ $# -lt 2 ] || [ ! -r "$1" ] || [ ! -d "$2" ]; then
+  echo "usage: benchmarks/run_on_gpu.sh CORPUS DATA [OUTPUT]" >&2
+  exit 1
+fi
+command -v nvidia-smi >/dev/null || { echo "run_on_gpu.sh: no nvidia-smi, so no GPU" >&2; exit 1; }
+corpus=$(realpath -- "$1") data=$(realpath -- "$2")
+cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
+output=${3:-benchmarks/results}
+mkdir -p -- "$output"
+card=$(nvidia-smi --query-gpu=name --format=csv,noheader | head -n 1 | tr -c 'A-Za-z0-9\n' - | tr A-Z a-z)
+[ -n "$card" ] || { echo "run_on_gpu.sh: nvidia-smi names no GPU" >&2; exit 1; }
+
+cmake --preset release -DWORDLOOM_ENABLE_CUDA=ON -DCMAKE_CUDA_ARCHITECTURES=native
+cmake --build --preset release --parallel "$(nproc)" --target word2vec write_demo_corpus test_cuda_device
+ctest --preset release --label-regex gpu
+if command -v compute-sanitizer >/dev/null; then
+  for tool in memcheck racecheck; do
+    compute-sanitizer --tool "$tool" --error-exitcode 1 build/release/tests/test_cuda_device
+  done
+fi
+
+# Every kernel: speed and quality of the same runs.
+benchmarks/compare_peers --corpus "$corpus" --data "$data" --output "$output/gpu-$card" \
+  --without gensim --without fasttext --rounds 3 --threads "$(nproc)" --ours hogwild+dot \
+  hogwild+cuda-sentence shared-fixed+cuda-register shared-fixed+cuda-ring shared-fixed+cuda-warp \
+  shared+cuda-ring shared+cuda-warp
+
+# Quality against the number of sentences in flight.
+{
+  echo "| sentences in flight | words/s | loss | scores |"
+  echo "|---|---|---|---|"
+  for in_flight in 1 32 256 1024 2048 4096 8192; do
+    build/release/examples/word2vec --train "$corpus" --size 128 --window 5 --negative 5 \
+      --sample 1e-4 --iter 5 --sampler shared-fixed --kernel cuda-warp --in-flight $in_flight \
+      --quiet --json --evaluate-similarity "$data/similarity/ws353.tsv" \
+      --evaluate-similarity "$data/similarity/simlex999.tsv" \
+      --evaluate-analogy "$data/analogy/questions-words.txt" |
+      python3 -c "import json, sys
+r = json.load(sys.stdin)
+print('|', $in_flight, '|', round(r['words_per_second'] / 1e6, 1), 'M |', round(r['loss'], 4), '|',
+      json.dumps(r['scores']), '|')"
+  done
+} >"$output/gpu-$card-in-flight.md.part"
+mv -- "$output/gpu-$card-in-flight.md.part" "$output/gpu-$card-in-flight.md"

@@ -1,0 +1,27 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+#include <wordloom/core/model.hpp>
+#include <wordloom/core/random.hpp>
+#include <wordloom/corpus/vocabulary.hpp>
+
+/// Word i of `size` comes about `most` / i times.
+inline wordloom::Vocabulary zipf_vocabulary(std::size_t size, std::uint64_t most = 100'000) {
+  std::vector<std::pair<std::string, std::uint64_t>> words;
+  for (std::size_t i = 1; i <= size; ++i)
+    words.emplace_back("w" + std::to_string(1000 + i), most / i + 1);
+  return wordloom::Vocabulary::from_counts(words);
+}
+
+/// Both matrices random, as they are in the midst of training.
+inline wordloom::Model random_model(const wordloom::Vocabulary& vocabulary, std::size_t dimension) {
+  wordloom::Model model(vocabulary, dimension);
+  wordloom::Random random(5);
+  for (wordloom::RowMatrix* matrix : {&model.input, &model.output})
+    for (std::size_t i = 0; i < matrix->rows(); ++i)
+      for (float& x : matrix->row(i)) x = static_cast<float>(random.uniform() - 0.5) * 0.3f;
+  return model;
+}
