@@ -33,14 +33,18 @@ wordloom_optional(OPENMP OpenMP "libgomp1 (with g++) or libomp-dev (with clang++
                   "threads by OpenMP")
 wordloom_optional(ZLIB ZLIB zlib1g-dev "corpora in .gz files")
 
-# Kernels for GPUs: on where this project is built itself and there is an nvcc.
+# Kernels for GPUs: on where this project is built itself and there is an nvcc that they were tried
+# with.
 include(CheckLanguage)
 if(PROJECT_IS_TOP_LEVEL OR WORDLOOM_ENABLE_CUDA)
   check_language(CUDA)
 endif()
 set(has_cuda OFF)
 if(PROJECT_IS_TOP_LEVEL AND CMAKE_CUDA_COMPILER)
-  set(has_cuda ON)
+  execute_process(COMMAND ${CMAKE_CUDA_COMPILER} --version OUTPUT_VARIABLE nvcc ERROR_QUIET)
+  if(nvcc MATCHES "release ([0-9.]+)" AND CMAKE_MATCH_1 VERSION_GREATER_EQUAL 13)
+    set(has_cuda ON)
+  endif()
 endif()
 option(WORDLOOM_ENABLE_CUDA "training on GPUs" ${has_cuda})
 if(WORDLOOM_ENABLE_CUDA)
