@@ -31,7 +31,7 @@ Trained train_on_gpu(const Composition& composition, const wordloom::TextCorpus&
 
 #else
 
-inline void check_gpu(const Composition& composition) {
+[[noreturn]] inline void check_gpu(const Composition& composition) {
   throw wordloom::InvalidArgument("--kernel " + std::string(composition.kernel) +
                                   " needs a build with CUDA (WORDLOOM_ENABLE_CUDA)");
 }
@@ -39,7 +39,6 @@ template <class Corpus>
 Trained train_on_gpu(const Composition& composition, const Corpus&, const wordloom::Vocabulary&,
                      const wordloom::ProgressCallback&, double) {
   check_gpu(composition);
-  throw wordloom::InvalidArgument("no GPU");  // not reached
 }
 
 #endif

@@ -44,12 +44,9 @@ class Subsampling {
 
   /// The probability of keeping a word.
   double keep_probability(WordId word) const noexcept {
-    return enabled()
-               ? (static_cast<double>(
-                      (*highest_kept_)[std::min<std::size_t>(word, highest_kept_->size() - 1)]) +
-                  1.0) *
-                     0x1p-32
-               : 1.0;
+    if (!enabled()) return 1.0;
+    const std::uint32_t highest = table()[std::min<std::size_t>(word, table().size() - 1)];
+    return (static_cast<double>(highest) + 1.0) * 0x1p-32;
   }
 
   /// What is kept of `sentence`, in order. The result is `sentence` itself or lives in `kept`,

@@ -65,7 +65,7 @@ struct WarpMethod {
 /// the device from streams of (seed, sentence, epoch, purpose), so that they do not depend on the
 /// grid. As many sentences are in training at a time as `sentences_in_flight` says, each by its own
 /// threads, and change the one model without locks (Hogwild) by atomic additions: results are
-/// bit-identical for one sentence in flight only. `Windows`: the samplers that it can stand for.
+/// bit-identical for one sentence in flight only. `Samplers`: those that it can stand for.
 template <class Method, class... Samplers>
 class CudaKernel {
  public:
