@@ -42,7 +42,8 @@ wordloom_corpus_test(evaluate
    test $status -eq 1; test $(wc -l <err) -eq 1; grep missing err")
 
 set(train "$<TARGET_FILE:word2vec> --train ${corpus}/text --size 50 --iter 4 --threads 2")
-foreach(sampler IN ITEMS hogwild shared hogwild-fixed shared-fixed split minibatch combined
+foreach(sampler IN ITEMS hogwild shared hogwild-fixed shared-fixed split minibatch
+                        minibatch-fixed combined
                         combined-fixed grouped)
   foreach(kernel IN ITEMS fused dot gemm)
     if(kernel STREQUAL gemm AND NOT WORDLOOM_ENABLE_BLAS)
@@ -55,7 +56,7 @@ foreach(sampler IN ITEMS hogwild shared hogwild-fixed shared-fixed split minibat
 endforeach()
 if(WORDLOOM_ENABLE_CUDA)
   foreach(composition IN ITEMS shared-cuda-warp shared-fixed-cuda-warp shared-cuda-ring
-                               shared-cuda-register hogwild-cuda-sentence)
+                               shared-cuda-register hogwild-cuda-sentence minibatch-cuda-gemm)
     string(REGEX MATCH "^(.*)-(cuda-.*)$" matched ${composition})
     wordloom_corpus_test(word2vec-${composition}
       "${train} --sampler ${CMAKE_MATCH_1} --kernel ${CMAKE_MATCH_2} --json --quiet --evaluate-analogy ${corpus}/analogies --evaluate-similarity ${corpus}/similarity | tee out

@@ -15,6 +15,7 @@ auto with_sampler(std::string_view name, Use use) {
   if (name == "shared-fixed") return use.template operator()<SharedNegativeFixedWindow>();
   if (name == "split") return use.template operator()<SplitSharedNegative>();
   if (name == "minibatch") return use.template operator()<SentenceMinibatch>();
+  if (name == "minibatch-fixed") return use.template operator()<SentenceMinibatchFixedWindow>();
   if (name == "combined") return use.template operator()<CombinedContext>();
   if (name == "combined-fixed") return use.template operator()<CombinedContextFixedWindow>();
   if (name == "grouped") return use.template operator()<GroupedWindow>();

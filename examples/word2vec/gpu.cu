@@ -10,21 +10,22 @@ using namespace wordloom;
 template <class Use>
 auto with_composition(const Composition& composition, Use use) {
   const auto with_sampler_of = [&]<class Kernel>() {
-    const auto unknown = [&]() -> InvalidArgument {
-      return InvalidArgument("--kernel " + std::string(composition.kernel) +
-                             " cannot stand for --sampler " + std::string(composition.sampler));
-    };
     if constexpr (Kernel::template trains<Hogwild>) {
       if (composition.sampler == "hogwild") return use.template operator()<Hogwild, Kernel>();
       if (composition.sampler == "hogwild-fixed")
         return use.template operator()<HogwildFixedWindow, Kernel>();
-      throw unknown();
+    } else if constexpr (Kernel::template trains<SentenceMinibatch>) {
+      if (composition.sampler == "minibatch")
+        return use.template operator()<SentenceMinibatch, Kernel>();
+      if (composition.sampler == "minibatch-fixed")
+        return use.template operator()<SentenceMinibatchFixedWindow, Kernel>();
     } else {
       if (composition.sampler == "shared") return use.template operator()<SharedNegative, Kernel>();
       if (composition.sampler == "shared-fixed")
         return use.template operator()<SharedNegativeFixedWindow, Kernel>();
-      throw unknown();
     }
+    throw InvalidArgument("--kernel " + std::string(composition.kernel) +
+                          " cannot stand for --sampler " + std::string(composition.sampler));
   };
   if (composition.kernel == "cuda-sentence")
     return with_sampler_of.template operator()<CudaSentenceKernel>();
@@ -32,6 +33,8 @@ auto with_composition(const Composition& composition, Use use) {
     return with_sampler_of.template operator()<CudaRegisterKernel>();
   if (composition.kernel == "cuda-ring")
     return with_sampler_of.template operator()<CudaRingBufferKernel>();
+  if (composition.kernel == "cuda-gemm")
+    return with_sampler_of.template operator()<CudaGemmKernel>();
   if (composition.kernel == "cuda-warp")
     return with_sampler_of.template operator()<CudaWarpKernel>();
   throw InvalidArgument("unknown kernel '" + std::string(composition.kernel) + "'");

@@ -106,17 +106,18 @@ inline void declare(CLI::App& app, Options& options) {
       ->group(training);
 
   app.add_option("--sampler", options.sampler,
-                 "hogwild | shared | hogwild-fixed | shared-fixed | split | minibatch | combined | "
-                 "combined-fixed | grouped")
-      ->check(CLI::IsMember({"hogwild", "shared", "hogwild-fixed", "shared-fixed", "split",
-                             "minibatch", "combined", "combined-fixed", "grouped"}))
+                 "hogwild | shared | hogwild-fixed | shared-fixed | split | minibatch | "
+                 "minibatch-fixed | combined | combined-fixed | grouped")
+      ->check(
+          CLI::IsMember({"hogwild", "shared", "hogwild-fixed", "shared-fixed", "split", "minibatch",
+                         "minibatch-fixed", "combined", "combined-fixed", "grouped"}))
       ->capture_default_str()
       ->group(method);
   app.add_option("--kernel", options.kernel,
                  "fused | dot | gemm, on a GPU cuda-warp | cuda-ring | cuda-register | "
-                 "cuda-sentence")
-      ->check(CLI::IsMember(
-          {"fused", "dot", "gemm", "cuda-warp", "cuda-ring", "cuda-register", "cuda-sentence"}))
+                 "cuda-sentence | cuda-gemm")
+      ->check(CLI::IsMember({"fused", "dot", "gemm", "cuda-warp", "cuda-ring", "cuda-register",
+                             "cuda-sentence", "cuda-gemm"}))
       ->capture_default_str()
       ->group(method);
   app.add_option("--device", p.device, "Which GPU, counted from 0")

@@ -59,8 +59,9 @@ concept TrainsBatches = TakesBatches<K> &&
     requires(K& kernel, const SentenceBatch& batch, Model& model, std::size_t i, double rate) {
   { kernel.batch_words() } -> std::convertible_to<std::size_t>;
   { kernel.keeps(i) } -> std::convertible_to<bool>;
-  { kernel.train(batch, i, rate, rate).loss } -> std::convertible_to<double>;
-  { kernel.train(batch, i, rate, rate).positives } -> std::convertible_to<double>;
+  kernel.begin(batch, i, rate, rate);
+  { kernel.end().loss } -> std::convertible_to<double>;
+  { kernel.end().positives } -> std::convertible_to<double>;
   kernel.finish(model);
 };
 
@@ -113,8 +114,9 @@ concept Sampler = std::copy_constructible<S> && detail::MadeFromVocabulary<S> &&
 ///
 /// A kernel on a device consumes SentenceBatch and does a sampler's work too: it is made by
 /// `UpdateKernel::make<Sampler>(hyperparameters, model)`, says by `trains<Sampler>` which samplers
-/// it can stand for, `kernel.train(batch, epoch, first_rate, last_rate)` trains a batch and returns
-/// its loss, `kernel.finish(model)` brings the model back. See CudaKernel.
+/// it can stand for, `kernel.begin(batch, epoch, first_rate, last_rate)` starts to train a batch,
+/// `kernel.end()` waits for the first of those unfinished (two at most) and returns its loss,
+/// `kernel.finish(model)` brings the model back. See CudaKernel.
 template <class K>
 concept UpdateKernel = detail::NamesConsumption<K> &&
     ((detail::MadeForBlocks<K> && detail::Updates<K>) || detail::TrainsBatches<K>);
@@ -163,7 +165,8 @@ constexpr bool require_kernel() {
   if constexpr (TakesBatches<K>) {
     static_assert(TrainsBatches<K>,
                   "wordloom: this UpdateKernel lacks batch_words(), keeps(index), "
-                  "train(const SentenceBatch&, epoch, first_rate, last_rate) or finish(Model&)");
+                  "begin(const SentenceBatch&, epoch, first_rate, last_rate), end() or "
+                  "finish(Model&)");
   } else {
     static_assert(
         MadeForBlocks<K>,

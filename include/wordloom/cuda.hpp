@@ -11,3 +11,17 @@
 
 #include <wordloom/kernel/cuda/cuda_kernel.cuh>
 #include <wordloom/trainer.hpp>
+
+namespace wordloom {
+
+/// Gupta and Khare 2017, "BlazingText: Scaling and Accelerating Word2Vec using Multiple GPUs".
+using BlazingText = Trainer<Hogwild, CudaSentenceKernel>;
+
+/// Moon et al. 2019, on a GPU.
+using ParWord2VecGpu = Trainer<SentenceMinibatch, CudaGemmKernel>;
+
+/// Randall et al. 2021, "FULL-W2V: Fully Exploiting Data Reuse for W2V on GPU-Accelerated Systems".
+using FullRegister = Trainer<SharedNegativeFixedWindow, CudaRegisterKernel>;
+using FullW2V = Trainer<SharedNegativeFixedWindow, CudaRingBufferKernel>;
+
+}  // namespace wordloom

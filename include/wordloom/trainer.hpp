@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -145,9 +146,18 @@ class Trainer {
     double rate = schedule.rate(0.0);
     SentenceBatch batch;
     std::vector<std::uint64_t> words, sentences;  // of each batch
+    std::deque<std::pair<std::uint64_t, double>> unfinished;  // words and learning rates
     for (std::size_t epoch = 0; epoch < parameters_.epochs && !state.stopped(); ++epoch) {
       batch.index = 0;
       batch.first_sentence = 0;
+      const auto end_one = [&] {
+        const auto trained = kernel.end();
+        const auto [trained_words, trained_rate] = unfinished.front();
+        unfinished.pop_front();
+        const detail::WorkDone done{trained_words, static_cast<std::uint64_t>(trained.positives),
+                                    LossSum(trained.loss)};
+        state.report(done, epoch, trained_rate);
+      };
       const auto train = [&] {
         if (epoch == 0) {
           words.push_back(batch.words.size());
@@ -155,24 +165,24 @@ class Trainer {
         }
         begun += words[batch.index];
         const double next_rate = schedule.rate(std::min(1.0, static_cast<double>(begun) / total));
-        const auto trained = kernel.train(batch, epoch, rate, next_rate);
-        state.report({words[batch.index], static_cast<std::uint64_t>(trained.positives),
-                      LossSum(trained.loss)},
-                     epoch, rate);
+        kernel.begin(batch, epoch, rate, next_rate);
+        unfinished.emplace_back(words[batch.index], rate);
+        if (unfinished.size() == 2) end_one();
         rate = next_rate;
         batch.first_sentence += sentences[batch.index++];
         batch.clear();
       };
       if (epoch > 0 && kernel.keeps(words.size() - 1)) {
         while (batch.index < words.size() && !state.stopped()) train();
-        continue;
+      } else {
+        for (const std::span<const WordId> sentence : corpus.shard(sync_.rank(), sync_.size())) {
+          if (state.stopped()) break;
+          batch.add(sentence, longest);
+          if (batch.words.size() >= kernel.batch_words()) train();
+        }
+        if (!batch.words.empty() && !state.stopped()) train();
       }
-      for (const std::span<const WordId> sentence : corpus.shard(sync_.rank(), sync_.size())) {
-        if (state.stopped()) break;
-        batch.add(sentence, longest);
-        if (batch.words.size() >= kernel.batch_words()) train();
-      }
-      if (!batch.words.empty() && !state.stopped()) train();
+      while (!unfinished.empty()) end_one();
     }
     kernel.finish(model);
     return state.finish();

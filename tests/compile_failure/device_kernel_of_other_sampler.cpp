@@ -22,7 +22,8 @@ struct DeviceKernel {
   struct Trained {
     double loss, positives;
   };
-  Trained train(const SentenceBatch&, std::size_t, double, double) { return {}; }
+  void begin(const SentenceBatch&, std::size_t, double, double) {}
+  Trained end() { return {}; }
   void finish(Model&) {}
 };
 

@@ -3,12 +3,14 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <wordloom/kernel/cuda/gemm_scheme.hpp>
+#include <wordloom/kernel/cuda/host_kernel.hpp>
 #include <wordloom/kernel/cuda/warp_scheme.hpp>
 #include <wordloom/wordloom.hpp>
 
 #include "catch.hpp"
 #include "demo_corpus.hpp"
-#include "kernel/cuda/host_kernel.hpp"
+
 #include "support.hpp"
 
 using namespace wordloom;
@@ -91,9 +93,11 @@ TEST_CASE("WS-353 on real text reaches the original program's score", "[quality]
 }
 
 // What a GPU computes, with one sentence in flight.
-TEMPLATE_TEST_CASE("the arithmetic of the CUDA kernels learns the demo corpus", "[quality][cuda]",
-                   (Trainer<SharedNegative, HostKernel<cuda::WarpScheme<11>, 1, 32>>),
-                   (Trainer<Hogwild, HostKernel<cuda::SentenceScheme, 1, 32>>)) {
+TEMPLATE_TEST_CASE(
+    "the arithmetic of the CUDA kernels learns the demo corpus", "[quality][cuda]",
+    (Trainer<SharedNegative, cuda::HostKernel<cuda::WarpScheme<11>, 1, cuda::HostTeam<32>>>),
+    (Trainer<Hogwild, cuda::HostKernel<cuda::SentenceScheme, 1, cuda::HostTeam<32>>>),
+    (Trainer<SentenceMinibatch, cuda::HostKernel<cuda::GemmScheme, 1, cuda::HostWarps<4>>>)) {
   const auto& text = demo_text();
   TestType trainer(Hyperparameters{.dimension = 32, .epochs = 3});
   const auto words = trainer.fit(*text.corpus, text.vocabulary);

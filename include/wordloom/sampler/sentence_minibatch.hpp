@@ -25,16 +25,27 @@ template <class Window = RandomWindow>
 class BasicSentenceMinibatch {
  public:
   using Produces = Block;
+  using WindowPolicy = Window;
+
+  /// B, words.
+  static std::size_t minibatch(const Hyperparameters& parameters) {
+    return parameters.minibatch == 0 ? 16 : parameters.minibatch;
+  }
+  /// H.
+  static std::size_t shared_negatives(const Hyperparameters& parameters) {
+    return parameters.shared_negatives != 0
+               ? parameters.shared_negatives
+               : parameters.negatives * Window(parameters).mean_context();
+  }
 
   /// Throws CorpusError for a vocabulary of fewer than two words.
   BasicSentenceMinibatch(const Hyperparameters& parameters, const Vocabulary& vocabulary)
       : window_(parameters),
         per_pair_(static_cast<float>(parameters.negatives)),
         context_(2 * window_.largest()),
-        words_(parameters.minibatch == 0 ? 16 : parameters.minibatch),
+        words_(minibatch(parameters)),
         weights_(words_),
-        shared_(parameters.shared_negatives != 0 ? parameters.shared_negatives
-                                                 : parameters.negatives * window_.mean_context()),
+        shared_(shared_negatives(parameters)),
         negatives_(vocabulary, parameters.negative_exponent, shared_),
         drawn_(2 * shared_) {}
 

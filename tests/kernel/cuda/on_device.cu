@@ -1,6 +1,9 @@
 // The kernels on a device, one sentence at a time, against the same arithmetic on the host. Returns
 // 77 (skipped) where no device answers.
+#define WORDLOOM_CUDA_ROW_SIZES 1, 2, 4, 10
 #include <wordloom/cuda.hpp>
+
+#include <wordloom/kernel/cuda/host_kernel.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -9,7 +12,6 @@
 #include <utility>
 #include <vector>
 
-#include "kernel/cuda/host_kernel.hpp"
 #include "small_models.hpp"
 
 using namespace wordloom;
@@ -33,18 +35,29 @@ SentenceBatch some_sentences() {
 
 int failures = 0;
 
-template <class Sampler, class Kernel, class Scheme, int R, int width>
+template <class Sampler, class Kernel, class Scheme, int R, class Team>
 void compare(const char* name, Hyperparameters parameters) {
   parameters.sentences_in_flight = 1;
   const Vocabulary vocabulary = zipf_vocabulary(words, 10'000);
   const SentenceBatch batch = some_sentences();
   Model expected = random_model(vocabulary, parameters.dimension);
   Model got = random_model(vocabulary, parameters.dimension);
-  auto on_host = HostKernel<Scheme, R, width>::template make<Sampler>(parameters, expected);
-  const double host = on_host.train(batch, 0, 0.05, 0.05).loss;
+  auto on_host = cuda::HostKernel<Scheme, R, Team>::template make<Sampler>(parameters, expected);
+  // Once with a batch that stays on the device, then two at a time that do not.
+  const auto train = [&](auto& kernel) {
+    SentenceBatch next = batch;
+    kernel.begin(next, 0, 0.05, 0.05);
+    double loss = kernel.end().loss;
+    next.index = 7;
+    kernel.begin(next, 1, 0.05, 0.05);
+    kernel.begin(next, 2, 0.05, 0.05);
+    loss += kernel.end().loss;
+    return loss + kernel.end().loss;
+  };
+  const double host = train(on_host);
   on_host.finish(expected);
   auto kernel = Kernel::template make<Sampler>(parameters, got);
-  const double device = kernel.train(batch, 0, 0.05, 0.05).loss;
+  const double device = train(kernel);
   kernel.finish(got);
   double worst = std::abs(host - device) / std::max(1.0, host);
   for (std::size_t i = 0; i < words; ++i)
@@ -67,22 +80,30 @@ int main() try {
     std::printf("skipped: %s\n", error.what());
     return 77;
   }
+  using cuda::HostTeam;
   using cuda::SharedWarpScheme;
   using cuda::WarpScheme;
   const auto parameters = [](std::size_t dimension, std::size_t window) {
     return Hyperparameters{.dimension = dimension, .window = window, .subsample = 1e-2};
   };
-  compare<Hogwild, CudaSentenceKernel, cuda::SentenceScheme, 1, 128>("sentence",
-                                                                     parameters(100, 5));
-  compare<SharedNegativeFixedWindow, CudaRegisterKernel, cuda::RegisterScheme, 1, 128>(
+  compare<Hogwild, CudaSentenceKernel, cuda::SentenceScheme, 1, HostTeam<128>>("sentence",
+                                                                               parameters(100, 5));
+  compare<SharedNegativeFixedWindow, CudaRegisterKernel, cuda::RegisterScheme, 1, HostTeam<128>>(
       "register", parameters(128, 5));
-  compare<SharedNegative, CudaRingBufferKernel, cuda::RingBufferScheme, 1, 64>("ring",
-                                                                               parameters(64, 5));
-  compare<SharedNegativeFixedWindow, CudaWarpKernel, WarpScheme<7>, 4, 32>("warp",
+  compare<SharedNegative, CudaRingBufferKernel, cuda::RingBufferScheme, 1, HostTeam<64>>(
+      "ring", parameters(64, 5));
+  compare<SharedNegativeFixedWindow, CudaWarpKernel, WarpScheme<7>, 4, HostTeam<32>>(
+      "warp", parameters(128, 5));
+  compare<SharedNegative, CudaWarpKernel, WarpScheme<11>, 4, HostTeam<32>>("warp",
                                                                            parameters(128, 5));
-  compare<SharedNegative, CudaWarpKernel, WarpScheme<11>, 4, 32>("warp", parameters(128, 5));
-  compare<SharedNegative, CudaWarpKernel, WarpScheme<11>, 1, 32>("warp", parameters(20, 5));
-  compare<SharedNegative, CudaWarpKernel, SharedWarpScheme, 10, 32>("warp", parameters(300, 8));
+  compare<SharedNegative, CudaWarpKernel, WarpScheme<11>, 1, HostTeam<32>>("warp",
+                                                                           parameters(20, 5));
+  compare<SharedNegative, CudaWarpKernel, SharedWarpScheme, 10, HostTeam<32>>("warp",
+                                                                              parameters(300, 8));
+  compare<SentenceMinibatch, CudaGemmKernel, cuda::GemmScheme, 4, cuda::HostWarps<4>>(
+      "gemm", parameters(128, 5));
+  compare<SentenceMinibatchFixedWindow, CudaGemmKernel, cuda::GemmScheme, 1, cuda::HostWarps<4>>(
+      "gemm", parameters(20, 8));
   return failures == 0 ? 0 : 1;
 } catch (const std::exception& error) {
   std::printf("failed: %s\n", error.what());

@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <vector>
+#include <wordloom/kernel/cuda/gemm_scheme.hpp>
 #include <wordloom/kernel/cuda/published.hpp>
 #include <wordloom/kernel/cuda/warp_scheme.hpp>
 
@@ -201,21 +202,63 @@ struct Oracle {
       }
     });
   }
+
+  void gemm_scheme() {
+    const std::size_t size = task.sentence.size(), warps = 4;
+    if (size < 2) return;
+    for (std::size_t first = 0; first < size; first += warps) {
+      const std::vector<double> old_input = input, old_output = output;
+      for (std::size_t center = first; center < std::min(size, first + warps); ++center)
+        for (const std::size_t context : contexts(center)) {
+          const Row x = row(old_input, task.sentence[context]);
+          const Row y = row(old_output, task.sentence[center]);
+          const double g = gradient(x, y, true);
+          add(input, task.sentence[context], scaled(g, y));
+          add(output, task.sentence[center], scaled(g, x));
+        }
+    }
+    std::vector<double> windows(size);
+    for (std::size_t center = 0; center < size; ++center)
+      for (const std::size_t context : contexts(center)) windows[context] += 1;
+    const std::size_t words_of_batch = task.sampling.minibatch, shared = task.sampling.shared;
+    for (std::size_t i = 0, end = 0; i < size; i = end) {
+      // The tile ends with its 16 words, its minibatch or the sentence.
+      const std::size_t batch = i / words_of_batch;
+      end = std::min({size, (batch + 1) * words_of_batch, i + GemmScheme::inputs});
+      for (std::size_t h = 0; h < shared; h += GemmScheme::outputs) {
+        const std::vector<double> old_input = input, old_output = output;
+        for (std::size_t n = h; n < std::min(shared, h + GemmScheme::outputs); ++n) {
+          const WordId word = task.sampling.negative(
+              task.random, static_cast<std::uint32_t>(batch * shared + n), no_word);
+          for (std::size_t b = i; b < end; ++b) {
+            const Row x = row(old_input, task.sentence[b]), y = row(old_output, word);
+            const double weight =
+                task.sampling.per_window * windows[b] / static_cast<double>(shared);
+            const double before = loss;
+            const double g = weight * gradient(x, y, false);
+            loss = before + weight * (loss - before);
+            add(input, task.sentence[b], scaled(g, y));
+            add(output, word, scaled(g, x));
+          }
+        }
+      }
+    }
+  }
 };
 
 /// Trains a copy of the model by Scheme and compares with what the oracle says.
-template <class Scheme, int R, int width>
+template <class Scheme, int R, class Team>
 void check(Case task, void (Oracle::*scheme)(), std::size_t ring_reach = 0) {
-  REQUIRE(task.dimension == static_cast<std::size_t>(R * width));
+  REQUIRE(task.dimension == static_cast<std::size_t>(R * Team::width));
   Oracle oracle(task);
   if (ring_reach > 0) oracle.ring_reach = ring_reach;
   (oracle.*scheme)();
   const Sentence sentence{task.sentence.data(), static_cast<std::uint32_t>(task.sentence.size()),
                           task.random, static_cast<float>(Oracle::rate), true};
-  std::vector<float> memory(Scheme::rows_of_own(task.sampling.largest_reach()) * task.dimension);
+  std::vector<float> memory(Scheme::floats_of_own(task.sampling, task.dimension));
   const ModelView model{task.input.data(), task.output.data(), task.dimension};
   PairLoss loss;
-  Scheme::template train<R>(HostTeam<width>(), model, task.sampling, sentence, memory.data(), loss);
+  Scheme::template train<R>(Team(), model, task.sampling, sentence, memory.data(), loss);
   const auto worst = [&](const std::vector<float>& got, const std::vector<double>& expected) {
     double most = 0;
     for (std::size_t i = 0; i < got.size(); ++i)
@@ -246,20 +289,36 @@ void for_each_case(std::size_t row, Use use) {
 
 TEST_CASE("published CUDA schemes are what they say", "[cuda]") {
   for_each_case(64, [](const Case& task) {
-    check<SentenceScheme, 1, 64>(task, &Oracle::sentence_scheme);
-    check<RegisterScheme, 1, 64>(task, &Oracle::register_scheme);
-    check<RingBufferScheme, 1, 64>(task, &Oracle::ring_buffer_scheme);
+    check<SentenceScheme, 1, HostTeam<64>>(task, &Oracle::sentence_scheme);
+    check<RegisterScheme, 1, HostTeam<64>>(task, &Oracle::register_scheme);
+    check<RingBufferScheme, 1, HostTeam<64>>(task, &Oracle::ring_buffer_scheme);
   });
 }
 
 TEST_CASE("WarpScheme is its oracle", "[cuda]") {
   for_each_case(64, [](const Case& task) {
-    check<WarpScheme<11>, 2, 32>(task, &Oracle::warp_scheme, 5);
-    check<SharedWarpScheme, 2, 32>(task, &Oracle::warp_scheme);
+    check<WarpScheme<11>, 2, HostTeam<32>>(task, &Oracle::warp_scheme, 5);
+    check<SharedWarpScheme, 2, HostTeam<32>>(task, &Oracle::warp_scheme);
   });
   for (const std::size_t length : lengths) {
-    check<WarpScheme<7>, 4, 32>(Case(length, 5, 5, true, 128), &Oracle::warp_scheme);
-    check<WarpScheme<3>, 1, 32>(Case(length, 2, 7, true, 32), &Oracle::warp_scheme);
-    check<SharedWarpScheme, 3, 32>(Case(length, 20, 4, false, 96), &Oracle::warp_scheme);
+    check<WarpScheme<7>, 4, HostTeam<32>>(Case(length, 5, 5, true, 128), &Oracle::warp_scheme);
+    check<WarpScheme<3>, 1, HostTeam<32>>(Case(length, 2, 7, true, 32), &Oracle::warp_scheme);
+    check<SharedWarpScheme, 3, HostTeam<32>>(Case(length, 20, 4, false, 96), &Oracle::warp_scheme);
   }
+}
+
+TEST_CASE("GemmScheme is its oracle", "[cuda]") {
+  // Less than a tile, more than one on either side, minibatches that no tile divides.
+  for (const auto& [minibatch, shared] :
+       {std::pair{16u, 30u}, std::pair{24u, 70u}, std::pair{3u, 20u}, std::pair{1u, 33u}})
+    for_each_case(64, [&](Case task) {
+      task.sampling.minibatch = minibatch;
+      task.sampling.shared = shared;
+      task.sampling.per_window = 1 + shared / 20;  // gradients of weights round 1: more diverge
+      check<GemmScheme, 2, HostWarps<4>>(task, &Oracle::gemm_scheme);
+    });
+  Case wide(50, 20, 5, false, 160);
+  wide.sampling.minibatch = 16;
+  wide.sampling.shared = 105;
+  check<GemmScheme, 5, HostWarps<4>>(wide, &Oracle::gemm_scheme);
 }

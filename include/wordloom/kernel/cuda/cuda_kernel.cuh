@@ -11,17 +11,23 @@
 #include <wordloom/core/model.hpp>
 #include <wordloom/core/sentence_batch.hpp>
 #include <wordloom/kernel/cuda/device_model.cuh>
+#include <wordloom/kernel/cuda/gemm_scheme.hpp>
 #include <wordloom/kernel/cuda/launch.cuh>
 #include <wordloom/kernel/cuda/published.hpp>
 #include <wordloom/kernel/cuda/warp_scheme.hpp>
 #include <wordloom/sampler/hogwild.hpp>
+#include <wordloom/sampler/sentence_minibatch.hpp>
 #include <wordloom/sampler/shared_negative.hpp>
 
 namespace wordloom {
 namespace cuda {
 
-/// Rows are padded to one of so many times 32 floats: each is a kernel of its own.
-using RowSizes = std::integer_sequence<int, 1, 2, 4, 6, 8, 10, 12, 16, 24, 32>;
+/// Rows are padded to one of so many times 32 floats, rising. Each is a kernel of its own: a program
+/// that knows its dimensions may define fewer, the same in all its files.
+#ifndef WORDLOOM_CUDA_ROW_SIZES
+#define WORDLOOM_CUDA_ROW_SIZES 1, 2, 4, 6, 8, 10, 12, 16, 24, 32
+#endif
+using RowSizes = std::integer_sequence<int, WORDLOOM_CUDA_ROW_SIZES>;
 
 /// Calls use.operator()<R>() with the first R of the list for which 32 R >= `dimension`. Throws
 /// InvalidArgument when there is none.
@@ -31,7 +37,8 @@ void with_row_size(std::size_t dimension, Use&& use, std::integer_sequence<int, 
       ((dimension <= std::size_t{32} * R ? (use.template operator()<R>(), true) : false) || ...);
   if (!found)
     throw InvalidArgument("dimension is " + std::to_string(dimension) +
-                          ", kernels on a GPU take up to 1024");
+                          ", kernels on a GPU take up to " +
+                          std::to_string(32 * std::max({R...})));
 }
 
 /// A scheme of which each sentence is trained by a thread block, one float of a row in each thread.
@@ -59,6 +66,14 @@ struct WarpMethod {
   }
 };
 
+/// GemmScheme by thread blocks of four warps.
+struct GemmMethod {
+  template <int R, class... Arguments>
+  static void run(const Arguments&... arguments) {
+    launch<GemmScheme, R, WarpsTeam<4>, 128>(arguments...);
+  }
+};
+
 }  // namespace cuda
 
 /// Trains on a GPU. Samplers are but told by name: windows, negatives and subsampling are drawn on
@@ -78,8 +93,13 @@ class CudaKernel {
   /// hyperparameter is beyond what the kernels take.
   template <class Sampler>
   static CudaKernel make(const Hyperparameters& parameters, const Model& model) {
-    using Window = typename Sampler::WindowPolicy;
-    return CudaKernel(parameters, model, std::is_same_v<Window, FixedWindow>);
+    return CudaKernel(parameters, model, &cuda::sampling_of<Sampler>);
+  }
+  CudaKernel(const CudaKernel&) = delete;
+  CudaKernel& operator=(const CudaKernel&) = delete;
+  ~CudaKernel() {
+    (void)cudaStreamSynchronize(copies_);
+    (void)cudaStreamSynchronize(stream_);
   }
 
   /// Throws what `make` would throw for any model.
@@ -99,40 +119,34 @@ class CudaKernel {
     double positives = 0;  // pairs that it was measured on
   };
 
-  /// Trains a batch with a learning rate that goes from `first_rate` to `last_rate` and waits until
-  /// it is done.
-  Trained train(const SentenceBatch& batch, std::size_t epoch, double first_rate,
-                double last_rate) {
-    cuda::DeviceBatch& on_device = place(batch);
-    const std::size_t words = on_device.words.size();
-    if (kept_words_.size() < words) {
-      kept_words_ = {};
-      kept_words_ = cuda::DeviceArray<WordId>(words, "a batch");
-    }
-    if (kept_sizes_.size() < on_device.sentences) {
-      kept_sizes_ = {};
-      kept_sizes_ = cuda::DeviceArray<std::uint32_t>(on_device.sentences, "a batch");
-    }
-    next_.clear(stream_);
-    loss_.clear(stream_);
+  /// Starts to train a batch, which may be changed afterwards, with a learning rate that goes from
+  /// `first_rate` to `last_rate`. Two batches may be unfinished at a time.
+  void begin(const SentenceBatch& batch, std::size_t epoch, double first_rate, double last_rate) {
+    cuda::BatchSlot& slot = slots_[begun_++ % 2];
+    if (!keeps(batch.index)) copy(batch, slot);
+    const bool kept = keeps(batch.index);
+    const cuda::DeviceBatch& on_device = kept ? kept_[batch.index] : slot.passing;
+    const std::size_t sentences = kept ? on_device.ends.size() : batch.ends.size();
+    slot.next.clear(stream_);
+    slot.loss.clear(stream_);
     const cuda::BatchView view{on_device.words.data(),
                                on_device.ends.data(),
-                               on_device.sentences,
-                               on_device.first_sentence,
+                               static_cast<std::uint32_t>(sentences),
+                               batch.first_sentence,
                                parameters_.seed,
                                static_cast<std::uint32_t>(epoch),
                                static_cast<float>(first_rate),
                                static_cast<float>(last_rate),
                                kept_words_.data(),
                                kept_sizes_.data(),
-                               next_.data(),
-                               loss_.data()};
+                               slot.next.data(),
+                               slot.loss.data()};
     constexpr int threads = 256;
     const unsigned grid = static_cast<unsigned>(8 * device_.multiProcessorCount);
     cuda::subsample_batch<>
         <<<grid, threads, 0, stream_>>>(view, tables_.highest_kept(), tables_.last_kept());
     cuda::check(cudaGetLastError());
-    const cuda::LaunchLimits limits{in_flight(on_device.sentences), device_};
+    const cuda::LaunchLimits limits{in_flight(sentences), device_};
     cuda::with_row_size(
         parameters_.dimension,
         [&]<int R>() {
@@ -140,9 +154,15 @@ class CudaKernel {
                                   static_cast<cudaStream_t>(stream_));
         },
         cuda::RowSizes());
-    double loss[2];
-    loss_.copy_to(loss, stream_);
-    stream_.wait();
+    slot.loss.copy_to(slot.loss_on_host.first(2), stream_);
+    slot.done.record(stream_);
+  }
+
+  /// Waits for the batch that was begun first of those unfinished.
+  Trained end() {
+    const cuda::BatchSlot& slot = slots_[ended_++ % 2];
+    slot.done.wait();
+    const auto loss = slot.loss_on_host.first(2);
     return {loss[0], loss[1]};
   }
 
@@ -150,15 +170,14 @@ class CudaKernel {
   void finish(Model& model) { model_.download(model, stream_); }
 
  private:
-  CudaKernel(const Hyperparameters& parameters, const Model& model, bool fixed_window)
+  using MakeSampling = cuda::Sampling (*)(const Hyperparameters&, cuda::AliasView);
+
+  CudaKernel(const Hyperparameters& parameters, const Model& model, MakeSampling sampling)
       : parameters_(checked(parameters)),
         device_(cuda::use_device(static_cast<int>(parameters.device))),
         model_(model, stride(parameters), stream_),
         tables_(model.vocabulary, parameters.subsample, parameters.negative_exponent, stream_),
-        sampling_{tables_.negatives(), static_cast<std::uint32_t>(parameters.window),
-                  static_cast<std::uint32_t>(parameters.negatives), fixed_window},
-        next_(1),
-        loss_(2) {}
+        sampling_(sampling(parameters, tables_.negatives())) {}
 
   static const Hyperparameters& checked(const Hyperparameters& parameters) {
     if (parameters.window > 20)
@@ -183,38 +202,41 @@ class CudaKernel {
         1, std::min(sentences / 4, std::max<std::size_t>(32, model_.rows() / 8)));
   }
 
-  /// Copies a batch to the device: to stay as long as half of the free memory is left, else to one
-  /// place for all.
-  cuda::DeviceBatch& place(const SentenceBatch& batch) {
-    if (keeps(batch.index)) return kept_[batch.index];
+  /// Copies a batch to the device, while the one before is trained: to stay as long as half of the
+  /// free memory is left, else to the slot's place.
+  void copy(const SentenceBatch& batch, cuda::BatchSlot& slot) {
+    const std::size_t words = batch.words.size(), sentences = batch.ends.size();
     std::size_t free = 0, total = 0;
     cuda::check(cudaMemGetInfo(&free, &total));
-    const std::size_t need = 2 * (batch.words.size() * sizeof(WordId) + batch.ends.size() * 4);
-    if (batch.index == kept_.size() && need < free / 2) {
-      kept_.emplace_back(batch, stream_);
-      return kept_.back();
+    const std::size_t need = 2 * (words * sizeof(WordId) + sentences * sizeof(std::uint32_t));
+    const bool stays = batch.index == kept_.size() && need < free / 2;
+    if (stays)
+      kept_.emplace_back(words, sentences);
+    else if (!slot.passing.holds(batch))
+      slot.passing = cuda::DeviceBatch(words + words / 8, sentences + sentences / 8);
+    if (kept_words_.size() < words || kept_sizes_.size() < sentences) {
+      stream_.wait();  // the batch before uses them
+      kept_words_ = {};
+      kept_sizes_ = {};
+      kept_words_ = cuda::DeviceArray<WordId>(words + words / 8, "a batch");
+      kept_sizes_ = cuda::DeviceArray<std::uint32_t>(sentences + sentences / 8, "a batch");
     }
-    if (passing_.words.size() < batch.words.size() || passing_.ends.size() < batch.ends.size()) {
-      passing_ = {};
-      passing_ = cuda::DeviceBatch(batch, stream_);
-    } else {
-      passing_.fill(batch, stream_);
-    }
-    return passing_;
+    slot.copy(batch, stays ? kept_.back() : slot.passing, copies_);
+    slot.copied.record(copies_);
+    slot.copied.hold(stream_);
   }
 
   Hyperparameters parameters_;
   cudaDeviceProp device_;
-  cuda::Stream stream_;
+  cuda::Stream stream_, copies_;
   cuda::DeviceModel model_;
   cuda::DeviceTables tables_;
   cuda::Sampling sampling_;
-  cuda::DeviceArray<std::uint32_t> next_;
-  cuda::DeviceArray<double> loss_;
   cuda::DeviceArray<WordId> kept_words_;
   cuda::DeviceArray<std::uint32_t> kept_sizes_;
   std::vector<cuda::DeviceBatch> kept_;
-  cuda::DeviceBatch passing_;
+  cuda::BatchSlot slots_[2];
+  std::size_t begun_ = 0, ended_ = 0;
 };
 
 /// BlazingText and accSGNS: a thread block for each sentence, negatives for each pair of words.
@@ -228,6 +250,11 @@ using CudaRegisterKernel =
 /// FULL-W2V (Randall et al. 2021): and context rows in a ring in shared memory.
 using CudaRingBufferKernel = CudaKernel<cuda::BlockMethod<cuda::RingBufferScheme>, SharedNegative,
                                         SharedNegativeFixedWindow>;
+
+/// PAR-Word2Vec (Moon et al. 2019): the positives of a sentence, then minibatches of its words
+/// against shared negatives as products of tiles.
+using CudaGemmKernel =
+    CudaKernel<cuda::GemmMethod, SentenceMinibatch, SentenceMinibatchFixedWindow>;
 
 /// Ours: a warp for each sentence, context rows in a ring in registers.
 using CudaWarpKernel = CudaKernel<cuda::WarpMethod, SharedNegative, SharedNegativeFixedWindow>;

@@ -109,6 +109,49 @@ class DeviceArray {
   std::size_t size_ = 0;
 };
 
+/// Memory of the host that the device copies from and to by itself. Movable.
+template <class T>
+class PinnedArray {
+ public:
+  PinnedArray() = default;
+  /// Not initialised.
+  explicit PinnedArray(std::size_t size) : size_(size) {
+    check(cudaMallocHost(&data_, size * sizeof(T)));
+  }
+  PinnedArray(PinnedArray&& other) noexcept { *this = std::move(other); }
+  PinnedArray& operator=(PinnedArray&& other) noexcept {
+    std::swap(data_, other.data_);
+    std::swap(size_, other.size_);
+    return *this;
+  }
+  ~PinnedArray() {
+    if (data_ != nullptr) (void)cudaFreeHost(data_);
+  }
+
+  std::span<T> first(std::size_t count) const noexcept { return {data_, count}; }
+  std::size_t size() const noexcept { return size_; }
+
+ private:
+  T* data_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+/// A point in a stream.
+class Event {
+ public:
+  Event() { check(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming)); }
+  Event(const Event&) = delete;
+  Event& operator=(const Event&) = delete;
+  ~Event() { (void)cudaEventDestroy(event_); }
+  void record(cudaStream_t stream) const { check(cudaEventRecord(event_, stream)); }
+  /// What comes next in the stream waits for it.
+  void hold(cudaStream_t stream) const { check(cudaStreamWaitEvent(stream, event_)); }
+  void wait() const { check(cudaEventSynchronize(event_)); }
+
+ private:
+  cudaEvent_t event_ = nullptr;
+};
+
 /// A stream of its own.
 class Stream {
  public:

@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -80,25 +81,49 @@ class DeviceTables {
   DeviceArray<AliasTable::Entry> negatives_;
 };
 
-/// A batch of sentences on the device. What lies there is used again in the next epoch.
+/// Memory for a batch of sentences on the device.
 struct DeviceBatch {
   DeviceArray<WordId> words;
   DeviceArray<std::uint32_t> ends;
-  std::uint32_t sentences = 0;
-  std::uint64_t first_sentence = 0;
 
   DeviceBatch() = default;
-  DeviceBatch(const SentenceBatch& batch, cudaStream_t stream)
-      : words(batch.words.size(), "the corpus"), ends(batch.ends.size(), "the corpus") {
-    fill(batch, stream);
+  DeviceBatch(std::size_t word_count, std::size_t sentences)
+      : words(word_count, "the corpus"), ends(sentences, "the corpus") {}
+  bool holds(const SentenceBatch& batch) const noexcept {
+    return batch.words.size() <= words.size() && batch.ends.size() <= ends.size();
   }
-  /// With a batch that is no larger.
-  void fill(const SentenceBatch& batch, cudaStream_t stream) {
-    words.copy_from(batch.words, stream);
-    ends.copy_from(batch.ends, stream);
-    sentences = static_cast<std::uint32_t>(batch.ends.size());
-    first_sentence = batch.first_sentence;
+};
+
+/// What a batch in training needs of its own: two of them, so that one can be read and copied while
+/// another is trained.
+class BatchSlot {
+ public:
+  /// Copies a batch to the device, in order with the stream.
+  void copy(const SentenceBatch& batch, DeviceBatch& to, cudaStream_t stream) {
+    stage(words_, batch.words);
+    stage(ends_, batch.ends);
+    to.words.copy_from(words_.first(batch.words.size()), stream);
+    to.ends.copy_from(ends_.first(batch.ends.size()), stream);
   }
+
+  DeviceBatch passing;  // of a corpus that does not stay on the device
+  DeviceArray<std::uint32_t> next{1};
+  DeviceArray<double> loss{2};
+  PinnedArray<double> loss_on_host{2};
+  Event copied, done;
+
+ private:
+  template <class T>
+  static void stage(PinnedArray<T>& to, const std::vector<T>& from) {
+    if (to.size() < from.size()) {
+      to = {};
+      to = PinnedArray<T>(from.size() + from.size() / 8);
+    }
+    std::copy(from.begin(), from.end(), to.first(from.size()).begin());
+  }
+
+  PinnedArray<WordId> words_;
+  PinnedArray<std::uint32_t> ends_;
 };
 
 }  // namespace wordloom::cuda

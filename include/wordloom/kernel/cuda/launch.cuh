@@ -6,6 +6,7 @@
 #include <wordloom/kernel/cuda/arithmetic.hpp>
 #include <wordloom/kernel/cuda/device.cuh>
 #include <wordloom/kernel/cuda/teams.cuh>
+#include <wordloom/kernel/cuda/warp_scheme.hpp>
 
 namespace wordloom::cuda {
 
@@ -48,16 +49,23 @@ __global__ void subsample_batch(BatchView batch, const std::uint32_t* highest_ke
   }
 }
 
+/// Blocks of a kernel that a multiprocessor is to hold: fewer registers for a thread, but not so
+/// few that they spill.
+template <class Scheme, int R>
+inline constexpr unsigned least_blocks = 1;
+template <>
+inline constexpr unsigned least_blocks<WarpScheme<7>, 4> = 6;
+
 /// Trains all sentences, each by one Team: as many at a time as there are teams in the grid. A
-/// block holds one BlockTeam or some WarpTeams.
+/// block holds one BlockTeam or WarpsTeam, or some WarpTeams.
 template <class Scheme, int R, class Team, int threads>
-__global__ void __launch_bounds__(threads)
+__global__ void __launch_bounds__(threads, least_blocks<Scheme, R>)
     train_batch(ModelView model, Sampling sampling, BatchView batch, std::uint32_t floats_of_own) {
   extern __shared__ float4 shared[];
   float* const own = reinterpret_cast<float*>(shared) +
-                     threadIdx.x / Team::width * (floats_of_own + Team::scratch);
+                     threadIdx.x / Team::threads * (floats_of_own + Team::scratch);
   const Team team(own + floats_of_own);
-  const bool is_first = threadIdx.x % Team::width == 0;
+  const bool is_first = threadIdx.x % Team::threads == 0;
   for (;;) {
     const std::uint32_t i = team.of_first(is_first ? atomicAdd(batch.next, 1u) : 0u);
     if (i >= batch.sentences) break;
@@ -84,16 +92,15 @@ struct LaunchLimits {
 template <class Scheme, int R, class Team, int threads>
 void launch(const ModelView& model, const Sampling& sampling, const BatchView& batch,
             const LaunchLimits& limits, cudaStream_t stream) {
-  constexpr int teams = threads / Team::width;
-  const std::size_t floats =
-      Scheme::rows_of_own(sampling.largest_reach()) * static_cast<std::size_t>(Team::width) * R;
+  constexpr int teams = threads / Team::threads;
+  const std::size_t floats = Scheme::floats_of_own(sampling, std::size_t{Team::width} * R);
   const std::size_t bytes = (floats + Team::scratch) * teams * sizeof(float);
   const auto kernel = &train_batch<Scheme, R, Team, threads>;
   if (bytes > limits.device.sharedMemPerBlockOptin)
-    throw DeviceError("the rows of a window need " + std::to_string(bytes) +
+    throw DeviceError("the rows that train together need " + std::to_string(bytes) +
                       " bytes of shared memory, a block of this device has " +
                       std::to_string(limits.device.sharedMemPerBlockOptin) +
-                      ": take a smaller window or dimension");
+                      ": take a smaller dimension or window");
   check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                              static_cast<int>(bytes)));
   int blocks = 0;

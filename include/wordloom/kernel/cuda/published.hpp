@@ -8,7 +8,8 @@
 #pragma GCC diagnostic ignored "-Wsign-conversion"  // int as the size of an array
 
 /// The schemes of published GPU trainers, each a sentence by one team. All add their changes to the
-/// model atomically.
+/// model atomically. `floats_of_own(sampling, row)`: memory that a team needs for rows of so many
+/// floats.
 namespace wordloom::cuda {
 
 /// Calls use(is_positive, word) for the centre of a window and then for its negatives, of which
@@ -27,37 +28,44 @@ WORDLOOM_BOTH void for_each_word(const Sampling& sampling, const Sentence& sente
 /// BlazingText (Gupta and Khare 2017) and accSGNS: word2vec as it is, each pair of words with
 /// negatives of its own, each row read from and added to the model for each pair.
 struct SentenceScheme {
-  static constexpr std::size_t rows_of_own(std::uint32_t) { return 0; }
+  static constexpr std::size_t floats_of_own(const Sampling&, std::size_t) { return 0; }
 
   template <int R, class Team>
   static WORDLOOM_BOTH void train(const Team& team, const ModelView& model,
                                   const Sampling& sampling, const Sentence& sentence, float*,
                                   PairLoss& loss) {
+    for (std::uint32_t center = 0; center < sentence.size; ++center)
+      train_window<R>(team, model, sampling, sentence, center, loss);
+  }
+
+  /// One window of it.
+  template <int R, class Team>
+  static WORDLOOM_BOTH void train_window(const Team& team, const ModelView& model,
+                                         const Sampling& sampling, const Sentence& sentence,
+                                         std::uint32_t center, PairLoss& loss) {
     using Lanes = typename Team::template Lanes<float>;
     const std::uint32_t largest = sampling.largest_reach();
-    for (std::uint32_t center = 0; center < sentence.size; ++center) {
-      const WindowRange window(center, sampling.reach(sentence.random, center), sentence.size);
-      for (std::uint32_t context = window.first; context < window.end; ++context) {
-        if (context == center) continue;
-        const std::uint32_t pair = center * (2 * largest + 1) + (context + largest - center);
-        Lanes x[R], change[R];
-        float* const input = model.input_row(sentence.words[context]);
-        team.load(x, input);
-        clear_row<R>(team, change);
-        for_each_word(sampling, sentence, center, pair * sampling.per_window,
-                      [&](bool positive, WordId word) {
-                        Lanes y[R], g_x[R];
-                        float* const output = model.output_row(word);
-                        team.load(y, output);
-                        const float score = team.sum(partial_dot<R>(team, x, y));
-                        const float g = score_pair(sentence, score, positive, loss);
-                        add_scaled(change, g, y);
-                        clear_row<R>(team, g_x);
-                        add_scaled(g_x, g, x);
-                        team.add(output, g_x);
-                      });
-        team.add(input, change);
-      }
+    const WindowRange window(center, sampling.reach(sentence.random, center), sentence.size);
+    for (std::uint32_t context = window.first; context < window.end; ++context) {
+      if (context == center) continue;
+      const std::uint32_t pair = center * (2 * largest + 1) + (context + largest - center);
+      Lanes x[R], change[R];
+      float* const input = model.input_row(sentence.words[context]);
+      team.load(x, input);
+      clear_row<R>(team, change);
+      for_each_word(sampling, sentence, center, pair * sampling.per_window,
+                    [&](bool positive, WordId word) {
+                      Lanes y[R], g_x[R];
+                      float* const output = model.output_row(word);
+                      team.load(y, output);
+                      const float score = team.sum(partial_dot<R>(team, x, y));
+                      const float g = score_pair(sentence, score, positive, loss);
+                      add_scaled(change, g, y);
+                      clear_row<R>(team, g_x);
+                      add_scaled(g_x, g, x);
+                      team.add(output, g_x);
+                    });
+      team.add(input, change);
     }
   }
 };
@@ -85,7 +93,7 @@ WORDLOOM_BOTH void train_window(const Team& team, const ModelView& model, const 
 /// FULL-Register (Randall et al. 2021, "FULL-W2V"): output rows in registers, context rows from and
 /// to the model.
 struct RegisterScheme {
-  static constexpr std::size_t rows_of_own(std::uint32_t) { return 0; }
+  static constexpr std::size_t floats_of_own(const Sampling&, std::size_t) { return 0; }
 
   template <int R, class Team>
   static WORDLOOM_BOTH void train(const Team& team, const ModelView& model,
@@ -107,6 +115,11 @@ struct RegisterScheme {
                       });
   }
 };
+
+/// What a SharedRing needs.
+constexpr std::size_t rows_of_shared_ring(const Sampling& sampling) {
+  return 2 * (2 * std::size_t{sampling.largest_reach()} + 1);
+}
 
 /// Rows of the words round the centre in memory of the team, from when a word enters the window
 /// until it leaves: `current` as training changes it and `loaded` as it was, so that what was
@@ -160,8 +173,9 @@ class SharedRing {
 /// FULL-W2V: as RegisterScheme, and context rows stay in shared memory while they are in the
 /// window.
 struct RingBufferScheme {
-  /// Of width x R floats.
-  static constexpr std::size_t rows_of_own(std::uint32_t reach) { return 2 * (2 * reach + 1); }
+  static constexpr std::size_t floats_of_own(const Sampling& sampling, std::size_t row) {
+    return rows_of_shared_ring(sampling) * row;
+  }
 
   template <int R, class Team>
   static WORDLOOM_BOTH void train(const Team& team, const ModelView& model,

@@ -1,9 +1,12 @@
 #pragma once
 #include <cstdint>
+#include <type_traits>
 
 #include <wordloom/core/alias_table.hpp>
+#include <wordloom/core/hyperparameters.hpp>
 #include <wordloom/core/types.hpp>
 #include <wordloom/kernel/cuda/team.hpp>
+#include <wordloom/sampler/window.hpp>
 
 namespace wordloom::cuda {
 
@@ -69,9 +72,11 @@ struct Sampling {
   std::uint32_t window;      // W, words
   std::uint32_t per_window;  // K
   bool fixed_window;
+  std::uint32_t minibatch = 0;  // B, words, and
+  std::uint32_t shared = 0;     // H, negatives of a minibatch, where a scheme has them
 
   /// The farthest that a window can reach.
-  WORDLOOM_BOTH std::uint32_t largest_reach() const {
+  WORDLOOM_BOTH constexpr std::uint32_t largest_reach() const {
     return fixed_window ? (window + 1) / 2 : window;
   }
   /// Of the window of the word at `position`, as RandomWindow and FixedWindow.
@@ -90,5 +95,18 @@ struct Sampling {
     return word == positive ? no_word : word;
   }
 };
+
+/// What a sampler would do on the host.
+template <class Sampler>
+Sampling sampling_of(const Hyperparameters& parameters, AliasView negatives) {
+  Sampling sampling{negatives, static_cast<std::uint32_t>(parameters.window),
+                    static_cast<std::uint32_t>(parameters.negatives),
+                    std::is_same_v<typename Sampler::WindowPolicy, FixedWindow>};
+  if constexpr (requires { Sampler::minibatch(parameters); }) {
+    sampling.minibatch = static_cast<std::uint32_t>(Sampler::minibatch(parameters));
+    sampling.shared = static_cast<std::uint32_t>(Sampler::shared_negatives(parameters));
+  }
+  return sampling;
+}
 
 }  // namespace wordloom::cuda

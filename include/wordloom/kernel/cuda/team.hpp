@@ -48,12 +48,34 @@ WORDLOOM_PACK_OPERATOR(-)
 WORDLOOM_PACK_OPERATOR(*)
 #undef WORDLOOM_PACK_OPERATOR
 
+/// Four floats, read and written by one access.
+struct alignas(16) Quad {
+  float at[4];
+
+  static WORDLOOM_BOTH Quad load(const float* from) {
+#ifdef __CUDA_ARCH__
+    const float4 v = *reinterpret_cast<const float4*>(from);
+    return {v.x, v.y, v.z, v.w};
+#else
+    return {from[0], from[1], from[2], from[3]};
+#endif
+  }
+  static WORDLOOM_BOTH void store(float* to, const Quad& q) {
+#ifdef __CUDA_ARCH__
+    *reinterpret_cast<float4*>(to) = make_float4(q.at[0], q.at[1], q.at[2], q.at[3]);
+#else
+    for (int i = 0; i < 4; ++i) to[i] = q.at[i];
+#endif
+  }
+};
+
 /// A team on the host, its threads one after the other. Thread-safe when its rows are.
-template <int threads>
+template <int all>
 struct HostTeam {
-  static constexpr int width = threads;
+  static constexpr int width = all;    // that hold a row together
+  static constexpr int threads = all;  // of the team
   template <class T>
-  using Lanes = Pack<T, threads>;
+  using Lanes = Pack<T, all>;
 
   /// f(i) of each thread i.
   template <class F>
@@ -107,6 +129,56 @@ struct HostTeam {
   WORDLOOM_BOTH void add(float* row, const Lanes<float> (&x)[R]) const {
     for (int r = 0; r < R; ++r)
       for (int l = 0; l < width; ++l) row[r * width + l] += x[r].lane[l];
+  }
+};
+
+/// A team of some warps on the host: each holds a row of its own, and what they leave in memory for
+/// each other is there after a barrier.
+template <int warps>
+struct HostWarps {
+  static constexpr int width = 32;
+  static constexpr int threads = 32 * warps;
+  template <class T>
+  using Lanes = Pack<T, threads>;
+
+  template <class F>
+  WORDLOOM_BOTH auto each(F&& f) const {
+    return HostTeam<threads>().each(f);
+  }
+  template <class T>
+  WORDLOOM_BOTH T own(const Lanes<T>& values, int l) const {
+    return values.lane[l];
+  }
+  WORDLOOM_BOTH float sum(const Lanes<float>& values) const {
+    return HostTeam<threads>().sum(values);
+  }
+  /// For each warp the sum over its threads.
+  WORDLOOM_BOTH Lanes<float> row_sums(const Lanes<float>& values) const {
+    return each([&](int l) {
+      float total = 0;
+      for (int i = 0; i < width; ++i) total += values.lane[l / width * width + i];
+      return total;
+    });
+  }
+  WORDLOOM_BOTH void barrier() const {}
+  /// A row of the model for each warp; where it has none (null): zeros, nothing.
+  template <int R>
+  WORDLOOM_BOTH void load(Lanes<float> (&x)[R], const Lanes<float*>& row) const {
+    for (int r = 0; r < R; ++r)
+      x[r] = each([&](int l) {
+        return row.lane[l] == nullptr ? 0.0f : row.lane[l][r * width + l % width];
+      });
+  }
+  template <int R>
+  WORDLOOM_BOTH void add(const Lanes<float*>& row, const Lanes<float> (&x)[R]) const {
+    for (int r = 0; r < R; ++r)
+      for (int l = 0; l < threads; ++l)
+        if (row.lane[l] != nullptr) row.lane[l][r * width + l % width] += x[r].lane[l];
+  }
+  /// Inside of `each`: four floats of a row of the model.
+  WORDLOOM_BOTH Quad load_quad(const float* from) const { return Quad::load(from); }
+  WORDLOOM_BOTH void add_quad(float* to, const Quad& q) const {
+    for (int i = 0; i < 4; ++i) to[i] += q.at[i];
   }
 };
 

@@ -7,11 +7,24 @@
 /// The teams of the device, see team.hpp: a `Lanes<T>` is the T of the calling thread.
 namespace wordloom::cuda {
 
+/// By one reduction of the memory where the device has it.
+template <class V>
+__device__ __forceinline__ void atomic_add(V* at, const V& value) {
+#if __CUDA_ARCH__ >= 900
+  atomicAdd(at, value);
+#else
+  const float* const values = reinterpret_cast<const float*>(&value);
+#pragma unroll
+  for (unsigned i = 0; i < sizeof(V) / sizeof(float); ++i)
+    atomicAdd(reinterpret_cast<float*>(at) + i, values[i]);
+#endif
+}
+
 /// Rows as threads hold them, the same for all teams: thread l has elements l * v to l * v + v - 1
 /// of each width * v, v being as many as one access can take.
-template <int threads>
+template <int all>
 struct DeviceRows {
-  static constexpr int width = threads;
+  static constexpr int width = all, threads = all;
   template <class T>
   using Lanes = T;
 
@@ -44,17 +57,7 @@ struct DeviceRows {
   __device__ __forceinline__ void add(float* row, const float (&x)[R]) const {
     transfer<R>(row, [&](int r, auto* at) {
       const auto value = get(x, r, *at);
-#if __CUDA_ARCH__ >= 900
-      atomicAdd(at, value);
-#else
-      float* const first = reinterpret_cast<float*>(at);
-      atomicAdd(first, x[r]);
-      if constexpr (sizeof(value) >= sizeof(float2)) atomicAdd(first + 1, x[r + 1]);
-      if constexpr (sizeof(value) == sizeof(float4)) {
-        atomicAdd(first + 2, x[r + 2]);
-        atomicAdd(first + 3, x[r + 3]);
-      }
-#endif
+      atomic_add(at, value);
     });
   }
 
@@ -164,6 +167,54 @@ struct BlockTeam : DeviceRows<threads> {
  private:
   float* memory_;
   mutable int turn_ = 0;
+};
+
+/// A thread block of some warps, each with a row of its own.
+template <int warps>
+struct WarpsTeam {
+  static constexpr int width = 32, threads = 32 * warps;
+  template <class T>
+  using Lanes = T;
+
+  static constexpr int scratch = BlockTeam<threads>::scratch;
+  __device__ __forceinline__ explicit WarpsTeam(float* memory) : block_(memory) {}
+
+  template <class F>
+  __device__ __forceinline__ auto each(F&& f) const {
+    return f(static_cast<int>(threadIdx.x));
+  }
+  template <class T>
+  __device__ __forceinline__ T own(T value, int) const {
+    return value;
+  }
+  __device__ __forceinline__ float sum(float value) const { return block_.sum(value); }
+  __device__ __forceinline__ float row_sums(float value) const { return warp().sum(value); }
+  __device__ __forceinline__ void barrier() const { __syncthreads(); }
+  __device__ __forceinline__ std::uint32_t of_first(std::uint32_t value) const {
+    return block_.of_first(value);
+  }
+  template <int R>
+  __device__ __forceinline__ void load(float (&x)[R], const float* row) const {
+    if (row != nullptr) return warp().template load<R>(x, row);
+#pragma unroll
+    for (int r = 0; r < R; ++r) x[r] = 0;
+  }
+  template <int R>
+  __device__ __forceinline__ void add(float* row, const float (&x)[R]) const {
+    if (row != nullptr) warp().template add<R>(row, x);
+  }
+  __device__ __forceinline__ Quad load_quad(const float* from) const {
+    const float4 v = __ldcg(reinterpret_cast<const float4*>(from));
+    return {v.x, v.y, v.z, v.w};
+  }
+  __device__ __forceinline__ void add_quad(float* to, const Quad& q) const {
+    atomic_add(reinterpret_cast<float4*>(to), make_float4(q.at[0], q.at[1], q.at[2], q.at[3]));
+  }
+
+ private:
+  __device__ __forceinline__ static WarpTeam warp() { return WarpTeam(nullptr); }
+
+  BlockTeam<threads> block_;
 };
 
 }  // namespace wordloom::cuda

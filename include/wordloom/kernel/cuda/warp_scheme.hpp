@@ -128,7 +128,9 @@ WORDLOOM_BOTH void for_each_output(const Team& team, const ModelView& model,
 /// an output row meets them all at once. Windows up to `places` / 2 to each side.
 template <int places>
 struct WarpScheme {
-  static constexpr std::size_t rows_of_own(std::uint32_t) { return places; }
+  static constexpr std::size_t floats_of_own(const Sampling&, std::size_t row) {
+    return places * row;
+  }
 
   template <int R, class Team>
   static WORDLOOM_BOTH void train(const Team& team, const ModelView& model,
@@ -220,7 +222,9 @@ struct WarpScheme {
 /// The same with the rows in shared memory, for windows and dimensions that registers cannot hold:
 /// an output row meets its contexts eight at a time.
 struct SharedWarpScheme {
-  static constexpr std::size_t rows_of_own(std::uint32_t reach) { return 2 * (2 * reach + 1); }
+  static constexpr std::size_t floats_of_own(const Sampling& sampling, std::size_t row) {
+    return rows_of_shared_ring(sampling) * row;
+  }
 
   template <int R, class Team>
   static WORDLOOM_BOTH void train(const Team& team, const ModelView& model,
