@@ -12,6 +12,7 @@
 #include "support/arguments.hpp"
 #include "support/demo_text.hpp"
 #include "support/machine.hpp"
+#include "support/scores.hpp"
 
 using namespace wordloom;
 
@@ -22,17 +23,6 @@ struct Input {
   EncodedCorpus corpus;
   std::filesystem::path gold;  // empty: no scores
 };
-
-void score(benchmark::State& state, const Embeddings& words, const std::filesystem::path& gold) {
-  const auto similarity = [&](const char* set) {
-    return evaluate_similarity(words, load_similarity_pairs(gold / "similarity" / set)).spearman;
-  };
-  state.counters["ws353"] = similarity("ws353.tsv");
-  state.counters["simlex999"] = similarity("simlex999.tsv");
-  state.counters["analogies"] =
-      evaluate_analogies(words, load_analogies(gold / "analogy" / "questions-words.txt"))
-          .total.accuracy();
-}
 
 template <class AnyTrainer>
 void train(benchmark::State& state, const Input& input, const Hyperparameters& parameters) {
@@ -46,7 +36,7 @@ void train(benchmark::State& state, const Input& input, const Hyperparameters& p
     seconds += report.seconds;
     state.counters["loss"] = report.loss;
     state.PauseTiming();
-    if (!input.gold.empty()) score(state, vectors, input.gold);
+    if (!input.gold.empty()) add_scores(state, vectors, input.gold);
     state.ResumeTiming();
   }
   state.counters["words_per_second"] = words / seconds;

@@ -17,19 +17,33 @@ card=$(nvidia-smi --query-gpu=name --format=csv,noheader | head -n 1 | tr -c 'A-
 [ -n "$card" ] || { echo "run_on_gpu.sh: nvidia-smi names no GPU" >&2; exit 1; }
 
 cmake --preset release -DWORDLOOM_ENABLE_CUDA=ON -DCMAKE_CUDA_ARCHITECTURES=native
-cmake --build --preset release --parallel "$(nproc)" --target word2vec write_demo_corpus test_cuda_device
-ctest --preset release --label-regex gpu
+cmake --build --preset release --parallel "$(nproc)" --target word2vec write_demo_corpus \
+  test_cuda_device bench_cuda
+ctest --preset release --label-regex gpu --output-on-failure
 if command -v compute-sanitizer >/dev/null; then
   for tool in memcheck racecheck; do
     compute-sanitizer --tool "$tool" --error-exitcode 1 build/release/tests/test_cuda_device
   done
 fi
 
-# Every kernel: speed and quality of the same runs.
+# Every kernel against the device's ceilings; its counters where they may be read.
+build/release/benchmarks/bench_cuda --corpus "$corpus" --epochs 5 --evaluate "$data" \
+  --benchmark_out="$output/gpu-$card-kernels.json.part" --benchmark_out_format=json
+mv -- "$output/gpu-$card-kernels.json.part" "$output/gpu-$card-kernels.json"
+if command -v ncu >/dev/null; then
+  ncu --kernel-name regex:train_batch --launch-skip 2 --launch-count 1 --section SpeedOfLight \
+    --section MemoryWorkloadAnalysis --section WarpStateStats \
+    build/release/examples/word2vec --train "$corpus" --size 128 --sample 1e-4 --iter 1 --quiet \
+    --sampler shared-fixed --kernel cuda-warp --json >"$output/gpu-$card-profile.txt" ||
+    echo "run_on_gpu.sh: ncu may not read the counters: no profile" >&2
+fi
+
+# Quality beside the CPU's, over three seeds.
 benchmarks/compare_peers --corpus "$corpus" --data "$data" --output "$output/gpu-$card" \
   --without gensim --without fasttext --rounds 3 --threads "$(nproc)" --ours hogwild+dot \
   hogwild+cuda-sentence shared-fixed+cuda-register shared-fixed+cuda-ring shared-fixed+cuda-warp \
-  shared+cuda-ring shared+cuda-warp
+  shared+cuda-ring shared+cuda-warp \
+  minibatch+fused minibatch+cuda-gemm
 
 # Quality against the number of sentences in flight.
 {

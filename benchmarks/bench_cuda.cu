@@ -1,0 +1,281 @@
+// The kernels on a GPU: words a second, what they compute and move for a word, and what share of
+// the device's ceilings, measured in the same run, that is. With --evaluate FOLDER the scores of
+// the same vectors beside it. Returns 77 where no device answers.
+#define WORDLOOM_CUDA_ROW_SIZES 4, 10  // to 128, to 320
+#include <wordloom/cuda.hpp>
+
+#include <benchmark/benchmark.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <iostream>
+#include <string>
+#include <wordloom/wordloom.hpp>
+
+#include "support/arguments.hpp"
+#include "support/demo_text.hpp"
+#include "support/scores.hpp"
+
+using namespace wordloom;
+
+namespace {
+
+/// A time measured on the device, seconds.
+template <class Launch>
+double device_seconds(Launch launch) {
+  cudaEvent_t start, stop;
+  cuda::check(cudaEventCreate(&start));
+  cuda::check(cudaEventCreate(&stop));
+  launch();  // warm
+  cuda::check(cudaEventRecord(start));
+  launch();
+  cuda::check(cudaGetLastError());
+  cuda::check(cudaEventRecord(stop));
+  cuda::check(cudaEventSynchronize(stop));
+  float milliseconds = 0;
+  cuda::check(cudaEventElapsedTime(&milliseconds, start, stop));
+  cuda::check(cudaEventDestroy(start));
+  cuda::check(cudaEventDestroy(stop));
+  return static_cast<double>(milliseconds) / 1000;
+}
+
+__global__ void read_all(const float4* data, std::size_t size, int times, float* sink) {
+  float sum = 0;
+  for (int t = 0; t < times; ++t)
+    for (std::size_t i = blockIdx.x * blockDim.x + threadIdx.x; i < size;
+         i += std::size_t{gridDim.x} * blockDim.x) {
+      const float4 v = __ldcg(data + i);
+      sum += v.x + v.y + v.z + v.w;
+    }
+  if (sum == 1) *sink = sum;  // so that nothing is left out
+}
+
+__global__ void multiply_add(int times, float factor, float* sink) {
+  float sums[16];
+  for (int i = 0; i < 16; ++i) sums[i] = static_cast<float>(threadIdx.x + static_cast<unsigned>(i));
+  for (int t = 0; t < times; ++t)
+#pragma unroll
+    for (int i = 0; i < 16; ++i) sums[i] = sums[i] * factor + factor;
+  float sum = 0;
+  for (int i = 0; i < 16; ++i) sum += sums[i];
+  if (sum == 1) *sink = sum;
+}
+
+/// What the device can do at most, a second.
+struct Ceilings {
+  double memory, second_cache;  // bytes
+  double operations;            // of fp32
+
+  explicit Ceilings(const cudaDeviceProp& device) {
+    const auto grid = static_cast<unsigned>(8 * device.multiProcessorCount);
+    cuda::DeviceArray<float> sink(1);
+    const auto bandwidth = [&](std::size_t bytes, int times) {
+      cuda::DeviceArray<float4> data(bytes / sizeof(float4));
+      cuda::check(cudaMemset(data.data(), 0, bytes));
+      return static_cast<double>(bytes) * times / device_seconds([&] {
+               read_all<<<grid, 256>>>(data.data(), data.size(), times, sink.data());
+             });
+    };
+    memory = bandwidth(std::size_t{2} << 30, 2);
+    second_cache = bandwidth(static_cast<std::size_t>(device.l2CacheSize) / 4, 200);
+    constexpr int times = 20'000;
+    operations = 2.0 * 16 * times * grid * 256 /
+                 device_seconds([&] { multiply_add<<<grid, 256>>>(times, 0.999f, sink.data()); });
+  }
+};
+
+/// Of a word that subsampling keeps, in the mean; rows of D floats are D multiply-adds for a score
+/// and two for its updates.
+struct Work {
+  double operations, bytes;
+};
+
+struct Means {
+  double row, context, negatives, minibatch, shared;
+};
+
+struct PairWork {  // every row from and to the model for each pair
+  static Work of(const Means& m) {
+    const double pairs = m.context * (m.negatives + 1);
+    return {6 * m.row * pairs, 8 * m.row * (pairs + m.context)};
+  }
+};
+struct RegisterWork {
+  static Work of(const Means& m) {
+    const double pairs = m.context * (m.negatives + 1);
+    return {6 * m.row * pairs, 8 * m.row * (pairs + m.negatives + 1)};
+  }
+};
+struct RingWork {
+  static Work of(const Means& m) {
+    const double pairs = m.context * (m.negatives + 1);
+    return {6 * m.row * pairs, 8 * m.row * (m.negatives + 2)};
+  }
+};
+struct GemmWork {
+  static Work of(const Means& m) {
+    const double inputs = std::min<double>(m.minibatch, cuda::GemmScheme::inputs);
+    const double output_tiles = std::ceil(m.shared / cuda::GemmScheme::outputs);
+    return {6 * m.row * (m.context + m.shared),
+            8 * m.row * (m.context + 1 + output_tiles + m.shared / inputs)};
+  }
+};
+
+/// Word-per-block scheduling (Gupta and Khare 2017, section 4.1): all words of a sentence are
+/// trained at once, each by a block. It loses accuracy: neighbours in a sentence share most of
+/// their context rows, so that nearly all changes cross. Only to show that.
+template <int R>
+__global__ void __launch_bounds__(32 * R)
+    train_words(cuda::ModelView model, cuda::Sampling sampling, cuda::BatchView batch) {
+  extern __shared__ float4 shared[];
+  const cuda::BlockTeam<32 * R> team(reinterpret_cast<float*>(shared));
+  for (std::uint32_t i = 0; i < batch.sentences; ++i) {
+    const float done = static_cast<float>(i) / static_cast<float>(batch.sentences);
+    const cuda::Sentence sentence{batch.kept + batch.begin(i), batch.kept_sizes[i], batch.random(i),
+                                  batch.first_rate + (batch.last_rate - batch.first_rate) * done,
+                                  false};
+    cuda::PairLoss loss;
+    // Successive sentences begin at different blocks, so that all have work.
+    const std::uint32_t turn = static_cast<std::uint32_t>(batch.begin(i)) % gridDim.x;
+    for (std::uint32_t center = (blockIdx.x + gridDim.x - turn) % gridDim.x; center < sentence.size;
+         center += gridDim.x)
+      cuda::SentenceScheme::train_window<1>(team, model, sampling, sentence, center, loss);
+  }
+}
+
+struct WordMethod {
+  template <int R>
+  static void run(const cuda::ModelView& model, const cuda::Sampling& sampling,
+                  const cuda::BatchView& batch, const cuda::LaunchLimits& limits,
+                  cudaStream_t stream) {
+    int blocks = 0;
+    constexpr std::size_t bytes = cuda::BlockTeam<32 * R>::scratch * sizeof(float);
+    cuda::check(
+        cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, train_words<R>, 32 * R, bytes));
+    const auto grid = static_cast<unsigned>(blocks * limits.device.multiProcessorCount);
+    train_words<R><<<grid, 32 * R, bytes, stream>>>(model, sampling, batch);
+    cuda::check(cudaGetLastError());
+  }
+};
+using CudaWordKernel = CudaKernel<WordMethod, Hogwild, HogwildFixedWindow>;
+
+struct Input {
+  Vocabulary vocabulary;
+  EncodedCorpus corpus;
+  std::filesystem::path gold;  // empty: no scores
+  Ceilings ceilings;
+};
+
+/// The share of the corpus that subsampling keeps.
+double kept_share(const Vocabulary& vocabulary, double threshold) {
+  const Subsampling subsampling(vocabulary, threshold);
+  double kept = 0;
+  for (std::size_t i = 0; i < vocabulary.size(); ++i)
+    kept += static_cast<double>(vocabulary.counts()[i]) *
+            subsampling.keep_probability(static_cast<WordId>(i));
+  return kept / static_cast<double>(vocabulary.total_count());
+}
+
+template <class Sampler, class Kernel, class WorkOf>
+void add(const char* name, const Input& input, const Hyperparameters& parameters) {
+  const auto run = [&input, parameters](benchmark::State& state) {
+    Trainer<Sampler, Kernel> trainer(parameters);
+    double words = 0, seconds = 0;
+    for (auto _ : state) {
+      const Embeddings vectors = trainer.fit(input.corpus, input.vocabulary);
+      const TrainReport& report = trainer.report();
+      state.SetIterationTime(report.seconds);
+      words += static_cast<double>(report.tokens);
+      seconds += report.seconds;
+      state.counters["loss"] = report.loss;
+      state.PauseTiming();
+      if (!input.gold.empty()) add_scores(state, vectors, input.gold);
+      state.ResumeTiming();
+    }
+    const auto sampling = cuda::sampling_of<Sampler>(parameters, {});
+    const typename Sampler::WindowPolicy window(parameters);
+    const Work work = WorkOf::of(
+        {static_cast<double>(parameters.dimension), static_cast<double>(window.mean_context()),
+         static_cast<double>(parameters.negatives), static_cast<double>(sampling.minibatch),
+         static_cast<double>(sampling.shared)});
+    const double kept = words / seconds * kept_share(input.vocabulary, parameters.subsample);
+    state.counters["words_per_second"] = words / seconds;
+    state.counters["kept_per_second"] = kept;
+    state.counters["bytes_of_kept"] = work.bytes;
+    state.counters["operations_of_kept"] = work.operations;
+    state.counters["of_memory"] = kept * work.bytes / input.ceilings.memory;
+    state.counters["of_second_cache"] = kept * work.bytes / input.ceilings.second_cache;
+    state.counters["of_operations"] = kept * work.operations / input.ceilings.operations;
+  };
+  const std::string row = std::string(name) + "/D:" + std::to_string(parameters.dimension);
+  benchmark::RegisterBenchmark(row.c_str(), run)->UseManualTime()->Unit(benchmark::kMillisecond);
+}
+
+void add_all(const Input& input, const Hyperparameters& parameters) {
+  add<Hogwild, CudaSentenceKernel, PairWork>("hogwild+cuda-sentence", input, parameters);
+  add<HogwildFixedWindow, CudaSentenceKernel, PairWork>("hogwild-fixed+cuda-sentence", input,
+                                                        parameters);
+  add<HogwildFixedWindow, CudaWordKernel, PairWork>("hogwild-fixed+word-per-block", input,
+                                                    parameters);
+  add<SharedNegativeFixedWindow, CudaRegisterKernel, RegisterWork>("shared-fixed+cuda-register",
+                                                                   input, parameters);
+  add<SharedNegative, CudaRingBufferKernel, RingWork>("shared+cuda-ring", input, parameters);
+  add<SharedNegativeFixedWindow, CudaRingBufferKernel, RingWork>("shared-fixed+cuda-ring", input,
+                                                                 parameters);
+  add<SentenceMinibatch, CudaGemmKernel, GemmWork>("minibatch+cuda-gemm", input, parameters);
+  add<SharedNegative, CudaWarpKernel, RingWork>("shared+cuda-warp", input, parameters);
+  add<SharedNegativeFixedWindow, CudaWarpKernel, RingWork>("shared-fixed+cuda-warp", input,
+                                                           parameters);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) try {
+  CLI::App app("Training speed on a GPU");
+  std::string corpus, gold;
+  std::vector<std::size_t> dimensions{128};
+  Hyperparameters parameters{.subsample = 1e-4, .epochs = 1};
+  app.add_option("--corpus", corpus, "Text to train on; default: the demo corpus");
+  app.add_option("--dimension", dimensions, "Dimensions, several allowed");
+  app.add_option("--epochs", parameters.epochs, "Epochs");
+  app.add_option("--sample", parameters.subsample, "Subsampling threshold");
+  app.add_option("--in-flight", parameters.sentences_in_flight, "Sentences at a time, 0 = default");
+  app.add_option("--device", parameters.device, "Which GPU");
+  app.add_option("--evaluate", gold,
+                 "Folder with similarity/ and analogy/ to score the vectors on");
+  try {
+    parse_arguments(app, argc, argv);
+  } catch (const CLI::CallForHelp& help) {
+    return app.exit(help);
+  }
+  parameters.validate();
+  cudaDeviceProp device;
+  try {
+    device = cuda::use_device(static_cast<int>(parameters.device));
+  } catch (const DeviceError& error) {
+    std::cout << "skipped: " << error.what() << '\n';
+    return 77;
+  }
+  const BenchmarkText text(corpus, 200'000);
+  const auto vocabulary = Vocabulary::from_text(text.path());
+  const Input input{vocabulary, EncodedCorpus::from_text(text.path(), vocabulary), gold,
+                    Ceilings(device)};
+  benchmark::AddCustomContext("device", device.name);
+  benchmark::AddCustomContext("tokens", std::to_string(input.corpus.token_count()));
+  benchmark::AddCustomContext("memory_bytes_per_second", std::to_string(input.ceilings.memory));
+  benchmark::AddCustomContext("second_cache_bytes_per_second",
+                              std::to_string(input.ceilings.second_cache));
+  benchmark::AddCustomContext("operations_per_second", std::to_string(input.ceilings.operations));
+  for (const std::size_t dimension : dimensions) {
+    parameters.dimension = dimension;
+    parameters.validate();
+    add_all(input, parameters);
+  }
+  benchmark::RunSpecifiedBenchmarks();
+  benchmark::Shutdown();
+} catch (const std::exception& error) {
+  std::cerr << "bench_cuda: " << error.what() << '\n';
+  return 1;
+}
