@@ -59,10 +59,12 @@ if(WORDLOOM_ENABLE_CUDA)
 endif()
 message(STATUS "Wordloom: training on GPUs (WORDLOOM_ENABLE_CUDA): ${WORDLOOM_ENABLE_CUDA}")
 
-foreach(name IN ITEMS MPI NCCL)
-  option(WORDLOOM_ENABLE_${name} "Reserved: this version has no ${name} support" OFF)
-  if(WORDLOOM_ENABLE_${name})
-    message(FATAL_ERROR "Wordloom ${PROJECT_VERSION} has no ${name} support yet; configure with "
-                        "-DWORDLOOM_ENABLE_${name}=OFF.")
-  endif()
-endforeach()
+# MPI's C interface is enough; programs that do not train on clusters need not link it.
+set(MPI_CXX_SKIP_MPICXX ON)
+wordloom_optional(MPI MPI libopenmpi-dev "training by several processes")
+
+option(WORDLOOM_ENABLE_NCCL "Reserved: this version has no NCCL support" OFF)
+if(WORDLOOM_ENABLE_NCCL)
+  message(FATAL_ERROR "Wordloom ${PROJECT_VERSION} has no NCCL support yet; configure with "
+                      "-DWORDLOOM_ENABLE_NCCL=OFF.")
+endif()

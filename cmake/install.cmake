@@ -12,6 +12,9 @@ install(TARGETS wordloom EXPORT wordloom_targets INCLUDES DESTINATION ${CMAKE_IN
 if(WORDLOOM_ENABLE_CUDA)
   install(TARGETS wordloom_cuda EXPORT wordloom_targets)
 endif()
+if(WORDLOOM_ENABLE_MPI)
+  install(TARGETS wordloom_mpi EXPORT wordloom_targets)
+endif()
 install(EXPORT wordloom_targets FILE wordloomTargets.cmake NAMESPACE wordloom::
         DESTINATION ${wordloom_package_dir})
 

@@ -69,6 +69,37 @@ if(WORDLOOM_ENABLE_CUDA)
      CUDA_VISIBLE_DEVICES= ${train} --output v --kernel cuda-warp 2>err || status=$?
      test $status -eq 1; test $(wc -l <err) -eq 1; grep 'no CUDA device answers' err; test ! -e v")
 endif()
+if(WORDLOOM_ENABLE_MPI)
+  set(job "${MPIEXEC_EXECUTABLE} ${MPIEXEC_NUMPROC_FLAG}")
+  set(alike "--size 50 --threads 1 --sync mpi --quiet")
+  set(together "--train ${corpus}/text ${alike}")
+  # One process writes; the vectors are better than one process would learn from its part.
+  wordloom_corpus_test(mpi-trains
+    "rm -f *; ${job} 3 $<TARGET_FILE:word2vec> ${together} --iter 4 --output v --json --evaluate-analogy ${corpus}/analogies | tee out
+     test $(wc -l <out) -eq 1; grep '\"ranks\":3' out; grep -Eq '\"accuracy\":(1.0|0.[89])' out; test \"$(ls)\" = \"$(printf 'out\\nv')\"")
+  wordloom_corpus_test(mpi-refuses
+    "rm -f *; status=0
+     ${job} 1 $<TARGET_FILE:word2vec> ${together} --output v : ${MPIEXEC_NUMPROC_FLAG} 1 $<TARGET_FILE:word2vec> ${together} --output v --seed 2 2>err || status=$?
+     cat err; test $status -ne 0; grep 'rank . on .* has failed: rank 1 has another set of hyperparameters' err; test ! -e v
+     status=0; ${job} 2 $<TARGET_FILE:word2vec> ${alike} --train missing --output v 2>err || status=$?
+     test $status -ne 0; grep 'has failed: .*missing.: No such file' err; test ! -e v")
+  # A process that is killed ends the job.
+  wordloom_corpus_test(mpi-killed
+    "rm -f *; ${job} 2 $<TARGET_FILE:word2vec> ${together} --iter 100000 --output v 2>err & mpi=$!
+     sleep 2; kill -9 $(pgrep -P $mpi | head -n 1); killed=$(date +%s)
+     status=0; wait $mpi || status=$?
+     test $status -ne 0; test $(($(date +%s) - killed)) -le 10; cat err; test -s err; test ! -e v")
+  foreach(name IN ITEMS mpi-trains mpi-refuses mpi-killed)
+    # For Open MPI: as root in a container, more processes than cores.
+    set_tests_properties(example/${name} PROPERTIES LABELS "example;mpi" ENVIRONMENT
+      "OMPI_ALLOW_RUN_AS_ROOT=1;OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1;OMPI_MCA_rmaps_base_oversubscribe=1;OMPI_MCA_hwloc_base_binding_policy=none")
+  endforeach()
+else()
+  wordloom_corpus_test(word2vec-without-mpi
+    "status=0
+     ${train} --output v --sync mpi 2>err || status=$?
+     test $status -eq 1; test $(wc -l <err) -eq 1; grep 'needs a build with MPI' err; test ! -e v")
+endif()
 wordloom_corpus_test(word2vec-original-flags
   "$<TARGET_FILE:word2vec> -train ${corpus}/text -output v.bin -cbow 0 -size 30 -window 4 -negative 3 -hs 0 -sample 1e-3 -threads 2 -binary 1 -iter 2 -min-count 10 -alpha 0.03 -save-vocab vocab
    head -c 20 v.bin | grep -aq ' 30'; grep -q ' ' vocab

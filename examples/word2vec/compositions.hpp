@@ -3,6 +3,7 @@
 #include <utility>
 #include <wordloom/wordloom.hpp>
 
+#include "cluster.hpp"
 #include "gpu.hpp"
 
 /// Calls `use.template operator()<Sampler>()` with the sampler of that name.
@@ -37,16 +38,18 @@ auto with_kernel(std::string_view name, Use use) {
   throw InvalidArgument("unknown kernel '" + std::string(name) + "'");
 }
 
-/// Trains with the composition that the two names mean.
+/// Trains with the composition that the two names mean, together with the other processes.
 template <class Corpus>
-Trained train(const Composition& composition, const Corpus& corpus,
+Trained train(const Composition& composition, ClusterSync sync, const Corpus& corpus,
               const wordloom::Vocabulary& vocabulary, const wordloom::ProgressCallback& callback,
               double callback_seconds) {
   if (is_for_gpu(composition.kernel))
     return train_on_gpu(composition, corpus, vocabulary, callback, callback_seconds);
   return with_sampler(composition.sampler, [&]<class Sampler>() {
     return with_kernel(composition.kernel, [&]<class Kernel>() {
-      wordloom::Trainer<Sampler, Kernel> trainer(composition.parameters);
+      using wordloom::Trainer, wordloom::RankScaledDecay;
+      Trainer<Sampler, Kernel, ClusterSync, RankScaledDecay> trainer(composition.parameters,
+                                                                     std::move(sync));
       trainer.on_progress(callback, callback_seconds);
       auto words = trainer.fit(corpus, vocabulary);
       return Trained{std::move(words), trainer.report()};

@@ -7,6 +7,7 @@
 #include <iostream>
 #include <memory>
 #include <new>
+#include <numeric>
 #include <optional>
 #include <wordloom/wordloom.hpp>
 
@@ -22,10 +23,10 @@ volatile std::sig_atomic_t interrupted = 0;
 /// Files that are read or written after training are opened before it: a wrong name must not cost
 /// hours.
 struct Prepared {
-  explicit Prepared(const Options& options)
+  Prepared(const Options& options, bool writes)
       : evaluation(options.evaluate_similarity, options.evaluate_analogy) {
-    if (!options.output.empty()) output.emplace(options.output);
-    if (!options.save_vocab.empty()) save_vocab.emplace(options.save_vocab);
+    if (writes && !options.output.empty()) output.emplace(options.output);
+    if (writes && !options.save_vocab.empty()) save_vocab.emplace(options.save_vocab);
   }
   std::optional<wordloom::AtomicFile> output, save_vocab;
   EvaluationSets evaluation;
@@ -39,8 +40,18 @@ wordloom::Vocabulary make_vocabulary(const Options& options) {
                                     : wordloom::Vocabulary::load(options.read_vocab, limits);
 }
 
-Trained train_on_text(const Options& options, const wordloom::Vocabulary& vocabulary,
-                      ProgressLine& line, std::uint64_t& corpus_tokens) {
+/// What all processes have trained together.
+void add_up(const Cluster& cluster, wordloom::TrainReport& report) {
+  if (!cluster.is_joined()) return;
+  auto ranks = *cluster.ranks();
+  const auto all = ranks.gather(report.tokens);
+  report.tokens = std::accumulate(all.begin(), all.end(), std::uint64_t{0});
+  report.words_per_second = static_cast<double>(report.tokens) / report.seconds;
+}
+
+Trained train_on_text(const Options& options, const Cluster& cluster,
+                      const wordloom::Vocabulary& vocabulary, ProgressLine& line,
+                      std::uint64_t& corpus_tokens) {
   const wordloom::CorpusOptions reading{.max_sentence_length = options.max_sentence,
                                         .threads = options.parameters.threads,
                                         .cache = options.cache};
@@ -50,14 +61,17 @@ Trained train_on_text(const Options& options, const wordloom::Vocabulary& vocabu
       line.show(progress);
       return interrupted == 0;
     };
-    return train(options.composition(), corpus, vocabulary, callback, line.interval());
+    auto trained = train(options.composition(), ClusterSync(cluster, options.sync_options), corpus,
+                         vocabulary, callback, line.interval());
+    add_up(cluster, trained.report);
+    return trained;
   };
   return options.stream
              ? run(wordloom::TextCorpus(options.train, vocabulary, reading))
              : run(wordloom::EncodedCorpus::from_text(options.train, vocabulary, reading));
 }
 
-int run(int argc, char** argv) {
+int run(int argc, char** argv, Cluster& cluster) {
   CLI::App app(
       "Trains word vectors: skip-gram with negative sampling.\n"
       "Long options may be written with one dash, as word2vec's.");
@@ -81,7 +95,8 @@ int run(int argc, char** argv) {
   }
   check(options);
   if (is_for_gpu(options.kernel)) check_gpu(options.composition());
-  Prepared prepared(options);
+  if (options.sync == "mpi") cluster.join();
+  Prepared prepared(options, cluster.is_first());
 
   const auto vocabulary = make_vocabulary(options);
   if (prepared.save_vocab) {
@@ -89,14 +104,15 @@ int run(int argc, char** argv) {
     prepared.save_vocab->commit();
   }
   // As the original program: without an output it has only the vocabulary to make.
-  if (!prepared.output && !options.json && prepared.evaluation.empty()) return 0;
+  if (options.output.empty() && !options.json && prepared.evaluation.empty()) return 0;
 
-  ProgressLine line(options.quiet);
+  ProgressLine line(options.quiet || !cluster.is_first());
   std::signal(SIGINT, [](int) { interrupted = 1; });
   std::signal(SIGTERM, [](int) { interrupted = 1; });
   std::uint64_t corpus_tokens = 0;
-  const auto trained = train_on_text(options, vocabulary, line, corpus_tokens);
+  const auto trained = train_on_text(options, cluster, vocabulary, line, corpus_tokens);
   line.end();
+  if (!cluster.is_first()) return interrupted != 0 ? 130 : 0;
   if (interrupted != 0) {
     std::cerr << "word2vec: interrupted, nothing written\n";
     return 130;
@@ -107,7 +123,7 @@ int run(int argc, char** argv) {
   }
   prepared.evaluation.run(trained.words);
   if (options.json)
-    std::cout << json_report(options, trained.report, vocabulary, corpus_tokens,
+    std::cout << json_report(options, trained.report, cluster.size(), vocabulary, corpus_tokens,
                              prepared.evaluation)
                      .dump()
               << '\n';
@@ -121,12 +137,16 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  Cluster cluster;
+  std::string cause;
   try {
-    return run(argc, argv);
+    return run(argc, argv, cluster);
   } catch (const std::bad_alloc&) {
-    std::cerr << "word2vec: error: not enough memory\n";
+    cause = "not enough memory";
   } catch (const std::exception& error) {
-    std::cerr << "word2vec: error: " << error.what() << '\n';
+    cause = error.what();
   }
+  cluster.fail(cause);  // ends here when there are other processes
+  std::cerr << "word2vec: error: " << cause << '\n';
   return 1;
 }

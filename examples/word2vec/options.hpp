@@ -6,6 +6,7 @@
 #include <vector>
 #include <wordloom/wordloom.hpp>
 
+#include "cluster.hpp"
 #include "gpu.hpp"
 
 /// What the command line asks for.
@@ -20,6 +21,8 @@ struct Options {
   std::string sampler = "shared", kernel = "fused";
   std::vector<std::string> evaluate_similarity, evaluate_analogy;
   bool stream = false, json = false, quiet = false;
+  std::string sync = "none";
+  wordloom::SyncOptions sync_options;
   int cbow = 0, hs = 0, debug = 2, classes = 0;
 
   Composition composition() const { return {sampler, kernel, parameters}; }
@@ -141,6 +144,26 @@ inline void declare(CLI::App& app, Options& options) {
       ->capture_default_str()
       ->group(method);
 
+  app.add_option("--sync", options.sync,
+                 "none | mpi: train together with the other processes of mpirun")
+      ->check(CLI::IsMember({"none", "mpi"}))
+      ->capture_default_str()
+      ->group(method);
+  app.add_option("--sync-bytes-per-word", options.sync_options.bytes_per_word,
+                 "Bytes that a process may send for each word that it trains")
+      ->capture_default_str()
+      ->group(method);
+  app.add_option("--sync-interval", options.sync_options.interval,
+                 "Words of a process from one synchronisation to the next, 0 = by the bytes")
+      ->check(whole_number)
+      ->capture_default_str()
+      ->group(method);
+  app.add_option("--sync-first-rows", options.sync_options.first_rows,
+                 "Rows that travel each time, twice as many each second time, and so on")
+      ->check(whole_number)
+      ->capture_default_str()
+      ->group(method);
+
   app.add_option("--evaluate-similarity", options.evaluate_similarity,
                  "Score the vectors on word pairs (word word score); may be given again")
       ->group(results);
@@ -190,6 +213,10 @@ inline void check(Options& options) {
   if (options.debug == 0) options.quiet = true;
   if (options.stream && !options.cache.empty())
     throw wordloom::InvalidArgument("--stream and --cache exclude each other");
+  if (options.sync != "none" && is_for_gpu(options.kernel))
+    throw wordloom::InvalidArgument("--sync " + options.sync + " does not go with --kernel " +
+                                    options.kernel + ", whose model is on a GPU");
   output_format(options);
+  options.sync_options.validate();
   options.parameters.validate();
 }

@@ -16,7 +16,7 @@ inline std::uint64_t peak_rss_bytes() {
 }
 
 inline nlohmann::ordered_json json_report(const Options& options,
-                                          const wordloom::TrainReport& report,
+                                          const wordloom::TrainReport& report, std::size_t ranks,
                                           const wordloom::Vocabulary& vocabulary,
                                           std::uint64_t corpus_tokens,
                                           const EvaluationSets& evaluation) {
@@ -33,6 +33,7 @@ inline nlohmann::ordered_json json_report(const Options& options,
           {"target", wordloom::target().name},
           {"dimension", p.dimension},
           {"threads", wordloom::resolve_threads(p.threads)},
+          {"ranks", ranks},
           {"seed", p.seed},
           {"scores", evaluation.json()}};
 }

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <ranges>
 #include <span>
+#include <string>
 
 #include <wordloom/core/block.hpp>
 #include <wordloom/core/hyperparameters.hpp>
@@ -77,6 +78,15 @@ concept Synchronises = requires(P& sync, Model& model, double progress) {
   sync.finish(model);
 };
 
+/// What a policy with other replicas may have besides.
+template <class P>
+concept Coordinates = requires(P& sync, Model& model, const std::string& text, std::uint64_t n,
+                               const Hyperparameters& parameters) {
+  sync.agree(text.c_str(), n);
+  sync.begin(model, n, parameters);
+  sync.fail(text);
+};
+
 template <class S>
 concept MadeFromHyperparameters = std::constructible_from<S, const Hyperparameters&>;
 template <class S>
@@ -123,12 +133,15 @@ concept UpdateKernel = detail::NamesConsumption<K> &&
 
 /// `sync.rank()`, `sync.size()`: which of how many replicas this is. `sync.broadcast(model)` makes
 /// all start alike, `sync.tick(model, progress)` is called between blocks now and then by one
-/// thread, with progress from 0 to 1, `sync.finish(model)` at the end.
+/// thread, with progress from 0 to 1, `sync.finish(model)` at the end. One with other replicas may
+/// have `agree(what, number)`, which throws where a number is not the same on all, `begin(model,
+/// words_per_epoch, hyperparameters)` before all else, and `fail(cause)`, when this replica ends by an
+/// exception. See Allreduce.
 template <class P>
 concept SyncPolicy = detail::HasRank<P> && detail::Synchronises<P>;
 
-/// `Schedule schedule(hyperparameters); schedule.rate(progress)`: the learning rate at a progress
-/// from 0 to 1. Thread-safe.
+/// `Schedule schedule(hyperparameters)`, or `schedule(hyperparameters, ranks)` where there is that;
+/// `schedule.rate(progress)`: the learning rate at a progress from 0 to 1. Thread-safe.
 template <class S>
 concept LearningRateSchedule = detail::MadeFromHyperparameters<S> && detail::GivesRate<S>;
 

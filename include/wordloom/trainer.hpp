@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <exception>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -71,18 +72,30 @@ class Trainer {
   template <class Corpus>
   TrainReport fit(const Corpus& corpus, Model& model) {
     static_assert(detail::require_corpus<Corpus>());
-    check(corpus, model);
-    sync_.broadcast(model);
-    if constexpr (detail::TakesBatches<UpdateKernel>)
-      report_ = train_batches(corpus, model);
-    else
-      report_ = train_blocks(corpus, model);
-    sync_.finish(model);
+    try {
+      check(corpus, model);
+      if constexpr (detail::Coordinates<SyncPolicy>) {
+        sync_.agree("corpus (words)", corpus.token_count());
+        sync_.agree("vocabulary (fingerprint)", model.vocabulary.fingerprint());
+        sync_.agree("set of hyperparameters (fingerprint)", parameters_.fingerprint());
+        sync_.begin(model, tokens_per_epoch(corpus), parameters_);
+      }
+      sync_.broadcast(model);
+      if constexpr (detail::TakesBatches<UpdateKernel>)
+        report_ = train_batches(corpus, model);
+      else
+        report_ = train_blocks(corpus, model);
+      sync_.finish(model);
+    } catch (const std::exception& error) {
+      if constexpr (detail::Coordinates<SyncPolicy>) sync_.fail(error.what());
+      throw;
+    }
     return report_;
   }
 
-  /// Of the last `fit`.
+  /// Of the last `fit`; of what this rank trained.
   const TrainReport& report() const noexcept { return report_; }
+  const SyncPolicy& sync() const noexcept { return sync_; }
 
  private:
   /// Takes the blocks of a sampler.
@@ -138,14 +151,14 @@ class Trainer {
     auto kernel = UpdateKernel::template make<Sampler>(parameters_, model);
     const std::uint64_t tokens = tokens_per_epoch(corpus);
     detail::RunState state(tokens, parameters_.epochs, callback_, callback_seconds_);
-    const Schedule schedule(parameters_);
+    const Schedule schedule = make_schedule();
     const double total = static_cast<double>(tokens) * static_cast<double>(parameters_.epochs);
     // Long sentences are cut, by the size of the corpus alone, so that many can be trained at once.
     const std::size_t longest = std::clamp<std::uint64_t>(tokens / 65'536, 100, 1000);
     std::uint64_t begun = 0;
     double rate = schedule.rate(0.0);
     SentenceBatch batch;
-    std::vector<std::uint64_t> words, sentences;  // of each batch
+    std::vector<std::uint64_t> words, sentences;              // of each batch
     std::deque<std::pair<std::uint64_t, double>> unfinished;  // words and learning rates
     for (std::size_t epoch = 0; epoch < parameters_.epochs && !state.stopped(); ++epoch) {
       batch.index = 0;
@@ -188,6 +201,13 @@ class Trainer {
     return state.finish();
   }
 
+  Schedule make_schedule() const {
+    if constexpr (std::is_constructible_v<Schedule, const Hyperparameters&, std::size_t>)
+      return Schedule(parameters_, sync_.size());
+    else
+      return Schedule(parameters_);
+  }
+
   template <class Corpus>
   std::uint64_t tokens_per_epoch(const Corpus& corpus) const {
     return corpus.token_count() / sync_.size();
@@ -205,10 +225,10 @@ class Trainer {
     const std::size_t stream = sync_.rank() * threads + thread;
     const auto shard = corpus.shard(stream, sync_.size() * threads);
     const std::uint64_t interval =
-        report_interval(corpus.token_count() * parameters_.epochs / threads);
+        report_interval(tokens_per_epoch(corpus) * parameters_.epochs / threads);
     const BlockShape most = sampler.max_block();
     UpdateKernel kernel(parameters_, most);
-    const Schedule schedule(parameters_);
+    const Schedule schedule = make_schedule();
     std::vector<WordId> kept;
     double rate = schedule.rate(0.0);
     UpdateSink sink{model, kernel, most, static_cast<float>(rate), true, {}};

@@ -75,6 +75,12 @@ class DeviceError : public Error {
   using Error::Error;
 };
 
+/// Replicas that do not fit each other, or one of which has failed.
+class SyncError : public Error {
+ public:
+  using Error::Error;
+};
+
 /// A word that the vocabulary does not hold.
 class UnknownWord : public Error {
  public:

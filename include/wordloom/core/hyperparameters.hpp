@@ -1,4 +1,5 @@
 #pragma once
+#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -60,6 +61,23 @@ struct Hyperparameters {
     check("negative_exponent", negative_exponent, -10.0, 10.0);
     check("device", device, 0, 1023);
     check("sentences_in_flight", sentences_in_flight, 0, 1 << 20);
+  }
+
+  /// A hash of all that must be the same where several train one model: all but `threads` and
+  /// `device`.
+  std::uint64_t fingerprint() const {
+    std::uint64_t hash = 0;
+    const auto add = [&](std::uint64_t value) {
+      hash = (hash ^ value) * 0x9E3779B97F4A7C15;
+      hash ^= hash >> 32;
+    };
+    for (const std::size_t value :
+         {dimension, window, negatives, minibatch, shared_negatives, epochs, sentences_in_flight})
+      add(value);
+    add(seed);
+    for (const double value : {subsample, learning_rate, negative_exponent})
+      add(std::bit_cast<std::uint64_t>(value));
+    return hash;
   }
 
  private:

@@ -1,5 +1,7 @@
 #pragma once
 #include <algorithm>
+#include <cmath>
+#include <cstddef>
 
 #include <wordloom/concepts.hpp>
 #include <wordloom/core/hyperparameters.hpp>
@@ -17,6 +19,20 @@ class LinearDecay {
   double start_;
 };
 
-static_assert(LearningRateSchedule<LinearDecay>);
+/// The same from a higher start where several ranks train: the learning rate times
+/// ranks^(1 / 6), since what ranks do in parallel is in part averaged (pWord2Vec: Ji et al. 2016,
+/// section III-E, raise it too; the exponent is ours, for CoherentSum).
+class RankScaledDecay {
+ public:
+  explicit RankScaledDecay(const Hyperparameters& parameters, std::size_t ranks = 1)
+      : decay_(parameters), factor_(std::pow(static_cast<double>(ranks), 1.0 / 6)) {}
+  double rate(double progress) const noexcept { return factor_ * decay_.rate(progress); }
+
+ private:
+  LinearDecay decay_;
+  double factor_;
+};
+
+static_assert(LearningRateSchedule<LinearDecay> && LearningRateSchedule<RankScaledDecay>);
 
 }  // namespace wordloom

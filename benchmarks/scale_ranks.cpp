@@ -1,0 +1,114 @@
+// Quality and traffic of several ranks that train one model, as threads of this process: what a
+// cluster would learn, not how fast it would be. Prints a table.
+#include <chrono>
+#include <cstddef>
+#include <exception>
+#include <iomanip>
+#include <iostream>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+#include <wordloom/sync/allreduce.hpp>
+#include <wordloom/sync/in_process.hpp>
+#include <wordloom/wordloom.hpp>
+
+#include "support/arguments.hpp"
+#include "support/demo_text.hpp"
+
+using namespace wordloom;
+
+namespace {
+
+struct Input {
+  Vocabulary vocabulary;
+  EncodedCorpus corpus;
+  std::filesystem::path gold;
+};
+
+template <class Combine>
+void row(const std::string& name, const Input& input, const Hyperparameters& parameters,
+         const SyncOptions& options, std::size_t ranks) {
+  std::optional<Embeddings> words;
+  double loss = 0, bytes = 0;
+  std::size_t times = 0;
+  const auto start = std::chrono::steady_clock::now();
+  InProcess::run(ranks, [&](InProcess self) {
+    using Sync = Allreduce<InProcess, Combine>;
+    Trainer<SharedNegative, FusedKernel<>, Sync, RankScaledDecay> trainer(parameters,
+                                                                          Sync(self, options));
+    auto trained = trainer.fit(input.corpus, input.vocabulary);
+    if (self.rank() != 0) return;
+    words.emplace(std::move(trained));
+    loss = trainer.report().loss;
+    bytes = static_cast<double>(trainer.sync().bytes_sent()) /
+            static_cast<double>(trainer.report().tokens);
+    times = trainer.sync().synchronisations();
+  });
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+  std::cout << "| " << name << " | " << ranks << " | " << parameters.learning_rate << " | " << times
+            << " | " << std::fixed << std::setprecision(0) << bytes << " | " << std::setprecision(4)
+            << loss << " | " << std::setprecision(3);
+  if (!input.gold.empty()) {
+    const auto similarity = [&](const char* set) {
+      return evaluate_similarity(*words, load_similarity_pairs(input.gold / "similarity" / set))
+          .spearman;
+    };
+    std::cout << similarity("ws353.tsv") << " | " << similarity("simlex999.tsv") << " | "
+              << evaluate_analogies(*words,
+                                    load_analogies(input.gold / "analogy" / "questions-words.txt"))
+                     .total.accuracy();
+  } else {
+    std::cout << "- | - | -";
+  }
+  std::cout << std::defaultfloat << " | " << std::setprecision(3) << seconds.count() << " |"
+            << std::endl;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) try {
+  CLI::App app("Quality of several ranks");
+  std::string corpus, gold;
+  std::vector<std::size_t> ranks{1, 2};
+  std::vector<std::string> rules{"coherent"};
+  std::vector<double> rates{0.025};
+  SyncOptions options;
+  Hyperparameters parameters{.dimension = 128, .subsample = 1e-4, .epochs = 1, .threads = 1};
+  app.add_option("--corpus", corpus, "Text to train on; default: the demo corpus");
+  app.add_option("--ranks", ranks, "Numbers of ranks");
+  app.add_option("--combine", rules, "average, sum, touched, coherent")
+      ->check(CLI::IsMember({"average", "sum", "touched", "coherent"}));
+  app.add_option("--alpha", rates, "Learning rates");
+  app.add_option("--epochs", parameters.epochs, "Epochs");
+  app.add_option("--seed", parameters.seed, "Seed");
+  app.add_option("--dimension", parameters.dimension, "Dimension");
+  app.add_option("--interval", options.interval, "Words from one synchronisation to the next");
+  app.add_option("--bytes-per-word", options.bytes_per_word, "Sets the interval");
+  app.add_option("--first-rows", options.first_rows, "Rows that travel each time");
+  app.add_option("--evaluate", gold, "Folder with similarity/ and analogy/ to score on");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp& help) {
+    return app.exit(help);
+  }
+  const BenchmarkText text(corpus, 200'000);
+  const auto vocabulary = Vocabulary::from_text(text.path());
+  const Input input{vocabulary, EncodedCorpus::from_text(text.path(), vocabulary), gold};
+  std::cout
+      << "| changes | ranks | learning rate | synchronisations | bytes a word | loss | WS-353 "
+         "| SimLex-999 | analogies | seconds |\n|---|---|---|---|---|---|---|---|---|---|\n";
+  for (const std::string& rule : rules)
+    for (const std::size_t n : ranks)
+      for (const double rate : rates) {
+        parameters.learning_rate = rate;
+        parameters.validate();
+        if (rule == "average") row<Average>(rule, input, parameters, options, n);
+        if (rule == "sum") row<DeltaSum>(rule, input, parameters, options, n);
+        if (rule == "touched") row<TouchedAverage>(rule, input, parameters, options, n);
+        if (rule == "coherent") row<CoherentSum>(rule, input, parameters, options, n);
+      }
+} catch (const std::exception& error) {
+  std::cerr << "scale_ranks: " << error.what() << '\n';
+  return 1;
+}

@@ -1,0 +1,83 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <wordloom/core/error.hpp>
+#include <wordloom/core/progress.hpp>
+#include <wordloom/sync/allreduce.hpp>
+#include <wordloom/sync/in_process.hpp>
+
+#if WORDLOOM_HAS_MPI
+#include <wordloom/mpi.hpp>
+#endif
+
+/// The processes that train together, one without --sync.
+class Cluster {
+ public:
+#if WORDLOOM_HAS_MPI
+  using Ranks = wordloom::MpiRanks;
+#else
+  using Ranks = wordloom::InProcess;  // never made
+#endif
+  using Sync = wordloom::Allreduce<Ranks>;
+
+  /// Joins the others. Throws InvalidArgument in a build without MPI.
+  void join() {
+#if WORDLOOM_HAS_MPI
+    session_ = std::make_unique<wordloom::MpiSession>();
+    ranks_.emplace();
+#else
+    throw wordloom::InvalidArgument("--sync mpi needs a build with MPI (WORDLOOM_ENABLE_MPI)");
+#endif
+  }
+
+  bool is_joined() const { return ranks_.has_value(); }
+  bool is_first() const { return !ranks_ || ranks_->rank() == 0; }
+  std::size_t size() const { return ranks_ ? ranks_->size() : 1; }
+  const std::optional<Ranks>& ranks() const { return ranks_; }
+
+  /// Ends all processes where there are others; the message is then written.
+  void fail(const std::string& cause) noexcept {
+    if (ranks_) ranks_->fail(cause);
+  }
+
+ private:
+#if WORDLOOM_HAS_MPI
+  std::unique_ptr<wordloom::MpiSession> session_;
+#endif
+  std::optional<Ranks> ranks_;
+};
+
+/// A SyncPolicy that is NoSync for one process, so that there is one trainer for both.
+class ClusterSync {
+ public:
+  ClusterSync(const Cluster& cluster, const wordloom::SyncOptions& options) {
+    if (cluster.is_joined()) sync_.emplace(*cluster.ranks(), options);
+  }
+  std::size_t rank() const { return sync_ ? sync_->rank() : 0; }
+  std::size_t size() const { return sync_ ? sync_->size() : 1; }
+  void agree(const char* what, std::uint64_t number) {
+    if (sync_) sync_->agree(what, number);
+  }
+  void begin(wordloom::Model& model, std::uint64_t words_per_epoch,
+             const wordloom::Hyperparameters& parameters) {
+    if (sync_) sync_->begin(model, words_per_epoch, parameters);
+  }
+  void broadcast(wordloom::Model& model) {
+    if (sync_) sync_->broadcast(model);
+  }
+  void tick(wordloom::Model& model, double progress) {
+    if (sync_) sync_->tick(model, progress);
+  }
+  void finish(wordloom::Model& model) {
+    if (sync_) sync_->finish(model);
+  }
+  void fail(const std::string& cause) {
+    if (sync_) sync_->fail(cause);
+  }
+
+ private:
+  std::optional<Cluster::Sync> sync_;
+};

@@ -1,0 +1,14 @@
+#pragma once
+
+/// Training by several processes, on one machine or many: `Trainer<SharedNegative, FusedKernel<>,
+/// MpiAllreduce, RankScaledDecay>`. Needs the target wordloom::mpi.
+#include <wordloom/sync/allreduce.hpp>
+#include <wordloom/sync/mpi.hpp>
+#include <wordloom/trainer.hpp>
+
+namespace wordloom {
+
+/// Replicas in the processes of an MPI job.
+using MpiAllreduce = Allreduce<MpiRanks>;
+
+}  // namespace wordloom

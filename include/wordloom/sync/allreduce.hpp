@@ -1,0 +1,203 @@
+#pragma once
+#include <Eigen/Core>
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <wordloom/concepts.hpp>
+#include <wordloom/core/error.hpp>
+#include <wordloom/core/hyperparameters.hpp>
+#include <wordloom/core/model.hpp>
+#include <wordloom/sync/collective.hpp>
+#include <wordloom/sync/combine.hpp>
+
+namespace wordloom {
+
+/// When and how much replicas tell each other.
+struct SyncOptions {
+  /// Rows (words by falling count) that travel at each synchronisation; twice as many at each
+  /// second, four times as many at each fourth, and so on: a row's interval grows as its word gets
+  /// rarer (pWord2Vec: Ji et al. 2016, section III-E). All rows at the end of each epoch.
+  std::size_t first_rows = 256;
+  /// Bytes that a rank may send for each word that it trains; sets the interval.
+  double bytes_per_word = 100;
+  /// Words that a rank trains from one synchronisation to the next; 0 = by `bytes_per_word`.
+  std::uint64_t interval = 0;
+  /// Goes on training while changes travel. Without, one thread on each rank and one seed give
+  /// bit-identical runs.
+  bool overlap = true;
+
+  void validate() const {
+    if (first_rows == 0) throw InvalidArgument("first_rows is 0, must be above 0");
+    if (!(bytes_per_word > 0)) throw InvalidArgument("bytes_per_word must be above 0");
+  }
+};
+
+/// Keeps the replicas of several ranks together: what each changed since they last agreed is summed
+/// over a Collective, made one change by the rule `Combine` and added to all. Words of ranks are
+/// counted, not time, so that all ranks synchronise equally often. Holds a second model, and
+/// buffers for some thousand rows.
+template <Collective Ranks, class Combine = CoherentSum>
+class Allreduce {
+ public:
+  explicit Allreduce(Ranks ranks, SyncOptions options = {})
+      : ranks_(std::move(ranks)), options_(options) {
+    options_.validate();
+  }
+
+  std::size_t rank() const noexcept { return ranks_.rank(); }
+  std::size_t size() const noexcept { return ranks_.size(); }
+  /// Bytes of changes that this rank has given away.
+  std::uint64_t bytes_sent() const noexcept { return bytes_; }
+  std::uint64_t synchronisations() const noexcept { return begun_; }
+
+  /// Throws SyncError, on all ranks, when a number is not the same on all.
+  void agree(const char* what, std::uint64_t number) {
+    const auto all = ranks_.gather(number);
+    for (std::size_t r = 1; r < all.size(); ++r)
+      if (all[r] != all[0])
+        throw SyncError("rank " + std::to_string(r) + " has another " + what + " than rank 0 (" +
+                        std::to_string(all[r]) + ", not " + std::to_string(all[0]) + ")");
+  }
+  /// That training begins, of so many words on each rank in each epoch, the same number on all.
+  void begin(Model& model, std::uint64_t words_per_epoch, const Hyperparameters& parameters) {
+    agree("number of rows", model.rows());
+    agree("dimension", model.dimension());
+    const double rows = static_cast<double>(std::min(options_.first_rows, model.rows()));
+    // The mean of rows_of(): half of the sizes there are, and one.
+    const auto sizes = static_cast<double>(std::bit_width(model.rows() / options_.first_rows));
+    const double mean = rows * (1 + sizes / 2);
+    const double bytes = mean * static_cast<double>(row_floats(model)) * sizeof(float);
+    const double interval = options_.interval != 0 ? static_cast<double>(options_.interval)
+                                                   : bytes / options_.bytes_per_word;
+    per_epoch_ =
+        static_cast<std::size_t>(std::max(1.0, static_cast<double>(words_per_epoch) / interval));
+    total_ = per_epoch_ * parameters.epochs;
+    begun_ = 0;
+    bytes_ = 0;
+  }
+
+  void broadcast(Model& model) {
+    for (RowMatrix* matrix : {&model.input, &model.output})
+      ranks_.broadcast({matrix->data(), matrix->rows() * matrix->stride()});
+    base_input_ = model.input.copy();
+    base_output_ = model.output.copy();
+  }
+
+  /// Never waits, but where changes take longer to travel than until the next are due.
+  void tick(Model& model, double progress) {
+    const auto due = static_cast<std::size_t>(progress * static_cast<double>(total_));
+    if (in_flight_ && (!options_.overlap || ranks_.done())) go_on(model);
+    while (begun_ < std::min(due, total_)) {
+      while (in_flight_) go_on(model);
+      ++begun_;
+      start(model, rows_of(begun_, model.rows()));
+      while (!options_.overlap && in_flight_) go_on(model);
+    }
+  }
+
+  /// All ranks have the same model afterwards.
+  void finish(Model& model) {
+    while (in_flight_) go_on(model);
+    // Another rank may have begun what this one has not come to.
+    while (begun_ < total_) {
+      ++begun_;
+      start(model, rows_of(begun_, model.rows()));
+      while (in_flight_) go_on(model);
+    }
+    start(model, model.rows());
+    while (in_flight_) go_on(model);
+    for (RowMatrix* matrix : {&model.input, &model.output})
+      ranks_.broadcast({matrix->data(), matrix->rows() * matrix->stride()});
+  }
+
+  void fail(const std::string& cause) noexcept { ranks_.fail(cause); }
+
+ private:
+  static constexpr std::size_t most_rows = 8192;  // that travel at a time
+
+  /// Of synchronisation i, counted from 1.
+  std::size_t rows_of(std::size_t i, std::size_t all) const noexcept {
+    if (i % per_epoch_ == 0) return all;
+    const int shift = std::countr_zero(i);
+    return options_.first_rows > all >> shift ? all : options_.first_rows << shift;
+  }
+  static std::size_t row_floats(const Model& model) noexcept { return 2 * model.dimension(); }
+
+  void start(Model& model, std::size_t rows) {
+    next_row_ = 0;
+    end_row_ = rows;
+    send(model);
+  }
+
+  /// Sends the changes of the next rows: [rows][2][D] of both matrices, then [rows][2][2] whether
+  /// each was changed and the squared norm of its change.
+  void send(Model& model) {
+    first_row_ = next_row_;
+    next_row_ = std::min(end_row_, first_row_ + most_rows);
+    const std::size_t rows = next_row_ - first_row_, d = model.dimension();
+    changes_.resize(rows * 2 * (d + 2));
+    float* change = changes_.data();
+    float* number = change + rows * 2 * d;
+    for_each_row(model, [&](const float* row, const float* base) {
+      for (std::size_t i = 0; i < d; ++i) change[i] = row[i] - base[i];
+      const float square =
+          Eigen::Map<const Eigen::VectorXf>(change, static_cast<Eigen::Index>(d)).squaredNorm();
+      *number++ = square > 0 ? 1.0f : 0.0f;
+      *number++ = square;
+      change += d;
+    });
+    own_ = changes_;
+    bytes_ += changes_.size() * sizeof(float);
+    ranks_.begin_sum(changes_);
+    in_flight_ = true;
+  }
+
+  /// Waits for what is in flight, applies it and sends what comes next.
+  void go_on(Model& model) {
+    ranks_.wait();
+    in_flight_ = false;
+    const std::size_t rows = next_row_ - first_row_, d = model.dimension();
+    const float* numbers = changes_.data() + rows * 2 * d;
+    for (const std::size_t matrix : {std::size_t{0}, std::size_t{1}})
+      Combine::combine(
+          RowChanges(changes_.data() + matrix * d, rows, d, 2 * d, numbers + matrix * 2), size());
+    const float* change = changes_.data();
+    const float* own = own_.data();
+    for_each_row(model, [&](float* row, float* base) {
+      // The row may have been changed further since: what all agree on takes the place of what
+      // this rank had sent, the rest stays.
+      for (std::size_t i = 0; i < d; ++i) {
+        base[i] += change[i];
+        row[i] += change[i] - own[i];
+      }
+      change += d;
+      own += d;
+    });
+    if (next_row_ < end_row_) send(model);
+  }
+
+  template <class Use>
+  void for_each_row(Model& model, Use use) {
+    for (std::size_t i = first_row_; i < next_row_; ++i) {
+      use(model.input.row_data(i), base_input_.row_data(i));
+      use(model.output.row_data(i), base_output_.row_data(i));
+    }
+  }
+
+  Ranks ranks_;
+  SyncOptions options_;
+  RowMatrix base_input_, base_output_;                      // what all ranks agree on
+  std::vector<float> changes_, own_;                        // in flight, and as they were sent
+  std::size_t first_row_ = 0, next_row_ = 0, end_row_ = 0;  // in flight, and of the synchronisation
+  bool in_flight_ = false;
+  std::size_t per_epoch_ = 1, total_ = 0, begun_ = 0;
+  std::uint64_t bytes_ = 0;
+};
+
+}  // namespace wordloom

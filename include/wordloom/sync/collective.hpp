@@ -1,0 +1,33 @@
+#pragma once
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace wordloom {
+
+/// What replicas of a model need of each other: they are the ranks 0 to size() - 1, and each calls
+/// the same functions in the same order. One thread of a rank at a time.
+/// - `begin_sum(values)`: starts to replace values, on each rank, by their sum over all ranks, the
+///   same bits on all; `values` may not be touched until `done()` has said true or `wait()` has
+///   returned. One sum at a time.
+/// - `broadcast(values)`: replaces values by those of rank 0.
+/// - `gather(value)`: the values of all ranks.
+/// - `fail(cause)`: tells the others, who wait in vain, that this rank ends; they throw SyncError.
+///   To be called before `values` in flight go away.
+template <class C>
+concept Collective = requires(C& ranks, std::span<float> values, std::uint64_t value,
+                              const std::string& cause) {
+  { ranks.rank() } -> std::convertible_to<std::size_t>;
+  { ranks.size() } -> std::convertible_to<std::size_t>;
+  ranks.begin_sum(values);
+  { ranks.done() } -> std::convertible_to<bool>;
+  ranks.wait();
+  ranks.broadcast(values);
+  { ranks.gather(value) } -> std::convertible_to<std::vector<std::uint64_t>>;
+  ranks.fail(cause);
+};
+
+}  // namespace wordloom

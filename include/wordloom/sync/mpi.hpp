@@ -1,0 +1,127 @@
+#pragma once
+#include <mpi.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <wordloom/core/error.hpp>
+#include <wordloom/sync/collective.hpp>
+
+namespace wordloom {
+
+/// MPI from here to the end of its life; where the host application has initialised it, nothing.
+/// One in a process, to be made in the main thread, which is also the one that trains.
+class MpiSession {
+ public:
+  /// Throws SyncError when MPI does not start or knows nothing of threads.
+  MpiSession() {
+    int is_initialised = 0;
+    MPI_Initialized(&is_initialised);
+    if (is_initialised != 0) return;
+    int given = 0;
+    if (MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &given) != MPI_SUCCESS)
+      throw SyncError("MPI does not start");
+    is_own_ = true;
+    if (given < MPI_THREAD_FUNNELED) throw SyncError("this MPI takes no programs with threads");
+  }
+  MpiSession(const MpiSession&) = delete;
+  MpiSession& operator=(const MpiSession&) = delete;
+  ~MpiSession() {
+    if (is_own_) MPI_Finalize();
+  }
+
+ private:
+  bool is_own_ = false;
+};
+
+/// A rank of an MPI communicator, of which it uses a copy: what the host application sends does not
+/// meet with what is sent here. Copies are the same rank. MPI must be running.
+class MpiRanks {
+ public:
+  /// Throws SyncError when a call of MPI fails.
+  explicit MpiRanks(MPI_Comm communicator = MPI_COMM_WORLD) {
+    MPI_Comm own = MPI_COMM_NULL;
+    check(MPI_Comm_dup(communicator, &own), "copy a communicator");
+    communicator_ = std::shared_ptr<MPI_Comm>(new MPI_Comm(own), [](MPI_Comm* old) {
+      int is_over = 0;
+      MPI_Finalized(&is_over);
+      if (is_over == 0) MPI_Comm_free(old);
+      delete old;
+    });
+    check(MPI_Comm_set_errhandler(own, MPI_ERRORS_RETURN), "prepare a communicator");
+    int rank = 0, size = 0;
+    check(MPI_Comm_rank(own, &rank), "number the ranks");
+    check(MPI_Comm_size(own, &size), "count the ranks");
+    rank_ = static_cast<std::size_t>(rank);
+    size_ = static_cast<std::size_t>(size);
+  }
+
+  std::size_t rank() const noexcept { return rank_; }
+  std::size_t size() const noexcept { return size_; }
+
+  void begin_sum(std::span<float> values) {
+    if (values.size() > most) throw InvalidArgument("more values than MPI sums at a time");
+    check(MPI_Iallreduce(MPI_IN_PLACE, values.data(), static_cast<int>(values.size()), MPI_FLOAT,
+                         MPI_SUM, *communicator_, &request_),
+          "sum");
+  }
+  bool done() {
+    int is_over = 0;
+    check(MPI_Test(&request_, &is_over, MPI_STATUS_IGNORE), "sum");
+    return is_over != 0;
+  }
+  void wait() { check(MPI_Wait(&request_, MPI_STATUS_IGNORE), "sum"); }
+
+  void broadcast(std::span<float> values) {
+    while (!values.empty()) {
+      const auto part = values.first(std::min(values.size(), most));
+      check(MPI_Bcast(part.data(), static_cast<int>(part.size()), MPI_FLOAT, 0, *communicator_),
+            "broadcast");
+      values = values.subspan(part.size());
+    }
+  }
+  std::vector<std::uint64_t> gather(std::uint64_t value) {
+    std::vector<std::uint64_t> all(size_);
+    check(MPI_Allgather(&value, 1, MPI_UINT64_T, all.data(), 1, MPI_UINT64_T, *communicator_),
+          "gather");
+    return all;
+  }
+
+  /// Ends the whole job, at once, with a line on stderr that names rank and host: the others wait
+  /// for this one and cannot be told otherwise.
+  [[noreturn]] void fail(const std::string& cause) noexcept {
+    char host[MPI_MAX_PROCESSOR_NAME] = "";
+    int length = 0;
+    MPI_Get_processor_name(host, &length);
+    std::fprintf(stderr, "rank %zu on %s has failed: %s\n", rank_, host, cause.c_str());
+    std::fflush(stderr);
+    MPI_Abort(*communicator_, 1);
+    std::abort();
+  }
+
+ private:
+  static constexpr std::size_t most = std::size_t{1} << 28;  // floats, 1 GiB
+
+  static void check(int status, const char* what) {
+    if (status == MPI_SUCCESS) return;
+    char text[MPI_MAX_ERROR_STRING] = "";
+    int length = 0;
+    MPI_Error_string(status, text, &length);
+    throw SyncError(std::string("MPI cannot ") + what + ": " + text);
+  }
+
+  std::shared_ptr<MPI_Comm> communicator_;
+  std::size_t rank_ = 0, size_ = 1;
+  MPI_Request request_ = MPI_REQUEST_NULL;
+};
+
+static_assert(Collective<MpiRanks>);
+
+}  // namespace wordloom

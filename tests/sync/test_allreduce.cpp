@@ -1,0 +1,247 @@
+#include <barrier>
+#include <cstddef>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+#include <wordloom/sync/allreduce.hpp>
+#include <wordloom/sync/in_process.hpp>
+#include <wordloom/wordloom.hpp>
+
+#include "catch.hpp"
+#include "demo_corpus.hpp"
+#include "small_models.hpp"
+#include "support.hpp"
+
+using namespace wordloom;
+
+namespace {
+
+constexpr std::size_t rows = 40, dimension = 5;
+
+/// Row 0 is changed by all ranks, row 1 by rank 0 alone, row 2 by ranks 0 and 1, row 39 by nobody;
+/// returns row i of the input matrix of each rank afterwards, less what it was.
+template <class Combine>
+std::vector<std::vector<float>> combined(std::size_t ranks, SyncOptions options = {}) {
+  std::vector<std::vector<float>> result(ranks, std::vector<float>(rows));
+  InProcess::run(ranks, [&](InProcess self) {
+    // Other ranks start otherwise: the model of rank 0 is what counts.
+    Model model(zipf_vocabulary(rows, 1000), dimension, self.rank() + 1);
+    const Model start(zipf_vocabulary(rows, 1000), dimension, 1);
+    Allreduce<InProcess, Combine> sync(self, options);
+    sync.begin(model, 1000, Hyperparameters{.epochs = 1});
+    sync.broadcast(model);
+    const auto change = [&](std::size_t row, float by) {
+      for (float& x : model.input.row(row)) x += by;
+      for (float& x : model.output.row(row)) x += by;
+    };
+    const auto r = static_cast<float>(self.rank());
+    change(0, 1 + r);
+    if (self.rank() == 0) change(1, 8);
+    if (self.rank() < 2) change(2, 4 + r);
+    sync.finish(model);
+    for (std::size_t i = 0; i < rows; ++i) {
+      result[self.rank()][i] = model.input.row(i)[0] - start.input.row(i)[0];
+      for (std::size_t d = 0; d < dimension; ++d)
+        if (model.output.row(i)[d] != model.output.row(i)[0]) throw TrainingError("columns differ");
+    }
+  });
+  return result;
+}
+
+}  // namespace
+
+TEST_CASE("changes of ranks are combined as each rule says", "[sync]") {
+  for (const std::size_t first_rows : {1u, 7u, 1024u}) {
+    const SyncOptions options{.first_rows = first_rows, .interval = 100};
+    for (const auto& of_rank : combined<DeltaSum>(4, options)) {
+      CHECK(of_rank[0] == Approx(1 + 2 + 3 + 4).epsilon(1e-5));
+      CHECK(of_rank[1] == Approx(8).epsilon(1e-5));
+      CHECK(of_rank[2] == Approx(4 + 5).epsilon(1e-5));
+      CHECK(of_rank[39] == 0.0f);
+    }
+    for (const auto& of_rank : combined<Average>(4, options)) {
+      CHECK(of_rank[0] == Approx(10.0 / 4).epsilon(1e-5));
+      CHECK(of_rank[1] == Approx(8.0 / 4).epsilon(1e-5));
+      CHECK(of_rank[2] == Approx(9.0 / 4).epsilon(1e-5));
+      CHECK(of_rank[39] == 0.0f);
+    }
+    for (const auto& of_rank : combined<TouchedAverage>(4, options)) {
+      CHECK(of_rank[0] == Approx(10.0 / 4).epsilon(1e-5));
+      CHECK(of_rank[1] == Approx(8).epsilon(1e-5));
+      CHECK(of_rank[2] == Approx(9.0 / 2).epsilon(1e-5));
+      CHECK(of_rank[39] == 0.0f);
+    }
+    // All changes have the same direction.
+    for (const auto& of_rank : combined<CoherentSum>(4, options)) {
+      CHECK(of_rank[0] == Approx(10.0 / 4).epsilon(1e-5));
+      CHECK(of_rank[1] == Approx(8).epsilon(1e-5));
+      CHECK(of_rank[2] == Approx(9.0 / 2).epsilon(1e-5));
+      CHECK(of_rank[39] == 0.0f);
+    }
+  }
+  CHECK(combined<DeltaSum>(1)[0][1] == Approx(8).epsilon(1e-5));
+}
+
+TEST_CASE("CoherentSum adds what is orthogonal and averages what is parallel", "[sync]") {
+  // Rows of 4 floats; the first two columns of all rows have a sum of zero, so that what all rows
+  // have in common is the third.
+  std::vector<float> sums{2, 0, 0, 0, -2, 0, 0, 0, 0, 3, 8, 0, 0, -3, 0, 0};
+  const std::vector<float> numbers{2, 4, 0, 0,   // two orthogonal changes: |s|^2 = 4
+                                   2, 2, 0, 0,   // two equal changes of norm 1
+                                   3, 6, 0, 0,   // in part
+                                   1, 9, 0, 0};  // of one rank
+  CoherentSum::combine(RowChanges(sums.data(), 4, 4, 4, numbers.data()), 8);
+  const auto expect = [&](std::size_t row, std::vector<float> expected) {
+    for (std::size_t d = 0; d < 4; ++d) CHECK(sums[4 * row + d] == Approx(expected[d]));
+  };
+  expect(0, {2, 0, 0, 0});
+  expect(1, {-1, 0, 0, 0});
+  expect(2, {0, 3 * 6.0f / 9, 8.0f / 3, 0});
+  expect(3, {0, -3, 0, 0});
+}
+
+TEST_CASE("what a rank trains while its changes travel is not lost", "[sync]") {
+  std::vector<float> result(2);
+  std::barrier both(2);
+  InProcess::run(2, [&](InProcess self) {
+    Model model(zipf_vocabulary(rows, 1000), dimension);
+    const float start = model.input.row(0)[0];
+    Allreduce<InProcess, DeltaSum> sync(self, {.interval = 100});
+    sync.begin(model, 1000, Hyperparameters{.epochs = 1});
+    sync.broadcast(model);
+    const auto change = [&](float by) {
+      for (float& x : model.input.row(0)) x += by;
+    };
+    change(1);
+    sync.tick(model, 0.1);  // begins the first of ten
+    change(10);             // while it travels
+    both.arrive_and_wait();
+    sync.finish(model);
+    result[self.rank()] = model.input.row(0)[0] - start;
+  });
+  CHECK(result[0] == Approx(22).epsilon(1e-5));
+  CHECK(result[1] == Approx(22).epsilon(1e-5));
+}
+
+namespace {
+
+/// The demo corpus, made once for all cases.
+struct DemoText {
+  TemporaryFolder folder;
+  Vocabulary vocabulary;
+  EncodedCorpus corpus;
+  DemoText()
+      : vocabulary((demo::write_corpus(folder / "text", {.tokens = 500'000}),
+                    Vocabulary::from_text(folder / "text"))),
+        corpus(EncodedCorpus::from_text(folder / "text", vocabulary)) {}
+};
+
+const DemoText& demo_text() {
+  static const DemoText text;
+  return text;
+}
+
+/// The vectors of each rank.
+template <class Combine = CoherentSum>
+std::vector<std::optional<Embeddings>> train_ranks(std::size_t ranks, Hyperparameters parameters,
+                                                   SyncOptions options) {
+  const auto& text = demo_text();
+  std::vector<std::optional<Embeddings>> result(ranks);
+  InProcess::run(ranks, [&](InProcess self) {
+    using Sync = Allreduce<InProcess, Combine>;
+    Trainer<SharedNegative, FusedKernel<>, Sync, RankScaledDecay> trainer(parameters,
+                                                                          Sync(self, options));
+    result[self.rank()] = trainer.fit(text.corpus, text.vocabulary);
+  });
+  return result;
+}
+
+bool same(const std::optional<Embeddings>& a, const std::optional<Embeddings>& b) {
+  for (std::size_t i = 0; i < a->size(); ++i)
+    for (std::size_t d = 0; d < a->dimension(); ++d)
+      if (a->vector(i)[d] != b->vector(i)[d]) return false;
+  return true;
+}
+
+}  // namespace
+
+TEST_CASE("ranks learn the demo corpus together", "[sync][quality]") {
+  for (const std::size_t threads : {1u, 2u}) {
+    const auto of_ranks =
+        train_ranks(3, {.dimension = 32, .threads = threads}, {.bytes_per_word = 200});
+    CHECK(same(of_ranks[0], of_ranks[1]));
+    CHECK(same(of_ranks[0], of_ranks[2]));
+    CHECK(evaluate_analogies(*of_ranks[0], demo::analogies()).total.accuracy() >= 0.9);
+  }
+}
+
+TEST_CASE("without overlap a run of several ranks repeats bit by bit", "[sync]") {
+  const Hyperparameters parameters{.dimension = 20, .epochs = 1, .threads = 1};
+  const SyncOptions options{.interval = 20'000, .overlap = false};
+  CHECK(same(train_ranks(3, parameters, options)[1], train_ranks(3, parameters, options)[2]));
+}
+
+TEST_CASE("ranks that do not fit each other are refused, on all of them", "[sync]") {
+  const auto& text = demo_text();
+  const auto refusals = [&](auto change) {
+    std::vector<std::string> messages(3);
+    InProcess::run(3, [&](InProcess self) {
+      using Sync = Allreduce<InProcess>;
+      Hyperparameters parameters{.dimension = 8, .epochs = 1, .threads = 1};
+      if (self.rank() == 2) change(parameters);
+      Trainer<SharedNegative, FusedKernel<>, Sync> trainer(parameters, Sync(self));
+      try {
+        trainer.fit(text.corpus, text.vocabulary);
+      } catch (const SyncError& error) {
+        messages[self.rank()] = error.what();
+      }
+    });
+    return std::set<std::string>(messages.begin(), messages.end());
+  };
+  const auto seed = refusals([](Hyperparameters& p) { p.seed = 5; });
+  REQUIRE(seed.size() == 1);
+  CHECK(seed.begin()->starts_with("rank 2 has another set of hyperparameters"));
+  CHECK(*refusals([](Hyperparameters&) {}).begin() == "");
+}
+
+TEST_CASE("a rank that fails ends the others", "[sync]") {
+  const auto& text = demo_text();
+  std::vector<std::string> messages(3);
+  CHECK_THROWS_WITH(InProcess::run(3,
+                                   [&](InProcess self) {
+                                     using Sync = Allreduce<InProcess>;
+                                     Trainer<SharedNegative, FusedKernel<>, Sync> trainer(
+                                         {.dimension = 8, .threads = 1},
+                                         Sync(self, {.interval = 20'000}));
+                                     if (self.rank() == 1)
+                                       trainer.on_progress(
+                                           [](const Progress& progress) -> bool {
+                                             if (progress.fraction() > 0.3)
+                                               throw Error("the disk is full");
+                                             return true;
+                                           },
+                                           0);
+                                     try {
+                                       trainer.fit(text.corpus, text.vocabulary);
+                                     } catch (const Error& error) {
+                                       messages[self.rank()] = error.what();
+                                       if (self.rank() == 1) throw;
+                                     }
+                                   }),
+                    "the disk is full");
+  CHECK(messages[0] == "rank 1 has failed: the disk is full");
+  CHECK(messages[2] == messages[0]);
+}
+
+TEST_CASE("ranks without sentences take part", "[sync]") {
+  const auto vocabulary = zipf_vocabulary(30);
+  const auto corpus = EncodedCorpus::from_sentences(
+      std::vector<std::vector<WordId>>{{1, 2, 3, 4, 5, 6}, {7, 8, 9, 10, 11}}, vocabulary);
+  InProcess::run(5, [&](InProcess self) {
+    using Sync = Allreduce<InProcess>;
+    Trainer<SharedNegative, FusedKernel<>, Sync> trainer({.dimension = 8, .threads = 2},
+                                                         Sync(self, {.interval = 1}));
+    trainer.fit(corpus, vocabulary);
+  });
+}
