@@ -149,8 +149,9 @@ inline void declare(CLI::App& app, Options& options) {
       ->check(CLI::IsMember({"none", "mpi"}))
       ->capture_default_str()
       ->group(method);
-  app.add_option("--sync-bytes-per-word", options.sync_options.bytes_per_word,
-                 "Bytes that a process may send for each word that it trains")
+  app.add_option(
+         "--sync-bytes-per-word", options.sync_options.bytes_per_word,
+         "Bytes that a process may send for each word that it trains, 0 = 8 for each process")
       ->capture_default_str()
       ->group(method);
   app.add_option("--sync-interval", options.sync_options.interval,

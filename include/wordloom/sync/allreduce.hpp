@@ -24,8 +24,10 @@ struct SyncOptions {
   /// second, four times as many at each fourth, and so on: a row's interval grows as its word gets
   /// rarer (pWord2Vec: Ji et al. 2016, section III-E). All rows at the end of each epoch.
   std::size_t first_rows = 256;
-  /// Bytes that a rank may send for each word that it trains; sets the interval.
-  double bytes_per_word = 100;
+  /// Bytes that a rank may send for each word that it trains; sets the interval. 0: 8 for each
+  /// rank, so that all ranks together train as many words from one synchronisation to the next,
+  /// however many they are.
+  double bytes_per_word = 0;
   /// Words that a rank trains from one synchronisation to the next; 0 = by `bytes_per_word`.
   std::uint64_t interval = 0;
   /// Goes on training while changes travel. Without, one thread on each rank and one seed give
@@ -34,7 +36,7 @@ struct SyncOptions {
 
   void validate() const {
     if (first_rows == 0) throw InvalidArgument("first_rows is 0, must be above 0");
-    if (!(bytes_per_word > 0)) throw InvalidArgument("bytes_per_word must be above 0");
+    if (!(bytes_per_word >= 0)) throw InvalidArgument("bytes_per_word must be 0 or above");
   }
 };
 
@@ -73,8 +75,10 @@ class Allreduce {
     const auto sizes = static_cast<double>(std::bit_width(model.rows() / options_.first_rows));
     const double mean = rows * (1 + sizes / 2);
     const double bytes = mean * static_cast<double>(row_floats(model)) * sizeof(float);
-    const double interval = options_.interval != 0 ? static_cast<double>(options_.interval)
-                                                   : bytes / options_.bytes_per_word;
+    const double budget =
+        options_.bytes_per_word > 0 ? options_.bytes_per_word : 8.0 * static_cast<double>(size());
+    const double interval =
+        options_.interval != 0 ? static_cast<double>(options_.interval) : bytes / budget;
     per_epoch_ =
         static_cast<std::size_t>(std::max(1.0, static_cast<double>(words_per_epoch) / interval));
     total_ = per_epoch_ * parameters.epochs;
@@ -93,7 +97,7 @@ class Allreduce {
   void tick(Model& model, double progress) {
     const auto due = static_cast<std::size_t>(progress * static_cast<double>(total_));
     if (in_flight_ && (!options_.overlap || ranks_.done())) go_on(model);
-    while (begun_ < std::min(due, total_)) {
+    while (begun_ < std::min(due, total_ - 1)) {  // finish() begins the last
       while (in_flight_) go_on(model);
       ++begun_;
       start(model, rows_of(begun_, model.rows()));
@@ -104,14 +108,12 @@ class Allreduce {
   /// All ranks have the same model afterwards.
   void finish(Model& model) {
     while (in_flight_) go_on(model);
-    // Another rank may have begun what this one has not come to.
+    // Another rank may have begun what this one has not come to. The last are all rows.
     while (begun_ < total_) {
       ++begun_;
       start(model, rows_of(begun_, model.rows()));
       while (in_flight_) go_on(model);
     }
-    start(model, model.rows());
-    while (in_flight_) go_on(model);
     for (RowMatrix* matrix : {&model.input, &model.output})
       ranks_.broadcast({matrix->data(), matrix->rows() * matrix->stride()});
   }
@@ -142,17 +144,23 @@ class Allreduce {
     next_row_ = std::min(end_row_, first_row_ + most_rows);
     const std::size_t rows = next_row_ - first_row_, d = model.dimension();
     changes_.resize(rows * 2 * (d + 2));
+    own_.resize(rows * 2 * d);
     float* change = changes_.data();
+    float* own = own_.data();
     float* number = change + rows * 2 * d;
+    const auto size = static_cast<Eigen::Index>(d);
     for_each_row(model, [&](const float* row, const float* base) {
-      for (std::size_t i = 0; i < d; ++i) change[i] = row[i] - base[i];
-      const float square =
-          Eigen::Map<const Eigen::VectorXf>(change, static_cast<Eigen::Index>(d)).squaredNorm();
+      using Row = Eigen::Map<Eigen::VectorXf>;
+      using ConstRow = Eigen::Map<const Eigen::VectorXf>;
+      Row kept(own, size);
+      kept = ConstRow(row, size) - ConstRow(base, size);
+      Row(change, size) = kept;
+      const float square = kept.squaredNorm();
       *number++ = square > 0 ? 1.0f : 0.0f;
       *number++ = square;
       change += d;
+      own += d;
     });
-    own_ = changes_;
     bytes_ += changes_.size() * sizeof(float);
     ranks_.begin_sum(changes_);
     in_flight_ = true;
