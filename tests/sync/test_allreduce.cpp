@@ -245,3 +245,10 @@ TEST_CASE("ranks without sentences take part", "[sync]") {
     trainer.fit(corpus, vocabulary);
   });
 }
+
+TEST_CASE("the learning rate starts higher where more ranks train", "[sync]") {
+  const Hyperparameters parameters{.learning_rate = 0.02};
+  CHECK(RankScaledDecay(parameters).rate(0.3) == LinearDecay(parameters).rate(0.3));
+  CHECK(RankScaledDecay(parameters, 64).rate(0) == Approx(0.04));
+  CHECK(RankScaledDecay(parameters, 64).rate(0.5) == Approx(0.02));
+}
