@@ -191,7 +191,7 @@ void add(const char* name, const Input& input, const Hyperparameters& parameters
       seconds += report.seconds;
       state.counters["loss"] = report.loss;
       state.PauseTiming();
-      if (!input.gold.empty()) add_scores(state, vectors, input.gold);
+      if (!input.gold.empty()) Scores(vectors, input.gold).add_to(state);
       state.ResumeTiming();
     }
     const auto sampling = cuda::sampling_of<Sampler>(parameters, {});

@@ -36,7 +36,7 @@ void train(benchmark::State& state, const Input& input, const Hyperparameters& p
     seconds += report.seconds;
     state.counters["loss"] = report.loss;
     state.PauseTiming();
-    if (!input.gold.empty()) add_scores(state, vectors, input.gold);
+    if (!input.gold.empty()) Scores(vectors, input.gold).add_to(state);
     state.ResumeTiming();
   }
   state.counters["words_per_second"] = words / seconds;

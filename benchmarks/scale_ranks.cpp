@@ -15,6 +15,7 @@
 
 #include "support/arguments.hpp"
 #include "support/demo_text.hpp"
+#include "support/scores.hpp"
 
 using namespace wordloom;
 
@@ -48,19 +49,8 @@ void row(const std::string& name, const Input& input, const Hyperparameters& par
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
   std::cout << "| " << name << " | " << ranks << " | " << parameters.learning_rate << " | " << times
             << " | " << std::fixed << std::setprecision(0) << bytes << " | " << std::setprecision(4)
-            << loss << " | " << std::setprecision(3);
-  if (!input.gold.empty()) {
-    const auto similarity = [&](const char* set) {
-      return evaluate_similarity(*words, load_similarity_pairs(input.gold / "similarity" / set))
-          .spearman;
-    };
-    std::cout << similarity("ws353.tsv") << " | " << similarity("simlex999.tsv") << " | "
-              << evaluate_analogies(*words,
-                                    load_analogies(input.gold / "analogy" / "questions-words.txt"))
-                     .total.accuracy();
-  } else {
-    std::cout << "- | - | -";
-  }
+            << loss << " | ";
+  Scores::print(std::cout, *words, input.gold);
   std::cout << std::defaultfloat << " | " << std::setprecision(3) << seconds.count() << " |"
             << std::endl;
 }

@@ -19,6 +19,7 @@
 
 #include "support/arguments.hpp"
 #include "support/demo_text.hpp"
+#include "support/scores.hpp"
 
 using namespace wordloom;
 
@@ -139,21 +140,9 @@ void row(const std::string& name, const Input& input, const Hyperparameters& par
   Trainer<Sampler, Kernel> trainer(parameters);
   const Embeddings words = trainer.fit(input.corpus, input.vocabulary);
   std::cout << "| " << name << " | " << parameters.sentences_in_flight << " | " << std::fixed
-            << std::setprecision(4) << trainer.report().loss << " | " << std::setprecision(3);
-  if (!input.gold.empty()) {
-    const auto similarity = [&](const char* set) {
-      return evaluate_similarity(words, load_similarity_pairs(input.gold / "similarity" / set))
-          .spearman;
-    };
-    std::cout << similarity("ws353.tsv") << " | " << similarity("simlex999.tsv") << " | "
-              << evaluate_analogies(words,
-                                    load_analogies(input.gold / "analogy" / "questions-words.txt"))
-                     .total.accuracy()
-              << " |";
-  } else {
-    std::cout << "- | - | - |";
-  }
-  std::cout << std::endl;
+            << std::setprecision(4) << trainer.report().loss << " | ";
+  Scores::print(std::cout, words, input.gold);
+  std::cout << " |" << std::endl;
 }
 
 }  // namespace

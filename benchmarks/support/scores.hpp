@@ -1,19 +1,40 @@
 #pragma once
-#include <benchmark/benchmark.h>
-
 #include <filesystem>
+#include <iomanip>
+#include <ostream>
 #include <wordloom/wordloom.hpp>
 
-/// Scores vectors on the sets of `gold`, a folder with similarity/ and analogy/.
-inline void add_scores(benchmark::State& state, const wordloom::Embeddings& words,
-                       const std::filesystem::path& gold) {
-  using namespace wordloom;
-  const auto similarity = [&](const char* set) {
-    return evaluate_similarity(words, load_similarity_pairs(gold / "similarity" / set)).spearman;
-  };
-  state.counters["ws353"] = similarity("ws353.tsv");
-  state.counters["simlex999"] = similarity("simlex999.tsv");
-  state.counters["analogies"] =
-      evaluate_analogies(words, load_analogies(gold / "analogy" / "questions-words.txt"))
-          .total.accuracy();
-}
+/// Of vectors, on the sets of a folder with similarity/ and analogy/.
+struct Scores {
+  double ws353, simlex999, analogies;
+
+  Scores(const wordloom::Embeddings& words, const std::filesystem::path& gold) {
+    using namespace wordloom;
+    const auto similarity = [&](const char* set) {
+      return evaluate_similarity(words, load_similarity_pairs(gold / "similarity" / set)).spearman;
+    };
+    ws353 = similarity("ws353.tsv");
+    simlex999 = similarity("simlex999.tsv");
+    analogies = evaluate_analogies(words, load_analogies(gold / "analogy" / "questions-words.txt"))
+                    .total.accuracy();
+  }
+
+  /// To the counters of a row of Google Benchmark.
+  template <class State>
+  void add_to(State& state) const {
+    state.counters["ws353"] = ws353;
+    state.counters["simlex999"] = simlex999;
+    state.counters["analogies"] = analogies;
+  }
+  /// As cells of a table; without a folder, as many empty ones.
+  static void print(std::ostream& out, const wordloom::Embeddings& words,
+                    const std::filesystem::path& gold) {
+    if (gold.empty()) {
+      out << "- | - | -";
+      return;
+    }
+    const Scores scores(words, gold);
+    out << std::fixed << std::setprecision(3) << scores.ws353 << " | " << scores.simlex999 << " | "
+        << scores.analogies;
+  }
+};

@@ -97,6 +97,8 @@ int run(int argc, char** argv, Cluster& cluster) {
   if (is_for_gpu(options.kernel)) check_gpu(options.composition());
   if (options.sync == "mpi") cluster.join();
   Prepared prepared(options, cluster.is_first());
+  // Where another process can end this one at any time, nothing unfinished may lie about.
+  if (cluster.size() > 1) prepared.output.reset();
 
   const auto vocabulary = make_vocabulary(options);
   if (prepared.save_vocab) {
@@ -117,7 +119,8 @@ int run(int argc, char** argv, Cluster& cluster) {
     std::cerr << "word2vec: interrupted, nothing written\n";
     return 130;
   }
-  if (prepared.output) {
+  if (!options.output.empty()) {
+    if (!prepared.output) prepared.output.emplace(options.output);
     wordloom::write_embeddings(trained.words, *prepared.output, output_format(options));
     prepared.output->commit();
   }
