@@ -16,7 +16,7 @@
 
 #include "support/arguments.hpp"
 #include "support/demo_text.hpp"
-#include "support/scores.hpp"
+#include "support/training.hpp"
 
 using namespace wordloom;
 
@@ -161,10 +161,7 @@ struct WordMethod {
 };
 using CudaWordKernel = CudaKernel<WordMethod, Hogwild, HogwildFixedWindow>;
 
-struct Input {
-  Vocabulary vocabulary;
-  EncodedCorpus corpus;
-  std::filesystem::path gold;  // empty: no scores
+struct Input : TrainingInput {
   Ceilings ceilings;
 };
 
@@ -181,27 +178,14 @@ double kept_share(const Vocabulary& vocabulary, double threshold) {
 template <class Sampler, class Kernel, class WorkOf>
 void add(const char* name, const Input& input, const Hyperparameters& parameters) {
   const auto run = [&input, parameters](benchmark::State& state) {
-    Trainer<Sampler, Kernel> trainer(parameters);
-    double words = 0, seconds = 0;
-    for (auto _ : state) {
-      const Embeddings vectors = trainer.fit(input.corpus, input.vocabulary);
-      const TrainReport& report = trainer.report();
-      state.SetIterationTime(report.seconds);
-      words += static_cast<double>(report.tokens);
-      seconds += report.seconds;
-      state.counters["loss"] = report.loss;
-      state.PauseTiming();
-      if (!input.gold.empty()) Scores(vectors, input.gold).add_to(state);
-      state.ResumeTiming();
-    }
+    const double speed = measure_training<Trainer<Sampler, Kernel>>(state, input, parameters);
     const auto sampling = cuda::sampling_of<Sampler>(parameters, {});
     const typename Sampler::WindowPolicy window(parameters);
     const Work work = WorkOf::of(
         {static_cast<double>(parameters.dimension), static_cast<double>(window.mean_context()),
          static_cast<double>(parameters.negatives), static_cast<double>(sampling.minibatch),
          static_cast<double>(sampling.shared)});
-    const double kept = words / seconds * kept_share(input.vocabulary, parameters.subsample);
-    state.counters["words_per_second"] = words / seconds;
+    const double kept = speed * kept_share(input.vocabulary, parameters.subsample);
     state.counters["kept_per_second"] = kept;
     state.counters["bytes_of_kept"] = work.bytes;
     state.counters["operations_of_kept"] = work.operations;
@@ -260,7 +244,7 @@ int main(int argc, char** argv) try {
   }
   const BenchmarkText text(corpus, 200'000);
   const auto vocabulary = Vocabulary::from_text(text.path());
-  const Input input{vocabulary, EncodedCorpus::from_text(text.path(), vocabulary), gold,
+  const Input input{{vocabulary, EncodedCorpus::from_text(text.path(), vocabulary), gold},
                     Ceilings(device)};
   benchmark::AddCustomContext("device", device.name);
   benchmark::AddCustomContext("tokens", std::to_string(input.corpus.token_count()));

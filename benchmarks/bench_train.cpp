@@ -12,50 +12,28 @@
 #include "support/arguments.hpp"
 #include "support/demo_text.hpp"
 #include "support/machine.hpp"
-#include "support/scores.hpp"
+#include "support/training.hpp"
 
 using namespace wordloom;
 
 namespace {
 
-struct Input {
-  Vocabulary vocabulary;
-  EncodedCorpus corpus;
-  std::filesystem::path gold;  // empty: no scores
-};
-
-template <class AnyTrainer>
-void train(benchmark::State& state, const Input& input, const Hyperparameters& parameters) {
-  AnyTrainer trainer(parameters);
-  double words = 0, seconds = 0;
-  for (auto _ : state) {
-    const Embeddings vectors = trainer.fit(input.corpus, input.vocabulary);
-    const TrainReport& report = trainer.report();
-    state.SetIterationTime(report.seconds);
-    words += static_cast<double>(report.tokens);
-    seconds += report.seconds;
-    state.counters["loss"] = report.loss;
-    state.PauseTiming();
-    if (!input.gold.empty()) Scores(vectors, input.gold).add_to(state);
-    state.ResumeTiming();
-  }
-  state.counters["words_per_second"] = words / seconds;
-}
-
 template <class AnySampler, class Kernel>
-void add(const std::string& name, const Input& input, const Hyperparameters& parameters) {
+void add(const std::string& name, const TrainingInput& input, const Hyperparameters& parameters) {
   const std::string row = name + "/D:" + std::to_string(parameters.dimension) +
                           "/threads:" + std::to_string(resolve_threads(parameters.threads));
   benchmark::RegisterBenchmark(row.c_str(),
                                [&input, parameters](benchmark::State& state) {
-                                 train<Trainer<AnySampler, Kernel>>(state, input, parameters);
+                                 measure_training<Trainer<AnySampler, Kernel>>(state, input,
+                                                                               parameters);
                                })
       ->UseManualTime()
       ->Unit(benchmark::kMillisecond);
 }
 
 template <class AnySampler>
-void add_kernels(const std::string& name, const Input& input, const Hyperparameters& parameters) {
+void add_kernels(const std::string& name, const TrainingInput& input,
+                 const Hyperparameters& parameters) {
   add<AnySampler, DotKernel>(name + "+dot", input, parameters);
 #if WORDLOOM_HAS_BLAS
   add<AnySampler, GemmKernel>(name + "+gemm", input, parameters);
@@ -64,7 +42,7 @@ void add_kernels(const std::string& name, const Input& input, const Hyperparamet
 }
 
 /// One place for all compositions.
-void add_all(const Input& input, Hyperparameters parameters) {
+void add_all(const TrainingInput& input, Hyperparameters parameters) {
   add<Hogwild, DotKernel>("hogwild+dot", input, parameters);
   add<Hogwild, FusedKernel<>>("hogwild+fused", input, parameters);
   add_kernels<SharedNegative>("shared", input, parameters);
@@ -114,7 +92,7 @@ int main(int argc, char** argv) try {
   describe_machine();
   const BenchmarkText text(corpus, 200'000);
   const auto vocabulary = Vocabulary::from_text(text.path());
-  const Input input{vocabulary, EncodedCorpus::from_text(text.path(), vocabulary), gold};
+  const TrainingInput input{vocabulary, EncodedCorpus::from_text(text.path(), vocabulary), gold};
   benchmark::AddCustomContext("tokens", std::to_string(input.corpus.token_count()));
   for (const std::size_t dimension : dimensions)
     for (const std::size_t n : threads) {

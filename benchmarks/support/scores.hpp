@@ -19,13 +19,6 @@ struct Scores {
                     .total.accuracy();
   }
 
-  /// To the counters of a row of Google Benchmark.
-  template <class State>
-  void add_to(State& state) const {
-    state.counters["ws353"] = ws353;
-    state.counters["simlex999"] = simlex999;
-    state.counters["analogies"] = analogies;
-  }
   /// As cells of a table; without a folder, as many empty ones.
   static void print(std::ostream& out, const wordloom::Embeddings& words,
                     const std::filesystem::path& gold) {
