@@ -69,6 +69,21 @@ if(WORDLOOM_ENABLE_CUDA)
      CUDA_VISIBLE_DEVICES= ${train} --output v --kernel cuda-warp 2>err || status=$?
      test $status -eq 1; test $(wc -l <err) -eq 1; grep 'no CUDA device answers' err; test ! -e v")
 endif()
+# Killed or interrupted at any moment, a run goes on; one thread: to the same bits.
+wordloom_corpus_test(word2vec-resumes
+  "rm -f *; train='$<TARGET_FILE:word2vec> --train ${corpus}/text --size 50 --iter 60 --threads 1 --quiet'
+   $train --output whole
+   $train --output killed --checkpoint state --checkpoint-every 0 & sleep 0.3; kill -9 $!; wait $! || true
+   test -s state; test ! -e killed; $train --output killed --checkpoint state --resume; cmp whole killed
+   rm state; status=0
+   timeout --signal INT 0.3 $train --output interrupted --checkpoint state 2>err || status=$?
+   cat err; grep 'go on with --resume' err; test ! -e interrupted
+   $train --output interrupted --checkpoint state --resume; cmp whole interrupted
+   head -c 1000 state >damaged; status=0
+   $train --output v --checkpoint damaged --resume 2>err || status=$?
+   cat err; test $status -eq 1; test $(wc -l <err) -eq 1; grep 'damaged: byte' err; test ! -e v
+   status=0; $train --seed 3 --output v --checkpoint state --resume 2>err || status=$?
+   test $status -eq 1; grep 'another set of hyperparameters' err; test ! -e v")
 if(WORDLOOM_ENABLE_MPI)
   set(job "${MPIEXEC_EXECUTABLE} ${MPIEXEC_NUMPROC_FLAG}")
   set(alike "--size 50 --threads 1 --sync mpi --quiet")
@@ -138,6 +153,8 @@ wordloom_refusal_test(minibatch "--train in --output v --minibatch 2000" "miniba
 wordloom_refusal_test(kernel "--train in --output v --kernel cuda" "kernel")
 wordloom_refusal_test(format "--train in --output v --format csv" "unknown vector format .csv.")
 wordloom_refusal_test(cbow "-train in -output v -cbow 1" "--cbow is 1, must be 0")
+wordloom_refusal_test(resume "--train in --output v --resume" "--resume needs the file of --checkpoint")
+wordloom_refusal_test(no-checkpoint "--train ${corpus}/text --output v --checkpoint missing --resume" "missing.: No such file")
 wordloom_refusal_test(no-text "--train missing --output v" "missing.: No such file or directory")
 wordloom_refusal_test(folder-as-text "--train . --output v" "is a directory")
 wordloom_refusal_test(empty-text "--train in --output v" "in: no words")

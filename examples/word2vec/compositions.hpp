@@ -51,7 +51,10 @@ Trained train(const Composition& composition, ClusterSync sync, const Corpus& co
       Trainer<Sampler, Kernel, ClusterSync, RankScaledDecay> trainer(composition.parameters,
                                                                      std::move(sync));
       trainer.on_progress(callback, callback_seconds);
-      auto words = trainer.fit(corpus, vocabulary);
+      if (!composition.checkpoint.empty())
+        trainer.checkpoint_to(composition.checkpoint, composition.checkpoint_every);
+      auto words = composition.resume ? trainer.resume(corpus, vocabulary, composition.checkpoint)
+                                      : trainer.fit(corpus, vocabulary);
       return Trained{std::move(words), trainer.report()};
     });
   });

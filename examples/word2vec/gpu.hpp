@@ -16,6 +16,9 @@ inline bool is_for_gpu(std::string_view kernel) { return kernel.starts_with("cud
 struct Composition {
   std::string_view sampler, kernel;
   const wordloom::Hyperparameters& parameters;
+  std::string_view checkpoint = {};  // a file; empty: none
+  double checkpoint_every = 0;       // seconds
+  bool resume = false;
 };
 
 #if WORDLOOM_HAS_CUDA

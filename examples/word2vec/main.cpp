@@ -116,7 +116,10 @@ int run(int argc, char** argv, Cluster& cluster) {
   line.end();
   if (!cluster.is_first()) return interrupted != 0 ? 130 : 0;
   if (interrupted != 0) {
-    std::cerr << "word2vec: interrupted, nothing written\n";
+    std::cerr << "word2vec: interrupted, "
+              << (options.checkpoint.empty() ? "nothing written"
+                                             : "go on with --resume from " + options.checkpoint)
+              << '\n';
     return 130;
   }
   if (!options.output.empty()) {

@@ -21,11 +21,16 @@ struct Options {
   std::string sampler = "shared", kernel = "fused";
   std::vector<std::string> evaluate_similarity, evaluate_analogy;
   bool stream = false, json = false, quiet = false;
+  std::string checkpoint;
+  double checkpoint_every = 600;
+  bool resume = false;
   std::string sync = "none";
   wordloom::SyncOptions sync_options;
   int cbow = 0, hs = 0, debug = 2, classes = 0;
 
-  Composition composition() const { return {sampler, kernel, parameters}; }
+  Composition composition() const {
+    return {sampler, kernel, parameters, checkpoint, checkpoint_every, resume};
+  }
 };
 
 /// CLI11 would turn -3 into a huge number for an unsigned option.
@@ -57,6 +62,14 @@ inline void declare(CLI::App& app, Options& options) {
       ->group(files);
   app.add_option("--cache", options.cache, "Keep the encoded text in this file and reuse it")
       ->group(files);
+  app.add_option("--checkpoint", options.checkpoint,
+                 "Write the state of training to this file now and then, and when interrupted")
+      ->group(files);
+  app.add_option("--checkpoint-every", options.checkpoint_every, "Seconds between two of them")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str()
+      ->group(files);
+  app.add_flag("--resume", options.resume, "Go on from the file of --checkpoint")->group(files);
   app.add_flag("--stream", options.stream, "Read the text anew in each epoch, never hold it")
       ->group(files);
 
@@ -217,6 +230,10 @@ inline void check(Options& options) {
   if (options.sync != "none" && is_for_gpu(options.kernel))
     throw wordloom::InvalidArgument("--sync " + options.sync + " does not go with --kernel " +
                                     options.kernel + ", whose model is on a GPU");
+  if (options.resume && options.checkpoint.empty())
+    throw wordloom::InvalidArgument("--resume needs the file of --checkpoint");
+  if (!options.checkpoint.empty() && (options.sync != "none" || is_for_gpu(options.kernel)))
+    throw wordloom::InvalidArgument("--checkpoint is for one process that trains on a CPU");
   output_format(options);
   options.sync_options.validate();
   options.parameters.validate();

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <deque>
 #include <exception>
+#include <filesystem>
+#include <optional>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -22,6 +24,7 @@
 #include <wordloom/core/sentence_batch.hpp>
 #include <wordloom/corpus/subsampling.hpp>
 #include <wordloom/corpus/vocabulary.hpp>
+#include <wordloom/io/checkpointer.hpp>
 #include <wordloom/optimizer/linear_decay.hpp>
 #include <wordloom/sync/no_sync.hpp>
 
@@ -57,6 +60,45 @@ class Trainer {
     callback_seconds_ = seconds;
   }
 
+  /// Writes a checkpoint to `path` in the background every `seconds` of training, and one when the
+  /// progress callback stops it; the file is replaced whole. A failed write is thrown by `fit`.
+  /// Takes memory for a second model while it writes. Not for kernels on a GPU, nor for several
+  /// ranks.
+  void checkpoint_to(std::filesystem::path path, double seconds = 600) {
+    if (detail::TakesBatches<UpdateKernel> || sync_.size() > 1)
+      throw InvalidArgument("checkpoints are for one process that trains on a CPU");
+    checkpoint_ = std::move(path);
+    checkpoint_seconds_ = seconds;
+  }
+
+  /// Goes on with a run from its checkpoint to its end. One thread: the vectors are those of a run
+  /// that was not interrupted, bit for bit. Throws as `fit`, IoError and FormatError when the
+  /// checkpoint cannot be read, and InvalidArgument when it is of another corpus, vocabulary, set
+  /// of hyperparameters or number of threads.
+  template <class Corpus>
+  Embeddings resume(const Corpus& corpus, const Vocabulary& vocabulary,
+                    const std::filesystem::path& path) {
+    Checkpoint checkpoint = Checkpoint::load(path);
+    const auto require = [&](const char* what, std::uint64_t got, std::uint64_t expected) {
+      if (got != expected)
+        throw InvalidArgument("'" + path.string() + "' is of another " + what + ": " +
+                              std::to_string(got) + ", not " + std::to_string(expected));
+    };
+    require("set of hyperparameters (fingerprint)", checkpoint.parameters,
+            parameters_.fingerprint());
+    require("vocabulary (fingerprint)", checkpoint.vocabulary, vocabulary.fingerprint());
+    require("corpus (words)", checkpoint.corpus_tokens, corpus.token_count());
+    require("number of threads", checkpoint.threads.size(), resolve_threads(parameters_.threads));
+    require("number of rows", checkpoint.input.rows(), vocabulary.size());
+    require("dimension", checkpoint.input.columns(), parameters_.dimension);
+    Model model(std::size_t{0}, parameters_.dimension);
+    model.vocabulary = vocabulary;
+    model.input = std::move(checkpoint.input);
+    model.output = std::move(checkpoint.output);
+    fit(corpus, model, &checkpoint);
+    return Embeddings(vocabulary.words(), std::move(model.input));
+  }
+
   /// Trains a new model: the vectors are its input rows [V x D]. Throws CorpusError when the corpus
   /// is empty or was encoded with another vocabulary, TrainingError when the loss is no longer
   /// finite, and whatever a policy or the callback throws.
@@ -71,6 +113,16 @@ class Trainer {
   /// model's shape is not that of its vocabulary and the hyperparameters.
   template <class Corpus>
   TrainReport fit(const Corpus& corpus, Model& model) {
+    return fit(corpus, model, nullptr);
+  }
+
+  /// Of the last `fit`; of what this rank trained.
+  const TrainReport& report() const noexcept { return report_; }
+  const SyncPolicy& sync() const noexcept { return sync_; }
+
+ private:
+  template <class Corpus>
+  TrainReport fit(const Corpus& corpus, Model& model, const Checkpoint* from) {
     static_assert(detail::require_corpus<Corpus>());
     try {
       check(corpus, model);
@@ -84,7 +136,7 @@ class Trainer {
       if constexpr (detail::TakesBatches<UpdateKernel>)
         report_ = train_batches(corpus, model);
       else
-        report_ = train_blocks(corpus, model);
+        report_ = train_blocks(corpus, model, from);
       sync_.finish(model);
     } catch (const std::exception& error) {
       if constexpr (detail::Coordinates<SyncPolicy>) sync_.fail(error.what());
@@ -93,11 +145,6 @@ class Trainer {
     return report_;
   }
 
-  /// Of the last `fit`; of what this rank trained.
-  const TrainReport& report() const noexcept { return report_; }
-  const SyncPolicy& sync() const noexcept { return sync_; }
-
- private:
   /// Takes the blocks of a sampler.
   struct UpdateSink {
     Model& model;
@@ -128,20 +175,39 @@ class Trainer {
   };
 
   template <class Corpus>
-  TrainReport train_blocks(const Corpus& corpus, Model& model) {
+  TrainReport train_blocks(const Corpus& corpus, Model& model, const Checkpoint* from) {
     detail::RunState state(tokens_per_epoch(corpus), parameters_.epochs, callback_,
                            callback_seconds_);
     const std::size_t threads = resolve_threads(parameters_.threads);
+    Checkpoint start;
+    start.parameters = parameters_.fingerprint();
+    start.vocabulary = model.vocabulary.fingerprint();
+    start.corpus_tokens = corpus.token_count();
+    for (std::size_t thread = 0; thread < threads; ++thread)
+      start.threads.push_back(from != nullptr ? from->threads[thread] : first_position(thread));
+    if (from != nullptr) state.resume(*from);
+    const std::vector<Checkpoint::Thread> positions = start.threads;
+    const double progress = state.fraction();
+    std::optional<detail::Checkpointer> checkpointer;
+    if (!checkpoint_.empty())
+      checkpointer.emplace(checkpoint_, checkpoint_seconds_, std::move(start));
     const Sampler sampler(parameters_, model.vocabulary);
     const Subsampling subsampling(model.vocabulary, parameters_.subsample);
     run_threads(threads, [&](std::size_t thread) {
       try {
-        train(corpus, model, sampler, subsampling, state, thread, threads);
+        train(corpus, model, sampler, subsampling, state, progress, thread, positions,
+              checkpointer ? &*checkpointer : nullptr);
       } catch (...) {
         state.stop();
         throw;
       }
     });
+    if (checkpointer) {
+      if (state.stopped())
+        checkpointer->finish(model, state);
+      else
+        checkpointer->wait();
+    }
     return state.finish();
   }
 
@@ -219,10 +285,19 @@ class Trainer {
     return std::clamp<std::uint64_t>(tokens_of_thread / 1000, 100, 10'000);
   }
 
+  std::size_t stream_of(std::size_t thread) const {
+    return sync_.rank() * resolve_threads(parameters_.threads) + thread;
+  }
+  Checkpoint::Thread first_position(std::size_t thread) const {
+    const Random random(parameters_.seed, stream_of(thread), 0);
+    return {.random_state = random.state(), .random_gamma = random.gamma()};
+  }
+
   template <class Corpus>
   void train(const Corpus& corpus, Model& model, Sampler sampler, const Subsampling& subsampling,
-             detail::RunState& state, std::size_t thread, std::size_t threads) {
-    const std::size_t stream = sync_.rank() * threads + thread;
+             detail::RunState& state, double begin, std::size_t thread,
+             const std::vector<Checkpoint::Thread>& positions, detail::Checkpointer* checkpointer) {
+    const std::size_t threads = positions.size(), stream = stream_of(thread);
     const auto shard = corpus.shard(stream, sync_.size() * threads);
     const std::uint64_t interval =
         report_interval(tokens_per_epoch(corpus) * parameters_.epochs / threads);
@@ -230,22 +305,44 @@ class Trainer {
     UpdateKernel kernel(parameters_, most);
     const Schedule schedule = make_schedule();
     std::vector<WordId> kept;
-    double rate = schedule.rate(0.0);
-    UpdateSink sink{model, kernel, most, static_cast<float>(rate), true, {}};
+    const Checkpoint::Thread start = positions[thread];
+    double rate = schedule.rate(begin);
+    UpdateSink sink{model, kernel,
+                    most,  static_cast<float>(rate),
+                    true,  {start.tokens, start.pairs, LossSum(start.loss)}};
 
-    for (std::size_t epoch = 0; epoch < parameters_.epochs; ++epoch) {
+    for (std::size_t epoch = start.epoch; epoch < parameters_.epochs; ++epoch) {
       Random random(parameters_.seed, stream, epoch);
+      std::uint64_t sentences = 0, skipped = 0;
+      if (epoch == start.epoch) {
+        random = Random::from_state(start.random_state, start.random_gamma);
+        skipped = start.sentences;
+      }
+      const auto stand = [&] {
+        if (checkpointer == nullptr) return;
+        const detail::WorkDone& done = sink.done;
+        checkpointer->stands(thread, {epoch, sentences, random.state(), random.gamma(), done.tokens,
+                                      done.pairs, done.loss.value()});
+      };
       const auto report = [&] {
         const double progress = state.report(std::exchange(sink.done, {}), epoch, rate);
         rate = schedule.rate(progress);
         sink.learning_rate = static_cast<float>(rate);
         if (thread == 0) sync_.tick(model, progress);
+        stand();
+        if (thread == 0 && checkpointer != nullptr && checkpointer->is_due())
+          checkpointer->begin(model, state);
       };
       for (const std::span<const WordId> sentence : shard) {
-        if (state.stopped()) return;
+        if (sentences < skipped) {
+          ++sentences;
+          continue;
+        }
+        if (state.stopped()) return stand();
         sink.with_loss = sink.done.tokens <= interval / 16;  // it costs a tenth of a block's time
         sampler.sample(subsampling(sentence, random, kept), random, sink);
         sink.done.tokens += sentence.size();
+        ++sentences;
         if (sink.done.tokens >= interval) report();
       }
       report();
@@ -270,6 +367,8 @@ class Trainer {
   SyncPolicy sync_;
   ProgressCallback callback_;
   double callback_seconds_ = 1.0;
+  std::filesystem::path checkpoint_;  // empty: none
+  double checkpoint_seconds_ = 600;
   TrainReport report_;
 };
 

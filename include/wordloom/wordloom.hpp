@@ -13,6 +13,7 @@
 #include <wordloom/corpus/vocabulary.hpp>
 #include <wordloom/evaluation/analogy.hpp>
 #include <wordloom/evaluation/similarity.hpp>
+#include <wordloom/io/checkpoint.hpp>
 #include <wordloom/io/load.hpp>
 #include <wordloom/io/save.hpp>
 #include <wordloom/kernel/dot_kernel.hpp>

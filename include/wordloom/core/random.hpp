@@ -17,6 +17,16 @@ class Random {
       : state_(mix(mix(mix(seed + golden) ^ (thread + golden)) ^ (epoch + golden))),
         gamma_(mix_gamma(state_ + golden)) {}
 
+  /// To go on with a stream later: `from_state(state(), gamma())`.
+  constexpr std::uint64_t state() const noexcept { return state_; }
+  constexpr std::uint64_t gamma() const noexcept { return gamma_; }
+  static constexpr Random from_state(std::uint64_t state, std::uint64_t gamma) noexcept {
+    Random random(0);
+    random.state_ = state;
+    random.gamma_ = gamma;
+    return random;
+  }
+
   static constexpr result_type min() { return 0; }
   static constexpr result_type max() { return std::numeric_limits<result_type>::max(); }
 

@@ -44,6 +44,23 @@ class RunState {
     progress_.total_tokens = tokens_per_epoch * epochs;
   }
 
+  /// Goes on where a Checkpoint stands.
+  template <class Checkpoint>
+  void resume(const Checkpoint& checkpoint) {
+    progress_.tokens = before_ = checkpoint.tokens;
+    for (std::size_t i = 0; i < epoch_sums_.size() && i < checkpoint.losses.size(); ++i)
+      epoch_sums_[i] = {checkpoint.losses[i].loss, checkpoint.losses[i].pairs};
+  }
+  template <class Checkpoint>
+  void save(Checkpoint& checkpoint) {
+    const std::lock_guard lock(guard_);
+    checkpoint.tokens = progress_.tokens;
+    checkpoint.losses.clear();
+    for (const Sum& sum : epoch_sums_) checkpoint.losses.push_back({sum.loss, sum.pairs});
+  }
+
+  /// Of the whole run, 0 to 1; before its threads begin.
+  double fraction() const { return progress_.fraction(); }
   bool stopped() const noexcept { return stop_.load(std::memory_order_relaxed); }
   void stop() noexcept { stop_.store(true, std::memory_order_relaxed); }
 
@@ -90,7 +107,7 @@ class RunState {
 
   double seconds() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
   double speed(double seconds) const {
-    return static_cast<double>(progress_.tokens) / std::max(seconds, 1e-9);
+    return static_cast<double>(progress_.tokens - before_) / std::max(seconds, 1e-9);
   }
 
   void call_back() {
@@ -120,6 +137,7 @@ class RunState {
   std::atomic<bool> stop_{false};
   std::mutex guard_;
   Progress progress_;
+  std::uint64_t before_ = 0;  // tokens that a checkpoint had
   std::vector<Sum> epoch_sums_;
   Sum since_callback_;
   double last_callback_ = 0;

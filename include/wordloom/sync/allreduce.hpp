@@ -26,7 +26,7 @@ struct SyncOptions {
   std::size_t first_rows = 256;
   /// Bytes that a rank may send for each word that it trains; sets the interval. 0: 8 for each
   /// rank, so that all ranks together train as many words from one synchronisation to the next,
-  /// however many they are.
+  /// however many they are; and at least 64 synchronisations an epoch, which small corpora need.
   double bytes_per_word = 0;
   /// Words that a rank trains from one synchronisation to the next; 0 = by `bytes_per_word`.
   std::uint64_t interval = 0;
@@ -79,8 +79,9 @@ class Allreduce {
         options_.bytes_per_word > 0 ? options_.bytes_per_word : 8.0 * static_cast<double>(size());
     const double interval =
         options_.interval != 0 ? static_cast<double>(options_.interval) : bytes / budget;
-    per_epoch_ =
-        static_cast<std::size_t>(std::max(1.0, static_cast<double>(words_per_epoch) / interval));
+    const bool by_default = options_.interval == 0 && options_.bytes_per_word == 0;
+    per_epoch_ = static_cast<std::size_t>(
+        std::max(by_default ? 64.0 : 1.0, static_cast<double>(words_per_epoch) / interval));
     total_ = per_epoch_ * parameters.epochs;
     begun_ = 0;
     bytes_ = 0;

@@ -1,0 +1,155 @@
+#include <algorithm>
+#include <cstddef>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
+#include <wordloom/wordloom.hpp>
+
+#include "catch.hpp"
+#include "small_models.hpp"
+#include "support.hpp"
+
+using namespace wordloom;
+
+namespace {
+
+struct Task {
+  Vocabulary vocabulary = zipf_vocabulary(50);
+  EncodedCorpus corpus;
+  Task() : corpus(make(vocabulary)) {}
+
+  static EncodedCorpus make(const Vocabulary& vocabulary) {
+    std::vector<std::vector<WordId>> sentences(3000);
+    Random random(9);
+    for (auto& sentence : sentences)
+      for (std::size_t i = 0; i < 1 + random.below(20); ++i)
+        sentence.push_back(static_cast<WordId>(random.below(vocabulary.size())));
+    return EncodedCorpus::from_sentences(sentences, vocabulary);
+  }
+};
+
+Hyperparameters parameters(std::size_t threads = 1) {
+  return {.dimension = 12, .subsample = 0.01, .epochs = 4, .threads = threads};
+}
+
+bool same(const Embeddings& a, const Embeddings& b) {
+  for (std::size_t i = 0; i < a.size(); ++i)
+    if (!std::equal(a.vector(i).begin(), a.vector(i).end(), b.vector(i).begin())) return false;
+  return true;
+}
+
+/// Trains until `fraction` is done; the checkpoint is then in `path`.
+void interrupt(const Task& task, const Hyperparameters& with, double fraction,
+               const std::filesystem::path& path) {
+  DefaultTrainer trainer(with);
+  trainer.checkpoint_to(path);
+  trainer.on_progress([&](const Progress& progress) { return progress.fraction() < fraction; }, 0);
+  trainer.fit(task.corpus, task.vocabulary);
+  REQUIRE(trainer.report().stopped);
+}
+
+std::string content(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+void write(const std::filesystem::path& path, const std::string& bytes) {
+  std::ofstream(path, std::ios::binary) << bytes;
+}
+
+}  // namespace
+
+TEST_CASE("one thread goes on to the same bits, wherever it was stopped", "[checkpoint]") {
+  const Task task;
+  const TemporaryFolder folder;
+  DefaultTrainer whole(parameters());
+  const auto expected = whole.fit(task.corpus, task.vocabulary);
+  for (const double fraction : {0.0, 0.1, 0.25, 0.4, 0.74, 0.999}) {
+    interrupt(task, parameters(), fraction, folder / "state");
+    DefaultTrainer rest(parameters());
+    CHECK(same(rest.resume(task.corpus, task.vocabulary, folder / "state"), expected));
+    CHECK(rest.report().tokens == whole.report().tokens);
+    CHECK(rest.report().loss == Approx(whole.report().loss));
+    CHECK(rest.report().epoch_losses.front() == Approx(whole.report().epoch_losses.front()));
+  }
+}
+
+TEST_CASE("checkpoints written while training goes on are whole", "[checkpoint]") {
+  const Task task;
+  const TemporaryFolder folder;
+  const auto expected = DefaultTrainer(parameters()).fit(task.corpus, task.vocabulary);
+  DefaultTrainer trainer(parameters());
+  trainer.checkpoint_to(folder / "state", 0);
+  std::size_t copies = 0;
+  trainer.on_progress(
+      [&](const Progress&) {
+        // What a kill at this moment would leave.
+        if (std::filesystem::exists(folder / "state") && copies < 20)
+          std::filesystem::copy(folder / "state", folder / std::to_string(copies++));
+        return true;
+      },
+      0);
+  CHECK(same(trainer.fit(task.corpus, task.vocabulary), expected));
+  REQUIRE(copies > 3);
+  for (std::size_t i = 0; i < copies; ++i)
+    CHECK(same(DefaultTrainer(parameters())
+                   .resume(task.corpus, task.vocabulary, folder / std::to_string(i)),
+               expected));
+}
+
+TEST_CASE("several threads go on with all that they have not trained", "[checkpoint]") {
+  const Task task;
+  const TemporaryFolder folder;
+  interrupt(task, parameters(3), 0.5, folder / "state");
+  DefaultTrainer rest(parameters(3));
+  rest.resume(task.corpus, task.vocabulary, folder / "state");
+  CHECK(rest.report().tokens == 4 * task.corpus.token_count());
+}
+
+TEST_CASE("a damaged checkpoint is refused", "[checkpoint]") {
+  const Task task;
+  const TemporaryFolder folder;
+  interrupt(task, parameters(), 0.5, folder / "state");
+  const std::string good = content(folder / "state");
+  const auto load = [&](const std::string& bytes) {
+    write(folder / "damaged", bytes);
+    return Checkpoint::load(folder / "damaged");
+  };
+  CHECK(load(good).input.rows() == 50);
+  for (std::size_t size = 0; size < good.size(); size += 97)
+    CHECK_THROWS_AS(load(good.substr(0, size)), FormatError);
+  CHECK_THROWS_AS(load(good + "x"), FormatError);
+  for (std::size_t at = 0; at < good.size(); at += 61) {
+    std::string changed = good;
+    changed[at] = static_cast<char>(changed[at] ^ 0x10);
+    CHECK_THROWS_AS(load(changed), FormatError);
+  }
+}
+
+TEST_CASE("a checkpoint of another run is refused", "[checkpoint]") {
+  const Task task;
+  const TemporaryFolder folder;
+  interrupt(task, parameters(), 0.5, folder / "state");
+  const auto resume = [&](Hyperparameters with) {
+    DefaultTrainer(with).resume(task.corpus, task.vocabulary, folder / "state");
+  };
+  auto other = parameters();
+  other.learning_rate = 0.01;
+  CHECK_THROWS_WITH(resume(other), Catch::Contains("another set of hyperparameters"));
+  CHECK_THROWS_WITH(resume(parameters(2)), Catch::Contains("another number of threads: 1, not 2"));
+  const auto vocabulary = zipf_vocabulary(51);
+  const auto corpus = Task::make(vocabulary);
+  CHECK_THROWS_WITH(DefaultTrainer(parameters()).resume(corpus, vocabulary, folder / "state"),
+                    Catch::Contains("another vocabulary"));
+  CHECK_THROWS_AS(DefaultTrainer(parameters()).resume(task.corpus, task.vocabulary, folder / "no"),
+                  IoError);
+}
+
+TEST_CASE("a checkpoint that cannot be written is an error", "[checkpoint]") {
+  const Task task;
+  const TemporaryFolder folder;
+  DefaultTrainer trainer(parameters());
+  trainer.checkpoint_to(folder / "missing" / "state", 0);
+  CHECK_THROWS_AS(trainer.fit(task.corpus, task.vocabulary), IoError);
+}
