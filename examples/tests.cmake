@@ -83,7 +83,7 @@ wordloom_corpus_test(word2vec-resumes
    $train --output v --checkpoint damaged --resume 2>err || status=$?
    cat err; test $status -eq 1; test $(wc -l <err) -eq 1; grep 'damaged: byte' err; test ! -e v
    status=0; $train --seed 3 --output v --checkpoint state --resume 2>err || status=$?
-   test $status -eq 1; grep 'another set of hyperparameters' err; test ! -e v")
+   test $status -eq 1; grep 'another method or set of hyperparameters' err; test ! -e v")
 if(WORDLOOM_ENABLE_MPI)
   set(job "${MPIEXEC_EXECUTABLE} ${MPIEXEC_NUMPROC_FLAG}")
   set(alike "--size 50 --threads 1 --sync mpi --quiet")
@@ -95,7 +95,7 @@ if(WORDLOOM_ENABLE_MPI)
   wordloom_corpus_test(mpi-refuses
     "rm -f *; status=0
      ${job} 1 $<TARGET_FILE:word2vec> ${together} --output v : ${MPIEXEC_NUMPROC_FLAG} 1 $<TARGET_FILE:word2vec> ${together} --output v --seed 2 2>err || status=$?
-     cat err; test $status -ne 0; grep 'rank . on .* has failed: rank 1 has another set of hyperparameters' err; test ! -e v
+     cat err; test $status -ne 0; grep 'rank . on .* has failed: rank 1 has another method or set of hyperparameters' err; test ! -e v
      status=0; ${job} 2 $<TARGET_FILE:word2vec> ${alike} --train missing --output v 2>err || status=$?
      test $status -ne 0; grep 'has failed: .*missing.: No such file' err; test ! -e v")
   # A process that is killed ends the job.
@@ -155,6 +155,7 @@ wordloom_refusal_test(format "--train in --output v --format csv" "unknown vecto
 wordloom_refusal_test(cbow "-train in -output v -cbow 1" "--cbow is 1, must be 0")
 wordloom_refusal_test(resume "--train in --output v --resume" "--resume needs the file of --checkpoint")
 wordloom_refusal_test(no-checkpoint "--train ${corpus}/text --output v --checkpoint missing --resume" "missing.: No such file")
+wordloom_refusal_test(checkpoint-folder "--train ${corpus}/text --output v --checkpoint no/state" "no/state.: No such file")
 wordloom_refusal_test(no-text "--train missing --output v" "missing.: No such file or directory")
 wordloom_refusal_test(folder-as-text "--train . --output v" "is a directory")
 wordloom_refusal_test(empty-text "--train in --output v" "in: no words")

@@ -27,6 +27,8 @@ struct Prepared {
       : evaluation(options.evaluate_similarity, options.evaluate_analogy) {
     if (writes && !options.output.empty()) output.emplace(options.output);
     if (writes && !options.save_vocab.empty()) save_vocab.emplace(options.save_vocab);
+    if (options.resume) wordloom::MappedFile(options.checkpoint);
+    if (!options.checkpoint.empty()) wordloom::AtomicFile(options.checkpoint);
   }
   std::optional<wordloom::AtomicFile> output, save_vocab;
   EvaluationSets evaluation;

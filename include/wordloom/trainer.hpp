@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -65,8 +66,7 @@ class Trainer {
   /// Takes memory for a second model while it writes. Not for kernels on a GPU, nor for several
   /// ranks.
   void checkpoint_to(std::filesystem::path path, double seconds = 600) {
-    if (detail::TakesBatches<UpdateKernel> || sync_.size() > 1)
-      throw InvalidArgument("checkpoints are for one process that trains on a CPU");
+    require_checkpoints();
     checkpoint_ = std::move(path);
     checkpoint_seconds_ = seconds;
   }
@@ -78,14 +78,14 @@ class Trainer {
   template <class Corpus>
   Embeddings resume(const Corpus& corpus, const Vocabulary& vocabulary,
                     const std::filesystem::path& path) {
+    require_checkpoints();
     Checkpoint checkpoint = Checkpoint::load(path);
     const auto require = [&](const char* what, std::uint64_t got, std::uint64_t expected) {
       if (got != expected)
         throw InvalidArgument("'" + path.string() + "' is of another " + what + ": " +
                               std::to_string(got) + ", not " + std::to_string(expected));
     };
-    require("set of hyperparameters (fingerprint)", checkpoint.parameters,
-            parameters_.fingerprint());
+    require("method or set of hyperparameters (fingerprint)", checkpoint.method, fingerprint());
     require("vocabulary (fingerprint)", checkpoint.vocabulary, vocabulary.fingerprint());
     require("corpus (words)", checkpoint.corpus_tokens, corpus.token_count());
     require("number of threads", checkpoint.threads.size(), resolve_threads(parameters_.threads));
@@ -129,7 +129,7 @@ class Trainer {
       if constexpr (detail::Coordinates<SyncPolicy>) {
         sync_.agree("corpus (words)", corpus.token_count());
         sync_.agree("vocabulary (fingerprint)", model.vocabulary.fingerprint());
-        sync_.agree("set of hyperparameters (fingerprint)", parameters_.fingerprint());
+        sync_.agree("method or set of hyperparameters (fingerprint)", fingerprint());
         sync_.begin(model, tokens_per_epoch(corpus), parameters_);
       }
       sync_.broadcast(model);
@@ -180,7 +180,7 @@ class Trainer {
                            callback_seconds_);
     const std::size_t threads = resolve_threads(parameters_.threads);
     Checkpoint start;
-    start.parameters = parameters_.fingerprint();
+    start.method = fingerprint();
     start.vocabulary = model.vocabulary.fingerprint();
     start.corpus_tokens = corpus.token_count();
     for (std::size_t thread = 0; thread < threads; ++thread)
@@ -265,6 +265,19 @@ class Trainer {
     }
     kernel.finish(model);
     return state.finish();
+  }
+
+  /// Of policies and hyperparameters.
+  std::uint64_t fingerprint() const {
+    std::uint64_t hash = parameters_.fingerprint();
+    for (const char c : std::string_view(__PRETTY_FUNCTION__))
+      hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+    return hash;
+  }
+
+  void require_checkpoints() const {
+    if (detail::TakesBatches<UpdateKernel> || sync_.size() > 1)
+      throw InvalidArgument("checkpoints are for one process that trains on a CPU");
   }
 
   Schedule make_schedule() const {

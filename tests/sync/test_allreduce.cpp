@@ -201,7 +201,7 @@ TEST_CASE("ranks that do not fit each other are refused, on all of them", "[sync
   };
   const auto seed = refusals([](Hyperparameters& p) { p.seed = 5; });
   REQUIRE(seed.size() == 1);
-  CHECK(seed.begin()->starts_with("rank 2 has another set of hyperparameters"));
+  CHECK(seed.begin()->starts_with("rank 2 has another method or set of hyperparameters"));
   CHECK(*refusals([](Hyperparameters&) {}).begin() == "");
 }
 

@@ -39,7 +39,7 @@ struct Checkpoint {
     std::uint64_t pairs = 0;
   };
 
-  std::uint64_t parameters = 0;     // Hyperparameters::fingerprint()
+  std::uint64_t method = 0;         // a fingerprint of policies and hyperparameters
   std::uint64_t vocabulary = 0;     // Vocabulary::fingerprint()
   std::uint64_t corpus_tokens = 0;  // of an epoch
   std::uint64_t tokens = 0;         // trained and reported, all epochs together
@@ -162,7 +162,7 @@ struct Checkpoint {
   }
 
   std::vector<std::uint64_t> numbers() const {
-    std::vector<std::uint64_t> all{parameters,    vocabulary,     corpus_tokens,
+    std::vector<std::uint64_t> all{method,        vocabulary,     corpus_tokens,
                                    tokens,        input.rows(),   input.columns(),
                                    losses.size(), threads.size(), of_thread};
     for (const auto& [loss, pairs] : losses) {
@@ -181,7 +181,7 @@ struct Checkpoint {
     if (all.size() < fixed || all[8] != of_thread || all[6] > all.size() || all[7] > all.size() ||
         all.size() != fixed + 2 * all[6] + of_thread * all[7])
       return false;
-    parameters = all[0];
+    method = all[0];
     vocabulary = all[1];
     corpus_tokens = all[2];
     tokens = all[3];

@@ -65,7 +65,7 @@ class Checkpointer {
     const std::lock_guard lock(guard_);
     state.save(now_);
     Checkpoint result;
-    result.parameters = now_.parameters;
+    result.method = now_.method;
     result.vocabulary = now_.vocabulary;
     result.corpus_tokens = now_.corpus_tokens;
     result.tokens = now_.tokens;

@@ -311,7 +311,7 @@ TEST_CASE("GemmScheme is its oracle", "[cuda]") {
   // Less than a tile, more than one on either side, minibatches that no tile divides.
   for (const auto& [minibatch, shared] :
        {std::pair{16u, 30u}, std::pair{24u, 70u}, std::pair{3u, 20u}, std::pair{1u, 33u}})
-    for_each_case(64, [&](Case task) {
+    for_each_case(64, [&, minibatch = minibatch, shared = shared](Case task) {
       task.sampling.minibatch = minibatch;
       task.sampling.shared = shared;
       task.sampling.per_window = 1 + shared / 20;  // gradients of weights round 1: more diverge
