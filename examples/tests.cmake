@@ -156,6 +156,7 @@ wordloom_refusal_test(cbow "-train in -output v -cbow 1" "--cbow is 1, must be 0
 wordloom_refusal_test(resume "--train in --output v --resume" "--resume needs the file of --checkpoint")
 wordloom_refusal_test(no-checkpoint "--train ${corpus}/text --output v --checkpoint missing --resume" "missing.: No such file")
 wordloom_refusal_test(checkpoint-folder "--train ${corpus}/text --output v --checkpoint no/state" "no/state.: No such file")
+wordloom_refusal_test(checkpoint-every "--train in --output v --checkpoint-every -1" "--checkpoint-every must be 0 or above")
 wordloom_refusal_test(no-text "--train missing --output v" "missing.: No such file or directory")
 wordloom_refusal_test(folder-as-text "--train . --output v" "is a directory")
 wordloom_refusal_test(empty-text "--train in --output v" "in: no words")

@@ -66,7 +66,6 @@ inline void declare(CLI::App& app, Options& options) {
                  "Write the state of training to this file now and then, and when interrupted")
       ->group(files);
   app.add_option("--checkpoint-every", options.checkpoint_every, "Seconds between two of them")
-      ->check(CLI::NonNegativeNumber)
       ->capture_default_str()
       ->group(files);
   app.add_flag("--resume", options.resume, "Go on from the file of --checkpoint")->group(files);
@@ -230,6 +229,8 @@ inline void check(Options& options) {
   if (options.sync != "none" && is_for_gpu(options.kernel))
     throw wordloom::InvalidArgument("--sync " + options.sync + " does not go with --kernel " +
                                     options.kernel + ", whose model is on a GPU");
+  if (!(options.checkpoint_every >= 0))
+    throw wordloom::InvalidArgument("--checkpoint-every must be 0 or above");
   if (options.resume && options.checkpoint.empty())
     throw wordloom::InvalidArgument("--resume needs the file of --checkpoint");
   if (!options.checkpoint.empty() && (options.sync != "none" || is_for_gpu(options.kernel)))
