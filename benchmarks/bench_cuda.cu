@@ -123,9 +123,9 @@ struct GemmWork {
   }
 };
 
-/// Word-per-block scheduling (Gupta and Khare 2017, section 4.1): all words of a sentence are
-/// trained at once, each by a block. It loses accuracy: neighbours in a sentence share most of
-/// their context rows, so that nearly all changes cross. Only to show that.
+/// Word-per-block scheduling (Gupta and Khare 2017, section 4.1, who found that it loses accuracy):
+/// all words of a sentence are trained at once, each by a block. Neighbours share most of their
+/// context rows, so that their changes cross. Only to compare.
 template <int R>
 __global__ void __launch_bounds__(32 * R)
     train_words(cuda::ModelView model, cuda::Sampling sampling, cuda::BatchView batch) {
