@@ -7,11 +7,13 @@
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <iostream>
 #include <string>
+#include <vector>
 #include <wordloom/wordloom.hpp>
 
 #include "support/arguments.hpp"

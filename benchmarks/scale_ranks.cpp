@@ -5,7 +5,6 @@
 #include <exception>
 #include <iomanip>
 #include <iostream>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,20 +14,14 @@
 
 #include "support/arguments.hpp"
 #include "support/demo_text.hpp"
-#include "support/scores.hpp"
+#include "support/training.hpp"
 
 using namespace wordloom;
 
 namespace {
 
-struct Input {
-  Vocabulary vocabulary;
-  EncodedCorpus corpus;
-  std::filesystem::path gold;
-};
-
 template <class Combine>
-void row(const std::string& name, const Input& input, const Hyperparameters& parameters,
+void row(const std::string& name, const TrainingInput& input, const Hyperparameters& parameters,
          const SyncOptions& options, std::size_t ranks) {
   std::optional<Embeddings> words;
   double loss = 0, bytes = 0;
@@ -84,7 +77,7 @@ int main(int argc, char** argv) try {
   }
   const BenchmarkText text(corpus, 200'000);
   const auto vocabulary = Vocabulary::from_text(text.path());
-  const Input input{vocabulary, EncodedCorpus::from_text(text.path(), vocabulary), gold};
+  const TrainingInput input{vocabulary, EncodedCorpus::from_text(text.path(), vocabulary), gold};
   std::cout
       << "| changes | ranks | learning rate | synchronisations | bytes a word | loss | WS-353 "
          "| SimLex-999 | analogies | seconds |\n|---|---|---|---|---|---|---|---|---|---|\n";

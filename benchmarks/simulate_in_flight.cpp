@@ -5,7 +5,6 @@
 #include <ucontext.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstddef>
 #include <exception>
 #include <iomanip>
@@ -19,7 +18,7 @@
 
 #include "support/arguments.hpp"
 #include "support/demo_text.hpp"
-#include "support/scores.hpp"
+#include "support/training.hpp"
 
 using namespace wordloom;
 
@@ -129,14 +128,8 @@ struct WordScheme {
   }
 };
 
-struct Input {
-  Vocabulary vocabulary;
-  EncodedCorpus corpus;
-  std::filesystem::path gold;
-};
-
 template <class Sampler, class Kernel>
-void row(const std::string& name, const Input& input, const Hyperparameters& parameters) {
+void row(const std::string& name, const TrainingInput& input, const Hyperparameters& parameters) {
   Trainer<Sampler, Kernel> trainer(parameters);
   const Embeddings words = trainer.fit(input.corpus, input.vocabulary);
   std::cout << "| " << name << " | " << parameters.sentences_in_flight << " | " << std::fixed
@@ -166,7 +159,7 @@ int main(int argc, char** argv) try {
   }
   const BenchmarkText text(corpus, 200'000);
   const auto vocabulary = Vocabulary::from_text(text.path());
-  const Input input{vocabulary, EncodedCorpus::from_text(text.path(), vocabulary), gold};
+  const TrainingInput input{vocabulary, EncodedCorpus::from_text(text.path(), vocabulary), gold};
   std::cout << "| kernel | sentences in flight | loss | WS-353 | SimLex-999 | analogies |\n"
             << "|---|---|---|---|---|---|\n";
   for (const std::string& kernel : kernels)

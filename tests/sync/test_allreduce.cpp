@@ -205,6 +205,28 @@ TEST_CASE("ranks that do not fit each other are refused, on all of them", "[sync
   CHECK(*refusals([](Hyperparameters&) {}).begin() == "");
 }
 
+TEST_CASE("ranks with other options are refused, on all of them", "[sync]") {
+  const auto refused = [](const SyncOptions& of_first, const SyncOptions& of_second) {
+    std::vector<std::string> messages(2);
+    InProcess::run(2, [&](InProcess self) {
+      Model model(zipf_vocabulary(rows, 1000), dimension);
+      Allreduce<InProcess> sync(self, self.rank() == 0 ? of_first : of_second);
+      try {
+        sync.begin(model, 1000, Hyperparameters{});
+      } catch (const SyncError& error) {
+        messages[self.rank()] = error.what();
+      }
+    });
+    CHECK(messages[0] == messages[1]);
+    return messages[0];
+  };
+  CHECK(refused({.first_rows = 8}, {.first_rows = 9}) ==
+        "rank 1 has another first_rows than rank 0 (9, not 8)");
+  CHECK(refused({.interval = 100}, {.interval = 200}) ==
+        "rank 1 has another number of synchronisations than rank 0 (25, not 50)");
+  CHECK(refused({}, {}) == "");
+}
+
 TEST_CASE("a rank that fails ends the others", "[sync]") {
   const auto& text = demo_text();
   std::vector<std::string> messages(3);

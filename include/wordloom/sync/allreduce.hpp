@@ -66,10 +66,12 @@ class Allreduce {
         throw SyncError("rank " + std::to_string(r) + " has another " + what + " than rank 0 (" +
                         std::to_string(all[r]) + ", not " + std::to_string(all[0]) + ")");
   }
-  /// That training begins, of so many words on each rank in each epoch, the same number on all.
+  /// That training begins, of so many words on each rank in each epoch. Throws SyncError, on all
+  /// ranks, when their models or options do not go together.
   void begin(Model& model, std::uint64_t words_per_epoch, const Hyperparameters& parameters) {
     agree("number of rows", model.rows());
     agree("dimension", model.dimension());
+    agree("first_rows", options_.first_rows);
     const double rows = static_cast<double>(std::min(options_.first_rows, model.rows()));
     // The mean of rows_of(): half of the sizes there are, and one.
     const auto sizes = static_cast<double>(std::bit_width(model.rows() / options_.first_rows));
@@ -83,6 +85,7 @@ class Allreduce {
     per_epoch_ = static_cast<std::size_t>(
         std::max(by_default ? 64.0 : 1.0, static_cast<double>(words_per_epoch) / interval));
     total_ = per_epoch_ * parameters.epochs;
+    agree("number of synchronisations", total_);
     begun_ = 0;
     bytes_ = 0;
   }

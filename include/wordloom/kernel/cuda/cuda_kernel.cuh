@@ -22,8 +22,8 @@
 namespace wordloom {
 namespace cuda {
 
-/// Rows are padded to one of so many times 32 floats, rising. Each is a kernel of its own: a program
-/// that knows its dimensions may define fewer, the same in all its files.
+/// Rows are padded to one of so many times 32 floats, rising. Each is a kernel of its own: a
+/// program that knows its dimensions may define fewer, the same in all its files.
 #ifndef WORDLOOM_CUDA_ROW_SIZES
 #define WORDLOOM_CUDA_ROW_SIZES 1, 2, 4, 6, 8, 10, 12, 16, 24, 32
 #endif
@@ -37,8 +37,7 @@ void with_row_size(std::size_t dimension, Use&& use, std::integer_sequence<int, 
       ((dimension <= std::size_t{32} * R ? (use.template operator()<R>(), true) : false) || ...);
   if (!found)
     throw InvalidArgument("dimension is " + std::to_string(dimension) +
-                          ", kernels on a GPU take up to " +
-                          std::to_string(32 * std::max({R...})));
+                          ", kernels on a GPU take up to " + std::to_string(32 * std::max({R...})));
 }
 
 /// A scheme of which each sentence is trained by a thread block, one float of a row in each thread.
@@ -195,8 +194,8 @@ class CudaKernel {
     return floats;
   }
 
-  /// By default not so many that each word of a small vocabulary is in many of them at a time: with
-  /// a row of 70,000 for each 22 sentences in flight quality falls, for each 8 training diverges
+  /// By default not so many that each word of a small vocabulary is in many of them at a time. Of
+  /// 71,000 rows, one sentence in flight for each 22 cost quality and one for each 8 diverged
   /// (simulate_in_flight).
   std::size_t in_flight(std::size_t sentences) const {
     if (parameters_.sentences_in_flight != 0) return parameters_.sentences_in_flight;
