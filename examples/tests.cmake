@@ -104,7 +104,18 @@ if(WORDLOOM_ENABLE_MPI)
      sleep 2; kill -9 $(cut -d ' ' -f 1 /proc/$mpi/task/$mpi/children); killed=$(date +%s)
      status=0; wait $mpi || status=$?
      test $status -ne 0; test $(($(date +%s) - killed)) -le 10; cat err; test -s err; test \"$(ls)\" = err")
-  foreach(name IN ITEMS mpi-trains mpi-refuses mpi-killed)
+  # And what it had saved goes on, with as many processes.
+  wordloom_corpus_test(mpi-resumes
+    "rm -f *; goes_on='$<TARGET_FILE:word2vec> ${together} --iter 8 --output v --checkpoint state'
+     ${job} 2 $goes_on --checkpoint-every 0 2>err & mpi=$!
+     until test -s state; do sleep 0.05; done; sleep 0.2
+     kill -9 $(cut -d ' ' -f 1 /proc/$mpi/task/$mpi/children); status=0; wait $mpi || status=$?
+     test $status -ne 0; test ! -e v
+     status=0; ${job} 3 $goes_on --resume 2>err || status=$?
+     cat err; test $status -ne 0; grep 'state. is of another number of ranks: 2, not 3' err; test ! -e v
+     ${job} 2 $goes_on --resume --json --evaluate-analogy ${corpus}/analogies | tee out
+     grep -Eq '\"accuracy\":(1.0|0.[89])' out; test -s v")
+  foreach(name IN ITEMS mpi-trains mpi-refuses mpi-killed mpi-resumes)
     # For Open MPI: as root in a container, more processes than cores.
     set_tests_properties(example/${name} PROPERTIES LABELS "example;mpi" ENVIRONMENT
       "OMPI_ALLOW_RUN_AS_ROOT=1;OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1;OMPI_MCA_rmaps_base_oversubscribe=1;OMPI_MCA_hwloc_base_binding_policy=none")

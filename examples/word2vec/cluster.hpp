@@ -1,9 +1,12 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 #include <wordloom/core/error.hpp>
 #include <wordloom/core/progress.hpp>
 #include <wordloom/sync/allreduce.hpp>
@@ -62,8 +65,8 @@ class ClusterSync {
     if (sync_) sync_->agree(what, number);
   }
   void begin(wordloom::Model& model, std::uint64_t words_per_epoch,
-             const wordloom::Hyperparameters& parameters) {
-    if (sync_) sync_->begin(model, words_per_epoch, parameters);
+             const wordloom::Hyperparameters& parameters, std::function<double(double)> rate) {
+    if (sync_) sync_->begin(model, words_per_epoch, parameters, std::move(rate));
   }
   void broadcast(wordloom::Model& model) {
     if (sync_) sync_->broadcast(model);
@@ -76,6 +79,23 @@ class ClusterSync {
   }
   void fail(const std::string& cause) {
     if (sync_) sync_->fail(cause);
+  }
+  void ask_for_pause() {
+    if (sync_) sync_->ask_for_pause();
+  }
+  bool paused() const { return sync_ && sync_->paused(); }
+  void wait(wordloom::Model& model) {
+    if (sync_) sync_->wait(model);
+  }
+  void settle(wordloom::Model& model) {
+    if (sync_) sync_->settle(model);
+  }
+  std::vector<std::uint64_t> gather(std::uint64_t number) {
+    return sync_ ? sync_->gather(number) : std::vector{number};
+  }
+  std::uint64_t synchronisations() const { return sync_ ? sync_->synchronisations() : 0; }
+  void go_on_after(std::uint64_t synchronisations) {
+    if (sync_) sync_->go_on_after(synchronisations);
   }
 
  private:

@@ -27,8 +27,8 @@ struct Prepared {
       : evaluation(options.evaluate_similarity, options.evaluate_analogy) {
     if (writes && !options.output.empty()) output.emplace(options.output);
     if (writes && !options.save_vocab.empty()) save_vocab.emplace(options.save_vocab);
-    if (options.resume) wordloom::MappedFile(options.checkpoint);
-    if (!options.checkpoint.empty()) wordloom::AtomicFile(options.checkpoint);
+    if (writes && options.resume) wordloom::MappedFile(options.checkpoint);
+    if (writes && !options.checkpoint.empty()) wordloom::AtomicFile(options.checkpoint);
   }
   std::optional<wordloom::AtomicFile> output, save_vocab;
   EvaluationSets evaluation;
@@ -118,9 +118,10 @@ int run(int argc, char** argv, Cluster& cluster) {
   line.end();
   if (!cluster.is_first()) return interrupted != 0 ? 130 : 0;
   if (interrupted != 0) {
+    // Of several processes the last checkpoint is that of --checkpoint-every, if there was one.
+    const bool goes_on = !options.checkpoint.empty() && std::filesystem::exists(options.checkpoint);
     std::cerr << "word2vec: interrupted, "
-              << (options.checkpoint.empty() ? "nothing written"
-                                             : "go on with --resume from " + options.checkpoint)
+              << (goes_on ? "go on with --resume from " + options.checkpoint : "nothing written")
               << '\n';
     return 130;
   }

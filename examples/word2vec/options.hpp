@@ -233,8 +233,8 @@ inline void check(Options& options) {
     throw wordloom::InvalidArgument("--checkpoint-every must be 0 or above");
   if (options.resume && options.checkpoint.empty())
     throw wordloom::InvalidArgument("--resume needs the file of --checkpoint");
-  if (!options.checkpoint.empty() && (options.sync != "none" || is_for_gpu(options.kernel)))
-    throw wordloom::InvalidArgument("--checkpoint is for one process that trains on a CPU");
+  if (!options.checkpoint.empty() && is_for_gpu(options.kernel))
+    throw wordloom::InvalidArgument("--checkpoint is for training on a CPU");
   output_format(options);
   options.sync_options.validate();
   options.parameters.validate();

@@ -81,10 +81,22 @@ concept Synchronises = requires(P& sync, Model& model, double progress) {
 /// What a policy with other replicas may have besides.
 template <class P>
 concept Coordinates = requires(P& sync, Model& model, const std::string& text, std::uint64_t n,
-                               const Hyperparameters& parameters) {
+                               const Hyperparameters& parameters, double (*rate)(double)) {
   sync.agree(text.c_str(), n);
-  sync.begin(model, n, parameters);
+  sync.begin(model, n, parameters, rate);
   sync.fail(text);
+};
+
+/// And what it needs for checkpoints.
+template <class P>
+concept Pauses = Coordinates<P> && requires(P& sync, Model& model, std::uint64_t n) {
+  sync.ask_for_pause();
+  { sync.paused() } -> std::convertible_to<bool>;
+  sync.wait(model);
+  sync.settle(model);
+  { sync.gather(n) } -> std::convertible_to<std::vector<std::uint64_t>>;
+  { sync.synchronisations() } -> std::convertible_to<std::uint64_t>;
+  sync.go_on_after(n);
 };
 
 template <class S>
@@ -135,8 +147,8 @@ concept UpdateKernel = detail::NamesConsumption<K> &&
 /// all start alike, `sync.tick(model, progress)` is called between blocks now and then by one
 /// thread, with progress from 0 to 1, `sync.finish(model)` at the end. One with other replicas may
 /// have `agree(what, number)`, which throws where a number is not the same on all, `begin(model,
-/// words_per_epoch, hyperparameters)` before all else, and `fail(cause)`, when this replica ends by an
-/// exception. See Allreduce.
+/// words_per_epoch, hyperparameters, rate)` before all else, and `fail(cause)`, when this replica
+/// ends by an exception; for checkpoints, a place where all stand alike. See Allreduce.
 template <class P>
 concept SyncPolicy = detail::HasRank<P> && detail::Synchronises<P>;
 

@@ -61,10 +61,10 @@ class Trainer {
     callback_seconds_ = seconds;
   }
 
-  /// Writes a checkpoint to `path` in the background every `seconds` of training, and one when the
-  /// progress callback stops it; the file is replaced whole. A failed write is thrown by `fit`.
-  /// Takes memory for a second model while it writes. Not for kernels on a GPU, nor for several
-  /// ranks.
+  /// Writes a checkpoint to `path` in the background every `seconds` of training; the file is
+  /// replaced whole. A failed write is thrown by `fit`. Takes memory for a second model while it
+  /// writes. Not for kernels on a GPU. One process also writes one when the progress callback stops
+  /// it; of several ranks, rank 0 writes for all, after they have made all rows agree.
   void checkpoint_to(std::filesystem::path path, double seconds = 600) {
     require_checkpoints();
     checkpoint_ = std::move(path);
@@ -72,30 +72,15 @@ class Trainer {
   }
 
   /// Goes on with a run from its checkpoint to its end. One thread: the vectors are those of a run
-  /// that was not interrupted, bit for bit. Throws as `fit`, IoError and FormatError when the
-  /// checkpoint cannot be read, and InvalidArgument when it is of another corpus, vocabulary, set
-  /// of hyperparameters or number of threads.
+  /// that was not interrupted, bit for bit. Of several ranks, only rank 0 reads the file. Throws as
+  /// `fit`, IoError and FormatError when the checkpoint cannot be read, and InvalidArgument when it
+  /// is of another corpus, vocabulary, set of hyperparameters or number of ranks or threads.
   template <class Corpus>
   Embeddings resume(const Corpus& corpus, const Vocabulary& vocabulary,
                     const std::filesystem::path& path) {
     require_checkpoints();
-    Checkpoint checkpoint = Checkpoint::load(path);
-    const auto require = [&](const char* what, std::uint64_t got, std::uint64_t expected) {
-      if (got != expected)
-        throw InvalidArgument("'" + path.string() + "' is of another " + what + ": " +
-                              std::to_string(got) + ", not " + std::to_string(expected));
-    };
-    require("method or set of hyperparameters (fingerprint)", checkpoint.method, fingerprint());
-    require("vocabulary (fingerprint)", checkpoint.vocabulary, vocabulary.fingerprint());
-    require("corpus (words)", checkpoint.corpus_tokens, corpus.token_count());
-    require("number of threads", checkpoint.threads.size(), resolve_threads(parameters_.threads));
-    require("number of rows", checkpoint.input.rows(), vocabulary.size());
-    require("dimension", checkpoint.input.columns(), parameters_.dimension);
-    Model model(std::size_t{0}, parameters_.dimension);
-    model.vocabulary = vocabulary;
-    model.input = std::move(checkpoint.input);
-    model.output = std::move(checkpoint.output);
-    fit(corpus, model, &checkpoint);
+    Model model(vocabulary, parameters_.dimension, parameters_.seed);
+    fit(corpus, model, &path);
     return Embeddings(vocabulary.words(), std::move(model.input));
   }
 
@@ -122,7 +107,7 @@ class Trainer {
 
  private:
   template <class Corpus>
-  TrainReport fit(const Corpus& corpus, Model& model, const Checkpoint* from) {
+  TrainReport fit(const Corpus& corpus, Model& model, const std::filesystem::path* from) {
     static_assert(detail::require_corpus<Corpus>());
     try {
       check(corpus, model);
@@ -130,13 +115,21 @@ class Trainer {
         sync_.agree("corpus (words)", corpus.token_count());
         sync_.agree("vocabulary (fingerprint)", model.vocabulary.fingerprint());
         sync_.agree("method or set of hyperparameters (fingerprint)", fingerprint());
-        sync_.begin(model, tokens_per_epoch(corpus), parameters_);
+        if (!checkpoint_.empty() || from != nullptr)
+          sync_.agree("number of threads", resolve_threads(parameters_.threads));
+        sync_.begin(
+            model, tokens_per_epoch(corpus), parameters_,
+            [schedule = make_schedule()](double progress) { return schedule.rate(progress); });
       }
-      sync_.broadcast(model);
-      if constexpr (detail::TakesBatches<UpdateKernel>)
+      if constexpr (detail::TakesBatches<UpdateKernel>) {
+        sync_.broadcast(model);
         report_ = train_batches(corpus, model);
-      else
-        report_ = train_blocks(corpus, model, from);
+      } else {
+        Checkpoint start;
+        if (sync_.rank() == 0 && from != nullptr) start = load(*from, corpus, model);
+        sync_.broadcast(model);
+        report_ = train_blocks(corpus, model, start_of(std::move(start), from != nullptr));
+      }
       sync_.finish(model);
     } catch (const std::exception& error) {
       if constexpr (detail::Coordinates<SyncPolicy>) sync_.fail(error.what());
@@ -174,28 +167,91 @@ class Trainer {
     }
   };
 
+  /// A checkpoint of this run; its matrices become the model's.
   template <class Corpus>
-  TrainReport train_blocks(const Corpus& corpus, Model& model, const Checkpoint* from) {
+  Checkpoint load(const std::filesystem::path& path, const Corpus& corpus, Model& model) const {
+    Checkpoint checkpoint = Checkpoint::load(path);
+    const auto require = [&](const char* what, std::uint64_t got, std::uint64_t expected) {
+      if (got != expected)
+        throw InvalidArgument("'" + path.string() + "' is of another " + what + ": " +
+                              std::to_string(got) + ", not " + std::to_string(expected));
+    };
+    require("method or set of hyperparameters (fingerprint)", checkpoint.method, fingerprint());
+    require("vocabulary (fingerprint)", checkpoint.vocabulary, model.vocabulary.fingerprint());
+    require("corpus (words)", checkpoint.corpus_tokens, corpus.token_count());
+    require("number of ranks", checkpoint.ranks.size(), sync_.size());
+    require("number of threads", checkpoint.ranks[0].threads.size(),
+            resolve_threads(parameters_.threads));
+    require("number of rows", checkpoint.input.rows(), model.rows());
+    require("dimension", checkpoint.input.columns(), parameters_.dimension);
+    require("number of epochs", checkpoint.ranks[0].losses.size(), parameters_.epochs);
+    model.input = std::move(checkpoint.input);
+    model.output = std::move(checkpoint.output);
+    return checkpoint;
+  }
+
+  /// Where this rank begins: what rank 0 has loaded, told to all, or the start.
+  Checkpoint::Rank start_of(Checkpoint loaded, bool resumes) {
+    const std::size_t threads = resolve_threads(parameters_.threads);
+    if (!resumes) {
+      Checkpoint::Rank start;
+      for (std::size_t thread = 0; thread < threads; ++thread)
+        start.threads.push_back(first_position(thread));
+      return start;
+    }
+    if constexpr (detail::Pauses<SyncPolicy>) {
+      const auto from_first = [&](std::uint64_t number) { return sync_.gather(number)[0]; };
+      std::vector<std::uint64_t> own(Checkpoint::Rank::size(parameters_.epochs, threads));
+      loaded.ranks.resize(sync_.size());
+      for (std::size_t rank = 0; rank < sync_.size(); ++rank) {
+        auto numbers = sync_.rank() == 0 ? loaded.ranks[rank].numbers() : own;
+        for (std::uint64_t& number : numbers) number = from_first(number);
+        loaded.ranks[rank] = Checkpoint::Rank::from(numbers, parameters_.epochs, threads);
+      }
+      sync_.go_on_after(from_first(loaded.synchronisations));
+    }
+    return std::move(loaded.ranks[sync_.rank()]);
+  }
+
+  /// All ranks stand alike: rank 0 writes where they are.
+  void save_ranks(Model& model, detail::RunState& state, detail::Checkpointer& checkpointer) {
+    if constexpr (detail::Pauses<SyncPolicy>) {
+      const auto own = checkpointer.own(state).numbers();  // before what other threads go on with
+      sync_.settle(model);
+      std::vector<std::vector<std::uint64_t>> numbers(sync_.size());
+      for (const std::uint64_t number : own) {
+        const auto all = sync_.gather(number);
+        for (std::size_t rank = 0; rank < all.size(); ++rank) numbers[rank].push_back(all[rank]);
+      }
+      if (sync_.rank() != 0) return;
+      std::vector<Checkpoint::Rank> ranks;
+      for (const auto& of_rank : numbers)
+        ranks.push_back(Checkpoint::Rank::from(of_rank, parameters_.epochs,
+                                               resolve_threads(parameters_.threads)));
+      checkpointer.begin(model, std::move(ranks), sync_.synchronisations());
+    }
+  }
+
+  template <class Corpus>
+  TrainReport train_blocks(const Corpus& corpus, Model& model, const Checkpoint::Rank& from) {
     detail::RunState state(tokens_per_epoch(corpus), parameters_.epochs, callback_,
                            callback_seconds_);
-    const std::size_t threads = resolve_threads(parameters_.threads);
-    Checkpoint start;
-    start.method = fingerprint();
-    start.vocabulary = model.vocabulary.fingerprint();
-    start.corpus_tokens = corpus.token_count();
-    for (std::size_t thread = 0; thread < threads; ++thread)
-      start.threads.push_back(from != nullptr ? from->threads[thread] : first_position(thread));
-    if (from != nullptr) state.resume(*from);
-    const std::vector<Checkpoint::Thread> positions = start.threads;
-    const double progress = state.fraction();
+    state.resume(from);
+    const std::size_t threads = from.threads.size();
     std::optional<detail::Checkpointer> checkpointer;
-    if (!checkpoint_.empty())
-      checkpointer.emplace(checkpoint_, checkpoint_seconds_, std::move(start));
+    if (!checkpoint_.empty()) {
+      Checkpoint start;
+      start.method = fingerprint();
+      start.vocabulary = model.vocabulary.fingerprint();
+      start.corpus_tokens = corpus.token_count();
+      checkpointer.emplace(checkpoint_, checkpoint_seconds_, std::move(start), from);
+    }
+    const double progress = state.fraction();
     const Sampler sampler(parameters_, model.vocabulary);
     const Subsampling subsampling(model.vocabulary, parameters_.subsample);
     run_threads(threads, [&](std::size_t thread) {
       try {
-        train(corpus, model, sampler, subsampling, state, progress, thread, positions,
+        train(corpus, model, sampler, subsampling, state, progress, thread, from.threads,
               checkpointer ? &*checkpointer : nullptr);
       } catch (...) {
         state.stop();
@@ -203,10 +259,15 @@ class Trainer {
       }
     });
     if (checkpointer) {
-      if (state.stopped())
+      if (sync_.size() > 1) {
+        if constexpr (detail::Pauses<SyncPolicy>) {
+          sync_.wait(model);
+          if (sync_.paused()) save_ranks(model, state, *checkpointer);
+        }
+      } else if (state.stopped()) {
         checkpointer->finish(model, state);
-      else
-        checkpointer->wait();
+      }
+      checkpointer->wait();
     }
     return state.finish();
   }
@@ -276,8 +337,10 @@ class Trainer {
   }
 
   void require_checkpoints() const {
-    if (detail::TakesBatches<UpdateKernel> || sync_.size() > 1)
-      throw InvalidArgument("checkpoints are for one process that trains on a CPU");
+    if (detail::TakesBatches<UpdateKernel>)
+      throw InvalidArgument("checkpoints are for training on a CPU");
+    if (!detail::Pauses<SyncPolicy> && sync_.size() > 1)
+      throw InvalidArgument("this SyncPolicy has no checkpoints");
   }
 
   Schedule make_schedule() const {
@@ -341,10 +404,8 @@ class Trainer {
         const double progress = state.report(std::exchange(sink.done, {}), epoch, rate);
         rate = schedule.rate(progress);
         sink.learning_rate = static_cast<float>(rate);
-        if (thread == 0) sync_.tick(model, progress);
         stand();
-        if (thread == 0 && checkpointer != nullptr && checkpointer->is_due())
-          checkpointer->begin(model, state);
+        if (thread == 0) synchronise(model, state, progress, checkpointer);
       };
       for (const std::span<const WordId> sentence : shard) {
         if (sentences < skipped) {
@@ -360,6 +421,25 @@ class Trainer {
       }
       report();
     }
+  }
+
+  /// By one thread; and a checkpoint when it is time.
+  void synchronise(Model& model, detail::RunState& state, double progress,
+                   detail::Checkpointer* checkpointer) {
+    const bool is_due = checkpointer != nullptr && checkpointer->is_due();
+    if (sync_.size() == 1) {
+      sync_.tick(model, progress);
+      if (is_due) checkpointer->begin(model, {checkpointer->own(state)}, 0);
+      return;
+    }
+    if constexpr (detail::Pauses<SyncPolicy>)
+      if (is_due && sync_.rank() == 0) sync_.ask_for_pause();
+    sync_.tick(model, progress);
+    if constexpr (detail::Pauses<SyncPolicy>)
+      while (checkpointer != nullptr && sync_.paused()) {
+        save_ranks(model, state, *checkpointer);
+        sync_.tick(model, progress);
+      }
   }
 
   template <class Corpus>

@@ -44,19 +44,19 @@ class RunState {
     progress_.total_tokens = tokens_per_epoch * epochs;
   }
 
-  /// Goes on where a Checkpoint stands.
-  template <class Checkpoint>
-  void resume(const Checkpoint& checkpoint) {
-    progress_.tokens = before_ = checkpoint.tokens;
-    for (std::size_t i = 0; i < epoch_sums_.size() && i < checkpoint.losses.size(); ++i)
-      epoch_sums_[i] = {checkpoint.losses[i].loss, checkpoint.losses[i].pairs};
+  /// Goes on where a Checkpoint::Rank stands.
+  template <class Rank>
+  void resume(const Rank& rank) {
+    progress_.tokens = before_ = rank.tokens;
+    for (std::size_t i = 0; i < epoch_sums_.size() && i < rank.losses.size(); ++i)
+      epoch_sums_[i] = {rank.losses[i].loss, rank.losses[i].pairs};
   }
-  template <class Checkpoint>
-  void save(Checkpoint& checkpoint) {
+  template <class Rank>
+  void save(Rank& rank) {
     const std::lock_guard lock(guard_);
-    checkpoint.tokens = progress_.tokens;
-    checkpoint.losses.clear();
-    for (const Sum& sum : epoch_sums_) checkpoint.losses.push_back({sum.loss, sum.pairs});
+    rank.tokens = progress_.tokens;
+    rank.losses.clear();
+    for (const Sum& sum : epoch_sums_) rank.losses.push_back({sum.loss, sum.pairs});
   }
 
   /// Of the whole run, 0 to 1; before its threads begin.

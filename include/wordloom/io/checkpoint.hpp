@@ -20,10 +20,10 @@
 
 namespace wordloom {
 
-/// Where a training run stands, between two sentences of each thread: all that `Trainer::resume`
-/// needs but corpus and vocabulary.
+/// Where a training run stands, between two sentences of each thread of each rank: all that
+/// `Trainer::resume` needs but corpus and vocabulary.
 ///
-/// As a file: the line "wordloom checkpoint 1", then three sections, each followed by a 64-bit hash
+/// As a file: the line "wordloom checkpoint 2", then three sections, each followed by a 64-bit hash
 /// of it: numbers (64 bits each, little-endian, the first their count), input [V x D] and output
 /// [V x D] (32-bit floats without padding).
 struct Checkpoint {
@@ -34,17 +34,57 @@ struct Checkpoint {
     std::uint64_t tokens = 0, pairs = 0;
     double loss = 0;
   };
+  static constexpr std::size_t of_thread = 7;  // numbers
   struct EpochLoss {
     double loss = 0;
     std::uint64_t pairs = 0;
   };
 
-  std::uint64_t method = 0;         // a fingerprint of policies and hyperparameters
-  std::uint64_t vocabulary = 0;     // Vocabulary::fingerprint()
-  std::uint64_t corpus_tokens = 0;  // of an epoch
-  std::uint64_t tokens = 0;         // trained and reported, all epochs together
-  std::vector<EpochLoss> losses;    // of each epoch
-  std::vector<Thread> threads;
+  /// What a rank has done.
+  struct Rank {
+    std::uint64_t tokens = 0;       // trained and reported, all epochs together
+    std::vector<EpochLoss> losses;  // of each epoch
+    std::vector<Thread> threads;
+
+    /// As many for each rank of a run.
+    std::vector<std::uint64_t> numbers() const {
+      std::vector<std::uint64_t> all{tokens};
+      for (const auto& [loss, pairs] : losses) {
+        all.push_back(std::bit_cast<std::uint64_t>(loss));
+        all.push_back(pairs);
+      }
+      for (const Thread& t : threads)
+        for (const std::uint64_t value : {t.epoch, t.sentences, t.random_state, t.random_gamma,
+                                          t.tokens, t.pairs, std::bit_cast<std::uint64_t>(t.loss)})
+          all.push_back(value);
+      return all;
+    }
+    static constexpr std::size_t size(std::size_t epochs, std::size_t threads) {
+      return 1 + 2 * epochs + of_thread * threads;
+    }
+    /// From size(epochs, threads) numbers.
+    static Rank from(std::span<const std::uint64_t> all, std::size_t epochs, std::size_t threads) {
+      auto next = all.begin();
+      Rank rank{*next++, std::vector<EpochLoss>(epochs), std::vector<Thread>(threads)};
+      for (EpochLoss& epoch : rank.losses) {
+        epoch.loss = std::bit_cast<double>(*next++);
+        epoch.pairs = *next++;
+      }
+      for (Thread& t : rank.threads) {
+        for (std::uint64_t* value :
+             {&t.epoch, &t.sentences, &t.random_state, &t.random_gamma, &t.tokens, &t.pairs})
+          *value = *next++;
+        t.loss = std::bit_cast<double>(*next++);
+      }
+      return rank;
+    }
+  };
+
+  std::uint64_t method = 0;            // a fingerprint of policies and hyperparameters
+  std::uint64_t vocabulary = 0;        // Vocabulary::fingerprint()
+  std::uint64_t corpus_tokens = 0;     // of an epoch
+  std::uint64_t synchronisations = 0;  // of ranks, that are over
+  std::vector<Rank> ranks;             // with as many threads and epochs each
   RowMatrix input, output;
 
   /// All or nothing is written. Throws IoError.
@@ -72,7 +112,7 @@ struct Checkpoint {
     const MappedFile file(path);
     Reader reader{path, file.text(), 0};
     if (reader.take(magic.size(), "a checkpoint of Wordloom") != magic)
-      throw FormatError::at_byte(path, 0, "a checkpoint of Wordloom, version 1",
+      throw FormatError::at_byte(path, 0, "a checkpoint of Wordloom, version 2",
                                  detail::shown(file.text().substr(0, magic.size())));
     const std::uint64_t count = reader.number();
     if (count > file.text().size() / sizeof(std::uint64_t)) reader.refuse("numbers");
@@ -101,8 +141,8 @@ struct Checkpoint {
   }
 
  private:
-  static constexpr std::string_view magic = "wordloom checkpoint 1\n";
-  static constexpr std::size_t fixed = 9, of_thread = 7;
+  static constexpr std::string_view magic = "wordloom checkpoint 2\n";
+  static constexpr std::size_t fixed = 10;
 
   /// Of bytes, a multiple of four at a time.
   class Hash {
@@ -162,44 +202,34 @@ struct Checkpoint {
   }
 
   std::vector<std::uint64_t> numbers() const {
-    std::vector<std::uint64_t> all{method,        vocabulary,     corpus_tokens,
-                                   tokens,        input.rows(),   input.columns(),
-                                   losses.size(), threads.size(), of_thread};
-    for (const auto& [loss, pairs] : losses) {
-      all.push_back(std::bit_cast<std::uint64_t>(loss));
-      all.push_back(pairs);
+    const std::size_t epochs = ranks.empty() ? 0 : ranks[0].losses.size();
+    const std::size_t threads = ranks.empty() ? 0 : ranks[0].threads.size();
+    std::vector<std::uint64_t> all{method,       vocabulary,      corpus_tokens, synchronisations,
+                                   input.rows(), input.columns(), ranks.size(),  epochs,
+                                   threads,      of_thread};
+    for (const Rank& rank : ranks) {
+      const auto of_rank = rank.numbers();
+      all.insert(all.end(), of_rank.begin(), of_rank.end());
     }
-    for (const Thread& t : threads)
-      for (const std::uint64_t value : {t.epoch, t.sentences, t.random_state, t.random_gamma,
-                                        t.tokens, t.pairs, std::bit_cast<std::uint64_t>(t.loss)})
-        all.push_back(value);
     return all;
   }
   /// False when there are not as many as they say.
   bool set_numbers(std::span<const std::uint64_t> all, std::uint64_t& rows,
                    std::uint64_t& columns) {
-    if (all.size() < fixed || all[8] != of_thread || all[6] > all.size() || all[7] > all.size() ||
-        all.size() != fixed + 2 * all[6] + of_thread * all[7])
+    if (all.size() < fixed || all[9] != of_thread) return false;
+    const std::uint64_t count = all[6], epochs = all[7], threads = all[8];
+    if (count == 0 || count > all.size() || epochs > all.size() || threads > all.size() ||
+        all.size() - fixed != count * Rank::size(epochs, threads))
       return false;
     method = all[0];
     vocabulary = all[1];
     corpus_tokens = all[2];
-    tokens = all[3];
+    synchronisations = all[3];
     rows = all[4];
     columns = all[5];
-    losses.resize(all[6]);
-    threads.resize(all[7]);
-    auto next = all.begin() + fixed;
-    for (EpochLoss& epoch : losses) {
-      epoch.loss = std::bit_cast<double>(*next++);
-      epoch.pairs = *next++;
-    }
-    for (Thread& t : threads) {
-      for (std::uint64_t* value :
-           {&t.epoch, &t.sentences, &t.random_state, &t.random_gamma, &t.tokens, &t.pairs})
-        *value = *next++;
-      t.loss = std::bit_cast<double>(*next++);
-    }
+    const std::size_t size = Rank::size(epochs, threads);
+    for (std::size_t rank = 0; rank < count; ++rank)
+      ranks.push_back(Rank::from(all.subspan(fixed + rank * size, size), epochs, threads));
     return true;
   }
 };

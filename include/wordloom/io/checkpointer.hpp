@@ -1,6 +1,7 @@
 #pragma once
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <exception>
 #include <filesystem>
 #include <mutex>
@@ -14,18 +15,24 @@
 
 namespace wordloom::detail {
 
-/// Writes checkpoints of a run while its threads train. Thread-safe but for `begin` and `finish`,
-/// which are for one thread.
+/// Writes checkpoints of a run while its threads train. Thread-safe but for `begin`, `finish` and
+/// `wait`, which are for one thread.
 class Checkpointer {
  public:
-  /// `start`: what is the same in all checkpoints, and where the threads begin.
-  Checkpointer(std::filesystem::path path, double seconds, Checkpoint start)
-      : path_(std::move(path)), seconds_(seconds), now_(std::move(start)) {}
+  /// `start`: what is the same in all checkpoints; `own`: where the threads of this rank begin.
+  Checkpointer(std::filesystem::path path, double seconds, Checkpoint start, Checkpoint::Rank own)
+      : path_(std::move(path)), seconds_(seconds), same_(std::move(start)), own_(std::move(own)) {}
 
   /// Where a thread is.
   void stands(std::size_t thread, const Checkpoint::Thread& position) {
     const std::lock_guard lock(guard_);
-    now_.threads[thread] = position;
+    own_.threads[thread] = position;
+  }
+  /// Where this rank is.
+  Checkpoint::Rank own(RunState& state) {
+    const std::lock_guard lock(guard_);
+    state.save(own_);
+    return own_;
   }
 
   bool is_due() const { return Clock::now() - last_ >= std::chrono::duration<double>(seconds_); }
@@ -33,23 +40,24 @@ class Checkpointer {
   /// Copies the model, which other threads may go on with (Hogwild: what they have changed since
   /// they last reported is trained again on resuming), and writes it in the background. Throws what
   /// went wrong with the one before.
-  void begin(const Model& model, RunState& state) {
+  void begin(const Model& model, std::vector<Checkpoint::Rank> ranks,
+             std::uint64_t synchronisations) {
     wait();
-    Checkpoint checkpoint = snapshot(model, state);
-    writer_ = std::jthread([this, checkpoint = std::move(checkpoint)]() noexcept {
-      try {
-        checkpoint.save(path_);
-      } catch (...) {
-        failure_ = std::current_exception();
-      }
-    });
+    writer_ = std::jthread(
+        [this, checkpoint = snapshot(model, std::move(ranks), synchronisations)]() noexcept {
+          try {
+            checkpoint.save(path_);
+          } catch (...) {
+            failure_ = std::current_exception();
+          }
+        });
     last_ = Clock::now();
   }
 
-  /// Writes the last one, after all threads have ended.
+  /// Writes the last one of a run that has ended early, after all of its threads.
   void finish(const Model& model, RunState& state) {
     wait();
-    snapshot(model, state).save(path_);
+    snapshot(model, {own(state)}, 0).save(path_);
   }
 
   /// Until what `begin` began is written.
@@ -61,25 +69,17 @@ class Checkpointer {
  private:
   using Clock = std::chrono::steady_clock;
 
-  Checkpoint snapshot(const Model& model, RunState& state) {
-    const std::lock_guard lock(guard_);
-    state.save(now_);
-    Checkpoint result;
-    result.method = now_.method;
-    result.vocabulary = now_.vocabulary;
-    result.corpus_tokens = now_.corpus_tokens;
-    result.tokens = now_.tokens;
-    result.losses = now_.losses;
-    result.threads = now_.threads;
-    result.input = model.input.copy();
-    result.output = model.output.copy();
-    return result;
+  Checkpoint snapshot(const Model& model, std::vector<Checkpoint::Rank> ranks,
+                      std::uint64_t synchronisations) const {
+    return {same_.method,     same_.vocabulary,   same_.corpus_tokens, synchronisations,
+            std::move(ranks), model.input.copy(), model.output.copy()};
   }
 
   std::filesystem::path path_;
   double seconds_;
   std::mutex guard_;
-  Checkpoint now_;  // without its matrices
+  const Checkpoint same_;
+  Checkpoint::Rank own_;
   Clock::time_point last_ = Clock::now();
   std::exception_ptr failure_;
   std::jthread writer_;  // last: it ends before what it uses

@@ -1,9 +1,12 @@
 #pragma once
 #include <Eigen/Core>
 #include <algorithm>
+#include <array>
 #include <bit>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <utility>
@@ -15,6 +18,7 @@
 #include <wordloom/core/model.hpp>
 #include <wordloom/sync/collective.hpp>
 #include <wordloom/sync/combine.hpp>
+#include <wordloom/sync/expected_pairs.hpp>
 
 namespace wordloom {
 
@@ -26,9 +30,12 @@ struct SyncOptions {
   std::size_t first_rows = 256;
   /// Bytes that a rank may send for each word that it trains; sets the interval. 0: 8 for each
   /// rank, so that all ranks together train as many words from one synchronisation to the next,
-  /// however many they are; and at least 64 synchronisations an epoch, which small corpora need.
+  /// however many they are; up to four times as many for 8 ranks and more, whose changes meet more
+  /// often; and at least 64 synchronisations an epoch, which small corpora need.
   double bytes_per_word = 0;
-  /// Words that a rank trains from one synchronisation to the next; 0 = by `bytes_per_word`.
+  /// Words that a rank trains from one synchronisation to the next, in the mean: it is two thirds
+  /// of that at the start, where the learning rate is high, and twice that at the end; 0 = by
+  /// `bytes_per_word`.
   std::uint64_t interval = 0;
   /// Goes on training while changes travel. Without, one thread on each rank and one seed give
   /// bit-identical runs.
@@ -66,9 +73,11 @@ class Allreduce {
         throw SyncError("rank " + std::to_string(r) + " has another " + what + " than rank 0 (" +
                         std::to_string(all[r]) + ", not " + std::to_string(all[0]) + ")");
   }
-  /// That training begins, of so many words on each rank in each epoch. Throws SyncError, on all
-  /// ranks, when their models or options do not go together.
-  void begin(Model& model, std::uint64_t words_per_epoch, const Hyperparameters& parameters) {
+  /// That training begins, of so many words on each rank in each epoch; `rate` is the learning rate
+  /// of a progress. Throws SyncError, on all ranks, when their models or options do not go
+  /// together.
+  void begin(Model& model, std::uint64_t words_per_epoch, const Hyperparameters& parameters,
+             std::function<double(double)> rate) {
     agree("number of rows", model.rows());
     agree("dimension", model.dimension());
     agree("first_rows", options_.first_rows);
@@ -77,8 +86,7 @@ class Allreduce {
     const auto sizes = static_cast<double>(std::bit_width(model.rows() / options_.first_rows));
     const double mean = rows * (1 + sizes / 2);
     const double bytes = mean * static_cast<double>(row_floats(model)) * sizeof(float);
-    const double budget =
-        options_.bytes_per_word > 0 ? options_.bytes_per_word : 8.0 * static_cast<double>(size());
+    const double budget = options_.bytes_per_word > 0 ? options_.bytes_per_word : default_budget();
     const double interval =
         options_.interval != 0 ? static_cast<double>(options_.interval) : bytes / budget;
     const bool by_default = options_.interval == 0 && options_.bytes_per_word == 0;
@@ -88,6 +96,11 @@ class Allreduce {
     agree("number of synchronisations", total_);
     begun_ = 0;
     bytes_ = 0;
+    request_ = 0;
+    words_ = static_cast<double>(words_per_epoch) * static_cast<double>(parameters.epochs);
+    rate_ = std::move(rate);
+    pairs_ = detail::ExpectedPairs(model.vocabulary, parameters);
+    agreed_.assign(model.rows(), 0.0f);
   }
 
   void broadcast(Model& model) {
@@ -99,24 +112,49 @@ class Allreduce {
 
   /// Never waits, but where changes take longer to travel than until the next are due.
   void tick(Model& model, double progress) {
-    const auto due = static_cast<std::size_t>(progress * static_cast<double>(total_));
+    const auto due =
+        static_cast<std::size_t>(progress * (1.5 - progress / 2) * static_cast<double>(total_));
     if (in_flight_ && (!options_.overlap || ranks_.done())) go_on(model);
-    while (begun_ < std::min(due, total_ - 1)) {  // finish() begins the last
-      while (in_flight_) go_on(model);
+    while (!is_paused_ && begun_ < std::min(due, total_ - 1)) {  // finish() begins the last
+      wait(model);
+      if (is_paused_) break;
       ++begun_;
       start(model, rows_of(begun_, model.rows()));
-      while (!options_.overlap && in_flight_) go_on(model);
+      if (!options_.overlap) wait(model);
     }
+  }
+
+  /// Asks all ranks to come to a place where all have done the same synchronisations: `tick` then
+  /// returns there, on each rank, with `paused()`, and all have to call `settle`. In vain when a
+  /// rank has come to its end.
+  void ask_for_pause() noexcept { request_ = 1; }
+  bool paused() const noexcept { return is_paused_; }
+  /// Waits for what is in flight, after which `paused()` may be true.
+  void wait(Model& model) {
+    while (in_flight_) go_on(model);
+  }
+  /// Makes all rows agree. With one thread on each rank all models are the same afterwards.
+  void settle(Model& model) {
+    is_paused_ = false;
+    start(model, model.rows());
+    wait(model);
+  }
+  std::vector<std::uint64_t> gather(std::uint64_t number) { return ranks_.gather(number); }
+  /// After `broadcast`: so many synchronisations are over, all rows have been agreed on.
+  void go_on_after(std::size_t synchronisations) {
+    begun_ = std::min(synchronisations, total_);
+    std::fill(agreed_.begin(), agreed_.end(), static_cast<float>(progress()));
   }
 
   /// All ranks have the same model afterwards.
   void finish(Model& model) {
-    while (in_flight_) go_on(model);
+    request_ = -static_cast<float>(size());  // no pause for this one
+    wait(model);
     // Another rank may have begun what this one has not come to. The last are all rows.
     while (begun_ < total_) {
       ++begun_;
       start(model, rows_of(begun_, model.rows()));
-      while (in_flight_) go_on(model);
+      wait(model);
     }
     for (RowMatrix* matrix : {&model.input, &model.output})
       ranks_.broadcast({matrix->data(), matrix->rows() * matrix->stride()});
@@ -133,6 +171,14 @@ class Allreduce {
     const int shift = std::countr_zero(i);
     return options_.first_rows > all >> shift ? all : options_.first_rows << shift;
   }
+  double default_budget() const noexcept {
+    const auto ranks = static_cast<double>(size());
+    return 8 * ranks * std::clamp(ranks / 2, 1.0, 4.0);
+  }
+  /// At which the synchronisation is due that has begun.
+  double progress() const noexcept {
+    return 1.5 - std::sqrt(2.25 - 2 * static_cast<double>(begun_) / static_cast<double>(total_));
+  }
   static std::size_t row_floats(const Model& model) noexcept { return 2 * model.dimension(); }
 
   void start(Model& model, std::size_t rows) {
@@ -142,12 +188,12 @@ class Allreduce {
   }
 
   /// Sends the changes of the next rows: [rows][2][D] of both matrices, then [rows][2][2] whether
-  /// each was changed and the squared norm of its change.
+  /// each was changed and the squared norm of its change, and whether this rank asks for a pause.
   void send(Model& model) {
     first_row_ = next_row_;
     next_row_ = std::min(end_row_, first_row_ + most_rows);
     const std::size_t rows = next_row_ - first_row_, d = model.dimension();
-    changes_.resize(rows * 2 * (d + 2));
+    changes_.resize(rows * 2 * (d + 2) + 1);
     own_.resize(rows * 2 * d);
     float* change = changes_.data();
     float* own = own_.data();
@@ -165,6 +211,7 @@ class Allreduce {
       change += d;
       own += d;
     });
+    *number = next_row_ == end_row_ ? std::exchange(request_, std::min(request_, 0.0f)) : 0.0f;
     bytes_ += changes_.size() * sizeof(float);
     ranks_.begin_sum(changes_);
     in_flight_ = true;
@@ -174,11 +221,8 @@ class Allreduce {
   void go_on(Model& model) {
     ranks_.wait();
     in_flight_ = false;
-    const std::size_t rows = next_row_ - first_row_, d = model.dimension();
-    const float* numbers = changes_.data() + rows * 2 * d;
-    for (const std::size_t matrix : {std::size_t{0}, std::size_t{1}})
-      Combine::combine(
-          RowChanges(changes_.data() + matrix * d, rows, d, 2 * d, numbers + matrix * 2), size());
+    const std::size_t d = model.dimension();
+    if (size() > 1) combine(d);
     const float* change = changes_.data();
     const float* own = own_.data();
     for_each_row(model, [&](float* row, float* base) {
@@ -191,7 +235,30 @@ class Allreduce {
       change += d;
       own += d;
     });
+    is_paused_ = changes_.back() > 0;
     if (next_row_ < end_row_) send(model);
+  }
+
+  /// Makes of the sums of what is in flight what all ranks add.
+  void combine(std::size_t d) {
+    const std::size_t rows = next_row_ - first_row_;
+    const float* numbers = changes_.data() + rows * 2 * d;
+    const std::array partners{detail::common_direction(base_output_, pairs_.output),
+                              detail::common_direction(base_input_, pairs_.input)};
+    const double progress = this->progress(), weight = words_ * rate_(progress);
+    for (const std::size_t matrix : {std::size_t{0}, std::size_t{1}}) {
+      const std::vector<float>& pairs = matrix == 0 ? pairs_.input : pairs_.output;
+      steps_.resize(rows);
+      for (std::size_t i = 0; i < rows; ++i)
+        steps_[i] = static_cast<float>(weight * (progress - agreed_[first_row_ + i]) *
+                                       pairs[first_row_ + i]);
+      Combine::combine(RowChanges(changes_.data() + matrix * d, rows, d, 2 * d,
+                                  numbers + matrix * 2, steps_.data(), partners[matrix]),
+                       size());
+    }
+    std::fill(agreed_.begin() + static_cast<std::ptrdiff_t>(first_row_),
+              agreed_.begin() + static_cast<std::ptrdiff_t>(next_row_),
+              static_cast<float>(progress));
   }
 
   template <class Use>
@@ -207,9 +274,15 @@ class Allreduce {
   RowMatrix base_input_, base_output_;                      // what all ranks agree on
   std::vector<float> changes_, own_;                        // in flight, and as they were sent
   std::size_t first_row_ = 0, next_row_ = 0, end_row_ = 0;  // in flight, and of the synchronisation
-  bool in_flight_ = false;
+  bool in_flight_ = false, is_paused_ = false;
+  float request_ = 0;  // above 0: for a pause, below: for none
   std::size_t per_epoch_ = 1, total_ = 0, begun_ = 0;
   std::uint64_t bytes_ = 0;
+  double words_ = 0;  // that this rank trains in all
+  std::function<double(double)> rate_;
+  detail::ExpectedPairs pairs_;
+  std::vector<float> agreed_;  // progress at which each row was agreed on last
+  std::vector<float> steps_;   // of the rows in flight
 };
 
 }  // namespace wordloom
