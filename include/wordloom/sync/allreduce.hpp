@@ -1,5 +1,4 @@
 #pragma once
-#include <Eigen/Core>
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -19,6 +18,7 @@
 #include <wordloom/sync/collective.hpp>
 #include <wordloom/sync/combine.hpp>
 #include <wordloom/sync/expected_pairs.hpp>
+#include <wordloom/sync/row_changes.hpp>
 
 namespace wordloom {
 
@@ -198,14 +198,8 @@ class Allreduce {
     float* change = changes_.data();
     float* own = own_.data();
     float* number = change + rows * 2 * d;
-    const auto size = static_cast<Eigen::Index>(d);
     for_each_row(model, [&](const float* row, const float* base) {
-      using Row = Eigen::Map<Eigen::VectorXf>;
-      using ConstRow = Eigen::Map<const Eigen::VectorXf>;
-      Row kept(own, size);
-      kept = ConstRow(row, size) - ConstRow(base, size);
-      Row(change, size) = kept;
-      const float square = kept.squaredNorm();
+      const float square = functions_.take_change(row, base, change, own, d);
       *number++ = square > 0 ? 1.0f : 0.0f;
       *number++ = square;
       change += d;
@@ -226,12 +220,7 @@ class Allreduce {
     const float* change = changes_.data();
     const float* own = own_.data();
     for_each_row(model, [&](float* row, float* base) {
-      // The row may have been changed further since: what all agree on takes the place of what
-      // this rank had sent, the rest stays.
-      for (std::size_t i = 0; i < d; ++i) {
-        base[i] += change[i];
-        row[i] += change[i] - own[i];
-      }
+      functions_.put_change(row, base, change, own, d);
       change += d;
       own += d;
     });
@@ -271,6 +260,7 @@ class Allreduce {
 
   Ranks ranks_;
   SyncOptions options_;
+  simd::RowChangeFunctions functions_;
   RowMatrix base_input_, base_output_;                      // what all ranks agree on
   std::vector<float> changes_, own_;                        // in flight, and as they were sent
   std::size_t first_row_ = 0, next_row_ = 0, end_row_ = 0;  // in flight, and of the synchronisation

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <cstddef>
 
+#include <wordloom/sync/row_changes.hpp>
+
 /// How the changes that ranks made to rows since they last agreed become one change: each rule has
 /// `combine(changes, ranks)`, which turns their sums in place into what all ranks add.
 namespace wordloom {
@@ -96,15 +98,18 @@ struct CoherentSum {
   static void combine(const RowChanges& changes, std::size_t) {
     const auto& common = changes.partners().direction;
     const double sharpness = curvature * changes.partners().square;
+    const simd::RowChangeFunctions rows;
     for (std::size_t i = 0; i < changes.size(); ++i) {
       if (changes.touched(i) == 0) continue;
-      auto sum = changes.sum(i);
-      const float along = sum.dot(common);
-      sum -= along * common;
-      const float square = std::max(sum.squaredNorm(), 1e-30f), least = 1 / changes.touched(i);
-      const float squares = changes.squares(i) - along * along * least;  // without that part
-      sum *= std::clamp(squares / square, least, 1.0f);
-      sum += along * at_rest(changes.touched(i), sharpness * changes.steps(i)) * common;
+      float* const sum = changes.sum(i).data();
+      const auto [along, whole] = rows.product_and_square(sum, common.data(), changes.dimension());
+      const float least = 1 / changes.touched(i);
+      // Without the part along it.
+      const float square = std::max(whole - along * along, 1e-30f);
+      const float squares = changes.squares(i) - along * along * least;
+      const float rest = std::clamp(squares / square, least, 1.0f);
+      const float gain = at_rest(changes.touched(i), sharpness * changes.steps(i));
+      rows.mix(sum, rest, common.data(), along * (gain - rest), changes.dimension());
     }
   }
 

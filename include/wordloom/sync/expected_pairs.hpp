@@ -45,7 +45,7 @@ struct ExpectedPairs {
 
 /// Of the most frequent rows, which are most of all pairs.
 inline CommonDirection common_direction(const RowMatrix& matrix, const std::vector<float>& pairs) {
-  constexpr std::size_t most = 2048;
+  constexpr std::size_t most = 1024;
   const std::size_t rows = std::min(most, matrix.rows());
   const auto size = static_cast<Eigen::Index>(matrix.columns());
   using Row = Eigen::Map<const Eigen::VectorXf>;

@@ -1,0 +1,105 @@
+// What synchronising costs on these processes: how long sums of several sizes take, and what a rank
+// does for each byte besides. One line of JSON, for predict_scaling.
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+#include <wordloom/mpi.hpp>
+#include <wordloom/wordloom.hpp>
+
+#include "support/arguments.hpp"
+
+using namespace wordloom;
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+double median(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+/// Two ranks of which the other has changed nothing and answers at once: what is left is our work.
+struct Instantly {
+  std::size_t rank() const { return 0; }
+  std::size_t size() const { return 2; }
+  void begin_sum(std::span<float>) {}
+  bool done() { return true; }
+  void wait() {}
+  void broadcast(std::span<float>) {}
+  std::vector<std::uint64_t> gather(std::uint64_t value) { return {value, value}; }
+  void fail(const std::string&) {}
+};
+
+/// Seconds for each byte that a rank packs, combines and applies.
+double seconds_per_byte(std::size_t rows, std::size_t dimension) {
+  std::vector<std::pair<std::string, std::uint64_t>> counts;
+  for (std::size_t i = 0; i < rows; ++i)
+    counts.emplace_back("w" + std::to_string(i), 1 + 1'000'000 / (i + 1));
+  const auto vocabulary = Vocabulary::from_counts(counts, {.min_count = 1});
+  Model model(vocabulary, dimension);
+  constexpr std::uint64_t words = 1'000'000, synchronisations = 512;
+  Allreduce<Instantly> sync(Instantly{}, {.interval = words / synchronisations});
+  sync.begin(model, words, {.dimension = dimension, .epochs = 1}, [](double) { return 0.025; });
+  sync.broadcast(model);
+  double seconds = 0;
+  for (std::uint64_t i = 1; i <= synchronisations; ++i) {
+    // What is changed between two: all rows now and then, frequent ones always.
+    for (std::size_t row = 0; row < (i % 16 == 0 ? rows : std::min<std::size_t>(rows, 2048)); ++row)
+      for (RowMatrix* matrix : {&model.input, &model.output}) matrix->row(row)[0] += 0.1f;
+    const auto start = Clock::now();
+    sync.tick(model, static_cast<double>(i) / synchronisations);
+    seconds += seconds_since(start);
+  }
+  return seconds / static_cast<double>(sync.bytes_sent());
+}
+
+}  // namespace
+
+int main(int argc, char** argv) try {
+  CLI::App app("Times of sums over the processes of an MPI job");
+  std::size_t rows = 70'000, dimension = 128, most = 64;
+  app.add_option("--rows", rows, "Words of the vocabulary");
+  app.add_option("--dimension", dimension, "Dimension");
+  app.add_option("--most", most, "Largest sum, MiB");
+  CLI11_PARSE(app, argc, argv);
+  const MpiSession session;
+  MpiRanks ranks;
+  nlohmann::json sums = nlohmann::json::array();
+  for (std::size_t bytes = 256; bytes <= most << 20; bytes *= 4) {
+    std::vector<float> values(bytes / sizeof(float), 1.0f);
+    std::vector<double> seconds;
+    for (int i = 0; i < 15; ++i) {
+      ranks.gather(0);  // all begin at a time
+      const auto start = Clock::now();
+      ranks.begin_sum(values);
+      ranks.wait();
+      seconds.push_back(seconds_since(start));
+      std::fill(values.begin(), values.end(), 1.0f);
+    }
+    sums.push_back({{"bytes", bytes}, {"seconds", median(seconds)}});
+  }
+  if (ranks.rank() != 0) return 0;
+  const double work = seconds_per_byte(rows, dimension);
+  std::cout << nlohmann::json{{"ranks", ranks.size()},
+                              {"work_seconds_per_byte", work},
+                              {"sums", sums}}
+            << std::endl;
+  return 0;
+} catch (const std::exception& error) {
+  std::cerr << "measure_sync: error: " << error.what() << '\n';
+  return 1;
+}

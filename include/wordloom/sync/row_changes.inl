@@ -1,0 +1,77 @@
+HWY_BEFORE_NAMESPACE();
+namespace wordloom::simd::HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+/// What a row has become more than `base`, twice; returns its squared norm. `row` and `base` are
+/// rows of matrices, the others have no alignment.
+HWY_ATTR inline float take_change(const float* row, const float* base, float* change, float* own,
+                                  std::size_t size) noexcept {
+  const RowTag d;
+  auto squares = hn::Zero(d);
+  std::size_t c = 0;
+  for (; c + hn::Lanes(d) <= size; c += hn::Lanes(d)) {
+    const auto difference = hn::Sub(load_row(d, row + c), hn::Load(d, base + c));
+    hn::StoreU(difference, d, change + c);
+    hn::StoreU(difference, d, own + c);
+    squares = hn::MulAdd(difference, difference, squares);
+  }
+  float square = hn::GetLane(hn::SumOfLanes(d, squares));
+  for (; c < size; ++c) {
+    change[c] = own[c] = row[c] - base[c];
+    square += own[c] * own[c];
+  }
+  return square;
+}
+
+/// What all agree on, `change`, is added to `base`, and takes the place of `own` in `row`, which
+/// may have been changed further since.
+HWY_ATTR inline void put_change(float* row, float* base, const float* change, const float* own,
+                                std::size_t size) noexcept {
+  const RowTag d;
+  std::size_t c = 0;
+  for (; c + hn::Lanes(d) <= size; c += hn::Lanes(d)) {
+    const auto all = hn::LoadU(d, change + c);
+    hn::Store(hn::Add(hn::Load(d, base + c), all), d, base + c);
+    store_row(d, hn::Add(load_row(d, row + c), hn::Sub(all, hn::LoadU(d, own + c))), row + c);
+  }
+  for (; c < size; ++c) {
+    base[c] += change[c];
+    row[c] += change[c] - own[c];
+  }
+}
+
+/// The dot product of two vectors, and the squared norm of the first.
+HWY_ATTR inline ProductAndSquare product_and_square(const float* a, const float* b,
+                                                    std::size_t size) noexcept {
+  const RowTag d;
+  auto products = hn::Zero(d), squares = hn::Zero(d);
+  std::size_t c = 0;
+  for (; c + hn::Lanes(d) <= size; c += hn::Lanes(d)) {
+    const auto x = hn::LoadU(d, a + c);
+    products = hn::MulAdd(x, hn::LoadU(d, b + c), products);
+    squares = hn::MulAdd(x, x, squares);
+  }
+  ProductAndSquare result{hn::GetLane(hn::SumOfLanes(d, products)),
+                          hn::GetLane(hn::SumOfLanes(d, squares))};
+  for (; c < size; ++c) {
+    result.product += a[c] * b[c];
+    result.square += a[c] * a[c];
+  }
+  return result;
+}
+
+/// a = by x a + of_b x b.
+HWY_ATTR inline void mix(float* a, float by, const float* b, float of_b,
+                         std::size_t size) noexcept {
+  const RowTag d;
+  const auto first = hn::Set(d, by), second = hn::Set(d, of_b);
+  std::size_t c = 0;
+  for (; c + hn::Lanes(d) <= size; c += hn::Lanes(d))
+    hn::StoreU(hn::MulAdd(first, hn::LoadU(d, a + c), hn::Mul(second, hn::LoadU(d, b + c))), d,
+               a + c);
+  for (; c < size; ++c) a[c] = by * a[c] + of_b * b[c];
+}
+
+}  // namespace wordloom::simd::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
