@@ -113,6 +113,9 @@ if(WORDLOOM_ENABLE_MPI)
      test $status -ne 0; test ! -e v
      status=0; ${job} 3 $goes_on --resume 2>err || status=$?
      cat err; test $status -ne 0; grep 'state. is of another number of ranks: 2, not 3' err; test ! -e v
+     rm state; status=0
+     timeout --signal INT 1 ${job} 2 $goes_on 2>err || status=$?
+     cat err; test $status -ne 0; test -s state; test ! -e v
      ${job} 2 $goes_on --resume --json --evaluate-analogy ${corpus}/analogies | tee out
      grep -Eq '\"accuracy\":(1.0|0.[89])' out; test -s v")
   wordloom_corpus_test(mpi-hostfile

@@ -4,6 +4,7 @@
 #SBATCH --ntasks-per-node=1
 #SBATCH --cpus-per-task=16
 #SBATCH --requeue
+#SBATCH --signal=TERM@120
 #SBATCH --open-mode=append
 # sbatch slurm.sh WORD2VEC OPTIONS...: a process on each node with a thread for each of its cores. A job
 # that Slurm starts again (--requeue) goes on from its checkpoint.

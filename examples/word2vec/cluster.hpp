@@ -80,9 +80,10 @@ class ClusterSync {
   void fail(const std::string& cause) {
     if (sync_) sync_->fail(cause);
   }
-  void ask_for_pause() {
-    if (sync_) sync_->ask_for_pause();
+  void ask_for_pause(bool to_stop) {
+    if (sync_) sync_->ask_for_pause(to_stop);
   }
+  bool stopping() const { return sync_ && sync_->stopping(); }
   bool paused() const { return sync_ && sync_->paused(); }
   void wait(wordloom::Model& model) {
     if (sync_) sync_->wait(model);

@@ -90,8 +90,9 @@ concept Coordinates = requires(P& sync, Model& model, const std::string& text, s
 /// And what it needs for checkpoints.
 template <class P>
 concept Pauses = Coordinates<P> && requires(P& sync, Model& model, std::uint64_t n) {
-  sync.ask_for_pause();
+  sync.ask_for_pause(true);
   { sync.paused() } -> std::convertible_to<bool>;
+  { sync.stopping() } -> std::convertible_to<bool>;
   sync.wait(model);
   sync.settle(model);
   { sync.gather(n) } -> std::convertible_to<std::vector<std::uint64_t>>;

@@ -55,7 +55,8 @@ class Trainer {
   const Hyperparameters& hyperparameters() const noexcept { return parameters_; }
 
   /// `callback` is called at most every `seconds` during training (0: as often as threads report)
-  /// and once at its end; when it returns false, training stops and `fit` returns what there is.
+  /// and once at its end; when it returns false, training stops and `fit` returns what there is; of
+  /// several ranks all stop, at their next synchronisation.
   void on_progress(ProgressCallback callback, double seconds = 1.0) {
     callback_ = std::move(callback);
     callback_seconds_ = seconds;
@@ -63,8 +64,8 @@ class Trainer {
 
   /// Writes a checkpoint to `path` in the background every `seconds` of training; the file is
   /// replaced whole. A failed write is thrown by `fit`. Takes memory for a second model while it
-  /// writes. Not for kernels on a GPU. One process also writes one when the progress callback stops
-  /// it; of several ranks, rank 0 writes for all, after they have made all rows agree.
+  /// writes. Not for kernels on a GPU. One is also written when a progress callback stops training.
+  /// Of several ranks, rank 0 writes for all, after they have made all rows agree.
   void checkpoint_to(std::filesystem::path path, double seconds = 600) {
     require_checkpoints();
     checkpoint_ = std::move(path);
@@ -213,22 +214,23 @@ class Trainer {
     return std::move(loaded.ranks[sync_.rank()]);
   }
 
-  /// All ranks stand alike: rank 0 writes where they are.
-  void save_ranks(Model& model, detail::RunState& state, detail::Checkpointer& checkpointer) {
+  /// Makes all rows agree; rank 0 writes where all ranks are, where there are checkpoints.
+  void save_ranks(Model& model, detail::RunState& state, detail::Checkpointer* checkpointer) {
     if constexpr (detail::Pauses<SyncPolicy>) {
-      const auto own = checkpointer.own(state).numbers();  // before what other threads go on with
+      std::vector<std::uint64_t> own;  // before what other threads go on with
+      if (checkpointer != nullptr) own = checkpointer->own(state).numbers();
       sync_.settle(model);
       std::vector<std::vector<std::uint64_t>> numbers(sync_.size());
       for (const std::uint64_t number : own) {
         const auto all = sync_.gather(number);
         for (std::size_t rank = 0; rank < all.size(); ++rank) numbers[rank].push_back(all[rank]);
       }
-      if (sync_.rank() != 0) return;
+      if (sync_.rank() != 0 || checkpointer == nullptr) return;
       std::vector<Checkpoint::Rank> ranks;
       for (const auto& of_rank : numbers)
         ranks.push_back(Checkpoint::Rank::from(of_rank, parameters_.epochs,
                                                resolve_threads(parameters_.threads)));
-      checkpointer.begin(model, std::move(ranks), sync_.synchronisations());
+      checkpointer->begin(model, std::move(ranks), sync_.synchronisations());
     }
   }
 
@@ -237,6 +239,7 @@ class Trainer {
     detail::RunState state(tokens_per_epoch(corpus), parameters_.epochs, callback_,
                            callback_seconds_);
     state.resume(from);
+    if (detail::Pauses<SyncPolicy> && sync_.size() > 1) state.stop_by_agreement();
     const std::size_t threads = from.threads.size();
     std::optional<detail::Checkpointer> checkpointer;
     if (!checkpoint_.empty()) {
@@ -258,17 +261,14 @@ class Trainer {
         throw;
       }
     });
-    if (checkpointer) {
+    if constexpr (detail::Pauses<SyncPolicy>) {
       if (sync_.size() > 1) {
-        if constexpr (detail::Pauses<SyncPolicy>) {
-          sync_.wait(model);
-          if (sync_.paused()) save_ranks(model, state, *checkpointer);
-        }
-      } else if (state.stopped()) {
-        checkpointer->finish(model, state);
+        sync_.wait(model);
+        pause(model, state, checkpointer ? &*checkpointer : nullptr);
       }
-      checkpointer->wait();
     }
+    if (checkpointer && sync_.size() == 1 && state.stopped()) checkpointer->finish(model, state);
+    if (checkpointer) checkpointer->wait();
     return state.finish();
   }
 
@@ -433,13 +433,22 @@ class Trainer {
       return;
     }
     if constexpr (detail::Pauses<SyncPolicy>)
-      if (is_due && sync_.rank() == 0) sync_.ask_for_pause();
+      if (state.asked_to_stop() || (is_due && sync_.rank() == 0))
+        sync_.ask_for_pause(state.asked_to_stop());
     sync_.tick(model, progress);
-    if constexpr (detail::Pauses<SyncPolicy>)
-      while (checkpointer != nullptr && sync_.paused()) {
-        save_ranks(model, state, *checkpointer);
-        sync_.tick(model, progress);
-      }
+    while (pause(model, state, checkpointer)) sync_.tick(model, progress);
+  }
+
+  /// What ranks do where all stand alike; false when they do not.
+  bool pause(Model& model, detail::RunState& state, detail::Checkpointer* checkpointer) {
+    if constexpr (detail::Pauses<SyncPolicy>) {
+      if (!sync_.paused()) return false;
+      save_ranks(model, state, checkpointer);
+      if (sync_.stopping()) state.stop();
+      return !sync_.stopping();
+    } else {
+      return false;
+    }
   }
 
   template <class Corpus>

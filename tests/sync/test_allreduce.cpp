@@ -346,3 +346,36 @@ TEST_CASE("ranks go on from a checkpoint to the same bits", "[sync][checkpoint]"
                                    }),
                     Catch::Contains("another number of ranks: 3, not 2"));
 }
+
+TEST_CASE("a rank that is stopped stops all, and they go on from there", "[sync][checkpoint]") {
+  const auto& text = demo_text();
+  const TemporaryFolder folder;
+  const Hyperparameters parameters{.dimension = 16, .epochs = 2, .threads = 1};
+  using Sync = Allreduce<InProcess>;
+  using RankTrainer = Trainer<SharedNegative, FusedKernel<>, Sync, RankScaledDecay>;
+  for (const bool saves : {false, true}) {
+    std::vector<std::uint64_t> stopped(3), whole(3);
+    InProcess::run(3, [&](InProcess self) {
+      RankTrainer trainer(parameters, Sync(self));
+      if (saves) trainer.checkpoint_to(folder / "state");
+      trainer.on_progress(
+          [&](const Progress& progress) { return self.rank() != 1 || progress.fraction() < 0.3; },
+          0);
+      trainer.fit(text.corpus, text.vocabulary);
+      if (!trainer.report().stopped) throw TrainingError("not stopped");
+      stopped[self.rank()] = trainer.report().tokens;
+    });
+    for (const std::uint64_t tokens : stopped) {
+      CHECK(tokens > text.corpus.token_count() / 6);
+      CHECK(tokens < text.corpus.token_count() / 2);
+    }
+    if (!saves) continue;
+    CHECK(Checkpoint::load(folder / "state").ranks[1].tokens == stopped[1]);
+    InProcess::run(3, [&](InProcess self) {
+      RankTrainer trainer(parameters, Sync(self));
+      trainer.resume(text.corpus, text.vocabulary, folder / "state");
+      whole[self.rank()] = trainer.report().tokens;
+    });
+    CHECK(whole[0] + whole[1] + whole[2] == 2 * text.corpus.token_count());
+  }
+}

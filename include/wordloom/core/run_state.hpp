@@ -63,6 +63,9 @@ class RunState {
   double fraction() const { return progress_.fraction(); }
   bool stopped() const noexcept { return stop_.load(std::memory_order_relaxed); }
   void stop() noexcept { stop_.store(true, std::memory_order_relaxed); }
+  /// When the callback returns false: only `asked_to_stop` then, so that ranks stop together.
+  void stop_by_agreement() noexcept { by_agreement_ = true; }
+  bool asked_to_stop() const noexcept { return asked_.load(std::memory_order_relaxed); }
 
   /// Adds what a thread did in `epoch` and returns the fraction of the whole run that is done.
   /// Throws TrainingError when its loss is not finite. `rate`: the learning rate it trained with.
@@ -119,7 +122,9 @@ class RunState {
     progress_.mean_loss = since_callback_.mean();
     since_callback_ = {};
     last_callback_ = progress_.seconds;
-    if (!callback_(progress_)) stop();
+    if (callback_(progress_)) return;
+    asked_.store(true, std::memory_order_relaxed);
+    if (!by_agreement_) stop();
   }
 
   [[noreturn]] void throw_diverged(double loss, std::size_t epoch, double rate) const {
@@ -134,7 +139,8 @@ class RunState {
   const Clock::time_point start_ = Clock::now();
   ProgressCallback callback_;
   double callback_seconds_;
-  std::atomic<bool> stop_{false};
+  std::atomic<bool> stop_{false}, asked_{false};
+  bool by_agreement_ = false;
   std::mutex guard_;
   Progress progress_;
   std::uint64_t before_ = 0;  // tokens that a checkpoint had

@@ -97,6 +97,7 @@ class Allreduce {
     begun_ = 0;
     bytes_ = 0;
     request_ = 0;
+    is_paused_ = is_stopping_ = false;
     words_ = static_cast<double>(words_per_epoch) * static_cast<double>(parameters.epochs);
     rate_ = std::move(rate);
     pairs_ = detail::ExpectedPairs(model.vocabulary, parameters);
@@ -125,10 +126,11 @@ class Allreduce {
   }
 
   /// Asks all ranks to come to a place where all have done the same synchronisations: `tick` then
-  /// returns there, on each rank, with `paused()`, and all have to call `settle`. In vain when a
-  /// rank has come to its end.
-  void ask_for_pause() noexcept { request_ = 1; }
+  /// returns there, on each rank, with `paused()`, and all have to call `settle`; `stopping()` then
+  /// says whether one of them asked `to_stop`. In vain when a rank has come to its end.
+  void ask_for_pause(bool to_stop) noexcept { request_ = to_stop ? stop_request : 1; }
   bool paused() const noexcept { return is_paused_; }
+  bool stopping() const noexcept { return is_stopping_; }
   /// Waits for what is in flight, after which `paused()` may be true.
   void wait(Model& model) {
     while (in_flight_) go_on(model);
@@ -138,6 +140,7 @@ class Allreduce {
     is_paused_ = false;
     start(model, model.rows());
     wait(model);
+    if (is_stopping_) total_ = begun_;  // nothing is left to do
   }
   std::vector<std::uint64_t> gather(std::uint64_t number) { return ranks_.gather(number); }
   /// After `broadcast`: so many synchronisations are over, all rows have been agreed on.
@@ -148,7 +151,7 @@ class Allreduce {
 
   /// All ranks have the same model afterwards.
   void finish(Model& model) {
-    request_ = -static_cast<float>(size());  // no pause for this one
+    request_ = -stop_request * static_cast<float>(size());  // no pause for this one
     wait(model);
     // Another rank may have begun what this one has not come to. The last are all rows.
     while (begun_ < total_) {
@@ -164,6 +167,7 @@ class Allreduce {
 
  private:
   static constexpr std::size_t most_rows = 8192;  // that travel at a time
+  static constexpr float stop_request = 65536;    // above any number of ranks
 
   /// Of synchronisation i, counted from 1.
   std::size_t rows_of(std::size_t i, std::size_t all) const noexcept {
@@ -225,6 +229,7 @@ class Allreduce {
       own += d;
     });
     is_paused_ = changes_.back() > 0;
+    is_stopping_ = is_stopping_ || changes_.back() >= stop_request;
     if (next_row_ < end_row_) send(model);
   }
 
@@ -264,7 +269,7 @@ class Allreduce {
   RowMatrix base_input_, base_output_;                      // what all ranks agree on
   std::vector<float> changes_, own_;                        // in flight, and as they were sent
   std::size_t first_row_ = 0, next_row_ = 0, end_row_ = 0;  // in flight, and of the synchronisation
-  bool in_flight_ = false, is_paused_ = false;
+  bool in_flight_ = false, is_paused_ = false, is_stopping_ = false;
   float request_ = 0;  // above 0: for a pause, below: for none
   std::size_t per_epoch_ = 1, total_ = 0, begun_ = 0;
   std::uint64_t bytes_ = 0;
