@@ -116,7 +116,9 @@ class Trainer {
         sync_.agree("corpus (words)", corpus.token_count());
         sync_.agree("vocabulary (fingerprint)", model.vocabulary.fingerprint());
         sync_.agree("method or set of hyperparameters (fingerprint)", fingerprint());
-        if (!checkpoint_.empty() || from != nullptr)
+        const bool saves = !checkpoint_.empty(), resumes = from != nullptr;
+        sync_.agree("use of checkpoints", (saves ? 1u : 0u) + (resumes ? 2u : 0u));
+        if (saves || resumes)
           sync_.agree("number of threads", resolve_threads(parameters_.threads));
         sync_.begin(
             model, tokens_per_epoch(corpus), parameters_,

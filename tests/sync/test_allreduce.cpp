@@ -378,4 +378,11 @@ TEST_CASE("a rank that is stopped stops all, and they go on from there", "[sync]
     });
     CHECK(whole[0] + whole[1] + whole[2] == 2 * text.corpus.token_count());
   }
+  CHECK_THROWS_WITH(InProcess::run(2,
+                                   [&](InProcess self) {
+                                     RankTrainer trainer(parameters, Sync(self));
+                                     if (self.rank() == 1) trainer.checkpoint_to(folder / "state");
+                                     trainer.fit(text.corpus, text.vocabulary);
+                                   }),
+                    Catch::Contains("rank 1 has another use of checkpoints"));
 }
