@@ -106,7 +106,7 @@ if(WORDLOOM_ENABLE_MPI)
      test $status -ne 0; test $(($(date +%s) - killed)) -le 10; cat err; test -s err; test \"$(ls)\" = err")
   # And what it had saved goes on, with as many processes.
   wordloom_corpus_test(mpi-resumes
-    "rm -f *; goes_on='$<TARGET_FILE:word2vec> ${together} --iter 8 --output v --checkpoint state'
+    "rm -f *; goes_on='$<TARGET_FILE:word2vec> ${together} --iter 60 --output v --checkpoint state'
      ${job} 2 $goes_on --checkpoint-every 0 2>err & mpi=$!
      until test -s state; do sleep 0.05; done; sleep 0.2
      kill -9 $(cut -d ' ' -f 1 /proc/$mpi/task/$mpi/children); status=0; wait $mpi || status=$?
