@@ -118,7 +118,6 @@ int run(int argc, char** argv, Cluster& cluster) {
   line.end();
   if (!cluster.is_first()) return interrupted != 0 ? 130 : 0;
   if (interrupted != 0) {
-    // Of several processes the last checkpoint is that of --checkpoint-every, if there was one.
     const bool goes_on = !options.checkpoint.empty() && std::filesystem::exists(options.checkpoint);
     std::cerr << "word2vec: interrupted, "
               << (goes_on ? "go on with --resume from " + options.checkpoint : "nothing written")

@@ -97,6 +97,7 @@ concept Pauses = Coordinates<P> && requires(P& sync, Model& model, std::uint64_t
   sync.settle(model);
   { sync.gather(n) } -> std::convertible_to<std::vector<std::uint64_t>>;
   { sync.synchronisations() } -> std::convertible_to<std::uint64_t>;
+  { sync.planned_synchronisations() } -> std::convertible_to<std::uint64_t>;
   sync.go_on_after(n);
 };
 

@@ -26,6 +26,7 @@
 #include <wordloom/corpus/subsampling.hpp>
 #include <wordloom/corpus/vocabulary.hpp>
 #include <wordloom/io/checkpointer.hpp>
+#include <wordloom/io/rank_checkpoints.hpp>
 #include <wordloom/optimizer/linear_decay.hpp>
 #include <wordloom/sync/no_sync.hpp>
 
@@ -128,10 +129,16 @@ class Trainer {
         sync_.broadcast(model);
         report_ = train_batches(corpus, model);
       } else {
-        Checkpoint start;
-        if (sync_.rank() == 0 && from != nullptr) start = load(*from, corpus, model);
+        Checkpoint start = beginning(corpus, model);
+        if (sync_.rank() == 0 && from != nullptr)
+          start = detail::load_checkpoint(*from, start, model);
         sync_.broadcast(model);
-        report_ = train_blocks(corpus, model, start_of(std::move(start), from != nullptr));
+        if constexpr (detail::Pauses<SyncPolicy>)
+          if (from != nullptr) {
+            detail::tell_ranks(sync_, start);
+            sync_.go_on_after(start.synchronisations);
+          }
+        report_ = train_blocks(corpus, model, start);
       }
       sync_.finish(model);
     } catch (const std::exception& error) {
@@ -170,87 +177,48 @@ class Trainer {
     }
   };
 
-  /// A checkpoint of this run; its matrices become the model's.
+  /// Where a run begins, without its matrices.
   template <class Corpus>
-  Checkpoint load(const std::filesystem::path& path, const Corpus& corpus, Model& model) const {
-    Checkpoint checkpoint = Checkpoint::load(path);
-    const auto require = [&](const char* what, std::uint64_t got, std::uint64_t expected) {
-      if (got != expected)
-        throw InvalidArgument("'" + path.string() + "' is of another " + what + ": " +
-                              std::to_string(got) + ", not " + std::to_string(expected));
-    };
-    require("method or set of hyperparameters (fingerprint)", checkpoint.method, fingerprint());
-    require("vocabulary (fingerprint)", checkpoint.vocabulary, model.vocabulary.fingerprint());
-    require("corpus (words)", checkpoint.corpus_tokens, corpus.token_count());
-    require("number of ranks", checkpoint.ranks.size(), sync_.size());
-    require("number of threads", checkpoint.ranks[0].threads.size(),
-            resolve_threads(parameters_.threads));
-    require("number of rows", checkpoint.input.rows(), model.rows());
-    require("dimension", checkpoint.input.columns(), parameters_.dimension);
-    require("number of epochs", checkpoint.ranks[0].losses.size(), parameters_.epochs);
-    model.input = std::move(checkpoint.input);
-    model.output = std::move(checkpoint.output);
-    return checkpoint;
-  }
-
-  /// Where this rank begins: what rank 0 has loaded, told to all, or the start.
-  Checkpoint::Rank start_of(Checkpoint loaded, bool resumes) {
+  Checkpoint beginning(const Corpus& corpus, const Model& model) const {
+    Checkpoint start;
+    start.method = fingerprint();
+    start.vocabulary = model.vocabulary.fingerprint();
+    start.corpus_tokens = corpus.token_count();
+    if constexpr (detail::Pauses<SyncPolicy>)
+      start.planned_synchronisations = sync_.planned_synchronisations();
     const std::size_t threads = resolve_threads(parameters_.threads);
-    if (!resumes) {
-      Checkpoint::Rank start;
-      for (std::size_t thread = 0; thread < threads; ++thread)
-        start.threads.push_back(first_position(thread));
-      return start;
+    for (std::size_t stream = 0; stream < sync_.size() * threads; ++stream) {
+      if (stream % threads == 0) start.ranks.emplace_back().losses.resize(parameters_.epochs);
+      const Random random(parameters_.seed, stream, 0);
+      start.ranks.back().threads.push_back(
+          {.random_state = random.state(), .random_gamma = random.gamma()});
     }
-    if constexpr (detail::Pauses<SyncPolicy>) {
-      const auto from_first = [&](std::uint64_t number) { return sync_.gather(number)[0]; };
-      std::vector<std::uint64_t> own(Checkpoint::Rank::size(parameters_.epochs, threads));
-      loaded.ranks.resize(sync_.size());
-      for (std::size_t rank = 0; rank < sync_.size(); ++rank) {
-        auto numbers = sync_.rank() == 0 ? loaded.ranks[rank].numbers() : own;
-        for (std::uint64_t& number : numbers) number = from_first(number);
-        loaded.ranks[rank] = Checkpoint::Rank::from(numbers, parameters_.epochs, threads);
-      }
-      sync_.go_on_after(from_first(loaded.synchronisations));
-    }
-    return std::move(loaded.ranks[sync_.rank()]);
+    return start;
   }
 
   /// Makes all rows agree; rank 0 writes where all ranks are, where there are checkpoints.
   void save_ranks(Model& model, detail::RunState& state, detail::Checkpointer* checkpointer) {
     if constexpr (detail::Pauses<SyncPolicy>) {
-      std::vector<std::uint64_t> own;  // before what other threads go on with
-      if (checkpointer != nullptr) own = checkpointer->own(state).numbers();
+      Checkpoint::Rank own;  // before what other threads go on with
+      if (checkpointer != nullptr) own = checkpointer->own(state);
       sync_.settle(model);
-      std::vector<std::vector<std::uint64_t>> numbers(sync_.size());
-      for (const std::uint64_t number : own) {
-        const auto all = sync_.gather(number);
-        for (std::size_t rank = 0; rank < all.size(); ++rank) numbers[rank].push_back(all[rank]);
-      }
-      if (sync_.rank() != 0 || checkpointer == nullptr) return;
-      std::vector<Checkpoint::Rank> ranks;
-      for (const auto& of_rank : numbers)
-        ranks.push_back(Checkpoint::Rank::from(of_rank, parameters_.epochs,
-                                               resolve_threads(parameters_.threads)));
-      checkpointer->begin(model, std::move(ranks), sync_.synchronisations());
+      if (checkpointer == nullptr) return;
+      auto ranks = detail::gather_ranks(sync_, own);
+      if (sync_.rank() == 0) checkpointer->begin(model, std::move(ranks), sync_.synchronisations());
     }
   }
 
   template <class Corpus>
-  TrainReport train_blocks(const Corpus& corpus, Model& model, const Checkpoint::Rank& from) {
+  TrainReport train_blocks(const Corpus& corpus, Model& model, const Checkpoint& start) {
+    const Checkpoint::Rank& from = start.ranks[sync_.rank()];
     detail::RunState state(tokens_per_epoch(corpus), parameters_.epochs, callback_,
                            callback_seconds_);
     state.resume(from);
     if (detail::Pauses<SyncPolicy> && sync_.size() > 1) state.stop_by_agreement();
     const std::size_t threads = from.threads.size();
     std::optional<detail::Checkpointer> checkpointer;
-    if (!checkpoint_.empty()) {
-      Checkpoint start;
-      start.method = fingerprint();
-      start.vocabulary = model.vocabulary.fingerprint();
-      start.corpus_tokens = corpus.token_count();
-      checkpointer.emplace(checkpoint_, checkpoint_seconds_, std::move(start), from);
-    }
+    if (!checkpoint_.empty())
+      checkpointer.emplace(checkpoint_, checkpoint_seconds_, start, sync_.rank());
     const double progress = state.fraction();
     const Sampler sampler(parameters_, model.vocabulary);
     const Subsampling subsampling(model.vocabulary, parameters_.subsample);
@@ -365,10 +333,6 @@ class Trainer {
 
   std::size_t stream_of(std::size_t thread) const {
     return sync_.rank() * resolve_threads(parameters_.threads) + thread;
-  }
-  Checkpoint::Thread first_position(std::size_t thread) const {
-    const Random random(parameters_.seed, stream_of(thread), 0);
-    return {.random_state = random.state(), .random_gamma = random.gamma()};
   }
 
   template <class Corpus>

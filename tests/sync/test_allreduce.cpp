@@ -298,21 +298,27 @@ TEST_CASE("the learning rate starts higher where more ranks train", "[sync]") {
   CHECK(RankScaledDecay(parameters, 64).rate(0.5) == Approx(0.02));
 }
 
+namespace {
+
+using RankTrainer = Trainer<SharedNegative, FusedKernel<>, Allreduce<InProcess>, RankScaledDecay>;
+
+RankTrainer rank_trainer(InProcess self, SyncOptions options = {}) {
+  return RankTrainer({.dimension = 16, .epochs = 2, .threads = 1},
+                     Allreduce<InProcess>(self, options));
+}
+
+}  // namespace
+
 TEST_CASE("ranks go on from a checkpoint to the same bits", "[sync][checkpoint]") {
   const auto& text = demo_text();
   const TemporaryFolder folder;
-  const Hyperparameters parameters{.dimension = 16, .epochs = 2, .threads = 1};
-  using Sync = Allreduce<InProcess>;
-  using RankTrainer = Trainer<SharedNegative, FusedKernel<>, Sync, RankScaledDecay>;
-  const auto make = [&](InProcess self) {
-    return RankTrainer(parameters, Sync(self, {.overlap = false}));
-  };
+  const SyncOptions waiting{.overlap = false};
   for (const std::size_t ranks : {1u, 3u}) {
     std::vector<std::optional<Embeddings>> whole(ranks), rest(ranks);
     std::vector<std::uint64_t> tokens(ranks);
     std::filesystem::remove(folder / "middle");
     InProcess::run(ranks, [&](InProcess self) {
-      auto trainer = make(self);
+      auto trainer = rank_trainer(self, waiting);
       trainer.checkpoint_to(folder / "state", 0);
       if (self.rank() == 0)
         trainer.on_progress(
@@ -328,7 +334,7 @@ TEST_CASE("ranks go on from a checkpoint to the same bits", "[sync][checkpoint]"
     });
     CHECK(Checkpoint::load(folder / "middle").ranks.size() == ranks);
     InProcess::run(ranks, [&](InProcess self) {
-      auto trainer = make(self);
+      auto trainer = rank_trainer(self, waiting);
       trainer.checkpoint_to(folder / "again", 0);  // making rows agree is part of the run
       rest[self.rank()].emplace(trainer.resume(text.corpus, text.vocabulary, folder / "middle"));
       if (trainer.report().tokens != tokens[self.rank()]) throw TrainingError("other tokens");
@@ -339,24 +345,28 @@ TEST_CASE("ranks go on from a checkpoint to the same bits", "[sync][checkpoint]"
         if (!std::equal(a.begin(), a.end(), b.begin())) FAIL("row " << i << " differs");
       }
   }
-  CHECK_THROWS_WITH(InProcess::run(2,
+  CHECK_THROWS_WITH(
+      InProcess::run(
+          2,
+          [&](InProcess self) {
+            rank_trainer(self, waiting).resume(text.corpus, text.vocabulary, folder / "middle");
+          }),
+      Catch::Contains("another number of ranks: 3, not 2"));
+  CHECK_THROWS_WITH(InProcess::run(3,
                                    [&](InProcess self) {
-                                     make(self).resume(text.corpus, text.vocabulary,
-                                                       folder / "middle");
+                                     rank_trainer(self, {.interval = 1000})
+                                         .resume(text.corpus, text.vocabulary, folder / "middle");
                                    }),
-                    Catch::Contains("another number of ranks: 3, not 2"));
+                    Catch::Contains("another number of synchronisations"));
 }
 
 TEST_CASE("a rank that is stopped stops all, and they go on from there", "[sync][checkpoint]") {
   const auto& text = demo_text();
   const TemporaryFolder folder;
-  const Hyperparameters parameters{.dimension = 16, .epochs = 2, .threads = 1};
-  using Sync = Allreduce<InProcess>;
-  using RankTrainer = Trainer<SharedNegative, FusedKernel<>, Sync, RankScaledDecay>;
   for (const bool saves : {false, true}) {
     std::vector<std::uint64_t> stopped(3), whole(3);
     InProcess::run(3, [&](InProcess self) {
-      RankTrainer trainer(parameters, Sync(self));
+      auto trainer = rank_trainer(self);
       if (saves) trainer.checkpoint_to(folder / "state");
       trainer.on_progress(
           [&](const Progress& progress) { return self.rank() != 1 || progress.fraction() < 0.3; },
@@ -372,7 +382,7 @@ TEST_CASE("a rank that is stopped stops all, and they go on from there", "[sync]
     if (!saves) continue;
     CHECK(Checkpoint::load(folder / "state").ranks[1].tokens == stopped[1]);
     InProcess::run(3, [&](InProcess self) {
-      RankTrainer trainer(parameters, Sync(self));
+      auto trainer = rank_trainer(self);
       trainer.resume(text.corpus, text.vocabulary, folder / "state");
       whole[self.rank()] = trainer.report().tokens;
     });
@@ -380,7 +390,7 @@ TEST_CASE("a rank that is stopped stops all, and they go on from there", "[sync]
   }
   CHECK_THROWS_WITH(InProcess::run(2,
                                    [&](InProcess self) {
-                                     RankTrainer trainer(parameters, Sync(self));
+                                     auto trainer = rank_trainer(self);
                                      if (self.rank() == 1) trainer.checkpoint_to(folder / "state");
                                      trainer.fit(text.corpus, text.vocabulary);
                                    }),

@@ -84,7 +84,8 @@ struct Checkpoint {
   std::uint64_t vocabulary = 0;        // Vocabulary::fingerprint()
   std::uint64_t corpus_tokens = 0;     // of an epoch
   std::uint64_t synchronisations = 0;  // of ranks, that are over
-  std::vector<Rank> ranks;             // with as many threads and epochs each
+  std::uint64_t planned_synchronisations = 0;
+  std::vector<Rank> ranks;  // with as many threads and epochs each
   RowMatrix input, output;
 
   /// All or nothing is written. Throws IoError.
@@ -142,7 +143,7 @@ struct Checkpoint {
 
  private:
   static constexpr std::string_view magic = "wordloom checkpoint 2\n";
-  static constexpr std::size_t fixed = 10;
+  static constexpr std::size_t fixed = 11;
 
   /// Of bytes, a multiple of four at a time.
   class Hash {
@@ -204,9 +205,10 @@ struct Checkpoint {
   std::vector<std::uint64_t> numbers() const {
     const std::size_t epochs = ranks.empty() ? 0 : ranks[0].losses.size();
     const std::size_t threads = ranks.empty() ? 0 : ranks[0].threads.size();
-    std::vector<std::uint64_t> all{method,       vocabulary,      corpus_tokens, synchronisations,
-                                   input.rows(), input.columns(), ranks.size(),  epochs,
-                                   threads,      of_thread};
+    std::vector<std::uint64_t> all{
+        method,       vocabulary,      corpus_tokens, synchronisations, planned_synchronisations,
+        input.rows(), input.columns(), ranks.size(),  epochs,           threads,
+        of_thread};
     for (const Rank& rank : ranks) {
       const auto of_rank = rank.numbers();
       all.insert(all.end(), of_rank.begin(), of_rank.end());
@@ -216,8 +218,8 @@ struct Checkpoint {
   /// False when there are not as many as they say.
   bool set_numbers(std::span<const std::uint64_t> all, std::uint64_t& rows,
                    std::uint64_t& columns) {
-    if (all.size() < fixed || all[9] != of_thread) return false;
-    const std::uint64_t count = all[6], epochs = all[7], threads = all[8];
+    if (all.size() < fixed || all[10] != of_thread) return false;
+    const std::uint64_t count = all[7], epochs = all[8], threads = all[9];
     if (count == 0 || count > all.size() || epochs > all.size() || threads > all.size() ||
         all.size() - fixed != count * Rank::size(epochs, threads))
       return false;
@@ -225,8 +227,9 @@ struct Checkpoint {
     vocabulary = all[1];
     corpus_tokens = all[2];
     synchronisations = all[3];
-    rows = all[4];
-    columns = all[5];
+    planned_synchronisations = all[4];
+    rows = all[5];
+    columns = all[6];
     const std::size_t size = Rank::size(epochs, threads);
     for (std::size_t rank = 0; rank < count; ++rank)
       ranks.push_back(Rank::from(all.subspan(fixed + rank * size, size), epochs, threads));

@@ -19,9 +19,16 @@ namespace wordloom::detail {
 /// `wait`, which are for one thread.
 class Checkpointer {
  public:
-  /// `start`: what is the same in all checkpoints; `own`: where the threads of this rank begin.
-  Checkpointer(std::filesystem::path path, double seconds, Checkpoint start, Checkpoint::Rank own)
-      : path_(std::move(path)), seconds_(seconds), same_(std::move(start)), own_(std::move(own)) {}
+  /// `start`: where the run begins; `rank`: which of its ranks this is.
+  Checkpointer(std::filesystem::path path, double seconds, const Checkpoint& start,
+               std::size_t rank)
+      : path_(std::move(path)),
+        seconds_(seconds),
+        method_(start.method),
+        vocabulary_(start.vocabulary),
+        corpus_tokens_(start.corpus_tokens),
+        planned_synchronisations_(start.planned_synchronisations),
+        own_(start.ranks[rank]) {}
 
   /// Where a thread is.
   void stands(std::size_t thread, const Checkpoint::Thread& position) {
@@ -71,14 +78,20 @@ class Checkpointer {
 
   Checkpoint snapshot(const Model& model, std::vector<Checkpoint::Rank> ranks,
                       std::uint64_t synchronisations) const {
-    return {same_.method,     same_.vocabulary,   same_.corpus_tokens, synchronisations,
-            std::move(ranks), model.input.copy(), model.output.copy()};
+    return {method_,
+            vocabulary_,
+            corpus_tokens_,
+            synchronisations,
+            planned_synchronisations_,
+            std::move(ranks),
+            model.input.copy(),
+            model.output.copy()};
   }
 
   std::filesystem::path path_;
   double seconds_;
   std::mutex guard_;
-  const Checkpoint same_;
+  const std::uint64_t method_, vocabulary_, corpus_tokens_, planned_synchronisations_;
   Checkpoint::Rank own_;
   Clock::time_point last_ = Clock::now();
   std::exception_ptr failure_;

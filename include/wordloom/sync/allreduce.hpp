@@ -26,7 +26,7 @@ namespace wordloom {
 struct SyncOptions {
   /// Rows (words by falling count) that travel at each synchronisation; twice as many at each
   /// second, four times as many at each fourth, and so on: a row's interval grows as its word gets
-  /// rarer (pWord2Vec: Ji et al. 2016, section III-E). All rows at the end of each epoch.
+  /// rarer (pWord2Vec: Ji et al. 2016, section III-E). All rows as many times as there are epochs.
   std::size_t first_rows = 256;
   /// Bytes that a rank may send for each word that it trains; sets the interval. 0: 8 for each
   /// rank, so that all ranks together train as many words from one synchronisation to the next,
@@ -64,6 +64,8 @@ class Allreduce {
   /// Bytes of changes that this rank has given away.
   std::uint64_t bytes_sent() const noexcept { return bytes_; }
   std::uint64_t synchronisations() const noexcept { return begun_; }
+  /// Of the whole run, but for one that has been stopped.
+  std::uint64_t planned_synchronisations() const noexcept { return planned_; }
 
   /// Throws SyncError, on all ranks, when a number is not the same on all.
   void agree(const char* what, std::uint64_t number) {
@@ -93,6 +95,7 @@ class Allreduce {
     per_epoch_ = static_cast<std::size_t>(
         std::max(by_default ? 64.0 : 1.0, static_cast<double>(words_per_epoch) / interval));
     total_ = per_epoch_ * parameters.epochs;
+    planned_ = total_;
     agree("number of synchronisations", total_);
     begun_ = 0;
     bytes_ = 0;
@@ -271,7 +274,7 @@ class Allreduce {
   std::size_t first_row_ = 0, next_row_ = 0, end_row_ = 0;  // in flight, and of the synchronisation
   bool in_flight_ = false, is_paused_ = false, is_stopping_ = false;
   float request_ = 0;  // above 0: for a pause, below: for none
-  std::size_t per_epoch_ = 1, total_ = 0, begun_ = 0;
+  std::size_t per_epoch_ = 1, planned_ = 0, total_ = 0, begun_ = 0;
   std::uint64_t bytes_ = 0;
   double words_ = 0;  // that this rank trains in all
   std::function<double(double)> rate_;
