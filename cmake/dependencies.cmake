@@ -62,6 +62,10 @@ message(STATUS "Wordloom: training on GPUs (WORDLOOM_ENABLE_CUDA): ${WORDLOOM_EN
 # MPI's C interface is enough; programs that do not train on clusters need not link it.
 set(MPI_CXX_SKIP_MPICXX ON)
 wordloom_optional(MPI MPI libopenmpi-dev "training by several processes")
+# Of tests that start Open MPI: as root in a container, more processes than cores.
+set(WORDLOOM_MPI_TEST_ENVIRONMENT
+    OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+    OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_hwloc_base_binding_policy=none)
 
 option(WORDLOOM_ENABLE_NCCL "Reserved: this version has no NCCL support" OFF)
 if(WORDLOOM_ENABLE_NCCL)

@@ -122,9 +122,8 @@ if(WORDLOOM_ENABLE_MPI)
     "rm -f *; ${CMAKE_CURRENT_SOURCE_DIR}/cluster/run.sh ${CMAKE_CURRENT_SOURCE_DIR}/cluster/hostfile $<TARGET_FILE:word2vec> --train ${corpus}/text --size 20 --threads 1 --quiet --output v
      test -s v")
   foreach(name IN ITEMS mpi-trains mpi-refuses mpi-killed mpi-resumes mpi-hostfile)
-    # For Open MPI: as root in a container, more processes than cores.
     set_tests_properties(example/${name} PROPERTIES LABELS "example;mpi" ENVIRONMENT
-      "OMPI_ALLOW_RUN_AS_ROOT=1;OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1;OMPI_MCA_rmaps_base_oversubscribe=1;OMPI_MCA_hwloc_base_binding_policy=none")
+                                                    "${WORDLOOM_MPI_TEST_ENVIRONMENT}")
   endforeach()
 else()
   wordloom_corpus_test(word2vec-without-mpi
