@@ -17,8 +17,11 @@ card=$(nvidia-smi --query-gpu=name --format=csv,noheader | head -n 1 | tr -c 'A-
 [ -n "$card" ] || { echo "run_on_gpu.sh: nvidia-smi names no GPU" >&2; exit 1; }
 
 cmake --preset release -DWORDLOOM_ENABLE_CUDA=ON -DCMAKE_CUDA_ARCHITECTURES=native
-cmake --build --preset release --parallel "$(nproc)" --target word2vec write_demo_corpus \
-  test_cuda_device bench_cuda
+targets=(word2vec write_demo_corpus test_cuda_device bench_cuda)
+if grep -q WORDLOOM_ENABLE_NCCL:BOOL=ON build/release/CMakeCache.txt; then
+  targets+=(test_nccl_device)
+fi
+cmake --build --preset release --parallel "$(nproc)" --target "${targets[@]}"
 ctest --preset release --label-regex gpu --output-on-failure
 if command -v compute-sanitizer >/dev/null; then
   for tool in memcheck racecheck; do

@@ -67,8 +67,21 @@ set(WORDLOOM_MPI_TEST_ENVIRONMENT
     OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
     OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_hwloc_base_binding_policy=none)
 
-option(WORDLOOM_ENABLE_NCCL "Reserved: this version has no NCCL support" OFF)
-if(WORDLOOM_ENABLE_NCCL)
-  message(FATAL_ERROR "Wordloom ${PROJECT_VERSION} has no NCCL support yet; configure with "
-                      "-DWORDLOOM_ENABLE_NCCL=OFF.")
+# Several GPUs: NVIDIA's, for programs that train on GPUs anyway.
+set(has_nccl OFF)
+if(WORDLOOM_ENABLE_CUDA)
+  find_package(NCCL QUIET)
+  set(has_nccl ${NCCL_FOUND})
 endif()
+option(WORDLOOM_ENABLE_NCCL "training on several GPUs" ${has_nccl})
+if(WORDLOOM_ENABLE_NCCL)
+  if(NOT WORDLOOM_ENABLE_CUDA)
+    message(FATAL_ERROR "Wordloom: WORDLOOM_ENABLE_NCCL needs WORDLOOM_ENABLE_CUDA.")
+  endif()
+  find_package(NCCL QUIET)
+  if(NOT NCCL_FOUND)
+    message(FATAL_ERROR "Wordloom: NCCL is not found. NVIDIA's repositories have it in the package "
+                        "libnccl-dev. Or configure with -DWORDLOOM_ENABLE_NCCL=OFF.")
+  endif()
+endif()
+message(STATUS "Wordloom: training on several GPUs (WORDLOOM_ENABLE_NCCL): ${WORDLOOM_ENABLE_NCCL}")

@@ -15,6 +15,9 @@ endif()
 if(WORDLOOM_ENABLE_MPI)
   install(TARGETS wordloom_mpi EXPORT wordloom_targets)
 endif()
+if(WORDLOOM_ENABLE_NCCL)
+  install(TARGETS wordloom_nccl EXPORT wordloom_targets)
+endif()
 install(EXPORT wordloom_targets FILE wordloomTargets.cmake NAMESPACE wordloom::
         DESTINATION ${wordloom_package_dir})
 
@@ -27,5 +30,6 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/cmake/wordloomConfigVersi
 install(FILES ${PROJECT_BINARY_DIR}/cmake/wordloomConfig.cmake
               ${PROJECT_BINARY_DIR}/cmake/wordloomConfigVersion.cmake
               ${PROJECT_SOURCE_DIR}/cmake/FindCBLAS.cmake
+              ${PROJECT_SOURCE_DIR}/cmake/FindNCCL.cmake
         DESTINATION ${wordloom_package_dir})
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE TYPE DOC)

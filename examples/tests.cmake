@@ -167,6 +167,7 @@ wordloom_refusal_test(negative-number "--train in --output v --iter -3" "iter.*-
 wordloom_refusal_test(sample "--train in --output v --sample 2" "subsample is 2, must be from 0 to 1")
 wordloom_refusal_test(minibatch "--train in --output v --minibatch 2000" "minibatch is 2000, must be from 0 to 1000")
 wordloom_refusal_test(kernel "--train in --output v --kernel cuda" "kernel")
+wordloom_refusal_test(nccl-without-gpu "--train in --output v --sync nccl" "--sync nccl does not go with --kernel fused")
 wordloom_refusal_test(format "--train in --output v --format csv" "unknown vector format .csv.")
 wordloom_refusal_test(cbow "-train in -output v -cbow 1" "--cbow is 1, must be 0")
 wordloom_refusal_test(resume "--train in --output v --resume" "--resume needs the file of --checkpoint")

@@ -2,6 +2,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -32,7 +33,7 @@ class Cluster {
     session_ = std::make_unique<wordloom::MpiSession>();
     ranks_.emplace();
 #else
-    throw wordloom::InvalidArgument("--sync mpi needs a build with MPI (WORDLOOM_ENABLE_MPI)");
+    throw wordloom::InvalidArgument("--sync needs a build with MPI (WORDLOOM_ENABLE_MPI)");
 #endif
   }
 
@@ -54,27 +55,32 @@ class Cluster {
 };
 
 /// A SyncPolicy that is NoSync for one process, so that there is one trainer for both.
-class ClusterSync {
+template <class Sync>
+class OptionalSync {
  public:
-  ClusterSync(const Cluster& cluster, const wordloom::SyncOptions& options) {
-    if (cluster.is_joined()) sync_.emplace(*cluster.ranks(), options);
-  }
+  using Replica = typename Sync::Replica;
+
+  explicit OptionalSync(std::optional<Sync> sync) : sync_(std::move(sync)) {}
   std::size_t rank() const { return sync_ ? sync_->rank() : 0; }
   std::size_t size() const { return sync_ ? sync_->size() : 1; }
   void agree(const char* what, std::uint64_t number) {
     if (sync_) sync_->agree(what, number);
   }
-  void begin(wordloom::Model& model, std::uint64_t words_per_epoch,
-             const wordloom::Hyperparameters& parameters, std::function<double(double)> rate) {
-    if (sync_) sync_->begin(model, words_per_epoch, parameters, std::move(rate));
+  void begin(const wordloom::Model& model, std::uint64_t words_per_epoch,
+             const wordloom::Hyperparameters& parameters, std::function<double(double)> rate,
+             std::uint64_t least_interval) {
+    if (sync_) sync_->begin(model, words_per_epoch, parameters, std::move(rate), least_interval);
   }
-  void broadcast(wordloom::Model& model) {
+  std::uint64_t least_interval() const {
+    return sync_ ? sync_->least_interval() : std::numeric_limits<std::uint64_t>::max();
+  }
+  void broadcast(Replica& model) {
     if (sync_) sync_->broadcast(model);
   }
-  void tick(wordloom::Model& model, double progress) {
+  void tick(Replica& model, double progress) {
     if (sync_) sync_->tick(model, progress);
   }
-  void finish(wordloom::Model& model) {
+  void finish(Replica& model) {
     if (sync_) sync_->finish(model);
   }
   void fail(const std::string& cause) {
@@ -85,10 +91,10 @@ class ClusterSync {
   }
   bool stopping() const { return sync_ && sync_->stopping(); }
   bool paused() const { return sync_ && sync_->paused(); }
-  void wait(wordloom::Model& model) {
+  void wait(Replica& model) {
     if (sync_) sync_->wait(model);
   }
-  void settle(wordloom::Model& model) {
+  void settle(Replica& model) {
     if (sync_) sync_->settle(model);
   }
   std::vector<std::uint64_t> gather(std::uint64_t number) {
@@ -103,5 +109,7 @@ class ClusterSync {
   }
 
  private:
-  std::optional<Cluster::Sync> sync_;
+  std::optional<Sync> sync_;
 };
+
+using ClusterSync = OptionalSync<Cluster::Sync>;

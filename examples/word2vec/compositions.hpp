@@ -1,4 +1,5 @@
 #pragma once
+#include <optional>
 #include <string_view>
 #include <utility>
 #include <wordloom/wordloom.hpp>
@@ -40,22 +41,18 @@ auto with_kernel(std::string_view name, Use use) {
 
 /// Trains with the composition that the two names mean, together with the other processes.
 template <class Corpus>
-Trained train(const Composition& composition, ClusterSync sync, const Corpus& corpus,
+Trained train(const Composition& composition, const Cluster& cluster, const Corpus& corpus,
               const wordloom::Vocabulary& vocabulary, const wordloom::ProgressCallback& callback,
               double callback_seconds) {
   if (is_for_gpu(composition.kernel))
-    return train_on_gpu(composition, corpus, vocabulary, callback, callback_seconds);
+    return train_on_gpu(composition, cluster, corpus, vocabulary, callback, callback_seconds);
   return with_sampler(composition.sampler, [&]<class Sampler>() {
     return with_kernel(composition.kernel, [&]<class Kernel>() {
-      using wordloom::Trainer, wordloom::RankScaledDecay;
-      Trainer<Sampler, Kernel, ClusterSync, RankScaledDecay> trainer(composition.parameters,
-                                                                     std::move(sync));
-      trainer.on_progress(callback, callback_seconds);
-      if (!composition.checkpoint.empty())
-        trainer.checkpoint_to(composition.checkpoint, composition.checkpoint_every);
-      auto words = composition.resume ? trainer.resume(corpus, vocabulary, composition.checkpoint)
-                                      : trainer.fit(corpus, vocabulary);
-      return Trained{std::move(words), trainer.report()};
+      std::optional<Cluster::Sync> sync;
+      if (cluster.is_joined()) sync.emplace(*cluster.ranks(), composition.sync_options);
+      wordloom::Trainer<Sampler, Kernel, ClusterSync, wordloom::RankScaledDecay> trainer(
+          composition.parameters, ClusterSync(std::move(sync)));
+      return composition.train(trainer, corpus, vocabulary, callback, callback_seconds);
     });
   });
 }

@@ -1,4 +1,12 @@
 #include <wordloom/cuda.hpp>
+#if WORDLOOM_HAS_NCCL
+#include <wordloom/nccl.hpp>
+#endif
+
+#include <optional>
+#include <utility>
+#include <variant>
+#include <vector>
 
 #include "gpu.hpp"
 
@@ -40,14 +48,68 @@ auto with_composition(const Composition& composition, Use use) {
   throw InvalidArgument("unknown kernel '" + std::string(composition.kernel) + "'");
 }
 
+/// Processes with a GPU each, connected as --sync says.
+class GpuRanks {
+ public:
+  GpuRanks(const Composition& composition, const Cluster& cluster)
+      : ranks_(connect(composition, cluster)) {}
+
+  std::size_t rank() const {
+    return std::visit([](const auto& r) { return r.rank(); }, ranks_);
+  }
+  std::size_t size() const {
+    return std::visit([](const auto& r) { return r.size(); }, ranks_);
+  }
+  void begin_sum(cuda::DeviceValues values) {
+    std::visit([&](auto& r) { r.begin_sum(values); }, ranks_);
+  }
+  bool done() {
+    return std::visit([](auto& r) { return r.done(); }, ranks_);
+  }
+  void wait() {
+    std::visit([](auto& r) { r.wait(); }, ranks_);
+  }
+  void broadcast(cuda::DeviceValues values) {
+    std::visit([&](auto& r) { r.broadcast(values); }, ranks_);
+  }
+  std::vector<std::uint64_t> gather(std::uint64_t value) {
+    return std::visit([&](auto& r) { return r.gather(value); }, ranks_);
+  }
+  void fail(const std::string& cause) {
+    std::visit([&](auto& r) { r.fail(cause); }, ranks_);
+  }
+
+ private:
+#if WORDLOOM_HAS_NCCL
+  using Ranks = std::variant<StagedRanks<Cluster::Ranks>, NcclRanks<Cluster::Ranks>>;
+#else
+  using Ranks = std::variant<StagedRanks<Cluster::Ranks>>;
+#endif
+
+  static Ranks connect(const Composition& composition, const Cluster& cluster) {
+#if WORDLOOM_HAS_NCCL
+    if (composition.sync == "nccl")
+      return NcclRanks<Cluster::Ranks>(*cluster.ranks(), composition.parameters.device);
+#endif
+    return StagedRanks<Cluster::Ranks>(*cluster.ranks());
+  }
+
+  Ranks ranks_;
+};
+
+using GpuAllreduce = Allreduce<GpuRanks, CoherentSum, cuda::DeviceRows<cuda::CudaMachine>>;
+
 template <class Corpus>
-Trained train(const Composition& composition, const Corpus& corpus, const Vocabulary& vocabulary,
-              const ProgressCallback& callback, double callback_seconds) {
+Trained train(const Composition& composition, const Cluster& cluster, const Corpus& corpus,
+              const Vocabulary& vocabulary, const ProgressCallback& callback,
+              double callback_seconds) {
   return with_composition(composition, [&]<class Sampler, class Kernel>() {
-    Trainer<Sampler, Kernel> trainer(composition.parameters);
-    trainer.on_progress(callback, callback_seconds);
-    auto words = trainer.fit(corpus, vocabulary);
-    return Trained{std::move(words), trainer.report()};
+    std::optional<GpuAllreduce> sync;
+    if (cluster.is_joined()) sync.emplace(GpuRanks(composition, cluster), composition.sync_options);
+    using Sync = OptionalSync<GpuAllreduce>;
+    Trainer<Sampler, Kernel, Sync, RankScaledDecay> trainer(composition.parameters,
+                                                            Sync(std::move(sync)));
+    return composition.train(trainer, corpus, vocabulary, callback, callback_seconds);
   });
 }
 
@@ -60,14 +122,28 @@ void check_gpu(const Composition& composition) {
   });
 }
 
-Trained train_on_gpu(const Composition& composition, const EncodedCorpus& corpus,
-                     const Vocabulary& vocabulary, const ProgressCallback& callback,
-                     double callback_seconds) {
-  return train(composition, corpus, vocabulary, callback, callback_seconds);
+std::size_t gpu_of(const Composition& composition, const Cluster& cluster) {
+  const std::size_t first = composition.parameters.device;
+#if WORDLOOM_HAS_MPI
+  if (cluster.is_joined()) {
+    const std::size_t own = first + cluster.ranks()->rank_on_machine();
+    int count = 0;
+    cuda::check(cudaGetDeviceCount(&count));
+    // NCCL wants a GPU for each; by way of the host they may be shared.
+    return composition.sync == "nccl" || count == 0 ? own : own % static_cast<std::size_t>(count);
+  }
+#endif
+  return first;
 }
 
-Trained train_on_gpu(const Composition& composition, const TextCorpus& corpus,
-                     const Vocabulary& vocabulary, const ProgressCallback& callback,
-                     double callback_seconds) {
-  return train(composition, corpus, vocabulary, callback, callback_seconds);
+Trained train_on_gpu(const Composition& composition, const Cluster& cluster,
+                     const EncodedCorpus& corpus, const Vocabulary& vocabulary,
+                     const ProgressCallback& callback, double callback_seconds) {
+  return train(composition, cluster, corpus, vocabulary, callback, callback_seconds);
+}
+
+Trained train_on_gpu(const Composition& composition, const Cluster& cluster,
+                     const TextCorpus& corpus, const Vocabulary& vocabulary,
+                     const ProgressCallback& callback, double callback_seconds) {
+  return train(composition, cluster, corpus, vocabulary, callback, callback_seconds);
 }

@@ -63,8 +63,8 @@ Trained train_on_text(const Options& options, const Cluster& cluster,
       line.show(progress);
       return interrupted == 0;
     };
-    auto trained = train(options.composition(), ClusterSync(cluster, options.sync_options), corpus,
-                         vocabulary, callback, line.interval());
+    auto trained =
+        train(options.composition(), cluster, corpus, vocabulary, callback, line.interval());
     add_up(cluster, trained.report);
     return trained;
   };
@@ -96,8 +96,11 @@ int run(int argc, char** argv, Cluster& cluster) {
     throw wordloom::InvalidArgument(std::string(error.what()) + " (--help lists the options)");
   }
   check(options);
-  if (is_for_gpu(options.kernel)) check_gpu(options.composition());
-  if (options.sync == "mpi") cluster.join();
+  if (options.sync != "none") cluster.join();
+  if (is_for_gpu(options.kernel)) {
+    options.parameters.device = gpu_of(options.composition(), cluster);
+    check_gpu(options.composition());
+  }
   Prepared prepared(options, cluster.is_first());
   // Where another process can end this one at any time, nothing unfinished may lie about.
   if (cluster.size() > 1) prepared.output.reset();

@@ -29,7 +29,7 @@ struct Options {
   int cbow = 0, hs = 0, debug = 2, classes = 0;
 
   Composition composition() const {
-    return {sampler, kernel, parameters, checkpoint, checkpoint_every, resume};
+    return {sampler, kernel, parameters, checkpoint, checkpoint_every, resume, sync, sync_options};
   }
 };
 
@@ -157,8 +157,9 @@ inline void declare(CLI::App& app, Options& options) {
       ->group(method);
 
   app.add_option("--sync", options.sync,
-                 "none | mpi: train together with the other processes of mpirun")
-      ->check(CLI::IsMember({"none", "mpi"}))
+                 "none | mpi: train together with the other processes of mpirun | nccl: those with "
+                 "a GPU each")
+      ->check(CLI::IsMember({"none", "mpi", "nccl"}))
       ->capture_default_str()
       ->group(method);
   app.add_option(
@@ -226,15 +227,18 @@ inline void check(Options& options) {
   if (options.debug == 0) options.quiet = true;
   if (options.stream && !options.cache.empty())
     throw wordloom::InvalidArgument("--stream and --cache exclude each other");
-  if (options.sync != "none" && is_for_gpu(options.kernel))
-    throw wordloom::InvalidArgument("--sync " + options.sync + " does not go with --kernel " +
-                                    options.kernel + ", whose model is on a GPU");
+  if (options.sync == "nccl") {
+    if (!is_for_gpu(options.kernel))
+      throw wordloom::InvalidArgument("--sync nccl does not go with --kernel " + options.kernel +
+                                      ", whose model is not on a GPU");
+#if !WORDLOOM_HAS_NCCL
+    throw wordloom::InvalidArgument("--sync nccl needs a build with NCCL (WORDLOOM_ENABLE_NCCL)");
+#endif
+  }
   if (!(options.checkpoint_every >= 0))
     throw wordloom::InvalidArgument("--checkpoint-every must be 0 or above");
   if (options.resume && options.checkpoint.empty())
     throw wordloom::InvalidArgument("--resume needs the file of --checkpoint");
-  if (!options.checkpoint.empty() && is_for_gpu(options.kernel))
-    throw wordloom::InvalidArgument("--checkpoint is for training on a CPU");
   output_format(options);
   options.sync_options.validate();
   options.parameters.validate();

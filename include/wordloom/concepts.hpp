@@ -58,11 +58,13 @@ concept TakesBatches = std::same_as<typename K::Consumes, SentenceBatch>;
 template <class K>
 concept TrainsBatches = TakesBatches<K> &&
     requires(K& kernel, const SentenceBatch& batch, Model& model, std::size_t i, double rate) {
+  { K::least_words } -> std::convertible_to<std::size_t>;
   { kernel.batch_words() } -> std::convertible_to<std::size_t>;
   { kernel.keeps(i) } -> std::convertible_to<bool>;
   kernel.begin(batch, i, rate, rate);
   { kernel.end().loss } -> std::convertible_to<double>;
   { kernel.end().positives } -> std::convertible_to<double>;
+  { kernel.replica() } -> std::same_as<typename K::Replica>;
   kernel.finish(model);
 };
 
@@ -71,8 +73,9 @@ concept HasRank = requires(const P& sync) {
   { sync.rank() } -> std::convertible_to<std::size_t>;
   { sync.size() } -> std::convertible_to<std::size_t>;
 };
-template <class P>
-concept Synchronises = requires(P& sync, Model& model, double progress) {
+/// `M` is what it keeps alike: a Model, or what stands for one on a device.
+template <class P, class M = Model>
+concept Synchronises = requires(P& sync, M& model, double progress) {
   sync.broadcast(model);
   sync.tick(model, progress);
   sync.finish(model);
@@ -80,16 +83,18 @@ concept Synchronises = requires(P& sync, Model& model, double progress) {
 
 /// What a policy with other replicas may have besides.
 template <class P>
-concept Coordinates = requires(P& sync, Model& model, const std::string& text, std::uint64_t n,
-                               const Hyperparameters& parameters, double (*rate)(double)) {
+concept Coordinates = requires(P& sync, const Model& model, const std::string& text,
+                               std::uint64_t n, const Hyperparameters& parameters,
+                               double (*rate)(double)) {
   sync.agree(text.c_str(), n);
-  sync.begin(model, n, parameters, rate);
+  sync.begin(model, n, parameters, rate, n);
+  { sync.least_interval() } -> std::convertible_to<std::uint64_t>;
   sync.fail(text);
 };
 
 /// And what it needs for checkpoints.
-template <class P>
-concept Pauses = Coordinates<P> && requires(P& sync, Model& model, std::uint64_t n) {
+template <class P, class M = Model>
+concept Pauses = Coordinates<P> && requires(P& sync, M& model, std::uint64_t n) {
   sync.ask_for_pause(true);
   { sync.paused() } -> std::convertible_to<bool>;
   { sync.stopping() } -> std::convertible_to<bool>;
@@ -140,7 +145,9 @@ concept Sampler = std::copy_constructible<S> && detail::MadeFromVocabulary<S> &&
 /// `UpdateKernel::make<Sampler>(hyperparameters, model)`, says by `trains<Sampler>` which samplers
 /// it can stand for, `kernel.begin(batch, epoch, first_rate, last_rate)` starts to train a batch,
 /// `kernel.end()` waits for the first of those unfinished (two at most) and returns its loss,
-/// `kernel.finish(model)` brings the model back. See CudaKernel.
+/// `kernel.finish(model)` brings the model back, `kernel.replica()` is what a SyncPolicy may change
+/// between two batches. A batch should have `kernel.batch_words()`, and may be of any size from
+/// `K::least_words`, below which the device is not busy. See CudaKernel.
 template <class K>
 concept UpdateKernel = detail::NamesConsumption<K> &&
     ((detail::MadeForBlocks<K> && detail::Updates<K>) || detail::TrainsBatches<K>);
@@ -149,10 +156,11 @@ concept UpdateKernel = detail::NamesConsumption<K> &&
 /// all start alike, `sync.tick(model, progress)` is called between blocks now and then by one
 /// thread, with progress from 0 to 1, `sync.finish(model)` at the end. One with other replicas may
 /// have `agree(what, number)`, which throws where a number is not the same on all, `begin(model,
-/// words_per_epoch, hyperparameters, rate)` before all else, and `fail(cause)`, when this replica
-/// ends by an exception; for checkpoints, a place where all stand alike. See Allreduce.
-template <class P>
-concept SyncPolicy = detail::HasRank<P> && detail::Synchronises<P>;
+/// words_per_epoch, hyperparameters, rate, least_interval)` before all else, and `fail(cause)`,
+/// when this replica ends by an exception; for checkpoints, a place where all stand alike. See
+/// Allreduce. `M` is what it keeps alike: a Model, or the `Replica` of a kernel on a device.
+template <class P, class M = Model>
+concept SyncPolicy = detail::HasRank<P> && detail::Synchronises<P, M>;
 
 /// `Schedule schedule(hyperparameters)`, or `schedule(hyperparameters, ranks)` where there is that;
 /// `schedule.rate(progress)`: the learning rate at a progress from 0 to 1. Thread-safe.
@@ -191,9 +199,9 @@ constexpr bool require_kernel() {
       "wordloom: this UpdateKernel lacks 'using Consumes = Block' (the block type it takes)");
   if constexpr (TakesBatches<K>) {
     static_assert(TrainsBatches<K>,
-                  "wordloom: this UpdateKernel lacks batch_words(), keeps(index), "
-                  "begin(const SentenceBatch&, epoch, first_rate, last_rate), end() or "
-                  "finish(Model&)");
+                  "wordloom: this UpdateKernel lacks least_words, batch_words(), keeps(index), "
+                  "begin(const SentenceBatch&, epoch, first_rate, last_rate), end(), "
+                  "replica() or finish(Model&)");
   } else {
     static_assert(
         MadeForBlocks<K>,
@@ -206,13 +214,28 @@ constexpr bool require_kernel() {
   return UpdateKernel<K>;
 }
 
-template <class P>
+template <class K>
+struct ReplicaOf {
+  using type = Model;
+};
+template <TakesBatches K>
+struct ReplicaOf<K> {
+  using type = typename K::Replica;
+};
+
+template <class P, class K>
 constexpr bool require_sync() {
+  using Replica = typename ReplicaOf<K>::type;
   static_assert(HasRank<P>, "wordloom: this SyncPolicy lacks rank() or size()");
-  static_assert(
-      Synchronises<P>,
-      "wordloom: this SyncPolicy lacks broadcast(model), tick(model, progress) or finish(model)");
-  return SyncPolicy<P>;
+  if constexpr (TakesBatches<K>)
+    static_assert(Synchronises<P, Replica>,
+                  "wordloom: this UpdateKernel has its model on a device, which this SyncPolicy "
+                  "does not synchronise");
+  else
+    static_assert(
+        Synchronises<P>,
+        "wordloom: this SyncPolicy lacks broadcast(model), tick(model, progress) or finish(model)");
+  return SyncPolicy<P, Replica>;
 }
 
 template <class S>

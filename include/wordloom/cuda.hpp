@@ -10,6 +10,9 @@
 #pragma nv_diagnostic pop
 
 #include <wordloom/kernel/cuda/cuda_kernel.cuh>
+#include <wordloom/sync/allreduce.hpp>
+#include <wordloom/sync/device_rows.hpp>
+#include <wordloom/sync/staged.cuh>
 #include <wordloom/trainer.hpp>
 
 namespace wordloom {
@@ -23,5 +26,10 @@ using ParWord2VecGpu = Trainer<SentenceMinibatch, CudaGemmKernel>;
 /// Randall et al. 2021, "FULL-W2V: Fully Exploiting Data Reuse for W2V on GPU-Accelerated Systems".
 using FullRegister = Trainer<SharedNegativeFixedWindow, CudaRegisterKernel>;
 using FullW2V = Trainer<SharedNegativeFixedWindow, CudaRingBufferKernel>;
+
+/// Replicas on GPUs that sum by way of the host; `Host`: MpiRanks for processes, InProcess for
+/// threads of one. See also NcclAllreduce.
+template <class Host, class Combine = CoherentSum>
+using StagedAllreduce = Allreduce<StagedRanks<Host>, Combine, cuda::DeviceRows<cuda::CudaMachine>>;
 
 }  // namespace wordloom

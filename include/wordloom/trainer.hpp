@@ -2,10 +2,9 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <exception>
 #include <filesystem>
-#include <optional>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -14,6 +13,7 @@
 #include <vector>
 
 #include <wordloom/concepts.hpp>
+#include <wordloom/core/batch_run.hpp>
 #include <wordloom/core/embeddings.hpp>
 #include <wordloom/core/error.hpp>
 #include <wordloom/core/hyperparameters.hpp>
@@ -22,13 +22,13 @@
 #include <wordloom/core/progress.hpp>
 #include <wordloom/core/random.hpp>
 #include <wordloom/core/run_state.hpp>
-#include <wordloom/core/sentence_batch.hpp>
 #include <wordloom/corpus/subsampling.hpp>
 #include <wordloom/corpus/vocabulary.hpp>
 #include <wordloom/io/checkpointer.hpp>
 #include <wordloom/io/rank_checkpoints.hpp>
 #include <wordloom/optimizer/linear_decay.hpp>
 #include <wordloom/sync/no_sync.hpp>
+#include <wordloom/sync/rank_run.hpp>
 
 namespace wordloom {
 
@@ -40,11 +40,13 @@ template <class Sampler, class UpdateKernel, class SyncPolicy = NoSync,
           class Schedule = LinearDecay>
 class Trainer {
   static_assert(detail::require_sampler<Sampler>() && detail::require_kernel<UpdateKernel>() &&
-                detail::require_sync<SyncPolicy>() && detail::require_schedule<Schedule>() &&
+                detail::require_sync<SyncPolicy, UpdateKernel>() &&
+                detail::require_schedule<Schedule>() &&
                 detail::require_match<Sampler, UpdateKernel>());
-  static_assert(!detail::TakesBatches<UpdateKernel> || std::is_same_v<SyncPolicy, NoSync>,
-                "wordloom: this UpdateKernel has its model on a device, which this SyncPolicy does "
-                "not synchronise");
+  template <class Place>
+  using RankRun = detail::RankRun<SyncPolicy, Place>;
+  static constexpr bool pauses =
+      detail::Pauses<SyncPolicy, typename detail::ReplicaOf<UpdateKernel>::type>;
 
  public:
   /// Throws InvalidArgument when a hyperparameter is outside its bounds.
@@ -65,18 +67,20 @@ class Trainer {
 
   /// Writes a checkpoint to `path` in the background every `seconds` of training; the file is
   /// replaced whole. A failed write is thrown by `fit`. Takes memory for a second model while it
-  /// writes. Not for kernels on a GPU. One is also written when a progress callback stops training.
-  /// Of several ranks, rank 0 writes for all, after they have made all rows agree.
+  /// writes. One is also written when a progress callback stops training. Of several ranks, rank 0
+  /// writes for all, after they have made all rows agree. A kernel on a GPU is between two batches
+  /// then.
   void checkpoint_to(std::filesystem::path path, double seconds = 600) {
     require_checkpoints();
     checkpoint_ = std::move(path);
     checkpoint_seconds_ = seconds;
   }
 
-  /// Goes on with a run from its checkpoint to its end. One thread: the vectors are those of a run
-  /// that was not interrupted, bit for bit. Of several ranks, only rank 0 reads the file. Throws as
-  /// `fit`, IoError and FormatError when the checkpoint cannot be read, and InvalidArgument when it
-  /// is of another corpus, vocabulary, set of hyperparameters or number of ranks or threads.
+  /// Goes on with a run from its checkpoint to its end. One thread, or one sentence in flight on a
+  /// GPU: the vectors are those of a run that was not interrupted, bit for bit. Of several ranks,
+  /// only rank 0 reads the file. Throws as `fit`, IoError and FormatError when the checkpoint
+  /// cannot be read, and InvalidArgument when it is of another corpus, vocabulary, set of
+  /// hyperparameters or number of ranks or threads.
   template <class Corpus>
   Embeddings resume(const Corpus& corpus, const Vocabulary& vocabulary,
                     const std::filesystem::path& path) {
@@ -111,6 +115,8 @@ class Trainer {
   template <class Corpus>
   TrainReport fit(const Corpus& corpus, Model& model, const std::filesystem::path* from) {
     static_assert(detail::require_corpus<Corpus>());
+    // Outlives a failure: memory of a device is free only after what other ranks are told of.
+    [[maybe_unused]] std::unique_ptr<UpdateKernel> device_kernel;
     try {
       check(corpus, model);
       if constexpr (detail::Coordinates<SyncPolicy>) {
@@ -119,33 +125,43 @@ class Trainer {
         sync_.agree("method or set of hyperparameters (fingerprint)", fingerprint());
         const bool saves = !checkpoint_.empty(), resumes = from != nullptr;
         sync_.agree("use of checkpoints", (saves ? 1u : 0u) + (resumes ? 2u : 0u));
-        if (saves || resumes)
-          sync_.agree("number of threads", resolve_threads(parameters_.threads));
+        if (saves || resumes) sync_.agree("number of threads", threads());
         sync_.begin(
             model, tokens_per_epoch(corpus), parameters_,
-            [schedule = make_schedule()](double progress) { return schedule.rate(progress); });
+            [schedule = make_schedule()](double progress) { return schedule.rate(progress); },
+            least_interval());
       }
+      Checkpoint start = beginning(corpus, model);
+      if (sync_.rank() == 0 && from != nullptr)
+        start = detail::load_checkpoint(*from, start, model);
       if constexpr (detail::TakesBatches<UpdateKernel>) {
-        sync_.broadcast(model);
-        report_ = train_batches(corpus, model);
+        device_kernel.reset(
+            new UpdateKernel(UpdateKernel::template make<Sampler>(parameters_, model)));
+        auto replica = device_kernel->replica();
+        begin_ranks(replica, start, from != nullptr);
+        report_ = train_batches(corpus, model, *device_kernel, start);
+        sync_.finish(replica);
+        device_kernel->finish(model);
       } else {
-        Checkpoint start = beginning(corpus, model);
-        if (sync_.rank() == 0 && from != nullptr)
-          start = detail::load_checkpoint(*from, start, model);
-        sync_.broadcast(model);
-        if constexpr (detail::Pauses<SyncPolicy>)
-          if (from != nullptr) {
-            detail::tell_ranks(sync_, start);
-            sync_.go_on_after(start.synchronisations);
-          }
+        begin_ranks(model, start, from != nullptr);
         report_ = train_blocks(corpus, model, start);
+        sync_.finish(model);
       }
-      sync_.finish(model);
     } catch (const std::exception& error) {
       if constexpr (detail::Coordinates<SyncPolicy>) sync_.fail(error.what());
       throw;
     }
     return report_;
+  }
+
+  template <class Replica>
+  void begin_ranks(Replica& replica, Checkpoint& start, bool resumes) {
+    sync_.broadcast(replica);
+    if constexpr (pauses) {
+      if (!resumes) return;
+      detail::tell_ranks(sync_, start);
+      sync_.go_on_after(start.synchronisations);
+    }
   }
 
   /// Takes the blocks of a sampler.
@@ -184,9 +200,8 @@ class Trainer {
     start.method = fingerprint();
     start.vocabulary = model.vocabulary.fingerprint();
     start.corpus_tokens = corpus.token_count();
-    if constexpr (detail::Pauses<SyncPolicy>)
-      start.planned_synchronisations = sync_.planned_synchronisations();
-    const std::size_t threads = resolve_threads(parameters_.threads);
+    if constexpr (pauses) start.planned_synchronisations = sync_.planned_synchronisations();
+    const std::size_t threads = this->threads();
     for (std::size_t stream = 0; stream < sync_.size() * threads; ++stream) {
       if (stream % threads == 0) start.ranks.emplace_back().losses.resize(parameters_.epochs);
       const Random random(parameters_.seed, stream, 0);
@@ -196,105 +211,63 @@ class Trainer {
     return start;
   }
 
-  /// Makes all rows agree; rank 0 writes where all ranks are, where there are checkpoints.
-  void save_ranks(Model& model, detail::RunState& state, detail::Checkpointer* checkpointer) {
-    if constexpr (detail::Pauses<SyncPolicy>) {
-      Checkpoint::Rank own;  // before what other threads go on with
-      if (checkpointer != nullptr) own = checkpointer->own(state);
-      sync_.settle(model);
-      if (checkpointer == nullptr) return;
-      auto ranks = detail::gather_ranks(sync_, own);
-      if (sync_.rank() == 0) checkpointer->begin(model, std::move(ranks), sync_.synchronisations());
-    }
-  }
-
   template <class Corpus>
   TrainReport train_blocks(const Corpus& corpus, Model& model, const Checkpoint& start) {
     const Checkpoint::Rank& from = start.ranks[sync_.rank()];
     detail::RunState state(tokens_per_epoch(corpus), parameters_.epochs, callback_,
                            callback_seconds_);
     state.resume(from);
-    if (detail::Pauses<SyncPolicy> && sync_.size() > 1) state.stop_by_agreement();
     const std::size_t threads = from.threads.size();
-    std::optional<detail::Checkpointer> checkpointer;
-    if (!checkpoint_.empty())
-      checkpointer.emplace(checkpoint_, checkpoint_seconds_, start, sync_.rank());
+    auto checkpointer = make_checkpointer(start);
+    detail::HostPlace place(model);
+    RankRun<detail::HostPlace> rank_run(sync_, state, checkpointer.get(), place);
     const double progress = state.fraction();
+    rank_run.go_on(progress);
     const Sampler sampler(parameters_, model.vocabulary);
     const Subsampling subsampling(model.vocabulary, parameters_.subsample);
     run_threads(threads, [&](std::size_t thread) {
       try {
         train(corpus, model, sampler, subsampling, state, progress, thread, from.threads,
-              checkpointer ? &*checkpointer : nullptr);
+              checkpointer.get(), rank_run);
       } catch (...) {
         state.stop();
         throw;
       }
     });
-    if constexpr (detail::Pauses<SyncPolicy>) {
-      if (sync_.size() > 1) {
-        sync_.wait(model);
-        pause(model, state, checkpointer ? &*checkpointer : nullptr);
-      }
-    }
-    if (checkpointer && sync_.size() == 1 && state.stopped()) checkpointer->finish(model, state);
-    if (checkpointer) checkpointer->wait();
+    rank_run.end();
     return state.finish();
   }
 
   /// Training by a kernel that takes the corpus itself, not blocks of it.
   template <class Corpus>
-  TrainReport train_batches(const Corpus& corpus, Model& model) {
-    auto kernel = UpdateKernel::template make<Sampler>(parameters_, model);
+  TrainReport train_batches(const Corpus& corpus, Model& model, UpdateKernel& kernel,
+                            const Checkpoint& start) {
     const std::uint64_t tokens = tokens_per_epoch(corpus);
+    const Checkpoint::Rank& from = start.ranks[sync_.rank()];
     detail::RunState state(tokens, parameters_.epochs, callback_, callback_seconds_);
-    const Schedule schedule = make_schedule();
-    const double total = static_cast<double>(tokens) * static_cast<double>(parameters_.epochs);
+    state.resume(from);
+    auto checkpointer = make_checkpointer(start);
+    std::size_t batch_words = kernel.batch_words();
+    if constexpr (detail::Coordinates<SyncPolicy>)
+      batch_words = std::clamp<std::size_t>(sync_.least_interval(), 1, batch_words);
     // Long sentences are cut, by the size of the corpus alone, so that many can be trained at once.
     const std::size_t longest = std::clamp<std::uint64_t>(tokens / 65'536, 100, 1000);
-    std::uint64_t begun = 0;
-    double rate = schedule.rate(0.0);
-    SentenceBatch batch;
-    std::vector<std::uint64_t> words, sentences;              // of each batch
-    std::deque<std::pair<std::uint64_t, double>> unfinished;  // words and learning rates
-    for (std::size_t epoch = 0; epoch < parameters_.epochs && !state.stopped(); ++epoch) {
-      batch.index = 0;
-      batch.first_sentence = 0;
-      const auto end_one = [&] {
-        const auto trained = kernel.end();
-        const auto [trained_words, trained_rate] = unfinished.front();
-        unfinished.pop_front();
-        const detail::WorkDone done{trained_words, static_cast<std::uint64_t>(trained.positives),
-                                    LossSum(trained.loss)};
-        state.report(done, epoch, trained_rate);
-      };
-      const auto train = [&] {
-        if (epoch == 0) {
-          words.push_back(batch.words.size());
-          sentences.push_back(batch.ends.size());
-        }
-        begun += words[batch.index];
-        const double next_rate = schedule.rate(std::min(1.0, static_cast<double>(begun) / total));
-        kernel.begin(batch, epoch, rate, next_rate);
-        unfinished.emplace_back(words[batch.index], rate);
-        if (unfinished.size() == 2) end_one();
-        rate = next_rate;
-        batch.first_sentence += sentences[batch.index++];
-        batch.clear();
-      };
-      if (epoch > 0 && kernel.keeps(words.size() - 1)) {
-        while (batch.index < words.size() && !state.stopped()) train();
-      } else {
-        for (const std::span<const WordId> sentence : corpus.shard(sync_.rank(), sync_.size())) {
-          if (state.stopped()) break;
-          batch.add(sentence, longest);
-          if (batch.words.size() >= kernel.batch_words()) train();
-        }
-        if (!batch.words.empty() && !state.stopped()) train();
-      }
-      while (!unfinished.empty()) end_one();
-    }
-    kernel.finish(model);
+    detail::BatchRun batches(kernel, model, state, checkpointer.get(), batch_words, longest, from,
+                             sync_.rank());
+    RankRun<detail::BatchRun<UpdateKernel>> rank_run(sync_, state, checkpointer.get(), batches);
+    const Schedule schedule = make_schedule();
+    const double total = static_cast<double>(tokens) * static_cast<double>(parameters_.epochs);
+    const auto progress = [&](std::uint64_t words) {
+      return std::min(1.0, static_cast<double>(words) / total);
+    };
+    rank_run.go_on(progress(batches.begun()));
+    const auto shard = corpus.shard(sync_.rank(), sync_.size());
+    for (std::size_t epoch = batches.first_epoch(); epoch < parameters_.epochs && !state.stopped();
+         ++epoch)
+      batches.train(
+          shard, epoch, [&](std::uint64_t words) { return schedule.rate(progress(words)); },
+          [&] { rank_run.tick(progress(batches.begun())); });
+    rank_run.end();
     return state.finish();
   }
 
@@ -307,10 +280,24 @@ class Trainer {
   }
 
   void require_checkpoints() const {
-    if (detail::TakesBatches<UpdateKernel>)
-      throw InvalidArgument("checkpoints are for training on a CPU");
-    if (!detail::Pauses<SyncPolicy> && sync_.size() > 1)
-      throw InvalidArgument("this SyncPolicy has no checkpoints");
+    if (!pauses && sync_.size() > 1) throw InvalidArgument("this SyncPolicy has no checkpoints");
+  }
+
+  std::unique_ptr<detail::Checkpointer> make_checkpointer(const Checkpoint& start) const {
+    if (checkpoint_.empty()) return nullptr;
+    return std::make_unique<detail::Checkpointer>(checkpoint_, checkpoint_seconds_, start,
+                                                  sync_.rank());
+  }
+
+  /// Of the host that train.
+  std::size_t threads() const {
+    return detail::TakesBatches<UpdateKernel> ? 1 : resolve_threads(parameters_.threads);
+  }
+  static std::uint64_t least_interval() {
+    if constexpr (detail::TakesBatches<UpdateKernel>)
+      return UpdateKernel::least_words;
+    else
+      return 0;
   }
 
   Schedule make_schedule() const {
@@ -331,14 +318,13 @@ class Trainer {
     return std::clamp<std::uint64_t>(tokens_of_thread / 1000, 100, 10'000);
   }
 
-  std::size_t stream_of(std::size_t thread) const {
-    return sync_.rank() * resolve_threads(parameters_.threads) + thread;
-  }
+  std::size_t stream_of(std::size_t thread) const { return sync_.rank() * threads() + thread; }
 
   template <class Corpus>
   void train(const Corpus& corpus, Model& model, Sampler sampler, const Subsampling& subsampling,
              detail::RunState& state, double begin, std::size_t thread,
-             const std::vector<Checkpoint::Thread>& positions, detail::Checkpointer* checkpointer) {
+             const std::vector<Checkpoint::Thread>& positions, detail::Checkpointer* checkpointer,
+             RankRun<detail::HostPlace>& rank_run) {
     const std::size_t threads = positions.size(), stream = stream_of(thread);
     const auto shard = corpus.shard(stream, sync_.size() * threads);
     const std::uint64_t interval =
@@ -371,7 +357,7 @@ class Trainer {
         rate = schedule.rate(progress);
         sink.learning_rate = static_cast<float>(rate);
         stand();
-        if (thread == 0) synchronise(model, state, progress, checkpointer);
+        if (thread == 0) rank_run.tick(progress);
       };
       for (const std::span<const WordId> sentence : shard) {
         if (sentences < skipped) {
@@ -386,34 +372,6 @@ class Trainer {
         if (sink.done.tokens >= interval) report();
       }
       report();
-    }
-  }
-
-  /// By one thread; and a checkpoint when it is time.
-  void synchronise(Model& model, detail::RunState& state, double progress,
-                   detail::Checkpointer* checkpointer) {
-    const bool is_due = checkpointer != nullptr && checkpointer->is_due();
-    if (sync_.size() == 1) {
-      sync_.tick(model, progress);
-      if (is_due) checkpointer->begin(model, {checkpointer->own(state)}, 0);
-      return;
-    }
-    if constexpr (detail::Pauses<SyncPolicy>)
-      if (state.asked_to_stop() || (is_due && sync_.rank() == 0))
-        sync_.ask_for_pause(state.asked_to_stop());
-    sync_.tick(model, progress);
-    while (pause(model, state, checkpointer)) sync_.tick(model, progress);
-  }
-
-  /// What ranks do where all stand alike; false when they do not.
-  bool pause(Model& model, detail::RunState& state, detail::Checkpointer* checkpointer) {
-    if constexpr (detail::Pauses<SyncPolicy>) {
-      if (!sync_.paused()) return false;
-      save_ranks(model, state, checkpointer);
-      if (sync_.stopping()) state.stop();
-      return !sync_.stopping();
-    } else {
-      return false;
     }
   }
 

@@ -7,6 +7,8 @@ using namespace wordloom;
 
 struct DeviceKernel {
   using Consumes = SentenceBatch;
+  struct Replica {};
+  static constexpr std::size_t least_words = 1;
   template <class Sampler>
 #ifdef WORDLOOM_EXPECT_FAILURE
   static constexpr bool trains = std::is_same_v<Sampler, Hogwild>;
@@ -24,6 +26,7 @@ struct DeviceKernel {
   };
   void begin(const SentenceBatch&, std::size_t, double, double) {}
   Trained end() { return {}; }
+  Replica replica() { return {}; }
   void finish(Model&) {}
 };
 

@@ -98,21 +98,18 @@ TEST_CASE("changes of ranks are combined as each rule says", "[sync]") {
 TEST_CASE("CoherentSum adds what is orthogonal and averages what is parallel", "[sync]") {
   // Rows of 4 floats; what their partners have in common is the third.
   std::vector<float> sums{2, 0, 0, 0, -2, 0, 0, 0, 0, 3, 8, 0, 0, -3, 8, 0, 0, 0, 8, 0};
-  const std::vector<float> numbers{2, 4,
-                                   0, 0,  // two orthogonal changes: |s|^2 = 4
-                                   2, 2,
-                                   0, 0,  // two equal changes of norm 1
-                                   3, 6 + 64 / 3.0f,
-                                   0, 0,  // in part, and equal along the third
-                                   1, 9 + 64,
-                                   0, 0,  // of one rank
-                                   4, 16,
-                                   0, 0};
+  const std::vector<float> numbers{2, 4,              // two orthogonal changes: |s|^2 = 4
+                                   2, 2,              // two equal changes of norm 1
+                                   3, 6 + 64 / 3.0f,  // in part, and equal along the third
+                                   1, 9 + 64,         // of one rank
+                                   4, 16};
   const CommonDirection partners{Eigen::Vector4f(0, 0, 1, 0), 20};
   // Along it each update is a step of 0.1 x 20 x its learning rate to where the row rests.
   const float half = std::log(2.0f) / 2;
   const std::vector<float> steps{half, half, half, half, 1e-9f};
-  CoherentSum::combine(RowChanges(sums.data(), 5, 4, 4, numbers.data(), steps.data(), partners), 8);
+  for (std::size_t i = 0; i < 5; ++i)
+    HostRows::combine_row<CoherentSum>(sums.data() + 4 * i, numbers.data() + 2 * i, 8, steps[i],
+                                       partners, {});
   const auto expect = [&](std::size_t row, std::vector<float> expected) {
     for (std::size_t d = 0; d < 4; ++d) CHECK(sums[4 * row + d] == Approx(expected[d]));
   };

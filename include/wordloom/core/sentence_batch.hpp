@@ -13,7 +13,7 @@ namespace wordloom {
 struct SentenceBatch {
   std::vector<WordId> words;
   std::vector<std::uint32_t> ends;   // [sentences] in words; an end is the next one's begin
-  std::uint64_t first_sentence = 0;  // of the epoch: numbers the random streams
+  std::uint64_t first_sentence = 0;  // numbers the random streams, of each epoch anew
   std::size_t index = 0;             // of the epoch: the same words in each epoch
 
   void clear() noexcept {

@@ -42,7 +42,7 @@ inline Checkpoint load_checkpoint(const std::filesystem::path& path, const Check
 
 /// What rank 0 has loaded, told to all: all ranks call it, and the others' `checkpoint` is of the
 /// same shape.
-template <Pauses Sync>
+template <class Sync>
 void tell_ranks(Sync& sync, Checkpoint& checkpoint) {
   const auto of_first = [&](std::uint64_t number) { return sync.gather(number)[0]; };
   for (Checkpoint::Rank& rank : checkpoint.ranks) {
@@ -54,7 +54,7 @@ void tell_ranks(Sync& sync, Checkpoint& checkpoint) {
 }
 
 /// Where all ranks are: all call it.
-template <Pauses Sync>
+template <class Sync>
 std::vector<Checkpoint::Rank> gather_ranks(Sync& sync, const Checkpoint::Rank& own) {
   std::vector<std::vector<std::uint64_t>> numbers(sync.size());
   for (const std::uint64_t number : own.numbers()) {

@@ -1,12 +1,10 @@
 #pragma once
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,8 +15,7 @@
 #include <wordloom/core/model.hpp>
 #include <wordloom/sync/collective.hpp>
 #include <wordloom/sync/combine.hpp>
-#include <wordloom/sync/expected_pairs.hpp>
-#include <wordloom/sync/row_changes.hpp>
+#include <wordloom/sync/host_rows.hpp>
 
 namespace wordloom {
 
@@ -49,11 +46,16 @@ struct SyncOptions {
 
 /// Keeps the replicas of several ranks together: what each changed since they last agreed is summed
 /// over a Collective, made one change by the rule `Combine` and added to all. Words of ranks are
-/// counted, not time, so that all ranks synchronise equally often. Holds a second model, and
-/// buffers for some thousand rows.
-template <Collective Ranks, class Combine = CoherentSum>
+/// counted, not time, so that all ranks synchronise equally often. `Rows` does it where the model
+/// is, which it calls `Rows::Replica`: HostRows or cuda::DeviceRows.
+template <class Ranks, class Combine = CoherentSum, class Rows = HostRows>
 class Allreduce {
+  static_assert(Collective<Ranks, typename Rows::Values>,
+                "wordloom: this Collective does not sum what these Rows hold, or lacks a function");
+
  public:
+  using Replica = typename Rows::Replica;
+
   explicit Allreduce(Ranks ranks, SyncOptions options = {})
       : ranks_(std::move(ranks)), options_(options) {
     options_.validate();
@@ -76,10 +78,11 @@ class Allreduce {
                         std::to_string(all[r]) + ", not " + std::to_string(all[0]) + ")");
   }
   /// That training begins, of so many words on each rank in each epoch; `rate` is the learning rate
-  /// of a progress. Throws SyncError, on all ranks, when their models or options do not go
-  /// together.
-  void begin(Model& model, std::uint64_t words_per_epoch, const Hyperparameters& parameters,
-             std::function<double(double)> rate) {
+  /// of a progress; `least_interval` words of a rank are to lie between two synchronisations, where
+  /// the options do not say how many. Throws SyncError, on all ranks, when their models or options
+  /// do not go together.
+  void begin(const Model& model, std::uint64_t words_per_epoch, const Hyperparameters& parameters,
+             std::function<double(double)> rate, std::uint64_t least_interval = 0) {
     agree("number of rows", model.rows());
     agree("dimension", model.dimension());
     agree("first_rows", options_.first_rows);
@@ -87,13 +90,15 @@ class Allreduce {
     // The mean of rows_of(): half of the sizes there are, and one.
     const auto sizes = static_cast<double>(std::bit_width(model.rows() / options_.first_rows));
     const double mean = rows * (1 + sizes / 2);
-    const double bytes = mean * static_cast<double>(row_floats(model)) * sizeof(float);
+    const double bytes = mean * 2 * static_cast<double>(model.dimension()) * sizeof(float);
     const double budget = options_.bytes_per_word > 0 ? options_.bytes_per_word : default_budget();
-    const double interval =
-        options_.interval != 0 ? static_cast<double>(options_.interval) : bytes / budget;
     const bool by_default = options_.interval == 0 && options_.bytes_per_word == 0;
-    per_epoch_ = static_cast<std::size_t>(
-        std::max(by_default ? 64.0 : 1.0, static_cast<double>(words_per_epoch) / interval));
+    double interval =
+        options_.interval != 0 ? static_cast<double>(options_.interval) : bytes / budget;
+    if (by_default) interval = std::min(interval, static_cast<double>(words_per_epoch) / 64);
+    if (by_default) interval = std::max(interval, static_cast<double>(least_interval));
+    per_epoch_ =
+        static_cast<std::size_t>(std::max(1.0, static_cast<double>(words_per_epoch) / interval));
     total_ = per_epoch_ * parameters.epochs;
     planned_ = total_;
     agree("number of synchronisations", total_);
@@ -103,19 +108,21 @@ class Allreduce {
     is_paused_ = is_stopping_ = false;
     words_ = static_cast<double>(words_per_epoch) * static_cast<double>(parameters.epochs);
     rate_ = std::move(rate);
-    pairs_ = detail::ExpectedPairs(model.vocabulary, parameters);
-    agreed_.assign(model.rows(), 0.0f);
+    all_rows_ = model.rows();
+    rows_.begin(model, parameters);
+  }
+  /// Words of a rank from one synchronisation to the next, where they are densest.
+  std::uint64_t least_interval() const noexcept {
+    return static_cast<std::uint64_t>(words_ / (1.5 * static_cast<double>(total_)));
   }
 
-  void broadcast(Model& model) {
-    for (RowMatrix* matrix : {&model.input, &model.output})
-      ranks_.broadcast({matrix->data(), matrix->rows() * matrix->stride()});
-    base_input_ = model.input.copy();
-    base_output_ = model.output.copy();
+  void broadcast(Replica& model) {
+    for (const auto values : rows_.all(model)) ranks_.broadcast(values);
+    rows_.remember(model);
   }
 
   /// Never waits, but where changes take longer to travel than until the next are due.
-  void tick(Model& model, double progress) {
+  void tick(Replica& model, double progress) {
     const auto due =
         static_cast<std::size_t>(progress * (1.5 - progress / 2) * static_cast<double>(total_));
     if (in_flight_ && (!options_.overlap || ranks_.done())) go_on(model);
@@ -123,7 +130,7 @@ class Allreduce {
       wait(model);
       if (is_paused_) break;
       ++begun_;
-      start(model, rows_of(begun_, model.rows()));
+      start(model, rows_of(begun_));
       if (!options_.overlap) wait(model);
     }
   }
@@ -135,13 +142,13 @@ class Allreduce {
   bool paused() const noexcept { return is_paused_; }
   bool stopping() const noexcept { return is_stopping_; }
   /// Waits for what is in flight, after which `paused()` may be true.
-  void wait(Model& model) {
+  void wait(Replica& model) {
     while (in_flight_) go_on(model);
   }
   /// Makes all rows agree. With one thread on each rank all models are the same afterwards.
-  void settle(Model& model) {
+  void settle(Replica& model) {
     is_paused_ = false;
-    start(model, model.rows());
+    start(model, all_rows_);
     wait(model);
     if (is_stopping_) total_ = begun_;  // nothing is left to do
   }
@@ -149,21 +156,20 @@ class Allreduce {
   /// After `broadcast`: so many synchronisations are over, all rows have been agreed on.
   void go_on_after(std::size_t synchronisations) {
     begun_ = std::min(synchronisations, total_);
-    std::fill(agreed_.begin(), agreed_.end(), static_cast<float>(progress()));
+    rows_.all_agreed(progress());
   }
 
   /// All ranks have the same model afterwards.
-  void finish(Model& model) {
+  void finish(Replica& model) {
     request_ = -stop_request * static_cast<float>(size());  // no pause for this one
     wait(model);
     // Another rank may have begun what this one has not come to. The last are all rows.
     while (begun_ < total_) {
       ++begun_;
-      start(model, rows_of(begun_, model.rows()));
+      start(model, rows_of(begun_));
       wait(model);
     }
-    for (RowMatrix* matrix : {&model.input, &model.output})
-      ranks_.broadcast({matrix->data(), matrix->rows() * matrix->stride()});
+    for (const auto values : rows_.all(model)) ranks_.broadcast(values);
   }
 
   void fail(const std::string& cause) noexcept { ranks_.fail(cause); }
@@ -173,10 +179,10 @@ class Allreduce {
   static constexpr float stop_request = 65536;    // above any number of ranks
 
   /// Of synchronisation i, counted from 1.
-  std::size_t rows_of(std::size_t i, std::size_t all) const noexcept {
-    if (i % per_epoch_ == 0) return all;
+  std::size_t rows_of(std::size_t i) const noexcept {
+    if (i % per_epoch_ == 0) return all_rows_;
     const int shift = std::countr_zero(i);
-    return options_.first_rows > all >> shift ? all : options_.first_rows << shift;
+    return options_.first_rows > all_rows_ >> shift ? all_rows_ : options_.first_rows << shift;
   }
   double default_budget() const noexcept {
     const auto ranks = static_cast<double>(size());
@@ -186,101 +192,47 @@ class Allreduce {
   double progress() const noexcept {
     return 1.5 - std::sqrt(2.25 - 2 * static_cast<double>(begun_) / static_cast<double>(total_));
   }
-  static std::size_t row_floats(const Model& model) noexcept { return 2 * model.dimension(); }
-
-  void start(Model& model, std::size_t rows) {
+  void start(Replica& model, std::size_t rows) {
     next_row_ = 0;
     end_row_ = rows;
     send(model);
   }
 
-  /// Sends the changes of the next rows: [rows][2][D] of both matrices, then [rows][2][2] whether
-  /// each was changed and the squared norm of its change, and whether this rank asks for a pause.
-  void send(Model& model) {
-    first_row_ = next_row_;
-    next_row_ = std::min(end_row_, first_row_ + most_rows);
-    const std::size_t rows = next_row_ - first_row_, d = model.dimension();
-    changes_.resize(rows * 2 * (d + 2) + 1);
-    own_.resize(rows * 2 * d);
-    float* change = changes_.data();
-    float* own = own_.data();
-    float* number = change + rows * 2 * d;
-    for_each_row(model, [&](const float* row, const float* base) {
-      const float square = functions_.take_change(row, base, change, own, d);
-      *number++ = square > 0 ? 1.0f : 0.0f;
-      *number++ = square;
-      change += d;
-      own += d;
-    });
-    *number = next_row_ == end_row_ ? std::exchange(request_, std::min(request_, 0.0f)) : 0.0f;
-    bytes_ += changes_.size() * sizeof(float);
-    ranks_.begin_sum(changes_);
+  /// Sends the changes of the next rows, and with the last of a synchronisation whether this rank
+  /// asks for a pause.
+  void send(Replica& model) {
+    const std::size_t first = next_row_;
+    next_row_ = std::min(end_row_, first + most_rows);
+    const float request =
+        next_row_ == end_row_ ? std::exchange(request_, std::min(request_, 0.0f)) : 0.0f;
+    const auto values = rows_.take(model, first, next_row_, request);
+    bytes_ += values.size() * sizeof(float);
+    ranks_.begin_sum(values);
     in_flight_ = true;
   }
 
   /// Waits for what is in flight, applies it and sends what comes next.
-  void go_on(Model& model) {
+  void go_on(Replica& model) {
     ranks_.wait();
     in_flight_ = false;
-    const std::size_t d = model.dimension();
-    if (size() > 1) combine(d);
-    const float* change = changes_.data();
-    const float* own = own_.data();
-    for_each_row(model, [&](float* row, float* base) {
-      functions_.put_change(row, base, change, own, d);
-      change += d;
-      own += d;
-    });
-    is_paused_ = changes_.back() > 0;
-    is_stopping_ = is_stopping_ || changes_.back() >= stop_request;
+    const double progress = this->progress();
+    const float requests =
+        rows_.template put<Combine>(model, size(), progress, words_ * rate_(progress));
+    is_paused_ = requests > 0;
+    is_stopping_ = is_stopping_ || requests >= stop_request;
     if (next_row_ < end_row_) send(model);
-  }
-
-  /// Makes of the sums of what is in flight what all ranks add.
-  void combine(std::size_t d) {
-    const std::size_t rows = next_row_ - first_row_;
-    const float* numbers = changes_.data() + rows * 2 * d;
-    const std::array partners{detail::common_direction(base_output_, pairs_.output),
-                              detail::common_direction(base_input_, pairs_.input)};
-    const double progress = this->progress(), weight = words_ * rate_(progress);
-    for (const std::size_t matrix : {std::size_t{0}, std::size_t{1}}) {
-      const std::vector<float>& pairs = matrix == 0 ? pairs_.input : pairs_.output;
-      steps_.resize(rows);
-      for (std::size_t i = 0; i < rows; ++i)
-        steps_[i] = static_cast<float>(weight * (progress - agreed_[first_row_ + i]) *
-                                       pairs[first_row_ + i]);
-      Combine::combine(RowChanges(changes_.data() + matrix * d, rows, d, 2 * d,
-                                  numbers + matrix * 2, steps_.data(), partners[matrix]),
-                       size());
-    }
-    std::fill(agreed_.begin() + static_cast<std::ptrdiff_t>(first_row_),
-              agreed_.begin() + static_cast<std::ptrdiff_t>(next_row_),
-              static_cast<float>(progress));
-  }
-
-  template <class Use>
-  void for_each_row(Model& model, Use use) {
-    for (std::size_t i = first_row_; i < next_row_; ++i) {
-      use(model.input.row_data(i), base_input_.row_data(i));
-      use(model.output.row_data(i), base_output_.row_data(i));
-    }
   }
 
   Ranks ranks_;
   SyncOptions options_;
-  simd::RowChangeFunctions functions_;
-  RowMatrix base_input_, base_output_;                      // what all ranks agree on
-  std::vector<float> changes_, own_;                        // in flight, and as they were sent
-  std::size_t first_row_ = 0, next_row_ = 0, end_row_ = 0;  // in flight, and of the synchronisation
+  Rows rows_;
+  std::size_t all_rows_ = 0, next_row_ = 0, end_row_ = 0;  // the last two of the synchronisation
   bool in_flight_ = false, is_paused_ = false, is_stopping_ = false;
   float request_ = 0;  // above 0: for a pause, below: for none
   std::size_t per_epoch_ = 1, planned_ = 0, total_ = 0, begun_ = 0;
   std::uint64_t bytes_ = 0;
   double words_ = 0;  // that this rank trains in all
   std::function<double(double)> rate_;
-  detail::ExpectedPairs pairs_;
-  std::vector<float> agreed_;  // progress at which each row was agreed on last
-  std::vector<float> steps_;   // of the rows in flight
 };
 
 }  // namespace wordloom

@@ -17,8 +17,9 @@ namespace wordloom {
 /// - `gather(value)`: the values of all ranks.
 /// - `fail(cause)`: tells the others, who wait in vain, that this rank ends; they throw SyncError.
 ///   To be called before `values` in flight go away.
-template <class C>
-concept Collective = requires(C& ranks, std::span<float> values, std::uint64_t value,
+/// `Values` is how it is told of floats: a span on the host, cuda::DeviceValues on a device.
+template <class C, class Values = std::span<float>>
+concept Collective = requires(C& ranks, Values values, std::uint64_t value,
                               const std::string& cause) {
   { ranks.rank() } -> std::convertible_to<std::size_t>;
   { ranks.size() } -> std::convertible_to<std::size_t>;

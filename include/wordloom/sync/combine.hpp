@@ -1,80 +1,45 @@
 #pragma once
-#include <Eigen/Core>
-#include <algorithm>
 #include <cmath>
-#include <cstddef>
 
-#include <wordloom/sync/row_changes.hpp>
+#include <wordloom/core/host_device.hpp>
 
-/// How the changes that ranks made to rows since they last agreed become one change: each rule has
-/// `combine(changes, ranks)`, which turns their sums in place into what all ranks add.
+/// How the changes that ranks made to a row since they last agreed become one change: each rule has
+/// `gains(row)`, by which the parts of their sum are multiplied. On the host or on a device.
 namespace wordloom {
 
-/// What the rows of one matrix have in common, weighted by how often they are paired with rows of
-/// the other: their mean direction, and the mean of the squares of their parts along it.
-struct CommonDirection {
-  Eigen::VectorXf direction;  // [D], of length 1, or 0 where there is none
-  double square = 0;
+/// What is known of the changes of all ranks to a row.
+struct RowSum {
+  float ranks;    // all there are
+  float touched;  // that changed the row, at least 1
+  float squares;  // the sum of the squared norms of their changes
+  float square;   // the squared norm of the sum of their changes
+  float along;    // the length of that sum along the direction that the row's partners have in
+                  // common: the rows of the other matrix that it is paired with
+  /// The expected sum of learning rates of one rank's updates of the row, times the mean square of
+  /// its partners' parts along that direction.
+  float sharpness;
 };
 
-/// The sums over all ranks of the changes to some rows of one matrix.
-class RowChanges {
- public:
-  using Row = Eigen::Map<Eigen::VectorXf>;
-
-  /// Sums [count x dimension], `stride` floats from one to the next; for each two numbers, of which
-  /// the first is how many ranks changed the row and the second the sum of the squared norms of
-  /// their changes, 4 floats from one row to the next; for each the expected sum of learning rates
-  /// of a rank's updates of the row; and what the rows that they are paired with have in common.
-  RowChanges(float* sums, std::size_t count, std::size_t dimension, std::size_t stride,
-             const float* numbers, const float* steps, const CommonDirection& partners)
-      : sums_(sums),
-        count_(count),
-        dimension_(dimension),
-        stride_(stride),
-        numbers_(numbers),
-        steps_(steps),
-        partners_(partners) {}
-
-  std::size_t size() const noexcept { return count_; }
-  std::size_t dimension() const noexcept { return dimension_; }
-  /// [D]
-  Row sum(std::size_t i) const {
-    return Row(sums_ + i * stride_, static_cast<Eigen::Index>(dimension_));
-  }
-  float touched(std::size_t i) const noexcept { return numbers_[4 * i]; }
-  float squares(std::size_t i) const noexcept { return numbers_[4 * i + 1]; }
-  float steps(std::size_t i) const noexcept { return steps_[i]; }
-  const CommonDirection& partners() const noexcept { return partners_; }
-
- private:
-  float* sums_;
-  std::size_t count_, dimension_, stride_;
-  const float* numbers_;
-  const float* steps_;
-  const CommonDirection& partners_;
+struct Gains {
+  float along;  // of the part of the sum along that direction
+  float rest;   // of what is orthogonal to it
 };
 
 /// The mean of all replicas (pWord2Vec: Ji et al. 2016, section III-E; BlazingText: Gupta and Khare
 /// 2017, section 4.3). A row that one rank of N changed keeps one N-th of its change.
 struct Average {
-  static void combine(const RowChanges& changes, std::size_t ranks) {
-    for (std::size_t i = 0; i < changes.size(); ++i) changes.sum(i) /= static_cast<float>(ranks);
-  }
+  static WORDLOOM_BOTH Gains gains(const RowSum& row) { return {1 / row.ranks, 1 / row.ranks}; }
 };
 
 /// All changes, as one machine would have made them; diverges where all ranks change the same rows
 /// much.
 struct DeltaSum {
-  static void combine(const RowChanges&, std::size_t) {}
+  static WORDLOOM_BOTH Gains gains(const RowSum&) { return {1, 1}; }
 };
 
 /// The mean over the ranks that changed the row: rare words keep what they learnt.
 struct TouchedAverage {
-  static void combine(const RowChanges& changes, std::size_t) {
-    for (std::size_t i = 0; i < changes.size(); ++i)
-      if (changes.touched(i) > 0) changes.sum(i) /= changes.touched(i);
-  }
+  static WORDLOOM_BOTH Gains gains(const RowSum& row) { return {1 / row.touched, 1 / row.touched}; }
 };
 
 /// Ours. Changes that point the same way are one step that several made, and are averaged; changes
@@ -93,31 +58,21 @@ struct TouchedAverage {
 struct CoherentSum {
   /// Mean of sigmoid' along the common direction: 0.1 keeps its share in the vectors what it is
   /// when one rank trains (measured; 0.03 oscillates, 0.3 grows it by a fifth).
-  static constexpr double curvature = 0.1;
+  static constexpr float curvature = 0.1f;
 
-  static void combine(const RowChanges& changes, std::size_t) {
-    const auto& common = changes.partners().direction;
-    const double sharpness = curvature * changes.partners().square;
-    const simd::RowChangeFunctions rows;
-    for (std::size_t i = 0; i < changes.size(); ++i) {
-      if (changes.touched(i) == 0) continue;
-      float* const sum = changes.sum(i).data();
-      const auto [along, whole] = rows.product_and_square(sum, common.data(), changes.dimension());
-      const float least = 1 / changes.touched(i);
-      // Without the part along it.
-      const float square = std::max(whole - along * along, 1e-30f);
-      const float squares = changes.squares(i) - along * along * least;
-      const float rest = std::clamp(squares / square, least, 1.0f);
-      const float gain = at_rest(changes.touched(i), sharpness * changes.steps(i));
-      rows.mix(sum, rest, common.data(), along * (gain - rest), changes.dimension());
-    }
+  static WORDLOOM_BOTH Gains gains(const RowSum& row) {
+    const float least = 1 / row.touched, along = row.along * row.along;
+    const float square = std::fmax(row.square - along, 1e-30f);
+    const float squares = row.squares - along * least;
+    return {at_rest(row.touched, curvature * row.sharpness),
+            std::fmin(std::fmax(squares / square, least), 1.0f)};
   }
 
  private:
   /// Of the sum of n equal changes, each of which came nearer to rest by 1 - exp(-a): what n such
   /// changes one after the other are.
-  static float at_rest(double n, double a) {
-    return a < 1e-6 ? 1.0f : static_cast<float>(std::expm1(-n * a) / (n * std::expm1(-a)));
+  static WORDLOOM_BOTH float at_rest(float n, float a) {
+    return a < 1e-6f ? 1.0f : std::expm1(-n * a) / (n * std::expm1(-a));
   }
 };
 

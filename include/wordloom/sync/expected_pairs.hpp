@@ -1,4 +1,5 @@
 #pragma once
+#include <Eigen/Core>
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -8,9 +9,20 @@
 #include <wordloom/core/row_matrix.hpp>
 #include <wordloom/corpus/subsampling.hpp>
 #include <wordloom/corpus/vocabulary.hpp>
-#include <wordloom/sync/combine.hpp>
 
-namespace wordloom::detail {
+namespace wordloom {
+
+/// What the rows of one matrix have in common, weighted by how often they are paired with rows of
+/// the other: their mean direction, and the mean of the squares of their parts along it.
+struct CommonDirection {
+  Eigen::VectorXf direction;  // [D], of length 1, or 0 where there is none
+  double square = 0;
+};
+
+namespace detail {
+
+/// Of the most frequent rows, which are most of all pairs.
+inline constexpr std::size_t common_rows = 1024;
 
 /// How often skip-gram with negative sampling is expected to pair a row with others, for each word
 /// that is trained: of each row of a matrix.
@@ -43,10 +55,9 @@ struct ExpectedPairs {
   }
 };
 
-/// Of the most frequent rows, which are most of all pairs.
+/// Of the first `common_rows`.
 inline CommonDirection common_direction(const RowMatrix& matrix, const std::vector<float>& pairs) {
-  constexpr std::size_t most = 1024;
-  const std::size_t rows = std::min(most, matrix.rows());
+  const std::size_t rows = std::min(common_rows, matrix.rows());
   const auto size = static_cast<Eigen::Index>(matrix.columns());
   using Row = Eigen::Map<const Eigen::VectorXf>;
   CommonDirection result{Eigen::VectorXf::Zero(size), 0};
@@ -65,4 +76,5 @@ inline CommonDirection common_direction(const RowMatrix& matrix, const std::vect
   return result;
 }
 
-}  // namespace wordloom::detail
+}  // namespace detail
+}  // namespace wordloom

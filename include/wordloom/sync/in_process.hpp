@@ -82,6 +82,11 @@ class InProcess {
     const std::lock_guard lock(shared_->guard);
     shared_->fail(rank_, cause);
   }
+  /// SyncError, for who waits for other ranks by other means.
+  void throw_if_failed() const {
+    const std::lock_guard lock(shared_->guard);
+    if (!shared_->failure.empty()) throw SyncError(shared_->failure);
+  }
 
  private:
   struct Shared {

@@ -66,6 +66,17 @@ class MpiRanks {
   std::size_t rank() const noexcept { return rank_; }
   std::size_t size() const noexcept { return size_; }
 
+  /// Which of the ranks on this machine it is, counted from 0. All ranks call it.
+  std::size_t rank_on_machine() const {
+    MPI_Comm machine = MPI_COMM_NULL;
+    check(MPI_Comm_split_type(*communicator_, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &machine),
+          "find the ranks of a machine");
+    int rank = 0;
+    MPI_Comm_rank(machine, &rank);
+    MPI_Comm_free(&machine);
+    return static_cast<std::size_t>(rank);
+  }
+
   void begin_sum(std::span<float> values) {
     if (values.size() > most) throw InvalidArgument("more values than MPI sums at a time");
     check(MPI_Iallreduce(MPI_IN_PLACE, values.data(), static_cast<int>(values.size()), MPI_FLOAT,

@@ -10,9 +10,12 @@ class NoSync {
  public:
   constexpr std::size_t rank() const noexcept { return 0; }
   constexpr std::size_t size() const noexcept { return 1; }
-  void broadcast(Model&) const noexcept {}
-  void tick(Model&, double) const noexcept {}
-  void finish(Model&) const noexcept {}
+  template <class Replica>
+  void broadcast(Replica&) const noexcept {}
+  template <class Replica>
+  void tick(Replica&, double) const noexcept {}
+  template <class Replica>
+  void finish(Replica&) const noexcept {}
 };
 
 static_assert(SyncPolicy<NoSync>);

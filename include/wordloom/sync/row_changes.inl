@@ -25,19 +25,22 @@ HWY_ATTR inline float take_change(const float* row, const float* base, float* ch
 }
 
 /// What all agree on, `change`, is added to `base`, and takes the place of `own` in `row`, which
-/// may have been changed further since.
+/// may have been changed further since: where it has not, it becomes `base`, bit for bit.
 HWY_ATTR inline void put_change(float* row, float* base, const float* change, const float* own,
                                 std::size_t size) noexcept {
   const RowTag d;
   std::size_t c = 0;
   for (; c + hn::Lanes(d) <= size; c += hn::Lanes(d)) {
-    const auto all = hn::LoadU(d, change + c);
-    hn::Store(hn::Add(hn::Load(d, base + c), all), d, base + c);
-    store_row(d, hn::Add(load_row(d, row + c), hn::Sub(all, hn::LoadU(d, own + c))), row + c);
+    const auto before = hn::Load(d, base + c);
+    const auto after = hn::Add(before, hn::LoadU(d, change + c));
+    const auto since = hn::Sub(hn::Sub(load_row(d, row + c), before), hn::LoadU(d, own + c));
+    hn::Store(after, d, base + c);
+    store_row(d, hn::Add(after, since), row + c);
   }
   for (; c < size; ++c) {
+    const float since = row[c] - base[c] - own[c];
     base[c] += change[c];
-    row[c] += change[c] - own[c];
+    row[c] = base[c] + since;
   }
 }
 

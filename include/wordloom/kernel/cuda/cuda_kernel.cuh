@@ -13,11 +13,13 @@
 #include <wordloom/kernel/cuda/device_model.cuh>
 #include <wordloom/kernel/cuda/gemm_scheme.hpp>
 #include <wordloom/kernel/cuda/launch.cuh>
+#include <wordloom/kernel/cuda/machine.cuh>
 #include <wordloom/kernel/cuda/published.hpp>
 #include <wordloom/kernel/cuda/warp_scheme.hpp>
 #include <wordloom/sampler/hogwild.hpp>
 #include <wordloom/sampler/sentence_minibatch.hpp>
 #include <wordloom/sampler/shared_negative.hpp>
+#include <wordloom/sync/device_rows.hpp>
 
 namespace wordloom {
 namespace cuda {
@@ -84,6 +86,9 @@ template <class Method, class... Samplers>
 class CudaKernel {
  public:
   using Consumes = SentenceBatch;
+  using Replica = cuda::DeviceReplica<cuda::CudaMachine>;
+  /// Of a batch: fewer do not keep a device busy.
+  static constexpr std::size_t least_words = std::size_t{1} << 20;
 
   template <class Sampler>
   static constexpr bool trains = (std::is_same_v<Sampler, Samplers> || ...);
@@ -164,6 +169,9 @@ class CudaKernel {
     const auto loss = slot.loss_on_host.first(2);
     return {loss[0], loss[1]};
   }
+
+  /// The model, in the order of what has been begun.
+  Replica replica() { return {{stream_, copies_}, model_.view(), model_.rows()}; }
 
   /// Copies the model back.
   void finish(Model& model) { model_.download(model, stream_); }

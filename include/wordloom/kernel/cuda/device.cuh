@@ -147,6 +147,7 @@ class Event {
   /// What comes next in the stream waits for it.
   void hold(cudaStream_t stream) const { check(cudaStreamWaitEvent(stream, event_)); }
   void wait() const { check(cudaEventSynchronize(event_)); }
+  operator cudaEvent_t() const noexcept { return event_; }
 
  private:
   cudaEvent_t event_ = nullptr;

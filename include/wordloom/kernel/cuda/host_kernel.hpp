@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -12,8 +13,28 @@
 #include <wordloom/corpus/subsampling.hpp>
 #include <wordloom/kernel/cuda/arithmetic.hpp>
 #include <wordloom/sampler/negative_distribution.hpp>
+#include <wordloom/sync/device_rows.hpp>
 
 namespace wordloom::cuda {
+
+/// The host in place of a device, for DeviceRows.
+struct HostMachine {
+  template <class T>
+  using Array = std::vector<T>;
+  using Values = std::span<float>;
+
+  Values values(float* data, std::size_t size) const { return {data, size}; }
+  void copy(float* to, const float* from, std::size_t size) const {
+    std::copy(from, from + size, to);
+  }
+  void upload(Array<float>& to, const std::vector<float>& from) const { to = from; }
+  float read(const float* from) const { return *from; }
+  /// work(team, i) for each i below `count`.
+  template <class Work>
+  void run(std::size_t count, const Work& work) const {
+    for (std::size_t i = 0; i < count; ++i) work(HostTeam<32>(), static_cast<std::uint32_t>(i));
+  }
+};
 
 /// Runs sentences one after the other, each to its end.
 struct OneByOne {
@@ -33,6 +54,8 @@ template <class Scheme, int R, class Team, class Order = OneByOne>
 class HostKernel {
  public:
   using Consumes = SentenceBatch;
+  using Replica = DeviceReplica<HostMachine>;
+  static constexpr std::size_t least_words = 1;
   template <class Sampler>
   static constexpr bool trains = true;
 
@@ -80,6 +103,8 @@ class HostKernel {
     trained_.pop_front();
     return first;
   }
+
+  Replica replica() { return {{}, view_, floats_.size() / 2 / row}; }
 
   void finish(Model& model) {
     for_each_row(model, [](auto& value, float& place) { value = place; });

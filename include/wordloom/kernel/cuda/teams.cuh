@@ -23,7 +23,7 @@ __device__ __forceinline__ void atomic_add(V* at, const V& value) {
 /// Rows as threads hold them, the same for all teams: thread l has elements l * v to l * v + v - 1
 /// of each width * v, v being as many as one access can take.
 template <int all>
-struct DeviceRows {
+struct DeviceRowAccess {
   static constexpr int width = all, threads = all;
   template <class T>
   using Lanes = T;
@@ -106,7 +106,7 @@ struct DeviceRows {
 };
 
 /// A warp.
-struct WarpTeam : DeviceRows<32> {
+struct WarpTeam : DeviceRowAccess<32> {
   static constexpr std::uint32_t all = 0xffffffff;
 
   /// Floats of shared memory that the team itself needs.
@@ -137,7 +137,7 @@ struct WarpTeam : DeviceRows<32> {
 
 /// A whole thread block of that many threads, a multiple of 32, in one dimension.
 template <int threads>
-struct BlockTeam : DeviceRows<threads> {
+struct BlockTeam : DeviceRowAccess<threads> {
   static constexpr int scratch = threads > 32 ? 2 * 32 : 0;
   __device__ __forceinline__ explicit BlockTeam(float* memory) : memory_(memory) {}
 

@@ -1,0 +1,18 @@
+#pragma once
+
+/// Training by several GPUs, of one machine or many: `Trainer<SharedNegative, CudaWarpKernel,
+/// NcclAllreduce<MpiRanks>, RankScaledDecay>`. To be compiled by nvcc; needs the target
+/// wordloom::nccl, and wordloom::mpi where the ranks are processes.
+#include <wordloom/cuda.hpp>
+#include <wordloom/sync/allreduce.hpp>
+#include <wordloom/sync/device_rows.hpp>
+#include <wordloom/sync/in_process.hpp>
+#include <wordloom/sync/nccl.cuh>
+
+namespace wordloom {
+
+/// Replicas on GPUs; `Bootstrap`: MpiRanks for processes, InProcess for threads of one.
+template <class Bootstrap, class Combine = CoherentSum>
+using NcclAllreduce = Allreduce<NcclRanks<Bootstrap>, Combine, cuda::DeviceRows<cuda::CudaMachine>>;
+
+}  // namespace wordloom

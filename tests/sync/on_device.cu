@@ -1,0 +1,112 @@
+// Ranks with models on devices. Returns 77 (skipped) where no device answers; what needs two is
+// left out where there is one.
+#define WORDLOOM_CUDA_ROW_SIZES 1
+#include <wordloom/nccl.hpp>
+
+#include <wordloom/corpus/encoded_corpus.hpp>
+#include <wordloom/evaluation/analogy.hpp>
+
+#include <algorithm>
+#include <cstdio>
+#include <exception>
+#include <optional>
+#include <vector>
+
+#include "demo_corpus.hpp"
+#include "row_scenario.hpp"
+#include "support.hpp"
+
+using namespace wordloom;
+
+namespace {
+
+int failures = 0;
+
+void report(const char* what, bool good) {
+  failures += good ? 0 : 1;
+  std::printf("%s: %s\n", what, good ? "good" : "WRONG");
+}
+
+/// Ranks that share a device, against ranks on the host.
+template <class Combine>
+void compare(const char* name) {
+  using namespace row_scenario;
+  const auto on_device = run([](InProcess self, Model& model) {
+    const Hyperparameters parameters{.dimension = columns};
+    auto kernel = CudaWarpKernel::make<SharedNegative>(parameters, model);
+    auto replica = kernel.replica();
+    StagedAllreduce<InProcess, Combine> sync(StagedRanks<InProcess>(self), options);
+    const auto put = [&] {
+      const auto copy = [&](float* to, const RowMatrix& from) {
+        cuda::check(cudaMemcpy2D(to, replica.view.stride * sizeof(float), from.data(),
+                                 from.stride() * sizeof(float), columns * sizeof(float), words,
+                                 cudaMemcpyHostToDevice));
+      };
+      copy(replica.view.input, model.input);
+      copy(replica.view.output, model.output);
+    };
+    run_rank(
+        sync, model, replica, [&] { kernel.finish(model); }, put);
+  });
+  report(name, difference(run_on_host<Combine>(), on_device) < 1e-3);
+}
+
+struct DemoText {
+  TemporaryFolder folder;
+  Vocabulary vocabulary;
+  EncodedCorpus corpus;
+  DemoText()
+      : vocabulary((demo::write_corpus(folder / "text", {.tokens = 500'000}),
+                    Vocabulary::from_text(folder / "text"))),
+        corpus(EncodedCorpus::from_text(folder / "text", vocabulary)) {}
+};
+
+/// Whether `size` ranks agree on vectors that solve the demo's analogies; make_sync(self, options).
+template <class MakeSync>
+bool learn(const DemoText& text, std::size_t size, bool own_devices, MakeSync make_sync) {
+  std::vector<std::optional<Embeddings>> of_ranks(size);
+  InProcess::run(size, [&](InProcess self) {
+    auto sync = make_sync(self, SyncOptions{.interval = 20'000});
+    Trainer<SharedNegative, CudaWarpKernel, decltype(sync), RankScaledDecay> trainer(
+        {.dimension = 32, .device = own_devices ? self.rank() : 0}, std::move(sync));
+    of_ranks[self.rank()] = trainer.fit(text.corpus, text.vocabulary);
+  });
+  for (std::size_t rank = 1; rank < size; ++rank)
+    for (std::size_t i = 0; i < text.vocabulary.size(); ++i)
+      if (!std::ranges::equal(of_ranks[0]->vector(i), of_ranks[rank]->vector(i))) return false;
+  return evaluate_analogies(*of_ranks[0], demo::analogies()).total.accuracy() >= 0.9;
+}
+
+}  // namespace
+
+int main() try {
+  int devices = 0;
+  try {
+    cuda::use_device(0);
+    cuda::check(cudaGetDeviceCount(&devices));
+  } catch (const DeviceError& error) {
+    std::printf("skipped: %s\n", error.what());
+    return 77;
+  }
+  compare<Average>("average");
+  compare<DeltaSum>("sum");
+  compare<TouchedAverage>("average of those that changed a row");
+  compare<CoherentSum>("coherent sum");
+  const DemoText text;
+  const auto staged = [](InProcess self, SyncOptions options) {
+    return StagedAllreduce<InProcess>(StagedRanks<InProcess>(self), options);
+  };
+  const auto by_nccl = [](InProcess self, SyncOptions options) {
+    return NcclAllreduce<InProcess>(NcclRanks<InProcess>(self, self.rank()), options);
+  };
+  report("two ranks on a device, by way of the host", learn(text, 2, false, staged));
+  report("one rank by NCCL", learn(text, 1, true, by_nccl));
+  if (devices > 1)
+    report("two ranks by NCCL", learn(text, 2, true, by_nccl));
+  else
+    std::printf("left out: two ranks by NCCL, which need two devices\n");
+  return failures == 0 ? 0 : 1;
+} catch (const std::exception& error) {
+  std::printf("failed: %s\n", error.what());
+  return 1;
+}
