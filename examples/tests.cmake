@@ -97,7 +97,10 @@ if(WORDLOOM_ENABLE_MPI)
      ${job} 1 $<TARGET_FILE:word2vec> ${together} --output v : ${MPIEXEC_NUMPROC_FLAG} 1 $<TARGET_FILE:word2vec> ${together} --output v --seed 2 2>err || status=$?
      cat err; test $status -ne 0; grep 'rank . on .* has failed: rank 1 has another method or set of hyperparameters' err; test ! -e v
      status=0; ${job} 2 $<TARGET_FILE:word2vec> ${alike} --train missing --output v 2>err || status=$?
-     test $status -ne 0; grep 'has failed: .*missing.: No such file' err; test ! -e v")
+     test $status -ne 0; grep 'has failed: .*missing.: No such file' err; test ! -e v
+     cp ${corpus}/text other; echo more >>other; status=0
+     ${job} 1 $<TARGET_FILE:word2vec> ${together} --output v : ${MPIEXEC_NUMPROC_FLAG} 1 $<TARGET_FILE:word2vec> ${alike} --train other --output v 2>err || status=$?
+     cat err; test $status -ne 0; grep 'has failed: rank 1 has another text in' err; test ! -e v")
   # A process that is killed ends the job.
   wordloom_corpus_test(mpi-killed
     "rm -f *; ${job} 2 $<TARGET_FILE:word2vec> ${together} --iter 100000 --output v 2>err & mpi=$!
@@ -121,7 +124,13 @@ if(WORDLOOM_ENABLE_MPI)
   wordloom_corpus_test(mpi-hostfile
     "rm -f *; ${CMAKE_CURRENT_SOURCE_DIR}/cluster/run.sh ${CMAKE_CURRENT_SOURCE_DIR}/cluster/hostfile $<TARGET_FILE:word2vec> --train ${corpus}/text --size 20 --threads 1 --quiet --output v
      test -s v")
-  foreach(name IN ITEMS mpi-trains mpi-refuses mpi-killed mpi-resumes mpi-hostfile)
+  # Over a network of 1 Gbit/s with a delay of 1 ms.
+  wordloom_corpus_test(mpi-namespaces
+    "rm -f *; status=0
+     ${CMAKE_CURRENT_SOURCE_DIR}/cluster/namespaces.sh 3 1000 1 $<TARGET_FILE:word2vec> ${together} --iter 4 --output v --json --evaluate-analogy ${corpus}/analogies >out || status=$?
+     test $status -eq 0 || exit $status; grep '\"ranks\":3' out; grep -Eq '\"accuracy\":(1.0|0.[89])' out; test -s v")
+  set_tests_properties(example/mpi-namespaces PROPERTIES SKIP_RETURN_CODE 77)
+  foreach(name IN ITEMS mpi-trains mpi-refuses mpi-killed mpi-resumes mpi-hostfile mpi-namespaces)
     set_tests_properties(example/${name} PROPERTIES LABELS "example;mpi" ENVIRONMENT
                                                     "${WORDLOOM_MPI_TEST_ENVIRONMENT}")
   endforeach()

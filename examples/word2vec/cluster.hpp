@@ -39,7 +39,11 @@ class Cluster {
 
   bool is_joined() const { return ranks_.has_value(); }
   bool is_first() const { return !ranks_ || ranks_->rank() == 0; }
+  std::size_t rank() const { return ranks_ ? ranks_->rank() : 0; }
   std::size_t size() const { return ranks_ ? ranks_->size() : 1; }
+  std::vector<std::uint64_t> gather(std::uint64_t number) {
+    return ranks_ ? ranks_->gather(number) : std::vector{number};
+  }
   const std::optional<Ranks>& ranks() const { return ranks_; }
 
   /// Ends all processes where there are others; the message is then written.

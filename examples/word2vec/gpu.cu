@@ -137,13 +137,13 @@ std::size_t gpu_of(const Composition& composition, const Cluster& cluster) {
 }
 
 Trained train_on_gpu(const Composition& composition, const Cluster& cluster,
-                     const EncodedCorpus& corpus, const Vocabulary& vocabulary,
+                     const RankCorpus<EncodedCorpus>& corpus, const Vocabulary& vocabulary,
                      const ProgressCallback& callback, double callback_seconds) {
   return train(composition, cluster, corpus, vocabulary, callback, callback_seconds);
 }
 
 Trained train_on_gpu(const Composition& composition, const Cluster& cluster,
-                     const TextCorpus& corpus, const Vocabulary& vocabulary,
+                     const RankCorpus<TextCorpus>& corpus, const Vocabulary& vocabulary,
                      const ProgressCallback& callback, double callback_seconds) {
   return train(composition, cluster, corpus, vocabulary, callback, callback_seconds);
 }

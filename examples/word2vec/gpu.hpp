@@ -5,6 +5,7 @@
 #include <utility>
 #include <wordloom/corpus/encoded_corpus.hpp>
 #include <wordloom/corpus/text_corpus.hpp>
+#include <wordloom/sync/rank_corpus.hpp>
 #include <wordloom/trainer.hpp>
 
 #include "cluster.hpp"
@@ -45,10 +46,12 @@ void check_gpu(const Composition& composition);
 /// The GPU of a process, if it is the only one or with others on its machine.
 std::size_t gpu_of(const Composition& composition, const Cluster& cluster);
 Trained train_on_gpu(const Composition& composition, const Cluster& cluster,
-                     const wordloom::EncodedCorpus& corpus, const wordloom::Vocabulary& vocabulary,
+                     const wordloom::RankCorpus<wordloom::EncodedCorpus>& corpus,
+                     const wordloom::Vocabulary& vocabulary,
                      const wordloom::ProgressCallback& callback, double callback_seconds);
 Trained train_on_gpu(const Composition& composition, const Cluster& cluster,
-                     const wordloom::TextCorpus& corpus, const wordloom::Vocabulary& vocabulary,
+                     const wordloom::RankCorpus<wordloom::TextCorpus>& corpus,
+                     const wordloom::Vocabulary& vocabulary,
                      const wordloom::ProgressCallback& callback, double callback_seconds);
 
 #else

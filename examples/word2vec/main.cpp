@@ -34,24 +34,25 @@ struct Prepared {
   EvaluationSets evaluation;
 };
 
-wordloom::Vocabulary make_vocabulary(const Options& options) {
+wordloom::Vocabulary make_vocabulary(const Options& options, const Cluster& cluster) {
   const wordloom::VocabularyOptions limits{.min_count = options.min_count,
                                            .max_size = options.max_vocabulary,
                                            .threads = options.parameters.threads};
-  return options.read_vocab.empty() ? wordloom::Vocabulary::from_text(options.train, limits)
-                                    : wordloom::Vocabulary::load(options.read_vocab, limits);
+  if (!options.read_vocab.empty()) return wordloom::Vocabulary::load(options.read_vocab, limits);
+  if (!cluster.is_joined()) return wordloom::Vocabulary::from_text(options.train, limits);
+  auto ranks = *cluster.ranks();
+  return wordloom::rank_vocabulary(ranks, options.train, limits);
 }
 
 /// What all processes have trained together.
-void add_up(const Cluster& cluster, wordloom::TrainReport& report) {
+void add_up(Cluster& cluster, wordloom::TrainReport& report) {
   if (!cluster.is_joined()) return;
-  auto ranks = *cluster.ranks();
-  const auto all = ranks.gather(report.tokens);
+  const auto all = cluster.gather(report.tokens);
   report.tokens = std::accumulate(all.begin(), all.end(), std::uint64_t{0});
   report.words_per_second = static_cast<double>(report.tokens) / report.seconds;
 }
 
-Trained train_on_text(const Options& options, const Cluster& cluster,
+Trained train_on_text(const Options& options, Cluster& cluster,
                       const wordloom::Vocabulary& vocabulary, ProgressLine& line,
                       std::uint64_t& corpus_tokens) {
   const wordloom::CorpusOptions reading{.max_sentence_length = options.max_sentence,
@@ -68,9 +69,11 @@ Trained train_on_text(const Options& options, const Cluster& cluster,
     add_up(cluster, trained.report);
     return trained;
   };
+  using wordloom::rank_corpus;
   return options.stream
-             ? run(wordloom::TextCorpus(options.train, vocabulary, reading))
-             : run(wordloom::EncodedCorpus::from_text(options.train, vocabulary, reading));
+             ? run(rank_corpus<wordloom::TextCorpus>(cluster, options.train, vocabulary, reading))
+             : run(rank_corpus<wordloom::EncodedCorpus>(cluster, options.train, vocabulary,
+                                                        reading));
 }
 
 int run(int argc, char** argv, Cluster& cluster) {
@@ -105,7 +108,7 @@ int run(int argc, char** argv, Cluster& cluster) {
   // Where another process can end this one at any time, nothing unfinished may lie about.
   if (cluster.size() > 1) prepared.output.reset();
 
-  const auto vocabulary = make_vocabulary(options);
+  const auto vocabulary = make_vocabulary(options, cluster);
   if (prepared.save_vocab) {
     vocabulary.write(*prepared.save_vocab);
     prepared.save_vocab->commit();

@@ -4,6 +4,7 @@
 /// MpiAllreduce, RankScaledDecay>`. Needs the target wordloom::mpi.
 #include <wordloom/sync/allreduce.hpp>
 #include <wordloom/sync/mpi.hpp>
+#include <wordloom/sync/rank_corpus.hpp>
 #include <wordloom/trainer.hpp>
 
 namespace wordloom {

@@ -8,6 +8,7 @@
 #include <wordloom/sync/device_rows.hpp>
 #include <wordloom/sync/in_process.hpp>
 #include <wordloom/sync/nccl.cuh>
+#include <wordloom/sync/rank_corpus.hpp>
 
 namespace wordloom {
 

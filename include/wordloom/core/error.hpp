@@ -61,6 +61,10 @@ class FormatError : public Error {
 class CorpusError : public Error {
  public:
   using Error::Error;
+
+  static CorpusError no_known_word(const std::filesystem::path& path) {
+    return CorpusError(path.string() + ": none of its words is in the vocabulary");
+  }
 };
 
 /// Training went wrong numerically; the model is not usable.

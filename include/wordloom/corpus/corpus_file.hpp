@@ -13,6 +13,7 @@
 #include <wordloom/core/atomic_file.hpp>
 #include <wordloom/core/mapped_file.hpp>
 #include <wordloom/core/types.hpp>
+#include <wordloom/corpus/text_pieces.hpp>
 
 namespace wordloom::detail {
 
@@ -21,14 +22,16 @@ namespace wordloom::detail {
 struct CorpusSource {
   std::uint64_t text_bytes = 0;
   std::int64_t text_modified_ns = 0;
-  std::uint64_t text_sample = 0;
+  std::uint64_t text_sample = 0;  // and of the part that was read, if not all
   std::uint64_t vocabulary = 0;
   std::uint64_t max_sentence_length = 0;
 
   static CorpusSource of(const std::filesystem::path& text, std::uint64_t vocabulary,
-                         std::uint64_t max_sentence_length) {
+                         std::uint64_t max_sentence_length, TextPart part) {
     const MappedFile file(text);
-    return {file.size(), file.modified_ns(), sample(file.text()), vocabulary, max_sentence_length};
+    std::uint64_t hash = sample(file.text());
+    if (part.count > 1) hash = (hash ^ part.index) * 0x100000001b3 ^ part.count;
+    return {file.size(), file.modified_ns(), hash, vocabulary, max_sentence_length};
   }
 
   friend bool operator==(const CorpusSource&, const CorpusSource&) = default;

@@ -83,14 +83,14 @@ class EncodedCorpus {
   /// Encodes a text file, plain or .gz, with all threads. With `options.cache` the result is kept
   /// in that file; a file that was made from the same text, vocabulary and options is used as it
   /// is, any other is replaced. Throws IoError, FormatError (damaged .gz), InvalidArgument, and
-  /// CorpusError when the text has no word of the vocabulary.
+  /// CorpusError when the whole text has no word of the vocabulary.
   static EncodedCorpus from_text(const std::filesystem::path& path, const Vocabulary& vocabulary,
                                  const CorpusOptions& options = {}) {
     options.validate();
     EncodedCorpus corpus = options.cache.empty() ? in_memory(path, vocabulary, options)
                                                  : in_file(path, vocabulary, options);
-    if (corpus.token_count() == 0)
-      throw CorpusError(path.string() + ": none of its words is in the vocabulary");
+    if (corpus.token_count() == 0 && options.part.count == 1)
+      throw CorpusError::no_known_word(path);
     return corpus;
   }
 
@@ -180,8 +180,8 @@ class EncodedCorpus {
 
   static EncodedCorpus in_file(const std::filesystem::path& path, const Vocabulary& vocabulary,
                                const CorpusOptions& options) {
-    const auto source =
-        detail::CorpusSource::of(path, vocabulary.fingerprint(), options.max_sentence_length);
+    const auto source = detail::CorpusSource::of(path, vocabulary.fingerprint(),
+                                                 options.max_sentence_length, options.part);
     if (auto file = detail::CorpusFile::open(options.cache, source))
       return EncodedCorpus(std::move(*file), vocabulary.fingerprint());
     detail::CorpusFileWriter writer(options.cache);

@@ -52,7 +52,7 @@ template <class Append>
 std::vector<std::uint64_t> encode_in_order(const std::filesystem::path& path,
                                            const Vocabulary& vocabulary,
                                            const CorpusOptions& options, Append&& append) {
-  TextPieces pieces(path, options.piece_bytes);
+  TextPieces pieces(path, options.piece_bytes, options.part);
   SentenceSplitter split(options.max_sentence_length);
   Turns turns;
   std::vector<std::uint64_t> ends;
@@ -74,6 +74,7 @@ std::vector<std::uint64_t> encode_in_order(const std::filesystem::path& path,
                 ++tokens;
               },
               end_sentence);
+          if (!pieces.is_contiguous()) split.finish(end_sentence);
           append(words);
         });
         if (!going_on) return;

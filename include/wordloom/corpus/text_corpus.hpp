@@ -74,12 +74,12 @@ class TextCorpus {
   };
 
   /// Reads the text once, with all threads, to count its in-vocabulary words. Throws IoError,
-  /// FormatError (damaged .gz), InvalidArgument, and CorpusError when there are none.
+  /// FormatError (damaged .gz), InvalidArgument, and CorpusError when the whole text has none.
   TextCorpus(const std::filesystem::path& path, const Vocabulary& vocabulary,
              const CorpusOptions& options = {}) {
     options.validate();
     std::atomic<std::uint64_t> tokens{0};
-    TextPieces pieces(path, options.piece_bytes);
+    TextPieces pieces(path, options.piece_bytes, options.part);
     run_threads(resolve_threads(options.threads), [&](std::size_t) {
       std::uint64_t own = 0;
       while (const auto piece = pieces.next()) {
@@ -90,7 +90,7 @@ class TextCorpus {
       }
       tokens += own;
     });
-    if (tokens == 0) throw CorpusError(path.string() + ": none of its words is in the vocabulary");
+    if (tokens == 0 && options.part.count == 1) throw CorpusError::no_known_word(path);
     source_ = std::make_shared<const Source>(Source{path, vocabulary, options, tokens});
   }
 

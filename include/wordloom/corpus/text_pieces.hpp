@@ -3,7 +3,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <limits>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -13,6 +12,7 @@
 
 #include <wordloom/core/error.hpp>
 #include <wordloom/core/mapped_file.hpp>
+#include <wordloom/core/parallel.hpp>
 
 #if WORDLOOM_HAS_ZLIB
 #include <wordloom/corpus/gzip_reader.hpp>
@@ -43,49 +43,81 @@ void for_each_token(std::string_view text, Use&& use, EndOfLine&& end_of_line) {
   }
 }
 
-/// A part of a text; no token crosses its ends.
+/// The i-th of n parts of a text, of nearly the same size. A plain file is cut after a line end, or
+/// where none is near after white space; of a .gz file, which cannot be cut, it is each n-th piece.
+struct TextPart {
+  std::size_t index = 0, count = 1;
+
+  /// The i-th of n parts of this one.
+  TextPart part(std::size_t i, std::size_t n) const { return {index * n + i, count * n}; }
+  /// Where it begins in a plain text, which is where the one before it ends.
+  std::size_t begin(std::string_view text) const {
+    constexpr std::size_t near = std::size_t{1} << 16;
+    if (index == count) return text.size();
+    const std::size_t from = part_of(text.size(), index, count).first;
+    if (from == 0) return 0;
+    if (const std::size_t line = text.substr(from - 1, near).find('\n'); line != text.npos)
+      return from + line;
+    const auto space = std::find_if(text.begin() + static_cast<std::ptrdiff_t>(from) - 1,
+                                    text.end(), is_white_space);
+    return static_cast<std::size_t>(space - text.begin()) + (space == text.end() ? 0 : 1);
+  }
+  TextPart next() const { return {index + 1, count}; }
+};
+
+/// A stretch of a text; no token crosses its ends.
 struct TextPiece {
-  std::size_t index = 0;  // of its text, in order, from 0
+  std::size_t index = 0;  // in order, from 0
   std::string_view text;
   std::unique_ptr<const std::string> storage;  // where `text` lies when it was decompressed
 };
 
-/// Hands out a text file in order, piece by piece, to any number of threads: plain files are mapped
-/// and their pages released again, .gz files (by their first two bytes) are decompressed as they
-/// are read. Memory: about a piece for each thread. `next` and `release` are thread-safe.
+/// Hands out a part of a text file in order, piece by piece, to any number of threads: plain files
+/// are mapped and their pages released again, .gz files (by their first two bytes) are decompressed
+/// as they are read. Memory: about a piece for each thread. `next` and `release` are thread-safe.
 class TextPieces {
  public:
   static constexpr std::size_t default_piece_bytes = std::size_t{1} << 22;
 
-  /// Reads bytes [first, last) of the text, which must lie between tokens; of a .gz file all.
   /// Throws IoError, for a .gz file also when the build has no zlib, and FormatError for a file
   /// that is .gz only by name.
   explicit TextPieces(const std::filesystem::path& path,
-                      std::size_t piece_bytes = default_piece_bytes, std::size_t first = 0,
-                      std::size_t last = std::numeric_limits<std::size_t>::max())
-      : file_(path), piece_bytes_(std::max<std::size_t>(piece_bytes, 1)), at_(first) {
+                      std::size_t piece_bytes = default_piece_bytes, TextPart part = {})
+      : file_(path), part_(part), piece_bytes_(std::max<std::size_t>(piece_bytes, 1)) {
     if (path.extension() == ".gz" && !is_gzip(file_) && file_.size() > 0)
       throw FormatError::at_byte(path, 0, "gzip data, as its name says", "something else");
     if (is_gzip(file_)) {
 #if WORDLOOM_HAS_ZLIB
       gzip_ = std::make_unique<GzipReader>(path);
+      if (part.count > 1) piece_bytes_ = std::min(piece_bytes_, most_of_parts);
+      return;
 #else
       throw IoError("cannot read '" + path.string() +
                     "': this build has no zlib (WORDLOOM_ENABLE_ZLIB)");
 #endif
     }
-    last_ = std::min(last, file_.size());
+    at_ = part.begin(file_.text());
+    last_ = part.next().begin(file_.text());
   }
 
   static bool is_gzip(const MappedFile& file) noexcept {
     return file.text().substr(0, 2) == "\x1f\x8b";
   }
 
+  /// Whether a piece goes on where the one before it ended.
+  bool is_contiguous() const noexcept { return part_.count == 1 || !is_gzip(file_); }
+
   /// The next piece, or nothing at the end. Throws FormatError where a .gz file is damaged.
   std::optional<TextPiece> next() {
     const std::lock_guard lock(guard_);
 #if WORDLOOM_HAS_ZLIB
-    if (gzip_) return next_of_gzip();
+    while (gzip_) {
+      auto piece = next_of_gzip();
+      if (!piece) return std::nullopt;
+      if (read_++ % part_.count != part_.index) continue;
+      piece->index = index_++;
+      return piece;
+    }
 #endif
     if (at_ >= last_) return std::nullopt;
     const std::size_t first = at_;
@@ -121,15 +153,20 @@ class TextPieces {
     text.resize(end);
     auto storage = std::make_unique<const std::string>(std::move(text));
     const std::string_view view = *storage;
-    return TextPiece{index_++, view, std::move(storage)};
+    return TextPiece{0, view, std::move(storage)};
   }
+
+  // So that each part gets some.
+  static constexpr std::size_t most_of_parts = std::size_t{1} << 18;
   std::unique_ptr<GzipReader> gzip_;
-  std::string carried_;  // the token that the last piece would have cut
+  std::size_t read_ = 0;  // pieces
+  std::string carried_;   // the token that the last piece would have cut
 #endif
 
   MappedFile file_;
+  TextPart part_;
   std::size_t piece_bytes_;
-  std::size_t at_, last_ = 0;
+  std::size_t at_ = 0, last_ = 0;
   std::size_t index_ = 0;
   std::mutex guard_;
 };

@@ -32,6 +32,30 @@ struct VocabularyOptions {
   std::size_t threads = 0;
 };
 
+namespace detail {
+
+/// Counts the words of a part of a text with all threads.
+inline WordCounter count_words(const std::filesystem::path& path, std::size_t threads,
+                               TextPart part = {}) {
+  threads = resolve_threads(threads);
+  TextPieces pieces(path, TextPieces::default_piece_bytes, part);
+  std::vector<WordCounter> counters(threads);
+  run_threads(threads, [&](std::size_t thread) {
+    while (const auto piece = pieces.next()) {
+      for_each_token(
+          piece->text, [&](std::string_view word) { counters[thread].add(word); }, [] {});
+      pieces.release(*piece);
+    }
+  });
+  for (std::size_t i = 1; i < threads; ++i) {
+    counters[0].merge(counters[i]);
+    counters[i] = {};
+  }
+  return std::move(counters[0]);
+}
+
+}  // namespace detail
+
 /// Words and their counts by falling count, then in order of their bytes: id 0 is the most frequent
 /// word. Immutable; copies share the words and are cheap; all members are thread-safe. There is no
 /// end-of-sentence word (word2vec.c counts each newline as </s>): a sentence ends at its line's
@@ -46,23 +70,10 @@ class Vocabulary {
   /// Counts the words of a text file, plain or .gz. Throws IoError, FormatError for a damaged .gz,
   /// and CorpusError when no word is left. The same for any number of threads.
   static Vocabulary from_text(const std::filesystem::path& path, VocabularyOptions options = {}) {
-    const std::size_t threads = resolve_threads(options.threads);
-    TextPieces pieces(path);
-    std::vector<detail::WordCounter> counters(threads);
-    run_threads(threads, [&](std::size_t thread) {
-      while (const auto piece = pieces.next()) {
-        for_each_token(
-            piece->text, [&](std::string_view word) { counters[thread].add(word); }, [] {});
-        pieces.release(*piece);
-      }
-    });
-    for (std::size_t i = 1; i < threads; ++i) {
-      counters[0].merge(counters[i]);
-      counters[i] = {};
-    }
+    const auto counter = detail::count_words(path, options.threads);
     std::vector<Counted> counted;
-    counted.reserve(counters[0].size());
-    counters[0].for_each(
+    counted.reserve(counter.size());
+    counter.for_each(
         [&](std::string_view word, std::uint64_t count) { counted.emplace_back(word, count); });
     return select(std::move(counted), options, path);
   }
@@ -134,6 +145,14 @@ class Vocabulary {
   /// A hash of words and counts, to tell vocabularies apart; the same on every machine.
   std::uint64_t fingerprint() const noexcept { return store_->fingerprint; }
 
+  /// What is thrown where no word of `types` is left.
+  static CorpusError none_left(std::size_t types, const VocabularyOptions& options,
+                               const std::filesystem::path& source) {
+    if (types == 0) return CorpusError(source.string() + ": no words");
+    return CorpusError(source.string() + ": none of its " + std::to_string(types) +
+                       " words occurs min_count = " + std::to_string(options.min_count) + " times");
+  }
+
  private:
   struct Store {
     WordList words;
@@ -155,12 +174,8 @@ class Vocabulary {
   static Vocabulary select(std::vector<Counted> counted, const VocabularyOptions& options,
                            const std::filesystem::path& source) {
     const std::size_t types = counted.size();
-    if (types == 0) throw CorpusError(source.string() + ": no words");
     std::erase_if(counted, [&](const Counted& c) { return c.second < options.min_count; });
-    if (counted.empty())
-      throw CorpusError(source.string() + ": none of its " + std::to_string(types) +
-                        " words occurs min_count = " + std::to_string(options.min_count) +
-                        " times");
+    if (counted.empty()) throw none_left(types, options, source);
     std::sort(counted.begin(), counted.end(), before);
     if (options.max_size != 0 && counted.size() > options.max_size)
       counted.resize(options.max_size);

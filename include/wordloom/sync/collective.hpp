@@ -31,4 +31,11 @@ concept Collective = requires(C& ranks, Values values, std::uint64_t value,
   ranks.fail(cause);
 };
 
+/// One that also carries text: `exchange(to)`, [size] what this rank has for each, returns what
+/// each has for this one.
+template <class C>
+concept TextCollective = Collective<C> && requires(C& ranks, std::vector<std::string> to) {
+  { ranks.exchange(to) } -> std::convertible_to<std::vector<std::string>>;
+};
+
 }  // namespace wordloom

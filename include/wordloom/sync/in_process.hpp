@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <wordloom/core/error.hpp>
@@ -78,6 +79,17 @@ class InProcess {
     shared_->changed.wait(lock, [&] { return is_over(); });
     return shared_->gathered;
   }
+  std::vector<std::string> exchange(std::vector<std::string> to) {
+    std::unique_lock lock(shared_->guard);
+    shared_->texts[rank_] = std::move(to);
+    begun_ = arrive([](Shared& all) {
+      // Transposed in place.
+      for (std::size_t i = 0; i < all.texts.size(); ++i)
+        for (std::size_t j = 0; j < i; ++j) std::swap(all.texts[i][j], all.texts[j][i]);
+    });
+    shared_->changed.wait(lock, [&] { return is_over(); });
+    return std::move(shared_->texts[rank_]);
+  }
   void fail(const std::string& cause) noexcept {
     const std::lock_guard lock(shared_->guard);
     shared_->fail(rank_, cause);
@@ -90,7 +102,7 @@ class InProcess {
 
  private:
   struct Shared {
-    explicit Shared(std::size_t size) : floats(size), numbers(size) {}
+    explicit Shared(std::size_t size) : floats(size), numbers(size), texts(size) {}
 
     void sum() {
       std::span<float> total = floats[0];
@@ -111,6 +123,7 @@ class InProcess {
     std::string failure;
     std::vector<std::span<float>> floats;
     std::vector<std::uint64_t> numbers, gathered;
+    std::vector<std::vector<std::string>> texts;
   };
 
   InProcess(std::shared_ptr<Shared> shared, std::size_t rank)
@@ -141,6 +154,6 @@ class InProcess {
   std::uint64_t begun_ = 0;  // round that this rank has taken part in last
 };
 
-static_assert(Collective<InProcess>);
+static_assert(TextCollective<InProcess>);
 
 }  // namespace wordloom

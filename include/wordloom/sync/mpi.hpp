@@ -2,6 +2,7 @@
 #include <mpi.h>
 
 #include <algorithm>
+#include <climits>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -105,6 +106,31 @@ class MpiRanks {
     return all;
   }
 
+  /// Throws InvalidArgument, on the rank alone, for 2 GiB and more.
+  std::vector<std::string> exchange(const std::vector<std::string>& to) {
+    std::string sent;
+    Parts sending(size_), receiving(size_);
+    for (std::size_t r = 0; r < size_; ++r) {
+      sending.add(to[r].size());
+      sent += to[r];
+    }
+    check(MPI_Alltoall(sending.sizes.data(), 1, MPI_INT, receiving.sizes.data(), 1, MPI_INT,
+                       *communicator_),
+          "exchange");
+    for (std::size_t r = 0; r < size_; ++r)
+      receiving.add(static_cast<std::size_t>(receiving.sizes[r]));
+    std::string received(receiving.end, '\0');
+    check(MPI_Alltoallv(sent.data(), sending.sizes.data(), sending.begins.data(), MPI_CHAR,
+                        received.data(), receiving.sizes.data(), receiving.begins.data(), MPI_CHAR,
+                        *communicator_),
+          "exchange");
+    std::vector<std::string> from;
+    for (std::size_t r = 0; r < size_; ++r)
+      from.push_back(received.substr(static_cast<std::size_t>(receiving.begins[r]),
+                                     static_cast<std::size_t>(receiving.sizes[r])));
+    return from;
+  }
+
   /// Ends the whole job, at once, with a line on stderr that names rank and host: the others wait
   /// for this one and cannot be told otherwise.
   [[noreturn]] void fail(const std::string& cause) noexcept {
@@ -120,6 +146,21 @@ class MpiRanks {
  private:
   static constexpr std::size_t most = std::size_t{1} << 28;  // floats, 1 GiB
 
+  /// Of a text, one for each rank, as MPI wants them.
+  struct Parts {
+    std::vector<int> sizes, begins;
+    std::size_t end = 0;
+
+    explicit Parts(std::size_t count) : sizes(count) { begins.reserve(count); }
+    void add(std::size_t size) {
+      const std::size_t i = begins.size();
+      begins.push_back(static_cast<int>(end));
+      end += size;
+      if (end > std::size_t{INT_MAX}) throw InvalidArgument("more text than MPI carries at a time");
+      sizes[i] = static_cast<int>(size);
+    }
+  };
+
   static void check(int status, const char* what) {
     if (status == MPI_SUCCESS) return;
     char text[MPI_MAX_ERROR_STRING] = "";
@@ -133,6 +174,6 @@ class MpiRanks {
   MPI_Request request_ = MPI_REQUEST_NULL;
 };
 
-static_assert(Collective<MpiRanks>);
+static_assert(TextCollective<MpiRanks>);
 
 }  // namespace wordloom

@@ -1,0 +1,179 @@
+#include <wordloom/sync/rank_corpus.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <mutex>
+#include <set>
+#include <string>
+#include <vector>
+#include <wordloom/sync/in_process.hpp>
+#include <wordloom/wordloom.hpp>
+
+#include "catch.hpp"
+#include "demo_corpus.hpp"
+#include "support.hpp"
+
+using namespace wordloom;
+
+namespace {
+
+void write(const std::filesystem::path& path, const std::string& text) {
+  std::ofstream(path, std::ios::binary) << text;
+}
+
+/// The same words in lines, in one line, and compressed.
+struct Texts {
+  TemporaryFolder folder;
+  std::vector<std::filesystem::path> paths;
+
+  Texts() {
+    demo::write_corpus(folder / "lines", {.tokens = 100'000});
+    std::ifstream file(folder / "lines");
+    std::string text{std::istreambuf_iterator<char>(file), {}};
+    std::replace(text.begin(), text.end(), '\n', ' ');
+    write(folder / "line", text);
+    paths = {folder / "lines", folder / "line"};
+#if WORDLOOM_HAS_ZLIB
+    const std::string command =
+        "gzip -c '" + (folder / "lines").string() + "' >'" + (folder / "lines.gz").string() + "'";
+    if (std::system(command.c_str()) != 0) throw IoError("no gzip");
+    paths.push_back(folder / "lines.gz");
+#endif
+  }
+};
+
+/// How often each word is in each sentence of all ranks' shards, and how many sentences there are.
+template <class C>
+std::map<WordId, std::uint64_t> words_of_ranks(const std::filesystem::path& path,
+                                               const Vocabulary& vocabulary, std::size_t ranks,
+                                               std::size_t threads, CorpusOptions options = {}) {
+  std::map<WordId, std::uint64_t> counts;
+  std::mutex guard;
+  InProcess::run(ranks, [&](InProcess self) {
+    const auto corpus = rank_corpus<C>(self, path, vocabulary, options);
+    if (corpus.token_count() != vocabulary.total_count()) throw Error("other tokens");
+    if (corpus.vocabulary_fingerprint() != vocabulary.fingerprint()) throw Error("vocabulary");
+    const std::lock_guard lock(guard);
+    for (std::size_t thread = 0; thread < threads; ++thread)
+      for (const auto sentence : corpus.shard(self.rank() * threads + thread, ranks * threads)) {
+        if (sentence.empty() || sentence.size() > options.max_sentence_length)
+          throw Error("length of a sentence");
+        for (const WordId id : sentence) ++counts[id];
+      }
+  });
+  return counts;
+}
+
+}  // namespace
+
+TEST_CASE("ranks count a vocabulary together", "[sync][corpus]") {
+  const Texts texts;
+  for (const auto& path : texts.paths)
+    for (const VocabularyOptions options :
+         {VocabularyOptions{}, VocabularyOptions{.min_count = 50, .max_size = 30}}) {
+      const auto expected = Vocabulary::from_text(path, options);
+      for (const std::size_t ranks : {1u, 2u, 7u})
+        InProcess::run(ranks, [&](InProcess self) {
+          const auto got = rank_vocabulary(self, path, options);
+          if (got.fingerprint() != expected.fingerprint()) throw Error("another vocabulary");
+          if (got.total_count() != expected.total_count()) throw Error("another count");
+        });
+    }
+}
+
+TEST_CASE("ranks read all of a text, each its part", "[sync][corpus]") {
+  const Texts texts;
+  for (const auto& path : texts.paths) {
+    const auto vocabulary = Vocabulary::from_text(path);
+    for (const std::size_t ranks : {1u, 2u, 7u})
+      for (const std::size_t threads : {1u, 3u}) {
+        const auto check = [&](const std::map<WordId, std::uint64_t>& counts) {
+          for (WordId id = 0; id < vocabulary.size(); ++id)
+            if (counts.at(id) != vocabulary.count(id)) FAIL("a word is lost or read twice");
+        };
+        check(words_of_ranks<EncodedCorpus>(path, vocabulary, ranks, threads));
+        check(words_of_ranks<TextCorpus>(path, vocabulary, ranks, threads));
+      }
+  }
+}
+
+TEST_CASE("parts are of nearly the same size", "[sync][corpus]") {
+  const Texts texts;
+  const auto vocabulary = Vocabulary::from_text(texts.paths[0]);
+  for (std::size_t i = 0; i < 4; ++i) {
+    CorpusOptions options;
+    options.part = {i, 4};
+    const auto part = EncodedCorpus::from_text(texts.paths[0], vocabulary, options);
+    CHECK(static_cast<double>(part.token_count()) ==
+          Approx(static_cast<double>(vocabulary.total_count()) / 4).epsilon(0.02));
+  }
+}
+
+TEST_CASE("each rank has a cache of its own", "[sync][corpus]") {
+  const Texts texts;
+  const TemporaryFolder folder;
+  const auto vocabulary = Vocabulary::from_text(texts.paths[0]);
+  const CorpusOptions options{.cache = folder / "ids"};
+  const auto first = words_of_ranks<EncodedCorpus>(texts.paths[0], vocabulary, 3, 1, options);
+  std::set<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(folder / "."))
+    names.insert(entry.path().filename().string());
+  CHECK(names == std::set<std::string>{"ids.0-of-3", "ids.1-of-3", "ids.2-of-3"});
+  CHECK(words_of_ranks<EncodedCorpus>(texts.paths[0], vocabulary, 3, 1, options) == first);
+  // One that is another part's is not taken for it.
+  std::filesystem::copy_file(folder / "ids.0-of-3", folder / "ids.1-of-3",
+                             std::filesystem::copy_options::overwrite_existing);
+  CHECK(words_of_ranks<EncodedCorpus>(texts.paths[0], vocabulary, 3, 1, options) == first);
+}
+
+TEST_CASE("a text of fewer words than ranks is read", "[sync][corpus]") {
+  const TemporaryFolder folder;
+  write(folder / "text", "a b\na");
+  InProcess::run(5, [&](InProcess self) {
+    const auto vocabulary = rank_vocabulary(self, folder / "text", {.min_count = 1});
+    if (vocabulary.size() != 2 || vocabulary.count(0) != 2) throw Error("vocabulary");
+    if (rank_corpus<EncodedCorpus>(self, folder / "text", vocabulary).token_count() != 3)
+      throw Error("corpus");
+  });
+}
+
+TEST_CASE("what ranks cannot read together is refused on all", "[sync][corpus]") {
+  const TemporaryFolder folder;
+  write(folder / "text", "a b c");
+  write(folder / "other", "a b d");
+  const auto messages = [&](auto read) {
+    std::set<std::string> all;
+    std::mutex guard;
+    InProcess::run(3, [&](InProcess self) {
+      try {
+        read(self);
+      } catch (const Error& error) {
+        const std::lock_guard lock(guard);
+        all.insert(error.what());
+      }
+    });
+    return all;
+  };
+  const auto rare = messages([&](InProcess self) { rank_vocabulary(self, folder / "text"); });
+  CHECK(rare ==
+        std::set{(folder / "text").string() + ": none of its 3 words occurs min_count = 5 times"});
+  const auto different = messages([&](InProcess self) {
+    rank_vocabulary(self, folder / (self.rank() == 2 ? "other" : "text"), {.min_count = 1});
+  });
+  REQUIRE(different.size() == 2);  // each names its own file
+  for (const auto& message : different) CHECK(contains(message, "rank 2 has another text in"));
+  const std::vector<std::pair<std::string, std::uint64_t>> counts{{"x", 1}, {"y", 1}};
+  const auto unknown = messages([&](InProcess self) {
+    rank_corpus<EncodedCorpus>(self, folder / "text", Vocabulary::from_counts(counts));
+  });
+  CHECK(unknown == std::set<std::string>{"no rank has a word of the vocabulary in its part"});
+  const auto another = messages([&](InProcess self) {
+    const auto vocabulary = rank_vocabulary(self, folder / "text", {.min_count = 1});
+    rank_corpus<EncodedCorpus>(self, folder / "text", vocabulary).shard((self.rank() + 1) % 3, 3);
+  });
+  CHECK(another.size() == 3);
+}
