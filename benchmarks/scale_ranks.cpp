@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 #include <wordloom/sync/allreduce.hpp>
+#include <wordloom/sync/bf16_ranks.hpp>
 #include <wordloom/sync/in_process.hpp>
 #include <wordloom/wordloom.hpp>
 
@@ -22,15 +23,15 @@ namespace {
 
 template <class Combine>
 void row(const std::string& name, const TrainingInput& input, const Hyperparameters& parameters,
-         const SyncOptions& options, std::size_t ranks) {
+         const SyncOptions& options, bool bf16, std::size_t ranks) {
   std::optional<Embeddings> words;
   double loss = 0, bytes = 0;
   std::size_t times = 0;
   const auto start = std::chrono::steady_clock::now();
   InProcess::run(ranks, [&](InProcess self) {
-    using Sync = Allreduce<InProcess, Combine>;
-    Trainer<SharedNegative, FusedKernel<>, Sync, RankScaledDecay> trainer(parameters,
-                                                                          Sync(self, options));
+    using Sync = Allreduce<Bf16Ranks<InProcess>, Combine>;
+    Trainer<SharedNegative, FusedKernel<>, Sync, RankScaledDecay> trainer(
+        parameters, Sync(Bf16Ranks<InProcess>(self, bf16), options));
     auto trained = trainer.fit(input.corpus, input.vocabulary);
     if (self.rank() != 0) return;
     words.emplace(std::move(trained));
@@ -57,6 +58,7 @@ int main(int argc, char** argv) try {
   std::vector<std::string> rules{"coherent"};
   std::vector<double> rates{0.025};
   SyncOptions options;
+  bool bf16 = false;
   Hyperparameters parameters{.dimension = 128, .subsample = 1e-4, .epochs = 1, .threads = 1};
   app.add_option("--corpus", corpus, "Text to train on; default: the demo corpus");
   app.add_option("--ranks", ranks, "Numbers of ranks");
@@ -68,6 +70,7 @@ int main(int argc, char** argv) try {
   app.add_option("--dimension", parameters.dimension, "Dimension");
   app.add_option("--interval", options.interval, "Words from one synchronisation to the next");
   app.add_option("--bytes-per-word", options.bytes_per_word, "Sets the interval");
+  app.add_flag("--bf16", bf16, "Changes travel as 16-bit floats");
   app.add_option("--first-rows", options.first_rows, "Rows that travel each time");
   app.add_option("--evaluate", gold, "Folder with similarity/ and analogy/ to score on");
   try {
@@ -86,10 +89,10 @@ int main(int argc, char** argv) try {
       for (const double rate : rates) {
         parameters.learning_rate = rate;
         parameters.validate();
-        if (rule == "average") row<Average>(rule, input, parameters, options, n);
-        if (rule == "sum") row<DeltaSum>(rule, input, parameters, options, n);
-        if (rule == "touched") row<TouchedAverage>(rule, input, parameters, options, n);
-        if (rule == "coherent") row<CoherentSum>(rule, input, parameters, options, n);
+        if (rule == "average") row<Average>(rule, input, parameters, options, bf16, n);
+        if (rule == "sum") row<DeltaSum>(rule, input, parameters, options, bf16, n);
+        if (rule == "touched") row<TouchedAverage>(rule, input, parameters, options, bf16, n);
+        if (rule == "coherent") row<CoherentSum>(rule, input, parameters, options, bf16, n);
       }
 } catch (const std::exception& error) {
   std::cerr << "scale_ranks: " << error.what() << '\n';

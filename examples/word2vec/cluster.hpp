@@ -11,6 +11,7 @@
 #include <wordloom/core/error.hpp>
 #include <wordloom/core/progress.hpp>
 #include <wordloom/sync/allreduce.hpp>
+#include <wordloom/sync/bf16_ranks.hpp>
 #include <wordloom/sync/in_process.hpp>
 
 #if WORDLOOM_HAS_MPI
@@ -25,7 +26,8 @@ class Cluster {
 #else
   using Ranks = wordloom::InProcess;  // never made
 #endif
-  using Sync = wordloom::Allreduce<Ranks>;
+  using SyncRanks = wordloom::Bf16Ranks<Ranks>;  // where it is asked for
+  using Sync = wordloom::Allreduce<SyncRanks>;
 
   /// Joins the others. Throws InvalidArgument in a build without MPI.
   void join() {

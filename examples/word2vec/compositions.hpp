@@ -49,7 +49,9 @@ Trained train(const Composition& composition, const Cluster& cluster, const Corp
   return with_sampler(composition.sampler, [&]<class Sampler>() {
     return with_kernel(composition.kernel, [&]<class Kernel>() {
       std::optional<Cluster::Sync> sync;
-      if (cluster.is_joined()) sync.emplace(*cluster.ranks(), composition.sync_options);
+      if (cluster.is_joined())
+        sync.emplace(Cluster::SyncRanks(*cluster.ranks(), composition.sync_bf16),
+                     composition.sync_options);
       wordloom::Trainer<Sampler, Kernel, ClusterSync, wordloom::RankScaledDecay> trainer(
           composition.parameters, ClusterSync(std::move(sync)));
       return composition.train(trainer, corpus, vocabulary, callback, callback_seconds);

@@ -60,6 +60,10 @@ class GpuRanks {
   std::size_t size() const {
     return std::visit([](const auto& r) { return r.size(); }, ranks_);
   }
+  std::size_t bytes_of_value() const {
+    if (const auto* const staged = std::get_if<0>(&ranks_)) return staged->bytes_of_value();
+    return sizeof(float);
+  }
   void begin_sum(cuda::DeviceValues values) {
     std::visit([&](auto& r) { r.begin_sum(values); }, ranks_);
   }
@@ -81,9 +85,9 @@ class GpuRanks {
 
  private:
 #if WORDLOOM_HAS_NCCL
-  using Ranks = std::variant<StagedRanks<Cluster::Ranks>, NcclRanks<Cluster::Ranks>>;
+  using Ranks = std::variant<StagedRanks<Cluster::SyncRanks>, NcclRanks<Cluster::Ranks>>;
 #else
-  using Ranks = std::variant<StagedRanks<Cluster::Ranks>>;
+  using Ranks = std::variant<StagedRanks<Cluster::SyncRanks>>;
 #endif
 
   static Ranks connect(const Composition& composition, const Cluster& cluster) {
@@ -91,7 +95,8 @@ class GpuRanks {
     if (composition.sync == "nccl")
       return NcclRanks<Cluster::Ranks>(*cluster.ranks(), composition.parameters.device);
 #endif
-    return StagedRanks<Cluster::Ranks>(*cluster.ranks());
+    return StagedRanks<Cluster::SyncRanks>(
+        Cluster::SyncRanks(*cluster.ranks(), composition.sync_bf16));
   }
 
   Ranks ranks_;

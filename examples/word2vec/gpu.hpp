@@ -25,6 +25,7 @@ struct Composition {
   double checkpoint_every;      // seconds
   bool resume;
   std::string_view sync;
+  bool sync_bf16;
   const wordloom::SyncOptions& sync_options;
 
   /// As the checkpoint options say.

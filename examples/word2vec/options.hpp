@@ -25,11 +25,13 @@ struct Options {
   double checkpoint_every = 600;
   bool resume = false;
   std::string sync = "none";
+  bool sync_bf16 = false;
   wordloom::SyncOptions sync_options;
   int cbow = 0, hs = 0, debug = 2, classes = 0;
 
   Composition composition() const {
-    return {sampler, kernel, parameters, checkpoint, checkpoint_every, resume, sync, sync_options};
+    return {sampler, kernel, parameters, checkpoint,  checkpoint_every,
+            resume,  sync,   sync_bf16,  sync_options};
   }
 };
 
@@ -167,6 +169,8 @@ inline void declare(CLI::App& app, Options& options) {
          "Bytes that a process may send for each word that it trains, 0 = 8 for each process")
       ->capture_default_str()
       ->group(method);
+  app.add_flag("--sync-bf16", options.sync_bf16, "Changes travel as 16-bit floats, half the bytes")
+      ->group(method);
   app.add_option("--sync-interval", options.sync_options.interval,
                  "Words of a process from one synchronisation to the next, 0 = by the bytes")
       ->check(whole_number)
@@ -235,6 +239,8 @@ inline void check(Options& options) {
     throw wordloom::InvalidArgument("--sync nccl needs a build with NCCL (WORDLOOM_ENABLE_NCCL)");
 #endif
   }
+  if (options.sync_bf16 && options.sync != "mpi")
+    throw wordloom::InvalidArgument("--sync-bf16 is for --sync mpi");
   if (!(options.checkpoint_every >= 0))
     throw wordloom::InvalidArgument("--checkpoint-every must be 0 or above");
   if (options.resume && options.checkpoint.empty())

@@ -222,7 +222,7 @@ class Trainer {
     detail::HostPlace place(model);
     RankRun<detail::HostPlace> rank_run(sync_, state, checkpointer.get(), place);
     const double progress = state.fraction();
-    rank_run.go_on(progress);
+    rank_run.go_on(state.fraction(from.threads[0].tokens * threads));
     const Sampler sampler(parameters_, model.vocabulary);
     const Subsampling subsampling(model.vocabulary, parameters_.subsample);
     run_threads(threads, [&](std::size_t thread) {
@@ -332,8 +332,13 @@ class Trainer {
     const BlockShape most = sampler.max_block();
     UpdateKernel kernel(parameters_, most);
     const Schedule schedule = make_schedule();
+    // Synchronisations may be due more often than anything is reported.
+    std::uint64_t tick_interval = interval;
+    if constexpr (detail::Coordinates<SyncPolicy>)
+      tick_interval = std::max<std::uint64_t>(1, sync_.least_interval() / threads);
     std::vector<WordId> kept;
     const Checkpoint::Thread start = positions[thread];
+    std::uint64_t ticked = start.tokens;  // not reported
     double rate = schedule.rate(begin);
     UpdateSink sink{model, kernel,
                     most,  static_cast<float>(rate),
@@ -357,7 +362,13 @@ class Trainer {
         rate = schedule.rate(progress);
         sink.learning_rate = static_cast<float>(rate);
         stand();
+        ticked = 0;
         if (thread == 0) rank_run.tick(progress);
+      };
+      const auto tick = [&] {
+        stand();
+        ticked = sink.done.tokens;
+        rank_run.tick(state.fraction(sink.done.tokens * threads));
       };
       for (const std::span<const WordId> sentence : shard) {
         if (sentences < skipped) {
@@ -369,7 +380,10 @@ class Trainer {
         sampler.sample(subsampling(sentence, random, kept), random, sink);
         sink.done.tokens += sentence.size();
         ++sentences;
-        if (sink.done.tokens >= interval) report();
+        if (sink.done.tokens >= interval)
+          report();
+        else if (thread == 0 && sink.done.tokens - ticked >= tick_interval)
+          tick();
       }
       report();
     }

@@ -309,13 +309,20 @@ RankTrainer rank_trainer(InProcess self, SyncOptions options = {}) {
 TEST_CASE("ranks go on from a checkpoint to the same bits", "[sync][checkpoint]") {
   const auto& text = demo_text();
   const TemporaryFolder folder;
-  const SyncOptions waiting{.overlap = false};
-  for (const std::size_t ranks : {1u, 3u}) {
+  // Seldom, and more often than threads report (every some hundred words).
+  const SyncOptions waiting{.overlap = false}, often{.interval = 300, .overlap = false};
+  struct Case {
+    std::size_t ranks;
+    SyncOptions options;
+  };
+  for (const Case& of : {Case{1, waiting}, Case{3, often}, Case{3, waiting}}) {
+    const std::size_t ranks = of.ranks;
+    const SyncOptions options = of.options;
     std::vector<std::optional<Embeddings>> whole(ranks), rest(ranks);
     std::vector<std::uint64_t> tokens(ranks);
     std::filesystem::remove(folder / "middle");
     InProcess::run(ranks, [&](InProcess self) {
-      auto trainer = rank_trainer(self, waiting);
+      auto trainer = rank_trainer(self, options);
       trainer.checkpoint_to(folder / "state", 0);
       if (self.rank() == 0)
         trainer.on_progress(
@@ -331,7 +338,7 @@ TEST_CASE("ranks go on from a checkpoint to the same bits", "[sync][checkpoint]"
     });
     CHECK(Checkpoint::load(folder / "middle").ranks.size() == ranks);
     InProcess::run(ranks, [&](InProcess self) {
-      auto trainer = rank_trainer(self, waiting);
+      auto trainer = rank_trainer(self, options);
       trainer.checkpoint_to(folder / "again", 0);  // making rows agree is part of the run
       rest[self.rank()].emplace(trainer.resume(text.corpus, text.vocabulary, folder / "middle"));
       if (trainer.report().tokens != tokens[self.rank()]) throw TrainingError("other tokens");

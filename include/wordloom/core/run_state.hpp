@@ -59,8 +59,13 @@ class RunState {
     for (const Sum& sum : epoch_sums_) rank.losses.push_back({sum.loss, sum.pairs});
   }
 
-  /// Of the whole run, 0 to 1; before its threads begin.
-  double fraction() const { return progress_.fraction(); }
+  /// Of the whole run, 0 to 1, with so many tokens that have not been reported.
+  double fraction(std::uint64_t more = 0) {
+    const std::lock_guard lock(guard_);
+    Progress progress = progress_;
+    progress.tokens += more;
+    return progress.fraction();
+  }
   bool stopped() const noexcept { return stop_.load(std::memory_order_relaxed); }
   void stop() noexcept { stop_.store(true, std::memory_order_relaxed); }
   /// When the callback returns false: only `asked_to_stop` then, so that ranks stop together.

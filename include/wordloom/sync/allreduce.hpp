@@ -26,9 +26,9 @@ struct SyncOptions {
   /// rarer (pWord2Vec: Ji et al. 2016, section III-E). All rows as many times as there are epochs.
   std::size_t first_rows = 256;
   /// Bytes that a rank may send for each word that it trains; sets the interval. 0: 8 for each
-  /// rank, so that all ranks together train as many words from one synchronisation to the next,
-  /// however many they are; up to four times as many for 8 ranks and more, whose changes meet more
-  /// often; and at least 64 synchronisations an epoch, which small corpora need.
+  /// rank (4 as bf16), so that all ranks together train as many words from one synchronisation to
+  /// the next, however many they are; up to four times as many for 8 ranks and more, whose changes
+  /// meet more often; and at least 64 synchronisations an epoch, which small corpora need.
   double bytes_per_word = 0;
   /// Words that a rank trains from one synchronisation to the next, in the mean: it is two thirds
   /// of that at the start, where the learning rate is high, and twice that at the end; 0 = by
@@ -90,7 +90,8 @@ class Allreduce {
     // The mean of rows_of(): half of the sizes there are, and one.
     const auto sizes = static_cast<double>(std::bit_width(model.rows() / options_.first_rows));
     const double mean = rows * (1 + sizes / 2);
-    const double bytes = mean * 2 * static_cast<double>(model.dimension()) * sizeof(float);
+    agree("size of a number (bytes)", bytes_of_value());
+    const double bytes = mean * 2 * static_cast<double>(model.dimension() * bytes_of_value());
     const double budget = options_.bytes_per_word > 0 ? options_.bytes_per_word : default_budget();
     const bool by_default = options_.interval == 0 && options_.bytes_per_word == 0;
     double interval =
@@ -186,7 +187,13 @@ class Allreduce {
   }
   double default_budget() const noexcept {
     const auto ranks = static_cast<double>(size());
-    return 8 * ranks * std::clamp(ranks / 2, 1.0, 4.0);
+    return 2 * static_cast<double>(bytes_of_value()) * ranks * std::clamp(ranks / 2, 1.0, 4.0);
+  }
+  std::size_t bytes_of_value() const noexcept {
+    if constexpr (requires { ranks_.bytes_of_value(); })
+      return ranks_.bytes_of_value();
+    else
+      return sizeof(float);
   }
   /// At which the synchronisation is due that has begun.
   double progress() const noexcept {
@@ -206,7 +213,7 @@ class Allreduce {
     const float request =
         next_row_ == end_row_ ? std::exchange(request_, std::min(request_, 0.0f)) : 0.0f;
     const auto values = rows_.take(model, first, next_row_, request);
-    bytes_ += values.size() * sizeof(float);
+    bytes_ += values.size() * bytes_of_value();
     ranks_.begin_sum(values);
     in_flight_ = true;
   }

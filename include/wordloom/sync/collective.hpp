@@ -31,6 +31,17 @@ concept Collective = requires(C& ranks, Values values, std::uint64_t value,
   ranks.fail(cause);
 };
 
+/// A float without the lower half of its fraction.
+struct Bf16 {
+  std::uint16_t bits;
+};
+
+/// One that also sums those, rounding to the nearest: `done` and `wait` are of either sum.
+template <class C>
+concept Bf16Collective = Collective<C> && requires(C& ranks, std::span<Bf16> values) {
+  ranks.begin_sum(values);
+};
+
 /// One that also carries text: `exchange(to)`, [size] what this rank has for each, returns what
 /// each has for this one.
 template <class C>

@@ -14,6 +14,7 @@
 
 #include <wordloom/core/error.hpp>
 #include <wordloom/sync/collective.hpp>
+#include <wordloom/sync/row_changes.hpp>
 
 namespace wordloom {
 
@@ -52,6 +53,11 @@ class InProcess {
     const std::lock_guard lock(shared_->guard);
     shared_->floats[rank_] = values;
     begun_ = arrive([](Shared& all) { all.sum(); });
+  }
+  void begin_sum(std::span<Bf16> values) {
+    const std::lock_guard lock(shared_->guard);
+    shared_->halves[rank_] = values;
+    begun_ = arrive([](Shared& all) { all.sum_halves(); });
   }
   /// Throws SyncError when a rank has failed.
   bool done() {
@@ -102,7 +108,7 @@ class InProcess {
 
  private:
   struct Shared {
-    explicit Shared(std::size_t size) : floats(size), numbers(size), texts(size) {}
+    explicit Shared(std::size_t size) : floats(size), halves(size), numbers(size), texts(size) {}
 
     void sum() {
       std::span<float> total = floats[0];
@@ -110,6 +116,14 @@ class InProcess {
         for (std::size_t i = 0; i < total.size(); ++i) total[i] += floats[r][i];
       for (std::size_t r = 1; r < floats.size(); ++r)
         std::copy(total.begin(), total.end(), floats[r].begin());
+    }
+    void sum_halves() {
+      const simd::RowChangeFunctions functions;
+      const auto bits = [&](std::size_t rank) { return &halves[rank].data()->bits; };
+      for (std::size_t r = 1; r < halves.size(); ++r)
+        functions.add_bf16(bits(r), bits(0), halves[0].size());
+      for (std::size_t r = 1; r < halves.size(); ++r)
+        std::copy(halves[0].begin(), halves[0].end(), halves[r].begin());
     }
     void fail(std::size_t rank, const std::string& cause) {
       if (failure.empty()) failure = "rank " + std::to_string(rank) + " has failed: " + cause;
@@ -122,6 +136,7 @@ class InProcess {
     std::uint64_t over = 0;  // rounds that all ranks have taken part in
     std::string failure;
     std::vector<std::span<float>> floats;
+    std::vector<std::span<Bf16>> halves;
     std::vector<std::uint64_t> numbers, gathered;
     std::vector<std::vector<std::string>> texts;
   };
@@ -154,6 +169,6 @@ class InProcess {
   std::uint64_t begun_ = 0;  // round that this rank has taken part in last
 };
 
-static_assert(TextCollective<InProcess>);
+static_assert(TextCollective<InProcess> && Bf16Collective<InProcess>);
 
 }  // namespace wordloom

@@ -14,6 +14,7 @@
 
 #include <wordloom/core/error.hpp>
 #include <wordloom/sync/collective.hpp>
+#include <wordloom/sync/row_changes.hpp>
 
 namespace wordloom {
 
@@ -51,9 +52,7 @@ class MpiRanks {
     MPI_Comm own = MPI_COMM_NULL;
     check(MPI_Comm_dup(communicator, &own), "copy a communicator");
     communicator_ = std::shared_ptr<MPI_Comm>(new MPI_Comm(own), [](MPI_Comm* old) {
-      int is_over = 0;
-      MPI_Finalized(&is_over);
-      if (is_over == 0) MPI_Comm_free(old);
+      if (!is_finalised()) MPI_Comm_free(old);
       delete old;
     });
     check(MPI_Comm_set_errhandler(own, MPI_ERRORS_RETURN), "prepare a communicator");
@@ -79,10 +78,18 @@ class MpiRanks {
   }
 
   void begin_sum(std::span<float> values) {
-    if (values.size() > most) throw InvalidArgument("more values than MPI sums at a time");
-    check(MPI_Iallreduce(MPI_IN_PLACE, values.data(), static_cast<int>(values.size()), MPI_FLOAT,
-                         MPI_SUM, *communicator_, &request_),
-          "sum");
+    begin_sum(values.data(), values.size(), MPI_FLOAT, MPI_SUM);
+  }
+  void begin_sum(std::span<Bf16> values) {
+    if (!add_bf16_) {
+      MPI_Op own = MPI_OP_NULL;
+      check(MPI_Op_create(&add_bf16, 1, &own), "prepare a sum");
+      add_bf16_ = std::shared_ptr<MPI_Op>(new MPI_Op(own), [](MPI_Op* old) {
+        if (!is_finalised()) MPI_Op_free(old);
+        delete old;
+      });
+    }
+    begin_sum(values.data(), values.size(), MPI_UINT16_T, *add_bf16_);
   }
   bool done() {
     int is_over = 0;
@@ -146,6 +153,23 @@ class MpiRanks {
  private:
   static constexpr std::size_t most = std::size_t{1} << 28;  // floats, 1 GiB
 
+  static bool is_finalised() noexcept {
+    int is_over = 0;
+    MPI_Finalized(&is_over);
+    return is_over != 0;
+  }
+  static void add_bf16(void* from, void* to, int* size, MPI_Datatype*) {
+    static const simd::RowChangeFunctions functions;
+    functions.add_bf16(static_cast<const std::uint16_t*>(from), static_cast<std::uint16_t*>(to),
+                       static_cast<std::size_t>(*size));
+  }
+  void begin_sum(void* values, std::size_t size, MPI_Datatype type, MPI_Op add) {
+    if (size > most) throw InvalidArgument("more values than MPI sums at a time");
+    check(MPI_Iallreduce(MPI_IN_PLACE, values, static_cast<int>(size), type, add, *communicator_,
+                         &request_),
+          "sum");
+  }
+
   /// Of a text, one for each rank, as MPI wants them.
   struct Parts {
     std::vector<int> sizes, begins;
@@ -170,10 +194,11 @@ class MpiRanks {
   }
 
   std::shared_ptr<MPI_Comm> communicator_;
+  std::shared_ptr<MPI_Op> add_bf16_;  // made when it is needed
   std::size_t rank_ = 0, size_ = 1;
   MPI_Request request_ = MPI_REQUEST_NULL;
 };
 
-static_assert(TextCollective<MpiRanks>);
+static_assert(TextCollective<MpiRanks> && Bf16Collective<MpiRanks>);
 
 }  // namespace wordloom

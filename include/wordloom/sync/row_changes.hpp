@@ -1,5 +1,7 @@
 #pragma once
+#include <bit>
 #include <cstddef>
+#include <cstdint>
 
 #include <wordloom/core/target.hpp>
 #include <wordloom/kernel/gradient.hpp>
@@ -24,10 +26,17 @@ struct RowChangeFunctions {
   using Product = ProductAndSquare (*)(const float*, const float*, std::size_t) noexcept;
   using Mix = void (*)(float*, float, const float*, float, std::size_t) noexcept;
 
+  using Pack = void (*)(const float*, std::uint16_t*, std::size_t) noexcept;
+  using Unpack = void (*)(const std::uint16_t*, float*, std::size_t) noexcept;
+  using Add = void (*)(const std::uint16_t*, std::uint16_t*, std::size_t) noexcept;
+
   TakeChange take_change = WORDLOOM_TARGET_FUNCTION(TakeChange, take_change);
   PutChange put_change = WORDLOOM_TARGET_FUNCTION(PutChange, put_change);
   Product product_and_square = WORDLOOM_TARGET_FUNCTION(Product, product_and_square);
   Mix mix = WORDLOOM_TARGET_FUNCTION(Mix, mix);
+  Pack pack_bf16 = WORDLOOM_TARGET_FUNCTION(Pack, pack_bf16);
+  Unpack unpack_bf16 = WORDLOOM_TARGET_FUNCTION(Unpack, unpack_bf16);
+  Add add_bf16 = WORDLOOM_TARGET_FUNCTION(Add, add_bf16);
 };
 
 }  // namespace wordloom::simd

@@ -76,5 +76,57 @@ HWY_ATTR inline void mix(float* a, float by, const float* b, float of_b,
   for (; c < size; ++c) a[c] = by * a[c] + of_b * b[c];
 }
 
+/// The bits of the nearest bf16, in the lower halves; a NaN stays one.
+HWY_ATTR inline auto to_bf16(hn::Vec<RowTag> x) noexcept {
+  const hn::Rebind<std::uint32_t, RowTag> u;
+  const auto bits = hn::BitCast(u, x);
+  const auto odd = hn::And(hn::ShiftRight<16>(bits), hn::Set(u, 1));
+  const auto rounded = hn::Add(bits, hn::Add(odd, hn::Set(u, 0x7fff)));
+  const auto is_nan = hn::RebindMask(u, hn::Not(hn::Eq(x, x)));
+  const auto nan = hn::Or(bits, hn::Set(u, 0x400000));
+  return hn::ShiftRight<16>(hn::IfThenElse(is_nan, nan, rounded));
+}
+inline std::uint16_t to_bf16(float x) noexcept {
+  const auto bits = std::bit_cast<std::uint32_t>(x);
+  if (x != x) return static_cast<std::uint16_t>((bits | 0x400000) >> 16);
+  return static_cast<std::uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+inline float from_bf16(std::uint16_t x) noexcept {
+  return std::bit_cast<float>(std::uint32_t{x} << 16);
+}
+HWY_ATTR inline auto load_bf16(RowTag d, const std::uint16_t* from) noexcept {
+  const hn::Rebind<std::uint32_t, RowTag> u;
+  const hn::Rebind<std::uint16_t, RowTag> half;
+  return hn::BitCast(d, hn::ShiftLeft<16>(hn::PromoteTo(u, hn::LoadU(half, from))));
+}
+HWY_ATTR inline void store_bf16(hn::Vec<RowTag> x, std::uint16_t* to) noexcept {
+  const hn::Rebind<std::int32_t, RowTag> i;
+  const hn::Rebind<std::uint16_t, RowTag> half;
+  hn::StoreU(hn::DemoteTo(half, hn::BitCast(i, to_bf16(x))), half, to);
+}
+
+/// Neither array has an alignment.
+HWY_ATTR inline void pack_bf16(const float* from, std::uint16_t* to, std::size_t size) noexcept {
+  const RowTag d;
+  std::size_t c = 0;
+  for (; c + hn::Lanes(d) <= size; c += hn::Lanes(d)) store_bf16(hn::LoadU(d, from + c), to + c);
+  for (; c < size; ++c) to[c] = to_bf16(from[c]);
+}
+HWY_ATTR inline void unpack_bf16(const std::uint16_t* from, float* to, std::size_t size) noexcept {
+  const RowTag d;
+  std::size_t c = 0;
+  for (; c + hn::Lanes(d) <= size; c += hn::Lanes(d)) hn::StoreU(load_bf16(d, from + c), d, to + c);
+  for (; c < size; ++c) to[c] = from_bf16(from[c]);
+}
+/// to += from, rounded.
+HWY_ATTR inline void add_bf16(const std::uint16_t* from, std::uint16_t* to,
+                              std::size_t size) noexcept {
+  const RowTag d;
+  std::size_t c = 0;
+  for (; c + hn::Lanes(d) <= size; c += hn::Lanes(d))
+    store_bf16(hn::Add(load_bf16(d, from + c), load_bf16(d, to + c)), to + c);
+  for (; c < size; ++c) to[c] = to_bf16(from_bf16(from[c]) + from_bf16(to[c]));
+}
+
 }  // namespace wordloom::simd::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

@@ -25,6 +25,12 @@ class StagedRanks {
 
   std::size_t rank() const noexcept { return ranks_.rank(); }
   std::size_t size() const noexcept { return ranks_.size(); }
+  std::size_t bytes_of_value() const noexcept {
+    if constexpr (requires { ranks_.bytes_of_value(); })
+      return ranks_.bytes_of_value();
+    else
+      return sizeof(float);
+  }
 
   /// Waits until the values are there: only the sum itself goes on by itself.
   void begin_sum(cuda::DeviceValues values) {

@@ -1,0 +1,67 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <wordloom/core/error.hpp>
+#include <wordloom/sync/collective.hpp>
+#include <wordloom/sync/row_changes.hpp>
+
+namespace wordloom {
+
+/// Ranks whose sums travel as bf16: half of the bytes. What is summed loses all but 8 bits of its
+/// fraction, the model none: changes are summed, not rows. At most 256 ranks, which is how far bf16
+/// counts.
+template <Bf16Collective Ranks>
+class Bf16Ranks {
+ public:
+  /// `on`: else sums travel as they are. Throws InvalidArgument for more ranks.
+  explicit Bf16Ranks(Ranks ranks, bool on = true) : ranks_(std::move(ranks)), on_(on) {
+    if (on && ranks_.size() > 256)
+      throw InvalidArgument("bf16 is for up to 256 ranks, these are " +
+                            std::to_string(ranks_.size()));
+  }
+
+  std::size_t rank() const noexcept { return ranks_.rank(); }
+  std::size_t size() const noexcept { return ranks_.size(); }
+  /// That travel for each float.
+  std::size_t bytes_of_value() const noexcept { return on_ ? sizeof(Bf16) : sizeof(float); }
+
+  void begin_sum(std::span<float> values) {
+    if (!on_) return ranks_.begin_sum(values);
+    values_ = values;
+    packed_.resize(values.size());
+    functions_.pack_bf16(values.data(), &packed_.data()->bits, values.size());
+    ranks_.begin_sum(std::span<Bf16>(packed_));
+  }
+  bool done() {
+    if (!ranks_.done()) return false;
+    unpack();
+    return true;
+  }
+  void wait() {
+    ranks_.wait();
+    unpack();
+  }
+  void broadcast(std::span<float> values) { ranks_.broadcast(values); }
+  std::vector<std::uint64_t> gather(std::uint64_t value) { return ranks_.gather(value); }
+  void fail(const std::string& cause) noexcept { ranks_.fail(cause); }
+
+ private:
+  void unpack() {
+    if (values_.empty()) return;  // once
+    functions_.unpack_bf16(&packed_.data()->bits, values_.data(), values_.size());
+    values_ = {};
+  }
+
+  Ranks ranks_;
+  bool on_;
+  simd::RowChangeFunctions functions_;
+  std::vector<Bf16> packed_;
+  std::span<float> values_;  // that are under way
+};
+
+}  // namespace wordloom
