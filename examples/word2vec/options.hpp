@@ -176,8 +176,10 @@ inline void declare(CLI::App& app, Options& options) {
       ->check(whole_number)
       ->capture_default_str()
       ->group(method);
-  app.add_option("--sync-first-rows", options.sync_options.first_rows,
-                 "Rows that travel each time, twice as many each second time, and so on")
+  app.add_option(
+         "--sync-first-rows", options.sync_options.first_rows,
+         "Rows that travel each time, twice as many each second time, and so on, 0 = by the "
+         "number of processes")
       ->check(whole_number)
       ->capture_default_str()
       ->group(method);

@@ -24,7 +24,8 @@ struct SyncOptions {
   /// Rows (words by falling count) that travel at each synchronisation; twice as many at each
   /// second, four times as many at each fourth, and so on: a row's interval grows as its word gets
   /// rarer (pWord2Vec: Ji et al. 2016, section III-E). All rows as many times as there are epochs.
-  std::size_t first_rows = 256;
+  /// 0: 16 for each rank, 256 or more.
+  std::size_t first_rows = 0;
   /// Bytes that a rank may send for each word that it trains; sets the interval. 0: 8 for each
   /// rank (4 as bf16), so that all ranks together train as many words from one synchronisation to
   /// the next, however many they are; up to four times as many for 8 ranks and more, whose changes
@@ -39,7 +40,6 @@ struct SyncOptions {
   bool overlap = true;
 
   void validate() const {
-    if (first_rows == 0) throw InvalidArgument("first_rows is 0, must be above 0");
     if (!(bytes_per_word >= 0)) throw InvalidArgument("bytes_per_word must be 0 or above");
   }
 };
@@ -85,10 +85,12 @@ class Allreduce {
              std::function<double(double)> rate, std::uint64_t least_interval = 0) {
     agree("number of rows", model.rows());
     agree("dimension", model.dimension());
-    agree("first_rows", options_.first_rows);
-    const double rows = static_cast<double>(std::min(options_.first_rows, model.rows()));
+    first_rows_ =
+        options_.first_rows != 0 ? options_.first_rows : std::max<std::size_t>(256, 16 * size());
+    agree("first_rows", first_rows_);
+    const double rows = static_cast<double>(std::min(first_rows_, model.rows()));
     // The mean of rows_of(): half of the sizes there are, and one.
-    const auto sizes = static_cast<double>(std::bit_width(model.rows() / options_.first_rows));
+    const auto sizes = static_cast<double>(std::bit_width(model.rows() / first_rows_));
     const double mean = rows * (1 + sizes / 2);
     agree("size of a number (bytes)", bytes_of_value());
     const double bytes = mean * 2 * static_cast<double>(model.dimension() * bytes_of_value());
@@ -183,7 +185,7 @@ class Allreduce {
   std::size_t rows_of(std::size_t i) const noexcept {
     if (i % per_epoch_ == 0) return all_rows_;
     const int shift = std::countr_zero(i);
-    return options_.first_rows > all_rows_ >> shift ? all_rows_ : options_.first_rows << shift;
+    return first_rows_ > all_rows_ >> shift ? all_rows_ : first_rows_ << shift;
   }
   double default_budget() const noexcept {
     const auto ranks = static_cast<double>(size());
@@ -233,6 +235,7 @@ class Allreduce {
   Ranks ranks_;
   SyncOptions options_;
   Rows rows_;
+  std::size_t first_rows_ = 1;                             // see SyncOptions
   std::size_t all_rows_ = 0, next_row_ = 0, end_row_ = 0;  // the last two of the synchronisation
   bool in_flight_ = false, is_paused_ = false, is_stopping_ = false;
   float request_ = 0;  // above 0: for a pause, below: for none

@@ -17,6 +17,7 @@ namespace wordloom {
 /// - `gather(value)`: the values of all ranks.
 /// - `fail(cause)`: tells the others, who wait in vain, that this rank ends; they throw SyncError.
 ///   To be called before `values` in flight go away.
+/// - `bytes_of_value()`, where there is one: that travel for each float, which are 4 without.
 /// `Values` is how it is told of floats: a span on the host, cuda::DeviceValues on a device.
 template <class C, class Values = std::span<float>>
 concept Collective = requires(C& ranks, Values values, std::uint64_t value,
