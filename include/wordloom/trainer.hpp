@@ -22,6 +22,7 @@
 #include <wordloom/core/progress.hpp>
 #include <wordloom/core/random.hpp>
 #include <wordloom/core/run_state.hpp>
+#include <wordloom/core/update_sink.hpp>
 #include <wordloom/corpus/subsampling.hpp>
 #include <wordloom/corpus/vocabulary.hpp>
 #include <wordloom/io/checkpointer.hpp>
@@ -163,35 +164,6 @@ class Trainer {
       sync_.go_on_after(start.synchronisations);
     }
   }
-
-  /// Takes the blocks of a sampler.
-  struct UpdateSink {
-    Model& model;
-    UpdateKernel& kernel;
-    BlockShape most;
-    float learning_rate;
-    bool with_loss;
-    detail::WorkDone done;
-
-    void operator()(const Block& block) {
-      if (block.inputs.size() > most.inputs || block.outputs.size() > most.outputs)
-        detail::throw_too_large(block, most);
-      if (with_loss) {
-        done.loss += LossSum(kernel.template update<true>(model, block, learning_rate));
-        done.pairs += positive_pairs(block);
-      } else {
-        kernel.template update<false>(model, block, learning_rate);
-      }
-    }
-
-    [[gnu::always_inline]] void prefetch(std::span<const WordId> inputs,
-                                         std::span<const WordId> outputs) {
-      if constexpr (requires { kernel.prefetch(model, inputs, outputs); })
-        return kernel.prefetch(model, inputs, outputs);
-      for (const WordId id : inputs) model.input.prefetch(id);
-      for (const WordId id : outputs) model.output.prefetch(id);
-    }
-  };
 
   /// Where a run begins, without its matrices.
   template <class Corpus>
@@ -340,9 +312,9 @@ class Trainer {
     const Checkpoint::Thread start = positions[thread];
     std::uint64_t ticked = start.tokens;  // not reported
     double rate = schedule.rate(begin);
-    UpdateSink sink{model, kernel,
-                    most,  static_cast<float>(rate),
-                    true,  {start.tokens, start.pairs, LossSum(start.loss)}};
+    detail::UpdateSink<UpdateKernel> sink{model, kernel,
+                                          most,  static_cast<float>(rate),
+                                          true,  {start.tokens, start.pairs, LossSum(start.loss)}};
 
     for (std::size_t epoch = start.epoch; epoch < parameters_.epochs; ++epoch) {
       Random random(parameters_.seed, stream, epoch);

@@ -12,9 +12,8 @@
 #include <optional>
 #include <vector>
 
-#include "demo_corpus.hpp"
+#include "demo_text.hpp"
 #include "row_scenario.hpp"
-#include "support.hpp"
 
 using namespace wordloom;
 
@@ -51,16 +50,6 @@ void compare(const char* name) {
   report(name, difference(run_on_host<Combine>(), on_device) < 1e-3);
 }
 
-struct DemoText {
-  TemporaryFolder folder;
-  Vocabulary vocabulary;
-  EncodedCorpus corpus;
-  DemoText()
-      : vocabulary((demo::write_corpus(folder / "text", {.tokens = 500'000}),
-                    Vocabulary::from_text(folder / "text"))),
-        corpus(EncodedCorpus::from_text(folder / "text", vocabulary)) {}
-};
-
 /// Whether `size` ranks agree on vectors that solve the demo's analogies; make_sync(self, options).
 template <class MakeSync>
 bool learn(const DemoText& text, std::size_t size, bool own_devices, MakeSync make_sync) {
@@ -92,7 +81,7 @@ int main() try {
   compare<DeltaSum>("sum");
   compare<TouchedAverage>("average of those that changed a row");
   compare<CoherentSum>("coherent sum");
-  const DemoText text;
+  const DemoText& text = demo_text();
   const auto staged = [](InProcess self, SyncOptions options) {
     return StagedAllreduce<InProcess>(StagedRanks<InProcess>(self), options);
   };

@@ -13,9 +13,8 @@
 #include <wordloom/wordloom.hpp>
 
 #include "catch.hpp"
-#include "demo_corpus.hpp"
+#include "demo_text.hpp"
 #include "row_scenario.hpp"
-#include "support.hpp"
 
 using namespace wordloom;
 
@@ -56,16 +55,6 @@ TEST_CASE("rows on a device are combined as those on the host", "[sync][cuda]") 
 }
 
 namespace {
-
-struct DemoText {
-  TemporaryFolder folder;
-  Vocabulary vocabulary;
-  EncodedCorpus corpus;
-  explicit DemoText(std::size_t tokens)
-      : vocabulary((demo::write_corpus(folder / "text", {.tokens = tokens}),
-                    Vocabulary::from_text(folder / "text"))),
-        corpus(EncodedCorpus::from_text(folder / "text", vocabulary)) {}
-};
 
 using RankTrainer = Trainer<SharedNegative, Kernel, DeviceSync<CoherentSum>, RankScaledDecay>;
 

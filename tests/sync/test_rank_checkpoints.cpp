@@ -1,0 +1,122 @@
+#include <wordloom/io/rank_checkpoints.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <vector>
+#include <wordloom/sync/allreduce.hpp>
+#include <wordloom/sync/in_process.hpp>
+#include <wordloom/wordloom.hpp>
+
+#include "catch.hpp"
+#include "demo_text.hpp"
+
+using namespace wordloom;
+
+namespace {
+
+using RankTrainer = Trainer<SharedNegative, FusedKernel<>, Allreduce<InProcess>, RankScaledDecay>;
+
+RankTrainer rank_trainer(InProcess self, SyncOptions options = {}) {
+  return RankTrainer({.dimension = 16, .epochs = 2, .threads = 1},
+                     Allreduce<InProcess>(self, options));
+}
+
+}  // namespace
+
+TEST_CASE("ranks go on from a checkpoint to the same bits", "[sync][checkpoint]") {
+  const auto& text = demo_text();
+  const TemporaryFolder folder;
+  // Seldom, and more often than threads report (every some hundred words).
+  const SyncOptions waiting{.overlap = false}, often{.interval = 300, .overlap = false};
+  struct Case {
+    std::size_t ranks;
+    SyncOptions options;
+  };
+  for (const Case& of : {Case{1, waiting}, Case{3, often}, Case{3, waiting}}) {
+    const std::size_t ranks = of.ranks;
+    const SyncOptions options = of.options;
+    std::vector<std::optional<Embeddings>> whole(ranks), rest(ranks);
+    std::vector<std::uint64_t> tokens(ranks);
+    std::filesystem::remove(folder / "middle");
+    InProcess::run(ranks, [&](InProcess self) {
+      auto trainer = rank_trainer(self, options);
+      trainer.checkpoint_to(folder / "state", 0);
+      if (self.rank() == 0)
+        trainer.on_progress(
+            [&](const Progress& progress) {
+              // What a kill at this moment would leave.
+              if (progress.fraction() > 0.6 && !std::filesystem::exists(folder / "middle"))
+                std::filesystem::copy(folder / "state", folder / "middle");
+              return true;
+            },
+            0);
+      whole[self.rank()].emplace(trainer.fit(text.corpus, text.vocabulary));
+      tokens[self.rank()] = trainer.report().tokens;
+    });
+    CHECK(Checkpoint::load(folder / "middle").ranks.size() == ranks);
+    InProcess::run(ranks, [&](InProcess self) {
+      auto trainer = rank_trainer(self, options);
+      trainer.checkpoint_to(folder / "again", 0);  // making rows agree is part of the run
+      rest[self.rank()].emplace(trainer.resume(text.corpus, text.vocabulary, folder / "middle"));
+      if (trainer.report().tokens != tokens[self.rank()]) throw TrainingError("other tokens");
+    });
+    for (std::size_t rank = 0; rank < ranks; ++rank)
+      for (std::size_t i = 0; i < text.vocabulary.size(); ++i) {
+        const auto a = whole[rank]->vector(i), b = rest[rank]->vector(i);
+        if (!std::equal(a.begin(), a.end(), b.begin())) FAIL("row " << i << " differs");
+      }
+  }
+  CHECK_THROWS_WITH(
+      InProcess::run(
+          2,
+          [&](InProcess self) {
+            rank_trainer(self, waiting).resume(text.corpus, text.vocabulary, folder / "middle");
+          }),
+      Catch::Contains("another number of ranks: 3, not 2"));
+  CHECK_THROWS_WITH(InProcess::run(3,
+                                   [&](InProcess self) {
+                                     rank_trainer(self, {.interval = 1000})
+                                         .resume(text.corpus, text.vocabulary, folder / "middle");
+                                   }),
+                    Catch::Contains("another number of synchronisations"));
+}
+
+TEST_CASE("a rank that is stopped stops all, and they go on from there", "[sync][checkpoint]") {
+  const auto& text = demo_text();
+  const TemporaryFolder folder;
+  for (const bool saves : {false, true}) {
+    std::vector<std::uint64_t> stopped(3), whole(3);
+    InProcess::run(3, [&](InProcess self) {
+      auto trainer = rank_trainer(self);
+      if (saves) trainer.checkpoint_to(folder / "state");
+      trainer.on_progress(
+          [&](const Progress& progress) { return self.rank() != 1 || progress.fraction() < 0.3; },
+          0);
+      trainer.fit(text.corpus, text.vocabulary);
+      if (!trainer.report().stopped) throw TrainingError("not stopped");
+      stopped[self.rank()] = trainer.report().tokens;
+    });
+    for (const std::uint64_t tokens : stopped) {
+      CHECK(tokens > text.corpus.token_count() / 6);
+      CHECK(tokens < text.corpus.token_count() / 2);
+    }
+    if (!saves) continue;
+    CHECK(Checkpoint::load(folder / "state").ranks[1].tokens == stopped[1]);
+    InProcess::run(3, [&](InProcess self) {
+      auto trainer = rank_trainer(self);
+      trainer.resume(text.corpus, text.vocabulary, folder / "state");
+      whole[self.rank()] = trainer.report().tokens;
+    });
+    CHECK(whole[0] + whole[1] + whole[2] == 2 * text.corpus.token_count());
+  }
+  CHECK_THROWS_WITH(InProcess::run(2,
+                                   [&](InProcess self) {
+                                     auto trainer = rank_trainer(self);
+                                     if (self.rank() == 1) trainer.checkpoint_to(folder / "state");
+                                     trainer.fit(text.corpus, text.vocabulary);
+                                   }),
+                    Catch::Contains("rank 1 has another use of checkpoints"));
+}
