@@ -6,7 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include <wordloom/concepts.hpp>
 #include <wordloom/core/error.hpp>
 #include <wordloom/core/model.hpp>
 #include <wordloom/io/checkpoint.hpp>

@@ -33,7 +33,8 @@ struct SyncOptions {
   double bytes_per_word = 0;
   /// Words that a rank trains from one synchronisation to the next, in the mean: it is two thirds
   /// of that at the start, where the learning rate is high, and twice that at the end; 0 = by
-  /// `bytes_per_word`.
+  /// `bytes_per_word`; where that is 0 too, no less than keeps a kernel on a device busy (its
+  /// `least_words`).
   std::uint64_t interval = 0;
   /// Goes on training while changes travel. Without, one thread on each rank and one seed give
   /// bit-identical runs.
