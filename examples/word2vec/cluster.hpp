@@ -107,9 +107,7 @@ class OptionalSync {
     return sync_ ? sync_->gather(number) : std::vector{number};
   }
   std::uint64_t synchronisations() const { return sync_ ? sync_->synchronisations() : 0; }
-  std::uint64_t planned_synchronisations() const {
-    return sync_ ? sync_->planned_synchronisations() : 0;
-  }
+  std::uint64_t fingerprint() const { return sync_ ? sync_->fingerprint() : 0; }
   void go_on_after(std::uint64_t synchronisations) {
     if (sync_) sync_->go_on_after(synchronisations);
   }

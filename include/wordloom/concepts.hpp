@@ -102,7 +102,7 @@ concept Pauses = Coordinates<P> && requires(P& sync, M& model, std::uint64_t n) 
   sync.settle(model);
   { sync.gather(n) } -> std::convertible_to<std::vector<std::uint64_t>>;
   { sync.synchronisations() } -> std::convertible_to<std::uint64_t>;
-  { sync.planned_synchronisations() } -> std::convertible_to<std::uint64_t>;
+  { sync.fingerprint() } -> std::convertible_to<std::uint64_t>;
   sync.go_on_after(n);
 };
 

@@ -7,7 +7,6 @@
 #include <memory>
 #include <span>
 #include <string>
-#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -16,6 +15,7 @@
 #include <wordloom/core/batch_run.hpp>
 #include <wordloom/core/embeddings.hpp>
 #include <wordloom/core/error.hpp>
+#include <wordloom/core/fnv.hpp>
 #include <wordloom/core/hyperparameters.hpp>
 #include <wordloom/core/model.hpp>
 #include <wordloom/core/parallel.hpp>
@@ -172,7 +172,7 @@ class Trainer {
     start.method = fingerprint();
     start.vocabulary = model.vocabulary.fingerprint();
     start.corpus_tokens = corpus.token_count();
-    if constexpr (pauses) start.planned_synchronisations = sync_.planned_synchronisations();
+    if constexpr (pauses) start.synchronisation = sync_.fingerprint();
     const std::size_t threads = this->threads();
     for (std::size_t stream = 0; stream < sync_.size() * threads; ++stream) {
       if (stream % threads == 0) start.ranks.emplace_back().losses.resize(parameters_.epochs);
@@ -245,10 +245,7 @@ class Trainer {
 
   /// Of policies and hyperparameters.
   std::uint64_t fingerprint() const {
-    std::uint64_t hash = parameters_.fingerprint();
-    for (const char c : std::string_view(__PRETTY_FUNCTION__))
-      hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-    return hash;
+    return detail::fnv(__PRETTY_FUNCTION__, parameters_.fingerprint());
   }
 
   void require_checkpoints() const {

@@ -7,10 +7,12 @@
 #include <filesystem>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <utility>
 
 #include <wordloom/core/atomic_file.hpp>
+#include <wordloom/core/fnv.hpp>
 #include <wordloom/core/mapped_file.hpp>
 #include <wordloom/core/types.hpp>
 #include <wordloom/corpus/text_pieces.hpp>
@@ -30,7 +32,8 @@ struct CorpusSource {
                          std::uint64_t max_sentence_length, TextPart part) {
     const MappedFile file(text);
     std::uint64_t hash = sample(file.text());
-    if (part.count > 1) hash = (hash ^ part.index) * 0x100000001b3 ^ part.count;
+    if (part.count > 1)
+      hash = fnv(std::to_string(part.index) + " of " + std::to_string(part.count), hash);
     return {file.size(), file.modified_ns(), hash, vocabulary, max_sentence_length};
   }
 
@@ -40,11 +43,10 @@ struct CorpusSource {
   /// A hash of 64 stretches of 1 KiB, spread from the first byte to the last.
   static std::uint64_t sample(std::string_view text) {
     constexpr std::size_t stretches = 64, stretch = 1024;
-    std::uint64_t hash = 0xcbf29ce484222325;
+    std::uint64_t hash = fnv_basis;
     for (std::size_t i = 0; i < stretches; ++i) {
       const std::size_t last = text.size() - std::min(text.size(), stretch);
-      for (const char c : text.substr(last / (stretches - 1) * i, stretch))
-        hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+      hash = fnv(text.substr(last / (stretches - 1) * i, stretch), hash);
     }
     return hash;
   }

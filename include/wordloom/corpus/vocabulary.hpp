@@ -14,6 +14,7 @@
 
 #include <wordloom/core/atomic_file.hpp>
 #include <wordloom/core/error.hpp>
+#include <wordloom/core/fnv.hpp>
 #include <wordloom/core/mapped_file.hpp>
 #include <wordloom/core/parallel.hpp>
 #include <wordloom/core/word_list.hpp>
@@ -158,14 +159,8 @@ class Vocabulary {
     WordList words;
     std::vector<std::uint64_t> counts;
     std::uint64_t total = 0;
-    std::uint64_t fingerprint = fnv_basis;
+    std::uint64_t fingerprint = detail::fnv_basis;
   };
-  static constexpr std::uint64_t fnv_basis = 0xcbf29ce484222325;  // FNV-1a, 64 bits
-
-  static std::uint64_t hash_more(std::uint64_t hash, std::string_view bytes) {
-    for (const char c : bytes) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-    return hash;
-  }
 
   static bool before(const Counted& a, const Counted& b) {
     return a.second != b.second ? a.second > b.second : a.first < b.first;
@@ -187,10 +182,8 @@ class Vocabulary {
       words.add(word);
       store->counts.push_back(count);
       store->total += count;
-      store->fingerprint = hash_more(store->fingerprint, word);
-      store->fingerprint = hash_more(store->fingerprint, " ");
-      store->fingerprint = hash_more(store->fingerprint, std::to_string(count));
-      store->fingerprint = hash_more(store->fingerprint, "\n");
+      store->fingerprint = detail::fnv(word, store->fingerprint);
+      store->fingerprint = detail::fnv(' ' + std::to_string(count) + '\n', store->fingerprint);
     }
     store->words = std::move(words).build();
     Vocabulary result;

@@ -27,7 +27,7 @@ class Checkpointer {
         method_(start.method),
         vocabulary_(start.vocabulary),
         corpus_tokens_(start.corpus_tokens),
-        planned_synchronisations_(start.planned_synchronisations),
+        synchronisation_(start.synchronisation),
         own_(start.ranks[rank]) {}
 
   /// Where a thread is.
@@ -82,7 +82,7 @@ class Checkpointer {
             vocabulary_,
             corpus_tokens_,
             synchronisations,
-            planned_synchronisations_,
+            synchronisation_,
             std::move(ranks),
             model.input.copy(),
             model.output.copy()};
@@ -91,7 +91,7 @@ class Checkpointer {
   std::filesystem::path path_;
   double seconds_;
   std::mutex guard_;
-  const std::uint64_t method_, vocabulary_, corpus_tokens_, planned_synchronisations_;
+  const std::uint64_t method_, vocabulary_, corpus_tokens_, synchronisation_;
   Checkpoint::Rank own_;
   Clock::time_point last_ = Clock::now();
   std::exception_ptr failure_;

@@ -11,6 +11,7 @@
 
 #include <wordloom/concepts.hpp>
 #include <wordloom/core/error.hpp>
+#include <wordloom/core/fnv.hpp>
 #include <wordloom/core/hyperparameters.hpp>
 #include <wordloom/core/model.hpp>
 #include <wordloom/sync/collective.hpp>
@@ -67,8 +68,14 @@ class Allreduce {
   /// Bytes of changes that this rank has given away.
   std::uint64_t bytes_sent() const noexcept { return bytes_; }
   std::uint64_t synchronisations() const noexcept { return begun_; }
-  /// Of the whole run, but for one that has been stopped.
-  std::uint64_t planned_synchronisations() const noexcept { return planned_; }
+  /// Of how often, with how much and how this run synchronises: another one could not go on with
+  /// its checkpoint.
+  std::uint64_t fingerprint() const {
+    std::string all = options_.overlap ? "overlap" : "wait";
+    for (const std::size_t number : {planned_, first_rows_, bytes_of_value()})
+      all += ' ' + std::to_string(number);
+    return detail::fnv(all);
+  }
 
   /// Throws SyncError, on all ranks, when a number is not the same on all.
   void agree(const char* what, std::uint64_t number) {

@@ -10,6 +10,7 @@
 
 #include <wordloom/concepts.hpp>
 #include <wordloom/core/error.hpp>
+#include <wordloom/core/fnv.hpp>
 #include <wordloom/corpus/corpus_file.hpp>
 #include <wordloom/corpus/corpus_options.hpp>
 #include <wordloom/corpus/vocabulary.hpp>
@@ -64,9 +65,7 @@ Vocabulary rank_vocabulary(Ranks& ranks, const std::filesystem::path& path,
   std::vector<std::string> shares(size);
   detail::count_words(path, options.threads, {ranks.rank(), size})
       .for_each([&](std::string_view word, std::uint64_t count) {
-        std::uint64_t hash = 0xcbf29ce484222325;  // the same on all machines
-        for (const char c : word) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-        detail::add_count(shares[(hash >> 32) % size], word, count);
+        detail::add_count(shares[(detail::fnv(word) >> 32) % size], word, count);
       });
   detail::WordCounter own;
   for (const std::string& share : ranks.exchange(std::move(shares)))
