@@ -53,6 +53,14 @@ concept Updates = requires(K& kernel, Model& model, const typename K::Consumes& 
   kernel.template update<false>(model, block, 0.1f);
 };
 
+/// Where an update comes in halves, the sampler makes the next block between them.
+template <class K>
+concept UpdatesInHalves = requires(K& kernel, Model& model, const typename K::Consumes& block) {
+  kernel.begin(model, block, 0.1f);
+  { kernel.template finish<true>(model) } -> std::convertible_to<LossSum>;
+  kernel.template finish<false>(model);
+};
+
 template <class K>
 concept TakesBatches = std::same_as<typename K::Consumes, SentenceBatch>;
 template <class K>
@@ -139,7 +147,9 @@ concept Sampler = std::copy_constructible<S> && detail::MadeFromVocabulary<S> &&
 /// block and returns its loss (LossSum, or what converts to it) when `with_loss` is true;
 /// `UpdateKernel::Consumes` names the block type. One for each thread; never allocates in `update`.
 /// `kernel.prefetch(model, inputs, outputs)`, where there is one, is told which rows later blocks
-/// need; else the trainer asks for them itself.
+/// need; else the trainer asks for them itself. Where there are `kernel.begin(model, block,
+/// learning_rate)`, after which the block may be gone, and `kernel.finish<with_loss>(model)`, they
+/// are an update in two halves, between which the trainer lets the sampler make the next block.
 ///
 /// A kernel on a device consumes SentenceBatch and does a sampler's work too: it is made by
 /// `UpdateKernel::make<Sampler>(hyperparameters, model)`, says by `trains<Sampler>` which samplers

@@ -347,6 +347,7 @@ class Trainer {
         if (state.stopped()) return stand();
         sink.with_loss = sink.done.tokens <= interval / 16;  // it costs a tenth of a block's time
         sampler.sample(subsampling(sentence, random, kept), random, sink);
+        sink.finish();
         sink.done.tokens += sentence.size();
         ++sentences;
         if (sink.done.tokens >= interval)

@@ -25,13 +25,15 @@ double difference(const Hyperparameters& parameters) {
   Random random(11);
   std::vector<WordId> sentence(97);
   for (WordId& word : sentence) word = static_cast<WordId>(random.below(60));
-  double loss = 0, expected_loss = 0;
+  detail::UpdateSink<Kernel> sink{model, kernel, sampler.max_block(), 0.05f, true, {}};
+  double expected_loss = 0;
   sampler.sample(sentence, random, [&](const Block& block) {
     expected_loss += oracle::loss(expected, block, false);
     oracle::update(expected, block, 0.05);
-    loss += LossSum(kernel.template update<true>(model, block, 0.05f)).value();
+    sink(block);
   });
-  CHECK(loss == Approx(expected_loss).epsilon(1e-5));
+  sink.finish();
+  CHECK(sink.done.loss.value() == Approx(expected_loss).epsilon(1e-5));
   double worst = 0;
   for (std::size_t i = 0; i < model.rows(); ++i)
     for (std::size_t c = 0; c < parameters.dimension; ++c) {

@@ -106,6 +106,35 @@ TEMPLATE_TEST_CASE("one thread and one seed give the same bits again", "[trainer
   CHECK_FALSE(same(first, TestType(parameters).fit(corpus, vocabulary)));
 }
 
+namespace {
+
+/// FusedKernel without its halves.
+class WholeUpdates {
+ public:
+  using Consumes = Block;
+  WholeUpdates(const Hyperparameters& parameters, BlockShape most) : kernel_(parameters, most) {}
+  template <bool with_loss>
+  LossSum update(Model& model, const Block& block, float learning_rate) noexcept {
+    return kernel_.update<with_loss>(model, block, learning_rate);
+  }
+
+ private:
+  FusedKernel<> kernel_;
+};
+
+}  // namespace
+
+TEMPLATE_TEST_CASE("updates in halves give the bits of whole ones", "[trainer]", SharedNegative,
+                   GroupedWindow, SplitSharedNegative) {
+  static_assert(detail::UpdatesInHalves<FusedKernel<>> && !detail::UpdatesInHalves<WholeUpdates>);
+  const Vocabulary vocabulary = small_vocabulary();
+  const EncodedCorpus corpus = paired_corpus(vocabulary);
+  Trainer<TestType, FusedKernel<>> halves(small());
+  Trainer<TestType, WholeUpdates> whole(small());
+  CHECK(same(halves.fit(corpus, vocabulary), whole.fit(corpus, vocabulary)));
+  CHECK(halves.report().loss == whole.report().loss);
+}
+
 TEST_CASE("words that stand together become alike, with any number of threads", "[trainer]") {
   const auto vocabulary = small_vocabulary();
   const auto corpus = paired_corpus(vocabulary, 2000);

@@ -1,6 +1,7 @@
 #pragma once
 #include <span>
 
+#include <wordloom/concepts.hpp>
 #include <wordloom/core/block.hpp>
 #include <wordloom/core/loss.hpp>
 #include <wordloom/core/model.hpp>
@@ -22,11 +23,25 @@ struct UpdateSink {
   void operator()(const Block& block) {
     if (block.inputs.size() > most.inputs || block.outputs.size() > most.outputs)
       throw_too_large(block, most);
-    if (with_loss) {
+    if constexpr (UpdatesInHalves<UpdateKernel>) {
+      finish();
+      kernel.begin(model, block, learning_rate);
+      if (with_loss) done.pairs += positive_pairs(block);
+    } else if (with_loss) {
       done.loss += LossSum(kernel.template update<true>(model, block, learning_rate));
       done.pairs += positive_pairs(block);
     } else {
       kernel.template update<false>(model, block, learning_rate);
+    }
+  }
+
+  /// After the last block, and before `with_loss` changes.
+  void finish() {
+    if constexpr (UpdatesInHalves<UpdateKernel>) {
+      if (with_loss)
+        done.loss += LossSum(kernel.template finish<true>(model));
+      else
+        kernel.template finish<false>(model);
     }
   }
 

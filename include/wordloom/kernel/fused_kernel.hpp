@@ -46,6 +46,9 @@ struct FusedBlock {
   std::size_t n_of_four;  // likewise
   float* change;          // [N x 32] of an update over several tiles
   std::size_t n, m;
+  PairWeights weights;
+  float learning_rate;
+  bool may_repeat;            // whether a row may stand in it twice
   const float* const* ahead;  // [ahead_count] rows that later blocks need
   std::size_t ahead_count;
 };
@@ -64,16 +67,17 @@ namespace wordloom {
 /// `Dimension`: of all models it will see, so that loops have constant bounds; 0 = any.
 template <std::size_t Dimension = 0>
 class FusedKernel {
-  using Update = LossSum (*)(Model&, const Block&, const simd::PairWeights&, float,
-                             const simd::FusedBlock&, simd::RepeatFilter&) noexcept;
+  using Begin = void (*)(Model&, const Block&, simd::FusedBlock&, simd::RepeatFilter&) noexcept;
+  using Finish = LossSum (*)(const Model&, const simd::FusedBlock&) noexcept;
 
  public:
   using Consumes = Block;
 
   /// Throws InvalidArgument when `parameters.dimension` is not Dimension, and as target() does.
   FusedKernel(const Hyperparameters& parameters, BlockShape most)
-      : with_loss_(WORDLOOM_TARGET_FUNCTION(Update, fused_update<Dimension, true>)),
-        without_loss_(WORDLOOM_TARGET_FUNCTION(Update, fused_update<Dimension, false>)),
+      : begin_(WORDLOOM_TARGET_FUNCTION(Begin, fused_begin<Dimension>)),
+        finish_with_loss_(WORDLOOM_TARGET_FUNCTION(Finish, fused_finish<Dimension, true>)),
+        finish_(WORDLOOM_TARGET_FUNCTION(Finish, fused_finish<Dimension, false>)),
         pair_weights_(most),
         rows_(most.inputs + most.outputs),
         gradients_(1, simd::GradientLayout::most(most)),
@@ -86,18 +90,41 @@ class FusedKernel {
 
   template <bool with_loss>
   LossSum update(Model& model, const Block& block, float learning_rate) noexcept {
-    if (block.inputs.empty() || block.outputs.empty()) return {};
-    const simd::GradientLayout layout{block.inputs.size(), block.outputs.size()};
-    const simd::FusedBlock own{rows_.data(),       rows_.data() + layout.n,
-                               gradients_.data(),  gradients_.data() + layout.tail(),
-                               layout.n_of_four(), change_.data(),
-                               layout.n,           layout.m,
-                               ahead_.data(),      std::exchange(ahead_count_, 0)};
-    return (with_loss ? with_loss_ : without_loss_)(model, block, pair_weights_.of(block),
-                                                    learning_rate, own, filter_);
+    begin(model, block, learning_rate);
+    return finish<with_loss>(model);
   }
 
-  /// Rows that later blocks need: asked for during the next update.
+  /// The first half of an update: its scores, which take a while to become gradients. Leaves the
+  /// model as it is, and does not need the block any more; `finish` comes before another `begin`.
+  void begin(Model& model, const Block& block, float learning_rate) noexcept {
+    if (block.inputs.empty() || block.outputs.empty()) return;
+    const simd::GradientLayout layout{block.inputs.size(), block.outputs.size()};
+    begun_ = {rows_.data(),
+              rows_.data() + layout.n,
+              gradients_.data(),
+              gradients_.data() + layout.tail(),
+              layout.n_of_four(),
+              change_.data(),
+              layout.n,
+              layout.m,
+              pair_weights_.of(block),
+              learning_rate,
+              false,
+              ahead_.data(),
+              0};
+    begin_(model, block, begun_, filter_);
+  }
+  /// The second half; nothing where nothing has begun.
+  template <bool with_loss>
+  LossSum finish(Model& model) noexcept {
+    if (begun_.n == 0) return {};
+    begun_.ahead_count = std::exchange(ahead_count_, 0);
+    const LossSum loss = (with_loss ? finish_with_loss_ : finish_)(model, begun_);
+    begun_.n = 0;
+    return loss;
+  }
+
+  /// Rows that later blocks need: asked for during the next second half.
   void prefetch(const Model& model, std::span<const WordId> inputs,
                 std::span<const WordId> outputs) noexcept {
     const auto add = [&](const RowMatrix& matrix, WordId id) {
@@ -108,8 +135,10 @@ class FusedKernel {
   }
 
  private:
-  Update with_loss_, without_loss_;
+  Begin begin_;
+  Finish finish_with_loss_, finish_;
   simd::PairWeightMaker pair_weights_;
+  simd::FusedBlock begun_{};  // n is 0 where there is none
   std::vector<float*> rows_;  // [N] inputs, then [M] outputs of the block at hand
   RowMatrix gradients_;
   RowMatrix change_;  // [N x 32] of an update over several tiles

@@ -23,26 +23,24 @@ HWY_INLINE void fused_scores(const FusedBlock& block, std::size_t stride) {
   if (i + 1 == block.n) return tiles.template operator()<1>(i, block.tail);
 }
 
-HWY_INLINE std::size_t first_place(std::span<const WordId> ids, std::size_t i) {
-  return static_cast<std::size_t>(std::find(ids.begin(), ids.end(), ids[i]) - ids.begin());
+HWY_INLINE std::size_t first_place(const float* const* rows, std::size_t i) {
+  return static_cast<std::size_t>(std::find(rows, rows + i, rows[i]) - rows);
 }
 
 /// A row that stands in the block twice gets both changes at its first place and none at the
 /// others: update_tile then leaves the right sum. Not inlined: it is rare.
-HWY_NOINLINE HWY_ATTR inline void fold_repeats(const Block& block, float* gradients) noexcept {
-  const GradientLayout layout{block.inputs.size(), block.outputs.size()};
-  const auto move = [&](float& from, float& to) {
-    to += from;
-    from = 0.0f;
+HWY_NOINLINE HWY_ATTR inline void fold_repeats(const FusedBlock& block) noexcept {
+  const GradientLayout layout{block.n, block.m};
+  const auto move = [&](std::size_t from, std::size_t to) {
+    block.gradients[to] += block.gradients[from];
+    block.gradients[from] = 0.0f;
   };
   for (std::size_t i = 1; i < layout.n; ++i)
     if (const std::size_t first = first_place(block.inputs, i); first != i)
-      for (std::size_t j = 0; j < layout.m; ++j)
-        move(gradients[layout.place(i, j)], gradients[layout.place(first, j)]);
+      for (std::size_t j = 0; j < layout.m; ++j) move(layout.place(i, j), layout.place(first, j));
   for (std::size_t j = 1; j < layout.m; ++j)
     if (const std::size_t first = first_place(block.outputs, j); first != j)
-      for (std::size_t i = 0; i < layout.n; ++i)
-        move(gradients[layout.place(i, j)], gradients[layout.place(i, first)]);
+      for (std::size_t i = 0; i < layout.n; ++i) move(layout.place(i, j), layout.place(i, first));
 }
 
 /// Calls `use.operator()<V>(c)` so that V vectors, `most` of them but at the end, from each c on
@@ -108,31 +106,42 @@ HWY_INLINE bool find_rows(float* matrix, std::size_t stride, std::span<const Wor
   return repeats;
 }
 
-/// FusedKernel::update. `Dimension` 0: the model's.
-template <std::size_t Dimension, bool with_loss>
-HWY_ATTR LossSum fused_update(Model& model, const Block& block, const PairWeights& weights,
-                              float learning_rate, const FusedBlock& own,
-                              RepeatFilter& filter) noexcept {
-  const std::size_t stride = Dimension != 0 ? (Dimension + 15) / 16 * 16 : model.input.stride();
+/// Floats from row to row: known when compiling where `Dimension` is not 0.
+template <std::size_t Dimension>
+HWY_INLINE std::size_t fused_stride(const Model& model) {
+  return Dimension != 0 ? (Dimension + 15) / 16 * 16 : model.input.stride();
+}
+
+/// FusedKernel::begin.
+template <std::size_t Dimension>
+HWY_ATTR void fused_begin(Model& model, const Block& block, FusedBlock& own,
+                          RepeatFilter& filter) noexcept {
+  const std::size_t stride = fused_stride<Dimension>(model);
   const bool inputs_repeat =
       find_rows(model.input.data(), stride, block.inputs, own.inputs, filter);
   const bool outputs_repeat =
       find_rows(model.output.data(), stride, block.outputs, own.outputs, filter);
+  own.may_repeat = inputs_repeat || outputs_repeat;
   fused_scores(own, stride);
+}
+
+/// FusedKernel::finish.
+template <std::size_t Dimension, bool with_loss>
+HWY_ATTR LossSum fused_finish(const Model& model, const FusedBlock& own) noexcept {
   VectorLoss loss;
   const GradientLayout layout{own.n, own.m};
   float* scores = own.gradients;
-  const float* pair_weights = weights.of_four;
+  const float* pair_weights = own.weights.of_four;
   std::size_t count = layout.count_of_four();
   for (int part = 0; part < 2; ++part) {  // one copy of the code for both
-    make_gradients<with_loss>(scores, pair_weights, count, learning_rate, loss);
+    make_gradients<with_loss>(scores, pair_weights, count, own.learning_rate, loss);
     scores = own.tail;
-    pair_weights = weights.tail;
+    pair_weights = own.weights.tail;
     count = layout.tail_count();
   }
-  if (inputs_repeat || outputs_repeat) fold_repeats(block, own.gradients);
-  fused_apply(own, stride);
-  return with_loss ? loss.loss(weights.padding) : LossSum();
+  if (own.may_repeat) fold_repeats(own);
+  fused_apply(own, fused_stride<Dimension>(model));
+  return with_loss ? loss.loss(own.weights.padding) : LossSum();
 }
 
 }  // namespace wordloom::simd::HWY_NAMESPACE
