@@ -3,38 +3,50 @@ namespace wordloom::simd::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// exp(-|x|) in each lane, relative error below 2^-22; 0 from |x| > 87.68 on (the true value is
-/// below the smallest normal float); NaN stays NaN. Range reduction to |r| <= ln(2) / 2 and the
-/// minimax polynomial of Cephes' expf (Moshier).
-template <class D, class V = hn::Vec<D>>
-HWY_INLINE V exp_minus_abs(D d, V x) {
-  const hn::RebindToSigned<D> di;
-  const V limit = hn::Set(d, 88.0f);
-  const V absolute = hn::Abs(x);
-  // A comparison and not Min, which may replace NaN.
-  const V a = hn::Neg(hn::IfThenElse(hn::Gt(absolute, limit), limit, absolute));
-  const auto exponent = hn::NearestInt(hn::Mul(a, hn::Set(d, 1.44269504088896341f)));
-  const V n = hn::ConvertTo(d, exponent);
-  V r = hn::NegMulAdd(n, hn::Set(d, 0.693359375f), a);
-  r = hn::NegMulAdd(n, hn::Set(d, -2.12194440e-4f), r);
-  // In pairs (Estrin), because kernels wait for the result.
-  const V r2 = hn::Mul(r, r);
-  const V high = hn::MulAdd(hn::Set(d, 1.9875691500e-4f), r, hn::Set(d, 1.3981999507e-3f));
-  const V middle = hn::MulAdd(hn::Set(d, 8.3334519073e-3f), r, hn::Set(d, 4.1665795894e-2f));
-  const V low = hn::MulAdd(hn::Set(d, 1.6666665459e-1f), r, hn::Set(d, 5.0000001201e-1f));
-  V p = hn::MulAdd(hn::MulAdd(high, r2, middle), r2, low);
-  p = hn::MulAdd(p, r2, hn::Add(r, hn::Set(d, 1.0f)));
-  // 2^exponent; an exponent of -127 gives 0, which is the flush to zero stated above.
-  const auto bits = hn::ShiftLeft<23>(hn::Add(exponent, hn::Set(di, 127)));
-  return hn::Mul(p, hn::BitCast(d, bits));
+/// The smaller of `limit` and x >= 0; NaN stays NaN.
+template <class V>
+HWY_INLINE V at_most(V limit, V x) {
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_SSSE3
+  return hn::Min(limit, x);  // minps gives its second operand where one is NaN
+#else
+  return hn::IfThenElse(hn::Gt(x, limit), limit, x);
+#endif
 }
 
-/// 1 / (1 + exp(-x)) in each lane, given e = exp(-|x|).
+/// exp(-|x|) in each lane, relative error below 2^-22; 0 from |x| > 87.68 on (the true value is
+/// below the smallest normal float); NaN stays NaN. Range reduction to |r| <= ln(2) / 2 and a
+/// minimax polynomial. Kernels wait for the result: as few operations as can be depend on each
+/// other.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V exp_minus_abs(D d, V x) {
+  const hn::RebindToUnsigned<D> du;
+  const V a = at_most(hn::Set(d, 88.0f), hn::Abs(x));
+  // Rounded by an addition that leaves no place for a fraction: n is in the low bits of the sum.
+  const V shift = hn::Set(d, 0x1.8p23f);
+  const V sum = hn::NegMulAdd(a, hn::Set(d, 1.44269504088896341f), shift);
+  const V n = hn::Sub(sum, shift);
+  V r = hn::NegMulSub(n, hn::Set(d, 0.693359375f), a);
+  r = hn::NegMulAdd(n, hn::Set(d, -2.12194440e-4f), r);
+  // 2^n; an n of -127 gives 0, which is the flush to zero stated above.
+  const V scale =
+      hn::BitCast(d, hn::Add(hn::ShiftLeft<23>(hn::BitCast(du, sum)), hn::Set(du, 0x3f800000)));
+  const V r2 = hn::Mul(r, r);
+  const V low = hn::MulAdd(hn::Set(d, 0.16667115389363599f), r, hn::Set(d, 0.49999230305915932f));
+  const V high =
+      hn::MulAdd(hn::Set(d, 0.0083125014226972105f), r, hn::Set(d, 0.041890332060410734f));
+  const V linear = hn::MulAdd(r, scale, scale);
+  return hn::MulAdd(hn::MulAdd(high, r2, low), hn::Mul(r2, scale), linear);
+}
+
+/// factor / (1 + exp(-x)) in each lane, given e = exp(-|x|).
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V sigmoid_from(D d, V x, V e, V factor) {
+  const V numerator = hn::IfThenElse(hn::Lt(x, hn::Zero(d)), hn::Mul(factor, e), factor);
+  return hn::Div(numerator, hn::Add(hn::Set(d, 1.0f), e));
+}
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V sigmoid_from(D d, V x, V e) {
-  const V one = hn::Set(d, 1.0f);
-  const V numerator = hn::IfThenElse(hn::Lt(x, hn::Zero(d)), e, one);
-  return hn::Div(numerator, hn::Add(one, e));
+  return sigmoid_from(d, x, e, hn::Set(d, 1.0f));
 }
 
 }  // namespace wordloom::simd::HWY_NAMESPACE

@@ -7,26 +7,39 @@ namespace hn = hwy::HWY_NAMESPACE;
 /// positive and score of a negative, it is max(z, 0) + log(1 + exp(-|z|)).
 class VectorLoss {
  public:
+  HWY_INLINE VectorLoss() : sums_(hn::Zero(RowTag())), products_(hn::Set(RowTag(), 1.0f)) {}
+
   /// A lane with weight 0 does not count, nor one from `count` on.
   HWY_INLINE void add(hn::Vec<RowTag> z, hn::Vec<RowTag> e, hn::Vec<RowTag> weights,
                       std::size_t count) {
     const RowTag d;
     const auto pair = hn::And(hn::FirstN(d, count), hn::Ne(weights, hn::Zero(d)));
     const auto part = hn::IfThenElse(hn::Lt(z, hn::Zero(d)), hn::Zero(d), z);  // keeps NaN
-    loss_ +=
-        LossSum(static_cast<double>(hn::GetLane(hn::SumOfLanes(d, hn::IfThenElseZero(pair, part)))),
-                static_cast<double>(
-                    product_of_lanes(d, hn::Add(hn::Set(d, 1.0f), hn::IfThenElseZero(pair, e)))));
+    sums_ = hn::Add(sums_, hn::IfThenElseZero(pair, part));
+    products_ = hn::MulAdd(products_, hn::IfThenElseZero(pair, e), products_);
+    if (++added_ == most_added) fold();
   }
 
   /// Of all so far, when `padding` lanes had a weight, a score of 0, which is log(2), and no pair.
-  LossSum loss(std::size_t padding) const {
-    LossSum result = loss_;
-    if (padding > 0) result += LossSum(-0.69314718055994531 * static_cast<double>(padding));
-    return result;
+  HWY_INLINE LossSum loss(std::size_t padding) {
+    fold();
+    if (padding > 0) loss_ += LossSum(-0.69314718055994531 * static_cast<double>(padding));
+    return loss_;
   }
 
  private:
+  /// 1 + e is at most 2: 16 lanes of so many of them have a product below 2^128.
+  static constexpr int most_added = 7;
+
+  HWY_INLINE void fold() {
+    const RowTag d;
+    loss_ += LossSum(static_cast<double>(hn::GetLane(hn::SumOfLanes(d, sums_))),
+                     static_cast<double>(product_of_lanes(d, products_)));
+    sums_ = hn::Zero(d);
+    products_ = hn::Set(d, 1.0f);
+    added_ = 0;
+  }
+
   template <class Tag>
   static HWY_INLINE float product_of_lanes(Tag, hn::Vec<Tag> v) {
     if constexpr (hn::MaxLanes(Tag()) == 1) {
@@ -37,6 +50,8 @@ class VectorLoss {
     }
   }
 
+  hn::Vec<RowTag> sums_, products_;
+  int added_ = 0;
   LossSum loss_;
 };
 
@@ -56,7 +71,7 @@ HWY_INLINE void make_gradients(float* scores, const float* pair_weights, std::si
     const auto z = hn::Xor(hn::LoadU(d, scores + k), hn::AndNot(weights, hn::SignBit(d)));
     const auto e = exp_minus_abs(d, z);
     if constexpr (with_loss) loss.add(z, e, weights, count - k);
-    hn::StoreU(hn::Mul(hn::Mul(rate, weights), sigmoid_from(d, z, e)), d, scores + k);
+    hn::StoreU(sigmoid_from(d, z, e, hn::Mul(rate, weights)), d, scores + k);
   }
 }
 
