@@ -19,17 +19,14 @@ HWY_INLINE V at_most(V limit, V x) {
 /// other.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V exp_minus_abs(D d, V x) {
-  const hn::RebindToUnsigned<D> du;
+  const hn::RebindToSigned<D> di;
   const V a = at_most(hn::Set(d, 88.0f), hn::Abs(x));
-  // Rounded by an addition that leaves no place for a fraction: n is in the low bits of the sum.
-  const V shift = hn::Set(d, 0x1.8p23f);
-  const V sum = hn::NegMulAdd(a, hn::Set(d, 1.44269504088896341f), shift);
-  const V n = hn::Sub(sum, shift);
+  const auto exponent = hn::NearestInt(hn::Mul(a, hn::Set(d, -1.44269504088896341f)));
+  const V n = hn::ConvertTo(d, exponent);
   V r = hn::NegMulSub(n, hn::Set(d, 0.693359375f), a);
   r = hn::NegMulAdd(n, hn::Set(d, -2.12194440e-4f), r);
-  // 2^n; an n of -127 gives 0, which is the flush to zero stated above.
-  const V scale =
-      hn::BitCast(d, hn::Add(hn::ShiftLeft<23>(hn::BitCast(du, sum)), hn::Set(du, 0x3f800000)));
+  // 2^exponent; an exponent of -127 gives 0, which is the flush to zero stated above.
+  const V scale = hn::BitCast(d, hn::ShiftLeft<23>(hn::Add(exponent, hn::Set(di, 127))));
   const V r2 = hn::Mul(r, r);
   const V low = hn::MulAdd(hn::Set(d, 0.16667115389363599f), r, hn::Set(d, 0.49999230305915932f));
   const V high =
