@@ -76,7 +76,7 @@ wordloom_corpus_test(word2vec-resumes
    $train --output killed --checkpoint state --checkpoint-every 0 & sleep 0.3; kill -9 $!; wait $! || true
    test -s state; test ! -e killed; $train --output killed --checkpoint state --resume; cmp whole killed
    rm state; status=0
-   timeout --signal INT 0.3 $train --output interrupted --checkpoint state 2>err || status=$?
+   timeout --signal INT 0.3 $train --output interrupted --checkpoint state --checkpoint-every 10min 2>err || status=$?
    cat err; grep 'go on with --resume' err; test ! -e interrupted
    $train --output interrupted --checkpoint state --resume; cmp whole interrupted
    head -c 1000 state >damaged; status=0
@@ -187,6 +187,7 @@ wordloom_refusal_test(resume "--train in --output v --resume" "--resume needs th
 wordloom_refusal_test(no-checkpoint "--train ${corpus}/text --output v --checkpoint missing --resume" "missing.: No such file")
 wordloom_refusal_test(checkpoint-folder "--train ${corpus}/text --output v --checkpoint no/state" "no/state.: No such file")
 wordloom_refusal_test(checkpoint-every "--train in --output v --checkpoint-every -1" "--checkpoint-every must be 0 or above")
+wordloom_refusal_test(checkpoint-every-unit "--train in --output v --checkpoint-every 3furlongs" "furlongs unit not recognized")
 wordloom_refusal_test(no-text "--train missing --output v" "missing.: No such file or directory")
 wordloom_refusal_test(folder-as-text "--train . --output v" "is a directory")
 wordloom_refusal_test(empty-text "--train in --output v" "in: no words")

@@ -11,5 +11,5 @@
 resume=
 if [ -s word2vec.state ]; then resume=--resume; fi
 srun --mpi=pmix --cpu-bind=none "$@" --sync mpi --threads "$SLURM_CPUS_PER_TASK" \
-  --checkpoint word2vec.state --checkpoint-every 600 $resume
+  --checkpoint word2vec.state --checkpoint-every 10min $resume
 rm -f word2vec.state

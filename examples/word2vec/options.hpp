@@ -2,6 +2,7 @@
 #include <CLI/CLI.hpp>
 #include <cctype>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 #include <wordloom/wordloom.hpp>
@@ -67,7 +68,10 @@ inline void declare(CLI::App& app, Options& options) {
   app.add_option("--checkpoint", options.checkpoint,
                  "Write the state of training to this file now and then, and when interrupted")
       ->group(files);
-  app.add_option("--checkpoint-every", options.checkpoint_every, "Seconds between two of them")
+  app.add_option("--checkpoint-every", options.checkpoint_every,
+                 "Time between two of them, in seconds or as 30s, 10min, 2h")
+      ->transform(CLI::AsNumberWithUnit(
+          std::map<std::string, double>{{"s", 1.0}, {"min", 60.0}, {"h", 3600.0}}))
       ->capture_default_str()
       ->group(files);
   app.add_flag("--resume", options.resume, "Go on from the file of --checkpoint")->group(files);
