@@ -172,7 +172,7 @@ class Trainer {
     start.method = fingerprint();
     start.vocabulary = model.vocabulary.fingerprint();
     start.corpus_tokens = corpus.token_count();
-    if constexpr (pauses) start.synchronisation = sync_.fingerprint();
+    if constexpr (pauses) start.sync_options = sync_.fingerprint();
     const std::size_t threads = this->threads();
     for (std::size_t stream = 0; stream < sync_.size() * threads; ++stream) {
       if (stream % threads == 0) start.ranks.emplace_back().losses.resize(parameters_.epochs);

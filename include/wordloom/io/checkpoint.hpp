@@ -84,7 +84,7 @@ struct Checkpoint {
   std::uint64_t vocabulary = 0;        // Vocabulary::fingerprint()
   std::uint64_t corpus_tokens = 0;     // of an epoch
   std::uint64_t synchronisations = 0;  // of ranks, that are over
-  std::uint64_t synchronisation = 0;   // a fingerprint of how ranks synchronise
+  std::uint64_t sync_options = 0;      // a fingerprint of how ranks synchronise
   std::vector<Rank> ranks;             // with as many threads and epochs each
   RowMatrix input, output;
 
@@ -205,9 +205,9 @@ struct Checkpoint {
   std::vector<std::uint64_t> numbers() const {
     const std::size_t epochs = ranks.empty() ? 0 : ranks[0].losses.size();
     const std::size_t threads = ranks.empty() ? 0 : ranks[0].threads.size();
-    std::vector<std::uint64_t> all{method,          vocabulary,   corpus_tokens,   synchronisations,
-                                   synchronisation, input.rows(), input.columns(), ranks.size(),
-                                   epochs,          threads,      of_thread};
+    std::vector<std::uint64_t> all{method,       vocabulary,   corpus_tokens,   synchronisations,
+                                   sync_options, input.rows(), input.columns(), ranks.size(),
+                                   epochs,       threads,      of_thread};
     for (const Rank& rank : ranks) {
       const auto of_rank = rank.numbers();
       all.insert(all.end(), of_rank.begin(), of_rank.end());
@@ -226,7 +226,7 @@ struct Checkpoint {
     vocabulary = all[1];
     corpus_tokens = all[2];
     synchronisations = all[3];
-    synchronisation = all[4];
+    sync_options = all[4];
     rows = all[5];
     columns = all[6];
     const std::size_t size = Rank::size(epochs, threads);

@@ -27,7 +27,7 @@ class Checkpointer {
         method_(start.method),
         vocabulary_(start.vocabulary),
         corpus_tokens_(start.corpus_tokens),
-        synchronisation_(start.synchronisation),
+        sync_options_(start.sync_options),
         own_(start.ranks[rank]) {}
 
   /// Where a thread is.
@@ -78,20 +78,14 @@ class Checkpointer {
 
   Checkpoint snapshot(const Model& model, std::vector<Checkpoint::Rank> ranks,
                       std::uint64_t synchronisations) const {
-    return {method_,
-            vocabulary_,
-            corpus_tokens_,
-            synchronisations,
-            synchronisation_,
-            std::move(ranks),
-            model.input.copy(),
-            model.output.copy()};
+    return {method_,       vocabulary_,      corpus_tokens_,     synchronisations,
+            sync_options_, std::move(ranks), model.input.copy(), model.output.copy()};
   }
 
   std::filesystem::path path_;
   double seconds_;
   std::mutex guard_;
-  const std::uint64_t method_, vocabulary_, corpus_tokens_, synchronisation_;
+  const std::uint64_t method_, vocabulary_, corpus_tokens_, sync_options_;
   Checkpoint::Rank own_;
   Clock::time_point last_ = Clock::now();
   std::exception_ptr failure_;

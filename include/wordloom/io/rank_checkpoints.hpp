@@ -30,7 +30,7 @@ inline Checkpoint load_checkpoint(const std::filesystem::path& path, const Check
   const Checkpoint::Rank &first = loaded.ranks[0], &wanted = expected.ranks[0];
   require("number of threads", first.threads.size(), wanted.threads.size());
   require("number of epochs", first.losses.size(), wanted.losses.size());
-  require("way to synchronise (fingerprint)", loaded.synchronisation, expected.synchronisation);
+  require("way to synchronise (fingerprint)", loaded.sync_options, expected.sync_options);
   require("number of rows", loaded.input.rows(), model.rows());
   require("dimension", loaded.input.columns(), model.dimension());
   model.input = std::move(loaded.input);
