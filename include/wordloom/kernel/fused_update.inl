@@ -60,7 +60,7 @@ template <std::size_t V>
 HWY_INLINE void ask_ahead(const FusedBlock& block, std::size_t c) {
   const std::size_t lanes = hn::Lanes(RowTag());
   for (std::size_t k = 0; k < block.ahead_count; ++k)
-    for (std::size_t v = 0; v < V; ++v) __builtin_prefetch(block.ahead[k] + c + v * lanes);
+    for (std::size_t v = 0; v < V; ++v) detail::prefetch_line(block.ahead[k] + c + v * lanes);
 }
 
 /// Adds the gradients of a block to its rows.
