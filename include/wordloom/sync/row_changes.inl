@@ -17,8 +17,9 @@ HWY_ATTR inline float take_change(const float* row, const float* base, float* ch
     squares = hn::MulAdd(difference, difference, squares);
   }
   float square = hn::GetLane(hn::SumOfLanes(d, squares));
+  const hn::CappedTag<float, 1> one;
   for (; c < size; ++c) {
-    change[c] = own[c] = row[c] - base[c];
+    change[c] = own[c] = hn::GetLane(load_row(one, row + c)) - base[c];
     square += own[c] * own[c];
   }
   return square;
@@ -37,10 +38,11 @@ HWY_ATTR inline void put_change(float* row, float* base, const float* change, co
     hn::Store(after, d, base + c);
     store_row(d, hn::Add(after, since), row + c);
   }
+  const hn::CappedTag<float, 1> one;
   for (; c < size; ++c) {
-    const float since = row[c] - base[c] - own[c];
+    const float since = hn::GetLane(load_row(one, row + c)) - base[c] - own[c];
     base[c] += change[c];
-    row[c] = base[c] + since;
+    store_row(one, hn::Set(one, base[c] + since), row + c);
   }
 }
 
