@@ -19,8 +19,8 @@ namespace wordloom {
 namespace detail {
 
 /// Asks for the cache line of a row that is needed in some hundred nanoseconds, in the second-level
-/// cache: in the first, trainers were 1.07 to 1.28 times slower (Zen 4, D = 128:
-/// benchmarks/results/ experiments.md). Always inlined: GCC takes a function that only prefetches
+/// cache: in the first, trainers were 1.07 to 1.28 times slower (Zen 4, D = 128: see
+/// benchmarks/results/experiments.md). Always inlined: GCC takes a function that only prefetches
 /// for one without effect and drops calls of it.
 [[gnu::always_inline]] inline void prefetch_line(const float* address) noexcept {
   __builtin_prefetch(address, 0, 2);
