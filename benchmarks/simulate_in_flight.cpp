@@ -11,9 +11,9 @@
 #include <iostream>
 #include <string>
 #include <vector>
-#include <wordloom/kernel/cuda/host_kernel.hpp>
-#include <wordloom/kernel/cuda/published.hpp>
-#include <wordloom/kernel/cuda/warp_scheme.hpp>
+#include <wordloom/cuda/host_kernel.hpp>
+#include <wordloom/cuda/published.hpp>
+#include <wordloom/cuda/warp_scheme.hpp>
 #include <wordloom/wordloom.hpp>
 
 #include "support/arguments.hpp"

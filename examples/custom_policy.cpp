@@ -1,5 +1,5 @@
 // A sampler of one's own: skip-gram that looks only to the right, for text where order matters.
-// Any type with these members is a Sampler (wordloom/concepts.hpp). Usage: custom_policy TEXT
+// Any type with these members is a Sampler (wordloom/sampler/concept.hpp). Usage: custom_policy TEXT
 #include <algorithm>
 #include <exception>
 #include <iostream>

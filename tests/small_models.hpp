@@ -4,9 +4,9 @@
 #include <string>
 #include <utility>
 #include <vector>
-#include <wordloom/core/model.hpp>
 #include <wordloom/core/random.hpp>
 #include <wordloom/corpus/vocabulary.hpp>
+#include <wordloom/model/model.hpp>
 
 /// Word i of `size` comes about `most` / i times.
 inline wordloom::Vocabulary zipf_vocabulary(std::size_t size, std::uint64_t most = 100'000) {

@@ -6,14 +6,14 @@
 #include <fstream>
 #include <string>
 #include <wordloom/core/parallel.hpp>
-#include <wordloom/core/target.hpp>
+#include <wordloom/simd/target.hpp>
 
 #if WORDLOOM_HAS_BLAS
 extern "C" char* openblas_get_corename(void) __attribute__((weak));
 #endif
 
 #define WORDLOOM_VECTOR_CODE "support/fma_peak.inl"
-#include <wordloom/core/for_each_target.inl>
+#include <wordloom/simd/for_each_target.inl>
 
 /// What the figures depend on, for the head of the output.
 inline void describe_machine() {

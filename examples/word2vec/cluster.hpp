@@ -9,10 +9,10 @@
 #include <utility>
 #include <vector>
 #include <wordloom/core/error.hpp>
-#include <wordloom/core/progress.hpp>
 #include <wordloom/sync/allreduce.hpp>
 #include <wordloom/sync/bf16_ranks.hpp>
 #include <wordloom/sync/in_process.hpp>
+#include <wordloom/train/progress.hpp>
 
 #if WORDLOOM_HAS_MPI
 #include <wordloom/mpi.hpp>

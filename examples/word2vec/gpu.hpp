@@ -6,7 +6,7 @@
 #include <wordloom/corpus/encoded_corpus.hpp>
 #include <wordloom/corpus/text_corpus.hpp>
 #include <wordloom/sync/rank_corpus.hpp>
-#include <wordloom/trainer.hpp>
+#include <wordloom/train/trainer.hpp>
 
 #include "cluster.hpp"
 

@@ -2,7 +2,7 @@
 #include <unistd.h>
 
 #include <cstdio>
-#include <wordloom/core/progress.hpp>
+#include <wordloom/train/progress.hpp>
 
 /// Progress on stderr: one line that is written over on a terminal, else a line a second.
 class ProgressLine {

@@ -9,11 +9,11 @@
 #include <wordloom/core/row_matrix.hpp>
 #pragma nv_diagnostic pop
 
-#include <wordloom/kernel/cuda/cuda_kernel.cuh>
+#include <wordloom/cuda/cuda_kernel.cuh>
+#include <wordloom/cuda/device_rows.hpp>
+#include <wordloom/cuda/staged.cuh>
 #include <wordloom/sync/allreduce.hpp>
-#include <wordloom/sync/device_rows.hpp>
-#include <wordloom/sync/staged.cuh>
-#include <wordloom/trainer.hpp>
+#include <wordloom/train/trainer.hpp>
 
 namespace wordloom {
 

@@ -5,7 +5,7 @@
 #include <wordloom/sync/allreduce.hpp>
 #include <wordloom/sync/mpi.hpp>
 #include <wordloom/sync/rank_corpus.hpp>
-#include <wordloom/trainer.hpp>
+#include <wordloom/train/trainer.hpp>
 
 namespace wordloom {
 

@@ -4,10 +4,10 @@
 /// NcclAllreduce<MpiRanks>, RankScaledDecay>`. To be compiled by nvcc; needs the target
 /// wordloom::nccl, and wordloom::mpi where the ranks are processes.
 #include <wordloom/cuda.hpp>
+#include <wordloom/cuda/device_rows.hpp>
+#include <wordloom/cuda/nccl.cuh>
 #include <wordloom/sync/allreduce.hpp>
-#include <wordloom/sync/device_rows.hpp>
 #include <wordloom/sync/in_process.hpp>
-#include <wordloom/sync/nccl.cuh>
 #include <wordloom/sync/rank_corpus.hpp>
 
 namespace wordloom {

@@ -6,7 +6,7 @@
 #include <wordloom/sampler/hogwild.hpp>
 #include <wordloom/sampler/sentence_minibatch.hpp>
 #include <wordloom/sampler/shared_negative.hpp>
-#include <wordloom/trainer.hpp>
+#include <wordloom/train/trainer.hpp>
 
 #if WORDLOOM_HAS_BLAS
 #include <wordloom/kernel/gemm_kernel.hpp>

@@ -3,7 +3,7 @@
 #include <wordloom/kernel/dot_kernel.hpp>
 #include <wordloom/sampler/hogwild.hpp>
 #include <wordloom/sampler/shared_negative.hpp>
-#include <wordloom/trainer.hpp>
+#include <wordloom/train/trainer.hpp>
 
 /// Makes the compiler check the composition of `Trainer`.
 template <class Trainer>

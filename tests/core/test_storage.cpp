@@ -4,11 +4,11 @@
 #include <numeric>
 #include <string>
 #include <vector>
-#include <wordloom/core/loss.hpp>
-#include <wordloom/core/model.hpp>
 #include <wordloom/core/parallel.hpp>
 #include <wordloom/core/row_matrix.hpp>
 #include <wordloom/core/word_list.hpp>
+#include <wordloom/model/model.hpp>
+#include <wordloom/objective/loss.hpp>
 
 #include "catch.hpp"
 #include "support.hpp"

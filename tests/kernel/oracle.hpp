@@ -2,8 +2,8 @@
 #include <cmath>
 #include <cstddef>
 #include <vector>
-#include <wordloom/core/block.hpp>
-#include <wordloom/core/model.hpp>
+#include <wordloom/model/model.hpp>
+#include <wordloom/sampler/block.hpp>
 
 /// A Block's update in the plainest code and in double precision.
 namespace oracle {

@@ -2,9 +2,9 @@
 #include <filesystem>
 #include <map>
 #include <string>
-#include <wordloom/kernel/cuda/gemm_scheme.hpp>
-#include <wordloom/kernel/cuda/host_kernel.hpp>
-#include <wordloom/kernel/cuda/warp_scheme.hpp>
+#include <wordloom/cuda/gemm_scheme.hpp>
+#include <wordloom/cuda/host_kernel.hpp>
+#include <wordloom/cuda/warp_scheme.hpp>
 #include <wordloom/wordloom.hpp>
 
 #include "catch.hpp"

@@ -6,7 +6,7 @@
 #include <vector>
 #include <wordloom/corpus/subsampling.hpp>
 #include <wordloom/sampler/hogwild.hpp>
-#include <wordloom/sampler/negative_distribution.hpp>
+#include <wordloom/sampler/negative_sampling.hpp>
 #include <wordloom/sampler/shared_negative.hpp>
 
 #include "catch.hpp"

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 #include <wordloom/core/hyperparameters.hpp>
-#include <wordloom/core/model.hpp>
 #include <wordloom/core/random.hpp>
+#include <wordloom/model/model.hpp>
 #include <wordloom/sync/allreduce.hpp>
 #include <wordloom/sync/in_process.hpp>
 

@@ -1,4 +1,4 @@
-#include <wordloom/io/rank_checkpoints.hpp>
+#include <wordloom/train/rank_checkpoints.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -12,7 +12,7 @@
 #include <utility>
 
 #include <wordloom/core/atomic_file.hpp>
-#include <wordloom/core/fnv.hpp>
+#include <wordloom/core/hash.hpp>
 #include <wordloom/core/mapped_file.hpp>
 #include <wordloom/core/types.hpp>
 #include <wordloom/corpus/text_pieces.hpp>
@@ -62,18 +62,6 @@ struct CorpusFileEnd {
   std::uint64_t sentence_count = 0;
   std::uint64_t ids_hash = 0;
   std::uint64_t magic = expected_magic;
-};
-
-/// A running hash of ids, eight bytes at a time.
-class IdsHash {
- public:
-  void add(std::span<const WordId> ids) noexcept {
-    for (const WordId id : ids) hash_ = std::rotl(hash_ ^ id, 29) * 0x9e3779b97f4a7c15;
-  }
-  std::uint64_t value() const noexcept { return hash_; }
-
- private:
-  std::uint64_t hash_ = 0x243f6a8885a308d3;
 };
 
 /// Writes a corpus file as its ids come; it appears whole with `finish` or not at all.

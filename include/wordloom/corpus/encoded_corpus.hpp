@@ -12,10 +12,10 @@
 #include <utility>
 #include <vector>
 
-#include <wordloom/concepts.hpp>
 #include <wordloom/core/error.hpp>
 #include <wordloom/core/parallel.hpp>
 #include <wordloom/core/types.hpp>
+#include <wordloom/corpus/concept.hpp>
 #include <wordloom/corpus/corpus_file.hpp>
 #include <wordloom/corpus/corpus_options.hpp>
 #include <wordloom/corpus/ordered_encoder.hpp>

@@ -8,10 +8,10 @@
 #include <span>
 #include <utility>
 
-#include <wordloom/concepts.hpp>
 #include <wordloom/core/error.hpp>
 #include <wordloom/core/parallel.hpp>
 #include <wordloom/core/types.hpp>
+#include <wordloom/corpus/concept.hpp>
 #include <wordloom/corpus/corpus_options.hpp>
 #include <wordloom/corpus/sentence_reader.hpp>
 #include <wordloom/corpus/text_pieces.hpp>

@@ -14,7 +14,7 @@
 
 #include <wordloom/core/atomic_file.hpp>
 #include <wordloom/core/error.hpp>
-#include <wordloom/core/fnv.hpp>
+#include <wordloom/core/hash.hpp>
 #include <wordloom/core/mapped_file.hpp>
 #include <wordloom/core/parallel.hpp>
 #include <wordloom/core/word_list.hpp>

@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
-#include <wordloom/core/embeddings.hpp>
 #include <wordloom/core/error.hpp>
 #include <wordloom/evaluation/words.hpp>
+#include <wordloom/model/embeddings.hpp>
 
 namespace wordloom {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include <wordloom/core/mapped_file.hpp>
-#include <wordloom/corpus/text_pieces.hpp>
+#include <wordloom/core/text.hpp>
 
 /// What the readers of test sets share.
 namespace wordloom::detail {

@@ -4,13 +4,13 @@
 #include <filesystem>
 #include <string_view>
 
-#include <wordloom/core/embeddings.hpp>
 #include <wordloom/core/mapped_file.hpp>
 #include <wordloom/io/npy.hpp>
 #include <wordloom/io/projector_tsv.hpp>
 #include <wordloom/io/vector_format.hpp>
 #include <wordloom/io/vector_text.hpp>
 #include <wordloom/io/word2vec_binary.hpp>
+#include <wordloom/model/embeddings.hpp>
 
 namespace wordloom {
 

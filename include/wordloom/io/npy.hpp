@@ -8,11 +8,11 @@
 #include <utility>
 
 #include <wordloom/core/atomic_file.hpp>
-#include <wordloom/core/embeddings.hpp>
 #include <wordloom/core/mapped_file.hpp>
 #include <wordloom/core/row_matrix.hpp>
 #include <wordloom/io/vector_rows.hpp>
 #include <wordloom/io/word_lines.hpp>
+#include <wordloom/model/embeddings.hpp>
 
 namespace wordloom {
 

@@ -2,12 +2,12 @@
 #include <filesystem>
 
 #include <wordloom/core/atomic_file.hpp>
-#include <wordloom/core/embeddings.hpp>
 #include <wordloom/io/npy.hpp>
 #include <wordloom/io/projector_tsv.hpp>
 #include <wordloom/io/vector_format.hpp>
 #include <wordloom/io/vector_text.hpp>
 #include <wordloom/io/word2vec_binary.hpp>
+#include <wordloom/model/embeddings.hpp>
 
 namespace wordloom {
 

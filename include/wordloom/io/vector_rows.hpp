@@ -9,9 +9,9 @@
 #include <string_view>
 #include <utility>
 
-#include <wordloom/core/embeddings.hpp>
 #include <wordloom/core/error.hpp>
-#include <wordloom/corpus/text_pieces.hpp>
+#include <wordloom/core/text.hpp>
+#include <wordloom/model/embeddings.hpp>
 
 /// What the vector formats share.
 namespace wordloom::detail {

@@ -6,9 +6,9 @@
 #include <utility>
 
 #include <wordloom/core/atomic_file.hpp>
-#include <wordloom/core/embeddings.hpp>
 #include <wordloom/core/mapped_file.hpp>
 #include <wordloom/io/vector_rows.hpp>
+#include <wordloom/model/embeddings.hpp>
 
 /// The words of formats that keep them apart from the numbers, one a line.
 namespace wordloom::detail {

@@ -2,14 +2,14 @@
 #include <cstddef>
 #include <vector>
 
-#include <wordloom/concepts.hpp>
-#include <wordloom/core/block.hpp>
 #include <wordloom/core/hyperparameters.hpp>
-#include <wordloom/core/loss.hpp>
-#include <wordloom/core/model.hpp>
-#include <wordloom/core/target.hpp>
-#include <wordloom/kernel/gradient.hpp>
+#include <wordloom/kernel/concept.hpp>
 #include <wordloom/kernel/pair_weights.hpp>
+#include <wordloom/model/model.hpp>
+#include <wordloom/objective/logistic.hpp>
+#include <wordloom/objective/loss.hpp>
+#include <wordloom/sampler/block.hpp>
+#include <wordloom/simd/target.hpp>
 
 namespace wordloom::simd {
 
@@ -26,7 +26,7 @@ struct DotBlock {
 }  // namespace wordloom::simd
 
 #define WORDLOOM_VECTOR_CODE <wordloom/kernel/dot_update.inl>
-#include <wordloom/core/for_each_target.inl>
+#include <wordloom/simd/for_each_target.inl>
 
 namespace wordloom {
 

@@ -5,19 +5,19 @@
 #include <span>
 #include <vector>
 
-#include <wordloom/concepts.hpp>
-#include <wordloom/core/block.hpp>
 #include <wordloom/core/hyperparameters.hpp>
-#include <wordloom/core/loss.hpp>
-#include <wordloom/core/model.hpp>
 #include <wordloom/core/row_matrix.hpp>
-#include <wordloom/core/target.hpp>
-#include <wordloom/kernel/gradient.hpp>
+#include <wordloom/kernel/concept.hpp>
 #include <wordloom/kernel/one_blas_thread.hpp>
 #include <wordloom/kernel/pair_weights.hpp>
+#include <wordloom/model/model.hpp>
+#include <wordloom/objective/logistic.hpp>
+#include <wordloom/objective/loss.hpp>
+#include <wordloom/sampler/block.hpp>
+#include <wordloom/simd/target.hpp>
 
 #define WORDLOOM_VECTOR_CODE <wordloom/kernel/gemm_rows.inl>
-#include <wordloom/core/for_each_target.inl>
+#include <wordloom/simd/for_each_target.inl>
 
 namespace wordloom {
 

@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <cstring>
 
-#include <wordloom/core/block.hpp>
 #include <wordloom/core/row_matrix.hpp>
+#include <wordloom/sampler/block.hpp>
 
 /// The weight of each pair of a block as kernels take it: above 0 for label 1, below 0 for label 0,
 /// 0 for no pair.

@@ -2,11 +2,11 @@
 #include <cstddef>
 #include <span>
 
-#include <wordloom/concepts.hpp>
-#include <wordloom/core/block.hpp>
 #include <wordloom/core/hyperparameters.hpp>
 #include <wordloom/core/random.hpp>
 #include <wordloom/corpus/vocabulary.hpp>
+#include <wordloom/sampler/block.hpp>
+#include <wordloom/sampler/concept.hpp>
 #include <wordloom/sampler/shared_negative.hpp>
 
 namespace wordloom {

@@ -5,12 +5,12 @@
 #include <utility>
 #include <vector>
 
-#include <wordloom/concepts.hpp>
-#include <wordloom/core/block.hpp>
 #include <wordloom/core/hyperparameters.hpp>
 #include <wordloom/core/random.hpp>
 #include <wordloom/corpus/vocabulary.hpp>
-#include <wordloom/sampler/negative_distribution.hpp>
+#include <wordloom/sampler/block.hpp>
+#include <wordloom/sampler/concept.hpp>
+#include <wordloom/sampler/negative_sampling.hpp>
 #include <wordloom/sampler/window.hpp>
 
 namespace wordloom {

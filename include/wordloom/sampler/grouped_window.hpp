@@ -5,13 +5,13 @@
 #include <string>
 #include <vector>
 
-#include <wordloom/concepts.hpp>
-#include <wordloom/core/block.hpp>
 #include <wordloom/core/error.hpp>
 #include <wordloom/core/hyperparameters.hpp>
 #include <wordloom/core/random.hpp>
 #include <wordloom/corpus/vocabulary.hpp>
-#include <wordloom/sampler/negative_distribution.hpp>
+#include <wordloom/sampler/block.hpp>
+#include <wordloom/sampler/concept.hpp>
+#include <wordloom/sampler/negative_sampling.hpp>
 
 namespace wordloom {
 

@@ -9,13 +9,13 @@
 #include <utility>
 #include <vector>
 
-#include <wordloom/concepts.hpp>
 #include <wordloom/core/error.hpp>
-#include <wordloom/core/fnv.hpp>
+#include <wordloom/core/hash.hpp>
 #include <wordloom/core/hyperparameters.hpp>
-#include <wordloom/core/model.hpp>
+#include <wordloom/model/model.hpp>
 #include <wordloom/sync/collective.hpp>
 #include <wordloom/sync/combine.hpp>
+#include <wordloom/sync/concept.hpp>
 #include <wordloom/sync/host_rows.hpp>
 
 namespace wordloom {

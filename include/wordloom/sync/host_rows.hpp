@@ -7,8 +7,8 @@
 #include <vector>
 
 #include <wordloom/core/hyperparameters.hpp>
-#include <wordloom/core/model.hpp>
 #include <wordloom/core/row_matrix.hpp>
+#include <wordloom/model/model.hpp>
 #include <wordloom/sync/combine.hpp>
 #include <wordloom/sync/expected_pairs.hpp>
 #include <wordloom/sync/row_changes.hpp>

@@ -1,7 +1,7 @@
 #pragma once
 #include <cstddef>
 
-#include <wordloom/concepts.hpp>
+#include <wordloom/sync/concept.hpp>
 
 namespace wordloom {
 

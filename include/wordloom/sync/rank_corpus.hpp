@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include <wordloom/concepts.hpp>
 #include <wordloom/core/error.hpp>
-#include <wordloom/core/fnv.hpp>
+#include <wordloom/core/hash.hpp>
+#include <wordloom/corpus/concept.hpp>
 #include <wordloom/corpus/corpus_file.hpp>
 #include <wordloom/corpus/corpus_options.hpp>
 #include <wordloom/corpus/vocabulary.hpp>

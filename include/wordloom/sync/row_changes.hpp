@@ -3,8 +3,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <wordloom/core/target.hpp>
-#include <wordloom/kernel/gradient.hpp>
+#include <wordloom/simd/row_access.hpp>
+#include <wordloom/simd/target.hpp>
 
 namespace wordloom::simd {
 
@@ -15,7 +15,7 @@ struct ProductAndSquare {
 }  // namespace wordloom::simd
 
 #define WORDLOOM_VECTOR_CODE <wordloom/sync/row_changes.inl>
-#include <wordloom/core/for_each_target.inl>
+#include <wordloom/simd/for_each_target.inl>
 
 namespace wordloom::simd {
 

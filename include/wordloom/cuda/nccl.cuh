@@ -1,0 +1,146 @@
+#pragma once
+#include <cuda_runtime.h>
+#include <nccl.h>
+
+#include <array>
+#include <bit>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <wordloom/core/error.hpp>
+#include <wordloom/cuda/device.cuh>
+#include <wordloom/cuda/machine.cuh>
+#include <wordloom/sync/collective.hpp>
+
+namespace wordloom {
+
+/// Ranks with a GPU each, which NCCL connects. `Bootstrap` are the same ranks on the host: MpiRanks
+/// for processes, InProcess for threads with the GPUs of one machine. Sums travel in a stream of
+/// their own, while the device goes on. Copies are the same rank.
+template <Collective Bootstrap>
+class NcclRanks {
+ public:
+  /// Of device `device`, counted from 0, which becomes the current one of this thread; the model's
+  /// must be the same (Hyperparameters::device). Throws DeviceError, and SyncError when NCCL does
+  /// not start, as when two ranks have one GPU.
+  NcclRanks(Bootstrap ranks, std::size_t device) : ranks_(std::move(ranks)) {
+    cuda::use_device(static_cast<int>(device));
+    using Words = std::array<std::uint64_t, sizeof(ncclUniqueId) / sizeof(std::uint64_t)>;
+    ncclUniqueId id{};
+    if (ranks_.rank() == 0) check(ncclGetUniqueId(&id), nullptr);
+    Words words = std::bit_cast<Words>(id);
+    for (std::uint64_t& word : words) word = ranks_.gather(word)[0];
+    nccl_ = std::make_shared<Communicator>(static_cast<int>(device));
+    ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+    config.blocking = 0;  // so that it can be given up when another rank has failed
+    finish(ncclCommInitRankConfig(&nccl_->handle, static_cast<int>(ranks_.size()),
+                                  std::bit_cast<ncclUniqueId>(words),
+                                  static_cast<int>(ranks_.rank()), &config));
+  }
+
+  std::size_t rank() const noexcept { return ranks_.rank(); }
+  std::size_t size() const noexcept { return ranks_.size(); }
+
+  void begin_sum(cuda::DeviceValues values) {
+    begin(values);
+    finish(ncclAllReduce(values.data(), values.data(), values.size(), ncclFloat, ncclSum,
+                         nccl_->handle, nccl_->stream));
+    nccl_->over.record(nccl_->stream);
+  }
+  bool done() {
+    const cudaError_t status = cudaEventQuery(nccl_->over);
+    if (status != cudaErrorNotReady) cuda::check(status);
+    if (status == cudaSuccess) return true;
+    (void)cudaGetLastError();
+    give_up_on_failure();
+    return false;
+  }
+  void wait() {
+    while (!done()) std::this_thread::yield();
+  }
+  void broadcast(cuda::DeviceValues values) {
+    begin(values);
+    finish(ncclBroadcast(values.data(), values.data(), values.size(), ncclFloat, 0, nccl_->handle,
+                         nccl_->stream));
+    nccl_->over.record(nccl_->stream);
+    wait();
+  }
+  std::vector<std::uint64_t> gather(std::uint64_t value) { return ranks_.gather(value); }
+  void fail(const std::string& cause) noexcept {
+    ranks_.fail(cause);
+    nccl_->abort();
+  }
+
+ private:
+  struct Communicator {
+    explicit Communicator(int number) : device(number) {}
+    Communicator(const Communicator&) = delete;
+    Communicator& operator=(const Communicator&) = delete;
+    ~Communicator() {
+      if (handle == nullptr) return;
+      ncclResult_t state = ncclCommFinalize(handle);
+      while (state == ncclInProgress)
+        if (ncclCommGetAsyncError(handle, &state) != ncclSuccess) break;
+      if (state == ncclSuccess)
+        (void)ncclCommDestroy(handle);
+      else
+        abort();
+    }
+    /// Ends what is in flight, of which the device would never be free.
+    void abort() noexcept {
+      if (handle != nullptr) (void)ncclCommAbort(std::exchange(handle, nullptr));
+    }
+
+    int device;
+    ncclComm_t handle = nullptr;
+    cuda::Stream stream;
+    cuda::Event ready, over;
+  };
+
+  static void check(ncclResult_t status, ncclComm_t handle) {
+    if (status == ncclSuccess) return;
+    const char* const last = ncclGetLastError(handle);
+    std::string message = std::string("NCCL: ") + ncclGetErrorString(status);
+    if (last != nullptr && *last != '\0') message += std::string(" (") + last + ")";
+    throw SyncError(message);
+  }
+
+  /// Starts when what comes before in the order of the values is done.
+  void begin(const cuda::DeviceValues& values) {
+    int current = -1;
+    cuda::check(cudaGetDevice(&current));
+    if (current != nccl_->device)
+      throw InvalidArgument("the model is on device " + std::to_string(current) +
+                            ", this rank's NCCL on device " + std::to_string(nccl_->device));
+    if (nccl_->handle == nullptr) throw SyncError("NCCL has ended: a rank has failed");
+    nccl_->ready.record(values.stream());
+    nccl_->ready.hold(nccl_->stream);
+  }
+  /// Until a call has been taken by NCCL.
+  void finish(ncclResult_t status) {
+    while (status == ncclInProgress) {
+      give_up_on_failure();
+      check(ncclCommGetAsyncError(nccl_->handle, &status), nccl_->handle);
+      if (status == ncclInProgress) std::this_thread::sleep_for(std::chrono::microseconds(20));
+    }
+    check(status, nccl_->handle);
+  }
+  void give_up_on_failure() {
+    if constexpr (requires { ranks_.throw_if_failed(); }) ranks_.throw_if_failed();
+    ncclResult_t status = ncclSuccess;
+    if (nccl_->handle == nullptr) throw SyncError("NCCL has ended: a rank has failed");
+    check(ncclCommGetAsyncError(nccl_->handle, &status), nccl_->handle);
+    if (status != ncclInProgress) check(status, nccl_->handle);
+  }
+
+  Bootstrap ranks_;
+  std::shared_ptr<Communicator> nccl_;
+};
+
+}  // namespace wordloom

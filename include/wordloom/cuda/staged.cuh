@@ -1,0 +1,92 @@
+#pragma once
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <wordloom/cuda/device.cuh>
+#include <wordloom/cuda/machine.cuh>
+#include <wordloom/sync/collective.hpp>
+
+namespace wordloom {
+
+/// Ranks that sum what is on their devices by way of the host: where there is no NCCL, or where
+/// ranks share a GPU, which NCCL refuses. Copies are the same rank.
+template <Collective Host>
+class StagedRanks {
+ public:
+  /// Throws DeviceError when there is no device.
+  explicit StagedRanks(Host ranks) : ranks_(std::move(ranks)), stage_(std::make_shared<Stage>()) {}
+
+  std::size_t rank() const noexcept { return ranks_.rank(); }
+  std::size_t size() const noexcept { return ranks_.size(); }
+  std::size_t bytes_of_value() const noexcept {
+    if constexpr (requires { ranks_.bytes_of_value(); })
+      return ranks_.bytes_of_value();
+    else
+      return sizeof(float);
+  }
+
+  /// Waits until the values are there: only the sum itself goes on by itself.
+  void begin_sum(cuda::DeviceValues values) {
+    fetch(values);
+    ranks_.begin_sum(stage_->values.first(values.size()));
+    is_under_way_ = true;
+  }
+  bool done() {
+    if (is_under_way_ && !ranks_.done()) return false;
+    wait();
+    return true;
+  }
+  void wait() {
+    if (!std::exchange(is_under_way_, false)) return;
+    ranks_.wait();
+    put_back();
+  }
+  void broadcast(cuda::DeviceValues values) {
+    fetch(values);
+    ranks_.broadcast(stage_->values.first(values.size()));
+    put_back();
+  }
+  std::vector<std::uint64_t> gather(std::uint64_t value) { return ranks_.gather(value); }
+  void fail(const std::string& cause) noexcept { ranks_.fail(cause); }
+
+ private:
+  struct Stage {
+    cuda::PinnedArray<float> values;
+    float* on_device = nullptr;
+    std::size_t size = 0;
+    cuda::Event ready;
+    cuda::Stream copies;
+  };
+
+  void fetch(const cuda::DeviceValues& values) {
+    if (stage_->values.size() < values.size()) {
+      stage_->values = {};
+      stage_->values = cuda::PinnedArray<float>(values.size());
+    }
+    stage_->on_device = values.data();
+    stage_->size = values.size();
+    stage_->ready.record(values.stream());
+    stage_->ready.hold(stage_->copies);
+    copy(stage_->values.first(0).data(), values.data(), cudaMemcpyDeviceToHost);
+  }
+  void put_back() {
+    copy(stage_->on_device, stage_->values.first(0).data(), cudaMemcpyHostToDevice);
+  }
+  void copy(float* to, const float* from, cudaMemcpyKind kind) {
+    cuda::check(cudaMemcpyAsync(to, from, stage_->size * sizeof(float), kind, stage_->copies));
+    stage_->copies.wait();
+  }
+
+  Host ranks_;
+  std::shared_ptr<Stage> stage_;
+  bool is_under_way_ = false;
+};
+
+}  // namespace wordloom

@@ -1,0 +1,106 @@
+#pragma once
+#include <cstdlib>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <wordloom/core/error.hpp>
+#include <wordloom/simd/simd.hpp>
+
+namespace wordloom {
+
+/// An instruction set for which this program holds vector code.
+struct Target {
+  const char* name;   // "avx512", "avx2", "sse4", "neon", "scalar", ...
+  long long highway;  // HWY_AVX3, ...
+};
+
+namespace detail {
+
+/// What the compiler's flags allow.
+inline constexpr Target static_target {
+#if HWY_STATIC_TARGET == HWY_AVX3_DL || HWY_STATIC_TARGET == HWY_AVX3
+  "avx512",
+#elif HWY_STATIC_TARGET == HWY_AVX2
+  "avx2",
+#elif HWY_STATIC_TARGET == HWY_SSE4
+  "sse4",
+#elif HWY_STATIC_TARGET == HWY_SSSE3
+  "ssse3",
+#elif HWY_STATIC_TARGET == HWY_NEON
+  "neon",
+#elif HWY_STATIC_TARGET == HWY_EMU128 || HWY_STATIC_TARGET == HWY_SCALAR
+  "scalar",
+#else
+  "static",
+#endif
+      HWY_STATIC_TARGET
+};
+
+}  // namespace detail
+
+/// Those that this program holds and this machine can run, best first.
+inline std::vector<Target> available_targets() {
+  std::vector<Target> result;
+#if WORDLOOM_COMPILES_AVX2
+  // Highway's AVX2 has F16C too, which Clang cannot ask for, machines with AVX2 have, and the
+  // kernels do not use.
+  const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+                    __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") &&
+                    __builtin_cpu_supports("aes") && __builtin_cpu_supports("pclmul");
+#elif WORDLOOM_COMPILES_AVX3
+  const bool avx2 = true;
+#endif
+#if WORDLOOM_COMPILES_AVX3
+  if (avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
+      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw"))
+    result.push_back({"avx512", HWY_AVX3});
+#endif
+#if WORDLOOM_COMPILES_AVX2
+  if (avx2) result.push_back({"avx2", HWY_AVX2});
+#endif
+  result.push_back(detail::static_target);
+  return result;
+}
+
+/// The one of `available` that `wanted` names, the best when it is null. Throws InvalidArgument
+/// when it names none.
+inline Target choose_target(const std::vector<Target>& available, const char* wanted) {
+  if (wanted == nullptr) return available.front();
+  std::string names;
+  for (const Target& target : available) {
+    if (wanted == std::string_view(target.name)) return target;
+    names.append(names.empty() ? "" : ", ").append(target.name);
+  }
+  throw InvalidArgument("WORDLOOM_TARGET is " + detail::shown(wanted) +
+                        ", this program on this machine has: " + names);
+}
+
+/// The instruction set on which kernels run: the best of this machine, or that which the
+/// environment variable WORDLOOM_TARGET names. Chosen once. Thread-safe; throws InvalidArgument
+/// when WORDLOOM_TARGET names none.
+inline const Target& target() {
+  static const Target chosen = choose_target(available_targets(), std::getenv("WORDLOOM_TARGET"));
+  return chosen;
+}
+
+}  // namespace wordloom
+
+/// A pointer to the function of this name and `type`, from wordloom::simd, of the target that runs.
+#define WORDLOOM_FUNCTION_OF(target, type, ...) \
+  static_cast<type>(&::wordloom::simd::target::__VA_ARGS__)
+#if WORDLOOM_COMPILES_AVX2
+#define WORDLOOM_TARGET_FUNCTION(type, ...)                                                   \
+  (::wordloom::target().highway == HWY_AVX3 ? WORDLOOM_FUNCTION_OF(N_AVX3, type, __VA_ARGS__) \
+   : ::wordloom::target().highway == HWY_AVX2                                                 \
+       ? WORDLOOM_FUNCTION_OF(N_AVX2, type, __VA_ARGS__)                                      \
+       : WORDLOOM_FUNCTION_OF(HWY_NAMESPACE, type, __VA_ARGS__))
+#elif WORDLOOM_COMPILES_AVX3
+#define WORDLOOM_TARGET_FUNCTION(type, ...)              \
+  (::wordloom::target().highway == HWY_AVX3              \
+       ? WORDLOOM_FUNCTION_OF(N_AVX3, type, __VA_ARGS__) \
+       : WORDLOOM_FUNCTION_OF(HWY_NAMESPACE, type, __VA_ARGS__))
+#else
+#define WORDLOOM_TARGET_FUNCTION(type, ...) \
+  (static_cast<void>(::wordloom::target()), WORDLOOM_FUNCTION_OF(HWY_NAMESPACE, type, __VA_ARGS__))
+#endif

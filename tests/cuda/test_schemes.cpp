@@ -1,0 +1,324 @@
+// The arithmetic of the CUDA kernels, run by teams of threads on the host, against the same schemes
+// in plain double precision.
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <vector>
+#include <wordloom/cuda/gemm_scheme.hpp>
+#include <wordloom/cuda/published.hpp>
+#include <wordloom/cuda/warp_scheme.hpp>
+
+#include "catch.hpp"
+
+using namespace wordloom;
+using namespace wordloom::cuda;
+
+namespace {
+
+constexpr std::size_t words = 40;
+
+std::vector<double> weights() {
+  std::vector<double> result;
+  for (std::size_t i = 0; i < words; ++i) result.push_back(1.0 / static_cast<double>(i + 1));
+  return result;
+}
+
+struct Case {
+  AliasTable table{weights()};
+  Sampling sampling;
+  std::vector<WordId> sentence;
+  SentenceRandom random{7, 3, 1};
+  std::size_t dimension;
+  std::vector<float> input, output;
+
+  Case(std::size_t length, std::uint32_t window, std::uint32_t negatives, bool fixed,
+       std::size_t row)
+      : sampling{{table.entries().data(), static_cast<std::uint32_t>(words)},
+                 window,
+                 negatives,
+                 fixed},
+        dimension(row),
+        input(words * row),
+        output(words * row) {
+    Random any(length + 1);
+    // Few words, so that they come again within a window.
+    for (std::size_t i = 0; i < length; ++i)
+      sentence.push_back(static_cast<WordId>(any.below(words / 2)));
+    for (auto* matrix : {&input, &output})
+      for (float& x : *matrix) x = static_cast<float>(any.uniform() - 0.5) * 0.4f;
+  }
+};
+
+/// The model in double precision.
+struct Oracle {
+  const Case& task;
+  std::vector<double> input, output;
+  double loss = 0, positives = 0;
+  std::size_t ring_reach;  // how far from the centre rows are kept in a ring
+  static constexpr double rate = 0.1;
+
+  explicit Oracle(const Case& c)
+      : task(c),
+        input(c.input.begin(), c.input.end()),
+        output(c.output.begin(), c.output.end()),
+        ring_reach(c.sampling.largest_reach()) {}
+
+  using Row = std::vector<double>;
+  Row row(const std::vector<double>& matrix, WordId word) const {
+    const auto first = matrix.begin() + static_cast<std::ptrdiff_t>(word * task.dimension);
+    return Row(first, first + static_cast<std::ptrdiff_t>(task.dimension));
+  }
+  void add(std::vector<double>& matrix, WordId word, const Row& change) const {
+    for (std::size_t d = 0; d < task.dimension; ++d) matrix[word * task.dimension + d] += change[d];
+  }
+  static Row scaled(double factor, Row x) {
+    for (double& value : x) value *= factor;
+    return x;
+  }
+  static void add_to(Row& to, double factor, const Row& x) {
+    for (std::size_t d = 0; d < to.size(); ++d) to[d] += factor * x[d];
+  }
+  static Row difference(const Row& a, const Row& b) {
+    Row result = a;
+    add_to(result, -1.0, b);
+    return result;
+  }
+  double gradient(const Row& x, const Row& y, bool positive) {
+    double score = 0;
+    for (std::size_t d = 0; d < x.size(); ++d) score += x[d] * y[d];
+    loss += std::log1p(std::exp(positive ? -score : score));
+    positives += positive ? 1 : 0;
+    return ((positive ? 1.0 : 0.0) - 1.0 / (1.0 + std::exp(-score))) * rate;
+  }
+  std::size_t reach(std::size_t center) const {
+    return task.sampling.reach(task.random, static_cast<std::uint32_t>(center));
+  }
+  std::vector<std::size_t> contexts(std::size_t center) const {
+    std::vector<std::size_t> result;
+    for (std::size_t i = center - std::min(center, reach(center));
+         i < task.sentence.size() && i <= center + reach(center); ++i)
+      if (i != center) result.push_back(i);
+    return result;
+  }
+  /// The positive and the negatives from number `first` on.
+  std::vector<WordId> outputs(std::size_t center, std::size_t first) const {
+    std::vector<WordId> result{task.sentence[center]};
+    for (std::uint32_t k = 0; k < task.sampling.per_window; ++k)
+      if (const WordId word = task.sampling.negative(
+              task.random, static_cast<std::uint32_t>(first) + k, task.sentence[center]);
+          word != no_word)
+        result.push_back(word);
+    return result;
+  }
+
+  void sentence_scheme() {
+    const std::size_t most = task.sampling.largest_reach(), k = task.sampling.per_window;
+    for (std::size_t center = 0; center < task.sentence.size(); ++center)
+      for (const std::size_t context : contexts(center)) {
+        const WordId word = task.sentence[context];
+        const Row x = row(input, word);
+        Row change(task.dimension);
+        const auto negatives_from = (center * (2 * most + 1) + context + most - center) * k;
+        for (const WordId other : outputs(center, negatives_from)) {
+          const Row y = row(output, other);
+          const double g = gradient(x, y, other == task.sentence[center]);
+          add_to(change, g, y);
+          add(output, other, scaled(g, x));
+        }
+        add(input, word, change);
+      }
+  }
+
+  void register_scheme() {
+    for (std::size_t center = 0; center < task.sentence.size(); ++center) {
+      if (contexts(center).empty()) continue;
+      for (const WordId other : outputs(center, center * task.sampling.per_window)) {
+        const Row before = row(output, other);
+        Row y = before;
+        for (const std::size_t context : contexts(center)) {
+          const Row x = row(input, task.sentence[context]);
+          const double g = gradient(x, y, other == task.sentence[center]);
+          add(input, task.sentence[context], scaled(g, y));
+          add_to(y, g, x);
+        }
+        add(output, other, difference(y, before));
+      }
+    }
+  }
+
+  /// Context rows live in a ring. `use(center, rows)` trains one window.
+  void ring(const std::function<void(std::size_t, std::map<std::size_t, Row>&)>& use) {
+    const std::size_t size = task.sentence.size(), most = ring_reach;
+    if (size < 2) return;
+    std::map<std::size_t, Row> rows, loaded;
+    const auto leave = [&](std::size_t i) {
+      add(input, task.sentence[i], difference(rows.at(i), loaded.at(i)));
+      rows.erase(i);
+    };
+    for (std::size_t center = 0; center < size; ++center) {
+      if (center > most) leave(center - most - 1);
+      for (std::size_t i = center == 0 ? 0 : center + most; i < size && i <= center + most; ++i)
+        rows[i] = loaded[i] = row(input, task.sentence[i]);
+      use(center, rows);
+    }
+    while (!rows.empty()) leave(rows.begin()->first);
+  }
+
+  void ring_buffer_scheme() {
+    ring([&](std::size_t center, std::map<std::size_t, Row>& rows) {
+      for (const WordId other : outputs(center, center * task.sampling.per_window)) {
+        const Row before = row(output, other);
+        Row y = before;
+        for (const std::size_t context : contexts(center)) {
+          Row& x = rows.at(context);
+          const Row x_before = x;
+          const double g = gradient(x, y, other == task.sentence[center]);
+          add_to(x, g, y);
+          add_to(y, g, x_before);
+        }
+        add(output, other, difference(y, before));
+      }
+    });
+  }
+
+  void warp_scheme() {
+    ring([&](std::size_t center, std::map<std::size_t, Row>& rows) {
+      const auto all = outputs(center, center * task.sampling.per_window);
+      Row y = row(output, all[0]);
+      for (std::size_t k = 0; k < all.size(); ++k) {
+        Row ahead, change(task.dimension);
+        if (k + 1 < all.size()) ahead = row(output, all[k + 1]);
+        for (const std::size_t context : contexts(center)) {
+          Row& x = rows.at(context);
+          const double g = gradient(x, y, k == 0);
+          add_to(change, g, x);
+          add_to(x, g, y);
+        }
+        add(output, all[k], change);
+        y = ahead;
+      }
+    });
+  }
+
+  void gemm_scheme() {
+    const std::size_t size = task.sentence.size(), warps = 4;
+    if (size < 2) return;
+    for (std::size_t first = 0; first < size; first += warps) {
+      const std::vector<double> old_input = input, old_output = output;
+      for (std::size_t center = first; center < std::min(size, first + warps); ++center)
+        for (const std::size_t context : contexts(center)) {
+          const Row x = row(old_input, task.sentence[context]);
+          const Row y = row(old_output, task.sentence[center]);
+          const double g = gradient(x, y, true);
+          add(input, task.sentence[context], scaled(g, y));
+          add(output, task.sentence[center], scaled(g, x));
+        }
+    }
+    std::vector<double> windows(size);
+    for (std::size_t center = 0; center < size; ++center)
+      for (const std::size_t context : contexts(center)) windows[context] += 1;
+    const std::size_t words_of_batch = task.sampling.minibatch, shared = task.sampling.shared;
+    for (std::size_t i = 0, end = 0; i < size; i = end) {
+      // The tile ends with its 16 words, its minibatch or the sentence.
+      const std::size_t batch = i / words_of_batch;
+      end = std::min({size, (batch + 1) * words_of_batch, i + GemmScheme::inputs});
+      for (std::size_t h = 0; h < shared; h += GemmScheme::outputs) {
+        const std::vector<double> old_input = input, old_output = output;
+        for (std::size_t n = h; n < std::min(shared, h + GemmScheme::outputs); ++n) {
+          const WordId word = task.sampling.negative(
+              task.random, static_cast<std::uint32_t>(batch * shared + n), no_word);
+          for (std::size_t b = i; b < end; ++b) {
+            const Row x = row(old_input, task.sentence[b]), y = row(old_output, word);
+            const double weight =
+                task.sampling.per_window * windows[b] / static_cast<double>(shared);
+            const double before = loss;
+            const double g = weight * gradient(x, y, false);
+            loss = before + weight * (loss - before);
+            add(input, task.sentence[b], scaled(g, y));
+            add(output, word, scaled(g, x));
+          }
+        }
+      }
+    }
+  }
+};
+
+/// Trains a copy of the model by Scheme and compares with what the oracle says.
+template <class Scheme, int R, class Team>
+void check(Case task, void (Oracle::*scheme)(), std::size_t ring_reach = 0) {
+  REQUIRE(task.dimension == static_cast<std::size_t>(R * Team::width));
+  Oracle oracle(task);
+  if (ring_reach > 0) oracle.ring_reach = ring_reach;
+  (oracle.*scheme)();
+  const Sentence sentence{task.sentence.data(), static_cast<std::uint32_t>(task.sentence.size()),
+                          task.random, static_cast<float>(Oracle::rate), true};
+  std::vector<float> memory(Scheme::floats_of_own(task.sampling, task.dimension));
+  const ModelView model{task.input.data(), task.output.data(), task.dimension};
+  PairLoss loss;
+  Scheme::template train<R>(Team(), model, task.sampling, sentence, memory.data(), loss);
+  const auto worst = [&](const std::vector<float>& got, const std::vector<double>& expected) {
+    double most = 0;
+    for (std::size_t i = 0; i < got.size(); ++i)
+      most = std::max(most, std::abs(static_cast<double>(got[i]) - expected[i]));
+    return most;
+  };
+  CAPTURE(task.sentence.size(), task.sampling.window, task.sampling.per_window,
+          task.sampling.fixed_window);
+  CHECK(worst(task.input, oracle.input) < 1e-4);
+  CHECK(worst(task.output, oracle.output) < 1e-4);
+  CHECK(static_cast<double>(loss.positives) == oracle.positives);
+  CHECK(static_cast<double>(loss.sum) == Approx(oracle.loss).epsilon(1e-4));
+}
+
+const std::vector<std::size_t> lengths{0, 1, 2, 3, 5, 6, 7, 10, 11, 12, 33, 100};
+
+template <class Use>
+void for_each_case(std::size_t row, Use use) {
+  for (const std::size_t length : lengths)
+    for (const bool fixed : {false, true})
+      for (const auto& [window, negatives] :
+           {std::pair{5u, 5u}, std::pair{1u, 1u}, std::pair{3u, 30u}})
+        use(Case(length, window, negatives, fixed, row));
+  use(Case(1000, 5, 5, false, row));
+}
+
+}  // namespace
+
+TEST_CASE("published CUDA schemes are what they say", "[cuda]") {
+  for_each_case(64, [](const Case& task) {
+    check<SentenceScheme, 1, HostTeam<64>>(task, &Oracle::sentence_scheme);
+    check<RegisterScheme, 1, HostTeam<64>>(task, &Oracle::register_scheme);
+    check<RingBufferScheme, 1, HostTeam<64>>(task, &Oracle::ring_buffer_scheme);
+  });
+}
+
+TEST_CASE("WarpScheme is its oracle", "[cuda]") {
+  for_each_case(64, [](const Case& task) {
+    check<WarpScheme<11>, 2, HostTeam<32>>(task, &Oracle::warp_scheme, 5);
+    check<SharedWarpScheme, 2, HostTeam<32>>(task, &Oracle::warp_scheme);
+  });
+  for (const std::size_t length : lengths) {
+    check<WarpScheme<7>, 4, HostTeam<32>>(Case(length, 5, 5, true, 128), &Oracle::warp_scheme);
+    check<WarpScheme<3>, 1, HostTeam<32>>(Case(length, 2, 7, true, 32), &Oracle::warp_scheme);
+    check<SharedWarpScheme, 3, HostTeam<32>>(Case(length, 20, 4, false, 96), &Oracle::warp_scheme);
+  }
+}
+
+TEST_CASE("GemmScheme is its oracle", "[cuda]") {
+  // Less than a tile, more than one on either side, minibatches that no tile divides.
+  for (const auto& [minibatch, shared] :
+       {std::pair{16u, 30u}, std::pair{24u, 70u}, std::pair{3u, 20u}, std::pair{1u, 33u}})
+    for_each_case(64, [&, minibatch = minibatch, shared = shared](Case task) {
+      task.sampling.minibatch = minibatch;
+      task.sampling.shared = shared;
+      task.sampling.per_window = 1 + shared / 20;  // gradients of weights round 1: more diverge
+      check<GemmScheme, 2, HostWarps<4>>(task, &Oracle::gemm_scheme);
+    });
+  Case wide(50, 20, 5, false, 160);
+  wide.sampling.minibatch = 16;
+  wide.sampling.shared = 105;
+  check<GemmScheme, 5, HostWarps<4>>(wide, &Oracle::gemm_scheme);
+}

@@ -1,0 +1,149 @@
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
+#include <wordloom/core/random.hpp>
+#include <wordloom/model/embeddings.hpp>
+
+#include "catch.hpp"
+#include "support.hpp"
+
+using namespace wordloom;
+
+namespace {
+
+Embeddings random_embeddings(std::size_t size, std::size_t dimension, std::uint64_t seed) {
+  Random random(seed);
+  RowMatrix vectors(size, dimension);
+  WordList::Builder words;
+  for (std::size_t i = 0; i < size; ++i) {
+    words.add("w" + std::to_string(i));
+    for (float& x : vectors.row(i)) x = static_cast<float>(random.uniform() * 4.0 - 2.0);
+  }
+  return {std::move(words).build(), std::move(vectors)};
+}
+
+double plain_cosine(std::span<const float> a, std::span<const float> b) {
+  double ab = 0, aa = 0, bb = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    ab += static_cast<double>(a[i]) * static_cast<double>(b[i]);
+    aa += static_cast<double>(a[i]) * static_cast<double>(a[i]);
+    bb += static_cast<double>(b[i]) * static_cast<double>(b[i]);
+  }
+  return ab / std::sqrt(aa * bb);
+}
+
+/// All words but `skipped` by falling score, in the plainest code.
+template <class Score>
+std::vector<std::pair<double, std::size_t>> plain_order(const Embeddings& words, Score&& score,
+                                                        const std::vector<std::size_t>& skipped) {
+  std::vector<std::pair<double, std::size_t>> all;
+  for (std::size_t i = 0; i < words.size(); ++i)
+    if (std::find(skipped.begin(), skipped.end(), i) == skipped.end())
+      all.emplace_back(-score(i), i);
+  std::sort(all.begin(), all.end());
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("most_similar is the plainest search's answer", "[query]") {
+  // More rows than one block, so that blocks and threads are merged.
+  const auto words = random_embeddings(5000, 10, 1);
+  for (const std::size_t query : {0u, 77u, 4999u}) {
+    const auto expected = plain_order(
+        words, [&](std::size_t i) { return plain_cosine(words.vector(query), words.vector(i)); },
+        {query});
+    const auto found = words.most_similar("w" + std::to_string(query), 25);
+    REQUIRE(found.size() == 25);
+    for (std::size_t k = 0; k < found.size(); ++k) {
+      CHECK(found[k].word == words.word(expected[k].second));
+      CHECK(static_cast<double>(found[k].score) == Approx(-expected[k].first).margin(1e-6));
+    }
+  }
+}
+
+TEST_CASE("many queries at once answer as one after the other", "[query]") {
+  const auto words = random_embeddings(3000, 7, 2);
+  std::vector<std::string> names;
+  for (int i = 0; i < 500; ++i) names.push_back("w" + std::to_string(3 * i));
+  const std::vector<std::string_view> views(names.begin(), names.end());
+  const auto all = words.most_similar(views, 3);
+  REQUIRE(all.size() == 500);
+  for (std::size_t q = 0; q < 500; q += 37) {
+    const auto one = words.most_similar(names[q], 3);
+    for (std::size_t k = 0; k < 3; ++k) {
+      CHECK(all[q][k].word == one[k].word);
+      CHECK(all[q][k].score == Approx(one[k].score).margin(1e-6));
+    }
+  }
+}
+
+TEST_CASE("the number of threads changes no bit of an answer", "[query]") {
+  const auto words = random_embeddings(9000, 12, 3);
+  const detail::Questions questions = words.vectors().view().topRows(5);
+  const auto ask = [&](std::size_t threads) {
+    return nearest_rows(
+        words.vectors(), words.inverse_lengths(), words.size(), questions, 1, 50, cosine_score,
+        [](std::size_t, std::size_t) { return false; }, threads);
+  };
+  const auto one = ask(1);
+  for (const std::size_t threads : {2u, 5u}) {
+    const auto more = ask(threads);
+    for (std::size_t q = 0; q < 5; ++q)
+      for (std::size_t k = 0; k < 50; ++k) {
+        CHECK(more[q][k].row == one[q][k].row);
+        CHECK(more[q][k].score == one[q][k].score);
+      }
+  }
+}
+
+TEST_CASE("analogies follow their formulas", "[query]") {
+  const auto words = random_embeddings(400, 9, 4);
+  const auto cosine = [&](std::size_t a, std::size_t b) {
+    return plain_cosine(words.vector(a), words.vector(b));
+  };
+  const std::size_t a = 3, b = 250, c = 99;
+  const auto add = plain_order(
+      words, [&](std::size_t d) { return cosine(d, b) - cosine(d, a) + cosine(d, c); }, {a, b, c});
+  const auto mul = plain_order(words,
+                               [&](std::size_t d) {
+                                 return (cosine(d, b) + 1) / 2 * (cosine(d, c) + 1) / 2 /
+                                        ((cosine(d, a) + 1) / 2 + 0.001);
+                               },
+                               {a, b, c});
+  const auto by_add = words.analogy("w3", "w250", "w99", 10);
+  const auto by_mul = words.analogy("w3", "w250", "w99", 10, AnalogyMethod::cos_mul);
+  for (std::size_t k = 0; k < 10; ++k) {
+    CHECK(by_add[k].word == words.word(add[k].second));
+    CHECK(by_mul[k].word == words.word(mul[k].second));
+    CHECK(static_cast<double>(by_mul[k].score) == Approx(-mul[k].first).epsilon(1e-4));
+  }
+}
+
+TEST_CASE("equal scores come by id, vectors of zeros score 0, NaN comes last", "[query]") {
+  RowMatrix vectors(6, 2);
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const float values[6][2] = {{1, 0}, {0, 0}, {2, 0}, {nan, 0}, {1, 0}, {-1, 0}};
+  for (std::size_t i = 0; i < 6; ++i) std::copy_n(values[i], 2, vectors.row_data(i));
+  const Embeddings words(WordList::from(std::vector<std::string>{"a", "b", "c", "d", "e", "f"}),
+                         std::move(vectors));
+  std::string order;
+  for (const auto& [word, score] : words.most_similar("a", 99)) order += word;
+  CHECK(order == "cebfd");
+  CHECK(words.similarity("a", "b") == 0.0f);
+  CHECK(words.similarity("a", "f") == Approx(-1.0f));
+}
+
+TEST_CASE("queries refuse unknown words and wrong lengths", "[query]") {
+  const auto words = random_embeddings(10, 4, 5);
+  CHECK(message_of<UnknownWord>([&] { words.most_similar("zebra", 3); }) == "unknown word 'zebra'");
+  CHECK_THROWS_AS(words.analogy("w1", "w2", "x", 1), UnknownWord);
+  CHECK_THROWS_AS(words.similarity("x", "w1"), UnknownWord);
+  CHECK_THROWS_AS(words.most_similar(std::vector<float>(3), 1), InvalidArgument);
+  CHECK(words.most_similar("w1", 0).empty());
+  CHECK(words.most_similar(words.vector("w1"), 1).front().word == "w1");
+  CHECK_THROWS_AS(Embeddings(WordList(), RowMatrix(1, 1)), InvalidArgument);
+}

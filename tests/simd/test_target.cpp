@@ -1,0 +1,37 @@
+#include <string>
+#include <vector>
+#include <wordloom/core/error.hpp>
+#include <wordloom/simd/target.hpp>
+
+#include "catch.hpp"
+
+using namespace wordloom;
+
+TEST_CASE("the best target runs unless another is named", "[target]") {
+  const std::vector<Target> available{{"avx512", 1}, {"avx2", 2}, {"scalar", 3}};
+  CHECK(choose_target(available, nullptr).highway == 1);
+  CHECK(choose_target(available, "avx2").highway == 2);
+  CHECK(choose_target(available, "scalar").highway == 3);
+}
+
+TEST_CASE("a target that is not there is refused with what there is", "[target]") {
+  const std::vector<Target> available{{"avx2", 2}, {"scalar", 3}};
+  for (const char* wanted : {"avx512", "", "AVX2", "avx2 "}) {
+    std::string message;
+    try {
+      choose_target(available, wanted);
+    } catch (const InvalidArgument& error) {
+      message = error.what();
+    }
+    CHECK(message == "WORDLOOM_TARGET is '" + std::string(wanted) +
+                         "', this program on this machine has: avx2, scalar");
+  }
+}
+
+TEST_CASE("what the compiler's flags allow is always there, and last", "[target]") {
+  const auto available = available_targets();
+  REQUIRE_FALSE(available.empty());
+  CHECK(available.back().highway == HWY_STATIC_TARGET);
+  for (std::size_t i = 1; i < available.size(); ++i)
+    CHECK(available[i - 1].highway < available[i].highway);  // Highway's numbers: lower is better
+}
