@@ -51,7 +51,8 @@ int main(int argc, char** argv) try {
       const TextCorpus streamed(path, vocabulary, {.threads = threads});
       run_threads(threads, [&](std::size_t thread) {
         std::size_t words = 0;
-        for (const auto sentence : streamed.shard(thread, threads)) words += sentence.size();
+        for (const auto sentence : streamed.sentences({.index = thread, .count = threads}))
+          words += sentence.size();
         benchmark::DoNotOptimize(words);
       });
     });

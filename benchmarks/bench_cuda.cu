@@ -1,6 +1,6 @@
-// The kernels on a GPU: words a second, what they compute and move for a word, and what share of
-// the device's ceilings, measured in the same run, that is. With --evaluate FOLDER the scores of
-// the same vectors beside it. Returns 77 where no device answers.
+// The kernels on a GPU: words a second, what they compute and move for a word, and the share of the
+// device's ceilings, measured in the same run, that this is. With --evaluate FOLDER the scores of
+// the same vectors beside it. Returns 77 where there is no device.
 #define WORDLOOM_CUDA_ROW_SIZES 4, 10  // to 128, to 320
 #include <wordloom/cuda.hpp>
 
@@ -51,7 +51,7 @@ __global__ void read_all(const float4* data, std::size_t size, int times, float*
       const float4 v = __ldcg(data + i);
       sum += v.x + v.y + v.z + v.w;
     }
-  if (sum == 1) *sink = sum;  // so that nothing is left out
+  if (sum == 1) *sink = sum;  // so that no read is optimised away
 }
 
 __global__ void multiply_add(int times, float factor, float* sink) {
@@ -65,7 +65,7 @@ __global__ void multiply_add(int times, float factor, float* sink) {
   if (sum == 1) *sink = sum;
 }
 
-/// What the device can do at most, a second.
+/// The ceilings of the device, a second.
 struct Ceilings {
   double memory, second_cache;  // bytes
   double operations;            // of fp32
@@ -88,8 +88,8 @@ struct Ceilings {
   }
 };
 
-/// Of a word that subsampling keeps, in the mean; rows of D floats are D multiply-adds for a score
-/// and two for its updates.
+/// The mean work of a word that subsampling keeps: a pair takes D multiply-adds for its score and 2
+/// D for its updates.
 struct Work {
   double operations, bytes;
 };
@@ -98,7 +98,8 @@ struct Means {
   double row, context, negatives, minibatch, shared;
 };
 
-struct PairWork {  // every row from and to the model for each pair
+/// Every row is read from the model and added to it for each pair.
+struct PairWork {
   static Work of(const Means& m) {
     const double pairs = m.context * (m.negatives + 1);
     return {6 * m.row * pairs, 8 * m.row * (pairs + m.context)};
@@ -118,47 +119,54 @@ struct RingWork {
 };
 struct GemmWork {
   static Work of(const Means& m) {
-    const double inputs = std::min<double>(m.minibatch, cuda::GemmScheme::inputs);
-    const double output_tiles = std::ceil(m.shared / cuda::GemmScheme::outputs);
+    const double inputs = std::min<double>(m.minibatch, cuda::GemmTileShape::inputs);
+    const double output_tiles = std::ceil(m.shared / cuda::GemmTileShape::outputs);
     return {6 * m.row * (m.context + m.shared),
             8 * m.row * (m.context + 1 + output_tiles + m.shared / inputs)};
   }
 };
 
-/// Word-per-block scheduling (Gupta and Khare 2017, section 4.1, who found that it loses accuracy):
-/// all words of a sentence are trained at once, each by a block. Neighbours share most of their
-/// context rows, so that their changes cross. Only to compare.
+/// Word-per-block scheduling (Gupta and Khare 2017, section 4.1, who found that it loses accuracy),
+/// for comparison: all words of a sentence are trained at once, each by a block. Neighbours share
+/// most of their context rows, so that their changes cross.
 template <int R>
 __global__ void __launch_bounds__(32 * R)
-    train_words(cuda::ModelView model, cuda::Sampling sampling, cuda::BatchView batch) {
+    train_words(cuda::ModelView model, cuda::Sampling sampling, cuda::DeviceBatchView batch) {
   extern __shared__ float4 shared[];
   const cuda::BlockTeam<32 * R> team(reinterpret_cast<float*>(shared));
   for (std::uint32_t i = 0; i < batch.sentences; ++i) {
-    const float done = static_cast<float>(i) / static_cast<float>(batch.sentences);
-    const cuda::Sentence sentence{batch.kept + batch.begin(i), batch.kept_sizes[i], batch.random(i),
-                                  batch.first_rate + (batch.last_rate - batch.first_rate) * done,
-                                  false};
+    cuda::Sentence sentence = batch.sentence(i);
+    sentence.with_loss = false;
     cuda::PairLoss loss;
+    const cuda::SentenceTask<1, cuda::BlockTeam<32 * R>> task{team,     model,   sampling,
+                                                              sentence, nullptr, loss};
     // Successive sentences begin at different blocks, so that all have work.
     const std::uint32_t turn = static_cast<std::uint32_t>(batch.begin(i)) % gridDim.x;
     for (std::uint32_t center = (blockIdx.x + gridDim.x - turn) % gridDim.x; center < sentence.size;
          center += gridDim.x)
-      cuda::SentenceScheme::train_window<1>(team, model, sampling, sentence, center, loss);
+      cuda::SentenceScheme::train_window(task, center);
   }
 }
 
 struct WordMethod {
   template <int R>
-  static void run(const cuda::ModelView& model, const cuda::Sampling& sampling,
-                  const cuda::BatchView& batch, const cuda::LaunchLimits& limits,
-                  cudaStream_t stream) {
-    int blocks = 0;
-    constexpr std::size_t bytes = cuda::BlockTeam<32 * R>::scratch * sizeof(float);
-    cuda::check(
-        cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, train_words<R>, 32 * R, bytes));
-    const auto grid = static_cast<unsigned>(blocks * limits.device.multiProcessorCount);
-    train_words<R><<<grid, 32 * R, bytes, stream>>>(model, sampling, batch);
-    cuda::check(cudaGetLastError());
+  struct Launch {
+    static void check(const cuda::Sampling&, const cudaDeviceProp&) {}
+    static void run(const cuda::ModelView& model, const cuda::Sampling& sampling,
+                    const cuda::DeviceBatchView& batch, std::size_t, const cudaDeviceProp& device,
+                    cudaStream_t stream) {
+      int blocks = 0;
+      constexpr std::size_t bytes = cuda::BlockTeam<32 * R>::scratch * sizeof(float);
+      cuda::check(
+          cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, train_words<R>, 32 * R, bytes));
+      const auto grid = static_cast<unsigned>(blocks * device.multiProcessorCount);
+      train_words<R><<<grid, 32 * R, bytes, stream>>>(model, sampling, batch);
+      cuda::check(cudaGetLastError());
+    }
+  };
+  template <int R, class Use>
+  static void with_launch(const cuda::Sampling&, Use use) {
+    use(Launch<R>());
   }
 };
 using CudaWordKernel = CudaKernel<WordMethod, Hogwild, HogwildFixedWindow>;
@@ -181,12 +189,13 @@ template <class Sampler, class Kernel, class WorkOf>
 void add(const char* name, const Input& input, const Hyperparameters& parameters) {
   const auto run = [&input, parameters](benchmark::State& state) {
     const double speed = measure_training<Trainer<Sampler, Kernel>>(state, input, parameters);
-    const auto sampling = cuda::sampling_of<Sampler>(parameters, {});
-    const typename Sampler::WindowPolicy window(parameters);
-    const Work work = WorkOf::of(
-        {static_cast<double>(parameters.dimension), static_cast<double>(window.mean_context()),
-         static_cast<double>(parameters.negatives), static_cast<double>(sampling.minibatch),
-         static_cast<double>(sampling.shared)});
+    const auto sampler = Sampler::from(parameters);
+    const auto sampling = cuda::sampling_of(sampler, {});
+    const Work work =
+        WorkOf::of({static_cast<double>(parameters.dimension),
+                    static_cast<double>(sampler.window.mean_context()),
+                    static_cast<double>(sampling.per_window),
+                    static_cast<double>(sampling.minibatch), static_cast<double>(sampling.shared)});
     const double kept = speed * kept_share(input.vocabulary, parameters.subsample);
     state.counters["kept_per_second"] = kept;
     state.counters["bytes_of_kept"] = work.bytes;

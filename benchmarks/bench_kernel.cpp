@@ -1,14 +1,21 @@
 // Each kernel over block shapes: useful operations a second (6 N M D for a block: scores and two
-// updates) and their share of the FMA peak measured at the start. Rows in the cache
-// ("cached": the block's own rows), or at random in a model of 68,000 words ("random").
+// updates) and their share of the FMA peak measured at the start. Rows are in the cache ("cached":
+// the block's own rows) or at random in a model of 68,000 words ("random"). "bag:8": each input is
+// the mean of 8 rows, whose gathering and scattering do not count as useful.
 #include <benchmark/benchmark.h>
 
+#include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <exception>
 #include <iostream>
 #include <map>
+#include <span>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
+#include <wordloom/registry.hpp>
 #include <wordloom/wordloom.hpp>
 
 #include "support/machine.hpp"
@@ -28,31 +35,46 @@ Model& model_of(std::size_t rows, std::size_t dimension) {
   return found->second;
 }
 
+struct Shape {
+  std::size_t n, m, dimension, bag = 0;  // bag: members of each input; 0: inputs are rows
+
+  std::size_t members() const { return n * std::max<std::size_t>(bag, 1); }
+  std::string name() const {
+    return std::to_string(n) + "x" + std::to_string(m) + "x" + std::to_string(dimension) +
+           (bag == 0 ? "" : "/bag:" + std::to_string(bag));
+  }
+};
+
 template <class Kernel>
-void run(benchmark::State& state, std::size_t n, std::size_t m, std::size_t dimension,
-         std::size_t rows) {
+void run(benchmark::State& state, const Shape& shape, bool cached) {
+  const auto& [n, m, dimension, bag] = shape;
+  const std::size_t members = shape.members(), rows = cached ? members + m : 68'000;
   Model& model = model_of(rows, dimension);
-  Kernel kernel(Hyperparameters{.dimension = dimension}, BlockShape{n, m});
+  const auto kernel = detail::start_kernel(Kernel{}, model);
+  auto worker = kernel.worker(std::as_const(model), BlockShape{n, m, bag == 0 ? 0 : members});
   Random random(1);
   // Enough that random rows do not come back before they have left the cache.
-  const std::size_t blocks = rows == n + m ? 64 : 16'384;
-  std::vector<WordId> inputs(n * blocks), outputs(m * blocks);
-  const auto fill = [&](std::vector<WordId>& ids, std::size_t each) {
+  const std::size_t blocks = cached ? 64 : 16'384;
+  std::vector<RowId> inputs(members * blocks), outputs(m * blocks);
+  const auto fill = [&](std::vector<RowId>& ids, std::size_t each) {
     for (std::size_t i = 0; i < ids.size(); ++i)
-      ids[i] = static_cast<WordId>(rows == n + m ? i % each : random.below(rows));
+      ids[i] = static_cast<RowId>(cached ? i % each : random.below(rows));
   };
-  fill(inputs, n);
+  fill(inputs, members);
   fill(outputs, m);
+  std::vector<std::uint32_t> ends(bag == 0 ? 0 : n);
+  for (std::size_t i = 0; i < ends.size(); ++i) ends[i] = static_cast<std::uint32_t>((i + 1) * bag);
   std::size_t block = 0;
   const auto start = std::chrono::steady_clock::now();
   for (auto _ : state) {
     // Without the loss, which training measures on a sixteenth of the tokens.
-    kernel.template update<false>(model,
-                                  Block{std::span(inputs).subspan(block * n, n),
-                                        std::span(outputs).subspan(block * m, m),
-                                        1,
-                                        {}},
-                                  1e-6f);
+    worker.template update<false>(
+        model,
+        Block{.inputs = std::span(inputs).subspan(block * members, members),
+              .bag_ends = ends,
+              .outputs = std::span(outputs).subspan(block * m, m),
+              .positives = 1},
+        1e-6f);
     block = (block + 1) % blocks;
   }
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
@@ -63,19 +85,16 @@ void run(benchmark::State& state, std::size_t n, std::size_t m, std::size_t dime
 }
 
 template <class Kernel>
-void add(const std::string& name) {
-  struct Shape {
-    std::size_t n, m, dimension;
-  };
-  for (const auto& [n, m, dimension] :
+void add(std::string_view name) {
+  for (const Shape& shape :
        {Shape{1, 6, 128}, Shape{6, 6, 128}, Shape{11, 6, 128}, Shape{24, 40, 128},
-        Shape{64, 64, 128}, Shape{6, 6, 100}, Shape{6, 6, 300}, Shape{24, 40, 300}})
+        Shape{64, 64, 128}, Shape{6, 6, 100}, Shape{6, 6, 300}, Shape{24, 40, 300},
+        Shape{1, 6, 128, 8}, Shape{4, 14, 128, 8}})
     for (const bool cached : {true, false}) {
-      const std::string row = name + "/" + std::to_string(n) + "x" + std::to_string(m) + "x" +
-                              std::to_string(dimension) + (cached ? "/cached" : "/random");
-      const std::size_t rows = cached ? n + m : 68'000;
+      const std::string row =
+          std::string(name) + "/" + shape.name() + (cached ? "/cached" : "/random");
       benchmark::RegisterBenchmark(
-          row.c_str(), [=](benchmark::State& state) { run<Kernel>(state, n, m, dimension, rows); });
+          row.c_str(), [=](benchmark::State& state) { run<Kernel>(state, shape, cached); });
     }
 }
 
@@ -87,11 +106,7 @@ int main(int argc, char** argv) try {
   peak = fma_peak();
   describe_machine();
   benchmark::AddCustomContext("fma_peak_gflops", std::to_string(peak / 1e9));
-  add<FusedKernel<>>("fused");
-  add<DotKernel>("dot");
-#if WORDLOOM_HAS_BLAS
-  add<GemmKernel>("gemm");
-#endif
+  Kernels::for_each([]<class Kernel>(std::string_view name) { add<Kernel>(name); });
   benchmark::RunSpecifiedBenchmarks();
   benchmark::Shutdown();
 } catch (const std::exception& error) {

@@ -1,11 +1,13 @@
-// What stands before a kernel: random numbers, negatives, subsampling, and each sampler into a sink
-// that does nothing. Words by Zipf's law, as in text.
+// What comes before a kernel: random numbers, negatives, subsampling, and each sampler with a sink
+// that does nothing. Words are distributed by Zipf's law, as in text.
 #include <benchmark/benchmark.h>
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
+#include <wordloom/registry.hpp>
 #include <wordloom/wordloom.hpp>
 
 #include "support/machine.hpp"
@@ -63,23 +65,20 @@ void subsampling(benchmark::State& state) {
 }
 BENCHMARK(subsampling);
 
-template <class AnySampler>
-void sampler(benchmark::State& state) {
-  AnySampler sampler(Hyperparameters{}, zipf());
+template <class Policy>
+void sample(benchmark::State& state) {
+  const auto run = detail::policy_from<Policy>(Hyperparameters{}).start(zipf());
+  auto worker = detail::worker_of(run);
   const auto words = sentence();
   Random random(1);
   for (auto _ : state)
-    sampler.sample(words, random, [](const Block& block) {
+    worker.sample(words, random, [](const Block& block) {
       benchmark::DoNotOptimize(block.inputs.data());
       benchmark::DoNotOptimize(block.outputs.data());
       benchmark::ClobberMemory();
     });
   count_tokens(state, words.size());
 }
-BENCHMARK_TEMPLATE(sampler, Hogwild);
-BENCHMARK_TEMPLATE(sampler, HogwildFixedWindow);
-BENCHMARK_TEMPLATE(sampler, SharedNegative);
-BENCHMARK_TEMPLATE(sampler, SharedNegativeFixedWindow);
 
 }  // namespace
 
@@ -87,6 +86,9 @@ int main(int argc, char** argv) {
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 1;
   describe_machine();
+  Samplers::for_each([]<class Policy>(std::string_view name) {
+    benchmark::RegisterBenchmark(("sampler/" + std::string(name)).c_str(), sample<Policy>);
+  });
   benchmark::RunSpecifiedBenchmarks();
   benchmark::Shutdown();
 }

@@ -1,11 +1,13 @@
-// End to end: in-vocabulary corpus words a second of training, one row for each composition, loss
-// and, with --evaluate FOLDER, the scores of the same vectors beside it.
+// End to end: in-vocabulary corpus words a second of training, a row for each composition, with the
+// loss and, with --evaluate FOLDER, the scores of the same vectors beside it.
 #include <benchmark/benchmark.h>
 
+#include <algorithm>
 #include <exception>
-#include <filesystem>
 #include <iostream>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 #include <wordloom/wordloom.hpp>
 
@@ -13,61 +15,56 @@
 #include "support/demo_text.hpp"
 #include "support/machine.hpp"
 #include "support/training.hpp"
+#include "train_on_host.hpp"
 
 using namespace wordloom;
 
 namespace {
 
-template <class AnySampler, class Kernel>
-void add(const std::string& name, const TrainingInput& input, const Hyperparameters& parameters) {
-  const std::string row = name + "/D:" + std::to_string(parameters.dimension) +
-                          "/threads:" + std::to_string(resolve_threads(parameters.threads));
-  benchmark::RegisterBenchmark(row.c_str(),
-                               [&input, parameters](benchmark::State& state) {
-                                 measure_training<Trainer<AnySampler, Kernel>>(state, input,
-                                                                               parameters);
-                               })
-      ->UseManualTime()
-      ->Unit(benchmark::kMillisecond);
+using Names = std::vector<std::string>;
+
+/// Whether a name was chosen: all are when none is given.
+bool is_chosen(const Names& chosen, std::string_view name) {
+  return chosen.empty() || std::find(chosen.begin(), chosen.end(), name) != chosen.end();
 }
 
-template <class AnySampler>
-void add_kernels(const std::string& name, const TrainingInput& input,
-                 const Hyperparameters& parameters) {
-  add<AnySampler, DotKernel>(name + "+dot", input, parameters);
-#if WORDLOOM_HAS_BLAS
-  add<AnySampler, GemmKernel>(name + "+gemm", input, parameters);
-#endif
-  add<AnySampler, FusedKernel<>>(name + "+fused", input, parameters);
+/// Trains a new model.
+template <class Kernel>
+TrainReport train(std::string_view sampler, std::string_view kernel,
+                  const Hyperparameters& parameters, const TrainingInput& input,
+                  std::optional<Model>& model) {
+  const SyncOptions no_sync;
+  const Composition composition{sampler, kernel, parameters, BagGradient::mean, "", 0, false,
+                                "none",  false,  no_sync};
+  const Cluster alone;
+  return train_on_host<Kernel>(
+      {composition, alone, AnyCorpus(input.corpus), input.vocabulary, model, {}, 1.0});
 }
 
-/// One place for all compositions.
-void add_all(const TrainingInput& input, Hyperparameters parameters) {
-  add<Hogwild, DotKernel>("hogwild+dot", input, parameters);
-  add<Hogwild, FusedKernel<>>("hogwild+fused", input, parameters);
-  add_kernels<SharedNegative>("shared", input, parameters);
-  if (parameters.dimension == 128)
-    add<SharedNegative, FusedKernel<128>>("shared+fused128", input, parameters);
-  if (parameters.dimension == 300)
-    add<SharedNegative, FusedKernel<300>>("shared+fused300", input, parameters);
-  add<SharedNegativeFixedWindow, FusedKernel<>>("shared-fixed+fused", input, parameters);
-  add_kernels<SplitSharedNegative>("split", input, parameters);
-  const auto named = [&](const char* sampler, std::size_t minibatch, std::size_t negatives) {
-    parameters.minibatch = minibatch;
-    parameters.shared_negatives = negatives;
-    return std::string(sampler) + "/" + std::to_string(minibatch) + "x" + std::to_string(negatives);
-  };
-  std::string name = named("minibatch", 16, 30);
-  add_kernels<SentenceMinibatch>(name, input, parameters);
-  name = named("minibatch", 16, 16);
-  add<SentenceMinibatch, FusedKernel<>>(name + "+fused", input, parameters);
-  name = named("combined", 4, 8);
-  add_kernels<CombinedContext>(name, input, parameters);
-  add<CombinedContextFixedWindow, FusedKernel<>>("combined-fixed/4x8+fused", input, parameters);
-  name = named("combined-fixed", 4, 6);
-  add<CombinedContextFixedWindow, FusedKernel<>>(name + "+fused", input, parameters);
-  name = named("grouped", 3, 7);
-  add_kernels<GroupedWindow>(name, input, parameters);
+/// Registers a row for each composition of the samplers and kernels chosen.
+void add_all(const Names& samplers, const Names& kernels, const TrainingInput& input,
+             const Hyperparameters& parameters) {
+  std::string settings;
+  if (parameters.minibatch != 0 || parameters.shared_negatives != 0)
+    settings = "/" + std::to_string(parameters.minibatch) + "x" +
+               std::to_string(parameters.shared_negatives);
+  settings += "/D:" + std::to_string(parameters.dimension) +
+              "/threads:" + std::to_string(resolve_threads(parameters.threads));
+  Samplers::for_each([&]<class>(std::string_view sampler) {
+    Kernels::for_each([&]<class Kernel>(std::string_view kernel) {
+      if (!is_chosen(samplers, sampler) || !is_chosen(kernels, kernel)) return;
+      const std::string row = std::string(sampler) + "+" + std::string(kernel) + settings;
+      benchmark::RegisterBenchmark(row.c_str(),
+                                   [&input, parameters, sampler, kernel](benchmark::State& state) {
+                                     measure(state, input, [&](auto& model) {
+                                       return train<Kernel>(sampler, kernel, parameters, input,
+                                                            model);
+                                     });
+                                   })
+          ->UseManualTime()
+          ->Unit(benchmark::kMillisecond);
+    });
+  });
 }
 
 }  // namespace
@@ -75,12 +72,20 @@ void add_all(const TrainingInput& input, Hyperparameters parameters) {
 int main(int argc, char** argv) try {
   CLI::App app("End-to-end training speed");
   std::string corpus, gold;
+  Names samplers, kernels;
   std::vector<std::size_t> dimensions{128}, threads{1};
   Hyperparameters parameters{.subsample = 1e-4, .epochs = 1};
   app.add_option("--corpus", corpus, "Text to train on; default: the demo corpus");
+  app.add_option("--sampler", samplers, "Samplers, several allowed; default: all")
+      ->check(registered<Samplers>);
+  app.add_option("--kernel", kernels, "Kernels, several allowed; default: all")
+      ->check(registered<Kernels>);
+  app.add_option("--minibatch", parameters.minibatch, "Words that a sampler trains together");
+  app.add_option("--shared-negatives", parameters.shared_negatives, "Negatives that they share");
   app.add_option("--dimension", dimensions, "Dimensions, several allowed");
   app.add_option("--threads", threads, "Numbers of threads, several allowed");
   app.add_option("--epochs", parameters.epochs, "Epochs");
+  app.add_option("--alpha", parameters.learning_rate, "Learning rate at the start");
   app.add_option("--sample", parameters.subsample, "Subsampling threshold");
   app.add_option("--evaluate", gold,
                  "Folder with similarity/ and analogy/ to score the vectors on");
@@ -99,7 +104,7 @@ int main(int argc, char** argv) try {
       parameters.dimension = dimension;
       parameters.threads = n;
       parameters.validate();
-      add_all(input, parameters);
+      add_all(samplers, kernels, input, parameters);
     }
   benchmark::RunSpecifiedBenchmarks();
   benchmark::Shutdown();

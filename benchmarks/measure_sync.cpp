@@ -1,5 +1,5 @@
-// What synchronising costs on these processes: how long sums of several sizes take, and what a rank
-// does for each byte besides. One line of JSON, for predict_scaling.
+// Measures what synchronising costs on these processes: how long sums of several sizes take, and
+// how long a rank works for each byte besides. Prints one line of JSON, for predict_scaling.
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
@@ -32,7 +32,8 @@ double median(std::vector<double> values) {
   return *middle;
 }
 
-/// Two ranks of which the other has changed nothing and answers at once: what is left is our work.
+/// Two ranks, of which the other has changed nothing and answers at once: only our own work is
+/// left.
 struct Instantly {
   std::size_t rank() const { return 0; }
   std::size_t size() const { return 2; }
@@ -44,7 +45,7 @@ struct Instantly {
   void fail(const std::string&) {}
 };
 
-/// Seconds for each byte that a rank packs, combines and applies.
+/// Returns the seconds that a rank takes to pack, combine and apply a byte.
 double seconds_per_byte(std::size_t rows, std::size_t dimension) {
   std::vector<std::pair<std::string, std::uint64_t>> counts;
   for (std::size_t i = 0; i < rows; ++i)
@@ -53,15 +54,21 @@ double seconds_per_byte(std::size_t rows, std::size_t dimension) {
   Model model(vocabulary, dimension);
   constexpr std::uint64_t words = 1'000'000, synchronisations = 512;
   Allreduce<Instantly> sync(Instantly{}, {.interval = words / synchronisations});
-  sync.begin(model, words, {.dimension = dimension, .epochs = 1}, [](double) { return 0.025; });
-  sync.broadcast(model);
+  const SharedNegative sampler;
+  SyncRun run{.input_rows = rows,
+              .output_rows = rows,
+              .dimension = dimension,
+              .words_per_epoch = words,
+              .rate = [](double) { return 0.025; },
+              .expected = sampler.start(vocabulary).expected_updates(WordRates(vocabulary, 1e-4))};
+  sync.start(model, run);
   double seconds = 0;
   for (std::uint64_t i = 1; i <= synchronisations; ++i) {
-    // What is changed between two: all rows now and then, frequent ones always.
+    // Training between two synchronisations changes all rows now and then, frequent ones always.
     for (std::size_t row = 0; row < (i % 16 == 0 ? rows : std::min<std::size_t>(rows, 2048)); ++row)
       for (RowMatrix* matrix : {&model.input, &model.output}) matrix->row(row)[0] += 0.1f;
     const auto start = Clock::now();
-    sync.tick(model, static_cast<double>(i) / synchronisations);
+    sync.tick(model, static_cast<double>(i) / synchronisations, Signal::go_on);
     seconds += seconds_since(start);
   }
   return seconds / static_cast<double>(sync.bytes_sent());
@@ -83,7 +90,7 @@ int main(int argc, char** argv) try {
     std::vector<float> values(bytes / sizeof(float), 1.0f);
     std::vector<double> seconds;
     for (int i = 0; i < 15; ++i) {
-      ranks.gather(0);  // all begin at a time
+      ranks.gather(0);  // all begin at the same time
       const auto start = Clock::now();
       ranks.begin_sum(values);
       ranks.wait();

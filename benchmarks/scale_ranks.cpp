@@ -1,5 +1,5 @@
-// Quality and traffic of several ranks that train one model, as threads of this process: what a
-// cluster would learn, not how fast it would be. Prints a table.
+// Quality and traffic of several ranks that train one model, as threads of this process: shows what
+// a cluster would learn, not how fast it would be. Prints a table.
 #include <chrono>
 #include <cstddef>
 #include <exception>
@@ -7,7 +7,9 @@
 #include <iostream>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
+#include <wordloom/registry.hpp>
 #include <wordloom/sync/allreduce.hpp>
 #include <wordloom/sync/bf16_ranks.hpp>
 #include <wordloom/sync/in_process.hpp>
@@ -21,7 +23,20 @@ using namespace wordloom;
 
 namespace {
 
-template <class Combine>
+/// A few of the registry: each is a trainer to compile.
+using Scaled = Registry<Named<"shared", SharedNegative>, Named<"grouped", GroupedWindow>,
+                        Named<"cbow", Cbow>, Named<"shared-hs", HierarchicalSoftmax>>;
+
+using Rules = Registry<Named<"average", Average>, Named<"sum", DeltaSum>,
+                       Named<"touched", TouchedAverage>, Named<"coherent", CoherentSum>>;
+
+/// The rule by which the next run combines changes. Chosen at run time, so that each sampler is
+/// compiled once.
+struct ChosenRule {
+  static inline Gains (*gains)(const RowSum&) = nullptr;
+};
+
+template <class Policy>
 void row(const std::string& name, const TrainingInput& input, const Hyperparameters& parameters,
          const SyncOptions& options, bool bf16, std::size_t ranks) {
   std::optional<Embeddings> words;
@@ -29,8 +44,8 @@ void row(const std::string& name, const TrainingInput& input, const Hyperparamet
   std::size_t times = 0;
   const auto start = std::chrono::steady_clock::now();
   InProcess::run(ranks, [&](InProcess self) {
-    using Sync = Allreduce<Bf16Ranks<InProcess>, Combine>;
-    Trainer<SharedNegative, FusedKernel<>, Sync, RankScaledDecay> trainer(
+    using Sync = Allreduce<Bf16Ranks<InProcess>, ChosenRule>;
+    Trainer<Policy, FusedKernel, Sync, RankScaledDecay> trainer(
         parameters, Sync(Bf16Ranks<InProcess>(self, bf16), options));
     auto trained = trainer.fit(input.corpus, input.vocabulary);
     if (self.rank() != 0) return;
@@ -53,7 +68,7 @@ void row(const std::string& name, const TrainingInput& input, const Hyperparamet
 
 int main(int argc, char** argv) try {
   CLI::App app("Quality of several ranks");
-  std::string corpus, gold;
+  std::string corpus, gold, sampler = "shared";
   std::vector<std::size_t> ranks{1, 2};
   std::vector<std::string> rules{"coherent"};
   std::vector<double> rates{0.025};
@@ -62,8 +77,9 @@ int main(int argc, char** argv) try {
   Hyperparameters parameters{.dimension = 128, .subsample = 1e-4, .epochs = 1, .threads = 1};
   app.add_option("--corpus", corpus, "Text to train on; default: the demo corpus");
   app.add_option("--ranks", ranks, "Numbers of ranks");
-  app.add_option("--combine", rules, "average, sum, touched, coherent")
-      ->check(CLI::IsMember({"average", "sum", "touched", "coherent"}));
+  app.add_option("--combine", rules, "Rules that combine changes: " + Rules::names())
+      ->check(registered<Rules>);
+  app.add_option("--sampler", sampler, "Sampler: " + Scaled::names())->check(registered<Scaled>);
   app.add_option("--alpha", rates, "Learning rates");
   app.add_option("--epochs", parameters.epochs, "Epochs");
   app.add_option("--seed", parameters.seed, "Seed");
@@ -81,19 +97,20 @@ int main(int argc, char** argv) try {
   const BenchmarkText text(corpus, 200'000);
   const auto vocabulary = Vocabulary::from_text(text.path());
   const TrainingInput input{vocabulary, EncodedCorpus::from_text(text.path(), vocabulary), gold};
-  std::cout
-      << "| changes | ranks | learning rate | synchronisations | bytes a word | loss | WS-353 "
-         "| SimLex-999 | analogies | seconds |\n|---|---|---|---|---|---|---|---|---|---|\n";
-  for (const std::string& rule : rules)
+  std::cout << "| sampler, rule | ranks | learning rate | synchronisations | bytes a word | loss "
+               "| WS-353 | SimLex-999 | analogies | seconds "
+               "|\n|---|---|---|---|---|---|---|---|---|---|\n";
+  for (const std::string& rule : rules) {
+    Rules::with(rule, []<class Rule>() { ChosenRule::gains = Rule::gains; });
     for (const std::size_t n : ranks)
       for (const double rate : rates) {
         parameters.learning_rate = rate;
         parameters.validate();
-        if (rule == "average") row<Average>(rule, input, parameters, options, bf16, n);
-        if (rule == "sum") row<DeltaSum>(rule, input, parameters, options, bf16, n);
-        if (rule == "touched") row<TouchedAverage>(rule, input, parameters, options, bf16, n);
-        if (rule == "coherent") row<CoherentSum>(rule, input, parameters, options, bf16, n);
+        Scaled::with(sampler, [&]<class Policy>() {
+          row<Policy>(sampler + ", " + rule, input, parameters, options, bf16, n);
+        });
       }
+  }
 } catch (const std::exception& error) {
   std::cerr << "scale_ranks: " << error.what() << '\n';
   return 1;

@@ -1,6 +1,6 @@
-// What many sentences in training at a time cost in quality, without a GPU: their teams are run on
-// one core in lockstep, each up to its next read of the model, so that changes cross as they would
-// on a device whose teams are equally fast. Prints a table.
+// The loss of quality by many sentences in flight, without a GPU: their teams run on one core in
+// lockstep, each up to its next read of the model, so that changes cross as they would on a device
+// whose teams are equally fast. Prints a table.
 #include <sys/mman.h>
 #include <ucontext.h>
 
@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 #include <wordloom/cuda/host_kernel.hpp>
-#include <wordloom/cuda/published.hpp>
+#include <wordloom/cuda/sentence_scheme.hpp>
 #include <wordloom/cuda/warp_scheme.hpp>
 #include <wordloom/wordloom.hpp>
 
@@ -88,7 +88,7 @@ class Fibers {
   void* body_ = nullptr;
 };
 
-/// Sentences take turns, as many as are in flight; who has done one takes the next.
+/// As many sentences take turns as are in flight; a place that has trained one takes the next.
 struct Lockstep {
   static constexpr std::size_t batch_words = 4'000'000;
   template <class Use>
@@ -117,13 +117,11 @@ struct TurningTeam : cuda::HostTeam<32> {
 struct WordScheme {
   static constexpr std::size_t floats_of_own(const cuda::Sampling&, std::size_t) { return 0; }
 
-  template <int R, class Team>
-  static void train(const Team& team, const cuda::ModelView& model, const cuda::Sampling& sampling,
-                    const cuda::Sentence& sentence, float*, cuda::PairLoss& loss) {
-    if (sentence.size == 0) return;
-    Fibers::run(sentence.size, [&](std::size_t center) {
-      cuda::SentenceScheme::train_window<R>(team, model, sampling, sentence,
-                                            static_cast<std::uint32_t>(center), loss);
+  template <class Task>
+  static void train(const Task& task) {
+    if (task.sentence.size == 0) return;
+    Fibers::run(task.sentence.size, [&](std::size_t center) {
+      cuda::SentenceScheme::train_window(task, static_cast<std::uint32_t>(center));
     });
   }
 };

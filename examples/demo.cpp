@@ -1,11 +1,10 @@
-// Trains on the embedded corpus and shows what has been learnt. Needs no file and no argument.
-#include <unistd.h>
-
+// Trains on the embedded corpus and shows the result. Needs no file and no argument.
 #include <cstdio>
 #include <exception>
-#include <filesystem>
 #include <iostream>
 #include <string>
+#include <string_view>
+#include <vector>
 #include <wordloom/wordloom.hpp>
 
 #include "demo_corpus.hpp"
@@ -14,16 +13,14 @@ using namespace wordloom;
 
 namespace {
 
-/// A folder that goes when the program does.
-struct TemporaryFolder {
-  std::filesystem::path path =
-      std::filesystem::temp_directory_path() / ("wordloom-demo-" + std::to_string(::getpid()));
-  TemporaryFolder() { std::filesystem::create_directory(path); }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path, ignored);
-  }
-};
+/// The words of each line of `text`, as views into it.
+std::vector<std::vector<std::string_view>> sentences_of(std::string_view text) {
+  std::vector<std::vector<std::string_view>> sentences(1);
+  for_each_token(
+      text, [&](std::string_view word) { sentences.back().push_back(word); },
+      [&] { sentences.emplace_back(); });
+  return sentences;
+}
 
 void print(const char* question, const std::vector<Neighbour>& answers) {
   std::printf("  %-24s", question);
@@ -36,12 +33,11 @@ void print(const char* question, const std::vector<Neighbour>& answers) {
 }  // namespace
 
 int main() try {
-  const TemporaryFolder folder;
-  const auto text = folder.path / "corpus.txt";
-  demo::write_corpus(text);
-
-  const auto vocabulary = Vocabulary::from_text(text, {.min_count = 5});
-  const auto corpus = EncodedCorpus::from_text(text, vocabulary);
+  // Any range of ranges of strings is a text; a file is Vocabulary::from_text.
+  const std::string text = demo::make_corpus();
+  const auto sentences = sentences_of(text);
+  const auto vocabulary = Vocabulary::from_sentences(sentences, {.min_count = 5});
+  const auto corpus = EncodedCorpus::from_sentences(sentences, vocabulary);
   std::printf("Embedded corpus: %zu words, %llu tokens.\n\n", vocabulary.size(),
               static_cast<unsigned long long>(corpus.token_count()));
 

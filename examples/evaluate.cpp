@@ -1,4 +1,4 @@
-// Scores vectors of any format on word similarity and analogies: evaluate FILE --similarity FILE ...
+// Scores vectors of any format: evaluate FILE --similarity FILE --analogy FILE
 #include <CLI/CLI.hpp>
 #include <exception>
 #include <iostream>

@@ -36,7 +36,7 @@ int main(int argc, char** argv) try {
   std::size_t count = 10;
   app.add_option("vectors", path, "Vectors in any format that Wordloom writes")->required();
   app.add_option("--count", count, "Answers to a question")->capture_default_str();
-  app.add_option("--format", format, "Instead of looking: " + vector_format_names());
+  app.add_option("--format", format, "Instead of detecting it: " + vector_format_names());
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp& help) {

@@ -28,6 +28,12 @@ wordloom_example_test(demo "$<TARGET_FILE:demo> | tee out; grep -q 'paris : fran
 wordloom_corpus_test(quickstart
   "$<TARGET_FILE:quickstart> ${corpus}/text vectors.bin | tee out; grep -q nearest out; test -s vectors.bin")
 wordloom_corpus_test(custom_policy "$<TARGET_FILE:custom_policy> ${corpus}/text | grep 'loss: right'")
+wordloom_corpus_test(custom_targets "$<TARGET_FILE:custom_targets> ${corpus}/text | grep 'loss: neighbouring ranks'")
+wordloom_corpus_test(custom_corpus "$<TARGET_FILE:custom_corpus> ${corpus}/text | grep 'loss: random cuts'")
+wordloom_corpus_test(custom_combine "$<TARGET_FILE:custom_combine> ${corpus}/text | grep 'loss of two ranks: clipped sum'")
+wordloom_corpus_test(continue_training
+  "sed 's/dog/hound/g' ${corpus}/text >more
+   $<TARGET_FILE:continue_training> ${corpus}/text more model | tee out; grep '1 new words, loss' out; test -s model")
 wordloom_corpus_test(neighbours
   "$<TARGET_FILE:quickstart> ${corpus}/text v.bin >/dev/null
    printf 'france\\nparis france rome\\nxyzzy\\n' | $<TARGET_FILE:neighbours> v.bin | tee out
@@ -42,18 +48,37 @@ wordloom_corpus_test(evaluate
    test $status -eq 1; test $(wc -l <err) -eq 1; grep missing err")
 
 set(train "$<TARGET_FILE:word2vec> --train ${corpus}/text --size 50 --iter 4 --threads 2")
-foreach(sampler IN ITEMS hogwild shared hogwild-fixed shared-fixed split minibatch
-                        minibatch-fixed combined
-                        combined-fixed grouped)
-  foreach(kernel IN ITEMS fused dot gemm)
-    if(kernel STREQUAL gemm AND NOT WORDLOOM_ENABLE_BLAS)
-      continue()
-    endif()
-    wordloom_corpus_test(word2vec-${sampler}-${kernel}
-      "${train} --sampler ${sampler} --kernel ${kernel} --json --quiet --evaluate-analogy ${corpus}/analogies --evaluate-similarity ${corpus}/similarity | tee out
-       grep -Eq '\"accuracy\":(1.0|0.[5-9])' out")
-  endforeach()
+set(train_longer "$<TARGET_FILE:word2vec> --train ${corpus}/text --size 50 --iter 8 --threads 2")
+# Every sampler that the program lists, with each kernel.
+foreach(kernel IN ITEMS fused dot gemm)
+  if(kernel STREQUAL gemm AND NOT WORDLOOM_ENABLE_BLAS)
+    continue()
+  endif()
+  wordloom_corpus_test(word2vec-all-samplers-${kernel}
+    "samplers=$($<TARGET_FILE:word2vec> --list-policies | sed 's/.*samplers//; s/kernels.*//; s/[^a-z-]/ /g')
+     test $(echo $samplers | wc -w) -ge 18
+     for sampler in $samplers; do
+       ${train_longer} --sampler $sampler --kernel ${kernel} --json --quiet --evaluate-analogy ${corpus}/analogies --evaluate-similarity ${corpus}/similarity >out
+       grep -o '\"accuracy\":[0-9.]*' out | sed \"s/^/$sampler /\"
+       grep -Eq '\"accuracy\":(1.0|0.[5-9])' out
+     done")
 endforeach()
+# The original program's options choose among them.
+wordloom_corpus_test(word2vec-cbow-and-hs
+  "for options in '-cbow 1' '-cbow 1 --cbow-gradient whole' '-hs 1 -negative 0' '-cbow 1 -hs 1 -negative 0' '-hs 1'; do
+     ${train_longer} $options --json --quiet --evaluate-analogy ${corpus}/analogies | tee out
+     grep -Eq '\"accuracy\":(1.0|0.[5-9])' out
+   done")
+# A model is trained on: by another kernel, with new words, and not where it does not fit.
+wordloom_corpus_test(word2vec-trains-on
+  "rm -f *; ${train} --output v --save-model model --quiet
+   sed 's/dog/hound/g' ${corpus}/text >more
+   $<TARGET_FILE:word2vec> --train more --load-model model --new-words --size 50 --iter 2 --kernel dot --output w --save-model longer --quiet
+   grep -q '^hound ' w; grep -q '^dog ' w; test $(wc -l <w) -gt $(wc -l <v)
+   status=0; ${train} --load-model model --hs 1 --negative 0 --output x 2>err || status=$?
+   cat err; test $status -eq 1; test $(wc -l <err) -eq 1; grep 'output is' err; test ! -e x
+   head -c 1000 model >cut; status=0; ${train} --load-model cut --output x 2>err || status=$?
+   cat err; test $status -eq 1; test $(wc -l <err) -eq 1; grep 'cut' err; test ! -e x")
 if(WORDLOOM_ENABLE_CUDA)
   foreach(composition IN ITEMS shared-cuda-warp shared-fixed-cuda-warp shared-cuda-ring
                                shared-cuda-register hogwild-cuda-sentence minibatch-cuda-gemm)
@@ -182,7 +207,14 @@ wordloom_refusal_test(kernel "--train in --output v --kernel cuda" "kernel")
 wordloom_refusal_test(nccl-without-gpu "--train in --output v --sync nccl" "--sync nccl does not go with --kernel fused")
 wordloom_refusal_test(bf16-without-mpi "--train in --output v --sync-bf16" "--sync-bf16 is for --sync mpi")
 wordloom_refusal_test(format "--train in --output v --format csv" "unknown vector format .csv.")
-wordloom_refusal_test(cbow "-train in -output v -cbow 1" "--cbow is 1, must be 0")
+wordloom_refusal_test(cbow "-train in -output v -cbow 2" "cbow")
+wordloom_refusal_test(negatives "--train in --output v --negative 2000" "negatives is 2000, must be from 0 to 1000")
+wordloom_refusal_test(no-targets "--train in --output v --negative 0" "--negative is 0: give --hs 1")
+wordloom_refusal_test(cbow-sampler "--train in --output v --cbow 1 --sampler grouped" "--cbow 1 does not go with --sampler grouped")
+wordloom_refusal_test(hs-sampler "--train in --output v --hs 1 --sampler grouped" "not grouped")
+wordloom_refusal_test(sampler "--train in --output v --sampler nothing" "shared-hs")
+wordloom_refusal_test(new-words "--train in --output v --new-words" "--new-words needs --load-model")
+wordloom_refusal_test(load-model "--train in --output v --load-model pairs" "pairs: byte 0: expected .wordloom model 1.")
 wordloom_refusal_test(resume "--train in --output v --resume" "--resume needs the file of --checkpoint")
 wordloom_refusal_test(no-checkpoint "--train ${corpus}/text --output v --checkpoint missing --resume" "missing.: No such file")
 wordloom_refusal_test(checkpoint-folder "--train ${corpus}/text --output v --checkpoint no/state" "no/state.: No such file")

@@ -8,6 +8,14 @@
 #include <wordloom/corpus/vocabulary.hpp>
 #include <wordloom/model/model.hpp>
 
+/// Returns words w100, w101, ... with these counts, which do not rise.
+inline wordloom::Vocabulary vocabulary_of_counts(const std::vector<std::uint64_t>& counts) {
+  std::vector<std::pair<std::string, std::uint64_t>> words;
+  for (std::size_t i = 0; i < counts.size(); ++i)
+    words.emplace_back("w" + std::to_string(100 + i), counts[i]);
+  return wordloom::Vocabulary::from_counts(words);
+}
+
 /// Word i of `size` comes about `most` / i times.
 inline wordloom::Vocabulary zipf_vocabulary(std::size_t size, std::uint64_t most = 100'000) {
   std::vector<std::pair<std::string, std::uint64_t>> words;
@@ -16,9 +24,11 @@ inline wordloom::Vocabulary zipf_vocabulary(std::size_t size, std::uint64_t most
   return wordloom::Vocabulary::from_counts(words);
 }
 
-/// Both matrices random, as they are in the midst of training.
-inline wordloom::Model random_model(const wordloom::Vocabulary& vocabulary, std::size_t dimension) {
-  wordloom::Model model(vocabulary, dimension);
+/// Both matrices random, as they are in the midst of training. `output_rows` = 0: one for each
+/// word.
+inline wordloom::Model random_model(const wordloom::Vocabulary& vocabulary, std::size_t dimension,
+                                    std::size_t output_rows = 0) {
+  wordloom::Model model(vocabulary, {.dimension = dimension, .output_rows = output_rows});
   wordloom::Random random(5);
   for (wordloom::RowMatrix* matrix : {&model.input, &model.output})
     for (std::size_t i = 0; i < matrix->rows(); ++i)

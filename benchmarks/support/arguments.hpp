@@ -4,9 +4,18 @@
 #include <CLI/CLI.hpp>
 #include <string>
 
-/// Takes our own options, declared in `app`, and Google Benchmark's (--benchmark_...) from a
-/// command line. Throws CLI::ParseError.
+/// Takes our own options, which `app` declares, and those of Google Benchmark (--benchmark_...)
+/// from a command line. Throws CLI::ParseError.
 inline void parse_arguments(CLI::App& app, int argc, char** argv) {
-  benchmark::Initialize(&argc, argv);  // takes out what is its own
+  benchmark::Initialize(&argc, argv);  // removes its own
   app.parse(argc, argv);
 }
+
+/// Refuses names that a registry (wordloom/registry.hpp) does not have.
+template <class Names>
+inline const CLI::Validator registered(
+    [](std::string& name) {
+      return Names::contains(name) ? std::string()
+                                   : "there is no '" + name + "', choose one of: " + Names::names();
+    },
+    "");

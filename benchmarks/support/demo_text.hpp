@@ -7,7 +7,7 @@
 
 #include "demo_corpus.hpp"
 
-/// The text to measure on: a file that is given, else the demo corpus in a temporary folder.
+/// The text to measure on: a given file, or the demo corpus in a temporary folder.
 class BenchmarkText {
  public:
   BenchmarkText(const std::string& given, std::size_t tokens) : path_(given) {

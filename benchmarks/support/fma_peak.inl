@@ -1,14 +1,14 @@
 HWY_BEFORE_NAMESPACE();
 namespace wordloom::simd::HWY_NAMESPACE {
 
-/// Multiply-adds for `rounds` of 12 vectors; returns the operations done. 2 FMA ports x 4 cycles of
-/// latency want 8 independent sums, 12 leave no doubt and fit 16 registers.
+/// Multiplies and adds `rounds` times in 12 vectors; returns the number of operations. 2 FMA ports
+/// x 4 cycles of latency need 8 independent sums; 12 leave no doubt and fit 16 registers.
 HWY_ATTR inline double multiply_add(int rounds, int seed) {
   namespace hn = hwy::HWY_NAMESPACE;
   const hn::ScalableTag<float> d;
   using V = hn::Vec<decltype(d)>;
   const V a = hn::Set(d, 0.999f), b = hn::Set(d, 1e-6f);
-  // All different, or the compiler sees that one sum does for all.
+  // All are different, or the compiler would compute one sum for all.
   const auto first = [&](int i) HWY_ATTR { return hn::Set(d, static_cast<float>(seed + i)); };
   V s0 = first(0), s1 = first(1), s2 = first(2), s3 = first(3), s4 = first(4), s5 = first(5),
     s6 = first(6), s7 = first(7), s8 = first(8), s9 = first(9), s10 = first(10), s11 = first(11);

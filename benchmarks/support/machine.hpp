@@ -15,7 +15,7 @@ extern "C" char* openblas_get_corename(void) __attribute__((weak));
 #define WORDLOOM_VECTOR_CODE "support/fma_peak.inl"
 #include <wordloom/simd/for_each_target.inl>
 
-/// What the figures depend on, for the head of the output.
+/// Adds what the figures depend on to the head of the output.
 inline void describe_machine() {
   std::ifstream cpu("/proc/cpuinfo");
   for (std::string line; std::getline(cpu, line);)
@@ -32,7 +32,7 @@ inline void describe_machine() {
 #endif
 }
 
-/// The core's peak in fp32 operations a second, measured now with the vectors that the kernels use.
+/// Measures the core's peak in fp32 operations a second, with the vectors that the kernels use.
 inline double fma_peak() {
   using MultiplyAdd = double (*)(int, int);
   const auto multiply_add = WORDLOOM_TARGET_FUNCTION(MultiplyAdd, multiply_add);

@@ -4,7 +4,7 @@
 #include <ostream>
 #include <wordloom/wordloom.hpp>
 
-/// Of vectors, on the sets of a folder with similarity/ and analogy/.
+/// The scores of vectors on the sets in a folder that has similarity/ and analogy/.
 struct Scores {
   double ws353, simlex999, analogies;
 
@@ -19,7 +19,7 @@ struct Scores {
                     .total.accuracy();
   }
 
-  /// As cells of a table; without a folder, as many empty ones.
+  /// Prints the scores as cells of a table; without a folder, prints empty cells.
   static void print(std::ostream& out, const wordloom::Embeddings& words,
                     const std::filesystem::path& gold) {
     if (gold.empty()) {

@@ -7,6 +7,7 @@
 #include <utility>
 #include <variant>
 #include <vector>
+#include <wordloom/registry.hpp>
 
 #include "gpu.hpp"
 
@@ -14,41 +15,27 @@ namespace {
 
 using namespace wordloom;
 
-/// Calls `use.operator()<Sampler, Kernel>()` with those of the two names.
+using CudaKernels =
+    Registry<Named<"cuda-sentence", CudaSentenceKernel>, Named<"cuda-register", CudaRegisterKernel>,
+             Named<"cuda-ring", CudaRingBufferKernel>, Named<"cuda-gemm", CudaGemmKernel>,
+             Named<"cuda-warp", CudaWarpKernel>>;
+
+/// Calls `use.operator()<Sampler, Kernel>()` with those that the composition names. Throws
+/// InvalidArgument when the kernel does not implement the sampler.
 template <class Use>
-auto with_composition(const Composition& composition, Use use) {
-  const auto with_sampler_of = [&]<class Kernel>() {
-    if constexpr (Kernel::template trains<Hogwild>) {
-      if (composition.sampler == "hogwild") return use.template operator()<Hogwild, Kernel>();
-      if (composition.sampler == "hogwild-fixed")
-        return use.template operator()<HogwildFixedWindow, Kernel>();
-    } else if constexpr (Kernel::template trains<SentenceMinibatch>) {
-      if (composition.sampler == "minibatch")
-        return use.template operator()<SentenceMinibatch, Kernel>();
-      if (composition.sampler == "minibatch-fixed")
-        return use.template operator()<SentenceMinibatchFixedWindow, Kernel>();
-    } else {
-      if (composition.sampler == "shared") return use.template operator()<SharedNegative, Kernel>();
-      if (composition.sampler == "shared-fixed")
-        return use.template operator()<SharedNegativeFixedWindow, Kernel>();
-    }
-    throw InvalidArgument("--kernel " + std::string(composition.kernel) +
-                          " cannot stand for --sampler " + std::string(composition.sampler));
-  };
-  if (composition.kernel == "cuda-sentence")
-    return with_sampler_of.template operator()<CudaSentenceKernel>();
-  if (composition.kernel == "cuda-register")
-    return with_sampler_of.template operator()<CudaRegisterKernel>();
-  if (composition.kernel == "cuda-ring")
-    return with_sampler_of.template operator()<CudaRingBufferKernel>();
-  if (composition.kernel == "cuda-gemm")
-    return with_sampler_of.template operator()<CudaGemmKernel>();
-  if (composition.kernel == "cuda-warp")
-    return with_sampler_of.template operator()<CudaWarpKernel>();
-  throw InvalidArgument("unknown kernel '" + std::string(composition.kernel) + "'");
+void with_composition(const Composition& composition, Use use) {
+  CudaKernels::with(composition.kernel, [&]<class Kernel>() {
+    Samplers::with(composition.sampler, [&]<class Sampler>() {
+      if constexpr (Kernel::template trains<Sampler>)
+        use.template operator()<Sampler, Kernel>();
+      else
+        throw InvalidArgument("--kernel " + std::string(composition.kernel) +
+                              " cannot stand for --sampler " + std::string(composition.sampler));
+    });
+  });
 }
 
-/// Processes with a GPU each, connected as --sync says.
+/// Processes with one GPU each, connected as --sync says.
 class GpuRanks {
  public:
   GpuRanks(const Composition& composition, const Cluster& cluster)
@@ -104,26 +91,13 @@ class GpuRanks {
 
 using GpuAllreduce = Allreduce<GpuRanks, CoherentSum, cuda::DeviceRows<cuda::CudaMachine>>;
 
-template <class Corpus>
-Trained train(const Composition& composition, const Cluster& cluster, const Corpus& corpus,
-              const Vocabulary& vocabulary, const ProgressCallback& callback,
-              double callback_seconds) {
-  return with_composition(composition, [&]<class Sampler, class Kernel>() {
-    std::optional<GpuAllreduce> sync;
-    if (cluster.is_joined()) sync.emplace(GpuRanks(composition, cluster), composition.sync_options);
-    using Sync = OptionalSync<GpuAllreduce>;
-    Trainer<Sampler, Kernel, Sync, RankScaledDecay> trainer(composition.parameters,
-                                                            Sync(std::move(sync)));
-    return composition.train(trainer, corpus, vocabulary, callback, callback_seconds);
-  });
-}
-
 }  // namespace
 
 void check_gpu(const Composition& composition) {
   with_composition(composition, [&]<class Sampler, class Kernel>() {
     composition.parameters.validate();
-    Kernel::check(composition.parameters);
+    Kernel::from(composition.parameters)
+        .check(make_sampler<Sampler>(composition), composition.parameters);
   });
 }
 
@@ -134,21 +108,24 @@ std::size_t gpu_of(const Composition& composition, const Cluster& cluster) {
     const std::size_t own = first + cluster.ranks()->rank_on_machine();
     int count = 0;
     cuda::check(cudaGetDeviceCount(&count));
-    // NCCL wants a GPU for each; by way of the host they may be shared.
-    return composition.sync == "nccl" || count == 0 ? own : own % static_cast<std::size_t>(count);
+    // Launchers may show each process one GPU; where several share a GPU, NCCL refuses.
+    return count == 0 ? own : own % static_cast<std::size_t>(count);
   }
 #endif
   return first;
 }
 
-Trained train_on_gpu(const Composition& composition, const Cluster& cluster,
-                     const RankCorpus<EncodedCorpus>& corpus, const Vocabulary& vocabulary,
-                     const ProgressCallback& callback, double callback_seconds) {
-  return train(composition, cluster, corpus, vocabulary, callback, callback_seconds);
-}
-
-Trained train_on_gpu(const Composition& composition, const Cluster& cluster,
-                     const RankCorpus<TextCorpus>& corpus, const Vocabulary& vocabulary,
-                     const ProgressCallback& callback, double callback_seconds) {
-  return train(composition, cluster, corpus, vocabulary, callback, callback_seconds);
+TrainReport train_on_gpu(const Job& job) {
+  const Composition& how = job.composition;
+  TrainReport report;
+  with_composition(how, [&]<class Sampler, class Kernel>() {
+    using Sync = OptionalSync<GpuAllreduce>;
+    std::optional<GpuAllreduce> sync;
+    if (job.cluster.is_joined()) sync.emplace(GpuRanks(how, job.cluster), how.sync_options);
+    Trainer<Sampler, Kernel, Sync, RankScaledDecay> trainer(
+        how.parameters, make_sampler<Sampler>(how), Kernel::from(how.parameters),
+        Sync(std::move(sync)));
+    report = train_with(trainer, job);
+  });
+  return report;
 }

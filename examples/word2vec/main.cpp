@@ -9,12 +9,14 @@
 #include <new>
 #include <numeric>
 #include <optional>
+#include <wordloom/registry.hpp>
+#include <wordloom/sync/rank_corpus.hpp>
 #include <wordloom/wordloom.hpp>
 
-#include "compositions.hpp"
 #include "options.hpp"
 #include "progress_line.hpp"
 #include "results.hpp"
+#include "train_on_host.hpp"
 
 namespace {
 
@@ -27,6 +29,7 @@ struct Prepared {
       : evaluation(options.evaluate_similarity, options.evaluate_analogy) {
     if (writes && !options.output.empty()) output.emplace(options.output);
     if (writes && !options.save_vocab.empty()) save_vocab.emplace(options.save_vocab);
+    if (writes && !options.save_model.empty()) wordloom::AtomicFile(options.save_model);
     if (writes && options.resume) wordloom::MappedFile(options.checkpoint);
     if (writes && !options.checkpoint.empty()) wordloom::AtomicFile(options.checkpoint);
   }
@@ -52,33 +55,38 @@ void add_up(Cluster& cluster, wordloom::TrainReport& report) {
   report.words_per_second = static_cast<double>(report.tokens) / report.seconds;
 }
 
-Trained train_on_text(const Options& options, Cluster& cluster,
-                      const wordloom::Vocabulary& vocabulary, ProgressLine& line,
-                      std::uint64_t& corpus_tokens) {
+/// The corpus of --train, of which each process reads its part.
+wordloom::AnyCorpus make_corpus(const Options& options, Cluster& cluster,
+                                const wordloom::Vocabulary& vocabulary) {
   const wordloom::CorpusOptions reading{.max_sentence_length = options.max_sentence,
                                         .threads = options.parameters.threads,
                                         .cache = options.cache};
-  const auto run = [&](const auto& corpus) {
-    corpus_tokens = corpus.token_count();
-    const auto callback = [&](const wordloom::Progress& progress) {
-      line.show(progress);
-      return interrupted == 0;
-    };
-    auto trained =
-        train(options.composition(), cluster, corpus, vocabulary, callback, line.interval());
-    add_up(cluster, trained.report);
-    return trained;
-  };
-  using wordloom::rank_corpus;
-  return options.stream
-             ? run(rank_corpus<wordloom::TextCorpus>(cluster, options.train, vocabulary, reading))
-             : run(rank_corpus<wordloom::EncodedCorpus>(cluster, options.train, vocabulary,
-                                                        reading));
+  using namespace wordloom;
+  if (options.stream)
+    return AnyCorpus(rank_corpus<TextCorpus>(cluster, options.train, vocabulary, reading));
+  return AnyCorpus(rank_corpus<EncodedCorpus>(cluster, options.train, vocabulary, reading));
+}
+
+wordloom::TrainReport train(const Job& job) {
+  if (is_for_gpu(job.composition.kernel)) return train_on_gpu(job);
+  wordloom::TrainReport report;
+  wordloom::Kernels::with(job.composition.kernel,
+                          [&]<class Kernel>() { report = train_on_host<Kernel>(job); });
+  return report;
+}
+
+/// Prints the names of all policies as JSON.
+void list_policies() {
+  nlohmann::ordered_json all{{"samplers", nlohmann::json::array()},
+                             {"kernels", nlohmann::json::array()}};
+  wordloom::Samplers::for_each([&]<class>(std::string_view n) { all["samplers"].push_back(n); });
+  wordloom::Kernels::for_each([&]<class>(std::string_view n) { all["kernels"].push_back(n); });
+  std::cout << all.dump() << '\n';
 }
 
 int run(int argc, char** argv, Cluster& cluster) {
   CLI::App app(
-      "Trains word vectors: skip-gram with negative sampling.\n"
+      "Trains word vectors: skip-gram and CBOW, with negative sampling or hierarchical softmax.\n"
       "Long options may be written with one dash, as word2vec's.");
   app.name("word2vec");
   app.set_version_flag("--version", [] {
@@ -98,6 +106,10 @@ int run(int argc, char** argv, Cluster& cluster) {
   } catch (const CLI::ParseError& error) {
     throw wordloom::InvalidArgument(std::string(error.what()) + " (--help lists the options)");
   }
+  if (options.list_policies) {
+    list_policies();
+    return 0;
+  }
   check(options);
   if (options.sync != "none") cluster.join();
   if (is_for_gpu(options.kernel)) {
@@ -108,19 +120,32 @@ int run(int argc, char** argv, Cluster& cluster) {
   // Where another process can end this one at any time, nothing unfinished may lie about.
   if (cluster.size() > 1) prepared.output.reset();
 
-  const auto vocabulary = make_vocabulary(options, cluster);
+  std::optional<wordloom::Model> model;
+  if (!options.load_model.empty()) {
+    model.emplace(wordloom::Model::load(options.load_model));
+    if (options.new_words) model->extend(make_vocabulary(options, cluster));
+  }
+  const auto vocabulary = model ? model->vocabulary : make_vocabulary(options, cluster);
   if (prepared.save_vocab) {
     vocabulary.write(*prepared.save_vocab);
     prepared.save_vocab->commit();
   }
   // As the original program: without an output it has only the vocabulary to make.
-  if (options.output.empty() && !options.json && prepared.evaluation.empty()) return 0;
+  if (options.output.empty() && options.save_model.empty() && !options.json &&
+      prepared.evaluation.empty())
+    return 0;
 
   ProgressLine line(options.quiet || !cluster.is_first());
   std::signal(SIGINT, [](int) { interrupted = 1; });
   std::signal(SIGTERM, [](int) { interrupted = 1; });
-  std::uint64_t corpus_tokens = 0;
-  const auto trained = train_on_text(options, cluster, vocabulary, line, corpus_tokens);
+  const auto corpus = make_corpus(options, cluster, vocabulary);
+  auto report = train({options.composition(), cluster, corpus, vocabulary, model,
+                       [&](const wordloom::Progress& progress) {
+                         line.show(progress);
+                         return interrupted == 0;
+                       },
+                       line.interval()});
+  add_up(cluster, report);
   line.end();
   if (!cluster.is_first()) return interrupted != 0 ? 130 : 0;
   if (interrupted != 0) {
@@ -130,14 +155,16 @@ int run(int argc, char** argv, Cluster& cluster) {
               << '\n';
     return 130;
   }
+  if (!options.save_model.empty()) model->save(options.save_model);
+  const auto words = std::move(*model).embeddings();
   if (!options.output.empty()) {
     if (!prepared.output) prepared.output.emplace(options.output);
-    wordloom::write_embeddings(trained.words, *prepared.output, output_format(options));
+    wordloom::write_embeddings(words, *prepared.output, output_format(options));
     prepared.output->commit();
   }
-  prepared.evaluation.run(trained.words);
+  prepared.evaluation.run(words);
   if (options.json)
-    std::cout << json_report(options, trained.report, cluster.size(), vocabulary, corpus_tokens,
+    std::cout << json_report(options, report, cluster.size(), vocabulary, corpus.token_count(),
                              prepared.evaluation)
                      .dump()
               << '\n';

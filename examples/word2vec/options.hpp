@@ -3,36 +3,43 @@
 #include <cctype>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
+#include <wordloom/registry.hpp>
 #include <wordloom/wordloom.hpp>
 
-#include "cluster.hpp"
+#include "composition.hpp"
 #include "gpu.hpp"
 
 /// What the command line asks for.
 struct Options {
-  std::string train, output, save_vocab, read_vocab, cache;
+  std::string train, output, save_vocab, read_vocab, cache, load_model, save_model;
+  bool new_words = false;
   wordloom::Hyperparameters parameters;
   std::uint64_t min_count = 5;
   std::size_t max_vocabulary = 0;
   std::size_t max_sentence = 1000;
   int binary = 0;
-  std::string format;  // empty: by `binary`
-  std::string sampler = "shared", kernel = "fused";
+  std::string format;   // empty: by `binary`
+  std::string sampler;  // empty: by `cbow`
+  std::string kernel = "fused", cbow_gradient = "mean";
   std::vector<std::string> evaluate_similarity, evaluate_analogy;
-  bool stream = false, json = false, quiet = false;
+  bool list_policies = false, stream = false, json = false, quiet = false;
   std::string checkpoint;
   double checkpoint_every = 600;
   bool resume = false;
   std::string sync = "none";
   bool sync_bf16 = false;
   wordloom::SyncOptions sync_options;
+  std::optional<double> alpha;
   int cbow = 0, hs = 0, debug = 2, classes = 0;
 
   Composition composition() const {
-    return {sampler, kernel, parameters, checkpoint,  checkpoint_every,
-            resume,  sync,   sync_bf16,  sync_options};
+    const auto gradient =
+        cbow_gradient == "mean" ? wordloom::BagGradient::mean : wordloom::BagGradient::whole;
+    return {sampler,          kernel, parameters, gradient,  checkpoint,
+            checkpoint_every, resume, sync,       sync_bf16, sync_options};
   }
 };
 
@@ -44,14 +51,20 @@ inline const CLI::Validator whole_number(
     },
     "");
 
+/// Refuses names that a registry does not have.
+template <class Names>
+inline const CLI::Validator registered(
+    [](std::string& name) {
+      return Names::contains(name) ? std::string() : name + " is none of " + Names::names();
+    },
+    "");
+
 /// Adds every option to `app`; values go to `options`.
 inline void declare(CLI::App& app, Options& options) {
   auto& p = options.parameters;
   const std::string files = "Files", training = "Training", method = "Method", results = "Results";
 
-  app.add_option("--train", options.train, "Text to train on, plain or .gz")
-      ->required()
-      ->group(files);
+  app.add_option("--train", options.train, "Text to train on, plain or .gz")->group(files);
   app.add_option("--output", options.output, "Where the vectors go")->group(files);
   app.add_option("--binary", options.binary, "1: word2vec binary, 0: text")
       ->check(CLI::Range(0, 1))
@@ -62,6 +75,15 @@ inline void declare(CLI::App& app, Options& options) {
       ->group(files);
   app.add_option("--save-vocab", options.save_vocab, "Where the vocabulary goes")->group(files);
   app.add_option("--read-vocab", options.read_vocab, "Vocabulary to use instead of counting")
+      ->group(files);
+  app.add_option("--save-model", options.save_model,
+                 "Where the whole model goes, to train it on later")
+      ->group(files);
+  app.add_option("--load-model", options.load_model,
+                 "Train this model on, with its vocabulary, instead of a new one")
+      ->group(files);
+  app.add_flag("--new-words", options.new_words,
+               "Add the words of the text to the vocabulary of --load-model")
       ->group(files);
   app.add_option("--cache", options.cache, "Keep the encoded text in this file and reuse it")
       ->group(files);
@@ -93,8 +115,9 @@ inline void declare(CLI::App& app, Options& options) {
   app.add_option("--sample", p.subsample, "Subsampling threshold, 0 = off")
       ->capture_default_str()
       ->group(training);
-  app.add_option("--alpha", p.learning_rate, "Learning rate at the start")
-      ->capture_default_str()
+  app.add_option("--alpha", options.alpha,
+                 "Learning rate at the start. Without: 0.025; CBOW 0.075, or 0.05 with "
+                 "--cbow-gradient whole")
       ->group(training);
   app.add_option("--iter", p.epochs, "Epochs")
       ->check(whole_number)
@@ -127,18 +150,28 @@ inline void declare(CLI::App& app, Options& options) {
       ->group(training);
 
   app.add_option("--sampler", options.sampler,
-                 "hogwild | shared | hogwild-fixed | shared-fixed | split | minibatch | "
-                 "minibatch-fixed | combined | combined-fixed | grouped")
-      ->check(
-          CLI::IsMember({"hogwild", "shared", "hogwild-fixed", "shared-fixed", "split", "minibatch",
-                         "minibatch-fixed", "combined", "combined-fixed", "grouped"}))
-      ->capture_default_str()
+                 wordloom::Samplers::names(" | ") + ". Without: shared, or cbow with --cbow 1")
+      ->check(registered<wordloom::Samplers>)
       ->group(method);
   app.add_option("--kernel", options.kernel,
-                 "fused | dot | gemm, on a GPU cuda-warp | cuda-ring | cuda-register | "
-                 "cuda-sentence | cuda-gemm")
-      ->check(CLI::IsMember({"fused", "dot", "gemm", "cuda-warp", "cuda-ring", "cuda-register",
-                             "cuda-sentence", "cuda-gemm"}))
+                 wordloom::Kernels::names(" | ") +
+                     " | cuda-warp | cuda-ring | cuda-register | cuda-sentence | cuda-gemm")
+      ->capture_default_str()
+      ->group(method);
+  app.add_option("--cbow", options.cbow, "1: CBOW, 0: skip-gram")
+      ->check(CLI::Range(0, 1))
+      ->capture_default_str()
+      ->group(method);
+  app.add_option(
+         "--cbow-gradient", options.cbow_gradient,
+         "What a context word of CBOW receives: mean, its share of the gradient; whole, all "
+         "of it, as word2vec does")
+      ->check(CLI::IsMember({"mean", "whole"}))
+      ->capture_default_str()
+      ->group(method);
+  app.add_option("--hs", options.hs,
+                 "1: hierarchical softmax, together with negatives unless --negative is 0")
+      ->check(CLI::Range(0, 1))
       ->capture_default_str()
       ->group(method);
   app.add_option("--device", p.device, "Which GPU, counted from 0")
@@ -194,13 +227,14 @@ inline void declare(CLI::App& app, Options& options) {
   app.add_option("--evaluate-analogy", options.evaluate_analogy,
                  "Score the vectors on analogies (questions-words.txt); may be given again")
       ->group(results);
+  app.add_flag("--list-policies", options.list_policies,
+               "Print the names of all samplers and kernels as JSON and end")
+      ->group(results);
   app.add_flag("--json", options.json, "One JSON object on stdout at the end")->group(results);
   app.add_flag("--quiet", options.quiet, "No progress on stderr")->group(results);
 
   // Accepted so that scripts written for the original program run; what is not there is refused.
   const std::string original = "Of the original program";
-  app.add_option("--cbow", options.cbow, "Only 0: skip-gram")->group(original);
-  app.add_option("--hs", options.hs, "Only 0: negative sampling")->group(original);
   app.add_option("--classes", options.classes, "Only 0: vectors, no classes")->group(original);
   app.add_option("--debug", options.debug, "0: as --quiet")->group(original);
 }
@@ -224,6 +258,26 @@ inline wordloom::VectorFormat output_format(const Options& options) {
                              : wordloom::VectorFormat::word2vec_text;
 }
 
+inline bool is_cbow(std::string_view sampler) { return sampler.find("cbow") != sampler.npos; }
+
+/// Makes `sampler` the name in the registry that --sampler, --cbow, --hs and --negative mean.
+inline void choose_sampler(Options& options) {
+  std::string& name = options.sampler;
+  if (name.empty()) name = options.cbow == 1 ? "cbow" : "shared";
+  if (options.cbow == 1 && !is_cbow(name))
+    throw wordloom::InvalidArgument("--cbow 1 does not go with --sampler " + name);
+  if (options.hs == 1) {
+    const std::string with_tree =
+        name + (options.parameters.negatives > 0 ? "-hs-negative" : "-hs");
+    if (!wordloom::Samplers::contains(with_tree))
+      throw wordloom::InvalidArgument("--hs 1 goes with --sampler hogwild, shared or cbow, not " +
+                                      name);
+    name = with_tree;
+  } else if (options.parameters.negatives == 0 && !name.ends_with("-hs")) {
+    throw wordloom::InvalidArgument("--negative is 0: give --hs 1, or 1 to 1000 negatives");
+  }
+}
+
 /// Throws InvalidArgument for what parses but cannot be done.
 inline void check(Options& options) {
   const auto only_zero = [](const char* name, int value, const char* what) {
@@ -231,9 +285,26 @@ inline void check(Options& options) {
       throw wordloom::InvalidArgument(std::string("--") + name + " is " + std::to_string(value) +
                                       ", must be 0: " + what);
   };
-  only_zero("cbow", options.cbow, "this program trains skip-gram");
-  only_zero("hs", options.hs, "this program trains with negative sampling");
   only_zero("classes", options.classes, "this program writes vectors");
+  if (options.train.empty())
+    throw wordloom::InvalidArgument("--train is required (--help lists the options)");
+  choose_sampler(options);
+  const bool whole = options.cbow_gradient == "whole";
+  if (whole && !is_cbow(options.sampler))
+    throw wordloom::InvalidArgument("--cbow-gradient is for --cbow 1");
+  options.parameters.learning_rate = options.alpha.value_or(!is_cbow(options.sampler) ? 0.025
+                                                            : whole                   ? 0.05
+                                                                                      : 0.075);
+  if (!is_for_gpu(options.kernel) && !wordloom::Kernels::contains(options.kernel))
+    throw wordloom::InvalidArgument(
+        "there is no --kernel '" + options.kernel +
+        "' in this build, choose one of: " + wordloom::Kernels::names());
+  if (options.new_words && options.load_model.empty())
+    throw wordloom::InvalidArgument("--new-words needs --load-model");
+  if (!options.read_vocab.empty() && !options.load_model.empty() && !options.new_words)
+    throw wordloom::InvalidArgument("--load-model has its own vocabulary: leave --read-vocab out");
+  if (options.resume && !options.load_model.empty())
+    throw wordloom::InvalidArgument("--resume and --load-model exclude each other");
   if (options.debug == 0) options.quiet = true;
   if (options.stream && !options.cache.empty())
     throw wordloom::InvalidArgument("--stream and --cache exclude each other");

@@ -1,6 +1,5 @@
 #pragma once
-/// Training on GPUs, to be compiled by nvcc: `Trainer<SharedNegative, CudaWarpKernel>` and its
-/// like.
+/// Training on GPUs, for example by `Trainer<SharedNegative, CudaWarpKernel>`. Compile with nvcc.
 #ifndef __CUDACC__
 #error "wordloom/cuda.hpp has kernels for a GPU: compile the file that includes it with nvcc (.cu)"
 #endif
@@ -27,8 +26,8 @@ using ParWord2VecGpu = Trainer<SentenceMinibatch, CudaGemmKernel>;
 using FullRegister = Trainer<SharedNegativeFixedWindow, CudaRegisterKernel>;
 using FullW2V = Trainer<SharedNegativeFixedWindow, CudaRingBufferKernel>;
 
-/// Replicas on GPUs that sum by way of the host; `Host`: MpiRanks for processes, InProcess for
-/// threads of one. See also NcclAllreduce.
+/// Synchronises replicas on GPUs by way of the host. `Host` is MpiRanks for processes, InProcess
+/// for threads of one process. See also NcclAllreduce.
 template <class Host, class Combine = CoherentSum>
 using StagedAllreduce = Allreduce<StagedRanks<Host>, Combine, cuda::DeviceRows<cuda::CudaMachine>>;
 

@@ -1,8 +1,8 @@
 #pragma once
 
-/// Training by several GPUs, of one machine or many: `Trainer<SharedNegative, CudaWarpKernel,
-/// NcclAllreduce<MpiRanks>, RankScaledDecay>`. To be compiled by nvcc; needs the target
-/// wordloom::nccl, and wordloom::mpi where the ranks are processes.
+/// Training by several GPUs, of one machine or many, for example by `Trainer<SharedNegative,
+/// CudaWarpKernel, NcclAllreduce<MpiRanks>, RankScaledDecay>`. Compile with nvcc; needs the CMake
+/// target wordloom::nccl, and wordloom::mpi where the ranks are processes.
 #include <wordloom/cuda.hpp>
 #include <wordloom/cuda/device_rows.hpp>
 #include <wordloom/cuda/nccl.cuh>
@@ -12,7 +12,8 @@
 
 namespace wordloom {
 
-/// Replicas on GPUs; `Bootstrap`: MpiRanks for processes, InProcess for threads of one.
+/// Synchronises replicas on GPUs by NCCL. `Bootstrap` is MpiRanks for processes, InProcess for
+/// threads of one process.
 template <class Bootstrap, class Combine = CoherentSum>
 using NcclAllreduce = Allreduce<NcclRanks<Bootstrap>, Combine, cuda::DeviceRows<cuda::CudaMachine>>;
 

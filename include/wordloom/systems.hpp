@@ -2,6 +2,7 @@
 #include <wordloom/kernel/dot_kernel.hpp>
 #include <wordloom/kernel/fused_kernel.hpp>
 #include <wordloom/sampler/attraction_repulsion.hpp>
+#include <wordloom/sampler/cbow.hpp>
 #include <wordloom/sampler/combined_context.hpp>
 #include <wordloom/sampler/hogwild.hpp>
 #include <wordloom/sampler/sentence_minibatch.hpp>
@@ -19,8 +20,17 @@ namespace wordloom {
 /// Compositionality": skip-gram with negative sampling.
 using Word2Vec = Trainer<Hogwild, DotKernel>;
 
+/// Mikolov et al. 2013a, "Efficient Estimation of Word Representations in Vector Space": CBOW, with
+/// negative sampling and the gradient of Irsoy et al. 2021. As word2vec.c trains it:
+/// `Word2VecCbow(parameters, {.window = ..., .targets = ..., .gradient = BagGradient::whole})`.
+using Word2VecCbow = Trainer<Cbow, DotKernel>;
+
+/// Morin and Bengio 2005; Mikolov et al. 2013a: skip-gram with hierarchical softmax, each pair on
+/// its own as word2vec.c trains it. The objective of DeepWalk (Perozzi et al. 2014).
+using Word2VecHierarchicalSoftmax = Trainer<BasicHogwild<RandomWindow, HuffmanPath>, DotKernel>;
+
 /// Ours: shared negatives and everything in one pass over the rows.
-using DefaultTrainer = Trainer<SharedNegative, FusedKernel<>>;
+using DefaultTrainer = Trainer<SharedNegative, FusedKernel>;
 
 /// Canny et al. 2015, "Machine Learning at the Limit".
 using BidMach = Trainer<SplitSharedNegative, DotKernel>;

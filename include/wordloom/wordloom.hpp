@@ -1,8 +1,10 @@
 #pragma once
 
-/// All of the CPU library.
+/// All of the library for one process on the CPU.
 #include <wordloom/core/error.hpp>
 #include <wordloom/core/hyperparameters.hpp>
+#include <wordloom/core/parameters.hpp>
+#include <wordloom/corpus/any_corpus.hpp>
 #include <wordloom/corpus/encoded_corpus.hpp>
 #include <wordloom/corpus/text_corpus.hpp>
 #include <wordloom/corpus/vocabulary.hpp>
@@ -15,7 +17,9 @@
 #include <wordloom/model/embeddings.hpp>
 #include <wordloom/model/model.hpp>
 #include <wordloom/sampler/attraction_repulsion.hpp>
+#include <wordloom/sampler/cbow.hpp>
 #include <wordloom/sampler/combined_context.hpp>
+#include <wordloom/sampler/grouped_cbow.hpp>
 #include <wordloom/sampler/grouped_window.hpp>
 #include <wordloom/sampler/hogwild.hpp>
 #include <wordloom/sampler/sentence_minibatch.hpp>

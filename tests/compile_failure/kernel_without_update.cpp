@@ -1,4 +1,4 @@
-// expect: this UpdateKernel lacks 'template <bool with_loss> LossSum update
+// expect: the worker of this UpdateKernel lacks 'template <bool with_loss> LossSum update
 // expect: IdleKernel
 
 #include "support.hpp"
@@ -6,14 +6,15 @@
 using namespace wordloom;
 
 struct IdleKernel {
-  using Consumes = Block;
-  IdleKernel(const Hyperparameters&, BlockShape) {}
+  struct Worker {
 #ifndef WORDLOOM_EXPECT_FAILURE
-  template <bool with_loss>
-  LossSum update(Model&, const Block&, float) {
-    return {};
-  }
+    template <bool with_loss>
+    LossSum update(Model&, const Block&, float) {
+      return {};
+    }
 #endif
+  };
+  Worker worker(const Model&, BlockShape) const { return {}; }
 };
 
 template void compose<Trainer<SharedNegative, IdleKernel>>();

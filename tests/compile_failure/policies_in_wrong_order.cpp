@@ -1,4 +1,4 @@
-// expect: this Sampler lacks
+// expect: this Sampler lacks 'auto start
 // expect: DotKernel
 
 #include "support.hpp"

@@ -1,20 +1,23 @@
-// expect: this Sampler lacks 'BlockShape max_block
+// expect: the worker of this Sampler lacks 'BlockShape max_block.. const'
 // expect: UnboundedSampler
+
+#include <span>
 
 #include "support.hpp"
 
 using namespace wordloom;
 
 struct UnboundedSampler {
-  using Produces = Block;
-  UnboundedSampler(const Hyperparameters&, const Vocabulary&) {}
+  struct Worker {
 #ifndef WORDLOOM_EXPECT_FAILURE
-  BlockShape max_block() const { return {1, 1}; }
+    BlockShape max_block() const { return {1, 1}; }
 #endif
-  template <class Sink>
-  void sample(std::span<const WordId> sentence, Random&, Sink&& sink) {
-    sink(Block{sentence.first(1), sentence.first(1), 1, {}});
-  }
+    template <class Sink>
+    void sample(std::span<const WordId> sentence, Random&, Sink&& sink) {
+      sink(Block{.inputs = sentence.first(1), .outputs = sentence.first(1)});
+    }
+  };
+  Worker start(const Vocabulary&) const { return {}; }
 };
 
 template void compose<Trainer<UnboundedSampler, DotKernel>>();

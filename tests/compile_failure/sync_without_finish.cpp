@@ -1,5 +1,10 @@
-// expect: this SyncPolicy lacks broadcast.model., tick.model, progress. or finish.model.
+// expect: this SyncPolicy lacks start.model, run., tick.model, progress, request., gather.model,
 // expect: EndlessSync
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
 
 #include "support.hpp"
 
@@ -8,11 +13,13 @@ using namespace wordloom;
 struct EndlessSync {
   std::size_t rank() const { return 0; }
   std::size_t size() const { return 1; }
-  void broadcast(Model&) {}
-  void tick(Model&, double) {}
+  std::uint64_t start(Model&, SyncRun&) { return 1; }
+  Signal tick(Model&, double, Signal request) { return request; }
+  Positions gather(Model&, std::span<const std::uint64_t>) { return {}; }
 #ifndef WORDLOOM_EXPECT_FAILURE
-  void finish(Model&) {}
+  Signal finish(Model&) { return Signal::go_on; }
 #endif
+  void fail(const std::string&) {}
 };
 
 template void compose<Trainer<Hogwild, DotKernel, EndlessSync>>();

@@ -1,4 +1,6 @@
 #include <cmath>
+#include <cstddef>
+#include <string>
 #include <wordloom/core/hyperparameters.hpp>
 
 #include "catch.hpp"
@@ -12,20 +14,43 @@ std::string refusal(const Hyperparameters& parameters) {
 }
 }  // namespace
 
-TEST_CASE("the presets are valid and what the programs use", "[hyperparameters]") {
-  word2vec_defaults().validate();
-  fasttext_defaults().validate();
-  CHECK(word2vec_defaults().learning_rate == 0.025);
-  CHECK(word2vec_defaults().negative_exponent == 0.75);
-  CHECK(fasttext_defaults().learning_rate == 0.05);
-  CHECK(fasttext_defaults().subsample == 1e-4);
+TEST_CASE("the defaults are valid and those of word2vec's skip-gram", "[hyperparameters]") {
+  const Hyperparameters parameters;
+  parameters.validate();
+  CHECK(parameters.dimension == 100);
+  CHECK(parameters.window == 5);
+  CHECK(parameters.negatives == 5);
+  CHECK(parameters.learning_rate == 0.025);
+  CHECK(parameters.subsample == 1e-3);
+  CHECK(parameters.negative_exponent == 0.75);
+}
+
+TEST_CASE("the bounds of a hyperparameter are allowed", "[hyperparameters]") {
+  Hyperparameters{.dimension = 1, .window = 1, .negatives = 0, .subsample = 0, .epochs = 1}
+      .validate();
+  Hyperparameters{.dimension = 65536,
+                  .window = 1000,
+                  .negatives = 1000,
+                  .minibatch = 1000,
+                  .shared_negatives = 10'000,
+                  .subsample = 1,
+                  .learning_rate = 10,
+                  .epochs = 1'000'000,
+                  .threads = 65536,
+                  .seed = ~std::uint64_t{0},
+                  .negative_exponent = -10,
+                  .device = 1023,
+                  .sentences_in_flight = 1 << 20}
+      .validate();
 }
 
 TEST_CASE("a hyperparameter out of bounds is refused by name, value and bound",
           "[hyperparameters]") {
   CHECK(refusal({.dimension = 0}) == "dimension is 0, must be from 1 to 65536");
   CHECK(refusal({.window = 1001}) == "window is 1001, must be from 1 to 1000");
-  CHECK(contains(refusal({.negatives = 0}), "negatives is 0"));
+  CHECK(refusal({.negatives = 1001}) == "negatives is 1001, must be from 0 to 1000");
+  CHECK(contains(refusal({.minibatch = 1001}), "minibatch is 1001"));
+  CHECK(contains(refusal({.shared_negatives = 10'001}), "shared_negatives is 10001"));
   CHECK(contains(refusal({.subsample = -0.1}), "subsample is -0.1, must be from 0 to 1"));
   CHECK(contains(refusal({.subsample = 1.5}), "subsample is 1.5"));
   CHECK(contains(refusal({.learning_rate = 0.0}), "learning_rate is 0"));
@@ -34,4 +59,8 @@ TEST_CASE("a hyperparameter out of bounds is refused by name, value and bound",
   CHECK(contains(refusal({.epochs = 0}), "epochs is 0"));
   CHECK(contains(refusal({.threads = 100'000}), "threads is 100000"));
   CHECK(contains(refusal({.negative_exponent = 99}), "negative_exponent is 99"));
+  CHECK(contains(refusal({.device = 1024}), "device is 1024"));
+  CHECK(contains(refusal({.sentences_in_flight = (1 << 20) + 1}), "sentences_in_flight is"));
+  // A negative number that became unsigned is a huge one.
+  CHECK(contains(refusal({.window = static_cast<std::size_t>(-1)}), "must be from 1 to 1000"));
 }

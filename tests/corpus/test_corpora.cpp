@@ -1,4 +1,9 @@
+#include <algorithm>
+#include <list>
+#include <ranges>
+#include <sstream>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 #include <wordloom/corpus/encoded_corpus.hpp>
@@ -19,16 +24,21 @@ namespace {
 
 using Sentences = std::vector<std::vector<WordId>>;
 
-template <class Shard>
-void append(const Shard& shard, Sentences& to) {
-  for (const std::span<const WordId> sentence : shard)
-    to.emplace_back(sentence.begin(), sentence.end());
+template <class AnyCorpus>
+Sentences sentences_of(const AnyCorpus& corpus, const Shard& shard) {
+  Sentences all;
+  for (const std::span<const WordId> sentence : corpus.sentences(shard))
+    all.emplace_back(sentence.begin(), sentence.end());
+  return all;
 }
 
+/// The sentences of all shards, one after the other.
 template <class AnyCorpus>
 Sentences sentences_of(const AnyCorpus& corpus, std::size_t shards = 1) {
   Sentences all;
-  for (std::size_t i = 0; i < shards; ++i) append(corpus.shard(i, shards), all);
+  for (std::size_t i = 0; i < shards; ++i)
+    for (auto& sentence : sentences_of(corpus, {.index = i, .count = shards}))
+      all.push_back(std::move(sentence));
   return all;
 }
 
@@ -80,13 +90,101 @@ TEST_CASE("shards cover every token once and in order", "[corpus]") {
     CHECK(sentences_of(encoded, n) == sentences_of(encoded));
     CHECK(joined(sentences_of(streamed, n)) == joined(sentences_of(encoded)));
     for (std::size_t i = 0; i < n; ++i)
-      CHECK(encoded.shard(i, n).token_count() <= encoded.token_count() / n + 50);
+      CHECK(joined(sentences_of(encoded, {.index = i, .count = n})).size() <=
+            encoded.token_count() / n + 50);
   }
   // More shards than sentences: some are empty.
   const Text tiny("a b\nc\n");
   const auto two = EncodedCorpus::from_text(tiny.path, tiny.vocabulary);
   CHECK(sentences_of(two, 5) == sentences_of(two));
   CHECK(joined(sentences_of(TextCorpus(tiny.path, tiny.vocabulary), 9)).size() == 3);
+}
+
+TEST_CASE("the sentences of a shard are the same in every epoch and pass", "[corpus]") {
+  const Text text(random_text(500, 7));
+  const auto check = [](const auto& corpus) {
+    const auto first = sentences_of(corpus, {.index = 1, .count = 2});
+    CHECK_FALSE(first.empty());
+    CHECK(sentences_of(corpus, {.index = 1, .count = 2, .epoch = 3, .seed = 9}) == first);
+    const auto range = corpus.sentences({.index = 1, .count = 2});
+    for (int pass = 0; pass < 2; ++pass)
+      CHECK(std::ranges::equal(*range.begin(), std::span<const WordId>(first[0])));
+  };
+  check(EncodedCorpus::from_text(text.path, text.vocabulary));
+  check(TextCorpus(text.path, text.vocabulary));
+  STATIC_REQUIRE(EncodedCorpus::repeats);
+  STATIC_REQUIRE(TextCorpus::repeats);
+}
+
+TEST_CASE("a range of sentences outlives its corpus", "[corpus]") {
+  const Text text("a b\nc\n");
+  const auto range = EncodedCorpus::from_text(text.path, text.vocabulary).sentences({});
+  std::size_t words = 0;
+  for (const auto sentence : range) words += sentence.size();
+  CHECK(words == 3);
+}
+
+TEST_CASE("words in memory make the corpus of a text with these lines", "[corpus]") {
+  const std::vector<std::vector<std::string>> sentences{
+      {"the", "cat", "sat"}, {}, {"the", "rare", "dog", "cat", "the", "cat"}, {"dog", "sat"}};
+  const TemporaryFolder folder;
+  write_file(folder / "text", "the cat sat\n\nthe rare dog cat the cat\ndog sat\n");
+  const auto vocabulary = Vocabulary::from_sentences(sentences, {.min_count = 2});
+  CHECK(vocabulary.size() == 4);
+  CHECK(vocabulary.fingerprint() ==
+        Vocabulary::from_text(folder / "text", {.min_count = 2}).fingerprint());
+  for (const std::size_t length : {1u, 2u, 5u, 1000u}) {
+    const CorpusOptions options{.max_sentence_length = length};
+    const auto corpus = EncodedCorpus::from_sentences(sentences, vocabulary, options);
+    const auto expected = EncodedCorpus::from_text(folder / "text", vocabulary, options);
+    CHECK(sentences_of(corpus) == sentences_of(expected));
+    CHECK(corpus.token_count() == expected.token_count());
+    CHECK(corpus.vocabulary_fingerprint() == expected.vocabulary_fingerprint());
+  }
+  CHECK(sentences_of(EncodedCorpus::from_sentences(sentences, vocabulary), 3) ==
+        sentences_of(EncodedCorpus::from_text(folder / "text", vocabulary), 3));
+}
+
+TEST_CASE("any range of ranges of strings is text", "[corpus]") {
+  const auto is_one = [](auto&& sentences) {
+    const auto vocabulary = Vocabulary::from_sentences(sentences, {.min_count = 1});
+    return sentences_of(EncodedCorpus::from_sentences(sentences, vocabulary)) ==
+           Sentences{{0, 1}, {0}};
+  };
+  CHECK(is_one(std::vector<std::vector<const char*>>{{"a", "b"}, {"a"}}));
+  CHECK(is_one(std::list<std::list<std::string_view>>{{"a", "b"}, {"a"}}));
+  const std::string lines[] = {"a,b", "a"};
+  const auto split = [](const std::string& line) {
+    std::vector<std::string> words;
+    std::istringstream in(line);
+    for (std::string word; std::getline(in, word, ',');) words.push_back(word);
+    return words;
+  };
+  CHECK(is_one(lines | std::views::transform(split)));
+  STATIC_REQUIRE_FALSE(SentencesOfWords<std::vector<std::string>>);
+  STATIC_REQUIRE_FALSE(SentencesOfWords<std::vector<std::vector<WordId>>>);
+}
+
+TEST_CASE("what is no word is refused with its sentence", "[corpus]") {
+  using Words = std::vector<std::vector<std::string>>;
+  const auto vocabulary = Vocabulary::from_sentences(Words{{"a"}}, {.min_count = 1});
+  const auto refusal = [&](const Words& sentences) {
+    const auto message =
+        message_of<InvalidArgument>([&] { Vocabulary::from_sentences(sentences); });
+    CHECK(message == message_of<InvalidArgument>(
+                         [&] { EncodedCorpus::from_sentences(sentences, vocabulary); }));
+    return message;
+  };
+  CHECK(refusal({{"a"}, {"a", "b c"}}) == "sentences[1]: the word 'b c' holds white space");
+  CHECK(refusal({{"a\n"}}) == "sentences[0]: the word 'a?' holds white space");
+  CHECK(refusal({{}, {}, {""}}) == "sentences[2]: a word is empty");
+  CHECK(message_of<CorpusError>([&] { Vocabulary::from_sentences(Words{{}}); }) ==
+        "the sentences: no words");
+  CHECK(message_of<CorpusError>([&] { EncodedCorpus::from_sentences(Words{{"b"}}, vocabulary); }) ==
+        "the sentences: none of its words is in the vocabulary");
+  CHECK_THROWS_AS(
+      EncodedCorpus::from_sentences(Words{{"a"}}, vocabulary, {.max_sentence_length = 0}),
+      InvalidArgument);
 }
 
 TEST_CASE("a line of many words is split and loses none", "[corpus]") {
@@ -127,6 +225,11 @@ TEST_CASE("a kept encoding is used again only for the same text and vocabulary",
   CHECK(read(text.vocabulary, options) == expected);
   CHECK(again());
 
+  SECTION("pieces of another size make the same file") {
+    const auto other = text.folder / "other";
+    CHECK(read(text.vocabulary, {.threads = 3, .cache = other, .piece_bytes = 17}) == expected);
+    CHECK(read_file(other) == read_file(cache));
+  }
   SECTION("another vocabulary") {
     const auto fewer = Vocabulary::from_text(text.path, {.min_count = 100});
     CHECK(read(fewer, options) == plain_sentences(text.bytes, fewer, 1000));
@@ -141,15 +244,22 @@ TEST_CASE("a kept encoding is used again only for the same text and vocabulary",
     write_file(text.path, "w1 w2\n");
     CHECK(read(text.vocabulary, options) == plain_sentences("w1 w2\n", text.vocabulary, 1000));
   }
+  SECTION("a file of an older version") {
+    std::string old = read_file(cache);
+    old.replace(old.size() - 8, 8, std::string("CORPUS1\0", 8));
+    write_file(cache, old);
+    CHECK(read(text.vocabulary, options) == expected);
+    CHECK_FALSE(read_file(cache) == old);
+  }
   SECTION("a file that was cut short at any byte, or changed") {
     const std::string whole = read_file(cache);
     for (std::size_t size = 0; size < whole.size(); size += size < 64 ? 1 : 97) {
       write_file(cache, whole.substr(0, size));
       REQUIRE(read(text.vocabulary, options) == expected);
     }
-    for (std::size_t byte = 0; byte < whole.size(); byte += 61) {
+    for (std::size_t byte = 0; byte < whole.size(); byte += 31) {
       std::string changed = whole;
-      changed[byte] = static_cast<char>(changed[byte] ^ 0x41);
+      changed[byte] = static_cast<char>(changed[byte] ^ 0x01);
       write_file(cache, changed);
       REQUIRE(read(text.vocabulary, options) == expected);
     }

@@ -1,8 +1,11 @@
 #include <map>
 #include <sstream>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 #include <wordloom/corpus/vocabulary.hpp>
+#include <wordloom/corpus/word_counter.hpp>
 
 #include "catch.hpp"
 #include "corpus/texts.hpp"
@@ -109,4 +112,20 @@ TEST_CASE("a damaged vocabulary file is refused by line", "[vocabulary]") {
   CHECK_THROWS_AS(
       Vocabulary::from_counts(std::vector<std::pair<std::string, std::uint64_t>>{{"a b", 1}}),
       InvalidArgument);
+}
+
+TEST_CASE("a word counter counts, merges and keeps the order of first places", "[word_counter]") {
+  detail::WordCounter counter, other;
+  CHECK(counter.size() == 0);
+  CHECK(counter.add("x"));
+  CHECK_FALSE(counter.add("x"));
+  counter.add("y", 5);
+  other.add("z", 7);
+  other.add("x", 10);
+  counter.merge(other);
+  std::vector<std::pair<std::string, std::uint64_t>> counts;
+  counter.for_each(
+      [&](std::string_view word, std::uint64_t count) { counts.emplace_back(word, count); });
+  CHECK(counts ==
+        std::vector<std::pair<std::string, std::uint64_t>>{{"x", 12}, {"y", 5}, {"z", 7}});
 }

@@ -1,4 +1,4 @@
-// Ranks with models on devices. Returns 77 (skipped) where no device answers; what needs two is
+// Ranks with models on devices. Returns 77 (skipped) where there is no device; what needs two is
 // left out where there is one.
 #define WORDLOOM_CUDA_ROW_SIZES 1
 #include <wordloom/nccl.hpp>
@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "demo_text.hpp"
-#include "row_scenario.hpp"
+#include "sync/row_scenario.hpp"
 
 using namespace wordloom;
 
@@ -26,14 +26,13 @@ void report(const char* what, bool good) {
   std::printf("%s: %s\n", what, good ? "good" : "WRONG");
 }
 
-/// Ranks that share a device, against ranks on the host.
+/// Compares ranks that share a device with ranks on the host.
 template <class Combine>
 void compare(const char* name) {
   using namespace row_scenario;
   const auto on_device = run([](InProcess self, Model& model) {
-    const Hyperparameters parameters{.dimension = columns};
-    auto kernel = CudaWarpKernel::make<SharedNegative>(parameters, model);
-    auto replica = kernel.replica();
+    const auto kernel = CudaWarpKernel().start(SharedNegative(), {.dimension = columns}, model);
+    auto replica = kernel->replica();
     StagedAllreduce<InProcess, Combine> sync(StagedRanks<InProcess>(self), options);
     const auto put = [&] {
       const auto copy = [&](float* to, const RowMatrix& from) {
@@ -43,14 +42,17 @@ void compare(const char* name) {
       };
       copy(replica.view.input, model.input);
       copy(replica.view.output, model.output);
+      // The copies may still be in progress, and the kernel's streams do not wait for them.
+      cuda::check(cudaStreamSynchronize(nullptr));
     };
     run_rank(
-        sync, model, replica, [&] { kernel.finish(model); }, put);
+        sync, model, replica, [&] { kernel->download(model); }, put);
   });
   report(name, difference(run_on_host<Combine>(), on_device) < 1e-3);
 }
 
-/// Whether `size` ranks agree on vectors that solve the demo's analogies; make_sync(self, options).
+/// Returns whether `size` ranks agree on vectors that solve the demo's analogies. Each rank has the
+/// sync policy make_sync(self, options).
 template <class MakeSync>
 bool learn(const DemoText& text, std::size_t size, bool own_devices, MakeSync make_sync) {
   std::vector<std::optional<Embeddings>> of_ranks(size);

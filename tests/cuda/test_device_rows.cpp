@@ -14,7 +14,7 @@
 
 #include "catch.hpp"
 #include "demo_text.hpp"
-#include "row_scenario.hpp"
+#include "sync/row_scenario.hpp"
 
 using namespace wordloom;
 
@@ -29,8 +29,8 @@ void compare() {
   using namespace row_scenario;
   const auto on_host = run_on_host<Combine>();
   const auto on_device = run([](InProcess self, Model& model) {
-    auto kernel = Kernel::make<SharedNegative>(Hyperparameters{.dimension = columns}, model);
-    auto replica = kernel.replica();
+    const auto kernel = Kernel().start(SharedNegative(), {.dimension = columns}, model);
+    auto replica = kernel->replica();
     DeviceSync<Combine> sync(self, options);
     const auto put = [&] {
       for (WordId i = 0; i < words; ++i) {
@@ -39,7 +39,7 @@ void compare() {
       }
     };
     run_rank(
-        sync, model, replica, [&] { kernel.finish(model); }, put);
+        sync, model, replica, [&] { kernel->download(model); }, put);
   });
   CHECK(difference(on_host, on_device) < 1e-4);
   CHECK(difference(on_host, run([](InProcess, Model&) {})) > 0.5);
@@ -84,7 +84,7 @@ TEST_CASE("kernels on devices of several ranks learn the demo corpus together",
   CHECK(evaluate_analogies(*of_ranks[0], demo::analogies()).total.accuracy() >= 0.9);
 }
 
-TEST_CASE("kernels on devices go on from a checkpoint to the same bits",
+TEST_CASE("kernels on devices resume from a checkpoint to the same bits",
           "[sync][cuda][checkpoint]") {
   const DemoText text(100'000);
   const TemporaryFolder folder;
@@ -122,7 +122,7 @@ TEST_CASE("kernels on devices go on from a checkpoint to the same bits",
   }
 }
 
-TEST_CASE("a kernel on a device that is interrupted goes on where it was", "[cuda][checkpoint]") {
+TEST_CASE("a kernel on a device that was interrupted resumes where it was", "[cuda][checkpoint]") {
   const DemoText text(100'000);
   const TemporaryFolder folder;
   using DeviceTrainer = Trainer<SharedNegative, Kernel>;

@@ -1,10 +1,11 @@
-// Random streams, draws and reductions of the CUDA kernels, on the host.
+// The random streams, draws and reductions of kernels on a device, on the host.
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 #include <wordloom/corpus/subsampling.hpp>
-#include <wordloom/cuda/arithmetic.hpp>
+#include <wordloom/cuda/sampling.hpp>
+#include <wordloom/cuda/team.hpp>
 #include <wordloom/cuda/warp_scheme.hpp>
 #include <wordloom/sampler/negative_sampling.hpp>
 
@@ -69,23 +70,23 @@ TEST_CASE("negatives and reaches are distributed as the samplers' on the host", 
   CHECK(chi_squared_deviation(drawn, shares) < 5);
   CHECK(chi_squared_deviation(reaches, std::vector<double>(5, 0.2)) < 5);
   CHECK(left_out < 5000);
-  const Sampling fixed{sampling.negatives, 5, 5, true};
+  const Sampling fixed{sampling.negatives, 3, 5, true};
   CHECK(fixed.reach({1, 1, 1}, 0) == 3);
 }
 
 TEST_CASE("subsampling by warps keeps words as often as on the host, in order", "[cuda]") {
   const Vocabulary vocabulary = zipf_vocabulary(50);
   const Subsampling subsampling(vocabulary, 1e-2);
+  const SubsamplingView table{subsampling.table().data(),
+                              static_cast<std::uint32_t>(subsampling.table().size() - 1)};
   std::vector<WordId> sentence;
   for (std::uint32_t i = 0; i < 1000; ++i) sentence.push_back(i % 50);
   std::vector<double> kept_of(50);
   const double sentences = 500;
   for (std::uint64_t number = 0; number < 500; ++number) {
     std::vector<WordId> kept(sentence.size(), no_word);
-    const std::uint32_t size =
-        subsample(HostTeam<32>(), subsampling.table().data(),
-                  static_cast<std::uint32_t>(subsampling.table().size() - 1), sentence.data(), 1000,
-                  SentenceRandom{1, number, 0}, kept.data());
+    const std::uint32_t size = subsample(HostTeam<32>(), table, sentence.data(), 1000,
+                                         SentenceRandom{1, number, 0}, kept.data());
     std::size_t at = 0;
     for (std::uint32_t i = 0; i < size; ++i) {
       while (at < sentence.size() && sentence[at] != kept[i]) ++at;
@@ -99,11 +100,11 @@ TEST_CASE("subsampling by warps keeps words as often as on the host, in order", 
     const double keep = subsampling.keep_probability(word), words = 20 * sentences;
     CHECK(std::abs(kept_of[word] - keep * words) <= 5 * std::sqrt(words * keep * (1 - keep)));
   }
-  // All is kept by a table that says so; odd lengths.
+  // A table that keeps everything, and odd lengths.
   const std::uint32_t all = UINT32_MAX;
   for (const std::uint32_t size : {0u, 1u, 31u, 32u, 33u, 100u}) {
     std::vector<WordId> kept(size + 1);
-    CHECK(subsample(HostTeam<32>(), &all, 0, sentence.data(), size, {1, 1, 1}, kept.data()) ==
+    CHECK(subsample(HostTeam<32>(), {&all, 0}, sentence.data(), size, {1, 1, 1}, kept.data()) ==
           size);
     CHECK(std::equal(kept.begin(), kept.end() - 1, sentence.begin()));
   }
@@ -119,7 +120,7 @@ TEST_CASE("transposed sums are the sums of all threads", "[cuda]") {
           team.each([&](int l) { return static_cast<float>((static_cast<int>(i) + 1) * (l - 7)); });
       expected.push_back(team.sum(values[i]));
     }
-    const auto sums = transposed_sums<static_cast<int>(count)>(team, values);
+    const auto sums = transposed_sums(team, values);
     for (std::size_t l = 0; l < 32; ++l) CHECK(sums.lane[l] == expected[l / (32 / count)]);
   };
   check.operator()<1>();

@@ -1,5 +1,5 @@
-// The arithmetic of the CUDA kernels, run by teams of threads on the host, against the same schemes
-// in plain double precision.
+// The schemes of kernels on a device, run by teams of the host, against the same in plain double
+// precision.
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -8,7 +8,9 @@
 #include <map>
 #include <vector>
 #include <wordloom/cuda/gemm_scheme.hpp>
-#include <wordloom/cuda/published.hpp>
+#include <wordloom/cuda/register_scheme.hpp>
+#include <wordloom/cuda/ring_buffer_scheme.hpp>
+#include <wordloom/cuda/sentence_scheme.hpp>
 #include <wordloom/cuda/warp_scheme.hpp>
 
 #include "catch.hpp"
@@ -37,7 +39,7 @@ struct Case {
   Case(std::size_t length, std::uint32_t window, std::uint32_t negatives, bool fixed,
        std::size_t row)
       : sampling{{table.entries().data(), static_cast<std::uint32_t>(words)},
-                 window,
+                 fixed ? (window + 1) / 2 : window,
                  negatives,
                  fixed},
         dimension(row),
@@ -64,7 +66,7 @@ struct Oracle {
       : task(c),
         input(c.input.begin(), c.input.end()),
         output(c.output.begin(), c.output.end()),
-        ring_reach(c.sampling.largest_reach()) {}
+        ring_reach(c.sampling.max_reach) {}
 
   using Row = std::vector<double>;
   Row row(const std::vector<double>& matrix, WordId word) const {
@@ -115,7 +117,7 @@ struct Oracle {
   }
 
   void sentence_scheme() {
-    const std::size_t most = task.sampling.largest_reach(), k = task.sampling.per_window;
+    const std::size_t most = task.sampling.max_reach, k = task.sampling.per_window;
     for (std::size_t center = 0; center < task.sentence.size(); ++center)
       for (const std::size_t context : contexts(center)) {
         const WordId word = task.sentence[context];
@@ -224,10 +226,10 @@ struct Oracle {
     for (std::size_t i = 0, end = 0; i < size; i = end) {
       // The tile ends with its 16 words, its minibatch or the sentence.
       const std::size_t batch = i / words_of_batch;
-      end = std::min({size, (batch + 1) * words_of_batch, i + GemmScheme::inputs});
-      for (std::size_t h = 0; h < shared; h += GemmScheme::outputs) {
+      end = std::min({size, (batch + 1) * words_of_batch, i + GemmTileShape::inputs});
+      for (std::size_t h = 0; h < shared; h += GemmTileShape::outputs) {
         const std::vector<double> old_input = input, old_output = output;
-        for (std::size_t n = h; n < std::min(shared, h + GemmScheme::outputs); ++n) {
+        for (std::size_t n = h; n < std::min(shared, h + GemmTileShape::outputs); ++n) {
           const WordId word = task.sampling.negative(
               task.random, static_cast<std::uint32_t>(batch * shared + n), no_word);
           for (std::size_t b = i; b < end; ++b) {
@@ -258,14 +260,16 @@ void check(Case task, void (Oracle::*scheme)(), std::size_t ring_reach = 0) {
   std::vector<float> memory(Scheme::floats_of_own(task.sampling, task.dimension));
   const ModelView model{task.input.data(), task.output.data(), task.dimension};
   PairLoss loss;
-  Scheme::template train<R>(Team(), model, task.sampling, sentence, memory.data(), loss);
+  Scheme::train(SentenceTask<R, Team>{Team(), model, task.sampling, sentence, memory.data(), loss});
   const auto worst = [&](const std::vector<float>& got, const std::vector<double>& expected) {
     double most = 0;
     for (std::size_t i = 0; i < got.size(); ++i)
-      most = std::max(most, std::abs(static_cast<double>(got[i]) - expected[i]));
+      if (const double one = std::abs(static_cast<double>(got[i]) - expected[i]);
+          one > most || std::isnan(one))
+        most = one;
     return most;
   };
-  CAPTURE(task.sentence.size(), task.sampling.window, task.sampling.per_window,
+  CAPTURE(task.sentence.size(), task.sampling.max_reach, task.sampling.per_window,
           task.sampling.fixed_window);
   CHECK(worst(task.input, oracle.input) < 1e-4);
   CHECK(worst(task.output, oracle.output) < 1e-4);

@@ -8,6 +8,9 @@
 /// A Block's update in the plainest code and in double precision.
 namespace oracle {
 
+using wordloom::Block;
+using wordloom::RowId;
+
 struct Matrix {
   std::size_t columns;
   std::vector<double> values;
@@ -24,10 +27,32 @@ struct Model {
   explicit Model(const wordloom::Model& from) : input(from.input), output(from.output) {}
 };
 
-inline double score(const Model& model, wordloom::WordId i, wordloom::WordId j) {
+/// The rows that input i is the mean of.
+inline std::vector<RowId> bag(const Block& block, std::size_t i) {
+  std::vector<RowId> all(block.inputs.begin(), block.inputs.end());
+  const auto at = [&](std::size_t k) { return all.begin() + static_cast<std::ptrdiff_t>(k); };
+  if (!block.left_out.empty()) {
+    all.erase(at(block.left_out[i]));
+    return all;
+  }
+  if (block.bag_ends.empty()) return {all[i]};
+  return {at(i == 0 ? 0 : block.bag_ends[i - 1]), at(block.bag_ends[i])};
+}
+
+/// Input i: [D] the mean of its rows.
+inline std::vector<double> input(const Model& model, const Block& block, std::size_t i) {
+  const auto members = bag(block, i);
+  std::vector<double> mean(model.input.columns);
+  for (std::size_t c = 0; c < mean.size(); ++c) {
+    for (const RowId member : members) mean[c] += model.input.at(member, c);
+    mean[c] /= static_cast<double>(members.size());
+  }
+  return mean;
+}
+
+inline double score(const Model& model, const std::vector<double>& in, RowId out) {
   double sum = 0;
-  for (std::size_t c = 0; c < model.input.columns; ++c)
-    sum += model.input.at(i, c) * model.output.at(j, c);
+  for (std::size_t c = 0; c < in.size(); ++c) sum += in[c] * model.output.at(out, c);
   return sum;
 }
 
@@ -37,40 +62,52 @@ inline double negative_log_sigmoid(double x) {
 }
 
 /// The weight of a pair, above 0 for label 1, below 0 for label 0.
-inline double weight(const wordloom::Block& block, std::size_t i, std::size_t j) {
-  if (!block.pair_weights.empty())
-    return static_cast<double>(block.pair_weights[j * block.inputs.size() + i]);
-  const double weight = block.weights.empty() ? 1.0 : static_cast<double>(block.weights[i]);
-  return j < block.positives ? weight : -weight;
+inline double weight(const Block& block, std::size_t i, std::size_t j) {
+  if (!block.weights.empty())
+    return static_cast<double>(block.weights.values[j * block.input_count() + i]);
+  return j < block.positives ? 1.0 : -1.0;
 }
 
 /// The block's loss, each pair's part times its weight when `weighted`.
-inline double loss(const Model& model, const wordloom::Block& block, bool weighted) {
+inline double loss(const Model& model, const Block& block, bool weighted) {
   double sum = 0;
-  for (std::size_t i = 0; i < block.inputs.size(); ++i)
+  for (std::size_t i = 0; i < block.input_count(); ++i) {
+    const auto in = input(model, block, i);
     for (std::size_t j = 0; j < block.outputs.size(); ++j) {
-      const double s = score(model, block.inputs[i], block.outputs[j]);
       const double w = weight(block, i, j);
-      if (w != 0.0) sum += (weighted ? std::abs(w) : 1.0) * negative_log_sigmoid(w > 0.0 ? s : -s);
+      if (w == 0.0) continue;
+      const double s = score(model, in, block.outputs[j]);
+      sum += (weighted ? std::abs(w) : 1.0) * negative_log_sigmoid(w > 0.0 ? s : -s);
     }
+  }
   return sum;
 }
 
-/// Adds learning_rate times the negative gradient of the weighted loss.
-inline void update(Model& model, const wordloom::Block& block, double learning_rate) {
+/// Adds learning_rate times the negative gradient of the weighted loss to the sides that the block
+/// updates; with BagGradient::whole, members of bags receive what the mean of their bag would.
+inline void update(Model& model, const Block& block, double learning_rate) {
+  using wordloom::Sides;
   const Model before = model;
-  for (std::size_t i = 0; i < block.inputs.size(); ++i)
+  for (std::size_t i = 0; i < block.input_count(); ++i) {
+    const auto in = input(before, block, i);
+    const auto members = bag(block, i);
+    const double share = block.bag_gradient == wordloom::BagGradient::whole
+                             ? 1.0
+                             : 1.0 / static_cast<double>(members.size());
     for (std::size_t j = 0; j < block.outputs.size(); ++j) {
-      const auto in = block.inputs[i], out = block.outputs[j];
+      const RowId out = block.outputs[j];
       const double w = weight(block, i, j);
       const double label = w > 0.0 ? 1.0 : 0.0;
       const double sigma = 1.0 / (1.0 + std::exp(-score(before, in, out)));
       const double g = (label - sigma) * learning_rate * std::abs(w);
-      for (std::size_t c = 0; c < model.input.columns; ++c) {
-        model.input.at(in, c) += g * before.output.at(out, c);
-        model.output.at(out, c) += g * before.input.at(in, c);
+      for (std::size_t c = 0; c < in.size(); ++c) {
+        if (block.update != Sides::outputs)
+          for (const RowId member : members)
+            model.input.at(member, c) += share * g * before.output.at(out, c);
+        if (block.update != Sides::inputs) model.output.at(out, c) += g * in[c];
       }
     }
+  }
 }
 
 }  // namespace oracle

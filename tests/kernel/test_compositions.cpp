@@ -2,9 +2,11 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <type_traits>
+#include <functional>
+#include <string_view>
 #include <vector>
-#include <wordloom/wordloom.hpp>
+#include <wordloom/registry.hpp>
+#include <wordloom/train/update_sink.hpp>
 
 #include "catch.hpp"
 #include "kernel/oracle.hpp"
@@ -14,55 +16,87 @@ using namespace wordloom;
 
 namespace {
 
-/// The largest difference of a sentence's training from the oracle's.
-template <class AnySampler, class Kernel>
-double difference(const Hyperparameters& parameters) {
-  const Vocabulary vocabulary = zipf_vocabulary(60, 1000);  // few, so that words repeat in blocks
-  Model model = random_model(vocabulary, parameters.dimension);
+constexpr std::size_t words = 60;  // few, so that they repeat in blocks
+
+using Sink = std::function<void(const Block&)>;
+using Sample = std::function<void(std::span<const WordId>, Random&, const Sink&)>;
+
+/// A sampler of any kind.
+struct AnySampler {
+  BlockShape max_block;
+  std::size_t output_rows;
+  Sample sample;
+};
+
+template <class Policy>
+AnySampler any_sampler(const Policy& policy) {
+  const auto vocabulary = zipf_vocabulary(words, 1000);
+  const auto run = policy.start(vocabulary);
+  auto worker = detail::worker_of(run);
+  return {worker.max_block(), detail::output_rows(run, vocabulary),
+          [worker](std::span<const WordId> sentence, Random& random, const Sink& sink) mutable {
+            worker.sample(sentence, random, sink);
+          }};
+}
+
+double difference(const RowMatrix& got, const oracle::Matrix& expected) {
+  double worst = 0;
+  for (std::size_t i = 0; i < got.rows(); ++i)
+    for (std::size_t c = 0; c < got.columns(); ++c)
+      worst = std::max(worst, std::abs(static_cast<double>(got.row(i)[c]) - expected.at(i, c)));
+  return worst;
+}
+
+/// Trains a sentence with the kernel and with the oracle and compares models and losses.
+template <class Kernel>
+void check_sentence(const AnySampler& sampler) {
+  Model model = random_model(zipf_vocabulary(words, 1000), 100, sampler.output_rows);
   oracle::Model expected(model);
-  AnySampler sampler(parameters, vocabulary);
-  Kernel kernel(parameters, sampler.max_block());
+  auto worker = Kernel{}.worker(model, sampler.max_block);
+  detail::UpdateSink<decltype(worker)> sink{model, worker, sampler.max_block, 0.05f, true, {}};
   Random random(11);
   std::vector<WordId> sentence(97);
-  for (WordId& word : sentence) word = static_cast<WordId>(random.below(60));
-  detail::UpdateSink<Kernel> sink{model, kernel, sampler.max_block(), 0.05f, true, {}};
+  for (WordId& word : sentence) word = static_cast<WordId>(random.below(words));
   double expected_loss = 0;
+  std::size_t blocks = 0, examples = 0;
   sampler.sample(sentence, random, [&](const Block& block) {
+    ++blocks;
+    examples += block.examples;
     expected_loss += oracle::loss(expected, block, false);
     oracle::update(expected, block, 0.05);
     sink(block);
   });
   sink.finish();
+  CHECK(blocks > 0);
+  CHECK(sink.done.examples == examples);
   CHECK(sink.done.loss.value() == Approx(expected_loss).epsilon(1e-5));
-  double worst = 0;
-  for (std::size_t i = 0; i < model.rows(); ++i)
-    for (std::size_t c = 0; c < parameters.dimension; ++c) {
-      worst = std::max(
-          worst, std::abs(static_cast<double>(model.input.row(i)[c]) - expected.input.at(i, c)));
-      worst = std::max(
-          worst, std::abs(static_cast<double>(model.output.row(i)[c]) - expected.output.at(i, c)));
-    }
-  return worst;
+  CHECK(difference(model.input, expected.input) < 2e-5);
+  CHECK(difference(model.output, expected.output) < 2e-5);
+}
+
+void check_sentence_with_every_kernel(const AnySampler& sampler) {
+  Kernels::for_each([&]<class Kernel>(std::string_view kernel) {
+    INFO("kernel " << kernel);
+    check_sentence<Kernel>(sampler);
+  });
 }
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("a sentence through a sampler and each kernel equals the oracle's", "[kernel]",
-                   Hogwild, SharedNegative, SharedNegativeFixedWindow, SplitSharedNegative,
-                   SentenceMinibatch, SentenceMinibatchFixedWindow, CombinedContext,
-                   CombinedContextFixedWindow, GroupedWindow) {
-  for (const std::size_t minibatch : {0u, 3u, 16u})
-    for (const std::size_t shared : {0u, 7u}) {
-      // GroupedWindow has no groups beyond the window.
-      const std::size_t window =
-          std::is_same_v<TestType, GroupedWindow> ? std::max<std::size_t>(5, minibatch) : 5;
-      const Hyperparameters parameters{
-          .dimension = 100, .window = window, .minibatch = minibatch, .shared_negatives = shared};
-      CHECK(difference<TestType, DotKernel>(parameters) < 2e-5);
-      CHECK(difference<TestType, FusedKernel<>>(parameters) < 2e-5);
-      CHECK(difference<TestType, FusedKernel<100>>(parameters) < 2e-5);
-#if WORDLOOM_HAS_BLAS
-      CHECK(difference<TestType, GemmKernel>(parameters) < 2e-5);
-#endif
-    }
+TEST_CASE("a sentence through every sampler and every kernel equals the oracle's", "[kernel]") {
+  Samplers::for_each([]<class Policy>(std::string_view name) {
+    for (const std::size_t minibatch : {0u, 3u, 16u})
+      for (const std::size_t shared : {0u, 7u}) {
+        INFO("sampler " << name << ", minibatch " << minibatch << ", shared_negatives " << shared);
+        // Some have no groups beyond the window.
+        const std::size_t window = std::max<std::size_t>(5, minibatch);
+        check_sentence_with_every_kernel(any_sampler(Policy::from(Hyperparameters{
+            .window = window, .minibatch = minibatch, .shared_negatives = shared})));
+      }
+  });
+}
+
+TEST_CASE("bags with the whole gradient through every kernel equal the oracle's", "[kernel]") {
+  check_sentence_with_every_kernel(any_sampler(Cbow{.gradient = BagGradient::whole}));
+  check_sentence_with_every_kernel(any_sampler(GroupedCbow{.gradient = BagGradient::whole}));
 }

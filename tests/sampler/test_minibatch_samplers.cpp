@@ -38,27 +38,27 @@ struct Sum {
 template <class AnySampler>
 Sum sum_of(const Hyperparameters& parameters, std::size_t length, std::uint64_t seed = 3) {
   static const Vocabulary vocabulary = zipf_vocabulary(2000);
-  AnySampler sampler(parameters, vocabulary);
+  auto worker = AnySampler::from(parameters).start(vocabulary).worker();
   Sum sum;
   Random random(seed);
-  const BlockShape most = sampler.max_block();
-  sampler.sample(sentence_of(length), random, [&](const Block& block) {
+  const BlockShape most = worker.max_block();
+  worker.sample(sentence_of(length), random, [&](const Block& block) {
     ++sum.blocks;
     const std::size_t n = block.inputs.size(), m = block.outputs.size();
+    REQUIRE(block.bag_ends.empty());
     REQUIRE(n > 0);
     REQUIRE(m > 0);
     REQUIRE(n <= most.inputs);
     REQUIRE(m <= most.outputs);
     REQUIRE(block.positives <= m);
-    if (!block.weights.empty()) REQUIRE(block.weights.size() == n);
-    if (!block.pair_weights.empty()) REQUIRE(block.pair_weights.size() == n * m);
+    if (!block.weights.empty()) REQUIRE(block.weights.values.size() == n * m);
     if (block.positives == 0) sum.repulsion_blocks.push_back(m);
     for (std::size_t i = 0; i < n; ++i)
       for (std::size_t j = 0; j < m; ++j) {
-        double weight = block.weights.empty() ? 1.0 : static_cast<double>(block.weights[i]);
-        if (j >= block.positives) weight = -weight;
-        if (!block.pair_weights.empty())
-          weight = static_cast<double>(block.pair_weights[j * n + i]);
+        const double weight = !block.weights.empty()
+                                  ? static_cast<double>(block.weights.values[j * n + i])
+                              : j < block.positives ? 1.0
+                                                    : -1.0;
         if (weight > 0) sum.attraction[{block.inputs[i], block.outputs[j]}] += weight;
         if (weight < 0) sum.repulsion[block.inputs[i]] -= weight;
       }
@@ -216,18 +216,18 @@ TEMPLATE_TEST_CASE("a negative that is a centre of the group is none for the wor
       .window = std::is_same_v<TestType, GroupedWindow> ? std::size_t{4} : std::size_t{1},
       .negatives = 5,
       .minibatch = 4};
-  TestType sampler(parameters, vocabulary);
+  auto worker = TestType::from(parameters).start(vocabulary).worker();
   Random random(1);
   std::size_t conflicts = 0;
   for (int repetition = 0; repetition < 50; ++repetition)
-    sampler.sample(std::vector<WordId>{0, 1, 2, 3, 4, 5, 0, 1}, random, [&](const Block& block) {
+    worker.sample(std::vector<WordId>{0, 1, 2, 3, 4, 5, 0, 1}, random, [&](const Block& block) {
       const std::size_t n = block.inputs.size();
       for (std::size_t j = block.positives; j < block.outputs.size(); ++j)
         for (std::size_t p = 0; p < block.positives; ++p)
           for (std::size_t i = 0; i < n; ++i)
-            if (block.outputs[p] == block.outputs[j] && block.pair_weights[p * n + i] > 0) {
+            if (block.outputs[p] == block.outputs[j] && block.weights.values[p * n + i] > 0) {
               ++conflicts;
-              CHECK(block.pair_weights[j * n + i] == 0.0f);
+              CHECK(block.weights.values[j * n + i] == 0.0f);
             }
     });
   CHECK(conflicts > 100);

@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <string>
 #include <utility>
 #include <vector>
 #include <wordloom/corpus/subsampling.hpp>
@@ -10,25 +9,12 @@
 #include <wordloom/sampler/shared_negative.hpp>
 
 #include "catch.hpp"
+#include "small_models.hpp"
 #include "statistics.hpp"
-#include "support.hpp"
 
 using namespace wordloom;
 
 namespace {
-
-Vocabulary vocabulary_of(const std::vector<std::uint64_t>& counts) {
-  std::vector<std::pair<std::string, std::uint64_t>> words;
-  for (std::size_t i = 0; i < counts.size(); ++i)
-    words.emplace_back("w" + std::to_string(100 + i), counts[i]);
-  return Vocabulary::from_counts(words);
-}
-
-Vocabulary zipf(std::size_t size) {
-  std::vector<std::uint64_t> counts;
-  for (std::size_t i = 1; i <= size; ++i) counts.push_back(100'000 / i + 1);
-  return vocabulary_of(counts);
-}
 
 struct Taken {
   std::vector<WordId> inputs, outputs;
@@ -36,16 +22,22 @@ struct Taken {
   friend bool operator==(const Taken&, const Taken&) = default;
 };
 
-template <class AnySampler>
-std::vector<Taken> blocks_of(AnySampler sampler, const std::vector<WordId>& sentence,
+/// The blocks that a new worker makes of a sentence.
+template <class Run>
+std::vector<Taken> blocks_of(const Run& run, const std::vector<WordId>& sentence,
                              std::uint64_t seed) {
   std::vector<Taken> taken;
   Random random(seed);
-  const BlockShape most = sampler.max_block();
-  sampler.sample(sentence, random, [&](const Block& block) {
+  auto worker = run.worker();
+  const BlockShape most = worker.max_block();
+  CHECK(most.members == 0);
+  worker.sample(sentence, random, [&](const Block& block) {
     CHECK(block.inputs.size() <= most.inputs);
     CHECK(block.outputs.size() <= most.outputs);
+    CHECK(block.bag_ends.empty());
     CHECK(block.weights.empty());
+    CHECK(block.examples == block.inputs.size());
+    CHECK(block.update == Sides::both);
     taken.push_back({{block.inputs.begin(), block.inputs.end()},
                      {block.outputs.begin(), block.outputs.end()},
                      block.positives});
@@ -64,11 +56,11 @@ const std::vector<std::size_t> lengths{0, 1, 2, 3, 5, 6, 10, 11, 12, 100};
 }  // namespace
 
 TEST_CASE("SharedNegative gives each word its window, the word itself and K others", "[sampler]") {
-  const auto vocabulary = zipf(50);
-  const Hyperparameters parameters{.window = 5, .negatives = 4};
+  const auto vocabulary = zipf_vocabulary(50);
+  const auto run = SharedNegative{.window = {5}, .targets = {.negatives = 4}}.start(vocabulary);
   for (const std::size_t length : lengths) {
     const auto sentence = sentence_of(length);
-    const auto blocks = blocks_of(SharedNegative(parameters, vocabulary), sentence, length);
+    const auto blocks = blocks_of(run, sentence, length);
     REQUIRE(blocks.size() == (length < 2 ? 0 : length));
     for (std::size_t center = 0; center < blocks.size(); ++center) {
       const Taken& block = blocks[center];
@@ -91,11 +83,11 @@ TEST_CASE("SharedNegative gives each word its window, the word itself and K othe
 }
 
 TEST_CASE("a fixed window reaches ceil(w / 2) to both sides", "[sampler]") {
-  const auto vocabulary = zipf(50);
+  const auto vocabulary = zipf_vocabulary(50);
   for (const auto& [window, reach] :
        std::vector<std::pair<std::size_t, std::size_t>>{{1, 1}, {2, 1}, {3, 2}, {5, 3}, {8, 4}}) {
-    const auto blocks =
-        blocks_of(SharedNegativeFixedWindow({.window = window}, vocabulary), sentence_of(30), 1);
+    const auto run = SharedNegativeFixedWindow{.window = {window}}.start(vocabulary);
+    const auto blocks = blocks_of(run, sentence_of(30), 1);
     REQUIRE(blocks.size() == 30);
     CHECK(blocks[15].inputs.size() == 2 * reach);
     CHECK(blocks[0].inputs.size() == reach);
@@ -103,11 +95,11 @@ TEST_CASE("a fixed window reaches ceil(w / 2) to both sides", "[sampler]") {
 }
 
 TEST_CASE("Hogwild makes a block of each pair of a word and a context word", "[sampler]") {
-  const auto vocabulary = zipf(50);
-  const Hyperparameters parameters{.window = 4, .negatives = 3};
+  const auto vocabulary = zipf_vocabulary(50);
+  const auto run = HogwildFixedWindow{.window = {4}, .targets = {.negatives = 3}}.start(vocabulary);
   for (const std::size_t length : lengths) {
     const auto sentence = sentence_of(length);
-    const auto pairs = blocks_of(HogwildFixedWindow(parameters, vocabulary), sentence, 3);
+    const auto pairs = blocks_of(run, sentence, 3);
     std::vector<std::pair<WordId, WordId>> expected, got;
     for (std::size_t center = 0; center < length; ++center)
       for (std::size_t i = center - std::min<std::size_t>(center, 2); i <= center + 2 && i < length;
@@ -126,24 +118,33 @@ TEST_CASE("Hogwild makes a block of each pair of a word and a context word", "[s
 
 TEST_CASE("a random window's reach is uniform from 1 to w", "[sampler]") {
   Random random(5);
-  const RandomWindow window(Hyperparameters{.window = 6});
+  const RandomWindow window{6};
   std::vector<std::uint64_t> counts(6);
   for (int i = 0; i < 60'000; ++i) ++counts.at(window.reach(random) - 1);
   CHECK(chi_squared_deviation(counts, std::vector<double>(6, 1.0 / 6)) < 5);
 }
 
-TEST_CASE("copies of a sampler do the same with the same random stream", "[sampler]") {
-  const auto vocabulary = zipf(50);
-  const SharedNegative one({}, vocabulary);
-  const SharedNegative copy = one;
-  CHECK(blocks_of(one, sentence_of(40), 9) == blocks_of(copy, sentence_of(40), 9));
-  CHECK_FALSE(blocks_of(one, sentence_of(40), 9) == blocks_of(copy, sentence_of(40), 10));
+TEST_CASE("workers of a run do the same with the same random stream", "[sampler]") {
+  const auto vocabulary = zipf_vocabulary(50);
+  const auto run = SharedNegative{}.start(vocabulary);
+  const auto copy = run;
+  CHECK(blocks_of(run, sentence_of(40), 9) == blocks_of(copy, sentence_of(40), 9));
+  CHECK_FALSE(blocks_of(run, sentence_of(40), 9) == blocks_of(copy, sentence_of(40), 10));
+}
+
+TEST_CASE("a run keeps what it needs of the vocabulary", "[sampler]") {
+  const auto run = [] {
+    const auto vocabulary = zipf_vocabulary(50);
+    return SharedNegative{}.start(vocabulary);
+  }();
+  CHECK(blocks_of(run, sentence_of(40), 9) ==
+        blocks_of(SharedNegative{}.start(zipf_vocabulary(50)), sentence_of(40), 9));
 }
 
 TEST_CASE("negatives follow count^exponent without the positive word", "[negatives]") {
   const auto deviation = [](const std::vector<std::uint64_t>& counts, double exponent,
                             WordId positive) {
-    const auto vocabulary = vocabulary_of(counts);
+    const auto vocabulary = vocabulary_of_counts(counts);
     const NegativeDistribution negatives(vocabulary, exponent);
     std::vector<double> shares;
     double total = 0;
@@ -168,11 +169,11 @@ TEST_CASE("negatives follow count^exponent without the positive word", "[negativ
 }
 
 TEST_CASE("negative sampling from one word is refused", "[negatives]") {
-  CHECK_THROWS_AS(NegativeDistribution(vocabulary_of({5}), 0.75), CorpusError);
+  CHECK_THROWS_AS(NegativeDistribution(vocabulary_of_counts({5}), 0.75), CorpusError);
 }
 
 TEST_CASE("subsampling keeps words as word2vec's formula says", "[subsampling]") {
-  const auto vocabulary = vocabulary_of({500'000, 20'000, 1000, 10});
+  const auto vocabulary = vocabulary_of_counts({500'000, 20'000, 1000, 10});
   const double t = 1e-3, total = 521'010;
   const Subsampling subsampling(vocabulary, t);
   std::vector<WordId> sentence, kept;
@@ -191,7 +192,7 @@ TEST_CASE("subsampling keeps words as word2vec's formula says", "[subsampling]")
 }
 
 TEST_CASE("subsampling keeps the order, and everything at threshold 0", "[subsampling]") {
-  const auto vocabulary = vocabulary_of({500'000, 20'000, 1000, 10});
+  const auto vocabulary = vocabulary_of_counts({500'000, 20'000, 1000, 10});
   Random random(2);
   std::vector<WordId> kept;
   const std::vector<WordId> sentence{3, 2, 1, 0, 1, 2, 3, 3};

@@ -12,6 +12,7 @@
 #include <wordloom/sync/in_process.hpp>
 
 #include "small_models.hpp"
+#include "sync/sync_run.hpp"
 
 /// Three ranks that change their models as training might, and synchronise: on the host and, to
 /// compare with that, elsewhere.
@@ -36,14 +37,14 @@ inline void change(Model& model, std::size_t rank, std::size_t step) {
 /// `get()` brings the replica's rows to the model, `put()` the model's to the replica.
 template <class Sync, class Replica, class Get, class Put>
 void run_rank(Sync& sync, Model& model, Replica& replica, Get get, Put put) {
-  sync.begin(model, 1000, Hyperparameters{.window = 2, .subsample = 1e-3, .epochs = 1},
-             [](double) { return 0.01; });
-  sync.broadcast(replica);
+  SyncRun run = sync_run(model, 1000, {.window = 2, .subsample = 1e-3, .epochs = 1},
+                         [](double) { return 0.01; });
+  sync.start(replica, run);
   for (std::size_t step = 0; step < 3; ++step) {
     get();
     change(model, sync.rank(), step);
     put();
-    sync.tick(replica, static_cast<double>(step) / 3 + 0.2);
+    sync.tick(replica, static_cast<double>(step) / 3 + 0.2, Signal::go_on);
   }
   sync.finish(replica);
   get();

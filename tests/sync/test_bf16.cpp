@@ -15,6 +15,7 @@
 #include "demo_corpus.hpp"
 #include "small_models.hpp"
 #include "support.hpp"
+#include "sync/sync_run.hpp"
 
 using namespace wordloom;
 
@@ -105,7 +106,7 @@ TEST_CASE("ranks that exchange bf16 agree, and send half of the bytes", "[sync]"
   for (const bool on : {false, true})
     InProcess::run(3, [&](InProcess self) {
       using Sync = Allreduce<Bf16Ranks<InProcess>>;
-      Trainer<SharedNegative, FusedKernel<>, Sync, RankScaledDecay> trainer(
+      Trainer<SharedNegative, FusedKernel, Sync, RankScaledDecay> trainer(
           {.dimension = 32, .threads = 1}, Sync(Bf16Ranks<InProcess>(self, on)));
       of_ranks[self.rank()] = trainer.fit(corpus, vocabulary);
       if (self.rank() == 0) bytes[on ? 1 : 0] = trainer.sync().bytes_sent();
@@ -121,10 +122,12 @@ TEST_CASE("ranks that exchange bf16 agree, and send half of the bytes", "[sync]"
 TEST_CASE("ranks of which one exchanges bf16 are refused", "[sync]") {
   CHECK_THROWS_WITH(InProcess::run(2,
                                    [](InProcess self) {
-                                     const Model model(zipf_vocabulary(40), 4);
+                                     Model model(zipf_vocabulary(40), 4);
                                      Allreduce<Bf16Ranks<InProcess>> sync(
                                          Bf16Ranks<InProcess>(self, self.rank() == 1));
-                                     sync.begin(model, 1000, {}, [](double) { return 0.1; });
+                                     SyncRun run =
+                                         sync_run(model, 1000, {}, [](double) { return 0.1; });
+                                     sync.start(model, run);
                                    }),
                     "rank 1 has another size of a number (bytes) than rank 0 (2, not 4)");
 }

@@ -1,5 +1,3 @@
-#include <wordloom/train/rank_checkpoints.hpp>
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -17,7 +15,7 @@ using namespace wordloom;
 
 namespace {
 
-using RankTrainer = Trainer<SharedNegative, FusedKernel<>, Allreduce<InProcess>, RankScaledDecay>;
+using RankTrainer = Trainer<SharedNegative, FusedKernel, Allreduce<InProcess>, RankScaledDecay>;
 
 RankTrainer rank_trainer(InProcess self, SyncOptions options = {}) {
   return RankTrainer({.dimension = 16, .epochs = 2, .threads = 1},
@@ -85,7 +83,50 @@ TEST_CASE("ranks go on from a checkpoint to the same bits", "[sync][checkpoint]"
             [&](InProcess self) {
               rank_trainer(self, other).resume(text.corpus, text.vocabulary, folder / "middle");
             }),
-        Catch::Contains("another way to synchronise"));
+        Catch::Contains("synchronise another way"));
+}
+
+TEMPLATE_TEST_CASE("ranks go on with bags and with the nodes of a tree", "[sync][checkpoint]", Cbow,
+                   HierarchicalSoftmax) {
+  const auto& text = demo_text();
+  const TemporaryFolder folder;
+  const auto trainer_of = [](InProcess self) {
+    return Trainer<TestType, FusedKernel, Allreduce<InProcess>>(
+        {.dimension = 16, .epochs = 2, .threads = 1},
+        Allreduce<InProcess>(self, {.overlap = false}));
+  };
+  std::vector<std::optional<Model>> whole(2), rest(2);
+  InProcess::run(2, [&](InProcess self) {
+    auto trainer = trainer_of(self);
+    Model model = trainer.new_model(text.vocabulary);
+    trainer.checkpoint_to(folder / "state");
+    trainer.on_progress([](const Progress& progress) { return progress.fraction() < 0.6; }, 0);
+    trainer.fit(text.corpus, model);
+    whole[self.rank()].emplace(std::move(model));
+  });
+  const auto checkpoint = Checkpoint::load(folder / "state");
+  REQUIRE(checkpoint.matrices.size() == 2);
+  CHECK(checkpoint.ranks.size() == 2);
+  CHECK(checkpoint.matrices[1].matrix.rows() == TestType{}.start(text.vocabulary).output_rows());
+  // They resume to the same on all ranks.
+  InProcess::run(2, [&](InProcess self) {
+    auto trainer = trainer_of(self);
+    Model model = trainer.new_model(text.vocabulary);
+    trainer.resume(text.corpus, model, folder / "state");
+    rest[self.rank()].emplace(std::move(model));
+  });
+  const auto same = [](const RowMatrix& a, const RowMatrix& b) {
+    for (std::size_t i = 0; i < a.rows(); ++i)
+      if (!std::equal(a.row(i).begin(), a.row(i).end(), b.row(i).begin())) return false;
+    return a.rows() == b.rows();
+  };
+  for (std::size_t rank = 0; rank < 2; ++rank) {
+    CHECK(same(whole[rank]->input, checkpoint.matrices[0].matrix));
+    CHECK(same(whole[rank]->output, checkpoint.matrices[1].matrix));
+    CHECK(same(rest[rank]->input, rest[0]->input));
+    CHECK(same(rest[rank]->output, rest[0]->output));
+    CHECK_FALSE(same(rest[rank]->input, whole[rank]->input));
+  }
 }
 
 TEST_CASE("a rank that is stopped stops all, and they go on from there", "[sync][checkpoint]") {

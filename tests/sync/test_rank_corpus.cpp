@@ -59,7 +59,8 @@ std::map<WordId, std::uint64_t> words_of_ranks(const std::filesystem::path& path
     if (corpus.vocabulary_fingerprint() != vocabulary.fingerprint()) throw Error("vocabulary");
     const std::lock_guard lock(guard);
     for (std::size_t thread = 0; thread < threads; ++thread)
-      for (const auto sentence : corpus.shard(self.rank() * threads + thread, ranks * threads)) {
+      for (const auto sentence :
+           corpus.sentences({.index = self.rank() * threads + thread, .count = ranks * threads})) {
         if (sentence.empty() || sentence.size() > options.max_sentence_length)
           throw Error("length of a sentence");
         for (const WordId id : sentence) ++counts[id];
@@ -173,7 +174,9 @@ TEST_CASE("what ranks cannot read together is refused on all", "[sync][corpus]")
   CHECK(unknown == std::set<std::string>{"no rank has a word of the vocabulary in its part"});
   const auto another = messages([&](InProcess self) {
     const auto vocabulary = rank_vocabulary(self, folder / "text", {.min_count = 1});
-    rank_corpus<EncodedCorpus>(self, folder / "text", vocabulary).shard((self.rank() + 1) % 3, 3);
+    rank_corpus<EncodedCorpus>(self, folder / "text", vocabulary)
+        .sentences({.index = (self.rank() + 1) % 3, .count = 3});
   });
-  CHECK(another.size() == 3);
+  REQUIRE(another.size() == 3);
+  CHECK(*another.begin() == "shard 0 of 3 does not belong to rank 2 of 3");
 }

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -40,10 +41,18 @@ bool same(const Embeddings& a, const Embeddings& b) {
   return true;
 }
 
+bool same(const RowMatrix& a, const RowMatrix& b) {
+  if (a.rows() != b.rows() || a.columns() != b.columns()) return false;
+  for (std::size_t i = 0; i < a.rows(); ++i)
+    if (!std::equal(a.row(i).begin(), a.row(i).end(), b.row(i).begin())) return false;
+  return true;
+}
+
 /// Trains until `fraction` is done; the checkpoint is then in `path`.
+template <class AnyTrainer = DefaultTrainer>
 void interrupt(const Task& task, const Hyperparameters& with, double fraction,
                const std::filesystem::path& path) {
-  DefaultTrainer trainer(with);
+  AnyTrainer trainer(with);
   trainer.checkpoint_to(path);
   trainer.on_progress([&](const Progress& progress) { return progress.fraction() < fraction; }, 0);
   trainer.fit(task.corpus, task.vocabulary);
@@ -60,14 +69,16 @@ void write(const std::filesystem::path& path, const std::string& bytes) {
 
 }  // namespace
 
-TEST_CASE("one thread goes on to the same bits, wherever it was stopped", "[checkpoint]") {
+TEMPLATE_TEST_CASE("one thread goes on to the same bits, wherever it was stopped", "[checkpoint]",
+                   DefaultTrainer, (Trainer<Cbow, FusedKernel>),
+                   (Trainer<HierarchicalSoftmax, FusedKernel>)) {
   const Task task;
   const TemporaryFolder folder;
-  DefaultTrainer whole(parameters());
+  TestType whole(parameters());
   const auto expected = whole.fit(task.corpus, task.vocabulary);
   for (const double fraction : {0.0, 0.1, 0.25, 0.4, 0.74, 0.999}) {
-    interrupt(task, parameters(), fraction, folder / "state");
-    DefaultTrainer rest(parameters());
+    interrupt<TestType>(task, parameters(), fraction, folder / "state");
+    TestType rest(parameters());
     CHECK(same(rest.resume(task.corpus, task.vocabulary, folder / "state"), expected));
     CHECK(rest.report().tokens == whole.report().tokens);
     CHECK(rest.report().loss == Approx(whole.report().loss));
@@ -116,7 +127,10 @@ TEST_CASE("a damaged checkpoint is refused", "[checkpoint]") {
     write(folder / "damaged", bytes);
     return Checkpoint::load(folder / "damaged");
   };
-  CHECK(load(good).input.rows() == 50);
+  REQUIRE(load(good).matrices.size() == 2);
+  CHECK(load(good).matrices[0].name == "input");
+  CHECK(load(good).matrices[0].matrix.rows() == 50);
+  CHECK(load(good).matrices[1].name == "output");
   for (std::size_t size = 0; size < good.size(); size += 97)
     CHECK_THROWS_AS(load(good.substr(0, size)), FormatError);
   CHECK_THROWS_AS(load(good + "x"), FormatError);
@@ -138,7 +152,7 @@ TEST_CASE("a checkpoint of another run is refused", "[checkpoint]") {
   other.learning_rate = 0.01;
   CHECK_THROWS_WITH(resume(other), Catch::Contains("another method or set of hyperparameters"));
   CHECK_THROWS_WITH(resume(parameters(2)), Catch::Contains("another number of threads: 1, not 2"));
-  using Other = Trainer<Hogwild, FusedKernel<>>;
+  using Other = Trainer<Hogwild, FusedKernel>;
   CHECK_THROWS_WITH(Other(parameters()).resume(task.corpus, task.vocabulary, folder / "state"),
                     Catch::Contains("another method"));
   const auto vocabulary = zipf_vocabulary(51);
@@ -147,6 +161,114 @@ TEST_CASE("a checkpoint of another run is refused", "[checkpoint]") {
                     Catch::Contains("another vocabulary"));
   CHECK_THROWS_AS(DefaultTrainer(parameters()).resume(task.corpus, task.vocabulary, folder / "no"),
                   IoError);
+}
+
+TEST_CASE("a checkpoint of a policy with another value is refused", "[checkpoint]") {
+  const Task task;
+  const TemporaryFolder folder;
+  interrupt<Trainer<Cbow, DotKernel>>(task, parameters(), 0.5, folder / "state");
+  const auto resume = [&](const Cbow& sampler) {
+    return Trainer(parameters(), sampler, DotKernel{})
+        .resume(task.corpus, task.vocabulary, folder / "state");
+  };
+  resume({});
+  for (const Cbow& other :
+       {Cbow{.window = {3}}, Cbow{.targets = {.negatives = 4}}, Cbow{.targets = {.exponent = 0.5}},
+        Cbow{.gradient = BagGradient::whole}})
+    CHECK_THROWS_WITH(resume(other), Catch::Contains("another method or set of hyperparameters"));
+}
+
+TEST_CASE("a checkpoint comes back into a model of the same shape", "[checkpoint]") {
+  const Task task;
+  const TemporaryFolder folder;
+  using Hierarchical = Trainer<HierarchicalSoftmax, DotKernel>;
+  Hierarchical whole(parameters());
+  Model expected = whole.new_model(task.vocabulary);
+  whole.fit(task.corpus, expected);
+  interrupt<Hierarchical>(task, parameters(), 0.5, folder / "state");
+  CHECK(Checkpoint::load(folder / "state").matrices[1].matrix.rows() == 49);
+
+  Model resumed(task.vocabulary, {.dimension = 12, .output_rows = 49}, 77);
+  Hierarchical(parameters()).resume(task.corpus, resumed, folder / "state");
+  CHECK(same(resumed.input, expected.input));
+  CHECK(same(resumed.output, expected.output));
+  Model other(task.vocabulary, {.dimension = 12, .output_rows = 50});
+  CHECK_THROWS_WITH(Hierarchical(parameters()).resume(task.corpus, other, folder / "state"),
+                    Catch::Contains("49 x 12"));
+}
+
+namespace {
+
+/// Counts the updates of each input row in the model's state, and learns by them.
+struct CountingKernel {
+  struct Run {
+    RowMatrix* counts;
+    struct Worker {
+      RowMatrix* counts;
+      template <bool>
+      double update(Model& model, const Block& block, float rate) {
+        for (const RowId i : block.inputs) {
+          const float count = counts->row(i)[0] += 1;
+          for (float& x : model.input.row(i)) x += rate / count;
+        }
+        return 1.0;
+      }
+    };
+    Worker worker(const Model&, BlockShape) const { return {counts}; }
+  };
+  Run start(Model& model) const { return {&model.state_matrix("input.counts", model.rows(), 1)}; }
+};
+
+/// Sentences that differ from epoch to epoch.
+struct DrawnCorpus {
+  static constexpr bool repeats = false;
+  std::size_t words;
+
+  std::uint64_t token_count() const { return 4000; }
+  std::vector<std::vector<WordId>> sentences(const Shard& shard) const {
+    std::vector<std::vector<WordId>> result(400 / shard.count, std::vector<WordId>(10));
+    Random random(shard.seed, shard.index, shard.epoch);
+    for (auto& sentence : result)
+      for (WordId& word : sentence) word = static_cast<WordId>(random.below(words));
+    return result;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("what a kernel keeps in the model comes back", "[checkpoint]") {
+  const Task task;
+  const TemporaryFolder folder;
+  using Counting = Trainer<Hogwild, CountingKernel>;
+  Counting whole(parameters());
+  Model expected = whole.new_model(task.vocabulary);
+  whole.fit(task.corpus, expected);
+  interrupt<Counting>(task, parameters(), 0.5, folder / "state");
+  CHECK(Checkpoint::load(folder / "state").matrices[2].name == "input.counts");
+
+  Counting rest(parameters());
+  Model resumed = rest.new_model(task.vocabulary);
+  rest.resume(task.corpus, resumed, folder / "state");
+  CHECK(same(resumed.input, expected.input));
+  REQUIRE(resumed.state.size() == 1);
+  CHECK(same(resumed.state[0].matrix, expected.state[0].matrix));
+}
+
+TEST_CASE("a corpus whose epochs differ goes on to the same bits", "[checkpoint]") {
+  const Task task;
+  const DrawnCorpus corpus{task.vocabulary.size()};
+  const TemporaryFolder folder;
+  const auto expected = DefaultTrainer(parameters()).fit(corpus, task.vocabulary);
+  for (const double fraction : {0.1, 0.6}) {
+    DefaultTrainer trainer(parameters());
+    trainer.checkpoint_to(folder / "state");
+    trainer.on_progress([&](const Progress& progress) { return progress.fraction() < fraction; },
+                        0);
+    trainer.fit(corpus, task.vocabulary);
+    REQUIRE(trainer.report().stopped);
+    CHECK(same(DefaultTrainer(parameters()).resume(corpus, task.vocabulary, folder / "state"),
+               expected));
+  }
 }
 
 TEST_CASE("a checkpoint that cannot be written is an error", "[checkpoint]") {

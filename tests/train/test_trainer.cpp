@@ -1,101 +1,99 @@
 #include <algorithm>
-#include <atomic>
+#include <array>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <mutex>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
+#include <wordloom/corpus/any_corpus.hpp>
 #include <wordloom/wordloom.hpp>
 
 #include "catch.hpp"
 #include "support.hpp"
+#include "train/paired_corpus.hpp"
 
 using namespace wordloom;
 
 namespace {
 
-Vocabulary small_vocabulary(std::size_t size = 20) {
-  std::vector<std::pair<std::string, std::uint64_t>> counts;
-  for (std::size_t i = 0; i < size; ++i) counts.emplace_back("w" + std::to_string(i), 1000 - i);
-  return Vocabulary::from_counts(counts);
-}
-
-/// Sentences in which word 2k stands beside 2k + 1.
-EncodedCorpus paired_corpus(const Vocabulary& vocabulary, std::size_t sentences = 400) {
-  std::vector<std::vector<WordId>> text(sentences);
-  Random random(3);
-  for (auto& sentence : text) {
-    const auto pair = static_cast<WordId>(2 * random.below(vocabulary.size() / 2));
-    for (int i = 0; i < 10; ++i) sentence.push_back(pair + static_cast<WordId>(random.below(2)));
-  }
-  return EncodedCorpus::from_sentences(text, vocabulary);
-}
-
-Hyperparameters small(std::size_t threads = 1) {
-  return {.dimension = 16, .subsample = 0, .epochs = 3, .threads = threads};
-}
-
-bool same(const Embeddings& a, const Embeddings& b) {
-  for (std::size_t i = 0; i < a.size(); ++i)
-    if (!std::equal(a.vector(i).begin(), a.vector(i).end(), b.vector(i).begin())) return false;
-  return true;
-}
-
-/// Makes a block of each word with itself and counts what it sees.
+/// The sentences that samplers were given.
 struct Seen {
   std::mutex guard;
   std::vector<std::vector<WordId>> sentences;
 };
-Seen* seen = nullptr;
 
-class RecordingSampler {
- public:
-  using Produces = Block;
-  RecordingSampler(const Hyperparameters&, const Vocabulary&) {}
-  BlockShape max_block() const { return {1, 1}; }
-  template <class Sink>
-  void sample(std::span<const WordId> sentence, Random&, Sink&& sink) {
-    if (seen != nullptr) {
-      const std::lock_guard lock(seen->guard);
-      seen->sentences.emplace_back(sentence.begin(), sentence.end());
+/// Makes a block of each word with itself and records what it sees.
+struct RecordingSampler {
+  Seen* seen = nullptr;
+
+  template <class Visit>
+  void visit_parameters(Visit&&) const {}
+
+  struct Worker {
+    Seen* seen;
+    BlockShape max_block() const { return {1, 1}; }
+    template <class Sink>
+    void sample(std::span<const WordId> sentence, Random&, Sink&& sink) {
+      if (seen != nullptr) {
+        const std::lock_guard lock(seen->guard);
+        seen->sentences.emplace_back(sentence.begin(), sentence.end());
+      }
+      for (std::size_t i = 0; i < sentence.size(); ++i)
+        sink(Block{.inputs = sentence.subspan(i, 1),
+                   .outputs = sentence.subspan(i, 1),
+                   .positives = 1,
+                   .examples = 1});
     }
-    for (std::size_t i = 0; i < sentence.size(); ++i)
-      sink(Block{sentence.subspan(i, 1), sentence.subspan(i, 1), 1, {}});
-  }
+  };
+  Worker start(const Vocabulary&) const { return {seen}; }
 };
 
-/// A loss and rates to look at instead of an update.
-class CountingKernel {
- public:
-  using Consumes = Block;
-  static inline std::atomic<double> next_loss{1.0};
-  static inline std::vector<float> rates;
-  CountingKernel(const Hyperparameters&, BlockShape) {}
-  template <bool with_loss>
-  double update(Model&, const Block&, float rate) {
-    if (rates.empty() || rates.back() != rate) rates.push_back(rate);
-    return with_loss ? next_loss.load() : 0.0;
-  }
+/// What a WatchedKernel is told, and the loss that it says.
+struct Watch {
+  double loss = 1.0;
+  std::vector<float> rates = {};
 };
 
-class ThrowingKernel {
- public:
-  using Consumes = Block;
-  ThrowingKernel(const Hyperparameters&, BlockShape) {}
-  template <bool>
-  double update(Model&, const Block& block, float) {
-    if (block.inputs[0] == 7) throw IoError("word seven");
-    return 0.0;
-  }
+/// A loss and rates to look at instead of an update, of one thread.
+struct WatchedKernel {
+  Watch* watch = nullptr;
+
+  template <class Visit>
+  void visit_parameters(Visit&&) const {}
+
+  struct Worker {
+    Watch* watch;
+    template <bool with_loss>
+    double update(Model&, const Block&, float rate) {
+      if (watch->rates.empty() || watch->rates.back() != rate) watch->rates.push_back(rate);
+      return with_loss ? watch->loss : 0.0;
+    }
+  };
+  Worker worker(const Model&, BlockShape) const { return {watch}; }
+};
+
+struct ThrowingKernel {
+  struct Worker {
+    template <bool>
+    double update(Model&, const Block& block, float) {
+      if (block.inputs[0] == 7) throw IoError("word seven");
+      return 0.0;
+    }
+  };
+  Worker worker(const Model&, BlockShape) const { return {}; }
 };
 
 }  // namespace
 
 TEMPLATE_TEST_CASE("one thread and one seed give the same bits again", "[trainer]",
                    (Trainer<Hogwild, DotKernel>), (Trainer<SharedNegative, DotKernel>),
-                   (Trainer<SharedNegative, FusedKernel<>>),
-                   (Trainer<HogwildFixedWindow, FusedKernel<>>)) {
+                   (Trainer<SharedNegative, FusedKernel>),
+                   (Trainer<HogwildFixedWindow, FusedKernel>), (Trainer<Cbow, FusedKernel>),
+                   (Trainer<HierarchicalSoftmax, DotKernel>)) {
   const auto vocabulary = small_vocabulary();
   const auto corpus = paired_corpus(vocabulary);
   auto parameters = small();
@@ -109,54 +107,33 @@ TEMPLATE_TEST_CASE("one thread and one seed give the same bits again", "[trainer
 namespace {
 
 /// FusedKernel without its halves.
-class WholeUpdates {
- public:
-  using Consumes = Block;
-  WholeUpdates(const Hyperparameters& parameters, BlockShape most) : kernel_(parameters, most) {}
-  template <bool with_loss>
-  LossSum update(Model& model, const Block& block, float learning_rate) noexcept {
-    return kernel_.update<with_loss>(model, block, learning_rate);
-  }
+struct WholeUpdates {
+  static constexpr BlockFeatures honours = FusedKernel::honours;
 
- private:
-  FusedKernel<> kernel_;
+  struct Worker {
+    FusedKernel::Worker halves;
+    template <bool with_loss>
+    LossSum update(Model& model, const Block& block, float learning_rate) noexcept {
+      return halves.update<with_loss>(model, block, learning_rate);
+    }
+  };
+  Worker worker(const Model& model, BlockShape most) const {
+    return {FusedKernel{}.worker(model, most)};
+  }
 };
 
 }  // namespace
 
 TEMPLATE_TEST_CASE("updates in halves give the bits of whole ones", "[trainer]", SharedNegative,
-                   GroupedWindow, SplitSharedNegative) {
-  static_assert(detail::UpdatesInHalves<FusedKernel<>> && !detail::UpdatesInHalves<WholeUpdates>);
+                   GroupedWindow, SplitSharedNegative, Cbow) {
+  static_assert(detail::UpdatesInHalves<FusedKernel::Worker> &&
+                !detail::UpdatesInHalves<WholeUpdates::Worker>);
   const Vocabulary vocabulary = small_vocabulary();
   const EncodedCorpus corpus = paired_corpus(vocabulary);
-  Trainer<TestType, FusedKernel<>> halves(small());
+  Trainer<TestType, FusedKernel> halves(small());
   Trainer<TestType, WholeUpdates> whole(small());
   CHECK(same(halves.fit(corpus, vocabulary), whole.fit(corpus, vocabulary)));
   CHECK(halves.report().loss == whole.report().loss);
-}
-
-TEST_CASE("words that stand together become alike, with any number of threads", "[trainer]") {
-  const auto vocabulary = small_vocabulary();
-  const auto corpus = paired_corpus(vocabulary, 2000);
-  for (const std::size_t threads : {1u, 3u}) {
-    auto parameters = small(threads);
-    parameters.epochs = 10;
-    const auto words = DefaultTrainer(parameters).fit(corpus, vocabulary);
-    for (int i = 0; i < 20; i += 2)
-      CHECK(words.most_similar("w" + std::to_string(i), 1).front().word ==
-            "w" + std::to_string(i + 1));
-  }
-}
-
-TEST_CASE("fit goes on with a model that exists", "[trainer]") {
-  const auto vocabulary = small_vocabulary();
-  const auto corpus = paired_corpus(vocabulary);
-  Model model(vocabulary, 16);
-  DefaultTrainer trainer(small());
-  const double first = trainer.fit(corpus, model).loss;
-  const double second = trainer.fit(corpus, model).loss;
-  CHECK(second < first);
-  CHECK(model.embeddings().size() == vocabulary.size());
 }
 
 TEST_CASE("every sentence is trained once in each epoch, whatever the threads", "[trainer]") {
@@ -168,50 +145,56 @@ TEST_CASE("every sentence is trained once in each epoch, whatever the threads", 
       expected.emplace_back(corpus.sentence(i).begin(), corpus.sentence(i).end());
   std::sort(expected.begin(), expected.end());
   for (const std::size_t threads : {1u, 2u, 5u}) {
-    Seen record;
-    seen = &record;
-    Trainer<RecordingSampler, DotKernel> trainer(small(threads));
+    Seen seen;
+    Trainer trainer(small(threads), RecordingSampler{&seen}, DotKernel{});
     trainer.fit(corpus, vocabulary);
-    seen = nullptr;
-    std::sort(record.sentences.begin(), record.sentences.end());
-    CHECK(record.sentences == expected);
+    std::sort(seen.sentences.begin(), seen.sentences.end());
+    CHECK(seen.sentences == expected);
     CHECK(trainer.report().tokens == 3 * corpus.token_count());
   }
 }
 
-TEST_CASE("the loss reported is the mean of the kernel's losses over positive pairs", "[trainer]") {
+TEST_CASE("the loss reported is the mean of the kernel's losses over examples", "[trainer]") {
   const auto vocabulary = small_vocabulary();
   const auto corpus = paired_corpus(vocabulary, 10);
-  CountingKernel::next_loss = 1.25;
-  Trainer<RecordingSampler, CountingKernel> trainer(small());
+  Watch watch{.loss = 1.25};
+  Trainer trainer(small(), RecordingSampler{}, WatchedKernel{&watch});
   trainer.fit(corpus, vocabulary);
   CHECK(trainer.report().loss == Approx(1.25));
   REQUIRE(trainer.report().epoch_losses.size() == 3);
   CHECK(trainer.report().epoch_losses[0] == Approx(1.25));
 }
 
-TEST_CASE("the true mean loss starts at (1 + K) log 2: all scores of a new model are 0",
+TEST_CASE("the true mean loss starts at log 2 for each target: all scores of a new model are 0",
           "[trainer]") {
   const auto vocabulary = small_vocabulary();
   auto parameters = small();
   parameters.epochs = 1;
   parameters.learning_rate = 1e-9;
-  Trainer<SharedNegative, DotKernel> trainer(parameters);
-  trainer.fit(paired_corpus(vocabulary), vocabulary);
-  CHECK(trainer.report().loss == Approx(6 * std::log(2.0)).epsilon(1e-4));
+  const auto loss = [&](auto trainer) {
+    trainer.fit(paired_corpus(vocabulary), vocabulary);
+    return trainer.report().loss;
+  };
+  // An example is a context word for skip-gram, a centre for CBOW: 1 + K targets.
+  CHECK(loss(Trainer<SharedNegative, DotKernel>(parameters)) ==
+        Approx(6 * std::log(2.0)).epsilon(1e-4));
+  CHECK(loss(Trainer<Cbow, DotKernel>(parameters)) == Approx(6 * std::log(2.0)).epsilon(1e-4));
+  // Twelve of 20 words, all about as frequent, have 4 nodes on their path, the others 5.
+  CHECK(loss(Trainer<HierarchicalSoftmax, DotKernel>(parameters)) ==
+        Approx(4.4 * std::log(2.0)).epsilon(0.02));
 }
 
 TEST_CASE("the learning rate falls from its start to nearly zero", "[trainer]") {
   const auto vocabulary = small_vocabulary();
-  CountingKernel::rates.clear();
-  CountingKernel::next_loss = 1.0;
-  Trainer<RecordingSampler, CountingKernel>(small()).fit(paired_corpus(vocabulary), vocabulary);
-  const auto& rates = CountingKernel::rates;
+  Watch watch;
+  Trainer(small(), RecordingSampler{}, WatchedKernel{&watch})
+      .fit(paired_corpus(vocabulary), vocabulary);
+  const auto& rates = watch.rates;
   CHECK(rates.front() == Approx(0.025));
   CHECK(rates.back() < 0.001);
   CHECK(rates.size() > 50);
   CHECK(std::is_sorted(rates.rbegin(), rates.rend()));
-  const LinearDecay schedule(Hyperparameters{.learning_rate = 0.1});
+  const LinearDecay schedule{.start = 0.1};
   CHECK(schedule.rate(0.0) == Approx(0.1));
   CHECK(schedule.rate(0.25) == Approx(0.075));
   CHECK(schedule.rate(1.0) == Approx(1e-5));
@@ -259,21 +242,20 @@ TEST_CASE("what a callback or a policy throws in a worker reaches the caller", "
 TEST_CASE("a loss that is not finite stops training and says where", "[trainer]") {
   const auto vocabulary = small_vocabulary();
   const auto corpus = paired_corpus(vocabulary);
-  CountingKernel::next_loss = std::numeric_limits<double>::quiet_NaN();
-  Trainer<RecordingSampler, CountingKernel> trainer(small());
+  Watch watch{.loss = std::numeric_limits<double>::quiet_NaN()};
+  Trainer trainer(small(), RecordingSampler{}, WatchedKernel{&watch});
   const auto message = message_of<TrainingError>([&] { trainer.fit(corpus, vocabulary); });
   CHECK(contains(message, "loss is nan in epoch 1 of 3"));
   CHECK(contains(message, "of 12000"));
   CHECK(contains(message, "learning rate 0.025"));
-  CountingKernel::next_loss = 1.0;
 
   // A real divergence: vectors that are already enormous.
-  Model model(vocabulary, 16);
+  DefaultTrainer real(small());
+  Model model = real.new_model(vocabulary);
   for (std::size_t i = 0; i < model.rows(); ++i) {
     std::fill(model.input.row(i).begin(), model.input.row(i).end(), 1e30f);
     std::fill(model.output.row(i).begin(), model.output.row(i).end(), 1e30f);
   }
-  DefaultTrainer real(small());
   CHECK_THROWS_AS(real.fit(corpus, model), TrainingError);
 }
 
@@ -284,7 +266,9 @@ TEST_CASE("a corpus, a model and a vocabulary that do not belong together are re
   DefaultTrainer trainer(small());
   CHECK_THROWS_AS(trainer.fit(corpus, other), CorpusError);
   Model narrow(vocabulary, 8);
-  CHECK(contains(message_of<InvalidArgument>([&] { trainer.fit(corpus, narrow); }), "20 x 8"));
+  CHECK(message_of<InvalidArgument>([&] { trainer.fit(corpus, narrow); }) ==
+        "the model's input is 20 x 8, its vocabulary, this sampler and the hyperparameters need "
+        "20 x 16");
   Model nameless(20, 16);
   CHECK_THROWS_AS(trainer.fit(corpus, nameless), Error);
   CHECK_THROWS_AS(trainer.fit(EncodedCorpus::from_sentences({}, vocabulary), vocabulary),
@@ -294,30 +278,61 @@ TEST_CASE("a corpus, a model and a vocabulary that do not belong together are re
 
 namespace {
 
-class TooLarge {
- public:
-  using Produces = Block;
-  TooLarge(const Hyperparameters&, const Vocabulary&) {}
-  BlockShape max_block() const { return {1, 1}; }
-  template <class Sink>
-  void sample(std::span<const WordId> sentence, Random&, Sink&& sink) {
-    sink(Block{sentence, sentence, 1, {}});
-  }
+/// Makes blocks that are larger than it says.
+struct TooLarge {
+  BlockShape most = {1, 1};
+  bool makes_bags = false;
+
+  template <class Visit>
+  void visit_parameters(Visit&&) const {}
+
+  struct Worker {
+    BlockShape most;
+    bool makes_bags;
+    BlockShape max_block() const { return most; }
+    template <class Sink>
+    void sample(std::span<const WordId> sentence, Random&, Sink&& sink) {
+      const std::array ends{static_cast<std::uint32_t>(sentence.size())};
+      Block block{.inputs = sentence, .outputs = sentence, .positives = 1, .examples = 1};
+      if (makes_bags) block.bag_ends = ends;
+      sink(block);
+    }
+  };
+  Worker start(const Vocabulary&) const { return {most, makes_bags}; }
 };
 
+/// The calls of a sync policy, of which the repeated ticks are one, and the run it is told of.
 struct SyncLog {
   std::vector<std::string> calls;
+  std::string cause;
+  SyncRun run;
 };
 class LoggingSync {
  public:
   explicit LoggingSync(SyncLog* log = nullptr) : log_(log) {}
   std::size_t rank() const { return 1; }
   std::size_t size() const { return 2; }
-  void broadcast(Model&) { log_->calls.emplace_back("broadcast"); }
-  void tick(Model&, double) {
-    if (log_->calls.back() != "tick") log_->calls.emplace_back("tick");
+  std::uint64_t start(Model&, SyncRun& run) {
+    log_->calls.emplace_back("start");
+    log_->run = run;
+    return 1000;
   }
-  void finish(Model&) { log_->calls.emplace_back("finish"); }
+  Signal tick(Model&, double, Signal request) {
+    if (log_->calls.back() != "tick") log_->calls.emplace_back("tick");
+    return request;
+  }
+  Positions gather(Model&, std::span<const std::uint64_t>) {
+    log_->calls.emplace_back("gather");
+    return {};
+  }
+  Signal finish(Model&) {
+    log_->calls.emplace_back("finish");
+    return Signal::go_on;
+  }
+  void fail(const std::string& cause) {
+    log_->calls.emplace_back("fail");
+    log_->cause = cause;
+  }
 
  private:
   SyncLog* log_;
@@ -327,10 +342,16 @@ class LoggingSync {
 
 TEST_CASE("a block larger than promised is refused before a kernel sees it", "[trainer]") {
   const auto vocabulary = small_vocabulary();
-  Trainer<TooLarge, DotKernel> trainer(small());
-  CHECK(contains(
-      message_of<InvalidArgument>([&] { trainer.fit(paired_corpus(vocabulary), vocabulary); }),
-      "10 x 10, more than its max_block() of 1 x 1"));
+  const auto refusal = [&](const TooLarge& sampler) {
+    return message_of<InvalidArgument>(
+        [&] { Trainer(small(), sampler, DotKernel{}).fit(paired_corpus(vocabulary), vocabulary); });
+  };
+  CHECK(refusal({}) == "the sampler made a block of 10 x 10, more than its max_block() of 1 x 1");
+  CHECK(refusal({.most = {10, 9}}) ==
+        "the sampler made a block of 10 x 10, more than its max_block() of 10 x 9");
+  CHECK(refusal({.most = {1, 10, 9}, .makes_bags = true}) ==
+        "the sampler made a block of 1 x 10 with 10 members of bags, more than its max_block() of "
+        "1 x 10 with 9 members of bags");
 }
 
 TEST_CASE("a rank trains its own part and synchronises from start to end", "[trainer]") {
@@ -339,8 +360,82 @@ TEST_CASE("a rank trains its own part and synchronises from start to end", "[tra
   SyncLog log;
   Trainer<SharedNegative, DotKernel, LoggingSync> trainer(small(2), LoggingSync(&log));
   trainer.fit(corpus, vocabulary);
-  CHECK(log.calls == std::vector<std::string>{"broadcast", "tick", "finish"});
+  CHECK(log.calls == std::vector<std::string>{"start", "tick", "finish"});
   CHECK(trainer.report().tokens == 3 * corpus.token_count() / 2);
+  CHECK(log.run.input_rows == 20);
+  CHECK(log.run.output_rows == 20);
+  CHECK(log.run.dimension == 16);
+  CHECK(log.run.words_per_epoch == corpus.token_count() / 2);
+  CHECK(log.run.epochs == 3);
+  CHECK(log.run.rate(0.5) == Approx(0.0125));
+  CHECK_FALSE(log.run.resumes);
+  CHECK(log.run.expected.input.size() == 20);
+  CHECK(log.run.expected.output.size() == 20);
+}
+
+namespace {
+
+/// No sentences, of any shard; keeps what shards it was asked for.
+struct EmptyShards {
+  static constexpr bool repeats = false;
+  std::vector<Shard>* asked;
+  std::uint64_t token_count() const { return 100; }
+  std::vector<std::span<const WordId>> sentences(const Shard& shard) const {
+    asked->push_back(shard);
+    return {};
+  }
+};
+
+}  // namespace
+
+TEST_CASE("the shards of a rank are those of its threads among all threads", "[trainer]") {
+  SyncLog log;
+  std::vector<Shard> asked;
+  auto parameters = small();
+  parameters.seed = 8;
+  Trainer<SharedNegative, DotKernel, LoggingSync> trainer(parameters, LoggingSync(&log));
+  trainer.fit(EmptyShards{&asked}, small_vocabulary());
+  REQUIRE(asked.size() == 3);
+  for (std::size_t epoch = 0; epoch < 3; ++epoch) {
+    CHECK(asked[epoch].index == 1);
+    CHECK(asked[epoch].count == 2);
+    CHECK(asked[epoch].epoch == epoch);
+    CHECK(asked[epoch].seed == 8);
+  }
+}
+
+TEST_CASE("a sync policy is told of the rows of the sampler, and of what failed", "[trainer]") {
+  const auto vocabulary = small_vocabulary();
+  const auto corpus = paired_corpus(vocabulary, 100);
+  SyncLog log;
+  Trainer<HierarchicalSoftmax, DotKernel, LoggingSync> trainer(small(), LoggingSync(&log));
+  trainer.on_progress([](const Progress&) -> bool { throw UnknownWord("enough"); }, 0.0);
+  CHECK_THROWS_AS(trainer.fit(corpus, vocabulary), UnknownWord);
+  CHECK(log.calls.back() == "fail");
+  CHECK(contains(log.cause, "enough"));
+  CHECK(log.run.input_rows == 20);
+  CHECK(log.run.output_rows == 19);
+  CHECK(log.run.expected.input.size() == 20);
+  CHECK(log.run.expected.output.size() == 19);
+}
+
+namespace {
+
+/// Cannot start.
+struct NeverStarts {
+  RecordingSampler::Worker start(const Vocabulary&) const {
+    throw InvalidArgument("not with these words");
+  }
+};
+
+}  // namespace
+
+TEST_CASE("other ranks are told of a sampler that cannot start", "[trainer]") {
+  const auto vocabulary = small_vocabulary();
+  SyncLog log;
+  Trainer<NeverStarts, DotKernel, LoggingSync> trainer(small(), LoggingSync(&log));
+  CHECK_THROWS_AS(trainer.fit(paired_corpus(vocabulary), vocabulary), InvalidArgument);
+  CHECK(log.cause == "not with these words");
 }
 
 TEST_CASE("a text corpus trains to the bits of the encoded one", "[trainer]") {
@@ -354,6 +449,9 @@ TEST_CASE("a text corpus trains to the bits of the encoded one", "[trainer]") {
   write_file(folder / "text", text);
   const auto vocabulary = Vocabulary::from_text(folder / "text");
   DefaultTrainer trainer(small());
-  CHECK(same(trainer.fit(EncodedCorpus::from_text(folder / "text", vocabulary), vocabulary),
-             trainer.fit(TextCorpus(folder / "text", vocabulary), vocabulary)));
+  const auto encoded =
+      trainer.fit(EncodedCorpus::from_text(folder / "text", vocabulary), vocabulary);
+  const TextCorpus read(folder / "text", vocabulary);
+  CHECK(same(trainer.fit(read, vocabulary), encoded));
+  CHECK(same(trainer.fit(AnyCorpus(read), vocabulary), encoded));
 }

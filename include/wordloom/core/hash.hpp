@@ -1,31 +1,79 @@
 #pragma once
 #include <bit>
+#include <cstddef>
 #include <cstdint>
-#include <span>
+#include <cstring>
 #include <string_view>
-
-#include <wordloom/core/types.hpp>
 
 namespace wordloom::detail {
 
-inline constexpr std::uint64_t fnv_basis = 0xcbf29ce484222325;
-
-/// FNV-1a, 64 bits, of what `hash` is of and then `bytes`: the same on every machine.
-constexpr std::uint64_t fnv(std::string_view bytes, std::uint64_t hash = fnv_basis) noexcept {
-  for (const char c : bytes) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-  return hash;
-}
-
-/// A running hash of ids, eight bytes at a time.
-class IdsHash {
+/// A running 64-bit hash of a stream of bytes: fingerprints, checksums against damage (not against
+/// an attacker) and hash tables. It depends on the bytes and their order alone, not on how they are
+/// cut into calls, and is the same on every little-endian machine. Takes 8 bytes a step.
+class Hash {
  public:
-  void add(std::span<const WordId> ids) noexcept {
-    for (const WordId id : ids) hash_ = std::rotl(hash_ ^ id, 29) * 0x9e3779b97f4a7c15;
+  /// Adds bytes to the stream.
+  void add(const void* data, std::size_t size) noexcept {
+    const auto* from = static_cast<const unsigned char*>(data);
+    const auto open_bits = static_cast<unsigned>(size_ % 8 * 8);
+    const auto add_word = [&](std::uint64_t word, bool fills_a_step) {
+      open_ |= word << open_bits;
+      if (!fills_a_step) return;
+      step(open_);
+      open_ = word >> 1 >> (63 - open_bits);  // `word >> 64` is not defined
+    };
+    size_ += size;
+    for (; size >= 8; from += 8, size -= 8) add_word(load<std::uint64_t>(from), true);
+    if (size > 0) add_word(load_short(from, size), open_bits / 8 + size >= 8);
   }
-  std::uint64_t value() const noexcept { return hash_; }
+  void add(std::uint64_t number) noexcept { add(&number, sizeof(number)); }
+  /// Adds the size and the bytes of a text, so that "ab", "c" is not "a", "bc".
+  void add(std::string_view text) noexcept {
+    add(std::uint64_t{text.size()});
+    add(text.data(), text.size());
+  }
+
+  /// Returns the hash of all that was added; more may follow.
+  std::uint64_t value() const noexcept {
+    std::uint64_t mixed = mix(state_, open_) ^ size_;
+    mixed = (mixed ^ mixed >> 33) * prime2;
+    return mixed ^ mixed >> 29;
+  }
+
+  /// Returns the hash of the bytes of `text`.
+  static std::uint64_t of(std::string_view text) noexcept {
+    Hash hash;
+    hash.add(text.data(), text.size());
+    return hash.value();
+  }
 
  private:
-  std::uint64_t hash_ = 0x243f6a8885a308d3;
+  static constexpr std::uint64_t prime1 = 0x9e3779b185ebca87, prime2 = 0xc2b2ae3d27d4eb4f;
+
+  /// The round of XXH64 for 8 bytes. The word is multiplied as well as the state: without that, a
+  /// change of one bit in a word could undo the change of one bit in the word before.
+  static std::uint64_t mix(std::uint64_t state, std::uint64_t word) noexcept {
+    return std::rotl(state ^ std::rotl(word * prime2, 31) * prime1, 27) * prime1 + prime2;
+  }
+  void step(std::uint64_t word) noexcept { state_ = mix(state_, word); }
+
+  template <class Word>
+  static Word load(const unsigned char* from) noexcept {
+    Word word;
+    std::memcpy(&word, from, sizeof(word));
+    return word;
+  }
+  /// Returns 1 to 7 bytes as a number. Loads that overlap give the same bits twice.
+  static std::uint64_t load_short(const unsigned char* from, std::size_t size) noexcept {
+    const auto byte = [&](std::size_t i) { return std::uint64_t{from[i]} << i * 8; };
+    if (size < 4) return byte(0) | byte(size / 2) | byte(size - 1);
+    return load<std::uint32_t>(from) | std::uint64_t{load<std::uint32_t>(from + size - 4)}
+                                           << (size - 4) * 8;
+  }
+
+  std::uint64_t state_ = 0x243f6a8885a308d3;
+  std::uint64_t open_ = 0;  // the last size_ % 8 bytes, which no step has taken yet
+  std::uint64_t size_ = 0;  // bytes
 };
 
 }  // namespace wordloom::detail

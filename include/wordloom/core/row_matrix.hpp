@@ -8,8 +8,12 @@
 #include <memory>
 #include <new>
 #include <span>
+#include <string>
 #include <utility>
 
+#ifdef WORDLOOM_ATOMIC_ROWS
+#include <atomic>
+#endif
 #ifdef __linux__
 #include <sys/mman.h>
 #endif
@@ -18,10 +22,10 @@ namespace wordloom {
 
 namespace detail {
 
-/// Asks for the cache line of a row that is needed in some hundred nanoseconds, in the second-level
-/// cache: in the first, trainers were 1.07 to 1.28 times slower (Zen 4, D = 128: see
-/// benchmarks/results/experiments.md). Always inlined: GCC takes a function that only prefetches
-/// for one without effect and drops calls of it.
+/// Prefetches one cache line of a row into L2; the row is used about 100 ns later. With L1 as the
+/// target, trainers were 1.07 to 1.28 times slower (Zen 4, D = 128: see
+/// benchmarks/results/experiments.md). Always inlined: GCC assumes that a function that only
+/// prefetches has no effect and removes calls of it.
 [[gnu::always_inline]] inline void prefetch_line(const float* address) noexcept {
   __builtin_prefetch(address, 0, 2);
 }
@@ -29,8 +33,9 @@ namespace detail {
 }  // namespace detail
 
 /// A row-major float matrix [rows x columns] whose rows start on 64-byte boundaries: `stride()` is
-/// `columns()` rounded up to 16 floats and the padding is always zero. Starts as zeros.
-/// Move-only; concurrent reads are safe, writes are the caller's business.
+/// `columns()` rounded up to 16 floats and the padding is always zero. All elements are initially
+/// zero. Move-only. Concurrent reads are safe; writers must be synchronized by the caller, except
+/// in training, whose races are part of the method (see simd/row_access.hpp).
 class RowMatrix {
  public:
   using ConstView =
@@ -41,11 +46,11 @@ class RowMatrix {
 
   RowMatrix() = default;
 
-  /// Throws std::bad_alloc when the matrix does not fit memory.
+  /// Throws std::bad_alloc when the matrix does not fit into memory.
   RowMatrix(std::size_t rows, std::size_t columns)
       : rows_(rows), columns_(columns), stride_((columns + 15) / 16 * 16) {
-    constexpr std::size_t most = std::numeric_limits<std::size_t>::max() / sizeof(float) / 2;
-    if (stride_ < columns || (stride_ != 0 && rows > most / stride_)) throw std::bad_alloc();
+    constexpr std::size_t max_floats = std::numeric_limits<std::size_t>::max() / sizeof(float) / 2;
+    if (stride_ < columns || (stride_ != 0 && rows > max_floats / stride_)) throw std::bad_alloc();
     if (rows * stride_ != 0) allocate();
   }
 
@@ -55,10 +60,19 @@ class RowMatrix {
     return *this;
   }
 
-  /// A deep copy, by name because it may be gigabytes.
-  RowMatrix copy() const {
-    RowMatrix result(rows_, columns_);
-    if (bytes() != 0) std::memcpy(result.data(), data(), bytes());
+  /// Returns a deep copy. A named function, not a copy constructor: a matrix may take gigabytes.
+  RowMatrix copy() const { return copy(rows_); }
+
+  /// Returns a deep copy of the first `rows` rows, `rows` <= rows(). With WORDLOOM_ATOMIC_ROWS, it
+  /// reads by relaxed atomics, as training does (see simd/row_access.hpp).
+  RowMatrix copy(std::size_t rows) const {
+    RowMatrix result(rows, columns_);
+#ifdef WORDLOOM_ATOMIC_ROWS
+    for (std::size_t i = 0; i < rows * stride_; ++i)
+      result.data()[i] = std::atomic_ref<float>(data_[i]).load(std::memory_order_relaxed);
+#else
+    if (result.bytes() != 0) std::memcpy(result.data(), data(), result.bytes());
+#endif
     return result;
   }
 
@@ -66,24 +80,24 @@ class RowMatrix {
   std::size_t columns() const noexcept { return columns_; }
   /// Floats from one row to the next.
   std::size_t stride() const noexcept { return stride_; }
-  /// Bytes held, padding included.
+  /// Bytes of memory, padding included.
   std::size_t bytes() const noexcept { return rows_ * stride_ * sizeof(float); }
 
   float* data() noexcept { return data_.get(); }
   const float* data() const noexcept { return data_.get(); }
   float* row_data(std::size_t i) noexcept { return data_.get() + i * stride_; }
   const float* row_data(std::size_t i) const noexcept { return data_.get() + i * stride_; }
-  /// Row i without its padding: [columns()].
+  /// Returns row i without its padding: [columns()].
   std::span<float> row(std::size_t i) noexcept { return {row_data(i), columns_}; }
   std::span<const float> row(std::size_t i) const noexcept { return {row_data(i), columns_}; }
 
-  /// Asks for row i to be brought into the cache.
+  /// Prefetches row i into L2.
   [[gnu::always_inline]] void prefetch(std::size_t i) const noexcept {
     constexpr std::size_t line = 16;  // floats in 64 bytes
     for (std::size_t c = 0; c < stride_; c += line) detail::prefetch_line(row_data(i) + c);
   }
 
-  /// Eigen view [rows x columns], row-major, without the padding.
+  /// Returns an Eigen view [rows x columns], row-major, without the padding.
   View view() noexcept { return {data(), index(rows_), index(columns_), outer_stride()}; }
   ConstView view() const noexcept {
     return {data(), index(rows_), index(columns_), outer_stride()};
@@ -107,8 +121,8 @@ class RowMatrix {
   }
 
 #ifdef __linux__
-  /// Rows are visited at random, so TLB misses cost: asks for 2 MiB pages. They are zero and come
-  /// into being where they are first touched, next to the thread that does.
+  /// Requests 2 MiB pages, because rows are visited at random and TLB misses are expensive. Pages
+  /// are zero-filled and allocated on first touch, on the NUMA node of the touching thread.
   void map() {
     const std::size_t size = (bytes() + huge_page - 1) / huge_page * huge_page;
     void* const mapped = ::mmap(nullptr, size + huge_page, PROT_READ | PROT_WRITE,
@@ -147,6 +161,12 @@ class RowMatrix {
   };
   std::size_t rows_ = 0, columns_ = 0, stride_ = 0;
   std::unique_ptr<float[], Free> data_;
+};
+
+/// A matrix and what it is called in a list of matrices, for example "input".
+struct NamedMatrix {
+  std::string name;
+  RowMatrix matrix;
 };
 
 }  // namespace wordloom

@@ -1,13 +1,11 @@
 #pragma once
 #include <algorithm>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
 #include <optional>
 #include <span>
-#include <string>
 #include <string_view>
 #include <utility>
 
@@ -19,81 +17,80 @@
 
 namespace wordloom::detail {
 
-/// What an encoded text was made from: the text (its size, time and a sample of its bytes), the
-/// vocabulary and the way of splitting. Two that are equal make the same corpus.
+/// What determines an encoded text: the text (its size, time and a sample of its bytes), the part
+/// of it that was read, the vocabulary and the way of splitting.
 struct CorpusSource {
   std::uint64_t text_bytes = 0;
   std::int64_t text_modified_ns = 0;
-  std::uint64_t text_sample = 0;  // and of the part that was read, if not all
+  std::uint64_t text_sample = 0;
+  std::uint64_t part_index = 0, part_count = 1;
   std::uint64_t vocabulary = 0;
   std::uint64_t max_sentence_length = 0;
 
   static CorpusSource of(const std::filesystem::path& text, std::uint64_t vocabulary,
                          std::uint64_t max_sentence_length, TextPart part) {
     const MappedFile file(text);
-    std::uint64_t hash = sample(file.text());
-    if (part.count > 1)
-      hash = fnv(std::to_string(part.index) + " of " + std::to_string(part.count), hash);
-    return {file.size(), file.modified_ns(), hash, vocabulary, max_sentence_length};
+    return {file.size(), file.modified_ns(), sample(file.text()), part.index,
+            part.count,  vocabulary,         max_sentence_length};
   }
 
   friend bool operator==(const CorpusSource&, const CorpusSource&) = default;
 
  private:
-  /// A hash of 64 stretches of 1 KiB, spread from the first byte to the last.
+  /// Returns a hash of 64 stretches of 1 KiB, spread from the first byte to the last.
   static std::uint64_t sample(std::string_view text) {
     constexpr std::size_t stretches = 64, stretch = 1024;
-    std::uint64_t hash = fnv_basis;
+    Hash hash;
     for (std::size_t i = 0; i < stretches; ++i) {
       const std::size_t last = text.size() - std::min(text.size(), stretch);
-      hash = fnv(text.substr(last / (stretches - 1) * i, stretch), hash);
+      hash.add(text.substr(last / (stretches - 1) * i, stretch));
     }
-    return hash;
+    return hash.value();
   }
 };
 
-/// The end of a corpus file: ids [token_count] from byte 0, padded to 8 bytes, ends
-/// [sentence_count] of the sentences (in tokens), then this. Numbers as the machine has them; a
-/// machine of the other byte order sees another `magic`.
+/// The end of a corpus file, which holds ids [token_count] from byte 0, padded to 8 bytes, the ends
+/// [sentence_count] of the sentences (in tokens), then this. Numbers are in the byte order of the
+/// machine; a machine of the other order sees another `magic`.
 struct CorpusFileEnd {
-  static constexpr std::uint64_t expected_magic = 0x0031'5355'5052'4f43;  // "CORPUS1" and a zero
+  static constexpr std::uint64_t expected_magic = 0x0032'5355'5052'4f43;  // "CORPUS2" and a zero
   CorpusSource source;
   std::uint64_t token_count = 0;
   std::uint64_t sentence_count = 0;
-  std::uint64_t ids_hash = 0;
+  std::uint64_t hash = 0;  // of all bytes before this end
   std::uint64_t magic = expected_magic;
 };
 
-/// Writes a corpus file as its ids come; it appears whole with `finish` or not at all.
+/// Writes a corpus file as its ids come. The file appears as a whole with `finish`, or not at all.
 class CorpusFileWriter {
  public:
   explicit CorpusFileWriter(const std::filesystem::path& path) : file_(path) {}
 
   void add(std::span<const WordId> ids) {
-    hash_.add(ids);
     tokens_ += ids.size();
     write(ids.data(), ids.size_bytes());
   }
 
   void finish(const CorpusSource& source, std::span<const std::uint64_t> ends) {
-    if (tokens_ % 2 != 0) file_.write(std::string_view("\0\0\0\0", 4));
+    if (tokens_ % 2 != 0) write("\0\0\0\0", 4);
     write(ends.data(), ends.size_bytes());
     CorpusFileEnd end;
     end.source = source;
     end.token_count = tokens_;
     end.sentence_count = ends.size();
-    end.ids_hash = hash_.value();
+    end.hash = hash_.value();
     write(&end, sizeof(end));
     file_.commit();
   }
 
  private:
   void write(const void* data, std::size_t bytes) {
+    hash_.add(data, bytes);
     file_.write({static_cast<const char*>(data), bytes});
   }
 
   AtomicFile file_;
-  IdsHash hash_;
+  Hash hash_;
   std::uint64_t tokens_ = 0;
 };
 
@@ -103,8 +100,8 @@ struct CorpusFile {
   std::span<const WordId> ids;          // [tokens]
   std::span<const std::uint64_t> ends;  // [sentences]
 
-  /// Nothing when the file is not there, was made from something else or is damaged: it is then to
-  /// be made again. Throws IoError when it is there and cannot be read.
+  /// Returns nothing if the file does not exist, was made from another source or is damaged: it
+  /// must then be made again. Throws IoError if it exists and cannot be read.
   static std::optional<CorpusFile> open(const std::filesystem::path& path,
                                         const CorpusSource& source) {
     if (!std::filesystem::exists(path)) return std::nullopt;
@@ -114,9 +111,9 @@ struct CorpusFile {
     CorpusFileEnd end;
     if (size < sizeof(end)) return std::nullopt;
     std::memcpy(&end, result.file.data() + size - sizeof(end), sizeof(end));
-    const std::uint64_t most = size / sizeof(WordId);
+    const std::uint64_t max_count = size / sizeof(WordId);
     if (end.magic != CorpusFileEnd::expected_magic || !(end.source == source) ||
-        end.token_count > most || end.sentence_count > most)
+        end.token_count > max_count || end.sentence_count > max_count)
       return std::nullopt;
     const std::size_t ids_bytes = (end.token_count + 1) / 2 * 2 * sizeof(WordId);
     if (size != ids_bytes + end.sentence_count * sizeof(std::uint64_t) + sizeof(end))
@@ -124,14 +121,14 @@ struct CorpusFile {
     result.ids = {reinterpret_cast<const WordId*>(result.file.data()), end.token_count};
     result.ends = {reinterpret_cast<const std::uint64_t*>(result.file.data() + ids_bytes),
                    end.sentence_count};
-    IdsHash hash;
-    hash.add(result.ids);
-    if (hash.value() != end.ids_hash || !result.ends_are_right()) return std::nullopt;
+    Hash hash;
+    hash.add(result.file.data(), size - sizeof(end));
+    if (hash.value() != end.hash || !result.ends_rise()) return std::nullopt;
     return result;
   }
 
  private:
-  bool ends_are_right() const {
+  bool ends_rise() const {
     std::uint64_t before = 0;
     for (const std::uint64_t end : ends) {
       if (end <= before) return false;

@@ -4,22 +4,22 @@
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
-#include <iterator>
 #include <memory>
 #include <new>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include <wordloom/core/error.hpp>
 #include <wordloom/core/parallel.hpp>
+#include <wordloom/core/text.hpp>
 #include <wordloom/core/types.hpp>
 #include <wordloom/corpus/concept.hpp>
 #include <wordloom/corpus/corpus_file.hpp>
-#include <wordloom/corpus/corpus_options.hpp>
-#include <wordloom/corpus/ordered_encoder.hpp>
-#include <wordloom/corpus/text_pieces.hpp>
+#include <wordloom/corpus/encoding.hpp>
+#include <wordloom/corpus/sentence_range.hpp>
 #include <wordloom/corpus/vocabulary.hpp>
 
 namespace wordloom {
@@ -32,54 +32,21 @@ class EncodedCorpus {
     std::span<const std::uint64_t> ends;  // [sentences], in tokens
     std::shared_ptr<const void> owner;
 
-    std::uint64_t begin_of(std::size_t i) const noexcept { return i == 0 ? 0 : ends[i - 1]; }
     std::span<const WordId> sentence(std::size_t i) const noexcept {
-      return ids.subspan(begin_of(i), ends[i] - begin_of(i));
+      const std::uint64_t begin = i == 0 ? 0 : ends[i - 1];
+      return ids.subspan(begin, ends[i] - begin);
     }
   };
 
- public:
-  /// Consecutive sentences of a corpus, a range of std::span<const WordId>; keeps the ids alive.
-  class Shard {
-   public:
-    class iterator {
-     public:
-      using iterator_category = std::input_iterator_tag;
-      using value_type = std::span<const WordId>;
-      using difference_type = std::ptrdiff_t;
-      using reference = value_type;
-      using pointer = void;
+  struct Reader {
+    View view;
+    std::size_t next_index, last;
 
-      iterator() = default;
-      iterator(const View* view, std::size_t i) : view_(view), i_(i) {}
-      value_type operator*() const { return view_->sentence(i_); }
-      iterator& operator++() {
-        ++i_;
-        return *this;
-      }
-      iterator operator++(int) {
-        iterator before = *this;
-        ++i_;
-        return before;
-      }
-      friend bool operator==(const iterator& a, const iterator& b) { return a.i_ == b.i_; }
-
-     private:
-      const View* view_ = nullptr;
-      std::size_t i_ = 0;
-    };
-
-    Shard(View view, std::size_t first, std::size_t last)
-        : view_(std::move(view)), first_(first), last_(last) {}
-    iterator begin() const { return {&view_, first_}; }
-    iterator end() const { return {&view_, last_}; }
-    std::uint64_t token_count() const { return view_.begin_of(last_) - view_.begin_of(first_); }
-
-   private:
-    View view_;
-    std::size_t first_, last_;
+    bool next() noexcept { return next_index++ < last; }
+    std::span<const WordId> sentence() const noexcept { return view.sentence(next_index - 1); }
   };
 
+ public:
   /// Encodes a text file, plain or .gz, with all threads. With `options.cache` the result is kept
   /// in that file; a file that was made from the same text, vocabulary and options is used as it
   /// is, any other is replaced. Throws IoError, FormatError (damaged .gz), InvalidArgument, and
@@ -94,8 +61,40 @@ class EncodedCorpus {
     return corpus;
   }
 
-  /// From sentences of ids; empty ones are left out. Throws InvalidArgument for an id that the
-  /// vocabulary does not have.
+  /// Encodes sentences in memory with one thread: words that the vocabulary does not have are left
+  /// out, and a sentence of more than `options.max_sentence_length` others is split. The other
+  /// options have no effect. Throws InvalidArgument for a word that is empty or holds white space,
+  /// and CorpusError when no word is in the vocabulary.
+  template <SentencesOfWords Words>
+  static EncodedCorpus from_sentences(Words&& sentences, const Vocabulary& vocabulary,
+                                      const CorpusOptions& options = {}) {
+    options.validate();
+    auto memory = std::make_shared<Memory>();
+    detail::SentenceSplitter splitter(options.max_sentence_length);
+    std::vector<WordId> ids, words;
+    std::size_t number = 0;
+    for (auto&& sentence : sentences) {
+      ids.clear();
+      words.clear();
+      for (auto&& word : sentence) {
+        const std::string_view text = word;
+        if (const auto id = vocabulary.find(text))
+          ids.push_back(*id);
+        else if (!is_word(text))
+          throw detail::not_a_word(text, "sentences", number);
+      }
+      ids.push_back(detail::end_of_line);
+      std::span<const WordId> rest = ids;
+      while (splitter.next(rest, words)) memory->ends.push_back(memory->ids.size() + words.size());
+      memory->ids.append(words);
+      ++number;
+    }
+    if (memory->ends.empty()) throw CorpusError::no_known_word("the sentences");
+    return EncodedCorpus(std::move(memory), vocabulary.fingerprint());
+  }
+
+  /// Makes a corpus of sentences of ids; empty ones are left out. Throws InvalidArgument for an id
+  /// that the vocabulary does not have.
   static EncodedCorpus from_sentences(std::span<const std::vector<WordId>> sentences,
                                       const Vocabulary& vocabulary) {
     auto memory = std::make_shared<Memory>();
@@ -111,18 +110,21 @@ class EncodedCorpus {
     return EncodedCorpus(std::move(memory), vocabulary.fingerprint());
   }
 
-  /// In-vocabulary words.
+  static constexpr bool repeats = true;
+  /// Returns the number of in-vocabulary words.
   std::uint64_t token_count() const noexcept { return view_.ids.size(); }
   std::size_t sentence_count() const noexcept { return view_.ends.size(); }
-  /// i < sentence_count().
+  /// Returns a view that is valid as long as any copy of this corpus lives; i < sentence_count().
   std::span<const WordId> sentence(std::size_t i) const noexcept { return view_.sentence(i); }
-  /// Of the vocabulary that it was encoded with.
+  /// Returns the fingerprint of the vocabulary that the text was encoded with.
   std::uint64_t vocabulary_fingerprint() const noexcept { return fingerprint_; }
 
-  /// The i-th of n consecutive parts with nearly the same number of tokens; i < n.
-  Shard shard(std::size_t i, std::size_t n) const {
-    return {view_, sentence_at(part_of(token_count(), i, n).first),
-            i + 1 == n ? sentence_count() : sentence_at(part_of(token_count(), i + 1, n).first)};
+  /// Returns consecutive sentences. All shards have nearly the same number of tokens.
+  auto sentences(const Shard& shard) const {
+    const auto [begin, end] = part_of(token_count(), shard.index, shard.count);
+    return SentenceRange([reader = Reader{view_, sentence_at(begin), sentence_at(end)}] {
+      return std::make_shared<Reader>(reader);
+    });
   }
 
  private:
@@ -193,7 +195,7 @@ class EncodedCorpus {
     return EncodedCorpus(std::move(*file), vocabulary.fingerprint());
   }
 
-  /// The first sentence that begins at `token` or later.
+  /// Returns the first sentence that begins at `token` or later.
   std::size_t sentence_at(std::uint64_t token) const noexcept {
     if (token == 0) return 0;
     return static_cast<std::size_t>(std::lower_bound(view_.ends.begin(), view_.ends.end(), token) -

@@ -12,11 +12,10 @@
 
 namespace wordloom {
 
-/// Decompresses a .gz file from its start, several members after one another included. Not
-/// thread-safe.
+/// Decompresses a .gz file, which may have several members, from its start. Not thread-safe.
 class GzipReader {
  public:
-  /// Throws IoError when the file cannot be read.
+  /// Throws IoError if the file cannot be read.
   explicit GzipReader(const std::filesystem::path& path) : file_(path) {
     // 15 + 16: the largest window, gzip format only.
     if (::inflateInit2(&stream_, 15 + 16) != Z_OK) throw std::bad_alloc();
@@ -25,8 +24,8 @@ class GzipReader {
   GzipReader& operator=(const GzipReader&) = delete;
   ~GzipReader() { ::inflateEnd(&stream_); }
 
-  /// Appends up to `bytes` to `text`; false at the end of the file. Throws FormatError with the
-  /// byte of the .gz file where it is damaged or cut short.
+  /// Appends up to `bytes` bytes to `text`; returns false at the end of the file. Throws
+  /// FormatError with the byte of the .gz file where it is damaged or cut short.
   bool read(std::string& text, std::size_t bytes) {
     const std::size_t before = text.size();
     text.resize(before + bytes);

@@ -8,13 +8,14 @@
 
 namespace wordloom {
 
-/// What a kernel on a device takes: some million words of the corpus, before subsampling. The
-/// kernel subsamples, draws windows and negatives itself.
+/// The unit of work of a kernel on a device: a few million words of the corpus, before subsampling.
+/// The kernel subsamples, draws windows and negatives itself.
 struct SentenceBatch {
   std::vector<WordId> words;
-  std::vector<std::uint32_t> ends;   // [sentences] in words; an end is the next one's begin
-  std::uint64_t first_sentence = 0;  // numbers the random streams, of each epoch anew
-  std::size_t index = 0;             // of the epoch: the same words in each epoch
+  std::vector<std::uint32_t> ends;   // [sentences] ends in `words`
+  std::uint64_t first_sentence = 0;  // of the epoch: numbers the random streams
+  std::size_t index = 0;             // of the epoch
+  bool keep = true;                  // whether each epoch has the same words at this index
 
   void clear() noexcept {
     words.clear();

@@ -13,12 +13,13 @@
 
 namespace wordloom {
 
-/// Drops frequent words at random: a word of relative frequency f is kept with probability
-/// min(1, sqrt(t/f) + t/f), as word2vec.c does it (the paper, Mikolov et al. 2013b section 2.3,
-/// has sqrt(t/f)). One integer comparison for a token. Copies share their table.
+/// Drops frequent words at random: keeps a word of relative frequency f with probability
+/// min(1, sqrt(t/f) + t/f), as word2vec.c does (the paper, Mikolov et al. 2013b, section 2.3, has
+/// sqrt(t/f)). Costs one integer comparison a token. Immutable; copies share their table; all
+/// members are thread-safe.
 class Subsampling {
  public:
-  /// `threshold` t as a share of the corpus; 0 keeps every word.
+  /// `threshold`: t, as a share of the corpus; 0 keeps every word.
   Subsampling(const Vocabulary& vocabulary, double threshold) {
     if (threshold <= 0) return;
     auto table = std::make_shared<std::vector<std::uint32_t>>(vocabulary.size());
@@ -28,8 +29,8 @@ class Subsampling {
       const double keep = std::min(1.0, std::sqrt(ratio) + ratio);
       (*table)[i] = static_cast<std::uint32_t>(std::max(1.0, keep * 0x1p32) - 1.0);
     }
-    // Words are sorted by falling count: the long tail that is always kept needs one entry, and
-    // what is left stays in the fastest cache.
+    // Words are sorted by falling count: one entry stands for the long tail that is always kept,
+    // and the others stay in the fastest cache.
     while (table->size() > 1 && table->back() == UINT32_MAX && table->end()[-2] == UINT32_MAX)
       table->pop_back();
     table->shrink_to_fit();
@@ -38,19 +39,19 @@ class Subsampling {
 
   bool enabled() const noexcept { return highest_kept_ != nullptr; }
 
-  /// Word i is kept when 32 random bits are at most table()[i], words beyond the table as its last.
-  /// Only when enabled.
+  /// Returns a table: word i is kept if 32 random bits are at most table()[i]; words beyond the
+  /// table are kept as its last one. Requires enabled().
   std::span<const std::uint32_t> table() const noexcept { return *highest_kept_; }
 
-  /// The probability of keeping a word.
+  /// Returns the probability of keeping a word.
   double keep_probability(WordId word) const noexcept {
     if (!enabled()) return 1.0;
     const std::uint32_t highest = table()[std::min<std::size_t>(word, table().size() - 1)];
     return (static_cast<double>(highest) + 1.0) * 0x1p-32;
   }
 
-  /// What is kept of `sentence`, in order. The result is `sentence` itself or lives in `kept`,
-  /// which is grown as needed and reused.
+  /// Returns the words of `sentence` that are kept, in order: `sentence` itself, or a part of
+  /// `kept`, which grows as needed and is to be reused.
   std::span<const WordId> operator()(std::span<const WordId> sentence, Random& random,
                                      std::vector<WordId>& kept) const {
     if (!enabled()) return sentence;
@@ -67,7 +68,7 @@ class Subsampling {
   }
 
  private:
-  // Of the words up to the first that is always kept, as all after it are.
+  // [words up to the first that is always kept, as all after it are]
   std::shared_ptr<const std::vector<std::uint32_t>> highest_kept_;
 };
 

@@ -1,19 +1,21 @@
 #pragma once
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <iterator>
 #include <memory>
 #include <span>
-#include <utility>
+#include <string_view>
+#include <vector>
 
 #include <wordloom/core/error.hpp>
 #include <wordloom/core/parallel.hpp>
+#include <wordloom/core/text.hpp>
 #include <wordloom/core/types.hpp>
 #include <wordloom/corpus/concept.hpp>
-#include <wordloom/corpus/corpus_options.hpp>
-#include <wordloom/corpus/sentence_reader.hpp>
+#include <wordloom/corpus/encoding.hpp>
+#include <wordloom/corpus/sentence_range.hpp>
 #include <wordloom/corpus/text_pieces.hpp>
 #include <wordloom/corpus/vocabulary.hpp>
 
@@ -32,47 +34,43 @@ class TextCorpus {
     std::uint64_t tokens = 0;
   };
 
- public:
-  /// The sentences of one shard, an input range of std::span<const WordId> that live until the
-  /// iterator moves on. Each `begin` reads the shard anew.
-  class Shard {
+  /// Reads the sentences of a shard, one after the other, in the memory of one piece.
+  class Reader {
    public:
-    class iterator {
-     public:
-      using iterator_concept = std::input_iterator_tag;
-      using value_type = std::span<const WordId>;
-      using difference_type = std::ptrdiff_t;
+    Reader(std::shared_ptr<const Source> source, const Shard& shard)
+        : source_(std::move(source)),
+          splitter_(source_->options.max_sentence_length),
+          pieces_(source_->path, std::min(source_->options.piece_bytes, largest_piece),
+                  source_->options.part.part(shard.index, shard.count)) {}
 
-      iterator() = default;
-      explicit iterator(std::shared_ptr<detail::SentenceReader> reader)
-          : reader_(std::move(reader)) {
-        ++*this;
+    bool next() {
+      sentence_.clear();
+      while (!splitter_.next(rest_, sentence_)) {
+        // A piece that does not follow this one does not continue its sentence.
+        if (!pieces_.is_contiguous() && splitter_.finish()) return true;
+        const auto piece = pieces_.next();
+        if (!piece) return splitter_.finish();
+        ids_.clear();
+        detail::encode(piece->text, source_->vocabulary, ids_);
+        rest_ = ids_;
+        pieces_.release(*piece);
       }
-      value_type operator*() const { return reader_->sentence(); }
-      iterator& operator++() {
-        if (!reader_->next()) reader_.reset();
-        return *this;
-      }
-      void operator++(int) { ++*this; }
-      friend bool operator==(const iterator& it, std::default_sentinel_t) { return !it.reader_; }
-
-     private:
-      std::shared_ptr<detail::SentenceReader> reader_;
-    };
-
-    Shard(std::shared_ptr<const Source> source, std::size_t i, std::size_t n)
-        : source_(std::move(source)), i_(i), n_(n) {}
-    iterator begin() const {
-      return iterator(std::make_shared<detail::SentenceReader>(source_->path, source_->vocabulary,
-                                                               source_->options, i_, n_));
+      return true;
     }
-    std::default_sentinel_t end() const { return {}; }
+    std::span<const WordId> sentence() const noexcept { return sentence_; }
 
    private:
+    static constexpr std::size_t largest_piece = std::size_t{1} << 18;
+
     std::shared_ptr<const Source> source_;
-    std::size_t i_, n_;
+    detail::SentenceSplitter splitter_;
+    TextPieces pieces_;
+    std::vector<WordId> ids_;       // of the current piece
+    std::span<const WordId> rest_;  // of `ids_`
+    std::vector<WordId> sentence_;
   };
 
+ public:
   /// Reads the text once, with all threads, to count its in-vocabulary words. Throws IoError,
   /// FormatError (damaged .gz), InvalidArgument, and CorpusError when the whole text has none.
   TextCorpus(const std::filesystem::path& path, const Vocabulary& vocabulary,
@@ -94,14 +92,19 @@ class TextCorpus {
     source_ = std::make_shared<const Source>(Source{path, vocabulary, options, tokens});
   }
 
-  /// In-vocabulary words.
+  static constexpr bool repeats = true;
+  /// Returns the number of in-vocabulary words.
   std::uint64_t token_count() const noexcept { return source_->tokens; }
-  /// Of the vocabulary that it is read with.
+  /// Returns the fingerprint of the vocabulary that the text is read with.
   std::uint64_t vocabulary_fingerprint() const noexcept {
     return source_->vocabulary.fingerprint();
   }
-  /// The i-th of n parts of nearly the same size in bytes; i < n.
-  Shard shard(std::size_t i, std::size_t n) const { return {source_, i, n}; }
+  /// Returns a range that reads the shard anew each time. All shards have nearly the same size in
+  /// bytes. Going through it throws what the constructor throws.
+  auto sentences(const Shard& shard) const {
+    return SentenceRange(
+        [source = source_, shard] { return std::make_shared<Reader>(source, shard); });
+  }
 
  private:
   std::shared_ptr<const Source> source_;

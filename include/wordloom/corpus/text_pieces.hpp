@@ -21,14 +21,15 @@
 
 namespace wordloom {
 
-/// The i-th of n parts of a text, of nearly the same size. A plain file is cut after a line end, or
-/// where none is near after white space; of a .gz file, which cannot be cut, it is each n-th piece.
+/// The i-th of n parts of a text, all of nearly the same size. A plain file is cut after a line
+/// end, or after white space if no line ends nearby; a part of a .gz file, which cannot be cut, is
+/// every n-th piece of it.
 struct TextPart {
   std::size_t index = 0, count = 1;
 
-  /// The i-th of n parts of this one.
+  /// Returns the i-th of n parts of this one.
   TextPart part(std::size_t i, std::size_t n) const { return {index * n + i, count * n}; }
-  /// Where it begins in a plain text, which is where the one before it ends.
+  /// Returns where the part begins in a plain text, which is where the one before it ends.
   std::size_t begin(std::string_view text) const {
     constexpr std::size_t near = std::size_t{1} << 16;
     if (index == count) return text.size();
@@ -43,22 +44,23 @@ struct TextPart {
   TextPart next() const { return {index + 1, count}; }
 };
 
-/// A stretch of a text; no token crosses its ends.
+/// A stretch of a text that cuts no token.
 struct TextPiece {
   std::size_t index = 0;  // in order, from 0
   std::string_view text;
   std::unique_ptr<const std::string> storage;  // where `text` lies when it was decompressed
 };
 
-/// Hands out a part of a text file in order, piece by piece, to any number of threads: plain files
-/// are mapped and their pages released again, .gz files (by their first two bytes) are decompressed
-/// as they are read. Memory: about a piece for each thread. `next` and `release` are thread-safe.
+/// Hands out a part of a text file in order, piece by piece, to any number of threads. Plain files
+/// are mapped and their pages released again; .gz files, recognized by their first two bytes, are
+/// decompressed as they are read. Memory: about a piece for each thread. `next` and `release` are
+/// thread-safe.
 class TextPieces {
  public:
   static constexpr std::size_t default_piece_bytes = std::size_t{1} << 22;
 
-  /// Throws IoError, for a .gz file also when the build has no zlib, and FormatError for a file
-  /// that is .gz only by name.
+  /// Throws IoError (for a .gz file also if the build has no zlib), and FormatError for a file
+  /// that is .gz by its name only.
   explicit TextPieces(const std::filesystem::path& path,
                       std::size_t piece_bytes = default_piece_bytes, TextPart part = {})
       : file_(path), part_(part), piece_bytes_(std::max<std::size_t>(piece_bytes, 1)) {
@@ -67,7 +69,7 @@ class TextPieces {
     if (is_gzip(file_)) {
 #if WORDLOOM_HAS_ZLIB
       gzip_ = std::make_unique<GzipReader>(path);
-      if (part.count > 1) piece_bytes_ = std::min(piece_bytes_, most_of_parts);
+      if (part.count > 1) piece_bytes_ = std::min(piece_bytes_, max_piece_of_parts);
       return;
 #else
       throw IoError("cannot read '" + path.string() +
@@ -82,10 +84,10 @@ class TextPieces {
     return file.text().substr(0, 2) == "\x1f\x8b";
   }
 
-  /// Whether a piece goes on where the one before it ended.
+  /// Whether each piece begins where the one before it ended.
   bool is_contiguous() const noexcept { return part_.count == 1 || !is_gzip(file_); }
 
-  /// The next piece, or nothing at the end. Throws FormatError where a .gz file is damaged.
+  /// Returns the next piece, or nothing at the end. Throws FormatError where a .gz file is damaged.
   std::optional<TextPiece> next() {
     const std::lock_guard lock(guard_);
 #if WORDLOOM_HAS_ZLIB
@@ -104,7 +106,7 @@ class TextPieces {
     return TextPiece{index_++, file_.text().substr(first, at_ - first), {}};
   }
 
-  /// Gives the memory of a piece back; its text is then not to be read any more.
+  /// Releases the memory of a piece, whose text must not be read any more.
   void release(const TextPiece& piece) const noexcept {
     if (piece.storage || piece.text.empty()) return;
     const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
@@ -121,7 +123,7 @@ class TextPieces {
     std::string text = std::exchange(carried_, {});
     bool more = true;
     std::size_t end = 0;
-    while (more && end == 0) {  // more than once for a token longer than a piece
+    while (more && end == 0) {  // twice or more for a token longer than a piece
       more = gzip_->read(text, piece_bytes_);
       end = text.size();
       while (more && end > 0 && !is_white_space(text[end - 1])) --end;
@@ -134,11 +136,11 @@ class TextPieces {
     return TextPiece{0, view, std::move(storage)};
   }
 
-  // So that each part gets some.
-  static constexpr std::size_t most_of_parts = std::size_t{1} << 18;
+  // Small, so that each part of a short text has pieces.
+  static constexpr std::size_t max_piece_of_parts = std::size_t{1} << 18;
   std::unique_ptr<GzipReader> gzip_;
   std::size_t read_ = 0;  // pieces
-  std::string carried_;   // the token that the last piece would have cut
+  std::string carried_;   // the beginning of a token that the last piece would have cut
 #endif
 
   MappedFile file_;

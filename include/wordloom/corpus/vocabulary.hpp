@@ -16,9 +16,9 @@
 #include <wordloom/core/error.hpp>
 #include <wordloom/core/hash.hpp>
 #include <wordloom/core/mapped_file.hpp>
-#include <wordloom/core/parallel.hpp>
+#include <wordloom/core/text.hpp>
+#include <wordloom/core/types.hpp>
 #include <wordloom/core/word_list.hpp>
-#include <wordloom/corpus/text_pieces.hpp>
 #include <wordloom/corpus/word_counter.hpp>
 
 namespace wordloom {
@@ -35,24 +35,12 @@ struct VocabularyOptions {
 
 namespace detail {
 
-/// Counts the words of a part of a text with all threads.
-inline WordCounter count_words(const std::filesystem::path& path, std::size_t threads,
-                               TextPart part = {}) {
-  threads = resolve_threads(threads);
-  TextPieces pieces(path, TextPieces::default_piece_bytes, part);
-  std::vector<WordCounter> counters(threads);
-  run_threads(threads, [&](std::size_t thread) {
-    while (const auto piece = pieces.next()) {
-      for_each_token(
-          piece->text, [&](std::string_view word) { counters[thread].add(word); }, [] {});
-      pieces.release(*piece);
-    }
-  });
-  for (std::size_t i = 1; i < threads; ++i) {
-    counters[0].merge(counters[i]);
-    counters[i] = {};
-  }
-  return std::move(counters[0]);
+/// Returns the error for a word that a text cannot have: "sentences[7]: the word 'a b' holds white
+/// space".
+inline InvalidArgument not_a_word(std::string_view word, const char* where, std::size_t index) {
+  return InvalidArgument(
+      std::string(where) + "[" + std::to_string(index) +
+      (word.empty() ? "]: a word is empty" : "]: the word " + shown(word) + " holds white space"));
 }
 
 }  // namespace detail
@@ -65,53 +53,65 @@ class Vocabulary {
  public:
   using Counted = std::pair<std::string_view, std::uint64_t>;
 
-  /// Empty.
+  /// Makes an empty vocabulary.
   Vocabulary() : store_(std::make_shared<const Store>()) {}
 
   /// Counts the words of a text file, plain or .gz. Throws IoError, FormatError for a damaged .gz,
   /// and CorpusError when no word is left. The same for any number of threads.
-  static Vocabulary from_text(const std::filesystem::path& path, VocabularyOptions options = {}) {
-    const auto counter = detail::count_words(path, options.threads);
-    std::vector<Counted> counted;
-    counted.reserve(counter.size());
-    counter.for_each(
-        [&](std::string_view word, std::uint64_t count) { counted.emplace_back(word, count); });
-    return select(std::move(counted), options, path);
+  static Vocabulary from_text(const std::filesystem::path& path,
+                              const VocabularyOptions& options = {}) {
+    return from_counter(detail::count_words(path, options.threads), options, path);
   }
 
-  /// From words and counts in any order. Throws InvalidArgument for a word that stands twice, is
-  /// empty, holds white space or has a count of 0; CorpusError when no word is left.
+  /// Counts the words of sentences in memory, with one thread. Throws InvalidArgument for a word
+  /// that is empty or holds white space, and CorpusError when no word is left.
+  template <SentencesOfWords Sentences>
+  static Vocabulary from_sentences(Sentences&& sentences, const VocabularyOptions& options = {}) {
+    detail::WordCounter counter;
+    std::size_t number = 0;
+    for (auto&& sentence : sentences) {
+      for (auto&& word : sentence)
+        if (const std::string_view text = word; counter.add(text) && !is_word(text))
+          throw detail::not_a_word(text, "sentences", number);
+      ++number;
+    }
+    return from_counter(counter, options, "the sentences");
+  }
+
+  /// Makes a vocabulary of words and counts in any order. Throws InvalidArgument for a word that is
+  /// a duplicate, is empty, holds white space or has a count of 0; CorpusError when no word is
+  /// left.
   static Vocabulary from_counts(std::span<const std::pair<std::string, std::uint64_t>> counts,
-                                VocabularyOptions options = {.min_count = 1}) {
+                                const VocabularyOptions& options = {.min_count = 1}) {
     std::vector<Counted> counted;
     counted.reserve(counts.size());
+    WordList::Builder seen;
     for (const auto& [word, count] : counts) {
-      if (word.empty() || std::any_of(word.begin(), word.end(), is_white_space))
-        throw InvalidArgument("a word of a vocabulary is empty or holds white space: '" + word +
-                              "'");
+      if (!is_word(word)) throw detail::not_a_word(word, "counts", counted.size());
       if (count == 0) throw InvalidArgument("the word '" + word + "' has a count of 0");
+      if (!seen.add(word)) throw InvalidArgument("duplicate word '" + word + "'");
       counted.emplace_back(word, count);
     }
-    auto result = select(std::move(counted), options, "the list of counts");
-    for (std::size_t i = 0; i < result.size(); ++i)
-      if (const auto first = result.find(result.word(static_cast<WordId>(i))); first != i)
-        throw InvalidArgument("the word '" + std::string(result.word(*first)) + "' stands twice");
-    return result;
+    return select(std::move(counted), options, "the list of counts");
   }
 
   /// Reads `word count` lines in any order, as `save` and word2vec's -save-vocab write them. Throws
   /// IoError, FormatError with the line, CorpusError when no word is left.
   static Vocabulary load(const std::filesystem::path& path,
-                         VocabularyOptions options = {.min_count = 1}) {
+                         const VocabularyOptions& options = {.min_count = 1}) {
     const MappedFile file(path);
     std::vector<Counted> counted;
+    WordList::Builder seen;
     std::string_view rest = file.text();
     for (std::uint64_t line = 1; !rest.empty(); ++line) {
       const std::size_t end = std::min(rest.find('\n'), rest.size());
       counted.push_back(parse_line(path, line, rest.substr(0, end)));
+      if (const auto word = counted.back().first; !seen.add(word))
+        throw FormatError::at_line(
+            path, line, "each word once",
+            detail::shown(word) + " as in line " + std::to_string(*seen.find(word) + 1));
       rest.remove_prefix(std::min(end + 1, rest.size()));
     }
-    refuse_repeats(path, counted);
     return select(std::move(counted), options, path);
   }
 
@@ -122,7 +122,7 @@ class Vocabulary {
     file.commit();
   }
 
-  /// The same into a file that is already open; does not commit.
+  /// Writes the same into a file that is already open; does not commit.
   void write(AtomicFile& file) const {
     std::string line;
     for (std::size_t i = 0; i < size(); ++i) {
@@ -146,7 +146,7 @@ class Vocabulary {
   /// A hash of words and counts, to tell vocabularies apart; the same on every machine.
   std::uint64_t fingerprint() const noexcept { return store_->fingerprint; }
 
-  /// What is thrown where no word of `types` is left.
+  /// Returns the error for a text of whose `types` different words none is left.
   static CorpusError none_left(std::size_t types, const VocabularyOptions& options,
                                const std::filesystem::path& source) {
     if (types == 0) return CorpusError(source.string() + ": no words");
@@ -159,11 +159,21 @@ class Vocabulary {
     WordList words;
     std::vector<std::uint64_t> counts;
     std::uint64_t total = 0;
-    std::uint64_t fingerprint = detail::fnv_basis;
+    std::uint64_t fingerprint = 0;
   };
 
   static bool before(const Counted& a, const Counted& b) {
     return a.second != b.second ? a.second > b.second : a.first < b.first;
+  }
+
+  static Vocabulary from_counter(const detail::WordCounter& counter,
+                                 const VocabularyOptions& options,
+                                 const std::filesystem::path& source) {
+    std::vector<Counted> counted;
+    counted.reserve(counter.size());
+    counter.for_each(
+        [&](std::string_view word, std::uint64_t count) { counted.emplace_back(word, count); });
+    return select(std::move(counted), options, source);
   }
 
   static Vocabulary select(std::vector<Counted> counted, const VocabularyOptions& options,
@@ -177,14 +187,17 @@ class Vocabulary {
 
     auto store = std::make_shared<Store>();
     WordList::Builder words;
+    detail::Hash hash;
+    words.reserve(counted.size(), 0);
     store->counts.reserve(counted.size());
     for (const auto& [word, count] : counted) {
       words.add(word);
       store->counts.push_back(count);
       store->total += count;
-      store->fingerprint = detail::fnv(word, store->fingerprint);
-      store->fingerprint = detail::fnv(' ' + std::to_string(count) + '\n', store->fingerprint);
+      hash.add(word);
+      hash.add(count);
     }
+    store->fingerprint = hash.value();
     store->words = std::move(words).build();
     Vocabulary result;
     result.store_ = std::move(store);
@@ -205,17 +218,6 @@ class Vocabulary {
     const auto [stop, error] = std::from_chars(line.data() + space + 1, end, count);
     if (error != std::errc() || stop != end || count == 0) throw refuse(detail::shown(line));
     return {line.substr(0, space), count};
-  }
-
-  static void refuse_repeats(const std::filesystem::path& path, std::span<const Counted> counted) {
-    WordList::Builder builder;
-    for (const auto& [word, count] : counted) builder.add(word);
-    const WordList words = std::move(builder).build();
-    for (std::size_t i = 0; i < words.size(); ++i)
-      if (const auto first = words.find(words[i]); first != i)
-        throw FormatError::at_line(
-            path, i + 1, "each word once",
-            detail::shown(words[i]) + " as in line " + std::to_string(*first + 1));
   }
 
   std::shared_ptr<const Store> store_;

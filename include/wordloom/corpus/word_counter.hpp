@@ -1,75 +1,70 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
-#include <functional>
+#include <filesystem>
 #include <string_view>
+#include <utility>
 #include <vector>
+
+#include <wordloom/core/parallel.hpp>
+#include <wordloom/core/text.hpp>
+#include <wordloom/core/types.hpp>
+#include <wordloom/core/word_table.hpp>
+#include <wordloom/corpus/text_pieces.hpp>
 
 namespace wordloom::detail {
 
-/// Counts words: open addressing over words that lie one after the other in one buffer, so that a
-/// known word costs a hash, a look and a comparison. Not thread-safe; each thread counts into its
-/// own and `merge` adds up.
+/// Counts words. Not thread-safe: each thread counts into its own, and `merge` adds them up.
 class WordCounter {
  public:
-  WordCounter() : slots_(std::size_t{1} << 12) {}
-
-  void add(std::string_view word, std::uint64_t count = 1) {
-    const std::size_t hash = std::hash<std::string_view>{}(word);
-    std::size_t at = hash & (slots_.size() - 1);
-    while (slots_[at].count != 0) {
-      if (slots_[at].hash == hash && word_of(slots_[at]) == word) {
-        slots_[at].count += count;
-        return;
-      }
-      at = (at + 1) & (slots_.size() - 1);
+  /// Returns whether the word is new. Throws InvalidArgument past 2^32 - 2 different words.
+  bool add(std::string_view word, std::uint64_t count = 1) {
+    const WordId id = words_.insert(word);
+    if (id < counts_.size()) {
+      counts_[id] += count;
+      return false;
     }
-    slots_[at] = {hash, text_.size(), word.size(), count};
-    text_.insert(text_.end(), word.begin(), word.end());
-    if (++size_ * 2 > slots_.size()) grow();
+    counts_.push_back(count);
+    return true;
   }
 
   void merge(const WordCounter& other) {
     other.for_each([this](std::string_view word, std::uint64_t count) { add(word, count); });
   }
 
-  /// Distinct words.
-  std::size_t size() const noexcept { return size_; }
+  /// Returns the number of different words.
+  std::size_t size() const noexcept { return counts_.size(); }
 
-  /// Calls `use(word, count)` for each word, in no particular order; views live as long as this.
+  /// Calls `use(word, count)` for each word, first seen first; the views are valid until the next
+  /// `add`.
   template <class Use>
   void for_each(Use&& use) const {
-    for (const Slot& slot : slots_)
-      if (slot.count != 0) use(word_of(slot), slot.count);
+    for (std::size_t i = 0; i < size(); ++i) use(words_[i], counts_[i]);
   }
 
  private:
-  struct Slot {
-    std::size_t hash = 0;
-    std::size_t begin = 0;
-    std::size_t length = 0;
-    std::uint64_t count = 0;  // 0: free
-  };
-
-  std::string_view word_of(const Slot& slot) const noexcept {
-    return {text_.data() + slot.begin, slot.length};
-  }
-
-  void grow() {
-    std::vector<Slot> old(slots_.size() * 2);
-    old.swap(slots_);
-    for (const Slot& slot : old) {
-      if (slot.count == 0) continue;
-      std::size_t at = slot.hash & (slots_.size() - 1);
-      while (slots_[at].count != 0) at = (at + 1) & (slots_.size() - 1);
-      slots_[at] = slot;
-    }
-  }
-
-  std::vector<char> text_;
-  std::vector<Slot> slots_;
-  std::size_t size_ = 0;
+  WordTable words_;
+  std::vector<std::uint64_t> counts_;
 };
+
+/// Counts the words of a part of a text with all threads.
+inline WordCounter count_words(const std::filesystem::path& path, std::size_t threads,
+                               TextPart part = {}) {
+  threads = resolve_threads(threads);
+  TextPieces pieces(path, TextPieces::default_piece_bytes, part);
+  std::vector<WordCounter> counters(threads);
+  run_threads(threads, [&](std::size_t thread) {
+    while (const auto piece = pieces.next()) {
+      for_each_token(
+          piece->text, [&](std::string_view word) { counters[thread].add(word); }, [] {});
+      pieces.release(*piece);
+    }
+  });
+  for (std::size_t i = 1; i < threads; ++i) {
+    counters[0].merge(counters[i]);
+    counters[i] = {};
+  }
+  return std::move(counters[0]);
+}
 
 }  // namespace wordloom::detail

@@ -2,21 +2,20 @@
 #include <cuda_runtime.h>
 
 #include <cstddef>
-#include <cstdint>
+#include <memory>
 #include <source_location>
 #include <span>
 #include <string>
-#include <utility>
 
 #include <wordloom/core/error.hpp>
 
 namespace wordloom::cuda {
 
-/// Throws DeviceError when a CUDA call failed; the message says where and what to do.
+/// Throws DeviceError when a CUDA call has failed; the message says where, and what to do.
 inline void check(cudaError_t status,
                   std::source_location place = std::source_location::current()) {
   if (status == cudaSuccess) return;
-  (void)cudaGetLastError();  // else the next call would report it again
+  (void)cudaGetLastError();  // or the next call would report it again
   std::string message;
   if (status == cudaErrorNoDevice) {
     message = "no CUDA device answers";
@@ -43,8 +42,8 @@ inline void check(cudaError_t status,
                     std::to_string(place.line()) + ")");
 }
 
-/// Makes a device the current one of this thread. Throws DeviceError when there is none of that
-/// number.
+/// Makes a device, counted from 0, the current one of this thread. Throws DeviceError when there is
+/// no such device.
 inline cudaDeviceProp use_device(int device) {
   int count = 0;
   check(cudaGetDeviceCount(&count));
@@ -62,77 +61,67 @@ template <class T>
 class DeviceArray {
  public:
   DeviceArray() = default;
-  /// Not initialised. Throws DeviceError that says need and have when `size` does not fit.
+  /// Not initialised. Throws DeviceError that says what is needed and free when it does not fit.
   explicit DeviceArray(std::size_t size, const char* what = "an array") : size_(size) {
     if (size == 0) return;
     std::size_t free = 0, total = 0;
     check(cudaMemGetInfo(&free, &total));
     const std::size_t bytes = size * sizeof(T);
+    T* memory = nullptr;
     const cudaError_t status =
-        bytes <= free ? cudaMalloc(&data_, bytes) : cudaErrorMemoryAllocation;
+        bytes <= free ? cudaMalloc(&memory, bytes) : cudaErrorMemoryAllocation;
+    data_.reset(memory);
     if (status == cudaErrorMemoryAllocation) {
       (void)cudaGetLastError();
       const auto mebibytes = [](std::size_t b) {
         return std::to_string((b + (1 << 20) - 1) >> 20) + " MiB";
       };
       throw DeviceError(std::string("not enough memory on the device: ") + what + " needs " +
-                        mebibytes(bytes) + ", free are " + mebibytes(free) + " of " +
-                        mebibytes(total));
+                        mebibytes(bytes) + ", " + mebibytes(free) + " of " + mebibytes(total) +
+                        " are free");
     }
     check(status);
   }
-  DeviceArray(DeviceArray&& other) noexcept { *this = std::move(other); }
-  DeviceArray& operator=(DeviceArray&& other) noexcept {
-    std::swap(data_, other.data_);
-    std::swap(size_, other.size_);
-    return *this;
-  }
-  ~DeviceArray() {
-    if (data_ != nullptr) (void)cudaFree(data_);
-  }
 
-  T* data() noexcept { return data_; }
-  const T* data() const noexcept { return data_; }
+  T* data() const noexcept { return data_.get(); }
   std::size_t size() const noexcept { return size_; }
-
-  /// Copies to the first elements, in order with the stream.
+  /// Copies to the first elements, in the order of the stream.
   void copy_from(std::span<const T> host, cudaStream_t stream) {
-    check(cudaMemcpyAsync(data_, host.data(), host.size_bytes(), cudaMemcpyHostToDevice, stream));
+    check(cudaMemcpyAsync(data(), host.data(), host.size_bytes(), cudaMemcpyHostToDevice, stream));
   }
   void copy_to(std::span<T> host, cudaStream_t stream) const {
-    check(cudaMemcpyAsync(host.data(), data_, host.size_bytes(), cudaMemcpyDeviceToHost, stream));
+    check(cudaMemcpyAsync(host.data(), data(), host.size_bytes(), cudaMemcpyDeviceToHost, stream));
   }
-  void clear(cudaStream_t stream) { check(cudaMemsetAsync(data_, 0, size_ * sizeof(T), stream)); }
+  void clear(cudaStream_t stream) { check(cudaMemsetAsync(data(), 0, size_ * sizeof(T), stream)); }
 
  private:
-  T* data_ = nullptr;
+  struct Free {
+    void operator()(T* data) const noexcept { (void)cudaFree(data); }
+  };
+  std::unique_ptr<T, Free> data_;
   std::size_t size_ = 0;
 };
 
-/// Memory of the host that the device copies from and to by itself. Movable.
+/// Pinned memory of the host, which the device copies from and to asynchronously. Movable.
 template <class T>
 class PinnedArray {
  public:
   PinnedArray() = default;
   /// Not initialised.
   explicit PinnedArray(std::size_t size) : size_(size) {
-    check(cudaMallocHost(&data_, size * sizeof(T)));
-  }
-  PinnedArray(PinnedArray&& other) noexcept { *this = std::move(other); }
-  PinnedArray& operator=(PinnedArray&& other) noexcept {
-    std::swap(data_, other.data_);
-    std::swap(size_, other.size_);
-    return *this;
-  }
-  ~PinnedArray() {
-    if (data_ != nullptr) (void)cudaFreeHost(data_);
+    T* memory = nullptr;
+    check(cudaMallocHost(&memory, size * sizeof(T)));
+    data_.reset(memory);
   }
 
-  std::span<T> first(std::size_t count) const noexcept { return {data_, count}; }
+  std::span<T> first(std::size_t count) const noexcept { return {data_.get(), count}; }
   std::size_t size() const noexcept { return size_; }
 
  private:
-  T* data_ = nullptr;
+  struct Free {
+    void operator()(T* data) const noexcept { (void)cudaFreeHost(data); }
+  };
+  std::unique_ptr<T, Free> data_;
   std::size_t size_ = 0;
 };
 
@@ -144,7 +133,7 @@ class Event {
   Event& operator=(const Event&) = delete;
   ~Event() { (void)cudaEventDestroy(event_); }
   void record(cudaStream_t stream) const { check(cudaEventRecord(event_, stream)); }
-  /// What comes next in the stream waits for it.
+  /// Makes later work of the stream wait for it.
   void hold(cudaStream_t stream) const { check(cudaStreamWaitEvent(stream, event_)); }
   void wait() const { check(cudaEventSynchronize(event_)); }
   operator cudaEvent_t() const noexcept { return event_; }
@@ -153,7 +142,7 @@ class Event {
   cudaEvent_t event_ = nullptr;
 };
 
-/// A stream of its own.
+/// A stream that does not wait for the legacy default stream.
 class Stream {
  public:
   Stream() { check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking)); }

@@ -1,16 +1,18 @@
 #pragma once
+#include <cuda_runtime.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
+#include <wordloom/core/alias_table.hpp>
+#include <wordloom/core/row_matrix.hpp>
 #include <wordloom/corpus/sentence_batch.hpp>
-#include <wordloom/corpus/subsampling.hpp>
-#include <wordloom/corpus/vocabulary.hpp>
-#include <wordloom/cuda/arithmetic.hpp>
 #include <wordloom/cuda/device.cuh>
+#include <wordloom/cuda/device_kernel.hpp>
+#include <wordloom/cuda/sentence.hpp>
 #include <wordloom/model/model.hpp>
-#include <wordloom/sampler/negative_sampling.hpp>
 
 namespace wordloom::cuda {
 
@@ -51,34 +53,24 @@ class DeviceModel {
   DeviceArray<float> floats_;
 };
 
-/// The tables of subsampling and of negative sampling on the device.
-class DeviceTables {
- public:
-  DeviceTables(const Vocabulary& vocabulary, double subsample, double exponent,
-               cudaStream_t stream) {
-    const Subsampling subsampling(vocabulary, subsample);
-    std::vector<std::uint32_t> highest{UINT32_MAX};  // keeps all
-    if (subsampling.enabled())
-      highest.assign(subsampling.table().begin(), subsampling.table().end());
-    highest_kept_ = DeviceArray<std::uint32_t>(highest.size(), "the subsampling table");
-    highest_kept_.copy_from(highest, stream);
-    const NegativeDistribution negatives(vocabulary, exponent);
-    negatives_ = DeviceArray<AliasTable::Entry>(negatives.table().size(), "the alias table");
-    negatives_.copy_from(negatives.table().entries(), stream);
+/// The tables of a run on the device.
+struct DeviceTables {
+  DeviceArray<std::uint32_t> highest_kept;
+  DeviceArray<AliasTable::Entry> negatives;
+  Sampling sampling;
+
+  DeviceTables(const RunTables& tables, cudaStream_t stream)
+      : highest_kept(tables.highest_kept.size(), "the subsampling table"),
+        negatives(tables.negatives.table().size(), "the alias table"),
+        sampling(tables.sampling) {
+    highest_kept.copy_from(tables.highest_kept, stream);
+    negatives.copy_from(tables.negatives.table().entries(), stream);
+    sampling.negatives.entries = negatives.data();
     check(cudaStreamSynchronize(stream));
   }
-
-  AliasView negatives() const noexcept {
-    return {negatives_.data(), static_cast<std::uint32_t>(negatives_.size())};
+  SubsamplingView subsampling() const noexcept {
+    return {highest_kept.data(), static_cast<std::uint32_t>(highest_kept.size() - 1)};
   }
-  const std::uint32_t* highest_kept() const noexcept { return highest_kept_.data(); }
-  std::uint32_t last_kept() const noexcept {
-    return static_cast<std::uint32_t>(highest_kept_.size() - 1);
-  }
-
- private:
-  DeviceArray<std::uint32_t> highest_kept_;
-  DeviceArray<AliasTable::Entry> negatives_;
 };
 
 /// Memory for a batch of sentences on the device.
@@ -94,11 +86,11 @@ struct DeviceBatch {
   }
 };
 
-/// What a batch in training needs of its own: two of them, so that one can be read and copied while
-/// another is trained.
+/// The memory that one batch in flight needs. There are two, so that a batch can be staged and
+/// copied while another is trained.
 class BatchSlot {
  public:
-  /// Copies a batch to the device, in order with the stream.
+  /// Copies a batch to the device, in the order of the stream.
   void copy(const SentenceBatch& batch, DeviceBatch& to, cudaStream_t stream) {
     stage(words_, batch.words);
     stage(ends_, batch.ends);
@@ -106,7 +98,7 @@ class BatchSlot {
     to.ends.copy_from(ends_.first(batch.ends.size()), stream);
   }
 
-  DeviceBatch passing;  // of a corpus that does not stay on the device
+  DeviceBatch transient;  // where the batch does not stay on the device
   DeviceArray<std::uint32_t> next{1};
   DeviceArray<double> loss{2};
   PinnedArray<double> loss_on_host{2};

@@ -1,7 +1,10 @@
 #pragma once
+#include <cuda_runtime.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include <wordloom/cuda/device.cuh>
@@ -9,22 +12,12 @@
 
 namespace wordloom::cuda {
 
-/// Floats on a device, which are there for what comes next in a stream.
-class DeviceValues {
- public:
-  DeviceValues(float* data, std::size_t size, cudaStream_t stream)
-      : data_(data), size_(size), stream_(stream) {}
-  float* data() const noexcept { return data_; }
-  std::size_t size() const noexcept { return size_; }
-  cudaStream_t stream() const noexcept { return stream_; }
-
- private:
-  float* data_;
-  std::size_t size_;
-  cudaStream_t stream_;
+/// Floats on a device that are up to date for later work of a stream.
+struct DeviceValues : std::span<float> {
+  cudaStream_t stream;
 };
 
-/// work(team, i) for each i below `count`, each by a warp.
+/// Calls work(team, i) for each i below `count`, each by a warp.
 template <class Work>
 __global__ void run_work(Work work, std::uint32_t count) {
   const WarpTeam team(nullptr);
@@ -33,17 +26,17 @@ __global__ void run_work(Work work, std::uint32_t count) {
     work(team, i);
 }
 
-/// The current device, for DeviceRows: work in the order of a stream.
+/// The current device, for DeviceRows: its work is in the order of a stream.
 class CudaMachine {
  public:
   template <class T>
   using Array = DeviceArray<T>;
   using Values = DeviceValues;
 
-  /// `copies`: for what must not wait for the other.
+  /// `copies`: a stream for copies that must not wait for the other's work.
   CudaMachine(cudaStream_t stream, cudaStream_t copies) : stream_(stream), copies_(copies) {}
 
-  Values values(float* data, std::size_t size) const { return {data, size, stream_}; }
+  Values values(float* data, std::size_t size) const { return {{data, size}, stream_}; }
   void copy(float* to, const float* from, std::size_t size) const {
     check(cudaMemcpyAsync(to, from, size * sizeof(float), cudaMemcpyDeviceToDevice, stream_));
   }
@@ -51,7 +44,7 @@ class CudaMachine {
     to.copy_from(from, stream_);
     check(cudaStreamSynchronize(stream_));
   }
-  /// What has come to be before this call.
+  /// Reads a value as of this call; does not wait for later work.
   float read(const float* from) const {
     float value = 0;
     check(cudaMemcpyAsync(&value, from, sizeof value, cudaMemcpyDeviceToHost, copies_));
@@ -60,9 +53,9 @@ class CudaMachine {
   }
   template <class Work>
   void run(std::size_t count, const Work& work) const {
-    constexpr std::size_t warps = 8, most_blocks = 4096;
+    constexpr std::size_t warps = 8, max_blocks = 4096;
     if (count == 0) return;
-    const std::size_t blocks = std::min(most_blocks, (count + warps - 1) / warps);
+    const std::size_t blocks = std::min(max_blocks, (count + warps - 1) / warps);
     run_work<<<static_cast<unsigned>(blocks), 32 * warps, 0, stream_>>>(
         work, static_cast<std::uint32_t>(count));
     check(cudaGetLastError());

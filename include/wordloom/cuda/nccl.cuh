@@ -20,15 +20,15 @@
 
 namespace wordloom {
 
-/// Ranks with a GPU each, which NCCL connects. `Bootstrap` are the same ranks on the host: MpiRanks
-/// for processes, InProcess for threads with the GPUs of one machine. Sums travel in a stream of
-/// their own, while the device goes on. Copies are the same rank.
+/// Ranks with one GPU each, connected by NCCL. `Bootstrap` are the same ranks on the host: MpiRanks
+/// for processes, InProcess for threads with the GPUs of one machine. Sums run in a stream of their
+/// own beside training. Copies are the same rank.
 template <Collective Bootstrap>
 class NcclRanks {
  public:
-  /// Of device `device`, counted from 0, which becomes the current one of this thread; the model's
-  /// must be the same (Hyperparameters::device). Throws DeviceError, and SyncError when NCCL does
-  /// not start, as when two ranks have one GPU.
+  /// Makes `device`, counted from 0, the current one of this thread. The model must be on the same
+  /// device (Hyperparameters::device). Throws DeviceError, and SyncError when NCCL does not start,
+  /// for example because two ranks have the same GPU.
   NcclRanks(Bootstrap ranks, std::size_t device) : ranks_(std::move(ranks)) {
     cuda::use_device(static_cast<int>(device));
     using Words = std::array<std::uint64_t, sizeof(ncclUniqueId) / sizeof(std::uint64_t)>;
@@ -38,7 +38,7 @@ class NcclRanks {
     for (std::uint64_t& word : words) word = ranks_.gather(word)[0];
     nccl_ = std::make_shared<Communicator>(static_cast<int>(device));
     ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
-    config.blocking = 0;  // so that it can be given up when another rank has failed
+    config.blocking = 0;  // so that it can be aborted when another rank has failed
     finish(ncclCommInitRankConfig(&nccl_->handle, static_cast<int>(ranks_.size()),
                                   std::bit_cast<ncclUniqueId>(words),
                                   static_cast<int>(ranks_.rank()), &config));
@@ -92,7 +92,7 @@ class NcclRanks {
       else
         abort();
     }
-    /// Ends what is in flight, of which the device would never be free.
+    /// Ends what is in flight, which would occupy the device for ever.
     void abort() noexcept {
       if (handle != nullptr) (void)ncclCommAbort(std::exchange(handle, nullptr));
     }
@@ -111,7 +111,7 @@ class NcclRanks {
     throw SyncError(message);
   }
 
-  /// Starts when what comes before in the order of the values is done.
+  /// Makes the stream wait for the values.
   void begin(const cuda::DeviceValues& values) {
     int current = -1;
     cuda::check(cudaGetDevice(&current));
@@ -119,10 +119,10 @@ class NcclRanks {
       throw InvalidArgument("the model is on device " + std::to_string(current) +
                             ", this rank's NCCL on device " + std::to_string(nccl_->device));
     if (nccl_->handle == nullptr) throw SyncError("NCCL has ended: a rank has failed");
-    nccl_->ready.record(values.stream());
+    nccl_->ready.record(values.stream);
     nccl_->ready.hold(nccl_->stream);
   }
-  /// Until a call has been taken by NCCL.
+  /// Waits until NCCL has accepted a call.
   void finish(ncclResult_t status) {
     while (status == ncclInProgress) {
       give_up_on_failure();

@@ -1,7 +1,6 @@
 #pragma once
 #include <cuda_runtime.h>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -15,13 +14,12 @@
 
 namespace wordloom {
 
-/// Ranks that sum what is on their devices by way of the host: where there is no NCCL, or where
+/// Ranks that sum values on their devices by way of the host: where there is no NCCL, or where
 /// ranks share a GPU, which NCCL refuses. Copies are the same rank.
 template <Collective Host>
 class StagedRanks {
  public:
-  /// Throws DeviceError when there is no device.
-  explicit StagedRanks(Host ranks) : ranks_(std::move(ranks)), stage_(std::make_shared<Stage>()) {}
+  explicit StagedRanks(Host ranks) : ranks_(std::move(ranks)) {}
 
   std::size_t rank() const noexcept { return ranks_.rank(); }
   std::size_t size() const noexcept { return ranks_.size(); }
@@ -32,19 +30,19 @@ class StagedRanks {
       return sizeof(float);
   }
 
-  /// Waits until the values are there: only the sum itself goes on by itself.
+  /// Waits until the values are on the host: only the sum itself is asynchronous.
   void begin_sum(cuda::DeviceValues values) {
     fetch(values);
     ranks_.begin_sum(stage_->values.first(values.size()));
-    is_under_way_ = true;
+    in_flight_ = true;
   }
   bool done() {
-    if (is_under_way_ && !ranks_.done()) return false;
+    if (in_flight_ && !ranks_.done()) return false;
     wait();
     return true;
   }
   void wait() {
-    if (!std::exchange(is_under_way_, false)) return;
+    if (!std::exchange(in_flight_, false)) return;
     ranks_.wait();
     put_back();
   }
@@ -66,13 +64,15 @@ class StagedRanks {
   };
 
   void fetch(const cuda::DeviceValues& values) {
+    // Not before: the model's device is the current one by now.
+    if (!stage_) stage_ = std::make_shared<Stage>();
     if (stage_->values.size() < values.size()) {
       stage_->values = {};
       stage_->values = cuda::PinnedArray<float>(values.size());
     }
     stage_->on_device = values.data();
     stage_->size = values.size();
-    stage_->ready.record(values.stream());
+    stage_->ready.record(values.stream);
     stage_->ready.hold(stage_->copies);
     copy(stage_->values.first(0).data(), values.data(), cudaMemcpyDeviceToHost);
   }
@@ -85,8 +85,8 @@ class StagedRanks {
   }
 
   Host ranks_;
-  std::shared_ptr<Stage> stage_;
-  bool is_under_way_ = false;
+  std::shared_ptr<Stage> stage_;  // made for the first values
+  bool in_flight_ = false;
 };
 
 }  // namespace wordloom

@@ -1,13 +1,14 @@
 #pragma once
+#include <bit>
 #include <cstdint>
 #include <type_traits>
 
 #include <wordloom/cuda/team.hpp>
 
-/// The teams of the device, see team.hpp: a `Lanes<T>` is the T of the calling thread.
+/// The teams of a device (see team.hpp): a `Lanes<T>` is the T of the calling thread.
 namespace wordloom::cuda {
 
-/// By one reduction of the memory where the device has it.
+/// Adds to a vector of floats in global memory: by one vector reduction where the device has that.
 template <class V>
 __device__ __forceinline__ void atomic_add(V* at, const V& value) {
 #if __CUDA_ARCH__ >= 900
@@ -20,8 +21,8 @@ __device__ __forceinline__ void atomic_add(V* at, const V& value) {
 #endif
 }
 
-/// Rows as threads hold them, the same for all teams: thread l has elements l * v to l * v + v - 1
-/// of each width * v, v being as many as one access can take.
+/// The accesses to rows that all teams have in common: thread l has elements l * v to l * v + v - 1
+/// of every width * v, where v is the number of floats of one access.
 template <int all>
 struct DeviceRowAccess {
   static constexpr int width = all, threads = all;
@@ -37,13 +38,10 @@ struct DeviceRowAccess {
     return value;
   }
 
-  /// Past the first cache, which does not see what other teams add.
+  /// Loads a row from the second-level cache: the first level does not see what other teams add.
   template <int R>
   __device__ __forceinline__ void load(float (&x)[R], const float* row) const {
-    transfer<R>(row, [&](int r, auto* at) {
-      const auto value = __ldcg(at);
-      put(x, r, value);
-    });
+    transfer<R>(row, [&](int r, auto* at) { put(x, r, __ldcg(at)); });
   }
   template <int R>
   __device__ __forceinline__ void load_own(float (&x)[R], const float* row) const {
@@ -51,20 +49,21 @@ struct DeviceRowAccess {
   }
   template <int R>
   __device__ __forceinline__ void store_own(float* row, const float (&x)[R]) const {
-    transfer<R>(row, [&](int r, auto* at) { *at = get(x, r, *at); });
+    transfer<R>(row, [&](int r, auto* at) { *at = get(x, r); });
   }
   template <int R>
   __device__ __forceinline__ void add(float* row, const float (&x)[R]) const {
-    transfer<R>(row, [&](int r, auto* at) {
-      const auto value = get(x, r, *at);
-      atomic_add(at, value);
-    });
+    transfer<R>(row, [&](int r, auto* at) { atomic_add(at, get(x, r)); });
   }
 
  private:
   template <int R>
   using Vector =
       std::conditional_t<R % 4 == 0, float4, std::conditional_t<R % 2 == 0, float2, float>>;
+  template <int R>
+  struct Parts {
+    float at[sizeof(Vector<R>) / sizeof(float)];
+  };
 
   template <int R, class Float, class Use>
   __device__ __forceinline__ void transfer(Float* row, Use&& use) const {
@@ -75,33 +74,15 @@ struct DeviceRowAccess {
     for (int r = 0; r < R; r += floats) use(r, at + r / floats * threads);
   }
   template <int R>
-  __device__ __forceinline__ static void put(float (&x)[R], int r, float v) {
-    x[r] = v;
+  __device__ __forceinline__ static void put(float (&x)[R], int r, Vector<R> vector) {
+    const auto parts = std::bit_cast<Parts<R>>(vector);
+    for (const float part : parts.at) x[r++] = part;
   }
   template <int R>
-  __device__ __forceinline__ static void put(float (&x)[R], int r, float2 v) {
-    x[r] = v.x;
-    x[r + 1] = v.y;
-  }
-  template <int R>
-  __device__ __forceinline__ static void put(float (&x)[R], int r, float4 v) {
-    x[r] = v.x;
-    x[r + 1] = v.y;
-    x[r + 2] = v.z;
-    x[r + 3] = v.w;
-  }
-  // The last parameter says which vector.
-  template <int R>
-  __device__ __forceinline__ static float get(const float (&x)[R], int r, const float&) {
-    return x[r];
-  }
-  template <int R>
-  __device__ __forceinline__ static float2 get(const float (&x)[R], int r, const float2&) {
-    return {x[r], x[r + 1]};
-  }
-  template <int R>
-  __device__ __forceinline__ static float4 get(const float (&x)[R], int r, const float4&) {
-    return {x[r], x[r + 1], x[r + 2], x[r + 3]};
+  __device__ __forceinline__ static Vector<R> get(const float (&x)[R], int r) {
+    Parts<R> parts;
+    for (float& part : parts.at) part = x[r++];
+    return std::bit_cast<Vector<R>>(parts);
   }
 };
 
@@ -109,7 +90,7 @@ struct DeviceRowAccess {
 struct WarpTeam : DeviceRowAccess<32> {
   static constexpr std::uint32_t all = 0xffffffff;
 
-  /// Floats of shared memory that the team itself needs.
+  /// The floats of shared memory that the team itself needs.
   static constexpr int scratch = 0;
   __device__ __forceinline__ explicit WarpTeam(float*) {}
 
@@ -129,7 +110,7 @@ struct WarpTeam : DeviceRowAccess<32> {
   __device__ __forceinline__ std::uint32_t ballot(bool value) const {
     return __ballot_sync(all, value);
   }
-  /// The value of the first thread.
+  /// Broadcasts the value of the first thread.
   __device__ __forceinline__ std::uint32_t of_first(std::uint32_t value) const {
     return __shfl_sync(all, value, 0);
   }
@@ -141,7 +122,7 @@ struct BlockTeam : DeviceRowAccess<threads> {
   static constexpr int scratch = threads > 32 ? 2 * 32 : 0;
   __device__ __forceinline__ explicit BlockTeam(float* memory) : memory_(memory) {}
 
-  /// Two halves of the memory in turn, so that one barrier is enough.
+  /// Uses two halves of the memory in turn, so that one barrier is enough.
   __device__ __forceinline__ float sum(float value) const {
     value = WarpTeam(nullptr).sum(value);
     if constexpr (threads > 32) {
@@ -169,30 +150,18 @@ struct BlockTeam : DeviceRowAccess<threads> {
   mutable int turn_ = 0;
 };
 
-/// A thread block of some warps, each with a row of its own.
+/// A thread block of several warps, each with a row of its own.
 template <int warps>
-struct WarpsTeam {
-  static constexpr int width = 32, threads = 32 * warps;
+struct WarpsTeam : private BlockTeam<32 * warps> {
+  static constexpr int width = 32;
+  using Block = BlockTeam<32 * warps>;
+  using Block::Block, Block::each, Block::of_first, Block::own, Block::scratch, Block::sum,
+      Block::threads;
   template <class T>
   using Lanes = T;
 
-  static constexpr int scratch = BlockTeam<threads>::scratch;
-  __device__ __forceinline__ explicit WarpsTeam(float* memory) : block_(memory) {}
-
-  template <class F>
-  __device__ __forceinline__ auto each(F&& f) const {
-    return f(static_cast<int>(threadIdx.x));
-  }
-  template <class T>
-  __device__ __forceinline__ T own(T value, int) const {
-    return value;
-  }
-  __device__ __forceinline__ float sum(float value) const { return block_.sum(value); }
   __device__ __forceinline__ float row_sums(float value) const { return warp().sum(value); }
   __device__ __forceinline__ void barrier() const { __syncthreads(); }
-  __device__ __forceinline__ std::uint32_t of_first(std::uint32_t value) const {
-    return block_.of_first(value);
-  }
   template <int R>
   __device__ __forceinline__ void load(float (&x)[R], const float* row) const {
     if (row != nullptr) return warp().template load<R>(x, row);
@@ -204,17 +173,14 @@ struct WarpsTeam {
     if (row != nullptr) warp().template add<R>(row, x);
   }
   __device__ __forceinline__ Quad load_quad(const float* from) const {
-    const float4 v = __ldcg(reinterpret_cast<const float4*>(from));
-    return {v.x, v.y, v.z, v.w};
+    return std::bit_cast<Quad>(__ldcg(reinterpret_cast<const float4*>(from)));
   }
   __device__ __forceinline__ void add_quad(float* to, const Quad& q) const {
-    atomic_add(reinterpret_cast<float4*>(to), make_float4(q.at[0], q.at[1], q.at[2], q.at[3]));
+    atomic_add(reinterpret_cast<float4*>(to), std::bit_cast<float4>(q));
   }
 
  private:
   __device__ __forceinline__ static WarpTeam warp() { return WarpTeam(nullptr); }
-
-  BlockTeam<threads> block_;
 };
 
 }  // namespace wordloom::cuda

@@ -1,6 +1,8 @@
 #pragma once
 #include <concepts>
 #include <cstddef>
+#include <memory>
+#include <utility>
 
 #include <wordloom/core/hyperparameters.hpp>
 #include <wordloom/corpus/sentence_batch.hpp>
@@ -12,106 +14,165 @@ namespace wordloom {
 
 namespace detail {
 
+/// What the threads of a run share of a kernel: `kernel.start(model)` where there is that, else the
+/// kernel itself.
 template <class K>
-concept MadeForBlocks = std::constructible_from<K, const Hyperparameters&, BlockShape>;
+auto start_kernel(const K& kernel, Model& model) {
+  if constexpr (requires { kernel.start(model); })
+    return kernel.start(model);
+  else
+    return kernel;
+}
 template <class K>
-concept NamesConsumption = requires {
-  typename K::Consumes;
+using KernelRun = decltype(start_kernel(std::declval<const K&>(), std::declval<Model&>()));
+
+template <class K>
+concept MakesWorkers = requires(const KernelRun<K>& run, const Model& model, BlockShape most) {
+  run.worker(model, most);
 };
 template <class K>
-concept Updates = requires(K& kernel, Model& model, const typename K::Consumes& block) {
-  { kernel.template update<true>(model, block, 0.1f) } -> std::convertible_to<LossSum>;
-  kernel.template update<false>(model, block, 0.1f);
+using KernelWorker = decltype(std::declval<const KernelRun<K>&>().worker(
+    std::declval<const Model&>(), BlockShape()));
+
+template <class W>
+concept Updates = requires(W& worker, Model& model, const Block& block) {
+  { worker.template update<true>(model, block, 0.1f) } -> std::convertible_to<LossSum>;
+  worker.template update<false>(model, block, 0.1f);
 };
 
 /// Where an update comes in halves, the sampler makes the next block between them.
-template <class K>
-concept UpdatesInHalves = requires(K& kernel, Model& model, const typename K::Consumes& block) {
-  kernel.begin(model, block, 0.1f);
-  { kernel.template finish<true>(model) } -> std::convertible_to<LossSum>;
-  kernel.template finish<false>(model);
+template <class W>
+concept UpdatesInHalves = requires(W& worker, Model& model, const Block& block) {
+  worker.score(model, block, 0.1f);
+  { worker.template apply<true>(model) } -> std::convertible_to<LossSum>;
+  worker.template apply<false>(model);
 };
 
+/// The parts of Block that a kernel honours, none where it does not say.
 template <class K>
-concept TakesBatches = std::same_as<typename K::Consumes, SentenceBatch>;
+constexpr BlockFeatures features_honoured() {
+  if constexpr (requires { K::honours; })
+    return K::honours;
+  else
+    return {};
+}
+
 template <class K>
-concept TrainsBatches = TakesBatches<K> &&
-    requires(K& kernel, const SentenceBatch& batch, Model& model, std::size_t i, double rate) {
-  { K::least_words } -> std::convertible_to<std::size_t>;
-  { kernel.batch_words() } -> std::convertible_to<std::size_t>;
-  { kernel.keeps(i) } -> std::convertible_to<bool>;
-  kernel.begin(batch, i, rate, rate);
-  { kernel.end().loss } -> std::convertible_to<double>;
-  { kernel.end().positives } -> std::convertible_to<double>;
-  { kernel.replica() } -> std::same_as<typename K::Replica>;
-  kernel.finish(model);
+concept OnDevice = requires {
+  typename K::Replica;
+};
+
+/// What a SyncPolicy keeps alike.
+template <class K>
+struct ReplicaOfKernel {
+  using type = Model;
+};
+template <OnDevice K>
+struct ReplicaOfKernel<K> {
+  using type = typename K::Replica;
+};
+template <class K>
+using ReplicaOf = typename ReplicaOfKernel<K>::type;
+
+/// The run of a kernel on a device; for others a placeholder.
+template <class K>
+struct DeviceRunOfKernel {
+  using type = int;
+};
+template <OnDevice K>
+struct DeviceRunOfKernel<K> {
+  using type = typename K::Run;
+};
+template <class K>
+using DeviceRun = typename DeviceRunOfKernel<K>::type;
+
+template <class K>
+concept TrainsBatches = OnDevice<K> && requires(typename K::Run& run, const SentenceBatch& batch,
+                                                Model& model, std::size_t i, double rate) {
+  { K::min_words } -> std::convertible_to<std::size_t>;
+  { run.batch_words() } -> std::convertible_to<std::size_t>;
+  { run.keeps(i) } -> std::convertible_to<bool>;
+  run.submit(batch, i, rate, rate);
+  { run.wait().loss } -> std::convertible_to<double>;
+  { run.wait().examples } -> std::convertible_to<double>;
+  { run.replica() } -> std::same_as<typename K::Replica>;
+  run.download(model);
 };
 
 }  // namespace detail
 
-/// `UpdateKernel kernel(hyperparameters, max_block);`
-/// `kernel.template update<with_loss>(model, block, learning_rate);` applies the gradient of a
-/// block and returns its loss (LossSum, or what converts to it) when `with_loss` is true;
-/// `UpdateKernel::Consumes` names the block type. One for each thread; never allocates in `update`.
-/// `kernel.prefetch(model, inputs, outputs)`, where there is one, is told which rows later blocks
-/// need; else the trainer asks for them itself. Where there are `kernel.begin(model, block,
-/// learning_rate)`, after which the block may be gone, and `kernel.finish<with_loss>(model)`, they
-/// are an update in two halves, between which the trainer lets the sampler make the next block.
+/// The arithmetic: applies the gradient of a block to the model. A policy, a value with parameters
+/// of its own (core/parameters.hpp), of one of two kinds.
 ///
-/// A kernel on a device consumes SentenceBatch and does a sampler's work too: it is made by
-/// `UpdateKernel::make<Sampler>(hyperparameters, model)`, says by `trains<Sampler>` which samplers
-/// it can stand for, `kernel.begin(batch, epoch, first_rate, last_rate)` starts to train a batch,
-/// `kernel.end()` waits for the first of those unfinished (two at most) and returns its loss,
-/// `kernel.finish(model)` brings the model back, `kernel.replica()` is what a SyncPolicy may change
-/// between two batches. A batch should have `kernel.batch_words()`, and may be of any size from
-/// `K::least_words`, below which the device is not busy. See CudaKernel.
+/// On the host:
+/// - `kernel.start(model)`, where there is that: what the threads of a run share, as an optimizer's
+///   state, which it keeps in `model.state`; without it, the kernel itself stands for the run;
+/// - `run.worker(model, max_block)`: the scratch of one thread;
+/// - `worker.update<with_loss>(model, block, learning_rate)` applies the gradient and returns the
+///   loss (LossSum, or what converts to it) when `with_loss` is true. It never allocates;
+/// - or the same in two halves, between which the sampler makes the next block:
+///   `worker.score(model, block, learning_rate)`, after which the block may be gone, and
+///   `worker.apply<with_loss>(model)`;
+/// - `worker.prefetch(model, inputs, outputs)`, where there is that, is told which rows later
+///   blocks need; without it the trainer prefetches them;
+/// - `static constexpr BlockFeatures honours`: the parts of Block that it honours, none without. A
+///   sampler that uses others is refused when compiling.
+///
+/// On a device, where it does a sampler's work too: `K::Replica` is what a SyncPolicy may change
+/// between two batches; `K::trains<Sampler>` says for which samplers it can stand;
+/// `kernel.start(sampler, parameters, model)` returns a std::unique_ptr<K::Run>;
+/// `run.submit(batch, epoch, first_rate, last_rate)` starts to train a batch, `run.wait()` waits
+/// for the first of those in flight (two at most) and returns its loss and examples,
+/// `run.download(model)` brings the model back; a batch should have `run.batch_words()` words and
+/// may have any number from `K::min_words`, below which the device is not busy;
+/// `run.keeps(index)`: whether a batch of a corpus that repeats is still there. See CudaKernel.
 template <class K>
-concept UpdateKernel = detail::NamesConsumption<K> &&
-    ((detail::MadeForBlocks<K> && detail::Updates<K>) || detail::TrainsBatches<K>);
+concept UpdateKernel = std::copy_constructible<K> &&
+    ((!detail::OnDevice<K> && detail::MakesWorkers<K> &&
+      detail::Updates<detail::KernelWorker<K>>) ||
+     detail::TrainsBatches<K>);
 
 namespace detail {
 
 template <class K>
 constexpr bool require_kernel() {
-  static_assert(
-      NamesConsumption<K>,
-      "wordloom: this UpdateKernel lacks 'using Consumes = Block' (the block type it takes)");
-  if constexpr (TakesBatches<K>) {
+  static_assert(std::copy_constructible<K>, "wordloom: this UpdateKernel cannot be copied");
+  if constexpr (OnDevice<K>) {
     static_assert(TrainsBatches<K>,
-                  "wordloom: this UpdateKernel lacks least_words, batch_words(), keeps(index), "
-                  "begin(const SentenceBatch&, epoch, first_rate, last_rate), end(), "
-                  "replica() or finish(Model&)");
+                  "wordloom: this UpdateKernel on a device lacks min_words, or its Run lacks "
+                  "batch_words(), keeps(index), submit(const SentenceBatch&, epoch, first_rate, "
+                  "last_rate), wait(), replica() or download(Model&)");
   } else {
     static_assert(
-        MadeForBlocks<K>,
-        "wordloom: this UpdateKernel lacks a constructor (const Hyperparameters&, BlockShape)");
-    if constexpr (NamesConsumption<K>)
-      static_assert(Updates<K>,
-                    "wordloom: this UpdateKernel lacks 'template <bool with_loss> LossSum "
-                    "update(Model&, const Consumes&, float learning_rate)'");
+        MakesWorkers<K>,
+        "wordloom: this UpdateKernel lacks 'auto worker(const Model&, BlockShape) const'");
+    if constexpr (MakesWorkers<K>)
+      static_assert(Updates<KernelWorker<K>>,
+                    "wordloom: the worker of this UpdateKernel lacks 'template <bool with_loss> "
+                    "LossSum update(Model&, const Block&, float learning_rate)'");
   }
   return UpdateKernel<K>;
 }
 
-template <class K>
-struct ReplicaOf {
-  using type = Model;
-};
-template <TakesBatches K>
-struct ReplicaOf<K> {
-  using type = typename K::Replica;
-};
-
+/// Refuses a kernel that does not honour what the sampler uses, by name.
 template <class S, class K>
 constexpr bool require_match() {
-  if constexpr (TakesBatches<K>) {
+  if constexpr (OnDevice<K>) {
     static_assert(K::template trains<S>,
                   "wordloom: this UpdateKernel makes windows and negatives itself, and not as this "
                   "Sampler does");
-  } else if constexpr (NamesProduct<S> && NamesConsumption<K>) {
+  } else {
+    constexpr BlockFeatures used = features_used<S>(), honoured = features_honoured<K>();
+    static_assert(!used.bags || honoured.bags,
+                  "wordloom: this Sampler makes bags (Block::bag_ends), which this UpdateKernel "
+                  "does not honour");
+    static_assert(!used.weights || honoured.weights,
+                  "wordloom: this Sampler weights pairs (Block::weights), which this UpdateKernel "
+                  "does not honour");
     static_assert(
-        std::same_as<typename S::Produces, typename K::Consumes>,
-        "wordloom: this UpdateKernel does not consume the block type that this Sampler produces");
+        !used.one_side || honoured.one_side,
+        "wordloom: this Sampler updates one side (Block::update), which this UpdateKernel "
+        "does not honour");
   }
   return true;
 }

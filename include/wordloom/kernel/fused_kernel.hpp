@@ -4,15 +4,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
-#include <wordloom/core/error.hpp>
-#include <wordloom/core/hyperparameters.hpp>
 #include <wordloom/kernel/concept.hpp>
 #include <wordloom/kernel/pair_weights.hpp>
+#include <wordloom/kernel/staging.hpp>
 #include <wordloom/model/model.hpp>
 #include <wordloom/objective/logistic.hpp>
 #include <wordloom/objective/loss.hpp>
@@ -21,7 +19,8 @@
 
 namespace wordloom::simd {
 
-/// Tells, for a set of ids, whether one comes twice: never misses one, errs seldom the other way.
+/// Tells, for a set of ids, whether one may occur twice: never misses a repeat, and rarely reports
+/// one that is not there.
 class RepeatFilter {
  public:
   void begin() noexcept {
@@ -30,7 +29,13 @@ class RepeatFilter {
       set_ = 1;
     }
   }
-  bool seen(WordId id) noexcept { return std::exchange(last_[id % last_.size()], set_) == set_; }
+  bool seen(RowId id) noexcept { return std::exchange(last_[id % last_.size()], set_) == set_; }
+  bool repeats(std::span<const RowId> ids) noexcept {
+    begin();
+    bool repeat = false;
+    for (const RowId id : ids) repeat |= seen(id);
+    return repeat;
+  }
 
  private:
   std::array<std::uint8_t, 4096> last_{};  // the set in which each residue came last
@@ -46,7 +51,7 @@ struct FusedBlock {
   std::size_t n_of_four;  // likewise
   float* change;          // [N x 32] of an update over several tiles
   std::size_t n, m;
-  PairWeights weights;
+  LaidOutWeights weights;
   float learning_rate;
   bool may_repeat;            // whether a row may stand in it twice
   const float* const* ahead;  // [ahead_count] rows that later blocks need
@@ -64,82 +69,92 @@ namespace wordloom {
 
 /// Scores, sigmoid and both rank updates of a block on the rows where they lie, in register tiles:
 /// nothing is gathered or packed, each row is read twice and written once. The default kernel.
-/// `Dimension`: of all models it will see, so that loops have constant bounds; 0 = any.
-template <std::size_t Dimension = 0>
-class FusedKernel {
-  using Begin = void (*)(Model&, const Block&, simd::FusedBlock&, simd::RepeatFilter&) noexcept;
-  using Finish = LossSum (*)(const Model&, const simd::FusedBlock&) noexcept;
+struct FusedKernel {
+  static constexpr BlockFeatures honours = {.bags = true, .weights = true, .one_side = true};
+
+  class Worker;
+  /// The scratch of one thread for a model. Throws as target() does.
+  Worker worker(const Model& model, BlockShape most) const;
+};
+
+/// The scratch of one thread.
+class FusedKernel::Worker {
+  using Score = void (*)(Model&, const Block&, simd::FusedBlock&, simd::RepeatFilter&) noexcept;
+  using ScoreStaged = void (*)(const simd::FusedBlock&, std::size_t) noexcept;
+  using Apply = LossSum (*)(const Model&, const simd::FusedBlock&) noexcept;
 
  public:
-  using Consumes = Block;
-
-  /// Throws InvalidArgument when `parameters.dimension` is not Dimension, and as target() does.
-  FusedKernel(const Hyperparameters& parameters, BlockShape most)
-      : begin_(WORDLOOM_TARGET_FUNCTION(Begin, fused_begin<Dimension>)),
-        finish_with_loss_(WORDLOOM_TARGET_FUNCTION(Finish, fused_finish<Dimension, true>)),
-        finish_(WORDLOOM_TARGET_FUNCTION(Finish, fused_finish<Dimension, false>)),
-        pair_weights_(most),
+  Worker(const Model& model, BlockShape most)
+      : score_(WORDLOOM_TARGET_FUNCTION(Score, fused_score)),
+        score_staged_(WORDLOOM_TARGET_FUNCTION(ScoreStaged, fused_score_staged)),
+        apply_with_loss_(WORDLOOM_TARGET_FUNCTION(Apply, fused_apply<true>)),
+        apply_(WORDLOOM_TARGET_FUNCTION(Apply, fused_apply<false>)),
+        staging_(most, model.dimension()),
+        weights_(most),
         rows_(most.inputs + most.outputs),
         gradients_(1, simd::GradientLayout::most(most)),
         change_(most.inputs, 32),
-        ahead_(2 * (most.inputs + most.outputs)) {
-    if (Dimension != 0 && parameters.dimension != Dimension)
-      throw InvalidArgument("dimension is " + std::to_string(parameters.dimension) +
-                            ", this FusedKernel is for " + std::to_string(Dimension));
-  }
+        ahead_(2 * (most.inputs + most.outputs)) {}
 
   template <bool with_loss>
   LossSum update(Model& model, const Block& block, float learning_rate) noexcept {
-    begin(model, block, learning_rate);
-    return finish<with_loss>(model);
+    score(model, block, learning_rate);
+    return apply<with_loss>(model);
   }
 
   /// The first half of an update: its scores, which take a while to become gradients. Leaves the
-  /// model as it is, and does not need the block any more; `finish` comes before another `begin`.
-  void begin(Model& model, const Block& block, float learning_rate) noexcept {
+  /// model as it is, and does not need the block any more; `apply` comes before another `score`.
+  void score(Model& model, const Block& block, float learning_rate) noexcept {
     if (block.inputs.empty() || block.outputs.empty()) return;
-    const simd::GradientLayout layout{block.inputs.size(), block.outputs.size()};
-    begun_ = {rows_.data(),
-              rows_.data() + layout.n,
-              gradients_.data(),
-              gradients_.data() + layout.tail(),
-              layout.n_of_four(),
-              change_.data(),
-              layout.n,
-              layout.m,
-              pair_weights_.of(block),
-              learning_rate,
-              false,
-              ahead_.data(),
-              0};
-    begin_(model, block, begun_, filter_);
+    const simd::GradientLayout layout{block.input_count(), block.outputs.size()};
+    scored_ = {rows_.data(),
+               rows_.data() + layout.n,
+               gradients_.data(),
+               gradients_.data() + layout.tail(),
+               layout.n_of_four(),
+               change_.data(),
+               layout.n,
+               layout.m,
+               weights_.of(block),
+               learning_rate,
+               false,
+               ahead_.data(),
+               0};
+    if (!simd::Staging::is_needed(block)) return score_(model, block, scored_, filter_);
+    staging_.begin(model, block, scored_.inputs, scored_.outputs);
+    scored_.may_repeat = (block.update != Sides::inputs && filter_.repeats(block.outputs)) ||
+                         (!staging_.has_bags() && filter_.repeats(block.inputs));
+    score_staged_(scored_, model.input.stride());
   }
-  /// The second half; nothing where nothing has begun.
+  /// The second half; nothing where nothing is scored.
   template <bool with_loss>
-  LossSum finish(Model& model) noexcept {
-    if (begun_.n == 0) return {};
-    begun_.ahead_count = std::exchange(ahead_count_, 0);
-    const LossSum loss = (with_loss ? finish_with_loss_ : finish_)(model, begun_);
-    begun_.n = 0;
+  LossSum apply(Model& model) noexcept {
+    if (scored_.n == 0) return {};
+    scored_.ahead_count = std::exchange(ahead_count_, 0);
+    const LossSum loss = (with_loss ? apply_with_loss_ : apply_)(model, scored_);
+    staging_.finish();
+    scored_.n = 0;
     return loss;
   }
 
-  /// Rows that later blocks need: asked for during the next second half.
-  void prefetch(const Model& model, std::span<const WordId> inputs,
-                std::span<const WordId> outputs) noexcept {
-    const auto add = [&](const RowMatrix& matrix, WordId id) {
+  /// Rows that later blocks need: prefetched during the next second half.
+  void prefetch(const Model& model, std::span<const RowId> inputs,
+                std::span<const RowId> outputs) noexcept {
+    const auto add = [&](const RowMatrix& matrix, RowId id) {
       if (ahead_count_ < ahead_.size()) ahead_[ahead_count_++] = matrix.row_data(id);
     };
-    for (const WordId id : inputs) add(model.input, id);
-    for (const WordId id : outputs) add(model.output, id);
+    for (const RowId id : inputs) add(model.input, id);
+    for (const RowId id : outputs) add(model.output, id);
   }
 
  private:
-  Begin begin_;
-  Finish finish_with_loss_, finish_;
-  simd::PairWeightMaker pair_weights_;
-  simd::FusedBlock begun_{};  // n is 0 where there is none
-  std::vector<float*> rows_;  // [N] inputs, then [M] outputs of the block at hand
+  Score score_;
+  ScoreStaged score_staged_;
+  Apply apply_with_loss_, apply_;
+  simd::Staging staging_;
+  simd::WeightLayout weights_;
+  simd::FusedBlock scored_{};  // n is 0 where there is none
+  std::vector<float*> rows_;   // [N] inputs, then [M] outputs of the block at hand
   RowMatrix gradients_;
   RowMatrix change_;  // [N x 32] of an update over several tiles
   simd::RepeatFilter filter_;
@@ -147,6 +162,10 @@ class FusedKernel {
   std::size_t ahead_count_ = 0;
 };
 
-static_assert(UpdateKernel<FusedKernel<>> && UpdateKernel<FusedKernel<128>>);
+inline FusedKernel::Worker FusedKernel::worker(const Model& model, BlockShape most) const {
+  return {model, most};
+}
+
+static_assert(UpdateKernel<FusedKernel>);
 
 }  // namespace wordloom

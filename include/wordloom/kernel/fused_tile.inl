@@ -1,23 +1,9 @@
 // Register tiles of FusedKernel. `RowTag` vectors; rows by pointer. Gradients lie in groups of 4
 // inputs, in each output by output: see GradientLayout.
-#undef WORDLOOM_INLINED
-#define WORDLOOM_INLINED HWY_ATTR __attribute__((always_inline))
-
 HWY_BEFORE_NAMESPACE();
 namespace wordloom::simd::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
-
-/// Calls `use` with 0 .. N - 1 as integral constants. GCC keeps an array in registers only when all
-/// of its indices are constants before its optimiser begins: a loop, even if unrolled, is not
-/// enough.
-template <std::size_t N, class Use>
-HWY_INLINE void unrolled(Use&& use) {
-  [&]<std::size_t... k>(std::index_sequence<k...>) WORDLOOM_INLINED {
-    (use(std::integral_constant<std::size_t, k>()), ...);
-  }
-  (std::make_index_sequence<N>());
-}
 
 /// What fits the registers (32 of AVX-512, SVE and NEON; 16 of AVX2 and SSE).
 struct FusedTuning {

@@ -64,7 +64,7 @@ HWY_INLINE void ask_ahead(const FusedBlock& block, std::size_t c) {
 }
 
 /// Adds the gradients of a block to its rows.
-HWY_INLINE void fused_apply(const FusedBlock& block, std::size_t stride) {
+HWY_INLINE void add_gradients(const FusedBlock& block, std::size_t stride) {
   constexpr std::size_t width = FusedTuning::update_outputs;
   const std::size_t m = block.m;
   const auto tile =
@@ -106,17 +106,10 @@ HWY_INLINE bool find_rows(float* matrix, std::size_t stride, std::span<const Wor
   return repeats;
 }
 
-/// Floats from row to row: known when compiling where `Dimension` is not 0.
-template <std::size_t Dimension>
-HWY_INLINE std::size_t fused_stride(const Model& model) {
-  return Dimension != 0 ? (Dimension + 15) / 16 * 16 : model.input.stride();
-}
-
-/// FusedKernel::begin.
-template <std::size_t Dimension>
-HWY_ATTR void fused_begin(Model& model, const Block& block, FusedBlock& own,
-                          RepeatFilter& filter) noexcept {
-  const std::size_t stride = fused_stride<Dimension>(model);
+/// The first half of an update of rows of the model.
+HWY_ATTR inline void fused_score(Model& model, const Block& block, FusedBlock& own,
+                                 RepeatFilter& filter) noexcept {
+  const std::size_t stride = model.input.stride();
   const bool inputs_repeat =
       find_rows(model.input.data(), stride, block.inputs, own.inputs, filter);
   const bool outputs_repeat =
@@ -125,9 +118,14 @@ HWY_ATTR void fused_begin(Model& model, const Block& block, FusedBlock& own,
   fused_scores(own, stride);
 }
 
-/// FusedKernel::finish.
-template <std::size_t Dimension, bool with_loss>
-HWY_ATTR LossSum fused_finish(const Model& model, const FusedBlock& own) noexcept {
+/// The same of rows that were found before.
+HWY_ATTR inline void fused_score_staged(const FusedBlock& own, std::size_t stride) noexcept {
+  fused_scores(own, stride);
+}
+
+/// The second half of an update.
+template <bool with_loss>
+HWY_ATTR LossSum fused_apply(const Model& model, const FusedBlock& own) noexcept {
   VectorLoss loss;
   const GradientLayout layout{own.n, own.m};
   float* scores = own.gradients;
@@ -140,7 +138,7 @@ HWY_ATTR LossSum fused_finish(const Model& model, const FusedBlock& own) noexcep
     count = layout.tail_count();
   }
   if (own.may_repeat) fold_repeats(own);
-  fused_apply(own, fused_stride<Dimension>(model));
+  add_gradients(own, model.input.stride());
   return with_loss ? loss.loss(own.weights.padding) : LossSum();
 }
 

@@ -7,7 +7,7 @@ void openblas_set_num_threads(int) __attribute__((weak));
 int openblas_get_num_threads(void) __attribute__((weak));
 }
 
-namespace wordloom {
+namespace wordloom::detail {
 
 /// While any OneBlasThread lives, OpenBLAS computes on the calling thread only; when the last one
 /// dies, the number of threads that the host application had set is back. The number is one for
@@ -46,4 +46,4 @@ class OneBlasThread {
   }
 };
 
-}  // namespace wordloom
+}  // namespace wordloom::detail

@@ -2,36 +2,29 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 
 #include <wordloom/core/row_matrix.hpp>
 #include <wordloom/sampler/block.hpp>
 
-/// The weight of each pair of a block as kernels take it: above 0 for label 1, below 0 for label 0,
-/// 0 for no pair.
+/// The weight of each pair of a block in the order in which a kernel takes it.
 namespace wordloom::simd {
 
 /// Floats past the end of scores and weights that vectors may touch.
 inline constexpr std::size_t vector_slack = 16;
 
-inline float pair_weight(const Block& block, std::size_t i, std::size_t j) noexcept {
-  if (!block.pair_weights.empty()) return block.pair_weights[j * block.inputs.size() + i];
-  const float weight = block.weights.empty() ? 1.0f : block.weights[i];
-  return j < block.positives ? weight : -weight;
-}
-
-/// Writes them output by output [M x N], then zeros.
+/// Writes the weights of a block output by output [M x N], then zeros.
 inline void fill_pair_weights(const Block& block, float* to) noexcept {
-  const std::size_t n = block.inputs.size();
+  const std::size_t n = block.input_count();
   const std::size_t m = block.outputs.size();
   std::fill_n(to + m * n, vector_slack, 0.0f);
-  if (!block.is_weighted()) {
+  if (block.weights.empty()) {
     std::fill_n(to, block.positives * n, 1.0f);
     std::fill_n(to + block.positives * n, (m - block.positives) * n, -1.0f);
-    return;
+  } else {
+    std::copy_n(block.weights.values.data(), m * n, to);
   }
-  for (std::size_t j = 0; j < m; ++j)
-    for (std::size_t i = 0; i < n; ++i) to[j * n + i] = pair_weight(block, i, j);
 }
 
 /// Scores and gradients of FusedKernel lie in groups of 4 inputs, in each output by output, 4 for
@@ -54,24 +47,25 @@ struct GradientLayout {
   }
 };
 
-/// Signed pair weights in that order; vectors may be read past the end of both parts.
-struct PairWeights {
+/// Pair weights in that order; vectors may be read past the end of both parts.
+struct LaidOutWeights {
   const float* of_four;
   const float* tail;
   std::size_t padding;  // places of weight not 0 that hold no pair
 };
 
-/// Makes them. Those of blocks without weights repeat from group to group and are kept from block
-/// to block, for two kinds of blocks, as samplers may make in turn; where N is no multiple of 4 the
-/// places between have a weight too.
-class PairWeightMaker {
+/// Lays weights out. Those of blocks without weights repeat from group to group and are kept from
+/// block to block, for two kinds of blocks, as samplers may make in turn; where N is no multiple of
+/// 4 the places between have a weight too. Weights of a block are kept while their version is the
+/// same, for two matrices. The scratch of one thread.
+class WeightLayout {
  public:
-  explicit PairWeightMaker(BlockShape most)
-      : plain_{Plain(most), Plain(most)}, weighted_(1, GradientLayout::most(most)) {}
+  explicit WeightLayout(BlockShape most)
+      : plain_{Plain(most), Plain(most)}, weighted_{Weighted(most), Weighted(most)} {}
 
-  PairWeights of(const Block& block) noexcept {
-    const GradientLayout layout{block.inputs.size(), block.outputs.size()};
-    if (block.is_weighted()) return weighted(block, layout);
+  LaidOutWeights of(const Block& block) noexcept {
+    const GradientLayout layout{block.input_count(), block.outputs.size()};
+    if (!block.weights.empty()) return weighted(block.weights, layout);
     if (!plain_[latest_].is_for(block)) {
       latest_ = 1 - latest_;
       if (!plain_[latest_].is_for(block)) plain_[latest_].fill(block);
@@ -91,32 +85,53 @@ class PairWeightMaker {
     void fill(const Block& block) noexcept {
       outputs = block.outputs.size();
       positives = block.positives;
-      const auto repeat = [&](RowMatrix& to, std::size_t each) {
-        float* at = to.data();
-        float* const end = at + to.columns();
-        while (at != end)
-          for (std::size_t j = 0; j < outputs; ++j)
-            for (std::size_t k = 0; k < each && at != end; ++k)
-              *at++ = j < positives ? 1.0f : -1.0f;
-      };
       repeat(of_four, 4);
       repeat(tail, 2);
+    }
+    /// `each` places for each output, again and again to the end.
+    void repeat(RowMatrix& to, std::size_t each) noexcept {
+      if (outputs == 0) return;
+      float* at = to.data();
+      float* const end = at + to.columns();
+      const auto put = [&](std::size_t count, float weight) {
+        count = std::min(count, static_cast<std::size_t>(end - at));
+        at = std::fill_n(at, count, weight);
+      };
+      while (at != end) {
+        put(positives * each, 1.0f);
+        put((outputs - positives) * each, -1.0f);
+      }
     }
     RowMatrix of_four, tail;
     std::size_t outputs = 0, positives = 0;
   };
 
-  PairWeights weighted(const Block& block, const GradientLayout& layout) noexcept {
-    float* const to = weighted_.data();
+  struct Weighted {
+    explicit Weighted(BlockShape most) : values(1, GradientLayout::most(most)) {}
+    RowMatrix values;
+    const float* from = nullptr;
+    std::uint64_t version = 0;
+  };
+
+  LaidOutWeights weighted(const PairWeights& weights, const GradientLayout& layout) noexcept {
+    const auto is_kept = [&](const Weighted& kept) {
+      return kept.version == weights.version && kept.from == weights.values.data();
+    };
+    const auto result = [&](Weighted& kept) {
+      float* const to = kept.values.data();
+      return LaidOutWeights{to, to + layout.tail(), 0};
+    };
+    if (weights.version != 0)
+      for (Weighted& kept : weighted_)
+        if (is_kept(kept)) return result(kept);
+    Weighted& next = weighted_[next_];
+    next_ = 1 - next_;
+    next.from = weights.values.data();
+    next.version = weights.version;
+    float* const to = next.values.data();
     // `count` inputs from `first` on, in `each` places for each output.
     const auto copy = [&]<std::size_t count, std::size_t each>(std::size_t first, float* group) {
-      if (block.pair_weights.empty()) {
-        for (std::size_t j = 0; j < layout.m; ++j)
-          for (std::size_t k = 0; k < each; ++k)
-            *group++ = k < count ? pair_weight(block, first + k, j) : 0.0f;
-        return group;
-      }
-      const float* from = block.pair_weights.data() + first;
+      const float* from = weights.values.data() + first;
       for (std::size_t j = 0; j < layout.m; ++j, group += each, from += layout.n) {
         std::memcpy(group, from, count * sizeof(float));
         std::fill_n(group + count, each - count, 0.0f);
@@ -133,12 +148,12 @@ class PairWeightMaker {
       end = layout.n - i == 2 ? copy.template operator()<2, 2>(i, end)
                               : copy.template operator()<1, 2>(i, end);
     std::fill_n(end, vector_slack, 0.0f);
-    return {to, to + layout.tail(), 0};
+    return result(next);
   }
 
   std::array<Plain, 2> plain_;
-  RowMatrix weighted_;
-  std::size_t latest_ = 0;
+  std::array<Weighted, 2> weighted_;
+  std::size_t latest_ = 0, next_ = 0;
 };
 
 }  // namespace wordloom::simd

@@ -3,24 +3,46 @@ namespace wordloom::simd::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// -log sigma of what a vector of pairs has: sums as LossSum has them. With z = -score of a
-/// positive and score of a negative, it is max(z, 0) + log(1 + exp(-|z|)).
+/// The operations of LogisticPair on a vector of pairs.
+struct VectorOperations {
+  using Value = hn::Vec<RowTag>;
+
+  static HWY_INLINE Value negate_positive(Value score, Value weight) {
+    return hn::Xor(score, hn::AndNot(weight, hn::SignBit(RowTag())));
+  }
+  static HWY_INLINE Value multiply(Value a, Value b) { return hn::Mul(a, b); }
+  static HWY_INLINE Value positive_part(Value z) {
+    const auto zero = hn::Zero(RowTag());
+    return hn::IfThenElse(hn::Lt(z, zero), zero, z);  // keeps NaN
+  }
+  static HWY_INLINE Value exp_minus_abs(Value z) {
+    return HWY_NAMESPACE::exp_minus_abs(RowTag(), z);
+  }
+  static HWY_INLINE Value sigmoid_times(Value factor, Value z, Value e) {
+    return sigmoid_from(RowTag(), z, e, factor);
+  }
+};
+
+#define WORDLOOM_TERM HWY_INLINE
+#include <wordloom/objective/logistic_terms.inl>
+#undef WORDLOOM_TERM
+
+/// The sum of the losses of vectors of pairs, as a sum and a product (see LossSum).
 class VectorLoss {
  public:
   HWY_INLINE VectorLoss() : sums_(hn::Zero(RowTag())), products_(hn::Set(RowTag(), 1.0f)) {}
 
-  /// A lane with weight 0 does not count, nor one from `count` on.
-  HWY_INLINE void add(hn::Vec<RowTag> z, hn::Vec<RowTag> e, hn::Vec<RowTag> weights,
-                      std::size_t count) {
+  /// Adds the first `count` lanes; one of weight 0 does not count.
+  HWY_INLINE void add(const LogisticPair<VectorOperations>& pairs, std::size_t count) {
     const RowTag d;
-    const auto pair = hn::And(hn::FirstN(d, count), hn::Ne(weights, hn::Zero(d)));
-    const auto part = hn::IfThenElse(hn::Lt(z, hn::Zero(d)), hn::Zero(d), z);  // keeps NaN
-    sums_ = hn::Add(sums_, hn::IfThenElseZero(pair, part));
-    products_ = hn::MulAdd(products_, hn::IfThenElseZero(pair, e), products_);
-    if (++added_ == most_added) fold();
+    const auto counts = hn::And(hn::FirstN(d, count), hn::Ne(pairs.weight, hn::Zero(d)));
+    sums_ = hn::Add(sums_, hn::IfThenElseZero(counts, pairs.linear_loss()));
+    products_ = hn::MulAdd(products_, hn::IfThenElseZero(counts, pairs.e), products_);
+    if (++added_ == max_added) fold();
   }
 
-  /// Of all so far, when `padding` lanes had a weight, a score of 0, which is log(2), and no pair.
+  /// Returns the sum. `padding`: lanes that are no pairs but had a weight, and a score of 0, which
+  /// was counted as log(2).
   HWY_INLINE LossSum loss(std::size_t padding) {
     fold();
     if (padding > 0) loss_ += LossSum(-0.69314718055994531 * static_cast<double>(padding));
@@ -28,8 +50,8 @@ class VectorLoss {
   }
 
  private:
-  /// 1 + e is at most 2: 16 lanes of so many of them have a product below 2^128.
-  static constexpr int most_added = 7;
+  /// 1 + e is at most 2: the product of 16 lanes of 7 of them is below 2^128.
+  static constexpr int max_added = 7;
 
   HWY_INLINE void fold() {
     const RowTag d;
@@ -55,27 +77,23 @@ class VectorLoss {
   LossSum loss_;
 };
 
-/// Turns scores into gradients in place, (label - sigma(score)) * weight * learning_rate (Mikolov
-/// et al. 2013b, the derivative of eq. 4). `pair_weights` as those of a Block, above 0 for label 1,
-/// below for label 0; where there is no pair, it or the score is 0. Goes on to the end of the last
-/// vector.
+/// Turns scores into gradients, times the learning rate, in place. `pair_weights` are those of
+/// LogisticPair; where there is no pair, the weight or the score is 0. Processes whole vectors,
+/// past `count`.
 template <bool with_loss>
 HWY_INLINE void make_gradients(float* scores, const float* pair_weights, std::size_t count,
                                float learning_rate, VectorLoss& loss) {
   const RowTag d;
   const auto rate = hn::Set(d, learning_rate);
   for (std::size_t k = 0; k < count; k += hn::Lanes(d)) {
-    const auto weights = hn::LoadU(d, pair_weights + k);
-    // With z = -score of a positive, score of a negative, the gradient is +-sigma(z): right to the
-    // last bits where 1 - sigma(score) would cancel.
-    const auto z = hn::Xor(hn::LoadU(d, scores + k), hn::AndNot(weights, hn::SignBit(d)));
-    const auto e = exp_minus_abs(d, z);
-    if constexpr (with_loss) loss.add(z, e, weights, count - k);
-    hn::StoreU(sigmoid_from(d, z, e, hn::Mul(rate, weights)), d, scores + k);
+    const LogisticPair<VectorOperations> pairs(hn::LoadU(d, scores + k),
+                                               hn::LoadU(d, pair_weights + k));
+    if constexpr (with_loss) loss.add(pairs, count - k);
+    hn::StoreU(pairs.gradient(rate), d, scores + k);
   }
 }
 
-/// The gradients of a block whose scores lie output by output. Returns its loss when `with_loss`.
+/// Turns the scores of a whole block into gradients. Returns its loss when `with_loss`.
 template <bool with_loss>
 HWY_ATTR LossSum block_gradients(float* scores, const float* pair_weights, std::size_t count,
                                  float learning_rate) noexcept {

@@ -1,11 +1,8 @@
 #pragma once
-#include <cstddef>
+#include <cstdint>
 #include <span>
+#include <utility>
 
-#include <wordloom/core/hyperparameters.hpp>
-#include <wordloom/core/random.hpp>
-#include <wordloom/corpus/vocabulary.hpp>
-#include <wordloom/sampler/block.hpp>
 #include <wordloom/sampler/concept.hpp>
 #include <wordloom/sampler/shared_negative.hpp>
 
@@ -14,39 +11,78 @@ namespace wordloom {
 /// The split of BIDMach (Canny et al. 2015, "Machine Learning at the Limit"; its word2vecPos and
 /// word2vecNeg): what `Base` makes as one block becomes two, the positives of all inputs
 /// (attraction, n x 1 for a window) and then their negatives (repulsion, n x K). The latter are
-/// scored after the former are applied. For blocks without weights of pairs.
+/// scored after the former are applied.
 template <class Base>
-class AttractionRepulsion {
- public:
-  using Produces = Block;
+struct AttractionRepulsion {
+  Base base = {};
 
-  /// Throws as Base.
-  AttractionRepulsion(const Hyperparameters& parameters, const Vocabulary& vocabulary)
-      : base_(parameters, vocabulary) {}
+  static constexpr BlockFeatures uses = detail::features_used<Base>();
 
-  BlockShape max_block() const noexcept { return base_.max_block(); }
-
-  template <class Sink>
-  void sample(std::span<const WordId> sentence, Random& random, Sink&& sink) {
-    base_.sample(sentence, random, Halves<Sink>{sink});
+  static AttractionRepulsion from(const Hyperparameters& parameters) {
+    return {detail::policy_from<Base>(parameters)};
+  }
+  template <class Visit>
+  void visit_parameters(Visit&& visit) const {
+    detail::visit_all(visit, base);
   }
 
- private:
-  template <class Sink>
-  struct Halves {
-    Sink& sink;
-    void operator()(const Block& block) const {
-      sink(Block{block.inputs, block.outputs.first(block.positives), block.positives,
-                 block.weights});
-      sink(Block{block.inputs, block.outputs.subspan(block.positives), 0, block.weights});
+  using BaseRun = detail::RunOf<Base>;
+
+  /// The scratch of one thread.
+  class Worker {
+   public:
+    explicit Worker(const BaseRun& run) : base_(detail::worker_of(run)) {}
+    BlockShape max_block() const noexcept { return base_.max_block(); }
+
+    template <class Sink>
+    void sample(std::span<const WordId> sentence, Random& random, Sink&& sink) {
+      base_.sample(sentence, random, Halves<Sink>{sink});
     }
-    [[gnu::always_inline]] void prefetch(std::span<const WordId> inputs,
-                                         std::span<const WordId> outputs) const {
-      announce_rows(sink, inputs, outputs);
-    }
+
+   private:
+    template <class Sink>
+    struct Halves {
+      Sink& sink;
+      void operator()(const Block& block) const {
+        const std::size_t n = block.input_count(), positives = block.positives;
+        Block attraction = block, repulsion = block;
+        attraction.outputs = block.outputs.first(positives);
+        repulsion.outputs = block.outputs.subspan(positives);
+        repulsion.positives = repulsion.examples = 0;
+        if (!block.weights.empty()) {
+          const auto [values, version] = block.weights;
+          attraction.weights = {values.first(positives * n), version};
+          repulsion.weights = {values.subspan(positives * n), version};
+        }
+        sink(attraction);
+        sink(repulsion);
+      }
+      [[gnu::always_inline]] void prefetch(std::span<const RowId> inputs,
+                                           std::span<const RowId> outputs) const {
+        announce_rows(sink, inputs, outputs);
+      }
+    };
+
+    detail::WorkerOf<Base> base_;
   };
 
-  Base base_;
+  /// The run of the base.
+  class Run {
+   public:
+    explicit Run(BaseRun base) : base_(std::move(base)) {}
+    Worker worker() const { return Worker(base_); }
+    std::size_t output_rows() const requires requires(const BaseRun& r) { r.output_rows(); }
+    { return base_.output_rows(); }
+    ExpectedUpdates expected_updates(
+        const WordRates& rates) const requires detail::ExpectsUpdates<Base> {
+      return base_.expected_updates(rates);
+    }
+
+   private:
+    BaseRun base_;
+  };
+
+  Run start(const Vocabulary& vocabulary) const { return Run(base.start(vocabulary)); }
 };
 
 using SplitSharedNegative = AttractionRepulsion<SharedNegative>;

@@ -1,49 +1,78 @@
 #pragma once
-#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <span>
 
 #include <wordloom/core/types.hpp>
 
 namespace wordloom {
 
-/// N input rows scored against M output rows; outputs[0 .. positives) carry label 1, the others 0.
-/// A kernel computes all scores from the rows as they stand before the block, then adds all
-/// gradients: a row that stands in a block twice gets both. Spans live until the sink returns.
-struct Block {
-  std::span<const WordId> inputs;   // [N] rows of Model::input
-  std::span<const WordId> outputs;  // [M] rows of Model::output
-  std::size_t positives = 0;        // 0 .. M
-  std::span<const float> weights;   // [N] gradient weight of an input, empty = all 1
-  /// [M x N] the weight of each pair, for blocks in which not all inputs have the same labels or
-  /// weights: above 0 for label 1, below 0 for label 0 (its absolute value counts), 0 for no pair.
-  /// Empty, or instead of `positives` and `weights`.
-  std::span<const float> pair_weights = {};
+/// The weight of each pair of a block, [M x N] output by output: above 0 for label 1, below 0 for
+/// label 0, 0 for no pair. The gradient of a pair is multiplied by the absolute value; the loss is
+/// not.
+struct PairWeights {
+  std::span<const float> values = {};
+  /// Two blocks of one worker with the same version other than 0 at the same address have the same
+  /// values and the same shape, so that a kernel which stores weights in an order of its own may
+  /// keep them.
+  std::uint64_t version = 0;
 
-  bool is_weighted() const noexcept { return !weights.empty() || !pair_weights.empty(); }
+  bool empty() const noexcept { return values.empty(); }
 };
 
-/// How many pairs have label 1.
-inline std::size_t positive_pairs(const Block& block) noexcept {
-  if (block.pair_weights.empty()) return block.inputs.size() * block.positives;
-  return static_cast<std::size_t>(std::count_if(block.pair_weights.begin(),
-                                                block.pair_weights.end(),
-                                                [](float weight) { return weight > 0.0f; }));
-}
+/// The matrices that a block changes.
+enum class Sides : std::uint8_t { both, inputs, outputs };
 
-/// Tells a sink which rows later blocks will need, so that they can be on their way from memory:
-/// calls `sink.prefetch(inputs, outputs)` when the sink has it, else does nothing.
+/// What a member of a bag receives of the gradient of the bag's mean.
+enum class BagGradient : std::uint8_t {
+  mean,  ///< 1 / size of it: the derivative (Irsoy et al. 2021, "Corrected CBOW")
+  whole  ///< all of it, as word2vec.c and fastText do
+};
+
+/// N inputs scored against M output rows; outputs[0 .. positives) carry label 1, the others 0. An
+/// input is a row, or the mean of a bag of rows. A kernel computes all scores from the rows as they
+/// are before the block, then adds all gradients: a row that occurs several times in a block, in
+/// whatever role, receives all of its changes. Spans live until the sink returns.
+struct Block {
+  std::span<const RowId> inputs;  // [N] rows of Model::input, or the members of N bags
+  std::span<const std::uint32_t> bag_ends = {};  // [N] ends of the bags in `inputs`, none empty
+  std::span<const std::uint32_t> left_out = {};  // [N] or: bag i is all of `inputs`, 2 or more,
+                                                 // except the one at left_out[i]
+  std::span<const RowId> outputs;                // [M] rows of Model::output
+  std::size_t positives = 0;                     // 0 .. M; ignored where there are weights
+  PairWeights weights = {};                      // empty: 1 for positives, -1 for the others
+  std::size_t examples = 0;                      // what the loss is a mean over
+  Sides update = Sides::both;
+  BagGradient bag_gradient = BagGradient::mean;
+
+  bool has_bags() const noexcept { return !bag_ends.empty() || !left_out.empty(); }
+  /// N.
+  std::size_t input_count() const noexcept {
+    return !left_out.empty() ? left_out.size() : bag_ends.empty() ? inputs.size() : bag_ends.size();
+  }
+};
+
+/// Parts of Block that not every sampler uses and not every kernel honours: `S::uses` and
+/// `K::honours` are compared at compile time.
+struct BlockFeatures {
+  bool bags = false;      // bag_ends, left_out
+  bool weights = false;   // weights
+  bool one_side = false;  // update other than Sides::both
+};
+
+/// The largest block of a sampler: kernels size their scratch memory by it.
+struct BlockShape {
+  std::size_t inputs = 0;   // N
+  std::size_t outputs = 0;  // M
+  std::size_t members = 0;  // `inputs` of a block of bags; 0: no bags
+};
+
+/// Tells a sink which rows later blocks need, so that they are prefetched; worth a factor of 1.3.
+/// Calls `sink.prefetch(inputs, outputs)` when the sink has it, else does nothing.
 template <class Sink>
-[[gnu::always_inline]] inline void announce_rows(Sink& sink, std::span<const WordId> inputs,
-                                                 std::span<const WordId> outputs) {
+[[gnu::always_inline]] inline void announce_rows(Sink& sink, std::span<const RowId> inputs,
+                                                 std::span<const RowId> outputs) {
   if constexpr (requires { sink.prefetch(inputs, outputs); }) sink.prefetch(inputs, outputs);
 }
-
-/// The most inputs (N) and outputs (M) that a sampler puts into one block: kernels size their
-/// scratch memory by it.
-struct BlockShape {
-  std::size_t inputs;
-  std::size_t outputs;
-};
 
 }  // namespace wordloom

@@ -1,12 +1,15 @@
 #pragma once
 #include <concepts>
+#include <cstddef>
 #include <span>
+#include <utility>
 
 #include <wordloom/core/hyperparameters.hpp>
 #include <wordloom/core/random.hpp>
 #include <wordloom/core/types.hpp>
 #include <wordloom/corpus/vocabulary.hpp>
 #include <wordloom/sampler/block.hpp>
+#include <wordloom/sampler/expected_updates.hpp>
 
 namespace wordloom {
 
@@ -18,47 +21,111 @@ struct AnySink {
 };
 
 template <class S>
-concept MadeFromVocabulary = std::constructible_from<S, const Hyperparameters&, const Vocabulary&>;
-template <class S>
-concept NamesProduct = requires {
-  typename S::Produces;
+concept StartsRuns = requires(const S& policy, const Vocabulary& vocabulary) {
+  policy.start(vocabulary);
 };
 template <class S>
-concept BoundsBlocks = requires(const S& sampler) {
-  { sampler.max_block() } -> std::convertible_to<BlockShape>;
+using RunOf = decltype(std::declval<const S&>().start(std::declval<const Vocabulary&>()));
+
+/// The worker of one thread: `run.worker()` where the run has that, else a copy of the run.
+template <class Run>
+auto worker_of(const Run& run) {
+  if constexpr (requires { run.worker(); })
+    return run.worker();
+  else
+    return run;
+}
+template <class S>
+using WorkerOf = decltype(worker_of(std::declval<const RunOf<S>&>()));
+
+template <class S>
+concept BoundsBlocks = requires(const WorkerOf<S>& worker) {
+  { worker.max_block() } -> std::convertible_to<BlockShape>;
 };
 template <class S>
-concept Samples = requires(S& sampler, std::span<const WordId> sentence, Random& random) {
-  sampler.sample(sentence, random, AnySink{});
+concept Samples = requires(WorkerOf<S>& worker, std::span<const WordId> sentence, Random& random) {
+  worker.sample(sentence, random, AnySink{});
 };
+template <class S>
+concept ExpectsUpdates = requires(const RunOf<S>& run, const WordRates& rates) {
+  { run.expected_updates(rates) } -> std::convertible_to<ExpectedUpdates>;
+};
+
+/// The parts of Block that a sampler uses, none where it does not say.
+template <class S>
+constexpr BlockFeatures features_used() {
+  if constexpr (requires { S::uses; })
+    return S::uses;
+  else
+    return {};
+}
+
+/// Rows of Model::output that a run needs.
+template <class Run>
+std::size_t output_rows(const Run& run, const Vocabulary& vocabulary) {
+  if constexpr (requires { run.output_rows(); })
+    return run.output_rows();
+  else
+    return vocabulary.size();
+}
 
 }  // namespace detail
 
-/// `Sampler sampler(hyperparameters, vocabulary); sampler.max_block();`
-/// `sampler.sample(sentence, random, sink);` calls `sink(block)` for each block of the sentence, in
-/// order; `Sampler::Produces` names the block type (Block). Copyable, one copy for each thread: it
-/// may keep scratch memory, but draws only from `random`.
+/// The words that meet: turns a sentence into blocks. A policy, a value whose parameters are its
+/// own (`visit_parameters`, core/parameters.hpp; `static S from(const Hyperparameters&)` fills
+/// them), with
+/// - `policy.start(vocabulary)`: what all threads of a run share, immutable and thread-safe:
+///   - `run.worker()`: the scratch of one thread; where there is no such function, each thread
+///     trains with a copy of the run,
+///   - `run.output_rows()`: rows of Model::output; without it, one for each word,
+///   - `run.expected_updates(rates)`: for training by several ranks;
+/// - `worker.max_block()`: bounds of its blocks,
+/// - `worker.sample(sentence, random, sink)`: calls `sink(block)` for each block of the sentence,
+///   in order. It draws from `random` alone, so that a run can be repeated, and should call
+///   `announce_rows(sink, inputs, outputs)` one or two words before it makes a block of these rows;
+/// - `static constexpr BlockFeatures uses`: the parts of Block that it uses, none without.
+///
+/// Valid: `struct Pairs { auto start(const Vocabulary&) const { return PairsWorker{}; } };` with a
+/// copyable PairsWorker that has max_block and sample. Invalid: a start() that keeps a reference to
+/// the vocabulary: copy it, copies share their words.
 template <class S>
-concept Sampler = std::copy_constructible<S> && detail::MadeFromVocabulary<S> &&
-    detail::NamesProduct<S> && detail::BoundsBlocks<S> && detail::Samples<S>;
+concept Sampler = std::copy_constructible<S> && detail::StartsRuns<S> && detail::BoundsBlocks<S> &&
+    detail::Samples<S>;
 
 namespace detail {
+
+/// The run of a sampler in this library: its policy and the tables of its targets.
+template <class Policy, class Tables>
+class SamplerRun {
+ public:
+  SamplerRun(const Policy& policy, Tables tables) : policy_(policy), tables_(std::move(tables)) {}
+
+  auto worker() const { return typename Policy::Worker(policy_, tables_); }
+  std::size_t output_rows() const noexcept { return tables_.output_rows(); }
+  ExpectedUpdates expected_updates(const WordRates& rates) const {
+    return policy_.expected_updates(rates, tables_);
+  }
+
+ private:
+  Policy policy_;
+  Tables tables_;
+};
 
 // The compiler's note names the policy ("required from ... require_sampler<Name>"), the message
 // what it lacks.
 template <class S>
 constexpr bool require_sampler() {
-  static_assert(std::copy_constructible<S>,
-                "wordloom: this Sampler cannot be copied; each thread trains with a copy");
-  static_assert(
-      MadeFromVocabulary<S>,
-      "wordloom: this Sampler lacks a constructor (const Hyperparameters&, const Vocabulary&)");
-  static_assert(NamesProduct<S>,
-                "wordloom: this Sampler lacks 'using Produces = Block' (the block type it makes)");
-  static_assert(BoundsBlocks<S>, "wordloom: this Sampler lacks 'BlockShape max_block() const'");
-  static_assert(Samples<S>,
-                "wordloom: this Sampler lacks 'void sample(std::span<const WordId> sentence, "
-                "Random&, Sink&& sink)'");
+  static_assert(std::copy_constructible<S>, "wordloom: this Sampler cannot be copied");
+  static_assert(StartsRuns<S>,
+                "wordloom: this Sampler lacks 'auto start(const Vocabulary&) const', which returns "
+                "what the threads of a run share");
+  if constexpr (StartsRuns<S>) {
+    static_assert(BoundsBlocks<S>,
+                  "wordloom: the worker of this Sampler lacks 'BlockShape max_block() const'");
+    static_assert(Samples<S>,
+                  "wordloom: the worker of this Sampler lacks 'void "
+                  "sample(std::span<const WordId> sentence, Random&, Sink&& sink)'");
+  }
   return Sampler<S>;
 }
 

@@ -1,77 +1,88 @@
 #pragma once
-#include <algorithm>
 #include <cstddef>
 #include <span>
 #include <vector>
 
-#include <wordloom/core/hyperparameters.hpp>
-#include <wordloom/core/random.hpp>
-#include <wordloom/corpus/vocabulary.hpp>
-#include <wordloom/sampler/block.hpp>
 #include <wordloom/sampler/concept.hpp>
+#include <wordloom/sampler/huffman_path.hpp>
 #include <wordloom/sampler/negative_sampling.hpp>
 #include <wordloom/sampler/window.hpp>
 
 namespace wordloom {
 
-/// Skip-gram with negative sampling as word2vec does it (Mikolov et al. 2013b; word2vec.c): each
-/// context word of each centre word is a block of its own, 1 x (1 + K), with K negatives drawn
-/// afresh. As there, the context word is the input and the centre word the positive output.
-template <class Window = RandomWindow>
-class BasicHogwild {
+/// Skip-gram as word2vec does it (Mikolov et al. 2013b; word2vec.c): each context word of each
+/// centre word is a block of its own, 1 x M, with targets drawn afresh: the centre and K negatives,
+/// or the centre's path in the Huffman tree. As there, the context word is the input and the centre
+/// word the positive output.
+template <class Window = RandomWindow, class Targets = NegativeSampling>
+struct BasicHogwild {
+  Window window = {};
+  Targets targets = {};
+
+  static BasicHogwild from(const Hyperparameters& parameters) {
+    return {detail::policy_from<Window>(parameters), detail::policy_from<Targets>(parameters)};
+  }
+  template <class Visit>
+  void visit_parameters(Visit&& visit) const {
+    detail::visit_all(visit, window, targets);
+  }
+
+  class Worker;
+  auto start(const Vocabulary& vocabulary) const {
+    return detail::SamplerRun(*this, targets.start(vocabulary));
+  }
+  template <class Tables>
+  ExpectedUpdates expected_updates(const WordRates& rates, const Tables& tables) const {
+    return detail::expected_of_skip_gram(rates, static_cast<double>(window.mean_context()), tables);
+  }
+};
+
+/// The scratch of one thread.
+template <class Window, class Targets>
+class BasicHogwild<Window, Targets>::Worker {
  public:
-  using Produces = Block;
-  using WindowPolicy = Window;
+  template <class Tables>
+  Worker(const BasicHogwild& policy, const Tables& tables)
+      : window_(policy.window),
+        max_outputs_(tables.max_outputs()),
+        targets_(tables.worker(slots, 1)),
+        contexts_(slots) {}
 
-  /// Throws CorpusError for a vocabulary of fewer than two words.
-  BasicHogwild(const Hyperparameters& parameters, const Vocabulary& vocabulary)
-      : window_(parameters),
-        negatives_(vocabulary, parameters.negative_exponent),
-        outputs_(1 + parameters.negatives),
-        drawn_(outputs_ * (lookahead + 1)),
-        contexts_(lookahead + 1) {}
-
-  BlockShape max_block() const noexcept { return {1, outputs_}; }
+  BlockShape max_block() const noexcept { return {.inputs = 1, .outputs = max_outputs_}; }
 
   template <class Sink>
   void sample(std::span<const WordId> sentence, Random& random, Sink&& sink) {
     std::size_t drawn = 0, used = 0;
     const auto use = [&] {
-      const std::size_t slot = used++ % (lookahead + 1);
-      sink(Block{std::span(contexts_).subspan(slot, 1), outputs_of(slot), 1, {}});
+      const std::size_t slot = used++ % slots;
+      const TargetSet set = targets_.at(slot);
+      sink(Block{.inputs = std::span(contexts_).subspan(slot, 1),
+                 .outputs = set.outputs,
+                 .positives = set.positives,
+                 .examples = 1});
     };
     for (std::size_t center = 0; center < sentence.size(); ++center) {
-      const std::size_t reach = window_.reach(random);
-      const std::size_t first = center - std::min(center, reach);
-      const std::size_t last = std::min(sentence.size(), center + reach + 1);
-      for (std::size_t context = first; context < last; ++context) {
+      const WindowRange range(center, window_.reach(random), sentence.size());
+      for (std::size_t context = range.first; context < range.end; ++context) {
         if (context == center) continue;
-        const std::size_t slot = drawn++ % (lookahead + 1);
+        const std::size_t slot = drawn++ % slots;
         contexts_[slot] = sentence[context];
-        const auto outputs = outputs_of(slot);
-        outputs[0] = sentence[center];
-        for (WordId& negative : outputs.subspan(1))
-          negative = negatives_.draw(random, sentence[center]);
-        announce_rows(sink, std::span(contexts_).subspan(slot, 1), outputs);
-        if (drawn > lookahead) use();
+        targets_.draw(sentence[center], slot, random);
+        announce_rows(sink, std::span(contexts_).subspan(slot, 1), targets_.at(slot).outputs);
+        if (drawn >= slots) use();
       }
     }
     while (used < drawn) use();
   }
 
  private:
-  // Blocks between the drawing of negatives and their use, so that a kernel can prefetch rows.
-  static constexpr std::size_t lookahead = 3;
-
-  std::span<WordId> outputs_of(std::size_t slot) noexcept {
-    return std::span(drawn_).subspan(slot * outputs_, outputs_);
-  }
+  /// Blocks between the drawing of targets and their use, so that rows can be prefetched, and one.
+  static constexpr std::size_t slots = 4;
 
   Window window_;
-  NegativeDistribution negatives_;
-  std::size_t outputs_;           // 1 + K
-  std::vector<WordId> drawn_;     // [lookahead + 1][1 + K] a centre word and its negatives
-  std::vector<WordId> contexts_;  // [lookahead + 1] the context word of each
+  std::size_t max_outputs_;
+  detail::TargetWorker<Targets> targets_;
+  std::vector<RowId> contexts_;  // [slots] the context word of each block
 };
 
 using Hogwild = BasicHogwild<RandomWindow>;

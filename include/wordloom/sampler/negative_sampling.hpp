@@ -5,13 +5,17 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <wordloom/core/alias_table.hpp>
 #include <wordloom/core/error.hpp>
+#include <wordloom/core/hyperparameters.hpp>
 #include <wordloom/core/random.hpp>
 #include <wordloom/core/types.hpp>
 #include <wordloom/corpus/vocabulary.hpp>
+#include <wordloom/sampler/expected_updates.hpp>
+#include <wordloom/sampler/targets.hpp>
 
 namespace wordloom {
 
@@ -83,43 +87,121 @@ inline bool share_a_word(std::span<const WordId> centers,
   return same != 0;
 }
 
-/// Draws negatives in batches that are begun long before they are used, so that the entries of the
+/// Draws negatives in batches that begin long before they are used, so that the entries of the
 /// distribution's table arrive meanwhile. One for each thread.
 class NegativeBatch {
  public:
-  /// Of at most `most` draws. Throws as NegativeDistribution.
-  NegativeBatch(const Vocabulary& vocabulary, double exponent, std::size_t most)
-      : negatives_(vocabulary, exponent), begun_(most) {}
+  /// Of at most `max_count` draws.
+  NegativeBatch(NegativeDistribution negatives, std::size_t max_count)
+      : negatives_(std::move(negatives)), begun_(max_count) {}
 
   void begin(Random& random, std::size_t count) noexcept {
     for (AliasTable::Place& place : std::span(begun_).first(count))
       place = negatives_.begin(random);
   }
 
-  /// The first words.size() draws that were begun: words for a minibatch, whatever its positives.
+  /// The first words.size() draws that were begun, whatever the positives are.
   void finish(std::span<WordId> words) const noexcept {
     for (std::size_t i = 0; i < words.size(); ++i) words[i] = negatives_.finish(begun_[i]);
-  }
-
-  /// Likewise, for each of `centers` a row of `outputs` [centers x (1 + K)]: the word, then K
-  /// negatives other than it.
-  void finish(Random& random, std::span<const WordId> centers,
-              std::span<WordId> outputs) const noexcept {
-    const std::size_t each = outputs.size() / centers.size();
-    const AliasTable::Place* place = begun_.data();
-    WordId* output = outputs.data();
-    for (const WordId center : centers) {
-      *output++ = center;
-      for (std::size_t k = 1; k < each; ++k) {
-        const WordId word = negatives_.finish(*place++);
-        *output++ = word != center ? word : negatives_.draw(random, center);
-      }
-    }
   }
 
  private:
   NegativeDistribution negatives_;
   std::vector<AliasTable::Place> begun_;
 };
+
+/// Targets of a centre: the centre itself and K negative words (Mikolov et al. 2013b, section 2.2).
+struct NegativeSampling {
+  std::size_t negatives = 5;  // K
+  double exponent = 0.75;     // negatives are drawn in proportion to count^exponent
+
+  static NegativeSampling from(const Hyperparameters& parameters) {
+    return {parameters.negatives, parameters.negative_exponent};
+  }
+  template <class Visit>
+  void visit_parameters(Visit&& visit) const {
+    visit("negatives", negatives, 1, 1000);
+    visit("negative_exponent", exponent, -10.0, 10.0);
+  }
+
+  /// Draws the targets of one thread's centres.
+  class Worker {
+   public:
+    Worker(const NegativeDistribution& negatives, std::size_t k, std::size_t slots,
+           std::size_t at_once)
+        : negatives_(negatives), outputs_(1 + k), drawn_(slots * outputs_), begun_(at_once * k) {}
+
+    void begin(std::span<const WordId> centers, Random& random) noexcept {
+      for (AliasTable::Place& place : std::span(begun_).first(centers.size() * (outputs_ - 1)))
+        place = negatives_.begin(random);
+    }
+    void finish(std::span<const WordId> centers, std::size_t slot, Random& random) noexcept {
+      const AliasTable::Place* place = begun_.data();
+      WordId* output = drawn_.data() + slot * outputs_;
+      for (const WordId center : centers) {
+        *output++ = center;
+        for (std::size_t k = 1; k < outputs_; ++k) {
+          const WordId word = negatives_.finish(*place++);
+          *output++ = word != center ? word : negatives_.draw(random, center);
+        }
+      }
+    }
+    void draw(WordId center, std::size_t slot, Random& random) noexcept {
+      WordId* const output = drawn_.data() + slot * outputs_;
+      *output = center;
+      for (std::size_t k = 1; k < outputs_; ++k) output[k] = negatives_.draw(random, center);
+    }
+    TargetSet at(std::size_t slot) const noexcept {
+      return {std::span(drawn_).subspan(slot * outputs_, outputs_), 1};
+    }
+
+   private:
+    NegativeDistribution negatives_;
+    std::size_t outputs_;       // 1 + K
+    std::vector<RowId> drawn_;  // [slots][1 + K] a centre and its negatives
+    std::vector<AliasTable::Place> begun_;
+  };
+
+  /// The tables of a run. Copies share them; thread-safe.
+  class Run {
+   public:
+    Run(const Vocabulary& vocabulary, std::size_t negatives, double exponent)
+        : words_(vocabulary),
+          distribution_(vocabulary, exponent),
+          negatives_(negatives),
+          exponent_(exponent) {}
+
+    const NegativeDistribution& distribution() const noexcept { return distribution_; }
+    std::size_t output_rows() const noexcept { return words_.size(); }
+    std::size_t max_outputs() const noexcept { return 1 + negatives_; }
+    double expected_size(const WordRates&) const noexcept {
+      return 1 + static_cast<double>(negatives_);
+    }
+    std::vector<double> expected_outputs(const WordRates& rates) const {
+      std::vector<double> noise(words_.size());
+      double all_noise = 0;
+      for (std::size_t i = 0; i < noise.size(); ++i)
+        all_noise += noise[i] = std::pow(static_cast<double>(words_.counts()[i]), exponent_);
+      const auto k = static_cast<double>(negatives_);
+      for (std::size_t i = 0; i < noise.size(); ++i)
+        noise[i] = rates.kept[i] + rates.sum * k * noise[i] / all_noise;
+      return noise;
+    }
+    Worker worker(std::size_t slots, std::size_t at_once) const {
+      return {distribution_, negatives_, slots, at_once};
+    }
+
+   private:
+    Vocabulary words_;
+    NegativeDistribution distribution_;
+    std::size_t negatives_;
+    double exponent_;
+  };
+
+  /// Throws CorpusError for a vocabulary of fewer than two words.
+  Run start(const Vocabulary& vocabulary) const { return {vocabulary, negatives, exponent}; }
+};
+
+static_assert(Targets<NegativeSampling>);
 
 }  // namespace wordloom

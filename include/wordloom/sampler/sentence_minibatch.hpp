@@ -4,12 +4,9 @@
 #include <span>
 #include <vector>
 
-#include <wordloom/core/hyperparameters.hpp>
-#include <wordloom/core/random.hpp>
-#include <wordloom/corpus/vocabulary.hpp>
-#include <wordloom/sampler/block.hpp>
 #include <wordloom/sampler/concept.hpp>
 #include <wordloom/sampler/negative_sampling.hpp>
+#include <wordloom/sampler/shared_outputs.hpp>
 #include <wordloom/sampler/window.hpp>
 
 namespace wordloom {
@@ -18,96 +15,118 @@ namespace wordloom {
 /// Training for Optimizing Word2Vec Embeddings for Word and Graph Embeddings"): of each sentence
 /// first the positives of all windows, n x 1, then minibatches of B words of the sentence against H
 /// shared negatives, B x H. A word that is context of w windows would meet K w negatives in
-/// word2vec: here H, each with weight K w / H. `minibatch` is B, 16 when it is 0;
-/// `shared_negatives` is H, when it is 0 the number that gives weight 1 in the mean, K (W + 1) for
-/// random windows.
+/// word2vec: here H, each with weight K w / H.
 template <class Window = RandomWindow>
-class BasicSentenceMinibatch {
- public:
-  using Produces = Block;
-  using WindowPolicy = Window;
+struct BasicSentenceMinibatch {
+  Window window = {};
+  NegativeSampling targets = {};
+  std::size_t minibatch = 16;        // B, words
+  std::size_t shared_negatives = 0;  // H; 0: K (W + 1) for random windows, weight 1 in the mean
 
-  /// B, words.
-  static std::size_t minibatch(const Hyperparameters& parameters) {
-    return parameters.minibatch == 0 ? 16 : parameters.minibatch;
+  static constexpr BlockFeatures uses = {.weights = true};
+
+  static BasicSentenceMinibatch from(const Hyperparameters& parameters) {
+    return {Window::from(parameters), NegativeSampling::from(parameters),
+            parameters.minibatch == 0 ? 16 : parameters.minibatch, parameters.shared_negatives};
+  }
+  template <class Visit>
+  void visit_parameters(Visit&& visit) const {
+    detail::visit_all(visit, window, targets);
+    visit("minibatch", minibatch, 1, 1000);
+    visit("shared_negatives", shared_negatives, 0, 10'000);
   }
   /// H.
-  static std::size_t shared_negatives(const Hyperparameters& parameters) {
-    return parameters.shared_negatives != 0
-               ? parameters.shared_negatives
-               : parameters.negatives * Window(parameters).mean_context();
+  std::size_t shared() const noexcept {
+    return shared_negatives != 0 ? shared_negatives : targets.negatives * window.mean_context();
   }
 
+  class Worker;
   /// Throws CorpusError for a vocabulary of fewer than two words.
-  BasicSentenceMinibatch(const Hyperparameters& parameters, const Vocabulary& vocabulary)
-      : window_(parameters),
-        per_pair_(static_cast<float>(parameters.negatives)),
-        context_(2 * window_.largest()),
-        words_(minibatch(parameters)),
-        weights_(words_),
-        shared_(shared_negatives(parameters)),
-        negatives_(vocabulary, parameters.negative_exponent, shared_),
-        drawn_(2 * shared_) {}
+  auto start(const Vocabulary& vocabulary) const {
+    return detail::SamplerRun(*this, targets.start(vocabulary));
+  }
+  template <class Tables>
+  ExpectedUpdates expected_updates(const WordRates& rates, const Tables& tables) const {
+    return detail::expected_of_skip_gram(rates, static_cast<double>(window.mean_context()), tables);
+  }
+};
 
-  BlockShape max_block() const noexcept { return {std::max(context_.size(), words_), shared_}; }
+/// The scratch of one thread.
+template <class Window>
+class BasicSentenceMinibatch<Window>::Worker {
+ public:
+  template <class Tables>
+  Worker(const BasicSentenceMinibatch& policy, const Tables& tables)
+      : window_(policy.window),
+        weight_(-static_cast<float>(policy.targets.negatives) /
+                static_cast<float>(policy.shared())),
+        words_(policy.minibatch),
+        context_(2 * window_.max_reach()),
+        negatives_(tables.distribution(), 0, policy.shared()),
+        weights_(max_block()) {}
+
+  BlockShape max_block() const noexcept {
+    return {.inputs = std::max(context_.size(), words_), .outputs = negatives_.shared()};
+  }
 
   template <class Sink>
   void sample(std::span<const WordId> sentence, Random& random, Sink&& sink) {
     windows_.assign(sentence.size(), 0.0f);
     for (std::size_t center = 0; center < sentence.size(); ++center) {
       if (center + 1 < sentence.size()) {
-        const std::size_t entering = std::min(center + 1 + window_.largest(), sentence.size() - 1);
+        const std::size_t entering =
+            std::min(center + 1 + window_.max_reach(), sentence.size() - 1);
         announce_rows(sink, sentence.subspan(entering, 1), sentence.subspan(center + 1, 1));
       }
-      const std::size_t reach = window_.reach(random);
-      const std::size_t first = center - std::min(center, reach);
-      const std::size_t last = std::min(sentence.size(), center + reach + 1);
-      WordId* input = context_.data();
-      for (std::size_t i = first; i < last; ++i) {
+      const WindowRange range(center, window_.reach(random), sentence.size());
+      RowId* input = context_.data();
+      for (std::size_t i = range.first; i < range.end; ++i) {
         if (i == center) continue;
         *input++ = sentence[i];
         windows_[i] += 1.0f;
       }
       const auto count = static_cast<std::size_t>(input - context_.data());
       if (count > 0)
-        sink(Block{std::span(context_).first(count), sentence.subspan(center, 1), 1, {}});
+        sink(Block{.inputs = std::span(context_).first(count),
+                   .outputs = sentence.subspan(center, 1),
+                   .positives = 1,
+                   .examples = count});
     }
     if (sentence.size() < 2) return;
-    const float weight = per_pair_ / static_cast<float>(shared_);
-    negatives_.begin(random, shared_);
-    announce(sentence, 0, random, sink);
+    negatives_.begin(random);
+    auto negatives = announce(sentence, 0, random, sink);
     for (std::size_t first = 0; first < sentence.size(); first += words_) {
-      if (first + words_ < sentence.size()) announce(sentence, first + words_, random, sink);
+      const auto current = negatives;
+      if (first + words_ < sentence.size())
+        negatives = announce(sentence, first + words_, random, sink);
       const std::size_t count = std::min(words_, sentence.size() - first);
-      for (std::size_t i = 0; i < count; ++i) weights_[i] = weight * windows_[first + i];
-      sink(Block{sentence.subspan(first, count), negatives_of(first), 0,
-                 std::span(weights_).first(count)});
+      float* weight = weights_.change();
+      for (std::size_t h = 0; h < current.size(); ++h)
+        for (std::size_t i = 0; i < count; ++i) *weight++ = weight_ * windows_[first + i];
+      sink(Block{.inputs = sentence.subspan(first, count),
+                 .outputs = current,
+                 .weights = weights_.of(count, current.size())});
     }
   }
 
  private:
-  std::span<WordId> negatives_of(std::size_t first) noexcept {
-    return std::span(drawn_).subspan(first / words_ % 2 * shared_, shared_);
-  }
-
-  /// Draws the negatives of the words from `first` on and tells which rows they need.
+  /// Draws the negatives of the words from `first` on and announces the rows that they need.
   template <class Sink>
-  void announce(std::span<const WordId> sentence, std::size_t first, Random& random, Sink& sink) {
-    negatives_.finish(negatives_of(first));
-    if (first + words_ < sentence.size()) negatives_.begin(random, shared_);
+  std::span<const RowId> announce(std::span<const WordId> sentence, std::size_t first,
+                                  Random& random, Sink& sink) {
+    const auto negatives = negatives_.next({}, first + words_ < sentence.size(), random);
     announce_rows(sink, sentence.subspan(first, std::min(words_, sentence.size() - first)),
-                  negatives_of(first));
+                  negatives);
+    return negatives;
   }
 
   Window window_;
-  float per_pair_;               // K
-  std::vector<WordId> context_;  // [2 window]
-  std::size_t words_;            // B
-  std::vector<float> weights_;   // [B]
-  std::size_t shared_;           // H
-  NegativeBatch negatives_;
-  std::vector<WordId> drawn_;   // [2][H] negatives of two minibatches
-  std::vector<float> windows_;  // of the sentence: how many windows a word is context of
+  float weight_;                // -K / H
+  std::size_t words_;           // B
+  std::vector<RowId> context_;  // [2 max_reach]
+  detail::SharedOutputs negatives_;
+  detail::WeightMatrix weights_;  // [H x B]
+  std::vector<float> windows_;    // [sentence] the windows that each word is context of
 };
 
 using SentenceMinibatch = BasicSentenceMinibatch<RandomWindow>;

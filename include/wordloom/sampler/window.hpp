@@ -1,38 +1,63 @@
 #pragma once
 #include <cstddef>
 
+#include <wordloom/core/host_device.hpp>
 #include <wordloom/core/hyperparameters.hpp>
 #include <wordloom/core/random.hpp>
 
 namespace wordloom {
 
-/// Window policy of word2vec: the reach to both sides is drawn for each centre word, uniform from
-/// 1 to `window`, so that near words count more.
-class RandomWindow {
- public:
-  explicit RandomWindow(const Hyperparameters& parameters) : window_(parameters.window) {}
-  std::size_t largest() const noexcept { return window_; }
-  /// Context words of a centre in the mean.
-  std::size_t mean_context() const noexcept { return window_ + 1; }
-  std::size_t reach(Random& random) const noexcept {
-    return 1 + static_cast<std::size_t>(random.below(window_));
+/// The window of word2vec: the reach to both sides is drawn for each centre word, uniform from 1 to
+/// `size`, so that near words count more.
+struct RandomWindow {
+  std::size_t size = 5;  // words on each side, at most
+
+  static RandomWindow from(const Hyperparameters& parameters) { return {parameters.window}; }
+  template <class Visit>
+  void visit_parameters(Visit&& visit) const {
+    visit("window", size, 1, 1000);
   }
 
- private:
-  std::size_t window_;
+  std::size_t max_reach() const noexcept { return size; }
+  /// The mean number of context words of a centre.
+  std::size_t mean_context() const noexcept { return size + 1; }
+  /// The mean of 1 / the number of context words.
+  double mean_inverse_context() const noexcept {
+    double sum = 0;
+    for (std::size_t reach = 1; reach <= size; ++reach) sum += 0.5 / static_cast<double>(reach);
+    return sum / static_cast<double>(size);
+  }
+  std::size_t reach(Random& random) const noexcept {
+    return 1 + static_cast<std::size_t>(random.below(size));
+  }
 };
 
-/// Window policy of FULL-W2V (Randall et al. 2021): always ceil(window / 2), the mean reach of
+/// The window of FULL-W2V (Randall et al. 2021): always ceil(size / 2), the mean reach of
 /// RandomWindow rounded up, so that a window's rows can be kept in place from word to word.
-class FixedWindow {
- public:
-  explicit FixedWindow(const Hyperparameters& parameters) : reach_((parameters.window + 1) / 2) {}
-  std::size_t largest() const noexcept { return reach_; }
-  std::size_t mean_context() const noexcept { return 2 * reach_; }
-  std::size_t reach(Random&) const noexcept { return reach_; }
+struct FixedWindow {
+  std::size_t size = 5;
 
- private:
-  std::size_t reach_;
+  static FixedWindow from(const Hyperparameters& parameters) { return {parameters.window}; }
+  template <class Visit>
+  void visit_parameters(Visit&& visit) const {
+    visit("window", size, 1, 1000);
+  }
+
+  std::size_t max_reach() const noexcept { return (size + 1) / 2; }
+  std::size_t mean_context() const noexcept { return 2 * max_reach(); }
+  double mean_inverse_context() const noexcept { return 0.5 / static_cast<double>(max_reach()); }
+  std::size_t reach(Random&) const noexcept { return max_reach(); }
+};
+
+/// The positions of a window in its sentence, from `first` up to but not `end`, the centre among
+/// them. On the host and on devices.
+template <class Position>
+struct WindowRange {
+  Position first, end;
+
+  WORDLOOM_BOTH constexpr WindowRange(Position center, Position reach, Position sentence_size)
+      : first(center < reach ? 0 : center - reach),
+        end(sentence_size - center <= reach ? sentence_size : center + reach + 1) {}
 };
 
 }  // namespace wordloom

@@ -1,14 +1,10 @@
 #pragma once
 #include <concepts>
 
-#include <wordloom/core/hyperparameters.hpp>
-
 namespace wordloom {
 
 namespace detail {
 
-template <class S>
-concept MadeFromHyperparameters = std::constructible_from<S, const Hyperparameters&>;
 template <class S>
 concept GivesRate = requires(const S& schedule, double progress) {
   { schedule.rate(progress) } -> std::convertible_to<double>;
@@ -16,17 +12,17 @@ concept GivesRate = requires(const S& schedule, double progress) {
 
 }  // namespace detail
 
-/// `Schedule schedule(hyperparameters)`, or `schedule(hyperparameters, ranks)` where there is that;
-/// `schedule.rate(progress)`: the learning rate at a progress from 0 to 1. Thread-safe.
+/// The learning rate over time: `schedule.rate(progress)` at a progress from 0 to 1. A policy
+/// (core/parameters.hpp): a trainer makes it by `S::from(hyperparameters, ranks)` or
+/// `S::from(hyperparameters)`, or takes it as a value. Thread-safe.
 template <class S>
-concept LearningRateSchedule = detail::MadeFromHyperparameters<S> && detail::GivesRate<S>;
+concept LearningRateSchedule = std::copy_constructible<S> && detail::GivesRate<S>;
 
 namespace detail {
 
 template <class S>
 constexpr bool require_schedule() {
-  static_assert(MadeFromHyperparameters<S>,
-                "wordloom: this LearningRateSchedule lacks a constructor (const Hyperparameters&)");
+  static_assert(std::copy_constructible<S>, "wordloom: this LearningRateSchedule cannot be copied");
   static_assert(GivesRate<S>,
                 "wordloom: this LearningRateSchedule lacks 'double rate(double progress) const'");
   return LearningRateSchedule<S>;

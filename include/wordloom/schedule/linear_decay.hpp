@@ -9,28 +9,35 @@
 namespace wordloom {
 
 /// word2vec's schedule: the learning rate falls linearly from its start to 1e-4 of it.
-class LinearDecay {
- public:
-  explicit LinearDecay(const Hyperparameters& parameters) : start_(parameters.learning_rate) {}
-  /// `progress` from 0 (start) to 1 (end of the last epoch).
-  double rate(double progress) const noexcept { return start_ * std::max(1.0 - progress, 1e-4); }
+struct LinearDecay {
+  double start = 0.025;
 
- private:
-  double start_;
+  static LinearDecay from(const Hyperparameters& parameters) { return {parameters.learning_rate}; }
+  template <class Visit>
+  void visit_parameters(Visit&& visit) const {
+    visit("learning_rate", start, 0.0, 10.0);
+  }
+  /// `progress` from 0 (start) to 1 (end of the last epoch).
+  double rate(double progress) const noexcept { return start * std::max(1.0 - progress, 1e-4); }
 };
 
 /// The same from a higher start where several ranks train: the learning rate times
 /// ranks^(1 / 6), since what ranks do in parallel is in part averaged (pWord2Vec: Ji et al. 2016,
 /// section III-E, raise it too; the exponent is ours, for CoherentSum).
-class RankScaledDecay {
- public:
-  explicit RankScaledDecay(const Hyperparameters& parameters, std::size_t ranks = 1)
-      : decay_(parameters), factor_(std::pow(static_cast<double>(ranks), 1.0 / 6)) {}
-  double rate(double progress) const noexcept { return factor_ * decay_.rate(progress); }
+struct RankScaledDecay {
+  LinearDecay decay = {};
+  std::size_t ranks = 1;
 
- private:
-  LinearDecay decay_;
-  double factor_;
+  static RankScaledDecay from(const Hyperparameters& parameters, std::size_t ranks = 1) {
+    return {LinearDecay::from(parameters), ranks};
+  }
+  template <class Visit>
+  void visit_parameters(Visit&& visit) const {
+    decay.visit_parameters(visit);  // the number of ranks is compared by itself
+  }
+  double rate(double progress) const noexcept {
+    return std::pow(static_cast<double>(ranks), 1.0 / 6) * decay.rate(progress);
+  }
 };
 
 static_assert(LearningRateSchedule<LinearDecay> && LearningRateSchedule<RankScaledDecay>);

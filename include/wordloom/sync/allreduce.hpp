@@ -5,14 +5,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include <wordloom/core/error.hpp>
 #include <wordloom/core/hash.hpp>
-#include <wordloom/core/hyperparameters.hpp>
-#include <wordloom/model/model.hpp>
 #include <wordloom/sync/collective.hpp>
 #include <wordloom/sync/combine.hpp>
 #include <wordloom/sync/concept.hpp>
@@ -35,7 +34,7 @@ struct SyncOptions {
   /// Words that a rank trains from one synchronisation to the next, in the mean: it is two thirds
   /// of that at the start, where the learning rate is high, and twice that at the end; 0 = by
   /// `bytes_per_word`; where that is 0 too, no less than keeps a kernel on a device busy (its
-  /// `least_words`).
+  /// `min_words`).
   std::uint64_t interval = 0;
   /// Goes on training while changes travel. Without, one thread on each rank and one seed give
   /// bit-identical runs.
@@ -46,10 +45,10 @@ struct SyncOptions {
   }
 };
 
-/// Keeps the replicas of several ranks together: what each changed since they last agreed is summed
-/// over a Collective, made one change by the rule `Combine` and added to all. Words of ranks are
-/// counted, not time, so that all ranks synchronise equally often. `Rows` does it where the model
-/// is, which it calls `Rows::Replica`: HostRows or cuda::DeviceRows.
+/// Keeps the replicas of several ranks together: the changes that each made since they last agreed
+/// are summed over a Collective, made one change by the rule `Combine` and added to all. Words of
+/// ranks are counted, not time, so that all ranks synchronise equally often. `Rows` does it where
+/// the model is, its `Rows::Replica`: HostRows or cuda::DeviceRows.
 template <class Ranks, class Combine = CoherentSum, class Rows = HostRows>
 class Allreduce {
   static_assert(Collective<Ranks, typename Rows::Values>,
@@ -65,17 +64,78 @@ class Allreduce {
 
   std::size_t rank() const noexcept { return ranks_.rank(); }
   std::size_t size() const noexcept { return ranks_.size(); }
-  /// Bytes of changes that this rank has given away.
+  /// Bytes of changes that this rank has sent.
   std::uint64_t bytes_sent() const noexcept { return bytes_; }
   std::uint64_t synchronisations() const noexcept { return begun_; }
-  /// Of how often, with how much and how this run synchronises: another one could not go on with
-  /// its checkpoint.
-  std::uint64_t fingerprint() const {
-    std::string all = options_.overlap ? "overlap" : "wait";
-    for (const std::size_t number : {planned_, first_rows_, bytes_of_value()})
-      all += ' ' + std::to_string(number);
-    return detail::fnv(all);
+
+  /// Throws SyncError, on all ranks, when their runs, models or options do not go together, and
+  /// InvalidArgument, on all ranks, when a checkpoint is of ranks that synchronised another way.
+  std::uint64_t start(Replica& model, SyncRun& run) {
+    for (const auto& [what, number] : run.agreed) agree(what, number);
+    plan(run);
+    for (const auto values : rows_.all(model)) ranks_.broadcast(values);
+    rows_.remember(model);
+    if (run.resumes) {
+      for (auto* numbers : {&run.positions, &run.sync_state})
+        for (std::uint64_t& number : *numbers) number = ranks_.gather(number)[0];
+      if (run.sync_state.at(1) != fingerprint())
+        throw InvalidArgument("the checkpoint was written by ranks that synchronise another way");
+      begun_ = std::min<std::size_t>(run.sync_state[0], total_);
+      rows_.all_agreed(progress());
+    }
+    // Words of a rank from one synchronisation to the next, where they are densest.
+    return static_cast<std::uint64_t>(words_ / (1.5 * static_cast<double>(total_)));
   }
+
+  /// Never waits, except where changes take longer to travel than until the next are due.
+  Signal tick(Replica& model, double progress, Signal request) {
+    if (request != Signal::go_on) request_ = request == Signal::stop ? stop_request : 1;
+    const auto due =
+        static_cast<std::size_t>(progress * (1.5 - progress / 2) * static_cast<double>(total_));
+    if (in_flight_ && (!options_.overlap || ranks_.done())) go_on(model);
+    while (!is_paused_ && begun_ < std::min(due, total_ - 1)) {  // finish() begins the last
+      wait(model);
+      if (is_paused_) break;
+      ++begun_;
+      send_rows(model, rows_of(begun_));
+      if (!options_.overlap) wait(model);
+    }
+    return signal();
+  }
+
+  /// With one thread on each rank all models are the same afterwards.
+  Positions gather(Replica& model, std::span<const std::uint64_t> numbers) {
+    is_paused_ = false;
+    send_rows(model, all_rows_);
+    wait(model);
+    if (is_stopping_) total_ = begun_;  // nothing is left to do
+    Positions all{std::vector<std::vector<std::uint64_t>>(size()), {begun_, fingerprint()}};
+    for (const std::uint64_t number : numbers) {
+      const auto of_ranks = ranks_.gather(number);
+      for (std::size_t rank = 0; rank < size(); ++rank) all.ranks[rank].push_back(of_ranks[rank]);
+    }
+    return all;
+  }
+
+  Signal finish(Replica& model) {
+    wait(model);
+    if (is_paused_) return signal();
+    request_ = -stop_request * static_cast<float>(size());  // no pause for this one
+    // Another rank may have begun what this one has not come to. The last are all rows.
+    while (begun_ < total_) {
+      ++begun_;
+      send_rows(model, rows_of(begun_));
+      wait(model);
+    }
+    for (const auto values : rows_.all(model)) ranks_.broadcast(values);
+    return Signal::go_on;
+  }
+
+  void fail(const std::string& cause) noexcept { ranks_.fail(cause); }
+
+ private:
+  static constexpr std::size_t most_rows = 8192;  // that travel at a time
+  static constexpr float stop_request = 65536;    // above any number of ranks
 
   /// Throws SyncError, on all ranks, when a number is not the same on all.
   void agree(const char* what, std::uint64_t number) {
@@ -85,109 +145,59 @@ class Allreduce {
         throw SyncError("rank " + std::to_string(r) + " has another " + what + " than rank 0 (" +
                         std::to_string(all[r]) + ", not " + std::to_string(all[0]) + ")");
   }
-  /// That training begins, of so many words on each rank in each epoch; `rate` is the learning rate
-  /// of a progress; `least_interval` words of a rank are to lie between two synchronisations, where
-  /// the options do not say how many. Throws SyncError, on all ranks, when their models or options
-  /// do not go together.
-  void begin(const Model& model, std::uint64_t words_per_epoch, const Hyperparameters& parameters,
-             std::function<double(double)> rate, std::uint64_t least_interval = 0) {
-    agree("number of rows", model.rows());
-    agree("dimension", model.dimension());
+
+  /// Plans when to synchronise how much.
+  void plan(const SyncRun& run) {
+    all_rows_ = std::max(run.input_rows, run.output_rows);
+    agree("number of rows", run.input_rows);
+    agree("number of output rows", run.output_rows);
+    agree("dimension", run.dimension);
     first_rows_ =
         options_.first_rows != 0 ? options_.first_rows : std::max<std::size_t>(256, 16 * size());
     agree("first_rows", first_rows_);
-    const double rows = static_cast<double>(std::min(first_rows_, model.rows()));
+    const double rows = static_cast<double>(std::min(first_rows_, all_rows_));
     // The mean of rows_of(): half of the sizes there are, and one.
-    const auto sizes = static_cast<double>(std::bit_width(model.rows() / first_rows_));
+    const auto sizes = static_cast<double>(std::bit_width(all_rows_ / first_rows_));
     const double mean = rows * (1 + sizes / 2);
     agree("size of a number (bytes)", bytes_of_value());
-    const double bytes = mean * 2 * static_cast<double>(model.dimension() * bytes_of_value());
+    const double bytes = mean * 2 * static_cast<double>(run.dimension * bytes_of_value());
     const double budget = options_.bytes_per_word > 0 ? options_.bytes_per_word : default_budget();
     const bool by_default = options_.interval == 0 && options_.bytes_per_word == 0;
+    const auto words_per_epoch = static_cast<double>(run.words_per_epoch);
     double interval =
         options_.interval != 0 ? static_cast<double>(options_.interval) : bytes / budget;
-    if (by_default) interval = std::min(interval, static_cast<double>(words_per_epoch) / 64);
-    if (by_default) interval = std::max(interval, static_cast<double>(least_interval));
-    per_epoch_ =
-        static_cast<std::size_t>(std::max(1.0, static_cast<double>(words_per_epoch) / interval));
-    total_ = per_epoch_ * parameters.epochs;
+    if (by_default) interval = std::min(interval, words_per_epoch / 64);
+    if (by_default) interval = std::max(interval, static_cast<double>(run.min_interval));
+    per_epoch_ = static_cast<std::size_t>(std::max(1.0, words_per_epoch / interval));
+    total_ = per_epoch_ * run.epochs;
     planned_ = total_;
     agree("number of synchronisations", total_);
     begun_ = 0;
     bytes_ = 0;
     request_ = 0;
     is_paused_ = is_stopping_ = false;
-    words_ = static_cast<double>(words_per_epoch) * static_cast<double>(parameters.epochs);
-    rate_ = std::move(rate);
-    all_rows_ = model.rows();
-    rows_.begin(model, parameters);
-  }
-  /// Words of a rank from one synchronisation to the next, where they are densest.
-  std::uint64_t least_interval() const noexcept {
-    return static_cast<std::uint64_t>(words_ / (1.5 * static_cast<double>(total_)));
+    words_ = words_per_epoch * static_cast<double>(run.epochs);
+    rate_ = run.rate;
+    rows_.begin(run);
   }
 
-  void broadcast(Replica& model) {
-    for (const auto values : rows_.all(model)) ranks_.broadcast(values);
-    rows_.remember(model);
+  /// Of how often, with how much and how this run synchronises: another one could not go on with
+  /// its checkpoint.
+  std::uint64_t fingerprint() const {
+    detail::Hash hash;
+    for (const std::size_t number :
+         {std::size_t{options_.overlap}, planned_, first_rows_, bytes_of_value()})
+      hash.add(std::uint64_t{number});
+    return hash.value();
   }
 
-  /// Never waits, but where changes take longer to travel than until the next are due.
-  void tick(Replica& model, double progress) {
-    const auto due =
-        static_cast<std::size_t>(progress * (1.5 - progress / 2) * static_cast<double>(total_));
-    if (in_flight_ && (!options_.overlap || ranks_.done())) go_on(model);
-    while (!is_paused_ && begun_ < std::min(due, total_ - 1)) {  // finish() begins the last
-      wait(model);
-      if (is_paused_) break;
-      ++begun_;
-      start(model, rows_of(begun_));
-      if (!options_.overlap) wait(model);
-    }
+  Signal signal() const noexcept {
+    return !is_paused_ ? Signal::go_on : is_stopping_ ? Signal::stop : Signal::checkpoint;
   }
-
-  /// Asks all ranks to come to a place where all have done the same synchronisations: `tick` then
-  /// returns there, on each rank, with `paused()`, and all have to call `settle`; `stopping()` then
-  /// says whether one of them asked `to_stop`. In vain when a rank has come to its end.
-  void ask_for_pause(bool to_stop) noexcept { request_ = to_stop ? stop_request : 1; }
-  bool paused() const noexcept { return is_paused_; }
-  bool stopping() const noexcept { return is_stopping_; }
-  /// Waits for what is in flight, after which `paused()` may be true.
+  /// Waits for what is in flight, after which all ranks may have to pause.
   void wait(Replica& model) {
     while (in_flight_) go_on(model);
   }
-  /// Makes all rows agree. With one thread on each rank all models are the same afterwards.
-  void settle(Replica& model) {
-    is_paused_ = false;
-    start(model, all_rows_);
-    wait(model);
-    if (is_stopping_) total_ = begun_;  // nothing is left to do
-  }
-  std::vector<std::uint64_t> gather(std::uint64_t number) { return ranks_.gather(number); }
-  /// After `broadcast`: so many synchronisations are over, all rows have been agreed on.
-  void go_on_after(std::size_t synchronisations) {
-    begun_ = std::min(synchronisations, total_);
-    rows_.all_agreed(progress());
-  }
-
-  /// All ranks have the same model afterwards.
-  void finish(Replica& model) {
-    request_ = -stop_request * static_cast<float>(size());  // no pause for this one
-    wait(model);
-    // Another rank may have begun what this one has not come to. The last are all rows.
-    while (begun_ < total_) {
-      ++begun_;
-      start(model, rows_of(begun_));
-      wait(model);
-    }
-    for (const auto values : rows_.all(model)) ranks_.broadcast(values);
-  }
-
-  void fail(const std::string& cause) noexcept { ranks_.fail(cause); }
-
- private:
-  static constexpr std::size_t most_rows = 8192;  // that travel at a time
-  static constexpr float stop_request = 65536;    // above any number of ranks
 
   /// Of synchronisation i, counted from 1.
   std::size_t rows_of(std::size_t i) const noexcept {
@@ -209,14 +219,14 @@ class Allreduce {
   double progress() const noexcept {
     return 1.5 - std::sqrt(2.25 - 2 * static_cast<double>(begun_) / static_cast<double>(total_));
   }
-  void start(Replica& model, std::size_t rows) {
+  void send_rows(Replica& model, std::size_t rows) {
     next_row_ = 0;
     end_row_ = rows;
     send(model);
   }
 
   /// Sends the changes of the next rows, and with the last of a synchronisation whether this rank
-  /// asks for a pause.
+  /// requests a pause.
   void send(Replica& model) {
     const std::size_t first = next_row_;
     next_row_ = std::min(end_row_, first + most_rows);

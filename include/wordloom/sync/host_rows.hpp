@@ -6,11 +6,11 @@
 #include <span>
 #include <vector>
 
-#include <wordloom/core/hyperparameters.hpp>
 #include <wordloom/core/row_matrix.hpp>
 #include <wordloom/model/model.hpp>
 #include <wordloom/sync/combine.hpp>
-#include <wordloom/sync/expected_pairs.hpp>
+#include <wordloom/sync/common_direction.hpp>
+#include <wordloom/sync/concept.hpp>
 #include <wordloom/sync/row_changes.hpp>
 
 namespace wordloom {
@@ -22,13 +22,18 @@ class HostRows {
   using Replica = Model;
   using Values = std::span<float>;
 
-  void begin(const Model& model, const Hyperparameters& parameters) {
-    pairs_ = detail::ExpectedPairs(model.vocabulary, parameters);
-    agreed_.assign(model.rows(), 0.0f);
+  void begin(const SyncRun& run) {
+    expected_ = run.expected;
+    expected_.input.resize(run.input_rows);
+    expected_.output.resize(run.output_rows);
+    agreed_.assign(std::max(run.input_rows, run.output_rows), 0.0f);
   }
-  /// All that ranks have to have alike.
-  std::array<Values, 2> all(Model& model) const {
-    return {whole(model.input), whole(model.output)};
+  /// All matrices of the model.
+  std::vector<Values> all(Model& model) const {
+    std::vector<Values> result;
+    for (const auto& [name, matrix] : model.matrices())
+      result.emplace_back(matrix->data(), matrix->rows() * matrix->stride());
+    return result;
   }
   /// That the model is what ranks agree on.
   void remember(const Model& model) {
@@ -40,19 +45,22 @@ class HostRows {
     std::fill(agreed_.begin(), agreed_.end(), static_cast<float>(progress));
   }
 
-  /// How rows `first` to `last` have changed, to be summed over ranks, and with it `flag`: [rows]
-  /// [2][D] of both matrices, then [rows][2][2] whether each was changed and the squared norm of
-  /// its change, then the flag.
+  /// The changes of rows `first` to `last` of both matrices, to be summed over ranks, and with them
+  /// `flag`: [items][D], then [items][2] whether each was changed and the squared norm of its
+  /// change, then the flag. Items are row i of the input, then row i of the output, of those that
+  /// are there, for each i.
   Values take(Model& model, std::size_t first, std::size_t last, float flag) {
     first_ = first;
     last_ = last;
-    const std::size_t rows = last - first, d = model.dimension();
-    changes_.resize(rows * 2 * (d + 2) + 1);
-    own_.resize(rows * 2 * d);
+    const std::size_t d = model.dimension();
+    items_ = 0;
+    for_each_row(model, [&](auto&&...) { ++items_; });
+    changes_.resize(items_ * (d + 2) + 1);
+    own_.resize(items_ * d);
     float* change = changes_.data();
     float* own = own_.data();
-    float* number = change + rows * 2 * d;
-    for_each_row(model, [&](const float* row, const float* base) {
+    float* number = change + items_ * d;
+    for_each_row(model, [&](const float* row, const float* base, std::size_t, std::size_t) {
       const float square = functions_.take_change(row, base, change, own, d);
       *number++ = square > 0 ? 1.0f : 0.0f;
       *number++ = square;
@@ -63,21 +71,30 @@ class HostRows {
     return changes_;
   }
 
-  /// After their sum: makes of it what all ranks add, and adds it. `rates`: the sum of learning
-  /// rates of one rank's words in the whole run, as they are at that progress. Returns the sum of
-  /// flags.
+  /// After their sum: turns it into the change that all ranks add, and adds it. `rates`: the sum of
+  /// learning rates of one rank's words in the whole run, as they are at that progress. Returns the
+  /// sum of flags.
   template <class Combine>
   float put(Model& model, std::size_t ranks, double progress, double rates) {
     if (ranks == 1) return changes_.back();  // rows stay as they are, to the bit
     const std::size_t d = model.dimension();
-    combine<Combine>(static_cast<float>(ranks), progress, rates, d);
-    const float* change = changes_.data();
+    const std::array partners{detail::common_direction(base_output_, expected_.output),
+                              detail::common_direction(base_input_, expected_.input)};
+    float* change = changes_.data();
     const float* own = own_.data();
-    for_each_row(model, [&](float* row, float* base) {
+    const float* numbers = change + items_ * d;
+    for_each_row(model, [&](float* row, float* base, std::size_t i, std::size_t matrix) {
+      const double since = rates * (progress - static_cast<double>(agreed_[i]));
+      const float pairs = matrix == 0 ? expected_.input[i] : expected_.output[i];
+      combine_row<Combine>(change, numbers, static_cast<float>(ranks),
+                           static_cast<float>(since) * pairs, partners[matrix], functions_);
       functions_.put_change(row, base, change, own, d);
       change += d;
       own += d;
+      numbers += 2;
     });
+    std::fill(agreed_.begin() + static_cast<std::ptrdiff_t>(first_),
+              agreed_.begin() + static_cast<std::ptrdiff_t>(last_), static_cast<float>(progress));
     return changes_.back();
   }
 
@@ -97,42 +114,22 @@ class HostRows {
   }
 
  private:
-  static Values whole(RowMatrix& matrix) {
-    return {matrix.data(), matrix.rows() * matrix.stride()};
-  }
-
-  template <class Combine>
-  void combine(float ranks, double progress, double rates, std::size_t d) {
-    const std::array partners{detail::common_direction(base_output_, pairs_.output),
-                              detail::common_direction(base_input_, pairs_.input)};
-    float* sum = changes_.data();
-    const float* numbers = sum + (last_ - first_) * 2 * d;
-    for (std::size_t i = first_; i < last_; ++i) {
-      const double since = rates * (progress - static_cast<double>(agreed_[i]));
-      agreed_[i] = static_cast<float>(progress);
-      for (const std::size_t matrix : {std::size_t{0}, std::size_t{1}}) {
-        const float pairs = matrix == 0 ? pairs_.input[i] : pairs_.output[i];
-        combine_row<Combine>(sum, numbers, ranks, static_cast<float>(since) * pairs,
-                             partners[matrix], functions_);
-        sum += d;
-        numbers += 2;
-      }
-    }
-  }
-
+  /// Calls `use(row, base, i, matrix)` for row i of each matrix that has it.
   template <class Use>
   void for_each_row(Model& model, Use use) {
     for (std::size_t i = first_; i < last_; ++i) {
-      use(model.input.row_data(i), base_input_.row_data(i));
-      use(model.output.row_data(i), base_output_.row_data(i));
+      if (i < model.input.rows())
+        use(model.input.row_data(i), base_input_.row_data(i), i, std::size_t{0});
+      if (i < model.output.rows())
+        use(model.output.row_data(i), base_output_.row_data(i), i, std::size_t{1});
     }
   }
 
   simd::RowChangeFunctions functions_;
   RowMatrix base_input_, base_output_;  // what all ranks agree on
   std::vector<float> changes_, own_;    // in flight, and as they were taken
-  std::size_t first_ = 0, last_ = 0;
-  detail::ExpectedPairs pairs_;
+  std::size_t first_ = 0, last_ = 0, items_ = 0;
+  ExpectedUpdates expected_;
   std::vector<float> agreed_;  // progress at which each row was agreed on last
 };
 

@@ -12,17 +12,17 @@
 #include <wordloom/core/hash.hpp>
 #include <wordloom/corpus/concept.hpp>
 #include <wordloom/corpus/corpus_file.hpp>
-#include <wordloom/corpus/corpus_options.hpp>
+#include <wordloom/corpus/encoding.hpp>
 #include <wordloom/corpus/vocabulary.hpp>
 #include <wordloom/corpus/word_counter.hpp>
 #include <wordloom/sync/collective.hpp>
 
-/// A text that each of several ranks reads a part of.
 namespace wordloom {
 
 namespace detail {
 
-/// Throws SyncError when not all ranks see the same file: by its size and a sample of its bytes.
+/// Compares the size and a sample of the bytes of the file that each rank sees. Throws SyncError,
+/// on all ranks, if they differ.
 template <class Ranks>
 void agree_on_text(Ranks& ranks, const std::filesystem::path& path) {
   const auto source = CorpusSource::of(path, 0, 0, {});
@@ -35,10 +35,11 @@ void agree_on_text(Ranks& ranks, const std::filesystem::path& path) {
   }
 }
 
-/// Lines `word count`, as those of Vocabulary::save.
+/// Appends a line `word count`, as Vocabulary::save writes it.
 inline void add_count(std::string& lines, std::string_view word, std::uint64_t count) {
   lines.append(word).append(1, ' ').append(std::to_string(count)).append(1, '\n');
 }
+/// Calls `use(word, count)` for each of these lines.
 template <class Use>
 void for_each_count(std::string_view lines, Use use) {
   while (!lines.empty()) {
@@ -52,11 +53,11 @@ void for_each_count(std::string_view lines, Use use) {
 
 }  // namespace detail
 
-/// Vocabulary::from_text of all ranks together, the same on each: rank r counts the r-th part of
-/// the text, adds up what all have counted of its share of the words, and tells the others of those
-/// that are frequent enough. All ranks call it, with the same options but for threads. Throws as
-/// from_text: what is wrong with the words on all ranks, what is wrong with the file where it is;
-/// and SyncError, on all ranks, when they have different texts.
+/// Counts a vocabulary with all ranks together; the result is that of Vocabulary::from_text on each
+/// of them. Rank r counts the r-th part of the text, adds up the counts of its share of the words,
+/// and sends the words that are frequent enough to the others. All ranks call it, with the same
+/// options except `threads`. Throws on all ranks CorpusError as from_text, and SyncError if they
+/// have different texts; IoError and FormatError on the rank that meets them.
 template <TextCollective Ranks>
 Vocabulary rank_vocabulary(Ranks& ranks, const std::filesystem::path& path,
                            const VocabularyOptions& options = {}) {
@@ -65,7 +66,7 @@ Vocabulary rank_vocabulary(Ranks& ranks, const std::filesystem::path& path,
   std::vector<std::string> shares(size);
   detail::count_words(path, options.threads, {ranks.rank(), size})
       .for_each([&](std::string_view word, std::uint64_t count) {
-        detail::add_count(shares[(detail::fnv(word) >> 32) % size], word, count);
+        detail::add_count(shares[detail::Hash::of(word) % size], word, count);
       });
   detail::WordCounter own;
   for (const std::string& share : ranks.exchange(std::move(shares)))
@@ -86,13 +87,13 @@ Vocabulary rank_vocabulary(Ranks& ranks, const std::filesystem::path& path,
   return Vocabulary::from_counts(counts, options);
 }
 
-/// A corpus of which each rank holds its part alone; a trainer of as many ranks takes it for the
-/// whole.
+/// A corpus of which each rank holds only its own part; to a trainer of as many ranks it is the
+/// whole corpus.
 template <Corpus Part>
 class RankCorpus {
  public:
-  /// Of the r-th part of the r-th rank; `Ranks` may be anything with rank(), size() and gather().
-  /// All ranks call it. Throws CorpusError when no rank has a word.
+  /// `part`: of this rank. `Ranks` may be anything with rank(), size() and gather(). All ranks call
+  /// it. Throws CorpusError if no rank has a word.
   template <class Ranks>
   RankCorpus(Ranks& ranks, Part part)
       : part_(std::move(part)), rank_(ranks.rank()), size_(ranks.size()) {
@@ -100,17 +101,21 @@ class RankCorpus {
     if (tokens_ == 0) throw CorpusError("no rank has a word of the vocabulary in its part");
   }
 
-  /// In-vocabulary words of all ranks.
+  /// Returns the number of in-vocabulary words of all ranks.
   std::uint64_t token_count() const noexcept { return tokens_; }
   std::uint64_t vocabulary_fingerprint() const noexcept { return part_.vocabulary_fingerprint(); }
-  /// The i-th of n parts of the whole. Throws InvalidArgument when it is another rank's.
-  auto shard(std::size_t i, std::size_t n) const {
-    const std::size_t of_rank = n / size_;
-    if (n % size_ != 0 || i / of_rank != rank_)
-      throw InvalidArgument("shard " + std::to_string(i) + " of " + std::to_string(n) +
-                            " is not of rank " + std::to_string(rank_) + " of " +
-                            std::to_string(size_));
-    return part_.shard(i % of_rank, of_rank);
+  static constexpr bool repeats = Part::repeats;
+  /// Returns the sentences of a shard of the whole. Throws InvalidArgument for a shard that belongs
+  /// to another rank.
+  auto sentences(Shard shard) const {
+    const std::size_t of_rank = shard.count / size_;
+    if (shard.count % size_ != 0 || shard.index / of_rank != rank_)
+      throw InvalidArgument("shard " + std::to_string(shard.index) + " of " +
+                            std::to_string(shard.count) + " does not belong to rank " +
+                            std::to_string(rank_) + " of " + std::to_string(size_));
+    shard.index %= of_rank;
+    shard.count = of_rank;
+    return part_.sentences(shard);
   }
 
  private:
@@ -119,9 +124,9 @@ class RankCorpus {
   std::uint64_t tokens_ = 0;
 };
 
-/// EncodedCorpus or TextCorpus of all ranks together, each of which reads its part of the text. A
-/// cache is a file for each rank then: `.<rank>-of-<ranks>` is added to its name. All ranks call
-/// it. Throws as those do, and SyncError, on all ranks, when they have different texts.
+/// Makes an EncodedCorpus or TextCorpus of all ranks together, each of which reads its part of the
+/// text. Each rank has a cache of its own, with `.<rank>-of-<ranks>` added to its name. All ranks
+/// call it. Throws as those corpora do, and SyncError, on all ranks, if they have different texts.
 template <Corpus Part, class Ranks>
 RankCorpus<Part> rank_corpus(Ranks& ranks, const std::filesystem::path& path,
                              const Vocabulary& vocabulary, CorpusOptions options = {}) {

@@ -1,238 +1,166 @@
 #pragma once
-#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <filesystem>
 #include <span>
 #include <string>
-#include <string_view>
-#include <utility>
+#include <type_traits>
 #include <vector>
 
-#include <wordloom/core/atomic_file.hpp>
-#include <wordloom/core/error.hpp>
-#include <wordloom/core/hash.hpp>
-#include <wordloom/core/mapped_file.hpp>
 #include <wordloom/core/row_matrix.hpp>
-#include <wordloom/core/types.hpp>
+#include <wordloom/core/section_file.hpp>
 
 namespace wordloom {
 
-/// Where a training run stands, between two sentences of each thread of each rank: all that
-/// `Trainer::resume` needs but corpus and vocabulary.
+/// The state of a training run between two sentences of each thread of each rank: all that
+/// `Trainer::resume` needs besides corpus and vocabulary.
 ///
-/// As a file: the line "wordloom checkpoint 2", then three sections, each followed by a 64-bit hash
-/// of it: numbers (64 bits each, little-endian, the first their count), input [V x D] and output
-/// [V x D] (32-bit floats without padding).
+/// File format (SectionWriter, "wordloom checkpoint 3"): the numbers of the run, the numbers of its
+/// ranks, then the matrices. Older versions are refused.
 struct Checkpoint {
-  /// Where a thread is in its shard, and what it has not reported yet.
+  /// The position of a thread in its shard, and its work since its last report.
   struct Thread {
-    std::uint64_t epoch = 0, sentences = 0;            // done, of that epoch
-    std::uint64_t random_state = 0, random_gamma = 0;  // of Random
-    std::uint64_t tokens = 0, pairs = 0;
+    std::uint64_t epoch = 0, sentences = 0;            // finished, sentences in this epoch
+    std::uint64_t random_state = 0, random_gamma = 0;  // of its Random
+    std::uint64_t tokens = 0, examples = 0;            // not reported yet, as is the loss
     double loss = 0;
+
+    /// Calls `use` with all fields in the order of the file.
+    template <class Self, class Use>
+    static constexpr auto with_fields(Self& self, Use&& use) {
+      return use(self.epoch, self.sentences, self.random_state, self.random_gamma, self.tokens,
+                 self.examples, self.loss);
+    }
   };
-  static constexpr std::size_t of_thread = 7;  // numbers
+
+  /// The loss of an epoch, summed over its examples.
   struct EpochLoss {
     double loss = 0;
-    std::uint64_t pairs = 0;
+    std::uint64_t examples = 0;
+
+    /// Calls `use` with all fields in the order of the file.
+    template <class Self, class Use>
+    static constexpr auto with_fields(Self& self, Use&& use) {
+      return use(self.loss, self.examples);
+    }
   };
 
-  /// What a rank has done.
+  /// The progress of a rank.
   struct Rank {
-    std::uint64_t tokens = 0;       // trained and reported, all epochs together
-    std::vector<EpochLoss> losses;  // of each epoch
+    std::uint64_t tokens = 0;       // trained and reported, in all epochs
+    std::vector<EpochLoss> losses;  // [epochs]
     std::vector<Thread> threads;
 
-    /// As many for each rank of a run.
+    /// Returns all fields as numbers; the same length for every rank of a run.
     std::vector<std::uint64_t> numbers() const {
       std::vector<std::uint64_t> all{tokens};
-      for (const auto& [loss, pairs] : losses) {
-        all.push_back(std::bit_cast<std::uint64_t>(loss));
-        all.push_back(pairs);
-      }
-      for (const Thread& t : threads)
-        for (const std::uint64_t value : {t.epoch, t.sentences, t.random_state, t.random_gamma,
-                                          t.tokens, t.pairs, std::bit_cast<std::uint64_t>(t.loss)})
-          all.push_back(value);
+      const auto put = [&](const auto&... fields) {
+        (all.push_back(std::bit_cast<std::uint64_t>(fields)), ...);
+      };
+      for (const EpochLoss& epoch : losses) EpochLoss::with_fields(epoch, put);
+      for (const Thread& thread : threads) Thread::with_fields(thread, put);
       return all;
     }
+
+    /// Returns the length of `numbers()`.
     static constexpr std::size_t size(std::size_t epochs, std::size_t threads) {
-      return 1 + 2 * epochs + of_thread * threads;
+      constexpr auto count = [](const auto&... fields) { return sizeof...(fields); };
+      const EpochLoss loss;
+      const Thread thread;
+      return 1 + epochs * EpochLoss::with_fields(loss, count) +
+             threads * Thread::with_fields(thread, count);
     }
-    /// From size(epochs, threads) numbers.
+
+    /// Returns the rank that has given `all`, which are size(epochs, threads) numbers.
     static Rank from(std::span<const std::uint64_t> all, std::size_t epochs, std::size_t threads) {
       auto next = all.begin();
+      const auto take = [&](auto&... fields) {
+        ((fields = std::bit_cast<std::remove_reference_t<decltype(fields)>>(*next++)), ...);
+      };
       Rank rank{*next++, std::vector<EpochLoss>(epochs), std::vector<Thread>(threads)};
-      for (EpochLoss& epoch : rank.losses) {
-        epoch.loss = std::bit_cast<double>(*next++);
-        epoch.pairs = *next++;
-      }
-      for (Thread& t : rank.threads) {
-        for (std::uint64_t* value :
-             {&t.epoch, &t.sentences, &t.random_state, &t.random_gamma, &t.tokens, &t.pairs})
-          *value = *next++;
-        t.loss = std::bit_cast<double>(*next++);
-      }
+      for (EpochLoss& epoch : rank.losses) EpochLoss::with_fields(epoch, take);
+      for (Thread& thread : rank.threads) Thread::with_fields(thread, take);
       return rank;
     }
   };
 
-  std::uint64_t method = 0;            // a fingerprint of policies and hyperparameters
+  std::uint64_t method = 0;            // fingerprint of policies and hyperparameters
   std::uint64_t vocabulary = 0;        // Vocabulary::fingerprint()
-  std::uint64_t corpus_tokens = 0;     // of an epoch
-  std::uint64_t synchronisations = 0;  // of ranks, that are over
-  std::uint64_t sync_options = 0;      // a fingerprint of how ranks synchronise
-  std::vector<Rank> ranks;             // with as many threads and epochs each
-  RowMatrix input, output;
+  std::uint64_t corpus_tokens = 0;     // in one epoch
+  std::uint64_t synchronisations = 0;  // completed by the ranks
+  std::uint64_t sync_options = 0;      // fingerprint of how ranks synchronise
+  std::vector<Rank> ranks;             // all of the same numbers of epochs and threads
+  std::vector<NamedMatrix> matrices;   // Model::copy_of_matrices()
 
-  /// All or nothing is written. Throws IoError.
+  /// Writes the checkpoint, whole or not at all. Throws IoError.
   void save(const std::filesystem::path& path) const {
-    AtomicFile file(path);
-    file.write(magic);
-    const auto all = numbers();
-    std::vector<std::uint64_t> section{all.size()};
-    section.insert(section.end(), all.begin(), all.end());
-    write(file, section.data(), section.size() * sizeof(std::uint64_t));
-    for (const RowMatrix* matrix : {&input, &output}) {
-      Hash hash;
-      for (std::size_t i = 0; i < matrix->rows(); ++i) {
-        const auto row = matrix->row(i);
-        hash.add(row.data(), row.size_bytes());
-        file.write({reinterpret_cast<const char*>(row.data()), row.size_bytes()});
-      }
-      write_number(file, hash.value());
+    detail::SectionWriter file(path, format);
+    Header header;
+    header.rank_count = ranks.size();
+    header.matrix_count = matrices.size();
+    if (!ranks.empty()) {
+      header.epochs = ranks[0].losses.size();
+      header.threads = ranks[0].threads.size();
     }
+    std::vector<std::uint64_t> numbers;
+    with_numbers(*this, header, [&](const auto&... values) { (numbers.push_back(values), ...); });
+    file.numbers(numbers);
+    numbers.clear();
+    for (const Rank& rank : ranks) {
+      const auto of_rank = rank.numbers();
+      numbers.insert(numbers.end(), of_rank.begin(), of_rank.end());
+    }
+    file.numbers(numbers);
+    for (const auto& [name, matrix] : matrices) file.matrix(name, matrix);
     file.commit();
   }
 
-  /// Throws IoError, and FormatError with the byte where a file is cut short or damaged.
+  /// Reads a checkpoint. Throws IoError, and FormatError with the byte for a file that is cut
+  /// short, damaged, of another version or no checkpoint.
   static Checkpoint load(const std::filesystem::path& path) {
-    const MappedFile file(path);
-    Reader reader{path, file.text(), 0};
-    if (reader.take(magic.size(), "a checkpoint of Wordloom") != magic)
-      throw FormatError::at_byte(path, 0, "a checkpoint of Wordloom, version 2",
-                                 detail::shown(file.text().substr(0, magic.size())));
-    const std::uint64_t count = reader.number();
-    if (count > file.text().size() / sizeof(std::uint64_t)) reader.refuse("numbers");
-    std::vector<std::uint64_t> section{count};
-    for (std::uint64_t i = 0; i < count; ++i) section.push_back(reader.number());
-    reader.check(section.data(), section.size() * sizeof(std::uint64_t));
+    detail::SectionReader file(path, format);
     Checkpoint result;
-    std::uint64_t rows = 0, columns = 0;
-    if (!result.set_numbers(std::span(section).subspan(1), rows, columns)) reader.refuse("numbers");
-    const std::uint64_t left = file.text().size() - reader.at;
-    if (columns == 0 || rows > left / sizeof(float) / columns ||
-        left != 2 * (rows * columns * sizeof(float) + sizeof(std::uint64_t)))
-      reader.refuse("two matrices of " + std::to_string(rows) + " x " + std::to_string(columns) +
-                    " floats");
-    for (RowMatrix* matrix : {&result.input, &result.output}) {
-      *matrix = RowMatrix(rows, columns);
-      Hash hash;
-      for (std::size_t i = 0; i < rows; ++i) {
-        const auto row = matrix->row(i);
-        std::memcpy(row.data(), reader.take(row.size_bytes(), "a row").data(), row.size_bytes());
-        hash.add(row.data(), row.size_bytes());
-      }
-      reader.check(hash);
-    }
+    Header header;
+    with_numbers(result, header, [&](auto&... values) {
+      const auto numbers = file.numbers();
+      if (numbers.size() != sizeof...(values))
+        file.refuse_section(std::to_string(sizeof...(values)) + " numbers of a run",
+                            std::to_string(numbers.size()));
+      auto next = numbers.begin();
+      ((values = *next++), ...);
+    });
+    const auto numbers = file.numbers();
+    const auto [rank_count, epochs, threads, matrix_count] = header;
+    const std::size_t count = numbers.size();
+    if (rank_count == 0 || rank_count > count || epochs > count || threads > count ||
+        count % rank_count != 0 || count / rank_count != Rank::size(epochs, threads))
+      file.refuse_section("the numbers of " + std::to_string(rank_count) + " ranks of " +
+                              std::to_string(epochs) + " epochs and " + std::to_string(threads) +
+                              " threads",
+                          std::to_string(count) + " numbers");
+    const std::size_t size = Rank::size(epochs, threads);
+    for (std::size_t rank = 0; rank < rank_count; ++rank)
+      result.ranks.push_back(
+          Rank::from(std::span(numbers).subspan(rank * size, size), epochs, threads));
+    for (std::uint64_t i = 0; i < matrix_count; ++i) result.matrices.push_back(file.matrix());
+    file.end();
     return result;
   }
 
  private:
-  static constexpr std::string_view magic = "wordloom checkpoint 2\n";
-  static constexpr std::size_t fixed = 11;
+  static constexpr detail::SectionFormat format{"wordloom checkpoint", 3};
 
-  /// Of bytes, a multiple of four at a time.
-  class Hash {
-   public:
-    void add(const void* bytes, std::size_t size) {
-      words_.resize(size / sizeof(WordId));
-      std::memcpy(words_.data(), bytes, size);
-      hash_.add(words_);
-    }
-    std::uint64_t value() const noexcept { return hash_.value(); }
-
-   private:
-    detail::IdsHash hash_;
-    std::vector<WordId> words_;
+  /// The sizes of what follows the numbers of the run.
+  struct Header {
+    std::uint64_t rank_count = 0, epochs = 0, threads = 0, matrix_count = 0;
   };
 
-  struct Reader {
-    const std::filesystem::path& path;
-    std::string_view text;
-    std::uint64_t at;
-
-    [[noreturn]] void refuse(const std::string& expected) const {
-      throw FormatError::at_byte(path, at, expected,
-                                 std::to_string(text.size() - at) + " bytes that are not");
-    }
-    std::string_view take(std::size_t size, const char* what) {
-      if (text.size() - at < size)
-        throw FormatError::at_byte(path, at, what, "the end of the file");
-      at += size;
-      return text.substr(at - size, size);
-    }
-    std::uint64_t number() {
-      std::uint64_t value = 0;
-      std::memcpy(&value, take(sizeof value, "a number").data(), sizeof value);
-      return value;
-    }
-    void check(const Hash& hash) {
-      const std::uint64_t begin = at;
-      if (number() != hash.value())
-        throw FormatError::at_byte(path, begin, "the hash of what stands before", "another");
-    }
-    void check(const void* bytes, std::size_t size) {
-      Hash hash;
-      hash.add(bytes, size);
-      check(hash);
-    }
-  };
-
-  static void write_number(AtomicFile& file, std::uint64_t value) {
-    file.write({reinterpret_cast<const char*>(&value), sizeof value});
-  }
-  static void write(AtomicFile& file, const void* bytes, std::size_t size) {
-    Hash hash;
-    hash.add(bytes, size);
-    file.write({static_cast<const char*>(bytes), size});
-    write_number(file, hash.value());
-  }
-
-  std::vector<std::uint64_t> numbers() const {
-    const std::size_t epochs = ranks.empty() ? 0 : ranks[0].losses.size();
-    const std::size_t threads = ranks.empty() ? 0 : ranks[0].threads.size();
-    std::vector<std::uint64_t> all{method,       vocabulary,   corpus_tokens,   synchronisations,
-                                   sync_options, input.rows(), input.columns(), ranks.size(),
-                                   epochs,       threads,      of_thread};
-    for (const Rank& rank : ranks) {
-      const auto of_rank = rank.numbers();
-      all.insert(all.end(), of_rank.begin(), of_rank.end());
-    }
-    return all;
-  }
-  /// False when there are not as many as they say.
-  bool set_numbers(std::span<const std::uint64_t> all, std::uint64_t& rows,
-                   std::uint64_t& columns) {
-    if (all.size() < fixed || all[10] != of_thread) return false;
-    const std::uint64_t count = all[7], epochs = all[8], threads = all[9];
-    if (count == 0 || count > all.size() || epochs > all.size() || threads > all.size() ||
-        all.size() - fixed != count * Rank::size(epochs, threads))
-      return false;
-    method = all[0];
-    vocabulary = all[1];
-    corpus_tokens = all[2];
-    synchronisations = all[3];
-    sync_options = all[4];
-    rows = all[5];
-    columns = all[6];
-    const std::size_t size = Rank::size(epochs, threads);
-    for (std::size_t rank = 0; rank < count; ++rank)
-      ranks.push_back(Rank::from(all.subspan(fixed + rank * size, size), epochs, threads));
-    return true;
+  /// Calls `use` with the numbers of the run in the order of the file.
+  template <class Self, class Sizes, class Use>
+  static void with_numbers(Self& self, Sizes& header, Use&& use) {
+    use(self.method, self.vocabulary, self.corpus_tokens, self.synchronisations, self.sync_options,
+        header.rank_count, header.epochs, header.threads, header.matrix_count);
   }
 };
 

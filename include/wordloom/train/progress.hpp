@@ -15,7 +15,7 @@ struct Progress {
   double seconds = 0;              // since training began
   double words_per_second = 0;     // mean since training began
   double learning_rate = 0;        // as of now
-  double mean_loss = 0;            // mean loss of a positive pair since the last report; NaN: none
+  double mean_loss = 0;            // of an example, since the last report; NaN: none
   double eta_seconds = 0;          // to the end, at the mean speed
 
   double fraction() const {
@@ -25,7 +25,7 @@ struct Progress {
 };
 
 /// Called during training, by one thread at a time, any of the training threads; false stops
-/// training. It may throw: training then stops and `fit` throws it on.
+/// training. It may throw: training then stops and `fit` throws that.
 using ProgressCallback = std::function<bool(const Progress&)>;
 
 /// What a finished run says of itself.
@@ -33,12 +33,13 @@ struct TrainReport {
   std::uint64_t tokens = 0;     // trained, all epochs together
   double seconds = 0;           // of training
   double words_per_second = 0;  // tokens / seconds
-  /// Mean negative-sampling loss of a positive pair in the last epoch trained: -log sigma(positive)
-  /// - sum of log sigma(-negative) over its negatives, each measured just before its update, on a
-  /// sixteenth of the tokens (and at least a sentence of each report). Unweighted: samplers that
-  /// give pairs other weights have other losses.
+  /// Mean loss of an example in the last epoch trained: the sum of -log sigma(score) of its
+  /// positives and -log sigma(-score) of its negatives, each measured just before its update, on a
+  /// sixteenth of the tokens (and at least a sentence of each report). An example is a context word
+  /// of a centre for skip-gram, a centre for CBOW. Weights do not count: samplers that weight pairs
+  /// have other losses.
   double loss = 0;
-  std::vector<double> epoch_losses = {};  // the same for each epoch; NaN where nothing was trained
+  std::vector<double> epoch_losses = {};  // of each epoch; NaN where nothing was trained
   bool stopped = false;                   // by the progress callback
 };
 

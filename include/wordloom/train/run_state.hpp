@@ -19,22 +19,26 @@
 
 namespace wordloom::detail {
 
-/// What one thread has trained since it last reported.
+/// The work of one thread since its last report.
 struct WorkDone {
   std::uint64_t tokens = 0;
-  std::uint64_t pairs = 0;  // positive
+  std::uint64_t examples = 0;  // that `loss` is of
   LossSum loss;
 };
 
-[[noreturn]] inline void throw_too_large(const Block& block, BlockShape most) {
-  throw InvalidArgument("the sampler made a block of " + std::to_string(block.inputs.size()) +
-                        " x " + std::to_string(block.outputs.size()) +
-                        ", more than its max_block() of " + std::to_string(most.inputs) + " x " +
-                        std::to_string(most.outputs));
+[[noreturn]] inline void throw_too_large(const Block& block, BlockShape max) {
+  const auto shape = [](std::size_t inputs, std::size_t outputs, std::size_t members) {
+    return std::to_string(inputs) + " x " + std::to_string(outputs) +
+           (members == 0 ? "" : " with " + std::to_string(members) + " members of bags");
+  };
+  throw InvalidArgument(
+      "the sampler made a block of " +
+      shape(block.input_count(), block.outputs.size(), block.has_bags() ? block.inputs.size() : 0) +
+      ", more than its max_block() of " + shape(max.inputs, max.outputs, max.members));
 }
 
-/// The book-keeping that the threads of a training run share. Threads report every some thousand
-/// tokens, so a mutex is cheap enough. Thread-safe.
+/// The progress that the threads of a training run share. Threads report every few thousand tokens,
+/// so a mutex is cheap enough. Thread-safe.
 class RunState {
  public:
   RunState(std::uint64_t tokens_per_epoch, std::size_t epochs, ProgressCallback callback,
@@ -44,19 +48,19 @@ class RunState {
     progress_.total_tokens = tokens_per_epoch * epochs;
   }
 
-  /// Goes on where a Checkpoint::Rank stands.
+  /// Resumes where a Checkpoint::Rank was.
   template <class Rank>
   void resume(const Rank& rank) {
     progress_.tokens = before_ = rank.tokens;
     for (std::size_t i = 0; i < epoch_sums_.size() && i < rank.losses.size(); ++i)
-      epoch_sums_[i] = {rank.losses[i].loss, rank.losses[i].pairs};
+      epoch_sums_[i] = {rank.losses[i].loss, rank.losses[i].examples};
   }
   template <class Rank>
   void save(Rank& rank) {
     const std::lock_guard lock(guard_);
     rank.tokens = progress_.tokens;
     rank.losses.clear();
-    for (const Sum& sum : epoch_sums_) rank.losses.push_back({sum.loss, sum.pairs});
+    for (const Sum& sum : epoch_sums_) rank.losses.push_back({sum.loss, sum.examples});
   }
 
   /// Of the whole run, 0 to 1, with so many tokens that have not been reported.
@@ -79,8 +83,8 @@ class RunState {
     progress_.tokens += done.tokens;
     const double loss = done.loss.value();
     if (!std::isfinite(loss)) throw_diverged(loss, epoch, rate);
-    epoch_sums_[epoch] += {loss, done.pairs};
-    since_callback_ += {loss, done.pairs};
+    epoch_sums_[epoch] += {loss, done.examples};
+    since_callback_ += {loss, done.examples};
     progress_.epoch = epoch;
     progress_.learning_rate = rate;
     if (callback_ && seconds() >= last_callback_ + callback_seconds_) call_back();
@@ -95,7 +99,7 @@ class RunState {
     result.loss = std::numeric_limits<double>::quiet_NaN();
     for (const Sum& sum : epoch_sums_) {
       result.epoch_losses.push_back(sum.mean());
-      if (sum.pairs > 0) result.loss = sum.mean();
+      if (sum.examples > 0) result.loss = sum.mean();
     }
     return result;
   }
@@ -104,13 +108,13 @@ class RunState {
   using Clock = std::chrono::steady_clock;
   struct Sum {
     double loss = 0;
-    std::uint64_t pairs = 0;
+    std::uint64_t examples = 0;
     Sum& operator+=(const Sum& other) {
       loss += other.loss;
-      pairs += other.pairs;
+      examples += other.examples;
       return *this;
     }
-    double mean() const { return loss / static_cast<double>(pairs); }  // NaN for no pairs
+    double mean() const { return loss / static_cast<double>(examples); }  // NaN for no examples
   };
 
   double seconds() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }

@@ -10,47 +10,47 @@
 
 namespace wordloom::detail {
 
-/// Takes the blocks of a sampler.
-template <class UpdateKernel>
+/// Takes the blocks of a sampler and gives them to the worker of a kernel.
+template <class Worker>
 struct UpdateSink {
   Model& model;
-  UpdateKernel& kernel;
-  BlockShape most;
+  Worker& worker;
+  BlockShape max;
   float learning_rate;
   bool with_loss;
   WorkDone done;
 
   void operator()(const Block& block) {
-    if (block.inputs.size() > most.inputs || block.outputs.size() > most.outputs)
-      throw_too_large(block, most);
-    if constexpr (UpdatesInHalves<UpdateKernel>) {
+    if (block.input_count() > max.inputs || block.outputs.size() > max.outputs ||
+        (block.has_bags() && block.inputs.size() > max.members))
+      throw_too_large(block, max);
+    if (with_loss) done.examples += block.examples;
+    if constexpr (UpdatesInHalves<Worker>) {
       finish();
-      kernel.begin(model, block, learning_rate);
-      if (with_loss) done.pairs += positive_pairs(block);
+      worker.score(model, block, learning_rate);
     } else if (with_loss) {
-      done.loss += LossSum(kernel.template update<true>(model, block, learning_rate));
-      done.pairs += positive_pairs(block);
+      done.loss += LossSum(worker.template update<true>(model, block, learning_rate));
     } else {
-      kernel.template update<false>(model, block, learning_rate);
+      worker.template update<false>(model, block, learning_rate);
     }
   }
 
-  /// After the last block, and before `with_loss` changes.
+  /// Ends the update in progress: after the last block, and before `with_loss` changes.
   void finish() {
-    if constexpr (UpdatesInHalves<UpdateKernel>) {
+    if constexpr (UpdatesInHalves<Worker>) {
       if (with_loss)
-        done.loss += LossSum(kernel.template finish<true>(model));
+        done.loss += LossSum(worker.template apply<true>(model));
       else
-        kernel.template finish<false>(model);
+        worker.template apply<false>(model);
     }
   }
 
-  [[gnu::always_inline]] void prefetch(std::span<const WordId> inputs,
-                                       std::span<const WordId> outputs) {
-    if constexpr (requires { kernel.prefetch(model, inputs, outputs); })
-      return kernel.prefetch(model, inputs, outputs);
-    for (const WordId id : inputs) model.input.prefetch(id);
-    for (const WordId id : outputs) model.output.prefetch(id);
+  [[gnu::always_inline]] void prefetch(std::span<const RowId> inputs,
+                                       std::span<const RowId> outputs) {
+    if constexpr (requires { worker.prefetch(model, inputs, outputs); })
+      return worker.prefetch(model, inputs, outputs);
+    for (const RowId id : inputs) model.input.prefetch(id);
+    for (const RowId id : outputs) model.output.prefetch(id);
   }
 };
 

@@ -1,0 +1,56 @@
+#pragma once
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <wordloom/core/hyperparameters.hpp>
+#include <wordloom/corpus/any_corpus.hpp>
+#include <wordloom/corpus/vocabulary.hpp>
+#include <wordloom/model/model.hpp>
+#include <wordloom/sampler/block.hpp>
+#include <wordloom/sync/allreduce.hpp>
+#include <wordloom/train/progress.hpp>
+
+#include "cluster.hpp"
+
+/// How to train, as the command line says it.
+struct Composition {
+  std::string_view sampler, kernel;  // names of wordloom/registry.hpp
+  const wordloom::Hyperparameters& parameters;
+  wordloom::BagGradient bag_gradient;
+  std::string_view checkpoint;  // a file; empty: none
+  double checkpoint_every;      // seconds
+  bool resume;
+  std::string_view sync;
+  bool sync_bf16;
+  const wordloom::SyncOptions& sync_options;
+};
+
+/// What to train. A model that is not there is made.
+struct Job {
+  const Composition& composition;
+  const Cluster& cluster;
+  const wordloom::AnyCorpus& corpus;
+  const wordloom::Vocabulary& vocabulary;
+  std::optional<wordloom::Model>& model;
+  wordloom::ProgressCallback callback;
+  double callback_seconds;
+};
+
+/// The sampler of a composition with its parameters.
+template <class Sampler>
+Sampler make_sampler(const Composition& composition) {
+  auto sampler = wordloom::detail::policy_from<Sampler>(composition.parameters);
+  if constexpr (requires { sampler.gradient; }) sampler.gradient = composition.bag_gradient;
+  return sampler;
+}
+
+/// Trains as the job says.
+template <class Trainer>
+wordloom::TrainReport train_with(Trainer& trainer, const Job& job) {
+  const Composition& how = job.composition;
+  trainer.on_progress(job.callback, job.callback_seconds);
+  if (!how.checkpoint.empty()) trainer.checkpoint_to(how.checkpoint, how.checkpoint_every);
+  if (!job.model) job.model.emplace(trainer.new_model(job.vocabulary));
+  return how.resume ? trainer.resume(job.corpus, *job.model, how.checkpoint)
+                    : trainer.fit(job.corpus, *job.model);
+}

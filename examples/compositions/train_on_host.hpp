@@ -1,0 +1,33 @@
+#pragma once
+#include <optional>
+#include <utility>
+#include <wordloom/registry.hpp>
+#include <wordloom/schedule/linear_decay.hpp>
+#include <wordloom/train/trainer.hpp>
+
+#include "composition.hpp"
+
+/// Trains with this kernel and the sampler that the job names. Each kernel is compiled in a file of
+/// its own, with all samplers.
+template <class Kernel>
+wordloom::TrainReport train_on_host(const Job& job) {
+  using namespace wordloom;
+  TrainReport report;
+  Samplers::with(job.composition.sampler, [&]<class Sampler>() {
+    std::optional<Cluster::Sync> sync;
+    if (job.cluster.is_joined())
+      sync.emplace(Cluster::SyncRanks(*job.cluster.ranks(), job.composition.sync_bf16),
+                   job.composition.sync_options);
+    Trainer<Sampler, Kernel, ClusterSync, RankScaledDecay> trainer(
+        job.composition.parameters, make_sampler<Sampler>(job.composition), Kernel(),
+        ClusterSync(std::move(sync)));
+    report = train_with(trainer, job);
+  });
+  return report;
+}
+
+extern template wordloom::TrainReport train_on_host<wordloom::FusedKernel>(const Job&);
+extern template wordloom::TrainReport train_on_host<wordloom::DotKernel>(const Job&);
+#if WORDLOOM_HAS_BLAS
+extern template wordloom::TrainReport train_on_host<wordloom::GemmKernel>(const Job&);
+#endif

@@ -1,0 +1,47 @@
+// A rule of one's own for how the changes of several ranks become one: their sum, clipped.
+// Allreduce takes any type with gains() (wordloom/sync/combine.hpp). Usage: custom_combine TEXT
+#include <cmath>
+#include <exception>
+#include <iostream>
+#include <wordloom/sync/allreduce.hpp>
+#include <wordloom/sync/in_process.hpp>
+#include <wordloom/wordloom.hpp>
+
+using namespace wordloom;
+
+/// All changes of a row since the ranks last agreed, but no step longer than `max_length`: rows
+/// that all ranks change much do not overshoot.
+struct ClippedSum {
+  static constexpr float max_length = 0.25f;
+
+  static Gains gains(const RowSum& row) {
+    const float length = std::sqrt(row.square);
+    const float gain = length > max_length ? max_length / length : 1.0f;
+    return {.along = gain, .rest = gain};
+  }
+};
+
+/// The loss of two ranks, threads of this process, that train one model together.
+template <class Combine>
+double train(const EncodedCorpus& corpus, const Vocabulary& vocabulary) {
+  double loss = 0;
+  InProcess::run(2, [&](InProcess self) {
+    using Sync = Allreduce<InProcess, Combine>;
+    const Hyperparameters parameters{.epochs = 2, .threads = 1};  // of each rank
+    Trainer<SharedNegative, FusedKernel, Sync> trainer(parameters, Sync(self));
+    trainer.fit(corpus, vocabulary);
+    if (self.rank() == 0) loss = trainer.report().loss;
+  });
+  return loss;
+}
+
+int main(int argc, char** argv) try {
+  if (argc != 2) throw InvalidArgument("usage: custom_combine TEXT");
+  const auto vocabulary = Vocabulary::from_text(argv[1]);
+  const auto corpus = EncodedCorpus::from_text(argv[1], vocabulary);
+  std::cout << "loss of two ranks: clipped sum " << train<ClippedSum>(corpus, vocabulary)
+            << ", coherent sum " << train<CoherentSum>(corpus, vocabulary) << '\n';
+} catch (const std::exception& error) {
+  std::cerr << "custom_combine: " << error.what() << '\n';
+  return 1;
+}

@@ -1,0 +1,153 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+#include <wordloom/core/types.hpp>
+#include <wordloom/cuda/sampling.hpp>
+#include <wordloom/cuda/team.hpp>
+#include <wordloom/objective/float_pair.hpp>
+#include <wordloom/sampler/window.hpp>
+
+/// The work of schemes and the operations on rows that they share. A scheme is a struct of two
+/// static functions: `floats_of_own(sampling, row)`, the memory that it needs of its own for rows
+/// of `row` floats, and `train(task)`, which trains a sentence by one team and adds all changes to
+/// the model atomically.
+namespace wordloom::cuda {
+
+/// Both matrices [V x stride], row-major, in the memory of the machine that trains.
+struct ModelView {
+  float* input;
+  float* output;
+  std::size_t stride;  // floats
+
+  WORDLOOM_BOTH float* input_row(WordId word) const { return input + word * stride; }
+  WORDLOOM_BOTH float* output_row(WordId word) const { return output + word * stride; }
+  /// Of the input (0) or the output (1).
+  WORDLOOM_BOTH float* row(std::uint32_t matrix, WordId word) const {
+    return matrix == 0 ? input_row(word) : output_row(word);
+  }
+};
+
+/// A sentence after subsampling, and how to train it.
+struct Sentence {
+  const WordId* words;
+  std::uint32_t size;
+  SentenceRandom random;
+  float learning_rate;
+  bool with_loss;
+};
+
+/// The loss of some pairs.
+struct PairLoss {
+  float sum = 0;        // of the losses of all pairs
+  float positives = 0;  // number of pairs with label 1
+};
+
+/// The weight of a pair that counts once (see LogisticPair).
+WORDLOOM_BOTH float pair_weight(bool positive) { return positive ? 1.0f : -1.0f; }
+
+/// A batch of sentences in the memory of the machine that trains, and how to train it.
+struct BatchView {
+  const WordId* words;
+  const std::uint32_t* ends;  // [sentences] in `words`
+  std::uint32_t sentences;
+  std::uint64_t first_sentence;  // of the epoch: numbers the random streams
+  std::uint64_t seed;
+  std::uint32_t epoch;
+  float first_rate, last_rate;  // the learning rate goes linearly from one to the other
+  WordId* kept;                 // [words] room for what subsampling keeps of each sentence
+  std::uint32_t* kept_sizes;    // [sentences] how many words that is
+
+  /// The loss is measured on the first of every so many sentences.
+  static constexpr std::uint32_t loss_interval = 16;
+
+  /// Subsamples sentence i by a team of 32 threads.
+  template <class Team>
+  WORDLOOM_BOTH void subsample_sentence(const Team& team, const SubsamplingView& table,
+                                        std::uint32_t i) const {
+    const std::uint32_t count =
+        subsample(team, table, words + begin(i), ends[i] - begin(i), random(i), kept + begin(i));
+    team.each([&](int l) {
+      if (l == 0) kept_sizes[i] = count;
+      return 0;
+    });
+  }
+  /// Sentence i as it was subsampled.
+  WORDLOOM_BOTH Sentence sentence(std::uint32_t i) const {
+    const float done = static_cast<float>(i) / static_cast<float>(sentences);
+    return {kept + begin(i), kept_sizes[i], random(i), first_rate + (last_rate - first_rate) * done,
+            i % loss_interval == 0};
+  }
+  WORDLOOM_BOTH std::uint32_t begin(std::uint32_t i) const { return i == 0 ? 0 : ends[i - 1]; }
+
+ private:
+  WORDLOOM_BOTH SentenceRandom random(std::uint32_t i) const {
+    return {seed, first_sentence + i, epoch};
+  }
+};
+
+/// to += factor * x
+template <std::size_t R, class Factor, class Lanes>
+WORDLOOM_BOTH void add_scaled(Lanes (&to)[R], const Factor& factor, const Lanes (&x)[R]) {
+  WORDLOOM_UNROLL
+  for (std::size_t r = 0; r < R; ++r) to[r] = to[r] + factor * x[r];
+}
+
+template <std::size_t R, class Lanes>
+WORDLOOM_BOTH void set_difference(Lanes (&to)[R], const Lanes (&a)[R], const Lanes (&b)[R]) {
+  WORDLOOM_UNROLL
+  for (std::size_t r = 0; r < R; ++r) to[r] = a[r] - b[r];
+}
+
+template <std::size_t R, class Lanes>
+WORDLOOM_BOTH void copy_row(Lanes (&to)[R], const Lanes (&from)[R]) {
+  WORDLOOM_UNROLL
+  for (std::size_t r = 0; r < R; ++r) to[r] = from[r];
+}
+
+/// The training of one sentence by one team, with R floats of a row in each thread.
+template <int R, class AnyTeam>
+struct SentenceTask {
+  using Team = AnyTeam;
+  using Row = typename Team::template Lanes<float>[std::size_t{R}];
+  static constexpr std::size_t row_size = static_cast<std::size_t>(Team::width) * R;
+
+  const Team& team;
+  const ModelView& model;
+  const Sampling& sampling;
+  const Sentence& sentence;
+  float* memory;  // of the team alone, aligned to 16 bytes
+  PairLoss& loss;
+
+  WORDLOOM_BOTH float* input_row(std::uint32_t position) const {
+    return model.input_row(sentence.words[position]);
+  }
+  WORDLOOM_BOTH std::uint32_t reach(std::uint32_t center) const {
+    return sampling.reach(sentence.random, center);
+  }
+  WORDLOOM_BOTH WindowRange<std::uint32_t> window(std::uint32_t center, std::uint32_t reach) const {
+    return WindowRange(center, reach, sentence.size);
+  }
+  WORDLOOM_BOTH void clear(Row& x) const {
+    WORDLOOM_UNROLL
+    for (int r = 0; r < R; ++r) x[r] = team.each([](int) { return 0.0f; });
+  }
+  /// Returns the part of the product of two rows that each thread has.
+  WORDLOOM_BOTH auto partial_dot(const Row& x, const Row& y) const {
+    auto sum = x[0] * y[0];
+    WORDLOOM_UNROLL
+    for (int r = 1; r < R; ++r) sum = sum + x[r] * y[r];
+    return sum;
+  }
+  /// Returns the gradient of a pair times the learning rate; adds its loss where that is measured.
+  WORDLOOM_BOTH float gradient(const Row& x, const Row& y, bool positive) const {
+    const FloatPair pair(team.sum(partial_dot(x, y)), pair_weight(positive));
+    if (sentence.with_loss) {
+      loss.sum += pair.loss();
+      loss.positives += positive ? 1.0f : 0.0f;
+    }
+    return pair.gradient(sentence.learning_rate);
+  }
+};
+
+}  // namespace wordloom::cuda

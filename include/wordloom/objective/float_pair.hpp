@@ -1,0 +1,52 @@
+#pragma once
+#include <cmath>
+
+#include <wordloom/core/host_device.hpp>
+
+namespace wordloom {
+
+/// The operations of LogisticPair on a float: fast intrinsics on a device, exact ones on the host.
+struct FloatOperations {
+  using Value = float;
+
+  static WORDLOOM_BOTH float negate_positive(float score, float weight) {
+    return weight > 0 ? -score : score;
+  }
+  static WORDLOOM_BOTH float multiply(float a, float b) { return a * b; }
+  static WORDLOOM_BOTH float positive_part(float z) { return z < 0 ? 0 : z; }
+  static WORDLOOM_BOTH float exp_minus_abs(float z) {
+#ifdef __CUDA_ARCH__
+    return __expf(-fabsf(z));
+#else
+    return std::exp(-std::fabs(z));
+#endif
+  }
+  /// factor * sigma(z). From z alone, which takes fewer instructions than from exp(-|z|).
+  static WORDLOOM_BOTH float sigmoid_times(float factor, float z, float) {
+#ifdef __CUDA_ARCH__
+    return __fdividef(factor, 1.0f + __expf(-z));
+#else
+    return factor / (1.0f + std::exp(-z));
+#endif
+  }
+};
+
+#define WORDLOOM_TERM WORDLOOM_BOTH
+#include <wordloom/objective/logistic_terms.inl>
+#undef WORDLOOM_TERM
+
+/// A pair on the host or on a device.
+struct FloatPair : LogisticPair<FloatOperations> {
+  using LogisticPair::LogisticPair;
+
+  /// Natural logarithm.
+  WORDLOOM_BOTH float loss() const {
+#ifdef __CUDA_ARCH__
+    return linear_loss() + __logf(1.0f + e);
+#else
+    return linear_loss() + std::log1p(e);
+#endif
+  }
+};
+
+}  // namespace wordloom

@@ -1,0 +1,102 @@
+#pragma once
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include <wordloom/core/error.hpp>
+#include <wordloom/kernel/dot_kernel.hpp>
+#include <wordloom/kernel/fused_kernel.hpp>
+#include <wordloom/sampler/attraction_repulsion.hpp>
+#include <wordloom/sampler/cbow.hpp>
+#include <wordloom/sampler/combined_context.hpp>
+#include <wordloom/sampler/grouped_cbow.hpp>
+#include <wordloom/sampler/grouped_window.hpp>
+#include <wordloom/sampler/hogwild.hpp>
+#include <wordloom/sampler/huffman_path.hpp>
+#include <wordloom/sampler/negative_sampling.hpp>
+#include <wordloom/sampler/sentence_minibatch.hpp>
+#include <wordloom/sampler/shared_negative.hpp>
+#if WORDLOOM_HAS_BLAS
+#include <wordloom/kernel/gemm_kernel.hpp>
+#endif
+
+/// The policies of this library by name, for programs that choose one at run time, for tests and
+/// for benchmarks of all of them.
+namespace wordloom {
+
+namespace detail {
+
+/// A text as a template argument.
+template <std::size_t N>
+struct FixedString {
+  char text[N] = {};
+  constexpr FixedString(const char (&from)[N]) { std::copy_n(from, N, text); }
+  constexpr std::string_view view() const { return {text, N - 1}; }
+};
+
+}  // namespace detail
+
+/// A policy and its name on the command line.
+template <detail::FixedString name_, class Policy>
+struct Named {
+  static constexpr std::string_view name = name_.view();
+  using type = Policy;
+};
+
+/// A list of policies by name.
+template <class... Entries>
+struct Registry {
+  /// Calls `use.template operator()<Policy>(name)` for each policy.
+  template <class Use>
+  static void for_each(Use&& use) {
+    (use.template operator()<typename Entries::type>(Entries::name), ...);
+  }
+
+  /// Calls `use.template operator()<Policy>()` with the policy of that name. Throws InvalidArgument
+  /// that lists the names when there is none.
+  template <class Use>
+  static void with(std::string_view name, Use&& use) {
+    const bool found =
+        ((name == Entries::name ? (use.template operator()<typename Entries::type>(), true)
+                                : false) ||
+         ...);
+    if (!found)
+      throw InvalidArgument("there is no '" + std::string(name) + "', choose one of: " + names());
+  }
+
+  /// All names, with `separator` between them.
+  static std::string names(std::string_view separator = ", ") {
+    std::string all;
+    ((all.append(all.empty() ? "" : separator).append(Entries::name)), ...);
+    return all;
+  }
+  static constexpr bool contains(std::string_view name) { return ((name == Entries::name) || ...); }
+};
+
+using Samplers = Registry<
+    Named<"hogwild", Hogwild>, Named<"shared", SharedNegative>,
+    Named<"hogwild-fixed", HogwildFixedWindow>, Named<"shared-fixed", SharedNegativeFixedWindow>,
+    Named<"split", SplitSharedNegative>, Named<"minibatch", SentenceMinibatch>,
+    Named<"minibatch-fixed", SentenceMinibatchFixedWindow>, Named<"combined", CombinedContext>,
+    Named<"combined-fixed", CombinedContextFixedWindow>, Named<"grouped", GroupedWindow>,
+    Named<"cbow", Cbow>, Named<"grouped-cbow", GroupedCbow>,
+    Named<"hogwild-hs", BasicHogwild<RandomWindow, HuffmanPath>>,
+    Named<"shared-hs", HierarchicalSoftmax>, Named<"cbow-hs", HierarchicalCbow>,
+    Named<"hogwild-hs-negative", BasicHogwild<RandomWindow, HuffmanPathAndNegatives>>,
+    Named<"shared-hs-negative", BasicSharedNegative<RandomWindow, HuffmanPathAndNegatives>>,
+    Named<"cbow-hs-negative", BasicCbow<RandomWindow, HuffmanPathAndNegatives>>>;
+
+/// What the centres of `hogwild`, `shared` and `cbow` are scored against: their names with "-" and
+/// one of these, without for "negative".
+using TargetPolicies = Registry<Named<"negative", NegativeSampling>, Named<"hs", HuffmanPath>,
+                                Named<"hs-negative", HuffmanPathAndNegatives>>;
+
+#if WORDLOOM_HAS_BLAS
+using Kernels =
+    Registry<Named<"fused", FusedKernel>, Named<"dot", DotKernel>, Named<"gemm", GemmKernel>>;
+#else
+using Kernels = Registry<Named<"fused", FusedKernel>, Named<"dot", DotKernel>>;
+#endif
+
+}  // namespace wordloom

@@ -1,0 +1,98 @@
+#pragma once
+#include <array>
+#include <cstdint>
+#include <span>
+
+#include <wordloom/sampler/concept.hpp>
+#include <wordloom/sampler/huffman_path.hpp>
+#include <wordloom/sampler/negative_sampling.hpp>
+#include <wordloom/sampler/window.hpp>
+#include <wordloom/sampler/window_worker.hpp>
+
+namespace wordloom {
+
+namespace detail {
+
+/// Of a sampler that scores the mean of a centre's n context words against the centre's targets. A
+/// score moves by 1 / n of what a member moves, and a member receives 1 / n of the gradient or all
+/// of it. `inverse_context`: the mean of 1 / n.
+template <class TargetTables>
+ExpectedUpdates expected_of_cbow(const WordRates& rates, double inverse_context,
+                                 BagGradient gradient, const TargetTables& targets) {
+  ExpectedUpdates result = expected_of_skip_gram(rates, 1.0, targets);
+  const double share = gradient == BagGradient::mean ? inverse_context : 1.0;
+  for (float& updates : result.input) updates *= static_cast<float>(share);
+  return result;
+}
+
+}  // namespace detail
+
+/// Continuous bag of words (Mikolov et al. 2013a): the mean of a centre's context words is scored
+/// against the centre's targets, 1 x M. Each member of the window receives 1 / n of the gradient of
+/// the mean, as the derivative says (Irsoy, Benton and Stratos 2021, "Corrected CBOW performs as
+/// well as skip-gram"), or all of it, as word2vec.c and gensim do. The corrected form takes higher
+/// learning rates: 0.075, where word2vec's is 0.05.
+template <class Window = RandomWindow, class Targets = NegativeSampling>
+struct BasicCbow {
+  Window window = {};
+  Targets targets = {};
+  BagGradient gradient = BagGradient::mean;
+
+  static constexpr BlockFeatures uses = {.bags = true};
+
+  static BasicCbow from(const Hyperparameters& parameters) {
+    return {detail::policy_from<Window>(parameters), detail::policy_from<Targets>(parameters)};
+  }
+  template <class Visit>
+  void visit_parameters(Visit&& visit) const {
+    detail::visit_all(visit, window, targets);
+    visit("whole bag gradient", static_cast<std::uint64_t>(gradient), 0, 1);
+  }
+
+  /// The scratch of one thread.
+  class Worker {
+   public:
+    template <class Tables>
+    Worker(const BasicCbow& policy, const Tables& tables)
+        : windows_(policy.window, tables), gradient_(policy.gradient) {}
+
+    BlockShape max_block() const noexcept {
+      return {.inputs = 1, .outputs = windows_.max_outputs(), .members = windows_.max_context()};
+    }
+
+    template <class Sink>
+    void sample(std::span<const WordId> sentence, Random& random, Sink&& sink) {
+      windows_.for_each_window(sentence, random, sink,
+                               [&](std::span<const RowId> context, const TargetSet& targets) {
+                                 const std::array end{static_cast<std::uint32_t>(context.size())};
+                                 sink(Block{.inputs = context,
+                                            .bag_ends = end,
+                                            .outputs = targets.outputs,
+                                            .positives = targets.positives,
+                                            .examples = 1,
+                                            .bag_gradient = gradient_});
+                               });
+    }
+
+   private:
+    detail::WindowWorker<Window, Targets> windows_;
+    BagGradient gradient_;
+  };
+
+  auto start(const Vocabulary& vocabulary) const {
+    return detail::SamplerRun(*this, targets.start(vocabulary));
+  }
+  template <class Tables>
+  ExpectedUpdates expected_updates(const WordRates& rates, const Tables& tables) const {
+    return detail::expected_of_cbow(rates, window.mean_inverse_context(), gradient, tables);
+  }
+};
+
+using Cbow = BasicCbow<RandomWindow>;
+
+/// CBOW with hierarchical softmax.
+using HierarchicalCbow = BasicCbow<RandomWindow, HuffmanPath>;
+
+static_assert(Sampler<Cbow> && Sampler<HierarchicalCbow>);
+
+}  // namespace wordloom

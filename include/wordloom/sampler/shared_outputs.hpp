@@ -1,0 +1,71 @@
+#pragma once
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include <wordloom/core/random.hpp>
+#include <wordloom/core/types.hpp>
+#include <wordloom/sampler/block.hpp>
+#include <wordloom/sampler/negative_sampling.hpp>
+
+namespace wordloom::detail {
+
+/// Outputs of the groups of centres of a sentence, one group after the other: the centres, then H
+/// negatives that they share. The negatives of a group are drawn while the group before it is in
+/// use. One for each thread.
+class SharedOutputs {
+ public:
+  /// For groups of at most `max_centers`.
+  SharedOutputs(NegativeDistribution negatives, std::size_t max_centers, std::size_t shared)
+      : negatives_(std::move(negatives), shared),
+        shared_(shared),
+        max_outputs_(max_centers + shared),
+        rows_(2 * max_outputs_) {}
+
+  std::size_t shared() const noexcept { return shared_; }
+
+  /// Before the first group of a sentence.
+  void begin(Random& random) noexcept { negatives_.begin(random, shared_); }
+
+  /// The outputs of the next group, valid until two groups later. `more`: whether another follows.
+  std::span<RowId> next(std::span<const WordId> centers, bool more, Random& random) noexcept {
+    slot_ = 1 - slot_;
+    const auto outputs = std::span(rows_).subspan(slot_ * max_outputs_, centers.size() + shared_);
+    std::copy(centers.begin(), centers.end(), outputs.begin());
+    negatives_.finish(outputs.subspan(centers.size()));
+    if (more) negatives_.begin(random, shared_);
+    return outputs;
+  }
+
+ private:
+  NegativeBatch negatives_;
+  std::size_t shared_;       // H
+  std::size_t max_outputs_;  // G + H
+  std::size_t slot_ = 0;
+  std::vector<RowId> rows_;  // [2][G + H]
+};
+
+/// The weights [M x N] of the blocks of one worker, with the version that kernels know them by.
+class WeightMatrix {
+ public:
+  explicit WeightMatrix(BlockShape most) : values_(most.inputs * most.outputs) {}
+
+  /// To be changed: blocks from now on have another version.
+  float* change() noexcept {
+    ++version_;
+    return values_.data();
+  }
+  const float* data() const noexcept { return values_.data(); }
+  PairWeights of(std::size_t inputs, std::size_t outputs) const noexcept {
+    return {std::span(values_).first(inputs * outputs), version_};
+  }
+
+ private:
+  std::vector<float> values_;
+  std::uint64_t version_ = 0;
+};
+
+}  // namespace wordloom::detail

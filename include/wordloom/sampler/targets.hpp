@@ -1,0 +1,54 @@
+#pragma once
+#include <concepts>
+#include <cstddef>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include <wordloom/core/random.hpp>
+#include <wordloom/core/types.hpp>
+#include <wordloom/corpus/vocabulary.hpp>
+#include <wordloom/sampler/expected_updates.hpp>
+
+namespace wordloom {
+
+/// The rows that a centre is scored against: outputs[0 .. positives) carry label 1.
+struct TargetSet {
+  std::span<const RowId> outputs;
+  std::size_t positives;
+};
+
+/// What a centre is scored against, a parameter of samplers. A policy with
+/// - `start(vocabulary)`: the tables of a run, immutable and thread-safe, copies share them:
+///   - `output_rows()`: rows of Model::output; `max_outputs()`: the largest TargetSet,
+///   - `expected_size(rates)`: the mean number of targets of a centre,
+///   - `expected_outputs(rates)`: [output_rows()] how often each row is a target, for each word of
+///     the corpus,
+///   - `worker(slots, at_once)`: scratch of one thread for `slots` sets of targets:
+///     - `begin(centers, random)` starts to draw for up to `at_once` centres, which takes a while,
+///       `finish(centers, slot, random)` ends it: centre i has slot + i,
+///     - `draw(center, slot, random)` does it for one centre at once,
+///     - `at(slot)`: the TargetSet drawn last.
+template <class T>
+concept Targets = std::copy_constructible<T> &&
+    requires(const T& policy, const Vocabulary& vocabulary, const WordRates& rates, std::size_t n,
+             std::span<const WordId> centers, WordId center, Random& random) {
+  { policy.start(vocabulary).output_rows() } -> std::convertible_to<std::size_t>;
+  { policy.start(vocabulary).max_outputs() } -> std::convertible_to<std::size_t>;
+  { policy.start(vocabulary).expected_size(rates) } -> std::convertible_to<double>;
+  { policy.start(vocabulary).expected_outputs(rates) } -> std::same_as<std::vector<double>>;
+  policy.start(vocabulary).worker(n, n).begin(centers, random);
+  policy.start(vocabulary).worker(n, n).finish(centers, n, random);
+  policy.start(vocabulary).worker(n, n).draw(center, n, random);
+  { policy.start(vocabulary).worker(n, n).at(n) } -> std::convertible_to<TargetSet>;
+};
+
+namespace detail {
+
+template <Targets T>
+using TargetTables = decltype(std::declval<const T&>().start(std::declval<const Vocabulary&>()));
+template <Targets T>
+using TargetWorker = decltype(std::declval<const TargetTables<T>&>().worker(0, 0));
+
+}  // namespace detail
+}  // namespace wordloom

@@ -1,0 +1,140 @@
+#pragma once
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <span>
+#include <vector>
+
+#include <wordloom/core/types.hpp>
+#include <wordloom/corpus/concept.hpp>
+#include <wordloom/corpus/sentence_batch.hpp>
+#include <wordloom/model/model.hpp>
+#include <wordloom/objective/loss.hpp>
+#include <wordloom/train/checkpoint.hpp>
+#include <wordloom/train/run.hpp>
+
+namespace wordloom::detail {
+
+/// Training by a kernel on a device, which takes batches of sentences, two of which are in flight
+/// at a time. Where every epoch has the same sentences the device may keep its batches.
+template <class Corpus, class Kernel, class Sync, class Schedule>
+class BatchLoop {
+ public:
+  BatchLoop(const Corpus& corpus, Kernel& kernel, Model& model, const Run<Sync, Schedule>& run)
+      : corpus_(corpus),
+        kernel_(kernel),
+        replica_(kernel.replica()),
+        model_(model),
+        run_(run),
+        control_(run, *this),
+        batch_words_(std::clamp<std::size_t>(run.tick_interval, 1, kernel.batch_words())),
+        // Long sentences are cut, by the size of the corpus alone, so that many are trained at
+        // once.
+        max_sentence_(std::clamp<std::uint64_t>(run.tokens_per_epoch / 65'536, 100, 1000)),
+        first_stream_(std::uint64_t{run.sync.rank()} << 40),
+        start_(run.start.threads[0]),
+        submitted_(run.start.tokens) {}
+
+  void train() {
+    control_.begin(progress(submitted_));
+    for (std::size_t epoch = start_.epoch; epoch < run_.parameters.epochs && !run_.state.stopped();
+         ++epoch)
+      train_epoch(epoch);
+    control_.end();
+  }
+
+  auto& replica() noexcept { return replica_; }
+  void arrive() {
+    while (!in_flight_.empty()) wait_for_one();
+    if (run_.checkpointer != nullptr)
+      run_.checkpointer->set_position(0, {.epoch = epoch_, .sentences = sentences_});
+  }
+  Model& model() {
+    kernel_.download(model_);
+    return model_;
+  }
+
+ private:
+  struct Size {
+    std::uint64_t words, sentences;
+  };
+  struct InFlight {
+    std::uint64_t words;
+    double rate;
+  };
+
+  double progress(std::uint64_t words) const {
+    const double total =
+        static_cast<double>(run_.tokens_per_epoch) * static_cast<double>(run_.parameters.epochs);
+    return std::min(1.0, static_cast<double>(words) / total);
+  }
+
+  void train_epoch(std::size_t epoch) {
+    epoch_ = epoch;
+    sentences_ = 0;
+    batch_.index = 0;
+    batch_.keep = Corpus::repeats;
+    if (!Corpus::repeats) sizes_.clear();
+    if (Corpus::repeats && is_known_ && kernel_.keeps(sizes_.size() - 1)) {
+      while (batch_.index < sizes_.size() && !run_.state.stopped()) next();
+    } else {
+      for (const std::span<const WordId> sentence : corpus_.sentences(
+               Shard{run_.sync.rank(), run_.sync.size(), epoch, run_.parameters.seed})) {
+        if (run_.state.stopped()) break;
+        batch_.add(sentence, max_sentence_);
+        if (batch_.words.size() >= batch_words_) next();
+      }
+      if (!batch_.words.empty() && !run_.state.stopped()) next();
+      is_known_ = !run_.state.stopped();
+    }
+    batch_.clear();
+    arrive();
+  }
+
+  /// Trains the batch at hand, unless it is in the checkpoint that this run resumes.
+  void next() {
+    if (batch_.index == sizes_.size()) sizes_.push_back({batch_.words.size(), batch_.ends.size()});
+    const auto [words, sentences] = sizes_[batch_.index];
+    const bool is_new = epoch_ != start_.epoch || sentences_ >= start_.sentences;
+    if (is_new) {
+      const double first_rate = run_.schedule.rate(progress(submitted_));
+      submitted_ += words;
+      batch_.first_sentence = first_stream_ + sentences_;
+      kernel_.submit(batch_, epoch_, first_rate, run_.schedule.rate(progress(submitted_)));
+      in_flight_.push_back({words, first_rate});
+      if (in_flight_.size() == 2) wait_for_one();
+    }
+    sentences_ += sentences;
+    ++batch_.index;
+    batch_.clear();
+    if (is_new) control_.tick(progress(submitted_));
+  }
+
+  void wait_for_one() {
+    const auto trained = kernel_.wait();
+    const auto [words, rate] = in_flight_.front();
+    in_flight_.pop_front();
+    run_.state.report({words, static_cast<std::uint64_t>(trained.examples), LossSum(trained.loss)},
+                      epoch_, rate);
+  }
+
+  const Corpus& corpus_;
+  Kernel& kernel_;
+  decltype(kernel_.replica()) replica_;
+  Model& model_;
+  const Run<Sync, Schedule>& run_;
+  RunControl<Sync, Schedule, BatchLoop> control_;
+  std::size_t batch_words_, max_sentence_;
+  std::uint64_t first_stream_;  // of random numbers: other ranks draw others
+  const Checkpoint::Thread start_;
+  std::uint64_t submitted_;  // words
+  std::size_t epoch_ = 0;
+  std::uint64_t sentences_ = 0;  // of the epoch, that have been submitted
+  SentenceBatch batch_;
+  std::vector<Size> sizes_;  // of each batch of an epoch
+  bool is_known_ = false;    // all of them
+  std::deque<InFlight> in_flight_;
+};
+
+}  // namespace wordloom::detail

@@ -1,0 +1,14 @@
+// expect: this UpdateKernel lacks 'auto worker.const Model&, BlockShape. const'
+// expect: LonelyKernel
+
+#include "support.hpp"
+
+using namespace wordloom;
+
+struct LonelyKernel {
+#ifndef WORDLOOM_EXPECT_FAILURE
+  PlainKernel::Worker worker(const Model&, BlockShape) const { return {}; }
+#endif
+};
+
+template void compose<Trainer<SharedNegative, LonelyKernel>>();

@@ -1,0 +1,104 @@
+// The run of a kernel on a device, by HostKernel: what reaches it and what it refuses.
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <vector>
+#include <wordloom/cuda/host_kernel.hpp>
+#include <wordloom/wordloom.hpp>
+
+#include "catch.hpp"
+#include "small_models.hpp"
+#include "support.hpp"
+
+using namespace wordloom;
+
+namespace {
+
+using Sentences = std::vector<std::vector<WordId>>;
+
+/// Records the sentences of each epoch instead of training them.
+struct RecordingScheme {
+  static inline std::map<std::size_t, Sentences> seen;
+
+  static constexpr std::size_t floats_of_own(const cuda::Sampling&, std::size_t) { return 0; }
+  template <class Task>
+  static void train(const Task& task) {
+    const auto& [words, size, random, rate, with_loss] = task.sentence;
+    seen[random.epoch].emplace_back(words, words + size);
+  }
+};
+
+/// Several batches an epoch, more than HostKernel keeps.
+struct SmallBatches : cuda::OneByOne {
+  static constexpr std::size_t batch_words = 500;
+};
+using RecordingKernel = cuda::HostKernel<RecordingScheme, 1, cuda::HostTeam<32>, SmallBatches>;
+
+/// Random sentences, a function of the seed and, unless they repeat, of the epoch.
+template <bool repeats_>
+struct RandomCorpus {
+  static constexpr bool repeats = repeats_;
+
+  std::uint64_t token_count() const { return 3000; }
+  Sentences sentences(const Shard& shard) const {
+    Random random(shard.seed, repeats ? 0 : shard.epoch, 0);
+    Sentences result(300, std::vector<WordId>(10));
+    for (auto& sentence : result)
+      for (WordId& word : sentence) word = static_cast<WordId>(random.below(20));
+    return result;
+  }
+};
+
+}  // namespace
+
+TEMPLATE_TEST_CASE("the sentences of every epoch reach a kernel on a device", "[cuda]",
+                   RandomCorpus<false>, RandomCorpus<true>) {
+  RecordingScheme::seen.clear();
+  Trainer<SharedNegative, RecordingKernel> trainer({.dimension = 16, .subsample = 0, .epochs = 3});
+  const TestType corpus;
+  trainer.fit(corpus, zipf_vocabulary(20));
+  CHECK(RecordingScheme::seen.size() == 3);
+  for (std::size_t epoch = 0; epoch < 3; ++epoch)
+    CHECK(RecordingScheme::seen[epoch] == corpus.sentences({.epoch = epoch}));
+  CHECK((RecordingScheme::seen[0] == RecordingScheme::seen[1]) == TestType::repeats);
+}
+
+TEST_CASE("a kernel on a device takes its parameters from the sampler policy", "[cuda]") {
+  const SentenceMinibatch minibatch{
+      .window = {7}, .targets = {.negatives = 3}, .minibatch = 12, .shared_negatives = 0};
+  const cuda::Sampling sampling = cuda::sampling_of(minibatch, {});
+  CHECK(sampling.max_reach == 7);
+  CHECK_FALSE(sampling.fixed_window);
+  CHECK(sampling.per_window == 3);
+  CHECK(sampling.minibatch == 12);
+  CHECK(sampling.shared == minibatch.shared());
+  const auto fixed = cuda::sampling_of(SharedNegativeFixedWindow{.window = {5}}, {});
+  CHECK(fixed.max_reach == 3);
+  CHECK(fixed.fixed_window);
+  // Only samplers that a device can draw are trained.
+  CHECK(RecordingKernel::trains<Hogwild>);
+  CHECK_FALSE(RecordingKernel::trains<HierarchicalSoftmax>);
+}
+
+TEST_CASE("only the sentences in flight of a kernel on a device change the result", "[cuda]") {
+  const auto fingerprint = [](const Hyperparameters& parameters) {
+    detail::Hash hash;
+    detail::add_parameters(hash, RecordingKernel::from(parameters));
+    return hash.value();
+  };
+  CHECK(fingerprint({.device = 1}) == fingerprint({}));
+  CHECK(fingerprint({.sentences_in_flight = 7}) != fingerprint({}));
+}
+
+TEST_CASE("a kernel on a device refuses models that it cannot train", "[cuda]") {
+  const auto start = [](const ModelShape& shape) {
+    const Model model(zipf_vocabulary(20), shape);
+    RecordingKernel().start(SharedNegative(), {.dimension = shape.dimension}, model);
+  };
+  CHECK_NOTHROW(start({.dimension = 32}));
+  CHECK(contains(message_of<InvalidArgument>([&] { start({.dimension = 16, .input_rows = 25}); }),
+                 "a matrix has 25"));
+  CHECK(contains(message_of<InvalidArgument>([&] { start({.dimension = 16, .output_rows = 19}); }),
+                 "a matrix has 19"));
+  CHECK(contains(message_of<InvalidArgument>([&] { start({.dimension = 33}); }), "up to 32"));
+}

@@ -1,0 +1,251 @@
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <queue>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+#include <wordloom/sampler/huffman_path.hpp>
+#include <wordloom/sampler/huffman_tree.hpp>
+
+#include "catch.hpp"
+#include "small_models.hpp"
+#include "support.hpp"
+
+using namespace wordloom;
+
+namespace {
+
+/// The sum of the counts of all inner nodes, which every Huffman tree has the same and no other
+/// tree less: the sum over words of count x length of path.
+std::uint64_t least_weighted_length(const std::vector<std::uint64_t>& counts) {
+  std::priority_queue<std::uint64_t, std::vector<std::uint64_t>, std::greater<>> left(
+      counts.begin(), counts.end());
+  std::uint64_t sum = 0;
+  while (left.size() > 1) {
+    std::uint64_t node = left.top();
+    left.pop();
+    node += left.top();
+    left.pop();
+    left.push(node);
+    sum += node;
+  }
+  return sum;
+}
+
+/// A path as branches from the root down: nodes and whether the branch carries label 1.
+using Branches = std::vector<std::pair<RowId, bool>>;
+
+Branches branches_of(const TargetSet& path) {
+  Branches result;
+  for (std::size_t i = 0; i < path.outputs.size(); ++i)
+    result.emplace_back(path.outputs[i], i < path.positives);
+  std::sort(result.begin(), result.end());  // nodes are numbered from the root down
+  return result;
+}
+
+void check_tree(const std::vector<std::uint64_t>& counts) {
+  const Vocabulary vocabulary = vocabulary_of_counts(counts);
+  const HuffmanTree tree(vocabulary);
+  const std::size_t words = counts.size();
+  REQUIRE(tree.node_count() == words - 1);
+
+  // The child of each branch: a node, or a word behind all nodes.
+  std::map<std::pair<RowId, bool>, std::size_t> child;
+  std::vector<std::uint64_t> count(2 * words - 1);
+  std::size_t longest = 0;
+  std::uint64_t weighted_length = 0;
+  bool every_branch_has_one_child = true, is_from_the_root_down = true;
+  for (WordId word = 0; word < words; ++word) {
+    const TargetSet path = tree.path(word);
+    const auto positives = path.outputs.first(path.positives),
+               others = path.outputs.subspan(path.positives);
+    is_from_the_root_down &= std::is_sorted(positives.begin(), positives.end()) &&
+                             std::is_sorted(others.begin(), others.end());
+    const Branches branches = branches_of(path);
+    REQUIRE(branches.front().first == 0);
+    REQUIRE(branches.back().first < words - 1);
+    for (std::size_t i = 0; i < branches.size(); ++i) {
+      const std::size_t next =
+          i + 1 < branches.size() ? branches[i + 1].first : words - 1 + std::size_t{word};
+      const auto [found, is_new] = child.emplace(branches[i], next);
+      every_branch_has_one_child &= found->second == next;
+      count[branches[i].first] += counts[word];
+    }
+    count[words - 1 + word] = counts[word];
+    weighted_length += counts[word] * path.outputs.size();
+    longest = std::max(longest, path.outputs.size());
+  }
+  CHECK(is_from_the_root_down);
+  CHECK(tree.max_path() == longest);
+  CHECK(weighted_length == least_weighted_length(counts));
+
+  // Two branches of each node, which lead to all other nodes and all words, to each once: then no
+  // word's path goes on where another's ends.
+  CHECK(every_branch_has_one_child);
+  CHECK(child.size() == 2 * (words - 1));
+  std::set<std::size_t> children;
+  for (const auto& [branch, to] : child) children.insert(to);
+  CHECK(children.size() == 2 * (words - 1));
+  CHECK(children.count(0) == 0);
+
+  bool numbers_fall = true, smaller_is_positive = true;
+  for (std::size_t node = 0; node + 1 < words; ++node) {
+    const auto id = static_cast<RowId>(node);
+    numbers_fall &= node == 0 || count[node] <= count[node - 1];
+    smaller_is_positive &= count[child.at({id, true})] <= count[child.at({id, false})];
+  }
+  CHECK(numbers_fall);
+  CHECK(smaller_is_positive);
+}
+
+std::vector<std::uint64_t> falling(std::vector<std::uint64_t> counts) {
+  std::sort(counts.rbegin(), counts.rend());
+  return counts;
+}
+
+}  // namespace
+
+TEST_CASE("a Huffman tree is a shortest code of the words", "[huffman]") {
+  for (const std::size_t words : {2u, 3u, 4u, 5u, 8u, 13u, 64u, 100u})
+    check_tree(std::vector<std::uint64_t>(words, 7));
+  check_tree({1000, 1});
+  check_tree({5, 4, 3, 2, 1});
+  check_tree({9, 9, 9, 3, 3, 3, 1, 1, 1});
+  const auto zipf = zipf_vocabulary(1000);
+  check_tree({zipf.counts().begin(), zipf.counts().end()});
+  Random random(3);
+  for (int repetition = 0; repetition < 50; ++repetition) {
+    std::vector<std::uint64_t> counts(2 + random.below(60));
+    const std::uint64_t largest = repetition % 2 == 0 ? 5 : 1'000'000;  // many equal, or few
+    for (auto& count : counts) count = 1 + random.below(largest);
+    check_tree(falling(counts));
+  }
+}
+
+TEST_CASE("a Huffman tree may be a chain", "[huffman]") {
+  std::vector<std::uint64_t> counts;
+  for (int i = 60; i >= 0; --i) counts.push_back(std::uint64_t{1} << i);
+  check_tree(counts);
+  const HuffmanTree tree(vocabulary_of_counts(counts));
+  CHECK(tree.max_path() == 60);
+  CHECK(tree.path(0).outputs.size() == 1);
+  CHECK(tree.path(60).outputs.size() == 60);
+}
+
+TEST_CASE("the rarer of two words has label 1 at the only node", "[huffman]") {
+  const HuffmanTree tree(vocabulary_of_counts({20, 10}));
+  CHECK(tree.node_count() == 1);
+  CHECK(branches_of(tree.path(0)) == Branches{{0, false}});
+  CHECK(branches_of(tree.path(1)) == Branches{{0, true}});
+}
+
+TEST_CASE("a Huffman tree of one word is refused", "[huffman]") {
+  const auto one = vocabulary_of_counts({5});
+  CHECK(message_of<CorpusError>([&] { HuffmanTree tree(one); }) ==
+        "hierarchical softmax needs a vocabulary of at least 2 words, got 1");
+  CHECK_THROWS_AS(HuffmanPath{}.start(one), CorpusError);
+  CHECK_THROWS_AS(HuffmanPathAndNegatives{}.start(one), CorpusError);
+  CHECK_THROWS_AS(HuffmanTree(Vocabulary()), CorpusError);
+}
+
+namespace {
+
+std::vector<RowId> rows_of(const TargetSet& set) {
+  return {set.outputs.begin(), set.outputs.end()};
+}
+
+/// Calls `check(center, set)` with the targets of all words, drawn together and drawn one by one.
+template <class Run, class Check>
+void for_each_target_set(const Run& run, std::size_t words, Random& random, Check check) {
+  auto worker = run.worker(6, 3);
+  for (std::size_t first = 0; first + 3 <= words; first += 3) {
+    const std::vector<WordId> centers{static_cast<WordId>(first), static_cast<WordId>(first + 2),
+                                      static_cast<WordId>(first + 1)};
+    worker.begin(centers, random);
+    worker.finish(centers, 3, random);
+    // Other slots are filled meanwhile.
+    for (std::size_t slot = 0; slot < 3; ++slot) worker.draw(centers[slot], slot, random);
+    for (std::size_t i = 0; i < 3; ++i) {
+      check(centers[i], worker.at(i));
+      check(centers[i], worker.at(3 + i));
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("the targets of HuffmanPath are the path, and nothing is drawn", "[huffman]") {
+  const auto vocabulary = zipf_vocabulary(100);
+  const HuffmanTree tree(vocabulary);
+  const auto run = HuffmanPath{}.start(vocabulary);
+  CHECK(run.output_rows() == 99);
+  CHECK(run.max_outputs() == tree.max_path());
+  Random random(4);
+  const std::uint64_t before = random.state();
+  for_each_target_set(run, 100, random, [&](WordId center, const TargetSet& set) {
+    REQUIRE(rows_of(set) == rows_of(tree.path(center)));
+    REQUIRE(set.positives == tree.path(center).positives);
+  });
+  CHECK(random.state() == before);
+}
+
+TEST_CASE("HuffmanPathAndNegatives has nodes in odd rows and words in even ones", "[huffman]") {
+  const auto vocabulary = zipf_vocabulary(100);
+  const HuffmanTree tree(vocabulary);
+  const HuffmanPathAndNegatives targets{.sampling = {.negatives = 4}};
+  const auto run = targets.start(vocabulary);
+  CHECK(run.output_rows() == 2 * 100 - 1);
+  CHECK(run.max_outputs() == tree.max_path() + 5);
+  Random random(4);
+  std::set<RowId> negatives;
+  for (int repetition = 0; repetition < 20; ++repetition)
+    for_each_target_set(run, 100, random, [&](WordId center, const TargetSet& set) {
+      const TargetSet path = tree.path(center);
+      std::vector<RowId> expected, got = rows_of(set);
+      for (std::size_t i = 0; i < path.positives; ++i) expected.push_back(2 * path.outputs[i] + 1);
+      expected.push_back(2 * center);
+      REQUIRE(set.positives == expected.size());
+      for (std::size_t i = path.positives; i < path.outputs.size(); ++i)
+        expected.push_back(2 * path.outputs[i] + 1);
+      REQUIRE(got.size() == expected.size() + 4);
+      for (std::size_t i = expected.size(); i < got.size(); ++i) {
+        REQUIRE(got[i] % 2 == 0);
+        REQUIRE(got[i] < 200);
+        REQUIRE(got[i] != 2 * center);
+        negatives.insert(got[i]);
+      }
+      got.resize(expected.size());
+      REQUIRE(got == expected);
+    });
+  CHECK(negatives.size() > 80);
+}
+
+TEST_CASE("a negative is never the centre, however frequent that is", "[negatives]") {
+  for (const std::vector<std::uint64_t>& counts :
+       {std::vector<std::uint64_t>{1'000'000'000, 2, 1}, {7, 6, 5, 4, 3, 2}, {3, 3, 3}}) {
+    const auto vocabulary = vocabulary_of_counts(counts);
+    const NegativeSampling words{.negatives = 5, .exponent = 1.0};
+    const auto run = words.start(vocabulary);
+    CHECK(run.output_rows() == counts.size());
+    CHECK(run.max_outputs() == 6);
+    const auto both = HuffmanPathAndNegatives{words}.start(vocabulary);
+    Random random(8);
+    for (int repetition = 0; repetition < 300; ++repetition) {
+      for_each_target_set(run, counts.size(), random, [&](WordId center, const TargetSet& set) {
+        const auto rows = rows_of(set);
+        REQUIRE(rows.size() == 6);
+        REQUIRE(set.positives == 1);
+        REQUIRE(rows[0] == center);
+        REQUIRE(std::count(rows.begin(), rows.end(), center) == 1);
+      });
+      for_each_target_set(both, counts.size(), random, [&](WordId center, const TargetSet& set) {
+        const auto rows = rows_of(set);
+        REQUIRE(std::count(rows.begin(), rows.end(), 2 * center) == 1);
+      });
+    }
+  }
+}

@@ -1,0 +1,218 @@
+// What a trainer is told by its policies, and what it tells them.
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <tuple>
+#include <vector>
+#include <wordloom/kernel/dot_kernel.hpp>
+#include <wordloom/kernel/fused_kernel.hpp>
+#include <wordloom/sampler/cbow.hpp>
+#include <wordloom/sampler/grouped_cbow.hpp>
+#include <wordloom/sampler/grouped_window.hpp>
+#include <wordloom/sampler/shared_negative.hpp>
+#include <wordloom/train/trainer.hpp>
+
+#include "catch.hpp"
+#include "support.hpp"
+#include "train/paired_corpus.hpp"
+
+using namespace wordloom;
+
+TEST_CASE("policies with values of their own are used instead of the hyperparameters",
+          "[trainer]") {
+  const auto vocabulary = small_vocabulary();
+  const auto corpus = paired_corpus(vocabulary);
+  const auto fit = [&](auto trainer) { return trainer.fit(corpus, vocabulary); };
+  const auto usual = fit(Trainer<SharedNegative, FusedKernel>(small()));
+
+  Trainer narrow(small(), SharedNegative{.window = {3}}, FusedKernel{});
+  CHECK(narrow.sampler().window.size == 3);
+  CHECK(narrow.hyperparameters().window == 5);
+  const auto of_value = fit(narrow);
+  CHECK_FALSE(same(of_value, usual));
+  auto parameters = small();
+  parameters.window = 3;
+  CHECK(same(of_value, fit(Trainer<SharedNegative, FusedKernel>(parameters))));
+
+  CHECK_FALSE(same(
+      fit(Trainer(small(), SharedNegative{.targets = {.negatives = 2}}, FusedKernel{})), usual));
+  CHECK_FALSE(same(fit(Trainer(small(), SharedNegative{.targets = {.exponent = 0}}, FusedKernel{})),
+                   usual));
+  CHECK(same(fit(Trainer(small(), SharedNegative{}, FusedKernel{})), usual));
+  // A kernel may be left to its default, and a schedule be given.
+  CHECK(same(fit(Trainer<SharedNegative, FusedKernel>(small(), SharedNegative{})), usual));
+  const auto with_schedule = [&](std::optional<LinearDecay> schedule) {
+    return fit(Trainer<SharedNegative, FusedKernel>(small(), {}, {}, {}, schedule));
+  };
+  CHECK(same(with_schedule(std::nullopt), usual));
+  CHECK(same(with_schedule(LinearDecay{0.025}), usual));
+  CHECK_FALSE(same(with_schedule(LinearDecay{0.05}), usual));
+}
+
+TEST_CASE("word2vec's whole gradient of CBOW is an option", "[trainer]") {
+  const auto vocabulary = small_vocabulary();
+  const auto corpus = paired_corpus(vocabulary);
+  const auto fit = [&](const Cbow& sampler) {
+    Trainer trainer(small(), sampler, DotKernel{});
+    auto words = trainer.fit(corpus, vocabulary);
+    return std::pair(std::move(words), trainer.report().loss);
+  };
+  const auto [mean, loss_of_mean] = fit({});
+  const auto [whole, loss_of_whole] = fit({.gradient = BagGradient::whole});
+  CHECK(same(mean, fit({.gradient = BagGradient::mean}).first));
+  CHECK_FALSE(same(mean, whole));
+  CHECK(loss_of_whole < loss_of_mean);  // larger steps, in a run as short as this
+}
+
+TEST_CASE("a parameter of a policy that is out of bounds is refused by name", "[trainer]") {
+  const auto refusal = [](auto sampler) {
+    return message_of<InvalidArgument>([&] { Trainer trainer(small(), sampler, DotKernel{}); });
+  };
+  CHECK(refusal(SharedNegative{.window = {0}}) == "window is 0, must be from 1 to 1000");
+  CHECK(refusal(SharedNegative{.window = {1001}}) == "window is 1001, must be from 1 to 1000");
+  CHECK(refusal(SharedNegative{.targets = {.negatives = 0}}) ==
+        "negatives is 0, must be from 1 to 1000");
+  CHECK(contains(refusal(SharedNegative{.targets = {.exponent = std::nan("")}}),
+                 "negative_exponent is nan"));
+  CHECK(contains(refusal(GroupedWindow{.minibatch = 1001}), "minibatch is 1001"));
+  CHECK(contains(refusal(GroupedWindow{.shared_negatives = 10'001}), "shared_negatives is 10001"));
+  CHECK(contains(refusal(GroupedCbow{.groups = {.window = 0}}), "window is 0"));
+  CHECK(contains(refusal(Cbow{.gradient = static_cast<BagGradient>(2)}),
+                 "whole bag gradient is 2, must be from 0 to 1"));
+  CHECK(contains(message_of<InvalidArgument>([] {
+                   Trainer<SharedNegative, DotKernel> trainer(small(), {}, {}, {}, LinearDecay{11});
+                 }),
+                 "learning_rate is 11"));
+
+  auto none = small();
+  none.negatives = 0;
+  CHECK(message_of<InvalidArgument>([&] { Trainer<SharedNegative, DotKernel> trainer(none); }) ==
+        "negatives is 0, must be from 1 to 1000");
+  Trainer<HierarchicalSoftmax, DotKernel> needs_none(none);
+  CHECK(needs_none.hyperparameters().negatives == 0);
+
+  // What concerns two parameters is refused when training starts.
+  const auto vocabulary = small_vocabulary();
+  Trainer wide(small(), GroupedWindow{.window = 3, .minibatch = 4}, DotKernel{});
+  CHECK(message_of<InvalidArgument>([&] { wide.fit(paired_corpus(vocabulary), vocabulary); }) ==
+        "minibatch is 4, GroupedWindow takes up to the window of 3");
+}
+
+namespace {
+
+/// Reports what it is made of, by the hyperparameters and by a value.
+struct Gain {
+  float gain = 1;
+
+  static Gain from(const Hyperparameters& parameters) {
+    return {static_cast<float>(parameters.window)};
+  }
+  template <class Visit>
+  void visit_parameters(Visit&& visit) const {
+    visit("gain", gain, 0.0f, 100.0f);
+  }
+  struct Worker {
+    float gain;
+    template <bool>
+    double update(Model& model, const Block& block, float) {
+      for (const RowId i : block.inputs) model.input.row(i)[0] = gain;
+      return 1.0;
+    }
+  };
+  Worker worker(const Model&, BlockShape) const { return {gain}; }
+};
+
+}  // namespace
+
+TEST_CASE("a kernel has parameters of its own", "[trainer]") {
+  const auto vocabulary = small_vocabulary();
+  const auto corpus = paired_corpus(vocabulary);
+  const auto first_number = [&](auto trainer) {
+    return trainer.fit(corpus, vocabulary).vector(0)[0];
+  };
+  CHECK(first_number(Trainer<SharedNegative, Gain>(small())) == 5.0f);
+  CHECK(first_number(Trainer(small(), SharedNegative{}, Gain{})) == 1.0f);
+  CHECK(first_number(Trainer(small(), SharedNegative{}, Gain{7})) == 7.0f);
+  CHECK(message_of<InvalidArgument>([] { Trainer trainer(small(), SharedNegative{}, Gain{-1}); }) ==
+        "gain is -1, must be from 0 to 100");
+}
+
+namespace {
+
+/// The shards that a corpus was asked for: index, count, epoch, seed.
+struct Asked {
+  std::mutex guard;
+  std::vector<std::tuple<std::size_t, std::size_t, std::size_t, std::uint64_t>> shards;
+};
+
+/// Each word of a shard's sentences says which shard it is of.
+struct ShardCorpus {
+  static constexpr bool repeats = false;
+  Asked* asked;
+
+  std::uint64_t token_count() const { return 12; }
+  static std::vector<WordId> sentence(const Shard& shard) {
+    return {static_cast<WordId>(shard.index), static_cast<WordId>(10 + shard.epoch),
+            static_cast<WordId>(shard.count + shard.seed)};
+  }
+  std::vector<std::vector<WordId>> sentences(const Shard& shard) const {
+    const std::lock_guard lock(asked->guard);
+    asked->shards.emplace_back(shard.index, shard.count, shard.epoch, shard.seed);
+    return {sentence(shard)};
+  }
+};
+
+/// Records the sentences of all threads.
+struct Recorder {
+  struct Seen {
+    std::mutex guard;
+    std::vector<std::vector<WordId>> sentences;
+  };
+  Seen* seen = nullptr;
+
+  template <class Visit>
+  void visit_parameters(Visit&&) const {}
+  struct Worker {
+    Seen* seen;
+    BlockShape max_block() const { return {1, 1}; }
+    template <class Sink>
+    void sample(std::span<const WordId> sentence, Random&, Sink&&) {
+      const std::lock_guard lock(seen->guard);
+      seen->sentences.emplace_back(sentence.begin(), sentence.end());
+    }
+  };
+  Worker start(const Vocabulary&) const { return {seen}; }
+};
+
+}  // namespace
+
+TEST_CASE("a corpus is asked for each shard of each epoch with the seed", "[trainer]") {
+  const auto vocabulary = small_vocabulary();
+  for (const std::size_t threads : {1u, 4u}) {
+    Asked asked;
+    Recorder::Seen seen;
+    auto parameters = small(threads);
+    parameters.seed = 3;
+    Trainer trainer(parameters, Recorder{&seen}, DotKernel{});
+    trainer.fit(ShardCorpus{&asked}, vocabulary);
+    std::vector<std::tuple<std::size_t, std::size_t, std::size_t, std::uint64_t>> expected;
+    std::vector<std::vector<WordId>> sentences;
+    for (std::size_t index = 0; index < threads; ++index)
+      for (std::size_t epoch = 0; epoch < 3; ++epoch) {
+        expected.emplace_back(index, threads, epoch, 3);
+        sentences.push_back(ShardCorpus::sentence({index, threads, epoch, 3}));
+      }
+    std::sort(asked.shards.begin(), asked.shards.end());
+    CHECK(asked.shards == expected);
+    std::sort(seen.sentences.begin(), seen.sentences.end());
+    std::sort(sentences.begin(), sentences.end());
+    CHECK(seen.sentences == sentences);
+    CHECK(trainer.report().tokens == 3 * 3 * threads);
+  }
+}
