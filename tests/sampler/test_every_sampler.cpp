@@ -181,8 +181,9 @@ class Tally {
   double parts_ = 0;
 };
 
-/// Trains on random sentences of words as the vocabulary counts them, and compares how often each
-/// row is scored with what the sampler expects. `words`: of one sentence.
+/// Samples random sentences of words as the vocabulary counts them, and compares how often each row
+/// is scored with what the sampler expects: pairs by their weight and, for bags, by what a score
+/// moves when a member does and by what the member receives of the gradient.
 template <class Policy>
 void check_expected_updates(const Policy& policy, const Vocabulary& vocabulary, double subsample) {
   constexpr std::size_t parts = 40, length = 20'000;  // long: ends of sentences do not count
@@ -199,7 +200,6 @@ void check_expected_updates(const Policy& policy, const Vocabulary& vocabulary, 
     worker.sample(subsampling(sentence, random, kept), random, [&](const Block& block) {
       for (std::size_t i = 0; i < block.input_count(); ++i) {
         const auto bag = oracle::bag(block, i);
-        // How much the score moves when a member does, and how much of the gradient it receives.
         const double share = 1 / static_cast<double>(bag.size());
         const double received = block.bag_gradient == BagGradient::mean ? share : 1.0;
         for (std::size_t j = 0; j < block.outputs.size(); ++j) {

@@ -81,13 +81,18 @@ void add_parameters(Hash& hash, const Policy& policy) {
     });
 }
 
-/// A policy as the hyperparameters of a run describe it: `Policy::from(parameters)` where the
-/// policy has that, else its default.
+template <class Policy, class... Arguments>
+concept MadeFrom = requires(const Arguments&... arguments) {
+  Policy::from(arguments...);
+};
+
+/// A policy as the hyperparameters of a run describe it: `Policy::from(parameters, more...)` or
+/// `Policy::from(parameters)` where the policy has that, else its default.
 template <class Policy, class Parameters, class... More>
 Policy policy_from(const Parameters& parameters, const More&... more) {
-  if constexpr (requires { Policy::from(parameters, more...); })
+  if constexpr (MadeFrom<Policy, Parameters, More...>)
     return Policy::from(parameters, more...);
-  else if constexpr (requires { Policy::from(parameters); })
+  else if constexpr (MadeFrom<Policy, Parameters>)
     return Policy::from(parameters);
   else
     return Policy{};
