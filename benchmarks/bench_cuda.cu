@@ -131,15 +131,15 @@ struct GemmWork {
 /// most of their context rows, so that their changes cross.
 template <int R>
 __global__ void __launch_bounds__(32 * R)
-    train_words(cuda::ModelView model, cuda::Sampling sampling, cuda::DeviceBatchView batch) {
+    train_words(cuda::ModelView model, cuda::Sampling sampling, cuda::BatchView batch) {
   extern __shared__ float4 shared[];
-  const cuda::BlockTeam<32 * R> team(reinterpret_cast<float*>(shared));
+  const cuda::DeviceTeam<32 * R> team(reinterpret_cast<float*>(shared));
   for (std::uint32_t i = 0; i < batch.sentences; ++i) {
     cuda::Sentence sentence = batch.sentence(i);
     sentence.with_loss = false;
     cuda::PairLoss loss;
-    const cuda::SentenceTask<1, cuda::BlockTeam<32 * R>> task{team,     model,   sampling,
-                                                              sentence, nullptr, loss};
+    const cuda::SentenceTask<1, cuda::DeviceTeam<32 * R>> task{team,     model,   sampling,
+                                                               sentence, nullptr, loss};
     // Successive sentences begin at different blocks, so that all have work.
     const std::uint32_t turn = static_cast<std::uint32_t>(batch.begin(i)) % gridDim.x;
     for (std::uint32_t center = (blockIdx.x + gridDim.x - turn) % gridDim.x; center < sentence.size;
@@ -148,19 +148,19 @@ __global__ void __launch_bounds__(32 * R)
   }
 }
 
-struct WordMethod {
+struct WordMethod : cuda::CudaMethod {
   template <int R>
   struct Launch {
     static void check(const cuda::Sampling&, const cudaDeviceProp&) {}
     static void run(const cuda::ModelView& model, const cuda::Sampling& sampling,
-                    const cuda::DeviceBatchView& batch, std::size_t, const cudaDeviceProp& device,
-                    cudaStream_t stream) {
+                    const cuda::BatchView& batch, std::size_t, const cudaDeviceProp& device,
+                    const cuda::CudaMachine& machine) {
       int blocks = 0;
-      constexpr std::size_t bytes = cuda::BlockTeam<32 * R>::scratch * sizeof(float);
+      constexpr std::size_t bytes = cuda::DeviceTeam<32 * R>::scratch * sizeof(float);
       cuda::check(
           cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, train_words<R>, 32 * R, bytes));
       const auto grid = static_cast<unsigned>(blocks * device.multiProcessorCount);
-      train_words<R><<<grid, 32 * R, bytes, stream>>>(model, sampling, batch);
+      train_words<R><<<grid, 32 * R, bytes, machine.stream>>>(model, sampling, batch);
       cuda::check(cudaGetLastError());
     }
   };

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 #include <wordloom/cuda/host_kernel.hpp>
-#include <wordloom/cuda/sentence_scheme.hpp>
+#include <wordloom/cuda/published_schemes.hpp>
 #include <wordloom/cuda/warp_scheme.hpp>
 #include <wordloom/wordloom.hpp>
 
@@ -48,7 +48,7 @@ class Fibers {
     current_ = nullptr;
   }
 
-  /// Lets the others run before the caller goes on.
+  /// Lets the others run before the caller continues.
   static void yield() {
     if (current_ == nullptr || current_->waiting_.size() < 2) return;
     const std::size_t from = current_->waiting_[current_->at_];

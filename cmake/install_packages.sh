@@ -42,7 +42,7 @@ install_packages() {
     as_root=(sudo)
   fi
   as_root+=(env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300)
-  run "${as_root[@]}" update || say "apt-get update failed; going on with the lists that are here."
+  run "${as_root[@]}" update || say "apt-get update failed; using the package lists that are here."
   run "${as_root[@]}" install --yes --no-install-recommends "${missing[@]}"
 }
 

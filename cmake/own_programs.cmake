@@ -17,6 +17,10 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_LES
     "$<$<COMPILE_LANGUAGE:CXX>:-Wno-uninitialized;-Wno-maybe-uninitialized;-Wno-restrict>"
     "$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wno-restrict>")
 endif()
+# Clang says that a local of a nested class shadows a member of the class around it.
+if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
+  target_compile_options(wordloom_own_program INTERFACE "$<$<COMPILE_LANGUAGE:CXX>:-Wno-shadow>")
+endif()
 if(WORDLOOM_WERROR)
   target_compile_options(wordloom_own_program INTERFACE
     "$<$<COMPILE_LANGUAGE:CXX>:-Werror>" "$<$<COMPILE_LANGUAGE:CUDA>:-Werror=all-warnings>")

@@ -1,8 +1,57 @@
 #!/usr/bin/env bash
 # Installs what is missing, builds everything and runs the tests.
 # Usage: cmake/test.sh [PRESET], `release` without. WORDLOOM_WERROR=ON makes warnings errors.
+#        cmake/test.sh long, after `release`: the tests of edges under the sanitizers and by Clang,
+#        many changed files for the loaders, and ratios of speeds. Takes about ten minutes.
 set -euo pipefail
 . "$(dirname -- "${BASH_SOURCE[0]}")/install_packages.sh"
+
+# check PRESET PROGRAM...: builds only these programs of the tests, and runs them.
+check() {
+  local preset=$1 program
+  shift
+  configure "$preset" -DWORDLOOM_BUILD_TESTS=ON -DWORDLOOM_BUILD_EXAMPLES=OFF \
+    -DWORDLOOM_BUILD_BENCHMARKS=OFF -DWORDLOOM_WERROR="${WORDLOOM_WERROR:-OFF}"
+  run cmake --build --preset "$preset" --parallel "$jobs" --target "$@"
+  for program in "$@"; do
+    if [ "$program" = fuzz_loaders ]; then
+      run "build/$preset/tests/fuzz/$program" all "${WORDLOOM_FUZZ_INPUTS:-20000}"
+    else
+      run "build/$preset/tests/$program"
+    fi
+  done
+}
+
+# require RATIO SLOW FAST BENCHMARK OPTION...: fails unless row FAST of the benchmark is at least
+# that many times as fast as row SLOW, by the medians of runs in alternation.
+require() {
+  local ratio=$1 slow=$2 fast=$3 benchmark=$4
+  shift 4
+  run "build/release/benchmarks/$benchmark" "$@" --benchmark_filter="^($slow|$fast)(/|\$)" \
+    --benchmark_repetitions=5 --benchmark_enable_random_interleaving=true \
+    --benchmark_report_aggregates_only=true --benchmark_format=csv |
+    awk -F , -v slow="$slow" -v fast="$fast" -v ratio="$ratio" '
+      { print }
+      /_median"/ && $1 ~ "^\"" slow "[/_]" { of_slow = $3 }
+      /_median"/ && $1 ~ "^\"" fast "[/_]" { of_fast = $3 }
+      END {
+        printf "%s over %s: %.2f, at least %s\n", fast, slow, of_slow / of_fast, ratio
+        exit !(of_slow >= ratio * of_fast)
+      }'
+}
+
+if [ "${1:-}" = long ]; then
+  packages=(clang)
+  install_packages
+  edges=(test_core test_corpus test_io test_train_edges)
+  if [ -d tests/fuzz ]; then edges+=(fuzz_loaders); fi
+  check asan "${edges[@]}"
+  check tsan test_train_edges
+  check clang test_train_edges
+  require 1.2 gemm/6x6x128/cached fused/6x6x128/cached bench_kernel
+  require 2 hogwild.dot shared.fused bench_train --sampler hogwild shared --kernel dot fused
+  exit
+fi
 
 preset=${1:-release}
 configure "$preset" -DWORDLOOM_BUILD_TESTS=ON -DWORDLOOM_BUILD_EXAMPLES=ON \

@@ -1,4 +1,4 @@
-// A rule of one's own for how the changes of several ranks become one: their sum, clipped.
+// A custom rule that combines the changes of several ranks: their sum, clipped.
 // Allreduce takes any type with gains() (wordloom/sync/combine.hpp). Usage: custom_combine TEXT
 #include <cmath>
 #include <exception>

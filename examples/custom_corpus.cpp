@@ -1,9 +1,10 @@
-// A corpus of one's own: a text that is cut into other sentences in every epoch.
+// A custom corpus: a text that is cut into other sentences in every epoch.
 // Any type with these members is a Corpus (wordloom/corpus/concept.hpp). Usage: custom_corpus TEXT
 #include <algorithm>
 #include <exception>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 #include <wordloom/wordloom.hpp>
@@ -32,9 +33,8 @@ class RandomCuts {
     return SentenceRange([words = words_, shard, max_length = max_length_] {
       const auto [first, end] = part_of(words->size(), shard.index, shard.count);
       // Another seed than the trainer's: its own stream is (seed, index, epoch).
-      return std::make_shared<Reader>(Reader{words, std::span(*words).subspan(first, end - first),
-                                             max_length,
-                                             Random(~shard.seed, shard.index, shard.epoch)});
+      return Reader{words, std::span(*words).subspan(first, end - first), max_length,
+                    Random(~shard.seed, shard.index, shard.epoch)};
     });
   }
 
@@ -44,15 +44,14 @@ class RandomCuts {
     std::span<const WordId> rest;
     std::size_t max_length;
     Random random;
-    std::span<const WordId> now = {};
 
-    bool next() {
-      const std::size_t length = 1 + random.below(max_length);
-      now = rest.first(std::min(length, rest.size()));
-      rest = rest.subspan(now.size());
-      return !now.empty();
+    NextSentence operator()() {
+      if (rest.empty()) return std::nullopt;
+      const auto sentence =
+          rest.first(std::min<std::size_t>(1 + random.below(max_length), rest.size()));
+      rest = rest.subspan(sentence.size());
+      return sentence;
     }
-    std::span<const WordId> sentence() const { return now; }
   };
 
   std::shared_ptr<const std::vector<WordId>> words_;

@@ -1,4 +1,4 @@
-// A sampler of one's own: skip-gram that looks only to the right, for text where order matters.
+// A custom sampler: skip-gram that looks only to the right, for text where order matters.
 // Any type with start() is a Sampler (wordloom/sampler/concept.hpp). Usage: custom_policy TEXT
 #include <algorithm>
 #include <exception>

@@ -1,4 +1,4 @@
-// Targets of one's own: negatives that are about as frequent as the centre, so harder to tell from
+// Custom targets: negatives that are about as frequent as the centre, so harder to tell from
 // it. Any such type is Targets (wordloom/sampler/targets.hpp). Usage: custom_targets TEXT
 #include <exception>
 #include <iostream>

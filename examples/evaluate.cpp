@@ -1,11 +1,11 @@
 // Scores vectors of any format: evaluate FILE --similarity FILE --analogy FILE
-#include <CLI/CLI.hpp>
 #include <exception>
 #include <iostream>
 #include <string>
 #include <vector>
 #include <wordloom/wordloom.hpp>
 
+#include "command_line.hpp"
 #include "evaluation_sets.hpp"
 
 int main(int argc, char** argv) try {
@@ -26,9 +26,10 @@ int main(int argc, char** argv) try {
   EvaluationSets sets(similarity, analogy);
   sets.run(wordloom::load_embeddings(vectors));
   if (json)
-    std::cout << sets.json().dump() << '\n';
+    std::cout << line_of(sets.json());
   else
     sets.print(std::cout);
+  end_output();
   return 0;
 } catch (const std::exception& error) {
   std::cerr << "evaluate: error: " << error.what() << '\n';

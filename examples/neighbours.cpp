@@ -1,13 +1,14 @@
 // Asks trained vectors: a word gives its nearest words, three words an analogy.
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <exception>
 #include <iostream>
 #include <string>
 #include <vector>
 #include <wordloom/wordloom.hpp>
+
+#include "command_line.hpp"
 
 using namespace wordloom;
 
@@ -35,7 +36,9 @@ int main(int argc, char** argv) try {
   std::string path, format;
   std::size_t count = 10;
   app.add_option("vectors", path, "Vectors in any format that Wordloom writes")->required();
-  app.add_option("--count", count, "Answers to a question")->capture_default_str();
+  app.add_option("--count", count, "Answers to a question")
+      ->check(whole_number)
+      ->capture_default_str();
   app.add_option("--format", format, "Instead of detecting it: " + vector_format_names());
   try {
     app.parse(argc, argv);
@@ -60,6 +63,7 @@ int main(int argc, char** argv) try {
       std::printf("%s\n", error.what());
     }
   }
+  end_output();
 } catch (const std::exception& error) {
   std::cerr << "neighbours: error: " << error.what() << '\n';
   return 1;

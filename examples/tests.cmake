@@ -18,6 +18,20 @@ add_test(NAME example/write_demo_corpus
 set_tests_properties(example/write_demo_corpus PROPERTIES FIXTURES_SETUP demo_corpus)
 file(MAKE_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/runs)
 
+# Lines of sh. `stop_midway SIGNAL SEEN VICTIM PROGRAM ...` runs a program that writes `v` and
+# `state`, sends SIGNAL to VICTIM once SEEN is true, and returns the exit status of the program. It
+# trains more epochs where the machine is so fast that the program ended first: $epochs in the end.
+set(stop_midway "stop_midway() {
+       signal=$1; seen=$2; victim=$3; shift 3
+       for epochs in 6 60 600 6000; do
+         rm -f v state err; \"$@\" --iter $epochs 2>err & pid=$!
+         until eval \"$seen\" || test -e v; do sleep 0.02; done
+         eval \"kill -$signal $victim\" || true
+         stopped=0; wait $pid || stopped=$?
+         test -e v || return $stopped
+       done
+     }")
+
 # The same, given that corpus.
 function(wordloom_corpus_test name command)
   wordloom_example_test(${name} "${command}")
@@ -44,6 +58,8 @@ wordloom_corpus_test(evaluate
    $<TARGET_FILE:evaluate> v.bin --similarity ${corpus}/similarity --analogy ${corpus}/analogies | tee out
    grep -q semantic out
    $<TARGET_FILE:evaluate> v.bin --analogy ${corpus}/analogies --json | grep -E '\"accuracy\":(1.0|0.[5-9])'
+   name=$(printf 'analogies\\377'); cp ${corpus}/analogies $name
+   $<TARGET_FILE:evaluate> v.bin --analogy $name --json | grep accuracy
    status=0; $<TARGET_FILE:evaluate> missing --analogy ${corpus}/analogies 2>err || status=$?
    test $status -eq 1; test $(wc -l <err) -eq 1; grep missing err")
 
@@ -94,20 +110,24 @@ if(WORDLOOM_ENABLE_CUDA)
      CUDA_VISIBLE_DEVICES= ${train} --output v --kernel cuda-warp 2>err || status=$?
      test $status -eq 1; test $(wc -l <err) -eq 1; grep 'no CUDA device answers' err; test ! -e v")
 endif()
-# Killed or interrupted at any moment, a run goes on; one thread: to the same bits.
+# Killed or interrupted at any moment, a run resumes; one thread: to the same bits.
 wordloom_corpus_test(word2vec-resumes
-  "rm -f *; train='$<TARGET_FILE:word2vec> --train ${corpus}/text --size 50 --iter 60 --threads 1 --quiet'
-   $train --output whole
-   $train --output killed --checkpoint state --checkpoint-every 0 & sleep 0.3; kill -9 $!; wait $! || true
-   test -s state; test ! -e killed; $train --output killed --checkpoint state --resume; cmp whole killed
-   rm state; status=0
-   timeout --signal INT 0.3 $train --output interrupted --checkpoint state --checkpoint-every 10min 2>err || status=$?
-   cat err; grep 'go on with --resume' err; test ! -e interrupted
-   $train --output interrupted --checkpoint state --resume; cmp whole interrupted
+  "rm -f *; ${stop_midway}
+   train='$<TARGET_FILE:word2vec> --train ${corpus}/text --size 50 --threads 1 --output v'
+   status=0; stop_midway KILL 'test -s state' '$pid' $train --checkpoint state --checkpoint-every 0 || status=$?
+   test $status -eq 137; test ! -e v; test -s state
+   same_as_whole() {
+     $train --quiet --iter $epochs --checkpoint state --resume; mv v resumed
+     test -e whole$epochs || { $train --quiet --iter $epochs; mv v whole$epochs; }
+     cmp resumed whole$epochs; }
+   same_as_whole
+   status=0; stop_midway TERM 'grep -q epoch err' '$pid' $train --checkpoint state --checkpoint-every 10min || status=$?
+   cat err; test $status -eq 143; test ! -e v; grep 'continue with --resume from state' err
+   same_as_whole; train=\"$train --quiet --iter $epochs\"
    head -c 1000 state >damaged; status=0
-   $train --output v --checkpoint damaged --resume 2>err || status=$?
+   $train --checkpoint damaged --resume 2>err || status=$?
    cat err; test $status -eq 1; test $(wc -l <err) -eq 1; grep 'damaged: byte' err; test ! -e v
-   status=0; $train --seed 3 --output v --checkpoint state --resume 2>err || status=$?
+   status=0; $train --seed 3 --checkpoint state --resume 2>err || status=$?
    test $status -eq 1; grep 'another method or set of hyperparameters' err; test ! -e v")
 if(WORDLOOM_ENABLE_MPI)
   set(job "${MPIEXEC_EXECUTABLE} ${MPIEXEC_NUMPROC_FLAG}")
@@ -123,30 +143,32 @@ if(WORDLOOM_ENABLE_MPI)
   wordloom_corpus_test(mpi-refuses
     "rm -f *; status=0
      ${job} 1 $<TARGET_FILE:word2vec> ${together} --output v : ${MPIEXEC_NUMPROC_FLAG} 1 $<TARGET_FILE:word2vec> ${together} --output v --seed 2 2>err || status=$?
-     cat err; test $status -ne 0; grep 'rank . on .* has failed: rank 1 has another method or set of hyperparameters' err; test ! -e v
+     cat err; test $status -ne 0; grep 'error: rank 1 has another method or set of hyperparameters' err; test ! -e v
      status=0; ${job} 2 $<TARGET_FILE:word2vec> ${alike} --train missing --output v 2>err || status=$?
-     test $status -ne 0; grep 'has failed: .*missing.: No such file' err; test ! -e v
+     test $status -ne 0; grep 'error: .*missing.: No such file' err; test ! -e v
      cp ${corpus}/text other; echo more >>other; status=0
      ${job} 1 $<TARGET_FILE:word2vec> ${together} --output v : ${MPIEXEC_NUMPROC_FLAG} 1 $<TARGET_FILE:word2vec> ${alike} --train other --output v 2>err || status=$?
-     cat err; test $status -ne 0; grep 'has failed: rank 1 has another text in' err; test ! -e v")
+     cat err; test $status -ne 0; grep 'error: rank 1 has another text in' err; test ! -e v")
   # A process that is killed ends the job.
   wordloom_corpus_test(mpi-killed
-    "rm -f *; ${job} 2 $<TARGET_FILE:word2vec> ${together} --iter 100000 --output v 2>err & mpi=$!
-     sleep 2; kill -9 $(cut -d ' ' -f 1 /proc/$mpi/task/$mpi/children); killed=$(date +%s)
+    "rm -f *; ${job} 2 $<TARGET_FILE:word2vec> ${together} --iter 100000 --output v --checkpoint state --checkpoint-every 0 2>err & mpi=$!
+     until test -s state; do sleep 0.02; done
+     kill -9 $(cut -d ' ' -f 1 /proc/$mpi/task/$mpi/children); killed=$(date +%s)
      status=0; wait $mpi || status=$?
-     test $status -ne 0; test $(($(date +%s) - killed)) -le 10; cat err; test -s err; test \"$(ls)\" = err")
-  # And what it had saved goes on, with as many processes.
+     test $status -ne 0; test $(($(date +%s) - killed)) -le 60; cat err; test -s err; test ! -e v")
+  # The checkpoint resumes, with as many processes.
   wordloom_corpus_test(mpi-resumes
-    "rm -f *; goes_on='$<TARGET_FILE:word2vec> ${together} --iter 60 --output v --checkpoint state'
-     ${job} 2 $goes_on --checkpoint-every 0 2>err & mpi=$!
-     until test -s state; do sleep 0.05; done; sleep 0.2
-     kill -9 $(cut -d ' ' -f 1 /proc/$mpi/task/$mpi/children); status=0; wait $mpi || status=$?
+    "rm -f *; ${stop_midway}
+     one='$(cut -d \" \" -f 1 /proc/$pid/task/$pid/children)'
+     goes_on='$<TARGET_FILE:word2vec> ${together} --output v --checkpoint state'
+     status=0; stop_midway KILL 'test -s state' \"$one\" ${job} 2 $goes_on --checkpoint-every 0 || status=$?
      test $status -ne 0; test ! -e v
-     status=0; ${job} 3 $goes_on --resume 2>err || status=$?
+     status=0; ${job} 3 $goes_on --iter $epochs --resume 2>err || status=$?
      cat err; test $status -ne 0; grep 'state. is of another number of ranks: 2, not 3' err; test ! -e v
-     rm state; status=0
-     timeout --signal INT 1 ${job} 2 $goes_on 2>err || status=$?
-     cat err; test $status -ne 0; test -s state; test ! -e v
+     status=0
+     stop_midway TERM 'test -s state' \"$one\" ${job} 2 $goes_on --checkpoint-every 0 || status=$?
+     cat err; test $status -ne 0; test -s state; test ! -e v; grep 'continue with --resume from state' err
+     goes_on=\"$goes_on --iter $epochs\"
      ${job} 2 $goes_on --resume --json --evaluate-analogy ${corpus}/analogies | tee out
      grep -Eq '\"accuracy\":(1.0|0.[89])' out; test -s v")
   wordloom_corpus_test(mpi-hostfile
@@ -168,6 +190,105 @@ else()
      ${train} --output v --sync mpi 2>err || status=$?
      test $status -eq 1; test $(wc -l <err) -eq 1; grep 'needs a build with MPI' err; test ! -e v")
 endif()
+# Edges of the system: descriptors, files, signals, disks.
+set(small "$<TARGET_FILE:word2vec> --train ${corpus}/text --size 50 --iter 1 --threads 1")
+# What is printed reaches no file, whichever standard descriptor is closed.
+wordloom_corpus_test(closed-descriptors
+  "rm -rf *; ${small} --output whole --save-vocab vocabulary; $<TARGET_FILE:write_demo_corpus> corpus 20000
+   for closed in '0<&-' '1>&-' '2>&-'; do
+     rm -rf v state ids counts q.bin demo
+     eval \"${small} --output v --save-vocab counts --cache ids --checkpoint state --checkpoint-every 0 $closed\"
+     cmp v whole; cmp counts vocabulary; ${small} --quiet --output v --cache ids --checkpoint state --resume; cmp v whole
+     eval \"$<TARGET_FILE:quickstart> corpus/text q.bin $closed\"; echo is | $<TARGET_FILE:neighbours> q.bin | grep '0[.]'
+     eval \"$<TARGET_FILE:write_demo_corpus> demo 20000 $closed\"; diff -r demo corpus
+     status=0; eval \"$<TARGET_FILE:evaluate> whole --similarity demo/similarity $closed\" || status=$?
+     case $closed in 1*) test $status -eq 1;; *) test $status -eq 0;; esac
+     status=0; echo france >asked; eval \"$<TARGET_FILE:neighbours> whole <asked $closed\" || status=$?
+     case $closed in 1*) test $status -eq 1;; *) test $status -eq 0;; esac
+   done")
+wordloom_corpus_test(standard-output
+  "rm -rf *; train='${small} --quiet'; $train --output whole
+   $train --output /dev/stdout | cmp - whole
+   echo keep >f; $train --output /dev/stdout >>f; head -n 1 f | grep keep; tail -n +2 f | cmp - whole
+   $train --output /dev/stdout --json >f; head -c $(wc -c <whole) f | cmp - whole; tail -n 1 f | grep words_per_second
+   status=0; $train --output /dev/stdout --format npy 2>err >f || status=$?
+   cat err; test $status -eq 1; test $(wc -l <err) -eq 1; grep 'choose a format that is one file' err
+   for program in '$<TARGET_FILE:word2vec> --list-policies' '$<TARGET_FILE:evaluate> whole --similarity ${corpus}/similarity' '$<TARGET_FILE:neighbours> whole'; do
+     status=0; echo france | $program >/dev/full 2>err || status=$?
+     cat err; test $status -eq 1; test $(wc -l <err) -eq 1; grep 'cannot write to standard output' err
+   done
+   status=0; $<TARGET_FILE:neighbours> whole --count -1 </dev/null 2>err || status=$?
+   cat err; test $status -eq 1; grep 'count.*-1' err
+   name=$(printf 'pairs\\377'); cp ${corpus}/similarity $name; $train --json --evaluate-similarity $name | grep words_per_second")
+# No file is written over another one that the command line names, whatever name it gives it.
+wordloom_corpus_test(same-file
+  "rm -rf *; cp ${corpus}/text text; ln -s text link; ln text hard
+   refused() { status=0; $<TARGET_FILE:word2vec> --train text --size 8 --iter 1 \"$@\" 2>err || status=$?
+     cat err; test $status -eq 1; test $(wc -l <err) -eq 1; grep -q 'is the same file as' err; cmp text ${corpus}/text; }
+   for option in --output --save-vocab --save-model --cache --checkpoint; do
+     for name in text ./text link hard; do refused $option $name; done
+   done
+   refused --output x --save-vocab ./x; refused --output x --checkpoint x
+   refused --output v.npy --format npy --cache v.npy.words.txt
+   echo notes >notes; status=0
+   $<TARGET_FILE:word2vec> --train text --size 8 --iter 1 --output x --cache notes 2>err || status=$?
+   cat err; test $status -eq 1; test $(wc -l <err) -eq 1; test $(cat notes) = notes; test ! -e x
+   mkfifo pipe
+   for files in '--train pipe' '--train text --cache pipe' '--train text --read-vocab pipe'; do
+     status=0; $<TARGET_FILE:word2vec> $files --output x 2>err || status=$?
+     cat err; test $status -eq 1; test $(wc -l <err) -eq 1; grep 'pipe.: it is not a regular file' err
+   done")
+# What cannot be written is known before the text is counted: this one would take minutes.
+if(WORDLOOM_ENABLE_ZLIB)
+  set(long_text "head -c 100000000 /dev/zero | tr '\\0' '\\n' | gzip -9 >text.gz
+     for i in 1 2 3 4 5 6 7 8; do cat text.gz text.gz >more; mv more text.gz; done")
+  wordloom_example_test(refused-before-counting
+    "rm -rf *; ${long_text}; mkdir v.npy.words.txt v.metadata.tsv
+     refused() { status=0; message=$1; shift; timeout 60 env \"$@\" 2>err || status=$?
+       cat err; test $status -eq 1; test $(wc -l <err) -eq 1; grep \"$message\" err; }
+     train='$<TARGET_FILE:word2vec> --train text.gz --output'
+     refused 'words.txt.: it is a directory' $train v.npy --format npy
+     refused 'metadata.tsv.: it is a directory' $train v.tsv --format tsv
+     refused 'max_sentence_length is 0' $train v --max-sentence 0
+     refused 'WORDLOOM_TARGET is .abacus.' WORDLOOM_TARGET=abacus $train v
+     test $(ls | wc -l) -eq 4")
+  # A signal ends counting and encoding, and no temporary file stays; those of a killed run go with
+  # the next one.
+  wordloom_corpus_test(signals
+    "rm -rf *; ${long_text}; printf 'a 5\\nb 5\\n' >counts
+     for end in HUP:129 TERM:143 KILL:137; do
+       signal=\${end%:*}
+       for phase in '--save-vocab voc' '--read-vocab counts --cache ids'; do
+         $<TARGET_FILE:word2vec> --train text.gz --output v $phase 2>err & pid=$!
+         file=\${phase##* }; until ls $file.*.tmp >/dev/null 2>&1; do sleep 0.02; done
+         kill -$signal $pid; status=0; wait $pid || status=$?
+         cat err; test $status -eq \${end#*:}
+         if test $signal = KILL; then test $(ls | grep -c tmp) -ge 2
+         else grep 'interrupted, no vectors written' err; test $(ls | grep -c tmp) -eq 0; fi
+       done
+     done
+     rm text.gz; ${small} --output v --save-vocab voc --cache ids; test \"$(echo *)\" = 'counts err ids v voc'")
+endif()
+# A full disk and a read-only one, where a test may mount them.
+wordloom_corpus_test(full-disk
+  "rm -rf *; mkdir disk; unshare -rm true || exit 77
+   unshare -rm sh -eu <<'end'
+     mount -t tmpfs -o size=100k none disk || exit 77
+     echo old >disk/v
+     for files in 'v' 'w.npy --format npy' 'w.tsv --format tsv' 'w --save-model disk/model' 'w --cache disk/ids'; do
+       status=0; ${small} --quiet --output disk/$files 2>err || status=$?
+       cat err; test $status -eq 1; test $(wc -l <err) -eq 1; grep 'No space left' err
+       test \"$(ls disk)\" = v; grep old disk/v
+     done
+     ${small} --quiet --output v --checkpoint disk/state --checkpoint-every 0 2>err
+     cat err; test -s v; test \"$(ls disk)\" = v; grep 'warning: cannot write checkpoint .*No space left' err; rm v
+     mount -o remount,ro disk
+     for files in 'disk/v' 'v --save-vocab disk/voc' 'v --cache disk/ids' 'v --checkpoint disk/state' 'v --save-model disk/model'; do
+       status=0; ${small} --quiet --output $files 2>err || status=$?
+       cat err; test $status -eq 1; test $(wc -l <err) -eq 1; grep 'Read-only' err; test ! -e v
+     done
+end")
+set_tests_properties(example/full-disk PROPERTIES SKIP_RETURN_CODE 77)
 wordloom_corpus_test(word2vec-original-flags
   "$<TARGET_FILE:word2vec> -train ${corpus}/text -output v.bin -cbow 0 -size 30 -window 4 -negative 3 -hs 0 -sample 1e-3 -threads 2 -binary 1 -iter 2 -min-count 10 -alpha 0.03 -save-vocab vocab
    head -c 20 v.bin | grep -aq ' 30'; grep -q ' ' vocab
@@ -188,6 +309,7 @@ wordloom_corpus_test(word2vec-one-thread-repeats
      $<TARGET_FILE:word2vec> --train ${corpus}/text --size 50 --iter 2 --threads 1 --quiet --output $name
    done; cmp a b")
 
+string(REPEAT x 256 long_name)
 # Bad input: exit code 1, one line on stderr that says what, and no file left behind.
 function(wordloom_refusal_test name arguments message)
   wordloom_corpus_test(refused-${name}
@@ -201,6 +323,8 @@ wordloom_refusal_test(unknown-option "--train in --vectors 3" "--vectors")
 wordloom_refusal_test(not-a-number "--train in --size ten" "size")
 wordloom_refusal_test(size "--train in --output v --size 0" "dimension is 0, must be from 1")
 wordloom_refusal_test(negative-number "--train in --output v --iter -3" "iter.*-3")
+wordloom_refusal_test(seed "--train in --output v --seed 18446744073709551616" "seed.*18446744073709551616")
+wordloom_refusal_test(long-name "--train in --output ${long_name}" "File name too long")
 wordloom_refusal_test(sample "--train in --output v --sample 2" "subsample is 2, must be from 0 to 1")
 wordloom_refusal_test(minibatch "--train in --output v --minibatch 2000" "minibatch is 2000, must be from 0 to 1000")
 wordloom_refusal_test(kernel "--train in --output v --kernel cuda" "kernel")

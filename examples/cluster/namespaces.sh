@@ -3,7 +3,7 @@
 # network namespace of its own, joined by a bridge over which it may send so many Mbit/s, each way, with
 # so much delay: namespaces.sh PROCESSES MBIT DELAY_MS PROGRAM OPTIONS...
 # Wants root, ip, tc, unshare and Open MPI. Exits with 77 where the system does not permit it; where it
-# has no delay (sch_netem), it says so and goes on without.
+# has no delay (sch_netem), it says so and continues without.
 count=$1 mbit=$2 delay=$3
 shift 3
 id=wl$$ net=10.213.$(($$ % 250 + 1))

@@ -11,7 +11,6 @@
 #include <wordloom/sync/allreduce.hpp>
 #include <wordloom/sync/bf16_ranks.hpp>
 #include <wordloom/sync/in_process.hpp>
-#include <wordloom/sync/no_sync.hpp>
 
 #if WORDLOOM_HAS_MPI
 #include <wordloom/mpi.hpp>
@@ -47,7 +46,7 @@ class Cluster {
   }
   const std::optional<Ranks>& ranks() const { return ranks_; }
 
-  /// Ends all processes where there are others; the message is then written.
+  /// Lets the other processes, where there are some, end with an error that names this one.
   void fail(const std::string& cause) noexcept {
     if (ranks_) ranks_->fail(cause);
   }

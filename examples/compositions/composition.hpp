@@ -3,7 +3,7 @@
 #include <string_view>
 #include <utility>
 #include <wordloom/core/hyperparameters.hpp>
-#include <wordloom/corpus/any_corpus.hpp>
+#include <wordloom/corpus/concept.hpp>
 #include <wordloom/corpus/vocabulary.hpp>
 #include <wordloom/model/model.hpp>
 #include <wordloom/sampler/block.hpp>

@@ -9,11 +9,10 @@
 #include <utility>
 #include <vector>
 
-#include <wordloom/core/atomic_file.hpp>
+#include <wordloom/core/files.hpp>
 #include <wordloom/core/random.hpp>
 #include <wordloom/corpus/text_pieces.hpp>
-#include <wordloom/evaluation/analogy.hpp>
-#include <wordloom/evaluation/similarity.hpp>
+#include <wordloom/evaluation/word_tests.hpp>
 
 #include "demo_words.hpp"
 
@@ -138,7 +137,7 @@ inline std::vector<wordloom::AnalogySection> analogies() {
 }
 
 /// Word pairs with the similarity that the patterns give them: 2 for two words of one class, which
-/// stand in the same places, 1 for two forms of one member, which share companions, 0 for words of
+/// occur in the same places, 1 for two forms of one member, which share companions, 0 for words of
 /// different classes; as many of each.
 inline std::vector<wordloom::SimilarityPair> similarity_pairs() {
   std::vector<wordloom::SimilarityPair> pairs;

@@ -213,7 +213,7 @@ inline constexpr std::array<Kind, 5> kinds{{
     {"people", 2, people, people_patterns, people_relations},
 }};
 
-/// Words that are alike because they stand in the same places, with nothing of their own.
+/// Words that are alike because they occur in the same places, with nothing of their own.
 struct Group {
   std::string_view name;
   std::string_view members;

@@ -6,6 +6,11 @@
 #include <vector>
 #include <wordloom/wordloom.hpp>
 
+/// Returns one line of JSON. Names of files are any bytes: those that are not UTF-8 are replaced.
+inline std::string line_of(const nlohmann::ordered_json& json) {
+  return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + '\n';
+}
+
 /// Evaluation sets that a command line names: read first, scored later.
 class EvaluationSets {
  public:

@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <iostream>
 #include <string>
-#include <wordloom/core/atomic_file.hpp>
+#include <wordloom/core/files.hpp>
 
 #include "demo_corpus.hpp"
 

@@ -30,7 +30,7 @@ void with_composition(const Composition& composition, Use use) {
         use.template operator()<Sampler, Kernel>();
       else
         throw InvalidArgument("--kernel " + std::string(composition.kernel) +
-                              " cannot stand for --sampler " + std::string(composition.sampler));
+                              " cannot replace --sampler " + std::string(composition.sampler));
     });
   });
 }

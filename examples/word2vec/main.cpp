@@ -1,7 +1,4 @@
 // The command-line trainer: a drop-in for word2vec's flags, with ours beside them.
-#include <sys/resource.h>
-
-#include <csignal>
 #include <exception>
 #include <filesystem>
 #include <iostream>
@@ -13,6 +10,7 @@
 #include <wordloom/sync/rank_corpus.hpp>
 #include <wordloom/wordloom.hpp>
 
+#include "interrupts.hpp"
 #include "options.hpp"
 #include "progress_line.hpp"
 #include "results.hpp"
@@ -20,18 +18,24 @@
 
 namespace {
 
-volatile std::sig_atomic_t interrupted = 0;
-
 /// Files that are read or written after training are opened before it: a wrong name must not cost
 /// hours.
 struct Prepared {
   Prepared(const Options& options, bool writes)
       : evaluation(options.evaluate_similarity, options.evaluate_analogy) {
-    if (writes && !options.output.empty()) output.emplace(options.output);
-    if (writes && !options.save_vocab.empty()) save_vocab.emplace(options.save_vocab);
-    if (writes && !options.save_model.empty()) wordloom::AtomicFile(options.save_model);
-    if (writes && options.resume) wordloom::MappedFile(options.checkpoint);
-    if (writes && !options.checkpoint.empty()) wordloom::AtomicFile(options.checkpoint);
+    if (!writes) return;
+    if (!options.output.empty()) {
+      output.emplace(options.output);
+      wordloom::check_place(*output, output_format(options));
+    }
+    if (!options.save_vocab.empty()) save_vocab.emplace(options.save_vocab);
+    if (options.resume) wordloom::MappedFile(options.checkpoint);
+    if (std::filesystem::exists(options.cache))
+      wordloom::MappedFile(options.cache);
+    else if (!options.cache.empty())
+      wordloom::AtomicFile(options.cache);
+    for (const auto& path : {options.save_model, options.checkpoint})
+      if (!path.empty()) wordloom::AtomicFile{path};
   }
   std::optional<wordloom::AtomicFile> output, save_vocab;
   EvaluationSets evaluation;
@@ -40,7 +44,8 @@ struct Prepared {
 wordloom::Vocabulary make_vocabulary(const Options& options, const Cluster& cluster) {
   const wordloom::VocabularyOptions limits{.min_count = options.min_count,
                                            .max_size = options.max_vocabulary,
-                                           .threads = options.parameters.threads};
+                                           .threads = options.parameters.threads,
+                                           .before_piece = check_signals};
   if (!options.read_vocab.empty()) return wordloom::Vocabulary::load(options.read_vocab, limits);
   if (!cluster.is_joined()) return wordloom::Vocabulary::from_text(options.train, limits);
   auto ranks = *cluster.ranks();
@@ -60,7 +65,8 @@ wordloom::AnyCorpus make_corpus(const Options& options, Cluster& cluster,
                                 const wordloom::Vocabulary& vocabulary) {
   const wordloom::CorpusOptions reading{.max_sentence_length = options.max_sentence,
                                         .threads = options.parameters.threads,
-                                        .cache = options.cache};
+                                        .cache = options.cache,
+                                        .before_piece = check_signals};
   using namespace wordloom;
   if (options.stream)
     return AnyCorpus(rank_corpus<TextCorpus>(cluster, options.train, vocabulary, reading));
@@ -116,6 +122,7 @@ int run(int argc, char** argv, Cluster& cluster) {
     options.parameters.device = gpu_of(options.composition(), cluster);
     check_gpu(options.composition());
   }
+  catch_signals();
   Prepared prepared(options, cluster.is_first());
   // Where another process can end this one at any time, nothing unfinished may lie about.
   if (cluster.size() > 1) prepared.output.reset();
@@ -136,25 +143,25 @@ int run(int argc, char** argv, Cluster& cluster) {
     return 0;
 
   ProgressLine line(options.quiet || !cluster.is_first());
-  std::signal(SIGINT, [](int) { interrupted = 1; });
-  std::signal(SIGTERM, [](int) { interrupted = 1; });
   const auto corpus = make_corpus(options, cluster, vocabulary);
   auto report = train({options.composition(), cluster, corpus, vocabulary, model,
                        [&](const wordloom::Progress& progress) {
                          line.show(progress);
-                         return interrupted == 0;
+                         return caught_signal == 0;
                        },
                        line.interval()});
   add_up(cluster, report);
   line.end();
-  if (!cluster.is_first()) return interrupted != 0 ? 130 : 0;
-  if (interrupted != 0) {
-    const bool goes_on = !options.checkpoint.empty() && std::filesystem::exists(options.checkpoint);
-    std::cerr << "word2vec: interrupted, "
-              << (goes_on ? "go on with --resume from " + options.checkpoint : "nothing written")
-              << '\n';
-    return 130;
+  if (report.stopped) {
+    if (cluster.is_first())
+      std::cerr << "word2vec: "
+                << (options.checkpoint.empty()
+                        ? Interrupted().what()
+                        : "interrupted; continue with --resume from " + options.checkpoint)
+                << '\n';
+    return exit_code_of_signal();
   }
+  if (!cluster.is_first()) return 0;
   if (!options.save_model.empty()) model->save(options.save_model);
   const auto words = std::move(*model).embeddings();
   if (!options.output.empty()) {
@@ -164,14 +171,10 @@ int run(int argc, char** argv, Cluster& cluster) {
   }
   prepared.evaluation.run(words);
   if (options.json)
-    std::cout << json_report(options, report, cluster.size(), vocabulary, corpus.token_count(),
-                             prepared.evaluation)
-                     .dump()
-              << '\n';
+    std::cout << line_of(json_report(options, report, cluster.size(), vocabulary,
+                                     corpus.token_count(), prepared.evaluation));
   else
     prepared.evaluation.print(std::cout);
-  std::cout.flush();
-  if (!std::cout) throw wordloom::IoError("cannot write to standard output");
   return 0;
 }
 
@@ -180,14 +183,20 @@ int run(int argc, char** argv, Cluster& cluster) {
 int main(int argc, char** argv) {
   Cluster cluster;
   std::string cause;
+  int code = 1;
   try {
-    return run(argc, argv, cluster);
+    const int result = run(argc, argv, cluster);
+    end_output();
+    return result;
+  } catch (const Interrupted& interrupted) {
+    cause = interrupted.what();
+    code = exit_code_of_signal();
   } catch (const std::bad_alloc&) {
     cause = "not enough memory";
   } catch (const std::exception& error) {
     cause = error.what();
   }
-  cluster.fail(cause);  // ends here when there are other processes
-  std::cerr << "word2vec: error: " << cause << '\n';
-  return 1;
+  cluster.fail(cause);
+  std::cerr << "word2vec: " << (code == 1 ? "error: " : "") << cause << '\n';
+  return code;
 }

@@ -9,7 +9,9 @@
 #include <wordloom/registry.hpp>
 #include <wordloom/wordloom.hpp>
 
+#include "command_line.hpp"
 #include "composition.hpp"
+#include "distinct_files.hpp"
 #include "gpu.hpp"
 
 /// What the command line asks for.
@@ -42,14 +44,6 @@ struct Options {
             checkpoint_every, resume, sync,       sync_bf16, sync_options};
   }
 };
-
-/// CLI11 would turn -3 into a huge number for an unsigned option.
-inline const CLI::Validator whole_number(
-    [](std::string& text) {
-      const bool digits = !text.empty() && text.find_first_not_of("0123456789") == text.npos;
-      return digits ? std::string() : "must be a whole number, not " + text;
-    },
-    "");
 
 /// Refuses names that a registry does not have.
 template <class Names>
@@ -96,7 +90,7 @@ inline void declare(CLI::App& app, Options& options) {
           std::map<std::string, double>{{"s", 1.0}, {"min", 60.0}, {"h", 3600.0}}))
       ->capture_default_str()
       ->group(files);
-  app.add_flag("--resume", options.resume, "Go on from the file of --checkpoint")->group(files);
+  app.add_flag("--resume", options.resume, "Resume from the file of --checkpoint")->group(files);
   app.add_flag("--stream", options.stream, "Read the text anew in each epoch, never hold it")
       ->group(files);
 
@@ -139,6 +133,11 @@ inline void declare(CLI::App& app, Options& options) {
   app.add_option("--max-sentence", options.max_sentence,
                  "Longer lines are split at this many words")
       ->check(whole_number)
+      ->capture_default_str()
+      ->group(training);
+  app.add_option("--hs-sample", p.node_sample,
+                 "Threshold of the subsampling of frequent nodes of the Huffman tree; 0: all "
+                 "nodes, as word2vec")
       ->capture_default_str()
       ->group(training);
   app.add_option("--negative-exponent", p.negative_exponent, "Negatives are drawn by count to this")
@@ -278,6 +277,24 @@ inline void choose_sampler(Options& options) {
   }
 }
 
+/// The files that the command line names, those that are only read first.
+inline std::vector<NamedFile> files_of(const Options& options) {
+  std::vector<NamedFile> files{{"--train", options.train},
+                               {"--read-vocab", options.read_vocab},
+                               {"--load-model", options.load_model}};
+  for (const auto& path : options.evaluate_similarity)
+    files.push_back({"--evaluate-similarity", path});
+  for (const auto& path : options.evaluate_analogy) files.push_back({"--evaluate-analogy", path});
+  files.push_back({"--output", options.output, true});
+  files.push_back({"the file of words beside --output",
+                   wordloom::words_path(options.output, output_format(options)), true});
+  files.push_back({"--save-vocab", options.save_vocab, true, "--read-vocab"});
+  files.push_back({"--save-model", options.save_model, true, "--load-model"});
+  files.push_back({"--cache", options.cache, true});
+  files.push_back({"--checkpoint", options.checkpoint, true});
+  return files;
+}
+
 /// Throws InvalidArgument for what parses but cannot be done.
 inline void check(Options& options) {
   const auto only_zero = [](const char* name, int value, const char* what) {
@@ -322,7 +339,9 @@ inline void check(Options& options) {
     throw wordloom::InvalidArgument("--checkpoint-every must be 0 or above");
   if (options.resume && options.checkpoint.empty())
     throw wordloom::InvalidArgument("--resume needs the file of --checkpoint");
-  output_format(options);
+  require_distinct(files_of(options));
+  wordloom::CorpusOptions{.max_sentence_length = options.max_sentence}.validate();
   options.sync_options.validate();
   options.parameters.validate();
+  static_cast<void>(wordloom::target());  // refuses a wrong WORDLOOM_TARGET
 }

@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <string>
 #include <wordloom/train/progress.hpp>
 
 /// Progress on stderr: one line that is written over on a terminal, else a line a second.
@@ -13,7 +14,13 @@ class ProgressLine {
   /// kills after a second does not.
   double interval() const { return quiet_ ? 0.1 : terminal_ ? 0.2 : 1.0; }
 
+  /// Also writes why a checkpoint was not written, once for each cause, even where it is quiet.
   void show(const wordloom::Progress& progress) {
+    if (progress.checkpoint_failure != failure_) {
+      failure_ = progress.checkpoint_failure;
+      end();
+      if (!failure_.empty()) std::fprintf(stderr, "word2vec: warning: %s\n", failure_.c_str());
+    }
     if (quiet_) return;
     std::fprintf(
         stderr, "%sepoch %zu/%zu  %5.1f%%  %.2fM words/s  alpha %.6f  loss %.4f  %.0f s left%s",
@@ -31,4 +38,5 @@ class ProgressLine {
 
  private:
   bool quiet_, terminal_, open_ = false;
+  std::string failure_;  // shown last
 };

@@ -1,15 +1,15 @@
 #pragma once
 
-/// Training by several processes, on one machine or many: `Trainer<SharedNegative, FusedKernel<>,
+/// Training by several processes, on one machine or many: `Trainer<SharedNegative, FusedKernel,
 /// MpiAllreduce, RankScaledDecay>`. Needs the target wordloom::mpi.
 #include <wordloom/sync/allreduce.hpp>
 #include <wordloom/sync/mpi.hpp>
 #include <wordloom/sync/rank_corpus.hpp>
 #include <wordloom/train/trainer.hpp>
 
-namespace wordloom {
+namespace wordloom::inline WORDLOOM_ABI {
 
 /// Replicas in the processes of an MPI job.
 using MpiAllreduce = Allreduce<MpiRanks>;
 
-}  // namespace wordloom
+}  // namespace wordloom::inline WORDLOOM_ABI

@@ -3,18 +3,149 @@
 /// Training by several GPUs, of one machine or many, for example by `Trainer<SharedNegative,
 /// CudaWarpKernel, NcclAllreduce<MpiRanks>, RankScaledDecay>`. Compile with nvcc; needs the CMake
 /// target wordloom::nccl, and wordloom::mpi where the ranks are processes.
+#include <nccl.h>
+
+#include <array>
+#include <bit>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include <wordloom/core/error.hpp>
 #include <wordloom/cuda.hpp>
-#include <wordloom/cuda/device_rows.hpp>
-#include <wordloom/cuda/nccl.cuh>
-#include <wordloom/sync/allreduce.hpp>
+#include <wordloom/sync/collective.hpp>
 #include <wordloom/sync/in_process.hpp>
 #include <wordloom/sync/rank_corpus.hpp>
 
-namespace wordloom {
+namespace wordloom::inline WORDLOOM_ABI {
+
+/// Ranks with one GPU each, connected by NCCL. `Bootstrap` are the same ranks on the host: MpiRanks
+/// for processes, InProcess for threads with the GPUs of one machine. Sums run in a stream of their
+/// own beside training. Copies are the same rank.
+template <Collective Bootstrap>
+class NcclRanks : private Bootstrap {
+ public:
+  /// Makes `device`, counted from 0, the current one of this thread. The model must be on the same
+  /// device (Hyperparameters::device). Throws DeviceError, and SyncError when NCCL does not start,
+  /// for example because two ranks have the same GPU.
+  NcclRanks(Bootstrap ranks, std::size_t device) : Bootstrap(std::move(ranks)) {
+    cuda::use_device(static_cast<int>(device));
+    using Words = std::array<std::uint64_t, sizeof(ncclUniqueId) / sizeof(std::uint64_t)>;
+    ncclUniqueId id{};
+    if (rank() == 0) check(ncclGetUniqueId(&id), nullptr);
+    Words words = std::bit_cast<Words>(id);
+    for (std::uint64_t& word : words) word = gather(word)[0];
+    nccl_ = std::make_shared<Communicator>(static_cast<int>(device));
+    ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+    config.blocking = 0;  // so that it can be aborted when another rank has failed
+    finish(ncclCommInitRankConfig(&nccl_->handle, static_cast<int>(size()),
+                                  std::bit_cast<ncclUniqueId>(words), static_cast<int>(rank()),
+                                  &config));
+  }
+
+  using Bootstrap::gather, Bootstrap::rank, Bootstrap::size;
+
+  void begin_sum(cuda::DeviceValues values) {
+    begin(values);
+    finish(ncclAllReduce(values.data(), values.data(), values.size(), ncclFloat, ncclSum,
+                         nccl_->handle, nccl_->stream));
+    nccl_->over.record(nccl_->stream);
+  }
+  bool done() {
+    const cudaError_t status = cudaEventQuery(nccl_->over);
+    if (status != cudaErrorNotReady) cuda::check(status);
+    if (status == cudaSuccess) return true;
+    (void)cudaGetLastError();
+    give_up_on_failure();
+    return false;
+  }
+  void wait() {
+    while (!done()) std::this_thread::yield();
+  }
+  void broadcast(cuda::DeviceValues values) {
+    begin(values);
+    finish(ncclBroadcast(values.data(), values.data(), values.size(), ncclFloat, 0, nccl_->handle,
+                         nccl_->stream));
+    nccl_->over.record(nccl_->stream);
+    wait();
+  }
+  void fail(const std::string& cause) noexcept {
+    Bootstrap::fail(cause);
+    nccl_->abort();
+  }
+
+ private:
+  struct Communicator {
+    explicit Communicator(int number) : device(number) {}
+    Communicator(const Communicator&) = delete;
+    Communicator& operator=(const Communicator&) = delete;
+    ~Communicator() {
+      if (handle == nullptr) return;
+      ncclResult_t state = ncclCommFinalize(handle);
+      while (state == ncclInProgress)
+        if (ncclCommGetAsyncError(handle, &state) != ncclSuccess) break;
+      if (state == ncclSuccess)
+        (void)ncclCommDestroy(handle);
+      else
+        abort();
+    }
+    /// Ends what is in flight, which would occupy the device for ever.
+    void abort() noexcept {
+      if (handle != nullptr) (void)ncclCommAbort(std::exchange(handle, nullptr));
+    }
+
+    int device;
+    ncclComm_t handle = nullptr;
+    cuda::Stream stream;
+    cuda::Event ready, over;
+  };
+
+  static void check(ncclResult_t status, ncclComm_t handle) {
+    if (status == ncclSuccess) return;
+    const char* const last = ncclGetLastError(handle);
+    std::string message = std::string("NCCL: ") + ncclGetErrorString(status);
+    if (last != nullptr && *last != '\0') message += std::string(" (") + last + ")";
+    throw SyncError(message);
+  }
+
+  /// Makes the stream wait for the values.
+  void begin(const cuda::DeviceValues& values) {
+    int current = -1;
+    cuda::check(cudaGetDevice(&current));
+    if (current != nccl_->device)
+      throw InvalidArgument("the model is on device " + std::to_string(current) +
+                            ", this rank's NCCL on device " + std::to_string(nccl_->device));
+    if (nccl_->handle == nullptr) throw SyncError("NCCL has ended: a rank has failed");
+    nccl_->ready.record(values.stream);
+    nccl_->ready.hold(nccl_->stream);
+  }
+  /// Waits until NCCL has accepted a call.
+  void finish(ncclResult_t status) {
+    while (status == ncclInProgress) {
+      give_up_on_failure();
+      check(ncclCommGetAsyncError(nccl_->handle, &status), nccl_->handle);
+      if (status == ncclInProgress) std::this_thread::sleep_for(std::chrono::microseconds(20));
+    }
+    check(status, nccl_->handle);
+  }
+  void give_up_on_failure() {
+    if constexpr (requires(Bootstrap & ranks) { ranks.throw_if_failed(); }) this->throw_if_failed();
+    ncclResult_t status = ncclSuccess;
+    if (nccl_->handle == nullptr) throw SyncError("NCCL has ended: a rank has failed");
+    check(ncclCommGetAsyncError(nccl_->handle, &status), nccl_->handle);
+    if (status != ncclInProgress) check(status, nccl_->handle);
+  }
+
+  std::shared_ptr<Communicator> nccl_;
+};
 
 /// Synchronises replicas on GPUs by NCCL. `Bootstrap` is MpiRanks for processes, InProcess for
 /// threads of one process.
 template <class Bootstrap, class Combine = CoherentSum>
 using NcclAllreduce = Allreduce<NcclRanks<Bootstrap>, Combine, cuda::DeviceRows<cuda::CudaMachine>>;
 
-}  // namespace wordloom
+}  // namespace wordloom::inline WORDLOOM_ABI

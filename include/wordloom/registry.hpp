@@ -5,25 +5,15 @@
 #include <string_view>
 
 #include <wordloom/core/error.hpp>
-#include <wordloom/kernel/dot_kernel.hpp>
-#include <wordloom/kernel/fused_kernel.hpp>
-#include <wordloom/sampler/attraction_repulsion.hpp>
-#include <wordloom/sampler/cbow.hpp>
-#include <wordloom/sampler/combined_context.hpp>
 #include <wordloom/sampler/grouped_cbow.hpp>
 #include <wordloom/sampler/grouped_window.hpp>
-#include <wordloom/sampler/hogwild.hpp>
 #include <wordloom/sampler/huffman_path.hpp>
 #include <wordloom/sampler/negative_sampling.hpp>
-#include <wordloom/sampler/sentence_minibatch.hpp>
-#include <wordloom/sampler/shared_negative.hpp>
-#if WORDLOOM_HAS_BLAS
-#include <wordloom/kernel/gemm_kernel.hpp>
-#endif
+#include <wordloom/systems.hpp>  // the kernels and the other samplers
 
 /// The policies of this library by name, for programs that choose one at run time, for tests and
 /// for benchmarks of all of them.
-namespace wordloom {
+namespace wordloom::inline WORDLOOM_ABI {
 
 namespace detail {
 
@@ -92,11 +82,10 @@ using Samplers = Registry<
 using TargetPolicies = Registry<Named<"negative", NegativeSampling>, Named<"hs", HuffmanPath>,
                                 Named<"hs-negative", HuffmanPathAndNegatives>>;
 
+using Kernels = Registry<Named<"fused", FusedKernel>,
 #if WORDLOOM_HAS_BLAS
-using Kernels =
-    Registry<Named<"fused", FusedKernel>, Named<"dot", DotKernel>, Named<"gemm", GemmKernel>>;
-#else
-using Kernels = Registry<Named<"fused", FusedKernel>, Named<"dot", DotKernel>>;
+                         Named<"gemm", GemmKernel>,
 #endif
+                         Named<"dot", DotKernel>>;
 
-}  // namespace wordloom
+}  // namespace wordloom::inline WORDLOOM_ABI

@@ -14,7 +14,7 @@
 #endif
 
 /// The published systems by name, so that nobody writes template arguments to reproduce a paper.
-namespace wordloom {
+namespace wordloom::inline WORDLOOM_ABI {
 
 /// Mikolov et al. 2013b, "Distributed Representations of Words and Phrases and their
 /// Compositionality": skip-gram with negative sampling.
@@ -26,7 +26,8 @@ using Word2Vec = Trainer<Hogwild, DotKernel>;
 using Word2VecCbow = Trainer<Cbow, DotKernel>;
 
 /// Morin and Bengio 2005; Mikolov et al. 2013a: skip-gram with hierarchical softmax, each pair on
-/// its own as word2vec.c trains it. The objective of DeepWalk (Perozzi et al. 2014).
+/// its own as word2vec.c trains it, with `.node_sample = 0`. The objective of DeepWalk (Perozzi et
+/// al. 2014).
 using Word2VecHierarchicalSoftmax = Trainer<BasicHogwild<RandomWindow, HuffmanPath>, DotKernel>;
 
 /// Ours: shared negatives and everything in one pass over the rows.
@@ -47,4 +48,4 @@ using PSgnsCc = Trainer<CombinedContext, GemmKernel>;
 using ParWord2Vec = Trainer<SentenceMinibatch, GemmKernel>;
 #endif
 
-}  // namespace wordloom
+}  // namespace wordloom::inline WORDLOOM_ABI

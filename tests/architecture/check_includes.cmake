@@ -3,7 +3,8 @@
 # Usage: cmake -DINCLUDE=<folder that holds wordloom/> -P check_includes.cmake
 set(layers core simd corpus model objective sampler schedule kernel sync train io evaluation cuda)
 
-file(GLOB_RECURSE headers RELATIVE ${INCLUDE}/wordloom ${INCLUDE}/wordloom/*)
+file(GLOB_RECURSE headers RELATIVE ${INCLUDE}/wordloom
+     ${INCLUDE}/wordloom/*.hpp ${INCLUDE}/wordloom/*.inl ${INCLUDE}/wordloom/*.cuh)
 if(NOT headers)
   message(FATAL_ERROR "${INCLUDE}/wordloom holds no header")
 endif()

@@ -1,7 +1,7 @@
 #include <cmath>
 #include <limits>
 #include <vector>
-#include <wordloom/core/alias_table.hpp>
+#include <wordloom/core/random.hpp>
 
 #include "catch.hpp"
 #include "statistics.hpp"

@@ -1,4 +1,4 @@
-#include <wordloom/core/parameters.hpp>
+#include <wordloom/core/hyperparameters.hpp>
 
 #include <cmath>
 #include <cstddef>
@@ -57,10 +57,10 @@ std::uint64_t fingerprint(const Policies&... policies) {
 }  // namespace
 
 TEST_CASE("a policy says whether it lists parameters", "[parameters]") {
-  STATIC_REQUIRE(ListsParameters<Window>);
-  STATIC_REQUIRE(ListsParameters<Whole>);
-  STATIC_REQUIRE_FALSE(ListsParameters<Empty>);
-  STATIC_REQUIRE_FALSE(ListsParameters<Silent>);
+  STATIC_REQUIRE(detail::ListsParameters<Window>);
+  STATIC_REQUIRE(detail::ListsParameters<Whole>);
+  STATIC_REQUIRE_FALSE(detail::ListsParameters<Empty>);
+  STATIC_REQUIRE_FALSE(detail::ListsParameters<Silent>);
 }
 
 TEST_CASE("parameters of all members of a policy are listed in order", "[parameters]") {

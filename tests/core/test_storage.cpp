@@ -6,7 +6,7 @@
 #include <vector>
 #include <wordloom/core/parallel.hpp>
 #include <wordloom/core/row_matrix.hpp>
-#include <wordloom/core/word_list.hpp>
+#include <wordloom/core/words.hpp>
 #include <wordloom/model/model.hpp>
 #include <wordloom/objective/loss.hpp>
 
@@ -64,9 +64,8 @@ TEST_CASE("a word list finds every word at its first place", "[word_list]") {
 }
 
 TEST_CASE("a long word list finds all of its words and no other", "[word_list]") {
-  WordList::Builder builder;
-  for (int i = 0; i < 50'000; ++i) builder.add("w" + std::to_string(i));
-  const auto words = std::move(builder).build();
+  WordList words;
+  for (int i = 0; i < 50'000; ++i) words.append("w" + std::to_string(i));
   bool all = true;
   for (int i = 0; i < 50'000; ++i)
     all = all && words.find("w" + std::to_string(i)) == static_cast<WordId>(i);

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <chrono>
 #include <list>
 #include <ranges>
 #include <sstream>
@@ -170,18 +171,19 @@ TEST_CASE("what is no word is refused with its sentence", "[corpus]") {
   const auto vocabulary = Vocabulary::from_sentences(Words{{"a"}}, {.min_count = 1});
   const auto refusal = [&](const Words& sentences) {
     const auto message =
-        message_of<InvalidArgument>([&] { Vocabulary::from_sentences(sentences); });
+        message_of<InvalidArgument>([&] { return Vocabulary::from_sentences(sentences); });
     CHECK(message == message_of<InvalidArgument>(
-                         [&] { EncodedCorpus::from_sentences(sentences, vocabulary); }));
+                         [&] { return EncodedCorpus::from_sentences(sentences, vocabulary); }));
     return message;
   };
   CHECK(refusal({{"a"}, {"a", "b c"}}) == "sentences[1]: the word 'b c' holds white space");
   CHECK(refusal({{"a\n"}}) == "sentences[0]: the word 'a?' holds white space");
   CHECK(refusal({{}, {}, {""}}) == "sentences[2]: a word is empty");
-  CHECK(message_of<CorpusError>([&] { Vocabulary::from_sentences(Words{{}}); }) ==
+  CHECK(message_of<CorpusError>([&] { return Vocabulary::from_sentences(Words{{}}); }) ==
         "the sentences: no words");
-  CHECK(message_of<CorpusError>([&] { EncodedCorpus::from_sentences(Words{{"b"}}, vocabulary); }) ==
-        "the sentences: none of its words is in the vocabulary");
+  CHECK(message_of<CorpusError>([&] {
+          return EncodedCorpus::from_sentences(Words{{"b"}}, vocabulary);
+        }) == "the sentences: none of its words is in the vocabulary");
   CHECK_THROWS_AS(
       EncodedCorpus::from_sentences(Words{{"a"}}, vocabulary, {.max_sentence_length = 0}),
       InvalidArgument);
@@ -246,24 +248,113 @@ TEST_CASE("a kept encoding is used again only for the same text and vocabulary",
   }
   SECTION("a file of an older version") {
     std::string old = read_file(cache);
-    old.replace(old.size() - 8, 8, std::string("CORPUS1\0", 8));
+    old.replace(0, 8, std::string("CORPUS1\0", 8));
     write_file(cache, old);
     CHECK(read(text.vocabulary, options) == expected);
     CHECK_FALSE(read_file(cache) == old);
   }
   SECTION("a file that was cut short at any byte, or changed") {
     const std::string whole = read_file(cache);
-    for (std::size_t size = 0; size < whole.size(); size += size < 64 ? 1 : 97) {
+    for (std::size_t size = 6; size < whole.size(); size += size < 64 ? 1 : 97) {
       write_file(cache, whole.substr(0, size));
       REQUIRE(read(text.vocabulary, options) == expected);
     }
-    for (std::size_t byte = 0; byte < whole.size(); byte += 31) {
+    const auto source =
+        detail::CorpusSource::of(text.path, text.vocabulary.fingerprint(), 1000, {});
+    write_file(cache, whole);
+    REQUIRE(detail::open_corpus_file(cache, source));
+    // Every bit of the first ids, the last ends of sentences and the numbers after them.
+    for (std::size_t bit = 6 * 8; bit < whole.size() * 8; ++bit) {
+      if (bit == 200 * 8) bit = (whole.size() - 400) * 8;
       std::string changed = whole;
-      changed[byte] = static_cast<char>(changed[byte] ^ 0x01);
+      changed[bit / 8] = static_cast<char>(changed[bit / 8] ^ 1 << bit % 8);
       write_file(cache, changed);
-      REQUIRE(read(text.vocabulary, options) == expected);
+      REQUIRE_FALSE(detail::open_corpus_file(cache, source));
     }
   }
+}
+
+TEST_CASE("a change of the text that keeps its size and time makes the encoding anew", "[corpus]") {
+  Text text(random_text(60'000, 3));
+  const CorpusOptions options{.cache = text.folder / "cache"};
+  static_cast<void>(EncodedCorpus::from_text(text.path, text.vocabulary, options));
+  const auto time = std::filesystem::last_write_time(text.path);
+  // A word that no sample of the bytes covers.
+  const std::size_t at = text.bytes.find(" w1 ", 1100);
+  REQUIRE(at < text.bytes.size() / 63);
+  text.bytes[at + 2] = '2';
+  write_file(text.path, text.bytes);
+  const auto changed = [&] {
+    return detail::CorpusSource::of(text.path, 0, 0, {}).text_changed_ns;
+  };
+  // The clock of files goes in steps of some milliseconds.
+  for (const auto before = changed(); changed() == before;)
+    std::filesystem::last_write_time(text.path, time);
+  CHECK(sentences_of(EncodedCorpus::from_text(text.path, text.vocabulary, options)) ==
+        plain_sentences(text.bytes, text.vocabulary, 1000));
+}
+
+TEST_CASE("a cache that is no encoded corpus is refused and kept", "[corpus]") {
+  const Text text("a b c\n");
+  write_file(text.folder / "notes", "years of work");
+  write_file(text.folder / "empty", "");
+  for (const auto& cache : {text.folder / "notes", text.path}) {
+    const std::string before = read_file(cache);
+    CHECK(message_of<FormatError>([&] {
+            return EncodedCorpus::from_text(text.path, text.vocabulary, {.cache = cache});
+          }) == "'" + cache.string() +
+                    "' is no encoded corpus and is not replaced by one: name another file as the "
+                    "cache, or remove it");
+    CHECK(read_file(cache) == before);
+  }
+  CHECK(EncodedCorpus::from_text(text.path, text.vocabulary, {.cache = text.folder / "empty"})
+            .token_count() == 3);
+}
+
+TEST_CASE("a fingerprint tells the sentences of a corpus", "[corpus]") {
+  const Text text(random_text(3000, 8));
+  const auto of = [&](const std::string& bytes, const CorpusOptions& options = {}) {
+    write_file(text.path, bytes);
+    const auto encoded =
+        EncodedCorpus::from_text(text.path, text.vocabulary, options).fingerprint();
+    const auto streamed = TextCorpus(text.path, text.vocabulary, options).fingerprint();
+    CHECK(AnyCorpus(TextCorpus(text.path, text.vocabulary, options)).fingerprint() == streamed);
+    return std::pair(encoded, streamed);
+  };
+  const auto differ = [](const auto& a, const auto& b) {
+    return a.first != b.first && a.second != b.second;
+  };
+  const auto expected = of(text.bytes);
+  CHECK(of(text.bytes, {.threads = 3}) == expected);
+  CHECK(of(text.bytes, {.cache = text.folder / "cache"}) == expected);
+  CHECK(of(text.bytes, {.cache = text.folder / "cache"}) == expected);  // mapped
+  CHECK(of(text.bytes, {.threads = 3, .piece_bytes = 99}).first == expected.first);
+  CHECK(of(text.bytes, {.threads = 1, .piece_bytes = 99}) ==
+        of(text.bytes, {.threads = 4, .piece_bytes = 99}));
+  CHECK(differ(of(text.bytes, {.max_sentence_length = 5}), expected));
+  std::string one_line = text.bytes;
+  std::replace(one_line.begin(), one_line.end(), '\n', ' ');
+  CHECK(differ(of(one_line), expected));
+  std::string swapped = text.bytes;
+  const std::size_t w1 = swapped.find(" w1 "), w2 = swapped.find(" w2 ");
+  std::swap(swapped[w1 + 2], swapped[w2 + 2]);
+  CHECK(differ(of(swapped), expected));
+  // Only a streamed text is also cut by its bytes.
+  CHECK(of("unknown " + text.bytes).first == expected.first);
+}
+
+TEST_CASE("a text that changes after its words were counted is not streamed", "[corpus]") {
+  const Text text("a b c\nd e f\n");
+  const TextCorpus corpus(text.path, text.vocabulary);
+  CHECK(joined(sentences_of(corpus)).size() == 6);
+  write_file(text.path, text.bytes + "a\n");
+  CHECK(message_of<CorpusError>([&] { return sentences_of(corpus); }) ==
+        "the text '" + text.path.string() +
+            "' was changed after its words were counted: start again");
+  write_file(text.path, text.bytes);
+  std::filesystem::last_write_time(
+      text.path, std::filesystem::last_write_time(text.path) + std::chrono::seconds(1));
+  CHECK_THROWS_AS(sentences_of(corpus), CorpusError);
 }
 
 TEST_CASE("what is no corpus is refused and says why", "[corpus]") {
@@ -272,15 +363,15 @@ TEST_CASE("what is no corpus is refused and says why", "[corpus]") {
   write_file(text.folder / "empty", "");
   const auto refusal = [&](const std::filesystem::path& path) {
     const auto one =
-        message_of<CorpusError>([&] { EncodedCorpus::from_text(path, text.vocabulary); });
+        message_of<CorpusError>([&] { return EncodedCorpus::from_text(path, text.vocabulary); });
     CHECK(one == message_of<CorpusError>([&] { TextCorpus(path, text.vocabulary); }));
     return one;
   };
   CHECK(contains(refusal(text.folder / "other"), "none of its words is in the vocabulary"));
   CHECK(contains(refusal(text.folder / "empty"), "none of its words"));
-  CHECK(contains(
-      message_of<IoError>([&] { EncodedCorpus::from_text(text.folder.path(), text.vocabulary); }),
-      "is a directory"));
+  CHECK(contains(message_of<IoError>(
+                     [&] { return EncodedCorpus::from_text(text.folder.path(), text.vocabulary); }),
+                 "is a directory"));
   CHECK_THROWS_AS(EncodedCorpus::from_text(text.path, text.vocabulary, {.max_sentence_length = 0}),
                   InvalidArgument);
   CHECK_THROWS_AS(
@@ -332,7 +423,7 @@ TEST_CASE("a damaged .gz text is refused with its byte", "[corpus]") {
   const auto path = text.folder / "text.gz";
   for (std::size_t size = 2; size < packed.size(); size += 7) {
     write_file(path, packed.substr(0, size));
-    CHECK(contains(message_of<FormatError>([&] { Vocabulary::from_text(path); }),
+    CHECK(contains(message_of<FormatError>([&] { return Vocabulary::from_text(path); }),
                    "text.gz: byte " + std::to_string(size) + ": expected gzip data, got the end"));
   }
   std::string changed = packed;
@@ -341,7 +432,7 @@ TEST_CASE("a damaged .gz text is refused with its byte", "[corpus]") {
   CHECK_THROWS_AS(Vocabulary::from_text(path), FormatError);
   CHECK_THROWS_AS(EncodedCorpus::from_text(path, text.vocabulary), FormatError);
   write_file(path, text.bytes);
-  CHECK(contains(message_of<FormatError>([&] { Vocabulary::from_text(path); }),
+  CHECK(contains(message_of<FormatError>([&] { return Vocabulary::from_text(path); }),
                  "byte 0: expected gzip data, as its name says"));
 }
 #endif

@@ -5,7 +5,6 @@
 #include <utility>
 #include <vector>
 #include <wordloom/corpus/vocabulary.hpp>
-#include <wordloom/corpus/word_counter.hpp>
 
 #include "catch.hpp"
 #include "corpus/texts.hpp"
@@ -63,14 +62,14 @@ TEST_CASE("a text without words is refused and says why", "[vocabulary]") {
   write_file(folder / "blank", " \n\t\r\n\v\f ");
   write_file(folder / "rare", "a b c a\n");
   const auto refusal = [&](const std::filesystem::path& path) {
-    return message_of<CorpusError>([&] { Vocabulary::from_text(path); });
+    return message_of<CorpusError>([&] { return Vocabulary::from_text(path); });
   };
   CHECK(contains(refusal(folder / "empty"), "empty: no words"));
   CHECK(contains(refusal(folder / "blank"), "blank: no words"));
   CHECK(contains(refusal(folder / "rare"), "none of its 3 words occurs min_count = 5 times"));
-  CHECK(contains(message_of<IoError>([&] { Vocabulary::from_text(folder / "missing"); }),
+  CHECK(contains(message_of<IoError>([&] { return Vocabulary::from_text(folder / "missing"); }),
                  "No such file"));
-  CHECK(contains(message_of<IoError>([&] { Vocabulary::from_text(folder.path()); }),
+  CHECK(contains(message_of<IoError>([&] { return Vocabulary::from_text(folder.path()); }),
                  "is a directory"));
 }
 
@@ -95,7 +94,7 @@ TEST_CASE("a damaged vocabulary file is refused by line", "[vocabulary]") {
   const TemporaryFolder folder;
   const auto refusal = [&](std::string_view text) {
     write_file(folder / "v", text);
-    return message_of<FormatError>([&] { Vocabulary::load(folder / "v"); });
+    return message_of<FormatError>([&] { return Vocabulary::load(folder / "v"); });
   };
   CHECK(contains(refusal("a 1\nb\n"), "v: line 2: expected a word, a space and a count"));
   CHECK(contains(refusal("a 1\n\nb 2\n"), "line 2"));
@@ -104,6 +103,12 @@ TEST_CASE("a damaged vocabulary file is refused by line", "[vocabulary]") {
   CHECK(contains(refusal("a 0\n"), "line 1"));
   CHECK(contains(refusal("a -3\n"), "line 1"));
   CHECK(contains(refusal("a 99999999999999999999\n"), "line 1"));
+  // White space that a line may hold and a word may not.
+  for (const char* word : {"a\vb", "a\fb", "a\rb", "\va"})
+    CHECK(contains(refusal("x 9\n" + std::string(word) + " 5\n"),
+                   "v: line 2: expected a word, a space and a count"));
+  CHECK(contains(refusal("a 18446744073709551615\nb 1\n"),
+                 "v: line 2: expected counts that add up to less than 2^64, got 'b 1'"));
   CHECK(contains(refusal("a 3\nb 2\na 1\n"),
                  "line 3: expected each word once, got 'a' as in line 1"));
   CHECK_THROWS_AS(Vocabulary::from_counts(
@@ -112,6 +117,40 @@ TEST_CASE("a damaged vocabulary file is refused by line", "[vocabulary]") {
   CHECK_THROWS_AS(
       Vocabulary::from_counts(std::vector<std::pair<std::string, std::uint64_t>>{{"a b", 1}}),
       InvalidArgument);
+}
+
+TEST_CASE("counts that add up to more than 64 bits are refused", "[vocabulary]") {
+  using Counts = std::vector<std::pair<std::string, std::uint64_t>>;
+  const std::uint64_t half = std::uint64_t{1} << 63;
+  CHECK(message_of<InvalidArgument>([&] {
+          return Vocabulary::from_counts(Counts{{"a", half}, {"b", half}});
+        }) == "the list of counts: the counts add up to more than 2^64 - 1");
+  CHECK(Vocabulary::from_counts(Counts{{"a", half}, {"b", half - 1}}).total_count() ==
+        2 * half - 1);
+  detail::WordCounter counter;
+  counter.add("a", half);
+  CHECK_THROWS_AS(counter.add("a", half), InvalidArgument);
+}
+
+TEST_CASE("no more threads count than there are pieces of text", "[vocabulary]") {
+  const TemporaryFolder folder;
+  write_file(folder / "t", "a b c\n");
+  CHECK(TextPieces(folder / "t").threads(1000) == 1);
+  CHECK(TextPieces(folder / "t", 2).threads(1000) == 4);
+  CHECK(TextPieces(folder / "t", 2).threads(3) == 3);
+}
+
+TEST_CASE("more words than a thread holds are counted once each", "[vocabulary]") {
+  const TemporaryFolder folder;
+  std::string text;
+  for (int pass = 0; pass < 3; ++pass)
+    for (int i = 0; i < 300'000; ++i) text += "word" + std::to_string(i) + ' ';
+  write_file(folder / "t", text);
+  for (const std::size_t threads : {1u, 3u}) {
+    const auto words = Vocabulary::from_text(folder / "t", {.min_count = 3, .threads = threads});
+    CHECK(words.size() == 300'000);
+    CHECK(words.total_count() == 900'000);
+  }
 }
 
 TEST_CASE("a word counter counts, merges and keeps the order of first places", "[word_counter]") {
@@ -123,6 +162,7 @@ TEST_CASE("a word counter counts, merges and keeps the order of first places", "
   other.add("z", 7);
   other.add("x", 10);
   counter.merge(other);
+  CHECK(other.size() == 0);
   std::vector<std::pair<std::string, std::uint64_t>> counts;
   counter.for_each(
       [&](std::string_view word, std::uint64_t count) { counts.emplace_back(word, count); });

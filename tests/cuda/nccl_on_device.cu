@@ -4,7 +4,7 @@
 #include <wordloom/nccl.hpp>
 
 #include <wordloom/corpus/encoded_corpus.hpp>
-#include <wordloom/evaluation/analogy.hpp>
+#include <wordloom/evaluation/word_tests.hpp>
 
 #include <algorithm>
 #include <cstdio>

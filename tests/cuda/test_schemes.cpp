@@ -8,9 +8,7 @@
 #include <map>
 #include <vector>
 #include <wordloom/cuda/gemm_scheme.hpp>
-#include <wordloom/cuda/register_scheme.hpp>
-#include <wordloom/cuda/ring_buffer_scheme.hpp>
-#include <wordloom/cuda/sentence_scheme.hpp>
+#include <wordloom/cuda/published_schemes.hpp>
 #include <wordloom/cuda/warp_scheme.hpp>
 
 #include "catch.hpp"

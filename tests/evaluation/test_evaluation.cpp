@@ -1,9 +1,9 @@
 #include <cmath>
+#include <limits>
 #include <sstream>
 #include <string>
 #include <vector>
-#include <wordloom/evaluation/analogy.hpp>
-#include <wordloom/evaluation/similarity.hpp>
+#include <wordloom/evaluation/word_tests.hpp>
 
 #include "catch.hpp"
 #include "support.hpp"
@@ -14,20 +14,20 @@ namespace {
 
 /// Points in the plane by angle, in degrees.
 Embeddings circle(const std::vector<std::pair<std::string, double>>& angles) {
-  WordList::Builder words;
+  WordList words;
   RowMatrix vectors(angles.size(), 2);
   for (std::size_t i = 0; i < angles.size(); ++i) {
-    words.add(angles[i].first);
+    words.append(angles[i].first);
     vectors.row(i)[0] = static_cast<float>(std::cos(angles[i].second * M_PI / 180));
     vectors.row(i)[1] = static_cast<float>(std::sin(angles[i].second * M_PI / 180));
   }
-  return {std::move(words).build(), std::move(vectors)};
+  return {std::move(words), std::move(vectors)};
 }
 
 }  // namespace
 
 TEST_CASE("Spearman's rho shares ranks among ties", "[evaluation]") {
-  CHECK(ranks(std::vector<double>{10, 30, 20, 20}) == std::vector<double>{1, 4, 2.5, 2.5});
+  CHECK(detail::ranks(std::vector<double>{10, 30, 20, 20}) == std::vector<double>{1, 4, 2.5, 2.5});
   const std::vector<double> x{1, 2, 3, 4};
   CHECK(spearman(x, std::vector<double>{1, 4, 9, 16}) == Approx(1.0));
   CHECK(spearman(x, std::vector<double>{4, 3, 2, 1}) == Approx(-1.0));
@@ -36,6 +36,9 @@ TEST_CASE("Spearman's rho shares ranks among ties", "[evaluation]") {
         Approx(0.6308932681));
   CHECK(std::isnan(spearman(std::vector<double>{1, 1}, std::vector<double>{1, 2})));
   CHECK(std::isnan(spearman({}, {})));
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  CHECK(std::isnan(spearman(x, std::vector<double>{1, nan, 9, 16})));
+  CHECK(std::isnan(spearman(std::vector<double>{nan, 1, 2, 3}, x)));
 }
 
 TEST_CASE("a pair with an unknown word is counted, not scored", "[evaluation]") {
@@ -72,12 +75,12 @@ TEST_CASE("word pairs are read by line and a bad line is named", "[evaluation]")
 
 TEST_CASE("analogies are asked by section and totalled by kind", "[evaluation]") {
   // Each letter has a direction of its own, an upper one the fourth as well.
-  WordList::Builder names;
+  WordList names;
   RowMatrix vectors(7, 4);
   const auto add = [&](const char* word, std::size_t letter, float up) {
     vectors.row(names.size())[letter] = 1.0f;
     vectors.row(names.size())[3] = up;
-    names.add(word);
+    names.append(word);
   };
   add("a", 0, 0.0f);
   add("up_a", 0, 1.0f);
@@ -86,7 +89,7 @@ TEST_CASE("analogies are asked by section and totalled by kind", "[evaluation]")
   add("c", 2, 0.0f);
   add("up_c", 2, 1.0f);
   add("x", 2, -1.0f);
-  const Embeddings words(std::move(names).build(), std::move(vectors));
+  const Embeddings words(std::move(names), std::move(vectors));
   const std::vector<AnalogySection> sections{
       {"meaning",
        {{"a", "up_a", "b", "up_b"}, {"A", "up_A", "c", "up_c"}, {"a", "up_a", "b", "x"}}},

@@ -17,7 +17,7 @@ TEST_CASE("the demo corpus is the same for the same seed and of the size asked f
   CHECK(text.back() == '\n');
 }
 
-TEST_CASE("every gold word stands in the demo corpus often enough to be learnt", "[demo]") {
+TEST_CASE("every gold word occurs in the demo corpus often enough to be learnt", "[demo]") {
   const std::string text = demo::make_corpus({.tokens = 200'000});
   std::multiset<std::string_view> words;
   for (const auto word : demo::split(text)) words.insert(word);
@@ -34,7 +34,7 @@ TEST_CASE("every gold word stands in the demo corpus often enough to be learnt",
   }
 }
 
-TEST_CASE("no word of the demo corpus stands for two things", "[demo]") {
+TEST_CASE("no word of the demo corpus has two meanings", "[demo]") {
   std::multiset<std::string_view> words;
   for (const auto& kind : demo::kinds) {
     for (const auto line : kind.members)

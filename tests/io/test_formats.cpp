@@ -4,8 +4,7 @@
 #include <limits>
 #include <string>
 #include <vector>
-#include <wordloom/io/load.hpp>
-#include <wordloom/io/save.hpp>
+#include <wordloom/io/embeddings_file.hpp>
 
 #include "catch.hpp"
 #include "support.hpp"
@@ -50,18 +49,18 @@ const std::vector<VectorFormat> formats{VectorFormat::word2vec_binary, VectorFor
 TEST_CASE("word2vec files are what word2vec writes, byte for byte", "[io]") {
   const TemporaryFolder folder;
   const auto words = make({"a", "bc"}, 2, {1.0f, -2.5f, 0.0f, 0.1f});
-  save_word2vec_binary(words, folder / "bin");
+  save_embeddings(words, folder / "bin");
   CHECK(read_file(folder / "bin") == std::string("2 2\na \x00\x00\x80\x3f\x00\x00\x20\xc0\n"
                                                  "bc \x00\x00\x00\x00\xcd\xcc\xcc\x3d\n",
                                                  4 + 2 + 8 + 1 + 3 + 8 + 1));
-  save_word2vec_text(words, folder / "txt");
+  save_embeddings(words, folder / "txt", VectorFormat::word2vec_text);
   CHECK(read_file(folder / "txt") == "2 2\na 1 -2.5 \nbc 0 0.1 \n");
-  save_glove_text(words, folder / "glove");
+  save_embeddings(words, folder / "glove", VectorFormat::glove_text);
   CHECK(read_file(folder / "glove") == "a 1 -2.5\nbc 0 0.1\n");
-  save_projector_tsv(words, folder / "v.tsv");
+  save_embeddings(words, folder / "v.tsv", VectorFormat::projector_tsv);
   CHECK(read_file(folder / "v.tsv") == "1\t-2.5\n0\t0.1\n");
   CHECK(read_file(folder / "v.metadata.tsv") == "a\nbc\n");
-  save_npy(words, folder / "v.npy");
+  save_embeddings(words, folder / "v.npy", VectorFormat::npy);
   const std::string npy = read_file(folder / "v.npy");
   REQUIRE(npy.size() == 128 + 16);
   CHECK(npy.substr(0, 10) == std::string("\x93NUMPY\x01\x00\x76\x00", 10));
@@ -102,10 +101,27 @@ TEST_CASE("what gensim and Windows write is read as well", "[io]") {
                                          "bc \x00\x00\x00\x00\xcd\xcc\xcc\x3d",
                                          4 + 2 + 8 + 3 + 8));
   CHECK(same(load_embeddings(folder / "bin"), words));
-  write_file(folder / "txt", "2 2\r\na 1 -2.5\r\nbc 0 0.1");
+  write_file(folder / "txt", "2 2\r\na 1 -2.5\r\nbc 0 0.1\r\n");
   CHECK(same(load_embeddings(folder / "txt"), words));
-  write_file(folder / "glove", "a 1\t-2.50 \r\nbc 0.0 1e-1");
+  write_file(folder / "glove", "a 1\t-2.50 \r\nbc 0.0 1e-1\n");
   CHECK(same(load_embeddings(folder / "glove"), words));
+}
+
+TEST_CASE("numbers with a plus sign or too small for a float are read as gensim does", "[io]") {
+  const TemporaryFolder folder;
+  write_file(folder / "v", "1 4\na +1.0 2. 1e-50 -1e-300\n");
+  CHECK(detect_vector_format(folder / "v") == VectorFormat::word2vec_text);
+  CHECK(same(load_embeddings(folder / "v"), make({"a"}, 4, {1.0f, 2.0f, 0.0f, -0.0f})));
+}
+
+TEST_CASE("text is not taken for binary because of a number that is refused", "[io]") {
+  const TemporaryFolder folder;
+  for (const auto row : {"a 1 1e99", "a 1 2 3", "a 1", "a 1 2.5.5", "a +-1 2"}) {
+    write_file(folder / "v", std::string("1 2\n") + row + "\n");
+    const bool is_text = detect_vector_format(folder / "v") == VectorFormat::word2vec_text;
+    CHECK(is_text == (row != std::string_view("a 1")));  // that may be two floats cut short
+    CHECK_THROWS_AS(load_embeddings(folder / "v"), FormatError);
+  }
 }
 
 TEST_CASE("a file cut short at any byte is refused, never half read", "[io]") {
@@ -120,17 +136,13 @@ TEST_CASE("a file cut short at any byte is refused, never half read", "[io]") {
       INFO("format " << static_cast<int>(format) << ", " << size << " of " << whole.size());
       try {
         const auto part = load_embeddings(path, format);
-        // Only what reads as whole may pass: the last line end or the digits before it are
-        // missing, or GloVe's text is cut between two rows.
-        const bool text = format != VectorFormat::word2vec_binary && format != VectorFormat::npy;
-        const bool between_rows = size > 0 && whole[size - 1] == '\n';
-        const bool before_line_end = size > 0 && whole[size] == '\n';
-        const bool last_row = size > whole.substr(0, whole.size() - 1).rfind('\n');
+        // Only what is whole may pass: the newline after the last row is missing, or GloVe's text
+        // is cut between two rows.
         CHECK(((format == VectorFormat::word2vec_binary && size + 1 == whole.size()) ||
-               (text && last_row) ||
-               (format == VectorFormat::glove_text && (between_rows || before_line_end || text))));
-        CHECK(part.dimension() >= 1);
-        CHECK(part.size() <= 3);
+               (format == VectorFormat::glove_text && whole[size - 1] == '\n')));
+        CHECK(part.dimension() == 3);
+        for (std::size_t i = 0; i < part.size(); ++i)
+          for (std::size_t c = 0; c < 3; ++c) CHECK(part.vector(i)[c] == words.vector(i)[c]);
       } catch (const FormatError& error) {
         CHECK(contains(error.what(), "byte"));
       }
@@ -216,12 +228,44 @@ TEST_CASE("a word that a format cannot hold is refused and nothing is written", 
 
 TEST_CASE("a save that fails leaves the old file", "[io]") {
   const TemporaryFolder folder;
-  save_word2vec_text(make({"old"}, 1, {1.0f}), folder / "v");
+  save_embeddings(make({"old"}, 1, {1.0f}), folder / "v");
   const std::string before = read_file(folder / "v");
-  CHECK_THROWS_AS(save_word2vec_text(make({"new", "two words"}, 1, {1.0f}), folder / "v"),
+  CHECK_THROWS_AS(save_embeddings(make({"new", "two words"}, 1, {1.0f}), folder / "v"),
                   InvalidArgument);
   CHECK(read_file(folder / "v") == before);
   CHECK(folder.entry_count() == 1);
+}
+
+TEST_CASE("a file of words cut within the last one is refused", "[io]") {
+  const TemporaryFolder folder;
+  for (const VectorFormat format : {VectorFormat::npy, VectorFormat::projector_tsv}) {
+    const auto path = folder / "v.tsv";
+    save_embeddings(make({"alpha", "gamma"}, 2, {1.5f}), path, format);
+    write_file(words_path(path, format), "alpha\ngam");
+    CHECK(contains(message_of<FormatError>([&] { load_embeddings(path, format); }), "newline"));
+  }
+}
+
+TEST_CASE("words stand beside the name given, or nothing is written", "[io]") {
+  const TemporaryFolder folder;
+  const auto words = make({"a", "b"}, 2, {1.0f});
+  std::filesystem::create_directory(folder / "other");
+  std::filesystem::create_symlink("other/v", folder / "link");
+  for (const VectorFormat format : {VectorFormat::npy, VectorFormat::projector_tsv}) {
+    save_embeddings(words, folder / "link", format);
+    CHECK(same(load_embeddings(folder / "link", format), words));
+    CHECK(
+        contains(message_of<InvalidArgument>([&] { save_embeddings(words, "/dev/null", format); }),
+                 "one file"));
+    std::filesystem::remove(words_path(folder / "link", format));
+    std::filesystem::create_directory(words_path(folder / "link", format));
+    CHECK_THROWS_AS(check_place(AtomicFile(folder / "link"), format), IoError);
+    CHECK_THROWS_AS(save_embeddings(words, folder / "link", format), IoError);
+  }
+  for (const VectorFormat format : formats)
+    CHECK(words_path("v", format).empty() ==
+          (format != VectorFormat::npy && format != VectorFormat::projector_tsv));
+  CHECK_FALSE(std::filesystem::exists("/dev/null.words.txt"));
 }
 
 TEST_CASE("formats have names", "[io]") {

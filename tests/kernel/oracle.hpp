@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <vector>
@@ -32,7 +33,7 @@ inline std::vector<RowId> bag(const Block& block, std::size_t i) {
   std::vector<RowId> all(block.inputs.begin(), block.inputs.end());
   const auto at = [&](std::size_t k) { return all.begin() + static_cast<std::ptrdiff_t>(k); };
   if (!block.left_out.empty()) {
-    all.erase(at(block.left_out[i]));
+    if (i < block.left_out.size()) all.erase(at(block.left_out[i]));
     return all;
   }
   if (block.bag_ends.empty()) return {all[i]};
@@ -63,7 +64,10 @@ inline double negative_log_sigmoid(double x) {
 
 /// The weight of a pair, above 0 for label 1, below 0 for label 0.
 inline double weight(const Block& block, std::size_t i, std::size_t j) {
-  if (!block.weights.empty())
+  if (!block.left_out.empty()) {  // an output meets the bag of its own, or the whole
+    if (i != std::min(j, block.left_out.size())) return 0.0;
+    if (!block.weights.empty()) return static_cast<double>(block.weights.values[j]);
+  } else if (!block.weights.empty())
     return static_cast<double>(block.weights.values[j * block.input_count() + i]);
   return j < block.positives ? 1.0 : -1.0;
 }

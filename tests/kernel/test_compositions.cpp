@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 #include <wordloom/registry.hpp>
-#include <wordloom/train/update_sink.hpp>
+#include <wordloom/train/thread_loop.hpp>
 
 #include "catch.hpp"
 #include "kernel/oracle.hpp"
@@ -99,4 +99,5 @@ TEST_CASE("a sentence through every sampler and every kernel equals the oracle's
 TEST_CASE("bags with the whole gradient through every kernel equal the oracle's", "[kernel]") {
   check_sentence_with_every_kernel(any_sampler(Cbow{.gradient = BagGradient::whole}));
   check_sentence_with_every_kernel(any_sampler(GroupedCbow{.gradient = BagGradient::whole}));
+  check_sentence_with_every_kernel(any_sampler(AttractionRepulsion<GroupedCbow>{}));
 }

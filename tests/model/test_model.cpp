@@ -167,9 +167,11 @@ TEST_CASE("embeddings are the input rows of the words", "[model]") {
 
   Model plain(words, 3), again(words, ModelShape{.dimension = 3, .input_rows = 8});
   const float* const rows = plain.input.data();
-  CHECK(std::move(plain).embeddings().vectors().data() == rows);
-  CHECK(same(std::move(again).embeddings().vectors(), embeddings.vectors()));
-  CHECK(contains(message_of<InvalidArgument>([] { Model(4, 3).embeddings(); }), "without words"));
+  const auto moved = std::move(plain).embeddings(), copied = std::move(again).embeddings();
+  CHECK(moved.vectors().data() == rows);
+  CHECK(same(copied.vectors(), embeddings.vectors()));
+  CHECK(contains(message_of<InvalidArgument>([] { return Model(4, 3).embeddings(); }),
+                 "without words"));
 }
 
 TEST_CASE("extending moves rows with their words and draws new ones", "[model]") {

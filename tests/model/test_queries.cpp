@@ -1,7 +1,11 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <mutex>
+#include <set>
 #include <string>
+#include <thread>
+#include <type_traits>
 #include <utility>
 #include <vector>
 #include <wordloom/core/random.hpp>
@@ -17,12 +21,12 @@ namespace {
 Embeddings random_embeddings(std::size_t size, std::size_t dimension, std::uint64_t seed) {
   Random random(seed);
   RowMatrix vectors(size, dimension);
-  WordList::Builder words;
+  WordList words;
   for (std::size_t i = 0; i < size; ++i) {
-    words.add("w" + std::to_string(i));
+    words.append("w" + std::to_string(i));
     for (float& x : vectors.row(i)) x = static_cast<float>(random.uniform() * 4.0 - 2.0);
   }
-  return {std::move(words).build(), std::move(vectors)};
+  return {std::move(words), std::move(vectors)};
 }
 
 double plain_cosine(std::span<const float> a, std::span<const float> b) {
@@ -83,11 +87,11 @@ TEST_CASE("many queries at once answer as one after the other", "[query]") {
 
 TEST_CASE("the number of threads changes no bit of an answer", "[query]") {
   const auto words = random_embeddings(9000, 12, 3);
-  const detail::Questions questions = words.vectors().view().topRows(5);
+  const RowMatrix questions = words.vectors().copy(5);
   const auto ask = [&](std::size_t threads) {
-    return nearest_rows(
-        words.vectors(), words.inverse_lengths(), words.size(), questions, 1, 50, cosine_score,
-        [](std::size_t, std::size_t) { return false; }, threads);
+    return detail::nearest_rows(
+        words.vectors(), words.inverse_lengths(), words.size(), questions, 1, 50,
+        detail::cosine_score, [](std::size_t, std::size_t) { return false; }, threads);
   };
   const auto one = ask(1);
   for (const std::size_t threads : {2u, 5u}) {
@@ -139,11 +143,49 @@ TEST_CASE("equal scores come by id, vectors of zeros score 0, NaN comes last", "
 
 TEST_CASE("queries refuse unknown words and wrong lengths", "[query]") {
   const auto words = random_embeddings(10, 4, 5);
-  CHECK(message_of<UnknownWord>([&] { words.most_similar("zebra", 3); }) == "unknown word 'zebra'");
+  CHECK(message_of<UnknownWord>([&] { return words.most_similar("zebra", 3); }) ==
+        "unknown word 'zebra'");
   CHECK_THROWS_AS(words.analogy("w1", "w2", "x", 1), UnknownWord);
   CHECK_THROWS_AS(words.similarity("x", "w1"), UnknownWord);
   CHECK_THROWS_AS(words.most_similar(std::vector<float>(3), 1), InvalidArgument);
   CHECK(words.most_similar("w1", 0).empty());
   CHECK(words.most_similar(words.vector("w1"), 1).front().word == "w1");
   CHECK_THROWS_AS(Embeddings(WordList(), RowMatrix(1, 1)), InvalidArgument);
+}
+
+TEST_CASE("embeddings of nothing are refused", "[query]") {
+  CHECK(message_of<InvalidArgument>([] { Embeddings(WordList(), RowMatrix(0, 3)); }) ==
+        "embeddings need at least one word and one dimension, got 0 x 3");
+  CHECK(message_of<InvalidArgument>([] {
+          Embeddings(WordList::from(std::vector<std::string>{"a"}), RowMatrix(1, 0));
+        }) == "embeddings need at least one word and one dimension, got 1 x 0");
+}
+
+TEST_CASE("answers own their words", "[query]") {
+  STATIC_REQUIRE(std::is_same_v<decltype(Neighbour::word), std::string>);
+  std::size_t letters = 0;
+  for (const auto& [word, score] : random_embeddings(300, 8, 6).most_similar("w3", 3))
+    letters += word.size();
+  CHECK(letters >= 6);
+}
+
+TEST_CASE("a query runs on as many threads as it is told, small ones on the caller's", "[query]") {
+  const auto words = random_embeddings(40'000, 20, 3);
+  const auto threads_of = [&](std::size_t threads, std::size_t rows) {
+    std::mutex guard;
+    std::set<std::thread::id> ids;
+    const auto skip = [&](std::size_t, std::size_t) {
+      const std::lock_guard lock(guard);
+      ids.insert(std::this_thread::get_id());
+      return false;
+    };
+    detail::nearest_rows(words.vectors(), words.inverse_lengths(), rows, words.vectors().copy(1), 1,
+                         rows, detail::cosine_score, skip, threads);
+    return ids;
+  };
+  const std::set<std::thread::id> caller{std::this_thread::get_id()};
+  CHECK(threads_of(1, 40'000) == caller);
+  CHECK(threads_of(0, 40'000) == caller);
+  CHECK(threads_of(4, 100) == caller);  // one block of rows
+  CHECK(threads_of(2, 40'000).size() <= 2);
 }

@@ -112,7 +112,7 @@ TEST_CASE("Cbow makes one bag of each window, against its centre and K others", 
 TEST_CASE("HierarchicalCbow scores a bag against the path of its centre", "[sampler]") {
   const auto vocabulary = zipf_vocabulary(50);
   const HuffmanTree tree(vocabulary);
-  const auto run = HierarchicalCbow{}.start(vocabulary);
+  const auto run = HierarchicalCbow{.targets = {.node_sample = 0}}.start(vocabulary);
   CHECK(run.output_rows() == 49);
   const auto sentence = sentence_of(40, 50);
   const auto blocks = blocks_of(run, sentence, 5);
@@ -158,32 +158,33 @@ TEST_CASE("GroupedCbow pools the groups of GroupedWindow, each centre once", "[s
         std::size_t center = 0;
         for (std::size_t b = 0; b < blocks.size(); ++b) {
           const Taken& block = blocks[b];
-          const std::size_t n = block.bags.size(), first = center;
+          const std::size_t n = block.bags.size() - 1, first = center;
           CHECK(block.outputs == outputs[b]);
           CHECK(block.positives == n);
           CHECK(block.examples == n);
           CHECK(block.gradient == gradient);
           REQUIRE(block.outputs.size() == n + negatives);
-          REQUIRE(block.weights.size() == n * (n + negatives));
+          REQUIRE(block.weights.size() == n + negatives);
+          // The words around the group and the centres, each centre left out of its own bag.
+          const std::size_t before = std::min(first, groups.side());
+          const std::vector<WordId> context(
+              sentence.begin() + static_cast<std::ptrdiff_t>(first - before),
+              sentence.begin() +
+                  static_cast<std::ptrdiff_t>(std::min(length, first + n + groups.side())));
+          CHECK(context == inputs[b]);
+          CHECK(block.bags[n] == context);
           for (std::size_t i = 0; i < n; ++i, ++center) {
-            // The words around the group and the other centres, of a word that comes twice the
-            // other one.
-            const std::size_t before = std::min(first, groups.side());
-            std::vector<WordId> expected(
-                sentence.begin() + static_cast<std::ptrdiff_t>(first - before),
-                sentence.begin() +
-                    static_cast<std::ptrdiff_t>(std::min(length, first + n + groups.side())));
-            CHECK(expected == inputs[b]);
-            expected.erase(expected.begin() + static_cast<std::ptrdiff_t>(before + i));
-            CHECK(block.bags[i] == expected);
+            auto others = context;
+            others.erase(others.begin() + static_cast<std::ptrdiff_t>(before + i));
+            CHECK(block.bags[i] == others);
             CHECK(block.outputs[i] == sentence[center]);
-            for (std::size_t j = 0; j < n; ++j)
-              CHECK(block.weights[j * n + i] == (i == j ? 1.0f : 0.0f));
-            for (std::size_t h = n; h < n + negatives; ++h) {
-              const bool is_center = block.outputs[h] == sentence[center];
-              left_out += is_center;
-              CHECK(block.weights[h * n + i] == (is_center ? 0.0f : weight));
-            }
+            CHECK(block.weights[i] == 1.0f);
+          }
+          for (std::size_t h = n; h < n + negatives; ++h) {
+            const auto last = block.outputs.begin() + static_cast<std::ptrdiff_t>(n);
+            const bool is_center = std::find(block.outputs.begin(), last, block.outputs[h]) != last;
+            left_out += is_center;
+            CHECK(block.weights[h] == (is_center ? 0.0f : weight * static_cast<float>(n)));
           }
         }
         CHECK(center == (length < 2 ? 0 : length));

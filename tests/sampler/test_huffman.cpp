@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -84,7 +85,7 @@ void check_tree(const std::vector<std::uint64_t>& counts) {
   CHECK(weighted_length == least_weighted_length(counts));
 
   // Two branches of each node, which lead to all other nodes and all words, to each once: then no
-  // word's path goes on where another's ends.
+  // word's path continues where another's ends.
   CHECK(every_branch_has_one_child);
   CHECK(child.size() == 2 * (words - 1));
   std::set<std::size_t> children;
@@ -178,10 +179,11 @@ void for_each_target_set(const Run& run, std::size_t words, Random& random, Chec
 
 }  // namespace
 
-TEST_CASE("the targets of HuffmanPath are the path, and nothing is drawn", "[huffman]") {
+TEST_CASE("the targets of HuffmanPath without node_sample are the path, and nothing is drawn",
+          "[huffman]") {
   const auto vocabulary = zipf_vocabulary(100);
   const HuffmanTree tree(vocabulary);
-  const auto run = HuffmanPath{}.start(vocabulary);
+  const auto run = HuffmanPath{.node_sample = 0}.start(vocabulary);
   CHECK(run.output_rows() == 99);
   CHECK(run.max_outputs() == tree.max_path());
   Random random(4);
@@ -193,10 +195,48 @@ TEST_CASE("the targets of HuffmanPath are the path, and nothing is drawn", "[huf
   CHECK(random.state() == before);
 }
 
+TEST_CASE("HuffmanPath keeps a frequent node with probability sqrt(t / f), the last always",
+          "[huffman]") {
+  const auto vocabulary = zipf_vocabulary(100);
+  const HuffmanTree tree(vocabulary);
+  CHECK(tree.share(0) == 1.0);
+  for (const double sample : {0.1, 0.01, 1e-9}) {
+    const auto run = HuffmanPath{.node_sample = sample}.start(vocabulary);
+    Random random(4);
+    constexpr int repetitions = 4000;
+    for (const WordId center : {0u, 3u, 50u, 99u}) {
+      auto worker = run.worker(1, 1);
+      const TargetSet path = tree.path(center);
+      const auto all = rows_of(path);
+      std::map<RowId, int> seen;
+      for (int repetition = 0; repetition < repetitions; ++repetition) {
+        worker.draw(center, 0, random);
+        const TargetSet set = worker.at(0);
+        // What is left of the path in its order, with its labels.
+        auto at = all.begin();
+        for (std::size_t i = 0; i < set.outputs.size(); ++i) {
+          at = std::find(at, all.end(), set.outputs[i]);
+          REQUIRE(at != all.end());
+          REQUIRE((at - all.begin() < static_cast<std::ptrdiff_t>(path.positives)) ==
+                  (i < set.positives));
+          ++seen[*at++];
+        }
+      }
+      const RowId last = *std::max_element(all.begin(), all.end());
+      for (const RowId node : all) {
+        const double kept =
+            node == last ? 1.0 : std::min(1.0, std::sqrt(sample / tree.share(node)));
+        const double expected = kept * repetitions;
+        CHECK(std::abs(seen[node] - expected) <= 5 * std::sqrt(expected * (1 - kept)) + 0.1);
+      }
+    }
+  }
+}
+
 TEST_CASE("HuffmanPathAndNegatives has nodes in odd rows and words in even ones", "[huffman]") {
   const auto vocabulary = zipf_vocabulary(100);
   const HuffmanTree tree(vocabulary);
-  const HuffmanPathAndNegatives targets{.sampling = {.negatives = 4}};
+  const HuffmanPathAndNegatives targets{.path = {.node_sample = 0}, .sampling = {.negatives = 4}};
   const auto run = targets.start(vocabulary);
   CHECK(run.output_rows() == 2 * 100 - 1);
   CHECK(run.max_outputs() == tree.max_path() + 5);
@@ -232,7 +272,7 @@ TEST_CASE("a negative is never the centre, however frequent that is", "[negative
     const auto run = words.start(vocabulary);
     CHECK(run.output_rows() == counts.size());
     CHECK(run.max_outputs() == 6);
-    const auto both = HuffmanPathAndNegatives{words}.start(vocabulary);
+    const auto both = HuffmanPathAndNegatives{.sampling = words}.start(vocabulary);
     Random random(8);
     for (int repetition = 0; repetition < 300; ++repetition) {
       for_each_target_set(run, counts.size(), random, [&](WordId center, const TargetSet& set) {

@@ -102,13 +102,15 @@ TEST_CASE("CoherentSum adds what is orthogonal and averages what is parallel", "
                                    3, 6 + 64 / 3.0f,  // in part, and equal along the third
                                    1, 9 + 64,         // of one rank
                                    4, 16};
-  const CommonDirection partners{Eigen::Vector4f(0, 0, 1, 0), 20};
+  const std::vector<float> direction{0, 0, 1, 0};
+  const float square = 20;
   // Along it each update is a step of 0.1 x 20 x its learning rate to where the row rests.
   const float half = std::log(2.0f) / 2;
   const std::vector<float> steps{half, half, half, half, 1e-9f};
   for (std::size_t i = 0; i < 5; ++i)
-    HostRows::combine_row<CoherentSum>(sums.data() + 4 * i, numbers.data() + 2 * i, 8, steps[i],
-                                       partners, {});
+    combine_row<CoherentSum>(simd::RowChangeFunctions(),
+                             {8, numbers[2 * i], numbers[2 * i + 1], 0, 0, steps[i] * square},
+                             sums.data() + 4 * i, direction.data(), 1, 4);
   const auto expect = [&](std::size_t row, std::vector<float> expected) {
     for (std::size_t d = 0; d < 4; ++d) CHECK(sums[4 * row + d] == Approx(expected[d]));
   };

@@ -39,7 +39,7 @@ TEST_CASE("floats are rounded to the nearest bf16", "[sync]") {
   std::vector<float> values{0, -0.0f, 1, 1.00390625f, 1.01171875f, 1e-30f, -3e20f};
   Random random(3);
   for (std::size_t i = 0; i < 10'000; ++i) {
-    // Not near infinity, from where `nearest` would go on to it.
+    // Not near infinity, where `nearest` would round to it.
     const auto bits = static_cast<std::uint32_t>(random()) & 0xbfffffff;
     values.push_back(std::bit_cast<float>(bits));
   }

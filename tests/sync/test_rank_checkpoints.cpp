@@ -24,7 +24,7 @@ RankTrainer rank_trainer(InProcess self, SyncOptions options = {}) {
 
 }  // namespace
 
-TEST_CASE("ranks go on from a checkpoint to the same bits", "[sync][checkpoint]") {
+TEST_CASE("ranks resume from a checkpoint to the same bits", "[sync][checkpoint]") {
   const auto& text = demo_text();
   const TemporaryFolder folder;
   // Seldom, and more often than threads report (every some hundred words).
@@ -86,7 +86,7 @@ TEST_CASE("ranks go on from a checkpoint to the same bits", "[sync][checkpoint]"
         Catch::Contains("synchronise another way"));
 }
 
-TEMPLATE_TEST_CASE("ranks go on with bags and with the nodes of a tree", "[sync][checkpoint]", Cbow,
+TEMPLATE_TEST_CASE("ranks resume with bags and the nodes of a tree", "[sync][checkpoint]", Cbow,
                    HierarchicalSoftmax) {
   const auto& text = demo_text();
   const TemporaryFolder folder;
@@ -129,7 +129,7 @@ TEMPLATE_TEST_CASE("ranks go on with bags and with the nodes of a tree", "[sync]
   }
 }
 
-TEST_CASE("a rank that is stopped stops all, and they go on from there", "[sync][checkpoint]") {
+TEST_CASE("a rank that is stopped stops all, and they resume from there", "[sync][checkpoint]") {
   const auto& text = demo_text();
   const TemporaryFolder folder;
   for (const bool saves : {false, true}) {

@@ -57,6 +57,8 @@ std::map<WordId, std::uint64_t> words_of_ranks(const std::filesystem::path& path
     const auto corpus = rank_corpus<C>(self, path, vocabulary, options);
     if (corpus.token_count() != vocabulary.total_count()) throw Error("other tokens");
     if (corpus.vocabulary_fingerprint() != vocabulary.fingerprint()) throw Error("vocabulary");
+    for (const std::uint64_t of_rank : self.gather(corpus.fingerprint()))
+      if (of_rank != corpus.fingerprint() || of_rank == 0) throw Error("fingerprint");
     const std::lock_guard lock(guard);
     for (std::size_t thread = 0; thread < threads; ++thread)
       for (const auto sentence :
@@ -74,7 +76,7 @@ std::map<WordId, std::uint64_t> words_of_ranks(const std::filesystem::path& path
 TEST_CASE("ranks count a vocabulary together", "[sync][corpus]") {
   const Texts texts;
   for (const auto& path : texts.paths)
-    for (const VocabularyOptions options :
+    for (const VocabularyOptions& options :
          {VocabularyOptions{}, VocabularyOptions{.min_count = 50, .max_size = 30}}) {
       const auto expected = Vocabulary::from_text(path, options);
       for (const std::size_t ranks : {1u, 2u, 7u})

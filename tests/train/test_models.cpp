@@ -1,4 +1,4 @@
-// What is learnt, and training that goes on with a model.
+// What is learnt, and training that continues with a model.
 #include <algorithm>
 #include <cstddef>
 #include <string>
@@ -64,7 +64,7 @@ TEST_CASE("words that stand together become alike, with every sampler", "[traine
   });
 }
 
-TEST_CASE("fit goes on with a model that exists", "[trainer]") {
+TEST_CASE("fit continues with an existing model", "[trainer]") {
   const auto vocabulary = small_vocabulary();
   const auto corpus = paired_corpus(vocabulary);
   Shared trainer(small());
@@ -76,7 +76,7 @@ TEST_CASE("fit goes on with a model that exists", "[trainer]") {
   CHECK(model.embeddings().size() == vocabulary.size());
 }
 
-TEST_CASE("a model that was saved and loaded goes on to the same bits", "[trainer]") {
+TEST_CASE("a model that was saved and loaded continues to the same bits", "[trainer]") {
   const TemporaryFolder folder;
   const auto vocabulary = small_vocabulary();
   const auto corpus = paired_corpus(vocabulary);
@@ -93,7 +93,7 @@ TEST_CASE("a model that was saved and loaded goes on to the same bits", "[traine
   check(Trainer<HierarchicalCbow, DotKernel>(small()));
 }
 
-TEST_CASE("a model goes on with another kernel, sampler, corpus and number of threads",
+TEST_CASE("a model continues with another kernel, sampler, corpus and number of threads",
           "[trainer]") {
   const auto vocabulary = small_vocabulary();
   const auto corpus = paired_corpus(vocabulary), other = paired_corpus(vocabulary, 300);
@@ -111,7 +111,7 @@ TEST_CASE("a model goes on with another kernel, sampler, corpus and number of th
   goes_on(Shared(small()), other);
 }
 
-TEST_CASE("a model goes on with the words of a new text", "[trainer]") {
+TEST_CASE("a model continues with the words of a new text", "[trainer]") {
   const auto vocabulary = small_vocabulary();
   // Words 2k and 2k + 1 of the new text stand together: n0, n1, ... and two known ones.
   std::vector<std::pair<std::string, std::uint64_t>> counts;

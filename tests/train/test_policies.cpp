@@ -134,7 +134,8 @@ TEST_CASE("a kernel has parameters of its own", "[trainer]") {
   const auto vocabulary = small_vocabulary();
   const auto corpus = paired_corpus(vocabulary);
   const auto first_number = [&](auto trainer) {
-    return trainer.fit(corpus, vocabulary).vector(0)[0];
+    const Embeddings words = trainer.fit(corpus, vocabulary);
+    return words.vector(0)[0];
   };
   CHECK(first_number(Trainer<SharedNegative, Gain>(small())) == 5.0f);
   CHECK(first_number(Trainer(small(), SharedNegative{}, Gain{})) == 1.0f);

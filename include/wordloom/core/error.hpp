@@ -6,23 +6,22 @@
 #include <string>
 #include <string_view>
 
-namespace wordloom {
+#include <wordloom/core/abi.hpp>
+
+namespace wordloom::inline WORDLOOM_ABI {
 
 /// Base of everything that Wordloom throws, but for std::bad_alloc.
-class Error : public std::runtime_error {
- public:
+struct Error : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
 /// A value outside its bounds; the message names the value, what it was and the bound.
-class InvalidArgument : public Error {
- public:
+struct InvalidArgument : Error {
   using Error::Error;
 };
 
 /// The system refused an operation on a file.
-class IoError : public Error {
- public:
+struct IoError : Error {
   using Error::Error;
 
   /// "cannot open 'x': No such file or directory"; `error_number` as errno.
@@ -34,22 +33,10 @@ class IoError : public Error {
 };
 
 /// A file whose content is not what its format says.
-class FormatError : public Error {
- public:
+struct FormatError : Error {
   using Error::Error;
 
-  /// "vectors.bin: byte 17: expected ..., got ..."
-  static FormatError at_byte(const std::filesystem::path& path, std::uint64_t byte,
-                             std::string_view expected, std::string_view got) {
-    return at(path, "byte", byte, expected, got);
-  }
-  /// "pairs.tsv: line 3: expected ..., got ..."; lines count from 1.
-  static FormatError at_line(const std::filesystem::path& path, std::uint64_t line,
-                             std::string_view expected, std::string_view got) {
-    return at(path, "line", line, expected, got);
-  }
-
- private:
+  /// "vectors.bin: byte 17: expected ..., got ..."; `unit` may be "line" too, counted from 1.
   static FormatError at(const std::filesystem::path& path, std::string_view unit,
                         std::uint64_t where, std::string_view expected, std::string_view got) {
     return FormatError(path.string() + ": " + std::string(unit) + " " + std::to_string(where) +
@@ -58,8 +45,7 @@ class FormatError : public Error {
 };
 
 /// A corpus or vocabulary that cannot be trained on: empty, or not made for each other.
-class CorpusError : public Error {
- public:
+struct CorpusError : Error {
   using Error::Error;
 
   static CorpusError no_known_word(const std::filesystem::path& path) {
@@ -68,32 +54,25 @@ class CorpusError : public Error {
 };
 
 /// Training went wrong numerically; the model is not usable.
-class TrainingError : public Error {
- public:
+struct TrainingError : Error {
   using Error::Error;
 };
 
 /// A GPU that is not there, not usable by this program, or out of memory; or a failed call.
-class DeviceError : public Error {
- public:
+struct DeviceError : Error {
   using Error::Error;
 };
 
 /// Replicas that do not fit each other, or one of which has failed.
-class SyncError : public Error {
- public:
+struct SyncError : Error {
   using Error::Error;
 };
 
 /// A word that the vocabulary does not hold.
-class UnknownWord : public Error {
- public:
-  explicit UnknownWord(std::string_view word)
-      : Error("unknown word '" + std::string(word) + "'"), word_(word) {}
-  const std::string& word() const noexcept { return word_; }
-
- private:
-  std::string word_;
+struct UnknownWord : Error {
+  explicit UnknownWord(std::string_view w)
+      : Error("unknown word '" + std::string(w) + "'"), word(w) {}
+  std::string word;
 };
 
 namespace detail {
@@ -107,4 +86,4 @@ inline std::string shown(std::string_view bytes) {
 }
 
 }  // namespace detail
-}  // namespace wordloom
+}  // namespace wordloom::inline WORDLOOM_ABI

@@ -5,21 +5,22 @@
 #include <cstring>
 #include <string_view>
 
-namespace wordloom::detail {
+#include <wordloom/core/abi.hpp>
+
+namespace wordloom::inline WORDLOOM_ABI::detail {
 
 /// A running 64-bit hash of a stream of bytes: fingerprints, checksums against damage (not against
 /// an attacker) and hash tables. It depends on the bytes and their order alone, not on how they are
 /// cut into calls, and is the same on every little-endian machine. Takes 8 bytes a step.
 class Hash {
  public:
-  /// Adds bytes to the stream.
   void add(const void* data, std::size_t size) noexcept {
     const auto* from = static_cast<const unsigned char*>(data);
     const auto open_bits = static_cast<unsigned>(size_ % 8 * 8);
     const auto add_word = [&](std::uint64_t word, bool fills_a_step) {
       open_ |= word << open_bits;
       if (!fills_a_step) return;
-      step(open_);
+      state_ = mix(state_, open_);
       open_ = word >> 1 >> (63 - open_bits);  // `word >> 64` is not defined
     };
     size_ += size;
@@ -40,7 +41,6 @@ class Hash {
     return mixed ^ mixed >> 29;
   }
 
-  /// Returns the hash of the bytes of `text`.
   static std::uint64_t of(std::string_view text) noexcept {
     Hash hash;
     hash.add(text.data(), text.size());
@@ -55,7 +55,6 @@ class Hash {
   static std::uint64_t mix(std::uint64_t state, std::uint64_t word) noexcept {
     return std::rotl(state ^ std::rotl(word * prime2, 31) * prime1, 27) * prime1 + prime2;
   }
-  void step(std::uint64_t word) noexcept { state_ = mix(state_, word); }
 
   template <class Word>
   static Word load(const unsigned char* from) noexcept {
@@ -76,4 +75,4 @@ class Hash {
   std::uint64_t size_ = 0;  // bytes
 };
 
-}  // namespace wordloom::detail
+}  // namespace wordloom::inline WORDLOOM_ABI::detail

@@ -1,11 +1,97 @@
 #pragma once
+#include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <sstream>
+#include <string_view>
+#include <type_traits>
 
 #include <wordloom/core/error.hpp>
-#include <wordloom/core/parameters.hpp>
+#include <wordloom/core/hash.hpp>
 
-namespace wordloom {
+/// Policies are values. One with parameters of its own lists them once,
+///
+///     template <class Visit>
+///     void visit_parameters(Visit&& visit) const {
+///       visit("window", window, 1, 1000);  // name, value, smallest and largest allowed
+///     }
+///
+/// and they are checked, compared between ranks and stored in checkpoints by that list.
+namespace wordloom::inline WORDLOOM_ABI::detail {
+
+/// Takes any parameter. (nvcc does not take a lambda in its place.)
+struct AnyVisit {
+  template <class Value, class Min, class Max>
+  void operator()(std::string_view, Value, Min, Max) const {}
+};
+
+template <class P>
+concept ListsParameters = requires(const P& policy) {
+  policy.visit_parameters(detail::AnyVisit());
+};
+
+/// Throws InvalidArgument unless `value` lies in [min, max]. NaN lies in no range; a negative
+/// number that was given to an unsigned parameter arrives as a huge one.
+template <class Value, class Bound>
+void check_parameter(std::string_view name, Value value, Bound min, Bound max) {
+  if (value >= static_cast<Value>(min) && value <= static_cast<Value>(max)) return;
+  std::ostringstream message;
+  message << name << " is " << value << ", must be from " << min << " to " << max;
+  throw InvalidArgument(message.str());
+}
+
+/// Checks all parameters of a policy. Throws as check_parameter for the first one out of bounds.
+template <class Policy>
+void validate(const Policy& policy) {
+  if constexpr (ListsParameters<Policy>)
+    policy.visit_parameters([](std::string_view name, auto value, auto min, auto max) {
+      check_parameter(name, value, min, max);
+    });
+}
+
+/// Lists the parameters of all `policies`, of those that have some.
+template <class Visit, class... Policies>
+void visit_all(Visit& visit, const Policies&... policies) {
+  const auto one = [&](const auto& policy) {
+    if constexpr (requires { policy.visit_parameters(visit); }) policy.visit_parameters(visit);
+  };
+  (one(policies), ...);
+}
+
+template <class Policy>
+void add_parameters(Hash& hash, const Policy& policy) {
+  static_assert(ListsParameters<Policy> || std::is_empty_v<Policy>,
+                "wordloom: this policy holds values and lacks visit_parameters(visit), by which "
+                "ranks and checkpoints tell it from others");
+  if constexpr (ListsParameters<Policy>)
+    policy.visit_parameters([&](std::string_view, auto value, auto, auto) {
+      if constexpr (std::is_floating_point_v<decltype(value)>)
+        hash.add(std::bit_cast<std::uint64_t>(static_cast<double>(value)));
+      else
+        hash.add(static_cast<std::uint64_t>(value));
+    });
+}
+
+template <class Policy, class... Arguments>
+concept MadeFrom = requires(const Arguments&... arguments) {
+  Policy::from(arguments...);
+};
+
+/// A policy as the hyperparameters of a run describe it: `Policy::from(parameters, more...)` or
+/// `Policy::from(parameters)` where the policy has that, else its default.
+template <class Policy, class Parameters, class... More>
+Policy policy_from(const Parameters& parameters, const More&... more) {
+  if constexpr (MadeFrom<Policy, Parameters, More...>)
+    return Policy::from(parameters, more...);
+  else if constexpr (MadeFrom<Policy, Parameters>)
+    return Policy::from(parameters);
+  else
+    return Policy{};
+}
+
+}  // namespace wordloom::inline WORDLOOM_ABI::detail
+
+namespace wordloom::inline WORDLOOM_ABI {
 
 /// The parameters of a training run, in word2vec's terms; policies take theirs from here (`from`)
 /// unless the trainer is given policies with values of their own. The defaults are those of
@@ -39,6 +125,9 @@ struct Hyperparameters {
   /// Negatives are drawn in proportion to count^negative_exponent (Mikolov et al. 2013b: 0.75);
   /// -10 to 10.
   double negative_exponent = 0.75;
+  /// Threshold of the subsampling of inner nodes of the Huffman tree, a share of all words in
+  /// [0, 1]; 0 keeps all nodes, as word2vec does. See HuffmanPath.
+  double node_sample = 1e-3;
   /// The GPU of kernels on a device, counted from 0; up to 1023.
   std::size_t device = 0;
   /// Sentences that such a kernel trains at a time, up to 2^20. More keep the device busy, fewer
@@ -60,10 +149,10 @@ struct Hyperparameters {
     visit("subsample", subsample, 0.0, 1.0);
     visit("learning_rate", learning_rate, 0.0, 10.0);
     visit("negative_exponent", negative_exponent, -10.0, 10.0);
+    visit("node_sample", node_sample, 0.0, 1.0);
   }
 
-  /// Throws InvalidArgument that names the first field outside its bounds, its value and the
-  /// bounds.
+  /// Throws InvalidArgument that names the first field out of bounds, its value and the bounds.
   void validate() const {
     detail::validate(*this);
     if (learning_rate == 0.0) throw InvalidArgument("learning_rate is 0, must be above 0");
@@ -72,4 +161,4 @@ struct Hyperparameters {
   }
 };
 
-}  // namespace wordloom
+}  // namespace wordloom::inline WORDLOOM_ABI

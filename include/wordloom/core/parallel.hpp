@@ -1,37 +1,45 @@
 #pragma once
+#include <algorithm>
 #include <cstddef>
 #include <exception>
+#include <future>
 #include <mutex>
+#include <string>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
+
+#include <wordloom/core/error.hpp>
 
 #ifdef _OPENMP
 #include <omp.h>
 #endif
 
-namespace wordloom {
+namespace wordloom::inline WORDLOOM_ABI {
 
 /// Number of threads meant by `requested`: itself, or all that the machine offers for 0
-/// (OMP_NUM_THREADS is heeded when OpenMP is enabled).
+/// (OMP_NUM_THREADS is heeded when OpenMP is enabled). Throws InvalidArgument for more than 65536.
 inline std::size_t resolve_threads(std::size_t requested) {
-  if (requested != 0) return requested;
+  std::size_t threads = requested;
 #ifdef _OPENMP
-  return static_cast<std::size_t>(omp_get_max_threads());
-#else
-  return std::thread::hardware_concurrency() > 0 ? std::thread::hardware_concurrency() : 1;
+  if (threads == 0) threads = static_cast<std::size_t>(omp_get_max_threads());
 #endif
+  if (threads == 0) threads = std::max(1u, std::thread::hardware_concurrency());
+  constexpr std::size_t most = 65536;
+  if (threads > most)
+    throw InvalidArgument((requested != 0 ? "threads is " : "OMP_NUM_THREADS is ") +
+                          std::to_string(threads) + ", must be at most " + std::to_string(most));
+  return threads;
 }
 
-/// Calls `work(i)` once for each i in [0, threads), each on a thread of its own when the system
-/// gives that many (OpenMP, else std::thread; one thread: the caller's own).
-/// The first exception of any `work` is rethrown here once all have returned.
+/// Calls `work(i)` once for each i in [0, threads), all at the same time: work(0) in the caller's
+/// thread, the others in threads of their own, also inside a parallel region of OpenMP. The first
+/// exception of any `work` is rethrown here once all have returned. Throws InvalidArgument, before
+/// any work, when the system does not give that many threads.
 template <class Work>
 void run_threads(std::size_t threads, Work&& work) {
-  if (threads <= 1) {
-    if (threads == 1) work(std::size_t{0});
-    return;
-  }
+  if (threads == 0) return;
   std::exception_ptr first;
   std::mutex guard;
   const auto checked = [&](std::size_t i) noexcept {
@@ -42,22 +50,24 @@ void run_threads(std::size_t threads, Work&& work) {
       if (!first) first = std::current_exception();
     }
   };
-#ifdef _OPENMP
-#pragma omp parallel num_threads(static_cast <int>(threads))
-  {
-    // A nested region or OMP_THREAD_LIMIT may give fewer threads: every index still runs.
-    const auto given = static_cast<std::size_t>(omp_get_num_threads());
-    for (auto i = static_cast<std::size_t>(omp_get_thread_num()); i < threads; i += given)
-      checked(i);
-  }
-#else
+  std::promise<bool> start;  // whether there are enough
+  const auto starts = start.get_future().share();
   {
     std::vector<std::jthread> others;
     others.reserve(threads - 1);
-    for (std::size_t i = 1; i < threads; ++i) others.emplace_back(checked, i);
+    try {
+      for (std::size_t i = 1; i < threads; ++i)
+        others.emplace_back([&checked, starts, i] {
+          if (starts.get()) checked(i);
+        });
+    } catch (const std::system_error& error) {
+      start.set_value(false);
+      throw InvalidArgument("cannot start " + std::to_string(threads) +
+                            " threads: " + error.what() + "; use fewer");
+    }
+    start.set_value(true);
     checked(0);
   }
-#endif
   if (first) std::rethrow_exception(first);
 }
 
@@ -70,4 +80,4 @@ inline std::pair<std::size_t, std::size_t> part_of(std::size_t count, std::size_
   return {first, first + base + (i < longer ? 1 : 0)};
 }
 
-}  // namespace wordloom
+}  // namespace wordloom::inline WORDLOOM_ABI

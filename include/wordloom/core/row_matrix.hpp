@@ -1,4 +1,6 @@
 #pragma once
+#include <sys/mman.h>
+
 #include <Eigen/Core>
 #include <cstddef>
 #include <cstdint>
@@ -11,14 +13,13 @@
 #include <string>
 #include <utility>
 
+#include <wordloom/core/abi.hpp>
+
 #ifdef WORDLOOM_ATOMIC_ROWS
 #include <atomic>
 #endif
-#ifdef __linux__
-#include <sys/mman.h>
-#endif
 
-namespace wordloom {
+namespace wordloom::inline WORDLOOM_ABI {
 
 namespace detail {
 
@@ -38,11 +39,9 @@ namespace detail {
 /// in training, whose races are part of the method (see simd/row_access.hpp).
 class RowMatrix {
  public:
-  using ConstView =
-      Eigen::Map<const Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>,
-                 Eigen::Aligned64, Eigen::OuterStride<>>;
-  using View = Eigen::Map<Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>,
-                          Eigen::Aligned64, Eigen::OuterStride<>>;
+  using Dense = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+  using View = Eigen::Map<Dense, Eigen::Aligned64, Eigen::OuterStride<>>;
+  using ConstView = Eigen::Map<const Dense, Eigen::Aligned64, Eigen::OuterStride<>>;
 
   RowMatrix() = default;
 
@@ -60,12 +59,11 @@ class RowMatrix {
     return *this;
   }
 
-  /// Returns a deep copy. A named function, not a copy constructor: a matrix may take gigabytes.
-  RowMatrix copy() const { return copy(rows_); }
-
-  /// Returns a deep copy of the first `rows` rows, `rows` <= rows(). With WORDLOOM_ATOMIC_ROWS, it
+  /// Returns a deep copy, of the first `rows` rows where `rows` <= rows() is given. A named
+  /// function, not a copy constructor: a matrix may take gigabytes. With WORDLOOM_ATOMIC_ROWS, it
   /// reads by relaxed atomics, as training does (see simd/row_access.hpp).
-  RowMatrix copy(std::size_t rows) const {
+  [[nodiscard]] RowMatrix copy() const { return copy(rows_); }
+  [[nodiscard]] RowMatrix copy(std::size_t rows) const {
     RowMatrix result(rows, columns_);
 #ifdef WORDLOOM_ATOMIC_ROWS
     for (std::size_t i = 0; i < rows * stride_; ++i)
@@ -83,13 +81,16 @@ class RowMatrix {
   /// Bytes of memory, padding included.
   std::size_t bytes() const noexcept { return rows_ * stride_ * sizeof(float); }
 
-  float* data() noexcept { return data_.get(); }
-  const float* data() const noexcept { return data_.get(); }
-  float* row_data(std::size_t i) noexcept { return data_.get() + i * stride_; }
-  const float* row_data(std::size_t i) const noexcept { return data_.get() + i * stride_; }
+  float* data() & noexcept { return data_.get(); }
+  const float* data() const& noexcept { return data_.get(); }
+  void data() const&& = delete;
+  float* row_data(std::size_t i) & noexcept { return data_.get() + i * stride_; }
+  const float* row_data(std::size_t i) const& noexcept { return data_.get() + i * stride_; }
+  void row_data(std::size_t i) const&& = delete;
   /// Returns row i without its padding: [columns()].
-  std::span<float> row(std::size_t i) noexcept { return {row_data(i), columns_}; }
-  std::span<const float> row(std::size_t i) const noexcept { return {row_data(i), columns_}; }
+  std::span<float> row(std::size_t i) & noexcept { return {row_data(i), columns_}; }
+  std::span<const float> row(std::size_t i) const& noexcept { return {row_data(i), columns_}; }
+  void row(std::size_t i) const&& = delete;
 
   /// Prefetches row i into L2.
   [[gnu::always_inline]] void prefetch(std::size_t i) const noexcept {
@@ -98,10 +99,11 @@ class RowMatrix {
   }
 
   /// Returns an Eigen view [rows x columns], row-major, without the padding.
-  View view() noexcept { return {data(), index(rows_), index(columns_), outer_stride()}; }
-  ConstView view() const noexcept {
+  View view() & noexcept { return {data(), index(rows_), index(columns_), outer_stride()}; }
+  ConstView view() const& noexcept {
     return {data(), index(rows_), index(columns_), outer_stride()};
   }
+  void view() const&& = delete;
 
  private:
   static Eigen::Index index(std::size_t n) noexcept { return static_cast<Eigen::Index>(n); }
@@ -112,15 +114,12 @@ class RowMatrix {
   static constexpr std::size_t huge_page = std::size_t{1} << 21;
 
   void allocate() {
-#ifdef __linux__
     if (bytes() >= huge_page) return map();
-#endif
     data_.reset(static_cast<float*>(std::aligned_alloc(64, bytes())));
     if (!data_) throw std::bad_alloc();
     std::memset(data_.get(), 0, bytes());
   }
 
-#ifdef __linux__
   /// Requests 2 MiB pages, because rows are visited at random and TLB misses are expensive. Pages
   /// are zero-filled and allocated on first touch, on the NUMA node of the touching thread.
   void map() {
@@ -129,14 +128,14 @@ class RowMatrix {
                                 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (mapped == MAP_FAILED) throw std::bad_alloc();
     char* const start = static_cast<char*>(mapped);
-    const std::size_t before =
-        (huge_page - reinterpret_cast<std::uintptr_t>(mapped) % huge_page) % huge_page;
+    const std::size_t before = (0 - reinterpret_cast<std::uintptr_t>(mapped)) % huge_page;
     if (before != 0) ::munmap(start, before);
     if (before != huge_page) ::munmap(start + before + size, huge_page - before);
+#ifdef MADV_HUGEPAGE
     ::madvise(start + before, size, MADV_HUGEPAGE);
+#endif
     data_ = {reinterpret_cast<float*>(start + before), Free{size}};
   }
-#endif
 
   void swap(RowMatrix& other) noexcept {
     std::swap(rows_, other.rows_);
@@ -150,13 +149,10 @@ class RowMatrix {
     explicit constexpr Free(std::size_t bytes) noexcept : mapped(bytes) {}
     std::size_t mapped;  // bytes; 0: from the heap
     void operator()(float* p) const noexcept {
-#ifdef __linux__
-      if (mapped != 0) {
+      if (mapped != 0)
         ::munmap(p, mapped);
-        return;
-      }
-#endif
-      std::free(p);
+      else
+        std::free(p);
     }
   };
   std::size_t rows_ = 0, columns_ = 0, stride_ = 0;
@@ -169,4 +165,4 @@ struct NamedMatrix {
   RowMatrix matrix;
 };
 
-}  // namespace wordloom
+}  // namespace wordloom::inline WORDLOOM_ABI

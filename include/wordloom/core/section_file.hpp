@@ -1,38 +1,25 @@
 #pragma once
-#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <vector>
 
-#include <wordloom/core/atomic_file.hpp>
 #include <wordloom/core/error.hpp>
+#include <wordloom/core/files.hpp>
 #include <wordloom/core/hash.hpp>
-#include <wordloom/core/mapped_file.hpp>
 #include <wordloom/core/row_matrix.hpp>
+#include <wordloom/core/words.hpp>
 
-namespace wordloom::detail {
+namespace wordloom::inline WORDLOOM_ABI::detail {
 
-/// The kind of a section file and the version of its format.
-struct SectionFormat {
-  std::string_view kind;  // "wordloom model"
-  unsigned version;
-
-  /// Returns the first line of such a file: "wordloom model 1\n".
-  std::string first_line() const {
-    return std::string(kind) + ' ' + std::to_string(version) + '\n';
-  }
-};
-
-/// Writes a section file: a first line that names its format, then sections in an order that the
-/// format fixes. Nothing appears at the path before `commit`, and then all of it (AtomicFile).
+/// Writes a section file: a first line that names its format, a kind and a version as in
+/// "wordloom model 1", then sections in an order that the format fixes. Nothing appears at the path
+/// before `commit`, and then all of it (AtomicFile). All members throw IoError.
 ///
 /// A section is one of
 ///  - numbers: their count, then the numbers;
@@ -43,12 +30,11 @@ struct SectionFormat {
 /// (IEEE 754), in the byte order of the machine, which is little-endian wherever Wordloom runs.
 class SectionWriter {
  public:
-  /// Throws IoError.
-  SectionWriter(const std::filesystem::path& path, const SectionFormat& format) : file_(path) {
-    file_.write(format.first_line());
+  SectionWriter(const std::filesystem::path& path, std::string_view format) : file_(path) {
+    file_.write(format);
+    file_.write("\n");
   }
 
-  /// Throws IoError, as the other two do.
   void numbers(std::span<const std::uint64_t> values) {
     add(values.size());
     add(values.data(), values.size_bytes());
@@ -69,7 +55,6 @@ class SectionWriter {
     end_section();
   }
 
-  /// Makes the file durable and visible. Throws IoError.
   void commit() { file_.commit(); }
 
  private:
@@ -96,22 +81,23 @@ class SectionWriter {
 class SectionReader {
  public:
   /// Throws IoError, and FormatError unless the file begins with the format's first line.
-  SectionReader(const std::filesystem::path& path, const SectionFormat& format) : file_(path) {
-    const std::string expected = format.first_line();
+  SectionReader(const std::filesystem::path& path, std::string_view format) : file_(path) {
+    const std::string expected = std::string(format) + '\n';
     if (rest().starts_with(expected)) {
       section_ = at_ = expected.size();
       return;
     }
     const std::string_view line = rest().substr(0, rest().find('\n'));
     std::string got = rest().empty() ? "an empty file" : shown(line);
-    if (const auto version = version_in(line, format.kind))
-      got += *version < format.version
-                 ? ", written by an older version of Wordloom: use that version to read it"
-                 : ", written by a newer version of Wordloom: update Wordloom to read it";
-    throw FormatError::at_byte(path, 0, shown(expected.substr(0, expected.size() - 1)), got);
+    const std::size_t kind = format.rfind(' ') + 1;
+    if (line.starts_with(format.substr(0, kind)))
+      if (const auto version = number_in<unsigned>(line.substr(kind)))
+        got += *version < number_in<unsigned>(format.substr(kind))
+                   ? ", written by an older version of Wordloom: use that version to read it"
+                   : ", written by a newer version of Wordloom: update Wordloom to read it";
+    throw FormatError::at(path, "byte", 0, shown(format), got);
   }
 
-  /// Throws FormatError, as the other two do.
   std::vector<std::uint64_t> numbers() {
     std::vector<std::uint64_t> values(size_of("", " numbers", sizeof(std::uint64_t)));
     read(values.data(), values.size() * sizeof(std::uint64_t));
@@ -141,36 +127,22 @@ class SectionReader {
   /// Throws FormatError unless all of the file has been read.
   void end() {
     if (!rest().empty())
-      throw FormatError::at_byte(file_.path(), at_, "the end of the file",
-                                 std::to_string(rest().size()) + " more bytes");
+      throw FormatError::at(file_.path(), "byte", at_, "the end of the file",
+                            std::to_string(rest().size()) + " more bytes");
   }
 
   /// Throws a FormatError for the content of the section that was read last.
   [[noreturn]] void refuse_section(const std::string& expected, const std::string& got) const {
-    throw FormatError::at_byte(file_.path(), last_section_, expected, got);
+    throw FormatError::at(file_.path(), "byte", last_section_, expected, got);
   }
-
-  const std::filesystem::path& path() const noexcept { return file_.path(); }
 
  private:
-  /// Returns the version in the line "kind version"; nothing for any other line.
-  static std::optional<unsigned> version_in(std::string_view line, std::string_view kind) {
-    if (!line.starts_with(kind)) return std::nullopt;
-    line.remove_prefix(kind.size());
-    if (!line.starts_with(' ')) return std::nullopt;
-    unsigned version = 0;
-    const char* const end = line.data() + line.size();
-    const auto [stop, error] = std::from_chars(line.data() + 1, end, version);
-    if (error != std::errc() || stop != end) return std::nullopt;
-    return version;
-  }
-
   std::string_view rest() const noexcept { return file_.text().substr(at_); }
 
   [[noreturn]] void refuse(const std::string& expected) const {
-    throw FormatError::at_byte(file_.path(), at_, expected,
-                               "only " + std::to_string(rest().size()) +
-                                   " bytes to the end of the file: it is incomplete or damaged");
+    throw FormatError::at(file_.path(), "byte", at_, expected,
+                          "only " + std::to_string(rest().size()) +
+                              " bytes to the end of the file: it is incomplete or damaged");
   }
 
   /// Returns the next bytes without adding them to the hash.
@@ -215,4 +187,4 @@ class SectionReader {
   Hash hash_;                                   // of the present section
 };
 
-}  // namespace wordloom::detail
+}  // namespace wordloom::inline WORDLOOM_ABI::detail

@@ -1,7 +1,26 @@
 #pragma once
 #include <cstdint>
 
-namespace wordloom {
+#include <wordloom/core/abi.hpp>
+
+#if defined(__FAST_MATH__) || (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__)
+#error "Wordloom needs infinities and NaN: compile without -ffast-math, -Ofast, -ffinite-math-only"
+#endif
+
+// Arithmetic that a device runs and the host tests: compiled for both by nvcc, for the host by any
+// other compiler.
+#ifdef __CUDACC__
+#define WORDLOOM_BOTH __host__ __device__ __forceinline__
+#else
+#define WORDLOOM_BOTH inline
+#endif
+#ifdef __CUDA_ARCH__
+#define WORDLOOM_UNROLL _Pragma("unroll")
+#else
+#define WORDLOOM_UNROLL
+#endif
+
+namespace wordloom::inline WORDLOOM_ABI {
 
 /// The number of a word (or node) in its vocabulary: 0 is the most frequent one.
 using WordId = std::uint32_t;
@@ -10,4 +29,4 @@ using WordId = std::uint32_t;
 /// nodes of a Huffman tree are rows too.
 using RowId = std::uint32_t;
 
-}  // namespace wordloom
+}  // namespace wordloom::inline WORDLOOM_ABI

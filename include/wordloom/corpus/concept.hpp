@@ -2,15 +2,21 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <iterator>
+#include <memory>
+#include <optional>
 #include <ranges>
 #include <span>
 #include <type_traits>
+#include <utility>
+#include <vector>
 
 #include <wordloom/core/types.hpp>
 
-namespace wordloom {
+namespace wordloom::inline WORDLOOM_ABI {
 
-/// The part of a corpus that one reader asks for: the `index`-th of `count` disjoint parts
+/// The part of a corpus for one reader: the `index`-th of `count` disjoint parts
 /// (index < count) in one epoch. A corpus that draws its sentences at random draws them from
 /// (seed, epoch, index, count); a corpus that repeats ignores `epoch` and `seed`.
 struct Shard {
@@ -36,6 +42,18 @@ concept SaysIfItRepeats = requires {
   typename std::bool_constant<C::repeats>;
 };
 
+template <class C>
+constexpr bool require_corpus() {
+  static_assert(CountsTokens<C>, "wordloom: this Corpus lacks token_count()");
+  static_assert(HasSentences<C>,
+                "wordloom: this Corpus lacks sentences(const Shard&), a range of "
+                "std::span<const WordId>");
+  static_assert(SaysIfItRepeats<C>,
+                "wordloom: this Corpus lacks 'static constexpr bool repeats' (whether every epoch "
+                "has the same sentences)");
+  return CountsTokens<C> && HasSentences<C> && SaysIfItRepeats<C>;
+}
+
 }  // namespace detail
 
 /// Where sentences come from:
@@ -47,22 +65,132 @@ concept SaysIfItRepeats = requires {
 ///   device keep them.
 /// - `corpus.vocabulary_fingerprint()`, optional: the fingerprint of the vocabulary that the ids
 ///   belong to, so that a trainer can refuse another one.
+/// - `corpus.fingerprint()`, optional, std::uint64_t: tells the sentences of one corpus from those
+///   of another, so that a run is not resumed with another text. The same each time.
 template <class C>
 concept Corpus = detail::CountsTokens<C> && detail::HasSentences<C> && detail::SaysIfItRepeats<C>;
 
-namespace detail {
+/// A sentence, or nothing after the last one.
+using NextSentence = std::optional<std::span<const WordId>>;
 
-template <class C>
-constexpr bool require_corpus() {
-  static_assert(CountsTokens<C>, "wordloom: this Corpus lacks token_count()");
-  static_assert(HasSentences<C>,
-                "wordloom: this Corpus lacks sentences(const Shard&), a range of "
-                "std::span<const WordId>");
-  static_assert(SaysIfItRepeats<C>,
-                "wordloom: this Corpus lacks 'static constexpr bool repeats' (whether every epoch "
-                "has the same sentences)");
-  return Corpus<C>;
-}
+/// An input range of std::span<const WordId> over what a reader finds. `open()` returns a reader at
+/// the first sentence: each call of it returns a NextSentence, which is valid until the next call.
+/// Each begin() opens a reader of its own.
+template <class Open>
+class SentenceRange {
+  using Reader = std::invoke_result_t<const Open&>;
 
-}  // namespace detail
-}  // namespace wordloom
+ public:
+  class iterator {
+   public:
+    using iterator_concept = std::input_iterator_tag;
+    using value_type = std::span<const WordId>;
+    using difference_type = std::ptrdiff_t;
+
+    iterator() = default;
+    explicit iterator(const Open& open) : reader_(new Reader(open())) { ++*this; }
+    value_type operator*() const { return *sentence_; }
+    iterator& operator++() {
+      sentence_ = (*reader_)();
+      return *this;
+    }
+    void operator++(int) { ++*this; }
+    friend bool operator==(const iterator& it, std::default_sentinel_t) { return !it.sentence_; }
+
+   private:
+    std::shared_ptr<Reader> reader_;
+    NextSentence sentence_;
+  };
+
+  explicit SentenceRange(Open open) : open_(std::move(open)) {}
+  iterator begin() const { return iterator(open_); }
+  std::default_sentinel_t end() const { return {}; }
+
+ private:
+  Open open_;
+};
+
+/// Any corpus with repeating epochs and a vocabulary_fingerprint(), chosen at run time: an indirect
+/// call for each sentence. Immutable; copies share the corpus; thread-safe as that is.
+class AnyCorpus {
+ public:
+  static constexpr bool repeats = true;
+
+  template <Corpus C>
+  requires(C::repeats && !std::same_as<C, AnyCorpus> && requires(const C& c) {
+    c.vocabulary_fingerprint();
+  }) explicit AnyCorpus(C corpus)
+      : AnyCorpus(std::make_shared<const C>(std::move(corpus))) {}
+
+  std::uint64_t token_count() const noexcept { return token_count_; }
+  std::uint64_t vocabulary_fingerprint() const noexcept { return vocabulary_fingerprint_; }
+  /// 0 for a corpus that has none.
+  std::uint64_t fingerprint() const { return hash_(); }
+  auto sentences(const Shard& shard) const {
+    return SentenceRange([open = open_, shard] { return open(shard); });
+  }
+
+ private:
+  using Reader = std::function<NextSentence()>;
+
+  template <class C>
+  explicit AnyCorpus(std::shared_ptr<const C> corpus)
+      : token_count_(corpus->token_count()),
+        vocabulary_fingerprint_(corpus->vocabulary_fingerprint()),
+        hash_([corpus]() -> std::uint64_t {
+          if constexpr (requires { corpus->fingerprint(); }) return corpus->fingerprint();
+          return 0;
+        }),
+        open_([corpus](const Shard& shard) { return reader_of(corpus->sentences(shard)); }) {}
+
+  template <class Sentences>
+  static Reader reader_of(Sentences sentences) {
+    struct State {
+      Sentences sentences;
+      std::optional<std::ranges::iterator_t<Sentences>> at = {};
+    };
+    return [state = std::make_shared<State>(State{std::move(sentences)})]() -> NextSentence {
+      auto& [range, at] = *state;
+      if (at)
+        ++*at;
+      else
+        at.emplace(range.begin());
+      if (*at == range.end()) return std::nullopt;
+      return **at;
+    };
+  }
+
+  std::uint64_t token_count_, vocabulary_fingerprint_;
+  std::function<std::uint64_t()> hash_;
+  std::function<Reader(const Shard&)> open_;
+};
+
+static_assert(Corpus<AnyCorpus>);
+
+/// The unit of work of a kernel on a device: a few million words of the corpus, before subsampling.
+/// The kernel subsamples, draws windows and negatives itself.
+struct SentenceBatch {
+  std::vector<WordId> words;
+  std::vector<std::uint32_t> ends;   // [sentences] ends in `words`
+  std::uint64_t first_sentence = 0;  // of the epoch: numbers the random streams
+  std::size_t index = 0;             // of the epoch
+  bool keep = true;                  // whether each epoch has the same words at this index
+
+  void clear() noexcept {
+    words.clear();
+    ends.clear();
+  }
+  /// Adds a sentence, cut into pieces of at most `longest` words that differ by at most one.
+  void add(std::span<const WordId> sentence, std::size_t longest) {
+    const std::size_t pieces = (sentence.size() + longest - 1) / longest;
+    for (std::size_t i = 0; i < pieces; ++i) {
+      const std::size_t begin = sentence.size() * i / pieces;
+      const std::size_t end = sentence.size() * (i + 1) / pieces;
+      const auto piece = sentence.subspan(begin, end - begin);
+      words.insert(words.end(), piece.begin(), piece.end());
+      ends.push_back(static_cast<std::uint32_t>(words.size()));
+    }
+  }
+};
+
+}  // namespace wordloom::inline WORDLOOM_ABI

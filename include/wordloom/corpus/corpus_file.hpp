@@ -1,72 +1,77 @@
 #pragma once
+#include <sys/stat.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string_view>
-#include <utility>
+#include <system_error>
 
-#include <wordloom/core/atomic_file.hpp>
+#include <wordloom/core/error.hpp>
+#include <wordloom/core/files.hpp>
 #include <wordloom/core/hash.hpp>
-#include <wordloom/core/mapped_file.hpp>
 #include <wordloom/core/types.hpp>
 #include <wordloom/corpus/text_pieces.hpp>
 
-namespace wordloom::detail {
+namespace wordloom::inline WORDLOOM_ABI::detail {
 
-/// What determines an encoded text: the text (its size, time and a sample of its bytes), the part
-/// of it that was read, the vocabulary and the way of splitting.
+/// What determines an encoded text: the text (its size, a sample of its bytes and the time of the
+/// last change of the file, which no program can set back), the part of it that was read, the
+/// vocabulary and the way of splitting.
 struct CorpusSource {
   std::uint64_t text_bytes = 0;
-  std::int64_t text_modified_ns = 0;
+  std::int64_t text_changed_ns = 0;
   std::uint64_t text_sample = 0;
   std::uint64_t part_index = 0, part_count = 1;
   std::uint64_t vocabulary = 0;
   std::uint64_t max_sentence_length = 0;
 
-  static CorpusSource of(const std::filesystem::path& text, std::uint64_t vocabulary,
+  static CorpusSource of(const std::filesystem::path& path, std::uint64_t vocabulary,
                          std::uint64_t max_sentence_length, TextPart part) {
-    const MappedFile file(text);
-    return {file.size(), file.modified_ns(), sample(file.text()), part.index,
-            part.count,  vocabulary,         max_sentence_length};
+    struct stat status {};
+    if (::stat(path.c_str(), &status) != 0) throw IoError::from_errno("examine", path, errno);
+    const std::int64_t changed_ns =
+        status.st_ctim.tv_sec * std::int64_t{1'000'000'000} + status.st_ctim.tv_nsec;
+    const MappedFile file(path);
+    // The sample: 64 stretches of 1 KiB, spread from the first byte to the last.
+    constexpr std::size_t stretches = 64, stretch = 1024;
+    const std::size_t last = file.size() - std::min(file.size(), stretch);
+    Hash sample;
+    for (std::size_t i = 0; i < stretches; ++i)
+      sample.add(file.text().substr(last / (stretches - 1) * i, stretch));
+    return {file.size(), changed_ns, sample.value(),     part.index,
+            part.count,  vocabulary, max_sentence_length};
   }
 
   friend bool operator==(const CorpusSource&, const CorpusSource&) = default;
-
- private:
-  /// Returns a hash of 64 stretches of 1 KiB, spread from the first byte to the last.
-  static std::uint64_t sample(std::string_view text) {
-    constexpr std::size_t stretches = 64, stretch = 1024;
-    Hash hash;
-    for (std::size_t i = 0; i < stretches; ++i) {
-      const std::size_t last = text.size() - std::min(text.size(), stretch);
-      hash.add(text.substr(last / (stretches - 1) * i, stretch));
-    }
-    return hash.value();
-  }
 };
 
-/// The end of a corpus file, which holds ids [token_count] from byte 0, padded to 8 bytes, the ends
-/// [sentence_count] of the sentences (in tokens), then this. Numbers are in the byte order of the
-/// machine; a machine of the other order sees another `magic`.
+/// The first 8 bytes of a corpus file; the first 6 are those of all versions.
+inline constexpr std::string_view corpus_magic("CORPUS3\0", 8);
+
+/// The end of a corpus file, which holds `corpus_magic`, ids [token_count], padded to 8 bytes, the
+/// ends [sentence_count] of the sentences (in tokens), then this. Numbers are little-endian.
 struct CorpusFileEnd {
-  static constexpr std::uint64_t expected_magic = 0x0032'5355'5052'4f43;  // "CORPUS2" and a zero
   CorpusSource source;
   std::uint64_t token_count = 0;
   std::uint64_t sentence_count = 0;
-  std::uint64_t hash = 0;  // of all bytes before this end
-  std::uint64_t magic = expected_magic;
+  std::uint64_t hash = 0;  // of all bytes before it
 };
 
 /// Writes a corpus file as its ids come. The file appears as a whole with `finish`, or not at all.
 class CorpusFileWriter {
  public:
-  explicit CorpusFileWriter(const std::filesystem::path& path) : file_(path) {}
+  explicit CorpusFileWriter(const std::filesystem::path& path) : file_(path) {
+    write(corpus_magic.data(), corpus_magic.size());
+  }
 
-  void add(std::span<const WordId> ids) {
+  void append(std::span<const WordId> ids) {
     tokens_ += ids.size();
     write(ids.data(), ids.size_bytes());
   }
@@ -74,12 +79,10 @@ class CorpusFileWriter {
   void finish(const CorpusSource& source, std::span<const std::uint64_t> ends) {
     if (tokens_ % 2 != 0) write("\0\0\0\0", 4);
     write(ends.data(), ends.size_bytes());
-    CorpusFileEnd end;
-    end.source = source;
-    end.token_count = tokens_;
-    end.sentence_count = ends.size();
-    end.hash = hash_.value();
-    write(&end, sizeof(end));
+    const CorpusFileEnd end{source, tokens_, ends.size()};
+    write(&end, offsetof(CorpusFileEnd, hash));
+    const std::uint64_t hash = hash_.value();
+    write(&hash, sizeof(hash));
     file_.commit();
   }
 
@@ -94,48 +97,42 @@ class CorpusFileWriter {
   std::uint64_t tokens_ = 0;
 };
 
-/// A mapped corpus file.
-struct CorpusFile {
-  MappedFile file;
+/// A text as word ids.
+struct EncodedText {
   std::span<const WordId> ids;          // [tokens]
-  std::span<const std::uint64_t> ends;  // [sentences]
-
-  /// Returns nothing if the file does not exist, was made from another source or is damaged: it
-  /// must then be made again. Throws IoError if it exists and cannot be read.
-  static std::optional<CorpusFile> open(const std::filesystem::path& path,
-                                        const CorpusSource& source) {
-    if (!std::filesystem::exists(path)) return std::nullopt;
-    CorpusFile result;
-    result.file = MappedFile(path);
-    const std::size_t size = result.file.size();
-    CorpusFileEnd end;
-    if (size < sizeof(end)) return std::nullopt;
-    std::memcpy(&end, result.file.data() + size - sizeof(end), sizeof(end));
-    const std::uint64_t max_count = size / sizeof(WordId);
-    if (end.magic != CorpusFileEnd::expected_magic || !(end.source == source) ||
-        end.token_count > max_count || end.sentence_count > max_count)
-      return std::nullopt;
-    const std::size_t ids_bytes = (end.token_count + 1) / 2 * 2 * sizeof(WordId);
-    if (size != ids_bytes + end.sentence_count * sizeof(std::uint64_t) + sizeof(end))
-      return std::nullopt;
-    result.ids = {reinterpret_cast<const WordId*>(result.file.data()), end.token_count};
-    result.ends = {reinterpret_cast<const std::uint64_t*>(result.file.data() + ids_bytes),
-                   end.sentence_count};
-    Hash hash;
-    hash.add(result.file.data(), size - sizeof(end));
-    if (hash.value() != end.hash || !result.ends_rise()) return std::nullopt;
-    return result;
-  }
-
- private:
-  bool ends_rise() const {
-    std::uint64_t before = 0;
-    for (const std::uint64_t end : ends) {
-      if (end <= before) return false;
-      before = end;
-    }
-    return before == ids.size();
-  }
+  std::span<const std::uint64_t> ends;  // [sentences], in tokens, rising
+  std::shared_ptr<const void> memory;   // in which both lie
 };
 
-}  // namespace wordloom::detail
+/// Maps a corpus file. Returns nothing if the file does not exist, is empty, was made from another
+/// source or is damaged: it must then be made again. Throws IoError if it exists and cannot be
+/// read, and FormatError if it is no corpus file and so not ours to replace.
+inline std::optional<EncodedText> open_corpus_file(const std::filesystem::path& path,
+                                                   const CorpusSource& source) {
+  if (std::error_code ignored; !std::filesystem::exists(path, ignored)) return std::nullopt;
+  const auto file = std::make_shared<const MappedFile>(path);
+  const std::string_view text = file->text();
+  if (text.empty()) return std::nullopt;
+  if (!text.starts_with(corpus_magic.substr(0, 6)))
+    throw FormatError("'" + path.string() +
+                      "' is no encoded corpus and is not replaced by one: name another file as "
+                      "the cache, or remove it");
+  CorpusFileEnd end;
+  if (!text.starts_with(corpus_magic) || text.size() < corpus_magic.size() + sizeof(end))
+    return std::nullopt;
+  const std::size_t size = text.size() - corpus_magic.size() - sizeof(end);
+  std::memcpy(&end, text.data() + text.size() - sizeof(end), sizeof(end));
+  if (!(end.source == source) || end.token_count > size / sizeof(WordId) ||
+      end.sentence_count > size / sizeof(std::uint64_t))
+    return std::nullopt;
+  const std::size_t ids_bytes = (end.token_count + 1) / 2 * 2 * sizeof(WordId);
+  if (size != ids_bytes + end.sentence_count * sizeof(std::uint64_t) ||
+      Hash::of(text.substr(0, text.size() - sizeof(end.hash))) != end.hash)
+    return std::nullopt;
+  const char* const ids = text.data() + corpus_magic.size();
+  return EncodedText{{reinterpret_cast<const WordId*>(ids), end.token_count},
+                     {reinterpret_cast<const std::uint64_t*>(ids + ids_bytes), end.sentence_count},
+                     file};
+}
+
+}  // namespace wordloom::inline WORDLOOM_ABI::detail

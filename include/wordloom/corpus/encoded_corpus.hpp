@@ -1,11 +1,14 @@
 #pragma once
 #include <algorithm>
+#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
+#include <mutex>
 #include <new>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -13,49 +16,32 @@
 #include <vector>
 
 #include <wordloom/core/error.hpp>
+#include <wordloom/core/hash.hpp>
 #include <wordloom/core/parallel.hpp>
-#include <wordloom/core/text.hpp>
 #include <wordloom/core/types.hpp>
+#include <wordloom/core/words.hpp>
 #include <wordloom/corpus/concept.hpp>
 #include <wordloom/corpus/corpus_file.hpp>
-#include <wordloom/corpus/encoding.hpp>
-#include <wordloom/corpus/sentence_range.hpp>
+#include <wordloom/corpus/text_corpus.hpp>
+#include <wordloom/corpus/text_pieces.hpp>
 #include <wordloom/corpus/vocabulary.hpp>
 
-namespace wordloom {
+namespace wordloom::inline WORDLOOM_ABI {
 
 /// A text as word ids: 4 bytes for each in-vocabulary word and 8 for each sentence, in memory or in
 /// a mapped file. Immutable; copies share the ids; all members are thread-safe.
 class EncodedCorpus {
-  struct View {
-    std::span<const WordId> ids;          // [tokens]
-    std::span<const std::uint64_t> ends;  // [sentences], in tokens
-    std::shared_ptr<const void> owner;
-
-    std::span<const WordId> sentence(std::size_t i) const noexcept {
-      const std::uint64_t begin = i == 0 ? 0 : ends[i - 1];
-      return ids.subspan(begin, ends[i] - begin);
-    }
-  };
-
-  struct Reader {
-    View view;
-    std::size_t next_index, last;
-
-    bool next() noexcept { return next_index++ < last; }
-    std::span<const WordId> sentence() const noexcept { return view.sentence(next_index - 1); }
-  };
-
  public:
   /// Encodes a text file, plain or .gz, with all threads. With `options.cache` the result is kept
   /// in that file; a file that was made from the same text, vocabulary and options is used as it
-  /// is, any other is replaced. Throws IoError, FormatError (damaged .gz), InvalidArgument, and
-  /// CorpusError when the whole text has no word of the vocabulary.
-  static EncodedCorpus from_text(const std::filesystem::path& path, const Vocabulary& vocabulary,
-                                 const CorpusOptions& options = {}) {
+  /// is, another encoded corpus is replaced, any other file is refused. Throws IoError, FormatError
+  /// (damaged .gz, a cache that is no encoded corpus), InvalidArgument, and CorpusError when the
+  /// whole text has no word of the vocabulary.
+  [[nodiscard]] static EncodedCorpus from_text(const std::filesystem::path& path,
+                                               const Vocabulary& vocabulary,
+                                               const CorpusOptions& options = {}) {
     options.validate();
-    EncodedCorpus corpus = options.cache.empty() ? in_memory(path, vocabulary, options)
-                                                 : in_file(path, vocabulary, options);
+    EncodedCorpus corpus(encoded(path, vocabulary, options), vocabulary);
     if (corpus.token_count() == 0 && options.part.count == 1)
       throw CorpusError::no_known_word(path);
     return corpus;
@@ -66,10 +52,10 @@ class EncodedCorpus {
   /// options have no effect. Throws InvalidArgument for a word that is empty or holds white space,
   /// and CorpusError when no word is in the vocabulary.
   template <SentencesOfWords Words>
-  static EncodedCorpus from_sentences(Words&& sentences, const Vocabulary& vocabulary,
-                                      const CorpusOptions& options = {}) {
+  [[nodiscard]] static EncodedCorpus from_sentences(Words&& sentences, const Vocabulary& vocabulary,
+                                                    const CorpusOptions& options = {}) {
     options.validate();
-    auto memory = std::make_shared<Memory>();
+    const auto memory = std::make_shared<Memory>();
     detail::SentenceSplitter splitter(options.max_sentence_length);
     std::vector<WordId> ids, words;
     std::size_t number = 0;
@@ -90,14 +76,14 @@ class EncodedCorpus {
       ++number;
     }
     if (memory->ends.empty()) throw CorpusError::no_known_word("the sentences");
-    return EncodedCorpus(std::move(memory), vocabulary.fingerprint());
+    return EncodedCorpus(Memory::text(memory), vocabulary);
   }
 
   /// Makes a corpus of sentences of ids; empty ones are left out. Throws InvalidArgument for an id
   /// that the vocabulary does not have.
-  static EncodedCorpus from_sentences(std::span<const std::vector<WordId>> sentences,
-                                      const Vocabulary& vocabulary) {
-    auto memory = std::make_shared<Memory>();
+  [[nodiscard]] static EncodedCorpus from_sentences(std::span<const std::vector<WordId>> sentences,
+                                                    const Vocabulary& vocabulary) {
+    const auto memory = std::make_shared<Memory>();
     for (const auto& sentence : sentences) {
       for (const WordId id : sentence)
         if (id >= vocabulary.size())
@@ -107,23 +93,35 @@ class EncodedCorpus {
       memory->ids.append(sentence);
       memory->ends.push_back(memory->ids.size());
     }
-    return EncodedCorpus(std::move(memory), vocabulary.fingerprint());
+    return EncodedCorpus(Memory::text(memory), vocabulary);
   }
 
   static constexpr bool repeats = true;
-  /// Returns the number of in-vocabulary words.
-  std::uint64_t token_count() const noexcept { return view_.ids.size(); }
-  std::size_t sentence_count() const noexcept { return view_.ends.size(); }
+  std::uint64_t token_count() const noexcept { return text_.ids.size(); }
+  std::size_t sentence_count() const noexcept { return text_.ends.size(); }
   /// Returns a view that is valid as long as any copy of this corpus lives; i < sentence_count().
-  std::span<const WordId> sentence(std::size_t i) const noexcept { return view_.sentence(i); }
-  /// Returns the fingerprint of the vocabulary that the text was encoded with.
+  std::span<const WordId> sentence(std::size_t i) const& noexcept {
+    const std::uint64_t begin = i == 0 ? 0 : text_.ends[i - 1];
+    return text_.ids.subspan(begin, text_.ends[i] - begin);
+  }
+  void sentence(std::size_t i) const&& = delete;
   std::uint64_t vocabulary_fingerprint() const noexcept { return fingerprint_; }
+  /// Returns a hash of all sentences, of which it reads every word (some GB/s).
+  std::uint64_t fingerprint() const noexcept {
+    detail::Hash hash;
+    hash.add(text_.ids.data(), text_.ids.size_bytes());
+    hash.add(text_.ends.data(), text_.ends.size_bytes());
+    return hash.value();
+  }
 
   /// Returns consecutive sentences. All shards have nearly the same number of tokens.
   auto sentences(const Shard& shard) const {
     const auto [begin, end] = part_of(token_count(), shard.index, shard.count);
-    return SentenceRange([reader = Reader{view_, sentence_at(begin), sentence_at(end)}] {
-      return std::make_shared<Reader>(reader);
+    return SentenceRange([corpus = *this, first = sentence_at(begin), last = sentence_at(end)] {
+      return [corpus, i = first, last]() mutable -> NextSentence {
+        if (i == last) return std::nullopt;
+        return corpus.sentence(i++);
+      };
     });
   }
 
@@ -132,24 +130,21 @@ class EncodedCorpus {
   class Ids {
    public:
     void append(std::span<const WordId> more) {
-      if (size_ + more.size() > capacity_) reserve(std::max(size_ + more.size(), size_ * 3 / 2));
+      if (size_ + more.size() > capacity_) {
+        const std::size_t capacity = std::max(size_ + more.size(), size_ * 3 / 2);
+        void* const grown = std::realloc(data_.get(), capacity * sizeof(WordId));
+        if (grown == nullptr) throw std::bad_alloc();
+        static_cast<void>(data_.release());
+        data_.reset(static_cast<WordId*>(grown));
+        capacity_ = capacity;
+      }
       std::copy(more.begin(), more.end(), data_.get() + size_);
       size_ += more.size();
-    }
-    void shrink() {
-      if (size_ > 0) reserve(size_);
     }
     std::size_t size() const noexcept { return size_; }
     std::span<const WordId> span() const noexcept { return {data_.get(), size_}; }
 
    private:
-    void reserve(std::size_t capacity) {
-      void* const grown = std::realloc(data_.get(), capacity * sizeof(WordId));
-      if (grown == nullptr) throw std::bad_alloc();
-      static_cast<void>(data_.release());
-      data_.reset(static_cast<WordId*>(grown));
-      capacity_ = capacity;
-    }
     struct Free {
       void operator()(WordId* p) const noexcept { std::free(p); }
     };
@@ -160,53 +155,88 @@ class EncodedCorpus {
   struct Memory {
     Ids ids;
     std::vector<std::uint64_t> ends;
+
+    static detail::EncodedText text(const std::shared_ptr<const Memory>& memory) {
+      return {memory->ids.span(), memory->ends, memory};
+    }
   };
 
-  EncodedCorpus(const std::shared_ptr<const Memory>& memory, std::uint64_t fingerprint)
-      : view_{memory->ids.span(), memory->ends, memory}, fingerprint_(fingerprint) {}
+  EncodedCorpus(detail::EncodedText text, const Vocabulary& vocabulary)
+      : text_(std::move(text)), fingerprint_(vocabulary.fingerprint()) {}
 
-  EncodedCorpus(detail::CorpusFile file, std::uint64_t fingerprint) : fingerprint_(fingerprint) {
-    const auto owner = std::make_shared<const detail::CorpusFile>(std::move(file));
-    view_ = {owner->ids, owner->ends, owner};
+  static detail::EncodedText encoded(const std::filesystem::path& path,
+                                     const Vocabulary& vocabulary, const CorpusOptions& options) {
+    if (!options.cache.empty()) {
+      const auto source = detail::CorpusSource::of(path, vocabulary.fingerprint(),
+                                                   options.max_sentence_length, options.part);
+      if (auto text = detail::open_corpus_file(options.cache, source)) return *text;
+      detail::CorpusFileWriter writer(options.cache);
+      writer.finish(source, encode(path, vocabulary, options, writer));
+      if (auto text = detail::open_corpus_file(options.cache, source)) return *text;
+      // Another process has put its own corpus there in the meantime.
+    }
+    const auto memory = std::make_shared<Memory>();
+    memory->ends = encode(path, vocabulary, options, memory->ids);
+    return Memory::text(memory);
   }
 
-  static EncodedCorpus in_memory(const std::filesystem::path& path, const Vocabulary& vocabulary,
-                                 const CorpusOptions& options) {
-    auto memory = std::make_shared<Memory>();
-    memory->ends = detail::encode_in_order(
-        path, vocabulary, options, [&](std::span<const WordId> ids) { memory->ids.append(ids); });
-    memory->ids.shrink();
-    memory->ends.shrink_to_fit();
-    return EncodedCorpus(std::move(memory), vocabulary.fingerprint());
-  }
-
-  static EncodedCorpus in_file(const std::filesystem::path& path, const Vocabulary& vocabulary,
-                               const CorpusOptions& options) {
-    const auto source = detail::CorpusSource::of(path, vocabulary.fingerprint(),
-                                                 options.max_sentence_length, options.part);
-    if (auto file = detail::CorpusFile::open(options.cache, source))
-      return EncodedCorpus(std::move(*file), vocabulary.fingerprint());
-    detail::CorpusFileWriter writer(options.cache);
-    const auto ends = detail::encode_in_order(
-        path, vocabulary, options, [&](std::span<const WordId> ids) { writer.add(ids); });
-    writer.finish(source, ends);
-    auto file = detail::CorpusFile::open(options.cache, source);
-    if (!file) throw IoError("'" + options.cache.string() + "' changed while it was written");
-    return EncodedCorpus(std::move(*file), vocabulary.fingerprint());
+  /// Encodes a text with all threads and appends its in-vocabulary words to `all`, in order.
+  /// Returns the ends of the sentences, in words from the start; the same for any number of
+  /// threads. Throws what TextPieces and `all` throw.
+  template <class Appendable>
+  static std::vector<std::uint64_t> encode(const std::filesystem::path& path,
+                                           const Vocabulary& vocabulary,
+                                           const CorpusOptions& options, Appendable& all) {
+    TextPieces pieces(path, options.piece_bytes, options.part, options.before_piece);
+    detail::SentenceSplitter splitter(options.max_sentence_length);
+    std::vector<std::uint64_t> ends;
+    std::uint64_t tokens = 0;  // of the pieces before
+    // Threads take turns in the order of their pieces; one that fails lets none wait for ever.
+    std::mutex guard;
+    std::condition_variable changed;
+    std::size_t turn = 0;
+    bool failed = false;
+    run_threads(pieces.threads(options.threads), [&](std::size_t) {
+      std::vector<WordId> ids, words;
+      try {
+        while (auto piece = pieces.next()) {
+          ids.clear();
+          detail::encode(piece->text, vocabulary, ids);
+          piece->memory.reset();
+          std::unique_lock lock(guard);
+          changed.wait(lock, [&] { return piece->index == turn || failed; });
+          if (failed) return;
+          words.clear();
+          std::span<const WordId> rest = ids;
+          while (splitter.next(rest, words)) ends.push_back(tokens + words.size());
+          tokens += words.size();
+          if (!pieces.is_contiguous() && splitter.finish()) ends.push_back(tokens);
+          all.append(words);
+          ++turn;
+          changed.notify_all();
+        }
+      } catch (...) {
+        const std::lock_guard lock(guard);
+        failed = true;
+        changed.notify_all();
+        throw;
+      }
+    });
+    if (splitter.finish()) ends.push_back(tokens);
+    return ends;
   }
 
   /// Returns the first sentence that begins at `token` or later.
   std::size_t sentence_at(std::uint64_t token) const noexcept {
-    if (token == 0) return 0;
-    return static_cast<std::size_t>(std::lower_bound(view_.ends.begin(), view_.ends.end(), token) -
-                                    view_.ends.begin()) +
-           1;
+    const auto& ends = text_.ends;
+    const auto before = std::lower_bound(ends.begin(), ends.end(), token) - ends.begin();
+    return token == 0 ? 0 : static_cast<std::size_t>(before) + 1;
   }
 
-  View view_;
-  std::uint64_t fingerprint_ = 0;
+  detail::EncodedText text_;
+  std::uint64_t fingerprint_;
 };
 
 static_assert(Corpus<EncodedCorpus>);
 
-}  // namespace wordloom
+}  // namespace wordloom::inline WORDLOOM_ABI

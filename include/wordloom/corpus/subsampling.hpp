@@ -11,7 +11,7 @@
 #include <wordloom/core/types.hpp>
 #include <wordloom/corpus/vocabulary.hpp>
 
-namespace wordloom {
+namespace wordloom::inline WORDLOOM_ABI {
 
 /// Drops frequent words at random: keeps a word of relative frequency f with probability
 /// min(1, sqrt(t/f) + t/f), as word2vec.c does (the paper, Mikolov et al. 2013b, section 2.3, has
@@ -29,8 +29,8 @@ class Subsampling {
       const double keep = std::min(1.0, std::sqrt(ratio) + ratio);
       (*table)[i] = static_cast<std::uint32_t>(std::max(1.0, keep * 0x1p32) - 1.0);
     }
-    // Words are sorted by falling count: one entry stands for the long tail that is always kept,
-    // and the others stay in the fastest cache.
+    // Words are sorted by falling count: all words after a certain one are always kept. They share
+    // one entry, so that the table stays in the first-level cache.
     while (table->size() > 1 && table->back() == UINT32_MAX && table->end()[-2] == UINT32_MAX)
       table->pop_back();
     table->shrink_to_fit();
@@ -43,7 +43,6 @@ class Subsampling {
   /// table are kept as its last one. Requires enabled().
   std::span<const std::uint32_t> table() const noexcept { return *highest_kept_; }
 
-  /// Returns the probability of keeping a word.
   double keep_probability(WordId word) const noexcept {
     if (!enabled()) return 1.0;
     const std::uint32_t highest = table()[std::min<std::size_t>(word, table().size() - 1)];
@@ -72,4 +71,4 @@ class Subsampling {
   std::shared_ptr<const std::vector<std::uint32_t>> highest_kept_;
 };
 
-}  // namespace wordloom
+}  // namespace wordloom::inline WORDLOOM_ABI

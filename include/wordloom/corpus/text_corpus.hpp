@@ -4,22 +4,98 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <memory>
+#include <functional>
+#include <limits>
+#include <mutex>
+#include <optional>
 #include <span>
+#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <wordloom/core/error.hpp>
+#include <wordloom/core/hash.hpp>
 #include <wordloom/core/parallel.hpp>
-#include <wordloom/core/text.hpp>
 #include <wordloom/core/types.hpp>
+#include <wordloom/core/words.hpp>
 #include <wordloom/corpus/concept.hpp>
-#include <wordloom/corpus/encoding.hpp>
-#include <wordloom/corpus/sentence_range.hpp>
 #include <wordloom/corpus/text_pieces.hpp>
 #include <wordloom/corpus/vocabulary.hpp>
 
-namespace wordloom {
+namespace wordloom::inline WORDLOOM_ABI {
+
+/// How a text becomes a corpus.
+struct CorpusOptions {
+  /// A line with more in-vocabulary words is split, so that no word is lost. word2vec: 1000.
+  std::size_t max_sentence_length = 1000;
+  /// Threads that encode, up to 65536; 0 = all that the machine offers.
+  std::size_t threads = 0;
+  /// EncodedCorpus: the file in which the encoded text is kept; empty: in memory.
+  std::filesystem::path cache = {};
+  /// Bytes of text that a thread takes at a time.
+  std::size_t piece_bytes = TextPieces::default_piece_bytes;
+  /// The part of the text that is read, which may have no word: see RankCorpus.
+  TextPart part = {};
+  /// Called before each piece of the text is encoded or counted, by one thread at a time; what it
+  /// throws ends that and reaches the caller.
+  std::function<void()> before_piece = {};
+
+  /// Throws InvalidArgument.
+  void validate() const {
+    if (max_sentence_length == 0)
+      throw InvalidArgument("max_sentence_length is 0, must be above 0");
+    if (piece_bytes == 0) throw InvalidArgument("piece_bytes is 0, must be above 0");
+    if (part.index >= part.count)
+      throw InvalidArgument("part.index is " + std::to_string(part.index) +
+                            ", must be below part.count, which is " + std::to_string(part.count));
+  }
+};
+
+namespace detail {
+
+/// The id of a newline; no vocabulary is this large.
+inline constexpr WordId end_of_line = std::numeric_limits<WordId>::max();
+
+/// Appends the ids of the known words of `text`, and `end_of_line` for each \n.
+inline void encode(std::string_view text, const Vocabulary& vocabulary, std::vector<WordId>& ids) {
+  for_each_token(
+      text,
+      [&](std::string_view word) {
+        if (const auto id = vocabulary.find(word)) ids.push_back(*id);
+      },
+      [&] { ids.push_back(end_of_line); });
+}
+
+/// Cuts the ids of a text into sentences: a line, or `max_length` known words of a longer one.
+/// Needs the ids in order, in pieces of any size.
+class SentenceSplitter {
+ public:
+  explicit SentenceSplitter(std::size_t max_length) : max_length_(max_length) {}
+
+  /// Moves words from the front of `ids` to the end of `words` until a sentence is complete.
+  /// Returns false if `ids` is used up before that: the sentence is still open.
+  bool next(std::span<const WordId>& ids, std::vector<WordId>& words) {
+    while (!ids.empty()) {
+      const auto rest = ids.first(std::min(ids.size(), max_length_ - length_));
+      const auto end = std::find(rest.begin(), rest.end(), end_of_line);
+      words.insert(words.end(), rest.begin(), end);
+      length_ += static_cast<std::size_t>(end - rest.begin());
+      ids = ids.subspan(static_cast<std::size_t>(end - rest.begin()) + (end != rest.end()));
+      if ((end != rest.end() || length_ == max_length_) && finish()) return true;
+    }
+    return false;
+  }
+
+  /// Completes the sentence that is open; returns false if none is.
+  bool finish() noexcept { return std::exchange(length_, 0) > 0; }
+
+ private:
+  std::size_t max_length_;
+  std::size_t length_ = 0;  // of the open sentence
+};
+
+}  // namespace detail
 
 /// A text that is read anew in each epoch and never held: memory is a piece of text for each
 /// thread. As one shard it has the sentences of EncodedCorpus. As n shards, a plain file is cut at
@@ -27,42 +103,38 @@ namespace wordloom {
 /// is decompressed by each shard, which takes every n-th piece, so that more threads gain less.
 /// Immutable; copies are cheap; all members are thread-safe.
 class TextCorpus {
-  struct Source {
-    std::filesystem::path path;
-    Vocabulary vocabulary;
-    CorpusOptions options;
-    std::uint64_t tokens = 0;
-  };
-
   /// Reads the sentences of a shard, one after the other, in the memory of one piece.
-  class Reader {
-   public:
-    Reader(std::shared_ptr<const Source> source, const Shard& shard)
-        : source_(std::move(source)),
-          splitter_(source_->options.max_sentence_length),
-          pieces_(source_->path, std::min(source_->options.piece_bytes, largest_piece),
-                  source_->options.part.part(shard.index, shard.count)) {}
+  struct Reader {
+    Reader(const TextCorpus& corpus, const Shard& shard)
+        : vocabulary_(corpus.vocabulary_),
+          splitter_(corpus.options_.max_sentence_length),
+          pieces_(corpus.path_, std::min(corpus.options_.piece_bytes, largest_piece),
+                  {corpus.options_.part.index * shard.count + shard.index,
+                   corpus.options_.part.count * shard.count}) {
+      if (corpus.bytes_ != pieces_.file().size() ||
+          corpus.modified_ns_ != pieces_.file().modified_ns())
+        throw CorpusError("the text '" + corpus.path_.string() +
+                          "' was changed after its words were counted: start again");
+    }
 
-    bool next() {
+    NextSentence operator()() {
       sentence_.clear();
       while (!splitter_.next(rest_, sentence_)) {
         // A piece that does not follow this one does not continue its sentence.
-        if (!pieces_.is_contiguous() && splitter_.finish()) return true;
+        if (!pieces_.is_contiguous() && splitter_.finish()) break;
         const auto piece = pieces_.next();
-        if (!piece) return splitter_.finish();
+        if (!piece && !splitter_.finish()) return std::nullopt;
+        if (!piece) break;
         ids_.clear();
-        detail::encode(piece->text, source_->vocabulary, ids_);
+        detail::encode(piece->text, vocabulary_, ids_);
         rest_ = ids_;
-        pieces_.release(*piece);
       }
-      return true;
+      return sentence_;
     }
-    std::span<const WordId> sentence() const noexcept { return sentence_; }
 
-   private:
     static constexpr std::size_t largest_piece = std::size_t{1} << 18;
 
-    std::shared_ptr<const Source> source_;
+    Vocabulary vocabulary_;
     detail::SentenceSplitter splitter_;
     TextPieces pieces_;
     std::vector<WordId> ids_;       // of the current piece
@@ -74,42 +146,57 @@ class TextCorpus {
   /// Reads the text once, with all threads, to count its in-vocabulary words. Throws IoError,
   /// FormatError (damaged .gz), InvalidArgument, and CorpusError when the whole text has none.
   TextCorpus(const std::filesystem::path& path, const Vocabulary& vocabulary,
-             const CorpusOptions& options = {}) {
+             const CorpusOptions& options = {})
+      : path_(path), vocabulary_(vocabulary), options_(options) {
     options.validate();
     std::atomic<std::uint64_t> tokens{0};
-    TextPieces pieces(path, options.piece_bytes, options.part);
-    run_threads(resolve_threads(options.threads), [&](std::size_t) {
+    TextPieces pieces(path, options.piece_bytes, options.part, options.before_piece);
+    bytes_ = pieces.file().size();
+    modified_ns_ = pieces.file().modified_ns();
+    std::mutex guard;
+    std::vector<std::uint64_t> hashes;  // [pieces]
+    run_threads(pieces.threads(options.threads), [&](std::size_t) {
       std::uint64_t own = 0;
       while (const auto piece = pieces.next()) {
         for_each_token(
             piece->text, [&](std::string_view word) { own += vocabulary.find(word).has_value(); },
             [] {});
-        pieces.release(*piece);
+        const std::uint64_t hash = detail::Hash::of(piece->text);
+        const std::lock_guard lock(guard);
+        if (hashes.size() <= piece->index) hashes.resize(piece->index + 1);
+        hashes[piece->index] = hash;
       }
       tokens += own;
     });
     if (tokens == 0 && options.part.count == 1) throw CorpusError::no_known_word(path);
-    source_ = std::make_shared<const Source>(Source{path, vocabulary, options, tokens});
+    tokens_ = tokens;
+    detail::Hash hash;
+    hash.add(std::uint64_t{options.max_sentence_length});
+    hash.add(hashes.data(), hashes.size() * sizeof(hashes[0]));
+    fingerprint_ = hash.value();
   }
 
   static constexpr bool repeats = true;
-  /// Returns the number of in-vocabulary words.
-  std::uint64_t token_count() const noexcept { return source_->tokens; }
-  /// Returns the fingerprint of the vocabulary that the text is read with.
-  std::uint64_t vocabulary_fingerprint() const noexcept {
-    return source_->vocabulary.fingerprint();
-  }
+  std::uint64_t token_count() const noexcept { return tokens_; }
+  std::uint64_t vocabulary_fingerprint() const noexcept { return vocabulary_.fingerprint(); }
+  /// Returns a hash of the text, of `max_sentence_length` and of `piece_bytes`.
+  std::uint64_t fingerprint() const noexcept { return fingerprint_; }
   /// Returns a range that reads the shard anew each time. All shards have nearly the same size in
-  /// bytes. Going through it throws what the constructor throws.
+  /// bytes. Going through it throws what the constructor throws, and CorpusError when the file has
+  /// another size or time of modification than it had there.
   auto sentences(const Shard& shard) const {
-    return SentenceRange(
-        [source = source_, shard] { return std::make_shared<Reader>(source, shard); });
+    return SentenceRange([corpus = *this, shard] { return Reader(corpus, shard); });
   }
 
  private:
-  std::shared_ptr<const Source> source_;
+  std::filesystem::path path_;
+  Vocabulary vocabulary_;
+  CorpusOptions options_;
+  std::uint64_t bytes_ = 0;
+  std::int64_t modified_ns_ = 0;
+  std::uint64_t tokens_ = 0, fingerprint_ = 0;
 };
 
 static_assert(Corpus<TextCorpus>);
 
-}  // namespace wordloom
+}  // namespace wordloom::inline WORDLOOM_ABI

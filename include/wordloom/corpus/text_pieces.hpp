@@ -1,25 +1,30 @@
 #pragma once
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include <wordloom/core/error.hpp>
-#include <wordloom/core/mapped_file.hpp>
+#include <wordloom/core/files.hpp>
 #include <wordloom/core/parallel.hpp>
-#include <wordloom/core/text.hpp>
+#include <wordloom/core/words.hpp>
 
 #if WORDLOOM_HAS_ZLIB
-#include <wordloom/corpus/gzip_reader.hpp>
+#include <zlib.h>
 #endif
 
-namespace wordloom {
+namespace wordloom::inline WORDLOOM_ABI {
 
 /// The i-th of n parts of a text, all of nearly the same size. A plain file is cut after a line
 /// end, or after white space if no line ends nearby; a part of a .gz file, which cannot be cut, is
@@ -27,8 +32,6 @@ namespace wordloom {
 struct TextPart {
   std::size_t index = 0, count = 1;
 
-  /// Returns the i-th of n parts of this one.
-  TextPart part(std::size_t i, std::size_t n) const { return {index * n + i, count * n}; }
   /// Returns where the part begins in a plain text, which is where the one before it ends.
   std::size_t begin(std::string_view text) const {
     constexpr std::size_t near = std::size_t{1} << 16;
@@ -37,38 +40,107 @@ struct TextPart {
     if (from == 0) return 0;
     if (const std::size_t line = text.substr(from - 1, near).find('\n'); line != text.npos)
       return from + line;
-    const auto space = std::find_if(text.begin() + static_cast<std::ptrdiff_t>(from) - 1,
-                                    text.end(), is_white_space);
-    return static_cast<std::size_t>(space - text.begin()) + (space == text.end() ? 0 : 1);
+    const std::size_t space = text.find_first_of(white_space, from - 1);
+    return space == text.npos ? text.size() : space + 1;
   }
-  TextPart next() const { return {index + 1, count}; }
 };
+
+#if WORDLOOM_HAS_ZLIB
+namespace detail {
+
+/// Decompresses a .gz file, which may have several members, from its start. Not thread-safe.
+class GzipReader {
+ public:
+  explicit GzipReader(const MappedFile& file) : file_(file) {
+    // 15 + 16: the largest window, gzip format only.
+    if (::inflateInit2(&stream_, 15 + 16) != Z_OK) throw std::bad_alloc();
+  }
+  GzipReader(const GzipReader&) = delete;
+  GzipReader& operator=(const GzipReader&) = delete;
+  ~GzipReader() { ::inflateEnd(&stream_); }
+
+  /// Appends up to `bytes` bytes to `text`; returns false at the end of the file. Throws
+  /// FormatError with the byte of the .gz file where it is damaged or cut short.
+  bool read(std::string& text, std::size_t bytes) {
+    bytes = std::min<std::size_t>(bytes, 1u << 30);
+    text.resize(text.size() + bytes);
+    stream_.next_out = reinterpret_cast<Bytef*>(text.data() + text.size() - bytes);
+    stream_.avail_out = static_cast<uInt>(bytes);
+    while (stream_.avail_out > 0 && !ended_) {
+      feed();
+      const int result = ::inflate(&stream_, Z_NO_FLUSH);
+      if (result == Z_STREAM_END)
+        next_member();
+      else if (result == Z_MEM_ERROR)
+        throw std::bad_alloc();
+      else if (result != Z_OK)
+        throw FormatError::at(file_.path(), "byte", fed_ - stream_.avail_in, "gzip data",
+                              result == Z_BUF_ERROR    ? "the end of the file"
+                              : stream_.msg != nullptr ? stream_.msg
+                                                       : "something else");
+    }
+    text.resize(text.size() - stream_.avail_out);
+    return !ended_;
+  }
+
+ private:
+  void feed() {
+    if (stream_.avail_in > 0) return;
+    const std::size_t room = std::min<std::size_t>(file_.size() - fed_, 1u << 24);
+    stream_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(file_.data() + fed_));
+    stream_.avail_in = static_cast<uInt>(room);
+    fed_ += room;
+  }
+
+  void next_member() {
+    // As gzip does: zeros after the last member are padding.
+    for (feed(); stream_.avail_in > 0 && *stream_.next_in == 0; feed()) {
+      ++stream_.next_in;
+      --stream_.avail_in;
+    }
+    ended_ = stream_.avail_in == 0;
+    if (!ended_) ::inflateReset(&stream_);
+  }
+
+  const MappedFile& file_;
+  z_stream stream_{};
+  std::size_t fed_ = 0;
+  bool ended_ = false;
+};
+
+}  // namespace detail
+#endif
 
 /// A stretch of a text that cuts no token.
 struct TextPiece {
-  std::size_t index = 0;  // in order, from 0
-  std::string_view text;
-  std::unique_ptr<const std::string> storage;  // where `text` lies when it was decompressed
+  std::size_t index = 0;               // in order, from 0
+  std::string_view text;               // valid as long as the memory
+  std::shared_ptr<const void> memory;  // releases pages or storage with the piece
 };
 
 /// Hands out a part of a text file in order, piece by piece, to any number of threads. Plain files
-/// are mapped and their pages released again; .gz files, recognized by their first two bytes, are
-/// decompressed as they are read. Memory: about a piece for each thread. `next` and `release` are
+/// are mapped and the pages of a piece released with it; .gz files, recognized by their first two
+/// bytes, are decompressed as they are read. Memory: about a piece for each thread. `next` is
 /// thread-safe.
 class TextPieces {
  public:
   static constexpr std::size_t default_piece_bytes = std::size_t{1} << 22;
 
+  /// `next` calls `before_piece` first, for one thread at a time, and throws what it throws.
   /// Throws IoError (for a .gz file also if the build has no zlib), and FormatError for a file
   /// that is .gz by its name only.
   explicit TextPieces(const std::filesystem::path& path,
-                      std::size_t piece_bytes = default_piece_bytes, TextPart part = {})
-      : file_(path), part_(part), piece_bytes_(std::max<std::size_t>(piece_bytes, 1)) {
-    if (path.extension() == ".gz" && !is_gzip(file_) && file_.size() > 0)
-      throw FormatError::at_byte(path, 0, "gzip data, as its name says", "something else");
-    if (is_gzip(file_)) {
+                      std::size_t piece_bytes = default_piece_bytes, TextPart part = {},
+                      std::function<void()> before_piece = {})
+      : file_(std::make_shared<const MappedFile>(path)),
+        part_(part),
+        piece_bytes_(std::max<std::size_t>(piece_bytes, 1)),
+        before_piece_(std::move(before_piece)) {
+    if (is_gzip()) {
 #if WORDLOOM_HAS_ZLIB
-      gzip_ = std::make_unique<GzipReader>(path);
+      gzip_.emplace(*file_);
+      // A byte of a .gz file holds 1032 of its text at most.
+      piece_bytes_ = std::min(piece_bytes_, file_->size() * 1032);
       if (part.count > 1) piece_bytes_ = std::min(piece_bytes_, max_piece_of_parts);
       return;
 #else
@@ -76,20 +148,29 @@ class TextPieces {
                     "': this build has no zlib (WORDLOOM_ENABLE_ZLIB)");
 #endif
     }
-    at_ = part.begin(file_.text());
-    last_ = part.next().begin(file_.text());
+    if (path.extension() == ".gz" && file_->size() > 0)
+      throw FormatError::at(path, "byte", 0, "gzip data, as its name says", "something else");
+    at_ = part.begin(file_->text());
+    last_ = TextPart{part.index + 1, part.count}.begin(file_->text());
   }
 
-  static bool is_gzip(const MappedFile& file) noexcept {
-    return file.text().substr(0, 2) == "\x1f\x8b";
+  const MappedFile& file() const noexcept { return *file_; }
+
+  /// Returns how many threads are of use: `requested`, or all that the machine offers for 0, but
+  /// no more than there are pieces before the first `next`, in a .gz file as if its text were 16
+  /// times as long. Throws as resolve_threads.
+  std::size_t threads(std::size_t requested) const {
+    const std::size_t bytes = is_gzip() ? file_->size() * 16 : last_ - at_;
+    return std::min(resolve_threads(requested), bytes / piece_bytes_ + 1);
   }
 
   /// Whether each piece begins where the one before it ended.
-  bool is_contiguous() const noexcept { return part_.count == 1 || !is_gzip(file_); }
+  bool is_contiguous() const noexcept { return part_.count == 1 || !is_gzip(); }
 
   /// Returns the next piece, or nothing at the end. Throws FormatError where a .gz file is damaged.
   std::optional<TextPiece> next() {
     const std::lock_guard lock(guard_);
+    if (before_piece_) before_piece_();
 #if WORDLOOM_HAS_ZLIB
     while (gzip_) {
       auto piece = next_of_gzip();
@@ -102,53 +183,55 @@ class TextPieces {
     if (at_ >= last_) return std::nullopt;
     const std::size_t first = at_;
     at_ = std::min(last_ - first, piece_bytes_) + first;
-    while (at_ < file_.size() && !is_white_space(file_.data()[at_ - 1])) ++at_;
-    return TextPiece{index_++, file_.text().substr(first, at_ - first), {}};
-  }
-
-  /// Releases the memory of a piece, whose text must not be read any more.
-  void release(const TextPiece& piece) const noexcept {
-    if (piece.storage || piece.text.empty()) return;
-    const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
-    const auto begin =
-        (reinterpret_cast<std::uintptr_t>(piece.text.data()) + page - 1) / page * page;
-    const auto end =
-        reinterpret_cast<std::uintptr_t>(piece.text.data() + piece.text.size()) / page * page;
-    if (begin < end) ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
+    while (at_ < file_->size() && !is_white_space(file_->data()[at_ - 1])) ++at_;
+    const std::string_view text = file_->text().substr(first, at_ - first);
+    return TextPiece{index_++, text, {text.data(), [file = file_, text](auto) { release(text); }}};
   }
 
  private:
+  bool is_gzip() const noexcept { return file_->text().starts_with("\x1f\x8b"); }
+
+  /// Releases the pages of a mapped text, except those that it shares with its neighbours.
+  static void release(std::string_view text) noexcept {
+    const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+    const auto first = reinterpret_cast<std::uintptr_t>(text.data());
+    const auto begin = (first + page - 1) / page * page, end = (first + text.size()) / page * page;
+    if (begin < end) ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
+  }
+
 #if WORDLOOM_HAS_ZLIB
   std::optional<TextPiece> next_of_gzip() {
     std::string text = std::exchange(carried_, {});
     bool more = true;
     std::size_t end = 0;
     while (more && end == 0) {  // twice or more for a token longer than a piece
+      const std::size_t searched = text.size();
       more = gzip_->read(text, piece_bytes_);
       end = text.size();
-      while (more && end > 0 && !is_white_space(text[end - 1])) --end;
+      while (more && end > searched && !is_white_space(text[end - 1])) --end;
+      if (more && end == searched) end = 0;
     }
     if (end == 0) return std::nullopt;
     carried_.assign(text, end);
     text.resize(end);
-    auto storage = std::make_unique<const std::string>(std::move(text));
-    const std::string_view view = *storage;
-    return TextPiece{0, view, std::move(storage)};
+    const auto memory = std::make_shared<const std::string>(std::move(text));
+    return TextPiece{0, *memory, memory};
   }
 
   // Small, so that each part of a short text has pieces.
   static constexpr std::size_t max_piece_of_parts = std::size_t{1} << 18;
-  std::unique_ptr<GzipReader> gzip_;
+  std::optional<detail::GzipReader> gzip_;
   std::size_t read_ = 0;  // pieces
   std::string carried_;   // the beginning of a token that the last piece would have cut
 #endif
 
-  MappedFile file_;
+  std::shared_ptr<const MappedFile> file_;
   TextPart part_;
   std::size_t piece_bytes_;
+  std::function<void()> before_piece_;
   std::size_t at_ = 0, last_ = 0;
   std::size_t index_ = 0;
   std::mutex guard_;
 };
 
-}  // namespace wordloom
+}  // namespace wordloom::inline WORDLOOM_ABI

@@ -1,10 +1,11 @@
 #pragma once
 #include <algorithm>
-#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -12,16 +13,15 @@
 #include <utility>
 #include <vector>
 
-#include <wordloom/core/atomic_file.hpp>
 #include <wordloom/core/error.hpp>
+#include <wordloom/core/files.hpp>
 #include <wordloom/core/hash.hpp>
-#include <wordloom/core/mapped_file.hpp>
-#include <wordloom/core/text.hpp>
+#include <wordloom/core/parallel.hpp>
 #include <wordloom/core/types.hpp>
-#include <wordloom/core/word_list.hpp>
-#include <wordloom/corpus/word_counter.hpp>
+#include <wordloom/core/words.hpp>
+#include <wordloom/corpus/text_pieces.hpp>
 
-namespace wordloom {
+namespace wordloom::inline WORDLOOM_ABI {
 
 /// Which words a vocabulary keeps.
 struct VocabularyOptions {
@@ -29,11 +29,76 @@ struct VocabularyOptions {
   std::uint64_t min_count = 5;
   /// At most so many words, the most frequent; 0 = no limit.
   std::size_t max_size = 0;
-  /// Threads that count; 0 = all that the machine offers.
+  /// Threads that count, up to 65536; 0 = all that the machine offers.
   std::size_t threads = 0;
+  /// Called before each piece of a text is counted, by one thread at a time; what it throws ends
+  /// the counting and reaches the caller.
+  std::function<void()> before_piece = {};
 };
 
 namespace detail {
+
+/// Counts words. Not thread-safe: each thread counts into its own, and `merge` adds them up.
+class WordCounter {
+ public:
+  /// Returns whether the word is new. Throws InvalidArgument past 2^32 - 2 different words and when
+  /// its counts add up to more than 2^64 - 1.
+  bool add(std::string_view word, std::uint64_t count = 1) {
+    const WordId id = words_.insert(word);
+    const bool is_new = id == counts_.size();
+    if (is_new) counts_.push_back(0);
+    if (__builtin_add_overflow(counts_[id], count, &counts_[id]))
+      throw InvalidArgument("the counts of the word '" + std::string(word) +
+                            "' add up to more than 2^64 - 1");
+    return is_new;
+  }
+
+  /// Adds the counts of `other`, which is empty afterwards.
+  void merge(WordCounter& other) {
+    if (size() == 0) std::swap(*this, other);
+    other.for_each([this](std::string_view word, std::uint64_t count) { add(word, count); });
+    other = {};
+  }
+
+  /// Returns the number of different words.
+  std::size_t size() const noexcept { return counts_.size(); }
+  /// Returns how many different words were seen before `word`, which was added.
+  std::size_t index_of(std::string_view word) const { return words_.at(word); }
+
+  /// Calls `use(word, count)` for each word, first seen first; the views are valid until the next
+  /// `add`.
+  template <class Use>
+  void for_each(Use&& use) const {
+    for (std::size_t i = 0; i < size(); ++i) use(words_[i], counts_[i]);
+  }
+
+ private:
+  WordList words_;
+  std::vector<std::uint64_t> counts_;
+};
+
+/// Counts the words of a part of a text with all threads. Memory: the words, and for each thread
+/// some 10 MB.
+inline WordCounter count_words(const std::filesystem::path& path, const VocabularyOptions& options,
+                               TextPart part = {}) {
+  constexpr std::size_t max_types = std::size_t{1} << 17;  // of a thread
+  TextPieces pieces(path, TextPieces::default_piece_bytes, part, options.before_piece);
+  WordCounter all;
+  std::mutex guard;
+  run_threads(pieces.threads(options.threads), [&](std::size_t) {
+    WordCounter own;
+    while (const auto piece = pieces.next()) {
+      for_each_token(
+          piece->text, [&](std::string_view word) { own.add(word); }, [] {});
+      if (own.size() < max_types) continue;
+      const std::lock_guard lock(guard);
+      all.merge(own);
+    }
+    const std::lock_guard lock(guard);
+    all.merge(own);
+  });
+  return all;
+}
 
 /// Returns the error for a word that a text cannot have: "sentences[7]: the word 'a b' holds white
 /// space".
@@ -47,26 +112,25 @@ inline InvalidArgument not_a_word(std::string_view word, const char* where, std:
 
 /// Words and their counts by falling count, then in order of their bytes: id 0 is the most frequent
 /// word. Immutable; copies share the words and are cheap; all members are thread-safe. There is no
-/// end-of-sentence word (word2vec.c counts each newline as </s>): a sentence ends at its line's
-/// end.
+/// end-of-sentence word (word2vec.c counts each newline as </s>): a sentence ends with its line.
+/// References, spans and views that members return are valid as long as any copy; a temporary does
+/// not give them out. A moved-from object may only be assigned to or destroyed.
 class Vocabulary {
  public:
-  using Counted = std::pair<std::string_view, std::uint64_t>;
-
-  /// Makes an empty vocabulary.
   Vocabulary() : store_(std::make_shared<const Store>()) {}
 
   /// Counts the words of a text file, plain or .gz. Throws IoError, FormatError for a damaged .gz,
   /// and CorpusError when no word is left. The same for any number of threads.
-  static Vocabulary from_text(const std::filesystem::path& path,
-                              const VocabularyOptions& options = {}) {
-    return from_counter(detail::count_words(path, options.threads), options, path);
+  [[nodiscard]] static Vocabulary from_text(const std::filesystem::path& path,
+                                            const VocabularyOptions& options = {}) {
+    return from_counter(detail::count_words(path, options), options, path);
   }
 
   /// Counts the words of sentences in memory, with one thread. Throws InvalidArgument for a word
   /// that is empty or holds white space, and CorpusError when no word is left.
   template <SentencesOfWords Sentences>
-  static Vocabulary from_sentences(Sentences&& sentences, const VocabularyOptions& options = {}) {
+  [[nodiscard]] static Vocabulary from_sentences(Sentences&& sentences,
+                                                 const VocabularyOptions& options = {}) {
     detail::WordCounter counter;
     std::size_t number = 0;
     for (auto&& sentence : sentences) {
@@ -79,40 +143,80 @@ class Vocabulary {
   }
 
   /// Makes a vocabulary of words and counts in any order. Throws InvalidArgument for a word that is
-  /// a duplicate, is empty, holds white space or has a count of 0; CorpusError when no word is
-  /// left.
-  static Vocabulary from_counts(std::span<const std::pair<std::string, std::uint64_t>> counts,
-                                const VocabularyOptions& options = {.min_count = 1}) {
-    std::vector<Counted> counted;
-    counted.reserve(counts.size());
-    WordList::Builder seen;
+  /// a duplicate, is empty, holds white space or has a count of 0, and for counts that add up to
+  /// more than 2^64 - 1; CorpusError when no word is left.
+  [[nodiscard]] static Vocabulary from_counts(
+      std::span<const std::pair<std::string, std::uint64_t>> counts,
+      const VocabularyOptions& options = {.min_count = 1}) {
+    detail::WordCounter counter;
     for (const auto& [word, count] : counts) {
-      if (!is_word(word)) throw detail::not_a_word(word, "counts", counted.size());
+      if (!is_word(word)) throw detail::not_a_word(word, "counts", counter.size());
       if (count == 0) throw InvalidArgument("the word '" + word + "' has a count of 0");
-      if (!seen.add(word)) throw InvalidArgument("duplicate word '" + word + "'");
-      counted.emplace_back(word, count);
+      if (!counter.add(word, count)) throw InvalidArgument("duplicate word '" + word + "'");
     }
-    return select(std::move(counted), options, "the list of counts");
+    return from_counter(counter, options, "the list of counts");
+  }
+
+  /// Makes a vocabulary of counted words. Throws CorpusError, which names their `source`, when no
+  /// word is left, and InvalidArgument when their counts add up to more than 2^64 - 1.
+  static Vocabulary from_counter(const detail::WordCounter& counter,
+                                 const VocabularyOptions& options,
+                                 const std::filesystem::path& source) {
+    std::vector<std::pair<std::string_view, std::uint64_t>> counted;
+    counted.reserve(counter.size());
+    counter.for_each([&](std::string_view word, std::uint64_t count) {
+      if (count >= options.min_count) counted.emplace_back(word, count);
+    });
+    if (counted.empty()) throw none_left(counter.size(), options, source);
+    std::sort(counted.begin(), counted.end(), [](const auto& a, const auto& b) {
+      return a.second != b.second ? a.second > b.second : a.first < b.first;
+    });
+    if (options.max_size != 0 && counted.size() > options.max_size)
+      counted.resize(options.max_size);
+
+    auto store = std::make_shared<Store>();
+    WordList words;
+    detail::Hash hash;
+    store->counts.reserve(counted.size());
+    for (const auto& [word, count] : counted) {
+      words.append(word);
+      store->counts.push_back(count);
+      if (__builtin_add_overflow(store->total, count, &store->total))
+        throw InvalidArgument(source.string() + ": the counts add up to more than 2^64 - 1");
+      hash.add(word);
+      hash.add(count);
+    }
+    store->fingerprint = hash.value();
+    store->words = std::move(words);
+    Vocabulary result;
+    result.store_ = std::move(store);
+    return result;
   }
 
   /// Reads `word count` lines in any order, as `save` and word2vec's -save-vocab write them. Throws
   /// IoError, FormatError with the line, CorpusError when no word is left.
-  static Vocabulary load(const std::filesystem::path& path,
-                         const VocabularyOptions& options = {.min_count = 1}) {
+  [[nodiscard]] static Vocabulary load(const std::filesystem::path& path,
+                                       const VocabularyOptions& options = {.min_count = 1}) {
     const MappedFile file(path);
-    std::vector<Counted> counted;
-    WordList::Builder seen;
-    std::string_view rest = file.text();
-    for (std::uint64_t line = 1; !rest.empty(); ++line) {
-      const std::size_t end = std::min(rest.find('\n'), rest.size());
-      counted.push_back(parse_line(path, line, rest.substr(0, end)));
-      if (const auto word = counted.back().first; !seen.add(word))
-        throw FormatError::at_line(
-            path, line, "each word once",
-            detail::shown(word) + " as in line " + std::to_string(*seen.find(word) + 1));
-      rest.remove_prefix(std::min(end + 1, rest.size()));
-    }
-    return select(std::move(counted), options, path);
+    detail::WordCounter counter;
+    std::uint64_t total = 0;
+    for_each_line(file.text(), [&](std::string_view line, std::uint64_t number) {
+      if (line.ends_with('\r')) line.remove_suffix(1);
+      const std::size_t space = std::min(line.find_first_of(" \t"), line.size());
+      const auto word = line.substr(0, space);
+      const auto count = number_in<std::uint64_t>(line.substr(std::min(space + 1, line.size())));
+      if (!is_word(word) || !count || *count == 0)
+        throw FormatError::at(path, "line", number, "a word, a space and a count above 0",
+                              line.empty() ? "an empty line" : detail::shown(line));
+      if (__builtin_add_overflow(total, *count, &total))
+        throw FormatError::at(path, "line", number, "counts that add up to less than 2^64",
+                              detail::shown(line));
+      if (!counter.add(word, *count))
+        throw FormatError::at(
+            path, "line", number, "each word once",
+            detail::shown(word) + " as in line " + std::to_string(counter.index_of(word) + 1));
+    });
+    return from_counter(counter, options, path);
   }
 
   /// Writes a `word count` line for each word, by id. Throws IoError; all or nothing is written.
@@ -133,11 +237,14 @@ class Vocabulary {
 
   std::size_t size() const noexcept { return store_->counts.size(); }
   bool empty() const noexcept { return size() == 0; }
-  const WordList& words() const noexcept { return store_->words; }
-  std::string_view word(WordId id) const noexcept { return store_->words[id]; }
+  const WordList& words() const& noexcept { return store_->words; }
+  void words() const&& = delete;
+  std::string_view word(WordId id) const& noexcept { return store_->words[id]; }
+  void word(WordId id) const&& = delete;
   std::uint64_t count(WordId id) const noexcept { return store_->counts[id]; }
   /// [size()] by id.
-  std::span<const std::uint64_t> counts() const noexcept { return store_->counts; }
+  std::span<const std::uint64_t> counts() const& noexcept { return store_->counts; }
+  void counts() const&& = delete;
   std::optional<WordId> find(std::string_view word) const noexcept {
     return store_->words.find(word);
   }
@@ -162,65 +269,7 @@ class Vocabulary {
     std::uint64_t fingerprint = 0;
   };
 
-  static bool before(const Counted& a, const Counted& b) {
-    return a.second != b.second ? a.second > b.second : a.first < b.first;
-  }
-
-  static Vocabulary from_counter(const detail::WordCounter& counter,
-                                 const VocabularyOptions& options,
-                                 const std::filesystem::path& source) {
-    std::vector<Counted> counted;
-    counted.reserve(counter.size());
-    counter.for_each(
-        [&](std::string_view word, std::uint64_t count) { counted.emplace_back(word, count); });
-    return select(std::move(counted), options, source);
-  }
-
-  static Vocabulary select(std::vector<Counted> counted, const VocabularyOptions& options,
-                           const std::filesystem::path& source) {
-    const std::size_t types = counted.size();
-    std::erase_if(counted, [&](const Counted& c) { return c.second < options.min_count; });
-    if (counted.empty()) throw none_left(types, options, source);
-    std::sort(counted.begin(), counted.end(), before);
-    if (options.max_size != 0 && counted.size() > options.max_size)
-      counted.resize(options.max_size);
-
-    auto store = std::make_shared<Store>();
-    WordList::Builder words;
-    detail::Hash hash;
-    words.reserve(counted.size(), 0);
-    store->counts.reserve(counted.size());
-    for (const auto& [word, count] : counted) {
-      words.add(word);
-      store->counts.push_back(count);
-      store->total += count;
-      hash.add(word);
-      hash.add(count);
-    }
-    store->fingerprint = hash.value();
-    store->words = std::move(words).build();
-    Vocabulary result;
-    result.store_ = std::move(store);
-    return result;
-  }
-
-  static Counted parse_line(const std::filesystem::path& path, std::uint64_t number,
-                            std::string_view line) {
-    if (line.ends_with('\r')) line.remove_suffix(1);
-    const auto refuse = [&](std::string_view got) {
-      return FormatError::at_line(path, number, "a word, a space and a count above 0", got);
-    };
-    const std::size_t space = line.find_first_of(" \t");
-    if (line.empty()) throw refuse("an empty line");
-    if (space == 0 || space == std::string_view::npos) throw refuse(detail::shown(line));
-    std::uint64_t count = 0;
-    const char* const end = line.data() + line.size();
-    const auto [stop, error] = std::from_chars(line.data() + space + 1, end, count);
-    if (error != std::errc() || stop != end || count == 0) throw refuse(detail::shown(line));
-    return {line.substr(0, space), count};
-  }
-
   std::shared_ptr<const Store> store_;
 };
 
-}  // namespace wordloom
+}  // namespace wordloom::inline WORDLOOM_ABI

@@ -4,30 +4,101 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
-#include <type_traits>
+#include <string>
 #include <utility>
-#include <vector>
 
-#include <wordloom/core/hyperparameters.hpp>
-#include <wordloom/core/parameters.hpp>
-#include <wordloom/corpus/sentence_batch.hpp>
-#include <wordloom/cuda/device_kernel.hpp>
-#include <wordloom/cuda/device_model.cuh>
+#include <wordloom/core/error.hpp>
+#include <wordloom/cuda/batch_kernel.hpp>
 #include <wordloom/cuda/gemm_scheme.hpp>
-#include <wordloom/cuda/launch.cuh>
 #include <wordloom/cuda/machine.cuh>
-#include <wordloom/cuda/register_scheme.hpp>
-#include <wordloom/cuda/ring_buffer_scheme.hpp>
-#include <wordloom/cuda/sentence_scheme.hpp>
+#include <wordloom/cuda/published_schemes.hpp>
+#include <wordloom/cuda/teams.cuh>
 #include <wordloom/cuda/warp_scheme.hpp>
-#include <wordloom/model/model.hpp>
 #include <wordloom/sampler/hogwild.hpp>
 #include <wordloom/sampler/sentence_minibatch.hpp>
 #include <wordloom/sampler/shared_negative.hpp>
 
-namespace wordloom {
+namespace wordloom::inline WORDLOOM_ABI {
 namespace cuda {
+
+/// The minimum number of blocks that a multiprocessor is to hold: it limits the registers of a
+/// thread, and is chosen so that none spill.
+template <class Scheme, int R>
+inline constexpr unsigned min_blocks = 1;
+template <>
+inline constexpr unsigned min_blocks<WarpScheme<7>, 4> = 6;
+
+/// Trains all sentences, each by one Team, as many at a time as there are teams in the grid. A
+/// block holds one team, or several that are warps.
+template <class Scheme, int R, class Team, int threads>
+__global__ void __launch_bounds__(threads, min_blocks<Scheme, R>)
+    train_batch(ModelView model, Sampling sampling, BatchView batch, std::uint32_t floats_of_own) {
+  extern __shared__ float4 shared[];
+  float* const own = reinterpret_cast<float*>(shared) +
+                     threadIdx.x / Team::threads * (floats_of_own + Team::scratch);
+  const Team team(own + floats_of_own);
+  const bool is_first = threadIdx.x % Team::threads == 0;
+  for (;;) {
+    const std::uint32_t i = team.of_first(is_first ? atomicAdd(batch.next, 1u) : 0u);
+    if (i >= batch.sentences) break;
+    const Sentence sentence = batch.sentence(i);
+    PairLoss loss;
+    Scheme::train(SentenceTask<R, Team>{team, model, sampling, sentence, own, loss});
+    if (sentence.with_loss && is_first) {
+      atomicAdd(batch.loss, static_cast<double>(loss.sum));
+      atomicAdd(batch.loss + 1, static_cast<double>(loss.positives));
+    }
+  }
+}
+
+/// The kernel that trains batches by a Scheme, with rows of R floats for each thread of a Team, in
+/// blocks of up to `threads` threads.
+template <class Scheme, int R, class Team, int threads>
+struct BatchLaunch {
+  /// Throws DeviceError when the memory of a team exceeds what a block of the device has; `run`
+  /// relies on it.
+  static void check(const Sampling& sampling, const cudaDeviceProp& device) {
+    if (bytes_of_team(sampling) > device.sharedMemPerBlockOptin)
+      throw DeviceError(
+          "the rows that train together need " + std::to_string(bytes_of_team(sampling)) +
+          " bytes of shared memory, a block of this device has " +
+          std::to_string(device.sharedMemPerBlockOptin) + ": choose a smaller dimension or window");
+  }
+
+  /// Starts to train `in_flight` sentences at a time, at least 1, or fewer where these fill the
+  /// device. Blocks have fewer teams where fewer sentences are in flight or fewer fit the shared
+  /// memory.
+  static void run(const ModelView& model, const Sampling& sampling, const BatchView& batch,
+                  std::size_t in_flight, const cudaDeviceProp& device, const CudaMachine& machine) {
+    const std::size_t max_bytes = device.sharedMemPerBlockOptin;
+    const std::size_t teams =
+        std::min({std::size_t{threads / Team::threads}, in_flight,
+                  max_bytes / std::max<std::size_t>(1, bytes_of_team(sampling))});
+    const int block = static_cast<int>(teams) * Team::threads;
+    const std::size_t bytes = teams * bytes_of_team(sampling);
+    const auto kernel = &train_batch<Scheme, R, Team, threads>;
+    // Not `bytes`: another thread may start this kernel with another window meanwhile.
+    cuda::check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                     static_cast<int>(max_bytes)));
+    int blocks = 0;
+    cuda::check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, block, bytes));
+    if (blocks == 0) throw DeviceError("the kernel does not fit this device");
+    const std::size_t resident =
+        static_cast<std::size_t>(blocks) * static_cast<std::size_t>(device.multiProcessorCount);
+    const auto grid = static_cast<unsigned>(std::min(resident, in_flight / teams));
+    kernel<<<grid, block, bytes, machine.stream>>>(
+        model, sampling, batch, static_cast<std::uint32_t>(floats_of_own(sampling)));
+    cuda::check(cudaGetLastError());
+  }
+
+ private:
+  static std::size_t floats_of_own(const Sampling& sampling) {
+    return Scheme::floats_of_own(sampling, std::size_t{Team::width} * R);
+  }
+  static std::size_t bytes_of_team(const Sampling& sampling) {
+    return (floats_of_own(sampling) + Team::scratch) * sizeof(float);
+  }
+};
 
 /// The lengths of rows on a device, in units of 32 floats, rising: rows are padded to one of them.
 /// Each is a kernel of its own; a program that knows its dimensions may define fewer, the same ones
@@ -35,20 +106,23 @@ namespace cuda {
 #ifndef WORDLOOM_CUDA_ROW_SIZES
 #define WORDLOOM_CUDA_ROW_SIZES 1, 2, 4, 6, 8, 10, 12, 16, 24, 32
 #endif
-using RowSizes = std::integer_sequence<int, WORDLOOM_CUDA_ROW_SIZES>;
+struct CudaMethod {
+  using RowSizes = std::integer_sequence<int, WORDLOOM_CUDA_ROW_SIZES>;
+  static constexpr std::size_t min_words = std::size_t{1} << 20;
+  static constexpr std::size_t batch_words = std::size_t{1} << 22;
+};
 
-/// The methods of CudaKernel: each calls use(launch) with the launch, like BatchLaunch, for rows of
-/// 32 R floats. Here a thread block trains a sentence, with one float of a row in each thread.
+/// A thread block trains a sentence, with one float of a row in each thread.
 template <class Scheme>
-struct BlockMethod {
+struct BlockMethod : CudaMethod {
   template <int R, class Use>
   static void with_launch(const Sampling&, Use use) {
-    use(BatchLaunch<Scheme, 1, BlockTeam<32 * R>, 32 * R>());
+    use(BatchLaunch<Scheme, 1, DeviceTeam<32 * R>, 32 * R>());
   }
 };
 
 /// WarpScheme where registers can hold the rows of a window, else SharedWarpScheme.
-struct WarpMethod {
+struct WarpMethod : CudaMethod {
   template <int R, class Use>
   static void with_launch(const Sampling& sampling, Use use) {
     constexpr int threads = 128;
@@ -62,198 +136,18 @@ struct WarpMethod {
 };
 
 /// GemmScheme by thread blocks of four warps.
-struct GemmMethod {
+struct GemmMethod : CudaMethod {
   template <int R, class Use>
   static void with_launch(const Sampling&, Use use) {
-    use(BatchLaunch<GemmScheme, R, WarpsTeam<4>, 128>());
+    use(BatchLaunch<GemmScheme, R, DeviceTeam<32, 128>, 128>());
   }
 };
 
 }  // namespace cuda
 
-/// Trains on a GPU. The sampler is only a set of parameters here: the device itself draws windows,
-/// negatives and subsampling, from streams of (seed, sentence, epoch, purpose), so that the grid
-/// does not change them. Several sentences are trained at a time, each by threads of its own, and
-/// change the one model without locks (Hogwild) by atomic additions: results are bit-identical only
-/// for one sentence in flight, and by CudaGemmKernel not even then. `Samplers`: those whose method
-/// it implements.
+/// Trains on a GPU: see BatchKernel. Changes of the model are atomic additions.
 template <class Method, class... Samplers>
-struct CudaKernel : cuda::DeviceKernel {
-  using Replica = cuda::DeviceReplica<cuda::CudaMachine>;
-  /// The minimum size of a batch, in words: smaller ones do not keep a device busy.
-  static constexpr std::size_t min_words = std::size_t{1} << 20;
-  template <class Sampler>
-  static constexpr bool trains = (std::is_same_v<Sampler, Samplers> || ...);
-
-  static CudaKernel from(const Hyperparameters& parameters) {
-    return {cuda::DeviceKernel::from(parameters)};
-  }
-
-  /// Makes the device the current one of this thread and returns what it is. Throws DeviceError
-  /// when there is no such device or it has too little shared memory, and InvalidArgument when a
-  /// parameter is beyond what the kernels take: what `start` would throw, for any vocabulary.
-  template <class Sampler>
-  cudaDeviceProp check(const Sampler& sampler, const Hyperparameters& parameters) const {
-    const cuda::Sampling sampling = cuda::sampling_of(sampler, {});
-    detail::check_parameter("window of a kernel on a GPU", sampler.window.size, 1, 20);
-    detail::check_parameter("negatives of a kernel on a GPU", sampling.per_window, 1, 30);
-    const cudaDeviceProp properties = cuda::use_device(static_cast<int>(device));
-    with_launch(parameters.dimension, sampling,
-                [&](auto launch) { launch.check(sampling, properties); });
-    return properties;
-  }
-
-  class Run;
-  /// Copies the model to the device. Throws as `check` and RunTables do, and DeviceError when it
-  /// does not fit.
-  template <class Sampler>
-  std::unique_ptr<Run> start(const Sampler& sampler, const Hyperparameters& parameters,
-                             const Model& model) const {
-    const cudaDeviceProp properties = check(sampler, parameters);
-    return std::make_unique<Run>(*this, properties, cuda::RunTables(sampler, parameters, model),
-                                 model);
-  }
-
- private:
-  /// Calls use.operator()<R>() for the shortest rows, of 32 R floats, that `dimension` fits. Throws
-  /// InvalidArgument when none is long enough.
-  template <class Use>
-  static void with_rows(std::size_t dimension, Use use) {
-    const auto find = [&]<int... R>(std::integer_sequence<int, R...>) {
-      const bool found =
-          ((dimension <= std::size_t{32} * R && (use.template operator()<R>(), true)) || ...);
-      if (!found)
-        detail::check_parameter("dimension of a kernel on a GPU", dimension, 1,
-                                std::max({32 * R...}));
-    };
-    find(cuda::RowSizes());
-  }
-  /// Calls use(launch) for these rows.
-  template <class Use>
-  static void with_launch(std::size_t dimension, const cuda::Sampling& sampling, Use use) {
-    with_rows(dimension, [&]<int R>() { Method::template with_launch<R>(sampling, use); });
-  }
-};
-
-/// A run of training; not thread-safe.
-template <class Method, class... Samplers>
-class CudaKernel<Method, Samplers...>::Run {
- public:
-  Run(const CudaKernel& kernel, const cudaDeviceProp& device, const cuda::RunTables& tables,
-      const Model& model)
-      : wanted_in_flight_(kernel.sentences_in_flight),
-        device_(device),
-        dimension_(model.dimension()),
-        tables_on_host_(tables),
-        model_(model, row_size(), stream_),
-        tables_(tables, stream_) {}
-  Run(const Run&) = delete;
-  Run& operator=(const Run&) = delete;
-  ~Run() {
-    (void)cudaStreamSynchronize(copies_);
-    (void)cudaStreamSynchronize(stream_);
-  }
-
-  /// The preferred number of words of a batch.
-  std::size_t batch_words() const noexcept { return std::size_t{1} << 22; }
-  /// Whether a batch is on the device, so that its words need not be given again.
-  bool keeps(std::size_t index) const noexcept { return index < kept_.size(); }
-
-  /// Starts to train a batch, with a learning rate that goes from `first_rate` to `last_rate`. The
-  /// batch may be changed afterwards. Two batches may be in flight.
-  void submit(const SentenceBatch& batch, std::size_t epoch, double first_rate, double last_rate) {
-    cuda::BatchSlot& slot = slots_[submitted_++ % 2];
-    if (!batch.keep || !keeps(batch.index)) copy(batch, slot);
-    const bool kept = batch.keep && keeps(batch.index);
-    const cuda::DeviceBatch& on_device = kept ? kept_[batch.index] : slot.transient;
-    const std::size_t sentences = kept ? on_device.ends.size() : batch.ends.size();
-    slot.next.clear(stream_);
-    slot.loss.clear(stream_);
-    cuda::DeviceBatchView view{tables_on_host_.view(batch, sentences, epoch, first_rate, last_rate),
-                               slot.next.data(), slot.loss.data()};
-    view.words = on_device.words.data();
-    view.ends = on_device.ends.data();
-    view.kept = kept_words_.data();
-    view.kept_sizes = kept_sizes_.data();
-    constexpr int threads = 256;
-    const auto grid = static_cast<unsigned>(8 * device_.multiProcessorCount);
-    cuda::subsample_batch<><<<grid, threads, 0, stream_>>>(view, tables_.subsampling());
-    cuda::check(cudaGetLastError());
-    with_launch(dimension_, tables_.sampling, [&](auto launch) {
-      launch.run(model_.view(), tables_.sampling, view, in_flight(sentences), device_,
-                 static_cast<cudaStream_t>(stream_));
-    });
-    slot.loss.copy_to(slot.loss_on_host.first(2), stream_);
-    slot.done.record(stream_);
-  }
-
-  /// Waits for the first batch in flight.
-  cuda::Trained wait() {
-    const cuda::BatchSlot& slot = slots_[waited_++ % 2];
-    slot.done.wait();
-    const auto loss = slot.loss_on_host.first(2);
-    return {loss[0], loss[1]};
-  }
-
-  /// The model, in the order of the submitted work.
-  Replica replica() { return {{stream_, copies_}, model_.view(), model_.rows()}; }
-
-  /// Copies the model back.
-  void download(Model& model) { model_.download(model, stream_); }
-
- private:
-  std::size_t row_size() const {
-    std::size_t floats = 0;
-    with_rows(dimension_, [&]<int R>() { floats = std::size_t{32} * R; });
-    return floats;
-  }
-
-  /// The default is so small that each word of a small vocabulary is in few sentences at a time. Of
-  /// 71,000 rows, one sentence in flight for each 22 rows cost quality and one for each 8 diverged
-  /// (benchmarks/simulate_in_flight).
-  std::size_t in_flight(std::size_t sentences) const {
-    if (wanted_in_flight_ != 0) return wanted_in_flight_;
-    return std::max<std::size_t>(
-        1, std::min(sentences / 4, std::max<std::size_t>(32, model_.rows() / 64)));
-  }
-
-  /// Copies a batch to the device, beside the training of the one before: to stay, where every
-  /// epoch has it, as long as half of the free memory is left, else to the slot.
-  void copy(const SentenceBatch& batch, cuda::BatchSlot& slot) {
-    const std::size_t words = batch.words.size(), sentences = batch.ends.size();
-    std::size_t free = 0, total = 0;
-    cuda::check(cudaMemGetInfo(&free, &total));
-    const std::size_t need = 2 * (words * sizeof(WordId) + sentences * sizeof(std::uint32_t));
-    const bool stays = batch.keep && batch.index == kept_.size() && need < free / 2;
-    if (stays)
-      kept_.emplace_back(words, sentences);
-    else if (!slot.transient.holds(batch))
-      slot.transient = cuda::DeviceBatch(words + words / 8, sentences + sentences / 8);
-    if (kept_words_.size() < words || kept_sizes_.size() < sentences) {
-      stream_.wait();  // the batch before uses them
-      kept_words_ = {};
-      kept_sizes_ = {};
-      kept_words_ = cuda::DeviceArray<WordId>(words + words / 8, "a batch");
-      kept_sizes_ = cuda::DeviceArray<std::uint32_t>(sentences + sentences / 8, "a batch");
-    }
-    slot.copy(batch, stays ? kept_.back() : slot.transient, copies_);
-    slot.copied.record(copies_);
-    slot.copied.hold(stream_);
-  }
-
-  std::size_t wanted_in_flight_;
-  cudaDeviceProp device_;
-  std::size_t dimension_;
-  cuda::RunTables tables_on_host_;
-  cuda::Stream stream_, copies_;
-  cuda::DeviceModel model_;
-  cuda::DeviceTables tables_;
-  cuda::DeviceArray<WordId> kept_words_;         // what subsampling keeps of a batch
-  cuda::DeviceArray<std::uint32_t> kept_sizes_;  // of its sentences
-  std::vector<cuda::DeviceBatch> kept_;          // batches that stay
-  cuda::BatchSlot slots_[2];
-  std::size_t submitted_ = 0, waited_ = 0;
-};
+using CudaKernel = cuda::BatchKernel<cuda::CudaMachine, Method, Samplers...>;
 
 /// BlazingText and accSGNS: a thread block for each sentence, negatives for each pair of words.
 using CudaSentenceKernel =
@@ -275,4 +169,4 @@ using CudaGemmKernel =
 /// Ours: a warp for each sentence, context rows in a ring in registers.
 using CudaWarpKernel = CudaKernel<cuda::WarpMethod, SharedNegative, SharedNegativeFixedWindow>;
 
-}  // namespace wordloom
+}  // namespace wordloom::inline WORDLOOM_ABI

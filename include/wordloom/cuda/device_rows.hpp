@@ -1,111 +1,162 @@
 #pragma once
-#include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <vector>
 
-#include <wordloom/cuda/device_kernel.hpp>
-#include <wordloom/cuda/row_work.hpp>
-#include <wordloom/sync/common_direction.hpp>
-#include <wordloom/sync/concept.hpp>
+#include <wordloom/core/types.hpp>
+#include <wordloom/cuda/sentence.hpp>
+#include <wordloom/cuda/team.hpp>
+#include <wordloom/sync/replica_rows.hpp>
 
-namespace wordloom::cuda {
+/// The rows of a model on a device, as ReplicaRows exchanges them.
+namespace wordloom::inline WORDLOOM_ABI::cuda {
 
-/// The `Rows` of Allreduce for a model on a device: does there what HostRows does on the host. All
-/// work is in the order of the machine: what is submitted later sees it done. Holds a second model,
-/// and buffers for some thousand rows.
-template <class Machine>
-class DeviceRows {
-  template <class T>
-  using Array = typename Machine::template Array<T>;
+/// A team of 32 threads with the functions of simd::RowChangeFunctions, for rows of a multiple of
+/// 32 floats.
+template <class Team>
+struct RowTeam : Team {
+  using Team::Team;
+  using Lanes = typename Team::template Lanes<float>;
 
- public:
-  using Replica = DeviceReplica<Machine>;
-  using Values = typename Machine::Values;
-
-  void begin(const SyncRun& run) {
-    expected_on_host_ = run.expected.input;
-    expected_on_host_.resize(run.input_rows);
-    expected_on_host_.insert(expected_on_host_.end(), run.expected.output.begin(),
-                             run.expected.output.end());
-    expected_on_host_.resize(run.input_rows + run.output_rows);
+  /// Reads in the first thread, which may write there later.
+  WORDLOOM_BOTH float read(const float* from) const {
+    return this->from(this->each([&](int l) { return l == 0 ? *from : 0.0f; }), 0);
   }
-  std::vector<Values> all(Replica& model) const {
-    const std::size_t floats = model.rows * model.view.stride;
-    return {model.machine.values(model.view.input, floats),
-            model.machine.values(model.view.output, floats)};
+  WORDLOOM_BOTH void write(float* to, float value) const {
+    this->each([&](int l) {
+      if (l == 0) *to = value;
+      return 0;
+    });
   }
-  void remember(Replica& model) {
-    const std::size_t floats = model.rows * model.view.stride;
-    machine_ = model.machine;
-    allocate(base_, 2 * floats);
-    machine_->copy(base(model).input, model.view.input, floats);
-    machine_->copy(base(model).output, model.view.output, floats);
-    allocate(expected_, expected_on_host_.size());
-    machine_->upload(expected_, expected_on_host_);
-    const std::size_t count = common_rows(model.rows);
-    allocate(common_, 2 * model.view.stride + 2 * count + 4);
-    allocate(agreed_, model.rows);
-    all_agreed(0);
-  }
-  void all_agreed(double progress) {
-    machine_->upload(agreed_, std::vector<float>(agreed_.size(), static_cast<float>(progress)));
+  /// Returns the sum of value(i) over all i below `count`.
+  template <class Value>
+  WORDLOOM_BOTH float sum_of(std::size_t count, Value value) const {
+    return this->sum(this->each([&](int l) {
+      float sum = 0;
+      for (auto i = static_cast<std::size_t>(l); i < count; i += Team::width) sum += value(i);
+      return sum;
+    }));
   }
 
-  Values take(Replica& model, std::size_t first, std::size_t last, float flag) {
-    const std::size_t rows = last - first, stride = model.view.stride;
-    const std::size_t floats = ChangesView::floats(rows, stride);
-    if (changes_.size() < floats) {
-      allocate(changes_, floats);
-      allocate(own_, floats);
+  WORDLOOM_BOTH float take_change(const float* row, const float* base, float* change, float* own,
+                                  std::size_t size) const {
+    auto squares = this->each([](int) { return 0.0f; });
+    for (std::size_t c = 0; c < size; c += Team::width) {
+      Lanes x[1], y[1];
+      this->load(x, row + c);
+      this->load_own(y, base + c);
+      x[0] = x[0] - y[0];
+      this->store_own(change + c, x);
+      this->store_own(own + c, x);
+      squares = squares + x[0] * x[0];
     }
-    view_ = {changes_.data(), static_cast<std::uint32_t>(first), static_cast<std::uint32_t>(rows),
-             stride};
-    model.machine.run(rows, TakeChange{model.view, base(model), view_, own_.data(), flag});
-    return model.machine.values(changes_.data(), floats);
+    return this->sum(squares);
   }
-
-  template <class Combine>
-  float put(Replica& model, std::size_t ranks, double progress, double rates) {
-    if (ranks == 1) return model.machine.read(view_.flag());  // rows stay as they are, to the bit
-    const std::size_t stride = model.view.stride, count = common_rows(model.rows);
-    float* const direction = common_.data();
-    const CommonView common{base(model),
-                            expected_.data(),
-                            model.rows,
-                            static_cast<std::uint32_t>(count),
-                            direction,
-                            direction + 2 * stride,
-                            direction + 2 * stride + 2 * count};
-    model.machine.run(2 * stride / 32, CommonSum{common});
-    model.machine.run(2 * count, CommonPart{common});
-    model.machine.run(2, CommonScale{common});
-    model.machine.run(view_.count,
-                      PutChange<Combine>{model.view, view_, own_.data(), common, agreed_.data(),
-                                         static_cast<float>(ranks), static_cast<float>(progress),
-                                         static_cast<float>(rates)});
-    return model.machine.read(view_.flag());
+  WORDLOOM_BOTH void put_change(float* row, float* base, const float* change, const float* own,
+                                std::size_t size) const {
+    for (std::size_t c = 0; c < size; c += Team::width) {
+      Lanes before[1], after[1], x[1], taken[1];
+      this->load_own(before, base + c);
+      this->load_own(after, change + c);
+      this->load(x, row + c);
+      this->load_own(taken, own + c);
+      after[0] = before[0] + after[0];
+      x[0] = after[0] + ((x[0] - before[0]) - taken[0]);
+      this->store_own(base + c, after);
+      this->store_own(row + c, x);
+    }
   }
-
- private:
-  static std::size_t common_rows(std::size_t rows) { return std::min(detail::common_rows, rows); }
-  ModelView base(const Replica& model) {
-    return {base_.data(), base_.data() + model.rows * model.view.stride, model.view.stride};
+  WORDLOOM_BOTH float dot(const float* a, const float* b, std::size_t size) const {
+    return sum_of(size, [&](std::size_t i) { return a[i] * b[i]; });
   }
-  template <class T>
-  static void allocate(Array<T>& array, std::size_t size) {
-    array = {};
-    array = Array<T>(size);
+  WORDLOOM_BOTH void mix(float* a, float by, const float* b, float of_b, std::size_t size) const {
+    for (std::size_t c = 0; c < size; c += Team::width) {
+      Lanes x[1], y[1];
+      this->load_own(x, a + c);
+      this->load_own(y, b + c);
+      x[0] = by * x[0] + of_b * y[0];
+      this->store_own(a + c, x);
+    }
   }
-
-  std::optional<Machine> machine_;
-  std::vector<float> expected_on_host_;
-  Array<float> base_;               // what all ranks agree on
-  Array<float> changes_, own_;      // in flight, and as they were taken
-  Array<float> expected_, agreed_;  // see HostRows
-  Array<float> common_;             // see CommonView
-  ChangesView view_{};              // of what is in flight
 };
 
-}  // namespace wordloom::cuda
+/// The three parts of find_common, each of which needs the one before it whole: the sum of 32
+/// columns of a matrix, the products of its rows with that direction, and `scale`.
+struct CommonSum {
+  RowsView view;
+
+  template <class Team>
+  WORDLOOM_BOTH void operator()(const Team& team, std::uint32_t item) const {
+    const std::size_t parts = view.columns / Team::width, matrix = item / parts;
+    const std::size_t c = item % parts * Team::width;
+    typename Team::Lanes sum[1] = {team.each([](int) { return 0.0f; })}, x[1];
+    for (std::size_t i = 0; i < view.common_rows(matrix); ++i) {
+      team.load_own(x, view.base[matrix] + i * view.stride + c);
+      add_scaled(sum, view.expected[matrix][i], x);
+    }
+    team.store_own(view.direction_of(matrix) + c, sum);
+  }
+};
+struct CommonPart {
+  RowsView view;
+
+  template <class Team>
+  WORDLOOM_BOTH void operator()(const Team& team, std::uint32_t item) const {
+    const std::size_t matrix = item / RowsView::max_common_rows;
+    const std::size_t i = item % RowsView::max_common_rows;
+    if (i >= view.rows[matrix]) return;
+    team.write(view.along + item, team.dot(view.base[matrix] + i * view.stride,
+                                           view.direction_of(matrix), view.columns));
+  }
+};
+struct CommonScale {
+  RowsView view;
+
+  template <class Team>
+  WORDLOOM_BOTH void operator()(const Team& team, std::uint32_t matrix) const {
+    const std::size_t count = view.common_rows(matrix);
+    const float* const expected = view.expected[matrix];
+    const float* const along = view.along + matrix * RowsView::max_common_rows;
+    const float* const direction = view.direction_of(matrix);
+    const float square = team.dot(direction, direction, view.columns);
+    const float squares =
+        team.sum_of(count, [&](std::size_t i) { return expected[i] * along[i] * along[i]; });
+    const float weights = team.sum_of(count, [&](std::size_t i) { return expected[i]; });
+    team.write(view.scale + 2 * matrix, square > 0 ? 1 / std::sqrt(square) : 0.0f);
+    team.write(view.scale + 2 * matrix + 1, square > 0 ? squares / square / weights : 0.0f);
+  }
+};
+
+/// The model of a run on a device, as a SyncPolicy gets it: `Machine` holds it and runs work there.
+template <class Machine>
+struct DeviceReplica : Machine {
+  using Replica = DeviceReplica;
+  using Values = typename Machine::Values;
+
+  ModelView view;
+  std::size_t rows;  // of each matrix
+
+  static std::vector<Values> all(const Replica& replica) {
+    const std::size_t floats = replica.rows * replica.view.stride;
+    return {replica.values(replica.view.input, floats),
+            replica.values(replica.view.output, floats)};
+  }
+  static Replica bind(const Replica& replica, RowsView& rows_view) {
+    rows_view.model[0] = replica.view.input;
+    rows_view.model[1] = replica.view.output;
+    rows_view.stride = rows_view.columns = replica.view.stride;
+    return replica;
+  }
+  void find_common(const RowsView& rows_view) const {
+    this->run(2 * rows_view.columns / 32, CommonSum{rows_view});
+    this->run(2 * RowsView::max_common_rows, CommonPart{rows_view});
+    this->run(2, CommonScale{rows_view});
+  }
+};
+
+/// For a model on a device.
+template <class Machine>
+using DeviceRows = ReplicaRows<DeviceReplica<Machine>>;
+
+}  // namespace wordloom::inline WORDLOOM_ABI::cuda

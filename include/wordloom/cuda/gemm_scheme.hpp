@@ -1,11 +1,187 @@
 #pragma once
+#include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 
-#include <wordloom/cuda/gemm_tile.hpp>
 #include <wordloom/cuda/sentence.hpp>
 
-namespace wordloom::cuda {
+namespace wordloom::inline WORDLOOM_ABI::cuda {
+
+/// The sizes of a GemmTile, rows.
+struct GemmTileShape {
+  static constexpr std::uint32_t inputs = 16, outputs = 32, both = inputs + outputs;
+  // Rows and gradients have four floats more than they need, so that threads that read different
+  // ones access different banks.
+  static constexpr std::uint32_t by_x_stride = outputs + 4, by_y_stride = inputs + 4;
+
+  /// The memory of a tile, floats, for rows of `row` floats.
+  static constexpr std::size_t floats(std::size_t row) {
+    return both * (row + 4) + std::size_t{inputs} * by_x_stride +
+           std::size_t{outputs} * by_y_stride + inputs + both;
+  }
+};
+
+/// Trains words of a sentence against shared negatives as products of tiles: up to 16 input rows
+/// and 32 output rows in shared memory. All pairs of a tile are scored before any of them changes a
+/// row. For teams of warps.
+template <class Task>
+class GemmTile : GemmTileShape {
+ public:
+  /// `words` words of the sentence from `first` on and `negatives` negatives from number
+  /// `first_negative` on, no more than a tile holds.
+  struct Part {
+    std::uint32_t first, words, first_negative, negatives;
+  };
+
+  WORDLOOM_BOTH GemmTile(const Task& task, const Part& part) : task_(task), part_(part) {
+    rows_ = task.memory;
+    by_x_ = rows_ + both * stride;
+    by_y_ = by_x_ + inputs * by_x_stride;
+    weight_ = by_y_ + outputs * by_y_stride;
+    id_ = weight_ + inputs;
+  }
+
+  WORDLOOM_BOTH void train() const {
+    draw();
+    task_.team.barrier();
+    load();
+    task_.team.barrier();
+    score();
+    task_.team.barrier();
+    add_changes();
+    task_.team.barrier();
+  }
+
+ private:
+  static constexpr auto row = static_cast<std::uint32_t>(Task::row_size);  // floats
+  static constexpr std::uint32_t quads = row / 4, stride = row + 4;
+
+  /// Shares the items below `count` among the threads, each of which gets the sum of its use(item).
+  template <class Use>
+  WORDLOOM_BOTH auto share(std::uint32_t count, Use use) const {
+    return task_.team.each([&](int l) {
+      float sum = 0;
+      for (auto i = static_cast<std::uint32_t>(l); i < count;
+           i += static_cast<std::uint32_t>(Task::Team::threads))
+        sum += use(i);
+      return sum;
+    });
+  }
+
+  WORDLOOM_BOTH bool is_there(std::uint32_t r) const {
+    return r < inputs ? r < part_.words : r - inputs < part_.negatives;
+  }
+  WORDLOOM_BOTH float* row_in_model(std::uint32_t r) const {
+    return task_.model.row(r < inputs ? 0 : 1, std::bit_cast<WordId>(id_[r]));
+  }
+
+  /// Finds the words and their weights, and draws the negatives.
+  WORDLOOM_BOTH void draw() const {
+    const Sampling& sampling = task_.sampling;
+    share(both, [&](std::uint32_t r) {
+      if (!is_there(r)) return 0.0f;
+      if (r < inputs) {
+        id_[r] = std::bit_cast<float>(task_.sentence.words[part_.first + r]);
+        weight_[r] = static_cast<float>(sampling.per_window) / static_cast<float>(sampling.shared) *
+                     static_cast<float>(windows_of(part_.first + r));
+      } else {
+        id_[r] = std::bit_cast<float>(
+            sampling.negative(task_.sentence.random, part_.first_negative + r - inputs, no_word));
+      }
+      return 0.0f;
+    });
+  }
+  /// Returns the number of windows in which the word at `position` is context.
+  WORDLOOM_BOTH std::uint32_t windows_of(std::uint32_t position) const {
+    const auto near = task_.window(position, task_.sampling.max_reach);
+    std::uint32_t count = 0;
+    for (std::uint32_t center = near.first; center < near.end; ++center) {
+      const std::uint32_t distance = center < position ? position - center : center - position;
+      if (distance != 0 && distance <= task_.reach(center)) ++count;
+    }
+    return count;
+  }
+
+  /// Loads the rows. Absent ones are zeros: their gradients change nothing and are not added.
+  WORDLOOM_BOTH void load() const {
+    share(both * quads, [&](std::uint32_t i) {
+      const std::uint32_t r = i / quads, column = i % quads * 4;
+      Quad value{};
+      if (is_there(r)) value = task_.team.load_quad(row_in_model(r) + column);
+      Quad::store(rows_ + r * stride + column, value);
+      return 0.0f;
+    });
+  }
+
+  /// Turns scores into gradients, 2 x 2 of them at a time.
+  WORDLOOM_BOTH void score() const {
+    constexpr std::uint32_t half = outputs / 2;
+    const auto losses = share(inputs / 2 * half, [&](std::uint32_t i) {
+      const std::uint32_t b = i / half * 2, h = i % half;
+      const float *const x = rows_ + b * stride, *const y = rows_ + (inputs + h) * stride;
+      float score[4] = {}, loss = 0;
+      for (std::uint32_t column = 0; column < row; column += 4) {
+        const Quad xs[2] = {Quad::load(x + column), Quad::load(x + stride + column)};
+        const Quad ys[2] = {Quad::load(y + column), Quad::load(y + half * stride + column)};
+        WORDLOOM_UNROLL
+        for (int d = 0; d < 4; ++d) {
+          WORDLOOM_UNROLL
+          for (int p = 0; p < 4; ++p) score[p] += xs[p / 2].at[d] * ys[p % 2].at[d];
+        }
+      }
+      WORDLOOM_UNROLL
+      for (std::uint32_t p = 0; p < 4; ++p) {
+        const std::uint32_t at_x = b + p / 2, at_y = h + p % 2 * half;
+        float g = 0;
+        if (at_x < part_.words && at_y < part_.negatives) {
+          const FloatPair pair(score[p], -weight_[at_x]);
+          g = pair.gradient(task_.sentence.learning_rate);
+          if (task_.sentence.with_loss) loss += weight_[at_x] * pair.loss();
+        }
+        by_x_[at_x * by_x_stride + at_y] = g;
+        by_y_[at_y * by_y_stride + at_x] = g;
+      }
+      return loss;
+    });
+    if (task_.sentence.with_loss) task_.loss.sum += task_.team.sum(losses);
+  }
+
+  /// Adds the changes of all rows to the model, four rows x four columns at a time: the transpose
+  /// of gradients [count x 4] times the rows of the other side [count x 4].
+  WORDLOOM_BOTH void add_changes() const {
+    share(both / 4 * quads, [&](std::uint32_t i) {
+      const std::uint32_t r = i / quads * 4, column = i % quads * 4;
+      if (!is_there(r)) return 0.0f;
+      const bool is_input = r < inputs;
+      const float* gradients = is_input ? by_y_ + r : by_x_ + (r - inputs);
+      const std::uint32_t gradient_stride = is_input ? by_y_stride : by_x_stride;
+      const float* other = rows_ + (is_input ? inputs * stride : 0) + column;
+      const std::uint32_t count = is_input ? part_.negatives : part_.words;
+      Quad change[4] = {};
+      for (std::uint32_t n = 0; n < count; ++n, gradients += gradient_stride, other += stride) {
+        const Quad g = Quad::load(gradients), x = Quad::load(other);
+        WORDLOOM_UNROLL
+        for (int k = 0; k < 4; ++k) {
+          WORDLOOM_UNROLL
+          for (int d = 0; d < 4; ++d) change[k].at[d] += g.at[k] * x.at[d];
+        }
+      }
+      WORDLOOM_UNROLL
+      for (std::uint32_t k = 0; k < 4; ++k)
+        if (is_there(r + k)) task_.team.add_quad(row_in_model(r + k) + column, change[k]);
+      return 0.0f;
+    });
+  }
+
+  const Task& task_;
+  Part part_;
+  float* rows_;  // [inputs], then [outputs] rows
+  float *by_x_,
+      *by_y_;            // gradients [inputs][outputs + 4] and [outputs][inputs + 4]
+  float *weight_, *id_;  // [inputs] of the pairs of each word, [inputs +
+                         // outputs] words, as bits
+};
 
 /// The scheme of PAR-Word2Vec (Moon et al. 2019), as SentenceMinibatch: of each sentence first the
 /// positives of all windows (attraction), a window by a warp, then its words in minibatches of
@@ -15,9 +191,7 @@ namespace wordloom::cuda {
 /// bit-identical. For teams of warps.
 struct GemmScheme {
   static constexpr std::size_t floats_of_own(const Sampling& sampling, std::size_t row) {
-    const std::size_t attraction = std::size_t{32} * places(sampling);
-    const std::size_t repulsion = GemmTileShape::floats(row);
-    return attraction > repulsion ? attraction : repulsion;
+    return std::max(std::size_t{32} * places(sampling), GemmTileShape::floats(row));
   }
 
   template <class Task>
@@ -26,7 +200,6 @@ struct GemmScheme {
     const std::uint32_t size = task.sentence.size;
     if (size < 2) return;
     attract(task);
-    const GemmTile<Task> tile(task);
     constexpr std::uint32_t inputs = GemmTileShape::inputs, outputs = GemmTileShape::outputs;
     const auto min = [](std::uint32_t a, std::uint32_t b) { return a < b ? a : b; };
     std::uint32_t number = 0;
@@ -34,8 +207,9 @@ struct GemmScheme {
       const std::uint32_t end = first + min(size - first, sampling.minibatch);
       for (std::uint32_t i = first; i < end; i += inputs)
         for (std::uint32_t h = 0; h < sampling.shared; h += outputs)
-          tile.train({i, min(end - i, inputs), number * sampling.shared + h,
-                      min(sampling.shared - h, outputs)});
+          GemmTile<Task>(task, {i, min(end - i, inputs), number * sampling.shared + h,
+                                min(sampling.shared - h, outputs)})
+              .train();
     }
   }
 
@@ -67,7 +241,8 @@ struct GemmScheme {
       // The input row of the word at `place` of a window, null where there is none.
       const auto input_at = [&](std::uint32_t place) {
         return team.each([&](int l) -> float* {
-          const std::uint32_t c = team.own(center, l), at = c + place - side;  // may wrap: large
+          const std::uint32_t c = team.own(center, l),
+                              at = c + place - side;  // may wrap: large
           const std::uint32_t distance = place < side ? side - place : place - side;
           if (c >= sentence.size || at >= sentence.size || distance == 0 ||
               distance > team.own(reach, l))
@@ -85,7 +260,7 @@ struct GemmScheme {
         const auto input = input_at(place);
         team.load(x, input);
         const auto score = team.row_sums(task.partial_dot(x, y));
-        const auto pair = [&](int l) { return FloatPair(team.own(score, l), pair_weight(true)); };
+        const auto pair = [&](int l) { return FloatPair(team.own(score, l), 1.0f); };
         const auto g = team.each([&](int l) {
           const bool is_pair = team.own(input, l) != nullptr;
           const float own = is_pair ? pair(l).gradient(sentence.learning_rate) : 0;
@@ -104,9 +279,7 @@ struct GemmScheme {
       team.barrier();
       for (std::uint32_t place = 0; place < all_places; ++place) {
         const auto g = team.each([&](int l) { return gradient_at(place, l); });
-        task.clear(x);
-        add_scaled(x, g, y);
-        team.add(input_at(place), x);
+        task.add_product(input_at(place), g, y);
       }
       team.add(output, change);
       team.barrier();
@@ -117,4 +290,4 @@ struct GemmScheme {
   }
 };
 
-}  // namespace wordloom::cuda
+}  // namespace wordloom::inline WORDLOOM_ABI::cuda

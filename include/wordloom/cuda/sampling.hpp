@@ -2,13 +2,12 @@
 #include <cstdint>
 #include <type_traits>
 
-#include <wordloom/core/alias_table.hpp>
-#include <wordloom/core/host_device.hpp>
+#include <wordloom/core/random.hpp>
 #include <wordloom/core/types.hpp>
 #include <wordloom/sampler/window.hpp>
 
 /// The sampling of kernels on a device: they subsample and draw windows and negatives themselves.
-namespace wordloom::cuda {
+namespace wordloom::inline WORDLOOM_ABI::cuda {
 
 /// Four random words of Philox4x32-10, a function of counter and key alone (Salmon et al. 2011,
 /// "Parallel Random Numbers: As Easy as 1, 2, 3").
@@ -154,4 +153,4 @@ WORDLOOM_BOTH std::uint32_t subsample(const Team& team, const SubsamplingView& t
   return count;
 }
 
-}  // namespace wordloom::cuda
+}  // namespace wordloom::inline WORDLOOM_ABI::cuda

@@ -12,7 +12,7 @@
 /// static functions: `floats_of_own(sampling, row)`, the memory that it needs of its own for rows
 /// of `row` floats, and `train(task)`, which trains a sentence by one team and adds all changes to
 /// the model atomically.
-namespace wordloom::cuda {
+namespace wordloom::inline WORDLOOM_ABI::cuda {
 
 /// Both matrices [V x stride], row-major, in the memory of the machine that trains.
 struct ModelView {
@@ -54,9 +54,11 @@ struct BatchView {
   std::uint64_t first_sentence;  // of the epoch: numbers the random streams
   std::uint64_t seed;
   std::uint32_t epoch;
-  float first_rate, last_rate;  // the learning rate goes linearly from one to the other
-  WordId* kept;                 // [words] room for what subsampling keeps of each sentence
-  std::uint32_t* kept_sizes;    // [sentences] how many words that is
+  float first_rate, last_rate;    // the learning rate goes linearly from one to the other
+  WordId* kept;                   // [words] room for what subsampling keeps of each sentence
+  std::uint32_t* kept_sizes;      // [sentences] how many words that is
+  double* loss = nullptr;         // [2] as PairLoss, added to
+  std::uint32_t* next = nullptr;  // on a device: the first sentence that no team has claimed
 
   /// The loss is measured on the first of every so many sentences.
   static constexpr std::uint32_t loss_interval = 16;
@@ -94,12 +96,6 @@ WORDLOOM_BOTH void add_scaled(Lanes (&to)[R], const Factor& factor, const Lanes 
 }
 
 template <std::size_t R, class Lanes>
-WORDLOOM_BOTH void set_difference(Lanes (&to)[R], const Lanes (&a)[R], const Lanes (&b)[R]) {
-  WORDLOOM_UNROLL
-  for (std::size_t r = 0; r < R; ++r) to[r] = a[r] - b[r];
-}
-
-template <std::size_t R, class Lanes>
 WORDLOOM_BOTH void copy_row(Lanes (&to)[R], const Lanes (&from)[R]) {
   WORDLOOM_UNROLL
   for (std::size_t r = 0; r < R; ++r) to[r] = from[r];
@@ -132,6 +128,21 @@ struct SentenceTask {
     WORDLOOM_UNROLL
     for (int r = 0; r < R; ++r) x[r] = team.each([](int) { return 0.0f; });
   }
+  /// Adds factor * x to a row of the model.
+  template <class Target, class Factor>
+  WORDLOOM_BOTH void add_product(const Target& row, const Factor& factor, const Row& x) const {
+    Row change;
+    clear(change);
+    add_scaled(change, factor, x);
+    team.add(row, change);
+  }
+  /// Adds after - before to a row of the model.
+  WORDLOOM_BOTH void add_difference(float* row, const Row& after, const Row& before) const {
+    Row change;
+    WORDLOOM_UNROLL
+    for (int r = 0; r < R; ++r) change[r] = after[r] - before[r];
+    team.add(row, change);
+  }
   /// Returns the part of the product of two rows that each thread has.
   WORDLOOM_BOTH auto partial_dot(const Row& x, const Row& y) const {
     auto sum = x[0] * y[0];
@@ -150,4 +161,4 @@ struct SentenceTask {
   }
 };
 
-}  // namespace wordloom::cuda
+}  // namespace wordloom::inline WORDLOOM_ABI::cuda

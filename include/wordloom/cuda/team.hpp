@@ -3,13 +3,13 @@
 #include <cstdint>
 #include <type_traits>
 
-#include <wordloom/core/host_device.hpp>
+#include <wordloom/core/types.hpp>
 
 /// The arithmetic of the kernels is written over a Team: threads that hold a row together. On the
-/// device a team is a warp (WarpTeam) or a thread block (BlockTeam), and a `Lanes<T>` is a T, one
-/// for each thread. On the host it is a HostTeam, and a `Lanes<T>` has the values of all threads. A
-/// value that is the same for all threads (an id, a learning rate, a sum) is a plain T on both.
-namespace wordloom::cuda {
+/// device a team is a warp or a thread block (DeviceTeam), and a `Lanes<T>` is a T, one for each
+/// thread. On the host it is a HostTeam, and a `Lanes<T>` has the values of all threads. A value
+/// that is the same for all threads (an id, a learning rate, a sum) is a plain T on both.
+namespace wordloom::inline WORDLOOM_ABI::cuda {
 
 /// The values of `width` threads.
 template <class T, int width>
@@ -107,11 +107,12 @@ struct HostTeam {
     for (int l = 0; l < threads; ++l) bits |= static_cast<std::uint32_t>(mask.lane[l]) << l;
     return bits;
   }
-  /// Loads a row of width x R floats of the model; load_own and store_own access memory that only
-  /// this team uses.
-  template <std::size_t R>
-  WORDLOOM_BOTH void load(Lanes<float> (&x)[R], const float* row) const {
-    for (std::size_t r = 0; r < R; ++r) x[r] = each([&](int l) { return row[at(r, l)]; });
+  /// Loads a row of width x R floats of the model, or a row for each warp: zeros where that is
+  /// null. load_own and store_own access memory that only this team uses.
+  template <std::size_t R, class Rows>
+  WORDLOOM_BOTH void load(Lanes<float> (&x)[R], const Rows& row) const {
+    for (std::size_t r = 0; r < R; ++r)
+      x[r] = each([&](int l) { return of(row, l) == nullptr ? 0.0f : of(row, l)[at(r, l)]; });
   }
   template <std::size_t R>
   WORDLOOM_BOTH void load_own(Lanes<float> (&x)[R], const float* row) const {
@@ -122,24 +123,13 @@ struct HostTeam {
     for (std::size_t r = 0; r < R; ++r)
       for (int l = 0; l < threads; ++l) row[at(r, l)] = x[r].lane[l];
   }
-  /// Adds to a row of the model; changes by other teams are not lost.
-  template <std::size_t R>
-  WORDLOOM_BOTH void add(float* row, const Lanes<float> (&x)[R]) const {
-    for (std::size_t r = 0; r < R; ++r)
-      for (int l = 0; l < threads; ++l) row[at(r, l)] += x[r].lane[l];
-  }
-  /// Loads a row of the model for each warp: zeros where that is null.
-  template <std::size_t R>
-  WORDLOOM_BOTH void load(Lanes<float> (&x)[R], const Lanes<float*>& row) const {
-    for (std::size_t r = 0; r < R; ++r)
-      x[r] = each([&](int l) { return row.lane[l] == nullptr ? 0.0f : row.lane[l][at(r, l)]; });
-  }
-  /// Adds to a row for each warp: nothing where that is null.
-  template <std::size_t R>
-  WORDLOOM_BOTH void add(const Lanes<float*>& row, const Lanes<float> (&x)[R]) const {
+  /// Adds to a row of the model, or to one for each warp, nothing where that is null; changes by
+  /// other teams are not lost.
+  template <std::size_t R, class Rows>
+  WORDLOOM_BOTH void add(const Rows& row, const Lanes<float> (&x)[R]) const {
     for (std::size_t r = 0; r < R; ++r)
       for (int l = 0; l < threads; ++l)
-        if (row.lane[l] != nullptr) row.lane[l][at(r, l)] += x[r].lane[l];
+        if (of(row, l) != nullptr) of(row, l)[at(r, l)] += x[r].lane[l];
   }
   /// Loads and adds to four floats of a row of the model. Inside of `each`.
   WORDLOOM_BOTH Quad load_quad(const float* from) const { return Quad::load(from); }
@@ -148,6 +138,12 @@ struct HostTeam {
   }
 
  private:
+  /// The row of thread l.
+  template <class Float>
+  static WORDLOOM_BOTH Float* of(Float* row, int) {
+    return row;
+  }
+  static WORDLOOM_BOTH float* of(const Lanes<float*>& rows, int l) { return rows.lane[l]; }
   /// The place in a row of float r of thread l.
   static WORDLOOM_BOTH std::size_t at(std::size_t r, int l) {
     return r * width + static_cast<std::size_t>(l % width);
@@ -157,4 +153,4 @@ struct HostTeam {
 template <int warps>
 using HostWarps = HostTeam<32, 32 * warps>;
 
-}  // namespace wordloom::cuda
+}  // namespace wordloom::inline WORDLOOM_ABI::cuda

@@ -6,7 +6,7 @@
 #include <wordloom/cuda/team.hpp>
 
 /// The teams of a device (see team.hpp): a `Lanes<T>` is the T of the calling thread.
-namespace wordloom::cuda {
+namespace wordloom::inline WORDLOOM_ABI::cuda {
 
 /// Adds to a vector of floats in global memory: by one vector reduction where the device has that.
 template <class V>
@@ -21,13 +21,19 @@ __device__ __forceinline__ void atomic_add(V* at, const V& value) {
 #endif
 }
 
-/// The accesses to rows that all teams have in common: thread l has elements l * v to l * v + v - 1
-/// of every width * v, where v is the number of floats of one access.
-template <int all>
-struct DeviceRowAccess {
-  static constexpr int width = all, threads = all;
+/// The same team as HostTeam<row_width, all>: a warp, or a thread block in one dimension. Thread l
+/// of those that hold a row has elements l * v to l * v + v - 1 of every width * v, where v is the
+/// number of floats of one access.
+template <int row_width, int all = row_width>
+class DeviceTeam {
+ public:
+  static constexpr int width = row_width, threads = all;
+  /// The floats of shared memory that the team itself needs.
+  static constexpr int scratch = threads > 32 ? 2 * 32 : 0;
   template <class T>
   using Lanes = T;
+
+  __device__ __forceinline__ explicit DeviceTeam(float* memory) : memory_(memory) {}
 
   template <class F>
   __device__ __forceinline__ auto each(F&& f) const {
@@ -37,11 +43,55 @@ struct DeviceRowAccess {
   __device__ __forceinline__ T own(T value, int) const {
     return value;
   }
+  __device__ __forceinline__ void barrier() const { __syncthreads(); }
+
+  /// These three are for a warp.
+  template <class T>
+  __device__ __forceinline__ T from(T value, int l) const {
+    return __shfl_sync(whole, value, l);
+  }
+  template <class T>
+  __device__ __forceinline__ T shuffle_xor(T value, int mask) const {
+    return __shfl_xor_sync(whole, value, mask);
+  }
+  __device__ __forceinline__ std::uint32_t ballot(bool value) const {
+    return __ballot_sync(whole, value);
+  }
+
+  /// Returns the sum over the threads of each warp.
+  __device__ __forceinline__ float row_sums(float value) const {
+#pragma unroll
+    for (int mask = 16; mask > 0; mask /= 2) value += __shfl_xor_sync(whole, value, mask);
+    return value;
+  }
+  /// Uses two halves of the memory in turn, so that one barrier is enough.
+  __device__ __forceinline__ float sum(float value) const {
+    value = row_sums(value);
+    if constexpr (threads > 32) {
+      float* const half = next_half();
+      if (threadIdx.x % 32 == 0) half[threadIdx.x / 32] = value;
+      __syncthreads();
+      value = 0;
+#pragma unroll
+      for (int warp = 0; warp < threads / 32; ++warp) value += half[warp];
+    }
+    return value;
+  }
+  /// Broadcasts the value of the first thread.
+  __device__ __forceinline__ std::uint32_t of_first(std::uint32_t value) const {
+    if constexpr (threads == 32) return __shfl_sync(whole, value, 0);
+    auto* const place = reinterpret_cast<std::uint32_t*>(next_half());
+    if (threadIdx.x == 0) *place = value;
+    __syncthreads();
+    return *place;
+  }
 
   /// Loads a row from the second-level cache: the first level does not see what other teams add.
   template <int R>
   __device__ __forceinline__ void load(float (&x)[R], const float* row) const {
-    transfer<R>(row, [&](int r, auto* at) { put(x, r, __ldcg(at)); });
+    if (is_there(row)) return transfer<R>(row, [&](int r, auto* at) { put(x, r, __ldcg(at)); });
+#pragma unroll
+    for (int r = 0; r < R; ++r) x[r] = 0;
   }
   template <int R>
   __device__ __forceinline__ void load_own(float (&x)[R], const float* row) const {
@@ -53,10 +103,17 @@ struct DeviceRowAccess {
   }
   template <int R>
   __device__ __forceinline__ void add(float* row, const float (&x)[R]) const {
-    transfer<R>(row, [&](int r, auto* at) { atomic_add(at, get(x, r)); });
+    if (is_there(row)) transfer<R>(row, [&](int r, auto* at) { atomic_add(at, get(x, r)); });
+  }
+  __device__ __forceinline__ Quad load_quad(const float* from) const {
+    return std::bit_cast<Quad>(__ldcg(reinterpret_cast<const float4*>(from)));
+  }
+  __device__ __forceinline__ void add_quad(float* to, const Quad& q) const {
+    atomic_add(reinterpret_cast<float4*>(to), std::bit_cast<float4>(q));
   }
 
  private:
+  static constexpr std::uint32_t whole = 0xffffffff;  // of a warp
   template <int R>
   using Vector =
       std::conditional_t<R % 4 == 0, float4, std::conditional_t<R % 2 == 0, float2, float>>;
@@ -65,13 +122,17 @@ struct DeviceRowAccess {
     float at[sizeof(Vector<R>) / sizeof(float)];
   };
 
+  /// Only where each warp has a row of its own may that be null.
+  __device__ __forceinline__ static bool is_there(const float* row) {
+    return width == threads || row != nullptr;
+  }
   template <int R, class Float, class Use>
   __device__ __forceinline__ void transfer(Float* row, Use&& use) const {
     using V = std::conditional_t<std::is_const_v<Float>, const Vector<R>, Vector<R>>;
     constexpr int floats = sizeof(V) / sizeof(float);
-    V* const at = reinterpret_cast<V*>(row) + threadIdx.x % threads;
+    V* const at = reinterpret_cast<V*>(row) + threadIdx.x % width;
 #pragma unroll
-    for (int r = 0; r < R; r += floats) use(r, at + r / floats * threads);
+    for (int r = 0; r < R; r += floats) use(r, at + r / floats * width);
   }
   template <int R>
   __device__ __forceinline__ static void put(float (&x)[R], int r, Vector<R> vector) {
@@ -84,103 +145,14 @@ struct DeviceRowAccess {
     for (float& part : parts.at) part = x[r++];
     return std::bit_cast<Vector<R>>(parts);
   }
-};
-
-/// A warp.
-struct WarpTeam : DeviceRowAccess<32> {
-  static constexpr std::uint32_t all = 0xffffffff;
-
-  /// The floats of shared memory that the team itself needs.
-  static constexpr int scratch = 0;
-  __device__ __forceinline__ explicit WarpTeam(float*) {}
-
-  template <class T>
-  __device__ __forceinline__ T from(T value, int l) const {
-    return __shfl_sync(all, value, l);
-  }
-  template <class T>
-  __device__ __forceinline__ T shuffle_xor(T value, int mask) const {
-    return __shfl_xor_sync(all, value, mask);
-  }
-  __device__ __forceinline__ float sum(float value) const {
-#pragma unroll
-    for (int mask = 16; mask > 0; mask /= 2) value += __shfl_xor_sync(all, value, mask);
-    return value;
-  }
-  __device__ __forceinline__ std::uint32_t ballot(bool value) const {
-    return __ballot_sync(all, value);
-  }
-  /// Broadcasts the value of the first thread.
-  __device__ __forceinline__ std::uint32_t of_first(std::uint32_t value) const {
-    return __shfl_sync(all, value, 0);
-  }
-};
-
-/// A whole thread block of that many threads, a multiple of 32, in one dimension.
-template <int threads>
-struct BlockTeam : DeviceRowAccess<threads> {
-  static constexpr int scratch = threads > 32 ? 2 * 32 : 0;
-  __device__ __forceinline__ explicit BlockTeam(float* memory) : memory_(memory) {}
-
-  /// Uses two halves of the memory in turn, so that one barrier is enough.
-  __device__ __forceinline__ float sum(float value) const {
-    value = WarpTeam(nullptr).sum(value);
-    if constexpr (threads > 32) {
-      float* const half = memory_ + turn_ * 32;
-      turn_ ^= 1;
-      if (threadIdx.x % 32 == 0) half[threadIdx.x / 32] = value;
-      __syncthreads();
-      value = 0;
-#pragma unroll
-      for (int warp = 0; warp < threads / 32; ++warp) value += half[warp];
-    }
-    return value;
-  }
-  __device__ __forceinline__ std::uint32_t of_first(std::uint32_t value) const {
-    if constexpr (threads == 32) return __shfl_sync(WarpTeam::all, value, 0);
-    auto* const place = reinterpret_cast<std::uint32_t*>(memory_ + turn_ * 32);
+  __device__ __forceinline__ float* next_half() const {
     turn_ ^= 1;
-    if (threadIdx.x == 0) *place = value;
-    __syncthreads();
-    return *place;
+    return memory_ + turn_ * 32;
   }
 
- private:
   float* memory_;
   mutable int turn_ = 0;
 };
+using WarpTeam = DeviceTeam<32>;
 
-/// A thread block of several warps, each with a row of its own.
-template <int warps>
-struct WarpsTeam : private BlockTeam<32 * warps> {
-  static constexpr int width = 32;
-  using Block = BlockTeam<32 * warps>;
-  using Block::Block, Block::each, Block::of_first, Block::own, Block::scratch, Block::sum,
-      Block::threads;
-  template <class T>
-  using Lanes = T;
-
-  __device__ __forceinline__ float row_sums(float value) const { return warp().sum(value); }
-  __device__ __forceinline__ void barrier() const { __syncthreads(); }
-  template <int R>
-  __device__ __forceinline__ void load(float (&x)[R], const float* row) const {
-    if (row != nullptr) return warp().template load<R>(x, row);
-#pragma unroll
-    for (int r = 0; r < R; ++r) x[r] = 0;
-  }
-  template <int R>
-  __device__ __forceinline__ void add(float* row, const float (&x)[R]) const {
-    if (row != nullptr) warp().template add<R>(row, x);
-  }
-  __device__ __forceinline__ Quad load_quad(const float* from) const {
-    return std::bit_cast<Quad>(__ldcg(reinterpret_cast<const float4*>(from)));
-  }
-  __device__ __forceinline__ void add_quad(float* to, const Quad& q) const {
-    atomic_add(reinterpret_cast<float4*>(to), std::bit_cast<float4>(q));
-  }
-
- private:
-  __device__ __forceinline__ static WarpTeam warp() { return WarpTeam(nullptr); }
-};
-
-}  // namespace wordloom::cuda
+}  // namespace wordloom::inline WORDLOOM_ABI::cuda

@@ -3,10 +3,10 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <wordloom/cuda/ring_buffer_scheme.hpp>
+#include <wordloom/cuda/published_schemes.hpp>
 #include <wordloom/cuda/sentence.hpp>
 
-namespace wordloom::cuda {
+namespace wordloom::inline WORDLOOM_ABI::cuda {
 
 /// Sums each of `count` values, a power of two up to 32, over a warp: thread l gets the sum of
 /// value l / (32 / count). Takes `count` - 1 + log2(32 / count) shuffles, where one sum after the
@@ -147,10 +147,9 @@ struct WarpScheme {
       team.store_own(loaded(position), row);
     };
     const auto leave = [&](std::uint32_t position, const Row& row) {
-      Row before, change;
+      Row before;
       team.load_own(before, loaded(position));
-      set_difference(change, row, before);
-      team.add(task.input_row(position), change);
+      task.add_difference(task.input_row(position), row, before);
     };
     WORDLOOM_UNROLL
     for (unsigned p = 0; p < side; ++p)
@@ -211,11 +210,7 @@ struct WarpScheme {
 
 /// The same with the rows in shared memory, for windows and dimensions that registers cannot hold.
 /// An output row meets its contexts eight at a time.
-struct SharedWarpScheme {
-  static constexpr std::size_t floats_of_own(const Sampling& sampling, std::size_t row) {
-    return floats_of_shared_ring(sampling, row);
-  }
-
+struct SharedWarpScheme : RingScheme {
   template <class Task>
   static WORDLOOM_BOTH void train(const Task& task) {
     using Row = typename Task::Row;
@@ -266,4 +261,4 @@ struct SharedWarpScheme {
   }
 };
 
-}  // namespace wordloom::cuda
+}  // namespace wordloom::inline WORDLOOM_ABI::cuda

@@ -5,17 +5,17 @@
 #include <utility>
 
 #include <wordloom/core/hyperparameters.hpp>
-#include <wordloom/corpus/sentence_batch.hpp>
+#include <wordloom/corpus/concept.hpp>
 #include <wordloom/model/model.hpp>
 #include <wordloom/objective/loss.hpp>
 #include <wordloom/sampler/concept.hpp>
 
-namespace wordloom {
+namespace wordloom::inline WORDLOOM_ABI {
 
 namespace detail {
 
-/// What the threads of a run share of a kernel: `kernel.start(model)` where there is that, else the
-/// kernel itself.
+/// Returns what the threads of a run share of a kernel: `kernel.start(model)` if it has that, else
+/// the kernel itself.
 template <class K>
 auto start_kernel(const K& kernel, Model& model) {
   if constexpr (requires { kernel.start(model); })
@@ -40,7 +40,7 @@ concept Updates = requires(W& worker, Model& model, const Block& block) {
   worker.template update<false>(model, block, 0.1f);
 };
 
-/// Where an update comes in halves, the sampler makes the next block between them.
+/// A worker whose update has two halves, between which the sampler makes the next block.
 template <class W>
 concept UpdatesInHalves = requires(W& worker, Model& model, const Block& block) {
   worker.score(model, block, 0.1f);
@@ -48,7 +48,7 @@ concept UpdatesInHalves = requires(W& worker, Model& model, const Block& block) 
   worker.template apply<false>(model);
 };
 
-/// The parts of Block that a kernel honours, none where it does not say.
+/// Returns the parts of Block that a kernel says it honours; none by default.
 template <class K>
 constexpr BlockFeatures features_honoured() {
   if constexpr (requires { K::honours; })
@@ -62,29 +62,22 @@ concept OnDevice = requires {
   typename K::Replica;
 };
 
-/// What a SyncPolicy keeps alike.
+/// The types of a kernel that depend on where it trains.
 template <class K>
-struct ReplicaOfKernel {
-  using type = Model;
+struct PlaceOf {
+  using Replica = Model;
+  using DeviceRun = std::nullptr_t;  // none
 };
 template <OnDevice K>
-struct ReplicaOfKernel<K> {
-  using type = typename K::Replica;
+struct PlaceOf<K> {
+  using Replica = typename K::Replica;
+  using DeviceRun = typename K::Run;
 };
+/// What a SyncPolicy synchronises.
 template <class K>
-using ReplicaOf = typename ReplicaOfKernel<K>::type;
-
-/// The run of a kernel on a device; for others a placeholder.
+using ReplicaOf = typename PlaceOf<K>::Replica;
 template <class K>
-struct DeviceRunOfKernel {
-  using type = int;
-};
-template <OnDevice K>
-struct DeviceRunOfKernel<K> {
-  using type = typename K::Run;
-};
-template <class K>
-using DeviceRun = typename DeviceRunOfKernel<K>::type;
+using DeviceRun = typename PlaceOf<K>::DeviceRun;
 
 template <class K>
 concept TrainsBatches = OnDevice<K> && requires(typename K::Run& run, const SentenceBatch& batch,
@@ -102,11 +95,11 @@ concept TrainsBatches = OnDevice<K> && requires(typename K::Run& run, const Sent
 }  // namespace detail
 
 /// The arithmetic: applies the gradient of a block to the model. A policy, a value with parameters
-/// of its own (core/parameters.hpp), of one of two kinds.
+/// of its own (core/hyperparameters.hpp), of one of two kinds.
 ///
 /// On the host:
-/// - `kernel.start(model)`, where there is that: what the threads of a run share, as an optimizer's
-///   state, which it keeps in `model.state`; without it, the kernel itself stands for the run;
+/// - `kernel.start(model)` returns what the threads of a run share, for example the state of an
+///   optimizer, which it keeps in `model.state`. A kernel without it is its own run.
 /// - `run.worker(model, max_block)`: the scratch of one thread;
 /// - `worker.update<with_loss>(model, block, learning_rate)` applies the gradient and returns the
 ///   loss (LossSum, or what converts to it) when `with_loss` is true. It never allocates;
@@ -178,4 +171,4 @@ constexpr bool require_match() {
 }
 
 }  // namespace detail
-}  // namespace wordloom
+}  // namespace wordloom::inline WORDLOOM_ABI

@@ -11,7 +11,7 @@
 #include <wordloom/sampler/block.hpp>
 #include <wordloom/simd/target.hpp>
 
-namespace wordloom::simd {
+namespace wordloom::inline WORDLOOM_ABI::simd {
 
 /// A block as DotKernel works on it.
 struct DotBlock {
@@ -23,12 +23,12 @@ struct DotBlock {
   std::size_t n, m;
 };
 
-}  // namespace wordloom::simd
+}  // namespace wordloom::inline WORDLOOM_ABI::simd
 
 #define WORDLOOM_VECTOR_CODE <wordloom/kernel/dot_update.inl>
 #include <wordloom/simd/for_each_target.inl>
 
-namespace wordloom {
+namespace wordloom::inline WORDLOOM_ABI {
 
 /// The arithmetic of word2vec: a dot product for each score and a scaled row addition for each
 /// gradient (BLAS level 1), on whole vectors. Takes blocks of any shape.
@@ -84,4 +84,4 @@ inline DotKernel::Worker DotKernel::worker(const Model& model, BlockShape most) 
 
 static_assert(UpdateKernel<DotKernel>);
 
-}  // namespace wordloom
+}  // namespace wordloom::inline WORDLOOM_ABI

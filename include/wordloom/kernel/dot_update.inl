@@ -1,5 +1,5 @@
 HWY_BEFORE_NAMESPACE();
-namespace wordloom::simd::HWY_NAMESPACE {
+namespace wordloom::inline WORDLOOM_ABI::simd::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -36,7 +36,7 @@ HWY_ATTR LossSum dot_update(const DotBlock& block, std::size_t stride,
   const LossSum loss = block_gradients<with_loss>(g, block.pair_weights, n * m, learning_rate);
 
   // Column by column of the rows: both changes are computed from the old values of a column
-  // before either is added, so that a row that stands in the block twice gets both.
+  // before either is added, so that a duplicate row gets both changes.
   for (std::size_t c = 0; c < stride; c += lanes) {
     for (std::size_t i = 0; i < n; ++i) {
       auto change = hn::Zero(d);
@@ -56,5 +56,5 @@ HWY_ATTR LossSum dot_update(const DotBlock& block, std::size_t stride,
   return loss;
 }
 
-}  // namespace wordloom::simd::HWY_NAMESPACE
+}  // namespace wordloom::inline WORDLOOM_ABI::simd::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

@@ -1,71 +1,21 @@
 #pragma once
 #include <algorithm>
-#include <array>
 #include <cstddef>
-#include <cstdint>
 #include <span>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
+#include <wordloom/kernel/bag_update.hpp>
 #include <wordloom/kernel/concept.hpp>
+#include <wordloom/kernel/fused_update.hpp>
 #include <wordloom/kernel/pair_weights.hpp>
 #include <wordloom/kernel/staging.hpp>
 #include <wordloom/model/model.hpp>
-#include <wordloom/objective/logistic.hpp>
 #include <wordloom/objective/loss.hpp>
 #include <wordloom/sampler/block.hpp>
 #include <wordloom/simd/target.hpp>
 
-namespace wordloom::simd {
-
-/// Tells, for a set of ids, whether one may occur twice: never misses a repeat, and rarely reports
-/// one that is not there.
-class RepeatFilter {
- public:
-  void begin() noexcept {
-    if (++set_ == 0) {
-      last_.fill(0);
-      set_ = 1;
-    }
-  }
-  bool seen(RowId id) noexcept { return std::exchange(last_[id % last_.size()], set_) == set_; }
-  bool repeats(std::span<const RowId> ids) noexcept {
-    begin();
-    bool repeat = false;
-    for (const RowId id : ids) repeat |= seen(id);
-    return repeat;
-  }
-
- private:
-  std::array<std::uint8_t, 4096> last_{};  // the set in which each residue came last
-  std::uint8_t set_ = 0;
-};
-
-/// A block as FusedKernel works on it.
-struct FusedBlock {
-  float** inputs;         // [N] rows
-  float** outputs;        // [M] rows
-  float* gradients;       // see GradientLayout
-  float* tail;            // likewise
-  std::size_t n_of_four;  // likewise
-  float* change;          // [N x 32] of an update over several tiles
-  std::size_t n, m;
-  LaidOutWeights weights;
-  float learning_rate;
-  bool may_repeat;            // whether a row may stand in it twice
-  const float* const* ahead;  // [ahead_count] rows that later blocks need
-  std::size_t ahead_count;
-};
-
-}  // namespace wordloom::simd
-
-#define WORDLOOM_VECTOR_CODE <wordloom/kernel/fused_tile.inl>
-#include <wordloom/simd/for_each_target.inl>
-#define WORDLOOM_VECTOR_CODE <wordloom/kernel/fused_update.inl>
-#include <wordloom/simd/for_each_target.inl>
-
-namespace wordloom {
+namespace wordloom::inline WORDLOOM_ABI {
 
 /// Scores, sigmoid and both rank updates of a block on the rows where they lie, in register tiles:
 /// nothing is gathered or packed, each row is read twice and written once. The default kernel.
@@ -89,12 +39,13 @@ class FusedKernel::Worker {
         score_staged_(WORDLOOM_TARGET_FUNCTION(ScoreStaged, fused_score_staged)),
         apply_with_loss_(WORDLOOM_TARGET_FUNCTION(Apply, fused_apply<true>)),
         apply_(WORDLOOM_TARGET_FUNCTION(Apply, fused_apply<false>)),
+        bag_(most, model.dimension()),
         staging_(most, model.dimension()),
         weights_(most),
         rows_(most.inputs + most.outputs),
         gradients_(1, simd::GradientLayout::most(most)),
         change_(most.inputs, 32),
-        ahead_(2 * (most.inputs + most.outputs)) {}
+        ahead_(2 * (std::max(most.inputs, most.members) + most.outputs)) {}
 
   template <bool with_loss>
   LossSum update(Model& model, const Block& block, float learning_rate) noexcept {
@@ -106,6 +57,8 @@ class FusedKernel::Worker {
   /// model as it is, and does not need the block any more; `apply` comes before another `score`.
   void score(Model& model, const Block& block, float learning_rate) noexcept {
     if (block.inputs.empty() || block.outputs.empty()) return;
+    if ((is_bag_ = simd::BagUpdate::takes(block)))
+      return bag_.score(model, block, learning_rate, filter_);
     const simd::GradientLayout layout{block.input_count(), block.outputs.size()};
     scored_ = {rows_.data(),
                rows_.data() + layout.n,
@@ -118,8 +71,7 @@ class FusedKernel::Worker {
                weights_.of(block),
                learning_rate,
                false,
-               ahead_.data(),
-               0};
+               {}};
     if (!simd::Staging::is_needed(block)) return score_(model, block, scored_, filter_);
     staging_.begin(model, block, scored_.inputs, scored_.outputs);
     scored_.may_repeat = (block.update != Sides::inputs && filter_.repeats(block.outputs)) ||
@@ -129,8 +81,10 @@ class FusedKernel::Worker {
   /// The second half; nothing where nothing is scored.
   template <bool with_loss>
   LossSum apply(Model& model) noexcept {
+    const std::span<const float* const> ahead(ahead_.data(), std::exchange(ahead_count_, 0));
+    if (std::exchange(is_bag_, false)) return bag_.apply<with_loss>(ahead);
     if (scored_.n == 0) return {};
-    scored_.ahead_count = std::exchange(ahead_count_, 0);
+    scored_.ahead = ahead;
     const LossSum loss = (with_loss ? apply_with_loss_ : apply_)(model, scored_);
     staging_.finish();
     scored_.n = 0;
@@ -151,6 +105,8 @@ class FusedKernel::Worker {
   Score score_;
   ScoreStaged score_staged_;
   Apply apply_with_loss_, apply_;
+  simd::BagUpdate bag_;
+  bool is_bag_ = false;
   simd::Staging staging_;
   simd::WeightLayout weights_;
   simd::FusedBlock scored_{};  // n is 0 where there is none
@@ -168,4 +124,4 @@ inline FusedKernel::Worker FusedKernel::worker(const Model& model, BlockShape mo
 
 static_assert(UpdateKernel<FusedKernel>);
 
-}  // namespace wordloom
+}  // namespace wordloom::inline WORDLOOM_ABI

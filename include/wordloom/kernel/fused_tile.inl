@@ -1,7 +1,7 @@
 // Register tiles of FusedKernel. `RowTag` vectors; rows by pointer. Gradients lie in groups of 4
 // inputs, in each output by output: see GradientLayout.
 HWY_BEFORE_NAMESPACE();
-namespace wordloom::simd::HWY_NAMESPACE {
+namespace wordloom::inline WORDLOOM_ABI::simd::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -187,5 +187,5 @@ HWY_INLINE void with_count(std::size_t count, Use&& use) {
   (std::make_index_sequence<Most - Least + 1>());
 }
 
-}  // namespace wordloom::simd::HWY_NAMESPACE
+}  // namespace wordloom::inline WORDLOOM_ABI::simd::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

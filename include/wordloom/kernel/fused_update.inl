@@ -1,5 +1,5 @@
 HWY_BEFORE_NAMESPACE();
-namespace wordloom::simd::HWY_NAMESPACE {
+namespace wordloom::inline WORDLOOM_ABI::simd::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -27,8 +27,8 @@ HWY_INLINE std::size_t first_place(const float* const* rows, std::size_t i) {
   return static_cast<std::size_t>(std::find(rows, rows + i, rows[i]) - rows);
 }
 
-/// A row that stands in the block twice gets both changes at its first place and none at the
-/// others: update_tile then leaves the right sum. Not inlined: it is rare.
+/// Moves all gradients of a duplicate row to its first place: update_tile then leaves the right
+/// sum. Not inlined: duplicates are rare.
 HWY_NOINLINE HWY_ATTR inline void fold_repeats(const FusedBlock& block) noexcept {
   const GradientLayout layout{block.n, block.m};
   const auto move = [&](std::size_t from, std::size_t to) {
@@ -43,24 +43,13 @@ HWY_NOINLINE HWY_ATTR inline void fold_repeats(const FusedBlock& block) noexcept
       for (std::size_t i = 0; i < layout.n; ++i) move(layout.place(i, j), layout.place(i, first));
 }
 
-/// Calls `use.operator()<V>(c)` so that V vectors, `most` of them but at the end, from each c on
-/// cover a row.
-template <std::size_t most, class Use>
-HWY_INLINE void for_columns(std::size_t stride, Use&& use) {
-  const std::size_t lanes = hn::Lanes(RowTag());
-  std::size_t c = 0;
-  for (; c + most * lanes <= stride; c += most * lanes) use.template operator()<most>(c);
-  if constexpr (most > 1)
-    for (; c < stride; c += lanes) use.template operator()<1>(c);
-}
-
-/// Asks for V vectors, from column c on, of the rows that later blocks need. A few at a time
+/// Prefetches V vectors, from column c on, of the rows that later blocks need. A few at a time
 /// between multiply-adds: all at once they would wait for each other.
 template <std::size_t V>
-HWY_INLINE void ask_ahead(const FusedBlock& block, std::size_t c) {
+HWY_INLINE void prefetch_ahead(std::span<const float* const> rows, std::size_t c) {
   const std::size_t lanes = hn::Lanes(RowTag());
-  for (std::size_t k = 0; k < block.ahead_count; ++k)
-    for (std::size_t v = 0; v < V; ++v) detail::prefetch_line(block.ahead[k] + c + v * lanes);
+  for (const float* const row : rows)
+    unrolled<V>([&](auto v) WORDLOOM_INLINED { detail::prefetch_line(row + c + v * lanes); });
 }
 
 /// Adds the gradients of a block to its rows.
@@ -74,7 +63,7 @@ HWY_INLINE void add_gradients(const FusedBlock& block, std::size_t stride) {
   if (m <= width)
     return with_count<width>(m, [&]<std::size_t J>() WORDLOOM_INLINED {
       for_columns<vectors>(stride, [&]<std::size_t V>(std::size_t c) WORDLOOM_INLINED {
-        ask_ahead<V>(block, c);
+        prefetch_ahead<V>(block.ahead, c);
         tile.template operator()<J, V, InputChange::whole>(c, 0);
       });
     });
@@ -83,7 +72,7 @@ HWY_INLINE void add_gradients(const FusedBlock& block, std::size_t stride) {
   const std::size_t each = (m + tiles - 1) / tiles;
   with_count<width, (width + 2) / 2>(each, [&]<std::size_t J>() WORDLOOM_INLINED {
     for_columns<vectors>(stride, [&]<std::size_t V>(std::size_t c) WORDLOOM_INLINED {
-      ask_ahead<V>(block, c);
+      prefetch_ahead<V>(block.ahead, c);
       tile.template operator()<J, V, InputChange::first>(c, 0);
       std::size_t j = J;
       for (; j + J < m; j += J) tile.template operator()<J, V, InputChange::middle>(c, j);
@@ -94,7 +83,7 @@ HWY_INLINE void add_gradients(const FusedBlock& block, std::size_t stride) {
   });
 }
 
-/// Finds the rows of `ids`. Returns whether some may stand twice.
+/// Finds the rows of `ids`. Returns whether some may be duplicates.
 HWY_INLINE bool find_rows(float* matrix, std::size_t stride, std::span<const WordId> ids,
                           float** rows, RepeatFilter& filter) {
   filter.begin();
@@ -142,5 +131,5 @@ HWY_ATTR LossSum fused_apply(const Model& model, const FusedBlock& own) noexcept
   return with_loss ? loss.loss(own.weights.padding) : LossSum();
 }
 
-}  // namespace wordloom::simd::HWY_NAMESPACE
+}  // namespace wordloom::inline WORDLOOM_ABI::simd::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

@@ -18,7 +18,7 @@
 #define WORDLOOM_VECTOR_CODE <wordloom/kernel/gemm_rows.inl>
 #include <wordloom/simd/for_each_target.inl>
 
-namespace wordloom {
+namespace wordloom::inline WORDLOOM_ABI {
 
 /// The arithmetic of pWord2Vec (Ji et al. 2016, section III-B): the rows of a block are gathered
 /// and its scores and both gradients are three matrix products of CBLAS (level 3). As long as a
@@ -100,4 +100,4 @@ inline GemmKernel::Worker GemmKernel::worker(const Model& model, BlockShape most
 
 static_assert(UpdateKernel<GemmKernel>);
 
-}  // namespace wordloom
+}  // namespace wordloom::inline WORDLOOM_ABI

@@ -1,5 +1,5 @@
 HWY_BEFORE_NAMESPACE();
-namespace wordloom::simd::HWY_NAMESPACE {
+namespace wordloom::inline WORDLOOM_ABI::simd::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -22,5 +22,5 @@ HWY_ATTR inline void scatter_rows(const RowMatrix& changes, std::size_t count,
                 rows[i] + c);
 }
 
-}  // namespace wordloom::simd::HWY_NAMESPACE
+}  // namespace wordloom::inline WORDLOOM_ABI::simd::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

@@ -1,13 +1,15 @@
 #pragma once
 #include <mutex>
 
+#include <wordloom/core/abi.hpp>
+
 // Weak, so that another CBLAS that has no such functions links as well.
 extern "C" {
 void openblas_set_num_threads(int) __attribute__((weak));
 int openblas_get_num_threads(void) __attribute__((weak));
 }
 
-namespace wordloom::detail {
+namespace wordloom::inline WORDLOOM_ABI::detail {
 
 /// While any OneBlasThread lives, OpenBLAS computes on the calling thread only; when the last one
 /// dies, the number of threads that the host application had set is back. The number is one for
@@ -46,4 +48,4 @@ class OneBlasThread {
   }
 };
 
-}  // namespace wordloom::detail
+}  // namespace wordloom::inline WORDLOOM_ABI::detail

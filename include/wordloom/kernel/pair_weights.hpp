@@ -4,26 +4,38 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <vector>
 
 #include <wordloom/core/row_matrix.hpp>
 #include <wordloom/sampler/block.hpp>
 
 /// The weight of each pair of a block in the order in which a kernel takes it.
-namespace wordloom::simd {
+namespace wordloom::inline WORDLOOM_ABI::simd {
 
 /// Floats past the end of scores and weights that vectors may touch.
 inline constexpr std::size_t vector_slack = 16;
 
-/// Writes the weights of a block output by output [M x N], then zeros.
+/// Writes the weights of a block output by output, `each` for an output, then zeros.
+inline void fill_weights(const Block& block, std::size_t each, float* to) noexcept {
+  const std::size_t count = block.outputs.size() * each;
+  const std::size_t positives = block.positives * each;
+  if (block.weights.empty())
+    std::fill_n(std::fill_n(to, positives, 1.0f), count - positives, -1.0f);
+  else
+    std::copy_n(block.weights.values.data(), count, to);
+  std::fill_n(to + count, vector_slack, 0.0f);
+}
+
+/// Writes the weights of all pairs [M x N], then zeros. An output that meets one bag of several has
+/// weight 0 with the others.
 inline void fill_pair_weights(const Block& block, float* to) noexcept {
-  const std::size_t n = block.input_count();
-  const std::size_t m = block.outputs.size();
-  std::fill_n(to + m * n, vector_slack, 0.0f);
-  if (block.weights.empty()) {
-    std::fill_n(to, block.positives * n, 1.0f);
-    std::fill_n(to + block.positives * n, (m - block.positives) * n, -1.0f);
-  } else {
-    std::copy_n(block.weights.values.data(), m * n, to);
+  const std::size_t n = block.input_count(), own = block.left_out.size();
+  if (own == 0) return fill_weights(block, n, to);
+  fill_weights(block, 1, to);
+  for (std::size_t j = block.outputs.size(); j-- > 0;) {
+    const float weight = to[j];
+    std::fill_n(to + j * n, n + (j + 1 == block.outputs.size() ? vector_slack : 0), 0.0f);
+    to[j * n + std::min(j, own)] = weight;
   }
 }
 
@@ -33,7 +45,7 @@ inline void fill_pair_weights(const Block& block, float* to) noexcept {
 struct GradientLayout {
   std::size_t n, m;
 
-  /// Inputs that stand in groups of 4 (or 3).
+  /// The number of inputs that are in groups of 4 (or 3).
   constexpr std::size_t n_of_four() const { return n % 4 == 1 || n % 4 == 2 ? n / 4 * 4 : n; }
   constexpr std::size_t count_of_four() const { return (n_of_four() + 3) / 4 * 4 * m; }
   constexpr std::size_t tail() const { return (count_of_four() + 15) / 16 * 16; }
@@ -78,31 +90,31 @@ class WeightLayout {
  private:
   struct Plain {
     explicit Plain(BlockShape most)
-        : of_four(1, GradientLayout::most(most)), tail(1, 2 * most.outputs + vector_slack) {}
+        : of_four(1, GradientLayout::most(most)),
+          tail(1, 2 * most.outputs + vector_slack),
+          signs(8 * most.outputs, 1.0f),
+          groups((most.inputs + 3) / 4) {
+      std::fill_n(signs.begin() + middle(), middle(), -1.0f);
+    }
     bool is_for(const Block& block) const noexcept {
       return block.outputs.size() == outputs && block.positives == positives;
     }
     void fill(const Block& block) noexcept {
       outputs = block.outputs.size();
       positives = block.positives;
-      repeat(of_four, 4);
-      repeat(tail, 2);
+      // Groups are copied from around the middle of `signs`: targets of another size in each
+      // block, as paths of a tree, cost little.
+      const float* const group = signs.data() + middle() - 4 * static_cast<long>(positives);
+      for (float* at = of_four.data(); outputs > 0 && at < of_four.data() + groups * 4 * outputs;
+           at += 4 * outputs)
+        std::memcpy(at, group, 4 * outputs * sizeof(float));
+      const float* const pair = signs.data() + middle() - 2 * static_cast<long>(positives);
+      std::memcpy(tail.data(), pair, 2 * outputs * sizeof(float));
     }
-    /// `each` places for each output, again and again to the end.
-    void repeat(RowMatrix& to, std::size_t each) noexcept {
-      if (outputs == 0) return;
-      float* at = to.data();
-      float* const end = at + to.columns();
-      const auto put = [&](std::size_t count, float weight) {
-        count = std::min(count, static_cast<std::size_t>(end - at));
-        at = std::fill_n(at, count, weight);
-      };
-      while (at != end) {
-        put(positives * each, 1.0f);
-        put((outputs - positives) * each, -1.0f);
-      }
-    }
+    long middle() const noexcept { return static_cast<long>(signs.size() / 2); }
     RowMatrix of_four, tail;
+    std::vector<float> signs;  // 4 places for each output of 1, then of -1
+    std::size_t groups;        // of 4 inputs, at most
     std::size_t outputs = 0, positives = 0;
   };
 
@@ -156,4 +168,4 @@ class WeightLayout {
   std::size_t latest_ = 0, next_ = 0;
 };
 
-}  // namespace wordloom::simd
+}  // namespace wordloom::inline WORDLOOM_ABI::simd

@@ -15,7 +15,7 @@
 #define WORDLOOM_VECTOR_CODE <wordloom/kernel/staging.inl>
 #include <wordloom/simd/for_each_target.inl>
 
-namespace wordloom::simd {
+namespace wordloom::inline WORDLOOM_ABI::simd {
 
 /// Stands between a block and kernels that know rows only. Where an input is a bag, the kernel
 /// works on a scratch row, the mean of the bag, and the change of that row is added to the members;
@@ -23,28 +23,19 @@ namespace wordloom::simd {
 /// changes are dropped. Other blocks pass: their rows are those of the model. The scratch of one
 /// thread.
 class Staging {
-  using MeanOfRows = void (*)(const float* const*, const float* const*, float, float*, float*,
-                              std::size_t) noexcept;
+  using MeanOfRows = void (*)(const float* const*, std::size_t, std::size_t, float*) noexcept;
   using AddToRows = void (*)(float* const*, float* const*, float, const float*, const float*,
                              std::size_t) noexcept;
-
-  using MeansWithoutOne = void (*)(const float* const*, const float* const*, const std::uint32_t*,
-                                   std::size_t, float, RowMatrix&, RowMatrix&) noexcept;
-  using AddWithoutOne = void (*)(float* const*, float* const*, const std::uint32_t*, std::size_t,
-                                 float, const RowMatrix&, const RowMatrix&) noexcept;
 
  public:
   Staging(BlockShape most, std::size_t dimension)
       : mean_of_rows_(WORDLOOM_TARGET_FUNCTION(MeanOfRows, mean_of_rows)),
         add_to_rows_(WORDLOOM_TARGET_FUNCTION(AddToRows, add_to_rows)),
-        means_without_one_(WORDLOOM_TARGET_FUNCTION(MeansWithoutOne, means_without_one)),
-        add_without_one_(WORDLOOM_TARGET_FUNCTION(AddWithoutOne, add_without_one)),
-        members_(std::max(most.members, most.inputs)),
+        members_(std::max(most.inputs, most.inputs * most.members)),
         ends_(most.inputs),
         inputs_(most.inputs, dimension),
         means_(most.inputs, dimension),
-        outputs_(most.outputs, dimension),
-        dropped_(1, dimension) {}
+        outputs_(most.outputs, dimension) {}
 
   static bool is_needed(const Block& block) noexcept {
     return block.has_bags() || block.update != Sides::both;
@@ -63,7 +54,7 @@ class Staging {
       if (block.update != Sides::inputs) continue;
       float* const original = outputs[j];
       outputs[j] = outputs_.row_data(j);
-      mean_of_rows_(&original, &original + 1, 1.0f, outputs[j], dropped_.data(), dropped_.stride());
+      mean_of_rows_(&original, 1, outputs_.stride(), outputs[j]);
     }
     is_open_ = bags_ > 0 && block.update != Sides::outputs;
   }
@@ -74,51 +65,47 @@ class Staging {
   /// Adds the changes of the scratch rows to the members of their bags.
   void finish() noexcept {
     if (!std::exchange(is_open_, false)) return;
-    const auto scale = [&](std::size_t size) {
-      return gradient_ == BagGradient::mean ? 1.0f / static_cast<float>(size) : 1.0f;
-    };
-    if (leaves_out_)
-      return add_without_one_(members_.data(), members_.data() + size_, ends_.data(), bags_,
-                              scale(size_ - 1), inputs_, means_);
-    for (std::size_t i = 0, first = 0; i < bags_; first = ends_[i++])
-      add_to_rows_(members_.data() + first, members_.data() + ends_[i], scale(ends_[i] - first),
-                   inputs_.row_data(i), means_.row_data(i), means_.stride());
+    for (std::size_t i = 0, first = 0; i < bags_; first = ends_[i++]) {
+      const auto size = static_cast<float>(ends_[i] - first);
+      add_to_rows_(members_.data() + first, members_.data() + ends_[i],
+                   gradient_ == BagGradient::mean ? 1.0f / size : 1.0f, inputs_.row_data(i),
+                   means_.row_data(i), means_.stride());
+    }
   }
 
  private:
+  static constexpr std::size_t all = ~std::size_t{0};  // no member is left out
+
   /// Computes the means of the bags, or copies the inputs where they are rows.
   void pool(RowMatrix& matrix, const Block& block, float** inputs) noexcept {
-    size_ = block.inputs.size();
-    leaves_out_ = !block.left_out.empty();
     gradient_ = block.bag_gradient;
-    for (std::size_t i = 0; i < size_; ++i) members_[i] = matrix.row_data(block.inputs[i]);
+    std::size_t size = 0;
     for (std::size_t i = 0; i < bags_; ++i) {
+      const std::size_t first = size;
+      const std::size_t left_out = i < block.left_out.size() ? block.left_out[i] : all;
+      std::size_t k = 0, end = block.inputs.size();
+      if (block.left_out.empty()) {
+        k = first;
+        end = block.bag_ends.empty() ? i + 1 : block.bag_ends[i];
+      }
+      for (; k < end; ++k)
+        if (k != left_out) members_[size++] = matrix.row_data(block.inputs[k]);
+      ends_[i] = size;
       inputs[i] = inputs_.row_data(i);
-      ends_[i] = leaves_out_              ? block.left_out[i]
-                 : block.bag_ends.empty() ? static_cast<std::uint32_t>(i + 1)
-                                          : block.bag_ends[i];
+      mean_of_rows_(members_.data() + first, size - first, means_.stride(), inputs[i]);
+      std::copy_n(inputs[i], means_.stride(), means_.row_data(i));
     }
-    if (leaves_out_)
-      return means_without_one_(members_.data(), members_.data() + size_, ends_.data(), bags_,
-                                1.0f / static_cast<float>(size_ - 1), inputs_, means_);
-    for (std::size_t i = 0, first = 0; i < bags_; first = ends_[i++])
-      mean_of_rows_(members_.data() + first, members_.data() + ends_[i],
-                    1.0f / static_cast<float>(ends_[i] - first), inputs[i], means_.row_data(i),
-                    means_.stride());
   }
 
   MeanOfRows mean_of_rows_;
   AddToRows add_to_rows_;
-  MeansWithoutOne means_without_one_;
-  AddWithoutOne add_without_one_;
-  std::vector<float*> members_;      // [members] rows of all bags
-  std::vector<std::uint32_t> ends_;  // [N] of the bags in `members_`, or what each leaves out
-  RowMatrix inputs_, means_;         // [N x D] scratch rows, and as they were
-  RowMatrix outputs_;                // [M x D] copies of rows that stay as they are
-  RowMatrix dropped_;                // [1 x D]
-  std::size_t bags_ = 0, size_ = 0;  // N and the number of members
-  bool leaves_out_ = false, is_open_ = false;
+  std::vector<float*> members_;    // rows of all bags, one bag after the other
+  std::vector<std::size_t> ends_;  // [N] of the bags in `members_`
+  RowMatrix inputs_, means_;       // [N x D] scratch rows, and as they were
+  RowMatrix outputs_;              // [M x D] copies of rows that stay as they are
+  std::size_t bags_ = 0;           // N
+  bool is_open_ = false;
   BagGradient gradient_ = BagGradient::mean;
 };
 
-}  // namespace wordloom::simd
+}  // namespace wordloom::inline WORDLOOM_ABI::simd

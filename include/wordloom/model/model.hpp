@@ -12,12 +12,12 @@
 #include <wordloom/core/error.hpp>
 #include <wordloom/core/row_matrix.hpp>
 #include <wordloom/core/section_file.hpp>
+#include <wordloom/core/words.hpp>
 #include <wordloom/corpus/vocabulary.hpp>
 #include <wordloom/model/embeddings.hpp>
 #include <wordloom/model/row_sources.hpp>
-#include <wordloom/model/vocabulary_union.hpp>
 
-namespace wordloom {
+namespace wordloom::inline WORDLOOM_ABI {
 
 /// The sizes of a model of V words.
 struct ModelShape {
@@ -57,7 +57,6 @@ struct Model {
   Model(std::size_t rows, std::size_t dimension, std::uint64_t seed = 1)
       : Model(Vocabulary(), ModelShape{dimension, rows, rows}, seed) {}
 
-  /// Rows of `input`.
   std::size_t rows() const noexcept { return input.rows(); }
   std::size_t dimension() const noexcept { return input.columns(); }
 
@@ -73,7 +72,7 @@ struct Model {
   std::vector<MatrixRef<const RowMatrix>> matrices() const { return list<const RowMatrix>(*this); }
 
   /// Returns deep copies of `matrices()`.
-  std::vector<NamedMatrix> copy_of_matrices() const {
+  [[nodiscard]] std::vector<NamedMatrix> copy_of_matrices() const {
     std::vector<NamedMatrix> copies;
     for (const auto& [name, matrix] : matrices())
       copies.push_back({std::string(name), matrix->copy()});
@@ -83,16 +82,15 @@ struct Model {
   /// Puts back what `copy_of_matrices` returned, in place of all matrices. Throws InvalidArgument
   /// unless the first two are an input and an output of the present shapes.
   void set_matrices(std::vector<NamedMatrix> copies) {
+    const auto described = [](std::string_view name, const RowMatrix& matrix) {
+      return "'" + std::string(name) + "' of " + shape_of(matrix.rows(), matrix.columns());
+    };
     const auto present = matrices();
-    for (std::size_t i = 0; i < 2; ++i)
-      if (i >= copies.size() || copies[i].name != present[i].name ||
-          copies[i].matrix.rows() != present[i].matrix->rows() ||
-          copies[i].matrix.columns() != present[i].matrix->columns())
-        throw InvalidArgument("expected matrix '" + std::string(present[i].name) + "' of " +
-                              shape_of(*present[i].matrix) + ", got " +
-                              (i >= copies.size()
-                                   ? std::string("none")
-                                   : "'" + copies[i].name + "' of " + shape_of(copies[i].matrix)));
+    for (std::size_t i = 0; i < 2; ++i) {
+      const auto expected = described(present[i].name, *present[i].matrix);
+      const auto got = i < copies.size() ? described(copies[i].name, copies[i].matrix) : "none";
+      if (got != expected) throw InvalidArgument("expected matrix " + expected + ", got " + got);
+    }
     input = std::move(copies[0].matrix);
     output = std::move(copies[1].matrix);
     copies.erase(copies.begin(), copies.begin() + 2);
@@ -104,14 +102,13 @@ struct Model {
   /// when it exists and has another shape.
   RowMatrix& state_matrix(std::string_view name, std::size_t rows, std::size_t columns = 0) {
     if (columns == 0) columns = dimension();
-    for (NamedMatrix& named : state) {
-      if (named.name != name) continue;
-      if (named.matrix.rows() != rows || named.matrix.columns() != columns)
-        throw InvalidArgument("state matrix '" + named.name + "' is of " + shape_of(named.matrix) +
-                              ", expected " + std::to_string(rows) + " x " +
-                              std::to_string(columns) +
-                              ": it was made by another optimizer or for another model");
-      return named.matrix;
+    for (NamedMatrix& known : state) {
+      if (known.name != name) continue;
+      if (known.matrix.rows() == rows && known.matrix.columns() == columns) return known.matrix;
+      throw InvalidArgument("state matrix '" + known.name + "' is of " +
+                            shape_of(known.matrix.rows(), known.matrix.columns()) + ", expected " +
+                            shape_of(rows, columns) +
+                            ": it was made by another optimizer or for another model");
     }
     state.push_back({std::string(name), RowMatrix(rows, columns)});
     return state.back().matrix;
@@ -119,11 +116,11 @@ struct Model {
 
   /// Returns the input vectors of the words: copies, or from a temporary model without further
   /// rows the matrix itself. Throws InvalidArgument for a model without words.
-  Embeddings embeddings() const& {
+  [[nodiscard]] Embeddings embeddings() const& {
     require_words("has no embeddings");
     return Embeddings(vocabulary.words(), input.copy(std::min(vocabulary.size(), input.rows())));
   }
-  Embeddings embeddings() && {
+  [[nodiscard]] Embeddings embeddings() && {
     if (input.rows() != vocabulary.size()) return std::as_const(*this).embeddings();
     require_words("has no embeddings");
     return Embeddings(vocabulary.words(), std::move(input));
@@ -146,7 +143,7 @@ struct Model {
   void extend(const Vocabulary& more, std::uint64_t seed = 1) {
     require_words("cannot be extended");
     const detail::VocabularyUnion all(vocabulary, more);
-    if (all.words().fingerprint() == vocabulary.fingerprint()) return;
+    if (all.words.fingerprint() == vocabulary.fingerprint()) return;
     const auto inputs = all.input(input.rows()), outputs = all.output(output.rows());
     RowMatrix new_input = detail::gather_rows(input, inputs);
     RowMatrix new_output = detail::gather_rows(output, outputs);
@@ -159,7 +156,7 @@ struct Model {
                                  : of_output ? detail::gather_rows(matrix, outputs)
                                              : matrix.copy()});
     }
-    vocabulary = all.words();
+    vocabulary = all.words;
     input = std::move(new_input);
     output = std::move(new_output);
     state = std::move(new_state);
@@ -185,29 +182,28 @@ struct Model {
 
   /// Reads a file that `save` has written. Throws IoError, FormatError with the byte for a file
   /// that is cut short, damaged or no model, and std::bad_alloc.
-  static Model load(const std::filesystem::path& path) {
+  [[nodiscard]] static Model load(const std::filesystem::path& path) {
     detail::SectionReader file(path, format);
     Model model;
     model.vocabulary = read_vocabulary(file);
     const auto counts = file.numbers();
     if (counts.size() != 1 || counts[0] < 2)
       file.refuse_section("the number of matrices", "another section");
-    for (std::uint64_t i = 0; i < counts[0]; ++i) {
+    const auto matrix = [&](const std::string& name) {
       NamedMatrix named = file.matrix();
-      if (i >= 2) {
-        model.state.push_back(std::move(named));
-        continue;
-      }
-      const std::string expected = i == 0 ? "input" : "output";
-      if (named.name != expected)
-        file.refuse_section("the matrix '" + expected + "'", detail::shown(named.name));
-      if (i == 0 && named.matrix.rows() < model.vocabulary.size())
-        file.refuse_section("an input row for each word", shape_of(named.matrix));
-      if (i == 1 && named.matrix.columns() != model.dimension())
-        file.refuse_section("an output of " + std::to_string(model.dimension()) + " columns",
-                            shape_of(named.matrix));
-      (i == 0 ? model.input : model.output) = std::move(named.matrix);
-    }
+      if (named.name != name)
+        file.refuse_section("the matrix '" + name + "'", detail::shown(named.name));
+      return std::move(named.matrix);
+    };
+    RowMatrix &input = model.input, &output = model.output;
+    input = matrix("input");
+    if (input.rows() < model.vocabulary.size())
+      file.refuse_section("an input row for each word", shape_of(input.rows(), input.columns()));
+    output = matrix("output");
+    if (output.columns() != input.columns())
+      file.refuse_section("an output of " + std::to_string(input.columns()) + " columns",
+                          shape_of(output.rows(), output.columns()));
+    for (std::uint64_t i = 2; i < counts[0]; ++i) model.state.push_back(file.matrix());
     if (const auto name = model.duplicate_name())
       file.refuse_section("each matrix once", detail::shown(*name) + " twice");
     file.end();
@@ -215,7 +211,7 @@ struct Model {
   }
 
  private:
-  static constexpr detail::SectionFormat format{"wordloom model", 1};
+  static constexpr std::string_view format = "wordloom model 1";
   // An "epoch" that no training reaches, so that these streams are never drawn from again. The
   // streams of `extend` are as many before it as there were words.
   static constexpr std::uint64_t init_stream = ~std::uint64_t{0};
@@ -229,18 +225,16 @@ struct Model {
     return all;
   }
 
-  static std::string shape_of(const RowMatrix& matrix) {
-    return std::to_string(matrix.rows()) + " x " + std::to_string(matrix.columns());
+  static std::string shape_of(std::size_t rows, std::size_t columns) {
+    return std::to_string(rows) + " x " + std::to_string(columns);
   }
 
   /// Returns a name that two matrices have.
   std::optional<std::string_view> duplicate_name() const {
-    std::vector<std::string_view> names;
-    for (const auto& [name, matrix] : matrices()) names.push_back(name);
-    std::sort(names.begin(), names.end());
-    const auto found = std::adjacent_find(names.begin(), names.end());
-    if (found == names.end()) return std::nullopt;
-    return *found;
+    WordList names;
+    for (const auto& [name, matrix] : matrices())
+      if (!names.append(name)) return name;
+    return std::nullopt;
   }
 
   void require_words(const char* what) const {
@@ -248,26 +242,21 @@ struct Model {
   }
 
   static Vocabulary read_vocabulary(detail::SectionReader& file) {
-    std::string_view text = file.text();
+    const std::string_view text = file.text();
     const auto counts = file.numbers();
     std::vector<std::pair<std::string, std::uint64_t>> words;
-    words.reserve(counts.size());
-    for (const std::uint64_t count : counts) {
-      const std::size_t end = text.find('\n');
-      if (end == std::string_view::npos) break;
-      words.emplace_back(text.substr(0, end), count);
-      text.remove_prefix(end + 1);
-    }
-    if (words.size() != counts.size() || !text.empty())
+    for_each_line(text, [&](std::string_view word, std::uint64_t line) {
+      words.emplace_back(word, line <= counts.size() ? counts[line - 1] : 0);
+    });
+    if (words.size() != counts.size() || (!text.empty() && text.back() != '\n'))
       file.refuse_section("a count for each word", std::to_string(counts.size()) + " counts");
-    if (words.empty()) return {};
-    const auto vocabulary = [&] {
-      try {
-        return Vocabulary::from_counts(words);
-      } catch (const Error& error) {
-        file.refuse_section("a vocabulary", error.what());
-      }
-    }();
+    Vocabulary vocabulary;
+    if (words.empty()) return vocabulary;
+    try {
+      vocabulary = Vocabulary::from_counts(words);
+    } catch (const Error& error) {
+      file.refuse_section("a vocabulary", error.what());
+    }
     for (std::size_t i = 0; i < words.size(); ++i)
       if (vocabulary.word(static_cast<WordId>(i)) != words[i].first)
         file.refuse_section("words by falling count", detail::shown(words[i].first));
@@ -275,4 +264,4 @@ struct Model {
   }
 };
 
-}  // namespace wordloom
+}  // namespace wordloom::inline WORDLOOM_ABI

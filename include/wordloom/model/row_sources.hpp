@@ -4,13 +4,17 @@
 #include <cstdint>
 #include <limits>
 #include <span>
+#include <string>
 #include <vector>
 
+#include <wordloom/core/error.hpp>
 #include <wordloom/core/parallel.hpp>
 #include <wordloom/core/random.hpp>
 #include <wordloom/core/row_matrix.hpp>
+#include <wordloom/core/types.hpp>
+#include <wordloom/corpus/vocabulary.hpp>
 
-namespace wordloom::detail {
+namespace wordloom::inline WORDLOOM_ABI::detail {
 
 /// For each row of a new matrix, the row of an old matrix that it is a copy of; `no_row`: none.
 using RowSources = std::vector<std::size_t>;
@@ -50,4 +54,55 @@ inline void draw_rows(RowMatrix& matrix, std::span<const std::size_t> sources, s
   });
 }
 
-}  // namespace wordloom::detail
+/// The union of two vocabularies, and the places of the first one's words in it. Counts of words in
+/// both are added.
+struct VocabularyUnion {
+  std::size_t old_size;
+  Vocabulary words;
+  RowSources sources;  // of words
+
+  /// Throws InvalidArgument when the counts add up to more than 2^64 - 1.
+  VocabularyUnion(const Vocabulary& old, const Vocabulary& more) : old_size(old.size()) {
+    WordCounter counter;
+    for (WordId id = 0; id < old.size(); ++id) counter.add(old.word(id), old.count(id));
+    for (WordId id = 0; id < more.size(); ++id) counter.add(more.word(id), more.count(id));
+    words = Vocabulary::from_counter(counter, {.min_count = 1}, "both vocabularies");
+    sources.assign(words.size(), no_row);
+    for (WordId id = 0; id < words.size(); ++id)
+      if (const auto known = old.find(words.word(id))) sources[id] = *known;
+  }
+
+  /// Returns the sources of an input matrix that had `rows` rows: words, then any others, which
+  /// stay behind the words in their order. Throws InvalidArgument when there are too few rows.
+  RowSources input(std::size_t rows) const {
+    if (rows < old_size) refuse("input", rows, "at least " + std::to_string(old_size));
+    RowSources result = sources;
+    for (std::size_t row = old_size; row < rows; ++row) result.push_back(row);
+    return result;
+  }
+
+  /// Returns the sources of an output matrix that had `rows` rows: V, V - 1 or 2V - 1, see
+  /// Model::extend. Nodes have no sources. Throws InvalidArgument for another number.
+  RowSources output(std::size_t rows) const {
+    if (rows == old_size) return sources;
+    if (rows == old_size - 1) return RowSources(words.size() - 1, no_row);
+    if (rows != 2 * old_size - 1)
+      refuse("output", rows,
+             std::to_string(old_size) + ", " + std::to_string(old_size - 1) + " or " +
+                 std::to_string(2 * old_size - 1));
+    RowSources result(2 * words.size() - 1, no_row);
+    for (std::size_t id = 0; id < words.size(); ++id)
+      if (sources[id] != no_row) result[2 * id] = 2 * sources[id];
+    return result;
+  }
+
+ private:
+  [[noreturn]] void refuse(const std::string& matrix, std::size_t rows,
+                           const std::string& expected) const {
+    throw InvalidArgument("cannot extend a model of " + std::to_string(old_size) +
+                          " words whose matrix '" + matrix + "' has " + std::to_string(rows) +
+                          " rows; expected " + expected);
+  }
+};
+
+}  // namespace wordloom::inline WORDLOOM_ABI::detail

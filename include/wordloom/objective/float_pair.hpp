@@ -1,9 +1,9 @@
 #pragma once
 #include <cmath>
 
-#include <wordloom/core/host_device.hpp>
+#include <wordloom/core/types.hpp>
 
-namespace wordloom {
+namespace wordloom::inline WORDLOOM_ABI {
 
 /// The operations of LogisticPair on a float: fast intrinsics on a device, exact ones on the host.
 struct FloatOperations {
@@ -49,4 +49,4 @@ struct FloatPair : LogisticPair<FloatOperations> {
   }
 };
 
-}  // namespace wordloom
+}  // namespace wordloom::inline WORDLOOM_ABI

@@ -1,4 +1,5 @@
 #pragma once
+#include <array>
 #include <cstdint>
 #include <span>
 #include <utility>
@@ -6,7 +7,7 @@
 #include <wordloom/sampler/concept.hpp>
 #include <wordloom/sampler/shared_negative.hpp>
 
-namespace wordloom {
+namespace wordloom::inline WORDLOOM_ABI {
 
 /// The split of BIDMach (Canny et al. 2015, "Machine Learning at the Limit"; its word2vecPos and
 /// word2vecNeg): what `Base` makes as one block becomes two, the positives of all inputs
@@ -44,15 +45,21 @@ struct AttractionRepulsion {
     struct Halves {
       Sink& sink;
       void operator()(const Block& block) const {
-        const std::size_t n = block.input_count(), positives = block.positives;
+        const std::size_t positives = block.positives;
+        const std::size_t each = block.left_out.empty() ? block.input_count() : 1;
+        const std::array whole_bag{static_cast<std::uint32_t>(block.inputs.size())};
         Block attraction = block, repulsion = block;
         attraction.outputs = block.outputs.first(positives);
         repulsion.outputs = block.outputs.subspan(positives);
         repulsion.positives = repulsion.examples = 0;
+        if (!block.left_out.empty()) {
+          repulsion.left_out = {};
+          repulsion.bag_ends = whole_bag;
+        }
         if (!block.weights.empty()) {
           const auto [values, version] = block.weights;
-          attraction.weights = {values.first(positives * n), version};
-          repulsion.weights = {values.subspan(positives * n), version};
+          attraction.weights = {values.first(positives * each), version};
+          repulsion.weights = {values.subspan(positives * each), version};
         }
         sink(attraction);
         sink(repulsion);
@@ -89,4 +96,4 @@ using SplitSharedNegative = AttractionRepulsion<SharedNegative>;
 
 static_assert(Sampler<SplitSharedNegative>);
 
-}  // namespace wordloom
+}  // namespace wordloom::inline WORDLOOM_ABI

@@ -5,11 +5,11 @@
 
 #include <wordloom/core/types.hpp>
 
-namespace wordloom {
+namespace wordloom::inline WORDLOOM_ABI {
 
-/// The weight of each pair of a block, [M x N] output by output: above 0 for label 1, below 0 for
-/// label 0, 0 for no pair. The gradient of a pair is multiplied by the absolute value; the loss is
-/// not.
+/// The weight of each pair of a block, [M x N] output by output, or of each output [M] where the
+/// block says `left_out`: above 0 for label 1, below 0 for label 0, 0 for no pair. The gradient of
+/// a pair is multiplied by the absolute value; the loss is not.
 struct PairWeights {
   std::span<const float> values = {};
   /// Two blocks of one worker with the same version other than 0 at the same address have the same
@@ -36,19 +36,23 @@ enum class BagGradient : std::uint8_t {
 struct Block {
   std::span<const RowId> inputs;  // [N] rows of Model::input, or the members of N bags
   std::span<const std::uint32_t> bag_ends = {};  // [N] ends of the bags in `inputs`, none empty
-  std::span<const std::uint32_t> left_out = {};  // [N] or: bag i is all of `inputs`, 2 or more,
-                                                 // except the one at left_out[i]
-  std::span<const RowId> outputs;                // [M] rows of Model::output
-  std::size_t positives = 0;                     // 0 .. M; ignored where there are weights
-  PairWeights weights = {};                      // empty: 1 for positives, -1 for the others
-  std::size_t examples = 0;                      // what the loss is a mean over
+  /// Or one bag, of which some outputs leave out a member, as a centre its own word: output j meets
+  /// the mean of all `inputs`, 2 or more, except the one at left_out[j] where there is that. N is
+  /// then 1 + the size of this, and the last of the bags is the whole.
+  std::span<const std::uint32_t> left_out = {};
+  std::span<const RowId> outputs;  // [M] rows of Model::output
+  std::size_t positives = 0;       // 0 .. M; ignored where there are weights
+  PairWeights weights = {};        // empty: 1 for positives, -1 for the others
+  std::size_t examples = 0;        // what the loss is a mean over
   Sides update = Sides::both;
   BagGradient bag_gradient = BagGradient::mean;
 
   bool has_bags() const noexcept { return !bag_ends.empty() || !left_out.empty(); }
   /// N.
   std::size_t input_count() const noexcept {
-    return !left_out.empty() ? left_out.size() : bag_ends.empty() ? inputs.size() : bag_ends.size();
+    return !left_out.empty()  ? left_out.size() + 1
+           : bag_ends.empty() ? inputs.size()
+                              : bag_ends.size();
   }
 };
 
@@ -75,4 +79,4 @@ template <class Sink>
   if constexpr (requires { sink.prefetch(inputs, outputs); }) sink.prefetch(inputs, outputs);
 }
 
-}  // namespace wordloom
+}  // namespace wordloom::inline WORDLOOM_ABI

@@ -9,7 +9,7 @@
 #include <wordloom/sampler/window.hpp>
 #include <wordloom/sampler/window_worker.hpp>
 
-namespace wordloom {
+namespace wordloom::inline WORDLOOM_ABI {
 
 namespace detail {
 
@@ -95,4 +95,4 @@ using HierarchicalCbow = BasicCbow<RandomWindow, HuffmanPath>;
 
 static_assert(Sampler<Cbow> && Sampler<HierarchicalCbow>);
 
-}  // namespace wordloom
+}  // namespace wordloom::inline WORDLOOM_ABI

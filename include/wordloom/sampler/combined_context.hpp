@@ -6,11 +6,11 @@
 #include <vector>
 
 #include <wordloom/sampler/concept.hpp>
+#include <wordloom/sampler/group_walk.hpp>
 #include <wordloom/sampler/negative_sampling.hpp>
-#include <wordloom/sampler/shared_outputs.hpp>
 #include <wordloom/sampler/window.hpp>
 
-namespace wordloom {
+namespace wordloom::inline WORDLOOM_ABI {
 
 /// Context combining (pSGNScc: Rengasamy et al. 2017, "Optimizing Word2Vec Performance on Multicore
 /// Systems"): windows that share words become one block, in which each shared word has one row and
@@ -48,10 +48,6 @@ struct BasicCombinedContext {
   auto start(const Vocabulary& vocabulary) const {
     return detail::SamplerRun(*this, targets.start(vocabulary));
   }
-  template <class Tables>
-  ExpectedUpdates expected_updates(const WordRates& rates, const Tables& tables) const {
-    return detail::expected_of_skip_gram(rates, static_cast<double>(window.mean_context()), tables);
-  }
 };
 
 /// The scratch of one thread.
@@ -62,48 +58,27 @@ class BasicCombinedContext<Window>::Worker {
   Worker(const BasicCombinedContext& policy, const Tables& tables)
       : window_(policy.window),
         per_pair_(static_cast<float>(policy.targets.negatives)),
-        group_(policy.minibatch),
-        outputs_(tables.distribution(), group_, policy.shared()),
+        groups_(tables.distribution(), policy.minibatch, window_.max_reach(), policy.shared()),
         weights_(max_block()),
-        reaches_(group_),
+        reaches_(policy.minibatch),
         windows_(max_block().inputs) {}
 
   BlockShape max_block() const noexcept {
-    return {.inputs = group_ + 2 * window_.max_reach(), .outputs = group_ + outputs_.shared()};
+    return {.inputs = groups_.max_context(), .outputs = groups_.max_centers() + groups_.shared()};
   }
 
   template <class Sink>
   void sample(std::span<const WordId> sentence, Random& random, Sink&& sink) {
-    if (sentence.size() < 2) return;
-    outputs_.begin(random);
-    auto outputs = announce(sentence, 0, random, sink);
-    for (std::size_t first = 0; first < sentence.size(); first += group_) {
-      const auto current = outputs;
-      if (first + group_ < sentence.size())
-        outputs = announce(sentence, first + group_, random, sink);
-      combine(sentence, first, current, random, sink);
-    }
+    groups_.template for_each_group<false>(
+        sentence, random, sink,
+        [&](const detail::CenterGroup& group) { combine(sentence, group, random, sink); });
   }
 
  private:
-  /// Draws the negatives of the group of centres from `first` on and announces the rows that it
-  /// needs. Returns its outputs.
   template <class Sink>
-  std::span<const RowId> announce(std::span<const WordId> sentence, std::size_t first,
-                                  Random& random, Sink& sink) {
-    const std::size_t next = std::min(first + group_, sentence.size());
-    const auto outputs =
-        outputs_.next(sentence.subspan(first, next - first), next < sentence.size(), random);
-    const std::size_t entering = std::min(first + window_.max_reach(), sentence.size());
-    const std::size_t entered = std::min(next + window_.max_reach(), sentence.size());
-    announce_rows(sink, sentence.subspan(entering, entered - entering), outputs);
-    return outputs;
-  }
-
-  template <class Sink>
-  void combine(std::span<const WordId> sentence, std::size_t first, std::span<const RowId> outputs,
-               Random& random, Sink& sink) {
-    const std::size_t centers = outputs.size() - outputs_.shared();
+  void combine(std::span<const WordId> sentence, const detail::CenterGroup& group, Random& random,
+               Sink& sink) {
+    const std::size_t first = group.first, centers = group.size;
     Shape shape{.begin = first, .end = first + centers, .centers = centers};
     bool same_reaches = true;
     for (std::size_t j = 0; j < centers; ++j) {
@@ -119,12 +94,12 @@ class BasicCombinedContext<Window>::Worker {
       fill(shape);
       filled_ = shape;
     }
-    if (leave_out_centers(outputs, shape)) filled_ = {};
+    if (leave_out_centers(group.outputs, shape)) filled_ = {};
     const std::size_t n = shape.end - shape.begin;
     sink(Block{.inputs = sentence.subspan(shape.begin, n),
-               .outputs = outputs,
+               .outputs = group.outputs,
                .positives = centers,
-               .weights = weights_.of(n, outputs.size()),
+               .weights = weights_.of(n, group.outputs.size()),
                .examples = pairs_});
   }
 
@@ -153,8 +128,8 @@ class BasicCombinedContext<Window>::Worker {
         windows_[i] += row[i];
       }
     }
-    const float weight = -per_pair_ / static_cast<float>(outputs_.shared());
-    for (std::size_t h = 0; h < outputs_.shared(); ++h, row += n)
+    const float weight = -per_pair_ / static_cast<float>(groups_.shared());
+    for (std::size_t h = 0; h < groups_.shared(); ++h, row += n)
       for (std::size_t i = 0; i < n; ++i) row[i] = weight * windows_[i];
   }
 
@@ -173,9 +148,8 @@ class BasicCombinedContext<Window>::Worker {
   }
 
   Window window_;
-  float per_pair_;     // K
-  std::size_t group_;  // G
-  detail::SharedOutputs outputs_;
+  float per_pair_;  // K
+  detail::GroupWalk groups_;
   detail::WeightMatrix weights_;      // [G + H][G + 2 max_reach]
   std::vector<std::size_t> reaches_;  // [G]
   std::vector<float> windows_;        // [G + 2 max_reach] the windows that each word is in
@@ -188,4 +162,4 @@ using CombinedContextFixedWindow = BasicCombinedContext<FixedWindow>;
 
 static_assert(Sampler<CombinedContext> && Sampler<CombinedContextFixedWindow>);
 
-}  // namespace wordloom
+}  // namespace wordloom::inline WORDLOOM_ABI

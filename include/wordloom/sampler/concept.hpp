@@ -11,7 +11,7 @@
 #include <wordloom/sampler/block.hpp>
 #include <wordloom/sampler/expected_updates.hpp>
 
-namespace wordloom {
+namespace wordloom::inline WORDLOOM_ABI {
 
 namespace detail {
 
@@ -72,7 +72,7 @@ std::size_t output_rows(const Run& run, const Vocabulary& vocabulary) {
 }  // namespace detail
 
 /// The words that meet: turns a sentence into blocks. A policy, a value whose parameters are its
-/// own (`visit_parameters`, core/parameters.hpp; `static S from(const Hyperparameters&)` fills
+/// own (`visit_parameters`, core/hyperparameters.hpp; `static S from(const Hyperparameters&)` fills
 /// them), with
 /// - `policy.start(vocabulary)`: what all threads of a run share, immutable and thread-safe:
 ///   - `run.worker()`: the scratch of one thread; where there is no such function, each thread
@@ -94,7 +94,8 @@ concept Sampler = std::copy_constructible<S> && detail::StartsRuns<S> && detail:
 
 namespace detail {
 
-/// The run of a sampler in this library: its policy and the tables of its targets.
+/// The run of a sampler in this library: its policy and the tables of its targets. A policy without
+/// expected_updates(rates, tables) is skip-gram with all words of its window.
 template <class Policy, class Tables>
 class SamplerRun {
  public:
@@ -103,7 +104,11 @@ class SamplerRun {
   auto worker() const { return typename Policy::Worker(policy_, tables_); }
   std::size_t output_rows() const noexcept { return tables_.output_rows(); }
   ExpectedUpdates expected_updates(const WordRates& rates) const {
-    return policy_.expected_updates(rates, tables_);
+    if constexpr (requires { policy_.expected_updates(rates, tables_); })
+      return policy_.expected_updates(rates, tables_);
+    else
+      return expected_of_skip_gram(rates, static_cast<double>(policy_.window.mean_context()),
+                                   tables_);
   }
 
  private:
@@ -130,4 +135,4 @@ constexpr bool require_sampler() {
 }
 
 }  // namespace detail
-}  // namespace wordloom
+}  // namespace wordloom::inline WORDLOOM_ABI

@@ -7,7 +7,7 @@
 #include <wordloom/corpus/subsampling.hpp>
 #include <wordloom/corpus/vocabulary.hpp>
 
-namespace wordloom {
+namespace wordloom::inline WORDLOOM_ABI {
 
 /// How often each row of a matrix is expected to be scored against rows of the other, for each word
 /// of the corpus that is trained: what a sync policy must know of a sampler.
@@ -47,4 +47,4 @@ ExpectedUpdates expected_of_skip_gram(const WordRates& rates, double context,
 }
 
 }  // namespace detail
-}  // namespace wordloom
+}  // namespace wordloom::inline WORDLOOM_ABI

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include <wordloom/core/random.hpp>
 #include <wordloom/core/types.hpp>
@@ -10,7 +11,7 @@
 #include <wordloom/sampler/negative_sampling.hpp>
 #include <wordloom/sampler/shared_outputs.hpp>
 
-namespace wordloom::detail {
+namespace wordloom::inline WORDLOOM_ABI::detail {
 
 /// Successive words of a sentence that are centres together, and the words around them.
 struct CenterGroup {
@@ -19,33 +20,39 @@ struct CenterGroup {
   std::span<const RowId> outputs = {};  // the centres, then the negatives
 };
 
-/// Cuts sentences into groups of G successive words, the first of random length, with S words of
-/// context on either side and H negatives for each group. Rows are announced a group ahead. One for
-/// each thread.
+/// Cuts sentences into groups of G successive words with S words of context on either side and H
+/// negatives for each group. Rows are announced a group ahead. One for each thread.
 class GroupWalk {
  public:
-  GroupWalk(NegativeDistribution negatives, std::size_t group, std::size_t side, std::size_t shared)
-      : group_(group), side_(side), outputs_(std::move(negatives), group, shared) {}
+  /// `ahead`: groups between the announcement of rows and their use.
+  GroupWalk(NegativeDistribution negatives, std::size_t group, std::size_t side, std::size_t shared,
+            std::size_t ahead = 1)
+      : group_(group),
+        side_(side),
+        outputs_(std::move(negatives), group, shared, ahead + 1),
+        announced_(ahead + 1) {}
 
   std::size_t max_centers() const noexcept { return group_; }
   std::size_t max_context() const noexcept { return group_ + 2 * side_; }
   std::size_t shared() const noexcept { return outputs_.shared(); }
 
-  /// Calls `use(group)` for each group of a sentence; a lone word is none.
-  template <class Sink, class Use>
+  /// Calls `use(group)` for each group of a sentence; a lone word is none. The first group is of
+  /// random length where the borders of groups matter (`random_first`).
+  template <bool random_first = true, class Sink, class Use>
   void for_each_group(std::span<const WordId> sentence, Random& random, Sink& sink, Use&& use) {
     if (sentence.size() < 2) return;
     outputs_.begin(random);
-    CenterGroup group =
-        announce(sentence, 0, std::min<std::size_t>(1 + random.below(group_), sentence.size()),
-                 random, sink);
-    while (group.size > 0) {
-      const std::size_t first = group.first + group.size;
-      CenterGroup next;
-      if (first < sentence.size())
-        next = announce(sentence, first, std::min(group_, sentence.size() - first), random, sink);
-      use(std::as_const(group));
-      group = next;
+    std::size_t next = 0, made = 0;
+    std::size_t size = random_first ? 1 + random.below(group_) : group_;
+    for (std::size_t used = 0;; ++used) {
+      for (; next < sentence.size() && made < used + announced_.size(); ++made) {
+        size = std::min(size, sentence.size() - next);
+        announced_[made % announced_.size()] = announce(sentence, next, size, random, sink);
+        next += size;
+        size = group_;
+      }
+      if (used == made) return;
+      use(std::as_const(announced_[used % announced_.size()]));
     }
   }
 
@@ -65,6 +72,7 @@ class GroupWalk {
 
   std::size_t group_, side_;  // G, S
   SharedOutputs outputs_;
+  std::vector<CenterGroup> announced_;  // [ahead + 1]
 };
 
-}  // namespace wordloom::detail
+}  // namespace wordloom::inline WORDLOOM_ABI::detail

@@ -9,7 +9,7 @@
 #include <wordloom/sampler/group_walk.hpp>
 #include <wordloom/sampler/negative_sampling.hpp>
 
-namespace wordloom {
+namespace wordloom::inline WORDLOOM_ABI {
 
 /// Windows of random reach without drawing any, in blocks that are nearly all pairs. The sentence
 /// is cut into groups of G successive words, the first of random length. The words of a group are
@@ -73,7 +73,7 @@ struct GroupedWindow {
   }
   /// The groups of one thread.
   detail::GroupWalk walk(const NegativeSampling::Run& tables) const {
-    return {tables.distribution(), group(), side(), shared()};
+    return {tables.distribution(), group(), side(), shared(), 2};
   }
 };
 
@@ -146,4 +146,4 @@ class GroupedWindow::Worker {
 
 static_assert(Sampler<GroupedWindow>);
 
-}  // namespace wordloom
+}  // namespace wordloom::inline WORDLOOM_ABI

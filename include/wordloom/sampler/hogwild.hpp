@@ -8,7 +8,7 @@
 #include <wordloom/sampler/negative_sampling.hpp>
 #include <wordloom/sampler/window.hpp>
 
-namespace wordloom {
+namespace wordloom::inline WORDLOOM_ABI {
 
 /// Skip-gram as word2vec does it (Mikolov et al. 2013b; word2vec.c): each context word of each
 /// centre word is a block of its own, 1 x M, with targets drawn afresh: the centre and K negatives,
@@ -30,10 +30,6 @@ struct BasicHogwild {
   class Worker;
   auto start(const Vocabulary& vocabulary) const {
     return detail::SamplerRun(*this, targets.start(vocabulary));
-  }
-  template <class Tables>
-  ExpectedUpdates expected_updates(const WordRates& rates, const Tables& tables) const {
-    return detail::expected_of_skip_gram(rates, static_cast<double>(window.mean_context()), tables);
   }
 };
 
@@ -90,4 +86,4 @@ using HogwildFixedWindow = BasicHogwild<FixedWindow>;
 
 static_assert(Sampler<Hogwild> && Sampler<HogwildFixedWindow>);
 
-}  // namespace wordloom
+}  // namespace wordloom::inline WORDLOOM_ABI

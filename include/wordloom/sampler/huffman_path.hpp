@@ -1,6 +1,8 @@
 #pragma once
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <utility>
 #include <vector>
@@ -14,57 +16,115 @@
 #include <wordloom/sampler/negative_sampling.hpp>
 #include <wordloom/sampler/targets.hpp>
 
-namespace wordloom {
+namespace wordloom::inline WORDLOOM_ABI {
 
 /// Targets of a centre: the inner nodes of its path in the Huffman tree (hierarchical softmax). Row
 /// k of Model::output [(V - 1) x D] is inner node k.
+///
+/// With `node_sample` t above 0, nodes that are met often are left out at random, as frequent words
+/// are of a text (Mikolov et al. 2013b, section 2.3): a node through which the share f of all words
+/// passes is kept with probability sqrt(t / f), and the last node of a path always. The few nodes
+/// at the top of the tree, half of all work, learn no worse of a part of it: with t = 0.001 speed
+/// is about twice that of 0, similarity and analogies are as good
+/// (benchmarks/results/cbow-and-hs.md).
 struct HuffmanPath {
-  /// Scratch of a thread: nothing is drawn.
-  class Worker {
-   public:
-    Worker(HuffmanTree tree, std::size_t slots) : tree_(std::move(tree)), words_(slots) {}
-    void begin(std::span<const WordId>, Random&) const noexcept {}
-    void finish(std::span<const WordId> centers, std::size_t slot, Random&) noexcept {
-      std::copy(centers.begin(), centers.end(), words_.begin() + static_cast<std::ptrdiff_t>(slot));
-    }
-    void draw(WordId center, std::size_t slot, Random&) noexcept { words_[slot] = center; }
-    TargetSet at(std::size_t slot) const noexcept { return tree_.path(words_[slot]); }
+  double node_sample = 1e-3;  // t; 0: all nodes, as in word2vec.c
 
-   private:
-    HuffmanTree tree_;
-    std::vector<WordId> words_;  // [slots]
-  };
+  static HuffmanPath from(const Hyperparameters& parameters) { return {parameters.node_sample}; }
+  template <class Visit>
+  void visit_parameters(Visit&& visit) const {
+    visit("node_sample", node_sample, 0.0, 1.0);
+  }
 
-  /// The tree of a run.
+  /// The tree of a run, and how many of 2^16 times each node is kept.
   class Run {
    public:
-    explicit Run(const Vocabulary& vocabulary) : tree_(vocabulary) {}
-    const HuffmanTree& tree() const noexcept { return tree_; }
+    Run(const Vocabulary& vocabulary, double node_sample) : tree_(vocabulary) {
+      for (RowId node = 0;
+           node_sample > 0 && node < tree_.node_count() && tree_.share(node) > node_sample; ++node)
+        kept_.push_back(static_cast<std::uint32_t>(
+            std::lround(std::sqrt(node_sample / tree_.share(node)) * 65536)));
+      kept_.push_back(65536);
+    }
+
     std::size_t output_rows() const noexcept { return tree_.node_count(); }
     std::size_t max_outputs() const noexcept { return tree_.max_path(); }
-    double expected_size(const WordRates& rates) const noexcept {
+    double expected_size(const WordRates& rates) const {
       double sum = 0;
-      for (std::size_t i = 0; i < rates.kept.size(); ++i)
-        sum +=
-            rates.kept[i] * static_cast<double>(tree_.path(static_cast<WordId>(i)).outputs.size());
+      for (const double targets : expected_outputs(rates)) sum += targets;
       return sum / rates.sum;
     }
     std::vector<double> expected_outputs(const WordRates& rates) const {
       std::vector<double> result(output_rows());
-      for (std::size_t i = 0; i < rates.kept.size(); ++i)
-        for (const RowId node : tree_.path(static_cast<WordId>(i)).outputs)
-          result[node] += rates.kept[i];
+      for (std::size_t i = 0; i < rates.kept.size(); ++i) {
+        const auto path = tree_.path(static_cast<WordId>(i)).outputs;
+        const RowId last = *std::max_element(path.begin(), path.end());
+        for (const RowId node : path)
+          result[node] +=
+              rates.kept[i] *
+              (node == last ? 1 : kept_[std::min<std::size_t>(node, kept_.size() - 1)] / 65536.0);
+      }
       return result;
     }
-    Worker worker(std::size_t slots, std::size_t) const { return {tree_, slots}; }
+    class Worker;
+    Worker worker(std::size_t slots, std::size_t at_once) const;
 
    private:
     HuffmanTree tree_;
+    std::vector<std::uint32_t> kept_;  // of the first nodes; the last entry is for all others
   };
 
   /// Throws CorpusError for a vocabulary of fewer than two words.
-  Run start(const Vocabulary& vocabulary) const { return Run(vocabulary); }
+  Run start(const Vocabulary& vocabulary) const { return {vocabulary, node_sample}; }
 };
+
+/// Scratch of a thread.
+class HuffmanPath::Run::Worker {
+ public:
+  Worker(const Run& run, std::size_t slots)
+      : tree_(run.tree_), kept_(run.kept_), rows_(slots * run.max_outputs()), sets_(slots) {}
+
+  void begin(std::span<const WordId> centers, Random&) const noexcept {
+    for (const WordId center : centers) tree_.prefetch(center);
+  }
+  void finish(std::span<const WordId> centers, std::size_t slot, Random& random) noexcept {
+    for (const WordId center : centers) draw(center, slot++, random);
+  }
+  void draw(WordId center, std::size_t slot, Random& random) noexcept {
+    const TargetSet path = tree_.path(center);
+    sets_[slot] = kept_.size() == 1 ? path : sampled(path, slot, random);
+  }
+  TargetSet at(std::size_t slot) const noexcept { return sets_[slot]; }
+
+ private:
+  TargetSet sampled(const TargetSet& path, std::size_t slot, Random& random) noexcept {
+    RowId* const rows = rows_.data() + slot * tree_.max_path();
+    // Both parts of a path go down from the root, to nodes of rising numbers.
+    const RowId last =
+        std::max(path.positives > 0 ? path.outputs[path.positives - 1] : 0, path.outputs.back());
+    std::size_t count = 0, positives = 0;
+    std::uint64_t bits = 0;
+    for (std::size_t i = 0; i < path.outputs.size(); ++i, bits >>= 16) {
+      if (i % 4 == 0) bits = random();
+      const RowId node = path.outputs[i];
+      rows[count] = node;
+      const bool is_kept =
+          ((bits & 0xffff) < kept_[std::min<std::size_t>(node, kept_.size() - 1)]) | (node == last);
+      count += is_kept;
+      positives += is_kept && i < path.positives;
+    }
+    return {{rows, count}, positives};
+  }
+
+  HuffmanTree tree_;
+  std::vector<std::uint32_t> kept_;
+  std::vector<RowId> rows_;      // [slots][max_path] where nodes are sampled
+  std::vector<TargetSet> sets_;  // [slots] of the tree or of rows_
+};
+
+inline HuffmanPath::Run::Worker HuffmanPath::Run::worker(std::size_t slots, std::size_t) const {
+  return {*this, slots};
+}
 
 static_assert(Targets<HuffmanPath>);
 
@@ -72,22 +132,23 @@ static_assert(Targets<HuffmanPath>);
 /// with -hs 1 and -negative above 0. Of Model::output [(2 V - 1) x D], row 2 w is word w and row
 /// 2 k + 1 is inner node k, so that rows are still in the order of falling count.
 struct HuffmanPathAndNegatives {
+  HuffmanPath path = {};
   NegativeSampling sampling = {};
 
   static HuffmanPathAndNegatives from(const Hyperparameters& parameters) {
-    return {NegativeSampling::from(parameters)};
+    return {HuffmanPath::from(parameters), NegativeSampling::from(parameters)};
   }
   template <class Visit>
   void visit_parameters(Visit&& visit) const {
-    sampling.visit_parameters(visit);
+    detail::visit_all(visit, path, sampling);
   }
 
   /// The targets of one thread's centres.
   class Worker {
    public:
-    Worker(HuffmanTree tree, NegativeSampling::Worker negatives, std::size_t max_outputs,
-           std::size_t slots)
-        : tree_(std::move(tree)),
+    Worker(HuffmanPath::Run::Worker path, NegativeSampling::Worker negatives,
+           std::size_t max_outputs, std::size_t slots)
+        : path_(std::move(path)),
           negatives_(std::move(negatives)),
           max_outputs_(max_outputs),
           rows_(slots * max_outputs),
@@ -98,56 +159,49 @@ struct HuffmanPathAndNegatives {
     }
     void finish(std::span<const WordId> centers, std::size_t slot, Random& random) noexcept {
       negatives_.finish(centers, slot, random);
+      path_.finish(centers, slot, random);
       for (std::size_t i = 0; i < centers.size(); ++i) join(centers[i], slot + i);
     }
     void draw(WordId center, std::size_t slot, Random& random) noexcept {
       negatives_.draw(center, slot, random);
+      path_.draw(center, slot, random);
       join(center, slot);
     }
-    TargetSet at(std::size_t slot) const noexcept {
-      return {std::span(rows_).subspan(slot * max_outputs_, sets_[slot].size),
-              sets_[slot].positives};
-    }
+    TargetSet at(std::size_t slot) const noexcept { return sets_[slot]; }
 
    private:
     /// Positive nodes, the centre, other nodes, negative words.
     void join(WordId center, std::size_t slot) noexcept {
-      const TargetSet path = tree_.path(center), words = negatives_.at(slot);
-      RowId* to = rows_.data() + slot * max_outputs_;
-      const auto node_row = [](RowId node) { return 2 * node + 1; };
-      const auto word_row = [](RowId word) { return 2 * word; };
-      to = std::transform(path.outputs.begin(),
-                          path.outputs.begin() + static_cast<std::ptrdiff_t>(path.positives), to,
-                          node_row);
-      *to++ = word_row(center);
-      to = std::transform(path.outputs.begin() + static_cast<std::ptrdiff_t>(path.positives),
-                          path.outputs.end(), to, node_row);
-      std::transform(words.outputs.begin() + 1, words.outputs.end(), to, word_row);
-      sets_[slot] = {path.outputs.size() + words.outputs.size(), path.positives + 1};
+      const TargetSet path = path_.at(slot), words = negatives_.at(slot);
+      RowId* const rows = rows_.data() + slot * max_outputs_;
+      RowId* to = rows;
+      for (std::size_t i = 0; i <= path.outputs.size(); ++i) {
+        if (i == path.positives) *to++ = 2 * center;
+        if (i < path.outputs.size()) *to++ = 2 * path.outputs[i] + 1;
+      }
+      for (const RowId word : words.outputs.subspan(1)) *to++ = 2 * word;
+      sets_[slot] = {{rows, to}, path.positives + 1};
     }
 
-    struct Set {
-      std::size_t size = 0, positives = 0;
-    };
-    HuffmanTree tree_;
+    HuffmanPath::Run::Worker path_;
     NegativeSampling::Worker negatives_;
     std::size_t max_outputs_;
-    std::vector<RowId> rows_;  // [slots][max_outputs]
-    std::vector<Set> sets_;    // [slots]
+    std::vector<RowId> rows_;      // [slots][max_outputs]
+    std::vector<TargetSet> sets_;  // [slots] of rows_
   };
 
   /// The tree and the tables of a run.
   class Run {
    public:
     Run(const HuffmanPathAndNegatives& policy, const Vocabulary& vocabulary)
-        : path_(vocabulary), negatives_(policy.sampling.start(vocabulary)) {}
+        : path_(policy.path.start(vocabulary)), negatives_(policy.sampling.start(vocabulary)) {}
     std::size_t output_rows() const noexcept {
       return path_.output_rows() + negatives_.output_rows();
     }
     std::size_t max_outputs() const noexcept {
       return path_.max_outputs() + negatives_.max_outputs();
     }
-    double expected_size(const WordRates& rates) const noexcept {
+    double expected_size(const WordRates& rates) const {
       return path_.expected_size(rates) + negatives_.expected_size(rates);
     }
     std::vector<double> expected_outputs(const WordRates& rates) const {
@@ -158,7 +212,8 @@ struct HuffmanPathAndNegatives {
       return result;
     }
     Worker worker(std::size_t slots, std::size_t at_once) const {
-      return {path_.tree(), negatives_.worker(slots, at_once), max_outputs(), slots};
+      return {path_.worker(slots, at_once), negatives_.worker(slots, at_once), max_outputs(),
+              slots};
     }
 
    private:
@@ -172,4 +227,4 @@ struct HuffmanPathAndNegatives {
 
 static_assert(Targets<HuffmanPathAndNegatives>);
 
-}  // namespace wordloom
+}  // namespace wordloom::inline WORDLOOM_ABI

@@ -12,7 +12,7 @@
 #include <wordloom/corpus/vocabulary.hpp>
 #include <wordloom/sampler/targets.hpp>
 
-namespace wordloom {
+namespace wordloom::inline WORDLOOM_ABI {
 
 /// The Huffman tree of a vocabulary, by counts (Mikolov et al. 2013b, section 2.1; Morin and Bengio
 /// 2005). A word's path are the inner nodes from the root to the word. Inner nodes are numbered by
@@ -26,6 +26,8 @@ class HuffmanTree {
   /// V - 1.
   std::size_t node_count() const noexcept { return tables_->ends.size() - 1; }
   std::size_t max_path() const noexcept { return tables_->max_path; }
+  /// The share of all words, by counts, that lie below a node.
+  double share(RowId node) const noexcept { return tables_->shares[node]; }
   /// The path of a word: first the nodes at which it lies in the branch of the smaller count, which
   /// carry label 1 (word2vec.c's code 0), then the others; each from the root down.
   TargetSet path(WordId word) const noexcept {
@@ -33,12 +35,19 @@ class HuffmanTree {
     return {std::span(tables_->nodes).subspan(first, tables_->ends[word] - first),
             tables_->positives[word]};
   }
+  /// Asks for what path() will read: of large vocabularies it is not in the cache.
+  [[gnu::always_inline]] void prefetch(WordId word) const noexcept {
+    const TargetSet path = this->path(word);
+    __builtin_prefetch(path.outputs.data());
+    __builtin_prefetch(path.outputs.data() + path.outputs.size() - 1);
+  }
 
  private:
   struct Tables {
     std::vector<RowId> nodes;              // the paths of all words
     std::vector<std::size_t> ends;         // [V] ends of the paths in `nodes`
     std::vector<std::uint32_t> positives;  // [V]
+    std::vector<double> shares;            // [V - 1]
     std::size_t max_path = 0;
   };
 
@@ -74,6 +83,9 @@ class HuffmanTree {
     Tables tables;
     std::vector<RowId> positives, negatives;
     const std::size_t root = words - 2;
+    for (std::size_t made = words - 1; made-- > 0;)
+      tables.shares.push_back(static_cast<double>(counts[made]) /
+                              static_cast<double>(counts[root]));
     for (std::size_t word = 0; word < words; ++word) {
       positives.clear();
       negatives.clear();
@@ -93,4 +105,4 @@ class HuffmanTree {
   std::shared_ptr<const Tables> tables_;
 };
 
-}  // namespace wordloom
+}  // namespace wordloom::inline WORDLOOM_ABI

@@ -8,7 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include <wordloom/core/alias_table.hpp>
 #include <wordloom/core/error.hpp>
 #include <wordloom/core/hyperparameters.hpp>
 #include <wordloom/core/random.hpp>
@@ -17,7 +16,7 @@
 #include <wordloom/sampler/expected_updates.hpp>
 #include <wordloom/sampler/targets.hpp>
 
-namespace wordloom {
+namespace wordloom::inline WORDLOOM_ABI {
 
 /// Draws negative words in proportion to count^exponent (Mikolov et al. 2013b, section 2.2), never
 /// the positive word. Copies share their tables; thread-safe with a random stream for each thread.
@@ -30,7 +29,7 @@ class NegativeDistribution {
   /// A word other than `positive`.
   WordId draw(Random& random, WordId positive) const noexcept {
     // A few tries decide nearly always. Where `positive` holds nearly all of the weight they would
-    // go on for ever: the rest is then drawn exactly, which leaves the distribution the same.
+    // take forever: the rest is then drawn exactly, which leaves the distribution the same.
     for (int i = 0; i < 8; ++i)
       if (const WordId word = tables_->alias.draw(random); word != positive) return word;
     return draw_others(random, positive);
@@ -39,7 +38,7 @@ class NegativeDistribution {
   /// Of all words, by count^exponent.
   const AliasTable& table() const noexcept { return tables_->alias; }
 
-  /// A draw from all words in two steps, see AliasTable::begin.
+  /// Draws from all words in two steps, see AliasTable::begin.
   AliasTable::Place begin(Random& random) const noexcept { return tables_->alias.begin(random); }
   WordId finish(AliasTable::Place place) const noexcept { return tables_->alias.finish(place); }
 
@@ -204,4 +203,4 @@ struct NegativeSampling {
 
 static_assert(Targets<NegativeSampling>);
 
-}  // namespace wordloom
+}  // namespace wordloom::inline WORDLOOM_ABI

@@ -9,7 +9,7 @@
 #include <wordloom/sampler/shared_outputs.hpp>
 #include <wordloom/sampler/window.hpp>
 
-namespace wordloom {
+namespace wordloom::inline WORDLOOM_ABI {
 
 /// Decoupled attraction and repulsion (PAR-Word2Vec: Moon et al. 2019, "Parallel Data-Local
 /// Training for Optimizing Word2Vec Embeddings for Word and Graph Embeddings"): of each sentence
@@ -44,10 +44,6 @@ struct BasicSentenceMinibatch {
   /// Throws CorpusError for a vocabulary of fewer than two words.
   auto start(const Vocabulary& vocabulary) const {
     return detail::SamplerRun(*this, targets.start(vocabulary));
-  }
-  template <class Tables>
-  ExpectedUpdates expected_updates(const WordRates& rates, const Tables& tables) const {
-    return detail::expected_of_skip_gram(rates, static_cast<double>(window.mean_context()), tables);
   }
 };
 
@@ -134,4 +130,4 @@ using SentenceMinibatchFixedWindow = BasicSentenceMinibatch<FixedWindow>;
 
 static_assert(Sampler<SentenceMinibatch> && Sampler<SentenceMinibatchFixedWindow>);
 
-}  // namespace wordloom
+}  // namespace wordloom::inline WORDLOOM_ABI

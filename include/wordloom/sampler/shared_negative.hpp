@@ -7,7 +7,7 @@
 #include <wordloom/sampler/window.hpp>
 #include <wordloom/sampler/window_worker.hpp>
 
-namespace wordloom {
+namespace wordloom::inline WORDLOOM_ABI {
 
 /// Skip-gram by whole windows (pWord2Vec: Ji et al. 2016, "Parallelizing Word2Vec in Shared and
 /// Distributed Memory", section III-B): all context words of a centre word form one block, n x M,
@@ -55,10 +55,6 @@ struct BasicSharedNegative {
   auto start(const Vocabulary& vocabulary) const {
     return detail::SamplerRun(*this, targets.start(vocabulary));
   }
-  template <class Tables>
-  ExpectedUpdates expected_updates(const WordRates& rates, const Tables& tables) const {
-    return detail::expected_of_skip_gram(rates, static_cast<double>(window.mean_context()), tables);
-  }
 };
 
 using SharedNegative = BasicSharedNegative<RandomWindow>;
@@ -70,4 +66,4 @@ using HierarchicalSoftmax = BasicSharedNegative<RandomWindow, HuffmanPath>;
 static_assert(Sampler<SharedNegative> && Sampler<SharedNegativeFixedWindow> &&
               Sampler<HierarchicalSoftmax>);
 
-}  // namespace wordloom
+}  // namespace wordloom::inline WORDLOOM_ABI

@@ -11,28 +11,30 @@
 #include <wordloom/sampler/block.hpp>
 #include <wordloom/sampler/negative_sampling.hpp>
 
-namespace wordloom::detail {
+namespace wordloom::inline WORDLOOM_ABI::detail {
 
 /// Outputs of the groups of centres of a sentence, one group after the other: the centres, then H
 /// negatives that they share. The negatives of a group are drawn while the group before it is in
 /// use. One for each thread.
 class SharedOutputs {
  public:
-  /// For groups of at most `max_centers`.
-  SharedOutputs(NegativeDistribution negatives, std::size_t max_centers, std::size_t shared)
+  /// For groups of at most `max_centers`, of which the last `slots` are kept.
+  SharedOutputs(NegativeDistribution negatives, std::size_t max_centers, std::size_t shared,
+                std::size_t slots = 2)
       : negatives_(std::move(negatives), shared),
         shared_(shared),
         max_outputs_(max_centers + shared),
-        rows_(2 * max_outputs_) {}
+        slots_(slots),
+        rows_(slots * max_outputs_) {}
 
   std::size_t shared() const noexcept { return shared_; }
 
   /// Before the first group of a sentence.
   void begin(Random& random) noexcept { negatives_.begin(random, shared_); }
 
-  /// The outputs of the next group, valid until two groups later. `more`: whether another follows.
+  /// The outputs of the next group, valid for as many groups. `more`: whether another follows.
   std::span<RowId> next(std::span<const WordId> centers, bool more, Random& random) noexcept {
-    slot_ = 1 - slot_;
+    slot_ = (slot_ + 1) % slots_;
     const auto outputs = std::span(rows_).subspan(slot_ * max_outputs_, centers.size() + shared_);
     std::copy(centers.begin(), centers.end(), outputs.begin());
     negatives_.finish(outputs.subspan(centers.size()));
@@ -44,8 +46,8 @@ class SharedOutputs {
   NegativeBatch negatives_;
   std::size_t shared_;       // H
   std::size_t max_outputs_;  // G + H
-  std::size_t slot_ = 0;
-  std::vector<RowId> rows_;  // [2][G + H]
+  std::size_t slots_, slot_ = 0;
+  std::vector<RowId> rows_;  // [slots][G + H]
 };
 
 /// The weights [M x N] of the blocks of one worker, with the version that kernels know them by.
@@ -68,4 +70,4 @@ class WeightMatrix {
   std::uint64_t version_ = 0;
 };
 
-}  // namespace wordloom::detail
+}  // namespace wordloom::inline WORDLOOM_ABI::detail

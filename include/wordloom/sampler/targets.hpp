@@ -10,7 +10,7 @@
 #include <wordloom/corpus/vocabulary.hpp>
 #include <wordloom/sampler/expected_updates.hpp>
 
-namespace wordloom {
+namespace wordloom::inline WORDLOOM_ABI {
 
 /// The rows that a centre is scored against: outputs[0 .. positives) carry label 1.
 struct TargetSet {
@@ -51,4 +51,4 @@ template <Targets T>
 using TargetWorker = decltype(std::declval<const TargetTables<T>&>().worker(0, 0));
 
 }  // namespace detail
-}  // namespace wordloom
+}  // namespace wordloom::inline WORDLOOM_ABI

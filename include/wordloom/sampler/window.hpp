@@ -1,11 +1,11 @@
 #pragma once
 #include <cstddef>
 
-#include <wordloom/core/host_device.hpp>
 #include <wordloom/core/hyperparameters.hpp>
 #include <wordloom/core/random.hpp>
+#include <wordloom/core/types.hpp>
 
-namespace wordloom {
+namespace wordloom::inline WORDLOOM_ABI {
 
 /// The window of word2vec: the reach to both sides is drawn for each centre word, uniform from 1 to
 /// `size`, so that near words count more.
@@ -60,4 +60,4 @@ struct WindowRange {
         end(sentence_size - center <= reach ? sentence_size : center + reach + 1) {}
 };
 
-}  // namespace wordloom
+}  // namespace wordloom::inline WORDLOOM_ABI

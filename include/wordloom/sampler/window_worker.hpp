@@ -10,7 +10,7 @@
 #include <wordloom/sampler/block.hpp>
 #include <wordloom/sampler/targets.hpp>
 
-namespace wordloom::detail {
+namespace wordloom::inline WORDLOOM_ABI::detail {
 
 /// Walks over the windows of a sentence: calls `use(context words, targets)` for each centre that
 /// has a context. Targets are drawn, and rows announced, two words ahead. The worker of
@@ -83,4 +83,4 @@ class WindowWorker {
   std::vector<RowId> inputs_;      // [2 max_reach] the context words
 };
 
-}  // namespace wordloom::detail
+}  // namespace wordloom::inline WORDLOOM_ABI::detail

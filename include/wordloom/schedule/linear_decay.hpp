@@ -1,12 +1,21 @@
 #pragma once
 #include <algorithm>
 #include <cmath>
+#include <concepts>
 #include <cstddef>
 
 #include <wordloom/core/hyperparameters.hpp>
-#include <wordloom/schedule/concept.hpp>
 
-namespace wordloom {
+namespace wordloom::inline WORDLOOM_ABI {
+
+/// The learning rate over time: `schedule.rate(progress)` at a progress from 0 to 1. A policy
+/// (core/hyperparameters.hpp): a trainer makes it by `S::from(hyperparameters, ranks)` or
+/// `S::from(hyperparameters)`, or takes it as a value. Thread-safe.
+template <class S>
+concept LearningRateSchedule = std::copy_constructible<S> &&
+    requires(const S& schedule, double progress) {
+  { schedule.rate(progress) } -> std::convertible_to<double>;
+};
 
 /// word2vec's schedule: the learning rate falls linearly from its start to 1e-4 of it.
 struct LinearDecay {
@@ -24,22 +33,17 @@ struct LinearDecay {
 /// The same from a higher start where several ranks train: the learning rate times
 /// ranks^(1 / 6), since what ranks do in parallel is in part averaged (pWord2Vec: Ji et al. 2016,
 /// section III-E, raise it too; the exponent is ours, for CoherentSum).
-struct RankScaledDecay {
-  LinearDecay decay = {};
-  std::size_t ranks = 1;
+struct RankScaledDecay : LinearDecay {
+  std::size_t ranks = 1;  // no parameter: ranks are compared by their number
 
   static RankScaledDecay from(const Hyperparameters& parameters, std::size_t ranks = 1) {
     return {LinearDecay::from(parameters), ranks};
   }
-  template <class Visit>
-  void visit_parameters(Visit&& visit) const {
-    decay.visit_parameters(visit);  // the number of ranks is compared by itself
-  }
   double rate(double progress) const noexcept {
-    return std::pow(static_cast<double>(ranks), 1.0 / 6) * decay.rate(progress);
+    return std::pow(static_cast<double>(ranks), 1.0 / 6) * LinearDecay::rate(progress);
   }
 };
 
 static_assert(LearningRateSchedule<LinearDecay> && LearningRateSchedule<RankScaledDecay>);
 
-}  // namespace wordloom
+}  // namespace wordloom::inline WORDLOOM_ABI

@@ -3,7 +3,7 @@
 // WORDLOOM_ATOMIC_ROWS every float is accessed by a relaxed atomic instead, slowly: a thread
 // sanitizer then sees any other race and nothing of these.
 HWY_BEFORE_NAMESPACE();
-namespace wordloom::simd::HWY_NAMESPACE {
+namespace wordloom::inline WORDLOOM_ABI::simd::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -41,5 +41,35 @@ HWY_INLINE void store_row(D d, hn::Vec<D> v, float* p) {
 
 #endif
 
-}  // namespace wordloom::simd::HWY_NAMESPACE
+/// Calls `use.operator()<V>(c)` so that V vectors, `most` except at the end, from each c on cover a
+/// row.
+template <std::size_t most, class Use>
+HWY_INLINE void for_columns(std::size_t stride, Use&& use) {
+  const std::size_t lanes = hn::Lanes(RowTag());
+  std::size_t c = 0;
+  for (; c + most * lanes <= stride; c += most * lanes) use.template operator()<most>(c);
+  if constexpr (most > 1)
+    for (; c < stride; c += lanes) use.template operator()<1>(c);
+}
+
+/// Writes the mean of `count` rows to `mean`.
+HWY_ATTR inline void mean_of_rows(const float* const* rows, std::size_t count, std::size_t stride,
+                                  float* mean) noexcept {
+  const RowTag d;
+  const std::size_t lanes = hn::Lanes(d);
+  const auto scale = hn::Set(d, 1.0f / static_cast<float>(count));
+  for_columns<4>(stride, [&]<std::size_t V>(std::size_t c) WORDLOOM_INLINED {
+    hn::Vec<RowTag> sum[V];
+    unrolled<V>([&](auto v) WORDLOOM_INLINED { sum[v] = load_row(d, rows[0] + c + v * lanes); });
+    for (std::size_t k = 1; k < count; ++k)
+      unrolled<V>([&](auto v) WORDLOOM_INLINED {
+        sum[v] = hn::Add(sum[v], load_row(d, rows[k] + c + v * lanes));
+      });
+    unrolled<V>([&](auto v) WORDLOOM_INLINED {
+      hn::Store(hn::Mul(sum[v], scale), d, mean + c + v * lanes);
+    });
+  });
+}
+
+}  // namespace wordloom::inline WORDLOOM_ABI::simd::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

@@ -14,7 +14,7 @@
 
 /// Vectors (Highway). Vector code is compiled for the instruction set that the compiler's flags
 /// allow and, on x86-64, for AVX2 and AVX-512 where the flags allow less: target.hpp chooses one at
-/// run time. It stands in files *.inl that for_each_target.inl includes once for each of them.
+/// run time. It is in files *.inl, which for_each_target.inl includes once for each of them.
 /// Defining WORDLOOM_ONE_TARGET before leaves the others out; a source file that uses Highway's own
 /// foreach_target.h has to.
 #if HWY_ARCH_X86_64 && !HWY_COMPILER_MSVC && !defined(WORDLOOM_ONE_TARGET)
@@ -43,9 +43,9 @@
 #include <wordloom/simd/set_target.inl>
 #endif
 
-namespace wordloom::simd {
+namespace wordloom::inline WORDLOOM_ABI::simd {
 
 /// Of the compiler's flags.
 namespace hn = hwy::HWY_NAMESPACE;
 
-}  // namespace wordloom::simd
+}  // namespace wordloom::inline WORDLOOM_ABI::simd

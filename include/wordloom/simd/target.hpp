@@ -7,7 +7,7 @@
 #include <wordloom/core/error.hpp>
 #include <wordloom/simd/simd.hpp>
 
-namespace wordloom {
+namespace wordloom::inline WORDLOOM_ABI {
 
 /// An instruction set for which this program holds vector code.
 struct Target {
@@ -84,7 +84,7 @@ inline const Target& target() {
   return chosen;
 }
 
-}  // namespace wordloom
+}  // namespace wordloom::inline WORDLOOM_ABI
 
 /// A pointer to the function of this name and `type`, from wordloom::simd, of the target that runs.
 #define WORDLOOM_FUNCTION_OF(target, type, ...) \

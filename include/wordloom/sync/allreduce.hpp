@@ -15,9 +15,9 @@
 #include <wordloom/sync/collective.hpp>
 #include <wordloom/sync/combine.hpp>
 #include <wordloom/sync/concept.hpp>
-#include <wordloom/sync/host_rows.hpp>
+#include <wordloom/sync/replica_rows.hpp>
 
-namespace wordloom {
+namespace wordloom::inline WORDLOOM_ABI {
 
 /// When and how much replicas tell each other.
 struct SyncOptions {
@@ -36,7 +36,7 @@ struct SyncOptions {
   /// `bytes_per_word`; where that is 0 too, no less than keeps a kernel on a device busy (its
   /// `min_words`).
   std::uint64_t interval = 0;
-  /// Goes on training while changes travel. Without, one thread on each rank and one seed give
+  /// Continues training while changes travel. Without, one thread on each rank and one seed give
   /// bit-identical runs.
   bool overlap = true;
 
@@ -57,6 +57,7 @@ class Allreduce {
  public:
   using Replica = typename Rows::Replica;
 
+  /// Throws InvalidArgument for a negative number of bytes.
   explicit Allreduce(Ranks ranks, SyncOptions options = {})
       : ranks_(std::move(ranks)), options_(options) {
     options_.validate();
@@ -71,18 +72,18 @@ class Allreduce {
   /// Throws SyncError, on all ranks, when their runs, models or options do not go together, and
   /// InvalidArgument, on all ranks, when a checkpoint is of ranks that synchronised another way.
   std::uint64_t start(Replica& model, SyncRun& run) {
-    for (const auto& [what, number] : run.agreed) agree(what, number);
+    for (const auto& [what, number] : run.agreed) detail::agree(ranks_, what, number);
     plan(run);
     for (const auto values : rows_.all(model)) ranks_.broadcast(values);
-    rows_.remember(model);
     if (run.resumes) {
-      for (auto* numbers : {&run.positions, &run.sync_state})
-        for (std::uint64_t& number : *numbers) number = ranks_.gather(number)[0];
-      if (run.sync_state.at(1) != fingerprint())
+      auto& [numbers, state] = run.positions;
+      for (std::uint64_t& number : numbers) number = ranks_.gather(number)[0];
+      for (std::uint64_t& number : state) number = ranks_.gather(number)[0];
+      if (state[1] != fingerprint())
         throw InvalidArgument("the checkpoint was written by ranks that synchronise another way");
-      begun_ = std::min<std::size_t>(run.sync_state[0], total_);
-      rows_.all_agreed(progress());
+      begun_ = std::min<std::size_t>(state[0], total_);
     }
+    rows_.remember(model, run, progress());
     // Words of a rank from one synchronisation to the next, where they are densest.
     return static_cast<std::uint64_t>(words_ / (1.5 * static_cast<double>(total_)));
   }
@@ -93,38 +94,37 @@ class Allreduce {
     const auto due =
         static_cast<std::size_t>(progress * (1.5 - progress / 2) * static_cast<double>(total_));
     if (in_flight_ && (!options_.overlap || ranks_.done())) go_on(model);
-    while (!is_paused_ && begun_ < std::min(due, total_ - 1)) {  // finish() begins the last
+    while (signal_ == Signal::go_on && begun_ < std::min(due, total_ - 1)) {  // finish(): the last
       wait(model);
-      if (is_paused_) break;
-      ++begun_;
-      send_rows(model, rows_of(begun_));
+      if (signal_ != Signal::go_on) break;
+      send_rows(model, rows_of(++begun_));
       if (!options_.overlap) wait(model);
     }
-    return signal();
+    return signal_;
   }
 
   /// With one thread on each rank all models are the same afterwards.
   Positions gather(Replica& model, std::span<const std::uint64_t> numbers) {
-    is_paused_ = false;
+    const bool stops = std::exchange(signal_, Signal::go_on) == Signal::stop;
     send_rows(model, all_rows_);
     wait(model);
-    if (is_stopping_) total_ = begun_;  // nothing is left to do
-    Positions all{std::vector<std::vector<std::uint64_t>>(size()), {begun_, fingerprint()}};
-    for (const std::uint64_t number : numbers) {
-      const auto of_ranks = ranks_.gather(number);
-      for (std::size_t rank = 0; rank < size(); ++rank) all.ranks[rank].push_back(of_ranks[rank]);
+    if (stops || signal_ == Signal::stop) total_ = begun_;  // nothing is left to do
+    Positions all{std::vector<std::uint64_t>(size() * numbers.size()), {begun_, fingerprint()}};
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      const auto of_ranks = ranks_.gather(numbers[i]);
+      for (std::size_t rank = 0; rank < size(); ++rank)
+        all.numbers[rank * numbers.size() + i] = of_ranks[rank];
     }
     return all;
   }
 
   Signal finish(Replica& model) {
     wait(model);
-    if (is_paused_) return signal();
+    if (signal_ != Signal::go_on) return signal_;
     request_ = -stop_request * static_cast<float>(size());  // no pause for this one
     // Another rank may have begun what this one has not come to. The last are all rows.
     while (begun_ < total_) {
-      ++begun_;
-      send_rows(model, rows_of(begun_));
+      send_rows(model, rows_of(++begun_));
       wait(model);
     }
     for (const auto values : rows_.all(model)) ranks_.broadcast(values);
@@ -137,52 +137,44 @@ class Allreduce {
   static constexpr std::size_t most_rows = 8192;  // that travel at a time
   static constexpr float stop_request = 65536;    // above any number of ranks
 
-  /// Throws SyncError, on all ranks, when a number is not the same on all.
-  void agree(const char* what, std::uint64_t number) {
-    const auto all = ranks_.gather(number);
-    for (std::size_t r = 1; r < all.size(); ++r)
-      if (all[r] != all[0])
-        throw SyncError("rank " + std::to_string(r) + " has another " + what + " than rank 0 (" +
-                        std::to_string(all[r]) + ", not " + std::to_string(all[0]) + ")");
-  }
-
-  /// Plans when to synchronise how much.
+  /// Plans when to synchronise how much. Throws SyncError, on all ranks, when they plan otherwise.
   void plan(const SyncRun& run) {
+    const auto ranks = static_cast<double>(size());
     all_rows_ = std::max(run.input_rows, run.output_rows);
-    agree("number of rows", run.input_rows);
-    agree("number of output rows", run.output_rows);
-    agree("dimension", run.dimension);
     first_rows_ =
         options_.first_rows != 0 ? options_.first_rows : std::max<std::size_t>(256, 16 * size());
-    agree("first_rows", first_rows_);
-    const double rows = static_cast<double>(std::min(first_rows_, all_rows_));
     // The mean of rows_of(): half of the sizes there are, and one.
     const auto sizes = static_cast<double>(std::bit_width(all_rows_ / first_rows_));
-    const double mean = rows * (1 + sizes / 2);
-    agree("size of a number (bytes)", bytes_of_value());
-    const double bytes = mean * 2 * static_cast<double>(run.dimension * bytes_of_value());
-    const double budget = options_.bytes_per_word > 0 ? options_.bytes_per_word : default_budget();
-    const bool by_default = options_.interval == 0 && options_.bytes_per_word == 0;
+    const double rows = static_cast<double>(std::min(first_rows_, all_rows_)) * (1 + sizes / 2);
+    const double bytes = rows * 2 * static_cast<double>(run.dimension * bytes_of_value());
+    const double budget = options_.bytes_per_word > 0 ? options_.bytes_per_word
+                                                      : 2 * static_cast<double>(bytes_of_value()) *
+                                                            ranks * std::clamp(ranks / 2, 1.0, 4.0);
     const auto words_per_epoch = static_cast<double>(run.words_per_epoch);
     double interval =
         options_.interval != 0 ? static_cast<double>(options_.interval) : bytes / budget;
-    if (by_default) interval = std::min(interval, words_per_epoch / 64);
-    if (by_default) interval = std::max(interval, static_cast<double>(run.min_interval));
+    if (options_.interval == 0 && options_.bytes_per_word == 0)
+      interval =
+          std::max(std::min(interval, words_per_epoch / 64), static_cast<double>(run.min_interval));
     per_epoch_ = static_cast<std::size_t>(std::max(1.0, words_per_epoch / interval));
-    total_ = per_epoch_ * run.epochs;
-    planned_ = total_;
-    agree("number of synchronisations", total_);
+    total_ = planned_ = per_epoch_ * run.epochs;
+    using Agreed = std::pair<const char*, std::uint64_t>;
+    for (const auto& [what, number] :
+         {Agreed{"number of rows", run.input_rows},
+          Agreed{"number of output rows", run.output_rows}, Agreed{"dimension", run.dimension},
+          Agreed{"first_rows", first_rows_}, Agreed{"size of a number (bytes)", bytes_of_value()},
+          Agreed{"number of synchronisations", total_}})
+      detail::agree(ranks_, what, number);
     begun_ = 0;
     bytes_ = 0;
     request_ = 0;
-    is_paused_ = is_stopping_ = false;
+    signal_ = Signal::go_on;
     words_ = words_per_epoch * static_cast<double>(run.epochs);
     rate_ = run.rate;
-    rows_.begin(run);
   }
 
-  /// Of how often, with how much and how this run synchronises: another one could not go on with
-  /// its checkpoint.
+  /// Returns a hash of when and how much this run synchronises: a run with another plan cannot
+  /// resume its checkpoint.
   std::uint64_t fingerprint() const {
     detail::Hash hash;
     for (const std::size_t number :
@@ -191,23 +183,11 @@ class Allreduce {
     return hash.value();
   }
 
-  Signal signal() const noexcept {
-    return !is_paused_ ? Signal::go_on : is_stopping_ ? Signal::stop : Signal::checkpoint;
-  }
-  /// Waits for what is in flight, after which all ranks may have to pause.
-  void wait(Replica& model) {
-    while (in_flight_) go_on(model);
-  }
-
   /// Of synchronisation i, counted from 1.
   std::size_t rows_of(std::size_t i) const noexcept {
     if (i % per_epoch_ == 0) return all_rows_;
     const int shift = std::countr_zero(i);
     return first_rows_ > all_rows_ >> shift ? all_rows_ : first_rows_ << shift;
-  }
-  double default_budget() const noexcept {
-    const auto ranks = static_cast<double>(size());
-    return 2 * static_cast<double>(bytes_of_value()) * ranks * std::clamp(ranks / 2, 1.0, 4.0);
   }
   std::size_t bytes_of_value() const noexcept {
     if constexpr (requires { ranks_.bytes_of_value(); })
@@ -219,12 +199,12 @@ class Allreduce {
   double progress() const noexcept {
     return 1.5 - std::sqrt(2.25 - 2 * static_cast<double>(begun_) / static_cast<double>(total_));
   }
+
   void send_rows(Replica& model, std::size_t rows) {
     next_row_ = 0;
     end_row_ = rows;
     send(model);
   }
-
   /// Sends the changes of the next rows, and with the last of a synchronisation whether this rank
   /// requests a pause.
   void send(Replica& model) {
@@ -237,7 +217,6 @@ class Allreduce {
     ranks_.begin_sum(values);
     in_flight_ = true;
   }
-
   /// Waits for what is in flight, applies it and sends what comes next.
   void go_on(Replica& model) {
     ranks_.wait();
@@ -245,9 +224,14 @@ class Allreduce {
     const double progress = this->progress();
     const float requests =
         rows_.template put<Combine>(model, size(), progress, words_ * rate_(progress));
-    is_paused_ = requests > 0;
-    is_stopping_ = is_stopping_ || requests >= stop_request;
+    signal_ = requests >= stop_request ? Signal::stop
+              : requests > 0           ? Signal::checkpoint
+                                       : Signal::go_on;
     if (next_row_ < end_row_) send(model);
+  }
+  /// Waits for all that is in flight, after which all ranks may have to pause.
+  void wait(Replica& model) {
+    while (in_flight_) go_on(model);
   }
 
   Ranks ranks_;
@@ -255,12 +239,13 @@ class Allreduce {
   Rows rows_;
   std::size_t first_rows_ = 1;                             // see SyncOptions
   std::size_t all_rows_ = 0, next_row_ = 0, end_row_ = 0;  // the last two of the synchronisation
-  bool in_flight_ = false, is_paused_ = false, is_stopping_ = false;
-  float request_ = 0;  // above 0: for a pause, below: for none
+  bool in_flight_ = false;
+  Signal signal_ = Signal::go_on;  // what all ranks do next
+  float request_ = 0;              // above 0: for a pause, below: for none
   std::size_t per_epoch_ = 1, planned_ = 0, total_ = 0, begun_ = 0;
   std::uint64_t bytes_ = 0;
   double words_ = 0;  // that this rank trains in all
   std::function<double(double)> rate_;
 };
 
-}  // namespace wordloom
+}  // namespace wordloom::inline WORDLOOM_ABI

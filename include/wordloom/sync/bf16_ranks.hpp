@@ -10,45 +10,41 @@
 #include <wordloom/sync/collective.hpp>
 #include <wordloom/sync/row_changes.hpp>
 
-namespace wordloom {
+namespace wordloom::inline WORDLOOM_ABI {
 
 /// Ranks whose sums travel as bf16: half of the bytes. What is summed loses all but 8 bits of its
 /// fraction, the model none: changes are summed, not rows. At most 256 ranks, which is how far bf16
 /// counts.
 template <Bf16Collective Ranks>
-class Bf16Ranks {
+class Bf16Ranks : private Ranks {
  public:
   /// `on`: else sums travel as they are. Throws InvalidArgument for more ranks.
-  explicit Bf16Ranks(Ranks ranks, bool on = true) : ranks_(std::move(ranks)), on_(on) {
-    if (on && ranks_.size() > 256)
-      throw InvalidArgument("bf16 is for up to 256 ranks, these are " +
-                            std::to_string(ranks_.size()));
+  explicit Bf16Ranks(Ranks ranks, bool on = true) : Ranks(std::move(ranks)), on_(on) {
+    if (on && size() > 256)
+      throw InvalidArgument("bf16 is for up to 256 ranks, these are " + std::to_string(size()));
   }
 
-  std::size_t rank() const noexcept { return ranks_.rank(); }
-  std::size_t size() const noexcept { return ranks_.size(); }
+  using Ranks::broadcast, Ranks::fail, Ranks::gather, Ranks::rank, Ranks::size;
+
   /// That travel for each float.
   std::size_t bytes_of_value() const noexcept { return on_ ? sizeof(Bf16) : sizeof(float); }
 
   void begin_sum(std::span<float> values) {
-    if (!on_) return ranks_.begin_sum(values);
+    if (!on_) return Ranks::begin_sum(values);
     values_ = values;
     packed_.resize(values.size());
     functions_.pack_bf16(values.data(), &packed_.data()->bits, values.size());
-    ranks_.begin_sum(std::span<Bf16>(packed_));
+    Ranks::begin_sum(std::span<Bf16>(packed_));
   }
   bool done() {
-    if (!ranks_.done()) return false;
+    if (!Ranks::done()) return false;
     unpack();
     return true;
   }
   void wait() {
-    ranks_.wait();
+    Ranks::wait();
     unpack();
   }
-  void broadcast(std::span<float> values) { ranks_.broadcast(values); }
-  std::vector<std::uint64_t> gather(std::uint64_t value) { return ranks_.gather(value); }
-  void fail(const std::string& cause) noexcept { ranks_.fail(cause); }
 
  private:
   void unpack() {
@@ -57,11 +53,10 @@ class Bf16Ranks {
     values_ = {};
   }
 
-  Ranks ranks_;
   bool on_;
   simd::RowChangeFunctions functions_;
   std::vector<Bf16> packed_;
   std::span<float> values_;  // that are under way
 };
 
-}  // namespace wordloom
+}  // namespace wordloom::inline WORDLOOM_ABI

@@ -6,7 +6,9 @@
 #include <string>
 #include <vector>
 
-namespace wordloom {
+#include <wordloom/core/error.hpp>
+
+namespace wordloom::inline WORDLOOM_ABI {
 
 /// What replicas of a model need of each other: they are the ranks 0 to size() - 1, and each calls
 /// the same functions in the same order. One thread of a rank at a time.
@@ -15,8 +17,9 @@ namespace wordloom {
 ///   returned. One sum at a time.
 /// - `broadcast(values)`: replaces values by those of rank 0.
 /// - `gather(value)`: the values of all ranks.
-/// - `fail(cause)`: tells the others, who wait in vain, that this rank ends; they throw SyncError.
-///   To be called before `values` in flight go away.
+/// - `fail(cause)`: tells the other ranks that this one has failed; their next call, or the one in
+///   which they wait, throws a SyncError that names it. To be called before `values` in flight go
+///   away. Does not throw.
 /// - `bytes_of_value()`, where there is one: that travel for each float, which are 4 without.
 /// `Values` is how it is told of floats: a span on the host, cuda::DeviceValues on a device.
 template <class C, class Values = std::span<float>>
@@ -50,4 +53,17 @@ concept TextCollective = Collective<C> && requires(C& ranks, std::vector<std::st
   { ranks.exchange(to) } -> std::convertible_to<std::vector<std::string>>;
 };
 
-}  // namespace wordloom
+namespace detail {
+
+/// Throws SyncError, on all ranks, when a number is not the same on all.
+template <class Ranks>
+void agree(Ranks& ranks, const std::string& what, std::uint64_t number) {
+  const auto all = ranks.gather(number);
+  for (std::size_t r = 1; r < all.size(); ++r)
+    if (all[r] != all[0])
+      throw SyncError("rank " + std::to_string(r) + " has another " + what + " than rank 0 (" +
+                      std::to_string(all[r]) + ", not " + std::to_string(all[0]) + ")");
+}
+
+}  // namespace detail
+}  // namespace wordloom::inline WORDLOOM_ABI

@@ -1,11 +1,11 @@
 #pragma once
 #include <cmath>
 
-#include <wordloom/core/host_device.hpp>
+#include <wordloom/core/types.hpp>
 
 /// How the changes that ranks made to a row since they last agreed become one change: each rule has
 /// `gains(row)`, by which the parts of their sum are multiplied. On the host or on a device.
-namespace wordloom {
+namespace wordloom::inline WORDLOOM_ABI {
 
 /// What is known of the changes of all ranks to a row.
 struct RowSum {
@@ -42,8 +42,8 @@ struct TouchedAverage {
   static WORDLOOM_BOTH Gains gains(const RowSum& row) { return {1 / row.touched, 1 / row.touched}; }
 };
 
-/// Ours. Changes that point the same way are one step that several made, and are averaged; changes
-/// that are orthogonal are different steps, and are added; between them it goes on smoothly: the
+/// A rule of Wordloom. Changes that point the same way are one step that several ranks made, and are
+/// averaged; orthogonal changes are different steps, and are added; the rule is smooth between: the
 /// sum is multiplied by the share of its square that is not of products of two ranks' changes, at
 /// least 1 / touched. (The idea of the model combiner, GraphWord2Vec: Gill et al. 2021,
 /// "Distributed Training of Embeddings using Graph Analytics", from norms, so that one sum is
@@ -76,4 +76,4 @@ struct CoherentSum {
   }
 };
 
-}  // namespace wordloom
+}  // namespace wordloom::inline WORDLOOM_ABI

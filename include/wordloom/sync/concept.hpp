@@ -1,8 +1,10 @@
 #pragma once
+#include <array>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <span>
 #include <string>
 #include <utility>
@@ -11,11 +13,17 @@
 #include <wordloom/model/model.hpp>
 #include <wordloom/sampler/expected_updates.hpp>
 
-namespace wordloom {
+namespace wordloom::inline WORDLOOM_ABI {
 
-/// What ranks do next, after the same synchronisations: a rank asks for it, and the policy says it
-/// to all ranks at the same place.
+/// What all ranks do next. One rank requests it; the policy returns it on every rank after the same
+/// synchronisation.
 enum class Signal { go_on, checkpoint, stop };
+
+/// Where all ranks are: the numbers of rank 0, of rank 1 and so on, and the policy's own state.
+struct Positions {
+  std::vector<std::uint64_t> numbers;
+  std::array<std::uint64_t, 2> sync_state = {};
+};
 
 /// A training run, as a SyncPolicy is told of it at its start.
 struct SyncRun {
@@ -28,37 +36,10 @@ struct SyncRun {
   std::uint64_t min_interval = 0;  // words of a rank between two synchronisations, at least
   ExpectedUpdates expected = {};   // of the rows; empty for a single rank
   bool resumes = false;            // from a checkpoint
-  /// The positions that rank 0 read from a checkpoint; on the other ranks as many numbers, which
-  /// become those of rank 0.
-  std::vector<std::uint64_t> positions = {};
-  /// The policy's own state from that checkpoint, likewise.
-  std::vector<std::uint64_t> sync_state = std::vector<std::uint64_t>(2);
+  /// What rank 0 read from a checkpoint; on the other ranks as many numbers, which become those of
+  /// rank 0.
+  Positions positions = {};
 };
-
-/// Where all ranks are: `ranks` [size] the numbers of each, and the policy's own state.
-struct Positions {
-  std::vector<std::vector<std::uint64_t>> ranks;
-  std::vector<std::uint64_t> sync_state;
-};
-
-namespace detail {
-
-template <class P>
-concept HasRank = requires(const P& sync) {
-  { sync.rank() } -> std::convertible_to<std::size_t>;
-  { sync.size() } -> std::convertible_to<std::size_t>;
-};
-template <class P, class Replica>
-concept Synchronises = requires(P& sync, Replica& replica, SyncRun& run, double progress,
-                                std::span<const std::uint64_t> numbers, const std::string& cause) {
-  { sync.start(replica, run) } -> std::convertible_to<std::uint64_t>;
-  { sync.tick(replica, progress, Signal::go_on) } -> std::same_as<Signal>;
-  { sync.gather(replica, numbers) } -> std::same_as<Positions>;
-  { sync.finish(replica) } -> std::same_as<Signal>;
-  sync.fail(cause);
-};
-
-}  // namespace detail
 
 /// How replicas of the model stay together. `rank()` of `size()` says which one this is; then five
 /// functions, each called by one thread at a time:
@@ -74,24 +55,41 @@ concept Synchronises = requires(P& sync, Replica& replica, SyncRun& run, double 
 /// - `fail(cause)`, instead: this rank ends by an exception.
 /// `Replica` is a Model, or the Replica of a kernel on a device. See NoSync and Allreduce.
 template <class P, class Replica = Model>
-concept SyncPolicy = detail::HasRank<P> && detail::Synchronises<P, Replica>;
+concept SyncPolicy = requires(P& sync, const P& one, Replica& replica, SyncRun& run,
+                              double progress, std::span<const std::uint64_t> numbers,
+                              const std::string& cause) {
+  { one.rank() } -> std::convertible_to<std::size_t>;
+  { one.size() } -> std::convertible_to<std::size_t>;
+  { sync.start(replica, run) } -> std::convertible_to<std::uint64_t>;
+  { sync.tick(replica, progress, Signal::go_on) } -> std::same_as<Signal>;
+  { sync.gather(replica, numbers) } -> std::same_as<Positions>;
+  { sync.finish(replica) } -> std::same_as<Signal>;
+  sync.fail(cause);
+};
 
-namespace detail {
+/// One replica, nothing to synchronise: compiles to nothing.
+struct NoSync {
+  constexpr std::size_t rank() const noexcept { return 0; }
+  constexpr std::size_t size() const noexcept { return 1; }
+  template <class Replica>
+  std::uint64_t start(Replica&, SyncRun&) const noexcept {
+    return std::numeric_limits<std::uint64_t>::max();
+  }
+  template <class Replica>
+  Signal tick(Replica&, double, Signal request) const noexcept {
+    return request;
+  }
+  template <class Replica>
+  Positions gather(Replica&, std::span<const std::uint64_t> numbers) const {
+    return {{numbers.begin(), numbers.end()}};
+  }
+  template <class Replica>
+  Signal finish(Replica&) const noexcept {
+    return Signal::go_on;
+  }
+  void fail(const std::string&) const noexcept {}
+};
 
-/// `Replica`: of the kernel; `on_device`: whether it is on a device.
-template <class P, class Replica, bool on_device>
-constexpr bool require_sync() {
-  static_assert(HasRank<P>, "wordloom: this SyncPolicy lacks rank() or size()");
-  if constexpr (on_device)
-    static_assert(Synchronises<P, Replica>,
-                  "wordloom: this UpdateKernel has its model on a device, which this SyncPolicy "
-                  "does not synchronise");
-  else
-    static_assert(Synchronises<P, Replica>,
-                  "wordloom: this SyncPolicy lacks start(model, run), tick(model, progress, "
-                  "request), gather(model, numbers), finish(model) or fail(cause)");
-  return SyncPolicy<P, Replica>;
-}
+static_assert(SyncPolicy<NoSync>);
 
-}  // namespace detail
-}  // namespace wordloom
+}  // namespace wordloom::inline WORDLOOM_ABI

@@ -16,7 +16,7 @@
 #include <wordloom/sync/collective.hpp>
 #include <wordloom/sync/row_changes.hpp>
 
-namespace wordloom {
+namespace wordloom::inline WORDLOOM_ABI {
 
 /// A rank among threads of one process: to test and to measure what a cluster would train. Sums are
 /// taken in the order of ranks, so that they are the same in each run. Copies are the same rank.
@@ -50,14 +50,18 @@ class InProcess {
   std::size_t size() const noexcept { return shared_->floats.size(); }
 
   void begin_sum(std::span<float> values) {
-    const std::lock_guard lock(shared_->guard);
-    shared_->floats[rank_] = values;
-    begun_ = arrive([](Shared& all) { all.sum(); });
+    begin(&Shared::floats, values, [](auto& all) {
+      sum(all, [](std::span<const float> from, std::span<float> to) {
+        for (std::size_t i = 0; i < to.size(); ++i) to[i] += from[i];
+      });
+    });
   }
   void begin_sum(std::span<Bf16> values) {
-    const std::lock_guard lock(shared_->guard);
-    shared_->halves[rank_] = values;
-    begun_ = arrive([](Shared& all) { all.sum_halves(); });
+    begin(&Shared::halves, values, [](auto& all) {
+      sum(all, [](std::span<const Bf16> from, std::span<Bf16> to) {
+        simd::RowChangeFunctions().add_bf16(&from.data()->bits, &to.data()->bits, to.size());
+      });
+    });
   }
   /// Throws SyncError when a rank has failed.
   bool done() {
@@ -69,31 +73,25 @@ class InProcess {
     shared_->changed.wait(lock, [&] { return is_over(); });
   }
   void broadcast(std::span<float> values) {
-    std::unique_lock lock(shared_->guard);
-    shared_->floats[rank_] = values;
-    begun_ = arrive([](Shared& all) {
-      for (const std::span<float> to : all.floats)
-        if (to.data() != all.floats[0].data())
-          std::copy(all.floats[0].begin(), all.floats[0].end(), to.begin());
-    });
-    shared_->changed.wait(lock, [&] { return is_over(); });
+    begin(&Shared::floats, values, [](auto& all) { copy_first(all); });
+    wait();
   }
   std::vector<std::uint64_t> gather(std::uint64_t value) {
-    std::unique_lock lock(shared_->guard);
-    shared_->numbers[rank_] = value;
-    begun_ = arrive([](Shared& all) { all.gathered = all.numbers; });
-    shared_->changed.wait(lock, [&] { return is_over(); });
-    return shared_->gathered;
+    begin(&Shared::numbers, std::vector{value}, [](auto& all) {
+      std::vector<std::uint64_t> values;
+      for (const auto& of_rank : all) values.push_back(of_rank[0]);
+      std::fill(all.begin(), all.end(), values);
+    });
+    wait();
+    return std::move(shared_->numbers[rank_]);
   }
   std::vector<std::string> exchange(std::vector<std::string> to) {
-    std::unique_lock lock(shared_->guard);
-    shared_->texts[rank_] = std::move(to);
-    begun_ = arrive([](Shared& all) {
+    begin(&Shared::texts, std::move(to), [](auto& all) {
       // Transposed in place.
-      for (std::size_t i = 0; i < all.texts.size(); ++i)
-        for (std::size_t j = 0; j < i; ++j) std::swap(all.texts[i][j], all.texts[j][i]);
+      for (std::size_t i = 0; i < all.size(); ++i)
+        for (std::size_t j = 0; j < i; ++j) std::swap(all[i][j], all[j][i]);
     });
-    shared_->changed.wait(lock, [&] { return is_over(); });
+    wait();
     return std::move(shared_->texts[rank_]);
   }
   void fail(const std::string& cause) noexcept {
@@ -103,31 +101,19 @@ class InProcess {
   /// SyncError, for who waits for other ranks by other means.
   void throw_if_failed() const {
     const std::lock_guard lock(shared_->guard);
-    if (!shared_->failure.empty()) throw SyncError(shared_->failure);
+    shared_->throw_if_failed();
   }
 
  private:
   struct Shared {
     explicit Shared(std::size_t size) : floats(size), halves(size), numbers(size), texts(size) {}
 
-    void sum() {
-      std::span<float> total = floats[0];
-      for (std::size_t r = 1; r < floats.size(); ++r)
-        for (std::size_t i = 0; i < total.size(); ++i) total[i] += floats[r][i];
-      for (std::size_t r = 1; r < floats.size(); ++r)
-        std::copy(total.begin(), total.end(), floats[r].begin());
-    }
-    void sum_halves() {
-      const simd::RowChangeFunctions functions;
-      const auto bits = [&](std::size_t rank) { return &halves[rank].data()->bits; };
-      for (std::size_t r = 1; r < halves.size(); ++r)
-        functions.add_bf16(bits(r), bits(0), halves[0].size());
-      for (std::size_t r = 1; r < halves.size(); ++r)
-        std::copy(halves[0].begin(), halves[0].end(), halves[r].begin());
-    }
     void fail(std::size_t rank, const std::string& cause) {
       if (failure.empty()) failure = "rank " + std::to_string(rank) + " has failed: " + cause;
       changed.notify_all();
+    }
+    void throw_if_failed() const {
+      if (!failure.empty()) throw SyncError(failure);
     }
 
     std::mutex guard;
@@ -135,33 +121,44 @@ class InProcess {
     std::size_t arrived = 0;
     std::uint64_t over = 0;  // rounds that all ranks have taken part in
     std::string failure;
+    // What each rank brings to a round.
     std::vector<std::span<float>> floats;
     std::vector<std::span<Bf16>> halves;
-    std::vector<std::uint64_t> numbers, gathered;
+    std::vector<std::vector<std::uint64_t>> numbers;
     std::vector<std::vector<std::string>> texts;
   };
 
   InProcess(std::shared_ptr<Shared> shared, std::size_t rank)
       : shared_(std::move(shared)), rank_(rank) {}
 
-  /// Takes part in a round; who comes last does its work. Returns the round's number.
-  template <class Last>
-  std::uint64_t arrive(Last last) {
-    // What the failed rank had given may be gone.
-    if (!shared_->failure.empty()) throw SyncError(shared_->failure);
-    const std::uint64_t round = shared_->over + 1;
-    if (++shared_->arrived == size()) {
-      last(*shared_);
-      shared_->arrived = 0;
-      ++shared_->over;
-      shared_->changed.notify_all();
-    }
-    return round;
+  /// Makes the first of all what they are together, in order, and the others copies of it.
+  template <class T, class Add>
+  static void sum(const std::vector<std::span<T>>& all, Add add) {
+    for (std::size_t r = 1; r < all.size(); ++r) add(all[r], all[0]);
+    copy_first(all);
+  }
+  template <class T>
+  static void copy_first(const std::vector<std::span<T>>& all) {
+    for (const std::span<T> to : all)
+      if (to.data() != all[0].data()) std::copy(all[0].begin(), all[0].end(), to.begin());
+  }
+
+  /// Takes part in a round with `value`; the rank that comes last does its work, `last(values)`.
+  template <class T, class Last>
+  void begin(std::vector<T> Shared::*values, T value, Last last) {
+    const std::lock_guard lock(shared_->guard);
+    shared_->throw_if_failed();  // what the failed rank had given may be gone
+    ((*shared_).*values)[rank_] = std::move(value);
+    begun_ = shared_->over + 1;
+    if (++shared_->arrived < size()) return;
+    last((*shared_).*values);
+    shared_->arrived = 0;
+    ++shared_->over;
+    shared_->changed.notify_all();
   }
   bool is_over() const {
-    if (shared_->over >= begun_) return true;
-    if (!shared_->failure.empty()) throw SyncError(shared_->failure);
-    return false;
+    if (shared_->over < begun_) shared_->throw_if_failed();
+    return shared_->over >= begun_;
   }
 
   std::shared_ptr<Shared> shared_;
@@ -171,4 +168,4 @@ class InProcess {
 
 static_assert(TextCollective<InProcess> && Bf16Collective<InProcess>);
 
-}  // namespace wordloom
+}  // namespace wordloom::inline WORDLOOM_ABI

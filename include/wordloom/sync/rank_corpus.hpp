@@ -12,12 +12,11 @@
 #include <wordloom/core/hash.hpp>
 #include <wordloom/corpus/concept.hpp>
 #include <wordloom/corpus/corpus_file.hpp>
-#include <wordloom/corpus/encoding.hpp>
+#include <wordloom/corpus/text_corpus.hpp>
 #include <wordloom/corpus/vocabulary.hpp>
-#include <wordloom/corpus/word_counter.hpp>
 #include <wordloom/sync/collective.hpp>
 
-namespace wordloom {
+namespace wordloom::inline WORDLOOM_ABI {
 
 namespace detail {
 
@@ -26,29 +25,25 @@ namespace detail {
 template <class Ranks>
 void agree_on_text(Ranks& ranks, const std::filesystem::path& path) {
   const auto source = CorpusSource::of(path, 0, 0, {});
-  for (const std::uint64_t number : {source.text_bytes, source.text_sample}) {
-    const auto all = ranks.gather(number);
-    for (std::size_t r = 1; r < all.size(); ++r)
-      if (all[r] != all[0])
-        throw SyncError("rank " + std::to_string(r) + " has another text in '" + path.string() +
-                        "' than rank 0");
-  }
+  for (const std::uint64_t number : {source.text_bytes, source.text_sample})
+    agree(ranks, "text in '" + path.string() + "'", number);
 }
 
 /// Appends a line `word count`, as Vocabulary::save writes it.
 inline void add_count(std::string& lines, std::string_view word, std::uint64_t count) {
   lines.append(word).append(1, ' ').append(std::to_string(count)).append(1, '\n');
 }
-/// Calls `use(word, count)` for each of these lines.
-template <class Use>
-void for_each_count(std::string_view lines, Use use) {
-  while (!lines.empty()) {
-    const std::size_t space = lines.find(' '), end = lines.find('\n', space);
-    std::uint64_t count = 0;
-    std::from_chars(lines.data() + space + 1, lines.data() + end, count);
-    use(lines.substr(0, space), count);
-    lines.remove_prefix(end + 1);
-  }
+/// Sends each rank its share of such lines; calls `use(word, count)` for each that comes.
+template <class Ranks, class Use>
+void exchange_counts(Ranks& ranks, std::vector<std::string> shares, Use use) {
+  for (const std::string& share : ranks.exchange(std::move(shares)))
+    for (std::string_view lines = share; !lines.empty();) {
+      const std::size_t space = lines.find(' '), end = lines.find('\n', space);
+      std::uint64_t count = 0;
+      std::from_chars(lines.data() + space + 1, lines.data() + end, count);
+      use(lines.substr(0, space), count);
+      lines.remove_prefix(end + 1);
+    }
 }
 
 }  // namespace detail
@@ -64,14 +59,14 @@ Vocabulary rank_vocabulary(Ranks& ranks, const std::filesystem::path& path,
   detail::agree_on_text(ranks, path);
   const std::size_t size = ranks.size();
   std::vector<std::string> shares(size);
-  detail::count_words(path, options.threads, {ranks.rank(), size})
+  detail::count_words(path, options, {ranks.rank(), size})
       .for_each([&](std::string_view word, std::uint64_t count) {
         detail::add_count(shares[detail::Hash::of(word) % size], word, count);
       });
   detail::WordCounter own;
-  for (const std::string& share : ranks.exchange(std::move(shares)))
-    detail::for_each_count(
-        share, [&](std::string_view word, std::uint64_t count) { own.add(word, count); });
+  detail::exchange_counts(
+      ranks, std::move(shares),
+      [&](std::string_view word, std::uint64_t count) { own.add(word, count); });
   std::string frequent;
   own.for_each([&](std::string_view word, std::uint64_t count) {
     if (count >= options.min_count) detail::add_count(frequent, word, count);
@@ -79,10 +74,9 @@ Vocabulary rank_vocabulary(Ranks& ranks, const std::filesystem::path& path,
   std::uint64_t types = 0;
   for (const std::uint64_t of_rank : ranks.gather(own.size())) types += of_rank;
   std::vector<std::pair<std::string, std::uint64_t>> counts;
-  for (const std::string& share : ranks.exchange(std::vector<std::string>(size, frequent)))
-    detail::for_each_count(share, [&](std::string_view word, std::uint64_t count) {
-      counts.emplace_back(word, count);
-    });
+  detail::exchange_counts(
+      ranks, std::vector<std::string>(size, frequent),
+      [&](std::string_view word, std::uint64_t count) { counts.emplace_back(word, count); });
   if (counts.empty()) throw Vocabulary::none_left(types, options, path);
   return Vocabulary::from_counts(counts, options);
 }
@@ -99,11 +93,18 @@ class RankCorpus {
       : part_(std::move(part)), rank_(ranks.rank()), size_(ranks.size()) {
     for (const std::uint64_t tokens : ranks.gather(part_.token_count())) tokens_ += tokens;
     if (tokens_ == 0) throw CorpusError("no rank has a word of the vocabulary in its part");
+    if constexpr (requires { part_.fingerprint(); }) {
+      detail::Hash hash;
+      for (const std::uint64_t of_part : ranks.gather(part_.fingerprint())) hash.add(of_part);
+      fingerprint_ = hash.value();
+    }
   }
 
   /// Returns the number of in-vocabulary words of all ranks.
   std::uint64_t token_count() const noexcept { return tokens_; }
   std::uint64_t vocabulary_fingerprint() const noexcept { return part_.vocabulary_fingerprint(); }
+  /// Returns a hash of the fingerprints of all parts, the same on all ranks; 0 if they have none.
+  std::uint64_t fingerprint() const noexcept { return fingerprint_; }
   static constexpr bool repeats = Part::repeats;
   /// Returns the sentences of a shard of the whole. Throws InvalidArgument for a shard that belongs
   /// to another rank.
@@ -121,7 +122,7 @@ class RankCorpus {
  private:
   Part part_;
   std::size_t rank_, size_;
-  std::uint64_t tokens_ = 0;
+  std::uint64_t tokens_ = 0, fingerprint_ = 0;
 };
 
 /// Makes an EncodedCorpus or TextCorpus of all ranks together, each of which reads its part of the
@@ -140,4 +141,4 @@ RankCorpus<Part> rank_corpus(Ranks& ranks, const std::filesystem::path& path,
     return RankCorpus<Part>(ranks, Part(path, vocabulary, options));
 }
 
-}  // namespace wordloom
+}  // namespace wordloom::inline WORDLOOM_ABI

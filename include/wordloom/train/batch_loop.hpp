@@ -4,70 +4,54 @@
 #include <cstdint>
 #include <deque>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include <wordloom/core/types.hpp>
 #include <wordloom/corpus/concept.hpp>
-#include <wordloom/corpus/sentence_batch.hpp>
-#include <wordloom/model/model.hpp>
 #include <wordloom/objective/loss.hpp>
 #include <wordloom/train/checkpoint.hpp>
 #include <wordloom/train/run.hpp>
 
-namespace wordloom::detail {
+namespace wordloom::inline WORDLOOM_ABI::detail {
 
 /// Training by a kernel on a device, which takes batches of sentences, two of which are in flight
 /// at a time. Where every epoch has the same sentences the device may keep its batches.
-template <class Corpus, class Kernel, class Sync, class Schedule>
+template <class Corpus, class Kernel, class Run>
 class BatchLoop {
  public:
-  BatchLoop(const Corpus& corpus, Kernel& kernel, Model& model, const Run<Sync, Schedule>& run)
+  BatchLoop(const Corpus& corpus, Kernel& kernel, Run& run)
       : corpus_(corpus),
         kernel_(kernel),
-        replica_(kernel.replica()),
-        model_(model),
         run_(run),
-        control_(run, *this),
-        batch_words_(std::clamp<std::size_t>(run.tick_interval, 1, kernel.batch_words())),
-        // Long sentences are cut, by the size of the corpus alone, so that many are trained at
-        // once.
-        max_sentence_(std::clamp<std::uint64_t>(run.tokens_per_epoch / 65'536, 100, 1000)),
-        first_stream_(std::uint64_t{run.sync.rank()} << 40),
         start_(run.start.threads[0]),
         submitted_(run.start.tokens) {}
 
   void train() {
-    control_.begin(progress(submitted_));
+    run_.arrive = [this] { arrive(); };
+    run_.download = [this] { kernel_.download(run_.model); };
+    run_.synchronise(progress(submitted_));
     for (std::size_t epoch = start_.epoch; epoch < run_.parameters.epochs && !run_.state.stopped();
          ++epoch)
       train_epoch(epoch);
-    control_.end();
-  }
-
-  auto& replica() noexcept { return replica_; }
-  void arrive() {
-    while (!in_flight_.empty()) wait_for_one();
-    if (run_.checkpointer != nullptr)
-      run_.checkpointer->set_position(0, {.epoch = epoch_, .sentences = sentences_});
-  }
-  Model& model() {
-    kernel_.download(model_);
-    return model_;
+    run_.end();
+    run_.download();
   }
 
  private:
   struct Size {
     std::uint64_t words, sentences;
   };
-  struct InFlight {
-    std::uint64_t words;
-    double rate;
-  };
 
   double progress(std::uint64_t words) const {
     const double total =
         static_cast<double>(run_.tokens_per_epoch) * static_cast<double>(run_.parameters.epochs);
     return std::min(1.0, static_cast<double>(words) / total);
+  }
+
+  void arrive() {
+    while (!in_flight_.empty()) wait_for_one();
+    run_.state.set_position(0, {.epoch = epoch_, .sentences = sentences_});
   }
 
   void train_epoch(std::size_t epoch) {
@@ -108,7 +92,7 @@ class BatchLoop {
     sentences_ += sentences;
     ++batch_.index;
     batch_.clear();
-    if (is_new) control_.tick(progress(submitted_));
+    if (is_new) run_.tick(progress(submitted_));
   }
 
   void wait_for_one() {
@@ -121,20 +105,22 @@ class BatchLoop {
 
   const Corpus& corpus_;
   Kernel& kernel_;
-  decltype(kernel_.replica()) replica_;
-  Model& model_;
-  const Run<Sync, Schedule>& run_;
-  RunControl<Sync, Schedule, BatchLoop> control_;
-  std::size_t batch_words_, max_sentence_;
-  std::uint64_t first_stream_;  // of random numbers: other ranks draw others
+  Run& run_;
   const Checkpoint::Thread start_;
   std::uint64_t submitted_;  // words
+  const std::size_t batch_words_ =
+      std::clamp<std::size_t>(run_.tick_interval, 1, kernel_.batch_words());
+  // Long sentences are cut, by the size of the corpus alone, so that many are trained at once.
+  const std::size_t max_sentence_ =
+      std::clamp<std::uint64_t>(run_.tokens_per_epoch / 65'536, 100, 1000);
+  // Of random numbers: other ranks draw others.
+  const std::uint64_t first_stream_ = std::uint64_t{run_.sync.rank()} << 40;
   std::size_t epoch_ = 0;
   std::uint64_t sentences_ = 0;  // of the epoch, that have been submitted
   SentenceBatch batch_;
-  std::vector<Size> sizes_;  // of each batch of an epoch
-  bool is_known_ = false;    // all of them
-  std::deque<InFlight> in_flight_;
+  std::vector<Size> sizes_;                                 // of each batch of an epoch
+  bool is_known_ = false;                                   // all of them
+  std::deque<std::pair<std::uint64_t, double>> in_flight_;  // words and learning rate
 };
 
-}  // namespace wordloom::detail
+}  // namespace wordloom::inline WORDLOOM_ABI::detail

@@ -1,22 +1,55 @@
 #pragma once
+#include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <span>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <vector>
 
+#include <wordloom/core/error.hpp>
+#include <wordloom/core/hash.hpp>
+#include <wordloom/core/hyperparameters.hpp>
 #include <wordloom/core/row_matrix.hpp>
 #include <wordloom/core/section_file.hpp>
 
-namespace wordloom {
+namespace wordloom::inline WORDLOOM_ABI {
+
+namespace detail {
+
+/// Returns the name of a type without namespaces and spaces: the same from GCC and Clang. (`auto`:
+/// GCC adds to the function's name what std::string is an alias of.)
+template <class T>
+auto name_of() {
+  constexpr std::string_view function = __PRETTY_FUNCTION__;
+  constexpr std::size_t begin = function.find("T = ") + 4;
+  std::string name;
+  for (const char c : function.substr(begin, function.size() - 1 - begin)) {
+    if (c != ' ') name += c;
+    if (name.ends_with("::")) name.resize(name.find_last_of("<,") + 1);
+  }
+  return name;
+}
+
+/// Returns a fingerprint of hyperparameters, and of policies and their parameters.
+template <class... Policies>
+std::uint64_t method_of(const Hyperparameters& parameters, const Policies&... policies) {
+  Hash method;
+  add_parameters(method, parameters);
+  (method.add(std::string_view(name_of<Policies>())), ...);
+  (add_parameters(method, policies), ...);
+  return method.value();
+}
+
+}  // namespace detail
 
 /// The state of a training run between two sentences of each thread of each rank: all that
 /// `Trainer::resume` needs besides corpus and vocabulary.
 ///
-/// File format (SectionWriter, "wordloom checkpoint 3"): the numbers of the run, the numbers of its
+/// File format (SectionWriter, "wordloom checkpoint 4"): the numbers of the run, the numbers of its
 /// ranks, then the matrices. Older versions are refused.
 struct Checkpoint {
   /// The position of a thread in its shard, and its work since its last report.
@@ -25,13 +58,6 @@ struct Checkpoint {
     std::uint64_t random_state = 0, random_gamma = 0;  // of its Random
     std::uint64_t tokens = 0, examples = 0;            // not reported yet, as is the loss
     double loss = 0;
-
-    /// Calls `use` with all fields in the order of the file.
-    template <class Self, class Use>
-    static constexpr auto with_fields(Self& self, Use&& use) {
-      return use(self.epoch, self.sentences, self.random_state, self.random_gamma, self.tokens,
-                 self.examples, self.loss);
-    }
   };
 
   /// The loss of an epoch, summed over its examples.
@@ -39,11 +65,11 @@ struct Checkpoint {
     double loss = 0;
     std::uint64_t examples = 0;
 
-    /// Calls `use` with all fields in the order of the file.
-    template <class Self, class Use>
-    static constexpr auto with_fields(Self& self, Use&& use) {
-      return use(self.loss, self.examples);
+    void add(double more, std::uint64_t more_examples) {
+      loss += more;
+      examples += more_examples;
     }
+    double mean() const { return loss / static_cast<double>(examples); }  // NaN for no examples
   };
 
   /// The progress of a rank.
@@ -52,66 +78,73 @@ struct Checkpoint {
     std::vector<EpochLoss> losses;  // [epochs]
     std::vector<Thread> threads;
 
-    /// Returns all fields as numbers; the same length for every rank of a run.
+    /// Returns all fields as numbers, in their order; the same length for every rank of a run.
     std::vector<std::uint64_t> numbers() const {
       std::vector<std::uint64_t> all{tokens};
-      const auto put = [&](const auto&... fields) {
-        (all.push_back(std::bit_cast<std::uint64_t>(fields)), ...);
+      const auto put = [&](const auto& items) {
+        for (const auto& item : items) {
+          const auto fields = std::bit_cast<std::array<std::uint64_t, sizeof(item) / 8>>(item);
+          all.insert(all.end(), fields.begin(), fields.end());
+        }
       };
-      for (const EpochLoss& epoch : losses) EpochLoss::with_fields(epoch, put);
-      for (const Thread& thread : threads) Thread::with_fields(thread, put);
+      put(losses);
+      put(threads);
       return all;
     }
 
     /// Returns the length of `numbers()`.
     static constexpr std::size_t size(std::size_t epochs, std::size_t threads) {
-      constexpr auto count = [](const auto&... fields) { return sizeof...(fields); };
-      const EpochLoss loss;
-      const Thread thread;
-      return 1 + epochs * EpochLoss::with_fields(loss, count) +
-             threads * Thread::with_fields(thread, count);
-    }
-
-    /// Returns the rank that has given `all`, which are size(epochs, threads) numbers.
-    static Rank from(std::span<const std::uint64_t> all, std::size_t epochs, std::size_t threads) {
-      auto next = all.begin();
-      const auto take = [&](auto&... fields) {
-        ((fields = std::bit_cast<std::remove_reference_t<decltype(fields)>>(*next++)), ...);
-      };
-      Rank rank{*next++, std::vector<EpochLoss>(epochs), std::vector<Thread>(threads)};
-      for (EpochLoss& epoch : rank.losses) EpochLoss::with_fields(epoch, take);
-      for (Thread& thread : rank.threads) Thread::with_fields(thread, take);
-      return rank;
+      return 1 + epochs * (sizeof(EpochLoss) / 8) + threads * (sizeof(Thread) / 8);
     }
   };
 
   std::uint64_t method = 0;            // fingerprint of policies and hyperparameters
   std::uint64_t vocabulary = 0;        // Vocabulary::fingerprint()
+  std::uint64_t corpus = 0;            // its fingerprint(); 0: it has none
   std::uint64_t corpus_tokens = 0;     // in one epoch
   std::uint64_t synchronisations = 0;  // completed by the ranks
   std::uint64_t sync_options = 0;      // fingerprint of how ranks synchronise
   std::vector<Rank> ranks;             // all of the same numbers of epochs and threads
   std::vector<NamedMatrix> matrices;   // Model::copy_of_matrices()
 
+  /// Returns the numbers of all ranks, one rank after the other.
+  std::vector<std::uint64_t> positions() const {
+    std::vector<std::uint64_t> all;
+    for (const Rank& rank : ranks) {
+      const auto numbers = rank.numbers();
+      all.insert(all.end(), numbers.begin(), numbers.end());
+    }
+    return all;
+  }
+
+  /// Sets the ranks to those that gave `positions`, of which each has Rank::size(epochs, threads).
+  void set_positions(std::span<const std::uint64_t> positions, std::size_t epochs,
+                     std::size_t threads) {
+    auto next = positions.begin();
+    const auto take = [&](auto& items) {
+      for (auto& item : items) {
+        std::array<std::uint64_t, sizeof(item) / 8> fields;
+        for (std::uint64_t& field : fields) field = *next++;
+        item = std::bit_cast<std::remove_reference_t<decltype(item)>>(fields);
+      }
+    };
+    ranks.clear();
+    while (next != positions.end()) {
+      Rank& rank = ranks.emplace_back(
+          Rank{*next++, std::vector<EpochLoss>(epochs), std::vector<Thread>(threads)});
+      take(rank.losses);
+      take(rank.threads);
+    }
+  }
+
   /// Writes the checkpoint, whole or not at all. Throws IoError.
   void save(const std::filesystem::path& path) const {
     detail::SectionWriter file(path, format);
-    Header header;
-    header.rank_count = ranks.size();
-    header.matrix_count = matrices.size();
-    if (!ranks.empty()) {
-      header.epochs = ranks[0].losses.size();
-      header.threads = ranks[0].threads.size();
-    }
-    std::vector<std::uint64_t> numbers;
-    with_numbers(*this, header, [&](const auto&... values) { (numbers.push_back(values), ...); });
-    file.numbers(numbers);
-    numbers.clear();
-    for (const Rank& rank : ranks) {
-      const auto of_rank = rank.numbers();
-      numbers.insert(numbers.end(), of_rank.begin(), of_rank.end());
-    }
-    file.numbers(numbers);
+    const Rank first = ranks.empty() ? Rank() : ranks[0];
+    file.numbers(std::array<std::uint64_t, 10>{
+        method, vocabulary, corpus, corpus_tokens, synchronisations, sync_options, ranks.size(),
+        first.losses.size(), first.threads.size(), matrices.size()});
+    file.numbers(positions());
     for (const auto& [name, matrix] : matrices) file.matrix(name, matrix);
     file.commit();
   }
@@ -120,48 +153,43 @@ struct Checkpoint {
   /// short, damaged, of another version or no checkpoint.
   static Checkpoint load(const std::filesystem::path& path) {
     detail::SectionReader file(path, format);
-    Checkpoint result;
-    Header header;
-    with_numbers(result, header, [&](auto&... values) {
-      const auto numbers = file.numbers();
-      if (numbers.size() != sizeof...(values))
-        file.refuse_section(std::to_string(sizeof...(values)) + " numbers of a run",
-                            std::to_string(numbers.size()));
-      auto next = numbers.begin();
-      ((values = *next++), ...);
-    });
-    const auto numbers = file.numbers();
-    const auto [rank_count, epochs, threads, matrix_count] = header;
-    const std::size_t count = numbers.size();
+    const auto run = file.numbers();
+    if (run.size() != 10) file.refuse_section("10 numbers of a run", std::to_string(run.size()));
+    Checkpoint result{run[0], run[1], run[2], run[3], run[4], run[5], {}, {}};
+    const std::uint64_t rank_count = run[6], epochs = run[7], threads = run[8];
+    const auto positions = file.numbers();
+    const std::size_t count = positions.size();
     if (rank_count == 0 || rank_count > count || epochs > count || threads > count ||
         count % rank_count != 0 || count / rank_count != Rank::size(epochs, threads))
       file.refuse_section("the numbers of " + std::to_string(rank_count) + " ranks of " +
                               std::to_string(epochs) + " epochs and " + std::to_string(threads) +
                               " threads",
                           std::to_string(count) + " numbers");
-    const std::size_t size = Rank::size(epochs, threads);
-    for (std::size_t rank = 0; rank < rank_count; ++rank)
-      result.ranks.push_back(
-          Rank::from(std::span(numbers).subspan(rank * size, size), epochs, threads));
-    for (std::uint64_t i = 0; i < matrix_count; ++i) result.matrices.push_back(file.matrix());
+    result.set_positions(positions, epochs, threads);
+    for (std::uint64_t i = 0; i < run[9]; ++i) result.matrices.push_back(file.matrix());
     file.end();
     return result;
   }
 
- private:
-  static constexpr detail::SectionFormat format{"wordloom checkpoint", 3};
-
-  /// The sizes of what follows the numbers of the run.
-  struct Header {
-    std::uint64_t rank_count = 0, epochs = 0, threads = 0, matrix_count = 0;
-  };
-
-  /// Calls `use` with the numbers of the run in the order of the file.
-  template <class Self, class Sizes, class Use>
-  static void with_numbers(Self& self, Sizes& header, Use&& use) {
-    use(self.method, self.vocabulary, self.corpus_tokens, self.synchronisations, self.sync_options,
-        header.rank_count, header.epochs, header.threads, header.matrix_count);
+  /// Throws InvalidArgument unless this checkpoint, read from `path`, is of the run that `expected`
+  /// is of, with as many ranks, threads and epochs.
+  void require_run(const Checkpoint& expected, const std::filesystem::path& path) const {
+    const auto require = [&](const std::string& what, std::uint64_t got, std::uint64_t wanted) {
+      if (got != wanted)
+        throw InvalidArgument("'" + path.string() + "' is of another " + what + ": " +
+                              std::to_string(got) + ", not " + std::to_string(wanted));
+    };
+    require("number of ranks", ranks.size(), expected.ranks.size());
+    require("method or set of hyperparameters (fingerprint)", method, expected.method);
+    require("vocabulary (fingerprint)", vocabulary, expected.vocabulary);
+    require("corpus (fingerprint)", corpus, expected.corpus);
+    require("corpus (words)", corpus_tokens, expected.corpus_tokens);
+    require("number of threads", ranks[0].threads.size(), expected.ranks[0].threads.size());
+    require("number of epochs", ranks[0].losses.size(), expected.ranks[0].losses.size());
   }
+
+ private:
+  static constexpr std::string_view format = "wordloom checkpoint 4";
 };
 
-}  // namespace wordloom
+}  // namespace wordloom::inline WORDLOOM_ABI

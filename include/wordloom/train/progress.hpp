@@ -2,25 +2,31 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <string>
 #include <vector>
 
-namespace wordloom {
+#include <wordloom/core/abi.hpp>
+
+namespace wordloom::inline WORDLOOM_ABI {
 
 /// How far a training run is. Words are in-vocabulary corpus words before subsampling.
 struct Progress {
   std::size_t epoch = 0;           // the epoch that is being trained, from 0
   std::size_t epochs = 0;          // of the run
   std::uint64_t tokens = 0;        // trained so far, all epochs together
-  std::uint64_t total_tokens = 0;  // of the run, all epochs together
+  std::uint64_t total_tokens = 0;  // of the run; of several ranks, about as many on each
   double seconds = 0;              // since training began
   double words_per_second = 0;     // mean since training began
   double learning_rate = 0;        // as of now
   double mean_loss = 0;            // of an example, since the last report; NaN: none
   double eta_seconds = 0;          // to the end, at the mean speed
+  /// Why the last checkpoint was not written; empty: it was, or none was due. See checkpoint_to.
+  std::string checkpoint_failure = {};
 
+  /// Of the run, 0 to 1; 1 in the last call of a run that was not stopped.
   double fraction() const {
-    return total_tokens == 0 ? 1.0
-                             : static_cast<double>(tokens) / static_cast<double>(total_tokens);
+    return tokens >= total_tokens ? 1.0
+                                  : static_cast<double>(tokens) / static_cast<double>(total_tokens);
   }
 };
 
@@ -41,6 +47,7 @@ struct TrainReport {
   double loss = 0;
   std::vector<double> epoch_losses = {};  // of each epoch; NaN where nothing was trained
   bool stopped = false;                   // by the progress callback
+  std::string checkpoint_failure = {};    // see Progress
 };
 
-}  // namespace wordloom
+}  // namespace wordloom::inline WORDLOOM_ABI

@@ -1,89 +1,281 @@
 #pragma once
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
+#include <filesystem>
+#include <functional>
+#include <future>
+#include <limits>
+#include <mutex>
+#include <sstream>
+#include <string>
 #include <utility>
+#include <vector>
 
+#include <wordloom/core/error.hpp>
+#include <wordloom/core/files.hpp>
 #include <wordloom/core/hyperparameters.hpp>
 #include <wordloom/model/model.hpp>
+#include <wordloom/objective/loss.hpp>
 #include <wordloom/sync/concept.hpp>
 #include <wordloom/train/checkpoint.hpp>
-#include <wordloom/train/checkpointer.hpp>
-#include <wordloom/train/run_state.hpp>
+#include <wordloom/train/progress.hpp>
 
-namespace wordloom::detail {
+namespace wordloom::inline WORDLOOM_ABI::detail {
 
-/// What the loops of a run share.
-template <class Sync, class Schedule>
-struct Run {
-  const Hyperparameters& parameters;
-  Sync& sync;
-  const Schedule& schedule;
-  const Checkpoint::Rank& start;   // where this rank begins
-  std::uint64_t tokens_per_epoch;  // of this rank
-  std::uint64_t tick_interval;     // words that this rank trains between two ticks, at most
-  RunState& state;
-  Checkpointer* checkpointer;  // null where there are no checkpoints
+/// What a trainer was told of its runs, besides its policies.
+struct RunOptions {
+  Hyperparameters parameters;
+  ProgressCallback callback = {};
+  double callback_seconds = 1.0;
+  std::filesystem::path checkpoint = {};  // empty: none
+  double checkpoint_seconds = 600;
+
+  bool saves() const { return !checkpoint.empty(); }
+  /// Throws IoError when no file can be written there: a wrong name must not cost hours.
+  void try_checkpoint() const {
+    if (saves()) static_cast<void>(AtomicFile{checkpoint});
+  }
 };
 
-/// What the trainer of one rank does between two sentences: synchronises, and writes checkpoints
-/// when they are due. One thread at a time. `Place` says where the model is:
-/// - `replica()`: what the SyncPolicy keeps alike,
-/// - `arrive()` ends and reports all that is in progress,
-/// - `model()`: the model as it is now.
-template <class Sync, class Schedule, class Place>
-class RunControl {
+/// The work of one thread since its last report.
+struct WorkDone {
+  std::uint64_t tokens = 0;
+  std::uint64_t examples = 0;  // that `loss` is of
+  LossSum loss;
+};
+
+/// The progress that the threads of a rank share. Threads report every few thousand tokens, so a
+/// mutex is cheap enough. Thread-safe.
+class RunState {
  public:
-  RunControl(const Run<Sync, Schedule>& run, Place& place) : run_(run), place_(place) {
-    if (run.sync.size() > 1) run.state.stop_by_agreement();
+  /// `start`: where this rank begins. `stops_by_agreement`: when the callback returns false, only
+  /// `asked_to_stop` is true then, so that ranks stop together.
+  RunState(const RunOptions& options, const Checkpoint::Rank& start, std::uint64_t tokens_per_epoch,
+           bool stops_by_agreement)
+      : options_(options),
+        total_tokens_(tokens_per_epoch * options.parameters.epochs),
+        before_(start.tokens),
+        reached_(start),
+        stops_by_agreement_(stops_by_agreement) {}
+
+  /// Returns where this rank is.
+  Checkpoint::Rank reached() const {
+    const std::lock_guard lock(guard_);
+    return reached_;
+  }
+  void set_position(std::size_t thread, const Checkpoint::Thread& position) {
+    const std::lock_guard lock(guard_);
+    reached_.threads[thread] = position;
   }
 
-  /// Synchronises where that is due, requesting a checkpoint or an end where one is due or asked
-  /// for.
-  void tick(double progress) {
-    const bool is_due =
-        run_.checkpointer != nullptr && run_.sync.rank() == 0 && run_.checkpointer->is_due();
-    follow(progress, run_.state.asked_to_stop() && run_.sync.size() > 1 ? Signal::stop
-                     : is_due                                           ? Signal::checkpoint
-                                                                        : Signal::go_on);
+  /// Of the whole run, 0 to 1, with so many tokens that have not been reported.
+  double fraction(std::uint64_t more = 0) const {
+    const std::lock_guard lock(guard_);
+    return Progress{.tokens = reached_.tokens + more, .total_tokens = total_tokens_}.fraction();
   }
-  /// The same without a request: where a run begins, more than one synchronisation may be due.
-  void begin(double progress) { follow(progress, Signal::go_on); }
+  bool stopped() const noexcept { return stop_.load(std::memory_order_relaxed); }
+  void stop() noexcept { stop_.store(true, std::memory_order_relaxed); }
+  bool asked_to_stop() const noexcept { return asked_.load(std::memory_order_relaxed); }
 
-  /// After all threads have returned.
+  /// `failure`: why the last checkpoint was not written; empty: it was.
+  void set_checkpoint_failure(std::string failure) {
+    const std::lock_guard lock(guard_);
+    checkpoint_failure_ = std::move(failure);
+  }
+  void throw_checkpoint_failure() const {
+    const std::lock_guard lock(guard_);
+    if (!checkpoint_failure_.empty()) throw IoError(checkpoint_failure_);
+  }
+
+  /// Adds what a thread did in `epoch` and returns the fraction of the whole run that is done.
+  /// Throws TrainingError when its loss is not finite. `rate`: the learning rate it trained with.
+  double report(const WorkDone& done, std::size_t epoch, double rate) {
+    const std::lock_guard lock(guard_);
+    reached_.tokens += done.tokens;
+    const double loss = done.loss.value();
+    if (!std::isfinite(loss)) throw_diverged(loss, epoch, rate);
+    reached_.losses[epoch].add(loss, done.examples);
+    since_callback_.add(loss, done.examples);
+    epoch_ = epoch;
+    rate_ = rate;
+    if (options_.callback && seconds() >= last_callback_ + options_.callback_seconds) call_back();
+    return Progress{.tokens = reached_.tokens, .total_tokens = total_tokens_}.fraction();
+  }
+
+  /// Calls back for the last time, after all threads have returned.
   void end() {
-    for (Signal signal = run_.sync.finish(place_.replica()); signal != Signal::go_on;
-         signal = run_.sync.finish(place_.replica()))
-      pause(signal);
-    if (run_.sync.size() == 1 && run_.state.stopped()) save();
-    if (run_.checkpointer != nullptr) run_.checkpointer->wait();
+    if (!stopped()) total_tokens_ = reached_.tokens;  // the shard of a rank is about its share
+    if (options_.callback) call_back();
+  }
+  /// The last report.
+  TrainReport finish() const {
+    TrainReport result{.tokens = reached_.tokens,
+                       .seconds = seconds(),
+                       .stopped = stopped(),
+                       .checkpoint_failure = checkpoint_failure_};
+    result.words_per_second = speed(result.seconds);
+    result.loss = std::numeric_limits<double>::quiet_NaN();
+    for (const Checkpoint::EpochLoss& epoch : reached_.losses) {
+      result.epoch_losses.push_back(epoch.mean());
+      if (epoch.examples > 0) result.loss = epoch.mean();
+    }
+    return result;
   }
 
  private:
-  void follow(double progress, Signal request) {
-    Signal signal = run_.sync.tick(place_.replica(), progress, request);
+  using Clock = std::chrono::steady_clock;
+
+  double seconds() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
+  double speed(double seconds) const {
+    return static_cast<double>(reached_.tokens - before_) / std::max(seconds, 1e-9);
+  }
+
+  void call_back() {
+    last_callback_ = seconds();
+    const std::uint64_t left = total_tokens_ - std::min(reached_.tokens, total_tokens_);
+    const bool goes_on = options_.callback(
+        {.epoch = epoch_,
+         .epochs = reached_.losses.size(),
+         .tokens = reached_.tokens,
+         .total_tokens = total_tokens_,
+         .seconds = last_callback_,
+         .words_per_second = speed(last_callback_),
+         .learning_rate = rate_,
+         .mean_loss = std::exchange(since_callback_, {}).mean(),
+         .eta_seconds = static_cast<double>(left) / std::max(speed(last_callback_), 1e-9),
+         .checkpoint_failure = checkpoint_failure_});
+    if (!goes_on) (stops_by_agreement_ ? asked_ : stop_) = true;
+  }
+
+  [[noreturn]] void throw_diverged(double loss, std::size_t epoch, double rate) const {
+    std::ostringstream message;
+    message << "training diverged: the loss is " << loss << " in epoch " << epoch + 1 << " of "
+            << reached_.losses.size() << ", by token " << reached_.tokens << " of " << total_tokens_
+            << ", at learning rate " << rate << "; try a lower learning rate";
+    throw TrainingError(message.str());
+  }
+
+  const Clock::time_point start_ = Clock::now();
+  const RunOptions& options_;
+  std::uint64_t total_tokens_;
+  const std::uint64_t before_;  // tokens of the checkpoint
+  mutable std::mutex guard_;
+  Checkpoint::Rank reached_;
+  std::size_t epoch_ = 0;  // of the last report, as is the rate
+  double rate_ = 0;
+  Checkpoint::EpochLoss since_callback_;
+  std::string checkpoint_failure_;
+  double last_callback_ = 0;
+  const bool stops_by_agreement_;
+  std::atomic<bool> stop_{false}, asked_{false};
+};
+
+/// A run of one rank: what its loops share, and what they do between two sentences: synchronise,
+/// and write checkpoints when they are due, in the background. Functions are for one thread at a
+/// time.
+template <class Sync, class Schedule, class Replica>
+struct Run {
+  const RunOptions& options;
+  Sync& sync;
+  const Schedule& schedule;
+  Model& model;
+  Replica& replica;                        // what the SyncPolicy keeps alike
+  const Checkpoint& beginning;             // where all ranks begin, without matrices
+  const std::uint64_t tick_interval;       // words that this rank trains between two ticks, at most
+  std::function<void()> arrive = [] {};    // ends and reports all that is in progress
+  std::function<void()> download = [] {};  // makes `model` what `replica` is
+
+  const Hyperparameters& parameters = options.parameters;
+  const Checkpoint::Rank& start = beginning.ranks[sync.rank()];
+  const std::uint64_t tokens_per_epoch = beginning.corpus_tokens / sync.size();  // of this rank
+  RunState state{options, start, tokens_per_epoch, sync.size() > 1};
+  std::chrono::steady_clock::time_point last_write = std::chrono::steady_clock::now();
+  std::future<void> write = {};
+
+  /// Synchronises where that is due: where a run begins, more than one synchronisation may be.
+  void synchronise(double progress, Signal request = Signal::go_on) {
+    Signal signal = sync.tick(replica, progress, request);
     while (signal != Signal::go_on) {
       pause(signal);
       if (signal == Signal::stop) return;
-      signal = run_.sync.tick(place_.replica(), progress, Signal::go_on);
+      signal = sync.tick(replica, progress, Signal::go_on);
     }
   }
-  void pause(Signal signal) {
-    save();
-    if (signal == Signal::stop) run_.state.stop();
+  /// The same, requesting a checkpoint or an end where one is due or asked for.
+  void tick(double progress) {
+    const std::chrono::duration<double> age = std::chrono::steady_clock::now() - last_write;
+    const bool is_due =
+        options.saves() && sync.rank() == 0 && age.count() >= options.checkpoint_seconds;
+    synchronise(progress, state.asked_to_stop() ? Signal::stop
+                          : is_due              ? Signal::checkpoint
+                                                : Signal::go_on);
+  }
+  /// After all threads have returned. Throws IoError when a run that was stopped could not write
+  /// its last checkpoint. Of several ranks, none fails after another one has returned.
+  void end() {
+    if (write.valid()) write.get();  // so that the last callback knows of its failure
+    state.end();
+    if (sync.size() > 1) wait_for_write();
+    for (Signal signal = sync.finish(replica); signal != Signal::go_on;
+         signal = sync.finish(replica)) {
+      pause(signal);
+      wait_for_write();
+    }
+    if (sync.size() == 1 && state.stopped()) pause(Signal::stop);
+    wait_for_write();
   }
 
   /// Makes all replicas alike; rank 0 writes where all ranks are, where there are checkpoints.
-  void save() {
-    place_.arrive();
-    std::vector<std::uint64_t> own;  // taken before other threads go on
-    if (run_.checkpointer != nullptr) own = run_.checkpointer->own(run_.state).numbers();
-    const Positions positions = run_.sync.gather(place_.replica(), own);
-    if (run_.checkpointer != nullptr && run_.sync.rank() == 0)
-      run_.checkpointer->begin(place_.model(), positions);
+  /// Other threads may train the model while it is copied: the changes that they have made
+  /// since they last reported are trained again on resuming.
+  void pause(Signal signal) {
+    arrive();
+    std::vector<std::uint64_t> own;  // taken before other threads continue
+    if (options.saves()) own = state.reached().numbers();
+    const Positions all = sync.gather(replica, own);
+    if (signal == Signal::stop) state.stop();
+    if (!options.saves() || sync.rank() != 0) return;
+    if (write.valid()) write.get();
+    download();
+    attempt([&] {
+      Checkpoint now{beginning.method,
+                     beginning.vocabulary,
+                     beginning.corpus,
+                     beginning.corpus_tokens,
+                     all.sync_state[0],
+                     all.sync_state[1],
+                     {},
+                     model.copy_of_matrices()};
+      now.set_positions(all.numbers, start.losses.size(), start.threads.size());
+      write = std::async(std::launch::async, [this, now = std::move(now)] {
+        attempt([&] {
+          now.save(options.checkpoint);
+          state.set_checkpoint_failure("");
+        });
+      });
+    });
+    last_write = std::chrono::steady_clock::now();
   }
 
-  const Run<Sync, Schedule>& run_;
-  Place& place_;
+  /// Saves by `save()`; a failure is remembered, and the next checkpoint is due as ever.
+  template <class Save>
+  void attempt(Save save) {
+    try {
+      save();
+    } catch (const std::exception& error) {
+      state.set_checkpoint_failure("cannot write checkpoint '" + options.checkpoint.string() +
+                                   "': " + error.what());
+    }
+  }
+  void wait_for_write() {
+    if (write.valid()) write.get();
+    if (state.stopped()) state.throw_checkpoint_failure();
+  }
 };
 
-}  // namespace wordloom::detail
+}  // namespace wordloom::inline WORDLOOM_ABI::detail

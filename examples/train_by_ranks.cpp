@@ -1,0 +1,24 @@
+// Several processes train one model. Usage: mpirun -np N train_by_ranks TEXT VECTORS
+#include <exception>
+#include <iostream>
+#include <wordloom/mpi.hpp>
+#include <wordloom/wordloom.hpp>
+
+using namespace wordloom;
+
+int main(int argc, char** argv) try {
+  if (argc != 3) throw InvalidArgument("usage: mpirun -np N train_by_ranks TEXT VECTORS");
+
+  MpiSession session;
+  MpiRanks ranks;
+  const auto vocabulary = rank_vocabulary(ranks, argv[1]);  // the same on all ranks
+  const auto corpus = rank_corpus<EncodedCorpus>(ranks, argv[1], vocabulary);
+  Trainer<SharedNegative, FusedKernel, MpiAllreduce, RankScaledDecay> trainer{{.dimension = 128},
+                                                                              MpiAllreduce(ranks)};
+  const Embeddings words = trainer.fit(corpus, vocabulary);
+
+  if (ranks.rank() == 0) save_embeddings(words, argv[2]);
+} catch (const std::exception& error) {
+  std::cerr << "train_by_ranks: " << error.what() << '\n';
+  return 1;
+}

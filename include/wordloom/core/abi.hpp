@@ -1,0 +1,48 @@
+#pragma once
+
+// All of the library is in an inline namespace that names what its code depends on besides its
+// source: the instruction set and the optional libraries. Translation units with other flags then
+// share no function: else the linker would keep one of two that differ, and a unit for older CPUs
+// could run code for newer ones. Passing a type of the library between such units does not link.
+#if defined(__AVX512F__)
+#define WORDLOOM_ABI_ISA avx512
+#elif defined(__AVX2__)
+#define WORDLOOM_ABI_ISA avx2
+#elif defined(__AVX__)
+#define WORDLOOM_ABI_ISA avx
+#elif defined(__SSE4_1__)
+#define WORDLOOM_ABI_ISA sse4
+#else
+#define WORDLOOM_ABI_ISA base
+#endif
+#if defined(_OPENMP)
+#define WORDLOOM_ABI_THREADS _omp
+#else
+#define WORDLOOM_ABI_THREADS
+#endif
+#if WORDLOOM_HAS_ZLIB
+#define WORDLOOM_ABI_GZIP _zlib
+#else
+#define WORDLOOM_ABI_GZIP
+#endif
+#if WORDLOOM_HAS_BLAS
+#define WORDLOOM_ABI_BLAS _blas
+#else
+#define WORDLOOM_ABI_BLAS
+#endif
+#if defined(WORDLOOM_ATOMIC_ROWS)
+#define WORDLOOM_ABI_ROWS _atomic
+#else
+#define WORDLOOM_ABI_ROWS
+#endif
+#if defined(WORDLOOM_ONE_TARGET)
+#define WORDLOOM_ABI_TARGETS _one
+#else
+#define WORDLOOM_ABI_TARGETS
+#endif
+
+#define WORDLOOM_ABI_JOINED(a, b, c, d, e, f) a##b##c##d##e##f
+#define WORDLOOM_ABI_JOIN(...) WORDLOOM_ABI_JOINED(__VA_ARGS__)
+#define WORDLOOM_ABI                                                                              \
+  WORDLOOM_ABI_JOIN(WORDLOOM_ABI_ISA, WORDLOOM_ABI_THREADS, WORDLOOM_ABI_GZIP, WORDLOOM_ABI_BLAS, \
+                    WORDLOOM_ABI_ROWS, WORDLOOM_ABI_TARGETS)

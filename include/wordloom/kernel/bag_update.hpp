@@ -1,0 +1,122 @@
+#pragma once
+#include <algorithm>
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include <wordloom/core/row_matrix.hpp>
+#include <wordloom/kernel/fused_update.hpp>
+#include <wordloom/kernel/pair_weights.hpp>
+#include <wordloom/model/model.hpp>
+#include <wordloom/objective/loss.hpp>
+#include <wordloom/sampler/block.hpp>
+#include <wordloom/simd/target.hpp>
+
+namespace wordloom::inline WORDLOOM_ABI::simd {
+
+/// A block of one bag as FusedKernel works on it.
+struct BagBlock {
+  float* const* members;  // [size] rows of the bag
+  std::size_t size;
+  float* const* outputs;   // [m] rows
+  float* const* left_out;  // [own] members that the first `own` outputs do not meet
+  std::size_t m, own;
+  float* mean;                 // [stride] of all members
+  float* gradients;            // [m] and slack: scores, then gradients
+  float* shares;               // [m] and slack: what a member receives of them
+  const float* weights;        // [m] and slack
+  float* copies;               // [(m + own) x 64]
+  float share, share_without;  // of a gradient: 1 / size and 1 / (size - 1), or 1
+  float without_one;           // 1 / (size - 1)
+  float learning_rate;
+  Sides update;
+  bool may_repeat;  // whether an output, or a member left out, may be a duplicate
+  std::span<const float* const> ahead;  // rows that later blocks need
+};
+
+}  // namespace wordloom::inline WORDLOOM_ABI::simd
+
+#define WORDLOOM_VECTOR_CODE <wordloom/kernel/bag_update.inl>
+#include <wordloom/simd/for_each_target.inl>
+
+namespace wordloom::inline WORDLOOM_ABI::simd {
+
+/// The update of a block whose outputs all meet one bag, or that bag without one member: the mean
+/// is computed once for all outputs, and their changes are summed before a member receives them.
+/// The scratch of one thread.
+class BagUpdate {
+  using Score = void (*)(const BagBlock&, std::size_t) noexcept;
+  using Apply = LossSum (*)(const BagBlock&, std::size_t) noexcept;
+
+ public:
+  BagUpdate(BlockShape most, std::size_t dimension)
+      : score_(WORDLOOM_TARGET_FUNCTION(Score, bag_score)),
+        apply_with_loss_(WORDLOOM_TARGET_FUNCTION(Apply, bag_apply<true>)),
+        apply_(WORDLOOM_TARGET_FUNCTION(Apply, bag_apply<false>)),
+        rows_(most.members + 2 * most.outputs),
+        mean_(1, dimension),
+        numbers_(3, most.outputs + vector_slack),
+        copies_(2 * most.outputs, 64) {}
+
+  static bool takes(const Block& block) noexcept {
+    return !block.left_out.empty() || block.bag_ends.size() == 1;
+  }
+
+  /// The first half of an update.
+  void score(Model& model, const Block& block, float learning_rate, RepeatFilter& filter) noexcept {
+    const std::size_t size = block.inputs.size(), m = block.outputs.size();
+    const std::size_t own = block.left_out.size();
+    float** const outputs = rows_.data() + size;
+    float** const left_out = outputs + m;
+    for (std::size_t k = 0; k < size; ++k) rows_[k] = model.input.row_data(block.inputs[k]);
+    for (std::size_t j = 0; j < m; ++j) outputs[j] = model.output.row_data(block.outputs[j]);
+    bool may_repeat = filter.repeats(block.outputs);
+    filter.begin();
+    for (std::size_t j = 0; j < own; ++j) {
+      left_out[j] = rows_[block.left_out[j]];
+      may_repeat |= filter.seen(block.inputs[block.left_out[j]]);
+    }
+    float* const weights = numbers_.row_data(2);
+    fill_weights(block, 1, weights);
+    const bool mean = block.bag_gradient == BagGradient::mean;
+    const auto n = static_cast<float>(size);
+    const float without_one = own > 0 ? 1.0f / (n - 1.0f) : 0.0f;
+    scored_ = {.members = rows_.data(),
+               .size = size,
+               .outputs = outputs,
+               .left_out = left_out,
+               .m = m,
+               .own = own,
+               .mean = mean_.data(),
+               .gradients = numbers_.row_data(0),
+               .shares = numbers_.row_data(1),
+               .weights = weights,
+               .copies = copies_.data(),
+               .share = mean ? 1.0f / n : 1.0f,
+               .share_without = mean ? without_one : 1.0f,
+               .without_one = without_one,
+               .learning_rate = learning_rate,
+               .update = block.update,
+               .may_repeat = may_repeat,
+               .ahead = {}};
+    score_(scored_, mean_.stride());
+  }
+
+  /// The second half; `ahead`: rows that later blocks need.
+  template <bool with_loss>
+  LossSum apply(std::span<const float* const> ahead) noexcept {
+    scored_.ahead = ahead;
+    return (with_loss ? apply_with_loss_ : apply_)(scored_, mean_.stride());
+  }
+
+ private:
+  Score score_;
+  Apply apply_with_loss_, apply_;
+  std::vector<float*> rows_;  // members, outputs, and the members that are left out
+  RowMatrix mean_;            // [1 x D]
+  RowMatrix numbers_;         // [3 x M] gradients, shares, weights
+  RowMatrix copies_;          // [2 M x 64]
+  BagBlock scored_{};
+};
+
+}  // namespace wordloom::inline WORDLOOM_ABI::simd

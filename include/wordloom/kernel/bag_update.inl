@@ -1,0 +1,126 @@
+HWY_BEFORE_NAMESPACE();
+namespace wordloom::inline WORDLOOM_ABI::simd::HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+/// Stores the dot products a[i] * b[i] of I pairs of rows, at most 4, and padding after them.
+template <std::size_t I>
+HWY_INLINE void dot_pairs(const float* const* a, const float* const* b, std::size_t stride,
+                          float* products) {
+  const RowTag d;
+  hn::Vec<RowTag> sums[4] = {hn::Zero(d), hn::Zero(d), hn::Zero(d), hn::Zero(d)};
+  for (std::size_t c = 0; c < stride; c += hn::Lanes(d))
+    unrolled<I>([&](auto i) WORDLOOM_INLINED {
+      sums[i] = hn::MulAdd(load_row(d, a[i] + c), load_row(d, b[i] + c), sums[i]);
+    });
+  const auto quad = transposed_add(sums[0], sums[1], sums[2], sums[3]);
+  hn::StoreU(sums_of_blocks<1>(&quad), d, products);
+}
+
+/// Scores of the outputs of a bag, from the rows as they are.
+HWY_ATTR inline void bag_score(const BagBlock& block, std::size_t stride) noexcept {
+  mean_of_rows(block.members, block.size, stride, block.mean);
+  const float* const mean[] = {block.mean};
+  // Four outputs a tile. Places go up, so that what a tile stores past its end the next replaces.
+  for (std::size_t j = 0; j < block.m; j += 4)
+    with_count<4>(std::min<std::size_t>(4, block.m - j), [&]<std::size_t J>() WORDLOOM_INLINED {
+      score_tile<J, 1>(block.outputs + j, mean, stride, block.gradients + j);
+    });
+  if (block.own == 0) return;
+  // mean without x = mean + (mean - x) / (n - 1)
+  for (std::size_t j = 0; j < block.own; j += 4)
+    with_count<4>(std::min<std::size_t>(4, block.own - j), [&]<std::size_t J>() WORDLOOM_INLINED {
+      dot_pairs<J>(block.left_out + j, block.outputs + j, stride, block.shares + j);
+    });
+  for (std::size_t j = 0; j < block.own; ++j)
+    block.gradients[j] += (block.gradients[j] - block.shares[j]) * block.without_one;
+}
+
+/// Vectors of each row that an update holds: twice as many are in registers.
+inline constexpr std::size_t bag_vectors = FusedTuning::many_registers ? 4 : 2;
+
+/// Adds the gradients of a bag's outputs to V vectors, from column c on, of all rows. `repeats`:
+/// outputs, or members left out, may have duplicates; all are then read before one is written.
+template <std::size_t V, bool repeats>
+HWY_INLINE void update_bag(const BagBlock block, std::size_t c) {
+  const RowTag d;
+  const std::size_t lanes = hn::Lanes(d);
+  float* const outputs_before = block.copies;
+  float* const left_out_before = block.copies + block.m * V * lanes;
+  const auto copy = [&](const float* const* rows, std::size_t count, float* to) WORDLOOM_INLINED {
+    for (std::size_t k = 0; k < count; ++k)
+      unrolled<V>([&](auto v) WORDLOOM_INLINED {
+        hn::Store(load_row(d, rows[k] + c + v * lanes), d, to + (k * V + v) * lanes);
+      });
+  };
+  if constexpr (repeats) {
+    copy(block.outputs, block.m, outputs_before);
+    copy(block.left_out, block.own, left_out_before);
+  }
+  hn::Vec<RowTag> mean[V], change[V];
+  unrolled<V>([&](auto v) WORDLOOM_INLINED {
+    mean[v] = hn::Load(d, block.mean + c + v * lanes);
+    change[v] = hn::Zero(d);
+  });
+  std::size_t prefetched = 0;
+  const auto prefetch_next = [&]() WORDLOOM_INLINED {
+    if (prefetched < block.ahead.size()) prefetch_ahead<V>(block.ahead.subspan(prefetched++, 1), c);
+  };
+  for (std::size_t k = block.own; k < block.m; ++k) {
+    prefetch_next();
+    const auto g = hn::Set(d, block.gradients[k]), share = hn::Set(d, block.shares[k]);
+    unrolled<V>([&](auto v) WORDLOOM_INLINED {
+      float* const at = block.outputs[k] + c + v * lanes;
+      const auto row = load_row(d, at);
+      const auto before = repeats ? hn::Load(d, outputs_before + (k * V + v) * lanes) : row;
+      change[v] = hn::MulAdd(share, before, change[v]);
+      store_row(d, hn::MulAdd(g, mean[v], row), at);
+    });
+  }
+  for (std::size_t k = 0; k < block.own; ++k) {
+    const auto g = hn::Set(d, block.gradients[k] * block.without_one);
+    const auto of_mean = hn::Set(d, block.gradients[k] * (1.0f + block.without_one));
+    const auto share = hn::Set(d, block.shares[k]);
+    unrolled<V>([&](auto v) WORDLOOM_INLINED {
+      float* const at = block.outputs[k] + c + v * lanes;
+      float* const own = block.left_out[k] + c + v * lanes;
+      const auto row = load_row(d, at), x = load_row(d, own);
+      const auto before = repeats ? hn::Load(d, outputs_before + (k * V + v) * lanes) : row;
+      const auto x_before = repeats ? hn::Load(d, left_out_before + (k * V + v) * lanes) : x;
+      change[v] = hn::MulAdd(share, before, change[v]);
+      store_row(d, hn::NegMulAdd(g, x_before, hn::MulAdd(of_mean, mean[v], row)), at);
+      store_row(d, hn::NegMulAdd(share, before, x), own);
+    });
+  }
+  for (std::size_t k = 0; k < block.size; ++k) {
+    prefetch_next();
+    unrolled<V>([&](auto v) WORDLOOM_INLINED {
+      float* const at = block.members[k] + c + v * lanes;
+      store_row(d, hn::Add(load_row(d, at), change[v]), at);
+    });
+  }
+  prefetch_ahead<V>(block.ahead.subspan(prefetched), c);
+}
+
+/// The second half of an update of a bag.
+template <bool with_loss>
+HWY_ATTR LossSum bag_apply(const BagBlock& block, std::size_t stride) noexcept {
+  VectorLoss loss;
+  make_gradients<with_loss>(block.gradients, block.weights, block.m, block.learning_rate, loss);
+  for (std::size_t k = 0; k < block.m; ++k)
+    block.shares[k] = block.gradients[k] * (k < block.own ? block.share_without : block.share);
+  if (block.update == Sides::inputs) std::fill_n(block.gradients, block.m, 0.0f);
+  if (block.update == Sides::outputs) std::fill_n(block.shares, block.m, 0.0f);
+  const auto update = [&]<bool repeats>() WORDLOOM_INLINED {
+    for_columns<bag_vectors>(stride, [&]<std::size_t V>(std::size_t c)
+                                         WORDLOOM_INLINED { update_bag<V, repeats>(block, c); });
+  };
+  if (block.may_repeat)
+    update.template operator()<true>();
+  else
+    update.template operator()<false>();
+  return with_loss ? loss.loss(0) : LossSum();
+}
+
+}  // namespace wordloom::inline WORDLOOM_ABI::simd::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();

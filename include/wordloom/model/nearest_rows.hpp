@@ -1,0 +1,137 @@
+#pragma once
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <queue>
+#include <span>
+#include <vector>
+
+#include <wordloom/core/parallel.hpp>
+#include <wordloom/core/row_matrix.hpp>
+#include <wordloom/core/types.hpp>
+
+namespace wordloom::inline WORDLOOM_ABI {
+
+/// A row and its score; the better one is before the other, the lower row where scores are equal.
+struct NearestRow {
+  WordId row;
+  float score;
+  friend bool operator<(const NearestRow& a, const NearestRow& b) {
+    return a.score != b.score ? a.score > b.score : a.row < b.row;
+  }
+};
+
+namespace detail {
+
+/// 1 / length, 0 for a vector of zeros.
+inline double inverse_length(std::span<const float> vector) {
+  double sum = 0;
+  for (const float x : vector) sum += static_cast<double>(x) * static_cast<double>(x);
+  return sum > 0 ? 1.0 / std::sqrt(sum) : 0.0;
+}
+
+/// inverse_length of each row [rows].
+inline std::vector<float> inverse_lengths(const RowMatrix& rows) {
+  std::vector<float> result(rows.rows());
+  for (std::size_t i = 0; i < result.size(); ++i)
+    result[i] = static_cast<float>(inverse_length(rows.row(i)));
+  return result;
+}
+
+/// Returns the dot product of two rows of `stride` floats of a RowMatrix. Not by Eigen, which
+/// allocates within products: where two files of a program are compiled for different instruction
+/// sets, one would free what the other has allocated in another way. Four floats a vector are
+/// enough for the speed of memory.
+inline float dot_product(const float* a, const float* b, std::size_t stride) {
+  typedef float Lanes __attribute__((vector_size(16), may_alias));
+  const auto product = [=](std::size_t i) {
+    return *reinterpret_cast<const Lanes*>(a + i) * *reinterpret_cast<const Lanes*>(b + i);
+  };
+  Lanes sum0{}, sum1{}, sum2{}, sum3{};
+  for (std::size_t i = 0; i < stride; i += 16) {
+    sum0 += product(i);
+    sum1 += product(i + 4);
+    sum2 += product(i + 8);
+    sum3 += product(i + 12);
+  }
+  const Lanes sum = (sum0 + sum1) + (sum2 + sum3);
+  return (sum[0] + sum[1]) + (sum[2] + sum[3]);
+}
+
+/// Returns for each question the k best of the first `count` rows, best first. A question has
+/// `vectors` consecutive rows of `questions` [questions x vectors, D]; the score of a row is
+/// `score(cosines)`, where cosines[v] is its dot product with vector v divided by its length; a NaN
+/// counts as the lowest. `skip(question, row)` leaves rows out. Blocks of rows are shared out among
+/// `threads`; 0: the calling thread alone for small work, more for more. The result does not depend
+/// on their number. Memory: k rows for each of 1024 questions, for each thread.
+template <class Score, class Skip>
+std::vector<std::vector<NearestRow>> nearest_rows(const RowMatrix& rows,
+                                                  std::span<const float> inverse_lengths,
+                                                  std::size_t count, const RowMatrix& questions,
+                                                  std::size_t vectors, std::size_t k,
+                                                  const Score& score, const Skip& skip,
+                                                  std::size_t threads = 0) {
+  constexpr std::size_t questions_at_once = 1024;
+  // 16 KiB, which the fastest cache holds while all questions are asked.
+  const std::size_t rows_at_once = std::max<std::size_t>(1, 4096 / rows.stride());
+  constexpr std::size_t work_of_thread = std::size_t{1} << 22;  // multiplications: about 1 ms
+  const std::size_t total = questions.rows() / vectors;
+  const std::size_t row_blocks = (count + rows_at_once - 1) / rows_at_once;
+  if (threads == 0)
+    threads = std::clamp<std::size_t>(count * questions.rows() * rows.stride() / work_of_thread, 1,
+                                      resolve_threads(0));
+  threads = std::min(threads, row_blocks);
+
+  std::vector<std::vector<NearestRow>> result(total);
+  if (k == 0) return result;
+  for (std::size_t first = 0; first < total; first += questions_at_once) {
+    const std::size_t some = std::min(questions_at_once, total - first);
+    // [threads][questions] up to k rows each, the worst on top
+    std::vector<std::vector<std::priority_queue<NearestRow>>> best(threads);
+    std::atomic<std::size_t> next_block{0};
+    run_threads(threads, [&](std::size_t thread) {
+      best[thread].resize(some);
+      std::vector<float> cosines(vectors);
+      for (std::size_t block; (block = next_block.fetch_add(1)) < row_blocks;) {
+        const std::size_t begin = block * rows_at_once;
+        const std::size_t end = std::min(begin + rows_at_once, count);
+        for (std::size_t q = 0; q < some; ++q)
+          for (std::size_t row = begin; row < end; ++row) {
+            for (std::size_t v = 0; v < vectors; ++v)
+              cosines[v] = dot_product(questions.row_data((first + q) * vectors + v),
+                                       rows.row_data(row), rows.stride()) *
+                           inverse_lengths[row];
+            float s = score(cosines.data());
+            if (std::isnan(s)) s = -std::numeric_limits<float>::infinity();
+            const NearestRow candidate{static_cast<WordId>(row), s};
+            auto& found = best[thread][q];
+            if (found.size() == k && !(candidate < found.top())) continue;
+            if (skip(first + q, row)) continue;
+            if (found.size() == k) found.pop();
+            found.push(candidate);
+          }
+      }
+    });
+    for (std::size_t q = 0; q < some; ++q) {
+      auto& all = result[first + q];
+      for (auto& of_thread : best)
+        for (auto& found = of_thread[q]; !found.empty(); found.pop()) all.push_back(found.top());
+      std::sort(all.begin(), all.end());
+      all.resize(std::min(all.size(), k));
+    }
+  }
+  return result;
+}
+
+inline float cosine_score(const float* cosines) { return cosines[0]; }
+
+/// 3CosMul (Levy and Goldberg 2014, eq. 4) of the vectors of a, b and c: cosines moved to [0, 1].
+inline float cos_mul_score(const float* cosines) {
+  const auto positive = [&](std::size_t v) { return (cosines[v] + 1.0f) / 2.0f; };
+  return positive(1) * positive(2) / (positive(0) + 0.001f);
+}
+
+}  // namespace detail
+}  // namespace wordloom::inline WORDLOOM_ABI

@@ -1,0 +1,278 @@
+#pragma once
+#include <Eigen/Core>
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include <wordloom/core/row_matrix.hpp>
+#include <wordloom/core/types.hpp>
+#include <wordloom/model/model.hpp>
+#include <wordloom/sync/combine.hpp>
+#include <wordloom/sync/concept.hpp>
+#include <wordloom/sync/row_changes.hpp>
+
+namespace wordloom::inline WORDLOOM_ABI {
+
+/// The rows that ranks keep alike and what they exchange of them, in the memory of the machine that
+/// trains. Arrays of two are of the input (0) and the output (1).
+struct RowsView {
+  float* model[2];     // [rows x stride], row-major
+  float* base[2];      // [rows x stride]: what all ranks agree on
+  float* expected[2];  // [rows] ExpectedUpdates
+  std::size_t rows[2], stride, columns;
+  float* agreed;  // [maximum of rows] progress at which each row was agreed on last
+
+  /// The common direction of each matrix: see common_direction.
+  float* direction;  // [2 x stride], of any length
+  float* scale;      // [2][2] by which it is multiplied to have length 1, and the mean square
+  float* along;      // [2 x max_common_rows] scratch
+  static constexpr std::size_t max_common_rows = 1024;  // the most frequent, in most of all pairs
+
+  /// What travels: items are row i of the input, then row i of the output, of those that are
+  /// there, for each i from `first` to `last`.
+  std::size_t first, last, items;
+  /// [items x columns] changes, [items][2] whether each row was changed and the squared norm of its
+  /// change, [1] a flag.
+  float* sums;
+  float* own;  // [items x columns] the changes as they were taken
+
+  WORDLOOM_BOTH float* numbers(std::size_t item) const { return sums + items * columns + 2 * item; }
+  WORDLOOM_BOTH float* flag() const { return numbers(items); }
+  WORDLOOM_BOTH std::size_t items_before(std::size_t row) const {
+    return (row < rows[0] ? row : rows[0]) + (row < rows[1] ? row : rows[1]);
+  }
+  WORDLOOM_BOTH float* direction_of(std::size_t matrix) const {
+    return direction + matrix * stride;
+  }
+  WORDLOOM_BOTH std::size_t common_rows(std::size_t matrix) const {
+    return rows[matrix] < max_common_rows ? rows[matrix] : max_common_rows;
+  }
+  /// Calls use(matrix, item) for each matrix that has the row.
+  template <class Use>
+  WORDLOOM_BOTH void for_each_item(std::size_t row, Use use) const {
+    std::size_t item = items_before(row) - items_before(first);
+    for (std::size_t matrix = 0; matrix < 2; ++matrix)
+      if (row < rows[matrix]) use(matrix, item++);
+  }
+};
+
+/// Writes the direction that the first `count` rows of a matrix have in common, weighted by how
+/// often they are scored against rows of the other, to `direction` [columns], of length 1 or 0.
+/// Returns the mean square of their parts along it, weighted likewise.
+inline float common_direction(const float* rows, std::size_t stride, std::size_t count,
+                              std::size_t columns, const float* weights, float* direction) {
+  const auto row = [&](std::size_t i) {
+    return Eigen::Map<const Eigen::VectorXf>(rows + i * stride, static_cast<Eigen::Index>(columns));
+  };
+  Eigen::Map<Eigen::VectorXf> common(direction, static_cast<Eigen::Index>(columns));
+  common.setZero();
+  for (std::size_t i = 0; i < count; ++i) common += weights[i] * row(i);
+  const float length = common.norm();
+  if (!(length > 0)) return 0;
+  common /= length;
+  double sum = 0, all = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    const double along = row(i).dot(common);
+    sum += weights[i] * along * along;
+    all += weights[i];
+  }
+  return static_cast<float>(sum / all);
+}
+
+/// Turns `sum` [columns], the changes of all ranks to a row, into the change that all add. `row`:
+/// what is known of the sum, without `square` and `along`. `direction` times `scale`: the common
+/// direction of the row's partners.
+template <class Combine, class Functions>
+WORDLOOM_BOTH void combine_row(const Functions& functions, RowSum row, float* sum,
+                               const float* direction, float scale, std::size_t columns) {
+  if (row.touched == 0) return;
+  row.square = functions.dot(sum, sum, columns);
+  row.along = scale * functions.dot(sum, direction, columns);
+  const Gains gains = Combine::gains(row);
+  functions.mix(sum, gains.rest, direction, scale * row.along * (gains.along - gains.rest),
+                columns);
+}
+
+/// Takes the changes of row first + i since ranks last agreed, to be summed over ranks, and with
+/// them a flag.
+struct TakeRow {
+  RowsView view;
+  float flag;
+
+  template <class Functions>
+  WORDLOOM_BOTH void operator()(const Functions& functions, std::uint32_t i) const {
+    view.for_each_item(view.first + i, [&](std::size_t matrix, std::size_t item) {
+      const std::size_t at = (view.first + i) * view.stride, to = item * view.columns;
+      const float square = functions.take_change(view.model[matrix] + at, view.base[matrix] + at,
+                                                 view.sums + to, view.own + to, view.columns);
+      functions.write(view.numbers(item), square > 0 ? 1.0f : 0.0f);
+      functions.write(view.numbers(item) + 1, square);
+    });
+    if (i == 0) functions.write(view.flag(), flag);
+  }
+};
+
+/// Turns the sums over ranks of row first + i into the changes that all ranks add, and adds them.
+template <class Combine>
+struct PutRow {
+  RowsView view;
+  float ranks;
+  double progress, rates;
+
+  template <class Functions>
+  WORDLOOM_BOTH void operator()(const Functions& functions, std::uint32_t i) const {
+    const std::size_t row = view.first + i;
+    const double since = progress - static_cast<double>(functions.read(view.agreed + row));
+    view.for_each_item(row, [&](std::size_t matrix, std::size_t item) {
+      const std::size_t partners = 1 - matrix;
+      const float* const numbers = view.numbers(item);
+      float* const sum = view.sums + item * view.columns;
+      const float steps = static_cast<float>(rates * since) * view.expected[matrix][row];
+      combine_row<Combine>(
+          functions, {ranks, numbers[0], numbers[1], 0, 0, steps * view.scale[2 * partners + 1]},
+          sum, view.direction_of(partners), view.scale[2 * partners], view.columns);
+      functions.put_change(view.model[matrix] + row * view.stride,
+                           view.base[matrix] + row * view.stride, sum,
+                           view.own + item * view.columns, view.columns);
+    });
+    functions.write(view.agreed + row, static_cast<float>(progress));
+  }
+};
+
+/// The memory of the host, for ReplicaRows.
+struct HostMemory {
+  using Replica = Model;
+  using Values = std::span<float>;
+  /// Floats whose first is on a 64-byte boundary.
+  struct Floats : RowMatrix {
+    Floats() = default;
+    explicit Floats(std::size_t size) : RowMatrix(1, size) {}
+    std::size_t size() const noexcept { return columns(); }
+  };
+
+  simd::RowChangeFunctions functions = {};
+
+  static std::vector<Values> all(Model& model) {
+    std::vector<Values> result;
+    for (const auto& [name, matrix] : model.matrices())
+      result.emplace_back(matrix->data(), matrix->rows() * matrix->stride());
+    return result;
+  }
+  static HostMemory bind(Model& model, RowsView& view) {
+    view.model[0] = model.input.data();
+    view.model[1] = model.output.data();
+    view.stride = model.input.stride();
+    view.columns = model.dimension();
+    return {};
+  }
+  static Values values(float* data, std::size_t size) { return {data, size}; }
+  static void copy(float* to, const float* from, std::size_t size) { std::copy_n(from, size, to); }
+  static float read(const float* from) { return *from; }
+  template <class Work>
+  void run(std::size_t count, const Work& work) const {
+    for (std::size_t i = 0; i < count; ++i) work(functions, static_cast<std::uint32_t>(i));
+  }
+  static void find_common(const RowsView& view) {
+    for (std::size_t m = 0; m < 2; ++m) {
+      view.scale[2 * m] = 1;
+      view.scale[2 * m + 1] =
+          common_direction(view.base[m], view.stride, view.common_rows(m), view.columns,
+                           view.expected[m], view.direction_of(m));
+    }
+  }
+};
+
+/// What ranks do with the rows of a model where it is: see Allreduce, which says when. All work is
+/// in the order of the machine: what is submitted later sees it done. Holds a second model, and
+/// buffers for some thousand rows. A `Machine` has
+/// - `all(replica)`: the matrices of a model;
+/// - `bind(replica, view)`: tells the view where they are and returns the machine;
+/// - `Floats`: an array; `copy` to and from it; `values(data, size)`, as a Collective sums them;
+/// - `run(count, work)`: calls work(functions, i) for each i below `count`, where `functions` are
+///   RowChangeFunctions of its own; `read(place)`: what is there by now;
+/// - `find_common(view)`: finds the common direction of each matrix.
+template <class Machine>
+class ReplicaRows {
+  using Floats = typename Machine::Floats;
+
+ public:
+  using Replica = typename Machine::Replica;
+  using Values = typename Machine::Values;
+
+  /// Returns all matrices of the model.
+  std::vector<Values> all(Replica& replica) const { return Machine::all(replica); }
+
+  /// Remembers the model as what ranks agree on at that progress.
+  void remember(Replica& replica, const SyncRun& run, double progress) {
+    const Machine machine = Machine::bind(replica, view_);
+    view_.rows[0] = run.input_rows;
+    view_.rows[1] = run.output_rows;
+    const auto allocate_two = [&](Floats& array, float*(&parts)[2], std::size_t floats) {
+      parts[0] = allocate(array, (view_.rows[0] + view_.rows[1]) * floats);
+      parts[1] = parts[0] + view_.rows[0] * floats;
+    };
+    allocate_two(base_, view_.base, view_.stride);
+    allocate_two(expected_, view_.expected, 1);
+    for (std::size_t m = 0; m < 2; ++m) {
+      std::vector<float> expected = m == 0 ? run.expected.input : run.expected.output;
+      expected.resize(view_.rows[m]);
+      machine.copy(view_.expected[m], expected.data(), expected.size());
+      machine.copy(view_.base[m], view_.model[m], view_.rows[m] * view_.stride);
+    }
+    const std::vector<float> agreed(std::max(run.input_rows, run.output_rows),
+                                    static_cast<float>(progress));
+    view_.agreed = allocate(agreed_, agreed.size());
+    machine.copy(view_.agreed, agreed.data(), agreed.size());
+    view_.direction = allocate(common_, 2 * (view_.stride + 2 + RowsView::max_common_rows));
+    view_.scale = view_.direction + 2 * view_.stride;
+    view_.along = view_.scale + 4;
+  }
+
+  /// Returns the changes of rows `first` to `last` of both matrices, to be summed over ranks, and
+  /// with them `flag`.
+  Values take(Replica& replica, std::size_t first, std::size_t last, float flag) {
+    const Machine machine = Machine::bind(replica, view_);
+    view_.first = first;
+    view_.last = last;
+    view_.items = view_.items_before(last) - view_.items_before(first);
+    const std::size_t floats = view_.items * (view_.columns + 2) + 1;
+    if (changes_.size() < floats) {
+      view_.sums = allocate(changes_, floats);
+      view_.own = allocate(own_, floats);
+    }
+    machine.run(last - first, TakeRow{view_, flag});
+    return machine.values(view_.sums, floats);
+  }
+
+  /// Turns the sum of what `take` returned into the change that all ranks add, and adds it.
+  /// `rates`: the sum of learning rates of one rank's words in the whole run, as they are at that
+  /// progress. Returns the sum of flags.
+  template <class Combine>
+  float put(Replica& replica, std::size_t ranks, double progress, double rates) {
+    const Machine machine = Machine::bind(replica, view_);
+    if (ranks > 1) {  // with one, rows stay as they are, to the bit
+      machine.find_common(view_);
+      machine.run(view_.last - view_.first,
+                  PutRow<Combine>{view_, static_cast<float>(ranks), progress, rates});
+    }
+    return machine.read(view_.flag());
+  }
+
+ private:
+  /// Frees the array before it makes another.
+  static float* allocate(Floats& array, std::size_t size) {
+    array = {};
+    array = Floats(size);
+    return array.data();
+  }
+
+  RowsView view_{};
+  Floats base_, expected_, agreed_, common_, changes_, own_;  // see RowsView
+};
+
+/// For a model in the memory of the host.
+using HostRows = ReplicaRows<HostMemory>;
+
+}  // namespace wordloom::inline WORDLOOM_ABI

@@ -1,0 +1,183 @@
+#pragma once
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+#include <wordloom/corpus/encoded_corpus.hpp>
+#include <wordloom/corpus/text_corpus.hpp>
+#include <wordloom/corpus/vocabulary.hpp>
+#include <wordloom/evaluation/word_tests.hpp>
+#include <wordloom/io/embeddings_file.hpp>
+#include <wordloom/model/model.hpp>
+#include <wordloom/train/checkpoint.hpp>
+
+#if WORDLOOM_HAS_ZLIB
+#include <zlib.h>
+#endif
+
+#include "small_models.hpp"
+#include "support.hpp"
+
+/// What a loader has done that it must not do.
+struct FuzzFailure : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// Something that reads a file that may hold any bytes.
+struct Loader {
+  std::string name;
+  std::vector<std::string> samples;  // files that it takes
+  std::filesystem::path path;        // where the file must lie
+  /// Whether the format has a checksum of all bytes, so that only the samples may be taken.
+  bool has_checksum;
+  std::function<void(const std::filesystem::path&)> load;  // throws wordloom::Error
+
+  /// Loads `bytes`. Throws FuzzFailure, and what it should not: anything but wordloom::Error.
+  void check(const std::string& bytes) const {
+    write_file(path, bytes);
+    try {
+      load(path);
+    } catch (const wordloom::Error& error) {
+      if (std::string(error.what()).empty()) throw FuzzFailure("an error without a message");
+      return;
+    }
+    if (has_checksum && std::find(samples.begin(), samples.end(), bytes) == samples.end())
+      throw FuzzFailure("a changed file was taken");
+  }
+};
+
+/// Returns all loaders, with samples that were saved into `folder`.
+inline std::vector<Loader> all_loaders(const TemporaryFolder& folder) {
+  using namespace wordloom;
+  std::vector<Loader> loaders;
+  const auto vocabulary = vocabulary_of_counts({70, 30, 20, 3, 1});
+
+  const auto use = [](const Embeddings& words) {
+    if (words.most_similar(words.vector(0), 1).empty()) throw FuzzFailure("no nearest word");
+  };
+  std::vector<std::string> detectable;
+  const auto add_vectors = [&](const std::string& name, const std::string& file,
+                               VectorFormat format) {
+    Loader loader{name, {}, folder / file, false, [=](const auto& path) {
+                    use(load_embeddings(path, format));
+                  }};
+    for (const std::size_t dimension : {1u, 3u, 20u}) {
+      save_embeddings(random_model(vocabulary, dimension).embeddings(), loader.path, format);
+      loader.samples.push_back(read_file(loader.path));
+      if (format != VectorFormat::projector_tsv) detectable.push_back(loader.samples.back());
+    }
+    loaders.push_back(std::move(loader));
+  };
+  add_vectors("word2vec_binary", "v.bin", VectorFormat::word2vec_binary);
+  add_vectors("word2vec_text", "v.txt", VectorFormat::word2vec_text);
+  add_vectors("glove", "v.glove", VectorFormat::glove_text);
+  add_vectors("npy", "v.npy", VectorFormat::npy);
+  add_vectors("tsv", "v.tsv", VectorFormat::projector_tsv);
+  loaders.push_back(
+      {"npy_words",
+       {read_file(folder / "v.npy.words.txt")},
+       folder / "w",
+       false,
+       [vectors = folder / "v2.npy", use](const auto& path) { use(load_npy(vectors, path)); }});
+  write_file(folder / "v2.npy", loaders[3].samples.back());
+  write_file(folder / "v.words.txt", read_file(folder / "v.npy.words.txt"));
+  loaders.push_back({"detection", detectable, folder / "v", false,
+                     [use](const auto& path) { use(load_embeddings(path)); }});
+
+  vocabulary.save(folder / "vocabulary");
+  loaders.push_back(
+      {"vocabulary",
+       {read_file(folder / "vocabulary"), "x 1\r\n</s> 9\r\ny\t5"},
+       folder / "vocabulary",
+       false,
+       [&folder](const auto& path) {
+         // What is loaded can be saved, and is the same when it is loaded again.
+         const auto loaded = Vocabulary::load(path);
+         std::string lines;
+         for (WordId id = 0; id < loaded.size(); ++id)
+           lines.append(loaded.word(id)).append(" " + std::to_string(loaded.count(id)) + "\n");
+         write_file(folder / "again", lines);
+         if (Vocabulary::load(folder / "again").fingerprint() != loaded.fingerprint())
+           throw FuzzFailure("a saved vocabulary is another one");
+       }});
+
+  Model model = random_model(vocabulary, 3);
+  model.save(folder / "model");
+  Loader models{
+      "model", {read_file(folder / "model")}, folder / "model", true, [](const auto& path) {
+        static_cast<void>(Model::load(path));
+      }};
+  model.state_matrix("input.squares", 5, 1).row(4)[0] = 2;
+  model.save(folder / "model");
+  models.samples.push_back(read_file(folder / "model"));
+  loaders.push_back(std::move(models));
+
+  Checkpoint checkpoint{1, 2, 3, 4, 5, 6, {}, model.copy_of_matrices()};
+  Loader checkpoints{"checkpoint", {}, folder / "checkpoint", true, [](const auto& path) {
+                       static_cast<void>(Checkpoint::load(path));
+                     }};
+  for (const std::size_t ranks : {1u, 3u}) {
+    checkpoint.ranks.assign(
+        ranks, {7, std::vector<Checkpoint::EpochLoss>(2), std::vector<Checkpoint::Thread>(ranks)});
+    checkpoint.save(checkpoints.path);
+    checkpoints.samples.push_back(read_file(checkpoints.path));
+  }
+  loaders.push_back(std::move(checkpoints));
+
+  const std::string text = "w100 w101 w100\n\nw102 rare w100\r\nw104 w103 w104\n";
+  write_file(folder / "text", text);
+  static_cast<void>(
+      EncodedCorpus::from_text(folder / "text", vocabulary, {.cache = folder / "cache"}));
+  const auto source = detail::CorpusSource::of(folder / "text", vocabulary.fingerprint(), 1000, {});
+  loaders.push_back({"corpus_cache",
+                     {read_file(folder / "cache")},
+                     folder / "cache",
+                     true,
+                     [source](const auto& path) {
+                       if (!detail::open_corpus_file(path, source)) throw CorpusError("made again");
+                     }});
+
+  const auto read_text = [vocabulary](const std::filesystem::path& path) {
+    const CorpusOptions options{.max_sentence_length = 3, .threads = 1, .piece_bytes = 16};
+    const auto words = Vocabulary::from_text(path, {.min_count = 1, .threads = 1});
+    if (EncodedCorpus::from_text(path, words, options).token_count() != words.total_count())
+      throw FuzzFailure("the corpus has other words than the vocabulary");
+    std::size_t tokens = 0;
+    for (const auto sentence : TextCorpus(path, vocabulary, options).sentences({.count = 2}))
+      tokens += sentence.size();
+    if (tokens > words.total_count()) throw FuzzFailure("a shard has more words than its text");
+    return words.fingerprint();
+  };
+  loaders.push_back({"text", {text}, folder / "plain", false, [=](const auto& path) {
+                       static_cast<void>(read_text(path));
+                     }});
+#if WORDLOOM_HAS_ZLIB
+  const auto packed = (folder / "text.gz").string();
+  const gzFile file = ::gzopen(packed.c_str(), "wb");
+  ::gzwrite(file, text.data(), static_cast<unsigned>(text.size()));
+  ::gzclose(file);
+  // Only the text has a checksum, not the header, which may hold any name and time.
+  const auto fingerprint = read_text(packed);
+  loaders.push_back({"gzip", {read_file(packed)}, packed, false, [=](const auto& path) {
+                       if (read_text(path) != fingerprint)
+                         throw FuzzFailure("a changed .gz file was taken for another text");
+                     }});
+#endif
+
+  loaders.push_back({"similarity_pairs",
+                     {"# a b 1\na\tb\t9.5\tmore\n\nc d -1e3\r\n"},
+                     folder / "pairs",
+                     false,
+                     [](const auto& path) { static_cast<void>(load_similarity_pairs(path)); }});
+  loaders.push_back({"analogies",
+                     {": capital\na b c d\n#\n\n: gram1 x\r\ne f g h\n"},
+                     folder / "questions",
+                     false,
+                     [](const auto& path) { static_cast<void>(load_analogies(path)); }});
+  return loaders;
+}

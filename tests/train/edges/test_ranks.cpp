@@ -1,0 +1,103 @@
+// Ranks and checkpoints beside training threads: nothing but rows is shared without locks.
+#include <cstddef>
+#include <exception>
+#include <filesystem>
+#include <stdexcept>
+#include <string>
+#include <vector>
+#include <wordloom/kernel/dot_kernel.hpp>
+#include <wordloom/sampler/shared_negative.hpp>
+#include <wordloom/sync/allreduce.hpp>
+#include <wordloom/sync/in_process.hpp>
+#include <wordloom/train/trainer.hpp>
+
+#include "catch.hpp"
+#include "support.hpp"
+#include "train/paired_corpus.hpp"
+
+using namespace wordloom;
+
+namespace {
+
+using RankTrainer = Trainer<SharedNegative, DotKernel, Allreduce<InProcess>>;
+
+}  // namespace
+
+TEST_CASE("checkpoints are copied while threads and ranks train", "[trainer][checkpoint][sync]") {
+  const auto vocabulary = small_vocabulary();
+  const auto corpus = paired_corpus(vocabulary, 1000);
+  const TemporaryFolder folder;
+  for (const std::size_t ranks : {1u, 2u})
+    InProcess::run(ranks, [&](InProcess self) {
+      RankTrainer trainer(small(2), Allreduce<InProcess>(self));
+      trainer.checkpoint_to(folder / "state", 0);
+      trainer.on_progress([](const Progress& progress) { return progress.fraction() < 0.7; }, 0);
+      trainer.fit(corpus, vocabulary);
+      if (!trainer.report().stopped) throw std::logic_error("not stopped");
+      trainer.on_progress([](const Progress&) { return true; }, 0);
+      trainer.resume(corpus, vocabulary, folder / "state");
+    });
+  CHECK(Checkpoint::load(folder / "state").ranks.size() == 2);
+}
+
+TEST_CASE("an exception on one rank reaches its caller, and names it on the others",
+          "[trainer][sync]") {
+  const auto vocabulary = small_vocabulary();
+  const auto corpus = paired_corpus(vocabulary);
+  for (const std::string kind : {"library", "standard", "int"}) {
+    std::vector<std::string> arrived(3);
+    const auto work = [&](InProcess self) {
+      RankTrainer trainer(small(), Allreduce<InProcess>(self));
+      if (self.rank() == 1)
+        trainer.on_progress(
+            [&](const Progress& progress) {
+              if (progress.fraction() < 0.5) return true;
+              if (kind == "library") throw UnknownWord("mine");
+              if (kind == "standard") throw std::out_of_range("mine");
+              throw 42;
+            },
+            0);
+      std::string& here = arrived[self.rank()];
+      try {
+        trainer.fit(corpus, vocabulary);
+      } catch (const std::exception& error) {
+        here = error.what();
+      } catch (int number) {
+        here = std::to_string(number);
+      }
+    };
+    InProcess::run(3, work);
+    const std::string cause = kind == "library"    ? "unknown word 'mine'"
+                              : kind == "standard" ? "mine"
+                                                   : "an exception that is no std::exception";
+    CHECK(arrived[1] == (kind == "int" ? "42" : cause));
+    for (const std::size_t other : {0u, 2u}) CHECK(arrived[other] == "rank 1 has failed: " + cause);
+  }
+}
+
+TEST_CASE("of ranks that stop, the first fails where its checkpoint cannot be written",
+          "[trainer][checkpoint][sync]") {
+  const auto vocabulary = small_vocabulary();
+  const auto corpus = paired_corpus(vocabulary);
+  const TemporaryFolder folder;
+  std::vector<std::string> arrived(2);
+  std::filesystem::create_directory(folder / "there");
+  InProcess::run(2, [&](InProcess self) {
+    RankTrainer trainer(small(), Allreduce<InProcess>(self));
+    trainer.checkpoint_to(folder / "there" / "state");
+    trainer.on_progress(
+        [&](const Progress& progress) {
+          if (progress.fraction() < 0.5) return true;
+          if (self.rank() == 0) std::filesystem::remove_all(folder / "there");
+          return false;
+        },
+        0);
+    try {
+      trainer.fit(corpus, vocabulary);
+    } catch (const Error& error) {
+      arrived[self.rank()] = error.what();
+    }
+  });
+  CHECK(contains(arrived[0], "cannot write checkpoint"));
+  CHECK(contains(arrived[1], "rank 0 has failed: cannot write checkpoint"));
+}

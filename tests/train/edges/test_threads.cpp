@@ -1,0 +1,114 @@
+// Threads are the caller's: within a parallel region, too many of them, and callers of their own.
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <mutex>
+#include <set>
+#include <span>
+#include <thread>
+#include <wordloom/kernel/dot_kernel.hpp>
+#include <wordloom/sampler/shared_negative.hpp>
+#include <wordloom/train/trainer.hpp>
+
+#ifdef _OPENMP
+#include <omp.h>
+#endif
+
+#include "catch.hpp"
+#include "support.hpp"
+#include "train/paired_corpus.hpp"
+
+using namespace wordloom;
+
+namespace {
+
+/// The threads that sampled.
+struct Trained {
+  std::mutex guard;
+  std::set<std::thread::id> threads;
+};
+
+struct ThreadSampler {
+  Trained* trained = nullptr;
+
+  template <class Visit>
+  void visit_parameters(Visit&&) const {}
+  struct Worker {
+    Trained* trained;
+    BlockShape max_block() const { return {1, 1}; }
+    template <class Sink>
+    void sample(std::span<const WordId>, Random&, Sink&&) {
+      const std::lock_guard lock(trained->guard);
+      trained->threads.insert(std::this_thread::get_id());
+    }
+  };
+  Worker start(const Vocabulary&) const { return {trained}; }
+};
+
+}  // namespace
+
+TEST_CASE("each shard has a thread of its own, also in a parallel region", "[trainer][parallel]") {
+  const auto vocabulary = small_vocabulary();
+  const auto corpus = paired_corpus(vocabulary);
+  const auto threads = [&] {
+    Trained trained;
+    Trainer(small(4), ThreadSampler{&trained}, DotKernel{}).fit(corpus, vocabulary);
+    return trained.threads.size();
+  };
+  CHECK(threads() == 4);
+#ifdef _OPENMP
+  std::size_t inside = 0;
+#pragma omp parallel num_threads(2)
+#pragma omp master
+  inside = threads();
+  CHECK(inside == 4);
+  omp_set_dynamic(1);
+  CHECK(threads() == 4);
+  omp_set_dynamic(0);
+#endif
+}
+
+TEST_CASE("an absurd number of threads is refused", "[trainer][parallel]") {
+  CHECK(message_of<InvalidArgument>([] { resolve_threads(65537); }) ==
+        "threads is 65537, must be at most 65536");
+  CHECK(resolve_threads(65536) == 65536);
+  CHECK(resolve_threads(0) >= 1);
+#ifdef _OPENMP
+  const int before = omp_get_max_threads();
+  omp_set_num_threads(1'000'000);
+  const auto vocabulary = small_vocabulary();
+  const auto corpus = paired_corpus(vocabulary);
+  CHECK(message_of<InvalidArgument>([&] {
+          Trainer<SharedNegative, DotKernel>(small(0)).fit(corpus, vocabulary);
+        }) == "OMP_NUM_THREADS is 1000000, must be at most 65536");
+  omp_set_num_threads(before);
+#endif
+}
+
+TEST_CASE("another thread stops training, and trainers run beside each other",
+          "[trainer][parallel]") {
+  const auto vocabulary = small_vocabulary();
+  const auto corpus = paired_corpus(vocabulary);
+  auto parameters = small(2);
+  parameters.epochs = 1'000'000;
+  const auto run = [&] {
+    std::atomic<bool> goes_on{true}, has_begun{false};
+    Trainer<SharedNegative, DotKernel> trainer(parameters);
+    trainer.on_progress(
+        [&](const Progress&) {
+          has_begun = true;
+          return goes_on.load();
+        },
+        0);
+    std::jthread fit([&] { trainer.fit(corpus, vocabulary); });
+    while (!has_begun) std::this_thread::yield();
+    goes_on = false;
+    fit.join();
+    return trainer.report().stopped;
+  };
+  bool beside = false;
+  std::jthread other([&] { beside = run(); });
+  CHECK(run());
+  other.join();
+  CHECK(beside);
+}
