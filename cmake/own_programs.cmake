@@ -1,34 +1,39 @@
-# Flags of our own programs: examples, benchmarks and tests link `wordloom_own_program`.
+# Examples, benchmarks and tests link `wordloom_own_program`: our flags and the precompiled library.
+# What tries the headers alone links `wordloom_own_flags`.
 
 include(CheckCXXCompilerFlag)
 
 option(WORDLOOM_NATIVE "Build our own programs for this machine's instruction set only" OFF)
 option(WORDLOOM_WERROR "Make warnings of our own programs errors" OFF)
 
-add_library(wordloom_own_program INTERFACE)
-target_link_libraries(wordloom_own_program INTERFACE wordloom::wordloom)
-target_compile_options(wordloom_own_program INTERFACE
+add_library(wordloom_own_flags INTERFACE)
+target_link_libraries(wordloom_own_flags INTERFACE wordloom::wordloom)
+target_compile_options(wordloom_own_flags INTERFACE
   "$<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wpedantic;-Wshadow;-Wconversion;-Wsign-conversion>"
   "$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall>")
 # GCC 12 warns of its own AVX-512 intrinsics (https://gcc.gnu.org/PR105593) and of its own
 # std::string (https://gcc.gnu.org/PR105651).
 if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
-  target_compile_options(wordloom_own_program INTERFACE
+  target_compile_options(wordloom_own_flags INTERFACE
     "$<$<COMPILE_LANGUAGE:CXX>:-Wno-uninitialized;-Wno-maybe-uninitialized;-Wno-restrict>"
     "$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wno-restrict>")
 endif()
 # Clang says that a local of a nested class shadows a member of the class around it.
 if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
-  target_compile_options(wordloom_own_program INTERFACE "$<$<COMPILE_LANGUAGE:CXX>:-Wno-shadow>")
+  target_compile_options(wordloom_own_flags INTERFACE "$<$<COMPILE_LANGUAGE:CXX>:-Wno-shadow>")
 endif()
 if(WORDLOOM_WERROR)
-  target_compile_options(wordloom_own_program INTERFACE
+  target_compile_options(wordloom_own_flags INTERFACE
     "$<$<COMPILE_LANGUAGE:CXX>:-Werror>" "$<$<COMPILE_LANGUAGE:CUDA>:-Werror=all-warnings>")
 endif()
 if(WORDLOOM_NATIVE)
   check_cxx_compiler_flag(-march=native WORDLOOM_HAS_MARCH_NATIVE)
   if(WORDLOOM_HAS_MARCH_NATIVE)
-    target_compile_options(wordloom_own_program INTERFACE
+    target_compile_options(wordloom_own_flags INTERFACE
       "$<$<COMPILE_LANGUAGE:CXX>:-march=native>" "$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-march=native>")
   endif()
 endif()
+
+add_library(wordloom_own_program INTERFACE)
+target_link_libraries(wordloom_own_program INTERFACE wordloom_own_flags wordloom::precompiled)
+target_link_libraries(wordloom_precompiled PRIVATE $<BUILD_INTERFACE:wordloom_own_flags>)

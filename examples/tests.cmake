@@ -129,6 +129,12 @@ wordloom_corpus_test(word2vec-resumes
    cat err; test $status -eq 1; test $(wc -l <err) -eq 1; grep 'damaged: byte' err; test ! -e v
    status=0; $train --seed 3 --checkpoint state --resume 2>err || status=$?
    test $status -eq 1; grep 'another method or set of hyperparameters' err; test ! -e v")
+find_program(WORDLOOM_PYTHON3 python3)
+if(WORDLOOM_PYTHON3)
+  # A few kills here; 200 over all compositions by `cmake/test.sh long`.
+  wordloom_corpus_test(word2vec-killed
+    "${WORDLOOM_PYTHON3} ${PROJECT_SOURCE_DIR}/tests/kills/kill_runs.py $<TARGET_FILE:word2vec> ${corpus}/text . 6 1")
+endif()
 if(WORDLOOM_ENABLE_MPI)
   set(job "${MPIEXEC_EXECUTABLE} ${MPIEXEC_NUMPROC_FLAG}")
   set(alike "--size 50 --threads 1 --sync mpi --quiet")

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <string>
 #include <wordloom/core/parallel.hpp>
+#include <wordloom/simd/simd.hpp>
 #include <wordloom/simd/target.hpp>
 
 #if WORDLOOM_HAS_BLAS
@@ -34,8 +35,7 @@ inline void describe_machine() {
 
 /// Measures the core's peak in fp32 operations a second, with the vectors that the kernels use.
 inline double fma_peak() {
-  using MultiplyAdd = double (*)(int, int);
-  const auto multiply_add = WORDLOOM_TARGET_FUNCTION(MultiplyAdd, multiply_add);
+  const auto multiply_add = &WORDLOOM_OF_TARGET(multiply_add);
   double best = 0;
   for (int repetition = 0; repetition < 15; ++repetition) {
     const auto start = std::chrono::steady_clock::now();

@@ -108,7 +108,7 @@ TEST_CASE("CoherentSum adds what is orthogonal and averages what is parallel", "
   const float half = std::log(2.0f) / 2;
   const std::vector<float> steps{half, half, half, half, 1e-9f};
   for (std::size_t i = 0; i < 5; ++i)
-    combine_row<CoherentSum>(simd::RowChangeFunctions(),
+    combine_row<CoherentSum>(simd::row_change_functions(),
                              {8, numbers[2 * i], numbers[2 * i + 1], 0, 0, steps[i] * square},
                              sums.data() + 4 * i, direction.data(), 1, 4);
   const auto expect = [&](std::size_t row, std::vector<float> expected) {

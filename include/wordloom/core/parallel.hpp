@@ -7,6 +7,7 @@
 #include <string>
 #include <system_error>
 #include <thread>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -33,18 +34,16 @@ inline std::size_t resolve_threads(std::size_t requested) {
   return threads;
 }
 
-/// Calls `work(i)` once for each i in [0, threads), all at the same time: work(0) in the caller's
-/// thread, the others in threads of their own, also inside a parallel region of OpenMP. The first
-/// exception of any `work` is rethrown here once all have returned. Throws InvalidArgument, before
-/// any work, when the system does not give that many threads.
-template <class Work>
-void run_threads(std::size_t threads, Work&& work) {
+namespace detail {
+
+/// Does what run_threads() does, with `call(work, i)`: one copy of the code for all kinds of work.
+inline void run_calls(std::size_t threads, void* work, void (*call)(void*, std::size_t)) {
   if (threads == 0) return;
   std::exception_ptr first;
   std::mutex guard;
   const auto checked = [&](std::size_t i) noexcept {
     try {
-      work(i);
+      call(work, i);
     } catch (...) {
       const std::lock_guard lock(guard);
       if (!first) first = std::current_exception();
@@ -69,6 +68,19 @@ void run_threads(std::size_t threads, Work&& work) {
     checked(0);
   }
   if (first) std::rethrow_exception(first);
+}
+
+}  // namespace detail
+
+/// Calls `work(i)` once for each i in [0, threads), all at the same time: work(0) in the caller's
+/// thread, the others in threads of their own, also inside a parallel region of OpenMP. The first
+/// exception of any `work` is rethrown here once all have returned. Throws InvalidArgument, before
+/// any work, when the system does not give that many threads.
+template <class Work>
+void run_threads(std::size_t threads, Work&& work) {
+  using Plain = std::remove_reference_t<Work>;
+  detail::run_calls(threads, const_cast<void*>(static_cast<const void*>(&work)),
+                    [](void* w, std::size_t i) { (*static_cast<Plain*>(w))(i); });
 }
 
 /// The i-th of n nearly equal consecutive parts of [0, count), as [first, last).

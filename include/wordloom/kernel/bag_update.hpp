@@ -10,7 +10,6 @@
 #include <wordloom/model/model.hpp>
 #include <wordloom/objective/loss.hpp>
 #include <wordloom/sampler/block.hpp>
-#include <wordloom/simd/target.hpp>
 
 namespace wordloom::inline WORDLOOM_ABI::simd {
 
@@ -34,10 +33,22 @@ struct BagBlock {
   std::span<const float* const> ahead;  // rows that later blocks need
 };
 
+/// The vector code of BagUpdate (block, stride), in two halves, as that of FusedKernel.
+struct BagFunctions {
+  void (*score)(const BagBlock&, std::size_t) noexcept;
+  LossSum (*apply[2])(const BagBlock&, std::size_t) noexcept;
+};
+BagFunctions bag_functions();
+
 }  // namespace wordloom::inline WORDLOOM_ABI::simd
 
+#ifndef WORDLOOM_PRECOMPILED
 #define WORDLOOM_VECTOR_CODE <wordloom/kernel/bag_update.inl>
 #include <wordloom/simd/for_each_target.inl>
+inline wordloom::simd::BagFunctions wordloom::simd::bag_functions() {
+  return WORDLOOM_OF_TARGET(bag_table());
+}
+#endif
 
 namespace wordloom::inline WORDLOOM_ABI::simd {
 
@@ -45,15 +56,9 @@ namespace wordloom::inline WORDLOOM_ABI::simd {
 /// is computed once for all outputs, and their changes are summed before a member receives them.
 /// The scratch of one thread.
 class BagUpdate {
-  using Score = void (*)(const BagBlock&, std::size_t) noexcept;
-  using Apply = LossSum (*)(const BagBlock&, std::size_t) noexcept;
-
  public:
   BagUpdate(BlockShape most, std::size_t dimension)
-      : score_(WORDLOOM_TARGET_FUNCTION(Score, bag_score)),
-        apply_with_loss_(WORDLOOM_TARGET_FUNCTION(Apply, bag_apply<true>)),
-        apply_(WORDLOOM_TARGET_FUNCTION(Apply, bag_apply<false>)),
-        rows_(most.members + 2 * most.outputs),
+      : rows_(most.members + 2 * most.outputs),
         mean_(1, dimension),
         numbers_(3, most.outputs + vector_slack),
         copies_(2 * most.outputs, 64) {}
@@ -99,19 +104,18 @@ class BagUpdate {
                .update = block.update,
                .may_repeat = may_repeat,
                .ahead = {}};
-    score_(scored_, mean_.stride());
+    functions_.score(scored_, mean_.stride());
   }
 
   /// The second half; `ahead`: rows that later blocks need.
   template <bool with_loss>
   LossSum apply(std::span<const float* const> ahead) noexcept {
     scored_.ahead = ahead;
-    return (with_loss ? apply_with_loss_ : apply_)(scored_, mean_.stride());
+    return functions_.apply[with_loss](scored_, mean_.stride());
   }
 
  private:
-  Score score_;
-  Apply apply_with_loss_, apply_;
+  BagFunctions functions_ = bag_functions();
   std::vector<float*> rows_;  // members, outputs, and the members that are left out
   RowMatrix mean_;            // [1 x D]
   RowMatrix numbers_;         // [3 x M] gradients, shares, weights

@@ -122,5 +122,9 @@ HWY_ATTR LossSum bag_apply(const BagBlock& block, std::size_t stride) noexcept {
   return with_loss ? loss.loss(0) : LossSum();
 }
 
+inline BagFunctions bag_table() noexcept {
+  return {bag_score, {bag_apply<false>, bag_apply<true>}};
+}
+
 }  // namespace wordloom::inline WORDLOOM_ABI::simd::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

@@ -6,10 +6,8 @@
 #include <wordloom/kernel/pair_weights.hpp>
 #include <wordloom/kernel/staging.hpp>
 #include <wordloom/model/model.hpp>
-#include <wordloom/objective/logistic.hpp>
 #include <wordloom/objective/loss.hpp>
 #include <wordloom/sampler/block.hpp>
-#include <wordloom/simd/target.hpp>
 
 namespace wordloom::inline WORDLOOM_ABI::simd {
 
@@ -23,10 +21,23 @@ struct DotBlock {
   std::size_t n, m;
 };
 
+/// The vector code of DotKernel: (block, stride, learning rate), indexed by `with_loss`.
+struct DotFunctions {
+  LossSum (*update[2])(const DotBlock&, std::size_t, float) noexcept;
+};
+DotFunctions dot_functions();
+
 }  // namespace wordloom::inline WORDLOOM_ABI::simd
 
+#ifndef WORDLOOM_PRECOMPILED
+#include <wordloom/objective/logistic.hpp>
+#include <wordloom/simd/target.hpp>
 #define WORDLOOM_VECTOR_CODE <wordloom/kernel/dot_update.inl>
 #include <wordloom/simd/for_each_target.inl>
+inline wordloom::simd::DotFunctions wordloom::simd::dot_functions() {
+  return WORDLOOM_OF_TARGET(dot_table());
+}
+#endif
 
 namespace wordloom::inline WORDLOOM_ABI {
 
@@ -42,13 +53,9 @@ struct DotKernel {
 
 /// The scratch of one thread.
 class DotKernel::Worker {
-  using Update = LossSum (*)(const simd::DotBlock&, std::size_t, float) noexcept;
-
  public:
   Worker(const Model& model, BlockShape most)
-      : with_loss_(WORDLOOM_TARGET_FUNCTION(Update, dot_update<true>)),
-        without_loss_(WORDLOOM_TARGET_FUNCTION(Update, dot_update<false>)),
-        staging_(most, model.dimension()),
+      : staging_(most, model.dimension()),
         gradients_(most.inputs * most.outputs + simd::vector_slack),
         weights_(gradients_.size()),
         inputs_(most.inputs),
@@ -61,7 +68,7 @@ class DotKernel::Worker {
     const std::size_t stride = model.input.stride();
     staging_.begin(model, block, inputs_.data(), outputs_.data());
     simd::fill_pair_weights(block, weights_.data());
-    const LossSum loss = (with_loss ? with_loss_ : without_loss_)(
+    const LossSum loss = functions_.update[with_loss](
         {inputs_.data(), outputs_.data(), gradients_.data(), weights_.data(), input_change_.data(),
          n, m},
         stride, learning_rate);
@@ -70,7 +77,7 @@ class DotKernel::Worker {
   }
 
  private:
-  Update with_loss_, without_loss_;
+  simd::DotFunctions functions_ = simd::dot_functions();
   simd::Staging staging_;
   std::vector<float> gradients_;          // [M x N] scores, then gradients
   std::vector<float> weights_;            // [M x N]

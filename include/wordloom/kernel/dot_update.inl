@@ -56,5 +56,7 @@ HWY_ATTR LossSum dot_update(const DotBlock& block, std::size_t stride,
   return loss;
 }
 
+inline DotFunctions dot_table() noexcept { return {{dot_update<false>, dot_update<true>}}; }
+
 }  // namespace wordloom::inline WORDLOOM_ABI::simd::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

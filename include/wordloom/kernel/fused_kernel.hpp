@@ -13,7 +13,6 @@
 #include <wordloom/model/model.hpp>
 #include <wordloom/objective/loss.hpp>
 #include <wordloom/sampler/block.hpp>
-#include <wordloom/simd/target.hpp>
 
 namespace wordloom::inline WORDLOOM_ABI {
 
@@ -29,17 +28,9 @@ struct FusedKernel {
 
 /// The scratch of one thread.
 class FusedKernel::Worker {
-  using Score = void (*)(Model&, const Block&, simd::FusedBlock&, simd::RepeatFilter&) noexcept;
-  using ScoreStaged = void (*)(const simd::FusedBlock&, std::size_t) noexcept;
-  using Apply = LossSum (*)(const Model&, const simd::FusedBlock&) noexcept;
-
  public:
   Worker(const Model& model, BlockShape most)
-      : score_(WORDLOOM_TARGET_FUNCTION(Score, fused_score)),
-        score_staged_(WORDLOOM_TARGET_FUNCTION(ScoreStaged, fused_score_staged)),
-        apply_with_loss_(WORDLOOM_TARGET_FUNCTION(Apply, fused_apply<true>)),
-        apply_(WORDLOOM_TARGET_FUNCTION(Apply, fused_apply<false>)),
-        bag_(most, model.dimension()),
+      : bag_(most, model.dimension()),
         staging_(most, model.dimension()),
         weights_(most),
         rows_(most.inputs + most.outputs),
@@ -72,11 +63,11 @@ class FusedKernel::Worker {
                learning_rate,
                false,
                {}};
-    if (!simd::Staging::is_needed(block)) return score_(model, block, scored_, filter_);
+    if (!simd::Staging::is_needed(block)) return functions_.score(model, block, scored_, filter_);
     staging_.begin(model, block, scored_.inputs, scored_.outputs);
     scored_.may_repeat = (block.update != Sides::inputs && filter_.repeats(block.outputs)) ||
                          (!staging_.has_bags() && filter_.repeats(block.inputs));
-    score_staged_(scored_, model.input.stride());
+    functions_.score_staged(scored_, model.input.stride());
   }
   /// The second half; nothing where nothing is scored.
   template <bool with_loss>
@@ -85,7 +76,7 @@ class FusedKernel::Worker {
     if (std::exchange(is_bag_, false)) return bag_.apply<with_loss>(ahead);
     if (scored_.n == 0) return {};
     scored_.ahead = ahead;
-    const LossSum loss = (with_loss ? apply_with_loss_ : apply_)(model, scored_);
+    const LossSum loss = functions_.apply[with_loss](model, scored_);
     staging_.finish();
     scored_.n = 0;
     return loss;
@@ -102,9 +93,7 @@ class FusedKernel::Worker {
   }
 
  private:
-  Score score_;
-  ScoreStaged score_staged_;
-  Apply apply_with_loss_, apply_;
+  simd::FusedFunctions functions_ = simd::fused_functions();
   simd::BagUpdate bag_;
   bool is_bag_ = false;
   simd::Staging staging_;

@@ -116,6 +116,13 @@ HWY_INLINE void score_tile(const float* const* inputs, const float* const* outpu
   });
 }
 
+/// The dot product of two rows, in the order of score_tile.
+HWY_INLINE float score_of(const float* a, const float* b, std::size_t stride) {
+  float score[4];
+  score_tile<1, 1>(&a, &b, stride, score);
+  return score[0];
+}
+
 /// What an update tile does with the change of the inputs, which all tiles of outputs add to.
 enum class InputChange { whole, first, middle, last };
 
@@ -163,11 +170,11 @@ HWY_INLINE void update_tile(const FusedBlock& block, std::size_t c, std::size_t 
         hn::Store(sum[v], d, block.change + (i * V + v) * lanes);
     });
   };
-  const float* group = block.gradients + j * 4;
+  // One copy of the code for all groups of 4, and one for the tail.
+  const float* const of_four = block.gradients + j * 4;
   std::size_t i = 0;
-  for (; i + 4 <= block.n_of_four; i += 4, group += block.m * 4)
-    for (std::size_t k = 0; k < 4; ++k) input.template operator()<4>(i + k, group + k);
-  for (std::size_t k = 0; i < block.n_of_four; ++i, ++k) input.template operator()<4>(i, group + k);
+  for (; i < block.n_of_four; ++i)
+    input.template operator()<4>(i, of_four + i / 4 * 4 * block.m + i % 4);
   for (std::size_t k = 0; i < block.n; ++i, ++k)
     input.template operator()<2>(i, block.tail + j * 2 + k);
   unrolled<J>([&](auto from_last) WORDLOOM_INLINED {
@@ -186,6 +193,115 @@ HWY_INLINE void with_count(std::size_t count, Use&& use) {
   }
   (std::make_index_sequence<Most - Least + 1>());
 }
+
+/// Prefetches V vectors, from column c on, of the rows that later blocks need. A few at a time
+/// between multiply-adds: all at once they would wait for each other.
+template <std::size_t V>
+HWY_INLINE void prefetch_ahead(std::span<const float* const> rows, std::size_t c) {
+  const std::size_t lanes = hn::Lanes(RowTag());
+  for (const float* const row : rows)
+    unrolled<V>([&](auto v) WORDLOOM_INLINED { detail::prefetch_line(row + c + v * lanes); });
+}
+
+#if HWY_TARGET == HWY_EMU128 || HWY_TARGET == HWY_SCALAR
+
+// Without vector instructions tiles gain nothing, and they would take longest to compile. The order
+// of all sums is that of the tiles.
+
+/// Scores of all pairs.
+HWY_NOINLINE inline void fused_scores(const FusedBlock& block, std::size_t stride) noexcept {
+  const GradientLayout layout{block.n, block.m};
+  std::fill_n(block.gradients, layout.tail() + layout.tail_count(), 0.0f);
+  for (std::size_t i = 0; i < block.n; ++i)
+    for (std::size_t j = 0; j < block.m; ++j)
+      block.gradients[layout.place(i, j)] = score_of(block.inputs[i], block.outputs[j], stride);
+}
+
+/// Adds the gradients of a block to its rows. The inputs are stored last to first: a duplicate row
+/// is right when the gradients of its later places are zero (fold_repeats).
+HWY_NOINLINE inline void add_gradients(const FusedBlock& block, std::size_t stride) noexcept {
+  const GradientLayout layout{block.n, block.m};
+  const auto gradient = [&](std::size_t i, std::size_t j) {
+    return block.gradients[layout.place(i, j)];
+  };
+  const bool whole = block.m <= FusedTuning::update_outputs;
+  constexpr std::size_t width = 16;
+  for (std::size_t c = 0; c < stride; c += width) {
+    for (std::size_t i = 0; i < block.n; ++i) {
+      float* const change = block.change + i * width;
+      for (std::size_t d = 0; d < width; ++d) change[d] = whole ? block.inputs[i][c + d] : 0.0f;
+      for (std::size_t j = 0; j < block.m; ++j)
+        for (std::size_t d = 0; d < width; ++d)
+          change[d] = gradient(i, j) * block.outputs[j][c + d] + change[d];
+    }
+    for (std::size_t j = block.m; j-- > 0;)
+      for (std::size_t i = 0; i < block.n; ++i)
+        for (std::size_t d = 0; d < width; ++d)
+          block.outputs[j][c + d] += gradient(i, j) * block.inputs[i][c + d];
+    for (std::size_t i = block.n; i-- > 0;)
+      for (std::size_t d = 0; d < width; ++d) {
+        float& x = block.inputs[i][c + d];
+        x = whole ? block.change[i * width + d] : x + block.change[i * width + d];
+      }
+  }
+}
+
+#else
+
+/// Scores all pairs. Not inlined: a copy for each caller would double the time of compilation.
+HWY_NOINLINE HWY_ATTR inline void fused_scores(const FusedBlock& block,
+                                               std::size_t stride) noexcept {
+  constexpr std::size_t width = FusedTuning::score_outputs;
+  const auto tiles = [&]<std::size_t I>(std::size_t i, float* scores) WORDLOOM_INLINED {
+    // Places go up, so that what a tile stores past its end the next replaces.
+    for (std::size_t j = 0; j < block.m; j += width)
+      with_count<width>(std::min(width, block.m - j), [&]<std::size_t J>() WORDLOOM_INLINED {
+        score_tile<I, J>(block.inputs + i, block.outputs + j, stride,
+                         scores + j * (I <= 2 ? 2 : 4));
+      });
+  };
+  float* scores = block.gradients;
+  std::size_t i = 0;
+  for (; i + 4 <= block.n_of_four; i += 4, scores += block.m * 4)
+    tiles.template operator()<4>(i, scores);
+  if (i < block.n_of_four) return tiles.template operator()<3>(i, scores);
+  if (i + 2 == block.n) return tiles.template operator()<2>(i, block.tail);
+  if (i + 1 == block.n) return tiles.template operator()<1>(i, block.tail);
+}
+
+/// Adds the gradients of a block to its rows.
+HWY_NOINLINE HWY_ATTR inline void add_gradients(const FusedBlock& block,
+                                                std::size_t stride) noexcept {
+  constexpr std::size_t width = FusedTuning::update_outputs;
+  const std::size_t m = block.m;
+  const auto tile =
+      [&]<std::size_t J, std::size_t V, InputChange mode>(std::size_t c, std::size_t j)
+          WORDLOOM_INLINED { update_tile<J, V, mode>(block, c, j); };
+  constexpr std::size_t vectors = FusedTuning::update_vectors;
+  if (m <= width)
+    return with_count<width>(m, [&]<std::size_t J>() WORDLOOM_INLINED {
+      for_columns<vectors>(stride, [&]<std::size_t V>(std::size_t c) WORDLOOM_INLINED {
+        prefetch_ahead<V>(block.ahead, c);
+        tile.template operator()<J, V, InputChange::whole>(c, 0);
+      });
+    });
+  // Tiles of about the same number of outputs: a small last one would cost nearly a whole one.
+  const std::size_t tiles = (m + width - 1) / width;
+  const std::size_t each = (m + tiles - 1) / tiles;
+  with_count<width, (width + 2) / 2>(each, [&]<std::size_t J>() WORDLOOM_INLINED {
+    for_columns<vectors>(stride, [&]<std::size_t V>(std::size_t c) WORDLOOM_INLINED {
+      prefetch_ahead<V>(block.ahead, c);
+      tile.template operator()<J, V, InputChange::first>(c, 0);
+      std::size_t j = J;
+      for (; j + J < m; j += J) tile.template operator()<J, V, InputChange::middle>(c, j);
+      with_count<J>(m - j, [&]<std::size_t L>() WORDLOOM_INLINED {
+        tile.template operator()<L, V, InputChange::last>(c, j);
+      });
+    });
+  });
+}
+
+#endif
 
 }  // namespace wordloom::inline WORDLOOM_ABI::simd::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

@@ -8,10 +8,8 @@
 #include <wordloom/core/types.hpp>
 #include <wordloom/kernel/pair_weights.hpp>
 #include <wordloom/model/model.hpp>
-#include <wordloom/objective/logistic.hpp>
 #include <wordloom/objective/loss.hpp>
 #include <wordloom/sampler/block.hpp>
-#include <wordloom/simd/target.hpp>
 
 namespace wordloom::inline WORDLOOM_ABI::simd {
 
@@ -53,9 +51,25 @@ struct FusedBlock {
   std::span<const float* const> ahead;  // rows that later blocks need
 };
 
+/// The vector code of FusedKernel, in two halves: scores, then gradients and updates, indexed by
+/// `with_loss`. The staged form scores rows (block, stride) that were found before.
+struct FusedFunctions {
+  void (*score)(Model&, const Block&, FusedBlock&, RepeatFilter&) noexcept;
+  void (*score_staged)(const FusedBlock&, std::size_t) noexcept;
+  LossSum (*apply[2])(const Model&, const FusedBlock&) noexcept;
+};
+FusedFunctions fused_functions();
+
 }  // namespace wordloom::inline WORDLOOM_ABI::simd
 
+#ifndef WORDLOOM_PRECOMPILED
+#include <wordloom/objective/logistic.hpp>
+#include <wordloom/simd/target.hpp>
 #define WORDLOOM_VECTOR_CODE <wordloom/kernel/fused_tile.inl>
 #include <wordloom/simd/for_each_target.inl>
 #define WORDLOOM_VECTOR_CODE <wordloom/kernel/fused_update.inl>
 #include <wordloom/simd/for_each_target.inl>
+inline wordloom::simd::FusedFunctions wordloom::simd::fused_functions() {
+  return WORDLOOM_OF_TARGET(fused_table());
+}
+#endif

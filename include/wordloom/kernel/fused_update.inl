@@ -3,26 +3,6 @@ namespace wordloom::inline WORDLOOM_ABI::simd::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// Scores of all pairs.
-HWY_INLINE void fused_scores(const FusedBlock& block, std::size_t stride) {
-  constexpr std::size_t width = FusedTuning::score_outputs;
-  const auto tiles = [&]<std::size_t I>(std::size_t i, float* scores) WORDLOOM_INLINED {
-    // Places go up, so that what a tile stores past its end the next replaces.
-    for (std::size_t j = 0; j < block.m; j += width)
-      with_count<width>(std::min(width, block.m - j), [&]<std::size_t J>() WORDLOOM_INLINED {
-        score_tile<I, J>(block.inputs + i, block.outputs + j, stride,
-                         scores + j * (I <= 2 ? 2 : 4));
-      });
-  };
-  float* scores = block.gradients;
-  std::size_t i = 0;
-  for (; i + 4 <= block.n_of_four; i += 4, scores += block.m * 4)
-    tiles.template operator()<4>(i, scores);
-  if (i < block.n_of_four) return tiles.template operator()<3>(i, scores);
-  if (i + 2 == block.n) return tiles.template operator()<2>(i, block.tail);
-  if (i + 1 == block.n) return tiles.template operator()<1>(i, block.tail);
-}
-
 HWY_INLINE std::size_t first_place(const float* const* rows, std::size_t i) {
   return static_cast<std::size_t>(std::find(rows, rows + i, rows[i]) - rows);
 }
@@ -41,46 +21,6 @@ HWY_NOINLINE HWY_ATTR inline void fold_repeats(const FusedBlock& block) noexcept
   for (std::size_t j = 1; j < layout.m; ++j)
     if (const std::size_t first = first_place(block.outputs, j); first != j)
       for (std::size_t i = 0; i < layout.n; ++i) move(layout.place(i, j), layout.place(i, first));
-}
-
-/// Prefetches V vectors, from column c on, of the rows that later blocks need. A few at a time
-/// between multiply-adds: all at once they would wait for each other.
-template <std::size_t V>
-HWY_INLINE void prefetch_ahead(std::span<const float* const> rows, std::size_t c) {
-  const std::size_t lanes = hn::Lanes(RowTag());
-  for (const float* const row : rows)
-    unrolled<V>([&](auto v) WORDLOOM_INLINED { detail::prefetch_line(row + c + v * lanes); });
-}
-
-/// Adds the gradients of a block to its rows.
-HWY_INLINE void add_gradients(const FusedBlock& block, std::size_t stride) {
-  constexpr std::size_t width = FusedTuning::update_outputs;
-  const std::size_t m = block.m;
-  const auto tile =
-      [&]<std::size_t J, std::size_t V, InputChange mode>(std::size_t c, std::size_t j)
-          WORDLOOM_INLINED { update_tile<J, V, mode>(block, c, j); };
-  constexpr std::size_t vectors = FusedTuning::update_vectors;
-  if (m <= width)
-    return with_count<width>(m, [&]<std::size_t J>() WORDLOOM_INLINED {
-      for_columns<vectors>(stride, [&]<std::size_t V>(std::size_t c) WORDLOOM_INLINED {
-        prefetch_ahead<V>(block.ahead, c);
-        tile.template operator()<J, V, InputChange::whole>(c, 0);
-      });
-    });
-  // Tiles of about the same number of outputs: a small last one would cost nearly a whole one.
-  const std::size_t tiles = (m + width - 1) / width;
-  const std::size_t each = (m + tiles - 1) / tiles;
-  with_count<width, (width + 2) / 2>(each, [&]<std::size_t J>() WORDLOOM_INLINED {
-    for_columns<vectors>(stride, [&]<std::size_t V>(std::size_t c) WORDLOOM_INLINED {
-      prefetch_ahead<V>(block.ahead, c);
-      tile.template operator()<J, V, InputChange::first>(c, 0);
-      std::size_t j = J;
-      for (; j + J < m; j += J) tile.template operator()<J, V, InputChange::middle>(c, j);
-      with_count<J>(m - j, [&]<std::size_t L>() WORDLOOM_INLINED {
-        tile.template operator()<L, V, InputChange::last>(c, j);
-      });
-    });
-  });
 }
 
 /// Finds the rows of `ids`. Returns whether some may be duplicates.
@@ -129,6 +69,10 @@ HWY_ATTR LossSum fused_apply(const Model& model, const FusedBlock& own) noexcept
   if (own.may_repeat) fold_repeats(own);
   add_gradients(own, model.input.stride());
   return with_loss ? loss.loss(own.weights.padding) : LossSum();
+}
+
+inline FusedFunctions fused_table() noexcept {
+  return {fused_score, fused_score_staged, {fused_apply<false>, fused_apply<true>}};
 }
 
 }  // namespace wordloom::inline WORDLOOM_ABI::simd::HWY_NAMESPACE

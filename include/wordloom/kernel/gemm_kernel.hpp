@@ -10,13 +10,31 @@
 #include <wordloom/kernel/pair_weights.hpp>
 #include <wordloom/kernel/staging.hpp>
 #include <wordloom/model/model.hpp>
-#include <wordloom/objective/logistic.hpp>
 #include <wordloom/objective/loss.hpp>
 #include <wordloom/sampler/block.hpp>
-#include <wordloom/simd/target.hpp>
 
+namespace wordloom::inline WORDLOOM_ABI::simd {
+
+/// The vector code of GemmKernel.
+struct GemmFunctions {
+  /// Turns scores into gradients (scores, weights, count, learning rate), indexed by `with_loss`.
+  LossSum (*gradients[2])(float*, const float*, std::size_t, float) noexcept;
+  void (*gather)(const float* const*, std::size_t, RowMatrix&) noexcept;
+  void (*scatter_add)(const RowMatrix&, std::size_t, float* const*) noexcept;
+};
+GemmFunctions gemm_functions();
+
+}  // namespace wordloom::inline WORDLOOM_ABI::simd
+
+#ifndef WORDLOOM_PRECOMPILED
+#include <wordloom/objective/logistic.hpp>
+#include <wordloom/simd/target.hpp>
 #define WORDLOOM_VECTOR_CODE <wordloom/kernel/gemm_rows.inl>
 #include <wordloom/simd/for_each_target.inl>
+inline wordloom::simd::GemmFunctions wordloom::simd::gemm_functions() {
+  return WORDLOOM_OF_TARGET(gemm_table());
+}
+#endif
 
 namespace wordloom::inline WORDLOOM_ABI {
 
@@ -33,17 +51,9 @@ struct GemmKernel {
 
 /// The scratch of one thread.
 class GemmKernel::Worker {
-  using Gradients = LossSum (*)(float*, const float*, std::size_t, float) noexcept;
-  using CopyRows = void (*)(const float* const*, std::size_t, RowMatrix&) noexcept;
-  using AddRows = void (*)(const RowMatrix&, std::size_t, float* const*) noexcept;
-
  public:
   Worker(const Model& model, BlockShape most)
-      : with_loss_(WORDLOOM_TARGET_FUNCTION(Gradients, block_gradients<true>)),
-        without_loss_(WORDLOOM_TARGET_FUNCTION(Gradients, block_gradients<false>)),
-        gather_(WORDLOOM_TARGET_FUNCTION(CopyRows, gather_rows)),
-        scatter_add_(WORDLOOM_TARGET_FUNCTION(AddRows, scatter_rows)),
-        staging_(most, model.dimension()),
+      : staging_(most, model.dimension()),
         gradients_(most.inputs * most.outputs + simd::vector_slack),
         weights_(gradients_.size()),
         rows_(most.inputs + most.outputs),
@@ -58,8 +68,8 @@ class GemmKernel::Worker {
     float** const input_rows = rows_.data();
     float** const output_rows = input_rows + inputs;
     staging_.begin(model, block, input_rows, output_rows);
-    gather_(input_rows, inputs, inputs_);
-    gather_(output_rows, outputs, outputs_);
+    functions_.gather(input_rows, inputs, inputs_);
+    functions_.gather(output_rows, outputs, outputs_);
     const auto n = static_cast<int>(inputs), m = static_cast<int>(outputs);
     const auto columns = static_cast<int>(inputs_.columns());
     const auto stride = static_cast<int>(inputs_.stride());
@@ -68,24 +78,22 @@ class GemmKernel::Worker {
     cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, m, n, columns, 1.0f, outputs_.data(),
                 stride, inputs_.data(), stride, 0.0f, g, n);
     simd::fill_pair_weights(block, weights_.data());
-    const LossSum loss = (with_loss ? with_loss_ : without_loss_)(g, weights_.data(),
-                                                                  inputs * outputs, learning_rate);
+    const LossSum loss =
+        functions_.gradients[with_loss](g, weights_.data(), inputs * outputs, learning_rate);
     cblas_sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, n, columns, m, 1.0f, g, n, outputs_.data(),
                 stride, 0.0f, input_change_.data(), stride);
     cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, m, columns, n, 1.0f, g, n,
                 inputs_.data(), stride, 0.0f, output_change_.data(), stride);
 
-    scatter_add_(input_change_, inputs, input_rows);
-    scatter_add_(output_change_, outputs, output_rows);
+    functions_.scatter_add(input_change_, inputs, input_rows);
+    functions_.scatter_add(output_change_, outputs, output_rows);
     staging_.finish();
     return loss;
   }
 
  private:
   detail::OneBlasThread one_thread_;
-  Gradients with_loss_, without_loss_;
-  CopyRows gather_;
-  AddRows scatter_add_;
+  simd::GemmFunctions functions_ = simd::gemm_functions();
   simd::Staging staging_;
   std::vector<float> gradients_;            // [M x N] scores, then gradients
   std::vector<float> weights_;              // [M x N]

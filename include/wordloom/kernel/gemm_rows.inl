@@ -22,5 +22,9 @@ HWY_ATTR inline void scatter_rows(const RowMatrix& changes, std::size_t count,
                 rows[i] + c);
 }
 
+inline GemmFunctions gemm_table() noexcept {
+  return {{block_gradients<false>, block_gradients<true>}, gather_rows, scatter_rows};
+}
+
 }  // namespace wordloom::inline WORDLOOM_ABI::simd::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

@@ -9,11 +9,30 @@
 #include <wordloom/core/row_matrix.hpp>
 #include <wordloom/model/model.hpp>
 #include <wordloom/sampler/block.hpp>
+
+namespace wordloom::inline WORDLOOM_ABI::simd {
+
+/// The vector code of Staging.
+struct StagingFunctions {
+  /// Writes the mean of (rows, count, stride) to the last.
+  void (*mean_of_rows)(const float* const*, std::size_t, std::size_t, float*) noexcept;
+  /// Adds scale x (after - before) to the rows (first, last, scale, after, before, stride).
+  void (*add_to_rows)(float* const*, float* const*, float, const float*, const float*,
+                      std::size_t) noexcept;
+};
+StagingFunctions staging_functions();
+
+}  // namespace wordloom::inline WORDLOOM_ABI::simd
+
+#ifndef WORDLOOM_PRECOMPILED
 #include <wordloom/simd/row_access.hpp>
 #include <wordloom/simd/target.hpp>
-
 #define WORDLOOM_VECTOR_CODE <wordloom/kernel/staging.inl>
 #include <wordloom/simd/for_each_target.inl>
+inline wordloom::simd::StagingFunctions wordloom::simd::staging_functions() {
+  return WORDLOOM_OF_TARGET(staging_table());
+}
+#endif
 
 namespace wordloom::inline WORDLOOM_ABI::simd {
 
@@ -23,15 +42,9 @@ namespace wordloom::inline WORDLOOM_ABI::simd {
 /// changes are dropped. Other blocks pass: their rows are those of the model. The scratch of one
 /// thread.
 class Staging {
-  using MeanOfRows = void (*)(const float* const*, std::size_t, std::size_t, float*) noexcept;
-  using AddToRows = void (*)(float* const*, float* const*, float, const float*, const float*,
-                             std::size_t) noexcept;
-
  public:
   Staging(BlockShape most, std::size_t dimension)
-      : mean_of_rows_(WORDLOOM_TARGET_FUNCTION(MeanOfRows, mean_of_rows)),
-        add_to_rows_(WORDLOOM_TARGET_FUNCTION(AddToRows, add_to_rows)),
-        members_(std::max(most.inputs, most.inputs * most.members)),
+      : members_(std::max(most.inputs, most.inputs * most.members)),
         ends_(most.inputs),
         inputs_(most.inputs, dimension),
         means_(most.inputs, dimension),
@@ -54,7 +67,7 @@ class Staging {
       if (block.update != Sides::inputs) continue;
       float* const original = outputs[j];
       outputs[j] = outputs_.row_data(j);
-      mean_of_rows_(&original, 1, outputs_.stride(), outputs[j]);
+      functions_.mean_of_rows(&original, 1, outputs_.stride(), outputs[j]);
     }
     is_open_ = bags_ > 0 && block.update != Sides::outputs;
   }
@@ -67,7 +80,7 @@ class Staging {
     if (!std::exchange(is_open_, false)) return;
     for (std::size_t i = 0, first = 0; i < bags_; first = ends_[i++]) {
       const auto size = static_cast<float>(ends_[i] - first);
-      add_to_rows_(members_.data() + first, members_.data() + ends_[i],
+      functions_.add_to_rows(members_.data() + first, members_.data() + ends_[i],
                    gradient_ == BagGradient::mean ? 1.0f / size : 1.0f, inputs_.row_data(i),
                    means_.row_data(i), means_.stride());
     }
@@ -92,13 +105,12 @@ class Staging {
         if (k != left_out) members_[size++] = matrix.row_data(block.inputs[k]);
       ends_[i] = size;
       inputs[i] = inputs_.row_data(i);
-      mean_of_rows_(members_.data() + first, size - first, means_.stride(), inputs[i]);
+      functions_.mean_of_rows(members_.data() + first, size - first, means_.stride(), inputs[i]);
       std::copy_n(inputs[i], means_.stride(), means_.row_data(i));
     }
   }
 
-  MeanOfRows mean_of_rows_;
-  AddToRows add_to_rows_;
+  StagingFunctions functions_ = staging_functions();
   std::vector<float*> members_;    // rows of all bags, one bag after the other
   std::vector<std::size_t> ends_;  // [N] of the bags in `members_`
   RowMatrix inputs_, means_;       // [N x D] scratch rows, and as they were

@@ -25,5 +25,7 @@ HWY_ATTR inline void add_to_rows(float* const* first, float* const* last, float 
   });
 }
 
+inline StagingFunctions staging_table() noexcept { return {mean_of_rows, add_to_rows}; }
+
 }  // namespace wordloom::inline WORDLOOM_ABI::simd::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

@@ -13,10 +13,12 @@
 #include <hwy/highway.h>
 
 /// Vectors (Highway). Vector code is compiled for the instruction set that the compiler's flags
-/// allow and, on x86-64, for AVX2 and AVX-512 where the flags allow less: target.hpp chooses one at
-/// run time. It is in files *.inl, which for_each_target.inl includes once for each of them.
-/// Defining WORDLOOM_ONE_TARGET before leaves the others out; a source file that uses Highway's own
-/// foreach_target.h has to.
+/// allow and, on x86-64, for AVX2 and AVX-512 where the flags allow less. It is in files *.inl,
+/// which for_each_target.inl includes once for each of them. Each file ends with a table of its
+/// functions, chosen at run time (target.hpp). With WORDLOOM_PRECOMPILED the tables come from the
+/// library wordloom::precompiled, and this header is not needed. Defining WORDLOOM_ONE_TARGET before
+/// leaves the other instruction sets out; a source file that uses Highway's own foreach_target.h has
+/// to.
 #if HWY_ARCH_X86_64 && !HWY_COMPILER_MSVC && !defined(WORDLOOM_ONE_TARGET)
 #define WORDLOOM_COMPILES_AVX3 (HWY_STATIC_TARGET > HWY_AVX3)
 #define WORDLOOM_COMPILES_AVX2 (HWY_STATIC_TARGET > HWY_AVX2)
@@ -49,3 +51,19 @@ namespace wordloom::inline WORDLOOM_ABI::simd {
 namespace hn = hwy::HWY_NAMESPACE;
 
 }  // namespace wordloom::inline WORDLOOM_ABI::simd
+
+/// The function or variable of this name, in wordloom::simd, of the target that runs (target.hpp).
+#define WORDLOOM_OF(of_target, name) ::wordloom::simd::of_target::name
+#if WORDLOOM_COMPILES_AVX2
+#define WORDLOOM_OF_TARGET(name)                                          \
+  (::wordloom::target().highway == HWY_AVX3   ? WORDLOOM_OF(N_AVX3, name) \
+   : ::wordloom::target().highway == HWY_AVX2 ? WORDLOOM_OF(N_AVX2, name) \
+                                              : WORDLOOM_OF(HWY_NAMESPACE, name))
+#elif WORDLOOM_COMPILES_AVX3
+#define WORDLOOM_OF_TARGET(name)                                        \
+  (::wordloom::target().highway == HWY_AVX3 ? WORDLOOM_OF(N_AVX3, name) \
+                                            : WORDLOOM_OF(HWY_NAMESPACE, name))
+#else
+#define WORDLOOM_OF_TARGET(name) \
+  (static_cast<void>(::wordloom::target()), WORDLOOM_OF(HWY_NAMESPACE, name))
+#endif

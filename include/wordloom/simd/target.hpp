@@ -5,7 +5,9 @@
 #include <vector>
 
 #include <wordloom/core/error.hpp>
+#ifndef WORDLOOM_PRECOMPILED
 #include <wordloom/simd/simd.hpp>
+#endif
 
 namespace wordloom::inline WORDLOOM_ABI {
 
@@ -14,6 +16,11 @@ struct Target {
   const char* name;   // "avx512", "avx2", "sse4", "neon", "scalar", ...
   long long highway;  // HWY_AVX3, ...
 };
+
+/// Returns those that this program holds and this machine can run, best first.
+std::vector<Target> available_targets();
+
+#ifndef WORDLOOM_PRECOMPILED
 
 namespace detail {
 
@@ -39,7 +46,6 @@ inline constexpr Target static_target {
 
 }  // namespace detail
 
-/// Those that this program holds and this machine can run, best first.
 inline std::vector<Target> available_targets() {
   std::vector<Target> result;
 #if WORDLOOM_COMPILES_AVX2
@@ -63,6 +69,8 @@ inline std::vector<Target> available_targets() {
   return result;
 }
 
+#endif
+
 /// The one of `available` that `wanted` names, the best when it is null. Throws InvalidArgument
 /// when it names none.
 inline Target choose_target(const std::vector<Target>& available, const char* wanted) {
@@ -85,22 +93,3 @@ inline const Target& target() {
 }
 
 }  // namespace wordloom::inline WORDLOOM_ABI
-
-/// A pointer to the function of this name and `type`, from wordloom::simd, of the target that runs.
-#define WORDLOOM_FUNCTION_OF(target, type, ...) \
-  static_cast<type>(&::wordloom::simd::target::__VA_ARGS__)
-#if WORDLOOM_COMPILES_AVX2
-#define WORDLOOM_TARGET_FUNCTION(type, ...)                                                   \
-  (::wordloom::target().highway == HWY_AVX3 ? WORDLOOM_FUNCTION_OF(N_AVX3, type, __VA_ARGS__) \
-   : ::wordloom::target().highway == HWY_AVX2                                                 \
-       ? WORDLOOM_FUNCTION_OF(N_AVX2, type, __VA_ARGS__)                                      \
-       : WORDLOOM_FUNCTION_OF(HWY_NAMESPACE, type, __VA_ARGS__))
-#elif WORDLOOM_COMPILES_AVX3
-#define WORDLOOM_TARGET_FUNCTION(type, ...)              \
-  (::wordloom::target().highway == HWY_AVX3              \
-       ? WORDLOOM_FUNCTION_OF(N_AVX3, type, __VA_ARGS__) \
-       : WORDLOOM_FUNCTION_OF(HWY_NAMESPACE, type, __VA_ARGS__))
-#else
-#define WORDLOOM_TARGET_FUNCTION(type, ...) \
-  (static_cast<void>(::wordloom::target()), WORDLOOM_FUNCTION_OF(HWY_NAMESPACE, type, __VA_ARGS__))
-#endif

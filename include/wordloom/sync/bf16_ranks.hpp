@@ -54,7 +54,7 @@ class Bf16Ranks : private Ranks {
   }
 
   bool on_;
-  simd::RowChangeFunctions functions_;
+  simd::RowChangeFunctions functions_ = simd::row_change_functions();
   std::vector<Bf16> packed_;
   std::span<float> values_;  // that are under way
 };

@@ -42,8 +42,8 @@ struct TouchedAverage {
   static WORDLOOM_BOTH Gains gains(const RowSum& row) { return {1 / row.touched, 1 / row.touched}; }
 };
 
-/// A rule of Wordloom. Changes that point the same way are one step that several ranks made, and are
-/// averaged; orthogonal changes are different steps, and are added; the rule is smooth between: the
+/// Our own rule. Changes that point the same way are one step that several ranks made, and are
+/// averaged; orthogonal changes are different steps, and are added. The rule is smooth between: the
 /// sum is multiplied by the share of its square that is not of products of two ranks' changes, at
 /// least 1 / touched. (The idea of the model combiner, GraphWord2Vec: Gill et al. 2021,
 /// "Distributed Training of Embeddings using Graph Analytics", from norms, so that one sum is

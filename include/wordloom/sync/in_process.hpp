@@ -59,7 +59,7 @@ class InProcess {
   void begin_sum(std::span<Bf16> values) {
     begin(&Shared::halves, values, [](auto& all) {
       sum(all, [](std::span<const Bf16> from, std::span<Bf16> to) {
-        simd::RowChangeFunctions().add_bf16(&from.data()->bits, &to.data()->bits, to.size());
+        simd::row_change_functions().add_bf16(&from.data()->bits, &to.data()->bits, to.size());
       });
     });
   }

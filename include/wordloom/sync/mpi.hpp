@@ -259,7 +259,7 @@ class MpiRanks {
       check(status, "exchange values");
     }
     static void add(void* from, void* to, int* count, MPI_Datatype*) {
-      static const simd::RowChangeFunctions functions;
+      static const simd::RowChangeFunctions functions = simd::row_change_functions();
       functions.add_bf16(static_cast<const std::uint16_t*>(from), static_cast<std::uint16_t*>(to),
                          static_cast<std::size_t>(*count));
     }

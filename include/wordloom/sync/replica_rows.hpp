@@ -152,7 +152,7 @@ struct HostMemory {
     std::size_t size() const noexcept { return columns(); }
   };
 
-  simd::RowChangeFunctions functions = {};
+  simd::RowChangeFunctions functions = simd::row_change_functions();
 
   static std::vector<Values> all(Model& model) {
     std::vector<Values> result;

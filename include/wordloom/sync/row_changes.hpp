@@ -3,15 +3,10 @@
 #include <cstdint>
 
 #include <wordloom/core/types.hpp>
-#include <wordloom/simd/row_access.hpp>
-#include <wordloom/simd/target.hpp>
-
-#define WORDLOOM_VECTOR_CODE <wordloom/sync/row_changes.inl>
-#include <wordloom/simd/for_each_target.inl>
 
 namespace wordloom::inline WORDLOOM_ABI::simd {
 
-/// What synchronising does with rows, for the instruction set that runs.
+/// The vector code that synchronises rows.
 struct RowChangeFunctions {
   static WORDLOOM_BOTH float read(const float* from) noexcept { return *from; }
   static WORDLOOM_BOTH void write(float* to, float value) noexcept { *to = value; }
@@ -24,13 +19,24 @@ struct RowChangeFunctions {
   using Unpack = void (*)(const std::uint16_t*, float*, std::size_t) noexcept;
   using Add = void (*)(const std::uint16_t*, std::uint16_t*, std::size_t) noexcept;
 
-  TakeChange take_change = WORDLOOM_TARGET_FUNCTION(TakeChange, take_change);
-  PutChange put_change = WORDLOOM_TARGET_FUNCTION(PutChange, put_change);
-  Dot dot = WORDLOOM_TARGET_FUNCTION(Dot, dot_unaligned);
-  Mix mix = WORDLOOM_TARGET_FUNCTION(Mix, mix);
-  Pack pack_bf16 = WORDLOOM_TARGET_FUNCTION(Pack, pack_bf16);
-  Unpack unpack_bf16 = WORDLOOM_TARGET_FUNCTION(Unpack, unpack_bf16);
-  Add add_bf16 = WORDLOOM_TARGET_FUNCTION(Add, add_bf16);
+  TakeChange take_change;
+  PutChange put_change;
+  Dot dot;
+  Mix mix;
+  Pack pack_bf16;
+  Unpack unpack_bf16;
+  Add add_bf16;
 };
+RowChangeFunctions row_change_functions();
 
 }  // namespace wordloom::inline WORDLOOM_ABI::simd
+
+#ifndef WORDLOOM_PRECOMPILED
+#include <wordloom/simd/row_access.hpp>
+#include <wordloom/simd/target.hpp>
+#define WORDLOOM_VECTOR_CODE <wordloom/sync/row_changes.inl>
+#include <wordloom/simd/for_each_target.inl>
+inline wordloom::simd::RowChangeFunctions wordloom::simd::row_change_functions() {
+  return WORDLOOM_OF_TARGET(row_change_table());
+}
+#endif

@@ -105,5 +105,9 @@ HWY_ATTR inline void add_bf16(const std::uint16_t* from, std::uint16_t* to,
   });
 }
 
+inline RowChangeFunctions row_change_table() noexcept {
+  return {take_change, put_change, dot_unaligned, mix, pack_bf16, unpack_bf16, add_bf16};
+}
+
 }  // namespace wordloom::inline WORDLOOM_ABI::simd::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
