@@ -2,7 +2,8 @@
 # Installs what is missing, builds everything and runs the tests.
 # Usage: cmake/test.sh [PRESET], `release` without. WORDLOOM_WERROR=ON makes warnings errors.
 #        cmake/test.sh long, after `release`: the tests of edges under the sanitizers and by Clang,
-#        many changed files for the loaders, and ratios of speeds. Takes about ten minutes.
+#        many changed files for the loaders, killed runs of all compositions, and ratios of speeds.
+#        WORDLOOM_FUZZ_INPUTS and WORDLOOM_KILLS say how many of each. Takes about 15 minutes.
 set -euo pipefail
 . "$(dirname -- "${BASH_SOURCE[0]}")/install_packages.sh"
 
@@ -41,13 +42,17 @@ require() {
 }
 
 if [ "${1:-}" = long ]; then
-  packages=(clang)
+  packages=(clang python3)
   install_packages
-  edges=(test_core test_corpus test_io test_train_edges)
-  if [ -d tests/fuzz ]; then edges+=(fuzz_loaders); fi
+  edges=(test_core test_corpus test_io test_train_edges fuzz_loaders)
   check asan "${edges[@]}"
   check tsan test_train_edges
   check clang test_train_edges
+  runs=build/release/kills
+  rm -rf "$runs"
+  run build/release/examples/write_demo_corpus "$runs" 300000
+  run python3 tests/kills/kill_runs.py "$PWD/build/release/examples/word2vec" "$PWD/$runs/text" \
+    "$runs/runs" "${WORDLOOM_KILLS:-200}"
   require 1.2 gemm/6x6x128/cached fused/6x6x128/cached bench_kernel
   require 2 hogwild.dot shared.fused bench_train --sampler hogwild shared --kernel dot fused
   exit

@@ -170,11 +170,13 @@ HWY_INLINE void update_tile(const FusedBlock& block, std::size_t c, std::size_t 
         hn::Store(sum[v], d, block.change + (i * V + v) * lanes);
     });
   };
-  // One copy of the code for all groups of 4, and one for the tail.
-  const float* const of_four = block.gradients + j * 4;
+  // One copy of the code for all groups of 4 (or 3), and one for the tail.
+  const float* group = block.gradients + j * 4;
   std::size_t i = 0;
-  for (; i < block.n_of_four; ++i)
-    input.template operator()<4>(i, of_four + i / 4 * 4 * block.m + i % 4);
+  for (; i < block.n_of_four; group += block.m * 4) {
+    const std::size_t end = std::min(i + 4, block.n_of_four);
+    for (const float* own = group; i < end; ++i, ++own) input.template operator()<4>(i, own);
+  }
   for (std::size_t k = 0; i < block.n; ++i, ++k)
     input.template operator()<2>(i, block.tail + j * 2 + k);
   unrolled<J>([&](auto from_last) WORDLOOM_INLINED {
