@@ -49,7 +49,7 @@ int main(int argc, char** argv) try {
     });
     add("text_corpus", [=] {
       const TextCorpus streamed(path, vocabulary, {.threads = threads});
-      run_threads(threads, [&](std::size_t thread) {
+      detail::run_threads(threads, [&](std::size_t thread) {
         std::size_t words = 0;
         for (const auto sentence : streamed.sentences({.index = thread, .count = threads}))
           words += sentence.size();

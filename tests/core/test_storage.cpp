@@ -75,16 +75,18 @@ TEST_CASE("a long word list finds all of its words and no other", "[word_list]")
 
 TEST_CASE("run_threads runs every index once, also inside itself", "[parallel]") {
   std::vector<int> seen(7);
-  run_threads(7, [&](std::size_t i) { run_threads(1, [&](std::size_t) { ++seen[i]; }); });
+  detail::run_threads(7, [&](std::size_t i) {
+    detail::run_threads(1, [&](std::size_t) { ++seen[i]; });
+  });
   CHECK(seen == std::vector<int>(7, 1));
-  run_threads(0, [](std::size_t) { FAIL("no thread was asked for"); });
+  detail::run_threads(0, [](std::size_t) { FAIL("no thread was asked for"); });
 }
 
 TEST_CASE("an exception in a thread reaches the caller", "[parallel]") {
   const auto work = [](std::size_t i) {
     if (i == 2) throw InvalidArgument("from thread 2");
   };
-  CHECK(message_of<InvalidArgument>([&] { run_threads(4, work); }) == "from thread 2");
+  CHECK(message_of<InvalidArgument>([&] { detail::run_threads(4, work); }) == "from thread 2");
 }
 
 TEST_CASE("parts cover a range in order and differ by one at most", "[parallel]") {

@@ -135,9 +135,9 @@ TEST_CASE("counts that add up to more than 64 bits are refused", "[vocabulary]")
 TEST_CASE("no more threads count than there are pieces of text", "[vocabulary]") {
   const TemporaryFolder folder;
   write_file(folder / "t", "a b c\n");
-  CHECK(TextPieces(folder / "t").threads(1000) == 1);
-  CHECK(TextPieces(folder / "t", 2).threads(1000) == 4);
-  CHECK(TextPieces(folder / "t", 2).threads(3) == 3);
+  CHECK(detail::TextPieces(folder / "t").threads(1000) == 1);
+  CHECK(detail::TextPieces(folder / "t", 2).threads(1000) == 4);
+  CHECK(detail::TextPieces(folder / "t", 2).threads(3) == 3);
 }
 
 TEST_CASE("more words than a thread holds are counted once each", "[vocabulary]") {

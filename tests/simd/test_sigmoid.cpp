@@ -32,7 +32,7 @@ std::uint64_t count_wrong(std::uint32_t first, std::uint32_t last, Wrong&& wrong
   const std::size_t lanes = simd::hn::Lanes(d);
   constexpr std::size_t threads = 2;
   std::atomic<std::uint64_t> count{0};
-  run_threads(threads, [&](std::size_t thread) {
+  detail::run_threads(threads, [&](std::size_t thread) {
     std::vector<float> x(lanes), y(lanes);
     std::uint64_t own = 0;
     for (std::uint64_t at = first + thread * lanes * stride; at <= last;

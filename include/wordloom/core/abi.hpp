@@ -15,6 +15,13 @@
 #else
 #define WORDLOOM_ABI_ISA base
 #endif
+// Highway's own choice where its header came first and the compiler is old: no vectors at all.
+#if defined(HWY_STATIC_TARGET)
+#if HWY_STATIC_TARGET == HWY_SCALAR
+#undef WORDLOOM_ABI_ISA
+#define WORDLOOM_ABI_ISA scalar
+#endif
+#endif
 #if defined(_OPENMP)
 #define WORDLOOM_ABI_THREADS _omp
 #else

@@ -70,8 +70,6 @@ inline void run_calls(std::size_t threads, void* work, void (*call)(void*, std::
   if (first) std::rethrow_exception(first);
 }
 
-}  // namespace detail
-
 /// Calls `work(i)` once for each i in [0, threads), all at the same time: work(0) in the caller's
 /// thread, the others in threads of their own, also inside a parallel region of OpenMP. The first
 /// exception of any `work` is rethrown here once all have returned. Throws InvalidArgument, before
@@ -79,9 +77,11 @@ inline void run_calls(std::size_t threads, void* work, void (*call)(void*, std::
 template <class Work>
 void run_threads(std::size_t threads, Work&& work) {
   using Plain = std::remove_reference_t<Work>;
-  detail::run_calls(threads, const_cast<void*>(static_cast<const void*>(&work)),
-                    [](void* w, std::size_t i) { (*static_cast<Plain*>(w))(i); });
+  run_calls(threads, const_cast<void*>(static_cast<const void*>(&work)),
+            [](void* w, std::size_t i) { (*static_cast<Plain*>(w))(i); });
 }
+
+}  // namespace detail
 
 /// The i-th of n nearly equal consecutive parts of [0, count), as [first, last).
 inline std::pair<std::size_t, std::size_t> part_of(std::size_t count, std::size_t i,

@@ -187,7 +187,7 @@ class EncodedCorpus {
   static std::vector<std::uint64_t> encode(const std::filesystem::path& path,
                                            const Vocabulary& vocabulary,
                                            const CorpusOptions& options, Appendable& all) {
-    TextPieces pieces(path, options.piece_bytes, options.part, options.before_piece);
+    detail::TextPieces pieces(path, options.piece_bytes, options.part, options.before_piece);
     detail::SentenceSplitter splitter(options.max_sentence_length);
     std::vector<std::uint64_t> ends;
     std::uint64_t tokens = 0;  // of the pieces before
@@ -196,7 +196,7 @@ class EncodedCorpus {
     std::condition_variable changed;
     std::size_t turn = 0;
     bool failed = false;
-    run_threads(pieces.threads(options.threads), [&](std::size_t) {
+    detail::run_threads(pieces.threads(options.threads), [&](std::size_t) {
       std::vector<WordId> ids, words;
       try {
         while (auto piece = pieces.next()) {

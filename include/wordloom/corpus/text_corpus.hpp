@@ -34,7 +34,7 @@ struct CorpusOptions {
   /// EncodedCorpus: the file in which the encoded text is kept; empty: in memory.
   std::filesystem::path cache = {};
   /// Bytes of text that a thread takes at a time.
-  std::size_t piece_bytes = TextPieces::default_piece_bytes;
+  std::size_t piece_bytes = detail::TextPieces::default_piece_bytes;
   /// The part of the text that is read, which may have no word: see RankCorpus.
   TextPart part = {};
   /// Called before each piece of the text is encoded or counted, by one thread at a time; what it
@@ -136,7 +136,7 @@ class TextCorpus {
 
     Vocabulary vocabulary_;
     detail::SentenceSplitter splitter_;
-    TextPieces pieces_;
+    detail::TextPieces pieces_;
     std::vector<WordId> ids_;       // of the current piece
     std::span<const WordId> rest_;  // of `ids_`
     std::vector<WordId> sentence_;
@@ -150,12 +150,12 @@ class TextCorpus {
       : path_(path), vocabulary_(vocabulary), options_(options) {
     options.validate();
     std::atomic<std::uint64_t> tokens{0};
-    TextPieces pieces(path, options.piece_bytes, options.part, options.before_piece);
+    detail::TextPieces pieces(path, options.piece_bytes, options.part, options.before_piece);
     bytes_ = pieces.file().size();
     modified_ns_ = pieces.file().modified_ns();
     std::mutex guard;
     std::vector<std::uint64_t> hashes;  // [pieces]
-    run_threads(pieces.threads(options.threads), [&](std::size_t) {
+    detail::run_threads(pieces.threads(options.threads), [&](std::size_t) {
       std::uint64_t own = 0;
       while (const auto piece = pieces.next()) {
         for_each_token(

@@ -45,8 +45,9 @@ struct TextPart {
   }
 };
 
-#if WORDLOOM_HAS_ZLIB
 namespace detail {
+
+#if WORDLOOM_HAS_ZLIB
 
 /// Decompresses a .gz file, which may have several members, from its start. Not thread-safe.
 class GzipReader {
@@ -108,7 +109,6 @@ class GzipReader {
   bool ended_ = false;
 };
 
-}  // namespace detail
 #endif
 
 /// A stretch of a text that cuts no token.
@@ -220,7 +220,7 @@ class TextPieces {
 
   // Small, so that each part of a short text has pieces.
   static constexpr std::size_t max_piece_of_parts = std::size_t{1} << 18;
-  std::optional<detail::GzipReader> gzip_;
+  std::optional<GzipReader> gzip_;
   std::size_t read_ = 0;  // pieces
   std::string carried_;   // the beginning of a token that the last piece would have cut
 #endif
@@ -234,4 +234,5 @@ class TextPieces {
   std::mutex guard_;
 };
 
+}  // namespace detail
 }  // namespace wordloom::inline WORDLOOM_ABI

@@ -3,35 +3,13 @@ namespace wordloom::inline WORDLOOM_ABI::simd::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// Stores the dot products a[i] * b[i] of I pairs of rows, at most 4, and padding after them.
-template <std::size_t I>
-HWY_INLINE void dot_pairs(const float* const* a, const float* const* b, std::size_t stride,
-                          float* products) {
-  const RowTag d;
-  hn::Vec<RowTag> sums[4] = {hn::Zero(d), hn::Zero(d), hn::Zero(d), hn::Zero(d)};
-  for (std::size_t c = 0; c < stride; c += hn::Lanes(d))
-    unrolled<I>([&](auto i) WORDLOOM_INLINED {
-      sums[i] = hn::MulAdd(load_row(d, a[i] + c), load_row(d, b[i] + c), sums[i]);
-    });
-  const auto quad = transposed_add(sums[0], sums[1], sums[2], sums[3]);
-  hn::StoreU(sums_of_blocks<1>(&quad), d, products);
-}
-
 /// Scores of the outputs of a bag, from the rows as they are.
 HWY_ATTR inline void bag_score(const BagBlock& block, std::size_t stride) noexcept {
   mean_of_rows(block.members, block.size, stride, block.mean);
-  const float* const mean[] = {block.mean};
-  // Four outputs a tile. Places go up, so that what a tile stores past its end the next replaces.
-  for (std::size_t j = 0; j < block.m; j += 4)
-    with_count<4>(std::min<std::size_t>(4, block.m - j), [&]<std::size_t J>() WORDLOOM_INLINED {
-      score_tile<J, 1>(block.outputs + j, mean, stride, block.gradients + j);
-    });
+  score_rows(block.outputs, block.m, block.mean, stride, block.gradients);
   if (block.own == 0) return;
   // mean without x = mean + (mean - x) / (n - 1)
-  for (std::size_t j = 0; j < block.own; j += 4)
-    with_count<4>(std::min<std::size_t>(4, block.own - j), [&]<std::size_t J>() WORDLOOM_INLINED {
-      dot_pairs<J>(block.left_out + j, block.outputs + j, stride, block.shares + j);
-    });
+  score_pairs(block.left_out, block.outputs, block.own, stride, block.shares);
   for (std::size_t j = 0; j < block.own; ++j)
     block.gradients[j] += (block.gradients[j] - block.shares[j]) * block.without_one;
 }

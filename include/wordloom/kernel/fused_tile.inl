@@ -16,6 +16,17 @@ struct FusedTuning {
   static constexpr std::size_t update_vectors = many_registers ? 2 : 1;
 };
 
+/// Prefetches V vectors, from column c on, of the rows that later blocks need. A few at a time
+/// between multiply-adds: all at once they would wait for each other.
+template <std::size_t V>
+HWY_INLINE void prefetch_ahead(std::span<const float* const> rows, std::size_t c) {
+  const std::size_t lanes = hn::Lanes(RowTag());
+  for (const float* const row : rows)
+    unrolled<V>([&](auto v) WORDLOOM_INLINED { detail::prefetch_line(row + c + v * lanes); });
+}
+
+#if HWY_TARGET != HWY_EMU128 && HWY_TARGET != HWY_SCALAR  // see fused_plain.inl
+
 /// Keeps a vector that was loaded in a register: GCC else reads it from memory for each of its
 /// uses, and two loads a cycle are too few for two multiply-adds.
 HWY_INLINE void hold([[maybe_unused]] hn::Vec<RowTag>& v) {
@@ -116,13 +127,6 @@ HWY_INLINE void score_tile(const float* const* inputs, const float* const* outpu
   });
 }
 
-/// The dot product of two rows, in the order of score_tile.
-HWY_INLINE float score_of(const float* a, const float* b, std::size_t stride) {
-  float score[4];
-  score_tile<1, 1>(&a, &b, stride, score);
-  return score[0];
-}
-
 /// What an update tile does with the change of the inputs, which all tiles of outputs add to.
 enum class InputChange { whole, first, middle, last };
 
@@ -196,60 +200,6 @@ HWY_INLINE void with_count(std::size_t count, Use&& use) {
   (std::make_index_sequence<Most - Least + 1>());
 }
 
-/// Prefetches V vectors, from column c on, of the rows that later blocks need. A few at a time
-/// between multiply-adds: all at once they would wait for each other.
-template <std::size_t V>
-HWY_INLINE void prefetch_ahead(std::span<const float* const> rows, std::size_t c) {
-  const std::size_t lanes = hn::Lanes(RowTag());
-  for (const float* const row : rows)
-    unrolled<V>([&](auto v) WORDLOOM_INLINED { detail::prefetch_line(row + c + v * lanes); });
-}
-
-#if HWY_TARGET == HWY_EMU128 || HWY_TARGET == HWY_SCALAR
-
-// Without vector instructions tiles gain nothing, and they would take longest to compile. The order
-// of all sums is that of the tiles.
-
-/// Scores of all pairs.
-HWY_NOINLINE inline void fused_scores(const FusedBlock& block, std::size_t stride) noexcept {
-  const GradientLayout layout{block.n, block.m};
-  std::fill_n(block.gradients, layout.tail() + layout.tail_count(), 0.0f);
-  for (std::size_t i = 0; i < block.n; ++i)
-    for (std::size_t j = 0; j < block.m; ++j)
-      block.gradients[layout.place(i, j)] = score_of(block.inputs[i], block.outputs[j], stride);
-}
-
-/// Adds the gradients of a block to its rows. The inputs are stored last to first: a duplicate row
-/// is right when the gradients of its later places are zero (fold_repeats).
-HWY_NOINLINE inline void add_gradients(const FusedBlock& block, std::size_t stride) noexcept {
-  const GradientLayout layout{block.n, block.m};
-  const auto gradient = [&](std::size_t i, std::size_t j) {
-    return block.gradients[layout.place(i, j)];
-  };
-  const bool whole = block.m <= FusedTuning::update_outputs;
-  constexpr std::size_t width = 16;
-  for (std::size_t c = 0; c < stride; c += width) {
-    for (std::size_t i = 0; i < block.n; ++i) {
-      float* const change = block.change + i * width;
-      for (std::size_t d = 0; d < width; ++d) change[d] = whole ? block.inputs[i][c + d] : 0.0f;
-      for (std::size_t j = 0; j < block.m; ++j)
-        for (std::size_t d = 0; d < width; ++d)
-          change[d] = gradient(i, j) * block.outputs[j][c + d] + change[d];
-    }
-    for (std::size_t j = block.m; j-- > 0;)
-      for (std::size_t i = 0; i < block.n; ++i)
-        for (std::size_t d = 0; d < width; ++d)
-          block.outputs[j][c + d] += gradient(i, j) * block.inputs[i][c + d];
-    for (std::size_t i = block.n; i-- > 0;)
-      for (std::size_t d = 0; d < width; ++d) {
-        float& x = block.inputs[i][c + d];
-        x = whole ? block.change[i * width + d] : x + block.change[i * width + d];
-      }
-  }
-}
-
-#else
-
 /// Scores all pairs. Not inlined: a copy for each caller would double the time of compilation.
 HWY_NOINLINE HWY_ATTR inline void fused_scores(const FusedBlock& block,
                                                std::size_t stride) noexcept {
@@ -301,6 +251,39 @@ HWY_NOINLINE HWY_ATTR inline void add_gradients(const FusedBlock& block,
       });
     });
   });
+}
+
+/// Stores the dot products rows[k] * with, and padding after them. Places go up: what a tile stores
+/// past its end, the next one replaces.
+HWY_INLINE void score_rows(const float* const* rows, std::size_t count, const float* with,
+                           std::size_t stride, float* scores) {
+  for (std::size_t k = 0; k < count; k += 4)
+    with_count<4>(std::min<std::size_t>(4, count - k), [&]<std::size_t I>() WORDLOOM_INLINED {
+      score_tile<I, 1>(rows + k, &with, stride, scores + k);
+    });
+}
+
+/// Stores the dot products a[i] * b[i] of I pairs, at most 4, and padding after them.
+template <std::size_t I>
+HWY_INLINE void dot_pairs(const float* const* a, const float* const* b, std::size_t stride,
+                          float* products) {
+  const RowTag d;
+  hn::Vec<RowTag> sums[4] = {hn::Zero(d), hn::Zero(d), hn::Zero(d), hn::Zero(d)};
+  for (std::size_t c = 0; c < stride; c += hn::Lanes(d))
+    unrolled<I>([&](auto i) WORDLOOM_INLINED {
+      sums[i] = hn::MulAdd(load_row(d, a[i] + c), load_row(d, b[i] + c), sums[i]);
+    });
+  const auto quad = transposed_add(sums[0], sums[1], sums[2], sums[3]);
+  hn::StoreU(sums_of_blocks<1>(&quad), d, products);
+}
+
+/// Stores the dot products a[k] * b[k], and padding after them.
+HWY_INLINE void score_pairs(const float* const* a, const float* const* b, std::size_t count,
+                            std::size_t stride, float* scores) {
+  for (std::size_t k = 0; k < count; k += 4)
+    with_count<4>(std::min<std::size_t>(4, count - k), [&]<std::size_t I>() WORDLOOM_INLINED {
+      dot_pairs<I>(a + k, b + k, stride, scores + k);
+    });
 }
 
 #endif

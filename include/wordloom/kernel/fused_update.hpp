@@ -67,6 +67,8 @@ FusedFunctions fused_functions();
 #include <wordloom/simd/target.hpp>
 #define WORDLOOM_VECTOR_CODE <wordloom/kernel/fused_tile.inl>
 #include <wordloom/simd/for_each_target.inl>
+#define WORDLOOM_VECTOR_CODE <wordloom/kernel/fused_plain.inl>
+#include <wordloom/simd/for_each_target.inl>
 #define WORDLOOM_VECTOR_CODE <wordloom/kernel/fused_update.inl>
 #include <wordloom/simd/for_each_target.inl>
 inline wordloom::simd::FusedFunctions wordloom::simd::fused_functions() {

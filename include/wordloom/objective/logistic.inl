@@ -64,12 +64,13 @@ class VectorLoss {
 
   template <class Tag>
   static HWY_INLINE float product_of_lanes(Tag, hn::Vec<Tag> v) {
-    if constexpr (hn::MaxLanes(Tag()) == 1) {
-      return hn::GetLane(v);
-    } else {
+#if HWY_TARGET != HWY_SCALAR  // has no halves
+    if constexpr (hn::MaxLanes(Tag()) > 1) {
       const hn::Half<Tag> half;
       return product_of_lanes(half, hn::Mul(hn::LowerHalf(half, v), hn::UpperHalf(half, v)));
     }
+#endif
+    return hn::GetLane(v);
   }
 
   hn::Vec<RowTag> sums_, products_;

@@ -1,5 +1,9 @@
 #pragma once
 
+#ifdef HWY_TARGET_INCLUDE
+#error "wordloom: a file that uses hwy/foreach_target.h needs wordloom::precompiled (CMake)"
+#endif
+
 // Highway 1.0 stops with an #error under -march=native on a machine that has AVX3_DL (VNNI, VAES,
 // ...) unless that target is asked for.
 #ifndef HWY_WANT_AVX3_DL
@@ -15,10 +19,10 @@
 /// Vectors (Highway). Vector code is compiled for the instruction set that the compiler's flags
 /// allow and, on x86-64, for AVX2 and AVX-512 where the flags allow less. It is in files *.inl,
 /// which for_each_target.inl includes once for each of them. Each file ends with a table of its
-/// functions, chosen at run time (target.hpp). With WORDLOOM_PRECOMPILED the tables come from the
-/// library wordloom::precompiled, and this header is not needed. Defining WORDLOOM_ONE_TARGET before
-/// leaves the other instruction sets out; a source file that uses Highway's own foreach_target.h has
-/// to.
+/// functions, chosen at run time (target.hpp). Defining WORDLOOM_ONE_TARGET before leaves the other
+/// instruction sets out. With WORDLOOM_PRECOMPILED the tables come from the library
+/// wordloom::precompiled, and this header is not needed: so for files that use Highway's own
+/// foreach_target.h.
 #if HWY_ARCH_X86_64 && !HWY_COMPILER_MSVC && !defined(WORDLOOM_ONE_TARGET)
 #define WORDLOOM_COMPILES_AVX3 (HWY_STATIC_TARGET > HWY_AVX3)
 #define WORDLOOM_COMPILES_AVX2 (HWY_STATIC_TARGET > HWY_AVX2)
