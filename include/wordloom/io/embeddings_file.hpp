@@ -46,7 +46,7 @@ inline void write_word2vec_binary(const Embeddings& embeddings, AtomicFile& file
 
 /// Reads what word2vec, gensim (which writes no newline after a row) and the above write. Values
 /// that are not finite are kept.
-[[nodiscard]] inline Embeddings load_word2vec_binary(const std::filesystem::path& path) {
+inline Embeddings load_word2vec_binary(const std::filesystem::path& path) {
   const MappedFile file(path);
   detail::Cursor cursor(file);
   const auto [rows, columns] = detail::read_header(cursor, sizeof(float));
@@ -97,7 +97,7 @@ inline void write_npy(const Embeddings& embeddings, AtomicFile& file) {
 
 /// Reads a .npy file of version 1 to 3 that holds a little-endian float32 array [V x D] in C order,
 /// with its words from `words` (npy_words_path(path) when empty).
-[[nodiscard]] inline Embeddings load_npy(const std::filesystem::path& path,
+inline Embeddings load_npy(const std::filesystem::path& path,
                            const std::filesystem::path& words = {}) {
   const MappedFile file(path);
   const detail::Cursor cursor(file);
@@ -249,13 +249,13 @@ inline void save_embeddings(const Embeddings& embeddings, const std::filesystem:
 }
 
 /// Reads a file in the format given. Throws IoError, and FormatError with the byte that is wrong.
-[[nodiscard]] inline Embeddings load_embeddings(const std::filesystem::path& path,
-                                                VectorFormat format) {
+inline Embeddings load_embeddings(const std::filesystem::path& path,
+                                  VectorFormat format) {
   return detail::vector_formats[static_cast<std::size_t>(format)].load(path);
 }
 
 /// Reads a file in whatever format it is in (detect_vector_format).
-[[nodiscard]] inline Embeddings load_embeddings(const std::filesystem::path& path) {
+inline Embeddings load_embeddings(const std::filesystem::path& path) {
   return load_embeddings(path, detect_vector_format(path));
 }
 

@@ -252,7 +252,7 @@ inline void write_word2vec_text(const Embeddings& embeddings, AtomicFile& file) 
 }
 
 /// The space at the end of a row may be missing.
-[[nodiscard]] inline Embeddings load_word2vec_text(const std::filesystem::path& path) {
+inline Embeddings load_word2vec_text(const std::filesystem::path& path) {
   const MappedFile file(path);
   detail::Cursor cursor(file);
   const auto [rows, columns] = detail::read_header(cursor, 2);
@@ -269,7 +269,7 @@ inline void write_glove_text(const Embeddings& embeddings, AtomicFile& file) {
 }
 
 /// A file that was cut between two rows looks whole.
-[[nodiscard]] inline Embeddings load_glove_text(const std::filesystem::path& path) {
+inline Embeddings load_glove_text(const std::filesystem::path& path) {
   const MappedFile file(path);
   detail::Cursor cursor(file);
   WordList words;
@@ -289,7 +289,7 @@ inline void write_projector_tsv(const Embeddings& embeddings, AtomicFile& file) 
   detail::save_word_lines(embeddings, file, projector_metadata_path(file.path()));
 }
 
-[[nodiscard]] inline Embeddings load_projector_tsv(const std::filesystem::path& path) {
+inline Embeddings load_projector_tsv(const std::filesystem::path& path) {
   const MappedFile file(path);
   detail::Cursor cursor(file);
   RowMatrix vectors = detail::read_text_rows(cursor, nullptr);

@@ -151,7 +151,7 @@ struct Checkpoint {
 
   /// Reads a checkpoint. Throws IoError, and FormatError with the byte for a file that is cut
   /// short, damaged, of another version or no checkpoint.
-  [[nodiscard]] static Checkpoint load(const std::filesystem::path& path) {
+  static Checkpoint load(const std::filesystem::path& path) {
     detail::SectionReader file(path, format);
     const auto run = file.numbers();
     if (run.size() != 10) file.refuse_section("10 numbers of a run", std::to_string(run.size()));
