@@ -249,8 +249,7 @@ inline void save_embeddings(const Embeddings& embeddings, const std::filesystem:
 }
 
 /// Reads a file in the format given. Throws IoError, and FormatError with the byte that is wrong.
-inline Embeddings load_embeddings(const std::filesystem::path& path,
-                                  VectorFormat format) {
+inline Embeddings load_embeddings(const std::filesystem::path& path, VectorFormat format) {
   return detail::vector_formats[static_cast<std::size_t>(format)].load(path);
 }
 

@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstddef>
@@ -20,10 +21,10 @@ namespace wordloom::inline WORDLOOM_ABI {
 
 namespace detail {
 
-/// Returns the name of a type without namespaces and spaces: the same from GCC and Clang. (`auto`:
-/// GCC adds to the function's name what std::string is an alias of.)
+/// Returns what the compiler calls a type, without namespaces and spaces. (`auto`: GCC adds to the
+/// function's name what std::string is an alias of.)
 template <class T>
-auto name_of() {
+auto pretty_name() {
   constexpr std::string_view function = __PRETTY_FUNCTION__;
   constexpr std::size_t begin = function.find("T = ") + 4;
   std::string name;
@@ -32,6 +33,28 @@ auto name_of() {
     if (name.ends_with("::")) name.resize(name.find_last_of("<,") + 1);
   }
   return name;
+}
+
+template <class T>
+struct NameOf {
+  static auto get() { return pretty_name<T>(); }
+};
+/// With all arguments: compilers differ in which of the default ones they leave out.
+template <template <class...> class Policy, class... Arguments>
+struct NameOf<Policy<Arguments...>> {
+  static auto get() {
+    std::string name = pretty_name<Policy<Arguments...>>();
+    name.resize(std::min(name.find('<'), name.size()));
+    const char* before = "<";
+    ((name += before + NameOf<Arguments>::get(), before = ","), ...);
+    return name + '>';
+  }
+};
+
+/// Returns the name of a policy, the same from GCC and Clang.
+template <class T>
+std::string name_of() {
+  return NameOf<T>::get();
 }
 
 /// Returns a fingerprint of hyperparameters, and of policies and their parameters.

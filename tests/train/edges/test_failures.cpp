@@ -159,9 +159,9 @@ TEST_CASE("a checkpoint of another corpus of as many words is refused", "[checkp
 }
 
 TEST_CASE("policies have the same names for each compiler", "[checkpoint]") {
-  CHECK(detail::name_of<SharedNegative>() == "BasicSharedNegative<RandomWindow>");
+  CHECK(detail::name_of<SharedNegative>() == "BasicSharedNegative<RandomWindow,NegativeSampling>");
   CHECK(detail::name_of<SplitSharedNegative>() ==
-        "AttractionRepulsion<BasicSharedNegative<RandomWindow>>");
+        "AttractionRepulsion<BasicSharedNegative<RandomWindow,NegativeSampling>>");
   CHECK(detail::name_of<HierarchicalSoftmax>() == "BasicSharedNegative<RandomWindow,HuffmanPath>");
   CHECK(detail::name_of<WritingKernel>() == "WritingKernel");
 }
