@@ -1,4 +1,4 @@
-// What comes before a kernel: random numbers, negatives, subsampling, and each sampler with a sink
+// The work before a kernel: random numbers, negatives, subsampling, and each sampler with a sink
 // that does nothing. Words are distributed by Zipf's law, as in text.
 #include <benchmark/benchmark.h>
 

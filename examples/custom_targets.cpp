@@ -20,7 +20,7 @@ struct NeighbouringRanks {
     visit("reach", reach, 1, 1'000'000);
   }
 
-  /// What the threads of a run share, and, with slots, the scratch of each.
+  /// The state that the threads of a run share, and, with slots, the scratch memory of each.
   struct Run {
     std::size_t k, reach, words;
     std::vector<RowId> drawn = {};  // [slots][1 + K]

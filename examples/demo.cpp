@@ -45,7 +45,6 @@ int main() try {
   trainer.on_progress([](const Progress& progress) {
     std::printf("Training: %3.0f %%, %.2f M words/s, loss %.3f\n", 100 * progress.fraction(),
                 progress.words_per_second / 1e6, progress.mean_loss);
-    return true;
   });
   const Embeddings words = trainer.fit(corpus, vocabulary);
 

@@ -8,7 +8,7 @@ function(wordloom_example_test name command)
   set_tests_properties(example/${name} PROPERTIES LABELS example TIMEOUT 300)
 endfunction()
 
-# A small corpus for the programs that want one.
+# A small corpus for the programs that need one.
 add_executable(write_demo_corpus support/write_demo_corpus.cpp)
 target_include_directories(write_demo_corpus PRIVATE support)
 target_link_libraries(write_demo_corpus PRIVATE wordloom_own_program)
@@ -41,6 +41,9 @@ endfunction()
 wordloom_example_test(demo "$<TARGET_FILE:demo> | tee out; grep -q 'paris : france = rome : *italy' out")
 wordloom_corpus_test(quickstart
   "$<TARGET_FILE:quickstart> ${corpus}/text vectors.bin | tee out; grep -q nearest out; test -s vectors.bin")
+wordloom_corpus_test(tour
+  "$<TARGET_FILE:tour> ${corpus}/text | tee out; grep '^queen' out; grep 'match: paris' out
+   test -s model; test -s vectors.bin")
 wordloom_corpus_test(custom_policy "$<TARGET_FILE:custom_policy> ${corpus}/text | grep 'loss: right'")
 wordloom_corpus_test(custom_targets "$<TARGET_FILE:custom_targets> ${corpus}/text | grep 'loss: neighbouring ranks'")
 wordloom_corpus_test(custom_corpus "$<TARGET_FILE:custom_corpus> ${corpus}/text | grep 'loss: random cuts'")
@@ -85,6 +88,25 @@ wordloom_corpus_test(word2vec-cbow-and-hs
      ${train_longer} $options --json --quiet --evaluate-analogy ${corpus}/analogies | tee out
      grep -Eq '\"accuracy\":(1.0|0.[5-9])' out
    done")
+# What a stranger types first, and streams in place of files.
+wordloom_corpus_test(word2vec-first-words
+  "$<TARGET_FILE:word2vec> | tee out; grep -q 'word2vec --train corpus.txt' out
+   $<TARGET_FILE:word2vec> --version | grep '^word2vec of Wordloom ${PROJECT_VERSION},'")
+wordloom_corpus_test(word2vec-streams
+  "rm -f *; train='$<TARGET_FILE:word2vec> --size 50 --iter 2 --threads 1 --quiet'
+   $train --train ${corpus}/text --output whole
+   $train --train - --output - <${corpus}/text | cmp - whole
+   cat ${corpus}/text | $train --train - --output - --stream | cmp - whole
+   gzip -c ${corpus}/text | $train --train - --output v; cmp v whole
+   $<TARGET_FILE:evaluate> - --analogy ${corpus}/analogies <whole | grep all
+   cat whole | $<TARGET_FILE:evaluate> - --analogy ${corpus}/analogies | grep all
+   cp ${corpus}/text text
+   for files in '--train - --output text' '--train - --output v --cache ids'; do
+     status=0; $train $files <text 2>err || status=$?
+     cat err; test $status -eq 1; test $(wc -l <err) -eq 1; cmp text ${corpus}/text
+   done
+   status=0; $train --train - --output w <&- 2>err || status=$?
+   cat err; test $status -eq 1; test $(wc -l <err) -eq 1; test ! -e w")
 # A model is trained on: by another kernel, with new words, and not where it does not fit.
 wordloom_corpus_test(word2vec-trains-on
   "rm -f *; ${train} --output v --save-model model --quiet
@@ -143,6 +165,10 @@ if(WORDLOOM_ENABLE_MPI)
   wordloom_corpus_test(mpi-trains
     "rm -f *; ${job} 3 $<TARGET_FILE:word2vec> ${together} --iter 4 --output v --json --evaluate-analogy ${corpus}/analogies | tee out
      test $(wc -l <out) -eq 1; grep '\"ranks\":3' out; grep -Eq '\"accuracy\":(1.0|0.[89])' out; test \"$(ls)\" = \"$(printf 'out\\nv')\"")
+  wordloom_corpus_test(mpi-example
+    "rm -f *; ${job} 2 $<TARGET_FILE:train_by_ranks> ${corpus}/text v
+     $<TARGET_FILE:evaluate> v --analogy ${corpus}/analogies --json | tee out
+     grep -Eq '\"accuracy\":(1.0|0.[89])' out")
   wordloom_corpus_test(mpi-bf16
     "rm -f *; ${job} 2 $<TARGET_FILE:word2vec> ${together} --sync-bf16 --iter 4 --output v --json --evaluate-analogy ${corpus}/analogies | tee out
      grep -Eq '\"accuracy\":(1.0|0.[89])' out; test -s v")
@@ -186,7 +212,7 @@ if(WORDLOOM_ENABLE_MPI)
      ${CMAKE_CURRENT_SOURCE_DIR}/cluster/namespaces.sh 3 1000 1 $<TARGET_FILE:word2vec> ${together} --iter 4 --output v --json --evaluate-analogy ${corpus}/analogies >out || status=$?
      test $status -eq 0 || exit $status; grep '\"ranks\":3' out; grep -Eq '\"accuracy\":(1.0|0.[89])' out; test -s v")
   set_tests_properties(example/mpi-namespaces PROPERTIES SKIP_RETURN_CODE 77)
-  foreach(name IN ITEMS mpi-trains mpi-bf16 mpi-refuses mpi-killed mpi-resumes mpi-hostfile mpi-namespaces)
+  foreach(name IN ITEMS mpi-trains mpi-example mpi-bf16 mpi-refuses mpi-killed mpi-resumes mpi-hostfile mpi-namespaces)
     set_tests_properties(example/${name} PROPERTIES LABELS "example;mpi" ENVIRONMENT
                                                     "${WORDLOOM_MPI_TEST_ENVIRONMENT}")
   endforeach()
@@ -324,7 +350,7 @@ function(wordloom_refusal_test name arguments message)
      cat err; test $status -eq 1; test $(wc -l <err) -eq 1; grep -q -e '${message}' err
      rm -f in rare pairs err out; test -z \"$(ls -A)\"")
 endfunction()
-wordloom_refusal_test(no-arguments "" "--train is required")
+wordloom_refusal_test(train-is-missing "--size 8" "--train is required")
 wordloom_refusal_test(unknown-option "--train in --vectors 3" "--vectors")
 wordloom_refusal_test(not-a-number "--train in --size ten" "size")
 wordloom_refusal_test(size "--train in --output v --size 0" "dimension is 0, must be from 1")

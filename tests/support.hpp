@@ -2,6 +2,7 @@
 
 #include <stdlib.h>  // NOLINT(modernize-deprecated-headers): mkdtemp is POSIX, not C++.
 
+#include <chrono>
 #include <exception>
 #include <filesystem>
 #include <fstream>
@@ -87,4 +88,5 @@ inline std::string read_file(const std::filesystem::path& path) {
 }  // namespace wordloom_test
 
 // Tests say `message_of`, `TemporaryFolder` and so on without a prefix, in any namespace.
-using namespace wordloom_test;  // NOLINT(google-build-using-namespace)
+using namespace std::chrono_literals;  // NOLINT(google-build-using-namespace)
+using namespace wordloom_test;         // NOLINT(google-build-using-namespace)

@@ -24,7 +24,7 @@ class Cluster {
 #else
   using Ranks = wordloom::InProcess;  // never made
 #endif
-  using SyncRanks = wordloom::Bf16Ranks<Ranks>;  // where it is asked for
+  using SyncRanks = wordloom::Bf16Ranks<Ranks>;  // rows travel as bfloat16 on request
   using Sync = wordloom::Allreduce<SyncRanks>;
 
   /// Joins the others. Throws InvalidArgument in a build without MPI.

@@ -1,4 +1,6 @@
 #pragma once
+#include <chrono>
+#include <functional>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -18,22 +20,22 @@ struct Composition {
   const wordloom::Hyperparameters& parameters;
   wordloom::BagGradient bag_gradient;
   std::string_view checkpoint;  // a file; empty: none
-  double checkpoint_every;      // seconds
+  std::chrono::duration<double> checkpoint_interval;
   bool resume;
   std::string_view sync;
   bool sync_bf16;
   const wordloom::SyncOptions& sync_options;
 };
 
-/// What to train. A model that is not there is made.
+/// The corpus and the model to train. A model that is missing is made.
 struct Job {
   const Composition& composition;
   const Cluster& cluster;
   const wordloom::AnyCorpus& corpus;
   const wordloom::Vocabulary& vocabulary;
   std::optional<wordloom::Model>& model;
-  wordloom::ProgressCallback callback;
-  double callback_seconds;
+  std::function<bool(const wordloom::Progress&)> callback;
+  std::chrono::duration<double> callback_interval;
 };
 
 /// The sampler of a composition with its parameters.
@@ -48,8 +50,8 @@ Sampler make_sampler(const Composition& composition) {
 template <class Trainer>
 wordloom::TrainReport train_with(Trainer& trainer, const Job& job) {
   const Composition& how = job.composition;
-  trainer.on_progress(job.callback, job.callback_seconds);
-  if (!how.checkpoint.empty()) trainer.checkpoint_to(how.checkpoint, how.checkpoint_every);
+  trainer.on_progress(job.callback, job.callback_interval);
+  if (!how.checkpoint.empty()) trainer.checkpoint_to(how.checkpoint, how.checkpoint_interval);
   if (!job.model) job.model.emplace(trainer.new_model(job.vocabulary));
   return how.resume ? trainer.resume(job.corpus, *job.model, how.checkpoint)
                     : trainer.fit(job.corpus, *job.model);

@@ -16,6 +16,12 @@ struct NamedFile {
   std::filesystem::path path;  // empty: the option was not given
   bool is_written = false;
   std::string may_replace = {};  // an option whose file it may be
+
+  /// Where a standard stream is a regular file, that is the file.
+  std::filesystem::path place() const {
+    if (path != wordloom::detail::standard_stream) return path;
+    return is_written ? "/dev/stdout" : "/dev/stdin";
+  }
 };
 
 /// Device, inode and name, the last only for a file that does not exist yet: then the others are
@@ -39,7 +45,7 @@ inline std::optional<FileIdentity> identity(const std::filesystem::path& path) {
 inline void require_distinct(const std::vector<NamedFile>& files) {
   std::map<FileIdentity, const NamedFile*> seen;
   for (const NamedFile& file : files) {
-    const auto key = file.path.empty() ? std::nullopt : identity(file.path);
+    const auto key = file.path.empty() ? std::nullopt : identity(file.place());
     if (!key) continue;
     const auto [entry, is_new] = seen.emplace(*key, &file);
     const NamedFile& other = *entry->second;

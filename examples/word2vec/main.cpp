@@ -52,7 +52,7 @@ wordloom::Vocabulary make_vocabulary(const Options& options, const Cluster& clus
   return wordloom::rank_vocabulary(ranks, options.train, limits);
 }
 
-/// What all processes have trained together.
+/// Adds up what all processes have trained.
 void add_up(Cluster& cluster, wordloom::TrainReport& report) {
   if (!cluster.is_joined()) return;
   const auto all = cluster.gather(report.tokens);
@@ -90,19 +90,30 @@ void list_policies() {
   std::cout << all.dump() << '\n';
 }
 
+constexpr const char* first_example =
+    "Trains word vectors. To begin with, on a text with one sentence a line:\n\n"
+    "  word2vec --train corpus.txt --output vectors.bin --binary 1 --size 100 --threads 0\n"
+    "  neighbours vectors.bin    # type a word to see those nearest to it\n\n"
+    "Also: --cbow 1, --hs 1 --negative 0, --sampler grouped --alpha 0.03 (the fastest);\n"
+    "word2vec --help lists all options.\n";
+
 int run(int argc, char** argv, Cluster& cluster) {
+  if (argc == 1) {
+    std::cout << first_example;
+    return 0;
+  }
   CLI::App app(
       "Trains word vectors: skip-gram and CBOW, with negative sampling or hierarchical softmax.\n"
       "Long options may be written with one dash, as word2vec's.");
   app.name("word2vec");
   app.set_version_flag("--version", [] {
-    return std::string("word2vec of Wordloom " WORDLOOM_VERSION ", vectors of ") +
+    return "word2vec of Wordloom " + std::string(wordloom::version) + ", vectors of " +
            wordloom::target().name;
   });
   Options options;
   declare(app, options);
   auto arguments = with_double_dashes(argc, argv);
-  std::reverse(arguments.begin(), arguments.end());  // as CLI11 wants them
+  std::reverse(arguments.begin(), arguments.end());  // the order of CLI11
   try {
     app.parse(arguments);
   } catch (const CLI::CallForHelp& help) {
@@ -137,7 +148,7 @@ int run(int argc, char** argv, Cluster& cluster) {
     vocabulary.write(*prepared.save_vocab);
     prepared.save_vocab->commit();
   }
-  // As the original program: without an output it has only the vocabulary to make.
+  // As in the original program, a run without an output makes only the vocabulary.
   if (options.output.empty() && options.save_model.empty() && !options.json &&
       prepared.evaluation.empty())
     return 0;

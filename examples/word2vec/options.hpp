@@ -14,7 +14,7 @@
 #include "distinct_files.hpp"
 #include "gpu.hpp"
 
-/// What the command line asks for.
+/// The options of the command line.
 struct Options {
   std::string train, output, save_vocab, read_vocab, cache, load_model, save_model;
   bool new_words = false;
@@ -40,8 +40,10 @@ struct Options {
   Composition composition() const {
     const auto gradient =
         cbow_gradient == "mean" ? wordloom::BagGradient::mean : wordloom::BagGradient::whole;
-    return {sampler,          kernel, parameters, gradient,  checkpoint,
-            checkpoint_every, resume, sync,       sync_bf16, sync_options};
+    return {sampler,     kernel,     parameters,
+            gradient,    checkpoint, std::chrono::duration<double>(checkpoint_every),
+            resume,      sync,       sync_bf16,
+            sync_options};
   }
 };
 
@@ -58,8 +60,10 @@ inline void declare(CLI::App& app, Options& options) {
   auto& p = options.parameters;
   const std::string files = "Files", training = "Training", method = "Method", results = "Results";
 
-  app.add_option("--train", options.train, "Text to train on, plain or .gz")->group(files);
-  app.add_option("--output", options.output, "Where the vectors go")->group(files);
+  app.add_option("--train", options.train, "Text to train on, plain or .gz; - is standard input")
+      ->group(files);
+  app.add_option("--output", options.output, "Where the vectors go; - is standard output")
+      ->group(files);
   app.add_option("--binary", options.binary, "1: word2vec binary, 0: text")
       ->check(CLI::Range(0, 1))
       ->capture_default_str()
@@ -305,6 +309,9 @@ inline void check(Options& options) {
   only_zero("classes", options.classes, "this program writes vectors");
   if (options.train.empty())
     throw wordloom::InvalidArgument("--train is required (--help lists the options)");
+  if (options.train == wordloom::detail::standard_stream &&
+      (!options.cache.empty() || options.sync != "none"))
+    throw wordloom::InvalidArgument("--cache and --sync need a file as --train, not -");
   choose_sampler(options);
   const bool whole = options.cbow_gradient == "whole";
   if (whole && !is_cbow(options.sampler))

@@ -1,6 +1,7 @@
 #pragma once
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdio>
 #include <string>
 #include <wordloom/train/progress.hpp>
@@ -10,9 +11,11 @@ class ProgressLine {
  public:
   explicit ProgressLine(bool quiet) : quiet_(quiet), terminal_(::isatty(STDERR_FILENO) == 1) {}
 
-  /// Seconds between two lines; without any, soon enough after an interrupt that a launcher which
+  /// Time between two lines; without any, soon enough after an interrupt that a launcher which
   /// kills after a second does not.
-  double interval() const { return quiet_ ? 0.1 : terminal_ ? 0.2 : 1.0; }
+  std::chrono::milliseconds interval() const {
+    return std::chrono::milliseconds(quiet_ ? 100 : terminal_ ? 200 : 1000);
+  }
 
   /// Also writes why a checkpoint was not written, once for each cause, even where it is quiet.
   void show(const wordloom::Progress& progress) {

@@ -77,7 +77,7 @@ using Samplers = Registry<
     Named<"shared-hs-negative", BasicSharedNegative<RandomWindow, HuffmanPathAndNegatives>>,
     Named<"cbow-hs-negative", BasicCbow<RandomWindow, HuffmanPathAndNegatives>>>;
 
-/// What the centres of `hogwild`, `shared` and `cbow` are scored against: their names with "-" and
+/// The targets of the centres of `hogwild`, `shared` and `cbow`: their names with "-" and
 /// one of these, without for "negative".
 using TargetPolicies = Registry<Named<"negative", NegativeSampling>, Named<"hs", HuffmanPath>,
                                 Named<"hs-negative", HuffmanPathAndNegatives>>;

@@ -17,3 +17,4 @@
 #include <wordloom/systems.hpp>
 #include <wordloom/train/checkpoint.hpp>
 #include <wordloom/train/progress.hpp>
+#include <wordloom/version.hpp>

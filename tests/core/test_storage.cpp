@@ -75,11 +75,10 @@ TEST_CASE("a long word list finds all of its words and no other", "[word_list]")
 
 TEST_CASE("run_threads runs every index once, also inside itself", "[parallel]") {
   std::vector<int> seen(7);
-  detail::run_threads(7, [&](std::size_t i) {
-    detail::run_threads(1, [&](std::size_t) { ++seen[i]; });
-  });
+  detail::run_threads(
+      7, [&](std::size_t i) { detail::run_threads(1, [&](std::size_t) { ++seen[i]; }); });
   CHECK(seen == std::vector<int>(7, 1));
-  detail::run_threads(0, [](std::size_t) { FAIL("no thread was asked for"); });
+  detail::run_threads(0, [](std::size_t) { FAIL("zero threads run nothing"); });
 }
 
 TEST_CASE("an exception in a thread reaches the caller", "[parallel]") {

@@ -95,7 +95,7 @@ TEST_CASE("kernels on devices resume from a checkpoint to the same bits",
     std::filesystem::remove(folder / "middle");
     InProcess::run(ranks, [&](InProcess self) {
       auto trainer = rank_trainer(self, waiting, 2);
-      trainer.checkpoint_to(folder / "state", 0);
+      trainer.checkpoint_to(folder / "state", 0s);
       if (self.rank() == 0)
         trainer.on_progress(
             [&](const Progress& progress) {
@@ -104,7 +104,7 @@ TEST_CASE("kernels on devices resume from a checkpoint to the same bits",
                 std::filesystem::copy(folder / "state", folder / "middle");
               return true;
             },
-            0);
+            0s);
       whole[self.rank()].emplace(trainer.fit(text.corpus, text.vocabulary));
       tokens[self.rank()] = trainer.report().tokens;
     });
@@ -114,7 +114,7 @@ TEST_CASE("kernels on devices resume from a checkpoint to the same bits",
     CHECK(middle.ranks[0].threads[0].sentences > 0);
     InProcess::run(ranks, [&](InProcess self) {
       auto trainer = rank_trainer(self, waiting, 2);
-      trainer.checkpoint_to(folder / "again", 0);  // making rows agree is part of the run
+      trainer.checkpoint_to(folder / "again", 0s);  // making rows agree is part of the run
       rest[self.rank()].emplace(trainer.resume(text.corpus, text.vocabulary, folder / "middle"));
       if (trainer.report().tokens != tokens[self.rank()]) throw TrainingError("other tokens");
     });
@@ -130,7 +130,7 @@ TEST_CASE("a kernel on a device that was interrupted resumes where it was", "[cu
   const auto whole = DeviceTrainer(parameters).fit(text.corpus, text.vocabulary);
   DeviceTrainer stopped(parameters);
   stopped.checkpoint_to(folder / "state");
-  stopped.on_progress([](const Progress& progress) { return progress.fraction() < 0.3; }, 0);
+  stopped.on_progress([](const Progress& progress) { return progress.fraction() < 0.3; }, 0s);
   stopped.fit(text.corpus, text.vocabulary);
   REQUIRE(stopped.report().stopped);
   DeviceTrainer rest(parameters);

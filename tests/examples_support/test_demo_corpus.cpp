@@ -7,7 +7,7 @@
 
 using namespace wordloom;
 
-TEST_CASE("the demo corpus is the same for the same seed and of the size asked for", "[demo]") {
+TEST_CASE("the demo corpus is the same for the same seed and has the given size", "[demo]") {
   const std::string text = demo::make_corpus({.tokens = 20'000});
   CHECK(text == demo::make_corpus({.tokens = 20'000}));
   CHECK(text != demo::make_corpus({.tokens = 20'000, .seed = 2}));

@@ -58,7 +58,8 @@ inline std::vector<Loader> all_loaders(const TemporaryFolder& folder) {
   const auto vocabulary = vocabulary_of_counts({70, 30, 20, 3, 1});
 
   const auto use = [](const Embeddings& words) {
-    if (words.most_similar(words.vector(0), 1, 1).empty()) throw FuzzFailure("no nearest word");
+    if (words.most_similar(words.vector(0), 1, {.threads = 1}).empty())
+      throw FuzzFailure("no nearest word");
   };
   std::vector<std::string> detectable;
   const auto add_vectors = [&](const std::string& name, const std::string& file,

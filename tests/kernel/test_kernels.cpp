@@ -524,7 +524,7 @@ TEST_CASE("what a kernel did before changes nothing, bit for bit", "[kernel]") {
   });
 }
 
-TEST_CASE("rows that FusedKernel is told of ahead change nothing, bit for bit", "[kernel]") {
+TEST_CASE("prefetched rows change no bit of FusedKernel's results", "[kernel]") {
   Random random(37);
   const OwnedBlock block{.inputs = distinct(6, 20, random), .outputs = distinct(9, 20, random)};
   Model told = random_model(20, 100, 5), untold = random_model(20, 100, 5);

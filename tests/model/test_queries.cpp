@@ -29,14 +29,15 @@ Embeddings random_embeddings(std::size_t size, std::size_t dimension, std::uint6
   return {std::move(words), std::move(vectors)};
 }
 
+double plain_dot(std::span<const float> a, std::span<const float> b) {
+  double sum = 0;
+  for (std::size_t i = 0; i < a.size(); ++i)
+    sum += static_cast<double>(a[i]) * static_cast<double>(b[i]);
+  return sum;
+}
+
 double plain_cosine(std::span<const float> a, std::span<const float> b) {
-  double ab = 0, aa = 0, bb = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    ab += static_cast<double>(a[i]) * static_cast<double>(b[i]);
-    aa += static_cast<double>(a[i]) * static_cast<double>(a[i]);
-    bb += static_cast<double>(b[i]) * static_cast<double>(b[i]);
-  }
-  return ab / std::sqrt(aa * bb);
+  return plain_dot(a, b) / std::sqrt(plain_dot(a, a) * plain_dot(b, b));
 }
 
 /// All words but `skipped` by falling score, in the plainest code.
@@ -73,8 +74,7 @@ TEST_CASE("many queries at once answer as one after the other", "[query]") {
   const auto words = random_embeddings(3000, 7, 2);
   std::vector<std::string> names;
   for (int i = 0; i < 500; ++i) names.push_back("w" + std::to_string(3 * i));
-  const std::vector<std::string_view> views(names.begin(), names.end());
-  const auto all = words.most_similar(views, 3);
+  const auto all = words.most_similar(names, 3);
   REQUIRE(all.size() == 500);
   for (std::size_t q = 0; q < 500; q += 37) {
     const auto one = words.most_similar(names[q], 3);
@@ -83,6 +83,48 @@ TEST_CASE("many queries at once answer as one after the other", "[query]") {
       CHECK(all[q][k].score == Approx(one[k].score).margin(1e-6));
     }
   }
+}
+
+TEST_CASE("sums, lists and odd words follow their formulas", "[query]") {
+  const auto words = random_embeddings(400, 9, 4);
+  const auto cosine = [&](std::size_t a, std::size_t b) {
+    return plain_cosine(words.vector(a), words.vector(b));
+  };
+  const auto expected = plain_order(
+      words, [&](std::size_t d) { return cosine(d, 3) + cosine(d, 7) - cosine(d, 9); }, {3, 7, 9});
+  const auto found = words.most_similar({.positive = {"w3", "w7"}, .negative = {"w9"}}, 5);
+  REQUIRE(found.size() == 5);
+  for (std::size_t k = 0; k < 5; ++k) CHECK(found[k].word == words.word(expected[k].second));
+
+  CHECK(words.most_similar("w3", 3, {.restrict_vocabulary = 2}).size() == 2);
+  CHECK(words.most_similar({"w3", "w5"}, 2).at(1).at(0).word ==
+        words.most_similar("w5", 1).at(0).word);
+  CHECK(words.contains("w399"));
+  CHECK_FALSE(words.contains("w400"));
+
+  const std::vector<std::string> list = {"w1", "w2", "w3", "w4"};
+  const std::vector<float> mean = words.mean_vector(list);
+  for (std::size_t i = 0; i < mean.size(); ++i) {
+    double sum = 0;
+    for (std::size_t w = 1; w <= 4; ++w)
+      sum += words.vector(w)[i] / std::sqrt(plain_dot(words.vector(w), words.vector(w)));
+    CHECK(static_cast<double>(mean[i]) == Approx(sum / 4).margin(1e-6));
+  }
+  std::pair<double, std::string> odd{2, ""};
+  for (const std::string& word : list)
+    odd = std::min(odd, {plain_cosine(words.vector(word), mean), word});
+  CHECK(words.doesnt_match(list) == odd.second);
+  CHECK(words.doesnt_match({"w6"}) == "w6");
+
+  const Embeddings unit = words.normalized();
+  CHECK(unit.words() == words.words());
+  CHECK(plain_dot(unit.vector("w7"), unit.vector("w7")) == Approx(1).margin(1e-6));
+  CHECK(unit.similarity("w7", "w8") == Approx(words.similarity("w7", "w8")).margin(1e-6));
+
+  CHECK(message_of<InvalidArgument>([&] { return words.most_similar(WordSum{}, 1); }) ==
+        "a query needs at least one word");
+  CHECK_THROWS_AS(words.doesnt_match(std::vector<std::string>{}), InvalidArgument);
+  CHECK_THROWS_AS(words.mean_vector({"w1", "w400"}), UnknownWord);
 }
 
 TEST_CASE("the number of threads changes no bit of an answer", "[query]") {
@@ -169,7 +211,7 @@ TEST_CASE("answers own their words", "[query]") {
   CHECK(letters >= 6);
 }
 
-TEST_CASE("a query runs on as many threads as it is told, small ones on the caller's", "[query]") {
+TEST_CASE("a query runs on the given number of threads, a small one on the caller's", "[query]") {
   const auto words = random_embeddings(40'000, 20, 3);
   const auto threads_of = [&](std::size_t threads, std::size_t rows) {
     std::mutex guard;

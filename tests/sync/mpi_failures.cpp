@@ -43,7 +43,7 @@ void run(const std::string& failure) {
           if (failure == "int") throw 42;
           return true;
         },
-        0);
+        std::chrono::seconds(0));
   trainer.fit(corpus, vocabulary);
 }
 

@@ -334,7 +334,7 @@ TEST_CASE("a rank that fails ends the others", "[sync]") {
                                                throw Error("the disk is full");
                                              return true;
                                            },
-                                           0);
+                                           0s);
                                      try {
                                        trainer.fit(text.corpus, text.vocabulary);
                                      } catch (const Error& error) {

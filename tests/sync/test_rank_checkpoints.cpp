@@ -41,7 +41,7 @@ TEST_CASE("ranks resume from a checkpoint to the same bits", "[sync][checkpoint]
     std::filesystem::remove(folder / "middle");
     InProcess::run(ranks, [&](InProcess self) {
       auto trainer = rank_trainer(self, options);
-      trainer.checkpoint_to(folder / "state", 0);
+      trainer.checkpoint_to(folder / "state", 0s);
       if (self.rank() == 0)
         trainer.on_progress(
             [&](const Progress& progress) {
@@ -50,14 +50,14 @@ TEST_CASE("ranks resume from a checkpoint to the same bits", "[sync][checkpoint]
                 std::filesystem::copy(folder / "state", folder / "middle");
               return true;
             },
-            0);
+            0s);
       whole[self.rank()].emplace(trainer.fit(text.corpus, text.vocabulary));
       tokens[self.rank()] = trainer.report().tokens;
     });
     CHECK(Checkpoint::load(folder / "middle").ranks.size() == ranks);
     InProcess::run(ranks, [&](InProcess self) {
       auto trainer = rank_trainer(self, options);
-      trainer.checkpoint_to(folder / "again", 0);  // making rows agree is part of the run
+      trainer.checkpoint_to(folder / "again", 0s);  // making rows agree is part of the run
       rest[self.rank()].emplace(trainer.resume(text.corpus, text.vocabulary, folder / "middle"));
       if (trainer.report().tokens != tokens[self.rank()]) throw TrainingError("other tokens");
     });
@@ -100,7 +100,7 @@ TEMPLATE_TEST_CASE("ranks resume with bags and the nodes of a tree", "[sync][che
     auto trainer = trainer_of(self);
     Model model = trainer.new_model(text.vocabulary);
     trainer.checkpoint_to(folder / "state");
-    trainer.on_progress([](const Progress& progress) { return progress.fraction() < 0.6; }, 0);
+    trainer.on_progress([](const Progress& progress) { return progress.fraction() < 0.6; }, 0s);
     trainer.fit(text.corpus, model);
     whole[self.rank()].emplace(std::move(model));
   });
@@ -139,7 +139,7 @@ TEST_CASE("a rank that is stopped stops all, and they resume from there", "[sync
       if (saves) trainer.checkpoint_to(folder / "state");
       trainer.on_progress(
           [&](const Progress& progress) { return self.rank() != 1 || progress.fraction() < 0.3; },
-          0);
+          0s);
       trainer.fit(text.corpus, text.vocabulary);
       if (!trainer.report().stopped) throw TrainingError("not stopped");
       stopped[self.rank()] = trainer.report().tokens;

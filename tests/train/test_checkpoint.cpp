@@ -54,7 +54,7 @@ void interrupt(const Task& task, const Hyperparameters& with, double fraction,
                const std::filesystem::path& path) {
   AnyTrainer trainer(with);
   trainer.checkpoint_to(path);
-  trainer.on_progress([&](const Progress& progress) { return progress.fraction() < fraction; }, 0);
+  trainer.on_progress([&](const Progress& progress) { return progress.fraction() < fraction; }, 0s);
   trainer.fit(task.corpus, task.vocabulary);
   REQUIRE(trainer.report().stopped);
 }
@@ -91,7 +91,7 @@ TEST_CASE("checkpoints written during training are complete", "[checkpoint]") {
   const TemporaryFolder folder;
   const auto expected = DefaultTrainer(parameters()).fit(task.corpus, task.vocabulary);
   DefaultTrainer trainer(parameters());
-  trainer.checkpoint_to(folder / "state", 0);
+  trainer.checkpoint_to(folder / "state", 0s);
   std::size_t copies = 0;
   trainer.on_progress(
       [&](const Progress&) {
@@ -100,7 +100,7 @@ TEST_CASE("checkpoints written during training are complete", "[checkpoint]") {
           std::filesystem::copy(folder / "state", folder / std::to_string(copies++));
         return true;
       },
-      0);
+      0s);
   CHECK(same(trainer.fit(task.corpus, task.vocabulary), expected));
   REQUIRE(copies > 3);
   for (std::size_t i = 0; i < copies; ++i)
@@ -263,7 +263,7 @@ TEST_CASE("a corpus whose epochs differ resumes to the same bits", "[checkpoint]
     DefaultTrainer trainer(parameters());
     trainer.checkpoint_to(folder / "state");
     trainer.on_progress([&](const Progress& progress) { return progress.fraction() < fraction; },
-                        0);
+                        0s);
     trainer.fit(corpus, task.vocabulary);
     REQUIRE(trainer.report().stopped);
     CHECK(same(DefaultTrainer(parameters()).resume(corpus, task.vocabulary, folder / "state"),

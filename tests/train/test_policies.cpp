@@ -1,4 +1,4 @@
-// What a trainer is told by its policies, and what it tells them.
+// The calls between a trainer and its policies.
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -146,7 +146,7 @@ TEST_CASE("a kernel has parameters of its own", "[trainer]") {
 
 namespace {
 
-/// The shards that a corpus was asked for: index, count, epoch, seed.
+/// The shards read of a corpus: index, count, epoch, seed.
 struct Asked {
   std::mutex guard;
   std::vector<std::tuple<std::size_t, std::size_t, std::size_t, std::uint64_t>> shards;
@@ -193,7 +193,7 @@ struct Recorder {
 
 }  // namespace
 
-TEST_CASE("a corpus is asked for each shard of each epoch with the seed", "[trainer]") {
+TEST_CASE("each shard of each epoch is read once, with the seed", "[trainer]") {
   const auto vocabulary = small_vocabulary();
   for (const std::size_t threads : {1u, 4u}) {
     Asked asked;

@@ -3,10 +3,12 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <mutex>
 #include <span>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 #include <wordloom/corpus/concept.hpp>
@@ -52,7 +54,7 @@ struct RecordingSampler {
   Worker start(const Vocabulary&) const { return {seen}; }
 };
 
-/// What a WatchedKernel is told, and the loss that it says.
+/// The calls of a WatchedKernel, and the loss that it returns.
 struct Watch {
   double loss = 1.0;
   std::vector<float> rates = {};
@@ -211,7 +213,7 @@ TEST_CASE("the callback sees the run and can stop it", "[trainer]") {
         reports.push_back(progress);
         return true;
       },
-      0.0);
+      0s);
   trainer.fit(corpus, vocabulary);
   REQUIRE(reports.size() > 3);
   CHECK(std::is_sorted(reports.begin(), reports.end(),
@@ -222,10 +224,63 @@ TEST_CASE("the callback sees the run and can stop it", "[trainer]") {
   CHECK(reports.front().eta_seconds > 0);
   CHECK_FALSE(trainer.report().stopped);
 
-  trainer.on_progress([](const Progress& progress) { return progress.fraction() < 0.4; }, 0.0);
+  trainer.on_progress([](const Progress& progress) { return progress.fraction() < 0.4; }, 0s);
   trainer.fit(corpus, vocabulary);
   CHECK(trainer.report().stopped);
   CHECK(trainer.report().tokens < 3 * corpus.token_count());
+}
+
+TEST_CASE("callbacks of epochs see the model while no thread trains", "[trainer]") {
+  const auto vocabulary = small_vocabulary();
+  const auto corpus = paired_corpus(vocabulary);
+  for (const std::size_t threads : {1u, 3u}) {
+    DefaultTrainer trainer(small(threads));
+    std::vector<Progress> epochs;
+    std::vector<float> last;
+    std::size_t seen = 0;
+    const auto is_still = [](const Model& model) {
+      const std::vector<float> before(model.input.row(0).begin(), model.input.row(0).end());
+      std::this_thread::sleep_for(1ms);
+      return std::ranges::equal(before, model.input.row(0));
+    };
+    bool still = true;
+    trainer.on_progress(
+        [&](const Progress&, const Model& model) {  // returns nothing
+          if (++seen % 16 == 1) still = still && is_still(model);
+        },
+        0s);
+    trainer.on_epoch([&](const Progress& progress, const Model& model) {
+      epochs.push_back(progress);
+      still = still && is_still(model);
+      last.assign(model.input.row(0).begin(), model.input.row(0).end());
+      return true;
+    });
+    const Embeddings words = trainer.fit(corpus, vocabulary);
+    CHECK(still);
+    CHECK(seen > 3);
+    REQUIRE(epochs.size() == 3);
+    for (std::size_t epoch = 0; epoch < 3; ++epoch) {
+      CHECK(epochs[epoch].epoch == epoch);
+      CHECK(epochs[epoch].tokens == (epoch + 1) * corpus.token_count());
+      CHECK(epochs[epoch].mean_loss == trainer.report().epoch_losses[epoch]);
+    }
+    CHECK(std::ranges::equal(last, words.vector(std::size_t{0})));
+
+    epochs.clear();
+    trainer.on_epoch([&](const Progress& progress) {
+      epochs.push_back(progress);
+      return progress.epoch != 1;
+    });
+    trainer.fit(corpus, vocabulary);
+    CHECK(epochs.size() == 2);
+    CHECK(trainer.report().stopped);
+    CHECK(trainer.report().tokens == 2 * corpus.token_count());
+
+    trainer.on_epoch([](const Progress&) { throw UnknownWord("enough"); });
+    CHECK_THROWS_AS(trainer.fit(corpus, vocabulary), UnknownWord);
+    trainer.on_epoch(std::function<bool(const Progress&)>());  // none
+    CHECK_NOTHROW(trainer.fit(corpus, vocabulary));
+  }
 }
 
 TEST_CASE("what a callback or a policy throws in a worker reaches the caller", "[trainer]") {
@@ -233,7 +288,7 @@ TEST_CASE("what a callback or a policy throws in a worker reaches the caller", "
   const auto corpus = paired_corpus(vocabulary);
   for (const std::size_t threads : {1u, 3u}) {
     DefaultTrainer trainer(small(threads));
-    trainer.on_progress([](const Progress&) -> bool { throw UnknownWord("enough"); }, 0.0);
+    trainer.on_progress([](const Progress&) -> bool { throw UnknownWord("enough"); }, 0s);
     CHECK_THROWS_AS(trainer.fit(corpus, vocabulary), UnknownWord);
     Trainer<RecordingSampler, ThrowingKernel> throwing(small(threads));
     CHECK(message_of<IoError>([&] { throwing.fit(corpus, vocabulary); }) == "word seven");
@@ -376,7 +431,7 @@ TEST_CASE("a rank trains its own part and synchronises from start to end", "[tra
 
 namespace {
 
-/// No sentences, of any shard; keeps what shards it was asked for.
+/// No sentences, of any shard; records which shards were read.
 struct EmptyShards {
   static constexpr bool repeats = false;
   std::vector<Shard>* asked;
@@ -405,12 +460,12 @@ TEST_CASE("the shards of a rank are those of its threads among all threads", "[t
   }
 }
 
-TEST_CASE("a sync policy is told of the rows of the sampler, and of what failed", "[trainer]") {
+TEST_CASE("a sync policy receives the rows of the sampler, and the failure", "[trainer]") {
   const auto vocabulary = small_vocabulary();
   const auto corpus = paired_corpus(vocabulary, 100);
   SyncLog log;
   Trainer<HierarchicalSoftmax, DotKernel, LoggingSync> trainer(small(), LoggingSync(&log));
-  trainer.on_progress([](const Progress&) -> bool { throw UnknownWord("enough"); }, 0.0);
+  trainer.on_progress([](const Progress&) -> bool { throw UnknownWord("enough"); }, 0s);
   CHECK_THROWS_AS(trainer.fit(corpus, vocabulary), UnknownWord);
   CHECK(log.calls.back() == "fail");
   CHECK(contains(log.cause, "enough"));
@@ -431,7 +486,7 @@ struct NeverStarts {
 
 }  // namespace
 
-TEST_CASE("other ranks are told of a sampler that cannot start", "[trainer]") {
+TEST_CASE("other ranks are notified of a sampler that cannot start", "[trainer]") {
   const auto vocabulary = small_vocabulary();
   SyncLog log;
   Trainer<NeverStarts, DotKernel, LoggingSync> trainer(small(), LoggingSync(&log));

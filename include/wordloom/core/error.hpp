@@ -1,6 +1,5 @@
 #pragma once
 #include <cstdint>
-#include <cstring>
 #include <filesystem>
 #include <stdexcept>
 #include <string>
@@ -10,7 +9,7 @@
 
 namespace wordloom::inline WORDLOOM_ABI {
 
-/// Base of everything that Wordloom throws, but for std::bad_alloc.
+/// The base of all exceptions of Wordloom, except std::bad_alloc.
 struct Error : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -28,7 +27,7 @@ struct IoError : Error {
   static IoError from_errno(std::string_view action, const std::filesystem::path& path,
                             int error_number) {
     return IoError("cannot " + std::string(action) + " '" + path.string() +
-                   "': " + std::strerror(error_number));
+                   "': " + std::generic_category().message(error_number));
   }
 };
 
@@ -77,7 +76,7 @@ struct UnknownWord : Error {
 
 namespace detail {
 
-/// At most 40 bytes of a file for an error message, each printable.
+/// Returns at most 40 bytes of a file for an error message, each printable.
 inline std::string shown(std::string_view bytes) {
   std::string text(bytes.substr(0, 40));
   for (char& c : text)

@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -22,14 +23,53 @@
 
 namespace wordloom::inline WORDLOOM_ABI {
 
-/// A whole regular file mapped read-only. Reads are thread-safe. A file that another program cuts
-/// short while it is mapped raises SIGBUS on access, as with any mapping.
+namespace detail {
+
+/// The name that stands for standard input or output.
+inline constexpr const char* standard_stream = "-";
+
+/// Returns a descriptor of a regular file that holds what standard input had left when this was
+/// first called: input that is no regular file is copied to one without a name, in the folder of
+/// temporary files, and removed with the process. Throws IoError.
+inline int standard_input() {
+  static const int input = [] {
+    struct stat status {};
+    if (::fstat(STDIN_FILENO, &status) != 0)
+      throw IoError::from_errno("examine", standard_stream, errno);
+    if (!S_ISFIFO(status.st_mode) && !S_ISSOCK(status.st_mode) && !S_ISCHR(status.st_mode))
+      return STDIN_FILENO;
+    std::string name = std::filesystem::temp_directory_path() / "wordloom-XXXXXX";
+    const int copy = ::mkostemp(name.data(), O_CLOEXEC);
+    if (copy < 0) throw IoError::from_errno("create", name, errno);
+    ::unlink(name.c_str());
+    std::array<char, 65536> some;
+    while (true) {
+      const ssize_t got = ::read(STDIN_FILENO, some.data(), some.size());
+      if (got < 0 && errno == EINTR) continue;
+      if (got < 0) throw IoError::from_errno("read", standard_stream, errno);
+      if (got == 0) return copy;
+      for (ssize_t done = 0; done < got;) {
+        const ssize_t put = ::write(copy, some.data() + done, static_cast<std::size_t>(got - done));
+        if (put < 0) throw IoError::from_errno("copy standard input to", name, errno);
+        done += put;
+      }
+    }
+  }();
+  return input;
+}
+
+}  // namespace detail
+
+/// A whole regular file mapped read-only; "-" is standard input. Reads are thread-safe. A file that
+/// another program cuts short while it is mapped raises SIGBUS on access, as with any mapping.
 class MappedFile {
  public:
   /// Throws IoError when `path` cannot be opened, is a directory or is no regular file; does not
-  /// wait for the writer of a pipe.
+  /// wait for the writer of a pipe, except of "-", which it reads to its end.
   explicit MappedFile(const std::filesystem::path& path) : path_(path) {
-    const int file = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    const int file = path == detail::standard_stream
+                         ? ::fcntl(detail::standard_input(), F_DUPFD_CLOEXEC, STDERR_FILENO + 1)
+                         : ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     if (file < 0) throw IoError::from_errno("open", path, errno);
     struct Close {
       int file;
@@ -41,7 +81,11 @@ class MappedFile {
       throw IoError("cannot read '" + path.string() + "': it is a directory");
     if (!S_ISREG(status.st_mode))
       throw IoError("cannot map '" + path.string() + "': it is not a regular file");
-    modified_ns_ = status.st_mtim.tv_sec * std::int64_t{1'000'000'000} + status.st_mtim.tv_nsec;
+    const auto nanoseconds = [](const timespec& time) {
+      return time.tv_sec * std::int64_t{1'000'000'000} + time.tv_nsec;
+    };
+    modified_ns_ = nanoseconds(status.st_mtim);
+    changed_ns_ = nanoseconds(status.st_ctim);
     if (status.st_size == 0) return;  // mmap refuses a length of 0
     const auto size = static_cast<std::size_t>(status.st_size);
     void* const mapping = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file, 0);
@@ -60,11 +104,13 @@ class MappedFile {
   std::size_t size() const noexcept { return text_.size(); }
   /// Time of the last modification, nanoseconds since 1970.
   std::int64_t modified_ns() const noexcept { return modified_ns_; }
+  /// The same of its content or its entry in the file system, which no program can set back.
+  std::int64_t changed_ns() const noexcept { return changed_ns_; }
 
  private:
   std::filesystem::path path_;
   std::string_view text_;
-  std::int64_t modified_ns_ = 0;
+  std::int64_t modified_ns_ = 0, changed_ns_ = 0;
 };
 
 namespace detail {
@@ -95,7 +141,8 @@ inline std::filesystem::path link_target(std::filesystem::path path) {
 /// `commit()` syncs it and renames it over `path`. Without `commit()` the destructor removes it
 /// and what stood at `path` stays as it was, which keeps its mode and, where that is allowed, its
 /// owner. A symbolic link is followed, a dangling one too. What is no regular file (a pipe, a
-/// device) and a descriptor (/dev/stdout, also when it leads to a file) are written to directly.
+/// device) and a descriptor (/dev/stdout or "-", also when it leads to a file) are written to
+/// directly.
 ///
 /// A temporary file is locked as long as its process lives. The next AtomicFile of the same path on
 /// the same machine removes those of processes that were killed. Not thread-safe.
@@ -103,7 +150,8 @@ class AtomicFile {
  public:
   /// Throws IoError when the folder or the file cannot be written.
   explicit AtomicFile(const std::filesystem::path& path)
-      : path_(path), target_(detail::link_target(path)) {
+      : path_(path),
+        target_(path == detail::standard_stream ? "/dev/stdout" : detail::link_target(path)) {
     if (path.empty()) throw IoError("cannot write '': the file name is empty");
     struct stat status {};
     const bool exists = ::stat(target_.c_str(), &status) == 0;
@@ -143,7 +191,7 @@ class AtomicFile {
   /// Whether bytes appear at once: what is written to is no regular file, or a descriptor.
   bool is_direct() const noexcept { return is_direct_; }
 
-  /// Appends; throws IoError (a full disk, say), after which only destruction is of use.
+  /// Appends. Throws IoError (of a full disk, for example); the file can then only be destroyed.
   void write(std::string_view bytes) {
     if (std::fwrite(bytes.data(), 1, bytes.size(), file_) != bytes.size())
       throw IoError::from_errno("write", path_, errno);
@@ -167,7 +215,7 @@ class AtomicFile {
     if (std::fclose(std::exchange(file_, nullptr)) != 0)
       throw IoError::from_errno("close", path_, errno);
     if (is_direct_) return;
-    // The rename itself must survive a crash; a file system that cannot sync folders is forgiven.
+    // The rename itself must survive a crash, where the file system can sync folders.
     const int handle = ::open(folder().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (handle < 0) return;
     ::fsync(handle);
@@ -192,7 +240,7 @@ class AtomicFile {
   }
 
   int create_temporary() {
-    // The name of the machine: where locks are not shared between machines, each minds its own.
+    // The name of the machine: locks may not be shared, so each machine removes its own files only.
     std::array<char, 64> machine{};
     ::gethostname(machine.data(), machine.size() - 1);
     const std::string prefix =

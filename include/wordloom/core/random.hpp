@@ -112,7 +112,7 @@ class AliasTable {
         small.push_back(giver);
       }
     }
-    // What rounding has left over is full up to rounding: its own alias.
+    // A slot that is left over is full, except for rounding errors: it is its own alias.
     for (const auto& rest : {small, large})
       for (const std::uint32_t i : rest) entries_[i] = {UINT32_MAX, i};
   }
@@ -145,7 +145,7 @@ class AliasTable {
 
   WordId finish(Place place) const noexcept {
     const Entry entry = entries_[place.bucket];
-    // By mask: a branch would be mispredicted every other draw.
+    // A mask, because a branch would be mispredicted every other draw.
     const std::uint32_t own = 0u - static_cast<std::uint32_t>(place.fraction < entry.threshold);
     return (place.bucket & own) | (entry.alias & ~own);
   }

@@ -40,13 +40,16 @@ std::optional<Number> number_in(std::string_view text) {
   return number;
 }
 
-/// Sentences in memory: a range of ranges of what converts to std::string_view, for example
-/// std::vector<std::vector<std::string>>.
+/// Words in memory: what converts to std::string_view, one after the other.
 template <class Range>
-concept SentencesOfWords = std::ranges::input_range<Range> &&
-    std::ranges::input_range<std::ranges::range_reference_t<Range>> &&
-    std::convertible_to<std::ranges::range_reference_t<std::ranges::range_reference_t<Range>>,
-                        std::string_view>;
+concept WordRange = std::ranges::input_range<Range> &&
+    std::convertible_to<std::ranges::range_reference_t<Range>, std::string_view> &&
+    !std::convertible_to<Range, std::string_view>;
+
+/// Sentences in memory: a range of them, for example std::vector<std::vector<std::string>>.
+template <class Range>
+concept SentencesOfWords =
+    std::ranges::input_range<Range> && WordRange<std::ranges::range_reference_t<Range>>;
 
 /// Calls `use(token)` for each token of `text` and `end_of_line()` for each \n.
 template <class Use, class EndOfLine>

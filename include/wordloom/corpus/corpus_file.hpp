@@ -1,8 +1,5 @@
 #pragma once
-#include <sys/stat.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -21,9 +18,9 @@
 
 namespace wordloom::inline WORDLOOM_ABI::detail {
 
-/// What determines an encoded text: the text (its size, a sample of its bytes and the time of the
-/// last change of the file, which no program can set back), the part of it that was read, the
-/// vocabulary and the way of splitting.
+/// Everything that determines an encoded text: the text (its size, a sample of its bytes and the
+/// time of the last change of the file, which no program can set back), the part of it that was
+/// read, the vocabulary and the way of splitting.
 struct CorpusSource {
   std::uint64_t text_bytes = 0;
   std::int64_t text_changed_ns = 0;
@@ -34,10 +31,6 @@ struct CorpusSource {
 
   static CorpusSource of(const std::filesystem::path& path, std::uint64_t vocabulary,
                          std::uint64_t max_sentence_length, TextPart part) {
-    struct stat status {};
-    if (::stat(path.c_str(), &status) != 0) throw IoError::from_errno("examine", path, errno);
-    const std::int64_t changed_ns =
-        status.st_ctim.tv_sec * std::int64_t{1'000'000'000} + status.st_ctim.tv_nsec;
     const MappedFile file(path);
     // The sample: 64 stretches of 1 KiB, spread from the first byte to the last.
     constexpr std::size_t stretches = 64, stretch = 1024;
@@ -45,8 +38,8 @@ struct CorpusSource {
     Hash sample;
     for (std::size_t i = 0; i < stretches; ++i)
       sample.add(file.text().substr(last / (stretches - 1) * i, stretch));
-    return {file.size(), changed_ns, sample.value(),     part.index,
-            part.count,  vocabulary, max_sentence_length};
+    return {file.size(), file.changed_ns(), sample.value(),     part.index,
+            part.count,  vocabulary,        max_sentence_length};
   }
 
   friend bool operator==(const CorpusSource&, const CorpusSource&) = default;

@@ -195,8 +195,11 @@ class TextPieces {
   static void release(std::string_view text) noexcept {
     const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
     const auto first = reinterpret_cast<std::uintptr_t>(text.data());
-    const auto begin = (first + page - 1) / page * page, end = (first + text.size()) / page * page;
-    if (begin < end) ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
+    const std::size_t before = (page - first % page) % page;
+    const std::size_t after = (first + text.size()) % page;
+    if (before + after < text.size())
+      ::madvise(const_cast<char*>(text.data()) + before, text.size() - before - after,
+                MADV_DONTNEED);
   }
 
 #if WORDLOOM_HAS_ZLIB

@@ -27,7 +27,7 @@ namespace wordloom::inline WORDLOOM_ABI {
 struct VocabularyOptions {
   /// Rarer words are dropped; 0 and 1 keep all.
   std::uint64_t min_count = 5;
-  /// At most so many words, the most frequent; 0 = no limit.
+  /// Maximum number of words, of which the most frequent are kept; 0: no limit.
   std::size_t max_size = 0;
   /// Threads that count, up to 65536; 0 = all that the machine offers.
   std::size_t threads = 0;
@@ -112,7 +112,7 @@ inline InvalidArgument not_a_word(std::string_view word, const char* where, std:
 
 /// Words and their counts by falling count, then in order of their bytes: id 0 is the most frequent
 /// word. Immutable; copies share the words and are cheap; all members are thread-safe. There is no
-/// end-of-sentence word (word2vec.c counts each newline as </s>): a sentence ends with its line.
+/// end-of-sentence word (word2vec.c counts each newline as `</s>`): a sentence ends with its line.
 /// References, spans and views that members return are valid as long as any copy; a temporary does
 /// not give them out. A moved-from object may only be assigned to or destroyed.
 class Vocabulary {

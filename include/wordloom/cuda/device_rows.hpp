@@ -155,7 +155,7 @@ struct DeviceReplica : Machine {
   }
 };
 
-/// For a model on a device.
+/// The rows of a model on a device.
 template <class Machine>
 using DeviceRows = ReplicaRows<DeviceReplica<Machine>>;
 

@@ -21,7 +21,7 @@ struct HostMachine : HostMemory {
   };
   struct Device {};
   using Queue = HostMachine;
-  /// What a batch in flight needs.
+  /// The memory of a batch in flight.
   struct Slot {
     double loss[2];
 

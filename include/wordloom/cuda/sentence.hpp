@@ -22,7 +22,7 @@ struct ModelView {
 
   WORDLOOM_BOTH float* input_row(WordId word) const { return input + word * stride; }
   WORDLOOM_BOTH float* output_row(WordId word) const { return output + word * stride; }
-  /// Of the input (0) or the output (1).
+  /// Returns the row of the input (0) or the output (1).
   WORDLOOM_BOTH float* row(std::uint32_t matrix, WordId word) const {
     return matrix == 0 ? input_row(word) : output_row(word);
   }

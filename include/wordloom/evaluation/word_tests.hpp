@@ -254,7 +254,9 @@ inline std::ostream& operator<<(std::ostream& out, const AnalogyReport& report) 
       expected.push_back(*d);
     }
     result.asked = asked.size();
-    const auto answers = embeddings.analogies(asked, 1, options.method, count, options.threads);
+    const auto answers = embeddings.analogies(
+        asked, 1, options.method,
+        {.restrict_vocabulary = options.restrict_vocabulary, .threads = options.threads});
     for (std::size_t q = 0; q < answers.size(); ++q)
       result.correct += !answers[q].empty() && answers[q].front().row == expected[q];
     report.sections.push_back({section.name, result});

@@ -155,25 +155,18 @@ enum class VectorFormat { word2vec_binary, word2vec_text, glove_text, npy, proje
 
 namespace detail {
 
-/// A format, what it is called on a command line, how it is written and read, and where its words
-/// stand if not among the numbers.
+/// A format and what it is called on a command line.
 struct VectorFormatEntry {
   std::string_view name;
   VectorFormat format;
-  void (*write)(const Embeddings&, AtomicFile&);
-  Embeddings (*load)(const std::filesystem::path&);
-  std::filesystem::path (*words)(std::filesystem::path) = nullptr;
 };
-/// In the order of VectorFormat, then other names.
 inline constexpr VectorFormatEntry vector_formats[] = {
-    {"word2vec-binary", VectorFormat::word2vec_binary, write_word2vec_binary, load_word2vec_binary},
-    {"word2vec-text", VectorFormat::word2vec_text, write_word2vec_text, load_word2vec_text},
-    {"glove", VectorFormat::glove_text, write_glove_text, load_glove_text},
-    {"npy", VectorFormat::npy, write_npy, [](auto& path) { return load_npy(path); },
-     npy_words_path},
-    {"tsv", VectorFormat::projector_tsv, write_projector_tsv, load_projector_tsv,
-     projector_metadata_path},
-    {"vec", VectorFormat::word2vec_text, write_word2vec_text, load_word2vec_text},
+    {"word2vec-binary", VectorFormat::word2vec_binary},
+    {"word2vec-text", VectorFormat::word2vec_text},
+    {"glove", VectorFormat::glove_text},
+    {"npy", VectorFormat::npy},
+    {"tsv", VectorFormat::projector_tsv},
+    {"vec", VectorFormat::word2vec_text},
 };
 
 }  // namespace detail
@@ -194,9 +187,9 @@ inline VectorFormat vector_format(std::string_view name) {
                         vector_format_names());
 }
 
-/// Which format a file is in. In this order: it begins with \x93NUMPY: npy; its name ends in .tsv:
-/// the projector's; its first line is not two whole numbers: GloVe; its second line is a word and
-/// then, in ASCII, one number or more: word2vec's text; else word2vec's binary. Throws IoError.
+/// Which format a file is in. In this order: it begins as NumPy's files do: npy; its name ends in
+/// .tsv: the projector's; its first line is not two whole numbers: GloVe; its second line is a word
+/// and then, in ASCII, one number or more: word2vec's text; else word2vec's binary. Throws IoError.
 inline VectorFormat detect_vector_format(const std::filesystem::path& path) {
   const MappedFile file(path);
   if (file.text().starts_with("\x93NUMPY")) return VectorFormat::npy;
@@ -223,8 +216,9 @@ inline VectorFormat detect_vector_format(const std::filesystem::path& path) {
 
 /// Returns the file of the words beside the vectors in `path`; empty for a format that is one file.
 inline std::filesystem::path words_path(const std::filesystem::path& path, VectorFormat format) {
-  const auto words = detail::vector_formats[static_cast<std::size_t>(format)].words;
-  return words == nullptr ? std::filesystem::path() : words(path);
+  if (format == VectorFormat::npy) return npy_words_path(path);
+  if (format == VectorFormat::projector_tsv) return projector_metadata_path(path);
+  return {};
 }
 
 /// Throws what `write_embeddings` would throw because of the place of `file`, whatever the vectors
@@ -237,7 +231,18 @@ inline void check_place(const AtomicFile& file, VectorFormat format) {
 /// Writes in the format given, into a file that is already open; does not commit. Throws IoError,
 /// and InvalidArgument for a word that is empty or holds white space.
 inline void write_embeddings(const Embeddings& embeddings, AtomicFile& file, VectorFormat format) {
-  detail::vector_formats[static_cast<std::size_t>(format)].write(embeddings, file);
+  switch (format) {
+    case VectorFormat::word2vec_binary:
+      return write_word2vec_binary(embeddings, file);
+    case VectorFormat::word2vec_text:
+      return write_word2vec_text(embeddings, file);
+    case VectorFormat::glove_text:
+      return write_glove_text(embeddings, file);
+    case VectorFormat::npy:
+      return write_npy(embeddings, file);
+    case VectorFormat::projector_tsv:
+      return write_projector_tsv(embeddings, file);
+  }
 }
 
 /// The same into a file that appears whole or not at all.
@@ -250,7 +255,18 @@ inline void save_embeddings(const Embeddings& embeddings, const std::filesystem:
 
 /// Reads a file in the format given. Throws IoError, and FormatError with the byte that is wrong.
 inline Embeddings load_embeddings(const std::filesystem::path& path, VectorFormat format) {
-  return detail::vector_formats[static_cast<std::size_t>(format)].load(path);
+  switch (format) {
+    case VectorFormat::word2vec_text:
+      return load_word2vec_text(path);
+    case VectorFormat::glove_text:
+      return load_glove_text(path);
+    case VectorFormat::npy:
+      return load_npy(path);
+    case VectorFormat::projector_tsv:
+      return load_projector_tsv(path);
+    default:
+      return load_word2vec_binary(path);
+  }
 }
 
 /// Reads a file in whatever format it is in (detect_vector_format).

@@ -293,8 +293,8 @@ inline Embeddings load_projector_tsv(const std::filesystem::path& path) {
   const MappedFile file(path);
   detail::Cursor cursor(file);
   RowMatrix vectors = detail::read_text_rows(cursor, nullptr);
-  return {detail::load_word_lines(projector_metadata_path(path), vectors.rows()),
-          std::move(vectors)};
+  WordList words = detail::load_word_lines(projector_metadata_path(path), vectors.rows());
+  return {std::move(words), std::move(vectors)};
 }
 
 }  // namespace wordloom::inline WORDLOOM_ABI

@@ -73,7 +73,7 @@ struct PlaceOf<K> {
   using Replica = typename K::Replica;
   using DeviceRun = typename K::Run;
 };
-/// What a SyncPolicy synchronises.
+/// The replica of the model that a SyncPolicy synchronises.
 template <class K>
 using ReplicaOf = typename PlaceOf<K>::Replica;
 template <class K>

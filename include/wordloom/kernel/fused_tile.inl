@@ -5,7 +5,7 @@ namespace wordloom::inline WORDLOOM_ABI::simd::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// What fits the registers (32 of AVX-512, SVE and NEON; 16 of AVX2 and SSE).
+/// Sizes of tiles that fit the registers (32 of AVX-512, SVE and NEON; 16 of AVX2 and SSE).
 struct FusedTuning {
   static constexpr bool many_registers =
       HWY_TARGET <= HWY_AVX3 || HWY_ARCH_ARM || HWY_ARCH_RVV || HWY_ARCH_PPC;
@@ -50,7 +50,7 @@ HWY_INLINE hn::Vec<RowTag> add_pairs(hn::Vec<RowTag> a, hn::Vec<RowTag> b) {
                  hn::BitCast(d, hn::Shuffle01(hn::OddEven(x, y))));
 }
 
-/// In each block of 4 lanes the partial sums of (a, b, c, d).
+/// Returns the partial sums of (a, b, c, d) in each block of 4 lanes.
 HWY_INLINE hn::Vec<RowTag> transposed_add(hn::Vec<RowTag> a, hn::Vec<RowTag> b, hn::Vec<RowTag> c,
                                           hn::Vec<RowTag> d) {
   return add_pairs(add_lanes(a, b), add_lanes(c, d));
@@ -127,13 +127,14 @@ HWY_INLINE void score_tile(const float* const* inputs, const float* const* outpu
   });
 }
 
-/// What an update tile does with the change of the inputs, which all tiles of outputs add to.
+/// The part of the change of the inputs that an update tile computes: all tiles of outputs add to
+/// it.
 enum class InputChange { whole, first, middle, last };
 
 /// Adds to V vectors of J output rows, from column c on, and computes what they add to the inputs:
 /// at once (`whole`) or over several tiles of outputs by way of `block.change` [N x V vectors]; `j`
 /// is the first of the outputs. Inputs are read before their own change is added, outputs stored
-/// last to first: a row that stands twice is right when the gradients of its later places are zero
+/// last to first: a duplicate row is right when the gradients of its later places are zero
 /// (fold_repeats).
 template <std::size_t J, std::size_t V, InputChange mode>
 HWY_INLINE void update_tile(const FusedBlock& block, std::size_t c, std::size_t j) {
@@ -240,15 +241,16 @@ HWY_NOINLINE HWY_ATTR inline void add_gradients(const FusedBlock& block,
   // Tiles of about the same number of outputs: a small last one would cost nearly a whole one.
   const std::size_t tiles = (m + width - 1) / width;
   const std::size_t each = (m + tiles - 1) / tiles;
-  with_count<width, (width + 2) / 2>(each, [&]<std::size_t J>() WORDLOOM_INLINED {
-    for_columns<vectors>(stride, [&]<std::size_t V>(std::size_t c) WORDLOOM_INLINED {
-      prefetch_ahead<V>(block.ahead, c);
+  const std::size_t last = (tiles - 1) * each;
+  for_columns<vectors>(stride, [&]<std::size_t V>(std::size_t c) WORDLOOM_INLINED {
+    prefetch_ahead<V>(block.ahead, c);
+    with_count<width, (width + 2) / 2>(each, [&]<std::size_t J>() WORDLOOM_INLINED {
       tile.template operator()<J, V, InputChange::first>(c, 0);
-      std::size_t j = J;
-      for (; j + J < m; j += J) tile.template operator()<J, V, InputChange::middle>(c, j);
-      with_count<J>(m - j, [&]<std::size_t L>() WORDLOOM_INLINED {
-        tile.template operator()<L, V, InputChange::last>(c, j);
-      });
+      for (std::size_t j = J; j < last; j += J)
+        tile.template operator()<J, V, InputChange::middle>(c, j);
+    });
+    with_count<width>(m - last, [&]<std::size_t L>() WORDLOOM_INLINED {
+      tile.template operator()<L, V, InputChange::last>(c, last);
     });
   });
 }

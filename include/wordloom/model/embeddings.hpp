@@ -1,6 +1,7 @@
 #pragma once
 #include <algorithm>
 #include <cstddef>
+#include <initializer_list>
 #include <memory>
 #include <span>
 #include <string>
@@ -27,13 +28,23 @@ struct Neighbour {
 /// 2014).
 enum class AnalogyMethod { cos_add, cos_mul };
 
+/// Words whose unit vectors are added up, and such whose are subtracted.
+struct WordSum {
+  std::vector<std::string_view> positive, negative = {};
+};
+
+struct QueryOptions {
+  /// Answers are among the first so many words, which are the most frequent; 0: among all.
+  std::size_t restrict_vocabulary = 0;
+  /// 0: the calling thread alone where that takes a few milliseconds at most, more for more work.
+  /// The answers do not depend on it.
+  std::size_t threads = 0;
+};
+
 /// Words and their vectors [V x D], V and D above 0, immutable. Copies share the vectors; all
 /// members are thread-safe. References, spans and views that members return are valid as long as
 /// any copy of the embeddings; a temporary does not give them out. A moved-from object may only be
 /// assigned to or destroyed.
-///
-/// Queries compare with every word, on `threads` threads; 0: on the calling thread alone when that
-/// takes a few milliseconds at most, on more for more work. Their results do not depend on it.
 class Embeddings {
  public:
   /// Throws InvalidArgument unless `vectors` has one row for each word, and something in each.
@@ -61,6 +72,7 @@ class Embeddings {
   /// [V] 1 / length of each vector, 0 for a vector of zeros.
   std::span<const float> inverse_lengths() const& noexcept { return store_->inverse_lengths; }
   void inverse_lengths() const&& = delete;
+  bool contains(std::string_view word) const noexcept { return words().find(word).has_value(); }
   std::string_view word(std::size_t id) const& noexcept { return words()[id]; }
   void word(std::size_t id) const&& = delete;
   std::span<const float> vector(std::size_t id) const& noexcept { return vectors().row(id); }
@@ -85,41 +97,93 @@ class Embeddings {
   /// The k words nearest to `word` by cosine, best first, itself left out; all when there are
   /// fewer. Throws UnknownWord.
   [[nodiscard]] std::vector<Neighbour> most_similar(std::string_view word, std::size_t k,
-                                                    std::size_t threads = 0) const {
-    return most_similar(std::span(&word, 1), k, threads).front();
+                                                    QueryOptions options = {}) const {
+    return nearest_to_each({words().at(word)}, k, options).front();
   }
 
-  /// The same for many words at once, which costs less than one after the other.
+  /// The k words nearest to the sum of some words less others, all of which are left out:
+  /// `most_similar({.positive = {"king", "woman"}, .negative = {"man"}}, 3)`. Throws UnknownWord,
+  /// and InvalidArgument where there are no words.
+  [[nodiscard]] std::vector<Neighbour> most_similar(const WordSum& sum, std::size_t k,
+                                                    QueryOptions options = {}) const {
+    std::vector<WordId> ids = ids_of(sum.positive);
+    RowMatrix question(1, dimension());
+    for (const WordId id : ids) add_unit(id, 1, question.row(0));
+    for (const WordId id : ids_of(sum.negative)) {
+      add_unit(id, -1, question.row(0));
+      ids.push_back(id);
+    }
+    require_words(ids);
+    normalize(question.row(0));
+    return nearest(question, k, options,
+                   [&](std::size_t, std::size_t row) {
+                     return std::find(ids.begin(), ids.end(), row) != ids.end();
+                   })
+        .front();
+  }
+
+  /// The words nearest to each of many, which costs less than one after the other.
+  template <class Words>
+  requires WordRange<const Words&>
+  [[nodiscard]] std::vector<std::vector<Neighbour>> most_similar(const Words& words, std::size_t k,
+                                                                 QueryOptions options = {}) const {
+    return nearest_to_each(ids_of(words), k, options);
+  }
   [[nodiscard]] std::vector<std::vector<Neighbour>> most_similar(
-      std::span<const std::string_view> asked, std::size_t k, std::size_t threads = 0) const {
-    std::vector<WordId> ids;
-    for (const std::string_view word : asked) ids.push_back(words().at(word));
-    RowMatrix questions(ids.size(), dimension());
-    for (std::size_t i = 0; i < ids.size(); ++i) add_unit(ids[i], 1, questions.row(i));
-    return nearest(questions, k, threads,
-                   [&](std::size_t q, std::size_t row) { return row == ids[q]; });
+      std::initializer_list<std::string_view> words, std::size_t k,
+      QueryOptions options = {}) const {
+    return nearest_to_each(ids_of(words), k, options);
+  }
+
+  /// The word of `words` that is least similar to the mean of all, the first of them where several
+  /// are. Throws UnknownWord, and InvalidArgument where there are no words.
+  template <class Words>
+  requires WordRange<const Words&>
+  [[nodiscard]] std::string doesnt_match(const Words& words) const {
+    return odd_one(ids_of(words));
+  }
+  [[nodiscard]] std::string doesnt_match(std::initializer_list<std::string_view> words) const {
+    return odd_one(ids_of(words));
+  }
+
+  /// The mean of the unit vectors of `words` [D], not divided by its length. Throws as above.
+  template <class Words>
+  requires WordRange<const Words&>
+  [[nodiscard]] std::vector<float> mean_vector(const Words& words) const {
+    return mean_of(ids_of(words));
+  }
+  [[nodiscard]] std::vector<float> mean_vector(
+      std::initializer_list<std::string_view> words) const {
+    return mean_of(ids_of(words));
+  }
+
+  /// The same words with vectors of length 1; vectors of zeros stay.
+  [[nodiscard]] Embeddings normalized() const {
+    RowMatrix unit(size(), dimension());
+    for (std::size_t i = 0; i < size(); ++i) add_unit(static_cast<WordId>(i), 1, unit.row(i));
+    return Embeddings(words(), std::move(unit));
   }
 
   /// The k words nearest to a vector [D] by cosine, best first. Throws InvalidArgument for another
   /// length than dimension().
   [[nodiscard]] std::vector<Neighbour> most_similar(std::span<const float> vector, std::size_t k,
-                                                    std::size_t threads = 0) const {
+                                                    QueryOptions options = {}) const {
     if (vector.size() != dimension())
       throw InvalidArgument("the vector has " + std::to_string(vector.size()) +
                             " numbers, the embeddings " + std::to_string(dimension()));
     RowMatrix question(1, dimension());
     std::copy(vector.begin(), vector.end(), question.row_data(0));
     normalize(question.row(0));
-    return nearest(question, k, threads, [](std::size_t, std::size_t) { return false; }).front();
+    return nearest(question, k, options, [](std::size_t, std::size_t) { return false; }).front();
   }
 
   /// The k best answers to "a is to b as c is to ?", a, b and c left out. Throws UnknownWord.
   [[nodiscard]] std::vector<Neighbour> analogy(std::string_view a, std::string_view b,
                                                std::string_view c, std::size_t k,
                                                AnalogyMethod method = AnalogyMethod::cos_add,
-                                               std::size_t threads = 0) const {
+                                               QueryOptions options = {}) const {
     const Analogy ids{words().at(a), words().at(b), words().at(c)};
-    return named(analogies(std::span(&ids, 1), k, method, size(), threads)).front();
+    return named(analogies(std::span(&ids, 1), k, method, options)).front();
   }
 
   /// Words a, b and c of an analogy by id.
@@ -127,27 +191,25 @@ class Embeddings {
     WordId a, b, c;
   };
 
-  /// The k best answers to each of many analogies among the first `count` words, by id.
-  [[nodiscard]] std::vector<std::vector<NearestRow>> analogies(std::span<const Analogy> asked,
+  /// The k best answers to each of many analogies, by id.
+  [[nodiscard]] std::vector<std::vector<NearestRow>> analogies(std::span<const Analogy> questions,
                                                                std::size_t k, AnalogyMethod method,
-                                                               std::size_t count,
-                                                               std::size_t threads = 0) const {
+                                                               QueryOptions options = {}) const {
     const auto skip = [&](std::size_t q, std::size_t row) {
-      return row == asked[q].a || row == asked[q].b || row == asked[q].c;
+      return row == questions[q].a || row == questions[q].b || row == questions[q].c;
     };
     const bool add = method == AnalogyMethod::cos_add;
     const std::size_t each = add ? 1 : 3;
-    RowMatrix questions(asked.size() * each, dimension());
-    for (std::size_t q = 0; q < asked.size(); ++q) {
-      const auto [a, b, c] = asked[q];
-      add_unit(a, add ? -1.0f : 1.0f, questions.row(q * each));
-      add_unit(b, 1, questions.row(q * each + (add ? 0 : 1)));
-      add_unit(c, 1, questions.row(q * each + (add ? 0 : 2)));
-      if (add) normalize(questions.row(q));
+    RowMatrix vectors(questions.size() * each, dimension());
+    for (std::size_t q = 0; q < questions.size(); ++q) {
+      const auto [a, b, c] = questions[q];
+      add_unit(a, add ? -1.0f : 1.0f, vectors.row(q * each));
+      add_unit(b, 1, vectors.row(q * each + (add ? 0 : 1)));
+      add_unit(c, 1, vectors.row(q * each + (add ? 0 : 2)));
+      if (add) normalize(vectors.row(q));
     }
-    return detail::nearest_rows(vectors(), inverse_lengths(), std::min(count, size()), questions,
-                                each, k, add ? detail::cosine_score : detail::cos_mul_score, skip,
-                                threads);
+    return nearest_rows(vectors, each, k, add ? detail::cosine_score : detail::cos_mul_score, skip,
+                        options);
   }
 
  private:
@@ -169,11 +231,57 @@ class Embeddings {
     for (float& x : vector) x = static_cast<float>(static_cast<double>(x) * scale);
   }
 
+  template <class Words>
+  std::vector<WordId> ids_of(const Words& words) const {
+    std::vector<WordId> ids;
+    for (const auto& word : words) ids.push_back(store_->words.at(word));
+    return ids;
+  }
+  static void require_words(const std::vector<WordId>& ids) {
+    if (ids.empty()) throw InvalidArgument("a query needs at least one word");
+  }
+
+  std::vector<float> mean_of(const std::vector<WordId>& ids) const {
+    require_words(ids);
+    std::vector<float> mean(dimension());
+    for (const WordId id : ids) add_unit(id, 1.0f / static_cast<float>(ids.size()), mean);
+    return mean;
+  }
+
+  std::string odd_one(const std::vector<WordId>& ids) const {
+    const std::vector<float> mean = mean_of(ids);
+    const auto score = [&](WordId id) {
+      double sum = 0;
+      for (std::size_t i = 0; i < mean.size(); ++i)
+        sum += static_cast<double>(mean[i]) * static_cast<double>(vector(id)[i]);
+      return sum * static_cast<double>(inverse_lengths()[id]);
+    };
+    return std::string(word(*std::min_element(
+        ids.begin(), ids.end(), [&](WordId a, WordId b) { return score(a) < score(b); })));
+  }
+
+  std::vector<std::vector<Neighbour>> nearest_to_each(const std::vector<WordId>& ids, std::size_t k,
+                                                      QueryOptions options) const {
+    RowMatrix questions(ids.size(), dimension());
+    for (std::size_t i = 0; i < ids.size(); ++i) add_unit(ids[i], 1, questions.row(i));
+    return nearest(questions, k, options,
+                   [&](std::size_t q, std::size_t row) { return row == ids[q]; });
+  }
+
+  template <class Score, class Skip>
+  std::vector<std::vector<NearestRow>> nearest_rows(const RowMatrix& questions, std::size_t each,
+                                                    std::size_t k, const Score& score,
+                                                    const Skip& skip, QueryOptions options) const {
+    const std::size_t first = options.restrict_vocabulary;
+    return detail::nearest_rows(vectors(), inverse_lengths(),
+                                first == 0 ? size() : std::min(first, size()), questions, each, k,
+                                score, skip, options.threads);
+  }
+
   template <class Skip>
   std::vector<std::vector<Neighbour>> nearest(const RowMatrix& questions, std::size_t k,
-                                              std::size_t threads, const Skip& skip) const {
-    return named(detail::nearest_rows(vectors(), inverse_lengths(), size(), questions, 1, k,
-                                      detail::cosine_score, skip, threads));
+                                              QueryOptions options, const Skip& skip) const {
+    return named(nearest_rows(questions, 1, k, detail::cosine_score, skip, options));
   }
 
   std::vector<std::vector<Neighbour>> named(

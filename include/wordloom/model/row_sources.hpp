@@ -16,7 +16,7 @@
 
 namespace wordloom::inline WORDLOOM_ABI::detail {
 
-/// For each row of a new matrix, the row of an old matrix that it is a copy of; `no_row`: none.
+/// The row of an old matrix that each row of a new one is a copy of; `no_row`: none.
 using RowSources = std::vector<std::size_t>;
 inline constexpr std::size_t no_row = std::numeric_limits<std::size_t>::max();
 

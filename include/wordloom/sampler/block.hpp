@@ -23,7 +23,7 @@ struct PairWeights {
 /// The matrices that a block changes.
 enum class Sides : std::uint8_t { both, inputs, outputs };
 
-/// What a member of a bag receives of the gradient of the bag's mean.
+/// The part of the gradient of a bag's mean that each member receives.
 enum class BagGradient : std::uint8_t {
   mean,  ///< 1 / size of it: the derivative (Irsoy et al. 2021, "Corrected CBOW")
   whole  ///< all of it, as word2vec.c and fastText do

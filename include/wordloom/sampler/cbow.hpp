@@ -13,9 +13,9 @@ namespace wordloom::inline WORDLOOM_ABI {
 
 namespace detail {
 
-/// Of a sampler that scores the mean of a centre's n context words against the centre's targets. A
-/// score moves by 1 / n of what a member moves, and a member receives 1 / n of the gradient or all
-/// of it. `inverse_context`: the mean of 1 / n.
+/// Returns the expected updates of a sampler that scores the mean of a centre's n context words
+/// against the centre's targets. A score moves by 1 / n of what a member moves, and a member
+/// receives 1 / n of the gradient or all of it. `inverse_context`: the mean of 1 / n.
 template <class TargetTables>
 ExpectedUpdates expected_of_cbow(const WordRates& rates, double inverse_context,
                                  BagGradient gradient, const TargetTables& targets) {

@@ -33,7 +33,8 @@ struct WordRates {
 
 namespace detail {
 
-/// Of a sampler that scores each of `context` words of a centre against the centre's targets.
+/// Returns the expected updates of a sampler that scores each of `context` words of a centre
+/// against the centre's targets.
 template <class TargetTables>
 ExpectedUpdates expected_of_skip_gram(const WordRates& rates, double context,
                                       const TargetTables& targets) {

@@ -35,7 +35,7 @@ class NegativeDistribution {
     return draw_others(random, positive);
   }
 
-  /// Of all words, by count^exponent.
+  /// Returns the table of all words, by count^exponent.
   const AliasTable& table() const noexcept { return tables_->alias; }
 
   /// Draws from all words in two steps, see AliasTable::begin.
@@ -90,7 +90,7 @@ inline bool share_a_word(std::span<const WordId> centers,
 /// distribution's table arrive meanwhile. One for each thread.
 class NegativeBatch {
  public:
-  /// Of at most `max_count` draws.
+  /// Makes room for at most `max_count` draws.
   NegativeBatch(NegativeDistribution negatives, std::size_t max_count)
       : negatives_(std::move(negatives)), begun_(max_count) {}
 

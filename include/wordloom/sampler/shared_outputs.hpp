@@ -18,7 +18,7 @@ namespace wordloom::inline WORDLOOM_ABI::detail {
 /// use. One for each thread.
 class SharedOutputs {
  public:
-  /// For groups of at most `max_centers`, of which the last `slots` are kept.
+  /// Makes room for groups of at most `max_centers`, of which the last `slots` are kept.
   SharedOutputs(NegativeDistribution negatives, std::size_t max_centers, std::size_t shared,
                 std::size_t slots = 2)
       : negatives_(std::move(negatives), shared),
@@ -55,7 +55,7 @@ class WeightMatrix {
  public:
   explicit WeightMatrix(BlockShape most) : values_(most.inputs * most.outputs) {}
 
-  /// To be changed: blocks from now on have another version.
+  /// Returns the weights for changes: later blocks have another version.
   float* change() noexcept {
     ++version_;
     return values_.data();

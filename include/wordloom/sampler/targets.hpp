@@ -18,7 +18,7 @@ struct TargetSet {
   std::size_t positives;
 };
 
-/// What a centre is scored against, a parameter of samplers. A policy with
+/// The outputs that a centre is scored against, a parameter of samplers. A policy with
 /// - `start(vocabulary)`: the tables of a run, immutable and thread-safe, copies share them:
 ///   - `output_rows()`: rows of Model::output; `max_outputs()`: the largest TargetSet,
 ///   - `expected_size(rates)`: the mean number of targets of a centre,

@@ -5,7 +5,7 @@
 #endif
 
 // Highway 1.0 stops with an #error under -march=native on a machine that has AVX3_DL (VNNI, VAES,
-// ...) unless that target is asked for.
+// ...) unless that target is requested.
 #ifndef HWY_WANT_AVX3_DL
 #define HWY_WANT_AVX3_DL
 #endif
@@ -51,7 +51,7 @@
 
 namespace wordloom::inline WORDLOOM_ABI::simd {
 
-/// Of the compiler's flags.
+/// The operations for the instruction set of the compiler's flags.
 namespace hn = hwy::HWY_NAMESPACE;
 
 }  // namespace wordloom::inline WORDLOOM_ABI::simd

@@ -24,7 +24,7 @@ std::vector<Target> available_targets();
 
 namespace detail {
 
-/// What the compiler's flags allow.
+/// The instruction set that the compiler's flags allow.
 inline constexpr Target static_target {
 #if HWY_STATIC_TARGET == HWY_AVX3_DL || HWY_STATIC_TARGET == HWY_AVX3
   "avx512",

@@ -103,7 +103,7 @@ class Allreduce {
     return signal_;
   }
 
-  /// With one thread on each rank all models are the same afterwards.
+  /// Makes the rows of all ranks agree: with one thread on each rank all models are the same.
   Positions gather(Replica& model, std::span<const std::uint64_t> numbers) {
     const bool stops = std::exchange(signal_, Signal::go_on) == Signal::stop;
     send_rows(model, all_rows_);
@@ -134,8 +134,8 @@ class Allreduce {
   void fail(const std::string& cause) noexcept { ranks_.fail(cause); }
 
  private:
-  static constexpr std::size_t most_rows = 8192;  // that travel at a time
-  static constexpr float stop_request = 65536;    // above any number of ranks
+  static constexpr std::size_t max_rows = 8192;  // that travel at a time
+  static constexpr float stop_request = 65536;   // above any number of ranks
 
   /// Plans when to synchronise how much. Throws SyncError, on all ranks, when they plan otherwise.
   void plan(const SyncRun& run) {
@@ -183,7 +183,7 @@ class Allreduce {
     return hash.value();
   }
 
-  /// Of synchronisation i, counted from 1.
+  /// Returns the number of rows that synchronisation i exchanges, counted from 1.
   std::size_t rows_of(std::size_t i) const noexcept {
     if (i % per_epoch_ == 0) return all_rows_;
     const int shift = std::countr_zero(i);
@@ -195,7 +195,7 @@ class Allreduce {
     else
       return sizeof(float);
   }
-  /// At which the synchronisation is due that has begun.
+  /// Returns the progress at which the synchronisation in progress was due.
   double progress() const noexcept {
     return 1.5 - std::sqrt(2.25 - 2 * static_cast<double>(begun_) / static_cast<double>(total_));
   }
@@ -209,7 +209,7 @@ class Allreduce {
   /// requests a pause.
   void send(Replica& model) {
     const std::size_t first = next_row_;
-    next_row_ = std::min(end_row_, first + most_rows);
+    next_row_ = std::min(end_row_, first + max_rows);
     const float request =
         next_row_ == end_row_ ? std::exchange(request_, std::min(request_, 0.0f)) : 0.0f;
     const auto values = rows_.take(model, first, next_row_, request);

@@ -26,7 +26,7 @@ class Bf16Ranks : private Ranks {
 
   using Ranks::broadcast, Ranks::fail, Ranks::gather, Ranks::rank, Ranks::size;
 
-  /// That travel for each float.
+  /// Returns the number of bytes that travel for each float.
   std::size_t bytes_of_value() const noexcept { return on_ ? sizeof(Bf16) : sizeof(float); }
 
   void begin_sum(std::span<float> values) {

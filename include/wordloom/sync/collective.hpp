@@ -21,7 +21,7 @@ namespace wordloom::inline WORDLOOM_ABI {
 ///   which they wait, throws a SyncError that names it. To be called before `values` in flight go
 ///   away. Does not throw.
 /// - `bytes_of_value()`, where there is one: that travel for each float, which are 4 without.
-/// `Values` is how it is told of floats: a span on the host, cuda::DeviceValues on a device.
+/// `Values` is the type of its arguments: a span on the host, cuda::DeviceValues on a device.
 template <class C, class Values = std::span<float>>
 concept Collective = requires(C& ranks, Values values, std::uint64_t value,
                               const std::string& cause) {

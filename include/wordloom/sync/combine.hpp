@@ -7,7 +7,7 @@
 /// `gains(row)`, by which the parts of their sum are multiplied. On the host or on a device.
 namespace wordloom::inline WORDLOOM_ABI {
 
-/// What is known of the changes of all ranks to a row.
+/// The changes of all ranks to a row.
 struct RowSum {
   float ranks;    // all there are
   float touched;  // that changed the row, at least 1
@@ -69,8 +69,8 @@ struct CoherentSum {
   }
 
  private:
-  /// Of the sum of n equal changes, each of which came nearer to rest by 1 - exp(-a): what n such
-  /// changes one after the other are.
+  /// Returns the scale of a sum of n equal changes, each a step towards rest by 1 - exp(-a), that
+  /// makes it equal to n such steps one after the other.
   static WORDLOOM_BOTH float at_rest(float n, float a) {
     return a < 1e-6f ? 1.0f : std::expm1(-n * a) / (n * std::expm1(-a));
   }

@@ -15,8 +15,8 @@
 
 namespace wordloom::inline WORDLOOM_ABI {
 
-/// What all ranks do next. One rank requests it; the policy returns it on every rank after the same
-/// synchronisation.
+/// The next step of all ranks. One rank requests it; the policy returns it on every rank after the
+/// same synchronisation.
 enum class Signal { go_on, checkpoint, stop };
 
 /// Where all ranks are: the numbers of rank 0, of rank 1 and so on, and the policy's own state.
@@ -25,7 +25,7 @@ struct Positions {
   std::array<std::uint64_t, 2> sync_state = {};
 };
 
-/// A training run, as a SyncPolicy is told of it at its start.
+/// A training run, as a SyncPolicy receives it at its start.
 struct SyncRun {
   /// Names and values that must be the same on all ranks.
   std::vector<std::pair<const char*, std::uint64_t>> agreed = {};

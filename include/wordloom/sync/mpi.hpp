@@ -108,7 +108,7 @@ class MpiRanks {
       throw InvalidArgument("more text than MPI carries at a time");
     std::vector<std::string> from(size());
     for (std::size_t r = 0; r < size(); ++r) from[r].resize(all[r * size() + rank()]);
-    gather(0);  // From here to the end none fails for want of memory.
+    gather(0);  // From here on no rank allocates memory, so that none fails alone.
     std::vector<MPI_Request> requests(2 * size(), MPI_REQUEST_NULL);
     for (std::size_t r = 0; r < size(); ++r) {
       const int other = static_cast<int>(r);
@@ -145,7 +145,7 @@ class MpiRanks {
     throw SyncError(std::string("MPI cannot ") + what + ": " + text);
   }
 
-  /// What a rank tells all others where it ends.
+  /// The message that a rank sends to all others when it ends.
   struct End {
     std::uint64_t begun = 0;  // operations
     Kind kind = Kind::none;   // of the last of them
@@ -153,9 +153,9 @@ class MpiRanks {
     char failure[1000] = "";  // of any rank; empty: none
   };
 
-  /// What copies of a rank share. Ranks begin the same operations in the same order, and none is
-  /// complete on any rank before all have begun it: where ranks end, each has begun all of them or
-  /// all but the last.
+  /// State that all copies of a rank share. Ranks begin the same operations in the same order, and
+  /// none is complete on any rank before all have begun it: where ranks end, each has begun all of
+  /// them or all but the last.
   struct Shared {
     explicit Shared(MPI_Comm original) {
       check(MPI_Comm_dup(original, &communicator), "copy a communicator");

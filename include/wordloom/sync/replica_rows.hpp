@@ -272,7 +272,7 @@ class ReplicaRows {
   Floats base_, expected_, agreed_, common_, changes_, own_;  // see RowsView
 };
 
-/// For a model in the memory of the host.
+/// The rows of a model in the memory of the host.
 using HostRows = ReplicaRows<HostMemory>;
 
 }  // namespace wordloom::inline WORDLOOM_ABI

@@ -74,6 +74,9 @@ class BatchLoop {
     }
     batch_.clear();
     arrive();
+    if (!run_.options.on_epoch.call || run_.state.stopped()) return;
+    run_.download();
+    run_.state.end_epoch(0, epoch, run_.model);
   }
 
   /// Trains the batch at hand, unless it is in the checkpoint that this run resumes.
@@ -93,6 +96,10 @@ class BatchLoop {
     ++batch_.index;
     batch_.clear();
     if (is_new) run_.tick(progress(submitted_));
+    if (!run_.state.is_due()) return;
+    arrive();
+    run_.download();
+    run_.state.pause(run_.model);
   }
 
   void wait_for_one() {
@@ -100,7 +107,7 @@ class BatchLoop {
     const auto [words, rate] = in_flight_.front();
     in_flight_.pop_front();
     run_.state.report({words, static_cast<std::uint64_t>(trained.examples), LossSum(trained.loss)},
-                      epoch_, rate);
+                      epoch_, rate, run_.model);
   }
 
   const Corpus& corpus_;
@@ -113,7 +120,7 @@ class BatchLoop {
   // Long sentences are cut, by the size of the corpus alone, so that many are trained at once.
   const std::size_t max_sentence_ =
       std::clamp<std::uint64_t>(run_.tokens_per_epoch / 65'536, 100, 1000);
-  // Of random numbers: other ranks draw others.
+  // The first stream of random numbers: each rank has its own.
   const std::uint64_t first_stream_ = std::uint64_t{run_.sync.rank()} << 40;
   std::size_t epoch_ = 0;
   std::uint64_t sentences_ = 0;  // of the epoch, that have been submitted

@@ -39,7 +39,7 @@ template <class T>
 struct NameOf {
   static auto get() { return pretty_name<T>(); }
 };
-/// With all arguments: compilers differ in which of the default ones they leave out.
+/// The name has all arguments: compilers differ in which of the default ones they leave out.
 template <template <class...> class Policy, class... Arguments>
 struct NameOf<Policy<Arguments...>> {
   static auto get() {

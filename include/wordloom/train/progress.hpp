@@ -3,9 +3,11 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
-#include <wordloom/core/abi.hpp>
+#include <wordloom/model/model.hpp>
 
 namespace wordloom::inline WORDLOOM_ABI {
 
@@ -23,18 +25,50 @@ struct Progress {
   /// Why the last checkpoint was not written; empty: it was, or none was due. See checkpoint_to.
   std::string checkpoint_failure = {};
 
-  /// Of the run, 0 to 1; 1 in the last call of a run that was not stopped.
+  /// Returns the fraction of the run that is done, 0 to 1; 1 in the last call, except of a run that
+  /// was stopped.
   double fraction() const {
     return tokens >= total_tokens ? 1.0
                                   : static_cast<double>(tokens) / static_cast<double>(total_tokens);
   }
 };
 
-/// Called during training, by one thread at a time, any of the training threads; false stops
-/// training. It may throw: training then stops and `fit` throws that.
-using ProgressCallback = std::function<bool(const Progress&)>;
+namespace detail {
 
-/// What a finished run says of itself.
+/// A callback of any form: which takes the model or not, and returns whether to go on, or nothing.
+struct Callback {
+  std::function<bool(const Progress&, const Model&)> call = {};
+  bool takes_model = false;
+
+  template <class F>
+  static Callback from(F f) {
+    constexpr bool takes_model = std::is_invocable_v<F&, const Progress&, const Model&>;
+    static_assert(
+        takes_model || std::is_invocable_v<F&, const Progress&>,
+        "wordloom: a callback takes (const Progress&) or (const Progress&, const Model&)");
+    if constexpr (requires { f == nullptr; })
+      if (f == nullptr) return {};  // an empty std::function: no callback
+    const auto call = [f = std::move(f)](const Progress& progress, const Model& model) mutable {
+      const auto run = [&]() -> decltype(auto) {
+        if constexpr (takes_model)
+          return f(progress, model);
+        else
+          return f(progress);
+      };
+      if constexpr (std::is_void_v<decltype(run())>) {
+        run();
+        return true;
+      } else {
+        return static_cast<bool>(run());
+      }
+    };
+    return {call, takes_model};
+  }
+};
+
+}  // namespace detail
+
+/// The report of a finished run.
 struct TrainReport {
   std::uint64_t tokens = 0;     // trained, all epochs together
   double seconds = 0;           // of training
@@ -46,7 +80,7 @@ struct TrainReport {
   /// have other losses.
   double loss = 0;
   std::vector<double> epoch_losses = {};  // of each epoch; NaN where nothing was trained
-  bool stopped = false;                   // by the progress callback
+  bool stopped = false;                   // by a callback
   std::string checkpoint_failure = {};    // see Progress
 };
 

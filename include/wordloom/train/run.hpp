@@ -3,6 +3,7 @@
 #include <atomic>
 #include <chrono>
 #include <cmath>
+#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -27,13 +28,13 @@
 
 namespace wordloom::inline WORDLOOM_ABI::detail {
 
-/// What a trainer was told of its runs, besides its policies.
+/// The options of a trainer, besides its policies.
 struct RunOptions {
   Hyperparameters parameters;
-  ProgressCallback callback = {};
-  double callback_seconds = 1.0;
+  Callback on_progress = {}, on_epoch = {};
+  std::chrono::duration<double> progress_interval{1};
   std::filesystem::path checkpoint = {};  // empty: none
-  double checkpoint_seconds = 600;
+  std::chrono::duration<double> checkpoint_interval{600};
 
   bool saves() const { return !checkpoint.empty(); }
   /// Throws IoError when no file can be written there: a wrong name must not cost hours.
@@ -49,7 +50,8 @@ struct WorkDone {
   LossSum loss;
 };
 
-/// The progress that the threads of a rank share. Threads report every few thousand tokens, so a
+/// The progress that the threads of a rank share, and where they wait for each other: where a
+/// callback takes the model, or epochs have one. Threads report every few thousand tokens, so a
 /// mutex is cheap enough. Thread-safe.
 class RunState {
  public:
@@ -61,7 +63,11 @@ class RunState {
         total_tokens_(tokens_per_epoch * options.parameters.epochs),
         before_(start.tokens),
         reached_(start),
-        stops_by_agreement_(stops_by_agreement) {}
+        stops_by_agreement_(stops_by_agreement),
+        training_(start.threads.size()) {
+    for (const Checkpoint::Thread& thread : start.threads) epochs_ended_.push_back(thread.epoch);
+    epochs_called_ = *std::ranges::min_element(epochs_ended_);
+  }
 
   /// Returns where this rank is.
   Checkpoint::Rank reached() const {
@@ -73,13 +79,18 @@ class RunState {
     reached_.threads[thread] = position;
   }
 
-  /// Of the whole run, 0 to 1, with so many tokens that have not been reported.
+  /// Returns the fraction of the whole run that is done, 0 to 1, including `more` tokens that have
+  /// not been reported.
   double fraction(std::uint64_t more = 0) const {
     const std::lock_guard lock(guard_);
     return Progress{.tokens = reached_.tokens + more, .total_tokens = total_tokens_}.fraction();
   }
   bool stopped() const noexcept { return stop_.load(std::memory_order_relaxed); }
-  void stop() noexcept { stop_.store(true, std::memory_order_relaxed); }
+  void stop() {
+    const std::lock_guard lock(guard_);
+    stop_ = true;
+    changed_.notify_all();
+  }
   bool asked_to_stop() const noexcept { return asked_.load(std::memory_order_relaxed); }
 
   /// `failure`: why the last checkpoint was not written; empty: it was.
@@ -94,7 +105,7 @@ class RunState {
 
   /// Adds what a thread did in `epoch` and returns the fraction of the whole run that is done.
   /// Throws TrainingError when its loss is not finite. `rate`: the learning rate it trained with.
-  double report(const WorkDone& done, std::size_t epoch, double rate) {
+  double report(const WorkDone& done, std::size_t epoch, double rate, const Model& model) {
     const std::lock_guard lock(guard_);
     reached_.tokens += done.tokens;
     const double loss = done.loss.value();
@@ -103,14 +114,54 @@ class RunState {
     since_callback_.add(loss, done.examples);
     epoch_ = epoch;
     rate_ = rate;
-    if (options_.callback && seconds() >= last_callback_ + options_.callback_seconds) call_back();
+    const Callback& callback = options_.on_progress;
+    if (callback.call && seconds() >= last_callback_ + options_.progress_interval.count()) {
+      if (callback.takes_model)
+        due_ = true;
+      else
+        call_back(model);
+    }
     return Progress{.tokens = reached_.tokens, .total_tokens = total_tokens_}.fraction();
   }
 
+  /// Whether a callback is due that takes the model: threads then pause() between two sentences.
+  bool is_due() const noexcept { return due_.load(std::memory_order_relaxed); }
+  /// Lets the last thread that comes here or waits elsewhere call back, while none trains.
+  void pause(const Model& model) {
+    std::unique_lock lock(guard_);
+    wait(lock, model, [&] { return !due_; });
+  }
+
+  /// Before a thread trains in `epoch`: waits until all have ended those before it.
+  void begin_epoch(std::size_t epoch, const Model& model) {
+    if (!options_.on_epoch.call) return;
+    std::unique_lock lock(guard_);
+    wait(lock, model, [&] { return epochs_called_ >= epoch; });
+  }
+  /// When a thread has reported all of it. The last one calls back.
+  void end_epoch(std::size_t thread, std::size_t epoch, const Model& model) {
+    if (!options_.on_epoch.call) return;
+    const std::lock_guard lock(guard_);
+    epochs_ended_[thread] = epoch + 1;
+    for (; epochs_called_ < *std::ranges::min_element(epochs_ended_); ++epochs_called_) {
+      Progress now = progress();
+      now.epoch = epochs_called_;
+      now.mean_loss = reached_.losses[epochs_called_].mean();
+      obey(options_.on_epoch.call(now, model));
+    }
+    changed_.notify_all();
+  }
+  /// When a thread has trained all that it has to.
+  void leave() {
+    const std::lock_guard lock(guard_);
+    --training_;
+    changed_.notify_all();
+  }
+
   /// Calls back for the last time, after all threads have returned.
-  void end() {
+  void end(const Model& model) {
     if (!stopped()) total_tokens_ = reached_.tokens;  // the shard of a rank is about its share
-    if (options_.callback) call_back();
+    if (options_.on_progress.call) call_back(model);
   }
   /// The last report.
   TrainReport finish() const {
@@ -135,21 +186,45 @@ class RunState {
     return static_cast<double>(reached_.tokens - before_) / std::max(seconds, 1e-9);
   }
 
-  void call_back() {
-    last_callback_ = seconds();
+  Progress progress() const {
+    const double now = seconds();
     const std::uint64_t left = total_tokens_ - std::min(reached_.tokens, total_tokens_);
-    const bool goes_on = options_.callback(
-        {.epoch = epoch_,
-         .epochs = reached_.losses.size(),
-         .tokens = reached_.tokens,
-         .total_tokens = total_tokens_,
-         .seconds = last_callback_,
-         .words_per_second = speed(last_callback_),
-         .learning_rate = rate_,
-         .mean_loss = std::exchange(since_callback_, {}).mean(),
-         .eta_seconds = static_cast<double>(left) / std::max(speed(last_callback_), 1e-9),
-         .checkpoint_failure = checkpoint_failure_});
+    return {.epoch = epoch_,
+            .epochs = reached_.losses.size(),
+            .tokens = reached_.tokens,
+            .total_tokens = total_tokens_,
+            .seconds = now,
+            .words_per_second = speed(now),
+            .learning_rate = rate_,
+            .eta_seconds = static_cast<double>(left) / std::max(speed(now), 1e-9),
+            .checkpoint_failure = checkpoint_failure_};
+  }
+
+  void call_back(const Model& model) {
+    Progress now = progress();
+    now.mean_loss = std::exchange(since_callback_, {}).mean();
+    last_callback_ = now.seconds;
+    obey(options_.on_progress.call(now, model));
+  }
+  void obey(bool goes_on) {
     if (!goes_on) (stops_by_agreement_ ? asked_ : stop_) = true;
+  }
+
+  /// Waits until `ready()` or the end of training. When all threads wait, one of them calls back
+  /// where that is due.
+  template <class Ready>
+  void wait(std::unique_lock<std::mutex>& lock, const Model& model, const Ready& ready) {
+    ++waiting_;
+    while (!stopped() && !ready()) {
+      if (due_ && waiting_ == training_) {
+        call_back(model);
+        due_ = false;
+        changed_.notify_all();
+      } else {
+        changed_.wait(lock);
+      }
+    }
+    --waiting_;
   }
 
   [[noreturn]] void throw_diverged(double loss, std::size_t epoch, double rate) const {
@@ -173,6 +248,11 @@ class RunState {
   double last_callback_ = 0;
   const bool stops_by_agreement_;
   std::atomic<bool> stop_{false}, asked_{false};
+  std::condition_variable changed_;
+  std::size_t training_, waiting_ = 0;  // threads that have not left; those of them in wait()
+  std::atomic<bool> due_{false};
+  std::vector<std::size_t> epochs_ended_;  // [threads]
+  std::size_t epochs_called_;              // back: all threads have ended them
 };
 
 /// A run of one rank: what its loops share, and what they do between two sentences: synchronise,
@@ -206,11 +286,10 @@ struct Run {
       signal = sync.tick(replica, progress, Signal::go_on);
     }
   }
-  /// The same, requesting a checkpoint or an end where one is due or asked for.
+  /// The same; requests a checkpoint where one is due, or the end where the program requested it.
   void tick(double progress) {
     const std::chrono::duration<double> age = std::chrono::steady_clock::now() - last_write;
-    const bool is_due =
-        options.saves() && sync.rank() == 0 && age.count() >= options.checkpoint_seconds;
+    const bool is_due = options.saves() && sync.rank() == 0 && age >= options.checkpoint_interval;
     synchronise(progress, state.asked_to_stop() ? Signal::stop
                           : is_due              ? Signal::checkpoint
                                                 : Signal::go_on);
@@ -218,8 +297,9 @@ struct Run {
   /// After all threads have returned. Throws IoError when a run that was stopped could not write
   /// its last checkpoint. Of several ranks, none fails after another one has returned.
   void end() {
-    if (write.valid()) write.get();  // so that the last callback knows of its failure
-    state.end();
+    if (write.valid()) write.get();  // the last callback reports its failure
+    if (options.on_progress.takes_model) download();
+    state.end(model);
     if (sync.size() > 1) wait_for_write();
     for (Signal signal = sync.finish(replica); signal != Signal::go_on;
          signal = sync.finish(replica)) {

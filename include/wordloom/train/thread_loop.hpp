@@ -110,6 +110,7 @@ void train_by_threads(const Corpus& corpus, const Samplers& samplers, const Kern
                                       true,  {start.tokens, start.examples, LossSum(start.loss)}};
 
     for (std::size_t epoch = start.epoch; epoch < parameters.epochs; ++epoch) {
+      run.state.begin_epoch(epoch, model);
       Random random(parameters.seed, stream, epoch);
       std::uint64_t sentences = 0, skipped = 0;
       if (epoch == start.epoch) {
@@ -122,11 +123,12 @@ void train_by_threads(const Corpus& corpus, const Samplers& samplers, const Kern
                                         done.tokens, done.examples, done.loss.value()});
       };
       const auto report = [&] {
-        const double now = run.state.report(std::exchange(sink.done, {}), epoch, rate);
+        const double now = run.state.report(std::exchange(sink.done, {}), epoch, rate, model);
         rate = run.schedule.rate(now);
         sink.learning_rate = static_cast<float>(rate);
         set_position();
         ticked = 0;
+        if (run.state.is_due()) run.state.pause(model);
         if (thread == 0) run.tick(now);
       };
       for (const std::span<const WordId> sentence :
@@ -150,7 +152,9 @@ void train_by_threads(const Corpus& corpus, const Samplers& samplers, const Kern
         }
       }
       report();
+      run.state.end_epoch(thread, epoch, model);
     }
+    run.state.leave();
   };
 
   run.synchronise(run.state.fraction(run.start.threads[0].tokens * threads));

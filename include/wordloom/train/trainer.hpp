@@ -1,4 +1,5 @@
 #pragma once
+#include <chrono>
 #include <filesystem>
 #include <optional>
 #include <utility>
@@ -40,6 +41,9 @@ class Trainer {
                 "or cannot be copied");
 
  public:
+  /// Any of std::chrono converts to it.
+  using Duration = std::chrono::duration<double>;
+
   /// Takes the policies' parameters from `parameters`. Throws InvalidArgument when one is outside
   /// its bounds.
   explicit Trainer(Hyperparameters parameters, SyncPolicyType sync = SyncPolicyType())
@@ -65,25 +69,37 @@ class Trainer {
   const KernelPolicy& kernel() const noexcept { return training_.kernel; }
   const SyncPolicyType& sync() const noexcept { return training_.sync; }
 
-  /// `callback` is called at most every `seconds` during training (0: as often as threads report)
-  /// and once at its end; when it returns false, training stops and `fit` returns the model as it
-  /// is; of several ranks all stop, at their next synchronisation.
-  void on_progress(ProgressCallback callback, double seconds = 1.0) {
-    training_.options.callback = std::move(callback);
-    training_.options.callback_seconds = seconds;
+  /// `callback(progress)` or `callback(progress, model)` is called at most once in every `interval`
+  /// of training (0: as often as threads report) and at its end. It may return nothing; when it
+  /// returns false, training stops and `fit` returns the model as it is; of several ranks all stop,
+  /// at their next synchronisation. It is called by one thread at a time, any of those that train;
+  /// while one that takes the model runs, no other trains. It may throw: training then stops and
+  /// `fit` throws that.
+  template <class F>
+  void on_progress(F callback, Duration interval = std::chrono::seconds(1)) {
+    training_.options.on_progress = detail::Callback::from(std::move(callback));
+    training_.options.progress_interval = interval;
   }
 
-  /// Writes a checkpoint to `path` in the background every `seconds` of training, and when a
-  /// progress callback stops training; the file is replaced whole. Takes memory for a second model
+  /// The same after each epoch, which no thread leaves before: `progress.epoch` has ended, and
+  /// `progress.mean_loss` is its loss. The model has what this rank has trained.
+  template <class F>
+  void on_epoch(F callback) {
+    training_.options.on_epoch = detail::Callback::from(std::move(callback));
+  }
+
+  /// Writes a checkpoint to `path` in the background at every `interval` of training, and when a
+  /// callback stops training; the file is replaced whole. Takes memory for a second model
   /// while it writes. Of several ranks, rank 0 writes for all, after they have made all rows agree.
   /// A kernel on a GPU is between two batches then.
   ///
   /// `fit` throws IoError before it trains when no file can be written there. A write that fails
   /// later does not end training: Progress and TrainReport say why, and the next one is tried in
   /// its turn; `fit` throws IoError when training was stopped and the last one failed.
-  void checkpoint_to(std::filesystem::path path, double seconds = 600) {
-    training_.options.checkpoint = std::move(path);
-    training_.options.checkpoint_seconds = seconds;
+  void checkpoint_to(const std::filesystem::path& path,
+                     Duration interval = std::chrono::minutes(10)) {
+    training_.options.checkpoint = path;
+    training_.options.checkpoint_interval = interval;
   }
 
   /// A new model in the shape that this trainer trains.
@@ -124,7 +140,7 @@ class Trainer {
     return train_model(corpus, model, &path);
   }
 
-  /// Of the last `fit`; of what this rank trained.
+  /// Returns the report of the last `fit` or `resume`, on the part that this rank trained.
   const TrainReport& report() const noexcept { return training_.report; }
 
  private:

@@ -54,7 +54,7 @@ struct Training {
   void train(const Corpus& corpus, const Vocabulary& vocabulary, const std::filesystem::path* from,
              ModelFor model_for) {
     static_assert(require_corpus<Corpus>());
-    // Outlives a failure: memory of a device is free only after other ranks are told.
+    // Outlives a failure: other ranks are notified before the memory of a device is freed.
     [[maybe_unused]] std::unique_ptr<DeviceRun<Kernel>> device;
     try {
       const SamplerRun samplers = sampler.start(vocabulary);

@@ -80,7 +80,7 @@ TEST_CASE("a checkpoint that cannot be written is refused before training", "[ch
   const TemporaryFolder folder;
   DotTrainer trainer(small());
   std::size_t reports = 0;
-  trainer.on_progress([&](const Progress&) { return ++reports != 0; }, 0);
+  trainer.on_progress([&](const Progress&) { return ++reports != 0; }, 0s);
   trainer.checkpoint_to(folder / "missing" / "state");
   CHECK_THROWS_AS(trainer.fit(corpus, vocabulary), IoError);
   CHECK(reports == 0);
@@ -98,7 +98,7 @@ TEST_CASE("a checkpoint that fails is tried again and does not end training", "[
   for (const Case of : {Case{0.2, 0.5, 2}, Case{0.2, 2, 2}, Case{0.2, 2, 0.5}}) {
     std::filesystem::create_directory(there);
     DotTrainer trainer(small());
-    trainer.checkpoint_to(there / "state", 0);
+    trainer.checkpoint_to(there / "state", 0s);
     bool has_failed = false, has_recovered = false;
     trainer.on_progress(
         [&](const Progress& progress) {
@@ -111,7 +111,7 @@ TEST_CASE("a checkpoint that fails is tried again and does not end training", "[
           has_recovered = has_failed && progress.checkpoint_failure.empty();
           return progress.fraction() < of.stop;
         },
-        0);
+        0s);
     if (of.stop < 1) {  // what was trained would be lost
       CHECK(contains(message_of<IoError>([&] { trainer.fit(corpus, vocabulary); }),
                      "cannot write checkpoint"));
@@ -148,7 +148,7 @@ TEST_CASE("a checkpoint of another corpus of as many words is refused", "[checkp
   const TemporaryFolder folder;
   DotTrainer trainer(small());
   trainer.checkpoint_to(folder / "state");
-  trainer.on_progress([](const Progress& progress) { return progress.fraction() < 0.5; }, 0);
+  trainer.on_progress([](const Progress& progress) { return progress.fraction() < 0.5; }, 0s);
   trainer.fit(Fingerprinted{corpus, 7}, vocabulary);
   CHECK(Checkpoint::load(folder / "state").corpus == 7);
   DotTrainer rest(small());

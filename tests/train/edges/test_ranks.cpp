@@ -30,11 +30,11 @@ TEST_CASE("checkpoints are copied while threads and ranks train", "[trainer][che
   for (const std::size_t ranks : {1u, 2u})
     InProcess::run(ranks, [&](InProcess self) {
       RankTrainer trainer(small(2), Allreduce<InProcess>(self));
-      trainer.checkpoint_to(folder / "state", 0);
-      trainer.on_progress([](const Progress& progress) { return progress.fraction() < 0.7; }, 0);
+      trainer.checkpoint_to(folder / "state", 0s);
+      trainer.on_progress([](const Progress& progress) { return progress.fraction() < 0.7; }, 0s);
       trainer.fit(corpus, vocabulary);
       if (!trainer.report().stopped) throw std::logic_error("not stopped");
-      trainer.on_progress([](const Progress&) { return true; }, 0);
+      trainer.on_progress([](const Progress&) { return true; }, 0s);
       trainer.resume(corpus, vocabulary, folder / "state");
     });
   CHECK(Checkpoint::load(folder / "state").ranks.size() == 2);
@@ -56,7 +56,7 @@ TEST_CASE("an exception on one rank reaches its caller, and names it on the othe
               if (kind == "standard") throw std::out_of_range("mine");
               throw 42;
             },
-            0);
+            0s);
       std::string& here = arrived[self.rank()];
       try {
         trainer.fit(corpus, vocabulary);
@@ -91,7 +91,7 @@ TEST_CASE("of ranks that stop, the first fails where its checkpoint cannot be wr
           if (self.rank() == 0) std::filesystem::remove_all(folder / "there");
           return false;
         },
-        0);
+        0s);
     try {
       trainer.fit(corpus, vocabulary);
     } catch (const Error& error) {

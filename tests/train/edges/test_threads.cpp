@@ -99,7 +99,7 @@ TEST_CASE("another thread stops training, and trainers run beside each other",
           has_begun = true;
           return goes_on.load();
         },
-        0);
+        0s);
     std::jthread fit([&] { trainer.fit(corpus, vocabulary); });
     while (!has_begun) std::this_thread::yield();
     goes_on = false;

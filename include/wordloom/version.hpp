@@ -1,0 +1,14 @@
+#pragma once
+#include <string_view>
+
+#include <wordloom/core/abi.hpp>
+
+/// For the preprocessor: 10000 major + 100 minor + patch.
+#define WORDLOOM_VERSION 100
+
+namespace wordloom::inline WORDLOOM_ABI {
+
+/// major.minor.patch. Before 1.0, another minor version may change any name.
+inline constexpr std::string_view version = "0.1.0";
+
+}  // namespace wordloom::inline WORDLOOM_ABI

@@ -1,0 +1,7 @@
+// What clang-tidy reads: the headers of the library, but those for MPI and GPUs.
+#include <wordloom/registry.hpp>
+#include <wordloom/sync/allreduce.hpp>
+#include <wordloom/sync/bf16_ranks.hpp>
+#include <wordloom/sync/in_process.hpp>
+#include <wordloom/sync/rank_corpus.hpp>
+#include <wordloom/wordloom.hpp>
