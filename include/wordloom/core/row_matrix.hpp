@@ -1,4 +1,7 @@
 #pragma once
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
 #include <sys/mman.h>
 
 #include <Eigen/Core>
@@ -23,11 +26,31 @@ namespace wordloom::inline WORDLOOM_ABI {
 
 namespace detail {
 
-/// Prefetches one cache line of a row into L2; the row is used about 100 ns later. With L1 as the
-/// target, trainers were 1.07 to 1.28 times slower (Zen 4, D = 128: see
+#if defined(__x86_64__)
+/// Whether this machine prefetches rows for writing (prefetchw): a line that another core wrote
+/// last then travels once, not once to be read and again to be written. Not on Zen 4 and 5, where
+/// that would fetch into L1 (see below).
+inline const bool prefetches_for_writing = [] {
+  __builtin_cpu_init();
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  constexpr unsigned prefetchw = 1u << 8;
+  return __get_cpuid(0x80000001, &a, &b, &c, &d) != 0 && (c & prefetchw) != 0 &&
+         !(__builtin_cpu_is("amd") && __builtin_cpu_supports("avx512f"));
+}();
+#endif
+
+/// Prefetches one cache line of a row, which is used about 100 ns later: for writing, or into L2.
+/// With L1 as the target, trainers were 1.07 to 1.28 times slower (Zen 4, D = 128: see
 /// benchmarks/results/experiments.md). Always inlined: GCC assumes that a function that only
 /// prefetches has no effect and removes calls of it.
 [[gnu::always_inline]] inline void prefetch_line(const float* address) noexcept {
+#if defined(__x86_64__)
+  // By assembly: the builtin makes this instruction only where the compiler's flags allow it.
+  if (prefetches_for_writing) {
+    asm volatile("prefetchw %0" : : "m"(*address));
+    return;
+  }
+#endif
   __builtin_prefetch(address, 0, 2);
 }
 
@@ -92,7 +115,7 @@ class RowMatrix {
   std::span<const float> row(std::size_t i) const& noexcept { return {row_data(i), columns_}; }
   void row(std::size_t i) const&& = delete;
 
-  /// Prefetches row i into L2.
+  /// Prefetches row i (detail::prefetch_line).
   [[gnu::always_inline]] void prefetch(std::size_t i) const noexcept {
     constexpr std::size_t line = 16;  // floats in 64 bytes
     for (std::size_t c = 0; c < stride_; c += line) detail::prefetch_line(row_data(i) + c);
