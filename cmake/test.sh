@@ -2,9 +2,9 @@
 # Installs what is missing, builds everything and runs the tests.
 # Usage: cmake/test.sh [PRESET], `release` without. WORDLOOM_WERROR=ON makes warnings errors.
 #        cmake/test.sh long, after `release`: the tests of edges under the sanitizers and by Clang,
-#        many changed files for the loaders, killed runs of all compositions, clang-tidy, the
-#        reference by Doxygen, and ratios of speeds.
-#        WORDLOOM_FUZZ_INPUTS and WORDLOOM_KILLS say how many of each. Takes about 15 minutes.
+#        many changed files for the loaders, clang-tidy, the reference by Doxygen, killed runs of
+#        all compositions, device code on an emulated GPU under sanitizers, and ratios of speeds.
+#        WORDLOOM_FUZZ_INPUTS and WORDLOOM_KILLS say how many of each. Takes about 20 minutes.
 set -euo pipefail
 . "$(dirname -- "${BASH_SOURCE[0]}")/install_packages.sh"
 
@@ -58,6 +58,12 @@ if [ "${1:-}" = long ]; then
   run build/release/examples/write_demo_corpus "$runs" 300000
   run python3 tests/kills/kill_runs.py "$PWD/build/release/examples/word2vec" "$PWD/$runs/text" \
     "$runs/runs" "${WORDLOOM_KILLS:-200}"
+  run cmake --build --preset release --parallel "$jobs" --target emulated_address emulated_races
+  emulated=build/release/tests/cuda_emulator
+  run "$emulated/emulated_races" &
+  # Fibers are no leaks, and their stacks are no frames of one function.
+  ASAN_OPTIONS=detect_leaks=0:detect_stack_use_after_return=0 run "$emulated/emulated_address"
+  wait $!
   require 1.2 gemm/6x6x128/cached fused/6x6x128/cached bench_kernel
   require 2 hogwild.dot shared.fused bench_train --sampler hogwild shared --kernel dot fused
   exit

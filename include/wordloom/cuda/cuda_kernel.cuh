@@ -33,9 +33,8 @@ inline constexpr unsigned min_blocks<WarpScheme<7>, 4> = 6;
 template <class Scheme, int R, class Team, int threads>
 __global__ void __launch_bounds__(threads, min_blocks<Scheme, R>)
     train_batch(ModelView model, Sampling sampling, BatchView batch, std::uint32_t floats_of_own) {
-  extern __shared__ float4 shared[];
-  float* const own = reinterpret_cast<float*>(shared) +
-                     threadIdx.x / Team::threads * (floats_of_own + Team::scratch);
+  float* const own =
+      dynamic_shared() + threadIdx.x / Team::threads * (floats_of_own + Team::scratch);
   const Team team(own + floats_of_own);
   const bool is_first = threadIdx.x % Team::threads == 0;
   for (;;) {
@@ -85,10 +84,9 @@ struct BatchLaunch {
     if (blocks == 0) throw DeviceError("the kernel does not fit this device");
     const std::size_t resident =
         static_cast<std::size_t>(blocks) * static_cast<std::size_t>(device.multiProcessorCount);
-    const auto grid = static_cast<unsigned>(std::min(resident, in_flight / teams));
-    kernel<<<grid, block, bytes, machine.stream>>>(
-        model, sampling, batch, static_cast<std::uint32_t>(floats_of_own(sampling)));
-    cuda::check(cudaGetLastError());
+    launch(kernel, std::min(resident, in_flight / teams), static_cast<std::size_t>(block), bytes,
+           machine.stream, model, sampling, batch,
+           static_cast<std::uint32_t>(floats_of_own(sampling)));
   }
 
  private:

@@ -147,6 +147,16 @@ struct DeviceValues : std::span<float> {
   cudaStream_t stream;
 };
 
+/// Starts a kernel with `bytes` of dynamic shared memory. By a function of the runtime, so that a
+/// compiler for hosts, and with it an emulated runtime, takes all of this code. Throws DeviceError.
+template <class... Parameters>
+void launch(void (*kernel)(Parameters...), std::size_t blocks, std::size_t threads,
+            std::size_t bytes, cudaStream_t stream, std::type_identity_t<Parameters>... arguments) {
+  void* pointers[] = {&arguments...};
+  check(cudaLaunchKernel(kernel, dim3(static_cast<unsigned>(blocks)),
+                         dim3(static_cast<unsigned>(threads)), pointers, bytes, stream));
+}
+
 /// Calls work(team, i) for each i below `count`, each by a warp.
 template <class Work>
 __global__ void run_work(Work work, std::uint32_t count) {
@@ -198,9 +208,7 @@ struct CudaMachine {
     constexpr std::size_t warps = 8, max_blocks = 4096;
     if (count == 0) return;
     const std::size_t blocks = std::min(max_blocks, (count + warps - 1) / warps);
-    run_work<<<static_cast<unsigned>(blocks), 32 * warps, 0, stream>>>(
-        work, static_cast<std::uint32_t>(count));
-    check(cudaGetLastError());
+    launch(&run_work<Work>, blocks, 32 * warps, 0, stream, work, static_cast<std::uint32_t>(count));
   }
 };
 

@@ -8,6 +8,16 @@
 /// The teams of a device (see team.hpp): a `Lanes<T>` is the T of the calling thread.
 namespace wordloom::inline WORDLOOM_ABI::cuda {
 
+/// Returns the dynamic shared memory of the block, aligned to 16 bytes.
+__device__ __forceinline__ float* dynamic_shared() {
+#ifdef WORDLOOM_EMULATED_CUDA  // by tests/cuda_emulator
+  return reinterpret_cast<float*>(emu::dynamic_shared());
+#else
+  extern __shared__ float4 shared[];
+  return reinterpret_cast<float*>(shared);
+#endif
+}
+
 /// Adds to a vector of floats in global memory: by one vector reduction where the device has that.
 template <class V>
 __device__ __forceinline__ void atomic_add(V* at, const V& value) {
