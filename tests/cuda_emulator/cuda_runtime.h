@@ -47,21 +47,40 @@ void __sanitizer_finish_switch_fiber(void*, const void**, size_t*);
 #define __launch_bounds__(...)
 
 // ---- what the runtime's headers define ----------------------------------------------------------
-struct alignas(8) float2 { float x, y; };
-struct alignas(16) float4 { float x, y, z, w; };
+struct alignas(8) float2 {
+  float x, y;
+};
+struct alignas(16) float4 {
+  float x, y, z, w;
+};
 inline float4 make_float4(float x, float y, float z, float w) { return {x, y, z, w}; }
-struct uint3 { unsigned x, y, z; };
+struct uint3 {
+  unsigned x, y, z;
+};
 struct dim3 {
   unsigned x, y, z;
   constexpr dim3(unsigned a = 1, unsigned b = 1, unsigned c = 1) : x(a), y(b), z(c) {}
 };
 enum cudaError_t {
-  cudaSuccess = 0, cudaErrorInvalidValue = 1, cudaErrorMemoryAllocation = 2,
-  cudaErrorInsufficientDriver = 35, cudaErrorNoDevice = 100, cudaErrorInvalidDevice = 101,
-  cudaErrorNoKernelImageForDevice = 209, cudaErrorUnsupportedPtxVersion = 222,
-  cudaErrorInvalidResourceHandle = 400, cudaErrorNotReady = 600, cudaErrorLaunchFailure = 719
+  cudaSuccess = 0,
+  cudaErrorInvalidValue = 1,
+  cudaErrorMemoryAllocation = 2,
+  cudaErrorInsufficientDriver = 35,
+  cudaErrorNoDevice = 100,
+  cudaErrorInvalidDevice = 101,
+  cudaErrorNoKernelImageForDevice = 209,
+  cudaErrorUnsupportedPtxVersion = 222,
+  cudaErrorInvalidResourceHandle = 400,
+  cudaErrorNotReady = 600,
+  cudaErrorLaunchFailure = 719
 };
-enum cudaMemcpyKind { cudaMemcpyHostToHost, cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost, cudaMemcpyDeviceToDevice, cudaMemcpyDefault };
+enum cudaMemcpyKind {
+  cudaMemcpyHostToHost,
+  cudaMemcpyHostToDevice,
+  cudaMemcpyDeviceToHost,
+  cudaMemcpyDeviceToDevice,
+  cudaMemcpyDefault
+};
 enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize = 8 };
 inline constexpr unsigned cudaEventDisableTiming = 2, cudaStreamNonBlocking = 1;
 struct cudaDeviceProp {
@@ -114,7 +133,8 @@ emu_switch:
 
 enum class Wait { none, shuffle, ballot, warp, block, done };
 inline const char* name(Wait w) {
-  static const char* const names[] = {"running", "a shuffle", "a ballot", "__syncwarp", "__syncthreads", "its end"};
+  static const char* const names[] = {"running",    "a shuffle",     "a ballot",
+                                      "__syncwarp", "__syncthreads", "its end"};
   return names[static_cast<int>(w)];
 }
 
@@ -159,7 +179,8 @@ inline void to_scheduler() {
   Fiber* const me = current;
 #if EMU_ASAN
   void* fake = nullptr;
-  __sanitizer_start_switch_fiber(me->wait == Wait::done ? nullptr : &fake, main_stack, main_stack_size);
+  __sanitizer_start_switch_fiber(me->wait == Wait::done ? nullptr : &fake, main_stack,
+                                 main_stack_size);
 #endif
   emu_switch(&me->sp, scheduler_sp);
 #if EMU_ASAN
@@ -209,7 +230,8 @@ class Grid {
     block->grid = grid_;
     block->shared_bytes = shared_;
     block->shared.resize(shared_ / sizeof(float4) + 16);
-    std::memset(static_cast<void*>(block->shared.data()), 0xff, block->shared.size() * sizeof(float4));
+    std::memset(static_cast<void*>(block->shared.data()), 0xff,
+                block->shared.size() * sizeof(float4));
     block->left = block_.x;
     block->launch = launch_;
     block->warp_epochs.assign((block_.x + 31) / 32, 1);
@@ -354,7 +376,8 @@ class Grid {
       return f;
     }
     auto* f = new Fiber;
-    void* const memory = mmap(nullptr, stack_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void* const memory = mmap(nullptr, stack_bytes, PROT_READ | PROT_WRITE,
+                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED) die("no memory for a stack");
     f->stack = static_cast<char*>(memory);
     return f;
@@ -433,7 +456,9 @@ void until(Lock& l, Done done, const char* what) {
     }
     if (++idle > 600000) die(std::string("waits in vain: ") + what);
     l.unlock();  // another thread may have to do something
-    struct timespec t{0, 100'000};
+    struct timespec t {
+      0, 100'000
+    };
     nanosleep(&t, nullptr);
     l.lock();
   }
@@ -467,8 +492,8 @@ inline void on_device(const void* p, std::size_t bytes) {
     die("a copy that is not within an array of the device");
 }
 
-/// Kernels as nvcc has compiled them to PTX (ptx_to_cpp.py), where a program is linked with them: they
-/// run in place of those of the C++ compiler. Needs -rdynamic.
+/// Kernels as nvcc has compiled them to PTX (ptx_to_cpp.py), where a program is linked with them:
+/// they run in place of those of the C++ compiler. Needs -rdynamic.
 namespace ptx {
 struct Kernel {
   const char* name;
@@ -504,7 +529,8 @@ std::vector<unsigned char> pack(std::size_t bytes, const A&... arguments) {
 }  // namespace ptx
 
 template <class Kernel, class... A>
-void launch(Kernel kernel, const void* key, dim3 grid, dim3 block, std::size_t shared, Stream* stream, const A&... arguments) {
+void launch(Kernel kernel, const void* key, dim3 grid, dim3 block, std::size_t shared,
+            Stream* stream, const A&... arguments) {
   auto l = lock();
   World& w = World::get();
   const auto limit = w.shared_limits.find(key);
@@ -521,19 +547,25 @@ void launch(Kernel kernel, const void* key, dim3 grid, dim3 block, std::size_t s
   if (const ptx::Kernel* const compiled = ptx::find(key)) {
     const auto params = ptx::pack(compiled->bytes, arguments...);
     w.of(stream, device)->ops.push_back({{}, [=] {
-      Grid(grid, block, shared, [&] { compiled->run(params.data()); }).run();
-    }});
+                                           Grid(grid, block, shared, [&] {
+                                             compiled->run(params.data());
+                                           }).run();
+                                         }});
     return;
   }
   w.of(stream, device)->ops.push_back({{}, [=] {
-    Grid(grid, block, shared, [&] { std::apply(kernel, values); }).run();
-  }});
+                                         Grid(grid, block, shared, [&] {
+                                           std::apply(kernel, values);
+                                         }).run();
+                                       }});
 }
 
 struct Rows {  // of a 2D copy
   std::size_t pitch, width, height;
 };
-inline cudaError_t copy(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch, std::size_t width, std::size_t height, cudaMemcpyKind kind, Stream* s, bool synchronous) {
+inline cudaError_t copy(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch,
+                        std::size_t width, std::size_t height, cudaMemcpyKind kind, Stream* s,
+                        bool synchronous) {
   auto l = lock();
   World& w = World::get();
   if (s && s->device != device) return fail(cudaErrorInvalidResourceHandle);
@@ -546,24 +578,29 @@ inline cudaError_t copy(void* to, std::size_t to_pitch, const void* from, std::s
     kind = from_device ? (to_device ? cudaMemcpyDeviceToDevice : cudaMemcpyDeviceToHost)
                        : (to_device ? cudaMemcpyHostToDevice : cudaMemcpyHostToHost);
   }
-  if (kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice) on_device(from, span(from_pitch));
-  if (kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice) on_device(to, span(to_pitch));
+  if (kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice)
+    on_device(from, span(from_pitch));
+  if (kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice)
+    on_device(to, span(to_pitch));
   const auto move = [=](const void* source, std::size_t pitch) {
     for (std::size_t r = 0; r < height; ++r)
-      std::memcpy(static_cast<char*>(to) + r * to_pitch, static_cast<const char*>(source) + r * pitch, width);
+      std::memcpy(static_cast<char*>(to) + r * to_pitch,
+                  static_cast<const char*>(source) + r * pitch, width);
   };
   if (kind == cudaMemcpyHostToDevice && !is_pinned(from)) {
     // Staged at once, on its way when the call returns (CUDA: "the DMA to final destination may not
     // have completed", also of cudaMemcpy).
     auto staged = std::make_shared<std::vector<char>>(width * height);
     for (std::size_t r = 0; r < height; ++r)
-      std::memcpy(staged->data() + r * width, static_cast<const char*>(from) + r * from_pitch, width);
+      std::memcpy(staged->data() + r * width, static_cast<const char*>(from) + r * from_pitch,
+                  width);
     stream->ops.push_back({{}, [=] { move(staged->data(), width); }});
     return cudaSuccess;
   }
   stream->ops.push_back({{}, [=] { move(from, from_pitch); }});
   if (synchronous || (kind == cudaMemcpyDeviceToHost && !is_pinned(to)))
-    until(l, [&] { return stream->ops.empty(); }, "a copy");
+    until(
+        l, [&] { return stream->ops.empty(); }, "a copy");
   return cudaSuccess;
 }
 
@@ -576,17 +613,30 @@ using cudaEvent_t = emu::Event*;
 inline cudaError_t cudaGetLastError() { return std::exchange(emu::last_error, cudaSuccess); }
 inline const char* cudaGetErrorString(cudaError_t e) {
   switch (e) {
-    case cudaSuccess: return "no error";
-    case cudaErrorInvalidValue: return "invalid argument";
-    case cudaErrorMemoryAllocation: return "out of memory";
-    case cudaErrorInvalidResourceHandle: return "invalid resource handle";
-    case cudaErrorInvalidDevice: return "invalid device ordinal";
-    case cudaErrorNotReady: return "device not ready";
-    default: return "an error";
+    case cudaSuccess:
+      return "no error";
+    case cudaErrorInvalidValue:
+      return "invalid argument";
+    case cudaErrorMemoryAllocation:
+      return "out of memory";
+    case cudaErrorInvalidResourceHandle:
+      return "invalid resource handle";
+    case cudaErrorInvalidDevice:
+      return "invalid device ordinal";
+    case cudaErrorNotReady:
+      return "device not ready";
+    default:
+      return "an error";
   }
 }
-inline cudaError_t cudaDriverGetVersion(int* v) { *v = 13000; return cudaSuccess; }
-inline cudaError_t cudaRuntimeGetVersion(int* v) { *v = 13000; return cudaSuccess; }
+inline cudaError_t cudaDriverGetVersion(int* v) {
+  *v = 13000;
+  return cudaSuccess;
+}
+inline cudaError_t cudaRuntimeGetVersion(int* v) {
+  *v = 13000;
+  return cudaSuccess;
+}
 inline cudaError_t cudaGetDeviceCount(int* n) {
   *n = emu::devices();
   return *n == 0 ? emu::fail(cudaErrorNoDevice) : cudaSuccess;
@@ -596,7 +646,10 @@ inline cudaError_t cudaSetDevice(int d) {
   emu::device = d;
   return cudaSuccess;
 }
-inline cudaError_t cudaGetDevice(int* d) { *d = emu::device; return cudaSuccess; }
+inline cudaError_t cudaGetDevice(int* d) {
+  *d = emu::device;
+  return cudaSuccess;
+}
 inline cudaError_t cudaGetDeviceProperties(cudaDeviceProp* p, int) {
   *p = {};
   std::strcpy(p->name, "emulated");
@@ -627,11 +680,14 @@ inline cudaError_t cudaFree(void* p) {
   auto& w = emu::World::get();
   // Waits for the device, as it does; EMU_FREE_AT_ONCE: to see who counts on that.
   if (emu::setting("EMU_FREE_AT_ONCE", 0) == 0)
-    emu::until(l, [&] {
-      for (emu::Stream& s : w.streams)
-        if (!s.ops.empty() && s.device == emu::device) return false;
-      return true;
-    }, "cudaFree");
+    emu::until(
+        l,
+        [&] {
+          for (emu::Stream& s : w.streams)
+            if (!s.ops.empty() && s.device == emu::device) return false;
+          return true;
+        },
+        "cudaFree");
   const auto it = w.device_memory.find(static_cast<char*>(p));
   if (it == w.device_memory.end()) emu::die("cudaFree of what is no array");
   w.used -= it->second;
@@ -655,13 +711,17 @@ inline cudaError_t cudaFreeHost(void* p) {
   std::free(p);
   return cudaSuccess;
 }
-inline cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t n, cudaMemcpyKind kind, cudaStream_t s = nullptr) {
+inline cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t n, cudaMemcpyKind kind,
+                                   cudaStream_t s = nullptr) {
   return emu::copy(to, n, from, n, n, 1, kind, s, false);
 }
-inline cudaError_t cudaMemcpy2DAsync(void* to, std::size_t tp, const void* from, std::size_t fp, std::size_t w, std::size_t h, cudaMemcpyKind kind, cudaStream_t s = nullptr) {
+inline cudaError_t cudaMemcpy2DAsync(void* to, std::size_t tp, const void* from, std::size_t fp,
+                                     std::size_t w, std::size_t h, cudaMemcpyKind kind,
+                                     cudaStream_t s = nullptr) {
   return emu::copy(to, tp, from, fp, w, h, kind, s, false);
 }
-inline cudaError_t cudaMemcpy2D(void* to, std::size_t tp, const void* from, std::size_t fp, std::size_t w, std::size_t h, cudaMemcpyKind kind) {
+inline cudaError_t cudaMemcpy2D(void* to, std::size_t tp, const void* from, std::size_t fp,
+                                std::size_t w, std::size_t h, cudaMemcpyKind kind) {
   return emu::copy(to, tp, from, fp, w, h, kind, nullptr, true);
 }
 inline cudaError_t cudaMemsetAsync(void* p, int value, std::size_t n, cudaStream_t s = nullptr) {
@@ -679,21 +739,26 @@ inline cudaError_t cudaStreamCreateWithFlags(cudaStream_t* s, unsigned) {
 inline cudaError_t cudaStreamSynchronize(cudaStream_t s) {
   auto l = emu::lock();
   s = emu::World::get().of(s, emu::device);
-  emu::until(l, [&] { return s->ops.empty(); }, "cudaStreamSynchronize");
+  emu::until(
+      l, [&] { return s->ops.empty(); }, "cudaStreamSynchronize");
   return cudaSuccess;
 }
 inline cudaError_t cudaDeviceSynchronize() {
   auto l = emu::lock();
-  emu::until(l, [&] {
-    for (emu::Stream& s : emu::World::get().streams)
-      if (s.device == emu::device && !s.ops.empty()) return false;
-    return true;
-  }, "cudaDeviceSynchronize");
+  emu::until(
+      l,
+      [&] {
+        for (emu::Stream& s : emu::World::get().streams)
+          if (s.device == emu::device && !s.ops.empty()) return false;
+        return true;
+      },
+      "cudaDeviceSynchronize");
   return cudaSuccess;
 }
 inline cudaError_t cudaStreamDestroy(cudaStream_t s) {  // what is in it is still done
   auto l = emu::lock();
-  emu::until(l, [&] { return s->ops.empty(); }, "cudaStreamDestroy");
+  emu::until(
+      l, [&] { return s->ops.empty(); }, "cudaStreamDestroy");
   emu::World::get().streams.remove_if([&](const emu::Stream& t) { return &t == s; });
   return cudaSuccess;
 }
@@ -701,7 +766,9 @@ inline cudaError_t cudaEventCreateWithFlags(cudaEvent_t* e, unsigned) {
   *e = new emu::Event{emu::device};
   return cudaSuccess;
 }
-inline cudaError_t cudaEventDestroy(cudaEvent_t) { return cudaSuccess; }  // kept: streams may hold it
+inline cudaError_t cudaEventDestroy(cudaEvent_t) {
+  return cudaSuccess;
+}  // kept: streams may hold it
 inline cudaError_t cudaEventRecord(cudaEvent_t e, cudaStream_t s = nullptr) {
   auto l = emu::lock();
   s = emu::World::get().of(s, emu::device);
@@ -723,26 +790,36 @@ inline cudaError_t cudaEventQuery(cudaEvent_t e) {
 }
 inline cudaError_t cudaEventSynchronize(cudaEvent_t e) {
   auto l = emu::lock();
-  emu::until(l, [&] { return e->over >= e->recorded; }, "cudaEventSynchronize");
+  emu::until(
+      l, [&] { return e->over >= e->recorded; }, "cudaEventSynchronize");
   return cudaSuccess;
 }
 template <class... P>
-cudaError_t cudaLaunchKernel(void (*kernel)(P...), dim3 grid, dim3 block, void** arguments, std::size_t shared = 0, cudaStream_t stream = nullptr) {
+cudaError_t cudaLaunchKernel(void (*kernel)(P...), dim3 grid, dim3 block, void** arguments,
+                             std::size_t shared = 0, cudaStream_t stream = nullptr) {
   [&]<std::size_t... i>(std::index_sequence<i...>) {
-    emu::launch(kernel, reinterpret_cast<const void*>(kernel), grid, block, shared, stream, *static_cast<P*>(arguments[i])...);
-  }(std::index_sequence_for<P...>());
+    emu::launch(kernel, reinterpret_cast<const void*>(kernel), grid, block, shared, stream,
+                *static_cast<P*>(arguments[i])...);
+  }
+  (std::index_sequence_for<P...>());
   return cudaGetLastError();
 }
 template <class K>
 cudaError_t cudaFuncSetAttribute(K* kernel, cudaFuncAttribute, int value) {
   auto l = emu::lock();
-  if (value < 0 || value > emu::setting("EMU_SHARED_KIB", 227) << 10) return emu::fail(cudaErrorInvalidValue);
-  emu::World::get().shared_limits[reinterpret_cast<const void*>(kernel)] = static_cast<std::size_t>(value);
+  if (value < 0 || value > emu::setting("EMU_SHARED_KIB", 227) << 10)
+    return emu::fail(cudaErrorInvalidValue);
+  emu::World::get().shared_limits[reinterpret_cast<const void*>(kernel)] =
+      static_cast<std::size_t>(value);
   return cudaSuccess;
 }
 template <class K>
-cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, K*, int threads, std::size_t shared) {
-  *blocks = static_cast<int>(std::min<std::size_t>({32, 2048u / static_cast<unsigned>(threads), (static_cast<std::size_t>(emu::setting("EMU_SHARED_KIB", 227) + 1) << 10) / (shared + 1024)}));
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, K*, int threads,
+                                                          std::size_t shared) {
+  *blocks = static_cast<int>(std::min<std::size_t>(
+      {32, 2048u / static_cast<unsigned>(threads),
+       (static_cast<std::size_t>(emu::setting("EMU_SHARED_KIB", 227) + 1) << 10) /
+           (shared + 1024)}));
   return cudaSuccess;
 }
 
@@ -776,7 +853,8 @@ T __shfl_sync(unsigned mask, T v, int lane) {
 }
 template <class T>
 T __shfl_xor_sync(unsigned mask, T v, int with) {
-  return emu::value<T>(emu::collective(emu::Wait::shuffle, mask, emu::bits(v), static_cast<int>(threadIdx.x % 32) ^ with));
+  return emu::value<T>(emu::collective(emu::Wait::shuffle, mask, emu::bits(v),
+                                       static_cast<int>(threadIdx.x % 32) ^ with));
 }
 inline unsigned __ballot_sync(unsigned mask, bool v) {
   return static_cast<unsigned>(emu::collective(emu::Wait::ballot, mask, v, 0));
@@ -801,7 +879,10 @@ void aligned(const V* p) {
   if (reinterpret_cast<std::uintptr_t>(p) % alignof(V) != 0) die("an access that is not aligned");
 }
 }  // namespace emu
-inline float __ldcg(const float* p) { emu::maybe_yield(); return emu::read_global(p); }
+inline float __ldcg(const float* p) {
+  emu::maybe_yield();
+  return emu::read_global(p);
+}
 inline float2 __ldcg(const float2* p) {
   emu::maybe_yield();
   emu::aligned(p);
@@ -810,9 +891,13 @@ inline float2 __ldcg(const float2* p) {
 inline float4 __ldcg(const float4* p) {
   emu::maybe_yield();
   emu::aligned(p);
-  return {emu::read_global(&p->x), emu::read_global(&p->y), emu::read_global(&p->z), emu::read_global(&p->w)};
+  return {emu::read_global(&p->x), emu::read_global(&p->y), emu::read_global(&p->z),
+          emu::read_global(&p->w)};
 }
-inline void atomicAdd(float* p, float v) { emu::maybe_yield(); emu::add_global(p, v); }
+inline void atomicAdd(float* p, float v) {
+  emu::maybe_yield();
+  emu::add_global(p, v);
+}
 inline void atomicAdd(float2* p, float2 v) {
   emu::maybe_yield();
   emu::aligned(p);

@@ -283,6 +283,21 @@ TEST_CASE("callbacks of epochs see the model while no thread trains", "[trainer]
   }
 }
 
+TEST_CASE("a callback stops threads that wait for the end of an epoch", "[trainer]") {
+  const auto vocabulary = small_vocabulary();
+  const auto corpus = paired_corpus(vocabulary);
+  for (int run = 0; run < 30; ++run) {
+    DefaultTrainer trainer(small(3));
+    std::size_t epochs = 0;
+    trainer.on_epoch([&](const Progress&) { ++epochs; });
+    // At the end of the second epoch, in which one thread or two have nothing left to do.
+    trainer.on_progress([](const Progress& progress) { return progress.fraction() < 0.66; }, 0s);
+    trainer.fit(corpus, vocabulary);
+    CHECK(trainer.report().stopped);
+    CHECK(epochs <= 2);
+  }
+}
+
 TEST_CASE("what a callback or a policy throws in a worker reaches the caller", "[trainer]") {
   const auto vocabulary = small_vocabulary();
   const auto corpus = paired_corpus(vocabulary);

@@ -207,7 +207,9 @@ class RunState {
     obey(options_.on_progress.call(now, model));
   }
   void obey(bool goes_on) {
-    if (!goes_on) (stops_by_agreement_ ? asked_ : stop_) = true;
+    if (goes_on) return;
+    (stops_by_agreement_ ? asked_ : stop_) = true;
+    changed_.notify_all();
   }
 
   /// Waits until `ready()` or the end of training. When all threads wait, one of them calls back
