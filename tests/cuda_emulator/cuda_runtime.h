@@ -5,6 +5,7 @@
 // first in the include path, and the macros of CMakeLists.txt.
 //   EMU_SEED=n     another interleaving of warps, lanes and streams
 //   EMU_DEVICES=n  GPUs that there are (1)
+//   EMU_MIB=n      memory of a GPU (80 GiB)
 //   EMU_SHARED_KIB=n  shared memory that a block may ask for (227; 99 is sm_86 and sm_89)
 //   EMU_YIELD=p    per cent of reads and atomics of global memory at which a thread lets others run
 #include <dlfcn.h>
@@ -667,6 +668,9 @@ inline cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* total) {
 template <class T>
 cudaError_t cudaMalloc(T** p, std::size_t bytes) {
   auto l = emu::lock();
+  std::size_t free = 0, total = 0;
+  cudaMemGetInfo(&free, &total);
+  if (bytes > free) return emu::fail(cudaErrorMemoryAllocation);
   auto* const memory = static_cast<char*>(std::aligned_alloc(256, (bytes + 255) / 256 * 256));
   if (!memory) return emu::fail(cudaErrorMemoryAllocation);
   std::memset(memory, 0xff, bytes);  // NaN, and words that there are not
