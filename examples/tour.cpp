@@ -12,6 +12,7 @@ namespace {
 std::vector<std::vector<std::string>> read(const char* path) {
   std::vector<std::vector<std::string>> sentences;
   std::ifstream file(path);
+  if (!file) throw IoError(std::string("cannot open '") + path + "'");
   for (std::string line; std::getline(file, line);) {
     auto& sentence = sentences.emplace_back();
     for_each_token(
