@@ -84,6 +84,8 @@ int main(int argc, char** argv) try {
   app.add_option("--shared-negatives", parameters.shared_negatives, "Negatives that they share");
   app.add_option("--dimension", dimensions, "Dimensions, several allowed");
   app.add_option("--threads", threads, "Numbers of threads, several allowed");
+  app.add_option("--private-rows", parameters.private_rows,
+                 "Rows of each matrix of which threads have private copies");
   app.add_option("--epochs", parameters.epochs, "Epochs");
   app.add_option("--alpha", parameters.learning_rate, "Learning rate at the start");
   app.add_option("--sample", parameters.subsample, "Subsampling threshold");

@@ -3,6 +3,7 @@
 #include <wordloom/kernel/dot_kernel.hpp>
 #include <wordloom/simd/target.hpp>
 #include <wordloom/sync/row_changes.hpp>
+#include <wordloom/train/merge_rows.hpp>
 #if WORDLOOM_HAS_BLAS
 #include <wordloom/kernel/gemm_kernel.hpp>
 #endif
@@ -10,7 +11,8 @@
 // References emit the functions, which are inline.
 [[gnu::used]] static const auto functions =
     std::tuple(&wordloom::simd::dot_functions, &wordloom::simd::staging_functions,
-               &wordloom::simd::row_change_functions, &wordloom::available_targets);
+               &wordloom::simd::row_change_functions, &wordloom::simd::merge_function,
+               &wordloom::available_targets);
 #if WORDLOOM_HAS_BLAS
 [[gnu::used]] static const auto gemm = &wordloom::simd::gemm_functions;
 #endif

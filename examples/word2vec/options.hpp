@@ -125,6 +125,12 @@ inline void declare(CLI::App& app, Options& options) {
       ->check(whole_number)
       ->capture_default_str()
       ->group(training);
+  app.add_option("--private-rows", p.private_rows,
+                 "Frequent rows of each matrix of which each thread has a copy of its own, 0 = "
+                 "none, as word2vec")
+      ->check(whole_number)
+      ->capture_default_str()
+      ->group(training);
   app.add_option("--min-count", options.min_count, "Words rarer than this are dropped")
       ->check(whole_number)
       ->capture_default_str()

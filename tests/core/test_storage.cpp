@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <new>
@@ -37,6 +39,26 @@ TEST_CASE("a row matrix moves, copies by name and shows itself to Eigen", "[row_
   CHECK(moved.view().rows() == 3);
   CHECK(moved.view().cols() == 2);
   CHECK(RowMatrix().bytes() == 0);
+}
+
+TEST_CASE("a row matrix makes room for rows that nothing else sees", "[row_matrix]") {
+  for (const std::size_t rows : {3u, 40'000u}) {  // on the heap, and from 2 MiB on
+    RowMatrix matrix(rows, 20);
+    for (std::size_t i = 0; i < rows; ++i) matrix.row(i)[19] = static_cast<float>(i);
+    for (const std::size_t room : {rows + 2, rows + 100'000, rows + 1, std::size_t{0}}) {
+      matrix.reserve(room);
+      REQUIRE(matrix.rows() == rows);
+      REQUIRE(reinterpret_cast<std::uintptr_t>(matrix.data()) % 64 == 0);
+      for (std::size_t i = 0; i < rows; ++i) REQUIRE(matrix.row(i)[19] == static_cast<float>(i));
+      for (std::size_t i = rows; i < room; ++i) std::fill_n(matrix.row_data(i), 32, 7.0f);
+    }
+    CHECK(matrix.view().rightCols(1).sum() > 0);
+    CHECK(matrix.view().leftCols(19).isZero(0));
+    const float* const before = matrix.data();
+    CHECK_THROWS_AS(matrix.reserve(std::size_t{1} << 50), std::bad_alloc);
+    CHECK(matrix.data() == before);
+    CHECK(matrix.row(rows - 1)[19] == static_cast<float>(rows - 1));
+  }
 }
 
 TEST_CASE("a matrix that no memory holds is a bad_alloc, not an overflow", "[row_matrix]") {

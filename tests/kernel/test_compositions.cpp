@@ -53,7 +53,7 @@ void check_sentence(const AnySampler& sampler) {
   Model model = random_model(zipf_vocabulary(words, 1000), 100, sampler.output_rows);
   oracle::Model expected(model);
   auto worker = Kernel{}.worker(model, sampler.max_block);
-  detail::UpdateSink<decltype(worker)> sink{model, worker, sampler.max_block, 0.05f, true, {}};
+  detail::UpdateSink<decltype(worker)> sink(model, worker, sampler.max_block, 0.05, {});
   Random random(11);
   std::vector<WordId> sentence(97);
   for (WordId& word : sentence) word = static_cast<WordId>(random.below(words));

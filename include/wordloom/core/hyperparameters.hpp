@@ -120,6 +120,11 @@ struct Hyperparameters {
   std::size_t epochs = 5;
   /// Training threads, up to 65536; 0: all that the machine offers.
   std::size_t threads = 0;
+  /// Rows of each matrix, the most frequent, of which threads that train together have private
+  /// copies that they merge every few hundred pairs, up to 65536: threads then seldom wait for each
+  /// other's cache lines (PrivateRows). Not with one thread. 0: all threads train the same rows, as
+  /// in word2vec (Hogwild).
+  std::size_t private_rows = 512;
   /// Seed of every random stream. One thread and one seed give bit-identical runs.
   std::uint64_t seed = 1;
   /// Negatives are drawn in proportion to count^negative_exponent (Mikolov et al. 2013b: 0.75);
@@ -134,8 +139,8 @@ struct Hyperparameters {
   /// lose less to changes that cross. 0: by the sizes of corpus, vocabulary and device.
   std::size_t sentences_in_flight = 0;
 
-  /// Lists what must be the same where several ranks train one model: all but `threads` and
-  /// `device`.
+  /// Lists what must be the same where several ranks train one model: all but `threads`,
+  /// `private_rows` and `device`.
   template <class Visit>
   void visit_parameters(Visit&& visit) const {
     visit("dimension", dimension, 1, 65536);
@@ -157,6 +162,7 @@ struct Hyperparameters {
     detail::validate(*this);
     if (learning_rate == 0.0) throw InvalidArgument("learning_rate is 0, must be above 0");
     detail::check_parameter("threads", threads, 0, 65536);
+    detail::check_parameter("private_rows", private_rows, 0, 65536);
     detail::check_parameter("device", device, 0, 1023);
   }
 };

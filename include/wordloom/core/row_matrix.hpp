@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 
 #include <Eigen/Core>
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -54,6 +55,15 @@ inline const bool prefetches_for_writing = [] {
   __builtin_prefetch(address, 0, 2);
 }
 
+/// Reads a float of a row that other threads may write (see simd/row_access.hpp).
+inline float read_racing(const float* from) noexcept {
+#ifdef WORDLOOM_ATOMIC_ROWS
+  return std::atomic_ref<float>(const_cast<float&>(*from)).load(std::memory_order_relaxed);
+#else
+  return *from;
+#endif
+}
+
 }  // namespace detail
 
 /// A row-major float matrix [rows x columns] whose rows start on 64-byte boundaries: `stride()` is
@@ -90,7 +100,7 @@ class RowMatrix {
     RowMatrix result(rows, columns_);
 #ifdef WORDLOOM_ATOMIC_ROWS
     for (std::size_t i = 0; i < rows * stride_; ++i)
-      result.data()[i] = std::atomic_ref<float>(data_[i]).load(std::memory_order_relaxed);
+      result.data()[i] = detail::read_racing(data() + i);
 #else
     if (result.bytes() != 0) std::memcpy(result.data(), data(), result.bytes());
 #endif
@@ -115,6 +125,26 @@ class RowMatrix {
   std::span<const float> row(std::size_t i) const& noexcept { return {row_data(i), columns_}; }
   void row(std::size_t i) const&& = delete;
 
+  /// Makes room for `rows` rows, or rows() if that is more: row_data() and prefetch() then reach
+  /// rows that nothing else sees, of unspecified content. Frees what exceeds that. Rows may move,
+  /// from 2 MiB on without being copied. Throws std::bad_alloc when there is not enough memory, and
+  /// the matrix is as it was.
+  void reserve(std::size_t rows) {
+    RowMatrix other;
+    other.rows_ = std::max(rows, rows_);
+    other.columns_ = columns_;
+    other.stride_ = stride_;
+    if (other.bytes() == 0) return;
+    if (data_.get_deleter().mapped != 0) {
+      other.map(data_);
+    } else {
+      other.allocate();
+      if (bytes() != 0) std::memcpy(other.data(), data(), bytes());
+    }
+    other.rows_ = rows_;
+    swap(other);
+  }
+
   /// Prefetches row i (detail::prefetch_line).
   [[gnu::always_inline]] void prefetch(std::size_t i) const noexcept {
     constexpr std::size_t line = 16;  // floats in 64 bytes
@@ -134,39 +164,6 @@ class RowMatrix {
     return Eigen::OuterStride<>(index(stride_));
   }
 
-  static constexpr std::size_t huge_page = std::size_t{1} << 21;
-
-  void allocate() {
-    if (bytes() >= huge_page) return map();
-    data_.reset(static_cast<float*>(std::aligned_alloc(64, bytes())));
-    if (!data_) throw std::bad_alloc();
-    std::memset(data_.get(), 0, bytes());
-  }
-
-  /// Requests 2 MiB pages, because rows are visited at random and TLB misses are expensive. Pages
-  /// are zero-filled and allocated on first touch, on the NUMA node of the touching thread.
-  void map() {
-    const std::size_t size = (bytes() + huge_page - 1) / huge_page * huge_page;
-    void* const mapped = ::mmap(nullptr, size + huge_page, PROT_READ | PROT_WRITE,
-                                MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (mapped == MAP_FAILED) throw std::bad_alloc();
-    char* const start = static_cast<char*>(mapped);
-    const std::size_t before = (0 - reinterpret_cast<std::uintptr_t>(mapped)) % huge_page;
-    if (before != 0) ::munmap(start, before);
-    if (before != huge_page) ::munmap(start + before + size, huge_page - before);
-#ifdef MADV_HUGEPAGE
-    ::madvise(start + before, size, MADV_HUGEPAGE);
-#endif
-    data_ = {reinterpret_cast<float*>(start + before), Free{size}};
-  }
-
-  void swap(RowMatrix& other) noexcept {
-    std::swap(rows_, other.rows_);
-    std::swap(columns_, other.columns_);
-    std::swap(stride_, other.stride_);
-    data_.swap(other.data_);
-  }
-
   struct Free {
     constexpr Free() noexcept : mapped(0) {}
     explicit constexpr Free(std::size_t bytes) noexcept : mapped(bytes) {}
@@ -178,8 +175,56 @@ class RowMatrix {
         std::free(p);
     }
   };
+  using Array = std::unique_ptr<float[], Free>;
+
+  static constexpr std::size_t huge_page = std::size_t{1} << 21;
+
+  void allocate() {
+    if (bytes() >= huge_page) return map();
+    data_.reset(static_cast<float*>(std::aligned_alloc(64, bytes())));
+    if (!data_) throw std::bad_alloc();
+    std::memset(data_.get(), 0, bytes());
+  }
+
+  /// Requests 2 MiB pages, because rows are visited at random and TLB misses are expensive. Pages
+  /// are zero-filled and allocated on first touch, on the NUMA node of the touching thread.
+  /// `moved`: an array to take over, with as many of its pages as there is room for, or none.
+  void map() {
+    Array none;
+    map(none);
+  }
+  void map(Array& moved) {
+    const std::size_t size = (bytes() + huge_page - 1) / huge_page * huge_page;
+    void* const mapped = ::mmap(nullptr, size + huge_page, PROT_READ | PROT_WRITE,
+                                MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (mapped == MAP_FAILED) throw std::bad_alloc();
+    char* const start = static_cast<char*>(mapped);
+    const std::size_t before = (0 - reinterpret_cast<std::uintptr_t>(mapped)) % huge_page;
+    if (before != 0) ::munmap(start, before);
+    if (before != huge_page) ::munmap(start + before + size, huge_page - before);
+    char* const pages = start + before;
+    Array array(reinterpret_cast<float*>(pages), Free{size});
+    if (moved != nullptr) {
+      if (::mremap(moved.get(), moved.get_deleter().mapped, size, MREMAP_MAYMOVE | MREMAP_FIXED,
+                   pages) == MAP_FAILED)
+        throw std::bad_alloc();
+      static_cast<void>(moved.release());
+    }
+#ifdef MADV_HUGEPAGE
+    ::madvise(pages, size, MADV_HUGEPAGE);
+#endif
+    data_ = std::move(array);
+  }
+
+  void swap(RowMatrix& other) noexcept {
+    std::swap(rows_, other.rows_);
+    std::swap(columns_, other.columns_);
+    std::swap(stride_, other.stride_);
+    data_.swap(other.data_);
+  }
+
   std::size_t rows_ = 0, columns_ = 0, stride_ = 0;
-  std::unique_ptr<float[], Free> data_;
+  Array data_;
 };
 
 /// A matrix and what it is called in a list of matrices, for example "input".

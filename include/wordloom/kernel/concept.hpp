@@ -109,7 +109,10 @@ concept TrainsBatches = OnDevice<K> && requires(typename K::Run& run, const Sent
 /// - `worker.prefetch(model, inputs, outputs)`, where there is that, is told which rows later
 ///   blocks need; without it the trainer prefetches them;
 /// - `static constexpr BlockFeatures honours`: the parts of Block that it honours, none without. A
-///   sampler that uses others is refused when compiling.
+///   sampler that uses others is refused when compiling;
+/// - `static constexpr bool keeps_nothing_by_row` of a run, true where it and its workers have no
+///   tables by row: threads may then train private copies of frequent rows, in place of which
+///   blocks have rows beyond RowMatrix::rows(), which row_data() reaches.
 ///
 /// On a device, where it does a sampler's work too: `K::Replica` is what a SyncPolicy may change
 /// between two batches; `K::trains<Sampler>` says for which samplers it can stand;

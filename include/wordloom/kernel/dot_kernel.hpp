@@ -45,6 +45,7 @@ namespace wordloom::inline WORDLOOM_ABI {
 /// gradient (BLAS level 1), on whole vectors. Takes blocks of any shape.
 struct DotKernel {
   static constexpr BlockFeatures honours = {.bags = true, .weights = true, .one_side = true};
+  static constexpr bool keeps_nothing_by_row = true;
 
   class Worker;
   /// The scratch of one thread for a model. Throws as target() does.

@@ -20,6 +20,7 @@ namespace wordloom::inline WORDLOOM_ABI {
 /// nothing is gathered or packed, each row is read twice and written once. The default kernel.
 struct FusedKernel {
   static constexpr BlockFeatures honours = {.bags = true, .weights = true, .one_side = true};
+  static constexpr bool keeps_nothing_by_row = true;
 
   class Worker;
   /// The scratch of one thread for a model. Throws as target() does.

@@ -43,6 +43,7 @@ namespace wordloom::inline WORDLOOM_ABI {
 /// worker exists, OpenBLAS runs on one thread: training already uses a thread for each core.
 struct GemmKernel {
   static constexpr BlockFeatures honours = {.bags = true, .weights = true, .one_side = true};
+  static constexpr bool keeps_nothing_by_row = true;
 
   class Worker;
   /// The scratch of one thread for a model. Throws as target() does.

@@ -64,14 +64,14 @@ struct CoherentSum {
     const float least = 1 / row.touched, along = row.along * row.along;
     const float square = std::fmax(row.square - along, 1e-30f);
     const float squares = row.squares - along * least;
-    return {at_rest(row.touched, curvature * row.sharpness),
+    return {gain_along(row.touched, row.sharpness),
             std::fmin(std::fmax(squares / square, least), 1.0f)};
   }
 
- private:
-  /// Returns the scale of a sum of n equal changes, each a step towards rest by 1 - exp(-a), that
-  /// makes it equal to n such steps one after the other.
-  static WORDLOOM_BOTH float at_rest(float n, float a) {
+  /// Returns the scale of a sum of n equal changes along the common direction, each a step towards
+  /// rest by 1 - exp(-a), that makes it equal to n such steps one after the other.
+  static WORDLOOM_BOTH float gain_along(float n, float sharpness) {
+    const float a = curvature * sharpness;
     return a < 1e-6f ? 1.0f : std::expm1(-n * a) / (n * std::expm1(-a));
   }
 };

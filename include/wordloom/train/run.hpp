@@ -91,6 +91,8 @@ class RunState {
     stop_ = true;
     changed_.notify_all();
   }
+  /// `gather`: makes the model whole before a callback takes it, while no thread trains.
+  void before_callbacks(std::function<void()> gather) { gather_ = std::move(gather); }
   bool asked_to_stop() const noexcept { return asked_.load(std::memory_order_relaxed); }
 
   /// `failure`: why the last checkpoint was not written; empty: it was.
@@ -147,7 +149,7 @@ class RunState {
       Progress now = progress();
       now.epoch = epochs_called_;
       now.mean_loss = reached_.losses[epochs_called_].mean();
-      obey(options_.on_epoch.call(now, model));
+      call(options_.on_epoch, now, model);
     }
     changed_.notify_all();
   }
@@ -204,10 +206,11 @@ class RunState {
     Progress now = progress();
     now.mean_loss = std::exchange(since_callback_, {}).mean();
     last_callback_ = now.seconds;
-    obey(options_.on_progress.call(now, model));
+    call(options_.on_progress, now, model);
   }
-  void obey(bool goes_on) {
-    if (goes_on) return;
+  void call(const Callback& callback, const Progress& now, const Model& model) {
+    if (callback.takes_model) gather_();
+    if (callback.call(now, model)) return;
     (stops_by_agreement_ ? asked_ : stop_) = true;
     changed_.notify_all();
   }
@@ -238,6 +241,7 @@ class RunState {
   }
 
   const Clock::time_point start_ = Clock::now();
+  std::function<void()> gather_ = [] {};
   const RunOptions& options_;
   std::uint64_t total_tokens_;
   const std::uint64_t before_;  // tokens of the checkpoint
@@ -271,6 +275,8 @@ struct Run {
   const std::uint64_t tick_interval;       // words that this rank trains between two ticks, at most
   std::function<void()> arrive = [] {};    // ends and reports all that is in progress
   std::function<void()> download = [] {};  // makes `model` what `replica` is
+  // Adds what threads have not yet merged to copies of the model's matrices.
+  std::function<void(std::vector<NamedMatrix>&)> complete = [](std::vector<NamedMatrix>&) {};
 
   const Hyperparameters& parameters = options.parameters;
   const Checkpoint::Rank& start = beginning.ranks[sync.rank()];
@@ -333,6 +339,7 @@ struct Run {
                      all.sync_state[1],
                      {},
                      model.copy_of_matrices()};
+      complete(now.matrices);
       now.set_positions(all.numbers, start.losses.size(), start.threads.size());
       write = std::async(std::launch::async, [this, now = std::move(now)] {
         attempt([&] {

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <utility>
@@ -18,6 +19,7 @@
 #include <wordloom/objective/loss.hpp>
 #include <wordloom/sampler/concept.hpp>
 #include <wordloom/train/checkpoint.hpp>
+#include <wordloom/train/private_rows.hpp>
 #include <wordloom/train/run.hpp>
 
 namespace wordloom::inline WORDLOOM_ABI::detail {
@@ -35,47 +37,101 @@ namespace wordloom::inline WORDLOOM_ABI::detail {
 
 /// Takes the blocks of a sampler and gives them to the worker of a kernel.
 template <class Worker>
-struct UpdateSink {
-  Model& model;
-  Worker& worker;
-  BlockShape max;
+class UpdateSink {
+ public:
   float learning_rate;
-  bool with_loss;
+  bool with_loss = true;
   WorkDone done;
 
+  UpdateSink(Model& model, Worker& worker, BlockShape max, double rate, const WorkDone& before,
+             const PrivateRows::Thread& own = {})
+      : learning_rate(static_cast<float>(rate)),
+        done(before),
+        model_(model),
+        worker_(worker),
+        max_(max),
+        own_(own),
+        inputs_(own ? std::max(max.inputs, max.members) : 0),
+        outputs_(own ? max.outputs : 0) {}
+
   void operator()(const Block& block) {
-    if (block.input_count() > max.inputs || block.outputs.size() > max.outputs ||
-        (block.has_bags() && block.inputs.size() > max.members))
-      throw_too_large(block, max);
-    if (with_loss) done.examples += block.examples;
-    if constexpr (UpdatesInHalves<Worker>) {
-      finish();
-      worker.score(model, block, learning_rate);
-    } else if (with_loss) {
-      done.loss += LossSum(worker.template update<true>(model, block, learning_rate));
-    } else {
-      worker.template update<false>(model, block, learning_rate);
-    }
+    if (block.input_count() > max_.inputs || block.outputs.size() > max_.outputs ||
+        (block.has_bags() && block.inputs.size() > max_.members))
+      throw_too_large(block, max_);
+    finish();
+    if (!own_) return update(block);
+    own_.count(block.input_count() * block.outputs.size(), learning_rate);
+    Block of_own = block;
+    of_own.inputs = own_.map(0, block.inputs, inputs_.data());
+    of_own.outputs = own_.map(1, block.outputs, outputs_.data());
+    update(of_own);
   }
 
   /// Ends the update in progress: after the last block, and before `with_loss` changes.
-  void finish() {
+  [[gnu::always_inline]] void finish() {
     if constexpr (UpdatesInHalves<Worker>) {
       if (with_loss)
-        done.loss += LossSum(worker.template apply<true>(model));
+        done.loss += LossSum(worker_.template apply<true>(model_));
       else
-        worker.template apply<false>(model);
+        worker_.template apply<false>(model_);
     }
   }
 
   [[gnu::always_inline]] void prefetch(std::span<const RowId> inputs,
                                        std::span<const RowId> outputs) {
-    if constexpr (requires { worker.prefetch(model, inputs, outputs); })
-      return worker.prefetch(model, inputs, outputs);
-    for (const RowId id : inputs) model.input.prefetch(id);
-    for (const RowId id : outputs) model.output.prefetch(id);
+    if (!own_) return prefetch_rows(inputs, outputs);
+    constexpr std::size_t at_once = 64;
+    RowId own_inputs[at_once], own_outputs[at_once];
+    while (!inputs.empty() || !outputs.empty()) {
+      const auto some = inputs.first(std::min(inputs.size(), at_once)),
+                 others = outputs.first(std::min(outputs.size(), at_once));
+      prefetch_rows(own_.map(0, some, own_inputs), own_.map(1, others, own_outputs));
+      inputs = inputs.subspan(some.size());
+      outputs = outputs.subspan(others.size());
+    }
   }
+
+ private:
+  [[gnu::always_inline]] void update(const Block& block) {
+    if (with_loss) done.examples += block.examples;
+    if constexpr (UpdatesInHalves<Worker>) {
+      worker_.score(model_, block, learning_rate);
+    } else if (with_loss) {
+      done.loss += LossSum(worker_.template update<true>(model_, block, learning_rate));
+    } else {
+      worker_.template update<false>(model_, block, learning_rate);
+    }
+  }
+  [[gnu::always_inline]] void prefetch_rows(std::span<const RowId> inputs,
+                                            std::span<const RowId> outputs) {
+    if constexpr (requires { worker_.prefetch(model_, inputs, outputs); })
+      return worker_.prefetch(model_, inputs, outputs);
+    for (const RowId id : inputs) model_.input.prefetch(id);
+    for (const RowId id : outputs) model_.output.prefetch(id);
+  }
+
+  Model& model_;
+  Worker& worker_;
+  BlockShape max_;
+  PrivateRows::Thread own_;
+  std::vector<RowId> inputs_, outputs_;  // of a block, as the thread has them
 };
+
+/// Returns the private rows of a run of several threads, or null where there are none.
+template <class Samplers, class Kernels>
+std::unique_ptr<PrivateRows> private_rows(const Samplers& samplers, const Kernels&, Model& model,
+                                          const Hyperparameters& parameters, std::size_t threads) {
+  if constexpr (requires(const WordRates& rates) {
+                  samplers.expected_updates(rates);
+                  requires Kernels::keeps_nothing_by_row;
+                })
+    if (threads > 1 && parameters.private_rows > 0)
+      return std::make_unique<PrivateRows>(
+          model, samplers.expected_updates(WordRates(model.vocabulary, parameters.subsample)),
+          parameters.private_rows, threads,
+          PrivateRows::usual_pairs(threads, parameters.learning_rate));
+  return nullptr;
+}
 
 /// Trains by threads of the host: each takes its shard of the corpus, subsamples each sentence,
 /// lets the sampler make blocks of it and the kernel apply their gradients to the one model.
@@ -95,6 +151,12 @@ void train_by_threads(const Corpus& corpus, const Samplers& samplers, const Kern
   const std::uint64_t tick_interval = std::max<std::uint64_t>(1, run.tick_interval / threads);
   const double first_rate = run.schedule.rate(run.state.fraction());
 
+  const auto rows = private_rows(samplers, kernels, model, parameters, threads);
+  if (rows) {
+    run.state.before_callbacks([&] { rows->merge_all(); });
+    run.complete = [&](std::vector<NamedMatrix>& copies) { rows->complete(copies); };
+  }
+
   const auto train_thread = [&](std::size_t thread) {
     const std::size_t stream = run.sync.rank() * threads + thread;
     const std::size_t streams = run.sync.size() * threads;
@@ -105,9 +167,9 @@ void train_by_threads(const Corpus& corpus, const Samplers& samplers, const Kern
     std::vector<WordId> kept;
     std::uint64_t ticked = start.tokens;  // of those not reported
     double rate = first_rate;
-    UpdateSink<decltype(kernel)> sink{model, kernel,
-                                      max,   static_cast<float>(rate),
-                                      true,  {start.tokens, start.examples, LossSum(start.loss)}};
+    UpdateSink<decltype(kernel)> sink(model, kernel, max, rate,
+                                      {start.tokens, start.examples, LossSum(start.loss)},
+                                      rows ? rows->thread(thread) : PrivateRows::Thread());
 
     for (std::size_t epoch = start.epoch; epoch < parameters.epochs; ++epoch) {
       run.state.begin_epoch(epoch, model);
@@ -166,7 +228,9 @@ void train_by_threads(const Corpus& corpus, const Samplers& samplers, const Kern
       throw;
     }
   });
+  if (rows) rows->merge_all();
   run.end();
+  if (rows) rows->remove();
 }
 
 }  // namespace wordloom::inline WORDLOOM_ABI::detail

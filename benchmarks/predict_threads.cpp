@@ -1,0 +1,368 @@
+// How fast many cores would train, from what one and two of this machine do. The blocks that
+// threads would train are replayed against a simple model of caches:
+//   - A core's second-level cache holds the rows that the core used last. A row there that it wrote
+//     last costs nothing.
+//   - A row that another core wrote last and still holds costs `transfer` seconds, any other row
+//     `load` seconds. Both are less than the latency: rows are prefetched.
+//   - A row travels to one core at a time and is busy meanwhile. A core that comes later waits, as
+//     far as prefetching does not hide it.
+//   - A pair costs `pair` seconds. Memory and the shared cache serve any number of cores.
+// `pair` is measured on random sentences of 1,000 words, whose rows are in the cache; `load` then
+// follows from one thread, `transfer` from two that share all rows. All else is predicted.
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <iomanip>
+#include <iostream>
+#include <memory>
+#include <queue>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+#include <wordloom/wordloom.hpp>
+
+#include "support/arguments.hpp"
+#include "support/demo_text.hpp"
+#include "support/machine.hpp"
+#include "support/training.hpp"
+
+using namespace wordloom;
+using detail::PrivateRows;
+
+namespace {
+
+struct Costs {
+  double pair = 0, load = 0, transfer = 0;  // seconds
+};
+struct Caches {
+  double rows;    // that a core's second-level cache holds
+  double busy;    // seconds that a row travels
+  double hidden;  // seconds of waiting that prefetching hides
+};
+
+/// What threads did, in all or for each word.
+struct Replayed {
+  double pairs = 0, loads = 0, transfers = 0;
+  double waited = 0;   // seconds, of all threads
+  double seconds = 0;  // from start to end
+  double words = 0;
+};
+
+/// Replays threads.
+template <class Sampler>
+class Replay {
+ public:
+  Replay(const TrainingInput& input, const Hyperparameters& parameters, const Caches& caches,
+         const Costs& costs)
+      : input_(input),
+        parameters_(parameters),
+        caches_(caches),
+        costs_(costs),
+        samplers_(detail::policy_from<Sampler>(parameters).start(input.vocabulary)),
+        model_(input.vocabulary,
+               {.dimension = 1, .output_rows = detail::output_rows(samplers_, input.vocabulary)}),
+        clocks_(parameters.threads),
+        used_(parameters.threads) {
+    if (parameters.threads > 1 && parameters.private_rows > 0)
+      copies_ = std::make_unique<PrivateRows>(
+          model_, samplers_.expected_updates(WordRates(input.vocabulary, parameters.subsample)),
+          parameters.private_rows, parameters.threads,
+          PrivateRows::usual_pairs(parameters.threads, parameters.learning_rate));
+    if (copies_)
+      sets_.resize(std::min(parameters.threads, PrivateRows::max_sets),
+                   {0, std::vector<double>(copies_->chunks().size())});
+    // Rows of a matrix, their private copies, and what the copies were when they were merged.
+    for (std::size_t m = 0; m < 2; ++m)
+      rows_[m].resize((m == 0 ? model_.input : model_.output).rows() +
+                      2 * PrivateRows::max_sets * parameters.private_rows);
+  }
+
+  /// `words`: of each thread, half of them to fill the caches.
+  Replayed run(std::size_t words) {
+    using Later = std::pair<double, std::size_t>;
+    std::priority_queue<Later, std::vector<Later>, std::greater<>> queue;
+    std::vector<Thread> threads;
+    threads.reserve(clocks_.size());
+    for (std::size_t t = 0; t < clocks_.size(); ++t) {
+      threads.emplace_back(*this, t);
+      queue.push({0, t});
+    }
+    Replayed first;  // half
+    const double all = static_cast<double>(words * threads.size());
+    while (total_.words < all) {
+      const std::size_t t = queue.top().second;
+      queue.pop();
+      threads[t].train_block();
+      queue.push({clocks_[t], t});
+      total_.seconds = queue.top().first;
+      if (first.words == 0 && total_.words >= all / 2) first = total_;
+    }
+    const double n = total_.words - first.words;
+    return {(total_.pairs - first.pairs) / n,         (total_.loads - first.loads) / n,
+            (total_.transfers - first.transfers) / n, (total_.waited - first.waited) / n,
+            (total_.seconds - first.seconds) / n,     n};
+  }
+
+ private:
+  struct Row {
+    std::uint32_t owner = ~0u;
+    double used = 0;  // by the owner: rows it had loaded by then
+    double busy_until = 0;
+  };
+
+  struct Set {  // of private rows
+    double pairs = 0;
+    std::vector<double> merged_at;
+  };
+  struct Trained {  // a block
+    double pairs, words;
+    std::vector<RowId> inputs, outputs;
+  };
+
+  struct Thread {
+    Replay& all;
+    std::size_t index;
+    detail::WorkerOf<Sampler> worker;
+    PrivateRows::Thread own;
+    Random random;
+    using Sentences = decltype(std::declval<const EncodedCorpus&>().sentences(Shard{}));
+    std::unique_ptr<Sentences> sentences;  // of an epoch
+    decltype(std::declval<Sentences&>().begin()) at;
+    std::size_t epoch = 0;
+    std::vector<RowId> inputs, outputs;
+    std::vector<WordId> kept;
+    std::vector<Trained> blocks;  // of a sentence
+    std::size_t next = 0;
+    Subsampling subsampling;
+    std::size_t set = 0;
+
+    Thread(Replay& replay, std::size_t t)
+        : all(replay),
+          index(t),
+          worker(detail::worker_of(replay.samplers_)),
+          random(replay.parameters_.seed, t, 0),
+          sentences(std::make_unique<Sentences>(replay.sentences(t, 0))),
+          at(sentences->begin()),
+          inputs(std::max(worker.max_block().inputs, worker.max_block().members)),
+          outputs(worker.max_block().outputs),
+          subsampling(replay.input_.vocabulary, replay.parameters_.subsample) {
+      if (!replay.copies_) return;
+      own = replay.copies_->thread(t);
+      while (t >= part_of(replay.clocks_.size(), set, replay.sets_.size()).second) ++set;
+    }
+
+    /// Makes the blocks of the next sentence.
+    void sample() {
+      while (next == blocks.size()) {
+        blocks.clear();
+        next = 0;
+        if (at == sentences->end()) {
+          sentences = std::make_unique<Sentences>(all.sentences(index, ++epoch));
+          at = sentences->begin();
+        }
+        const std::span<const WordId> sentence = *at;
+        ++at;
+        worker.sample(subsampling(sentence, random, kept), random, [&](const Block& block) {
+          const auto in = own.map(0, block.inputs, inputs.data());
+          const auto out = own.map(1, block.outputs, outputs.data());
+          blocks.push_back({static_cast<double>(block.input_count() * block.outputs.size()),
+                            0,
+                            {in.begin(), in.end()},
+                            {out.begin(), out.end()}});
+        });
+        // Words that are left out count too.
+        for (Trained& block : blocks)
+          block.words = static_cast<double>(sentence.size()) / static_cast<double>(blocks.size());
+      }
+    }
+
+    void train_block() {
+      sample();
+      const Trained& block = blocks[next++];
+      all.clocks_[index] += block.pairs * all.costs_.pair;
+      all.total_.pairs += block.pairs;
+      all.total_.words += block.words;
+      for (const RowId row : block.inputs) all.use(index, 0, row);
+      for (const RowId row : block.outputs) all.use(index, 1, row);
+      if (all.copies_) merge(all.sets_[set], block.pairs);
+    }
+
+    void merge(Set& own_set, double pairs) {
+      own_set.pairs += pairs;
+      const auto& chunks = all.copies_->chunks();
+      for (std::size_t i = 0; i < chunks.size(); ++i) {
+        if (own_set.pairs - own_set.merged_at[i] < chunks[i].interval) continue;
+        own_set.merged_at[i] = own_set.pairs;
+        const std::size_t m = chunks[i].matrix;
+        const auto last =
+            static_cast<RowId>(all.rows_[m].size() - 1 - set * all.parameters_.private_rows);
+        for (std::size_t row = chunks[i].first; row < chunks[i].last; ++row) {
+          const auto shared = static_cast<RowId>(row);
+          all.use(index, m, shared);
+          all.use(index, m, own.map(m, {&shared, 1}, inputs.data())[0]);
+          all.use(index, m, last - shared);  // the base
+        }
+      }
+    }
+  };
+
+  auto sentences(std::size_t thread, std::size_t epoch) const {
+    return input_.corpus.sentences(Shard{thread, clocks_.size(), epoch, parameters_.seed});
+  }
+
+  void use(std::size_t thread, std::size_t matrix, RowId id) {
+    Row& row = rows_[matrix][id];
+    const bool is_cached = row.owner != ~0u && used_[row.owner] - row.used < caches_.rows;
+    if (row.owner != thread || !is_cached) {
+      const bool travels = row.owner != thread && is_cached;
+      if (travels) {
+        const double wait = row.busy_until - clocks_[thread] - caches_.hidden;
+        if (wait > 0) {
+          total_.waited += wait;
+          clocks_[thread] += wait;
+        }
+        row.busy_until = std::max(row.busy_until, clocks_[thread]) + caches_.busy;
+      }
+      clocks_[thread] += travels ? costs_.transfer : costs_.load;
+      ++(travels ? total_.transfers : total_.loads);
+      ++used_[thread];
+    }
+    row.owner = static_cast<std::uint32_t>(thread);
+    row.used = used_[thread];
+  }
+
+  const TrainingInput& input_;
+  const Hyperparameters parameters_;
+  const Caches caches_;
+  const Costs costs_;
+  detail::RunOf<Sampler> samplers_;
+  Model model_;
+  std::unique_ptr<PrivateRows> copies_;
+  std::vector<Set> sets_;
+  std::vector<Row> rows_[2];
+  std::vector<double> clocks_, used_;  // of each thread: seconds, rows loaded
+  Replayed total_;
+};
+
+struct Arguments {
+  Hyperparameters parameters{.dimension = 128, .subsample = 1e-4, .epochs = 1};
+  std::vector<std::size_t> threads{2, 8, 32, 64, 128}, private_rows{0, 64, 512};
+  std::size_t words = 20'000, runs = 5;
+  double cache = 2, busy = 200, hidden = 400;  // MiB, ns, ns
+};
+
+/// Seconds of training for each word of the corpus.
+template <class Sampler, class Kernel>
+double measured(const TrainingInput& input, Hyperparameters parameters, std::size_t threads,
+                std::size_t private_rows) {
+  parameters.threads = threads;
+  parameters.private_rows = private_rows;
+  Trainer<Sampler, Kernel> trainer(parameters);
+  trainer.fit(input.corpus, input.vocabulary);
+  return 1 / trainer.report().words_per_second;
+}
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+template <class Sampler, class Kernel>
+void predict(const std::string& name, const TrainingInput& input, const TrainingInput& few,
+             const Arguments& given, Hyperparameters parameters) {
+  const Caches caches{given.cache * (1 << 20) / (4.0 * static_cast<double>(parameters.dimension)),
+                      given.busy * 1e-9, given.hidden * 1e-9};
+  // In alternation: a busy minute then slows all of them.
+  std::vector<double> in_cache, one;
+  std::vector<std::vector<double>> two(given.private_rows.size());
+  for (std::size_t run = 0; run < given.runs; ++run) {
+    Hyperparameters all_words = parameters;
+    all_words.subsample = 0;
+    in_cache.push_back(measured<Sampler, Kernel>(few, all_words, 1, 0));
+    one.push_back(measured<Sampler, Kernel>(input, parameters, 1, 0));
+    for (std::size_t i = 0; i < two.size(); ++i)
+      two[i].push_back(measured<Sampler, Kernel>(input, parameters, 2, given.private_rows[i]));
+  }
+  Costs costs;
+  const auto replay = [&](const TrainingInput& of, std::size_t threads, std::size_t copied) {
+    parameters.threads = threads;
+    parameters.private_rows = copied;
+    return Replay<Sampler>(of, parameters, caches, costs).run(given.words);
+  };
+  const double subsample = std::exchange(parameters.subsample, 0.0);
+  costs.pair = median(in_cache) / replay(few, 1, 0).pairs;
+  parameters.subsample = subsample;
+  const Replayed alone = replay(input, 1, 0);
+  costs.load = std::max(0.0, (median(one) - alone.pairs * costs.pair) / alone.loads);
+  costs.transfer = costs.load;
+  for (int i = 0; i < 3; ++i) {  // what threads do depends a little on their pace
+    const Replayed shared = replay(input, 2, 0);
+    costs.transfer = std::max(0.0, (2 * median(two[0]) - shared.pairs * costs.pair -
+                                    shared.loads * costs.load - shared.waited) /
+                                       shared.transfers);
+  }
+  std::cout << std::fixed << std::setprecision(2) << "\n`" << name << "`: " << costs.pair * 1e9
+            << " ns a pair, " << std::setprecision(1) << costs.load * 1e9
+            << " ns for a row from the shared cache, " << costs.transfer * 1e9
+            << " ns from another core; one thread " << 1e-6 / median(one) << " M words/s.\n\n"
+            << "| private rows | threads | rows a word: loaded | transferred | waited, ns | "
+               "predicted x one thread | measured |\n|---|---|---|---|---|---|---|\n";
+  for (std::size_t i = 0; i < given.private_rows.size(); ++i)
+    for (const std::size_t n : given.threads) {
+      const Replayed result = replay(input, n, given.private_rows[i]);
+      std::cout << "| " << given.private_rows[i] << " | " << n << " | " << std::setprecision(2)
+                << result.loads << " | " << result.transfers << " | " << result.waited * 1e9
+                << " | " << median(one) / result.seconds << " | ";
+      if (n == 2)
+        std::cout << median(one) / median(two[i]) << (i == 0 ? " (fitted)" : "");
+      else
+        std::cout << '-';
+      std::cout << " |" << std::endl;
+    }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) try {
+  CLI::App app("Speed of many threads, predicted from one and two");
+  Arguments given;
+  std::string corpus;
+  app.add_option("--corpus", corpus, "Text to train on; default: the demo corpus");
+  app.add_option("--threads", given.threads, "Numbers of threads to predict");
+  app.add_option("--private-rows", given.private_rows, "Rows that are copied; the first is 0");
+  app.add_option("--runs", given.runs, "Runs of each measurement");
+  app.add_option("--words", given.words, "Words of each thread to replay");
+  app.add_option("--cache", given.cache, "MiB of a core's second-level cache");
+  app.add_option("--busy", given.busy, "ns that a row travels between cores");
+  app.add_option("--hidden", given.hidden, "ns of waiting that prefetching hides");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp& help) {
+    return app.exit(help);
+  }
+  if (given.private_rows.empty() || given.private_rows[0] != 0)
+    throw InvalidArgument("--private-rows must begin with 0: without copies, costs are fitted");
+  const BenchmarkText text(corpus, 200'000);
+  const auto vocabulary = Vocabulary::from_text(text.path());
+  const TrainingInput input{
+      vocabulary,
+      EncodedCorpus::from_text(text.path(), vocabulary, {.max_sentence_length = 1000}),
+      {}};
+  std::vector<std::pair<std::string, std::uint64_t>> counts;
+  for (std::size_t i = 0; i < 1000; ++i) counts.emplace_back("w" + std::to_string(i), 1000);
+  const auto few_words = Vocabulary::from_counts(counts);
+  std::vector<std::vector<WordId>> sentences(2000, std::vector<WordId>(1000));
+  Random random(1);
+  for (auto& sentence : sentences)
+    for (WordId& word : sentence) word = static_cast<WordId>(random.below(1000));
+  const TrainingInput few{few_words, EncodedCorpus::from_sentences(sentences, few_words), {}};
+  predict<SharedNegative, FusedKernel>("shared+fused", input, few, given, given.parameters);
+  Hyperparameters grouped = given.parameters;
+  grouped.learning_rate = 0.03;
+  predict<GroupedWindow, FusedKernel>("grouped+fused", input, few, given, grouped);
+  predict<Hogwild, DotKernel>("hogwild+dot", input, few, given, given.parameters);
+} catch (const std::exception& error) {
+  std::cerr << "predict_threads: " << error.what() << '\n';
+  return 1;
+}

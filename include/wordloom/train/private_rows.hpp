@@ -1,0 +1,237 @@
+#pragma once
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cmath>
+#include <cstddef>
+#include <numeric>
+#include <span>
+#include <vector>
+
+#include <wordloom/core/parallel.hpp>
+#include <wordloom/core/row_matrix.hpp>
+#include <wordloom/core/types.hpp>
+#include <wordloom/model/model.hpp>
+#include <wordloom/sampler/expected_updates.hpp>
+#include <wordloom/sync/combine.hpp>
+#include <wordloom/sync/common_direction.hpp>
+#include <wordloom/train/merge_rows.hpp>
+
+namespace wordloom::inline WORDLOOM_ABI::detail {
+
+/// Private copies of the most frequent rows, so that threads do not wait for each other's cache
+/// lines: each set of threads (eight sets at most) trains its own copy of the first rows of both
+/// matrices, and adds what it changed to the shared rows after so many `pairs` of each row. The
+/// copies lie behind the rows of the model, so that a kernel reaches them as any others.
+///
+/// Copies are a few hundred pairs old where threads on the same rows are a few. That is safe but
+/// for the direction that all rows have in common: there the loss is curved most, threads push
+/// alike, and their sum would overshoot (with 8 threads it diverges). Along it, changes are scaled
+/// as CoherentSum does. See benchmarks/results/many-cores.md.
+class PrivateRows {
+ public:
+  static constexpr std::size_t max_sets = 8;
+
+  /// Pairs that a row is scored in by one set between two merges: at most a quarter of what
+  /// diverges (at a learning rate of 0.025: 1,024 with 4 sets, 512 with 8).
+  static double usual_pairs(std::size_t threads, double learning_rate) {
+    const auto sets = static_cast<double>(std::min(threads, max_sets));
+    return 4096 / (sets * sets) * std::min(1.0, 0.025 / learning_rate);
+  }
+
+  /// Rows of similar frequency that are merged together.
+  struct Chunk {
+    std::size_t matrix, first, last;
+    double interval;  // pairs of a set between two merges
+  };
+
+  /// Makes room behind the rows of the model. `count`: rows of each matrix that are copied, at
+  /// most; `threads`: at least 2. Throws std::bad_alloc.
+  PrivateRows(Model& model, const ExpectedUpdates& expected, std::size_t count, std::size_t threads,
+              double pairs)
+      : model_(model), threads_(threads), sets_(std::min(threads, max_sets)) {
+    for (std::size_t m = 0; m < 2; ++m) {
+      const std::vector<float>& updates = m == 0 ? expected.input : expected.output;
+      const double sum = std::accumulate(updates.begin(), updates.end(), 0.0);
+      counts_[m] = std::min({count, updates.size(), matrix(m).rows()});
+      for (std::size_t i = 0; i < counts_[m]; ++i)
+        shares_[m].push_back(sum > 0 ? static_cast<float>(updates[i] / sum) : 0.0f);
+      for (std::size_t i = 0; i < counts_[m]; i += rows_at_once)
+        chunks_.push_back({m, i, std::min(i + rows_at_once, counts_[m]),
+                           pairs / std::max(static_cast<double>(shares_[m][i]), 1e-9)});
+    }
+    for (std::size_t m = 0; m < 2; ++m) {
+      matrix(m).reserve(matrix(m).rows() + sets_.size() * counts_[m]);
+      for (std::size_t s = 0; s < sets_.size(); ++s) {
+        sets_[s].base[m] = matrix(m).copy(counts_[m]);
+        std::copy_n(matrix(m).data(), counts_[m] * matrix(m).stride(),
+                    matrix(m).row_data(matrix(m).rows() + s * counts_[m]));
+      }
+    }
+    for (Set& set : sets_) {
+      set.directions = RowMatrix(2, model.dimension());
+      set.merged_at.resize(chunks_.size(), -1e18);  // merges, and so starts, at once
+    }
+  }
+  PrivateRows(PrivateRows&&) = delete;
+
+  const std::vector<Chunk>& chunks() const noexcept { return chunks_; }
+
+  /// What a thread trains in place of the rows of a block.
+  class Thread;
+  Thread thread(std::size_t index);
+
+  /// Gives back the room behind the rows of the model.
+  void remove() {
+    for (std::size_t m = 0; m < 2; ++m) matrix(m).reserve(0);
+  }
+
+  /// Makes the shared rows what all sets have trained. Not while a thread trains.
+  void merge_all() {
+    for (Set& set : sets_) {
+      find_directions(set);
+      for (std::size_t i = 0; i < chunks_.size(); ++i) merge(set, i, set.pairs);
+    }
+  }
+
+  /// Adds to copies of the model's matrices what has not been merged. Threads may train meanwhile:
+  /// what one of them merges just then may be missing or counted twice.
+  void complete(std::vector<NamedMatrix>& copies) const {
+    for (const Set& set : sets_)
+      for (std::size_t m = 0; m < 2; ++m)
+        for (std::size_t i = 0; i < counts_[m]; ++i) {
+          const float *const own = own_row(set, m, i), *const base = set.base[m].row_data(i);
+          const std::span<float> row = copies[m].matrix.row(i);
+          for (std::size_t c = 0; c < row.size(); ++c)
+            row[c] += read_racing(own + c) - read_racing(base + c);
+        }
+  }
+
+ private:
+  static constexpr std::size_t rows_at_once = 8;
+
+  /// The copies of some threads. One of them at a time merges.
+  struct Set {
+    std::array<RowMatrix, 2> base;  // [count x D]: the copies when they were merged last
+    RowMatrix directions;           // [2 x D] what the rows of each matrix have in common
+    float square[2] = {0, 0};       // mean squares of the rows' parts along them
+    float rate = 0;
+    double next_directions = 0;     // pairs
+    std::vector<double> merged_at;  // [chunks] pairs
+    std::atomic<double> pairs{0}, next{0};
+    std::atomic_flag is_merging;
+  };
+
+  RowMatrix& matrix(std::size_t m) const { return m == 0 ? model_.input : model_.output; }
+  RowId offset(const Set& set, std::size_t m) const {
+    return static_cast<RowId>(matrix(m).rows() +
+                              static_cast<std::size_t>(&set - sets_.data()) * counts_[m]);
+  }
+  float* own_row(const Set& set, std::size_t m, std::size_t i) const {
+    return matrix(m).row_data(offset(set, m) + i);
+  }
+
+  /// Counts what a thread of the set has trained, and merges what is due.
+  void count(Set& set, double pairs, float rate) {
+    const double now = set.pairs.fetch_add(pairs, std::memory_order_relaxed) + pairs;
+    if (now < set.next.load(std::memory_order_relaxed) ||
+        set.is_merging.test_and_set(std::memory_order_acquire))
+      return;
+    set.rate = rate;
+    if (now >= set.next_directions) {
+      find_directions(set);
+      set.next_directions = now + std::clamp(now / 8, 1e3, 4e6);
+    }
+    // While vectors are small and grow fast, copies may not be older than a part of all training.
+    const double most = std::max(now / 16, 1e3);
+    double least = 1e9;
+    for (std::size_t i = 0; i < chunks_.size(); ++i) {
+      const double interval = std::min(chunks_[i].interval, most);
+      least = std::min(least, interval);
+      if (now - set.merged_at[i] >= interval) merge(set, i, now);
+    }
+    set.next.store(now + least / 4, std::memory_order_relaxed);
+    set.is_merging.clear(std::memory_order_release);
+  }
+
+  void find_directions(Set& set) const {
+    for (std::size_t m = 0; m < 2; ++m)
+      set.square[m] =
+          common_direction(own_row(set, m, 0), matrix(m).stride(), counts_[m], matrix(m).columns(),
+                           shares_[m].data(), set.directions.row_data(m));
+  }
+
+  void merge(Set& set, std::size_t index, double now) const {
+    const auto [m, first, last, interval] = chunks_[index];
+    const std::size_t partners = 1 - m, stride = matrix(m).stride();
+    const double pairs = now - set.merged_at[index];
+    set.merged_at[index] = now;
+    for (std::size_t i = first; i < last; ++i) {
+      matrix(m).prefetch(i);
+      set.base[m].prefetch(i);
+    }
+    for (std::size_t i = first; i < last; ++i) {
+      const float updates = set.rate * static_cast<float>(pairs) * shares_[m][i];
+      merge_row_(
+          {matrix(m).row_data(i), own_row(set, m, i), set.base[m].row_data(i)},
+          set.directions.row_data(partners),
+          CoherentSum::gain_along(static_cast<float>(sets_.size()), updates * set.square[partners]),
+          stride);
+    }
+  }
+
+  Model& model_;
+  std::size_t threads_;
+  std::size_t counts_[2];
+  std::vector<float> shares_[2];  // [counts_] of all pairs
+  std::vector<Chunk> chunks_;
+  std::vector<Set> sets_;
+  simd::MergeFunction merge_row_ = simd::merge_function();
+};
+
+/// Of one thread; without PrivateRows, rows are what they are.
+class PrivateRows::Thread {
+ public:
+  Thread() = default;
+  Thread(PrivateRows& rows, Set& set) : rows_(&rows), set_(&set) {
+    for (std::size_t m = 0; m < 2; ++m) {
+      counts_[m] = static_cast<RowId>(rows.counts_[m]);
+      offsets_[m] = rows.offset(set, m);
+    }
+  }
+
+  explicit operator bool() const noexcept { return rows_ != nullptr; }
+
+  /// Writes the rows to train in place of `rows` of the input (0) or output (1) to `to`.
+  [[gnu::always_inline]] std::span<const RowId> map(std::size_t m, std::span<const RowId> rows,
+                                                    RowId* to) const noexcept {
+    const RowId count = counts_[m], offset = offsets_[m];
+    for (std::size_t i = 0; i < rows.size(); ++i)  // without a branch: none could be predicted
+      to[i] = rows[i] + (offset & (RowId{0} - RowId{rows[i] < count}));
+    return {to, rows.size()};
+  }
+
+  /// Between two updates: tells how many pairs the next one scores, at what learning rate.
+  [[gnu::always_inline]] void count(std::size_t pairs, float rate) {
+    pairs_ += pairs;
+    if (pairs_ < pairs_at_once) return;
+    rows_->count(*set_, static_cast<double>(pairs_), rate);
+    pairs_ = 0;
+  }
+
+ private:
+  static constexpr std::size_t pairs_at_once = 500;  // some 25 words
+
+  PrivateRows* rows_ = nullptr;
+  Set* set_ = nullptr;
+  std::size_t pairs_ = pairs_at_once;  // starts at once
+  RowId counts_[2] = {0, 0}, offsets_[2] = {0, 0};
+};
+
+inline PrivateRows::Thread PrivateRows::thread(std::size_t index) {
+  std::size_t set = 0;
+  while (index >= part_of(threads_, set, sets_.size()).second) ++set;
+  return {*this, sets_[set]};
+}
+
+}  // namespace wordloom::inline WORDLOOM_ABI::detail
