@@ -6,6 +6,7 @@
 #include <new>
 #include <numeric>
 #include <optional>
+#include <thread>
 #include <wordloom/registry.hpp>
 #include <wordloom/sync/rank_corpus.hpp>
 #include <wordloom/wordloom.hpp>
@@ -154,6 +155,11 @@ int run(int argc, char** argv, Cluster& cluster) {
     return 0;
 
   ProgressLine line(options.quiet || !cluster.is_first());
+  const std::size_t threads = wordloom::resolve_threads(options.parameters.threads),
+                    processors = std::thread::hardware_concurrency();
+  if (!options.quiet && cluster.is_first() && processors > 0 && threads > processors)
+    std::cerr << "word2vec: note: " << threads << " threads on " << processors
+              << " processors; more threads than processors train no faster\n";
   const auto corpus = make_corpus(options, cluster, vocabulary);
   auto report = train({options.composition(), cluster, corpus, vocabulary, model,
                        [&](const wordloom::Progress& progress) {

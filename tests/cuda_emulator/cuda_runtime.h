@@ -6,6 +6,7 @@
 //   EMU_SEED=n     another interleaving of warps, lanes and streams
 //   EMU_DEVICES=n  GPUs that there are (1)
 //   EMU_MIB=n      memory of a GPU (80 GiB)
+//   EMU_PINNED_KIB=n  the largest array of pinned memory (no bound)
 //   EMU_SHARED_KIB=n  shared memory that a block may ask for (227; 99 is sm_86 and sm_89)
 //   EMU_YIELD=p    per cent of reads and atomics of global memory at which a thread lets others run
 #include <dlfcn.h>
@@ -83,7 +84,8 @@ enum cudaMemcpyKind {
   cudaMemcpyDefault
 };
 enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize = 8 };
-inline constexpr unsigned cudaEventDisableTiming = 2, cudaStreamNonBlocking = 1;
+inline constexpr unsigned cudaEventBlockingSync = 1, cudaEventDisableTiming = 2,
+                          cudaStreamNonBlocking = 1;
 struct cudaDeviceProp {
   char name[256];
   int multiProcessorCount, l2CacheSize;
@@ -703,6 +705,8 @@ template <class T>
 cudaError_t cudaMallocHost(T** p, std::size_t bytes) {
   auto l = emu::lock();
   if (bytes == 0) return emu::fail(cudaErrorInvalidValue);
+  static const auto most = static_cast<std::size_t>(emu::setting("EMU_PINNED_KIB", 1 << 30)) << 10;
+  if (bytes > most) return emu::fail(cudaErrorMemoryAllocation);
   auto* const memory = static_cast<char*>(std::malloc(bytes));
   std::memset(memory, 0xff, bytes);
   emu::World::get().pinned[memory] = bytes;

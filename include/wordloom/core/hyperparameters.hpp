@@ -125,6 +125,9 @@ struct Hyperparameters {
   /// other's cache lines (PrivateRows). Not with one thread. 0: all threads train the same rows, as
   /// in word2vec (Hogwild).
   std::size_t private_rows = 512;
+  /// Keeps each training thread on a processor of its own, the cores of the machine first, of those
+  /// that the calling thread may use (Linux). For a machine that does nothing else.
+  bool pin_threads = false;
   /// Seed of every random stream. One thread and one seed give bit-identical runs.
   std::uint64_t seed = 1;
   /// Negatives are drawn in proportion to count^negative_exponent (Mikolov et al. 2013b: 0.75);
@@ -140,7 +143,7 @@ struct Hyperparameters {
   std::size_t sentences_in_flight = 0;
 
   /// Lists what must be the same where several ranks train one model: all but `threads`,
-  /// `private_rows` and `device`.
+  /// `private_rows`, `pin_threads` and `device`.
   template <class Visit>
   void visit_parameters(Visit&& visit) const {
     visit("dimension", dimension, 1, 65536);

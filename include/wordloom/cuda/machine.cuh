@@ -68,22 +68,25 @@ template <class T, bool pinned>
 class CudaArray {
  public:
   CudaArray() = default;
-  /// Throws DeviceError that says what is needed and free when it does not fit the device.
+  /// Throws DeviceError that says what is needed, and free on a device, when it does not fit.
   explicit CudaArray(std::size_t size, const char* what = "an array") : size_(size) {
     const std::size_t bytes = size * sizeof(T);
     T* memory = nullptr;
     const cudaError_t status = pinned ? cudaMallocHost(&memory, bytes) : cudaMalloc(&memory, bytes);
     data_.reset(memory);
-    if (pinned || status != cudaErrorMemoryAllocation) {
+    if (status != cudaErrorMemoryAllocation) {
       check(status);
       return;
     }
     (void)cudaGetLastError();
-    std::size_t free = 0, total = 0;
-    check(cudaMemGetInfo(&free, &total));
     const auto mebibytes = [](std::size_t b) {
       return std::to_string((b + (1 << 20) - 1) >> 20) + " MiB";
     };
+    if (pinned)
+      throw DeviceError(std::string("not enough pinned memory on the host: ") + what + " needs " +
+                        mebibytes(bytes));
+    std::size_t free = 0, total = 0;
+    check(cudaMemGetInfo(&free, &total));
     throw DeviceError(std::string("not enough memory on the device: ") + what + " needs " +
                       mebibytes(bytes) + ", " + mebibytes(free) + " of " + mebibytes(total) +
                       " are free");
@@ -112,10 +115,12 @@ void copy_async(T* to, const T* from, std::size_t size, cudaStream_t stream) {
   check(cudaMemcpyAsync(to, from, size * sizeof(T), cudaMemcpyDefault, stream));
 }
 
-/// A point in a stream.
+/// A point in a stream. A thread that waits for it sleeps: batches take long.
 class Event {
  public:
-  Event() { check(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming)); }
+  Event() {
+    check(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming | cudaEventBlockingSync));
+  }
   Event(const Event&) = delete;
   Event& operator=(const Event&) = delete;
   ~Event() { (void)cudaEventDestroy(event_); }

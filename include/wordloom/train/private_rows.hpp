@@ -111,7 +111,7 @@ class PrivateRows {
   static constexpr std::size_t rows_at_once = 8;
 
   /// The copies of some threads. One of them at a time merges.
-  struct Set {
+  struct alignas(64) Set {
     std::array<RowMatrix, 2> base;  // [count x D]: the copies when they were merged last
     RowMatrix directions;           // [2 x D] what the rows of each matrix have in common
     float square[2] = {0, 0};       // mean squares of the rows' parts along them
@@ -155,10 +155,14 @@ class PrivateRows {
   }
 
   void find_directions(Set& set) const {
-    for (std::size_t m = 0; m < 2; ++m)
-      set.square[m] =
-          common_direction(own_row(set, m, 0), matrix(m).stride(), counts_[m], matrix(m).columns(),
-                           shares_[m].data(), set.directions.row_data(m));
+    for (std::size_t m = 0; m < 2; ++m) {
+      RowMatrix rows(counts_[m], matrix(m).columns());  // other threads of the set may write them
+      for (std::size_t i = 0; i < rows.rows(); ++i)
+        for (std::size_t c = 0; c < rows.columns(); ++c)
+          rows.row_data(i)[c] = read_racing(own_row(set, m, i) + c);
+      set.square[m] = common_direction(rows.data(), rows.stride(), rows.rows(), rows.columns(),
+                                       shares_[m].data(), set.directions.row_data(m));
+    }
   }
 
   void merge(Set& set, std::size_t index, double now) const {

@@ -10,6 +10,7 @@
 
 #include <wordloom/core/error.hpp>
 #include <wordloom/core/parallel.hpp>
+#include <wordloom/core/processors.hpp>
 #include <wordloom/core/random.hpp>
 #include <wordloom/core/types.hpp>
 #include <wordloom/corpus/concept.hpp>
@@ -157,7 +158,11 @@ void train_by_threads(const Corpus& corpus, const Samplers& samplers, const Kern
     run.complete = [&](std::vector<NamedMatrix>& copies) { rows->complete(copies); };
   }
 
+  const auto processors =
+      parameters.pin_threads ? cores_first(allowed_processors()) : std::vector<std::size_t>();
+
   const auto train_thread = [&](std::size_t thread) {
+    const PinnedThread pinned(processors, thread);
     const std::size_t stream = run.sync.rank() * threads + thread;
     const std::size_t streams = run.sync.size() * threads;
     auto sampler = worker_of(samplers);

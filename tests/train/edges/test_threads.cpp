@@ -6,6 +6,7 @@
 #include <set>
 #include <span>
 #include <thread>
+#include <wordloom/core/processors.hpp>
 #include <wordloom/kernel/dot_kernel.hpp>
 #include <wordloom/sampler/shared_negative.hpp>
 #include <wordloom/train/trainer.hpp>
@@ -83,6 +84,29 @@ TEST_CASE("an absurd number of threads is refused", "[trainer][parallel]") {
         }) == "OMP_NUM_THREADS is 1000000, must be at most 65536");
   omp_set_num_threads(before);
 #endif
+}
+
+TEST_CASE("more threads than sets of private rows train and are called back",
+          "[trainer][parallel]") {
+  const auto vocabulary = small_vocabulary();
+  Trainer<SharedNegative, DotKernel> trainer(small(11));
+  std::size_t calls = 0;
+  trainer.on_epoch([&](const Progress&, const Model& model) {
+    ++calls;
+    CHECK(model.input.view().allFinite());
+  });
+  trainer.fit(paired_corpus(vocabulary, 1000), vocabulary);
+  CHECK(calls == 3);
+}
+
+TEST_CASE("a pinned run leaves its caller's processors as they were", "[trainer][parallel]") {
+  const auto vocabulary = small_vocabulary();
+  const auto before = detail::allowed_processors();
+  Hyperparameters parameters = small(3);
+  parameters.pin_threads = true;
+  Trainer<SharedNegative, DotKernel> trainer(parameters);
+  trainer.fit(paired_corpus(vocabulary), vocabulary);
+  CHECK(detail::allowed_processors() == before);
 }
 
 TEST_CASE("another thread stops training, and trainers run beside each other",
