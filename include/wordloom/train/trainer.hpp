@@ -116,8 +116,9 @@ class Trainer {
     return fit_new(corpus, vocabulary, nullptr);
   }
 
-  /// Continues to train a model in place: one of another run, or one that was loaded. Throws as
-  /// above, and InvalidArgument when the model's shape is not that of new_model(its vocabulary).
+  /// Continues to train a model in place: one of another run, or one that was loaded. Its rows may
+  /// move: pointers to them are not valid any more. Throws as above, and InvalidArgument when the
+  /// model's shape is not that of new_model(its vocabulary).
   template <class Corpus>
   TrainReport fit(const Corpus& corpus, Model& model) {
     return train_model(corpus, model, nullptr);
