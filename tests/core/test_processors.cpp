@@ -65,6 +65,6 @@ TEST_CASE("cores come before second processors of a core", "[processors]") {
   CHECK(detail::cores_first({4, 5, 6, 7}, path) == Processors{4, 6, 5, 7});
   CHECK(detail::cores_first({0, 1, 2, 3, 4, 5, 6, 7}, path) == Processors{0, 1, 4, 6, 2, 3, 5, 7});
   CHECK(detail::cores_first({3, 5}, path) == Processors{3, 5});  // their first ones are not allowed
-  CHECK(detail::cores_first({8, 9}, path) == Processors{8, 9});
+  CHECK(detail::cores_first({4, 5, 8, 9}, path) == Processors{4, 8, 9, 5});
   CHECK(detail::cores_first({}, path).empty());
 }
