@@ -97,9 +97,7 @@ int main(int argc, char** argv) try {
     return app.exit(help);
   }
   describe_machine();
-  const BenchmarkText text(corpus, 200'000);
-  const auto vocabulary = Vocabulary::from_text(text.path());
-  const TrainingInput input{vocabulary, EncodedCorpus::from_text(text.path(), vocabulary), gold};
+  const TrainingInput input = load_input(BenchmarkText(corpus, 200'000), gold);
   benchmark::AddCustomContext("tokens", std::to_string(input.corpus.token_count()));
   for (const std::size_t dimension : dimensions)
     for (const std::size_t n : threads) {

@@ -33,16 +33,17 @@ using detail::PrivateRows;
 
 namespace {
 
+/// The costs of a pair of rows and of rows that are not in the cache of a core, in seconds.
 struct Costs {
-  double pair = 0, load = 0, transfer = 0;  // seconds
+  double pair = 0, load = 0, transfer = 0;
 };
 struct Caches {
-  double rows;    // that a core's second-level cache holds
+  double rows;    // rows that a core's second-level cache holds
   double busy;    // seconds that a row travels
   double hidden;  // seconds of waiting that prefetching hides
 };
 
-/// What threads did, in all or for each word.
+/// The counts of all threads, in total or for each word.
 struct Replayed {
   double pairs = 0, loads = 0, transfers = 0;
   double waited = 0;   // seconds, of all threads
@@ -50,7 +51,7 @@ struct Replayed {
   double words = 0;
 };
 
-/// Replays threads.
+/// A replay of the blocks that threads train.
 template <class Sampler>
 class Replay {
  public:
@@ -65,21 +66,18 @@ class Replay {
                {.dimension = 1, .output_rows = detail::output_rows(samplers_, input.vocabulary)}),
         clocks_(parameters.threads),
         used_(parameters.threads) {
-    if (parameters.threads > 1 && parameters.private_rows > 0)
-      copies_ = std::make_unique<PrivateRows>(
-          model_, samplers_.expected_updates(WordRates(input.vocabulary, parameters.subsample)),
-          parameters.private_rows, parameters.threads,
-          PrivateRows::usual_pairs(parameters.threads, parameters.learning_rate));
+    copies_ =
+        detail::private_rows(samplers_, FusedKernel(), model_, parameters, parameters.threads);
     if (copies_)
       sets_.resize(std::min(parameters.threads, PrivateRows::max_sets),
                    {0, std::vector<double>(copies_->chunks().size())});
-    // Rows of a matrix, their private copies, and what the copies were when they were merged.
+    // The rows of a matrix, their private copies, and the values when these were merged last.
     for (std::size_t m = 0; m < 2; ++m)
       rows_[m].resize((m == 0 ? model_.input : model_.output).rows() +
                       2 * PrivateRows::max_sets * parameters.private_rows);
   }
 
-  /// `words`: of each thread, half of them to fill the caches.
+  /// Returns what threads do for each word. `words`: of each thread; the first half fills caches.
   Replayed run(std::size_t words) {
     using Later = std::pair<double, std::size_t>;
     std::priority_queue<Later, std::vector<Later>, std::greater<>> queue;
@@ -131,6 +129,7 @@ class Replay {
     std::unique_ptr<Sentences> sentences;  // of an epoch
     decltype(std::declval<Sentences&>().begin()) at;
     std::size_t epoch = 0;
+    bool is_idle = false;  // no block since the last epoch began
     std::vector<RowId> inputs, outputs;
     std::vector<WordId> kept;
     std::vector<Trained> blocks;  // of a sentence
@@ -153,14 +152,18 @@ class Replay {
       while (t >= part_of(replay.clocks_.size(), set, replay.sets_.size()).second) ++set;
     }
 
-    /// Makes the blocks of the next sentence.
+    /// Makes the blocks of the next sentence that has some.
     void sample() {
       while (next == blocks.size()) {
         blocks.clear();
         next = 0;
         if (at == sentences->end()) {
+          if (std::exchange(is_idle, true))
+            throw CorpusError("the text has no words for thread " + std::to_string(index + 1) +
+                              ": use a longer text or fewer threads");
           sentences = std::make_unique<Sentences>(all.sentences(index, ++epoch));
           at = sentences->begin();
+          continue;
         }
         const std::span<const WordId> sentence = *at;
         ++at;
@@ -171,6 +174,7 @@ class Replay {
                             0,
                             {in.begin(), in.end()},
                             {out.begin(), out.end()}});
+          is_idle = false;
         });
         // Words that are left out count too.
         for (Trained& block : blocks)
@@ -253,7 +257,7 @@ struct Arguments {
   double cache = 2, busy = 200, hidden = 400;  // MiB, ns, ns
 };
 
-/// Seconds of training for each word of the corpus.
+/// Returns the seconds of training for each word of the corpus.
 template <class Sampler, class Kernel>
 double measured(const TrainingInput& input, Hyperparameters parameters, std::size_t threads,
                 std::size_t private_rows) {
@@ -329,10 +333,12 @@ int main(int argc, char** argv) try {
   Arguments given;
   std::string corpus;
   app.add_option("--corpus", corpus, "Text to train on; default: the demo corpus");
-  app.add_option("--threads", given.threads, "Numbers of threads to predict");
+  app.add_option("--threads", given.threads, "Numbers of threads to predict")
+      ->check(CLI::Range(1, 65536));
   app.add_option("--private-rows", given.private_rows, "Rows that are copied; the first is 0");
-  app.add_option("--runs", given.runs, "Runs of each measurement");
-  app.add_option("--words", given.words, "Words of each thread to replay");
+  app.add_option("--runs", given.runs, "Runs of each measurement")->check(CLI::Range(1, 1000));
+  app.add_option("--words", given.words, "Words of each thread to replay")
+      ->check(CLI::Range(1, 1'000'000'000));
   app.add_option("--cache", given.cache, "MiB of a core's second-level cache");
   app.add_option("--busy", given.busy, "ns that a row travels between cores");
   app.add_option("--hidden", given.hidden, "ns of waiting that prefetching hides");
@@ -343,12 +349,7 @@ int main(int argc, char** argv) try {
   }
   if (given.private_rows.empty() || given.private_rows[0] != 0)
     throw InvalidArgument("--private-rows must begin with 0: without copies, costs are fitted");
-  const BenchmarkText text(corpus, 200'000);
-  const auto vocabulary = Vocabulary::from_text(text.path());
-  const TrainingInput input{
-      vocabulary,
-      EncodedCorpus::from_text(text.path(), vocabulary, {.max_sentence_length = 1000}),
-      {}};
+  const TrainingInput input = load_input(BenchmarkText(corpus, 200'000));
   std::vector<std::pair<std::string, std::uint64_t>> counts;
   for (std::size_t i = 0; i < 1000; ++i) counts.emplace_back("w" + std::to_string(i), 1000);
   const auto few_words = Vocabulary::from_counts(counts);

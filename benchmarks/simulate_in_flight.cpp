@@ -155,9 +155,7 @@ int main(int argc, char** argv) try {
   } catch (const CLI::CallForHelp& help) {
     return app.exit(help);
   }
-  const BenchmarkText text(corpus, 200'000);
-  const auto vocabulary = Vocabulary::from_text(text.path());
-  const TrainingInput input{vocabulary, EncodedCorpus::from_text(text.path(), vocabulary), gold};
+  const TrainingInput input = load_input(BenchmarkText(corpus, 200'000), gold);
   std::cout << "| kernel | sentences in flight | loss | WS-353 | SimLex-999 | analogies |\n"
             << "|---|---|---|---|---|---|\n";
   for (const std::string& kernel : kernels)

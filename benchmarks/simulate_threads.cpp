@@ -1,6 +1,6 @@
-// The loss of quality by many threads with private copies of rows, on one core: threads take turns,
-// a short sentence each, so that their copies are as far apart as on a machine with a core for
-// each. Prints a table.
+// The loss of quality by many threads with private copies of rows, simulated on one core: threads
+// take turns of a short sentence, so that their copies are as old as on a machine with a core for
+// each thread. Prints a table.
 #include <cstddef>
 #include <deque>
 #include <exception>
@@ -22,7 +22,11 @@ using detail::PrivateRows;
 
 namespace {
 
-/// A thread of a trainer, with its turn: a sentence.
+using Simulated = Registry<Named<"shared", SharedNegative>, Named<"grouped", GroupedWindow>,
+                           Named<"hogwild", Hogwild>, Named<"grouped-cbow", GroupedCbow>,
+                           Named<"shared-hs", HierarchicalSoftmax>>;
+
+/// A thread of a trainer, whose turn is a sentence.
 template <class SamplerWorker, class KernelWorker>
 class Turns {
  public:
@@ -49,19 +53,13 @@ class Turns {
 };
 
 /// Trains as Trainer does, by threads that take turns. Returns the mean loss of the last epoch.
-template <class Sampler, class Kernel>
-double train(const TrainingInput& input, const Hyperparameters& parameters, double pairs,
-             Model& model) {
-  const auto samplers = detail::policy_from<Sampler>(parameters).start(input.vocabulary);
-  const Kernel kernel;
-  std::unique_ptr<PrivateRows> rows;
-  if (parameters.threads > 1 && parameters.private_rows > 0)
-    rows = std::make_unique<PrivateRows>(
-        model, samplers.expected_updates(WordRates(input.vocabulary, parameters.subsample)),
-        parameters.private_rows, parameters.threads,
-        pairs > 0 ? pairs : PrivateRows::usual_pairs(parameters.threads, parameters.learning_rate));
-  using Worker = decltype(kernel.worker(std::as_const(model), BlockShape()));
-  std::deque<Turns<detail::WorkerOf<Sampler>, Worker>> threads;
+template <class Sampler>
+double train(const TrainingInput& input, const detail::RunOf<Sampler>& samplers,
+             const Hyperparameters& parameters, double pairs, Model& model) {
+  const FusedKernel kernel;
+  const auto rows =
+      detail::private_rows(samplers, kernel, model, parameters, parameters.threads, pairs);
+  std::deque<Turns<detail::WorkerOf<Sampler>, FusedKernel::Worker>> threads;
   for (std::size_t t = 0; t < parameters.threads; ++t)
     threads.emplace_back(samplers, kernel, model, parameters.learning_rate,
                          rows ? rows->thread(t) : PrivateRows::Thread());
@@ -104,7 +102,7 @@ double train(const TrainingInput& input, const Hyperparameters& parameters, doub
   return loss / examples;
 }
 
-template <class Sampler, class Kernel>
+template <class Sampler>
 void row(const std::string& name, const TrainingInput& input, const Hyperparameters& parameters,
          double pairs) {
   const auto samplers = detail::policy_from<Sampler>(parameters).start(input.vocabulary);
@@ -112,10 +110,16 @@ void row(const std::string& name, const TrainingInput& input, const Hyperparamet
               {.dimension = parameters.dimension,
                .output_rows = detail::output_rows(samplers, input.vocabulary)},
               parameters.seed);
-  const double loss = train<Sampler, Kernel>(input, parameters, pairs, model);
+  const double loss = train<Sampler>(input, samplers, parameters, pairs, model);
+  const bool copies = parameters.threads > 1 && parameters.private_rows > 0;
+  if (!copies)
+    pairs = 0;
+  else if (pairs == 0)
+    pairs = PrivateRows::usual_pairs(parameters.threads, parameters.learning_rate);
   std::cout << "| " << name << " | " << parameters.threads << " | "
-            << (parameters.threads > 1 ? parameters.private_rows : 0) << " | " << std::fixed
-            << std::setprecision(4) << loss << " | ";
+            << (copies ? parameters.private_rows : 0) << " | " << std::defaultfloat << pairs
+            << " | " << parameters.learning_rate << " | " << std::fixed << std::setprecision(4)
+            << loss << " | ";
   Scores::print(std::cout, model.embeddings(), input.gold);
   std::cout << " |" << std::endl;
 }
@@ -125,58 +129,47 @@ void row(const std::string& name, const TrainingInput& input, const Hyperparamet
 int main(int argc, char** argv) try {
   CLI::App app("Quality against the number of threads, simulated");
   std::string corpus, gold;
-  std::vector<std::string> samplers{"shared", "grouped", "hogwild", "grouped-cbow", "shared-hs"};
+  std::vector<std::string> samplers{"shared"};
   std::vector<std::size_t> threads{1, 64}, rows{512};
-  std::vector<std::uint64_t> seeds{1};
-  Hyperparameters given{.dimension = 128, .subsample = 1e-4, .epochs = 1};
-  double pairs = 0;
+  std::vector<double> rates{0.025}, pairs{0};
+  Hyperparameters parameters{.dimension = 128, .subsample = 1e-4, .epochs = 1};
   app.add_option("--corpus", corpus, "Text to train on; default: the demo corpus");
-  app.add_option("--sampler", samplers, "shared, grouped, hogwild, grouped-cbow, shared-hs");
-  app.add_option("--threads", threads, "Numbers of threads, several allowed");
-  app.add_option("--private-rows", rows, "Rows of each matrix that are copied, several allowed");
+  app.add_option("--sampler", samplers, "Samplers: " + Simulated::names())
+      ->check(registered<Simulated>);
+  app.add_option("--threads", threads, "Numbers of threads, several allowed")
+      ->check(CLI::Range(1, 65536));
+  app.add_option("--private-rows", rows, "Numbers of rows of each matrix that are copied");
   app.add_option("--pairs", pairs, "Pairs of a row between two merges; 0: as a trainer");
-  app.add_option("--seed", seeds, "Seeds, several allowed");
-  app.add_option("--epochs", given.epochs, "Epochs");
-  app.add_option("--dimension", given.dimension, "Dimension");
-  app.add_option("--sample", given.subsample, "Subsampling threshold");
+  app.add_option("--alpha", rates, "Learning rates");
+  app.add_option("--seed", parameters.seed, "Seed");
+  app.add_option("--epochs", parameters.epochs, "Epochs");
+  app.add_option("--dimension", parameters.dimension, "Dimension");
+  app.add_option("--window", parameters.window, "Window");
+  app.add_option("--negatives", parameters.negatives, "Negatives");
+  app.add_option("--sample", parameters.subsample, "Subsampling threshold");
   app.add_option("--evaluate", gold, "Folder with similarity/ and analogy/ to score on");
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp& help) {
     return app.exit(help);
   }
-  const BenchmarkText text(corpus, 200'000);
-  const auto vocabulary = Vocabulary::from_text(text.path());
   // Short turns: threads that train at the same time know little of each other's last words.
-  const TrainingInput input{
-      vocabulary, EncodedCorpus::from_text(text.path(), vocabulary, {.max_sentence_length = 100}),
-      gold};
-  std::cout << "| sampler | threads | private rows | loss | WS-353 | SimLex-999 | analogies |\n"
-            << "|---|---|---|---|---|---|---|\n";
+  const TrainingInput input =
+      load_input(BenchmarkText(corpus, 200'000), gold, {.max_sentence_length = 100});
+  std::cout << "| sampler | threads | private rows | pairs | learning rate | loss | WS-353 | "
+               "SimLex-999 | analogies |\n|---|---|---|---|---|---|---|---|---|\n";
   for (const std::string& name : samplers)
     for (const std::size_t n : threads)
       for (const std::size_t copied : rows)
-        for (const std::uint64_t seed : seeds) {
-          Hyperparameters parameters = given;
-          parameters.threads = n;
-          parameters.private_rows = copied;
-          parameters.seed = seed;
-          if (name == "grouped") parameters.learning_rate = 0.03;
-          if (name == "grouped-cbow") parameters.learning_rate = 0.12;
-          parameters.validate();
-          if (name == "shared")
-            row<SharedNegative, FusedKernel>(name, input, parameters, pairs);
-          else if (name == "grouped")
-            row<GroupedWindow, FusedKernel>(name, input, parameters, pairs);
-          else if (name == "hogwild")
-            row<Hogwild, DotKernel>(name, input, parameters, pairs);
-          else if (name == "grouped-cbow")
-            row<GroupedCbow, FusedKernel>(name, input, parameters, pairs);
-          else if (name == "shared-hs")
-            row<HierarchicalSoftmax, FusedKernel>(name, input, parameters, pairs);
-          else
-            throw InvalidArgument("unknown sampler '" + name + "'");
-        }
+        for (const double between : pairs)
+          for (const double rate : rates) {
+            parameters.threads = n;
+            parameters.private_rows = copied;
+            parameters.learning_rate = rate;
+            parameters.validate();
+            Simulated::with(
+                name, [&]<class Sampler>() { row<Sampler>(name, input, parameters, between); });
+          }
 } catch (const std::exception& error) {
   std::cerr << "simulate_threads: " << error.what() << '\n';
   return 1;

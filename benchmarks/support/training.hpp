@@ -6,6 +6,7 @@
 #include <utility>
 #include <wordloom/wordloom.hpp>
 
+#include "demo_text.hpp"
 #include "scores.hpp"
 
 /// A text to train on.
@@ -14,6 +15,14 @@ struct TrainingInput {
   wordloom::EncodedCorpus corpus;
   std::filesystem::path gold;  // empty: no scores
 };
+
+/// Reads the text. `gold`: the folder of test sets to score on, or empty.
+inline TrainingInput load_input(const BenchmarkText& text, std::filesystem::path gold = {},
+                                const wordloom::CorpusOptions& options = {}) {
+  auto vocabulary = wordloom::Vocabulary::from_text(text.path());
+  auto corpus = wordloom::EncodedCorpus::from_text(text.path(), vocabulary, options);
+  return {std::move(vocabulary), std::move(corpus), std::move(gold)};
+}
 
 /// Trains for a row of Google Benchmark and adds loss, scores and words a second to it.
 /// `train(std::optional<Model>&)` makes and trains a model and returns a TrainReport. Returns the

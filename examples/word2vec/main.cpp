@@ -159,7 +159,7 @@ int run(int argc, char** argv, Cluster& cluster) {
                     processors = std::thread::hardware_concurrency();
   if (!options.quiet && cluster.is_first() && processors > 0 && threads > processors)
     std::cerr << "word2vec: note: " << threads << " threads on " << processors
-              << " processors; more threads than processors train no faster\n";
+              << " processors train no faster than --threads " << processors << '\n';
   const auto corpus = make_corpus(options, cluster, vocabulary);
   auto report = train({options.composition(), cluster, corpus, vocabulary, model,
                        [&](const wordloom::Progress& progress) {

@@ -125,10 +125,10 @@ inline void declare(CLI::App& app, Options& options) {
       ->check(whole_number)
       ->capture_default_str()
       ->group(training);
-  app.add_flag("--pin", p.pin_threads, "Each thread on a processor of its own")->group(training);
+  app.add_flag("--pin", p.pin_threads, "Pin each thread to a processor")->group(training);
   app.add_option("--private-rows", p.private_rows,
-                 "Frequent rows of each matrix of which each thread has a copy of its own, 0 = "
-                 "none, as word2vec")
+                 "Number of frequent rows of each matrix that each thread copies, 0 = none, as "
+                 "word2vec")
       ->check(whole_number)
       ->capture_default_str()
       ->group(training);

@@ -47,6 +47,7 @@ TEST_CASE("a row matrix makes room for rows that nothing else sees", "[row_matri
     for (std::size_t i = 0; i < rows; ++i) matrix.row(i)[19] = static_cast<float>(i);
     for (const std::size_t room : {rows + 2, rows + 100'000, rows + 1, std::size_t{0}}) {
       matrix.reserve(room);
+      if (room == 0) matrix.shrink_to_fit();
       REQUIRE(matrix.rows() == rows);
       REQUIRE(reinterpret_cast<std::uintptr_t>(matrix.data()) % 64 == 0);
       for (std::size_t i = 0; i < rows; ++i) REQUIRE(matrix.row(i)[19] == static_cast<float>(i));
@@ -55,10 +56,15 @@ TEST_CASE("a row matrix makes room for rows that nothing else sees", "[row_matri
     CHECK(matrix.view().rightCols(1).sum() > 0);
     CHECK(matrix.view().leftCols(19).isZero(0));
     const float* const before = matrix.data();
-    CHECK_THROWS_AS(matrix.reserve(std::size_t{1} << 50), std::bad_alloc);
+    for (const int shift : {50, 63})
+      CHECK_THROWS_AS(matrix.reserve(std::size_t{1} << shift), std::bad_alloc);
     CHECK(matrix.data() == before);
     CHECK(matrix.row(rows - 1)[19] == static_cast<float>(rows - 1));
   }
+  RowMatrix none(0, 20);
+  none.reserve(100'000);
+  none.shrink_to_fit();
+  none.row_data(0)[0] = 1;  // a page remains
 }
 
 TEST_CASE("a matrix that no memory holds is a bad_alloc, not an overflow", "[row_matrix]") {

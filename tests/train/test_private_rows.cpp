@@ -102,7 +102,6 @@ TEST_CASE("private copies of rows add up, in the model and in copies of it", "[p
         REQUIRE(copies[0].matrix.row(i)[c] == Approx(input).epsilon(1e-5));
         REQUIRE(copies[1].matrix.row(i)[c] == Approx(output).epsilon(1e-5));
       }
-    rows.remove();
     CHECK(model.input.rows() == words);
   }
 }

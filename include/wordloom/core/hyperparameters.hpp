@@ -120,13 +120,13 @@ struct Hyperparameters {
   std::size_t epochs = 5;
   /// Training threads, up to 65536; 0: all that the machine offers.
   std::size_t threads = 0;
-  /// Rows of each matrix, the most frequent, of which threads that train together have private
-  /// copies that they merge every few hundred pairs, up to 65536: threads then seldom wait for each
-  /// other's cache lines (PrivateRows). Not with one thread. 0: all threads train the same rows, as
-  /// in word2vec (Hogwild).
+  /// Number of the most frequent rows of each matrix that each thread copies, up to 65536. Threads
+  /// merge their copies every few hundred pairs, and rarely wait for each other's cache lines. One
+  /// thread needs no copies. 0: all threads train the same rows, as in word2vec (Hogwild).
   std::size_t private_rows = 512;
-  /// Keeps each training thread on a processor of its own, the cores of the machine first, of those
-  /// that the calling thread may use (Linux). For a machine that does nothing else.
+  /// Pins each training thread to a processor of its own, of those that the calling thread may
+  /// use; one of each core before the others. Use it on a machine that runs nothing else. Training
+  /// throws InvalidArgument on systems other than Linux.
   bool pin_threads = false;
   /// Seed of every random stream. One thread and one seed give bit-identical runs.
   std::uint64_t seed = 1;

@@ -5,6 +5,7 @@
 #include <fstream>
 #include <string>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #ifdef __linux__
@@ -13,7 +14,7 @@
 
 #include <wordloom/core/error.hpp>
 
-/// The logical processors of this machine, and threads that stay on one of them.
+/// The logical processors of this machine, and threads that are pinned to one of them.
 namespace wordloom::inline WORDLOOM_ABI::detail {
 
 #ifdef __linux__
@@ -22,55 +23,49 @@ using ProcessorSet = cpu_set_t;
 struct ProcessorSet {};
 #endif
 
-/// Returns the processors that the calling thread may run on. Throws InvalidArgument where the
-/// system does not tell.
+/// Returns the numbers of the processors that the calling thread may run on, rising. Throws
+/// InvalidArgument when the system call fails.
 inline std::vector<std::size_t> allowed_processors() {
 #ifdef __linux__
   cpu_set_t set;
   CPU_ZERO(&set);
   if (sched_getaffinity(0, sizeof set, &set) != 0)
-    throw InvalidArgument("cannot ask for the processors of this thread: " +
-                          std::generic_category().message(errno));
+    throw InvalidArgument("cannot pin threads: sched_getaffinity: " +
+                          std::generic_category().message(errno) + "; train without pin_threads");
   std::vector<std::size_t> result;
   for (std::size_t i = 0; i < CPU_SETSIZE; ++i)
     if (CPU_ISSET(i, &set)) result.push_back(i);
   return result;
 #else
-  throw InvalidArgument("threads can be pinned on Linux only");
+  throw InvalidArgument("threads can be pinned on Linux only; train without pin_threads");
 #endif
 }
 
-/// Puts one processor of each core first, then the second of each core, and so on; else by number,
-/// so that neighbours in the order are neighbours in the machine. `folder`: of processors as Linux
-/// describes them; one that it does not describe is a core.
+/// Returns the processors in another order: the first of each core, then the second of each core,
+/// and so on; each of these by number, so that neighbours in the order are close in the machine.
+/// `folder`: where Linux describes processors. One without a description counts as a core.
 inline std::vector<std::size_t> cores_first(const std::vector<std::size_t>& processors,
                                             const std::string& folder = "/sys/devices/system/cpu") {
-  struct Place {
-    std::size_t turn, processor;
-    bool operator<(const Place& other) const {
-      return turn != other.turn ? turn < other.turn : processor < other.processor;
-    }
-  };
-  std::vector<Place> places;
-  std::vector<std::size_t> cores;  // of the processors so far: the first of those that share it
+  std::vector<std::pair<std::size_t, std::size_t>> places;  // within its core, and processor
+  std::vector<std::size_t> cores;  // of the processors so far, by their first processors
   for (const std::size_t processor : processors) {
     std::size_t core = processor;
     std::ifstream(folder + "/cpu" + std::to_string(processor) + "/topology/thread_siblings_list") >>
         core;
-    places.push_back(
-        {static_cast<std::size_t>(std::count(cores.begin(), cores.end(), core)), processor});
+    places.emplace_back(std::count(cores.begin(), cores.end(), core), processor);
     cores.push_back(core);
   }
   std::sort(places.begin(), places.end());
   std::vector<std::size_t> result;
-  for (const Place& place : places) result.push_back(place.processor);
+  for (const auto& [place, processor] : places) result.push_back(processor);
   return result;
 }
 
-/// Keeps the calling thread on one processor as long as it lives; with no processors, does nothing.
+/// Pins the calling thread to a processor and restores its processors at the end of its life.
 class PinnedThread {
  public:
-  /// `index`: of the thread; where there are fewer processors, they are shared.
+  /// Pins thread `index` to one of `processors`, which threads share when there are more threads.
+  /// Does nothing when `processors` is empty. Throws InvalidArgument when a system call fails.
   PinnedThread(const std::vector<std::size_t>& processors, std::size_t index)
       : is_pinned_(!processors.empty()) {
     if (!is_pinned_) return;
@@ -81,7 +76,7 @@ class PinnedThread {
     if (sched_getaffinity(0, sizeof before_, &before_) != 0 ||
         sched_setaffinity(0, sizeof one, &one) != 0)
       throw InvalidArgument("cannot pin thread " + std::to_string(index) + ": " +
-                            std::generic_category().message(errno));
+                            std::generic_category().message(errno) + "; train without pin_threads");
 #endif
   }
   PinnedThread(const PinnedThread&) = delete;

@@ -123,7 +123,7 @@ class AliasTable {
 
   /// A bucket: its own index below the threshold, in units of 2^-32, else its alias. Side by side,
   /// so that a draw touches one cache line.
-  struct alignas(8) Entry {  // one load on a device
+  struct alignas(8) Entry {  // a device reads it by one load
     std::uint32_t threshold;
     std::uint32_t alias;
   };

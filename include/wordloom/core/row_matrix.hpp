@@ -81,9 +81,8 @@ class RowMatrix {
   /// Throws std::bad_alloc when the matrix does not fit into memory.
   RowMatrix(std::size_t rows, std::size_t columns)
       : rows_(rows), columns_(columns), stride_((columns + 15) / 16 * 16) {
-    constexpr std::size_t max_floats = std::numeric_limits<std::size_t>::max() / sizeof(float) / 2;
-    if (stride_ < columns || (stride_ != 0 && rows > max_floats / stride_)) throw std::bad_alloc();
-    if (rows * stride_ != 0) allocate();
+    require_addressable();
+    if (bytes() != 0) allocate();
   }
 
   RowMatrix(RowMatrix&& other) noexcept { swap(other); }
@@ -125,15 +124,16 @@ class RowMatrix {
   std::span<const float> row(std::size_t i) const& noexcept { return {row_data(i), columns_}; }
   void row(std::size_t i) const&& = delete;
 
-  /// Makes room for `rows` rows, or rows() if that is more: row_data() and prefetch() then reach
-  /// rows that nothing else sees, of unspecified content. Frees what exceeds that. Rows may move,
-  /// from 2 MiB on without being copied. Throws std::bad_alloc when there is not enough memory, and
-  /// the matrix is as it was.
+  /// Reserves memory for `rows` rows, at least rows(). row_data() and prefetch() then accept rows
+  /// from rows() on, which are not part of the matrix and whose content is unspecified. Rows may
+  /// move; matrices of 2 MiB or more move without being copied. Throws std::bad_alloc and leaves
+  /// the matrix unchanged when there is not enough memory.
   void reserve(std::size_t rows) {
     RowMatrix other;
     other.rows_ = std::max(rows, rows_);
     other.columns_ = columns_;
     other.stride_ = stride_;
+    other.require_addressable();
     if (other.bytes() == 0) return;
     if (data_.get_deleter().mapped != 0) {
       other.map(data_);
@@ -143,6 +143,15 @@ class RowMatrix {
     }
     other.rows_ = rows_;
     swap(other);
+  }
+
+  /// Releases the 2 MiB pages that reserve() has added. Rows do not move.
+  void shrink_to_fit() noexcept {
+    std::size_t& mapped = data_.get_deleter().mapped;
+    const std::size_t kept = std::max(mapped_bytes(), huge_page);
+    if (mapped <= kept) return;
+    ::munmap(reinterpret_cast<char*>(data()) + kept, mapped - kept);
+    mapped = kept;
   }
 
   /// Prefetches row i (detail::prefetch_line).
@@ -179,8 +188,21 @@ class RowMatrix {
 
   static constexpr std::size_t huge_page = std::size_t{1} << 21;
 
+  void require_addressable() const {
+    constexpr std::size_t max_floats = std::numeric_limits<std::size_t>::max() / sizeof(float) / 2;
+    if (stride_ < columns_ || (stride_ != 0 && rows_ > max_floats / stride_))
+      throw std::bad_alloc();
+  }
+  /// Returns the bytes of whole 2 MiB pages that hold all rows.
+  std::size_t mapped_bytes() const noexcept {
+    return (bytes() + huge_page - 1) / huge_page * huge_page;
+  }
+
   void allocate() {
-    if (bytes() >= huge_page) return map();
+    if (bytes() >= huge_page) {
+      Array none;
+      return map(none);
+    }
     data_.reset(static_cast<float*>(std::aligned_alloc(64, bytes())));
     if (!data_) throw std::bad_alloc();
     std::memset(data_.get(), 0, bytes());
@@ -188,13 +210,9 @@ class RowMatrix {
 
   /// Requests 2 MiB pages, because rows are visited at random and TLB misses are expensive. Pages
   /// are zero-filled and allocated on first touch, on the NUMA node of the touching thread.
-  /// `moved`: an array to take over, with as many of its pages as there is room for, or none.
-  void map() {
-    Array none;
-    map(none);
-  }
+  /// `moved`: an array whose pages become the first ones, or null.
   void map(Array& moved) {
-    const std::size_t size = (bytes() + huge_page - 1) / huge_page * huge_page;
+    const std::size_t size = mapped_bytes();
     void* const mapped = ::mmap(nullptr, size + huge_page, PROT_READ | PROT_WRITE,
                                 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (mapped == MAP_FAILED) throw std::bad_alloc();

@@ -110,9 +110,9 @@ concept TrainsBatches = OnDevice<K> && requires(typename K::Run& run, const Sent
 ///   blocks need; without it the trainer prefetches them;
 /// - `static constexpr BlockFeatures honours`: the parts of Block that it honours, none without. A
 ///   sampler that uses others is refused when compiling;
-/// - `static constexpr bool keeps_nothing_by_row` of a run, true where it and its workers have no
-///   tables by row: threads may then train private copies of frequent rows, in place of which
-///   blocks have rows beyond RowMatrix::rows(), which row_data() reaches.
+/// - `static constexpr bool keeps_nothing_by_row` of a run: true when it and its workers keep no
+///   data indexed by row. Threads may then train private copies of frequent rows, and blocks have
+///   rows from RowMatrix::rows() on, which row_data() accepts.
 ///
 /// On a device, where it does a sampler's work too: `K::Replica` is what a SyncPolicy may change
 /// between two batches; `K::trains<Sampler>` says for which samplers it can stand;

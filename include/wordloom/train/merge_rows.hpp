@@ -5,15 +5,15 @@
 
 namespace wordloom::inline WORDLOOM_ABI::simd {
 
-/// A thread's private copy of a row that all threads share; each is `stride` floats on a 64-byte
-/// boundary.
+/// A row that all threads share and a private copy of it: [stride] floats each, on 64-byte
+/// boundaries.
 struct PrivateRow {
   float *shared, *own;
-  float* base;  // what both were when they were merged last
+  float* base;  // the value of both when they were merged last
 };
 
-/// Adds the change of a private copy to the shared row, of its part along `direction`, which has
-/// length 1 or 0, only the share `along`; makes `own` and `base` what the shared row then is.
+/// Merges a private copy: with the change c = own - base and the unit or zero vector u = direction,
+/// shared += c + (along - 1) (c . u) u. Then copies the result to `own` and `base`.
 using MergeFunction = void (*)(const PrivateRow&, const float* direction, float along,
                                std::size_t stride) noexcept;
 MergeFunction merge_function();

@@ -19,34 +19,37 @@
 
 namespace wordloom::inline WORDLOOM_ABI::detail {
 
-/// Private copies of the most frequent rows, so that threads do not wait for each other's cache
-/// lines: each set of threads (eight sets at most) trains its own copy of the first rows of both
-/// matrices, and adds what it changed to the shared rows after so many `pairs` of each row. The
-/// copies lie behind the rows of the model, so that a kernel reaches them as any others.
+/// The private copies of the most frequent rows, which keep threads from waiting for each other's
+/// cache lines. Threads form up to 8 sets. Each set trains a copy of its own of the first rows of
+/// both matrices, [count x D] each, and merges it: it adds its change of a row to the shared row
+/// after the row was scored in `pairs` pairs. The copies are stored after the rows of the model
+/// (RowMatrix::reserve), so that kernels need no other code for them.
 ///
-/// Copies are a few hundred pairs old where threads on the same rows are a few. That is safe but
-/// for the direction that all rows have in common: there the loss is curved most, threads push
-/// alike, and their sum would overshoot (with 8 threads it diverges). Along it, changes are scaled
-/// as CoherentSum does. See benchmarks/results/many-cores.md.
+/// The sum of the changes of several sets is a good approximation, except along the direction that
+/// all rows have in common: the loss is curved most there, all sets push the same way, and the sum
+/// overshoots (8 sets diverge). Along that direction, changes are scaled as in CoherentSum. See
+/// benchmarks/results/many-cores.md.
+///
+/// Thread-safe where nothing else is said. The model must outlive it.
 class PrivateRows {
  public:
   static constexpr std::size_t max_sets = 8;
 
-  /// Pairs that a row is scored in by one set between two merges: at most a quarter of what
-  /// diverges (at a learning rate of 0.025: 1,024 with 4 sets, 512 with 8).
+  /// Returns the number of pairs of a row in one set between two merges: at most a quarter of what
+  /// diverges (at a learning rate of 0.025: 1,024 pairs with 4 sets, 512 with 8).
   static double usual_pairs(std::size_t threads, double learning_rate) {
     const auto sets = static_cast<double>(std::min(threads, max_sets));
     return 4096 / (sets * sets) * std::min(1.0, 0.025 / learning_rate);
   }
 
-  /// Rows of similar frequency that are merged together.
+  /// A range of rows of similar frequency, which are merged together.
   struct Chunk {
     std::size_t matrix, first, last;
-    double interval;  // pairs of a set between two merges
+    double interval;  // pairs of all rows in one set between two merges
   };
 
-  /// Makes room behind the rows of the model. `count`: rows of each matrix that are copied, at
-  /// most; `threads`: at least 2. Throws std::bad_alloc.
+  /// Reserves memory in the model and copies its first `count` rows, or all if there are fewer.
+  /// `threads`: 2 or more. Throws std::bad_alloc.
   PrivateRows(Model& model, const ExpectedUpdates& expected, std::size_t count, std::size_t threads,
               double pairs)
       : model_(model), threads_(threads), sets_(std::min(threads, max_sets)) {
@@ -74,19 +77,17 @@ class PrivateRows {
     }
   }
   PrivateRows(PrivateRows&&) = delete;
+  ~PrivateRows() {
+    for (std::size_t m = 0; m < 2; ++m) matrix(m).shrink_to_fit();
+  }
 
   const std::vector<Chunk>& chunks() const noexcept { return chunks_; }
 
-  /// What a thread trains in place of the rows of a block.
   class Thread;
+  /// Returns the private rows of thread `index`, 0 to threads - 1.
   Thread thread(std::size_t index);
 
-  /// Gives back the room behind the rows of the model.
-  void remove() {
-    for (std::size_t m = 0; m < 2; ++m) matrix(m).reserve(0);
-  }
-
-  /// Makes the shared rows what all sets have trained. Not while a thread trains.
+  /// Merges all rows of all sets. No thread may train at the same time.
   void merge_all() {
     for (Set& set : sets_) {
       find_directions(set);
@@ -94,8 +95,8 @@ class PrivateRows {
     }
   }
 
-  /// Adds to copies of the model's matrices what has not been merged. Threads may train meanwhile:
-  /// what one of them merges just then may be missing or counted twice.
+  /// Adds the changes that are not merged yet to copies of the model's matrices. Threads may train
+  /// meanwhile: a change that is merged at the same moment may be missing or counted twice.
   void complete(std::vector<NamedMatrix>& copies) const {
     for (const Set& set : sets_)
       for (std::size_t m = 0; m < 2; ++m)
@@ -110,11 +111,11 @@ class PrivateRows {
  private:
   static constexpr std::size_t rows_at_once = 8;
 
-  /// The copies of some threads. One of them at a time merges.
+  /// The copies that a set of threads shares. One thread at a time merges them.
   struct alignas(64) Set {
     std::array<RowMatrix, 2> base;  // [count x D]: the copies when they were merged last
     RowMatrix directions;           // [2 x D] what the rows of each matrix have in common
-    float square[2] = {0, 0};       // mean squares of the rows' parts along them
+    float square[2] = {0, 0};       // mean squares of the rows' components along them
     float rate = 0;
     double next_directions = 0;     // pairs
     std::vector<double> merged_at;  // [chunks] pairs
@@ -131,7 +132,7 @@ class PrivateRows {
     return matrix(m).row_data(offset(set, m) + i);
   }
 
-  /// Counts what a thread of the set has trained, and merges what is due.
+  /// Counts the pairs of a thread of the set, and merges the rows that are due.
   void count(Set& set, double pairs, float rate) {
     const double now = set.pairs.fetch_add(pairs, std::memory_order_relaxed) + pairs;
     if (now < set.next.load(std::memory_order_relaxed) ||
@@ -142,15 +143,16 @@ class PrivateRows {
       find_directions(set);
       set.next_directions = now + std::clamp(now / 8, 1e3, 4e6);
     }
-    // While vectors are small and grow fast, copies may not be older than a part of all training.
-    const double most = std::max(now / 16, 1e3);
-    double least = 1e9;
+    // Early in training, vectors grow fast: an interval is at most a sixteenth of all pairs so far,
+    // or 1,000 pairs.
+    const double max_interval = std::max(now / 16, 1e3);
+    double min_interval = max_interval;
     for (std::size_t i = 0; i < chunks_.size(); ++i) {
-      const double interval = std::min(chunks_[i].interval, most);
-      least = std::min(least, interval);
+      const double interval = std::min(chunks_[i].interval, max_interval);
+      min_interval = std::min(min_interval, interval);
       if (now - set.merged_at[i] >= interval) merge(set, i, now);
     }
-    set.next.store(now + least / 4, std::memory_order_relaxed);
+    set.next.store(now + min_interval / 4, std::memory_order_relaxed);
     set.is_merging.clear(std::memory_order_release);
   }
 
@@ -193,7 +195,8 @@ class PrivateRows {
   simd::MergeFunction merge_row_ = simd::merge_function();
 };
 
-/// Of one thread; without PrivateRows, rows are what they are.
+/// The private rows of one thread. A default-constructed object has none and maps each row to
+/// itself. For one thread at a time.
 class PrivateRows::Thread {
  public:
   Thread() = default;
@@ -206,16 +209,17 @@ class PrivateRows::Thread {
 
   explicit operator bool() const noexcept { return rows_ != nullptr; }
 
-  /// Writes the rows to train in place of `rows` of the input (0) or output (1) to `to`.
+  /// Writes the rows that replace `rows` of the input (m = 0) or output (m = 1) to `to`, which has
+  /// room for as many, and returns them.
   [[gnu::always_inline]] std::span<const RowId> map(std::size_t m, std::span<const RowId> rows,
                                                     RowId* to) const noexcept {
     const RowId count = counts_[m], offset = offsets_[m];
-    for (std::size_t i = 0; i < rows.size(); ++i)  // without a branch: none could be predicted
+    for (std::size_t i = 0; i < rows.size(); ++i)  // a branch could not be predicted
       to[i] = rows[i] + (offset & (RowId{0} - RowId{rows[i] < count}));
     return {to, rows.size()};
   }
 
-  /// Between two updates: tells how many pairs the next one scores, at what learning rate.
+  /// Counts the pairs of the next update and merges the rows that are due. Call it between updates.
   [[gnu::always_inline]] void count(std::size_t pairs, float rate) {
     pairs_ += pairs;
     if (pairs_ < pairs_at_once) return;

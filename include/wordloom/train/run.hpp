@@ -91,7 +91,7 @@ class RunState {
     stop_ = true;
     changed_.notify_all();
   }
-  /// `gather`: makes the model whole before a callback takes it, while no thread trains.
+  /// Sets a function that completes the model before a callback takes it, while no thread trains.
   void before_callbacks(std::function<void()> gather) { gather_ = std::move(gather); }
   bool asked_to_stop() const noexcept { return asked_.load(std::memory_order_relaxed); }
 
@@ -275,7 +275,7 @@ struct Run {
   const std::uint64_t tick_interval;       // words that this rank trains between two ticks, at most
   std::function<void()> arrive = [] {};    // ends and reports all that is in progress
   std::function<void()> download = [] {};  // makes `model` what `replica` is
-  // Adds what threads have not yet merged to copies of the model's matrices.
+  // Adds the changes that threads have not merged yet to copies of the model's matrices.
   std::function<void(std::vector<NamedMatrix>&)> complete = [](std::vector<NamedMatrix>&) {};
 
   const Hyperparameters& parameters = options.parameters;

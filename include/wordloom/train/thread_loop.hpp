@@ -99,7 +99,7 @@ class UpdateSink {
     for (const RowId id : outputs) model_.output.prefetch(id);
   }
 
-  // Not inlined: one thread alone is faster without this code beside its own.
+  // These two are not inlined: a single thread trains faster without their code beside its own.
   [[gnu::noinline]] void update_own(const Block& block) {
     finish();
     own_.count(block.input_count() * block.outputs.size(), learning_rate);
@@ -128,10 +128,12 @@ class UpdateSink {
   std::vector<RowId> inputs_, outputs_;  // of a block, as the thread has them
 };
 
-/// Returns the private rows of a run of several threads, or null where there are none.
+/// Returns the private rows of a run of several threads, or null for one thread and for samplers
+/// and kernels that cannot have them. `pairs`: as PrivateRows takes it; 0: usual_pairs().
 template <class Samplers, class Kernels>
 std::unique_ptr<PrivateRows> private_rows(const Samplers& samplers, const Kernels&, Model& model,
-                                          const Hyperparameters& parameters, std::size_t threads) {
+                                          const Hyperparameters& parameters, std::size_t threads,
+                                          double pairs = 0) {
   if constexpr (requires(const WordRates& rates) {
                   samplers.expected_updates(rates);
                   requires Kernels::keeps_nothing_by_row;
@@ -140,7 +142,7 @@ std::unique_ptr<PrivateRows> private_rows(const Samplers& samplers, const Kernel
       return std::make_unique<PrivateRows>(
           model, samplers.expected_updates(WordRates(model.vocabulary, parameters.subsample)),
           parameters.private_rows, threads,
-          PrivateRows::usual_pairs(threads, parameters.learning_rate));
+          pairs > 0 ? pairs : PrivateRows::usual_pairs(threads, parameters.learning_rate));
   return nullptr;
 }
 
@@ -245,7 +247,6 @@ void train_by_threads(const Corpus& corpus, const Samplers& samplers, const Kern
   });
   if (rows) rows->merge_all();
   run.end();
-  if (rows) rows->remove();
 }
 
 }  // namespace wordloom::inline WORDLOOM_ABI::detail

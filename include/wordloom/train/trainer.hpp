@@ -117,7 +117,7 @@ class Trainer {
   }
 
   /// Continues to train a model in place: one of another run, or one that was loaded. Its rows may
-  /// move: pointers to them are not valid any more. Throws as above, and InvalidArgument when the
+  /// move, which invalidates pointers to them. Throws as above, and InvalidArgument when the
   /// model's shape is not that of new_model(its vocabulary).
   template <class Corpus>
   TrainReport fit(const Corpus& corpus, Model& model) {
