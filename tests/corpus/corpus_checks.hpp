@@ -1,0 +1,63 @@
+#pragma once
+#include <algorithm>
+#include <chrono>
+#include <list>
+#include <ranges>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+#include <wordloom/corpus/encoded_corpus.hpp>
+#include <wordloom/corpus/text_corpus.hpp>
+#include <wordloom/corpus/vocabulary.hpp>
+
+#include "catch.hpp"
+#include "corpus/texts.hpp"
+#include "support.hpp"
+
+/// Texts to read as corpora, and their sentences.
+namespace wordloom_test {
+
+using namespace wordloom;
+
+using Sentences = std::vector<std::vector<WordId>>;
+
+template <class AnyCorpus>
+Sentences sentences_of(const AnyCorpus& corpus, const Shard& shard) {
+  Sentences all;
+  for (const std::span<const WordId> sentence : corpus.sentences(shard))
+    all.emplace_back(sentence.begin(), sentence.end());
+  return all;
+}
+
+/// The sentences of all shards, one after the other.
+template <class AnyCorpus>
+Sentences sentences_of(const AnyCorpus& corpus, std::size_t shards = 1) {
+  Sentences all;
+  for (std::size_t i = 0; i < shards; ++i)
+    for (auto& sentence : sentences_of(corpus, {.index = i, .count = shards}))
+      all.push_back(std::move(sentence));
+  return all;
+}
+
+inline std::vector<WordId> joined(const Sentences& sentences) {
+  std::vector<WordId> all;
+  for (const auto& sentence : sentences) all.insert(all.end(), sentence.begin(), sentence.end());
+  return all;
+}
+
+struct Text {
+  TemporaryFolder folder;
+  std::string bytes;
+  std::filesystem::path path;
+  Vocabulary vocabulary;
+
+  explicit Text(std::string text, std::uint64_t min_count = 1)
+      : bytes(std::move(text)), path(folder / "text") {
+    write_file(path, bytes);
+    vocabulary = Vocabulary::from_text(path, {.min_count = min_count});
+  }
+};
+
+}  // namespace wordloom_test

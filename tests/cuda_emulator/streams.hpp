@@ -1,0 +1,185 @@
+#pragma once
+// Devices, streams and events: work is done late and in any order that events allow.
+#include <cstdint>
+#include <cstring>
+#include <ctime>
+#include <deque>
+#include <functional>
+#include <list>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "fibers.hpp"
+
+namespace emu {
+
+struct Event {
+  int device;
+  std::uint64_t recorded = 0, over = 0;
+};
+struct Op {
+  std::function<bool()> ready;  // empty: always
+  std::function<void()> work;
+};
+struct Stream {
+  int device;
+  std::deque<Op> ops;
+};
+
+struct World {
+  std::recursive_mutex guard;
+  std::list<Stream> streams;
+  std::map<int, Stream*> default_streams;
+  std::map<char*, std::size_t> pinned, device_memory;
+  std::map<const void*, std::size_t> shared_limits;
+  std::size_t used = 0;
+  static World& get() {
+    static World* const w = new World;  // never goes, as destructors of others need it
+    return *w;
+  }
+  Stream* of(Stream* s, int device) {
+    if (s) return s;
+    Stream*& d = default_streams[device];
+    if (!d) d = &streams.emplace_back(Stream{device, {}});
+    return d;
+  }
+  /// One piece of work, of any stream. False when none can be done.
+  bool step() {
+    std::vector<Stream*> can;
+    for (Stream& s : streams)
+      if (!s.ops.empty() && (!s.ops.front().ready || s.ops.front().ready())) can.push_back(&s);
+    if (can.empty()) return false;
+    Stream& s = *can[below(static_cast<unsigned>(can.size()))];
+    Op op = std::move(s.ops.front());
+    s.ops.pop_front();
+    op.work();
+    return true;
+  }
+};
+using Lock = std::unique_lock<std::recursive_mutex>;
+inline Lock lock() {
+  Lock l(World::get().guard);
+  // Time goes by.
+  for (unsigned n = below(4) == 0 ? below(4) : 0; n > 0; --n)
+    if (!World::get().step()) break;
+  return l;
+}
+template <class Done>
+void until(Lock& l, Done done, const char* what) {
+  int idle = 0;
+  while (!done()) {
+    if (World::get().step()) {
+      idle = 0;
+      continue;
+    }
+    if (++idle > 600000) die(std::string("waits in vain: ") + what);
+    l.unlock();  // another thread may have to do something
+    struct timespec t {
+      0, 100'000
+    };
+    nanosleep(&t, nullptr);
+    l.lock();
+  }
+}
+
+inline thread_local int device = 0;
+inline thread_local cudaError_t last_error = cudaSuccess;
+inline cudaError_t fail(cudaError_t e) { return last_error = e; }
+inline int devices() { return static_cast<int>(setting("EMU_DEVICES", 1)); }
+
+inline bool is_pinned(const void* p) {
+  auto& all = World::get().pinned;
+  auto it = all.upper_bound(const_cast<char*>(static_cast<const char*>(p)));
+  if (it == all.begin()) return false;
+  --it;
+  return static_cast<const char*>(p) < it->first + it->second;
+}
+inline bool is_of_device(const void* p) {
+  auto& all = World::get().device_memory;
+  auto it = all.upper_bound(const_cast<char*>(static_cast<const char*>(p)));
+  if (it == all.begin()) return false;
+  --it;
+  return static_cast<const char*>(p) < it->first + it->second;
+}
+/// [p, p + bytes) must lie in memory of the device.
+inline void on_device(const void* p, std::size_t bytes) {
+  if (bytes == 0) return;
+  auto& all = World::get().device_memory;
+  auto it = all.upper_bound(const_cast<char*>(static_cast<const char*>(p)));
+  if (it == all.begin() || static_cast<const char*>(p) + bytes > (--it)->first + it->second)
+    die("a copy that is not within an array of the device");
+}
+
+template <class Kernel, class... A>
+void launch(Kernel kernel, const void* key, dim3 grid, dim3 block, std::size_t shared,
+            Stream* stream, const A&... arguments) {
+  auto l = lock();
+  World& w = World::get();
+  const auto limit = w.shared_limits.find(key);
+  const std::size_t most = limit == w.shared_limits.end() ? 48 << 10 : limit->second;
+  if (grid.x == 0 || block.x == 0 || block.x > 1024 || shared > most) {
+    fail(cudaErrorInvalidValue);
+    return;
+  }
+  if (stream && stream->device != device) {
+    fail(cudaErrorInvalidResourceHandle);
+    return;
+  }
+  const std::tuple<A...> values(arguments...);
+  w.of(stream, device)->ops.push_back({{}, [=] {
+                                         Grid(grid, block, shared, [&] {
+                                           std::apply(kernel, values);
+                                         }).run();
+                                       }});
+}
+
+struct Rows {  // of a 2D copy
+  std::size_t pitch, width, height;
+};
+inline cudaError_t copy(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch,
+                        std::size_t width, std::size_t height, cudaMemcpyKind kind, Stream* s,
+                        bool synchronous) {
+  auto l = lock();
+  World& w = World::get();
+  if (s && s->device != device) return fail(cudaErrorInvalidResourceHandle);
+  if (width > to_pitch || width > from_pitch) return fail(cudaErrorInvalidValue);
+  if (width == 0 || height == 0) return cudaSuccess;
+  Stream* const stream = w.of(s, device);
+  const auto span = [&](std::size_t pitch) { return pitch * (height - 1) + width; };
+  if (kind == cudaMemcpyDefault) {
+    const bool from_device = is_of_device(from), to_device = is_of_device(to);
+    kind = from_device ? (to_device ? cudaMemcpyDeviceToDevice : cudaMemcpyDeviceToHost)
+                       : (to_device ? cudaMemcpyHostToDevice : cudaMemcpyHostToHost);
+  }
+  if (kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice)
+    on_device(from, span(from_pitch));
+  if (kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice)
+    on_device(to, span(to_pitch));
+  const auto move = [=](const void* source, std::size_t pitch) {
+    for (std::size_t r = 0; r < height; ++r)
+      std::memcpy(static_cast<char*>(to) + r * to_pitch,
+                  static_cast<const char*>(source) + r * pitch, width);
+  };
+  if (kind == cudaMemcpyHostToDevice && !is_pinned(from)) {
+    // Staged at once, on its way when the call returns (CUDA: "the DMA to final destination may not
+    // have completed", also of cudaMemcpy).
+    auto staged = std::make_shared<std::vector<char>>(width * height);
+    for (std::size_t r = 0; r < height; ++r)
+      std::memcpy(staged->data() + r * width, static_cast<const char*>(from) + r * from_pitch,
+                  width);
+    stream->ops.push_back({{}, [=] { move(staged->data(), width); }});
+    return cudaSuccess;
+  }
+  stream->ops.push_back({{}, [=] { move(from, from_pitch); }});
+  if (synchronous || (kind == cudaMemcpyDeviceToHost && !is_pinned(to)))
+    until(
+        l, [&] { return stream->ops.empty(); }, "a copy");
+  return cudaSuccess;
+}
+
+}  // namespace emu

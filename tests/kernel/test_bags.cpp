@@ -1,0 +1,92 @@
+#include "kernel/block_checks.hpp"
+
+using namespace wordloom;
+using namespace wordloom_test;
+
+TEST_CASE("an input that is a bag is the mean of its members", "[kernel]") {
+  for_each_kernel([]<class Kernel>() {
+    Random random(43);
+    for (const std::size_t dimension : {1u, 16u, 33u, 100u, 300u})
+      for (const std::size_t bags : {1u, 2u, 3u, 4u, 5u, 7u, 12u})
+        for (const std::size_t outputs : {1u, 2u, 6u, 7u, 13u})
+          for (const BagGradient gradient : {BagGradient::mean, BagGradient::whole})
+            for (OwnedBlock block :
+                 {bags_of(bags, outputs, 6, random), bags_without_one(bags, outputs, 6, random)}) {
+              block.bag_gradient = gradient;
+              check_update<Kernel>(dimension, block, 6, 0.1f);
+              block.weights =
+                  any_weights(block.left_out.empty() ? bags * outputs : outputs, random);
+              check_update<Kernel>(dimension, block, 6, 0.1f);
+            }
+  });
+}
+
+TEST_CASE("bags of one are inputs that are no bags", "[kernel]") {
+  for_each_kernel([]<class Kernel>() {
+    Random random(47);
+    for (const std::size_t inputs : {1u, 3u, 6u}) {
+      const OwnedBlock rows{.inputs = distinct(inputs, 20, random),
+                            .outputs = distinct(6, 20, random)};
+      OwnedBlock bags = rows;
+      for (std::size_t i = 1; i <= inputs; ++i)
+        bags.bag_ends.push_back(static_cast<std::uint32_t>(i));
+      for (const BagGradient gradient : {BagGradient::mean, BagGradient::whole}) {
+        bags.bag_gradient = gradient;
+        check_update<Kernel>(100, bags, 20);
+        Model one = random_model(20, 100, 5), other = random_model(20, 100, 5);
+        Kernel{}.worker(one, rows.shape()).template update<false>(one, rows, 0.1f);
+        Kernel{}.worker(other, bags.shape()).template update<false>(other, bags, 0.1f);
+        CHECK(difference(one, oracle::Model(other)) < 4);
+      }
+    }
+  });
+}
+
+TEST_CASE("a bag without a member is the bag of the others", "[kernel]") {
+  for_each_kernel([]<class Kernel>() {
+    Random random(61);
+    for (const std::size_t dimension : {7u, 100u})
+      for (const BagGradient gradient : {BagGradient::mean, BagGradient::whole}) {
+        OwnedBlock without_one = bags_without_one(5, 6, 12, random);
+        without_one.bag_gradient = gradient;
+        OwnedBlock bags = without_one;
+        bags.left_out.clear();
+        bags.inputs.clear();
+        for (std::size_t i = 0; i < 6; ++i) {
+          const auto members = oracle::bag(without_one, i);
+          bags.inputs.insert(bags.inputs.end(), members.begin(), members.end());
+          bags.bag_ends.push_back(static_cast<std::uint32_t>(bags.inputs.size()));
+        }
+        for (std::size_t j = 0; j < 6; ++j)
+          for (std::size_t i = 0; i < 6; ++i)
+            bags.weights.push_back(static_cast<float>(oracle::weight(without_one, i, j)));
+        Model one = random_model(12, dimension, 5), other = random_model(12, dimension, 5);
+        Kernel{}.worker(one, without_one.shape()).template update<false>(one, without_one, 0.1f);
+        Kernel{}.worker(other, bags.shape()).template update<false>(other, bags, 0.1f);
+        CHECK(difference(one, oracle::Model(other)) < 16);
+      }
+  });
+}
+
+TEST_CASE("the whole gradient of a bag is as many times the mean's as it has members", "[kernel]") {
+  for_each_kernel([]<class Kernel>() {
+    OwnedBlock block{.inputs = {3, 5, 3, 1}, .outputs = {2, 4, 0}, .bag_ends = {4}};
+    const auto change = [&](BagGradient gradient) {
+      Model model = random_model(6, 24, 9);
+      block.bag_gradient = gradient;
+      Kernel{}.worker(model, block.shape()).template update<false>(model, block, 0.5f);
+      const Model start = random_model(6, 24, 9);
+      std::vector<float> result;
+      for (std::size_t i = 0; i < 6; ++i)
+        for (std::size_t c = 0; c < 24; ++c)
+          result.push_back(model.input.row(i)[c] - start.input.row(i)[c]);
+      return result;
+    };
+    const auto mean = change(BagGradient::mean), whole = change(BagGradient::whole);
+    for (std::size_t i = 0; i < mean.size(); ++i)
+      CHECK(whole[i] == Approx(4 * mean[i]).margin(1e-6));
+    // Row 3 is a member twice.
+    for (std::size_t c = 0; c < 24; ++c)
+      CHECK(mean[3 * 24 + c] == Approx(2 * mean[5 * 24 + c]).margin(1e-6));
+  });
+}
