@@ -36,8 +36,11 @@ struct WithoutRepeats {
   std::uint64_t token_count() const { return 0; }
   Sentences sentences(const Shard&) const { return {}; }
 };
-struct RepeatsOnlyAtRunTime : WithoutRepeats {
+struct RepeatsByVariable : WithoutRepeats {
   static inline bool repeats = true;
+};
+struct RepeatsByFunction : WithoutRepeats {
+  bool repeats() const { return true; }
 };
 
 }  // namespace
@@ -52,7 +55,8 @@ TEST_CASE("a corpus is token_count, sentences and repeats", "[corpus]") {
   STATIC_REQUIRE_FALSE(Corpus<ShardsOfBefore>);
   STATIC_REQUIRE_FALSE(Corpus<WithoutTokenCount>);
   STATIC_REQUIRE_FALSE(Corpus<WithoutRepeats>);
-  STATIC_REQUIRE_FALSE(Corpus<RepeatsOnlyAtRunTime>);
+  STATIC_REQUIRE_FALSE(Corpus<RepeatsByVariable>);
+  STATIC_REQUIRE(Corpus<RepeatsByFunction>);
 }
 
 TEST_CASE("a shard is the whole corpus unless said otherwise", "[corpus]") {

@@ -94,32 +94,12 @@ class AliasTable {
       throw InvalidArgument("the weights of an alias table sum to " + std::to_string(total) +
                             ", must be finite and above 0");
 
-    // share[i]: what index i still has to give away, in units of one bucket.
-    std::vector<double> share(n);
-    std::vector<std::uint32_t> small, large;
-    for (std::size_t i = 0; i < n; ++i) {
-      share[i] = weights[i] / total * static_cast<double>(n);
-      (share[i] < 1.0 ? small : large).push_back(static_cast<std::uint32_t>(i));
-    }
-    while (!small.empty() && !large.empty()) {
-      const std::uint32_t taker = small.back();
-      const std::uint32_t giver = large.back();
-      small.pop_back();
-      entries_[taker] = {static_cast<std::uint32_t>(share[taker] * 0x1p32), giver};
-      share[giver] -= 1.0 - share[taker];
-      if (share[giver] < 1.0) {
-        large.pop_back();
-        small.push_back(giver);
-      }
-    }
-    // A slot that is left over is full, except for rounding errors: it is its own alias.
-    for (const auto& rest : {small, large})
-      for (const std::uint32_t i : rest) entries_[i] = {UINT32_MAX, i};
+    fill(weights, total, entries_);
   }
 
   std::size_t size() const noexcept { return entries_.size(); }
 
-  WordId draw(Random& random) const noexcept { return finish(draw_place(random)); }
+  WordId draw(Random& random) const noexcept { return finish(draw_place(random, entries_.size())); }
 
   /// A bucket: its own index below the threshold, in units of 2^-32, else its alias. Side by side,
   /// so that a draw touches one cache line.
@@ -128,6 +108,33 @@ class AliasTable {
     std::uint32_t alias;
   };
   std::span<const Entry> entries() const noexcept { return entries_; }
+
+  /// Fills a table [n] for weights [n] that sum to `total`, all of which are known to be right.
+  template <class Weight>
+  static void fill(std::span<const Weight> weights, double total, std::span<Entry> entries) {
+    const std::size_t n = weights.size();
+    // share[i]: what index i still has to give away, in units of one bucket.
+    std::vector<double> share(n);
+    std::vector<std::uint32_t> small, large;
+    for (std::size_t i = 0; i < n; ++i) {
+      share[i] = static_cast<double>(weights[i]) / total * static_cast<double>(n);
+      (share[i] < 1.0 ? small : large).push_back(static_cast<std::uint32_t>(i));
+    }
+    while (!small.empty() && !large.empty()) {
+      const std::uint32_t taker = small.back();
+      const std::uint32_t giver = large.back();
+      small.pop_back();
+      entries[taker] = {static_cast<std::uint32_t>(share[taker] * 0x1p32), giver};
+      share[giver] -= 1.0 - share[taker];
+      if (share[giver] < 1.0) {
+        large.pop_back();
+        small.push_back(giver);
+      }
+    }
+    // A slot that is left over is full, except for rounding errors: it is its own alias.
+    for (const auto& rest : {small, large})
+      for (const std::uint32_t i : rest) entries[i] = {UINT32_MAX, i};
+  }
 
   /// A draw whose table entry has not been looked at.
   struct Place {
@@ -138,24 +145,27 @@ class AliasTable {
   /// Begins a draw and prefetches its table entry; `finish` completes it. A table of 10^5 words
   /// does not fit the first-level cache.
   Place begin(Random& random) const noexcept {
-    const Place place = draw_place(random);
+    const Place place = draw_place(random, entries_.size());
     __builtin_prefetch(&entries_[place.bucket]);
     return place;
   }
 
-  WordId finish(Place place) const noexcept {
-    const Entry entry = entries_[place.bucket];
+  WordId finish(Place place) const noexcept { return finish(entries_.data(), place); }
+
+  /// The same of a table [size] anywhere in memory, as fill() makes it.
+  static Place draw_place(Random& random, std::uint64_t size) noexcept {
+    __extension__ typedef unsigned __int128 wide;  // nvcc knows no __extension__ using
+    const wide product = wide{random()} * size;
+    return {static_cast<std::uint32_t>(product >> 64), static_cast<std::uint32_t>(product >> 32)};
+  }
+  static WordId finish(const Entry* entries, Place place) noexcept {
+    const Entry entry = entries[place.bucket];
     // A mask, because a branch would be mispredicted every other draw.
     const std::uint32_t own = 0u - static_cast<std::uint32_t>(place.fraction < entry.threshold);
     return (place.bucket & own) | (entry.alias & ~own);
   }
 
  private:
-  Place draw_place(Random& random) const noexcept {
-    __extension__ typedef unsigned __int128 wide;  // nvcc knows no __extension__ using
-    const wide product = wide{random()} * entries_.size();
-    return {static_cast<std::uint32_t>(product >> 64), static_cast<std::uint32_t>(product >> 32)};
-  }
 
   std::vector<Entry> entries_;
 };

@@ -40,6 +40,8 @@ concept HasSentences = requires(const C& corpus, const Shard& shard) {
 template <class C>
 concept SaysIfItRepeats = requires {
   typename std::bool_constant<C::repeats>;
+} || requires(const C& corpus) {
+  { corpus.repeats() } -> std::same_as<bool>;
 };
 
 template <class C>
@@ -54,6 +56,15 @@ constexpr bool require_corpus() {
   return CountsTokens<C> && HasSentences<C> && SaysIfItRepeats<C>;
 }
 
+/// Whether every epoch of a corpus has the same sentences.
+template <class C>
+bool repeats(const C& corpus) {
+  if constexpr (requires { corpus.repeats(); })
+    return corpus.repeats();
+  else
+    return C::repeats;
+}
+
 }  // namespace detail
 
 /// Where sentences come from:
@@ -62,7 +73,7 @@ constexpr bool require_corpus() {
 ///   function of the shard alone: each begin() starts from the first of them, and a resumed run
 ///   sees what the interrupted one saw. Safe to call from several threads at once.
 /// - `static constexpr bool repeats`: whether every epoch has the same sentences. Only then may a
-///   device keep them.
+///   device keep them. `bool repeats() const` where it is known at run time only.
 /// - `corpus.vocabulary_fingerprint()`, optional: the fingerprint of the vocabulary that the ids
 ///   belong to, so that a trainer can refuse another one.
 /// - `corpus.fingerprint()`, optional, std::uint64_t: tells the sentences of one corpus from those
@@ -110,20 +121,19 @@ class SentenceRange {
   Open open_;
 };
 
-/// Any corpus with repeating epochs and a vocabulary_fingerprint(), chosen at run time: an indirect
-/// call for each sentence. Immutable; copies share the corpus; thread-safe as that is.
+/// Any corpus with a vocabulary_fingerprint(), chosen at run time: an indirect call for each
+/// sentence. Immutable; copies share the corpus; thread-safe as that is.
 class AnyCorpus {
  public:
-  static constexpr bool repeats = true;
-
   template <Corpus C>
-  requires(C::repeats && !std::same_as<C, AnyCorpus> && requires(const C& c) {
+  requires(!std::same_as<C, AnyCorpus> && requires(const C& c) {
     c.vocabulary_fingerprint();
   }) explicit AnyCorpus(C corpus)
       : AnyCorpus(std::make_shared<const C>(std::move(corpus))) {}
 
   std::uint64_t token_count() const noexcept { return token_count_; }
   std::uint64_t vocabulary_fingerprint() const noexcept { return vocabulary_fingerprint_; }
+  bool repeats() const noexcept { return repeats_; }
   /// 0 for a corpus that has none.
   std::uint64_t fingerprint() const { return hash_(); }
   auto sentences(const Shard& shard) const {
@@ -137,6 +147,7 @@ class AnyCorpus {
   explicit AnyCorpus(std::shared_ptr<const C> corpus)
       : token_count_(corpus->token_count()),
         vocabulary_fingerprint_(corpus->vocabulary_fingerprint()),
+        repeats_(detail::repeats(*corpus)),
         hash_([corpus]() -> std::uint64_t {
           if constexpr (requires { corpus->fingerprint(); }) return corpus->fingerprint();
           return 0;
@@ -161,6 +172,7 @@ class AnyCorpus {
   }
 
   std::uint64_t token_count_, vocabulary_fingerprint_;
+  bool repeats_;
   std::function<std::uint64_t()> hash_;
   std::function<Reader(const Shard&)> open_;
 };

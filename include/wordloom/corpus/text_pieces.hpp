@@ -111,7 +111,10 @@ class GzipReader {
 
 #endif
 
-/// A stretch of a text that cuts no token.
+/// Where a text may be cut into pieces: after any white space, or after the end of a line only.
+enum class CutAfter { white_space, line };
+
+/// A stretch of a text that cuts no token, or no line.
 struct TextPiece {
   std::size_t index = 0;               // in order, from 0
   std::string_view text;               // valid as long as the memory
@@ -131,11 +134,13 @@ class TextPieces {
   /// that is .gz by its name only.
   explicit TextPieces(const std::filesystem::path& path,
                       std::size_t piece_bytes = default_piece_bytes, TextPart part = {},
-                      std::function<void()> before_piece = {})
+                      std::function<void()> before_piece = {},
+                      CutAfter cut = CutAfter::white_space)
       : file_(std::make_shared<const MappedFile>(path)),
         part_(part),
         piece_bytes_(std::max<std::size_t>(piece_bytes, 1)),
-        before_piece_(std::move(before_piece)) {
+        before_piece_(std::move(before_piece)),
+        cut_(cut) {
     if (is_gzip()) {
 #if WORDLOOM_HAS_ZLIB
       gzip_.emplace(*file_);
@@ -183,13 +188,16 @@ class TextPieces {
     if (at_ >= last_) return std::nullopt;
     const std::size_t first = at_;
     at_ = std::min(last_ - first, piece_bytes_) + first;
-    while (at_ < file_->size() && !is_white_space(file_->data()[at_ - 1])) ++at_;
+    while (at_ < file_->size() && !may_cut_after(file_->data()[at_ - 1])) ++at_;
     const std::string_view text = file_->text().substr(first, at_ - first);
     return TextPiece{index_++, text, {text.data(), [file = file_, text](auto) { release(text); }}};
   }
 
  private:
   bool is_gzip() const noexcept { return file_->text().starts_with("\x1f\x8b"); }
+  bool may_cut_after(char c) const noexcept {
+    return cut_ == CutAfter::line ? c == '\n' : is_white_space(c);
+  }
 
   /// Releases the pages of a mapped text, except those that it shares with its neighbours.
   static void release(std::string_view text) noexcept {
@@ -207,11 +215,11 @@ class TextPieces {
     std::string text = std::exchange(carried_, {});
     bool more = true;
     std::size_t end = 0;
-    while (more && end == 0) {  // twice or more for a token longer than a piece
+    while (more && end == 0) {  // twice or more for a token or line longer than a piece
       const std::size_t searched = text.size();
       more = gzip_->read(text, piece_bytes_);
       end = text.size();
-      while (more && end > searched && !is_white_space(text[end - 1])) --end;
+      while (more && end > searched && !may_cut_after(text[end - 1])) --end;
       if (more && end == searched) end = 0;
     }
     if (end == 0) return std::nullopt;
@@ -225,13 +233,14 @@ class TextPieces {
   static constexpr std::size_t max_piece_of_parts = std::size_t{1} << 18;
   std::optional<GzipReader> gzip_;
   std::size_t read_ = 0;  // pieces
-  std::string carried_;   // the beginning of a token that the last piece would have cut
+  std::string carried_;   // the beginning of what the last piece would have cut
 #endif
 
   std::shared_ptr<const MappedFile> file_;
   TextPart part_;
   std::size_t piece_bytes_;
   std::function<void()> before_piece_;
+  CutAfter cut_;
   std::size_t at_ = 0, last_ = 0;
   std::size_t index_ = 0;
   std::mutex guard_;

@@ -58,9 +58,9 @@ class BatchLoop {
     epoch_ = epoch;
     sentences_ = 0;
     batch_.index = 0;
-    batch_.keep = Corpus::repeats;
-    if (!Corpus::repeats) sizes_.clear();
-    if (Corpus::repeats && is_known_ && kernel_.keeps(sizes_.size() - 1)) {
+    batch_.keep = repeats(corpus_);
+    if (!batch_.keep) sizes_.clear();
+    if (batch_.keep && is_known_ && kernel_.keeps(sizes_.size() - 1)) {
       while (batch_.index < sizes_.size() && !run_.state.stopped()) next();
     } else {
       for (const std::span<const WordId> sentence : corpus_.sentences(

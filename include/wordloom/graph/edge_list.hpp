@@ -1,0 +1,247 @@
+#pragma once
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <wordloom/core/error.hpp>
+#include <wordloom/core/parallel.hpp>
+#include <wordloom/core/types.hpp>
+#include <wordloom/core/words.hpp>
+#include <wordloom/corpus/text_pieces.hpp>
+
+namespace wordloom::inline WORDLOOM_ABI::detail {
+
+/// Edges as they stand in a file or in memory. Nodes are numbered in any order.
+struct EdgeList {
+  struct Part {
+    std::vector<WordId> nodes;   // from, to, from, to, ...
+    std::vector<float> weights;  // [edges], empty without weights
+
+    void add(WordId from, WordId to) {
+      nodes.push_back(from);
+      nodes.push_back(to);
+    }
+  };
+  WordList names;
+  std::vector<Part> parts;
+};
+
+/// What the first lines of a Matrix Market file say.
+struct MatrixMarketHeader {
+  std::uint64_t nodes = 0, edges = 0;
+  std::uint64_t lines = 0;  // up to the first edge
+  bool symmetric = false;
+};
+
+/// Calls `use` for the fields of a line of a graph: what white space and commas separate. Returns
+/// how many there are.
+template <class Use>
+std::size_t for_each_field(std::string_view line, Use&& use) {
+  const auto separates = [](char c) { return c == ',' || is_white_space(c); };
+  std::size_t count = 0;
+  for (std::size_t at = 0;;) {
+    while (at < line.size() && separates(line[at])) ++at;
+    if (at == line.size()) return count;
+    const std::size_t first = at;
+    while (at < line.size() && !separates(line[at])) ++at;
+    use(count++, first, line.substr(first, at - first));
+  }
+}
+
+/// A line of a graph that cannot be read.
+struct BadLine {
+  std::string expected, got;
+  std::size_t column = 1;  // in bytes, from 1
+};
+
+/// Reads the edges of a file, with all threads.
+class EdgeListReader {
+ public:
+  EdgeListReader(const std::filesystem::path& path, bool weighted, bool directed,
+                 std::size_t threads, std::function<void()> before_piece)
+      : path_(path),
+        weighted_(weighted),
+        directed_(directed),
+        threads_(threads),
+        before_piece_(std::move(before_piece)) {}
+
+  /// Throws IoError and FormatError, with the first line that cannot be read.
+  EdgeList read() {
+    market_ = read_header();
+    TextPieces pieces(path_, TextPieces::default_piece_bytes, {}, before_piece_, CutAfter::line);
+    const std::size_t threads = pieces.threads(threads_);
+    EdgeList list;
+    list.parts.resize(threads);
+    run_threads(threads, [&](std::size_t thread) {
+      EdgeList::Part& part = list.parts[thread];
+      WordList names;
+      while (!failed()) {
+        const auto piece = pieces.next();
+        if (!piece) break;
+        read_piece(*piece, names, part);
+      }
+      // The numbers of this thread's nodes become those of all.
+      std::vector<WordId> numbers(names.size());
+      {
+        const std::lock_guard lock(guard_);
+        for (std::size_t i = 0; i < names.size(); ++i) numbers[i] = list.names.insert(names[i]);
+      }
+      for (WordId& node : part.nodes) node = numbers[node];
+    });
+    throw_failure();
+    if (market_) {
+      std::uint64_t edges = 0;
+      for (const std::uint64_t of_piece : edges_) edges += of_piece;
+      if (edges != market_->edges)
+        throw FormatError::at(path_, "line", market_->lines, "as many edges as the file has",
+                              std::to_string(market_->edges) + " and not " + std::to_string(edges));
+      for (std::uint64_t i = 1; i <= market_->nodes; ++i) list.names.insert(std::to_string(i));
+    }
+    return list;
+  }
+
+ private:
+  struct Failure {
+    std::size_t piece;
+    std::uint64_t line;  // of the piece
+    BadLine what;
+  };
+
+  bool failed() {
+    const std::lock_guard lock(guard_);
+    return failure_.has_value();
+  }
+
+  void read_piece(const TextPiece& piece, WordList& names, EdgeList::Part& part) {
+    std::uint64_t lines = 0, edges = 0;
+    std::optional<Failure> failure;
+    const std::uint64_t header = market_ && piece.index == 0 ? market_->lines : 0;
+    for_each_line(piece.text, [&](std::string_view line, std::uint64_t number) {
+      lines = number;
+      if (failure || number <= header) return;
+      if (auto bad = read_line(line, names, part, edges))
+        failure = Failure{piece.index, number, std::move(*bad)};
+    });
+    const std::lock_guard lock(guard_);
+    if (lines_.size() <= piece.index) lines_.resize(piece.index + 1), edges_.resize(lines_.size());
+    lines_[piece.index] = lines;
+    edges_[piece.index] = edges;
+    if (failure && (!failure_ || failure->piece < failure_->piece)) failure_ = std::move(failure);
+  }
+
+  /// Adds the edge of a line, if it has one; returns what is wrong with it.
+  std::optional<BadLine> read_line(std::string_view line, WordList& names, EdgeList::Part& part,
+                                   std::uint64_t& edges) {
+    std::array<std::string_view, 3> fields;
+    std::array<std::size_t, 3> columns{};
+    const std::size_t count = for_each_field(line, [&](std::size_t i, std::size_t at, auto field) {
+      if (i < 3) fields[i] = field, columns[i] = at + 1;
+    });
+    if (count == 0 || fields[0][0] == '#' || fields[0][0] == '%') return std::nullopt;
+    if (count < 2) return BadLine{"two nodes", "only " + shown(fields[0]), line.size() + 1};
+    float weight = 1;
+    if (weighted_) {
+      constexpr auto expected = "a weight, a number from 0 on";
+      if (count < 3) return BadLine{expected, "the end of the line", line.size() + 1};
+      const auto number = number_in<double>(fields[2]);
+      if (!number || !(*number >= 0) || !std::isfinite(static_cast<float>(*number)))
+        return BadLine{expected, shown(fields[2]), columns[2]};
+      weight = static_cast<float>(*number);
+    }
+    if (market_)
+      for (std::size_t i = 0; i < 2; ++i) {
+        const auto number = number_in<std::uint64_t>(fields[i]);
+        if (!number || *number == 0 || *number > market_->nodes)
+          return BadLine{"a number from 1 to " + std::to_string(market_->nodes), shown(fields[i]),
+                         columns[i]};
+      }
+    ++edges;
+    const WordId from = names.insert(fields[0]), to = names.insert(fields[1]);
+    if (weight == 0) return std::nullopt;
+    const bool both = market_ && market_->symmetric && directed_ && from != to;
+    part.add(from, to);
+    if (both) part.add(to, from);
+    if (weighted_) part.weights.insert(part.weights.end(), both ? 2 : 1, weight);
+    return std::nullopt;
+  }
+
+  void throw_failure() const {
+    if (!failure_) return;
+    std::uint64_t line = failure_->line;
+    for (std::size_t i = 0; i < failure_->piece; ++i) line += lines_[i];
+    throw FormatError::at(path_, "line " + std::to_string(line) + ", column", failure_->what.column,
+                          failure_->what.expected, failure_->what.got);
+  }
+
+  /// Returns what the first lines say, or nothing for a file of another format.
+  std::optional<MatrixMarketHeader> read_header() const {
+    TextPieces pieces(path_, std::size_t{1} << 16, {}, {}, CutAfter::line);
+    const auto piece = pieces.next();
+    constexpr std::string_view banner = "%%MatrixMarket";
+    if (!piece || !piece->text.starts_with(banner)) return std::nullopt;
+    MatrixMarketHeader header;
+    bool complete = false;
+    for_each_line(piece->text, [&](std::string_view line, std::uint64_t number) {
+      if (complete) return;
+      const auto refuse = [&](const std::string& expected) {
+        throw FormatError::at(path_, "line", number, expected, shown(line));
+      };
+      std::array<std::string, 5> fields;
+      const std::size_t count = for_each_field(line, [&](std::size_t i, std::size_t, auto field) {
+        if (i < fields.size()) fields[i] = field;
+      });
+      header.lines = number;
+      if (number == 1) {
+        for (std::string& field : fields)
+          std::transform(field.begin(), field.end(), field.begin(), [](char c) {
+            return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
+          });
+        const auto is_one_of = [](std::string_view field, auto... names) {
+          return ((field == names) || ...);
+        };
+        if (count != 5 || fields[1] != "matrix" || fields[2] != "coordinate" ||
+            !is_one_of(fields[3], "real", "integer", "pattern") ||
+            !is_one_of(fields[4], "general", "symmetric"))
+          refuse(
+              "'%%MatrixMarket matrix coordinate', then real, integer or pattern, then general "
+              "or symmetric");
+        if (weighted_ && fields[3] == "pattern") refuse("weights, which a pattern does not have");
+        header.symmetric = fields[4] == "symmetric";
+        return;
+      }
+      if (count == 0 || line[0] == '%') return;
+      std::array<std::optional<std::uint64_t>, 3> sizes;
+      for (std::size_t i = 0; i < 3; ++i) sizes[i] = number_in<std::uint64_t>(fields[i]);
+      if (count != 3 || !sizes[0] || !sizes[1] || !sizes[2] || sizes[0] != sizes[1])
+        refuse("rows and as many columns, and the number of edges");
+      header.nodes = *sizes[0];
+      header.edges = *sizes[2];
+      complete = true;
+    });
+    if (!complete)
+      throw FormatError::at(path_, "line", header.lines, "the number of rows, columns and edges",
+                            "none");
+    return header;
+  }
+
+  std::filesystem::path path_;
+  bool weighted_, directed_;
+  std::size_t threads_;
+  std::function<void()> before_piece_;
+  std::optional<MatrixMarketHeader> market_;
+  std::mutex guard_;
+  std::vector<std::uint64_t> lines_, edges_;  // [pieces]
+  std::optional<Failure> failure_;            // in the first piece that has one
+};
+
+}  // namespace wordloom::inline WORDLOOM_ABI::detail

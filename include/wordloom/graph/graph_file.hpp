@@ -1,0 +1,152 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <wordloom/core/error.hpp>
+#include <wordloom/core/files.hpp>
+#include <wordloom/core/section_file.hpp>
+#include <wordloom/core/words.hpp>
+#include <wordloom/corpus/corpus_file.hpp>
+#include <wordloom/corpus/vocabulary.hpp>
+#include <wordloom/graph/graph_rows.hpp>
+
+namespace wordloom::inline WORDLOOM_ABI::detail {
+
+/// All that a file holds of a graph.
+struct StoredGraph {
+  Vocabulary nodes;
+  GraphRows rows;
+  bool weighted = false;
+  std::uint64_t fingerprint = 0;
+};
+
+/// A section file (core/section_file.hpp) whose first line has 24 bytes and each of whose texts has
+/// a multiple of 8, so that arrays can be used where they lie.
+inline constexpr std::string_view graph_format = "wordloom graph arrays 1";
+static_assert(graph_format.size() == 23);
+
+/// Writes a graph; `source`: what it was made from.
+inline void write_graph_file(const std::filesystem::path& path, const StoredGraph& graph,
+                             const CorpusSource& source) {
+  SectionWriter writer(path, graph_format);
+  const GraphRows& rows = graph.rows;
+  const std::uint64_t numbers[] = {rows.directed,
+                                   rows.simple,
+                                   graph.weighted,
+                                   rows.nodes(),
+                                   rows.neighbours.size(),
+                                   rows.edges,
+                                   graph.fingerprint,
+                                   source.text_bytes,
+                                   static_cast<std::uint64_t>(source.text_changed_ns),
+                                   source.text_sample,
+                                   source.vocabulary};
+  writer.numbers(numbers);
+  const auto array = [&](const auto& values) {
+    const std::string_view bytes(reinterpret_cast<const char*>(values.data()), values.size_bytes());
+    if (bytes.size() % 8 == 0) return writer.text(bytes);
+    std::string padded(bytes);
+    padded.resize((bytes.size() + 7) / 8 * 8);
+    writer.text(padded);
+  };
+  array(rows.ends);
+  array(rows.neighbours);
+  array(rows.weights);
+  array(rows.aliases);
+  std::string names;
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i)
+    names.append(graph.nodes.word(static_cast<WordId>(i))).append(1, '\n');
+  writer.text(names);
+  writer.numbers(graph.nodes.counts());
+  writer.commit();
+}
+
+/// Maps a graph. With a `source`, returns nothing if the file does not exist or is empty, or holds
+/// a graph of another source or version or one that is damaged: it must then be made again. Throws
+/// IoError, and FormatError for a file that is no graph, without a source also for a damaged one.
+inline std::optional<StoredGraph> open_graph_file(const std::filesystem::path& path,
+                                                  const CorpusSource* source) {
+  if (source != nullptr) {
+    if (std::error_code ignored; !std::filesystem::exists(path, ignored)) return std::nullopt;
+    const MappedFile file(path);
+    constexpr std::string_view kind = graph_format.substr(0, graph_format.size() - 1);
+    if (file.text().empty()) return std::nullopt;
+    if (!file.text().starts_with(kind))
+      throw FormatError("'" + path.string() +
+                        "' is no graph and is not replaced by one: name another file as the cache, "
+                        "or remove it");
+  }
+  try {
+    const auto reader = std::make_shared<SectionReader>(path, graph_format);
+    const auto numbers = reader->numbers();
+    if (numbers.size() != 11) reader->refuse_section("11 numbers", std::to_string(numbers.size()));
+    if (source != nullptr &&
+        (numbers[7] != source->text_bytes ||
+         numbers[8] != static_cast<std::uint64_t>(source->text_changed_ns) ||
+         numbers[9] != source->text_sample || numbers[10] != source->vocabulary))
+      return std::nullopt;
+    StoredGraph graph;
+    graph.rows.directed = numbers[0] != 0;
+    graph.rows.simple = numbers[1] != 0;
+    graph.weighted = numbers[2] != 0;
+    graph.fingerprint = numbers[6];
+    const std::uint64_t nodes = numbers[3], entries = numbers[4];
+    const auto array = [&]<class Number>(std::span<const Number>& values, std::uint64_t count) {
+      const std::string_view bytes = reader->text();
+      if (bytes.size() / 8 != (count * sizeof(Number) + 7) / 8 || bytes.size() % 8 != 0 ||
+          count > bytes.size())
+        reader->refuse_section(std::to_string(count) + " numbers",
+                               std::to_string(bytes.size()) + " bytes");
+      values = {reinterpret_cast<const Number*>(bytes.data()), count};
+    };
+    array(graph.rows.ends, nodes);
+    std::uint64_t before = 0;
+    for (const std::uint64_t end : graph.rows.ends) {
+      if (end < before || end > entries)
+        reader->refuse_section("ends of rows that rise to " + std::to_string(entries),
+                               std::to_string(end));
+      before = end;
+    }
+    if (before != entries)
+      reader->refuse_section(std::to_string(entries) + " neighbours", std::to_string(before));
+    array(graph.rows.neighbours, entries);
+    for (const WordId node : graph.rows.neighbours)
+      if (node >= nodes)
+        reader->refuse_section("nodes below " + std::to_string(nodes), std::to_string(node));
+    array(graph.rows.weights, graph.weighted ? entries : 0);
+    array(graph.rows.aliases, graph.weighted ? entries : 0);
+    const std::string_view names = reader->text();
+    std::vector<std::string_view> words;
+    for_each_line(names, [&](std::string_view name, std::uint64_t) { words.push_back(name); });
+    const auto counts = reader->numbers();
+    reader->end();
+    if (words.size() != nodes || counts.size() != nodes)
+      reader->refuse_section(std::to_string(nodes) + " nodes", std::to_string(words.size()));
+    WordCounter counter;
+    for (std::size_t i = 0; i < words.size(); ++i)
+      if (!is_word(words[i]) || counts[i] == 0 || !counter.add(words[i], counts[i]))
+        reader->refuse_section("names of nodes, each once, and counts above 0", shown(words[i]));
+    graph.nodes = Vocabulary::from_counter(counter, {.min_count = 1}, path);
+    for (std::size_t i = 0; i < words.size(); ++i)
+      if (graph.nodes.word(static_cast<WordId>(i)) != words[i])
+        reader->refuse_section("names of nodes by falling count", shown(words[i]));
+    graph.rows.edges = numbers[5];
+    graph.rows.memory = reader;
+    return graph;
+  } catch (const FormatError&) {
+    if (source == nullptr) throw;
+    return std::nullopt;
+  }
+}
+
+}  // namespace wordloom::inline WORDLOOM_ABI::detail
