@@ -32,6 +32,7 @@ wordloom_optional(BLAS CBLAS libopenblas-dev "GemmKernel on CBLAS")
 wordloom_optional(OPENMP OpenMP "libgomp1 (with g++) or libomp-dev (with clang++)"
                   "threads by OpenMP")
 wordloom_optional(ZLIB ZLIB zlib1g-dev "corpora in .gz files")
+wordloom_optional(LIBLINEAR LIBLINEAR liblinear-dev "evaluation by logistic regression")
 
 # Kernels for GPUs: on where this project is built itself and there is an nvcc that they were tried
 # with.

@@ -30,6 +30,7 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/cmake/wordloomConfigVersi
 install(FILES ${PROJECT_BINARY_DIR}/cmake/wordloomConfig.cmake
               ${PROJECT_BINARY_DIR}/cmake/wordloomConfigVersion.cmake
               ${PROJECT_SOURCE_DIR}/cmake/FindCBLAS.cmake
+              ${PROJECT_SOURCE_DIR}/cmake/FindLIBLINEAR.cmake
               ${PROJECT_SOURCE_DIR}/cmake/FindNCCL.cmake
         DESTINATION ${wordloom_package_dir})
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE TYPE DOC)

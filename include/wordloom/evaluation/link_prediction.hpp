@@ -1,0 +1,194 @@
+#pragma once
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <iomanip>
+#include <limits>
+#include <numeric>
+#include <optional>
+#include <ostream>
+#include <span>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <wordloom/core/error.hpp>
+#include <wordloom/core/parallel.hpp>
+#include <wordloom/core/types.hpp>
+#include <wordloom/corpus/vocabulary.hpp>
+#include <wordloom/evaluation/classifier.hpp>
+#include <wordloom/evaluation/link_split.hpp>
+#include <wordloom/evaluation/word_tests.hpp>
+#include <wordloom/model/embeddings.hpp>
+
+/// Prediction, by the vectors of nodes, of edges that were held out of their graph.
+namespace wordloom::inline WORDLOOM_ABI {
+
+/// Returns the area under the ROC curve: the probability that a random one of `positive` is above
+/// a random one of `negative`, ties counting half. NaN when one of them is empty or holds NaN.
+[[nodiscard]] inline double area_under_curve(std::span<const double> positive,
+                                             std::span<const double> negative) {
+  std::vector<double> scores(positive.begin(), positive.end());
+  scores.insert(scores.end(), negative.begin(), negative.end());
+  if (positive.empty() || negative.empty() ||
+      std::any_of(scores.begin(), scores.end(), [](double score) { return std::isnan(score); }))
+    return std::numeric_limits<double>::quiet_NaN();
+  const auto ranks = detail::ranks(scores);
+  const auto p = static_cast<double>(positive.size()), n = static_cast<double>(negative.size());
+  const auto end = ranks.begin() + static_cast<std::ptrdiff_t>(positive.size());
+  return (std::accumulate(ranks.begin(), end, 0.0) - p * (p + 1) / 2) / (p * n);
+}
+
+/// How well scores tell links held out from pairs without one.
+struct LinkReport {
+  struct Row {
+    std::string score;
+    double auc;
+  };
+  std::vector<Row> rows;
+  std::size_t used = 0;      // pairs that were scored, links and others
+  std::size_t left_out = 0;  // pairs, trained on or tested, with an end without a vector
+};
+
+inline std::ostream& operator<<(std::ostream& out, const LinkReport& report) {
+  std::ostringstream text;
+  text << std::fixed << std::setprecision(4) << std::left << std::setw(30) << "link prediction"
+       << std::right << std::setw(9) << "AUC" << '\n';
+  for (const auto& [score, auc] : report.rows)
+    text << std::left << std::setw(30) << score << std::right << std::setw(9) << auc << '\n';
+  text << report.used << " pairs tested, " << report.left_out << " left out without a vector\n";
+  return out << text.str();
+}
+
+namespace detail {
+
+/// The pairs of a split by their rows of the embeddings.
+struct LinkRows {
+  using Pairs = std::vector<std::pair<WordId, WordId>>;
+
+  LinkRows(const Embeddings& embeddings, const LinkSplit& split) {
+    const Vocabulary& nodes = split.train.vocabulary();
+    std::vector<std::optional<WordId>> row_of;
+    for (WordId node = 0; node < nodes.size(); ++node)
+      row_of.push_back(embeddings.words().find(nodes.word(node)));
+    const auto convert = [&](const std::vector<Edge>& edges) {
+      Pairs pairs;
+      for (const Edge& edge : edges)
+        if (row_of[edge.from] && row_of[edge.to])
+          pairs.emplace_back(*row_of[edge.from], *row_of[edge.to]);
+      left_out += edges.size() - pairs.size();
+      if (pairs.empty())
+        throw InvalidArgument("none of " + std::to_string(edges.size()) +
+                              " pairs of nodes has vectors at both ends; are the names those of "
+                              "the graph?");
+      return pairs;
+    };
+    train_links = convert(split.train_links);
+    test_links = convert(split.test_links);
+    train_non_links = convert(split.train_non_links);
+    test_non_links = convert(split.test_non_links);
+  }
+
+  /// Returns the AUC of `score(row, row)` on the test.
+  template <class Score>
+  double auc(Score&& score) const {
+    const auto all = [&](const Pairs& pairs) {
+      std::vector<double> scores;
+      for (const auto& [a, b] : pairs) scores.push_back(score(a, b));
+      return scores;
+    };
+    return area_under_curve(all(test_links), all(test_non_links));
+  }
+
+  Pairs train_links, test_links, train_non_links, test_non_links;
+  std::size_t left_out = 0;
+};
+
+/// Returns the AUC of what needs no training.
+inline LinkReport similarity_report(const Embeddings& embeddings, const LinkRows& pairs) {
+  const auto dot = [&](WordId a, WordId b) {
+    const auto x = embeddings.vector(a), y = embeddings.vector(b);
+    return std::inner_product(x.begin(), x.end(), y.begin(), 0.0);
+  };
+  const auto cosine = [&](WordId a, WordId b) {
+    return static_cast<double>(embeddings.similarity(a, b));
+  };
+  return {{{"dot product", pairs.auc(dot)}, {"cosine", pairs.auc(cosine)}},
+          pairs.test_links.size() + pairs.test_non_links.size(),
+          pairs.left_out};
+}
+
+}  // namespace detail
+
+/// Returns the AUC of the dot product and of the cosine of two nodes' vectors as scores of a link.
+/// Nodes are found by name. Throws InvalidArgument when the embeddings have no link of one kind.
+[[nodiscard]] inline LinkReport evaluate_link_similarity(const Embeddings& embeddings,
+                                                         const LinkSplit& split) {
+  return detail::similarity_report(embeddings, detail::LinkRows(embeddings, split));
+}
+
+struct LinkOptions {
+  LogisticOptions classifier = {};
+  /// At most four are used; 0: all that the machine offers.
+  std::size_t threads = 0;
+};
+
+#if WORDLOOM_HAS_LIBLINEAR
+
+/// Returns the AUC of logistic regressions on what node2vec (table 1) makes of the vectors x and y
+/// of two nodes, number by number: x y (Hadamard), (x + y) / 2, |x - y| (weighted L1) and (x - y)^2
+/// (weighted L2); and that of the dot product and the cosine. They are trained on links of the
+/// training graph and pairs without one, 16 (D + 2) bytes of memory for each pair and thread. The
+/// result does not depend on the number of threads. Throws InvalidArgument as above, for vectors
+/// that are not finite and for options out of bounds.
+[[nodiscard]] inline LinkReport evaluate_links(const Embeddings& embeddings, const LinkSplit& split,
+                                               const LinkOptions& options = {}) {
+  using Operator = float (*)(float, float);
+  static constexpr std::array<std::pair<const char*, Operator>, 4> operators{{
+      {"Hadamard", [](float x, float y) { return x * y; }},
+      {"average", [](float x, float y) { return (x + y) / 2; }},
+      {"weighted L1", [](float x, float y) { return std::abs(x - y); }},
+      {"weighted L2", [](float x, float y) { return (x - y) * (x - y); }},
+  }};
+  const detail::LinkRows pairs(embeddings, split);
+  std::array<double, operators.size()> aucs{};
+  const auto evaluate = [&](std::size_t o) {
+    std::vector<float> combined(embeddings.dimension());
+    const auto combine = [&](WordId a, WordId b) -> std::span<const float> {
+      const auto x = embeddings.vector(a), y = embeddings.vector(b);
+      std::transform(x.begin(), x.end(), y.begin(), combined.begin(), operators[o].second);
+      return combined;
+    };
+    FeatureRows features(embeddings.dimension());
+    features.reserve(pairs.train_links.size() + pairs.train_non_links.size());
+    for (const auto& [a, b] : pairs.train_links) features.append(combine(a, b));
+    std::vector<std::uint8_t> labels(pairs.train_links.size(), 1);
+    for (const auto& [a, b] : pairs.train_non_links) features.append(combine(a, b));
+    labels.resize(features.size(), 0);
+    const auto classifier = LogisticRegression::fit(features, labels, options.classifier);
+    aucs[o] = pairs.auc([&](WordId a, WordId b) { return classifier.decision(combine(a, b)); });
+  };
+  const std::size_t threads = std::min(resolve_threads(options.threads), operators.size());
+  detail::run_threads(threads, [&](std::size_t thread) {
+    for (std::size_t o = thread; o < operators.size(); o += threads) evaluate(o);
+  });
+  LinkReport report = detail::similarity_report(embeddings, pairs);
+  for (std::size_t o = 0; o < operators.size(); ++o)
+    report.rows.push_back({operators[o].first, aucs[o]});
+  return report;
+}
+
+#else
+
+template <class... Arguments>
+void evaluate_links(const Arguments&...) {
+  static_assert(sizeof...(Arguments) > 99,
+                "evaluate_links needs LIBLINEAR: install it (Debian: liblinear-dev) and configure "
+                "with -DWORDLOOM_ENABLE_LIBLINEAR=ON; evaluate_link_similarity does without");
+}
+
+#endif
+}  // namespace wordloom::inline WORDLOOM_ABI

@@ -1,0 +1,146 @@
+#pragma once
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <numeric>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <wordloom/core/error.hpp>
+#include <wordloom/core/random.hpp>
+#include <wordloom/core/types.hpp>
+#include <wordloom/graph/graph.hpp>
+
+/// Edges held out of a graph before its nodes are embedded, to be predicted (Grover and Leskovec
+/// 2016, "node2vec", section 4.4).
+namespace wordloom::inline WORDLOOM_ABI {
+
+struct LinkSplitOptions {
+  /// The share of the links that is held out; above 0 and below 1.
+  double share = 0.5;
+  std::uint64_t seed = 1;
+};
+
+/// A graph without some of its links, and pairs of nodes to train a classifier on and to test it.
+/// A link is an edge between two nodes, `from` < `to`; edges from a node to itself are none.
+struct LinkSplit {
+  /// The graph to embed: all nodes with their ids, without the links held out. Nodes between which
+  /// there was a path still have one.
+  Graph train;
+  std::vector<Edge> train_links;      // of `train`, as many as test_links or all
+  std::vector<Edge> test_links;       // held out
+  std::vector<Edge> train_non_links;  // as many as train_links
+  std::vector<Edge> test_non_links;   // as many as test_links
+};
+
+namespace detail {
+
+/// Sets of nodes that edges join (union-find with path halving).
+class JoinedNodes {
+ public:
+  explicit JoinedNodes(std::size_t nodes) : parents_(nodes) {
+    std::iota(parents_.begin(), parents_.end(), WordId{0});
+  }
+
+  /// Joins the sets of two nodes, and returns whether they were different.
+  bool join(WordId a, WordId b) {
+    a = root_of(a);
+    b = root_of(b);
+    parents_[std::max(a, b)] = std::min(a, b);
+    return a != b;
+  }
+
+ private:
+  WordId root_of(WordId node) {
+    while (parents_[node] != node) node = parents_[node] = parents_[parents_[node]];
+    return node;
+  }
+
+  std::vector<WordId> parents_;
+};
+
+/// Returns each link of an undirected graph once.
+inline std::vector<Edge> links_of(const Graph& graph) {
+  std::vector<Edge> links;
+  for (WordId node = 0; node < graph.node_count(); ++node) {
+    const auto row = graph.neighbours(node);
+    const auto weights = graph.weights(node);
+    for (std::size_t i = 0; i < row.size(); ++i)
+      if (row[i] > node && (i == 0 || row[i] != row[i - 1]))
+        links.push_back({node, row[i], weights.empty() ? 1.0f : weights[i]});
+  }
+  return links;
+}
+
+/// Returns `count` different pairs of nodes without an edge, in random order, each set of pairs
+/// with the same probability. `links`: how many pairs have one.
+inline std::vector<Edge> draw_non_links(const Graph& graph, std::size_t links, std::size_t count,
+                                        Random& random) {
+  const std::uint64_t nodes = graph.node_count();
+  const std::uint64_t non_links = nodes * (nodes - 1) / 2 - links;
+  // Twice as many: a draw then succeeds after a few tries.
+  if (non_links / 2 < count)
+    throw InvalidArgument("the graph is too dense: " + std::to_string(non_links) +
+                          " pairs of nodes have no edge, at least " + std::to_string(2 * count) +
+                          " are needed to draw " + std::to_string(count) + " of them");
+  std::vector<Edge> drawn;
+  const auto less = [](const Edge& a, const Edge& b) {
+    return std::pair(a.from, a.to) < std::pair(b.from, b.to);
+  };
+  while (drawn.size() < count) {
+    while (drawn.size() < count) {
+      const auto a = static_cast<WordId>(random.below(nodes));
+      const auto b = static_cast<WordId>(random.below(nodes));
+      if (a != b && !graph.has_edge(a, b)) drawn.push_back({std::min(a, b), std::max(a, b)});
+    }
+    std::sort(drawn.begin(), drawn.end(), less);
+    drawn.erase(std::unique(drawn.begin(), drawn.end()), drawn.end());
+  }
+  std::shuffle(drawn.begin(), drawn.end(), random);
+  return drawn;
+}
+
+}  // namespace detail
+
+/// Holds out a share of the links at random while a random spanning forest stays, draws as many
+/// pairs of nodes without an edge in the whole graph for the test, and as many links that stay and
+/// pairs without an edge for training. Deterministic. Throws InvalidArgument for a directed graph,
+/// a share out of bounds, one that leaves too few links to connect the nodes, and for a graph that
+/// is too dense for the pairs.
+[[nodiscard]] inline LinkSplit split_links(const Graph& graph,
+                                           const LinkSplitOptions& options = {}) {
+  if (graph.is_directed())
+    throw InvalidArgument("links are predicted in undirected graphs, this graph is directed");
+  if (!(options.share > 0 && options.share < 1))
+    throw InvalidArgument("the share of links held out is " + std::to_string(options.share) +
+                          ", must be above 0 and below 1");
+  Random random(options.seed);
+  auto links = detail::links_of(graph);
+  const auto all = static_cast<double>(links.size());
+  const auto held_out = static_cast<std::size_t>(std::llround(options.share * all));
+  std::shuffle(links.begin(), links.end(), random);
+  detail::JoinedNodes nodes(graph.node_count());
+  std::size_t free = 0;  // links outside the forest, which are moved to the front
+  for (Edge& link : links)
+    if (!nodes.join(link.from, link.to)) std::swap(links[free++], link);
+  if (held_out == 0 || held_out > free)
+    throw InvalidArgument("a share of " + std::to_string(options.share) + " holds out " +
+                          std::to_string(held_out) + " of " + std::to_string(links.size()) +
+                          " links, must be 1 to " + std::to_string(free) +
+                          " for the nodes to stay connected");
+  const auto end = links.begin() + static_cast<std::ptrdiff_t>(held_out);
+  std::vector<Edge> test(links.begin(), end);
+  std::shuffle(end, links.end(), random);
+  const std::size_t trained = std::min(held_out, links.size() - held_out);
+  std::vector<Edge> train(end, end + static_cast<std::ptrdiff_t>(trained));
+  auto absent = detail::draw_non_links(graph, links.size(), held_out + trained, random);
+  std::vector<Edge> test_absent(absent.begin() + static_cast<std::ptrdiff_t>(trained),
+                                absent.end());
+  absent.resize(trained);
+  return {graph.without(test), std::move(train), std::move(test), std::move(absent),
+          std::move(test_absent)};
+}
+
+}  // namespace wordloom::inline WORDLOOM_ABI

@@ -1,0 +1,185 @@
+#include <wordloom/evaluation/classifier.hpp>
+
+#if WORDLOOM_HAS_LIBLINEAR
+#include <stdio.h>  // NOLINT(modernize-deprecated-headers): fileno is POSIX, not C++.
+#include <unistd.h>
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
+#include <wordloom/core/parallel.hpp>
+#include <wordloom/core/random.hpp>
+
+#include "catch.hpp"
+#include "support.hpp"
+
+using namespace wordloom;
+
+namespace {
+
+struct Problem {
+  std::vector<std::vector<float>> rows;
+  std::vector<std::uint8_t> positive;
+
+  FeatureRows features() const {
+    FeatureRows result(rows[0].size());
+    for (const auto& row : rows) result.append(row);
+    return result;
+  }
+};
+
+/// Points of two classes around (`distance`, -`distance`, 0) and its opposite.
+Problem two_clouds(std::size_t count, double distance) {
+  Problem result;
+  Random random(7);
+  for (std::size_t i = 0; i < count; ++i) {
+    const bool positive = random.uniform() < 0.3;
+    const double centre = positive ? distance : -distance;
+    std::vector<float> row;
+    for (const double at : {centre, -centre, 0.0})
+      row.push_back(static_cast<float>(at + 2 * random.uniform() - 1));
+    result.rows.push_back(row);
+    result.positive.push_back(positive);
+  }
+  return result;
+}
+
+/// The length of the gradient of (|w|^2 + b^2) / 2 + C sum log(1 + exp(-y (w x + b))).
+double gradient_length(const Problem& problem, const std::vector<double>& weights, double bias,
+                       double cost) {
+  std::vector<double> gradient = weights;
+  gradient.push_back(bias);
+  for (std::size_t i = 0; i < problem.rows.size(); ++i) {
+    const auto& row = problem.rows[i];
+    const double y = problem.positive[i] != 0 ? 1 : -1;
+    double decision = bias;
+    for (std::size_t d = 0; d < row.size(); ++d)
+      decision += weights[d] * static_cast<double>(row[d]);
+    const double slope = -cost * y / (1 + std::exp(y * decision));
+    for (std::size_t d = 0; d < row.size(); ++d) gradient[d] += slope * static_cast<double>(row[d]);
+    gradient.back() += slope;
+  }
+  double squares = 0;
+  for (const double x : gradient) squares += x * x;
+  return std::sqrt(squares);
+}
+
+std::vector<double> weights_of(const LogisticRegression& classifier) {
+  return {classifier.weights().begin(), classifier.weights().end()};
+}
+
+}  // namespace
+
+TEST_CASE("logistic regression ends where the gradient is zero", "[evaluation]") {
+  for (const double distance : {0.3, 3.0}) {  // not separable, separable
+    for (const double cost : {1.0, 0.05}) {
+      const Problem problem = two_clouds(60, distance);
+      const auto classifier = LogisticRegression::fit(problem.features(), problem.positive,
+                                                      {.cost = cost, .tolerance = 1e-9});
+      REQUIRE(classifier.dimension() == 3);
+      const auto weights = weights_of(classifier);
+      const double start = gradient_length(problem, {0, 0, 0}, 0, cost);
+      CHECK(gradient_length(problem, weights, classifier.bias(), cost) < 1e-7 * start);
+      CHECK(gradient_length(problem, weights, classifier.bias() + 1e-3, cost) > 1e-5 * start);
+      std::size_t right = 0;
+      for (std::size_t i = 0; i < problem.rows.size(); ++i) {
+        const double decision = classifier.decision(problem.rows[i]);
+        right += (decision > 0) == (problem.positive[i] != 0);
+        CHECK(classifier.probability(problem.rows[i]) == Approx(1 / (1 + std::exp(-decision))));
+      }
+      if (distance > 1) CHECK(right == problem.rows.size());
+    }
+  }
+}
+
+TEST_CASE("logistic regression solves what can be solved by hand", "[evaluation]") {
+  // Of points at 1 and -1 the bias is 0 by symmetry, and w = 2 C / (1 + exp(w)).
+  for (const bool positive_first : {true, false}) {
+    Problem problem{{{1.0f}, {-1.0f}}, {1, 0}};
+    if (!positive_first) problem = {{{-1.0f}, {1.0f}}, {0, 1}};
+    const auto classifier =
+        LogisticRegression::fit(problem.features(), problem.positive, {.tolerance = 1e-10});
+    const double w = classifier.weights()[0];
+    CHECK(w * (1 + std::exp(w)) == Approx(2.0));
+    CHECK(classifier.bias() == Approx(0.0).margin(1e-9));
+    CHECK(classifier.decision(std::vector<float>{2.0f}) == Approx(2 * w));
+  }
+}
+
+TEST_CASE("only the chosen rows are trained on", "[evaluation]") {
+  const Problem problem = two_clouds(40, 0.3);
+  Problem half;
+  std::vector<std::uint32_t> chosen;
+  for (std::uint32_t i = 39; i < 40; i -= 2) {
+    chosen.push_back(i);
+    half.rows.push_back(problem.rows[i]);
+    half.positive.push_back(problem.positive[i]);
+  }
+  REQUIRE(chosen.size() == 20);
+  const auto some = LogisticRegression::fit(problem.features(), chosen, half.positive);
+  CHECK(weights_of(some) == weights_of(LogisticRegression::fit(half.features(), half.positive)));
+  CHECK(weights_of(some) !=
+        weights_of(LogisticRegression::fit(problem.features(), problem.positive)));
+}
+
+TEST_CASE("logistic regression is the same in several threads at a time", "[evaluation]") {
+  const Problem problem = two_clouds(200, 0.2);
+  const auto features = problem.features();
+  const auto alone = weights_of(LogisticRegression::fit(features, problem.positive));
+  std::vector<std::vector<double>> found(4);
+  detail::run_threads(found.size(), [&](std::size_t i) {
+    for (int repetition = 0; repetition < 20; ++repetition)
+      found[i] = weights_of(LogisticRegression::fit(features, problem.positive));
+  });
+  for (const auto& weights : found) CHECK(weights == alone);
+}
+
+TEST_CASE("logistic regression prints nothing", "[evaluation]") {
+  const TemporaryFolder folder;
+  const Problem problem = two_clouds(40, 0.3);
+  std::fflush(stdout);
+  const int before = ::dup(STDOUT_FILENO);
+  std::FILE* const file = std::fopen((folder / "out").c_str(), "w");
+  REQUIRE(file != nullptr);
+  ::dup2(fileno(file), STDOUT_FILENO);
+  static_cast<void>(LogisticRegression::fit(problem.features(), problem.positive));
+  std::fflush(stdout);
+  ::dup2(before, STDOUT_FILENO);
+  ::close(before);
+  std::fclose(file);
+  CHECK(read_file(folder / "out").empty());
+}
+
+TEST_CASE("logistic regression says what is wrong with its input", "[evaluation]") {
+  using Labels = std::vector<std::uint8_t>;
+  FeatureRows rows(2);
+  rows.append(std::vector<float>{1, 2});
+  rows.append(std::vector<float>{3, 4});
+  const auto message = [&](const Labels& labels, const LogisticOptions& options) {
+    return message_of<InvalidArgument>(
+        [&] { static_cast<void>(LogisticRegression::fit(rows, labels, options)); });
+  };
+  CHECK(contains(message({1, 1}, {}), "needs rows of both classes, got 0 negative ones of 2"));
+  CHECK(contains(message({0, 0}, {}), "got 2 negative ones of 2"));
+  CHECK(contains(message({1}, {}), "got 2 rows and 1 labels"));
+  CHECK(contains(message({1, 0}, {.cost = 0}), "cost is 0.000000, must be finite and above 0"));
+  CHECK(contains(message({1, 0}, {.cost = NAN}), "cost is nan"));
+  CHECK(contains(message({1, 0}, {.tolerance = INFINITY}), "tolerance is inf"));
+  CHECK(contains(message_of<InvalidArgument>([&] {
+                   const std::vector<std::uint32_t> chosen{0, 2};
+                   static_cast<void>(LogisticRegression::fit(rows, chosen, Labels{0, 1}));
+                 }),
+                 "row 2 is chosen of 2 rows"));
+  CHECK(contains(message_of<InvalidArgument>([&] { rows.append(std::vector<float>{1}); }),
+                 "has 1 numbers, the others 2"));
+  CHECK(contains(message_of<InvalidArgument>([&] {
+                   rows.append(std::vector<float>{1, NAN});
+                 }),
+                 "row 2 of the features is not finite"));
+  CHECK(rows.size() == 2);
+  CHECK_THROWS_AS(FeatureRows(0), InvalidArgument);
+  CHECK_THROWS_AS(FeatureRows(std::numeric_limits<std::size_t>::max()), InvalidArgument);
+}
+#endif
