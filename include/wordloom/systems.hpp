@@ -1,9 +1,12 @@
 #pragma once
+#include <type_traits>
+
 #include <wordloom/kernel/dot_kernel.hpp>
 #include <wordloom/kernel/fused_kernel.hpp>
 #include <wordloom/sampler/attraction_repulsion.hpp>
 #include <wordloom/sampler/cbow.hpp>
 #include <wordloom/sampler/combined_context.hpp>
+#include <wordloom/sampler/edge_pairs.hpp>
 #include <wordloom/sampler/hogwild.hpp>
 #include <wordloom/sampler/sentence_minibatch.hpp>
 #include <wordloom/sampler/shared_negative.hpp>
@@ -26,9 +29,22 @@ using Word2Vec = Trainer<Hogwild, DotKernel>;
 using Word2VecCbow = Trainer<Cbow, DotKernel>;
 
 /// Morin and Bengio 2005; Mikolov et al. 2013a: skip-gram with hierarchical softmax, each pair on
-/// its own as word2vec.c trains it, with `.node_sample = 0`. The objective of DeepWalk (Perozzi et
-/// al. 2014).
+/// its own as word2vec.c trains it, with `.node_sample = 0`.
 using Word2VecHierarchicalSoftmax = Trainer<BasicHogwild<RandomWindow, HuffmanPath>, DotKernel>;
+
+/// Perozzi et al. 2014, "DeepWalk: Online Learning of Social Representations": hierarchical softmax
+/// on RandomWalks with p = q = 1, with `.node_sample = 0`.
+using DeepWalk = Word2VecHierarchicalSoftmax;
+
+/// Grover and Leskovec 2016, "node2vec: Scalable Feature Learning for Networks": skip-gram with
+/// negative sampling on RandomWalks, with `.subsample = 0`.
+using Node2Vec = Word2Vec;
+
+/// Tang et al. 2015, "LINE: Large-scale Information Network Embedding", of first or second order,
+/// for EdgeSamples; `concatenate` joins the vectors of both.
+template <int order>
+requires(order == 1 || order == 2) using Line =
+    Trainer<std::conditional_t<order == 1, LineFirstOrder, LineSecondOrder>, DotKernel>;
 
 /// Ours: shared negatives and everything in one pass over the rows.
 using DefaultTrainer = Trainer<SharedNegative, FusedKernel>;

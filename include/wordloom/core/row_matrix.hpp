@@ -18,6 +18,7 @@
 #include <utility>
 
 #include <wordloom/core/abi.hpp>
+#include <wordloom/core/error.hpp>
 
 #ifdef WORDLOOM_ATOMIC_ROWS
 #include <atomic>
@@ -124,11 +125,27 @@ class RowMatrix {
   std::span<const float> row(std::size_t i) const& noexcept { return {row_data(i), columns_}; }
   void row(std::size_t i) const&& = delete;
 
+  /// Returns a matrix of the same rows in the same memory, for a model whose two sides are one
+  /// matrix. It is valid as long as this matrix, or the one that this is moved to, keeps its rows
+  /// where they are (see reserve()).
+  [[nodiscard]] RowMatrix borrow() & noexcept {
+    RowMatrix other;
+    other.rows_ = rows_;
+    other.columns_ = columns_;
+    other.stride_ = stride_;
+    other.data_ = Array(data(), Free{borrowed});
+    return other;
+  }
+  /// Whether the rows are those of another matrix.
+  bool is_borrowed() const noexcept { return data_.get_deleter().mapped == borrowed; }
+
   /// Reserves memory for `rows` rows, at least rows(). row_data() and prefetch() then accept rows
   /// from rows() on, which are not part of the matrix and whose content is unspecified. Rows may
   /// move; matrices of 2 MiB or more move without being copied. Throws std::bad_alloc and leaves
-  /// the matrix unchanged when there is not enough memory.
+  /// the matrix unchanged when there is not enough memory, and InvalidArgument when the rows are
+  /// borrowed.
   void reserve(std::size_t rows) {
+    if (is_borrowed()) throw InvalidArgument("the rows of another matrix cannot be added to");
     RowMatrix other;
     other.rows_ = std::max(rows, rows_);
     other.columns_ = columns_;
@@ -147,6 +164,7 @@ class RowMatrix {
 
   /// Releases the 2 MiB pages that reserve() has added. Rows do not move.
   void shrink_to_fit() noexcept {
+    if (is_borrowed()) return;
     std::size_t& mapped = data_.get_deleter().mapped;
     const std::size_t kept = std::max(mapped_bytes(), huge_page);
     if (mapped <= kept) return;
@@ -173,11 +191,15 @@ class RowMatrix {
     return Eigen::OuterStride<>(index(stride_));
   }
 
+  /// The value of Free::mapped where another matrix owns the rows.
+  static constexpr std::size_t borrowed = std::numeric_limits<std::size_t>::max();
+
   struct Free {
     constexpr Free() noexcept : mapped(0) {}
     explicit constexpr Free(std::size_t bytes) noexcept : mapped(bytes) {}
     std::size_t mapped;  // bytes; 0: from the heap
     void operator()(float* p) const noexcept {
+      if (mapped == borrowed) return;
       if (mapped != 0)
         ::munmap(p, mapped);
       else

@@ -26,11 +26,6 @@ struct EdgeList {
   struct Part {
     std::vector<WordId> nodes;   // from, to, from, to, ...
     std::vector<float> weights;  // [edges], empty without weights
-
-    void add(WordId from, WordId to) {
-      nodes.push_back(from);
-      nodes.push_back(to);
-    }
   };
   WordList names;
   std::vector<Part> parts;
@@ -64,6 +59,37 @@ struct BadLine {
   std::size_t column = 1;  // in bytes, from 1
 };
 
+/// Gives nodes numbers in the order in which a thread meets them. As long as all names are whole
+/// numbers below 2^32 without leading zeros, as in most files, nothing is hashed: such a name is its
+/// own number.
+class NodeNumbers {
+ public:
+  /// Returns the number of a name. The first one that is no number renumbers `nodes`, which hold
+  /// all numbers given out before.
+  WordId number(std::string_view name, std::vector<WordId>& nodes) {
+    if (are_numbers_) {
+      const auto number = number_in<WordId>(name);
+      if (number && (name[0] != '0' || name.size() == 1)) return *number;
+      are_numbers_ = false;
+      name_numbers(nodes);
+    }
+    return names_.insert(name);
+  }
+
+  bool are_numbers() const noexcept { return are_numbers_; }
+  /// The names by number, unless they are numbers.
+  const WordList& names() const noexcept { return names_; }
+  /// Gives names that are numbers the numbers that other names would have.
+  void name_numbers(std::vector<WordId>& nodes) {
+    for (WordId& node : nodes) node = names_.insert(std::to_string(node));
+    are_numbers_ = false;
+  }
+
+ private:
+  bool are_numbers_ = true;
+  WordList names_;
+};
+
 /// Reads the edges of a file, with all threads.
 class EdgeListReader {
  public:
@@ -82,21 +108,13 @@ class EdgeListReader {
     const std::size_t threads = pieces.threads(threads_);
     EdgeList list;
     list.parts.resize(threads);
+    std::vector<NodeNumbers> numbers(threads);
     run_threads(threads, [&](std::size_t thread) {
-      EdgeList::Part& part = list.parts[thread];
-      WordList names;
       while (!failed()) {
         const auto piece = pieces.next();
         if (!piece) break;
-        read_piece(*piece, names, part);
+        read_piece(*piece, numbers[thread], list.parts[thread]);
       }
-      // The numbers of this thread's nodes become those of all.
-      std::vector<WordId> numbers(names.size());
-      {
-        const std::lock_guard lock(guard_);
-        for (std::size_t i = 0; i < names.size(); ++i) numbers[i] = list.names.insert(names[i]);
-      }
-      for (WordId& node : part.nodes) node = numbers[node];
     });
     throw_failure();
     if (market_) {
@@ -105,8 +123,10 @@ class EdgeListReader {
       if (edges != market_->edges)
         throw FormatError::at(path_, "line", market_->lines, "as many edges as the file has",
                               std::to_string(market_->edges) + " and not " + std::to_string(edges));
-      for (std::uint64_t i = 1; i <= market_->nodes; ++i) list.names.insert(std::to_string(i));
     }
+    join(numbers, list);
+    if (market_)
+      for (std::uint64_t i = 1; i <= market_->nodes; ++i) list.names.insert(std::to_string(i));
     return list;
   }
 
@@ -117,19 +137,57 @@ class EdgeListReader {
     BadLine what;
   };
 
+  /// Makes the numbers that each thread gave to its nodes those of all, in list.names.
+  static void join(std::vector<NodeNumbers>& numbers, EdgeList& list) {
+    const std::size_t threads = numbers.size();
+    const auto are_numbers = [](const NodeNumbers& of_thread) { return of_thread.are_numbers(); };
+    WordId highest = 0;
+    std::size_t count = 0;
+    for (const EdgeList::Part& part : list.parts) {
+      count += part.nodes.size();
+      for (const WordId node : part.nodes) highest = std::max(highest, node);
+    }
+    std::vector<WordId> number_of;  // [highest + 1] in list.names, for names that are numbers
+    const bool is_table = std::all_of(numbers.begin(), numbers.end(), are_numbers) &&
+                          highest / 16 < count + 1024;
+    if (is_table) {
+      number_of.resize(std::size_t{highest} + 1);
+      for (const EdgeList::Part& part : list.parts)
+        for (const WordId node : part.nodes) number_of[node] = 1;
+      for (std::size_t name = 0; name < number_of.size(); ++name)
+        if (number_of[name] != 0) number_of[name] = list.names.insert(std::to_string(name));
+    }
+    std::mutex guard;
+    run_threads(threads, [&](std::size_t thread) {
+      std::vector<WordId>& nodes = list.parts[thread].nodes;
+      if (is_table) {
+        for (WordId& node : nodes) node = number_of[node];
+        return;
+      }
+      if (numbers[thread].are_numbers()) numbers[thread].name_numbers(nodes);
+      const WordList& names = numbers[thread].names();
+      std::vector<WordId> in_list(names.size());
+      {
+        const std::lock_guard lock(guard);
+        for (std::size_t i = 0; i < names.size(); ++i) in_list[i] = list.names.insert(names[i]);
+      }
+      for (WordId& node : nodes) node = in_list[node];
+    });
+  }
+
   bool failed() {
     const std::lock_guard lock(guard_);
     return failure_.has_value();
   }
 
-  void read_piece(const TextPiece& piece, WordList& names, EdgeList::Part& part) {
+  void read_piece(const TextPiece& piece, NodeNumbers& numbers, EdgeList::Part& part) {
     std::uint64_t lines = 0, edges = 0;
     std::optional<Failure> failure;
     const std::uint64_t header = market_ && piece.index == 0 ? market_->lines : 0;
     for_each_line(piece.text, [&](std::string_view line, std::uint64_t number) {
       lines = number;
       if (failure || number <= header) return;
-      if (auto bad = read_line(line, names, part, edges))
+      if (auto bad = read_line(line, numbers, part, edges))
         failure = Failure{piece.index, number, std::move(*bad)};
     });
     const std::lock_guard lock(guard_);
@@ -140,7 +198,7 @@ class EdgeListReader {
   }
 
   /// Adds the edge of a line, if it has one; returns what is wrong with it.
-  std::optional<BadLine> read_line(std::string_view line, WordList& names, EdgeList::Part& part,
+  std::optional<BadLine> read_line(std::string_view line, NodeNumbers& numbers, EdgeList::Part& part,
                                    std::uint64_t& edges) {
     std::array<std::string_view, 3> fields;
     std::array<std::size_t, 3> columns{};
@@ -166,11 +224,14 @@ class EdgeListReader {
                          columns[i]};
       }
     ++edges;
-    const WordId from = names.insert(fields[0]), to = names.insert(fields[1]);
     if (weight == 0) return std::nullopt;
+    for (std::size_t i = 0; i < 2; ++i) {
+      const WordId node = numbers.number(fields[i], part.nodes);
+      part.nodes.push_back(node);
+    }
+    const WordId from = part.nodes.end()[-2], to = part.nodes.back();
     const bool both = market_ && market_->symmetric && directed_ && from != to;
-    part.add(from, to);
-    if (both) part.add(to, from);
+    if (both) part.nodes.insert(part.nodes.end(), {to, from});
     if (weighted_) part.weights.insert(part.weights.end(), both ? 2 : 1, weight);
     return std::nullopt;
   }

@@ -216,7 +216,7 @@ class Graph {
       throw InvalidArgument("edges[" + std::to_string(i) + "] has a weight of " +
                             std::to_string(weight) + ", must be finite and not negative");
     if (weighted && weight == 0) return;
-    part.add(from, to);
+    part.nodes.insert(part.nodes.end(), {from, to});
     if (weighted) part.weights.push_back(weight);
   }
 
@@ -251,7 +251,8 @@ class Graph {
     nodes_ = Vocabulary::from_counter(counter, {.min_count = 1}, source);
     counter = {};
     std::vector<WordId> order(nodes_.size());
-    std::vector<WordId> numbers(list.names.size(), std::numeric_limits<WordId>::max());
+    std::vector<WordId> numbers;
+    detail::resize_for_random_reads(numbers, list.names.size());
     for (WordId i = 0; i < numbers.size(); ++i)
       if (const auto id = nodes_.find(list.names[i])) {
         numbers[i] = *id;

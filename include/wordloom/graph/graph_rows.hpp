@@ -121,7 +121,7 @@ RowMemory make_rows(std::size_t nodes, std::size_t parts, const ForEachEdge& for
                     bool directed, bool weighted, bool merge, bool self_loops,
                     std::size_t threads) {
   RowMemory raw;
-  raw.ends.resize(nodes);
+  resize_for_random_reads(raw.ends, nodes);
   const auto for_each_entry = [&](std::size_t part, auto&& use) {
     for_each_edge(part, [&](WordId from, WordId to, float weight) {
       if (from == to && !self_loops) return;
@@ -136,7 +136,8 @@ RowMemory make_rows(std::size_t nodes, std::size_t parts, const ForEachEdge& for
   });
   raw.sum_ends();
   raw.reserve_entries(weighted);
-  std::vector<std::uint64_t> next(nodes);
+  std::vector<std::uint64_t> next;
+  resize_for_random_reads(next, nodes);
   for (std::size_t i = 0; i < nodes; ++i) next[i] = raw.begin(i);
   run_threads(parts, [&](std::size_t part) {
     for_each_entry(part, [&](WordId from, WordId to, float weight) {
@@ -210,7 +211,7 @@ inline RowMemory renumber(const RowMemory& rows, std::span<const WordId> order,
                           std::span<const WordId> number_of, std::size_t threads) {
   const bool weighted = !rows.weights.empty();
   RowMemory result;
-  result.ends.resize(order.size());
+  resize_for_random_reads(result.ends, order.size());
   for (std::size_t i = 0; i < order.size(); ++i)
     result.ends[i] = rows.ends[order[i]] - rows.begin(order[i]);
   result.sum_ends();

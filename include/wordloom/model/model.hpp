@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -24,11 +25,16 @@ struct ModelShape {
   std::size_t dimension;
   std::size_t input_rows = 0;   // at least V; 0: V
   std::size_t output_rows = 0;  // 0: V
+  bool one_matrix = false;      // both sides are `input`; output_rows is then 0 or input_rows
 };
 
 /// The trainable whole: a vocabulary of V words and a list of named row matrices, of which the
 /// first two are `input` [R_in x D] and `output` [R_out x D]. During training all threads read and
 /// write rows without locks (Hogwild, Recht et al. 2011); otherwise a model is an ordinary value.
+///
+/// A model of one matrix (ModelShape::one_matrix) scores rows of `input` against each other, as
+/// first-order LINE does: `output` has the rows of `input` in the same memory and is not listed,
+/// saved or sent. Code that moves the rows of `input` must call tie_output() afterwards.
 struct Model {
   Vocabulary vocabulary;           // word w has row w of `input`; empty: a model without words
   RowMatrix input;                 // rows [0, V): words; [V, R_in): others, such as n-gram buckets
@@ -41,15 +47,20 @@ struct Model {
   Model(Vocabulary words, std::size_t dimension, std::uint64_t seed = 1)
       : Model(std::move(words), ModelShape{.dimension = dimension}, seed) {}
 
-  /// The same with row counts of its own. Also throws InvalidArgument when a word has no input row.
+  /// The same with a shape of its own. Also throws InvalidArgument when a word has no input row, or
+  /// when one matrix is to have two row counts.
   Model(Vocabulary words, const ModelShape& shape, std::uint64_t seed = 1)
       : vocabulary(std::move(words)),
         input(shape.input_rows == 0 ? vocabulary.size() : shape.input_rows, shape.dimension),
-        output(shape.output_rows == 0 ? vocabulary.size() : shape.output_rows, shape.dimension) {
+        output(output_rows_of(shape, vocabulary.size()), shape.dimension) {
     if (input.rows() < vocabulary.size())
       throw InvalidArgument("input_rows is " + std::to_string(input.rows()) +
                             ", expected at least one row for each of " +
                             std::to_string(vocabulary.size()) + " words");
+    if (shape.one_matrix && shape.output_rows != 0 && shape.output_rows != input.rows())
+      throw InvalidArgument("output_rows is " + std::to_string(shape.output_rows) +
+                            ", the one matrix has " + std::to_string(input.rows()));
+    if (shape.one_matrix) tie_output();
     detail::draw_rows(input, {}, seed, init_stream);
   }
 
@@ -60,6 +71,11 @@ struct Model {
   std::size_t rows() const noexcept { return input.rows(); }
   std::size_t dimension() const noexcept { return input.columns(); }
 
+  /// Whether both sides are one matrix.
+  bool has_one_matrix() const noexcept { return output.is_borrowed(); }
+  /// Makes `output` the rows of `input`, where they are now.
+  void tie_output() noexcept { output = input.borrow(); }
+
   /// A matrix of a model and its name; both are valid as long as no state matrix is added.
   template <class Matrix>
   struct MatrixRef {
@@ -67,7 +83,7 @@ struct Model {
     Matrix* matrix;
   };
 
-  /// Returns "input", "output", then `state` in its order.
+  /// Returns "input", "output" unless it is the same, then `state` in its order.
   std::vector<MatrixRef<RowMatrix>> matrices() { return list<RowMatrix>(*this); }
   std::vector<MatrixRef<const RowMatrix>> matrices() const { return list<const RowMatrix>(*this); }
 
@@ -80,20 +96,22 @@ struct Model {
   }
 
   /// Puts back what `copy_of_matrices` returned, in place of all matrices. Throws InvalidArgument
-  /// unless the first two are an input and an output of the present shapes.
+  /// unless the first are an input and, if there are two sides, an output of the present shapes.
   void set_matrices(std::vector<NamedMatrix> copies) {
     const auto described = [](std::string_view name, const RowMatrix& matrix) {
       return "'" + std::string(name) + "' of " + shape_of(matrix.rows(), matrix.columns());
     };
     const auto present = matrices();
-    for (std::size_t i = 0; i < 2; ++i) {
+    const std::size_t sides = side_count();
+    for (std::size_t i = 0; i < sides; ++i) {
       const auto expected = described(present[i].name, *present[i].matrix);
       const auto got = i < copies.size() ? described(copies[i].name, copies[i].matrix) : "none";
       if (got != expected) throw InvalidArgument("expected matrix " + expected + ", got " + got);
     }
-    input = std::move(copies[0].matrix);
-    output = std::move(copies[1].matrix);
-    copies.erase(copies.begin(), copies.begin() + 2);
+    if (sides == 1 && copies.size() > 1 && copies[1].name == "output")
+      throw InvalidArgument("expected one matrix for both sides, got 'input' and 'output'");
+    set_sides(std::move(copies[0].matrix), sides == 2 ? std::move(copies[1].matrix) : RowMatrix());
+    copies.erase(copies.begin(), copies.begin() + static_cast<std::ptrdiff_t>(sides));
     state = std::move(copies);
   }
 
@@ -123,6 +141,7 @@ struct Model {
   [[nodiscard]] Embeddings embeddings() && {
     if (input.rows() != vocabulary.size()) return std::as_const(*this).embeddings();
     require_words("has no embeddings");
+    if (has_one_matrix()) output = {};  // would outlive its rows
     return Embeddings(vocabulary.words(), std::move(input));
   }
 
@@ -144,9 +163,10 @@ struct Model {
     require_words("cannot be extended");
     const detail::VocabularyUnion all(vocabulary, more);
     if (all.words.fingerprint() == vocabulary.fingerprint()) return;
-    const auto inputs = all.input(input.rows()), outputs = all.output(output.rows());
+    const auto inputs = all.input(input.rows());
+    const auto outputs = has_one_matrix() ? inputs : all.output(output.rows());
     RowMatrix new_input = detail::gather_rows(input, inputs);
-    RowMatrix new_output = detail::gather_rows(output, outputs);
+    RowMatrix new_output = has_one_matrix() ? RowMatrix() : detail::gather_rows(output, outputs);
     detail::draw_rows(new_input, inputs, seed, init_stream - vocabulary.size());
     std::vector<NamedMatrix> new_state;
     for (const auto& [name, matrix] : state) {
@@ -157,14 +177,13 @@ struct Model {
                                              : matrix.copy()});
     }
     vocabulary = all.words;
-    input = std::move(new_input);
-    output = std::move(new_output);
+    set_sides(std::move(new_input), std::move(new_output));
     state = std::move(new_state);
   }
 
   /// Writes the model as one file, whole or not at all (SectionWriter, "wordloom model 1"): words
-  /// as a text with a newline after each, their counts, the number of matrices, the matrices.
-  /// Throws IoError, and InvalidArgument when two matrices have the same name.
+  /// as a text with a newline after each, their counts, the number of matrices (and a 1 where both
+  /// sides are one), the matrices. Throws IoError, and InvalidArgument for two of the same name.
   void save(const std::filesystem::path& path) const {
     if (const auto name = duplicate_name())
       throw InvalidArgument("cannot save a model with two matrices '" + std::string(*name) + "'");
@@ -174,8 +193,8 @@ struct Model {
       words.append(vocabulary.word(id)).append(1, '\n');
     file.text(words);
     file.numbers(vocabulary.counts());
-    const std::uint64_t count = 2 + state.size();
-    file.numbers({&count, 1});
+    const std::uint64_t count[] = {side_count() + state.size(), 1};
+    file.numbers(std::span(count).first(has_one_matrix() ? 2 : 1));
     for (const auto& [name, matrix] : matrices()) file.matrix(name, *matrix);
     file.commit();
   }
@@ -187,7 +206,9 @@ struct Model {
     Model model;
     model.vocabulary = read_vocabulary(file);
     const auto counts = file.numbers();
-    if (counts.size() != 1 || counts[0] < 2)
+    const bool one_matrix = counts.size() == 2 && counts[1] == 1;
+    const std::size_t sides = one_matrix ? 1 : 2;
+    if ((!one_matrix && counts.size() != 1) || counts[0] < sides)
       file.refuse_section("the number of matrices", "another section");
     const auto matrix = [&](const std::string& name) {
       NamedMatrix named = file.matrix();
@@ -199,11 +220,11 @@ struct Model {
     input = matrix("input");
     if (input.rows() < model.vocabulary.size())
       file.refuse_section("an input row for each word", shape_of(input.rows(), input.columns()));
-    output = matrix("output");
+    output = one_matrix ? input.borrow() : matrix("output");
     if (output.columns() != input.columns())
       file.refuse_section("an output of " + std::to_string(input.columns()) + " columns",
                           shape_of(output.rows(), output.columns()));
-    for (std::uint64_t i = 2; i < counts[0]; ++i) model.state.push_back(file.matrix());
+    for (std::uint64_t i = sides; i < counts[0]; ++i) model.state.push_back(file.matrix());
     if (const auto name = model.duplicate_name())
       file.refuse_section("each matrix once", detail::shown(*name) + " twice");
     file.end();
@@ -220,9 +241,19 @@ struct Model {
 
   template <class Matrix, class Self>
   static std::vector<MatrixRef<Matrix>> list(Self& model) {
-    std::vector<MatrixRef<Matrix>> all{{"input", &model.input}, {"output", &model.output}};
+    std::vector<MatrixRef<Matrix>> all{{"input", &model.input}};
+    if (!model.has_one_matrix()) all.push_back({"output", &model.output});
     for (auto& named : model.state) all.push_back({named.name, &named.matrix});
     return all;
+  }
+
+  static std::size_t output_rows_of(const ModelShape& shape, std::size_t words) {
+    return shape.one_matrix ? 0 : shape.output_rows == 0 ? words : shape.output_rows;
+  }
+  std::size_t side_count() const noexcept { return has_one_matrix() ? 1 : 2; }
+  void set_sides(RowMatrix new_input, RowMatrix new_output) noexcept {
+    input = std::move(new_input);
+    output = has_one_matrix() ? input.borrow() : std::move(new_output);
   }
 
   static std::string shape_of(std::size_t rows, std::size_t columns) {

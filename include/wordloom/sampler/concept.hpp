@@ -69,6 +69,24 @@ std::size_t output_rows(const Run& run, const Vocabulary& vocabulary) {
     return vocabulary.size();
 }
 
+/// Whether a run scores rows of Model::input against each other.
+template <class Run>
+constexpr bool uses_one_matrix() {
+  if constexpr (requires { Run::one_matrix; })
+    return Run::one_matrix;
+  else
+    return false;
+}
+
+/// The share above which a run has words dropped: 0, never, where sentences must stay whole.
+template <class Run>
+constexpr double subsample_of(const Hyperparameters& parameters) {
+  if constexpr (requires { Run::subsamples; })
+    return Run::subsamples ? parameters.subsample : 0;
+  else
+    return parameters.subsample;
+}
+
 }  // namespace detail
 
 /// The words that meet: turns a sentence into blocks. A policy, a value whose parameters are its
@@ -79,6 +97,11 @@ std::size_t output_rows(const Run& run, const Vocabulary& vocabulary) {
 ///     trains with a copy of the run,
 ///   - `run.output_rows()`: rows of Model::output; without it, one for each word,
 ///   - `run.expected_updates(rates)`: for training by several ranks;
+///   - `static constexpr bool one_matrix` of its type: true when outputs are rows of Model::input
+///     too (ModelShape::one_matrix). No row of such a block is both an input and an output of it,
+///     and all of its expected updates are of the input;
+///   - `static constexpr bool subsamples` of its type: false when a sentence is no text, of which
+///     no word may be dropped;
 /// - `worker.max_block()`: bounds of its blocks,
 /// - `worker.sample(sentence, random, sink)`: calls `sink(block)` for each block of the sentence,
 ///   in order. It draws from `random` alone, so that a run can be repeated, and should call

@@ -17,7 +17,8 @@
 namespace wordloom::inline WORDLOOM_ABI {
 
 /// The rows that ranks keep alike and what they exchange of them, in the memory of the machine that
-/// trains. Arrays of two are of the input (0) and the output (1).
+/// trains. Arrays of two are of the input (0) and the output (1). A model of one matrix has only
+/// the input.
 struct RowsView {
   float* model[2];     // [rows x stride], row-major
   float* base[2];      // [rows x stride]: what all ranks agree on
@@ -49,6 +50,10 @@ struct RowsView {
   }
   WORDLOOM_BOTH std::size_t common_rows(std::size_t matrix) const {
     return rows[matrix] < max_common_rows ? rows[matrix] : max_common_rows;
+  }
+  /// Returns the matrix whose rows meet those of `matrix`.
+  WORDLOOM_BOTH std::size_t partners_of(std::size_t matrix) const {
+    return rows[1] == 0 ? 0 : 1 - matrix;
   }
   /// Calls use(matrix, item) for each matrix that has the row.
   template <class Use>
@@ -104,7 +109,7 @@ struct PutRow {
     const std::size_t row = view.first + i;
     const double since = progress - static_cast<double>(functions.read(view.agreed + row));
     view.for_each_item(row, [&](std::size_t matrix, std::size_t item) {
-      const std::size_t partners = 1 - matrix;
+      const std::size_t partners = view.partners_of(matrix);
       const float* const numbers = view.numbers(item);
       float* const sum = view.sums + item * view.columns;
       const float steps = static_cast<float>(rates * since) * view.expected[matrix][row];

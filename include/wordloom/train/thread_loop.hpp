@@ -128,8 +128,9 @@ class UpdateSink {
   std::vector<RowId> inputs_, outputs_;  // of a block, as the thread has them
 };
 
-/// Returns the private rows of a run of several threads, or null for one thread and for samplers
-/// and kernels that cannot have them. `pairs`: as PrivateRows takes it; 0: usual_pairs().
+/// Returns the private rows of a run of several threads, or null for one thread, for models of one
+/// matrix and for samplers and kernels that cannot have them. `pairs`: as PrivateRows takes it; 0:
+/// usual_pairs().
 template <class Samplers, class Kernels>
 std::unique_ptr<PrivateRows> private_rows(const Samplers& samplers, const Kernels&, Model& model,
                                           const Hyperparameters& parameters, std::size_t threads,
@@ -137,10 +138,13 @@ std::unique_ptr<PrivateRows> private_rows(const Samplers& samplers, const Kernel
   if constexpr (requires(const WordRates& rates) {
                   samplers.expected_updates(rates);
                   requires Kernels::keeps_nothing_by_row;
+                  requires !uses_one_matrix<Samplers>();
                 })
     if (threads > 1 && parameters.private_rows > 0)
       return std::make_unique<PrivateRows>(
-          model, samplers.expected_updates(WordRates(model.vocabulary, parameters.subsample)),
+          model,
+          samplers.expected_updates(
+              WordRates(model.vocabulary, subsample_of<Samplers>(parameters))),
           parameters.private_rows, threads,
           pairs > 0 ? pairs : PrivateRows::usual_pairs(threads, parameters.learning_rate));
   return nullptr;
@@ -155,7 +159,7 @@ void train_by_threads(const Corpus& corpus, const Samplers& samplers, const Kern
   Model& model = run.model;
   const Hyperparameters& parameters = run.parameters;
   const std::size_t threads = run.start.threads.size();
-  const Subsampling subsampling(model.vocabulary, parameters.subsample);
+  const Subsampling subsampling(model.vocabulary, subsample_of<Samplers>(parameters));
   // Tokens of a thread between two looks at the learning rate and the clock: rare enough to cost
   // nothing, frequent enough that the rate falls smoothly on a small corpus.
   const std::uint64_t interval = std::clamp<std::uint64_t>(

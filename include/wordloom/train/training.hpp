@@ -43,7 +43,8 @@ struct Training {
   Model new_model(const Vocabulary& vocabulary, const SamplerRun& samplers) const {
     return Model(vocabulary,
                  {.dimension = options.parameters.dimension,
-                  .output_rows = output_rows(samplers, vocabulary)},
+                  .output_rows = output_rows(samplers, vocabulary),
+                  .one_matrix = uses_one_matrix<SamplerRun>()},
                  options.parameters.seed);
   }
 
@@ -110,6 +111,11 @@ struct Training {
                               std::to_string(rows) + " x " +
                               std::to_string(options.parameters.dimension));
     };
+    if (model.has_one_matrix() != uses_one_matrix<SamplerRun>())
+      throw InvalidArgument(model.has_one_matrix()
+                                ? "the model has one matrix for both sides, this sampler needs two"
+                                : "the model has two matrices, this sampler needs one for both "
+                                  "sides (ModelShape::one_matrix)");
     require("input", model.input, model.vocabulary.size());
     require("output", model.output, output_rows(samplers, model.vocabulary));
   }
@@ -146,7 +152,7 @@ struct Training {
                            {"use of checkpoints", (saves ? 1u : 0u) + (resumes ? 2u : 0u)},
                            {"number of threads", saves || resumes ? std::uint64_t{threads()} : 0}},
                 .input_rows = model.input.rows(),
-                .output_rows = model.output.rows(),
+                .output_rows = model.has_one_matrix() ? 0 : model.output.rows(),
                 .dimension = model.dimension(),
                 .words_per_epoch = start.corpus_tokens / sync.size(),
                 .epochs = options.parameters.epochs,
@@ -156,8 +162,8 @@ struct Training {
     if constexpr (on_device) run.min_interval = Kernel::min_words;
     if (sync.size() > 1) {
       if constexpr (ExpectsUpdates<Sampler>)
-        run.expected =
-            samplers.expected_updates(WordRates(model.vocabulary, options.parameters.subsample));
+        run.expected = samplers.expected_updates(
+            WordRates(model.vocabulary, subsample_of<SamplerRun>(options.parameters)));
       else
         throw InvalidArgument(
             "this Sampler lacks expected_updates(rates), which training by several ranks needs");

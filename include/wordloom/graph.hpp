@@ -1,0 +1,10 @@
+#pragma once
+
+/// Graphs, random walks and what is trained and evaluated on them; besides wordloom.hpp.
+#include <wordloom/evaluation/link_prediction.hpp>
+#include <wordloom/evaluation/node_labels.hpp>
+#include <wordloom/graph/edge_samples.hpp>
+#include <wordloom/graph/graph.hpp>
+#include <wordloom/graph/random_walks.hpp>
+#include <wordloom/model/concatenate.hpp>
+#include <wordloom/sampler/edge_pairs.hpp>

@@ -1,0 +1,35 @@
+#pragma once
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <utility>
+
+#include <wordloom/core/error.hpp>
+#include <wordloom/core/row_matrix.hpp>
+#include <wordloom/model/embeddings.hpp>
+
+namespace wordloom::inline WORDLOOM_ABI {
+
+/// Returns the same words with the vectors of both one after the other [V x (D_a + D_b)], each of
+/// them first divided by its length (zeros stay): how LINE joins first and second order (Tang et
+/// al. 2015, section 4.1.2; the authors' program concatenate). Throws InvalidArgument unless both
+/// have the same words in the same order.
+[[nodiscard]] inline Embeddings concatenate(const Embeddings& a, const Embeddings& b) {
+  if (a.size() != b.size())
+    throw InvalidArgument("cannot concatenate the vectors of " + std::to_string(a.size()) +
+                          " words and of " + std::to_string(b.size()));
+  RowMatrix both(a.size(), a.dimension() + b.dimension());
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    if (a.word(i) != b.word(i))
+      throw InvalidArgument("cannot concatenate the vectors of different words: word " +
+                            std::to_string(i) + " is '" + std::string(a.word(i)) + "' and '" +
+                            std::string(b.word(i)) + "'");
+    auto to = both.row(i).begin();
+    for (const Embeddings* part : {&a, &b})
+      to = std::transform(part->vector(i).begin(), part->vector(i).end(), to,
+                          [scale = part->inverse_lengths()[i]](float x) { return x * scale; });
+  }
+  return Embeddings(a.words(), std::move(both));
+}
+
+}  // namespace wordloom::inline WORDLOOM_ABI

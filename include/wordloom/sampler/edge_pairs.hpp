@@ -1,0 +1,271 @@
+#pragma once
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <wordloom/core/error.hpp>
+#include <wordloom/core/hyperparameters.hpp>
+#include <wordloom/core/random.hpp>
+#include <wordloom/core/types.hpp>
+#include <wordloom/corpus/vocabulary.hpp>
+#include <wordloom/sampler/concept.hpp>
+#include <wordloom/sampler/negative_sampling.hpp>
+
+namespace wordloom::inline WORDLOOM_ABI {
+
+/// Targets of an edge whose ends are rows of one matrix (LINE, first order): its second end and K
+/// negatives, none of which is either end: a node that was its own negative would only be pushed
+/// towards zero.
+struct EdgeNegatives {
+  std::size_t negatives = 5;  // K
+  double exponent = 0.75;     // negatives are drawn in proportion to count^exponent
+
+  static constexpr bool one_matrix = true;
+
+  static EdgeNegatives from(const Hyperparameters& parameters) {
+    return {parameters.negatives, parameters.negative_exponent};
+  }
+  template <class Visit>
+  void visit_parameters(Visit&& visit) const {
+    NegativeSampling{negatives, exponent}.visit_parameters(visit);
+  }
+
+  class Worker;
+  class Run;
+  /// Throws CorpusError for a vocabulary of fewer than three words that can be drawn.
+  Run start(const Vocabulary& vocabulary) const;
+};
+
+/// The tables of a run. Copies share them; thread-safe.
+class EdgeNegatives::Run {
+ public:
+  Run(const Vocabulary& vocabulary, const NegativeSampling& sampling)
+      : sampling_(sampling.start(vocabulary)) {
+    std::vector<double> ends;
+    std::size_t drawn = 0;
+    double sum = 0;
+    for (const auto count : vocabulary.counts()) {
+      const double weight = std::pow(static_cast<double>(count), sampling.exponent);
+      drawn += weight > 0;
+      ends.push_back(sum += weight);
+    }
+    if (drawn < 3)
+      throw CorpusError(
+          "negatives that are neither end of an edge need at least 3 nodes with edges, got " +
+          std::to_string(drawn));
+    ends_ = std::make_shared<const std::vector<double>>(std::move(ends));
+  }
+
+  std::size_t output_rows() const noexcept { return sampling_.output_rows(); }
+  std::size_t max_outputs() const noexcept { return sampling_.max_outputs(); }
+  double expected_size(const WordRates& rates) const noexcept {
+    return sampling_.expected_size(rates);
+  }
+  std::vector<double> expected_outputs(const WordRates& rates) const {
+    return sampling_.expected_outputs(rates);
+  }
+  Worker worker(std::size_t slots, std::size_t at_once) const;
+
+  const NegativeDistribution& distribution() const noexcept { return sampling_.distribution(); }
+
+  /// Returns a word that is neither of two.
+  WordId draw(Random& random, WordId a, WordId b) const noexcept {
+    // A few tries decide nearly always, as in NegativeDistribution::draw.
+    for (int i = 0; i < 8; ++i)
+      if (const WordId word = distribution().draw(random, a); word != b) return word;
+    return draw_others(random, std::min(a, b), std::max(a, b));
+  }
+
+ private:
+  WordId draw_others(Random& random, WordId first, WordId second) const noexcept {
+    const std::vector<double>& ends = *ends_;
+    const auto before = [&](WordId word) { return word == 0 ? 0.0 : ends[word - 1]; };
+    const double of_first = ends[first] - before(first), of_second = ends[second] - before(second);
+    double target = random.uniform() * (ends.back() - of_first - of_second);
+    if (target >= before(first)) target += of_first;
+    if (target >= before(second)) target += of_second;
+    const auto found = std::upper_bound(ends.begin(), ends.end(), target);
+    auto word = std::min(static_cast<std::size_t>(found - ends.begin()), ends.size() - 1);
+    // Rounding may land on the border of one of the two: take a word beside it.
+    while (word == first || word == second) word = (word + 1) % ends.size();
+    return static_cast<WordId>(word);
+  }
+
+  NegativeSampling::Run sampling_;
+  std::shared_ptr<const std::vector<double>> ends_;  // [V] cumulated weights
+};
+
+/// Draws the targets of one thread's edges: as the worker of Targets, with both ends.
+class EdgeNegatives::Worker {
+ public:
+  Worker(const Run& run, std::size_t slots, std::size_t at_once)
+      : run_(run),
+        outputs_(run.max_outputs()),
+        drawn_(slots * outputs_),
+        begun_(run.distribution(), at_once * outputs_),
+        words_(at_once * outputs_) {}
+
+  void begin(std::span<const WordId> to, Random& random) noexcept {
+    begun_.begin(random, to.size() * (outputs_ - 1));
+  }
+  void finish(std::span<const WordId> from, std::span<const WordId> to, std::size_t slot,
+              Random& random) noexcept {
+    const auto words = std::span(words_).first(to.size() * (outputs_ - 1));
+    begun_.finish(words);
+    const WordId* word = words.data();
+    RowId* output = drawn_.data() + slot * outputs_;
+    for (std::size_t i = 0; i < to.size(); ++i) {
+      *output++ = to[i];
+      for (std::size_t k = 1; k < outputs_; ++k, ++word)
+        *output++ = *word == to[i] || *word == from[i] ? run_.draw(random, to[i], from[i]) : *word;
+    }
+  }
+  TargetSet at(std::size_t slot) const noexcept {
+    return {std::span(drawn_).subspan(slot * outputs_, outputs_), 1};
+  }
+
+ private:
+  Run run_;
+  std::size_t outputs_;       // 1 + K
+  std::vector<RowId> drawn_;  // [slots][1 + K] the second end of an edge and its negatives
+  NegativeBatch begun_;
+  std::vector<WordId> words_;
+};
+
+inline EdgeNegatives::Run EdgeNegatives::start(const Vocabulary& vocabulary) const {
+  return {vocabulary, NegativeSampling{negatives, exponent}};
+}
+inline EdgeNegatives::Worker EdgeNegatives::Run::worker(std::size_t slots,
+                                                        std::size_t at_once) const {
+  return {*this, slots, at_once};
+}
+
+/// Edges as pairs of words (LINE: Tang et al. 2015, "LINE: Large-scale Information Network
+/// Embedding", section 4): a sentence is from, to, from, to, ... as EdgeSamples draws them, none of
+/// which is dropped. Each edge is a block of its own, 1 x M: `from` is the input, `to` and its
+/// negatives are the outputs. With EdgeNegatives, both sides are rows of `input`, and an edge from
+/// a node to itself is left out. A sentence of an odd number of words throws InvalidArgument.
+template <class Targets = NegativeSampling>
+struct BasicEdgePairs {
+  Targets targets = {};
+
+  static BasicEdgePairs from(const Hyperparameters& parameters) {
+    return {detail::policy_from<Targets>(parameters)};
+  }
+  template <class Visit>
+  void visit_parameters(Visit&& visit) const {
+    detail::visit_all(visit, targets);
+  }
+
+  /// What threads share of the targets, and what one has of them.
+  using Tables = decltype(std::declval<const Targets&>().start(std::declval<const Vocabulary&>()));
+  using TargetWorker = decltype(std::declval<const Tables&>().worker(0, 0));
+
+  class Worker;
+  /// What threads share.
+  class Run {
+   public:
+    static constexpr bool one_matrix = detail::uses_one_matrix<Targets>();
+    static constexpr bool subsamples = false;
+
+    explicit Run(Tables tables) : tables_(std::move(tables)) {}
+
+    BasicEdgePairs::Worker worker() const { return BasicEdgePairs::Worker(tables_); }
+    std::size_t output_rows() const noexcept { return tables_.output_rows(); }
+    /// Every second word is the first end of an edge.
+    ExpectedUpdates expected_updates(const WordRates& rates) const {
+      ExpectedUpdates both = detail::expected_of_skip_gram(rates, 0.5, tables_);
+      if (!one_matrix) return both;
+      for (std::size_t i = 0; i < both.input.size(); ++i) both.input[i] += both.output[i];
+      return {std::move(both.input), {}};
+    }
+
+   private:
+    Tables tables_;
+  };
+
+  /// Throws what the targets throw.
+  Run start(const Vocabulary& vocabulary) const { return Run(targets.start(vocabulary)); }
+};
+
+/// The scratch of one thread.
+template <class Targets>
+class BasicEdgePairs<Targets>::Worker {
+ public:
+  explicit Worker(const Tables& tables)
+      : max_outputs_(tables.max_outputs()), targets_(tables.worker(slots, at_once)) {}
+
+  BlockShape max_block() const noexcept { return {.inputs = 1, .outputs = max_outputs_}; }
+
+  template <class Sink>
+  void sample(std::span<const WordId> sentence, Random& random, Sink&& sink) {
+    if (sentence.size() % 2 != 0)
+      throw InvalidArgument("a sentence of edges has two words for each, this one has " +
+                            std::to_string(sentence.size()) + ": is the corpus a text?");
+    const std::size_t edges = sentence.size() / 2;
+    begin(sentence, 0, random);
+    for (std::size_t i = 0; i < edges + lookahead; ++i) {
+      if (i < edges) {
+        if (i % at_once == 0) finish(sentence, i, random);
+        announce_rows(sink, sentence.subspan(2 * i, 1), targets_.at(i % slots).outputs);
+      }
+      if (i >= lookahead) use(sentence, i - lookahead, sink);
+    }
+  }
+
+ private:
+  // Edges whose negatives are drawn together.
+  static constexpr std::size_t at_once = 8;
+  static constexpr std::size_t slots = 2 * at_once;
+  // Edges between the announcement of rows and their use, so that they can arrive.
+  static constexpr std::size_t lookahead = 4;
+
+  void begin(std::span<const WordId> sentence, std::size_t first, Random& random) noexcept {
+    count_ = std::min(at_once, sentence.size() / 2 - first);
+    for (std::size_t i = 0; i < count_; ++i) {
+      from_[i] = sentence[2 * (first + i)];
+      to_[i] = sentence[2 * (first + i) + 1];
+    }
+    targets_.begin(std::span<const WordId>(to_).first(count_), random);
+  }
+
+  void finish(std::span<const WordId> sentence, std::size_t first, Random& random) noexcept {
+    const auto from = std::span<const WordId>(from_).first(count_),
+               to = std::span<const WordId>(to_).first(count_);
+    if constexpr (Run::one_matrix)
+      targets_.finish(from, to, first % slots, random);
+    else
+      targets_.finish(to, first % slots, random);
+    begin(sentence, first + count_, random);
+  }
+
+  template <class Sink>
+  void use(std::span<const WordId> sentence, std::size_t i, Sink& sink) {
+    if (Run::one_matrix && sentence[2 * i] == sentence[2 * i + 1]) return;
+    const TargetSet set = targets_.at(i % slots);
+    sink(Block{.inputs = sentence.subspan(2 * i, 1),
+               .outputs = set.outputs,
+               .positives = set.positives,
+               .examples = 1});
+  }
+
+  std::size_t max_outputs_, count_ = 0;
+  TargetWorker targets_;
+  std::array<WordId, at_once> from_{}, to_{};  // the first `count_`: of the edges begun
+};
+
+/// LINE of first order: nodes that share an edge become alike. For undirected graphs.
+using LineFirstOrder = BasicEdgePairs<EdgeNegatives>;
+
+/// LINE of second order: nodes that share neighbours become alike.
+using LineSecondOrder = BasicEdgePairs<NegativeSampling>;
+
+static_assert(Sampler<LineFirstOrder> && Sampler<LineSecondOrder>);
+
+}  // namespace wordloom::inline WORDLOOM_ABI
