@@ -385,3 +385,135 @@ wordloom_refusal_test(no-folder "--train ${corpus}/text --output no/v" "no/v.: N
 wordloom_refusal_test(folder-as-output "--train ${corpus}/text --output ." "it is a directory")
 wordloom_refusal_test(bad-pairs "--train ${corpus}/text --output v --evaluate-similarity pairs" "pairs: line 1: expected two words and a number")
 wordloom_refusal_test(bad-vocabulary "--train ${corpus}/text --output v --read-vocab pairs" "pairs: line 1: expected a word, a space and a count")
+
+# Graphs: a ring of 40 nodes, numbered from 1, with chords and a few hubs.
+set(edges "i=1; while test $i -le 40; do
+       echo $i $((i % 40 + 1)) 1; echo $i $(((i + 6) % 40 + 1)) 2; echo $i $((i % 4 * 10 + 1)) 0.5
+       i=$((i + 1))
+     done >edges")
+function(wordloom_graph_test name command)
+  wordloom_example_test(${name} "rm -rf *; ${edges}\n${command}")
+endfunction()
+set(node2vec "$<TARGET_FILE:node2vec> --input edges --size 16")
+wordloom_example_test(draw_graph
+  "$<TARGET_FILE:draw_graph> karate.svg | tee out; grep -E '^3[2-4] of 34 members' out
+   test $(grep -c '<circle' karate.svg) -eq 34; test $(grep -c '<line' karate.svg) -eq 78")
+wordloom_graph_test(graph_quickstart
+  "$<TARGET_FILE:graph_quickstart> edges 7 v | tee out; test $(wc -l <out) -eq 5; head -n 1 v | grep '^40 128'")
+wordloom_graph_test(node2vec-first-words
+  "$<TARGET_FILE:node2vec> | tee out; grep -q 'node2vec --input edges.txt' out
+   $<TARGET_FILE:node2vec> --version | grep '^node2vec of Wordloom ${PROJECT_VERSION},'
+   $<TARGET_FILE:node2vec> --list-policies | grep shared-hs
+   ${node2vec} --output v 2>err; head -n 1 v | grep '^40 16$'; grep 'M steps/s .*k walks/s .* s left' err")
+# One thread and one seed give the same bytes, however the options are spelled; several threads work.
+wordloom_graph_test(node2vec-spellings
+  "n='$<TARGET_FILE:node2vec>'; one='--threads 1 --quiet'
+   $n --input edges --output v $one --size 16 --walk-length 20 --num-walks 5 --window 4 --iter 2 --p 0.5 --q 2 --weighted --directed --seed 3
+   same() { \"$n\" \"$@\" --output w --quiet; cmp v w; }
+   same --input edges --dimensions 16 --walk-length 20 --num-walks 5 --window-size 4 --epochs 2 --workers 1 --p 0.5 --q 2 --weighted --directed --verbose --random_state 3 --mode PreComp --delimiter ' ' --task pecanpy
+   same -i:edges -d:16 -l:20 -r:5 -k:4 -e:2 -p:0.5 -q:2 -v -dr -w -seed 3 -threads 1
+   same -input edges -size 16 -walk-length 20 -num-walks 5 -window 4 -iter 2 -p 0.5 -q 2 -weighted -directed -seed 3 -threads 1
+   $n -i:edges -o:w -d:16 -l:20 -r:5 -k:4 -e:2 -p:0.5 -q:2 -dr -w -seed 4 -threads 1 -quiet
+   status=0; cmp -s v w || status=$?; test $status -eq 1
+   $n --input edges --output w --quiet --threads 2 --json | grep '\"threads\":2'; head -n 1 w | grep '^40 128$'")
+# Walks go to a file, in SNAP's way too; a graph has other files and forms.
+wordloom_graph_test(node2vec-graphs
+  "train='$<TARGET_FILE:node2vec> --size 16 --threads 1 --quiet'
+   $train --input edges --num-walks 3 --walk-length 9 --save-walks walks; test $(wc -l <walks) -eq 120
+   test $(awk '{ print NF }' walks | sort -u) -eq 9
+   $train -i:edges -o:other -r:3 -l:9 -ow; cmp walks other
+   $train --input edges --output v; tr ' ' ',' <edges >commas; $train --input commas --output w; cmp v w
+   cat edges | $train --input - --output w; cmp v w
+   $train --input edges --cache graph --output w; cmp v w; test -s graph
+   $train --input edges --cache graph --output w; cmp v w
+   (echo '%%MatrixMarket matrix coordinate real general'; echo 40 40 120; cat edges) >market.mtx
+   $train --input market.mtx --output w; cmp v w
+   (cat edges; echo 50 50 1) >more
+   $train --input more --weighted --output w; head -n 1 w | grep '^41 '
+   $train --input more --weighted --self-loops drop --output w; head -n 1 w | grep '^40 '
+   $train --input more --weighted --self-loops drop --isolated-nodes --output w; head -n 1 w | grep '^41 '
+   (cat edges; cat edges) >twice; $train --input twice --output w; cmp v w
+   $train --input twice --repeated-edges keep --output w; head -n 1 w | grep '^40 '
+   $train --input edges --iter 2 --output v; $train --input edges --iter 2 --same-walks --output w
+   status=0; cmp -s v w || status=$?; test $status -eq 1
+   for format in word2vec-binary word2vec-text vec glove npy tsv; do
+     $train --input edges --format $format --output v.tsv; echo 7 | $<TARGET_FILE:neighbours> --format $format v.tsv | grep -E '[0-9]+ +0[.]'
+   done
+   for how in '--hs 1 --negative 0' '--cbow 1' '--sampler grouped' '--kernel dot'; do
+     rm v; $train --input edges --output v $how; test -s v
+   done
+   $train --input edges --save-model model; $train --input edges --load-model model --output w; head -n 1 w | grep '^40 '")
+# Killed or interrupted, a run resumes to the same bits.
+wordloom_graph_test(node2vec-resumes
+  "${stop_midway}
+   train='${node2vec} --threads 1 --output v --num-walks 50 --p 0.5'
+   status=0; stop_midway KILL 'test -s state' '$pid' $train --checkpoint state --checkpoint-every 0 || status=$?
+   test $status -eq 137; test ! -e v; test -s state
+   $train --quiet --iter $epochs --checkpoint state --resume; mv v resumed
+   $train --quiet --iter $epochs; cmp resumed v
+   status=0; stop_midway TERM 'grep -q epoch err' '$pid' $train --checkpoint state --checkpoint-every 10min || status=$?
+   cat err; test $status -eq 143; test ! -e v; grep 'continue with --resume from state' err
+   status=0; $train --quiet --iter $epochs --q 2 --checkpoint state --resume 2>err || status=$?
+   cat err; test $status -eq 1; grep 'another corpus' err; test ! -e v")
+wordloom_graph_test(node2vec-evaluates
+  "awk '{ print $1, ($1 % 2 ? \"odd\" : \"even\") }' edges | sort -u >labels
+   ${node2vec} --quiet --evaluate-links | tee out; grep 'dot product .* 0[.]' out
+   ${node2vec} --quiet --evaluate-links 1 --threads 1 --json | tee a; ${node2vec} --quiet --evaluate-links 2 --threads 1 --json >b
+   grep -q '\"links\":{\"auc\":{\"dot product\":0' a
+   ${node2vec} --quiet --evaluate-links --threads 1 --json >c; test \"$(grep -o 'auc.*' a)\" = \"$(grep -o 'auc.*' c)\"
+   test \"$(grep -o 'auc.*' a)\" != \"$(grep -o 'auc.*' b)\"
+   if test ${WORDLOOM_ENABLE_LIBLINEAR} = ON; then
+     ${node2vec} --quiet --evaluate-labels labels --evaluate-links | tee out; grep '^0.5000' out; grep Hadamard out
+     ${node2vec} --quiet --evaluate-labels labels --json | grep '\"share\":0.5,\"micro_f1\":'
+   else
+     status=0; ${node2vec} --evaluate-labels labels 2>err || status=$?
+     cat err; test $status -eq 1; grep 'needs a build with LIBLINEAR' err
+   fi")
+if(WORDLOOM_ENABLE_MPI)
+  wordloom_graph_test(mpi-node2vec
+    "train='${node2vec} --threads 1 --sync mpi --quiet'
+     ${job} 2 $train --cache graph --output v --json | grep '\"ranks\":2'; head -n 1 v | grep '^40 16$'
+     status=0; ${job} 1 $train --output w : ${MPIEXEC_NUMPROC_FLAG} 1 $train --output w --p 2 2>err || status=$?
+     cat err; test $status -ne 0; grep 'error: rank 1 has another graph or set of walks' err; test ! -e w")
+  set_tests_properties(example/mpi-node2vec PROPERTIES LABELS "example;mpi" ENVIRONMENT
+                                                       "${WORDLOOM_MPI_TEST_ENVIRONMENT}")
+endif()
+# Bad graphs and options: exit code 1, one line on stderr that says what, and no file left behind.
+function(wordloom_graph_refusal_test name arguments message)
+  wordloom_example_test(node2vec-refused-${name}
+    "rm -rf *; printf 'a b 1\\nb c -2\\n' >negative; printf 'a b\\nc\\n' >short; touch empty
+     printf 'a b 1\\nb c 1\\na c 1\\nc d nan\\n' >nan; printf 'x 1\\n' >labels
+     status=0; $<TARGET_FILE:node2vec> ${arguments} 2>err >out || status=$?
+     cat err; test $status -eq 1; test $(wc -l <err) -eq 1; grep -q -e '${message}' err
+     rm negative short empty nan labels err out; test -z \"$(ls -A)\"")
+endfunction()
+wordloom_graph_refusal_test(no-input "--output v" "--input is required")
+wordloom_graph_refusal_test(missing "--input missing --output v" "missing.: No such file")
+wordloom_graph_refusal_test(folder "--input . --output v" "is a directory")
+wordloom_graph_refusal_test(empty "--input empty --output v" "empty: no edges")
+wordloom_graph_refusal_test(short-line "--input short --output v" "short: line 2, column 2: expected two nodes")
+wordloom_graph_refusal_test(negative-weight "--input negative --weighted --output v" "line 2, column 5: expected a weight.*-2")
+wordloom_graph_refusal_test(nan-weight "--input nan --weighted --output v" "line 4, column 5: expected a weight.*nan")
+wordloom_graph_refusal_test(no-weight "--input short --weighted --output v" "line 1, column 4: expected a weight")
+wordloom_graph_refusal_test(p "--input nan --output v --p 0" "p is 0, must be from")
+wordloom_graph_refusal_test(q "-i:nan -o:v -q:-1" "q is -1, must be from")
+wordloom_graph_refusal_test(walk-length "--input nan --output v --walk-length 0" "length is 0, must be from 1")
+wordloom_graph_refusal_test(num-walks "-i:nan -o:v -r:0" "walks_per_node is 0, must be from 1")
+wordloom_graph_refusal_test(unknown-option "--input nan --output v --walks 3" "--walks")
+wordloom_graph_refusal_test(not-a-number "-i:nan -o:v -d:ten" "must be a whole number.*ten")
+wordloom_graph_refusal_test(size "--input nan --output v --size 0" "dimension is 0, must be from 1")
+wordloom_graph_refusal_test(same-file "--input nan --output ./nan" "is the same file as --input")
+wordloom_graph_refusal_test(walks-over-input "--input nan --save-walks nan" "is the same file as --input")
+wordloom_graph_refusal_test(only-walks "-i:nan -ow" "--only-walks needs --output")
+wordloom_graph_refusal_test(no-folder "--input nan --save-walks no/walks" "no/walks.: No such file")
+wordloom_graph_refusal_test(task "--input nan --output v --task tocsr" "--task tocsr is not there")
+wordloom_graph_refusal_test(mode "--input nan --output v --mode Fast" "Fast not in")
+wordloom_graph_refusal_test(first-order "--input nan --output v --mode PreCompFirstOrder --p 2" "needs p = q = 1")
+wordloom_graph_refusal_test(extend "--input nan --output v --extend" "node2vec+. are not there")
+wordloom_graph_refusal_test(npz "--input nan --output v.npz" "neither read nor written")
+wordloom_graph_refusal_test(delimiter "--input nan --output v --delimiter x" "must be white space or a comma")
+wordloom_graph_refusal_test(links-directed "--input nan --directed --evaluate-links" "for undirected graphs")
+if(WORDLOOM_ENABLE_LIBLINEAR)
+  wordloom_graph_refusal_test(labels "--input nan --evaluate-labels labels" "labels: the graph has none of these nodes")
+endif()
+wordloom_graph_refusal_test(standard-input "--input - --cache kept --output v" "--cache and --sync need a file as --input, not -")

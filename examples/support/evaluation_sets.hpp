@@ -11,6 +11,11 @@ inline std::string line_of(const nlohmann::ordered_json& json) {
   return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + '\n';
 }
 
+/// Returns a number, null for NaN, which JSON does not have.
+inline nlohmann::ordered_json json_number(double x) {
+  return std::isfinite(x) ? nlohmann::ordered_json(x) : nlohmann::ordered_json(nullptr);
+}
+
 /// Evaluation sets that a command line names: read first, scored later.
 class EvaluationSets {
  public:
@@ -36,13 +41,13 @@ class EvaluationSets {
   nlohmann::ordered_json json() const {
     auto scores = nlohmann::ordered_json::object();
     for (const auto& set : similarity_)
-      scores["similarity"][set.path] = {{"spearman", number(set.report.spearman)},
+      scores["similarity"][set.path] = {{"spearman", json_number(set.report.spearman)},
                                         {"pairs", set.report.used},
                                         {"out_of_vocabulary", set.report.out_of_vocabulary}};
     for (const auto& set : analogy_)
-      scores["analogy"][set.path] = {{"accuracy", number(set.report.total.accuracy())},
-                                     {"semantic", number(set.report.semantic.accuracy())},
-                                     {"syntactic", number(set.report.syntactic.accuracy())},
+      scores["analogy"][set.path] = {{"accuracy", json_number(set.report.total.accuracy())},
+                                     {"semantic", json_number(set.report.semantic.accuracy())},
+                                     {"syntactic", json_number(set.report.syntactic.accuracy())},
                                      {"asked", set.report.total.asked},
                                      {"skipped", set.report.total.skipped}};
     return scores;
@@ -55,11 +60,6 @@ class EvaluationSets {
     Data data;
     Report report;
   };
-
-  /// JSON has no NaN.
-  static nlohmann::ordered_json number(double x) {
-    return std::isfinite(x) ? nlohmann::ordered_json(x) : nlohmann::ordered_json(nullptr);
-  }
 
   std::vector<Set<std::vector<wordloom::SimilarityPair>, wordloom::SimilarityReport>> similarity_;
   std::vector<Set<std::vector<wordloom::AnalogySection>, wordloom::AnalogyReport>> analogy_;

@@ -1,44 +1,26 @@
 // The command-line trainer: a drop-in for word2vec's flags, with ours beside them.
-#include <exception>
-#include <filesystem>
+#include <cstdio>
 #include <iostream>
-#include <memory>
-#include <new>
-#include <numeric>
 #include <optional>
-#include <thread>
-#include <wordloom/registry.hpp>
+#include <string>
 #include <wordloom/sync/rank_corpus.hpp>
 #include <wordloom/wordloom.hpp>
 
-#include "interrupts.hpp"
+#include "evaluation_sets.hpp"
 #include "options.hpp"
-#include "progress_line.hpp"
-#include "results.hpp"
-#include "train_on_host.hpp"
+#include "program.hpp"
+#include "training_run.hpp"
 
 namespace {
 
-/// Files that are read or written after training are opened before it: a wrong name must not cost
-/// hours.
-struct Prepared {
+/// Also the files that are read after training.
+struct Prepared : PreparedFiles {
   Prepared(const Options& options, bool writes)
-      : evaluation(options.evaluate_similarity, options.evaluate_analogy) {
-    if (!writes) return;
-    if (!options.output.empty()) {
-      output.emplace(options.output);
-      wordloom::check_place(*output, output_format(options));
-    }
-    if (!options.save_vocab.empty()) save_vocab.emplace(options.save_vocab);
-    if (options.resume) wordloom::MappedFile(options.checkpoint);
-    if (std::filesystem::exists(options.cache))
-      wordloom::MappedFile(options.cache);
-    else if (!options.cache.empty())
-      wordloom::AtomicFile(options.cache);
-    for (const auto& path : {options.save_model, options.checkpoint})
-      if (!path.empty()) wordloom::AtomicFile{path};
+      : PreparedFiles(options, writes),
+        evaluation(options.evaluate_similarity, options.evaluate_analogy) {
+    if (writes && !options.save_vocab.empty()) save_vocab.emplace(options.save_vocab);
   }
-  std::optional<wordloom::AtomicFile> output, save_vocab;
+  std::optional<wordloom::AtomicFile> save_vocab;
   EvaluationSets evaluation;
 };
 
@@ -51,14 +33,6 @@ wordloom::Vocabulary make_vocabulary(const Options& options, const Cluster& clus
   if (!cluster.is_joined()) return wordloom::Vocabulary::from_text(options.train, limits);
   auto ranks = *cluster.ranks();
   return wordloom::rank_vocabulary(ranks, options.train, limits);
-}
-
-/// Adds up what all processes have trained.
-void add_up(Cluster& cluster, wordloom::TrainReport& report) {
-  if (!cluster.is_joined()) return;
-  const auto all = cluster.gather(report.tokens);
-  report.tokens = std::accumulate(all.begin(), all.end(), std::uint64_t{0});
-  report.words_per_second = static_cast<double>(report.tokens) / report.seconds;
 }
 
 /// The corpus of --train, of which each process reads its part.
@@ -74,21 +48,10 @@ wordloom::AnyCorpus make_corpus(const Options& options, Cluster& cluster,
   return AnyCorpus(rank_corpus<EncodedCorpus>(cluster, options.train, vocabulary, reading));
 }
 
-wordloom::TrainReport train(const Job& job) {
-  if (is_for_gpu(job.composition.kernel)) return train_on_gpu(job);
-  wordloom::TrainReport report;
-  wordloom::Kernels::with(job.composition.kernel,
-                          [&]<class Kernel>() { report = train_on_host<Kernel>(job); });
-  return report;
-}
-
-/// Prints the names of all policies as JSON.
-void list_policies() {
-  nlohmann::ordered_json all{{"samplers", nlohmann::json::array()},
-                             {"kernels", nlohmann::json::array()}};
-  wordloom::Samplers::for_each([&]<class>(std::string_view n) { all["samplers"].push_back(n); });
-  wordloom::Kernels::for_each([&]<class>(std::string_view n) { all["kernels"].push_back(n); });
-  std::cout << all.dump() << '\n';
+std::string speed(double words_per_second) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.2fM words/s", words_per_second / 1e6);
+  return text;
 }
 
 constexpr const char* first_example =
@@ -107,34 +70,15 @@ int run(int argc, char** argv, Cluster& cluster) {
       "Trains word vectors: skip-gram and CBOW, with negative sampling or hierarchical softmax.\n"
       "Long options may be written with one dash, as word2vec's.");
   app.name("word2vec");
-  app.set_version_flag("--version", [] {
-    return "word2vec of Wordloom " + std::string(wordloom::version) + ", vectors of " +
-           wordloom::target().name;
-  });
   Options options;
   declare(app, options);
-  auto arguments = with_double_dashes(argc, argv);
-  std::reverse(arguments.begin(), arguments.end());  // the order of CLI11
-  try {
-    app.parse(arguments);
-  } catch (const CLI::CallForHelp& help) {
-    return app.exit(help);
-  } catch (const CLI::CallForVersion& version) {
-    return app.exit(version);
-  } catch (const CLI::ParseError& error) {
-    throw wordloom::InvalidArgument(std::string(error.what()) + " (--help lists the options)");
-  }
+  if (const auto code = parse(app, with_double_dashes(argc, argv))) return *code;
   if (options.list_policies) {
     list_policies();
     return 0;
   }
   check(options);
-  if (options.sync != "none") cluster.join();
-  if (is_for_gpu(options.kernel)) {
-    options.parameters.device = gpu_of(options.composition(), cluster);
-    check_gpu(options.composition());
-  }
-  catch_signals();
+  start_training(options, cluster);
   Prepared prepared(options, cluster.is_first());
   // Where another process can end this one at any time, nothing unfinished may lie about.
   if (cluster.size() > 1) prepared.output.reset();
@@ -154,66 +98,27 @@ int run(int argc, char** argv, Cluster& cluster) {
       prepared.evaluation.empty())
     return 0;
 
-  ProgressLine line(options.quiet || !cluster.is_first());
-  const std::size_t threads = wordloom::resolve_threads(options.parameters.threads),
-                    processors = std::thread::hardware_concurrency();
-  if (!options.quiet && cluster.is_first() && processors > 0 && threads > processors)
-    std::cerr << "word2vec: note: " << threads << " threads on " << processors
-              << " processors train no faster than --threads " << processors << '\n';
+  const Program program{"word2vec", speed};
+  note_threads(program, options, cluster);
   const auto corpus = make_corpus(options, cluster, vocabulary);
-  auto report = train({options.composition(), cluster, corpus, vocabulary, model,
-                       [&](const wordloom::Progress& progress) {
-                         line.show(progress);
-                         return caught_signal == 0;
-                       },
-                       line.interval()});
-  add_up(cluster, report);
-  line.end();
-  if (report.stopped) {
-    if (cluster.is_first())
-      std::cerr << "word2vec: "
-                << (options.checkpoint.empty()
-                        ? Interrupted().what()
-                        : "interrupted; continue with --resume from " + options.checkpoint)
-                << '\n';
-    return exit_code_of_signal();
-  }
+  const auto report = train(program, options, cluster, corpus, vocabulary, model);
+  if (report.stopped) return exit_code_of_signal();
   if (!cluster.is_first()) return 0;
   if (!options.save_model.empty()) model->save(options.save_model);
   const auto words = std::move(*model).embeddings();
-  if (!options.output.empty()) {
-    if (!prepared.output) prepared.output.emplace(options.output);
-    wordloom::write_embeddings(words, *prepared.output, output_format(options));
-    prepared.output->commit();
-  }
+  prepared.write(options, words);
   prepared.evaluation.run(words);
-  if (options.json)
-    std::cout << line_of(json_report(options, report, cluster.size(), vocabulary,
-                                     corpus.token_count(), prepared.evaluation));
-  else
+  if (options.json) {
+    auto json =
+        json_report(options, report, cluster.size(), vocabulary.size(), corpus.token_count());
+    json["scores"] = prepared.evaluation.json();
+    std::cout << line_of(json);
+  } else {
     prepared.evaluation.print(std::cout);
+  }
   return 0;
 }
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  Cluster cluster;
-  std::string cause;
-  int code = 1;
-  try {
-    const int result = run(argc, argv, cluster);
-    end_output();
-    return result;
-  } catch (const Interrupted& interrupted) {
-    cause = interrupted.what();
-    code = exit_code_of_signal();
-  } catch (const std::bad_alloc&) {
-    cause = "not enough memory";
-  } catch (const std::exception& error) {
-    cause = error.what();
-  }
-  cluster.fail(cause);
-  std::cerr << "word2vec: " << (code == 1 ? "error: " : "") << cause << '\n';
-  return code;
-}
+int main(int argc, char** argv) { return run_program("word2vec", run, argc, argv); }

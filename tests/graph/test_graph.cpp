@@ -110,7 +110,9 @@ TEST_CASE("nodes without edges are kept on request", "[graph]") {
   CHECK(kept.node_count() == 3);
   CHECK(kept.neighbours(2).empty());
   CHECK(kept.vocabulary().count(2) == 1);
-  CHECK(read("a b 0\nb c 1\n", {.weighted = true}).node_count() == 2);  // weight 0: no edge
+  constexpr auto no_weight = "a b 0\nb c 1\n";  // a and b have no edge
+  CHECK(read(no_weight, {.weighted = true}).node_count() == 2);
+  CHECK(read(no_weight, {.weighted = true, .isolated_nodes = true}).node_count() == 3);
 }
 
 TEST_CASE("counts of a weighted graph are in proportion to its weights", "[graph]") {

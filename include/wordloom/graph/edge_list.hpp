@@ -25,7 +25,7 @@ namespace wordloom::inline WORDLOOM_ABI::detail {
 struct EdgeList {
   struct Part {
     std::vector<WordId> nodes;   // from, to, from, to, ...
-    std::vector<float> weights;  // [edges], empty without weights
+    std::vector<float> weights;  // [edges], empty without weights; 0: no edge
   };
   WordList names;
   std::vector<Part> parts;
@@ -224,7 +224,6 @@ class EdgeListReader {
                          columns[i]};
       }
     ++edges;
-    if (weight == 0) return std::nullopt;
     for (std::size_t i = 0; i < 2; ++i) {
       const WordId node = numbers.number(fields[i], part.nodes);
       part.nodes.push_back(node);

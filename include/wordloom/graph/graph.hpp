@@ -56,8 +56,8 @@ struct GraphOptions {
   RepeatedEdges repeated_edges = RepeatedEdges::merge;
   /// Whether edges from a node to itself are kept.
   bool self_loops = true;
-  /// Whether nodes without any edge are kept: those whose only edges are left out, those in the
-  /// middle of numbers, and those that a Matrix Market file counts.
+  /// Whether nodes without any edge are kept: those whose only edges are left out (self-loops,
+  /// edges of weight 0), those that a Matrix Market file counts, and all of from_edges.
   bool isolated_nodes = false;
   /// Threads that read, up to 65536; 0 = all that the machine offers.
   std::size_t threads = 0;
@@ -215,7 +215,6 @@ class Graph {
     if (weighted && (!(weight >= 0) || !std::isfinite(weight)))
       throw InvalidArgument("edges[" + std::to_string(i) + "] has a weight of " +
                             std::to_string(weight) + ", must be finite and not negative");
-    if (weighted && weight == 0) return;
     part.nodes.insert(part.nodes.end(), {from, to});
     if (weighted) part.weights.push_back(weight);
   }

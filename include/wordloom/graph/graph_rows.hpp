@@ -124,7 +124,7 @@ RowMemory make_rows(std::size_t nodes, std::size_t parts, const ForEachEdge& for
   resize_for_random_reads(raw.ends, nodes);
   const auto for_each_entry = [&](std::size_t part, auto&& use) {
     for_each_edge(part, [&](WordId from, WordId to, float weight) {
-      if (from == to && !self_loops) return;
+      if ((from == to && !self_loops) || weight == 0) return;
       use(from, to, weight);
       if (!directed && from != to) use(to, from, weight);
     });

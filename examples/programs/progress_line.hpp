@@ -3,13 +3,22 @@
 
 #include <chrono>
 #include <cstdio>
+#include <functional>
 #include <string>
+#include <utility>
 #include <wordloom/train/progress.hpp>
 
 /// Progress on stderr: one line that is written over on a terminal, else a line a second.
 class ProgressLine {
  public:
-  explicit ProgressLine(bool quiet) : quiet_(quiet), terminal_(::isatty(STDERR_FILENO) == 1) {}
+  /// Formats a speed.
+  using Speed = std::function<std::string(double words_per_second)>;
+
+  ProgressLine(std::string program, bool quiet, Speed speed)
+      : program_(std::move(program)),
+        speed_(std::move(speed)),
+        quiet_(quiet),
+        terminal_(::isatty(STDERR_FILENO) == 1) {}
 
   /// Time between two lines; without any, soon enough after an interrupt that a launcher which
   /// kills after a second does not.
@@ -22,14 +31,15 @@ class ProgressLine {
     if (progress.checkpoint_failure != failure_) {
       failure_ = progress.checkpoint_failure;
       end();
-      if (!failure_.empty()) std::fprintf(stderr, "word2vec: warning: %s\n", failure_.c_str());
+      if (!failure_.empty())
+        std::fprintf(stderr, "%s: warning: %s\n", program_.c_str(), failure_.c_str());
     }
     if (quiet_) return;
-    std::fprintf(
-        stderr, "%sepoch %zu/%zu  %5.1f%%  %.2fM words/s  alpha %.6f  loss %.4f  %.0f s left%s",
-        terminal_ ? "\r" : "", progress.epoch + 1, progress.epochs, 100.0 * progress.fraction(),
-        progress.words_per_second / 1e6, progress.learning_rate, progress.mean_loss,
-        progress.eta_seconds, terminal_ ? "   " : "\n");
+    std::fprintf(stderr, "%sepoch %zu/%zu  %5.1f%%  %s  alpha %.6f  loss %.4f  %.0f s left%s",
+                 terminal_ ? "\r" : "", progress.epoch + 1, progress.epochs,
+                 100.0 * progress.fraction(), speed_(progress.words_per_second).c_str(),
+                 progress.learning_rate, progress.mean_loss, progress.eta_seconds,
+                 terminal_ ? "   " : "\n");
     open_ = terminal_;
   }
 
@@ -40,6 +50,8 @@ class ProgressLine {
   }
 
  private:
+  std::string program_;
+  Speed speed_;
   bool quiet_, terminal_, open_ = false;
   std::string failure_;  // shown last
 };

@@ -1,0 +1,135 @@
+// Vectors of the nodes of a graph: random walks, trained as they are made. Takes the options of
+// PecanPy and SNAP's node2vec, and word2vec's of training.
+#include <chrono>
+#include <cstdio>
+#include <iostream>
+#include <optional>
+#include <string>
+#include <utility>
+#include <wordloom/graph.hpp>
+#include <wordloom/sync/rank_corpus.hpp>
+#include <wordloom/wordloom.hpp>
+
+#include "node_tests.hpp"
+#include "options.hpp"
+#include "program.hpp"
+#include "training_run.hpp"
+
+namespace {
+
+wordloom::Graph load_graph(const Options& options, Cluster& cluster) {
+  // One process makes the file of --cache, which the others then map.
+  const bool waits = !options.cache.empty() && !cluster.is_first();
+  if (waits) cluster.gather(0);
+  auto graph = wordloom::Graph::from_edge_list(
+      options.input,
+      {.directed = options.directed,
+       .weighted = options.weighted,
+       .repeated_edges = options.repeated_edges == "merge" ? wordloom::RepeatedEdges::merge
+                                                           : wordloom::RepeatedEdges::keep,
+       .self_loops = options.self_loops == "keep",
+       .isolated_nodes = options.isolated_nodes,
+       .threads = options.parameters.threads,
+       .cache = options.cache,
+       .before_piece = check_signals});
+  if (!waits && !options.cache.empty()) cluster.gather(0);
+  return graph;
+}
+
+/// Returns a function that formats the speed of training in steps and walks.
+ProgressLine::Speed speed_of(const wordloom::RandomWalks& walks) {
+  const double all = static_cast<double>(walks.graph().node_count()) *
+                     static_cast<double>(walks.options().walks_per_node);
+  return [steps_per_walk = static_cast<double>(walks.token_count()) / all](double steps) {
+    char text[64];
+    std::snprintf(text, sizeof text, "%.2fM steps/s  %.1fk walks/s", steps / 1e6,
+                  steps / steps_per_walk / 1e3);
+    return std::string(text);
+  };
+}
+
+nlohmann::ordered_json json_of(const Options& options, const wordloom::TrainReport& report,
+                               const Cluster& cluster, const wordloom::RandomWalks& walks,
+                               double load_seconds, const NodeTests& tests) {
+  auto json =
+      json_report(options, report, cluster.size(), walks.graph().node_count(), walks.token_count());
+  json["edges"] = walks.graph().edge_count();
+  json["walks_per_node"] = options.walks.walks_per_node;
+  json["walk_length"] = options.walks.length;
+  json["p"] = options.walks.p;
+  json["q"] = options.walks.q;
+  json["load_seconds"] = load_seconds;
+  json["scores"] = tests.json();
+  return json;
+}
+
+constexpr const char* first_example =
+    "Trains vectors of the nodes of a graph. To begin with, on a file with an edge 'node node' a "
+    "line:\n\n"
+    "  node2vec --input edges.txt --output vectors.txt --p 0.5 --q 2 --threads 0\n"
+    "  neighbours vectors.txt    # type a node to see those nearest to it\n\n"
+    "Also: --weighted, --directed, --evaluate-links; node2vec --help lists all options.\n";
+
+int run(int argc, char** argv, Cluster& cluster) {
+  if (argc == 1) {
+    std::cout << first_example;
+    return 0;
+  }
+  CLI::App app(
+      "Trains vectors of the nodes of a graph by random walks: node2vec and DeepWalk.\n"
+      "Options may be written as in PecanPy (--dimensions 64), SNAP (-d:64) and word2vec (-size "
+      "64).");
+  app.name("node2vec");
+  Options options;
+  declare(app, options);
+  if (const auto code = parse(app, without_colons(with_double_dashes(argc, argv)))) return *code;
+  if (options.list_policies) {
+    list_policies();
+    return 0;
+  }
+  check(options);
+  start_training(options, cluster);
+  const bool writes = cluster.is_first();
+  PreparedFiles prepared(options, writes);
+  if (writes && !options.save_walks.empty()) wordloom::AtomicFile(options.save_walks);
+  // Where another process can end this one at any time, nothing unfinished may lie about.
+  if (cluster.size() > 1) prepared.output.reset();
+  NodeTests tests(options.evaluate_labels);
+
+  const auto start = std::chrono::steady_clock::now();
+  auto graph = load_graph(options, cluster);
+  if (options.evaluate_links) graph = tests.hold_links_out(graph, *options.evaluate_links);
+  tests.check_names(graph.vocabulary());
+  const wordloom::RandomWalks walks(std::move(graph), options.walks);
+  if (cluster.is_joined()) {
+    auto ranks = *cluster.ranks();
+    wordloom::detail::agree(ranks, "graph or set of walks", walks.fingerprint());
+  }
+  const std::chrono::duration<double> loaded = std::chrono::steady_clock::now() - start;
+  if (writes && !options.save_walks.empty())
+    wordloom::write_walks(walks, options.save_walks, options.parameters.seed);
+  if (options.output.empty() && options.save_model.empty() && !options.json && tests.empty())
+    return 0;
+
+  std::optional<wordloom::Model> model;
+  if (!options.load_model.empty()) model.emplace(wordloom::Model::load(options.load_model));
+  const Program program{"node2vec", speed_of(walks)};
+  note_threads(program, options, cluster);
+  const auto report = train(program, options, cluster, wordloom::AnyCorpus(walks),
+                            walks.graph().vocabulary(), model);
+  if (report.stopped) return exit_code_of_signal();
+  if (!cluster.is_first()) return 0;
+  if (!options.save_model.empty()) model->save(options.save_model);
+  const auto nodes = std::move(*model).embeddings();
+  prepared.write(options, nodes);
+  tests.run(nodes, options.parameters.threads);
+  if (options.json)
+    std::cout << line_of(json_of(options, report, cluster, walks, loaded.count(), tests));
+  else
+    tests.print(std::cout);
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) { return run_program("node2vec", run, argc, argv); }

@@ -1,0 +1,214 @@
+#pragma once
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+#include <wordloom/graph.hpp>
+#include <wordloom/wordloom.hpp>
+
+#include "declare_options.hpp"
+#include "program.hpp"
+
+/// The options of the command line.
+struct Options : TrainingOptions {
+  Options() {
+    parameters.dimension = 128;
+    parameters.window = 10;
+    parameters.epochs = 1;
+    parameters.subsample = 0;
+  }
+
+  std::string input, self_loops = "keep", repeated_edges = "merge";
+  bool directed = false, weighted = false, isolated_nodes = false;
+  wordloom::WalkOptions walks;
+  bool same_walks = false, only_walks = false;
+  std::string save_walks, evaluate_labels;
+  std::optional<std::uint64_t> evaluate_links;  // the seed of the split
+  // PecanPy's
+  std::string task = "pecanpy", mode = "SparseOTF", delimiter = "\t";
+  bool extend = false, implicit_ids = false, verbose = false;
+  double gamma = 0;
+};
+
+/// Adds the options of the graph and of walks.
+inline void declare_walks(CLI::App& app, Options& options) {
+  const std::string graph = "Graph", walks = "Walks";
+  app.add_flag("-w,--weighted,!--unweighted", options.weighted,
+               "Edges have weights, the third column")
+      ->group(graph);
+  app.add_flag("--directed,--dr,!--undirected", options.directed,
+               "Edges lead from the first node to the second only")
+      ->group(graph);
+  app.add_option("--self-loops", options.self_loops, "Edges from a node to itself: keep | drop")
+      ->check(CLI::IsMember({"keep", "drop"}))
+      ->capture_default_str()
+      ->group(graph);
+  app.add_option("--repeated-edges", options.repeated_edges,
+                 "Edges that are there several times: merge, to one that has the sum of their "
+                 "weights | keep")
+      ->check(CLI::IsMember({"merge", "keep"}))
+      ->capture_default_str()
+      ->group(graph);
+  app.add_flag("--isolated-nodes", options.isolated_nodes, "Keep nodes without any edge")
+      ->group(graph);
+
+  auto& w = options.walks;
+  app.add_option("-r,--num-walks", w.walks_per_node, "Walks from each node in an epoch")
+      ->check(whole_number)
+      ->capture_default_str()
+      ->group(walks);
+  app.add_option("-l,--walk-length", w.length, "Nodes in a walk, at most")
+      ->check(whole_number)
+      ->capture_default_str()
+      ->group(walks);
+  app.add_option("-p,--p", w.p, "Steps back to the node before have weight 1/p")
+      ->capture_default_str()
+      ->group(walks);
+  app.add_option("-q,--q", w.q, "Steps to nodes that are no neighbours of it have weight 1/q")
+      ->capture_default_str()
+      ->group(walks);
+  app.add_flag("--same-walks", options.same_walks,
+               "Each epoch has the same walks, as in PecanPy, instead of new ones")
+      ->group(walks);
+  app.add_option("--save-walks", options.save_walks,
+                 "Where the walks of the first epoch go; without --output that is all")
+      ->group(walks);
+  app.add_flag("--only-walks,--ow", options.only_walks,
+               "Write the walks to --output instead of vectors (SNAP: -ow)")
+      ->group(walks);
+}
+
+/// Adds the remaining options of PecanPy, so that scripts for it run. `check` refuses those that
+/// this program cannot honour.
+inline void declare_pecanpy(CLI::App& app, Options& options) {
+  const std::string pecanpy = "Of PecanPy";
+  app.add_option("--task", options.task, "Only pecanpy")->group(pecanpy);
+  app.add_option("--mode", options.mode, "Any of PecanPy's modes; they differ in speed only there")
+      ->check(CLI::IsMember(
+          {"SparseOTF", "DenseOTF", "PreComp", "PreCompFirstOrder", "FirstOrderUnweighted"}))
+      ->group(pecanpy);
+  app.add_option("--delimiter", options.delimiter,
+                 "Between columns: white space and commas, whatever this says")
+      ->group(pecanpy);
+  app.add_flag("-v,--verbose", options.verbose, "Changes nothing, there is --quiet")
+      ->group(pecanpy);
+  app.add_flag("--extend", options.extend, "Not there: node2vec+")->group(pecanpy);
+  app.add_option("--gamma", options.gamma, "Not there: of node2vec+")->group(pecanpy);
+  app.add_flag("--implicit_ids", options.implicit_ids, "Not there: of .npz files")->group(pecanpy);
+}
+
+/// Adds every option to `app`; values go to `options`.
+inline void declare(CLI::App& app, Options& options) {
+  const Aliases aliases{{{"--output", "-o,--output"},
+                         {"--size", "-d,--size,--dimensions"},
+                         {"--window", "-k,--window,--window-size"},
+                         {"--iter", "-e,--iter,--epochs"},
+                         {"--threads", "--threads,--workers"},
+                         {"--seed", "--seed,--random_state,--random-state"}}};
+  app.add_option("-i,--input", options.input,
+                 "Edges, plain or .gz: lines 'node node' or 'node node weight', or Matrix Market; - "
+                 "is standard input")
+      ->group(heading::files);
+  declare_output(app, options, aliases);
+  declare_models(app, options);
+  app.add_option("--cache", options.cache, "Keep the graph in this file and reuse it")
+      ->group(heading::files);
+  declare_checkpoints(app, options);
+  declare_walks(app, options);
+  declare_training(app, options, aliases);
+  declare_randomness(app, options, aliases);
+  declare_method(app, options);
+  app.add_option("--evaluate-links", options.evaluate_links,
+                 "Hold half of the edges out, train on the others and predict them; the number "
+                 "is the seed of the choice, 1 without")
+      ->expected(0, 1)
+      ->default_str("1")
+      ->check(whole_number)
+      ->group(heading::results);
+  app.add_option("--evaluate-labels", options.evaluate_labels,
+                 "Classify nodes by their vectors; the file has lines 'node label label ...'")
+      ->group(heading::results);
+  declare_results(app, options);
+  declare_pecanpy(app, options);
+}
+
+/// Replaces SNAP's `-d:64`, which has two dashes by now, by `-d 64`.
+inline std::vector<std::string> without_colons(const std::vector<std::string>& arguments) {
+  constexpr std::string_view letters = "iodlrkepq";
+  std::vector<std::string> result;
+  for (const std::string& argument : arguments) {
+    if (argument.size() > 4 && argument.starts_with("--") && argument[3] == ':' &&
+        letters.find(argument[2]) != letters.npos) {
+      result.push_back(argument.substr(1, 2));
+      result.push_back(argument.substr(4));
+    } else {
+      result.push_back(argument);
+    }
+  }
+  return result;
+}
+
+/// The files that the command line names, those that are only read first.
+inline std::vector<NamedFile> files_of(const Options& options) {
+  std::vector<NamedFile> files{{"--input", options.input},
+                               {"--load-model", options.load_model},
+                               {"--evaluate-labels", options.evaluate_labels}};
+  add_output_files(files, options);
+  files.push_back({"--save-walks", options.save_walks, true});
+  add_written_files(files, options);
+  return files;
+}
+
+/// Throws InvalidArgument for options of PecanPy that this program cannot honour.
+inline void check_pecanpy(const Options& options) {
+  const auto refuse = [](const std::string& what) { throw wordloom::InvalidArgument(what); };
+  if (options.task != "pecanpy")
+    refuse("--task " + options.task + " is not there; the file of --cache keeps a graph");
+  if (options.extend || options.gamma != 0)
+    refuse("--extend and --gamma (node2vec+) are not there");
+  if (options.implicit_ids) refuse("--implicit_ids is for .npz files, which are not read");
+  for (const auto& path : {options.input, options.output})
+    if (path.ends_with(".npz"))
+      refuse("'" + path +
+             "': .npz files are neither read nor written; edges come as text, vectors " +
+             "go to NumPy with --format npy");
+  const auto& separator = options.delimiter;
+  if (separator != " " && separator != "\t" && separator != "\\t" && separator != ",")
+    refuse("--delimiter is '" + separator + "', must be white space or a comma");
+  const bool first_order = options.walks.p == 1 && options.walks.q == 1;
+  if (options.mode.find("FirstOrder") != options.mode.npos && !first_order)
+    refuse("--mode " + options.mode + " needs p = q = 1");
+  if (options.mode == "FirstOrderUnweighted" && options.weighted)
+    refuse("--mode FirstOrderUnweighted does not go with --weighted");
+}
+
+/// Throws InvalidArgument for what parses but cannot be done.
+inline void check(Options& options) {
+  if (options.input.empty())
+    throw wordloom::InvalidArgument("--input is required (--help lists the options)");
+  if (options.input == wordloom::detail::standard_stream &&
+      (!options.cache.empty() || options.sync != "none"))
+    throw wordloom::InvalidArgument("--cache and --sync need a file as --input, not -");
+  check_pecanpy(options);
+  if (options.only_walks) {
+    if (options.output.empty() || !options.save_walks.empty())
+      throw wordloom::InvalidArgument("--only-walks needs --output, and no --save-walks");
+    options.save_walks = std::exchange(options.output, {});
+  }
+  choose_method(options);
+  options.walks.new_each_epoch = !options.same_walks;
+  options.walks.threads = options.parameters.threads;
+  options.walks.validate();
+#if !WORDLOOM_HAS_LIBLINEAR
+  if (!options.evaluate_labels.empty())
+    throw wordloom::InvalidArgument(
+        "--evaluate-labels needs a build with LIBLINEAR (WORDLOOM_ENABLE_LIBLINEAR)");
+#endif
+  if (options.evaluate_links && options.directed)
+    throw wordloom::InvalidArgument("--evaluate-links is for undirected graphs, not --directed");
+  check(static_cast<const TrainingOptions&>(options));
+  require_distinct(files_of(options));
+}

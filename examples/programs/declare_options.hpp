@@ -1,0 +1,214 @@
+#pragma once
+#include <CLI/CLI.hpp>
+#include <map>
+#include <string>
+#include <wordloom/registry.hpp>
+#include <wordloom/wordloom.hpp>
+
+#include "command_line.hpp"
+#include "training_options.hpp"
+
+/// The headings of the help.
+namespace heading {
+inline const std::string files = "Files", training = "Training", method = "Method",
+                         results = "Results";
+}
+
+/// The names of those shared options that have several in a program: "--size" maps to
+/// "--size,--dimensions".
+struct Aliases {
+  std::map<std::string, std::string> names = {};
+
+  const std::string& operator()(const std::string& name) const {
+    const auto found = names.find(name);
+    return found == names.end() ? name : found->second;
+  }
+};
+
+/// Refuses names that a registry does not have.
+template <class Names>
+inline const CLI::Validator registered(
+    [](std::string& name) {
+      return Names::contains(name) ? std::string() : name + " is none of " + Names::names();
+    },
+    "");
+
+/// Adds the options of the file of vectors.
+inline void declare_output(CLI::App& app, TrainingOptions& options, const Aliases& named = {}) {
+  app.add_option(named("--output"), options.output, "Where the vectors go; - is standard output")
+      ->group(heading::files);
+  app.add_option(named("--binary"), options.binary, "1: word2vec binary, 0: text")
+      ->check(CLI::Range(0, 1))
+      ->capture_default_str()
+      ->group(heading::files);
+  app.add_option(named("--format"), options.format,
+                 "Format of the vectors, instead of --binary: " + wordloom::vector_format_names())
+      ->group(heading::files);
+}
+
+/// Adds the options of saved models.
+inline void declare_models(CLI::App& app, TrainingOptions& options) {
+  app.add_option("--save-model", options.save_model,
+                 "Where the whole model goes, to train it on later")
+      ->group(heading::files);
+  app.add_option("--load-model", options.load_model,
+                 "Train this model on, with its vocabulary, instead of a new one")
+      ->group(heading::files);
+}
+
+/// Adds the options of checkpoints.
+inline void declare_checkpoints(CLI::App& app, TrainingOptions& options) {
+  app.add_option("--checkpoint", options.checkpoint,
+                 "Write the state of training to this file now and then, and when interrupted")
+      ->group(heading::files);
+  app.add_option("--checkpoint-every", options.checkpoint_every,
+                 "Time between two of them, in seconds or as 30s, 10min, 2h")
+      ->transform(CLI::AsNumberWithUnit(
+          std::map<std::string, double>{{"s", 1.0}, {"min", 60.0}, {"h", 3600.0}}))
+      ->capture_default_str()
+      ->group(heading::files);
+  app.add_flag("--resume", options.resume, "Resume from the file of --checkpoint")
+      ->group(heading::files);
+}
+
+/// Adds the hyperparameters that most runs set.
+inline void declare_training(CLI::App& app, TrainingOptions& options, const Aliases& named = {}) {
+  auto& p = options.parameters;
+  app.add_option(named("--size"), p.dimension, "Floats in a vector")
+      ->check(whole_number)
+      ->capture_default_str()
+      ->group(heading::training);
+  app.add_option(named("--window"), p.window, "Context words on each side, at most")
+      ->check(whole_number)
+      ->capture_default_str()
+      ->group(heading::training);
+  app.add_option(named("--negative"), p.negatives, "Negative words for a positive one")
+      ->check(whole_number)
+      ->capture_default_str()
+      ->group(heading::training);
+  app.add_option(named("--sample"), p.subsample, "Subsampling threshold, 0 = off")
+      ->capture_default_str()
+      ->group(heading::training);
+  app.add_option(named("--alpha"), options.alpha,
+                 "Learning rate at the start. Without: 0.025; CBOW 0.075, or 0.05 with "
+                 "--cbow-gradient whole")
+      ->group(heading::training);
+  app.add_option(named("--iter"), p.epochs, "Epochs")
+      ->check(whole_number)
+      ->capture_default_str()
+      ->group(heading::training);
+  app.add_option(named("--threads"), p.threads, "Threads, 0 = all")
+      ->check(whole_number)
+      ->capture_default_str()
+      ->group(heading::training);
+  app.add_flag("--pin", p.pin_threads, "Pin each thread to a processor")->group(heading::training);
+  app.add_option(named("--private-rows"), p.private_rows,
+                 "Number of frequent rows of each matrix that each thread copies, 0 = none, as "
+                 "word2vec")
+      ->check(whole_number)
+      ->capture_default_str()
+      ->group(heading::training);
+}
+
+/// Adds the remaining hyperparameters.
+inline void declare_randomness(CLI::App& app, TrainingOptions& options, const Aliases& named = {}) {
+  auto& p = options.parameters;
+  app.add_option(named("--hs-sample"), p.node_sample,
+                 "Threshold of the subsampling of frequent nodes of the Huffman tree; 0: all "
+                 "nodes, as word2vec")
+      ->capture_default_str()
+      ->group(heading::training);
+  app.add_option(named("--negative-exponent"), p.negative_exponent,
+                 "Negatives are drawn by count to this")
+      ->capture_default_str()
+      ->group(heading::training);
+  app.add_option(named("--seed"), p.seed, "Seed of all random streams")
+      ->check(whole_number)
+      ->capture_default_str()
+      ->group(heading::training);
+}
+
+/// Adds the options of policies, the GPU and processes.
+inline void declare_method(CLI::App& app, TrainingOptions& options) {
+  auto& p = options.parameters;
+  app.add_option("--sampler", options.sampler,
+                 wordloom::Samplers::names(" | ") + ". Without: shared, or cbow with --cbow 1")
+      ->check(registered<wordloom::Samplers>)
+      ->group(heading::method);
+  app.add_option("--kernel", options.kernel,
+                 wordloom::Kernels::names(" | ") +
+                     " | cuda-warp | cuda-ring | cuda-register | cuda-sentence | cuda-gemm")
+      ->capture_default_str()
+      ->group(heading::method);
+  app.add_option("--cbow", options.cbow, "1: CBOW, 0: skip-gram")
+      ->check(CLI::Range(0, 1))
+      ->capture_default_str()
+      ->group(heading::method);
+  app.add_option(
+         "--cbow-gradient", options.cbow_gradient,
+         "What a context word of CBOW receives: mean, its share of the gradient; whole, all "
+         "of it, as word2vec does")
+      ->check(CLI::IsMember({"mean", "whole"}))
+      ->capture_default_str()
+      ->group(heading::method);
+  app.add_option("--hs", options.hs,
+                 "1: hierarchical softmax, together with negatives unless --negative is 0")
+      ->check(CLI::Range(0, 1))
+      ->capture_default_str()
+      ->group(heading::method);
+  app.add_option("--device", p.device, "Which GPU, counted from 0")
+      ->check(whole_number)
+      ->capture_default_str()
+      ->group(heading::method);
+  app.add_option("--in-flight", p.sentences_in_flight,
+                 "Sentences that a GPU trains at a time, 0 = by the sizes of things")
+      ->check(whole_number)
+      ->capture_default_str()
+      ->group(heading::method);
+  app.add_option(
+         "--minibatch", p.minibatch,
+         "Words that minibatch, combined or grouped train together, 0 = as the sampler says")
+      ->check(whole_number)
+      ->capture_default_str()
+      ->group(heading::method);
+  app.add_option("--shared-negatives", p.shared_negatives,
+                 "Negatives that they share, 0 = as the sampler says")
+      ->check(whole_number)
+      ->capture_default_str()
+      ->group(heading::method);
+  app.add_option("--sync", options.sync,
+                 "none | mpi: train together with the other processes of mpirun | nccl: those with "
+                 "a GPU each")
+      ->check(CLI::IsMember({"none", "mpi", "nccl"}))
+      ->capture_default_str()
+      ->group(heading::method);
+  app.add_option(
+         "--sync-bytes-per-word", options.sync_options.bytes_per_word,
+         "Bytes that a process may send for each word that it trains, 0 = 8 for each process")
+      ->capture_default_str()
+      ->group(heading::method);
+  app.add_flag("--sync-bf16", options.sync_bf16, "Changes travel as 16-bit floats, half the bytes")
+      ->group(heading::method);
+  app.add_option("--sync-interval", options.sync_options.interval,
+                 "Words of a process from one synchronisation to the next, 0 = by the bytes")
+      ->check(whole_number)
+      ->capture_default_str()
+      ->group(heading::method);
+  app.add_option(
+         "--sync-first-rows", options.sync_options.first_rows,
+         "Rows that travel each time, twice as many each second time, and so on, 0 = by the "
+         "number of processes")
+      ->check(whole_number)
+      ->capture_default_str()
+      ->group(heading::method);
+}
+
+/// Adds the options of the output on stdout and stderr.
+inline void declare_results(CLI::App& app, TrainingOptions& options) {
+  app.add_flag("--list-policies", options.list_policies,
+               "Print the names of all samplers and kernels as JSON and end")
+      ->group(heading::results);
+  app.add_flag("--json", options.json, "One JSON object on stdout at the end")
+      ->group(heading::results);
+  app.add_flag("--quiet", options.quiet, "No progress on stderr")->group(heading::results);
+}

@@ -1,0 +1,117 @@
+#pragma once
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+#include <wordloom/registry.hpp>
+#include <wordloom/wordloom.hpp>
+
+#include "composition.hpp"
+#include "distinct_files.hpp"
+#include "gpu.hpp"
+
+/// The options that all training programs share.
+struct TrainingOptions {
+  std::string output, cache, load_model, save_model;
+  wordloom::Hyperparameters parameters;
+  int binary = 0;
+  std::string format;   // empty: by `binary`
+  std::string sampler;  // empty: by `cbow`
+  std::string kernel = "fused", cbow_gradient = "mean";
+  bool list_policies = false, json = false, quiet = false;
+  std::string checkpoint;
+  double checkpoint_every = 600;
+  bool resume = false;
+  std::string sync = "none";
+  bool sync_bf16 = false;
+  wordloom::SyncOptions sync_options;
+  std::optional<double> alpha;
+  int cbow = 0, hs = 0;
+
+  Composition composition() const {
+    const auto gradient =
+        cbow_gradient == "mean" ? wordloom::BagGradient::mean : wordloom::BagGradient::whole;
+    return {sampler,     kernel,     parameters,
+            gradient,    checkpoint, std::chrono::duration<double>(checkpoint_every),
+            resume,      sync,       sync_bf16,
+            sync_options};
+  }
+};
+
+inline wordloom::VectorFormat output_format(const TrainingOptions& options) {
+  if (!options.format.empty()) return wordloom::vector_format(options.format);
+  return options.binary == 1 ? wordloom::VectorFormat::word2vec_binary
+                             : wordloom::VectorFormat::word2vec_text;
+}
+
+inline bool is_cbow(std::string_view sampler) { return sampler.find("cbow") != sampler.npos; }
+
+/// Makes `sampler` the name in the registry that --sampler, --cbow, --hs and --negative mean.
+inline void choose_sampler(TrainingOptions& options) {
+  std::string& name = options.sampler;
+  if (name.empty()) name = options.cbow == 1 ? "cbow" : "shared";
+  if (options.cbow == 1 && !is_cbow(name))
+    throw wordloom::InvalidArgument("--cbow 1 does not go with --sampler " + name);
+  if (options.hs == 1) {
+    const std::string with_tree =
+        name + (options.parameters.negatives > 0 ? "-hs-negative" : "-hs");
+    if (!wordloom::Samplers::contains(with_tree))
+      throw wordloom::InvalidArgument("--hs 1 goes with --sampler hogwild, shared or cbow, not " +
+                                      name);
+    name = with_tree;
+  } else if (options.parameters.negatives == 0 && !name.ends_with("-hs")) {
+    throw wordloom::InvalidArgument("--negative is 0: give --hs 1, or 1 to 1000 negatives");
+  }
+}
+
+/// Adds the model, the cache and the checkpoint to the files that a command line names.
+inline void add_written_files(std::vector<NamedFile>& files, const TrainingOptions& options) {
+  files.push_back({"--save-model", options.save_model, true, "--load-model"});
+  files.push_back({"--cache", options.cache, true});
+  files.push_back({"--checkpoint", options.checkpoint, true});
+}
+
+/// Adds the files of the vectors.
+inline void add_output_files(std::vector<NamedFile>& files, const TrainingOptions& options) {
+  files.push_back({"--output", options.output, true});
+  files.push_back({"the file of words beside --output",
+                   wordloom::words_path(options.output, output_format(options)), true});
+}
+
+/// Chooses the sampler and the learning rate, and checks the kernel. Throws InvalidArgument.
+inline void choose_method(TrainingOptions& options) {
+  choose_sampler(options);
+  const bool whole = options.cbow_gradient == "whole";
+  if (whole && !is_cbow(options.sampler))
+    throw wordloom::InvalidArgument("--cbow-gradient is for --cbow 1");
+  options.parameters.learning_rate = options.alpha.value_or(!is_cbow(options.sampler) ? 0.025
+                                                            : whole                   ? 0.05
+                                                                                      : 0.075);
+  if (!is_for_gpu(options.kernel) && !wordloom::Kernels::contains(options.kernel))
+    throw wordloom::InvalidArgument(
+        "there is no --kernel '" + options.kernel +
+        "' in this build, choose one of: " + wordloom::Kernels::names());
+}
+
+/// Throws InvalidArgument for what parses but cannot be done.
+inline void check(const TrainingOptions& options) {
+  if (options.resume && !options.load_model.empty())
+    throw wordloom::InvalidArgument("--resume and --load-model exclude each other");
+  if (options.sync == "nccl") {
+    if (!is_for_gpu(options.kernel))
+      throw wordloom::InvalidArgument("--sync nccl does not go with --kernel " + options.kernel +
+                                      ", whose model is not on a GPU");
+#if !WORDLOOM_HAS_NCCL
+    throw wordloom::InvalidArgument("--sync nccl needs a build with NCCL (WORDLOOM_ENABLE_NCCL)");
+#endif
+  }
+  if (options.sync_bf16 && options.sync != "mpi")
+    throw wordloom::InvalidArgument("--sync-bf16 is for --sync mpi");
+  if (!(options.checkpoint_every >= 0))
+    throw wordloom::InvalidArgument("--checkpoint-every must be 0 or above");
+  if (options.resume && options.checkpoint.empty())
+    throw wordloom::InvalidArgument("--resume needs the file of --checkpoint");
+  options.sync_options.validate();
+  options.parameters.validate();
+  static_cast<void>(wordloom::target());  // refuses a wrong WORDLOOM_TARGET
+}

@@ -1,0 +1,149 @@
+#pragma once
+#include <sys/resource.h>
+
+#include <filesystem>
+#include <functional>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <thread>
+#include <wordloom/registry.hpp>
+#include <wordloom/wordloom.hpp>
+
+#include "gpu.hpp"
+#include "interrupts.hpp"
+#include "progress_line.hpp"
+#include "train_on_host.hpp"
+#include "training_options.hpp"
+
+/// The files that are written after training. They are opened before it: a wrong name must not cost
+/// hours.
+struct PreparedFiles {
+  PreparedFiles(const TrainingOptions& options, bool writes) {
+    if (!writes) return;
+    if (!options.output.empty()) {
+      output.emplace(options.output);
+      wordloom::check_place(*output, output_format(options));
+    }
+    if (options.resume) wordloom::MappedFile(options.checkpoint);
+    if (std::filesystem::exists(options.cache))
+      wordloom::MappedFile(options.cache);
+    else if (!options.cache.empty())
+      wordloom::AtomicFile(options.cache);
+    for (const auto& path : {options.save_model, options.checkpoint})
+      if (!path.empty()) wordloom::AtomicFile{path};
+  }
+
+  /// Writes the vectors if the options name a file for them.
+  void write(const TrainingOptions& options, const wordloom::Embeddings& words) {
+    if (options.output.empty()) return;
+    if (!output) output.emplace(options.output);
+    wordloom::write_embeddings(words, *output, output_format(options));
+    output->commit();
+  }
+
+  std::optional<wordloom::AtomicFile> output;
+};
+
+/// Joins the other processes and chooses the GPU if the options name them. From then on signals end
+/// the program without unfinished files.
+inline void start_training(TrainingOptions& options, Cluster& cluster) {
+  if (options.sync != "none") cluster.join();
+  if (is_for_gpu(options.kernel)) {
+    options.parameters.device = gpu_of(options.composition(), cluster);
+    check_gpu(options.composition());
+  }
+  catch_signals();
+}
+
+/// Prints the names of all policies as JSON.
+inline void list_policies() {
+  nlohmann::ordered_json all{{"samplers", nlohmann::json::array()},
+                             {"kernels", nlohmann::json::array()}};
+  wordloom::Samplers::for_each([&]<class>(std::string_view n) { all["samplers"].push_back(n); });
+  wordloom::Kernels::for_each([&]<class>(std::string_view n) { all["kernels"].push_back(n); });
+  std::cout << all.dump() << '\n';
+}
+
+/// Trains as the job says, on the host or a GPU.
+inline wordloom::TrainReport train(const Job& job) {
+  if (is_for_gpu(job.composition.kernel)) return train_on_gpu(job);
+  wordloom::TrainReport report;
+  wordloom::Kernels::with(job.composition.kernel,
+                          [&]<class Kernel>() { report = train_on_host<Kernel>(job); });
+  return report;
+}
+
+/// The name of a program in its messages, and how it shows its speed.
+struct Program {
+  std::string name;
+  ProgressLine::Speed speed;
+};
+
+/// Prints a note to stderr if there are more threads than processors.
+inline void note_threads(const Program& program, const TrainingOptions& options,
+                         const Cluster& cluster) {
+  const std::size_t threads = wordloom::resolve_threads(options.parameters.threads),
+                    processors = std::thread::hardware_concurrency();
+  if (!options.quiet && cluster.is_first() && processors > 0 && threads > processors)
+    std::cerr << program.name << ": note: " << threads << " threads on " << processors
+              << " processors train no faster than --threads " << processors << '\n';
+}
+
+/// Trains with progress on stderr, and says there if a signal stopped it. Returns the report of all
+/// processes together.
+inline wordloom::TrainReport train(const Program& program, const TrainingOptions& options,
+                                   Cluster& cluster, const wordloom::AnyCorpus& corpus,
+                                   const wordloom::Vocabulary& vocabulary,
+                                   std::optional<wordloom::Model>& model) {
+  ProgressLine line(program.name, options.quiet || !cluster.is_first(), program.speed);
+  auto report = train({options.composition(), cluster, corpus, vocabulary, model,
+                       [&](const wordloom::Progress& progress) {
+                         line.show(progress);
+                         return caught_signal == 0;
+                       },
+                       line.interval()});
+  if (cluster.is_joined()) {
+    const auto all = cluster.gather(report.tokens);
+    report.tokens = std::accumulate(all.begin(), all.end(), std::uint64_t{0});
+    report.words_per_second = static_cast<double>(report.tokens) / report.seconds;
+  }
+  line.end();
+  if (report.stopped && cluster.is_first())
+    std::cerr << program.name << ": "
+              << (options.checkpoint.empty()
+                      ? Interrupted().what()
+                      : "interrupted; continue with --resume from " + options.checkpoint)
+              << '\n';
+  return report;
+}
+
+/// Returns the peak resident memory of this process in bytes.
+inline std::uint64_t peak_rss_bytes() {
+  rusage usage{};
+  ::getrusage(RUSAGE_SELF, &usage);
+  return static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
+}
+
+/// Returns the part of the report that all programs share.
+inline nlohmann::ordered_json json_report(const TrainingOptions& options,
+                                          const wordloom::TrainReport& report, std::size_t ranks,
+                                          std::size_t words, std::uint64_t corpus_tokens) {
+  const auto& p = options.parameters;
+  return {{"words_per_second", report.words_per_second},
+          {"train_seconds", report.seconds},
+          {"vocabulary", words},
+          {"tokens", corpus_tokens},
+          {"epochs", p.epochs},
+          {"loss", report.loss},
+          {"peak_rss_bytes", peak_rss_bytes()},
+          {"sampler", options.sampler},
+          {"kernel", options.kernel},
+          {"target", wordloom::target().name},
+          {"dimension", p.dimension},
+          {"threads", wordloom::resolve_threads(p.threads)},
+          {"ranks", ranks},
+          {"seed", p.seed}};
+}
