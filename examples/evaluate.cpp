@@ -1,34 +1,91 @@
-// Scores vectors of any format: evaluate FILE --similarity FILE --analogy FILE
+// Scores vectors of any format: of words, evaluate FILE --similarity FILE --analogy FILE;
+// of nodes, evaluate FILE --links GRAPH --labels FILE
+#include <cstdint>
 #include <exception>
 #include <iostream>
 #include <string>
 #include <vector>
+#include <wordloom/graph.hpp>
 #include <wordloom/wordloom.hpp>
 
 #include "command_line.hpp"
 #include "evaluation_sets.hpp"
+#include "node_tests.hpp"
+
+namespace {
+
+/// Writes each edge of an undirected graph once, as node2vec and others read it.
+void write_edges(const wordloom::Graph& graph, const std::string& path) {
+  wordloom::AtomicFile file(path);
+  const wordloom::Vocabulary& nodes = graph.vocabulary();
+  std::string line;
+  for (wordloom::WordId a = 0; a < graph.node_count(); ++a)
+    for (const wordloom::WordId b : graph.neighbours(a)) {
+      if (b < a) continue;
+      line.assign(nodes.word(a)).append(1, '\t').append(nodes.word(b)).append(1, '\n');
+      file.write(line);
+    }
+  file.commit();
+}
+
+}  // namespace
 
 int main(int argc, char** argv) try {
-  CLI::App app("Scores word vectors on word similarity and analogies");
-  std::string vectors;
+  CLI::App app(
+      "Scores vectors of words on similarity and analogies, those of nodes on links and "
+      "labels");
+  std::string vectors, links, training_graph, labels;
   std::vector<std::string> similarity, analogy;
+  std::vector<double> shares;
+  std::uint64_t split_seed = 1;
   bool json = false;
-  app.add_option("vectors", vectors, "Vectors, in any format that load_embeddings knows")
-      ->required();
+  auto* const file =
+      app.add_option("vectors", vectors, "Vectors, in any format that load_embeddings knows");
   app.add_option("--similarity", similarity, "Lines of word, word, score");
   app.add_option("--analogy", analogy, "Questions, as questions-words.txt");
+  auto* const graph = app.add_option("--links", links,
+                                     "An undirected graph without weights, of which half of the "
+                                     "edges are held out to be predicted, as node2vec "
+                                     "--evaluate-links does");
+  app.add_option("--split-seed", split_seed, "Which half")
+      ->check(whole_number)
+      ->capture_default_str()
+      ->needs(graph);
+  app.add_option("--write-training-graph", training_graph,
+                 "Write the other half to this file, to train vectors on it, and end")
+      ->needs(graph)
+      ->excludes(file);
+  auto* const labelled = app.add_option("--labels", labels, "Lines 'node label label ...'");
+  app.add_option("--label-share", shares,
+                 "Share of the labelled nodes to train on; may be given again. Without: 0.1 to 0.9")
+      ->needs(labelled);
   app.add_flag("--json", json, "One JSON object on stdout");
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp& help) {
     return app.exit(help);
   }
+  NodeTests nodes(labels);
+  if (!links.empty()) {
+    const auto rest = nodes.hold_links_out(wordloom::Graph::from_edge_list(links), split_seed);
+    if (!training_graph.empty()) {
+      write_edges(rest, training_graph);
+      return 0;
+    }
+  }
+  if (vectors.empty()) throw wordloom::InvalidArgument("vectors is required");
   EvaluationSets sets(similarity, analogy);
-  sets.run(wordloom::load_embeddings(vectors));
-  if (json)
-    std::cout << line_of(sets.json());
-  else
+  const auto embeddings = wordloom::load_embeddings(vectors);
+  sets.run(embeddings);
+  nodes.run(embeddings, 0, shares);
+  if (json) {
+    auto scores = sets.json();
+    scores.update(nodes.json());
+    std::cout << line_of(scores);
+  } else {
     sets.print(std::cout);
+    nodes.print(std::cout);
+  }
   end_output();
   return 0;
 } catch (const std::exception& error) {

@@ -108,9 +108,10 @@ inline void declare(CLI::App& app, Options& options) {
                          {"--iter", "-e,--iter,--epochs"},
                          {"--threads", "--threads,--workers"},
                          {"--seed", "--seed,--random_state,--random-state"}}};
-  app.add_option("-i,--input", options.input,
-                 "Edges, plain or .gz: lines 'node node' or 'node node weight', or Matrix Market; - "
-                 "is standard input")
+  app.add_option(
+         "-i,--input", options.input,
+         "Edges, plain or .gz: lines 'node node' or 'node node weight', or Matrix Market; - "
+         "is standard input")
       ->group(heading::files);
   declare_output(app, options, aliases);
   declare_models(app, options);
@@ -119,6 +120,10 @@ inline void declare(CLI::App& app, Options& options) {
   declare_checkpoints(app, options);
   declare_walks(app, options);
   declare_training(app, options, aliases);
+  app.get_option("--alpha")->description(
+      "Learning rate at the start. Without: 0.0125; hogwild, --hs 1 0.025; CBOW 0.075, or 0.05 "
+      "with "
+      "--cbow-gradient whole");
   declare_randomness(app, options, aliases);
   declare_method(app, options);
   app.add_option("--evaluate-links", options.evaluate_links,
@@ -199,6 +204,12 @@ inline void check(Options& options) {
     options.save_walks = std::exchange(options.output, {});
   }
   choose_method(options);
+  // Negatives that a window of 21 nodes shares repel 20 times at once: half the usual rate is
+  // better (benchmarks/results/graphs.md).
+  const auto& sampler = options.sampler;
+  const bool shares_negatives =
+      sampler.find("hs") == sampler.npos && !is_cbow(sampler) && !sampler.starts_with("hogwild");
+  if (!options.alpha && shares_negatives) options.parameters.learning_rate = 0.0125;
   options.walks.new_each_epoch = !options.same_walks;
   options.walks.threads = options.parameters.threads;
   options.walks.validate();

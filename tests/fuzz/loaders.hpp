@@ -12,7 +12,10 @@
 #include <wordloom/corpus/encoded_corpus.hpp>
 #include <wordloom/corpus/text_corpus.hpp>
 #include <wordloom/corpus/vocabulary.hpp>
+#include <wordloom/evaluation/node_labels.hpp>
 #include <wordloom/evaluation/word_tests.hpp>
+#include <wordloom/graph/graph.hpp>
+#include <wordloom/graph/random_walks.hpp>
 #include <wordloom/io/embeddings_file.hpp>
 #include <wordloom/model/model.hpp>
 #include <wordloom/train/checkpoint.hpp>
@@ -187,5 +190,40 @@ inline std::vector<Loader> all_loaders(const TemporaryFolder& folder) {
                      folder / "questions",
                      false,
                      [](const auto& path) { static_cast<void>(load_analogies(path)); }});
+  loaders.push_back({"node_labels",
+                     {"# a\na x y\n\nb\ty\r\nc z\n"},
+                     folder / "labels",
+                     false,
+                     [](const auto& path) { static_cast<void>(load_node_labels(path)); }});
+
+  const auto walk = [](const Graph& graph) {
+    std::size_t steps = 0;
+    for (const auto nodes :
+         RandomWalks(graph, {.walks_per_node = 1, .length = 4, .p = 0.5}).sentences({.count = 2}))
+      for (const WordId node : nodes) steps += graph.neighbours(node).size();
+    if (steps > 4 * graph.node_count() * graph.entry_count())
+      throw FuzzFailure("a walk has left the graph");
+  };
+  const std::string edges = "a b 1\nb,c 0.5\n# x\n\nc c 2\nd a 1e-3 7\r\n12 a 1\n";
+  loaders.push_back({"edge_list",
+                     {edges,
+                      "%%MatrixMarket matrix coordinate real symmetric\n% x\n9 9 3\n1 2 3\n"
+                      "4 4 1\n9 1 0.5\n",
+                      "7 8 2\n8 9 1\n"},
+                     folder / "edges",
+                     false,
+                     [walk](const auto& path) {
+                       for (const bool directed : {false, true})
+                         walk(Graph::from_edge_list(
+                             path, {.directed = directed, .weighted = true, .threads = 1}));
+                     }});
+  write_file(folder / "edges", edges);
+  Loader graphs{
+      "graph", {}, folder / "graph", true, [walk](const auto& path) { walk(Graph::load(path)); }};
+  for (const bool weighted : {false, true}) {
+    Graph::from_edge_list(folder / "edges", {.weighted = weighted}).save(graphs.path);
+    graphs.samples.push_back(read_file(graphs.path));
+  }
+  loaders.push_back(std::move(graphs));
   return loaders;
 }

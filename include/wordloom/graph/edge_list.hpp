@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <limits>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -60,8 +61,8 @@ struct BadLine {
 };
 
 /// Gives nodes numbers in the order in which a thread meets them. As long as all names are whole
-/// numbers below 2^32 without leading zeros, as in most files, nothing is hashed: such a name is its
-/// own number.
+/// numbers below 2^32 without leading zeros, as in most files, nothing is hashed: such a name is
+/// its own number.
 class NodeNumbers {
  public:
   /// Returns the number of a name. The first one that is no number renumbers `nodes`, which hold
@@ -94,10 +95,11 @@ class NodeNumbers {
 class EdgeListReader {
  public:
   EdgeListReader(const std::filesystem::path& path, bool weighted, bool directed,
-                 std::size_t threads, std::function<void()> before_piece)
+                 bool isolated_nodes, std::size_t threads, std::function<void()> before_piece)
       : path_(path),
         weighted_(weighted),
         directed_(directed),
+        isolated_nodes_(isolated_nodes),
         threads_(threads),
         before_piece_(std::move(before_piece)) {}
 
@@ -125,12 +127,14 @@ class EdgeListReader {
                               std::to_string(market_->edges) + " and not " + std::to_string(edges));
     }
     join(numbers, list);
-    if (market_)
+    if (market_ && isolated_nodes_)
       for (std::uint64_t i = 1; i <= market_->nodes; ++i) list.names.insert(std::to_string(i));
     return list;
   }
 
  private:
+  static constexpr std::uint64_t max_nodes = std::numeric_limits<WordId>::max() - 1;
+
   struct Failure {
     std::size_t piece;
     std::uint64_t line;  // of the piece
@@ -147,9 +151,10 @@ class EdgeListReader {
       count += part.nodes.size();
       for (const WordId node : part.nodes) highest = std::max(highest, node);
     }
-    std::vector<WordId> number_of;  // [highest + 1] in list.names, for names that are numbers
-    const bool is_table = std::all_of(numbers.begin(), numbers.end(), are_numbers) &&
-                          highest / 16 < count + 1024;
+    // For names that are numbers, unless they are far apart: their numbers in list.names.
+    std::vector<WordId> number_of;  // [highest + 1]
+    const bool is_table =
+        std::all_of(numbers.begin(), numbers.end(), are_numbers) && highest / 2 < count + 1024;
     if (is_table) {
       number_of.resize(std::size_t{highest} + 1);
       for (const EdgeList::Part& part : list.parts)
@@ -198,8 +203,8 @@ class EdgeListReader {
   }
 
   /// Adds the edge of a line, if it has one; returns what is wrong with it.
-  std::optional<BadLine> read_line(std::string_view line, NodeNumbers& numbers, EdgeList::Part& part,
-                                   std::uint64_t& edges) {
+  std::optional<BadLine> read_line(std::string_view line, NodeNumbers& numbers,
+                                   EdgeList::Part& part, std::uint64_t& edges) {
     std::array<std::string_view, 3> fields;
     std::array<std::size_t, 3> columns{};
     const std::size_t count = for_each_field(line, [&](std::size_t i, std::size_t at, auto field) {
@@ -284,6 +289,7 @@ class EdgeListReader {
       for (std::size_t i = 0; i < 3; ++i) sizes[i] = number_in<std::uint64_t>(fields[i]);
       if (count != 3 || !sizes[0] || !sizes[1] || !sizes[2] || sizes[0] != sizes[1])
         refuse("rows and as many columns, and the number of edges");
+      if (*sizes[0] > max_nodes) refuse("at most " + std::to_string(max_nodes) + " rows");
       header.nodes = *sizes[0];
       header.edges = *sizes[2];
       complete = true;
@@ -295,7 +301,7 @@ class EdgeListReader {
   }
 
   std::filesystem::path path_;
-  bool weighted_, directed_;
+  bool weighted_, directed_, isolated_nodes_;
   std::size_t threads_;
   std::function<void()> before_piece_;
   std::optional<MatrixMarketHeader> market_;

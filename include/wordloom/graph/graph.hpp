@@ -87,10 +87,11 @@ class Graph {
   [[nodiscard]] static Graph from_edge_list(const std::filesystem::path& path,
                                             const GraphOptions& options = {}) {
     const auto read = [&] {
-      return Graph(detail::EdgeListReader(path, options.weighted, options.directed, options.threads,
-                                          options.before_piece)
-                       .read(),
-                   options, path);
+      return Graph(
+          detail::EdgeListReader(path, options.weighted, options.directed, options.isolated_nodes,
+                                 options.threads, options.before_piece)
+              .read(),
+          options, path);
     };
     if (options.cache.empty()) return read();
     const auto source = detail::CorpusSource::of(path, hash_of(options), 0, {});

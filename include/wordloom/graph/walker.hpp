@@ -14,7 +14,7 @@ namespace wordloom::inline WORDLOOM_ABI::detail {
 
 /// Walks that take their steps in turn, so that the rows of all others arrive while one steps: as
 /// many as hide the latency of memory.
-inline constexpr std::size_t walker_width = 32;
+inline constexpr std::size_t walker_width = 64;
 
 /// The first node of a walk and the random numbers of all its steps.
 struct WalkStart {
@@ -125,7 +125,7 @@ class Walker {
         walk.place = AliasTable::draw_place(walk.random, walk.size);
         walk.rest = static_cast<double>(walk.place.fraction) * 0x1p-32;
       }
-      __builtin_prefetch(&rows_.neighbours[walk.begin + walk.place.bucket]);
+      __builtin_prefetch(rows_.neighbours.data() + walk.begin + walk.place.bucket);
     }
   }
 
@@ -179,31 +179,17 @@ class Walker {
   }
 
   /// Finds out which walks would step to a neighbour of the node before: binary searches of all in
-  /// step, so that none waits for its own loads. Of an undirected graph, a long row of the node
-  /// before is not searched but that of the next node, where it is shorter.
+  /// step, so that none waits for its own loads.
   void find_near(std::span<const std::uint32_t> which) noexcept {
-    constexpr std::uint64_t long_row = 64;
     const WordId* rows[walker_width];
     std::uint64_t sizes[walker_width];
     WordId nodes[walker_width];
-    if (!rows_.directed)
-      for (const std::uint32_t i : which)
-        if (walks_[i].size_before > long_row) __builtin_prefetch(&rows_.ends[walks_[i].next]);
     std::uint64_t longest = 1;
     for (std::size_t k = 0; k < which.size(); ++k) {
       const Walk& walk = walks_[which[k]];
       rows[k] = &rows_.neighbours[walk.begin_before];
       sizes[k] = walk.size_before;
       nodes[k] = walk.next;
-      if (!rows_.directed && sizes[k] > long_row) {
-        const std::uint64_t begin = rows_.begin(walk.next), size = rows_.ends[walk.next] - begin;
-        if (size < sizes[k]) {
-          rows[k] = &rows_.neighbours[begin];
-          sizes[k] = size;
-          nodes[k] = walk.before;
-        }
-      }
-      __builtin_prefetch(rows[k] + sizes[k] / 2);
       longest = std::max(longest, sizes[k]);
     }
     for (; longest > 1; longest -= longest / 2)

@@ -7,6 +7,7 @@
 #include <ostream>
 #include <string>
 #include <utility>
+#include <vector>
 #include <wordloom/graph.hpp>
 #include <wordloom/wordloom.hpp>
 
@@ -37,11 +38,14 @@ class NodeTests {
       throw wordloom::InvalidArgument(path_ + ": the graph has none of these nodes");
   }
 
-  void run(const wordloom::Embeddings& nodes, [[maybe_unused]] std::size_t threads) {
+  /// `shares`: of the labelled nodes to train on; empty: 10 % to 90 %.
+  void run(const wordloom::Embeddings& nodes, [[maybe_unused]] std::size_t threads,
+           [[maybe_unused]] const std::vector<double>& shares = {}) {
 #if WORDLOOM_HAS_LIBLINEAR
     if (split_) link_report_ = wordloom::evaluate_links(nodes, *split_, {.threads = threads});
-    if (labels_)
-      label_report_ = wordloom::evaluate_node_labels(nodes, *labels_, {.threads = threads});
+    wordloom::NodeLabelOptions options{.threads = threads};
+    if (!shares.empty()) options.shares = shares;
+    if (labels_) label_report_ = wordloom::evaluate_node_labels(nodes, *labels_, options);
 #else
     if (split_) link_report_ = wordloom::evaluate_link_similarity(nodes, *split_);
 #endif

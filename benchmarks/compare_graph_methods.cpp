@@ -1,0 +1,156 @@
+// The published ways to embed a graph beside each other: link prediction, and labels where there
+// are some. Prints a row of a Markdown table for each, means over seeds.
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <exception>
+#include <iostream>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+#include <wordloom/graph.hpp>
+#include <wordloom/registry.hpp>
+#include <wordloom/wordloom.hpp>
+
+using namespace wordloom;
+
+namespace {
+
+struct Options {
+  std::string graph, labels;
+  std::size_t seeds = 3, threads = 1, dimension = 128;
+  std::uint64_t edges = 0;  // that LINE draws; 0: 100 for each entry of the graph
+};
+
+template <class Trainer, class Corpus>
+Embeddings train(const Corpus& corpus, const Options& options, std::size_t dimension, double rate,
+                 std::uint64_t seed) {
+  Trainer trainer(Hyperparameters{.dimension = dimension,
+                                  .window = 10,
+                                  .subsample = 0,
+                                  .learning_rate = rate,
+                                  .epochs = 1,
+                                  .threads = options.threads,
+                                  .seed = seed,
+                                  .node_sample = 0});
+  return trainer.fit(corpus, corpus.graph().vocabulary());
+}
+
+using Method = Embeddings (*)(const Graph&, const Options&, std::uint64_t seed);
+
+template <class Sampler>
+Embeddings line(const Graph& graph, const Options& options, std::size_t dimension,
+                std::uint64_t seed) {
+  const std::uint64_t edges = options.edges == 0 ? 100 * graph.entry_count() : options.edges;
+  return train<Trainer<Sampler, FusedKernel>>(EdgeSamples(graph, {.edges_per_epoch = edges}),
+                                              options, dimension, 0.025, seed);
+}
+
+const std::vector<std::pair<const char*, Method>> methods{
+    {"DeepWalk",
+     [](const Graph& graph, const Options& options, std::uint64_t seed) {
+       return train<Trainer<HierarchicalSoftmax, FusedKernel>>(RandomWalks(graph), options,
+                                                               options.dimension, 0.025, seed);
+     }},
+    {"node2vec, p = 0.5, q = 2",
+     [](const Graph& graph, const Options& options, std::uint64_t seed) {
+       return train<DefaultTrainer>(RandomWalks(graph, {.p = 0.5, .q = 2}), options,
+                                    options.dimension, 0.0125, seed);
+     }},
+    {"node2vec, p = 1, q = 0.5",
+     [](const Graph& graph, const Options& options, std::uint64_t seed) {
+       return train<DefaultTrainer>(RandomWalks(graph, {.p = 1, .q = 0.5}), options,
+                                    options.dimension, 0.0125, seed);
+     }},
+    {"LINE, first order",
+     [](const Graph& graph, const Options& options, std::uint64_t seed) {
+       return line<LineFirstOrder>(graph, options, options.dimension, seed);
+     }},
+    {"LINE, second order",
+     [](const Graph& graph, const Options& options, std::uint64_t seed) {
+       return line<LineSecondOrder>(graph, options, options.dimension, seed);
+     }},
+    {"LINE, both, half of the dimensions each",
+     [](const Graph& graph, const Options& options, std::uint64_t seed) {
+       const std::size_t half = options.dimension / 2;
+       return concatenate(line<LineFirstOrder>(graph, options, half, seed),
+                          line<LineSecondOrder>(graph, options, half, seed));
+     }}};
+
+/// Cliques in a ring, for a trial without data.
+Graph small_graph() {
+  constexpr WordId cliques = 6, size = 12;
+  std::vector<Edge> edges;
+  for (WordId c = 0; c < cliques; ++c) {
+    edges.push_back({c * size, (c + 1) % cliques * size});
+    for (WordId i = 0; i < size; ++i)
+      for (WordId j = 0; j < i; ++j) edges.push_back({c * size + i, c * size + j});
+  }
+  return Graph::from_edges(edges, cliques * size);
+}
+
+void compare(const Options& options) {
+  const Graph graph = options.graph.empty() ? small_graph() : Graph::from_edge_list(options.graph);
+  std::optional<NodeLabels> labels;
+  if (!options.labels.empty()) labels = load_node_labels(options.labels);
+  std::printf("%zu nodes, %llu edges\n\n", graph.node_count(),
+              static_cast<unsigned long long>(graph.edge_count()));
+  for (const auto& [name, embed] : methods) {
+    double seconds = 0, micro = 0, macro = 0;
+    std::map<std::string, double> auc;
+    const auto share = 1 / static_cast<double>(options.seeds);
+    for (std::uint64_t seed = 1; seed <= options.seeds; ++seed) {
+      const LinkSplit split = split_links(graph, {.seed = seed});
+      const auto start = std::chrono::steady_clock::now();
+      const Embeddings vectors = embed(split.train, options, seed);
+      seconds +=
+          share * std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+      for (const auto& row : evaluate_links(vectors, split).rows) auc[row.score] += share * row.auc;
+      if (!labels) continue;
+      const auto report =
+          evaluate_node_labels(embed(graph, options, seed), *labels, {.shares = {0.5}});
+      micro += share * report.rows[0].micro.mean;
+      macro += share * report.rows[0].macro.mean;
+    }
+    if (name == methods[0].first) {
+      std::printf("| | seconds |");
+      for (const auto& [score, value] : auc) std::printf(" %s |", score.c_str());
+      std::printf("%s\n|---|---|", labels ? " micro F1 | macro F1 |" : "");
+      for (std::size_t i = 0; i < auc.size() + (labels ? 2 : 0); ++i) std::printf("---|");
+      std::printf("\n");
+    }
+    std::printf("| %s | %.2f |", name, seconds);
+    for (const auto& [score, value] : auc) std::printf(" %.4f |", value);
+    if (labels) std::printf(" %.4f | %.4f |", micro, macro);
+    std::printf("\n");
+    std::fflush(stdout);
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) try {
+  CLI::App app("DeepWalk, node2vec and LINE on one graph");
+  Options options;
+  app.add_option("--graph", options.graph, "Edge list; without: a ring of cliques");
+  app.add_option("--labels", options.labels, "Lines 'node label label ...'");
+  app.add_option("--seeds", options.seeds, "Of splits and training")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  app.add_option("--threads", options.threads, "That train, 0 = all")->capture_default_str();
+  app.add_option("--dimension", options.dimension, "Numbers in a vector")
+      ->check(CLI::Range(2, 100000))
+      ->capture_default_str();
+  app.add_option("--edges", options.edges, "That LINE draws, 0 = 100 for each entry")
+      ->capture_default_str();
+  CLI11_PARSE(app, argc, argv);
+  compare(options);
+  return 0;
+} catch (const std::exception& error) {
+  std::cerr << "compare_graph_methods: error: " << error.what() << '\n';
+  return 1;
+}
