@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
-#include <limits>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -19,6 +18,7 @@
 #include <wordloom/core/types.hpp>
 #include <wordloom/core/words.hpp>
 #include <wordloom/corpus/text_pieces.hpp>
+#include <wordloom/graph/matrix_market.hpp>
 
 namespace wordloom::inline WORDLOOM_ABI::detail {
 
@@ -31,28 +31,6 @@ struct EdgeList {
   WordList names;
   std::vector<Part> parts;
 };
-
-/// What the first lines of a Matrix Market file say.
-struct MatrixMarketHeader {
-  std::uint64_t nodes = 0, edges = 0;
-  std::uint64_t lines = 0;  // up to the first edge
-  bool symmetric = false;
-};
-
-/// Calls `use` for the fields of a line of a graph: what white space and commas separate. Returns
-/// how many there are.
-template <class Use>
-std::size_t for_each_field(std::string_view line, Use&& use) {
-  const auto separates = [](char c) { return c == ',' || is_white_space(c); };
-  std::size_t count = 0;
-  for (std::size_t at = 0;;) {
-    while (at < line.size() && separates(line[at])) ++at;
-    if (at == line.size()) return count;
-    const std::size_t first = at;
-    while (at < line.size() && !separates(line[at])) ++at;
-    use(count++, first, line.substr(first, at - first));
-  }
-}
 
 /// A line of a graph that cannot be read.
 struct BadLine {
@@ -105,7 +83,7 @@ class EdgeListReader {
 
   /// Throws IoError and FormatError, with the first line that cannot be read.
   EdgeList read() {
-    market_ = read_header();
+    market_ = read_matrix_market_header(path_, weighted_);
     TextPieces pieces(path_, TextPieces::default_piece_bytes, {}, before_piece_, CutAfter::line);
     const std::size_t threads = pieces.threads(threads_);
     EdgeList list;
@@ -133,8 +111,6 @@ class EdgeListReader {
   }
 
  private:
-  static constexpr std::uint64_t max_nodes = std::numeric_limits<WordId>::max() - 1;
-
   struct Failure {
     std::size_t piece;
     std::uint64_t line;  // of the piece
@@ -246,58 +222,6 @@ class EdgeListReader {
     for (std::size_t i = 0; i < failure_->piece; ++i) line += lines_[i];
     throw FormatError::at(path_, "line " + std::to_string(line) + ", column", failure_->what.column,
                           failure_->what.expected, failure_->what.got);
-  }
-
-  /// Returns what the first lines say, or nothing for a file of another format.
-  std::optional<MatrixMarketHeader> read_header() const {
-    TextPieces pieces(path_, std::size_t{1} << 16, {}, {}, CutAfter::line);
-    const auto piece = pieces.next();
-    constexpr std::string_view banner = "%%MatrixMarket";
-    if (!piece || !piece->text.starts_with(banner)) return std::nullopt;
-    MatrixMarketHeader header;
-    bool complete = false;
-    for_each_line(piece->text, [&](std::string_view line, std::uint64_t number) {
-      if (complete) return;
-      const auto refuse = [&](const std::string& expected) {
-        throw FormatError::at(path_, "line", number, expected, shown(line));
-      };
-      std::array<std::string, 5> fields;
-      const std::size_t count = for_each_field(line, [&](std::size_t i, std::size_t, auto field) {
-        if (i < fields.size()) fields[i] = field;
-      });
-      header.lines = number;
-      if (number == 1) {
-        for (std::string& field : fields)
-          std::transform(field.begin(), field.end(), field.begin(), [](char c) {
-            return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
-          });
-        const auto is_one_of = [](std::string_view field, auto... names) {
-          return ((field == names) || ...);
-        };
-        if (count != 5 || fields[1] != "matrix" || fields[2] != "coordinate" ||
-            !is_one_of(fields[3], "real", "integer", "pattern") ||
-            !is_one_of(fields[4], "general", "symmetric"))
-          refuse(
-              "'%%MatrixMarket matrix coordinate', then real, integer or pattern, then general "
-              "or symmetric");
-        if (weighted_ && fields[3] == "pattern") refuse("weights, which a pattern does not have");
-        header.symmetric = fields[4] == "symmetric";
-        return;
-      }
-      if (count == 0 || line[0] == '%') return;
-      std::array<std::optional<std::uint64_t>, 3> sizes;
-      for (std::size_t i = 0; i < 3; ++i) sizes[i] = number_in<std::uint64_t>(fields[i]);
-      if (count != 3 || !sizes[0] || !sizes[1] || !sizes[2] || sizes[0] != sizes[1])
-        refuse("rows and as many columns, and the number of edges");
-      if (*sizes[0] > max_nodes) refuse("at most " + std::to_string(max_nodes) + " rows");
-      header.nodes = *sizes[0];
-      header.edges = *sizes[2];
-      complete = true;
-    });
-    if (!complete)
-      throw FormatError::at(path_, "line", header.lines, "the number of rows, columns and edges",
-                            "none");
-    return header;
   }
 
   std::filesystem::path path_;

@@ -1,0 +1,95 @@
+#pragma once
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <wordloom/core/error.hpp>
+#include <wordloom/core/types.hpp>
+#include <wordloom/core/words.hpp>
+#include <wordloom/corpus/text_pieces.hpp>
+
+namespace wordloom::inline WORDLOOM_ABI::detail {
+
+/// What the first lines of a Matrix Market file say.
+struct MatrixMarketHeader {
+  std::uint64_t nodes = 0, edges = 0;
+  std::uint64_t lines = 0;  // up to the first edge
+  bool symmetric = false;
+};
+
+/// Calls `use` for the fields of a line of a graph: what white space and commas separate. Returns
+/// how many there are.
+template <class Use>
+std::size_t for_each_field(std::string_view line, Use&& use) {
+  const auto separates = [](char c) { return c == ',' || is_white_space(c); };
+  std::size_t count = 0;
+  for (std::size_t at = 0;;) {
+    while (at < line.size() && separates(line[at])) ++at;
+    if (at == line.size()) return count;
+    const std::size_t first = at;
+    while (at < line.size() && !separates(line[at])) ++at;
+    use(count++, first, line.substr(first, at - first));
+  }
+}
+
+/// Returns what the first lines of a file say, or nothing for one of another format. Throws
+/// IoError, and FormatError with the line.
+inline std::optional<MatrixMarketHeader> read_matrix_market_header(
+    const std::filesystem::path& path, bool weighted) {
+  constexpr std::uint64_t max_nodes = std::numeric_limits<WordId>::max() - 1;
+  TextPieces pieces(path, std::size_t{1} << 16, {}, {}, CutAfter::line);
+  const auto piece = pieces.next();
+  constexpr std::string_view banner = "%%MatrixMarket";
+  if (!piece || !piece->text.starts_with(banner)) return std::nullopt;
+  MatrixMarketHeader header;
+  bool complete = false;
+  for_each_line(piece->text, [&](std::string_view line, std::uint64_t number) {
+    if (complete) return;
+    const auto refuse = [&](const std::string& expected) {
+      throw FormatError::at(path, "line", number, expected, shown(line));
+    };
+    std::array<std::string, 5> fields;
+    const std::size_t count = for_each_field(line, [&](std::size_t i, std::size_t, auto field) {
+      if (i < fields.size()) fields[i] = field;
+    });
+    header.lines = number;
+    if (number == 1) {
+      for (std::string& field : fields)
+        std::transform(field.begin(), field.end(), field.begin(),
+                       [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+      const auto is_one_of = [](std::string_view field, auto... names) {
+        return ((field == names) || ...);
+      };
+      if (count != 5 || fields[1] != "matrix" || fields[2] != "coordinate" ||
+          !is_one_of(fields[3], "real", "integer", "pattern") ||
+          !is_one_of(fields[4], "general", "symmetric"))
+        refuse(
+            "'%%MatrixMarket matrix coordinate', then real, integer or pattern, then general "
+            "or symmetric");
+      if (weighted && fields[3] == "pattern") refuse("weights, which a pattern does not have");
+      header.symmetric = fields[4] == "symmetric";
+      return;
+    }
+    if (count == 0 || line[0] == '%') return;
+    std::array<std::optional<std::uint64_t>, 3> sizes;
+    for (std::size_t i = 0; i < 3; ++i) sizes[i] = number_in<std::uint64_t>(fields[i]);
+    if (count != 3 || !sizes[0] || !sizes[1] || !sizes[2] || sizes[0] != sizes[1])
+      refuse("rows and as many columns, and the number of edges");
+    if (*sizes[0] > max_nodes) refuse("at most " + std::to_string(max_nodes) + " rows");
+    header.nodes = *sizes[0];
+    header.edges = *sizes[2];
+    complete = true;
+  });
+  if (!complete)
+    throw FormatError::at(path, "line", header.lines, "the number of rows, columns and edges",
+                          "none");
+  return header;
+}
+
+}  // namespace wordloom::inline WORDLOOM_ABI::detail
