@@ -45,9 +45,9 @@ require() {
 if [ "${1:-}" = long ]; then
   packages=(clang clang-tidy doxygen python3)
   install_packages
-  edges=(test_core test_corpus test_io test_train_edges fuzz_loaders)
+  edges=(test_core test_corpus test_graph test_io test_train_edges fuzz_loaders)
   check asan "${edges[@]}"
-  check tsan test_train_edges
+  check tsan test_graph test_train_edges
   check clang test_train_edges
   run clang-tidy --quiet tests/all_headers.cpp examples/tour.cpp -- -std=c++20 -Iinclude \
     -isystem /usr/include/eigen3 -DWORDLOOM_PRECOMPILED=1

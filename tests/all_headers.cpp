@@ -1,4 +1,5 @@
 // What clang-tidy reads: the headers of the library, but those for MPI and GPUs.
+#include <wordloom/graph.hpp>
 #include <wordloom/registry.hpp>
 #include <wordloom/sync/allreduce.hpp>
 #include <wordloom/sync/bf16_ranks.hpp>

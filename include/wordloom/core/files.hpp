@@ -193,6 +193,7 @@ class AtomicFile {
 
   /// Appends. Throws IoError (of a full disk, for example); the file can then only be destroyed.
   void write(std::string_view bytes) {
+    if (bytes.empty()) return;  // may have no address
     if (std::fwrite(bytes.data(), 1, bytes.size(), file_) != bytes.size())
       throw IoError::from_errno("write", path_, errno);
   }

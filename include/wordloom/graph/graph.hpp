@@ -97,7 +97,7 @@ class Graph {
     const auto source = detail::CorpusSource::of(path, hash_of(options), 0, {});
     if (auto stored = detail::open_graph_file(options.cache, &source))
       return Graph(std::move(*stored));
-    const Graph made = read();
+    Graph made = read();
     detail::write_graph_file(options.cache, made.stored(), source);
     return made;
   }
