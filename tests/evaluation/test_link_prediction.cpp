@@ -200,6 +200,8 @@ TEST_CASE("a split of links says why it cannot be", "[evaluation]") {
   CHECK(contains(message(graph, 0.1),
                  "holds out 2 of 20 links, must be 1 to 1 for the nodes to stay connected"));
   CHECK(contains(message(graph, 0.01), "holds out 0 of 20 links"));
+  const std::vector<Edge> path{{0, 1}, {1, 2}};
+  CHECK(contains(message(Graph::from_edges(path, 3), 0.5), "none of 2 links can be held out"));
   CHECK(contains(message(Graph::from_edges(ring, 20, {.directed = true}), 0.05), "is directed"));
   std::vector<Edge> clique;
   Random random(1);

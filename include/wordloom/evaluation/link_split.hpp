@@ -125,6 +125,9 @@ inline std::vector<Edge> draw_non_links(const Graph& graph, std::size_t links, s
   std::size_t free = 0;  // links outside the forest, which are moved to the front
   for (Edge& link : links)
     if (!nodes.join(link.from, link.to)) std::swap(links[free++], link);
+  if (free == 0)
+    throw InvalidArgument("none of " + std::to_string(links.size()) +
+                          " links can be held out: each is the only way between two nodes");
   if (held_out == 0 || held_out > free)
     throw InvalidArgument("a share of " + std::to_string(options.share) + " holds out " +
                           std::to_string(held_out) + " of " + std::to_string(links.size()) +
