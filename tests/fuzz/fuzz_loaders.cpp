@@ -83,7 +83,8 @@ namespace {
 /// A row of one float takes 64 bytes and at least two bytes of a file, a byte of a .gz text holds
 /// up to 1032.
 std::size_t justified(const Loader& loader, std::size_t file_bytes) {
-  const bool may_be_gzip = loader.name == "gzip" || loader.name == "text";
+  const bool may_be_gzip =
+      loader.name == "gzip" || loader.name == "text" || loader.name == "edge_list";
   return (std::size_t{1} << 14) + file_bytes * (may_be_gzip ? 2 * 1032 : 64);
 }
 
