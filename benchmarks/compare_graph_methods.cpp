@@ -16,6 +16,8 @@
 #include <wordloom/registry.hpp>
 #include <wordloom/wordloom.hpp>
 
+#include "command_line.hpp"
+
 using namespace wordloom;
 
 namespace {
@@ -141,13 +143,20 @@ int main(int argc, char** argv) try {
   app.add_option("--seeds", options.seeds, "Of splits and training")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
-  app.add_option("--threads", options.threads, "That train, 0 = all")->capture_default_str();
+  app.add_option("--threads", options.threads, "That train, 0 = all")
+      ->check(whole_number)
+      ->capture_default_str();
   app.add_option("--dimension", options.dimension, "Numbers in a vector")
       ->check(CLI::Range(2, 100000))
       ->capture_default_str();
   app.add_option("--edges", options.edges, "That LINE draws, 0 = 100 for each entry")
+      ->check(whole_number)
       ->capture_default_str();
-  CLI11_PARSE(app, argc, argv);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp& help) {
+    return app.exit(help);
+  }
   compare(options);
   return 0;
 } catch (const std::exception& error) {

@@ -433,7 +433,7 @@ wordloom_graph_test(node2vec-graphs
    $train --input more --weighted --self-loops drop --output w; head -n 1 w | grep '^40 '
    $train --input more --weighted --self-loops drop --isolated-nodes --output w; head -n 1 w | grep '^41 '
    (cat edges; cat edges) >twice; $train --input twice --output w; cmp v w
-   $train --input twice --repeated-edges keep --output w; head -n 1 w | grep '^40 '
+   $train --input twice --duplicate-edges keep --output w; head -n 1 w | grep '^40 '
    $train --input edges --iter 2 --output v; $train --input edges --iter 2 --same-walks --output w
    status=0; cmp -s v w || status=$?; test $status -eq 1
    for format in word2vec-binary word2vec-text vec glove npy tsv; do

@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -34,4 +35,12 @@ inline wordloom::Model random_model(const wordloom::Vocabulary& vocabulary, std:
     for (std::size_t i = 0; i < matrix->rows(); ++i)
       for (float& x : matrix->row(i)) x = static_cast<float>(random.uniform() - 0.5) * 0.3f;
   return model;
+}
+
+/// Whether two matrices have the same shape and numbers.
+inline bool same_matrix(const wordloom::RowMatrix& a, const wordloom::RowMatrix& b) {
+  if (a.rows() != b.rows() || a.columns() != b.columns()) return false;
+  for (std::size_t i = 0; i < a.rows(); ++i)
+    if (!std::equal(a.row(i).begin(), a.row(i).end(), b.row(i).begin())) return false;
+  return true;
 }

@@ -25,8 +25,8 @@ wordloom::Graph load_graph(const Options& options, Cluster& cluster) {
       options.input,
       {.directed = options.directed,
        .weighted = options.weighted,
-       .repeated_edges = options.repeated_edges == "merge" ? wordloom::RepeatedEdges::merge
-                                                           : wordloom::RepeatedEdges::keep,
+       .duplicate_edges = options.duplicate_edges == "merge" ? wordloom::DuplicateEdges::merge
+                                                           : wordloom::DuplicateEdges::keep,
        .self_loops = options.self_loops == "keep",
        .isolated_nodes = options.isolated_nodes,
        .threads = options.parameters.threads,

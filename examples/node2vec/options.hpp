@@ -19,9 +19,11 @@ struct Options : TrainingOptions {
     parameters.window = 10;
     parameters.epochs = 1;
     parameters.subsample = 0;
+    // A window of 21 nodes updates the negatives that it shares with 20 gradients at once.
+    rate_of_shared_negatives = 0.0125;
   }
 
-  std::string input, self_loops = "keep", repeated_edges = "merge";
+  std::string input, self_loops = "keep", duplicate_edges = "merge";
   bool directed = false, weighted = false, isolated_nodes = false;
   wordloom::WalkOptions walks;
   bool same_walks = false, only_walks = false;
@@ -46,7 +48,7 @@ inline void declare_walks(CLI::App& app, Options& options) {
       ->check(CLI::IsMember({"keep", "drop"}))
       ->capture_default_str()
       ->group(graph);
-  app.add_option("--repeated-edges", options.repeated_edges,
+  app.add_option("--duplicate-edges", options.duplicate_edges,
                  "Edges that are there several times: merge, to one that has the sum of their "
                  "weights | keep")
       ->check(CLI::IsMember({"merge", "keep"}))
@@ -204,12 +206,6 @@ inline void check(Options& options) {
     options.save_walks = std::exchange(options.output, {});
   }
   choose_method(options);
-  // Negatives that a window of 21 nodes shares repel 20 times at once: half the usual rate is
-  // better (benchmarks/results/graphs.md).
-  const auto& sampler = options.sampler;
-  const bool shares_negatives =
-      sampler.find("hs") == sampler.npos && !is_cbow(sampler) && !sampler.starts_with("hogwild");
-  if (!options.alpha && shares_negatives) options.parameters.learning_rate = 0.0125;
   options.walks.new_each_epoch = !options.same_walks;
   options.walks.threads = options.parameters.threads;
   options.walks.validate();

@@ -26,6 +26,7 @@ struct TrainingOptions {
   bool sync_bf16 = false;
   wordloom::SyncOptions sync_options;
   std::optional<double> alpha;
+  double rate_of_shared_negatives = 0.025;  // default of samplers whose windows share negatives
   int cbow = 0, hs = 0;
 
   Composition composition() const {
@@ -78,15 +79,20 @@ inline void add_output_files(std::vector<NamedFile>& files, const TrainingOption
                    wordloom::words_path(options.output, output_format(options)), true});
 }
 
+/// Returns the learning rate of a sampler without --alpha.
+inline double default_rate(const TrainingOptions& options) {
+  const std::string& sampler = options.sampler;
+  if (is_cbow(sampler)) return options.cbow_gradient == "whole" ? 0.05 : 0.075;
+  const bool shares = sampler.find("-hs") == sampler.npos && !sampler.starts_with("hogwild");
+  return shares ? options.rate_of_shared_negatives : 0.025;
+}
+
 /// Chooses the sampler and the learning rate, and checks the kernel. Throws InvalidArgument.
 inline void choose_method(TrainingOptions& options) {
   choose_sampler(options);
-  const bool whole = options.cbow_gradient == "whole";
-  if (whole && !is_cbow(options.sampler))
+  if (options.cbow_gradient == "whole" && !is_cbow(options.sampler))
     throw wordloom::InvalidArgument("--cbow-gradient is for --cbow 1");
-  options.parameters.learning_rate = options.alpha.value_or(!is_cbow(options.sampler) ? 0.025
-                                                            : whole                   ? 0.05
-                                                                                      : 0.075);
+  options.parameters.learning_rate = options.alpha.value_or(default_rate(options));
   if (!is_for_gpu(options.kernel) && !wordloom::Kernels::contains(options.kernel))
     throw wordloom::InvalidArgument(
         "there is no --kernel '" + options.kernel +

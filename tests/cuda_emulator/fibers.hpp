@@ -194,10 +194,10 @@ class Grid {
     running_->body_();
     current->wait = Wait::done;
     to_scheduler();
-    die("a fiber that has ended goes on");
+    die("resumed a fiber that has ended");
   }
 
-  /// Some warp goes on as far as it can.
+  /// Resumes a warp until each of its lanes waits or has ended.
   void step() {
     const unsigned b = below(static_cast<unsigned>(blocks_.size()));
     Block& block = *blocks_[b];
@@ -293,7 +293,7 @@ class Grid {
   static void check_guard(const Block& block) {
     const auto* bytes = reinterpret_cast<const unsigned char*>(block.shared.data());
     for (std::size_t i = block.shared_bytes; i < block.shared.size() * sizeof(float4); ++i)
-      if (bytes[i] != 0xff) die("shared memory was written beyond what the launch asked for");
+      if (bytes[i] != 0xff) die("a write beyond the shared memory of the launch");
   }
   [[noreturn]] static void deadlock(const Block& block) {
     std::string text = "deadlock in block " + std::to_string(block.index.x) + ":";

@@ -24,10 +24,10 @@ const std::vector<Edge> small_edges{{0, 1, 1.5f}, {0, 2, 0.25f}, {0, 3, 4}, {0, 
                                     {3, 4, 0.5f}, {4, 5, 3},     {5, 5, 2}, {2, 0, 1}, {5, 0, 7}};
 
 Graph small_graph(bool directed, bool weighted,
-                  RepeatedEdges repeated_edges = RepeatedEdges::merge) {
+                  DuplicateEdges duplicate_edges = DuplicateEdges::merge) {
   return Graph::from_edges(
       small_edges, 6,
-      {.directed = directed, .weighted = weighted, .repeated_edges = repeated_edges});
+      {.directed = directed, .weighted = weighted, .duplicate_edges = duplicate_edges});
 }
 
 Sentences sentences_of(const EdgeSamples& samples, const Shard& shard) {
@@ -62,9 +62,9 @@ std::map<Pair, double> expected_shares(const Graph& graph, bool merges) {
 TEST_CASE("edges are drawn in proportion to their weights, in both directions", "[edge_samples]") {
   for (const bool directed : {false, true})
     for (const bool weighted : {false, true})
-      for (const RepeatedEdges repeated : {RepeatedEdges::merge, RepeatedEdges::keep}) {
+      for (const DuplicateEdges repeated : {DuplicateEdges::merge, DuplicateEdges::keep}) {
         INFO("directed " << directed << ", weighted " << weighted << ", merged "
-                         << (repeated == RepeatedEdges::merge));
+                         << (repeated == DuplicateEdges::merge));
         const Graph graph = small_graph(directed, weighted, repeated);
         std::map<Pair, std::uint64_t> counts;
         for (const auto sentence :
@@ -73,7 +73,7 @@ TEST_CASE("edges are drawn in proportion to their weights, in both directions", 
             ++counts[{sentence[i], sentence[i + 1]}];
         std::vector<std::uint64_t> got;
         std::vector<double> shares;
-        for (const auto& [pair, share] : expected_shares(graph, repeated == RepeatedEdges::merge)) {
+        for (const auto& [pair, share] : expected_shares(graph, repeated == DuplicateEdges::merge)) {
           got.push_back(counts[pair]);
           shares.push_back(share);
         }

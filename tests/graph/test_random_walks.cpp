@@ -30,13 +30,13 @@ Walks walks_of(const RandomWalks& corpus, const Shard& shard = {}) {
   return walks;
 }
 
-/// A graph with triangles, a hub, a self-loop and a tail; weights are read where asked for.
-Graph test_graph(bool directed, bool weighted, RepeatedEdges repeated = RepeatedEdges::merge) {
+/// A graph with triangles, a hub, a self-loop and a tail, with or without weights.
+Graph test_graph(bool directed, bool weighted, DuplicateEdges repeated = DuplicateEdges::merge) {
   std::vector<Edge> edges{{0, 1, 1}, {1, 2, 2},    {2, 0, 0.5}, {2, 3, 1}, {3, 4, 3},
                           {4, 2, 1}, {4, 4, 0.7f}, {3, 1, 1},   {1, 4, 2}, {4, 0, 1},
                           {0, 3, 4}, {5, 0, 1},    {5, 4, 1},   {0, 5, 2}, {1, 0, 1}};
   return Graph::from_edges(
-      edges, 6, {.directed = directed, .weighted = weighted, .repeated_edges = repeated});
+      edges, 6, {.directed = directed, .weighted = weighted, .duplicate_edges = repeated});
 }
 
 /// Counts the third nodes of walks by the two before, and compares with equation 2 of node2vec.
@@ -82,7 +82,7 @@ TEST_CASE("steps of second order have the probabilities of node2vec", "[graph]")
       for (const auto& [p, q] :
            {std::pair{0.5, 2.0}, {0.25, 0.25}, {4.0, 1.0}, {1.0, 3.0}, {2.0, 0.5}, {0.1, 1.0}})
         check_second_order(test_graph(directed, weighted), p, q);
-  check_second_order(test_graph(false, false, RepeatedEdges::keep), 0.3, 2);
+  check_second_order(test_graph(false, false, DuplicateEdges::keep), 0.3, 2);
 }
 
 TEST_CASE("steps that are hardly ever accepted are drawn exactly", "[graph]") {

@@ -19,18 +19,12 @@ using namespace wordloom;
 
 namespace {
 
-bool same(const RowMatrix& a, const RowMatrix& b) {
-  if (a.rows() != b.rows() || a.columns() != b.columns()) return false;
-  for (std::size_t i = 0; i < a.rows(); ++i)
-    if (!std::equal(a.row(i).begin(), a.row(i).end(), b.row(i).begin())) return false;
-  return true;
-}
 bool same(const Model& a, const Model& b) {
   const auto x = a.matrices(), y = b.matrices();
   return a.vocabulary.words() == b.vocabulary.words() &&
          a.vocabulary.fingerprint() == b.vocabulary.fingerprint() &&
          std::equal(x.begin(), x.end(), y.begin(), y.end(), [](const auto& p, const auto& q) {
-           return p.name == q.name && same(*p.matrix, *q.matrix);
+           return p.name == q.name && same_matrix(*p.matrix, *q.matrix);
          });
 }
 
@@ -274,7 +268,7 @@ TEST_CASE("a checkpoint comes back from its file", "[checkpoint_file]") {
   REQUIRE(loaded.matrices.size() == saved.matrices.size());
   for (std::size_t i = 0; i < saved.matrices.size(); ++i) {
     CHECK(loaded.matrices[i].name == saved.matrices[i].name);
-    CHECK(same(loaded.matrices[i].matrix, saved.matrices[i].matrix));
+    CHECK(same_matrix(loaded.matrices[i].matrix, saved.matrices[i].matrix));
   }
   CHECK(loaded.ranks[0].numbers().size() == Checkpoint::Rank::size(2, 2));
   Model model = small_model();

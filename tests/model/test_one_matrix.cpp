@@ -22,13 +22,6 @@ using namespace wordloom;
 
 namespace {
 
-bool same(const RowMatrix& a, const RowMatrix& b) {
-  if (a.rows() != b.rows() || a.columns() != b.columns()) return false;
-  for (std::size_t i = 0; i < a.rows(); ++i)
-    if (!std::equal(a.row(i).begin(), a.row(i).end(), b.row(i).begin())) return false;
-  return true;
-}
-
 Vocabulary vocabulary_of(const std::vector<std::pair<std::string, std::uint64_t>>& counts) {
   return Vocabulary::from_counts(counts);
 }
@@ -66,7 +59,7 @@ TEST_CASE("borrowed rows are those of another matrix", "[row_matrix]") {
       const RowMatrix copy = borrowed.copy();
       CHECK_FALSE(copy.is_borrowed());
       CHECK(copy.data() != matrix.data());
-      CHECK(same(copy, matrix));
+      CHECK(same_matrix(copy, matrix));
       CHECK(contains(message_of<InvalidArgument>([&] { borrowed.reserve(rows + 1); }),
                      "rows of another matrix"));
       borrowed.shrink_to_fit();
@@ -88,7 +81,7 @@ TEST_CASE("borrowed rows are those of another matrix", "[row_matrix]") {
 TEST_CASE("both sides of a model can be one matrix", "[model]") {
   Model model = one_matrix(10, 6, 4);
   CHECK(is_tied(model));
-  CHECK(same(model.input, Model(zipf_vocabulary(10), 6, 4).input));
+  CHECK(same_matrix(model.input, Model(zipf_vocabulary(10), 6, 4).input));
   CHECK(names_of(model) == std::vector<std::string>{"input"});
   CHECK(model.copy_of_matrices().size() == 1);
   CHECK_FALSE(Model(zipf_vocabulary(10), 6).has_one_matrix());
@@ -96,15 +89,15 @@ TEST_CASE("both sides of a model can be one matrix", "[model]") {
   const auto input = model.input.copy();
   Model moved = std::move(model);
   CHECK(is_tied(moved));
-  CHECK(same(moved.input, input));
+  CHECK(same_matrix(moved.input, input));
   Model other(zipf_vocabulary(3), 6);
   other = std::move(moved);
   CHECK(is_tied(other));
-  CHECK(same(other.input, input));
+  CHECK(same_matrix(other.input, input));
   other.input.reserve(100'000);
   other.tie_output();
   CHECK(is_tied(other));
-  CHECK(same(other.input, input));
+  CHECK(same_matrix(other.input, input));
   other = Model(zipf_vocabulary(3), 6);
   CHECK_FALSE(other.has_one_matrix());
   CHECK(other.output.rows() == 3);
@@ -130,8 +123,8 @@ TEST_CASE("embeddings of one matrix outlive the model", "[model]") {
   const Embeddings moved = std::move(*model).embeddings();
   model.reset();
   CHECK(moved.vectors().data() == rows);
-  CHECK(same(moved.vectors(), input));
-  CHECK(same(copied.vectors(), input));
+  CHECK(same_matrix(moved.vectors(), input));
+  CHECK(same_matrix(copied.vectors(), input));
 }
 
 TEST_CASE("copies of one matrix are put back into a model of one matrix", "[model]") {
@@ -140,7 +133,7 @@ TEST_CASE("copies of one matrix are put back into a model of one matrix", "[mode
   Model other = one_matrix(5, 3, 7);
   other.set_matrices(model.copy_of_matrices());
   CHECK(is_tied(other));
-  CHECK(same(other.input, model.input));
+  CHECK(same_matrix(other.input, model.input));
   CHECK(other.input.data() != model.input.data());
   REQUIRE(other.state.size() == 1);
   CHECK(other.state[0].matrix.row(1)[1] == 2);
@@ -151,7 +144,7 @@ TEST_CASE("copies of one matrix are put back into a model of one matrix", "[mode
   CHECK_THROWS_AS(two.set_matrices(model.copy_of_matrices()), InvalidArgument);
   CHECK_THROWS_AS(other.set_matrices({}), InvalidArgument);
   CHECK(is_tied(other));
-  CHECK(same(other.input, model.input));
+  CHECK(same_matrix(other.input, model.input));
 }
 
 TEST_CASE("extending a model of one matrix moves its rows and keeps it one", "[model]") {
@@ -162,7 +155,7 @@ TEST_CASE("extending a model of one matrix moves its rows and keeps it one", "[m
   model.extend(more);
   two.extend(more);
   CHECK(is_tied(model));
-  CHECK(same(model.input, two.input));
+  CHECK(same_matrix(model.input, two.input));
   CHECK(names_of(model) == std::vector<std::string>{"input", "output.mean"});
   REQUIRE(model.state[0].matrix.rows() == 4);
   CHECK(model.state[0].matrix.row(1)[0] == 6);  // "a"
@@ -176,7 +169,7 @@ TEST_CASE("a model of one matrix comes back from its file as one", "[model_file]
     model.save(folder / "model");
     Model loaded = Model::load(folder / "model");
     CHECK(is_tied(loaded));
-    CHECK(same(loaded.input, model.input));
+    CHECK(same_matrix(loaded.input, model.input));
     CHECK(loaded.vocabulary.fingerprint() == model.vocabulary.fingerprint());
     CHECK(names_of(loaded) == names_of(model));
     loaded.extend(zipf_vocabulary(9, 50));

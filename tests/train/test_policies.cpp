@@ -21,6 +21,7 @@
 #include "catch.hpp"
 #include "support.hpp"
 #include "train/paired_corpus.hpp"
+#include "train/watching_policies.hpp"
 
 using namespace wordloom;
 
@@ -169,38 +170,16 @@ struct ShardCorpus {
   }
 };
 
-/// Records the sentences of all threads.
-struct Recorder {
-  struct Seen {
-    std::mutex guard;
-    std::vector<std::vector<WordId>> sentences;
-  };
-  Seen* seen = nullptr;
-
-  template <class Visit>
-  void visit_parameters(Visit&&) const {}
-  struct Worker {
-    Seen* seen;
-    BlockShape max_block() const { return {1, 1}; }
-    template <class Sink>
-    void sample(std::span<const WordId> sentence, Random&, Sink&&) {
-      const std::lock_guard lock(seen->guard);
-      seen->sentences.emplace_back(sentence.begin(), sentence.end());
-    }
-  };
-  Worker start(const Vocabulary&) const { return {seen}; }
-};
-
 }  // namespace
 
 TEST_CASE("each shard of each epoch is read once, with the seed", "[trainer]") {
   const auto vocabulary = small_vocabulary();
   for (const std::size_t threads : {1u, 4u}) {
     Asked asked;
-    Recorder::Seen seen;
+    Seen seen;
     auto parameters = small(threads);
     parameters.seed = 3;
-    Trainer trainer(parameters, Recorder{&seen}, DotKernel{});
+    Trainer trainer(parameters, RecordingSampler{&seen}, DotKernel{});
     trainer.fit(ShardCorpus{&asked}, vocabulary);
     std::vector<std::tuple<std::size_t, std::size_t, std::size_t, std::uint64_t>> expected;
     std::vector<std::vector<WordId>> sentences;

@@ -107,7 +107,7 @@ struct LinkRows {
   std::size_t left_out = 0;
 };
 
-/// Returns the AUC of what needs no training.
+/// Returns the AUC of the scores without training: dot product and cosine.
 inline LinkReport similarity_report(const Embeddings& embeddings, const LinkRows& pairs) {
   const auto dot = [&](WordId a, WordId b) {
     const auto x = embeddings.vector(a), y = embeddings.vector(b);
@@ -138,12 +138,12 @@ struct LinkOptions {
 
 #if WORDLOOM_HAS_LIBLINEAR
 
-/// Returns the AUC of logistic regressions on what node2vec (table 1) makes of the vectors x and y
-/// of two nodes, number by number: x y (Hadamard), (x + y) / 2, |x - y| (weighted L1) and (x - y)^2
-/// (weighted L2); and that of the dot product and the cosine. They are trained on links of the
-/// training graph and pairs without one, 16 (D + 2) bytes of memory for each pair and thread. The
-/// result does not depend on the number of threads. Throws InvalidArgument as above, for vectors
-/// that are not finite and for options out of bounds.
+/// Returns the AUC of logistic regressions on node2vec's binary operators (table 1), elementwise
+/// functions of the vectors x and y of two nodes: x y (Hadamard), (x + y) / 2, |x - y| (weighted
+/// L1) and (x - y)^2 (weighted L2); and that of the dot product and the cosine. They are trained on
+/// links of the training graph and pairs without one, 16 (D + 2) bytes of memory for each pair and
+/// thread. The result does not depend on the number of threads. Throws InvalidArgument as above,
+/// for vectors that are not finite and for options out of bounds.
 [[nodiscard]] inline LinkReport evaluate_links(const Embeddings& embeddings, const LinkSplit& split,
                                                const LinkOptions& options = {}) {
   using Operator = float (*)(float, float);

@@ -114,7 +114,7 @@ inline std::ostream& operator<<(std::ostream& out, const NodeLabelReport& report
 
 namespace detail {
 
-/// The labelled nodes that have vectors, and what is trained on them.
+/// The labelled nodes that have vectors, and their classifiers.
 class NodeClassification {
  public:
   NodeClassification(const Embeddings& embeddings, const NodeLabels& data,

@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <functional>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -18,11 +17,12 @@
 #include <wordloom/core/types.hpp>
 #include <wordloom/core/words.hpp>
 #include <wordloom/corpus/text_pieces.hpp>
+#include <wordloom/graph/graph_options.hpp>
 #include <wordloom/graph/matrix_market.hpp>
 
 namespace wordloom::inline WORDLOOM_ABI::detail {
 
-/// Edges as they stand in a file or in memory. Nodes are numbered in any order.
+/// The edges of a file or of memory. Nodes are numbered in any order.
 struct EdgeList {
   struct Part {
     std::vector<WordId> nodes;   // from, to, from, to, ...
@@ -32,15 +32,14 @@ struct EdgeList {
   std::vector<Part> parts;
 };
 
-/// A line of a graph that cannot be read.
+/// The error in a malformed line.
 struct BadLine {
   std::string expected, got;
   std::size_t column = 1;  // in bytes, from 1
 };
 
-/// Gives nodes numbers in the order in which a thread meets them. As long as all names are whole
-/// numbers below 2^32 without leading zeros, as in most files, nothing is hashed: such a name is
-/// its own number.
+/// Numbers the nodes that a thread reads. As long as all names are whole numbers below 2^32 without
+/// leading zeros, as in most files, each name is its own number and no hash table is needed.
 class NodeNumbers {
  public:
   /// Returns the number of a name. The first one that is no number renumbers `nodes`, which hold
@@ -49,7 +48,6 @@ class NodeNumbers {
     if (are_numbers_) {
       const auto number = number_in<WordId>(name);
       if (number && (name[0] != '0' || name.size() == 1)) return *number;
-      are_numbers_ = false;
       name_numbers(nodes);
     }
     return names_.insert(name);
@@ -69,23 +67,18 @@ class NodeNumbers {
   WordList names_;
 };
 
-/// Reads the edges of a file, with all threads.
+/// Reads the edges of a file with several threads.
 class EdgeListReader {
  public:
-  EdgeListReader(const std::filesystem::path& path, bool weighted, bool directed,
-                 bool isolated_nodes, std::size_t threads, std::function<void()> before_piece)
-      : path_(path),
-        weighted_(weighted),
-        directed_(directed),
-        isolated_nodes_(isolated_nodes),
-        threads_(threads),
-        before_piece_(std::move(before_piece)) {}
+  EdgeListReader(const std::filesystem::path& path, const GraphOptions& options)
+      : path_(path), options_(options) {}
 
-  /// Throws IoError and FormatError, with the first line that cannot be read.
+  /// Throws IoError, and FormatError for the first malformed line.
   EdgeList read() {
-    market_ = read_matrix_market_header(path_, weighted_);
-    TextPieces pieces(path_, TextPieces::default_piece_bytes, {}, before_piece_, CutAfter::line);
-    const std::size_t threads = pieces.threads(threads_);
+    market_ = read_matrix_market_header(path_, options_.weighted);
+    TextPieces pieces(path_, TextPieces::default_piece_bytes, {}, options_.before_piece,
+                      CutAfter::line);
+    const std::size_t threads = pieces.threads(options_.threads);
     EdgeList list;
     list.parts.resize(threads);
     std::vector<NodeNumbers> numbers(threads);
@@ -105,7 +98,7 @@ class EdgeListReader {
                               std::to_string(market_->edges) + " and not " + std::to_string(edges));
     }
     join(numbers, list);
-    if (market_ && isolated_nodes_)
+    if (market_ && options_.isolated_nodes)
       for (std::uint64_t i = 1; i <= market_->nodes; ++i) list.names.insert(std::to_string(i));
     return list;
   }
@@ -178,7 +171,7 @@ class EdgeListReader {
     if (failure && (!failure_ || failure->piece < failure_->piece)) failure_ = std::move(failure);
   }
 
-  /// Adds the edge of a line, if it has one; returns what is wrong with it.
+  /// Adds the edge of a line, if it has one. Returns the error of a malformed line.
   std::optional<BadLine> read_line(std::string_view line, NodeNumbers& numbers,
                                    EdgeList::Part& part, std::uint64_t& edges) {
     std::array<std::string_view, 3> fields;
@@ -189,7 +182,7 @@ class EdgeListReader {
     if (count == 0 || fields[0][0] == '#' || fields[0][0] == '%') return std::nullopt;
     if (count < 2) return BadLine{"two nodes", "only " + shown(fields[0]), line.size() + 1};
     float weight = 1;
-    if (weighted_) {
+    if (options_.weighted) {
       constexpr auto expected = "a weight, a number from 0 on";
       if (count < 3) return BadLine{expected, "the end of the line", line.size() + 1};
       const auto number = number_in<double>(fields[2]);
@@ -210,9 +203,9 @@ class EdgeListReader {
       part.nodes.push_back(node);
     }
     const WordId from = part.nodes.end()[-2], to = part.nodes.back();
-    const bool both = market_ && market_->symmetric && directed_ && from != to;
+    const bool both = market_ && market_->symmetric && options_.directed && from != to;
     if (both) part.nodes.insert(part.nodes.end(), {to, from});
-    if (weighted_) part.weights.insert(part.weights.end(), both ? 2 : 1, weight);
+    if (options_.weighted) part.weights.insert(part.weights.end(), both ? 2 : 1, weight);
     return std::nullopt;
   }
 
@@ -225,9 +218,7 @@ class EdgeListReader {
   }
 
   std::filesystem::path path_;
-  bool weighted_, directed_, isolated_nodes_;
-  std::size_t threads_;
-  std::function<void()> before_piece_;
+  const GraphOptions& options_;
   std::optional<MatrixMarketHeader> market_;
   std::mutex guard_;
   std::vector<std::uint64_t> lines_, edges_;  // [pieces]

@@ -4,9 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <functional>
-#include <limits>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -23,11 +20,12 @@
 #include <wordloom/corpus/vocabulary.hpp>
 #include <wordloom/graph/edge_list.hpp>
 #include <wordloom/graph/graph_file.hpp>
+#include <wordloom/graph/graph_options.hpp>
 #include <wordloom/graph/graph_rows.hpp>
 
 namespace wordloom::inline WORDLOOM_ABI {
 
-/// An edge between two nodes by number. An edge of weight 0 is none.
+/// An edge between two nodes by number. An edge of weight 0 is left out.
 struct Edge {
   WordId from = 0, to = 0;
   float weight = 1;
@@ -41,38 +39,10 @@ struct NamedEdge {
   float weight = 1;
 };
 
-/// What becomes of edges that stand in the input several times; of an undirected graph, `u v` and
-/// `v u` are the same edge.
-enum class RepeatedEdges {
-  merge,  ///< one edge, whose weight is the sum of theirs where the graph has weights
-  keep    ///< all of them
-};
-
-/// How edges become a graph.
-struct GraphOptions {
-  bool directed = false;
-  /// Whether edges have weights: the third column of a file. Without, it is not read.
-  bool weighted = false;
-  RepeatedEdges repeated_edges = RepeatedEdges::merge;
-  /// Whether edges from a node to itself are kept.
-  bool self_loops = true;
-  /// Whether nodes without any edge are kept: those whose only edges are left out (self-loops,
-  /// edges of weight 0), those that a Matrix Market file counts, and all of from_edges.
-  bool isolated_nodes = false;
-  /// Threads that read, up to 65536; 0 = all that the machine offers.
-  std::size_t threads = 0;
-  /// from_edge_list: the file in which the graph is kept; empty: in memory only.
-  std::filesystem::path cache = {};
-  /// Called before each piece of a file is read, by one thread at a time; what it throws ends that
-  /// and reaches the caller.
-  std::function<void()> before_piece = {};
-};
-
 /// A graph of up to 2^32 - 2 nodes and 2^40 edges as rows of neighbours: 4 bytes for each entry (an
 /// undirected edge has two), 16 with weights, 8 for each node, and the names. Nodes have the ids of
-/// a vocabulary: by falling number of edges that lead to them, then in order of their names.
-/// Immutable; copies share the rows and are cheap; all members are thread-safe. Spans are valid as
-/// long as any copy.
+/// a vocabulary: by falling in-degree, then in order of their names. Immutable; copies share the
+/// rows and are cheap; all members are thread-safe. Spans are valid as long as any copy.
 class Graph {
  public:
   /// Reads a file, plain or .gz, with all threads: lines `u v` or `u v weight`, separated by white
@@ -87,18 +57,14 @@ class Graph {
   [[nodiscard]] static Graph from_edge_list(const std::filesystem::path& path,
                                             const GraphOptions& options = {}) {
     const auto read = [&] {
-      return Graph(
-          detail::EdgeListReader(path, options.weighted, options.directed, options.isolated_nodes,
-                                 options.threads, options.before_piece)
-              .read(),
-          options, path);
+      return Graph(detail::EdgeListReader(path, options).read(), options, path);
     };
     if (options.cache.empty()) return read();
     const auto source = detail::CorpusSource::of(path, hash_of(options), 0, {});
     if (auto stored = detail::open_graph_file(options.cache, &source))
       return Graph(std::move(*stored));
     Graph made = read();
-    detail::write_graph_file(options.cache, made.stored(), source);
+    detail::write_graph_file(options.cache, made.data_, source);
     return made;
   }
 
@@ -140,46 +106,45 @@ class Graph {
     return Graph(std::move(*detail::open_graph_file(path, nullptr)));
   }
   /// Writes the graph, whole or not at all. Throws IoError.
-  void save(const std::filesystem::path& path) const {
-    detail::write_graph_file(path, stored(), {});
-  }
+  void save(const std::filesystem::path& path) const { detail::write_graph_file(path, data_, {}); }
 
-  std::size_t node_count() const noexcept { return rows_.nodes(); }
+  std::size_t node_count() const noexcept { return data_.rows.nodes(); }
   /// Returns the number of edges; an undirected one counts once.
-  std::uint64_t edge_count() const noexcept { return rows_.edges; }
+  std::uint64_t edge_count() const noexcept { return data_.rows.edges; }
   /// Returns the number of neighbours of all nodes: an undirected edge has two entries, unless it
   /// leads from a node to itself.
-  std::uint64_t entry_count() const noexcept { return rows_.neighbours.size(); }
-  bool is_directed() const noexcept { return rows_.directed; }
-  bool is_weighted() const noexcept { return weighted_; }
+  std::uint64_t entry_count() const noexcept { return data_.rows.neighbours.size(); }
+  bool is_directed() const noexcept { return data_.rows.directed; }
+  bool is_weighted() const noexcept { return data_.rows.weighted; }
 
-  /// The nodes by name; the count of a node is the number of edges that lead to it, of a weighted
-  /// graph in proportion to the sum of their weights, and at least 1.
-  const Vocabulary& vocabulary() const& noexcept { return nodes_; }
+  /// Returns the names of the nodes. The count of a node is its in-degree (for an undirected graph,
+  /// its degree) and at least 1; with weights, a number in proportion to the sum of the weights.
+  const Vocabulary& vocabulary() const& noexcept { return data_.nodes; }
   void vocabulary() const&& = delete;
 
-  /// Returns the ends of the edges from a node, rising.
-  std::span<const WordId> neighbours(WordId node) const& noexcept { return rows_.row(node); }
+  /// Returns the out-neighbours of a node, rising.
+  std::span<const WordId> neighbours(WordId node) const& noexcept { return data_.rows.row(node); }
   void neighbours(WordId) const&& = delete;
   /// Returns their weights in the same order; empty without weights.
   std::span<const float> weights(WordId node) const& noexcept {
-    if (!weighted_) return {};
-    return rows_.weights.subspan(rows_.begin(node), rows_.ends[node] - rows_.begin(node));
+    if (!is_weighted()) return {};
+    return data_.rows.weights.subspan(data_.rows.begin(node),
+                                      data_.rows.ends[node] - data_.rows.begin(node));
   }
   void weights(WordId) const&& = delete;
   bool has_edge(WordId from, WordId to) const noexcept {
-    const auto row = rows_.row(from);
+    const auto row = data_.rows.row(from);
     return std::binary_search(row.begin(), row.end(), to);
   }
   /// Draws a neighbour in proportion to the weights; the node needs one.
   WordId draw_neighbour(WordId node, Random& random) const noexcept {
-    const auto row = rows_.row(node);
+    const auto row = data_.rows.row(node);
     const auto place = AliasTable::draw_place(random, row.size());
-    if (!weighted_) return row[place.bucket];
-    return row[AliasTable::finish(&rows_.aliases[rows_.begin(node)], place)];
+    if (!is_weighted()) return row[place.bucket];
+    return row[AliasTable::finish(&data_.rows.aliases[data_.rows.begin(node)], place)];
   }
-  /// Returns how the rows lie in memory: for what walks at full speed.
-  const detail::GraphRows& rows() const& noexcept { return rows_; }
+  /// Returns the arrays of the graph, for code that walks at full speed.
+  const detail::GraphRows& rows() const& noexcept { return data_.rows; }
   void rows() const&& = delete;
 
   /// Returns a graph of the same nodes with the same ids and counts, without these edges (by id;
@@ -197,18 +162,18 @@ class Graph {
       for (std::size_t i = 0; i < row.size(); ++i) {
         if (std::binary_search(gone.begin(), gone.end(), std::pair(node, row[i]))) continue;
         rows.neighbours.push_back(row[i]);
-        if (weighted_) rows.weights.push_back(weights(node)[i]);
+        if (is_weighted()) rows.weights.push_back(weights(node)[i]);
       }
       rows.ends.push_back(rows.neighbours.size());
     }
     Graph result = *this;
-    result.rows_ = detail::finish_rows(std::move(rows), is_directed(), 1);
-    result.fingerprint_ = result.hash();
+    result.data_.rows = detail::finish_rows(std::move(rows), is_directed(), is_weighted(), 1);
+    result.data_.fingerprint = result.hash();
     return result;
   }
 
   /// Returns a hash of names, edges and weights; the same each time.
-  std::uint64_t fingerprint() const noexcept { return fingerprint_; }
+  std::uint64_t fingerprint() const noexcept { return data_.fingerprint; }
 
  private:
   static void add(detail::EdgeList::Part& part, std::size_t i, WordId from, WordId to, float weight,
@@ -224,23 +189,14 @@ class Graph {
     detail::Hash hash;
     for (const bool option :
          {options.directed, options.weighted, options.self_loops, options.isolated_nodes,
-          options.repeated_edges == RepeatedEdges::merge})
+          options.duplicate_edges == DuplicateEdges::merge})
       hash.add(std::uint64_t{option});
     return hash.value();
   }
 
-  Graph(detail::EdgeList list, const GraphOptions& options, const std::filesystem::path& source)
-      : weighted_(options.weighted) {
+  Graph(detail::EdgeList list, const GraphOptions& options, const std::filesystem::path& source) {
     const std::size_t threads = resolve_threads(options.threads);
-    auto raw = detail::make_rows(
-        list.names.size(), list.parts.size(),
-        [&](std::size_t i, auto&& use) {
-          const detail::EdgeList::Part& part = list.parts[i];
-          for (std::size_t e = 0; 2 * e < part.nodes.size(); ++e)
-            use(part.nodes[2 * e], part.nodes[2 * e + 1], weighted_ ? part.weights[e] : 1.0f);
-        },
-        options.directed, weighted_, options.repeated_edges == RepeatedEdges::merge,
-        options.self_loops, threads);
+    const auto raw = detail::make_rows(list, options, threads);
     list.parts.clear();
     const std::vector<std::uint64_t> counts = detail::node_counts(raw);
     detail::WordCounter counter;
@@ -248,43 +204,35 @@ class Graph {
       if (counts[i] > 0 || options.isolated_nodes || raw.ends[i] > raw.begin(i))
         counter.add(list.names[i], std::max<std::uint64_t>(counts[i], 1));
     if (counter.size() == 0) throw CorpusError(source.string() + ": no edges");
-    nodes_ = Vocabulary::from_counter(counter, {.min_count = 1}, source);
+    data_.nodes = Vocabulary::from_counter(counter, {.min_count = 1}, source);
     counter = {};
-    std::vector<WordId> order(nodes_.size());
+    std::vector<WordId> order(data_.nodes.size());
     std::vector<WordId> numbers;
     detail::resize_for_random_reads(numbers, list.names.size());
     for (WordId i = 0; i < numbers.size(); ++i)
-      if (const auto id = nodes_.find(list.names[i])) {
+      if (const auto id = data_.nodes.find(list.names[i])) {
         numbers[i] = *id;
         order[*id] = i;
       }
     list.names = {};
-    rows_ = detail::finish_rows(detail::renumber(raw, order, numbers, threads), options.directed,
-                                threads);
-    fingerprint_ = hash();
+    data_.rows = detail::finish_rows(detail::renumber(raw, order, numbers, threads),
+                                     options.directed, options.weighted, threads);
+    data_.fingerprint = hash();
   }
 
-  explicit Graph(detail::StoredGraph stored)
-      : nodes_(std::move(stored.nodes)),
-        rows_(std::move(stored.rows)),
-        weighted_(stored.weighted),
-        fingerprint_(stored.fingerprint) {}
-  detail::StoredGraph stored() const { return {nodes_, rows_, weighted_, fingerprint_}; }
+  explicit Graph(detail::GraphData data) : data_(std::move(data)) {}
 
   std::uint64_t hash() const noexcept {
     detail::Hash hash;
-    hash.add(nodes_.fingerprint());
-    hash.add(std::uint64_t{rows_.directed});
-    hash.add(rows_.ends.data(), rows_.ends.size_bytes());
-    hash.add(rows_.neighbours.data(), rows_.neighbours.size_bytes());
-    hash.add(rows_.weights.data(), rows_.weights.size_bytes());
+    hash.add(data_.nodes.fingerprint());
+    hash.add(std::uint64_t{data_.rows.directed});
+    hash.add(data_.rows.ends.data(), data_.rows.ends.size_bytes());
+    hash.add(data_.rows.neighbours.data(), data_.rows.neighbours.size_bytes());
+    hash.add(data_.rows.weights.data(), data_.rows.weights.size_bytes());
     return hash.value();
   }
 
-  Vocabulary nodes_;
-  detail::GraphRows rows_;
-  bool weighted_;
-  std::uint64_t fingerprint_ = 0;
+  detail::GraphData data_;
 };
 
 }  // namespace wordloom::inline WORDLOOM_ABI

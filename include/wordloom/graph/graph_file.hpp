@@ -1,7 +1,9 @@
 #pragma once
+#include <algorithm>
+#include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -22,36 +24,36 @@
 
 namespace wordloom::inline WORDLOOM_ABI::detail {
 
-/// All that a file holds of a graph.
-struct StoredGraph {
+/// The content of a graph.
+struct GraphData {
   Vocabulary nodes;
   GraphRows rows;
-  bool weighted = false;
   std::uint64_t fingerprint = 0;
 };
 
-/// A section file (core/section_file.hpp) whose first line has 24 bytes and each of whose texts has
-/// a multiple of 8, so that arrays can be used where they lie.
+/// A section file (core/section_file.hpp) whose first line has 24 bytes and each of whose arrays
+/// has a multiple of 8, so that arrays can be used where they are mapped.
 inline constexpr std::string_view graph_format = "wordloom graph arrays 1";
 static_assert(graph_format.size() == 23);
 
-/// Writes a graph; `source`: what it was made from.
-inline void write_graph_file(const std::filesystem::path& path, const StoredGraph& graph,
+/// The first section of the file, as numbers.
+struct GraphFileStart {
+  std::uint64_t directed = 0, weighted = 0, simple = 0;
+  std::uint64_t nodes = 0, entries = 0, edges = 0;
+  std::uint64_t fingerprint = 0;
+  CorpusSource source = {};  // the edge list; its `vocabulary` is a hash of the options
+
+  using Numbers = std::array<std::uint64_t, 7 + sizeof(CorpusSource) / sizeof(std::uint64_t)>;
+};
+
+/// Writes a graph. `source`: the edge list that it was read from, if any. Throws IoError.
+inline void write_graph_file(const std::filesystem::path& path, const GraphData& graph,
                              const CorpusSource& source) {
   SectionWriter writer(path, graph_format);
   const GraphRows& rows = graph.rows;
-  const std::uint64_t numbers[] = {rows.directed,
-                                   rows.simple,
-                                   graph.weighted,
-                                   rows.nodes(),
-                                   rows.neighbours.size(),
-                                   rows.edges,
-                                   graph.fingerprint,
-                                   source.text_bytes,
-                                   static_cast<std::uint64_t>(source.text_changed_ns),
-                                   source.text_sample,
-                                   source.vocabulary};
-  writer.numbers(numbers);
+  writer.numbers(std::bit_cast<GraphFileStart::Numbers>(
+      GraphFileStart{rows.directed, rows.weighted, rows.simple, rows.nodes(),
+                     rows.neighbours.size(), rows.edges, graph.fingerprint, source}));
   const auto array = [&](const auto& values) {
     const std::string_view bytes(reinterpret_cast<const char*>(values.data()), values.size_bytes());
     if (bytes.size() % 8 == 0) return writer.text(bytes);
@@ -74,8 +76,8 @@ inline void write_graph_file(const std::filesystem::path& path, const StoredGrap
 /// Maps a graph. With a `source`, returns nothing if the file does not exist or is empty, or holds
 /// a graph of another source or version or one that is damaged: it must then be made again. Throws
 /// IoError, and FormatError for a file that is no graph, without a source also for a damaged one.
-inline std::optional<StoredGraph> open_graph_file(const std::filesystem::path& path,
-                                                  const CorpusSource* source) {
+inline std::optional<GraphData> open_graph_file(const std::filesystem::path& path,
+                                                const CorpusSource* source) {
   if (source != nullptr) {
     if (std::error_code ignored; !std::filesystem::exists(path, ignored)) return std::nullopt;
     const MappedFile file(path);
@@ -89,18 +91,19 @@ inline std::optional<StoredGraph> open_graph_file(const std::filesystem::path& p
   try {
     const auto reader = std::make_shared<SectionReader>(path, graph_format);
     const auto numbers = reader->numbers();
-    if (numbers.size() != 11) reader->refuse_section("11 numbers", std::to_string(numbers.size()));
-    if (source != nullptr &&
-        (numbers[7] != source->text_bytes ||
-         numbers[8] != static_cast<std::uint64_t>(source->text_changed_ns) ||
-         numbers[9] != source->text_sample || numbers[10] != source->vocabulary))
-      return std::nullopt;
-    StoredGraph graph;
-    graph.rows.directed = numbers[0] != 0;
-    graph.rows.simple = numbers[1] != 0;
-    graph.weighted = numbers[2] != 0;
-    graph.fingerprint = numbers[6];
-    const std::uint64_t nodes = numbers[3], entries = numbers[4];
+    GraphFileStart::Numbers raw;
+    if (numbers.size() != raw.size())
+      reader->refuse_section("the numbers of a graph", std::to_string(numbers.size()) + " numbers");
+    std::copy(numbers.begin(), numbers.end(), raw.begin());
+    const auto start = std::bit_cast<GraphFileStart>(raw);
+    if (source != nullptr && !(start.source == *source)) return std::nullopt;
+    GraphData graph;
+    graph.rows.directed = start.directed != 0;
+    graph.rows.weighted = start.weighted != 0;
+    graph.rows.simple = start.simple != 0;
+    graph.rows.edges = start.edges;
+    graph.fingerprint = start.fingerprint;
+    const std::uint64_t nodes = start.nodes, entries = start.entries;
     const auto array = [&]<class Number>(std::span<const Number>& values, std::uint64_t count) {
       const std::string_view bytes = reader->text();
       if (bytes.size() / 8 != (count * sizeof(Number) + 7) / 8 || bytes.size() % 8 != 0 ||
@@ -123,8 +126,8 @@ inline std::optional<StoredGraph> open_graph_file(const std::filesystem::path& p
     for (const WordId node : graph.rows.neighbours)
       if (node >= nodes)
         reader->refuse_section("nodes below " + std::to_string(nodes), std::to_string(node));
-    array(graph.rows.weights, graph.weighted ? entries : 0);
-    array(graph.rows.aliases, graph.weighted ? entries : 0);
+    array(graph.rows.weights, start.weighted != 0 ? entries : 0);
+    array(graph.rows.aliases, start.weighted != 0 ? entries : 0);
     const std::string_view names = reader->text();
     std::vector<std::string_view> words;
     for_each_line(names, [&](std::string_view name, std::uint64_t) { words.push_back(name); });
@@ -140,7 +143,6 @@ inline std::optional<StoredGraph> open_graph_file(const std::filesystem::path& p
     for (std::size_t i = 0; i < words.size(); ++i)
       if (graph.nodes.word(static_cast<WordId>(i)) != words[i])
         reader->refuse_section("names of nodes by falling count", shown(words[i]));
-    graph.rows.edges = numbers[5];
     graph.rows.memory = reader;
     return graph;
   } catch (const FormatError&) {

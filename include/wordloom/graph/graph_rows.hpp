@@ -7,9 +7,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <numeric>
 #include <span>
-#include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -17,6 +16,8 @@
 #include <wordloom/core/parallel.hpp>
 #include <wordloom/core/random.hpp>
 #include <wordloom/core/types.hpp>
+#include <wordloom/graph/edge_list.hpp>
+#include <wordloom/graph/graph_options.hpp>
 
 namespace wordloom::inline WORDLOOM_ABI::detail {
 
@@ -27,8 +28,8 @@ struct GraphRows {
   std::span<const float> weights;              // [entries]; empty: all are 1
   std::span<const AliasTable::Entry> aliases;  // [entries] a table for each row; empty as well
   std::uint64_t edges = 0;                     // an undirected edge is one, of two entries
-  bool directed = false;
-  bool simple = true;                  // whether no row has a node twice
+  bool directed = false, weighted = false;
+  bool simple = true;                  // whether there are no duplicate edges
   std::shared_ptr<const void> memory;  // in which all lie
 
   std::size_t nodes() const noexcept { return ends.size(); }
@@ -38,8 +39,8 @@ struct GraphRows {
   }
 };
 
-/// Makes room for `count` numbers, in large pages where the system has them: walks read the rows of
-/// large graphs at random.
+/// Resizes an empty vector, on huge pages where the system has them: walks read the rows of large
+/// graphs at random.
 template <class Number>
 void resize_for_random_reads(std::vector<Number>& numbers, std::size_t count) {
   numbers.reserve(count);
@@ -52,7 +53,7 @@ void resize_for_random_reads(std::vector<Number>& numbers, std::size_t count) {
   numbers.resize(count);
 }
 
-/// The memory of rows that are being made.
+/// The arrays of rows under construction.
 struct RowMemory {
   std::vector<std::uint64_t> ends;
   std::vector<WordId> neighbours;
@@ -60,6 +61,14 @@ struct RowMemory {
   std::vector<AliasTable::Entry> aliases;
 
   std::uint64_t begin(std::size_t node) const noexcept { return node == 0 ? 0 : ends[node - 1]; }
+  std::span<WordId> row(std::size_t node) noexcept {
+    return std::span(neighbours).subspan(begin(node), ends[node] - begin(node));
+  }
+  /// Returns the weights of a row; none without weights.
+  std::span<float> row_weights(std::size_t node) noexcept {
+    if (weights.empty()) return {};
+    return std::span(weights).subspan(begin(node), ends[node] - begin(node));
+  }
   void reserve_entries(bool weighted) {
     const std::size_t entries = ends.empty() ? 0 : ends.back();
     resize_for_random_reads(neighbours, entries);
@@ -70,7 +79,7 @@ struct RowMemory {
   }
 };
 
-/// Calls `work(node)` for all nodes, with all threads, whose shares have equal numbers of entries.
+/// Calls `work(thread, node)` once for each node; all threads get nearly as many entries.
 template <class Work>
 void for_each_row(const std::vector<std::uint64_t>& ends, std::size_t threads, Work&& work) {
   const std::size_t nodes = ends.size();
@@ -92,42 +101,52 @@ void for_each_row(const std::vector<std::uint64_t>& ends, std::size_t threads, W
   });
 }
 
-/// The entries of a row while it is sorted.
+/// The scratch memory of sort_row.
 using RowEntries = std::vector<std::pair<WordId, float>>;
 
-/// Sorts entries by node, and those of one node by weight, so that sums do not depend on the order
-/// of the input. With `merge`, entries of one node become one of the sum of their weights.
-inline void sort_entries(RowEntries& entries, bool merge) {
-  std::sort(entries.begin(), entries.end());
-  if (!merge) return;
-  std::size_t kept = 0;
-  for (std::size_t i = 0; i < entries.size();) {
-    double weight = 0;
-    const WordId node = entries[i].first;
-    for (; i < entries.size() && entries[i].first == node; ++i)
-      weight += static_cast<double>(entries[i].second);
-    if (!std::isfinite(static_cast<float>(weight)))
-      throw InvalidArgument("the weights of an edge add up to more than a float holds");
-    entries[kept++] = {node, static_cast<float>(weight)};
+/// Sorts row [count] by node, and its weights [count or 0] of duplicates by size, so that sums do
+/// not depend on the order of the input. With `merge`, duplicates become one entry of the sum of
+/// their weights. Returns the number of entries that are left. Throws InvalidArgument.
+inline std::size_t sort_row(std::span<WordId> row, std::span<float> weights, bool merge,
+                            RowEntries& entries) {
+  if (weights.empty()) {
+    std::sort(row.begin(), row.end());
+    if (!merge) return row.size();
+    return static_cast<std::size_t>(std::unique(row.begin(), row.end()) - row.begin());
   }
-  entries.resize(kept);
+  entries.clear();
+  for (std::size_t i = 0; i < row.size(); ++i) entries.emplace_back(row[i], weights[i]);
+  std::sort(entries.begin(), entries.end());
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < entries.size(); ++kept) {
+    double weight = static_cast<double>(entries[i].second);
+    const WordId node = entries[i++].first;
+    for (; merge && i < entries.size() && entries[i].first == node; ++i)
+      weight += static_cast<double>(entries[i].second);
+    row[kept] = node;
+    weights[kept] = static_cast<float>(weight);
+    if (!std::isfinite(weights[kept]))
+      throw InvalidArgument(
+          "the weights of duplicate edges add up to more than a float holds: scale the weights");
+  }
+  return kept;
 }
 
-/// Makes rows of edges, each of which `for_each_edge(part, use)` hands to use(from, to, weight) for
-/// part < parts. Undirected edges stand in the rows of both nodes, self-loops once. The result does
-/// not depend on the order of the edges or the number of threads.
-template <class ForEachEdge>
-RowMemory make_rows(std::size_t nodes, std::size_t parts, const ForEachEdge& for_each_edge,
-                    bool directed, bool weighted, bool merge, bool self_loops,
-                    std::size_t threads) {
+/// Makes rows of edges: undirected edges are entries of both nodes, self-loops of one. The result
+/// does not depend on the order of the edges or the number of threads.
+inline RowMemory make_rows(const EdgeList& list, const GraphOptions& options, std::size_t threads) {
+  const std::size_t nodes = list.names.size(), parts = list.parts.size();
   RowMemory raw;
   resize_for_random_reads(raw.ends, nodes);
-  const auto for_each_entry = [&](std::size_t part, auto&& use) {
-    for_each_edge(part, [&](WordId from, WordId to, float weight) {
-      if ((from == to && !self_loops) || weight == 0) return;
+  const auto for_each_entry = [&](std::size_t p, auto&& use) {
+    const EdgeList::Part& part = list.parts[p];
+    for (std::size_t e = 0; 2 * e < part.nodes.size(); ++e) {
+      const WordId from = part.nodes[2 * e], to = part.nodes[2 * e + 1];
+      const float weight = options.weighted ? part.weights[e] : 1.0f;
+      if ((from == to && !options.self_loops) || weight == 0) continue;
       use(from, to, weight);
-      if (!directed && from != to) use(to, from, weight);
-    });
+      if (!options.directed && from != to) use(to, from, weight);
+    }
   };
   run_threads(parts, [&](std::size_t part) {
     for_each_entry(part, [&](WordId from, WordId, float) {
@@ -135,7 +154,7 @@ RowMemory make_rows(std::size_t nodes, std::size_t parts, const ForEachEdge& for
     });
   });
   raw.sum_ends();
-  raw.reserve_entries(weighted);
+  raw.reserve_entries(options.weighted);
   std::vector<std::uint64_t> next;
   resize_for_random_reads(next, nodes);
   for (std::size_t i = 0; i < nodes; ++i) next[i] = raw.begin(i);
@@ -143,49 +162,33 @@ RowMemory make_rows(std::size_t nodes, std::size_t parts, const ForEachEdge& for
     for_each_entry(part, [&](WordId from, WordId to, float weight) {
       const std::uint64_t at = std::atomic_ref(next[from]).fetch_add(1, std::memory_order_relaxed);
       raw.neighbours[at] = to;
-      if (weighted) raw.weights[at] = weight;
+      if (options.weighted) raw.weights[at] = weight;
     });
   });
+  const bool merge = options.duplicate_edges == DuplicateEdges::merge;
   std::vector<RowEntries> scratch(threads);
   for_each_row(raw.ends, threads, [&](std::size_t thread, std::size_t node) {
-    const std::uint64_t begin = raw.begin(node);
-    const auto row = std::span(raw.neighbours).subspan(begin, raw.ends[node] - begin);
-    if (!weighted) {
-      std::sort(row.begin(), row.end());
-      const auto end = merge ? std::unique(row.begin(), row.end()) : row.end();
-      next[node] = static_cast<std::uint64_t>(end - row.begin());
-      return;
-    }
-    RowEntries& entries = scratch[thread];
-    entries.clear();
-    for (std::size_t i = 0; i < row.size(); ++i)
-      entries.emplace_back(row[i], raw.weights[begin + i]);
-    sort_entries(entries, merge);
-    for (std::size_t i = 0; i < entries.size(); ++i)
-      std::tie(row[i], raw.weights[begin + i]) = entries[i];
-    next[node] = entries.size();
+    next[node] = sort_row(raw.row(node), raw.row_weights(node), merge, scratch[thread]);
   });
   // Close the gaps that merged entries left.
   std::uint64_t end = 0;
   for (std::size_t node = 0; node < nodes; ++node) {
-    const std::uint64_t from = raw.begin(node), count = next[node];
-    if (from != end) {
-      std::copy_n(raw.neighbours.begin() + static_cast<std::ptrdiff_t>(from), count,
-                  raw.neighbours.begin() + static_cast<std::ptrdiff_t>(end));
-      if (weighted)
-        std::copy_n(raw.weights.begin() + static_cast<std::ptrdiff_t>(from), count,
-                    raw.weights.begin() + static_cast<std::ptrdiff_t>(end));
+    const auto row = raw.row(node).first(next[node]);
+    const auto weights = raw.row_weights(node);
+    if (raw.begin(node) != end) {
+      std::copy(row.begin(), row.end(), raw.neighbours.data() + end);
+      if (!weights.empty()) std::copy_n(weights.begin(), row.size(), raw.weights.data() + end);
     }
-    end += count;
-    next[node] = end;
+    next[node] = end += row.size();
   }
   raw.ends = std::move(next);
   raw.neighbours.resize(end);
-  if (weighted) raw.weights.resize(end);
+  if (options.weighted) raw.weights.resize(end);
   return raw;
 }
 
-/// Returns how many edges lead to each node, or with weights something in proportion to theirs.
+/// Returns the in-degree of each node; with weights, a number in proportion to the sum of the
+/// weights of the edges that lead to it, with a mean of 2^20.
 inline std::vector<std::uint64_t> node_counts(const RowMemory& rows) {
   std::vector<std::uint64_t> counts(rows.ends.size());
   if (rows.weights.empty()) {
@@ -218,44 +221,40 @@ inline RowMemory renumber(const RowMemory& rows, std::span<const WordId> order,
   result.reserve_entries(weighted);
   std::vector<RowEntries> scratch(threads);
   for_each_row(result.ends, threads, [&](std::size_t thread, std::size_t node) {
-    const std::uint64_t from = rows.begin(order[node]), to = result.begin(node);
-    const std::size_t count = result.ends[node] - to;
-    const auto row = std::span(result.neighbours).subspan(to, count);
-    for (std::size_t i = 0; i < count; ++i) row[i] = number_of[rows.neighbours[from + i]];
-    if (!weighted) return std::sort(row.begin(), row.end());
-    RowEntries& entries = scratch[thread];
-    entries.clear();
-    for (std::size_t i = 0; i < count; ++i) entries.emplace_back(row[i], rows.weights[from + i]);
-    sort_entries(entries, false);
-    for (std::size_t i = 0; i < count; ++i) std::tie(row[i], result.weights[to + i]) = entries[i];
+    const std::uint64_t from = rows.begin(order[node]);
+    const auto row = result.row(node);
+    const auto weights = result.row_weights(node);
+    for (std::size_t i = 0; i < row.size(); ++i) row[i] = number_of[rows.neighbours[from + i]];
+    if (weighted) std::copy_n(rows.weights.data() + from, weights.size(), weights.data());
+    sort_row(row, weights, false, scratch[thread]);
   });
   return result;
 }
 
-/// Completes rows: tables to draw a neighbour by weight, and the number of edges.
-inline GraphRows finish_rows(RowMemory made, bool directed, std::size_t threads) {
+/// Completes rows by the alias tables of weights and the number of edges.
+inline GraphRows finish_rows(RowMemory made, bool directed, bool weighted, std::size_t threads) {
   const auto memory = std::make_shared<RowMemory>(std::move(made));
   RowMemory& rows = *memory;
   std::vector<std::uint64_t> loops(threads);
   std::atomic<bool> simple{true};
-  if (!rows.weights.empty()) resize_for_random_reads(rows.aliases, rows.weights.size());
+  resize_for_random_reads(rows.aliases, rows.weights.size());
   for_each_row(rows.ends, threads, [&](std::size_t thread, std::size_t node) {
-    const std::uint64_t begin = rows.begin(node), count = rows.ends[node] - begin;
-    const auto row = std::span(rows.neighbours).subspan(begin, count);
+    const auto row = rows.row(node);
     const auto [first, last] = std::equal_range(row.begin(), row.end(), static_cast<WordId>(node));
     loops[thread] += static_cast<std::uint64_t>(last - first);
     if (std::adjacent_find(row.begin(), row.end()) != row.end()) simple = false;
-    if (rows.weights.empty() || count == 0) return;
-    const auto weights = std::span<const float>(rows.weights).subspan(begin, count);
-    double total = 0;
-    for (const float weight : weights) total += static_cast<double>(weight);
-    AliasTable::fill(weights, total, std::span(rows.aliases).subspan(begin, count));
+    const std::span<const float> weights = rows.row_weights(node);
+    if (weights.empty()) return;
+    const double total = std::accumulate(weights.begin(), weights.end(), 0.0);
+    AliasTable::fill(weights, total,
+                     std::span(rows.aliases).subspan(rows.begin(node), weights.size()));
   });
   std::uint64_t edges = rows.neighbours.size();
   if (!directed)
     for (const std::uint64_t of_thread : loops) edges += of_thread;
   if (!directed) edges /= 2;
-  return {rows.ends, rows.neighbours, rows.weights, rows.aliases, edges, directed, simple, memory};
+  return {rows.ends, rows.neighbours, rows.weights, rows.aliases, edges,
+          directed,  weighted,        simple,       memory};
 }
 
 }  // namespace wordloom::inline WORDLOOM_ABI::detail

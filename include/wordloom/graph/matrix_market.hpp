@@ -16,15 +16,15 @@
 
 namespace wordloom::inline WORDLOOM_ABI::detail {
 
-/// What the first lines of a Matrix Market file say.
+/// The header of a Matrix Market file.
 struct MatrixMarketHeader {
   std::uint64_t nodes = 0, edges = 0;
   std::uint64_t lines = 0;  // up to the first edge
   bool symmetric = false;
 };
 
-/// Calls `use` for the fields of a line of a graph: what white space and commas separate. Returns
-/// how many there are.
+/// Calls `use(number, position, field)` for each field of a line of a graph; white space and commas
+/// separate fields. Returns the number of fields.
 template <class Use>
 std::size_t for_each_field(std::string_view line, Use&& use) {
   const auto separates = [](char c) { return c == ',' || is_white_space(c); };
@@ -38,8 +38,8 @@ std::size_t for_each_field(std::string_view line, Use&& use) {
   }
 }
 
-/// Returns what the first lines of a file say, or nothing for one of another format. Throws
-/// IoError, and FormatError with the line.
+/// Returns the header of a file, or nothing for a file of another format. Throws IoError, and
+/// FormatError with the line.
 inline std::optional<MatrixMarketHeader> read_matrix_market_header(
     const std::filesystem::path& path, bool weighted) {
   constexpr std::uint64_t max_nodes = std::numeric_limits<WordId>::max() - 1;

@@ -11,7 +11,7 @@ namespace wordloom::inline WORDLOOM_ABI::detail {
 /// Rogaway 2002, "Ciphers with Arbitrary Finite Domains"). Immutable; thread-safe.
 class RandomOrder {
  public:
-  /// The order is a function of `count`, which is above 0, and of what `random` draws.
+  /// Makes an order that is a function of `count`, above 0, and of `random`.
   RandomOrder(std::uint64_t count, Random random) : count_(count) {
     half_bits_ = (static_cast<unsigned>(std::bit_width(count - 1)) + 1) / 2;
     for (std::uint64_t& key : keys_) key = random();

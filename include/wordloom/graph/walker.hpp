@@ -12,8 +12,8 @@
 
 namespace wordloom::inline WORDLOOM_ABI::detail {
 
-/// Walks that take their steps in turn, so that the rows of all others arrive while one steps: as
-/// many as hide the latency of memory.
+/// The number of walks that take their steps in turn, so that the rows of the others arrive
+/// meanwhile: enough to hide the latency of memory.
 inline constexpr std::size_t walker_width = 64;
 
 /// The first node of a walk and the random numbers of all its steps.
@@ -26,9 +26,10 @@ struct WalkStart {
 ///
 /// A step of second order is drawn by rejection: a neighbour as in a step of first order, which is
 /// then accepted in proportion to its bias (Yang et al. 2019, "KnightKing"). Most are accepted
-/// before anything is looked up, and a bias for the step back that stands above the others does not
-/// make all others rarer: what it has more is drawn apart. Where many tries fail the step is drawn
-/// from the biases of all neighbours. None of this changes the probabilities.
+/// without a lookup of edges. In undirected graphs without weights and duplicates, the excess of
+/// the bias 1/p over the others is drawn as a case of its own, so that a small p does not lower the
+/// acceptance rate. After max_tries failures the step is drawn from the biases of all neighbours.
+/// None of this changes the probabilities. One thread at a time.
 class Walker {
  public:
   Walker(const GraphRows& rows, std::size_t length, double p, double q)
@@ -147,7 +148,7 @@ class Walker {
     std::size_t open_count = active;
     for (std::size_t i = 0; i < active; ++i) open[i] = static_cast<std::uint32_t>(i);
     const double sure = std::min(accept_near_, accept_far_);
-    for (int tries = 0; open_count > 0; ++tries) {
+    for (int tries = 0;; ++tries) {
       std::size_t unsure_count = 0, again = 0;
       for (std::size_t k = 0; k < open_count; ++k) {
         const std::uint32_t i = open[k];
@@ -168,18 +169,18 @@ class Walker {
         again += !(walks_[i].rest < (walks_[i].is_near ? accept_near_ : accept_far_));
       }
       open_count = again;
-      for (const std::uint32_t i : std::span(open, open_count)) {
-        if (tries < most_tries)
-          draw<weighted, true>(walks_[i], true);
-        else
-          walks_[i].next = draw_exactly(walks_[i]);
+      const auto rejected = std::span(open, open_count);
+      if (tries == max_tries) {
+        for (const std::uint32_t i : rejected) walks_[i].next = draw_exactly(walks_[i]);
+        return;
       }
-      if (tries == most_tries) return;
+      if (rejected.empty()) return;
+      for (const std::uint32_t i : rejected) draw<weighted, true>(walks_[i], true);
     }
   }
 
-  /// Finds out which walks would step to a neighbour of the node before: binary searches of all in
-  /// step, so that none waits for its own loads.
+  /// Sets is_near of these walks. Their binary searches advance in lockstep, so that the loads of
+  /// one overlap those of the others.
   void find_near(std::span<const std::uint32_t> which) noexcept {
     const WordId* rows[walker_width];
     std::uint64_t sizes[walker_width];
@@ -221,7 +222,7 @@ class Walker {
     return rows_.neighbours[walk.begin + i];
   }
 
-  static constexpr int most_tries = 64;
+  static constexpr int max_tries = 64;
 
   GraphRows rows_;
   std::size_t length_, count_ = 0;

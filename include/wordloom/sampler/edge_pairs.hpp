@@ -3,7 +3,7 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
-#include <memory>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <utility>
@@ -47,19 +47,14 @@ class EdgeNegatives::Run {
  public:
   Run(const Vocabulary& vocabulary, const NegativeSampling& sampling)
       : sampling_(sampling.start(vocabulary)) {
-    std::vector<double> ends;
-    std::size_t drawn = 0;
-    double sum = 0;
-    for (const auto count : vocabulary.counts()) {
-      const double weight = std::pow(static_cast<double>(count), sampling.exponent);
-      drawn += weight > 0;
-      ends.push_back(sum += weight);
-    }
+    const auto drawn = std::count_if(
+        vocabulary.counts().begin(), vocabulary.counts().end(), [&](std::uint64_t count) {
+          return std::pow(static_cast<double>(count), sampling.exponent) > 0;
+        });
     if (drawn < 3)
       throw CorpusError(
           "negatives that are neither end of an edge need at least 3 nodes with edges, got " +
           std::to_string(drawn));
-    ends_ = std::make_shared<const std::vector<double>>(std::move(ends));
   }
 
   std::size_t output_rows() const noexcept { return sampling_.output_rows(); }
@@ -74,31 +69,8 @@ class EdgeNegatives::Run {
 
   const NegativeDistribution& distribution() const noexcept { return sampling_.distribution(); }
 
-  /// Returns a word that is neither of two.
-  WordId draw(Random& random, WordId a, WordId b) const noexcept {
-    // A few tries decide nearly always, as in NegativeDistribution::draw.
-    for (int i = 0; i < 8; ++i)
-      if (const WordId word = distribution().draw(random, a); word != b) return word;
-    return draw_others(random, std::min(a, b), std::max(a, b));
-  }
-
  private:
-  WordId draw_others(Random& random, WordId first, WordId second) const noexcept {
-    const std::vector<double>& ends = *ends_;
-    const auto before = [&](WordId word) { return word == 0 ? 0.0 : ends[word - 1]; };
-    const double of_first = ends[first] - before(first), of_second = ends[second] - before(second);
-    double target = random.uniform() * (ends.back() - of_first - of_second);
-    if (target >= before(first)) target += of_first;
-    if (target >= before(second)) target += of_second;
-    const auto found = std::upper_bound(ends.begin(), ends.end(), target);
-    auto word = std::min(static_cast<std::size_t>(found - ends.begin()), ends.size() - 1);
-    // Rounding may land on the border of one of the two: take a word beside it.
-    while (word == first || word == second) word = (word + 1) % ends.size();
-    return static_cast<WordId>(word);
-  }
-
   NegativeSampling::Run sampling_;
-  std::shared_ptr<const std::vector<double>> ends_;  // [V] cumulated weights
 };
 
 /// Draws the targets of one thread's edges: as the worker of Targets, with both ends.
@@ -123,7 +95,9 @@ class EdgeNegatives::Worker {
     for (std::size_t i = 0; i < to.size(); ++i) {
       *output++ = to[i];
       for (std::size_t k = 1; k < outputs_; ++k, ++word)
-        *output++ = *word == to[i] || *word == from[i] ? run_.draw(random, to[i], from[i]) : *word;
+        *output++ = *word == to[i] || *word == from[i]
+                        ? run_.distribution().draw(random, to[i], from[i])
+                        : *word;
     }
   }
   TargetSet at(std::size_t slot) const noexcept {
@@ -163,12 +137,12 @@ struct BasicEdgePairs {
     detail::visit_all(visit, targets);
   }
 
-  /// What threads share of the targets, and what one has of them.
+  /// The tables of the targets that all threads share, and the targets of one thread.
   using Tables = decltype(std::declval<const Targets&>().start(std::declval<const Vocabulary&>()));
   using TargetWorker = decltype(std::declval<const Tables&>().worker(0, 0));
 
   class Worker;
-  /// What threads share.
+  /// The tables that all threads share.
   class Run {
    public:
     static constexpr bool one_matrix = detail::uses_one_matrix<Targets>();

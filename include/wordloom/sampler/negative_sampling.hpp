@@ -32,7 +32,14 @@ class NegativeDistribution {
     // take forever: the rest is then drawn exactly, which leaves the distribution the same.
     for (int i = 0; i < 8; ++i)
       if (const WordId word = tables_->alias.draw(random); word != positive) return word;
-    return draw_others(random, positive);
+    return draw_others(random, positive, positive);
+  }
+
+  /// A word that is neither of two, where a third can be drawn.
+  WordId draw(Random& random, WordId a, WordId b) const noexcept {
+    for (int i = 0; i < 8; ++i)
+      if (const WordId word = draw(random, a); word != b) return word;
+    return draw_others(random, std::min(a, b), std::max(a, b));
   }
 
   /// Returns the table of all words, by count^exponent.
@@ -61,16 +68,19 @@ class NegativeDistribution {
     return weights;
   }
 
-  WordId draw_others(Random& random, WordId positive) const noexcept {
+  /// Draws exactly from the words that are neither `first` nor `second`, first <= second.
+  WordId draw_others(Random& random, WordId first, WordId second) const noexcept {
     const auto& ends = tables_->ends;
-    const double before = positive == 0 ? 0.0 : ends[positive - 1];
-    const double own = ends[positive] - before;
-    double target = random.uniform() * (ends.back() - own);
-    if (target >= before) target += own;
+    const auto before = [&](WordId word) { return word == 0 ? 0.0 : ends[word - 1]; };
+    const double of_first = ends[first] - before(first);
+    const double of_second = first == second ? 0.0 : ends[second] - before(second);
+    double target = random.uniform() * (ends.back() - of_first - of_second);
+    if (target >= before(first)) target += of_first;
+    if (target >= before(second)) target += of_second;
     const auto found = std::upper_bound(ends.begin(), ends.end(), target);
     auto word = std::min(static_cast<std::size_t>(found - ends.begin()), ends.size() - 1);
-    // Rounding may land on the border of `positive`: its neighbour is then meant.
-    if (word == positive) word = word + 1 < ends.size() ? word + 1 : word - 1;
+    // Rounding may land on the border of one of the two: the next other word is then meant.
+    while (word == first || word == second) word = word + 1 < ends.size() ? word + 1 : 0;
     return static_cast<WordId>(word);
   }
 
