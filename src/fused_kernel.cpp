@@ -1,7 +1,9 @@
 // The vector code of FusedKernel, for wordloom::precompiled.
 #include <tuple>
 #include <wordloom/kernel/fused_kernel.hpp>
+#include <wordloom/kernel/fused_one_side.hpp>
 
 // References emit the functions, which are inline.
 [[gnu::used]] static const auto functions =
-    std::tuple(&wordloom::simd::fused_functions, &wordloom::simd::bag_functions);
+    std::tuple(&wordloom::simd::fused_functions, &wordloom::simd::bag_functions,
+               &wordloom::simd::one_side_functions);

@@ -1,6 +1,7 @@
 // The vector code of all but FusedKernel, for wordloom::precompiled.
 #include <tuple>
 #include <wordloom/kernel/dot_kernel.hpp>
+#include <wordloom/optimizer/optimizer_steps.hpp>
 #include <wordloom/simd/target.hpp>
 #include <wordloom/sync/row_changes.hpp>
 #include <wordloom/train/merge_rows.hpp>
@@ -12,7 +13,7 @@
 [[gnu::used]] static const auto functions =
     std::tuple(&wordloom::simd::dot_functions, &wordloom::simd::staging_functions,
                &wordloom::simd::row_change_functions, &wordloom::simd::merge_function,
-               &wordloom::available_targets);
+               &wordloom::simd::optimizer_functions, &wordloom::available_targets);
 #if WORDLOOM_HAS_BLAS
 [[gnu::used]] static const auto gemm = &wordloom::simd::gemm_functions;
 #endif

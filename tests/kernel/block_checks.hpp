@@ -25,15 +25,17 @@ struct OwnedBlock {
   std::size_t positives = 1;
   std::vector<std::uint32_t> bag_ends = {};
   std::vector<std::uint32_t> left_out = {};
-  std::vector<float> weights = {};  // of pairs
+  std::vector<float> weights = {};  // of pairs, or of the rows of the longer side
   Sides update = Sides::both;
   BagGradient bag_gradient = BagGradient::mean;
+  std::size_t paired = 0;
 
   operator Block() const {
     return {.inputs = inputs,
             .bag_ends = bag_ends,
             .left_out = left_out,
             .outputs = outputs,
+            .paired = paired,
             .positives = positives,
             .weights = {.values = weights},
             .examples = 1,

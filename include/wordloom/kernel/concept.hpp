@@ -5,6 +5,7 @@
 #include <utility>
 
 #include <wordloom/core/hyperparameters.hpp>
+#include <wordloom/core/row_matrix.hpp>
 #include <wordloom/corpus/concept.hpp>
 #include <wordloom/model/model.hpp>
 #include <wordloom/objective/loss.hpp>
@@ -34,6 +35,15 @@ template <class K>
 using KernelWorker = decltype(std::declval<const KernelRun<K>&>().worker(
     std::declval<const Model&>(), BlockShape()));
 
+/// The worker for blocks that change one side: one of its own where a run has that.
+template <class Run>
+auto one_side_worker_of(const Run& run, const Model& model, BlockShape most) {
+  if constexpr (requires { run.one_side_worker(model, most); })
+    return run.one_side_worker(model, most);
+  else
+    return run.worker(model, most);
+}
+
 template <class W>
 concept Updates = requires(W& worker, Model& model, const Block& block) {
   { worker.template update<true>(model, block, 0.1f) } -> std::convertible_to<LossSum>;
@@ -47,6 +57,20 @@ concept UpdatesInHalves = requires(W& worker, Model& model, const Block& block) 
   { worker.template apply<true>(model) } -> std::convertible_to<LossSum>;
   worker.template apply<false>(model);
 };
+
+/// A worker that writes the gradients of a block instead of applying them.
+template <class W>
+concept WritesGradients = requires(W& worker, Model& model, const Block& block, RowMatrix& rows) {
+  { worker.template gradients<true>(model, block, rows, rows) } -> std::convertible_to<LossSum>;
+  worker.template gradients<false>(model, block, rows, rows);
+};
+
+/// Applies the gradients that a worker still holds, if it holds some.
+template <class W>
+void finish_worker(W& worker, Model& model, float learning_rate) {
+  if constexpr (requires { worker.finish(model, learning_rate); })
+    worker.finish(model, learning_rate);
+}
 
 /// Returns the parts of Block that a kernel says it honours; none by default.
 template <class K>
@@ -106,6 +130,15 @@ concept TrainsBatches = OnDevice<K> && requires(typename K::Run& run, const Sent
 /// - or the same in two halves, between which the sampler makes the next block:
 ///   `worker.score(model, block, learning_rate)`, after which the block may be gone, and
 ///   `worker.apply<with_loss>(model)`;
+/// - `worker.gradients<with_loss>(model, block, inputs, outputs)`, which WithOptimizer needs,
+/// writes
+///   the gradients at rate 1 to the first rows of `inputs` [N x D] and `outputs` [M x D] instead,
+///   and returns the loss. It changes no row of the model, and leaves alone the matrix of a side
+///   that the block does not update. The padding of both stays zero. The block has no bags;
+/// - `worker.finish(model, learning_rate)`, where it exists, applies the gradients that the worker
+///   still holds. The trainer calls it at the end of each epoch, and when training stops;
+/// - `run.one_side_worker(model, max_block)`, where there is that: the same for blocks that all
+///   change one side, as those of two-step training;
 /// - `worker.prefetch(model, inputs, outputs)`, where there is that, is told which rows later
 ///   blocks need; without it the trainer prefetches them;
 /// - `static constexpr BlockFeatures honours`: the parts of Block that it honours, none without. A
@@ -169,6 +202,10 @@ constexpr bool require_match() {
         !used.one_side || honoured.one_side,
         "wordloom: this Sampler updates one side (Block::update), which this UpdateKernel "
         "does not honour");
+    static_assert(
+        !used.pairs || honoured.pairs,
+        "wordloom: this Sampler makes pairs (Block::paired), which this UpdateKernel does "
+        "not honour");
   }
   return true;
 }

@@ -2,6 +2,7 @@
 #include <cstddef>
 #include <vector>
 
+#include <wordloom/core/row_matrix.hpp>
 #include <wordloom/kernel/concept.hpp>
 #include <wordloom/kernel/pair_weights.hpp>
 #include <wordloom/kernel/staging.hpp>
@@ -21,9 +22,13 @@ struct DotBlock {
   std::size_t n, m;
 };
 
-/// The vector code of DotKernel: (block, stride, learning rate), indexed by `with_loss`.
+/// The vector code of DotKernel, indexed by `with_loss`. An update takes (block, stride, learning
+/// rate).
 struct DotFunctions {
   LossSum (*update[2])(const DotBlock&, std::size_t, float) noexcept;
+  /// Writes the gradients at rate 1 to rows of matrices (block, inputs, outputs, stride). A side
+  /// whose matrix is null is left out.
+  LossSum (*gradients[2])(const DotBlock&, RowMatrix*, RowMatrix*, std::size_t) noexcept;
 };
 DotFunctions dot_functions();
 
@@ -44,7 +49,8 @@ namespace wordloom::inline WORDLOOM_ABI {
 /// The arithmetic of word2vec: a dot product for each score and a scaled row addition for each
 /// gradient (BLAS level 1), on whole vectors. Takes blocks of any shape.
 struct DotKernel {
-  static constexpr BlockFeatures honours = {.bags = true, .weights = true, .one_side = true};
+  static constexpr BlockFeatures honours = {
+      .bags = true, .weights = true, .one_side = true, .pairs = true};
   static constexpr bool keeps_nothing_by_row = true;
 
   class Worker;
@@ -75,6 +81,21 @@ class DotKernel::Worker {
         stride, learning_rate);
     staging_.finish();
     return loss;
+  }
+
+  /// See kernel/concept.hpp. The block has no bags.
+  template <bool with_loss>
+  LossSum gradients(Model& model, const Block& block, RowMatrix& inputs,
+                    RowMatrix& outputs) noexcept {
+    const std::size_t n = block.inputs.size(), m = block.outputs.size();
+    for (std::size_t i = 0; i < n; ++i) inputs_[i] = model.input.row_data(block.inputs[i]);
+    for (std::size_t j = 0; j < m; ++j) outputs_[j] = model.output.row_data(block.outputs[j]);
+    simd::fill_pair_weights(block, weights_.data());
+    return functions_.gradients[with_loss](
+        {inputs_.data(), outputs_.data(), gradients_.data(), weights_.data(), input_change_.data(),
+         n, m},
+        block.update == Sides::outputs ? nullptr : &inputs,
+        block.update == Sides::inputs ? nullptr : &outputs, model.input.stride());
   }
 
  private:

@@ -56,7 +56,46 @@ HWY_ATTR LossSum dot_update(const DotBlock& block, std::size_t stride,
   return loss;
 }
 
-inline DotFunctions dot_table() noexcept { return {{dot_update<false>, dot_update<true>}}; }
+/// Writes the sum of `count` rows, row k times weights[k * step], to `sum`.
+HWY_INLINE void weighted_sum(const float* const* rows, const float* weights, std::size_t count,
+                             std::size_t step, std::size_t stride, float* sum) {
+  const RowTag d;
+  const std::size_t lanes = hn::Lanes(d);
+  for_columns<4>(stride, [&]<std::size_t V>(std::size_t c) WORDLOOM_INLINED {
+    hn::Vec<RowTag> sums[V];
+    unrolled<V>([&](auto v) WORDLOOM_INLINED { sums[v] = hn::Zero(d); });
+    for (std::size_t k = 0; k < count; ++k) {
+      const auto weight = hn::Set(d, weights[k * step]);
+      unrolled<V>([&](auto v) WORDLOOM_INLINED {
+        sums[v] = hn::MulAdd(weight, load_row(d, rows[k] + c + v * lanes), sums[v]);
+      });
+    }
+    unrolled<V>([&](auto v) WORDLOOM_INLINED { hn::Store(sums[v], d, sum + c + v * lanes); });
+  });
+}
+
+/// DotKernel::gradients of a block of n x m.
+template <bool with_loss>
+HWY_ATTR LossSum dot_gradients(const DotBlock& block, RowMatrix* inputs, RowMatrix* outputs,
+                               std::size_t stride) noexcept {
+  const std::size_t n = block.n, m = block.m;
+  float* const g = block.gradients;
+  for (std::size_t j = 0; j < m; ++j)
+    for (std::size_t i = 0; i < n; ++i)
+      g[j * n + i] = dot(block.inputs[i], block.outputs[j], stride);
+  const LossSum loss = block_gradients<with_loss>(g, block.pair_weights, n * m, 1.0f);
+  if (inputs != nullptr)
+    for (std::size_t i = 0; i < n; ++i)
+      weighted_sum(block.outputs, g + i, m, n, stride, inputs->row_data(i));
+  if (outputs != nullptr)
+    for (std::size_t j = 0; j < m; ++j)
+      weighted_sum(block.inputs, g + j * n, n, 1, stride, outputs->row_data(j));
+  return loss;
+}
+
+inline DotFunctions dot_table() noexcept {
+  return {{dot_update<false>, dot_update<true>}, {dot_gradients<false>, dot_gradients<true>}};
+}
 
 }  // namespace wordloom::inline WORDLOOM_ABI::simd::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

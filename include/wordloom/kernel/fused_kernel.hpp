@@ -19,12 +19,17 @@ namespace wordloom::inline WORDLOOM_ABI {
 /// Scores, sigmoid and both rank updates of a block on the rows where they lie, in register tiles:
 /// nothing is gathered or packed, each row is read twice and written once. The default kernel.
 struct FusedKernel {
-  static constexpr BlockFeatures honours = {.bags = true, .weights = true, .one_side = true};
+  static constexpr BlockFeatures honours = {
+      .bags = true, .weights = true, .one_side = true, .pairs = true};
   static constexpr bool keeps_nothing_by_row = true;
 
   class Worker;
   /// The scratch of one thread for a model. Throws as target() does.
   Worker worker(const Model& model, BlockShape most) const;
+
+  class OneSideWorker;
+  /// The same for blocks that change one side, see kernel/fused_one_side.hpp.
+  OneSideWorker one_side_worker(const Model& model, BlockShape most) const;
 };
 
 /// The scratch of one thread.
@@ -34,6 +39,7 @@ class FusedKernel::Worker {
       : bag_(most, model.dimension()),
         staging_(most, model.dimension()),
         weights_(most),
+        all_weights_(most.inputs * most.outputs + simd::vector_slack),
         rows_(most.inputs + most.outputs),
         gradients_(1, simd::GradientLayout::most(most)),
         change_(most.inputs, 32),
@@ -51,6 +57,7 @@ class FusedKernel::Worker {
     if (block.inputs.empty() || block.outputs.empty()) return;
     if ((is_bag_ = simd::BagUpdate::takes(block)))
       return bag_.score(model, block, learning_rate, filter_);
+    if (block.paired > 0) return score_all_pairs(model, block, learning_rate);
     const simd::GradientLayout layout{block.input_count(), block.outputs.size()};
     scored_ = {rows_.data(),
                rows_.data() + layout.n,
@@ -94,13 +101,23 @@ class FusedKernel::Worker {
   }
 
  private:
+  /// Scores a block of pairs as one of all pairs, of which most have weight 0.
+  void score_all_pairs(Model& model, const Block& block, float learning_rate) noexcept {
+    simd::fill_pair_weights(block, all_weights_.data());
+    Block all = block;
+    all.paired = 0;
+    all.weights = {std::span(all_weights_).first(block.inputs.size() * block.outputs.size())};
+    score(model, all, learning_rate);
+  }
+
   simd::FusedFunctions functions_ = simd::fused_functions();
   simd::BagUpdate bag_;
   bool is_bag_ = false;
   simd::Staging staging_;
   simd::WeightLayout weights_;
-  simd::FusedBlock scored_{};  // n is 0 where there is none
-  std::vector<float*> rows_;   // [N] inputs, then [M] outputs of the block at hand
+  std::vector<float> all_weights_;  // [M x N] of pairs
+  simd::FusedBlock scored_{};       // n is 0 where there is none
+  std::vector<float*> rows_;        // [N] inputs, then [M] outputs of the block at hand
   RowMatrix gradients_;
   RowMatrix change_;  // [N x 32] of an update over several tiles
   simd::RepeatFilter filter_;

@@ -280,8 +280,9 @@ HWY_INLINE void dot_pairs(const float* const* a, const float* const* b, std::siz
 }
 
 /// Stores the dot products a[k] * b[k], and padding after them.
-HWY_INLINE void score_pairs(const float* const* a, const float* const* b, std::size_t count,
-                            std::size_t stride, float* scores) {
+HWY_NOINLINE HWY_ATTR inline void score_pairs(const float* const* a, const float* const* b,
+                                              std::size_t count, std::size_t stride,
+                                              float* scores) noexcept {
   for (std::size_t k = 0; k < count; k += 4)
     with_count<4>(std::min<std::size_t>(4, count - k), [&]<std::size_t I>() WORDLOOM_INLINED {
       dot_pairs<I>(a + k, b + k, stride, scores + k);

@@ -7,34 +7,12 @@
 
 #include <wordloom/core/types.hpp>
 #include <wordloom/kernel/pair_weights.hpp>
+#include <wordloom/kernel/repeat_filter.hpp>
 #include <wordloom/model/model.hpp>
 #include <wordloom/objective/loss.hpp>
 #include <wordloom/sampler/block.hpp>
 
 namespace wordloom::inline WORDLOOM_ABI::simd {
-
-/// Tells, for a set of ids, whether one may occur twice: never misses a repeat, and rarely reports
-/// one that is not there.
-class RepeatFilter {
- public:
-  void begin() noexcept {
-    if (++set_ == 0) {
-      last_.fill(0);
-      set_ = 1;
-    }
-  }
-  bool seen(RowId id) noexcept { return std::exchange(last_[id % last_.size()], set_) == set_; }
-  bool repeats(std::span<const RowId> ids) noexcept {
-    begin();
-    bool repeat = false;
-    for (const RowId id : ids) repeat |= seen(id);
-    return repeat;
-  }
-
- private:
-  std::array<std::uint8_t, 4096> last_{};  // the set in which each residue came last
-  std::uint8_t set_ = 0;
-};
 
 /// A block as FusedKernel works on it.
 struct FusedBlock {

@@ -42,7 +42,8 @@ namespace wordloom::inline WORDLOOM_ABI {
 /// and its scores and both gradients are three matrix products of CBLAS (level 3). As long as a
 /// worker exists, OpenBLAS runs on one thread: training already uses a thread for each core.
 struct GemmKernel {
-  static constexpr BlockFeatures honours = {.bags = true, .weights = true, .one_side = true};
+  static constexpr BlockFeatures honours = {
+      .bags = true, .weights = true, .one_side = true, .pairs = true};
   static constexpr bool keeps_nothing_by_row = true;
 
   class Worker;
@@ -69,30 +70,58 @@ class GemmKernel::Worker {
     float** const input_rows = rows_.data();
     float** const output_rows = input_rows + inputs;
     staging_.begin(model, block, input_rows, output_rows);
-    functions_.gather(input_rows, inputs, inputs_);
-    functions_.gather(output_rows, outputs, outputs_);
-    const auto n = static_cast<int>(inputs), m = static_cast<int>(outputs);
-    const auto columns = static_cast<int>(inputs_.columns());
-    const auto stride = static_cast<int>(inputs_.stride());
-
-    float* const g = gradients_.data();  // [m x n]
-    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, m, n, columns, 1.0f, outputs_.data(),
-                stride, inputs_.data(), stride, 0.0f, g, n);
-    simd::fill_pair_weights(block, weights_.data());
-    const LossSum loss =
-        functions_.gradients[with_loss](g, weights_.data(), inputs * outputs, learning_rate);
-    cblas_sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, n, columns, m, 1.0f, g, n, outputs_.data(),
-                stride, 0.0f, input_change_.data(), stride);
-    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, m, columns, n, 1.0f, g, n,
-                inputs_.data(), stride, 0.0f, output_change_.data(), stride);
-
+    const LossSum loss = pair_gradients<with_loss>(block, inputs, learning_rate);
+    input_gradients(inputs, outputs, input_change_);
+    output_gradients(inputs, outputs, output_change_);
     functions_.scatter_add(input_change_, inputs, input_rows);
     functions_.scatter_add(output_change_, outputs, output_rows);
     staging_.finish();
     return loss;
   }
 
+  /// See kernel/concept.hpp. The block has no bags.
+  template <bool with_loss>
+  LossSum gradients(Model& model, const Block& block, RowMatrix& inputs,
+                    RowMatrix& outputs) noexcept {
+    const std::size_t n = block.inputs.size(), m = block.outputs.size();
+    for (std::size_t i = 0; i < n; ++i) rows_[i] = model.input.row_data(block.inputs[i]);
+    for (std::size_t j = 0; j < m; ++j) rows_[n + j] = model.output.row_data(block.outputs[j]);
+    const LossSum loss = pair_gradients<with_loss>(block, n, 1.0f);
+    if (block.update != Sides::outputs) input_gradients(n, m, inputs);
+    if (block.update != Sides::inputs) output_gradients(n, m, outputs);
+    return loss;
+  }
+
  private:
+  /// Gathers `rows_` and computes the gradients of all pairs with `inputs` inputs.
+  template <bool with_loss>
+  LossSum pair_gradients(const Block& block, std::size_t inputs, float learning_rate) noexcept {
+    const std::size_t outputs = block.outputs.size();
+    functions_.gather(rows_.data(), inputs, inputs_);
+    functions_.gather(rows_.data() + inputs, outputs, outputs_);
+    const auto n = static_cast<int>(inputs), m = static_cast<int>(outputs);
+    const auto stride = static_cast<int>(inputs_.stride());
+    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, m, n, columns(), 1.0f, outputs_.data(),
+                stride, inputs_.data(), stride, 0.0f, gradients_.data(), n);
+    simd::fill_pair_weights(block, weights_.data());
+    return functions_.gradients[with_loss](gradients_.data(), weights_.data(), inputs * outputs,
+                                           learning_rate);
+  }
+  /// The other two products: the gradients of the rows of one side, from those of all pairs.
+  void input_gradients(std::size_t inputs, std::size_t outputs, RowMatrix& to) noexcept {
+    const auto n = static_cast<int>(inputs), m = static_cast<int>(outputs);
+    const auto stride = static_cast<int>(inputs_.stride());
+    cblas_sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, n, columns(), m, 1.0f, gradients_.data(),
+                n, outputs_.data(), stride, 0.0f, to.data(), stride);
+  }
+  void output_gradients(std::size_t inputs, std::size_t outputs, RowMatrix& to) noexcept {
+    const auto n = static_cast<int>(inputs), m = static_cast<int>(outputs);
+    const auto stride = static_cast<int>(inputs_.stride());
+    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, m, columns(), n, 1.0f, gradients_.data(),
+                n, inputs_.data(), stride, 0.0f, to.data(), stride);
+  }
+  int columns() const noexcept { return static_cast<int>(inputs_.columns()); }
+
   detail::OneBlasThread one_thread_;
   simd::GemmFunctions functions_ = simd::gemm_functions();
   simd::Staging staging_;

@@ -26,10 +26,28 @@ inline void fill_weights(const Block& block, std::size_t each, float* to) noexce
   std::fill_n(to + count, vector_slack, 0.0f);
 }
 
-/// Writes the weights of all pairs [M x N], then zeros. An output that meets one bag of several has
-/// weight 0 with the others.
+/// The weight of a row of the longer side of a block that says `paired`.
+inline float weight_of_row(const Block& block, std::size_t row) noexcept {
+  if (!block.weights.empty()) return block.weights.values[row];
+  return row < block.paired ? 1.0f : -1.0f;
+}
+
+/// The weight of the pair of two rows of such a block, 0 where they do not meet.
+inline float weight_of_pair(const Block& block, std::size_t i, std::size_t j) noexcept {
+  const std::size_t of_longer = std::max(i, j);
+  return i == j || of_longer >= block.paired ? weight_of_row(block, of_longer) : 0.0f;
+}
+
+/// Writes the weights of all pairs [M x N], then zeros. Rows that do not meet have weight 0: of the
+/// pairs of a block that says `paired`, and of an output that meets one bag of several.
 inline void fill_pair_weights(const Block& block, float* to) noexcept {
   const std::size_t n = block.input_count(), own = block.left_out.size();
+  if (block.paired > 0) {
+    for (std::size_t j = 0; j < block.outputs.size(); ++j)
+      for (std::size_t i = 0; i < n; ++i) *to++ = weight_of_pair(block, i, j);
+    std::fill_n(to, vector_slack, 0.0f);
+    return;
+  }
   if (own == 0) return fill_weights(block, n, to);
   fill_weights(block, 1, to);
   for (std::size_t j = block.outputs.size(); j-- > 0;) {

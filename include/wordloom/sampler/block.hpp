@@ -8,8 +8,9 @@
 namespace wordloom::inline WORDLOOM_ABI {
 
 /// The weight of each pair of a block, [M x N] output by output, or of each output [M] where the
-/// block says `left_out`: above 0 for label 1, below 0 for label 0, 0 for no pair. The gradient of
-/// a pair is multiplied by the absolute value; the loss is not.
+/// block says `left_out`, or of each row of the longer side where it says `paired`: above 0 for
+/// label 1, below 0 for label 0, 0 for no pair. The gradient of a pair is multiplied by the
+/// absolute value; the loss is not.
 struct PairWeights {
   std::span<const float> values = {};
   /// Two blocks of one worker with the same version other than 0 at the same address have the same
@@ -41,9 +42,13 @@ struct Block {
   /// then 1 + the size of this, and the last of the bags is the whole.
   std::span<const std::uint32_t> left_out = {};
   std::span<const RowId> outputs;  // [M] rows of Model::output
-  std::size_t positives = 0;       // 0 .. M; ignored where there are weights
-  PairWeights weights = {};        // empty: 1 for positives, -1 for the others
-  std::size_t examples = 0;        // what the loss is a mean over
+  /// Of the first `paired` inputs and outputs, which are all of one side, the input and the output
+  /// of the same number meet, with label 1. The other rows of the longer side meet all of the
+  /// shorter side. A chunk of pairs that share negatives is then no square of wasted products.
+  std::size_t paired = 0;
+  std::size_t positives = 0;  // 0 .. M; ignored where there are weights or pairs
+  PairWeights weights = {};   // empty: 1 for positives, -1 for the others
+  std::size_t examples = 0;   // what the loss is a mean over
   Sides update = Sides::both;
   BagGradient bag_gradient = BagGradient::mean;
 
@@ -62,6 +67,7 @@ struct BlockFeatures {
   bool bags = false;      // bag_ends, left_out
   bool weights = false;   // weights
   bool one_side = false;  // update other than Sides::both
+  bool pairs = false;     // paired
 };
 
 /// The largest block of a sampler: kernels size their scratch memory by it.

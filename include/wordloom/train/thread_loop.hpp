@@ -220,7 +220,10 @@ void train_by_threads(const Corpus& corpus, const Samplers& samplers, const Kern
           ++sentences;
           continue;
         }
-        if (run.state.stopped()) return set_position();
+        if (run.state.stopped()) {
+          finish_worker(kernel, model, sink.learning_rate);
+          return set_position();
+        }
         sink.with_loss = sink.done.tokens <= interval / 16;  // a tenth of a block's time
         sampler.sample(subsampling(sentence, random, kept), random, sink);
         sink.finish();
@@ -234,6 +237,7 @@ void train_by_threads(const Corpus& corpus, const Samplers& samplers, const Kern
           run.tick(run.state.fraction(sink.done.tokens * threads));
         }
       }
+      finish_worker(kernel, model, sink.learning_rate);
       report();
       run.state.end_epoch(thread, epoch, model);
     }

@@ -1,0 +1,235 @@
+#pragma once
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include <wordloom/core/hyperparameters.hpp>
+#include <wordloom/core/row_matrix.hpp>
+#include <wordloom/core/types.hpp>
+#include <wordloom/kernel/concept.hpp>
+#include <wordloom/kernel/fused_one_side.hpp>
+#include <wordloom/kernel/repeat_filter.hpp>
+#include <wordloom/model/model.hpp>
+#include <wordloom/objective/loss.hpp>
+#include <wordloom/optimizer/concept.hpp>
+#include <wordloom/optimizer/optimizer_steps.hpp>
+#include <wordloom/sampler/block.hpp>
+
+namespace wordloom::inline WORDLOOM_ABI {
+
+namespace detail {
+
+/// FusedKernel writes gradients by its worker for one side.
+template <class K>
+using GradientWorker = decltype(one_side_worker_of(std::declval<const KernelRun<K>&>(),
+                                                   std::declval<const Model&>(), BlockShape()));
+
+template <class K>
+constexpr bool require_gradients() {
+  static_assert(!OnDevice<K>, "wordloom: WithOptimizer needs an UpdateKernel of the host");
+  if constexpr (!OnDevice<K> && require_kernel<K>())
+    static_assert(
+        WritesGradients<GradientWorker<K>>,
+        "wordloom: the worker of this UpdateKernel lacks 'template <bool with_loss> "
+        "LossSum gradients(Model&, const Block&, RowMatrix& inputs, RowMatrix& outputs)', "
+        "which WithOptimizer needs");
+  return true;
+}
+
+}  // namespace detail
+
+/// The gradients of one kernel, applied by an optimizer: it changes each row of a block once, by
+/// the sum of all gradients of the row. Threads share all rows: there are no private copies of
+/// frequent rows (Hyperparameters::private_rows), because state and sums are kept by row.
+template <class KernelPolicy, class OptimizerPolicy>
+struct WithOptimizer {
+  static_assert(detail::require_gradients<KernelPolicy>() &&
+                detail::require_optimizer<OptimizerPolicy>());
+
+  /// What the kernel honours, except bags.
+  static constexpr BlockFeatures honours = [] {
+    BlockFeatures features = detail::features_honoured<KernelPolicy>();
+    features.bags = false;
+    return features;
+  }();
+
+  KernelPolicy kernel = {};
+  OptimizerPolicy optimizer = {};
+  /// Examples (Block::examples) whose gradients are summed before a step, at least, 1 to 65536; the
+  /// last block of a batch may have more than are missing. 1: each block is a step. All gradients
+  /// of a batch are those of the rows as they were when it began. Each thread has batches of its
+  /// own and, where `batch` is above 1, the sums of both matrices: as much memory as a model. A
+  /// batch that is not full at the end of an epoch is applied there. A checkpoint that is written
+  /// during training lacks the batches in progress.
+  std::size_t batch = 1;
+
+  static WithOptimizer from(const Hyperparameters& parameters) {
+    return {detail::policy_from<KernelPolicy>(parameters),
+            detail::policy_from<OptimizerPolicy>(parameters)};
+  }
+  template <class Visit>
+  void visit_parameters(Visit&& visit) const {
+    visit("batch", batch, 1, 65536);
+    detail::visit_all(visit, kernel, optimizer);
+  }
+
+  class Worker;
+  /// What the threads of a run share.
+  struct Run {
+    detail::KernelRun<KernelPolicy> kernel;
+    detail::OptimizerRun<OptimizerPolicy> optimizer;
+    std::size_t batch;
+
+    /// The scratch of one thread for a model. Throws as target() does.
+    Worker worker(const Model& model, BlockShape most) const { return {*this, model, most}; }
+  };
+  /// Throws as the kernel and the optimizer do.
+  Run start(Model& model) const {
+    return {detail::start_kernel(kernel, model), optimizer.start(model), batch};
+  }
+};
+
+/// The scratch of one thread.
+template <class KernelPolicy, class OptimizerPolicy>
+class WithOptimizer<KernelPolicy, OptimizerPolicy>::Worker {
+ public:
+  Worker(const Run& run, const Model& model, BlockShape most)
+      : worker_(detail::one_side_worker_of(run.kernel, model, most)),
+        optimizer_(run.optimizer),
+        batch_(run.batch),
+        inputs_(most.inputs, model.dimension()),
+        outputs_(most.outputs, model.dimension()),
+        ids_(most.inputs + most.outputs),
+        gradients_(ids_.size()) {
+    if (batch_ == 1) return;
+    sums_[0] = Sums(model.input);
+    if (!model.has_one_matrix()) sums_[1] = Sums(model.output);
+  }
+
+  template <bool with_loss>
+  LossSum update(Model& model, const Block& block, float learning_rate) noexcept {
+    if (block.inputs.empty() || block.outputs.empty()) return {};
+    const LossSum loss = worker_.template gradients<with_loss>(model, block, inputs_, outputs_);
+    const Take take = batch_ == 1 ? Take::step : Take::sum;
+    const std::size_t inputs = block.update == Sides::outputs ? 0 : list(block.inputs, inputs_, 0);
+    const std::size_t all =
+        block.update == Sides::inputs ? inputs : list(block.outputs, outputs_, inputs);
+    // In a model of one matrix, an input and an output may be the same row.
+    const std::size_t of_input = model.has_one_matrix() ? all : inputs;
+    for_rows(model, Side::input, 0, of_input, take, learning_rate);
+    for_rows(model, Side::output, of_input, all, take, learning_rate);
+    examples_ += block.examples;
+    if (take == Take::sum && examples_ >= batch_) finish(model, learning_rate);
+    return loss;
+  }
+
+  /// Applies the batch in progress, full or not.
+  void finish(Model& model, float learning_rate) noexcept {
+    examples_ = 0;
+    for (const Side side : {Side::input, Side::output}) {
+      Sums& sums = sums_[static_cast<std::size_t>(side)];
+      RowMatrix& matrix = matrix_of(model, side);
+      for (std::size_t k = 0; k < sums.rows.size(); ++k) {
+        if (k + ahead < sums.rows.size()) prefetch_row(matrix, side, sums.rows[k + ahead]);
+        const RowId id = sums.rows[k];
+        float* const sum = sums.matrix.row_data(id);
+        optimizer_.step(side, id, matrix.row_data(id), sum, learning_rate);
+        std::fill_n(sum, sums.matrix.stride(), 0.0f);
+        sums.is_listed[id] = 0;
+      }
+      sums.rows.clear();
+    }
+  }
+
+  /// Prefetches rows and the state that belongs to them.
+  [[gnu::always_inline]] void prefetch(const Model& model, std::span<const RowId> inputs,
+                                       std::span<const RowId> outputs) noexcept {
+    const Side of_outputs = model.has_one_matrix() ? Side::input : Side::output;
+    for (const RowId id : inputs) prefetch_row(model.input, Side::input, id);
+    for (const RowId id : outputs) prefetch_row(model.output, of_outputs, id);
+  }
+
+ private:
+  /// The sums of the gradients of a batch, for the rows of one matrix.
+  struct Sums {
+    Sums() = default;
+    explicit Sums(const RowMatrix& of) : matrix(of.rows(), of.columns()), is_listed(of.rows()) {
+      rows.reserve(of.rows());  // so that a batch never allocates
+    }
+    RowMatrix matrix;                     // [R x D], zero except in `rows`
+    std::vector<RowId> rows;              // those of the batch, each once
+    std::vector<std::uint8_t> is_listed;  // [R] whether `rows` has it
+  };
+
+  enum class Take : std::uint8_t { step, sum };
+  static constexpr std::size_t ahead = 8;  // rows of a batch that are prefetched
+
+  static RowMatrix& matrix_of(Model& model, Side side) noexcept {
+    return side == Side::input ? model.input : model.output;
+  }
+
+  [[gnu::always_inline]] void prefetch_row(const RowMatrix& matrix, Side side, RowId id) noexcept {
+    matrix.prefetch(id);
+    if constexpr (requires { optimizer_.prefetch(side, id); }) optimizer_.prefetch(side, id);
+  }
+
+  /// Lists ids and their gradients from place `first` on. Returns the end.
+  std::size_t list(std::span<const RowId> ids, RowMatrix& gradients, std::size_t first) noexcept {
+    std::copy(ids.begin(), ids.end(), ids_.data() + first);
+    for (std::size_t k = 0; k < ids.size(); ++k) gradients_[first + k] = gradients.row_data(k);
+    return first + ids.size();
+  }
+
+  /// Takes a step with the listed rows in [first, last), or adds their gradients to the batch.
+  void for_rows(Model& model, Side side, std::size_t first, std::size_t last, Take take,
+                float learning_rate) noexcept {
+    const auto ids = std::span(ids_).subspan(first, last - first);
+    const auto gradients = std::span(gradients_).subspan(first, last - first);
+    if (take == Take::sum)
+      return add_to_batch(sums_[static_cast<std::size_t>(side)], ids, gradients);
+    if (filter_.repeats(ids)) fold_repeats(ids, gradients);
+    RowMatrix& matrix = matrix_of(model, side);
+    for (std::size_t k = 0; k < ids.size(); ++k)
+      if (gradients[k] != nullptr)
+        optimizer_.step(side, ids[k], matrix.row_data(ids[k]), gradients[k], learning_rate);
+  }
+
+  /// Adds all gradients of a duplicate row to that of its first place. The others become null.
+  void fold_repeats(std::span<const RowId> ids, std::span<float*> gradients) noexcept {
+    for (std::size_t k = 1; k < ids.size(); ++k) {
+      const auto first = static_cast<std::size_t>(
+          std::find(ids.begin(), ids.begin() + static_cast<std::ptrdiff_t>(k), ids[k]) -
+          ids.begin());
+      if (first != k) add(gradients[first], std::exchange(gradients[k], nullptr));
+    }
+  }
+
+  void add_to_batch(Sums& sums, std::span<const RowId> ids,
+                    std::span<float* const> gradients) noexcept {
+    for (std::size_t k = 0; k < ids.size(); ++k) {
+      if (std::exchange(sums.is_listed[ids[k]], std::uint8_t{1}) == 0) sums.rows.push_back(ids[k]);
+      add(sums.matrix.row_data(ids[k]), gradients[k]);
+    }
+  }
+
+  void add(float* sum, const float* gradient) noexcept {
+    functions_.sgd(sum, gradient, inputs_.stride(), 1.0f);
+  }
+
+  simd::OptimizerFunctions functions_ = simd::optimizer_functions();
+  detail::GradientWorker<KernelPolicy> worker_;
+  detail::OptimizerRun<OptimizerPolicy> optimizer_;
+  std::size_t batch_;
+  std::size_t examples_ = 0;       // of the batch in progress
+  std::array<Sums, 2> sums_;       // of both sides, where there are batches
+  RowMatrix inputs_, outputs_;     // [N x D], [M x D] gradients of the block at hand
+  std::vector<RowId> ids_;         // [N + M] of the block at hand
+  std::vector<float*> gradients_;  // [N + M] their gradients
+  simd::RepeatFilter filter_;
+};
+
+}  // namespace wordloom::inline WORDLOOM_ABI

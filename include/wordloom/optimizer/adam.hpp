@@ -1,0 +1,78 @@
+#pragma once
+#include <cmath>
+#include <cstddef>
+
+#include <wordloom/core/types.hpp>
+#include <wordloom/model/model.hpp>
+#include <wordloom/optimizer/concept.hpp>
+#include <wordloom/optimizer/optimizer_steps.hpp>
+#include <wordloom/optimizer/state_rows.hpp>
+
+namespace wordloom::inline WORDLOOM_ABI {
+
+/// Adam (Kingma and Ba 2015, "Adam: a method for stochastic optimization", algorithm 1): for each
+/// element, at the t-th update of its row,
+///
+///     mean   = beta1 x mean   + (1 - beta1) x gradient,
+///     square = beta2 x square + (1 - beta2) x gradient^2,
+///     x     += learning rate x (mean / (1 - beta1^t)) / (sqrt(square / (1 - beta2^t)) + epsilon).
+///
+/// It is lazy: a row that a block does not have keeps its state, and t counts the updates of that
+/// row, not those of the model. Its state is, for each side, "input.adam_mean" and
+/// "input.adam_square" [R x D] and "input.adam_steps" [R x 1]: three times the memory of the model.
+struct Adam {
+  static constexpr bool has_state = true;
+
+  /// How much of the mean and of the square an update keeps; 0 to 0.999999.
+  double beta1 = 0.9, beta2 = 0.999;
+  /// Keeps the quotient finite where all gradients were zero; 1e-30 to 1.
+  double epsilon = 1e-8;
+
+  template <class Visit>
+  void visit_parameters(Visit&& visit) const {
+    visit("beta1", beta1, 0.0, 0.999999);
+    visit("beta2", beta2, 0.0, 0.999999);
+    visit("epsilon", epsilon, 1e-30, 1.0);
+  }
+
+  class Run {
+   public:
+    Run(Model& model, const Adam& policy)
+        : means_(model, "adam_mean"),
+          squares_(model, "adam_square"),
+          steps_(model, "adam_steps", 1),
+          stride_(model.input.stride()),
+          constants_{static_cast<float>(policy.beta1),
+                     static_cast<float>(policy.beta2),
+                     static_cast<float>(1.0 - policy.beta1),
+                     static_cast<float>(1.0 - policy.beta2),
+                     std::log(policy.beta1),
+                     std::log(policy.beta2),
+                     static_cast<float>(policy.epsilon)} {}
+
+    void step(Side side, RowId row, float* row_data, const float* gradient,
+              float rate) const noexcept {
+      functions_.adam(row_data,
+                      {means_.row(side, row), squares_.row(side, row), steps_.row(side, row)},
+                      gradient, stride_, rate, constants_);
+    }
+    [[gnu::always_inline]] void prefetch(Side side, RowId row) const noexcept {
+      means_.prefetch(side, row);
+      squares_.prefetch(side, row);
+      steps_.prefetch(side, row);
+    }
+
+   private:
+    simd::OptimizerFunctions functions_ = simd::optimizer_functions();
+    StateRows means_, squares_, steps_;
+    std::size_t stride_;
+    simd::AdamConstants constants_;
+  };
+
+  /// Throws as target() and StateRows do.
+  Run start(Model& model) const { return {model, *this}; }
+};
+
+static_assert(Optimizer<Adam>);
+
+}  // namespace wordloom::inline WORDLOOM_ABI

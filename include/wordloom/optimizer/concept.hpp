@@ -1,0 +1,72 @@
+#pragma once
+#include <concepts>
+#include <cstdint>
+#include <utility>
+
+#include <wordloom/core/types.hpp>
+#include <wordloom/model/model.hpp>
+
+namespace wordloom::inline WORDLOOM_ABI {
+
+/// The matrix of a model that a row belongs to.
+enum class Side : std::uint8_t { input, output };
+
+namespace detail {
+
+template <class O>
+concept StartsOptimizing = requires(const O& optimizer, Model& model) {
+  optimizer.start(model);
+};
+template <class O>
+using OptimizerRun = decltype(std::declval<const O&>().start(std::declval<Model&>()));
+
+template <class Run>
+concept StepsRows = requires(const Run& run, float* row, const float* gradient) {
+  { run.step(Side::input, RowId{}, row, gradient, 0.1f) } noexcept;
+};
+
+template <class O>
+concept SaysIfItHasState = requires {
+  { O::has_state } -> std::convertible_to<bool>;
+};
+
+}  // namespace detail
+
+/// The rule by which a gradient changes a row. A policy, a value with parameters of its own
+/// (core/hyperparameters.hpp).
+///
+/// - `static constexpr bool has_state`: whether it keeps data by row;
+/// - `optimizer.start(model)` returns a run, which is immutable and shared by the threads. It makes
+///   its state with `model.state_matrix("input.NAME", rows, columns)` and "output.NAME" (see
+///   StateRows), or continues with the state that the model has. A model of one matrix has state of
+///   the input side only, which the output side uses too;
+/// - `run.step(side, row, row_data, gradient, learning_rate)` changes one row. It is noexcept and
+///   never allocates. `gradient` [stride floats, 64-byte aligned, padding zero] is the direction in
+///   which the log-likelihood rises: `Sgd` adds it times the learning rate. The padding of rows
+///   and of state stays zero. Threads may step the same row at once (Hogwild), so rows and state
+///   are accessed as in simd/row_access.inl;
+/// - `run.prefetch(side, row)`, where it exists, prefetches the state of a row.
+///
+/// A row is stepped once for each block, or batch, that has it. Rows that no block has keep their
+/// state as it is.
+template <class O>
+concept Optimizer = std::copy_constructible<O> && detail::SaysIfItHasState<O> &&
+    detail::StartsOptimizing<O> && detail::StepsRows<detail::OptimizerRun<O>>;
+
+namespace detail {
+
+template <class O>
+constexpr bool require_optimizer() {
+  static_assert(std::copy_constructible<O>, "wordloom: this Optimizer cannot be copied");
+  static_assert(SaysIfItHasState<O>,
+                "wordloom: this Optimizer lacks 'static constexpr bool has_state'");
+  static_assert(StartsOptimizing<O>, "wordloom: this Optimizer lacks 'auto start(Model&) const'");
+  if constexpr (StartsOptimizing<O>)
+    static_assert(StepsRows<OptimizerRun<O>>,
+                  "wordloom: the run of this Optimizer lacks 'void step(Side, RowId, float* "
+                  "row_data, const float* gradient, float learning_rate) const noexcept'");
+  return Optimizer<O>;
+}
+
+}  // namespace detail
+}  // namespace wordloom::inline WORDLOOM_ABI
