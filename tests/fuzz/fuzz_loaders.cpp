@@ -85,7 +85,9 @@ namespace {
 std::size_t justified(const Loader& loader, std::size_t file_bytes) {
   const bool may_be_gzip =
       loader.name == "gzip" || loader.name == "text" || loader.name == "edge_list";
-  return (std::size_t{1} << 14) + file_bytes * (may_be_gzip ? 2 * 1032 : 64);
+  // Buffers, with which a file of contexts is made again.
+  const std::size_t fixed = std::size_t{1} << (loader.name == "contexts" ? 22 : 14);
+  return fixed + file_bytes * (may_be_gzip ? 2 * 1032 : 64);
 }
 
 /// Ends the program by SIGVTALRM if it uses so much processor time before the next call: it hangs.

@@ -12,6 +12,7 @@
 #include <wordloom/corpus/encoded_corpus.hpp>
 #include <wordloom/corpus/text_corpus.hpp>
 #include <wordloom/corpus/vocabulary.hpp>
+#include <wordloom/corpus/word_context_matrix.hpp>
 #include <wordloom/evaluation/node_labels.hpp>
 #include <wordloom/evaluation/word_tests.hpp>
 #include <wordloom/graph/graph.hpp>
@@ -195,6 +196,27 @@ inline std::vector<Loader> all_loaders(const TemporaryFolder& folder) {
                      folder / "labels",
                      false,
                      [](const auto& path) { static_cast<void>(load_node_labels(path)); }});
+
+  // A file that is not what was written is made again, or refused: the contexts stay the same.
+  const std::vector<std::vector<WordId>> sentences{{0, 1, 2, 0}, {3, 4}, {1, 0, 3}};
+  const auto corpus = EncodedCorpus::from_sentences(sentences, vocabulary);
+  const auto contexts_of = [=](const std::filesystem::path& path) {
+    const auto matrix =
+        WordContextMatrix::from(corpus, vocabulary, {.columns = 3, .threads = 1, .file = path});
+    std::vector<WordId> contexts(matrix.words().size());
+    for (const std::uint64_t column : {2u, 0u, 1u}) matrix.contexts(column, 0, contexts);
+    return contexts;
+  };
+  const auto contexts = contexts_of({});
+  contexts_of(folder / "contexts");
+  loaders.push_back({"contexts",
+                     {read_file(folder / "contexts")},
+                     folder / "contexts",
+                     false,
+                     [=](const auto& path) {
+                       if (contexts_of(path) != contexts)
+                         throw FuzzFailure("a changed file was taken for other contexts");
+                     }});
 
   const auto walk = [](const Graph& graph) {
     std::size_t steps = 0;

@@ -1,0 +1,159 @@
+#pragma once
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <new>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <wordloom/core/error.hpp>
+#include <wordloom/core/parallel.hpp>
+#include <wordloom/core/random.hpp>
+#include <wordloom/core/types.hpp>
+#include <wordloom/corpus/concept.hpp>
+#include <wordloom/corpus/subsampling.hpp>
+#include <wordloom/corpus/vocabulary.hpp>
+
+namespace wordloom::inline WORDLOOM_ABI::detail {
+
+/// Numbers that are read at random: on huge pages where the system has them, because TLB misses are
+/// expensive. They are not initialised.
+class RandomReads {
+ public:
+  RandomReads() = default;
+  /// Throws std::bad_alloc.
+  explicit RandomReads(std::size_t count) {
+    constexpr std::size_t huge_page = std::size_t{1} << 21;
+    const std::size_t bytes = std::max(count, std::size_t{1}) * sizeof(std::uint32_t);
+    const std::size_t page = bytes < huge_page ? 64 : huge_page;
+    const std::size_t size = (bytes + page - 1) / page * page;
+    numbers_.reset(static_cast<std::uint32_t*>(std::aligned_alloc(page, size)));
+    if (!numbers_) throw std::bad_alloc();
+#ifdef MADV_HUGEPAGE
+    if (page == huge_page) ::madvise(numbers_.get(), size, MADV_HUGEPAGE);
+#endif
+  }
+
+  std::uint32_t* data() noexcept { return numbers_.get(); }
+  const std::uint32_t* data() const noexcept { return numbers_.get(); }
+
+ private:
+  struct Free {
+    void operator()(std::uint32_t* p) const noexcept { std::free(p); }
+  };
+  std::unique_ptr<std::uint32_t[], Free> numbers_;
+};
+
+/// How KeptWords reads a corpus.
+struct KeptWordsOptions {
+  std::size_t padding = 0;  // end marks before the first word and after the last
+  std::uint64_t seed = 1;
+  std::size_t threads = 0;                // 0 = all that the machine offers
+  std::uint64_t max_tokens = UINT32_MAX;  // that can be kept
+};
+
+/// The words of one epoch of a corpus that subsampling keeps, as ids whose highest bit marks the
+/// end of a sentence: 4 bytes a word. Sentences of one word are left out. Immutable; all members
+/// are thread-safe.
+class KeptWords {
+ public:
+  /// Marks the last word of a sentence. No id is this large.
+  static constexpr WordId end_mark = WordId{1} << 31;
+
+  /// Reads the corpus once, with all threads; the same for any number of them. Throws
+  /// InvalidArgument for a vocabulary of more than 2^31 words, CorpusError when no or too many
+  /// words are kept or an id is not in the vocabulary, and what reading the corpus throws.
+  template <Corpus C>
+  KeptWords(const C& corpus, const Vocabulary& vocabulary, double subsample,
+            const KeptWordsOptions& options)
+      : padding_(options.padding) {
+    if (vocabulary.size() > end_mark)
+      throw InvalidArgument("the vocabulary has " + std::to_string(vocabulary.size()) +
+                            " words, must have at most " + std::to_string(end_mark));
+    const std::size_t threads = std::min(resolve_threads(options.threads), shards);
+    merge(read(corpus, vocabulary, Subsampling(vocabulary, subsample), options, threads), threads);
+  }
+
+  std::size_t size() const noexcept { return size_; }
+  /// [-padding, size() + padding)
+  const WordId* ids() const noexcept { return padded_.data() + padding_; }
+
+ private:
+  // Fixed, so that the number of threads has no effect on the sentences of a shard.
+  static constexpr std::size_t shards = 64;
+  // Makes the streams of random numbers others than those of corpora and samplers.
+  static constexpr std::uint64_t own_streams = 0x6b656570776f7264;
+  using Parts = std::array<std::vector<WordId>, shards>;
+
+  template <Corpus C>
+  static Parts read(const C& corpus, const Vocabulary& vocabulary, const Subsampling& subsampling,
+                    const KeptWordsOptions& options, std::size_t threads) {
+    Parts parts;
+    std::atomic<std::size_t> next{0};
+    std::atomic<std::uint64_t> tokens{0};
+    run_threads(threads, [&](std::size_t) {
+      std::vector<WordId> buffer, part;
+      for (std::size_t i = next++; i < shards; i = next++) {
+        part.clear();
+        Random random(options.seed ^ own_streams, i);
+        for (const std::span<const WordId> sentence :
+             corpus.sentences(Shard{i, shards, 0, options.seed})) {
+          check(sentence, vocabulary);
+          const auto words = subsampling(sentence, random, buffer);
+          if (words.size() < 2) continue;
+          if ((tokens += words.size()) > options.max_tokens)
+            throw CorpusError("the corpus has more than " + std::to_string(options.max_tokens) +
+                              " words in sentences of at least 2: use a part of it, or drop more "
+                              "words by subsampling");
+          part.insert(part.end(), words.begin(), words.end());
+          part.back() |= end_mark;
+        }
+        parts[i].assign(part.begin(), part.end());  // without the capacity to grow
+      }
+    });
+    if (tokens == 0)
+      throw CorpusError(
+          std::string("no word of the corpus has a context: each sentence has at most one word") +
+          (subsampling.enabled() ? " after subsampling" : ""));
+    return parts;
+  }
+
+  static void check(std::span<const WordId> sentence, const Vocabulary& vocabulary) {
+    WordId highest = 0;
+    for (const WordId id : sentence) highest = std::max(highest, id);
+    if (!sentence.empty() && highest >= vocabulary.size())
+      throw CorpusError("the corpus has the word id " + std::to_string(highest) +
+                        ", the vocabulary has only " + std::to_string(vocabulary.size()) +
+                        " words");
+  }
+
+  /// Joins the parts and frees them.
+  void merge(Parts parts, std::size_t threads) {
+    std::array<std::size_t, shards> begins;
+    for (std::size_t i = 0; i < shards; ++i)
+      begins[i] = std::exchange(size_, size_ + parts[i].size());
+    padded_ = RandomReads(size_ + 2 * padding_);
+    std::fill_n(padded_.data(), padding_, end_mark);
+    std::fill_n(padded_.data() + padding_ + size_, padding_, end_mark);
+    std::atomic<std::size_t> next{0};
+    run_threads(threads, [&](std::size_t) {
+      for (std::size_t i = next++; i < shards; i = next++) {
+        std::copy(parts[i].begin(), parts[i].end(), padded_.data() + padding_ + begins[i]);
+        parts[i] = {};
+      }
+    });
+  }
+
+  std::size_t padding_, size_ = 0;
+  RandomReads padded_;  // [padding_ + size_ + padding_]
+};
+
+}  // namespace wordloom::inline WORDLOOM_ABI::detail

@@ -1,0 +1,189 @@
+#pragma once
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include <wordloom/core/error.hpp>
+#include <wordloom/core/hash.hpp>
+#include <wordloom/core/hyperparameters.hpp>
+#include <wordloom/core/parallel.hpp>
+#include <wordloom/core/types.hpp>
+#include <wordloom/corpus/concept.hpp>
+#include <wordloom/corpus/vocabulary.hpp>
+#include <wordloom/corpus/word_context_file.hpp>
+#include <wordloom/corpus/word_context_index.hpp>
+
+namespace wordloom::inline WORDLOOM_ABI {
+
+/// The uniform word-context matrix [words x columns] of a corpus: each word has the same number of
+/// context words, drawn uniformly from all of its windows. A column is a batch in which each word
+/// comes once, with one context. See WordContextIndex for how contexts are drawn.
+///
+/// The matrix is virtual, and takes 8 bytes for each word of the corpus, or it lies in a mapped
+/// file of one epoch, which later epochs repeat. Virtual, each epoch has new contexts: column j of
+/// epoch e is column e * columns() + j. Immutable; copies share the contexts; all members are
+/// thread-safe.
+class WordContextMatrix {
+ public:
+  static constexpr bool repeats = false;
+  static constexpr std::size_t max_pairs = 500;  // of a sentence
+
+  /// Reads any corpus once, with all threads; the same for any number of them. The corpus is read
+  /// as 64 shards of epoch 0: each of them decompresses all of a TextCorpus that is a .gz file, so
+  /// use an EncodedCorpus there. With `options.file`, a file that was made from the same corpus,
+  /// vocabulary and options is used as it is and the corpus is not read; another word-context
+  /// matrix is replaced, any other file is refused.
+  ///
+  /// Throws InvalidArgument (options), CorpusError (a corpus that was encoded with another
+  /// vocabulary, has no sentence of two kept words, or has more than 2^32 - 1 kept words), IoError,
+  /// FormatError (a file that is no word-context matrix), and what reading the corpus throws.
+  template <Corpus C>
+  [[nodiscard]] static WordContextMatrix from(const C& corpus, const Vocabulary& vocabulary,
+                                              const WordContextOptions& options = {}) {
+    options.validate();
+    if constexpr (requires { corpus.vocabulary_fingerprint(); })
+      if (corpus.vocabulary_fingerprint() != vocabulary.fingerprint())
+        throw CorpusError("the corpus was encoded with another vocabulary");
+    if (options.file.empty())
+      return {std::make_shared<const detail::WordContextIndex>(corpus, vocabulary, options),
+              vocabulary, options};
+
+    const auto source = source_of(corpus, vocabulary, options);
+    if (auto file = detail::open_word_context_file(options.file, source))
+      return {std::move(*file), vocabulary};
+    {
+      // First of all, so that a folder that cannot be written is found before the corpus is read.
+      detail::WordContextFileWriter writer(options.file);
+      const detail::WordContextIndex index(corpus, vocabulary, options);
+      writer.finish(source, index, vocabulary.size(), options.columns, options.threads);
+    }
+    if (auto file = detail::open_word_context_file(options.file, source))
+      return {std::move(*file), vocabulary};
+    throw IoError("another process has replaced '" + options.file.string() +
+                  "', a word-context matrix that was just made: name another file");
+  }
+
+  /// The words that have a context, rising: the rows of the matrix. Words that stand only alone in
+  /// their sentences have none. Valid as long as any copy.
+  std::span<const WordId> words() const& noexcept { return words_; }
+  void words() const&& = delete;
+  /// The contexts of each word in an epoch.
+  std::size_t columns() const noexcept { return columns_; }
+  /// Whether the matrix lies in a file.
+  bool is_mapped() const noexcept { return index_ == nullptr; }
+
+  /// Writes the context in `column` of words()[first + i] to to[i]. Columns count on over epochs;
+  /// any number is allowed. Requires first + to.size() <= words().size(). For whole columns of the
+  /// English Wikipedia, a word takes 15 to 35 ns, or 1 ns where the matrix is mapped.
+  void contexts(std::uint64_t column, std::size_t first, std::span<WordId> to) const noexcept {
+    if (index_)
+      index_->contexts(column, first, to);
+    else
+      file_.read(column, first, to);
+  }
+
+  /// Returns the pairs of an epoch: each word in each column.
+  std::uint64_t token_count() const noexcept { return std::uint64_t{words_.size()} * columns_; }
+  std::uint64_t vocabulary_fingerprint() const noexcept { return vocabulary_; }
+  /// Returns a hash of all that determines the contexts. It reads the words of the corpus (some
+  /// GB/s) where the matrix is virtual.
+  std::uint64_t fingerprint() const noexcept {
+    detail::Hash hash;
+    hash.add(std::uint64_t{is_mapped()});
+    hash.add(vocabulary_);
+    hash.add(std::uint64_t{columns_});
+    if (index_)
+      index_->add_to(hash);
+    else
+      hash.add(file_.hash);
+    return hash.value();
+  }
+
+  /// Returns sentences of up to `max_pairs` pairs: word, context, word, context, ... All shards
+  /// together have each pair of the columns of the epoch once, and nearly equal parts of them. The
+  /// seed of the shard has no effect.
+  auto sentences(const Shard& shard) const;
+
+ private:
+  class Reader;
+
+  WordContextMatrix(std::shared_ptr<const detail::WordContextIndex> index,
+                    const Vocabulary& vocabulary, const WordContextOptions& options)
+      : index_(std::move(index)),
+        words_(index_->words()),
+        columns_(options.columns),
+        vocabulary_(vocabulary.fingerprint()) {}
+  WordContextMatrix(detail::WordContextFile file, const Vocabulary& vocabulary)
+      : file_(std::move(file)),
+        words_(file_.words),
+        columns_(static_cast<std::size_t>(file_.columns)),
+        vocabulary_(vocabulary.fingerprint()) {}
+
+  template <Corpus C>
+  static detail::WordContextSource source_of(const C& corpus, const Vocabulary& vocabulary,
+                                             const WordContextOptions& options) {
+    detail::WordContextSource source{.vocabulary = vocabulary.fingerprint(),
+                                     .corpus_tokens = corpus.token_count()};
+    if constexpr (requires { corpus.fingerprint(); }) source.corpus = corpus.fingerprint();
+    detail::Hash hash;
+    detail::add_parameters(hash, options);
+    source.options = hash.value();
+    return source;
+  }
+
+  std::shared_ptr<const detail::WordContextIndex> index_;  // null where the matrix is mapped
+  detail::WordContextFile file_;
+  std::span<const WordId> words_;  // of either
+  std::size_t columns_;
+  std::uint64_t vocabulary_;
+};
+
+/// The sentences of one shard, one after the other.
+class WordContextMatrix::Reader {
+ public:
+  Reader(const WordContextMatrix& matrix, const Shard& shard)
+      : matrix_(matrix), first_column_(std::uint64_t{shard.epoch} * matrix.columns()) {
+    // A small epoch has shorter sentences, so that it can be shared among many threads.
+    const std::uint64_t total = matrix.token_count();
+    const std::uint64_t pairs = std::clamp<std::uint64_t>(total / 64, 1, max_pairs);
+    count_ = static_cast<std::size_t>((total + pairs - 1) / pairs);
+    left_ = part_of(count_, shard.index, shard.count);
+  }
+
+  NextSentence operator()() {
+    if (left_.first == left_.second) return std::nullopt;
+    const auto [begin, end] = part_of(matrix_.token_count(), left_.first++, count_);
+    contexts_.resize(end - begin);
+    pairs_.resize(2 * contexts_.size());
+    detail::for_each_run(
+        matrix_.words_.size(), begin, contexts_.size(),
+        [&](std::uint64_t column, std::size_t first, std::size_t size, std::size_t at) {
+          matrix_.contexts(first_column_ + column, first, std::span(contexts_).subspan(at, size));
+          for (std::size_t i = 0; i < size; ++i) {
+            pairs_[2 * (at + i)] = matrix_.words_[first + i];
+            pairs_[2 * (at + i) + 1] = contexts_[at + i];
+          }
+        });
+    return pairs_;
+  }
+
+ private:
+  WordContextMatrix matrix_;
+  std::uint64_t first_column_;
+  std::size_t count_;                         // sentences of an epoch
+  std::pair<std::size_t, std::size_t> left_;  // by number
+  std::vector<WordId> contexts_, pairs_;      // of the sentence
+};
+
+inline auto WordContextMatrix::sentences(const Shard& shard) const {
+  return SentenceRange([matrix = *this, shard] { return Reader(matrix, shard); });
+}
+
+static_assert(Corpus<WordContextMatrix>);
+
+}  // namespace wordloom::inline WORDLOOM_ABI

@@ -1,0 +1,488 @@
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <set>
+#include <stdexcept>
+#include <vector>
+#include <wordloom/core/parallel.hpp>
+#include <wordloom/core/random.hpp>
+#include <wordloom/corpus/word_context_matrix.hpp>
+
+#include "corpus/corpus_checks.hpp"
+#include "statistics.hpp"
+
+using namespace wordloom;
+
+namespace {
+
+/// How often each word stands in the windows of each other: [word][context].
+using Windows = std::map<WordId, std::map<WordId, std::uint64_t>>;
+
+Windows windows_of(const Sentences& sentences, std::size_t window) {
+  Windows windows;
+  for (const auto& sentence : sentences)
+    for (std::size_t i = 0; i < sentence.size(); ++i)
+      for (std::size_t j = 0; j < sentence.size(); ++j)
+        if (i != j && (i < j ? j - i : i - j) <= window) ++windows[sentence[i]][sentence[j]];
+  return windows;
+}
+
+std::vector<WordId> column_of(const WordContextMatrix& matrix, std::uint64_t column) {
+  std::vector<WordId> contexts(matrix.words().size());
+  matrix.contexts(column, 0, contexts);
+  return contexts;
+}
+
+/// The contexts of an epoch, column after column.
+Sentences columns_of(const WordContextMatrix& matrix, std::uint64_t epoch = 0) {
+  Sentences columns;
+  for (std::size_t j = 0; j < matrix.columns(); ++j)
+    columns.push_back(column_of(matrix, epoch * matrix.columns() + j));
+  return columns;
+}
+
+/// A corpus with nothing that is optional. Reads count; the `failing_read`-th fails.
+struct PlainCorpus {
+  static constexpr bool repeats = true;
+  const Sentences* all;
+  std::size_t* reads;
+  std::size_t failing_read = 1000;
+
+  std::uint64_t token_count() const { return joined(*all).size(); }
+  auto sentences(const Shard& shard) const {
+    if (shard.index == 0 && ++*reads == failing_read) throw std::runtime_error("read again");
+    const auto [first, last] = part_of(all->size(), shard.index, shard.count);
+    return std::vector<std::span<const WordId>>(all->begin() + static_cast<std::ptrdiff_t>(first),
+                                                all->begin() + static_cast<std::ptrdiff_t>(last));
+  }
+};
+
+/// "a0 x b0 a1 x b1 ...": each slot of x, with a window of 1, has a word of its own.
+struct OneWordsSlots {
+  std::vector<std::vector<std::string>> sentences{{}};
+  Vocabulary vocabulary;
+
+  explicit OneWordsSlots(std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i)
+      for (const auto& word : {"a" + std::to_string(i), std::string("x"), "b" + std::to_string(i)})
+        sentences[0].push_back(word);
+    vocabulary = Vocabulary::from_sentences(sentences, {.min_count = 1});
+  }
+};
+
+}  // namespace
+
+TEST_CASE("each word has a context from its own windows in each column", "[corpus]") {
+  const Text text(random_text(3000, 4));
+  const auto corpus = EncodedCorpus::from_text(text.path, text.vocabulary);
+  for (const std::size_t window : {1u, 2u, 5u, 8u, 9u, 20u, 1000u}) {
+    const auto windows = windows_of(sentences_of(corpus), window);
+    const auto matrix = WordContextMatrix::from(corpus, text.vocabulary,
+                                                {.columns = 50, .window = window, .threads = 2});
+    CHECK_FALSE(matrix.is_mapped());
+    CHECK(matrix.columns() == 50);
+    CHECK(matrix.token_count() == 50 * matrix.words().size());
+    CHECK(matrix.vocabulary_fingerprint() == text.vocabulary.fingerprint());
+    REQUIRE(std::ranges::equal(matrix.words(), windows | std::views::keys));
+    for (const std::uint64_t epoch : {std::uint64_t{0}, std::uint64_t{1} << 40})
+      for (const auto& column : columns_of(matrix, epoch))
+        for (std::size_t i = 0; i < column.size(); ++i)
+          REQUIRE(windows.at(matrix.words()[i]).contains(column[i]));
+  }
+}
+
+TEST_CASE("contexts come as often as they stand in the windows of a word", "[corpus]") {
+  const Text text(random_text(3000, 5));
+  const auto corpus = EncodedCorpus::from_text(text.path, text.vocabulary);
+  for (const std::size_t window : {1u, 2u, 5u}) {
+    const auto windows = windows_of(sentences_of(corpus), window);
+    const auto matrix = WordContextMatrix::from(corpus, text.vocabulary,
+                                                {.columns = 4000, .window = window, .seed = 7});
+    const std::size_t size = text.vocabulary.size();
+    std::vector<std::vector<std::uint64_t>> counts(size, std::vector<std::uint64_t>(size));
+    for (const auto& column : columns_of(matrix, 3))
+      for (std::size_t i = 0; i < column.size(); ++i) ++counts[matrix.words()[i]][column[i]];
+    for (const auto& [word, contexts] : windows) {
+      double total = 0;
+      std::vector<double> shares(size);
+      for (const auto& [context, count] : contexts) total += static_cast<double>(count);
+      for (const auto& [context, count] : contexts)
+        shares[context] = static_cast<double>(count) / total;
+      CHECK(chi_squared_deviation(counts[word], shares) < 4);
+    }
+  }
+}
+
+TEST_CASE("the contexts of a word are spread evenly over its windows", "[corpus]") {
+  for (const std::size_t occurrences : {1u, 2u, 7u, 50u, 300u}) {
+    const OneWordsSlots text(occurrences);
+    const auto corpus =
+        EncodedCorpus::from_sentences(text.sentences, text.vocabulary, {.max_sentence_length = 3});
+    for (const std::uint64_t seed : {1u, 2u, 3u}) {
+      const auto matrix =
+          WordContextMatrix::from(corpus, text.vocabulary, {.window = 1, .seed = seed});
+      for (const std::size_t columns : {10u, 100u, 1000u, 10'000u}) {
+        std::map<WordId, std::size_t> counts;
+        const WordId x = *text.vocabulary.find("x");
+        for (std::size_t j = 0; j < columns; ++j) {
+          WordId context = 0;
+          matrix.contexts(17 * columns + j, x, {&context, 1});
+          ++counts[context];
+        }
+        const std::size_t each = columns / (2 * occurrences);
+        for (WordId word = 0; word < text.vocabulary.size(); ++word) {
+          if (word == x) continue;
+          REQUIRE(counts[word] + 2 >= each);
+          REQUIRE(counts[word] <= each + 3);
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("contexts are the same in any pieces and for any number of threads", "[corpus]") {
+  // Long enough for several blocks of words and several pieces of the index.
+  Random random(3);
+  Sentences sentences(700);
+  std::vector<std::pair<std::string, std::uint64_t>> counts;
+  for (int i = 0; i < 900; ++i) counts.emplace_back("w" + std::to_string(i), 1 + i);
+  const auto vocabulary = Vocabulary::from_counts(counts);
+  for (auto& sentence : sentences)
+    for (std::uint64_t i = 2 + random.below(60); i > 0; --i)
+      sentence.push_back(static_cast<WordId>(random.below(vocabulary.size())));
+  const auto corpus = EncodedCorpus::from_sentences(sentences, vocabulary);
+  const WordContextOptions options{.columns = 20, .window = 3, .subsample = 1e-3, .threads = 1};
+  const auto matrix = WordContextMatrix::from(corpus, vocabulary, options);
+  REQUIRE(matrix.words().size() > 600);
+  const auto expected = columns_of(matrix);
+
+  for (const std::size_t piece : {1u, 3u, 63u, 256u, 257u, 500u}) {
+    std::vector<WordId> column(matrix.words().size());
+    for (std::size_t first = 0; first < column.size(); first += piece)
+      matrix.contexts(5, first,
+                      std::span(column).subspan(first, std::min(piece, column.size() - first)));
+    CHECK(column == expected[5]);
+  }
+  for (const std::size_t threads : {2u, 5u, 100u}) {
+    auto more = options;
+    more.threads = threads;
+    const auto other = WordContextMatrix::from(corpus, vocabulary, more);
+    CHECK(columns_of(other) == expected);
+    CHECK(other.fingerprint() == matrix.fingerprint());
+  }
+  const WordContextMatrix copy = matrix;
+  CHECK(copy.words().data() == matrix.words().data());
+  CHECK(columns_of(WordContextMatrix::from(AnyCorpus(corpus), vocabulary, options)) == expected);
+}
+
+TEST_CASE("what determines the contexts has a part in the fingerprint", "[corpus]") {
+  const Text text(random_text(500, 6));
+  const auto corpus = EncodedCorpus::from_text(text.path, text.vocabulary);
+  const Text longer(text.bytes + "\nw1 w2\n");
+  const auto fingerprint = [&](const WordContextOptions& options) {
+    return WordContextMatrix::from(corpus, text.vocabulary, options).fingerprint();
+  };
+  std::set<std::uint64_t> fingerprints{
+      fingerprint({}),
+      fingerprint({.columns = 1023}),
+      fingerprint({.window = 3}),
+      fingerprint({.subsample = 1e-2}),
+      fingerprint({.seed = 2}),
+      fingerprint({.file = text.folder / "matrix"}),
+      fingerprint({.seed = 2, .file = text.folder / "matrix"}),
+      WordContextMatrix::from(EncodedCorpus::from_text(longer.path, longer.vocabulary),
+                              longer.vocabulary)
+          .fingerprint()};
+  CHECK(fingerprints.size() == 8);
+  const auto one = WordContextMatrix::from(corpus, text.vocabulary);
+  CHECK(columns_of(one) !=
+        columns_of(WordContextMatrix::from(corpus, text.vocabulary, {.seed = 2})));
+  CHECK(columns_of(one, 0) != columns_of(one, 1));
+}
+
+TEST_CASE("words that only stand alone have no contexts", "[corpus]") {
+  const Text text("a b\nc\nd\na a b\nc\n");
+  const auto corpus = EncodedCorpus::from_text(text.path, text.vocabulary);
+  const auto matrix = WordContextMatrix::from(corpus, text.vocabulary, {.columns = 30});
+  REQUIRE(matrix.words().size() == 2);
+  CHECK(text.vocabulary.word(matrix.words()[0]) == "a");
+  CHECK(text.vocabulary.word(matrix.words()[1]) == "b");
+  CHECK(matrix.token_count() == 60);
+  for (const auto& column : columns_of(matrix)) CHECK(text.vocabulary.word(column[1]) == "a");
+}
+
+TEST_CASE("subsampling drops words before windows are formed", "[corpus]") {
+  // A window of 1 is all of "the", unless it was dropped.
+  std::vector<std::vector<std::string>> sentences;
+  for (int i = 0; i < 2000; ++i) sentences.push_back({"a", "the", "b"});
+  for (int i = 0; i < 2000; ++i) sentences.push_back({"the", "the", "the", "the", "the"});
+  const auto vocabulary = Vocabulary::from_sentences(sentences, {.min_count = 1});
+  const auto corpus = EncodedCorpus::from_sentences(sentences, vocabulary);
+  const double threshold = 0.12;
+  const double keep = Subsampling(vocabulary, threshold).keep_probability(0);
+  REQUIRE(keep < 0.6);
+  REQUIRE(Subsampling(vocabulary, threshold).keep_probability(1) == 1.0);
+  const WordContextOptions options{
+      .columns = 5000, .window = 1, .subsample = threshold, .threads = 2};
+  const auto matrix = WordContextMatrix::from(corpus, vocabulary, options);
+  double with_the = 0;
+  for (const auto& column : columns_of(matrix)) with_the += column[1] == 0;
+  CHECK(with_the / 5000 > keep - 0.05);
+  CHECK(with_the / 5000 < keep + 0.05);
+}
+
+TEST_CASE("a file has the contexts of the first epoch and repeats them", "[corpus]") {
+  const TemporaryFolder folder;
+  const auto check = [&](const auto& corpus, const Vocabulary& vocabulary, std::size_t columns,
+                         std::size_t id_bytes) {
+    for (const std::size_t threads : {1u, 2u, 5u}) {
+      const auto expected = WordContextMatrix::from(corpus, vocabulary, {.columns = columns});
+      const auto path = folder / ("matrix" + std::to_string(threads));
+      const auto matrix = WordContextMatrix::from(
+          corpus, vocabulary, {.columns = columns, .threads = threads, .file = path});
+      CHECK(matrix.is_mapped());
+      CHECK(matrix.columns() == columns);
+      CHECK(std::ranges::equal(matrix.words(), expected.words()));
+      CHECK(matrix.token_count() == expected.token_count());
+      CHECK(matrix.vocabulary_fingerprint() == expected.vocabulary_fingerprint());
+      CHECK(columns_of(matrix) == columns_of(expected));
+      CHECK(columns_of(matrix, 5) == columns_of(expected));
+      WordId one = 0;
+      matrix.contexts(columns + 1, 2, {&one, 1});
+      CHECK(one == column_of(expected, 1)[2]);
+      const std::size_t ids = matrix.words().size();
+      CHECK(std::filesystem::file_size(path) - ids * (4 + columns * id_bytes) < 100);
+      CHECK(read_file(path) == read_file(folder / "matrix1"));
+    }
+  };
+  SECTION("of 16-bit ids") {
+    const Text text(random_text(3000, 8));
+    check(EncodedCorpus::from_text(text.path, text.vocabulary), text.vocabulary, 77, 2);
+  }
+  SECTION("of 32-bit ids") {
+    std::vector<std::pair<std::string, std::uint64_t>> counts;
+    for (int i = 0; i < 66'000; ++i) counts.emplace_back("w" + std::to_string(i), 1);
+    const auto vocabulary = Vocabulary::from_counts(counts);
+    Random random(2);
+    Sentences sentences(9000, std::vector<WordId>(11));
+    for (auto& sentence : sentences)
+      for (auto& id : sentence) id = static_cast<WordId>(random.below(vocabulary.size()));
+    check(EncodedCorpus::from_sentences(sentences, vocabulary), vocabulary, 3, 4);
+  }
+  SECTION("of more than one block") {
+    const OneWordsSlots text(2500);
+    check(EncodedCorpus::from_sentences(text.sentences, text.vocabulary), text.vocabulary, 1801, 2);
+  }
+}
+
+TEST_CASE("a kept matrix is used again only for the same corpus and options", "[corpus]") {
+  const Text text(random_text(300, 9));
+  const auto sentences = sentences_of(EncodedCorpus::from_text(text.path, text.vocabulary));
+  const auto path = text.folder / "matrix";
+  const WordContextOptions options{.columns = 9, .threads = 2, .file = path};
+  std::size_t reads = 0;
+  const PlainCorpus corpus{&sentences, &reads};
+  const auto expected = columns_of(WordContextMatrix::from(corpus, text.vocabulary, options));
+  REQUIRE(reads == 1);
+  const std::string whole = read_file(path);
+  // Makes the matrix and returns whether the corpus was read for that.
+  const auto read_again = [&](const auto& source, const WordContextOptions& how) {
+    const std::size_t before = reads;
+    CHECK(columns_of(WordContextMatrix::from(source, text.vocabulary, how)).size() == how.columns);
+    return reads == before + 1;
+  };
+  CHECK(text.folder.entry_count() == 2);
+  CHECK(columns_of(WordContextMatrix::from(PlainCorpus{&sentences, &reads, 2}, text.vocabulary,
+                                           options)) == expected);
+  CHECK_FALSE(read_again(corpus, {.columns = 9, .threads = 1, .file = path}));
+  CHECK(read_file(path) == whole);
+
+  SECTION("other options") {
+    CHECK(read_again(corpus, {.columns = 10, .file = path}));
+    CHECK(read_again(corpus, {.columns = 10, .window = 3, .file = path}));
+    CHECK(read_again(corpus, {.columns = 10, .window = 3, .seed = 5, .file = path}));
+    CHECK(read_again(corpus, {.columns = 10, .subsample = 0.1, .file = path}));
+    CHECK(read_again(corpus, options));
+    CHECK(read_file(path) == whole);
+  }
+  SECTION("a corpus of another size") {
+    auto more = sentences;
+    more.push_back({0, 1});
+    CHECK(read_again(PlainCorpus{&more, &reads}, options));
+  }
+  SECTION("a corpus of the same size with a fingerprint") {
+    const auto make = [&](const Sentences& all) {
+      const auto encoded = EncodedCorpus::from_sentences(all, text.vocabulary);
+      return columns_of(WordContextMatrix::from(encoded, text.vocabulary, options));
+    };
+    auto other = sentences;
+    other[0][0] = (other[0][0] + 1) % 5;
+    CHECK(make(sentences) == expected);
+    const auto time = std::filesystem::last_write_time(path);
+    CHECK(make(sentences) == expected);
+    CHECK(std::filesystem::last_write_time(path) == time);
+    make(other);
+    CHECK(std::filesystem::last_write_time(path) != time);
+  }
+  SECTION("another vocabulary") {
+    std::vector<std::pair<std::string, std::uint64_t>> counts;
+    for (WordId i = 0; i < text.vocabulary.size(); ++i)
+      counts.emplace_back(text.vocabulary.word(i), text.vocabulary.count(i) + 1);
+    static_cast<void>(WordContextMatrix::from(corpus, Vocabulary::from_counts(counts), options));
+    CHECK(reads == 2);
+  }
+  SECTION("a file of another version") {
+    std::string old = whole;
+    old[6] = '0';
+    write_file(path, old);
+    CHECK(read_again(corpus, options));
+    CHECK(read_file(path) == whole);
+  }
+  SECTION("a file that was cut short at any byte, continued or changed") {
+    write_file(path, "");
+    CHECK(read_again(corpus, options));
+    for (std::size_t size = 6; size < whole.size(); size += size < 200 ? 1 : 61) {
+      write_file(path, whole.substr(0, size));
+      REQUIRE(read_again(corpus, options));
+      REQUIRE(read_file(path) == whole);
+    }
+    detail::WordContextHeader header;
+    std::memcpy(&header, whole.data() + detail::word_context_magic.size(), sizeof(header));
+    REQUIRE(detail::open_word_context_file(path, header.source));
+    for (const std::size_t more : {1u, 7u, 8u, 16u}) {
+      write_file(path, whole + std::string(more, '\0'));
+      REQUIRE_FALSE(detail::open_word_context_file(path, header.source));
+    }
+    for (std::size_t bit = 6 * 8; bit < whole.size() * 8; ++bit) {
+      std::string changed = whole;
+      changed[bit / 8] = static_cast<char>(changed[bit / 8] ^ 1 << bit % 8);
+      write_file(path, changed);
+      REQUIRE_FALSE(detail::open_word_context_file(path, header.source));
+    }
+  }
+}
+
+TEST_CASE("a header of any numbers is not trusted", "[corpus]") {
+  const TemporaryFolder folder;
+  const auto path = folder / "matrix";
+  constexpr std::array<std::uint64_t, 12> numbers{
+      0, 1, 2, 4, 8, 16, 1u << 16, 1ull << 32, 1ull << 61, 1ull << 62, 1ull << 63, ~0ull};
+  for (const std::size_t rest : {0u, 8u, 16u, 24u})
+    for (const auto words : numbers)
+      for (const auto columns : numbers)
+        for (const auto id_bytes : numbers) {
+          const detail::WordContextHeader header{{}, words, columns, id_bytes};
+          std::string file(detail::word_context_magic);
+          file.append(reinterpret_cast<const char*>(&header), sizeof(header)).append(rest, '\0');
+          const std::uint64_t hash = detail::Hash::of(file);
+          file.append(reinterpret_cast<const char*>(&hash), sizeof(hash));
+          write_file(path, file);
+          const auto opened = detail::open_word_context_file(path, {});
+          if (!opened) continue;
+          // Only what the file is long enough for.
+          REQUIRE((words * 4 + 7) / 8 * 8 + (words * columns * id_bytes + 7) / 8 * 8 == rest);
+          std::vector<WordId> contexts(words);
+          for (std::uint64_t j = 0; j <= columns; ++j) opened->read(j, 0, contexts);
+        }
+}
+
+TEST_CASE("a file that is no word-context matrix is refused and kept", "[corpus]") {
+  const Text text("a b c\n");
+  write_file(text.folder / "notes", "years of work");
+  const auto corpus = EncodedCorpus::from_text(text.path, text.vocabulary);
+  const auto from = [&](const std::filesystem::path& file) {
+    return WordContextMatrix::from(corpus, text.vocabulary, {.columns = 3, .file = file});
+  };
+  for (const auto& file : {text.folder / "notes", text.path}) {
+    const std::string before = read_file(file);
+    CHECK(message_of<FormatError>([&] { return from(file); }) ==
+          "'" + file.string() +
+              "' is no word-context matrix and is not replaced by one: name another file, or "
+              "remove it");
+    CHECK(read_file(file) == before);
+  }
+  CHECK_THROWS_AS(from(text.folder.path()), IoError);
+  CHECK_THROWS_AS(from(text.folder / "no folder" / "matrix"), IoError);
+  CHECK(text.folder.entry_count() == 2);
+}
+
+TEST_CASE("a corpus that fails leaves no file", "[corpus]") {
+  const Text text("a b c\n");
+  const Sentences sentences{{0, 1, 2}};
+  std::size_t reads = 0;
+  CHECK_THROWS_AS(WordContextMatrix::from(PlainCorpus{&sentences, &reads, 1}, text.vocabulary,
+                                          {.threads = 3, .file = text.folder / "matrix"}),
+                  std::runtime_error);
+  CHECK(text.folder.entry_count() == 1);
+}
+
+TEST_CASE("the sentences of all shards have each pair of an epoch once", "[corpus]") {
+  const Text text(random_text(1500, 10));
+  const auto corpus = EncodedCorpus::from_text(text.path, text.vocabulary);
+  const auto check = [&](const WordContextMatrix& matrix) {
+    for (const std::size_t epoch : {0u, 3u}) {
+      std::vector<WordId> expected;
+      for (const auto& column : columns_of(matrix, epoch))
+        for (std::size_t i = 0; i < column.size(); ++i)
+          expected.insert(expected.end(), {matrix.words()[i], column[i]});
+      CHECK(expected.size() == 2 * matrix.token_count());
+      for (const std::size_t shards : {1u, 2u, 3u, 7u, 64u, 500u}) {
+        std::vector<WordId> pairs;
+        for (std::size_t i = 0; i < shards; ++i)
+          for (const auto& sentence :
+               sentences_of(matrix, {.index = i, .count = shards, .epoch = epoch, .seed = i})) {
+            REQUIRE(sentence.size() <= 2 * WordContextMatrix::max_pairs);
+            REQUIRE(sentence.size() % 2 == 0);
+            pairs.insert(pairs.end(), sentence.begin(), sentence.end());
+          }
+        REQUIRE(pairs == expected);
+      }
+    }
+  };
+  check(WordContextMatrix::from(corpus, text.vocabulary, {.columns = 1}));
+  check(WordContextMatrix::from(corpus, text.vocabulary, {.columns = 5000}));
+  check(WordContextMatrix::from(corpus, text.vocabulary,
+                                {.columns = 50, .file = text.folder / "matrix"}));
+  const auto range =
+      WordContextMatrix::from(corpus, text.vocabulary, {.columns = 20}).sentences({});
+  CHECK(std::ranges::equal(*range.begin(), *range.begin()));
+}
+
+TEST_CASE("what no matrix can be made of is refused", "[corpus]") {
+  const Text text("a b\na b c\n"), other("a a b\n");
+  const auto corpus = EncodedCorpus::from_text(text.path, text.vocabulary);
+  const auto refusal = [&](const WordContextOptions& options) {
+    return message_of<InvalidArgument>(
+        [&] { return WordContextMatrix::from(corpus, text.vocabulary, options); });
+  };
+  CHECK(refusal({.columns = 0}) == "columns is 0, must be from 1 to 16777216");
+  CHECK(refusal({.columns = (1 << 24) + 1}) == "columns is 16777217, must be from 1 to 16777216");
+  CHECK(refusal({.window = 0}) == "window is 0, must be from 1 to 1000");
+  CHECK(refusal({.window = 1001}) == "window is 1001, must be from 1 to 1000");
+  CHECK(refusal({.subsample = -0.5}) == "subsample is -0.5, must be from 0 to 1");
+  CHECK(contains(refusal({.threads = 65537}), "threads is 65537"));
+  CHECK(message_of<CorpusError>([&] {
+          return WordContextMatrix::from(corpus, other.vocabulary);
+        }) == "the corpus was encoded with another vocabulary");
+  CHECK(message_of<CorpusError>(
+            [&] { return detail::WordContextIndex(corpus, text.vocabulary, {}, 4); }) ==
+        "the corpus has more than 4 words in sentences of at least 2: use a part of it, or drop "
+        "more words by subsampling");
+  CHECK(detail::WordContextIndex(corpus, text.vocabulary, {}, 5).words().size() == 3);
+
+  std::size_t reads = 0;
+  const Sentences alone{{0}, {}, {1}}, wrong{{0, 1, 3}};
+  CHECK(message_of<CorpusError>([&] {
+          return WordContextMatrix::from(PlainCorpus{&alone, &reads}, text.vocabulary);
+        }) == "no word of the corpus has a context: each sentence has at most one word");
+  CHECK(message_of<CorpusError>([&] {
+          return WordContextMatrix::from(corpus, text.vocabulary, {.subsample = 1e-12});
+        }) ==
+        "no word of the corpus has a context: each sentence has at most one word after "
+        "subsampling");
+  CHECK(message_of<CorpusError>([&] {
+          return WordContextMatrix::from(PlainCorpus{&wrong, &reads}, text.vocabulary);
+        }) == "the corpus has the word id 3, the vocabulary has only 3 words");
+}
