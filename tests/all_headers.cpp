@@ -1,4 +1,5 @@
 // What clang-tidy reads: the headers of the library, but those for MPI and GPUs.
+#include <wordloom/columns.hpp>
 #include <wordloom/graph.hpp>
 #include <wordloom/registry.hpp>
 #include <wordloom/sync/allreduce.hpp>

@@ -5,11 +5,15 @@
 #include <wordloom/sync/allreduce.hpp>
 #include <wordloom/sync/mpi.hpp>
 #include <wordloom/sync/rank_corpus.hpp>
+#include <wordloom/sync/row_allgather.hpp>
 #include <wordloom/train/trainer.hpp>
 
 namespace wordloom::inline WORDLOOM_ABI {
 
 /// Replicas in the processes of an MPI job.
 using MpiAllreduce = Allreduce<MpiRanks>;
+
+/// The same for samplers that train columns, bit for bit what one process trains.
+using MpiRowAllgather = RowAllgather<MpiRanks>;
 
 }  // namespace wordloom::inline WORDLOOM_ABI

@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include <wordloom/columns.hpp>
 #include <wordloom/core/error.hpp>
 #include <wordloom/sampler/grouped_cbow.hpp>
 #include <wordloom/sampler/grouped_window.hpp>
@@ -76,6 +77,12 @@ using Samplers = Registry<
     Named<"hogwild-hs-negative", BasicHogwild<RandomWindow, HuffmanPathAndNegatives>>,
     Named<"shared-hs-negative", BasicSharedNegative<RandomWindow, HuffmanPathAndNegatives>>,
     Named<"cbow-hs-negative", BasicCbow<RandomWindow, HuffmanPathAndNegatives>>>;
+
+/// Samplers that train the columns of a WordContextMatrix.
+using ColumnSamplers = Registry<Named<"uniform", UniformMatrix>>;
+
+/// Optimizers of WithOptimizer; `sgd` is also what kernels do without it.
+using Optimizers = Registry<Named<"sgd", Sgd>, Named<"adagrad", AdaGrad>, Named<"adam", Adam>>;
 
 /// The targets of the centres of `hogwild`, `shared` and `cbow`: their names with "-" and
 /// one of these, without for "negative".

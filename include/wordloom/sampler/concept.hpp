@@ -78,6 +78,10 @@ constexpr bool uses_one_matrix() {
     return false;
 }
 
+/// Whether a sampler trains the columns of a WordContextMatrix, in two steps.
+template <class S>
+inline constexpr bool has_two_steps = requires { requires S::two_steps; };
+
 /// The share above which a run has words dropped: 0, never, where sentences must stay whole.
 template <class Run>
 constexpr double subsample_of(const Hyperparameters& parameters) {
@@ -106,7 +110,9 @@ constexpr double subsample_of(const Hyperparameters& parameters) {
 /// - `worker.sample(sentence, random, sink)`: calls `sink(block)` for each block of the sentence,
 ///   in order. It draws from `random` alone, so that a run can be repeated, and should call
 ///   `announce_rows(sink, inputs, outputs)` one or two words before it makes a block of these rows;
-/// - `static constexpr BlockFeatures uses`: the parts of Block that it uses, none without.
+/// - `static constexpr BlockFeatures uses`: the parts of Block that it uses, none without;
+/// - `static constexpr bool two_steps`: true when a trainer gives it columns of a WordContextMatrix
+///   and calls `worker.begin_step(Sides)` before it samples some of them. See UniformMatrix.
 ///
 /// Valid: `struct Pairs { auto start(const Vocabulary&) const { return PairsWorker{}; } };` with a
 /// copyable PairsWorker that has max_block and sample. Invalid: a start() that keeps a reference to

@@ -26,6 +26,12 @@ class Bf16Ranks : private Ranks {
 
   using Ranks::broadcast, Ranks::fail, Ranks::gather, Ranks::rank, Ranks::size;
 
+  /// Gathers rows exactly: they are not rounded.
+  void gather_rows(std::span<float> rows, std::size_t row_size,
+                   std::span<const std::uint64_t> first) {
+    detail::gather_rows(static_cast<Ranks&>(*this), rows, row_size, first);
+  }
+
   /// Returns the number of bytes that travel for each float.
   std::size_t bytes_of_value() const noexcept { return on_ ? sizeof(Bf16) : sizeof(float); }
 

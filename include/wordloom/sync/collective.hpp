@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -53,7 +54,38 @@ concept TextCollective = Collective<C> && requires(C& ranks, std::vector<std::st
   { ranks.exchange(to) } -> std::convertible_to<std::vector<std::string>>;
 };
 
+/// One that also gathers rows: `gather_rows(rows, row_size, first)` makes `rows`, of `row_size`
+/// floats each, the same bits on all ranks. Rows [first[r], first[r + 1]) are those of rank r;
+/// `first` has size() + 1 numbers, the same on all ranks, and ends with the number of rows.
+template <class C>
+concept RowCollective = Collective<C> &&
+    requires(C& ranks, std::span<float> rows, std::span<const std::uint64_t> first) {
+  ranks.gather_rows(rows, std::size_t{0}, first);
+};
+
 namespace detail {
+
+/// Calls gather_rows() of the ranks, or does the same with sums where they lack it, which moves
+/// size() times as many bytes.
+template <Collective Ranks>
+void gather_rows(Ranks& ranks, std::span<float> rows, std::size_t row_size,
+                 std::span<const std::uint64_t> first) {
+  if constexpr (RowCollective<Ranks>) {
+    ranks.gather_rows(rows, row_size, first);
+  } else {
+    static_assert(
+        !requires { ranks.bytes_of_value(); },
+        "wordloom: a Collective that may round sums needs gather_rows(rows, row_size, first)");
+    // x + -0.0 is x for every x, whereas -0.0 + 0.0 is 0.0.
+    std::ranges::fill(rows.first(first[ranks.rank()] * row_size), -0.0f);
+    std::ranges::fill(rows.subspan(first[ranks.rank() + 1] * row_size), -0.0f);
+    constexpr std::size_t most = std::size_t{1} << 24;  // 64 MiB
+    for (; !rows.empty(); rows = rows.subspan(std::min(rows.size(), most))) {
+      ranks.begin_sum(rows.first(std::min(rows.size(), most)));
+      ranks.wait();
+    }
+  }
+}
 
 /// Throws SyncError, on all ranks, when a number is not the same on all.
 template <class Ranks>

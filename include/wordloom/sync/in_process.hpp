@@ -76,6 +76,18 @@ class InProcess {
     begin(&Shared::floats, values, [](auto& all) { copy_first(all); });
     wait();
   }
+  void gather_rows(std::span<float> rows, std::size_t row_size,
+                   std::span<const std::uint64_t> first) {
+    begin(&Shared::floats, rows, [&](auto& all) {
+      for (std::size_t rank = 0; rank < all.size(); ++rank) {
+        const std::size_t at = first[rank] * row_size;
+        const auto own = all[rank].subspan(at, first[rank + 1] * row_size - at);
+        for (std::size_t other = 0; other < all.size(); ++other)
+          if (other != rank) std::ranges::copy(own, all[other].subspan(at).begin());
+      }
+    });
+    wait();
+  }
   std::vector<std::uint64_t> gather(std::uint64_t value) {
     begin(&Shared::numbers, std::vector{value}, [](auto& all) {
       std::vector<std::uint64_t> values;
@@ -166,6 +178,6 @@ class InProcess {
   std::uint64_t begun_ = 0;  // round that this rank has taken part in last
 };
 
-static_assert(TextCollective<InProcess> && Bf16Collective<InProcess>);
+static_assert(TextCollective<InProcess> && Bf16Collective<InProcess> && RowCollective<InProcess>);
 
 }  // namespace wordloom::inline WORDLOOM_ABI

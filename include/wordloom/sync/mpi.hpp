@@ -99,6 +99,38 @@ class MpiRanks {
   }
   std::vector<std::uint64_t> gather(std::uint64_t value) { return gather_all({value}); }
 
+  /// Throws InvalidArgument for 2^31 rows and more.
+  void gather_rows(std::span<float> rows, std::size_t row_size,
+                   std::span<const std::uint64_t> first) {
+    if (first.back() > INT_MAX) throw InvalidArgument("more rows than MPI gathers at a time");
+    if (rows.empty()) return;
+    // Each rank sends up to 64 MiB at a time. Counted in rows, places stay below 2^31.
+    const std::uint64_t most = std::max<std::uint64_t>(1, (std::uint64_t{1} << 24) / row_size);
+    std::uint64_t longest = 0;
+    for (std::size_t r = 0; r < size(); ++r) longest = std::max(longest, first[r + 1] - first[r]);
+    std::vector<int> counts(size()), places(size());
+    MPI_Datatype row = MPI_DATATYPE_NULL;
+    check(MPI_Type_contiguous(static_cast<int>(row_size), MPI_FLOAT, &row), "describe a row");
+    check(MPI_Type_commit(&row), "describe a row");
+    gather(0);  // From here on no rank fails alone.
+    for (std::uint64_t done = 0; done < longest; done += most) {
+      for (std::size_t r = 0; r < size(); ++r) {
+        const std::uint64_t begin = std::min(first[r] + done, first[r + 1]);
+        places[r] = static_cast<int>(begin);
+        counts[r] = static_cast<int>(std::min(begin + most, first[r + 1]) - begin);
+      }
+      MPI_Request request = MPI_REQUEST_NULL;
+      check(MPI_Iallgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, rows.data(), counts.data(),
+                            places.data(), row, shared_->communicator, &request),
+            "gather rows");
+      int is_complete = 0;
+      while (check(MPI_Test(&request, &is_complete, MPI_STATUS_IGNORE), "gather rows"),
+             is_complete == 0)
+        std::this_thread::yield();
+    }
+    MPI_Type_free(&row);
+  }
+
   /// Throws InvalidArgument, on all ranks, for 2 GiB and more between two ranks.
   std::vector<std::string> exchange(const std::vector<std::string>& to) {
     std::vector<std::uint64_t> sizes;
@@ -295,6 +327,6 @@ class MpiRanks {
   std::shared_ptr<Shared> shared_;
 };
 
-static_assert(TextCollective<MpiRanks> && Bf16Collective<MpiRanks>);
+static_assert(TextCollective<MpiRanks> && Bf16Collective<MpiRanks> && RowCollective<MpiRanks>);
 
 }  // namespace wordloom::inline WORDLOOM_ABI

@@ -19,6 +19,7 @@
 #include <wordloom/sync/concept.hpp>
 #include <wordloom/train/batch_loop.hpp>
 #include <wordloom/train/checkpoint.hpp>
+#include <wordloom/train/column_loop.hpp>
 #include <wordloom/train/convergence.hpp>
 #include <wordloom/train/progress.hpp>
 #include <wordloom/train/run.hpp>
@@ -32,6 +33,10 @@ struct Training {
   static constexpr bool on_device = OnDevice<Kernel>;
   using Replica = ReplicaOf<Kernel>;
   using SamplerRun = RunOf<Sampler>;
+  /// Whether each rank trains rows of its own, of the same corpus, as with RowAllgather.
+  static constexpr bool shares_rows = requires { requires Sync::shares_rows; };
+  static_assert(!shares_rows || (has_two_steps<Sampler> && !on_device),
+                "wordloom: RowAllgather is for samplers that train columns, as UniformMatrix");
 
   RunOptions options;
   Sampler sampler;
@@ -63,7 +68,8 @@ struct Training {
       check(corpus, samplers, model);
       Checkpoint start = beginning(corpus.token_count(), vocabulary);
       if constexpr (requires { corpus.fingerprint(); })
-        if (options.saves() || from != nullptr) start.corpus = corpus.fingerprint();
+        if (options.saves() || from != nullptr || (shares_rows && sync.size() > 1))
+          start.corpus = corpus.fingerprint();
       if (sync.rank() == 0) options.try_checkpoint();
       if (sync.rank() == 0 && from != nullptr) {
         Checkpoint loaded = Checkpoint::load(*from);
@@ -82,6 +88,12 @@ struct Training {
         device = kernel.start(sampler, options.parameters, std::as_const(model));
         auto replica = device->replica();
         run_loop(replica, [&](auto& run) { BatchLoop(corpus, *device, run).train(); });
+      } else if constexpr (has_two_steps<Sampler>) {
+        static_assert(HasColumns<Corpus>,
+                      "wordloom: this Sampler trains the columns of a WordContextMatrix, and this "
+                      "Corpus has none: WordContextMatrix::from(corpus, vocabulary) makes one");
+        const auto kernels = start_kernel(kernel, model);
+        run_loop(model, [&](auto& run) { ColumnLoop(corpus, samplers, kernels, run).train(); });
       } else {
         const auto kernels = start_kernel(kernel, model);
         run_loop(model, [&](auto& run) { train_by_threads(corpus, samplers, kernels, run); });
@@ -120,9 +132,9 @@ struct Training {
     require("output", model.output, output_rows(samplers, model.vocabulary));
   }
 
-  /// Threads of the host that train.
+  /// Threads that have a position of their own in the corpus.
   std::size_t threads() const {
-    return on_device ? 1 : resolve_threads(options.parameters.threads);
+    return on_device || has_two_steps<Sampler> ? 1 : resolve_threads(options.parameters.threads);
   }
 
   /// Where a run begins, without its matrices.
@@ -160,6 +172,7 @@ struct Training {
                 .resumes = resumes,
                 .positions = {start.positions(), {start.synchronisations, start.sync_options}}};
     if constexpr (on_device) run.min_interval = Kernel::min_words;
+    if constexpr (shares_rows) run.agreed.emplace_back("corpus (fingerprint)", start.corpus);
     if (sync.size() > 1) {
       if constexpr (ExpectsUpdates<Sampler>)
         run.expected = samplers.expected_updates(

@@ -1,0 +1,138 @@
+#pragma once
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <wordloom/core/error.hpp>
+#include <wordloom/core/hash.hpp>
+#include <wordloom/core/row_matrix.hpp>
+#include <wordloom/model/model.hpp>
+#include <wordloom/sync/collective.hpp>
+#include <wordloom/sync/concept.hpp>
+
+namespace wordloom::inline WORDLOOM_ABI {
+
+/// Keeps the replicas of several ranks identical, bit for bit, when they train by columns
+/// (UniformMatrix): in each step a rank changes only its own range of rows, and then sends these
+/// rows to all ranks. N ranks train exactly the model that one rank trains. Each rank needs the
+/// whole corpus.
+///
+/// The state of an optimizer is not sent in each step: until a checkpoint or the end of training, a
+/// rank has the current state of its own rows only.
+template <Collective Ranks>
+class RowAllgather {
+ public:
+  using Replica = Model;
+
+  /// Makes trainers refuse a sampler that does not train columns: share_rows() would never be
+  /// called, and the replicas would differ.
+  static constexpr bool shares_rows = true;
+
+  explicit RowAllgather(Ranks ranks) : ranks_(std::move(ranks)) {}
+
+  std::size_t rank() const noexcept { return ranks_.rank(); }
+  std::size_t size() const noexcept { return ranks_.size(); }
+  /// Bytes of its own rows that this rank has sent, counted once for all receivers.
+  std::uint64_t bytes_sent() const noexcept { return bytes_; }
+
+  /// Throws SyncError, on all ranks, when their runs or models differ, and InvalidArgument, on all
+  /// ranks, when the checkpoint was written with another SyncPolicy.
+  std::uint64_t start(Model& model, SyncRun& run) {
+    for (const auto& [what, number] : run.agreed) detail::agree(ranks_, what, number);
+    detail::agree(ranks_, "number of rows", run.input_rows);
+    detail::agree(ranks_, "number of output rows", run.output_rows);
+    detail::agree(ranks_, "dimension", run.dimension);
+    const auto matrices = model.matrices();
+    detail::agree(ranks_, "number of matrices", matrices.size());
+    for (const auto& [name, matrix] : matrices) ranks_.broadcast(values_of(*matrix));
+    if (run.resumes) {
+      auto& [numbers, state] = run.positions;
+      for (std::uint64_t& number : numbers) number = ranks_.gather(number)[0];
+      for (std::uint64_t& number : state) number = ranks_.gather(number)[0];
+      if (state[1] != fingerprint())
+        throw InvalidArgument("the checkpoint was written with another SyncPolicy");
+    }
+    input_ = &model.input;
+    first_ = {};
+    bytes_ = 0;
+    return std::numeric_limits<std::uint64_t>::max();  // there is a tick after each column
+  }
+
+  /// Sends rows [first, last), which this rank has trained, to all ranks, and waits for theirs.
+  /// Throws InvalidArgument unless the ranges of all ranks cover the matrix, in the order of ranks.
+  void share_rows(RowMatrix& matrix, std::size_t first, std::size_t last) {
+    std::vector<std::uint64_t>& all = first_[&matrix == input_ ? 0 : 1];
+    all = ranks_.gather(first);
+    all.push_back(matrix.rows());
+    if (all[0] != 0 || all[rank() + 1] != last || last < first)
+      throw InvalidArgument("the rows that ranks share must cover the matrix, in their order");
+    gather_rows(matrix, all);
+  }
+
+  /// Returns the strongest request of all ranks: stop, then checkpoint, then go_on. All ranks call
+  /// it at the same point.
+  Signal tick(Model&, double, Signal request) {
+    if (size() == 1) return request;
+    const auto requests = ranks_.gather(static_cast<std::uint64_t>(request));
+    return static_cast<Signal>(*std::ranges::max_element(requests));
+  }
+
+  Positions gather(Model& model, std::span<const std::uint64_t> numbers) {
+    share_state(model);
+    Positions all{std::vector<std::uint64_t>(size() * numbers.size()), {0, fingerprint()}};
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      const auto of_ranks = ranks_.gather(numbers[i]);
+      for (std::size_t rank = 0; rank < size(); ++rank)
+        all.numbers[rank * numbers.size() + i] = of_ranks[rank];
+    }
+    return all;
+  }
+
+  Signal finish(Model& model) {
+    share_state(model);
+    ranks_.gather(0);  // no rank ends training before all have come here
+    return Signal::go_on;
+  }
+
+  void fail(const std::string& cause) noexcept { ranks_.fail(cause); }
+
+ private:
+  static_assert(Signal::go_on < Signal::checkpoint && Signal::checkpoint < Signal::stop);
+
+  static std::uint64_t fingerprint() { return detail::Hash::of("RowAllgather"); }
+  static std::span<float> values_of(RowMatrix& matrix) {
+    return {matrix.data(), matrix.rows() * matrix.stride()};
+  }
+
+  void gather_rows(RowMatrix& matrix, std::span<const std::uint64_t> first) {
+    detail::gather_rows(ranks_, values_of(matrix), matrix.stride(), first);
+    bytes_ += (first[rank() + 1] - first[rank()]) * matrix.stride() * sizeof(float);
+  }
+
+  /// Makes the state of an optimizer the same on all ranks: a row of it comes from the rank that
+  /// trained that row of the model, a matrix with other rows from rank 0.
+  void share_state(Model& model) {
+    for (auto& [name, matrix] : model.state) {
+      const bool of_output = name.starts_with("output.");
+      const auto& first = first_[of_output ? 1 : 0];
+      if ((of_output || name.starts_with("input.")) && !first.empty() &&
+          first.back() == matrix.rows())
+        gather_rows(matrix, first);
+      else
+        ranks_.broadcast(values_of(matrix));
+    }
+  }
+
+  Ranks ranks_;
+  const RowMatrix* input_ = nullptr;                 // of the model
+  std::array<std::vector<std::uint64_t>, 2> first_;  // [size() + 1] rows of each rank in a side
+  std::uint64_t bytes_ = 0;
+};
+
+}  // namespace wordloom::inline WORDLOOM_ABI

@@ -1,0 +1,234 @@
+#pragma once
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <barrier>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include <wordloom/core/error.hpp>
+#include <wordloom/core/parallel.hpp>
+#include <wordloom/core/processors.hpp>
+#include <wordloom/core/random.hpp>
+#include <wordloom/core/types.hpp>
+#include <wordloom/kernel/concept.hpp>
+#include <wordloom/kernel/fused_one_side.hpp>
+#include <wordloom/model/model.hpp>
+#include <wordloom/sampler/concept.hpp>
+#include <wordloom/train/run.hpp>
+#include <wordloom/train/thread_loop.hpp>
+
+namespace wordloom::inline WORDLOOM_ABI::detail {
+
+/// A corpus with columns, as WordContextMatrix.
+template <class C>
+concept HasColumns = requires(const C& corpus, std::span<WordId> to) {
+  { corpus.words() } -> std::convertible_to<std::span<const WordId>>;
+  { corpus.columns() } -> std::convertible_to<std::size_t>;
+  corpus.contexts(std::uint64_t{0}, std::size_t{0}, to);
+};
+
+/// Training column by column, each in two steps (see UniformMatrix). The words of a column are cut
+/// into parts, which threads take in turn; they wait for each other after each step. A part draws
+/// its random numbers from a stream of its own and no row changes twice in a step, so that any
+/// number of threads gives the same bits. Between two steps one thread does all the rest.
+///
+/// Of several ranks, each trains its share of the parts, and the SyncPolicy hands the rows that
+/// changed to all (`share_rows`): any number of ranks gives the same bits, too.
+template <class Corpus, class Samplers, class Kernels, class Run>
+class ColumnLoop {
+ public:
+  ColumnLoop(const Corpus& corpus, const Samplers& samplers, const Kernels& kernels, Run& run)
+      : corpus_(corpus),
+        samplers_(samplers),
+        kernels_(kernels),
+        run_(run),
+        words_(corpus.words()),
+        parts_((words_.size() + part_words - 1) / part_words),
+        own_parts_(part_of(parts_, run.sync.rank(), run.sync.size())),
+        own_words_(first_word(own_parts_.second) - first_word(own_parts_.first)),
+        threads_(resolve_threads(run.parameters.threads)),
+        epoch_(run.start.threads[0].epoch),
+        column_(run.start.threads[0].sentences),
+        contexts_(words_.size()),
+        done_(threads_),
+        barrier_(static_cast<std::ptrdiff_t>(threads_)) {}
+
+  void train() {
+    run_.synchronise(progress());
+    end_epochs();
+    rate_ = run_.schedule.rate(progress());
+    ended_ = ended_ || run_.state.stopped();
+    next_part_ = own_parts_.first;
+    const auto processors = run_.parameters.pin_threads ? cores_first(allowed_processors())
+                                                        : std::vector<std::size_t>();
+    run_threads(threads_, [&](std::size_t thread) {
+      const PinnedThread pinned(processors, thread);
+      train_thread(thread);
+    });
+    if (failure_) {
+      run_.state.stop();
+      std::rethrow_exception(failure_);
+    }
+    run_.state.leave();
+    run_.end();
+  }
+
+ private:
+  static constexpr std::size_t part_words = 256;
+  // The loss is computed for one part of so many, another in each column.
+  static constexpr std::size_t parts_per_loss = 8;
+
+  struct alignas(64) Done {
+    std::uint64_t examples = 0;
+    LossSum loss;
+  };
+
+  std::size_t first_word(std::size_t part) const {
+    return std::min(part * part_words, words_.size());
+  }
+  std::uint64_t column_number() const {
+    return static_cast<std::uint64_t>(epoch_) * corpus_.columns() + column_;
+  }
+  double progress() const {
+    return static_cast<double>(column_number()) /
+           (static_cast<double>(run_.parameters.epochs) * static_cast<double>(corpus_.columns()));
+  }
+
+  /// Never throws, so that no thread waits for one that has gone: the first failure ends them all.
+  void train_thread(std::size_t thread) {
+    std::array<WordId, 2 * part_words> pairs;
+    attempt([&] {
+      auto sampler = worker_of(samplers_);
+      const BlockShape max = sampler.max_block();
+      auto kernel = one_side_worker_of(kernels_, std::as_const(run_.model), max);
+      UpdateSink<decltype(kernel)> sink(run_.model, kernel, max, rate_, {});
+      while (!ended_) {
+        attempt([&] {
+          sampler.begin_step(step_);
+          sink.learning_rate = static_cast<float>(rate_);
+          for (std::size_t part = 0; (part = next_part_++) < own_parts_.second;) {
+            const std::size_t first = first_word(part), count = first_word(part + 1) - first;
+            const auto contexts = std::span(contexts_).subspan(first, count);
+            if (step_ == Sides::inputs) corpus_.contexts(column_number(), first, contexts);
+            for (std::size_t i = 0; i < count; ++i) {
+              pairs[2 * i] = words_[first + i];
+              pairs[2 * i + 1] = contexts[i];
+            }
+            Random random(run_.parameters.seed, 2 * part + (step_ == Sides::inputs ? 0 : 1),
+                          column_number());
+            sink.with_loss = (part + column_) % parts_per_loss == 0;
+            sampler.sample(std::span<const WordId>(pairs).first(2 * count), random, sink);
+            sink.finish();
+          }
+          finish_worker(kernel, run_.model, sink.learning_rate);
+          const WorkDone done = std::exchange(sink.done, {});
+          done_[thread].examples += done.examples;
+          done_[thread].loss += done.loss;
+        });
+        meet(thread);
+      }
+    });
+    // A thread that could not begin still meets the others.
+    while (!ended_) meet(thread);
+  }
+
+  /// Waits for all threads, lets the first do what comes between two steps, and waits for it.
+  void meet(std::size_t thread) {
+    barrier_.arrive_and_wait();
+    if (thread == 0) {
+      if (!failed_) attempt([&] { end_step(); });
+      if (failed_) ended_ = true;
+      next_part_ = own_parts_.first;
+    }
+    barrier_.arrive_and_wait();
+  }
+
+  template <class Work>
+  void attempt(Work work) noexcept {
+    try {
+      if (!failed_) work();
+    } catch (...) {
+      if (!failed_.exchange(true)) failure_ = std::current_exception();
+    }
+  }
+
+  void end_step() {
+    share(step_ == Sides::inputs ? run_.model.input : run_.model.output);
+    if (step_ == Sides::inputs) {
+      step_ = Sides::outputs;
+      return;
+    }
+    step_ = Sides::inputs;
+    ++column_;
+    WorkDone done;
+    done.tokens = own_words_;
+    for (Done& of_thread : done_) {
+      done.examples += of_thread.examples;
+      done.loss += of_thread.loss;
+      of_thread = {};
+    }
+    run_.state.report(done, epoch_, rate_, run_.model);
+    run_.state.set_position(0, {.epoch = epoch_, .sentences = column_});
+    if (run_.state.is_due()) run_.state.pause(run_.model);
+    run_.tick(progress());
+    end_epochs();
+    rate_ = run_.schedule.rate(progress());
+    ended_ = ended_ || run_.state.stopped();
+  }
+
+  void end_epochs() {
+    while (column_ == corpus_.columns() && !run_.state.stopped()) {
+      run_.state.end_epoch(0, epoch_, run_.model);
+      ++epoch_;
+      column_ = 0;
+      if (epoch_ == run_.parameters.epochs) {
+        ended_ = true;
+        return;
+      }
+      run_.state.set_position(0, {.epoch = epoch_});
+    }
+  }
+
+  /// Gives all ranks the rows of a side that each has trained.
+  void share(RowMatrix& matrix) {
+    if (run_.sync.size() == 1) return;
+    if constexpr (requires { run_.sync.share_rows(matrix, std::size_t{0}, std::size_t{0}); }) {
+      const auto row = [&](std::size_t part) -> std::size_t {
+        return part == 0 ? 0 : part == parts_ ? matrix.rows() : words_[first_word(part)];
+      };
+      run_.sync.share_rows(matrix, row(own_parts_.first), row(own_parts_.second));
+    } else {
+      throw InvalidArgument(
+          "training by columns on several ranks needs a SyncPolicy with "
+          "share_rows, as RowAllgather");
+    }
+  }
+
+  const Corpus& corpus_;
+  const Samplers& samplers_;
+  const Kernels& kernels_;
+  Run& run_;
+  const std::span<const WordId> words_;
+  const std::size_t parts_;
+  const std::pair<std::size_t, std::size_t> own_parts_;  // of this rank
+  const std::uint64_t own_words_;
+  const std::size_t threads_;
+  // Written by one thread, between two steps.
+  std::size_t epoch_, column_;
+  Sides step_ = Sides::inputs;
+  double rate_ = 0;
+  bool ended_ = false;
+  std::vector<WordId> contexts_;  // [words] of the column: both steps use them
+  std::vector<Done> done_;        // [threads] since the column began
+  std::atomic<std::size_t> next_part_{0};
+  std::atomic<bool> failed_{false};
+  std::exception_ptr failure_;
+  std::barrier<> barrier_;
+};
+
+}  // namespace wordloom::inline WORDLOOM_ABI::detail
