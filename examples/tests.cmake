@@ -151,6 +151,22 @@ wordloom_corpus_test(word2vec-resumes
    cat err; test $status -eq 1; test $(wc -l <err) -eq 1; grep 'damaged: byte' err; test ! -e v
    status=0; $train --seed 3 --checkpoint state --resume 2>err || status=$?
    test $status -eq 1; grep 'another method or set of hyperparameters' err; test ! -e v")
+# Training by columns, killed and resumed with another number of threads; the same from a file of
+# contexts, and by several processes.
+wordloom_corpus_test(word2vec-columns
+  "rm -f *; ${stop_midway}
+   train='$<TARGET_FILE:word2vec> --train ${corpus}/text --size 50 --sampler uniform --context-size 20 --optimizer adam --output v'
+   status=0; stop_midway KILL 'test -s state' '$pid' $train --threads 2 --checkpoint state --checkpoint-every 0 || status=$?
+   test $status -eq 137; test ! -e v; test -s state
+   $train --quiet --iter $epochs --threads 3 --checkpoint state --resume; mv v resumed
+   $train --quiet --iter $epochs --threads 1; cmp resumed v
+   once=\"$train --quiet --iter 1\"; $once; mv v virtual
+   $once --contexts contexts; cmp virtual v; rm v; $once --contexts contexts; cmp virtual v; cp ${corpus}/text kept
+   status=0; $once --contexts kept 2>err || status=$?
+   cat err; test $status -eq 1; test $(wc -l <err) -eq 1; grep 'is no word-context matrix' err; cmp kept ${corpus}/text
+   train='$<TARGET_FILE:word2vec> --train ${corpus}/text --size 50 --sampler uniform --quiet'
+   $train --iter 10 --context-size 200 --evaluate-analogy ${corpus}/analogies --json >out
+   cat out; grep -Eq '\"accuracy\":(1.0|0.[89])' out")
 find_program(WORDLOOM_PYTHON3 python3)
 if(WORDLOOM_PYTHON3)
   # A few kills here; 200 over all compositions by `cmake/test.sh long`.
@@ -203,6 +219,9 @@ if(WORDLOOM_ENABLE_MPI)
      goes_on=\"$goes_on --iter $epochs\"
      ${job} 2 $goes_on --resume --json --evaluate-analogy ${corpus}/analogies | tee out
      grep -Eq '\"accuracy\":(1.0|0.[89])' out; test -s v")
+  wordloom_corpus_test(mpi-columns
+    "rm -f *; train='$<TARGET_FILE:word2vec> --train ${corpus}/text --size 20 --sampler uniform --context-size 50 --iter 1 --threads 1 --quiet'
+     $train --output one; ${job} 3 $train --sync mpi --output three; cmp one three")
   wordloom_corpus_test(mpi-hostfile
     "rm -f *; ${CMAKE_CURRENT_SOURCE_DIR}/cluster/run.sh ${CMAKE_CURRENT_SOURCE_DIR}/cluster/hostfile $<TARGET_FILE:word2vec> --train ${corpus}/text --size 20 --threads 1 --quiet --output v
      test -s v")
@@ -212,7 +231,8 @@ if(WORDLOOM_ENABLE_MPI)
      ${CMAKE_CURRENT_SOURCE_DIR}/cluster/namespaces.sh 3 1000 1 $<TARGET_FILE:word2vec> ${together} --iter 4 --output v --json --evaluate-analogy ${corpus}/analogies >out || status=$?
      test $status -eq 0 || exit $status; grep '\"ranks\":3' out; grep -Eq '\"accuracy\":(1.0|0.[89])' out; test -s v")
   set_tests_properties(example/mpi-namespaces PROPERTIES SKIP_RETURN_CODE 77)
-  foreach(name IN ITEMS mpi-trains mpi-example mpi-bf16 mpi-refuses mpi-killed mpi-resumes mpi-hostfile mpi-namespaces)
+  foreach(name IN ITEMS mpi-trains mpi-example mpi-bf16 mpi-refuses mpi-killed mpi-resumes mpi-columns
+                       mpi-hostfile mpi-namespaces)
     set_tests_properties(example/${name} PROPERTIES LABELS "example;mpi" ENVIRONMENT
                                                     "${WORDLOOM_MPI_TEST_ENVIRONMENT}")
   endforeach()
@@ -368,6 +388,9 @@ wordloom_refusal_test(negatives "--train in --output v --negative 2000" "negativ
 wordloom_refusal_test(no-targets "--train in --output v --negative 0" "--negative is 0: give --hs 1")
 wordloom_refusal_test(cbow-sampler "--train in --output v --cbow 1 --sampler grouped" "--cbow 1 does not go with --sampler grouped")
 wordloom_refusal_test(hs-sampler "--train in --output v --hs 1 --sampler grouped" "not grouped")
+wordloom_refusal_test(uniform-device "--train in --output v --sampler uniform --kernel cuda-warp" "cannot replace --sampler uniform")
+wordloom_refusal_test(uniform-columns "--train in --output v --sampler uniform --context-size 0" "context-size is 0")
+wordloom_refusal_test(optimizer "--train in --output v --optimizer adam" "for --sampler uniform")
 wordloom_refusal_test(sampler "--train in --output v --sampler nothing" "shared-hs")
 wordloom_refusal_test(new-words "--train in --output v --new-words" "--new-words needs --load-model")
 wordloom_refusal_test(load-model "--train in --output v --load-model pairs" "pairs: byte 0: expected .wordloom model 1.")
@@ -398,6 +421,9 @@ set(node2vec "$<TARGET_FILE:node2vec> --input edges --size 16")
 wordloom_example_test(draw_graph
   "$<TARGET_FILE:draw_graph> karate.svg | tee out; grep -E '^3[2-4] of 34 members' out
    test $(grep -c '<circle' karate.svg) -eq 34; test $(grep -c '<line' karate.svg) -eq 78")
+wordloom_corpus_test(same_on_any_threads
+  "for threads in 1 2; do OMP_NUM_THREADS=$threads $<TARGET_FILE:same_on_any_threads> ${corpus}/text v$threads | tee out; done
+   grep 'nearest to' out; cmp v1 v2")
 wordloom_graph_test(graph_quickstart
   "$<TARGET_FILE:graph_quickstart> edges 7 v | tee out; test $(wc -l <out) -eq 5; head -n 1 v | grep '^40 128'")
 wordloom_graph_test(node2vec-first-words

@@ -11,6 +11,7 @@
 #include <wordloom/sync/allreduce.hpp>
 #include <wordloom/sync/bf16_ranks.hpp>
 #include <wordloom/sync/in_process.hpp>
+#include <wordloom/sync/row_allgather.hpp>
 
 #if WORDLOOM_HAS_MPI
 #include <wordloom/mpi.hpp>
@@ -26,6 +27,7 @@ class Cluster {
 #endif
   using SyncRanks = wordloom::Bf16Ranks<Ranks>;  // rows travel as bfloat16 on request
   using Sync = wordloom::Allreduce<SyncRanks>;
+  using ColumnSync = wordloom::RowAllgather<Ranks>;
 
   /// Joins the others. Throws InvalidArgument in a build without MPI.
   void join() {
@@ -63,6 +65,7 @@ template <class Sync>
 class OptionalSync {
  public:
   using Replica = typename Sync::Replica;
+  static constexpr bool shares_rows = requires { requires Sync::shares_rows; };
 
   explicit OptionalSync(std::optional<Sync> sync) : sync_(std::move(sync)) {}
   std::size_t rank() const { return sync_ ? sync_->rank() : 0; }
@@ -81,6 +84,10 @@ class OptionalSync {
   }
   void fail(const std::string& cause) {
     if (sync_) sync_->fail(cause);
+  }
+  void share_rows(wordloom::RowMatrix& matrix, std::size_t first, std::size_t last) {
+    if constexpr (shares_rows)
+      if (sync_) sync_->share_rows(matrix, first, last);
   }
 
  private:

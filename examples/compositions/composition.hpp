@@ -16,7 +16,9 @@
 
 /// How to train, as the command line says it.
 struct Composition {
-  std::string_view sampler, kernel;  // names of wordloom/registry.hpp
+  std::string_view sampler, kernel, optimizer;  // names of wordloom/registry.hpp
+  std::size_t context_size;                     // columns of a word-context matrix
+  std::string_view contexts;                    // the file of that; empty: none
   const wordloom::Hyperparameters& parameters;
   wordloom::BagGradient bag_gradient;
   std::string_view checkpoint;  // a file; empty: none
@@ -46,13 +48,13 @@ Sampler make_sampler(const Composition& composition) {
   return sampler;
 }
 
-/// Trains as the job says.
-template <class Trainer>
-wordloom::TrainReport train_with(Trainer& trainer, const Job& job) {
+/// Trains `corpus`, that of the job or one made of it, as the job says.
+template <class Trainer, class Corpus>
+wordloom::TrainReport train_with(Trainer& trainer, const Corpus& corpus, const Job& job) {
   const Composition& how = job.composition;
   trainer.on_progress(job.callback, job.callback_interval);
   if (!how.checkpoint.empty()) trainer.checkpoint_to(how.checkpoint, how.checkpoint_interval);
   if (!job.model) job.model.emplace(trainer.new_model(job.vocabulary));
-  return how.resume ? trainer.resume(job.corpus, *job.model, how.checkpoint)
-                    : trainer.fit(job.corpus, *job.model);
+  return how.resume ? trainer.resume(corpus, *job.model, how.checkpoint)
+                    : trainer.fit(corpus, *job.model);
 }

@@ -21,7 +21,7 @@ wordloom::TrainReport train_on_host(const Job& job) {
     Trainer<Sampler, Kernel, ClusterSync, RankScaledDecay> trainer(
         job.composition.parameters, make_sampler<Sampler>(job.composition), Kernel(),
         ClusterSync(std::move(sync)));
-    report = train_with(trainer, job);
+    report = train_with(trainer, job.corpus, job);
   });
   return report;
 }

@@ -2,6 +2,7 @@
 #include <CLI/CLI.hpp>
 #include <map>
 #include <string>
+#include <string_view>
 #include <wordloom/registry.hpp>
 #include <wordloom/wordloom.hpp>
 
@@ -25,11 +26,20 @@ struct Aliases {
   }
 };
 
-/// Refuses names that a registry does not have.
-template <class Names>
+/// All names of some registries, with `separator` between them.
+template <class First, class... Registries>
+std::string names(std::string_view separator = ", ") {
+  std::string all = First::names(separator);
+  ((all.append(separator).append(Registries::names(separator))), ...);
+  return all;
+}
+
+/// Refuses names that no registry has.
+template <class... Registries>
 inline const CLI::Validator registered(
     [](std::string& name) {
-      return Names::contains(name) ? std::string() : name + " is none of " + Names::names();
+      return (Registries::contains(name) || ...) ? std::string()
+                                                 : name + " is none of " + names<Registries...>();
     },
     "");
 
@@ -132,14 +142,28 @@ inline void declare_randomness(CLI::App& app, TrainingOptions& options, const Al
 inline void declare_method(CLI::App& app, TrainingOptions& options) {
   auto& p = options.parameters;
   app.add_option("--sampler", options.sampler,
-                 wordloom::Samplers::names(" | ") + ". Without: shared, or cbow with --cbow 1")
-      ->check(registered<wordloom::Samplers>)
+                 names<wordloom::Samplers, wordloom::ColumnSamplers>(" | ") +
+                     ". Without: shared, or cbow with --cbow 1")
+      ->check(registered<wordloom::Samplers, wordloom::ColumnSamplers>)
       ->group(heading::method);
   app.add_option("--kernel", options.kernel,
                  wordloom::Kernels::names(" | ") +
                      " | cuda-warp | cuda-ring | cuda-register | cuda-sentence | cuda-gemm")
       ->capture_default_str()
       ->group(heading::method);
+  app.add_option("--optimizer", options.optimizer,
+                 wordloom::Optimizers::names(" | ") + ", of --sampler uniform")
+      ->check(registered<wordloom::Optimizers>)
+      ->capture_default_str()
+      ->group(heading::method);
+  app.add_option("--context-size", options.context_size,
+                 "Contexts of each word in an epoch of --sampler uniform")
+      ->check(whole_number)
+      ->capture_default_str()
+      ->group(heading::method);
+  app.add_option("--contexts", options.contexts,
+                 "Keep those contexts in this file and reuse it; without: find them on demand")
+      ->group(heading::files);
   app.add_option("--cbow", options.cbow, "1: CBOW, 0: skip-gram")
       ->check(CLI::Range(0, 1))
       ->capture_default_str()

@@ -125,7 +125,7 @@ TrainReport train_on_gpu(const Job& job) {
     Trainer<Sampler, Kernel, Sync, RankScaledDecay> trainer(
         how.parameters, make_sampler<Sampler>(how), Kernel::from(how.parameters),
         Sync(std::move(sync)));
-    report = train_with(trainer, job);
+    report = train_with(trainer, job.corpus, job);
   });
   return report;
 }

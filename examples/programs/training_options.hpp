@@ -17,7 +17,9 @@ struct TrainingOptions {
   int binary = 0;
   std::string format;   // empty: by `binary`
   std::string sampler;  // empty: by `cbow`
-  std::string kernel = "fused", cbow_gradient = "mean";
+  std::string kernel = "fused", cbow_gradient = "mean", optimizer = "sgd";
+  std::size_t context_size = 1024;
+  std::string contexts;
   bool list_policies = false, json = false, quiet = false;
   std::string checkpoint;
   double checkpoint_every = 600;
@@ -32,9 +34,10 @@ struct TrainingOptions {
   Composition composition() const {
     const auto gradient =
         cbow_gradient == "mean" ? wordloom::BagGradient::mean : wordloom::BagGradient::whole;
-    return {sampler,     kernel,     parameters,
-            gradient,    checkpoint, std::chrono::duration<double>(checkpoint_every),
-            resume,      sync,       sync_bf16,
+    return {sampler,      kernel,     optimizer,
+            context_size, contexts,   parameters,
+            gradient,     checkpoint, std::chrono::duration<double>(checkpoint_every),
+            resume,       sync,       sync_bf16,
             sync_options};
   }
 };
@@ -43,6 +46,10 @@ inline wordloom::VectorFormat output_format(const TrainingOptions& options) {
   if (!options.format.empty()) return wordloom::vector_format(options.format);
   return options.binary == 1 ? wordloom::VectorFormat::word2vec_binary
                              : wordloom::VectorFormat::word2vec_text;
+}
+
+inline bool trains_columns(const TrainingOptions& options) {
+  return wordloom::ColumnSamplers::contains(options.sampler);
 }
 
 inline bool is_cbow(std::string_view sampler) { return sampler.find("cbow") != sampler.npos; }
@@ -69,6 +76,7 @@ inline void choose_sampler(TrainingOptions& options) {
 inline void add_written_files(std::vector<NamedFile>& files, const TrainingOptions& options) {
   files.push_back({"--save-model", options.save_model, true, "--load-model"});
   files.push_back({"--cache", options.cache, true});
+  files.push_back({"--contexts", options.contexts, true});
   files.push_back({"--checkpoint", options.checkpoint, true});
 }
 
@@ -82,6 +90,8 @@ inline void add_output_files(std::vector<NamedFile>& files, const TrainingOption
 /// Returns the learning rate of a sampler without --alpha.
 inline double default_rate(const TrainingOptions& options) {
   const std::string& sampler = options.sampler;
+  if (trains_columns(options))
+    return options.optimizer == "adam" ? 0.003 : options.optimizer == "adagrad" ? 0.1 : 0.05;
   if (is_cbow(sampler)) return options.cbow_gradient == "whole" ? 0.05 : 0.075;
   const bool shares = sampler.find("-hs") == sampler.npos && !sampler.starts_with("hogwild");
   return shares ? options.rate_of_shared_negatives : 0.025;
@@ -110,6 +120,17 @@ inline void check(const TrainingOptions& options) {
 #if !WORDLOOM_HAS_NCCL
     throw wordloom::InvalidArgument("--sync nccl needs a build with NCCL (WORDLOOM_ENABLE_NCCL)");
 #endif
+  }
+  if (!trains_columns(options)) {
+    if (options.optimizer != "sgd" || !options.contexts.empty())
+      throw wordloom::InvalidArgument("--optimizer and --contexts are for --sampler uniform");
+  } else if (wordloom::detail::check_parameter("--context-size", options.context_size, 1, 1 << 24);
+             is_for_gpu(options.kernel)) {
+    throw wordloom::InvalidArgument("--kernel " + options.kernel + " cannot replace --sampler " +
+                                    options.sampler);
+  } else if (options.sync_bf16) {
+    throw wordloom::InvalidArgument("--sync-bf16 does not go with --sampler " + options.sampler +
+                                    ", whose rows travel as they are");
   }
   if (options.sync_bf16 && options.sync != "mpi")
     throw wordloom::InvalidArgument("--sync-bf16 is for --sync mpi");

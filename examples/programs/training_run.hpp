@@ -15,6 +15,7 @@
 #include "gpu.hpp"
 #include "interrupts.hpp"
 #include "progress_line.hpp"
+#include "train_columns.hpp"
 #include "train_on_host.hpp"
 #include "training_options.hpp"
 
@@ -60,16 +61,21 @@ inline void start_training(TrainingOptions& options, Cluster& cluster) {
 
 /// Prints the names of all policies as JSON.
 inline void list_policies() {
-  nlohmann::ordered_json all{{"samplers", nlohmann::json::array()},
-                             {"kernels", nlohmann::json::array()}};
-  wordloom::Samplers::for_each([&]<class>(std::string_view n) { all["samplers"].push_back(n); });
-  wordloom::Kernels::for_each([&]<class>(std::string_view n) { all["kernels"].push_back(n); });
+  nlohmann::ordered_json all;
+  const auto list = [&](const char* what) {
+    return [&names = all[what]]<class>(std::string_view name) { names.push_back(name); };
+  };
+  wordloom::Samplers::for_each(list("samplers"));
+  wordloom::ColumnSamplers::for_each(list("samplers"));
+  wordloom::Kernels::for_each(list("kernels"));
+  wordloom::Optimizers::for_each(list("optimizers"));
   std::cout << all.dump() << '\n';
 }
 
 /// Trains as the job says, on the host or a GPU.
 inline wordloom::TrainReport train(const Job& job) {
   if (is_for_gpu(job.composition.kernel)) return train_on_gpu(job);
+  if (wordloom::ColumnSamplers::contains(job.composition.sampler)) return train_columns(job);
   wordloom::TrainReport report;
   wordloom::Kernels::with(job.composition.kernel,
                           [&]<class Kernel>() { report = train_on_host<Kernel>(job); });

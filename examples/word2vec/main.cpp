@@ -35,7 +35,7 @@ wordloom::Vocabulary make_vocabulary(const Options& options, const Cluster& clus
   return wordloom::rank_vocabulary(ranks, options.train, limits);
 }
 
-/// The corpus of --train, of which each process reads its part.
+/// The corpus of --train: each process reads its part, or all of it to train columns.
 wordloom::AnyCorpus make_corpus(const Options& options, Cluster& cluster,
                                 const wordloom::Vocabulary& vocabulary) {
   const wordloom::CorpusOptions reading{.max_sentence_length = options.max_sentence,
@@ -43,6 +43,10 @@ wordloom::AnyCorpus make_corpus(const Options& options, Cluster& cluster,
                                         .cache = options.cache,
                                         .before_piece = check_signals};
   using namespace wordloom;
+  if (trains_columns(options)) {
+    if (options.stream) return AnyCorpus(TextCorpus(options.train, vocabulary, reading));
+    return AnyCorpus(EncodedCorpus::from_text(options.train, vocabulary, reading));
+  }
   if (options.stream)
     return AnyCorpus(rank_corpus<TextCorpus>(cluster, options.train, vocabulary, reading));
   return AnyCorpus(rank_corpus<EncodedCorpus>(cluster, options.train, vocabulary, reading));

@@ -1,0 +1,48 @@
+#include "train_columns.hpp"
+
+#include <optional>
+#include <type_traits>
+#include <utility>
+#include <wordloom/registry.hpp>
+#include <wordloom/schedule/linear_decay.hpp>
+#include <wordloom/train/trainer.hpp>
+
+using namespace wordloom;
+
+namespace {
+
+template <class Sampler, class Kernel>
+TrainReport train_matrix(const WordContextMatrix& matrix, const Job& job) {
+  std::optional<Cluster::ColumnSync> sync;
+  if (job.cluster.is_joined()) sync.emplace(*job.cluster.ranks());
+  Trainer<Sampler, Kernel, OptionalSync<Cluster::ColumnSync>> trainer(
+      job.composition.parameters, make_sampler<Sampler>(job.composition), Kernel(),
+      OptionalSync<Cluster::ColumnSync>(std::move(sync)),
+      LinearDecay::from(job.composition.parameters));
+  return train_with(trainer, matrix, job);
+}
+
+}  // namespace
+
+TrainReport train_columns(const Job& job) {
+  const Composition& how = job.composition;
+  const auto matrix = WordContextMatrix::from(job.corpus, job.vocabulary,
+                                              {.columns = how.context_size,
+                                               .window = how.parameters.window,
+                                               .subsample = how.parameters.subsample,
+                                               .seed = how.parameters.seed,
+                                               .threads = how.parameters.threads,
+                                               .file = how.contexts});
+  TrainReport report;
+  ColumnSamplers::with(how.sampler, [&]<class Sampler>() {
+    Kernels::with(how.kernel, [&]<class Kernel>() {
+      Optimizers::with(how.optimizer, [&]<class Optimizer>() {
+        if constexpr (std::is_same_v<Optimizer, Sgd>)
+          report = train_matrix<Sampler, Kernel>(matrix, job);
+        else
+          report = train_matrix<Sampler, WithOptimizer<Kernel, Optimizer>>(matrix, job);
+      });
+    });
+  });
+  return report;
+}
