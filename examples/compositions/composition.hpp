@@ -1,5 +1,6 @@
 #pragma once
 #include <chrono>
+#include <cstddef>
 #include <functional>
 #include <optional>
 #include <string_view>
@@ -16,9 +17,7 @@
 
 /// How to train, as the command line says it.
 struct Composition {
-  std::string_view sampler, kernel, optimizer;  // names of wordloom/registry.hpp
-  std::size_t context_size;                     // columns of a word-context matrix
-  std::string_view contexts;                    // the file of that; empty: none
+  std::string_view sampler, kernel;  // names of wordloom/registry.hpp
   const wordloom::Hyperparameters& parameters;
   wordloom::BagGradient bag_gradient;
   std::string_view checkpoint;  // a file; empty: none
@@ -27,6 +26,10 @@ struct Composition {
   std::string_view sync;
   bool sync_bf16;
   const wordloom::SyncOptions& sync_options;
+  // Of samplers that train columns.
+  std::string_view optimizer = "sgd";  // a name of wordloom/registry.hpp
+  std::size_t context_size = 1024;     // columns of the word-context matrix
+  std::string_view contexts = {};      // the file of that; empty: none
 };
 
 /// The corpus and the model to train. A model that is missing is made.

@@ -34,11 +34,13 @@ struct TrainingOptions {
   Composition composition() const {
     const auto gradient =
         cbow_gradient == "mean" ? wordloom::BagGradient::mean : wordloom::BagGradient::whole;
-    return {sampler,      kernel,     optimizer,
-            context_size, contexts,   parameters,
-            gradient,     checkpoint, std::chrono::duration<double>(checkpoint_every),
-            resume,       sync,       sync_bf16,
-            sync_options};
+    return {sampler,    kernel,
+            parameters, gradient,
+            checkpoint, std::chrono::duration<double>(checkpoint_every),
+            resume,     sync,
+            sync_bf16,  sync_options,
+            optimizer,  context_size,
+            contexts};
   }
 };
 

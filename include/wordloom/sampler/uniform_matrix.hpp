@@ -10,11 +10,12 @@
 
 namespace wordloom::inline WORDLOOM_ABI {
 
-/// Skip-gram over the columns of a WordContextMatrix (W2V-CL): a column has each word once, with
-/// one of its context words, and is trained in two steps. The first changes the input vectors of
-/// the words, against output vectors that stand still; the second changes their output vectors,
-/// against input vectors that stand still. No row changes twice in a step, so that any number of
-/// threads gives the same bits, and rare words are trained as often as frequent ones.
+/// Skip-gram over the columns of a WordContextMatrix (W2V-CL: Li et al. 2019, "Scaling Word2Vec on
+/// Big Corpus"): a column has each word once, with one of its contexts, and is trained in two
+/// steps. The first changes the input vectors of the words, against output vectors that stand
+/// still; the second changes their output vectors, against input vectors that stand still. No row
+/// changes twice in a step, so that any number of threads gives the same bits, and rare words are
+/// trained as often as frequent ones.
 ///
 /// B successive words share H negatives, each with weight K / H, so that nearly all of a block is a
 /// matrix product. A negative may by chance be the context of one of them, as often as its share of

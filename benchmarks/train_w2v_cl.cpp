@@ -1,0 +1,396 @@
+// Trains one configuration for reproduce_w2v_cl and prints one JSON object: settings, times, bytes
+// and scores.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <ctime>
+#include <exception>
+#include <filesystem>
+#include <iostream>
+#include <optional>
+#include <span>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+#include <wordloom/columns.hpp>
+#include <wordloom/wordloom.hpp>
+
+#include "command_line.hpp"
+
+using namespace wordloom;
+
+namespace {
+
+struct Options {
+  std::string text, method = "uniform", kernel = "fused", optimizer = "sgd", matrix_file, analogy;
+  std::vector<std::string> similarity;
+  std::size_t batch = 1, columns = 1024, window = 2, points = 10;
+  std::uint64_t min_count = 50;
+  bool loss_by_class = false;
+  Hyperparameters parameters{.dimension = 128, .subsample = 1e-4, .epochs = 1, .threads = 1};
+};
+
+/// Seconds on a steady clock.
+double now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+/// Processor time of all threads: other programs on the machine hardly change it.
+double cpu_now() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
+
+/// A JSON object, member by member.
+class Json {
+ public:
+  void text(const char* name, const std::string& value) {
+    std::string escaped;
+    for (const char c : value) escaped.append(c == '"' || c == '\\' ? "\\" : "").append(1, c);
+    raw(name, '"' + escaped + '"');
+  }
+  void number(const char* name, double value) { raw(name, show(value)); }
+  void raw(const std::string& name, const std::string& value) {
+    text_ += (text_.empty() ? "{\"" : ", \"") + name + "\": " + value;
+  }
+  std::string end() const { return text_.empty() ? "{}" : text_ + "}"; }
+
+  static std::string show(double value) {
+    if (!std::isfinite(value)) return "null";
+    std::ostringstream out;
+    out.precision(9);
+    out << value;
+    return out.str();
+  }
+
+ private:
+  std::string text_;
+};
+
+/// A fixed set of pairs: some words, each with contexts, and K negatives for each pair.
+class PairClass {
+ public:
+  PairClass(std::string name, const WordContextMatrix& matrix, std::size_t first, std::size_t count,
+            const NegativeDistribution& negatives, std::size_t negative_count)
+      : name_(std::move(name)), others_(1 + negative_count) {
+    constexpr std::size_t enough = 16384;
+    Random random(11, first);
+    std::vector<WordId> contexts(count);
+    for (std::uint64_t column = 0; words_.size() < enough; ++column) {
+      matrix.contexts(column, first, contexts);
+      for (std::size_t i = 0; i < count; ++i) {
+        words_.push_back(matrix.words()[first + i]);
+        targets_.push_back(contexts[i]);
+        for (std::size_t k = 0; k < negative_count; ++k)
+          targets_.push_back(negatives.draw(random, contexts[i]));
+      }
+    }
+  }
+
+  const std::string& name() const { return name_; }
+
+  /// Returns the mean and the variance of the loss of the pairs.
+  std::pair<double, double> loss(const Model& model) const {
+    double sum = 0, squares = 0;
+    for (std::size_t i = 0; i < words_.size(); ++i) {
+      double of_pair = 0;
+      for (std::size_t k = 0; k < others_; ++k) {
+        double score = 0;
+        const auto x = model.input.row(words_[i]), y = model.output.row(targets_[i * others_ + k]);
+        for (std::size_t d = 0; d < x.size(); ++d)
+          score += static_cast<double>(x[d]) * static_cast<double>(y[d]);
+        if (k > 0) score = -score;
+        // -log sigma(score), written so that no exponential overflows
+        of_pair += std::max(0.0, -score) + std::log1p(std::exp(-std::abs(score)));
+      }
+      sum += of_pair;
+      squares += of_pair * of_pair;
+    }
+    const double mean = sum / static_cast<double>(words_.size());
+    return {mean, squares / static_cast<double>(words_.size()) - mean * mean};
+  }
+
+ private:
+  std::string name_;
+  std::size_t others_;                   // the context and the negatives
+  std::vector<WordId> words_, targets_;  // [pairs], [pairs x others_]
+};
+
+/// The losses of two classes of words at equally spaced points of training.
+class LossCurves {
+ public:
+  LossCurves(const EncodedCorpus& corpus, const Vocabulary& vocabulary, const Options& options)
+      : points_(options.points) {
+    const Hyperparameters& parameters = options.parameters;
+    const auto matrix = WordContextMatrix::from(corpus, vocabulary,
+                                                {.columns = 1,
+                                                 .window = options.window,
+                                                 .subsample = parameters.subsample,
+                                                 .seed = parameters.seed + 1000,
+                                                 .threads = parameters.threads});
+    const NegativeDistribution negatives(vocabulary, parameters.negative_exponent);
+    const std::size_t words = matrix.words().size(), tenth = std::max(words / 10, std::size_t{1});
+    classes_.emplace_back("frequent", matrix, 0, tenth, negatives, parameters.negatives);
+    classes_.emplace_back("rare", matrix, words / 2, words - words / 2, negatives,
+                          parameters.negatives);
+  }
+
+  /// Measures the classes if the next point is due.
+  void at(const Progress& progress, const Model& model) {
+    const double due = static_cast<double>(done_ + 1) / static_cast<double>(points_);
+    if (done_ == points_ || progress.fraction() < due) return;
+    const double start = now(), cpu_start = cpu_now();
+    Json point;
+    point.number("fraction", progress.fraction());
+    for (const PairClass& words : classes_) {
+      const auto [mean, variance] = words.loss(model);
+      point.raw(words.name(), "[" + Json::show(mean) + ", " + Json::show(variance) + "]");
+    }
+    json_ += (json_.empty() ? "" : ", ") + point.end();
+    done_ = static_cast<std::size_t>(progress.fraction() * static_cast<double>(points_));
+    seconds_ += now() - start;
+    cpu_seconds_ += cpu_now() - cpu_start;
+  }
+
+  double seconds() const { return seconds_; }  // spent here
+  double cpu_seconds() const { return cpu_seconds_; }
+  std::string json() const { return "[" + json_ + "]"; }
+
+ private:
+  std::size_t points_, done_ = 0;
+  std::vector<PairClass> classes_;
+  std::string json_;
+  double seconds_ = 0, cpu_seconds_ = 0;
+};
+
+/// Returns Spearman's rho and the number of pairs of all sets together, for pairs whose rarer word
+/// is in the most frequent, middle and rarest third of the vocabulary. The sets have different
+/// scales, so each score is replaced by its rank in its set, from 0 to 1.
+std::string similarity_by_frequency(const Embeddings& vectors,
+                                    const std::vector<std::vector<SimilarityPair>>& sets) {
+  constexpr std::array names{"frequent", "middle", "rare"};
+  std::array<std::vector<double>, 3> people, cosines;
+  for (const auto& set : sets) {
+    std::vector<double> scores;
+    for (const auto& pair : set) scores.push_back(pair.score);
+    const auto ranks = detail::ranks(scores);
+    for (std::size_t i = 0; i < set.size(); ++i) {
+      const auto first = detail::find_test_word(vectors, set[i].first, true);
+      const auto second = detail::find_test_word(vectors, set[i].second, true);
+      if (!first || !second) continue;
+      const std::size_t third = std::max(*first, *second) * 3 / vectors.size();
+      people[third].push_back(ranks[i] / static_cast<double>(set.size()));
+      cosines[third].push_back(static_cast<double>(vectors.similarity(*first, *second)));
+    }
+  }
+  Json json;
+  for (std::size_t third = 0; third < names.size(); ++third)
+    json.raw(names[third], "[" + Json::show(spearman(people[third], cosines[third])) + ", " +
+                               std::to_string(people[third].size()) + "]");
+  return json.end();
+}
+
+void add_scores(Json& json, const Embeddings& vectors, const Options& options) {
+  std::vector<std::vector<SimilarityPair>> sets;
+  Json scores;
+  for (const std::string& file : options.similarity) {
+    sets.push_back(load_similarity_pairs(file));
+    scores.number(std::filesystem::path(file).stem().c_str(),
+                  evaluate_similarity(vectors, sets.back()).spearman);
+  }
+  json.raw("similarity", scores.end());
+  if (!sets.empty()) json.raw("by_frequency", similarity_by_frequency(vectors, sets));
+  if (options.analogy.empty()) return;
+  const auto report = evaluate_analogies(vectors, load_analogies(options.analogy));
+  json.number("analogies", report.total.accuracy());
+  json.number("semantic", report.semantic.accuracy());
+  json.number("syntactic", report.syntactic.accuracy());
+}
+
+/// Trains, and adds all that is measured.
+template <class AnyTrainer, class Corpus>
+void train(Json& json, AnyTrainer trainer, const Corpus& corpus, const EncodedCorpus& text,
+           const Vocabulary& vocabulary, const Options& options) {
+  std::optional<LossCurves> curves;
+  if (options.loss_by_class) {
+    curves.emplace(text, vocabulary, options);
+    trainer.on_progress(
+        [&](const Progress& progress, const Model& model) { curves->at(progress, model); },
+        std::chrono::seconds(0));
+  }
+  Model model = trainer.new_model(vocabulary);
+  const double cpu_start = cpu_now();
+  const TrainReport report = trainer.fit(corpus, model);
+  const double cpu_seconds = cpu_now() - cpu_start;
+  const double seconds = report.seconds - (curves ? curves->seconds() : 0);
+  json.number("seconds", seconds);
+  json.number("cpu_seconds", cpu_seconds - (curves ? curves->cpu_seconds() : 0));
+  json.number("words_per_second", static_cast<double>(report.tokens) / seconds);
+  json.number("loss", report.loss);
+  std::size_t bytes = 0;
+  for (const auto& [name, matrix] : model.matrices()) bytes += matrix->bytes();
+  json.number("model_bytes", static_cast<double>(bytes));
+  if (curves) json.raw("losses", curves->json());
+  add_scores(json, std::move(model).embeddings(), options);
+}
+
+[[noreturn]] void refuse(const Options& options) {
+  throw InvalidArgument("method '" + options.method + "' does not train with kernel '" +
+                        options.kernel + "' and optimizer '" + options.optimizer + "'");
+}
+
+/// Calls `use` with kernel K under the optimizer of the options.
+template <class K, class Use>
+void with_optimizer(const Options& options, Use use) {
+  if (options.optimizer == "sgd")
+    use(WithOptimizer<K, Sgd>{});
+  else if (options.optimizer == "adam")
+    use(WithOptimizer<K, Adam>{});
+  else
+    use(WithOptimizer<K, AdaGrad>{.optimizer = {.per_row = options.optimizer == "adagrad-row"}});
+}
+
+template <class Sampler, class K>
+auto trainer_of(const Hyperparameters& parameters, K kernel) {
+  return Trainer<Sampler, K>(parameters, Sampler::from(parameters), std::move(kernel));
+}
+
+void train_columns(Json& json, const EncodedCorpus& text, const Vocabulary& vocabulary,
+                   const Options& options) {
+  if (options.kernel == "dot" && options.optimizer != "sgd") refuse(options);
+  const double start = now();
+  const auto matrix = WordContextMatrix::from(text, vocabulary,
+                                              {.columns = options.columns,
+                                               .window = options.window,
+                                               .subsample = options.parameters.subsample,
+                                               .seed = options.parameters.seed,
+                                               .threads = options.parameters.threads,
+                                               .file = options.matrix_file});
+  json.number("matrix_seconds", now() - start);
+  json.number("pairs", static_cast<double>(matrix.token_count() * options.parameters.epochs));
+  const auto run = [&](auto kernel) {
+    train(json, trainer_of<UniformMatrix>(options.parameters, std::move(kernel)), matrix, text,
+          vocabulary, options);
+  };
+  if (options.optimizer != "sgd")
+    with_optimizer<FusedKernel>(options, run);
+  else if (options.kernel == "fused")
+    run(FusedKernel{});
+  else
+    run(DotKernel{});
+}
+
+/// The methods that read the corpus from its beginning to its end.
+void train_corpus(Json& json, const EncodedCorpus& text, const Vocabulary& vocabulary,
+                  const Options& options) {
+  Hyperparameters parameters = options.parameters;
+  parameters.window = 2 * options.window;  // FixedWindow has ceil(window / 2) words on each side
+  const Subsampling subsampling(vocabulary, parameters.subsample);
+  double kept = 0;
+  for (WordId word = 0; word < vocabulary.size(); ++word)
+    kept += static_cast<double>(vocabulary.counts()[word]) * subsampling.keep_probability(word);
+  json.number("pairs", kept * static_cast<double>(parameters.window * parameters.epochs));
+  const auto run = [&](auto trainer) {
+    train(json, std::move(trainer), text, text, vocabulary, options);
+  };
+  if (options.method == "vanilla") {
+    if (options.kernel != "dot") refuse(options);
+    with_optimizer<DotKernel>(options, [&](auto kernel) {
+      kernel.batch = options.batch;
+      run(trainer_of<HogwildFixedWindow>(parameters, std::move(kernel)));
+    });
+  } else if (options.optimizer != "sgd" ||
+             options.kernel != (options.method == "shared" ? "fused" : "dot")) {
+    refuse(options);
+  } else if (options.method == "shared") {
+    run(trainer_of<SharedNegativeFixedWindow>(parameters, FusedKernel{}));
+  } else {
+    run(trainer_of<HogwildFixedWindow>(parameters, DotKernel{}));
+  }
+}
+
+void train(const Options& options) {
+  options.parameters.validate();
+  const auto vocabulary = Vocabulary::from_text(options.text, {.min_count = options.min_count});
+  const auto text = EncodedCorpus::from_text(options.text, vocabulary);
+  const Hyperparameters& parameters = options.parameters;
+  Json json;
+  json.text("method", options.method);
+  json.text("kernel", options.kernel);
+  json.text("optimizer", options.optimizer);
+  const bool uniform = options.method == "uniform";
+  json.number(uniform ? "columns" : "batch",
+              static_cast<double>(uniform ? options.columns : options.batch));
+  const std::pair<const char*, std::size_t> sizes[] = {
+      {"epochs", parameters.epochs},       {"dimension", parameters.dimension},
+      {"window", options.window},          {"negatives", parameters.negatives},
+      {"minibatch", parameters.minibatch}, {"shared_negatives", parameters.shared_negatives},
+      {"seed", parameters.seed},           {"threads", parameters.threads},
+      {"min_count", options.min_count},    {"vocabulary", vocabulary.size()},
+      {"corpus_words", text.token_count()}};
+  for (const auto& [name, value] : sizes) json.number(name, static_cast<double>(value));
+  json.number("exponent", parameters.negative_exponent);
+  json.number("subsample", parameters.subsample);
+  json.number("rate", parameters.learning_rate);
+  if (uniform)
+    train_columns(json, text, vocabulary, options);
+  else
+    train_corpus(json, text, vocabulary, options);
+  std::cout << json.end() << '\n';
+  end_output();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) try {
+  CLI::App app("Trains one configuration of reproduce_w2v_cl");
+  Options options;
+  Hyperparameters& parameters = options.parameters;
+  const auto size = [&](const char* name, auto& value, const char* help) {
+    app.add_option(name, value, help)->check(whole_number)->capture_default_str();
+  };
+  const auto choice = [&](const char* name, std::string& value, std::vector<std::string> all,
+                          const char* help) {
+    app.add_option(name, value, help)->check(CLI::IsMember(std::move(all)))->capture_default_str();
+  };
+  app.add_option("--text", options.text, "Text file")->required();
+  app.add_option("--similarity", options.similarity, "Files of lines 'word word score'");
+  app.add_option("--analogy", options.analogy, "File of analogies");
+  choice("--method", options.method, {"uniform", "vanilla", "shared", "hogwild"},
+         "Columns of the uniform matrix, or the corpus in its order");
+  choice("--kernel", options.kernel, {"fused", "dot"}, "Of uniform; vanilla and hogwild have dot");
+  choice("--optimizer", options.optimizer, {"sgd", "adam", "adagrad", "adagrad-row"},
+         "Of uniform and vanilla");
+  size("--batch", options.batch, "Pairs in a batch of vanilla");
+  size("--columns", options.columns, "Contexts of each word in an epoch of uniform");
+  app.add_option("--matrix-file", options.matrix_file, "File that keeps the matrix");
+  size("--epochs", parameters.epochs, "Passes over the matrix or the corpus");
+  size("--dimension", parameters.dimension, "Numbers in a vector");
+  size("--window", options.window, "Context words on each side, always so many");
+  size("--negatives", parameters.negatives, "Negatives of each pair");
+  size("--minibatch", parameters.minibatch, "Pairs that share negatives (uniform)");
+  size("--shared-negatives", parameters.shared_negatives, "Negatives that they share (uniform)");
+  size("--seed", parameters.seed, "Of all random numbers");
+  size("--threads", parameters.threads, "That train, 0 = all");
+  size("--min-count", options.min_count, "Of words in the vocabulary");
+  app.add_option("--exponent", parameters.negative_exponent, "Of counts, for negatives")
+      ->capture_default_str();
+  app.add_option("--subsample", parameters.subsample, "Threshold, 0 = all words")
+      ->capture_default_str();
+  app.add_option("--rate", parameters.learning_rate, "Learning rate")->capture_default_str();
+  app.add_flag("--loss-by-class", options.loss_by_class,
+               "Measure the loss of frequent and of rare words during training");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp& help) {
+    return app.exit(help);
+  }
+  train(options);
+  return 0;
+} catch (const std::exception& error) {
+  std::cerr << "train_w2v_cl: error: " << error.what() << '\n';
+  return 1;
+}
