@@ -199,7 +199,8 @@ class WordContextIndex {
   Slot slot_at(const WordSlots& word, std::uint64_t x) const noexcept {
     // The number of the slot divided by 2 * window, and the remainder, without a division.
     const wide product = wide{x} * word.count;
-    const wide rest = wide{static_cast<std::uint64_t>(product)} * (2 * window_);
+    const std::uint64_t places = 2 * window_;  // of a window
+    const wide rest = wide{static_cast<std::uint64_t>(product)} * places;
     const auto place =
         static_cast<std::int64_t>(word.first + static_cast<std::uint64_t>(product >> 64));
     __builtin_prefetch(places_.data() + place);
