@@ -1,14 +1,9 @@
 #pragma once
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
-#include <memory>
-#include <new>
 #include <span>
 #include <string>
 #include <utility>
@@ -17,40 +12,13 @@
 #include <wordloom/core/error.hpp>
 #include <wordloom/core/parallel.hpp>
 #include <wordloom/core/random.hpp>
+#include <wordloom/core/random_reads.hpp>
 #include <wordloom/core/types.hpp>
 #include <wordloom/corpus/concept.hpp>
 #include <wordloom/corpus/subsampling.hpp>
 #include <wordloom/corpus/vocabulary.hpp>
 
 namespace wordloom::inline WORDLOOM_ABI::detail {
-
-/// Numbers that are read at random: on huge pages where the system has them, because TLB misses are
-/// expensive. They are not initialised.
-class RandomReads {
- public:
-  RandomReads() = default;
-  /// Throws std::bad_alloc.
-  explicit RandomReads(std::size_t count) {
-    constexpr std::size_t huge_page = std::size_t{1} << 21;
-    const std::size_t bytes = std::max(count, std::size_t{1}) * sizeof(std::uint32_t);
-    const std::size_t page = bytes < huge_page ? 64 : huge_page;
-    const std::size_t size = (bytes + page - 1) / page * page;
-    numbers_.reset(static_cast<std::uint32_t*>(std::aligned_alloc(page, size)));
-    if (!numbers_) throw std::bad_alloc();
-#ifdef MADV_HUGEPAGE
-    if (page == huge_page) ::madvise(numbers_.get(), size, MADV_HUGEPAGE);
-#endif
-  }
-
-  std::uint32_t* data() noexcept { return numbers_.get(); }
-  const std::uint32_t* data() const noexcept { return numbers_.get(); }
-
- private:
-  struct Free {
-    void operator()(std::uint32_t* p) const noexcept { std::free(p); }
-  };
-  std::unique_ptr<std::uint32_t[], Free> numbers_;
-};
 
 /// How KeptWords reads a corpus.
 struct KeptWordsOptions {
@@ -83,7 +51,7 @@ class KeptWords {
   }
 
   std::size_t size() const noexcept { return size_; }
-  /// [-padding, size() + padding)
+  /// Returns the words; `padding` more lie before the first and after the last.
   const WordId* ids() const noexcept { return padded_.data() + padding_; }
 
  private:
@@ -140,9 +108,9 @@ class KeptWords {
     std::array<std::size_t, shards> begins;
     for (std::size_t i = 0; i < shards; ++i)
       begins[i] = std::exchange(size_, size_ + parts[i].size());
-    padded_ = RandomReads(size_ + 2 * padding_);
-    std::fill_n(padded_.data(), padding_, end_mark);
-    std::fill_n(padded_.data() + padding_ + size_, padding_, end_mark);
+    resize_for_random_reads(padded_, size_ + 2 * padding_);
+    std::fill_n(padded_.begin(), padding_, end_mark);
+    std::fill_n(padded_.rbegin(), padding_, end_mark);
     std::atomic<std::size_t> next{0};
     run_threads(threads, [&](std::size_t) {
       for (std::size_t i = next++; i < shards; i = next++) {
@@ -153,7 +121,7 @@ class KeptWords {
   }
 
   std::size_t padding_, size_ = 0;
-  RandomReads padded_;  // [padding_ + size_ + padding_]
+  std::vector<WordId> padded_;  // [padding_ + size_ + padding_]
 };
 
 }  // namespace wordloom::inline WORDLOOM_ABI::detail

@@ -10,7 +10,6 @@
 #include <span>
 #include <string_view>
 #include <system_error>
-#include <type_traits>
 #include <vector>
 
 #include <wordloom/core/error.hpp>

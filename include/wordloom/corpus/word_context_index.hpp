@@ -13,6 +13,7 @@
 #include <wordloom/core/hyperparameters.hpp>
 #include <wordloom/core/parallel.hpp>
 #include <wordloom/core/random.hpp>
+#include <wordloom/core/random_reads.hpp>
 #include <wordloom/core/types.hpp>
 #include <wordloom/corpus/concept.hpp>
 #include <wordloom/corpus/kept_words.hpp>
@@ -149,7 +150,7 @@ class WordContextIndex {
       words_.push_back(static_cast<WordId>(w));
       slots_.push_back({first, begin - first, Random(seed_, w, 1)()});
     }
-    places_ = RandomReads(kept_.size());
+    resize_for_random_reads(places_, kept_.size());
     std::uint32_t* const places = places_.data();
     run_threads(pieces, [&](std::size_t piece) {
       for_each_place(piece, [places](std::uint32_t& end, std::size_t place) {
@@ -249,9 +250,9 @@ class WordContextIndex {
   std::size_t window_;
   std::uint64_t seed_;
   KeptWords kept_;
-  RandomReads places_;            // [kept_.size()] places in ids(), by word
-  std::vector<WordId> words_;     // [words that have a context]
-  std::vector<WordSlots> slots_;  // of `words_`
+  std::vector<std::uint32_t> places_;  // [kept_.size()] places in ids(), by word
+  std::vector<WordId> words_;          // [words that have a context]
+  std::vector<WordSlots> slots_;       // of `words_`
 };
 
 }  // namespace detail

@@ -1,6 +1,4 @@
 #pragma once
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <atomic>
 #include <cmath>
@@ -15,6 +13,7 @@
 #include <wordloom/core/error.hpp>
 #include <wordloom/core/parallel.hpp>
 #include <wordloom/core/random.hpp>
+#include <wordloom/core/random_reads.hpp>
 #include <wordloom/core/types.hpp>
 #include <wordloom/graph/edge_list.hpp>
 #include <wordloom/graph/graph_options.hpp>
@@ -38,20 +37,6 @@ struct GraphRows {
     return neighbours.subspan(begin(node), ends[node] - begin(node));
   }
 };
-
-/// Resizes an empty vector, on huge pages where the system has them: walks read the rows of large
-/// graphs at random.
-template <class Number>
-void resize_for_random_reads(std::vector<Number>& numbers, std::size_t count) {
-  numbers.reserve(count);
-  constexpr std::size_t page = std::size_t{1} << 21;
-  const auto address = reinterpret_cast<std::uintptr_t>(numbers.data());
-  const std::size_t before = (page - address % page) % page;
-  if (before + page <= count * sizeof(Number))
-    ::madvise(reinterpret_cast<char*>(numbers.data()) + before,
-              (count * sizeof(Number) - before) / page * page, MADV_HUGEPAGE);
-  numbers.resize(count);
-}
 
 /// The arrays of rows under construction.
 struct RowMemory {
