@@ -10,7 +10,6 @@ using namespace wordloom;
 
 /// Has no step.
 struct StandingStill {
-  static constexpr bool has_state = false;
   struct Run {};
   Run start(Model&) const { return {}; }
 };

@@ -130,8 +130,7 @@ concept TrainsBatches = OnDevice<K> && requires(typename K::Run& run, const Sent
 /// - or the same in two halves, between which the sampler makes the next block:
 ///   `worker.score(model, block, learning_rate)`, after which the block may be gone, and
 ///   `worker.apply<with_loss>(model)`;
-/// - `worker.gradients<with_loss>(model, block, inputs, outputs)`, which WithOptimizer needs,
-/// writes
+/// - `worker.gradients<with_loss>(model, block, inputs, outputs)`, which WithOptimizer needs: writes
 ///   the gradients at rate 1 to the first rows of `inputs` [N x D] and `outputs` [M x D] instead,
 ///   and returns the loss. It changes no row of the model, and leaves alone the matrix of a side
 ///   that the block does not update. The padding of both stays zero. The block has no bags;

@@ -1,5 +1,4 @@
 #pragma once
-#include <algorithm>
 #include <cstddef>
 #include <span>
 #include <utility>
@@ -9,6 +8,7 @@
 #include <wordloom/kernel/concept.hpp>
 #include <wordloom/kernel/fused_update.hpp>
 #include <wordloom/kernel/pair_weights.hpp>
+#include <wordloom/kernel/rows_ahead.hpp>
 #include <wordloom/kernel/staging.hpp>
 #include <wordloom/model/model.hpp>
 #include <wordloom/objective/loss.hpp>
@@ -43,7 +43,7 @@ class FusedKernel::Worker {
         rows_(most.inputs + most.outputs),
         gradients_(1, simd::GradientLayout::most(most)),
         change_(most.inputs, 32),
-        ahead_(2 * (std::max(most.inputs, most.members) + most.outputs)) {}
+        ahead_(most) {}
 
   template <bool with_loss>
   LossSum update(Model& model, const Block& block, float learning_rate) noexcept {
@@ -80,7 +80,7 @@ class FusedKernel::Worker {
   /// The second half; nothing where nothing is scored.
   template <bool with_loss>
   LossSum apply(Model& model) noexcept {
-    const std::span<const float* const> ahead(ahead_.data(), std::exchange(ahead_count_, 0));
+    const std::span<const float* const> ahead = ahead_.take();
     if (std::exchange(is_bag_, false)) return bag_.apply<with_loss>(ahead);
     if (scored_.n == 0) return {};
     scored_.ahead = ahead;
@@ -93,11 +93,7 @@ class FusedKernel::Worker {
   /// Rows that later blocks need: prefetched during the next second half.
   void prefetch(const Model& model, std::span<const RowId> inputs,
                 std::span<const RowId> outputs) noexcept {
-    const auto add = [&](const RowMatrix& matrix, RowId id) {
-      if (ahead_count_ < ahead_.size()) ahead_[ahead_count_++] = matrix.row_data(id);
-    };
-    for (const RowId id : inputs) add(model.input, id);
-    for (const RowId id : outputs) add(model.output, id);
+    ahead_.add(model, inputs, outputs);
   }
 
  private:
@@ -121,8 +117,7 @@ class FusedKernel::Worker {
   RowMatrix gradients_;
   RowMatrix change_;  // [N x 32] of an update over several tiles
   simd::RepeatFilter filter_;
-  std::vector<const float*> ahead_;
-  std::size_t ahead_count_ = 0;
+  simd::RowsAhead ahead_;
 };
 
 inline FusedKernel::Worker FusedKernel::worker(const Model& model, BlockShape most) const {

@@ -1,15 +1,14 @@
 #pragma once
-#include <algorithm>
 #include <cstddef>
 #include <span>
 #include <utility>
-#include <vector>
 
 #include <wordloom/core/row_matrix.hpp>
 #include <wordloom/kernel/concept.hpp>
 #include <wordloom/kernel/fused_kernel.hpp>
 #include <wordloom/kernel/one_side_update.hpp>
 #include <wordloom/kernel/repeat_filter.hpp>
+#include <wordloom/kernel/rows_ahead.hpp>
 #include <wordloom/model/model.hpp>
 #include <wordloom/objective/loss.hpp>
 #include <wordloom/sampler/block.hpp>
@@ -22,9 +21,7 @@ namespace wordloom::inline WORDLOOM_ABI {
 class FusedKernel::OneSideWorker {
  public:
   OneSideWorker(const Model& model, BlockShape most)
-      : update_(most, model.dimension()),
-        others_(model, most),
-        ahead_(2 * (std::max(most.inputs, most.members) + most.outputs)) {}
+      : update_(most, model.dimension()), others_(model, most), ahead_(most) {}
 
   template <bool with_loss>
   LossSum update(Model& model, const Block& block, float learning_rate) noexcept {
@@ -32,7 +29,7 @@ class FusedKernel::OneSideWorker {
     return apply<with_loss>(model);
   }
 
-  /// As those of FusedKernel::Worker.
+  /// The two halves of an update, as those of FusedKernel::Worker.
   void score(Model& model, const Block& block, float learning_rate) noexcept {
     is_one_side_ = simd::OneSideUpdate::takes(block, filter_);
     if (is_one_side_)
@@ -42,7 +39,7 @@ class FusedKernel::OneSideWorker {
   }
   template <bool with_loss>
   LossSum apply(Model& model) noexcept {
-    const auto ahead = take_ahead();
+    const auto ahead = ahead_.take();
     if (std::exchange(is_one_side_, false)) return update_.apply<with_loss>(ahead);
     return others_.apply<with_loss>(model);
   }
@@ -53,7 +50,7 @@ class FusedKernel::OneSideWorker {
   template <bool with_loss>
   LossSum gradients(Model& model, const Block& block, RowMatrix& inputs,
                     RowMatrix& outputs) noexcept {
-    const auto ahead = take_ahead();
+    const auto ahead = ahead_.take();
     LossSum loss;
     if (block.inputs.empty() || block.outputs.empty()) return loss;
     Block side = block;
@@ -73,24 +70,15 @@ class FusedKernel::OneSideWorker {
   /// Rows that later blocks only read: prefetched during the next second half.
   void prefetch(const Model& model, std::span<const RowId> inputs,
                 std::span<const RowId> outputs) noexcept {
-    const auto add = [&](const RowMatrix& matrix, RowId id) {
-      if (ahead_count_ < ahead_.size()) ahead_[ahead_count_++] = matrix.row_data(id);
-    };
-    for (const RowId id : inputs) add(model.input, id);
-    for (const RowId id : outputs) add(model.output, id);
+    ahead_.add(model, inputs, outputs);
   }
 
  private:
-  std::span<const float* const> take_ahead() noexcept {
-    return {ahead_.data(), std::exchange(ahead_count_, 0)};
-  }
-
   simd::OneSideUpdate update_;
   FusedKernel::Worker others_;
   simd::RepeatFilter filter_;
   bool is_one_side_ = false;
-  std::vector<const float*> ahead_;
-  std::size_t ahead_count_ = 0;
+  simd::RowsAhead ahead_;
 };
 
 inline FusedKernel::OneSideWorker FusedKernel::one_side_worker(const Model& model,

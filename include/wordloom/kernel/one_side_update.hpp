@@ -56,8 +56,8 @@ class OneSideUpdate {
       : stride_((dimension + 15) / 16 * 16),
         rows_(most.inputs + most.outputs),
         changes_(std::max(most.inputs, most.outputs)),
-        gradients_(1, GradientLayout::most(longest(most))),
-        weights_(1, GradientLayout::most(longest(most))),
+        gradients_(1, GradientLayout::most(either_side(most))),
+        weights_(1, GradientLayout::most(either_side(most))),
         pairs_(2, std::max(most.inputs, most.outputs) + vector_slack),
         zeros_(1, 64) {}
 
@@ -125,31 +125,39 @@ class OneSideUpdate {
     bool operator==(const Key&) const = default;
   };
 
-  static BlockShape longest(BlockShape most) {
+  /// Room for either side to be the one that moves.
+  static BlockShape either_side(BlockShape most) {
     const std::size_t rows = std::max(most.inputs, most.outputs);
     return {.inputs = rows, .outputs = rows};
   }
 
   /// Lays the weights out unless they are those of the block before.
   void lay_out(const Block& block, const GradientLayout& layout, std::size_t pairs) noexcept {
-    const auto values = block.weights.values;
-    const Key key{values.data(), block.weights.version, layout.n,    layout.m,
-                  block.paired,  block.positives,       block.update};
-    if (key == filled_ && (values.empty() || key.version != 0)) return;
+    const Key key{.values = block.weights.values.data(),
+                  .version = block.weights.version,
+                  .n = layout.n,
+                  .m = layout.m,
+                  .pairs = block.paired,
+                  .positives = block.positives,
+                  .update = block.update};
+    if (key == filled_ && (block.weights.empty() || key.version != 0)) return;
     filled_ = key;
     std::fill_n(weights_.data(), layout.tail() + layout.tail_count() + vector_slack, 0.0f);
     for (std::size_t i = 0; i < layout.n; ++i)
-      for (std::size_t j = 0; j < layout.m; ++j) {
-        const bool inputs_move = block.update == Sides::inputs;
-        const std::size_t output = inputs_move ? j : i, input = inputs_move ? i : j;
-        weights_.data()[layout.place(i, j)] = pairs > 0 ? weight_of_row(block, pairs + j)
-                                              : block.paired > 0 ? weight_of_pair(block, i, j)
-                                              : !values.empty()
-                                                  ? values[output * block.inputs.size() + input]
-                                                  : (output < block.positives ? 1.0f : -1.0f);
-      }
-    for (std::size_t i = 0; i < pairs; ++i) pairs_.row_data(1)[i] = weight_of_row(block, i);
-    std::fill_n(pairs_.row_data(1) + pairs, vector_slack, 0.0f);
+      for (std::size_t j = 0; j < layout.m; ++j)
+        weights_.data()[layout.place(i, j)] = weight_of(block, i, pairs + j);
+    float* const of_pairs = pairs_.row_data(1);
+    for (std::size_t i = 0; i < pairs; ++i) of_pairs[i] = weight_of_pair(block, i, i);
+    std::fill_n(of_pairs + pairs, vector_slack, 0.0f);
+  }
+
+  /// The weight of moving row i with standing row j.
+  static float weight_of(const Block& block, std::size_t i, std::size_t j) noexcept {
+    if (block.paired > 0) return weight_of_pair(block, i, j);
+    const bool inputs_move = block.update == Sides::inputs;
+    const std::size_t output = inputs_move ? j : i, input = inputs_move ? i : j;
+    if (!block.weights.empty()) return block.weights.values[output * block.inputs.size() + input];
+    return output < block.positives ? 1.0f : -1.0f;
   }
 
   OneSideFunctions functions_ = one_side_functions();

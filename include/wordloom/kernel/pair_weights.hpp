@@ -26,16 +26,13 @@ inline void fill_weights(const Block& block, std::size_t each, float* to) noexce
   std::fill_n(to + count, vector_slack, 0.0f);
 }
 
-/// The weight of a row of the longer side of a block that says `paired`.
-inline float weight_of_row(const Block& block, std::size_t row) noexcept {
+/// The weight of row i of one side with row j of the other in a block that says `paired`: that of
+/// the row of the longer side, or 0 where they do not meet.
+inline float weight_of_pair(const Block& block, std::size_t i, std::size_t j) noexcept {
+  const std::size_t row = std::max(i, j);
+  if (i != j && row < block.paired) return 0.0f;
   if (!block.weights.empty()) return block.weights.values[row];
   return row < block.paired ? 1.0f : -1.0f;
-}
-
-/// The weight of the pair of two rows of such a block, 0 where they do not meet.
-inline float weight_of_pair(const Block& block, std::size_t i, std::size_t j) noexcept {
-  const std::size_t of_longer = std::max(i, j);
-  return i == j || of_longer >= block.paired ? weight_of_row(block, of_longer) : 0.0f;
 }
 
 /// Writes the weights of all pairs [M x N], then zeros. Rows that do not meet have weight 0: of the

@@ -114,16 +114,15 @@ class WithOptimizer<KernelPolicy, OptimizerPolicy>::Worker {
   LossSum update(Model& model, const Block& block, float learning_rate) noexcept {
     if (block.inputs.empty() || block.outputs.empty()) return {};
     const LossSum loss = worker_.template gradients<with_loss>(model, block, inputs_, outputs_);
-    const Take take = batch_ == 1 ? Take::step : Take::sum;
     const std::size_t inputs = block.update == Sides::outputs ? 0 : list(block.inputs, inputs_, 0);
     const std::size_t all =
         block.update == Sides::inputs ? inputs : list(block.outputs, outputs_, inputs);
     // In a model of one matrix, an input and an output may be the same row.
     const std::size_t of_input = model.has_one_matrix() ? all : inputs;
-    for_rows(model, Side::input, 0, of_input, take, learning_rate);
-    for_rows(model, Side::output, of_input, all, take, learning_rate);
+    for_rows(model, Side::input, 0, of_input, learning_rate);
+    for_rows(model, Side::output, of_input, all, learning_rate);
     examples_ += block.examples;
-    if (take == Take::sum && examples_ >= batch_) finish(model, learning_rate);
+    if (batch_ > 1 && examples_ >= batch_) finish(model, learning_rate);
     return loss;
   }
 
@@ -165,7 +164,6 @@ class WithOptimizer<KernelPolicy, OptimizerPolicy>::Worker {
     std::vector<std::uint8_t> is_listed;  // [R] whether `rows` has it
   };
 
-  enum class Take : std::uint8_t { step, sum };
   static constexpr std::size_t ahead = 8;  // rows of a batch that are prefetched
 
   static RowMatrix& matrix_of(Model& model, Side side) noexcept {
@@ -185,12 +183,11 @@ class WithOptimizer<KernelPolicy, OptimizerPolicy>::Worker {
   }
 
   /// Takes a step with the listed rows in [first, last), or adds their gradients to the batch.
-  void for_rows(Model& model, Side side, std::size_t first, std::size_t last, Take take,
+  void for_rows(Model& model, Side side, std::size_t first, std::size_t last,
                 float learning_rate) noexcept {
     const auto ids = std::span(ids_).subspan(first, last - first);
     const auto gradients = std::span(gradients_).subspan(first, last - first);
-    if (take == Take::sum)
-      return add_to_batch(sums_[static_cast<std::size_t>(side)], ids, gradients);
+    if (batch_ > 1) return add_to_batch(sums_[static_cast<std::size_t>(side)], ids, gradients);
     if (filter_.repeats(ids)) fold_repeats(ids, gradients);
     RowMatrix& matrix = matrix_of(model, side);
     for (std::size_t k = 0; k < ids.size(); ++k)

@@ -17,8 +17,6 @@ namespace wordloom::inline WORDLOOM_ABI {
 ///
 /// Its state is "input.ada_grad" and "output.ada_grad", [R x D].
 struct AdaGrad {
-  static constexpr bool has_state = true;
-
   /// One sum for each row, of the mean of gradient^2 over its D elements: the state is
   /// "input.ada_grad_by_row" and "output.ada_grad_by_row", [R x 1].
   bool per_row = false;

@@ -21,8 +21,6 @@ namespace wordloom::inline WORDLOOM_ABI {
 /// row, not those of the model. Its state is, for each side, "input.adam_mean" and
 /// "input.adam_square" [R x D] and "input.adam_steps" [R x 1]: three times the memory of the model.
 struct Adam {
-  static constexpr bool has_state = true;
-
   /// How much of the mean and of the square an update keeps; 0 to 0.999999.
   double beta1 = 0.9, beta2 = 0.999;
   /// Keeps the quotient finite where all gradients were zero; 1e-30 to 1.

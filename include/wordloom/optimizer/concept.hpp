@@ -25,17 +25,11 @@ concept StepsRows = requires(const Run& run, float* row, const float* gradient) 
   { run.step(Side::input, RowId{}, row, gradient, 0.1f) } noexcept;
 };
 
-template <class O>
-concept SaysIfItHasState = requires {
-  { O::has_state } -> std::convertible_to<bool>;
-};
-
 }  // namespace detail
 
 /// The rule by which a gradient changes a row. A policy, a value with parameters of its own
 /// (core/hyperparameters.hpp).
 ///
-/// - `static constexpr bool has_state`: whether it keeps data by row;
 /// - `optimizer.start(model)` returns a run, which is immutable and shared by the threads. It makes
 ///   its state with `model.state_matrix("input.NAME", rows, columns)` and "output.NAME" (see
 ///   StateRows), or continues with the state that the model has. A model of one matrix has state of
@@ -50,16 +44,14 @@ concept SaysIfItHasState = requires {
 /// A row is stepped once for each block, or batch, that has it. Rows that no block has keep their
 /// state as it is.
 template <class O>
-concept Optimizer = std::copy_constructible<O> && detail::SaysIfItHasState<O> &&
-    detail::StartsOptimizing<O> && detail::StepsRows<detail::OptimizerRun<O>>;
+concept Optimizer = std::copy_constructible<O> && detail::StartsOptimizing<O> &&
+    detail::StepsRows<detail::OptimizerRun<O>>;
 
 namespace detail {
 
 template <class O>
 constexpr bool require_optimizer() {
   static_assert(std::copy_constructible<O>, "wordloom: this Optimizer cannot be copied");
-  static_assert(SaysIfItHasState<O>,
-                "wordloom: this Optimizer lacks 'static constexpr bool has_state'");
   static_assert(StartsOptimizing<O>, "wordloom: this Optimizer lacks 'auto start(Model&) const'");
   if constexpr (StartsOptimizing<O>)
     static_assert(StepsRows<OptimizerRun<O>>,

@@ -10,8 +10,6 @@ namespace wordloom::inline WORDLOOM_ABI {
 
 /// Stochastic gradient descent, as word2vec has it: row += learning rate x gradient.
 struct Sgd {
-  static constexpr bool has_state = false;
-
   class Run {
    public:
     explicit Run(const Model& model) : stride_(model.input.stride()) {}

@@ -42,9 +42,10 @@ struct Block {
   /// then 1 + the size of this, and the last of the bags is the whole.
   std::span<const std::uint32_t> left_out = {};
   std::span<const RowId> outputs;  // [M] rows of Model::output
-  /// Of the first `paired` inputs and outputs, which are all of one side, the input and the output
-  /// of the same number meet, with label 1. The other rows of the longer side meet all of the
-  /// shorter side. A chunk of pairs that share negatives is then no square of wasted products.
+  /// Pairs that share negatives, without the products between different pairs: 0, or N or M,
+  /// whichever is smaller. Input i and output j are a pair, with label 1, where i = j, and do not
+  /// meet where both are another number below `paired`. The other rows of the longer side, the
+  /// negatives, meet all rows of the shorter side.
   std::size_t paired = 0;
   std::size_t positives = 0;  // 0 .. M; ignored where there are weights or pairs
   PairWeights weights = {};   // empty: 1 for positives, -1 for the others

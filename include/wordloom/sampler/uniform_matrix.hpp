@@ -39,7 +39,9 @@ struct UniformMatrix {
     visit("shared_negatives", shared_negatives, 0, 10'000);
   }
 
+  /// B.
   std::size_t words_at_once() const noexcept { return minibatch != 0 ? minibatch : 16; }
+  /// H.
   std::size_t shared() const noexcept {
     return shared_negatives != 0 ? shared_negatives : targets.negatives;
   }
@@ -68,7 +70,7 @@ class UniformMatrix::Worker {
         shared_(policy.shared()),
         begun_(tables.distribution(), shared_),
         weights_(words_ + shared_, 1.0f),
-        chunks_{Chunk(max_block()), Chunk(max_block())} {
+        chunks_{Chunk(words_, shared_), Chunk(words_, shared_)} {
     std::fill(weights_.begin() + static_cast<std::ptrdiff_t>(words_), weights_.end(),
               -static_cast<float>(policy.targets.negatives) / static_cast<float>(shared_));
   }
@@ -105,17 +107,19 @@ class UniformMatrix::Worker {
  private:
   /// Words, their contexts and the negatives that they share.
   struct Chunk {
-    explicit Chunk(BlockShape most) : words(most.inputs), others(most.inputs) {}
+    Chunk(std::size_t most, std::size_t shared) : words(most), others(most + shared) {}
     std::span<const RowId> moving() const { return std::span(words).first(size); }
-    std::span<const RowId> standing() const { return std::span(others).first(size + negatives); }
-    std::vector<RowId> words, others;
-    std::size_t size = 0, negatives = 0;
+    std::span<const RowId> standing() const {
+      return std::span(others).first(others.size() - words.size() + size);
+    }
+    std::vector<RowId> words;   // [B]
+    std::vector<RowId> others;  // [B + H] contexts, then negatives
+    std::size_t size = 0;       // words in use
   };
 
   template <class Sink>
   void fill(Chunk& chunk, std::span<const WordId> pairs, Random& random, Sink& sink) {
     chunk.size = pairs.size() / 2;
-    chunk.negatives = shared_;
     for (std::size_t i = 0; i < chunk.size; ++i) {
       chunk.words[i] = pairs[2 * i];
       chunk.others[i] = pairs[2 * i + 1];
