@@ -1,6 +1,5 @@
 #pragma once
 #include <cstddef>
-#include <cstring>
 #include <vector>
 #include <wordloom/core/hyperparameters.hpp>
 #include <wordloom/core/random.hpp>
@@ -60,17 +59,4 @@ wordloom::Model train_alone(const ColumnScenario& scenario) {
   wordloom::Model model = trainer.new_model(scenario.vocabulary);
   trainer.fit(scenario.matrix, model);
   return model;
-}
-
-/// Whether two models have the same matrices, bit for bit.
-inline bool same_bits(const wordloom::Model& a, const wordloom::Model& b) {
-  const auto of_a = a.matrices(), of_b = b.matrices();
-  if (of_a.size() != of_b.size()) return false;
-  for (std::size_t i = 0; i < of_a.size(); ++i) {
-    const auto &x = *of_a[i].matrix, &y = *of_b[i].matrix;
-    if (of_a[i].name != of_b[i].name || x.rows() != y.rows() || x.columns() != y.columns() ||
-        std::memcmp(x.data(), y.data(), x.bytes()) != 0)
-      return false;
-  }
-  return true;
 }

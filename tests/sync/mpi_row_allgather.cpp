@@ -29,7 +29,7 @@ void train(const ColumnScenario& scenario, const Ranks& ranks, std::size_t threa
                                                      RowAllgather<Ranks>(ranks));
   Model model = trainer.new_model(scenario.vocabulary);
   trainer.fit(scenario.matrix, model);
-  require(same_bits(model, train_alone<Kernel>(scenario)), "other bits than one process");
+  require(same_matrices(model, train_alone<Kernel>(scenario)), "other bits than one process");
 }
 
 /// Rank 0 has more rows than travel at a time, the last rank has three.

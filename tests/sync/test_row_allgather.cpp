@@ -15,6 +15,7 @@
 #include <vector>
 #include <wordloom/kernel/with_optimizer.hpp>
 #include <wordloom/optimizer/adam.hpp>
+#include <wordloom/sync/allreduce.hpp>
 #include <wordloom/sync/bf16_ranks.hpp>
 #include <wordloom/sync/in_process.hpp>
 #include <wordloom/wordloom.hpp>
@@ -67,7 +68,7 @@ std::vector<std::optional<Model>> train_ranks(std::size_t ranks, const Hyperpara
 /// Returns whether all ranks have the bits of one model.
 bool all_same(const std::vector<std::optional<Model>>& ranks, const Model& expected) {
   return std::ranges::all_of(
-      ranks, [&](const std::optional<Model>& model) { return same_bits(*model, expected); });
+      ranks, [&](const std::optional<Model>& model) { return same_matrices(*model, expected); });
 }
 
 using AdamKernel = WithOptimizer<FusedKernel, Adam>;
@@ -186,7 +187,7 @@ TEMPLATE_TEST_CASE("a rank stops all after the same column, and they resume to t
           trainer.on_progress([](const Progress& progress) { return progress.fraction() < 0.5; },
                               0s);
       });
-  CHECK_FALSE(same_bits(*stopped[0], alone));
+  CHECK_FALSE(same_matrices(*stopped[0], alone));
   CHECK(all_same(stopped, *stopped[0]));
 
   const auto checkpoint = Checkpoint::load(folder / "state");
@@ -326,4 +327,18 @@ TEST_CASE("ranks that train other columns are refused, on all of them", "[sync]"
   expect(refusals(nothing, other_seed), "corpus (fingerprint)");
   expect(refusals(nothing, ColumnScenario(200)), "corpus (words)");
   CHECK(*refusals(nothing, scenario()).begin() == "");
+}
+
+TEST_CASE("ranks that train columns need a policy that shares rows", "[sync]") {
+  std::vector<std::string> messages(2);
+  InProcess::run(2, [&](InProcess self) {
+    ColumnTrainer<Allreduce<InProcess>> trainer(ColumnScenario::parameters(),
+                                                Allreduce<InProcess>(self));
+    messages[self.rank()] =
+        message_of<InvalidArgument>([&] { trainer.fit(scenario().matrix, scenario().vocabulary); });
+  });
+  for (const std::string& message : messages)
+    CHECK(message ==
+          "ranks that train columns need the SyncPolicy RowAllgather: this one has no "
+          "share_rows(matrix, first, last)");
 }

@@ -77,8 +77,8 @@ class Allreduce {
     for (const auto values : rows_.all(model)) ranks_.broadcast(values);
     if (run.resumes) {
       auto& [numbers, state] = run.positions;
-      for (std::uint64_t& number : numbers) number = ranks_.gather(number)[0];
-      for (std::uint64_t& number : state) number = ranks_.gather(number)[0];
+      detail::take_numbers_of_first(ranks_, numbers);
+      detail::take_numbers_of_first(ranks_, state);
       if (state[1] != fingerprint())
         throw InvalidArgument("the checkpoint was written by ranks that synchronise another way");
       begun_ = std::min<std::size_t>(state[0], total_);
@@ -109,13 +109,7 @@ class Allreduce {
     send_rows(model, all_rows_);
     wait(model);
     if (stops || signal_ == Signal::stop) total_ = begun_;  // nothing is left to do
-    Positions all{std::vector<std::uint64_t>(size() * numbers.size()), {begun_, fingerprint()}};
-    for (std::size_t i = 0; i < numbers.size(); ++i) {
-      const auto of_ranks = ranks_.gather(numbers[i]);
-      for (std::size_t rank = 0; rank < size(); ++rank)
-        all.numbers[rank * numbers.size() + i] = of_ranks[rank];
-    }
-    return all;
+    return {detail::gather_numbers(ranks_, numbers), {begun_, fingerprint()}};
   }
 
   Signal finish(Replica& model) {

@@ -87,6 +87,24 @@ void gather_rows(Ranks& ranks, std::span<float> rows, std::size_t row_size,
   }
 }
 
+/// Returns the numbers of rank 0, of rank 1 and so on; all ranks have as many.
+template <class Ranks>
+std::vector<std::uint64_t> gather_numbers(Ranks& ranks, std::span<const std::uint64_t> numbers) {
+  std::vector<std::uint64_t> all(ranks.size() * numbers.size());
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    const auto of_ranks = ranks.gather(numbers[i]);
+    for (std::size_t rank = 0; rank < ranks.size(); ++rank)
+      all[rank * numbers.size() + i] = of_ranks[rank];
+  }
+  return all;
+}
+
+/// Replaces numbers by those of rank 0.
+template <class Ranks>
+void take_numbers_of_first(Ranks& ranks, std::span<std::uint64_t> numbers) {
+  for (std::uint64_t& number : numbers) number = ranks.gather(number)[0];
+}
+
 /// Throws SyncError, on all ranks, when a number is not the same on all.
 template <class Ranks>
 void agree(Ranks& ranks, const std::string& what, std::uint64_t number) {

@@ -7,6 +7,7 @@
 #include <limits>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -69,6 +70,16 @@ concept SyncPolicy = requires(P& sync, const P& one, Replica& replica, SyncRun& 
   { sync.finish(replica) } -> std::same_as<Signal>;
   sync.fail(cause);
 };
+
+namespace detail {
+
+/// Whether each rank trains rows of its own, of the same corpus, and a policy shares them.
+template <class P>
+inline constexpr bool shares_rows = requires {
+  requires std::remove_cvref_t<P>::shares_rows;
+};
+
+}  // namespace detail
 
 /// One replica, nothing to synchronise: compiles to nothing.
 struct NoSync {

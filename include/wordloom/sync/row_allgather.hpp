@@ -53,8 +53,8 @@ class RowAllgather {
     for (const auto& [name, matrix] : matrices) ranks_.broadcast(values_of(*matrix));
     if (run.resumes) {
       auto& [numbers, state] = run.positions;
-      for (std::uint64_t& number : numbers) number = ranks_.gather(number)[0];
-      for (std::uint64_t& number : state) number = ranks_.gather(number)[0];
+      detail::take_numbers_of_first(ranks_, numbers);
+      detail::take_numbers_of_first(ranks_, state);
       if (state[1] != fingerprint())
         throw InvalidArgument("the checkpoint was written with another SyncPolicy");
     }
@@ -85,13 +85,7 @@ class RowAllgather {
 
   Positions gather(Model& model, std::span<const std::uint64_t> numbers) {
     share_state(model);
-    Positions all{std::vector<std::uint64_t>(size() * numbers.size()), {0, fingerprint()}};
-    for (std::size_t i = 0; i < numbers.size(); ++i) {
-      const auto of_ranks = ranks_.gather(numbers[i]);
-      for (std::size_t rank = 0; rank < size(); ++rank)
-        all.numbers[rank * numbers.size() + i] = of_ranks[rank];
-    }
-    return all;
+    return {detail::gather_numbers(ranks_, numbers), {0, fingerprint()}};
   }
 
   Signal finish(Model& model) {

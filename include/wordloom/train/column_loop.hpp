@@ -60,7 +60,7 @@ class ColumnLoop {
 
   void train() {
     run_.synchronise(progress());
-    end_epochs();
+    end_epoch();
     rate_ = run_.schedule.rate(progress());
     ended_ = ended_ || run_.state.stopped();
     next_part_ = own_parts_.first;
@@ -141,7 +141,7 @@ class ColumnLoop {
   void meet(std::size_t thread) {
     barrier_.arrive_and_wait();
     if (thread == 0) {
-      if (!failed_) attempt([&] { end_step(); });
+      attempt([&] { end_step(); });
       if (failed_) ended_ = true;
       next_part_ = own_parts_.first;
     }
@@ -176,36 +176,29 @@ class ColumnLoop {
     run_.state.set_position(0, {.epoch = epoch_, .sentences = column_});
     if (run_.state.is_due()) run_.state.pause(run_.model);
     run_.tick(progress());
-    end_epochs();
+    end_epoch();
     rate_ = run_.schedule.rate(progress());
     ended_ = ended_ || run_.state.stopped();
   }
 
-  void end_epochs() {
-    while (column_ == corpus_.columns() && !run_.state.stopped()) {
-      run_.state.end_epoch(0, epoch_, run_.model);
-      ++epoch_;
-      column_ = 0;
-      if (epoch_ == run_.parameters.epochs) {
-        ended_ = true;
-        return;
-      }
-      run_.state.set_position(0, {.epoch = epoch_});
-    }
+  /// Ends the epoch after its last column.
+  void end_epoch() {
+    if (column_ != corpus_.columns() || run_.state.stopped()) return;
+    run_.state.end_epoch(0, epoch_, run_.model);
+    ++epoch_;
+    column_ = 0;
+    ended_ = epoch_ == run_.parameters.epochs;
+    if (!ended_) run_.state.set_position(0, {.epoch = epoch_});
   }
 
   /// Gives all ranks the rows of a side that each has trained.
-  void share(RowMatrix& matrix) {
-    if (run_.sync.size() == 1) return;
-    if constexpr (requires { run_.sync.share_rows(matrix, std::size_t{0}, std::size_t{0}); }) {
+  void share([[maybe_unused]] RowMatrix& matrix) {
+    if constexpr (shares_rows<decltype(run_.sync)>) {
+      if (run_.sync.size() == 1) return;
       const auto row = [&](std::size_t part) -> std::size_t {
         return part == 0 ? 0 : part == parts_ ? matrix.rows() : words_[first_word(part)];
       };
       run_.sync.share_rows(matrix, row(own_parts_.first), row(own_parts_.second));
-    } else {
-      throw InvalidArgument(
-          "training by columns on several ranks needs a SyncPolicy with "
-          "share_rows, as RowAllgather");
     }
   }
 

@@ -124,12 +124,13 @@ class Trainer {
     return train_model(corpus, model, nullptr);
   }
 
-  /// Resumes a run from its checkpoint and trains to its end. One thread, or one sentence in flight
-  /// on a GPU: the vectors are those of a run that was not interrupted, bit for bit. Of several
-  /// ranks, only rank 0 reads the file. Throws as `fit`, IoError and FormatError when the
-  /// checkpoint cannot be read, and InvalidArgument when it is of another corpus (by its
-  /// fingerprint(), where it has one), vocabulary, set of hyperparameters or number of ranks or
-  /// threads. Policies are compared by the names of their types without namespaces.
+  /// Resumes a run from its checkpoint and trains to its end. One thread, one sentence in flight on a
+  /// GPU, or any number of threads that train columns: the vectors are those of a run that was not
+  /// interrupted, bit for bit. Of several ranks, only rank 0 reads the file. Throws as `fit`,
+  /// IoError and FormatError when the checkpoint cannot be read, and InvalidArgument when it is of
+  /// another corpus (by its fingerprint(), where it has one), vocabulary, set of hyperparameters or
+  /// number of ranks or, unless they train columns, threads. Policies are compared by the names of
+  /// their types without namespaces.
   template <class Corpus>
   Embeddings resume(const Corpus& corpus, const Vocabulary& vocabulary,
                     const std::filesystem::path& path) {

@@ -33,9 +33,7 @@ struct Training {
   static constexpr bool on_device = OnDevice<Kernel>;
   using Replica = ReplicaOf<Kernel>;
   using SamplerRun = RunOf<Sampler>;
-  /// Whether each rank trains rows of its own, of the same corpus, as with RowAllgather.
-  static constexpr bool shares_rows = requires { requires Sync::shares_rows; };
-  static_assert(!shares_rows || (has_two_steps<Sampler> && !on_device),
+  static_assert(!shares_rows<Sync> || (has_two_steps<Sampler> && !on_device),
                 "wordloom: RowAllgather is for samplers that train columns, as UniformMatrix");
 
   RunOptions options;
@@ -68,7 +66,7 @@ struct Training {
       check(corpus, samplers, model);
       Checkpoint start = beginning(corpus.token_count(), vocabulary);
       if constexpr (requires { corpus.fingerprint(); })
-        if (options.saves() || from != nullptr || (shares_rows && sync.size() > 1))
+        if (options.saves() || from != nullptr || (shares_rows<Sync> && sync.size() > 1))
           start.corpus = corpus.fingerprint();
       if (sync.rank() == 0) options.try_checkpoint();
       if (sync.rank() == 0 && from != nullptr) {
@@ -172,9 +170,13 @@ struct Training {
                 .resumes = resumes,
                 .positions = {start.positions(), {start.synchronisations, start.sync_options}}};
     if constexpr (on_device) run.min_interval = Kernel::min_words;
-    if constexpr (shares_rows) run.agreed.emplace_back("corpus (fingerprint)", start.corpus);
+    if constexpr (shares_rows<Sync>) run.agreed.emplace_back("corpus (fingerprint)", start.corpus);
     if (sync.size() > 1) {
-      if constexpr (ExpectsUpdates<Sampler>)
+      if constexpr (has_two_steps<Sampler> && !shares_rows<Sync>)
+        throw InvalidArgument(
+            "ranks that train columns need the SyncPolicy RowAllgather: this one has no "
+            "share_rows(matrix, first, last)");
+      else if constexpr (ExpectsUpdates<Sampler>)
         run.expected = samplers.expected_updates(
             WordRates(model.vocabulary, subsample_of<SamplerRun>(options.parameters)));
       else
