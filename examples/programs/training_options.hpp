@@ -34,12 +34,10 @@ struct TrainingOptions {
   Composition composition() const {
     const auto gradient =
         cbow_gradient == "mean" ? wordloom::BagGradient::mean : wordloom::BagGradient::whole;
-    return {sampler,    kernel,
-            parameters, gradient,
-            checkpoint, std::chrono::duration<double>(checkpoint_every),
-            resume,     sync,
-            sync_bf16,  sync_options,
-            optimizer,  context_size,
+    return {sampler,      kernel,     parameters,
+            gradient,     checkpoint, std::chrono::duration<double>(checkpoint_every),
+            resume,       sync,       sync_bf16,
+            sync_options, optimizer,  context_size,
             contexts};
   }
 };
@@ -92,8 +90,9 @@ inline void add_output_files(std::vector<NamedFile>& files, const TrainingOption
 /// Returns the learning rate of a sampler without --alpha.
 inline double default_rate(const TrainingOptions& options) {
   const std::string& sampler = options.sampler;
-  if (trains_columns(options))
-    return options.optimizer == "adam" ? 0.003 : options.optimizer == "adagrad" ? 0.1 : 0.05;
+  if (options.optimizer == "adam") return 0.003;
+  if (options.optimizer == "adagrad") return 0.1;
+  if (trains_columns(options)) return 0.05;
   if (is_cbow(sampler)) return options.cbow_gradient == "whole" ? 0.05 : 0.075;
   const bool shares = sampler.find("-hs") == sampler.npos && !sampler.starts_with("hogwild");
   return shares ? options.rate_of_shared_negatives : 0.025;
@@ -111,6 +110,23 @@ inline void choose_method(TrainingOptions& options) {
         "' in this build, choose one of: " + wordloom::Kernels::names());
 }
 
+/// Throws InvalidArgument for what samplers that train columns cannot do, and for their options
+/// without one of them.
+inline void check_columns(const TrainingOptions& options) {
+  if (!trains_columns(options)) {
+    if (options.optimizer != "sgd" || !options.contexts.empty())
+      throw wordloom::InvalidArgument("--optimizer and --contexts are for --sampler uniform");
+    return;
+  }
+  wordloom::detail::check_parameter("--context-size", options.context_size, 1, 1 << 24);
+  if (is_for_gpu(options.kernel))
+    throw wordloom::InvalidArgument("--kernel " + options.kernel + " cannot replace --sampler " +
+                                    options.sampler);
+  if (options.sync_bf16)
+    throw wordloom::InvalidArgument("--sync-bf16 does not go with --sampler " + options.sampler +
+                                    ", whose rows travel as they are");
+}
+
 /// Throws InvalidArgument for what parses but cannot be done.
 inline void check(const TrainingOptions& options) {
   if (options.resume && !options.load_model.empty())
@@ -123,17 +139,7 @@ inline void check(const TrainingOptions& options) {
     throw wordloom::InvalidArgument("--sync nccl needs a build with NCCL (WORDLOOM_ENABLE_NCCL)");
 #endif
   }
-  if (!trains_columns(options)) {
-    if (options.optimizer != "sgd" || !options.contexts.empty())
-      throw wordloom::InvalidArgument("--optimizer and --contexts are for --sampler uniform");
-  } else if (wordloom::detail::check_parameter("--context-size", options.context_size, 1, 1 << 24);
-             is_for_gpu(options.kernel)) {
-    throw wordloom::InvalidArgument("--kernel " + options.kernel + " cannot replace --sampler " +
-                                    options.sampler);
-  } else if (options.sync_bf16) {
-    throw wordloom::InvalidArgument("--sync-bf16 does not go with --sampler " + options.sampler +
-                                    ", whose rows travel as they are");
-  }
+  check_columns(options);
   if (options.sync_bf16 && options.sync != "mpi")
     throw wordloom::InvalidArgument("--sync-bf16 is for --sync mpi");
   if (!(options.checkpoint_every >= 0))
