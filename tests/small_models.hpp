@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <utility>
 #include <vector>
@@ -42,5 +43,18 @@ inline bool same_matrix(const wordloom::RowMatrix& a, const wordloom::RowMatrix&
   if (a.rows() != b.rows() || a.columns() != b.columns()) return false;
   for (std::size_t i = 0; i < a.rows(); ++i)
     if (!std::equal(a.row(i).begin(), a.row(i).end(), b.row(i).begin())) return false;
+  return true;
+}
+
+/// Whether two models have matrices of the same names, bit for bit the same.
+inline bool same_matrices(const wordloom::Model& a, const wordloom::Model& b) {
+  const auto of_a = a.matrices(), of_b = b.matrices();
+  if (of_a.size() != of_b.size()) return false;
+  for (std::size_t i = 0; i < of_a.size(); ++i) {
+    const auto &x = *of_a[i].matrix, &y = *of_b[i].matrix;
+    if (of_a[i].name != of_b[i].name || x.rows() != y.rows() || x.columns() != y.columns() ||
+        std::memcmp(x.data(), y.data(), x.bytes()) != 0)
+      return false;
+  }
   return true;
 }

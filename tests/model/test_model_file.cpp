@@ -20,12 +20,8 @@ using namespace wordloom;
 namespace {
 
 bool same(const Model& a, const Model& b) {
-  const auto x = a.matrices(), y = b.matrices();
   return a.vocabulary.words() == b.vocabulary.words() &&
-         a.vocabulary.fingerprint() == b.vocabulary.fingerprint() &&
-         std::equal(x.begin(), x.end(), y.begin(), y.end(), [](const auto& p, const auto& q) {
-           return p.name == q.name && same_matrix(*p.matrix, *q.matrix);
-         });
+         a.vocabulary.fingerprint() == b.vocabulary.fingerprint() && same_matrices(a, b);
 }
 
 /// All that a model may have, with a row length that is padded.
