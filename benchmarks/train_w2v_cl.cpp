@@ -11,9 +11,9 @@
 #include <exception>
 #include <filesystem>
 #include <iostream>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
-#include <sstream>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -44,31 +44,7 @@ double now() {
 /// Processor time of all threads: other programs on the machine hardly change it.
 double cpu_now() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
-/// A JSON object, member by member.
-class Json {
- public:
-  void text(const char* name, const std::string& value) {
-    std::string escaped;
-    for (const char c : value) escaped.append(c == '"' || c == '\\' ? "\\" : "").append(1, c);
-    raw(name, '"' + escaped + '"');
-  }
-  void number(const char* name, double value) { raw(name, show(value)); }
-  void raw(const std::string& name, const std::string& value) {
-    text_ += (text_.empty() ? "{\"" : ", \"") + name + "\": " + value;
-  }
-  std::string end() const { return text_.empty() ? "{}" : text_ + "}"; }
-
-  static std::string show(double value) {
-    if (!std::isfinite(value)) return "null";
-    std::ostringstream out;
-    out.precision(9);
-    out << value;
-    return out.str();
-  }
-
- private:
-  std::string text_;
-};
+using Json = nlohmann::ordered_json;  // NaN becomes null
 
 /// A fixed set of pairs: some words, each with contexts, and K negatives for each pair.
 class PairClass {
@@ -143,13 +119,9 @@ class LossCurves {
     const double due = static_cast<double>(done_ + 1) / static_cast<double>(points_);
     if (done_ == points_ || progress.fraction() < due) return;
     const double start = now(), cpu_start = cpu_now();
-    Json point;
-    point.number("fraction", progress.fraction());
-    for (const PairClass& words : classes_) {
-      const auto [mean, variance] = words.loss(model);
-      point.raw(words.name(), "[" + Json::show(mean) + ", " + Json::show(variance) + "]");
-    }
-    json_ += (json_.empty() ? "" : ", ") + point.end();
+    Json point{{"fraction", progress.fraction()}};
+    for (const PairClass& words : classes_) point[words.name()] = words.loss(model);
+    json_.push_back(std::move(point));
     done_ = static_cast<std::size_t>(progress.fraction() * static_cast<double>(points_));
     seconds_ += now() - start;
     cpu_seconds_ += cpu_now() - cpu_start;
@@ -157,20 +129,20 @@ class LossCurves {
 
   double seconds() const { return seconds_; }  // spent here
   double cpu_seconds() const { return cpu_seconds_; }
-  std::string json() const { return "[" + json_ + "]"; }
+  const Json& json() const { return json_; }
 
  private:
   std::size_t points_, done_ = 0;
   std::vector<PairClass> classes_;
-  std::string json_;
+  Json json_ = Json::array();
   double seconds_ = 0, cpu_seconds_ = 0;
 };
 
 /// Returns Spearman's rho and the number of pairs of all sets together, for pairs whose rarer word
 /// is in the most frequent, middle and rarest third of the vocabulary. The sets have different
 /// scales, so each score is replaced by its rank in its set, from 0 to 1.
-std::string similarity_by_frequency(const Embeddings& vectors,
-                                    const std::vector<std::vector<SimilarityPair>>& sets) {
+Json similarity_by_frequency(const Embeddings& vectors,
+                             const std::vector<std::vector<SimilarityPair>>& sets) {
   constexpr std::array names{"frequent", "middle", "rare"};
   std::array<std::vector<double>, 3> people, cosines;
   for (const auto& set : sets) {
@@ -188,26 +160,24 @@ std::string similarity_by_frequency(const Embeddings& vectors,
   }
   Json json;
   for (std::size_t third = 0; third < names.size(); ++third)
-    json.raw(names[third], "[" + Json::show(spearman(people[third], cosines[third])) + ", " +
-                               std::to_string(people[third].size()) + "]");
-  return json.end();
+    json[names[third]] = {spearman(people[third], cosines[third]), people[third].size()};
+  return json;
 }
 
 void add_scores(Json& json, const Embeddings& vectors, const Options& options) {
   std::vector<std::vector<SimilarityPair>> sets;
-  Json scores;
+  Json scores = Json::object();
   for (const std::string& file : options.similarity) {
     sets.push_back(load_similarity_pairs(file));
-    scores.number(std::filesystem::path(file).stem().c_str(),
-                  evaluate_similarity(vectors, sets.back()).spearman);
+    scores[std::filesystem::path(file).stem()] = evaluate_similarity(vectors, sets.back()).spearman;
   }
-  json.raw("similarity", scores.end());
-  if (!sets.empty()) json.raw("by_frequency", similarity_by_frequency(vectors, sets));
+  json["similarity"] = scores;
+  if (!sets.empty()) json["by_frequency"] = similarity_by_frequency(vectors, sets);
   if (options.analogy.empty()) return;
   const auto report = evaluate_analogies(vectors, load_analogies(options.analogy));
-  json.number("analogies", report.total.accuracy());
-  json.number("semantic", report.semantic.accuracy());
-  json.number("syntactic", report.syntactic.accuracy());
+  json["analogies"] = report.total.accuracy();
+  json["semantic"] = report.semantic.accuracy();
+  json["syntactic"] = report.syntactic.accuracy();
 }
 
 /// Trains, and adds all that is measured.
@@ -226,14 +196,14 @@ void train(Json& json, AnyTrainer trainer, const Corpus& corpus, const EncodedCo
   const TrainReport report = trainer.fit(corpus, model);
   const double cpu_seconds = cpu_now() - cpu_start;
   const double seconds = report.seconds - (curves ? curves->seconds() : 0);
-  json.number("seconds", seconds);
-  json.number("cpu_seconds", cpu_seconds - (curves ? curves->cpu_seconds() : 0));
-  json.number("words_per_second", static_cast<double>(report.tokens) / seconds);
-  json.number("loss", report.loss);
+  json["seconds"] = seconds;
+  json["cpu_seconds"] = cpu_seconds - (curves ? curves->cpu_seconds() : 0);
+  json["words_per_second"] = static_cast<double>(report.tokens) / seconds;
+  json["loss"] = report.loss;
   std::size_t bytes = 0;
   for (const auto& [name, matrix] : model.matrices()) bytes += matrix->bytes();
-  json.number("model_bytes", static_cast<double>(bytes));
-  if (curves) json.raw("losses", curves->json());
+  json["model_bytes"] = bytes;
+  if (curves) json["losses"] = curves->json();
   add_scores(json, std::move(model).embeddings(), options);
 }
 
@@ -269,8 +239,8 @@ void train_columns(Json& json, const EncodedCorpus& text, const Vocabulary& voca
                                                .seed = options.parameters.seed,
                                                .threads = options.parameters.threads,
                                                .file = options.matrix_file});
-  json.number("matrix_seconds", now() - start);
-  json.number("pairs", static_cast<double>(matrix.token_count() * options.parameters.epochs));
+  json["matrix_seconds"] = now() - start;
+  json["pairs"] = matrix.token_count() * options.parameters.epochs;
   const auto run = [&](auto kernel) {
     train(json, trainer_of<UniformMatrix>(options.parameters, std::move(kernel)), matrix, text,
           vocabulary, options);
@@ -292,7 +262,7 @@ void train_corpus(Json& json, const EncodedCorpus& text, const Vocabulary& vocab
   double kept = 0;
   for (WordId word = 0; word < vocabulary.size(); ++word)
     kept += static_cast<double>(vocabulary.counts()[word]) * subsampling.keep_probability(word);
-  json.number("pairs", kept * static_cast<double>(parameters.window * parameters.epochs));
+  json["pairs"] = kept * static_cast<double>(parameters.window * parameters.epochs);
   const auto run = [&](auto trainer) {
     train(json, std::move(trainer), text, text, vocabulary, options);
   };
@@ -317,29 +287,30 @@ void train(const Options& options) {
   const auto vocabulary = Vocabulary::from_text(options.text, {.min_count = options.min_count});
   const auto text = EncodedCorpus::from_text(options.text, vocabulary);
   const Hyperparameters& parameters = options.parameters;
-  Json json;
-  json.text("method", options.method);
-  json.text("kernel", options.kernel);
-  json.text("optimizer", options.optimizer);
   const bool uniform = options.method == "uniform";
-  json.number(uniform ? "columns" : "batch",
-              static_cast<double>(uniform ? options.columns : options.batch));
-  const std::pair<const char*, std::size_t> sizes[] = {
-      {"epochs", parameters.epochs},       {"dimension", parameters.dimension},
-      {"window", options.window},          {"negatives", parameters.negatives},
-      {"minibatch", parameters.minibatch}, {"shared_negatives", parameters.shared_negatives},
-      {"seed", parameters.seed},           {"threads", parameters.threads},
-      {"min_count", options.min_count},    {"vocabulary", vocabulary.size()},
-      {"corpus_words", text.token_count()}};
-  for (const auto& [name, value] : sizes) json.number(name, static_cast<double>(value));
-  json.number("exponent", parameters.negative_exponent);
-  json.number("subsample", parameters.subsample);
-  json.number("rate", parameters.learning_rate);
+  Json json{{"method", options.method},
+            {"kernel", options.kernel},
+            {"optimizer", options.optimizer},
+            {uniform ? "columns" : "batch", uniform ? options.columns : options.batch},
+            {"epochs", parameters.epochs},
+            {"dimension", parameters.dimension},
+            {"window", options.window},
+            {"negatives", parameters.negatives},
+            {"minibatch", parameters.minibatch},
+            {"shared_negatives", parameters.shared_negatives},
+            {"seed", parameters.seed},
+            {"threads", parameters.threads},
+            {"min_count", options.min_count},
+            {"vocabulary", vocabulary.size()},
+            {"corpus_words", text.token_count()},
+            {"exponent", parameters.negative_exponent},
+            {"subsample", parameters.subsample},
+            {"rate", parameters.learning_rate}};
   if (uniform)
     train_columns(json, text, vocabulary, options);
   else
     train_corpus(json, text, vocabulary, options);
-  std::cout << json.end() << '\n';
+  std::cout << json << '\n';
   end_output();
 }
 
