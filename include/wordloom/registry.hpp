@@ -10,6 +10,7 @@
 #include <wordloom/sampler/grouped_window.hpp>
 #include <wordloom/sampler/huffman_path.hpp>
 #include <wordloom/sampler/negative_sampling.hpp>
+#include <wordloom/sampler/subwords.hpp>
 #include <wordloom/systems.hpp>  // the kernels and the other samplers
 
 /// The policies of this library by name, for programs that choose one at run time, for tests and
@@ -77,6 +78,12 @@ using Samplers = Registry<
     Named<"hogwild-hs-negative", BasicHogwild<RandomWindow, HuffmanPathAndNegatives>>,
     Named<"shared-hs-negative", BasicSharedNegative<RandomWindow, HuffmanPathAndNegatives>>,
     Named<"cbow-hs-negative", BasicCbow<RandomWindow, HuffmanPathAndNegatives>>>;
+
+/// Samplers whose input words have subwords.
+using SubwordSamplers =
+    Registry<Named<"hogwild", Subwords<Hogwild>>, Named<"shared", Subwords<SharedNegative>>,
+             Named<"grouped", Subwords<GroupedWindow>>, Named<"cbow", Subwords<Cbow>>,
+             Named<"grouped-cbow", Subwords<GroupedCbow>>>;
 
 /// Samplers that train the columns of a WordContextMatrix.
 using ColumnSamplers = Registry<Named<"uniform", UniformMatrix>>;

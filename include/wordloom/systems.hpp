@@ -10,6 +10,7 @@
 #include <wordloom/sampler/hogwild.hpp>
 #include <wordloom/sampler/sentence_minibatch.hpp>
 #include <wordloom/sampler/shared_negative.hpp>
+#include <wordloom/sampler/subwords.hpp>
 #include <wordloom/train/trainer.hpp>
 
 #if WORDLOOM_HAS_BLAS
@@ -27,6 +28,11 @@ using Word2Vec = Trainer<Hogwild, DotKernel>;
 /// negative sampling and the gradient of Irsoy et al. 2021. As word2vec.c trains it:
 /// `Word2VecCbow(parameters, {.window = ..., .targets = ..., .gradient = BagGradient::whole})`.
 using Word2VecCbow = Trainer<Cbow, DotKernel>;
+
+/// Bojanowski et al. 2017, "Enriching Word Vectors with Subword Information": skip-gram with negative
+/// sampling, whose inputs are bags of n-grams. `Trainer<Subwords<SharedNegative>, FusedKernel>` is
+/// several times faster.
+using FastText = Trainer<Subwords<Hogwild>, DotKernel>;
 
 /// Morin and Bengio 2005; Mikolov et al. 2013a: skip-gram with hierarchical softmax, each pair on
 /// its own as word2vec.c trains it, with `.node_sample = 0`.

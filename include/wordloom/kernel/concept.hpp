@@ -72,6 +72,11 @@ void finish_worker(W& worker, Model& model, float learning_rate) {
     worker.finish(model, learning_rate);
 }
 
+template <class Run>
+concept KeepsNothingByRow = requires {
+  requires Run::keeps_nothing_by_row;
+};
+
 /// Returns the parts of Block that a kernel says it honours; none by default.
 template <class K>
 constexpr BlockFeatures features_honoured() {

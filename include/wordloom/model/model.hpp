@@ -14,7 +14,9 @@
 #include <wordloom/core/row_matrix.hpp>
 #include <wordloom/core/section_file.hpp>
 #include <wordloom/core/words.hpp>
+#include <wordloom/corpus/subwords.hpp>
 #include <wordloom/corpus/vocabulary.hpp>
+#include <wordloom/model/composed_vectors.hpp>
 #include <wordloom/model/embeddings.hpp>
 #include <wordloom/model/row_sources.hpp>
 
@@ -23,9 +25,10 @@ namespace wordloom::inline WORDLOOM_ABI {
 /// The sizes of a model of V words.
 struct ModelShape {
   std::size_t dimension;
-  std::size_t input_rows = 0;   // at least V; 0: V
+  std::size_t input_rows = 0;   // at least V; 0: V, and those of subwords
   std::size_t output_rows = 0;  // 0: V
   bool one_matrix = false;      // both sides are `input`; output_rows is then 0 or input_rows
+  std::optional<SubwordOptions> subwords = {};  // input_rows is then 0, or V and their rows
 };
 
 /// The trainable whole: a vocabulary of V words and a list of named row matrices, of which the
@@ -40,6 +43,9 @@ struct Model {
   RowMatrix input;                 // rows [0, V): words; [V, R_in): others, such as n-gram buckets
   RowMatrix output;                // words, inner nodes of a Huffman tree, or both
   std::vector<NamedMatrix> state;  // of an optimizer, "input.NAME" or "output.NAME" each
+  /// Where there are some, the vector of a word is the mean of its bag (SubwordTable): its own row
+  /// of `input` and those of its n-grams, which stand behind the words.
+  std::optional<SubwordOptions> subwords;
 
   /// Initializes a model as word2vec does, input uniform in [-0.5/D, 0.5/D) and output zero, with
   /// one row for each word. The same for any number of threads. Throws std::bad_alloc when the
@@ -51,8 +57,9 @@ struct Model {
   /// when one matrix is to have two row counts.
   Model(Vocabulary words, const ModelShape& shape, std::uint64_t seed = 1)
       : vocabulary(std::move(words)),
-        input(shape.input_rows == 0 ? vocabulary.size() : shape.input_rows, shape.dimension),
-        output(output_rows_of(shape, vocabulary.size()), shape.dimension) {
+        input(input_rows_of(shape, vocabulary.size()), shape.dimension),
+        output(output_rows_of(shape, vocabulary.size()), shape.dimension),
+        subwords(shape.subwords) {
     if (input.rows() < vocabulary.size())
       throw InvalidArgument("input_rows is " + std::to_string(input.rows()) +
                             ", expected at least one row for each of " +
@@ -61,6 +68,7 @@ struct Model {
       throw InvalidArgument("output_rows is " + std::to_string(shape.output_rows) +
                             ", the one matrix has " + std::to_string(input.rows()));
     if (shape.one_matrix) tie_output();
+    if (subwords) require_subword_rows();
     detail::draw_rows(input, {}, seed, init_stream);
   }
 
@@ -133,16 +141,38 @@ struct Model {
   }
 
   /// Returns the input vectors of the words: copies, or from a temporary model without further
-  /// rows the matrix itself. Throws InvalidArgument for a model without words.
+  /// rows the matrix itself; the means of their bags where there are subwords (SubwordEmbeddings
+  /// has vectors of other words too). Throws InvalidArgument for a model without words.
   [[nodiscard]] Embeddings embeddings() const& {
     require_words("has no embeddings");
+    if (subwords)
+      return Embeddings(vocabulary.words(),
+                        detail::composed_vectors(vocabulary.words(), input, *subwords));
     return Embeddings(vocabulary.words(), input.copy(std::min(vocabulary.size(), input.rows())));
   }
   [[nodiscard]] Embeddings embeddings() && {
+    if (subwords) output = {};  // before as much memory is taken
     if (input.rows() != vocabulary.size()) return std::as_const(*this).embeddings();
     require_words("has no embeddings");
     if (has_one_matrix()) output = {};  // would outlive its rows
     return Embeddings(vocabulary.words(), std::move(input));
+  }
+
+  /// Starts words from known vectors (fastText: -pretrainedVectors): each word of both gets the
+  /// vector as its own input row. Returns how many. Throws InvalidArgument for vectors of another
+  /// dimension.
+  std::size_t set_vectors(const Embeddings& known) {
+    if (known.dimension() != dimension())
+      throw InvalidArgument("the known vectors have dimension " +
+                            std::to_string(known.dimension()) + ", the model " +
+                            std::to_string(dimension()));
+    std::size_t found = 0;
+    for (WordId id = 0; id < vocabulary.size(); ++id)
+      if (const auto row = known.words().find(vocabulary.word(id))) {
+        std::ranges::copy(known.vector(*row), input.row_data(id));
+        ++found;
+      }
+    return found;
   }
 
   /// Adds the words of `more` (gensim: build_vocab with update). The new vocabulary is the union
@@ -183,7 +213,8 @@ struct Model {
 
   /// Writes the model as one file, whole or not at all (SectionWriter, "wordloom model 1"): words
   /// as a text with a newline after each, their counts, the number of matrices (and a 1 where both
-  /// sides are one), the matrices. Throws IoError, and InvalidArgument for two of the same name.
+  /// sides are one; or a 0 and minn, maxn and buckets of subwords), the matrices. Throws IoError,
+  /// and InvalidArgument for two of the same name.
   void save(const std::filesystem::path& path) const {
     if (const auto name = duplicate_name())
       throw InvalidArgument("cannot save a model with two matrices '" + std::string(*name) + "'");
@@ -193,8 +224,10 @@ struct Model {
       words.append(vocabulary.word(id)).append(1, '\n');
     file.text(words);
     file.numbers(vocabulary.counts());
-    const std::uint64_t count[] = {side_count() + state.size(), 1};
-    file.numbers(std::span(count).first(has_one_matrix() ? 2 : 1));
+    std::vector<std::uint64_t> count{side_count() + state.size()};
+    if (has_one_matrix() || subwords) count.push_back(has_one_matrix() ? 1 : 0);
+    if (subwords) count.insert(count.end(), {subwords->minn, subwords->maxn, subwords->buckets});
+    file.numbers(count);
     for (const auto& [name, matrix] : matrices()) file.matrix(name, *matrix);
     file.commit();
   }
@@ -207,9 +240,18 @@ struct Model {
     model.vocabulary = read_vocabulary(file);
     const auto counts = file.numbers();
     const bool one_matrix = counts.size() == 2 && counts[1] == 1;
+    const bool has_subwords = counts.size() == 5 && counts[1] == 0;
     const std::size_t sides = one_matrix ? 1 : 2;
-    if ((!one_matrix && counts.size() != 1) || counts[0] < sides)
+    if ((!one_matrix && !has_subwords && counts.size() != 1) || counts[0] < sides)
       file.refuse_section("the number of matrices", "another section");
+    if (has_subwords) {
+      model.subwords = {counts[2], counts[3], counts[4]};
+      try {
+        detail::validate(*model.subwords);
+      } catch (const InvalidArgument& error) {
+        file.refuse_section("options of subwords", error.what());
+      }
+    }
     const auto matrix = [&](const std::string& name) {
       NamedMatrix named = file.matrix();
       if (named.name != name)
@@ -220,6 +262,9 @@ struct Model {
     input = matrix("input");
     if (input.rows() < model.vocabulary.size())
       file.refuse_section("an input row for each word", shape_of(input.rows(), input.columns()));
+    if (has_subwords && input.rows() != model.vocabulary.size() + model.subwords->rows())
+      file.refuse_section("an input row for each word and bucket",
+                          shape_of(input.rows(), input.columns()));
     output = one_matrix ? input.borrow() : matrix("output");
     if (output.columns() != input.columns())
       file.refuse_section("an output of " + std::to_string(input.columns()) + " columns",
@@ -239,6 +284,15 @@ struct Model {
 
   Model() = default;
 
+  void require_subword_rows() const {
+    detail::validate(*subwords);
+    if (input.rows() != vocabulary.size() + subwords->rows() || has_one_matrix())
+      throw InvalidArgument("a model with subwords needs two matrices and an input of " +
+                            std::to_string(vocabulary.size()) + " words and " +
+                            std::to_string(subwords->rows()) + " buckets, got " +
+                            std::to_string(input.rows()) + " rows");
+  }
+
   template <class Matrix, class Self>
   static std::vector<MatrixRef<Matrix>> list(Self& model) {
     std::vector<MatrixRef<Matrix>> all{{"input", &model.input}};
@@ -247,6 +301,10 @@ struct Model {
     return all;
   }
 
+  static std::size_t input_rows_of(const ModelShape& shape, std::size_t words) {
+    if (shape.input_rows != 0) return shape.input_rows;
+    return words + (shape.subwords ? shape.subwords->rows() : 0);
+  }
   static std::size_t output_rows_of(const ModelShape& shape, std::size_t words) {
     return shape.one_matrix ? 0 : shape.output_rows == 0 ? words : shape.output_rows;
   }

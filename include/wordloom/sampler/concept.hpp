@@ -1,12 +1,14 @@
 #pragma once
 #include <concepts>
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <utility>
 
 #include <wordloom/core/hyperparameters.hpp>
 #include <wordloom/core/random.hpp>
 #include <wordloom/core/types.hpp>
+#include <wordloom/corpus/subwords.hpp>
 #include <wordloom/corpus/vocabulary.hpp>
 #include <wordloom/sampler/block.hpp>
 #include <wordloom/sampler/expected_updates.hpp>
@@ -69,6 +71,14 @@ std::size_t output_rows(const Run& run, const Vocabulary& vocabulary) {
     return vocabulary.size();
 }
 
+/// The subwords of the words of a run, none for most samplers.
+template <class Run>
+std::optional<SubwordOptions> subwords_of(const Run& run) {
+  if constexpr (requires { run.subword_options(); })
+    if (run.subword_options().maxn > 0) return run.subword_options();
+  return std::nullopt;
+}
+
 /// Whether a run scores rows of Model::input against each other.
 template <class Run>
 constexpr bool uses_one_matrix() {
@@ -101,6 +111,8 @@ constexpr double subsample_of(const Hyperparameters& parameters) {
 ///     trains with a copy of the run,
 ///   - `run.output_rows()`: rows of Model::output; without it, one for each word,
 ///   - `run.expected_updates(rates)`: for training by several ranks;
+///   - `run.subword_table()` and `run.subword_options()`: the bags that stand for the words among
+///     the inputs of a block, see Subwords,
 ///   - `static constexpr bool one_matrix` of its type: true when outputs are rows of Model::input
 ///     too (ModelShape::one_matrix). No row of such a block is both an input and an output of it,
 ///     and all of its expected updates are of the input;

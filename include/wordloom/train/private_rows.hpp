@@ -83,9 +83,15 @@ class PrivateRows {
 
   const std::vector<Chunk>& chunks() const noexcept { return chunks_; }
 
+  /// Rows of the input, behind those of the model, that one thread alone trains: scratch rows.
+  struct Scratch {
+    RowId first, count;
+  };
+
   class Thread;
-  /// Returns the private rows of thread `index`, 0 to threads - 1.
-  Thread thread(std::size_t index);
+  /// Returns the private rows of thread `index`, 0 to threads - 1. `scratch`: rows in which the
+  /// thread trains its inputs, if there are no private ones.
+  Thread thread(std::size_t index, Scratch scratch = {});
 
   /// Merges all rows of all sets. No thread may train at the same time.
   void merge_all() {
@@ -133,14 +139,14 @@ class PrivateRows {
   }
 
   /// Counts the pairs of a thread of the set, and merges the rows that are due.
-  void count(Set& set, double pairs, float rate) {
+  void count(Set& set, double pairs, float rate, Scratch scratch) {
     const double now = set.pairs.fetch_add(pairs, std::memory_order_relaxed) + pairs;
     if (now < set.next.load(std::memory_order_relaxed) ||
         set.is_merging.test_and_set(std::memory_order_acquire))
       return;
     set.rate = rate;
     if (now >= set.next_directions) {
-      find_directions(set);
+      find_directions(set, scratch);
       set.next_directions = now + std::clamp(now / 8, 1e3, 4e6);
     }
     // Early in training, vectors grow fast: an interval is at most a sixteenth of all pairs so far,
@@ -156,14 +162,23 @@ class PrivateRows {
     set.is_merging.clear(std::memory_order_release);
   }
 
-  void find_directions(Set& set) const {
+  /// `scratch`: rows of the thread that calls, which show the direction of inputs that have no
+  /// private rows; without, that stays as it was.
+  void find_directions(Set& set, Scratch scratch = {}) const {
     for (std::size_t m = 0; m < 2; ++m) {
-      RowMatrix rows(counts_[m], matrix(m).columns());  // other threads of the set may write them
-      for (std::size_t i = 0; i < rows.rows(); ++i)
-        for (std::size_t c = 0; c < rows.columns(); ++c)
-          rows.row_data(i)[c] = read_racing(own_row(set, m, i) + c);
-      set.square[m] = common_direction(rows.data(), rows.stride(), rows.rows(), rows.columns(),
-                                       shares_[m].data(), set.directions.row_data(m));
+      const bool is_scratch = m == 0 && counts_[0] == 0;
+      const std::size_t count = is_scratch ? scratch.count : counts_[m];
+      if (count == 0) continue;
+      RowMatrix rows(count, matrix(m).columns());  // other threads of the set may write them
+      for (std::size_t i = 0; i < count; ++i) {
+        const float* const row =
+            is_scratch ? matrix(0).row_data(scratch.first + i) : own_row(set, m, i);
+        for (std::size_t c = 0; c < rows.columns(); ++c) rows.row_data(i)[c] = read_racing(row + c);
+      }
+      const std::vector<float> equal(is_scratch ? count : 0, 1.0f);
+      set.square[m] =
+          common_direction(rows.data(), rows.stride(), rows.rows(), rows.columns(),
+                           (is_scratch ? equal : shares_[m]).data(), set.directions.row_data(m));
     }
   }
 
@@ -200,7 +215,8 @@ class PrivateRows {
 class PrivateRows::Thread {
  public:
   Thread() = default;
-  Thread(PrivateRows& rows, Set& set) : rows_(&rows), set_(&set) {
+  Thread(PrivateRows& rows, Set& set, Scratch scratch)
+      : rows_(&rows), set_(&set), scratch_(scratch) {
     for (std::size_t m = 0; m < 2; ++m) {
       counts_[m] = static_cast<RowId>(rows.counts_[m]);
       offsets_[m] = rows.offset(set, m);
@@ -223,7 +239,7 @@ class PrivateRows::Thread {
   [[gnu::always_inline]] void count(std::size_t pairs, float rate) {
     pairs_ += pairs;
     if (pairs_ < pairs_at_once) return;
-    rows_->count(*set_, static_cast<double>(pairs_), rate);
+    rows_->count(*set_, static_cast<double>(pairs_), rate, scratch_);
     pairs_ = 0;
   }
 
@@ -232,14 +248,15 @@ class PrivateRows::Thread {
 
   PrivateRows* rows_ = nullptr;
   Set* set_ = nullptr;
+  Scratch scratch_ = {};
   std::size_t pairs_ = pairs_at_once;  // starts at once
   RowId counts_[2] = {0, 0}, offsets_[2] = {0, 0};
 };
 
-inline PrivateRows::Thread PrivateRows::thread(std::size_t index) {
+inline PrivateRows::Thread PrivateRows::thread(std::size_t index, Scratch scratch) {
   std::size_t set = 0;
   while (index >= part_of(threads_, set, sets_.size()).second) ++set;
-  return {*this, sets_[set]};
+  return {*this, sets_[set], scratch};
 }
 
 }  // namespace wordloom::inline WORDLOOM_ABI::detail

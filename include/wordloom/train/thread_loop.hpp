@@ -5,6 +5,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -22,6 +23,7 @@
 #include <wordloom/train/checkpoint.hpp>
 #include <wordloom/train/private_rows.hpp>
 #include <wordloom/train/run.hpp>
+#include <wordloom/train/subword_rows.hpp>
 
 namespace wordloom::inline WORDLOOM_ABI::detail {
 
@@ -36,29 +38,34 @@ namespace wordloom::inline WORDLOOM_ABI::detail {
       ", more than its max_block() of " + shape(max.inputs, max.outputs, max.members));
 }
 
-/// Takes the blocks of a sampler and gives them to the worker of a kernel.
-template <class Worker>
+/// Takes the blocks of a sampler and gives them to the worker of a kernel. `Words`: how the thread
+/// finds the rows of input words, SubwordRows::Thread or NoSubwordRows.
+template <class Worker, class Words = NoSubwordRows>
 class UpdateSink {
+  static constexpr bool has_bags_of_rows = !std::is_same_v<Words, NoSubwordRows>;
+
  public:
   float learning_rate;
   bool with_loss = true;
   WorkDone done;
 
   UpdateSink(Model& model, Worker& worker, BlockShape max, double rate, const WorkDone& before,
-             const PrivateRows::Thread& own = {})
+             const PrivateRows::Thread& own = {}, Words words = {})
       : learning_rate(static_cast<float>(rate)),
         done(before),
         model_(model),
         worker_(worker),
         max_(max),
         own_(own),
-        inputs_(own ? std::max(max.inputs, max.members) : 0),
+        words_(std::move(words)),
+        inputs_(own || has_bags_of_rows ? std::max(max.inputs, max.members) : 0),
         outputs_(own ? max.outputs : 0) {}
 
   void operator()(const Block& block) {
     if (block.input_count() > max_.inputs || block.outputs.size() > max_.outputs ||
         (block.has_bags() && block.inputs.size() > max_.members))
       throw_too_large(block, max_);
+    if constexpr (has_bags_of_rows) return update_composed(block);
     if (own_) return update_own(block);
     finish();
     update(block);
@@ -74,8 +81,19 @@ class UpdateSink {
     }
   }
 
+  /// Ends what was done for a sentence: the model then has all of it.
+  void finish_sentence() {
+    finish();
+    if constexpr (has_bags_of_rows) words_.finish();
+  }
+
   [[gnu::always_inline]] void prefetch(std::span<const RowId> inputs,
                                        std::span<const RowId> outputs) {
+    if constexpr (has_bags_of_rows) {
+      for (const WordId word : inputs)
+        for (const RowId row : words_.rows_ahead(word)) model_.input.prefetch(row);
+      inputs = {};
+    }
     if (own_) return prefetch_own(inputs, outputs);
     prefetch_rows(inputs, outputs);
   }
@@ -97,6 +115,17 @@ class UpdateSink {
       return worker_.prefetch(model_, inputs, outputs);
     for (const RowId id : inputs) model_.input.prefetch(id);
     for (const RowId id : outputs) model_.output.prefetch(id);
+  }
+
+  void update_composed(const Block& block) {
+    finish();
+    Block composed = block;
+    composed.inputs = words_.map(block.inputs, inputs_.data());
+    if (own_) {
+      own_.count(block.input_count() * block.outputs.size(), learning_rate);
+      composed.outputs = own_.map(1, block.outputs, outputs_.data());
+    }
+    update(composed);
   }
 
   // These two are not inlined: a single thread trains faster without their code beside its own.
@@ -125,6 +154,7 @@ class UpdateSink {
   Worker& worker_;
   BlockShape max_;
   PrivateRows::Thread own_;
+  [[no_unique_address]] Words words_;
   std::vector<RowId> inputs_, outputs_;  // of a block, as the thread has them
 };
 
@@ -140,13 +170,14 @@ std::unique_ptr<PrivateRows> private_rows(const Samplers& samplers, const Kernel
                   requires Kernels::keeps_nothing_by_row;
                   requires !uses_one_matrix<Samplers>();
                 })
-    if (threads > 1 && parameters.private_rows > 0)
+    if (threads > 1 && parameters.private_rows > 0) {
+      ExpectedUpdates expected = samplers.expected_updates(
+          WordRates(model.vocabulary, subsample_of<Samplers>(parameters)));
+      if constexpr (requires { samplers.subword_table(); }) expected.input.clear();
       return std::make_unique<PrivateRows>(
-          model,
-          samplers.expected_updates(
-              WordRates(model.vocabulary, subsample_of<Samplers>(parameters))),
-          parameters.private_rows, threads,
+          model, expected, parameters.private_rows, threads,
           pairs > 0 ? pairs : PrivateRows::usual_pairs(threads, parameters.learning_rate));
+    }
   return nullptr;
 }
 
@@ -174,6 +205,21 @@ void train_by_threads(const Corpus& corpus, const Samplers& samplers, const Kern
     run.complete = [&](std::vector<NamedMatrix>& copies) { rows->complete(copies); };
   }
 
+  const auto subwords = subword_rows(samplers, model, threads);
+  const auto own_words = [&](std::size_t thread) {
+    if constexpr (requires { subwords->thread(thread); })
+      return subwords->thread(thread);
+    else
+      return NoSubwordRows();
+  };
+  const auto own_rows = [&](std::size_t thread) {
+    if (!rows) return PrivateRows::Thread();
+    if constexpr (requires { subwords->first(thread); })
+      return rows->thread(thread, {subwords->first(thread), static_cast<RowId>(subwords->slots())});
+    else
+      return rows->thread(thread);
+  };
+
   const auto processors =
       parameters.pin_threads ? cores_first(allowed_processors()) : std::vector<std::size_t>();
 
@@ -184,13 +230,14 @@ void train_by_threads(const Corpus& corpus, const Samplers& samplers, const Kern
     auto sampler = worker_of(samplers);
     const BlockShape max = sampler.max_block();
     auto kernel = kernels.worker(std::as_const(model), max);
+    auto words = own_words(thread);
     const Checkpoint::Thread start = run.start.threads[thread];
     std::vector<WordId> kept;
     std::uint64_t ticked = start.tokens;  // of those not reported
     double rate = first_rate;
-    UpdateSink<decltype(kernel)> sink(model, kernel, max, rate,
-                                      {start.tokens, start.examples, LossSum(start.loss)},
-                                      rows ? rows->thread(thread) : PrivateRows::Thread());
+    UpdateSink<decltype(kernel), decltype(words)> sink(
+        model, kernel, max, rate, {start.tokens, start.examples, LossSum(start.loss)},
+        own_rows(thread), std::move(words));
 
     for (std::size_t epoch = start.epoch; epoch < parameters.epochs; ++epoch) {
       run.state.begin_epoch(epoch, model);
@@ -226,7 +273,7 @@ void train_by_threads(const Corpus& corpus, const Samplers& samplers, const Kern
         }
         sink.with_loss = sink.done.tokens <= interval / 16;  // a tenth of a block's time
         sampler.sample(subsampling(sentence, random, kept), random, sink);
-        sink.finish();
+        sink.finish_sentence();
         sink.done.tokens += sentence.size();
         ++sentences;
         if (sink.done.tokens >= interval) {

@@ -27,6 +27,7 @@ class Trainer {
   using Training = detail::Training<SamplerPolicy, KernelPolicy, SyncPolicyType, Schedule>;
   static constexpr bool on_device = detail::OnDevice<KernelPolicy>;
   using Replica = detail::ReplicaOf<KernelPolicy>;
+  using SamplerRun = detail::RunOf<SamplerPolicy>;
   static_assert(detail::require_sampler<SamplerPolicy>() &&
                 detail::require_kernel<KernelPolicy>() &&
                 detail::require_match<SamplerPolicy, KernelPolicy>());
@@ -41,6 +42,9 @@ class Trainer {
                 "or cannot be copied");
 
  public:
+  /// What a new model becomes: Embeddings, or SubwordEmbeddings.
+  using TrainedEmbeddings = decltype(detail::embeddings_of<SamplerRun>(std::declval<Model>()));
+
   /// Any of std::chrono converts to it.
   using Duration = std::chrono::duration<double>;
 
@@ -112,7 +116,7 @@ class Trainer {
   /// or vector that is not finite, or numbers above 1000 in one), and whatever a policy or the
   /// callback throws. Of several ranks, the others throw SyncError that names the one that failed.
   template <class Corpus>
-  Embeddings fit(const Corpus& corpus, const Vocabulary& vocabulary) {
+  TrainedEmbeddings fit(const Corpus& corpus, const Vocabulary& vocabulary) {
     return fit_new(corpus, vocabulary, nullptr);
   }
 
@@ -124,16 +128,16 @@ class Trainer {
     return train_model(corpus, model, nullptr);
   }
 
-  /// Resumes a run from its checkpoint and trains to its end. One thread, one sentence in flight on a
-  /// GPU, or any number of threads that train columns: the vectors are those of a run that was not
-  /// interrupted, bit for bit. Of several ranks, only rank 0 reads the file. Throws as `fit`,
+  /// Resumes a run from its checkpoint and trains to its end. One thread, one sentence in flight on
+  /// a GPU, or any number of threads that train columns: the vectors are those of a run that was
+  /// not interrupted, bit for bit. Of several ranks, only rank 0 reads the file. Throws as `fit`,
   /// IoError and FormatError when the checkpoint cannot be read, and InvalidArgument when it is of
   /// another corpus (by its fingerprint(), where it has one), vocabulary, set of hyperparameters or
   /// number of ranks or, unless they train columns, threads. Policies are compared by the names of
   /// their types without namespaces.
   template <class Corpus>
-  Embeddings resume(const Corpus& corpus, const Vocabulary& vocabulary,
-                    const std::filesystem::path& path) {
+  TrainedEmbeddings resume(const Corpus& corpus, const Vocabulary& vocabulary,
+                           const std::filesystem::path& path) {
     return fit_new(corpus, vocabulary, &path);
   }
   /// The same into a model in the shape of new_model(), whose matrices are replaced.
@@ -147,13 +151,13 @@ class Trainer {
 
  private:
   template <class Corpus>
-  Embeddings fit_new(const Corpus& corpus, const Vocabulary& vocabulary,
-                     const std::filesystem::path* from) {
+  TrainedEmbeddings fit_new(const Corpus& corpus, const Vocabulary& vocabulary,
+                            const std::filesystem::path* from) {
     std::optional<Model> model;
     training_.train(corpus, vocabulary, from, [&](const auto& samplers) -> Model& {
       return model.emplace(training_.new_model(vocabulary, samplers));
     });
-    return std::move(*model).embeddings();
+    return detail::embeddings_of<SamplerRun>(std::move(*model));
   }
 
   template <class Corpus>

@@ -4,6 +4,7 @@
 #include <exception>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -27,6 +28,15 @@
 
 namespace wordloom::inline WORDLOOM_ABI::detail {
 
+/// Returns the vectors of a model that `SamplerRun` has trained, as it says where it says it.
+template <class SamplerRun>
+auto embeddings_of(Model&& model) {
+  if constexpr (requires { SamplerRun::embeddings(std::move(model)); })
+    return SamplerRun::embeddings(std::move(model));
+  else
+    return std::move(model).embeddings();
+}
+
 /// The policies of a trainer, and how a run with them begins and ends.
 template <class Sampler, class Kernel, class Sync, class Schedule>
 struct Training {
@@ -47,7 +57,8 @@ struct Training {
     return Model(vocabulary,
                  {.dimension = options.parameters.dimension,
                   .output_rows = output_rows(samplers, vocabulary),
-                  .one_matrix = uses_one_matrix<SamplerRun>()},
+                  .one_matrix = uses_one_matrix<SamplerRun>(),
+                  .subwords = subwords_of(samplers)},
                  options.parameters.seed);
   }
 
@@ -93,6 +104,11 @@ struct Training {
         const auto kernels = start_kernel(kernel, model);
         run_loop(model, [&](auto& run) { ColumnLoop(corpus, samplers, kernels, run).train(); });
       } else {
+        static_assert(
+            !requires(const SamplerRun& s) { s.subword_table(); } ||
+                KeepsNothingByRow<KernelRun<Kernel>>,
+            "wordloom: this UpdateKernel keeps data by row, as an optimizer does, and "
+            "cannot train the scratch rows of Subwords");
         const auto kernels = start_kernel(kernel, model);
         run_loop(model, [&](auto& run) { train_by_threads(corpus, samplers, kernels, run); });
       }
@@ -106,6 +122,12 @@ struct Training {
   }
 
  private:
+  static std::string described(const std::optional<SubwordOptions>& subwords) {
+    if (!subwords) return "no subwords";
+    return "subwords of minn " + std::to_string(subwords->minn) + ", maxn " +
+           std::to_string(subwords->maxn) + ", " + std::to_string(subwords->buckets) + " buckets";
+  }
+
   template <class Corpus>
   void check(const Corpus& corpus, const SamplerRun& samplers, const Model& model) const {
     if (corpus.token_count() == 0)
@@ -126,7 +148,11 @@ struct Training {
                                 ? "the model has one matrix for both sides, this sampler needs two"
                                 : "the model has two matrices, this sampler needs one for both "
                                   "sides (ModelShape::one_matrix)");
-    require("input", model.input, model.vocabulary.size());
+    if (model.subwords != subwords_of(samplers))
+      throw InvalidArgument("the model has " + described(model.subwords) + ", this sampler " +
+                            described(subwords_of(samplers)));
+    require("input", model.input,
+            model.vocabulary.size() + (model.subwords ? model.subwords->rows() : 0));
     require("output", model.output, output_rows(samplers, model.vocabulary));
   }
 

@@ -1,0 +1,81 @@
+#pragma once
+#include <cstddef>
+#include <utility>
+
+#include <wordloom/core/hyperparameters.hpp>
+#include <wordloom/corpus/subwords.hpp>
+#include <wordloom/corpus/vocabulary.hpp>
+#include <wordloom/model/model.hpp>
+#include <wordloom/model/subword_embeddings.hpp>
+#include <wordloom/sampler/concept.hpp>
+#include <wordloom/sampler/expected_updates.hpp>
+
+namespace wordloom::inline WORDLOOM_ABI {
+
+/// The words that `SamplerPolicy` makes meet, with fastText's input (Bojanowski et al. 2017): the
+/// vector of an input word is the mean of its bag, its own row and those of its n-grams, and each
+/// row of the bag receives the whole change of the mean. Model::input is [V + buckets x D].
+///
+/// The trainer composes the mean when a block first has the word as an input, trains it as a row,
+/// and adds its change to the bag at the end of the sentence, or earlier where a sentence has more
+/// different words than some 64. So a bag is read and written once for all pairs of a word in a
+/// window, where fastText does so for each pair; two words of one sentence that share an n-gram do
+/// not see each other's change of it before. With maxn = 0 this is `SamplerPolicy`, bit for bit.
+///
+/// Not for samplers that train columns or one matrix, nor with WithOptimizer.
+template <class SamplerPolicy>
+struct Subwords {
+  SamplerPolicy sampler = {};
+  SubwordOptions subwords = {};
+
+  static constexpr BlockFeatures uses = detail::features_used<SamplerPolicy>();
+
+  static Subwords from(const Hyperparameters& parameters) {
+    return {detail::policy_from<SamplerPolicy>(parameters)};
+  }
+  template <class Visit>
+  void visit_parameters(Visit&& visit) const {
+    detail::visit_all(visit, sampler, subwords);
+  }
+
+  class Run;
+  /// Throws as the sampler does, and as SubwordTable.
+  Run start(const Vocabulary& vocabulary) const { return Run(*this, vocabulary); }
+};
+
+/// What the threads of a run share.
+template <class SamplerPolicy>
+class Subwords<SamplerPolicy>::Run : public detail::RunOf<SamplerPolicy> {
+  using Inner = detail::RunOf<SamplerPolicy>;
+  static_assert(!detail::has_two_steps<SamplerPolicy> && !detail::uses_one_matrix<Inner>(),
+                "wordloom: Subwords does not go with samplers that train columns or one matrix");
+
+ public:
+  Run(const Subwords& policy, const Vocabulary& vocabulary)
+      : Inner(policy.sampler.start(vocabulary)),
+        options_(policy.subwords),
+        table_(vocabulary, policy.subwords) {}
+
+  const SubwordOptions& subword_options() const noexcept { return options_; }
+  /// The bags that stand for words among the inputs of a block.
+  const SubwordTable& subword_table() const noexcept { return table_; }
+
+  /// What a trainer returns.
+  static SubwordEmbeddings embeddings(Model&& model) { return SubwordEmbeddings(std::move(model)); }
+
+  ExpectedUpdates expected_updates(
+      const WordRates& rates) const requires detail::ExpectsUpdates<SamplerPolicy> {
+    ExpectedUpdates expected = Inner::expected_updates(rates);
+    std::vector<float> input(table_.input_rows());
+    for (std::size_t w = 0; w < table_.words(); ++w)
+      for (const RowId row : table_[static_cast<WordId>(w)]) input[row] += expected.input[w];
+    expected.input = std::move(input);
+    return expected;
+  }
+
+ private:
+  SubwordOptions options_;
+  SubwordTable table_;
+};
+
+}  // namespace wordloom::inline WORDLOOM_ABI
