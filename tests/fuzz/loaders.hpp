@@ -18,6 +18,7 @@
 #include <wordloom/graph/graph.hpp>
 #include <wordloom/graph/random_walks.hpp>
 #include <wordloom/io/embeddings_file.hpp>
+#include <wordloom/io/fasttext_file.hpp>
 #include <wordloom/model/model.hpp>
 #include <wordloom/train/checkpoint.hpp>
 
@@ -84,6 +85,22 @@ inline std::vector<Loader> all_loaders(const TemporaryFolder& folder) {
   add_vectors("glove", "v.glove", VectorFormat::glove_text);
   add_vectors("npy", "v.npy", VectorFormat::npy);
   add_vectors("tsv", "v.tsv", VectorFormat::projector_tsv);
+  Loader fasttext{"fasttext", {}, folder / "v.ft", false, [use](const auto& path) {
+                    const SubwordEmbeddings words = load_fasttext(path);
+                    use(words);
+                    const Model loaded = load_fasttext_model(path);
+                    if (!(loaded.vocabulary.words() == words.words()))
+                      throw FuzzFailure("the loaders differ");
+                  }};
+  for (const SubwordOptions& subwords : {SubwordOptions{.maxn = 0}, SubwordOptions{2, 3, 4}}) {
+    Model model(
+        vocabulary,
+        {.dimension = 3, .input_rows = vocabulary.size() + subwords.rows(), .subwords = subwords});
+    save_fasttext(model, fasttext.path);
+    fasttext.samples.push_back(read_file(fasttext.path));
+    detectable.push_back(fasttext.samples.back());
+  }
+  loaders.push_back(std::move(fasttext));
   loaders.push_back(
       {"npy_words",
        {read_file(folder / "v.npy.words.txt")},

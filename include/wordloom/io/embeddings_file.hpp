@@ -14,6 +14,7 @@
 #include <wordloom/core/files.hpp>
 #include <wordloom/core/row_matrix.hpp>
 #include <wordloom/core/words.hpp>
+#include <wordloom/io/fasttext_file.hpp>
 #include <wordloom/io/vector_text.hpp>
 #include <wordloom/model/embeddings.hpp>
 
@@ -150,8 +151,16 @@ inline Embeddings load_npy(const std::filesystem::path& path,
   return {std::move(list), std::move(vectors)};
 }
 
-/// The formats of vectors that can be written and read.
-enum class VectorFormat { word2vec_binary, word2vec_text, glove_text, npy, projector_tsv };
+/// The formats of vectors that can be written and read; fastText's .bin can only be read as vectors
+/// (save_fasttext writes a whole model).
+enum class VectorFormat {
+  word2vec_binary,
+  word2vec_text,
+  glove_text,
+  npy,
+  projector_tsv,
+  fasttext
+};
 
 namespace detail {
 
@@ -167,11 +176,12 @@ inline constexpr VectorFormatEntry vector_formats[] = {
     {"npy", VectorFormat::npy},
     {"tsv", VectorFormat::projector_tsv},
     {"vec", VectorFormat::word2vec_text},
+    {"fasttext", VectorFormat::fasttext},
 };
 
 }  // namespace detail
 
-/// "word2vec-binary, word2vec-text, glove, npy, tsv, vec".
+/// "word2vec-binary, word2vec-text, glove, npy, tsv, vec, fasttext".
 inline std::string vector_format_names() {
   std::string names;
   for (const auto& entry : detail::vector_formats)
@@ -187,12 +197,14 @@ inline VectorFormat vector_format(std::string_view name) {
                         vector_format_names());
 }
 
-/// Which format a file is in. In this order: it begins as NumPy's files do: npy; its name ends in
-/// .tsv: the projector's; its first line is not two whole numbers: GloVe; its second line is a word
-/// and then, in ASCII, one number or more: word2vec's text; else word2vec's binary. Throws IoError.
+/// Which format a file is in. In this order: it begins as NumPy's or fastText's files do: npy,
+/// fasttext; its name ends in .tsv: the projector's; its first line is not two whole numbers:
+/// GloVe; its second line is a word and then, in ASCII, one number or more: word2vec's text; else
+/// word2vec's binary. Throws IoError.
 inline VectorFormat detect_vector_format(const std::filesystem::path& path) {
   const MappedFile file(path);
   if (file.text().starts_with("\x93NUMPY")) return VectorFormat::npy;
+  if (detail::has_fasttext_magic(file.text())) return VectorFormat::fasttext;
   if (path.extension() == ".tsv") return VectorFormat::projector_tsv;
   detail::Cursor cursor(file);
   std::size_t columns = 0;
@@ -229,7 +241,7 @@ inline void check_place(const AtomicFile& file, VectorFormat format) {
 }
 
 /// Writes in the format given, into a file that is already open; does not commit. Throws IoError,
-/// and InvalidArgument for a word that is empty or holds white space.
+/// and InvalidArgument for a word that is empty or holds white space and for the format fasttext.
 inline void write_embeddings(const Embeddings& embeddings, AtomicFile& file, VectorFormat format) {
   switch (format) {
     case VectorFormat::word2vec_binary:
@@ -242,6 +254,9 @@ inline void write_embeddings(const Embeddings& embeddings, AtomicFile& file, Vec
       return write_npy(embeddings, file);
     case VectorFormat::projector_tsv:
       return write_projector_tsv(embeddings, file);
+    case VectorFormat::fasttext:
+      throw InvalidArgument(
+          "fastText's format holds a whole model, not its vectors alone: use save_fasttext");
   }
 }
 
@@ -264,6 +279,8 @@ inline Embeddings load_embeddings(const std::filesystem::path& path, VectorForma
       return load_npy(path);
     case VectorFormat::projector_tsv:
       return load_projector_tsv(path);
+    case VectorFormat::fasttext:
+      return load_fasttext(path);  // the composed vectors of its words
     default:
       return load_word2vec_binary(path);
   }

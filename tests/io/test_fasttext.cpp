@@ -1,0 +1,383 @@
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <filesystem>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+#include <wordloom/io/embeddings_file.hpp>
+#include <wordloom/io/fasttext_file.hpp>
+
+#include "catch.hpp"
+#include "small_models.hpp"
+#include "support.hpp"
+
+using namespace wordloom;
+
+namespace {
+
+using Counts = std::vector<std::pair<std::string, std::uint64_t>>;
+const SubwordOptions some_subwords{.minn = 2, .maxn = 4, .buckets = 17};
+
+Model model_of(const Counts& counts, const ModelShape& shape) {
+  Model model(Vocabulary::from_counts(counts), shape);
+  Random random(7);
+  for (RowMatrix* matrix : {&model.input, &model.output})
+    for (std::size_t i = 0; i < matrix->rows(); ++i)
+      for (float& x : matrix->row(i)) x = static_cast<float>(random.uniform() - 0.5);
+  return model;
+}
+
+Model subword_model(std::size_t dimension = 3) {
+  const Counts counts{{"</s>", 90}, {"the", 70}, {"caf\xc3\xa9", 20}, {"\xff\xfe", 20}, {"a", 1}};
+  return model_of(counts, {.dimension = dimension,
+                           .input_rows = counts.size() + some_subwords.buckets,
+                           .subwords = some_subwords});
+}
+
+Model plain_model() { return model_of({{"b", 3}, {"a", 2}}, {.dimension = 2}); }
+
+bool same(const Model& a, const Model& b) {
+  return a.vocabulary.fingerprint() == b.vocabulary.fingerprint() && a.subwords == b.subwords &&
+         same_matrices(a, b);
+}
+
+bool same_vectors(const Embeddings& a, const Embeddings& b) {
+  if (!(a.words() == b.words()) || a.dimension() != b.dimension()) return false;
+  for (std::size_t i = 0; i < a.size(); ++i)
+    if (std::memcmp(a.vector(i).data(), b.vector(i).data(), a.dimension() * sizeof(float)) != 0)
+      return false;
+  return true;
+}
+
+/// A file written from fastText's own description of it, number by number.
+struct Bytes {
+  struct Entry {
+    std::string word;
+    std::int64_t count;
+    std::int8_t type = 0;
+  };
+  std::int32_t magic = 793712314, version = 12;
+  std::int32_t dim = 2, loss = 2, model = 2, bucket = 3, minn = 3, maxn = 6;
+  std::int32_t size = 3, nwords = 3, nlabels = 0;
+  std::int64_t pruned = -1;
+  std::vector<Entry> entries{{"y", 5}, {"zz", 5}, {"x", 5}};
+  std::int8_t quantised_input = 0, quantised_output = 0;
+  std::int64_t input_rows = 6, input_columns = 2, output_rows = 3, output_columns = 2;
+  std::vector<float> input{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}, output{21, 22, 23, 24, 25, 26};
+  std::string after;
+
+  std::string text() const {
+    std::string all;
+    const auto put = [&](auto value) {
+      all.append(reinterpret_cast<const char*>(&value), sizeof value);
+    };
+    put(magic);
+    put(version);
+    for (const std::int32_t x : {dim, 5, 1, 5, 5, 1, loss, model, bucket, minn, maxn, 100}) put(x);
+    put(1e-4);
+    for (const std::int32_t x : {size, nwords, nlabels}) put(x);
+    put(std::int64_t{15});
+    put(pruned);
+    for (const Entry& entry : entries) {
+      all.append(entry.word).append(1, '\0');
+      put(entry.count);
+      put(entry.type);
+    }
+    put(quantised_input);
+    put(input_rows);
+    put(input_columns);
+    for (const float x : input) put(x);
+    put(quantised_output);
+    put(output_rows);
+    put(output_columns);
+    for (const float x : output) put(x);
+    return all + after;
+  }
+};
+
+std::vector<float> row(const RowMatrix& matrix, std::size_t i) {
+  return {matrix.row(i).begin(), matrix.row(i).end()};
+}
+
+std::vector<float> first_vector(const std::filesystem::path& path) {
+  const Embeddings words = load_fasttext(path);
+  return row(words.vectors(), 0);
+}
+
+}  // namespace
+
+TEST_CASE("a model in fastText's format comes back bit for bit", "[io]") {
+  const TemporaryFolder folder;
+  for (const std::size_t dimension : {1u, 3u, 16u, 40u}) {
+    Model model = subword_model(dimension);
+    model.input.row(0)[0] = -0.0f;
+    model.input.row(20)[0] = std::numeric_limits<float>::denorm_min();
+    save_fasttext(model, folder / "model.bin");
+    CHECK(same(load_fasttext_model(folder / "model.bin"), model));
+    CHECK(folder.entry_count() == 1);
+  }
+}
+
+TEST_CASE("vectors of a fastText file are those of the model", "[io]") {
+  const TemporaryFolder folder;
+  const auto path = folder / "model.bin";
+  const Model model = subword_model();
+  save_fasttext(model, path);
+  const SubwordEmbeddings loaded = load_fasttext(path);
+  CHECK(same_vectors(loaded, model.embeddings()));
+  CHECK(loaded.subwords() == some_subwords);
+  CHECK(same_matrix(loaded.input(), model.input));
+  const SubwordEmbeddings own(load_fasttext_model(path));
+  for (const std::string word : {"the", "them", "caf\xc3\xa8", "", "</s>"})
+    CHECK(loaded.vector(word) == own.vector(word));
+  CHECK(detect_vector_format(path) == VectorFormat::fasttext);
+  CHECK(same_vectors(load_embeddings(path), model.embeddings()));
+  CHECK(vector_format("fasttext") == VectorFormat::fasttext);
+}
+
+TEST_CASE("a model without n-grams has neither buckets nor n-grams in fastText's format", "[io]") {
+  const TemporaryFolder folder;
+  const auto path = folder / "model.bin";
+  const Model model = plain_model();
+  save_fasttext(model, path);
+  const std::string bytes = read_file(path);
+  CHECK(bytes.substr(40, 12) == std::string(12, '\0'));  // bucket, minn, maxn
+  CHECK(bytes.size() == 92 + 2 * 11 + 2 * (17 + 2 * 2 * sizeof(float)));
+  const Model loaded = load_fasttext_model(path);
+  CHECK(same(loaded, model));
+  CHECK_FALSE(loaded.subwords.has_value());
+  const SubwordEmbeddings vectors = load_fasttext(path);
+  CHECK(same_vectors(vectors, model.embeddings()));
+  CHECK(vectors.vector("unknown") == std::vector<float>{0, 0});
+
+  // Rows of the model behind those of the words are no n-grams; maxn = 0 is no subwords.
+  Model more = model_of({{"b", 3}, {"a", 2}}, {.dimension = 2, .input_rows = 5});
+  save_fasttext(more, path);
+  CHECK(load_fasttext_model(path).input.rows() == 2);
+  more = model_of({{"b", 3}, {"a", 2}}, {.dimension = 2, .subwords = SubwordOptions{.maxn = 0}});
+  save_fasttext(more, path);
+  CHECK(read_file(path).substr(0, 92) == bytes.substr(0, 92));
+}
+
+TEST_CASE("what fastText writes is read, words of one count in any order", "[io]") {
+  const TemporaryFolder folder;
+  const auto path = folder / "model.bin";
+  Bytes bytes;
+  for (const std::int32_t version : {11, 12}) {
+    bytes.version = version;
+    write_file(path, bytes.text());
+    const Model model = load_fasttext_model(path);
+    REQUIRE(model.vocabulary.words() == WordList::from(std::vector{"x", "y", "zz"}));
+    CHECK(model.subwords == SubwordOptions{.minn = 3, .maxn = 6, .buckets = 3});
+    CHECK(row(model.input, 0) == std::vector<float>{5, 6});
+    CHECK(row(model.input, 1) == std::vector<float>{1, 2});
+    CHECK(row(model.input, 2) == std::vector<float>{3, 4});
+    for (std::size_t i = 3; i < 6; ++i)
+      CHECK(row(model.input, i)[0] == static_cast<float>(2 * i + 1));
+    CHECK(row(model.output, 0) == std::vector<float>{25, 26});
+    CHECK(row(model.output, 1) == std::vector<float>{21, 22});
+    CHECK(row(model.output, 2) == std::vector<float>{23, 24});
+    CHECK(same_vectors(load_fasttext(path), model.embeddings()));
+  }
+  bytes.maxn = 0;  // buckets without n-grams
+  write_file(path, bytes.text());
+  CHECK_FALSE(load_fasttext_model(path).subwords.has_value());
+  CHECK(load_fasttext_model(path).input.rows() == 3);
+  CHECK(first_vector(path) == std::vector<float>{5, 6});
+  bytes.bucket = 0;
+  bytes.input_rows = 3;
+  bytes.input.resize(6);
+  write_file(path, bytes.text());
+  CHECK(first_vector(path) == std::vector<float>{5, 6});
+}
+
+TEST_CASE("a file written by us is what fastText would write", "[io]") {
+  const TemporaryFolder folder;
+  Bytes bytes;
+  bytes.entries = {{"x", 5}, {"y", 5}, {"zz", 5}};
+  bytes.model = 1;
+  write_file(folder / "theirs", bytes.text());
+  save_fasttext(load_fasttext_model(folder / "theirs"), folder / "ours",
+                {.epochs = 1, .cbow = true});
+  CHECK(read_file(folder / "ours") == bytes.text());
+}
+
+TEST_CASE("numbers of a fastText file that are not finite survive", "[io]") {
+  const TemporaryFolder folder;
+  Model model = plain_model();
+  model.input.row(0)[1] = std::numeric_limits<float>::infinity();
+  model.output.row(1)[0] = std::numeric_limits<float>::quiet_NaN();
+  save_fasttext(model, folder / "model");
+  CHECK(same(load_fasttext_model(folder / "model"), model));
+}
+
+TEST_CASE("a fastText file that is no model of words is refused by both loaders", "[io]") {
+  const TemporaryFolder folder;
+  struct Case {
+    std::string message;
+    void (*change)(Bytes&);
+  };
+  const Case cases[] = {
+      {"byte 0: expected fastText's magic number 793712314", [](Bytes& b) { b.magic = 1; }},
+      {"byte 4: expected version 11 to 12, got 13", [](Bytes& b) { b.version = 13; }},
+      {"byte 4: expected version 11 to 12, got 10", [](Bytes& b) { b.version = 10; }},
+      {"byte 8: expected dim 1 to 2147483647, got 0", [](Bytes& b) { b.dim = 0; }},
+      {"byte 32: expected loss 1 to 4, got 5", [](Bytes& b) { b.loss = 5; }},
+      {"byte 36: expected an unsupervised model, 1 to 2, got 3", [](Bytes& b) { b.model = 3; }},
+      {"byte 40: expected bucket 1 to 2147483647, got 0", [](Bytes& b) { b.bucket = 0; }},
+      {"byte 40: expected bucket 0 to 2147483647, got -1",
+       [](Bytes& b) {
+         b.bucket = -1;
+         b.maxn = 0;
+       }},
+      {"byte 44: expected minn 0 to 6, got 7", [](Bytes& b) { b.minn = 7; }},
+      {"byte 44: expected minn 0 to 6, got -1", [](Bytes& b) { b.minn = -1; }},
+      {"byte 48: expected maxn 0 to 1000, got -2", [](Bytes& b) { b.maxn = -2; }},
+      {"byte 48: expected maxn 0 to 1000, got 1001", [](Bytes& b) { b.maxn = 1001; }},
+      {"byte 64: expected size 3, got 4", [](Bytes& b) { b.size = 4; }},
+      {"byte 68: expected nwords 1 to 2147483647, got 0", [](Bytes& b) { b.nwords = 0; }},
+      {"byte 72: expected nlabels 0, got 1", [](Bytes& b) { b.nlabels = 1; }},
+      {"byte 84: expected a model that is not pruned, -1, got 0", [](Bytes& b) { b.pruned = 0; }},
+      {"byte 92: expected a word without white space, got ''",
+       [](Bytes& b) { b.entries[0].word.clear(); }},
+      {"byte 103: expected a word without white space, got 'z z'",
+       [](Bytes& b) { b.entries[1].word = "z z"; }},
+      {"byte 115: expected each word once, got 'y' again",
+       [](Bytes& b) { b.entries[2].word = "y"; }},
+      {"byte 94: expected count 1 to 9223372036854775807, got 0",
+       [](Bytes& b) { b.entries[0].count = 0; }},
+      {"byte 94: expected count 1 to 9223372036854775807, got -5",
+       [](Bytes& b) { b.entries[0].count = -5; }},
+      {"byte 106: expected count 1 to 9223372036854775802, got 9223372036854775807",
+       [](Bytes& b) { b.entries[1].count = std::numeric_limits<std::int64_t>::max(); }},
+      {"byte 102: expected a type of words, 0, got 1", [](Bytes& b) { b.entries[0].type = 1; }},
+      {"byte 126: expected an input matrix that is not quantised, 0, got 1",
+       [](Bytes& b) { b.quantised_input = 1; }},
+      {"byte 127: expected an input matrix of 6 x 2, got 5 x 2",
+       [](Bytes& b) { b.input_rows = 5; }},
+      {"byte 127: expected an input matrix of 6 x 2, got -1 x 2",
+       [](Bytes& b) { b.input_rows = -1; }},
+      {"byte 127: expected an input matrix of 6 x 2, got 6 x 3",
+       [](Bytes& b) { b.input_columns = 3; }},
+      {"byte 191: expected an output matrix that is not quantised, 0, got 1",
+       [](Bytes& b) { b.quantised_output = 1; }},
+      {"byte 192: expected an output matrix of 3 x 2, got 2 x 2",
+       [](Bytes& b) { b.output_rows = 2; }},
+      {"byte 192: expected an output matrix of 3 x 2, got 3 x -2",
+       [](Bytes& b) { b.output_columns = -2; }},
+      {"byte 232: expected the end of the file after the last row, got 1 more bytes",
+       [](Bytes& b) { b.after = "x"; }},
+  };
+  const auto path = folder / "model.bin";
+  for (const Case& one : cases) {
+    Bytes bytes;
+    one.change(bytes);
+    write_file(path, bytes.text());
+    INFO(one.message);
+    CHECK(contains(message_of<FormatError>([&] { load_fasttext_model(path); }), one.message));
+    CHECK(contains(message_of<FormatError>([&] { load_fasttext(path); }), one.message));
+  }
+}
+
+TEST_CASE("a fastText file of another loss has vectors and is not trained on", "[io]") {
+  const TemporaryFolder folder;
+  const auto path = folder / "model.bin";
+  Bytes bytes;
+  for (const std::int32_t loss : {1, 3, 4}) {
+    bytes.loss = loss;
+    write_file(path, bytes.text());
+    CHECK(load_fasttext(path).size() == 3);
+    CHECK(contains(message_of<FormatError>([&] { load_fasttext_model(path); }),
+                   "byte 32: expected loss 2 (ns) to train on, got " + std::to_string(loss) +
+                       ": load_fasttext reads its vectors"));
+  }
+}
+
+TEST_CASE("sizes that a fastText file is too short for are refused before allocating", "[io]") {
+  const TemporaryFolder folder;
+  const auto path = folder / "model.bin";
+  const auto refused = [&](const Bytes& bytes) {
+    write_file(path, bytes.text());
+    const auto message = message_of<FormatError>([&] { load_fasttext_model(path); });
+    CHECK(message_of<FormatError>([&] { load_fasttext(path); }) == message);
+    return message;
+  };
+  const std::int32_t max = std::numeric_limits<std::int32_t>::max();
+  Bytes bytes;
+  bytes.bucket = max;
+  bytes.input_rows = std::int64_t{max} + 3;
+  bytes.dim = max;
+  bytes.input_columns = bytes.output_columns = max;
+  CHECK(contains(refused(bytes),
+                 "byte 143: expected an input matrix of 2147483650 x 2147483647, "
+                 "got the end of the file after 89 bytes"));
+  bytes = {};
+  bytes.nwords = bytes.size = max;
+  CHECK(contains(refused(bytes), "byte"));
+}
+
+TEST_CASE("a fastText file cut short at any byte is refused", "[io]") {
+  const TemporaryFolder folder;
+  const auto path = folder / "model.bin";
+  save_fasttext(subword_model(), path);
+  const std::string whole = read_file(path);
+  for (std::size_t size = 0; size < whole.size(); ++size) {
+    write_file(path, whole.substr(0, size));
+    INFO(size << " of " << whole.size());
+    CHECK(contains(message_of<FormatError>([&] { load_fasttext_model(path); }), "byte"));
+    CHECK(contains(message_of<FormatError>([&] { load_fasttext(path); }), "byte"));
+  }
+}
+
+TEST_CASE("a model that fastText's format cannot hold is refused and nothing is left", "[io]") {
+  const TemporaryFolder folder;
+  const auto path = folder / "model.bin";
+  const auto refused = [&](const Model& model, const FastTextOptions& options = {}) {
+    const auto message = message_of<InvalidArgument>([&] { save_fasttext(model, path, options); });
+    CHECK(folder.entry_count() == 0);
+    return message;
+  };
+  const Counts counts{{"b", 3}, {"a", 2}};
+  CHECK(contains(refused(Model(5, 2)), "cannot hold a model without words"));
+  CHECK(contains(refused(model_of(counts, {.dimension = 2, .output_rows = 1})),
+                 "2 input and 1 output rows (hierarchical softmax?), it needs 2 and 2"));
+  CHECK(contains(refused(Model(Vocabulary::from_counts(counts),
+                               ModelShape{.dimension = 2, .one_matrix = true})),
+                 "one matrix for both sides"));
+  Model large = plain_model();
+  large.subwords = SubwordOptions{.buckets = 0x7fff'ffff};
+  CHECK(contains(refused(large), "2 words, 2147483647 buckets and dimension 2: above 2^31 - 1"));
+  large.subwords->buckets = 9;
+  CHECK(contains(refused(large), "2 input and 2 output rows"));
+  CHECK(contains(refused(model_of({{"b", ~std::uint64_t{0} / 2}, {"a", 1}}, {.dimension = 1})),
+                 "counts add up to more than 2^63 - 1"));
+  CHECK(contains(refused(model_of({{std::string("a\0b", 3), 3}, {"a", 2}}, {.dimension = 1})),
+                 "a zero byte in the word 'a?b'"));
+  for (const FastTextOptions& options :
+       {FastTextOptions{.window = std::size_t{1} << 31},
+        FastTextOptions{.epochs = std::size_t{1} << 31}, FastTextOptions{.negatives = ~0ull},
+        FastTextOptions{.min_count = 1ull << 32}, FastTextOptions{.subsample = std::nan("")}})
+    CHECK(contains(refused(plain_model(), options), "must be from 0 to"));
+  CHECK_THROWS_AS(save_fasttext(plain_model(), folder / "missing" / "model.bin"), IoError);
+  CHECK_THROWS_AS(save_fasttext(plain_model(), "/dev/full"), IoError);
+
+  save_fasttext(plain_model(), path);
+  const std::string before = read_file(path);
+  CHECK_THROWS_AS(save_fasttext(Model(5, 2), path), InvalidArgument);
+  CHECK(read_file(path) == before);
+  CHECK(folder.entry_count() == 1);
+}
+
+TEST_CASE("vectors alone are not written in fastText's format", "[io]") {
+  const TemporaryFolder folder;
+  CHECK(contains(message_of<InvalidArgument>([&] {
+                   save_embeddings(plain_model().embeddings(), folder / "v",
+                                   VectorFormat::fasttext);
+                 }),
+                 "save_fasttext"));
+  CHECK(folder.entry_count() == 0);
+}
