@@ -150,8 +150,8 @@ Json similarity_by_frequency(const Embeddings& vectors,
     for (const auto& pair : set) scores.push_back(pair.score);
     const auto ranks = detail::ranks(scores);
     for (std::size_t i = 0; i < set.size(); ++i) {
-      const auto first = detail::find_test_word(vectors, set[i].first, true);
-      const auto second = detail::find_test_word(vectors, set[i].second, true);
+      const auto first = vectors.words().find(detail::test_word(set[i].first, true));
+      const auto second = vectors.words().find(detail::test_word(set[i].second, true));
       if (!first || !second) continue;
       const std::size_t third = std::max(*first, *second) * 3 / vectors.size();
       people[third].push_back(ranks[i] / static_cast<double>(set.size()));

@@ -75,9 +75,14 @@ int main(int argc, char** argv) try {
   }
   if (vectors.empty()) throw wordloom::InvalidArgument("vectors is required");
   EvaluationSets sets(similarity, analogy);
-  const auto embeddings = wordloom::load_embeddings(vectors);
-  sets.run(embeddings);
-  nodes.run(embeddings, 0, shares);
+  const auto run = [&](const auto& embeddings) {
+    sets.run(embeddings);
+    nodes.run(embeddings, 0, shares);
+  };
+  if (wordloom::detect_vector_format(vectors) == wordloom::VectorFormat::fasttext)
+    run(wordloom::load_fasttext(vectors));
+  else
+    run(wordloom::load_embeddings(vectors));
   if (json) {
     auto scores = sets.json();
     scores.update(nodes.json());

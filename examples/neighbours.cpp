@@ -20,11 +20,31 @@ void print(const std::vector<Neighbour>& answers) {
                 static_cast<double>(score));
 }
 
-void answer(const Embeddings& words, const std::vector<std::string>& asked, std::size_t count) {
+template <class Words>
+void answer(const Words& words, const std::vector<std::string>& asked, std::size_t count) {
   if (asked.empty()) return;
   if (asked.size() == 1) return print(words.most_similar(asked[0], count));
   if (asked.size() == 3) return print(words.analogy(asked[0], asked[1], asked[2], count));
   throw InvalidArgument("one word, or three: a b c asks what is to c as b is to a");
+}
+
+/// Answers the lines of stdin.
+template <class Words>
+void answer_lines(const Words& words, std::size_t count) {
+  const bool terminal = ::isatty(STDIN_FILENO) == 1;
+  if (terminal) std::printf("%zu words of dimension %zu\n", words.size(), words.dimension());
+  std::string line;
+  while ((!terminal || std::printf("> ") > 0) && std::fflush(stdout) == 0 &&
+         std::getline(std::cin, line)) {
+    std::vector<std::string> asked;
+    for_each_token(
+        line, [&](std::string_view word) { asked.emplace_back(word); }, [] {});
+    try {
+      answer(words, asked, count);
+    } catch (const Error& error) {
+      std::printf("%s\n", error.what());
+    }
+  }
 }
 
 }  // namespace
@@ -47,22 +67,12 @@ int main(int argc, char** argv) try {
   } catch (const CLI::ParseError& error) {
     throw InvalidArgument(std::string(error.what()) + " (--help lists the options)");
   }
-  const Embeddings words =
-      format.empty() ? load_embeddings(path) : load_embeddings(path, vector_format(format));
-  const bool terminal = ::isatty(STDIN_FILENO) == 1;
-  if (terminal) std::printf("%zu words of dimension %zu\n", words.size(), words.dimension());
-  std::string line;
-  while ((!terminal || std::printf("> ") > 0) && std::fflush(stdout) == 0 &&
-         std::getline(std::cin, line)) {
-    std::vector<std::string> asked;
-    for_each_token(
-        line, [&](std::string_view word) { asked.emplace_back(word); }, [] {});
-    try {
-      answer(words, asked, count);
-    } catch (const Error& error) {
-      std::printf("%s\n", error.what());
-    }
-  }
+  const VectorFormat file_format =
+      format.empty() ? detect_vector_format(path) : vector_format(format);
+  if (file_format == VectorFormat::fasttext)
+    answer_lines(load_fasttext(path), count);
+  else
+    answer_lines(load_embeddings(path, file_format), count);
   end_output();
 } catch (const std::exception& error) {
   std::cerr << "neighbours: error: " << error.what() << '\n';

@@ -48,6 +48,9 @@ wordloom_corpus_test(custom_policy "$<TARGET_FILE:custom_policy> ${corpus}/text 
 wordloom_corpus_test(custom_targets "$<TARGET_FILE:custom_targets> ${corpus}/text | grep 'loss: neighbouring ranks'")
 wordloom_corpus_test(custom_corpus "$<TARGET_FILE:custom_corpus> ${corpus}/text | grep 'loss: random cuts'")
 wordloom_corpus_test(custom_combine "$<TARGET_FILE:custom_combine> ${corpus}/text | grep 'loss of two ranks: clipped sum'")
+wordloom_corpus_test(subwords
+  "$<TARGET_FILE:subwords> ${corpus}/text model france frances | tee out; grep '^france: ' out
+   grep '^frances, not in the text: france ' out; test -s model")
 wordloom_corpus_test(continue_training
   "sed 's/dog/hound/g' ${corpus}/text >more
    $<TARGET_FILE:continue_training> ${corpus}/text more model | tee out; grep '1 new words, loss' out; test -s model")
@@ -82,6 +85,27 @@ foreach(kernel IN ITEMS fused dot gemm)
        grep -Eq '\"accuracy\":(1.0|0.[5-9])' out
      done")
 endforeach()
+# Those that take subwords, with each kernel.
+wordloom_corpus_test(word2vec-subwords
+  "for sampler in hogwild shared grouped cbow grouped-cbow; do
+     for kernel in $($<TARGET_FILE:word2vec> --list-policies | sed 's/.*kernels//; s/optimizers.*//; s/[^a-z]/ /g'); do
+       ${train_longer} --sampler $sampler --kernel $kernel --maxn 6 --bucket 50000 --json --quiet --evaluate-analogy ${corpus}/analogies >out
+       grep -o '\"accuracy\":[0-9.]*' out | sed \"s/^/$sampler $kernel /\"
+       grep -Eq '\"accuracy\":(1.0|0.[5-9])' out
+     done
+   done
+   train='$<TARGET_FILE:word2vec> --train ${corpus}/text --quiet --threads 1 --iter 2'
+   $train --size 20 --window 3 --negative 4 --sample 1e-4 --alpha 0.04 --min-count 2 --output plain
+   $train --size 20 --window 3 --negative 4 --sample 1e-4 --alpha 0.04 --min-count 2 --maxn 0 --minn 3 --output v; cmp plain v
+   $train --size 20 --window 3 --negative 4 --sample 1e-4 --alpha 0.04 --min-count 2 --maxn 5 --minn 2 --buckets 999 --format fasttext --output v.bin --save-model model
+   $<TARGET_FILE:word2vec> -input ${corpus}/text -output w.bin -dim 20 -ws 3 -neg 4 -t 1e-4 -lr 0.04 -minCount 2 -maxn 5 -minn 2 -bucket 999 -epoch 2 -thread 1 -loss ns -verbose 0 -lrUpdateRate 50 --format fasttext; cmp v.bin w.bin
+   echo frances | $<TARGET_FILE:neighbours> v.bin | tee out; test $(wc -l <out) -eq 10
+   echo 'frances paris 5' >pairs; echo 'france italy 9' >>pairs
+   $<TARGET_FILE:evaluate> v.bin --similarity pairs --json | tee out; grep '\"pairs\":2,\"out_of_vocabulary\":0,\"made_of_subwords\":1' out
+   $train --size 20 --load-model model --output on; $train --size 20 --pretrained-vectors v.bin --output from
+   head -n 1 on | grep ' 20$'; status=0; cmp -s on from || status=$?; test $status -eq 1
+   head -c 1000 v.bin >cut; status=0; echo x | $<TARGET_FILE:neighbours> cut 2>err || status=$?
+   cat err; test $status -eq 1; test $(wc -l <err) -eq 1; grep 'cut: byte' err")
 # The original program's options choose among them.
 wordloom_corpus_test(word2vec-cbow-and-hs
   "for options in '-cbow 1' '-cbow 1 --cbow-gradient whole' '-hs 1 -negative 0' '-cbow 1 -hs 1 -negative 0' '-hs 1'; do
@@ -391,6 +415,14 @@ wordloom_refusal_test(hs-sampler "--train in --output v --hs 1 --sampler grouped
 wordloom_refusal_test(uniform-device "--train in --output v --sampler uniform --kernel cuda-warp" "cannot replace --sampler uniform")
 wordloom_refusal_test(uniform-columns "--train in --output v --sampler uniform --context-size 0" "context-size is 0")
 wordloom_refusal_test(optimizer "--train in --output v --optimizer adam" "for --sampler uniform")
+wordloom_refusal_test(subwords-sampler "--train in --output v --maxn 6 --sampler minibatch" "--maxn goes with --sampler hogwild, shared")
+wordloom_refusal_test(subwords-device "--train in --output v --maxn 6 --kernel cuda-warp" "--maxn does not go with --kernel cuda-warp")
+wordloom_refusal_test(subwords-lengths "--train in --output v --maxn 2" "minn is 3, must be from 0 to 2")
+wordloom_refusal_test(subwords-buckets "--train in --output v --maxn 6 --bucket 0" "buckets is 0, must be from 1")
+wordloom_refusal_test(fasttext-tree "--train in --output v --format fasttext --loss hs" "--format fasttext needs a model without --hs 1")
+wordloom_refusal_test(fasttext-ngrams "--train in --output v --wordNgrams 2" "wordNgrams is 2, must be 1")
+wordloom_refusal_test(pretrained-missing "--train in --output v --pretrainedVectors missing" "missing.: No such file")
+wordloom_refusal_test(pretrained-resume "--train in --output v --pretrained-vectors pairs --resume --checkpoint state" "--pretrained-vectors is for new models")
 wordloom_refusal_test(sampler "--train in --output v --sampler nothing" "shared-hs")
 wordloom_refusal_test(new-words "--train in --output v --new-words" "--new-words needs --load-model")
 wordloom_refusal_test(load-model "--train in --output v --load-model pairs" "pairs: byte 0: expected .wordloom model 1.")

@@ -7,7 +7,9 @@
 #include <utility>
 #include <wordloom/core/hyperparameters.hpp>
 #include <wordloom/corpus/concept.hpp>
+#include <wordloom/corpus/subwords.hpp>
 #include <wordloom/corpus/vocabulary.hpp>
+#include <wordloom/model/embeddings.hpp>
 #include <wordloom/model/model.hpp>
 #include <wordloom/sampler/block.hpp>
 #include <wordloom/sync/allreduce.hpp>
@@ -26,6 +28,8 @@ struct Composition {
   std::string_view sync;
   bool sync_bf16;
   const wordloom::SyncOptions& sync_options;
+  wordloom::SubwordOptions subwords = {.maxn = 0};
+  const wordloom::Embeddings* pretrained = nullptr;  // where a new model begins; null: at random
   // Of samplers that train columns.
   std::string_view optimizer = "sgd";  // a name of wordloom/registry.hpp
   std::size_t context_size = 1024;     // columns of the word-context matrix
@@ -48,6 +52,10 @@ template <class Sampler>
 Sampler make_sampler(const Composition& composition) {
   auto sampler = wordloom::detail::policy_from<Sampler>(composition.parameters);
   if constexpr (requires { sampler.gradient; }) sampler.gradient = composition.bag_gradient;
+  if constexpr (requires { sampler.subwords; }) {
+    sampler.sampler = make_sampler<decltype(sampler.sampler)>(composition);
+    sampler.subwords = composition.subwords;
+  }
   return sampler;
 }
 
@@ -57,7 +65,10 @@ wordloom::TrainReport train_with(Trainer& trainer, const Corpus& corpus, const J
   const Composition& how = job.composition;
   trainer.on_progress(job.callback, job.callback_interval);
   if (!how.checkpoint.empty()) trainer.checkpoint_to(how.checkpoint, how.checkpoint_interval);
-  if (!job.model) job.model.emplace(trainer.new_model(job.vocabulary));
+  if (!job.model) {
+    job.model.emplace(trainer.new_model(job.vocabulary));
+    if (how.pretrained != nullptr) job.model->set_vectors(*how.pretrained);
+  }
   return how.resume ? trainer.resume(corpus, *job.model, how.checkpoint)
                     : trainer.fit(corpus, *job.model);
 }

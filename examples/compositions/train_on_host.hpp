@@ -7,13 +7,12 @@
 
 #include "composition.hpp"
 
-/// Trains with this kernel and the sampler that the job names. Each kernel is compiled in a file of
-/// its own, with all samplers.
-template <class Kernel>
+/// Trains with this kernel and the sampler of a registry that the job names.
+template <class Kernel, class Registry>
 wordloom::TrainReport train_on_host(const Job& job) {
   using namespace wordloom;
   TrainReport report;
-  Samplers::with(job.composition.sampler, [&]<class Sampler>() {
+  Registry::with(job.composition.sampler, [&]<class Sampler>() {
     std::optional<Cluster::Sync> sync;
     if (job.cluster.is_joined())
       sync.emplace(Cluster::SyncRanks(*job.cluster.ranks(), job.composition.sync_bf16),
@@ -24,6 +23,14 @@ wordloom::TrainReport train_on_host(const Job& job) {
     report = train_with(trainer, job.corpus, job);
   });
   return report;
+}
+
+/// The same, with or without subwords as the job says. Each kernel is compiled in a file of its
+/// own, with all samplers.
+template <class Kernel>
+wordloom::TrainReport train_on_host(const Job& job) {
+  return job.composition.subwords.maxn > 0 ? train_on_host<Kernel, wordloom::SubwordSamplers>(job)
+                                           : train_on_host<Kernel, wordloom::Samplers>(job);
 }
 
 extern template wordloom::TrainReport train_on_host<wordloom::FusedKernel>(const Job&);

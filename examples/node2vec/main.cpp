@@ -120,6 +120,7 @@ int run(int argc, char** argv, Cluster& cluster) {
   if (report.stopped) return exit_code_of_signal();
   if (!cluster.is_first()) return 0;
   if (!options.save_model.empty()) model->save(options.save_model);
+  prepared.write(options, *model);
   const auto nodes = std::move(*model).embeddings();
   prepared.write(options, nodes);
   tests.run(nodes, options.parameters.threads);

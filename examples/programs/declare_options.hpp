@@ -99,9 +99,10 @@ inline void declare_training(CLI::App& app, TrainingOptions& options, const Alia
   app.add_option(named("--sample"), p.subsample, "Subsampling threshold, 0 = off")
       ->capture_default_str()
       ->group(heading::training);
-  app.add_option(named("--alpha"), options.alpha,
-                 "Learning rate at the start. Without: 0.025; CBOW 0.075, or 0.05 with "
-                 "--cbow-gradient whole; uniform 0.05, or 0.1 with adagrad, 0.003 with adam")
+  app.add_option(
+         named("--alpha"), options.alpha,
+         "Learning rate at the start. Without: 0.025, or 0.05 with subwords; CBOW 0.075, or "
+         "0.05 with --cbow-gradient whole; uniform 0.05, or 0.1 with adagrad, 0.003 with adam")
       ->group(heading::training);
   app.add_option(named("--iter"), p.epochs, "Epochs")
       ->check(whole_number)

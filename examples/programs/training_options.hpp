@@ -20,6 +20,8 @@ struct TrainingOptions {
   std::string kernel = "fused", cbow_gradient = "mean", optimizer = "sgd";
   std::size_t context_size = 1024;
   std::string contexts;
+  wordloom::SubwordOptions subwords = {.maxn = 0};
+  std::string pretrained;
   bool list_policies = false, json = false, quiet = false;
   std::string checkpoint;
   double checkpoint_every = 600;
@@ -34,11 +36,20 @@ struct TrainingOptions {
   Composition composition() const {
     const auto gradient =
         cbow_gradient == "mean" ? wordloom::BagGradient::mean : wordloom::BagGradient::whole;
-    return {sampler,      kernel,     parameters,
-            gradient,     checkpoint, std::chrono::duration<double>(checkpoint_every),
-            resume,       sync,       sync_bf16,
-            sync_options, optimizer,  context_size,
-            contexts};
+    return {.sampler = sampler,
+            .kernel = kernel,
+            .parameters = parameters,
+            .bag_gradient = gradient,
+            .checkpoint = checkpoint,
+            .checkpoint_interval = std::chrono::duration<double>(checkpoint_every),
+            .resume = resume,
+            .sync = sync,
+            .sync_bf16 = sync_bf16,
+            .sync_options = sync_options,
+            .subwords = subwords,
+            .optimizer = optimizer,
+            .context_size = context_size,
+            .contexts = contexts};
   }
 };
 
@@ -46,6 +57,11 @@ inline wordloom::VectorFormat output_format(const TrainingOptions& options) {
   if (!options.format.empty()) return wordloom::vector_format(options.format);
   return options.binary == 1 ? wordloom::VectorFormat::word2vec_binary
                              : wordloom::VectorFormat::word2vec_text;
+}
+
+/// Whether the output is the whole model, in fastText's format.
+inline bool writes_model(const TrainingOptions& options) {
+  return output_format(options) == wordloom::VectorFormat::fasttext;
 }
 
 inline bool trains_columns(const TrainingOptions& options) {
@@ -94,6 +110,7 @@ inline double default_rate(const TrainingOptions& options) {
   if (options.optimizer == "adagrad") return 0.1;
   if (trains_columns(options)) return 0.05;
   if (is_cbow(sampler)) return options.cbow_gradient == "whole" ? 0.05 : 0.075;
+  if (options.subwords.maxn > 0) return 0.05;
   const bool shares = sampler.find("-hs") == sampler.npos && !sampler.starts_with("hogwild");
   return shares ? options.rate_of_shared_negatives : 0.025;
 }
@@ -127,6 +144,18 @@ inline void check_columns(const TrainingOptions& options) {
                                     ", whose rows travel as they are");
 }
 
+/// Throws InvalidArgument for what a model with subwords cannot do.
+inline void check_subwords(const TrainingOptions& options) {
+  wordloom::detail::validate(options.subwords);
+  if (options.subwords.maxn == 0) return;
+  if (!wordloom::SubwordSamplers::contains(options.sampler))
+    throw wordloom::InvalidArgument("--maxn goes with --sampler " +
+                                    wordloom::SubwordSamplers::names() + ", not " +
+                                    options.sampler);
+  if (is_for_gpu(options.kernel))
+    throw wordloom::InvalidArgument("--maxn does not go with --kernel " + options.kernel);
+}
+
 /// Throws InvalidArgument for what parses but cannot be done.
 inline void check(const TrainingOptions& options) {
   if (options.resume && !options.load_model.empty())
@@ -140,6 +169,11 @@ inline void check(const TrainingOptions& options) {
 #endif
   }
   check_columns(options);
+  check_subwords(options);
+  if (!options.pretrained.empty() && (options.resume || !options.load_model.empty()))
+    throw wordloom::InvalidArgument("--pretrained-vectors is for new models");
+  if (writes_model(options) && options.sampler.find("-hs") != options.sampler.npos)
+    throw wordloom::InvalidArgument("--format fasttext needs a model without --hs 1");
   if (options.sync_bf16 && options.sync != "mpi")
     throw wordloom::InvalidArgument("--sync-bf16 is for --sync mpi");
   if (!(options.checkpoint_every >= 0))

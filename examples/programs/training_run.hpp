@@ -37,11 +37,19 @@ struct PreparedFiles {
       if (!path.empty()) wordloom::AtomicFile{path};
   }
 
-  /// Writes the vectors if the options name a file for them.
+  /// Writes the vectors if the options name a file for them, of a format that holds vectors alone.
   void write(const TrainingOptions& options, const wordloom::Embeddings& words) {
-    if (options.output.empty()) return;
+    if (options.output.empty() || writes_model(options)) return;
     if (!output) output.emplace(options.output);
     wordloom::write_embeddings(words, *output, output_format(options));
+    output->commit();
+  }
+  /// The same for a format that holds the whole model.
+  void write(const TrainingOptions& options, const wordloom::Model& model,
+             const wordloom::FastTextOptions& training = {}) {
+    if (options.output.empty() || !writes_model(options)) return;
+    if (!output) output.emplace(options.output);
+    wordloom::write_fasttext(model, *output, training);
     output->commit();
   }
 
@@ -103,9 +111,12 @@ inline void note_threads(const Program& program, const TrainingOptions& options,
 inline wordloom::TrainReport train(const Program& program, const TrainingOptions& options,
                                    Cluster& cluster, const wordloom::AnyCorpus& corpus,
                                    const wordloom::Vocabulary& vocabulary,
-                                   std::optional<wordloom::Model>& model) {
+                                   std::optional<wordloom::Model>& model,
+                                   const wordloom::Embeddings* pretrained = nullptr) {
   ProgressLine line(program.name, options.quiet || !cluster.is_first(), program.speed);
-  auto report = train({options.composition(), cluster, corpus, vocabulary, model,
+  Composition composition = options.composition();
+  composition.pretrained = pretrained;
+  auto report = train({composition, cluster, corpus, vocabulary, model,
                        [&](const wordloom::Progress& progress) {
                          line.show(progress);
                          return caught_signal == 0;

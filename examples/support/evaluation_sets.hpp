@@ -28,7 +28,9 @@ class EvaluationSets {
 
   bool empty() const { return similarity_.empty() && analogy_.empty(); }
 
-  void run(const wordloom::Embeddings& words) {
+  /// `words`: Embeddings or SubwordEmbeddings.
+  template <class Words>
+  void run(const Words& words) {
     for (auto& set : similarity_) set.report = wordloom::evaluate_similarity(words, set.data);
     for (auto& set : analogy_) set.report = wordloom::evaluate_analogies(words, set.data);
   }
@@ -43,7 +45,8 @@ class EvaluationSets {
     for (const auto& set : similarity_)
       scores["similarity"][set.path] = {{"spearman", json_number(set.report.spearman)},
                                         {"pairs", set.report.used},
-                                        {"out_of_vocabulary", set.report.out_of_vocabulary}};
+                                        {"out_of_vocabulary", set.report.out_of_vocabulary},
+                                        {"made_of_subwords", set.report.composed}};
     for (const auto& set : analogy_)
       scores["analogy"][set.path] = {{"accuracy", json_number(set.report.total.accuracy())},
                                      {"semantic", json_number(set.report.semantic.accuracy())},

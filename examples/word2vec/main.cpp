@@ -1,4 +1,6 @@
 // The command-line trainer: a drop-in for word2vec's flags, with ours beside them.
+#include <malloc.h>
+
 #include <cstdio>
 #include <iostream>
 #include <optional>
@@ -17,10 +19,14 @@ namespace {
 struct Prepared : PreparedFiles {
   Prepared(const Options& options, bool writes)
       : PreparedFiles(options, writes),
+        pretrained(options.pretrained.empty()
+                       ? std::nullopt
+                       : std::optional(wordloom::load_embeddings(options.pretrained))),
         evaluation(options.evaluate_similarity, options.evaluate_analogy) {
     if (writes && !options.save_vocab.empty()) save_vocab.emplace(options.save_vocab);
   }
   std::optional<wordloom::AtomicFile> save_vocab;
+  std::optional<wordloom::Embeddings> pretrained;
   EvaluationSets evaluation;
 };
 
@@ -70,6 +76,7 @@ int run(int argc, char** argv, Cluster& cluster) {
     std::cout << first_example;
     return 0;
   }
+  ::mallopt(M_MMAP_THRESHOLD, 1 << 20);  // tables of 1 M words are given back when they are freed
   CLI::App app(
       "Trains word vectors: skip-gram and CBOW, with negative sampling or hierarchical softmax.\n"
       "Long options may be written with one dash, as word2vec's.");
@@ -91,6 +98,9 @@ int run(int argc, char** argv, Cluster& cluster) {
   if (!options.load_model.empty()) {
     model.emplace(wordloom::Model::load(options.load_model));
     if (options.new_words) model->extend(make_vocabulary(options, cluster));
+    if (model->subwords) options.subwords = *model->subwords;
+    check_subwords(options);
+    options.parameters.learning_rate = options.alpha.value_or(default_rate(options));
   }
   const auto vocabulary = model ? model->vocabulary : make_vocabulary(options, cluster);
   if (prepared.save_vocab) {
@@ -105,13 +115,26 @@ int run(int argc, char** argv, Cluster& cluster) {
   const Program program{"word2vec", speed};
   note_threads(program, options, cluster);
   const auto corpus = make_corpus(options, cluster, vocabulary);
-  const auto report = train(program, options, cluster, corpus, vocabulary, model);
+  const auto report = train(program, options, cluster, corpus, vocabulary, model,
+                            prepared.pretrained ? &*prepared.pretrained : nullptr);
   if (report.stopped) return exit_code_of_signal();
   if (!cluster.is_first()) return 0;
   if (!options.save_model.empty()) model->save(options.save_model);
-  const auto words = std::move(*model).embeddings();
-  prepared.write(options, words);
-  prepared.evaluation.run(words);
+  const wordloom::FastTextOptions of_training{.window = options.parameters.window,
+                                              .epochs = options.parameters.epochs,
+                                              .negatives = options.parameters.negatives,
+                                              .min_count = options.min_count,
+                                              .subsample = options.parameters.subsample,
+                                              .cbow = is_cbow(options.sampler)};
+  prepared.write(options, *model, of_training);
+  const auto use = [&](const auto& words) {
+    prepared.write(options, words);
+    prepared.evaluation.run(words);
+  };
+  if (model->subwords)
+    use(wordloom::SubwordEmbeddings(std::move(*model)));
+  else
+    use(std::move(*model).embeddings());
   if (options.json) {
     auto json =
         json_report(options, report, cluster.size(), vocabulary.size(), corpus.token_count());

@@ -17,11 +17,43 @@ struct Options : TrainingOptions {
   std::vector<std::string> evaluate_similarity, evaluate_analogy;
   bool stream = false;
   int debug = 2, classes = 0;
+  std::string loss;                                        // of fastText; empty: by --hs
+  int verbose = 2, word_ngrams = 1, lr_update_rate = 100;  // likewise
 };
+
+/// fastText's names of options that are also word2vec's.
+inline const Aliases fasttext_names{{{"--size", "--size,--dim"},
+                                     {"--window", "--window,--ws"},
+                                     {"--negative", "--negative,--neg"},
+                                     {"--sample", "--sample,-t"},
+                                     {"--alpha", "--alpha,--lr"},
+                                     {"--iter", "--iter,--epoch"},
+                                     {"--threads", "--threads,--thread"}}};
+
+/// Adds the options of subwords.
+inline void declare_subwords(CLI::App& app, Options& options) {
+  const std::string group = "Subwords";
+  app.add_option("--maxn", options.subwords.maxn,
+                 "Words are means of their n-grams of at most so many characters, as in fastText, "
+                 "which has 6; 0: words alone")
+      ->check(whole_number)
+      ->capture_default_str()
+      ->group(group);
+  app.add_option("--minn", options.subwords.minn, "Characters of an n-gram, at least")
+      ->check(whole_number)
+      ->capture_default_str()
+      ->group(group);
+  app.add_option("--bucket,--buckets", options.subwords.buckets,
+                 "Rows that n-grams share, by their hash")
+      ->check(whole_number)
+      ->capture_default_str()
+      ->group(group);
+}
 
 /// Adds every option to `app`; values go to `options`.
 inline void declare(CLI::App& app, Options& options) {
-  app.add_option("--train", options.train, "Text to train on, plain or .gz; - is standard input")
+  app.add_option("--train,--input", options.train,
+                 "Text to train on, plain or .gz; - is standard input")
       ->group(heading::files);
   declare_output(app, options);
   app.add_option("--save-vocab", options.save_vocab, "Where the vocabulary goes")
@@ -29,6 +61,9 @@ inline void declare(CLI::App& app, Options& options) {
   app.add_option("--read-vocab", options.read_vocab, "Vocabulary to use instead of counting")
       ->group(heading::files);
   declare_models(app, options);
+  app.add_option("--pretrained-vectors,--pretrainedVectors", options.pretrained,
+                 "Vectors, in any format, with which the words of a new model begin")
+      ->group(heading::files);
   app.add_flag("--new-words", options.new_words,
                "Add the words of the text to the vocabulary of --load-model")
       ->group(heading::files);
@@ -38,8 +73,8 @@ inline void declare(CLI::App& app, Options& options) {
   app.add_flag("--stream", options.stream, "Read the text anew in each epoch, never hold it")
       ->group(heading::files);
 
-  declare_training(app, options);
-  app.add_option("--min-count", options.min_count, "Words rarer than this are dropped")
+  declare_training(app, options, fasttext_names);
+  app.add_option("--min-count,--minCount", options.min_count, "Words rarer than this are dropped")
       ->check(whole_number)
       ->capture_default_str()
       ->group(heading::training);
@@ -54,6 +89,7 @@ inline void declare(CLI::App& app, Options& options) {
       ->capture_default_str()
       ->group(heading::training);
   declare_randomness(app, options);
+  declare_subwords(app, options);
   declare_method(app, options);
 
   app.add_option("--evaluate-similarity", options.evaluate_similarity,
@@ -64,17 +100,24 @@ inline void declare(CLI::App& app, Options& options) {
       ->group(heading::results);
   declare_results(app, options);
 
-  // Accepted so that scripts written for the original program run; what is not there is refused.
-  const std::string original = "Of the original program";
+  // Accepted so that scripts written for the original programs run; what is not there is refused.
+  const std::string original = "Of word2vec and fastText";
   app.add_option("--classes", options.classes, "Only 0: vectors, no classes")->group(original);
   app.add_option("--debug", options.debug, "0: as --quiet")->group(original);
+  app.add_option("--verbose", options.verbose, "Likewise")->group(original);
+  app.add_option("--loss", options.loss, "ns | hs, as --hs 0 or --hs 1 --negative 0")
+      ->check(CLI::IsMember({"ns", "hs"}))
+      ->group(original);
+  app.add_option("--wordNgrams", options.word_ngrams, "Only 1")->group(original);
+  app.add_option("--lrUpdateRate", options.lr_update_rate, "Has no effect")->group(original);
 }
 
 /// The files that the command line names, those that are only read first.
 inline std::vector<NamedFile> files_of(const Options& options) {
   std::vector<NamedFile> files{{"--train", options.train},
                                {"--read-vocab", options.read_vocab},
-                               {"--load-model", options.load_model}};
+                               {"--load-model", options.load_model},
+                               {"--pretrained-vectors", options.pretrained}};
   for (const auto& path : options.evaluate_similarity)
     files.push_back({"--evaluate-similarity", path});
   for (const auto& path : options.evaluate_analogy) files.push_back({"--evaluate-analogy", path});
@@ -86,23 +129,26 @@ inline std::vector<NamedFile> files_of(const Options& options) {
 
 /// Throws InvalidArgument for what parses but cannot be done.
 inline void check(Options& options) {
-  const auto only_zero = [](const char* name, int value, const char* what) {
-    if (value != 0)
+  const auto only = [](int accepted, const char* name, int value, const char* what) {
+    if (value != accepted)
       throw wordloom::InvalidArgument(std::string("--") + name + " is " + std::to_string(value) +
-                                      ", must be 0: " + what);
+                                      ", must be " + std::to_string(accepted) + ": " + what);
   };
-  only_zero("classes", options.classes, "this program writes vectors");
+  only(0, "classes", options.classes, "this program writes vectors");
+  only(1, "wordNgrams", options.word_ngrams, "this program trains no classifier");
   if (options.train.empty())
     throw wordloom::InvalidArgument("--train is required (--help lists the options)");
   if (options.train == wordloom::detail::standard_stream &&
       (!options.cache.empty() || options.sync != "none"))
     throw wordloom::InvalidArgument("--cache and --sync need a file as --train, not -");
+  if (!options.loss.empty()) options.hs = options.loss == "hs" ? 1 : 0;
+  if (options.loss == "hs") options.parameters.negatives = 0;
   choose_method(options);
   if (options.new_words && options.load_model.empty())
     throw wordloom::InvalidArgument("--new-words needs --load-model");
   if (!options.read_vocab.empty() && !options.load_model.empty() && !options.new_words)
     throw wordloom::InvalidArgument("--load-model has its own vocabulary: leave --read-vocab out");
-  if (options.debug == 0) options.quiet = true;
+  if (options.debug == 0 || options.verbose == 0) options.quiet = true;
   if (options.stream && !options.cache.empty())
     throw wordloom::InvalidArgument("--stream and --cache exclude each other");
   check(static_cast<const TrainingOptions&>(options));

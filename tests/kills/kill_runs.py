@@ -33,9 +33,9 @@ def fail(message):
 
 
 def command(sampler, kernel):
-    return [word2vec, "--train", text, "--sampler", sampler, "--kernel", kernel, "--size", "40",
-            "--iter", "4", "--threads", "1", "--output", "vectors", "--save-vocab", "words",
-            "--save-model", "model", "--cache", "cache", "--checkpoint", "state",
+    return [word2vec, "--train", text, "--sampler", *sampler.split(), "--kernel", kernel,
+            "--size", "40", "--iter", "4", "--threads", "1", "--output", "vectors",
+            "--save-vocab", "words", "--save-model", "model", "--cache", "cache", "--checkpoint", "state",
             "--checkpoint-every", "0.05"]
 
 
@@ -48,11 +48,12 @@ def run(arguments):
 os.makedirs(folder, exist_ok=True)
 os.chdir(folder)
 policies = json.loads(subprocess.check_output([word2vec, "--list-policies"]))
+samplers = policies["samplers"] + ["shared --maxn 5 --bucket 999"]
 whole = {}  # of each composition: the folder of its results and the seconds it took
 stopped = 0
 for i in range(kills):
-    composition = (policies["samplers"][i % len(policies["samplers"])],
-                   policies["kernels"][i // len(policies["samplers"]) % len(policies["kernels"])])
+    composition = (samplers[i % len(samplers)],
+                   policies["kernels"][i // len(samplers) % len(policies["kernels"])])
     train = command(*composition)
     if composition not in whole:
         shutil.rmtree("run", ignore_errors=True)

@@ -1,6 +1,7 @@
 #pragma once
 #include <algorithm>
 #include <cmath>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -25,13 +26,12 @@ namespace wordloom::inline WORDLOOM_ABI {
 
 namespace detail {
 
-/// Finds a word of a test set, if `lower_case` with its ASCII letters lower-cased.
-inline std::optional<WordId> find_test_word(const Embeddings& embeddings, std::string word,
-                                            bool lower_case) {
+/// Returns a word of a test set, if `lower_case` with its ASCII letters lower-cased.
+inline std::string test_word(std::string word, bool lower_case) {
   if (lower_case)
     for (char& c : word)
       if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return embeddings.words().find(word);
+  return word;
 }
 
 /// Calls `use(fields, line)` for each line of a file that is neither blank nor begins with '#';
@@ -58,14 +58,16 @@ struct SimilarityPair {
 /// How well cosines rank word pairs as people do.
 struct SimilarityReport {
   double spearman = std::numeric_limits<double>::quiet_NaN();  // of the pairs used; NaN below two
-  std::size_t used = 0;               // pairs with both words in the vocabulary
+  std::size_t used = 0;
   std::size_t out_of_vocabulary = 0;  // pairs left out
+  std::size_t composed = 0;           // pairs used with a word that has only subwords
 };
 
 inline std::ostream& operator<<(std::ostream& out, const SimilarityReport& report) {
   std::ostringstream text;
   text << "word similarity  Spearman " << std::fixed << std::setprecision(4) << report.spearman
        << "  " << report.used << " pairs, " << report.out_of_vocabulary << " out of vocabulary";
+  if (report.composed > 0) text << ", " << report.composed << " with a word made of subwords";
   return out << text.str();
 }
 
@@ -121,20 +123,33 @@ inline std::vector<double> ranks(std::span<const double> values) {
   return xx > 0 && yy > 0 ? xy / std::sqrt(xx * yy) : std::numeric_limits<double>::quiet_NaN();
 }
 
-/// Spearman's rho between the scores and the cosines of the pairs that the vocabulary has; the
-/// others are counted. With `lower_case`, ASCII letters of the test words are lower-cased first.
-[[nodiscard]] inline SimilarityReport evaluate_similarity(const Embeddings& embeddings,
-                                                          std::span<const SimilarityPair> pairs,
-                                                          bool lower_case = true) {
+/// Spearman's rho between the scores and the cosines of the pairs that have vectors: those of the
+/// vocabulary, with SubwordEmbeddings all but words without any n-gram. The others are counted. With
+/// `lower_case`, ASCII letters of the test words are lower-cased first.
+template <std::derived_from<Embeddings> Vectors>
+[[nodiscard]] SimilarityReport evaluate_similarity(const Vectors& embeddings,
+                                                   std::span<const SimilarityPair> pairs,
+                                                   bool lower_case = true) {
+  SimilarityReport report;
   std::vector<double> people, cosines;
   for (const auto& pair : pairs) {
-    const auto first = detail::find_test_word(embeddings, pair.first, lower_case);
-    const auto second = detail::find_test_word(embeddings, pair.second, lower_case);
-    if (!first || !second) continue;
+    const std::string first = detail::test_word(pair.first, lower_case),
+                      second = detail::test_word(pair.second, lower_case);
+    const bool known = embeddings.contains(first) && embeddings.contains(second);
+    bool composed = false;
+    if constexpr (requires { embeddings.has_vector(first); })
+      composed = !known && embeddings.has_vector(first) && embeddings.has_vector(second);
+    if (!known && !composed) {
+      ++report.out_of_vocabulary;
+      continue;
+    }
+    if (composed) ++report.composed;
     people.push_back(pair.score);
-    cosines.push_back(static_cast<double>(embeddings.similarity(*first, *second)));
+    cosines.push_back(static_cast<double>(embeddings.similarity(first, second)));
   }
-  return {spearman(people, cosines), people.size(), pairs.size() - people.size()};
+  report.spearman = spearman(people, cosines);
+  report.used = people.size();
+  return report;
 }
 
 /// "a is to b as c is to d".
@@ -235,7 +250,7 @@ inline std::ostream& operator<<(std::ostream& out, const AnalogyReport& report) 
                                 ? embeddings.size()
                                 : std::min(options.restrict_vocabulary, embeddings.size());
   const auto find = [&](const std::string& word) {
-    const auto id = detail::find_test_word(embeddings, word, options.lower_case);
+    const auto id = embeddings.words().find(detail::test_word(word, options.lower_case));
     return id && *id < count ? id : std::nullopt;
   };
   AnalogyReport report;
