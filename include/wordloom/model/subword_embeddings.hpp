@@ -26,8 +26,8 @@ class SubwordEmbeddings : public Embeddings {
  public:
   /// `input` [V + buckets x D]: the rows of the words, then those of the n-grams. Throws
   /// InvalidArgument for another number of rows and for options out of bounds.
-  SubwordEmbeddings(WordList words, RowMatrix input, const SubwordOptions& subwords)
-      : SubwordEmbeddings(std::move(words), make_rows(std::move(input), subwords)) {}
+  SubwordEmbeddings(const WordList& words, RowMatrix input, const SubwordOptions& subwords)
+      : SubwordEmbeddings(words, make_rows(std::move(input), subwords)) {}
 
   /// Takes the input of a model, whose other matrices are freed before vectors are composed. Where
   /// it has no subwords, words out of the vocabulary have vectors of zeros. Throws InvalidArgument
