@@ -103,6 +103,7 @@ wordloom_corpus_test(word2vec-subwords
    echo 'frances paris 5' >pairs; echo 'france italy 9' >>pairs
    $<TARGET_FILE:evaluate> v.bin --similarity pairs --json | tee out; grep '\"pairs\":2,\"out_of_vocabulary\":0,\"made_of_subwords\":1' out
    $train --size 20 --load-model model --output on; $train --size 20 --pretrained-vectors v.bin --output from
+   $train --size 20 --load-model v.bin --output same; cmp on same
    head -n 1 on | grep ' 20$'; status=0; cmp -s on from || status=$?; test $status -eq 1
    head -c 1000 v.bin >cut; status=0; echo x | $<TARGET_FILE:neighbours> cut 2>err || status=$?
    cat err; test $status -eq 1; test $(wc -l <err) -eq 1; grep 'cut: byte' err")

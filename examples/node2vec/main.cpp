@@ -26,7 +26,7 @@ wordloom::Graph load_graph(const Options& options, Cluster& cluster) {
       {.directed = options.directed,
        .weighted = options.weighted,
        .duplicate_edges = options.duplicate_edges == "merge" ? wordloom::DuplicateEdges::merge
-                                                           : wordloom::DuplicateEdges::keep,
+                                                             : wordloom::DuplicateEdges::keep,
        .self_loops = options.self_loops == "keep",
        .isolated_nodes = options.isolated_nodes,
        .threads = options.parameters.threads,
@@ -112,7 +112,7 @@ int run(int argc, char** argv, Cluster& cluster) {
     return 0;
 
   std::optional<wordloom::Model> model;
-  if (!options.load_model.empty()) model.emplace(wordloom::Model::load(options.load_model));
+  if (!options.load_model.empty()) model.emplace(load_model(options.load_model));
   const Program program{"node2vec", speed_of(walks)};
   note_threads(program, options, cluster);
   const auto report = train(program, options, cluster, wordloom::AnyCorpus(walks),

@@ -62,7 +62,7 @@ inline void declare_models(CLI::App& app, TrainingOptions& options) {
                  "Where the whole model goes, to train it on later")
       ->group(heading::files);
   app.add_option("--load-model", options.load_model,
-                 "Train this model on, with its vocabulary, instead of a new one")
+                 "Train this model on, with its vocabulary, instead of a new one; also fastText's")
       ->group(heading::files);
 }
 

@@ -56,6 +56,13 @@ struct PreparedFiles {
   std::optional<wordloom::AtomicFile> output;
 };
 
+/// Reads a model that Wordloom or fastText has saved.
+inline wordloom::Model load_model(const std::filesystem::path& path) {
+  return wordloom::detect_vector_format(path) == wordloom::VectorFormat::fasttext
+             ? wordloom::load_fasttext_model(path)
+             : wordloom::Model::load(path);
+}
+
 /// Joins the other processes and chooses the GPU if the options name them. From then on signals end
 /// the program without unfinished files.
 inline void start_training(TrainingOptions& options, Cluster& cluster) {

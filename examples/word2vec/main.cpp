@@ -96,7 +96,7 @@ int run(int argc, char** argv, Cluster& cluster) {
 
   std::optional<wordloom::Model> model;
   if (!options.load_model.empty()) {
-    model.emplace(wordloom::Model::load(options.load_model));
+    model.emplace(load_model(options.load_model));
     if (options.new_words) model->extend(make_vocabulary(options, cluster));
     if (model->subwords) options.subwords = *model->subwords;
     check_subwords(options);
