@@ -104,6 +104,8 @@ wordloom_corpus_test(word2vec-subwords
    $<TARGET_FILE:evaluate> v.bin --similarity pairs --json | tee out; grep '\"pairs\":2,\"out_of_vocabulary\":0,\"made_of_subwords\":1' out
    $train --size 20 --load-model model --output on; $train --size 20 --pretrained-vectors v.bin --output from
    $train --size 20 --load-model v.bin --output same; cmp on same
+   status=0; $train --size 19 --pretrained-vectors v.bin --output x 2>err || status=$?
+   cat err; test $status -eq 1; test $(wc -l <err) -eq 1; grep 'v.bin: the vectors have dimension 20' err
    head -n 1 on | grep ' 20$'; status=0; cmp -s on from || status=$?; test $status -eq 1
    head -c 1000 v.bin >cut; status=0; echo x | $<TARGET_FILE:neighbours> cut 2>err || status=$?
    cat err; test $status -eq 1; test $(wc -l <err) -eq 1; grep 'cut: byte' err")

@@ -15,7 +15,7 @@
 
 namespace {
 
-/// Also the files that are read after training.
+/// Also the vectors that training starts from, and the files that are read after it.
 struct Prepared : PreparedFiles {
   Prepared(const Options& options, bool writes)
       : PreparedFiles(options, writes),
@@ -23,6 +23,10 @@ struct Prepared : PreparedFiles {
                        ? std::nullopt
                        : std::optional(wordloom::load_embeddings(options.pretrained))),
         evaluation(options.evaluate_similarity, options.evaluate_analogy) {
+    if (pretrained && pretrained->dimension() != options.parameters.dimension)
+      throw wordloom::InvalidArgument(options.pretrained + ": the vectors have dimension " +
+                                      std::to_string(pretrained->dimension()) +
+                                      ": train with --size of that number");
     if (writes && !options.save_vocab.empty()) save_vocab.emplace(options.save_vocab);
   }
   std::optional<wordloom::AtomicFile> save_vocab;
@@ -76,7 +80,9 @@ int run(int argc, char** argv, Cluster& cluster) {
     std::cout << first_example;
     return 0;
   }
-  ::mallopt(M_MMAP_THRESHOLD, 1 << 20);  // tables of 1 M words are given back when they are freed
+#ifdef M_MMAP_THRESHOLD
+  ::mallopt(M_MMAP_THRESHOLD, 1 << 20);  // returns large tables to the system when they are freed
+#endif
   CLI::App app(
       "Trains word vectors: skip-gram and CBOW, with negative sampling or hierarchical softmax.\n"
       "Long options may be written with one dash, as word2vec's.");
