@@ -26,6 +26,18 @@ inline wordloom::Vocabulary zipf_vocabulary(std::size_t size, std::uint64_t most
   return wordloom::Vocabulary::from_counts(words);
 }
 
+/// Returns `count` sentences of `size` words, each drawn from the first `words`.
+inline std::vector<std::vector<wordloom::WordId>> random_sentences(std::size_t count,
+                                                                   std::size_t size,
+                                                                   std::size_t words) {
+  std::vector<std::vector<wordloom::WordId>> sentences(count, std::vector<wordloom::WordId>(size));
+  wordloom::Random random(7);
+  for (auto& sentence : sentences)
+    for (wordloom::WordId& word : sentence)
+      word = static_cast<wordloom::WordId>(random.below(words));
+  return sentences;
+}
+
 /// Both matrices random, as they are in the midst of training. `output_rows` = 0: one for each
 /// word.
 inline wordloom::Model random_model(const wordloom::Vocabulary& vocabulary, std::size_t dimension,

@@ -11,6 +11,7 @@
 
 #include "catch.hpp"
 #include "kernel/oracle.hpp"
+#include "small_models.hpp"
 
 using namespace wordloom;
 
@@ -110,14 +111,6 @@ Vocabulary mixed_words() {
         i % 6 == 0 ? std::string(1, static_cast<char>('a' + i / 6)) : "w" + std::to_string(100 + i),
         1000 - i);
   return Vocabulary::from_counts(words);
-}
-
-Sentences random_sentences(std::size_t count, std::size_t size, std::size_t words) {
-  Sentences sentences(count, std::vector<WordId>(size));
-  Random random(7);
-  for (auto& sentence : sentences)
-    for (WordId& word : sentence) word = static_cast<WordId>(random.below(words));
-  return sentences;
 }
 
 /// A sentence of all words in turn.

@@ -27,7 +27,7 @@ struct SubwordOptions {
 
   bool operator==(const SubwordOptions&) const = default;
 
-  /// Rows that the n-grams need: 0 without subwords.
+  /// Returns the number of rows that the n-grams need: 0 without subwords.
   std::size_t rows() const noexcept { return maxn == 0 ? 0 : buckets; }
 
   template <class Visit>
@@ -90,7 +90,8 @@ void for_each_row_of_word(std::string_view word, std::optional<WordId> id, std::
 
 }  // namespace detail
 
-/// Returns the n-grams of a word, in or out of a vocabulary, as `fasttext print-ngrams` does.
+/// Returns the n-grams of a word, in or out of a vocabulary, in the order of `fasttext
+/// print-ngrams`; an n-gram may come twice. Throws InvalidArgument for options out of bounds.
 [[nodiscard]] inline std::vector<std::string> ngrams_of(std::string_view word,
                                                         const SubwordOptions& options = {}) {
   detail::validate(options);
@@ -104,17 +105,18 @@ void for_each_row_of_word(std::string_view word, std::optional<WordId> id, std::
 /// 4 bytes each. Immutable; copies share the table; thread-safe.
 class SubwordTable {
  public:
-  /// Made by all threads (0: all that the machine offers). Throws InvalidArgument for options out
-  /// of bounds and for more than 2^32 - 1 rows, and std::bad_alloc.
+  /// Makes the table with `threads` threads (0: all that the machine offers); it is the same for
+  /// any number. Throws InvalidArgument for options out of bounds, for more than 2^32 - 1 rows and
+  /// for as many n-grams of all words together, and std::bad_alloc.
   SubwordTable(const Vocabulary& vocabulary, const SubwordOptions& options,
                std::size_t threads = 0) {
     detail::validate(options);
     const std::size_t words = vocabulary.size();
     if (words + options.rows() > std::numeric_limits<RowId>::max())
       throw InvalidArgument(std::to_string(words) + " words and " + std::to_string(options.rows()) +
-                            " buckets are more than 2^32 - 1 rows");
+                            " buckets are more than 2^32 - 1 rows: use fewer buckets");
     auto store = std::make_shared<Store>();
-    store->input_rows = words + options.rows();
+    store->options = options;
     store->ends.resize(words);
     threads = std::clamp<std::size_t>(words / 1000, 1, resolve_threads(threads));
     const auto for_words = [&](auto use) {
@@ -135,7 +137,8 @@ class SubwordTable {
     }
     if (end > std::numeric_limits<std::uint32_t>::max())
       throw InvalidArgument("the words have " + std::to_string(end) +
-                            " n-grams together, at most 2^32 - 1 are possible");
+                            " n-grams together, more than 2^32 - 1: raise minn, lower maxn or "
+                            "leave out rare words");
     store->rows.resize(end);
     for_words([&](WordId w) {
       RowId* to = store->rows.data() + (w == 0 ? 0 : store->ends[w - 1]);
@@ -144,23 +147,27 @@ class SubwordTable {
     store_ = std::move(store);
   }
 
-  /// The rows of a word, its own first. A row may come twice.
+  /// Returns the rows of a word, its own first. A row may come twice. The span is valid as long as
+  /// any copy of the table.
   std::span<const RowId> operator[](WordId word) const& noexcept {
     const std::size_t first = word == 0 ? 0 : store_->ends[word - 1];
     return std::span(store_->rows).subspan(first, store_->ends[word] - first);
   }
   void operator[](WordId) const&& = delete;
+  const SubwordOptions& options() const noexcept { return store_->options; }
+  /// Returns V.
   std::size_t words() const noexcept { return store_->ends.size(); }
-  /// V + buckets.
-  std::size_t input_rows() const noexcept { return store_->input_rows; }
-  /// The size of the largest bag.
+  /// Returns the rows of Model::input: V and those of the n-grams.
+  std::size_t input_rows() const noexcept { return words() + options().rows(); }
+  /// Returns the number of rows in the largest bag.
   std::size_t longest() const noexcept { return store_->longest; }
 
  private:
   struct Store {
+    SubwordOptions options;
     std::vector<std::uint32_t> ends;  // [V] of the bags in `rows`
     std::vector<RowId> rows;
-    std::size_t input_rows = 0, longest = 0;
+    std::size_t longest = 0;
   };
 
   std::shared_ptr<const Store> store_;

@@ -72,6 +72,7 @@ void finish_worker(W& worker, Model& model, float learning_rate) {
     worker.finish(model, learning_rate);
 }
 
+/// A run of a kernel whose blocks may have rows from RowMatrix::rows() on.
 template <class Run>
 concept KeepsNothingByRow = requires {
   requires Run::keeps_nothing_by_row;
@@ -135,10 +136,10 @@ concept TrainsBatches = OnDevice<K> && requires(typename K::Run& run, const Sent
 /// - or the same in two halves, between which the sampler makes the next block:
 ///   `worker.score(model, block, learning_rate)`, after which the block may be gone, and
 ///   `worker.apply<with_loss>(model)`;
-/// - `worker.gradients<with_loss>(model, block, inputs, outputs)`, which WithOptimizer needs: writes
-///   the gradients at rate 1 to the first rows of `inputs` [N x D] and `outputs` [M x D] instead,
-///   and returns the loss. It changes no row of the model, and leaves alone the matrix of a side
-///   that the block does not update. The padding of both stays zero. The block has no bags;
+/// - `worker.gradients<with_loss>(model, block, inputs, outputs)`, which WithOptimizer needs: it
+///   writes the gradients at rate 1 to the first rows of `inputs` [N x D] and `outputs` [M x D]
+///   instead, and returns the loss. It changes no row of the model, and leaves alone the matrix of
+///   a side that the block does not update. The padding of both stays zero. The block has no bags;
 /// - `worker.finish(model, learning_rate)`, where it exists, applies the gradients that the worker
 ///   still holds. The trainer calls it at the end of each epoch, and when training stops;
 /// - `run.one_side_worker(model, max_block)`, where there is that: the same for blocks that all
@@ -148,8 +149,8 @@ concept TrainsBatches = OnDevice<K> && requires(typename K::Run& run, const Sent
 /// - `static constexpr BlockFeatures honours`: the parts of Block that it honours, none without. A
 ///   sampler that uses others is refused when compiling;
 /// - `static constexpr bool keeps_nothing_by_row` of a run: true when it and its workers keep no
-///   data indexed by row. Threads may then train private copies of frequent rows, and blocks have
-///   rows from RowMatrix::rows() on, which row_data() accepts.
+///   data indexed by row. Threads may then train private copies of frequent rows, and the words of
+///   Subwords: blocks have rows from RowMatrix::rows() on, which row_data() accepts.
 ///
 /// On a device, where it does a sampler's work too: `K::Replica` is what a SyncPolicy may change
 /// between two batches; `K::trains<Sampler>` says for which samplers it can stand;

@@ -53,8 +53,9 @@ struct Model {
   Model(Vocabulary words, std::size_t dimension, std::uint64_t seed = 1)
       : Model(std::move(words), ModelShape{.dimension = dimension}, seed) {}
 
-  /// The same with a shape of its own. Also throws InvalidArgument when a word has no input row, or
-  /// when one matrix is to have two row counts.
+  /// The same with a shape of its own. Also throws InvalidArgument when a word has no input row,
+  /// when one matrix is to have two row counts, and when the options of subwords are out of bounds
+  /// or the input does not have their rows.
   Model(Vocabulary words, const ModelShape& shape, std::uint64_t seed = 1)
       : vocabulary(std::move(words)),
         input(input_rows_of(shape, vocabulary.size()), shape.dimension),
@@ -151,7 +152,7 @@ struct Model {
     return Embeddings(vocabulary.words(), input.copy(std::min(vocabulary.size(), input.rows())));
   }
   [[nodiscard]] Embeddings embeddings() && {
-    if (subwords) output = {};  // before as much memory is taken
+    if (subwords) output = {};  // makes room for the means
     if (input.rows() != vocabulary.size()) return std::as_const(*this).embeddings();
     require_words("has no embeddings");
     if (has_one_matrix()) output = {};  // would outlive its rows

@@ -71,11 +71,17 @@ std::size_t output_rows(const Run& run, const Vocabulary& vocabulary) {
     return vocabulary.size();
 }
 
-/// The subwords of the words of a run, none for most samplers.
+/// A run of a sampler whose input words stand for bags of rows.
+template <class Run>
+concept HasSubwords = requires(const Run& run) {
+  run.subword_table();
+};
+
+/// Returns the subwords that a run trains, none for most samplers.
 template <class Run>
 std::optional<SubwordOptions> subwords_of(const Run& run) {
-  if constexpr (requires { run.subword_options(); })
-    if (run.subword_options().maxn > 0) return run.subword_options();
+  if constexpr (HasSubwords<Run>)
+    if (run.subword_table().options().maxn > 0) return run.subword_table().options();
   return std::nullopt;
 }
 
@@ -90,7 +96,9 @@ constexpr bool uses_one_matrix() {
 
 /// Whether a sampler trains the columns of a WordContextMatrix, in two steps.
 template <class S>
-inline constexpr bool has_two_steps = requires { requires S::two_steps; };
+inline constexpr bool has_two_steps = requires {
+  requires S::two_steps;
+};
 
 /// The share above which a run has words dropped: 0, never, where sentences must stay whole.
 template <class Run>
@@ -111,8 +119,10 @@ constexpr double subsample_of(const Hyperparameters& parameters) {
 ///     trains with a copy of the run,
 ///   - `run.output_rows()`: rows of Model::output; without it, one for each word,
 ///   - `run.expected_updates(rates)`: for training by several ranks;
-///   - `run.subword_table()` and `run.subword_options()`: the bags that stand for the words among
-///     the inputs of a block, see Subwords,
+///   - `run.subword_table()`: the bags that stand for the words among the inputs of a block, see
+///     Subwords; without it, each word is its own row,
+///   - `Run::embeddings(Model&&)`, static: what Trainer::fit returns of a new model; without it,
+///     Model::embeddings(),
 ///   - `static constexpr bool one_matrix` of its type: true when outputs are rows of Model::input
 ///     too (ModelShape::one_matrix). No row of such a block is both an input and an output of it,
 ///     and all of its expected updates are of the input;

@@ -17,10 +17,11 @@ namespace wordloom::inline WORDLOOM_ABI {
 /// row of the bag receives the whole change of the mean. Model::input is [V + buckets x D].
 ///
 /// The trainer composes the mean when a block first has the word as an input, trains it as a row,
-/// and adds its change to the bag at the end of the sentence, or earlier where a sentence has more
-/// different words than some 64. So a bag is read and written once for all pairs of a word in a
-/// window, where fastText does so for each pair; two words of one sentence that share an n-gram do
-/// not see each other's change of it before. With maxn = 0 this is `SamplerPolicy`, bit for bit.
+/// and adds its change to the bag at the end of the sentence, or when a sentence of more than 64
+/// different words needs the row for another word. A bag is therefore read and written once for all
+/// pairs of a word in a window, where fastText does so for each pair. Two words of one sentence
+/// that share an n-gram do not see each other's change of it before. With maxn = 0 this is
+/// `SamplerPolicy`, bit for bit.
 ///
 /// Not for samplers that train columns or one matrix, nor with WithOptimizer.
 template <class SamplerPolicy>
@@ -52,15 +53,12 @@ class Subwords<SamplerPolicy>::Run : public detail::RunOf<SamplerPolicy> {
 
  public:
   Run(const Subwords& policy, const Vocabulary& vocabulary)
-      : Inner(policy.sampler.start(vocabulary)),
-        options_(policy.subwords),
-        table_(vocabulary, policy.subwords) {}
+      : Inner(policy.sampler.start(vocabulary)), table_(vocabulary, policy.subwords) {}
 
-  const SubwordOptions& subword_options() const noexcept { return options_; }
-  /// The bags that stand for words among the inputs of a block.
+  /// Returns the bags that stand for words among the inputs of a block.
   const SubwordTable& subword_table() const noexcept { return table_; }
 
-  /// What a trainer returns.
+  /// Returns what Trainer::fit returns of a new model.
   static SubwordEmbeddings embeddings(Model&& model) { return SubwordEmbeddings(std::move(model)); }
 
   ExpectedUpdates expected_updates(
@@ -74,7 +72,6 @@ class Subwords<SamplerPolicy>::Run : public detail::RunOf<SamplerPolicy> {
   }
 
  private:
-  SubwordOptions options_;
   SubwordTable table_;
 };
 

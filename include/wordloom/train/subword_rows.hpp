@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <memory>
 #include <span>
 #include <string>
 #include <utility>
@@ -17,6 +16,7 @@
 #include <wordloom/kernel/staging.hpp>
 #include <wordloom/model/model.hpp>
 #include <wordloom/sampler/concept.hpp>
+#include <wordloom/train/private_rows.hpp>
 
 namespace wordloom::inline WORDLOOM_ABI::detail {
 
@@ -33,20 +33,21 @@ class SubwordRows {
         slots_(std::bit_ceil(2 * std::max({most.inputs, most.members, min_slots / 2}))) {
     const std::size_t rows = model.input.rows() + slots_ * threads;
     if (rows > std::numeric_limits<RowId>::max() || slots_ > max_slots)
-      throw InvalidArgument("subwords: " + std::to_string(rows) + " rows, of them " +
-                            std::to_string(slots_) + " in use by each thread, are too many");
+      throw InvalidArgument("the model needs " + std::to_string(rows) + " input rows, " +
+                            std::to_string(slots_) +
+                            " of them for each thread: too many, use fewer buckets, threads or "
+                            "words in a minibatch");
     model.input.reserve(rows);
   }
   SubwordRows(SubwordRows&&) = delete;
   ~SubwordRows() { model_.input.shrink_to_fit(); }
 
   class Thread;
+  /// Returns the rows of thread `index`, 0 to threads - 1.
   Thread thread(std::size_t index) const;
-  /// The first scratch row of a thread and their number.
-  RowId first(std::size_t index) const noexcept {
-    return static_cast<RowId>(model_.input.rows() + index * slots_);
+  PrivateRows::Scratch scratch(std::size_t index) const noexcept {
+    return {static_cast<RowId>(model_.input.rows() + index * slots_), static_cast<RowId>(slots_)};
   }
-  std::size_t slots() const noexcept { return slots_; }
 
  private:
   static constexpr std::size_t min_slots = 64, max_slots = std::size_t{1} << 16;
@@ -64,7 +65,7 @@ class SubwordRows::Thread {
       : matrix_(rows.model_.input),
         table_(rows.table_),
         slots_(rows.slots_),
-        first_(rows.first(index)),
+        first_(rows.scratch(index).first),
         slot_of_(table_.words()),
         words_(slots_, none),
         used_(slots_, 0),
@@ -88,7 +89,7 @@ class SubwordRows::Thread {
     return {to, words.size()};
   }
 
-  /// The rows of the model that a block with this input needs.
+  /// Returns the rows that composing a word reads: none where its mean is there already.
   std::span<const RowId> rows_ahead(WordId word) const noexcept {
     return words_[slot_of_[word]] == word ? std::span<const RowId>() : table_[word];
   }
@@ -149,17 +150,20 @@ class SubwordRows::Thread {
 
 inline SubwordRows::Thread SubwordRows::thread(std::size_t index) const { return {*this, index}; }
 
-/// Stands for SubwordRows::Thread where words have rows of their own.
-struct NoSubwordRows {};
+/// The place of SubwordRows in runs whose words have rows of their own.
+struct NoSubwordRows {
+  struct Thread {};
+  Thread thread(std::size_t) const noexcept { return {}; }
+  PrivateRows::Scratch scratch(std::size_t) const noexcept { return {}; }
+};
 
-/// Makes the scratch rows of a run whose sampler needs them; else a null pointer.
+/// Makes the scratch rows of a run, SubwordRows or NoSubwordRows. Throws as SubwordRows.
 template <class Samplers>
 auto subword_rows(const Samplers& samplers, Model& model, std::size_t threads) {
-  if constexpr (requires { samplers.subword_table(); })
-    return std::make_unique<SubwordRows>(model, samplers.subword_table(),
-                                         worker_of(samplers).max_block(), threads);
+  if constexpr (HasSubwords<Samplers>)
+    return SubwordRows(model, samplers.subword_table(), worker_of(samplers).max_block(), threads);
   else
-    return nullptr;
+    return NoSubwordRows();
 }
 
 }  // namespace wordloom::inline WORDLOOM_ABI::detail

@@ -39,10 +39,10 @@ namespace wordloom::inline WORDLOOM_ABI::detail {
 }
 
 /// Takes the blocks of a sampler and gives them to the worker of a kernel. `Words`: how the thread
-/// finds the rows of input words, SubwordRows::Thread or NoSubwordRows.
-template <class Worker, class Words = NoSubwordRows>
+/// finds the rows of input words, SubwordRows::Thread or NoSubwordRows::Thread.
+template <class Worker, class Words = NoSubwordRows::Thread>
 class UpdateSink {
-  static constexpr bool has_bags_of_rows = !std::is_same_v<Words, NoSubwordRows>;
+  static constexpr bool has_subwords = !std::is_same_v<Words, NoSubwordRows::Thread>;
 
  public:
   float learning_rate;
@@ -58,14 +58,14 @@ class UpdateSink {
         max_(max),
         own_(own),
         words_(std::move(words)),
-        inputs_(own || has_bags_of_rows ? std::max(max.inputs, max.members) : 0),
+        inputs_(own || has_subwords ? std::max(max.inputs, max.members) : 0),
         outputs_(own ? max.outputs : 0) {}
 
   void operator()(const Block& block) {
     if (block.input_count() > max_.inputs || block.outputs.size() > max_.outputs ||
         (block.has_bags() && block.inputs.size() > max_.members))
       throw_too_large(block, max_);
-    if constexpr (has_bags_of_rows) return update_composed(block);
+    if constexpr (has_subwords) return update_composed(block);
     if (own_) return update_own(block);
     finish();
     update(block);
@@ -81,15 +81,15 @@ class UpdateSink {
     }
   }
 
-  /// Ends what was done for a sentence: the model then has all of it.
+  /// Ends the updates of a sentence: the model then has all of them.
   void finish_sentence() {
     finish();
-    if constexpr (has_bags_of_rows) words_.finish();
+    if constexpr (has_subwords) words_.finish();
   }
 
   [[gnu::always_inline]] void prefetch(std::span<const RowId> inputs,
                                        std::span<const RowId> outputs) {
-    if constexpr (has_bags_of_rows) {
+    if constexpr (has_subwords) {
       for (const WordId word : inputs)
         for (const RowId row : words_.rows_ahead(word)) model_.input.prefetch(row);
       inputs = {};
@@ -167,13 +167,14 @@ std::unique_ptr<PrivateRows> private_rows(const Samplers& samplers, const Kernel
                                           double pairs = 0) {
   if constexpr (requires(const WordRates& rates) {
                   samplers.expected_updates(rates);
-                  requires Kernels::keeps_nothing_by_row;
+                  requires KeepsNothingByRow<Kernels>;
                   requires !uses_one_matrix<Samplers>();
                 })
     if (threads > 1 && parameters.private_rows > 0) {
       ExpectedUpdates expected = samplers.expected_updates(
           WordRates(model.vocabulary, subsample_of<Samplers>(parameters)));
-      if constexpr (requires { samplers.subword_table(); }) expected.input.clear();
+      // Words are trained in scratch rows, and n-grams are not sorted by frequency.
+      if constexpr (HasSubwords<Samplers>) expected.input.clear();
       return std::make_unique<PrivateRows>(
           model, expected, parameters.private_rows, threads,
           pairs > 0 ? pairs : PrivateRows::usual_pairs(threads, parameters.learning_rate));
@@ -206,19 +207,6 @@ void train_by_threads(const Corpus& corpus, const Samplers& samplers, const Kern
   }
 
   const auto subwords = subword_rows(samplers, model, threads);
-  const auto own_words = [&](std::size_t thread) {
-    if constexpr (requires { subwords->thread(thread); })
-      return subwords->thread(thread);
-    else
-      return NoSubwordRows();
-  };
-  const auto own_rows = [&](std::size_t thread) {
-    if (!rows) return PrivateRows::Thread();
-    if constexpr (requires { subwords->first(thread); })
-      return rows->thread(thread, {subwords->first(thread), static_cast<RowId>(subwords->slots())});
-    else
-      return rows->thread(thread);
-  };
 
   const auto processors =
       parameters.pin_threads ? cores_first(allowed_processors()) : std::vector<std::size_t>();
@@ -230,14 +218,15 @@ void train_by_threads(const Corpus& corpus, const Samplers& samplers, const Kern
     auto sampler = worker_of(samplers);
     const BlockShape max = sampler.max_block();
     auto kernel = kernels.worker(std::as_const(model), max);
-    auto words = own_words(thread);
+    auto words = subwords.thread(thread);
     const Checkpoint::Thread start = run.start.threads[thread];
     std::vector<WordId> kept;
     std::uint64_t ticked = start.tokens;  // of those not reported
     double rate = first_rate;
     UpdateSink<decltype(kernel), decltype(words)> sink(
         model, kernel, max, rate, {start.tokens, start.examples, LossSum(start.loss)},
-        own_rows(thread), std::move(words));
+        rows ? rows->thread(thread, subwords.scratch(thread)) : PrivateRows::Thread(),
+        std::move(words));
 
     for (std::size_t epoch = start.epoch; epoch < parameters.epochs; ++epoch) {
       run.state.begin_epoch(epoch, model);

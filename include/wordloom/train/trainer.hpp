@@ -42,7 +42,7 @@ class Trainer {
                 "or cannot be copied");
 
  public:
-  /// What a new model becomes: Embeddings, or SubwordEmbeddings.
+  /// The type of the vectors of a new model: Embeddings, or SubwordEmbeddings.
   using TrainedEmbeddings = decltype(detail::embeddings_of<SamplerRun>(std::declval<Model>()));
 
   /// Any of std::chrono converts to it.
@@ -111,10 +111,11 @@ class Trainer {
     return training_.new_model(vocabulary, training_.sampler.start(vocabulary));
   }
 
-  /// Trains a new model: the vectors are its input rows [V x D]. Throws CorpusError when the corpus
-  /// is empty or was encoded with another vocabulary, TrainingError when training diverges (a loss
-  /// or vector that is not finite, or numbers above 1000 in one), and whatever a policy or the
-  /// callback throws. Of several ranks, the others throw SyncError that names the one that failed.
+  /// Trains a new model: the vectors are its input rows [V x D], or with Subwords the means of
+  /// their bags. Throws CorpusError when the corpus is empty or was encoded with another
+  /// vocabulary, TrainingError when training diverges (a loss or vector that is not finite, or
+  /// numbers above 1000 in one), and whatever a policy or the callback throws. Of several ranks,
+  /// the others throw SyncError that names the one that failed.
   template <class Corpus>
   TrainedEmbeddings fit(const Corpus& corpus, const Vocabulary& vocabulary) {
     return fit_new(corpus, vocabulary, nullptr);

@@ -28,7 +28,7 @@
 
 namespace wordloom::inline WORDLOOM_ABI::detail {
 
-/// Returns the vectors of a model that `SamplerRun` has trained, as it says where it says it.
+/// Returns the vectors of a trained model: Run::embeddings() of its sampler, or those of the model.
 template <class SamplerRun>
 auto embeddings_of(Model&& model) {
   if constexpr (requires { SamplerRun::embeddings(std::move(model)); })
@@ -104,11 +104,9 @@ struct Training {
         const auto kernels = start_kernel(kernel, model);
         run_loop(model, [&](auto& run) { ColumnLoop(corpus, samplers, kernels, run).train(); });
       } else {
-        static_assert(
-            !requires(const SamplerRun& s) { s.subword_table(); } ||
-                KeepsNothingByRow<KernelRun<Kernel>>,
-            "wordloom: this UpdateKernel keeps data by row, as an optimizer does, and "
-            "cannot train the scratch rows of Subwords");
+        static_assert(!HasSubwords<SamplerRun> || KeepsNothingByRow<KernelRun<Kernel>>,
+                      "wordloom: this UpdateKernel keeps data by row, as an optimizer does, and "
+                      "cannot train the scratch rows of Subwords");
         const auto kernels = start_kernel(kernel, model);
         run_loop(model, [&](auto& run) { train_by_threads(corpus, samplers, kernels, run); });
       }

@@ -23,14 +23,6 @@ namespace {
 
 using Sentences = std::vector<std::vector<WordId>>;
 
-Sentences random_sentences(std::size_t count, std::size_t size, std::size_t words) {
-  Sentences sentences(count, std::vector<WordId>(size));
-  Random random(7);
-  for (auto& sentence : sentences)
-    for (WordId& word : sentence) word = static_cast<WordId>(random.below(words));
-  return sentences;
-}
-
 Hyperparameters parameters(std::size_t threads = 1) {
   return {.dimension = 12, .subsample = 0.01, .epochs = 3, .threads = threads};
 }
