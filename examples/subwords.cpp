@@ -1,4 +1,4 @@
-// Trains vectors of words and their n-grams, and asks for words that the text may not have.
+// Trains vectors of words and their n-grams, then queries words that the text may not contain.
 #include <exception>
 #include <iostream>
 #include <utility>

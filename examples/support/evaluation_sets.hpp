@@ -46,7 +46,7 @@ class EvaluationSets {
       scores["similarity"][set.path] = {{"spearman", json_number(set.report.spearman)},
                                         {"pairs", set.report.used},
                                         {"out_of_vocabulary", set.report.out_of_vocabulary},
-                                        {"made_of_subwords", set.report.composed}};
+                                        {"made_of_subwords", set.report.made_of_subwords}};
     for (const auto& set : analogy_)
       scores["analogy"][set.path] = {{"accuracy", json_number(set.report.total.accuracy())},
                                      {"semantic", json_number(set.report.semantic.accuracy())},

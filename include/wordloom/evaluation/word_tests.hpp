@@ -60,14 +60,15 @@ struct SimilarityReport {
   double spearman = std::numeric_limits<double>::quiet_NaN();  // of the pairs used; NaN below two
   std::size_t used = 0;
   std::size_t out_of_vocabulary = 0;  // pairs left out
-  std::size_t composed = 0;           // pairs used with a word that has only subwords
+  std::size_t made_of_subwords = 0;   // pairs used with a word out of the vocabulary
 };
 
 inline std::ostream& operator<<(std::ostream& out, const SimilarityReport& report) {
   std::ostringstream text;
   text << "word similarity  Spearman " << std::fixed << std::setprecision(4) << report.spearman
        << "  " << report.used << " pairs, " << report.out_of_vocabulary << " out of vocabulary";
-  if (report.composed > 0) text << ", " << report.composed << " with a word made of subwords";
+  if (report.made_of_subwords > 0)
+    text << ", " << report.made_of_subwords << " with a word made of subwords";
   return out << text.str();
 }
 
@@ -124,8 +125,8 @@ inline std::vector<double> ranks(std::span<const double> values) {
 }
 
 /// Spearman's rho between the scores and the cosines of the pairs that have vectors: those of the
-/// vocabulary, with SubwordEmbeddings all but words without any n-gram. The others are counted. With
-/// `lower_case`, ASCII letters of the test words are lower-cased first.
+/// vocabulary, with SubwordEmbeddings all but words without any n-gram. The others are counted.
+/// With `lower_case`, ASCII letters of the test words are lower-cased first.
 template <std::derived_from<Embeddings> Vectors>
 [[nodiscard]] SimilarityReport evaluate_similarity(const Vectors& embeddings,
                                                    std::span<const SimilarityPair> pairs,
@@ -136,14 +137,14 @@ template <std::derived_from<Embeddings> Vectors>
     const std::string first = detail::test_word(pair.first, lower_case),
                       second = detail::test_word(pair.second, lower_case);
     const bool known = embeddings.contains(first) && embeddings.contains(second);
-    bool composed = false;
+    bool has_vectors = known;
     if constexpr (requires { embeddings.has_vector(first); })
-      composed = !known && embeddings.has_vector(first) && embeddings.has_vector(second);
-    if (!known && !composed) {
+      has_vectors = embeddings.has_vector(first) && embeddings.has_vector(second);
+    if (!has_vectors) {
       ++report.out_of_vocabulary;
       continue;
     }
-    if (composed) ++report.composed;
+    if (!known) ++report.made_of_subwords;
     people.push_back(pair.score);
     cosines.push_back(static_cast<double>(embeddings.similarity(first, second)));
   }
