@@ -17,6 +17,7 @@
 #include <wordloom/io/fasttext_file.hpp>
 #include <wordloom/io/vector_text.hpp>
 #include <wordloom/model/embeddings.hpp>
+#include <wordloom/model/model.hpp>
 
 namespace wordloom::inline WORDLOOM_ABI {
 
@@ -151,15 +152,16 @@ inline Embeddings load_npy(const std::filesystem::path& path,
   return {std::move(list), std::move(vectors)};
 }
 
-/// The formats of vectors that can be written and read; fastText's .bin can only be read as vectors
-/// (save_fasttext writes a whole model).
+/// The formats of vectors that can be written and read. The last two hold whole models, and can
+/// only be read as vectors: save_fasttext and Model::save write them.
 enum class VectorFormat {
   word2vec_binary,
   word2vec_text,
   glove_text,
   npy,
   projector_tsv,
-  fasttext
+  fasttext,
+  model
 };
 
 namespace detail {
@@ -177,11 +179,12 @@ inline constexpr VectorFormatEntry vector_formats[] = {
     {"tsv", VectorFormat::projector_tsv},
     {"vec", VectorFormat::word2vec_text},
     {"fasttext", VectorFormat::fasttext},
+    {"model", VectorFormat::model},
 };
 
 }  // namespace detail
 
-/// "word2vec-binary, word2vec-text, glove, npy, tsv, vec, fasttext".
+/// "word2vec-binary, word2vec-text, glove, npy, tsv, vec, fasttext, model".
 inline std::string vector_format_names() {
   std::string names;
   for (const auto& entry : detail::vector_formats)
@@ -197,14 +200,15 @@ inline VectorFormat vector_format(std::string_view name) {
                         vector_format_names());
 }
 
-/// Which format a file is in. In this order: it begins as NumPy's or fastText's files do: npy,
-/// fasttext; its name ends in .tsv: the projector's; its first line is not two whole numbers:
-/// GloVe; its second line is a word and then, in ASCII, one number or more: word2vec's text; else
-/// word2vec's binary. Throws IoError.
+/// Which format a file is in. In this order: it begins as NumPy's or fastText's files or those of
+/// Model::save do: npy, fasttext, model; its name ends in .tsv: the projector's; its first line is
+/// not two whole numbers: GloVe; its second line is a word and then, in ASCII, one number or more:
+/// word2vec's text; else word2vec's binary. Throws IoError.
 inline VectorFormat detect_vector_format(const std::filesystem::path& path) {
   const MappedFile file(path);
   if (file.text().starts_with("\x93NUMPY")) return VectorFormat::npy;
   if (detail::has_fasttext_magic(file.text())) return VectorFormat::fasttext;
+  if (Model::is_in(file.text())) return VectorFormat::model;
   if (path.extension() == ".tsv") return VectorFormat::projector_tsv;
   detail::Cursor cursor(file);
   std::size_t columns = 0;
@@ -241,7 +245,8 @@ inline void check_place(const AtomicFile& file, VectorFormat format) {
 }
 
 /// Writes in the format given, into a file that is already open; does not commit. Throws IoError,
-/// and InvalidArgument for a word that is empty or holds white space and for the format fasttext.
+/// and InvalidArgument for a word that is empty or holds white space and for formats of whole
+/// models.
 inline void write_embeddings(const Embeddings& embeddings, AtomicFile& file, VectorFormat format) {
   switch (format) {
     case VectorFormat::word2vec_binary:
@@ -257,6 +262,9 @@ inline void write_embeddings(const Embeddings& embeddings, AtomicFile& file, Vec
     case VectorFormat::fasttext:
       throw InvalidArgument(
           "fastText's format holds a whole model, not its vectors alone: use save_fasttext");
+    case VectorFormat::model:
+      throw InvalidArgument(
+          "this format holds a whole model, not its vectors alone: use Model::save");
   }
 }
 
@@ -281,6 +289,8 @@ inline Embeddings load_embeddings(const std::filesystem::path& path, VectorForma
       return load_projector_tsv(path);
     case VectorFormat::fasttext:
       return load_fasttext(path);  // the composed vectors of its words
+    case VectorFormat::model:
+      return Model::load(path).embeddings();
     default:
       return load_word2vec_binary(path);
   }

@@ -233,6 +233,11 @@ struct Model {
     file.commit();
   }
 
+  /// Whether `text` begins as a file that `save` has written.
+  [[nodiscard]] static bool is_in(std::string_view text) noexcept {
+    return text.starts_with(format);
+  }
+
   /// Reads a file that `save` has written. Throws IoError, FormatError with the byte for a file
   /// that is cut short, damaged or no model, and std::bad_alloc.
   [[nodiscard]] static Model load(const std::filesystem::path& path) {
