@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # Installs what is missing, builds everything and runs the tests.
 # Usage: cmake/test.sh [PRESET], `release` without. WORDLOOM_WERROR=ON makes warnings errors.
-#        cmake/test.sh long, after `release`: the tests of edges under the sanitizers and by Clang,
-#        many changed files for the loaders, clang-tidy, the reference by Doxygen, killed runs of
-#        all compositions, device code on an emulated GPU under sanitizers, and ratios of speeds.
+#        cmake/test.sh long, after `release`: each header on its own, the tests of edges under the
+#        sanitizers and by Clang, many changed files for the loaders, clang-tidy, the reference by
+#        Doxygen, killed runs of all compositions, device code on an emulated GPU under sanitizers,
+#        and ratios of speeds.
 #        WORDLOOM_FUZZ_INPUTS and WORDLOOM_KILLS say how many of each. Takes about 20 minutes.
 set -euo pipefail
 . "$(dirname -- "${BASH_SOURCE[0]}")/install_packages.sh"
@@ -45,14 +46,14 @@ require() {
 if [ "${1:-}" = long ]; then
   packages=(clang clang-tidy doxygen python3)
   install_packages
-  edges=(test_core test_corpus test_graph test_io test_train_edges fuzz_loaders)
+  edges=(test_core test_corpus test_encoder test_graph test_io test_train_edges fuzz_loaders)
   check asan "${edges[@]}"
   check tsan test_graph test_train_edges
   check clang test_train_edges
   run clang-tidy --quiet tests/all_headers.cpp examples/tour.cpp -- -std=c++20 -Iinclude \
     -isystem /usr/include/eigen3 -DWORDLOOM_PRECOMPILED=1
   configure release
-  run cmake --build --preset release --target docs
+  run cmake --build --preset release --parallel "$jobs" --target wordloom_self_contained_headers docs
   runs=build/release/kills
   rm -rf "$runs"
   run build/release/examples/write_demo_corpus "$runs" 300000

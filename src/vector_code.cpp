@@ -1,5 +1,6 @@
 // The vector code of all but FusedKernel, for wordloom::precompiled.
 #include <tuple>
+#include <wordloom/encoder/max_over_time.hpp>
 #include <wordloom/kernel/dot_kernel.hpp>
 #include <wordloom/optimizer/optimizer_steps.hpp>
 #include <wordloom/simd/target.hpp>
@@ -13,7 +14,8 @@
 [[gnu::used]] static const auto functions =
     std::tuple(&wordloom::simd::dot_functions, &wordloom::simd::staging_functions,
                &wordloom::simd::row_change_functions, &wordloom::simd::merge_function,
-               &wordloom::simd::optimizer_functions, &wordloom::available_targets);
+               &wordloom::simd::optimizer_functions, &wordloom::simd::convolution_functions,
+               &wordloom::available_targets);
 #if WORDLOOM_HAS_BLAS
 [[gnu::used]] static const auto gemm = &wordloom::simd::gemm_functions;
 #endif

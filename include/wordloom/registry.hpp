@@ -6,6 +6,7 @@
 
 #include <wordloom/columns.hpp>
 #include <wordloom/core/error.hpp>
+#include <wordloom/encoders.hpp>
 #include <wordloom/sampler/grouped_cbow.hpp>
 #include <wordloom/sampler/grouped_window.hpp>
 #include <wordloom/sampler/huffman_path.hpp>
@@ -84,6 +85,11 @@ using SubwordSamplers =
     Registry<Named<"hogwild", Subwords<Hogwild>>, Named<"shared", Subwords<SharedNegative>>,
              Named<"grouped", Subwords<GroupedWindow>>, Named<"cbow", Subwords<Cbow>>,
              Named<"grouped-cbow", Subwords<GroupedCbow>>>;
+
+#if WORDLOOM_HAS_BLAS
+/// Samplers whose words have vectors that a character CNN computes.
+using EncodedSamplers = Registry<Named<"shared", Encoded<SharedNegative, CharCnn>>>;
+#endif
 
 /// Samplers that train the columns of a WordContextMatrix.
 using ColumnSamplers = Registry<Named<"uniform", UniformMatrix>>;

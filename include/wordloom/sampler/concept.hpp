@@ -85,6 +85,12 @@ std::optional<SubwordOptions> subwords_of(const Run& run) {
   return std::nullopt;
 }
 
+/// A run of a sampler whose words have vectors that an encoder computes.
+template <class Run>
+concept HasEncoder = requires(const Run& run) {
+  run.encoder();
+};
+
 /// Whether a run scores rows of Model::input against each other.
 template <class Run>
 constexpr bool uses_one_matrix() {
@@ -121,6 +127,8 @@ constexpr double subsample_of(const Hyperparameters& parameters) {
 ///   - `run.expected_updates(rates)`: for training by several ranks;
 ///   - `run.subword_table()`: the bags that stand for the words among the inputs of a block, see
 ///     Subwords; without it, each word is its own row,
+///   - `run.encoder()`, with `run.round()`: what computes the vectors of words, see Encoded;
+///     without it, they are free,
 ///   - `Run::embeddings(Model&&)`, static: what Trainer::fit returns of a new model; without it,
 ///     Model::embeddings(),
 ///   - `static constexpr bool one_matrix` of its type: true when outputs are rows of Model::input

@@ -19,6 +19,7 @@
 #include <wordloom/kernel/fused_one_side.hpp>
 #include <wordloom/model/model.hpp>
 #include <wordloom/sampler/concept.hpp>
+#include <wordloom/train/encoder_rounds.hpp>
 #include <wordloom/train/run.hpp>
 #include <wordloom/train/thread_loop.hpp>
 
@@ -42,10 +43,12 @@ concept HasColumns = requires(const C& corpus, std::span<WordId> to) {
 template <class Corpus, class Samplers, class Kernels, class Run>
 class ColumnLoop {
  public:
-  ColumnLoop(const Corpus& corpus, const Samplers& samplers, const Kernels& kernels, Run& run)
+  ColumnLoop(const Corpus& corpus, const Samplers& samplers, const Kernels& kernels,
+             EncoderRoundsOf<Samplers>& encoder, Run& run)
       : corpus_(corpus),
         samplers_(samplers),
         kernels_(kernels),
+        encoder_(encoder),
         run_(run),
         words_(corpus.words()),
         parts_((words_.size() + part_words - 1) / part_words),
@@ -63,6 +66,7 @@ class ColumnLoop {
     end_epoch();
     rate_ = run_.schedule.rate(progress());
     ended_ = ended_ || run_.state.stopped();
+    if (column_number() == 0) encoder_.begin();
     next_part_ = own_parts_.first;
     const auto processors = run_.parameters.pin_threads ? cores_first(allowed_processors())
                                                         : std::vector<std::size_t>();
@@ -75,7 +79,11 @@ class ColumnLoop {
       std::rethrow_exception(failure_);
     }
     run_.state.leave();
-    run_.end();
+    // A checkpoint of a run that stops in the midst of a round has the rows of that round.
+    const bool stopped = run_.state.stopped();
+    if (stopped) run_.end();
+    if (!ends_round()) encoder_.end_round(rate_);
+    if (!stopped) run_.end();
   }
 
  private:
@@ -98,6 +106,9 @@ class ColumnLoop {
     return static_cast<double>(column_number()) /
            (static_cast<double>(run_.parameters.epochs) * static_cast<double>(corpus_.columns()));
   }
+
+  /// Whether a round of an encoder ended with the last column.
+  bool ends_round() const { return column_number() % encoder_.round() == 0; }
 
   /// Never throws, so that no thread waits for one that has gone: the first failure ends them all.
   void train_thread(std::size_t thread) {
@@ -174,6 +185,7 @@ class ColumnLoop {
     }
     run_.state.report(done, epoch_, rate_, run_.model);
     run_.state.set_position(0, {.epoch = epoch_, .sentences = column_});
+    if (ends_round()) encoder_.end_round(rate_);
     if (run_.state.is_due()) run_.state.pause(run_.model);
     run_.tick(progress());
     end_epoch();
@@ -205,6 +217,7 @@ class ColumnLoop {
   const Corpus& corpus_;
   const Samplers& samplers_;
   const Kernels& kernels_;
+  EncoderRoundsOf<Samplers>& encoder_;
   Run& run_;
   const std::span<const WordId> words_;
   const std::size_t parts_;

@@ -93,6 +93,12 @@ class RunState {
   }
   /// Sets a function that completes the model before a callback takes it, while no thread trains.
   void before_callbacks(std::function<void()> gather) { gather_ = std::move(gather); }
+  /// Sets what one thread does after every `words` words, while no thread trains. It is called with
+  /// the learning rate.
+  void after_rounds(std::uint64_t words, std::function<void(double)> end_round) {
+    round_words_ = words;
+    end_round_ = std::move(end_round);
+  }
   bool asked_to_stop() const noexcept { return asked_.load(std::memory_order_relaxed); }
 
   /// `failure`: why the last checkpoint was not written; empty: it was.
@@ -109,7 +115,9 @@ class RunState {
   /// Throws TrainingError when its loss is not finite. `rate`: the learning rate it trained with.
   double report(const WorkDone& done, std::size_t epoch, double rate, const Model& model) {
     const std::lock_guard lock(guard_);
+    const std::uint64_t rounds = reached_.tokens / round_words_;
     reached_.tokens += done.tokens;
+    if (reached_.tokens / round_words_ != rounds) round_ended_ = due_ = true;
     const double loss = done.loss.value();
     if (!std::isfinite(loss)) throw_diverged(loss, epoch, rate);
     reached_.losses[epoch].add(loss, done.examples);
@@ -119,16 +127,17 @@ class RunState {
     const Callback& callback = options_.on_progress;
     if (callback.call && seconds() >= last_callback_ + options_.progress_interval.count()) {
       if (callback.takes_model)
-        due_ = true;
+        callback_is_due_ = due_ = true;
       else
         call_back(model);
     }
     return Progress{.tokens = reached_.tokens, .total_tokens = total_tokens_}.fraction();
   }
 
-  /// Whether a callback is due that takes the model: threads then pause() between two sentences.
+  /// Whether something is due that takes the whole model: threads then pause() between two
+  /// sentences.
   bool is_due() const noexcept { return due_.load(std::memory_order_relaxed); }
-  /// Lets the last thread that comes here or waits elsewhere call back, while none trains.
+  /// Lets the last thread that comes here or waits elsewhere do it, while none trains.
   void pause(const Model& model) {
     std::unique_lock lock(guard_);
     wait(lock, model, [&] { return !due_; });
@@ -215,16 +224,19 @@ class RunState {
     changed_.notify_all();
   }
 
-  /// Waits until `ready()` or the end of training. When all threads wait, one of them calls back
-  /// where that is due.
+  /// Waits until `ready()` or the end of training. When all threads wait, one of them does what is
+  /// due.
   template <class Ready>
   void wait(std::unique_lock<std::mutex>& lock, const Model& model, const Ready& ready) {
     ++waiting_;
-    while (!stopped() && !ready()) {
+    while (!ready()) {
       if (due_ && waiting_ == training_) {
-        call_back(model);
+        if (std::exchange(round_ended_, false)) end_round_(rate_);
+        if (std::exchange(callback_is_due_, false) && !stopped()) call_back(model);
         due_ = false;
         changed_.notify_all();
+      } else if (stopped()) {
+        break;
       } else {
         changed_.wait(lock);
       }
@@ -257,6 +269,9 @@ class RunState {
   std::condition_variable changed_;
   std::size_t training_, waiting_ = 0;  // threads that have not left; those of them in wait()
   std::atomic<bool> due_{false};
+  bool callback_is_due_ = false, round_ended_ = false;
+  std::uint64_t round_words_ = std::numeric_limits<std::uint64_t>::max();
+  std::function<void(double)> end_round_;
   std::vector<std::size_t> epochs_ended_;  // [threads]
   std::size_t epochs_called_;              // back: all threads have ended them
 };

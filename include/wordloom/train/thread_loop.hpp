@@ -21,6 +21,7 @@
 #include <wordloom/objective/loss.hpp>
 #include <wordloom/sampler/concept.hpp>
 #include <wordloom/train/checkpoint.hpp>
+#include <wordloom/train/encoder_rounds.hpp>
 #include <wordloom/train/private_rows.hpp>
 #include <wordloom/train/run.hpp>
 #include <wordloom/train/subword_rows.hpp>
@@ -184,10 +185,10 @@ std::unique_ptr<PrivateRows> private_rows(const Samplers& samplers, const Kernel
 
 /// Trains by threads of the host: each takes its shard of the corpus, subsamples each sentence,
 /// lets the sampler make blocks of it and the kernel apply their gradients to the one model.
-/// `samplers`, `kernels`: the runs whose workers threads train with.
+/// `samplers`, `kernels`: the runs whose workers threads train with; `encoder`: of `samplers`.
 template <class Corpus, class Samplers, class Kernels, class Run>
 void train_by_threads(const Corpus& corpus, const Samplers& samplers, const Kernels& kernels,
-                      Run& run) {
+                      EncoderRoundsOf<Samplers>& encoder, Run& run) {
   Model& model = run.model;
   const Hyperparameters& parameters = run.parameters;
   const std::size_t threads = run.start.threads.size();
@@ -207,6 +208,14 @@ void train_by_threads(const Corpus& corpus, const Samplers& samplers, const Kern
   }
 
   const auto subwords = subword_rows(samplers, model, threads);
+
+  if (run.start.tokens == 0) encoder.begin();
+  if (HasEncoder<Samplers>)
+    run.state.after_rounds(encoder.round() * model.vocabulary.size(), [&](double rate) {
+      if (rows) rows->merge_all();
+      encoder.end_round(rate);
+      if (rows) rows->merge_all();  // so that threads copy the new rows
+    });
 
   const auto processors =
       parameters.pin_threads ? cores_first(allowed_processors()) : std::vector<std::size_t>();
@@ -290,7 +299,11 @@ void train_by_threads(const Corpus& corpus, const Samplers& samplers, const Kern
     }
   });
   if (rows) rows->merge_all();
-  run.end();
+  // As in ColumnLoop.
+  const bool stopped = run.state.stopped();
+  if (stopped) run.end();
+  encoder.end_round(run.schedule.rate(run.state.fraction()));
+  if (!stopped) run.end();
 }
 
 }  // namespace wordloom::inline WORDLOOM_ABI::detail

@@ -22,6 +22,7 @@
 #include <wordloom/train/checkpoint.hpp>
 #include <wordloom/train/column_loop.hpp>
 #include <wordloom/train/convergence.hpp>
+#include <wordloom/train/encoder_rounds.hpp>
 #include <wordloom/train/progress.hpp>
 #include <wordloom/train/run.hpp>
 #include <wordloom/train/thread_loop.hpp>
@@ -94,6 +95,8 @@ struct Training {
         report = run.state.finish();
       };
       if constexpr (on_device) {
+        static_assert(!HasEncoder<SamplerRun>,
+                      "wordloom: an encoder needs an UpdateKernel of the host");
         device = kernel.start(sampler, options.parameters, std::as_const(model));
         auto replica = device->replica();
         run_loop(replica, [&](auto& run) { BatchLoop(corpus, *device, run).train(); });
@@ -102,13 +105,19 @@ struct Training {
                       "wordloom: this Sampler trains the columns of a WordContextMatrix, and this "
                       "Corpus has none: WordContextMatrix::from(corpus, vocabulary) makes one");
         const auto kernels = start_kernel(kernel, model);
-        run_loop(model, [&](auto& run) { ColumnLoop(corpus, samplers, kernels, run).train(); });
+        EncoderRoundsOf<SamplerRun> encoder(samplers, model, options.parameters);
+        run_loop(model, [&](auto& run) {
+          ColumnLoop(corpus, samplers, kernels, encoder, run).train();
+        });
       } else {
         static_assert(!HasSubwords<SamplerRun> || KeepsNothingByRow<KernelRun<Kernel>>,
                       "wordloom: this UpdateKernel keeps data by row, as an optimizer does, and "
                       "cannot train the scratch rows of Subwords");
         const auto kernels = start_kernel(kernel, model);
-        run_loop(model, [&](auto& run) { train_by_threads(corpus, samplers, kernels, run); });
+        EncoderRoundsOf<SamplerRun> encoder(samplers, model, options.parameters);
+        run_loop(model, [&](auto& run) {
+          train_by_threads(corpus, samplers, kernels, encoder, run);
+        });
       }
     } catch (const std::exception& error) {
       sync.fail(error.what());
@@ -200,6 +209,9 @@ struct Training {
         throw InvalidArgument(
             "ranks that train columns need the SyncPolicy RowAllgather: this one has no "
             "share_rows(matrix, first, last)");
+      else if constexpr (HasEncoder<SamplerRun> && !has_two_steps<Sampler>)
+        throw InvalidArgument(
+            "an encoder that several ranks train needs a sampler of columns, as UniformMatrix");
       else if constexpr (ExpectsUpdates<Sampler>)
         run.expected = samplers.expected_updates(
             WordRates(model.vocabulary, subsample_of<SamplerRun>(options.parameters)));

@@ -1,0 +1,246 @@
+#pragma once
+#include <algorithm>
+#include <array>
+#include <barrier>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <wordloom/core/error.hpp>
+#include <wordloom/core/hyperparameters.hpp>
+#include <wordloom/core/parallel.hpp>
+#include <wordloom/core/row_matrix.hpp>
+#include <wordloom/core/types.hpp>
+#include <wordloom/encoder/adam_parameter.hpp>
+#include <wordloom/encoder/char_cnn_embeddings.hpp>
+#include <wordloom/encoder/char_cnn_parameters.hpp>
+#include <wordloom/encoder/convolution_layer.hpp>
+#include <wordloom/encoder/dense_layer.hpp>
+#include <wordloom/encoder/matrix_product.hpp>
+#include <wordloom/kernel/one_blas_thread.hpp>
+#include <wordloom/model/model.hpp>
+#include <wordloom/optimizer/adam.hpp>
+
+namespace wordloom::inline WORDLOOM_ABI {
+
+/// A character CNN (Li et al. 2019, section 5.8; Kim et al. 2016, "Character-Aware Neural Language
+/// Models"): the vector of a word is a function of its bytes alone. Bytes have embeddings [C];
+/// F filters of each width read windows of that many bytes; the largest value of each filter over
+/// the word, through ReLU, is one of H = F x widths features; a dense layer makes the vector [D] of
+/// them. The encoder of Encoded.
+///
+/// Its parameters are matrices of Model::state: "char_cnn.characters" [258 x C] (bytes, begin and
+/// end of a word), "char_cnn.filters.W" [W C x F] for each width W, "char_cnn.biases" [widths x F],
+/// "char_cnn.dense" [H x D] and "char_cnn.dense_bias" [1 x D], and the state of Adam for each.
+struct CharCnn {
+  /// Floats of the embedding of a byte (C), 1 to 1024.
+  std::size_t character_dimension = 16;
+  /// Bytes that the narrowest and the widest filters read, 1 to 32.
+  std::size_t min_width = 2, max_width = 5;
+  /// Filters of each width (F), a multiple of 16 up to 65536.
+  std::size_t filters = 128;
+  /// Words between two steps of Adam, 1 to 1000000.
+  std::size_t batch = 256;
+  /// Of Adam, above 0 and at most 1; it falls as the learning rate of the trainer does.
+  double learning_rate = 0.001;
+  Adam adam = {};
+
+  template <class Visit>
+  void visit_parameters(Visit&& visit) const {
+    visit("character_dimension", character_dimension, 1, 1024);
+    visit("min_width", min_width, std::size_t{1}, detail::max_filter_width);
+    visit("max_width", max_width, std::size_t{1}, detail::max_filter_width);
+    visit("filters", filters, 16, 65536);
+    visit("encoder_batch", batch, 1, 1'000'000);
+    visit("encoder_learning_rate", learning_rate, 1e-9, 1.0);
+    detail::visit_all(visit, adam);
+  }
+
+  /// What Trainer::fit returns of a new model.
+  using Embeddings = CharCnnEmbeddings;
+
+  class Run;
+  /// Adds the parameters of the encoder to a model, drawn from `seed`, or continues with those that
+  /// it has. Throws InvalidArgument for a model that has others, for min_width above max_width and
+  /// for filters that are no multiple of 16; and std::bad_alloc.
+  Run start(Model& model, std::size_t threads, std::uint64_t seed) const;
+};
+
+/// The encoder of a model in training. For one thread at a time; it starts `threads` itself, and
+/// any number of them gives the same bits. The model must outlive it and keep its state.
+class CharCnn::Run {
+ public:
+  Run(const CharCnn& policy, Model& model, std::size_t threads, std::uint64_t seed)
+      : model_(model), threads_(threads) {
+    Parameters parameters = parameters_of(policy, model, seed);
+    const auto parameter = [&](std::size_t place) {
+      return AdamParameter(model, parameters.matrices()[place].name, parameters.matrix(place),
+                           policy.adam);
+    };
+    std::vector<AdamParameter> filters;
+    for (std::size_t i = 0; i < parameters.widths(); ++i)
+      filters.push_back(parameter(Parameters::first_filters + i));
+    convolution_.emplace(parameter(Parameters::characters), std::move(filters),
+                         parameter(Parameters::biases), policy.min_width, read_words());
+    dense_.emplace(parameter(Parameters::dense), parameter(Parameters::dense_bias));
+    const std::size_t batch = std::min(policy.batch, words_.size());
+    features_ = RowMatrix(batch, convolution_->features());
+    feature_gradient_ = RowMatrix(batch, convolution_->features());
+    places_.resize(batch * convolution_->features());
+    error_ = RowMatrix(batch, model.dimension());
+    sequences_.resize(batch);
+  }
+
+  /// Writes the vectors of all words to the input rows of the model.
+  void encode() {
+    convolution_->read_parameters();
+    detail::run_threads(threads_, [&](std::size_t thread) { encode(thread); });
+  }
+
+  /// Fits the encoder to the input rows by one pass of least squares over all words, in batches,
+  /// and then writes the vectors of all words to them. `rate`: of Adam.
+  void learn(double rate) {
+    std::barrier meeting(static_cast<std::ptrdiff_t>(threads_));
+    const auto step_rate = static_cast<float>(rate);
+    convolution_->read_parameters();
+    detail::run_threads(threads_, [&](std::size_t thread) {
+      const auto for_all = [&](std::size_t count, auto&& work) {
+        for (std::size_t i = thread; i < count; i += threads_) work(i);
+        meeting.arrive_and_wait();
+      };
+      for (std::size_t number = 0; number < batches(); ++number) {
+        const std::size_t size = (words_.size() - number + batches() - 1) / batches();
+        for_all(parts_of(size), [&](std::size_t part) { score(number, size, part); });
+        const auto features = ConstFloats(features_).some_rows(0, size);
+        const auto error = ConstFloats(error_).some_rows(0, size);
+        for_all(dense_->parts() + convolution_->parts(), [&](std::size_t i) {
+          if (i < dense_->parts()) return dense_->step(i, features, error, step_rate);
+          convolution_->gather(i - dense_->parts(), std::span(sequences_).first(size),
+                               places_.data(), feature_gradient_);
+        });
+        for_all(convolution_->windows(),
+                [&](std::size_t window) { convolution_->step_filters(window, step_rate); });
+        for_all(1, [&](std::size_t) { convolution_->step_embeddings(step_rate); });
+        for_all(convolution_->windows(),
+                [&](std::size_t window) { convolution_->make_table(window); });
+      }
+      encode(thread);
+    });
+  }
+
+ private:
+  using Parameters = detail::CharCnnParameters;
+  using AdamParameter = detail::AdamParameter;
+  using Floats = detail::Floats;
+  using ConstFloats = detail::ConstFloats;
+
+  static constexpr std::size_t part_words = 64;  // that a thread takes at once
+
+  static Parameters parameters_of(const CharCnn& policy, Model& model, std::uint64_t seed) {
+    detail::validate(policy);
+    if (policy.min_width > policy.max_width)
+      throw InvalidArgument("min_width is " + std::to_string(policy.min_width) +
+                            ", must be at most max_width, which is " +
+                            std::to_string(policy.max_width));
+    if (policy.filters % 16 != 0)
+      throw InvalidArgument("filters is " + std::to_string(policy.filters) +
+                            ", must be a multiple of 16");
+    const detail::CharCnnShape shape{policy.character_dimension, policy.min_width, policy.max_width,
+                                     policy.filters};
+    if (!Parameters::are_in(model.state)) Parameters::add_to(model, shape, seed);
+    Parameters parameters(model.state, model.dimension());
+    if (parameters.shape() != shape)
+      throw InvalidArgument("the model has a character CNN of " + parameters.shape().text() +
+                            ", this trainer one of " + shape.text());
+    return parameters;
+  }
+
+  /// Lists the symbols of all words, by their place in the alphabet of those that occur, which it
+  /// returns.
+  std::vector<std::uint32_t> read_words() {
+    const Vocabulary& vocabulary = model_.vocabulary;
+    std::vector<std::size_t> ends;
+    for (WordId word = 0; word < vocabulary.size(); ++word) {
+      detail::append_symbols(vocabulary.word(word), symbols_);
+      ends.push_back(symbols_.size());
+    }
+    std::array<std::uint32_t, detail::symbol_count> places{};
+    for (const std::uint32_t symbol : symbols_) places[symbol] = 1;
+    std::vector<std::uint32_t> alphabet;
+    for (std::uint32_t symbol = 0; symbol < places.size(); ++symbol)
+      if (places[symbol] != 0) {
+        places[symbol] = static_cast<std::uint32_t>(alphabet.size());
+        alphabet.push_back(symbol);
+      }
+    for (std::uint32_t& symbol : symbols_) symbol = places[symbol];
+    for (std::size_t first = 0; const std::size_t end : ends) {
+      words_.push_back(std::span(symbols_).subspan(first, end - first));
+      first = end;
+    }
+    return alphabet;
+  }
+
+  static std::size_t parts_of(std::size_t words) { return (words + part_words - 1) / part_words; }
+  std::size_t batches() const {
+    return features_.rows() == 0 ? 0 : (words_.size() + features_.rows() - 1) / features_.rows();
+  }
+
+  /// Writes the vectors of this thread's share of the words.
+  void encode(std::size_t thread) {
+    RowMatrix features(part_words, features_.columns());
+    std::vector<std::int32_t> places(features_.columns());
+    for (std::size_t part = thread; part < parts_of(words_.size()); part += threads_) {
+      const std::size_t first = part * part_words;
+      const std::size_t size = std::min(part_words, words_.size() - first);
+      for (std::size_t b = 0; b < size; ++b)
+        convolution_->forward(words_[first + b], features.row_data(b), places.data());
+      dense_->forward(ConstFloats(features).some_rows(0, size),
+                      Floats(model_.input).some_rows(first, size));
+    }
+  }
+
+  /// Computes features, errors and the gradients of features for one part of a batch: of words of
+  /// all frequencies, every batches()-th one.
+  void score(std::size_t number, std::size_t batch_size, std::size_t part) noexcept {
+    const std::size_t first = part * part_words;
+    const std::size_t size = std::min(part_words, batch_size - first);
+    for (std::size_t b = first; b < first + size; ++b) {
+      sequences_[b] = words_[number + b * batches()];
+      convolution_->forward(sequences_[b], features_.row_data(b),
+                            places_.data() + b * features_.columns());
+    }
+    const auto features = Floats(features_).some_rows(first, size);
+    const auto gradients = Floats(feature_gradient_).some_rows(first, size);
+    const auto error = Floats(error_).some_rows(first, size);
+    dense_->forward(features, error);
+    for (std::size_t b = first; b < first + size; ++b)
+      optimizer_.sgd(error_.row_data(b), model_.input.row_data(number + b * batches()),
+                     error_.stride(), -1.0f);
+    dense_->backward(error, gradients);
+    convolution_->backward(features.data, gradients.data, size * features_.columns());
+  }
+
+  detail::OneBlasThread one_thread_;
+  Model& model_;
+  std::size_t threads_;
+  std::vector<std::uint32_t> symbols_;  // of all words
+  std::vector<detail::Symbols> words_;  // [V]
+  std::optional<detail::ConvolutionLayer> convolution_;
+  std::optional<detail::DenseLayer> dense_;
+  simd::OptimizerFunctions optimizer_ = simd::optimizer_functions();
+  // Of a batch of B words.
+  std::vector<detail::Symbols> sequences_;  // [B]
+  RowMatrix features_, feature_gradient_;   // [B x H]
+  std::vector<std::int32_t> places_;        // [B x H] of the largest windows
+  RowMatrix error_;                         // [B x D] vectors less input rows
+};
+
+inline CharCnn::Run CharCnn::start(Model& model, std::size_t threads, std::uint64_t seed) const {
+  return {*this, model, threads, seed};
+}
+
+}  // namespace wordloom::inline WORDLOOM_ABI

@@ -1,0 +1,99 @@
+#pragma once
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <wordloom/core/error.hpp>
+#include <wordloom/core/row_matrix.hpp>
+#include <wordloom/encoder/char_cnn_parameters.hpp>
+#include <wordloom/encoder/max_over_time.hpp>
+#include <wordloom/model/any_word_embeddings.hpp>
+#include <wordloom/model/model.hpp>
+#include <wordloom/optimizer/optimizer_steps.hpp>
+
+namespace wordloom::inline WORDLOOM_ABI {
+
+namespace detail {
+
+/// Computes the vector of any word by a character CNN. Copies share the network; thread-safe.
+class CharCnnComposer {
+ public:
+  /// Takes the parameters of a model, and leaves it without.
+  explicit CharCnnComposer(Model& model)
+      : network_(std::make_shared<const Network>(model.state, model.dimension())) {}
+
+  bool has_vector(std::string_view) const noexcept { return true; }
+
+  void compose(std::string_view word, std::span<float> vector) const {
+    const CharCnnParameters& parameters = network_->parameters;
+    std::vector<std::uint32_t> symbols;
+    append_symbols(word, symbols);
+    const std::size_t filters = parameters.filters();
+    RowMatrix hidden(1, parameters.features()), sum(1, vector.size());
+    std::vector<std::int32_t> places(filters);
+    for (std::size_t i = 0; i < parameters.widths(); ++i)
+      simd::convolution_functions().max_over_time(
+          {network_->tables[i].data(), symbol_count, parameters.width(i), filters}, symbols.data(),
+          symbols.size(), parameters.matrix(CharCnnParameters::biases).row_data(i),
+          hidden.data() + i * filters, places.data());
+    const auto add = simd::optimizer_functions().sgd;
+    add(sum.data(), parameters.matrix(CharCnnParameters::dense_bias).data(), sum.stride(), 1.0f);
+    for (std::size_t h = 0; h < hidden.columns(); ++h)
+      add(sum.data(), parameters.matrix(CharCnnParameters::dense).row_data(h), sum.stride(),
+          hidden.row(0)[h]);
+    std::ranges::copy(sum.row(0), vector.begin());
+  }
+
+ private:
+  struct Network {
+    Network(std::vector<NamedMatrix>& state, std::size_t dimension)
+        : matrices(std::exchange(state, {})), parameters(matrices, dimension) {
+      const RowMatrix& characters = parameters.matrix(CharCnnParameters::characters);
+      const auto add = simd::optimizer_functions().sgd;
+      for (std::size_t i = 0; i < parameters.widths(); ++i) {
+        const RowMatrix& filters = parameters.matrix(CharCnnParameters::first_filters + i);
+        RowMatrix& table =
+            tables.emplace_back(parameters.width(i) * symbol_count, filters.columns());
+        for (std::size_t row = 0; row < table.rows(); ++row) {
+          const std::span<const float> from = characters.row(row % symbol_count);
+          for (std::size_t c = 0; c < from.size(); ++c)
+            add(table.row_data(row), filters.row_data(row / symbol_count * from.size() + c),
+                table.stride(), from[c]);
+        }
+      }
+    }
+
+    std::vector<NamedMatrix> matrices;
+    CharCnnParameters parameters;
+    std::vector<RowMatrix> tables;  // by width, see ConvolutionTable
+  };
+
+  std::shared_ptr<const Network> network_;
+};
+
+}  // namespace detail
+
+/// The vectors of a model that was trained with a CharCnn, and of any other string, "" included.
+class CharCnnEmbeddings : public AnyWordEmbeddings<detail::CharCnnComposer> {
+ public:
+  /// Takes the vectors of the words and the parameters of the network. Throws InvalidArgument for a
+  /// model without words, or without a character CNN.
+  explicit CharCnnEmbeddings(Model&& model)
+      : CharCnnEmbeddings(detail::CharCnnComposer(model), std::move(model)) {}
+
+  /// Whether a model has a character CNN.
+  [[nodiscard]] static bool are_in(const Model& model) {
+    return detail::CharCnnParameters::are_in(model.state);
+  }
+
+ private:
+  CharCnnEmbeddings(detail::CharCnnComposer composer, Model&& model)
+      : AnyWordEmbeddings(std::move(model).embeddings(), std::move(composer)) {}
+};
+
+}  // namespace wordloom::inline WORDLOOM_ABI

@@ -1,0 +1,75 @@
+#pragma once
+#include <cstddef>
+#include <utility>
+
+#include <wordloom/core/hyperparameters.hpp>
+#include <wordloom/corpus/vocabulary.hpp>
+#include <wordloom/model/model.hpp>
+#include <wordloom/sampler/concept.hpp>
+
+namespace wordloom::inline WORDLOOM_ABI {
+
+/// The words that `SamplerPolicy` makes meet, whose vectors are not free: an encoder computes them
+/// from the words themselves (W2V-CL: Li et al. 2019, section 5.8). Training is in rounds. The
+/// encoder writes the vectors of all words to Model::input; the sampler and the kernel train these
+/// rows as they do any others; then the encoder is fitted to the rows, and writes them anew. With
+/// plain SGD and a round of one column of a WordContextMatrix, that is the gradient of the loss by
+/// the parameters of the encoder; longer rounds share the cost of the encoder between more words.
+///
+/// `EncoderPolicy`: a policy with `learning_rate`, `Embeddings` (what is made of a trained Model&&)
+/// and `start(model, threads, seed)`, whose run has `encode()` and `learn(rate)`: see CharCnn.
+///
+/// For kernels of the host. Of several ranks, only with samplers that train columns: each rank fits
+/// an encoder of its own, and all get the same bits.
+template <class SamplerPolicy, class EncoderPolicy>
+struct Encoded {
+  SamplerPolicy sampler = {};
+  EncoderPolicy encoder = {};
+  /// Words that a round trains, as a multiple of the size of the vocabulary, or columns; 1 to
+  /// 1000000.
+  std::size_t round = 64;
+
+  static constexpr BlockFeatures uses = detail::features_used<SamplerPolicy>();
+  static constexpr bool two_steps = detail::has_two_steps<SamplerPolicy>;
+
+  static Encoded from(const Hyperparameters& parameters) {
+    return {detail::policy_from<SamplerPolicy>(parameters),
+            detail::policy_from<EncoderPolicy>(parameters)};
+  }
+  template <class Visit>
+  void visit_parameters(Visit&& visit) const {
+    visit("round", round, 1, 1'000'000);
+    detail::visit_all(visit, sampler, encoder);
+  }
+
+  class Run;
+  /// Throws as the sampler does.
+  Run start(const Vocabulary& vocabulary) const { return {*this, vocabulary}; }
+};
+
+/// What the threads of a run share.
+template <class SamplerPolicy, class EncoderPolicy>
+class Encoded<SamplerPolicy, EncoderPolicy>::Run : public detail::RunOf<SamplerPolicy> {
+  using Inner = detail::RunOf<SamplerPolicy>;
+  static_assert(!detail::HasSubwords<Inner> && !detail::uses_one_matrix<Inner>(),
+                "wordloom: Encoded does not go with Subwords or samplers that train one matrix");
+
+ public:
+  Run(const Encoded& policy, const Vocabulary& vocabulary)
+      : Inner(policy.sampler.start(vocabulary)), encoder_(policy.encoder), round_(policy.round) {}
+
+  const EncoderPolicy& encoder() const noexcept { return encoder_; }
+  /// In multiples of the size of the vocabulary.
+  std::size_t round() const noexcept { return round_; }
+
+  /// Returns what Trainer::fit returns of a new model.
+  static auto embeddings(Model&& model) {
+    return typename EncoderPolicy::Embeddings(std::move(model));
+  }
+
+ private:
+  EncoderPolicy encoder_;
+  std::size_t round_;
+};
+
+}  // namespace wordloom::inline WORDLOOM_ABI

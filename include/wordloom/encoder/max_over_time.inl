@@ -1,0 +1,58 @@
+HWY_BEFORE_NAMESPACE();
+namespace wordloom::inline WORDLOOM_ABI::simd::HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+HWY_ATTR inline void max_over_time(const ConvolutionTable& table, const std::uint32_t* symbols,
+                                   std::size_t length, const float* bias, float* hidden,
+                                   std::int32_t* places) noexcept {
+  const RowTag d;
+  const hn::RebindToSigned<RowTag> integers;
+  const std::size_t lanes = hn::Lanes(d);
+  const std::size_t places_tried = length > table.width ? length - table.width + 1 : 1;
+  const std::size_t width = std::min(table.width, length);
+  for_columns<4>(table.stride, [&]<std::size_t V>(std::size_t first) WORDLOOM_INLINED {
+    hn::Vec<RowTag> best[V], sum[V];
+    hn::Vec<hn::RebindToSigned<RowTag>> place[V];
+    for (std::size_t p = 0; p < places_tried; ++p) {
+      for (std::size_t k = 0; k < width; ++k) {
+        const float* const row =
+            table.rows + (k * table.symbols + symbols[p + k]) * table.stride + first;
+        unrolled<V>([&](auto v) WORDLOOM_INLINED {
+          const auto more = hn::Load(d, row + v * lanes);
+          sum[v] = k == 0 ? more : hn::Add(sum[v], more);
+        });
+      }
+      unrolled<V>([&](auto v) WORDLOOM_INLINED {
+        if (p == 0) {
+          best[v] = sum[v];
+          place[v] = hn::Zero(integers);
+          return;
+        }
+        const auto is_better = hn::Gt(sum[v], best[v]);
+        best[v] = hn::IfThenElse(is_better, sum[v], best[v]);
+        place[v] = hn::IfThenElse(hn::RebindMask(integers, is_better),
+                                  hn::Set(integers, static_cast<std::int32_t>(p)), place[v]);
+      });
+    }
+    unrolled<V>([&](auto v) WORDLOOM_INLINED {
+      const std::size_t c = first + v * lanes;
+      hn::Store(hn::Max(hn::Add(best[v], hn::Load(d, bias + c)), hn::Zero(d)), d, hidden + c);
+      hn::StoreU(place[v], integers, places + c);
+    });
+  });
+}
+
+HWY_ATTR inline void pass_positive(const float* hidden, float* gradient,
+                                   std::size_t size) noexcept {
+  const RowTag d;
+  for (std::size_t c = 0; c < size; c += hn::Lanes(d)) {
+    const auto passes = hn::Gt(hn::Load(d, hidden + c), hn::Zero(d));
+    hn::Store(hn::IfThenElseZero(passes, hn::Load(d, gradient + c)), d, gradient + c);
+  }
+}
+
+inline ConvolutionFunctions convolution_table() noexcept { return {max_over_time, pass_positive}; }
+
+}  // namespace wordloom::inline WORDLOOM_ABI::simd::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();

@@ -1,0 +1,59 @@
+#pragma once
+#include <cstddef>
+#include <type_traits>
+#include <utility>
+
+#include <wordloom/core/hyperparameters.hpp>
+#include <wordloom/core/parallel.hpp>
+#include <wordloom/model/model.hpp>
+#include <wordloom/sampler/concept.hpp>
+
+namespace wordloom::inline WORDLOOM_ABI::detail {
+
+/// The encoder of a run (Encoded). Calls are made while no thread trains. The model must outlive
+/// it.
+template <class Samplers>
+class EncoderRounds {
+ public:
+  /// Throws as the encoder's start.
+  EncoderRounds(const Samplers& samplers, Model& model, const Hyperparameters& parameters)
+      : round_(samplers.round()),
+        rate_(samplers.encoder().learning_rate / parameters.learning_rate),
+        encoder_(samplers.encoder().start(model, resolve_threads(parameters.threads),
+                                          parameters.seed)) {}
+
+  /// Words that a round trains, as a multiple of the size of the vocabulary.
+  std::size_t round() const noexcept { return round_; }
+
+  /// Where a run begins, not where it resumes: in the midst of a round the rows are not those of
+  /// the encoder.
+  void begin() { encoder_.encode(); }
+  /// `learning_rate`: of the rows.
+  void end_round(double learning_rate) { encoder_.learn(rate_ * learning_rate); }
+
+ private:
+  using Encoder = std::remove_cvref_t<decltype(std::declval<const Samplers&>().encoder())>;
+
+  std::size_t round_;
+  double rate_;  // of the encoder, for a learning rate of 1
+  decltype(std::declval<const Encoder&>().start(std::declval<Model&>(), 0, 0)) encoder_;
+};
+
+/// Its place in runs whose words have vectors of their own.
+struct NoEncoderRounds {
+  template <class Samplers>
+  NoEncoderRounds(const Samplers&, Model&, const Hyperparameters&) {}
+  static constexpr std::size_t round() noexcept { return 1; }
+  void begin() const noexcept {}
+  void end_round(double) const noexcept {}
+};
+
+template <class Samplers, bool = HasEncoder<Samplers>>
+struct EncoderRoundsFor : std::type_identity<NoEncoderRounds> {};
+template <class Samplers>
+struct EncoderRoundsFor<Samplers, true> : std::type_identity<EncoderRounds<Samplers>> {};
+
+template <class Samplers>
+using EncoderRoundsOf = typename EncoderRoundsFor<Samplers>::type;
+
+}  // namespace wordloom::inline WORDLOOM_ABI::detail
