@@ -8,6 +8,7 @@
 #include <wordloom/graph.hpp>
 #include <wordloom/wordloom.hpp>
 
+#include "any_vectors.hpp"
 #include "command_line.hpp"
 #include "evaluation_sets.hpp"
 #include "node_tests.hpp"
@@ -39,8 +40,8 @@ int main(int argc, char** argv) try {
   std::vector<double> shares;
   std::uint64_t split_seed = 1;
   bool json = false;
-  auto* const file =
-      app.add_option("vectors", vectors, "Vectors, in any format that load_embeddings knows");
+  auto* const file = app.add_option(
+      "vectors", vectors, "Vectors, in any format that load_embeddings knows, or a model");
   app.add_option("--similarity", similarity, "Lines of word, word, score");
   app.add_option("--analogy", analogy, "Questions, as questions-words.txt");
   auto* const graph = app.add_option("--links", links,
@@ -79,10 +80,7 @@ int main(int argc, char** argv) try {
     sets.run(embeddings);
     nodes.run(embeddings, 0, shares);
   };
-  if (wordloom::detect_vector_format(vectors) == wordloom::VectorFormat::fasttext)
-    run(wordloom::load_fasttext(vectors));
-  else
-    run(wordloom::load_embeddings(vectors));
+  with_vectors_in(vectors, wordloom::detect_vector_format(vectors), run);
   if (json) {
     auto scores = sets.json();
     scores.update(nodes.json());

@@ -8,6 +8,7 @@
 #include <vector>
 #include <wordloom/wordloom.hpp>
 
+#include "any_vectors.hpp"
 #include "command_line.hpp"
 
 using namespace wordloom;
@@ -55,7 +56,8 @@ int main(int argc, char** argv) try {
       "three, a b c, the words that are to c as b is to a.");
   std::string path, format;
   std::size_t count = 10;
-  app.add_option("vectors", path, "Vectors in any format that Wordloom writes")->required();
+  app.add_option("vectors", path, "Vectors in any format that Wordloom writes, or a model")
+      ->required();
   app.add_option("--count", count, "Answers to a question")
       ->check(whole_number)
       ->capture_default_str();
@@ -69,10 +71,7 @@ int main(int argc, char** argv) try {
   }
   const VectorFormat file_format =
       format.empty() ? detect_vector_format(path) : vector_format(format);
-  if (file_format == VectorFormat::fasttext)
-    answer_lines(load_fasttext(path), count);
-  else
-    answer_lines(load_embeddings(path, file_format), count);
+  with_vectors_in(path, file_format, [&](const auto& words) { answer_lines(words, count); });
   end_output();
 } catch (const std::exception& error) {
   std::cerr << "neighbours: error: " << error.what() << '\n';

@@ -48,6 +48,11 @@ wordloom_corpus_test(custom_policy "$<TARGET_FILE:custom_policy> ${corpus}/text 
 wordloom_corpus_test(custom_targets "$<TARGET_FILE:custom_targets> ${corpus}/text | grep 'loss: neighbouring ranks'")
 wordloom_corpus_test(custom_corpus "$<TARGET_FILE:custom_corpus> ${corpus}/text | grep 'loss: random cuts'")
 wordloom_corpus_test(custom_combine "$<TARGET_FILE:custom_combine> ${corpus}/text | grep 'loss of two ranks: clipped sum'")
+if(WORDLOOM_ENABLE_BLAS)
+  wordloom_corpus_test(char_cnn
+    "$<TARGET_FILE:char_cnn> ${corpus}/text model france frances | tee out; grep '^france: ' out
+     grep '^frances, not in the text:.*france' out; test -s model")
+endif()
 wordloom_corpus_test(subwords
   "$<TARGET_FILE:subwords> ${corpus}/text model france frances | tee out; grep '^france: ' out
    grep '^frances, not in the text: france ' out; test -s model")
@@ -109,6 +114,25 @@ wordloom_corpus_test(word2vec-subwords
    head -n 1 on | grep ' 20$'; status=0; cmp -s on from || status=$?; test $status -eq 1
    head -c 1000 v.bin >cut; status=0; echo x | $<TARGET_FILE:neighbours> cut 2>err || status=$?
    cat err; test $status -eq 1; test $(wc -l <err) -eq 1; grep 'cut: byte' err")
+if(WORDLOOM_ENABLE_BLAS)
+  wordloom_corpus_test(word2vec-char-cnn
+    "train='$<TARGET_FILE:word2vec> --train ${corpus}/text --quiet --size 20 --min-count 2 --char-cnn 32 --iter 2'
+     for options in '--sampler uniform --context-size 256' '--threads 1'; do
+       $train $options --save-model model --output v
+       echo 'frances paris 5' >pairs; echo 'france italy 9' >>pairs
+       $<TARGET_FILE:evaluate> model --similarity pairs --json | tee out; grep '\"pairs\":2,\"out_of_vocabulary\":0,\"made_of_subwords\":1' out
+       echo frances | $<TARGET_FILE:neighbours> model | tee out; test $(wc -l <out) -eq 10
+       echo italy | $<TARGET_FILE:neighbours> model >out; echo italy | $<TARGET_FILE:neighbours> v | cmp - out
+       $<TARGET_FILE:word2vec> --train ${corpus}/text --quiet --size 20 --iter 1 $options --load-model model --save-model on
+       status=0; cmp -s model on || status=$?; test $status -eq 1
+     done
+     $train --sampler uniform --context-size 64 --threads 1 --save-model one
+     $train --sampler uniform --context-size 64 --threads 3 --save-model three; cmp one three
+     status=0; $<TARGET_FILE:word2vec> --train ${corpus}/text --load-model model --sampler hogwild --output x 2>err || status=$?
+     cat err; test $status -eq 1; test $(wc -l <err) -eq 1; grep 'char-cnn goes with --sampler' err; test ! -e x
+     head -c 1000 model >cut; status=0; echo x | $<TARGET_FILE:neighbours> cut 2>err || status=$?
+     cat err; test $status -eq 1; test $(wc -l <err) -eq 1; grep 'cut: byte' err")
+endif()
 # The original program's options choose among them.
 wordloom_corpus_test(word2vec-cbow-and-hs
   "for options in '-cbow 1' '-cbow 1 --cbow-gradient whole' '-hs 1 -negative 0' '-cbow 1 -hs 1 -negative 0' '-hs 1'; do
@@ -419,6 +443,17 @@ wordloom_refusal_test(uniform-device "--train in --output v --sampler uniform --
 wordloom_refusal_test(uniform-columns "--train in --output v --sampler uniform --context-size 0" "context-size is 0")
 wordloom_refusal_test(optimizer "--train in --output v --optimizer adam" "for --sampler uniform")
 wordloom_refusal_test(subwords-sampler "--train in --output v --maxn 6 --sampler minibatch" "--maxn goes with --sampler hogwild, shared")
+if(WORDLOOM_ENABLE_BLAS)
+  wordloom_refusal_test(char-cnn-filters "--train in --output v --char-cnn 20" "--char-cnn is 20, must be a multiple of 16")
+  wordloom_refusal_test(char-cnn-kernel "--train in --output v --char-cnn 32 --kernel dot" "--char-cnn goes with --kernel fused, not dot")
+  wordloom_refusal_test(char-cnn-sampler "--train in --output v --char-cnn 32 --sampler grouped" "--char-cnn goes with --sampler uniform or shared, not grouped")
+  wordloom_refusal_test(char-cnn-optimizer "--train in --output v --char-cnn 32 --sampler uniform --optimizer adam" "--char-cnn goes with --optimizer sgd, not adam")
+  wordloom_refusal_test(char-cnn-subwords "--train in --output v --char-cnn 32 --maxn 3" "--char-cnn goes with --maxn 0")
+  wordloom_refusal_test(char-cnn-format "--train in --output v --char-cnn 32 --format fasttext" "--char-cnn goes with formats of vectors")
+  wordloom_refusal_test(char-cnn-vectors "--train in --output v --char-cnn 32 --pretrained-vectors w" "--char-cnn goes with vectors that it computes")
+else()
+  wordloom_refusal_test(char-cnn-blas "--train in --output v --char-cnn 32" "--char-cnn needs a build with CBLAS")
+endif()
 wordloom_refusal_test(subwords-device "--train in --output v --maxn 6 --kernel cuda-warp" "--maxn does not go with --kernel cuda-warp")
 wordloom_refusal_test(subwords-lengths "--train in --output v --maxn 2" "minn is 3, must be from 0 to 2")
 wordloom_refusal_test(subwords-buckets "--train in --output v --maxn 6 --bucket 0" "buckets is 0, must be from 1")

@@ -29,6 +29,7 @@ struct Composition {
   bool sync_bf16;
   const wordloom::SyncOptions& sync_options;
   wordloom::SubwordOptions subwords = {.maxn = 0};
+  std::size_t char_cnn = 0;  // filters of each width of a character CNN; 0: none
   const wordloom::Embeddings* pretrained = nullptr;  // where a new model begins; null: at random
   // Of samplers that train columns.
   std::string_view optimizer = "sgd";  // a name of wordloom/registry.hpp
@@ -56,6 +57,7 @@ Sampler make_sampler(const Composition& composition) {
     sampler.sampler = make_sampler<decltype(sampler.sampler)>(composition);
     sampler.subwords = composition.subwords;
   }
+  if constexpr (requires { sampler.encoder; }) sampler.encoder.filters = composition.char_cnn;
   return sampler;
 }
 

@@ -33,6 +33,10 @@ TrainReport train_columns(const Job& job) {
                                                .seed = how.parameters.seed,
                                                .threads = how.parameters.threads,
                                                .file = how.contexts});
+#if WORDLOOM_HAS_BLAS
+  if (how.char_cnn > 0)
+    return train_matrix<Encoded<UniformMatrix, CharCnn>, FusedKernel>(matrix, job);
+#endif
   TrainReport report;
   ColumnSamplers::with(how.sampler, [&]<class Sampler>() {
     Kernels::with(how.kernel, [&]<class Kernel>() {

@@ -1,5 +1,6 @@
 #pragma once
 #include <optional>
+#include <type_traits>
 #include <utility>
 #include <wordloom/registry.hpp>
 #include <wordloom/schedule/linear_decay.hpp>
@@ -25,10 +26,14 @@ wordloom::TrainReport train_on_host(const Job& job) {
   return report;
 }
 
-/// The same, with or without subwords as the job says. Each kernel is compiled in a file of its
-/// own, with all samplers.
+/// The same, with or without subwords or a character CNN as the job says. Each kernel is compiled
+/// in a file of its own, with all samplers.
 template <class Kernel>
 wordloom::TrainReport train_on_host(const Job& job) {
+#if WORDLOOM_HAS_BLAS
+  if constexpr (std::is_same_v<Kernel, wordloom::FusedKernel>)
+    if (job.composition.char_cnn > 0) return train_on_host<Kernel, wordloom::EncodedSamplers>(job);
+#endif
   return job.composition.subwords.maxn > 0 ? train_on_host<Kernel, wordloom::SubwordSamplers>(job)
                                            : train_on_host<Kernel, wordloom::Samplers>(job);
 }

@@ -21,6 +21,7 @@ struct TrainingOptions {
   std::size_t context_size = 1024;
   std::string contexts;
   wordloom::SubwordOptions subwords = {.maxn = 0};
+  std::size_t char_cnn = 0;  // filters of each width
   std::string pretrained;
   bool list_policies = false, json = false, quiet = false;
   std::string checkpoint;
@@ -47,6 +48,7 @@ struct TrainingOptions {
             .sync_bf16 = sync_bf16,
             .sync_options = sync_options,
             .subwords = subwords,
+            .char_cnn = char_cnn,
             .optimizer = optimizer,
             .context_size = context_size,
             .contexts = contexts};
@@ -156,6 +158,37 @@ inline void check_subwords(const TrainingOptions& options) {
     throw wordloom::InvalidArgument("--maxn does not go with --kernel " + options.kernel);
 }
 
+/// Returns the number of filters of each width of a model's character CNN, 0 without.
+inline std::size_t filters_of(const wordloom::Model& model) {
+  for (const auto& [name, matrix] : model.state)
+    if (name == "char_cnn.biases") return matrix.columns();
+  return 0;
+}
+
+/// Throws InvalidArgument for what a character CNN cannot do.
+inline void check_char_cnn(const TrainingOptions& options) {
+  if (options.char_cnn == 0) return;
+#if !WORDLOOM_HAS_BLAS
+  throw wordloom::InvalidArgument("--char-cnn needs a build with CBLAS (WORDLOOM_ENABLE_BLAS)");
+#endif
+  wordloom::detail::check_parameter("--char-cnn", options.char_cnn, 0, 65536);
+  if (options.char_cnn % 16 != 0)
+    throw wordloom::InvalidArgument("--char-cnn is " + std::to_string(options.char_cnn) +
+                                    ", must be a multiple of 16");
+  const auto refuse = [](const std::string& what) {
+    throw wordloom::InvalidArgument("--char-cnn goes with " + what);
+  };
+  if (options.sampler != "uniform" && options.sampler != "shared")
+    refuse("--sampler uniform or shared, not " + options.sampler);
+  if (options.kernel != "fused") refuse("--kernel fused, not " + options.kernel);
+  if (options.optimizer != "sgd") refuse("--optimizer sgd, not " + options.optimizer);
+  if (options.subwords.maxn > 0) refuse("--maxn 0");
+  if (!options.pretrained.empty()) refuse("vectors that it computes, not --pretrained-vectors");
+  if (writes_model(options)) refuse("formats of vectors or --save-model, not --format fasttext");
+  if (options.sync != "none" && !trains_columns(options))
+    refuse("--sync none or --sampler uniform");
+}
+
 /// Throws InvalidArgument for what parses but cannot be done.
 inline void check(const TrainingOptions& options) {
   if (options.resume && !options.load_model.empty())
@@ -170,6 +203,7 @@ inline void check(const TrainingOptions& options) {
   }
   check_columns(options);
   check_subwords(options);
+  check_char_cnn(options);
   if (!options.pretrained.empty() && (options.resume || !options.load_model.empty()))
     throw wordloom::InvalidArgument("--pretrained-vectors is for new models");
   if (writes_model(options) && options.sampler.find("-hs") != options.sampler.npos)

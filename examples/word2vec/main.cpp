@@ -8,6 +8,7 @@
 #include <wordloom/sync/rank_corpus.hpp>
 #include <wordloom/wordloom.hpp>
 
+#include "any_vectors.hpp"
 #include "evaluation_sets.hpp"
 #include "options.hpp"
 #include "program.hpp"
@@ -105,7 +106,9 @@ int run(int argc, char** argv, Cluster& cluster) {
     model.emplace(load_model(options.load_model));
     if (options.new_words) model->extend(make_vocabulary(options, cluster));
     if (model->subwords) options.subwords = *model->subwords;
+    options.char_cnn = filters_of(*model);
     check_subwords(options);
+    check_char_cnn(options);
     options.parameters.learning_rate = options.alpha.value_or(default_rate(options));
   }
   const auto vocabulary = model ? model->vocabulary : make_vocabulary(options, cluster);
@@ -137,10 +140,7 @@ int run(int argc, char** argv, Cluster& cluster) {
     prepared.write(options, words);
     prepared.evaluation.run(words);
   };
-  if (model->subwords)
-    use(wordloom::SubwordEmbeddings(std::move(*model)));
-  else
-    use(std::move(*model).embeddings());
+  with_vectors_of(std::move(*model), use);
   if (options.json) {
     auto json =
         json_report(options, report, cluster.size(), vocabulary.size(), corpus.token_count());

@@ -50,6 +50,16 @@ inline void declare_subwords(CLI::App& app, Options& options) {
       ->group(group);
 }
 
+/// Adds the option of the character CNN.
+inline void declare_char_cnn(CLI::App& app, Options& options) {
+  app.add_option("--char-cnn", options.char_cnn,
+                 "Vectors of words are computed by a character CNN with so many filters of each "
+                 "width, a multiple of 16, such as 128; 0: words have vectors of their own")
+      ->check(whole_number)
+      ->capture_default_str()
+      ->group("Subwords");
+}
+
 /// Adds every option to `app`; values go to `options`.
 inline void declare(CLI::App& app, Options& options) {
   app.add_option("--train,--input", options.train,
@@ -90,6 +100,7 @@ inline void declare(CLI::App& app, Options& options) {
       ->group(heading::training);
   declare_randomness(app, options);
   declare_subwords(app, options);
+  declare_char_cnn(app, options);
   declare_method(app, options);
 
   app.add_option("--evaluate-similarity", options.evaluate_similarity,
