@@ -31,7 +31,7 @@ using Word2VecCbow = Trainer<Cbow, DotKernel>;
 
 /// Bojanowski et al. 2017, "Enriching Word Vectors with Subword Information": skip-gram with negative
 /// sampling, whose inputs are bags of n-grams. `Trainer<Subwords<SharedNegative>, FusedKernel>` is
-/// several times faster.
+/// twice as fast.
 using FastText = Trainer<Subwords<Hogwild>, DotKernel>;
 
 /// Morin and Bengio 2005; Mikolov et al. 2013a: skip-gram with hierarchical softmax, each pair on
