@@ -1,5 +1,4 @@
 #pragma once
-#include <cmath>
 #include <cstddef>
 #include <string>
 
@@ -23,13 +22,7 @@ class AdamParameter {
         square_(
             model.state_matrix(name + ".adam_square", value_.rows(), value_.columns()).borrow()),
         steps_(model.state_matrix(name + ".adam_steps", value_.rows(), 1).borrow()),
-        constants_{static_cast<float>(adam.beta1),
-                   static_cast<float>(adam.beta2),
-                   static_cast<float>(1.0 - adam.beta1),
-                   static_cast<float>(1.0 - adam.beta2),
-                   std::log(adam.beta1),
-                   std::log(adam.beta2),
-                   static_cast<float>(adam.epsilon)} {}
+        constants_(adam.constants()) {}
 
   const RowMatrix& value() const noexcept { return value_; }
 

@@ -33,6 +33,13 @@ struct Adam {
     visit("epsilon", epsilon, 1e-30, 1.0);
   }
 
+  /// What the vector code takes.
+  simd::AdamConstants constants() const noexcept {
+    const auto number = [](double x) { return static_cast<float>(x); };
+    return {number(beta1),   number(beta2),   number(1.0 - beta1), number(1.0 - beta2),
+            std::log(beta1), std::log(beta2), number(epsilon)};
+  }
+
   class Run {
    public:
     Run(Model& model, const Adam& policy)
@@ -40,13 +47,7 @@ struct Adam {
           squares_(model, "adam_square"),
           steps_(model, "adam_steps", 1),
           stride_(model.input.stride()),
-          constants_{static_cast<float>(policy.beta1),
-                     static_cast<float>(policy.beta2),
-                     static_cast<float>(1.0 - policy.beta1),
-                     static_cast<float>(1.0 - policy.beta2),
-                     std::log(policy.beta1),
-                     std::log(policy.beta2),
-                     static_cast<float>(policy.epsilon)} {}
+          constants_(policy.constants()) {}
 
     void step(Side side, RowId row, float* row_data, const float* gradient,
               float rate) const noexcept {
