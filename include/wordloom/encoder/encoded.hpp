@@ -13,8 +13,8 @@ namespace wordloom::inline WORDLOOM_ABI {
 /// from the words themselves (W2V-CL: Li et al. 2019, section 5.8). Training is in rounds. The
 /// encoder writes the vectors of all words to Model::input; the sampler and the kernel train these
 /// rows as they do any others; then the encoder is fitted to the rows, and writes them anew. With
-/// plain SGD and a round of one column of a WordContextMatrix, that is the gradient of the loss by
-/// the parameters of the encoder; longer rounds share the cost of the encoder between more words.
+/// plain SGD, a round of one column of a WordContextMatrix and one batch, that is the gradient of
+/// the loss by the parameters of the encoder; longer rounds share its cost between more words.
 ///
 /// `EncoderPolicy`: a policy with `learning_rate`, `Embeddings` (what is made of a trained Model&&)
 /// and `start(model, threads, seed)`, whose run has `encode()` and `learn(rate)`: see CharCnn.
