@@ -442,6 +442,7 @@ wordloom_refusal_test(hs-sampler "--train in --output v --hs 1 --sampler grouped
 wordloom_refusal_test(uniform-device "--train in --output v --sampler uniform --kernel cuda-warp" "cannot replace --sampler uniform")
 wordloom_refusal_test(uniform-columns "--train in --output v --sampler uniform --context-size 0" "context-size is 0")
 wordloom_refusal_test(optimizer "--train in --output v --optimizer adam" "for --sampler uniform")
+wordloom_refusal_test(format-model "--train in --output v --format model" "--format model can only be read: --save-model writes models")
 wordloom_refusal_test(subwords-sampler "--train in --output v --maxn 6 --sampler minibatch" "--maxn goes with --sampler hogwild, shared")
 if(WORDLOOM_ENABLE_BLAS)
   wordloom_refusal_test(char-cnn-filters "--train in --output v --char-cnn 20" "--char-cnn is 20, must be a multiple of 16")

@@ -201,6 +201,8 @@ inline void check(const TrainingOptions& options) {
     throw wordloom::InvalidArgument("--sync nccl needs a build with NCCL (WORDLOOM_ENABLE_NCCL)");
 #endif
   }
+  if (output_format(options) == wordloom::VectorFormat::model)
+    throw wordloom::InvalidArgument("--format model can only be read: --save-model writes models");
   check_columns(options);
   check_subwords(options);
   check_char_cnn(options);
