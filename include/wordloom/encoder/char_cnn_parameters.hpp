@@ -74,10 +74,10 @@ class CharCnnParameters {
     for (const char* name : {"characters", "dense", "dense_bias", "biases"})
       if (!take(state, name)) throw InvalidArgument("the model has no character CNN");
     const std::size_t widths = matrix(biases).rows(), filters = matrix(biases).columns();
-    for (std::size_t width = 1; matrices_.size() < first_filters + widths; ++width) {
-      if (take(state, filters_of(width))) {
-        if (min_width_ == 0) min_width_ = width;
-      } else if (min_width_ != 0 || width > max_filter_width) {
+    for (std::size_t next = 1; matrices_.size() < first_filters + widths; ++next) {
+      if (take(state, filters_of(next))) {
+        if (min_width_ == 0) min_width_ = next;
+      } else if (min_width_ != 0 || next > max_filter_width) {
         refuse();
       }
     }
