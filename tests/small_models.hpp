@@ -38,6 +38,16 @@ inline std::vector<std::vector<wordloom::WordId>> random_sentences(std::size_t c
   return sentences;
 }
 
+inline double cosine(const std::vector<double>& a, const std::vector<double>& b) {
+  double ab = 0, aa = 0, bb = 0;
+  for (std::size_t c = 0; c < a.size(); ++c) {
+    ab += a[c] * b[c];
+    aa += a[c] * a[c];
+    bb += b[c] * b[c];
+  }
+  return ab / std::sqrt(aa * bb);
+}
+
 /// Both matrices random, as they are in the midst of training. `output_rows` = 0: one for each
 /// word.
 inline wordloom::Model random_model(const wordloom::Vocabulary& vocabulary, std::size_t dimension,

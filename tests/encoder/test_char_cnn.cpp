@@ -55,16 +55,6 @@ const std::vector<std::string> unseen_words{
     "",     "walking", "b",     "\xff",        std::string("w\0lk", 4), "wa lk",
     "\xc3", "aaaa",    "walk ", "gr\u00fcner", random_bytes(1000)};
 
-double cosine(const std::vector<double>& a, const std::vector<double>& b) {
-  double ab = 0, aa = 0, bb = 0;
-  for (std::size_t c = 0; c < a.size(); ++c) {
-    ab += a[c] * b[c];
-    aa += a[c] * a[c];
-    bb += b[c] * b[c];
-  }
-  return ab / std::sqrt(aa * bb);
-}
-
 }  // namespace
 
 TEST_CASE("the vector of a word is its row, that of any other string the network's",
@@ -150,7 +140,7 @@ TEST_CASE("a trainer returns vectors of any string, as does its model, from a fi
   }
 }
 
-TEST_CASE("a model with an encoder takes new words, and its training goes on", "[encoder]") {
+TEST_CASE("a model with an encoder can be extended by new words and trained further", "[encoder]") {
   const Task task(40);
   auto trainer = column_trainer(2);
   Model model = trained(trainer, task.matrix(4), task.vocabulary);
@@ -258,7 +248,8 @@ TEST_CASE("a model with a network of another shape is refused", "[encoder]") {
 }
 
 TEST_CASE("matrices that are not those of one network are refused", "[encoder]") {
-  const std::string unfit = "the matrices of the model's character CNN do not fit together";
+  const std::string unfit =
+      "the matrices of the model's character CNN do not fit together: the model is damaged";
   const auto check = [&](const std::string& name, std::size_t rows, std::size_t columns) {
     INFO(name << " of " << rows << " x " << columns);
     const auto model = [&] {
@@ -307,15 +298,16 @@ TEST_CASE("matrices that are not those of one network are refused", "[encoder]")
   CHECK_THROWS_WITH(CharCnnEmbeddings{without_filters()}, unfit);
   for (const char* name : {"dense", "dense_bias", "biases"}) {
     INFO(name);
-    CHECK(refusal(without(name)) == "the model has no character CNN");
+    CHECK(refusal(without(name)) ==
+          "the model has no character CNN: train it with Encoded<Sampler, CharCnn>");
     CHECK(message_of<InvalidArgument>([&] { CharCnnEmbeddings{without(name)}; }) ==
-          "the model has no character CNN");
+          "the model has no character CNN: train it with Encoded<Sampler, CharCnn>");
   }
 }
 
 TEST_CASE("a model without a network has no vectors of any string", "[encoder][embeddings]") {
   CHECK(message_of<InvalidArgument>([] { CharCnnEmbeddings(Model(some_words(), dimension)); }) ==
-        "the model has no character CNN");
+        "the model has no character CNN: train it with Encoded<Sampler, CharCnn>");
   CHECK_THROWS_AS(CharCnnEmbeddings(Model(4, 3)), InvalidArgument);
 }
 #endif

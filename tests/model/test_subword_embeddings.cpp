@@ -70,16 +70,6 @@ std::vector<double> mean_of(const Model& model, std::string_view word) {
   return mean;
 }
 
-double cosine(const std::vector<double>& a, const std::vector<double>& b) {
-  double ab = 0, aa = 0, bb = 0;
-  for (std::size_t c = 0; c < a.size(); ++c) {
-    ab += a[c] * b[c];
-    aa += a[c] * a[c];
-    bb += b[c] * b[c];
-  }
-  return ab / std::sqrt(aa * bb);
-}
-
 bool is_near(std::span<const float> got, const std::vector<double>& expected) {
   if (got.size() != expected.size()) return false;
   for (std::size_t c = 0; c < got.size(); ++c)

@@ -72,7 +72,9 @@ class CharCnnParameters {
   /// has none, or not those of one network for vectors of dimension D.
   CharCnnParameters(std::vector<NamedMatrix>& state, std::size_t dimension) {
     for (const char* name : {"characters", "dense", "dense_bias", "biases"})
-      if (!take(state, name)) throw InvalidArgument("the model has no character CNN");
+      if (!take(state, name))
+        throw InvalidArgument(
+            "the model has no character CNN: train it with Encoded<Sampler, CharCnn>");
     const std::size_t widths = matrix(biases).rows(), filters = matrix(biases).columns();
     for (std::size_t next = 1; matrices_.size() < first_filters + widths; ++next) {
       if (take(state, filters_of(next))) {
@@ -101,16 +103,16 @@ class CharCnnParameters {
 
   RowMatrix& matrix(std::size_t place) noexcept { return matrices_[place].matrix; }
   const RowMatrix& matrix(std::size_t place) const noexcept { return matrices_[place].matrix; }
-  /// In the order of Place, then the filters by width.
+  /// Returns all, in the order of Place, then the filters by width.
   const std::vector<NamedMatrix>& matrices() const noexcept { return matrices_; }
   CharCnnShape shape() const noexcept {
     return {matrix(characters).columns(), width(0), width(widths() - 1), filters()};
   }
   std::size_t widths() const noexcept { return matrices_.size() - first_filters; }
   std::size_t width(std::size_t i) const noexcept { return min_width_ + i; }
-  /// F.
+  /// Returns F.
   std::size_t filters() const noexcept { return matrix(biases).columns(); }
-  /// H.
+  /// Returns H.
   std::size_t features() const noexcept { return matrix(dense).rows(); }
 
  private:
@@ -128,7 +130,8 @@ class CharCnnParameters {
     return false;
   }
   [[noreturn]] static void refuse() {
-    throw InvalidArgument("the matrices of the model's character CNN do not fit together");
+    throw InvalidArgument(
+        "the matrices of the model's character CNN do not fit together: the model is damaged");
   }
 
   std::vector<NamedMatrix> matrices_;
