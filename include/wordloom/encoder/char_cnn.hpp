@@ -95,7 +95,7 @@ class CharCnn::Run {
     sequences_.resize(batch);
   }
 
-  /// Writes the vectors of all words to the input rows of the model.
+  /// Writes the vectors of all words to the input rows [V x D] of the model. Throws std::bad_alloc.
   void encode() {
     convolution_->read_parameters();
     detail::run_threads(threads_, [&](std::size_t thread) { encode(thread); });

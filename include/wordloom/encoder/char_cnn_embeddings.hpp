@@ -86,7 +86,7 @@ class CharCnnEmbeddings : public AnyWordEmbeddings<detail::CharCnnComposer> {
   explicit CharCnnEmbeddings(Model&& model)
       : CharCnnEmbeddings(detail::CharCnnComposer(model), std::move(model)) {}
 
-  /// Whether a model has a character CNN.
+  /// Returns whether a model has a character CNN.
   [[nodiscard]] static bool are_in(const Model& model) {
     return detail::CharCnnParameters::are_in(model.state);
   }

@@ -72,7 +72,7 @@ class ConvolutionLayer {
     functions_.pass_positive(features, gradients, size);
   }
 
-  // A step, in the order of the following functions, each for all of its parts.
+  // A step calls the following functions in this order, each for all of its parts.
 
   std::size_t parts() const noexcept { return features() / filters_at_once; }
   /// Computes the gradients of the tables and biases of some filters. `places` and `gradients`
@@ -95,7 +95,7 @@ class ConvolutionLayer {
     }
   }
 
-  /// One for each width and place in a window of it.
+  /// Returns the number of pairs of a width and a place in a window of it.
   std::size_t windows() const noexcept { return windows_.size(); }
   void step_filters(std::size_t window, float rate) noexcept {
     const auto [i, k] = windows_[window];

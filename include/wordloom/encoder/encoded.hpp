@@ -59,7 +59,7 @@ class Encoded<SamplerPolicy, EncoderPolicy>::Run : public detail::RunOf<SamplerP
       : Inner(policy.sampler.start(vocabulary)), encoder_(policy.encoder), round_(policy.round) {}
 
   const EncoderPolicy& encoder() const noexcept { return encoder_; }
-  /// In multiples of the size of the vocabulary.
+  /// Returns Encoded::round.
   std::size_t round() const noexcept { return round_; }
 
   /// Returns what Trainer::fit returns of a new model.

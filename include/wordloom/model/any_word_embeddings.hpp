@@ -18,16 +18,17 @@ namespace wordloom::inline WORDLOOM_ABI {
 template <class Composer>
 class AnyWordEmbeddings : public Embeddings {
  public:
+  /// `known`: the vectors of the vocabulary.
   AnyWordEmbeddings(Embeddings known, Composer composer)
       : Embeddings(std::move(known)), composer_(std::move(composer)) {}
 
-  /// Whether a word is in the vocabulary or can be composed.
+  /// Returns whether a word is in the vocabulary or can be composed.
   [[nodiscard]] bool has_vector(std::string_view word) const {
     return contains(word) || composer_.has_vector(word);
   }
 
   using Embeddings::vector;
-  /// The vector [D] of any word; zeros for one without (has_vector).
+  /// Returns the vector [D] of any word; zeros where has_vector() is false.
   [[nodiscard]] std::vector<float> vector(std::string_view word) const& {
     std::vector<float> composed(dimension());
     if (const auto id = words().find(word)) {
@@ -41,7 +42,7 @@ class AnyWordEmbeddings : public Embeddings {
   [[nodiscard]] std::vector<float> vector(std::string_view word) const&& { return vector(word); }
 
   using Embeddings::similarity;
-  /// Cosine of any two words; 0 when a vector is all zeros.
+  /// Returns the cosine of any two words; 0 when a vector is all zeros.
   [[nodiscard]] float similarity(std::string_view a, std::string_view b) const {
     const std::vector<float> x = vector(a), y = vector(b);
     double sum = 0;
@@ -52,7 +53,8 @@ class AnyWordEmbeddings : public Embeddings {
   }
 
   using Embeddings::most_similar;
-  /// The k words of the vocabulary nearest to any word by cosine, best first, itself left out.
+  /// Returns the k words of the vocabulary nearest to any word by cosine, best first, itself left
+  /// out.
   [[nodiscard]] std::vector<Neighbour> most_similar(std::string_view word, std::size_t k,
                                                     QueryOptions options = {}) const {
     if (contains(word)) return Embeddings::most_similar(word, k, options);

@@ -22,13 +22,13 @@ class EncoderRounds {
         encoder_(samplers.encoder().start(model, resolve_threads(parameters.threads),
                                           parameters.seed)) {}
 
-  /// Words that a round trains, as a multiple of the size of the vocabulary.
+  /// Returns the words that a round trains, as a multiple of the size of the vocabulary.
   std::size_t round() const noexcept { return round_; }
 
-  /// Where a run begins, not where it resumes: in the midst of a round the rows are not those of
-  /// the encoder.
+  /// Writes the vectors of all words. For runs that begin, not for those that resume: during a
+  /// round the rows differ from the encoder's vectors.
   void begin() { encoder_.encode(); }
-  /// `learning_rate`: of the rows.
+  /// Fits the encoder to the rows. `learning_rate` is that of the rows.
   void end_round(double learning_rate) { encoder_.learn(rate_ * learning_rate); }
 
  private:
