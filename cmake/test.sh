@@ -5,7 +5,7 @@
 #        sanitizers and by Clang, many changed files for the loaders, clang-tidy, the reference by
 #        Doxygen, killed runs of all compositions, device code on an emulated GPU under sanitizers,
 #        and ratios of speeds.
-#        WORDLOOM_FUZZ_INPUTS and WORDLOOM_KILLS say how many of each. Takes about 20 minutes.
+#        WORDLOOM_FUZZ_INPUTS and WORDLOOM_KILLS say how many of each. Takes 15 to 30 minutes.
 set -euo pipefail
 . "$(dirname -- "${BASH_SOURCE[0]}")/install_packages.sh"
 
