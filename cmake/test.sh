@@ -51,7 +51,7 @@ if [ "${1:-}" = long ]; then
   check tsan test_graph test_train_edges
   check clang test_train_edges
   run clang-tidy --quiet tests/all_headers.cpp examples/tour.cpp -- -std=c++20 -Iinclude \
-    -isystem /usr/include/eigen3 -DWORDLOOM_PRECOMPILED=1
+    -isystem /usr/include/eigen3 -DWORDLOOM_PRECOMPILED=1 -DWORDLOOM_PRECOMPILES=1
   configure release
   run cmake --build --preset release --parallel "$jobs" --target wordloom_self_contained_headers docs
   runs=build/release/kills

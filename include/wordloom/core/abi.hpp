@@ -53,3 +53,17 @@
 #define WORDLOOM_ABI                                                                              \
   WORDLOOM_ABI_JOIN(WORDLOOM_ABI_ISA, WORDLOOM_ABI_THREADS, WORDLOOM_ABI_GZIP, WORDLOOM_ABI_BLAS, \
                     WORDLOOM_ABI_ROWS, WORDLOOM_ABI_TARGETS)
+
+// Most long functions that are no templates are only declared where they stand, and defined at the
+// end of their header as WORDLOOM_FUNCTION: for each file that includes it, or once, in
+// wordloom::precompiled. Its src/functions.cpp, which defines WORDLOOM_PRECOMPILES, calls none of
+// them: compilers leave out inline functions that nobody calls, unless they are `used`.
+#if !defined(WORDLOOM_PRECOMPILED)
+#define WORDLOOM_DEFINES_FUNCTIONS 1
+#define WORDLOOM_FUNCTION inline
+#elif defined(WORDLOOM_PRECOMPILES)
+#define WORDLOOM_DEFINES_FUNCTIONS 1
+#define WORDLOOM_FUNCTION [[gnu::used]] inline
+#else
+#define WORDLOOM_DEFINES_FUNCTIONS 0
+#endif

@@ -161,13 +161,19 @@ struct Hyperparameters {
   }
 
   /// Throws InvalidArgument that names the first field out of bounds, its value and the bounds.
-  void validate() const {
-    detail::validate(*this);
-    if (learning_rate == 0.0) throw InvalidArgument("learning_rate is 0, must be above 0");
-    detail::check_parameter("threads", threads, 0, 65536);
-    detail::check_parameter("private_rows", private_rows, 0, 65536);
-    detail::check_parameter("device", device, 0, 1023);
-  }
+  void validate() const;
 };
+
+#if WORDLOOM_DEFINES_FUNCTIONS
+
+WORDLOOM_FUNCTION void Hyperparameters::validate() const {
+  detail::validate(*this);
+  if (learning_rate == 0.0) throw InvalidArgument("learning_rate is 0, must be above 0");
+  detail::check_parameter("threads", threads, 0, 65536);
+  detail::check_parameter("private_rows", private_rows, 0, 65536);
+  detail::check_parameter("device", device, 0, 1023);
+}
+
+#endif
 
 }  // namespace wordloom::inline WORDLOOM_ABI

@@ -21,7 +21,38 @@ namespace wordloom::inline WORDLOOM_ABI {
 
 /// Number of threads meant by `requested`: itself, or all that the machine offers for 0
 /// (OMP_NUM_THREADS is heeded when OpenMP is enabled). Throws InvalidArgument for more than 65536.
-inline std::size_t resolve_threads(std::size_t requested) {
+std::size_t resolve_threads(std::size_t requested);
+
+namespace detail {
+
+/// Does what run_threads() does, with `call(work, i)`: one copy of the code for all kinds of work.
+void run_calls(std::size_t threads, void* work, void (*call)(void*, std::size_t));
+
+/// Calls `work(i)` once for each i in [0, threads), all at the same time: work(0) in the caller's
+/// thread, the others in threads of their own, also inside a parallel region of OpenMP. The first
+/// exception of any `work` is rethrown here once all have returned. Throws InvalidArgument, before
+/// any work, when the system does not give that many threads.
+template <class Work>
+void run_threads(std::size_t threads, Work&& work) {
+  using Plain = std::remove_reference_t<Work>;
+  run_calls(threads, const_cast<void*>(static_cast<const void*>(&work)),
+            [](void* w, std::size_t i) { (*static_cast<Plain*>(w))(i); });
+}
+
+}  // namespace detail
+
+/// The i-th of n nearly equal consecutive parts of [0, count), as [first, last).
+inline std::pair<std::size_t, std::size_t> part_of(std::size_t count, std::size_t i,
+                                                   std::size_t n) {
+  const std::size_t base = count / n;
+  const std::size_t longer = count % n;
+  const std::size_t first = i * base + (i < longer ? i : longer);
+  return {first, first + base + (i < longer ? 1 : 0)};
+}
+
+#if WORDLOOM_DEFINES_FUNCTIONS
+
+WORDLOOM_FUNCTION std::size_t resolve_threads(std::size_t requested) {
   std::size_t threads = requested;
 #ifdef _OPENMP
   if (threads == 0) threads = static_cast<std::size_t>(omp_get_max_threads());
@@ -36,8 +67,8 @@ inline std::size_t resolve_threads(std::size_t requested) {
 
 namespace detail {
 
-/// Does what run_threads() does, with `call(work, i)`: one copy of the code for all kinds of work.
-inline void run_calls(std::size_t threads, void* work, void (*call)(void*, std::size_t)) {
+WORDLOOM_FUNCTION void run_calls(std::size_t threads, void* work,
+                                 void (*call)(void*, std::size_t)) {
   if (threads == 0) return;
   std::exception_ptr first;
   std::mutex guard;
@@ -70,26 +101,8 @@ inline void run_calls(std::size_t threads, void* work, void (*call)(void*, std::
   if (first) std::rethrow_exception(first);
 }
 
-/// Calls `work(i)` once for each i in [0, threads), all at the same time: work(0) in the caller's
-/// thread, the others in threads of their own, also inside a parallel region of OpenMP. The first
-/// exception of any `work` is rethrown here once all have returned. Throws InvalidArgument, before
-/// any work, when the system does not give that many threads.
-template <class Work>
-void run_threads(std::size_t threads, Work&& work) {
-  using Plain = std::remove_reference_t<Work>;
-  run_calls(threads, const_cast<void*>(static_cast<const void*>(&work)),
-            [](void* w, std::size_t i) { (*static_cast<Plain*>(w))(i); });
-}
-
 }  // namespace detail
 
-/// The i-th of n nearly equal consecutive parts of [0, count), as [first, last).
-inline std::pair<std::size_t, std::size_t> part_of(std::size_t count, std::size_t i,
-                                                   std::size_t n) {
-  const std::size_t base = count / n;
-  const std::size_t longer = count % n;
-  const std::size_t first = i * base + (i < longer ? i : longer);
-  return {first, first + base + (i < longer ? 1 : 0)};
-}
+#endif
 
 }  // namespace wordloom::inline WORDLOOM_ABI

@@ -25,7 +25,36 @@ struct ProcessorSet {};
 
 /// Returns the numbers of the processors that the calling thread may run on, rising. Throws
 /// InvalidArgument when the system call fails.
-inline std::vector<std::size_t> allowed_processors() {
+std::vector<std::size_t> allowed_processors();
+
+/// Returns the processors in another order: the first of each core, then the second of each core,
+/// and so on; each of these by number, so that neighbours in the order are close in the machine.
+/// `folder`: where Linux describes processors. One without a description counts as a core.
+std::vector<std::size_t> cores_first(const std::vector<std::size_t>& processors,
+                                     const std::string& folder = "/sys/devices/system/cpu");
+
+/// Pins the calling thread to a processor and restores its processors at the end of its life.
+class PinnedThread {
+ public:
+  /// Pins thread `index` to one of `processors`, which threads share when there are more threads.
+  /// Does nothing when `processors` is empty. Throws InvalidArgument when a system call fails.
+  PinnedThread(const std::vector<std::size_t>& processors, std::size_t index);
+  PinnedThread(const PinnedThread&) = delete;
+  PinnedThread& operator=(const PinnedThread&) = delete;
+  ~PinnedThread() {
+#ifdef __linux__
+    if (is_pinned_) sched_setaffinity(0, sizeof before_, &before_);
+#endif
+  }
+
+ private:
+  bool is_pinned_;
+  ProcessorSet before_;
+};
+
+#if WORDLOOM_DEFINES_FUNCTIONS
+
+WORDLOOM_FUNCTION std::vector<std::size_t> allowed_processors() {
 #ifdef __linux__
   cpu_set_t set;
   CPU_ZERO(&set);
@@ -41,11 +70,8 @@ inline std::vector<std::size_t> allowed_processors() {
 #endif
 }
 
-/// Returns the processors in another order: the first of each core, then the second of each core,
-/// and so on; each of these by number, so that neighbours in the order are close in the machine.
-/// `folder`: where Linux describes processors. One without a description counts as a core.
-inline std::vector<std::size_t> cores_first(const std::vector<std::size_t>& processors,
-                                            const std::string& folder = "/sys/devices/system/cpu") {
+WORDLOOM_FUNCTION std::vector<std::size_t> cores_first(const std::vector<std::size_t>& processors,
+                                                       const std::string& folder) {
   std::vector<std::pair<std::size_t, std::size_t>> places;  // within its core, and processor
   std::vector<std::size_t> cores;  // of the processors so far, by their first processors
   for (const std::size_t processor : processors) {
@@ -61,35 +87,21 @@ inline std::vector<std::size_t> cores_first(const std::vector<std::size_t>& proc
   return result;
 }
 
-/// Pins the calling thread to a processor and restores its processors at the end of its life.
-class PinnedThread {
- public:
-  /// Pins thread `index` to one of `processors`, which threads share when there are more threads.
-  /// Does nothing when `processors` is empty. Throws InvalidArgument when a system call fails.
-  PinnedThread(const std::vector<std::size_t>& processors, std::size_t index)
-      : is_pinned_(!processors.empty()) {
-    if (!is_pinned_) return;
+WORDLOOM_FUNCTION PinnedThread::PinnedThread(const std::vector<std::size_t>& processors,
+                                             std::size_t index)
+    : is_pinned_(!processors.empty()) {
+  if (!is_pinned_) return;
 #ifdef __linux__
-    cpu_set_t one;
-    CPU_ZERO(&one);
-    CPU_SET(processors[index % processors.size()], &one);
-    if (sched_getaffinity(0, sizeof before_, &before_) != 0 ||
-        sched_setaffinity(0, sizeof one, &one) != 0)
-      throw InvalidArgument("cannot pin thread " + std::to_string(index) + ": " +
-                            std::generic_category().message(errno) + "; train without pin_threads");
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  CPU_SET(processors[index % processors.size()], &one);
+  if (sched_getaffinity(0, sizeof before_, &before_) != 0 ||
+      sched_setaffinity(0, sizeof one, &one) != 0)
+    throw InvalidArgument("cannot pin thread " + std::to_string(index) + ": " +
+                          std::generic_category().message(errno) + "; train without pin_threads");
 #endif
-  }
-  PinnedThread(const PinnedThread&) = delete;
-  PinnedThread& operator=(const PinnedThread&) = delete;
-  ~PinnedThread() {
-#ifdef __linux__
-    if (is_pinned_) sched_setaffinity(0, sizeof before_, &before_);
-#endif
-  }
+}
 
- private:
-  bool is_pinned_;
-  ProcessorSet before_;
-};
+#endif
 
 }  // namespace wordloom::inline WORDLOOM_ABI::detail

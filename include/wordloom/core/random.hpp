@@ -78,24 +78,7 @@ class AliasTable {
  public:
   /// `weights` [n], 1 to 2^32 - 1 of them, finite and not negative, some above zero; else throws
   /// InvalidArgument.
-  explicit AliasTable(std::span<const double> weights) : entries_(weights.size()) {
-    const std::size_t n = weights.size();
-    if (n == 0 || n > UINT32_MAX)
-      throw InvalidArgument("an alias table needs 1 to 4294967295 weights, got " +
-                            std::to_string(n));
-    double total = 0;
-    for (std::size_t i = 0; i < n; ++i) {
-      if (!(weights[i] >= 0) || !std::isfinite(weights[i]))
-        throw InvalidArgument("weight " + std::to_string(i) + " of an alias table is " +
-                              std::to_string(weights[i]) + ", must be finite and not negative");
-      total += weights[i];
-    }
-    if (!(total > 0) || !std::isfinite(total))
-      throw InvalidArgument("the weights of an alias table sum to " + std::to_string(total) +
-                            ", must be finite and above 0");
-
-    fill(weights, total, entries_);
-  }
+  explicit AliasTable(std::span<const double> weights);
 
   std::size_t size() const noexcept { return entries_.size(); }
 
@@ -166,8 +149,30 @@ class AliasTable {
   }
 
  private:
-
   std::vector<Entry> entries_;
 };
+
+#if WORDLOOM_DEFINES_FUNCTIONS
+
+WORDLOOM_FUNCTION AliasTable::AliasTable(std::span<const double> weights)
+    : entries_(weights.size()) {
+  const std::size_t n = weights.size();
+  if (n == 0 || n > UINT32_MAX)
+    throw InvalidArgument("an alias table needs 1 to 4294967295 weights, got " + std::to_string(n));
+  double total = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    if (!(weights[i] >= 0) || !std::isfinite(weights[i]))
+      throw InvalidArgument("weight " + std::to_string(i) + " of an alias table is " +
+                            std::to_string(weights[i]) + ", must be finite and not negative");
+    total += weights[i];
+  }
+  if (!(total > 0) || !std::isfinite(total))
+    throw InvalidArgument("the weights of an alias table sum to " + std::to_string(total) +
+                          ", must be finite and above 0");
+
+  fill(weights, total, entries_);
+}
+
+#endif
 
 }  // namespace wordloom::inline WORDLOOM_ABI

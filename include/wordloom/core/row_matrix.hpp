@@ -96,16 +96,7 @@ class RowMatrix {
   /// function, not a copy constructor: a matrix may take gigabytes. With WORDLOOM_ATOMIC_ROWS, it
   /// reads by relaxed atomics, as training does (see simd/row_access.hpp).
   [[nodiscard]] RowMatrix copy() const { return copy(rows_); }
-  [[nodiscard]] RowMatrix copy(std::size_t rows) const {
-    RowMatrix result(rows, columns_);
-#ifdef WORDLOOM_ATOMIC_ROWS
-    for (std::size_t i = 0; i < rows * stride_; ++i)
-      result.data()[i] = detail::read_racing(data() + i);
-#else
-    if (result.bytes() != 0) std::memcpy(result.data(), data(), result.bytes());
-#endif
-    return result;
-  }
+  [[nodiscard]] RowMatrix copy(std::size_t rows) const;
 
   std::size_t rows() const noexcept { return rows_; }
   std::size_t columns() const noexcept { return columns_; }
@@ -128,14 +119,7 @@ class RowMatrix {
   /// Returns a matrix of the same rows in the same memory, for a model whose two sides are one
   /// matrix. It is valid as long as this matrix, or the one that this is moved to, keeps its rows
   /// where they are (see reserve()).
-  [[nodiscard]] RowMatrix borrow() & noexcept {
-    RowMatrix other;
-    other.rows_ = rows_;
-    other.columns_ = columns_;
-    other.stride_ = stride_;
-    other.data_ = Array(data(), Free{borrowed});
-    return other;
-  }
+  [[nodiscard]] RowMatrix borrow() & noexcept;
   /// Whether the rows are those of another matrix.
   bool is_borrowed() const noexcept { return data_.get_deleter().mapped == borrowed; }
 
@@ -144,33 +128,10 @@ class RowMatrix {
   /// move; matrices of 2 MiB or more move without being copied. Throws std::bad_alloc and leaves
   /// the matrix unchanged when there is not enough memory, and InvalidArgument when the rows are
   /// borrowed.
-  void reserve(std::size_t rows) {
-    if (is_borrowed()) throw InvalidArgument("the rows of another matrix cannot be added to");
-    RowMatrix other;
-    other.rows_ = std::max(rows, rows_);
-    other.columns_ = columns_;
-    other.stride_ = stride_;
-    other.require_addressable();
-    if (other.bytes() == 0) return;
-    if (data_.get_deleter().mapped != 0) {
-      other.map(data_);
-    } else {
-      other.allocate();
-      if (bytes() != 0) std::memcpy(other.data(), data(), bytes());
-    }
-    other.rows_ = rows_;
-    swap(other);
-  }
+  void reserve(std::size_t rows);
 
   /// Releases the 2 MiB pages that reserve() has added. Rows do not move.
-  void shrink_to_fit() noexcept {
-    if (is_borrowed()) return;
-    std::size_t& mapped = data_.get_deleter().mapped;
-    const std::size_t kept = std::max(mapped_bytes(), huge_page);
-    if (mapped <= kept) return;
-    ::munmap(reinterpret_cast<char*>(data()) + kept, mapped - kept);
-    mapped = kept;
-  }
+  void shrink_to_fit() noexcept;
 
   /// Prefetches row i (detail::prefetch_line).
   [[gnu::always_inline]] void prefetch(std::size_t i) const noexcept {
@@ -220,41 +181,12 @@ class RowMatrix {
     return (bytes() + huge_page - 1) / huge_page * huge_page;
   }
 
-  void allocate() {
-    if (bytes() >= huge_page) {
-      Array none;
-      return map(none);
-    }
-    data_.reset(static_cast<float*>(std::aligned_alloc(64, bytes())));
-    if (!data_) throw std::bad_alloc();
-    std::memset(data_.get(), 0, bytes());
-  }
+  void allocate();
 
   /// Requests 2 MiB pages, because rows are visited at random and TLB misses are expensive. Pages
   /// are zero-filled and allocated on first touch, on the NUMA node of the touching thread.
   /// `moved`: an array whose pages become the first ones, or null.
-  void map(Array& moved) {
-    const std::size_t size = mapped_bytes();
-    void* const mapped = ::mmap(nullptr, size + huge_page, PROT_READ | PROT_WRITE,
-                                MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (mapped == MAP_FAILED) throw std::bad_alloc();
-    char* const start = static_cast<char*>(mapped);
-    const std::size_t before = (0 - reinterpret_cast<std::uintptr_t>(mapped)) % huge_page;
-    if (before != 0) ::munmap(start, before);
-    if (before != huge_page) ::munmap(start + before + size, huge_page - before);
-    char* const pages = start + before;
-    Array array(reinterpret_cast<float*>(pages), Free{size});
-    if (moved != nullptr) {
-      if (::mremap(moved.get(), moved.get_deleter().mapped, size, MREMAP_MAYMOVE | MREMAP_FIXED,
-                   pages) == MAP_FAILED)
-        throw std::bad_alloc();
-      static_cast<void>(moved.release());
-    }
-#ifdef MADV_HUGEPAGE
-    ::madvise(pages, size, MADV_HUGEPAGE);
-#endif
-    data_ = std::move(array);
-  }
+  void map(Array& moved);
 
   void swap(RowMatrix& other) noexcept {
     std::swap(rows_, other.rows_);
@@ -272,5 +204,89 @@ struct NamedMatrix {
   std::string name;
   RowMatrix matrix;
 };
+
+#if WORDLOOM_DEFINES_FUNCTIONS
+
+WORDLOOM_FUNCTION RowMatrix RowMatrix::copy(std::size_t rows) const {
+  RowMatrix result(rows, columns_);
+#ifdef WORDLOOM_ATOMIC_ROWS
+  for (std::size_t i = 0; i < rows * stride_; ++i)
+    result.data()[i] = detail::read_racing(data() + i);
+#else
+  if (result.bytes() != 0) std::memcpy(result.data(), data(), result.bytes());
+#endif
+  return result;
+}
+
+WORDLOOM_FUNCTION RowMatrix RowMatrix::borrow() & noexcept {
+  RowMatrix other;
+  other.rows_ = rows_;
+  other.columns_ = columns_;
+  other.stride_ = stride_;
+  other.data_ = Array(data(), Free{borrowed});
+  return other;
+}
+
+WORDLOOM_FUNCTION void RowMatrix::reserve(std::size_t rows) {
+  if (is_borrowed()) throw InvalidArgument("the rows of another matrix cannot be added to");
+  RowMatrix other;
+  other.rows_ = std::max(rows, rows_);
+  other.columns_ = columns_;
+  other.stride_ = stride_;
+  other.require_addressable();
+  if (other.bytes() == 0) return;
+  if (data_.get_deleter().mapped != 0) {
+    other.map(data_);
+  } else {
+    other.allocate();
+    if (bytes() != 0) std::memcpy(other.data(), data(), bytes());
+  }
+  other.rows_ = rows_;
+  swap(other);
+}
+
+WORDLOOM_FUNCTION void RowMatrix::shrink_to_fit() noexcept {
+  if (is_borrowed()) return;
+  std::size_t& mapped = data_.get_deleter().mapped;
+  const std::size_t kept = std::max(mapped_bytes(), huge_page);
+  if (mapped <= kept) return;
+  ::munmap(reinterpret_cast<char*>(data()) + kept, mapped - kept);
+  mapped = kept;
+}
+
+WORDLOOM_FUNCTION void RowMatrix::allocate() {
+  if (bytes() >= huge_page) {
+    Array none;
+    return map(none);
+  }
+  data_.reset(static_cast<float*>(std::aligned_alloc(64, bytes())));
+  if (!data_) throw std::bad_alloc();
+  std::memset(data_.get(), 0, bytes());
+}
+
+WORDLOOM_FUNCTION void RowMatrix::map(Array& moved) {
+  const std::size_t size = mapped_bytes();
+  void* const mapped =
+      ::mmap(nullptr, size + huge_page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (mapped == MAP_FAILED) throw std::bad_alloc();
+  char* const start = static_cast<char*>(mapped);
+  const std::size_t before = (0 - reinterpret_cast<std::uintptr_t>(mapped)) % huge_page;
+  if (before != 0) ::munmap(start, before);
+  if (before != huge_page) ::munmap(start + before + size, huge_page - before);
+  char* const pages = start + before;
+  Array array(reinterpret_cast<float*>(pages), Free{size});
+  if (moved != nullptr) {
+    if (::mremap(moved.get(), moved.get_deleter().mapped, size, MREMAP_MAYMOVE | MREMAP_FIXED,
+                 pages) == MAP_FAILED)
+      throw std::bad_alloc();
+    static_cast<void>(moved.release());
+  }
+#ifdef MADV_HUGEPAGE
+  ::madvise(pages, size, MADV_HUGEPAGE);
+#endif
+  data_ = std::move(array);
+}
+
+#endif
 
 }  // namespace wordloom::inline WORDLOOM_ABI

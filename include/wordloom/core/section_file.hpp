@@ -45,15 +45,7 @@ class SectionWriter {
     add(bytes.data(), bytes.size());
     end_section();
   }
-  void matrix(std::string_view name, const RowMatrix& matrix) {
-    add(name.size());
-    add(name.data(), name.size());
-    add(matrix.rows());
-    add(matrix.columns());
-    for (std::size_t i = 0; i < matrix.rows(); ++i)
-      add(matrix.row_data(i), matrix.columns() * sizeof(float));
-    end_section();
-  }
+  void matrix(std::string_view name, const RowMatrix& matrix);
 
   void commit() { file_.commit(); }
 
@@ -81,22 +73,7 @@ class SectionWriter {
 class SectionReader {
  public:
   /// Throws IoError, and FormatError unless the file begins with the format's first line.
-  SectionReader(const std::filesystem::path& path, std::string_view format) : file_(path) {
-    const std::string expected = std::string(format) + '\n';
-    if (rest().starts_with(expected)) {
-      section_ = at_ = expected.size();
-      return;
-    }
-    const std::string_view line = rest().substr(0, rest().find('\n'));
-    std::string got = rest().empty() ? "an empty file" : shown(line);
-    const std::size_t kind = format.rfind(' ') + 1;
-    if (line.starts_with(format.substr(0, kind)))
-      if (const auto version = number_in<unsigned>(line.substr(kind)))
-        got += *version < number_in<unsigned>(format.substr(kind))
-                   ? ", written by an older version of Wordloom: use that version to read it"
-                   : ", written by a newer version of Wordloom: update Wordloom to read it";
-    throw FormatError::at(path, "byte", 0, shown(format), got);
-  }
+  SectionReader(const std::filesystem::path& path, std::string_view format);
 
   std::vector<std::uint64_t> numbers() {
     std::vector<std::uint64_t> values(size_of("", " numbers", sizeof(std::uint64_t)));
@@ -110,19 +87,7 @@ class SectionReader {
     end_section();
     return bytes;
   }
-  NamedMatrix matrix() {
-    std::string name(take(size_of("a matrix name of ", " bytes", 1)));
-    const std::uint64_t rows = number(), columns = number();
-    const std::uint64_t elements = rest().size() / sizeof(float);
-    constexpr std::uint64_t max_columns = std::uint64_t{1} << 32;
-    if (columns > max_columns || (columns == 0 ? rows != 0 : rows > elements / columns))
-      refuse("the elements of a matrix of " + std::to_string(rows) + " x " +
-             std::to_string(columns));
-    NamedMatrix result{std::move(name), RowMatrix(rows, columns)};
-    for (std::size_t i = 0; i < rows; ++i) read(result.matrix.row_data(i), columns * sizeof(float));
-    end_section();
-    return result;
-  }
+  NamedMatrix matrix();
 
   /// Throws FormatError unless all of the file has been read.
   void end() {
@@ -171,20 +136,68 @@ class SectionReader {
     if (count > rest().size() / size) refuse(before + std::to_string(count) + after);
     return static_cast<std::size_t>(count);
   }
-  void end_section() {
-    const std::uint64_t expected = std::exchange(hash_, {}).value();
-    std::uint64_t hash = 0;
-    std::memcpy(&hash, skip(sizeof hash, "the checksum of a section").data(), sizeof hash);
-    if (hash != expected)
-      throw FormatError(file_.path().string() + ": section at byte " + std::to_string(section_) +
-                        ": checksum mismatch: the file is damaged");
-    last_section_ = std::exchange(section_, at_);
-  }
+  void end_section();
 
   MappedFile file_;
   std::size_t at_ = 0;                          // the next byte
   std::size_t section_ = 0, last_section_ = 0;  // first bytes of the present section and the last
   Hash hash_;                                   // of the present section
 };
+
+#if WORDLOOM_DEFINES_FUNCTIONS
+
+WORDLOOM_FUNCTION void SectionWriter::matrix(std::string_view name, const RowMatrix& matrix) {
+  add(name.size());
+  add(name.data(), name.size());
+  add(matrix.rows());
+  add(matrix.columns());
+  for (std::size_t i = 0; i < matrix.rows(); ++i)
+    add(matrix.row_data(i), matrix.columns() * sizeof(float));
+  end_section();
+}
+
+WORDLOOM_FUNCTION SectionReader::SectionReader(const std::filesystem::path& path,
+                                               std::string_view format)
+    : file_(path) {
+  const std::string expected = std::string(format) + '\n';
+  if (rest().starts_with(expected)) {
+    section_ = at_ = expected.size();
+    return;
+  }
+  const std::string_view line = rest().substr(0, rest().find('\n'));
+  std::string got = rest().empty() ? "an empty file" : shown(line);
+  const std::size_t kind = format.rfind(' ') + 1;
+  if (line.starts_with(format.substr(0, kind)))
+    if (const auto version = number_in<unsigned>(line.substr(kind)))
+      got += *version < number_in<unsigned>(format.substr(kind))
+                 ? ", written by an older version of Wordloom: use that version to read it"
+                 : ", written by a newer version of Wordloom: update Wordloom to read it";
+  throw FormatError::at(path, "byte", 0, shown(format), got);
+}
+
+WORDLOOM_FUNCTION NamedMatrix SectionReader::matrix() {
+  std::string name(take(size_of("a matrix name of ", " bytes", 1)));
+  const std::uint64_t rows = number(), columns = number();
+  const std::uint64_t elements = rest().size() / sizeof(float);
+  constexpr std::uint64_t max_columns = std::uint64_t{1} << 32;
+  if (columns > max_columns || (columns == 0 ? rows != 0 : rows > elements / columns))
+    refuse("the elements of a matrix of " + std::to_string(rows) + " x " + std::to_string(columns));
+  NamedMatrix result{std::move(name), RowMatrix(rows, columns)};
+  for (std::size_t i = 0; i < rows; ++i) read(result.matrix.row_data(i), columns * sizeof(float));
+  end_section();
+  return result;
+}
+
+WORDLOOM_FUNCTION void SectionReader::end_section() {
+  const std::uint64_t expected = std::exchange(hash_, {}).value();
+  std::uint64_t hash = 0;
+  std::memcpy(&hash, skip(sizeof hash, "the checksum of a section").data(), sizeof hash);
+  if (hash != expected)
+    throw FormatError(file_.path().string() + ": section at byte " + std::to_string(section_) +
+                      ": checksum mismatch: the file is damaged");
+  last_section_ = std::exchange(section_, at_);
+}
+
+#endif
 
 }  // namespace wordloom::inline WORDLOOM_ABI::detail

@@ -125,13 +125,7 @@ class WordList {
   }
 
   /// Adds `word` even if it is not new, and returns whether it is. Throws as `insert`.
-  bool append(std::string_view word) {
-    const std::size_t before = size();
-    insert(word);
-    if (size() > before) return true;
-    push_back(word);
-    return false;
-  }
+  bool append(std::string_view word);
 
   friend bool operator==(const WordList& a, const WordList& b) noexcept {
     return a.ends_ == b.ends_ && a.text_ == b.text_;
@@ -165,18 +159,32 @@ class WordList {
     ends_.push_back(text_.size());
   }
 
-  void grow() {
-    slots_.assign(slots_.size() * 2, {});
-    for (std::size_t i = 0; i < size(); ++i) {
-      const std::uint64_t hash = detail::Hash::of((*this)[i]);
-      Slot& slot = slots_[slot_of((*this)[i], hash)];
-      if (slot.number == 0) slot = {tag_of(hash), static_cast<WordId>(i + 1)};
-    }
-  }
+  void grow();
 
   std::string text_;                 // all words, one after the other
   std::vector<std::uint64_t> ends_;  // [size] in `text_`
   std::vector<Slot> slots_{1};       // a power of two
 };
+
+#if WORDLOOM_DEFINES_FUNCTIONS
+
+WORDLOOM_FUNCTION bool WordList::append(std::string_view word) {
+  const std::size_t before = size();
+  insert(word);
+  if (size() > before) return true;
+  push_back(word);
+  return false;
+}
+
+WORDLOOM_FUNCTION void WordList::grow() {
+  slots_.assign(slots_.size() * 2, {});
+  for (std::size_t i = 0; i < size(); ++i) {
+    const std::uint64_t hash = detail::Hash::of((*this)[i]);
+    Slot& slot = slots_[slot_of((*this)[i], hash)];
+    if (slot.number == 0) slot = {tag_of(hash), static_cast<WordId>(i + 1)};
+  }
+}
+
+#endif
 
 }  // namespace wordloom::inline WORDLOOM_ABI

@@ -30,17 +30,7 @@ struct CorpusSource {
   std::uint64_t max_sentence_length = 0;
 
   static CorpusSource of(const std::filesystem::path& path, std::uint64_t vocabulary,
-                         std::uint64_t max_sentence_length, TextPart part) {
-    const MappedFile file(path);
-    // The sample: 64 stretches of 1 KiB, spread from the first byte to the last.
-    constexpr std::size_t stretches = 64, stretch = 1024;
-    const std::size_t last = file.size() - std::min(file.size(), stretch);
-    Hash sample;
-    for (std::size_t i = 0; i < stretches; ++i)
-      sample.add(file.text().substr(last / (stretches - 1) * i, stretch));
-    return {file.size(), file.changed_ns(), sample.value(),     part.index,
-            part.count,  vocabulary,        max_sentence_length};
-  }
+                         std::uint64_t max_sentence_length, TextPart part);
 
   friend bool operator==(const CorpusSource&, const CorpusSource&) = default;
 };
@@ -69,15 +59,7 @@ class CorpusFileWriter {
     write(ids.data(), ids.size_bytes());
   }
 
-  void finish(const CorpusSource& source, std::span<const std::uint64_t> ends) {
-    if (tokens_ % 2 != 0) write("\0\0\0\0", 4);
-    write(ends.data(), ends.size_bytes());
-    const CorpusFileEnd end{source, tokens_, ends.size()};
-    write(&end, offsetof(CorpusFileEnd, hash));
-    const std::uint64_t hash = hash_.value();
-    write(&hash, sizeof(hash));
-    file_.commit();
-  }
+  void finish(const CorpusSource& source, std::span<const std::uint64_t> ends);
 
  private:
   void write(const void* data, std::size_t bytes) {
@@ -100,8 +82,38 @@ struct EncodedText {
 /// Maps a corpus file. Returns nothing if the file does not exist, is empty, was made from another
 /// source or is damaged: it must then be made again. Throws IoError if it exists and cannot be
 /// read, and FormatError if it is no corpus file and so not ours to replace.
-inline std::optional<EncodedText> open_corpus_file(const std::filesystem::path& path,
-                                                   const CorpusSource& source) {
+std::optional<EncodedText> open_corpus_file(const std::filesystem::path& path,
+                                            const CorpusSource& source);
+
+#if WORDLOOM_DEFINES_FUNCTIONS
+
+WORDLOOM_FUNCTION CorpusSource CorpusSource::of(const std::filesystem::path& path,
+                                                std::uint64_t vocabulary,
+                                                std::uint64_t max_sentence_length, TextPart part) {
+  const MappedFile file(path);
+  // The sample: 64 stretches of 1 KiB, spread from the first byte to the last.
+  constexpr std::size_t stretches = 64, stretch = 1024;
+  const std::size_t last = file.size() - std::min(file.size(), stretch);
+  Hash sample;
+  for (std::size_t i = 0; i < stretches; ++i)
+    sample.add(file.text().substr(last / (stretches - 1) * i, stretch));
+  return {file.size(), file.changed_ns(), sample.value(),     part.index,
+          part.count,  vocabulary,        max_sentence_length};
+}
+
+WORDLOOM_FUNCTION void CorpusFileWriter::finish(const CorpusSource& source,
+                                                std::span<const std::uint64_t> ends) {
+  if (tokens_ % 2 != 0) write("\0\0\0\0", 4);
+  write(ends.data(), ends.size_bytes());
+  const CorpusFileEnd end{source, tokens_, ends.size()};
+  write(&end, offsetof(CorpusFileEnd, hash));
+  const std::uint64_t hash = hash_.value();
+  write(&hash, sizeof(hash));
+  file_.commit();
+}
+
+WORDLOOM_FUNCTION std::optional<EncodedText> open_corpus_file(const std::filesystem::path& path,
+                                                              const CorpusSource& source) {
   if (std::error_code ignored; !std::filesystem::exists(path, ignored)) return std::nullopt;
   const auto file = std::make_shared<const MappedFile>(path);
   const std::string_view text = file->text();
@@ -127,5 +139,7 @@ inline std::optional<EncodedText> open_corpus_file(const std::filesystem::path& 
                      {reinterpret_cast<const std::uint64_t*>(ids + ids_bytes), end.sentence_count},
                      file};
 }
+
+#endif
 
 }  // namespace wordloom::inline WORDLOOM_ABI::detail

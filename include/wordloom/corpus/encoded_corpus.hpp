@@ -82,19 +82,7 @@ class EncodedCorpus {
   /// Makes a corpus of sentences of ids; empty ones are left out. Throws InvalidArgument for an id
   /// that the vocabulary does not have.
   [[nodiscard]] static EncodedCorpus from_sentences(std::span<const std::vector<WordId>> sentences,
-                                                    const Vocabulary& vocabulary) {
-    const auto memory = std::make_shared<Memory>();
-    for (const auto& sentence : sentences) {
-      for (const WordId id : sentence)
-        if (id >= vocabulary.size())
-          throw InvalidArgument("word id " + std::to_string(id) + " in a vocabulary of " +
-                                std::to_string(vocabulary.size()) + " words");
-      if (sentence.empty()) continue;
-      memory->ids.append(sentence);
-      memory->ends.push_back(memory->ids.size());
-    }
-    return EncodedCorpus(Memory::text(memory), vocabulary);
-  }
+                                                    const Vocabulary& vocabulary);
 
   static constexpr bool repeats = true;
   std::uint64_t token_count() const noexcept { return text_.ids.size(); }
@@ -129,18 +117,7 @@ class EncodedCorpus {
   /// Ids in memory that realloc can grow in place: a vector would hold them twice while it grows.
   class Ids {
    public:
-    void append(std::span<const WordId> more) {
-      if (size_ + more.size() > capacity_) {
-        const std::size_t capacity = std::max(size_ + more.size(), size_ * 3 / 2);
-        void* const grown = std::realloc(data_.get(), capacity * sizeof(WordId));
-        if (grown == nullptr) throw std::bad_alloc();
-        static_cast<void>(data_.release());
-        data_.reset(static_cast<WordId*>(grown));
-        capacity_ = capacity;
-      }
-      std::copy(more.begin(), more.end(), data_.get() + size_);
-      size_ += more.size();
-    }
+    void append(std::span<const WordId> more);
     std::size_t size() const noexcept { return size_; }
     std::span<const WordId> span() const noexcept { return {data_.get(), size_}; }
 
@@ -165,20 +142,7 @@ class EncodedCorpus {
       : text_(std::move(text)), fingerprint_(vocabulary.fingerprint()) {}
 
   static detail::EncodedText encoded(const std::filesystem::path& path,
-                                     const Vocabulary& vocabulary, const CorpusOptions& options) {
-    if (!options.cache.empty()) {
-      const auto source = detail::CorpusSource::of(path, vocabulary.fingerprint(),
-                                                   options.max_sentence_length, options.part);
-      if (auto text = detail::open_corpus_file(options.cache, source)) return *text;
-      detail::CorpusFileWriter writer(options.cache);
-      writer.finish(source, encode(path, vocabulary, options, writer));
-      if (auto text = detail::open_corpus_file(options.cache, source)) return *text;
-      // Another process has put its own corpus there in the meantime.
-    }
-    const auto memory = std::make_shared<Memory>();
-    memory->ends = encode(path, vocabulary, options, memory->ids);
-    return Memory::text(memory);
-  }
+                                     const Vocabulary& vocabulary, const CorpusOptions& options);
 
   /// Encodes a text with all threads and appends its in-vocabulary words to `all`, in order.
   /// Returns the ends of the sentences, in words from the start; the same for any number of
@@ -238,5 +202,54 @@ class EncodedCorpus {
 };
 
 static_assert(Corpus<EncodedCorpus>);
+
+#if WORDLOOM_DEFINES_FUNCTIONS
+
+WORDLOOM_FUNCTION detail::EncodedText EncodedCorpus::encoded(const std::filesystem::path& path,
+                                                             const Vocabulary& vocabulary,
+                                                             const CorpusOptions& options) {
+  if (!options.cache.empty()) {
+    const auto source = detail::CorpusSource::of(path, vocabulary.fingerprint(),
+                                                 options.max_sentence_length, options.part);
+    if (auto text = detail::open_corpus_file(options.cache, source)) return *text;
+    detail::CorpusFileWriter writer(options.cache);
+    writer.finish(source, encode(path, vocabulary, options, writer));
+    if (auto text = detail::open_corpus_file(options.cache, source)) return *text;
+    // Another process has put its own corpus there in the meantime.
+  }
+  const auto memory = std::make_shared<Memory>();
+  memory->ends = encode(path, vocabulary, options, memory->ids);
+  return Memory::text(memory);
+}
+
+WORDLOOM_FUNCTION EncodedCorpus EncodedCorpus::from_sentences(
+    std::span<const std::vector<WordId>> sentences, const Vocabulary& vocabulary) {
+  const auto memory = std::make_shared<Memory>();
+  for (const auto& sentence : sentences) {
+    for (const WordId id : sentence)
+      if (id >= vocabulary.size())
+        throw InvalidArgument("word id " + std::to_string(id) + " in a vocabulary of " +
+                              std::to_string(vocabulary.size()) + " words");
+    if (sentence.empty()) continue;
+    memory->ids.append(sentence);
+    memory->ends.push_back(memory->ids.size());
+  }
+  return EncodedCorpus(Memory::text(memory), vocabulary);
+}
+
+WORDLOOM_FUNCTION void EncodedCorpus::Ids::append(std::span<const WordId> more) {
+  if (size_ + more.size() > capacity_) {
+    const std::size_t capacity = std::max(size_ + more.size(), size_ * 3 / 2);
+    void* const grown = std::realloc(data_.get(), capacity * sizeof(WordId));
+    if (grown == nullptr) throw std::bad_alloc();
+    static_cast<void>(data_.release());
+    data_.reset(static_cast<WordId*>(grown));
+    capacity_ = capacity;
+  }
+  std::copy(more.begin(), more.end(), data_.get() + size_);
+  size_ += more.size();
+}
+
+#endif
 
 }  // namespace wordloom::inline WORDLOOM_ABI

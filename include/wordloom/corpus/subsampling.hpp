@@ -20,22 +20,7 @@ namespace wordloom::inline WORDLOOM_ABI {
 class Subsampling {
  public:
   /// `threshold`: t, as a share of the corpus; 0 keeps every word.
-  Subsampling(const Vocabulary& vocabulary, double threshold) {
-    if (threshold <= 0) return;
-    auto table = std::make_shared<std::vector<std::uint32_t>>(vocabulary.size());
-    const double scaled = threshold * static_cast<double>(vocabulary.total_count());
-    for (std::size_t i = 0; i < table->size(); ++i) {
-      const double ratio = scaled / static_cast<double>(vocabulary.counts()[i]);
-      const double keep = std::min(1.0, std::sqrt(ratio) + ratio);
-      (*table)[i] = static_cast<std::uint32_t>(std::max(1.0, keep * 0x1p32) - 1.0);
-    }
-    // Words are sorted by falling count: all words after a certain one are always kept. They share
-    // one entry, so that the table stays in the first-level cache.
-    while (table->size() > 1 && table->back() == UINT32_MAX && table->end()[-2] == UINT32_MAX)
-      table->pop_back();
-    table->shrink_to_fit();
-    highest_kept_ = std::move(table);
-  }
+  Subsampling(const Vocabulary& vocabulary, double threshold);
 
   bool enabled() const noexcept { return highest_kept_ != nullptr; }
 
@@ -70,5 +55,26 @@ class Subsampling {
   // [words up to the first that is always kept, as all after it are]
   std::shared_ptr<const std::vector<std::uint32_t>> highest_kept_;
 };
+
+#if WORDLOOM_DEFINES_FUNCTIONS
+
+WORDLOOM_FUNCTION Subsampling::Subsampling(const Vocabulary& vocabulary, double threshold) {
+  if (threshold <= 0) return;
+  auto table = std::make_shared<std::vector<std::uint32_t>>(vocabulary.size());
+  const double scaled = threshold * static_cast<double>(vocabulary.total_count());
+  for (std::size_t i = 0; i < table->size(); ++i) {
+    const double ratio = scaled / static_cast<double>(vocabulary.counts()[i]);
+    const double keep = std::min(1.0, std::sqrt(ratio) + ratio);
+    (*table)[i] = static_cast<std::uint32_t>(std::max(1.0, keep * 0x1p32) - 1.0);
+  }
+  // Words are sorted by falling count: all words after a certain one are always kept. They share
+  // one entry, so that the table stays in the first-level cache.
+  while (table->size() > 1 && table->back() == UINT32_MAX && table->end()[-2] == UINT32_MAX)
+    table->pop_back();
+  table->shrink_to_fit();
+  highest_kept_ = std::move(table);
+}
+
+#endif
 
 }  // namespace wordloom::inline WORDLOOM_ABI

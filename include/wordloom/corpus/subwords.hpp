@@ -92,14 +92,8 @@ void for_each_row_of_word(std::string_view word, std::optional<WordId> id, std::
 
 /// Returns the n-grams of a word, in or out of a vocabulary, in the order of `fasttext
 /// print-ngrams`; an n-gram may come twice. Throws InvalidArgument for options out of bounds.
-[[nodiscard]] inline std::vector<std::string> ngrams_of(std::string_view word,
-                                                        const SubwordOptions& options = {}) {
-  detail::validate(options);
-  std::vector<std::string> ngrams;
-  detail::for_each_ngram(
-      word, options, [&](std::string_view ngram, std::uint32_t) { ngrams.emplace_back(ngram); });
-  return ngrams;
-}
+[[nodiscard]] std::vector<std::string> ngrams_of(std::string_view word,
+                                                 const SubwordOptions& options = {});
 
 /// The bag of each word of a vocabulary: its own row of Model::input and the rows of its n-grams,
 /// 4 bytes each. Immutable; copies share the table; thread-safe.
@@ -109,43 +103,7 @@ class SubwordTable {
   /// any number. Throws InvalidArgument for options out of bounds, for more than 2^32 - 1 rows and
   /// for as many n-grams of all words together, and std::bad_alloc.
   SubwordTable(const Vocabulary& vocabulary, const SubwordOptions& options,
-               std::size_t threads = 0) {
-    detail::validate(options);
-    const std::size_t words = vocabulary.size();
-    if (words + options.rows() > std::numeric_limits<RowId>::max())
-      throw InvalidArgument(std::to_string(words) + " words and " + std::to_string(options.rows()) +
-                            " buckets are more than 2^32 - 1 rows: use fewer buckets");
-    auto store = std::make_shared<Store>();
-    store->options = options;
-    store->ends.resize(words);
-    threads = std::clamp<std::size_t>(words / 1000, 1, resolve_threads(threads));
-    const auto for_words = [&](auto use) {
-      detail::run_threads(threads, [&](std::size_t t) {
-        const auto [first, last] = part_of(words, t, threads);
-        for (std::size_t w = first; w < last; ++w) use(static_cast<WordId>(w));
-      });
-    };
-    const auto for_rows = [&](WordId w, auto use) {
-      detail::for_each_row_of_word(vocabulary.word(w), w, words, options, use);
-    };
-    for_words([&](WordId w) { for_rows(w, [&](RowId) { ++store->ends[w]; }); });
-    std::uint64_t end = 0;
-    for (std::uint32_t& size : store->ends) {
-      store->longest = std::max<std::size_t>(store->longest, size);
-      end += size;
-      size = static_cast<std::uint32_t>(end);
-    }
-    if (end > std::numeric_limits<std::uint32_t>::max())
-      throw InvalidArgument("the words have " + std::to_string(end) +
-                            " n-grams together, more than 2^32 - 1: raise minn, lower maxn or "
-                            "leave out rare words");
-    store->rows.resize(end);
-    for_words([&](WordId w) {
-      RowId* to = store->rows.data() + (w == 0 ? 0 : store->ends[w - 1]);
-      for_rows(w, [&](RowId row) { *to++ = row; });
-    });
-    store_ = std::move(store);
-  }
+               std::size_t threads = 0);
 
   /// Returns the rows of a word, its own first. A row may come twice. The span is valid as long as
   /// any copy of the table.
@@ -172,5 +130,57 @@ class SubwordTable {
 
   std::shared_ptr<const Store> store_;
 };
+
+#if WORDLOOM_DEFINES_FUNCTIONS
+
+WORDLOOM_FUNCTION std::vector<std::string> ngrams_of(std::string_view word,
+                                                     const SubwordOptions& options) {
+  detail::validate(options);
+  std::vector<std::string> ngrams;
+  detail::for_each_ngram(
+      word, options, [&](std::string_view ngram, std::uint32_t) { ngrams.emplace_back(ngram); });
+  return ngrams;
+}
+
+WORDLOOM_FUNCTION SubwordTable::SubwordTable(const Vocabulary& vocabulary,
+                                             const SubwordOptions& options, std::size_t threads) {
+  detail::validate(options);
+  const std::size_t words = vocabulary.size();
+  if (words + options.rows() > std::numeric_limits<RowId>::max())
+    throw InvalidArgument(std::to_string(words) + " words and " + std::to_string(options.rows()) +
+                          " buckets are more than 2^32 - 1 rows: use fewer buckets");
+  auto store = std::make_shared<Store>();
+  store->options = options;
+  store->ends.resize(words);
+  threads = std::clamp<std::size_t>(words / 1000, 1, resolve_threads(threads));
+  const auto for_words = [&](auto use) {
+    detail::run_threads(threads, [&](std::size_t t) {
+      const auto [first, last] = part_of(words, t, threads);
+      for (std::size_t w = first; w < last; ++w) use(static_cast<WordId>(w));
+    });
+  };
+  const auto for_rows = [&](WordId w, auto use) {
+    detail::for_each_row_of_word(vocabulary.word(w), w, words, options, use);
+  };
+  for_words([&](WordId w) { for_rows(w, [&](RowId) { ++store->ends[w]; }); });
+  std::uint64_t end = 0;
+  for (std::uint32_t& size : store->ends) {
+    store->longest = std::max<std::size_t>(store->longest, size);
+    end += size;
+    size = static_cast<std::uint32_t>(end);
+  }
+  if (end > std::numeric_limits<std::uint32_t>::max())
+    throw InvalidArgument("the words have " + std::to_string(end) +
+                          " n-grams together, more than 2^32 - 1: raise minn, lower maxn or "
+                          "leave out rare words");
+  store->rows.resize(end);
+  for_words([&](WordId w) {
+    RowId* to = store->rows.data() + (w == 0 ? 0 : store->ends[w - 1]);
+    for_rows(w, [&](RowId row) { *to++ = row; });
+  });
+  store_ = std::move(store);
+}
+
+#endif
 
 }  // namespace wordloom::inline WORDLOOM_ABI

@@ -42,14 +42,7 @@ struct CorpusOptions {
   std::function<void()> before_piece = {};
 
   /// Throws InvalidArgument.
-  void validate() const {
-    if (max_sentence_length == 0)
-      throw InvalidArgument("max_sentence_length is 0, must be above 0");
-    if (piece_bytes == 0) throw InvalidArgument("piece_bytes is 0, must be above 0");
-    if (part.index >= part.count)
-      throw InvalidArgument("part.index is " + std::to_string(part.index) +
-                            ", must be below part.count, which is " + std::to_string(part.count));
-  }
+  void validate() const;
 };
 
 namespace detail {
@@ -105,17 +98,7 @@ class SentenceSplitter {
 class TextCorpus {
   /// Reads the sentences of a shard, one after the other, in the memory of one piece.
   struct Reader {
-    Reader(const TextCorpus& corpus, const Shard& shard)
-        : vocabulary_(corpus.vocabulary_),
-          splitter_(corpus.options_.max_sentence_length),
-          pieces_(corpus.path_, std::min(corpus.options_.piece_bytes, largest_piece),
-                  {corpus.options_.part.index * shard.count + shard.index,
-                   corpus.options_.part.count * shard.count}) {
-      if (corpus.bytes_ != pieces_.file().size() ||
-          corpus.modified_ns_ != pieces_.file().modified_ns())
-        throw CorpusError("the text '" + corpus.path_.string() +
-                          "' was changed after its words were counted: start again");
-    }
+    Reader(const TextCorpus& corpus, const Shard& shard);
 
     NextSentence operator()() {
       sentence_.clear();
@@ -198,5 +181,28 @@ class TextCorpus {
 };
 
 static_assert(Corpus<TextCorpus>);
+
+#if WORDLOOM_DEFINES_FUNCTIONS
+
+WORDLOOM_FUNCTION void CorpusOptions::validate() const {
+  if (max_sentence_length == 0) throw InvalidArgument("max_sentence_length is 0, must be above 0");
+  if (piece_bytes == 0) throw InvalidArgument("piece_bytes is 0, must be above 0");
+  if (part.index >= part.count)
+    throw InvalidArgument("part.index is " + std::to_string(part.index) +
+                          ", must be below part.count, which is " + std::to_string(part.count));
+}
+
+WORDLOOM_FUNCTION TextCorpus::Reader::Reader(const TextCorpus& corpus, const Shard& shard)
+    : vocabulary_(corpus.vocabulary_),
+      splitter_(corpus.options_.max_sentence_length),
+      pieces_(corpus.path_, std::min(corpus.options_.piece_bytes, largest_piece),
+              {corpus.options_.part.index * shard.count + shard.index,
+               corpus.options_.part.count * shard.count}) {
+  if (corpus.bytes_ != pieces_.file().size() || corpus.modified_ns_ != pieces_.file().modified_ns())
+    throw CorpusError("the text '" + corpus.path_.string() +
+                      "' was changed after its words were counted: start again");
+}
+
+#endif
 
 }  // namespace wordloom::inline WORDLOOM_ABI

@@ -33,16 +33,7 @@ struct TextPart {
   std::size_t index = 0, count = 1;
 
   /// Returns where the part begins in a plain text, which is where the one before it ends.
-  std::size_t begin(std::string_view text) const {
-    constexpr std::size_t near = std::size_t{1} << 16;
-    if (index == count) return text.size();
-    const std::size_t from = part_of(text.size(), index, count).first;
-    if (from == 0) return 0;
-    if (const std::size_t line = text.substr(from - 1, near).find('\n'); line != text.npos)
-      return from + line;
-    const std::size_t space = text.find_first_of(white_space, from - 1);
-    return space == text.npos ? text.size() : space + 1;
-  }
+  std::size_t begin(std::string_view text) const;
 };
 
 namespace detail {
@@ -62,46 +53,12 @@ class GzipReader {
 
   /// Appends up to `bytes` bytes to `text`; returns false at the end of the file. Throws
   /// FormatError with the byte of the .gz file where it is damaged or cut short.
-  bool read(std::string& text, std::size_t bytes) {
-    bytes = std::min<std::size_t>(bytes, 1u << 30);
-    text.resize(text.size() + bytes);
-    stream_.next_out = reinterpret_cast<Bytef*>(text.data() + text.size() - bytes);
-    stream_.avail_out = static_cast<uInt>(bytes);
-    while (stream_.avail_out > 0 && !ended_) {
-      feed();
-      const int result = ::inflate(&stream_, Z_NO_FLUSH);
-      if (result == Z_STREAM_END)
-        next_member();
-      else if (result == Z_MEM_ERROR)
-        throw std::bad_alloc();
-      else if (result != Z_OK)
-        throw FormatError::at(file_.path(), "byte", fed_ - stream_.avail_in, "gzip data",
-                              result == Z_BUF_ERROR    ? "the end of the file"
-                              : stream_.msg != nullptr ? stream_.msg
-                                                       : "something else");
-    }
-    text.resize(text.size() - stream_.avail_out);
-    return !ended_;
-  }
+  bool read(std::string& text, std::size_t bytes);
 
  private:
-  void feed() {
-    if (stream_.avail_in > 0) return;
-    const std::size_t room = std::min<std::size_t>(file_.size() - fed_, 1u << 24);
-    stream_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(file_.data() + fed_));
-    stream_.avail_in = static_cast<uInt>(room);
-    fed_ += room;
-  }
+  void feed();
 
-  void next_member() {
-    // As gzip does: zeros after the last member are padding.
-    for (feed(); stream_.avail_in > 0 && *stream_.next_in == 0; feed()) {
-      ++stream_.next_in;
-      --stream_.avail_in;
-    }
-    ended_ = stream_.avail_in == 0;
-    if (!ended_) ::inflateReset(&stream_);
-  }
+  void next_member();
 
   const MappedFile& file_;
   z_stream stream_{};
@@ -135,29 +92,7 @@ class TextPieces {
   explicit TextPieces(const std::filesystem::path& path,
                       std::size_t piece_bytes = default_piece_bytes, TextPart part = {},
                       std::function<void()> before_piece = {},
-                      CutAfter cut = CutAfter::white_space)
-      : file_(std::make_shared<const MappedFile>(path)),
-        part_(part),
-        piece_bytes_(std::max<std::size_t>(piece_bytes, 1)),
-        before_piece_(std::move(before_piece)),
-        cut_(cut) {
-    if (is_gzip()) {
-#if WORDLOOM_HAS_ZLIB
-      gzip_.emplace(*file_);
-      // A byte of a .gz file holds 1032 of its text at most.
-      piece_bytes_ = std::min(piece_bytes_, file_->size() * 1032);
-      if (part.count > 1) piece_bytes_ = std::min(piece_bytes_, max_piece_of_parts);
-      return;
-#else
-      throw IoError("cannot read '" + path.string() +
-                    "': this build has no zlib (WORDLOOM_ENABLE_ZLIB)");
-#endif
-    }
-    if (path.extension() == ".gz" && file_->size() > 0)
-      throw FormatError::at(path, "byte", 0, "gzip data, as its name says", "something else");
-    at_ = part.begin(file_->text());
-    last_ = TextPart{part.index + 1, part.count}.begin(file_->text());
-  }
+                      CutAfter cut = CutAfter::white_space);
 
   const MappedFile& file() const noexcept { return *file_; }
 
@@ -173,25 +108,7 @@ class TextPieces {
   bool is_contiguous() const noexcept { return part_.count == 1 || !is_gzip(); }
 
   /// Returns the next piece, or nothing at the end. Throws FormatError where a .gz file is damaged.
-  std::optional<TextPiece> next() {
-    const std::lock_guard lock(guard_);
-    if (before_piece_) before_piece_();
-#if WORDLOOM_HAS_ZLIB
-    while (gzip_) {
-      auto piece = next_of_gzip();
-      if (!piece) return std::nullopt;
-      if (read_++ % part_.count != part_.index) continue;
-      piece->index = index_++;
-      return piece;
-    }
-#endif
-    if (at_ >= last_) return std::nullopt;
-    const std::size_t first = at_;
-    at_ = std::min(last_ - first, piece_bytes_) + first;
-    while (at_ < file_->size() && !may_cut_after(file_->data()[at_ - 1])) ++at_;
-    const std::string_view text = file_->text().substr(first, at_ - first);
-    return TextPiece{index_++, text, {text.data(), [file = file_, text](auto) { release(text); }}};
-  }
+  std::optional<TextPiece> next();
 
  private:
   bool is_gzip() const noexcept { return file_->text().starts_with("\x1f\x8b"); }
@@ -200,34 +117,10 @@ class TextPieces {
   }
 
   /// Releases the pages of a mapped text, except those that it shares with its neighbours.
-  static void release(std::string_view text) noexcept {
-    const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
-    const auto first = reinterpret_cast<std::uintptr_t>(text.data());
-    const std::size_t before = (page - first % page) % page;
-    const std::size_t after = (first + text.size()) % page;
-    if (before + after < text.size())
-      ::madvise(const_cast<char*>(text.data()) + before, text.size() - before - after,
-                MADV_DONTNEED);
-  }
+  static void release(std::string_view text) noexcept;
 
 #if WORDLOOM_HAS_ZLIB
-  std::optional<TextPiece> next_of_gzip() {
-    std::string text = std::exchange(carried_, {});
-    bool more = true;
-    std::size_t end = 0;
-    while (more && end == 0) {  // twice or more for a token or line longer than a piece
-      const std::size_t searched = text.size();
-      more = gzip_->read(text, piece_bytes_);
-      end = text.size();
-      while (more && end > searched && !may_cut_after(text[end - 1])) --end;
-      if (more && end == searched) end = 0;
-    }
-    if (end == 0) return std::nullopt;
-    carried_.assign(text, end);
-    text.resize(end);
-    const auto memory = std::make_shared<const std::string>(std::move(text));
-    return TextPiece{0, *memory, memory};
-  }
+  std::optional<TextPiece> next_of_gzip();
 
   // Small, so that each part of a short text has pieces.
   static constexpr std::size_t max_piece_of_parts = std::size_t{1} << 18;
@@ -247,4 +140,141 @@ class TextPieces {
 };
 
 }  // namespace detail
+
+#if WORDLOOM_DEFINES_FUNCTIONS
+
+WORDLOOM_FUNCTION std::size_t TextPart::begin(std::string_view text) const {
+  constexpr std::size_t near = std::size_t{1} << 16;
+  if (index == count) return text.size();
+  const std::size_t from = part_of(text.size(), index, count).first;
+  if (from == 0) return 0;
+  if (const std::size_t line = text.substr(from - 1, near).find('\n'); line != text.npos)
+    return from + line;
+  const std::size_t space = text.find_first_of(white_space, from - 1);
+  return space == text.npos ? text.size() : space + 1;
+}
+
+namespace detail {
+
+#if WORDLOOM_HAS_ZLIB
+
+WORDLOOM_FUNCTION bool GzipReader::read(std::string& text, std::size_t bytes) {
+  bytes = std::min<std::size_t>(bytes, 1u << 30);
+  text.resize(text.size() + bytes);
+  stream_.next_out = reinterpret_cast<Bytef*>(text.data() + text.size() - bytes);
+  stream_.avail_out = static_cast<uInt>(bytes);
+  while (stream_.avail_out > 0 && !ended_) {
+    feed();
+    const int result = ::inflate(&stream_, Z_NO_FLUSH);
+    if (result == Z_STREAM_END)
+      next_member();
+    else if (result == Z_MEM_ERROR)
+      throw std::bad_alloc();
+    else if (result != Z_OK)
+      throw FormatError::at(file_.path(), "byte", fed_ - stream_.avail_in, "gzip data",
+                            result == Z_BUF_ERROR    ? "the end of the file"
+                            : stream_.msg != nullptr ? stream_.msg
+                                                     : "something else");
+  }
+  text.resize(text.size() - stream_.avail_out);
+  return !ended_;
+}
+
+WORDLOOM_FUNCTION void GzipReader::feed() {
+  if (stream_.avail_in > 0) return;
+  const std::size_t room = std::min<std::size_t>(file_.size() - fed_, 1u << 24);
+  stream_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(file_.data() + fed_));
+  stream_.avail_in = static_cast<uInt>(room);
+  fed_ += room;
+}
+
+WORDLOOM_FUNCTION void GzipReader::next_member() {
+  // As gzip does: zeros after the last member are padding.
+  for (feed(); stream_.avail_in > 0 && *stream_.next_in == 0; feed()) {
+    ++stream_.next_in;
+    --stream_.avail_in;
+  }
+  ended_ = stream_.avail_in == 0;
+  if (!ended_) ::inflateReset(&stream_);
+}
+
+WORDLOOM_FUNCTION std::optional<TextPiece> TextPieces::next_of_gzip() {
+  std::string text = std::exchange(carried_, {});
+  bool more = true;
+  std::size_t end = 0;
+  while (more && end == 0) {  // twice or more for a token or line longer than a piece
+    const std::size_t searched = text.size();
+    more = gzip_->read(text, piece_bytes_);
+    end = text.size();
+    while (more && end > searched && !may_cut_after(text[end - 1])) --end;
+    if (more && end == searched) end = 0;
+  }
+  if (end == 0) return std::nullopt;
+  carried_.assign(text, end);
+  text.resize(end);
+  const auto memory = std::make_shared<const std::string>(std::move(text));
+  return TextPiece{0, *memory, memory};
+}
+
+#endif
+
+WORDLOOM_FUNCTION TextPieces::TextPieces(const std::filesystem::path& path, std::size_t piece_bytes,
+                                         TextPart part, std::function<void()> before_piece,
+                                         CutAfter cut)
+    : file_(std::make_shared<const MappedFile>(path)),
+      part_(part),
+      piece_bytes_(std::max<std::size_t>(piece_bytes, 1)),
+      before_piece_(std::move(before_piece)),
+      cut_(cut) {
+  if (is_gzip()) {
+#if WORDLOOM_HAS_ZLIB
+    gzip_.emplace(*file_);
+    // A byte of a .gz file holds 1032 of its text at most.
+    piece_bytes_ = std::min(piece_bytes_, file_->size() * 1032);
+    if (part.count > 1) piece_bytes_ = std::min(piece_bytes_, max_piece_of_parts);
+    return;
+#else
+    throw IoError("cannot read '" + path.string() +
+                  "': this build has no zlib (WORDLOOM_ENABLE_ZLIB)");
+#endif
+  }
+  if (path.extension() == ".gz" && file_->size() > 0)
+    throw FormatError::at(path, "byte", 0, "gzip data, as its name says", "something else");
+  at_ = part.begin(file_->text());
+  last_ = TextPart{part.index + 1, part.count}.begin(file_->text());
+}
+
+WORDLOOM_FUNCTION std::optional<TextPiece> TextPieces::next() {
+  const std::lock_guard lock(guard_);
+  if (before_piece_) before_piece_();
+#if WORDLOOM_HAS_ZLIB
+  while (gzip_) {
+    auto piece = next_of_gzip();
+    if (!piece) return std::nullopt;
+    if (read_++ % part_.count != part_.index) continue;
+    piece->index = index_++;
+    return piece;
+  }
+#endif
+  if (at_ >= last_) return std::nullopt;
+  const std::size_t first = at_;
+  at_ = std::min(last_ - first, piece_bytes_) + first;
+  while (at_ < file_->size() && !may_cut_after(file_->data()[at_ - 1])) ++at_;
+  const std::string_view text = file_->text().substr(first, at_ - first);
+  return TextPiece{index_++, text, {text.data(), [file = file_, text](auto) { release(text); }}};
+}
+
+WORDLOOM_FUNCTION void TextPieces::release(std::string_view text) noexcept {
+  const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+  const auto first = reinterpret_cast<std::uintptr_t>(text.data());
+  const std::size_t before = (page - first % page) % page;
+  const std::size_t after = (first + text.size()) % page;
+  if (before + after < text.size())
+    ::madvise(const_cast<char*>(text.data()) + before, text.size() - before - after, MADV_DONTNEED);
+}
+
+}  // namespace detail
+
+#endif
+
 }  // namespace wordloom::inline WORDLOOM_ABI

@@ -79,26 +79,8 @@ class WordCounter {
 
 /// Counts the words of a part of a text with all threads. Memory: the words, and for each thread
 /// some 10 MB.
-inline WordCounter count_words(const std::filesystem::path& path, const VocabularyOptions& options,
-                               TextPart part = {}) {
-  constexpr std::size_t max_types = std::size_t{1} << 17;  // of a thread
-  TextPieces pieces(path, TextPieces::default_piece_bytes, part, options.before_piece);
-  WordCounter all;
-  std::mutex guard;
-  run_threads(pieces.threads(options.threads), [&](std::size_t) {
-    WordCounter own;
-    while (const auto piece = pieces.next()) {
-      for_each_token(
-          piece->text, [&](std::string_view word) { own.add(word); }, [] {});
-      if (own.size() < max_types) continue;
-      const std::lock_guard lock(guard);
-      all.merge(own);
-    }
-    const std::lock_guard lock(guard);
-    all.merge(own);
-  });
-  return all;
-}
+WordCounter count_words(const std::filesystem::path& path, const VocabularyOptions& options,
+                        TextPart part = {});
 
 /// Returns the error for a word that a text cannot have: "sentences[7]: the word 'a b' holds white
 /// space".
@@ -147,77 +129,18 @@ class Vocabulary {
   /// more than 2^64 - 1; CorpusError when no word is left.
   [[nodiscard]] static Vocabulary from_counts(
       std::span<const std::pair<std::string, std::uint64_t>> counts,
-      const VocabularyOptions& options = {.min_count = 1}) {
-    detail::WordCounter counter;
-    for (const auto& [word, count] : counts) {
-      if (!is_word(word)) throw detail::not_a_word(word, "counts", counter.size());
-      if (count == 0) throw InvalidArgument("the word '" + word + "' has a count of 0");
-      if (!counter.add(word, count)) throw InvalidArgument("duplicate word '" + word + "'");
-    }
-    return from_counter(counter, options, "the list of counts");
-  }
+      const VocabularyOptions& options = {.min_count = 1});
 
   /// Makes a vocabulary of counted words. Throws CorpusError, which names their `source`, when no
   /// word is left, and InvalidArgument when their counts add up to more than 2^64 - 1.
   static Vocabulary from_counter(const detail::WordCounter& counter,
                                  const VocabularyOptions& options,
-                                 const std::filesystem::path& source) {
-    std::vector<std::pair<std::string_view, std::uint64_t>> counted;
-    counted.reserve(counter.size());
-    counter.for_each([&](std::string_view word, std::uint64_t count) {
-      if (count >= options.min_count) counted.emplace_back(word, count);
-    });
-    if (counted.empty()) throw none_left(counter.size(), options, source);
-    std::sort(counted.begin(), counted.end(), [](const auto& a, const auto& b) {
-      return a.second != b.second ? a.second > b.second : a.first < b.first;
-    });
-    if (options.max_size != 0 && counted.size() > options.max_size)
-      counted.resize(options.max_size);
-
-    auto store = std::make_shared<Store>();
-    WordList words;
-    detail::Hash hash;
-    store->counts.reserve(counted.size());
-    for (const auto& [word, count] : counted) {
-      words.append(word);
-      store->counts.push_back(count);
-      if (__builtin_add_overflow(store->total, count, &store->total))
-        throw InvalidArgument(source.string() + ": the counts add up to more than 2^64 - 1");
-      hash.add(word);
-      hash.add(count);
-    }
-    store->fingerprint = hash.value();
-    store->words = std::move(words);
-    Vocabulary result;
-    result.store_ = std::move(store);
-    return result;
-  }
+                                 const std::filesystem::path& source);
 
   /// Reads `word count` lines in any order, as `save` and word2vec's -save-vocab write them. Throws
   /// IoError, FormatError with the line, CorpusError when no word is left.
   [[nodiscard]] static Vocabulary load(const std::filesystem::path& path,
-                                       const VocabularyOptions& options = {.min_count = 1}) {
-    const MappedFile file(path);
-    detail::WordCounter counter;
-    std::uint64_t total = 0;
-    for_each_line(file.text(), [&](std::string_view line, std::uint64_t number) {
-      if (line.ends_with('\r')) line.remove_suffix(1);
-      const std::size_t space = std::min(line.find_first_of(" \t"), line.size());
-      const auto word = line.substr(0, space);
-      const auto count = number_in<std::uint64_t>(line.substr(std::min(space + 1, line.size())));
-      if (!is_word(word) || !count || *count == 0)
-        throw FormatError::at(path, "line", number, "a word, a space and a count above 0",
-                              line.empty() ? "an empty line" : detail::shown(line));
-      if (__builtin_add_overflow(total, *count, &total))
-        throw FormatError::at(path, "line", number, "counts that add up to less than 2^64",
-                              detail::shown(line));
-      if (!counter.add(word, *count))
-        throw FormatError::at(
-            path, "line", number, "each word once",
-            detail::shown(word) + " as in line " + std::to_string(counter.index_of(word) + 1));
-    });
-    return from_counter(counter, options, path);
-  }
+                                       const VocabularyOptions& options = {.min_count = 1});
 
   /// Writes a `word count` line for each word, by id. Throws IoError; all or nothing is written.
   void save(const std::filesystem::path& path) const {
@@ -227,13 +150,7 @@ class Vocabulary {
   }
 
   /// Writes the same into a file that is already open; does not commit.
-  void write(AtomicFile& file) const {
-    std::string line;
-    for (std::size_t i = 0; i < size(); ++i) {
-      line.assign(store_->words[i]).append(1, ' ').append(std::to_string(store_->counts[i]));
-      file.write(line.append(1, '\n'));
-    }
-  }
+  void write(AtomicFile& file) const;
 
   std::size_t size() const noexcept { return store_->counts.size(); }
   bool empty() const noexcept { return size() == 0; }
@@ -271,5 +188,108 @@ class Vocabulary {
 
   std::shared_ptr<const Store> store_;
 };
+
+#if WORDLOOM_DEFINES_FUNCTIONS
+
+WORDLOOM_FUNCTION detail::WordCounter detail::count_words(const std::filesystem::path& path,
+                                                          const VocabularyOptions& options,
+                                                          TextPart part) {
+  constexpr std::size_t max_types = std::size_t{1} << 17;  // of a thread
+  TextPieces pieces(path, TextPieces::default_piece_bytes, part, options.before_piece);
+  WordCounter all;
+  std::mutex guard;
+  run_threads(pieces.threads(options.threads), [&](std::size_t) {
+    WordCounter own;
+    while (const auto piece = pieces.next()) {
+      for_each_token(
+          piece->text, [&](std::string_view word) { own.add(word); }, [] {});
+      if (own.size() < max_types) continue;
+      const std::lock_guard lock(guard);
+      all.merge(own);
+    }
+    const std::lock_guard lock(guard);
+    all.merge(own);
+  });
+  return all;
+}
+
+WORDLOOM_FUNCTION Vocabulary
+Vocabulary::from_counts(std::span<const std::pair<std::string, std::uint64_t>> counts,
+                        const VocabularyOptions& options) {
+  detail::WordCounter counter;
+  for (const auto& [word, count] : counts) {
+    if (!is_word(word)) throw detail::not_a_word(word, "counts", counter.size());
+    if (count == 0) throw InvalidArgument("the word '" + word + "' has a count of 0");
+    if (!counter.add(word, count)) throw InvalidArgument("duplicate word '" + word + "'");
+  }
+  return from_counter(counter, options, "the list of counts");
+}
+
+WORDLOOM_FUNCTION Vocabulary Vocabulary::from_counter(const detail::WordCounter& counter,
+                                                      const VocabularyOptions& options,
+                                                      const std::filesystem::path& source) {
+  std::vector<std::pair<std::string_view, std::uint64_t>> counted;
+  counted.reserve(counter.size());
+  counter.for_each([&](std::string_view word, std::uint64_t count) {
+    if (count >= options.min_count) counted.emplace_back(word, count);
+  });
+  if (counted.empty()) throw none_left(counter.size(), options, source);
+  std::sort(counted.begin(), counted.end(), [](const auto& a, const auto& b) {
+    return a.second != b.second ? a.second > b.second : a.first < b.first;
+  });
+  if (options.max_size != 0 && counted.size() > options.max_size) counted.resize(options.max_size);
+
+  auto store = std::make_shared<Store>();
+  WordList words;
+  detail::Hash hash;
+  store->counts.reserve(counted.size());
+  for (const auto& [word, count] : counted) {
+    words.append(word);
+    store->counts.push_back(count);
+    if (__builtin_add_overflow(store->total, count, &store->total))
+      throw InvalidArgument(source.string() + ": the counts add up to more than 2^64 - 1");
+    hash.add(word);
+    hash.add(count);
+  }
+  store->fingerprint = hash.value();
+  store->words = std::move(words);
+  Vocabulary result;
+  result.store_ = std::move(store);
+  return result;
+}
+
+WORDLOOM_FUNCTION Vocabulary Vocabulary::load(const std::filesystem::path& path,
+                                              const VocabularyOptions& options) {
+  const MappedFile file(path);
+  detail::WordCounter counter;
+  std::uint64_t total = 0;
+  for_each_line(file.text(), [&](std::string_view line, std::uint64_t number) {
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    const std::size_t space = std::min(line.find_first_of(" \t"), line.size());
+    const auto word = line.substr(0, space);
+    const auto count = number_in<std::uint64_t>(line.substr(std::min(space + 1, line.size())));
+    if (!is_word(word) || !count || *count == 0)
+      throw FormatError::at(path, "line", number, "a word, a space and a count above 0",
+                            line.empty() ? "an empty line" : detail::shown(line));
+    if (__builtin_add_overflow(total, *count, &total))
+      throw FormatError::at(path, "line", number, "counts that add up to less than 2^64",
+                            detail::shown(line));
+    if (!counter.add(word, *count))
+      throw FormatError::at(
+          path, "line", number, "each word once",
+          detail::shown(word) + " as in line " + std::to_string(counter.index_of(word) + 1));
+  });
+  return from_counter(counter, options, path);
+}
+
+WORDLOOM_FUNCTION void Vocabulary::write(AtomicFile& file) const {
+  std::string line;
+  for (std::size_t i = 0; i < size(); ++i) {
+    line.assign(store_->words[i]).append(1, ' ').append(std::to_string(store_->counts[i]));
+    file.write(line.append(1, '\n'));
+  }
+}
+
+#endif
 
 }  // namespace wordloom::inline WORDLOOM_ABI

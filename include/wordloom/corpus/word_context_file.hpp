@@ -79,22 +79,7 @@ class WordContextFileWriter {
 
   /// Writes the contexts of one epoch with all threads. Memory: 16 MiB. Throws IoError.
   void finish(const WordContextSource& source, const WordContextIndex& index,
-              std::size_t vocabulary_size, std::size_t columns, std::size_t threads) {
-    const bool is_short = vocabulary_size <= std::size_t{1} << 16;
-    const WordContextHeader header{source, index.words().size(), columns, is_short ? 2u : 4u};
-    write(word_context_magic.data(), word_context_magic.size());
-    write(&header, sizeof(header));
-    write(index.words().data(), index.words().size_bytes());
-    pad();
-    if (is_short)
-      write_contexts<std::uint16_t>(index, columns, resolve_threads(threads));
-    else
-      write_contexts<WordId>(index, columns, resolve_threads(threads));
-    pad();
-    const std::uint64_t hash = hash_.value();
-    write(&hash, sizeof(hash));
-    file_.commit();
-  }
+              std::size_t vocabulary_size, std::size_t columns, std::size_t threads);
 
  private:
   template <class Id>
@@ -142,8 +127,33 @@ class WordContextFileWriter {
 /// Maps a file of contexts. Returns nothing if the file does not exist, is empty, was made from
 /// another source or is damaged: it must then be made again. Throws IoError if it exists and cannot
 /// be read, and FormatError if it is no such file and so not ours to replace.
-inline std::optional<WordContextFile> open_word_context_file(const std::filesystem::path& path,
-                                                             const WordContextSource& source) {
+std::optional<WordContextFile> open_word_context_file(const std::filesystem::path& path,
+                                                      const WordContextSource& source);
+
+#if WORDLOOM_DEFINES_FUNCTIONS
+
+WORDLOOM_FUNCTION void WordContextFileWriter::finish(const WordContextSource& source,
+                                                     const WordContextIndex& index,
+                                                     std::size_t vocabulary_size,
+                                                     std::size_t columns, std::size_t threads) {
+  const bool is_short = vocabulary_size <= std::size_t{1} << 16;
+  const WordContextHeader header{source, index.words().size(), columns, is_short ? 2u : 4u};
+  write(word_context_magic.data(), word_context_magic.size());
+  write(&header, sizeof(header));
+  write(index.words().data(), index.words().size_bytes());
+  pad();
+  if (is_short)
+    write_contexts<std::uint16_t>(index, columns, resolve_threads(threads));
+  else
+    write_contexts<WordId>(index, columns, resolve_threads(threads));
+  pad();
+  const std::uint64_t hash = hash_.value();
+  write(&hash, sizeof(hash));
+  file_.commit();
+}
+
+WORDLOOM_FUNCTION std::optional<WordContextFile> open_word_context_file(
+    const std::filesystem::path& path, const WordContextSource& source) {
   if (std::error_code ignored; !std::filesystem::exists(path, ignored)) return std::nullopt;
   const auto file = std::make_shared<const MappedFile>(path);
   const std::string_view text = file->text();
@@ -178,5 +188,7 @@ inline std::optional<WordContextFile> open_word_context_file(const std::filesyst
                          hash,
                          file};
 }
+
+#endif
 
 }  // namespace wordloom::inline WORDLOOM_ABI::detail

@@ -125,39 +125,7 @@ class WordContextIndex {
   };
 
   /// Sorts the places by word, then by place: a parallel counting sort.
-  void sort_places(std::size_t vocabulary_size, std::size_t threads) {
-    // Each piece has counts of its own; they take up to a quarter of the memory of the places.
-    const std::size_t pieces =
-        std::clamp(kept_.size() / (4 * vocabulary_size), std::size_t{1}, threads);
-    std::vector<std::uint32_t> ends(pieces * vocabulary_size);  // [pieces x words]
-    const auto for_each_place = [&](std::size_t piece, auto&& use) {
-      const auto [begin, end] = part_of(kept_.size(), piece, pieces);
-      std::uint32_t* const of_words = &ends[piece * vocabulary_size];
-      const WordId* const words = ids();
-      for (std::size_t i = begin; i < end; ++i) use(of_words[words[i] & ~end_mark], i);
-    };
-    run_threads(pieces, [&](std::size_t piece) {
-      for_each_place(piece, [](std::uint32_t& count, std::size_t) { ++count; });
-    });
-    std::uint32_t begin = 0;
-    for (std::size_t w = 0; w < vocabulary_size; ++w) {
-      const std::uint32_t first = begin;
-      for (std::size_t p = 0; p < pieces; ++p) {
-        std::uint32_t& count = ends[p * vocabulary_size + w];
-        begin += std::exchange(count, begin);
-      }
-      if (begin == first) continue;
-      words_.push_back(static_cast<WordId>(w));
-      slots_.push_back({first, begin - first, Random(seed_, w, 1)()});
-    }
-    resize_for_random_reads(places_, kept_.size());
-    std::uint32_t* const places = places_.data();
-    run_threads(pieces, [&](std::size_t piece) {
-      for_each_place(piece, [places](std::uint32_t& end, std::size_t place) {
-        places[end++] = static_cast<std::uint32_t>(place);
-      });
-    });
-  }
+  void sort_places(std::size_t vocabulary_size, std::size_t threads);
 
   const WordId* ids() const noexcept { return kept_.ids(); }
 
@@ -254,6 +222,45 @@ class WordContextIndex {
   std::vector<WordId> words_;          // [words that have a context]
   std::vector<WordSlots> slots_;       // of `words_`
 };
+
+#if WORDLOOM_DEFINES_FUNCTIONS
+
+WORDLOOM_FUNCTION void WordContextIndex::sort_places(std::size_t vocabulary_size,
+                                                     std::size_t threads) {
+  // Each piece has counts of its own; they take up to a quarter of the memory of the places.
+  const std::size_t pieces =
+      std::clamp(kept_.size() / (4 * vocabulary_size), std::size_t{1}, threads);
+  std::vector<std::uint32_t> ends(pieces * vocabulary_size);  // [pieces x words]
+  const auto for_each_place = [&](std::size_t piece, auto&& use) {
+    const auto [begin, end] = part_of(kept_.size(), piece, pieces);
+    std::uint32_t* const of_words = &ends[piece * vocabulary_size];
+    const WordId* const words = ids();
+    for (std::size_t i = begin; i < end; ++i) use(of_words[words[i] & ~end_mark], i);
+  };
+  run_threads(pieces, [&](std::size_t piece) {
+    for_each_place(piece, [](std::uint32_t& count, std::size_t) { ++count; });
+  });
+  std::uint32_t begin = 0;
+  for (std::size_t w = 0; w < vocabulary_size; ++w) {
+    const std::uint32_t first = begin;
+    for (std::size_t p = 0; p < pieces; ++p) {
+      std::uint32_t& count = ends[p * vocabulary_size + w];
+      begin += std::exchange(count, begin);
+    }
+    if (begin == first) continue;
+    words_.push_back(static_cast<WordId>(w));
+    slots_.push_back({first, begin - first, Random(seed_, w, 1)()});
+  }
+  resize_for_random_reads(places_, kept_.size());
+  std::uint32_t* const places = places_.data();
+  run_threads(pieces, [&](std::size_t piece) {
+    for_each_place(piece, [places](std::uint32_t& end, std::size_t place) {
+      places[end++] = static_cast<std::uint32_t>(place);
+    });
+  });
+}
+
+#endif
 
 }  // namespace detail
 }  // namespace wordloom::inline WORDLOOM_ABI

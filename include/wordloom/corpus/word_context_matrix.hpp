@@ -92,17 +92,7 @@ class WordContextMatrix {
   std::uint64_t vocabulary_fingerprint() const noexcept { return vocabulary_; }
   /// Returns a hash of all that determines the contexts. It reads the words of the corpus (some
   /// GB/s) where the matrix is virtual.
-  std::uint64_t fingerprint() const noexcept {
-    detail::Hash hash;
-    hash.add(std::uint64_t{is_mapped()});
-    hash.add(vocabulary_);
-    hash.add(std::uint64_t{columns_});
-    if (index_)
-      index_->add_to(hash);
-    else
-      hash.add(file_.hash);
-    return hash.value();
-  }
+  std::uint64_t fingerprint() const noexcept;
 
   /// Returns sentences of up to `max_pairs` pairs: word, context, word, context, ... All shards
   /// together have each pair of the columns of the epoch once, and nearly equal parts of them. The
@@ -146,14 +136,7 @@ class WordContextMatrix {
 /// The sentences of one shard, one after the other.
 class WordContextMatrix::Reader {
  public:
-  Reader(const WordContextMatrix& matrix, const Shard& shard)
-      : matrix_(matrix), first_column_(std::uint64_t{shard.epoch} * matrix.columns()) {
-    // A small epoch has shorter sentences, so that it can be shared among many threads.
-    const std::uint64_t total = matrix.token_count();
-    const std::uint64_t pairs = std::clamp<std::uint64_t>(total / 64, 1, max_pairs);
-    count_ = static_cast<std::size_t>((total + pairs - 1) / pairs);
-    left_ = part_of(count_, shard.index, shard.count);
-  }
+  Reader(const WordContextMatrix& matrix, const Shard& shard);
 
   NextSentence operator()() {
     if (left_.first == left_.second) return std::nullopt;
@@ -185,5 +168,31 @@ inline auto WordContextMatrix::sentences(const Shard& shard) const {
 }
 
 static_assert(Corpus<WordContextMatrix>);
+
+#if WORDLOOM_DEFINES_FUNCTIONS
+
+WORDLOOM_FUNCTION std::uint64_t WordContextMatrix::fingerprint() const noexcept {
+  detail::Hash hash;
+  hash.add(std::uint64_t{is_mapped()});
+  hash.add(vocabulary_);
+  hash.add(std::uint64_t{columns_});
+  if (index_)
+    index_->add_to(hash);
+  else
+    hash.add(file_.hash);
+  return hash.value();
+}
+
+WORDLOOM_FUNCTION WordContextMatrix::Reader::Reader(const WordContextMatrix& matrix,
+                                                    const Shard& shard)
+    : matrix_(matrix), first_column_(std::uint64_t{shard.epoch} * matrix.columns()) {
+  // A small epoch has shorter sentences, so that it can be shared among many threads.
+  const std::uint64_t total = matrix.token_count();
+  const std::uint64_t pairs = std::clamp<std::uint64_t>(total / 64, 1, max_pairs);
+  count_ = static_cast<std::size_t>((total + pairs - 1) / pairs);
+  left_ = part_of(count_, shard.index, shard.count);
+}
+
+#endif
 
 }  // namespace wordloom::inline WORDLOOM_ABI

@@ -29,44 +29,11 @@ class CharCnnComposer {
 
   bool has_vector(std::string_view) const noexcept { return true; }
 
-  void compose(std::string_view word, std::span<float> vector) const {
-    const CharCnnParameters& parameters = network_->parameters;
-    std::vector<std::uint32_t> symbols;
-    append_symbols(word, symbols);
-    const std::size_t filters = parameters.filters();
-    RowMatrix hidden(1, parameters.features()), sum(1, vector.size());
-    std::vector<std::int32_t> places(filters);
-    for (std::size_t i = 0; i < parameters.widths(); ++i)
-      simd::convolution_functions().max_over_time(
-          {network_->tables[i].data(), symbol_count, parameters.width(i), filters}, symbols.data(),
-          symbols.size(), parameters.matrix(CharCnnParameters::biases).row_data(i),
-          hidden.data() + i * filters, places.data());
-    const auto add = simd::optimizer_functions().sgd;
-    add(sum.data(), parameters.matrix(CharCnnParameters::dense_bias).data(), sum.stride(), 1.0f);
-    for (std::size_t h = 0; h < hidden.columns(); ++h)
-      add(sum.data(), parameters.matrix(CharCnnParameters::dense).row_data(h), sum.stride(),
-          hidden.row(0)[h]);
-    std::ranges::copy(sum.row(0), vector.begin());
-  }
+  void compose(std::string_view word, std::span<float> vector) const;
 
  private:
   struct Network {
-    Network(std::vector<NamedMatrix>& state, std::size_t dimension)
-        : matrices(std::exchange(state, {})), parameters(matrices, dimension) {
-      const RowMatrix& characters = parameters.matrix(CharCnnParameters::characters);
-      const auto add = simd::optimizer_functions().sgd;
-      for (std::size_t i = 0; i < parameters.widths(); ++i) {
-        const RowMatrix& filters = parameters.matrix(CharCnnParameters::first_filters + i);
-        RowMatrix& table =
-            tables.emplace_back(parameters.width(i) * symbol_count, filters.columns());
-        for (std::size_t row = 0; row < table.rows(); ++row) {
-          const std::span<const float> from = characters.row(row % symbol_count);
-          for (std::size_t c = 0; c < from.size(); ++c)
-            add(table.row_data(row), filters.row_data(row / symbol_count * from.size() + c),
-                table.stride(), from[c]);
-        }
-      }
-    }
+    Network(std::vector<NamedMatrix>& state, std::size_t dimension);
 
     std::vector<NamedMatrix> matrices;
     CharCnnParameters parameters;
@@ -95,5 +62,51 @@ class CharCnnEmbeddings : public AnyWordEmbeddings<detail::CharCnnComposer> {
   CharCnnEmbeddings(detail::CharCnnComposer composer, Model&& model)
       : AnyWordEmbeddings(std::move(model).embeddings(), std::move(composer)) {}
 };
+
+#if WORDLOOM_DEFINES_FUNCTIONS
+
+namespace detail {
+
+WORDLOOM_FUNCTION void CharCnnComposer::compose(std::string_view word,
+                                                std::span<float> vector) const {
+  const CharCnnParameters& parameters = network_->parameters;
+  std::vector<std::uint32_t> symbols;
+  append_symbols(word, symbols);
+  const std::size_t filters = parameters.filters();
+  RowMatrix hidden(1, parameters.features()), sum(1, vector.size());
+  std::vector<std::int32_t> places(filters);
+  for (std::size_t i = 0; i < parameters.widths(); ++i)
+    simd::convolution_functions().max_over_time(
+        {network_->tables[i].data(), symbol_count, parameters.width(i), filters}, symbols.data(),
+        symbols.size(), parameters.matrix(CharCnnParameters::biases).row_data(i),
+        hidden.data() + i * filters, places.data());
+  const auto add = simd::optimizer_functions().sgd;
+  add(sum.data(), parameters.matrix(CharCnnParameters::dense_bias).data(), sum.stride(), 1.0f);
+  for (std::size_t h = 0; h < hidden.columns(); ++h)
+    add(sum.data(), parameters.matrix(CharCnnParameters::dense).row_data(h), sum.stride(),
+        hidden.row(0)[h]);
+  std::ranges::copy(sum.row(0), vector.begin());
+}
+
+WORDLOOM_FUNCTION CharCnnComposer::Network::Network(std::vector<NamedMatrix>& state,
+                                                    std::size_t dimension)
+    : matrices(std::exchange(state, {})), parameters(matrices, dimension) {
+  const RowMatrix& characters = parameters.matrix(CharCnnParameters::characters);
+  const auto add = simd::optimizer_functions().sgd;
+  for (std::size_t i = 0; i < parameters.widths(); ++i) {
+    const RowMatrix& filters = parameters.matrix(CharCnnParameters::first_filters + i);
+    RowMatrix& table = tables.emplace_back(parameters.width(i) * symbol_count, filters.columns());
+    for (std::size_t row = 0; row < table.rows(); ++row) {
+      const std::span<const float> from = characters.row(row % symbol_count);
+      for (std::size_t c = 0; c < from.size(); ++c)
+        add(table.row_data(row), filters.row_data(row / symbol_count * from.size() + c),
+            table.stride(), from[c]);
+    }
+  }
+}
+
+}  // namespace detail
+
+#endif
 
 }  // namespace wordloom::inline WORDLOOM_ABI

@@ -60,19 +60,7 @@ class FeatureRows {
 
   /// Adds a row of `features` [D]. Throws InvalidArgument when there are not D of them or one is
   /// infinite or NaN, and past 2^31 - 1 rows.
-  void append(std::span<const float> features) {
-    if (features.size() != dimension_)
-      throw InvalidArgument("a row of features has " + std::to_string(features.size()) +
-                            " numbers, the others " + std::to_string(dimension_));
-    if (!detail::is_finite(features))
-      throw InvalidArgument("row " + std::to_string(size()) + " of the features is not finite");
-    if (size() == max_int)
-      throw InvalidArgument("there are more than " + std::to_string(max_int) + " rows of features");
-    int index = 0;
-    for (const float x : features) nodes_.push_back({++index, static_cast<double>(x)});
-    nodes_.push_back({++index, 1.0});
-    nodes_.push_back({-1, 0.0});  // marks the end of a row
-  }
+  void append(std::span<const float> features);
 
   const feature_node* row(std::size_t i) const& noexcept {
     return nodes_.data() + i * (dimension_ + 2);
@@ -108,41 +96,7 @@ class LogisticRegression {
   [[nodiscard]] static LogisticRegression fit(const FeatureRows& features,
                                               std::span<const std::uint32_t> chosen,
                                               std::span<const std::uint8_t> positive,
-                                              const LogisticOptions& options = {}) {
-    static const bool silenced = (set_print_string_function([](const char*) {}), true);
-    static_cast<void>(silenced);
-    check(features, chosen, positive, options);
-    std::vector<double> classes(chosen.size());
-    std::vector<feature_node*> rows(chosen.size());
-    for (std::size_t i = 0; i < chosen.size(); ++i) {
-      classes[i] = positive[i] != 0 ? 1.0 : -1.0;
-      // LIBLINEAR only reads them.
-      rows[i] = const_cast<feature_node*>(features.row(chosen[i]));
-    }
-    problem task{};
-    task.l = static_cast<int>(chosen.size());
-    task.n = static_cast<int>(features.dimension() + 1);
-    task.y = classes.data();
-    task.x = rows.data();
-    task.bias = 1;
-    parameter settings{};
-    settings.solver_type = L2R_LR;
-    settings.eps = options.tolerance;
-    settings.C = options.cost;
-    regularize_bias(settings);
-    if (const char* const error = check_parameter(&task, &settings))
-      throw InvalidArgument(std::string("LIBLINEAR refuses its parameters: ") + error);
-    struct Free {
-      void operator()(model* trained) const noexcept { free_and_destroy_model(&trained); }
-    };
-    const std::unique_ptr<model, Free> trained(::train(&task, &settings));
-    LogisticRegression result;
-    // Of the classes 1 and -1, they are those of 1, whichever comes first.
-    result.weights_.assign(trained->w, trained->w + task.n);
-    result.bias_ = result.weights_.back();
-    result.weights_.pop_back();
-    return result;
-  }
+                                              const LogisticOptions& options = {});
 
   std::size_t dimension() const noexcept { return weights_.size(); }
   /// w [D].
@@ -173,30 +127,92 @@ class LogisticRegression {
   }
 
   static void check(const FeatureRows& features, std::span<const std::uint32_t> chosen,
-                    std::span<const std::uint8_t> positive, const LogisticOptions& options) {
-    for (const auto& [name, value] :
-         {std::pair{"cost", options.cost}, std::pair{"tolerance", options.tolerance}})
-      if (!(value > 0) || !std::isfinite(value))
-        throw InvalidArgument(std::string(name) + " is " + std::to_string(value) +
-                              ", must be finite and above 0");
-    if (chosen.size() != positive.size())
-      throw InvalidArgument("logistic regression needs one label for each row, got " +
-                            std::to_string(chosen.size()) + " rows and " +
-                            std::to_string(positive.size()) + " labels");
-    for (const std::uint32_t row : chosen)
-      if (row >= features.size())
-        throw InvalidArgument("row " + std::to_string(row) + " is chosen of " +
-                              std::to_string(features.size()) + " rows of features");
-    const auto negatives = std::count(positive.begin(), positive.end(), std::uint8_t{0});
-    if (negatives == 0 || static_cast<std::size_t>(negatives) == positive.size())
-      throw InvalidArgument("logistic regression needs rows of both classes, got " +
-                            std::to_string(negatives) + " negative ones of " +
-                            std::to_string(positive.size()));
-  }
+                    std::span<const std::uint8_t> positive, const LogisticOptions& options);
 
   std::vector<double> weights_;
   double bias_ = 0;
 };
+
+#if WORDLOOM_DEFINES_FUNCTIONS
+
+WORDLOOM_FUNCTION void FeatureRows::append(std::span<const float> features) {
+  if (features.size() != dimension_)
+    throw InvalidArgument("a row of features has " + std::to_string(features.size()) +
+                          " numbers, the others " + std::to_string(dimension_));
+  if (!detail::is_finite(features))
+    throw InvalidArgument("row " + std::to_string(size()) + " of the features is not finite");
+  if (size() == max_int)
+    throw InvalidArgument("there are more than " + std::to_string(max_int) + " rows of features");
+  int index = 0;
+  for (const float x : features) nodes_.push_back({++index, static_cast<double>(x)});
+  nodes_.push_back({++index, 1.0});
+  nodes_.push_back({-1, 0.0});  // marks the end of a row
+}
+
+WORDLOOM_FUNCTION LogisticRegression LogisticRegression::fit(const FeatureRows& features,
+                                                             std::span<const std::uint32_t> chosen,
+                                                             std::span<const std::uint8_t> positive,
+                                                             const LogisticOptions& options) {
+  static const bool silenced = (set_print_string_function([](const char*) {}), true);
+  static_cast<void>(silenced);
+  check(features, chosen, positive, options);
+  std::vector<double> classes(chosen.size());
+  std::vector<feature_node*> rows(chosen.size());
+  for (std::size_t i = 0; i < chosen.size(); ++i) {
+    classes[i] = positive[i] != 0 ? 1.0 : -1.0;
+    // LIBLINEAR only reads them.
+    rows[i] = const_cast<feature_node*>(features.row(chosen[i]));
+  }
+  problem task{};
+  task.l = static_cast<int>(chosen.size());
+  task.n = static_cast<int>(features.dimension() + 1);
+  task.y = classes.data();
+  task.x = rows.data();
+  task.bias = 1;
+  parameter settings{};
+  settings.solver_type = L2R_LR;
+  settings.eps = options.tolerance;
+  settings.C = options.cost;
+  regularize_bias(settings);
+  if (const char* const error = check_parameter(&task, &settings))
+    throw InvalidArgument(std::string("LIBLINEAR refuses its parameters: ") + error);
+  struct Free {
+    void operator()(model* trained) const noexcept { free_and_destroy_model(&trained); }
+  };
+  const std::unique_ptr<model, Free> trained(::train(&task, &settings));
+  LogisticRegression result;
+  // Of the classes 1 and -1, they are those of 1, whichever comes first.
+  result.weights_.assign(trained->w, trained->w + task.n);
+  result.bias_ = result.weights_.back();
+  result.weights_.pop_back();
+  return result;
+}
+
+WORDLOOM_FUNCTION void LogisticRegression::check(const FeatureRows& features,
+                                                 std::span<const std::uint32_t> chosen,
+                                                 std::span<const std::uint8_t> positive,
+                                                 const LogisticOptions& options) {
+  for (const auto& [name, value] :
+       {std::pair{"cost", options.cost}, std::pair{"tolerance", options.tolerance}})
+    if (!(value > 0) || !std::isfinite(value))
+      throw InvalidArgument(std::string(name) + " is " + std::to_string(value) +
+                            ", must be finite and above 0");
+  if (chosen.size() != positive.size())
+    throw InvalidArgument("logistic regression needs one label for each row, got " +
+                          std::to_string(chosen.size()) + " rows and " +
+                          std::to_string(positive.size()) + " labels");
+  for (const std::uint32_t row : chosen)
+    if (row >= features.size())
+      throw InvalidArgument("row " + std::to_string(row) + " is chosen of " +
+                            std::to_string(features.size()) + " rows of features");
+  const auto negatives = std::count(positive.begin(), positive.end(), std::uint8_t{0});
+  if (negatives == 0 || static_cast<std::size_t>(negatives) == positive.size())
+    throw InvalidArgument("logistic regression needs rows of both classes, got " +
+                          std::to_string(negatives) + " negative ones of " +
+                          std::to_string(positive.size()));
+}
+
+#endif
 
 #endif
 }  // namespace wordloom::inline WORDLOOM_ABI

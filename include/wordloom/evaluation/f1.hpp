@@ -17,13 +17,7 @@ struct MeanAndDeviation {
   double mean = std::numeric_limits<double>::quiet_NaN();
   double deviation = std::numeric_limits<double>::quiet_NaN();
 
-  static MeanAndDeviation of(std::span<const double> values) {
-    const auto n = static_cast<double>(values.size());
-    const double mean = std::accumulate(values.begin(), values.end(), 0.0) / n;
-    double squares = 0;
-    for (const double value : values) squares += (value - mean) * (value - mean);
-    return {mean, std::sqrt(squares / (n - 1))};
-  }
+  static MeanAndDeviation of(std::span<const double> values);
 };
 
 /// F1, 2 right / (predicted + actual), of all predictions together and as a mean over labels.
@@ -36,8 +30,25 @@ namespace detail {
 /// Predicts for each row of `scores` [n x L], row-major, as many labels as the row of `truth`
 /// [n x L] has: those with the highest scores and of equal ones the first. Macro F1 is the sum of
 /// each label's F1, 0 for one that is neither actual nor predicted, divided by `counted`.
-inline F1 top_k_f1(std::span<const double> scores, std::span<const std::uint8_t> truth,
-                   std::size_t labels, std::size_t counted) {
+F1 top_k_f1(std::span<const double> scores, std::span<const std::uint8_t> truth, std::size_t labels,
+            std::size_t counted);
+
+}  // namespace detail
+
+#if WORDLOOM_DEFINES_FUNCTIONS
+
+WORDLOOM_FUNCTION MeanAndDeviation MeanAndDeviation::of(std::span<const double> values) {
+  const auto n = static_cast<double>(values.size());
+  const double mean = std::accumulate(values.begin(), values.end(), 0.0) / n;
+  double squares = 0;
+  for (const double value : values) squares += (value - mean) * (value - mean);
+  return {mean, std::sqrt(squares / (n - 1))};
+}
+
+namespace detail {
+
+WORDLOOM_FUNCTION F1 top_k_f1(std::span<const double> scores, std::span<const std::uint8_t> truth,
+                              std::size_t labels, std::size_t counted) {
   struct Count {
     double right = 0, predicted = 0, actual = 0;
     double f1() const { return actual + predicted > 0 ? 2 * right / (actual + predicted) : 0; }
@@ -71,5 +82,7 @@ inline F1 top_k_f1(std::span<const double> scores, std::span<const std::uint8_t>
 }
 
 }  // namespace detail
+
+#endif
 
 }  // namespace wordloom::inline WORDLOOM_ABI

@@ -29,18 +29,8 @@ namespace wordloom::inline WORDLOOM_ABI {
 
 /// Returns the area under the ROC curve: the probability that a random one of `positive` is above
 /// a random one of `negative`, ties counting half. NaN when one of them is empty or holds NaN.
-[[nodiscard]] inline double area_under_curve(std::span<const double> positive,
-                                             std::span<const double> negative) {
-  std::vector<double> scores(positive.begin(), positive.end());
-  scores.insert(scores.end(), negative.begin(), negative.end());
-  if (positive.empty() || negative.empty() ||
-      std::any_of(scores.begin(), scores.end(), [](double score) { return std::isnan(score); }))
-    return std::numeric_limits<double>::quiet_NaN();
-  const auto ranks = detail::ranks(scores);
-  const auto p = static_cast<double>(positive.size()), n = static_cast<double>(negative.size());
-  const auto end = ranks.begin() + static_cast<std::ptrdiff_t>(positive.size());
-  return (std::accumulate(ranks.begin(), end, 0.0) - p * (p + 1) / 2) / (p * n);
-}
+[[nodiscard]] double area_under_curve(std::span<const double> positive,
+                                      std::span<const double> negative);
 
 /// How well scores tell links held out from pairs without one.
 struct LinkReport {
@@ -53,15 +43,7 @@ struct LinkReport {
   std::size_t left_out = 0;  // pairs, trained on or tested, with an end without a vector
 };
 
-inline std::ostream& operator<<(std::ostream& out, const LinkReport& report) {
-  std::ostringstream text;
-  text << std::fixed << std::setprecision(4) << std::left << std::setw(30) << "link prediction"
-       << std::right << std::setw(9) << "AUC" << '\n';
-  for (const auto& [score, auc] : report.rows)
-    text << std::left << std::setw(30) << score << std::right << std::setw(9) << auc << '\n';
-  text << report.used << " pairs tested, " << report.left_out << " left out without a vector\n";
-  return out << text.str();
-}
+std::ostream& operator<<(std::ostream& out, const LinkReport& report);
 
 namespace detail {
 
@@ -69,28 +51,7 @@ namespace detail {
 struct LinkRows {
   using Pairs = std::vector<std::pair<WordId, WordId>>;
 
-  LinkRows(const Embeddings& embeddings, const LinkSplit& split) {
-    const Vocabulary& nodes = split.train.vocabulary();
-    std::vector<std::optional<WordId>> row_of;
-    for (WordId node = 0; node < nodes.size(); ++node)
-      row_of.push_back(embeddings.words().find(nodes.word(node)));
-    const auto convert = [&](const std::vector<Edge>& edges) {
-      Pairs pairs;
-      for (const Edge& edge : edges)
-        if (row_of[edge.from] && row_of[edge.to])
-          pairs.emplace_back(*row_of[edge.from], *row_of[edge.to]);
-      left_out += edges.size() - pairs.size();
-      if (pairs.empty())
-        throw InvalidArgument("none of " + std::to_string(edges.size()) +
-                              " pairs of nodes has vectors at both ends; are the names those of "
-                              "the graph?");
-      return pairs;
-    };
-    train_links = convert(split.train_links);
-    test_links = convert(split.test_links);
-    train_non_links = convert(split.train_non_links);
-    test_non_links = convert(split.test_non_links);
-  }
+  LinkRows(const Embeddings& embeddings, const LinkSplit& split);
 
   /// Returns the AUC of `score(row, row)` on the test.
   template <class Score>
@@ -108,18 +69,7 @@ struct LinkRows {
 };
 
 /// Returns the AUC of the scores without training: dot product and cosine.
-inline LinkReport similarity_report(const Embeddings& embeddings, const LinkRows& pairs) {
-  const auto dot = [&](WordId a, WordId b) {
-    const auto x = embeddings.vector(a), y = embeddings.vector(b);
-    return std::inner_product(x.begin(), x.end(), y.begin(), 0.0);
-  };
-  const auto cosine = [&](WordId a, WordId b) {
-    return static_cast<double>(embeddings.similarity(a, b));
-  };
-  return {{{"dot product", pairs.auc(dot)}, {"cosine", pairs.auc(cosine)}},
-          pairs.test_links.size() + pairs.test_non_links.size(),
-          pairs.left_out};
-}
+LinkReport similarity_report(const Embeddings& embeddings, const LinkRows& pairs);
 
 }  // namespace detail
 
@@ -144,8 +94,90 @@ struct LinkOptions {
 /// links of the training graph and pairs without one, 16 (D + 2) bytes of memory for each pair and
 /// thread. The result does not depend on the number of threads. Throws InvalidArgument as above,
 /// for vectors that are not finite and for options out of bounds.
-[[nodiscard]] inline LinkReport evaluate_links(const Embeddings& embeddings, const LinkSplit& split,
-                                               const LinkOptions& options = {}) {
+[[nodiscard]] LinkReport evaluate_links(const Embeddings& embeddings, const LinkSplit& split,
+                                        const LinkOptions& options = {});
+
+#else
+
+template <class... Arguments>
+void evaluate_links(const Arguments&...) {
+  static_assert(sizeof...(Arguments) > 99,
+                "evaluate_links needs LIBLINEAR: install it (Debian: liblinear-dev) and configure "
+                "with -DWORDLOOM_ENABLE_LIBLINEAR=ON; evaluate_link_similarity does without");
+}
+
+#endif
+
+#if WORDLOOM_DEFINES_FUNCTIONS
+
+WORDLOOM_FUNCTION double area_under_curve(std::span<const double> positive,
+                                          std::span<const double> negative) {
+  std::vector<double> scores(positive.begin(), positive.end());
+  scores.insert(scores.end(), negative.begin(), negative.end());
+  if (positive.empty() || negative.empty() ||
+      std::any_of(scores.begin(), scores.end(), [](double score) { return std::isnan(score); }))
+    return std::numeric_limits<double>::quiet_NaN();
+  const auto ranks = detail::ranks(scores);
+  const auto p = static_cast<double>(positive.size()), n = static_cast<double>(negative.size());
+  const auto end = ranks.begin() + static_cast<std::ptrdiff_t>(positive.size());
+  return (std::accumulate(ranks.begin(), end, 0.0) - p * (p + 1) / 2) / (p * n);
+}
+
+WORDLOOM_FUNCTION std::ostream& operator<<(std::ostream& out, const LinkReport& report) {
+  std::ostringstream text;
+  text << std::fixed << std::setprecision(4) << std::left << std::setw(30) << "link prediction"
+       << std::right << std::setw(9) << "AUC" << '\n';
+  for (const auto& [score, auc] : report.rows)
+    text << std::left << std::setw(30) << score << std::right << std::setw(9) << auc << '\n';
+  text << report.used << " pairs tested, " << report.left_out << " left out without a vector\n";
+  return out << text.str();
+}
+
+namespace detail {
+
+WORDLOOM_FUNCTION LinkRows::LinkRows(const Embeddings& embeddings, const LinkSplit& split) {
+  const Vocabulary& nodes = split.train.vocabulary();
+  std::vector<std::optional<WordId>> row_of;
+  for (WordId node = 0; node < nodes.size(); ++node)
+    row_of.push_back(embeddings.words().find(nodes.word(node)));
+  const auto convert = [&](const std::vector<Edge>& edges) {
+    Pairs pairs;
+    for (const Edge& edge : edges)
+      if (row_of[edge.from] && row_of[edge.to])
+        pairs.emplace_back(*row_of[edge.from], *row_of[edge.to]);
+    left_out += edges.size() - pairs.size();
+    if (pairs.empty())
+      throw InvalidArgument("none of " + std::to_string(edges.size()) +
+                            " pairs of nodes has vectors at both ends; are the names those of "
+                            "the graph?");
+    return pairs;
+  };
+  train_links = convert(split.train_links);
+  test_links = convert(split.test_links);
+  train_non_links = convert(split.train_non_links);
+  test_non_links = convert(split.test_non_links);
+}
+
+WORDLOOM_FUNCTION LinkReport similarity_report(const Embeddings& embeddings,
+                                               const LinkRows& pairs) {
+  const auto dot = [&](WordId a, WordId b) {
+    const auto x = embeddings.vector(a), y = embeddings.vector(b);
+    return std::inner_product(x.begin(), x.end(), y.begin(), 0.0);
+  };
+  const auto cosine = [&](WordId a, WordId b) {
+    return static_cast<double>(embeddings.similarity(a, b));
+  };
+  return {{{"dot product", pairs.auc(dot)}, {"cosine", pairs.auc(cosine)}},
+          pairs.test_links.size() + pairs.test_non_links.size(),
+          pairs.left_out};
+}
+
+}  // namespace detail
+
+#if WORDLOOM_HAS_LIBLINEAR
+
+WORDLOOM_FUNCTION LinkReport evaluate_links(const Embeddings& embeddings, const LinkSplit& split,
+                                            const LinkOptions& options) {
   using Operator = float (*)(float, float);
   static constexpr std::array<std::pair<const char*, Operator>, 4> operators{{
       {"Hadamard", [](float x, float y) { return x * y; }},
@@ -181,14 +213,8 @@ struct LinkOptions {
   return report;
 }
 
-#else
-
-template <class... Arguments>
-void evaluate_links(const Arguments&...) {
-  static_assert(sizeof...(Arguments) > 99,
-                "evaluate_links needs LIBLINEAR: install it (Debian: liblinear-dev) and configure "
-                "with -DWORDLOOM_ENABLE_LIBLINEAR=ON; evaluate_link_similarity does without");
-}
+#endif
 
 #endif
+
 }  // namespace wordloom::inline WORDLOOM_ABI

@@ -61,6 +61,19 @@ class JoinedNodes {
   std::vector<WordId> parents_;
 };
 
+}  // namespace detail
+
+/// Holds out a share of the links at random while a random spanning forest stays, draws as many
+/// pairs of nodes without an edge in the whole graph for the test, and as many links that stay and
+/// pairs without an edge for training. Deterministic. Throws InvalidArgument for a directed graph,
+/// a share out of bounds, one that leaves too few links to connect the nodes, and for a graph that
+/// is too dense for the pairs.
+[[nodiscard]] LinkSplit split_links(const Graph& graph, const LinkSplitOptions& options = {});
+
+#if WORDLOOM_DEFINES_FUNCTIONS
+
+namespace detail {
+
 /// Returns each link of an undirected graph once.
 inline std::vector<Edge> links_of(const Graph& graph) {
   std::vector<Edge> links;
@@ -104,13 +117,7 @@ inline std::vector<Edge> draw_non_links(const Graph& graph, std::size_t links, s
 
 }  // namespace detail
 
-/// Holds out a share of the links at random while a random spanning forest stays, draws as many
-/// pairs of nodes without an edge in the whole graph for the test, and as many links that stay and
-/// pairs without an edge for training. Deterministic. Throws InvalidArgument for a directed graph,
-/// a share out of bounds, one that leaves too few links to connect the nodes, and for a graph that
-/// is too dense for the pairs.
-[[nodiscard]] inline LinkSplit split_links(const Graph& graph,
-                                           const LinkSplitOptions& options = {}) {
+WORDLOOM_FUNCTION LinkSplit split_links(const Graph& graph, const LinkSplitOptions& options) {
   if (graph.is_directed())
     throw InvalidArgument("links are predicted in undirected graphs, this graph is directed");
   if (!(options.share > 0 && options.share < 1))
@@ -145,5 +152,7 @@ inline std::vector<Edge> draw_non_links(const Graph& graph, std::size_t links, s
   return {graph.without(test), std::move(train), std::move(test), std::move(absent),
           std::move(test_absent)};
 }
+
+#endif
 
 }  // namespace wordloom::inline WORDLOOM_ABI

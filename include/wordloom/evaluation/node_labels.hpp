@@ -41,32 +41,7 @@ struct NodeLabels {
 /// with '#' are ignored. Labels are any words and numbered in the order in which they occur. Throws
 /// IoError, and FormatError with the line: for a node without a label or with the same one twice,
 /// and for a node that an earlier line has.
-[[nodiscard]] inline NodeLabels load_node_labels(const std::filesystem::path& path) {
-  NodeLabels result;
-  WordList labels, nodes;
-  std::vector<std::uint64_t> line_of;
-  detail::for_each_test_line(path, [&](const std::vector<std::string>& fields, std::uint64_t line) {
-    if (fields.size() < 2)
-      throw FormatError::at(path, "line", line, "a node and its labels",
-                            detail::shown(fields[0]) + " alone");
-    const WordId node = nodes.insert(fields[0]);
-    if (node < line_of.size())
-      throw FormatError::at(
-          path, "line", line, "each node once",
-          detail::shown(fields[0]) + " as in line " + std::to_string(line_of[node]));
-    line_of.push_back(line);
-    auto& added = result.nodes.emplace_back(NodeLabels::Node{fields[0], {}}).labels;
-    for (std::size_t i = 1; i < fields.size(); ++i) {
-      added.push_back(labels.insert(fields[i]));
-      if (std::find(added.begin(), added.end() - 1, added.back()) != added.end() - 1)
-        throw FormatError::at(path, "line", line, "each label of a node once",
-                              detail::shown(fields[i]) + " twice");
-    }
-  });
-  if (result.nodes.empty()) throw FormatError::at(path, "line", 1, "nodes and labels", "none");
-  for (std::size_t i = 0; i < labels.size(); ++i) result.labels.emplace_back(labels[i]);
-  return result;
-}
+[[nodiscard]] NodeLabels load_node_labels(const std::filesystem::path& path);
 
 /// How nodes are classified. The default values are the protocol of DeepWalk (Perozzi et al. 2014)
 /// and node2vec (Grover and Leskovec 2016).
@@ -95,20 +70,7 @@ struct NodeLabelReport {
   std::size_t labels = 0;    // of the nodes used
 };
 
-inline std::ostream& operator<<(std::ostream& out, const NodeLabelReport& report) {
-  std::ostringstream text;
-  text << std::fixed << std::setprecision(4);
-  const auto row = [&](const auto& share, const auto&... columns) {
-    text << std::left << std::setw(30) << share << std::right;
-    ((text << std::setw(11) << columns), ...) << '\n';
-  };
-  row("node labels, trained on", "micro F1", "deviation", "macro F1", "deviation");
-  for (const auto& [share, micro, macro] : report.rows)
-    row(share, micro.mean, micro.deviation, macro.mean, macro.deviation);
-  text << report.labels << " labels, " << report.used << " nodes, " << report.left_out
-       << " without a vector\n";
-  return out << text.str();
-}
+std::ostream& operator<<(std::ostream& out, const NodeLabelReport& report);
 
 #if WORDLOOM_HAS_LIBLINEAR
 
@@ -118,76 +80,9 @@ namespace detail {
 class NodeClassification {
  public:
   NodeClassification(const Embeddings& embeddings, const NodeLabels& data,
-                     const NodeLabelOptions& options)
-      : options_(options), labels_(data.labels.size()), features_(embeddings.dimension()) {
-    std::vector<bool> is_used(labels_);
-    for (const auto& [name, labels] : data.nodes) {
-      const auto row = embeddings.words().find(name);
-      if (!row) {
-        ++report_.left_out;
-        continue;
-      }
-      vectors_.push_back(embeddings.vector(*row));
-      if (!is_finite(vectors_.back()))
-        throw InvalidArgument("the vector of node '" + name + "' is not finite");
-      features_.append(vectors_.back());
-      truth_.resize(truth_.size() + labels_);
-      for (const std::uint32_t label : labels) {
-        if (label >= labels_)
-          throw InvalidArgument("node '" + name + "' has label " + std::to_string(label) + " of " +
-                                std::to_string(labels_));
-        truth_[truth_.size() - labels_ + label] = 1;
-        is_used[label] = true;
-      }
-    }
-    report_.used = vectors_.size();
-    report_.labels = static_cast<std::size_t>(std::count(is_used.begin(), is_used.end(), true));
-    if (report_.labels == 0)
-      throw InvalidArgument("none of the " + std::to_string(data.nodes.size()) +
-                            " nodes has a label and a vector; are the names those of the graph?");
-  }
+                     const NodeLabelOptions& options);
 
-  NodeLabelReport run() {
-    for (const double share : options_.shares) {
-      if (!(share > 0 && share < 1))
-        throw InvalidArgument("the share of training nodes is " + std::to_string(share) +
-                              ", must be above 0 and below 1");
-      if (const std::size_t trained = trained_nodes(share); trained == 0 || trained == nodes())
-        throw InvalidArgument("a share of " + std::to_string(share) + " of " +
-                              std::to_string(nodes()) +
-                              " nodes leaves none to train on or none to test");
-    }
-    if (options_.repetitions == 0) throw InvalidArgument("repetitions is 0, must be at least 1");
-    std::vector<std::uint32_t> order(nodes());
-    std::iota(order.begin(), order.end(), 0u);
-    for (std::size_t i = 0; i < options_.repetitions; ++i) {
-      Random random(options_.seed, i);
-      orders_.push_back(order);
-      std::shuffle(orders_.back().begin(), orders_.back().end(), random);
-    }
-    const std::size_t shares = options_.shares.size();
-    std::vector<Split> splits(shares * orders_.size());
-    // Splits one after the other: the scores of few are in memory at a time.
-    const std::size_t jobs = splits.size() * labels_;
-    std::atomic<std::size_t> next{0};
-    run_threads(std::min(resolve_threads(options_.threads), jobs), [&](std::size_t) {
-      for (std::size_t job; (job = next.fetch_add(1)) < jobs;) {
-        const std::size_t split = job / labels_;
-        classify(splits[split], orders_[split / shares], options_.shares[split % shares],
-                 job % labels_);
-      }
-    });
-    for (std::size_t s = 0; s < shares; ++s) {
-      std::vector<double> micro, macro;
-      for (std::size_t i = s; i < splits.size(); i += shares) {
-        micro.push_back(splits[i].f1.micro);
-        macro.push_back(splits[i].f1.macro);
-      }
-      report_.rows.push_back(
-          {options_.shares[s], MeanAndDeviation::of(micro), MeanAndDeviation::of(macro)});
-    }
-    return report_;
-  }
+  NodeLabelReport run();
 
  private:
   /// One shuffle and one share.
@@ -205,34 +100,7 @@ class NodeClassification {
 
   /// Trains the classifier of one label, and scores the split when it was the last.
   void classify(Split& split, std::span<const std::uint32_t> order, double share,
-                std::size_t label) const {
-    const auto trained = order.first(trained_nodes(share));
-    const auto tested = order.subspan(trained.size());
-    std::call_once(split.opened, [&] { split.scores.resize(tested.size() * labels_); });
-    std::vector<std::uint8_t> positive;
-    for (const std::uint32_t node : trained) positive.push_back(truth_[node * labels_ + label]);
-    const auto set_scores = [&](auto&& score) {
-      for (std::size_t i = 0; i < tested.size(); ++i)
-        split.scores[i * labels_ + label] = score(vectors_[tested[i]]);
-    };
-    // Without both classes there is nothing to learn: all nodes have the label, or none.
-    if (std::find(positive.begin(), positive.end(), !positive[0]) == positive.end()) {
-      const double infinity = std::numeric_limits<double>::infinity();
-      set_scores([&](auto&&) { return positive[0] != 0 ? infinity : -infinity; });
-    } else {
-      const auto classifier =
-          LogisticRegression::fit(features_, trained, positive, options_.classifier);
-      set_scores([&](std::span<const float> vector) { return classifier.decision(vector); });
-    }
-    if (split.done.fetch_add(1) + 1 < labels_) return;
-    std::vector<std::uint8_t> truth;
-    for (const std::uint32_t node : tested) {
-      const auto row = truth_.begin() + static_cast<std::ptrdiff_t>(node * labels_);
-      truth.insert(truth.end(), row, row + static_cast<std::ptrdiff_t>(labels_));
-    }
-    split.f1 = top_k_f1(split.scores, truth, labels_, report_.labels);
-    std::vector<double>().swap(split.scores);
-  }
+                std::size_t label) const;
 
   const NodeLabelOptions& options_;
   std::size_t labels_;
@@ -272,4 +140,161 @@ void evaluate_node_labels(const Arguments&...) {
 }
 
 #endif
+
+#if WORDLOOM_DEFINES_FUNCTIONS
+
+WORDLOOM_FUNCTION NodeLabels load_node_labels(const std::filesystem::path& path) {
+  NodeLabels result;
+  WordList labels, nodes;
+  std::vector<std::uint64_t> line_of;
+  detail::for_each_test_line(path, [&](const std::vector<std::string>& fields, std::uint64_t line) {
+    if (fields.size() < 2)
+      throw FormatError::at(path, "line", line, "a node and its labels",
+                            detail::shown(fields[0]) + " alone");
+    const WordId node = nodes.insert(fields[0]);
+    if (node < line_of.size())
+      throw FormatError::at(
+          path, "line", line, "each node once",
+          detail::shown(fields[0]) + " as in line " + std::to_string(line_of[node]));
+    line_of.push_back(line);
+    auto& added = result.nodes.emplace_back(NodeLabels::Node{fields[0], {}}).labels;
+    for (std::size_t i = 1; i < fields.size(); ++i) {
+      added.push_back(labels.insert(fields[i]));
+      if (std::find(added.begin(), added.end() - 1, added.back()) != added.end() - 1)
+        throw FormatError::at(path, "line", line, "each label of a node once",
+                              detail::shown(fields[i]) + " twice");
+    }
+  });
+  if (result.nodes.empty()) throw FormatError::at(path, "line", 1, "nodes and labels", "none");
+  for (std::size_t i = 0; i < labels.size(); ++i) result.labels.emplace_back(labels[i]);
+  return result;
+}
+
+WORDLOOM_FUNCTION std::ostream& operator<<(std::ostream& out, const NodeLabelReport& report) {
+  std::ostringstream text;
+  text << std::fixed << std::setprecision(4);
+  const auto row = [&](const auto& share, const auto&... columns) {
+    text << std::left << std::setw(30) << share << std::right;
+    ((text << std::setw(11) << columns), ...) << '\n';
+  };
+  row("node labels, trained on", "micro F1", "deviation", "macro F1", "deviation");
+  for (const auto& [share, micro, macro] : report.rows)
+    row(share, micro.mean, micro.deviation, macro.mean, macro.deviation);
+  text << report.labels << " labels, " << report.used << " nodes, " << report.left_out
+       << " without a vector\n";
+  return out << text.str();
+}
+
+#if WORDLOOM_HAS_LIBLINEAR
+namespace detail {
+
+WORDLOOM_FUNCTION NodeClassification::NodeClassification(const Embeddings& embeddings,
+                                                         const NodeLabels& data,
+                                                         const NodeLabelOptions& options)
+    : options_(options), labels_(data.labels.size()), features_(embeddings.dimension()) {
+  std::vector<bool> is_used(labels_);
+  for (const auto& [name, labels] : data.nodes) {
+    const auto row = embeddings.words().find(name);
+    if (!row) {
+      ++report_.left_out;
+      continue;
+    }
+    vectors_.push_back(embeddings.vector(*row));
+    if (!is_finite(vectors_.back()))
+      throw InvalidArgument("the vector of node '" + name + "' is not finite");
+    features_.append(vectors_.back());
+    truth_.resize(truth_.size() + labels_);
+    for (const std::uint32_t label : labels) {
+      if (label >= labels_)
+        throw InvalidArgument("node '" + name + "' has label " + std::to_string(label) + " of " +
+                              std::to_string(labels_));
+      truth_[truth_.size() - labels_ + label] = 1;
+      is_used[label] = true;
+    }
+  }
+  report_.used = vectors_.size();
+  report_.labels = static_cast<std::size_t>(std::count(is_used.begin(), is_used.end(), true));
+  if (report_.labels == 0)
+    throw InvalidArgument("none of the " + std::to_string(data.nodes.size()) +
+                          " nodes has a label and a vector; are the names those of the graph?");
+}
+
+WORDLOOM_FUNCTION NodeLabelReport NodeClassification::run() {
+  for (const double share : options_.shares) {
+    if (!(share > 0 && share < 1))
+      throw InvalidArgument("the share of training nodes is " + std::to_string(share) +
+                            ", must be above 0 and below 1");
+    if (const std::size_t trained = trained_nodes(share); trained == 0 || trained == nodes())
+      throw InvalidArgument("a share of " + std::to_string(share) + " of " +
+                            std::to_string(nodes()) +
+                            " nodes leaves none to train on or none to test");
+  }
+  if (options_.repetitions == 0) throw InvalidArgument("repetitions is 0, must be at least 1");
+  std::vector<std::uint32_t> order(nodes());
+  std::iota(order.begin(), order.end(), 0u);
+  for (std::size_t i = 0; i < options_.repetitions; ++i) {
+    Random random(options_.seed, i);
+    orders_.push_back(order);
+    std::shuffle(orders_.back().begin(), orders_.back().end(), random);
+  }
+  const std::size_t shares = options_.shares.size();
+  std::vector<Split> splits(shares * orders_.size());
+  // Splits one after the other: the scores of few are in memory at a time.
+  const std::size_t jobs = splits.size() * labels_;
+  std::atomic<std::size_t> next{0};
+  run_threads(std::min(resolve_threads(options_.threads), jobs), [&](std::size_t) {
+    for (std::size_t job; (job = next.fetch_add(1)) < jobs;) {
+      const std::size_t split = job / labels_;
+      classify(splits[split], orders_[split / shares], options_.shares[split % shares],
+               job % labels_);
+    }
+  });
+  for (std::size_t s = 0; s < shares; ++s) {
+    std::vector<double> micro, macro;
+    for (std::size_t i = s; i < splits.size(); i += shares) {
+      micro.push_back(splits[i].f1.micro);
+      macro.push_back(splits[i].f1.macro);
+    }
+    report_.rows.push_back(
+        {options_.shares[s], MeanAndDeviation::of(micro), MeanAndDeviation::of(macro)});
+  }
+  return report_;
+}
+
+WORDLOOM_FUNCTION void NodeClassification::classify(Split& split,
+                                                    std::span<const std::uint32_t> order,
+                                                    double share, std::size_t label) const {
+  const auto trained = order.first(trained_nodes(share));
+  const auto tested = order.subspan(trained.size());
+  std::call_once(split.opened, [&] { split.scores.resize(tested.size() * labels_); });
+  std::vector<std::uint8_t> positive;
+  for (const std::uint32_t node : trained) positive.push_back(truth_[node * labels_ + label]);
+  const auto set_scores = [&](auto&& score) {
+    for (std::size_t i = 0; i < tested.size(); ++i)
+      split.scores[i * labels_ + label] = score(vectors_[tested[i]]);
+  };
+  // Without both classes there is nothing to learn: all nodes have the label, or none.
+  if (std::find(positive.begin(), positive.end(), !positive[0]) == positive.end()) {
+    const double infinity = std::numeric_limits<double>::infinity();
+    set_scores([&](auto&&) { return positive[0] != 0 ? infinity : -infinity; });
+  } else {
+    const auto classifier =
+        LogisticRegression::fit(features_, trained, positive, options_.classifier);
+    set_scores([&](std::span<const float> vector) { return classifier.decision(vector); });
+  }
+  if (split.done.fetch_add(1) + 1 < labels_) return;
+  std::vector<std::uint8_t> truth;
+  for (const std::uint32_t node : tested) {
+    const auto row = truth_.begin() + static_cast<std::ptrdiff_t>(node * labels_);
+    truth.insert(truth.end(), row, row + static_cast<std::ptrdiff_t>(labels_));
+  }
+  split.f1 = top_k_f1(split.scores, truth, labels_, report_.labels);
+  std::vector<double>().swap(split.scores);
+}
+
+}  // namespace detail
+#endif
+
+#endif
+
 }  // namespace wordloom::inline WORDLOOM_ABI

@@ -74,22 +74,7 @@ inline std::ostream& operator<<(std::ostream& out, const SimilarityReport& repor
 
 /// Reads "word word score" lines, separated by tabs or spaces; what follows on a line is ignored,
 /// as are blank lines and those that begin with '#'. Throws IoError, and FormatError with the line.
-[[nodiscard]] inline std::vector<SimilarityPair> load_similarity_pairs(
-    const std::filesystem::path& path) {
-  std::vector<SimilarityPair> pairs;
-  detail::for_each_test_line(path, [&](const std::vector<std::string>& fields, std::uint64_t line) {
-    constexpr auto expected = "two words and a number";
-    if (fields.size() < 3)
-      throw FormatError::at(path, "line", line, expected,
-                            std::to_string(fields.size()) + " fields");
-    const auto score = number_in<double>(fields[2]);
-    if (!score || !std::isfinite(*score))
-      throw FormatError::at(path, "line", line, expected, detail::shown(fields[2]));
-    pairs.push_back({fields[0], fields[1], *score});
-  });
-  if (pairs.empty()) throw FormatError::at(path, "line", 1, "word pairs", "none");
-  return pairs;
-}
+[[nodiscard]] std::vector<SimilarityPair> load_similarity_pairs(const std::filesystem::path& path);
 
 namespace detail {
 
@@ -202,7 +187,38 @@ struct AnalogyReport {
   AnalogyCount semantic, syntactic, total;
 };
 
-inline std::ostream& operator<<(std::ostream& out, const AnalogyReport& report) {
+std::ostream& operator<<(std::ostream& out, const AnalogyReport& report);
+
+/// Reads questions-words.txt: ": name" begins a section, other lines hold four words; blank lines
+/// and those that begin with '#' are ignored. Throws IoError, and FormatError with the line.
+[[nodiscard]] std::vector<AnalogySection> load_analogies(const std::filesystem::path& path);
+
+/// Asks all questions; an answer is right when the expected word is the best of all but a, b and c.
+/// The result does not depend on the number of threads.
+[[nodiscard]] AnalogyReport evaluate_analogies(const Embeddings& embeddings,
+                                               std::span<const AnalogySection> sections,
+                                               const AnalogyOptions& options = {});
+
+#if WORDLOOM_DEFINES_FUNCTIONS
+
+WORDLOOM_FUNCTION std::vector<SimilarityPair> load_similarity_pairs(
+    const std::filesystem::path& path) {
+  std::vector<SimilarityPair> pairs;
+  detail::for_each_test_line(path, [&](const std::vector<std::string>& fields, std::uint64_t line) {
+    constexpr auto expected = "two words and a number";
+    if (fields.size() < 3)
+      throw FormatError::at(path, "line", line, expected,
+                            std::to_string(fields.size()) + " fields");
+    const auto score = number_in<double>(fields[2]);
+    if (!score || !std::isfinite(*score))
+      throw FormatError::at(path, "line", line, expected, detail::shown(fields[2]));
+    pairs.push_back({fields[0], fields[1], *score});
+  });
+  if (pairs.empty()) throw FormatError::at(path, "line", 1, "word pairs", "none");
+  return pairs;
+}
+
+WORDLOOM_FUNCTION std::ostream& operator<<(std::ostream& out, const AnalogyReport& report) {
   std::ostringstream text;
   text << std::fixed << std::setprecision(4);
   const auto row = [&](const std::string& name, const auto&... columns) {
@@ -220,9 +236,7 @@ inline std::ostream& operator<<(std::ostream& out, const AnalogyReport& report) 
   return out << text.str();
 }
 
-/// Reads questions-words.txt: ": name" begins a section, other lines hold four words; blank lines
-/// and those that begin with '#' are ignored. Throws IoError, and FormatError with the line.
-[[nodiscard]] inline std::vector<AnalogySection> load_analogies(const std::filesystem::path& path) {
+WORDLOOM_FUNCTION std::vector<AnalogySection> load_analogies(const std::filesystem::path& path) {
   std::vector<AnalogySection> sections;
   detail::for_each_test_line(path, [&](const std::vector<std::string>& fields, std::uint64_t line) {
     if (fields[0].starts_with(':')) {
@@ -242,11 +256,9 @@ inline std::ostream& operator<<(std::ostream& out, const AnalogyReport& report) 
   return sections;
 }
 
-/// Asks all questions; an answer is right when the expected word is the best of all but a, b and c.
-/// The result does not depend on the number of threads.
-[[nodiscard]] inline AnalogyReport evaluate_analogies(const Embeddings& embeddings,
-                                                      std::span<const AnalogySection> sections,
-                                                      const AnalogyOptions& options = {}) {
+WORDLOOM_FUNCTION AnalogyReport evaluate_analogies(const Embeddings& embeddings,
+                                                   std::span<const AnalogySection> sections,
+                                                   const AnalogyOptions& options) {
   const std::size_t count = options.restrict_vocabulary == 0
                                 ? embeddings.size()
                                 : std::min(options.restrict_vocabulary, embeddings.size());
@@ -281,5 +293,7 @@ inline std::ostream& operator<<(std::ostream& out, const AnalogyReport& report) 
   }
   return report;
 }
+
+#endif
 
 }  // namespace wordloom::inline WORDLOOM_ABI

@@ -47,23 +47,7 @@ class EdgeSamples {
   static constexpr std::size_t max_edges = 500;  // of a sentence
 
   /// Throws InvalidArgument, and CorpusError for a graph without edges.
-  explicit EdgeSamples(Graph graph, const EdgeSampleOptions& options = {})
-      : graph_(std::move(graph)), edges_(options.edges_per_epoch) {
-    options.validate();
-    if (graph_.entry_count() == 0) throw CorpusError("the graph has no edges to draw");
-    if (edges_ == 0) edges_ = graph_.entry_count();
-    // A small epoch has shorter sentences, so that it can be shared among many threads.
-    const std::uint64_t edges = std::clamp<std::uint64_t>(edges_ / 64, 1, max_edges);
-    sentences_ = (edges_ + edges - 1) / edges;
-    std::vector<double> sums(graph_.node_count());
-    for (std::size_t i = 0; i < sums.size(); ++i) {
-      const auto node = static_cast<WordId>(i);
-      const auto weights = graph_.weights(node);
-      sums[i] = graph_.is_weighted() ? std::accumulate(weights.begin(), weights.end(), 0.0)
-                                     : static_cast<double>(graph_.neighbours(node).size());
-    }
-    nodes_ = std::make_shared<const AliasTable>(sums);
-  }
+  explicit EdgeSamples(Graph graph, const EdgeSampleOptions& options = {});
 
   const Graph& graph() const& noexcept { return graph_; }
   void graph() const&& = delete;
@@ -154,5 +138,27 @@ inline auto EdgeSamples::sentences(const Shard& shard) const {
 }
 
 static_assert(Corpus<EdgeSamples>);
+
+#if WORDLOOM_DEFINES_FUNCTIONS
+
+WORDLOOM_FUNCTION EdgeSamples::EdgeSamples(Graph graph, const EdgeSampleOptions& options)
+    : graph_(std::move(graph)), edges_(options.edges_per_epoch) {
+  options.validate();
+  if (graph_.entry_count() == 0) throw CorpusError("the graph has no edges to draw");
+  if (edges_ == 0) edges_ = graph_.entry_count();
+  // A small epoch has shorter sentences, so that it can be shared among many threads.
+  const std::uint64_t edges = std::clamp<std::uint64_t>(edges_ / 64, 1, max_edges);
+  sentences_ = (edges_ + edges - 1) / edges;
+  std::vector<double> sums(graph_.node_count());
+  for (std::size_t i = 0; i < sums.size(); ++i) {
+    const auto node = static_cast<WordId>(i);
+    const auto weights = graph_.weights(node);
+    sums[i] = graph_.is_weighted() ? std::accumulate(weights.begin(), weights.end(), 0.0)
+                                   : static_cast<double>(graph_.neighbours(node).size());
+  }
+  nodes_ = std::make_shared<const AliasTable>(sums);
+}
+
+#endif
 
 }  // namespace wordloom::inline WORDLOOM_ABI

@@ -55,51 +55,18 @@ class Graph {
   /// refused. Throws IoError; FormatError with line and column: a missing node, a weight that is
   /// missing, negative or no number; CorpusError when no node is left; InvalidArgument.
   [[nodiscard]] static Graph from_edge_list(const std::filesystem::path& path,
-                                            const GraphOptions& options = {}) {
-    const auto read = [&] {
-      return Graph(detail::EdgeListReader(path, options).read(), options, path);
-    };
-    if (options.cache.empty()) return read();
-    const auto source = detail::CorpusSource::of(path, hash_of(options), 0, {});
-    if (auto stored = detail::open_graph_file(options.cache, &source))
-      return Graph(std::move(*stored));
-    Graph made = read();
-    detail::write_graph_file(options.cache, made.data_, source);
-    return made;
-  }
+                                            const GraphOptions& options = {});
 
   /// Makes a graph of edges between nodes that are numbered from 0 to nodes - 1, which are their
   /// names; ids are by number of edges. Throws InvalidArgument for a node or weight out of range,
   /// CorpusError when no node is left.
   [[nodiscard]] static Graph from_edges(std::span<const Edge> edges, std::size_t nodes,
-                                        const GraphOptions& options = {}) {
-    detail::EdgeList list;
-    for (std::size_t i = 0; i < nodes; ++i) list.names.insert(std::to_string(i));
-    list.parts.resize(1);
-    for (std::size_t i = 0; i < edges.size(); ++i) {
-      for (const WordId node : {edges[i].from, edges[i].to})
-        if (node >= nodes)
-          throw InvalidArgument("edges[" + std::to_string(i) + "] has node " +
-                                std::to_string(node) + ", must be below " + std::to_string(nodes));
-      add(list.parts[0], i, edges[i].from, edges[i].to, edges[i].weight, options.weighted);
-    }
-    return Graph(std::move(list), options, "the list of edges");
-  }
+                                        const GraphOptions& options = {});
 
   /// Makes a graph of edges between nodes with names. Throws InvalidArgument for a name that is
   /// empty or holds white space and for a weight out of range, CorpusError when no node is left.
   [[nodiscard]] static Graph from_edges(std::span<const NamedEdge> edges,
-                                        const GraphOptions& options = {}) {
-    detail::EdgeList list;
-    list.parts.resize(1);
-    for (std::size_t i = 0; i < edges.size(); ++i) {
-      for (const std::string_view name : {edges[i].from, edges[i].to})
-        if (!is_word(name)) throw detail::not_a_word(name, "edges", i);
-      const WordId from = list.names.insert(edges[i].from), to = list.names.insert(edges[i].to);
-      add(list.parts[0], i, from, to, edges[i].weight, options.weighted);
-    }
-    return Graph(std::move(list), options, "the list of edges");
-  }
+                                        const GraphOptions& options = {});
 
   /// Maps a graph that `save` has written. Throws IoError, and FormatError with the byte.
   [[nodiscard]] static Graph load(const std::filesystem::path& path) {
@@ -149,90 +116,148 @@ class Graph {
 
   /// Returns a graph of the same nodes with the same ids and counts, without these edges (by id;
   /// their weights are ignored), in both directions where the graph is undirected.
-  [[nodiscard]] Graph without(std::span<const Edge> edges) const {
-    std::vector<std::pair<WordId, WordId>> gone;
-    for (const Edge& edge : edges) {
-      gone.emplace_back(edge.from, edge.to);
-      if (!is_directed()) gone.emplace_back(edge.to, edge.from);
-    }
-    std::sort(gone.begin(), gone.end());
-    detail::RowMemory rows;
-    for (WordId node = 0; node < node_count(); ++node) {
-      const auto row = neighbours(node);
-      for (std::size_t i = 0; i < row.size(); ++i) {
-        if (std::binary_search(gone.begin(), gone.end(), std::pair(node, row[i]))) continue;
-        rows.neighbours.push_back(row[i]);
-        if (is_weighted()) rows.weights.push_back(weights(node)[i]);
-      }
-      rows.ends.push_back(rows.neighbours.size());
-    }
-    Graph result = *this;
-    result.data_.rows = detail::finish_rows(std::move(rows), is_directed(), is_weighted(), 1);
-    result.data_.fingerprint = result.hash();
-    return result;
-  }
+  [[nodiscard]] Graph without(std::span<const Edge> edges) const;
 
   /// Returns a hash of names, edges and weights; the same each time.
   std::uint64_t fingerprint() const noexcept { return data_.fingerprint; }
 
  private:
   static void add(detail::EdgeList::Part& part, std::size_t i, WordId from, WordId to, float weight,
-                  bool weighted) {
-    if (weighted && (!(weight >= 0) || !std::isfinite(weight)))
-      throw InvalidArgument("edges[" + std::to_string(i) + "] has a weight of " +
-                            std::to_string(weight) + ", must be finite and not negative");
-    part.nodes.insert(part.nodes.end(), {from, to});
-    if (weighted) part.weights.push_back(weight);
-  }
+                  bool weighted);
 
-  static std::uint64_t hash_of(const GraphOptions& options) {
-    detail::Hash hash;
-    for (const bool option :
-         {options.directed, options.weighted, options.self_loops, options.isolated_nodes,
-          options.duplicate_edges == DuplicateEdges::merge})
-      hash.add(std::uint64_t{option});
-    return hash.value();
-  }
+  static std::uint64_t hash_of(const GraphOptions& options);
 
-  Graph(detail::EdgeList list, const GraphOptions& options, const std::filesystem::path& source) {
-    const std::size_t threads = resolve_threads(options.threads);
-    const auto raw = detail::make_rows(list, options, threads);
-    list.parts.clear();
-    const std::vector<std::uint64_t> counts = detail::node_counts(raw);
-    detail::WordCounter counter;
-    for (std::size_t i = 0; i < counts.size(); ++i)
-      if (counts[i] > 0 || options.isolated_nodes || raw.ends[i] > raw.begin(i))
-        counter.add(list.names[i], std::max<std::uint64_t>(counts[i], 1));
-    if (counter.size() == 0) throw CorpusError(source.string() + ": no edges");
-    data_.nodes = Vocabulary::from_counter(counter, {.min_count = 1}, source);
-    counter = {};
-    std::vector<WordId> order(data_.nodes.size());
-    std::vector<WordId> numbers;
-    detail::resize_for_random_reads(numbers, list.names.size());
-    for (WordId i = 0; i < numbers.size(); ++i)
-      if (const auto id = data_.nodes.find(list.names[i])) {
-        numbers[i] = *id;
-        order[*id] = i;
-      }
-    list.names = {};
-    data_.rows = detail::finish_rows(detail::renumber(raw, order, numbers, threads),
-                                     options.directed, options.weighted, threads);
-    data_.fingerprint = hash();
-  }
+  Graph(detail::EdgeList list, const GraphOptions& options, const std::filesystem::path& source);
 
   explicit Graph(detail::GraphData data) : data_(std::move(data)) {}
 
-  std::uint64_t hash() const noexcept {
-    detail::Hash hash;
-    hash.add(data_.nodes.fingerprint());
-    hash.add(std::uint64_t{data_.rows.directed});
-    hash.add(data_.rows.ends.data(), data_.rows.ends.size_bytes());
-    hash.add(data_.rows.neighbours.data(), data_.rows.neighbours.size_bytes());
-    hash.add(data_.rows.weights.data(), data_.rows.weights.size_bytes());
-    return hash.value();
-  }
+  std::uint64_t hash() const noexcept;
 
   detail::GraphData data_;
 };
+
+#if WORDLOOM_DEFINES_FUNCTIONS
+
+WORDLOOM_FUNCTION Graph Graph::from_edge_list(const std::filesystem::path& path,
+                                              const GraphOptions& options) {
+  const auto read = [&] {
+    return Graph(detail::EdgeListReader(path, options).read(), options, path);
+  };
+  if (options.cache.empty()) return read();
+  const auto source = detail::CorpusSource::of(path, hash_of(options), 0, {});
+  if (auto stored = detail::open_graph_file(options.cache, &source))
+    return Graph(std::move(*stored));
+  Graph made = read();
+  detail::write_graph_file(options.cache, made.data_, source);
+  return made;
+}
+
+WORDLOOM_FUNCTION Graph Graph::from_edges(std::span<const Edge> edges, std::size_t nodes,
+                                          const GraphOptions& options) {
+  detail::EdgeList list;
+  for (std::size_t i = 0; i < nodes; ++i) list.names.insert(std::to_string(i));
+  list.parts.resize(1);
+  for (std::size_t i = 0; i < edges.size(); ++i) {
+    for (const WordId node : {edges[i].from, edges[i].to})
+      if (node >= nodes)
+        throw InvalidArgument("edges[" + std::to_string(i) + "] has node " + std::to_string(node) +
+                              ", must be below " + std::to_string(nodes));
+    add(list.parts[0], i, edges[i].from, edges[i].to, edges[i].weight, options.weighted);
+  }
+  return Graph(std::move(list), options, "the list of edges");
+}
+
+WORDLOOM_FUNCTION Graph Graph::from_edges(std::span<const NamedEdge> edges,
+                                          const GraphOptions& options) {
+  detail::EdgeList list;
+  list.parts.resize(1);
+  for (std::size_t i = 0; i < edges.size(); ++i) {
+    for (const std::string_view name : {edges[i].from, edges[i].to})
+      if (!is_word(name)) throw detail::not_a_word(name, "edges", i);
+    const WordId from = list.names.insert(edges[i].from), to = list.names.insert(edges[i].to);
+    add(list.parts[0], i, from, to, edges[i].weight, options.weighted);
+  }
+  return Graph(std::move(list), options, "the list of edges");
+}
+
+WORDLOOM_FUNCTION Graph Graph::without(std::span<const Edge> edges) const {
+  std::vector<std::pair<WordId, WordId>> gone;
+  for (const Edge& edge : edges) {
+    gone.emplace_back(edge.from, edge.to);
+    if (!is_directed()) gone.emplace_back(edge.to, edge.from);
+  }
+  std::sort(gone.begin(), gone.end());
+  detail::RowMemory rows;
+  for (WordId node = 0; node < node_count(); ++node) {
+    const auto row = neighbours(node);
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      if (std::binary_search(gone.begin(), gone.end(), std::pair(node, row[i]))) continue;
+      rows.neighbours.push_back(row[i]);
+      if (is_weighted()) rows.weights.push_back(weights(node)[i]);
+    }
+    rows.ends.push_back(rows.neighbours.size());
+  }
+  Graph result = *this;
+  result.data_.rows = detail::finish_rows(std::move(rows), is_directed(), is_weighted(), 1);
+  result.data_.fingerprint = result.hash();
+  return result;
+}
+
+WORDLOOM_FUNCTION void Graph::add(detail::EdgeList::Part& part, std::size_t i, WordId from,
+                                  WordId to, float weight, bool weighted) {
+  if (weighted && (!(weight >= 0) || !std::isfinite(weight)))
+    throw InvalidArgument("edges[" + std::to_string(i) + "] has a weight of " +
+                          std::to_string(weight) + ", must be finite and not negative");
+  part.nodes.insert(part.nodes.end(), {from, to});
+  if (weighted) part.weights.push_back(weight);
+}
+
+WORDLOOM_FUNCTION std::uint64_t Graph::hash_of(const GraphOptions& options) {
+  detail::Hash hash;
+  for (const bool option :
+       {options.directed, options.weighted, options.self_loops, options.isolated_nodes,
+        options.duplicate_edges == DuplicateEdges::merge})
+    hash.add(std::uint64_t{option});
+  return hash.value();
+}
+
+WORDLOOM_FUNCTION Graph::Graph(detail::EdgeList list, const GraphOptions& options,
+                               const std::filesystem::path& source) {
+  const std::size_t threads = resolve_threads(options.threads);
+  const auto raw = detail::make_rows(list, options, threads);
+  list.parts.clear();
+  const std::vector<std::uint64_t> counts = detail::node_counts(raw);
+  detail::WordCounter counter;
+  for (std::size_t i = 0; i < counts.size(); ++i)
+    if (counts[i] > 0 || options.isolated_nodes || raw.ends[i] > raw.begin(i))
+      counter.add(list.names[i], std::max<std::uint64_t>(counts[i], 1));
+  if (counter.size() == 0) throw CorpusError(source.string() + ": no edges");
+  data_.nodes = Vocabulary::from_counter(counter, {.min_count = 1}, source);
+  counter = {};
+  std::vector<WordId> order(data_.nodes.size());
+  std::vector<WordId> numbers;
+  detail::resize_for_random_reads(numbers, list.names.size());
+  for (WordId i = 0; i < numbers.size(); ++i)
+    if (const auto id = data_.nodes.find(list.names[i])) {
+      numbers[i] = *id;
+      order[*id] = i;
+    }
+  list.names = {};
+  data_.rows = detail::finish_rows(detail::renumber(raw, order, numbers, threads), options.directed,
+                                   options.weighted, threads);
+  data_.fingerprint = hash();
+}
+
+WORDLOOM_FUNCTION std::uint64_t Graph::hash() const noexcept {
+  detail::Hash hash;
+  hash.add(data_.nodes.fingerprint());
+  hash.add(std::uint64_t{data_.rows.directed});
+  hash.add(data_.rows.ends.data(), data_.rows.ends.size_bytes());
+  hash.add(data_.rows.neighbours.data(), data_.rows.neighbours.size_bytes());
+  hash.add(data_.rows.weights.data(), data_.rows.weights.size_bytes());
+  return hash.value();
+}
+
+#endif
 
 }  // namespace wordloom::inline WORDLOOM_ABI

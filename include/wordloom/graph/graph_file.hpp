@@ -47,8 +47,19 @@ struct GraphFileStart {
 };
 
 /// Writes a graph. `source`: the edge list that it was read from, if any. Throws IoError.
-inline void write_graph_file(const std::filesystem::path& path, const GraphData& graph,
-                             const CorpusSource& source) {
+void write_graph_file(const std::filesystem::path& path, const GraphData& graph,
+                      const CorpusSource& source);
+
+/// Maps a graph. With a `source`, returns nothing if the file does not exist or is empty, or holds
+/// a graph of another source or version or one that is damaged: it must then be made again. Throws
+/// IoError, and FormatError for a file that is no graph, without a source also for a damaged one.
+std::optional<GraphData> open_graph_file(const std::filesystem::path& path,
+                                         const CorpusSource* source);
+
+#if WORDLOOM_DEFINES_FUNCTIONS
+
+WORDLOOM_FUNCTION void write_graph_file(const std::filesystem::path& path, const GraphData& graph,
+                                        const CorpusSource& source) {
   SectionWriter writer(path, graph_format);
   const GraphRows& rows = graph.rows;
   writer.numbers(std::bit_cast<GraphFileStart::Numbers>(
@@ -73,11 +84,8 @@ inline void write_graph_file(const std::filesystem::path& path, const GraphData&
   writer.commit();
 }
 
-/// Maps a graph. With a `source`, returns nothing if the file does not exist or is empty, or holds
-/// a graph of another source or version or one that is damaged: it must then be made again. Throws
-/// IoError, and FormatError for a file that is no graph, without a source also for a damaged one.
-inline std::optional<GraphData> open_graph_file(const std::filesystem::path& path,
-                                                const CorpusSource* source) {
+WORDLOOM_FUNCTION std::optional<GraphData> open_graph_file(const std::filesystem::path& path,
+                                                           const CorpusSource* source) {
   if (source != nullptr) {
     if (std::error_code ignored; !std::filesystem::exists(path, ignored)) return std::nullopt;
     const MappedFile file(path);
@@ -150,5 +158,7 @@ inline std::optional<GraphData> open_graph_file(const std::filesystem::path& pat
     return std::nullopt;
   }
 }
+
+#endif
 
 }  // namespace wordloom::inline WORDLOOM_ABI::detail

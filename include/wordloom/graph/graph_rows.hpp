@@ -86,6 +86,24 @@ void for_each_row(const std::vector<std::uint64_t>& ends, std::size_t threads, W
   });
 }
 
+/// Makes rows of edges: undirected edges are entries of both nodes, self-loops of one. The result
+/// does not depend on the order of the edges or the number of threads.
+RowMemory make_rows(const EdgeList& list, const GraphOptions& options, std::size_t threads);
+
+/// Returns the in-degree of each node; with weights, a number in proportion to the sum of the
+/// weights of the edges that lead to it, with a mean of 2^20.
+std::vector<std::uint64_t> node_counts(const RowMemory& rows);
+
+/// Returns the rows of the nodes order[0], order[1], ..., which then are nodes 0, 1, ...
+/// `number_of` [nodes]: the new number of each node, which every node of a row has.
+RowMemory renumber(const RowMemory& rows, std::span<const WordId> order,
+                   std::span<const WordId> number_of, std::size_t threads);
+
+/// Completes rows by the alias tables of weights and the number of edges.
+GraphRows finish_rows(RowMemory made, bool directed, bool weighted, std::size_t threads);
+
+#if WORDLOOM_DEFINES_FUNCTIONS
+
 /// The scratch memory of sort_row.
 using RowEntries = std::vector<std::pair<WordId, float>>;
 
@@ -117,9 +135,8 @@ inline std::size_t sort_row(std::span<WordId> row, std::span<float> weights, boo
   return kept;
 }
 
-/// Makes rows of edges: undirected edges are entries of both nodes, self-loops of one. The result
-/// does not depend on the order of the edges or the number of threads.
-inline RowMemory make_rows(const EdgeList& list, const GraphOptions& options, std::size_t threads) {
+WORDLOOM_FUNCTION RowMemory make_rows(const EdgeList& list, const GraphOptions& options,
+                                      std::size_t threads) {
   const std::size_t nodes = list.names.size(), parts = list.parts.size();
   RowMemory raw;
   resize_for_random_reads(raw.ends, nodes);
@@ -172,9 +189,7 @@ inline RowMemory make_rows(const EdgeList& list, const GraphOptions& options, st
   return raw;
 }
 
-/// Returns the in-degree of each node; with weights, a number in proportion to the sum of the
-/// weights of the edges that lead to it, with a mean of 2^20.
-inline std::vector<std::uint64_t> node_counts(const RowMemory& rows) {
+WORDLOOM_FUNCTION std::vector<std::uint64_t> node_counts(const RowMemory& rows) {
   std::vector<std::uint64_t> counts(rows.ends.size());
   if (rows.weights.empty()) {
     for (const WordId node : rows.neighbours) ++counts[node];
@@ -193,10 +208,8 @@ inline std::vector<std::uint64_t> node_counts(const RowMemory& rows) {
   return counts;
 }
 
-/// Returns the rows of the nodes order[0], order[1], ..., which then are nodes 0, 1, ...
-/// `number_of` [nodes]: the new number of each node, which every node of a row has.
-inline RowMemory renumber(const RowMemory& rows, std::span<const WordId> order,
-                          std::span<const WordId> number_of, std::size_t threads) {
+WORDLOOM_FUNCTION RowMemory renumber(const RowMemory& rows, std::span<const WordId> order,
+                                     std::span<const WordId> number_of, std::size_t threads) {
   const bool weighted = !rows.weights.empty();
   RowMemory result;
   resize_for_random_reads(result.ends, order.size());
@@ -216,8 +229,8 @@ inline RowMemory renumber(const RowMemory& rows, std::span<const WordId> order,
   return result;
 }
 
-/// Completes rows by the alias tables of weights and the number of edges.
-inline GraphRows finish_rows(RowMemory made, bool directed, bool weighted, std::size_t threads) {
+WORDLOOM_FUNCTION GraphRows finish_rows(RowMemory made, bool directed, bool weighted,
+                                        std::size_t threads) {
   const auto memory = std::make_shared<RowMemory>(std::move(made));
   RowMemory& rows = *memory;
   std::vector<std::uint64_t> loops(threads);
@@ -241,5 +254,7 @@ inline GraphRows finish_rows(RowMemory made, bool directed, bool weighted, std::
   return {rows.ends, rows.neighbours, rows.weights, rows.aliases, edges,
           directed,  weighted,        simple,       memory};
 }
+
+#endif
 
 }  // namespace wordloom::inline WORDLOOM_ABI::detail

@@ -40,7 +40,12 @@ std::size_t for_each_field(std::string_view line, Use&& use) {
 
 /// Returns the header of a file, or nothing for a file of another format. Throws IoError, and
 /// FormatError with the line.
-inline std::optional<MatrixMarketHeader> read_matrix_market_header(
+std::optional<MatrixMarketHeader> read_matrix_market_header(const std::filesystem::path& path,
+                                                            bool weighted);
+
+#if WORDLOOM_DEFINES_FUNCTIONS
+
+WORDLOOM_FUNCTION std::optional<MatrixMarketHeader> read_matrix_market_header(
     const std::filesystem::path& path, bool weighted) {
   constexpr std::uint64_t max_nodes = std::numeric_limits<WordId>::max() - 1;
   TextPieces pieces(path, std::size_t{1} << 16, {}, {}, CutAfter::line);
@@ -91,5 +96,7 @@ inline std::optional<MatrixMarketHeader> read_matrix_market_header(
                           "none");
   return header;
 }
+
+#endif
 
 }  // namespace wordloom::inline WORDLOOM_ABI::detail

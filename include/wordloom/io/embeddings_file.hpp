@@ -36,44 +36,11 @@ inline void write_floats(const Embeddings& embeddings, std::size_t i, AtomicFile
 
 /// word2vec's binary format, byte for byte: "V D\n", then for each row the word, a space, D
 /// little-endian floats and "\n".
-inline void write_word2vec_binary(const Embeddings& embeddings, AtomicFile& file) {
-  detail::write_header(embeddings, file);
-  for (std::size_t i = 0; i < embeddings.size(); ++i) {
-    file.write(detail::checked_word(embeddings, i));
-    file.write(" ");
-    detail::write_floats(embeddings, i, file);
-    file.write("\n");
-  }
-}
+void write_word2vec_binary(const Embeddings& embeddings, AtomicFile& file);
 
 /// Reads what word2vec, gensim (which writes no newline after a row) and the above write. Values
 /// that are not finite are kept.
-inline Embeddings load_word2vec_binary(const std::filesystem::path& path) {
-  const MappedFile file(path);
-  detail::Cursor cursor(file);
-  const auto [rows, columns] = detail::read_header(cursor, sizeof(float));
-  WordList words;
-  RowMatrix vectors(rows, columns);
-  for (std::size_t i = 0; i < rows; ++i) {
-    cursor.skip('\n');
-    const std::size_t begin = cursor.position();
-    const std::string row = "row " + std::to_string(i + 1) + " of " + std::to_string(rows);
-    const std::string_view word = cursor.token();
-    if (word.empty() || !cursor.skip(' '))
-      cursor.fail(begin, row + ": a word and a space",
-                  cursor.at_end() ? "the end of the file" : detail::shown(cursor.rest()));
-    const std::string_view bytes = cursor.take(columns * sizeof(float));
-    if (bytes.size() != columns * sizeof(float))
-      cursor.fail(cursor.position(),
-                  row + ": " + std::to_string(columns * sizeof(float)) + " bytes of floats",
-                  "the end of the file after " + std::to_string(bytes.size()));
-    std::memcpy(vectors.row_data(i), bytes.data(), bytes.size());
-    words.append(word);
-  }
-  cursor.skip('\n');
-  cursor.end_file();
-  return {std::move(words), std::move(vectors)};
-}
+Embeddings load_word2vec_binary(const std::filesystem::path& path);
 
 /// Where the words of a .npy file stand: "vectors.npy.words.txt", one a line.
 inline std::filesystem::path npy_words_path(std::filesystem::path path) {
@@ -82,75 +49,11 @@ inline std::filesystem::path npy_words_path(std::filesystem::path path) {
 
 /// NumPy's .npy, version 1.0: a float32 array [V x D] in C order. The words beside it
 /// (npy_words_path) appear before `file` is committed.
-inline void write_npy(const Embeddings& embeddings, AtomicFile& file) {
-  std::string header = "{'descr': '<f4', 'fortran_order': False, 'shape': (" +
-                       std::to_string(embeddings.size()) + ", " +
-                       std::to_string(embeddings.dimension()) + "), }";
-  constexpr std::size_t before = 10;  // magic, version and length
-  header.append((64 - (before + header.size() + 1) % 64) % 64, ' ');
-  header += '\n';
-  file.write(std::string_view("\x93NUMPY\x01\x00", 8));
-  const auto length = static_cast<std::uint16_t>(header.size());
-  file.write({reinterpret_cast<const char*>(&length), sizeof length});
-  file.write(header);
-  for (std::size_t i = 0; i < embeddings.size(); ++i) detail::write_floats(embeddings, i, file);
-  detail::save_word_lines(embeddings, file, npy_words_path(file.path()));
-}
+void write_npy(const Embeddings& embeddings, AtomicFile& file);
 
 /// Reads a .npy file of version 1 to 3 that holds a little-endian float32 array [V x D] in C order,
 /// with its words from `words` (npy_words_path(path) when empty).
-inline Embeddings load_npy(const std::filesystem::path& path,
-                           const std::filesystem::path& words = {}) {
-  const MappedFile file(path);
-  const detail::Cursor cursor(file);
-  const std::string_view text = file.text();
-  if (text.substr(0, 6) != "\x93NUMPY")
-    cursor.fail(0, "the six bytes \\x93NUMPY", detail::shown(text.substr(0, 6)));
-  if (text.size() < 12) cursor.fail(text.size(), "a header", "the end of the file");
-  const int version = static_cast<unsigned char>(text[6]);
-  if (version < 1 || version > 3) cursor.fail(6, "version 1 to 3", std::to_string(version));
-  const std::size_t length_bytes = version == 1 ? 2 : 4;
-  std::size_t length = 0;  // little-endian, as the machine is
-  std::memcpy(&length, text.data() + 8, length_bytes);
-  const std::size_t begin = 8 + length_bytes;
-  if (length > text.size() - begin)
-    cursor.fail(8, "a header within the file", "one of " + std::to_string(length) + " bytes");
-  const std::string_view header = text.substr(begin, length);
-
-  // A Python dictionary; NumPy always writes it in this form.
-  const auto value = [&](std::string_view key) {
-    const std::size_t at = header.find("'" + std::string(key) + "':");
-    if (at == header.npos)
-      cursor.fail(begin, "'" + std::string(key) + "' in the header", detail::shown(header));
-    auto rest = header.substr(at + key.size() + 3);
-    rest.remove_prefix(std::min(rest.find_first_not_of(' '), rest.size()));
-    return rest;
-  };
-  if (!value("descr").starts_with("'<f4'"))
-    cursor.fail(begin, "little-endian float32, '<f4'", detail::shown(value("descr").substr(0, 12)));
-  if (!value("fortran_order").starts_with("False"))
-    cursor.fail(begin, "C order",
-                "fortran_order " + detail::shown(value("fortran_order").substr(0, 5)));
-  const std::string_view shape = value("shape");
-  std::size_t rows = 0, columns = 0;
-  char close = 0;
-  if (std::sscanf(std::string(shape.substr(0, 64)).c_str(), "(%zu ,%zu%c", &rows, &columns,
-                  &close) != 3 ||
-      close != ')' || rows == 0 || columns == 0)
-    cursor.fail(begin, "a shape of two numbers above 0", detail::shown(shape.substr(0, 24)));
-
-  const std::string_view data = text.substr(begin + length);
-  if (columns > data.size() / sizeof(float) || rows != data.size() / sizeof(float) / columns ||
-      data.size() != rows * columns * sizeof(float))
-    cursor.fail(begin, "a shape that fits the " + std::to_string(data.size()) + " bytes of data",
-                std::to_string(rows) + " x " + std::to_string(columns));
-  WordList list = detail::load_word_lines(words.empty() ? npy_words_path(path) : words, rows);
-  RowMatrix vectors(rows, columns);
-  for (std::size_t i = 0; i < rows; ++i)
-    std::memcpy(vectors.row_data(i), data.data() + i * columns * sizeof(float),
-                columns * sizeof(float));
-  return {std::move(list), std::move(vectors)};
-}
+Embeddings load_npy(const std::filesystem::path& path, const std::filesystem::path& words = {});
 
 /// The formats of vectors that can be written and read. The last two hold whole models, and can
 /// only be read as vectors: save_fasttext and Model::save write them.
@@ -204,7 +107,151 @@ inline VectorFormat vector_format(std::string_view name) {
 /// Model::save do: npy, fasttext, model; its name ends in .tsv: the projector's; its first line is
 /// not two whole numbers: GloVe; its second line is a word and then, in ASCII, one number or more:
 /// word2vec's text; else word2vec's binary. Throws IoError.
-inline VectorFormat detect_vector_format(const std::filesystem::path& path) {
+VectorFormat detect_vector_format(const std::filesystem::path& path);
+
+/// Returns the file of the words beside the vectors in `path`; empty for a format that is one file.
+inline std::filesystem::path words_path(const std::filesystem::path& path, VectorFormat format) {
+  if (format == VectorFormat::npy) return npy_words_path(path);
+  if (format == VectorFormat::projector_tsv) return projector_metadata_path(path);
+  return {};
+}
+
+/// Throws what `write_embeddings` would throw because of the place of `file`, whatever the vectors
+/// are: before they are trained, say.
+inline void check_place(const AtomicFile& file, VectorFormat format) {
+  if (const auto words = words_path(file.path(), format); !words.empty())
+    detail::open_words(file, words);
+}
+
+/// Writes in the format given, into a file that is already open; does not commit. Throws IoError,
+/// and InvalidArgument for a word that is empty or holds white space and for formats of whole
+/// models.
+void write_embeddings(const Embeddings& embeddings, AtomicFile& file, VectorFormat format);
+
+/// The same into a file that appears whole or not at all.
+inline void save_embeddings(const Embeddings& embeddings, const std::filesystem::path& path,
+                            VectorFormat format = VectorFormat::word2vec_binary) {
+  AtomicFile file(path);
+  write_embeddings(embeddings, file, format);
+  file.commit();
+}
+
+/// Reads a file in the format given. Throws IoError, and FormatError with the byte that is wrong.
+Embeddings load_embeddings(const std::filesystem::path& path, VectorFormat format);
+
+/// Reads a file in whatever format it is in (detect_vector_format).
+inline Embeddings load_embeddings(const std::filesystem::path& path) {
+  return load_embeddings(path, detect_vector_format(path));
+}
+
+#if WORDLOOM_DEFINES_FUNCTIONS
+
+WORDLOOM_FUNCTION void write_word2vec_binary(const Embeddings& embeddings, AtomicFile& file) {
+  detail::write_header(embeddings, file);
+  for (std::size_t i = 0; i < embeddings.size(); ++i) {
+    file.write(detail::checked_word(embeddings, i));
+    file.write(" ");
+    detail::write_floats(embeddings, i, file);
+    file.write("\n");
+  }
+}
+
+WORDLOOM_FUNCTION Embeddings load_word2vec_binary(const std::filesystem::path& path) {
+  const MappedFile file(path);
+  detail::Cursor cursor(file);
+  const auto [rows, columns] = detail::read_header(cursor, sizeof(float));
+  WordList words;
+  RowMatrix vectors(rows, columns);
+  for (std::size_t i = 0; i < rows; ++i) {
+    cursor.skip('\n');
+    const std::size_t begin = cursor.position();
+    const std::string row = "row " + std::to_string(i + 1) + " of " + std::to_string(rows);
+    const std::string_view word = cursor.token();
+    if (word.empty() || !cursor.skip(' '))
+      cursor.fail(begin, row + ": a word and a space",
+                  cursor.at_end() ? "the end of the file" : detail::shown(cursor.rest()));
+    const std::string_view bytes = cursor.take(columns * sizeof(float));
+    if (bytes.size() != columns * sizeof(float))
+      cursor.fail(cursor.position(),
+                  row + ": " + std::to_string(columns * sizeof(float)) + " bytes of floats",
+                  "the end of the file after " + std::to_string(bytes.size()));
+    std::memcpy(vectors.row_data(i), bytes.data(), bytes.size());
+    words.append(word);
+  }
+  cursor.skip('\n');
+  cursor.end_file();
+  return {std::move(words), std::move(vectors)};
+}
+
+WORDLOOM_FUNCTION void write_npy(const Embeddings& embeddings, AtomicFile& file) {
+  std::string header = "{'descr': '<f4', 'fortran_order': False, 'shape': (" +
+                       std::to_string(embeddings.size()) + ", " +
+                       std::to_string(embeddings.dimension()) + "), }";
+  constexpr std::size_t before = 10;  // magic, version and length
+  header.append((64 - (before + header.size() + 1) % 64) % 64, ' ');
+  header += '\n';
+  file.write(std::string_view("\x93NUMPY\x01\x00", 8));
+  const auto length = static_cast<std::uint16_t>(header.size());
+  file.write({reinterpret_cast<const char*>(&length), sizeof length});
+  file.write(header);
+  for (std::size_t i = 0; i < embeddings.size(); ++i) detail::write_floats(embeddings, i, file);
+  detail::save_word_lines(embeddings, file, npy_words_path(file.path()));
+}
+
+WORDLOOM_FUNCTION Embeddings load_npy(const std::filesystem::path& path,
+                                      const std::filesystem::path& words) {
+  const MappedFile file(path);
+  const detail::Cursor cursor(file);
+  const std::string_view text = file.text();
+  if (text.substr(0, 6) != "\x93NUMPY")
+    cursor.fail(0, "the six bytes \\x93NUMPY", detail::shown(text.substr(0, 6)));
+  if (text.size() < 12) cursor.fail(text.size(), "a header", "the end of the file");
+  const int version = static_cast<unsigned char>(text[6]);
+  if (version < 1 || version > 3) cursor.fail(6, "version 1 to 3", std::to_string(version));
+  const std::size_t length_bytes = version == 1 ? 2 : 4;
+  std::size_t length = 0;  // little-endian, as the machine is
+  std::memcpy(&length, text.data() + 8, length_bytes);
+  const std::size_t begin = 8 + length_bytes;
+  if (length > text.size() - begin)
+    cursor.fail(8, "a header within the file", "one of " + std::to_string(length) + " bytes");
+  const std::string_view header = text.substr(begin, length);
+
+  // A Python dictionary; NumPy always writes it in this form.
+  const auto value = [&](std::string_view key) {
+    const std::size_t at = header.find("'" + std::string(key) + "':");
+    if (at == header.npos)
+      cursor.fail(begin, "'" + std::string(key) + "' in the header", detail::shown(header));
+    auto rest = header.substr(at + key.size() + 3);
+    rest.remove_prefix(std::min(rest.find_first_not_of(' '), rest.size()));
+    return rest;
+  };
+  if (!value("descr").starts_with("'<f4'"))
+    cursor.fail(begin, "little-endian float32, '<f4'", detail::shown(value("descr").substr(0, 12)));
+  if (!value("fortran_order").starts_with("False"))
+    cursor.fail(begin, "C order",
+                "fortran_order " + detail::shown(value("fortran_order").substr(0, 5)));
+  const std::string_view shape = value("shape");
+  std::size_t rows = 0, columns = 0;
+  char close = 0;
+  if (std::sscanf(std::string(shape.substr(0, 64)).c_str(), "(%zu ,%zu%c", &rows, &columns,
+                  &close) != 3 ||
+      close != ')' || rows == 0 || columns == 0)
+    cursor.fail(begin, "a shape of two numbers above 0", detail::shown(shape.substr(0, 24)));
+
+  const std::string_view data = text.substr(begin + length);
+  if (columns > data.size() / sizeof(float) || rows != data.size() / sizeof(float) / columns ||
+      data.size() != rows * columns * sizeof(float))
+    cursor.fail(begin, "a shape that fits the " + std::to_string(data.size()) + " bytes of data",
+                std::to_string(rows) + " x " + std::to_string(columns));
+  WordList list = detail::load_word_lines(words.empty() ? npy_words_path(path) : words, rows);
+  RowMatrix vectors(rows, columns);
+  for (std::size_t i = 0; i < rows; ++i)
+    std::memcpy(vectors.row_data(i), data.data() + i * columns * sizeof(float),
+                columns * sizeof(float));
+  return {std::move(list), std::move(vectors)};
+}
+
+WORDLOOM_FUNCTION VectorFormat detect_vector_format(const std::filesystem::path& path) {
   const MappedFile file(path);
   if (file.text().starts_with("\x93NUMPY")) return VectorFormat::npy;
   if (detail::has_fasttext_magic(file.text())) return VectorFormat::fasttext;
@@ -230,24 +277,8 @@ inline VectorFormat detect_vector_format(const std::filesystem::path& path) {
                                                                  : VectorFormat::word2vec_binary;
 }
 
-/// Returns the file of the words beside the vectors in `path`; empty for a format that is one file.
-inline std::filesystem::path words_path(const std::filesystem::path& path, VectorFormat format) {
-  if (format == VectorFormat::npy) return npy_words_path(path);
-  if (format == VectorFormat::projector_tsv) return projector_metadata_path(path);
-  return {};
-}
-
-/// Throws what `write_embeddings` would throw because of the place of `file`, whatever the vectors
-/// are: before they are trained, say.
-inline void check_place(const AtomicFile& file, VectorFormat format) {
-  if (const auto words = words_path(file.path(), format); !words.empty())
-    detail::open_words(file, words);
-}
-
-/// Writes in the format given, into a file that is already open; does not commit. Throws IoError,
-/// and InvalidArgument for a word that is empty or holds white space and for formats of whole
-/// models.
-inline void write_embeddings(const Embeddings& embeddings, AtomicFile& file, VectorFormat format) {
+WORDLOOM_FUNCTION void write_embeddings(const Embeddings& embeddings, AtomicFile& file,
+                                        VectorFormat format) {
   switch (format) {
     case VectorFormat::word2vec_binary:
       return write_word2vec_binary(embeddings, file);
@@ -268,16 +299,8 @@ inline void write_embeddings(const Embeddings& embeddings, AtomicFile& file, Vec
   }
 }
 
-/// The same into a file that appears whole or not at all.
-inline void save_embeddings(const Embeddings& embeddings, const std::filesystem::path& path,
-                            VectorFormat format = VectorFormat::word2vec_binary) {
-  AtomicFile file(path);
-  write_embeddings(embeddings, file, format);
-  file.commit();
-}
-
-/// Reads a file in the format given. Throws IoError, and FormatError with the byte that is wrong.
-inline Embeddings load_embeddings(const std::filesystem::path& path, VectorFormat format) {
+WORDLOOM_FUNCTION Embeddings load_embeddings(const std::filesystem::path& path,
+                                             VectorFormat format) {
   switch (format) {
     case VectorFormat::word2vec_text:
       return load_word2vec_text(path);
@@ -296,9 +319,6 @@ inline Embeddings load_embeddings(const std::filesystem::path& path, VectorForma
   }
 }
 
-/// Reads a file in whatever format it is in (detect_vector_format).
-inline Embeddings load_embeddings(const std::filesystem::path& path) {
-  return load_embeddings(path, detect_vector_format(path));
-}
+#endif
 
 }  // namespace wordloom::inline WORDLOOM_ABI

@@ -19,27 +19,33 @@ inline constexpr std::size_t bag_vectors = FusedTuning::many_registers ? 4 : 2;
 
 /// Adds the gradients of a bag's outputs to V vectors, from column c on, of all rows. `repeats`:
 /// outputs, or members left out, may have duplicates; all are then read before one is written.
-template <std::size_t V, bool repeats>
-HWY_INLINE void update_bag(const BagBlock block, std::size_t c) {
+/// `block` by value: for all that the compiler knows, a store to a row could change a reference's.
+template <bool repeats, std::size_t... v>
+HWY_INLINE void update_bag(const BagBlock block, std::size_t c, Indices<v...>) {
+  constexpr std::size_t V = sizeof...(v);
+  using Vectors = hn::Vec<RowTag>[V];
   const RowTag d;
   const std::size_t lanes = hn::Lanes(d);
   float* const outputs_before = block.copies;
   float* const left_out_before = block.copies + block.m * V * lanes;
+  const auto read = [&](Vectors& x, const float* row)
+                        WORDLOOM_INLINED { ((x[v] = load_row(d, row + v * lanes)), ...); };
+  const auto write = [&](const Vectors& x, float* row)
+                         WORDLOOM_INLINED { (store_row(d, x[v], row + v * lanes), ...); };
   const auto copy = [&](const float* const* rows, std::size_t count, float* to) WORDLOOM_INLINED {
     for (std::size_t k = 0; k < count; ++k)
-      unrolled<V>([&](auto v) WORDLOOM_INLINED {
-        hn::Store(load_row(d, rows[k] + c + v * lanes), d, to + (k * V + v) * lanes);
-      });
+      (hn::Store(load_row(d, rows[k] + c + v * lanes), d, to + (k * V + v) * lanes), ...);
+  };
+  const auto take_copy = [&](Vectors& x, const float* of, std::size_t k) WORDLOOM_INLINED {
+    ((x[v] = hn::Load(d, of + (k * V + v) * lanes)), ...);
   };
   if constexpr (repeats) {
     copy(block.outputs, block.m, outputs_before);
     copy(block.left_out, block.own, left_out_before);
   }
-  hn::Vec<RowTag> mean[V], change[V];
-  unrolled<V>([&](auto v) WORDLOOM_INLINED {
-    mean[v] = hn::Load(d, block.mean + c + v * lanes);
-    change[v] = hn::Zero(d);
-  });
+  Vectors mean, change, row, before, x, x_before;
+  ((mean[v] = hn::Load(d, block.mean + c + v * lanes)), ...);
+  ((change[v] = hn::Zero(d)), ...);
   std::size_t prefetched = 0;
   const auto prefetch_next = [&]() WORDLOOM_INLINED {
     if (prefetched < block.ahead.size()) prefetch_ahead<V>(block.ahead.subspan(prefetched++, 1), c);
@@ -47,37 +53,52 @@ HWY_INLINE void update_bag(const BagBlock block, std::size_t c) {
   for (std::size_t k = block.own; k < block.m; ++k) {
     prefetch_next();
     const auto g = hn::Set(d, block.gradients[k]), share = hn::Set(d, block.shares[k]);
-    unrolled<V>([&](auto v) WORDLOOM_INLINED {
-      float* const at = block.outputs[k] + c + v * lanes;
-      const auto row = load_row(d, at);
-      const auto before = repeats ? hn::Load(d, outputs_before + (k * V + v) * lanes) : row;
-      change[v] = hn::MulAdd(share, before, change[v]);
-      store_row(d, hn::MulAdd(g, mean[v], row), at);
-    });
+    float* const at = block.outputs[k] + c;
+    read(row, at);
+    ((before[v] = row[v]), ...);
+    if constexpr (repeats) take_copy(before, outputs_before, k);
+    ((change[v] = hn::MulAdd(share, before[v], change[v])), ...);
+    ((row[v] = hn::MulAdd(g, mean[v], row[v])), ...);
+    write(row, at);
   }
   for (std::size_t k = 0; k < block.own; ++k) {
     const auto g = hn::Set(d, block.gradients[k] * block.without_one);
     const auto of_mean = hn::Set(d, block.gradients[k] * (1.0f + block.without_one));
     const auto share = hn::Set(d, block.shares[k]);
-    unrolled<V>([&](auto v) WORDLOOM_INLINED {
-      float* const at = block.outputs[k] + c + v * lanes;
-      float* const own = block.left_out[k] + c + v * lanes;
-      const auto row = load_row(d, at), x = load_row(d, own);
-      const auto before = repeats ? hn::Load(d, outputs_before + (k * V + v) * lanes) : row;
-      const auto x_before = repeats ? hn::Load(d, left_out_before + (k * V + v) * lanes) : x;
-      change[v] = hn::MulAdd(share, before, change[v]);
-      store_row(d, hn::NegMulAdd(g, x_before, hn::MulAdd(of_mean, mean[v], row)), at);
-      store_row(d, hn::NegMulAdd(share, before, x), own);
-    });
+    float* const at = block.outputs[k] + c;
+    float* const own = block.left_out[k] + c;
+    read(row, at);
+    read(x, own);
+    ((before[v] = row[v], x_before[v] = x[v]), ...);
+    if constexpr (repeats) {
+      take_copy(before, outputs_before, k);
+      take_copy(x_before, left_out_before, k);
+    }
+    ((change[v] = hn::MulAdd(share, before[v], change[v])), ...);
+    ((row[v] = hn::NegMulAdd(g, x_before[v], hn::MulAdd(of_mean, mean[v], row[v]))), ...);
+    ((x[v] = hn::NegMulAdd(share, before[v], x[v])), ...);
+    write(row, at);
+    write(x, own);
   }
   for (std::size_t k = 0; k < block.size; ++k) {
     prefetch_next();
-    unrolled<V>([&](auto v) WORDLOOM_INLINED {
-      float* const at = block.members[k] + c + v * lanes;
-      store_row(d, hn::Add(load_row(d, at), change[v]), at);
-    });
+    float* const at = block.members[k] + c;
+    (store_row(d, hn::Add(load_row(d, at + v * lanes), change[v]), at + v * lanes), ...);
   }
   prefetch_ahead<V>(block.ahead.subspan(prefetched), c);
+}
+
+/// Adds the gradients of a bag's outputs to all rows.
+HWY_NOINLINE HWY_ATTR inline void update_bag(const BagBlock& block, std::size_t stride) noexcept {
+  const auto update = [&]<bool repeats>() WORDLOOM_INLINED {
+    for_columns<bag_vectors>(stride, [&]<std::size_t V>(std::size_t c) WORDLOOM_INLINED {
+      update_bag<repeats>(block, c, UpTo<V>());
+    });
+  };
+  if (block.may_repeat)
+    update.template operator()<true>();
+  else
+    update.template operator()<false>();
 }
 
 /// The second half of an update of a bag.
@@ -89,14 +110,7 @@ HWY_ATTR LossSum bag_apply(const BagBlock& block, std::size_t stride) noexcept {
     block.shares[k] = block.gradients[k] * (k < block.own ? block.share_without : block.share);
   if (block.update == Sides::inputs) std::fill_n(block.gradients, block.m, 0.0f);
   if (block.update == Sides::outputs) std::fill_n(block.shares, block.m, 0.0f);
-  const auto update = [&]<bool repeats>() WORDLOOM_INLINED {
-    for_columns<bag_vectors>(stride, [&]<std::size_t V>(std::size_t c)
-                                         WORDLOOM_INLINED { update_bag<V, repeats>(block, c); });
-  };
-  if (block.may_repeat)
-    update.template operator()<true>();
-  else
-    update.template operator()<false>();
+  update_bag(block, stride);
   return with_loss ? loss.loss(0) : LossSum();
 }
 

@@ -35,15 +35,7 @@ struct FusedKernel {
 /// The scratch of one thread.
 class FusedKernel::Worker {
  public:
-  Worker(const Model& model, BlockShape most)
-      : bag_(most, model.dimension()),
-        staging_(most, model.dimension()),
-        weights_(most),
-        all_weights_(most.inputs * most.outputs + simd::vector_slack),
-        rows_(most.inputs + most.outputs),
-        gradients_(1, simd::GradientLayout::most(most)),
-        change_(most.inputs, 32),
-        ahead_(most) {}
+  Worker(const Model& model, BlockShape most);
 
   template <bool with_loss>
   LossSum update(Model& model, const Block& block, float learning_rate) noexcept {
@@ -123,6 +115,20 @@ class FusedKernel::Worker {
 inline FusedKernel::Worker FusedKernel::worker(const Model& model, BlockShape most) const {
   return {model, most};
 }
+
+#if WORDLOOM_DEFINES_FUNCTIONS
+
+WORDLOOM_FUNCTION FusedKernel::Worker::Worker(const Model& model, BlockShape most)
+    : bag_(most, model.dimension()),
+      staging_(most, model.dimension()),
+      weights_(most),
+      all_weights_(most.inputs * most.outputs + simd::vector_slack),
+      rows_(most.inputs + most.outputs),
+      gradients_(1, simd::GradientLayout::most(most)),
+      change_(most.inputs, 32),
+      ahead_(most) {}
+
+#endif
 
 static_assert(UpdateKernel<FusedKernel>);
 

@@ -16,13 +16,16 @@ struct FusedTuning {
   static constexpr std::size_t update_vectors = many_registers ? 2 : 1;
 };
 
+template <std::size_t... v>
+HWY_INLINE void prefetch_columns(const float* row, Indices<v...>) {
+  (detail::prefetch_line(row + v * hn::Lanes(RowTag())), ...);
+}
+
 /// Prefetches V vectors, from column c on, of the rows that later blocks need. A few at a time
 /// between multiply-adds: all at once they would wait for each other.
 template <std::size_t V>
 HWY_INLINE void prefetch_ahead(std::span<const float* const> rows, std::size_t c) {
-  const std::size_t lanes = hn::Lanes(RowTag());
-  for (const float* const row : rows)
-    unrolled<V>([&](auto v) WORDLOOM_INLINED { detail::prefetch_line(row + c + v * lanes); });
+  for (const float* const row : rows) prefetch_columns(row + c, UpTo<V>());
 }
 
 #if HWY_TARGET != HWY_EMU128 && HWY_TARGET != HWY_SCALAR  // see fused_plain.inl
@@ -82,123 +85,129 @@ HWY_INLINE hn::Vec<RowTag> sums_of_blocks(const hn::Vec<RowTag>* v) {
   }
 }
 
+/// The sizes of a score tile.
+template <std::size_t I, std::size_t J>
+struct ScoreTile {
+  static constexpr std::size_t per_output = I <= 2 ? 2 : 4;
+  /// Blocks of 4 sums, as many as a vector has blocks, are one vector of scores.
+  static constexpr std::size_t quads = (J * per_output + 3) / 4;
+  static constexpr std::size_t per_vector = hn::MaxLanes(RowTag()) / 4;
+  static constexpr std::size_t vectors = (quads + per_vector - 1) / per_vector;
+  static constexpr std::size_t place(std::size_t ij) { return ij / I * per_output + ij % I; }
+  static constexpr std::size_t used(std::size_t vector) {
+    return std::min(quads - vector * per_vector, per_vector);
+  }
+};
+
+/// The tile below, as folds over its inputs i, pairs ij, sums s, blocks q of 4 sums, and vectors v.
+template <std::size_t I, std::size_t J, std::size_t... i, std::size_t... ij, std::size_t... s,
+          std::size_t... q, std::size_t... v>
+HWY_INLINE void score_tile(const float* const* inputs, const float* const* outputs,
+                           std::size_t stride, float* scores, Indices<i...>, Indices<ij...>,
+                           Indices<s...>, Indices<q...>, Indices<v...>) {
+  using Tile = ScoreTile<I, J>;
+  const RowTag d;
+  hn::Vec<RowTag> sums[sizeof...(s)], parts[Tile::vectors * Tile::per_vector];
+  ((sums[s] = hn::Zero(d)), ...);
+  for (std::size_t c = 0; c < stride; c += hn::Lanes(d)) {
+    hn::Vec<RowTag> x[I], y;
+    ((x[i] = load_row(d, inputs[i] + c)), ...);
+    ((ij % I == 0 ? hold(y = load_row(d, outputs[ij / I] + c)) : void(),
+      sums[Tile::place(ij)] = hn::MulAdd(x[ij % I], y, sums[Tile::place(ij)])),
+     ...);
+  }
+  ((parts[q] = transposed_add(sums[4 * q], sums[4 * q + 1], sums[4 * q + 2], sums[4 * q + 3])),
+   ...);
+  (hn::StoreU(sums_of_blocks<Tile::used(v)>(parts + v * Tile::per_vector), d,
+              scores + v * Tile::per_vector * 4),
+   ...);
+}
+
 /// Scores of I inputs (at most 4) with J outputs, stored from `scores` on, 4 for each output, or 2
 /// when I is 1 or 2; those beyond I are zero. Stores whole vectors: past the tile's end what nobody
 /// reads.
 template <std::size_t I, std::size_t J>
 HWY_INLINE void score_tile(const float* const* inputs, const float* const* outputs,
                            std::size_t stride, float* scores) {
-  const RowTag d;
-  hn::Vec<RowTag> sums[J][I];
-  unrolled<J>([&](auto j) WORDLOOM_INLINED {
-    unrolled<I>([&](auto i) WORDLOOM_INLINED { sums[j][i] = hn::Zero(d); });
-  });
-  for (std::size_t c = 0; c < stride; c += hn::Lanes(d)) {
-    hn::Vec<RowTag> x[I];
-    unrolled<I>([&](auto i) WORDLOOM_INLINED { x[i] = load_row(d, inputs[i] + c); });
-    unrolled<J>([&](auto j) WORDLOOM_INLINED {
-      auto y = load_row(d, outputs[j] + c);
-      hold(y);
-      unrolled<I>([&](auto i) WORDLOOM_INLINED { sums[j][i] = hn::MulAdd(x[i], y, sums[j][i]); });
-    });
-  }
-  // Blocks of 4 sums, as many as a vector has blocks, are one vector of scores.
-  constexpr std::size_t per_output = I <= 2 ? 2 : 4;
-  constexpr std::size_t quads = (J * per_output + 3) / 4;
-  constexpr std::size_t per_vector = hn::MaxLanes(RowTag()) / 4;
-  const auto sum = [&]<std::size_t k>() WORDLOOM_INLINED {
-    constexpr std::size_t j = k / per_output, i = k % per_output;
-    if constexpr (j < J && i < I)
-      return sums[j][i];
-    else
-      return hn::Zero(d);
-  };
-  unrolled<(quads + per_vector - 1) / per_vector>([&](auto v) WORDLOOM_INLINED {
-    constexpr std::size_t first = v * per_vector;
-    constexpr std::size_t used = quads - first < per_vector ? quads - first : per_vector;
-    hn::Vec<RowTag> parts[per_vector];
-    unrolled<used>([&](auto k) WORDLOOM_INLINED {
-      constexpr std::size_t at = (first + k) * 4;
-      parts[k] =
-          transposed_add(sum.template operator()<at>(), sum.template operator()<at + 1>(),
-                         sum.template operator()<at + 2>(), sum.template operator()<at + 3>());
-    });
-    hn::StoreU(sums_of_blocks<used>(parts), d, scores + first * 4);
-  });
+  using Tile = ScoreTile<I, J>;
+  score_tile<I, J>(inputs, outputs, stride, scores, UpTo<I>(), UpTo<I * J>(),
+                   UpTo<4 * Tile::quads>(), UpTo<Tile::quads>(), UpTo<Tile::vectors>());
 }
 
-/// The part of the change of the inputs that an update tile computes: all tiles of outputs add to
-/// it.
+/// The part of the inputs' change that an update tile computes: all tiles of outputs add to it.
 enum class InputChange { whole, first, middle, last };
 
-/// Adds to V vectors of J output rows, from column c on, and computes what they add to the inputs:
-/// at once (`whole`) or over several tiles of outputs by way of `block.change` [N x V vectors]; `j`
-/// is the first of the outputs. Inputs are read before their own change is added, outputs stored
-/// last to first: a duplicate row is right when the gradients of its later places are zero
-/// (fold_repeats).
-template <std::size_t J, std::size_t V, InputChange mode>
-HWY_INLINE void update_tile(const FusedBlock& block, std::size_t c, std::size_t j) {
+/// One input of an update tile, whose gradients are `per_output` floats apart, as folds over the
+/// vectors v of a row and kv of all outputs.
+template <std::size_t per_output, InputChange mode, std::size_t... v, std::size_t... kv>
+HWY_INLINE void update_input(float* row, float* change, const float* gradients,
+                             const hn::Vec<RowTag>* before, hn::Vec<RowTag>* after, Indices<v...>,
+                             Indices<kv...>) {
+  constexpr std::size_t V = sizeof...(v);
   const RowTag d;
   const std::size_t lanes = hn::Lanes(d);
+  hn::Vec<RowTag> x[V], sum[V], g;
+  ((x[v] = load_row(d, row + v * lanes)), ...);
+  if constexpr (mode == InputChange::whole)
+    ((sum[v] = x[v]), ...);
+  else if constexpr (mode == InputChange::first)
+    ((sum[v] = hn::Zero(d)), ...);
+  else
+    ((sum[v] = hn::Load(d, change + v * lanes)), ...);
+  ((kv % V == 0 ? void(g = hn::Set(d, gradients[kv / V * per_output])) : void(),
+    sum[kv % V] = hn::MulAdd(g, before[kv], sum[kv % V]),
+    after[kv] = hn::MulAdd(g, x[kv % V], after[kv])),
+   ...);
+  if constexpr (mode == InputChange::whole)
+    (store_row(d, sum[v], row + v * lanes), ...);
+  else if constexpr (mode == InputChange::last)
+    (store_row(d, hn::Add(x[v], sum[v]), row + v * lanes), ...);
+  else
+    (hn::Store(sum[v], d, change + v * lanes), ...);
+}
+
+/// The tile below, as folds over the vectors kv of all outputs.
+template <std::size_t V, InputChange mode, std::size_t... kv>
+HWY_INLINE void update_tile(const FusedBlock& block, std::size_t c, std::size_t j,
+                            Indices<kv...> all) {
+  const RowTag d;
+  const std::size_t lanes = hn::Lanes(d);
+  constexpr std::size_t last = sizeof...(kv) - 1;
   float* const* const outputs = block.outputs + j;
-  hn::Vec<RowTag> before[J][V], after[J][V];
-  unrolled<J>([&](auto k) WORDLOOM_INLINED {
-    unrolled<V>([&](auto v) WORDLOOM_INLINED {
-      after[k][v] = before[k][v] = load_row(d, outputs[k] + c + v * lanes);
-    });
-  });
-  const auto input = [&]<std::size_t per_output>(std::size_t i, const float* own) WORDLOOM_INLINED {
-    float* const row = block.inputs[i] + c;
-    hn::Vec<RowTag> x[V], sum[V];
-    unrolled<V>([&](auto v) WORDLOOM_INLINED {
-      x[v] = load_row(d, row + v * lanes);
-      if constexpr (mode == InputChange::whole)
-        sum[v] = x[v];
-      else if constexpr (mode == InputChange::first)
-        sum[v] = hn::Zero(d);
-      else
-        sum[v] = hn::Load(d, block.change + (i * V + v) * lanes);
-    });
-    unrolled<J>([&](auto k) WORDLOOM_INLINED {
-      const auto g = hn::Set(d, own[k * per_output]);
-      unrolled<V>([&](auto v) WORDLOOM_INLINED {
-        sum[v] = hn::MulAdd(g, before[k][v], sum[v]);
-        after[k][v] = hn::MulAdd(g, x[v], after[k][v]);
-      });
-    });
-    unrolled<V>([&](auto v) WORDLOOM_INLINED {
-      if constexpr (mode == InputChange::whole)
-        store_row(d, sum[v], row + v * lanes);
-      else if constexpr (mode == InputChange::last)
-        store_row(d, hn::Add(x[v], sum[v]), row + v * lanes);
-      else
-        hn::Store(sum[v], d, block.change + (i * V + v) * lanes);
-    });
-  };
+  hn::Vec<RowTag> before[last + 1], after[last + 1];
+  ((after[kv] = before[kv] = load_row(d, outputs[kv / V] + c + kv % V * lanes)), ...);
   // One copy of the code for all groups of 4 (or 3), and one for the tail.
   const float* group = block.gradients + j * 4;
   std::size_t i = 0;
   for (; i < block.n_of_four; group += block.m * 4) {
     const std::size_t end = std::min(i + 4, block.n_of_four);
-    for (const float* own = group; i < end; ++i, ++own) input.template operator()<4>(i, own);
+    for (const float* own = group; i < end; ++i, ++own)
+      update_input<4, mode>(block.inputs[i] + c, block.change + i * V * lanes, own, before, after,
+                            UpTo<V>(), all);
   }
-  for (std::size_t k = 0; i < block.n; ++i, ++k)
-    input.template operator()<2>(i, block.tail + j * 2 + k);
-  unrolled<J>([&](auto from_last) WORDLOOM_INLINED {
-    constexpr std::size_t k = J - 1 - from_last;
-    unrolled<V>([&](auto v)
-                    WORDLOOM_INLINED { store_row(d, after[k][v], outputs[k] + c + v * lanes); });
-  });
+  for (const float* own = block.tail + j * 2; i < block.n; ++i, ++own)
+    update_input<2, mode>(block.inputs[i] + c, block.change + i * V * lanes, own, before, after,
+                          UpTo<V>(), all);
+  (store_row(d, after[last - kv], outputs[(last - kv) / V] + c + (last - kv) % V * lanes), ...);
+}
+
+/// Adds to V vectors of J output rows, from column c on, and computes what they add to the inputs:
+/// at once (`whole`) or over several tiles of outputs by way of `block.change` [N x V vectors]; `j`
+/// is the first of the outputs. Inputs are read before their own change is added, outputs stored
+/// last to first: a duplicate row is right when its later places have gradient 0 (fold_repeats).
+template <std::size_t J, std::size_t V, InputChange mode>
+HWY_INLINE void update_tile(const FusedBlock& block, std::size_t c, std::size_t j) {
+  update_tile<V, mode>(block, c, j, UpTo<J * V>());
 }
 
 /// Calls `use.template operator()<count>()` for a run-time `count` in [Least, Most].
 template <std::size_t Most, std::size_t Least = 1, class Use>
 HWY_INLINE void with_count(std::size_t count, Use&& use) {
-  [&]<std::size_t... More>(std::index_sequence<More...>) WORDLOOM_INLINED {
+  [&]<std::size_t... More>(Indices<More...>) WORDLOOM_INLINED {
     static_cast<void>(
         ((count == Least + More ? (use.template operator()<Least + More>(), true) : false) || ...));
   }
-  (std::make_index_sequence<Most - Least + 1>());
+  (UpTo<Most - Least + 1>());
 }
 
 /// Scores all pairs. Not inlined: a copy for each caller would double the time of compilation.
@@ -227,15 +236,12 @@ HWY_NOINLINE HWY_ATTR inline void add_gradients(const FusedBlock& block,
                                                 std::size_t stride) noexcept {
   constexpr std::size_t width = FusedTuning::update_outputs;
   const std::size_t m = block.m;
-  const auto tile =
-      [&]<std::size_t J, std::size_t V, InputChange mode>(std::size_t c, std::size_t j)
-          WORDLOOM_INLINED { update_tile<J, V, mode>(block, c, j); };
   constexpr std::size_t vectors = FusedTuning::update_vectors;
   if (m <= width)
     return with_count<width>(m, [&]<std::size_t J>() WORDLOOM_INLINED {
       for_columns<vectors>(stride, [&]<std::size_t V>(std::size_t c) WORDLOOM_INLINED {
         prefetch_ahead<V>(block.ahead, c);
-        tile.template operator()<J, V, InputChange::whole>(c, 0);
+        update_tile<J, V, InputChange::whole>(block, c, 0);
       });
     });
   // Tiles of about the same number of outputs: a small last one would cost nearly a whole one.
@@ -245,12 +251,11 @@ HWY_NOINLINE HWY_ATTR inline void add_gradients(const FusedBlock& block,
   for_columns<vectors>(stride, [&]<std::size_t V>(std::size_t c) WORDLOOM_INLINED {
     prefetch_ahead<V>(block.ahead, c);
     with_count<width, (width + 2) / 2>(each, [&]<std::size_t J>() WORDLOOM_INLINED {
-      tile.template operator()<J, V, InputChange::first>(c, 0);
-      for (std::size_t j = J; j < last; j += J)
-        tile.template operator()<J, V, InputChange::middle>(c, j);
+      update_tile<J, V, InputChange::first>(block, c, 0);
+      for (std::size_t j = J; j < last; j += J) update_tile<J, V, InputChange::middle>(block, c, j);
     });
     with_count<width>(m - last, [&]<std::size_t L>() WORDLOOM_INLINED {
-      tile.template operator()<L, V, InputChange::last>(c, last);
+      update_tile<L, V, InputChange::last>(block, c, last);
     });
   });
 }

@@ -15,9 +15,19 @@ namespace wordloom::inline WORDLOOM_ABI::detail {
 
 /// Writes the vector [D] of a word, the mean of its bag, in fastText's order of operations; zeros
 /// where the bag is empty. `id`: of a vocabulary of `words` words, if it is there.
-inline void compose_vector(std::string_view word, std::optional<WordId> id, std::size_t words,
-                           const RowMatrix& input, const SubwordOptions& subwords,
-                           std::span<float> vector) {
+void compose_vector(std::string_view word, std::optional<WordId> id, std::size_t words,
+                    const RowMatrix& input, const SubwordOptions& subwords,
+                    std::span<float> vector);
+
+/// Returns the vectors of all words [V x D], by all threads.
+RowMatrix composed_vectors(const WordList& words, const RowMatrix& input,
+                           const SubwordOptions& subwords);
+
+#if WORDLOOM_DEFINES_FUNCTIONS
+
+WORDLOOM_FUNCTION void compose_vector(std::string_view word, std::optional<WordId> id,
+                                      std::size_t words, const RowMatrix& input,
+                                      const SubwordOptions& subwords, std::span<float> vector) {
   std::fill(vector.begin(), vector.end(), 0.0f);
   std::size_t size = 0;
   for_each_row_of_word(word, id, words, subwords, [&](RowId row) {
@@ -30,9 +40,8 @@ inline void compose_vector(std::string_view word, std::optional<WordId> id, std:
   for (float& x : vector) x *= scale;
 }
 
-/// Returns the vectors of all words [V x D], by all threads.
-inline RowMatrix composed_vectors(const WordList& words, const RowMatrix& input,
-                                  const SubwordOptions& subwords) {
+WORDLOOM_FUNCTION RowMatrix composed_vectors(const WordList& words, const RowMatrix& input,
+                                             const SubwordOptions& subwords) {
   RowMatrix vectors(words.size(), input.columns());
   const std::size_t threads = std::clamp<std::size_t>(words.size() / 1000, 1, resolve_threads(0));
   run_threads(threads, [&](std::size_t t) {
@@ -43,5 +52,7 @@ inline RowMatrix composed_vectors(const WordList& words, const RowMatrix& input,
   });
   return vectors;
 }
+
+#endif
 
 }  // namespace wordloom::inline WORDLOOM_ABI::detail

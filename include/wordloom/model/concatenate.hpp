@@ -14,7 +14,11 @@ namespace wordloom::inline WORDLOOM_ABI {
 /// them first divided by its length (zeros stay): how LINE joins first and second order (Tang et
 /// al. 2015, section 4.1.2; the authors' program concatenate). Throws InvalidArgument unless both
 /// have the same words in the same order.
-[[nodiscard]] inline Embeddings concatenate(const Embeddings& a, const Embeddings& b) {
+[[nodiscard]] Embeddings concatenate(const Embeddings& a, const Embeddings& b);
+
+#if WORDLOOM_DEFINES_FUNCTIONS
+
+WORDLOOM_FUNCTION Embeddings concatenate(const Embeddings& a, const Embeddings& b) {
   if (a.size() != b.size())
     throw InvalidArgument("cannot concatenate the vectors of " + std::to_string(a.size()) +
                           " words and of " + std::to_string(b.size()));
@@ -31,5 +35,7 @@ namespace wordloom::inline WORDLOOM_ABI {
   }
   return Embeddings(a.words(), std::move(both));
 }
+
+#endif
 
 }  // namespace wordloom::inline WORDLOOM_ABI

@@ -17,28 +17,9 @@
 
 namespace wordloom::inline WORDLOOM_ABI {
 
-/// A word that a query found, and its score.
-struct Neighbour {
-  std::string word;
-  float score;
-};
-
-/// How an analogy a : b = c : ? is answered, with unit vectors: by the largest cos(d, b - a + c)
-/// (3CosAdd, Mikolov et al. 2013c) or cos(d, b) cos(d, c) / cos(d, a) (3CosMul, Levy and Goldberg
-/// 2014).
-enum class AnalogyMethod { cos_add, cos_mul };
-
 /// Words whose unit vectors are added up, and such whose are subtracted.
 struct WordSum {
   std::vector<std::string_view> positive, negative = {};
-};
-
-struct QueryOptions {
-  /// Answers are among the first so many words, which are the most frequent; 0: among all.
-  std::size_t restrict_vocabulary = 0;
-  /// 0: the calling thread alone where that takes a few milliseconds at most, more for more work.
-  /// The answers do not depend on it.
-  std::size_t threads = 0;
 };
 
 /// Words and their vectors [V x D], V and D above 0, immutable. Copies share the vectors; all
@@ -48,19 +29,7 @@ struct QueryOptions {
 class Embeddings {
  public:
   /// Throws InvalidArgument unless `vectors` has one row for each word, and something in each.
-  Embeddings(WordList words, RowMatrix vectors) {
-    if (words.size() != vectors.rows())
-      throw InvalidArgument("embeddings need one vector for each word, got " +
-                            std::to_string(words.size()) + " words and " +
-                            std::to_string(vectors.rows()) + " vectors");
-    if (vectors.rows() == 0 || vectors.columns() == 0)
-      throw InvalidArgument("embeddings need at least one word and one dimension, got " +
-                            std::to_string(vectors.rows()) + " x " +
-                            std::to_string(vectors.columns()));
-    auto inverse = detail::inverse_lengths(vectors);
-    store_ = std::make_shared<const Store>(
-        Store{std::move(words), std::move(vectors), std::move(inverse)});
-  }
+  Embeddings(WordList words, RowMatrix vectors);
 
   std::size_t size() const noexcept { return store_->words.size(); }
   std::size_t dimension() const noexcept { return store_->vectors.columns(); }
@@ -105,22 +74,7 @@ class Embeddings {
   /// `most_similar({.positive = {"king", "woman"}, .negative = {"man"}}, 3)`. Throws UnknownWord,
   /// and InvalidArgument where there are no words.
   [[nodiscard]] std::vector<Neighbour> most_similar(const WordSum& sum, std::size_t k,
-                                                    QueryOptions options = {}) const {
-    std::vector<WordId> ids = ids_of(sum.positive);
-    RowMatrix question(1, dimension());
-    for (const WordId id : ids) add_unit(id, 1, question.row(0));
-    for (const WordId id : ids_of(sum.negative)) {
-      add_unit(id, -1, question.row(0));
-      ids.push_back(id);
-    }
-    require_words(ids);
-    normalize(question.row(0));
-    return nearest(question, k, options,
-                   [&](std::size_t, std::size_t row) {
-                     return std::find(ids.begin(), ids.end(), row) != ids.end();
-                   })
-        .front();
-  }
+                                                    QueryOptions options = {}) const;
 
   /// The words nearest to each of many, which costs less than one after the other.
   template <class Words>
@@ -167,15 +121,7 @@ class Embeddings {
   /// The k words nearest to a vector [D] by cosine, best first. Throws InvalidArgument for another
   /// length than dimension().
   [[nodiscard]] std::vector<Neighbour> most_similar(std::span<const float> vector, std::size_t k,
-                                                    QueryOptions options = {}) const {
-    if (vector.size() != dimension())
-      throw InvalidArgument("the vector has " + std::to_string(vector.size()) +
-                            " numbers, the embeddings " + std::to_string(dimension()));
-    RowMatrix question(1, dimension());
-    std::copy(vector.begin(), vector.end(), question.row_data(0));
-    normalize(question.row(0));
-    return nearest(question, k, options, [](std::size_t, std::size_t) { return false; }).front();
-  }
+                                                    QueryOptions options = {}) const;
 
   /// The k best answers to "a is to b as c is to ?", a, b and c left out. Throws UnknownWord.
   [[nodiscard]] std::vector<Neighbour> analogy(std::string_view a, std::string_view b,
@@ -194,23 +140,7 @@ class Embeddings {
   /// The k best answers to each of many analogies, by id.
   [[nodiscard]] std::vector<std::vector<NearestRow>> analogies(std::span<const Analogy> questions,
                                                                std::size_t k, AnalogyMethod method,
-                                                               QueryOptions options = {}) const {
-    const auto skip = [&](std::size_t q, std::size_t row) {
-      return row == questions[q].a || row == questions[q].b || row == questions[q].c;
-    };
-    const bool add = method == AnalogyMethod::cos_add;
-    const std::size_t each = add ? 1 : 3;
-    RowMatrix vectors(questions.size() * each, dimension());
-    for (std::size_t q = 0; q < questions.size(); ++q) {
-      const auto [a, b, c] = questions[q];
-      add_unit(a, add ? -1.0f : 1.0f, vectors.row(q * each));
-      add_unit(b, 1, vectors.row(q * each + (add ? 0 : 1)));
-      add_unit(c, 1, vectors.row(q * each + (add ? 0 : 2)));
-      if (add) normalize(vectors.row(q));
-    }
-    return nearest_rows(vectors, each, k, add ? detail::cosine_score : detail::cos_mul_score, skip,
-                        options);
-  }
+                                                               QueryOptions options = {}) const;
 
  private:
   struct Store {
@@ -261,12 +191,7 @@ class Embeddings {
   }
 
   std::vector<std::vector<Neighbour>> nearest_to_each(const std::vector<WordId>& ids, std::size_t k,
-                                                      QueryOptions options) const {
-    RowMatrix questions(ids.size(), dimension());
-    for (std::size_t i = 0; i < ids.size(); ++i) add_unit(ids[i], 1, questions.row(i));
-    return nearest(questions, k, options,
-                   [&](std::size_t q, std::size_t row) { return row == ids[q]; });
-  }
+                                                      QueryOptions options) const;
 
   template <class Score, class Skip>
   std::vector<std::vector<NearestRow>> nearest_rows(const RowMatrix& questions, std::size_t each,
@@ -295,5 +220,81 @@ class Embeddings {
 
   std::shared_ptr<const Store> store_;
 };
+
+#if WORDLOOM_DEFINES_FUNCTIONS
+
+WORDLOOM_FUNCTION Embeddings::Embeddings(WordList words, RowMatrix vectors) {
+  if (words.size() != vectors.rows())
+    throw InvalidArgument("embeddings need one vector for each word, got " +
+                          std::to_string(words.size()) + " words and " +
+                          std::to_string(vectors.rows()) + " vectors");
+  if (vectors.rows() == 0 || vectors.columns() == 0)
+    throw InvalidArgument("embeddings need at least one word and one dimension, got " +
+                          std::to_string(vectors.rows()) + " x " +
+                          std::to_string(vectors.columns()));
+  auto inverse = detail::inverse_lengths(vectors);
+  store_ = std::make_shared<const Store>(
+      Store{std::move(words), std::move(vectors), std::move(inverse)});
+}
+
+WORDLOOM_FUNCTION std::vector<Neighbour> Embeddings::most_similar(const WordSum& sum, std::size_t k,
+                                                                  QueryOptions options) const {
+  std::vector<WordId> ids = ids_of(sum.positive);
+  RowMatrix question(1, dimension());
+  for (const WordId id : ids) add_unit(id, 1, question.row(0));
+  for (const WordId id : ids_of(sum.negative)) {
+    add_unit(id, -1, question.row(0));
+    ids.push_back(id);
+  }
+  require_words(ids);
+  normalize(question.row(0));
+  return nearest(question, k, options,
+                 [&](std::size_t, std::size_t row) {
+                   return std::find(ids.begin(), ids.end(), row) != ids.end();
+                 })
+      .front();
+}
+
+WORDLOOM_FUNCTION std::vector<Neighbour> Embeddings::most_similar(std::span<const float> vector,
+                                                                  std::size_t k,
+                                                                  QueryOptions options) const {
+  if (vector.size() != dimension())
+    throw InvalidArgument("the vector has " + std::to_string(vector.size()) +
+                          " numbers, the embeddings " + std::to_string(dimension()));
+  RowMatrix question(1, dimension());
+  std::copy(vector.begin(), vector.end(), question.row_data(0));
+  normalize(question.row(0));
+  return nearest(question, k, options, [](std::size_t, std::size_t) { return false; }).front();
+}
+
+WORDLOOM_FUNCTION std::vector<std::vector<NearestRow>> Embeddings::analogies(
+    std::span<const Analogy> questions, std::size_t k, AnalogyMethod method,
+    QueryOptions options) const {
+  const auto skip = [&](std::size_t q, std::size_t row) {
+    return row == questions[q].a || row == questions[q].b || row == questions[q].c;
+  };
+  const bool add = method == AnalogyMethod::cos_add;
+  const std::size_t each = add ? 1 : 3;
+  RowMatrix vectors(questions.size() * each, dimension());
+  for (std::size_t q = 0; q < questions.size(); ++q) {
+    const auto [a, b, c] = questions[q];
+    add_unit(a, add ? -1.0f : 1.0f, vectors.row(q * each));
+    add_unit(b, 1, vectors.row(q * each + (add ? 0 : 1)));
+    add_unit(c, 1, vectors.row(q * each + (add ? 0 : 2)));
+    if (add) normalize(vectors.row(q));
+  }
+  return nearest_rows(vectors, each, k, add ? detail::cosine_score : detail::cos_mul_score, skip,
+                      options);
+}
+
+WORDLOOM_FUNCTION std::vector<std::vector<Neighbour>> Embeddings::nearest_to_each(
+    const std::vector<WordId>& ids, std::size_t k, QueryOptions options) const {
+  RowMatrix questions(ids.size(), dimension());
+  for (std::size_t i = 0; i < ids.size(); ++i) add_unit(ids[i], 1, questions.row(i));
+  return nearest(questions, k, options,
+                 [&](std::size_t q, std::size_t row) { return row == ids[q]; });
+}
+
+#endif
 
 }  // namespace wordloom::inline WORDLOOM_ABI

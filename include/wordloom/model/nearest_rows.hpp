@@ -6,6 +6,7 @@
 #include <limits>
 #include <queue>
 #include <span>
+#include <string>
 #include <vector>
 
 #include <wordloom/core/parallel.hpp>
@@ -21,6 +22,25 @@ struct NearestRow {
   friend bool operator<(const NearestRow& a, const NearestRow& b) {
     return a.score != b.score ? a.score > b.score : a.row < b.row;
   }
+};
+
+/// A word that a query found, and its score.
+struct Neighbour {
+  std::string word;
+  float score;
+};
+
+/// How an analogy a : b = c : ? is answered, with unit vectors: by the largest cos(d, b - a + c)
+/// (3CosAdd, Mikolov et al. 2013c) or cos(d, b) cos(d, c) / cos(d, a) (3CosMul, Levy and Goldberg
+/// 2014).
+enum class AnalogyMethod { cos_add, cos_mul };
+
+struct QueryOptions {
+  /// Answers are among the first so many words, which are the most frequent; 0: among all.
+  std::size_t restrict_vocabulary = 0;
+  /// 0: the calling thread alone where that takes a few milliseconds at most, more for more work.
+  /// The answers do not depend on it.
+  std::size_t threads = 0;
 };
 
 namespace detail {

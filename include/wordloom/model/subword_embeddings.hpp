@@ -27,14 +27,7 @@ class SubwordComposer {
  public:
   /// `input` [V + buckets x D]. Throws InvalidArgument for another number of rows and for options
   /// out of bounds.
-  SubwordComposer(const WordList& words, RowMatrix input, const SubwordOptions& subwords)
-      : rows_(std::make_shared<const Rows>(Rows{std::move(input), subwords, words})) {
-    validate(subwords);
-    if (rows_->input.rows() != words.size() + subwords.rows())
-      throw InvalidArgument("vectors of " + std::to_string(words.size()) + " words and " +
-                            std::to_string(subwords.rows()) + " buckets need as many rows, got " +
-                            std::to_string(rows_->input.rows()));
-  }
+  SubwordComposer(const WordList& words, RowMatrix input, const SubwordOptions& subwords);
 
   const SubwordOptions& subwords() const noexcept { return rows_->subwords; }
   const RowMatrix& input() const noexcept { return rows_->input; }
@@ -93,5 +86,23 @@ class SubwordEmbeddings : public AnyWordEmbeddings<detail::SubwordComposer> {
             model.subwords.value_or(SubwordOptions{.maxn = 0})};
   }
 };
+
+#if WORDLOOM_DEFINES_FUNCTIONS
+
+namespace detail {
+
+WORDLOOM_FUNCTION SubwordComposer::SubwordComposer(const WordList& words, RowMatrix input,
+                                                   const SubwordOptions& subwords)
+    : rows_(std::make_shared<const Rows>(Rows{std::move(input), subwords, words})) {
+  validate(subwords);
+  if (rows_->input.rows() != words.size() + subwords.rows())
+    throw InvalidArgument("vectors of " + std::to_string(words.size()) + " words and " +
+                          std::to_string(subwords.rows()) + " buckets need as many rows, got " +
+                          std::to_string(rows_->input.rows()));
+}
+
+}  // namespace detail
+
+#endif
 
 }  // namespace wordloom::inline WORDLOOM_ABI

@@ -20,15 +20,7 @@ struct WordRates {
   std::vector<double> kept;  // [V]
   double sum = 0;            // of all
 
-  WordRates(const Vocabulary& vocabulary, double subsample) : kept(vocabulary.size()) {
-    const Subsampling subsampling(vocabulary, subsample);
-    for (std::size_t i = 0; i < kept.size(); ++i) {
-      kept[i] = subsampling.keep_probability(static_cast<WordId>(i)) *
-                static_cast<double>(vocabulary.counts()[i]) /
-                static_cast<double>(vocabulary.total_count());
-      sum += kept[i];
-    }
-  }
+  WordRates(const Vocabulary& vocabulary, double subsample);
 };
 
 namespace detail {
@@ -48,4 +40,19 @@ ExpectedUpdates expected_of_skip_gram(const WordRates& rates, double context,
 }
 
 }  // namespace detail
+#if WORDLOOM_DEFINES_FUNCTIONS
+
+WORDLOOM_FUNCTION WordRates::WordRates(const Vocabulary& vocabulary, double subsample)
+    : kept(vocabulary.size()) {
+  const Subsampling subsampling(vocabulary, subsample);
+  for (std::size_t i = 0; i < kept.size(); ++i) {
+    kept[i] = subsampling.keep_probability(static_cast<WordId>(i)) *
+              static_cast<double>(vocabulary.counts()[i]) /
+              static_cast<double>(vocabulary.total_count());
+    sum += kept[i];
+  }
+}
+
+#endif
+
 }  // namespace wordloom::inline WORDLOOM_ABI

@@ -51,58 +51,63 @@ class HuffmanTree {
     std::size_t max_path = 0;
   };
 
-  static Tables paths(const Vocabulary& vocabulary) {
-    const std::size_t words = vocabulary.size();
-    if (words < 2)
-      throw CorpusError("hierarchical softmax needs a vocabulary of at least 2 words, got " +
-                        std::to_string(words));
-    // Two queues, both by rising count: words from the last to the first, and inner nodes in the
-    // order in which they are made. Node i of the order is row V - 2 - i.
-    struct Parent {
-      std::uint32_t node;
-      bool is_smaller;  // of the two children
-    };
-    std::vector<Parent> of_word(words), of_node(words - 1);
-    std::vector<std::uint64_t> counts(words - 1);
-    std::size_t words_left = words, next_node = 0;
-    for (std::size_t made = 0; made + 1 < words; ++made) {
-      for (const bool is_smaller : {true, false}) {
-        const bool takes_word =
-            words_left > 0 &&
-            (next_node == made || vocabulary.counts()[words_left - 1] < counts[next_node]);
-        const Parent parent{static_cast<std::uint32_t>(made), is_smaller};
-        if (takes_word) {
-          counts[made] += vocabulary.counts()[--words_left];
-          of_word[words_left] = parent;
-        } else {
-          counts[made] += counts[next_node];
-          of_node[next_node++] = parent;
-        }
-      }
-    }
-    Tables tables;
-    std::vector<RowId> positives, negatives;
-    const std::size_t root = words - 2;
-    for (std::size_t made = words - 1; made-- > 0;)
-      tables.shares.push_back(static_cast<double>(counts[made]) /
-                              static_cast<double>(counts[root]));
-    for (std::size_t word = 0; word < words; ++word) {
-      positives.clear();
-      negatives.clear();
-      for (Parent at = of_word[word];; at = of_node[at.node]) {
-        (at.is_smaller ? positives : negatives).push_back(static_cast<RowId>(root - at.node));
-        if (at.node == root) break;
-      }
-      tables.nodes.insert(tables.nodes.end(), positives.rbegin(), positives.rend());
-      tables.nodes.insert(tables.nodes.end(), negatives.rbegin(), negatives.rend());
-      tables.ends.push_back(tables.nodes.size());
-      tables.positives.push_back(static_cast<std::uint32_t>(positives.size()));
-      tables.max_path = std::max(tables.max_path, positives.size() + negatives.size());
-    }
-    return tables;
-  }
+  static Tables paths(const Vocabulary& vocabulary);
 
   std::shared_ptr<const Tables> tables_;
 };
+
+#if WORDLOOM_DEFINES_FUNCTIONS
+
+WORDLOOM_FUNCTION HuffmanTree::Tables HuffmanTree::paths(const Vocabulary& vocabulary) {
+  const std::size_t words = vocabulary.size();
+  if (words < 2)
+    throw CorpusError("hierarchical softmax needs a vocabulary of at least 2 words, got " +
+                      std::to_string(words));
+  // Two queues, both by rising count: words from the last to the first, and inner nodes in the
+  // order in which they are made. Node i of the order is row V - 2 - i.
+  struct Parent {
+    std::uint32_t node;
+    bool is_smaller;  // of the two children
+  };
+  std::vector<Parent> of_word(words), of_node(words - 1);
+  std::vector<std::uint64_t> counts(words - 1);
+  std::size_t words_left = words, next_node = 0;
+  for (std::size_t made = 0; made + 1 < words; ++made) {
+    for (const bool is_smaller : {true, false}) {
+      const bool takes_word =
+          words_left > 0 &&
+          (next_node == made || vocabulary.counts()[words_left - 1] < counts[next_node]);
+      const Parent parent{static_cast<std::uint32_t>(made), is_smaller};
+      if (takes_word) {
+        counts[made] += vocabulary.counts()[--words_left];
+        of_word[words_left] = parent;
+      } else {
+        counts[made] += counts[next_node];
+        of_node[next_node++] = parent;
+      }
+    }
+  }
+  Tables tables;
+  std::vector<RowId> positives, negatives;
+  const std::size_t root = words - 2;
+  for (std::size_t made = words - 1; made-- > 0;)
+    tables.shares.push_back(static_cast<double>(counts[made]) / static_cast<double>(counts[root]));
+  for (std::size_t word = 0; word < words; ++word) {
+    positives.clear();
+    negatives.clear();
+    for (Parent at = of_word[word];; at = of_node[at.node]) {
+      (at.is_smaller ? positives : negatives).push_back(static_cast<RowId>(root - at.node));
+      if (at.node == root) break;
+    }
+    tables.nodes.insert(tables.nodes.end(), positives.rbegin(), positives.rend());
+    tables.nodes.insert(tables.nodes.end(), negatives.rbegin(), negatives.rend());
+    tables.ends.push_back(tables.nodes.size());
+    tables.positives.push_back(static_cast<std::uint32_t>(positives.size()));
+    tables.max_path = std::max(tables.max_path, positives.size() + negatives.size());
+  }
+  return tables;
+}
+
+#endif
 
 }  // namespace wordloom::inline WORDLOOM_ABI

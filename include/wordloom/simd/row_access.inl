@@ -52,22 +52,24 @@ HWY_INLINE void for_columns(std::size_t stride, Use&& use) {
     for (; c < stride; c += lanes) use.template operator()<1>(c);
 }
 
+template <std::size_t... v>
+HWY_INLINE void mean_of_columns(const float* const* rows, std::size_t count, float scale,
+                                std::size_t c, float* mean, Indices<v...>) {
+  const RowTag d;
+  const std::size_t lanes = hn::Lanes(d);
+  hn::Vec<RowTag> sum[sizeof...(v)];
+  ((sum[v] = load_row(d, rows[0] + c + v * lanes)), ...);
+  for (std::size_t k = 1; k < count; ++k)
+    ((sum[v] = hn::Add(sum[v], load_row(d, rows[k] + c + v * lanes))), ...);
+  (hn::Store(hn::Mul(sum[v], hn::Set(d, scale)), d, mean + c + v * lanes), ...);
+}
+
 /// Writes the mean of `count` rows to `mean`.
 HWY_ATTR inline void mean_of_rows(const float* const* rows, std::size_t count, std::size_t stride,
                                   float* mean) noexcept {
-  const RowTag d;
-  const std::size_t lanes = hn::Lanes(d);
-  const auto scale = hn::Set(d, 1.0f / static_cast<float>(count));
+  const float scale = 1.0f / static_cast<float>(count);
   for_columns<4>(stride, [&]<std::size_t V>(std::size_t c) WORDLOOM_INLINED {
-    hn::Vec<RowTag> sum[V];
-    unrolled<V>([&](auto v) WORDLOOM_INLINED { sum[v] = load_row(d, rows[0] + c + v * lanes); });
-    for (std::size_t k = 1; k < count; ++k)
-      unrolled<V>([&](auto v) WORDLOOM_INLINED {
-        sum[v] = hn::Add(sum[v], load_row(d, rows[k] + c + v * lanes));
-      });
-    unrolled<V>([&](auto v) WORDLOOM_INLINED {
-      hn::Store(hn::Mul(sum[v], scale), d, mean + c + v * lanes);
-    });
+    mean_of_columns(rows, count, scale, c, mean, UpTo<V>());
   });
 }
 

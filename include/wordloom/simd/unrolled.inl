@@ -4,15 +4,22 @@
 HWY_BEFORE_NAMESPACE();
 namespace wordloom::inline WORDLOOM_ABI::simd::HWY_NAMESPACE {
 
-/// Calls `use` with 0 .. N - 1 as integral constants. GCC keeps an array in registers only when all
-/// of its indices are constants before its optimiser begins: a loop, even if unrolled, is not
-/// enough.
+/// Indices as a pack, for loops that are unrolled as folds, and those from 0 to N - 1. GCC keeps an
+/// array in registers only when all of its indices are constants before its optimiser begins: a
+/// loop, even if unrolled, is not enough.
+template <std::size_t... k>
+using Indices = std::index_sequence<k...>;
+template <std::size_t N>
+using UpTo = std::make_index_sequence<N>;
+
+/// Calls `use` with 0 .. N - 1 as integral constants. Shorter to write than folds, and longer to
+/// compile: for functions with few sizes.
 template <std::size_t N, class Use>
 HWY_INLINE void unrolled(Use&& use) {
-  [&]<std::size_t... k>(std::index_sequence<k...>) WORDLOOM_INLINED {
+  [&]<std::size_t... k>(Indices<k...>) WORDLOOM_INLINED {
     (use(std::integral_constant<std::size_t, k>()), ...);
   }
-  (std::make_index_sequence<N>());
+  (UpTo<N>());
 }
 
 }  // namespace wordloom::inline WORDLOOM_ABI::simd::HWY_NAMESPACE

@@ -9,8 +9,14 @@ namespace wordloom::inline WORDLOOM_ABI {
 /// Writes the direction that the first `count` rows of a matrix have in common, weighted by how
 /// often they are scored against rows of the other, to `direction` [columns], of length 1 or 0.
 /// Returns the mean square of their parts along it, weighted likewise.
-inline float common_direction(const float* rows, std::size_t stride, std::size_t count,
-                              std::size_t columns, const float* weights, float* direction) {
+float common_direction(const float* rows, std::size_t stride, std::size_t count,
+                       std::size_t columns, const float* weights, float* direction);
+
+#if WORDLOOM_DEFINES_FUNCTIONS
+
+WORDLOOM_FUNCTION float common_direction(const float* rows, std::size_t stride, std::size_t count,
+                                         std::size_t columns, const float* weights,
+                                         float* direction) {
   const auto row = [&](std::size_t i) {
     return Eigen::Map<const Eigen::VectorXf>(rows + i * stride, static_cast<Eigen::Index>(columns));
   };
@@ -28,5 +34,7 @@ inline float common_direction(const float* rows, std::size_t stride, std::size_t
   }
   return static_cast<float>(sum / all);
 }
+
+#endif
 
 }  // namespace wordloom::inline WORDLOOM_ABI

@@ -102,18 +102,7 @@ struct Checkpoint {
     std::vector<Thread> threads;
 
     /// Returns all fields as numbers, in their order; the same length for every rank of a run.
-    std::vector<std::uint64_t> numbers() const {
-      std::vector<std::uint64_t> all{tokens};
-      const auto put = [&](const auto& items) {
-        for (const auto& item : items) {
-          const auto fields = std::bit_cast<std::array<std::uint64_t, sizeof(item) / 8>>(item);
-          all.insert(all.end(), fields.begin(), fields.end());
-        }
-      };
-      put(losses);
-      put(threads);
-      return all;
-    }
+    std::vector<std::uint64_t> numbers() const;
 
     /// Returns the length of `numbers()`.
     static constexpr std::size_t size(std::size_t epochs, std::size_t threads) {
@@ -131,88 +120,117 @@ struct Checkpoint {
   std::vector<NamedMatrix> matrices;   // Model::copy_of_matrices()
 
   /// Returns the numbers of all ranks, one rank after the other.
-  std::vector<std::uint64_t> positions() const {
-    std::vector<std::uint64_t> all;
-    for (const Rank& rank : ranks) {
-      const auto numbers = rank.numbers();
-      all.insert(all.end(), numbers.begin(), numbers.end());
-    }
-    return all;
-  }
+  std::vector<std::uint64_t> positions() const;
 
   /// Sets the ranks to those that gave `positions`, of which each has Rank::size(epochs, threads).
   void set_positions(std::span<const std::uint64_t> positions, std::size_t epochs,
-                     std::size_t threads) {
-    auto next = positions.begin();
-    const auto take = [&](auto& items) {
-      for (auto& item : items) {
-        std::array<std::uint64_t, sizeof(item) / 8> fields;
-        for (std::uint64_t& field : fields) field = *next++;
-        item = std::bit_cast<std::remove_reference_t<decltype(item)>>(fields);
-      }
-    };
-    ranks.clear();
-    while (next != positions.end()) {
-      Rank& rank = ranks.emplace_back(
-          Rank{*next++, std::vector<EpochLoss>(epochs), std::vector<Thread>(threads)});
-      take(rank.losses);
-      take(rank.threads);
-    }
-  }
+                     std::size_t threads);
 
   /// Writes the checkpoint, whole or not at all. Throws IoError.
-  void save(const std::filesystem::path& path) const {
-    detail::SectionWriter file(path, format);
-    const Rank first = ranks.empty() ? Rank() : ranks[0];
-    file.numbers(std::array<std::uint64_t, 10>{
-        method, vocabulary, corpus, corpus_tokens, synchronisations, sync_options, ranks.size(),
-        first.losses.size(), first.threads.size(), matrices.size()});
-    file.numbers(positions());
-    for (const auto& [name, matrix] : matrices) file.matrix(name, matrix);
-    file.commit();
-  }
+  void save(const std::filesystem::path& path) const;
 
   /// Reads a checkpoint. Throws IoError, and FormatError with the byte for a file that is cut
   /// short, damaged, of another version or no checkpoint.
-  static Checkpoint load(const std::filesystem::path& path) {
-    detail::SectionReader file(path, format);
-    const auto run = file.numbers();
-    if (run.size() != 10) file.refuse_section("10 numbers of a run", std::to_string(run.size()));
-    Checkpoint result{run[0], run[1], run[2], run[3], run[4], run[5], {}, {}};
-    const std::uint64_t rank_count = run[6], epochs = run[7], threads = run[8];
-    const auto positions = file.numbers();
-    const std::size_t count = positions.size();
-    if (rank_count == 0 || rank_count > count || epochs > count || threads > count ||
-        count % rank_count != 0 || count / rank_count != Rank::size(epochs, threads))
-      file.refuse_section("the numbers of " + std::to_string(rank_count) + " ranks of " +
-                              std::to_string(epochs) + " epochs and " + std::to_string(threads) +
-                              " threads",
-                          std::to_string(count) + " numbers");
-    result.set_positions(positions, epochs, threads);
-    for (std::uint64_t i = 0; i < run[9]; ++i) result.matrices.push_back(file.matrix());
-    file.end();
-    return result;
-  }
+  static Checkpoint load(const std::filesystem::path& path);
 
   /// Throws InvalidArgument unless this checkpoint, read from `path`, is of the run that `expected`
   /// is of, with as many ranks, threads and epochs.
-  void require_run(const Checkpoint& expected, const std::filesystem::path& path) const {
-    const auto require = [&](const std::string& what, std::uint64_t got, std::uint64_t wanted) {
-      if (got != wanted)
-        throw InvalidArgument("'" + path.string() + "' is of another " + what + ": " +
-                              std::to_string(got) + ", not " + std::to_string(wanted));
-    };
-    require("number of ranks", ranks.size(), expected.ranks.size());
-    require("method or set of hyperparameters (fingerprint)", method, expected.method);
-    require("vocabulary (fingerprint)", vocabulary, expected.vocabulary);
-    require("corpus (fingerprint)", corpus, expected.corpus);
-    require("corpus (words)", corpus_tokens, expected.corpus_tokens);
-    require("number of threads", ranks[0].threads.size(), expected.ranks[0].threads.size());
-    require("number of epochs", ranks[0].losses.size(), expected.ranks[0].losses.size());
-  }
+  void require_run(const Checkpoint& expected, const std::filesystem::path& path) const;
 
  private:
   static constexpr std::string_view format = "wordloom checkpoint 4";
 };
+
+#if WORDLOOM_DEFINES_FUNCTIONS
+
+WORDLOOM_FUNCTION std::vector<std::uint64_t> Checkpoint::Rank::numbers() const {
+  std::vector<std::uint64_t> all{tokens};
+  const auto put = [&](const auto& items) {
+    for (const auto& item : items) {
+      const auto fields = std::bit_cast<std::array<std::uint64_t, sizeof(item) / 8>>(item);
+      all.insert(all.end(), fields.begin(), fields.end());
+    }
+  };
+  put(losses);
+  put(threads);
+  return all;
+}
+
+WORDLOOM_FUNCTION std::vector<std::uint64_t> Checkpoint::positions() const {
+  std::vector<std::uint64_t> all;
+  for (const Rank& rank : ranks) {
+    const auto numbers = rank.numbers();
+    all.insert(all.end(), numbers.begin(), numbers.end());
+  }
+  return all;
+}
+
+WORDLOOM_FUNCTION void Checkpoint::set_positions(std::span<const std::uint64_t> positions,
+                                                 std::size_t epochs, std::size_t threads) {
+  auto next = positions.begin();
+  const auto take = [&](auto& items) {
+    for (auto& item : items) {
+      std::array<std::uint64_t, sizeof(item) / 8> fields;
+      for (std::uint64_t& field : fields) field = *next++;
+      item = std::bit_cast<std::remove_reference_t<decltype(item)>>(fields);
+    }
+  };
+  ranks.clear();
+  while (next != positions.end()) {
+    Rank& rank = ranks.emplace_back(
+        Rank{*next++, std::vector<EpochLoss>(epochs), std::vector<Thread>(threads)});
+    take(rank.losses);
+    take(rank.threads);
+  }
+}
+
+WORDLOOM_FUNCTION void Checkpoint::save(const std::filesystem::path& path) const {
+  detail::SectionWriter file(path, format);
+  const Rank first = ranks.empty() ? Rank() : ranks[0];
+  file.numbers(std::array<std::uint64_t, 10>{
+      method, vocabulary, corpus, corpus_tokens, synchronisations, sync_options, ranks.size(),
+      first.losses.size(), first.threads.size(), matrices.size()});
+  file.numbers(positions());
+  for (const auto& [name, matrix] : matrices) file.matrix(name, matrix);
+  file.commit();
+}
+
+WORDLOOM_FUNCTION Checkpoint Checkpoint::load(const std::filesystem::path& path) {
+  detail::SectionReader file(path, format);
+  const auto run = file.numbers();
+  if (run.size() != 10) file.refuse_section("10 numbers of a run", std::to_string(run.size()));
+  Checkpoint result{run[0], run[1], run[2], run[3], run[4], run[5], {}, {}};
+  const std::uint64_t rank_count = run[6], epochs = run[7], threads = run[8];
+  const auto positions = file.numbers();
+  const std::size_t count = positions.size();
+  if (rank_count == 0 || rank_count > count || epochs > count || threads > count ||
+      count % rank_count != 0 || count / rank_count != Rank::size(epochs, threads))
+    file.refuse_section("the numbers of " + std::to_string(rank_count) + " ranks of " +
+                            std::to_string(epochs) + " epochs and " + std::to_string(threads) +
+                            " threads",
+                        std::to_string(count) + " numbers");
+  result.set_positions(positions, epochs, threads);
+  for (std::uint64_t i = 0; i < run[9]; ++i) result.matrices.push_back(file.matrix());
+  file.end();
+  return result;
+}
+
+WORDLOOM_FUNCTION void Checkpoint::require_run(const Checkpoint& expected,
+                                               const std::filesystem::path& path) const {
+  const auto require = [&](const std::string& what, std::uint64_t got, std::uint64_t wanted) {
+    if (got != wanted)
+      throw InvalidArgument("'" + path.string() + "' is of another " + what + ": " +
+                            std::to_string(got) + ", not " + std::to_string(wanted));
+  };
+  require("number of ranks", ranks.size(), expected.ranks.size());
+  require("method or set of hyperparameters (fingerprint)", method, expected.method);
+  require("vocabulary (fingerprint)", vocabulary, expected.vocabulary);
+  require("corpus (fingerprint)", corpus, expected.corpus);
+  require("corpus (words)", corpus_tokens, expected.corpus_tokens);
+  require("number of threads", ranks[0].threads.size(), expected.ranks[0].threads.size());
+  require("number of epochs", ranks[0].losses.size(), expected.ranks[0].losses.size());
+}
+
+#endif
 
 }  // namespace wordloom::inline WORDLOOM_ABI

@@ -51,31 +51,7 @@ class PrivateRows {
   /// Reserves memory in the model and copies its first `count` rows, or all if there are fewer.
   /// `threads`: 2 or more. Throws std::bad_alloc.
   PrivateRows(Model& model, const ExpectedUpdates& expected, std::size_t count, std::size_t threads,
-              double pairs)
-      : model_(model), threads_(threads), sets_(std::min(threads, max_sets)) {
-    for (std::size_t m = 0; m < 2; ++m) {
-      const std::vector<float>& updates = m == 0 ? expected.input : expected.output;
-      const double sum = std::accumulate(updates.begin(), updates.end(), 0.0);
-      counts_[m] = std::min({count, updates.size(), matrix(m).rows()});
-      for (std::size_t i = 0; i < counts_[m]; ++i)
-        shares_[m].push_back(sum > 0 ? static_cast<float>(updates[i] / sum) : 0.0f);
-      for (std::size_t i = 0; i < counts_[m]; i += rows_at_once)
-        chunks_.push_back({m, i, std::min(i + rows_at_once, counts_[m]),
-                           pairs / std::max(static_cast<double>(shares_[m][i]), 1e-9)});
-    }
-    for (std::size_t m = 0; m < 2; ++m) {
-      matrix(m).reserve(matrix(m).rows() + sets_.size() * counts_[m]);
-      for (std::size_t s = 0; s < sets_.size(); ++s) {
-        sets_[s].base[m] = matrix(m).copy(counts_[m]);
-        std::copy_n(matrix(m).data(), counts_[m] * matrix(m).stride(),
-                    matrix(m).row_data(matrix(m).rows() + s * counts_[m]));
-      }
-    }
-    for (Set& set : sets_) {
-      set.directions = RowMatrix(2, model.dimension());
-      set.merged_at.resize(chunks_.size(), -1e18);  // merges, and so starts, at once
-    }
-  }
+              double pairs);
   PrivateRows(PrivateRows&&) = delete;
   ~PrivateRows() {
     for (std::size_t m = 0; m < 2; ++m) matrix(m).shrink_to_fit();
@@ -94,25 +70,11 @@ class PrivateRows {
   Thread thread(std::size_t index, Scratch scratch = {});
 
   /// Merges all rows of all sets. No thread may train at the same time.
-  void merge_all() {
-    for (Set& set : sets_) {
-      find_directions(set);
-      for (std::size_t i = 0; i < chunks_.size(); ++i) merge(set, i, set.pairs);
-    }
-  }
+  void merge_all();
 
   /// Adds the changes that are not merged yet to copies of the model's matrices. Threads may train
   /// meanwhile: a change that is merged at the same moment may be missing or counted twice.
-  void complete(std::vector<NamedMatrix>& copies) const {
-    for (const Set& set : sets_)
-      for (std::size_t m = 0; m < 2; ++m)
-        for (std::size_t i = 0; i < counts_[m]; ++i) {
-          const float *const own = own_row(set, m, i), *const base = set.base[m].row_data(i);
-          const std::span<float> row = copies[m].matrix.row(i);
-          for (std::size_t c = 0; c < row.size(); ++c)
-            row[c] += read_racing(own + c) - read_racing(base + c);
-        }
-  }
+  void complete(std::vector<NamedMatrix>& copies) const;
 
  private:
   static constexpr std::size_t rows_at_once = 8;
@@ -139,67 +101,13 @@ class PrivateRows {
   }
 
   /// Counts the pairs of a thread of the set, and merges the rows that are due.
-  void count(Set& set, double pairs, float rate, Scratch scratch) {
-    const double now = set.pairs.fetch_add(pairs, std::memory_order_relaxed) + pairs;
-    if (now < set.next.load(std::memory_order_relaxed) ||
-        set.is_merging.test_and_set(std::memory_order_acquire))
-      return;
-    set.rate = rate;
-    if (now >= set.next_directions) {
-      find_directions(set, scratch);
-      set.next_directions = now + std::clamp(now / 8, 1e3, 4e6);
-    }
-    // Early in training, vectors grow fast: an interval is at most a sixteenth of all pairs so far,
-    // or 1,000 pairs.
-    const double max_interval = std::max(now / 16, 1e3);
-    double min_interval = max_interval;
-    for (std::size_t i = 0; i < chunks_.size(); ++i) {
-      const double interval = std::min(chunks_[i].interval, max_interval);
-      min_interval = std::min(min_interval, interval);
-      if (now - set.merged_at[i] >= interval) merge(set, i, now);
-    }
-    set.next.store(now + min_interval / 4, std::memory_order_relaxed);
-    set.is_merging.clear(std::memory_order_release);
-  }
+  void count(Set& set, double pairs, float rate, Scratch scratch);
 
   /// `scratch`: rows of the thread that calls, which show the direction of inputs that have no
   /// private rows; without, that stays as it was.
-  void find_directions(Set& set, Scratch scratch = {}) const {
-    for (std::size_t m = 0; m < 2; ++m) {
-      const bool is_scratch = m == 0 && counts_[0] == 0;
-      const std::size_t count = is_scratch ? scratch.count : counts_[m];
-      if (count == 0) continue;
-      RowMatrix rows(count, matrix(m).columns());  // other threads of the set may write them
-      for (std::size_t i = 0; i < count; ++i) {
-        const float* const row =
-            is_scratch ? matrix(0).row_data(scratch.first + i) : own_row(set, m, i);
-        for (std::size_t c = 0; c < rows.columns(); ++c) rows.row_data(i)[c] = read_racing(row + c);
-      }
-      const std::vector<float> equal(is_scratch ? count : 0, 1.0f);
-      set.square[m] =
-          common_direction(rows.data(), rows.stride(), rows.rows(), rows.columns(),
-                           (is_scratch ? equal : shares_[m]).data(), set.directions.row_data(m));
-    }
-  }
+  void find_directions(Set& set, Scratch scratch = {}) const;
 
-  void merge(Set& set, std::size_t index, double now) const {
-    const auto [m, first, last, interval] = chunks_[index];
-    const std::size_t partners = 1 - m, stride = matrix(m).stride();
-    const double pairs = now - set.merged_at[index];
-    set.merged_at[index] = now;
-    for (std::size_t i = first; i < last; ++i) {
-      matrix(m).prefetch(i);
-      set.base[m].prefetch(i);
-    }
-    for (std::size_t i = first; i < last; ++i) {
-      const float updates = set.rate * static_cast<float>(pairs) * shares_[m][i];
-      merge_row_(
-          {matrix(m).row_data(i), own_row(set, m, i), set.base[m].row_data(i)},
-          set.directions.row_data(partners),
-          CoherentSum::gain_along(static_cast<float>(sets_.size()), updates * set.square[partners]),
-          stride);
-    }
-  }
+  void merge(Set& set, std::size_t index, double now) const;
 
   Model& model_;
   std::size_t threads_;
@@ -258,5 +166,114 @@ inline PrivateRows::Thread PrivateRows::thread(std::size_t index, Scratch scratc
   while (index >= part_of(threads_, set, sets_.size()).second) ++set;
   return {*this, sets_[set], scratch};
 }
+
+#if WORDLOOM_DEFINES_FUNCTIONS
+
+WORDLOOM_FUNCTION PrivateRows::PrivateRows(Model& model, const ExpectedUpdates& expected,
+                                           std::size_t count, std::size_t threads, double pairs)
+    : model_(model), threads_(threads), sets_(std::min(threads, max_sets)) {
+  for (std::size_t m = 0; m < 2; ++m) {
+    const std::vector<float>& updates = m == 0 ? expected.input : expected.output;
+    const double sum = std::accumulate(updates.begin(), updates.end(), 0.0);
+    counts_[m] = std::min({count, updates.size(), matrix(m).rows()});
+    for (std::size_t i = 0; i < counts_[m]; ++i)
+      shares_[m].push_back(sum > 0 ? static_cast<float>(updates[i] / sum) : 0.0f);
+    for (std::size_t i = 0; i < counts_[m]; i += rows_at_once)
+      chunks_.push_back({m, i, std::min(i + rows_at_once, counts_[m]),
+                         pairs / std::max(static_cast<double>(shares_[m][i]), 1e-9)});
+  }
+  for (std::size_t m = 0; m < 2; ++m) {
+    matrix(m).reserve(matrix(m).rows() + sets_.size() * counts_[m]);
+    for (std::size_t s = 0; s < sets_.size(); ++s) {
+      sets_[s].base[m] = matrix(m).copy(counts_[m]);
+      std::copy_n(matrix(m).data(), counts_[m] * matrix(m).stride(),
+                  matrix(m).row_data(matrix(m).rows() + s * counts_[m]));
+    }
+  }
+  for (Set& set : sets_) {
+    set.directions = RowMatrix(2, model.dimension());
+    set.merged_at.resize(chunks_.size(), -1e18);  // merges, and so starts, at once
+  }
+}
+
+WORDLOOM_FUNCTION void PrivateRows::merge_all() {
+  for (Set& set : sets_) {
+    find_directions(set);
+    for (std::size_t i = 0; i < chunks_.size(); ++i) merge(set, i, set.pairs);
+  }
+}
+
+WORDLOOM_FUNCTION void PrivateRows::complete(std::vector<NamedMatrix>& copies) const {
+  for (const Set& set : sets_)
+    for (std::size_t m = 0; m < 2; ++m)
+      for (std::size_t i = 0; i < counts_[m]; ++i) {
+        const float *const own = own_row(set, m, i), *const base = set.base[m].row_data(i);
+        const std::span<float> row = copies[m].matrix.row(i);
+        for (std::size_t c = 0; c < row.size(); ++c)
+          row[c] += read_racing(own + c) - read_racing(base + c);
+      }
+}
+
+WORDLOOM_FUNCTION void PrivateRows::count(Set& set, double pairs, float rate, Scratch scratch) {
+  const double now = set.pairs.fetch_add(pairs, std::memory_order_relaxed) + pairs;
+  if (now < set.next.load(std::memory_order_relaxed) ||
+      set.is_merging.test_and_set(std::memory_order_acquire))
+    return;
+  set.rate = rate;
+  if (now >= set.next_directions) {
+    find_directions(set, scratch);
+    set.next_directions = now + std::clamp(now / 8, 1e3, 4e6);
+  }
+  // Early in training, vectors grow fast: an interval is at most a sixteenth of all pairs so far,
+  // or 1,000 pairs.
+  const double max_interval = std::max(now / 16, 1e3);
+  double min_interval = max_interval;
+  for (std::size_t i = 0; i < chunks_.size(); ++i) {
+    const double interval = std::min(chunks_[i].interval, max_interval);
+    min_interval = std::min(min_interval, interval);
+    if (now - set.merged_at[i] >= interval) merge(set, i, now);
+  }
+  set.next.store(now + min_interval / 4, std::memory_order_relaxed);
+  set.is_merging.clear(std::memory_order_release);
+}
+
+WORDLOOM_FUNCTION void PrivateRows::find_directions(Set& set, Scratch scratch) const {
+  for (std::size_t m = 0; m < 2; ++m) {
+    const bool is_scratch = m == 0 && counts_[0] == 0;
+    const std::size_t count = is_scratch ? scratch.count : counts_[m];
+    if (count == 0) continue;
+    RowMatrix rows(count, matrix(m).columns());  // other threads of the set may write them
+    for (std::size_t i = 0; i < count; ++i) {
+      const float* const row =
+          is_scratch ? matrix(0).row_data(scratch.first + i) : own_row(set, m, i);
+      for (std::size_t c = 0; c < rows.columns(); ++c) rows.row_data(i)[c] = read_racing(row + c);
+    }
+    const std::vector<float> equal(is_scratch ? count : 0, 1.0f);
+    set.square[m] =
+        common_direction(rows.data(), rows.stride(), rows.rows(), rows.columns(),
+                         (is_scratch ? equal : shares_[m]).data(), set.directions.row_data(m));
+  }
+}
+
+WORDLOOM_FUNCTION void PrivateRows::merge(Set& set, std::size_t index, double now) const {
+  const auto [m, first, last, interval] = chunks_[index];
+  const std::size_t partners = 1 - m, stride = matrix(m).stride();
+  const double pairs = now - set.merged_at[index];
+  set.merged_at[index] = now;
+  for (std::size_t i = first; i < last; ++i) {
+    matrix(m).prefetch(i);
+    set.base[m].prefetch(i);
+  }
+  for (std::size_t i = first; i < last; ++i) {
+    const float updates = set.rate * static_cast<float>(pairs) * shares_[m][i];
+    merge_row_(
+        {matrix(m).row_data(i), own_row(set, m, i), set.base[m].row_data(i)},
+        set.directions.row_data(partners),
+        CoherentSum::gain_along(static_cast<float>(sets_.size()), updates * set.square[partners]),
+        stride);
+  }
+}
+
+#endif
 
 }  // namespace wordloom::inline WORDLOOM_ABI::detail

@@ -27,18 +27,7 @@ class SubwordRows {
  public:
   /// `most`: the blocks of the sampler. Throws std::bad_alloc, and InvalidArgument where the rows
   /// have no numbers left.
-  SubwordRows(Model& model, const SubwordTable& table, BlockShape most, std::size_t threads)
-      : model_(model),
-        table_(table),
-        slots_(std::bit_ceil(2 * std::max({most.inputs, most.members, min_slots / 2}))) {
-    const std::size_t rows = model.input.rows() + slots_ * threads;
-    if (rows > std::numeric_limits<RowId>::max() || slots_ > max_slots)
-      throw InvalidArgument("the model needs " + std::to_string(rows) + " input rows, " +
-                            std::to_string(slots_) +
-                            " of them for each thread: too many, use fewer buckets, threads or "
-                            "words in a minibatch");
-    model.input.reserve(rows);
-  }
+  SubwordRows(Model& model, const SubwordTable& table, BlockShape most, std::size_t threads);
   SubwordRows(SubwordRows&&) = delete;
   ~SubwordRows() { model_.input.shrink_to_fit(); }
 
@@ -165,5 +154,23 @@ auto subword_rows(const Samplers& samplers, Model& model, std::size_t threads) {
   else
     return NoSubwordRows();
 }
+
+#if WORDLOOM_DEFINES_FUNCTIONS
+
+WORDLOOM_FUNCTION SubwordRows::SubwordRows(Model& model, const SubwordTable& table, BlockShape most,
+                                           std::size_t threads)
+    : model_(model),
+      table_(table),
+      slots_(std::bit_ceil(2 * std::max({most.inputs, most.members, min_slots / 2}))) {
+  const std::size_t rows = model.input.rows() + slots_ * threads;
+  if (rows > std::numeric_limits<RowId>::max() || slots_ > max_slots)
+    throw InvalidArgument("the model needs " + std::to_string(rows) + " input rows, " +
+                          std::to_string(slots_) +
+                          " of them for each thread: too many, use fewer buckets, threads or "
+                          "words in a minibatch");
+  model.input.reserve(rows);
+}
+
+#endif
 
 }  // namespace wordloom::inline WORDLOOM_ABI::detail

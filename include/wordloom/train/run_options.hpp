@@ -1,0 +1,26 @@
+#pragma once
+#include <chrono>
+#include <filesystem>
+
+#include <wordloom/core/files.hpp>
+#include <wordloom/core/hyperparameters.hpp>
+#include <wordloom/train/progress.hpp>
+
+namespace wordloom::inline WORDLOOM_ABI::detail {
+
+/// The options of a trainer, besides its policies.
+struct RunOptions {
+  Hyperparameters parameters;
+  Callback on_progress = {}, on_epoch = {};
+  std::chrono::duration<double> progress_interval{1};
+  std::filesystem::path checkpoint = {};  // empty: none
+  std::chrono::duration<double> checkpoint_interval{600};
+
+  bool saves() const { return !checkpoint.empty(); }
+  /// Throws IoError when no file can be written there: a wrong name must not cost hours.
+  void try_checkpoint() const {
+    if (saves()) static_cast<void>(AtomicFile{checkpoint});
+  }
+};
+
+}  // namespace wordloom::inline WORDLOOM_ABI::detail

@@ -1,0 +1,292 @@
+#pragma once
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cmath>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <mutex>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <wordloom/core/error.hpp>
+#include <wordloom/model/model.hpp>
+#include <wordloom/objective/loss.hpp>
+#include <wordloom/train/checkpoint.hpp>
+#include <wordloom/train/progress.hpp>
+#include <wordloom/train/run_options.hpp>
+
+namespace wordloom::inline WORDLOOM_ABI::detail {
+
+/// The work of one thread since its last report.
+struct WorkDone {
+  std::uint64_t tokens = 0;
+  std::uint64_t examples = 0;  // that `loss` is of
+  LossSum loss;
+};
+
+/// The progress that the threads of a rank share, and where they wait for each other: where a
+/// callback takes the model, or epochs have one. Threads report every few thousand tokens, so a
+/// mutex is cheap enough. Thread-safe.
+class RunState {
+ public:
+  /// `start`: where this rank begins. `stops_by_agreement`: when the callback returns false, only
+  /// `asked_to_stop` is true then, so that ranks stop together.
+  RunState(const RunOptions& options, const Checkpoint::Rank& start, std::uint64_t tokens_per_epoch,
+           bool stops_by_agreement);
+
+  /// Returns where this rank is.
+  Checkpoint::Rank reached() const {
+    const std::lock_guard lock(guard_);
+    return reached_;
+  }
+  void set_position(std::size_t thread, const Checkpoint::Thread& position) {
+    const std::lock_guard lock(guard_);
+    reached_.threads[thread] = position;
+  }
+
+  /// Returns the fraction of the whole run that is done, 0 to 1, including `more` tokens that have
+  /// not been reported.
+  double fraction(std::uint64_t more = 0) const {
+    const std::lock_guard lock(guard_);
+    return Progress{.tokens = reached_.tokens + more, .total_tokens = total_tokens_}.fraction();
+  }
+  bool stopped() const noexcept { return stop_.load(std::memory_order_relaxed); }
+  void stop() {
+    const std::lock_guard lock(guard_);
+    stop_ = true;
+    changed_.notify_all();
+  }
+  /// Sets a function that completes the model before a callback takes it, while no thread trains.
+  void before_callbacks(std::function<void()> gather) { gather_ = std::move(gather); }
+  /// Sets what one thread does after every `words` words, while no thread trains. It is called with
+  /// the learning rate.
+  void after_rounds(std::uint64_t words, std::function<void(double)> end_round) {
+    round_words_ = words;
+    end_round_ = std::move(end_round);
+  }
+  bool asked_to_stop() const noexcept { return asked_.load(std::memory_order_relaxed); }
+
+  /// `failure`: why the last checkpoint was not written; empty: it was.
+  void set_checkpoint_failure(std::string failure) {
+    const std::lock_guard lock(guard_);
+    checkpoint_failure_ = std::move(failure);
+  }
+  void throw_checkpoint_failure() const {
+    const std::lock_guard lock(guard_);
+    if (!checkpoint_failure_.empty()) throw IoError(checkpoint_failure_);
+  }
+
+  /// Adds what a thread did in `epoch` and returns the fraction of the whole run that is done.
+  /// Throws TrainingError when its loss is not finite. `rate`: the learning rate it trained with.
+  double report(const WorkDone& done, std::size_t epoch, double rate, const Model& model);
+
+  /// Whether something is due that takes the whole model: threads then pause() between two
+  /// sentences.
+  bool is_due() const noexcept { return due_.load(std::memory_order_relaxed); }
+  /// Lets the last thread that comes here or waits elsewhere do it, while none trains.
+  void pause(const Model& model);
+
+  /// Before a thread trains in `epoch`: waits until all have ended those before it.
+  void begin_epoch(std::size_t epoch, const Model& model);
+  /// When a thread has reported all of it. The last one calls back.
+  void end_epoch(std::size_t thread, std::size_t epoch, const Model& model);
+  /// When a thread has trained all that it has to.
+  void leave() {
+    const std::lock_guard lock(guard_);
+    --training_;
+    changed_.notify_all();
+  }
+
+  /// Calls back for the last time, after all threads have returned.
+  void end(const Model& model);
+  /// The last report.
+  TrainReport finish() const;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  double seconds() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
+  double speed(double seconds) const {
+    return static_cast<double>(reached_.tokens - before_) / std::max(seconds, 1e-9);
+  }
+
+  Progress progress() const;
+
+  void call_back(const Model& model);
+  void call(const Callback& callback, const Progress& now, const Model& model);
+
+  /// Waits until `ready()` or the end of training. When all threads wait, one of them does what is
+  /// due.
+  template <class Ready>
+  void wait(std::unique_lock<std::mutex>& lock, const Model& model, const Ready& ready);
+
+  [[noreturn]] void throw_diverged(double loss, std::size_t epoch, double rate) const;
+
+  const Clock::time_point start_ = Clock::now();
+  std::function<void()> gather_ = [] {};
+  const RunOptions& options_;
+  std::uint64_t total_tokens_;
+  const std::uint64_t before_;  // tokens of the checkpoint
+  mutable std::mutex guard_;
+  Checkpoint::Rank reached_;
+  std::size_t epoch_ = 0;  // of the last report, as is the rate
+  double rate_ = 0;
+  Checkpoint::EpochLoss since_callback_;
+  std::string checkpoint_failure_;
+  double last_callback_ = 0;
+  const bool stops_by_agreement_;
+  std::atomic<bool> stop_{false}, asked_{false};
+  std::condition_variable changed_;
+  std::size_t training_, waiting_ = 0;  // threads that have not left; those of them in wait()
+  std::atomic<bool> due_{false};
+  bool callback_is_due_ = false, round_ended_ = false;
+  std::uint64_t round_words_ = std::numeric_limits<std::uint64_t>::max();
+  std::function<void(double)> end_round_;
+  std::vector<std::size_t> epochs_ended_;  // [threads]
+  std::size_t epochs_called_;              // back: all threads have ended them
+};
+
+#if WORDLOOM_DEFINES_FUNCTIONS
+
+WORDLOOM_FUNCTION RunState::RunState(const RunOptions& options, const Checkpoint::Rank& start,
+                                     std::uint64_t tokens_per_epoch, bool stops_by_agreement)
+    : options_(options),
+      total_tokens_(tokens_per_epoch * options.parameters.epochs),
+      before_(start.tokens),
+      reached_(start),
+      stops_by_agreement_(stops_by_agreement),
+      training_(start.threads.size()) {
+  for (const Checkpoint::Thread& thread : start.threads) epochs_ended_.push_back(thread.epoch);
+  epochs_called_ = *std::ranges::min_element(epochs_ended_);
+}
+
+WORDLOOM_FUNCTION double RunState::report(const WorkDone& done, std::size_t epoch, double rate,
+                                          const Model& model) {
+  const std::lock_guard lock(guard_);
+  const std::uint64_t rounds = reached_.tokens / round_words_;
+  reached_.tokens += done.tokens;
+  if (reached_.tokens / round_words_ != rounds) round_ended_ = due_ = true;
+  const double loss = done.loss.value();
+  if (!std::isfinite(loss)) throw_diverged(loss, epoch, rate);
+  reached_.losses[epoch].add(loss, done.examples);
+  since_callback_.add(loss, done.examples);
+  epoch_ = epoch;
+  rate_ = rate;
+  const Callback& callback = options_.on_progress;
+  if (callback.call && seconds() >= last_callback_ + options_.progress_interval.count()) {
+    if (callback.takes_model)
+      callback_is_due_ = due_ = true;
+    else
+      call_back(model);
+  }
+  return Progress{.tokens = reached_.tokens, .total_tokens = total_tokens_}.fraction();
+}
+
+template <class Ready>
+void RunState::wait(std::unique_lock<std::mutex>& lock, const Model& model, const Ready& ready) {
+  ++waiting_;
+  while (!ready()) {
+    if (due_ && waiting_ == training_) {
+      if (std::exchange(round_ended_, false)) end_round_(rate_);
+      if (std::exchange(callback_is_due_, false) && !stopped()) call_back(model);
+      due_ = false;
+      changed_.notify_all();
+    } else if (stopped()) {
+      break;
+    } else {
+      changed_.wait(lock);
+    }
+  }
+  --waiting_;
+}
+
+WORDLOOM_FUNCTION void RunState::pause(const Model& model) {
+  std::unique_lock lock(guard_);
+  wait(lock, model, [&] { return !due_; });
+}
+
+WORDLOOM_FUNCTION void RunState::begin_epoch(std::size_t epoch, const Model& model) {
+  if (!options_.on_epoch.call) return;
+  std::unique_lock lock(guard_);
+  wait(lock, model, [&] { return epochs_called_ >= epoch; });
+}
+
+WORDLOOM_FUNCTION void RunState::end_epoch(std::size_t thread, std::size_t epoch,
+                                           const Model& model) {
+  if (!options_.on_epoch.call) return;
+  const std::lock_guard lock(guard_);
+  epochs_ended_[thread] = epoch + 1;
+  for (; epochs_called_ < *std::ranges::min_element(epochs_ended_); ++epochs_called_) {
+    Progress now = progress();
+    now.epoch = epochs_called_;
+    now.mean_loss = reached_.losses[epochs_called_].mean();
+    call(options_.on_epoch, now, model);
+  }
+  changed_.notify_all();
+}
+
+WORDLOOM_FUNCTION void RunState::end(const Model& model) {
+  if (!stopped()) total_tokens_ = reached_.tokens;  // the shard of a rank is about its share
+  if (options_.on_progress.call) call_back(model);
+}
+
+WORDLOOM_FUNCTION TrainReport RunState::finish() const {
+  TrainReport result{.tokens = reached_.tokens,
+                     .seconds = seconds(),
+                     .stopped = stopped(),
+                     .checkpoint_failure = checkpoint_failure_};
+  result.words_per_second = speed(result.seconds);
+  result.loss = std::numeric_limits<double>::quiet_NaN();
+  for (const Checkpoint::EpochLoss& epoch : reached_.losses) {
+    result.epoch_losses.push_back(epoch.mean());
+    if (epoch.examples > 0) result.loss = epoch.mean();
+  }
+  return result;
+}
+
+WORDLOOM_FUNCTION Progress RunState::progress() const {
+  const double now = seconds();
+  const std::uint64_t left = total_tokens_ - std::min(reached_.tokens, total_tokens_);
+  return {.epoch = epoch_,
+          .epochs = reached_.losses.size(),
+          .tokens = reached_.tokens,
+          .total_tokens = total_tokens_,
+          .seconds = now,
+          .words_per_second = speed(now),
+          .learning_rate = rate_,
+          .eta_seconds = static_cast<double>(left) / std::max(speed(now), 1e-9),
+          .checkpoint_failure = checkpoint_failure_};
+}
+
+WORDLOOM_FUNCTION void RunState::call_back(const Model& model) {
+  Progress now = progress();
+  now.mean_loss = std::exchange(since_callback_, {}).mean();
+  last_callback_ = now.seconds;
+  call(options_.on_progress, now, model);
+}
+
+WORDLOOM_FUNCTION void RunState::call(const Callback& callback, const Progress& now,
+                                      const Model& model) {
+  if (callback.takes_model) gather_();
+  if (callback.call(now, model)) return;
+  (stops_by_agreement_ ? asked_ : stop_) = true;
+  changed_.notify_all();
+}
+
+WORDLOOM_FUNCTION void RunState::throw_diverged(double loss, std::size_t epoch, double rate) const {
+  std::ostringstream message;
+  message << "training diverged: the loss is " << loss << " in epoch " << epoch + 1 << " of "
+          << reached_.losses.size() << ", by token " << reached_.tokens << " of " << total_tokens_
+          << ", at learning rate " << rate << "; try a lower learning rate";
+  throw TrainingError(message.str());
+}
+
+#endif
+
+}  // namespace wordloom::inline WORDLOOM_ABI::detail

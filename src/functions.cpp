@@ -1,0 +1,8 @@
+// All functions that headers define as WORDLOOM_FUNCTION, for wordloom::precompiled.
+#define WORDLOOM_PRECOMPILED 1
+#define WORDLOOM_PRECOMPILES 1
+#include <wordloom/columns.hpp>
+#include <wordloom/encoders.hpp>
+#include <wordloom/evaluation/classifier.hpp>
+#include <wordloom/graph.hpp>
+#include <wordloom/wordloom.hpp>
