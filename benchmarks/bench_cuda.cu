@@ -190,7 +190,7 @@ void add(const char* name, const Input& input, const Hyperparameters& parameters
   const auto run = [&input, parameters](benchmark::State& state) {
     const double speed = measure_training<Trainer<Sampler, Kernel>>(state, input, parameters);
     const auto sampler = Sampler::from(parameters);
-    const auto sampling = cuda::sampling_of(sampler, {});
+    const auto sampling = cuda::sampling_of(sampler);
     const Work work =
         WorkOf::of({static_cast<double>(parameters.dimension),
                     static_cast<double>(sampler.window.mean_context()),

@@ -18,7 +18,8 @@ mkdir -p -- "$output"
 card=$(nvidia-smi --query-gpu=name --format=csv,noheader | head -n 1 | tr -c 'A-Za-z0-9\n' - | tr A-Z a-z)
 [ -n "$card" ] || { echo "run_on_gpu.sh: nvidia-smi names no GPU" >&2; exit 1; }
 
-cmake --preset release -DWORDLOOM_ENABLE_CUDA=ON -DCMAKE_CUDA_ARCHITECTURES=native
+cmake --preset release -DWORDLOOM_BUILD_BENCHMARKS=ON -DWORDLOOM_ENABLE_CUDA=ON \
+  -DCMAKE_CUDA_ARCHITECTURES=native
 targets=(word2vec write_demo_corpus test_cuda_device bench_cuda)
 if grep -q WORDLOOM_ENABLE_NCCL:BOOL=ON build/release/CMakeCache.txt; then
   targets+=(test_nccl_device)

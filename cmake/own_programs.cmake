@@ -37,3 +37,12 @@ endif()
 add_library(wordloom_own_program INTERFACE)
 target_link_libraries(wordloom_own_program INTERFACE wordloom_own_flags wordloom::precompiled)
 target_link_libraries(wordloom_precompiled PRIVATE $<BUILD_INTERFACE:wordloom_own_flags>)
+
+# What most programs parse, compiled once. No header of the library is among it: a change of one is
+# to compile only what includes it.
+file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/foreign_headers.cpp CONTENT "")
+add_library(wordloom_foreign_headers OBJECT EXCLUDE_FROM_ALL
+            ${PROJECT_BINARY_DIR}/foreign_headers.cpp)
+target_link_libraries(wordloom_foreign_headers PRIVATE wordloom_own_program)
+target_precompile_headers(wordloom_foreign_headers PRIVATE
+                          ${PROJECT_SOURCE_DIR}/cmake/foreign_headers.hpp)

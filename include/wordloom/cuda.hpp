@@ -23,6 +23,7 @@ namespace wordloom::inline WORDLOOM_ABI {
 
 /// Gupta and Khare 2017, "BlazingText: Scaling and Accelerating Word2Vec using Multiple GPUs".
 using BlazingText = Trainer<Hogwild, CudaSentenceKernel>;
+using BlazingTextCbow = Trainer<Cbow, CudaSentenceKernel>;
 
 /// Moon et al. 2019, on a GPU.
 using ParWord2VecGpu = Trainer<SentenceMinibatch, CudaGemmKernel>;

@@ -24,7 +24,7 @@ constexpr std::size_t words = 300;
 SentenceBatch some_sentences(std::uint64_t seed) {
   SentenceBatch batch;
   Random random(seed);
-  for (const std::size_t length : {64u, 0u, 1u, 2u, 5u, 6u, 10u, 11u, 500u}) {
+  for (const std::size_t length : {64u, 0u, 1u, 2u, 5u, 6u, 10u, 11u, 250u}) {
     std::vector<WordId> sentence;
     // Words occur again near each other.
     for (std::size_t i = 0; i < length; ++i)
@@ -55,8 +55,10 @@ template <class Sampler, class Kernel, class Scheme, int R, class Team>
 void compare(const char* name, Hyperparameters parameters) {
   const Vocabulary vocabulary = zipf_vocabulary(words, 10'000);
   const auto sampler = Sampler::from(parameters);
-  Model expected = random_model(vocabulary, parameters.dimension);
-  const auto on_host = cuda::HostKernel<Scheme, R, Team>().start(sampler, parameters, expected);
+  const std::size_t outputs = sampler.targets.start(vocabulary).output_rows();
+  Model expected = random_model(vocabulary, parameters.dimension, outputs);
+  const auto on_host = cuda::HostKernel<Scheme, R, Team, cuda::OneByOne, Sampler>().start(
+      sampler, parameters, expected);
   const double loss = train(*on_host);
   on_host->download(expected);
   // Compares the device with so many sentences in flight: the largest difference of a number, and
@@ -66,13 +68,13 @@ void compare(const char* name, Hyperparameters parameters) {
   };
   const auto difference = [&](std::size_t in_flight) {
     parameters.sentences_in_flight = in_flight;
-    const Model before = random_model(vocabulary, parameters.dimension);
-    Model got = random_model(vocabulary, parameters.dimension);
+    const Model before = random_model(vocabulary, parameters.dimension, outputs);
+    Model got = random_model(vocabulary, parameters.dimension, outputs);
     const auto on_device = Kernel::from(parameters).start(sampler, parameters, got);
     double worst = std::abs(loss - train(*on_device)) / loss, differences = 0, changes = 0;
     on_device->download(got);
     for (const auto matrix : {&Model::input, &Model::output})
-      for (std::size_t i = 0; i < words; ++i)
+      for (std::size_t i = 0; i < (got.*matrix).rows(); ++i)
         for (std::size_t d = 0; d < parameters.dimension; ++d) {
           const float a = (got.*matrix).row(i)[d], b = (expected.*matrix).row(i)[d];
           const double one = std::abs(a - b);
@@ -109,8 +111,16 @@ int main() try {
   };
   compare<Hogwild, CudaSentenceKernel, cuda::SentenceScheme, 1, HostTeam<128>>("sentence",
                                                                                parameters(100, 5));
+  compare<Cbow, CudaSentenceKernel, cuda::CbowScheme, 1, HostTeam<64>>("cbow", parameters(64, 5));
+  compare<BasicCbow<RandomWindow, HuffmanPathAndNegatives>, CudaSentenceKernel, cuda::CbowScheme, 1,
+          HostTeam<128>>("cbow, tree and negatives", parameters(100, 2));
+  compare<BasicHogwild<RandomWindow, HuffmanPath>, CudaSentenceKernel,
+          cuda::BasicSentenceScheme<cuda::AnyTargets>, 1, HostTeam<64>>("sentence, tree",
+                                                                        parameters(64, 3));
   compare<SharedNegativeFixedWindow, CudaRegisterKernel, cuda::RegisterScheme, 1, HostTeam<128>>(
       "register", parameters(128, 5));
+  compare<HierarchicalSoftmax, CudaRegisterKernel, cuda::BasicRegisterScheme<cuda::AnyTargets>, 1,
+          HostTeam<64>>("register, tree", parameters(64, 5));
   compare<SharedNegative, CudaRingBufferKernel, cuda::RingBufferScheme, 1, HostTeam<64>>(
       "ring", parameters(64, 5));
   compare<SharedNegativeFixedWindow, CudaWarpKernel, WarpScheme<7>, 4, HostTeam<32>>(

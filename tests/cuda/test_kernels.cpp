@@ -66,13 +66,13 @@ TEMPLATE_TEST_CASE("the sentences of every epoch reach a kernel on a device", "[
 TEST_CASE("a kernel on a device takes its parameters from the sampler policy", "[cuda]") {
   const SentenceMinibatch minibatch{
       .window = {7}, .targets = {.negatives = 3}, .minibatch = 12, .shared_negatives = 0};
-  const cuda::Sampling sampling = cuda::sampling_of(minibatch, {});
+  const cuda::Sampling sampling = cuda::sampling_of(minibatch);
   CHECK(sampling.max_reach == 7);
   CHECK_FALSE(sampling.fixed_window);
   CHECK(sampling.per_window == 3);
   CHECK(sampling.minibatch == 12);
   CHECK(sampling.shared == minibatch.shared());
-  const auto fixed = cuda::sampling_of(SharedNegativeFixedWindow{.window = {5}}, {});
+  const auto fixed = cuda::sampling_of(SharedNegativeFixedWindow{.window = {5}});
   CHECK(fixed.max_reach == 3);
   CHECK(fixed.fixed_window);
   // Only samplers that a device can draw are trained.
@@ -97,8 +97,8 @@ TEST_CASE("a kernel on a device refuses models that it cannot train", "[cuda]") 
   };
   CHECK_NOTHROW(start({.dimension = 32}));
   CHECK(contains(message_of<InvalidArgument>([&] { start({.dimension = 16, .input_rows = 25}); }),
-                 "a matrix has 25"));
+                 "20 rows of the input; that matrix has 25"));
   CHECK(contains(message_of<InvalidArgument>([&] { start({.dimension = 16, .output_rows = 19}); }),
-                 "a matrix has 19"));
+                 "20 rows of the output; that matrix has 19"));
   CHECK(contains(message_of<InvalidArgument>([&] { start({.dimension = 33}); }), "to 32"));
 }

@@ -271,7 +271,7 @@ void check(Case task, void (Oracle::*scheme)(), std::size_t ring_reach = 0) {
           task.sampling.fixed_window);
   CHECK(worst(task.input, oracle.input) < 1e-4);
   CHECK(worst(task.output, oracle.output) < 1e-4);
-  CHECK(static_cast<double>(loss.positives) == oracle.positives);
+  CHECK(static_cast<double>(loss.examples) == oracle.positives);
   CHECK(static_cast<double>(loss.sum) == Approx(oracle.loss).epsilon(1e-4));
 }
 

@@ -19,13 +19,13 @@ std::uint32_t bits(float x) { return std::bit_cast<std::uint32_t>(x); }
 constexpr std::uint32_t sign = 0x80000000;
 
 #ifdef NDEBUG
-constexpr std::uint64_t stride = 1;  // all floats
+constexpr std::uint64_t stride = 13;  // 1 is all floats, half a minute on two cores
 #else
 constexpr std::uint64_t stride = 997;
 #endif
 
-/// The number of floats from bits `first` to `last` for which `wrong(x, sigmoid(x))`, on whole
-/// vectors: a test below shows that these are sigmoid() to the bit.
+/// How many of each `stride`th float from bits `first` to `last` are `wrong(x, sigmoid(x))`, on
+/// whole vectors: a test below shows that these are sigmoid() to the bit.
 template <class Wrong>
 std::uint64_t count_wrong(std::uint32_t first, std::uint32_t last, Wrong&& wrong) {
   const simd::hn::ScalableTag<float> d;
@@ -56,19 +56,19 @@ bool inexact(float x, float y) {
 
 }  // namespace
 
-TEST_CASE("sigmoid is within 2^-21 of the true value for all floats of ordinary size",
+TEST_CASE("sigmoid is within 2^-21 of the true value for floats of ordinary size",
           "[sigmoid]") {
   CHECK(count_wrong(bits(0x1p-25f), bits(128.0f), inexact) == 0);
   CHECK(count_wrong(sign | bits(0x1p-25f), sign | bits(87.68f), inexact) == 0);
 }
 
-TEST_CASE("sigmoid is one half for all floats near zero, denormals too", "[sigmoid]") {
+TEST_CASE("sigmoid is one half for floats near zero, denormals too", "[sigmoid]") {
   const auto wrong = [](float, float y) { return !(std::abs(y - 0.5f) <= 0x1p-23f); };
   CHECK(count_wrong(0, bits(0x1p-25f), wrong) == 0);
   CHECK(count_wrong(sign, sign | bits(0x1p-25f), wrong) == 0);
 }
 
-TEST_CASE("sigmoid is 0 or 1 for all floats far from zero", "[sigmoid]") {
+TEST_CASE("sigmoid is 0 or 1 for floats far from zero", "[sigmoid]") {
   const auto infinity = bits(std::numeric_limits<float>::infinity());
   CHECK(count_wrong(bits(128.0f), infinity, [](float, float y) { return y != 1.0f; }) == 0);
   CHECK(count_wrong(sign | bits(87.69f), sign | infinity,

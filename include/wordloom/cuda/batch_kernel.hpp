@@ -83,9 +83,10 @@ struct BatchKernel {
   /// parameter is beyond what the kernels take: what `start` would throw, for any vocabulary.
   template <class Sampler>
   typename Machine::Device check(const Sampler& sampler, const Hyperparameters& parameters) const {
-    const Sampling sampling = sampling_of(sampler, {});
+    const Sampling sampling = sampling_of(sampler);
     detail::check_parameter("window of a kernel on a device", sampler.window.size, 1, 20);
-    detail::check_parameter("negatives of a kernel on a device", sampling.per_window, 1, 30);
+    detail::check_parameter("negatives of a kernel on a device", sampling.per_window,
+                            sampling.has_paths ? 0 : 1, 30);
     const auto properties = Machine::use(device);
     with_rows(parameters.dimension, [&]<int R>() {
       Method::template with_launch<R>(sampling,
@@ -96,17 +97,23 @@ struct BatchKernel {
 
   class Run;
   /// Copies the model to the device. Throws as `check` does, DeviceError when it does not fit, and
-  /// InvalidArgument unless both matrices of the model have one row for each word.
+  /// InvalidArgument unless the model has an input row for each word and an output row for each
+  /// target.
   template <class Sampler>
   std::unique_ptr<Run> start(const Sampler& sampler, const Hyperparameters& parameters,
                              const Model& model) const {
-    for (const RowMatrix* matrix : {&model.input, &model.output})
-      if (matrix->rows() != model.vocabulary.size())
-        throw InvalidArgument("kernels on a device train one row for each word in each matrix, " +
-                              std::to_string(model.vocabulary.size()) + "; a matrix has " +
-                              std::to_string(matrix->rows()));
-    return std::make_unique<Run>(check(sampler, parameters), sentences_in_flight, sampler,
-                                 parameters, model);
+    const auto device_found = check(sampler, parameters);
+    const auto targets = sampler.targets.start(model.vocabulary);
+    const auto require = [](const std::string& name, const RowMatrix& matrix, std::size_t rows) {
+      if (matrix.rows() != rows)
+        throw InvalidArgument("this sampler on a device trains " + std::to_string(rows) +
+                              " rows of the " + name + "; that matrix has " +
+                              std::to_string(matrix.rows()));
+    };
+    require("input", model.input, model.vocabulary.size());
+    require("output", model.output, targets.output_rows());
+    return std::make_unique<Run>(device_found, sentences_in_flight, sampler, targets, parameters,
+                                 model);
   }
 
  private:
@@ -132,26 +139,24 @@ class BatchKernel<Machine, Method, Samplers...>::Run {
   using Array = typename Machine::template Array<T>;
 
  public:
-  template <class Sampler>
+  template <class Sampler, class TargetTables>
   Run(const typename Machine::Device& device, std::size_t in_flight, const Sampler& sampler,
-      const Hyperparameters& parameters, const Model& model)
+      const TargetTables& targets, const Hyperparameters& parameters, const Model& model)
       : device_(device),
         in_flight_(in_flight),
         seed_(parameters.seed),
-        rows_(model.rows()),
+        rows_{model.input.rows(), model.output.rows()},
         dimension_(model.dimension()) {
     with_rows(dimension_, [&]<int R>() { model_.stride = std::size_t{32} * R; });
-    const std::size_t floats = rows_ * model_.stride;
-    floats_ = Array<float>(2 * floats, "the model");
-    machine_.clear(floats_.data(), 2 * floats);
+    const std::size_t floats = (rows_[0] + rows_[1]) * model_.stride;
+    floats_ = Array<float>(floats, "the model");
+    machine_.clear(floats_.data(), floats);
     model_.input = floats_.data();
-    model_.output = floats_.data() + floats;
-    copy_rows(model_.input, model_.stride, model.input.data(), model.input.stride());
-    copy_rows(model_.output, model_.stride, model.output.data(), model.output.stride());
-    const NegativeDistribution negatives(model.vocabulary, sampler.targets.exponent);
-    const auto entries = negatives.table().entries();
-    sampling_ = sampling_of(
-        sampler, {upload(negatives_, entries), static_cast<std::uint32_t>(entries.size())});
+    model_.output = floats_.data() + rows_[0] * model_.stride;
+    copy_rows(model_.input, model_.stride, model.input.data(), model.input.stride(), rows_[0]);
+    copy_rows(model_.output, model_.stride, model.output.data(), model.output.stride(), rows_[1]);
+    sampling_ = sampling_of(sampler);
+    for_each_part(targets, [&](const auto& part) { upload(part); });
     const Subsampling subsampling(model.vocabulary, parameters.subsample);
     const std::uint32_t all = UINT32_MAX;
     const auto table = subsampling.enabled() ? subsampling.table() : std::span(&all, 1);
@@ -195,12 +200,12 @@ class BatchKernel<Machine, Method, Samplers...>::Run {
   Trained wait() { return slots_[waited_++ % 2].wait(); }
 
   /// The model, in the order of the submitted work.
-  Replica replica() { return {machine_, model_, rows_}; }
+  Replica replica() { return {machine_, model_, {rows_[0], rows_[1]}}; }
 
   /// Copies the model back.
   void download(Model& model) {
-    copy_rows(model.input.data(), model.input.stride(), model_.input, model_.stride);
-    copy_rows(model.output.data(), model.output.stride(), model_.output, model_.stride);
+    copy_rows(model.input.data(), model.input.stride(), model_.input, model_.stride, rows_[0]);
+    copy_rows(model.output.data(), model.output.stride(), model_.output, model_.stride, rows_[1]);
   }
 
  private:
@@ -211,8 +216,9 @@ class BatchKernel<Machine, Method, Samplers...>::Run {
     std::size_t words = 0, sentences = 0;
   };
 
-  void copy_rows(float* to, std::size_t to_stride, const float* from, std::size_t from_stride) {
-    machine_.copy_rows(to, to_stride, from, from_stride, dimension_, rows_);
+  void copy_rows(float* to, std::size_t to_stride, const float* from, std::size_t from_stride,
+                 std::size_t rows) {
+    machine_.copy_rows(to, to_stride, from, from_stride, dimension_, rows);
   }
   template <class T, class Range>
   T* upload(Array<T>& to, const Range& from) {
@@ -221,12 +227,34 @@ class BatchKernel<Machine, Method, Samplers...>::Run {
     return to.data();
   }
 
+  void upload(const NegativeSampling::Run& negatives) {
+    const auto entries = negatives.distribution().table().entries();
+    sampling_.negatives = {upload(negatives_, entries), static_cast<std::uint32_t>(entries.size())};
+  }
+  void upload(const HuffmanPath::Run& paths) {
+    std::vector<std::uint32_t> ends, positives;
+    std::vector<RowId> nodes;
+    for (std::size_t word = 0; word < rows_[0]; ++word) {
+      const TargetSet path = paths.tree().path(static_cast<WordId>(word));
+      nodes.insert(nodes.end(), path.outputs.begin(), path.outputs.end());
+      ends.push_back(static_cast<std::uint32_t>(nodes.size()));
+      positives.push_back(static_cast<std::uint32_t>(path.positives));
+    }
+    sampling_.paths = {upload(paths_[0], ends),
+                       upload(paths_[1], nodes),
+                       upload(paths_[2], positives),
+                       upload(paths_[3], paths.kept()),
+                       static_cast<std::uint32_t>(paths.kept().size() - 1),
+                       static_cast<std::uint32_t>(paths.max_outputs())};
+  }
+
   /// The default is so small that each word of a small vocabulary is in few sentences at a time. Of
   /// 71,000 rows, one sentence in flight for each 22 rows cost quality and one for each 8 diverged
   /// (benchmarks/simulate_in_flight).
   std::size_t in_flight(std::size_t sentences) const {
     if (in_flight_ != 0) return in_flight_;
-    return std::max<std::size_t>(1, std::min(sentences / 4, std::max<std::size_t>(32, rows_ / 64)));
+    return std::max<std::size_t>(1,
+                                 std::min(sentences / 4, std::max<std::size_t>(32, rows_[0] / 64)));
   }
 
   /// Copies a batch to the device, beside the training of the one before: to stay, where every
@@ -248,11 +276,13 @@ class BatchKernel<Machine, Method, Samplers...>::Run {
   typename Machine::Device device_;
   std::size_t in_flight_;  // 0: automatic
   std::uint64_t seed_;
-  std::size_t rows_, dimension_;
+  std::size_t rows_[2];  // of the input and the output
+  std::size_t dimension_;
   typename Machine::Queue machine_;
   ModelView model_{};
   Array<float> floats_;  // of the model
   Array<AliasTable::Entry> negatives_;
+  Numbers paths_[4];      // see PathView
   Numbers highest_kept_;  // see SubsamplingView
   Sampling sampling_{};
   SubsamplingView subsampling_{};

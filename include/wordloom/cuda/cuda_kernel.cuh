@@ -14,7 +14,9 @@
 #include <wordloom/cuda/published_schemes.hpp>
 #include <wordloom/cuda/teams.cuh>
 #include <wordloom/cuda/warp_scheme.hpp>
+#include <wordloom/sampler/cbow.hpp>
 #include <wordloom/sampler/hogwild.hpp>
+#include <wordloom/sampler/huffman_path.hpp>
 #include <wordloom/sampler/sentence_minibatch.hpp>
 #include <wordloom/sampler/shared_negative.hpp>
 
@@ -45,7 +47,7 @@ __global__ void __launch_bounds__(threads, min_blocks<Scheme, R>)
     Scheme::train(SentenceTask<R, Team>{team, model, sampling, sentence, own, loss});
     if (sentence.with_loss && is_first) {
       atomicAdd(batch.loss, static_cast<double>(loss.sum));
-      atomicAdd(batch.loss + 1, static_cast<double>(loss.positives));
+      atomicAdd(batch.loss + 1, static_cast<double>(loss.examples));
     }
   }
 }
@@ -110,12 +112,21 @@ struct CudaMethod {
   static constexpr std::size_t batch_words = std::size_t{1} << 22;
 };
 
-/// A thread block trains a sentence, with one float of a row in each thread.
-template <class Scheme>
+/// A thread block trains a sentence, with one float of a row in each thread: by the scheme for
+/// words as targets, or the one for paths, or the one for bags.
+template <class Words, class Paths = Words, class Bags = Words>
 struct BlockMethod : CudaMethod {
   template <int R, class Use>
-  static void with_launch(const Sampling&, Use use) {
-    use(BatchLaunch<Scheme, 1, DeviceTeam<32 * R>, 32 * R>());
+  static void with_launch(const Sampling& sampling, Use use) {
+    const auto use_scheme = [&]<class Scheme>(Scheme) {
+      use(BatchLaunch<Scheme, 1, DeviceTeam<32 * R>, 32 * R>());
+    };
+    if (sampling.has_bags)
+      use_scheme(Bags());
+    else if (sampling.has_paths)
+      use_scheme(Paths());
+    else
+      use_scheme(Words());
   }
 };
 
@@ -147,13 +158,20 @@ struct GemmMethod : CudaMethod {
 template <class Method, class... Samplers>
 using CudaKernel = cuda::BatchKernel<cuda::CudaMachine, Method, Samplers...>;
 
-/// BlazingText and accSGNS: a thread block for each sentence, negatives for each pair of words.
+/// BlazingText and accSGNS: a thread block for each sentence, targets for each pair of words, or
+/// CBOW.
 using CudaSentenceKernel =
-    CudaKernel<cuda::BlockMethod<cuda::SentenceScheme>, Hogwild, HogwildFixedWindow>;
+    CudaKernel<cuda::BlockMethod<cuda::SentenceScheme, cuda::BasicSentenceScheme<cuda::AnyTargets>,
+                                 cuda::CbowScheme>,
+               Hogwild, HogwildFixedWindow, BasicHogwild<RandomWindow, HuffmanPath>,
+               BasicHogwild<RandomWindow, HuffmanPathAndNegatives>, Cbow, HierarchicalCbow,
+               BasicCbow<RandomWindow, HuffmanPathAndNegatives>>;
 
 /// FULL-Register (Randall et al. 2021): output rows in registers while they meet the window.
 using CudaRegisterKernel =
-    CudaKernel<cuda::BlockMethod<cuda::RegisterScheme>, SharedNegative, SharedNegativeFixedWindow>;
+    CudaKernel<cuda::BlockMethod<cuda::RegisterScheme, cuda::BasicRegisterScheme<cuda::AnyTargets>>,
+               SharedNegative, SharedNegativeFixedWindow, HierarchicalSoftmax,
+               BasicSharedNegative<RandomWindow, HuffmanPathAndNegatives>>;
 
 /// FULL-W2V (Randall et al. 2021): the same, with context rows in a ring in shared memory.
 using CudaRingBufferKernel = CudaKernel<cuda::BlockMethod<cuda::RingBufferScheme>, SharedNegative,

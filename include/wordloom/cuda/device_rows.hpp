@@ -135,12 +135,14 @@ struct DeviceReplica : Machine {
   using Values = typename Machine::Values;
 
   ModelView view;
-  std::size_t rows;  // of each matrix
+  std::size_t rows[2];  // of the input and the output
 
   static std::vector<Values> all(const Replica& replica) {
-    const std::size_t floats = replica.rows * replica.view.stride;
-    return {replica.values(replica.view.input, floats),
-            replica.values(replica.view.output, floats)};
+    const auto values = [&](float* matrix, std::size_t count) {
+      return replica.values(matrix, count * replica.view.stride);
+    };
+    return {values(replica.view.input, replica.rows[0]),
+            values(replica.view.output, replica.rows[1])};
   }
   static Replica bind(const Replica& replica, RowsView& rows_view) {
     rows_view.model[0] = replica.view.input;

@@ -286,7 +286,7 @@ struct GemmScheme {
     }
     if (!sentence.with_loss) return;
     task.loss.sum += team.sum(losses);
-    task.loss.positives += team.sum(positives);
+    task.loss.examples += team.sum(positives);
   }
 };
 

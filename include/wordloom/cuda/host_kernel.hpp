@@ -90,7 +90,7 @@ struct HostMethod {
       Scheme::train(
           SentenceTask<R, Team>{Team(), model, sampling, sentence, memory[place].data(), loss});
       batch.loss[0] += static_cast<double>(loss.sum);
-      batch.loss[1] += static_cast<double>(loss.positives);
+      batch.loss[1] += static_cast<double>(loss.examples);
     });
   }
   template <int, class Use>
@@ -100,8 +100,9 @@ struct HostMethod {
 };
 
 /// A CudaKernel whose device is the host. It computes what a GPU would, slowly, to test a scheme
-/// where there is none. One thread; deterministic.
-template <class Scheme, int R, class Team, class Order = OneByOne>
-using HostKernel = BatchKernel<HostMachine, HostMethod<Scheme, R, Team, Order>>;
+/// where there is none. One thread; deterministic. `Samplers`: those that the scheme implements, as
+/// of BatchKernel.
+template <class Scheme, int R, class Team, class Order = OneByOne, class... Samplers>
+using HostKernel = BatchKernel<HostMachine, HostMethod<Scheme, R, Team, Order>, Samplers...>;
 
 }  // namespace wordloom::inline WORDLOOM_ABI::cuda

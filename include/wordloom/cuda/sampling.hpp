@@ -4,6 +4,8 @@
 
 #include <wordloom/core/random.hpp>
 #include <wordloom/core/types.hpp>
+#include <wordloom/sampler/block.hpp>
+#include <wordloom/sampler/huffman_path.hpp>
 #include <wordloom/sampler/window.hpp>
 
 /// The sampling of kernels on a device: they subsample and draw windows and negatives themselves.
@@ -34,7 +36,7 @@ struct Philox {
 };
 
 /// The uses of random numbers, each of which has a stream of its own.
-enum class Purpose : std::uint32_t { subsample, window, negative };
+enum class Purpose : std::uint32_t { subsample, window, negative, node };
 
 /// The random numbers of one sentence in one epoch. They depend on nothing else: neither the grid
 /// nor the order of sentences changes them.
@@ -73,17 +75,31 @@ struct SubsamplingView {
   }
 };
 
+/// The paths of HuffmanPath in that memory.
+struct PathView {
+  const std::uint32_t* ends;       // [V] of the paths in `nodes`
+  const RowId* nodes;              // of all words: the first carry label 1, see HuffmanTree::path
+  const std::uint32_t* positives;  // [V] how many carry label 1
+  const std::uint32_t* kept;       // [last + 1] how many of 2^16 times a node is kept
+  std::uint32_t last;              // its entry is for all nodes from it on
+  std::uint32_t most;              // nodes of the longest path
+};
+
 /// The id of no word, in place of a negative that is left out.
 inline constexpr WordId no_word = ~WordId{0};
 
 /// The parameters of a sampler on a device.
 struct Sampling {
-  AliasView negatives;
-  std::uint32_t max_reach;      // words on each side of a centre
-  std::uint32_t per_window;     // K
-  bool fixed_window;            // else the reach is uniform from 1 to max_reach
-  std::uint32_t minibatch = 0;  // B, words; 0 for samplers without minibatches
-  std::uint32_t shared = 0;     // H, negatives of a minibatch
+  AliasView negatives = {};
+  std::uint32_t max_reach = 0;   // words on each side of a centre
+  std::uint32_t per_window = 0;  // K; 0 for samplers without negatives
+  bool fixed_window = false;     // else the reach is uniform from 1 to max_reach
+  std::uint32_t minibatch = 0;   // B, words; 0 for samplers without minibatches
+  std::uint32_t shared = 0;      // H, negatives of a minibatch
+  bool has_paths = false;        // whether centres are scored against their paths in a tree
+  PathView paths = {};
+  bool has_bags = false;        // whether the mean of a window is scored
+  bool whole_gradient = false;  // see BagGradient
 
   /// The reach of the window of the word at `position` in its sentence.
   WORDLOOM_BOTH std::uint32_t reach(const SentenceRandom& random, std::uint32_t position) const {
@@ -100,22 +116,73 @@ struct Sampling {
     if (word == positive) word = negatives.draw(draw.x[2], draw.x[3]);
     return word == positive ? no_word : word;
   }
+  /// The rows of Model::output that a word and a node have: see HuffmanPathAndNegatives.
+  WORDLOOM_BOTH RowId row_of_word(WordId word) const { return has_paths ? 2 * word : word; }
+  WORDLOOM_BOTH RowId row_of_node(RowId node) const { return per_window > 0 ? 2 * node + 1 : node; }
 };
 
-/// A sampler whose windows and negatives can be drawn on a device.
+/// Calls use(node, is_positive) for the nodes of a word's path that are kept. `window` numbers the
+/// windows of a sentence. The last node is kept always.
+template <class Use>
+WORDLOOM_BOTH void for_each_node(const PathView& paths, const SentenceRandom& random, WordId word,
+                                 std::uint32_t window, Use&& use) {
+  const std::uint32_t first = word == 0 ? 0 : paths.ends[word - 1], end = paths.ends[word];
+  const std::uint32_t positives = first + paths.positives[word];
+  // Both parts of a path go down from the root, to nodes of rising numbers.
+  RowId last = paths.nodes[end - 1];
+  if (positives > first && paths.nodes[positives - 1] > last) last = paths.nodes[positives - 1];
+  constexpr std::uint32_t draws = 4;  // from one call
+  const std::uint32_t call = window * ((paths.most + draws - 1) / draws);
+  for (std::uint32_t base = first; base < end; base += draws) {
+    const Philox drawn = random(Purpose::node, call + (base - first) / draws);
+    WORDLOOM_UNROLL
+    for (std::uint32_t i = 0; i < draws; ++i) {
+      if (base + i >= end) break;
+      const RowId node = paths.nodes[base + i];
+      const std::uint32_t kept = paths.kept[node < paths.last ? node : paths.last];
+      if (node == last || (drawn.x[i] >> 16) < kept) use(node, base + i < positives);
+    }
+  }
+}
+
+/// A sampler that scores the mean of a window, such as Cbow.
 template <class S>
-concept DrawnOnDevice = requires(const S& sampler) {
+concept ScoresBags = requires(const S& sampler) {
+  sampler.gradient;
+};
+
+/// A sampler whose windows and negatives can be drawn on a device, by any scheme.
+template <class S>
+concept DrawnOnDevice = !ScoresBags<S> && requires(const S& sampler) {
   sampler.window.max_reach();
   sampler.targets.negatives;
   sampler.targets.exponent;
 };
 
-/// Returns the parameters of `sampler`, whose negatives are drawn by `negatives`.
-template <DrawnOnDevice Sampler>
-Sampling sampling_of(const Sampler& sampler, AliasView negatives) {
-  Sampling sampling{negatives, static_cast<std::uint32_t>(sampler.window.max_reach()),
-                    static_cast<std::uint32_t>(sampler.targets.negatives),
-                    std::is_same_v<decltype(sampler.window), FixedWindow>};
+/// Calls use(part) with each part of targets, or of their tables: negatives and paths.
+template <class Targets, class Use>
+void for_each_part(const Targets& targets, Use use) {
+  if constexpr (requires { targets.for_each_part(use); })
+    targets.for_each_part(use);
+  else
+    use(targets);
+}
+
+/// Returns the parameters of `sampler`, without its tables.
+template <class Sampler>
+Sampling sampling_of(const Sampler& sampler) {
+  Sampling sampling{.max_reach = static_cast<std::uint32_t>(sampler.window.max_reach()),
+                    .fixed_window = std::is_same_v<decltype(sampler.window), FixedWindow>};
+  for_each_part(sampler.targets, [&](const auto& part) {
+    if constexpr (requires { part.negatives; })
+      sampling.per_window = static_cast<std::uint32_t>(part.negatives);
+    else
+      sampling.has_paths = true;
+  });
+  if constexpr (ScoresBags<Sampler>) {
+    sampling.has_bags = true;
+    sampling.whole_gradient = sampler.gradient == BagGradient::whole;
+  }
   if constexpr (requires { sampler.shared(); }) {
     sampling.minibatch = static_cast<std::uint32_t>(sampler.minibatch);
     sampling.shared = static_cast<std::uint32_t>(sampler.shared());

@@ -39,8 +39,8 @@ struct Sentence {
 
 /// The loss of some pairs.
 struct PairLoss {
-  float sum = 0;        // of the losses of all pairs
-  float positives = 0;  // number of pairs with label 1
+  float sum = 0;       // of the losses of all pairs
+  float examples = 0;  // of Block::examples
 };
 
 /// The weight of a pair that counts once (see LogisticPair).
@@ -150,12 +150,13 @@ struct SentenceTask {
     for (int r = 1; r < R; ++r) sum = sum + x[r] * y[r];
     return sum;
   }
-  /// Returns the gradient of a pair times the learning rate; adds its loss where that is measured.
-  WORDLOOM_BOTH float gradient(const Row& x, const Row& y, bool positive) const {
+  /// Returns the gradient of a pair times the learning rate; adds its loss where that is measured,
+  /// as that of `examples` more of them.
+  WORDLOOM_BOTH float gradient(const Row& x, const Row& y, bool positive, float examples) const {
     const FloatPair pair(team.sum(partial_dot(x, y)), pair_weight(positive));
     if (sentence.with_loss) {
       loss.sum += pair.loss();
-      loss.positives += positive ? 1.0f : 0.0f;
+      loss.examples += examples;
     }
     return pair.gradient(sentence.learning_rate);
   }

@@ -91,7 +91,7 @@ WORDLOOM_BOTH auto score_contexts(const Task& task, Lanes (&partial)[count], std
     task.loss.sum += task.team.sum(task.team.each(
         [&](int l) { return l % threads == 0 && is_active(l) ? pair(l).loss() : 0.0f; }));
     for (std::uint32_t rest = positive ? active : 0; rest != 0; rest &= rest - 1)
-      task.loss.positives += 1.0f;
+      task.loss.examples += 1.0f;
   }
   return task.team.each(
       [&](int l) { return is_active(l) ? pair(l).gradient(task.sentence.learning_rate) : 0.0f; });

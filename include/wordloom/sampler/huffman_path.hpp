@@ -47,6 +47,9 @@ struct HuffmanPath {
       kept_.push_back(65536);
     }
 
+    const HuffmanTree& tree() const noexcept { return tree_; }
+    /// How many of 2^16 times each of the first nodes is kept, then all others.
+    std::span<const std::uint32_t> kept() const noexcept { return kept_; }
     std::size_t output_rows() const noexcept { return tree_.node_count(); }
     std::size_t max_outputs() const noexcept { return tree_.max_path(); }
     double expected_size(const WordRates& rates) const {
@@ -142,6 +145,11 @@ struct HuffmanPathAndNegatives {
   void visit_parameters(Visit&& visit) const {
     detail::visit_all(visit, path, sampling);
   }
+  template <class Use>
+  void for_each_part(Use&& use) const {
+    use(path);
+    use(sampling);
+  }
 
   /// The targets of one thread's centres.
   class Worker {
@@ -195,6 +203,11 @@ struct HuffmanPathAndNegatives {
    public:
     Run(const HuffmanPathAndNegatives& policy, const Vocabulary& vocabulary)
         : path_(policy.path.start(vocabulary)), negatives_(policy.sampling.start(vocabulary)) {}
+    template <class Use>
+    void for_each_part(Use&& use) const {
+      use(path_);
+      use(negatives_);
+    }
     std::size_t output_rows() const noexcept {
       return path_.output_rows() + negatives_.output_rows();
     }

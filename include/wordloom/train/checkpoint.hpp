@@ -46,7 +46,7 @@ struct NameOf<Policy<Arguments...>> {
     std::string name = pretty_name<Policy<Arguments...>>();
     name.resize(std::min(name.find('<'), name.size()));
     const char* before = "<";
-    ((name += before + NameOf<Arguments>::get(), before = ","), ...);
+    ((name += before, name += NameOf<Arguments>::get(), before = ","), ...);
     return name + '>';
   }
 };
