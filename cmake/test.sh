@@ -4,7 +4,8 @@
 #        cmake/test.sh long, after `release`: the benchmarks and their tests, each header on its
 #        own, the tests of edges under the sanitizers and by Clang, many changed files for the
 #        loaders, clang-tidy, the reference by Doxygen, killed runs of all compositions, device code
-#        on an emulated GPU under sanitizers, and ratios of speeds.
+#        on an emulated GPU under sanitizers and without each of its barriers, and ratios of
+#        speeds.
 #        WORDLOOM_FUZZ_INPUTS and WORDLOOM_KILLS say how many of each. Takes 15 to 30 minutes.
 set -euo pipefail
 . "$(dirname -- "${BASH_SOURCE[0]}")/install_packages.sh"
@@ -67,6 +68,7 @@ if [ "${1:-}" = long ]; then
   # Fibers are no leaks, and their stacks are no frames of one function.
   ASAN_OPTIONS=detect_leaks=0:detect_stack_use_after_return=0 run "$emulated/emulated_address"
   wait $!
+  run tests/cuda_emulator/leave_out.sh "$emulated/emulated_on_device" cbow gemm
   require 1.2 gemm/6x6x128/cached fused/6x6x128/cached bench_kernel
   require 2 hogwild.dot shared.fused bench_train --sampler hogwild shared --kernel dot fused
   exit

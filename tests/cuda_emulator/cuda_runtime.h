@@ -8,6 +8,9 @@
 //   EMU_MIB=n      memory of a GPU (80 GiB)
 //   EMU_PINNED_KIB=n  the largest array of pinned memory (no bound)
 //   EMU_SHARED_KIB=n  shared memory that a block may ask for (227; 99 is sm_86 and sm_89)
+//   EMU_PAGEABLE_LATE=1  copies of pageable memory are late too, as where devices access it
+//   EMU_FREE_AT_ONCE=1  cudaFree does not wait for the device
+//   EMU_OMIT=list, EMU_OMIT=place  leaves out a barrier or a wait: see left_out
 //   EMU_YIELD=p    per cent of reads and atomics of global memory at which a thread lets others run
 #include <algorithm>
 #include <cstdint>
@@ -108,6 +111,7 @@ inline cudaError_t cudaFree(void* p) {
   const auto it = w.device_memory.find(static_cast<char*>(p));
   if (it == w.device_memory.end()) emu::die("cudaFree of what is no array");
   w.used -= it->second;
+  std::memset(p, 0xff, it->second);  // for what still uses it
   w.device_memory.erase(it);
   std::free(p);
   return cudaSuccess;
@@ -126,7 +130,11 @@ cudaError_t cudaMallocHost(T** p, std::size_t bytes) {
 }
 inline cudaError_t cudaFreeHost(void* p) {
   auto l = emu::lock();
-  emu::World::get().pinned.erase(static_cast<char*>(p));
+  auto& pinned = emu::World::get().pinned;
+  const auto it = pinned.find(static_cast<char*>(p));
+  if (it == pinned.end()) emu::die("cudaFreeHost of what is no array");
+  std::memset(p, 0xff, it->second);
+  pinned.erase(it);
   std::free(p);
   return cudaSuccess;
 }
@@ -155,7 +163,8 @@ inline cudaError_t cudaStreamCreateWithFlags(cudaStream_t* s, unsigned) {
   *s = &emu::World::get().streams.emplace_back(emu::Stream{emu::device, {}});
   return cudaSuccess;
 }
-inline cudaError_t cudaStreamSynchronize(cudaStream_t s) {
+[[gnu::noinline]] inline cudaError_t cudaStreamSynchronize(cudaStream_t s) {
+  if (EMU_LEFT_OUT_ON_HOST) return cudaSuccess;
   auto l = emu::lock();
   s = emu::World::get().of(s, emu::device);
   emu::until(
@@ -196,7 +205,9 @@ inline cudaError_t cudaEventRecord(cudaEvent_t e, cudaStream_t s = nullptr) {
   s->ops.push_back({{}, [=] { e->over = std::max(e->over, n); }});
   return cudaSuccess;
 }
-inline cudaError_t cudaStreamWaitEvent(cudaStream_t s, cudaEvent_t e, unsigned = 0) {
+[[gnu::noinline]] inline cudaError_t cudaStreamWaitEvent(cudaStream_t s, cudaEvent_t e,
+                                                         unsigned = 0) {
+  if (EMU_LEFT_OUT_ON_HOST) return cudaSuccess;
   auto l = emu::lock();
   const auto n = e->recorded;
   emu::World::get().of(s, emu::device)->ops.push_back({[=] { return e->over >= n; }, [] {}});
@@ -207,7 +218,8 @@ inline cudaError_t cudaEventQuery(cudaEvent_t e) {
   if (emu::below(2)) emu::World::get().step();
   return e->over >= e->recorded ? cudaSuccess : emu::fail(cudaErrorNotReady);
 }
-inline cudaError_t cudaEventSynchronize(cudaEvent_t e) {
+[[gnu::noinline]] inline cudaError_t cudaEventSynchronize(cudaEvent_t e) {
+  if (EMU_LEFT_OUT_ON_HOST) return cudaSuccess;
   auto l = emu::lock();
   emu::until(
       l, [&] { return e->over >= e->recorded; }, "cudaEventSynchronize");

@@ -10,7 +10,9 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <random>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -42,6 +44,24 @@ inline std::mt19937& rng() {
   return r;
 }
 inline unsigned below(unsigned n) { return static_cast<unsigned>(rng()() % n); }
+
+/// Whether a barrier or a wait is to be left out, to see that a test notices: EMU_OMIT=list prints
+/// the places that call one, EMU_OMIT=place leaves that one out. A place is the address of the code
+/// that is returned to, and for waits of the host the one above.
+inline bool left_out(const void* place, const void* above) {
+  static const char* const which = std::getenv("EMU_OMIT");
+  if (which == nullptr) return false;
+  char text[64];
+  std::snprintf(text, sizeof text, "%p:%p", place, above);
+  if (std::strcmp(which, "list") != 0) return std::strcmp(which, text) == 0;
+  static std::mutex guard;
+  static std::set<std::string> seen;
+  const std::lock_guard lock(guard);
+  if (seen.insert(text).second) std::fprintf(stderr, "emu: place %s\n", text);
+  return false;
+}
+#define EMU_LEFT_OUT_ON_HOST \
+  ::emu::left_out(__builtin_return_address(0), __builtin_return_address(1))
 
 // ---- fibers -------------------------------------------------------------------------------------
 extern "C" void emu_switch(void** from, void* to);

@@ -165,7 +165,8 @@ inline cudaError_t copy(void* to, std::size_t to_pitch, const void* from, std::s
       std::memcpy(static_cast<char*>(to) + r * to_pitch,
                   static_cast<const char*>(source) + r * pitch, width);
   };
-  if (kind == cudaMemcpyHostToDevice && !is_pinned(from)) {
+  static const bool late = setting("EMU_PAGEABLE_LATE", 0) != 0;
+  if (kind == cudaMemcpyHostToDevice && !is_pinned(from) && !late) {
     // Staged at once, on its way when the call returns (CUDA: "the DMA to final destination may not
     // have completed", also of cudaMemcpy).
     auto staged = std::make_shared<std::vector<char>>(width * height);
@@ -176,7 +177,7 @@ inline cudaError_t copy(void* to, std::size_t to_pitch, const void* from, std::s
     return cudaSuccess;
   }
   stream->ops.push_back({{}, [=] { move(from, from_pitch); }});
-  if (synchronous || (kind == cudaMemcpyDeviceToHost && !is_pinned(to)))
+  if (synchronous || (kind == cudaMemcpyDeviceToHost && !is_pinned(to) && !late))
     until(
         l, [&] { return stream->ops.empty(); }, "a copy");
   return cudaSuccess;

@@ -153,14 +153,15 @@ class BatchKernel<Machine, Method, Samplers...>::Run {
     machine_.clear(floats_.data(), floats);
     model_.input = floats_.data();
     model_.output = floats_.data() + rows_[0] * model_.stride;
-    copy_rows(model_.input, model_.stride, model.input.data(), model.input.stride(), rows_[0]);
-    copy_rows(model_.output, model_.stride, model.output.data(), model.output.stride(), rows_[1]);
+    begin_copy(model_.input, model_.stride, model.input.data(), model.input.stride(), rows_[0]);
+    begin_copy(model_.output, model_.stride, model.output.data(), model.output.stride(), rows_[1]);
     sampling_ = sampling_of(sampler);
     for_each_part(targets, [&](const auto& part) { upload(part); });
     const Subsampling subsampling(model.vocabulary, parameters.subsample);
     const std::uint32_t all = UINT32_MAX;
     const auto table = subsampling.enabled() ? subsampling.table() : std::span(&all, 1);
     subsampling_ = {upload(highest_kept_, table), static_cast<std::uint32_t>(table.size() - 1)};
+    machine_.wait();
   }
   Run(const Run&) = delete;
   Run& operator=(const Run&) = delete;
@@ -204,8 +205,9 @@ class BatchKernel<Machine, Method, Samplers...>::Run {
 
   /// Copies the model back.
   void download(Model& model) {
-    copy_rows(model.input.data(), model.input.stride(), model_.input, model_.stride, rows_[0]);
-    copy_rows(model.output.data(), model.output.stride(), model_.output, model_.stride, rows_[1]);
+    begin_copy(model.input.data(), model.input.stride(), model_.input, model_.stride, rows_[0]);
+    begin_copy(model.output.data(), model.output.stride(), model_.output, model_.stride, rows_[1]);
+    machine_.wait();
   }
 
  private:
@@ -216,14 +218,14 @@ class BatchKernel<Machine, Method, Samplers...>::Run {
     std::size_t words = 0, sentences = 0;
   };
 
-  void copy_rows(float* to, std::size_t to_stride, const float* from, std::size_t from_stride,
-                 std::size_t rows) {
-    machine_.copy_rows(to, to_stride, from, from_stride, dimension_, rows);
+  void begin_copy(float* to, std::size_t to_stride, const float* from, std::size_t from_stride,
+                  std::size_t rows) {
+    machine_.begin_copy_of_rows(to, to_stride, from, from_stride, dimension_, rows);
   }
   template <class T, class Range>
   T* upload(Array<T>& to, const Range& from) {
     to = Array<T>(from.size(), "a table");
-    machine_.copy(to.data(), from.data(), from.size());
+    machine_.begin_copy(to.data(), from.data(), from.size());
     return to.data();
   }
 
@@ -246,6 +248,7 @@ class BatchKernel<Machine, Method, Samplers...>::Run {
                        upload(paths_[3], paths.kept()),
                        static_cast<std::uint32_t>(paths.kept().size() - 1),
                        static_cast<std::uint32_t>(paths.max_outputs())};
+    machine_.wait();  // for the lists
   }
 
   /// The default is so small that each word of a small vocabulary is in few sentences at a time. Of

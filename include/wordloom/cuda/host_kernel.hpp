@@ -48,8 +48,12 @@ struct HostMachine : HostMemory {
   static void copy(T* to, const T* from, std::size_t size) {
     std::copy_n(from, size, to);
   }
-  static void copy_rows(float* to, std::size_t to_stride, const float* from,
-                        std::size_t from_stride, std::size_t columns, std::size_t rows) {
+  template <class T>
+  static void begin_copy(T* to, const T* from, std::size_t size) {
+    copy(to, from, size);
+  }
+  static void begin_copy_of_rows(float* to, std::size_t to_stride, const float* from,
+                                 std::size_t from_stride, std::size_t columns, std::size_t rows) {
     for (std::size_t i = 0; i < rows; ++i)
       std::copy_n(from + i * from_stride, columns, to + i * to_stride);
   }

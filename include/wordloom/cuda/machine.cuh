@@ -192,14 +192,18 @@ struct CudaMachine {
   }
   template <class T>
   void copy(T* to, const T* from, std::size_t size) const {
-    copy_async(to, from, size, stream);
+    begin_copy(to, from, size);
     wait();
   }
-  void copy_rows(float* to, std::size_t to_stride, const float* from, std::size_t from_stride,
-                 std::size_t columns, std::size_t rows) const {
+  /// Copies of which the host's side must stay until wait().
+  template <class T>
+  void begin_copy(T* to, const T* from, std::size_t size) const {
+    copy_async(to, from, size, stream);
+  }
+  void begin_copy_of_rows(float* to, std::size_t to_stride, const float* from,
+                          std::size_t from_stride, std::size_t columns, std::size_t rows) const {
     check(cudaMemcpy2DAsync(to, to_stride * sizeof(float), from, from_stride * sizeof(float),
                             columns * sizeof(float), rows, cudaMemcpyDefault, stream));
-    wait();
   }
   /// Reads a value as of this call; does not wait for later work.
   float read(const float* from) const {
@@ -231,10 +235,8 @@ struct CudaMachine::Queue : private CudaStreams, CudaMachine {
     check(cudaMemGetInfo(&free, &total));
     return bytes < free / 2;
   }
-  void settle() const noexcept {
-    (void)cudaStreamSynchronize(copies);
-    (void)cudaStreamSynchronize(stream);
-  }
+  /// Copies of batches are over with it: the stream waits for them.
+  void settle() const noexcept { (void)cudaStreamSynchronize(stream); }
 };
 
 /// The memory that one batch in flight needs. There are two, so that a batch can be staged and
