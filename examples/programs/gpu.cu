@@ -4,6 +4,8 @@
 #endif
 
 #include <optional>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -20,17 +22,32 @@ using CudaKernels =
              Named<"cuda-ring", CudaRingBufferKernel>, Named<"cuda-gemm", CudaGemmKernel>,
              Named<"cuda-warp", CudaWarpKernel>>;
 
+/// The names of the kernels that train a sampler.
+template <class Sampler>
+std::string kernels_for() {
+  std::string names;
+  CudaKernels::for_each([&]<class Kernel>(std::string_view name) {
+    if constexpr (Kernel::template trains<Sampler>)
+      names.append(names.empty() ? "" : ", ").append(name);
+  });
+  return names;
+}
+
 /// Calls `use.operator()<Sampler, Kernel>()` with those that the composition names. Throws
 /// InvalidArgument when the kernel does not implement the sampler.
 template <class Use>
 void with_composition(const Composition& composition, Use use) {
   CudaKernels::with(composition.kernel, [&]<class Kernel>() {
     Samplers::with(composition.sampler, [&]<class Sampler>() {
-      if constexpr (Kernel::template trains<Sampler>)
+      if constexpr (Kernel::template trains<Sampler>) {
         use.template operator()<Sampler, Kernel>();
-      else
-        throw InvalidArgument("--kernel " + std::string(composition.kernel) +
-                              " cannot replace --sampler " + std::string(composition.sampler));
+      } else {
+        const std::string others = kernels_for<Sampler>();
+        throw InvalidArgument(
+            "--kernel " + std::string(composition.kernel) + " does not train --sampler " +
+            std::string(composition.sampler) +
+            (others.empty() ? ", no kernel for a GPU does" : ", choose " + others));
+      }
     });
   });
 }

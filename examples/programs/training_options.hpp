@@ -139,7 +139,7 @@ inline void check_columns(const TrainingOptions& options) {
   }
   wordloom::detail::check_parameter("--context-size", options.context_size, 1, 1 << 24);
   if (is_for_gpu(options.kernel))
-    throw wordloom::InvalidArgument("--kernel " + options.kernel + " cannot replace --sampler " +
+    throw wordloom::InvalidArgument("--kernel " + options.kernel + " does not train --sampler " +
                                     options.sampler);
   if (options.sync_bf16)
     throw wordloom::InvalidArgument("--sync-bf16 does not go with --sampler " + options.sampler +
