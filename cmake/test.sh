@@ -52,7 +52,7 @@ if [ "${1:-}" = long ]; then
   check tsan test_graph test_train_edges
   check clang test_train_edges
   run clang-tidy --quiet tests/all_headers.cpp examples/tour.cpp -- -std=c++20 -Iinclude \
-    -isystem /usr/include/eigen3 -DWORDLOOM_PRECOMPILED=1 -DWORDLOOM_PRECOMPILES=1
+    -isystem /usr/include/eigen3 -DWORDLOOM_PRECOMPILED=1 -DWORDLOOM_FUNCTION=inline
   configure release -DWORDLOOM_BUILD_BENCHMARKS=ON
   run cmake --build --preset release --parallel "$jobs"
   run ctest --preset release --output-on-failure --parallel "$jobs" --label-regex benchmark

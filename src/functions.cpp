@@ -1,6 +1,6 @@
 // All functions that headers define as WORDLOOM_FUNCTION, for wordloom::precompiled.
 #define WORDLOOM_PRECOMPILED 1
-#define WORDLOOM_PRECOMPILES 1
+#define WORDLOOM_FUNCTION
 #include <wordloom/columns.hpp>
 #include <wordloom/encoders.hpp>
 #include <wordloom/evaluation/classifier.hpp>

@@ -56,14 +56,13 @@
 
 // Most long functions that are no templates are only declared where they stand, and defined at the
 // end of their header as WORDLOOM_FUNCTION: for each file that includes it, or once, in
-// wordloom::precompiled. Its src/functions.cpp, which defines WORDLOOM_PRECOMPILES, calls none of
-// them: compilers leave out inline functions that nobody calls, unless they are `used`.
+// wordloom::precompiled. Its src/functions.cpp defines WORDLOOM_FUNCTION as nothing, which makes
+// them ordinary functions: Clang leaves out inline constructors that nobody calls.
 #if !defined(WORDLOOM_PRECOMPILED)
 #define WORDLOOM_DEFINES_FUNCTIONS 1
 #define WORDLOOM_FUNCTION inline
-#elif defined(WORDLOOM_PRECOMPILES)
+#elif defined(WORDLOOM_FUNCTION)
 #define WORDLOOM_DEFINES_FUNCTIONS 1
-#define WORDLOOM_FUNCTION [[gnu::used]] inline
 #else
 #define WORDLOOM_DEFINES_FUNCTIONS 0
 #endif
