@@ -24,7 +24,6 @@ macro(wordloom_optional name package debian_package purpose)
   message(STATUS "Wordloom: ${purpose} (WORDLOOM_ENABLE_${name}): ${WORDLOOM_ENABLE_${name}}")
 endmacro()
 
-wordloom_require(Eigen3 libeigen3-dev 3.4 CONFIG)
 wordloom_require(hwy libhwy-dev CONFIG)
 wordloom_require(Threads libc6-dev)
 

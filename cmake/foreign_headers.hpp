@@ -31,5 +31,3 @@
 #include <type_traits>
 #include <utility>
 #include <vector>
-
-#include <Eigen/Core>

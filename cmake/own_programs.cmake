@@ -36,6 +36,9 @@ endif()
 
 add_library(wordloom_own_program INTERFACE)
 target_link_libraries(wordloom_own_program INTERFACE wordloom_own_flags wordloom::precompiled)
+# For wordloom/eigen.hpp, which no other header includes.
+wordloom_require(Eigen3 libeigen3-dev 3.4 CONFIG)
+target_link_libraries(wordloom_own_program INTERFACE Eigen3::Eigen)
 target_link_libraries(wordloom_precompiled PRIVATE $<BUILD_INTERFACE:wordloom_own_flags>)
 
 # What most programs parse, compiled once. No header of the library is among it: a change of one is

@@ -7,11 +7,6 @@
 #include <span>
 #include <utility>
 
-#pragma nv_diagnostic push
-#pragma nv_diag_suppress 20012  // of Eigen 3.4
-#include <wordloom/core/row_matrix.hpp>
-#pragma nv_diagnostic pop
-
 #include <wordloom/cuda/cuda_kernel.cuh>
 #include <wordloom/cuda/device_rows.hpp>
 #include <wordloom/cuda/machine.cuh>

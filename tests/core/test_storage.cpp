@@ -9,6 +9,7 @@
 #include <wordloom/core/parallel.hpp>
 #include <wordloom/core/row_matrix.hpp>
 #include <wordloom/core/words.hpp>
+#include <wordloom/eigen.hpp>
 #include <wordloom/model/model.hpp>
 #include <wordloom/objective/loss.hpp>
 
@@ -34,10 +35,10 @@ TEST_CASE("a row matrix moves, copies by name and shows itself to Eigen", "[row_
   const RowMatrix copy = matrix.copy();
   matrix.row(2)[1] = 8.0f;
   const RowMatrix moved = std::move(matrix);
-  CHECK(copy.view()(2, 1) == 7.0f);
-  CHECK(moved.view()(2, 1) == 8.0f);
-  CHECK(moved.view().rows() == 3);
-  CHECK(moved.view().cols() == 2);
+  CHECK(eigen_view(copy)(2, 1) == 7.0f);
+  CHECK(eigen_view(moved)(2, 1) == 8.0f);
+  CHECK(eigen_view(moved).rows() == 3);
+  CHECK(eigen_view(moved).cols() == 2);
   CHECK(RowMatrix().bytes() == 0);
 }
 
@@ -53,8 +54,8 @@ TEST_CASE("a row matrix makes room for rows that nothing else sees", "[row_matri
       for (std::size_t i = 0; i < rows; ++i) REQUIRE(matrix.row(i)[19] == static_cast<float>(i));
       for (std::size_t i = rows; i < room; ++i) std::fill_n(matrix.row_data(i), 32, 7.0f);
     }
-    CHECK(matrix.view().rightCols(1).sum() > 0);
-    CHECK(matrix.view().leftCols(19).isZero(0));
+    CHECK(eigen_view(matrix).rightCols(1).sum() > 0);
+    CHECK(eigen_view(matrix).leftCols(19).isZero(0));
     const float* const before = matrix.data();
     for (const int shift : {50, 63})
       CHECK_THROWS_AS(matrix.reserve(std::size_t{1} << shift), std::bad_alloc);

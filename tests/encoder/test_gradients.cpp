@@ -10,6 +10,7 @@
 #include <vector>
 #include <wordloom/core/random.hpp>
 #include <wordloom/core/row_matrix.hpp>
+#include <wordloom/eigen.hpp>
 #include <wordloom/encoder/char_cnn.hpp>
 #include <wordloom/model/model.hpp>
 
@@ -195,7 +196,7 @@ TEST_CASE("any number of threads fits the network to the same bits", "[encoder]"
     const RowMatrix targets = model.input.copy();
     CharCnn::Run run = encoder.start(model, threads, 1);
     for (int round = 0; round < 3; ++round) {
-      model.input.view() = targets.view();
+      eigen_view(model.input) = eigen_view(targets);
       run.learn(0.01);
     }
     return model;
@@ -221,7 +222,7 @@ TEST_CASE("repeated fitting reaches any vectors of a few words", "[encoder]") {
   const double at_first = error();
   CHECK(at_first > 30);
   for (int round = 0; round < 200; ++round) {
-    model.input.view() = targets.view();
+    eigen_view(model.input) = eigen_view(targets);
     run.learn(0.01);
   }
   INFO("squared error " << at_first << ", then " << error());

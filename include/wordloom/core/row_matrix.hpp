@@ -4,7 +4,6 @@
 #endif
 #include <sys/mman.h>
 
-#include <Eigen/Core>
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -73,10 +72,6 @@ inline float read_racing(const float* from) noexcept {
 /// in training, whose races are part of the method (see simd/row_access.hpp).
 class RowMatrix {
  public:
-  using Dense = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-  using View = Eigen::Map<Dense, Eigen::Aligned64, Eigen::OuterStride<>>;
-  using ConstView = Eigen::Map<const Dense, Eigen::Aligned64, Eigen::OuterStride<>>;
-
   RowMatrix() = default;
 
   /// Throws std::bad_alloc when the matrix does not fit into memory.
@@ -139,19 +134,7 @@ class RowMatrix {
     for (std::size_t c = 0; c < stride_; c += line) detail::prefetch_line(row_data(i) + c);
   }
 
-  /// Returns an Eigen view [rows x columns], row-major, without the padding.
-  View view() & noexcept { return {data(), index(rows_), index(columns_), outer_stride()}; }
-  ConstView view() const& noexcept {
-    return {data(), index(rows_), index(columns_), outer_stride()};
-  }
-  void view() const&& = delete;
-
  private:
-  static Eigen::Index index(std::size_t n) noexcept { return static_cast<Eigen::Index>(n); }
-  Eigen::OuterStride<> outer_stride() const noexcept {
-    return Eigen::OuterStride<>(index(stride_));
-  }
-
   /// The value of Free::mapped where another matrix owns the rows.
   static constexpr std::size_t borrowed = std::numeric_limits<std::size_t>::max();
 

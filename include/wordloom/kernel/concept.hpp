@@ -35,6 +35,17 @@ template <class K>
 using KernelWorker = decltype(std::declval<const KernelRun<K>&>().worker(
     std::declval<const Model&>(), BlockShape()));
 
+/// The worker for blocks with the features `used`: one of its own for rows alone where a run has
+/// that.
+template <BlockFeatures used, class Run>
+auto block_worker_of(const Run& run, const Model& model, BlockShape most) {
+  if constexpr (!used.bags && !used.one_side && !used.pairs &&
+                requires { run.row_worker(model, most); })
+    return run.row_worker(model, most);
+  else
+    return run.worker(model, most);
+}
+
 /// The worker for blocks that change one side: one of its own where a run has that.
 template <class Run>
 auto one_side_worker_of(const Run& run, const Model& model, BlockShape most) {
@@ -142,7 +153,8 @@ concept TrainsBatches = OnDevice<K> && requires(typename K::Run& run, const Sent
 ///   a side that the block does not update. The padding of both stays zero. The block has no bags;
 /// - `worker.finish(model, learning_rate)`, where it exists, applies the gradients that the worker
 ///   still holds. The trainer calls it at the end of each epoch, and when training stops;
-/// - `run.one_side_worker(model, max_block)`, where there is that: the same for blocks that all
+/// - `run.row_worker(model, max_block)`, where there is that: the same for samplers that use no
+///   bags, pairs or single sides, and `run.one_side_worker(model, max_block)` for blocks that all
 ///   change one side, as those of two-step training;
 /// - `worker.prefetch(model, inputs, outputs)`, where there is that, is told which rows later
 ///   blocks need; without it the trainer prefetches them;

@@ -27,9 +27,88 @@ struct FusedKernel {
   /// The scratch of one thread for a model. Throws as target() does.
   Worker worker(const Model& model, BlockShape most) const;
 
+  class RowWorker;
+  /// The same for blocks of rows alone: none of the features above except weights.
+  RowWorker row_worker(const Model& model, BlockShape most) const;
+
   class OneSideWorker;
   /// The same for blocks that change one side, see kernel/fused_one_side.hpp.
   OneSideWorker one_side_worker(const Model& model, BlockShape most) const;
+};
+
+/// The scratch of one thread for blocks of rows. A class of its own, so that programs without bags
+/// do not compile the code for them.
+class FusedKernel::RowWorker {
+ public:
+  explicit RowWorker(BlockShape most);
+
+  template <bool with_loss>
+  LossSum update(Model& model, const Block& block, float learning_rate) noexcept {
+    score(model, block, learning_rate);
+    return apply<with_loss>(model);
+  }
+
+  /// The first half of an update: its scores, which take a while to become gradients. Leaves the
+  /// model as it is, and does not need the block any more; `apply` comes before another `score`.
+  void score(Model& model, const Block& block, float learning_rate) noexcept {
+    if (block.inputs.empty() || block.outputs.empty()) return;
+    begin(block, learning_rate);
+    functions_.score(model, block, scored_, filter_);
+  }
+  /// The second half; nothing where nothing is scored.
+  template <bool with_loss>
+  LossSum apply(Model& model) noexcept {
+    scored_.ahead = ahead_.take();
+    if (scored_.n == 0) return {};
+    const LossSum loss = functions_.apply[with_loss](model, scored_);
+    scored_.n = 0;
+    return loss;
+  }
+
+  /// Rows that later blocks need: prefetched during the next second half.
+  void prefetch(const Model& model, std::span<const RowId> inputs,
+                std::span<const RowId> outputs) noexcept {
+    ahead_.add(model, inputs, outputs);
+  }
+
+ private:
+  friend class FusedKernel::Worker;
+
+  void begin(const Block& block, float learning_rate) noexcept {
+    const simd::GradientLayout layout{block.input_count(),
+                                      simd::GradientLayout::even(block.outputs.size())};
+    scored_ = {rows_.data(),
+               rows_.data() + layout.n,
+               gradients_.data(),
+               gradients_.data() + layout.tail(),
+               layout.n_of_four(),
+               change_.data(),
+               layout.n,
+               layout.m,
+               weights_.of(block),
+               learning_rate,
+               false,
+               {}};
+  }
+  /// The first half of an update of rows that `staging` finds.
+  void score_staged(Model& model, const Block& block, float learning_rate,
+                    simd::Staging& staging) noexcept {
+    begin(block, learning_rate);
+    staging.begin(model, block, scored_.inputs, scored_.outputs);
+    scored_.outputs[scored_.m - 1] = scored_.outputs[block.outputs.size() - 1];
+    scored_.may_repeat = (block.update != Sides::inputs && filter_.repeats(block.outputs)) ||
+                         (!staging.has_bags() && filter_.repeats(block.inputs));
+    functions_.score_staged(scored_, model.input.stride());
+  }
+
+  simd::FusedFunctions functions_ = simd::fused_functions();
+  simd::WeightLayout weights_;
+  simd::FusedBlock scored_{};  // n is 0 where there is none
+  std::vector<float*> rows_;   // [N] inputs, then [M] outputs of the block at hand
+  RowMatrix gradients_;
+  RowMatrix change_;  // [N x 32] of an update over several tiles
+  simd::RepeatFilter filter_;
+  simd::RowsAhead ahead_;
 };
 
 /// The scratch of one thread.
@@ -43,49 +122,26 @@ class FusedKernel::Worker {
     return apply<with_loss>(model);
   }
 
-  /// The first half of an update: its scores, which take a while to become gradients. Leaves the
-  /// model as it is, and does not need the block any more; `apply` comes before another `score`.
+  /// The two halves of an update, as those of RowWorker.
   void score(Model& model, const Block& block, float learning_rate) noexcept {
     if (block.inputs.empty() || block.outputs.empty()) return;
     if ((is_bag_ = simd::BagUpdate::takes(block)))
-      return bag_.score(model, block, learning_rate, filter_);
+      return bag_.score(model, block, learning_rate, rows_.filter_);
     if (block.paired > 0) return score_all_pairs(model, block, learning_rate);
-    const simd::GradientLayout layout{block.input_count(), block.outputs.size()};
-    scored_ = {rows_.data(),
-               rows_.data() + layout.n,
-               gradients_.data(),
-               gradients_.data() + layout.tail(),
-               layout.n_of_four(),
-               change_.data(),
-               layout.n,
-               layout.m,
-               weights_.of(block),
-               learning_rate,
-               false,
-               {}};
-    if (!simd::Staging::is_needed(block)) return functions_.score(model, block, scored_, filter_);
-    staging_.begin(model, block, scored_.inputs, scored_.outputs);
-    scored_.may_repeat = (block.update != Sides::inputs && filter_.repeats(block.outputs)) ||
-                         (!staging_.has_bags() && filter_.repeats(block.inputs));
-    functions_.score_staged(scored_, model.input.stride());
+    if (!simd::Staging::is_needed(block)) return rows_.score(model, block, learning_rate);
+    rows_.score_staged(model, block, learning_rate, staging_);
   }
-  /// The second half; nothing where nothing is scored.
   template <bool with_loss>
   LossSum apply(Model& model) noexcept {
-    const std::span<const float* const> ahead = ahead_.take();
-    if (std::exchange(is_bag_, false)) return bag_.apply<with_loss>(ahead);
-    if (scored_.n == 0) return {};
-    scored_.ahead = ahead;
-    const LossSum loss = functions_.apply[with_loss](model, scored_);
+    if (std::exchange(is_bag_, false)) return bag_.apply<with_loss>(rows_.ahead_.take());
+    const LossSum loss = rows_.apply<with_loss>(model);
     staging_.finish();
-    scored_.n = 0;
     return loss;
   }
 
-  /// Rows that later blocks need: prefetched during the next second half.
   void prefetch(const Model& model, std::span<const RowId> inputs,
                 std::span<const RowId> outputs) noexcept {
-    ahead_.add(model, inputs, outputs);
+    rows_.prefetch(model, inputs, outputs);
   }
 
  private:
@@ -98,35 +154,34 @@ class FusedKernel::Worker {
     score(model, all, learning_rate);
   }
 
-  simd::FusedFunctions functions_ = simd::fused_functions();
+  RowWorker rows_;
   simd::BagUpdate bag_;
   bool is_bag_ = false;
   simd::Staging staging_;
-  simd::WeightLayout weights_;
   std::vector<float> all_weights_;  // [M x N] of pairs
-  simd::FusedBlock scored_{};       // n is 0 where there is none
-  std::vector<float*> rows_;        // [N] inputs, then [M] outputs of the block at hand
-  RowMatrix gradients_;
-  RowMatrix change_;  // [N x 32] of an update over several tiles
-  simd::RepeatFilter filter_;
-  simd::RowsAhead ahead_;
 };
 
 inline FusedKernel::Worker FusedKernel::worker(const Model& model, BlockShape most) const {
   return {model, most};
 }
+inline FusedKernel::RowWorker FusedKernel::row_worker(const Model&, BlockShape most) const {
+  return RowWorker(most);
+}
 
 #if WORDLOOM_DEFINES_FUNCTIONS
 
-WORDLOOM_FUNCTION FusedKernel::Worker::Worker(const Model& model, BlockShape most)
-    : bag_(most, model.dimension()),
-      staging_(most, model.dimension()),
-      weights_(most),
-      all_weights_(most.inputs * most.outputs + simd::vector_slack),
-      rows_(most.inputs + most.outputs),
+WORDLOOM_FUNCTION FusedKernel::RowWorker::RowWorker(BlockShape most)
+    : weights_(most),
+      rows_(most.inputs + simd::GradientLayout::even(most.outputs)),
       gradients_(1, simd::GradientLayout::most(most)),
       change_(most.inputs, 32),
       ahead_(most) {}
+
+WORDLOOM_FUNCTION FusedKernel::Worker::Worker(const Model& model, BlockShape most)
+    : rows_(most),
+      bag_(most, model.dimension()),
+      staging_(most, model.dimension()),
+      all_weights_(most.inputs * most.outputs + simd::vector_slack) {}
 
 #endif
 

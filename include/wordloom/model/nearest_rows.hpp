@@ -60,10 +60,8 @@ inline std::vector<float> inverse_lengths(const RowMatrix& rows) {
   return result;
 }
 
-/// Returns the dot product of two rows of `stride` floats of a RowMatrix. Not by Eigen, which
-/// allocates within products: where two files of a program are compiled for different instruction
-/// sets, one would free what the other has allocated in another way. Four floats a vector are
-/// enough for the speed of memory.
+/// Returns the dot product of two rows of `stride` floats of a RowMatrix. Four floats a
+/// vector are enough for the speed of memory.
 inline float dot_product(const float* a, const float* b, std::size_t stride) {
   typedef float Lanes __attribute__((vector_size(16), may_alias));
   const auto product = [=](std::size_t i) {

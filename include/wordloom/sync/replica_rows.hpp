@@ -1,5 +1,4 @@
 #pragma once
-#include <Eigen/Core>
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

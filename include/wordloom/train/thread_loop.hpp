@@ -185,8 +185,9 @@ std::unique_ptr<PrivateRows> private_rows(const Samplers& samplers, const Kernel
 
 /// Trains by threads of the host: each takes its shard of the corpus, subsamples each sentence,
 /// lets the sampler make blocks of it and the kernel apply their gradients to the one model.
-/// `samplers`, `kernels`: the runs whose workers threads train with; `encoder`: of `samplers`.
-template <class Corpus, class Samplers, class Kernels, class Run>
+/// `samplers`, `kernels`: the runs whose workers threads train with; `encoder`: of `samplers`;
+/// `used`: the features of its blocks.
+template <BlockFeatures used, class Corpus, class Samplers, class Kernels, class Run>
 void train_by_threads(const Corpus& corpus, const Samplers& samplers, const Kernels& kernels,
                       EncoderRoundsOf<Samplers>& encoder, Run& run) {
   Model& model = run.model;
@@ -226,7 +227,7 @@ void train_by_threads(const Corpus& corpus, const Samplers& samplers, const Kern
     const std::size_t streams = run.sync.size() * threads;
     auto sampler = worker_of(samplers);
     const BlockShape max = sampler.max_block();
-    auto kernel = kernels.worker(std::as_const(model), max);
+    auto kernel = block_worker_of<used>(kernels, std::as_const(model), max);
     auto words = subwords.thread(thread);
     const Checkpoint::Thread start = run.start.threads[thread];
     std::vector<WordId> kept;

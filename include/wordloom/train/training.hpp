@@ -116,7 +116,7 @@ struct Training {
         const auto kernels = start_kernel(kernel, model);
         EncoderRoundsOf<SamplerRun> encoder(samplers, model, options.parameters);
         run_loop(model, [&](auto& run) {
-          train_by_threads(corpus, samplers, kernels, encoder, run);
+          train_by_threads<features_used<Sampler>()>(corpus, samplers, kernels, encoder, run);
         });
       }
     } catch (const std::exception& error) {

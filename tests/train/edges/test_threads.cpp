@@ -7,6 +7,7 @@
 #include <span>
 #include <thread>
 #include <wordloom/core/processors.hpp>
+#include <wordloom/eigen.hpp>
 #include <wordloom/kernel/dot_kernel.hpp>
 #include <wordloom/sampler/shared_negative.hpp>
 #include <wordloom/train/trainer.hpp>
@@ -93,7 +94,7 @@ TEST_CASE("more threads than sets of private rows train and are called back",
   std::size_t calls = 0;
   trainer.on_epoch([&](const Progress&, const Model& model) {
     ++calls;
-    CHECK(model.input.view().allFinite());
+    CHECK(eigen_view(model.input).allFinite());
   });
   trainer.fit(paired_corpus(vocabulary, 1000), vocabulary);
   CHECK(calls == 3);
