@@ -26,16 +26,24 @@ class AdamParameter {
 
   const RowMatrix& value() const noexcept { return value_; }
 
-  /// Moves row `row` against its gradient [stride]. Threads may step different rows at once.
-  void step(std::size_t row, const float* gradient, float rate) noexcept {
-    functions_.adam(value_.row_data(row),
-                    {mean_.row_data(row), square_.row_data(row), steps_.row_data(row)}, gradient,
-                    value_.stride(), -rate, constants_);
+  struct Row {
+    float* value;  // [columns]
+    simd::AdamState state;
+  };
+  Row row(std::size_t number) noexcept {
+    return {value_.row_data(number),
+            {mean_.row_data(number), square_.row_data(number), steps_.row_data(number)}};
+  }
+
+  /// Moves row `number` against its gradient [stride]. Threads may step different rows at once.
+  void step(std::size_t number, const float* gradient, float rate) noexcept {
+    const auto [value, state] = row(number);
+    functions_.adam(value, state, gradient, value_.stride(), -rate, constants_);
   }
   /// The same for rows [first, first + count), whose gradients have the same places in `gradients`.
   void step(std::size_t first, std::size_t count, const RowMatrix& gradients, float rate) noexcept {
-    for (std::size_t row = first; row < first + count; ++row)
-      step(row, gradients.row_data(row), rate);
+    for (std::size_t number = first; number < first + count; ++number)
+      step(number, gradients.row_data(number), rate);
   }
 
  private:

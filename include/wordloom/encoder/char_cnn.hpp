@@ -1,6 +1,5 @@
 #pragma once
 #include <algorithm>
-#include <array>
 #include <barrier>
 #include <cstddef>
 #include <cstdint>
@@ -21,6 +20,7 @@
 #include <wordloom/encoder/convolution_layer.hpp>
 #include <wordloom/encoder/dense_layer.hpp>
 #include <wordloom/encoder/matrix_product.hpp>
+#include <wordloom/encoder/word_symbols.hpp>
 #include <wordloom/kernel/one_blas_thread.hpp>
 #include <wordloom/model/model.hpp>
 #include <wordloom/optimizer/adam.hpp>
@@ -68,6 +68,24 @@ struct CharCnn {
   /// it has. Throws InvalidArgument for a model that has others, for min_width above max_width and
   /// for filters that are no multiple of 16; and std::bad_alloc.
   Run start(Model& model, std::size_t threads, std::uint64_t seed) const;
+
+  /// The parameters in a model's state, which are added where there are none. Throws as start.
+  detail::CharCnnParameters parameters_in(Model& model, std::uint64_t seed) const {
+    detail::validate(*this);
+    if (min_width > max_width)
+      throw InvalidArgument("min_width is " + std::to_string(min_width) +
+                            ", must be at most max_width, which is " + std::to_string(max_width));
+    if (filters % 16 != 0)
+      throw InvalidArgument("filters is " + std::to_string(filters) + ", must be a multiple of 16");
+    using detail::CharCnnParameters;
+    const detail::CharCnnShape shape{character_dimension, min_width, max_width, filters};
+    if (!CharCnnParameters::are_in(model.state)) CharCnnParameters::add_to(model, shape, seed);
+    CharCnnParameters parameters(model.state, model.dimension());
+    if (parameters.shape() != shape)
+      throw InvalidArgument("the model has a character CNN of " + parameters.shape().text() +
+                            ", this trainer one of " + shape.text());
+    return parameters;
+  }
 };
 
 /// The encoder of a model in training. For one thread at a time; it starts `threads` itself, and
@@ -75,8 +93,8 @@ struct CharCnn {
 class CharCnn::Run {
  public:
   Run(const CharCnn& policy, Model& model, std::size_t threads, std::uint64_t seed)
-      : model_(model), threads_(threads) {
-    Parameters parameters = parameters_of(policy, model, seed);
+      : model_(model), threads_(threads), words_(model.vocabulary) {
+    Parameters parameters = policy.parameters_in(model, seed);
     const auto parameter = [&](std::size_t place) {
       return AdamParameter(model, parameters.matrices()[place].name, parameters.matrix(place),
                            policy.adam);
@@ -85,7 +103,7 @@ class CharCnn::Run {
     for (std::size_t i = 0; i < parameters.widths(); ++i)
       filters.push_back(parameter(Parameters::first_filters + i));
     convolution_.emplace(parameter(Parameters::characters), std::move(filters),
-                         parameter(Parameters::biases), policy.min_width, read_words());
+                         parameter(Parameters::biases), policy.min_width, words_.alphabet());
     dense_.emplace(parameter(Parameters::dense), parameter(Parameters::dense_bias));
     const std::size_t batch = std::min(policy.batch, words_.size());
     features_ = RowMatrix(batch, convolution_->features());
@@ -140,50 +158,6 @@ class CharCnn::Run {
 
   static constexpr std::size_t part_words = 64;  // that a thread takes at once
 
-  static Parameters parameters_of(const CharCnn& policy, Model& model, std::uint64_t seed) {
-    detail::validate(policy);
-    if (policy.min_width > policy.max_width)
-      throw InvalidArgument("min_width is " + std::to_string(policy.min_width) +
-                            ", must be at most max_width, which is " +
-                            std::to_string(policy.max_width));
-    if (policy.filters % 16 != 0)
-      throw InvalidArgument("filters is " + std::to_string(policy.filters) +
-                            ", must be a multiple of 16");
-    const detail::CharCnnShape shape{policy.character_dimension, policy.min_width, policy.max_width,
-                                     policy.filters};
-    if (!Parameters::are_in(model.state)) Parameters::add_to(model, shape, seed);
-    Parameters parameters(model.state, model.dimension());
-    if (parameters.shape() != shape)
-      throw InvalidArgument("the model has a character CNN of " + parameters.shape().text() +
-                            ", this trainer one of " + shape.text());
-    return parameters;
-  }
-
-  /// Lists the symbols of all words, by their place in the alphabet of those that occur, which it
-  /// returns.
-  std::vector<std::uint32_t> read_words() {
-    const Vocabulary& vocabulary = model_.vocabulary;
-    std::vector<std::size_t> ends;
-    for (WordId word = 0; word < vocabulary.size(); ++word) {
-      detail::append_symbols(vocabulary.word(word), symbols_);
-      ends.push_back(symbols_.size());
-    }
-    std::array<std::uint32_t, detail::symbol_count> places{};
-    for (const std::uint32_t symbol : symbols_) places[symbol] = 1;
-    std::vector<std::uint32_t> alphabet;
-    for (std::uint32_t symbol = 0; symbol < places.size(); ++symbol)
-      if (places[symbol] != 0) {
-        places[symbol] = static_cast<std::uint32_t>(alphabet.size());
-        alphabet.push_back(symbol);
-      }
-    for (std::uint32_t& symbol : symbols_) symbol = places[symbol];
-    for (std::size_t first = 0; const std::size_t end : ends) {
-      words_.push_back(std::span(symbols_).subspan(first, end - first));
-      first = end;
-    }
-    return alphabet;
-  }
-
   static std::size_t parts_of(std::size_t words) { return (words + part_words - 1) / part_words; }
   std::size_t batches() const {
     return features_.rows() == 0 ? 0 : (words_.size() + features_.rows() - 1) / features_.rows();
@@ -227,8 +201,7 @@ class CharCnn::Run {
   detail::OneBlasThread one_thread_;
   Model& model_;
   std::size_t threads_;
-  std::vector<std::uint32_t> symbols_;  // of all words
-  std::vector<detail::Symbols> words_;  // [V]
+  detail::WordSymbols words_;
   std::optional<detail::ConvolutionLayer> convolution_;
   std::optional<detail::DenseLayer> dense_;
   simd::OptimizerFunctions optimizer_ = simd::optimizer_functions();

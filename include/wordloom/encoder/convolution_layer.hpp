@@ -10,12 +10,10 @@
 #include <wordloom/encoder/adam_parameter.hpp>
 #include <wordloom/encoder/matrix_product.hpp>
 #include <wordloom/encoder/max_over_time.hpp>
+#include <wordloom/encoder/word_symbols.hpp>
 #include <wordloom/optimizer/optimizer_steps.hpp>
 
 namespace wordloom::inline WORDLOOM_ABI::detail {
-
-/// A sequence of symbols, by their place in the alphabet of a ConvolutionLayer. At least one.
-using Symbols = std::span<const std::uint32_t>;
 
 /// Sequences of symbols become features: embeddings [C] of the symbols, F filters of each of
 /// several successive widths, and for each filter its maximum over the sequence, through ReLU. The
