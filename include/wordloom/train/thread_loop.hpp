@@ -112,10 +112,12 @@ class UpdateSink {
   }
   [[gnu::always_inline]] void prefetch_rows(std::span<const RowId> inputs,
                                             std::span<const RowId> outputs) {
-    if constexpr (requires { worker_.prefetch(model_, inputs, outputs); })
-      return worker_.prefetch(model_, inputs, outputs);
-    for (const RowId id : inputs) model_.input.prefetch(id);
-    for (const RowId id : outputs) model_.output.prefetch(id);
+    if constexpr (requires { worker_.prefetch(model_, inputs, outputs); }) {
+      worker_.prefetch(model_, inputs, outputs);
+    } else {
+      for (const RowId id : inputs) model_.input.prefetch(id);
+      for (const RowId id : outputs) model_.output.prefetch(id);
+    }
   }
 
   void update_composed(const Block& block) {
