@@ -85,3 +85,18 @@ if(WORDLOOM_ENABLE_NCCL)
   endif()
 endif()
 message(STATUS "Wordloom: training on several GPUs (WORDLOOM_ENABLE_NCCL): ${WORDLOOM_ENABLE_NCCL}")
+
+# Encoders on a GPU: cuBLAS, which the CUDA toolkit has; their parameters are those of the host's.
+set(has_cublas OFF)
+if(WORDLOOM_ENABLE_CUDA AND WORDLOOM_ENABLE_BLAS)
+  find_package(CUDAToolkit QUIET)
+  if(TARGET CUDA::cublas)
+    set(has_cublas ON)
+  endif()
+endif()
+option(WORDLOOM_ENABLE_CUBLAS "encoders on a GPU" ${has_cublas})
+if(WORDLOOM_ENABLE_CUBLAS AND NOT has_cublas)
+  message(FATAL_ERROR "Wordloom: WORDLOOM_ENABLE_CUBLAS needs WORDLOOM_ENABLE_CUDA, "
+                      "WORDLOOM_ENABLE_BLAS and the cuBLAS of the CUDA toolkit.")
+endif()
+message(STATUS "Wordloom: encoders on a GPU (WORDLOOM_ENABLE_CUBLAS): ${WORDLOOM_ENABLE_CUBLAS}")

@@ -18,6 +18,9 @@ endif()
 if(WORDLOOM_ENABLE_NCCL)
   install(TARGETS wordloom_nccl EXPORT wordloom_targets)
 endif()
+if(WORDLOOM_ENABLE_CUBLAS)
+  install(TARGETS wordloom_cublas EXPORT wordloom_targets)
+endif()
 install(EXPORT wordloom_targets FILE wordloomTargets.cmake NAMESPACE wordloom::
         DESTINATION ${wordloom_package_dir})
 

@@ -1,0 +1,223 @@
+#pragma once
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <wordloom/core/hyperparameters.hpp>
+#include <wordloom/cuda/adam_rows.cuh>
+#include <wordloom/cuda/char_cnn_kernels.cuh>
+#include <wordloom/cuda/cublas.cuh>
+#include <wordloom/cuda/machine.cuh>
+#include <wordloom/encoder/adam_parameter.hpp>
+#include <wordloom/encoder/char_cnn.hpp>
+#include <wordloom/encoder/word_symbols.hpp>
+#include <wordloom/model/model.hpp>
+
+namespace wordloom::inline WORDLOOM_ABI {
+
+/// A CharCnn that is computed and fitted on a GPU, by cuBLAS and kernels of its own: the same
+/// network, parameters and arithmetic except for rounding, in the same matrices of the model, so
+/// that one continues what the other has trained. The sampler and the kernel train on the host:
+/// `Trainer<Encoded<UniformMatrix, CudaCharCnn>, FusedKernel>`.
+struct CudaCharCnn : CharCnn {
+  std::size_t device = 0;  // which GPU, counted from 0
+
+  static CudaCharCnn from(const Hyperparameters& parameters) { return {{}, parameters.device}; }
+
+  class Run;
+  /// As CharCnn::start. `threads` is not used. Throws DeviceError, too, when there is no such
+  /// device, cuBLAS does not start, or memory does not suffice.
+  Run start(Model& model, std::size_t threads, std::uint64_t seed) const;
+};
+
+/// The encoder of a model in training. A function reads what it needs of the model, copies it to
+/// the device, and waits until its results are in the model: between two calls the host may read
+/// and change all. It makes the device the current one of its thread. Not thread-safe. The same
+/// numbers give the same bits again on the same kind of GPU (see Cublas), but not the host's bits.
+class CudaCharCnn::Run {
+ public:
+  Run(const CudaCharCnn& policy, Model& model, std::uint64_t seed)
+      : device_(use(policy.device)),
+        model_(model),
+        adam_(policy.adam.constants()),
+        cublas_(machine_.stream) {
+    auto parameters = policy.parameters_in(model, seed);
+    const detail::WordSymbols words(model.vocabulary);
+    words_ = words.size();
+    character_dimension_ = policy.character_dimension;
+    shape_ = {.alphabet = static_cast<std::uint32_t>(words.alphabet().size()),
+              .min_width = static_cast<std::uint32_t>(policy.min_width),
+              .widths = static_cast<std::uint32_t>(parameters.widths()),
+              .filters = static_cast<std::uint32_t>(policy.filters)};
+    std::size_t* const begins[] = {&characters_, &dense_, &dense_bias_, &biases_, &filters_};
+    for (std::size_t place = 0; place < parameters.matrices().size(); ++place) {
+      const std::string name = parameters.matrices()[place].name;
+      detail::AdamParameter matrix(model, name, parameters.matrix(place), policy.adam);
+      const std::size_t columns = matrix.value().columns();
+      if (place < std::size(begins)) *begins[place] = rows_.size();
+      if (place == Parameters::characters)
+        for (const std::uint32_t symbol : words.alphabet()) rows_.add(matrix.row(symbol), columns);
+      else
+        for (std::size_t i = 0; i < matrix.value().rows(); ++i) rows_.add(matrix.row(i), columns);
+    }
+    rows_.allocate(machine_);
+    const std::size_t batch = std::min(policy.batch, words_);
+    batches_ = batch == 0 ? 0 : (words_ + batch - 1) / batch;
+    chunk_ = std::max(batch, std::min(words_, min_chunk));
+    const std::size_t D = model.dimension(), H = shape_.features();
+    const auto floats = [](std::size_t size) { return Floats(size, "the encoder"); };
+    vectors_ = Floats(words_ * D, "the vectors of all words");
+    table_ = floats(windows() * shape_.alphabet * shape_.filters);
+    table_gradients_ = floats(table_.size());
+    symbol_gradients_ = floats(windows() * shape_.alphabet * character_dimension_);
+    features_ = floats(chunk_ * H);
+    feature_gradients_ = floats(batch * H);
+    places_ = cuda::DeviceArray<std::uint32_t>(batch * H, "the encoder");
+    error_ = floats(batch * D);
+    const std::vector<float> ones(std::max(batch, windows()), 1.0f);
+    ones_ = floats(ones.size());
+    symbols_ = cuda::DeviceArray<std::uint32_t>(words.all().size(), "the words");
+    begins_ = cuda::DeviceArray<std::uint64_t>(words.ends().size(), "the words");
+    machine_.begin_copy(ones_.data(), ones.data(), ones.size());
+    machine_.begin_copy(symbols_.data(), words.all().data(), words.all().size());
+    machine_.begin_copy(begins_.data(), words.ends().data(), words.ends().size());
+    machine_.wait();  // for the lists
+    shape_.symbols = symbols_.data();
+    shape_.begins = begins_.data();
+  }
+  Run(const Run&) = delete;
+  Run& operator=(const Run&) = delete;
+  ~Run() { machine_.settle(); }
+
+  /// Writes the vectors of all words to the input rows [V x D] of the model. Throws DeviceError.
+  void encode() {
+    begin();
+    make_table();
+    encode_all();
+    machine_.wait();
+  }
+
+  /// Fits the encoder to the input rows, as CharCnn::Run::learn, and writes the vectors of all
+  /// words to them. Throws DeviceError.
+  void learn(double rate) {
+    begin();
+    const std::size_t D = model_.dimension();
+    machine_.begin_copy_of_rows(vectors_.data(), D, model_.input.data(), model_.input.stride(), D,
+                                words_);
+    make_table();
+    for (std::size_t number = 0; number < batches_; ++number) {
+      fit({number, batches_}, (words_ - number + batches_ - 1) / batches_);
+      rows_.step(number + 1, static_cast<float>(rate), adam_, machine_);
+      make_table();
+    }
+    rows_.begin_download(machine_);
+    encode_all();
+    machine_.wait();
+    rows_.end_download(batches_);
+  }
+
+ private:
+  using Parameters = detail::CharCnnParameters;
+  using Floats = cuda::DeviceArray<float>;
+  using Factor = cuda::DeviceFactor;
+
+  static constexpr std::size_t min_chunk = 4096;  // words that are encoded at a time
+
+  std::size_t windows() const noexcept { return shape_.windows(shape_.widths); }
+  const float* value(std::size_t begin) const noexcept { return rows_.values() + begin; }
+  float* gradient(std::size_t begin) const noexcept { return rows_.gradients() + begin; }
+
+  static std::size_t use(std::size_t device) {
+    cuda::use_device(static_cast<int>(device));
+    return device;
+  }
+
+  void begin() {
+    cuda::check(cudaSetDevice(static_cast<int>(device_)));
+    rows_.upload(machine_);
+  }
+
+  void make_table() const {
+    cublas_.multiply({.data = value(characters_), .is_shared = true}, {value(filters_)}, 0,
+                     table_.data(), shape_.alphabet, character_dimension_, shape_.filters,
+                     windows());
+  }
+
+  /// Computes the features of `count` words, and from them and from the bias, less `targets` if
+  /// there are any, their vectors.
+  void forward(const cuda::BatchWords& words, std::size_t count, std::uint32_t* places,
+               const float* targets, float* vectors) const {
+    const std::size_t D = model_.dimension(), H = shape_.features();
+    machine_.run(
+        count * ((H + 31) / 32),
+        cuda::MaxOverTime{shape_, words, table_.data(), value(biases_), features_.data(), places});
+    machine_.run(count, cuda::StartVectors{words, D, value(dense_bias_), targets, vectors});
+    cublas_.multiply({features_.data()}, {value(dense_)}, 1, vectors, count, H, D);
+  }
+
+  /// Computes the gradients of half the squared error of a batch.
+  void fit(const cuda::BatchWords& words, std::size_t count) const {
+    const std::size_t D = model_.dimension(), H = shape_.features();
+    const std::size_t A = shape_.alphabet, C = character_dimension_, F = shape_.filters;
+    float *const error = error_.data(), *const ones = ones_.data();
+    forward(words, count, places_.data(), vectors_.data(), error);
+    cublas_.multiply({error}, {.data = value(dense_), .is_transposed = true}, 0,
+                     feature_gradients_.data(), count, D, H);
+    cublas_.multiply({.data = features_.data(), .is_transposed = true}, {error}, 0,
+                     gradient(dense_), H, count, D);
+    cublas_.multiply({ones}, {error}, 0, gradient(dense_bias_), 1, count, D);
+    cuda::launch_gather_max(shape_, words, static_cast<std::uint32_t>(count), places_.data(),
+                            feature_gradients_.data(), table_gradients_.data(), gradient(biases_),
+                            machine_.stream);
+    const Factor tables{table_gradients_.data()};
+    cublas_.multiply({.data = value(characters_), .is_transposed = true, .is_shared = true}, tables,
+                     0, gradient(filters_), C, A, F, windows());
+    cublas_.multiply(tables, {.data = value(filters_), .is_transposed = true}, 0,
+                     symbol_gradients_.data(), A, F, C, windows());
+    cublas_.multiply({ones}, {symbol_gradients_.data()}, 0, gradient(characters_), 1, windows(),
+                     A * C);
+  }
+
+  /// Writes all vectors to the input rows, later in the order of the stream.
+  void encode_all() const {
+    const std::size_t D = model_.dimension();
+    for (std::size_t first = 0; first < words_; first += chunk_)
+      forward({first, 1}, std::min(chunk_, words_ - first), nullptr, nullptr,
+              vectors_.data() + first * D);
+    machine_.begin_copy_of_rows(model_.input.data(), model_.input.stride(), vectors_.data(), D, D,
+                                words_);
+  }
+
+  std::size_t device_;
+  Model& model_;
+  simd::AdamConstants adam_;
+  cuda::CudaMachine::Queue machine_;
+  cuda::Cublas cublas_;
+  cuda::ConvolutionView shape_{};
+  std::size_t words_ = 0, batches_ = 0, chunk_ = 0;  // chunk_: words that are encoded at a time
+  std::size_t character_dimension_ = 0;
+  // Parameters and gradients, and where their matrices begin.
+  cuda::AdamRows rows_;
+  std::size_t characters_ = 0, dense_ = 0, dense_bias_ = 0, biases_ = 0, filters_ = 0;
+  cuda::DeviceArray<std::uint32_t> symbols_;  // see ConvolutionView
+  cuda::DeviceArray<std::uint64_t> begins_;
+  Floats ones_;
+  Floats vectors_;                           // [V x D]
+  Floats table_, table_gradients_;           // [windows x A x F]
+  Floats symbol_gradients_;                  // [windows x A x C]
+  Floats features_, feature_gradients_;      // [B x H], the first with room for chunk_ words
+  cuda::DeviceArray<std::uint32_t> places_;  // [B x H]
+  Floats error_;                             // [B x D]
+};
+
+inline CudaCharCnn::Run CudaCharCnn::start(Model& model, std::size_t, std::uint64_t seed) const {
+  return {*this, model, seed};
+}
+
+}  // namespace wordloom::inline WORDLOOM_ABI

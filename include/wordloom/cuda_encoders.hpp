@@ -1,0 +1,14 @@
+#pragma once
+/// Encoders on a GPU, besides encoders.hpp: `Trainer<Encoded<UniformMatrix, CudaCharCnn>,
+/// FusedKernel>`. Compile with nvcc; needs the CMake target wordloom::cublas.
+#ifndef __CUDACC__
+#error "wordloom/cuda_encoders.hpp has kernels for a GPU: compile what includes it with nvcc (.cu)"
+#endif
+
+#pragma nv_diagnostic push
+#pragma nv_diag_suppress 20012  // of Eigen 3.4
+#include <wordloom/core/row_matrix.hpp>
+#pragma nv_diagnostic pop
+
+#include <wordloom/cuda/char_cnn.cuh>
+#include <wordloom/encoders.hpp>
