@@ -93,14 +93,16 @@ class CudaCharCnn::Run {
   }
   Run(const Run&) = delete;
   Run& operator=(const Run&) = delete;
-  ~Run() { machine_.settle(); }
+  ~Run() {
+    if (is_in_flight_) machine_.settle();  // after a failure
+  }
 
   /// Writes the vectors of all words to the input rows [V x D] of the model. Throws DeviceError.
   void encode() {
     begin();
     make_table();
     encode_all();
-    machine_.wait();
+    end();
   }
 
   /// Fits the encoder to the input rows, as CharCnn::Run::learn, and writes the vectors of all
@@ -118,7 +120,7 @@ class CudaCharCnn::Run {
     }
     rows_.begin_download(machine_);
     encode_all();
-    machine_.wait();
+    end();
     rows_.end_download(batches_);
   }
 
@@ -140,7 +142,12 @@ class CudaCharCnn::Run {
 
   void begin() {
     cuda::check(cudaSetDevice(static_cast<int>(device_)));
+    is_in_flight_ = true;
     rows_.upload(machine_);
+  }
+  void end() {
+    machine_.wait();
+    is_in_flight_ = false;
   }
 
   void make_table() const {
@@ -198,6 +205,7 @@ class CudaCharCnn::Run {
   Model& model_;
   simd::AdamConstants adam_;
   cuda::CudaMachine::Queue machine_;
+  bool is_in_flight_ = false;  // work in the stream
   cuda::Cublas cublas_;
   cuda::ConvolutionView shape_{};
   std::size_t words_ = 0, batches_ = 0, chunk_ = 0;  // chunk_: words that are encoded at a time
