@@ -24,13 +24,18 @@ targets=(word2vec write_demo_corpus test_cuda_device bench_cuda)
 if grep -q WORDLOOM_ENABLE_NCCL:BOOL=ON build/release/CMakeCache.txt; then
   targets+=(test_nccl_device)
 fi
+if grep -q WORDLOOM_ENABLE_CUBLAS:BOOL=ON build/release/CMakeCache.txt; then
+  targets+=(test_char_cnn_device)
+fi
 cmake --build --preset release --parallel "$(nproc)" --target "${targets[@]}"
 failed=0
 ctest --preset release --label-regex gpu --output-on-failure || failed=1
 if command -v compute-sanitizer >/dev/null; then
   for tool in memcheck racecheck synccheck initcheck; do
-    compute-sanitizer --tool "$tool" --error-exitcode 1 build/release/tests/test_cuda_device ||
-      failed=1
+    for program in build/release/tests/test_{cuda,char_cnn}_device; do
+      [ -x "$program" ] || continue
+      compute-sanitizer --tool "$tool" --error-exitcode 1 "$program" || failed=1
+    done
   done
 fi
 

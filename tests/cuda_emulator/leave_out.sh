@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Leaves out each barrier and each wait of the device code in turn, and fails unless a test notices
-# each. Usage: leave_out.sh EMULATED_ON_DEVICE [KERNEL...]
+# each. Usage: leave_out.sh EMULATED_ON_DEVICE [KERNEL...], or EMULATED_CHAR_CNN CASE...
 set -euo pipefail
 program=$1
 shift

@@ -19,8 +19,8 @@ namespace wordloom::inline WORDLOOM_ABI {
 /// `EncoderPolicy`: a policy with `learning_rate`, `Embeddings` (what is made of a trained Model&&)
 /// and `start(model, threads, seed)`, whose run has `encode()` and `learn(rate)`: see CharCnn.
 ///
-/// For kernels of the host. Of several ranks, only with samplers that train columns: each rank fits
-/// an encoder of its own, and all get the same bits.
+/// For kernels of the host; the encoder may be on a GPU (CudaCharCnn). Of several ranks, only with
+/// samplers that train columns: each rank fits an encoder of its own, and all get the same bits.
 template <class SamplerPolicy, class EncoderPolicy>
 struct Encoded {
   SamplerPolicy sampler = {};
