@@ -16,6 +16,7 @@
 #include <exception>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -36,7 +37,9 @@ void report(bool good, const std::string& what, double difference = 0) {
   std::printf("%s: %.2g: %s\n", what.c_str(), difference, good ? "good" : "WRONG");
 }
 
-CudaCharCnn on_device(const CharCnn& policy) { return {policy, 0}; }
+std::size_t last_device = 0;
+
+CudaCharCnn on_device(const CharCnn& policy) { return {policy, last_device}; }
 
 Model copy_of(const Model& model) {
   Model copy(model.vocabulary, model.dimension());
@@ -93,7 +96,7 @@ void compare(const std::string& name, const CharCnn& policy, const Vocabulary& v
     run.encode();
     const double apart = difference(device, host);
     report(apart < 1e-5, name + ", vectors", apart);
-    learn(run, device, 3);
+    std::thread([&] { learn(run, device, 3); }).join();  // whose current device is the first
   }
   learn(policy.start(host, 2, 1), host, 3);
   const double apart = difference(device, host);
@@ -276,7 +279,9 @@ void encode_many() {
 int main(int argc, char** argv) try {
   const std::string_view only = argc > 1 ? argv[1] : "";
   try {
-    cuda::use_device(0);
+    int devices = 0;
+    cuda::check(cudaGetDeviceCount(&devices));
+    last_device = static_cast<std::size_t>(devices - 1);
   } catch (const DeviceError& error) {
     std::printf("skipped: %s\n", error.what());
     return 77;
