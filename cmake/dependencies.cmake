@@ -97,6 +97,7 @@ endif()
 option(WORDLOOM_ENABLE_CUBLAS "encoders on a GPU" ${has_cublas})
 if(WORDLOOM_ENABLE_CUBLAS AND NOT has_cublas)
   message(FATAL_ERROR "Wordloom: WORDLOOM_ENABLE_CUBLAS needs WORDLOOM_ENABLE_CUDA, "
-                      "WORDLOOM_ENABLE_BLAS and the cuBLAS of the CUDA toolkit.")
+                      "WORDLOOM_ENABLE_BLAS and the cuBLAS of the CUDA toolkit. Or configure with "
+                      "-DWORDLOOM_ENABLE_CUBLAS=OFF.")
 endif()
 message(STATUS "Wordloom: encoders on a GPU (WORDLOOM_ENABLE_CUBLAS): ${WORDLOOM_ENABLE_CUBLAS}")
