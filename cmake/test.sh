@@ -71,7 +71,7 @@ if [ "${1:-}" = long ]; then
   run "$emulated/emulated_address"
   wait $!
   run "$emulated/emulated_address_char_cnn"
-  run "$emulated/emulated_races_char_cnn"
+  run "$emulated/emulated_races_char_cnn" train
   run tests/cuda_emulator/leave_out.sh "$emulated/emulated_on_device" cbow gemm
   run tests/cuda_emulator/leave_out.sh "$emulated/emulated_char_cnn" fit train fail
   require 1.2 gemm/6x6x128/cached fused/6x6x128/cached bench_kernel
