@@ -54,6 +54,16 @@ __global__ void read_all(const float4* data, std::size_t size, int times, float*
   if (sum == 1) *sink = sum;  // so that no read is optimised away
 }
 
+/// Adds to rows of 128 floats as training does.
+__global__ void add_to_rows(float* rows, std::size_t count, int times) {
+  const cuda::WarpTeam team(nullptr);
+  const float change[4] = {1, 1, 1, 1};
+  const std::size_t warps = std::size_t{gridDim.x} * blockDim.x / 32;
+  for (int t = 0; t < times; ++t)
+    for (std::size_t i = (blockIdx.x * blockDim.x + threadIdx.x) / 32; i < count; i += warps)
+      team.add(rows + i * 128, change);
+}
+
 __global__ void multiply_add(int times, float factor, float* sink) {
   float sums[16];
   for (int i = 0; i < 16; ++i) sums[i] = static_cast<float>(threadIdx.x + static_cast<unsigned>(i));
@@ -67,7 +77,8 @@ __global__ void multiply_add(int times, float factor, float* sink) {
 
 /// The ceilings of the device, a second.
 struct Ceilings {
-  double memory, second_cache;  // bytes
+  double memory, second_cache;  // bytes that are read
+  double additions;             // bytes that are added to, in the second-level cache
   double operations;            // of fp32
 
   explicit Ceilings(const cudaDeviceProp& device) {
@@ -82,6 +93,11 @@ struct Ceilings {
     };
     memory = bandwidth(std::size_t{2} << 30, 2);
     second_cache = bandwidth(static_cast<std::size_t>(device.l2CacheSize) / 4, 200);
+    const auto rows = static_cast<std::size_t>(device.l2CacheSize) / 4 / 512;
+    cuda::DeviceArray<float> added(rows * 128);
+    cuda::check(cudaMemset(added.data(), 0, rows * 512));
+    additions = static_cast<double>(rows) * 512 * 200 /
+                device_seconds([&] { add_to_rows<<<grid, 256>>>(added.data(), rows, 200); });
     constexpr int times = 20'000;
     operations = 2.0 * 16 * times * grid * 256 /
                  device_seconds([&] { multiply_add<<<grid, 256>>>(times, 0.999f, sink.data()); });
@@ -202,6 +218,8 @@ void add(const char* name, const Input& input, const Hyperparameters& parameters
     state.counters["operations_of_kept"] = work.operations;
     state.counters["of_memory"] = kept * work.bytes / input.ceilings.memory;
     state.counters["of_second_cache"] = kept * work.bytes / input.ceilings.second_cache;
+    // Half of the bytes are added to.
+    state.counters["of_additions"] = kept * work.bytes / 2 / input.ceilings.additions;
     state.counters["of_operations"] = kept * work.operations / input.ceilings.operations;
   };
   const std::string row = std::string(name) + "/D:" + std::to_string(parameters.dimension);
@@ -262,6 +280,7 @@ int main(int argc, char** argv) try {
   benchmark::AddCustomContext("memory_bytes_per_second", std::to_string(input.ceilings.memory));
   benchmark::AddCustomContext("second_cache_bytes_per_second",
                               std::to_string(input.ceilings.second_cache));
+  benchmark::AddCustomContext("added_bytes_per_second", std::to_string(input.ceilings.additions));
   benchmark::AddCustomContext("operations_per_second", std::to_string(input.ceilings.operations));
   for (const std::size_t dimension : dimensions) {
     parameters.dimension = dimension;

@@ -121,13 +121,9 @@ void check_gpu(const Composition& composition) {
 std::size_t gpu_of(const Composition& composition, const Cluster& cluster) {
   const std::size_t first = composition.parameters.device;
 #if WORDLOOM_HAS_MPI
-  if (cluster.is_joined()) {
-    const std::size_t own = first + cluster.ranks()->rank_on_machine();
-    int count = 0;
-    cuda::check(cudaGetDeviceCount(&count));
-    // Launchers may show each process one GPU; where several share a GPU, NCCL refuses.
-    return count == 0 ? own : own % static_cast<std::size_t>(count);
-  }
+  // Where several ranks share a GPU, NCCL refuses.
+  if (cluster.is_joined())
+    return cuda::device_of_rank(first, cluster.ranks()->rank_on_machine());
 #endif
   return first;
 }

@@ -3,6 +3,8 @@
 #ifndef __CUDACC__
 #error "wordloom/cuda.hpp has kernels for a GPU: compile the file that includes it with nvcc (.cu)"
 #endif
+#include <algorithm>
+#include <cstddef>
 #include <memory>
 #include <span>
 #include <utility>
@@ -34,53 +36,72 @@ class StagedRanks : public Host {
  public:
   explicit StagedRanks(Host ranks) : Host(std::move(ranks)) {}
 
-  /// Waits until the values are on the host: only the sum itself is asynchronous.
+  /// Does not wait for the work that makes the values, so that the device stays busy: once they are
+  /// on the host, the next done() or wait() starts the sum there.
   void begin_sum(cuda::DeviceValues values) {
-    Host::begin_sum(fetch(values));
-    in_flight_ = true;
+    fetch(values);
+    state_ = State::copying;
   }
   bool done() {
-    if (in_flight_ && !Host::done()) return false;
+    if (state_ == State::copying) {
+      if (!stage_->copied.is_over()) return false;
+      sum();
+    }
+    if (state_ == State::summing && !Host::done()) return false;
     wait();
     return true;
   }
   void wait() {
-    if (!std::exchange(in_flight_, false)) return;
+    if (state_ == State::copying) sum();
+    if (std::exchange(state_, State::idle) == State::idle) return;
     Host::wait();
     put_back();
   }
   void broadcast(cuda::DeviceValues values) {
-    Host::broadcast(fetch(values));
-    put_back();
+    constexpr std::size_t at_once = std::size_t{1} << 22;  // of which pinned memory is made
+    for (std::size_t first = 0; first < values.size(); first += at_once) {
+      fetch({values.subspan(first, std::min(at_once, values.size() - first)), values.stream});
+      Host::broadcast(on_host());
+      put_back();
+    }
   }
 
  private:
+  enum class State { idle, copying, summing };
   struct Stage {
     cuda::DeviceValues values;
     cuda::PinnedArray<float> on_host;
-    cuda::Event ready;
+    cuda::Event ready, copied;
     cuda::Stream copies;
-
-    void copy(float* to, const float* from) const {
-      cuda::copy_async(to, from, values.size(), copies);
-      cuda::check(cudaStreamSynchronize(copies));
-    }
   };
 
-  std::span<float> fetch(const cuda::DeviceValues& values) {
+  /// Starts to copy values to the host.
+  void fetch(const cuda::DeviceValues& values) {
     // Not before: the model's device is the current one by now.
     if (!stage_) stage_ = std::make_shared<Stage>();
     cuda::grow(stage_->on_host, values.size());
     stage_->values = values;
     stage_->ready.record(values.stream);
     stage_->ready.hold(stage_->copies);
-    stage_->copy(stage_->on_host.data(), values.data());
-    return {stage_->on_host.data(), values.size()};
+    cuda::copy_async(stage_->on_host.data(), values.data(), values.size(), stage_->copies);
+    stage_->copied.record(stage_->copies);
   }
-  void put_back() { stage_->copy(stage_->values.data(), stage_->on_host.data()); }
+  std::span<float> on_host() {
+    stage_->copied.wait();
+    return {stage_->on_host.data(), stage_->values.size()};
+  }
+  void sum() {
+    Host::begin_sum(on_host());
+    state_ = State::summing;
+  }
+  void put_back() {
+    cuda::copy_async(stage_->values.data(), stage_->on_host.data(), stage_->values.size(),
+                     stage_->copies);
+    cuda::check(cudaStreamSynchronize(stage_->copies));
+  }
 
   std::shared_ptr<Stage> stage_;  // made for the first values
-  bool in_flight_ = false;
+  State state_ = State::idle;
 };
 
 /// Synchronises replicas on GPUs by way of the host. `Host` is MpiRanks for processes, InProcess

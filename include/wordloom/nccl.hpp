@@ -34,17 +34,13 @@ class NcclRanks : private Bootstrap {
   /// for example because two ranks have the same GPU.
   NcclRanks(Bootstrap ranks, std::size_t device) : Bootstrap(std::move(ranks)) {
     cuda::use_device(static_cast<int>(device));
-    using Words = std::array<std::uint64_t, sizeof(ncclUniqueId) / sizeof(std::uint64_t)>;
-    ncclUniqueId id{};
-    if (rank() == 0) check(ncclGetUniqueId(&id), nullptr);
-    Words words = std::bit_cast<Words>(id);
-    for (std::uint64_t& word : words) word = gather(word)[0];
     nccl_ = std::make_shared<Communicator>(static_cast<int>(device));
-    ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
-    config.blocking = 0;  // so that it can be aborted when another rank has failed
-    finish(ncclCommInitRankConfig(&nccl_->handle, static_cast<int>(size()),
-                                  std::bit_cast<ncclUniqueId>(words), static_cast<int>(rank()),
-                                  &config));
+    try {
+      connect();
+    } catch (const SyncError& error) {
+      fail(error.what());  // the others wait for this rank
+      throw;
+    }
   }
 
   using Bootstrap::gather, Bootstrap::rank, Bootstrap::size;
@@ -56,10 +52,7 @@ class NcclRanks : private Bootstrap {
     nccl_->over.record(nccl_->stream);
   }
   bool done() {
-    const cudaError_t status = cudaEventQuery(nccl_->over);
-    if (status != cudaErrorNotReady) cuda::check(status);
-    if (status == cudaSuccess) return true;
-    (void)cudaGetLastError();
+    if (nccl_->over.is_over()) return true;
     give_up_on_failure();
     return false;
   }
@@ -86,8 +79,12 @@ class NcclRanks : private Bootstrap {
     ~Communicator() {
       if (handle == nullptr) return;
       ncclResult_t state = ncclCommFinalize(handle);
-      while (state == ncclInProgress)
+      // Waits for the other ranks, but not for ever: one may have died.
+      const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+      while (state == ncclInProgress && std::chrono::steady_clock::now() < end) {
         if (ncclCommGetAsyncError(handle, &state) != ncclSuccess) break;
+        std::this_thread::sleep_for(std::chrono::microseconds(20));
+      }
       if (state == ncclSuccess)
         (void)ncclCommDestroy(handle);
       else
@@ -100,7 +97,9 @@ class NcclRanks : private Bootstrap {
 
     int device;
     ncclComm_t handle = nullptr;
-    cuda::Stream stream;
+    // Urgent: a sum takes the multiprocessors that it needs from the short work before a batch,
+    // which then fills the device until it is over.
+    cuda::Stream stream{true};
     cuda::Event ready, over;
   };
 
@@ -112,10 +111,21 @@ class NcclRanks : private Bootstrap {
     throw SyncError(message);
   }
 
+  void connect() {
+    using Words = std::array<std::uint64_t, sizeof(ncclUniqueId) / sizeof(std::uint64_t)>;
+    ncclUniqueId id{};
+    if (rank() == 0) check(ncclGetUniqueId(&id), nullptr);
+    Words words = std::bit_cast<Words>(id);
+    for (std::uint64_t& word : words) word = gather(word)[0];
+    ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+    config.blocking = 0;  // so that it can be aborted when another rank has failed
+    finish(ncclCommInitRankConfig(&nccl_->handle, static_cast<int>(size()),
+                                  std::bit_cast<ncclUniqueId>(words), static_cast<int>(rank()),
+                                  &config));
+  }
   /// Makes the stream wait for the values.
   void begin(const cuda::DeviceValues& values) {
-    int current = -1;
-    cuda::check(cudaGetDevice(&current));
+    const int current = cuda::current_device();
     if (current != nccl_->device)
       throw InvalidArgument("the model is on device " + std::to_string(current) +
                             ", this rank's NCCL on device " + std::to_string(nccl_->device));

@@ -20,6 +20,12 @@ using namespace wordloom;
 namespace {
 
 constexpr std::size_t words = 300;
+// The host's arithmetic is compared with double precision in test_schemes.cpp and test_targets.cpp.
+#ifdef WORDLOOM_EMULATED_CUDA
+constexpr double tolerance = 1e-5;
+#else
+constexpr double tolerance = 1e-3;  // the device's exponentials are approximate
+#endif
 
 /// Sentences of many lengths; the loss is measured on the first, which is a long one.
 SentenceBatch some_sentences(std::uint64_t seed, std::size_t longest) {
@@ -104,7 +110,7 @@ void compare(std::string_view name, Hyperparameters parameters) {
   }
   // With eight in flight, blocks are full and changes cross.
   const Difference one = difference(1), eight = difference(8);
-  const bool good = loss > 1 && one.worst < 1e-3 && eight.share < 0.5;
+  const bool good = loss > 1 && one.worst < tolerance && eight.share < 0.5;
   failures += good ? 0 : 1;
   std::printf(
       "%.*s D=%zu window=%zu: device and host differ by %.2g, eight in flight by %.2g (%.2g): %s\n",

@@ -5,11 +5,16 @@
 // first in the include path, and the macros of CMakeLists.txt.
 //   EMU_SEED=n     another interleaving of warps, lanes and streams
 //   EMU_DEVICES=n  GPUs that there are (1)
-//   EMU_MIB=n      memory of a GPU (80 GiB)
+//   EMU_KIB=n      memory of a GPU (80 GiB)
 //   EMU_PINNED_KIB=n  the largest array of pinned memory (no bound)
 //   EMU_SHARED_KIB=n  shared memory that a block may ask for (227; 99 is sm_86 and sm_89)
 //   EMU_PAGEABLE_LATE=1  copies of pageable memory are late too, as where devices access it
-//   EMU_FREE_AT_ONCE=1  cudaFree does not wait for the device
+//   EMU_FREE_AT_ONCE=1  no array that is made or freed waits for the device
+//   EMU_POOLS=0    cudaMallocAsync is not supported
+//   EMU_DRIVER=n   version of CUDA that the driver is for (13000; 0: there is no driver)
+//   EMU_NO_CODE=1  the program has no code for the device
+//   EMU_NCCL_FAILS=1  NCCL does not start
+//   EMU_NAN=1      divisions of device code give NaN
 //   EMU_OMIT=list, EMU_OMIT=place  leaves out a barrier or a wait: see left_out
 //   EMU_YIELD=p    per cent of reads and atomics of global memory at which a thread lets others run
 #include <algorithm>
@@ -47,14 +52,17 @@ inline const char* cudaGetErrorString(cudaError_t e) {
   }
 }
 inline cudaError_t cudaDriverGetVersion(int* v) {
-  *v = 13000;
+  *v = static_cast<int>(emu::setting("EMU_DRIVER", emu::runtime_version));
   return cudaSuccess;
 }
 inline cudaError_t cudaRuntimeGetVersion(int* v) {
-  *v = 13000;
+  *v = emu::runtime_version;
   return cudaSuccess;
 }
 inline cudaError_t cudaGetDeviceCount(int* n) {
+  *n = 0;
+  if (emu::setting("EMU_DRIVER", emu::runtime_version) < emu::runtime_version)
+    return emu::fail(cudaErrorInsufficientDriver);
   *n = emu::devices();
   return *n == 0 ? emu::fail(cudaErrorNoDevice) : cudaSuccess;
 }
@@ -70,6 +78,7 @@ inline cudaError_t cudaGetDevice(int* d) {
 inline cudaError_t cudaGetDeviceProperties(cudaDeviceProp* p, int) {
   *p = {};
   std::strcpy(p->name, "emulated");
+  p->major = 9;
   p->multiProcessorCount = static_cast<int>(emu::setting("EMU_SMS", 2));
   p->l2CacheSize = 50 << 20;
   p->sharedMemPerBlockOptin = static_cast<std::size_t>(emu::setting("EMU_SHARED_KIB", 227)) << 10;
@@ -77,48 +86,50 @@ inline cudaError_t cudaGetDeviceProperties(cudaDeviceProp* p, int) {
   return cudaSuccess;
 }
 inline cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* total) {
-  *total = static_cast<std::size_t>(emu::setting("EMU_MIB", 80 << 10)) << 20;
+  *total = emu::memory_of_device();
   *free = *total - std::min(*total, emu::World::get().used);
   return cudaSuccess;
 }
 template <class T>
 cudaError_t cudaMalloc(T** p, std::size_t bytes) {
   auto l = emu::lock();
-  std::size_t free = 0, total = 0;
-  cudaMemGetInfo(&free, &total);
-  if (bytes > free) return emu::fail(cudaErrorMemoryAllocation);
-  auto* const memory = static_cast<char*>(std::aligned_alloc(256, (bytes + 255) / 256 * 256));
-  if (!memory) return emu::fail(cudaErrorMemoryAllocation);
-  std::memset(memory, 0xff, bytes);  // NaN, and words that there are not
+  emu::wait_for_device(l, "cudaMalloc");
+  char* const memory = emu::allocate(bytes);
+  if (memory == nullptr) return emu::fail(cudaErrorMemoryAllocation);
   emu::World::get().device_memory[memory] = bytes;
-  emu::World::get().used += bytes;
   *p = reinterpret_cast<T*>(memory);
   return cudaSuccess;
 }
 inline cudaError_t cudaFree(void* p) {
   auto l = emu::lock();
-  auto& w = emu::World::get();
-  // Waits for the device, as it does; EMU_FREE_AT_ONCE: to see who counts on that.
-  if (emu::setting("EMU_FREE_AT_ONCE", 0) == 0)
-    emu::until(
-        l,
-        [&] {
-          for (emu::Stream& s : w.streams)
-            if (!s.ops.empty() && s.device == emu::device) return false;
-          return true;
-        },
-        "cudaFree");
-  const auto it = w.device_memory.find(static_cast<char*>(p));
-  if (it == w.device_memory.end()) emu::die("cudaFree of what is no array");
-  w.used -= it->second;
-  std::memset(p, 0xff, it->second);  // for what still uses it
-  w.device_memory.erase(it);
-  std::free(p);
+  emu::wait_for_device(l, "cudaFree");
+  emu::release(p);
+  return cudaSuccess;
+}
+/// There is an array between these two in the order of the stream.
+template <class T>
+cudaError_t cudaMallocAsync(T** p, std::size_t bytes, cudaStream_t s) {
+  auto l = emu::lock();
+  if (emu::setting("EMU_POOLS", 1) == 0) return emu::fail(cudaErrorNotSupported);
+  char* const memory = emu::allocate(bytes);
+  if (memory == nullptr) return emu::fail(cudaErrorMemoryAllocation);
+  emu::World::get().of(s, emu::device)->ops.push_back({{}, [=] {
+                                                         emu::World::get().device_memory[memory] =
+                                                             bytes;
+                                                       }});
+  *p = reinterpret_cast<T*>(memory);
+  return cudaSuccess;
+}
+inline cudaError_t cudaFreeAsync(void* p, cudaStream_t s) {
+  auto l = emu::lock();
+  if (emu::setting("EMU_POOLS", 1) == 0) return emu::fail(cudaErrorNotSupported);
+  emu::World::get().of(s, emu::device)->ops.push_back({{}, [=] { emu::release(p); }});
   return cudaSuccess;
 }
 template <class T>
 cudaError_t cudaMallocHost(T** p, std::size_t bytes) {
   auto l = emu::lock();
+  emu::wait_for_device(l, "cudaMallocHost");
   if (bytes == 0) return emu::fail(cudaErrorInvalidValue);
   static const auto most = static_cast<std::size_t>(emu::setting("EMU_PINNED_KIB", 1 << 30)) << 10;
   if (bytes > most) return emu::fail(cudaErrorMemoryAllocation);
@@ -130,6 +141,7 @@ cudaError_t cudaMallocHost(T** p, std::size_t bytes) {
 }
 inline cudaError_t cudaFreeHost(void* p) {
   auto l = emu::lock();
+  emu::wait_for_device(l, "cudaFreeHost");
   auto& pinned = emu::World::get().pinned;
   const auto it = pinned.find(static_cast<char*>(p));
   if (it == pinned.end()) emu::die("cudaFreeHost of what is no array");
@@ -158,9 +170,14 @@ inline cudaError_t cudaMemsetAsync(void* p, int value, std::size_t n, cudaStream
   emu::World::get().of(s, emu::device)->ops.push_back({{}, [=] { std::memset(p, value, n); }});
   return cudaSuccess;
 }
-inline cudaError_t cudaStreamCreateWithFlags(cudaStream_t* s, unsigned) {
+inline cudaError_t cudaDeviceGetStreamPriorityRange(int* usual, int* urgent) {
+  *usual = 0;
+  *urgent = -5;
+  return cudaSuccess;
+}
+inline cudaError_t cudaStreamCreateWithPriority(cudaStream_t* s, unsigned, int priority) {
   auto l = emu::lock();
-  *s = &emu::World::get().streams.emplace_back(emu::Stream{emu::device, {}});
+  *s = &emu::World::get().streams.emplace_back(emu::Stream{emu::device, {}, priority});
   return cudaSuccess;
 }
 [[gnu::noinline]] inline cudaError_t cudaStreamSynchronize(cudaStream_t s) {
@@ -173,14 +190,7 @@ inline cudaError_t cudaStreamCreateWithFlags(cudaStream_t* s, unsigned) {
 }
 inline cudaError_t cudaDeviceSynchronize() {
   auto l = emu::lock();
-  emu::until(
-      l,
-      [&] {
-        for (emu::Stream& s : emu::World::get().streams)
-          if (s.device == emu::device && !s.ops.empty()) return false;
-        return true;
-      },
-      "cudaDeviceSynchronize");
+  emu::until(l, emu::device_is_idle, "cudaDeviceSynchronize");
   return cudaSuccess;
 }
 inline cudaError_t cudaStreamDestroy(cudaStream_t s) {  // what is in it is still done
@@ -228,6 +238,7 @@ inline cudaError_t cudaEventQuery(cudaEvent_t e) {
 template <class... P>
 cudaError_t cudaLaunchKernel(void (*kernel)(P...), dim3 grid, dim3 block, void** arguments,
                              std::size_t shared = 0, cudaStream_t stream = nullptr) {
+  if (emu::setting("EMU_NO_CODE", 0) != 0) return emu::fail(cudaErrorNoKernelImageForDevice);
   [&]<std::size_t... i>(std::index_sequence<i...>) {
     emu::launch(kernel, reinterpret_cast<const void*>(kernel), grid, block, shared, stream,
                 *static_cast<P*>(arguments[i])...);
@@ -238,6 +249,7 @@ cudaError_t cudaLaunchKernel(void (*kernel)(P...), dim3 grid, dim3 block, void**
 template <class K>
 cudaError_t cudaFuncSetAttribute(K* kernel, cudaFuncAttribute, int value) {
   auto l = emu::lock();
+  if (emu::setting("EMU_NO_CODE", 0) != 0) return emu::fail(cudaErrorInvalidDeviceFunction);
   if (value < 0 || value > emu::setting("EMU_SHARED_KIB", 227) << 10)
     return emu::fail(cudaErrorInvalidValue);
   emu::World::get().shared_limits[reinterpret_cast<const void*>(kernel)] =

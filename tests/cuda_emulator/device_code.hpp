@@ -110,4 +110,7 @@ inline unsigned atomicAdd(unsigned* p, unsigned v) {
 inline int __popc(unsigned x) { return __builtin_popcount(x); }
 inline float __expf(float x) { return std::exp(x); }
 inline float __logf(float x) { return std::log(x); }
-inline float __fdividef(float x, float y) { return x / y; }
+inline float __fdividef(float x, float y) {
+  static const bool nan = emu::setting("EMU_NAN", 0) != 0;
+  return nan && emu::current != nullptr ? __builtin_nanf("") : x / y;
+}

@@ -1,5 +1,7 @@
 #pragma once
 // Devices, streams and events: work is done late and in any order that events allow.
+#include <dlfcn.h>
+
 #include <cstdint>
 #include <cstring>
 #include <ctime>
@@ -10,6 +12,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <thread>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -29,6 +32,7 @@ struct Op {
 struct Stream {
   int device;
   std::deque<Op> ops;
+  int priority = 0;  // below 0: urgent
 };
 
 struct World {
@@ -38,6 +42,7 @@ struct World {
   std::map<char*, std::size_t> pinned, device_memory;
   std::map<const void*, std::size_t> shared_limits;
   std::size_t used = 0;
+  std::thread::id holder;  // who holds the runtime's lock, which other threads' calls wait for
   static World& get() {
     static World* const w = new World;  // never goes, as destructors of others need it
     return *w;
@@ -62,34 +67,75 @@ struct World {
   }
 };
 using Lock = std::unique_lock<std::recursive_mutex>;
+inline void sleep(Lock& l) {  // another thread may have to do something
+  l.unlock();
+  struct timespec t {
+    0, 100'000
+  };
+  nanosleep(&t, nullptr);
+  l.lock();
+}
 inline Lock lock() {
   Lock l(World::get().guard);
+  const std::thread::id& holder = World::get().holder;
+  while (holder != std::thread::id() && holder != std::this_thread::get_id()) sleep(l);
   // Time goes by.
   for (unsigned n = below(4) == 0 ? below(4) : 0; n > 0; --n)
     if (!World::get().step()) break;
   return l;
 }
 template <class Done>
-void until(Lock& l, Done done, const char* what) {
+void until(Lock& l, Done done, const char* what, int patience = 600'000) {
   int idle = 0;
   while (!done()) {
     if (World::get().step()) {
       idle = 0;
       continue;
     }
-    if (++idle > 600000) die(std::string("waits in vain: ") + what);
-    l.unlock();  // another thread may have to do something
-    struct timespec t {
-      0, 100'000
-    };
-    nanosleep(&t, nullptr);
-    l.lock();
+    if (++idle > patience) die(std::string("waits in vain: ") + what);
+    sleep(l);
   }
 }
 
 inline thread_local int device = 0;
 inline thread_local cudaError_t last_error = cudaSuccess;
 inline cudaError_t fail(cudaError_t e) { return last_error = e; }
+inline bool device_is_idle() {
+  for (const Stream& s : World::get().streams)
+    if (s.device == device && !s.ops.empty()) return false;
+  return true;
+}
+/// What a call does that makes or frees an array, with the lock of the runtime: no other thread can
+/// start then what the device's work may need. EMU_FREE_AT_ONCE: nothing.
+inline void wait_for_device(Lock& l, const char* call) {
+  if (setting("EMU_FREE_AT_ONCE", 0) != 0) return;
+  World::get().holder = std::this_thread::get_id();
+  until(l, device_is_idle, call, 100'000);
+  World::get().holder = {};
+}
+inline std::size_t memory_of_device() {
+  return static_cast<std::size_t>(setting("EMU_KIB", 80 << 20)) << 10;
+}
+/// Returns memory of the device, or null where there is no more.
+inline char* allocate(std::size_t bytes) {
+  World& w = World::get();
+  if (w.used + bytes > memory_of_device()) return nullptr;
+  auto* const memory = static_cast<char*>(std::aligned_alloc(256, (bytes + 255) / 256 * 256));
+  if (memory == nullptr) return nullptr;
+  std::memset(memory, 0xff, bytes);  // NaN, and words that there are not
+  w.used += bytes;
+  return memory;
+}
+inline void release(void* p) {
+  auto& arrays = World::get().device_memory;
+  const auto it = arrays.find(static_cast<char*>(p));
+  if (it == arrays.end()) die("frees what is no array");
+  World::get().used -= it->second;
+  std::memset(p, 0xff, it->second);  // for what still uses it
+  arrays.erase(it);
+  std::free(p);
+}
+inline constexpr int runtime_version = 13000;
 inline int devices() { return static_cast<int>(setting("EMU_DEVICES", 1)); }
 
 inline bool is_pinned(const void* p) {
@@ -115,6 +161,42 @@ inline void on_device(const void* p, std::size_t bytes) {
     die("a copy that is not within an array of the device");
 }
 
+/// Kernels as nvcc has compiled them to PTX (ptx_to_cpp.py): where a program is linked with them
+/// they run in place of those of the C++ compiler. Such a program needs -rdynamic.
+namespace ptx {
+struct Kernel {
+  const char* name;
+  std::size_t bytes;  // of its parameters
+  void (*run)(const unsigned char* parameters);
+};
+extern const Kernel kernels[] __attribute__((weak));  // the last has no name
+
+/// Returns null in a program without PTX.
+inline const Kernel* find(const void* key) {
+  if (kernels == nullptr) return nullptr;
+  Dl_info info{};
+  if (dladdr(key, &info) == 0 || info.dli_sname == nullptr) die("PTX: a kernel without a name");
+  for (const Kernel* k = kernels; k->name != nullptr; ++k)
+    if (std::strcmp(k->name, info.dli_sname) == 0) return k;
+  die(std::string("PTX: there is none of ") + info.dli_sname);
+}
+/// Returns the arguments as a kernel finds them: in order, each aligned.
+template <class... A>
+std::vector<unsigned char> pack(std::size_t bytes, const A&... arguments) {
+  std::vector<unsigned char> all(bytes);
+  std::size_t at = 0;
+  const auto put = [&]<class T>(const T& argument) {
+    at = (at + alignof(T) - 1) / alignof(T) * alignof(T);
+    if (at + sizeof(T) > bytes) die("PTX: a kernel has other parameters than its launch");
+    std::memcpy(all.data() + at, &argument, sizeof(T));
+    at += sizeof(T);
+  };
+  (put(arguments), ...);
+  if (at != bytes) die("PTX: a kernel has other parameters than its launch");
+  return all;
+}
+}  // namespace ptx
+
 template <class Kernel, class... A>
 void launch(Kernel kernel, const void* key, dim3 grid, dim3 block, std::size_t shared,
             Stream* stream, const A&... arguments) {
@@ -128,6 +210,15 @@ void launch(Kernel kernel, const void* key, dim3 grid, dim3 block, std::size_t s
   }
   if (stream && stream->device != device) {
     fail(cudaErrorInvalidResourceHandle);
+    return;
+  }
+  if (const ptx::Kernel* const compiled = ptx::find(key)) {
+    const auto parameters = ptx::pack(compiled->bytes, arguments...);
+    w.of(stream, device)->ops.push_back({{}, [=] {
+                                           Grid(grid, block, shared, [&] {
+                                             compiled->run(parameters.data());
+                                           }).run();
+                                         }});
     return;
   }
   const std::tuple<A...> values(arguments...);

@@ -27,13 +27,15 @@ enum cudaError_t {
   cudaErrorInvalidValue = 1,
   cudaErrorMemoryAllocation = 2,
   cudaErrorInsufficientDriver = 35,
+  cudaErrorInvalidDeviceFunction = 98,
   cudaErrorNoDevice = 100,
   cudaErrorInvalidDevice = 101,
   cudaErrorNoKernelImageForDevice = 209,
   cudaErrorUnsupportedPtxVersion = 222,
   cudaErrorInvalidResourceHandle = 400,
   cudaErrorNotReady = 600,
-  cudaErrorLaunchFailure = 719
+  cudaErrorLaunchFailure = 719,
+  cudaErrorNotSupported = 801
 };
 enum cudaMemcpyKind {
   cudaMemcpyHostToHost,
@@ -47,6 +49,6 @@ inline constexpr unsigned cudaEventBlockingSync = 1, cudaEventDisableTiming = 2,
                           cudaStreamNonBlocking = 1;
 struct cudaDeviceProp {
   char name[256];
-  int multiProcessorCount, l2CacheSize;
+  int major, minor, multiProcessorCount, l2CacheSize;
   size_t sharedMemPerBlockOptin, totalGlobalMem;
 };

@@ -137,6 +137,7 @@ template <class Machine, class Method, class... Samplers>
 class BatchKernel<Machine, Method, Samplers...>::Run {
   template <class T>
   using Array = typename Machine::template Array<T>;
+  using Numbers = typename Machine::Numbers;
 
  public:
   template <class Sampler, class TargetTables>
@@ -174,6 +175,7 @@ class BatchKernel<Machine, Method, Samplers...>::Run {
   /// Starts to train a batch, with a learning rate that goes from `first_rate` to `last_rate`. The
   /// batch may be changed afterwards. Two batches may be in flight.
   void submit(const SentenceBatch& given, std::size_t epoch, double first_rate, double last_rate) {
+    machine_.make_current();
     const std::size_t place = submitted_++ % 2;
     if (!given.keep || !keeps(given.index)) copy(given, place);
     const Batch& batch = given.keep && keeps(given.index) ? kept_[given.index] : transient_[place];
@@ -211,7 +213,6 @@ class BatchKernel<Machine, Method, Samplers...>::Run {
   }
 
  private:
-  using Numbers = Array<std::uint32_t>;
   /// The words of a batch, then the ends of its sentences.
   struct Batch {
     Numbers numbers;
@@ -222,9 +223,9 @@ class BatchKernel<Machine, Method, Samplers...>::Run {
                   std::size_t rows) {
     machine_.begin_copy_of_rows(to, to_stride, from, from_stride, dimension_, rows);
   }
-  template <class T, class Range>
-  T* upload(Array<T>& to, const Range& from) {
-    to = Array<T>(from.size(), "a table");
+  template <class AnyArray, class Range>
+  auto* upload(AnyArray& to, const Range& from) {
+    to = AnyArray(from.size(), "a table");
     machine_.begin_copy(to.data(), from.data(), from.size());
     return to.data();
   }

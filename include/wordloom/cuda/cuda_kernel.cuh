@@ -56,9 +56,13 @@ __global__ void __launch_bounds__(threads, min_blocks<Scheme, R>)
 /// blocks of up to `threads` threads.
 template <class Scheme, int R, class Team, int threads>
 struct BatchLaunch {
-  /// Throws DeviceError when the memory of a team exceeds what a block of the device has; `run`
-  /// relies on it.
+  /// Throws DeviceError when the program has no code for the current device, or the memory of a
+  /// team exceeds what a block has there. Must be called before `run`.
   static void check(const Sampling& sampling, const cudaDeviceProp& device) {
+    // Not what `run` needs: another thread may train with this kernel and another window.
+    cuda::check(cudaFuncSetAttribute(&train_batch<Scheme, R, Team, threads>,
+                                     cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                     static_cast<int>(device.sharedMemPerBlockOptin)));
     if (bytes_of_team(sampling) > device.sharedMemPerBlockOptin)
       throw DeviceError(
           "the rows that train together need " + std::to_string(bytes_of_team(sampling)) +
@@ -78,9 +82,6 @@ struct BatchLaunch {
     const int block = static_cast<int>(teams) * Team::threads;
     const std::size_t bytes = teams * bytes_of_team(sampling);
     const auto kernel = &train_batch<Scheme, R, Team, threads>;
-    // Not `bytes`: another thread may start this kernel with another window meanwhile.
-    cuda::check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                     static_cast<int>(max_bytes)));
     int blocks = 0;
     cuda::check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, block, bytes));
     if (blocks == 0) throw DeviceError("the kernel does not fit this device");

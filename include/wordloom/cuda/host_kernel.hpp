@@ -19,6 +19,7 @@ struct HostMachine : HostMemory {
     Array() = default;
     Array(std::size_t size, const char*) : std::vector<T>(size) {}
   };
+  using Numbers = Array<std::uint32_t>;
   struct Device {};
   using Queue = HostMachine;
   /// The memory of a batch in flight.
@@ -59,7 +60,7 @@ struct HostMachine : HostMemory {
   }
   /// Keeps two batches, as a device keeps those that fit its memory.
   static bool has_room(std::size_t, std::size_t kept) { return kept < 2; }
-  static void wait() {}
+  static void make_current() {}
   static void settle() noexcept {}
 };
 

@@ -124,9 +124,15 @@ class DeviceTeam {
 
  private:
   static constexpr std::uint32_t whole = 0xffffffff;  // of a warp
+#if __CUDA_ARCH__ >= 900
   template <int R>
   using Vector =
       std::conditional_t<R % 4 == 0, float4, std::conditional_t<R % 2 == 0, float2, float>>;
+#else
+  // There is no vector reduction: the threads of a warp add to adjacent floats.
+  template <int>
+  using Vector = float;
+#endif
   template <int R>
   struct Parts {
     float at[sizeof(Vector<R>) / sizeof(float)];

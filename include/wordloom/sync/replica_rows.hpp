@@ -130,7 +130,7 @@ struct HostMemory {
   /// Floats whose first is on a 64-byte boundary.
   struct Floats : RowMatrix {
     Floats() = default;
-    explicit Floats(std::size_t size) : RowMatrix(1, size) {}
+    Floats(std::size_t size, const char*) : RowMatrix(1, size) {}
     std::size_t size() const noexcept { return columns(); }
   };
 
@@ -152,6 +152,7 @@ struct HostMemory {
   static Values values(float* data, std::size_t size) { return {data, size}; }
   static void copy(float* to, const float* from, std::size_t size) { std::copy_n(from, size, to); }
   static float read(const float* from) { return *from; }
+  static void wait() {}
   template <class Work>
   void run(std::size_t count, const Work& work) const {
     for (std::size_t i = 0; i < count; ++i) work(functions, static_cast<std::uint32_t>(i));
@@ -171,9 +172,11 @@ struct HostMemory {
 /// buffers for some thousand rows. A `Machine` has
 /// - `all(replica)`: the matrices of a model;
 /// - `bind(replica, view)`: tells the view where they are and returns the machine;
-/// - `Floats`: an array; `copy` to and from it; `values(data, size)`, as a Collective sums them;
+/// - `Floats`: an array, made of a size and a name for errors; `copy` to and from it;
+///   `values(data, size)`, as a Collective sums them;
 /// - `run(count, work)`: calls work(functions, i) for each i below `count`, where `functions` are
-///   RowChangeFunctions of its own; `read(place)`: what is there by now;
+///   RowChangeFunctions of its own; `read(place)`: what is there by now; `wait()`: until all work is
+///   done;
 /// - `find_common(view)`: finds the common direction of each matrix.
 template <class Machine>
 class ReplicaRows {
@@ -192,7 +195,8 @@ class ReplicaRows {
     view_.rows[0] = run.input_rows;
     view_.rows[1] = run.output_rows;
     const auto allocate_two = [&](Floats& array, float*(&parts)[2], std::size_t floats) {
-      parts[0] = allocate(array, (view_.rows[0] + view_.rows[1]) * floats);
+      parts[0] = allocate(array, (view_.rows[0] + view_.rows[1]) * floats,
+                          "the model that ranks agree on");
       parts[1] = parts[0] + view_.rows[0] * floats;
     };
     allocate_two(base_, view_.base, view_.stride);
@@ -205,9 +209,10 @@ class ReplicaRows {
     }
     const std::vector<float> agreed(std::max(run.input_rows, run.output_rows),
                                     static_cast<float>(progress));
-    view_.agreed = allocate(agreed_, agreed.size());
+    view_.agreed = allocate(agreed_, agreed.size(), "the state of rows");
     machine.copy(view_.agreed, agreed.data(), agreed.size());
-    view_.direction = allocate(common_, 2 * (view_.stride + 2 + RowsView::max_common_rows));
+    view_.direction = allocate(common_, 2 * (view_.stride + 2 + RowsView::max_common_rows),
+                               "the common direction of rows");
     view_.scale = view_.direction + 2 * view_.stride;
     view_.along = view_.scale + 4;
   }
@@ -221,8 +226,9 @@ class ReplicaRows {
     view_.items = view_.items_before(last) - view_.items_before(first);
     const std::size_t floats = view_.items * (view_.columns + 2) + 1;
     if (changes_.size() < floats) {
-      view_.sums = allocate(changes_, floats);
-      view_.own = allocate(own_, floats);
+      machine.wait();  // the changes before may still be put
+      view_.sums = allocate(changes_, floats, "the changes that ranks exchange");
+      view_.own = allocate(own_, floats, "the changes of this rank");
     }
     machine.run(last - first, TakeRow{view_, flag});
     return machine.values(view_.sums, floats);
@@ -244,9 +250,9 @@ class ReplicaRows {
 
  private:
   /// Frees the array before it makes another.
-  static float* allocate(Floats& array, std::size_t size) {
+  static float* allocate(Floats& array, std::size_t size, const char* what) {
     array = {};
-    array = Floats(size);
+    array = Floats(size, what);
     return array.data();
   }
 

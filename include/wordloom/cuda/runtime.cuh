@@ -1,0 +1,225 @@
+#pragma once
+#include <cuda_runtime.h>
+
+#include <cstddef>
+#include <memory>
+#include <source_location>
+#include <span>
+#include <string>
+#include <type_traits>
+
+#include <wordloom/core/error.hpp>
+
+/// The CUDA runtime: errors as exceptions, memory, streams and events.
+namespace wordloom::inline WORDLOOM_ABI::cuda {
+
+/// Returns what a failed call means to a user, and what to do.
+inline std::string explanation_of(cudaError_t status) {
+  const auto version = [](int v) {
+    return std::to_string(v / 1000) + "." + std::to_string(v % 1000 / 10);
+  };
+  switch (status) {
+    case cudaErrorNoDevice:
+      return "no CUDA device answers: see whether nvidia-smi lists one, and whether "
+             "CUDA_VISIBLE_DEVICES hides it";
+    case cudaErrorInsufficientDriver: {
+      int driver = 0, runtime = 0;
+      (void)cudaDriverGetVersion(&driver);
+      (void)cudaRuntimeGetVersion(&runtime);
+      if (driver == 0) return "no CUDA device answers: install NVIDIA's driver";
+      return "the NVIDIA driver is for CUDA " + version(driver) + ", this program needs CUDA " +
+             version(runtime) + ": update the driver";
+    }
+    case cudaErrorNoKernelImageForDevice:
+    case cudaErrorInvalidDeviceFunction:
+    case cudaErrorUnsupportedPtxVersion: {
+      int device = 0;
+      cudaDeviceProp found{};
+      (void)cudaGetDevice(&device);
+      (void)cudaGetDeviceProperties(&found, device);
+      const auto number = std::to_string(10 * found.major + found.minor);
+      return "this program has no code for this GPU (" + std::string(found.name) +
+             "): build it with -DCMAKE_CUDA_ARCHITECTURES=" + number;
+    }
+    default:
+      return std::string("CUDA: ") + cudaGetErrorString(status);
+  }
+}
+
+/// Throws DeviceError when a CUDA call has failed; the message says what, where, and what to do.
+inline void check(cudaError_t status,
+                  std::source_location place = std::source_location::current()) {
+  if (status == cudaSuccess) return;
+  (void)cudaGetLastError();  // or the next call would report it again
+  const std::string path = place.file_name();
+  throw DeviceError(explanation_of(status) + " (" + path.substr(path.rfind('/') + 1) + ":" +
+                    std::to_string(place.line()) + ")");
+}
+
+/// Makes a device, counted from 0, the current one of this thread. Throws DeviceError when there is
+/// no such device.
+inline cudaDeviceProp use_device(int device) {
+  int count = 0;
+  check(cudaGetDeviceCount(&count));
+  if (device < 0 || device >= count)
+    throw DeviceError("device " + std::to_string(device) + ": there are " + std::to_string(count) +
+                      " CUDA devices, counted from 0");
+  check(cudaSetDevice(device));
+  cudaDeviceProp properties{};
+  check(cudaGetDeviceProperties(&properties, device));
+  return properties;
+}
+
+/// Returns the current device of this thread, counted from 0.
+inline int current_device() {
+  int device = 0;
+  check(cudaGetDevice(&device));
+  return device;
+}
+
+/// Returns the device of a rank: the ranks on a machine take its devices in turn, from `first` on.
+/// A launcher may show each process one device only, which then is number 0 for each. Throws
+/// DeviceError where there is none.
+inline std::size_t device_of_rank(std::size_t first, std::size_t rank_on_machine) {
+  int count = 0;
+  check(cudaGetDeviceCount(&count));
+  return (first + rank_on_machine) % static_cast<std::size_t>(count);
+}
+
+/// Where an array lies, and for what it waits when it is made or freed: `device` for all work of
+/// the device, which may be a sum of NCCL that waits for another rank; `ordered`, on the device
+/// too, for nothing of that; `pinned`, on the host, for the device as well.
+enum class Memory { device, ordered, pinned };
+
+/// Memory of the current device, or pinned memory of the host, which the device copies from and to
+/// asynchronously; uninitialized. Nothing may use it any more when it is freed. Movable.
+template <class T, Memory memory>
+class CudaArray {
+ public:
+  CudaArray() = default;
+  /// Throws DeviceError that says what is needed, and free on a device, when it does not fit.
+  explicit CudaArray(std::size_t size, const char* what = "an array") : size_(size) {
+    const std::size_t bytes = size * sizeof(T);
+    T* data = nullptr;
+    const cudaError_t status = allocate(&data, bytes);
+    data_.reset(data);
+    if (status != cudaErrorMemoryAllocation) {
+      check(status);
+      return;
+    }
+    (void)cudaGetLastError();
+    const auto mebibytes = [](std::size_t b) {
+      return std::to_string((b + (1 << 20) - 1) >> 20) + " MiB";
+    };
+    const std::string needs = std::string(what) + " needs " + mebibytes(bytes);
+    if (memory == Memory::pinned)
+      throw DeviceError("not enough pinned memory on the host: " + needs +
+                        ": end other programs that pin memory");
+    std::size_t free = 0, total = 0;
+    check(cudaMemGetInfo(&free, &total));
+    throw DeviceError("not enough memory on the device: " + needs + ", " + mebibytes(free) +
+                      " of " + mebibytes(total) +
+                      " are free: train fewer words (min_count) or a smaller dimension");
+  }
+
+  T* data() const noexcept { return data_.get(); }
+  std::size_t size() const noexcept { return size_; }
+
+ private:
+  static cudaError_t allocate(T** data, std::size_t bytes) {
+    if (memory == Memory::pinned) return cudaMallocHost(data, bytes);
+    if (memory == Memory::ordered) {
+      const cudaError_t status = cudaMallocAsync(data, bytes, nullptr);
+      // All streams may use it from then on. Ours do not hold up that stream.
+      if (status == cudaSuccess) return cudaStreamSynchronize(nullptr);
+      if (status != cudaErrorNotSupported) return status;
+      (void)cudaGetLastError();
+    }
+    return cudaMalloc(data, bytes);
+  }
+  struct Free {
+    void operator()(T* data) const noexcept {
+      if (memory == Memory::pinned) {
+        (void)cudaFreeHost(data);
+      } else if (memory == Memory::device || cudaFreeAsync(data, nullptr) != cudaSuccess) {
+        (void)cudaFree(data);
+        (void)cudaGetLastError();
+      }
+    }
+  };
+  std::unique_ptr<T, Free> data_;
+  std::size_t size_ = 0;
+};
+template <class T>
+using DeviceArray = CudaArray<T, Memory::device>;
+template <class T>
+using OrderedArray = CudaArray<T, Memory::ordered>;
+template <class T>
+using PinnedArray = CudaArray<T, Memory::pinned>;
+
+/// Copies between the host and the current device, in the order of a stream.
+template <class T>
+void copy_async(T* to, const T* from, std::size_t size, cudaStream_t stream) {
+  check(cudaMemcpyAsync(to, from, size * sizeof(T), cudaMemcpyDefault, stream));
+}
+
+/// A point in a stream. A thread that waits for it sleeps: batches take long.
+class Event {
+ public:
+  Event() {
+    check(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming | cudaEventBlockingSync));
+  }
+  Event(const Event&) = delete;
+  Event& operator=(const Event&) = delete;
+  ~Event() { (void)cudaEventDestroy(event_); }
+  operator cudaEvent_t() const noexcept { return event_; }
+  void record(cudaStream_t stream) const { check(cudaEventRecord(event_, stream)); }
+  /// Makes later work of the stream wait for it.
+  void hold(cudaStream_t stream) const { check(cudaStreamWaitEvent(stream, event_)); }
+  void wait() const { check(cudaEventSynchronize(event_)); }
+  bool is_over() const {
+    const cudaError_t status = cudaEventQuery(event_);
+    if (status != cudaErrorNotReady) check(status);
+    (void)cudaGetLastError();
+    return status == cudaSuccess;
+  }
+
+ private:
+  cudaEvent_t event_ = nullptr;
+};
+
+/// A stream that does not wait for the legacy default stream. An urgent one gets the next free
+/// multiprocessors.
+class Stream {
+ public:
+  explicit Stream(bool is_urgent = false) {
+    int usual = 0, urgent = 0;
+    check(cudaDeviceGetStreamPriorityRange(&usual, &urgent));
+    check(
+        cudaStreamCreateWithPriority(&stream_, cudaStreamNonBlocking, is_urgent ? urgent : usual));
+  }
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+  ~Stream() { (void)cudaStreamDestroy(stream_); }
+  operator cudaStream_t() const noexcept { return stream_; }
+
+ private:
+  cudaStream_t stream_ = nullptr;
+};
+
+/// Floats on a device that are up to date for later work of a stream.
+struct DeviceValues : std::span<float> {
+  cudaStream_t stream;
+};
+
+/// Starts a kernel with `bytes` of dynamic shared memory. By a function of the runtime, so that a
+/// compiler for hosts, and with it an emulated runtime, takes all of this code. Throws DeviceError.
+template <class... Parameters>
+void launch(void (*kernel)(Parameters...), std::size_t blocks, std::size_t threads,
+            std::size_t bytes, cudaStream_t stream, std::type_identity_t<Parameters>... arguments) {
+  void* pointers[] = {&arguments...};
+  check(cudaLaunchKernel(kernel, dim3(static_cast<unsigned>(blocks)),
+                         dim3(static_cast<unsigned>(threads)), pointers, bytes, stream));
+}
+
+}  // namespace wordloom::inline WORDLOOM_ABI::cuda
