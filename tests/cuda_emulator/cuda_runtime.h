@@ -96,7 +96,7 @@ cudaError_t cudaMalloc(T** p, std::size_t bytes) {
   emu::wait_for_device(l, "cudaMalloc");
   char* const memory = emu::allocate(bytes);
   if (memory == nullptr) return emu::fail(cudaErrorMemoryAllocation);
-  emu::World::get().device_memory[memory] = bytes;
+  emu::open(memory, bytes);
   *p = reinterpret_cast<T*>(memory);
   return cudaSuccess;
 }
@@ -113,10 +113,9 @@ cudaError_t cudaMallocAsync(T** p, std::size_t bytes, cudaStream_t s) {
   if (emu::setting("EMU_POOLS", 1) == 0) return emu::fail(cudaErrorNotSupported);
   char* const memory = emu::allocate(bytes);
   if (memory == nullptr) return emu::fail(cudaErrorMemoryAllocation);
-  emu::World::get().of(s, emu::device)->ops.push_back({{}, [=] {
-                                                         emu::World::get().device_memory[memory] =
-                                                             bytes;
-                                                       }});
+  const auto work = [=] { emu::open(memory, bytes); };
+  const bool is_last = emu::below(2) == 0;
+  emu::World::get().of(s, emu::device)->ops.push_back({{}, work, is_last});
   *p = reinterpret_cast<T*>(memory);
   return cudaSuccess;
 }

@@ -15,6 +15,7 @@ cudaError_t set_attribute_and_sleep(Kernel* kernel, cudaFuncAttribute attribute,
 #define WORDLOOM_CUDA_ROW_SIZES 1, 10
 #include <wordloom/nccl.hpp>
 
+#include <wordloom/corpus/encoded_corpus.hpp>
 #include <wordloom/cuda/host_kernel.hpp>
 
 #include <algorithm>
@@ -32,7 +33,6 @@ cudaError_t set_attribute_and_sleep(Kernel* kernel, cudaFuncAttribute attribute,
 #include <utility>
 #include <vector>
 
-#include "demo_text.hpp"
 #include "small_models.hpp"
 
 using namespace wordloom;
@@ -183,9 +183,15 @@ void windows_at_once() {
   if (failure) std::rethrow_exception(failure);
 }
 
-const DemoText& text() {
-  static const DemoText demo(1'500);
-  return demo;
+/// Short sentences, so that an epoch has several batches.
+struct ShortSentences {
+  Vocabulary vocabulary = zipf_vocabulary(words, 10'000);
+  EncodedCorpus corpus =
+      EncodedCorpus::from_sentences(random_sentences(150, 10, words), vocabulary);
+};
+const ShortSentences& text() {
+  static const ShortSentences sentences;
+  return sentences;
 }
 /// Trains by ranks, with the policies that `sync` makes, and requires that their vectors agree.
 /// `callback` is called with the rank while it trains.

@@ -28,6 +28,7 @@ struct Event {
 struct Op {
   std::function<bool()> ready;  // empty: always
   std::function<void()> work;
+  bool is_last = false;  // is done when nothing else can be
 };
 struct Stream {
   int device;
@@ -58,6 +59,8 @@ struct World {
     std::vector<Stream*> can;
     for (Stream& s : streams)
       if (!s.ops.empty() && (!s.ops.front().ready || s.ops.front().ready())) can.push_back(&s);
+    const auto is_last = [](const Stream* s) { return s->ops.front().is_last; };
+    if (!std::all_of(can.begin(), can.end(), is_last)) std::erase_if(can, is_last);
     if (can.empty()) return false;
     Stream& s = *can[below(static_cast<unsigned>(can.size()))];
     Op op = std::move(s.ops.front());
@@ -116,24 +119,29 @@ inline void wait_for_device(Lock& l, const char* call) {
 inline std::size_t memory_of_device() {
   return static_cast<std::size_t>(setting("EMU_KIB", 80 << 20)) << 10;
 }
-/// Returns memory of the device, or null where there is no more.
+/// Returns memory of the device that nobody may access before `open`, or null where there is no
+/// more.
 inline char* allocate(std::size_t bytes) {
   World& w = World::get();
   if (w.used + bytes > memory_of_device()) return nullptr;
-  auto* const memory = static_cast<char*>(std::aligned_alloc(256, (bytes + 255) / 256 * 256));
-  if (memory == nullptr) return nullptr;
-  std::memset(memory, 0xff, bytes);  // NaN, and words that there are not
+  void* const memory =
+      mmap(nullptr, std::max<std::size_t>(bytes, 1), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) return nullptr;
   w.used += bytes;
-  return memory;
+  return static_cast<char*>(memory);
+}
+inline void open(char* memory, std::size_t bytes) {
+  mprotect(memory, bytes, PROT_READ | PROT_WRITE);
+  std::memset(memory, 0xff, bytes);  // NaN, and words that there are not
+  World::get().device_memory[memory] = bytes;
 }
 inline void release(void* p) {
   auto& arrays = World::get().device_memory;
   const auto it = arrays.find(static_cast<char*>(p));
   if (it == arrays.end()) die("frees what is no array");
   World::get().used -= it->second;
-  std::memset(p, 0xff, it->second);  // for what still uses it
+  munmap(p, std::max<std::size_t>(it->second, 1));
   arrays.erase(it);
-  std::free(p);
 }
 inline constexpr int runtime_version = 13000;
 inline int devices() { return static_cast<int>(setting("EMU_DEVICES", 1)); }

@@ -145,6 +145,7 @@ struct DeviceReplica : Machine {
             values(replica.view.output, replica.rows[1])};
   }
   static Replica bind(const Replica& replica, RowsView& rows_view) {
+    replica.make_current();
     rows_view.model[0] = replica.view.input;
     rows_view.model[1] = replica.view.output;
     rows_view.stride = rows_view.columns = replica.view.stride;

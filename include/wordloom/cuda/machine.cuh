@@ -22,8 +22,8 @@ __global__ void run_work(Work work, std::uint32_t count) {
     work(team, i);
 }
 
-/// A device, whose work is in the order of a stream. Its functions make it the current one of this
-/// thread, as callbacks of a program may choose another.
+/// A device, whose work is in the order of a stream. It must be the current one of this thread: see
+/// make_current.
 struct CudaMachine {
   template <class T>
   using Array = DeviceArray<T>;
@@ -39,6 +39,7 @@ struct CudaMachine {
   int device;
 
   static Device use(std::size_t device) { return use_device(static_cast<int>(device)); }
+  /// To be called where a callback of the program may have chosen another device.
   void make_current() const { check(cudaSetDevice(device)); }
   Values values(float* data, std::size_t size) const {
     make_current();
@@ -56,7 +57,6 @@ struct CudaMachine {
   /// Copies of which the host's side must stay until wait().
   template <class T>
   void begin_copy(T* to, const T* from, std::size_t size) const {
-    make_current();
     copy_async(to, from, size, stream);
   }
   void begin_copy_of_rows(float* to, std::size_t to_stride, const float* from,
@@ -68,7 +68,6 @@ struct CudaMachine {
   /// Reads a value as of this call; does not wait for later work.
   float read(const float* from) const {
     float value = 0;
-    make_current();
     copy_async(&value, from, 1, copies);
     check(cudaStreamSynchronize(copies));
     return value;
@@ -77,7 +76,6 @@ struct CudaMachine {
   void run(std::size_t count, const Work& work) const {
     constexpr std::size_t warps = 8, max_blocks = 4096;
     if (count == 0) return;
-    make_current();
     const std::size_t blocks = std::min(max_blocks, (count + warps - 1) / warps);
     launch(&run_work<Work>, blocks, 32 * warps, 0, stream, work, static_cast<std::uint32_t>(count));
   }
