@@ -4,8 +4,8 @@
 #        cmake/test.sh long, after `release`: the benchmarks and their tests, each header on its
 #        own, the tests of edges under the sanitizers and by Clang, many changed files for the
 #        loaders, clang-tidy, the reference by Doxygen, killed runs of all compositions, device code
-#        on an emulated GPU under sanitizers and without each of its barriers, and ratios of
-#        speeds.
+#        on an emulated GPU under sanitizers, without each of its barriers and as nvcc compiled it,
+#        and ratios of speeds.
 #        WORDLOOM_FUZZ_INPUTS and WORDLOOM_KILLS say how many of each. Takes 15 to 30 minutes.
 set -euo pipefail
 . "$(dirname -- "${BASH_SOURCE[0]}")/install_packages.sh"
@@ -53,9 +53,13 @@ if [ "${1:-}" = long ]; then
   check clang test_train_edges
   run clang-tidy --quiet tests/all_headers.cpp examples/tour.cpp -- -std=c++20 -Iinclude \
     -isystem /usr/include/eigen3 -DWORDLOOM_PRECOMPILED=1 -DWORDLOOM_FUNCTION=inline
-  configure release -DWORDLOOM_BUILD_BENCHMARKS=ON
+  # Where there is nvcc, what it compiles the kernels to runs on the emulated device.
+  ptx=$(sed -n 's/^WORDLOOM_ENABLE_CUDA:BOOL=//p' build/release/CMakeCache.txt || true)
+  configure release -DWORDLOOM_BUILD_BENCHMARKS=ON -DWORDLOOM_TEST_PTX="${ptx:-OFF}"
   run cmake --build --preset release --parallel "$jobs"
   run ctest --preset release --output-on-failure --parallel "$jobs" --label-regex benchmark
+  [ "${ptx:-OFF}" = OFF ] ||
+    run ctest --preset release --output-on-failure --parallel "$jobs" --tests-regex emulated/ptx
   run cmake --build --preset release --parallel "$jobs" --target wordloom_self_contained_headers docs
   runs=build/release/kills
   rm -rf "$runs"
@@ -81,7 +85,7 @@ fi
 
 preset=${1:-release}
 options=(-DWORDLOOM_BUILD_TESTS=ON -DWORDLOOM_BUILD_EXAMPLES=ON -DWORDLOOM_BUILD_BENCHMARKS=OFF
-         -DWORDLOOM_WERROR="${WORDLOOM_WERROR:-OFF}")
+         -DWORDLOOM_TEST_PTX=OFF -DWORDLOOM_WERROR="${WORDLOOM_WERROR:-OFF}")
 # Where no GPU runs it, one architecture shows that nvcc takes the device code.
 nvidia-smi >/dev/null 2>&1 || options+=(-DCMAKE_CUDA_ARCHITECTURES=90)
 configure "$preset" "${options[@]}"
