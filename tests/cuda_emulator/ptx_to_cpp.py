@@ -43,8 +43,8 @@ def variable(register):
 
 
 class Kernel:
-    """The C++ of one kernel. `parameters`: the offset of each, of `bytes` in all; `local`: the name of its local memory;
-    `shared`: names of the dynamic shared memory of the file."""
+    """The C++ of one kernel. `parameters`: the offset of each, of `bytes` in all; `local`: the name
+    of its local memory; `shared`: names of the dynamic shared memory of the file."""
 
     def __init__(self, name, parameters, bytes, local, shared):
         self.name, self.parameters, self.bytes = name, parameters, bytes
@@ -134,7 +134,8 @@ class Kernel:
             place, given = arguments[-2:]
             place = self.address(place, 'global', SIZES[kind] * count)
             if kind == 'u32' and name == 'atom':
-                return result(f'atomicAdd(reinterpret_cast<u32*>({place}), {self.value(given, kind)})')
+                call = f'atomicAdd(reinterpret_cast<u32*>({place}), {self.value(given, kind)})'
+                return result(call)
             if not is_float:
                 self.fail(text)
             if name == 'atom':

@@ -41,6 +41,7 @@ struct World {
   std::list<Stream> streams;
   std::map<int, Stream*> default_streams;
   std::map<char*, std::size_t> pinned, device_memory;
+  std::map<char*, std::size_t> unopened;  // of the device, see allocate
   std::map<const void*, std::size_t> shared_limits;
   std::size_t used = 0;
   std::thread::id holder;  // who holds the runtime's lock, which other threads' calls wait for
@@ -128,11 +129,13 @@ inline char* allocate(std::size_t bytes) {
       mmap(nullptr, std::max<std::size_t>(bytes, 1), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) return nullptr;
   w.used += bytes;
+  w.unopened[static_cast<char*>(memory)] = bytes;
   return static_cast<char*>(memory);
 }
 inline void open(char* memory, std::size_t bytes) {
   mprotect(memory, bytes, PROT_READ | PROT_WRITE);
   std::memset(memory, 0xff, bytes);  // NaN, and words that there are not
+  World::get().unopened.erase(memory);
   World::get().device_memory[memory] = bytes;
 }
 inline void release(void* p) {
@@ -146,19 +149,16 @@ inline void release(void* p) {
 inline constexpr int runtime_version = 13000;
 inline int devices() { return static_cast<int>(setting("EMU_DEVICES", 1)); }
 
-inline bool is_pinned(const void* p) {
-  auto& all = World::get().pinned;
-  auto it = all.upper_bound(const_cast<char*>(static_cast<const char*>(p)));
-  if (it == all.begin()) return false;
+inline bool is_in(const std::map<char*, std::size_t>& arrays, const void* p) {
+  auto it = arrays.upper_bound(const_cast<char*>(static_cast<const char*>(p)));
+  if (it == arrays.begin()) return false;
   --it;
   return static_cast<const char*>(p) < it->first + it->second;
 }
+inline bool is_pinned(const void* p) { return is_in(World::get().pinned, p); }
 inline bool is_of_device(const void* p) {
-  auto& all = World::get().device_memory;
-  auto it = all.upper_bound(const_cast<char*>(static_cast<const char*>(p)));
-  if (it == all.begin()) return false;
-  --it;
-  return static_cast<const char*>(p) < it->first + it->second;
+  if (is_in(World::get().unopened, p)) die("uses memory before cudaMallocAsync has made it");
+  return is_in(World::get().device_memory, p);
 }
 /// [p, p + bytes) must lie in memory of the device.
 inline void on_device(const void* p, std::size_t bytes) {
