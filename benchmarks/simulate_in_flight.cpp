@@ -102,8 +102,8 @@ struct Lockstep {
 
 /// A team that lets the others run after each read of the model.
 struct TurningTeam : cuda::HostTeam<32> {
-  template <class X>
-  void load(X& x, const float* row) const {
+  template <class X, class Rows>
+  void load(X& x, const Rows& row) const {
     HostTeam::load(x, row);
     Fibers::yield();
   }

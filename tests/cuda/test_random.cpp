@@ -112,20 +112,35 @@ TEST_CASE("subsampling by warps keeps words as often as on the host, in order", 
 
 TEST_CASE("transposed sums are the sums of all threads", "[cuda]") {
   const HostTeam<32> team;
-  const auto check = [&]<std::size_t count>() {
+  const auto check = [&]<std::size_t count, bool swapped>() {
     Pack<float, 32> values[count];
     std::vector<float> expected;
+    std::vector<int> first(count);
+    // Of value i, of which the thread has another where the halves have changed places.
+    const auto value = [&](std::size_t i, int l) {
+      const std::size_t own = swapped && l >= 16 ? (i + count / 2) % count : i;
+      return static_cast<float>((static_cast<int>(own) + 1) * (l - 7));
+    };
     for (std::size_t i = 0; i < count; ++i) {
-      values[i] =
-          team.each([&](int l) { return static_cast<float>((static_cast<int>(i) + 1) * (l - 7)); });
-      expected.push_back(team.sum(values[i]));
+      values[i] = team.each([&](int l) { return value(i, l); });
+      expected.push_back(static_cast<float>(i + 1) * (31 * 16 - 7 * 32));
     }
-    const auto sums = transposed_sums(team, values);
-    for (std::size_t l = 0; l < 32; ++l) CHECK(sums.lane[l] == expected[l / (32 / count)]);
+    transposed_sums<swapped, 16, count>(team, values);
+    for (int l = 0; l < 32; ++l)
+      for (std::uint32_t i = 0; i < (count + 31) / 32; ++i) {
+        const SumOf sum = sum_of<count>(l, i);
+        CHECK(team.own(values[i], l) == expected.at(sum.value));
+        first[sum.value] += sum.is_first ? 1 : 0;
+      }
+    CHECK(first == std::vector<int>(count, 1));
   };
-  check.operator()<1>();
-  check.operator()<2>();
-  check.operator()<8>();
-  check.operator()<16>();
-  check.operator()<32>();
+  check.operator()<1, false>();
+  check.operator()<2, true>();
+  check.operator()<7, false>();
+  check.operator()<8, false>();
+  check.operator()<12, true>();
+  check.operator()<32, true>();
+  check.operator()<36, true>();
+  check.operator()<60, true>();
+  check.operator()<63, false>();
 }

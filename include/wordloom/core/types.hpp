@@ -16,8 +16,10 @@
 #endif
 #ifdef __CUDA_ARCH__
 #define WORDLOOM_UNROLL _Pragma("unroll")
+#define WORDLOOM_NO_UNROLL _Pragma("unroll 1")
 #else
 #define WORDLOOM_UNROLL
+#define WORDLOOM_NO_UNROLL
 #endif
 
 namespace wordloom::inline WORDLOOM_ABI {

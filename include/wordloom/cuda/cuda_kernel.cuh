@@ -12,6 +12,7 @@
 #include <wordloom/cuda/gemm_scheme.hpp>
 #include <wordloom/cuda/machine.cuh>
 #include <wordloom/cuda/published_schemes.hpp>
+#include <wordloom/cuda/shared_warp_scheme.hpp>
 #include <wordloom/cuda/teams.cuh>
 #include <wordloom/cuda/warp_scheme.hpp>
 #include <wordloom/sampler/cbow.hpp>
@@ -28,7 +29,7 @@ namespace cuda {
 template <class Scheme, int R>
 inline constexpr unsigned min_blocks = 1;
 template <>
-inline constexpr unsigned min_blocks<WarpScheme<7>, 4> = 6;
+inline constexpr unsigned min_blocks<WarpScheme<7>, 4> = 3;
 
 /// Trains all sentences, each by one Team, as many at a time as there are teams in the grid. A
 /// block holds one team, or several that are warps.
@@ -137,9 +138,9 @@ struct WarpMethod : CudaMethod {
   static void with_launch(const Sampling& sampling, Use use) {
     constexpr int threads = 128;
     const std::uint32_t places = 2 * sampling.max_reach + 1;
-    if constexpr (R <= 10)
+    if constexpr (R <= 8)
       if (places <= 7) return use(BatchLaunch<WarpScheme<7>, R, WarpTeam, threads>());
-    if constexpr (R <= 6)
+    if constexpr (R <= 4)
       if (places <= 11) return use(BatchLaunch<WarpScheme<11>, R, WarpTeam, threads>());
     use(BatchLaunch<SharedWarpScheme, R, WarpTeam, threads>());
   }

@@ -236,7 +236,7 @@ struct GemmScheme {
       const auto reach = team.each([&](int l) { return task.reach(team.own(center, l)); });
       const auto output = team.each([&](int l) {
         const std::uint32_t c = team.own(center, l);
-        return c < sentence.size ? task.model.output_row(sentence.words[c]) : nullptr;
+        return c < sentence.size ? task.output_row(sentence.words[c]) : nullptr;
       });
       // The input row of the word at `place` of a window, null where there is none.
       const auto input_at = [&](std::uint32_t place) {

@@ -2,7 +2,9 @@
 #include <cstddef>
 #include <cstdint>
 
+#include <wordloom/cuda/draws.hpp>
 #include <wordloom/cuda/sentence.hpp>
+#include <wordloom/cuda/shared_ring.hpp>
 
 /// Schemes as others have published them.
 namespace wordloom::inline WORDLOOM_ABI::cuda {
@@ -20,12 +22,15 @@ struct WordTargets {
   static WORDLOOM_BOTH void for_each(const Task& task, std::uint32_t center, std::uint32_t window,
                                      Use&& use) {
     const WordId positive = task.sentence.words[center];
-    use(Target{task.model.output_row(positive), true, 1.0f});
+    use(Target{task.output_row(positive), true, 1.0f});
     const std::uint32_t first = window * task.sampling.per_window;
-    for (std::uint32_t k = 0; k < task.sampling.per_window; ++k) {
+    std::uint32_t k = 0;
+    WORDLOOM_NO_UNROLL
+    do {
+      WORDLOOM_MARK(15);
       const WordId word = task.sampling.negative(task.sentence.random, first + k, positive);
-      if (word != no_word) use(Target{task.model.output_row(word), false, 0.0f});
-    }
+      if (word != no_word) use(Target{task.output_row(word), false, 0.0f});
+    } while (++k < task.sampling.per_window);
   }
 };
 
@@ -38,7 +43,7 @@ struct AnyTargets {
     const WordId positive = task.sentence.words[center];
     float examples = 1.0f;
     const auto use_row = [&](RowId row, bool is_positive) {
-      use(Target{task.model.output_row(row), is_positive, examples});
+      use(Target{task.output_row(row), is_positive, examples});
       examples = 0.0f;
     };
     if (sampling.per_window > 0) use_row(sampling.row_of_word(positive), true);
@@ -60,6 +65,7 @@ template <class Targets, class Task>
 WORDLOOM_BOTH void score(const Task& task, std::uint32_t center, std::uint32_t window,
                          const typename Task::Row& x, typename Task::Row& change) {
   Targets::for_each(task, center, window, [&](const Target& target) {
+    WORDLOOM_MARK(6);
     typename Task::Row y;
     task.team.load(y, target.row);
     const float g = task.gradient(x, y, target.positive, target.examples);
@@ -85,16 +91,24 @@ struct BasicSentenceScheme {
   template <class Task>
   static WORDLOOM_BOTH void train_window(const Task& task, std::uint32_t center) {
     typename Task::Row x, change;
+    WORDLOOM_MARK(4);
     const std::uint32_t side = task.sampling.max_reach;
     const auto window = task.window(center, task.reach(center));
-    for (std::uint32_t context = window.first; context < window.end; ++context) {
-      if (context == center) continue;
+    std::uint32_t context = window.first;  // a window has its centre at least
+    WORDLOOM_NO_UNROLL
+    do {
+      WORDLOOM_MARK(14);
+      if (context == center) {
+        WORDLOOM_MARK(16);
+        continue;
+      }
+      WORDLOOM_MARK(7);
       const std::uint32_t pair = center * (2 * side + 1) + (context + side - center);
       task.team.load(x, task.input_row(context));
       task.clear(change);
       score<Targets>(task, center, pair, x, change);
       task.team.add(task.input_row(context), change);
-    }
+    } while (++context < window.end);
   }
 };
 using SentenceScheme = BasicSentenceScheme<WordTargets>;
@@ -135,20 +149,80 @@ struct CbowScheme {
   }
 };
 
-/// Trains a window whose words share their targets. Each output row `y` stays in registers while
-/// it meets all context words, by meet(target, context, y), which changes y and the context's row.
-template <class Targets, class Task, class Meet>
-WORDLOOM_BOTH void train_window(const Task& task, std::uint32_t center, Meet&& meet) {
-  const auto window = task.window(center, task.reach(center));
-  if (window.end - window.first < 2) return;
-  Targets::for_each(task, center, center, [&](const Target& target) {
-    typename Task::Row y, before;
-    task.team.load(y, target.row);
-    copy_row(before, y);
-    for (std::uint32_t context = window.first; context < window.end; ++context)
-      if (context != center) meet(target, context, y);
-    task.add_difference(target.row, y, before);
-  });
+/// The centres of a sentence in turn, and the targets of each.
+template <class Targets, class Task>
+class WindowTargets {
+ public:
+  WORDLOOM_BOTH explicit WindowTargets(const Task& task) : task_(task) {}
+
+  WORDLOOM_BOTH std::uint32_t move_to(std::uint32_t center) { return task_.reach(center); }
+  template <class Use>
+  WORDLOOM_BOTH void for_each(std::uint32_t center, Use&& use) const {
+    Targets::for_each(task_, center, center, use);
+  }
+
+ private:
+  const Task& task_;
+};
+/// Draws words for many windows at once.
+template <class Task>
+class WindowTargets<WordTargets, Task> {
+ public:
+  WORDLOOM_BOTH explicit WindowTargets(const Task& task)
+      : task_(task), reaches_(task), negatives_(task) {}
+
+  /// Returns the reach of the window.
+  WORDLOOM_BOTH std::uint32_t move_to(std::uint32_t center) {
+    negatives_.move_to(center);
+    return reaches_.of(center);
+  }
+  template <class Use>
+  WORDLOOM_BOTH void for_each(std::uint32_t center, Use&& use) const {
+    WordId word = task_.sentence.words[center];
+    for (std::uint32_t k = 0;; ++k) {
+      WORDLOOM_MARK(15);
+      if (word != no_word) use(Target{task_.output_row(word), k == 0, k == 0 ? 1.0f : 0.0f});
+      if (k == task_.sampling.per_window) break;
+      word = negatives_[k];
+    }
+  }
+
+ private:
+  const Task& task_;
+  Reaches<Task> reaches_;
+  Negatives<Task> negatives_;
+};
+
+/// Trains windows whose words share their targets. Each output row `y` stays in registers while it
+/// meets all context words, by meet(target, context, y), which changes y and the context's row.
+/// `move_to(center)` is called before each window.
+template <class Targets, class Task, class MoveTo, class Meet>
+WORDLOOM_BOTH void train_windows(const Task& task, MoveTo&& move_to, Meet&& meet) {
+  if (task.sentence.size < 2) return;
+  WindowTargets<Targets, Task> targets(task);
+  for (std::uint32_t center = 0; center < task.sentence.size; ++center) {
+    WORDLOOM_MARK(4);
+    move_to(center);
+    const auto window = task.window(center, targets.move_to(center));
+    targets.for_each(center, [&](const Target& target) {
+      WORDLOOM_MARK(6);
+      typename Task::Row y, before;
+      task.team.load(y, target.row);
+      copy_row(before, y);
+      std::uint32_t context = window.first;
+      WORDLOOM_NO_UNROLL
+      do {
+        WORDLOOM_MARK(14);
+        if (context == center) {
+          WORDLOOM_MARK(16);
+          continue;
+        }
+        WORDLOOM_MARK(7);
+        meet(target, context, y);
+      } while (++context < window.end);
+      task.add_difference(target.row, y, before);
+    });
+  }
 }
 
 /// The scheme of FULL-Register (Randall et al. 2021, "FULL-W2V"): output rows in registers, context
@@ -160,65 +234,18 @@ struct BasicRegisterScheme {
   template <class Task>
   static WORDLOOM_BOTH void train(const Task& task) {
     using Row = typename Task::Row;
-    for (std::uint32_t center = 0; center < task.sentence.size; ++center)
-      cuda::train_window<Targets>(
-          task, center, [&](const Target& target, std::uint32_t context, Row& y) {
-            Row x;
-            task.team.load(x, task.input_row(context));
-            const float g = task.gradient(x, y, target.positive, target.examples);
-            task.add_product(task.input_row(context), g, y);
-            add_scaled(y, g, x);
-          });
+    train_windows<Targets>(
+        task, [](std::uint32_t) {},
+        [&](const Target& target, std::uint32_t context, Row& y) {
+          Row x;
+          task.team.load(x, task.input_row(context));
+          const float g = task.gradient(x, y, target.positive, target.examples);
+          task.add_product(task.input_row(context), g, y);
+          add_scaled(y, g, x);
+        });
   }
 };
 using RegisterScheme = BasicRegisterScheme<WordTargets>;
-
-/// The rows of the words round the centre, in the team's memory from when a word enters the widest
-/// window until it leaves: `current` as training changes it, and a copy as it was loaded, so that
-/// its change can be added to the model. Word p of the sentence has slot p mod (2 max_reach + 1).
-template <class Task>
-class SharedRing {
- public:
-  WORDLOOM_BOTH explicit SharedRing(const Task& task) : task_(task) {}
-
-  WORDLOOM_BOTH float* current(std::uint32_t position) const {
-    return task_.memory +
-           std::size_t{position % (2 * task_.sampling.max_reach + 1)} * 2 * Task::row_size;
-  }
-  /// Loads the words of the widest window round `center`, which must be the next one, and adds the
-  /// changes of those that leave it.
-  WORDLOOM_BOTH void move_to(std::uint32_t center) {
-    const auto window = task_.window(center, task_.sampling.max_reach);
-    leave_until(window.first);
-    for (; end_ < window.end; ++end_) {
-      typename Task::Row x;
-      task_.team.load(x, task_.input_row(end_));
-      task_.team.store_own(current(end_), x);
-      task_.team.store_own(current(end_) + Task::row_size, x);
-    }
-  }
-  WORDLOOM_BOTH void leave_all() { leave_until(end_); }
-
- private:
-  WORDLOOM_BOTH void leave_until(std::uint32_t end) {
-    for (; first_ < end; ++first_) {
-      typename Task::Row x, loaded;
-      task_.team.load_own(x, current(first_));
-      task_.team.load_own(loaded, current(first_) + Task::row_size);
-      task_.add_difference(task_.input_row(first_), x, loaded);
-    }
-  }
-
-  const Task& task_;
-  std::uint32_t first_ = 0, end_ = 0;  // of the words in the ring
-};
-
-/// The memory of a scheme whose context rows are in a SharedRing.
-struct RingScheme {
-  static constexpr std::size_t floats_of_own(const Sampling& sampling, std::size_t row) {
-    return 2 * (2 * std::size_t{sampling.max_reach} + 1) * row;
-  }
-};
 
 /// The scheme of FULL-W2V: as RegisterScheme, and context rows stay in shared memory while they are
 /// in the window.
@@ -227,19 +254,18 @@ struct RingBufferScheme : RingScheme {
   static WORDLOOM_BOTH void train(const Task& task) {
     using Row = typename Task::Row;
     SharedRing<Task> ring(task);
-    for (std::uint32_t center = 0; center < task.sentence.size; ++center) {
-      ring.move_to(center);
-      cuda::train_window<WordTargets>(
-          task, center, [&](const Target& target, std::uint32_t context, Row& y) {
-            Row x, x_before;
-            task.team.load_own(x, ring.current(context));
-            copy_row(x_before, x);
-            const float g = task.gradient(x, y, target.positive, target.examples);
-            add_scaled(x, g, y);
-            task.team.store_own(ring.current(context), x);
-            add_scaled(y, g, x_before);
-          });
-    }
+    train_windows<WordTargets>(
+        task, [&](std::uint32_t center) { ring.move_to(center); },
+        [&](const Target& target, std::uint32_t context, Row& y) {
+          Row x, x_before;
+          float* const row = ring.current(context);
+          task.team.load_own(x, row);
+          copy_row(x_before, x);
+          const float g = task.gradient(x, y, target.positive, target.examples);
+          add_scaled(x, g, y);
+          task.team.store_own(row, x);
+          add_scaled(y, g, x_before);
+        });
     ring.leave_all();
   }
 };

@@ -4,6 +4,7 @@
 
 #include <wordloom/core/random.hpp>
 #include <wordloom/core/types.hpp>
+#include <wordloom/cuda/team.hpp>
 #include <wordloom/sampler/block.hpp>
 #include <wordloom/sampler/huffman_path.hpp>
 #include <wordloom/sampler/window.hpp>
@@ -104,6 +105,7 @@ struct Sampling {
   /// The reach of the window of the word at `position` in its sentence.
   WORDLOOM_BOTH std::uint32_t reach(const SentenceRandom& random, std::uint32_t position) const {
     if (fixed_window) return max_reach;
+    WORDLOOM_MARK(13);
     const Philox draw = random(Purpose::window, position);
     return 1 + static_cast<std::uint32_t>(std::uint64_t{draw.x[0]} * max_reach >> 32);
   }
@@ -113,7 +115,10 @@ struct Sampling {
                                 WordId positive) const {
     const Philox draw = random(Purpose::negative, index);
     WordId word = negatives.draw(draw.x[0], draw.x[1]);
-    if (word == positive) word = negatives.draw(draw.x[2], draw.x[3]);
+    if (word == positive) {
+      WORDLOOM_MARK(11);
+      word = negatives.draw(draw.x[2], draw.x[3]);
+    }
     return word == positive ? no_word : word;
   }
   /// The rows of Model::output that a word and a node have: see HuffmanPathAndNegatives.

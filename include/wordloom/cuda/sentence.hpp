@@ -115,8 +115,12 @@ struct SentenceTask {
   float* memory;  // of the team alone, aligned to 16 bytes
   PairLoss& loss;
 
+  /// The rows of the word at `position`, and of an output: the stride of the model is row_size.
   WORDLOOM_BOTH float* input_row(std::uint32_t position) const {
-    return model.input_row(sentence.words[position]);
+    return model.input + std::size_t{sentence.words[position]} * row_size;
+  }
+  WORDLOOM_BOTH float* output_row(RowId row) const {
+    return model.output + std::size_t{row} * row_size;
   }
   WORDLOOM_BOTH std::uint32_t reach(std::uint32_t center) const {
     return sampling.reach(sentence.random, center);
@@ -155,6 +159,7 @@ struct SentenceTask {
   WORDLOOM_BOTH float gradient(const Row& x, const Row& y, bool positive, float examples) const {
     const FloatPair pair(team.sum(partial_dot(x, y)), pair_weight(positive));
     if (sentence.with_loss) {
+      WORDLOOM_MARK(3);
       loss.sum += pair.loss();
       loss.examples += examples;
     }

@@ -9,6 +9,12 @@
 /// device a team is a warp or a thread block (DeviceTeam), and a `Lanes<T>` is a T, one for each
 /// thread. On the host it is a HostTeam, and a `Lanes<T>` has the values of all threads. A value
 /// that is the same for all threads (an id, a learning rate, a sum) is a plain T on both.
+/// Marks a place that a team passes: benchmarks/count_sass counts how often, and finds it again in
+/// the machine code. Above 99: passed by the first warp of a team alone.
+#ifndef WORDLOOM_MARK
+#define WORDLOOM_MARK(number) (void)0
+#endif
+
 namespace wordloom::inline WORDLOOM_ABI::cuda {
 
 /// The values of `width` threads.
@@ -100,7 +106,19 @@ struct HostTeam {
       return total;
     });
   }
+  /// Calls f(i) for the threads i of the first warp, and gives each thread the value of that thread
+  /// which has its place in its warp.
+  template <class F>
+  WORDLOOM_BOTH auto of_first_warp(F&& f) const {
+    Lanes<std::decay_t<decltype(f(0))>> result;
+    if constexpr (threads > 32) {
+      WORDLOOM_MARK(100);
+    }
+    for (int l = 0; l < threads; ++l) result.lane[l] = l < 32 ? f(l) : result.lane[l % 32];
+    return result;
+  }
   WORDLOOM_BOTH void barrier() const {}
+  WORDLOOM_BOTH void warp_barrier() const {}
   /// Returns the values as bits, that of thread i as bit i.
   WORDLOOM_BOTH std::uint32_t ballot(const Lanes<bool>& mask) const {
     std::uint32_t bits = 0;

@@ -54,6 +54,7 @@ class DeviceTeam {
     return value;
   }
   __device__ __forceinline__ void barrier() const { __syncthreads(); }
+  __device__ __forceinline__ void warp_barrier() const { __syncwarp(); }
 
   /// These three are for a warp.
   template <class T>
@@ -81,14 +82,37 @@ class DeviceTeam {
       float* const half = next_half();
       if (threadIdx.x % 32 == 0) half[threadIdx.x / 32] = value;
       __syncthreads();
+      constexpr int warps = threads / 32, at_once = warps % 4 == 0 ? 4 : warps % 2 == 0 ? 2 : 1;
       value = 0;
 #pragma unroll
-      for (int warp = 0; warp < threads / 32; ++warp) value += half[warp];
+      for (int warp = 0; warp < warps; warp += at_once) {
+        const auto parts =
+            std::bit_cast<Parts<at_once>>(*reinterpret_cast<const Vector<at_once>*>(half + warp));
+        for (const float part : parts.at) value += part;
+      }
     }
     return value;
   }
+  /// Uses the halves as `sum` does.
+  template <class F>
+  __device__ __forceinline__ auto of_first_warp(F&& f) const {
+    if constexpr (threads == 32) {
+      return each(f);
+    } else {
+      using T = decltype(f(0));
+      static_assert(sizeof(T) == sizeof(float));
+      auto* const half = reinterpret_cast<T*>(next_half());
+      if (threadIdx.x < 32) {
+        WORDLOOM_MARK(100);
+        half[threadIdx.x] = f(static_cast<int>(threadIdx.x));
+      }
+      __syncthreads();
+      return half[threadIdx.x % 32];
+    }
+  }
   /// Broadcasts the value of the first thread.
   __device__ __forceinline__ std::uint32_t of_first(std::uint32_t value) const {
+    WORDLOOM_MARK(0);  // for each sentence
     if constexpr (threads == 32) return __shfl_sync(whole, value, 0);
     auto* const place = reinterpret_cast<std::uint32_t*>(next_half());
     if (threadIdx.x == 0) *place = value;
