@@ -33,10 +33,9 @@ KERNELS(KERNEL)
 #define SIZED(scheme, floats, width, team, block)                                             \
   template __global__ void cuda::train_batch<scheme, floats, DeviceTeam<width, team>, block>( \
       ModelView, Sampling, BatchView, std::uint32_t);
-#define SIZES(OF)                                                                            \
-  OF(32, 1)                                                                                  \
-  OF(64, 2) OF(128, 4) OF(192, 6) OF(256, 8) OF(320, 10) OF(384, 12) OF(512, 16) OF(768, 24) \
-      OF(1024, 32)
+#define SIZES(OF) \
+  OF(32, 1)       \
+  OF(64, 2) OF(192, 6) OF(256, 8) OF(320, 10) OF(384, 12) OF(512, 16) OF(768, 24) OF(1024, 32)
 #define BLOCK(row, floats)                                  \
   SIZED(BasicSentenceScheme<WordTargets>, 1, row, row, row) \
   SIZED(BasicRegisterScheme<WordTargets>, 1, row, row, row) \
@@ -47,6 +46,7 @@ KERNELS(KERNEL)
 #define WARP_11(floats) SIZED(WarpScheme<11>, floats, 32, 32, 128)
 SIZES(BLOCK)
 SIZES(WARP)
+WARP(128, 4)
 WARP_7(1) WARP_7(2) WARP_7(6) WARP_7(8) WARP_11(1) WARP_11(2)
 #endif
 #else
