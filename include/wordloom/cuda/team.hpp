@@ -11,7 +11,7 @@
 /// that is the same for all threads (an id, a learning rate, a sum) is a plain T on both.
 /// Marks a place that a team passes: benchmarks/count_sass counts how often, and finds it again in
 /// the machine code. Above 99: passed by the first warp of a team alone. Otherwise a comment in the
-/// PTX, which makes no instruction but keeps the code what it is with marks.
+/// PTX, which makes no instruction, so that the PTX is the same with marks and without.
 #ifndef WORDLOOM_MARK
 #if defined(__CUDA_ARCH__) && !defined(WORDLOOM_EMULATED_CUDA)
 #define WORDLOOM_MARK(number) asm volatile("// %0" ::"n"(number))
