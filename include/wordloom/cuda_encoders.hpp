@@ -5,10 +5,5 @@
 #error "wordloom/cuda_encoders.hpp has kernels for a GPU: compile what includes it with nvcc (.cu)"
 #endif
 
-#pragma nv_diagnostic push
-#pragma nv_diag_suppress 20012  // of Eigen 3.4
-#include <wordloom/core/row_matrix.hpp>
-#pragma nv_diagnostic pop
-
 #include <wordloom/cuda/char_cnn.cuh>
 #include <wordloom/encoders.hpp>

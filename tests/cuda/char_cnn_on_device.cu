@@ -85,7 +85,7 @@ void compare(const std::string& name, const CharCnn& policy, const Vocabulary& v
   const Model start = large_model(policy, vocabulary, 3, dimension);
   const auto learn = [&](auto&& run, Model& model, int rounds) {
     for (int round = 0; round < rounds; ++round) {
-      model.input.view() = start.input.view();
+      model.input = start.input.copy();
       run.learn(rate);
     }
   };

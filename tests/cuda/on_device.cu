@@ -68,6 +68,11 @@ double train(Run& run) {
   SentenceBatch larger = some_sentences(5, 250);
   run.submit(batch, 0, 0.05, 0.05);
   double loss = loss_of_next(run);
+  // One more that stays on the device, smaller: only its own array is new.
+  SentenceBatch second = some_sentences(7, 100);
+  second.index = 1;
+  run.submit(second, 0, 0.05, 0.05);
+  loss += loss_of_next(run);
   batch.index = 7;
   other.keep = larger.keep = false;
   run.submit(batch, 1, 0.05, 0.05);
@@ -104,7 +109,6 @@ void compare(std::string_view name, Hyperparameters parameters) {
     auto on_device = Kernel::from(parameters).start(sampler, parameters, got);
     double worst = std::abs(loss - train(*on_device)) / loss, differences = 0, changes = 0;
     on_device->download(got);
-    end(on_device);
     for (const auto matrix : {&Model::input, &Model::output})
       for (std::size_t i = 0; i < (got.*matrix).rows(); ++i)
         for (std::size_t d = 0; d < parameters.dimension; ++d) {
@@ -114,6 +118,7 @@ void compare(std::string_view name, Hyperparameters parameters) {
           differences += one * one;
           changes += std::pow(b - (before.*matrix).row(i)[d], 2);
         }
+    end(on_device);
     return Difference{worst, differences / changes};
   };
   {  // A run may end with work in flight.
