@@ -4,6 +4,7 @@
 #include <string>
 #include <wordloom/cuda/gemm_scheme.hpp>
 #include <wordloom/cuda/host_kernel.hpp>
+#include <wordloom/cuda/published_schemes.hpp>
 #include <wordloom/cuda/warp_scheme.hpp>
 #include <wordloom/wordloom.hpp>
 
