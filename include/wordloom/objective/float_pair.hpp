@@ -30,6 +30,8 @@ struct FloatOperations {
     asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(exp) : "f"(z * -1.4426950408889634f));
     asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(reciprocal) : "f"(1.0f + exp));
     return factor * reciprocal;
+#elif defined(__CUDA_ARCH__)
+    return __fdividef(factor, 1.0f + __expf(-z));
 #else
     return factor / (1.0f + std::exp(-z));
 #endif
