@@ -20,7 +20,7 @@ const Vocabulary& zipf() {
   static const Vocabulary vocabulary = [] {
     std::vector<std::pair<std::string, std::uint64_t>> counts;
     for (std::uint64_t i = 1; i <= 68'000; ++i)
-      counts.emplace_back("w" + std::to_string(i), 1'000'000 / i + 5);
+      counts.emplace_back(std::string("w").append(std::to_string(i)), 1'000'000 / i + 5);
     return Vocabulary::from_counts(counts);
   }();
   return vocabulary;
