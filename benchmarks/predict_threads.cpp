@@ -351,7 +351,8 @@ int main(int argc, char** argv) try {
     throw InvalidArgument("--private-rows must begin with 0: without copies, costs are fitted");
   const TrainingInput input = load_input(BenchmarkText(corpus, 200'000));
   std::vector<std::pair<std::string, std::uint64_t>> counts;
-  for (std::size_t i = 0; i < 1000; ++i) counts.emplace_back("w" + std::to_string(i), 1000);
+  for (std::size_t i = 0; i < 1000; ++i)
+    counts.emplace_back(std::string("w").append(std::to_string(i)), 1000);
   const auto few_words = Vocabulary::from_counts(counts);
   std::vector<std::vector<WordId>> sentences(2000, std::vector<WordId>(1000));
   Random random(1);
