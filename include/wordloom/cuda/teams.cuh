@@ -82,14 +82,13 @@ class DeviceTeam {
       float* const half = next_half();
       if (threadIdx.x % 32 == 0) half[threadIdx.x / 32] = value;
       __syncthreads();
-      constexpr int warps = threads / 32, at_once = warps % 4 == 0 ? 4 : warps % 2 == 0 ? 2 : 1;
+      constexpr int warps = threads / 32;
+      using Some = Floats<warps>;
       value = 0;
 #pragma unroll
-      for (int warp = 0; warp < warps; warp += at_once) {
-        const auto parts =
-            std::bit_cast<Parts<at_once>>(*reinterpret_cast<const Vector<at_once>*>(half + warp));
-        for (const float part : parts.at) value += part;
-      }
+      for (int warp = 0; warp < warps; warp += sizeof(Some) / sizeof(float))
+        for (const float part : parts_of(*reinterpret_cast<const Some*>(half + warp)).at)
+          value += part;
     }
     return value;
   }
@@ -148,19 +147,26 @@ class DeviceTeam {
 
  private:
   static constexpr std::uint32_t whole = 0xffffffff;  // of a warp
+  /// The widest vector of which n floats are a multiple.
+  template <int n>
+  using Floats =
+      std::conditional_t<n % 4 == 0, float4, std::conditional_t<n % 2 == 0, float2, float>>;
 #if __CUDA_ARCH__ >= 900
   template <int R>
-  using Vector =
-      std::conditional_t<R % 4 == 0, float4, std::conditional_t<R % 2 == 0, float2, float>>;
+  using Vector = Floats<R>;
 #else
   // There is no vector reduction: the threads of a warp add to adjacent floats.
   template <int>
   using Vector = float;
 #endif
-  template <int R>
+  template <class V>
   struct Parts {
-    float at[sizeof(Vector<R>) / sizeof(float)];
+    float at[sizeof(V) / sizeof(float)];
   };
+  template <class V>
+  __device__ __forceinline__ static Parts<V> parts_of(V vector) {
+    return std::bit_cast<Parts<V>>(vector);
+  }
 
   /// Only where each warp has a row of its own may that be null.
   __device__ __forceinline__ static bool is_there(const float* row) {
@@ -176,12 +182,11 @@ class DeviceTeam {
   }
   template <int R>
   __device__ __forceinline__ static void put(float (&x)[R], int r, Vector<R> vector) {
-    const auto parts = std::bit_cast<Parts<R>>(vector);
-    for (const float part : parts.at) x[r++] = part;
+    for (const float part : parts_of(vector).at) x[r++] = part;
   }
   template <int R>
   __device__ __forceinline__ static Vector<R> get(const float (&x)[R], int r) {
-    Parts<R> parts;
+    Parts<Vector<R>> parts;
     for (float& part : parts.at) part = x[r++];
     return std::bit_cast<Vector<R>>(parts);
   }
