@@ -65,7 +65,7 @@ if [ "${1:-}" = long ]; then
   rm -rf "$runs"
   run build/release/examples/write_demo_corpus "$runs" 300000
   run python3 tests/kills/kill_runs.py "$PWD/build/release/examples/word2vec" "$PWD/$runs/text" \
-    "$runs/runs" "${WORDLOOM_KILLS:-200}"
+    "$runs/runs" "${WORDLOOM_KILLS:-100}"
   run cmake --build --preset release --parallel "$jobs" --target emulated_address emulated_races \
     emulated_address_char_cnn emulated_races_char_cnn
   emulated=build/release/tests/cuda_emulator

@@ -130,7 +130,8 @@ class WeightLayout {
       const float* const pair = signs.data() + middle() - 2 * static_cast<long>(positives);
       fill(pair, 2 * outputs, outputs % 2 * 2, tail.data());
     }
-    static float* fill(const float* from, std::size_t count, std::size_t zeros, float* to) noexcept {
+    static float* fill(const float* from, std::size_t count, std::size_t zeros,
+                       float* to) noexcept {
       std::memcpy(to, from, count * sizeof(float));
       return std::fill_n(to + count, zeros, 0.0f);
     }
