@@ -75,8 +75,7 @@ class FusedKernel::RowWorker {
   friend class FusedKernel::Worker;
 
   void begin(const Block& block, float learning_rate) noexcept {
-    const simd::GradientLayout layout{block.input_count(),
-                                      simd::GradientLayout::even(block.outputs.size())};
+    const simd::GradientLayout layout{block.input_count(), block.outputs.size()};
     scored_ = {rows_.data(),
                rows_.data() + layout.n,
                gradients_.data(),
@@ -95,7 +94,6 @@ class FusedKernel::RowWorker {
                     simd::Staging& staging) noexcept {
     begin(block, learning_rate);
     staging.begin(model, block, scored_.inputs, scored_.outputs);
-    scored_.outputs[scored_.m - 1] = scored_.outputs[block.outputs.size() - 1];
     scored_.may_repeat = (block.update != Sides::inputs && filter_.repeats(block.outputs)) ||
                          (!staging.has_bags() && filter_.repeats(block.inputs));
     functions_.score_staged(scored_, model.input.stride());
@@ -172,7 +170,7 @@ inline FusedKernel::RowWorker FusedKernel::row_worker(const Model&, BlockShape m
 
 WORDLOOM_FUNCTION FusedKernel::RowWorker::RowWorker(BlockShape most)
     : weights_(most),
-      rows_(most.inputs + simd::GradientLayout::even(most.outputs)),
+      rows_(most.inputs + most.outputs),
       gradients_(1, simd::GradientLayout::most(most)),
       change_(most.inputs, 32),
       ahead_(most) {}

@@ -200,29 +200,27 @@ HWY_INLINE void update_tile(const FusedBlock& block, std::size_t c, std::size_t 
   update_tile<V, mode>(block, c, j, UpTo<J * V>());
 }
 
-/// Calls `use.template operator()<count>()` for a run-time `count` that is one of Min, Min + Step,
-/// .. Max.
-template <std::size_t Min, std::size_t Step, std::size_t Max, class Use>
+/// Calls `use.template operator()<count>()` for a run-time `count` in [Least, Most].
+template <std::size_t Most, std::size_t Least = 1, class Use>
 HWY_INLINE void with_count(std::size_t count, Use&& use) {
-  [&]<std::size_t... k>(Indices<k...>) WORDLOOM_INLINED {
-    static_cast<void>(((count == Min + k * Step &&
-                        (use.template operator()<Min + k * Step>(), true)) || ...));
+  [&]<std::size_t... More>(Indices<More...>) WORDLOOM_INLINED {
+    static_cast<void>(
+        ((count == Least + More ? (use.template operator()<Least + More>(), true) : false) || ...));
   }
-  (UpTo<(Max - Min) / Step + 1>());
+  (UpTo<Most - Least + 1>());
 }
 
 /// Scores all pairs. Not inlined: a copy for each caller would double the time of compilation.
 HWY_NOINLINE HWY_ATTR inline void fused_scores(const FusedBlock& block,
                                                std::size_t stride) noexcept {
-  constexpr std::size_t width = FusedTuning::score_outputs, step = width % 2 == 0 ? 2 : 1;
+  constexpr std::size_t width = FusedTuning::score_outputs;
   const auto tiles = [&]<std::size_t I>(std::size_t i, float* scores) WORDLOOM_INLINED {
     // Places go up, so that what a tile stores past its end the next replaces.
     for (std::size_t j = 0; j < block.m; j += width)
-      with_count<step, step, width>(
-          std::min(width, block.m - j), [&]<std::size_t J>() WORDLOOM_INLINED {
-            score_tile<I, J>(block.inputs + i, block.outputs + j, stride,
-                             scores + j * (I <= 2 ? 2 : 4));
-          });
+      with_count<width>(std::min(width, block.m - j), [&]<std::size_t J>() WORDLOOM_INLINED {
+        score_tile<I, J>(block.inputs + i, block.outputs + j, stride,
+                         scores + j * (I <= 2 ? 2 : 4));
+      });
   };
   float* scores = block.gradients;
   std::size_t i = 0;
@@ -240,7 +238,7 @@ HWY_NOINLINE HWY_ATTR inline void add_gradients(const FusedBlock& block,
   const std::size_t m = block.m;
   constexpr std::size_t vectors = FusedTuning::update_vectors;
   if (m <= width)
-    return with_count<2, 2, width>(m, [&]<std::size_t J>() WORDLOOM_INLINED {
+    return with_count<width>(m, [&]<std::size_t J>() WORDLOOM_INLINED {
       for_columns<vectors>(stride, [&]<std::size_t V>(std::size_t c) WORDLOOM_INLINED {
         prefetch_ahead<V>(block.ahead, c);
         update_tile<J, V, InputChange::whole>(block, c, 0);
@@ -248,15 +246,15 @@ HWY_NOINLINE HWY_ATTR inline void add_gradients(const FusedBlock& block,
     });
   // Tiles of about the same number of outputs: a small last one would cost nearly a whole one.
   const std::size_t tiles = (m + width - 1) / width;
-  const std::size_t each = GradientLayout::even((m + tiles - 1) / tiles);
+  const std::size_t each = (m + tiles - 1) / tiles;
   const std::size_t last = (tiles - 1) * each;
   for_columns<vectors>(stride, [&]<std::size_t V>(std::size_t c) WORDLOOM_INLINED {
     prefetch_ahead<V>(block.ahead, c);
-    with_count<4, 2, width>(each, [&]<std::size_t J>() WORDLOOM_INLINED {
+    with_count<width, (width + 2) / 2>(each, [&]<std::size_t J>() WORDLOOM_INLINED {
       update_tile<J, V, InputChange::first>(block, c, 0);
       for (std::size_t j = J; j < last; j += J) update_tile<J, V, InputChange::middle>(block, c, j);
     });
-    with_count<2, 2, width>(m - last, [&]<std::size_t L>() WORDLOOM_INLINED {
+    with_count<width>(m - last, [&]<std::size_t L>() WORDLOOM_INLINED {
       update_tile<L, V, InputChange::last>(block, c, last);
     });
   });
@@ -267,7 +265,7 @@ HWY_NOINLINE HWY_ATTR inline void add_gradients(const FusedBlock& block,
 HWY_INLINE void score_rows(const float* const* rows, std::size_t count, const float* with,
                            std::size_t stride, float* scores) {
   for (std::size_t k = 0; k < count; k += 4)
-    with_count<1, 1, 4>(std::min<std::size_t>(4, count - k), [&]<std::size_t I>() WORDLOOM_INLINED {
+    with_count<4>(std::min<std::size_t>(4, count - k), [&]<std::size_t I>() WORDLOOM_INLINED {
       score_tile<I, 1>(rows + k, &with, stride, scores + k);
     });
 }
@@ -291,7 +289,7 @@ HWY_NOINLINE HWY_ATTR inline void score_pairs(const float* const* a, const float
                                               std::size_t count, std::size_t stride,
                                               float* scores) noexcept {
   for (std::size_t k = 0; k < count; k += 4)
-    with_count<1, 1, 4>(std::min<std::size_t>(4, count - k), [&]<std::size_t I>() WORDLOOM_INLINED {
+    with_count<4>(std::min<std::size_t>(4, count - k), [&]<std::size_t I>() WORDLOOM_INLINED {
       dot_pairs<I>(a + k, b + k, stride, scores + k);
     });
 }

@@ -14,10 +14,10 @@
 
 namespace wordloom::inline WORDLOOM_ABI::simd {
 
-/// A block as FusedKernel works on it. `m` is even: see GradientLayout.
+/// A block as FusedKernel works on it.
 struct FusedBlock {
   float** inputs;         // [N] rows
-  float** outputs;        // [M] rows, the last one twice where the block has an odd number
+  float** outputs;        // [M] rows
   float* gradients;       // see GradientLayout
   float* tail;            // likewise
   std::size_t n_of_four;  // likewise

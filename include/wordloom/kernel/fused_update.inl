@@ -43,7 +43,6 @@ HWY_ATTR inline void fused_score(Model& model, const Block& block, FusedBlock& o
       find_rows(model.input.data(), stride, block.inputs, own.inputs, filter);
   const bool outputs_repeat =
       find_rows(model.output.data(), stride, block.outputs, own.outputs, filter);
-  own.outputs[own.m - 1] = own.outputs[block.outputs.size() - 1];
   own.may_repeat = inputs_repeat || outputs_repeat;
   fused_scores(own, stride);
 }

@@ -54,7 +54,7 @@ class OneSideUpdate {
  public:
   OneSideUpdate(BlockShape most, std::size_t dimension)
       : stride_((dimension + 15) / 16 * 16),
-        rows_(most.inputs + most.outputs + 1),
+        rows_(most.inputs + most.outputs),
         changes_(std::max(most.inputs, most.outputs)),
         gradients_(1, GradientLayout::most(either_side(most))),
         weights_(1, GradientLayout::most(either_side(most))),
@@ -79,9 +79,8 @@ class OneSideUpdate {
     const std::size_t pairs = block.paired == n ? n : 0;
     for (std::size_t i = 0; i < n; ++i) rows_[i] = own.row_data(moving[i]);
     for (std::size_t j = 0; j < standing.size(); ++j) rows_[n + j] = other.row_data(standing[j]);
-    rows_[n + standing.size()] = rows_[n + standing.size() - 1];
-    const GradientLayout layout{n, GradientLayout::even(standing.size() - pairs)};
-    lay_out(block, layout, standing.size() - pairs, pairs);
+    const GradientLayout layout{n, standing.size() - pairs};
+    lay_out(block, layout, pairs);
     scored_ = {.block = {rows_.data(),
                          rows_.data() + n + pairs,
                          gradients_.data(),
@@ -133,12 +132,11 @@ class OneSideUpdate {
   }
 
   /// Lays the weights out unless they are those of the block before.
-  void lay_out(const Block& block, const GradientLayout& layout, std::size_t standing,
-               std::size_t pairs) noexcept {
+  void lay_out(const Block& block, const GradientLayout& layout, std::size_t pairs) noexcept {
     const Key key{.values = block.weights.values.data(),
                   .version = block.weights.version,
                   .n = layout.n,
-                  .m = standing,
+                  .m = layout.m,
                   .pairs = block.paired,
                   .positives = block.positives,
                   .update = block.update};
@@ -146,7 +144,7 @@ class OneSideUpdate {
     filled_ = key;
     std::fill_n(weights_.data(), layout.tail() + layout.tail_count() + vector_slack, 0.0f);
     for (std::size_t i = 0; i < layout.n; ++i)
-      for (std::size_t j = 0; j < standing; ++j)
+      for (std::size_t j = 0; j < layout.m; ++j)
         weights_.data()[layout.place(i, j)] = weight_of(block, i, pairs + j);
     float* const of_pairs = pairs_.row_data(1);
     for (std::size_t i = 0; i < pairs; ++i) of_pairs[i] = weight_of_pair(block, i, i);

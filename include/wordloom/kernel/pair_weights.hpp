@@ -56,13 +56,9 @@ inline void fill_pair_weights(const Block& block, float* to) noexcept {
 
 /// Scores and gradients of FusedKernel lie in groups of 4 inputs, in each output by output, 4 for
 /// each, so that the sums of 4 inputs are stored at once. When 1 or 2 inputs are left, they come
-/// after those, from a multiple of 16 floats on, 2 for each output. The number of outputs is even:
-/// an odd one is followed by a copy of the last output with weight 0, which halves the number of
-/// tiles to compile.
+/// after those, from a multiple of 16 floats on, 2 for each output.
 struct GradientLayout {
   std::size_t n, m;
-
-  static constexpr std::size_t even(std::size_t outputs) { return (outputs + 1) / 2 * 2; }
 
   /// The number of inputs that are in groups of 4 (or 3).
   constexpr std::size_t n_of_four() const { return n % 4 == 1 || n % 4 == 2 ? n / 4 * 4 : n; }
@@ -74,7 +70,7 @@ struct GradientLayout {
   }
   /// Floats to hold any block of up to n x m.
   static constexpr std::size_t most(BlockShape shape) {
-    return (shape.inputs + 3) / 4 * 4 * even(shape.outputs) + 3 * vector_slack;
+    return (shape.inputs + 3) / 4 * 4 * shape.outputs + 3 * vector_slack;
   }
 };
 
@@ -95,23 +91,22 @@ class WeightLayout {
       : plain_{Plain(most), Plain(most)}, weighted_{Weighted(most), Weighted(most)} {}
 
   LaidOutWeights of(const Block& block) noexcept {
-    const GradientLayout layout{block.input_count(), GradientLayout::even(block.outputs.size())};
-    if (!block.weights.empty()) return weighted(block.weights, layout, block.outputs.size());
+    const GradientLayout layout{block.input_count(), block.outputs.size()};
+    if (!block.weights.empty()) return weighted(block.weights, layout);
     if (!plain_[latest_].is_for(block)) {
       latest_ = 1 - latest_;
       if (!plain_[latest_].is_for(block)) plain_[latest_].fill(block);
     }
     const Plain& plain = plain_[latest_];
-    const std::size_t places = layout.count_of_four() + layout.tail_count();
     return {plain.of_four.data(), plain.tail.data(),
-            (places / layout.m - layout.n) * block.outputs.size()};
+            layout.count_of_four() + layout.tail_count() - layout.n * layout.m};
   }
 
  private:
   struct Plain {
     explicit Plain(BlockShape most)
         : of_four(1, GradientLayout::most(most)),
-          tail(1, 2 * GradientLayout::even(most.outputs) + vector_slack),
+          tail(1, 2 * most.outputs + vector_slack),
           signs(8 * most.outputs, 1.0f),
           groups((most.inputs + 3) / 4) {
       std::fill_n(signs.begin() + middle(), middle(), -1.0f);
@@ -125,15 +120,11 @@ class WeightLayout {
       // Groups are copied from around the middle of `signs`: targets of another size in each
       // block, as paths of a tree, cost little.
       const float* const group = signs.data() + middle() - 4 * static_cast<long>(positives);
-      float* at = of_four.data();
-      for (std::size_t i = 0; i < groups; ++i) at = fill(group, 4 * outputs, outputs % 2 * 4, at);
+      for (float* at = of_four.data(); outputs > 0 && at < of_four.data() + groups * 4 * outputs;
+           at += 4 * outputs)
+        std::memcpy(at, group, 4 * outputs * sizeof(float));
       const float* const pair = signs.data() + middle() - 2 * static_cast<long>(positives);
-      fill(pair, 2 * outputs, outputs % 2 * 2, tail.data());
-    }
-    static float* fill(const float* from, std::size_t count, std::size_t zeros,
-                       float* to) noexcept {
-      std::memcpy(to, from, count * sizeof(float));
-      return std::fill_n(to + count, zeros, 0.0f);
+      std::memcpy(tail.data(), pair, 2 * outputs * sizeof(float));
     }
     long middle() const noexcept { return static_cast<long>(signs.size() / 2); }
     RowMatrix of_four, tail;
@@ -149,8 +140,7 @@ class WeightLayout {
     std::uint64_t version = 0;
   };
 
-  LaidOutWeights weighted(const PairWeights& weights, const GradientLayout& layout,
-                          std::size_t outputs) noexcept {
+  LaidOutWeights weighted(const PairWeights& weights, const GradientLayout& layout) noexcept {
     const auto is_kept = [&](const Weighted& kept) {
       return kept.version == weights.version && kept.from == weights.values.data();
     };
@@ -169,11 +159,11 @@ class WeightLayout {
     // `count` inputs from `first` on, in `each` places for each output.
     const auto copy = [&]<std::size_t count, std::size_t each>(std::size_t first, float* group) {
       const float* from = weights.values.data() + first;
-      for (std::size_t j = 0; j < outputs; ++j, group += each, from += layout.n) {
+      for (std::size_t j = 0; j < layout.m; ++j, group += each, from += layout.n) {
         std::memcpy(group, from, count * sizeof(float));
         std::fill_n(group + count, each - count, 0.0f);
       }
-      return std::fill_n(group, (layout.m - outputs) * each, 0.0f);
+      return group;
     };
     float* end = to;
     std::size_t i = 0;
