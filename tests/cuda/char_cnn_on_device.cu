@@ -77,8 +77,8 @@ Vocabulary words_of_all_lengths(std::size_t size, std::size_t letters) {
   return Vocabulary::from_counts(words);
 }
 
-/// Compares rounds of fitting on the device with those on the host. The device runs them twice; one
-/// run then continues from the parameters of the host.
+/// Compares rounds of fitting on the device with those on the host. The device runs them twice; then
+/// each machine continues from the model of the other.
 void compare(const std::string& name, const CharCnn& policy, const Vocabulary& vocabulary,
              std::size_t dimension) {
   constexpr double rate = 0.01;
