@@ -29,14 +29,18 @@ namespace detail {
 
 #if defined(__x86_64__)
 /// Whether this machine prefetches rows for writing (prefetchw): a line that another core wrote
-/// last then travels once, not once to be read and again to be written. Not on Zen 4 and 5, where
-/// that would fetch into L1 (see below).
+/// last then travels once, not once to be read and again to be written. Not on Zen 4 and 5 (AMD's
+/// families 19h, models from 10h on without those of Zen 3, and 1Ah), where that would fetch into
+/// L1 (see below).
 inline const bool prefetches_for_writing = [] {
   __builtin_cpu_init();
   unsigned a = 0, b = 0, c = 0, d = 0;
   constexpr unsigned prefetchw = 1u << 8;
-  return __get_cpuid(0x80000001, &a, &b, &c, &d) != 0 && (c & prefetchw) != 0 &&
-         !(__builtin_cpu_is("amd") && __builtin_cpu_supports("avx512f"));
+  if (__get_cpuid(0x80000001, &a, &b, &c, &d) == 0 || (c & prefetchw) == 0) return false;
+  if (!__builtin_cpu_is("amd") || __get_cpuid(1, &a, &b, &c, &d) == 0) return true;
+  const unsigned family = (a >> 8 & 0xf) + (a >> 20 & 0xff), model = a >> 12 & 0xf0;
+  const bool is_zen3 = family == 0x19 && (model == 0x00 || (model >= 0x20 && model <= 0x50));
+  return family < 0x19 || is_zen3;
 }();
 #endif
 

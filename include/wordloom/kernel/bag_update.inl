@@ -14,8 +14,52 @@ HWY_ATTR inline void bag_score(const BagBlock& block, std::size_t stride) noexce
     block.gradients[j] += (block.gradients[j] - block.shares[j]) * block.without_one;
 }
 
-/// Vectors of each row that an update holds: twice as many are in registers.
-inline constexpr std::size_t bag_vectors = FusedTuning::many_registers ? 4 : 2;
+/// Vectors of each row that an update of outputs holds, and of those that have members of their own.
+inline constexpr std::size_t bag_vectors = 4, own_vectors = FusedTuning::many_registers ? 4 : 2;
+
+/// Copies V vectors, from column c on, of `count` rows.
+template <std::size_t... v>
+HWY_INLINE void copy_columns(const float* const* rows, std::size_t count, std::size_t c, float* to,
+                             Indices<v...>) {
+  const RowTag d;
+  const std::size_t lanes = hn::Lanes(d);
+  for (std::size_t k = 0; k < count; ++k, to += sizeof...(v) * lanes)
+    (hn::Store(load_row(d, rows[k] + c + v * lanes), d, to + v * lanes), ...);
+}
+
+/// The outputs with a member of their own, which the bag is without: adds their gradients to some
+/// vectors, from column c on, of both rows, and what other members receive to `change`. `before`:
+/// values of the outputs, then of these members, before any change, where rows repeat.
+template <bool repeats, std::size_t... v>
+HWY_INLINE void update_own(const BagBlock& block, std::size_t c, hn::Vec<RowTag>* change,
+                           const float* before, std::size_t copied, Indices<v...>) {
+  const RowTag d;
+  const std::size_t lanes = hn::Lanes(d);
+  const auto old = [&](std::size_t k, std::size_t w)
+                       WORDLOOM_INLINED { return hn::Load(d, before + k * copied + w * lanes); };
+  hn::Vec<RowTag> mean[sizeof...(v)], row[sizeof...(v)], x[sizeof...(v)];
+  ((mean[v] = hn::Load(d, block.mean + c + v * lanes)), ...);
+  for (std::size_t k = 0; k < block.own; ++k) {
+    const auto g = hn::Set(d, block.gradients[k] * block.without_one);
+    const auto of_mean = hn::Set(d, block.gradients[k] * (1.0f + block.without_one));
+    const auto share = hn::Set(d, block.shares[k]);
+    float* const at = block.outputs[k] + c;
+    float* const own = block.left_out[k] + c;
+    ((row[v] = load_row(d, at + v * lanes), x[v] = load_row(d, own + v * lanes)), ...);
+    if constexpr (repeats) {
+      ((change[v] = hn::MulAdd(share, old(k, v), change[v])), ...);
+      ((row[v] = hn::NegMulAdd(g, old(block.m + k, v), hn::MulAdd(of_mean, mean[v], row[v]))), ...);
+      ((x[v] = hn::NegMulAdd(share, old(k, v), x[v])), ...);
+      (store_row(d, row[v], at + v * lanes), ...);
+      (store_row(d, x[v], own + v * lanes), ...);
+    } else {
+      ((change[v] = hn::MulAdd(share, row[v], change[v])), ...);
+      (store_row(d, hn::NegMulAdd(g, x[v], hn::MulAdd(of_mean, mean[v], row[v])), at + v * lanes),
+       ...);
+      (store_row(d, hn::NegMulAdd(share, row[v], x[v]), own + v * lanes), ...);
+    }
+  }
+}
 
 /// Adds the gradients of a bag's outputs to V vectors, from column c on, of all rows. `repeats`:
 /// outputs, or members left out, may have duplicates; all are then read before one is written.
@@ -23,69 +67,38 @@ inline constexpr std::size_t bag_vectors = FusedTuning::many_registers ? 4 : 2;
 template <bool repeats, std::size_t... v>
 HWY_INLINE void update_bag(const BagBlock block, std::size_t c, Indices<v...>) {
   constexpr std::size_t V = sizeof...(v);
-  using Vectors = hn::Vec<RowTag>[V];
   const RowTag d;
   const std::size_t lanes = hn::Lanes(d);
-  float* const outputs_before = block.copies;
-  float* const left_out_before = block.copies + block.m * V * lanes;
-  const auto read = [&](Vectors& x, const float* row)
-                        WORDLOOM_INLINED { ((x[v] = load_row(d, row + v * lanes)), ...); };
-  const auto write = [&](const Vectors& x, float* row)
-                         WORDLOOM_INLINED { (store_row(d, x[v], row + v * lanes), ...); };
-  const auto copy = [&](const float* const* rows, std::size_t count, float* to) WORDLOOM_INLINED {
-    for (std::size_t k = 0; k < count; ++k)
-      (hn::Store(load_row(d, rows[k] + c + v * lanes), d, to + (k * V + v) * lanes), ...);
-  };
-  const auto take_copy = [&](Vectors& x, const float* of, std::size_t k) WORDLOOM_INLINED {
-    ((x[v] = hn::Load(d, of + (k * V + v) * lanes)), ...);
-  };
   if constexpr (repeats) {
-    copy(block.outputs, block.m, outputs_before);
-    copy(block.left_out, block.own, left_out_before);
+    copy_columns(block.outputs, block.m, c, block.copies, Indices<v...>());
+    copy_columns(block.left_out, block.own, c, block.copies + block.m * V * lanes,
+                 Indices<v...>());
   }
-  Vectors mean, change, row, before, x, x_before;
+  prefetch_ahead<V>(block.ahead, c);
+  hn::Vec<RowTag> mean[V], change[V], row[V];
   ((mean[v] = hn::Load(d, block.mean + c + v * lanes)), ...);
   ((change[v] = hn::Zero(d)), ...);
-  std::size_t prefetched = 0;
-  const auto prefetch_next = [&]() WORDLOOM_INLINED {
-    if (prefetched < block.ahead.size()) prefetch_ahead<V>(block.ahead.subspan(prefetched++, 1), c);
-  };
   for (std::size_t k = block.own; k < block.m; ++k) {
-    prefetch_next();
     const auto g = hn::Set(d, block.gradients[k]), share = hn::Set(d, block.shares[k]);
     float* const at = block.outputs[k] + c;
-    read(row, at);
-    ((before[v] = row[v]), ...);
-    if constexpr (repeats) take_copy(before, outputs_before, k);
-    ((change[v] = hn::MulAdd(share, before[v], change[v])), ...);
-    ((row[v] = hn::MulAdd(g, mean[v], row[v])), ...);
-    write(row, at);
+    ((row[v] = load_row(d, at + v * lanes)), ...);
+    if constexpr (repeats)
+      ((change[v] = hn::MulAdd(share, hn::Load(d, block.copies + (k * V + v) * lanes), change[v])),
+       ...);
+    else
+      ((change[v] = hn::MulAdd(share, row[v], change[v])), ...);
+    (store_row(d, hn::MulAdd(g, mean[v], row[v]), at + v * lanes), ...);
   }
-  for (std::size_t k = 0; k < block.own; ++k) {
-    const auto g = hn::Set(d, block.gradients[k] * block.without_one);
-    const auto of_mean = hn::Set(d, block.gradients[k] * (1.0f + block.without_one));
-    const auto share = hn::Set(d, block.shares[k]);
-    float* const at = block.outputs[k] + c;
-    float* const own = block.left_out[k] + c;
-    read(row, at);
-    read(x, own);
-    ((before[v] = row[v], x_before[v] = x[v]), ...);
-    if constexpr (repeats) {
-      take_copy(before, outputs_before, k);
-      take_copy(x_before, left_out_before, k);
-    }
-    ((change[v] = hn::MulAdd(share, before[v], change[v])), ...);
-    ((row[v] = hn::NegMulAdd(g, x_before[v], hn::MulAdd(of_mean, mean[v], row[v]))), ...);
-    ((x[v] = hn::NegMulAdd(share, before[v], x[v])), ...);
-    write(row, at);
-    write(x, own);
-  }
+  constexpr std::size_t some = std::min(V, own_vectors);
+  unrolled<V / some>([&](auto part) WORDLOOM_INLINED {
+    constexpr std::size_t w = part * some;
+    update_own<repeats>(block, c + w * lanes, change + w, block.copies + w * lanes, V * lanes,
+                        UpTo<some>());
+  });
   for (std::size_t k = 0; k < block.size; ++k) {
-    prefetch_next();
     float* const at = block.members[k] + c;
     (store_row(d, hn::Add(load_row(d, at + v * lanes), change[v]), at + v * lanes), ...);
   }
-  prefetch_ahead<V>(block.ahead.subspan(prefetched), c);
 }
 
 /// Adds the gradients of a bag's outputs to all rows.

@@ -74,10 +74,9 @@ class GroupedCbow::Worker {
         weights_[j] = 1.0f;
       }
       // A negative that is a centre is none.
+      const float weight = weight_ * static_cast<float>(group.size);
       for (std::size_t j = group.size; j < group.outputs.size(); ++j)
-        weights_[j] = share_a_word(centers, group.outputs.subspan(j, 1))
-                          ? 0.0f
-                          : weight_ * static_cast<float>(group.size);
+        weights_[j] = share_a_word(centers, group.outputs.subspan(j, 1)) ? 0.0f : weight;
       sink(Block{.inputs = sentence.subspan(group.begin, group.end - group.begin),
                  .left_out = std::span(left_out_).first(group.size),
                  .outputs = group.outputs,
