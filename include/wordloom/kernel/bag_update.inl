@@ -14,7 +14,8 @@ HWY_ATTR inline void bag_score(const BagBlock& block, std::size_t stride) noexce
     block.gradients[j] += (block.gradients[j] - block.shares[j]) * block.without_one;
 }
 
-/// Vectors of each row that an update of outputs holds, and of those that have members of their own.
+/// Vectors of each row that an update of outputs holds, and of those that have members of their
+/// own.
 inline constexpr std::size_t bag_vectors = 4, own_vectors = FusedTuning::many_registers ? 4 : 2;
 
 /// Copies V vectors, from column c on, of `count` rows.
@@ -71,8 +72,7 @@ HWY_INLINE void update_bag(const BagBlock block, std::size_t c, Indices<v...>) {
   const std::size_t lanes = hn::Lanes(d);
   if constexpr (repeats) {
     copy_columns(block.outputs, block.m, c, block.copies, Indices<v...>());
-    copy_columns(block.left_out, block.own, c, block.copies + block.m * V * lanes,
-                 Indices<v...>());
+    copy_columns(block.left_out, block.own, c, block.copies + block.m * V * lanes, Indices<v...>());
   }
   prefetch_ahead<V>(block.ahead, c);
   hn::Vec<RowTag> mean[V], change[V], row[V];

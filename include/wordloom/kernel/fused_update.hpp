@@ -45,6 +45,8 @@ FusedFunctions fused_functions();
 #include <wordloom/simd/target.hpp>
 #define WORDLOOM_VECTOR_CODE <wordloom/kernel/fused_tile.inl>
 #include <wordloom/simd/for_each_target.inl>
+#define WORDLOOM_VECTOR_CODE <wordloom/kernel/row_scores.inl>
+#include <wordloom/simd/for_each_target.inl>
 #define WORDLOOM_VECTOR_CODE <wordloom/kernel/fused_plain.inl>
 #include <wordloom/simd/for_each_target.inl>
 #define WORDLOOM_VECTOR_CODE <wordloom/kernel/fused_update.inl>

@@ -1,0 +1,119 @@
+#pragma once
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <wordloom/core/files.hpp>
+#include <wordloom/core/row_matrix.hpp>
+#include <wordloom/core/words.hpp>
+#include <wordloom/io/vector_text.hpp>
+#include <wordloom/model/embeddings.hpp>
+
+namespace wordloom::inline WORDLOOM_ABI {
+
+namespace detail {
+
+static_assert(std::endian::native == std::endian::little,
+              "wordloom: binary vector files are little-endian, and so must the machine be");
+
+/// Writes the floats of a row, little-endian.
+inline void write_floats(const Embeddings& embeddings, std::size_t i, AtomicFile& file) {
+  const auto row = embeddings.vector(i);
+  file.write({reinterpret_cast<const char*>(row.data()), row.size_bytes()});
+}
+
+}  // namespace detail
+
+/// Where the words of a .npy file stand: "vectors.npy.words.txt", one a line.
+inline std::filesystem::path npy_words_path(std::filesystem::path path) {
+  return path += ".words.txt";
+}
+
+/// NumPy's .npy, version 1.0: a float32 array [V x D] in C order. The words beside it
+/// (npy_words_path) appear before `file` is committed.
+void write_npy(const Embeddings& embeddings, AtomicFile& file);
+
+/// Reads a .npy file of version 1 to 3 that holds a little-endian float32 array [V x D] in C order,
+/// with its words from `words` (npy_words_path(path) when empty).
+Embeddings load_npy(const std::filesystem::path& path, const std::filesystem::path& words = {});
+
+#if WORDLOOM_DEFINES_FUNCTIONS
+
+WORDLOOM_FUNCTION void write_npy(const Embeddings& embeddings, AtomicFile& file) {
+  std::string header = "{'descr': '<f4', 'fortran_order': False, 'shape': (" +
+                       std::to_string(embeddings.size()) + ", " +
+                       std::to_string(embeddings.dimension()) + "), }";
+  constexpr std::size_t before = 10;  // magic, version and length
+  header.append((64 - (before + header.size() + 1) % 64) % 64, ' ');
+  header += '\n';
+  file.write(std::string_view("\x93NUMPY\x01\x00", 8));
+  const auto length = static_cast<std::uint16_t>(header.size());
+  file.write({reinterpret_cast<const char*>(&length), sizeof length});
+  file.write(header);
+  for (std::size_t i = 0; i < embeddings.size(); ++i) detail::write_floats(embeddings, i, file);
+  detail::save_word_lines(embeddings, file, npy_words_path(file.path()));
+}
+
+WORDLOOM_FUNCTION Embeddings load_npy(const std::filesystem::path& path,
+                                      const std::filesystem::path& words) {
+  const MappedFile file(path);
+  const detail::Cursor cursor(file);
+  const std::string_view text = file.text();
+  if (text.substr(0, 6) != "\x93NUMPY")
+    cursor.fail(0, "the six bytes \\x93NUMPY", detail::shown(text.substr(0, 6)));
+  if (text.size() < 12) cursor.fail(text.size(), "a header", "the end of the file");
+  const int version = static_cast<unsigned char>(text[6]);
+  if (version < 1 || version > 3) cursor.fail(6, "version 1 to 3", std::to_string(version));
+  const std::size_t length_bytes = version == 1 ? 2 : 4;
+  std::size_t length = 0;  // little-endian, as the machine is
+  std::memcpy(&length, text.data() + 8, length_bytes);
+  const std::size_t begin = 8 + length_bytes;
+  if (length > text.size() - begin)
+    cursor.fail(8, "a header within the file", "one of " + std::to_string(length) + " bytes");
+  const std::string_view header = text.substr(begin, length);
+
+  // A Python dictionary; NumPy always writes it in this form.
+  const auto value = [&](std::string_view key) {
+    const std::size_t at = header.find("'" + std::string(key) + "':");
+    if (at == header.npos)
+      cursor.fail(begin, "'" + std::string(key) + "' in the header", detail::shown(header));
+    auto rest = header.substr(at + key.size() + 3);
+    rest.remove_prefix(std::min(rest.find_first_not_of(' '), rest.size()));
+    return rest;
+  };
+  if (!value("descr").starts_with("'<f4'"))
+    cursor.fail(begin, "little-endian float32, '<f4'", detail::shown(value("descr").substr(0, 12)));
+  if (!value("fortran_order").starts_with("False"))
+    cursor.fail(begin, "C order",
+                "fortran_order " + detail::shown(value("fortran_order").substr(0, 5)));
+  const std::string_view shape = value("shape");
+  std::size_t rows = 0, columns = 0;
+  char close = 0;
+  if (std::sscanf(std::string(shape.substr(0, 64)).c_str(), "(%zu ,%zu%c", &rows, &columns,
+                  &close) != 3 ||
+      close != ')' || rows == 0 || columns == 0)
+    cursor.fail(begin, "a shape of two numbers above 0", detail::shown(shape.substr(0, 24)));
+
+  const std::string_view data = text.substr(begin + length);
+  if (columns > data.size() / sizeof(float) || rows != data.size() / sizeof(float) / columns ||
+      data.size() != rows * columns * sizeof(float))
+    cursor.fail(begin, "a shape that fits the " + std::to_string(data.size()) + " bytes of data",
+                std::to_string(rows) + " x " + std::to_string(columns));
+  WordList list = detail::load_word_lines(words.empty() ? npy_words_path(path) : words, rows);
+  RowMatrix vectors(rows, columns);
+  for (std::size_t i = 0; i < rows; ++i)
+    std::memcpy(vectors.row_data(i), data.data() + i * columns * sizeof(float),
+                columns * sizeof(float));
+  return {std::move(list), std::move(vectors)};
+}
+
+#endif
+
+}  // namespace wordloom::inline WORDLOOM_ABI

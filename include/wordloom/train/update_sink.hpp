@@ -1,0 +1,155 @@
+#pragma once
+#include <algorithm>
+#include <cstddef>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <wordloom/core/error.hpp>
+#include <wordloom/core/types.hpp>
+#include <wordloom/kernel/concept.hpp>
+#include <wordloom/model/model.hpp>
+#include <wordloom/objective/loss.hpp>
+#include <wordloom/sampler/block.hpp>
+#include <wordloom/train/private_rows.hpp>
+#include <wordloom/train/run.hpp>
+#include <wordloom/train/subword_rows.hpp>
+
+namespace wordloom::inline WORDLOOM_ABI::detail {
+
+[[noreturn]] inline void throw_too_large(const Block& block, BlockShape max) {
+  const auto shape = [](std::size_t inputs, std::size_t outputs, std::size_t members) {
+    return std::to_string(inputs) + " x " + std::to_string(outputs) +
+           (members == 0 ? "" : " with " + std::to_string(members) + " members of bags");
+  };
+  throw InvalidArgument(
+      "the sampler made a block of " +
+      shape(block.input_count(), block.outputs.size(), block.has_bags() ? block.inputs.size() : 0) +
+      ", more than its max_block() of " + shape(max.inputs, max.outputs, max.members));
+}
+
+/// Takes the blocks of a sampler and gives them to the worker of a kernel. `Words`: how the thread
+/// finds the rows of input words, SubwordRows::Thread or NoSubwordRows::Thread.
+template <class Worker, class Words = NoSubwordRows::Thread>
+class UpdateSink {
+  static constexpr bool has_subwords = !std::is_same_v<Words, NoSubwordRows::Thread>;
+
+ public:
+  float learning_rate;
+  bool with_loss = true;
+  WorkDone done;
+
+  UpdateSink(Model& model, Worker& worker, BlockShape max, double rate, const WorkDone& before,
+             const PrivateRows::Thread& own = {}, Words words = {})
+      : learning_rate(static_cast<float>(rate)),
+        done(before),
+        model_(model),
+        worker_(worker),
+        max_(max),
+        own_(own),
+        words_(std::move(words)),
+        inputs_(own || has_subwords ? std::max(max.inputs, max.members) : 0),
+        outputs_(own ? max.outputs : 0) {}
+
+  void operator()(const Block& block) {
+    if (block.input_count() > max_.inputs || block.outputs.size() > max_.outputs ||
+        (block.has_bags() && block.inputs.size() > max_.members))
+      throw_too_large(block, max_);
+    if constexpr (has_subwords) return update_composed(block);
+    if (own_) return update_own(block);
+    finish();
+    update(block);
+  }
+
+  /// Ends the update in progress: after the last block, and before `with_loss` changes.
+  [[gnu::always_inline]] void finish() {
+    if constexpr (UpdatesInHalves<Worker>) {
+      if (with_loss)
+        done.loss += LossSum(worker_.template apply<true>(model_));
+      else
+        worker_.template apply<false>(model_);
+    }
+  }
+
+  /// Ends the updates of a sentence: the model then has all of them.
+  void finish_sentence() {
+    finish();
+    if constexpr (has_subwords) words_.finish();
+  }
+
+  [[gnu::always_inline]] void prefetch(std::span<const RowId> inputs,
+                                       std::span<const RowId> outputs) {
+    if constexpr (has_subwords) {
+      for (const WordId word : inputs)
+        for (const RowId row : words_.rows_ahead(word)) model_.input.prefetch(row);
+      inputs = {};
+    }
+    if (own_) return prefetch_own(inputs, outputs);
+    prefetch_rows(inputs, outputs);
+  }
+
+ private:
+  [[gnu::always_inline]] void update(const Block& block) {
+    if (with_loss) done.examples += block.examples;
+    if constexpr (UpdatesInHalves<Worker>) {
+      worker_.score(model_, block, learning_rate);
+    } else if (with_loss) {
+      done.loss += LossSum(worker_.template update<true>(model_, block, learning_rate));
+    } else {
+      worker_.template update<false>(model_, block, learning_rate);
+    }
+  }
+  [[gnu::always_inline]] void prefetch_rows(std::span<const RowId> inputs,
+                                            std::span<const RowId> outputs) {
+    if constexpr (requires { worker_.prefetch(model_, inputs, outputs); }) {
+      worker_.prefetch(model_, inputs, outputs);
+    } else {
+      for (const RowId id : inputs) model_.input.prefetch(id);
+      for (const RowId id : outputs) model_.output.prefetch(id);
+    }
+  }
+
+  void update_composed(const Block& block) {
+    finish();
+    Block composed = block;
+    composed.inputs = words_.map(block.inputs, inputs_.data());
+    if (own_) {
+      own_.count(block.input_count() * block.outputs.size(), learning_rate);
+      composed.outputs = own_.map(1, block.outputs, outputs_.data());
+    }
+    update(composed);
+  }
+
+  // These two are not inlined: a single thread trains faster without their code beside its own.
+  [[gnu::noinline]] void update_own(const Block& block) {
+    finish();
+    own_.count(block.input_count() * block.outputs.size(), learning_rate);
+    Block of_own = block;
+    of_own.inputs = own_.map(0, block.inputs, inputs_.data());
+    of_own.outputs = own_.map(1, block.outputs, outputs_.data());
+    update(of_own);
+  }
+  [[gnu::noinline]] void prefetch_own(std::span<const RowId> inputs,
+                                      std::span<const RowId> outputs) {
+    constexpr std::size_t at_once = 64;
+    RowId own_inputs[at_once], own_outputs[at_once];
+    while (!inputs.empty() || !outputs.empty()) {
+      const auto some = inputs.first(std::min(inputs.size(), at_once)),
+                 others = outputs.first(std::min(outputs.size(), at_once));
+      prefetch_rows(own_.map(0, some, own_inputs), own_.map(1, others, own_outputs));
+      inputs = inputs.subspan(some.size());
+      outputs = outputs.subspan(others.size());
+    }
+  }
+
+  Model& model_;
+  Worker& worker_;
+  BlockShape max_;
+  PrivateRows::Thread own_;
+  [[no_unique_address]] Words words_;
+  std::vector<RowId> inputs_, outputs_;  // of a block, as the thread has them
+};
+
+}  // namespace wordloom::inline WORDLOOM_ABI::detail
