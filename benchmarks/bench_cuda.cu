@@ -142,51 +142,6 @@ struct GemmWork {
   }
 };
 
-/// Word-per-block scheduling (Gupta and Khare 2017, section 4.1, who found that it loses accuracy),
-/// for comparison: all words of a sentence are trained at once, each by a block. Neighbours share
-/// most of their context rows, so that their changes cross.
-template <int R>
-__global__ void __launch_bounds__(32 * R)
-    train_words(cuda::ModelView model, cuda::Sampling sampling, cuda::BatchView batch) {
-  extern __shared__ float4 shared[];
-  const cuda::DeviceTeam<32 * R> team(reinterpret_cast<float*>(shared));
-  for (std::uint32_t i = 0; i < batch.sentences; ++i) {
-    cuda::Sentence sentence = batch.sentence(i);
-    sentence.with_loss = false;
-    cuda::PairLoss loss;
-    const cuda::SentenceTask<1, cuda::DeviceTeam<32 * R>> task{team,     model,   sampling,
-                                                               sentence, nullptr, loss};
-    // Successive sentences begin at different blocks, so that all have work.
-    const std::uint32_t turn = static_cast<std::uint32_t>(batch.begin(i)) % gridDim.x;
-    for (std::uint32_t center = (blockIdx.x + gridDim.x - turn) % gridDim.x; center < sentence.size;
-         center += gridDim.x)
-      cuda::SentenceScheme::train_window(task, center);
-  }
-}
-
-struct WordMethod : cuda::CudaMethod {
-  template <int R>
-  struct Launch {
-    static void check(const cuda::Sampling&, const cudaDeviceProp&) {}
-    static void run(const cuda::ModelView& model, const cuda::Sampling& sampling,
-                    const cuda::BatchView& batch, std::size_t, const cudaDeviceProp& device,
-                    const cuda::CudaMachine& machine) {
-      int blocks = 0;
-      constexpr std::size_t bytes = cuda::DeviceTeam<32 * R>::scratch * sizeof(float);
-      cuda::check(
-          cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, train_words<R>, 32 * R, bytes));
-      const auto grid = static_cast<unsigned>(blocks * device.multiProcessorCount);
-      train_words<R><<<grid, 32 * R, bytes, machine.stream>>>(model, sampling, batch);
-      cuda::check(cudaGetLastError());
-    }
-  };
-  template <int R, class Use>
-  static void with_launch(const cuda::Sampling&, Use use) {
-    use(Launch<R>());
-  }
-};
-using CudaWordKernel = CudaKernel<WordMethod, Hogwild, HogwildFixedWindow>;
-
 struct Input : TrainingInput {
   Ceilings ceilings;
 };
@@ -230,8 +185,7 @@ void add_all(const Input& input, const Hyperparameters& parameters) {
   add<Hogwild, CudaSentenceKernel, PairWork>("hogwild+cuda-sentence", input, parameters);
   add<HogwildFixedWindow, CudaSentenceKernel, PairWork>("hogwild-fixed+cuda-sentence", input,
                                                         parameters);
-  add<HogwildFixedWindow, CudaWordKernel, PairWork>("hogwild-fixed+word-per-block", input,
-                                                    parameters);
+  add<HogwildFixedWindow, CudaWordKernel, PairWork>("hogwild-fixed+cuda-word", input, parameters);
   add<SharedNegativeFixedWindow, CudaRegisterKernel, RegisterWork>("shared-fixed+cuda-register",
                                                                    input, parameters);
   add<SharedNegative, CudaRingBufferKernel, RingWork>("shared+cuda-ring", input, parameters);

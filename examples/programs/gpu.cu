@@ -18,9 +18,9 @@ namespace {
 using namespace wordloom;
 
 using CudaKernels =
-    Registry<Named<"cuda-sentence", CudaSentenceKernel>, Named<"cuda-register", CudaRegisterKernel>,
-             Named<"cuda-ring", CudaRingBufferKernel>, Named<"cuda-gemm", CudaGemmKernel>,
-             Named<"cuda-warp", CudaWarpKernel>>;
+    Registry<Named<"cuda-sentence", CudaSentenceKernel>, Named<"cuda-word", CudaWordKernel>,
+             Named<"cuda-register", CudaRegisterKernel>, Named<"cuda-ring", CudaRingBufferKernel>,
+             Named<"cuda-gemm", CudaGemmKernel>, Named<"cuda-warp", CudaWarpKernel>>;
 
 /// The names of the kernels that train a sampler.
 template <class Sampler>

@@ -155,6 +155,9 @@ int main(int argc, char** argv) try {
   };
   compare<Hogwild, CudaSentenceKernel, cuda::SentenceScheme, 1, HostTeam<128>>("sentence",
                                                                                parameters(100, 5));
+  compare<Hogwild, CudaWordKernel, cuda::SentenceScheme, 1, HostTeam<64>>("word",
+                                                                          parameters(64, 5));
+  compare<Cbow, CudaWordKernel, cuda::CbowScheme, 1, HostTeam<64>>("word, cbow", parameters(64, 3));
   compare<Cbow, CudaSentenceKernel, cuda::CbowScheme, 1, HostTeam<64>>("cbow", parameters(64, 5));
   compare<BasicCbow<RandomWindow, HuffmanPathAndNegatives>, CudaSentenceKernel, cuda::CbowScheme, 1,
           HostTeam<128>>("cbow, tree and negatives", parameters(100, 2));

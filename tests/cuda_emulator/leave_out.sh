@@ -4,7 +4,7 @@
 set -euo pipefail
 program=$1
 shift
-[ $# -gt 0 ] || set -- sentence cbow register ring warp gemm
+[ $# -gt 0 ] || set -- sentence word cbow register ring warp gemm
 # As unkind as a device may be.
 export EMU_PAGEABLE_LATE=1 EMU_FREE_AT_ONCE=1
 out=$(mktemp) && trap 'rm -f "$out"' EXIT

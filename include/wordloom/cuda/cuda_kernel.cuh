@@ -31,8 +31,8 @@ inline constexpr unsigned min_blocks = 1;
 template <>
 inline constexpr unsigned min_blocks<WarpScheme<7>, 4> = 3;
 
-/// Trains all sentences, each by one Team, as many at a time as there are teams in the grid. A
-/// block holds one team, or several that are warps.
+/// Trains all sentences, each by one Team, as many at a time as there are teams in the grid; or all
+/// words, where the scheme is a WordAtATime. A block holds one team, or several that are warps.
 template <class Scheme, int R, class Team, int threads>
 __global__ void __launch_bounds__(threads, min_blocks<Scheme, R>)
     train_batch(ModelView model, Sampling sampling, BatchView batch, std::uint32_t floats_of_own) {
@@ -40,12 +40,21 @@ __global__ void __launch_bounds__(threads, min_blocks<Scheme, R>)
       dynamic_shared() + threadIdx.x / Team::threads * (floats_of_own + Team::scratch);
   const Team team(own + floats_of_own);
   const bool is_first = threadIdx.x % Team::threads == 0;
+  const std::uint32_t count = TrainsByWord<Scheme> ? batch.word_count() : batch.sentences;
   for (;;) {
-    const std::uint32_t i = team.of_first(is_first ? atomicAdd(batch.next, 1u) : 0u);
-    if (i >= batch.sentences) break;
+    const std::uint32_t next = team.of_first(is_first ? atomicAdd(batch.next, 1u) : 0u);
+    if (next >= count) break;
+    const std::uint32_t i = TrainsByWord<Scheme> ? batch.sentence_of(next) : next;
     const Sentence sentence = batch.sentence(i);
     PairLoss loss;
-    Scheme::train(SentenceTask<R, Team>{team, model, sampling, sentence, own, loss});
+    const SentenceTask<R, Team> task{team, model, sampling, sentence, own, loss};
+    if constexpr (TrainsByWord<Scheme>) {
+      const std::uint32_t center = next - batch.begin(i);
+      if (center >= sentence.size) continue;  // this many words are left after subsampling
+      Scheme::train_window(task, center);
+    } else {
+      Scheme::train(task);
+    }
     if (sentence.with_loss && is_first) {
       atomicAdd(batch.loss, static_cast<double>(loss.sum));
       atomicAdd(batch.loss + 1, static_cast<double>(loss.examples));
@@ -168,6 +177,14 @@ using CudaSentenceKernel =
                Hogwild, HogwildFixedWindow, BasicHogwild<RandomWindow, HuffmanPath>,
                BasicHogwild<RandomWindow, HuffmanPathAndNegatives>, Cbow, HierarchicalCbow,
                BasicCbow<RandomWindow, HuffmanPathAndNegatives>>;
+
+/// BlazingText's other schedule: a thread block for each word, `sentences_in_flight` words at a
+/// time. For comparison: neighbours change the same rows at once, which costs accuracy.
+using CudaWordKernel =
+    CudaKernel<cuda::BlockMethod<cuda::WordAtATime<cuda::SentenceScheme>,
+                                 cuda::WordAtATime<cuda::SentenceScheme>,
+                                 cuda::WordAtATime<cuda::CbowScheme>>,
+               Hogwild, HogwildFixedWindow, Cbow>;
 
 /// FULL-Register (Randall et al. 2021): output rows in registers while they meet the window.
 using CudaRegisterKernel =

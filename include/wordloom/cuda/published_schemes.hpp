@@ -124,7 +124,7 @@ struct CbowScheme {
       train_window(task, center);
   }
 
- private:
+  /// Trains the window of one centre.
   template <class Task>
   static WORDLOOM_BOTH void train_window(const Task& task, std::uint32_t center) {
     typename Task::Row sum, member, mean, change;
@@ -148,6 +148,16 @@ struct CbowScheme {
                          change);
   }
 };
+
+/// Word-per-block scheduling (Gupta and Khare 2017, section 4.1, who found that it costs accuracy):
+/// a team trains one window of a sentence, while others train its neighbours, which share most of
+/// its rows.
+template <class Scheme>
+struct WordAtATime : Scheme {
+  static constexpr bool by_word = true;
+};
+template <class Scheme>
+concept TrainsByWord = Scheme::by_word;
 
 /// The centres of a sentence in turn, and the targets of each.
 template <class Targets, class Task>

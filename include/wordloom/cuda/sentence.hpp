@@ -81,6 +81,17 @@ struct BatchView {
             i % loss_interval == 0};
   }
   WORDLOOM_BOTH std::uint32_t begin(std::uint32_t i) const { return i == 0 ? 0 : ends[i - 1]; }
+  /// How many words the batch has before subsampling.
+  WORDLOOM_BOTH std::uint32_t word_count() const { return begin(sentences); }
+  /// The sentence that has place `word` of the batch.
+  WORDLOOM_BOTH std::uint32_t sentence_of(std::uint32_t word) const {
+    std::uint32_t first = 0, last = sentences;
+    while (last - first > 1) {
+      const std::uint32_t middle = first + (last - first) / 2;
+      (begin(middle) <= word ? first : last) = middle;
+    }
+    return first;
+  }
 
  private:
   WORDLOOM_BOTH SentenceRandom random(std::uint32_t i) const {
