@@ -29,8 +29,9 @@ HWY_INLINE void copy_columns(const float* const* rows, std::size_t count, std::s
 }
 
 /// The outputs with a member of their own, which the bag is without: adds their gradients to some
-/// vectors, from column c on, of both rows, and what other members receive to `change`. `before`:
-/// values of the outputs, then of these members, before any change, where rows repeat.
+/// vectors, from column c on, of both rows, and what other members receive to `change`. `before`,
+/// where rows repeat: these columns of all outputs, then of the members left out, before any
+/// change, in rows of `copied` floats.
 template <bool repeats, std::size_t... v>
 HWY_INLINE void update_own(const BagBlock& block, std::size_t c, hn::Vec<RowTag>* change,
                            const float* before, std::size_t copied, Indices<v...>) {
