@@ -29,9 +29,9 @@ namespace detail {
 
 #if defined(__x86_64__)
 /// Whether this machine prefetches rows for writing (prefetchw): a line that another core wrote
-/// last then travels once, not once to be read and again to be written. Not on Zen 4 and 5 (AMD's
-/// families 19h, models from 10h on without those of Zen 3, and 1Ah), where that would fetch into
-/// L1 (see below).
+/// last then travels once, not once to be read and again to be written. Not on Zen 4 and 5, where
+/// that would fetch into L1 (see below). They are known by AMD's numbers of families and models,
+/// since virtual machines may hide AVX-512: Zen 4 shares family 19h with Zen 3, Zen 5 is 1Ah.
 inline const bool prefetches_for_writing = [] {
   __builtin_cpu_init();
   unsigned a = 0, b = 0, c = 0, d = 0;

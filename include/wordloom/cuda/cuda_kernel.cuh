@@ -179,7 +179,7 @@ using CudaSentenceKernel =
                BasicCbow<RandomWindow, HuffmanPathAndNegatives>>;
 
 /// BlazingText's other schedule: a thread block for each word, `sentences_in_flight` words at a
-/// time. For comparison: neighbours change the same rows at once, which costs accuracy.
+/// time. For comparison: neighbours change the same rows at once, which cost the authors accuracy.
 using CudaWordKernel =
     CudaKernel<cuda::BlockMethod<cuda::WordAtATime<cuda::SentenceScheme>,
                                  cuda::WordAtATime<cuda::SentenceScheme>,

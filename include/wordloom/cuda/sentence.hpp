@@ -83,7 +83,7 @@ struct BatchView {
   WORDLOOM_BOTH std::uint32_t begin(std::uint32_t i) const { return i == 0 ? 0 : ends[i - 1]; }
   /// How many words the batch has before subsampling.
   WORDLOOM_BOTH std::uint32_t word_count() const { return begin(sentences); }
-  /// The sentence that has place `word` of the batch.
+  /// The sentence in which word number `word` of the batch is.
   WORDLOOM_BOTH std::uint32_t sentence_of(std::uint32_t word) const {
     std::uint32_t first = 0, last = sentences;
     while (last - first > 1) {

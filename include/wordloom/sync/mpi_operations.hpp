@@ -18,6 +18,7 @@
 
 namespace wordloom::inline WORDLOOM_ABI::detail {
 
+/// Throws SyncError, "MPI cannot `what`", when a call of MPI has failed.
 inline void check_mpi(int status, const char* what) {
   if (status == MPI_SUCCESS) return;
   char text[MPI_MAX_ERROR_STRING] = "";
@@ -52,11 +53,14 @@ class MpiOperations {
     MPI_Comm_free(&communicator);
   }
 
+  /// Starts an operation on `count` values, which stay in use until `is_complete`. Throws
+  /// SyncError, and InvalidArgument for 2^31 values and more.
   void begin(Kind kind, void* values, std::size_t count) {
     if (count > INT_MAX) throw InvalidArgument("more values than MPI sums at a time");
     throw_if_failed(own_.begun + 1);
     start(kind, values, count);
   }
+  /// Whether the operation begun last is complete. Throws SyncError.
   bool is_complete() {
     int all = 0;
     check_mpi(MPI_Testall(2, requests_, &all, MPI_STATUSES_IGNORE), "exchange values");
@@ -109,7 +113,7 @@ class MpiOperations {
     }
   }
 
-  MPI_Comm communicator = MPI_COMM_NULL;
+  MPI_Comm communicator = MPI_COMM_NULL;  // a copy, for these operations alone
   int rank = 0, size = 1;
 
  private:
