@@ -20,7 +20,7 @@ card=$(nvidia-smi --query-gpu=name --format=csv,noheader | head -n 1 | tr -c 'A-
 
 cmake --preset release -DWORDLOOM_BUILD_BENCHMARKS=ON -DWORDLOOM_ENABLE_CUDA=ON \
   -DCMAKE_CUDA_ARCHITECTURES=native
-targets=(word2vec write_demo_corpus test_cuda_device bench_cuda)
+targets=(word2vec write_demo_corpus test_kernels_device test_columns_device bench_cuda)
 if grep -q WORDLOOM_ENABLE_NCCL:BOOL=ON build/release/CMakeCache.txt; then
   targets+=(test_nccl_device)
 fi
@@ -32,7 +32,7 @@ failed=0
 ctest --preset release --label-regex gpu --output-on-failure || failed=1
 if command -v compute-sanitizer >/dev/null; then
   for tool in memcheck racecheck synccheck initcheck; do
-    for program in build/release/tests/test_{cuda,char_cnn}_device; do
+    for program in build/release/tests/test_{kernels,columns,char_cnn}_device; do
       [ -x "$program" ] || continue
       compute-sanitizer --tool "$tool" --error-exitcode 1 "$program" || failed=1
     done

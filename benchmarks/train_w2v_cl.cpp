@@ -19,6 +19,8 @@
 #include <utility>
 #include <vector>
 #include <wordloom/columns.hpp>
+#include <wordloom/sync/in_process.hpp>
+#include <wordloom/sync/row_allgather.hpp>
 #include <wordloom/wordloom.hpp>
 
 #include "command_line.hpp"
@@ -30,7 +32,7 @@ namespace {
 struct Options {
   std::string text, method = "uniform", kernel = "fused", optimizer = "sgd", matrix_file, analogy;
   std::vector<std::string> similarity;
-  std::size_t batch = 1, columns = 1024, window = 2, points = 10;
+  std::size_t batch = 1, columns = 1024, window = 2, points = 10, ranks = 1;
   std::uint64_t min_count = 50;
   bool loss_by_class = false;
   Hyperparameters parameters{.dimension = 128, .subsample = 1e-4, .epochs = 1, .threads = 1};
@@ -207,6 +209,25 @@ void train(Json& json, AnyTrainer trainer, const Corpus& corpus, const EncodedCo
   add_scores(json, std::move(model).embeddings(), options);
 }
 
+/// Trains columns by ranks, each with one thread of this process, and adds what the first one
+/// reports: all end together, with the same model.
+template <class Kernel>
+void train_ranks(Json& json, const Kernel& kernel, const WordContextMatrix& matrix,
+                 const Vocabulary& vocabulary, const Options& options) {
+  InProcess::run(options.ranks, [&](InProcess self) {
+    using Sync = RowAllgather<InProcess>;
+    Trainer<UniformMatrix, Kernel, Sync> trainer(
+        options.parameters, UniformMatrix::from(options.parameters), kernel, Sync(self));
+    Model model = trainer.new_model(vocabulary);
+    const TrainReport report = trainer.fit(matrix, model);
+    if (self.rank() != 0) return;
+    json["seconds"] = report.seconds;
+    json["loss"] = report.loss;
+    json["bytes_sent"] = trainer.sync().bytes_sent();
+    add_scores(json, std::move(model).embeddings(), options);
+  });
+}
+
 [[noreturn]] void refuse(const Options& options) {
   throw InvalidArgument("method '" + options.method + "' does not train with kernel '" +
                         options.kernel + "' and optimizer '" + options.optimizer + "'");
@@ -242,6 +263,7 @@ void train_columns(Json& json, const EncodedCorpus& text, const Vocabulary& voca
   json["matrix_seconds"] = now() - start;
   json["pairs"] = matrix.token_count() * options.parameters.epochs;
   const auto run = [&](auto kernel) {
+    if (options.ranks > 1) return train_ranks(json, kernel, matrix, vocabulary, options);
     train(json, trainer_of<UniformMatrix>(options.parameters, std::move(kernel)), matrix, text,
           vocabulary, options);
   };
@@ -284,6 +306,7 @@ void train_corpus(Json& json, const EncodedCorpus& text, const Vocabulary& vocab
 
 void train(const Options& options) {
   options.parameters.validate();
+  detail::check_parameter("--ranks", options.ranks, 1, options.method == "uniform" ? 1024 : 1);
   const auto vocabulary = Vocabulary::from_text(options.text, {.min_count = options.min_count});
   const auto text = EncodedCorpus::from_text(options.text, vocabulary);
   const Hyperparameters& parameters = options.parameters;
@@ -300,6 +323,7 @@ void train(const Options& options) {
             {"shared_negatives", parameters.shared_negatives},
             {"seed", parameters.seed},
             {"threads", parameters.threads},
+            {"ranks", options.ranks},
             {"min_count", options.min_count},
             {"vocabulary", vocabulary.size()},
             {"corpus_words", text.token_count()},
@@ -346,6 +370,7 @@ int main(int argc, char** argv) try {
   size("--shared-negatives", parameters.shared_negatives, "Negatives that they share (uniform)");
   size("--seed", parameters.seed, "Of all random numbers");
   size("--threads", parameters.threads, "That train, 0 = all");
+  size("--ranks", options.ranks, "Ranks in this process that train columns together");
   size("--min-count", options.min_count, "Of words in the vocabulary");
   app.add_option("--exponent", parameters.negative_exponent, "Of counts, for negatives")
       ->capture_default_str();

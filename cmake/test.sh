@@ -19,7 +19,7 @@ check() {
   run cmake --build --preset "$preset" --parallel "$jobs" --target "$@"
   for program in "$@"; do
     if [ "$program" = fuzz_loaders ]; then
-      run "build/$preset/tests/fuzz/$program" all "${WORDLOOM_FUZZ_INPUTS:-20000}"
+      run "build/$preset/tests/fuzz/$program" all "${WORDLOOM_FUZZ_INPUTS:-10000}"
     else
       run "build/$preset/tests/$program"
     fi
@@ -55,7 +55,8 @@ if [ "${1:-}" = long ]; then
     -isystem /usr/include/eigen3 -DWORDLOOM_PRECOMPILED=1 -DWORDLOOM_FUNCTION=inline
   # Where there is nvcc, what it compiles the kernels to runs on the emulated device.
   ptx=$(sed -n 's/^WORDLOOM_ENABLE_CUDA:BOOL=//p' build/release/CMakeCache.txt || true)
-  configure release -DWORDLOOM_BUILD_BENCHMARKS=ON -DWORDLOOM_TEST_PTX="${ptx:-OFF}"
+  configure release -DWORDLOOM_BUILD_BENCHMARKS=ON -DWORDLOOM_TEST_PTX="${ptx:-OFF}" \
+    -DWORDLOOM_TEST_DEVICE=ON
   run cmake --build --preset release --parallel "$jobs"
   run ctest --preset release --output-on-failure --parallel "$jobs" --label-regex benchmark
   [ "${ptx:-OFF}" = OFF ] ||
@@ -77,6 +78,7 @@ if [ "${1:-}" = long ]; then
   run "$emulated/emulated_address_char_cnn"
   run "$emulated/emulated_races_char_cnn" train
   run tests/cuda_emulator/leave_out.sh "$emulated/emulated_on_device" cbow gemm
+  run tests/cuda_emulator/leave_out.sh "$emulated/emulated_columns" run
   run tests/cuda_emulator/leave_out.sh "$emulated/emulated_char_cnn" fit train fail
   require 1.2 gemm/6x6x128/cached fused/6x6x128/cached bench_kernel
   require 2 hogwild.dot shared.fused bench_train --sampler hogwild shared --kernel dot fused
@@ -86,8 +88,9 @@ fi
 preset=${1:-release}
 options=(-DWORDLOOM_BUILD_TESTS=ON -DWORDLOOM_BUILD_EXAMPLES=ON -DWORDLOOM_BUILD_BENCHMARKS=OFF
          -DWORDLOOM_TEST_PTX=OFF -DWORDLOOM_WERROR="${WORDLOOM_WERROR:-OFF}")
-# Where no GPU runs it, one architecture shows that nvcc takes the device code.
-nvidia-smi >/dev/null 2>&1 || options+=(-DCMAKE_CUDA_ARCHITECTURES=90)
+# Where no GPU runs it, the programs for one architecture show that nvcc takes the device code.
+nvidia-smi >/dev/null 2>&1 ||
+  options+=(-DCMAKE_CUDA_ARCHITECTURES=90 -DWORDLOOM_TEST_DEVICE=OFF)
 configure "$preset" "${options[@]}"
 run cmake --build --preset "$preset" --parallel "$jobs"
 run ctest --preset "$preset" --output-on-failure --parallel "$jobs"

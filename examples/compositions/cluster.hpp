@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 #include <wordloom/core/error.hpp>
+#include <wordloom/optimizer/concept.hpp>
 #include <wordloom/sync/allreduce.hpp>
 #include <wordloom/sync/bf16_ranks.hpp>
 #include <wordloom/sync/in_process.hpp>
@@ -85,9 +86,9 @@ class OptionalSync {
   void fail(const std::string& cause) {
     if (sync_) sync_->fail(cause);
   }
-  void share_rows(wordloom::RowMatrix& matrix, std::size_t first, std::size_t last) {
+  void share_rows(Replica& replica, wordloom::Side side, std::size_t first, std::size_t last) {
     if constexpr (shares_rows)
-      if (sync_) sync_->share_rows(matrix, first, last);
+      if (sync_) sync_->share_rows(replica, side, first, last);
   }
 
  private:

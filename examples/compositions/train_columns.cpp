@@ -24,15 +24,20 @@ TrainReport train_matrix(const WordContextMatrix& matrix, const Job& job) {
 
 }  // namespace
 
+WordContextMatrix contexts_of(const Job& job) {
+  const Composition& how = job.composition;
+  return WordContextMatrix::from(job.corpus, job.vocabulary,
+                                 {.columns = how.context_size,
+                                  .window = how.parameters.window,
+                                  .subsample = how.parameters.subsample,
+                                  .seed = how.parameters.seed,
+                                  .threads = how.parameters.threads,
+                                  .file = how.contexts});
+}
+
 TrainReport train_columns(const Job& job) {
   const Composition& how = job.composition;
-  const auto matrix = WordContextMatrix::from(job.corpus, job.vocabulary,
-                                              {.columns = how.context_size,
-                                               .window = how.parameters.window,
-                                               .subsample = how.parameters.subsample,
-                                               .seed = how.parameters.seed,
-                                               .threads = how.parameters.threads,
-                                               .file = how.contexts});
+  const auto matrix = contexts_of(job);
 #if WORDLOOM_HAS_BLAS
   if (how.char_cnn > 0)
     return train_matrix<Encoded<UniformMatrix, CharCnn>, FusedKernel>(matrix, job);

@@ -150,7 +150,7 @@ inline void declare_method(CLI::App& app, TrainingOptions& options) {
   app.add_option("--kernel", options.kernel,
                  wordloom::Kernels::names(" | ") +
                      " | cuda-warp | cuda-ring | cuda-register | cuda-sentence | cuda-word"
-                     " | cuda-gemm")
+                     " | cuda-gemm | cuda-uniform")
       ->capture_default_str()
       ->group(heading::method);
   app.add_option("--optimizer", options.optimizer,

@@ -3,15 +3,20 @@
 #include <wordloom/nccl.hpp>
 #endif
 
+#include <cstddef>
+#include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <variant>
 #include <vector>
 #include <wordloom/registry.hpp>
 
 #include "gpu.hpp"
+#include "train_columns.hpp"
 
 namespace {
 
@@ -37,6 +42,14 @@ std::string kernels_for() {
 /// InvalidArgument when the kernel does not implement the sampler.
 template <class Use>
 void with_composition(const Composition& composition, Use use) {
+  if (composition.kernel == "cuda-uniform") {
+    if (!ColumnSamplers::contains(composition.sampler))
+      throw InvalidArgument("--kernel cuda-uniform is for --sampler " + ColumnSamplers::names());
+    Optimizers::with(composition.optimizer, [&]<class Optimizer>() {
+      use.template operator()<UniformMatrix, CudaUniformKernel<Optimizer>>();
+    });
+    return;
+  }
   CudaKernels::with(composition.kernel, [&]<class Kernel>() {
     Samplers::with(composition.sampler, [&]<class Sampler>() {
       if constexpr (Kernel::template trains<Sampler>) {
@@ -80,6 +93,10 @@ class GpuRanks {
   void broadcast(cuda::DeviceValues values) {
     std::visit([&](auto& r) { r.broadcast(values); }, ranks_);
   }
+  void gather_rows(const cuda::DeviceValues& rows, std::size_t row_size,
+                   std::span<const std::uint64_t> first) {
+    std::visit([&](auto& r) { r.gather_rows(rows, row_size, first); }, ranks_);
+  }
   std::vector<std::uint64_t> gather(std::uint64_t value) {
     return std::visit([&](auto& r) { return r.gather(value); }, ranks_);
   }
@@ -122,8 +139,7 @@ std::size_t gpu_of(const Composition& composition, const Cluster& cluster) {
   const std::size_t first = composition.parameters.device;
 #if WORDLOOM_HAS_MPI
   // Where several ranks share a GPU, NCCL refuses.
-  if (cluster.is_joined())
-    return cuda::device_of_rank(first, cluster.ranks()->rank_on_machine());
+  if (cluster.is_joined()) return cuda::device_of_rank(first, cluster.ranks()->rank_on_machine());
 #endif
   return first;
 }
@@ -132,13 +148,24 @@ TrainReport train_on_gpu(const Job& job) {
   const Composition& how = job.composition;
   TrainReport report;
   with_composition(how, [&]<class Sampler, class Kernel>() {
-    using Sync = OptionalSync<GpuAllreduce>;
-    std::optional<GpuAllreduce> sync;
-    if (job.cluster.is_joined()) sync.emplace(GpuRanks(how, job.cluster), how.sync_options);
-    Trainer<Sampler, Kernel, Sync, RankScaledDecay> trainer(
-        how.parameters, make_sampler<Sampler>(how), Kernel::from(how.parameters),
-        Sync(std::move(sync)));
-    report = train_with(trainer, job.corpus, job);
+    // Parts of a step have the learning rate of the whole, where those of a corpus add up.
+    constexpr bool columns = detail::TrainsColumns<Kernel>;
+    using Ranks =
+        std::conditional_t<columns, RowAllgather<GpuRanks, typename Kernel::Replica>, GpuAllreduce>;
+    using Sync = OptionalSync<Ranks>;
+    std::optional<Ranks> sync;
+    if constexpr (columns) {
+      if (job.cluster.is_joined()) sync.emplace(GpuRanks(how, job.cluster));
+    } else {
+      if (job.cluster.is_joined()) sync.emplace(GpuRanks(how, job.cluster), how.sync_options);
+    }
+    Trainer<Sampler, Kernel, Sync, std::conditional_t<columns, LinearDecay, RankScaledDecay>>
+        trainer(how.parameters, make_sampler<Sampler>(how), Kernel::from(how.parameters),
+                Sync(std::move(sync)));
+    if constexpr (columns)
+      report = train_with(trainer, contexts_of(job), job);
+    else
+      report = train_with(trainer, job.corpus, job);
   });
   return report;
 }

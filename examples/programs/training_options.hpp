@@ -138,9 +138,9 @@ inline void check_columns(const TrainingOptions& options) {
     return;
   }
   wordloom::detail::check_parameter("--context-size", options.context_size, 1, 1 << 24);
-  if (is_for_gpu(options.kernel))
+  if (is_for_gpu(options.kernel) && options.kernel != "cuda-uniform")
     throw wordloom::InvalidArgument("--kernel " + options.kernel + " does not train --sampler " +
-                                    options.sampler);
+                                    options.sampler + ", choose cuda-uniform");
   if (options.sync_bf16)
     throw wordloom::InvalidArgument("--sync-bf16 does not go with --sampler " + options.sampler +
                                     ", whose rows travel as they are");

@@ -5,6 +5,7 @@
 #endif
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <utility>
@@ -12,8 +13,13 @@
 #include <wordloom/cuda/cuda_kernel.cuh>
 #include <wordloom/cuda/device_rows.hpp>
 #include <wordloom/cuda/machine.cuh>
+#include <wordloom/corpus/word_context_matrix.hpp>
+#include <wordloom/optimizer/adam.hpp>
+#include <wordloom/optimizer/sgd.hpp>
+#include <wordloom/sampler/uniform_matrix.hpp>
 #include <wordloom/sync/allreduce.hpp>
 #include <wordloom/sync/collective.hpp>
+#include <wordloom/sync/row_allgather.hpp>
 #include <wordloom/train/trainer.hpp>
 
 namespace wordloom::inline WORDLOOM_ABI {
@@ -28,6 +34,9 @@ using ParWord2VecGpu = Trainer<SentenceMinibatch, CudaGemmKernel>;
 /// Randall et al. 2021, "FULL-W2V: Fully Exploiting Data Reuse for W2V on GPU-Accelerated Systems".
 using FullRegister = Trainer<SharedNegativeFixedWindow, CudaRegisterKernel>;
 using FullW2V = Trainer<SharedNegativeFixedWindow, CudaRingBufferKernel>;
+
+/// W2V-CL (see W2vCl) on a GPU: by Adam, over a WordContextMatrix.
+using W2vClGpu = Trainer<UniformMatrix, CudaUniformKernel<Adam>>;
 
 /// Ranks that sum values on their devices by way of the host: where there is no NCCL, or where
 /// ranks share a GPU, which NCCL refuses. Copies are the same rank.
@@ -64,6 +73,13 @@ class StagedRanks : public Host {
       Host::broadcast(on_host());
       put_back();
     }
+  }
+  /// See RowCollective.
+  void gather_rows(const cuda::DeviceValues& rows, std::size_t row_size,
+                   std::span<const std::uint64_t> first) {
+    fetch(rows);
+    detail::gather_rows(static_cast<Host&>(*this), on_host(), row_size, first);
+    put_back();
   }
 
  private:
@@ -103,6 +119,12 @@ class StagedRanks : public Host {
   std::shared_ptr<Stage> stage_;  // made for the first values
   State state_ = State::idle;
 };
+
+/// Keeps replicas on GPUs identical that are trained by columns, by way of the host. See also
+/// NcclRowAllgather.
+template <class Host, class Optimizer = Sgd>
+using StagedRowAllgather =
+    RowAllgather<StagedRanks<Host>, typename CudaUniformKernel<Optimizer>::Replica>;
 
 /// Synchronises replicas on GPUs by way of the host. `Host` is MpiRanks for processes, InProcess
 /// for threads of one process. See also NcclAllreduce.

@@ -11,15 +11,18 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <thread>
 #include <utility>
 
 #include <wordloom/core/error.hpp>
 #include <wordloom/cuda.hpp>
+#include <wordloom/optimizer/sgd.hpp>
 #include <wordloom/sync/collective.hpp>
 #include <wordloom/sync/in_process.hpp>
 #include <wordloom/sync/rank_corpus.hpp>
+#include <wordloom/sync/row_allgather.hpp>
 
 namespace wordloom::inline WORDLOOM_ABI {
 
@@ -63,6 +66,24 @@ class NcclRanks : private Bootstrap {
     begin(values);
     finish(ncclBroadcast(values.data(), values.data(), values.size(), ncclFloat, 0, nccl_->handle,
                          nccl_->stream));
+    nccl_->over.record(nccl_->stream);
+    wait();
+  }
+  /// See RowCollective. Waits for all rows.
+  void gather_rows(cuda::DeviceValues rows, std::size_t row_size,
+                   std::span<const std::uint64_t> first) {
+    begin(rows);
+    // Of one group, so that NCCL moves the rows of all ranks at once.
+    ncclResult_t status = ncclGroupStart();
+    for (std::size_t r = 0; r < size(); ++r) {
+      float* const own = rows.data() + first[r] * row_size;
+      const std::size_t count = (first[r + 1] - first[r]) * row_size;
+      if (count == 0 || (status != ncclSuccess && status != ncclInProgress)) continue;
+      status = ncclBroadcast(own, own, count, ncclFloat, static_cast<int>(r), nccl_->handle,
+                             nccl_->stream);
+    }
+    const ncclResult_t ended = ncclGroupEnd();
+    finish(status == ncclSuccess || status == ncclInProgress ? ended : status);
     nccl_->over.record(nccl_->stream);
     wait();
   }
@@ -152,6 +173,11 @@ class NcclRanks : private Bootstrap {
 
   std::shared_ptr<Communicator> nccl_;
 };
+
+/// Keeps replicas on GPUs identical that are trained by columns, by CudaUniformKernel<Optimizer>.
+template <class Bootstrap, class Optimizer = Sgd>
+using NcclRowAllgather =
+    RowAllgather<NcclRanks<Bootstrap>, typename CudaUniformKernel<Optimizer>::Replica>;
 
 /// Synchronises replicas on GPUs by NCCL. `Bootstrap` is MpiRanks for processes, InProcess for
 /// threads of one process.

@@ -147,8 +147,8 @@ TEST_CASE("a kept matrix is used again only for the same corpus and options", "[
 TEST_CASE("a header of any numbers is not trusted", "[corpus]") {
   const TemporaryFolder folder;
   const auto path = folder / "matrix";
-  constexpr std::array<std::uint64_t, 12> numbers{
-      0, 1, 2, 4, 8, 16, 1u << 16, 1ull << 32, 1ull << 61, 1ull << 62, 1ull << 63, ~0ull};
+  constexpr std::array<std::uint64_t, 9> numbers{
+      0, 1, 2, 4, 8, 1ull << 32, 1ull << 61, 1ull << 62, ~0ull};
   for (const std::size_t rest : {0u, 8u, 16u, 24u})
     for (const auto words : numbers)
       for (const auto columns : numbers)

@@ -11,7 +11,8 @@ TYPES = {'pred': 'bool', 'b8': 'u8', 'u8': 'u8', 's8': 's8', 'b16': 'u16', 'u16'
          's64': 's64', 'f32': 'float', 'f64': 'double'}
 SIZES = {'u8': 1, 's8': 1, 'u16': 2, 's16': 2, 'u32': 4, 's32': 4, 'float': 4, 'u64': 8, 's64': 8,
          'double': 8}
-WIDER = {'u16': 'u32', 's16': 's32', 'u32': 'u64', 's32': 's64'}
+WIDER = {'u16': 'u32', 's16': 's32', 'u32': 'u64', 's32': 's64', 'u64': '__uint128_t',
+         's64': '__int128_t'}
 SPECIAL = {'%tid.x': 'threadIdx.x', '%ctaid.x': 'blockIdx.x', '%ntid.x': 'blockDim.x',
            '%nctaid.x': 'gridDim.x'}
 COMPARISONS = {'eq': '==', 'ne': '!=', 'lt': '<', 'le': '<=', 'gt': '>', 'ge': '>=',
@@ -31,8 +32,8 @@ MODIFIERS = {
     'xor': set(), 'not': set(), 'neg': set(), 'mul': {'lo', 'hi', 'wide', 'rn'}, 'mad': {'lo'},
     'fma': {'rn'}, 'div': {'rn', 'approx', 'full', 'ftz'}, 'rem': set(), 'min': set(),
     'max': set(), 'abs': set(), 'ex2': {'approx', 'ftz'}, 'lg2': {'approx', 'ftz'},
-    'sqrt': {'rn', 'approx', 'ftz'}, 'rcp': {'rn', 'approx', 'ftz'}, 'popc': set(), 'shl': set(),
-    'shr': set(), 'setp': {*COMPARISONS, *UNORDERED}, 'selp': set(),
+    'sqrt': {'rn', 'approx', 'ftz'}, 'rcp': {'rn', 'approx', 'ftz'}, 'popc': set(), 'bfi': set(),
+    'shl': set(), 'shr': set(), 'setp': {*COMPARISONS, *UNORDERED}, 'selp': set(),
     'shfl': {'sync', *SHUFFLES}, 'vote': {'sync', 'ballot'}, 'bar': {'warp', 'sync'},
     'atom': {'global', 'add', 'v2', 'v4'}, 'red': {'global', 'add', 'v2', 'v4'}}
 INSTRUCTION = re.compile(r'(?:@(!?)(%p\d+)\s+)?([a-z]\w*)((?:[.:]+\w+)*)\s*(.*)', re.S)
@@ -179,10 +180,10 @@ class Kernel:
             wide = WIDER[kind]
             return result(f'{wide}({wide}({v(1)}) * {wide}({v(2)}))')
         if name == 'mul' and 'hi' in parts:
-            if kind not in ('u32', 's32'):
+            if kind not in WIDER:
                 self.fail(text)
             wide = WIDER[kind]
-            return result(f'{kind}({wide}({v(1)}) * {wide}({v(2)}) >> 32)')
+            return result(f'{kind}({wide}({v(1)}) * {wide}({v(2)}) >> {8 * SIZES[kind]})')
         if name == 'mul':
             factor = kind if is_float else 'u64'
             return result(f'{kind}({factor}({v(1)}) * {factor}({v(2)}))')
@@ -207,6 +208,11 @@ class Kernel:
             if kind != 'u32':
                 self.fail(text)
             return result(f'u32(__builtin_popcount({v(1)}))')
+        if name == 'bfi':
+            place, count = v(3, 'u32'), v(4, 'u32')
+            mask = f'shift_left<{kind}>(shift_left<{kind}>(1, {count}) - 1, {place})'
+            inserted = f'shift_left<{kind}>({v(1)}, {place})'
+            return result(f'{kind}(({inserted} & {mask}) | ({v(2)} & ~{mask}))')
         if name in ('shl', 'shr'):
             side = 'left' if name == 'shl' else 'right'
             return result(f'shift_{side}<{kind}>({v(1)}, {v(2, "u32")})')

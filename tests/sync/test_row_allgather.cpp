@@ -126,12 +126,12 @@ TEST_CASE("ranges of rows that leave some out or overlap are refused", "[sync]")
     std::vector<std::string> messages(2);
     InProcess::run(2, [&](InProcess self) {
       Sync sync(self);
-      RowMatrix rows(10, 3);
+      Model model(10, 3);
       try {
         if (self.rank() == 0)
-          sync.share_rows(rows, 0, middle);
+          sync.share_rows(model, Side::input, 0, middle);
         else
-          sync.share_rows(rows, 4, last);
+          sync.share_rows(model, Side::input, 4, last);
       } catch (const InvalidArgument& error) {
         messages[self.rank()] = error.what();
         sync.fail(error.what());
@@ -340,5 +340,5 @@ TEST_CASE("ranks that train columns need a policy that shares rows", "[sync]") {
   for (const std::string& message : messages)
     CHECK(message ==
           "ranks that train columns need the SyncPolicy RowAllgather: this one has no "
-          "share_rows(matrix, first, last)");
+          "share_rows(replica, side, first, last)");
 }

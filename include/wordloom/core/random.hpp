@@ -41,6 +41,9 @@ class Random {
   /// 64 random bits.
   constexpr result_type operator()() noexcept { return mix(state_ += gamma_); }
 
+  /// Skips so many draws.
+  constexpr void skip(std::uint64_t count) noexcept { state_ += count * gamma_; }
+
   /// Uniform in [0, bound), bound > 0: the high half of a 128-bit product (Lemire 2019); its bias
   /// is below bound / 2^64.
   constexpr std::uint64_t below(std::uint64_t bound) noexcept {
@@ -136,12 +139,12 @@ class AliasTable {
   WordId finish(Place place) const noexcept { return finish(entries_.data(), place); }
 
   /// The same of a table [size] anywhere in memory, as fill() makes it.
-  static Place draw_place(Random& random, std::uint64_t size) noexcept {
+  static constexpr Place draw_place(Random& random, std::uint64_t size) noexcept {
     __extension__ typedef unsigned __int128 wide;  // nvcc knows no __extension__ using
     const wide product = wide{random()} * size;
     return {static_cast<std::uint32_t>(product >> 64), static_cast<std::uint32_t>(product >> 32)};
   }
-  static WordId finish(const Entry* entries, Place place) noexcept {
+  static constexpr WordId finish(const Entry* entries, Place place) noexcept {
     const Entry entry = entries[place.bucket];
     // A mask, because a branch would be mispredicted every other draw.
     const std::uint32_t own = 0u - static_cast<std::uint32_t>(place.fraction < entry.threshold);

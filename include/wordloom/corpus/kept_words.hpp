@@ -53,6 +53,8 @@ class KeptWords {
   std::size_t size() const noexcept { return size_; }
   /// Returns the words; `padding` more lie before the first and after the last.
   const WordId* ids() const noexcept { return padded_.data() + padding_; }
+  /// Returns all of them, the padding too.
+  std::span<const WordId> padded() const noexcept { return padded_; }
 
  private:
   // Fixed, so that the number of threads has no effect on the sentences of a shard.

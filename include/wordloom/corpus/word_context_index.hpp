@@ -3,7 +3,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <filesystem>
 #include <span>
 #include <utility>
@@ -18,6 +17,7 @@
 #include <wordloom/corpus/concept.hpp>
 #include <wordloom/corpus/kept_words.hpp>
 #include <wordloom/corpus/vocabulary.hpp>
+#include <wordloom/corpus/word_context_view.hpp>
 
 namespace wordloom::inline WORDLOOM_ABI {
 
@@ -96,6 +96,13 @@ class WordContextIndex {
       some_contexts(column, &slots_[first + i], to.subspan(i, std::min(at_once, to.size() - i)));
   }
 
+  /// What contexts are found from; a device has copies of these arrays. The first has the words of
+  /// the corpus and end marks around them, view().window on each side; the last is of words().
+  WordContextView view() const noexcept { return {ids(), places_.data(), window_}; }
+  std::span<const WordId> padded_ids() const noexcept { return kept_.padded(); }
+  std::span<const std::uint32_t> places() const noexcept { return places_; }
+  std::span<const WordPlaces> places_of_words() const noexcept { return slots_; }
+
   /// Adds all that determines the contexts to a hash.
   void add_to(Hash& hash) const noexcept {
     hash.add(std::uint64_t{window_});
@@ -107,22 +114,8 @@ class WordContextIndex {
   // Words whose contexts are found together, so that their cache misses overlap: a step of the
   // search prefetches for the next step, which comes `ahead` words later.
   static constexpr std::size_t at_once = 256, ahead = 24;
-  static constexpr std::uint64_t golden = 0x9e3779b97f4a7c15;  // 2^64 / the golden ratio
-  static constexpr std::uint64_t retries = 16;
   // Makes the streams of random numbers others than those of corpora and samplers.
   static constexpr std::uint64_t own_streams = 0x776f7264636f6e74;
-  static constexpr WordId end_mark = KeptWords::end_mark;
-  __extension__ typedef unsigned __int128 wide;
-
-  struct WordSlots {
-    std::uint32_t first, count;  // its part of `places_`
-    std::uint64_t start;         // of its sequence
-  };
-  /// A word of the corpus and its context, by places in ids(); at first their numbers among the
-  /// places of the word and of its window.
-  struct Slot {
-    std::int64_t place, target;
-  };
 
   /// Sorts the places by word, then by place: a parallel counting sort.
   void sort_places(std::size_t vocabulary_size, std::size_t threads);
@@ -130,89 +123,39 @@ class WordContextIndex {
   const WordId* ids() const noexcept { return kept_.ids(); }
 
   /// contexts() for up to `at_once` words.
-  void some_contexts(std::uint64_t column, const WordSlots* words,
+  void some_contexts(std::uint64_t column, const WordPlaces* words,
                      std::span<WordId> to) const noexcept {
-    std::array<Slot, at_once> slots;
+    const WordContextView here = view();
+    std::array<WordContextView::Slot, at_once> slots;
     std::array<std::uint32_t, at_once> open;  // words without a context so far
-    const auto x = [&](std::size_t i) { return words[i].start + column * golden; };
+    const auto x = [&](std::size_t i) { return WordContextView::number(words[i], column); };
     std::size_t count = 0;
     const std::size_t size = to.size();
     for (std::size_t i = 0; i < size + 2 * ahead; ++i) {
-      if (i < size) slots[i] = slot_at(words[i], x(i));
-      if (i >= ahead && i - ahead < size) slots[i - ahead] = find_place(slots[i - ahead]);
+      if (i < size) slots[i] = here.slot_at(words[i], x(i));
+      if (i >= ahead && i - ahead < size) slots[i - ahead] = here.find_place(slots[i - ahead]);
       if (i < 2 * ahead) continue;
       const std::size_t found = i - 2 * ahead;
-      to[found] = ids()[slots[found].target] & ~end_mark;
+      to[found] = here.word_at(slots[found].target);
       open[count] = static_cast<std::uint32_t>(found);
-      count += ends_between(slots[found]);
+      count += here.ends_between(slots[found]);
     }
     // Few words are left: a pass for each step.
-    for (std::uint64_t attempt = 1; count > 0 && attempt <= retries; ++attempt) {
+    for (std::uint64_t attempt = 1; count > 0 && attempt <= WordContextView::retries; ++attempt) {
       for (std::size_t k = 0; k < count; ++k)
-        slots[open[k]] = slot_at(words[open[k]], Random::from_state(x(open[k]), attempt)());
-      for (std::size_t k = 0; k < count; ++k) slots[open[k]] = find_place(slots[open[k]]);
+        slots[open[k]] = here.slot_at(words[open[k]], WordContextView::next(x(open[k]), attempt));
+      for (std::size_t k = 0; k < count; ++k) slots[open[k]] = here.find_place(slots[open[k]]);
       std::size_t left = 0;
       for (std::size_t k = 0; k < count; ++k) {
         const std::uint32_t i = open[k];
-        to[i] = ids()[slots[i].target] & ~end_mark;
+        to[i] = here.word_at(slots[i].target);
         open[left] = i;
-        left += ends_between(slots[i]);
+        left += here.ends_between(slots[i]);
       }
       count = left;
     }
     for (std::size_t k = 0; k < count; ++k)
-      to[open[k]] = context_at(slots[open[k]].place, Random::from_state(x(open[k]), retries + 1));
-  }
-
-  /// Returns the slot of a word that a number falls on, and prefetches its place.
-  Slot slot_at(const WordSlots& word, std::uint64_t x) const noexcept {
-    // The number of the slot divided by 2 * window, and the remainder, without a division.
-    const wide product = wide{x} * word.count;
-    const std::uint64_t places = 2 * window_;  // of a window
-    const wide rest = wide{static_cast<std::uint64_t>(product)} * places;
-    const auto place =
-        static_cast<std::int64_t>(word.first + static_cast<std::uint64_t>(product >> 64));
-    __builtin_prefetch(places_.data() + place);
-    return {place, static_cast<std::int64_t>(rest >> 64)};
-  }
-
-  /// Returns the slot with places in ids(), and prefetches those.
-  Slot find_place(const Slot& slot) const noexcept {
-    const auto width = static_cast<std::int64_t>(window_);
-    const std::int64_t place = places_.data()[slot.place];
-    const std::int64_t target = place - width + slot.target + (slot.target >= width);
-    __builtin_prefetch(ids() + place);
-    __builtin_prefetch(ids() + target);
-    return {place, target};
-  }
-
-  /// Returns whether a sentence ends between a word and its context.
-  bool ends_between(const Slot& slot) const noexcept {
-    if (window_ <= 8) {
-      // Masks, because a branch would be mispredicted every other time.
-      const WordId* const first = ids() + std::min(slot.place, slot.target);
-      const auto size = static_cast<std::size_t>(std::abs(slot.place - slot.target));
-      WordId all = 0;
-      for (std::size_t k = 0; k < window_; ++k) all |= first[k] & (0u - WordId{k < size});
-      return (all & end_mark) != 0;
-    }
-    // From the word outwards: most sentences end soon.
-    const auto is_end = [this](std::int64_t place) { return (ids()[place] & end_mark) != 0; };
-    std::int64_t place = slot.place;
-    while (place < slot.target && !is_end(place)) ++place;
-    while (place > slot.target && !is_end(place - 1)) --place;
-    return place != slot.target;
-  }
-
-  /// Returns a random word of the window of a place.
-  WordId context_at(std::int64_t place, Random random) const noexcept {
-    const WordId* const centre = ids() + place;
-    std::size_t before = 0, after = 0;
-    while (before < window_ && (centre[-1 - static_cast<std::ptrdiff_t>(before)] & end_mark) == 0)
-      ++before;
-    while (after < window_ && (centre[after] & end_mark) == 0) ++after;
-    const std::uint64_t drawn = random.below(before + after);
-    return (centre - before)[drawn + (drawn >= before)] & ~end_mark;
+      to[open[k]] = here.any_context(slots[open[k]].place, x(open[k]));
   }
 
   std::size_t window_;
@@ -220,7 +163,7 @@ class WordContextIndex {
   KeptWords kept_;
   std::vector<std::uint32_t> places_;  // [kept_.size()] places in ids(), by word
   std::vector<WordId> words_;          // [words that have a context]
-  std::vector<WordSlots> slots_;       // of `words_`
+  std::vector<WordPlaces> slots_;      // of `words_`
 };
 
 #if WORDLOOM_DEFINES_FUNCTIONS
@@ -235,7 +178,7 @@ WORDLOOM_FUNCTION void WordContextIndex::sort_places(std::size_t vocabulary_size
     const auto [begin, end] = part_of(kept_.size(), piece, pieces);
     std::uint32_t* const of_words = &ends[piece * vocabulary_size];
     const WordId* const words = ids();
-    for (std::size_t i = begin; i < end; ++i) use(of_words[words[i] & ~end_mark], i);
+    for (std::size_t i = begin; i < end; ++i) use(of_words[words[i] & ~KeptWords::end_mark], i);
   };
   run_threads(pieces, [&](std::size_t piece) {
     for_each_place(piece, [](std::uint32_t& count, std::size_t) { ++count; });

@@ -74,6 +74,10 @@ class WordContextMatrix {
   void words() const&& = delete;
   /// The contexts of each word in an epoch.
   std::size_t columns() const noexcept { return columns_; }
+  /// What the contexts are found from; null where the matrix lies in a file. Valid as long as any
+  /// copy.
+  const detail::WordContextIndex* index() const& noexcept { return index_.get(); }
+  void index() const&& = delete;
   /// Whether the matrix lies in a file.
   bool is_mapped() const noexcept { return index_ == nullptr; }
 

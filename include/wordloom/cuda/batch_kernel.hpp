@@ -12,6 +12,7 @@
 #include <wordloom/core/hyperparameters.hpp>
 #include <wordloom/corpus/concept.hpp>
 #include <wordloom/corpus/subsampling.hpp>
+#include <wordloom/cuda/device_matrix.hpp>
 #include <wordloom/cuda/device_rows.hpp>
 #include <wordloom/cuda/sampling.hpp>
 #include <wordloom/cuda/sentence.hpp>
@@ -117,18 +118,9 @@ struct BatchKernel {
   }
 
  private:
-  /// Calls use.operator()<R>() for the shortest rows, of 32 R floats, that `dimension` fits. Throws
-  /// InvalidArgument when none is long enough.
   template <class Use>
   static void with_rows(std::size_t dimension, Use use) {
-    const auto find = [&]<int... R>(std::integer_sequence<int, R...>) {
-      const bool found =
-          ((dimension <= std::size_t{32} * R && (use.template operator()<R>(), true)) || ...);
-      if (!found)
-        detail::check_parameter("dimension of a kernel on a device", dimension, 1,
-                                std::max({32 * R...}));
-    };
-    find(typename Method::RowSizes());
+    with_row_size<typename Method::RowSizes>(dimension, use);
   }
 };
 
@@ -138,6 +130,7 @@ class BatchKernel<Machine, Method, Samplers...>::Run {
   template <class T>
   using Array = typename Machine::template Array<T>;
   using Numbers = typename Machine::Numbers;
+  using Matrix = DeviceMatrix<Machine>;
 
  public:
   template <class Sampler, class TargetTables>
@@ -146,16 +139,12 @@ class BatchKernel<Machine, Method, Samplers...>::Run {
       : device_(device),
         in_flight_(in_flight),
         seed_(parameters.seed),
-        rows_{model.input.rows(), model.output.rows()},
         dimension_(model.dimension()) {
     with_rows(dimension_, [&]<int R>() { model_.stride = std::size_t{32} * R; });
-    const std::size_t floats = (rows_[0] + rows_[1]) * model_.stride;
-    floats_ = Array<float>(floats, "the model");
-    machine_.clear(floats_.data(), floats);
-    model_.input = floats_.data();
-    model_.output = floats_.data() + rows_[0] * model_.stride;
-    begin_copy(model_.input, model_.stride, model.input.data(), model.input.stride(), rows_[0]);
-    begin_copy(model_.output, model_.stride, model.output.data(), model.output.stride(), rows_[1]);
+    input_ = Matrix(model.input, model_.stride, "the model", machine_);
+    output_ = Matrix(model.output, model_.stride, "the model", machine_);
+    model_.input = input_.data();
+    model_.output = output_.data();
     sampling_ = sampling_of(sampler);
     for_each_part(targets, [&](const auto& part) { upload(part); });
     const Subsampling subsampling(model.vocabulary, parameters.subsample);
@@ -203,12 +192,12 @@ class BatchKernel<Machine, Method, Samplers...>::Run {
   Trained wait() { return slots_[waited_++ % 2].wait(); }
 
   /// The model, in the order of the submitted work.
-  Replica replica() { return {machine_, model_, {rows_[0], rows_[1]}}; }
+  Replica replica() { return {machine_, model_, {input_.rows(), output_.rows()}}; }
 
   /// Copies the model back.
   void download(Model& model) {
-    begin_copy(model.input.data(), model.input.stride(), model_.input, model_.stride, rows_[0]);
-    begin_copy(model.output.data(), model.output.stride(), model_.output, model_.stride, rows_[1]);
+    input_.begin_download(model.input, machine_);
+    output_.begin_download(model.output, machine_);
     machine_.wait();
   }
 
@@ -219,10 +208,6 @@ class BatchKernel<Machine, Method, Samplers...>::Run {
     std::size_t words = 0, sentences = 0;
   };
 
-  void begin_copy(float* to, std::size_t to_stride, const float* from, std::size_t from_stride,
-                  std::size_t rows) {
-    machine_.begin_copy_of_rows(to, to_stride, from, from_stride, dimension_, rows);
-  }
   template <class AnyArray, class Range>
   auto* upload(AnyArray& to, const Range& from) {
     to = AnyArray(from.size(), "a table");
@@ -237,7 +222,7 @@ class BatchKernel<Machine, Method, Samplers...>::Run {
   void upload(const HuffmanPath::Run& paths) {
     std::vector<std::uint32_t> ends, positives;
     std::vector<RowId> nodes;
-    for (std::size_t word = 0; word < rows_[0]; ++word) {
+    for (std::size_t word = 0; word < input_.rows(); ++word) {
       const TargetSet path = paths.tree().path(static_cast<WordId>(word));
       nodes.insert(nodes.end(), path.outputs.begin(), path.outputs.end());
       ends.push_back(static_cast<std::uint32_t>(nodes.size()));
@@ -257,8 +242,8 @@ class BatchKernel<Machine, Method, Samplers...>::Run {
   /// (benchmarks/simulate_in_flight).
   std::size_t in_flight(std::size_t sentences) const {
     if (in_flight_ != 0) return in_flight_;
-    return std::max<std::size_t>(1,
-                                 std::min(sentences / 4, std::max<std::size_t>(32, rows_[0] / 64)));
+    return std::max<std::size_t>(
+        1, std::min(sentences / 4, std::max<std::size_t>(32, input_.rows() / 64)));
   }
 
   /// Copies a batch to the device, beside the training of the one before: to stay, where every
@@ -280,11 +265,10 @@ class BatchKernel<Machine, Method, Samplers...>::Run {
   typename Machine::Device device_;
   std::size_t in_flight_;  // 0: automatic
   std::uint64_t seed_;
-  std::size_t rows_[2];  // of the input and the output
   std::size_t dimension_;
   typename Machine::Queue machine_;
   ModelView model_{};
-  Array<float> floats_;  // of the model
+  Matrix input_, output_;
   Array<AliasTable::Entry> negatives_;
   Numbers paths_[4];      // see PathView
   Numbers highest_kept_;  // see SubsamplingView

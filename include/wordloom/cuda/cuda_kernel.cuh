@@ -9,6 +9,7 @@
 
 #include <wordloom/core/error.hpp>
 #include <wordloom/cuda/batch_kernel.hpp>
+#include <wordloom/cuda/column_kernel.hpp>
 #include <wordloom/cuda/gemm_scheme.hpp>
 #include <wordloom/cuda/machine.cuh>
 #include <wordloom/cuda/published_schemes.hpp>
@@ -203,5 +204,10 @@ using CudaGemmKernel =
 
 /// Ours: a warp for each sentence, context rows in a ring in registers.
 using CudaWarpKernel = CudaKernel<cuda::WarpMethod, SharedNegative, SharedNegativeFixedWindow>;
+
+/// W2V-CL's two-step training of columns: see ColumnKernel, UniformMatrix and W2vClGpu.
+template <class Optimizer = Sgd>
+using CudaUniformKernel =
+    cuda::ColumnKernel<cuda::CudaMachine, cuda::CudaMethod::RowSizes, Optimizer>;
 
 }  // namespace wordloom::inline WORDLOOM_ABI

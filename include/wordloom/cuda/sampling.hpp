@@ -63,6 +63,10 @@ struct AliasView {
     const AliasTable::Entry entry = entries[place];
     return fraction < entry.threshold ? place : entry.alias;
   }
+  /// The word that AliasTable::draw finds.
+  WORDLOOM_BOTH WordId draw(Random& random) const {
+    return AliasTable::finish(entries, AliasTable::draw_place(random, size));
+  }
 };
 
 /// The table of Subsampling in that memory: word w is kept when a draw is at most entry w, the

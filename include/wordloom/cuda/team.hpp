@@ -159,6 +159,8 @@ struct HostTeam {
   WORDLOOM_BOTH void add_quad(float* to, const Quad& q) const {
     for (int i = 0; i < 4; ++i) to[i] += q.at[i];
   }
+  /// Adds to a number to which other teams may add, too. Inside of `each`.
+  WORDLOOM_BOTH void add_number(double* to, double value) const { *to += value; }
 
  private:
   /// The row of thread l.

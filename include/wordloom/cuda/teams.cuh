@@ -144,6 +144,9 @@ class DeviceTeam {
   __device__ __forceinline__ void add_quad(float* to, const Quad& q) const {
     atomic_add(reinterpret_cast<float4*>(to), std::bit_cast<float4>(q));
   }
+  __device__ __forceinline__ void add_number(double* to, double value) const {
+    atomicAdd(to, value);
+  }
 
  private:
   static constexpr std::uint32_t whole = 0xffffffff;  // of a warp

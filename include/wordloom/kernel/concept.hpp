@@ -2,13 +2,17 @@
 #include <concepts>
 #include <cstddef>
 #include <memory>
+#include <span>
 #include <utility>
+#include <vector>
 
 #include <wordloom/core/hyperparameters.hpp>
 #include <wordloom/core/row_matrix.hpp>
+#include <wordloom/core/types.hpp>
 #include <wordloom/corpus/concept.hpp>
 #include <wordloom/model/model.hpp>
 #include <wordloom/objective/loss.hpp>
+#include <wordloom/sampler/block.hpp>
 #include <wordloom/sampler/concept.hpp>
 
 namespace wordloom::inline WORDLOOM_ABI {
@@ -133,6 +137,21 @@ concept TrainsBatches = OnDevice<K> && requires(typename K::Run& run, const Sent
   run.download(model);
 };
 
+template <class K>
+concept TrainsColumns = OnDevice<K> &&
+    requires(typename K::Run& run, std::span<const WordId> words,
+             const std::vector<WordId>& contexts, Model& model, std::size_t i, double rate) {
+  run.set_words(words, std::pair(i, i));
+  { run.finds_contexts() } -> std::convertible_to<bool>;
+  run.begin(i, i, contexts);
+  run.train(Sides::inputs, rate);
+  run.end();
+  { run.wait().loss } -> std::convertible_to<double>;
+  { run.wait().examples } -> std::convertible_to<double>;
+  { run.replica() } -> std::same_as<typename K::Replica>;
+  run.download(model);
+};
+
 }  // namespace detail
 
 /// The arithmetic: applies the gradient of a block to the model. A policy, a value with parameters
@@ -172,11 +191,16 @@ concept TrainsBatches = OnDevice<K> && requires(typename K::Run& run, const Sent
 /// `run.download(model)` brings the model back; a batch should have `run.batch_words()` words and
 /// may have any number from `K::min_words`, below which the device is not busy;
 /// `run.keeps(index)`: whether a batch of a corpus that repeats is still there. See CudaKernel.
+///
+/// On a device, for samplers that train columns: `run.set_words(words, parts)` says what a column
+/// is, and `run.set_index(index)` where its contexts are found; then, of each column,
+/// `run.begin(number, in_epoch, contexts)`, `run.train(step, rate)` for each side, and `run.end()`.
+/// See ColumnKernel.
 template <class K>
 concept UpdateKernel = std::copy_constructible<K> &&
     ((!detail::OnDevice<K> && detail::MakesWorkers<K> &&
       detail::Updates<detail::KernelWorker<K>>) ||
-     detail::TrainsBatches<K>);
+     detail::TrainsBatches<K> || detail::TrainsColumns<K>);
 
 namespace detail {
 
@@ -184,7 +208,7 @@ template <class K>
 constexpr bool require_kernel() {
   static_assert(std::copy_constructible<K>, "wordloom: this UpdateKernel cannot be copied");
   if constexpr (OnDevice<K>) {
-    static_assert(TrainsBatches<K>,
+    static_assert(TrainsBatches<K> || TrainsColumns<K>,
                   "wordloom: this UpdateKernel on a device lacks min_words, or its Run lacks "
                   "batch_words(), keeps(index), submit(const SentenceBatch&, epoch, first_rate, "
                   "last_rate), wait(), replica() or download(Model&)");

@@ -29,11 +29,14 @@ struct AdaGrad {
     visit("epsilon", epsilon, 1e-30, 1.0);
   }
 
+  StateMatrix state() const noexcept {
+    return per_row ? StateMatrix{"ada_grad_by_row", 1} : StateMatrix{"ada_grad", 0};
+  }
+
   class Run {
    public:
     Run(Model& model, const AdaGrad& policy)
-        : sums_(policy.per_row ? StateRows(model, "ada_grad_by_row", 1)
-                               : StateRows(model, "ada_grad")),
+        : sums_(model, policy.state()),
           stride_(model.input.stride()),
           per_column_(1.0f / static_cast<float>(model.dimension())),
           epsilon_(static_cast<float>(policy.epsilon)),

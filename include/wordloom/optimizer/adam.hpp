@@ -33,6 +33,8 @@ struct Adam {
     visit("epsilon", epsilon, 1e-30, 1.0);
   }
 
+  static constexpr StateMatrix state[] = {{"adam_mean", 0}, {"adam_square", 0}, {"adam_steps", 1}};
+
   /// What the vector code takes.
   simd::AdamConstants constants() const noexcept {
     const auto number = [](double x) { return static_cast<float>(x); };
@@ -43,9 +45,9 @@ struct Adam {
   class Run {
    public:
     Run(Model& model, const Adam& policy)
-        : means_(model, "adam_mean"),
-          squares_(model, "adam_square"),
-          steps_(model, "adam_steps", 1),
+        : means_(model, state[0]),
+          squares_(model, state[1]),
+          steps_(model, state[2]),
           stride_(model.input.stride()),
           constants_(policy.constants()) {}
 

@@ -10,18 +10,26 @@
 
 namespace wordloom::inline WORDLOOM_ABI {
 
+/// A matrix of an optimizer's state, of each side: "input.NAME" and "output.NAME".
+struct StateMatrix {
+  const char* name;
+  std::size_t columns;  // 0: as many as the model has
+};
+
 /// The rows of an optimizer's state: of the matrix "input.NAME" [R_in x columns] and of
 /// "output.NAME" [R_out x columns] of a model, which it adds when there are none. In a model of one
 /// matrix, both sides use "input.NAME". Valid as long as the model keeps its state matrices.
 class StateRows {
  public:
-  /// `columns` = 0: as many as the model has. Throws InvalidArgument when the model has state of
-  /// this name and of another shape, and std::bad_alloc.
-  StateRows(Model& model, const std::string& name, std::size_t columns = 0) {
-    sides_[0] = rows_of(model.state_matrix("input." + name, model.input.rows(), columns));
-    sides_[1] = model.has_one_matrix()
-                    ? sides_[0]
-                    : rows_of(model.state_matrix("output." + name, model.output.rows(), columns));
+  /// Throws InvalidArgument when the model has state of this name and of another shape, and
+  /// std::bad_alloc.
+  StateRows(Model& model, const StateMatrix& of_side) {
+    const std::string name = of_side.name;
+    sides_[0] = rows_of(model.state_matrix("input." + name, model.input.rows(), of_side.columns));
+    sides_[1] =
+        model.has_one_matrix()
+            ? sides_[0]
+            : rows_of(model.state_matrix("output." + name, model.output.rows(), of_side.columns));
   }
 
   float* row(Side side, RowId id) const noexcept {

@@ -67,10 +67,10 @@ namespace detail {
 
 /// Calls gather_rows() of the ranks, or does the same with sums where they lack it, which moves
 /// size() times as many bytes.
-template <Collective Ranks>
-void gather_rows(Ranks& ranks, std::span<float> rows, std::size_t row_size,
+template <class Ranks, class Values>
+void gather_rows(Ranks& ranks, Values rows, std::size_t row_size,
                  std::span<const std::uint64_t> first) {
-  if constexpr (RowCollective<Ranks>) {
+  if constexpr (requires { ranks.gather_rows(rows, row_size, first); }) {
     ranks.gather_rows(rows, row_size, first);
   } else {
     static_assert(

@@ -54,9 +54,9 @@ struct SyncRun {
 /// - `finish(replica)`: as `tick` for what is in flight; once that is go_on, all replicas are alike
 ///   and training is over;
 /// - `fail(cause)`, instead: this rank ends by an exception.
-/// Samplers that train columns also need `share_rows(matrix, first, last)`, which hands the rows
-/// that this rank has trained to all, and `static constexpr bool shares_rows = true`.
-/// `Replica` is a Model, or the Replica of a kernel on a device. See NoSync, Allreduce and
+/// Samplers that train columns also need `share_rows(replica, side, first, last)`, which hands the
+/// rows of a side that this rank has trained to all, and `static constexpr bool shares_rows =
+/// true`. `Replica` is a Model, or the Replica of a kernel on a device. See NoSync, Allreduce and
 /// RowAllgather.
 template <class P, class Replica = Model>
 concept SyncPolicy = requires(P& sync, const P& one, Replica& replica, SyncRun& run,

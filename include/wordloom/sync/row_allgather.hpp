@@ -11,10 +11,11 @@
 
 #include <wordloom/core/error.hpp>
 #include <wordloom/core/hash.hpp>
-#include <wordloom/core/row_matrix.hpp>
 #include <wordloom/model/model.hpp>
+#include <wordloom/optimizer/concept.hpp>
 #include <wordloom/sync/collective.hpp>
 #include <wordloom/sync/concept.hpp>
+#include <wordloom/sync/shared_matrix.hpp>
 
 namespace wordloom::inline WORDLOOM_ABI {
 
@@ -24,11 +25,12 @@ namespace wordloom::inline WORDLOOM_ABI {
 /// whole corpus.
 ///
 /// The state of an optimizer is not sent in each step: until a checkpoint or the end of training, a
-/// rank has the current state of its own rows only.
-template <Collective Ranks>
+/// rank has the current state of its own rows only. `Replica` is a Model, or that of a kernel on a
+/// device; its values are what the ranks take.
+template <class Ranks, class ReplicaType = Model>
 class RowAllgather {
  public:
-  using Replica = Model;
+  using Replica = ReplicaType;
 
   /// Makes trainers refuse a sampler that does not train columns: share_rows() would never be
   /// called, and the replicas would differ.
@@ -43,14 +45,14 @@ class RowAllgather {
 
   /// Throws SyncError, on all ranks, when their runs or models differ, and InvalidArgument, on all
   /// ranks, when the checkpoint was written with another SyncPolicy.
-  std::uint64_t start(Model& model, SyncRun& run) {
+  std::uint64_t start(Replica& replica, SyncRun& run) {
     for (const auto& [what, number] : run.agreed) detail::agree(ranks_, what, number);
     detail::agree(ranks_, "number of rows", run.input_rows);
     detail::agree(ranks_, "number of output rows", run.output_rows);
     detail::agree(ranks_, "dimension", run.dimension);
-    const auto matrices = model.matrices();
+    const auto matrices = shared_matrices(replica);
     detail::agree(ranks_, "number of matrices", matrices.size());
-    for (const auto& [name, matrix] : matrices) ranks_.broadcast(values_of(*matrix));
+    for (const auto& matrix : matrices) ranks_.broadcast(matrix.values);
     if (run.resumes) {
       auto& [numbers, state] = run.positions;
       detail::take_numbers_of_first(ranks_, numbers);
@@ -58,18 +60,20 @@ class RowAllgather {
       if (state[1] != fingerprint())
         throw InvalidArgument("the checkpoint was written with another SyncPolicy");
     }
-    input_ = &model.input;
     first_ = {};
     bytes_ = 0;
     return std::numeric_limits<std::uint64_t>::max();  // there is a tick after each column
   }
 
-  /// Sends rows [first, last), which this rank has trained, to all ranks, and waits for theirs.
-  /// Throws InvalidArgument unless the ranges of all ranks cover the matrix, in the order of ranks.
-  void share_rows(RowMatrix& matrix, std::size_t first, std::size_t last) {
-    std::vector<std::uint64_t>& all = first_[&matrix == input_ ? 0 : 1];
+  /// Sends rows [first, last) of a side, which this rank has trained, to all ranks, and waits for
+  /// theirs. Throws InvalidArgument unless the ranges of all ranks cover the side, in the order of
+  /// ranks.
+  void share_rows(Replica& replica, Side side, std::size_t first, std::size_t last) {
+    const auto place = static_cast<std::size_t>(side);
+    const auto matrix = shared_matrices(replica)[place];
+    std::vector<std::uint64_t>& all = first_[place];
     all = ranks_.gather(first);
-    all.push_back(matrix.rows());
+    all.push_back(matrix.rows);
     if (all[0] != 0 || all[rank() + 1] != last || last < first)
       throw InvalidArgument("the rows that ranks share must cover the matrix, in their order");
     gather_rows(matrix, all);
@@ -77,19 +81,19 @@ class RowAllgather {
 
   /// Returns the strongest request of all ranks: stop, then checkpoint, then go_on. All ranks call
   /// it at the same point.
-  Signal tick(Model&, double, Signal request) {
+  Signal tick(Replica&, double, Signal request) {
     if (size() == 1) return request;
     const auto requests = ranks_.gather(static_cast<std::uint64_t>(request));
     return static_cast<Signal>(*std::ranges::max_element(requests));
   }
 
-  Positions gather(Model& model, std::span<const std::uint64_t> numbers) {
-    share_state(model);
+  Positions gather(Replica& replica, std::span<const std::uint64_t> numbers) {
+    share_state(replica);
     return {detail::gather_numbers(ranks_, numbers), {0, fingerprint()}};
   }
 
-  Signal finish(Model& model) {
-    share_state(model);
+  Signal finish(Replica& replica) {
+    share_state(replica);
     ranks_.gather(0);  // no rank ends training before all have come here
     return Signal::go_on;
   }
@@ -97,34 +101,35 @@ class RowAllgather {
   void fail(const std::string& cause) noexcept { ranks_.fail(cause); }
 
  private:
+  using Values =
+      decltype(shared_matrices(std::declval<Replica&>()).front().values);
+  static_assert(Collective<Ranks, Values>);
   static_assert(Signal::go_on < Signal::checkpoint && Signal::checkpoint < Signal::stop);
 
   static std::uint64_t fingerprint() { return detail::Hash::of("RowAllgather"); }
-  static std::span<float> values_of(RowMatrix& matrix) {
-    return {matrix.data(), matrix.rows() * matrix.stride()};
-  }
 
-  void gather_rows(RowMatrix& matrix, std::span<const std::uint64_t> first) {
-    detail::gather_rows(ranks_, values_of(matrix), matrix.stride(), first);
-    bytes_ += (first[rank() + 1] - first[rank()]) * matrix.stride() * sizeof(float);
+  template <class Matrix>
+  void gather_rows(const Matrix& matrix, std::span<const std::uint64_t> first) {
+    detail::gather_rows(ranks_, matrix.values, matrix.row_size, first);
+    bytes_ += (first[rank() + 1] - first[rank()]) * matrix.row_size * sizeof(float);
   }
 
   /// Makes the state of an optimizer the same on all ranks: a row of it comes from the rank that
   /// trained that row of the model, a matrix with other rows from rank 0.
-  void share_state(Model& model) {
-    for (auto& [name, matrix] : model.state) {
-      const bool of_output = name.starts_with("output.");
+  void share_state(Replica& replica) {
+    for (const auto& matrix : shared_matrices(replica)) {
+      if (matrix.name == "input" || matrix.name == "output") continue;
+      const bool of_output = matrix.name.starts_with("output.");
       const auto& first = first_[of_output ? 1 : 0];
-      if ((of_output || name.starts_with("input.")) && !first.empty() &&
-          first.back() == matrix.rows())
+      if ((of_output || matrix.name.starts_with("input.")) && !first.empty() &&
+          first.back() == matrix.rows)
         gather_rows(matrix, first);
       else
-        ranks_.broadcast(values_of(matrix));
+        ranks_.broadcast(matrix.values);
     }
   }
 
   Ranks ranks_;
-  const RowMatrix* input_ = nullptr;                 // of the model
   std::array<std::vector<std::uint64_t>, 2> first_;  // [size() + 1] rows of each rank in a side
   std::uint64_t bytes_ = 0;
 };

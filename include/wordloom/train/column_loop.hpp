@@ -18,7 +18,11 @@
 #include <wordloom/kernel/concept.hpp>
 #include <wordloom/kernel/fused_one_side.hpp>
 #include <wordloom/model/model.hpp>
+#include <wordloom/optimizer/concept.hpp>
+#include <wordloom/sampler/column_parts.hpp>
 #include <wordloom/sampler/concept.hpp>
+#include <wordloom/sync/concept.hpp>
+#include <wordloom/train/checkpoint.hpp>
 #include <wordloom/train/encoder_rounds.hpp>
 #include <wordloom/train/run.hpp>
 #include <wordloom/train/thread_loop.hpp>
@@ -31,6 +35,49 @@ concept HasColumns = requires(const C& corpus, std::span<WordId> to) {
   { corpus.words() } -> std::convertible_to<std::span<const WordId>>;
   { corpus.columns() } -> std::convertible_to<std::size_t>;
   corpus.contexts(std::uint64_t{0}, std::size_t{0}, to);
+};
+
+/// After a step of a column, gives all ranks the rows that each has trained in its parts.
+template <class Run>
+void share_step([[maybe_unused]] Run& run, [[maybe_unused]] Sides step,
+                [[maybe_unused]] std::span<const WordId> words,
+                [[maybe_unused]] const ColumnParts& parts,
+                [[maybe_unused]] const std::pair<std::size_t, std::size_t>& own) {
+  if constexpr (shares_rows<decltype(run.sync)>) {
+    if (run.sync.size() == 1) return;
+    const Side side = step == Sides::inputs ? Side::input : Side::output;
+    const RowMatrix& matrix = side == Side::input ? run.model.input : run.model.output;
+    const auto row = [&](std::size_t part) -> std::size_t {
+      return part == 0 ? 0 : part == parts.count() ? matrix.rows() : words[parts.first_word(part)];
+    };
+    run.sync.share_rows(run.replica, side, row(own.first), row(own.second));
+  }
+}
+
+/// The place of a run in the columns of its epochs.
+struct ColumnPosition {
+  std::size_t epoch, column;    // the next column, of an epoch
+  std::size_t columns, epochs;  // of an epoch; of the run
+
+  ColumnPosition(const Checkpoint::Thread& start, std::size_t of_epoch, std::size_t of_run)
+      : epoch(start.epoch), column(start.sentences), columns(of_epoch), epochs(of_run) {}
+
+  /// The next column among those of all epochs.
+  std::uint64_t number() const noexcept {
+    return static_cast<std::uint64_t>(epoch) * columns + column;
+  }
+  /// How much of the run is done, 0 to 1.
+  double progress() const noexcept {
+    return static_cast<double>(number()) /
+           (static_cast<double>(epochs) * static_cast<double>(columns));
+  }
+  Checkpoint::Thread position() const { return {.epoch = epoch, .sentences = column}; }
+  bool ends_epoch() const noexcept { return column == columns; }
+  bool ends_run() const noexcept { return epoch == epochs; }
+  void begin_next_epoch() noexcept {
+    ++epoch;
+    column = 0;
+  }
 };
 
 /// Training column by column, each in two steps (see UniformMatrix). The words of a column are cut
@@ -51,22 +98,21 @@ class ColumnLoop {
         encoder_(encoder),
         run_(run),
         words_(corpus.words()),
-        parts_((words_.size() + part_words - 1) / part_words),
-        own_parts_(part_of(parts_, run.sync.rank(), run.sync.size())),
-        own_words_(first_word(own_parts_.second) - first_word(own_parts_.first)),
+        parts_{words_.size()},
+        own_parts_(part_of(parts_.count(), run.sync.rank(), run.sync.size())),
+        own_words_(parts_.first_word(own_parts_.second) - parts_.first_word(own_parts_.first)),
         threads_(resolve_threads(run.parameters.threads)),
-        epoch_(run.start.threads[0].epoch),
-        column_(run.start.threads[0].sentences),
+        at_(run.start.threads[0], corpus.columns(), run.parameters.epochs),
         contexts_(words_.size()),
         done_(threads_),
         barrier_(static_cast<std::ptrdiff_t>(threads_)) {}
 
   void train() {
-    run_.synchronise(progress());
+    run_.synchronise(at_.progress());
     end_epoch();
-    rate_ = run_.schedule.rate(progress());
+    rate_ = run_.schedule.rate(at_.progress());
     ended_ = ended_ || run_.state.stopped();
-    if (column_number() == 0) encoder_.begin();
+    if (at_.number() == 0) encoder_.begin();
     next_part_ = own_parts_.first;
     const auto processors = run_.parameters.pin_threads ? cores_first(allowed_processors())
                                                         : std::vector<std::size_t>();
@@ -87,28 +133,15 @@ class ColumnLoop {
   }
 
  private:
-  static constexpr std::size_t part_words = 256;
-  // The loss is computed for one part of so many, another in each column.
-  static constexpr std::size_t parts_per_loss = 8;
+  static constexpr std::size_t part_words = ColumnParts::part_words;
 
   struct alignas(64) Done {
     std::uint64_t examples = 0;
     LossSum loss;
   };
 
-  std::size_t first_word(std::size_t part) const {
-    return std::min(part * part_words, words_.size());
-  }
-  std::uint64_t column_number() const {
-    return static_cast<std::uint64_t>(epoch_) * corpus_.columns() + column_;
-  }
-  double progress() const {
-    return static_cast<double>(column_number()) /
-           (static_cast<double>(run_.parameters.epochs) * static_cast<double>(corpus_.columns()));
-  }
-
   /// Whether a round of an encoder ended with the last column.
-  bool ends_round() const { return column_number() % encoder_.round() == 0; }
+  bool ends_round() const { return at_.number() % encoder_.round() == 0; }
 
   /// Never throws, so that no thread waits for one that has gone: the first failure ends them all.
   void train_thread(std::size_t thread) {
@@ -123,16 +156,16 @@ class ColumnLoop {
           sampler.begin_step(step_);
           sink.learning_rate = static_cast<float>(rate_);
           for (std::size_t part = 0; (part = next_part_++) < own_parts_.second;) {
-            const std::size_t first = first_word(part), count = first_word(part + 1) - first;
+            const std::size_t first = parts_.first_word(part);
+            const std::size_t count = parts_.first_word(part + 1) - first;
             const auto contexts = std::span(contexts_).subspan(first, count);
-            if (step_ == Sides::inputs) corpus_.contexts(column_number(), first, contexts);
+            if (step_ == Sides::inputs) corpus_.contexts(at_.number(), first, contexts);
             for (std::size_t i = 0; i < count; ++i) {
               pairs[2 * i] = words_[first + i];
               pairs[2 * i + 1] = contexts[i];
             }
-            Random random(run_.parameters.seed, 2 * part + (step_ == Sides::inputs ? 0 : 1),
-                          column_number());
-            sink.with_loss = (part + column_) % parts_per_loss == 0;
+            Random random = ColumnParts::random(run_.parameters.seed, part, step_, at_.number());
+            sink.with_loss = ColumnParts::has_loss(part, at_.column);
             sampler.sample(std::span<const WordId>(pairs).first(2 * count), random, sink);
             sink.finish();
           }
@@ -169,13 +202,13 @@ class ColumnLoop {
   }
 
   void end_step() {
-    share(step_ == Sides::inputs ? run_.model.input : run_.model.output);
+    share_step(run_, step_, words_, parts_, own_parts_);
     if (step_ == Sides::inputs) {
       step_ = Sides::outputs;
       return;
     }
     step_ = Sides::inputs;
-    ++column_;
+    ++at_.column;
     WorkDone done;
     done.tokens = own_words_;
     for (Done& of_thread : done_) {
@@ -183,35 +216,23 @@ class ColumnLoop {
       done.loss += of_thread.loss;
       of_thread = {};
     }
-    run_.state.report(done, epoch_, rate_, run_.model);
-    run_.state.set_position(0, {.epoch = epoch_, .sentences = column_});
+    run_.state.report(done, at_.epoch, rate_, run_.model);
+    run_.state.set_position(0, at_.position());
     if (ends_round()) encoder_.end_round(rate_);
     if (run_.state.is_due()) run_.state.pause(run_.model);
-    run_.tick(progress());
+    run_.tick(at_.progress());
     end_epoch();
-    rate_ = run_.schedule.rate(progress());
+    rate_ = run_.schedule.rate(at_.progress());
     ended_ = ended_ || run_.state.stopped();
   }
 
   /// Ends the epoch after its last column.
   void end_epoch() {
-    if (column_ != corpus_.columns() || run_.state.stopped()) return;
-    run_.state.end_epoch(0, epoch_, run_.model);
-    ++epoch_;
-    column_ = 0;
-    ended_ = epoch_ == run_.parameters.epochs;
-    if (!ended_) run_.state.set_position(0, {.epoch = epoch_});
-  }
-
-  /// Gives all ranks the rows of a side that each has trained.
-  void share([[maybe_unused]] RowMatrix& matrix) {
-    if constexpr (shares_rows<decltype(run_.sync)>) {
-      if (run_.sync.size() == 1) return;
-      const auto row = [&](std::size_t part) -> std::size_t {
-        return part == 0 ? 0 : part == parts_ ? matrix.rows() : words_[first_word(part)];
-      };
-      run_.sync.share_rows(matrix, row(own_parts_.first), row(own_parts_.second));
-    }
+    if (!at_.ends_epoch() || run_.state.stopped()) return;
+    run_.state.end_epoch(0, at_.epoch, run_.model);
+    at_.begin_next_epoch();
+    ended_ = at_.ends_run();
+    if (!ended_) run_.state.set_position(0, at_.position());
   }
 
   const Corpus& corpus_;
@@ -220,12 +241,12 @@ class ColumnLoop {
   EncoderRoundsOf<Samplers>& encoder_;
   Run& run_;
   const std::span<const WordId> words_;
-  const std::size_t parts_;
+  const ColumnParts parts_;
   const std::pair<std::size_t, std::size_t> own_parts_;  // of this rank
   const std::uint64_t own_words_;
   const std::size_t threads_;
   // Written by one thread, between two steps.
-  std::size_t epoch_, column_;
+  ColumnPosition at_;
   Sides step_ = Sides::inputs;
   double rate_ = 0;
   bool ended_ = false;

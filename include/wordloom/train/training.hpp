@@ -22,6 +22,7 @@
 #include <wordloom/train/checkpoint.hpp>
 #include <wordloom/train/column_loop.hpp>
 #include <wordloom/train/convergence.hpp>
+#include <wordloom/train/device_column_loop.hpp>
 #include <wordloom/train/encoder_rounds.hpp>
 #include <wordloom/train/progress.hpp>
 #include <wordloom/train/run.hpp>
@@ -44,7 +45,7 @@ struct Training {
   static constexpr bool on_device = OnDevice<Kernel>;
   using Replica = ReplicaOf<Kernel>;
   using SamplerRun = RunOf<Sampler>;
-  static_assert(!shares_rows<Sync> || (has_two_steps<Sampler> && !on_device),
+  static_assert(!shares_rows<Sync> || has_two_steps<Sampler>,
                 "wordloom: RowAllgather is for samplers that train columns, as UniformMatrix");
 
   RunOptions options;
@@ -70,6 +71,9 @@ struct Training {
   void train(const Corpus& corpus, const Vocabulary& vocabulary, const std::filesystem::path* from,
              ModelFor model_for) {
     static_assert(require_corpus<Corpus>());
+    static_assert(!has_two_steps<Sampler> || HasColumns<Corpus>,
+                  "wordloom: this Sampler trains the columns of a WordContextMatrix, and this "
+                  "Corpus has none: WordContextMatrix::from(corpus, vocabulary) makes one");
     // Outlives a failure: other ranks are notified before the memory of a device is freed.
     [[maybe_unused]] std::unique_ptr<DeviceRun<Kernel>> device;
     try {
@@ -97,13 +101,15 @@ struct Training {
       if constexpr (on_device) {
         static_assert(!HasEncoder<SamplerRun>,
                       "wordloom: an encoder needs an UpdateKernel of the host");
-        device = kernel.start(sampler, options.parameters, std::as_const(model));
+        device = kernel.start(sampler, options.parameters, model);
         auto replica = device->replica();
-        run_loop(replica, [&](auto& run) { BatchLoop(corpus, *device, run).train(); });
+        run_loop(replica, [&](auto& run) {
+          if constexpr (has_two_steps<Sampler>)
+            DeviceColumnLoop(corpus, *device, run).train();
+          else
+            BatchLoop(corpus, *device, run).train();
+        });
       } else if constexpr (has_two_steps<Sampler>) {
-        static_assert(HasColumns<Corpus>,
-                      "wordloom: this Sampler trains the columns of a WordContextMatrix, and this "
-                      "Corpus has none: WordContextMatrix::from(corpus, vocabulary) makes one");
         const auto kernels = start_kernel(kernel, model);
         EncoderRoundsOf<SamplerRun> encoder(samplers, model, options.parameters);
         run_loop(model, [&](auto& run) {
@@ -202,13 +208,13 @@ struct Training {
                 .rate = [schedule = schedule](double at) { return schedule.rate(at); },
                 .resumes = resumes,
                 .positions = {start.positions(), {start.synchronisations, start.sync_options}}};
-    if constexpr (on_device) run.min_interval = Kernel::min_words;
+    if constexpr (on_device && !has_two_steps<Sampler>) run.min_interval = Kernel::min_words;
     if constexpr (shares_rows<Sync>) run.agreed.emplace_back("corpus (fingerprint)", start.corpus);
     if (sync.size() > 1) {
       if constexpr (has_two_steps<Sampler> && !shares_rows<Sync>)
         throw InvalidArgument(
             "ranks that train columns need the SyncPolicy RowAllgather: this one has no "
-            "share_rows(matrix, first, last)");
+            "share_rows(replica, side, first, last)");
       else if constexpr (HasEncoder<SamplerRun> && !has_two_steps<Sampler>)
         throw InvalidArgument(
             "an encoder that several ranks train needs a sampler of columns, as UniformMatrix");

@@ -1,0 +1,244 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <wordloom/core/error.hpp>
+#include <wordloom/core/hyperparameters.hpp>
+#include <wordloom/corpus/word_context_index.hpp>
+#include <wordloom/cuda/batch_kernel.hpp>
+#include <wordloom/cuda/column_work.hpp>
+#include <wordloom/cuda/device_matrix.hpp>
+#include <wordloom/cuda/row_steps.hpp>
+#include <wordloom/model/model.hpp>
+#include <wordloom/optimizer/concept.hpp>
+#include <wordloom/sampler/column_parts.hpp>
+#include <wordloom/sampler/uniform_matrix.hpp>
+#include <wordloom/sync/shared_matrix.hpp>
+
+namespace wordloom::inline WORDLOOM_ABI::cuda {
+
+/// The matrices of a model in training on a device, as RowAllgather gets them.
+template <class Machine>
+struct ColumnReplica : Machine {
+  struct Matrix {
+    std::string name;
+    float* data;
+    std::size_t rows, row_size;
+  };
+  std::vector<Matrix> all;  // in the order of Model::matrices()
+
+  auto matrices() const {
+    std::vector<SharedMatrix<typename Machine::Values>> result;
+    for (const Matrix& matrix : all)
+      result.push_back({matrix.name, this->values(matrix.data, matrix.rows * matrix.row_size),
+                        matrix.rows, matrix.row_size});
+    return result;
+  }
+};
+
+/// Trains the columns of a WordContextMatrix on a machine, as UniformMatrix describes: it draws the
+/// negatives that the host draws, and finds the same contexts by itself where the matrix is
+/// virtual. No row changes twice in a step and nothing is added in an order that may change, so
+/// that every run and any number of ranks give the same bits on the same kind of machine; they are
+/// the host's up to rounding. With B = 1, a negative that is the context is drawn again from other
+/// random numbers than the host's.
+/// - `Machine`: CudaMachine or HostMachine;
+/// - `RowSizes`: an integer_sequence of the lengths of rows in units of 32 floats, rising;
+/// - `Optimizer`: one that has a RowStep. Its state is in the model, as WithOptimizer leaves it.
+template <class Machine, class RowSizes, class Optimizer>
+struct ColumnKernel {
+  Optimizer optimizer = {};
+  std::size_t device = 0;  // which GPU, counted from 0
+
+  using Replica = ColumnReplica<Machine>;
+  template <class Sampler>
+  static constexpr bool trains = std::is_same_v<Sampler, UniformMatrix>;
+
+  static ColumnKernel from(const Hyperparameters& parameters) {
+    return {detail::policy_from<Optimizer>(parameters), parameters.device};
+  }
+  /// Lists what changes the result, which the choice of the device does not.
+  template <class Visit>
+  void visit_parameters(Visit&& visit) const {
+    detail::visit_all(visit, optimizer);
+  }
+
+  /// Makes the device the current one of this thread. Throws DeviceError when there is no such
+  /// device, and InvalidArgument when rows are longer than those of the kernels.
+  void check(const UniformMatrix&, const Hyperparameters& parameters) const {
+    Machine::use(device);
+    with_row_size<RowSizes>(parameters.dimension, [&]<int R>() {});
+  }
+
+  class Run;
+  /// Copies the model to the device; it may change once a column has been waited for. Throws as
+  /// `check` does, and DeviceError when it does not fit.
+  std::unique_ptr<Run> start(const UniformMatrix& sampler, const Hyperparameters& parameters,
+                             Model& model) const {
+    check(sampler, parameters);
+    return std::make_unique<Run>(*this, sampler, parameters, model);
+  }
+};
+
+/// A run of training; not thread-safe. Of each column: begin, train(inputs), train(outputs), end,
+/// and later wait, with two columns in flight at most.
+template <class Machine, class RowSizes, class Optimizer>
+class ColumnKernel<Machine, RowSizes, Optimizer>::Run {
+  template <class T>
+  using Array = typename Machine::template Array<T>;
+  using Matrix = DeviceMatrix<Machine>;
+
+ public:
+  Run(const ColumnKernel& policy, const UniformMatrix& sampler, const Hyperparameters& parameters,
+      Model& model)
+      : step_(policy.optimizer, model.dimension()),
+        dimension_(model.dimension()),
+        targets_(sampler.targets.start(model.vocabulary)) {
+    for (const StateMatrix& of_sides : RowStep<Optimizer>::state(policy.optimizer)) {
+      const std::string name = of_sides.name;
+      model.state_matrix("input." + name, model.input.rows(), of_sides.columns);
+      model.state_matrix("output." + name, model.output.rows(), of_sides.columns);
+    }
+    std::size_t stride = 0;
+    with_row_size<RowSizes>(dimension_, [&]<int R>() { stride = std::size_t{32} * R; });
+    for (const auto& [name, matrix] : model.matrices()) {
+      const std::size_t row = matrix->columns() == dimension_ ? stride : matrix->columns();
+      matrices_.emplace_back(*matrix, row, "the model", machine_);
+      replica_.push_back({std::string(name), matrices_.back().data(), matrix->rows(), row});
+    }
+    for (const Side side : {Side::input, Side::output}) {
+      const std::string prefix = side == Side::input ? "input." : "output.";
+      std::size_t place = 0;
+      for (const StateMatrix& of_side : RowStep<Optimizer>::state(policy.optimizer))
+        state_[static_cast<std::size_t>(side)].matrix[place++] = find(prefix + of_side.name);
+    }
+    const auto entries = targets_.distribution().table().entries();
+    column_.negatives = {upload(negatives_, entries, "a table"),
+                         static_cast<std::uint32_t>(entries.size())};
+    column_.at_once = static_cast<std::uint32_t>(sampler.words_at_once());
+    column_.shared = static_cast<std::uint32_t>(sampler.shared());
+    column_.weight =
+        static_cast<float>(sampler.targets.negatives) / static_cast<float>(column_.shared);
+    column_.seed = parameters.seed;
+  }
+  Run(const Run&) = delete;
+  Run& operator=(const Run&) = delete;
+  ~Run() { machine_.settle(); }
+
+  /// Gives the device the words of a column, and the parts [first, last) of them that this rank
+  /// trains. They must stay until a column has been waited for. Throws DeviceError when they do not
+  /// fit.
+  void set_words(std::span<const WordId> words, std::pair<std::size_t, std::size_t> parts) {
+    machine_.make_current();
+    column_.words = upload(words_, words, "the words");
+    column_.word_count = static_cast<std::uint32_t>(words.size());
+    column_.first_part = static_cast<std::uint32_t>(parts.first);
+    parts_ = parts;
+    for (auto& contexts : contexts_) contexts = Array<std::uint32_t>(words.size(), "the words");
+  }
+  /// Gives it the index of the contexts of all words, which it then finds by itself. The index must
+  /// stay as the words must. Throws DeviceError when it does not fit.
+  void set_index(const detail::WordContextIndex& index) {
+    machine_.make_current();
+    const char* const what = "the index of contexts (8 bytes a word of the corpus)";
+    index_ = index.view();
+    index_.ids = upload(ids_, index.padded_ids(), what) + index_.window;
+    index_.places = upload(places_, index.places(), what);
+    upload(places_of_words_, index.places_of_words(), what);
+  }
+  bool finds_contexts() const noexcept { return ids_.size() > 0; }
+
+  /// Begins with a column, `number` of all epochs together and `in_epoch` of its own. `contexts`
+  /// [words] are used where the device does not find them, and may be changed afterwards.
+  void begin(std::uint64_t number, std::size_t in_epoch, const std::vector<WordId>& contexts) {
+    machine_.make_current();
+    const std::size_t place = submitted_++ % 2;
+    column_.contexts = contexts_[place].data();
+    column_.column = number;
+    column_.in_epoch = static_cast<std::uint32_t>(in_epoch);
+    BatchView sums{};
+    slots_[place].begin(sums, machine_);
+    column_.loss = sums.loss;
+    if (finds_contexts()) {
+      const std::size_t first = detail::ColumnParts{column_.word_count}.first_word(parts_.first);
+      const std::size_t end = detail::ColumnParts{column_.word_count}.first_word(parts_.second);
+      machine_.run((end - first + 31) / 32, FindContexts{index_, places_of_words_.data() + first,
+                                                         static_cast<std::uint32_t>(end - first),
+                                                         number, contexts_[place].data() + first});
+    } else {
+      batch_.words.assign(contexts.begin(), contexts.end());
+      slots_[place].copy(batch_, contexts_[place].data(), machine_);
+    }
+  }
+  /// Starts a step of the column, which changes one side.
+  void train(Sides step, double rate) {
+    machine_.make_current();
+    const std::size_t moving = step == Sides::inputs ? 0 : 1;
+    column_.step = step;
+    column_.rate = static_cast<float>(rate);
+    column_.moving = matrices_[moving].data();
+    column_.standing = matrices_[1 - moving].data();
+    with_row_size<RowSizes>(dimension_, [&]<int R>() {
+      using Work = TrainGroup<R, RowStep<Optimizer>>;
+      machine_.run((parts_.second - parts_.first) * column_.template groups<Work::words>(),
+                   Work{column_, step_, state_[moving]});
+    });
+  }
+  void end() { slots_[(submitted_ - 1) % 2].end(machine_); }
+  /// Waits for the first column in flight.
+  Trained wait() { return slots_[waited_++ % 2].wait(); }
+
+  /// All matrices, in the order of the submitted work.
+  Replica replica() { return {machine_, replica_}; }
+
+  /// Copies all matrices back.
+  void download(Model& model) {
+    machine_.make_current();
+    std::size_t place = 0;
+    for (const auto& [name, matrix] : model.matrices())
+      matrices_[place++].begin_download(*matrix, machine_);
+    machine_.wait();
+  }
+
+ private:
+  template <class AnyArray, class Range>
+  auto* upload(AnyArray& to, const Range& from, const char* what) {
+    to = AnyArray(from.size(), what);
+    machine_.begin_copy(to.data(), from.data(), from.size());
+    return to.data();
+  }
+  float* find(const std::string& name) const {
+    for (const auto& matrix : replica_)
+      if (matrix.name == name) return matrix.data;
+    return nullptr;
+  }
+
+  RowStep<Optimizer> step_;
+  std::size_t dimension_;
+  NegativeSampling::Run targets_;
+  typename Machine::Queue machine_;
+  std::deque<Matrix> matrices_;  // in the order of Model::matrices()
+  std::vector<typename Replica::Matrix> replica_;
+  StateView state_[2] = {};  // of both sides
+  Array<AliasTable::Entry> negatives_;
+  Array<WordId> words_;
+  ColumnView column_{};
+  std::pair<std::size_t, std::size_t> parts_{};
+  detail::WordContextView index_{};
+  Array<WordId> ids_;
+  Array<std::uint32_t> places_;
+  Array<detail::WordPlaces> places_of_words_;
+  Array<std::uint32_t> contexts_[2];  // [words] of the columns in flight
+  SentenceBatch batch_;               // contexts, on their way
+  typename Machine::Slot slots_[2];   // of the columns in flight
+  std::size_t submitted_ = 0, waited_ = 0;
+};
+
+}  // namespace wordloom::inline WORDLOOM_ABI::cuda

@@ -1,0 +1,54 @@
+#pragma once
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+
+#include <wordloom/core/hyperparameters.hpp>
+#include <wordloom/core/row_matrix.hpp>
+
+namespace wordloom::inline WORDLOOM_ABI::cuda {
+
+/// Calls use.operator()<R>() for the shortest rows, of 32 R floats, that `dimension` fits.
+/// `RowSizes`: an integer_sequence of R, rising. Throws InvalidArgument when none is long enough.
+template <class RowSizes, class Use>
+void with_row_size(std::size_t dimension, Use use) {
+  const auto find = [&]<int... R>(std::integer_sequence<int, R...>) {
+    const bool found =
+        ((dimension <= std::size_t{32} * R && (use.template operator()<R>(), true)) || ...);
+    if (!found)
+      detail::check_parameter("dimension of a kernel on a device", dimension, 1,
+                              std::max({32 * R...}));
+  };
+  find(RowSizes());
+}
+
+/// A matrix [rows x stride] in the memory of a machine, for one of the host with as many rows. The
+/// padding of rows is zero.
+template <class Machine>
+class DeviceMatrix {
+ public:
+  DeviceMatrix() = default;
+  /// Starts to copy the host's. `what` names it in the DeviceError that it does not fit.
+  DeviceMatrix(const RowMatrix& host, std::size_t stride, const char* what, const Machine& machine)
+      : rows_(host.rows()),
+        columns_(host.columns()),
+        stride_(stride),
+        floats_(host.rows() * stride, what) {
+    machine.clear(data(), rows_ * stride);
+    machine.begin_copy_of_rows(data(), stride, host.data(), host.stride(), columns_, rows_);
+  }
+  /// Starts to copy it to the host's.
+  void begin_download(RowMatrix& host, const Machine& machine) {
+    machine.begin_copy_of_rows(host.data(), host.stride(), data(), stride_, columns_, rows_);
+  }
+
+  float* data() noexcept { return floats_.data(); }
+  std::size_t rows() const noexcept { return rows_; }
+  std::size_t stride() const noexcept { return stride_; }
+
+ private:
+  std::size_t rows_ = 0, columns_ = 0, stride_ = 0;
+  typename Machine::template Array<float> floats_;
+};
+
+}  // namespace wordloom::inline WORDLOOM_ABI::cuda

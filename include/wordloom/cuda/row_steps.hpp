@@ -1,0 +1,129 @@
+#pragma once
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include <wordloom/core/types.hpp>
+#include <wordloom/cuda/sentence.hpp>
+#include <wordloom/optimizer/ada_grad.hpp>
+#include <wordloom/optimizer/adam.hpp>
+#include <wordloom/optimizer/optimizer_steps.hpp>
+#include <wordloom/optimizer/sgd.hpp>
+#include <wordloom/optimizer/state_rows.hpp>
+
+/// The optimizers on a device: what they do to a row in the registers of a team.
+namespace wordloom::inline WORDLOOM_ABI::cuda {
+
+/// The state matrices of one side, in the order of RowStep::state; of the stride of the model,
+/// or 1.
+struct StateView {
+  float* matrix[3];
+};
+
+/// Returns 1 - beta^steps, of which `log_of_beta` is the logarithm. Of a beta of 0 that is 1.
+WORDLOOM_BOTH float bias_of(float log_of_beta, float steps) {
+  return -std::expm1(log_of_beta * steps);
+}
+
+/// RowStep<Optimizer>: `state(optimizer)`, the matrices of its state; made of the optimizer and the
+/// dimension, it is called as step(team, state, row, x, gradient, rate) with a row of the model and
+/// its gradient in the registers of a RowTeam. It changes x and the row of the state.
+template <class Optimizer>
+struct RowStep;
+
+template <>
+struct RowStep<Sgd> {
+  static std::vector<StateMatrix> state(const Sgd&) { return {}; }
+  RowStep(const Sgd&, std::size_t) {}
+
+  template <class Team, std::size_t R, class Lanes>
+  WORDLOOM_BOTH void operator()(const Team&, const StateView&, std::uint32_t, Lanes (&x)[R],
+                                const Lanes (&gradient)[R], float rate) const {
+    add_scaled(x, rate, gradient);
+  }
+};
+
+template <>
+struct RowStep<AdaGrad> {
+  static std::vector<StateMatrix> state(const AdaGrad& optimizer) { return {optimizer.state()}; }
+  RowStep(const AdaGrad& optimizer, std::size_t dimension)
+      : per_column_(1.0f / static_cast<float>(dimension)),
+        epsilon_(static_cast<float>(optimizer.epsilon)),
+        per_row_(optimizer.per_row) {}
+
+  template <class Team, std::size_t R, class Lanes>
+  WORDLOOM_BOTH void operator()(const Team& team, const StateView& state, std::uint32_t row,
+                                Lanes (&x)[R], const Lanes (&gradient)[R], float rate) const {
+    if (per_row_) {
+      Lanes squares = gradient[0] * gradient[0];
+      WORDLOOM_UNROLL
+      for (std::size_t r = 1; r < R; ++r) squares = squares + gradient[r] * gradient[r];
+      float* const at = state.matrix[0] + row;
+      const float sum = team.read(at) + team.sum(squares) * per_column_;
+      team.write(at, sum);
+      add_scaled(x, rate / (std::sqrt(sum) + epsilon_), gradient);
+      return;
+    }
+    float* const at = state.matrix[0] + std::size_t{row} * (Team::width * R);
+    Lanes sums[R];
+    team.load_own(sums, at);
+    WORDLOOM_UNROLL
+    for (std::size_t r = 0; r < R; ++r) {
+      sums[r] = sums[r] + gradient[r] * gradient[r];
+      x[r] = team.each([&](int l) {
+        return team.own(x[r], l) +
+               rate * team.own(gradient[r], l) / (std::sqrt(team.own(sums[r], l)) + epsilon_);
+      });
+    }
+    team.store_own(at, sums);
+  }
+
+ private:
+  float per_column_, epsilon_;
+  bool per_row_;
+};
+
+template <>
+struct RowStep<Adam> {
+  static std::vector<StateMatrix> state(const Adam&) {
+    return {std::begin(Adam::state), std::end(Adam::state)};
+  }
+  RowStep(const Adam& optimizer, std::size_t)
+      : adam_(optimizer.constants()),
+        logs_{static_cast<float>(adam_.log_of1), static_cast<float>(adam_.log_of2)} {}
+
+  template <class Team, std::size_t R, class Lanes>
+  WORDLOOM_BOTH void operator()(const Team& team, const StateView& state, std::uint32_t row,
+                                Lanes (&x)[R], const Lanes (&gradient)[R], float rate) const {
+    constexpr float last = 1 << 24;  // where the count stops, as on the host
+    float* const count = state.matrix[2] + row;
+    float steps = team.read(count) + 1;
+    steps = steps < last ? steps : last;
+    team.write(count, steps);
+    const float scale = rate / bias_of(logs_[0], steps);
+    const float root_scale = 1 / std::sqrt(bias_of(logs_[1], steps));
+    const std::size_t place = std::size_t{row} * (Team::width * R);
+    Lanes means[R], squares[R];
+    team.load_own(means, state.matrix[0] + place);
+    team.load_own(squares, state.matrix[1] + place);
+    WORDLOOM_UNROLL
+    for (std::size_t r = 0; r < R; ++r) {
+      means[r] = adam_.beta1 * means[r] + adam_.rest1 * gradient[r];
+      squares[r] = adam_.beta2 * squares[r] + adam_.rest2 * (gradient[r] * gradient[r]);
+      x[r] = team.each([&](int l) {
+        return team.own(x[r], l) +
+               scale * team.own(means[r], l) /
+                   (root_scale * std::sqrt(team.own(squares[r], l)) + adam_.epsilon);
+      });
+    }
+    team.store_own(state.matrix[0] + place, means);
+    team.store_own(state.matrix[1] + place, squares);
+  }
+
+ private:
+  simd::AdamConstants adam_;
+  float logs_[2];  // of both betas
+};
+
+}  // namespace wordloom::inline WORDLOOM_ABI::cuda

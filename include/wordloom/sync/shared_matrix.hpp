@@ -1,0 +1,38 @@
+#pragma once
+#include <cstddef>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include <wordloom/model/model.hpp>
+#include <wordloom/optimizer/concept.hpp>
+
+namespace wordloom::inline WORDLOOM_ABI {
+
+/// A matrix of a replica, as ranks exchange its rows: of the input or the output, or of the state
+/// of an optimizer. `Values` are what a Collective takes.
+template <class Values>
+struct SharedMatrix {
+  std::string_view name;
+  Values values;  // [rows x row_size]
+  std::size_t rows;
+  std::size_t row_size;  // floats
+};
+
+/// Returns the matrices of a model in the order of Model::matrices(). A replica on a device has a
+/// member matrices() instead, that begins with the input and the output.
+inline std::vector<SharedMatrix<std::span<float>>> shared_matrices(Model& model) {
+  std::vector<SharedMatrix<std::span<float>>> all;
+  for (const auto& [name, matrix] : model.matrices())
+    all.push_back({name,
+                   {matrix->data(), matrix->rows() * matrix->stride()},
+                   matrix->rows(),
+                   matrix->stride()});
+  return all;
+}
+template <class Replica>
+auto shared_matrices(Replica& replica) {
+  return replica.matrices();
+}
+
+}  // namespace wordloom::inline WORDLOOM_ABI

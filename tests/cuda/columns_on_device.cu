@@ -1,0 +1,234 @@
+// Columns that are trained on a device against the same arithmetic on the host, which
+// test_columns.cpp compares with the host's own kernels. Returns 77 (skipped) where there is no
+// device; what needs two is left out where there is one. Usage: test_columns_device [CASE], all
+// without.
+#define WORDLOOM_CUDA_ROW_SIZES 1, 10, 16
+#include <wordloom/cuda.hpp>
+#if WORDLOOM_HAS_NCCL
+#include <wordloom/nccl.hpp>
+#endif
+
+#include <wordloom/corpus/encoded_corpus.hpp>
+#include <wordloom/corpus/word_context_matrix.hpp>
+#include <wordloom/cuda/host_kernel.hpp>
+#include <wordloom/sync/in_process.hpp>
+
+#include <stdlib.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <exception>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "small_models.hpp"
+
+using namespace wordloom;
+
+namespace {
+
+constexpr std::size_t words = 300;
+#ifdef WORDLOOM_EMULATED_CUDA
+constexpr double tolerance = 1e-5;
+#else
+constexpr double tolerance = 1e-3;  // the device's exponentials are approximate
+#endif
+
+int failures = 0;
+std::string_view only;  // the case to run; empty: all
+
+bool is_wanted(std::string_view name) { return only.empty() || name == only; }
+void report(const std::string& what, bool good) {
+  failures += good ? 0 : 1;
+  std::printf("%s: %s\n", what.c_str(), good ? "good" : "WRONG");
+}
+
+const Vocabulary& vocabulary() {
+  static const Vocabulary all = zipf_vocabulary(words, 10'000);
+  return all;
+}
+WordContextMatrix matrix_of(const std::filesystem::path& file = {}) {
+  // Sentences are short, so that one often ends between a word and its context.
+  const auto corpus = EncodedCorpus::from_sentences(random_sentences(600, 4, words), vocabulary());
+  return WordContextMatrix::from(corpus, vocabulary(),
+                                 {.columns = 2, .window = 3, .threads = 1, .file = file});
+}
+
+/// What a kernel trains, and the loss that it reports.
+struct Trained {
+  Model model;
+  double loss;
+};
+template <class Kernel, class... Sync>
+Trained train(const Hyperparameters& parameters, const WordContextMatrix& matrix, Sync... sync) {
+  Trainer<UniformMatrix, Kernel, Sync..., LinearDecay> trainer(parameters, std::move(sync)...);
+  Model model = random_model(vocabulary(), parameters.dimension);
+  const TrainReport got = trainer.fit(matrix, model);
+  return {std::move(model), got.loss};
+}
+template <class Kernel>
+Trained train_alone(const Hyperparameters& parameters, const WordContextMatrix& matrix) {
+  return train<Kernel>(parameters, matrix, NoSync());
+}
+
+/// The largest difference of two numbers, of the loss too; NaN for NaN.
+double difference(const Trained& a, const Trained& b) {
+  double worst = std::abs(a.loss - b.loss) / a.loss;
+  const auto all = a.model.matrices(), others = b.model.matrices();
+  for (std::size_t m = 0; m < std::min(all.size(), others.size()); ++m)
+    for (std::size_t i = 0; i < all[m].matrix->rows(); ++i)
+      for (std::size_t d = 0; d < all[m].matrix->columns(); ++d) {
+        const double one = std::abs(all[m].matrix->row(i)[d] - others[m].matrix->row(i)[d]);
+        if (one > worst || std::isnan(one)) worst = one;
+      }
+  return worst;
+}
+
+template <class Optimizer>
+void compare(const std::string& name, Hyperparameters parameters,
+             const WordContextMatrix& matrix = matrix_of()) {
+  using OnHost = cuda::ColumnKernel<cuda::HostMachine, cuda::CudaMethod::RowSizes, Optimizer>;
+  const Trained host = train_alone<OnHost>(parameters, matrix);
+  const Trained device = train_alone<CudaUniformKernel<Optimizer>>(parameters, matrix);
+  const Trained again = train_alone<CudaUniformKernel<Optimizer>>(parameters, matrix);
+  const Trained before{random_model(vocabulary(), parameters.dimension), host.loss};
+  const double differs = difference(host, device);
+  std::printf("%s, D=%zu: device and host differ by %.2g\n", name.c_str(), parameters.dimension,
+              differs);
+  report(name, host.loss > 1 && differs < tolerance && difference(before, host) > 100 * tolerance &&
+                   host.model.matrices().size() == device.model.matrices().size());
+  report(name + ", the same bits again", same_matrices(device.model, again.model));
+}
+
+/// Waits for the first column in flight. One place for leave_out.sh.
+template <class Run>
+[[gnu::noinline]] double loss_of_next(Run& run) {
+  return run.wait().loss;
+}
+
+/// Starts to train a column of a matrix, of which the device finds the contexts or is given them.
+template <class Run>
+void begin_column(Run& run, const WordContextMatrix& matrix, std::uint64_t column) {
+  std::vector<WordId> contexts;
+  if (!run.finds_contexts()) {
+    contexts.resize(matrix.words().size());
+    matrix.contexts(column, 0, contexts);
+  }
+  run.begin(column, column, contexts);
+  run.train(Sides::inputs, 0.1);
+  run.train(Sides::outputs, 0.1);
+  run.end();
+}
+
+/// Trains some columns by the run of a kernel, two of them in flight at a time, and uses the model
+/// at once; the run ends with two more in flight. Returns the model and the sum of the losses.
+template <class Kernel>
+Trained train_by_run(const WordContextMatrix& matrix, bool finds_contexts) {
+  Hyperparameters parameters{.dimension = 32};
+  Trained result{random_model(vocabulary(), parameters.dimension), 0};
+  auto run = Kernel::from(parameters).start(UniformMatrix(), parameters, result.model);
+  run->set_words(matrix.words(), {0, detail::ColumnParts{matrix.words().size()}.count()});
+  if (finds_contexts) run->set_index(*matrix.index());
+  for (std::uint64_t column = 0; column <= 6; ++column) {
+    if (column < 6) begin_column(*run, matrix, column);
+    if (column > 0) result.loss += loss_of_next(*run);
+  }
+  run->download(result.model);
+  Trained copy{random_model(vocabulary(), parameters.dimension), result.loss};
+  copy.model.set_matrices(result.model.copy_of_matrices());
+  begin_column(*run, matrix, 6);
+  begin_column(*run, matrix, 7);
+  return copy;
+}
+
+/// The same by the device and the host.
+void compare_runs(const char* name, bool finds_contexts) {
+  using Kernel = CudaUniformKernel<Adam>;
+  using OnHost = cuda::ColumnKernel<cuda::HostMachine, cuda::CudaMethod::RowSizes, Adam>;
+  const WordContextMatrix matrix = matrix_of();
+  const Trained host = train_by_run<OnHost>(matrix, finds_contexts);
+  const double differs = difference(host, train_by_run<Kernel>(matrix, finds_contexts));
+  std::printf("%s: device and host differ by %.2g\n", name, differs);
+  report(name, host.loss > 1 && differs < tolerance);
+}
+
+/// Ranks, each with the sync policy make_sync(self), have the bits of one.
+template <class Kernel, class MakeSync>
+bool are_one(std::size_t size, bool own_devices, MakeSync make_sync) {
+  const Hyperparameters parameters{.dimension = 32, .learning_rate = 0.05, .epochs = 2};
+  const WordContextMatrix matrix = matrix_of();
+  const Trained alone = train_alone<Kernel>(parameters, matrix);
+  std::vector<std::optional<Trained>> of_ranks(size);
+  InProcess::run(size, [&](InProcess self) {
+    Hyperparameters own = parameters;
+    own.device = own_devices ? self.rank() : 0;
+    of_ranks[self.rank()].emplace(train<Kernel>(own, matrix, make_sync(self)));
+  });
+  for (const auto& rank : of_ranks)
+    if (!same_matrices(rank->model, alone.model)) return false;
+  return true;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) try {
+  if (argc > 1) only = argv[1];
+  int devices = 0;
+  try {
+    cuda::use_device(0);
+    cuda::check(cudaGetDeviceCount(&devices));
+  } catch (const DeviceError& error) {
+    std::printf("skipped: %s\n", error.what());
+    return 77;
+  }
+  const auto parameters = [](std::size_t dimension, double rate) {
+    return Hyperparameters{.dimension = dimension, .learning_rate = rate, .epochs = 2};
+  };
+  if (is_wanted("sgd")) {
+    compare<Sgd>("sgd", parameters(20, 0.1));
+    Hyperparameters many = parameters(300, 0.1);
+    many.minibatch = 7;
+    many.shared_negatives = 9;
+    compare<Sgd>("sgd, 7 words share 9 negatives", many);
+    many = parameters(500, 0.1);
+    many.minibatch = 1;
+    compare<Sgd>("sgd, negatives of each pair", many);
+  }
+  if (is_wanted("adam")) compare<Adam>("adam", parameters(20, 1e-3));
+  if (is_wanted("adagrad")) compare<AdaGrad>("adagrad", parameters(300, 1e-2));
+  if (is_wanted("file")) {
+    std::string name =
+        (std::filesystem::temp_directory_path() / "wordloom-columns-XXXXXX").string();
+    if (::mkdtemp(name.data()) == nullptr) throw IoError("cannot make " + name);
+    compare<Sgd>("contexts in a file", parameters(20, 0.1), matrix_of(name + "/contexts"));
+    std::filesystem::remove_all(name);
+  }
+  if (is_wanted("run")) compare_runs("run", true);
+  if (is_wanted("given")) compare_runs("given contexts", false);
+  using Kernel = CudaUniformKernel<Adam>;
+  if (is_wanted("staged"))
+    report("two ranks on a device, by way of the host",
+           are_one<Kernel>(2, false, [](InProcess self) {
+             return StagedRowAllgather<InProcess, Adam>(StagedRanks<InProcess>(self));
+           }));
+  if (is_wanted("nccl")) {
+#if WORDLOOM_HAS_NCCL
+    if (devices > 1) {
+      report("two ranks by NCCL", are_one<Kernel>(2, true, [](InProcess self) {
+               return NcclRowAllgather<InProcess, Adam>(NcclRanks<InProcess>(self, self.rank()));
+             }));
+      return failures == 0 ? 0 : 1;
+    }
+#endif
+    std::printf("left out: two ranks by NCCL, which need it and two devices\n");
+  }
+  return failures == 0 ? 0 : 1;
+} catch (const std::exception& error) {
+  std::printf("failed: %s\n", error.what());
+  return 1;
+}
