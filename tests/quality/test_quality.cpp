@@ -102,8 +102,8 @@ TEMPLATE_TEST_CASE(
     (Trainer<SharedNegative, cuda::HostKernel<cuda::WarpScheme<11>, 1, cuda::HostTeam<32>>>),
     (Trainer<Hogwild, cuda::HostKernel<cuda::SentenceScheme, 1, cuda::HostTeam<32>>>),
     (Trainer<SentenceMinibatch, cuda::HostKernel<cuda::GemmScheme, 1, cuda::HostWarps<4>>>)) {
-  const auto& text = large_text();
-  TestType trainer(Hyperparameters{.dimension = 32, .epochs = 3});
+  static const DemoText text(400'000);
+  TestType trainer(Hyperparameters{.dimension = 32, .learning_rate = 0.05, .epochs = 3});
   const auto words = trainer.fit(text.corpus, text.vocabulary);
   CHECK(trainer.report().tokens == 3 * text.corpus.token_count());
   CHECK(trainer.report().epoch_losses.back() < trainer.report().epoch_losses.front());
