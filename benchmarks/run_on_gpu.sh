@@ -58,22 +58,42 @@ benchmarks/compare_peers --corpus "$corpus" --data "$data" --output "$output/gpu
   shared+cuda-ring shared+cuda-warp \
   minibatch+fused minibatch+cuda-gemm
 
+# row LABEL OPTION...: trains and scores, and prints a row of a table.
+row() {
+  local label=$1
+  shift
+  build/release/examples/word2vec --train "$corpus" --size 128 --negative 5 --sample 1e-4 \
+    --quiet --json --evaluate-similarity "$data/similarity/ws353.tsv" \
+    --evaluate-similarity "$data/similarity/simlex999.tsv" \
+    --evaluate-analogy "$data/analogy/questions-words.txt" "$@" |
+    python3 -c "import json, sys
+r = json.load(sys.stdin)
+print('|', '$label', '|', round(r['words_per_second'] / 1e6, 1), 'M |', round(r['loss'], 4), '|',
+      json.dumps(r['scores']), '|')"
+}
+
 # Quality against the number of sentences in flight.
 {
   echo "| sentences in flight | words/s | loss | scores |"
   echo "|---|---|---|---|"
   for in_flight in 1 32 256 1024 2048 4096 8192; do
-    build/release/examples/word2vec --train "$corpus" --size 128 --window 5 --negative 5 \
-      --sample 1e-4 --iter 5 --sampler shared-fixed --kernel cuda-warp --in-flight $in_flight \
-      --quiet --json --evaluate-similarity "$data/similarity/ws353.tsv" \
-      --evaluate-similarity "$data/similarity/simlex999.tsv" \
-      --evaluate-analogy "$data/analogy/questions-words.txt" |
-      python3 -c "import json, sys
-r = json.load(sys.stdin)
-print('|', $in_flight, '|', round(r['words_per_second'] / 1e6, 1), 'M |', round(r['loss'], 4), '|',
-      json.dumps(r['scores']), '|')"
+    row $in_flight --window 5 --iter 5 --sampler shared-fixed --kernel cuda-warp \
+      --in-flight $in_flight
   done
 } >"$output/gpu-$card-in-flight.md.part"
 mv -- "$output/gpu-$card-in-flight.md.part" "$output/gpu-$card-in-flight.md"
+
+# Columns of the uniform matrix: the GPU beside the CPU.
+{
+  echo "| kernel and optimizer | pairs/s | loss | scores |"
+  echo "|---|---|---|---|"
+  for optimizer in sgd adam; do
+    for kernel in fused cuda-uniform; do
+      row "$kernel, $optimizer" --window 2 --min-count 50 --iter 1 --sampler uniform \
+        --context-size 4096 --kernel $kernel --optimizer $optimizer
+    done
+  done
+} >"$output/gpu-$card-columns.md.part"
+mv -- "$output/gpu-$card-columns.md.part" "$output/gpu-$card-columns.md"
 [ $failed = 0 ] || echo "run_on_gpu.sh: a test has failed, see above" >&2
 exit $failed

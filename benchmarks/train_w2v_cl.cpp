@@ -35,7 +35,36 @@ struct Options {
   std::size_t batch = 1, columns = 1024, window = 2, points = 10, ranks = 1;
   std::uint64_t min_count = 50;
   bool loss_by_class = false;
+  double count_exponent = 0;
   Hyperparameters parameters{.dimension = 128, .subsample = 1e-4, .epochs = 1, .threads = 1};
+};
+
+/// SGD with a rate by the count of the word: times (count / geometric mean of all counts)^exponent,
+/// from 1/8 to 8.
+struct SgdByCount {
+  double exponent = 0;
+
+  class Run {
+   public:
+    Run(Model& model, double exponent) : sgd_(Sgd().start(model)) {
+      const auto counts = model.vocabulary.counts();
+      double logs = 0;
+      for (const std::uint64_t count : counts) logs += std::log(static_cast<double>(count));
+      const double mean = logs / static_cast<double>(counts.size());
+      for (const std::uint64_t count : counts) {
+        const double log = exponent * (std::log(static_cast<double>(count)) - mean);
+        factors_.push_back(static_cast<float>(std::clamp(std::exp(log), 0.125, 8.0)));
+      }
+    }
+    void step(Side side, RowId row, float* data, const float* gradient, float rate) const noexcept {
+      sgd_.step(side, row, data, gradient, rate * factors_[row]);
+    }
+
+   private:
+    Sgd::Run sgd_;
+    std::vector<float> factors_;  // [V]
+  };
+  Run start(Model& model) const { return {model, exponent}; }
 };
 
 /// Seconds on a steady clock.
@@ -238,6 +267,8 @@ template <class K, class Use>
 void with_optimizer(const Options& options, Use use) {
   if (options.optimizer == "sgd")
     use(WithOptimizer<K, Sgd>{});
+  else if (options.optimizer == "sgd-by-count")
+    use(WithOptimizer<K, SgdByCount>{.optimizer = {options.count_exponent}});
   else if (options.optimizer == "adam")
     use(WithOptimizer<K, Adam>{});
   else
@@ -329,7 +360,8 @@ void train(const Options& options) {
             {"corpus_words", text.token_count()},
             {"exponent", parameters.negative_exponent},
             {"subsample", parameters.subsample},
-            {"rate", parameters.learning_rate}};
+            {"rate", parameters.learning_rate},
+            {"count_exponent", options.count_exponent}};
   if (uniform)
     train_columns(json, text, vocabulary, options);
   else
@@ -357,8 +389,8 @@ int main(int argc, char** argv) try {
   choice("--method", options.method, {"uniform", "vanilla", "shared", "hogwild"},
          "Columns of the uniform matrix, or the corpus in its order");
   choice("--kernel", options.kernel, {"fused", "dot"}, "Of uniform; vanilla and hogwild have dot");
-  choice("--optimizer", options.optimizer, {"sgd", "adam", "adagrad", "adagrad-row"},
-         "Of uniform and vanilla");
+  choice("--optimizer", options.optimizer,
+         {"sgd", "sgd-by-count", "adam", "adagrad", "adagrad-row"}, "Of uniform and vanilla");
   size("--batch", options.batch, "Pairs in a batch of vanilla");
   size("--columns", options.columns, "Contexts of each word in an epoch of uniform");
   app.add_option("--matrix-file", options.matrix_file, "File that keeps the matrix");
@@ -373,6 +405,9 @@ int main(int argc, char** argv) try {
   size("--ranks", options.ranks, "Ranks in this process that train columns together");
   size("--min-count", options.min_count, "Of words in the vocabulary");
   app.add_option("--exponent", parameters.negative_exponent, "Of counts, for negatives")
+      ->capture_default_str();
+  app.add_option("--count-exponent", options.count_exponent,
+                 "Of sgd-by-count: a word's rate is by its count to this")
       ->capture_default_str();
   app.add_option("--subsample", parameters.subsample, "Threshold, 0 = all words")
       ->capture_default_str();

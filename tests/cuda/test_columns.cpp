@@ -249,6 +249,21 @@ TEST_CASE("columns on a device stop and resume with the same bits", "[cuda]") {
   }
 }
 
+TEST_CASE("callbacks have what a device has trained by the end of an epoch", "[cuda]") {
+  Trainer<UniformMatrix, OnMachine<Sgd>> trainer({.dimension = 20, .epochs = 3});
+  std::vector<float> first;  // of a vector after each epoch
+  trainer.on_epoch([&](const Progress& progress, const Model& model) {
+    CHECK(progress.epoch == first.size());
+    CHECK(std::isfinite(progress.mean_loss));
+    first.push_back(model.input.row(1)[0]);
+  });
+  const auto vectors = trainer.fit(scenario().matrix, scenario().vocabulary);
+  REQUIRE(first.size() == 3);
+  CHECK(first[0] != first[1]);
+  CHECK(first[1] != first[2]);
+  CHECK(vectors.vector(1)[0] == first[2]);
+}
+
 TEST_CASE("ranks with columns on devices train what one trains", "[cuda]") {
   const Hyperparameters parameters{.dimension = 20, .epochs = 2, .threads = 1};
   const Trained alone = train<OnMachine<Adam>>(parameters, scenario().matrix, {});
