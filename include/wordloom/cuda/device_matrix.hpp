@@ -8,7 +8,7 @@
 
 namespace wordloom::inline WORDLOOM_ABI::cuda {
 
-/// Calls use.operator()<R>() for the shortest rows, of 32 R floats, that `dimension` fits.
+/// Calls `use.operator()<R>()` for the shortest rows, of 32 R floats, that `dimension` fits.
 /// `RowSizes`: an integer_sequence of R, rising. Throws InvalidArgument when none is long enough.
 template <class RowSizes, class Use>
 void with_row_size(std::size_t dimension, Use use) {
