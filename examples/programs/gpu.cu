@@ -148,7 +148,7 @@ TrainReport train_on_gpu(const Job& job) {
   const Composition& how = job.composition;
   TrainReport report;
   with_composition(how, [&]<class Sampler, class Kernel>() {
-    // Parts of a step have the learning rate of the whole, where those of a corpus add up.
+    // Ranks that train columns take one step together, at the learning rate of one rank.
     constexpr bool columns = detail::TrainsColumns<Kernel>;
     using Ranks =
         std::conditional_t<columns, RowAllgather<GpuRanks, typename Kernel::Replica>, GpuAllreduce>;

@@ -45,10 +45,9 @@ struct ColumnReplica : Machine {
 
 /// Trains the columns of a WordContextMatrix on a machine, as UniformMatrix describes: it draws the
 /// negatives that the host draws, and finds the same contexts by itself where the matrix is
-/// virtual. No row changes twice in a step and nothing is added in an order that may change, so
-/// that every run and any number of ranks give the same bits on the same kind of machine; they are
-/// the host's up to rounding. With B = 1, a negative that is the context is drawn again from other
-/// random numbers than the host's.
+/// virtual. No row changes twice in a step, so that every run and any number of ranks give the same
+/// vectors, bit for bit, on the same kind of machine; they are the host's up to rounding. With
+/// B = 1, a negative that is the context is drawn again from other random numbers than the host's.
 /// - `Machine`: CudaMachine or HostMachine;
 /// - `RowSizes`: an integer_sequence of the lengths of rows in units of 32 floats, rising;
 /// - `Optimizer`: one that has a RowStep. Its state is in the model, as WithOptimizer leaves it.
