@@ -175,7 +175,8 @@ wordloom_corpus_test(word2vec-trains-on
 if(WORDLOOM_ENABLE_CUDA)
   foreach(composition IN ITEMS shared-cuda-warp shared-fixed-cuda-warp shared-cuda-ring
                                shared-cuda-register hogwild-cuda-sentence minibatch-cuda-gemm
-                               shared-hs-cuda-register hogwild-hs-cuda-sentence)
+                               shared-hs-cuda-register hogwild-hs-cuda-sentence
+                               uniform-cuda-uniform)
     string(REGEX MATCH "^(.*)-(cuda-.*)$" matched ${composition})
     wordloom_corpus_test(word2vec-${composition}
       "${train} --sampler ${CMAKE_MATCH_1} --kernel ${CMAKE_MATCH_2} --json --quiet --evaluate-analogy ${corpus}/analogies --evaluate-similarity ${corpus}/similarity | tee out
@@ -447,6 +448,7 @@ wordloom_refusal_test(hs-sampler "--train in --output v --hs 1 --sampler grouped
 wordloom_refusal_test(uniform-device "--train in --output v --sampler uniform --kernel cuda-warp" "does not train --sampler uniform")
 if(WORDLOOM_ENABLE_CUDA)
   wordloom_refusal_test(cbow-device "--train in --output v --cbow 1 --kernel cuda-warp" "does not train --sampler cbow, choose cuda-sentence")
+  wordloom_refusal_test(columns-device "--train in --output v --kernel cuda-uniform" "--kernel cuda-uniform is for --sampler uniform")
 endif()
 wordloom_refusal_test(uniform-columns "--train in --output v --sampler uniform --context-size 0" "context-size is 0")
 wordloom_refusal_test(optimizer "--train in --output v --optimizer adam" "for --sampler uniform")
