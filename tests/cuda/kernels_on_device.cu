@@ -64,8 +64,8 @@ template <class Run>
 /// one that may not be kept, and then a larger one. Returns the loss.
 template <class Run>
 double train(Run& run) {
-  SentenceBatch batch = some_sentences(3, 80), other = some_sentences(4, 80);
-  SentenceBatch larger = some_sentences(5, 140);
+  SentenceBatch batch = some_sentences(3, 80), other = some_sentences(4, 150);
+  SentenceBatch larger = some_sentences(5, 220);
   run.submit(batch, 0, 0.05, 0.05);
   double loss = loss_of_next(run);
   // One more that stays on the device, smaller: only its own array is new.
