@@ -176,6 +176,7 @@ TEST_CASE("a step of an optimizer on a device is that of its formula", "[cuda]")
 }
 
 TEST_CASE("optimizers on a device are those of the host", "[cuda]") {
+  compare<Adam>(1, {});
   compare<Adam>(20, {});
   compare<Adam>(300, {.minibatch = 32}, {.beta1 = 0.8, .beta2 = 0.99});
   compare<AdaGrad>(20, {});

@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -100,15 +101,19 @@ class ColumnKernel<Machine, RowSizes, Optimizer>::Run {
       : step_(policy.optimizer, model.dimension()),
         dimension_(model.dimension()),
         targets_(sampler.targets.start(model.vocabulary)) {
-    for (const StateMatrix& of_sides : RowStep<Optimizer>::state(policy.optimizer)) {
-      const std::string name = of_sides.name;
-      model.state_matrix("input." + name, model.input.rows(), of_sides.columns);
-      model.state_matrix("output." + name, model.output.rows(), of_sides.columns);
-    }
+    std::vector<std::string> padded{"input", "output"};
+    for (const StateMatrix& of_sides : RowStep<Optimizer>::state(policy.optimizer))
+      for (const auto& [prefix, rows] :
+           {std::pair("input.", model.input.rows()), std::pair("output.", model.output.rows())}) {
+        const std::string name = std::string(prefix) + of_sides.name;
+        model.state_matrix(name, rows, of_sides.columns);
+        if (of_sides.columns == 0) padded.push_back(name);
+      }
     std::size_t stride = 0;
     with_row_size<RowSizes>(dimension_, [&]<int R>() { stride = std::size_t{32} * R; });
     for (const auto& [name, matrix] : model.matrices()) {
-      const std::size_t row = matrix->columns() == dimension_ ? stride : matrix->columns();
+      const bool is_padded = std::ranges::find(padded, name) != padded.end();
+      const std::size_t row = is_padded ? stride : matrix->columns();
       matrices_.emplace_back(*matrix, row, "the model", machine_);
       replica_.push_back({std::string(name), matrices_.back().data(), matrix->rows(), row});
     }
