@@ -9,6 +9,7 @@
 
 #include <wordloom/core/types.hpp>
 #include <wordloom/cuda/machine.cuh>
+#include <wordloom/cuda/row_steps.hpp>
 #include <wordloom/encoder/adam_parameter.hpp>
 #include <wordloom/optimizer/optimizer_steps.hpp>
 
@@ -27,8 +28,8 @@ struct AdamStep {
   template <class Team>
   WORDLOOM_BOTH void operator()(const Team& team, std::uint32_t row) const {
     const float count = steps[row] + number;
-    const float scale = rate * correction(log_of1, count);
-    const float root_scale = std::sqrt(correction(log_of2, count));
+    const float scale = rate * bias_correction(log_of1, count);
+    const float root_scale = std::sqrt(bias_correction(log_of2, count));
     team.each([&](int lane) {
       for (std::uint64_t i = begins[row] + static_cast<unsigned>(lane); i < begins[row + 1];
            i += 32) {
@@ -39,11 +40,6 @@ struct AdamStep {
       }
       return 0;
     });
-  }
-
- private:
-  static WORDLOOM_BOTH float correction(float log_of_beta, float count) {
-    return -1.0f / std::expm1(log_of_beta * count);
   }
 };
 

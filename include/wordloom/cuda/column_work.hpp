@@ -140,19 +140,26 @@ struct TrainGroup {
         const std::uint32_t t = static_cast<std::uint32_t>(l) % targets;
         return first + t > 0 && is_target(t) ? column.negative(group, first + t - 1) : no_word;
       });
-      typename Team::Lanes sums[32];
-      WORDLOOM_UNROLL
-      for (std::uint32_t t = 0; t < targets; ++t) {
+      // Calls use(w) for each word that meets target t, with the target's row in y.
+      const auto for_words = [&](std::uint32_t t, auto&& use) {
         const bool is_context = first + t == 0;
         const WordId negative = team.from(negatives, static_cast<int>(t));
         if (negative != no_word) team.load_own(y, column.standing + row_of(negative));
         WORDLOOM_UNROLL
         for (std::uint32_t w = 0; w < words; ++w) {
-          const bool is_there = is_context ? w < group.size : negative != no_word;
-          if (is_context && is_there)
+          if (is_context ? w >= group.size : negative == no_word) continue;
+          if (is_context)
             team.load_own(y, column.standing + row_of(column.contexts[group.first + w]));
-          sums[w * targets + t] = is_there ? dot(x[w], y) : team.each([](int) { return 0.0f; });
+          use(w);
         }
+      };
+      typename Team::Lanes sums[32];
+      WORDLOOM_UNROLL
+      for (std::uint32_t t = 0; t < targets; ++t) {
+        WORDLOOM_UNROLL
+        for (std::uint32_t w = 0; w < words; ++w)
+          sums[w * targets + t] = team.each([](int) { return 0.0f; });
+        for_words(t, [&](std::uint32_t w) { sums[w * targets + t] = dot(x[w], y); });
       }
       transposed_sums<false, 16, 32>(team, sums);
       // Thread l has the score of word l / targets and target l % targets.
@@ -171,18 +178,10 @@ struct TrainGroup {
         add_loss(team, group, first == 0,
                  team.each([&](int l) { return is_pair(l) ? pair(l).loss() : 0.0f; }));
       WORDLOOM_NO_UNROLL
-      for (std::uint32_t t = 0; t < targets; ++t) {
-        const bool is_context = first + t == 0;
-        const WordId negative = team.from(negatives, static_cast<int>(t));
-        if (negative != no_word) team.load_own(y, column.standing + row_of(negative));
-        WORDLOOM_UNROLL
-        for (std::uint32_t w = 0; w < words; ++w) {
-          if (is_context ? w >= group.size : negative == no_word) continue;
-          if (is_context)
-            team.load_own(y, column.standing + row_of(column.contexts[group.first + w]));
+      for (std::uint32_t t = 0; t < targets; ++t)
+        for_words(t, [&](std::uint32_t w) {
           add_scaled(change[w], team.from(gradients, static_cast<int>(w * targets + t)), y);
-        }
-      }
+        });
     }
     WORDLOOM_UNROLL
     for (std::uint32_t w = 0; w < words; ++w) {

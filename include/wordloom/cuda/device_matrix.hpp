@@ -44,7 +44,6 @@ class DeviceMatrix {
 
   float* data() noexcept { return floats_.data(); }
   std::size_t rows() const noexcept { return rows_; }
-  std::size_t stride() const noexcept { return stride_; }
 
  private:
   std::size_t rows_ = 0, columns_ = 0, stride_ = 0;

@@ -22,9 +22,10 @@ struct StateView {
   float* matrix[3];
 };
 
-/// Returns 1 - beta^steps, of which `log_of_beta` is the logarithm. Of a beta of 0 that is 1.
-WORDLOOM_BOTH float bias_of(float log_of_beta, float steps) {
-  return -std::expm1(log_of_beta * steps);
+/// Returns 1 / (1 - beta^steps), the bias correction of Adam, from the logarithm of beta; 1 for a
+/// beta of 0.
+WORDLOOM_BOTH float bias_correction(float log_of_beta, float steps) {
+  return -1.0f / std::expm1(log_of_beta * steps);
 }
 
 /// RowStep<Optimizer>: `state(optimizer)`, the matrices of its state; made of the optimizer and the
@@ -102,8 +103,8 @@ struct RowStep<Adam> {
     float steps = team.read(count) + 1;
     steps = steps < last ? steps : last;
     team.write(count, steps);
-    const float scale = rate / bias_of(logs_[0], steps);
-    const float root_scale = 1 / std::sqrt(bias_of(logs_[1], steps));
+    const float scale = rate * bias_correction(logs_[0], steps);
+    const float root_scale = std::sqrt(bias_correction(logs_[1], steps));
     const std::size_t place = std::size_t{row} * (Team::width * R);
     Lanes means[R], squares[R];
     team.load_own(means, state.matrix[0] + place);

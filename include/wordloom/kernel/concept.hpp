@@ -211,7 +211,9 @@ constexpr bool require_kernel() {
     static_assert(TrainsBatches<K> || TrainsColumns<K>,
                   "wordloom: this UpdateKernel on a device lacks min_words, or its Run lacks "
                   "batch_words(), keeps(index), submit(const SentenceBatch&, epoch, first_rate, "
-                  "last_rate), wait(), replica() or download(Model&)");
+                  "last_rate), wait(), replica() or download(Model&); or, of one that trains "
+                  "columns, set_words(words, parts), finds_contexts(), begin(number, in_epoch, "
+                  "contexts), train(step, rate) or end()");
   } else {
     static_assert(
         MakesWorkers<K>,

@@ -101,8 +101,7 @@ class RowAllgather {
   void fail(const std::string& cause) noexcept { ranks_.fail(cause); }
 
  private:
-  using Values =
-      decltype(shared_matrices(std::declval<Replica&>()).front().values);
+  using Values = decltype(shared_matrices(std::declval<Replica&>()).front().values);
   static_assert(Collective<Ranks, Values>);
   static_assert(Signal::go_on < Signal::checkpoint && Signal::checkpoint < Signal::stop);
 

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include <wordloom/model/model.hpp>
-#include <wordloom/optimizer/concept.hpp>
 
 namespace wordloom::inline WORDLOOM_ABI {
 
