@@ -8,6 +8,7 @@
 #include <wordloom/core/error.hpp>
 #include <wordloom/encoders.hpp>
 #include <wordloom/sampler/grouped_cbow.hpp>
+#include <wordloom/sampler/grouped_targets.hpp>
 #include <wordloom/sampler/grouped_window.hpp>
 #include <wordloom/sampler/huffman_path.hpp>
 #include <wordloom/sampler/negative_sampling.hpp>
@@ -75,7 +76,8 @@ using Samplers = Registry<
     Named<"combined-fixed", CombinedContextFixedWindow>, Named<"grouped", GroupedWindow>,
     Named<"cbow", Cbow>, Named<"grouped-cbow", GroupedCbow>,
     Named<"hogwild-hs", BasicHogwild<RandomWindow, HuffmanPath>>,
-    Named<"shared-hs", HierarchicalSoftmax>, Named<"cbow-hs", HierarchicalCbow>,
+    Named<"shared-hs", HierarchicalSoftmax>, Named<"grouped-hs", GroupedHierarchicalSoftmax>,
+    Named<"cbow-hs", HierarchicalCbow>,
     Named<"hogwild-hs-negative", BasicHogwild<RandomWindow, HuffmanPathAndNegatives>>,
     Named<"shared-hs-negative", BasicSharedNegative<RandomWindow, HuffmanPathAndNegatives>>,
     Named<"cbow-hs-negative", BasicCbow<RandomWindow, HuffmanPathAndNegatives>>>;

@@ -11,6 +11,7 @@
 #include <wordloom/model/embeddings.hpp>
 #include <wordloom/model/model.hpp>
 #include <wordloom/sampler/grouped_cbow.hpp>
+#include <wordloom/sampler/grouped_targets.hpp>
 #include <wordloom/sampler/grouped_window.hpp>
 #include <wordloom/schedule/linear_decay.hpp>
 #include <wordloom/simd/target.hpp>

@@ -75,6 +75,7 @@ TEST_CASE("bags and trees learn the known answers of the demo corpus", "[quality
   check(Cbow{}, 0.075, 0.97, 0.60);
   check(GroupedCbow{}, 0.1, 0.96, 0.60);
   check(HierarchicalSoftmax{}, 0.025, 0.95, 0.70);
+  check(GroupedHierarchicalSoftmax{}, 0.025, 0.95, 0.70);
   check(HierarchicalCbow{}, 0.075, 0.84, 0.70);
 }
 

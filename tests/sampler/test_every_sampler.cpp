@@ -90,6 +90,8 @@ TEST_CASE("a row that is a positive of an input is not a negative of it", "[samp
   const auto vocabulary = zipf_vocabulary(6);
   Samplers::for_each([&]<class Policy>(std::string_view name) {
     INFO(name);
+    // A node may be a positive for one centre of a group and a negative for another.
+    if (std::is_same_v<Policy, GroupedHierarchicalSoftmax>) return;
     auto worker = Policy{}.start(vocabulary).worker();
     std::size_t negatives = 0;
     for_each_block(worker, 6, [&](const Block& block) {

@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 #include <vector>
+#include <wordloom/sampler/grouped_targets.hpp>
 #include <wordloom/sampler/huffman_path.hpp>
 #include <wordloom/sampler/huffman_tree.hpp>
 
@@ -231,6 +232,63 @@ TEST_CASE("HuffmanPath keeps a frequent node with probability sqrt(t / f), the l
       }
     }
   }
+}
+
+TEST_CASE("nodes of a path are kept or left out by one draw: its lower end is left", "[huffman]") {
+  const auto vocabulary = zipf_vocabulary(100);
+  const auto run = HuffmanPath{.node_sample = 0.1}.start(vocabulary);
+  auto worker = run.worker(1, 1);
+  Random random(5);
+  for (int repetition = 0; repetition < 1000; ++repetition) {
+    const auto center = static_cast<WordId>(repetition % 100);
+    worker.draw(center, 0, random);
+    Branches kept = branches_of(worker.at(0)), all = branches_of(run.tree().path(center));
+    REQUIRE(kept.size() <= all.size());
+    all.erase(all.begin(), all.end() - static_cast<std::ptrdiff_t>(kept.size()));
+    REQUIRE(kept == all);
+  }
+}
+
+TEST_CASE("a group of GroupedHierarchicalSoftmax has the whole path of each of its words",
+          "[huffman]") {
+  const auto vocabulary = zipf_vocabulary(100);
+  const HuffmanTree tree(vocabulary);
+  std::vector<WordId> sentence(60);
+  for (std::size_t i = 0; i < sentence.size(); ++i)
+    sentence[i] = static_cast<WordId>(i * 37 % 100);  // no word twice
+  for (const std::size_t group : {1u, 3u, 5u}) {
+    const GroupedHierarchicalSoftmax sampler{
+        .window = 5, .targets = {.node_sample = 0}, .minibatch = group};
+    auto worker = sampler.start(vocabulary).worker();
+    for (std::size_t length = 0; length <= sentence.size(); ++length) {
+      Random random(length);
+      std::size_t center = 0, pairs = 0, examples = 0;
+      worker.sample(std::span(sentence).first(length), random, [&](const Block& block) {
+        const std::size_t n = block.inputs.size();
+        const auto begin = static_cast<std::size_t>(block.inputs.data() - sentence.data());
+        REQUIRE(begin == center - std::min(center, sampler.side()));
+        std::size_t output = 0, centers = 0;
+        for (; output < block.outputs.size(); ++center, ++centers) {
+          const TargetSet path = tree.path(sentence[center]);
+          for (std::size_t i = 0; i < path.outputs.size(); ++i, ++output) {
+            REQUIRE(block.outputs[output] == path.outputs[i]);
+            for (std::size_t j = 0; j < n; ++j)
+              REQUIRE(block.weights.values[output * n + j] == (begin + j == center  ? 0.0f
+                                                               : i < path.positives ? 1.0f
+                                                                                    : -1.0f));
+          }
+        }
+        REQUIRE(centers <= group);
+        REQUIRE(begin + n == std::min(length, center + sampler.side()));
+        pairs += centers * (n - 1);
+        examples += block.examples;
+      });
+      REQUIRE(center == (length < 2 ? 0 : length));  // each word was a centre once
+      REQUIRE(examples == pairs);
+    }
+  }
+  CHECK_THROWS_AS((GroupedHierarchicalSoftmax{.window = 5, .minibatch = 6}.start(vocabulary)),
+                  InvalidArgument);
 }
 
 TEST_CASE("HuffmanPathAndNegatives has nodes in odd rows and words in even ones", "[huffman]") {

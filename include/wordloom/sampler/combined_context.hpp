@@ -8,6 +8,7 @@
 #include <wordloom/sampler/concept.hpp>
 #include <wordloom/sampler/group_walk.hpp>
 #include <wordloom/sampler/negative_sampling.hpp>
+#include <wordloom/sampler/shared_outputs.hpp>
 #include <wordloom/sampler/window.hpp>
 
 namespace wordloom::inline WORDLOOM_ABI {
@@ -58,26 +59,26 @@ class BasicCombinedContext<Window>::Worker {
   Worker(const BasicCombinedContext& policy, const Tables& tables)
       : window_(policy.window),
         per_pair_(static_cast<float>(policy.targets.negatives)),
-        groups_(tables.distribution(), policy.minibatch, window_.max_reach(), policy.shared()),
+        groups_({tables.distribution(), policy.minibatch, policy.shared(), 2}, policy.minibatch,
+                window_.max_reach(), 1),
         weights_(max_block()),
         reaches_(policy.minibatch),
         windows_(max_block().inputs) {}
 
-  BlockShape max_block() const noexcept {
-    return {.inputs = groups_.max_context(), .outputs = groups_.max_centers() + groups_.shared()};
-  }
+  BlockShape max_block() const noexcept { return groups_.max_block(); }
 
   template <class Sink>
   void sample(std::span<const WordId> sentence, Random& random, Sink&& sink) {
-    groups_.template for_each_group<false>(
-        sentence, random, sink,
-        [&](const detail::CenterGroup& group) { combine(sentence, group, random, sink); });
+    groups_.template for_each_group<false>(sentence, random, sink, [&](const Group& group) {
+      combine(sentence, group, random, sink);
+    });
   }
 
  private:
+  using Group = detail::CenterGroup<detail::SharedOutputs>;
+
   template <class Sink>
-  void combine(std::span<const WordId> sentence, const detail::CenterGroup& group, Random& random,
-               Sink& sink) {
+  void combine(std::span<const WordId> sentence, const Group& group, Random& random, Sink& sink) {
     const std::size_t first = group.first, centers = group.size;
     Shape shape{.begin = first, .end = first + centers, .centers = centers};
     bool same_reaches = true;
@@ -149,7 +150,7 @@ class BasicCombinedContext<Window>::Worker {
 
   Window window_;
   float per_pair_;  // K
-  detail::GroupWalk groups_;
+  detail::GroupWalk<detail::SharedOutputs> groups_;
   detail::WeightMatrix weights_;      // [G + H][G + 2 max_reach]
   std::vector<std::size_t> reaches_;  // [G]
   std::vector<float> windows_;        // [G + 2 max_reach] the windows that each word is in

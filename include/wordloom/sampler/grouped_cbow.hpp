@@ -56,18 +56,18 @@ class GroupedCbow::Worker {
         groups_(policy.groups.walk(tables)),
         weight_(-static_cast<float>(policy.groups.targets.negatives) /
                 static_cast<float>(groups_.shared())),
-        weights_(groups_.max_centers() + groups_.shared()),
+        weights_(groups_.max_block().outputs),
         left_out_(groups_.max_centers()) {}
 
   BlockShape max_block() const noexcept {
     return {.inputs = groups_.max_centers() + 1,
-            .outputs = groups_.max_centers() + groups_.shared(),
-            .members = groups_.max_context()};
+            .outputs = groups_.max_block().outputs,
+            .members = groups_.max_block().inputs};
   }
 
   template <class Sink>
   void sample(std::span<const WordId> sentence, Random& random, Sink&& sink) {
-    groups_.for_each_group(sentence, random, sink, [&](const detail::CenterGroup& group) {
+    groups_.for_each_group(sentence, random, sink, [&](const auto& group) {
       const auto centers = group.outputs.first(group.size);
       for (std::size_t j = 0; j < group.size; ++j) {
         left_out_[j] = static_cast<std::uint32_t>(group.first - group.begin + j);
@@ -89,7 +89,7 @@ class GroupedCbow::Worker {
 
  private:
   BagGradient gradient_;
-  detail::GroupWalk groups_;
+  detail::GroupWalk<detail::SharedOutputs> groups_;
   float weight_;                         // -K / H
   std::vector<float> weights_;           // [G + H]
   std::vector<std::uint32_t> left_out_;  // [G]

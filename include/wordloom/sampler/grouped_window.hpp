@@ -8,6 +8,7 @@
 #include <wordloom/sampler/concept.hpp>
 #include <wordloom/sampler/group_walk.hpp>
 #include <wordloom/sampler/negative_sampling.hpp>
+#include <wordloom/sampler/shared_outputs.hpp>
 
 namespace wordloom::inline WORDLOOM_ABI {
 
@@ -72,8 +73,8 @@ struct GroupedWindow {
     return targets.start(vocabulary);
   }
   /// The groups of one thread.
-  detail::GroupWalk walk(const NegativeSampling::Run& tables) const {
-    return {tables.distribution(), group(), side(), shared(), 2};
+  detail::GroupWalk<detail::SharedOutputs> walk(const NegativeSampling::Run& tables) const {
+    return {{tables.distribution(), group(), shared(), 3}, group(), side(), 2};
   }
 };
 
@@ -87,13 +88,11 @@ class GroupedWindow::Worker {
                 static_cast<float>(groups_.shared())),
         weights_(max_block()) {}
 
-  BlockShape max_block() const noexcept {
-    return {.inputs = groups_.max_context(), .outputs = groups_.max_centers() + groups_.shared()};
-  }
+  BlockShape max_block() const noexcept { return groups_.max_block(); }
 
   template <class Sink>
   void sample(std::span<const WordId> sentence, Random& random, Sink&& sink) {
-    groups_.for_each_group(sentence, random, sink, [&](const detail::CenterGroup& group) {
+    groups_.for_each_group(sentence, random, sink, [&](const auto& group) {
       const Shape shape{group.end - group.begin, group.size, group.first - group.begin};
       if (shape != filled_) fill(shape);
       if (leave_out_centers(group.outputs, shape)) filled_ = {};
@@ -138,7 +137,7 @@ class GroupedWindow::Worker {
     return true;
   }
 
-  detail::GroupWalk groups_;
+  detail::GroupWalk<detail::SharedOutputs> groups_;
   float weight_;                  // -K / H
   detail::WeightMatrix weights_;  // [G + H][G + 2 S]
   Shape filled_;                  // of the weights

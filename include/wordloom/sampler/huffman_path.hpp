@@ -23,10 +23,11 @@ namespace wordloom::inline WORDLOOM_ABI {
 ///
 /// With `node_sample` t above 0, nodes that are met often are left out at random, as frequent words
 /// are of a text (Mikolov et al. 2013b, section 2.3): a node through which the share f of all words
-/// passes is kept with probability sqrt(t / f), and the last node of a path always. The few nodes
-/// at the top of the tree, half of all work, learn no worse of a part of it: with t = 0.001 speed
-/// is about twice that of 0, similarity and analogies are as good
-/// (benchmarks/results/cbow-and-hs.md).
+/// passes is kept with probability sqrt(t / f), and the last node of a path always. One draw
+/// decides for a whole path, so that what is kept is its lower end: draws of their own for the
+/// nodes cost time and analogies. The few nodes at the top of the tree, half of all work, learn no
+/// worse of a part of it: with t = 0.001 speed is about twice that of 0, similarity and analogies
+/// are as good (benchmarks/results/cbow-and-hs.md).
 struct HuffmanPath {
   double node_sample = 1e-3;  // t; 0: all nodes, as in word2vec.c
 
@@ -45,6 +46,13 @@ struct HuffmanPath {
         kept_.push_back(static_cast<std::uint32_t>(
             std::lround(std::sqrt(node_sample / tree_.share(node)) * 65536)));
       kept_.push_back(65536);
+      if (kept_.size() == 1) return;
+      constexpr std::size_t draws = 4096;
+      RowId first = 0;
+      for (std::size_t draw = 0; draw < draws; ++draw) {
+        while (kept_[first] * draws <= draw * 65536 + 65536 / 2) ++first;
+        first_kept_.push_back(first);
+      }
     }
 
     const HuffmanTree& tree() const noexcept { return tree_; }
@@ -75,6 +83,9 @@ struct HuffmanPath {
    private:
     HuffmanTree tree_;
     std::vector<std::uint32_t> kept_;  // of the first nodes; the last entry is for all others
+    // The first node that is kept, for each of 2^12 draws of the same probability; empty where all
+    // nodes are kept.
+    std::vector<RowId> first_kept_;
   };
 
   /// Throws CorpusError for a vocabulary of fewer than two words.
@@ -85,7 +96,10 @@ struct HuffmanPath {
 class HuffmanPath::Run::Worker {
  public:
   Worker(const Run& run, std::size_t slots)
-      : tree_(run.tree_), kept_(run.kept_), rows_(slots * run.max_outputs()), sets_(slots) {}
+      : tree_(run.tree_),
+        first_kept_(run.first_kept_),
+        rows_(slots * run.max_outputs()),
+        sets_(slots) {}
 
   void begin(std::span<const WordId> centers, Random&) const noexcept {
     for (const WordId center : centers) tree_.prefetch(center);
@@ -95,32 +109,28 @@ class HuffmanPath::Run::Worker {
   }
   void draw(WordId center, std::size_t slot, Random& random) noexcept {
     const TargetSet path = tree_.path(center);
-    sets_[slot] = kept_.size() == 1 ? path : sampled(path, slot, random);
+    sets_[slot] = first_kept_.empty() ? path : sampled(path, slot, random);
   }
   TargetSet at(std::size_t slot) const noexcept { return sets_[slot]; }
 
  private:
   TargetSet sampled(const TargetSet& path, std::size_t slot, Random& random) noexcept {
-    RowId* const rows = rows_.data() + slot * tree_.max_path();
+    const RowId* const nodes = path.outputs.data();
+    const std::size_t size = path.outputs.size(), positives = path.positives;
     // Both parts of a path go down from the root, to nodes of rising numbers.
-    const RowId last =
-        std::max(path.positives > 0 ? path.outputs[path.positives - 1] : 0, path.outputs.back());
-    std::size_t count = 0, positives = 0;
-    std::uint64_t bits = 0;
-    for (std::size_t i = 0; i < path.outputs.size(); ++i, bits >>= 16) {
-      if (i % 4 == 0) bits = random();
-      const RowId node = path.outputs[i];
-      rows[count] = node;
-      const bool is_kept =
-          ((bits & 0xffff) < kept_[std::min<std::size_t>(node, kept_.size() - 1)]) | (node == last);
-      count += is_kept;
-      positives += is_kept && i < path.positives;
-    }
-    return {{rows, count}, positives};
+    const RowId last = std::max(positives > 0 ? nodes[positives - 1] : 0, nodes[size - 1]);
+    const RowId first = std::min(last, first_kept_[random.below(first_kept_.size())]);
+    std::size_t left_out = 0, positives_left_out = 0;
+    for (std::size_t i = 0; i < size; ++i) left_out += nodes[i] < first;
+    for (std::size_t i = 0; i < positives; ++i) positives_left_out += nodes[i] < first;
+    RowId* const rows = rows_.data() + slot * tree_.max_path();
+    RowId* const end = std::copy(nodes + positives_left_out, nodes + positives, rows);
+    std::copy(nodes + positives + left_out - positives_left_out, nodes + size, end);
+    return {{rows, size - left_out}, positives - positives_left_out};
   }
 
   HuffmanTree tree_;
-  std::vector<std::uint32_t> kept_;
+  std::vector<RowId> first_kept_;
   std::vector<RowId> rows_;      // [slots][max_path] where nodes are sampled
   std::vector<TargetSet> sets_;  // [slots] of the tree or of rows_
 };

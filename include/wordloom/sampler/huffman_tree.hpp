@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <wordloom/core/error.hpp>
+#include <wordloom/core/random_reads.hpp>
 #include <wordloom/core/types.hpp>
 #include <wordloom/corpus/vocabulary.hpp>
 #include <wordloom/sampler/targets.hpp>
@@ -24,31 +25,36 @@ class HuffmanTree {
       : tables_(std::make_shared<const Tables>(paths(vocabulary))) {}
 
   /// V - 1.
-  std::size_t node_count() const noexcept { return tables_->ends.size() - 1; }
+  std::size_t node_count() const noexcept { return tables_->shares.size(); }
   std::size_t max_path() const noexcept { return tables_->max_path; }
   /// The share of all words, by counts, that lie below a node.
   double share(RowId node) const noexcept { return tables_->shares[node]; }
   /// The path of a word: first the nodes at which it lies in the branch of the smaller count, which
   /// carry label 1 (word2vec.c's code 0), then the others; each from the root down.
   TargetSet path(WordId word) const noexcept {
-    const std::size_t first = word == 0 ? 0 : tables_->ends[word - 1];
-    return {std::span(tables_->nodes).subspan(first, tables_->ends[word] - first),
-            tables_->positives[word]};
+    const RowId* const entry = tables_->entry(word);
+    return {{entry + 2, entry[0]}, entry[1]};
   }
   /// Asks for what path() will read: of large vocabularies it is not in the cache.
   [[gnu::always_inline]] void prefetch(WordId word) const noexcept {
-    const TargetSet path = this->path(word);
-    __builtin_prefetch(path.outputs.data());
-    __builtin_prefetch(path.outputs.data() + path.outputs.size() - 1);
+    const RowId* const entry = tables_->entry(word);
+    for (std::size_t i = 0; i < tables_->lines; ++i) __builtin_prefetch(entry + i * line);
   }
 
  private:
+  static constexpr std::size_t line = 16;  // numbers in 64 bytes
+
   struct Tables {
-    std::vector<RowId> nodes;              // the paths of all words
-    std::vector<std::size_t> ends;         // [V] ends of the paths in `nodes`
-    std::vector<std::uint32_t> positives;  // [V]
-    std::vector<double> shares;            // [V - 1]
-    std::size_t max_path = 0;
+    struct alignas(64) Line {
+      RowId numbers[line];
+    };
+    /// [V][lines] The size of a path, its positive nodes, and its nodes: of a fixed size, so that
+    /// they can be prefetched without a look into another table.
+    std::vector<Line> entries;
+    std::size_t lines = 0, max_path = 0;
+    std::vector<double> shares;  // [V - 1]
+
+    const RowId* entry(WordId word) const noexcept { return entries[word * lines].numbers; }
   };
 
   static Tables paths(const Vocabulary& vocabulary);
@@ -88,10 +94,16 @@ WORDLOOM_FUNCTION HuffmanTree::Tables HuffmanTree::paths(const Vocabulary& vocab
     }
   }
   Tables tables;
-  std::vector<RowId> positives, negatives;
   const std::size_t root = words - 2;
+  std::vector<std::uint32_t> depths(words - 1);
+  for (std::size_t made = root; made-- > 0;) depths[made] = depths[of_node[made].node] + 1;
+  for (const Parent& parent : of_word)
+    tables.max_path = std::max<std::size_t>(tables.max_path, depths[parent.node] + 1);
+  tables.lines = (2 + tables.max_path + line - 1) / line;
+  detail::resize_for_random_reads(tables.entries, words * tables.lines);
   for (std::size_t made = words - 1; made-- > 0;)
     tables.shares.push_back(static_cast<double>(counts[made]) / static_cast<double>(counts[root]));
+  std::vector<RowId> positives, negatives;
   for (std::size_t word = 0; word < words; ++word) {
     positives.clear();
     negatives.clear();
@@ -99,11 +111,11 @@ WORDLOOM_FUNCTION HuffmanTree::Tables HuffmanTree::paths(const Vocabulary& vocab
       (at.is_smaller ? positives : negatives).push_back(static_cast<RowId>(root - at.node));
       if (at.node == root) break;
     }
-    tables.nodes.insert(tables.nodes.end(), positives.rbegin(), positives.rend());
-    tables.nodes.insert(tables.nodes.end(), negatives.rbegin(), negatives.rend());
-    tables.ends.push_back(tables.nodes.size());
-    tables.positives.push_back(static_cast<std::uint32_t>(positives.size()));
-    tables.max_path = std::max(tables.max_path, positives.size() + negatives.size());
+    RowId* to = tables.entries[word * tables.lines].numbers;
+    *to++ = static_cast<RowId>(positives.size() + negatives.size());
+    *to++ = static_cast<RowId>(positives.size());
+    to = std::copy(positives.rbegin(), positives.rend(), to);
+    std::copy(negatives.rbegin(), negatives.rend(), to);
   }
   return tables;
 }

@@ -89,7 +89,7 @@ class BasicSentenceMinibatch<Window>::Worker {
                    .examples = count});
     }
     if (sentence.size() < 2) return;
-    negatives_.begin(random);
+    negatives_.begin(sentence, random);
     auto negatives = announce(sentence, 0, random, sink);
     for (std::size_t first = 0; first < sentence.size(); first += words_) {
       const auto current = negatives;
@@ -110,7 +110,8 @@ class BasicSentenceMinibatch<Window>::Worker {
   template <class Sink>
   std::span<const RowId> announce(std::span<const WordId> sentence, std::size_t first,
                                   Random& random, Sink& sink) {
-    const auto negatives = negatives_.next({}, first + words_ < sentence.size(), random);
+    const auto negatives =
+        negatives_.next({}, sentence.subspan(std::min(first + words_, sentence.size())), random);
     announce_rows(sink, sentence.subspan(first, std::min(words_, sentence.size() - first)),
                   negatives);
     return negatives;

@@ -18,6 +18,8 @@ namespace wordloom::inline WORDLOOM_ABI::detail {
 /// use. One for each thread.
 class SharedOutputs {
  public:
+  using Group = std::span<const RowId>;
+
   /// Makes room for groups of at most `max_centers`, of which the last `slots` are kept.
   SharedOutputs(NegativeDistribution negatives, std::size_t max_centers, std::size_t shared,
                 std::size_t slots = 2)
@@ -28,17 +30,22 @@ class SharedOutputs {
         rows_(slots * max_outputs_) {}
 
   std::size_t shared() const noexcept { return shared_; }
+  std::size_t max_outputs() const noexcept { return max_outputs_; }
 
   /// Before the first group of a sentence.
-  void begin(Random& random) noexcept { negatives_.begin(random, shared_); }
+  void begin(std::span<const WordId>, Random& random) noexcept {
+    negatives_.begin(random, shared_);
+  }
 
-  /// The outputs of the next group, valid for as many groups. `more`: whether another follows.
-  std::span<RowId> next(std::span<const WordId> centers, bool more, Random& random) noexcept {
+  /// The outputs of the next group, valid for as many groups. `following`: the words of the group
+  /// after it, none where there is none.
+  Group next(std::span<const WordId> centers, std::span<const WordId> following,
+             Random& random) noexcept {
     slot_ = (slot_ + 1) % slots_;
     const auto outputs = std::span(rows_).subspan(slot_ * max_outputs_, centers.size() + shared_);
     std::copy(centers.begin(), centers.end(), outputs.begin());
     negatives_.finish(outputs.subspan(centers.size()));
-    if (more) negatives_.begin(random, shared_);
+    if (!following.empty()) negatives_.begin(random, shared_);
     return outputs;
   }
 
@@ -53,7 +60,10 @@ class SharedOutputs {
 /// The weights [M x N] of the blocks of one worker, with the version that kernels know them by.
 class WeightMatrix {
  public:
-  explicit WeightMatrix(BlockShape most) : values_(most.inputs * most.outputs) {}
+  /// Floats past the end of the weights that may be written, so that rows can be filled by so many.
+  static constexpr std::size_t slack = 8;
+
+  explicit WeightMatrix(BlockShape most) : values_(most.inputs * most.outputs + slack) {}
 
   /// Returns the weights for changes: later blocks have another version.
   float* change() noexcept {

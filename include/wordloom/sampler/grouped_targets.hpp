@@ -1,0 +1,166 @@
+#pragma once
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <wordloom/core/error.hpp>
+#include <wordloom/sampler/concept.hpp>
+#include <wordloom/sampler/group_walk.hpp>
+#include <wordloom/sampler/huffman_path.hpp>
+#include <wordloom/sampler/shared_outputs.hpp>
+
+namespace wordloom::inline WORDLOOM_ABI {
+
+namespace detail {
+
+/// Outputs of the groups of centres of a sentence, one group after the other: the targets of each
+/// centre. One for each thread.
+template <class Targets>
+class OwnOutputs {
+ public:
+  /// The outputs of a group, and of each centre how many there are and how many have label 1.
+  struct Group {
+    struct Part {
+      std::uint32_t size, positives;
+    };
+    std::span<const RowId> rows = {};
+    std::span<const Part> parts = {};
+    operator std::span<const RowId>() const noexcept { return rows; }
+  };
+
+  /// Makes room for groups of at most `max_centers`, of which the last `slots` are kept.
+  template <class Tables>
+  OwnOutputs(const Tables& tables, std::size_t max_centers, std::size_t slots)
+      : targets_(tables.worker(max_centers, max_centers)),
+        max_centers_(max_centers),
+        max_outputs_(max_centers * tables.max_outputs()),
+        slots_(slots),
+        rows_(slots * max_outputs_),
+        parts_(slots * max_centers) {}
+
+  std::size_t max_outputs() const noexcept { return max_outputs_; }
+
+  /// Before the first group of a sentence, of at most these words.
+  void begin(std::span<const WordId> centers, Random& random) noexcept {
+    targets_.begin(centers, random);
+  }
+
+  /// The outputs of the next group, valid for as many groups. `following`: the words of the group
+  /// after it, none where there is none.
+  Group next(std::span<const WordId> centers, std::span<const WordId> following,
+             Random& random) noexcept {
+    slot_ = (slot_ + 1) % slots_;
+    targets_.finish(centers, 0, random);
+    RowId* const rows = rows_.data() + slot_ * max_outputs_;
+    typename Group::Part* const parts = parts_.data() + slot_ * max_centers_;
+    RowId* end = rows;
+    for (std::size_t c = 0; c < centers.size(); ++c) {
+      const TargetSet set = targets_.at(c);
+      end = std::copy(set.outputs.begin(), set.outputs.end(), end);
+      parts[c] = {static_cast<std::uint32_t>(set.outputs.size()),
+                  static_cast<std::uint32_t>(set.positives)};
+    }
+    targets_.begin(following, random);
+    return {{rows, end}, {parts, centers.size()}};
+  }
+
+ private:
+  TargetWorker<Targets> targets_;
+  std::size_t max_centers_, max_outputs_;  // of a group
+  std::size_t slots_, slot_ = 0;
+  std::vector<RowId> rows_;                  // [slots][max_outputs]
+  std::vector<typename Group::Part> parts_;  // [slots][max_centers]
+};
+
+}  // namespace detail
+
+/// Windows of random reach without drawing any, as GroupedWindow has them, where each centre has
+/// targets of its own: the paths of G successive words in the Huffman tree and G + 2 S words of
+/// context are one block. G is W where it is not set: the distances are those of random windows,
+/// and a row of the context is read and written once for G centres. A word that is several times in
+/// a group is changed several times from one state: walks in a graph, which soon come back to a
+/// node, need a lower learning rate than SharedNegative does.
+template <class Targets = HuffmanPath>
+struct BasicGroupedTargets {
+  std::size_t window = 5;  // W
+  Targets targets = {};
+  std::size_t minibatch = 0;  // G, up to W; 0: W
+
+  static constexpr BlockFeatures uses = {.weights = true};
+
+  static BasicGroupedTargets from(const Hyperparameters& parameters) {
+    return {parameters.window, Targets::from(parameters), parameters.minibatch};
+  }
+  template <class Visit>
+  void visit_parameters(Visit&& visit) const {
+    visit("window", window, 1, 1000);
+    targets.visit_parameters(visit);
+    visit("minibatch", minibatch, 0, 1000);
+  }
+
+  std::size_t group() const noexcept { return minibatch != 0 ? minibatch : window; }
+  std::size_t side() const noexcept { return (window + 3 - group()) / 2; }
+
+  class Worker;
+  /// Throws InvalidArgument when `minibatch` is above `window`, and as the targets' start.
+  auto start(const Vocabulary& vocabulary) const {
+    if (minibatch > window)
+      throw InvalidArgument("minibatch is " + std::to_string(minibatch) +
+                            ", groups have up to the window of " + std::to_string(window));
+    return detail::SamplerRun(*this, targets.start(vocabulary));
+  }
+  template <class Tables>
+  ExpectedUpdates expected_updates(const WordRates& rates, const Tables& tables) const {
+    return detail::expected_of_skip_gram(rates, static_cast<double>(group() + 2 * side()) - 1,
+                                         tables);
+  }
+};
+
+/// The scratch of one thread.
+template <class Targets>
+class BasicGroupedTargets<Targets>::Worker {
+ public:
+  template <class Tables>
+  Worker(const BasicGroupedTargets& policy, const Tables& tables)
+      : groups_({tables, policy.group(), 2}, policy.group(), policy.side(), 1),
+        weights_(max_block()) {}
+
+  BlockShape max_block() const noexcept { return groups_.max_block(); }
+
+  template <class Sink>
+  void sample(std::span<const WordId> sentence, Random& random, Sink&& sink) {
+    groups_.for_each_group(sentence, random, sink, [&](const auto& group) {
+      const std::size_t n = group.end - group.begin, m = group.outputs.rows.size();
+      float* row = weights_.change();
+      std::size_t own = group.first - group.begin;
+      for (const auto& part : group.outputs.parts) {
+        for (std::size_t j = 0; j < part.size; ++j, row += n) {
+          const float label = j < part.positives ? 1.0f : -1.0f;
+          for (std::size_t i = 0; i < n; i += detail::WeightMatrix::slack)
+            std::fill_n(row + i, detail::WeightMatrix::slack, label);
+          row[own] = 0.0f;
+        }
+        ++own;
+      }
+      sink(Block{.inputs = sentence.subspan(group.begin, n),
+                 .outputs = group.outputs.rows,
+                 .weights = weights_.of(n, m),
+                 .examples = group.size * (n - 1)});
+    });
+  }
+
+ private:
+  detail::GroupWalk<detail::OwnOutputs<Targets>> groups_;
+  detail::WeightMatrix weights_;  // [targets of G centres][G + 2 S]
+};
+
+/// Skip-gram with hierarchical softmax in groups of windows.
+using GroupedHierarchicalSoftmax = BasicGroupedTargets<HuffmanPath>;
+
+static_assert(Sampler<GroupedHierarchicalSoftmax>);
+
+}  // namespace wordloom::inline WORDLOOM_ABI
