@@ -23,11 +23,11 @@ namespace wordloom::inline WORDLOOM_ABI {
 ///
 /// With `node_sample` t above 0, nodes that are met often are left out at random, as frequent words
 /// are of a text (Mikolov et al. 2013b, section 2.3): a node through which the share f of all words
-/// passes is kept with probability sqrt(t / f), to within 2^-12, and the last node of a path always.
-/// One draw decides for a whole path, so that its lower end is kept: with a draw for each node
-/// analogies fall sooner. The few nodes at the top of the tree, half of all work, learn no worse of
-/// a part of it: with t = 0.001 speed is about twice that of 0, similarity and analogies are as good
-/// (benchmarks/results/cbow-and-hs.md).
+/// passes is kept with probability sqrt(t / f), to within 2^-12, and the last node of a path
+/// always. One draw decides for a whole path, so that its lower end is kept: with a draw for each
+/// node analogies fall sooner. The few nodes at the top of the tree, half of all work, learn no
+/// worse of a part of it: with t = 0.001 speed is about twice that of 0, similarity and analogies
+/// are as good (benchmarks/results/cbow-and-hs.md).
 struct HuffmanPath {
   double node_sample = 1e-3;  // t; 0: all nodes, as in word2vec.c
 
