@@ -75,7 +75,9 @@ HWY_INLINE void update_bag(const BagBlock block, std::size_t c, Indices<v...>) {
     copy_columns(block.outputs, block.m, c, block.copies, Indices<v...>());
     copy_columns(block.left_out, block.own, c, block.copies + block.m * V * lanes, Indices<v...>());
   }
-  prefetch_ahead<V>(block.ahead, c);
+  // In two parts: more lines at once than a core can wait for would make the updates wait too.
+  const std::size_t first_ahead = block.ahead.size() / 2;
+  prefetch_ahead<V>(block.ahead.first(first_ahead), c);
   hn::Vec<RowTag> mean[V], change[V], row[V];
   ((mean[v] = hn::Load(d, block.mean + c + v * lanes)), ...);
   ((change[v] = hn::Zero(d)), ...);
@@ -90,6 +92,7 @@ HWY_INLINE void update_bag(const BagBlock block, std::size_t c, Indices<v...>) {
       ((change[v] = hn::MulAdd(share, row[v], change[v])), ...);
     (store_row(d, hn::MulAdd(g, mean[v], row[v]), at + v * lanes), ...);
   }
+  prefetch_ahead<V>(block.ahead.subspan(first_ahead), c);
   constexpr std::size_t some = std::min(V, own_vectors);
   unrolled<V / some>([&](auto part) WORDLOOM_INLINED {
     constexpr std::size_t w = part * some;

@@ -52,8 +52,9 @@ class BasicHogwild<Window, Targets>::Worker {
     const auto use = [&] {
       const std::size_t slot = used++ % slots;
       const TargetSet set = targets_.at(slot);
+      // Not a copy of the span, which GCC loads as a whole before its halves are stored.
       sink(Block{.inputs = std::span(contexts_).subspan(slot, 1),
-                 .outputs = set.outputs,
+                 .outputs = {set.outputs.data(), set.outputs.size()},
                  .positives = set.positives,
                  .examples = 1});
     };
