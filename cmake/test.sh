@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # Installs what is missing, builds the programs and the tests, and runs these.
 # Usage: cmake/test.sh [PRESET], `release` without. WORDLOOM_WERROR=ON makes warnings errors.
+#        Code for GPUs is compiled and tested where a GPU answers.
 #        cmake/test.sh long, after `release`: the benchmarks and their tests, each header on its
 #        own, the tests of edges under the sanitizers and by Clang, many changed files for the
-#        loaders, clang-tidy, the reference by Doxygen, killed runs of all compositions, device code
-#        on an emulated GPU under sanitizers, without each of its barriers and as nvcc compiled it,
-#        and ratios of speeds.
+#        loaders, clang-tidy, the reference by Doxygen, killed runs of all compositions, code for
+#        GPUs by nvcc, and on an emulated GPU: as it is, under sanitizers, without each of its
+#        barriers and as nvcc compiled it, and ratios of speeds.
 #        WORDLOOM_FUZZ_INPUTS and WORDLOOM_KILLS say how many of each. Takes 15 to 30 minutes.
 set -euo pipefail
 . "$(dirname -- "${BASH_SOURCE[0]}")/install_packages.sh"
@@ -44,6 +45,10 @@ require() {
       }'
 }
 
+# Whether there is training on GPUs is found out anew, whatever an earlier configuration said.
+options=(-U 'WORDLOOM_ENABLE_CU*' -U WORDLOOM_ENABLE_NCCL)
+has_gpu() { nvidia-smi >/dev/null 2>&1; }
+
 if [ "${1:-}" = long ]; then
   packages=(clang clang-tidy doxygen python3)
   install_packages
@@ -53,14 +58,16 @@ if [ "${1:-}" = long ]; then
   check clang test_train_edges
   run clang-tidy --quiet tests/all_headers.cpp examples/tour.cpp -- -std=c++20 -Iinclude \
     -isystem /usr/include/eigen3 -DWORDLOOM_PRECOMPILED=1 -DWORDLOOM_FUNCTION=inline
-  # Where there is nvcc, what it compiles the kernels to runs on the emulated device.
-  ptx=$(sed -n 's/^WORDLOOM_ENABLE_CUDA:BOOL=//p' build/release/CMakeCache.txt || true)
-  configure release -DWORDLOOM_BUILD_BENCHMARKS=ON -DWORDLOOM_TEST_PTX="${ptx:-OFF}" \
-    -DWORDLOOM_TEST_DEVICE=ON
+  # Where there is nvcc, what it compiles the kernels to runs on the emulated device; where no GPU
+  # runs it, the programs for one architecture show that nvcc takes the device code.
+  has_gpu || options+=(-DCMAKE_CUDA_ARCHITECTURES=90)
+  configure release "${options[@]}" -DWORDLOOM_BUILD_BENCHMARKS=ON \
+    -DWORDLOOM_TEST_EMULATED=ON -DWORDLOOM_TEST_DEVICE=ON
+  ptx=$(sed -n 's/^WORDLOOM_ENABLE_CUDA:BOOL=//p' build/release/CMakeCache.txt)
+  configure release -DWORDLOOM_TEST_PTX="$ptx"
   run cmake --build --preset release --parallel "$jobs"
-  run ctest --preset release --output-on-failure --parallel "$jobs" --label-regex benchmark
-  [ "${ptx:-OFF}" = OFF ] ||
-    run ctest --preset release --output-on-failure --parallel "$jobs" --tests-regex emulated/ptx
+  run ctest --preset release --output-on-failure --parallel "$jobs" \
+    --label-regex 'benchmark|emulated|gpu'
   run cmake --build --preset release --parallel "$jobs" --target wordloom_self_contained_headers docs
   runs=build/release/kills
   rm -rf "$runs"
@@ -86,11 +93,9 @@ if [ "${1:-}" = long ]; then
 fi
 
 preset=${1:-release}
-options=(-DWORDLOOM_BUILD_TESTS=ON -DWORDLOOM_BUILD_EXAMPLES=ON -DWORDLOOM_BUILD_BENCHMARKS=OFF
-         -DWORDLOOM_TEST_PTX=OFF -DWORDLOOM_WERROR="${WORDLOOM_WERROR:-OFF}")
-# Where no GPU runs it, the programs for one architecture show that nvcc takes the device code.
-nvidia-smi >/dev/null 2>&1 ||
-  options+=(-DCMAKE_CUDA_ARCHITECTURES=90 -DWORDLOOM_TEST_DEVICE=OFF)
+has_gpu || options+=(-DWORDLOOM_ENABLE_CUDA=OFF)
+options+=(-DWORDLOOM_BUILD_TESTS=ON -DWORDLOOM_BUILD_EXAMPLES=ON -DWORDLOOM_BUILD_BENCHMARKS=OFF
+          -DWORDLOOM_TEST_EMULATED=OFF -DWORDLOOM_WERROR="${WORDLOOM_WERROR:-OFF}")
 configure "$preset" "${options[@]}"
 run cmake --build --preset "$preset" --parallel "$jobs"
 run ctest --preset "$preset" --output-on-failure --parallel "$jobs"

@@ -188,6 +188,7 @@ if(WORDLOOM_ENABLE_CUDA)
     "status=0
      CUDA_VISIBLE_DEVICES= ${train} --output v --kernel cuda-warp 2>err || status=$?
      test $status -eq 1; test $(wc -l <err) -eq 1; grep 'no CUDA device answers' err; test ! -e v")
+  set_tests_properties(example/word2vec-without-gpu PROPERTIES LABELS gpu)
 endif()
 # Killed or interrupted at any moment, a run resumes; one thread: to the same bits.
 wordloom_corpus_test(word2vec-resumes
@@ -449,6 +450,10 @@ wordloom_refusal_test(uniform-device "--train in --output v --sampler uniform --
 if(WORDLOOM_ENABLE_CUDA)
   wordloom_refusal_test(cbow-device "--train in --output v --cbow 1 --kernel cuda-warp" "does not train --sampler cbow, choose cuda-sentence")
   wordloom_refusal_test(columns-device "--train in --output v --kernel cuda-uniform" "--kernel cuda-uniform is for --sampler uniform")
+  set_tests_properties(example/refused-cbow-device example/refused-columns-device
+                       PROPERTIES LABELS gpu)
+else()
+  wordloom_refusal_test(no-cuda "--train in --output v --kernel cuda-warp" "--kernel cuda-warp needs a build with CUDA")
 endif()
 wordloom_refusal_test(uniform-columns "--train in --output v --sampler uniform --context-size 0" "context-size is 0")
 wordloom_refusal_test(optimizer "--train in --output v --optimizer adam" "for --sampler uniform")
