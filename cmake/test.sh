@@ -2,11 +2,12 @@
 # Installs what is missing, builds the programs and the tests, and runs these.
 # Usage: cmake/test.sh [PRESET], `release` without. WORDLOOM_WERROR=ON makes warnings errors.
 #        Code for GPUs is compiled and tested where a GPU answers.
-#        cmake/test.sh long, after `release`: the benchmarks and their tests, each header on its
-#        own, the tests of edges under the sanitizers and by Clang, many changed files for the
-#        loaders, clang-tidy, the reference by Doxygen, killed runs of all compositions, code for
-#        GPUs by nvcc, and on an emulated GPU: as it is, under sanitizers, without each of its
-#        barriers and as nvcc compiled it, and ratios of speeds.
+#        cmake/test.sh long, after `release`: the benchmarks and their tests, the library as
+#        installed and as a subfolder, each header on its own, the tests of edges under the
+#        sanitizers and by Clang, many changed files for the loaders, clang-tidy, the reference by
+#        Doxygen, killed runs of all compositions, code for GPUs by nvcc, and on an emulated GPU:
+#        as it is, under sanitizers, without each of its barriers and as nvcc compiled it, and
+#        ratios of speeds.
 #        WORDLOOM_FUZZ_INPUTS and WORDLOOM_KILLS say how many of each. Takes 15 to 30 minutes.
 set -euo pipefail
 . "$(dirname -- "${BASH_SOURCE[0]}")/install_packages.sh"
@@ -67,7 +68,7 @@ if [ "${1:-}" = long ]; then
   configure release -DWORDLOOM_TEST_PTX="$ptx"
   run cmake --build --preset release --parallel "$jobs"
   run ctest --preset release --output-on-failure --parallel "$jobs" \
-    --label-regex 'benchmark|emulated|gpu'
+    --label-regex 'benchmark|emulated|gpu|install'
   run cmake --build --preset release --parallel "$jobs" --target wordloom_self_contained_headers docs
   runs=build/release/kills
   rm -rf "$runs"
@@ -98,4 +99,4 @@ options+=(-DWORDLOOM_BUILD_TESTS=ON -DWORDLOOM_BUILD_EXAMPLES=ON -DWORDLOOM_BUIL
           -DWORDLOOM_TEST_EMULATED=OFF -DWORDLOOM_WERROR="${WORDLOOM_WERROR:-OFF}")
 configure "$preset" "${options[@]}"
 run cmake --build --preset "$preset" --parallel "$jobs"
-run ctest --preset "$preset" --output-on-failure --parallel "$jobs"
+run ctest --preset "$preset" --output-on-failure --parallel "$jobs" --label-exclude install
