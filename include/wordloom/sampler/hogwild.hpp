@@ -52,7 +52,7 @@ class BasicHogwild<Window, Targets>::Worker {
     const auto use = [&] {
       const std::size_t slot = used++ % slots;
       const TargetSet set = targets_.at(slot);
-      // Not a copy of the span, which GCC loads as a whole before its halves are stored.
+      // A span by its parts: GCC copies it by one load, which waits for the two stores before it.
       sink(Block{.inputs = std::span(contexts_).subspan(slot, 1),
                  .outputs = {set.outputs.data(), set.outputs.size()},
                  .positives = set.positives,

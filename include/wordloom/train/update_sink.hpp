@@ -19,6 +19,7 @@
 
 namespace wordloom::inline WORDLOOM_ABI::detail {
 
+/// Takes a copy of the block for the reason that UpdateSink::update_own has.
 [[noreturn, gnu::noinline]] inline void throw_too_large(Block block, BlockShape max) {
   const auto shape = [](std::size_t inputs, std::size_t outputs, std::size_t members) {
     return std::to_string(inputs) + " x " + std::to_string(outputs) +
