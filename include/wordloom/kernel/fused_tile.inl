@@ -133,23 +133,22 @@ HWY_INLINE void score_tile(const float* const* inputs, const float* const* outpu
                    UpTo<4 * Tile::quads>(), UpTo<Tile::quads>(), UpTo<Tile::vectors>());
 }
 
-/// The part of the inputs' change that an update tile computes: all tiles of outputs add to it.
-enum class InputChange { whole, first, middle, last };
-
 /// One input of an update tile, whose gradients are `per_output` floats apart, as folds over the
 /// vectors v of a row and kv of all outputs.
-template <std::size_t per_output, InputChange mode, std::size_t... v, std::size_t... kv>
-HWY_INLINE void update_input(float* row, float* change, const float* gradients,
-                             const hn::Vec<RowTag>* before, hn::Vec<RowTag>* after, Indices<v...>,
-                             Indices<kv...>) {
+template <std::size_t per_output, class IsFirst, class IsLast, std::size_t... v, std::size_t... kv>
+HWY_INLINE void update_input(float* row, float* change, const float* gradients, IsFirst is_first,
+                             IsLast is_last, const hn::Vec<RowTag>* before, hn::Vec<RowTag>* after,
+                             Indices<v...>, Indices<kv...>) {
   constexpr std::size_t V = sizeof...(v);
   const RowTag d;
   const std::size_t lanes = hn::Lanes(d);
+  constexpr bool is_only =
+      std::is_same_v<IsFirst, std::true_type> && std::is_same_v<IsLast, std::true_type>;
   hn::Vec<RowTag> x[V], sum[V], g;
   ((x[v] = load_row(d, row + v * lanes)), ...);
-  if constexpr (mode == InputChange::whole)
+  if constexpr (is_only)
     ((sum[v] = x[v]), ...);
-  else if constexpr (mode == InputChange::first)
+  else if (is_first)
     ((sum[v] = hn::Zero(d)), ...);
   else
     ((sum[v] = hn::Load(d, change + v * lanes)), ...);
@@ -157,18 +156,18 @@ HWY_INLINE void update_input(float* row, float* change, const float* gradients,
     sum[kv % V] = hn::MulAdd(g, before[kv], sum[kv % V]),
     after[kv] = hn::MulAdd(g, x[kv % V], after[kv])),
    ...);
-  if constexpr (mode == InputChange::whole)
+  if constexpr (is_only)
     (store_row(d, sum[v], row + v * lanes), ...);
-  else if constexpr (mode == InputChange::last)
+  else if (is_last)
     (store_row(d, hn::Add(x[v], sum[v]), row + v * lanes), ...);
   else
     (hn::Store(sum[v], d, change + v * lanes), ...);
 }
 
 /// The tile below, as folds over the vectors kv of all outputs.
-template <std::size_t V, InputChange mode, std::size_t... kv>
-HWY_INLINE void update_tile(const FusedBlock& block, std::size_t c, std::size_t j,
-                            Indices<kv...> all) {
+template <std::size_t V, class IsFirst, class IsLast, std::size_t... kv>
+HWY_INLINE void update_tile(const FusedBlock& block, std::size_t c, std::size_t j, IsFirst is_first,
+                            IsLast is_last, Indices<kv...> all) {
   const RowTag d;
   const std::size_t lanes = hn::Lanes(d);
   constexpr std::size_t last = sizeof...(kv) - 1;
@@ -181,22 +180,25 @@ HWY_INLINE void update_tile(const FusedBlock& block, std::size_t c, std::size_t 
   for (; i < block.n_of_four; group += block.m * 4) {
     const std::size_t end = std::min(i + 4, block.n_of_four);
     for (const float* own = group; i < end; ++i, ++own)
-      update_input<4, mode>(block.inputs[i] + c, block.change + i * V * lanes, own, before, after,
-                            UpTo<V>(), all);
+      update_input<4>(block.inputs[i] + c, block.change + i * V * lanes, own, is_first, is_last,
+                      before, after, UpTo<V>(), all);
   }
   for (const float* own = block.tail + j * 2; i < block.n; ++i, ++own)
-    update_input<2, mode>(block.inputs[i] + c, block.change + i * V * lanes, own, before, after,
-                          UpTo<V>(), all);
+    update_input<2>(block.inputs[i] + c, block.change + i * V * lanes, own, is_first, is_last,
+                    before, after, UpTo<V>(), all);
   (store_row(d, after[last - kv], outputs[(last - kv) / V] + c + (last - kv) % V * lanes), ...);
 }
 
 /// Adds to V vectors of J output rows, from column c on, and computes what they add to the inputs:
-/// at once (`whole`) or over several tiles of outputs by way of `block.change` [N x V vectors]; `j`
-/// is the first of the outputs. Inputs are read before their own change is added, outputs stored
-/// last to first: a duplicate row is right when its later places have gradient 0 (fold_repeats).
-template <std::size_t J, std::size_t V, InputChange mode>
-HWY_INLINE void update_tile(const FusedBlock& block, std::size_t c, std::size_t j) {
-  update_tile<V, mode>(block, c, j, UpTo<J * V>());
+/// at once or over several tiles of outputs by way of `block.change` [N x V vectors]; `j` is the
+/// first of the outputs. Whether the tile is the block's first, its last, or both, is a bool, or a
+/// std::bool_constant for code of its own, which must be compiled too. Inputs are read before their
+/// own change is added, outputs stored last to first: a duplicate row is right when its later places
+/// have gradient 0 (fold_repeats).
+template <std::size_t J, std::size_t V, class IsFirst, class IsLast>
+HWY_INLINE void update_tile(const FusedBlock& block, std::size_t c, std::size_t j, IsFirst is_first,
+                            IsLast is_last) {
+  update_tile<V>(block, c, j, is_first, is_last, UpTo<J * V>());
 }
 
 /// Calls `use.template operator()<count>()` for a run-time `count` in [Least, Most].
@@ -230,32 +232,46 @@ HWY_NOINLINE HWY_ATTR inline void fused_scores(const FusedBlock& block,
   if (i + 1 == block.n) return tiles.template operator()<1>(i, block.tail);
 }
 
+/// Adds the gradients of a block of J outputs, one tile, to its rows. Not inlined, which takes less
+/// memory to compile.
+template <std::size_t J>
+HWY_NOINLINE HWY_ATTR void add_tile(const FusedBlock& block, std::size_t stride) noexcept {
+  constexpr std::size_t vectors = FusedTuning::update_vectors;
+  for_columns<vectors>(stride, [&]<std::size_t V>(std::size_t c) WORDLOOM_INLINED {
+    prefetch_ahead<V>(block.ahead, c);
+    update_tile<J, V>(block, c, 0, std::true_type(), std::true_type());
+  });
+}
+
 /// Adds the gradients of a block to its rows.
 HWY_NOINLINE HWY_ATTR inline void add_gradients(const FusedBlock& block,
                                                 std::size_t stride) noexcept {
   constexpr std::size_t width = FusedTuning::update_outputs;
-  const std::size_t m = block.m;
   constexpr std::size_t vectors = FusedTuning::update_vectors;
+  const std::size_t m = block.m;
   if (m <= width)
-    return with_count<width>(m, [&]<std::size_t J>() WORDLOOM_INLINED {
-      for_columns<vectors>(stride, [&]<std::size_t V>(std::size_t c) WORDLOOM_INLINED {
-        prefetch_ahead<V>(block.ahead, c);
-        update_tile<J, V, InputChange::whole>(block, c, 0);
-      });
-    });
-  // Tiles of about the same number of outputs: a small last one would cost nearly a whole one.
-  const std::size_t tiles = (m + width - 1) / width;
-  const std::size_t each = (m + tiles - 1) / tiles;
-  const std::size_t last = (tiles - 1) * each;
+    return with_count<width>(m, [&]<std::size_t J>()
+                                    WORDLOOM_INLINED { add_tile<J>(block, stride); });
+  // Tiles that differ by at most one output: a small last one would cost nearly a whole one.
+  const std::size_t tiles = (m + width - 1) / width, least = m / tiles, longer = m % tiles;
   for_columns<vectors>(stride, [&]<std::size_t V>(std::size_t c) WORDLOOM_INLINED {
     prefetch_ahead<V>(block.ahead, c);
-    with_count<width, (width + 2) / 2>(each, [&]<std::size_t J>() WORDLOOM_INLINED {
-      update_tile<J, V, InputChange::first>(block, c, 0);
-      for (std::size_t j = J; j < last; j += J) update_tile<J, V, InputChange::middle>(block, c, j);
-    });
-    with_count<width>(m - last, [&]<std::size_t L>() WORDLOOM_INLINED {
-      update_tile<L, V, InputChange::last>(block, c, last);
-    });
+    std::size_t t = 0, j = 0;
+    const auto add = [&](auto is_first, auto is_last) WORDLOOM_INLINED {
+      const std::size_t outputs = least + (t++ < longer);
+      with_count<width, (width + 1) / 2>(outputs, [&]<std::size_t J>() WORDLOOM_INLINED {
+        update_tile<J, V>(block, c, j, is_first, is_last);
+        j += J;
+      });
+    };
+    // With few registers tests of the place would cost 4 %, with many nothing.
+    if constexpr (FusedTuning::many_registers) {
+      while (t < tiles) add(t == 0, t + 1 == tiles);
+    } else {
+      add(std::true_type(), std::false_type());
+      while (t + 1 < tiles) add(std::false_type(), std::false_type());
+      add(std::false_type(), std::true_type());
+    }
   });
 }
 
