@@ -19,6 +19,7 @@
 #include <utility>
 #include <vector>
 #include <wordloom/columns.hpp>
+#include <wordloom/evaluation/word_tests.hpp>
 #include <wordloom/sync/in_process.hpp>
 #include <wordloom/sync/row_allgather.hpp>
 #include <wordloom/wordloom.hpp>

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 #include <vector>
+#include <wordloom/evaluation/word_tests.hpp>
 #include <wordloom/wordloom.hpp>
 
 #include "demo_corpus.hpp"

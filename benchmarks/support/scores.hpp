@@ -2,6 +2,7 @@
 #include <filesystem>
 #include <iomanip>
 #include <ostream>
+#include <wordloom/evaluation/word_tests.hpp>
 #include <wordloom/wordloom.hpp>
 
 /// The scores of vectors on the sets in a folder that has similarity/ and analogy/.

@@ -4,6 +4,7 @@
 #include <ostream>
 #include <string>
 #include <vector>
+#include <wordloom/evaluation/word_tests.hpp>
 #include <wordloom/wordloom.hpp>
 
 /// Returns one line of JSON. Names of files are any bytes: those that are not UTF-8 are replaced.

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string>
 #include <vector>
+#include <wordloom/evaluation/word_tests.hpp>
 #include <wordloom/wordloom.hpp>
 
 #include "declare_options.hpp"

@@ -148,8 +148,8 @@ class NcclRanks : private Bootstrap {
   void begin(const cuda::DeviceValues& values) {
     const int current = cuda::current_device();
     if (current != nccl_->device)
-      throw InvalidArgument("the model is on device " + std::to_string(current) +
-                            ", this rank's NCCL on device " + std::to_string(nccl_->device));
+      throw InvalidArgument{"the model is on device ", current, ", this rank's NCCL on device ",
+                            nccl_->device};
     if (nccl_->handle == nullptr) throw SyncError("NCCL has ended: a rank has failed");
     nccl_->ready.record(values.stream);
     nccl_->ready.hold(nccl_->stream);

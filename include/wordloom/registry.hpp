@@ -55,8 +55,7 @@ struct Registry {
         ((name == Entries::name ? (use.template operator()<typename Entries::type>(), true)
                                 : false) ||
          ...);
-    if (!found)
-      throw InvalidArgument("there is no '" + std::string(name) + "', choose one of: " + names());
+    if (!found) throw InvalidArgument{"there is no '", name, "', choose one of: ", names()};
   }
 
   /// All names, with `separator` between them.

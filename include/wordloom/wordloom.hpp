@@ -6,7 +6,6 @@
 #include <wordloom/corpus/encoded_corpus.hpp>
 #include <wordloom/corpus/text_corpus.hpp>
 #include <wordloom/corpus/vocabulary.hpp>
-#include <wordloom/evaluation/word_tests.hpp>
 #include <wordloom/io/embeddings_file.hpp>
 #include <wordloom/model/embeddings.hpp>
 #include <wordloom/model/model.hpp>

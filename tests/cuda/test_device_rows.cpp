@@ -8,6 +8,7 @@
 #include <vector>
 #include <wordloom/cuda/host_kernel.hpp>
 #include <wordloom/cuda/warp_scheme.hpp>
+#include <wordloom/evaluation/word_tests.hpp>
 #include <wordloom/sync/allreduce.hpp>
 #include <wordloom/sync/in_process.hpp>
 #include <wordloom/wordloom.hpp>

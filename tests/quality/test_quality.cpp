@@ -6,6 +6,7 @@
 #include <wordloom/cuda/host_kernel.hpp>
 #include <wordloom/cuda/published_schemes.hpp>
 #include <wordloom/cuda/warp_scheme.hpp>
+#include <wordloom/evaluation/word_tests.hpp>
 #include <wordloom/wordloom.hpp>
 
 #include "catch.hpp"

@@ -8,6 +8,7 @@
 #include <string>
 #include <type_traits>
 #include <vector>
+#include <wordloom/evaluation/word_tests.hpp>
 #include <wordloom/sync/allreduce.hpp>
 #include <wordloom/sync/in_process.hpp>
 #include <wordloom/wordloom.hpp>

@@ -7,6 +7,7 @@
 #include <limits>
 #include <optional>
 #include <vector>
+#include <wordloom/evaluation/word_tests.hpp>
 #include <wordloom/sync/allreduce.hpp>
 #include <wordloom/sync/in_process.hpp>
 #include <wordloom/wordloom.hpp>

@@ -1,6 +1,8 @@
 #pragma once
+#include <concepts>
 #include <cstdint>
 #include <filesystem>
+#include <initializer_list>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -9,9 +11,45 @@
 
 namespace wordloom::inline WORDLOOM_ABI {
 
+namespace detail {
+
+/// A part of a message: text, which it does not own, or a number. Messages are put together from
+/// parts by one function, because string additions at each place take long to compile.
+class MessagePart {
+ public:
+  MessagePart(std::string_view text) : text_(text) {}
+  MessagePart(const char* text) : text_(text) {}
+  MessagePart(const std::string& text) : text_(text) {}
+  MessagePart(const std::filesystem::path& path) : text_(path.native()) {}
+  MessagePart(char) = delete;  // a byte or a number?
+  MessagePart(double number) : kind_(Kind::real), real_(number) {}
+  template <std::integral Number>
+  MessagePart(Number number)
+      : kind_(std::signed_integral<Number> ? Kind::integer : Kind::natural),
+        natural_(static_cast<std::uint64_t>(number)) {}
+
+  void append_to(std::string& message) const;
+
+ private:
+  enum class Kind : unsigned char { text, natural, integer, real };
+  Kind kind_ = Kind::text;
+  union {
+    std::string_view text_;
+    std::uint64_t natural_;
+    double real_;
+  };
+};
+
+/// Returns the parts one after the other.
+std::string joined(std::initializer_list<MessagePart> parts);
+
+}  // namespace detail
+
 /// The base of all exceptions of Wordloom, except std::bad_alloc.
 struct Error : std::runtime_error {
   using std::runtime_error::runtime_error;
+  /// Error{"threads is ", threads, ", must be at most ", most}
+  Error(std::initializer_list<detail::MessagePart> message);
 };
 
 /// A value outside its bounds; the message names the value, what it was and the bound.
@@ -74,21 +112,43 @@ std::string shown(std::string_view bytes);
 
 #if WORDLOOM_DEFINES_FUNCTIONS
 
+namespace detail {
+
+WORDLOOM_FUNCTION void MessagePart::append_to(std::string& message) const {
+  if (kind_ == Kind::text)
+    message += text_;
+  else if (kind_ == Kind::real)
+    message += std::to_string(real_);
+  else
+    message += kind_ == Kind::natural ? std::to_string(natural_)
+                                      : std::to_string(static_cast<std::int64_t>(natural_));
+}
+
+WORDLOOM_FUNCTION std::string joined(std::initializer_list<MessagePart> parts) {
+  std::string message;
+  for (const MessagePart& part : parts) part.append_to(message);
+  return message;
+}
+
+}  // namespace detail
+
+WORDLOOM_FUNCTION Error::Error(std::initializer_list<detail::MessagePart> message)
+    : std::runtime_error(detail::joined(message)) {}
+
 WORDLOOM_FUNCTION IoError IoError::from_errno(std::string_view action,
                                               const std::filesystem::path& path, int error_number) {
-  return IoError("cannot " + std::string(action) + " '" + path.string() +
-                 "': " + std::generic_category().message(error_number));
+  return IoError{"cannot ", action, " '", path, "': ",
+                 std::generic_category().message(error_number)};
 }
 
 WORDLOOM_FUNCTION FormatError FormatError::at(const std::filesystem::path& path,
                                               std::string_view unit, std::uint64_t where,
                                               std::string_view expected, std::string_view got) {
-  return FormatError(path.string() + ": " + std::string(unit) + " " + std::to_string(where) +
-                     ": expected " + std::string(expected) + ", got " + std::string(got));
+  return FormatError{path, ": ", unit, " ", where, ": expected ", expected, ", got ", got};
 }
 
 WORDLOOM_FUNCTION CorpusError CorpusError::no_known_word(const std::filesystem::path& path) {
-  return CorpusError(path.string() + ": none of its words is in the vocabulary");
+  return CorpusError{path, ": none of its words is in the vocabulary"};
 }
 
 WORDLOOM_FUNCTION UnknownWord::UnknownWord(std::string_view w)

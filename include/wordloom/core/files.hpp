@@ -185,10 +185,8 @@ WORDLOOM_FUNCTION MappedFile::MappedFile(const std::filesystem::path& path) : pa
   } close{file};
   struct stat status {};
   if (::fstat(file, &status) != 0) throw IoError::from_errno("examine", path, errno);
-  if (S_ISDIR(status.st_mode))
-    throw IoError("cannot read '" + path.string() + "': it is a directory");
-  if (!S_ISREG(status.st_mode))
-    throw IoError("cannot map '" + path.string() + "': it is not a regular file");
+  if (S_ISDIR(status.st_mode)) throw IoError{"cannot read '", path, "': it is a directory"};
+  if (!S_ISREG(status.st_mode)) throw IoError{"cannot map '", path, "': it is not a regular file"};
   const auto nanoseconds = [](const timespec& time) {
     return time.tv_sec * std::int64_t{1'000'000'000} + time.tv_nsec;
   };
@@ -209,7 +207,7 @@ WORDLOOM_FUNCTION AtomicFile::AtomicFile(const std::filesystem::path& path)
   const bool exists = ::stat(target_.c_str(), &status) == 0;
   if (!exists && errno != ENOENT) throw IoError::from_errno("write", path, errno);
   if (exists && S_ISDIR(status.st_mode))
-    throw IoError("cannot write '" + path.string() + "': it is a directory");
+    throw IoError{"cannot write '", path, "': it is a directory"};
   int file = detail::descriptor_of(target_);
   if (file >= 0)
     file = ::fcntl(file, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
@@ -267,8 +265,7 @@ WORDLOOM_FUNCTION int AtomicFile::create_temporary() {
   remove_abandoned(prefix);
   static std::atomic<unsigned> count{0};
   while (true) {
-    temporary_ = folder() / (prefix + std::to_string(::getpid()) + "-" +
-                             std::to_string(count.fetch_add(1)) + ".tmp");
+    temporary_ = folder() / detail::joined({prefix, ::getpid(), "-", count.fetch_add(1), ".tmp"});
     const int file =
         above_standard(::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
     if (file < 0 && errno == EEXIST) continue;

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <exception>
-#include <future>
 #include <mutex>
 #include <string>
 #include <system_error>
@@ -60,8 +59,8 @@ WORDLOOM_FUNCTION std::size_t resolve_threads(std::size_t requested) {
   if (threads == 0) threads = std::max(1u, std::thread::hardware_concurrency());
   constexpr std::size_t most = 65536;
   if (threads > most)
-    throw InvalidArgument((requested != 0 ? "threads is " : "OMP_NUM_THREADS is ") +
-                          std::to_string(threads) + ", must be at most " + std::to_string(most));
+    throw InvalidArgument{requested != 0 ? "threads is " : "OMP_NUM_THREADS is ", threads,
+                          ", must be at most ", most};
   return threads;
 }
 
@@ -80,22 +79,24 @@ WORDLOOM_FUNCTION void run_calls(std::size_t threads, void* work,
       if (!first) first = std::current_exception();
     }
   };
-  std::promise<bool> start;  // whether there are enough
-  const auto starts = start.get_future().share();
+  std::mutex start;  // locked until all threads are there or one is refused
+  bool starts = false;
   {
     std::vector<std::jthread> others;
     others.reserve(threads - 1);
+    std::unique_lock hold(start);  // ends before the threads are joined
     try {
       for (std::size_t i = 1; i < threads; ++i)
-        others.emplace_back([&checked, starts, i] {
-          if (starts.get()) checked(i);
+        others.emplace_back([&, i] {
+          start.lock();
+          start.unlock();
+          if (starts) checked(i);
         });
     } catch (const std::system_error& error) {
-      start.set_value(false);
-      throw InvalidArgument("cannot start " + std::to_string(threads) +
-                            " threads: " + error.what() + "; use fewer");
+      throw InvalidArgument{"cannot start ", threads, " threads: ", error.what(), "; use fewer"};
     }
-    start.set_value(true);
+    starts = true;
+    hold.unlock();
     checked(0);
   }
   if (first) std::rethrow_exception(first);

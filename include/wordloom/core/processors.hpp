@@ -59,8 +59,8 @@ WORDLOOM_FUNCTION std::vector<std::size_t> allowed_processors() {
   cpu_set_t set;
   CPU_ZERO(&set);
   if (sched_getaffinity(0, sizeof set, &set) != 0)
-    throw InvalidArgument("cannot pin threads: sched_getaffinity: " +
-                          std::generic_category().message(errno) + "; train without pin_threads");
+    throw InvalidArgument{"cannot pin threads: sched_getaffinity: ",
+                          std::generic_category().message(errno), "; train without pin_threads"};
   std::vector<std::size_t> result;
   for (std::size_t i = 0; i < CPU_SETSIZE; ++i)
     if (CPU_ISSET(i, &set)) result.push_back(i);
@@ -76,8 +76,7 @@ WORDLOOM_FUNCTION std::vector<std::size_t> cores_first(const std::vector<std::si
   std::vector<std::size_t> cores;  // of the processors so far, by their first processors
   for (const std::size_t processor : processors) {
     std::size_t core = processor;
-    std::ifstream(folder + "/cpu" + std::to_string(processor) + "/topology/thread_siblings_list") >>
-        core;
+    std::ifstream(joined({folder, "/cpu", processor, "/topology/thread_siblings_list"})) >> core;
     places.emplace_back(std::count(cores.begin(), cores.end(), core), processor);
     cores.push_back(core);
   }
@@ -97,8 +96,8 @@ WORDLOOM_FUNCTION PinnedThread::PinnedThread(const std::vector<std::size_t>& pro
   CPU_SET(processors[index % processors.size()], &one);
   if (sched_getaffinity(0, sizeof before_, &before_) != 0 ||
       sched_setaffinity(0, sizeof one, &one) != 0)
-    throw InvalidArgument("cannot pin thread " + std::to_string(index) + ": " +
-                          std::generic_category().message(errno) + "; train without pin_threads");
+    throw InvalidArgument{"cannot pin thread ", index, ": ", std::generic_category().message(errno),
+                          "; train without pin_threads"};
 #endif
 }
 

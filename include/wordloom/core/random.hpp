@@ -161,17 +161,17 @@ WORDLOOM_FUNCTION AliasTable::AliasTable(std::span<const double> weights)
     : entries_(weights.size()) {
   const std::size_t n = weights.size();
   if (n == 0 || n > UINT32_MAX)
-    throw InvalidArgument("an alias table needs 1 to 4294967295 weights, got " + std::to_string(n));
+    throw InvalidArgument{"an alias table needs 1 to 4294967295 weights, got ", n};
   double total = 0;
   for (std::size_t i = 0; i < n; ++i) {
     if (!(weights[i] >= 0) || !std::isfinite(weights[i]))
-      throw InvalidArgument("weight " + std::to_string(i) + " of an alias table is " +
-                            std::to_string(weights[i]) + ", must be finite and not negative");
+      throw InvalidArgument{"weight ", i, " of an alias table is ", weights[i],
+                            ", must be finite and not negative"};
     total += weights[i];
   }
   if (!(total > 0) || !std::isfinite(total))
-    throw InvalidArgument("the weights of an alias table sum to " + std::to_string(total) +
-                          ", must be finite and above 0");
+    throw InvalidArgument{"the weights of an alias table sum to ", total,
+                          ", must be finite and above 0"};
 
   fill(weights, total, entries_);
 }

@@ -93,7 +93,7 @@ class SectionReader {
   void end() {
     if (!rest().empty())
       throw FormatError::at(file_.path(), "byte", at_, "the end of the file",
-                            std::to_string(rest().size()) + " more bytes");
+                            joined({rest().size(), " more bytes"}));
   }
 
   /// Throws a FormatError for the content of the section that was read last.
@@ -106,8 +106,8 @@ class SectionReader {
 
   [[noreturn]] void refuse(const std::string& expected) const {
     throw FormatError::at(file_.path(), "byte", at_, expected,
-                          "only " + std::to_string(rest().size()) +
-                              " bytes to the end of the file: it is incomplete or damaged");
+                          joined({"only ", rest().size(),
+                                  " bytes to the end of the file: it is incomplete or damaged"}));
   }
 
   /// Returns the next bytes without adding them to the hash.
@@ -133,7 +133,7 @@ class SectionReader {
   /// enough for them. `before` and `after` say what they are.
   std::size_t size_of(const char* before, const char* after, std::size_t size) {
     const std::uint64_t count = number();
-    if (count > rest().size() / size) refuse(before + std::to_string(count) + after);
+    if (count > rest().size() / size) refuse(joined({before, count, after}));
     return static_cast<std::size_t>(count);
   }
   void end_section();
@@ -181,7 +181,7 @@ WORDLOOM_FUNCTION NamedMatrix SectionReader::matrix() {
   const std::uint64_t elements = rest().size() / sizeof(float);
   constexpr std::uint64_t max_columns = std::uint64_t{1} << 32;
   if (columns > max_columns || (columns == 0 ? rows != 0 : rows > elements / columns))
-    refuse("the elements of a matrix of " + std::to_string(rows) + " x " + std::to_string(columns));
+    refuse(joined({"the elements of a matrix of ", rows, " x ", columns}));
   NamedMatrix result{std::move(name), RowMatrix(rows, columns)};
   for (std::size_t i = 0; i < rows; ++i) read(result.matrix.row_data(i), columns * sizeof(float));
   end_section();
@@ -193,8 +193,8 @@ WORDLOOM_FUNCTION void SectionReader::end_section() {
   std::uint64_t hash = 0;
   std::memcpy(&hash, skip(sizeof hash, "the checksum of a section").data(), sizeof hash);
   if (hash != expected)
-    throw FormatError(file_.path().string() + ": section at byte " + std::to_string(section_) +
-                      ": checksum mismatch: the file is damaged");
+    throw FormatError{file_.path(), ": section at byte ", section_,
+                      ": checksum mismatch: the file is damaged"};
   last_section_ = std::exchange(section_, at_);
 }
 

@@ -1,5 +1,7 @@
 #pragma once
 #include <cstdint>
+#include <iterator>
+#include <utility>
 
 #include <wordloom/core/abi.hpp>
 
@@ -30,5 +32,18 @@ using WordId = std::uint32_t;
 /// A row of a matrix of the model. For words it is the WordId, but rows of subwords and of inner
 /// nodes of a Huffman tree are rows too.
 using RowId = std::uint32_t;
+
+namespace detail {
+
+/// std::ranges::input_range, without <ranges>, which takes long to compile.
+template <class Range>
+concept InputRange = requires(Range& range) {
+  { std::begin(range) } -> std::input_iterator;
+  { std::end(range) } -> std::sentinel_for<decltype(std::begin(range))>;
+};
+template <class Range>
+using ElementOf = std::iter_reference_t<decltype(std::begin(std::declval<Range&>()))>;
+
+}  // namespace detail
 
 }  // namespace wordloom::inline WORDLOOM_ABI

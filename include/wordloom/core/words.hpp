@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
-#include <ranges>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -42,14 +41,14 @@ std::optional<Number> number_in(std::string_view text) {
 
 /// Words in memory: what converts to std::string_view, one after the other.
 template <class Range>
-concept WordRange = std::ranges::input_range<Range> &&
-    std::convertible_to<std::ranges::range_reference_t<Range>, std::string_view> &&
+concept WordRange = detail::InputRange<Range> &&
+    std::convertible_to<detail::ElementOf<Range>, std::string_view> &&
     !std::convertible_to<Range, std::string_view>;
 
 /// Sentences in memory: a range of them, for example std::vector<std::vector<std::string>>.
 template <class Range>
 concept SentencesOfWords =
-    std::ranges::input_range<Range> && WordRange<std::ranges::range_reference_t<Range>>;
+    detail::InputRange<Range> && WordRange<detail::ElementOf<Range>>;
 
 /// Calls `use(token)` for each token of `text` and `end_of_line()` for each \n.
 template <class Use, class EndOfLine>

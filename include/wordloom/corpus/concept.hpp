@@ -6,7 +6,6 @@
 #include <iterator>
 #include <memory>
 #include <optional>
-#include <ranges>
 #include <span>
 #include <type_traits>
 #include <utility>
@@ -33,8 +32,8 @@ concept CountsTokens = requires(const C& corpus) {
 };
 template <class C>
 concept HasSentences = requires(const C& corpus, const Shard& shard) {
-  { corpus.sentences(shard) } -> std::ranges::input_range;
-  requires std::convertible_to<std::ranges::range_reference_t<decltype(corpus.sentences(shard))>,
+  { corpus.sentences(shard) } -> InputRange;
+  requires std::convertible_to<ElementOf<decltype(corpus.sentences(shard))>,
                                std::span<const WordId>>;
 };
 template <class C>
@@ -158,7 +157,7 @@ class AnyCorpus {
   static Reader reader_of(Sentences sentences) {
     struct State {
       Sentences sentences;
-      std::optional<std::ranges::iterator_t<Sentences>> at = {};
+      std::optional<decltype(std::begin(sentences))> at = {};
     };
     return [state = std::make_shared<State>(State{std::move(sentences)})]() -> NextSentence {
       auto& [range, at] = *state;

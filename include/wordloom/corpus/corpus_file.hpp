@@ -119,9 +119,9 @@ WORDLOOM_FUNCTION std::optional<EncodedText> open_corpus_file(const std::filesys
   const std::string_view text = file->text();
   if (text.empty()) return std::nullopt;
   if (!text.starts_with(corpus_magic.substr(0, 6)))
-    throw FormatError("'" + path.string() +
-                      "' is no encoded corpus and is not replaced by one: name another file as "
-                      "the cache, or remove it");
+    throw FormatError{"'", path,
+                      "' is no encoded corpus and is not replaced by one: name another file as the "
+                      "cache, or remove it"};
   CorpusFileEnd end;
   if (!text.starts_with(corpus_magic) || text.size() < corpus_magic.size() + sizeof(end))
     return std::nullopt;

@@ -228,8 +228,7 @@ WORDLOOM_FUNCTION EncodedCorpus EncodedCorpus::from_sentences(
   for (const auto& sentence : sentences) {
     for (const WordId id : sentence)
       if (id >= vocabulary.size())
-        throw InvalidArgument("word id " + std::to_string(id) + " in a vocabulary of " +
-                              std::to_string(vocabulary.size()) + " words");
+        throw InvalidArgument{"word id ", id, " in a vocabulary of ", vocabulary.size(), " words"};
     if (sentence.empty()) continue;
     memory->ids.append(sentence);
     memory->ends.push_back(memory->ids.size());

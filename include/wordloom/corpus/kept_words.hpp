@@ -44,8 +44,8 @@ class KeptWords {
             const KeptWordsOptions& options)
       : padding_(options.padding) {
     if (vocabulary.size() > end_mark)
-      throw InvalidArgument("the vocabulary has " + std::to_string(vocabulary.size()) +
-                            " words, must have at most " + std::to_string(end_mark));
+      throw InvalidArgument{"the vocabulary has ", vocabulary.size(), " words, must have at most ",
+                            end_mark};
     const std::size_t threads = std::min(resolve_threads(options.threads), shards);
     merge(read(corpus, vocabulary, Subsampling(vocabulary, subsample), options, threads), threads);
   }
@@ -80,9 +80,9 @@ class KeptWords {
           const auto words = subsampling(sentence, random, buffer);
           if (words.size() < 2) continue;
           if ((tokens += words.size()) > options.max_tokens)
-            throw CorpusError("the corpus has more than " + std::to_string(options.max_tokens) +
+            throw CorpusError{"the corpus has more than ", options.max_tokens,
                               " words in sentences of at least 2: use a part of it, or drop more "
-                              "words by subsampling");
+                              "words by subsampling"};
           part.insert(part.end(), words.begin(), words.end());
           part.back() |= end_mark;
         }
@@ -90,9 +90,8 @@ class KeptWords {
       }
     });
     if (tokens == 0)
-      throw CorpusError(
-          std::string("no word of the corpus has a context: each sentence has at most one word") +
-          (subsampling.enabled() ? " after subsampling" : ""));
+      throw CorpusError{"no word of the corpus has a context: each sentence has at most one word",
+                        (subsampling.enabled() ? " after subsampling" : "")};
     return parts;
   }
 
@@ -100,9 +99,8 @@ class KeptWords {
     WordId highest = 0;
     for (const WordId id : sentence) highest = std::max(highest, id);
     if (!sentence.empty() && highest >= vocabulary.size())
-      throw CorpusError("the corpus has the word id " + std::to_string(highest) +
-                        ", the vocabulary has only " + std::to_string(vocabulary.size()) +
-                        " words");
+      throw CorpusError{"the corpus has the word id ", highest, ", the vocabulary has only ",
+                        vocabulary.size(), " words"};
   }
 
   /// Joins the parts and frees them.

@@ -147,8 +147,8 @@ WORDLOOM_FUNCTION SubwordTable::SubwordTable(const Vocabulary& vocabulary,
   detail::validate(options);
   const std::size_t words = vocabulary.size();
   if (words + options.rows() > std::numeric_limits<RowId>::max())
-    throw InvalidArgument(std::to_string(words) + " words and " + std::to_string(options.rows()) +
-                          " buckets are more than 2^32 - 1 rows: use fewer buckets");
+    throw InvalidArgument{words, " words and ", options.rows(),
+                          " buckets are more than 2^32 - 1 rows: use fewer buckets"};
   auto store = std::make_shared<Store>();
   store->options = options;
   store->ends.resize(words);
@@ -170,9 +170,9 @@ WORDLOOM_FUNCTION SubwordTable::SubwordTable(const Vocabulary& vocabulary,
     size = static_cast<std::uint32_t>(end);
   }
   if (end > std::numeric_limits<std::uint32_t>::max())
-    throw InvalidArgument("the words have " + std::to_string(end) +
-                          " n-grams together, more than 2^32 - 1: raise minn, lower maxn or "
-                          "leave out rare words");
+    throw InvalidArgument{"the words have ", end,
+                          " n-grams together, more than 2^32 - 1: raise minn, lower maxn or leave "
+                          "out rare words"};
   store->rows.resize(end);
   for_words([&](WordId w) {
     RowId* to = store->rows.data() + (w == 0 ? 0 : store->ends[w - 1]);

@@ -188,8 +188,8 @@ WORDLOOM_FUNCTION void CorpusOptions::validate() const {
   if (max_sentence_length == 0) throw InvalidArgument("max_sentence_length is 0, must be above 0");
   if (piece_bytes == 0) throw InvalidArgument("piece_bytes is 0, must be above 0");
   if (part.index >= part.count)
-    throw InvalidArgument("part.index is " + std::to_string(part.index) +
-                          ", must be below part.count, which is " + std::to_string(part.count));
+    throw InvalidArgument{"part.index is ", part.index, ", must be below part.count, which is ",
+                          part.count};
 }
 
 WORDLOOM_FUNCTION TextCorpus::Reader::Reader(const TextCorpus& corpus, const Shard& shard)
@@ -199,8 +199,8 @@ WORDLOOM_FUNCTION TextCorpus::Reader::Reader(const TextCorpus& corpus, const Sha
               {corpus.options_.part.index * shard.count + shard.index,
                corpus.options_.part.count * shard.count}) {
   if (corpus.bytes_ != pieces_.file().size() || corpus.modified_ns_ != pieces_.file().modified_ns())
-    throw CorpusError("the text '" + corpus.path_.string() +
-                      "' was changed after its words were counted: start again");
+    throw CorpusError{"the text '", corpus.path_,
+                      "' was changed after its words were counted: start again"};
 }
 
 #endif

@@ -234,8 +234,7 @@ WORDLOOM_FUNCTION TextPieces::TextPieces(const std::filesystem::path& path, std:
     if (part.count > 1) piece_bytes_ = std::min(piece_bytes_, max_piece_of_parts);
     return;
 #else
-    throw IoError("cannot read '" + path.string() +
-                  "': this build has no zlib (WORDLOOM_ENABLE_ZLIB)");
+    throw IoError{"cannot read '", path, "': this build has no zlib (WORDLOOM_ENABLE_ZLIB)"};
 #endif
   }
   if (path.extension() == ".gz" && file_->size() > 0)

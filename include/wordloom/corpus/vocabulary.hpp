@@ -48,8 +48,7 @@ class WordCounter {
     const bool is_new = id == counts_.size();
     if (is_new) counts_.push_back(0);
     if (__builtin_add_overflow(counts_[id], count, &counts_[id]))
-      throw InvalidArgument("the counts of the word '" + std::string(word) +
-                            "' add up to more than 2^64 - 1");
+      throw InvalidArgument{"the counts of the word '", word, "' add up to more than 2^64 - 1"};
     return is_new;
   }
 
@@ -85,9 +84,8 @@ WordCounter count_words(const std::filesystem::path& path, const VocabularyOptio
 /// Returns the error for a word that a text cannot have: "sentences[7]: the word 'a b' holds white
 /// space".
 inline InvalidArgument not_a_word(std::string_view word, const char* where, std::size_t index) {
-  return InvalidArgument(
-      std::string(where) + "[" + std::to_string(index) +
-      (word.empty() ? "]: a word is empty" : "]: the word " + shown(word) + " holds white space"));
+  if (word.empty()) return InvalidArgument{where, "[", index, "]: a word is empty"};
+  return InvalidArgument{where, "[", index, "]: the word ", shown(word), " holds white space"};
 }
 
 }  // namespace detail
@@ -173,9 +171,9 @@ class Vocabulary {
   /// Returns the error for a text of whose `types` different words none is left.
   static CorpusError none_left(std::size_t types, const VocabularyOptions& options,
                                const std::filesystem::path& source) {
-    if (types == 0) return CorpusError(source.string() + ": no words");
-    return CorpusError(source.string() + ": none of its " + std::to_string(types) +
-                       " words occurs min_count = " + std::to_string(options.min_count) + " times");
+    if (types == 0) return CorpusError{source, ": no words"};
+    return CorpusError{source, ": none of its ", types, " words occurs min_count = ",
+                       options.min_count, " times"};
   }
 
  private:
@@ -219,8 +217,8 @@ Vocabulary::from_counts(std::span<const std::pair<std::string, std::uint64_t>> c
   detail::WordCounter counter;
   for (const auto& [word, count] : counts) {
     if (!is_word(word)) throw detail::not_a_word(word, "counts", counter.size());
-    if (count == 0) throw InvalidArgument("the word '" + word + "' has a count of 0");
-    if (!counter.add(word, count)) throw InvalidArgument("duplicate word '" + word + "'");
+    if (count == 0) throw InvalidArgument{"the word '", word, "' has a count of 0"};
+    if (!counter.add(word, count)) throw InvalidArgument{"duplicate word '", word, "'"};
   }
   return from_counter(counter, options, "the list of counts");
 }
@@ -247,7 +245,7 @@ WORDLOOM_FUNCTION Vocabulary Vocabulary::from_counter(const detail::WordCounter&
     words.append(word);
     store->counts.push_back(count);
     if (__builtin_add_overflow(store->total, count, &store->total))
-      throw InvalidArgument(source.string() + ": the counts add up to more than 2^64 - 1");
+      throw InvalidArgument{source, ": the counts add up to more than 2^64 - 1"};
     hash.add(word);
     hash.add(count);
   }
@@ -277,7 +275,7 @@ WORDLOOM_FUNCTION Vocabulary Vocabulary::load(const std::filesystem::path& path,
     if (!counter.add(word, *count))
       throw FormatError::at(
           path, "line", number, "each word once",
-          detail::shown(word) + " as in line " + std::to_string(counter.index_of(word) + 1));
+          detail::joined({detail::shown(word), " as in line ", counter.index_of(word) + 1}));
   });
   return from_counter(counter, options, path);
 }

@@ -159,9 +159,9 @@ WORDLOOM_FUNCTION std::optional<WordContextFile> open_word_context_file(
   const std::string_view text = file->text();
   if (text.empty()) return std::nullopt;
   if (!text.starts_with(word_context_magic.substr(0, 6)))
-    throw FormatError("'" + path.string() +
+    throw FormatError{"'", path,
                       "' is no word-context matrix and is not replaced by one: name another file, "
-                      "or remove it");
+                      "or remove it"};
   WordContextHeader header;
   std::uint64_t hash = 0;
   constexpr std::size_t begin = word_context_magic.size() + sizeof(header);

@@ -64,8 +64,8 @@ class WordContextMatrix {
     }
     if (auto file = detail::open_word_context_file(options.file, source))
       return {std::move(*file), vocabulary};
-    throw IoError("another process has replaced '" + options.file.string() +
-                  "', a word-context matrix that was just made: name another file");
+    throw IoError{"another process has replaced '", options.file,
+                  "', a word-context matrix that was just made: name another file"};
   }
 
   /// The words that have a context, rising: the rows of the matrix. Words that stand only alone in

@@ -107,9 +107,8 @@ struct BatchKernel {
     const auto targets = sampler.targets.start(model.vocabulary);
     const auto require = [](const std::string& name, const RowMatrix& matrix, std::size_t rows) {
       if (matrix.rows() != rows)
-        throw InvalidArgument("this sampler on a device trains " + std::to_string(rows) +
-                              " rows of the " + name + "; that matrix has " +
-                              std::to_string(matrix.rows()));
+        throw InvalidArgument{"this sampler on a device trains ", rows, " rows of the ", name,
+                              "; that matrix has ", matrix.rows()};
     };
     require("input", model.input, model.vocabulary.size());
     require("output", model.output, targets.output_rows());

@@ -26,8 +26,7 @@ inline void check(cublasStatus_t status,
   else if (status == CUBLAS_STATUS_ARCH_MISMATCH)
     message += ": it has no code for this GPU; install one that has";
   const std::string path = place.file_name();
-  throw DeviceError(message + " (" + path.substr(path.rfind('/') + 1) + ":" +
-                    std::to_string(place.line()) + ")");
+  throw DeviceError{message, " (", path.substr(path.rfind('/') + 1), ":", place.line(), ")"};
 }
 
 /// A factor of products of matrices on a device, row-major without gaps between rows.

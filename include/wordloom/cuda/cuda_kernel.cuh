@@ -75,10 +75,9 @@ struct BatchLaunch {
                                      cudaFuncAttributeMaxDynamicSharedMemorySize,
                                      static_cast<int>(device.sharedMemPerBlockOptin)));
     if (bytes_of_team(sampling) > device.sharedMemPerBlockOptin)
-      throw DeviceError(
-          "the rows that train together need " + std::to_string(bytes_of_team(sampling)) +
-          " bytes of shared memory, a block of this device has " +
-          std::to_string(device.sharedMemPerBlockOptin) + ": choose a smaller dimension or window");
+      throw DeviceError{"the rows that train together need ", bytes_of_team(sampling),
+                        " bytes of shared memory, a block of this device has ",
+                        device.sharedMemPerBlockOptin, ": choose a smaller dimension or window"};
   }
 
   /// Starts to train `in_flight` sentences at a time, at least 1, or fewer where these fill the

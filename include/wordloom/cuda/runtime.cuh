@@ -52,8 +52,8 @@ inline void check(cudaError_t status,
   if (status == cudaSuccess) return;
   (void)cudaGetLastError();  // or the next call would report it again
   const std::string path = place.file_name();
-  throw DeviceError(explanation_of(status) + " (" + path.substr(path.rfind('/') + 1) + ":" +
-                    std::to_string(place.line()) + ")");
+  throw DeviceError{explanation_of(status), " (", path.substr(path.rfind('/') + 1), ":",
+                    place.line(), ")"};
 }
 
 /// Makes a device, counted from 0, the current one of this thread. Throws DeviceError when there is
@@ -62,8 +62,7 @@ inline cudaDeviceProp use_device(int device) {
   int count = 0;
   check(cudaGetDeviceCount(&count));
   if (device < 0 || device >= count)
-    throw DeviceError("device " + std::to_string(device) + ": there are " + std::to_string(count) +
-                      " CUDA devices, counted from 0");
+    throw DeviceError{"device ", device, ": there are ", count, " CUDA devices, counted from 0"};
   check(cudaSetDevice(device));
   cudaDeviceProp properties{};
   check(cudaGetDeviceProperties(&properties, device));
@@ -113,13 +112,13 @@ class CudaArray {
     };
     const std::string needs = std::string(what) + " needs " + mebibytes(bytes);
     if (memory == Memory::pinned)
-      throw DeviceError("not enough pinned memory on the host: " + needs +
-                        ": end other programs that pin memory");
+      throw DeviceError{"not enough pinned memory on the host: ", needs,
+                        ": end other programs that pin memory"};
     std::size_t free = 0, total = 0;
     check(cudaMemGetInfo(&free, &total));
-    throw DeviceError("not enough memory on the device: " + needs + ", " + mebibytes(free) +
-                      " of " + mebibytes(total) +
-                      " are free: train fewer words (min_count) or a smaller dimension");
+    throw DeviceError{"not enough memory on the device: ", needs, ", ", mebibytes(free), " of ",
+                      mebibytes(total),
+                      " are free: train fewer words (min_count) or a smaller dimension"};
   }
 
   T* data() const noexcept { return data_.get(); }

@@ -73,17 +73,17 @@ struct CharCnn {
   detail::CharCnnParameters parameters_in(Model& model, std::uint64_t seed) const {
     detail::validate(*this);
     if (min_width > max_width)
-      throw InvalidArgument("min_width is " + std::to_string(min_width) +
-                            ", must be at most max_width, which is " + std::to_string(max_width));
+      throw InvalidArgument{"min_width is ", min_width, ", must be at most max_width, which is ",
+                            max_width};
     if (filters % 16 != 0)
-      throw InvalidArgument("filters is " + std::to_string(filters) + ", must be a multiple of 16");
+      throw InvalidArgument{"filters is ", filters, ", must be a multiple of 16"};
     using detail::CharCnnParameters;
     const detail::CharCnnShape shape{character_dimension, min_width, max_width, filters};
     if (!CharCnnParameters::are_in(model.state)) CharCnnParameters::add_to(model, shape, seed);
     CharCnnParameters parameters(model.state, model.dimension());
     if (parameters.shape() != shape)
-      throw InvalidArgument("the model has a character CNN of " + parameters.shape().text() +
-                            ", this trainer one of " + shape.text());
+      throw InvalidArgument{"the model has a character CNN of ", parameters.shape().text(),
+                            ", this trainer one of ", shape.text()};
     return parameters;
   }
 };

@@ -32,9 +32,8 @@ struct CharCnnShape {
 
   bool operator==(const CharCnnShape&) const = default;
   std::string text() const {
-    return std::to_string(filters) + " filters of each width from " + std::to_string(min_width) +
-           " to " + std::to_string(max_width) + " over bytes of dimension " +
-           std::to_string(character_dimension);
+    return joined({filters, " filters of each width from ", min_width, " to ", max_width,
+                   " over bytes of dimension ", character_dimension});
   }
 };
 

@@ -49,8 +49,8 @@ class FeatureRows {
   /// Throws InvalidArgument for a dimension of 0 or above 2^31 - 3.
   explicit FeatureRows(std::size_t dimension) : dimension_(dimension) {
     if (dimension == 0 || dimension > max_int - 2)
-      throw InvalidArgument("features have a dimension of " + std::to_string(dimension) +
-                            ", must be 1 to " + std::to_string(max_int - 2));
+      throw InvalidArgument{"features have a dimension of ", dimension, ", must be 1 to ",
+                            max_int - 2};
   }
 
   std::size_t size() const noexcept { return nodes_.size() / (dimension_ + 2); }
@@ -137,12 +137,12 @@ class LogisticRegression {
 
 WORDLOOM_FUNCTION void FeatureRows::append(std::span<const float> features) {
   if (features.size() != dimension_)
-    throw InvalidArgument("a row of features has " + std::to_string(features.size()) +
-                          " numbers, the others " + std::to_string(dimension_));
+    throw InvalidArgument{"a row of features has ", features.size(), " numbers, the others ",
+                          dimension_};
   if (!detail::is_finite(features))
-    throw InvalidArgument("row " + std::to_string(size()) + " of the features is not finite");
+    throw InvalidArgument{"row ", size(), " of the features is not finite"};
   if (size() == max_int)
-    throw InvalidArgument("there are more than " + std::to_string(max_int) + " rows of features");
+    throw InvalidArgument{"there are more than ", max_int, " rows of features"};
   int index = 0;
   for (const float x : features) nodes_.push_back({++index, static_cast<double>(x)});
   nodes_.push_back({++index, 1.0});
@@ -175,7 +175,7 @@ WORDLOOM_FUNCTION LogisticRegression LogisticRegression::fit(const FeatureRows& 
   settings.C = options.cost;
   regularize_bias(settings);
   if (const char* const error = check_parameter(&task, &settings))
-    throw InvalidArgument(std::string("LIBLINEAR refuses its parameters: ") + error);
+    throw InvalidArgument{"LIBLINEAR refuses its parameters: ", error};
   struct Free {
     void operator()(model* trained) const noexcept { free_and_destroy_model(&trained); }
   };
@@ -195,21 +195,17 @@ WORDLOOM_FUNCTION void LogisticRegression::check(const FeatureRows& features,
   for (const auto& [name, value] :
        {std::pair{"cost", options.cost}, std::pair{"tolerance", options.tolerance}})
     if (!(value > 0) || !std::isfinite(value))
-      throw InvalidArgument(std::string(name) + " is " + std::to_string(value) +
-                            ", must be finite and above 0");
+      throw InvalidArgument{name, " is ", value, ", must be finite and above 0"};
   if (chosen.size() != positive.size())
-    throw InvalidArgument("logistic regression needs one label for each row, got " +
-                          std::to_string(chosen.size()) + " rows and " +
-                          std::to_string(positive.size()) + " labels");
+    throw InvalidArgument{"logistic regression needs one label for each row, got ", chosen.size(),
+                          " rows and ", positive.size(), " labels"};
   for (const std::uint32_t row : chosen)
     if (row >= features.size())
-      throw InvalidArgument("row " + std::to_string(row) + " is chosen of " +
-                            std::to_string(features.size()) + " rows of features");
+      throw InvalidArgument{"row ", row, " is chosen of ", features.size(), " rows of features"};
   const auto negatives = std::count(positive.begin(), positive.end(), std::uint8_t{0});
   if (negatives == 0 || static_cast<std::size_t>(negatives) == positive.size())
-    throw InvalidArgument("logistic regression needs rows of both classes, got " +
-                          std::to_string(negatives) + " negative ones of " +
-                          std::to_string(positive.size()));
+    throw InvalidArgument{"logistic regression needs rows of both classes, got ", negatives,
+                          " negative ones of ", positive.size()};
 }
 
 #endif

@@ -147,9 +147,9 @@ WORDLOOM_FUNCTION LinkRows::LinkRows(const Embeddings& embeddings, const LinkSpl
         pairs.emplace_back(*row_of[edge.from], *row_of[edge.to]);
     left_out += edges.size() - pairs.size();
     if (pairs.empty())
-      throw InvalidArgument("none of " + std::to_string(edges.size()) +
-                            " pairs of nodes has vectors at both ends; are the names those of "
-                            "the graph?");
+      throw InvalidArgument{"none of ", edges.size(),
+                            " pairs of nodes has vectors at both ends; are the names those of the "
+                            "graph?"};
     return pairs;
   };
   train_links = convert(split.train_links);

@@ -95,9 +95,9 @@ inline std::vector<Edge> draw_non_links(const Graph& graph, std::size_t links, s
   const std::uint64_t non_links = nodes * (nodes - 1) / 2 - links;
   // Twice as many: a draw then succeeds after a few tries.
   if (non_links / 2 < count)
-    throw InvalidArgument("the graph is too dense: " + std::to_string(non_links) +
-                          " pairs of nodes have no edge, at least " + std::to_string(2 * count) +
-                          " are needed to draw " + std::to_string(count) + " of them");
+    throw InvalidArgument{"the graph is too dense: ", non_links,
+                          " pairs of nodes have no edge, at least ", 2 * count,
+                          " are needed to draw ", count, " of them"};
   std::vector<Edge> drawn;
   const auto less = [](const Edge& a, const Edge& b) {
     return std::pair(a.from, a.to) < std::pair(b.from, b.to);
@@ -121,8 +121,8 @@ WORDLOOM_FUNCTION LinkSplit split_links(const Graph& graph, const LinkSplitOptio
   if (graph.is_directed())
     throw InvalidArgument("links are predicted in undirected graphs, this graph is directed");
   if (!(options.share > 0 && options.share < 1))
-    throw InvalidArgument("the share of links held out is " + std::to_string(options.share) +
-                          ", must be above 0 and below 1");
+    throw InvalidArgument{"the share of links held out is ", options.share,
+                          ", must be above 0 and below 1"};
   Random random(options.seed);
   auto links = detail::links_of(graph);
   const auto all = static_cast<double>(links.size());
@@ -133,13 +133,12 @@ WORDLOOM_FUNCTION LinkSplit split_links(const Graph& graph, const LinkSplitOptio
   for (Edge& link : links)
     if (!nodes.join(link.from, link.to)) std::swap(links[free++], link);
   if (free == 0)
-    throw InvalidArgument("none of " + std::to_string(links.size()) +
-                          " links can be held out: each is the only way between two nodes");
+    throw InvalidArgument{"none of ", links.size(),
+                          " links can be held out: each is the only way between two nodes"};
   if (held_out == 0 || held_out > free)
-    throw InvalidArgument("a share of " + std::to_string(options.share) + " holds out " +
-                          std::to_string(held_out) + " of " + std::to_string(links.size()) +
-                          " links, must be 1 to " + std::to_string(free) +
-                          " for the nodes to stay connected");
+    throw InvalidArgument{"a share of ", options.share, " holds out ", held_out, " of ",
+                          links.size(), " links, must be 1 to ", free,
+                          " for the nodes to stay connected"};
   const auto end = links.begin() + static_cast<std::ptrdiff_t>(held_out);
   std::vector<Edge> test(links.begin(), end);
   std::shuffle(end, links.end(), random);

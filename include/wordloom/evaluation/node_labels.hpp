@@ -155,7 +155,7 @@ WORDLOOM_FUNCTION NodeLabels load_node_labels(const std::filesystem::path& path)
     if (node < line_of.size())
       throw FormatError::at(
           path, "line", line, "each node once",
-          detail::shown(fields[0]) + " as in line " + std::to_string(line_of[node]));
+          detail::joined({detail::shown(fields[0]), " as in line ", line_of[node]}));
     line_of.push_back(line);
     auto& added = result.nodes.emplace_back(NodeLabels::Node{fields[0], {}}).labels;
     for (std::size_t i = 1; i < fields.size(); ++i) {
@@ -201,13 +201,12 @@ WORDLOOM_FUNCTION NodeClassification::NodeClassification(const Embeddings& embed
     }
     vectors_.push_back(embeddings.vector(*row));
     if (!is_finite(vectors_.back()))
-      throw InvalidArgument("the vector of node '" + name + "' is not finite");
+      throw InvalidArgument{"the vector of node '", name, "' is not finite"};
     features_.append(vectors_.back());
     truth_.resize(truth_.size() + labels_);
     for (const std::uint32_t label : labels) {
       if (label >= labels_)
-        throw InvalidArgument("node '" + name + "' has label " + std::to_string(label) + " of " +
-                              std::to_string(labels_));
+        throw InvalidArgument{"node '", name, "' has label ", label, " of ", labels_};
       truth_[truth_.size() - labels_ + label] = 1;
       is_used[label] = true;
     }
@@ -215,19 +214,18 @@ WORDLOOM_FUNCTION NodeClassification::NodeClassification(const Embeddings& embed
   report_.used = vectors_.size();
   report_.labels = static_cast<std::size_t>(std::count(is_used.begin(), is_used.end(), true));
   if (report_.labels == 0)
-    throw InvalidArgument("none of the " + std::to_string(data.nodes.size()) +
-                          " nodes has a label and a vector; are the names those of the graph?");
+    throw InvalidArgument{"none of the ", data.nodes.size(),
+                          " nodes has a label and a vector; are the names those of the graph?"};
 }
 
 WORDLOOM_FUNCTION NodeLabelReport NodeClassification::run() {
   for (const double share : options_.shares) {
     if (!(share > 0 && share < 1))
-      throw InvalidArgument("the share of training nodes is " + std::to_string(share) +
-                            ", must be above 0 and below 1");
+      throw InvalidArgument{"the share of training nodes is ", share,
+                            ", must be above 0 and below 1"};
     if (const std::size_t trained = trained_nodes(share); trained == 0 || trained == nodes())
-      throw InvalidArgument("a share of " + std::to_string(share) + " of " +
-                            std::to_string(nodes()) +
-                            " nodes leaves none to train on or none to test");
+      throw InvalidArgument{"a share of ", share, " of ", nodes(),
+                            " nodes leaves none to train on or none to test"};
   }
   if (options_.repetitions == 0) throw InvalidArgument("repetitions is 0, must be at least 1");
   std::vector<std::uint32_t> order(nodes());

@@ -208,7 +208,7 @@ WORDLOOM_FUNCTION std::vector<SimilarityPair> load_similarity_pairs(
     constexpr auto expected = "two words and a number";
     if (fields.size() < 3)
       throw FormatError::at(path, "line", line, expected,
-                            std::to_string(fields.size()) + " fields");
+                            detail::joined({fields.size(), " fields"}));
     const auto score = number_in<double>(fields[2]);
     if (!score || !std::isfinite(*score))
       throw FormatError::at(path, "line", line, expected, detail::shown(fields[2]));
@@ -248,7 +248,7 @@ WORDLOOM_FUNCTION std::vector<AnalogySection> load_analogies(const std::filesyst
     }
     if (fields.size() != 4)
       throw FormatError::at(path, "line", line, "four words or ': section'",
-                            std::to_string(fields.size()) + " fields");
+                            detail::joined({fields.size(), " fields"}));
     if (sections.empty()) sections.push_back({"questions", {}});
     sections.back().questions.push_back({fields[0], fields[1], fields[2], fields[3]});
   });

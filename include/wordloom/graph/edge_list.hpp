@@ -130,7 +130,7 @@ WORDLOOM_FUNCTION EdgeList EdgeListReader::read() {
     for (const std::uint64_t of_piece : edges_) edges += of_piece;
     if (edges != market_->edges)
       throw FormatError::at(path_, "line", market_->lines, "as many edges as the file has",
-                            std::to_string(market_->edges) + " and not " + std::to_string(edges));
+                            joined({market_->edges, " and not ", edges}));
   }
   join(numbers, list);
   if (market_ && options_.isolated_nodes)
@@ -237,7 +237,7 @@ WORDLOOM_FUNCTION void EdgeListReader::throw_failure() const {
   if (!failure_) return;
   std::uint64_t line = failure_->line;
   for (std::size_t i = 0; i < failure_->piece; ++i) line += lines_[i];
-  throw FormatError::at(path_, "line " + std::to_string(line) + ", column", failure_->what.column,
+  throw FormatError::at(path_, joined({"line ", line, ", column"}), failure_->what.column,
                         failure_->what.expected, failure_->what.got);
 }
 

@@ -160,8 +160,7 @@ WORDLOOM_FUNCTION Graph Graph::from_edges(std::span<const Edge> edges, std::size
   for (std::size_t i = 0; i < edges.size(); ++i) {
     for (const WordId node : {edges[i].from, edges[i].to})
       if (node >= nodes)
-        throw InvalidArgument("edges[" + std::to_string(i) + "] has node " + std::to_string(node) +
-                              ", must be below " + std::to_string(nodes));
+        throw InvalidArgument{"edges[", i, "] has node ", node, ", must be below ", nodes};
     add(list.parts[0], i, edges[i].from, edges[i].to, edges[i].weight, options.weighted);
   }
   return Graph(std::move(list), options, "the list of edges");
@@ -206,8 +205,8 @@ WORDLOOM_FUNCTION Graph Graph::without(std::span<const Edge> edges) const {
 WORDLOOM_FUNCTION void Graph::add(detail::EdgeList::Part& part, std::size_t i, WordId from,
                                   WordId to, float weight, bool weighted) {
   if (weighted && (!(weight >= 0) || !std::isfinite(weight)))
-    throw InvalidArgument("edges[" + std::to_string(i) + "] has a weight of " +
-                          std::to_string(weight) + ", must be finite and not negative");
+    throw InvalidArgument{"edges[", i, "] has a weight of ", weight,
+                          ", must be finite and not negative"};
   part.nodes.insert(part.nodes.end(), {from, to});
   if (weighted) part.weights.push_back(weight);
 }
@@ -231,7 +230,7 @@ WORDLOOM_FUNCTION Graph::Graph(detail::EdgeList list, const GraphOptions& option
   for (std::size_t i = 0; i < counts.size(); ++i)
     if (counts[i] > 0 || options.isolated_nodes || raw.ends[i] > raw.begin(i))
       counter.add(list.names[i], std::max<std::uint64_t>(counts[i], 1));
-  if (counter.size() == 0) throw CorpusError(source.string() + ": no edges");
+  if (counter.size() == 0) throw CorpusError{source, ": no edges"};
   data_.nodes = Vocabulary::from_counter(counter, {.min_count = 1}, source);
   counter = {};
   std::vector<WordId> order(data_.nodes.size());

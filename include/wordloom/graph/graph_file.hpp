@@ -92,16 +92,16 @@ WORDLOOM_FUNCTION std::optional<GraphData> open_graph_file(const std::filesystem
     constexpr std::string_view kind = graph_format.substr(0, graph_format.size() - 1);
     if (file.text().empty()) return std::nullopt;
     if (!file.text().starts_with(kind))
-      throw FormatError("'" + path.string() +
+      throw FormatError{"'", path,
                         "' is no graph and is not replaced by one: name another file as the cache, "
-                        "or remove it");
+                        "or remove it"};
   }
   try {
     const auto reader = std::make_shared<SectionReader>(path, graph_format);
     const auto numbers = reader->numbers();
     GraphFileStart::Numbers raw;
     if (numbers.size() != raw.size())
-      reader->refuse_section("the numbers of a graph", std::to_string(numbers.size()) + " numbers");
+      reader->refuse_section("the numbers of a graph", joined({numbers.size(), " numbers"}));
     std::copy(numbers.begin(), numbers.end(), raw.begin());
     const auto start = std::bit_cast<GraphFileStart>(raw);
     if (source != nullptr && !(start.source == *source)) return std::nullopt;
@@ -116,24 +116,23 @@ WORDLOOM_FUNCTION std::optional<GraphData> open_graph_file(const std::filesystem
       const std::string_view bytes = reader->text();
       if (bytes.size() / 8 != (count * sizeof(Number) + 7) / 8 || bytes.size() % 8 != 0 ||
           count > bytes.size())
-        reader->refuse_section(std::to_string(count) + " numbers",
-                               std::to_string(bytes.size()) + " bytes");
+        reader->refuse_section(joined({count, " numbers"}), joined({bytes.size(), " bytes"}));
       values = {reinterpret_cast<const Number*>(bytes.data()), count};
     };
     array(graph.rows.ends, nodes);
     std::uint64_t before = 0;
     for (const std::uint64_t end : graph.rows.ends) {
       if (end < before || end > entries)
-        reader->refuse_section("ends of rows that rise to " + std::to_string(entries),
+        reader->refuse_section(joined({"ends of rows that rise to ", entries}),
                                std::to_string(end));
       before = end;
     }
     if (before != entries)
-      reader->refuse_section(std::to_string(entries) + " neighbours", std::to_string(before));
+      reader->refuse_section(joined({entries, " neighbours"}), std::to_string(before));
     array(graph.rows.neighbours, entries);
     for (const WordId node : graph.rows.neighbours)
       if (node >= nodes)
-        reader->refuse_section("nodes below " + std::to_string(nodes), std::to_string(node));
+        reader->refuse_section(joined({"nodes below ", nodes}), std::to_string(node));
     array(graph.rows.weights, start.weighted != 0 ? entries : 0);
     array(graph.rows.aliases, start.weighted != 0 ? entries : 0);
     const std::string_view names = reader->text();
@@ -142,7 +141,7 @@ WORDLOOM_FUNCTION std::optional<GraphData> open_graph_file(const std::filesystem
     const auto counts = reader->numbers();
     reader->end();
     if (words.size() != nodes || counts.size() != nodes)
-      reader->refuse_section(std::to_string(nodes) + " nodes", std::to_string(words.size()));
+      reader->refuse_section(joined({nodes, " nodes"}), std::to_string(words.size()));
     WordCounter counter;
     for (std::size_t i = 0; i < words.size(); ++i)
       if (!is_word(words[i]) || counts[i] == 0 || !counter.add(words[i], counts[i]))

@@ -86,7 +86,7 @@ WORDLOOM_FUNCTION std::optional<MatrixMarketHeader> read_matrix_market_header(
     for (std::size_t i = 0; i < 3; ++i) sizes[i] = number_in<std::uint64_t>(fields[i]);
     if (count != 3 || !sizes[0] || !sizes[1] || !sizes[2] || sizes[0] != sizes[1])
       refuse("rows and as many columns, and the number of edges");
-    if (*sizes[0] > max_nodes) refuse("at most " + std::to_string(max_nodes) + " rows");
+    if (*sizes[0] > max_nodes) refuse(joined({"at most ", max_nodes, " rows"}));
     header.nodes = *sizes[0];
     header.edges = *sizes[2];
     complete = true;

@@ -71,8 +71,8 @@ inline std::string vector_format_names() {
 inline VectorFormat vector_format(std::string_view name) {
   for (const auto& entry : detail::vector_formats)
     if (entry.name == name) return entry.format;
-  throw InvalidArgument("unknown vector format '" + std::string(name) + "', must be one of " +
-                        vector_format_names());
+  throw InvalidArgument{"unknown vector format '", name, "', must be one of ",
+                        vector_format_names()};
 }
 
 /// Which format a file is in. In this order: it begins as NumPy's or fastText's files or those of
@@ -137,7 +137,7 @@ WORDLOOM_FUNCTION Embeddings load_word2vec_binary(const std::filesystem::path& p
   for (std::size_t i = 0; i < rows; ++i) {
     cursor.skip('\n');
     const std::size_t begin = cursor.position();
-    const std::string row = "row " + std::to_string(i + 1) + " of " + std::to_string(rows);
+    const std::string row = detail::joined({"row ", i + 1, " of ", rows});
     const std::string_view word = cursor.token();
     if (word.empty() || !cursor.skip(' '))
       cursor.fail(begin, row + ": a word and a space",
@@ -145,8 +145,8 @@ WORDLOOM_FUNCTION Embeddings load_word2vec_binary(const std::filesystem::path& p
     const std::string_view bytes = cursor.take(columns * sizeof(float));
     if (bytes.size() != columns * sizeof(float))
       cursor.fail(cursor.position(),
-                  row + ": " + std::to_string(columns * sizeof(float)) + " bytes of floats",
-                  "the end of the file after " + std::to_string(bytes.size()));
+                  detail::joined({row, ": ", columns * sizeof(float), " bytes of floats"}),
+                  detail::joined({"the end of the file after ", bytes.size()}));
     std::memcpy(vectors.row_data(i), bytes.data(), bytes.size());
     words.append(word);
   }

@@ -105,7 +105,7 @@ class FastTextReader {
   void require_negative_sampling() const {
     if (header_.loss != FastTextHeader().loss)
       cursor_.fail(offsetof(FastTextHeader, loss), "loss 2 (ns) to train on",
-                   std::to_string(header_.loss) + ": load_fasttext reads its vectors");
+                   detail::joined({header_.loss, ": load_fasttext reads its vectors"}));
   }
 
   /// Returns the rows of the words, by id, then those of the n-grams: [V + subwords().rows() x D].
@@ -141,7 +141,7 @@ class FastTextReader {
   std::string_view take_matrix(const std::string& name, std::size_t rows) {
     const auto quantised = read<std::uint8_t>(name);
     check(last_, name + " that is not quantised,", quantised, 0, 0);
-    const auto shape = [](auto r, auto c) { return std::to_string(r) + " x " + std::to_string(c); };
+    const auto shape = [](auto r, auto c) { return detail::joined({r, " x ", c}); };
     const std::string expected = name + " of " + shape(rows, dimension());
     const auto got = read<std::array<std::int64_t, 2>>(expected);
     if (std::cmp_not_equal(got[0], rows) || got[1] != header_.dim)
@@ -149,7 +149,7 @@ class FastTextReader {
     const std::size_t row_bytes = dimension() * sizeof(float), left = cursor_.rest().size();
     if (rows > left / row_bytes)
       cursor_.fail(cursor_.position(), expected,
-                   "the end of the file after " + std::to_string(left) + " bytes");
+                   detail::joined({"the end of the file after ", left, " bytes"}));
     return cursor_.take(rows * row_bytes);
   }
 
@@ -178,7 +178,7 @@ class FastTextReader {
              std::int64_t max) const {
     if (value >= min && value <= max) return;
     const std::string upper = min == max ? "" : " to " + std::to_string(max);
-    cursor_.fail(at, std::string(name) + " " + std::to_string(min) + upper, std::to_string(value));
+    cursor_.fail(at, detail::joined({name, " ", min, upper}), std::to_string(value));
   }
 
   MappedFile file_;
@@ -194,19 +194,19 @@ class FastTextReader {
 inline void check_fasttext(const Model& model, const SubwordOptions& subwords) {
   constexpr std::size_t max = std::numeric_limits<std::int32_t>::max();
   const auto refuse = [](const std::string& which) {
-    throw InvalidArgument("fastText's format cannot hold a model " + which);
+    throw InvalidArgument{"fastText's format cannot hold a model ", which};
   };
   const Vocabulary& words = model.vocabulary;
   const std::size_t rows = words.size() + subwords.rows();
   if (words.empty()) refuse("without words");
   if (model.has_one_matrix()) refuse("with one matrix for both sides");
   if (rows > max || model.dimension() > max)  // fastText numbers rows with 32 bits
-    refuse("of " + std::to_string(words.size()) + " words, " + std::to_string(subwords.rows()) +
-           " buckets and dimension " + std::to_string(model.dimension()) + ": above 2^31 - 1");
+    refuse(detail::joined({"of ", words.size(), " words, ", subwords.rows(),
+                           " buckets and dimension ", model.dimension(), ": above 2^31 - 1"}));
   if (model.input.rows() < rows || model.output.rows() != words.size())
-    refuse("of " + std::to_string(model.input.rows()) + " input and " +
-           std::to_string(model.output.rows()) + " output rows (hierarchical softmax?), it needs " +
-           std::to_string(rows) + " and " + std::to_string(words.size()));
+    refuse(detail::joined({"of ", model.input.rows(), " input and ", model.output.rows(),
+                           " output rows (hierarchical softmax?), it needs ", rows, " and ",
+                           words.size()}));
   if (words.total_count() > std::uint64_t{std::numeric_limits<std::int64_t>::max()})
     refuse("whose counts add up to more than 2^63 - 1");
   for (WordId id = 0; id < words.size(); ++id)

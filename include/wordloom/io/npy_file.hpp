@@ -47,9 +47,8 @@ Embeddings load_npy(const std::filesystem::path& path, const std::filesystem::pa
 #if WORDLOOM_DEFINES_FUNCTIONS
 
 WORDLOOM_FUNCTION void write_npy(const Embeddings& embeddings, AtomicFile& file) {
-  std::string header = "{'descr': '<f4', 'fortran_order': False, 'shape': (" +
-                       std::to_string(embeddings.size()) + ", " +
-                       std::to_string(embeddings.dimension()) + "), }";
+  std::string header = detail::joined({"{'descr': '<f4', 'fortran_order': False, 'shape': (",
+                                       embeddings.size(), ", ", embeddings.dimension(), "), }"});
   constexpr std::size_t before = 10;  // magic, version and length
   header.append((64 - (before + header.size() + 1) % 64) % 64, ' ');
   header += '\n';
@@ -76,7 +75,7 @@ WORDLOOM_FUNCTION Embeddings load_npy(const std::filesystem::path& path,
   std::memcpy(&length, text.data() + 8, length_bytes);
   const std::size_t begin = 8 + length_bytes;
   if (length > text.size() - begin)
-    cursor.fail(8, "a header within the file", "one of " + std::to_string(length) + " bytes");
+    cursor.fail(8, "a header within the file", detail::joined({"one of ", length, " bytes"}));
   const std::string_view header = text.substr(begin, length);
 
   // A Python dictionary; NumPy always writes it in this form.
@@ -104,8 +103,8 @@ WORDLOOM_FUNCTION Embeddings load_npy(const std::filesystem::path& path,
   const std::string_view data = text.substr(begin + length);
   if (columns > data.size() / sizeof(float) || rows != data.size() / sizeof(float) / columns ||
       data.size() != rows * columns * sizeof(float))
-    cursor.fail(begin, "a shape that fits the " + std::to_string(data.size()) + " bytes of data",
-                std::to_string(rows) + " x " + std::to_string(columns));
+    cursor.fail(begin, detail::joined({"a shape that fits the ", data.size(), " bytes of data"}),
+                detail::joined({rows, " x ", columns}));
   WordList list = detail::load_word_lines(words.empty() ? npy_words_path(path) : words, rows);
   RowMatrix vectors(rows, columns);
   for (std::size_t i = 0; i < rows; ++i)

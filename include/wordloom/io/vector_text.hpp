@@ -30,8 +30,8 @@ namespace detail {
 inline std::string_view checked_word(const Embeddings& embeddings, std::size_t i) {
   const std::string_view word = embeddings.word(i);
   if (is_word(word)) return word;
-  throw InvalidArgument("the word " + shown(word) +
-                        " is empty or holds white space, which vector files cannot hold");
+  throw InvalidArgument{"the word ", shown(word),
+                        " is empty or holds white space, which vector files cannot hold"};
 }
 
 /// Reads a file front to back and knows where it is.
@@ -73,7 +73,7 @@ class Cursor {
   void end_file() const {
     if (!at_end())
       fail(at_, "the end of the file after the last row",
-           std::to_string(rest().size()) + " more bytes");
+           detail::joined({rest().size(), " more bytes"}));
   }
   template <class Number>
   Number number(std::string_view expected) {
@@ -101,8 +101,7 @@ class Cursor {
 
 /// Writes the header of word2vec's files.
 inline void write_header(const Embeddings& embeddings, AtomicFile& file) {
-  file.write(std::to_string(embeddings.size()) + " " + std::to_string(embeddings.dimension()) +
-             "\n");
+  file.write(detail::joined({embeddings.size(), " ", embeddings.dimension(), "\n"}));
 }
 
 /// Reads it: rows and columns. Each row needs `min_number` bytes for each column and two more, so
@@ -115,20 +114,19 @@ inline std::pair<std::size_t, std::size_t> read_header(Cursor& cursor, std::size
   cursor.end_line(expected);
   const std::size_t left = cursor.rest().size() + 1;  // the last newline may be missing
   if (rows == 0 || columns == 0)
-    cursor.fail(0, "at least one word and one dimension",
-                std::to_string(rows) + " x " + std::to_string(columns));
+    cursor.fail(0, "at least one word and one dimension", detail::joined({rows, " x ", columns}));
   if (columns > left / min_number || rows > left / (columns * min_number + 2))
     cursor.fail(0, "a header that fits the file",
-                std::to_string(rows) + " words of dimension " + std::to_string(columns) + " in " +
-                    std::to_string(cursor.rest().size()) + " bytes");
+                detail::joined({rows, " words of dimension ", columns, " in ", cursor.rest().size(),
+                                " bytes"}));
   return {rows, columns};
 }
 
 /// Opens the file of words beside `vectors`. Throws IoError, InvalidArgument if those are direct.
 inline AtomicFile open_words(const AtomicFile& vectors, const std::filesystem::path& path) {
   if (vectors.is_direct())
-    throw InvalidArgument("cannot write words beside '" + vectors.path().string() +
-                          "', which is no regular file: choose a format that is one file");
+    throw InvalidArgument{"cannot write words beside '", vectors.path(),
+                          "', which is no regular file: choose a format that is one file"};
   return AtomicFile(path);
 }
 
@@ -150,7 +148,7 @@ inline WordList load_word_lines(const std::filesystem::path& path, std::size_t c
   const MappedFile file(path);
   Cursor cursor(file);
   WordList words;
-  const std::string expected = std::to_string(count) + " words, as there are vectors";
+  const std::string expected = detail::joined({count, " words, as there are vectors"});
   while (!cursor.at_end()) {
     const std::size_t begin = cursor.position();
     const std::string_view word = cursor.token();
@@ -215,11 +213,11 @@ inline void read_text_row(Cursor& cursor, std::span<float> row, WordList* words)
       cursor.fail(at, "a number that a float can hold", shown(digits));
     if (error != std::errc())
       cursor.fail(at,
-                  "number " + std::to_string(c + 1) + " of " + std::to_string(row.size()) +
-                      (words != nullptr ? " after " + shown(word) : " in the row"),
+                  detail::joined({"number ", c + 1, " of ", row.size(),
+                                  (words != nullptr ? " after " + shown(word) : " in the row")}),
                   cursor.shown_token(digits));
   }
-  cursor.end_line("the end of the row after " + std::to_string(row.size()) + " numbers");
+  cursor.end_line(detail::joined({"the end of the row after ", row.size(), " numbers"}));
 }
 
 /// Reads rows up to the end of the file; the first one says how many numbers each has.

@@ -20,14 +20,13 @@ namespace wordloom::inline WORDLOOM_ABI {
 
 WORDLOOM_FUNCTION Embeddings concatenate(const Embeddings& a, const Embeddings& b) {
   if (a.size() != b.size())
-    throw InvalidArgument("cannot concatenate the vectors of " + std::to_string(a.size()) +
-                          " words and of " + std::to_string(b.size()));
+    throw InvalidArgument{"cannot concatenate the vectors of ", a.size(), " words and of ",
+                          b.size()};
   RowMatrix both(a.size(), a.dimension() + b.dimension());
   for (std::size_t i = 0; i < a.size(); ++i) {
     if (a.word(i) != b.word(i))
-      throw InvalidArgument("cannot concatenate the vectors of different words: word " +
-                            std::to_string(i) + " is '" + std::string(a.word(i)) + "' and '" +
-                            std::string(b.word(i)) + "'");
+      throw InvalidArgument{"cannot concatenate the vectors of different words: word ", i, " is '",
+                            a.word(i), "' and '", b.word(i), "'"};
     auto to = both.row(i).begin();
     for (const Embeddings* part : {&a, &b})
       to = std::transform(part->vector(i).begin(), part->vector(i).end(), to,

@@ -225,13 +225,11 @@ class Embeddings {
 
 WORDLOOM_FUNCTION Embeddings::Embeddings(WordList words, RowMatrix vectors) {
   if (words.size() != vectors.rows())
-    throw InvalidArgument("embeddings need one vector for each word, got " +
-                          std::to_string(words.size()) + " words and " +
-                          std::to_string(vectors.rows()) + " vectors");
+    throw InvalidArgument{"embeddings need one vector for each word, got ", words.size(),
+                          " words and ", vectors.rows(), " vectors"};
   if (vectors.rows() == 0 || vectors.columns() == 0)
-    throw InvalidArgument("embeddings need at least one word and one dimension, got " +
-                          std::to_string(vectors.rows()) + " x " +
-                          std::to_string(vectors.columns()));
+    throw InvalidArgument{"embeddings need at least one word and one dimension, got ",
+                          vectors.rows(), " x ", vectors.columns()};
   auto inverse = detail::inverse_lengths(vectors);
   store_ = std::make_shared<const Store>(
       Store{std::move(words), std::move(vectors), std::move(inverse)});
@@ -259,8 +257,8 @@ WORDLOOM_FUNCTION std::vector<Neighbour> Embeddings::most_similar(std::span<cons
                                                                   std::size_t k,
                                                                   QueryOptions options) const {
   if (vector.size() != dimension())
-    throw InvalidArgument("the vector has " + std::to_string(vector.size()) +
-                          " numbers, the embeddings " + std::to_string(dimension()));
+    throw InvalidArgument{"the vector has ", vector.size(), " numbers, the embeddings ",
+                          dimension()};
   RowMatrix question(1, dimension());
   std::copy(vector.begin(), vector.end(), question.row_data(0));
   normalize(question.row(0));

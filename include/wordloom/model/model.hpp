@@ -172,7 +172,7 @@ struct Model {
   }
 
   static std::string shape_of(std::size_t rows, std::size_t columns) {
-    return std::to_string(rows) + " x " + std::to_string(columns);
+    return detail::joined({rows, " x ", columns});
   }
 
   /// Returns a name that two matrices have.
@@ -184,7 +184,7 @@ struct Model {
   }
 
   void require_words(const char* what) const {
-    if (vocabulary.empty()) throw InvalidArgument(std::string("a model without words ") + what);
+    if (vocabulary.empty()) throw InvalidArgument{"a model without words ", what};
   }
 
   static Vocabulary read_vocabulary(detail::SectionReader& file);

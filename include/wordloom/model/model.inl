@@ -7,12 +7,11 @@ WORDLOOM_FUNCTION Model::Model(Vocabulary words, const ModelShape& shape, std::u
       output(output_rows_of(shape, vocabulary.size()), shape.dimension),
       subwords(shape.subwords) {
   if (input.rows() < vocabulary.size())
-    throw InvalidArgument("input_rows is " + std::to_string(input.rows()) +
-                          ", expected at least one row for each of " +
-                          std::to_string(vocabulary.size()) + " words");
+    throw InvalidArgument{"input_rows is ", input.rows(),
+                          ", expected at least one row for each of ", vocabulary.size(), " words"};
   if (shape.one_matrix && shape.output_rows != 0 && shape.output_rows != input.rows())
-    throw InvalidArgument("output_rows is " + std::to_string(shape.output_rows) +
-                          ", the one matrix has " + std::to_string(input.rows()));
+    throw InvalidArgument{"output_rows is ", shape.output_rows, ", the one matrix has ",
+                          input.rows()};
   if (shape.one_matrix) tie_output();
   if (subwords) require_subword_rows();
   detail::draw_rows(input, {}, seed, init_stream);
@@ -27,7 +26,7 @@ WORDLOOM_FUNCTION void Model::set_matrices(std::vector<NamedMatrix> copies) {
   for (std::size_t i = 0; i < sides; ++i) {
     const auto expected = described(present[i].name, *present[i].matrix);
     const auto got = i < copies.size() ? described(copies[i].name, copies[i].matrix) : "none";
-    if (got != expected) throw InvalidArgument("expected matrix " + expected + ", got " + got);
+    if (got != expected) throw InvalidArgument{"expected matrix ", expected, ", got ", got};
   }
   if (sides == 1 && copies.size() > 1 && copies[1].name == "output")
     throw InvalidArgument("expected one matrix for both sides, got 'input' and 'output'");
@@ -42,10 +41,10 @@ WORDLOOM_FUNCTION RowMatrix& Model::state_matrix(std::string_view name, std::siz
   for (NamedMatrix& known : state) {
     if (known.name != name) continue;
     if (known.matrix.rows() == rows && known.matrix.columns() == columns) return known.matrix;
-    throw InvalidArgument("state matrix '" + known.name + "' is of " +
-                          shape_of(known.matrix.rows(), known.matrix.columns()) + ", expected " +
-                          shape_of(rows, columns) +
-                          ": it was made by another optimizer or for another model");
+    throw InvalidArgument{"state matrix '", known.name, "' is of ",
+                          shape_of(known.matrix.rows(), known.matrix.columns()), ", expected ",
+                          shape_of(rows, columns),
+                          ": it was made by another optimizer or for another model"};
   }
   state.push_back({std::string(name), RowMatrix(rows, columns)});
   return state.back().matrix;
@@ -69,8 +68,8 @@ WORDLOOM_FUNCTION Embeddings Model::embeddings() && {
 
 WORDLOOM_FUNCTION std::size_t Model::set_vectors(const Embeddings& known) {
   if (known.dimension() != dimension())
-    throw InvalidArgument("the known vectors have dimension " + std::to_string(known.dimension()) +
-                          ", the model " + std::to_string(dimension()));
+    throw InvalidArgument{"the known vectors have dimension ", known.dimension(), ", the model ",
+                          dimension()};
   std::size_t found = 0;
   for (WordId id = 0; id < vocabulary.size(); ++id)
     if (const auto row = known.words().find(vocabulary.word(id))) {
@@ -104,7 +103,7 @@ WORDLOOM_FUNCTION void Model::extend(const Vocabulary& more, std::uint64_t seed)
 
 WORDLOOM_FUNCTION void Model::save(const std::filesystem::path& path) const {
   if (const auto name = duplicate_name())
-    throw InvalidArgument("cannot save a model with two matrices '" + std::string(*name) + "'");
+    throw InvalidArgument{"cannot save a model with two matrices '", *name, "'"};
   detail::SectionWriter file(path, format);
   std::string words;
   for (WordId id = 0; id < vocabulary.size(); ++id)
@@ -152,7 +151,7 @@ WORDLOOM_FUNCTION Model Model::load(const std::filesystem::path& path) {
                         shape_of(input.rows(), input.columns()));
   output = one_matrix ? input.borrow() : matrix("output");
   if (output.columns() != input.columns())
-    file.refuse_section("an output of " + std::to_string(input.columns()) + " columns",
+    file.refuse_section(detail::joined({"an output of ", input.columns(), " columns"}),
                         shape_of(output.rows(), output.columns()));
   for (std::uint64_t i = sides; i < counts[0]; ++i) model.state.push_back(file.matrix());
   if (const auto name = model.duplicate_name())
@@ -164,10 +163,9 @@ WORDLOOM_FUNCTION Model Model::load(const std::filesystem::path& path) {
 WORDLOOM_FUNCTION void Model::require_subword_rows() const {
   detail::validate(*subwords);
   if (input.rows() != vocabulary.size() + subwords->rows() || has_one_matrix())
-    throw InvalidArgument("a model with subwords needs two matrices and an input of " +
-                          std::to_string(vocabulary.size()) + " words and " +
-                          std::to_string(subwords->rows()) + " buckets, got " +
-                          std::to_string(input.rows()) + " rows");
+    throw InvalidArgument{"a model with subwords needs two matrices and an input of ",
+                          vocabulary.size(), " words and ", subwords->rows(), " buckets, got ",
+                          input.rows(), " rows"};
 }
 
 WORDLOOM_FUNCTION Vocabulary Model::read_vocabulary(detail::SectionReader& file) {
@@ -178,7 +176,7 @@ WORDLOOM_FUNCTION Vocabulary Model::read_vocabulary(detail::SectionReader& file)
     words.emplace_back(word, line <= counts.size() ? counts[line - 1] : 0);
   });
   if (words.size() != counts.size() || (!text.empty() && text.back() != '\n'))
-    file.refuse_section("a count for each word", std::to_string(counts.size()) + " counts");
+    file.refuse_section("a count for each word", detail::joined({counts.size(), " counts"}));
   Vocabulary vocabulary;
   if (words.empty()) return vocabulary;
   try {

@@ -52,7 +52,7 @@ struct VocabularyUnion {
   /// Returns the sources of an input matrix that had `rows` rows: words, then any others, which
   /// stay behind the words in their order. Throws InvalidArgument when there are too few rows.
   RowSources input(std::size_t rows) const {
-    if (rows < old_size) refuse("input", rows, "at least " + std::to_string(old_size));
+    if (rows < old_size) refuse("input", rows, joined({"at least ", old_size}));
     RowSources result = sources;
     for (std::size_t row = old_size; row < rows; ++row) result.push_back(row);
     return result;
@@ -65,9 +65,8 @@ struct VocabularyUnion {
  private:
   [[noreturn]] void refuse(const std::string& matrix, std::size_t rows,
                            const std::string& expected) const {
-    throw InvalidArgument("cannot extend a model of " + std::to_string(old_size) +
-                          " words whose matrix '" + matrix + "' has " + std::to_string(rows) +
-                          " rows; expected " + expected);
+    throw InvalidArgument{"cannot extend a model of ", old_size, " words whose matrix '", matrix,
+                          "' has ", rows, " rows; expected ", expected};
   }
 };
 
@@ -109,9 +108,7 @@ WORDLOOM_FUNCTION RowSources VocabularyUnion::output(std::size_t rows) const {
   if (rows == old_size) return sources;
   if (rows == old_size - 1) return RowSources(words.size() - 1, no_row);
   if (rows != 2 * old_size - 1)
-    refuse("output", rows,
-           std::to_string(old_size) + ", " + std::to_string(old_size - 1) + " or " +
-               std::to_string(2 * old_size - 1));
+    refuse("output", rows, joined({old_size, ", ", old_size - 1, " or ", 2 * old_size - 1}));
   RowSources result(2 * words.size() - 1, no_row);
   for (std::size_t id = 0; id < words.size(); ++id)
     if (sources[id] != no_row) result[2 * id] = 2 * sources[id];

@@ -96,9 +96,8 @@ WORDLOOM_FUNCTION SubwordComposer::SubwordComposer(const WordList& words, RowMat
     : rows_(std::make_shared<const Rows>(Rows{std::move(input), subwords, words})) {
   validate(subwords);
   if (rows_->input.rows() != words.size() + subwords.rows())
-    throw InvalidArgument("vectors of " + std::to_string(words.size()) + " words and " +
-                          std::to_string(subwords.rows()) + " buckets need as many rows, got " +
-                          std::to_string(rows_->input.rows()));
+    throw InvalidArgument{"vectors of ", words.size(), " words and ", subwords.rows(),
+                          " buckets need as many rows, got ", rows_->input.rows()};
 }
 
 }  // namespace detail

@@ -52,9 +52,9 @@ class EdgeNegatives::Run {
           return std::pow(static_cast<double>(count), sampling.exponent) > 0;
         });
     if (drawn < 3)
-      throw CorpusError(
-          "negatives that are neither end of an edge need at least 3 nodes with edges, got " +
-          std::to_string(drawn));
+      throw CorpusError{"negatives that are neither end of an edge need at least 3 nodes with "
+                        "edges, got ",
+                        drawn};
   }
 
   std::size_t output_rows() const noexcept { return sampling_.output_rows(); }
@@ -180,8 +180,8 @@ class BasicEdgePairs<Targets>::Worker {
   template <class Sink>
   void sample(std::span<const WordId> sentence, Random& random, Sink&& sink) {
     if (sentence.size() % 2 != 0)
-      throw InvalidArgument("a sentence of edges has two words for each, this one has " +
-                            std::to_string(sentence.size()) + ": is the corpus a text?");
+      throw InvalidArgument{"a sentence of edges has two words for each, this one has ",
+                            sentence.size(), ": is the corpus a text?"};
     const std::size_t edges = sentence.size() / 2;
     begin(sentence, 0, random);
     for (std::size_t i = 0; i < edges + lookahead; ++i) {

@@ -109,8 +109,8 @@ struct BasicGroupedTargets {
   /// Throws InvalidArgument when `minibatch` is above `window`, and as the targets' start.
   auto start(const Vocabulary& vocabulary) const {
     if (minibatch > window)
-      throw InvalidArgument("minibatch is " + std::to_string(minibatch) +
-                            ", groups have up to the window of " + std::to_string(window));
+      throw InvalidArgument{"minibatch is ", minibatch, ", groups have up to the window of ",
+                            window};
     return detail::SamplerRun(*this, targets.start(vocabulary));
   }
   template <class Tables>

@@ -68,8 +68,8 @@ struct GroupedWindow {
   /// The tables of a run.
   NegativeSampling::Run tables(const Vocabulary& vocabulary) const {
     if (minibatch > window)
-      throw InvalidArgument("minibatch is " + std::to_string(minibatch) +
-                            ", GroupedWindow takes up to the window of " + std::to_string(window));
+      throw InvalidArgument{"minibatch is ", minibatch,
+                            ", GroupedWindow takes up to the window of ", window};
     return targets.start(vocabulary);
   }
   /// The groups of one thread.

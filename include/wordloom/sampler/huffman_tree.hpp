@@ -67,8 +67,7 @@ class HuffmanTree {
 WORDLOOM_FUNCTION HuffmanTree::Tables HuffmanTree::paths(const Vocabulary& vocabulary) {
   const std::size_t words = vocabulary.size();
   if (words < 2)
-    throw CorpusError("hierarchical softmax needs a vocabulary of at least 2 words, got " +
-                      std::to_string(words));
+    throw CorpusError{"hierarchical softmax needs a vocabulary of at least 2 words, got ", words};
   // Two queues, both by rising count: words from the last to the first, and inner nodes in the
   // order in which they are made. Node i of the order is row V - 2 - i.
   struct Parent {

@@ -60,8 +60,8 @@ class NegativeDistribution {
 
   static std::vector<double> powers(const Vocabulary& vocabulary, double exponent) {
     if (vocabulary.size() < 2)
-      throw CorpusError("negative sampling needs a vocabulary of at least 2 words, got " +
-                        std::to_string(vocabulary.size()));
+      throw CorpusError{"negative sampling needs a vocabulary of at least 2 words, got ",
+                        vocabulary.size()};
     std::vector<double> weights(vocabulary.size());
     for (std::size_t i = 0; i < weights.size(); ++i)
       weights[i] = std::pow(static_cast<double>(vocabulary.counts()[i]), exponent);

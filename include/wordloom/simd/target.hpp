@@ -80,8 +80,8 @@ inline Target choose_target(const std::vector<Target>& available, const char* wa
     if (wanted == std::string_view(target.name)) return target;
     names.append(names.empty() ? "" : ", ").append(target.name);
   }
-  throw InvalidArgument("WORDLOOM_TARGET is " + detail::shown(wanted) +
-                        ", this program on this machine has: " + names);
+  throw InvalidArgument{"WORDLOOM_TARGET is ", detail::shown(wanted),
+                        ", this program on this machine has: ", names};
 }
 
 /// The instruction set on which kernels run: the best of this machine, or that which the

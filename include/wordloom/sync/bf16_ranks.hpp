@@ -21,7 +21,7 @@ class Bf16Ranks : private Ranks {
   /// `on`: else sums travel as they are. Throws InvalidArgument for more ranks.
   explicit Bf16Ranks(Ranks ranks, bool on = true) : Ranks(std::move(ranks)), on_(on) {
     if (on && size() > 256)
-      throw InvalidArgument("bf16 is for up to 256 ranks, these are " + std::to_string(size()));
+      throw InvalidArgument{"bf16 is for up to 256 ranks, these are ", size()};
   }
 
   using Ranks::broadcast, Ranks::fail, Ranks::gather, Ranks::rank, Ranks::size;

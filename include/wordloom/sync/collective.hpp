@@ -111,8 +111,8 @@ void agree(Ranks& ranks, const std::string& what, std::uint64_t number) {
   const auto all = ranks.gather(number);
   for (std::size_t r = 1; r < all.size(); ++r)
     if (all[r] != all[0])
-      throw SyncError("rank " + std::to_string(r) + " has another " + what + " than rank 0 (" +
-                      std::to_string(all[r]) + ", not " + std::to_string(all[0]) + ")");
+      throw SyncError{"rank ", r, " has another ", what, " than rank 0 (", all[r], ", not ", all[0],
+                      ")"};
 }
 
 }  // namespace detail

@@ -121,7 +121,7 @@ class InProcess {
     explicit Shared(std::size_t size) : floats(size), halves(size), numbers(size), texts(size) {}
 
     void fail(std::size_t rank, const std::string& cause) {
-      if (failure.empty()) failure = "rank " + std::to_string(rank) + " has failed: " + cause;
+      if (failure.empty()) failure = detail::joined({"rank ", rank, " has failed: ", cause});
       changed.notify_all();
     }
     void throw_if_failed() const {

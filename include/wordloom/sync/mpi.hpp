@@ -163,7 +163,7 @@ class MpiRanks {
     char host[MPI_MAX_PROCESSOR_NAME] = "";
     int length = 0;
     MPI_Get_processor_name(host, &length);
-    shared_->end("rank " + std::to_string(rank()) + " on " + host + " has failed: " + cause);
+    shared_->end(detail::joined({"rank ", rank(), " on ", host, " has failed: ", cause}));
   }
 
  private:

@@ -24,7 +24,7 @@ inline void check_mpi(int status, const char* what) {
   char text[MPI_MAX_ERROR_STRING] = "";
   int length = 0;
   MPI_Error_string(status, text, &length);
-  throw SyncError(std::string("MPI cannot ") + what + ": " + text);
+  throw SyncError{"MPI cannot ", what, ": ", text};
 }
 
 /// State that all copies of a rank share. Ranks begin the same operations in the same order, and
@@ -77,7 +77,7 @@ class MpiOperations {
       if (!ends_[r]) continue;
       failure_ = ends_[r]->failure;
       if (failure_.empty() && ends_[r]->begun < needed)
-        failure_ = "rank " + std::to_string(r) + " has ended before the others";
+        failure_ = joined({"rank ", r, " has ended before the others"});
     }
     if (failure_.empty()) return;
     end(failure_);

@@ -111,9 +111,8 @@ class RankCorpus {
   auto sentences(Shard shard) const {
     const std::size_t of_rank = shard.count / size_;
     if (shard.count % size_ != 0 || shard.index / of_rank != rank_)
-      throw InvalidArgument("shard " + std::to_string(shard.index) + " of " +
-                            std::to_string(shard.count) + " does not belong to rank " +
-                            std::to_string(rank_) + " of " + std::to_string(size_));
+      throw InvalidArgument{"shard ", shard.index, " of ", shard.count, " does not belong to rank ",
+                            rank_, " of ", size_};
     shard.index %= of_rank;
     shard.count = of_rank;
     return part_.sentences(shard);
@@ -134,7 +133,7 @@ RankCorpus<Part> rank_corpus(Ranks& ranks, const std::filesystem::path& path,
   detail::agree_on_text(ranks, path);
   options.part = {ranks.rank(), ranks.size()};
   if (ranks.size() > 1 && !options.cache.empty())
-    options.cache += "." + std::to_string(ranks.rank()) + "-of-" + std::to_string(ranks.size());
+    options.cache += detail::joined({".", ranks.rank(), "-of-", ranks.size()});
   if constexpr (requires { Part::from_text(path, vocabulary, options); })
     return RankCorpus<Part>(ranks, Part::from_text(path, vocabulary, options));
   else

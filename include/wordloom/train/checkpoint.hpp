@@ -205,10 +205,9 @@ WORDLOOM_FUNCTION Checkpoint Checkpoint::load(const std::filesystem::path& path)
   const std::size_t count = positions.size();
   if (rank_count == 0 || rank_count > count || epochs > count || threads > count ||
       count % rank_count != 0 || count / rank_count != Rank::size(epochs, threads))
-    file.refuse_section("the numbers of " + std::to_string(rank_count) + " ranks of " +
-                            std::to_string(epochs) + " epochs and " + std::to_string(threads) +
-                            " threads",
-                        std::to_string(count) + " numbers");
+    file.refuse_section(detail::joined({"the numbers of ", rank_count, " ranks of ", epochs,
+                                        " epochs and ", threads, " threads"}),
+                        detail::joined({count, " numbers"}));
   result.set_positions(positions, epochs, threads);
   for (std::uint64_t i = 0; i < run[9]; ++i) result.matrices.push_back(file.matrix());
   file.end();
@@ -219,8 +218,7 @@ WORDLOOM_FUNCTION void Checkpoint::require_run(const Checkpoint& expected,
                                                const std::filesystem::path& path) const {
   const auto require = [&](const std::string& what, std::uint64_t got, std::uint64_t wanted) {
     if (got != wanted)
-      throw InvalidArgument("'" + path.string() + "' is of another " + what + ": " +
-                            std::to_string(got) + ", not " + std::to_string(wanted));
+      throw InvalidArgument{"'", path, "' is of another ", what, ": ", got, ", not ", wanted};
   };
   require("number of ranks", ranks.size(), expected.ranks.size());
   require("method or set of hyperparameters (fingerprint)", method, expected.method);

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <exception>
 #include <functional>
-#include <future>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -37,7 +37,7 @@ struct Run {
   const std::uint64_t tokens_per_epoch = beginning.corpus_tokens / sync.size();  // of this rank
   RunState state{options, start, tokens_per_epoch, sync.size() > 1};
   std::chrono::steady_clock::time_point last_write = std::chrono::steady_clock::now();
-  std::future<void> write = {};
+  std::jthread write = {};
 
   /// Synchronises where that is due: where a run begins, more than one synchronisation may be.
   void synchronise(double progress, Signal request = Signal::go_on) {
@@ -59,7 +59,7 @@ struct Run {
   /// After all threads have returned. Throws IoError when a run that was stopped could not write
   /// its last checkpoint. Of several ranks, none fails after another one has returned.
   void end() {
-    if (write.valid()) write.get();  // the last callback reports its failure
+    if (write.joinable()) write.join();  // the last callback reports its failure
     if (options.on_progress.takes_model) download();
     state.end(model);
     if (sync.size() > 1) wait_for_write();
@@ -82,7 +82,7 @@ struct Run {
     const Positions all = sync.gather(replica, own);
     if (signal == Signal::stop) state.stop();
     if (!options.saves() || sync.rank() != 0) return;
-    if (write.valid()) write.get();
+    if (write.joinable()) write.join();
     download();
     attempt([&] {
       Checkpoint now{beginning.method,
@@ -95,7 +95,7 @@ struct Run {
                      model.copy_of_matrices()};
       complete(now.matrices);
       now.set_positions(all.numbers, start.losses.size(), start.threads.size());
-      write = std::async(std::launch::async, [this, now = std::move(now)] {
+      write = std::jthread([this, now = std::move(now)] {
         attempt([&] {
           now.save(options.checkpoint);
           state.set_checkpoint_failure("");
@@ -116,7 +116,7 @@ struct Run {
     }
   }
   void wait_for_write() {
-    if (write.valid()) write.get();
+    if (write.joinable()) write.join();
     if (state.stopped()) state.throw_checkpoint_failure();
   }
 };

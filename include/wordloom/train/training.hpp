@@ -137,8 +137,8 @@ struct Training {
  private:
   static std::string described(const std::optional<SubwordOptions>& subwords) {
     if (!subwords) return "no subwords";
-    return "subwords of minn " + std::to_string(subwords->minn) + ", maxn " +
-           std::to_string(subwords->maxn) + ", " + std::to_string(subwords->buckets) + " buckets";
+    return joined({"subwords of minn ", subwords->minn, ", maxn ", subwords->maxn, ", ",
+                   subwords->buckets, " buckets"});
   }
 
   template <class Corpus>
@@ -150,11 +150,9 @@ struct Training {
         throw CorpusError("the corpus was encoded with another vocabulary than the model's");
     const auto require = [&](const char* matrix, const RowMatrix& got, std::size_t rows) {
       if (got.rows() != rows || got.columns() != options.parameters.dimension)
-        throw InvalidArgument(std::string("the model's ") + matrix + " is " +
-                              std::to_string(got.rows()) + " x " + std::to_string(got.columns()) +
-                              ", its vocabulary, this sampler and the hyperparameters need " +
-                              std::to_string(rows) + " x " +
-                              std::to_string(options.parameters.dimension));
+        throw InvalidArgument{"the model's ", matrix, " is ", got.rows(), " x ", got.columns(),
+                              ", its vocabulary, this sampler and the hyperparameters need ", rows,
+                              " x ", options.parameters.dimension};
     };
     if (model.has_one_matrix() != uses_one_matrix<SamplerRun>())
       throw InvalidArgument(model.has_one_matrix()
@@ -162,8 +160,8 @@ struct Training {
                                 : "the model has two matrices, this sampler needs one for both "
                                   "sides (ModelShape::one_matrix)");
     if (model.subwords != subwords_of(samplers))
-      throw InvalidArgument("the model has " + described(model.subwords) + ", this sampler " +
-                            described(subwords_of(samplers)));
+      throw InvalidArgument{"the model has ", described(model.subwords), ", this sampler ",
+                            described(subwords_of(samplers))};
     require("input", model.input,
             model.vocabulary.size() + (model.subwords ? model.subwords->rows() : 0));
     require("output", model.output, output_rows(samplers, model.vocabulary));

@@ -22,13 +22,14 @@ namespace wordloom::inline WORDLOOM_ABI::detail {
 /// Takes a copy of the block for the reason that UpdateSink::update_own has.
 [[noreturn, gnu::noinline]] inline void throw_too_large(Block block, BlockShape max) {
   const auto shape = [](std::size_t inputs, std::size_t outputs, std::size_t members) {
-    return std::to_string(inputs) + " x " + std::to_string(outputs) +
-           (members == 0 ? "" : " with " + std::to_string(members) + " members of bags");
+    return joined({inputs, " x ", outputs,
+                   (members == 0 ? "" : " with " + std::to_string(members) + " members of bags")});
   };
-  throw InvalidArgument(
-      "the sampler made a block of " +
-      shape(block.input_count(), block.outputs.size(), block.has_bags() ? block.inputs.size() : 0) +
-      ", more than its max_block() of " + shape(max.inputs, max.outputs, max.members));
+  throw InvalidArgument{"the sampler made a block of ",
+                        shape(block.input_count(), block.outputs.size(),
+                              block.has_bags() ? block.inputs.size() : 0),
+                        ", more than its max_block() of ",
+                        shape(max.inputs, max.outputs, max.members)};
 }
 
 /// Takes the blocks of a sampler and gives them to the worker of a kernel. `Words`: how the thread
