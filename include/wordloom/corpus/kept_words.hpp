@@ -81,7 +81,7 @@ class KeptWords {
           if (words.size() < 2) continue;
           if ((tokens += words.size()) > options.max_tokens)
             throw CorpusError{"the corpus has more than ", options.max_tokens,
-                              " words in sentences of at least 2: use a part of it, or drop more "
+                              " words in sentences of at least 2: use a part of it, or drop more ",
                               "words by subsampling"};
           part.insert(part.end(), words.begin(), words.end());
           part.back() |= end_mark;

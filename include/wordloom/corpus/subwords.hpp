@@ -171,7 +171,7 @@ WORDLOOM_FUNCTION SubwordTable::SubwordTable(const Vocabulary& vocabulary,
   }
   if (end > std::numeric_limits<std::uint32_t>::max())
     throw InvalidArgument{"the words have ", end,
-                          " n-grams together, more than 2^32 - 1: raise minn, lower maxn or leave "
+                          " n-grams together, more than 2^32 - 1: raise minn, lower maxn or leave ",
                           "out rare words"};
   store->rows.resize(end);
   for_words([&](WordId w) {

@@ -148,7 +148,7 @@ WORDLOOM_FUNCTION LinkRows::LinkRows(const Embeddings& embeddings, const LinkSpl
     left_out += edges.size() - pairs.size();
     if (pairs.empty())
       throw InvalidArgument{"none of ", edges.size(),
-                            " pairs of nodes has vectors at both ends; are the names those of the "
+                            " pairs of nodes has vectors at both ends; are the names those of the ",
                             "graph?"};
     return pairs;
   };

@@ -93,8 +93,8 @@ WORDLOOM_FUNCTION std::optional<GraphData> open_graph_file(const std::filesystem
     if (file.text().empty()) return std::nullopt;
     if (!file.text().starts_with(kind))
       throw FormatError{"'", path,
-                        "' is no graph and is not replaced by one: name another file as the cache, "
-                        "or remove it"};
+                        "' is no graph and is not replaced by one: name another file as the ",
+                        "cache, or remove it"};
   }
   try {
     const auto reader = std::make_shared<SectionReader>(path, graph_format);

@@ -52,7 +52,7 @@ class EdgeNegatives::Run {
           return std::pow(static_cast<double>(count), sampling.exponent) > 0;
         });
     if (drawn < 3)
-      throw CorpusError{"negatives that are neither end of an edge need at least 3 nodes with "
+      throw CorpusError{"negatives that are neither end of an edge need at least 3 nodes with ",
                         "edges, got ",
                         drawn};
   }

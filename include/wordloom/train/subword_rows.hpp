@@ -165,8 +165,8 @@ WORDLOOM_FUNCTION SubwordRows::SubwordRows(Model& model, const SubwordTable& tab
   const std::size_t rows = model.input.rows() + slots_ * threads;
   if (rows > std::numeric_limits<RowId>::max() || slots_ > max_slots)
     throw InvalidArgument{"the model needs ", rows, " input rows, ", slots_,
-                          " of them for each thread: too many, use fewer buckets, threads or words "
-                          "in a minibatch"};
+                          " of them for each thread: too many, use fewer buckets, threads or ",
+                          "words in a minibatch"};
   model.input.reserve(rows);
 }
 
