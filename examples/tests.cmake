@@ -60,6 +60,10 @@ wordloom_corpus_test(subwords
 wordloom_corpus_test(continue_training
   "sed 's/dog/hound/g' ${corpus}/text >more
    $<TARGET_FILE:continue_training> ${corpus}/text more model | tee out; grep '1 new words, loss' out; test -s model")
+wordloom_corpus_test(train_on_nodes
+  "$<TARGET_FILE:train_on_nodes> ${corpus}/text v
+   $<TARGET_FILE:evaluate> v --analogy ${corpus}/analogies --json | tee out
+   grep -Eq '\"accuracy\":(1.0|0.[89])' out")
 wordloom_corpus_test(neighbours
   "$<TARGET_FILE:quickstart> ${corpus}/text v.bin >/dev/null
    printf 'france\\nparis france rome\\nxyzzy\\n' | $<TARGET_FILE:neighbours> v.bin | tee out

@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <cstddef>
 #include <fstream>
+#include <span>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -33,12 +34,16 @@ std::vector<std::size_t> allowed_processors();
 std::vector<std::size_t> cores_first(const std::vector<std::size_t>& processors,
                                      const std::string& folder = "/sys/devices/system/cpu");
 
-/// Pins the calling thread to a processor and restores its processors at the end of its life.
+/// Pins the calling thread, and the threads that it starts, to processors, and restores those that
+/// it had before at the end of its life.
 class PinnedThread {
  public:
-  /// Pins thread `index` to one of `processors`, which threads share when there are more threads.
   /// Does nothing when `processors` is empty. Throws InvalidArgument when a system call fails.
-  PinnedThread(const std::vector<std::size_t>& processors, std::size_t index);
+  explicit PinnedThread(std::span<const std::size_t> processors);
+  /// Pins thread `index` to one of `processors`, which threads share when there are more threads.
+  PinnedThread(const std::vector<std::size_t>& processors, std::size_t index)
+      : PinnedThread(processors.empty() ? std::span<const std::size_t>()
+                                        : std::span(&processors[index % processors.size()], 1)) {}
   PinnedThread(const PinnedThread&) = delete;
   PinnedThread& operator=(const PinnedThread&) = delete;
   ~PinnedThread() {
@@ -86,18 +91,17 @@ WORDLOOM_FUNCTION std::vector<std::size_t> cores_first(const std::vector<std::si
   return result;
 }
 
-WORDLOOM_FUNCTION PinnedThread::PinnedThread(const std::vector<std::size_t>& processors,
-                                             std::size_t index)
+WORDLOOM_FUNCTION PinnedThread::PinnedThread(std::span<const std::size_t> processors)
     : is_pinned_(!processors.empty()) {
   if (!is_pinned_) return;
 #ifdef __linux__
-  cpu_set_t one;
-  CPU_ZERO(&one);
-  CPU_SET(processors[index % processors.size()], &one);
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  for (const std::size_t processor : processors) CPU_SET(processor, &set);
   if (sched_getaffinity(0, sizeof before_, &before_) != 0 ||
-      sched_setaffinity(0, sizeof one, &one) != 0)
-    throw InvalidArgument{"cannot pin thread ", index, ": ", std::generic_category().message(errno),
-                          "; train without pin_threads"};
+      sched_setaffinity(0, sizeof set, &set) != 0)
+    throw InvalidArgument{"cannot pin a thread to processor ", processors[0], ": ",
+                          std::generic_category().message(errno), "; train without pin_threads"};
 #endif
 }
 

@@ -1,0 +1,82 @@
+#pragma once
+#include <algorithm>
+#include <cstddef>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <wordloom/core/processors.hpp>
+#include <wordloom/core/words.hpp>
+#include <wordloom/sync/in_process.hpp>
+
+namespace wordloom::inline WORDLOOM_ABI {
+
+namespace detail {
+
+/// Returns the processors of each NUMA node that has some of them, in the order of the nodes. Those
+/// of which nothing is known, all on a machine without nodes, are together as the last one.
+/// `folder`: where Linux describes nodes.
+inline std::vector<std::vector<std::size_t>> by_node(
+    std::vector<std::size_t> processors, const std::string& folder = "/sys/devices/system/node") {
+  std::vector<std::pair<std::size_t, std::string>> nodes;  // and their processors: 0-3,8-11
+  std::error_code none;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, none)) {
+    const std::string name = entry.path().filename().string();
+    if (!name.starts_with("node")) continue;
+    const auto node = number_in<std::size_t>(std::string_view(name).substr(4));
+    std::string list;
+    if (node && std::getline(std::ifstream(entry.path() / "cpulist"), list))
+      nodes.emplace_back(*node, list);
+  }
+  std::sort(nodes.begin(), nodes.end());
+  std::vector<std::vector<std::size_t>> result;
+  for (const auto& [node, list] : nodes) {
+    std::vector<std::size_t> own;
+    std::istringstream ranges(list);
+    for (std::string range; std::getline(ranges, range, ',');) {
+      const auto dash = std::min(range.find('-'), range.size());
+      const auto first = number_in<std::size_t>(std::string_view(range).substr(0, dash));
+      const auto last = dash == range.size()
+                            ? first
+                            : number_in<std::size_t>(std::string_view(range).substr(dash + 1));
+      if (!first || !last) continue;
+      std::erase_if(processors, [&](std::size_t processor) {
+        if (processor < *first || processor > *last) return false;
+        own.push_back(processor);
+        return true;
+      });
+    }
+    if (!own.empty()) result.push_back(std::move(own));
+  }
+  if (!processors.empty()) result.push_back(std::move(processors));
+  return result;
+}
+
+}  // namespace detail
+
+/// The processors of each NUMA node, of those that the calling thread may run on; one list of all on
+/// a machine without nodes. Throws InvalidArgument when the system does not say.
+inline std::vector<std::vector<std::size_t>> numa_nodes() {
+  return detail::by_node(detail::allowed_processors());
+}
+
+/// Trains a replica of a model on each NUMA node: calls `work(rank, threads)` for each of them, where
+/// `rank` is an InProcess rank for a sync policy and `threads` the number of the node's processors.
+/// The call, and all threads that it starts, runs on these alone, so that the replica lies in their
+/// memory, and only what the sync policy exchanges travels between nodes. Throws what a call throws,
+/// as InProcess::run, and InvalidArgument when threads cannot be kept on a node.
+template <class Work>
+void run_on_nodes(const std::vector<std::vector<std::size_t>>& nodes, Work work) {
+  InProcess::run(nodes.size(), [&](InProcess rank) {
+    const auto& processors = nodes[rank.rank()];
+    const detail::PinnedThread here(processors);
+    work(std::move(rank), processors.size());
+  });
+}
+
+}  // namespace wordloom::inline WORDLOOM_ABI
