@@ -73,7 +73,7 @@ class NcclRanks : private Bootstrap {
   void gather_rows(cuda::DeviceValues rows, std::size_t row_size,
                    std::span<const std::uint64_t> first) {
     begin(rows);
-    // Of one group, so that NCCL moves the rows of all ranks at once.
+    // In one group, so that NCCL moves the rows of all ranks at once.
     ncclResult_t status = ncclGroupStart();
     for (std::size_t r = 0; r < size(); ++r) {
       float* const own = rows.data() + first[r] * row_size;

@@ -53,7 +53,8 @@ class MappedFile {
   std::size_t size() const noexcept { return text_.size(); }
   /// Time of the last modification, nanoseconds since 1970.
   std::int64_t modified_ns() const noexcept { return modified_ns_; }
-  /// The same of its content or its entry in the file system, which no program can set back.
+  /// Time of the last change of the content or of the entry in the file system, nanoseconds since
+  /// 1970; no program can set it back.
   std::int64_t changed_ns() const noexcept { return changed_ns_; }
 
  private:
@@ -64,10 +65,9 @@ class MappedFile {
 
 /// A file written whole or not at all: bytes go to a temporary file in the same folder, and
 /// `commit()` syncs it and renames it over `path`. Without `commit()` the destructor removes it
-/// and what stood at `path` stays as it was, which keeps its mode and, where that is allowed, its
-/// owner. A symbolic link is followed, a dangling one too. What is no regular file (a pipe, a
-/// device) and a descriptor (/dev/stdout or "-", also when it leads to a file) are written to
-/// directly.
+/// and an older file at `path` stays as it was. The new one has its mode and, where that is
+/// allowed, its owner. A symbolic link is followed, a dangling one too. A pipe, a device and a
+/// descriptor (/dev/stdout or "-", also when it leads to a file) are written to directly.
 ///
 /// A temporary file is locked as long as its process lives. The next AtomicFile of the same path on
 /// the same machine removes those of processes that were killed. Not thread-safe.

@@ -20,7 +20,7 @@
 
 namespace wordloom::inline WORDLOOM_ABI::detail {
 
-/// How KeptWords reads a corpus.
+/// The options of KeptWords.
 struct KeptWordsOptions {
   std::size_t padding = 0;  // end marks before the first word and after the last
   std::uint64_t seed = 1;
@@ -53,7 +53,7 @@ class KeptWords {
   std::size_t size() const noexcept { return size_; }
   /// Returns the words; `padding` more lie before the first and after the last.
   const WordId* ids() const noexcept { return padded_.data() + padding_; }
-  /// Returns all of them, the padding too.
+  /// Returns the words with their padding.
   std::span<const WordId> padded() const noexcept { return padded_; }
 
  private:

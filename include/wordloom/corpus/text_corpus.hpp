@@ -25,7 +25,7 @@
 
 namespace wordloom::inline WORDLOOM_ABI {
 
-/// How a text becomes a corpus.
+/// The options of a corpus that is made from a text.
 struct CorpusOptions {
   /// A line with more in-vocabulary words is split, so that no word is lost. word2vec: 1000.
   std::size_t max_sentence_length = 1000;

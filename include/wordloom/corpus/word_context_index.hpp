@@ -21,7 +21,7 @@
 
 namespace wordloom::inline WORDLOOM_ABI {
 
-/// How a WordContextMatrix is made.
+/// The options of a WordContextMatrix.
 struct WordContextOptions {
   /// Contexts of each word in an epoch (l), 1 to 2^24.
   std::size_t columns = 1024;

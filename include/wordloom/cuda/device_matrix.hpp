@@ -28,7 +28,7 @@ template <class Machine>
 class DeviceMatrix {
  public:
   DeviceMatrix() = default;
-  /// Starts to copy the host's. `what` names it in the DeviceError that it does not fit.
+  /// Starts to copy the matrix of the host. `what` names it in the DeviceError of one too large.
   DeviceMatrix(const RowMatrix& host, std::size_t stride, const char* what, const Machine& machine)
       : rows_(host.rows()),
         columns_(host.columns()),
@@ -37,7 +37,7 @@ class DeviceMatrix {
     machine.clear(data(), rows_ * stride);
     machine.begin_copy_of_rows(data(), stride, host.data(), host.stride(), columns_, rows_);
   }
-  /// Starts to copy it to the host's.
+  /// Starts to copy the matrix back to that of the host.
   void begin_download(RowMatrix& host, const Machine& machine) {
     machine.begin_copy_of_rows(host.data(), host.stride(), data(), stride_, columns_, rows_);
   }

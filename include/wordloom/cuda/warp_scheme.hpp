@@ -9,11 +9,11 @@
 
 namespace wordloom::inline WORDLOOM_ABI::cuda {
 
-/// Ours: a warp for each sentence, without any barrier of blocks. The rows of the words round the
-/// centre stay in registers from when they enter the widest window until they leave it, `places` of
-/// them (an odd number). A window's outputs meet them all at once, six at a time: these pairs are
-/// scored before any of them changes a row, as in pWord2Vec (Ji et al. 2016). For windows up to
-/// `places` / 2 to each side.
+/// Our own scheme: a warp for each sentence, without any barrier of blocks. The rows of the words
+/// round the centre stay in registers from when they enter the widest window until they leave it,
+/// `places` of them (an odd number). A window's outputs meet them all at once, six at a time: these
+/// pairs are scored before any of them changes a row, as in pWord2Vec (Ji et al. 2016). For windows
+/// up to `places` / 2 to each side.
 template <unsigned places>
 class WarpScheme {
  public:

@@ -45,7 +45,7 @@ struct CharCnn {
   std::size_t filters = 128;
   /// Words between two steps of Adam, 1 to 1000000.
   std::size_t batch = 256;
-  /// Of Adam, above 0 and at most 1; it falls as the learning rate of the trainer does.
+  /// The learning rate of Adam, above 0 and at most 1; it falls as the learning rate of the trainer does.
   double learning_rate = 0.001;
   Adam adam = {};
 
@@ -120,7 +120,7 @@ class CharCnn::Run {
   }
 
   /// Fits the encoder to the input rows by one pass of least squares over all words, in batches,
-  /// and then writes the vectors of all words to them. `rate`: of Adam.
+  /// and then writes the vectors of all words to them. `rate`: the learning rate of Adam.
   void learn(double rate) {
     std::barrier meeting(static_cast<std::ptrdiff_t>(threads_));
     const auto step_rate = static_cast<float>(rate);
@@ -205,7 +205,7 @@ class CharCnn::Run {
   std::optional<detail::ConvolutionLayer> convolution_;
   std::optional<detail::DenseLayer> dense_;
   simd::OptimizerFunctions optimizer_ = simd::optimizer_functions();
-  // Of a batch of B words.
+  // The scratch of a batch of B words.
   std::vector<detail::Symbols> sequences_;  // [B]
   RowMatrix features_, feature_gradient_;   // [B x H]
   std::vector<std::int32_t> places_;        // [B x H] of the largest windows
