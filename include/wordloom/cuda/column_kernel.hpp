@@ -147,8 +147,8 @@ class ColumnKernel<Machine, RowSizes, Optimizer>::Run {
     parts_ = parts;
     for (auto& contexts : contexts_) contexts = Array<std::uint32_t>(words.size(), "the words");
   }
-  /// Gives the device the index of the contexts of all words, by which it finds contexts itself. The
-  /// index must stay as the words must. Throws DeviceError when it does not fit.
+  /// Gives the device the index of the contexts of all words, by which it finds contexts itself.
+  /// The index must stay as the words must. Throws DeviceError when it does not fit.
   void set_index(const detail::WordContextIndex& index) {
     machine_.make_current();
     const char* const what = "the index of contexts (8 bytes a word of the corpus)";

@@ -45,7 +45,7 @@ struct CharCnn {
   std::size_t filters = 128;
   /// Words between two steps of Adam, 1 to 1000000.
   std::size_t batch = 256;
-  /// The learning rate of Adam, above 0 and at most 1; it falls as the learning rate of the trainer does.
+  /// The learning rate of Adam, above 0 and at most 1; it falls as that of the trainer does.
   double learning_rate = 0.001;
   Adam adam = {};
 
