@@ -81,11 +81,12 @@ inline void choose_sampler(TrainingOptions& options) {
   if (options.hs == 1) {
     const std::string with_tree =
         name + (options.parameters.negatives > 0 ? "-hs-negative" : "-hs");
-    if (wordloom::Samplers::contains(name + "-hs") && !wordloom::Samplers::contains(with_tree))
-      throw wordloom::InvalidArgument("--hs 1 with --sampler " + name + " needs --negative 0");
-    if (!wordloom::Samplers::contains(with_tree))
+    if (!wordloom::Samplers::contains(with_tree)) {
+      if (wordloom::Samplers::contains(name + "-hs"))
+        throw wordloom::InvalidArgument("--hs 1 with --sampler " + name + " needs --negative 0");
       throw wordloom::InvalidArgument(
           "--hs 1 goes with --sampler hogwild, shared, cbow or grouped, not " + name);
+    }
     name = with_tree;
   } else if (options.parameters.negatives == 0 && !name.ends_with("-hs")) {
     throw wordloom::InvalidArgument("--negative is 0: give --hs 1, or 1 to 1000 negatives");

@@ -1,6 +1,7 @@
 #pragma once
 
-/// All of the library for one process on the CPU.
+/// All that a program needs to train words by one process on the CPU, save and query them. Others
+/// are evaluation/word_tests.hpp, columns.hpp, encoders.hpp and graph.hpp.
 #include <wordloom/core/error.hpp>
 #include <wordloom/core/hyperparameters.hpp>
 #include <wordloom/corpus/encoded_corpus.hpp>

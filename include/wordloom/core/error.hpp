@@ -48,7 +48,7 @@ std::string joined(std::initializer_list<MessagePart> parts);
 /// The base of all exceptions of Wordloom, except std::bad_alloc.
 struct Error : std::runtime_error {
   using std::runtime_error::runtime_error;
-  /// Error{"threads is ", threads, ", must be at most ", most}
+  /// The message is all parts one after the other, as of {"threads is ", threads, ", at most 8"}.
   Error(std::initializer_list<detail::MessagePart> message);
 };
 

@@ -38,9 +38,11 @@ std::vector<std::size_t> cores_first(const std::vector<std::size_t>& processors,
 /// it had before at the end of its life.
 class PinnedThread {
  public:
-  /// Does nothing when `processors` is empty. Throws InvalidArgument when a system call fails.
+  /// Pins to all of `processors`; does nothing when there are none. Throws InvalidArgument when a
+  /// system call fails.
   explicit PinnedThread(std::span<const std::size_t> processors);
   /// Pins thread `index` to one of `processors`, which threads share when there are more threads.
+  /// Throws the same.
   PinnedThread(const std::vector<std::size_t>& processors, std::size_t index)
       : PinnedThread(processors.empty() ? std::span<const std::size_t>()
                                         : std::span(&processors[index % processors.size()], 1)) {}
@@ -101,7 +103,8 @@ WORDLOOM_FUNCTION PinnedThread::PinnedThread(std::span<const std::size_t> proces
   if (sched_getaffinity(0, sizeof before_, &before_) != 0 ||
       sched_setaffinity(0, sizeof set, &set) != 0)
     throw InvalidArgument{"cannot pin a thread to processor ", processors[0], ": ",
-                          std::generic_category().message(errno), "; train without pin_threads"};
+                          std::generic_category().message(errno),
+                          "; train without pin_threads and run_on_nodes"};
 #endif
 }
 
