@@ -53,8 +53,7 @@ class EdgeNegatives::Run {
         });
     if (drawn < 3)
       throw CorpusError{"negatives that are neither end of an edge need at least 3 nodes with ",
-                        "edges, got ",
-                        drawn};
+                        "edges, got ", drawn};
   }
 
   std::size_t output_rows() const noexcept { return sampling_.output_rows(); }
