@@ -2,10 +2,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <span>
-#include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -16,6 +14,7 @@
 #include <wordloom/cuda/batch_kernel.hpp>
 #include <wordloom/cuda/column_work.hpp>
 #include <wordloom/cuda/device_matrix.hpp>
+#include <wordloom/cuda/device_model.hpp>
 #include <wordloom/cuda/row_steps.hpp>
 #include <wordloom/model/model.hpp>
 #include <wordloom/optimizer/concept.hpp>
@@ -28,16 +27,11 @@ namespace wordloom::inline WORDLOOM_ABI::cuda {
 /// The matrices of a model in training on a device, as RowAllgather gets them.
 template <class Machine>
 struct ColumnReplica : Machine {
-  struct Matrix {
-    std::string name;
-    float* data;
-    std::size_t rows, row_size;
-  };
-  std::vector<Matrix> all;  // in the order of Model::matrices()
+  std::vector<DeviceModelMatrix> all;  // in the order of Model::matrices()
 
   auto matrices() const {
     std::vector<SharedMatrix<typename Machine::Values>> result;
-    for (const Matrix& matrix : all)
+    for (const DeviceModelMatrix& matrix : all)
       result.push_back({matrix.name, this->values(matrix.data, matrix.rows * matrix.row_size),
                         matrix.rows, matrix.row_size});
     return result;
@@ -93,36 +87,14 @@ template <class Machine, class RowSizes, class Optimizer>
 class ColumnKernel<Machine, RowSizes, Optimizer>::Run {
   template <class T>
   using Array = typename Machine::template Array<T>;
-  using Matrix = DeviceMatrix<Machine>;
 
  public:
   Run(const ColumnKernel& policy, const UniformMatrix& sampler, const Hyperparameters& parameters,
       Model& model)
       : step_(policy.optimizer, model.dimension()),
         dimension_(model.dimension()),
-        targets_(sampler.targets.start(model.vocabulary)) {
-    std::vector<std::string> padded{"input", "output"};
-    for (const StateMatrix& of_sides : RowStep<Optimizer>::state(policy.optimizer))
-      for (const auto& [prefix, rows] :
-           {std::pair("input.", model.input.rows()), std::pair("output.", model.output.rows())}) {
-        const std::string name = std::string(prefix) + of_sides.name;
-        model.state_matrix(name, rows, of_sides.columns);
-        if (of_sides.columns == 0) padded.push_back(name);
-      }
-    std::size_t stride = 0;
-    with_row_size<RowSizes>(dimension_, [&]<int R>() { stride = std::size_t{32} * R; });
-    for (const auto& [name, matrix] : model.matrices()) {
-      const bool is_padded = std::ranges::find(padded, name) != padded.end();
-      const std::size_t row = is_padded ? stride : matrix->columns();
-      matrices_.emplace_back(*matrix, row, "the model", machine_);
-      replica_.push_back({std::string(name), matrices_.back().data(), matrix->rows(), row});
-    }
-    for (const Side side : {Side::input, Side::output}) {
-      const std::string prefix = side == Side::input ? "input." : "output.";
-      std::size_t place = 0;
-      for (const StateMatrix& of_side : RowStep<Optimizer>::state(policy.optimizer))
-        state_[static_cast<std::size_t>(side)].matrix[place++] = find(prefix + of_side.name);
-    }
+        targets_(sampler.targets.start(model.vocabulary)),
+        model_(policy.optimizer, stride_of<RowSizes>(dimension_), model, machine_) {
     const auto entries = targets_.distribution().table().entries();
     column_.negatives = {upload(negatives_, entries, "a table"),
                          static_cast<std::uint32_t>(entries.size())};
@@ -184,15 +156,16 @@ class ColumnKernel<Machine, RowSizes, Optimizer>::Run {
   /// Starts a step of the column, which changes one side.
   void train(Sides step, double rate) {
     machine_.make_current();
-    const std::size_t moving = step == Sides::inputs ? 0 : 1;
+    const Side moving = step == Sides::inputs ? Side::input : Side::output;
+    const Side standing = step == Sides::inputs ? Side::output : Side::input;
     column_.step = step;
     column_.rate = static_cast<float>(rate);
-    column_.moving = matrices_[moving].data();
-    column_.standing = matrices_[1 - moving].data();
+    column_.moving = model_.matrix(moving).data;
+    column_.standing = model_.matrix(standing).data;
     with_row_size<RowSizes>(dimension_, [&]<int R>() {
       using Work = TrainGroup<R, RowStep<Optimizer>>;
       machine_.run((parts_.second - parts_.first) * column_.template groups<Work::words>(),
-                   Work{column_, step_, state_[moving]});
+                   Work{column_, step_, model_.state(moving)});
     });
   }
   void end() { slots_[(submitted_ - 1) % 2].end(machine_); }
@@ -200,14 +173,12 @@ class ColumnKernel<Machine, RowSizes, Optimizer>::Run {
   Trained wait() { return slots_[waited_++ % 2].wait(); }
 
   /// All matrices, in the order of the submitted work.
-  Replica replica() { return {machine_, replica_}; }
+  Replica replica() { return {machine_, model_.all()}; }
 
   /// Copies all matrices back.
   void download(Model& model) {
     machine_.make_current();
-    std::size_t place = 0;
-    for (const auto& [name, matrix] : model.matrices())
-      matrices_[place++].begin_download(*matrix, machine_);
+    model_.begin_download(model, machine_);
     machine_.wait();
   }
 
@@ -218,19 +189,12 @@ class ColumnKernel<Machine, RowSizes, Optimizer>::Run {
     machine_.begin_copy(to.data(), from.data(), from.size());
     return to.data();
   }
-  float* find(const std::string& name) const {
-    for (const auto& matrix : replica_)
-      if (matrix.name == name) return matrix.data;
-    return nullptr;
-  }
 
   RowStep<Optimizer> step_;
   std::size_t dimension_;
   NegativeSampling::Run targets_;
   typename Machine::Queue machine_;
-  std::deque<Matrix> matrices_;  // in the order of Model::matrices()
-  std::vector<typename Replica::Matrix> replica_;
-  StateView state_[2] = {};  // of both sides
+  DeviceModel<Machine, Optimizer> model_;
   Array<AliasTable::Entry> negatives_;
   Array<WordId> words_;
   ColumnView column_{};

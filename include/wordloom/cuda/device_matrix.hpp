@@ -22,6 +22,14 @@ void with_row_size(std::size_t dimension, Use use) {
   find(RowSizes());
 }
 
+/// Returns the length of those rows, floats.
+template <class RowSizes>
+std::size_t stride_of(std::size_t dimension) {
+  std::size_t stride = 0;
+  with_row_size<RowSizes>(dimension, [&]<int R>() { stride = std::size_t{32} * R; });
+  return stride;
+}
+
 /// A matrix [rows x stride] in the memory of a machine, for one of the host with as many rows. The
 /// padding of rows is zero.
 template <class Machine>
