@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -62,6 +63,32 @@ struct HostMachine : HostMemory {
   static bool has_room(std::size_t, std::size_t kept) { return kept < 2; }
   static void make_current() {}
   static void settle() noexcept {}
+};
+
+/// A CudaSorter of the host.
+struct HostSorter {
+  using Numbers = std::uint32_t;
+
+  static void sort(const Numbers* keys, Numbers* sorted_keys, const Numbers* values,
+                   Numbers* sorted_values, std::size_t size, int, const HostMachine&) {
+    std::vector<std::pair<Numbers, Numbers>> all(size);
+    for (std::size_t i = 0; i < size; ++i) all[i] = {keys[i], values[i]};
+    std::stable_sort(all.begin(), all.end(),
+                     [](const auto& a, const auto& b) { return a.first < b.first; });
+    for (std::size_t i = 0; i < size; ++i) {
+      sorted_keys[i] = all[i].first;
+      sorted_values[i] = all[i].second;
+    }
+  }
+  static void add_up(Numbers* numbers, std::size_t size, const HostMachine&) {
+    std::partial_sum(numbers, numbers + size, numbers);
+  }
+  template <class Condition>
+  static void select(const Numbers* numbers, Numbers* selected, Numbers* count, std::size_t size,
+                     const Condition& condition, const HostMachine&) {
+    *count =
+        static_cast<Numbers>(std::copy_if(numbers, numbers + size, selected, condition) - selected);
+  }
 };
 
 /// Trains sentences one after the other, each to its end.

@@ -190,7 +190,9 @@ concept TrainsColumns = OnDevice<K> &&
 /// for the first of those in flight (two at most) and returns its loss and examples,
 /// `run.download(model)` brings the model back; a batch should have `run.batch_words()` words and
 /// may have any number from `K::min_words`, below which the device is not busy;
-/// `run.keeps(index)`: whether a batch of a corpus that repeats is still there. See CudaKernel.
+/// `run.keeps(index)`: whether a batch of a corpus that repeats is still there. `run.finish()`,
+/// where it exists, starts to apply the gradients that the run still holds; the trainer calls it at
+/// the end of each epoch, and when training stops. See CudaKernel.
 ///
 /// On a device, for samplers that train columns: `run.set_words(words, parts)` says what a column
 /// is, and `run.set_index(index)` where its contexts are found; then, of each column,

@@ -73,6 +73,7 @@ class BatchLoop {
       is_known_ = !run_.state.stopped();
     }
     batch_.clear();
+    if constexpr (requires { kernel_.finish(); }) kernel_.finish();
     arrive();
     if (!run_.options.on_epoch.call || run_.state.stopped()) return;
     run_.download();
