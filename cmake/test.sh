@@ -75,18 +75,24 @@ if [ "${1:-}" = long ]; then
   run build/release/examples/write_demo_corpus "$runs" 300000
   run python3 tests/kills/kill_runs.py "$PWD/build/release/examples/word2vec" "$PWD/$runs/text" \
     "$runs/runs" "${WORDLOOM_KILLS:-100}"
-  run cmake --build --preset release --parallel "$jobs" --target emulated_address emulated_races \
-    emulated_address_char_cnn emulated_races_char_cnn
+  run cmake --build --preset release --parallel "$jobs" --target \
+    emulated_{address,races}{,_char_cnn,_columns,_vanilla}
   emulated=build/release/tests/cuda_emulator
   run "$emulated/emulated_races" &
   # Fibers are no leaks, and their stacks are no frames of one function.
   export ASAN_OPTIONS=detect_leaks=0:detect_stack_use_after_return=0
   run "$emulated/emulated_address"
   wait $!
+  run "$emulated/emulated_address_vanilla" &
+  run "$emulated/emulated_address_columns"
+  run "$emulated/emulated_races_columns"
+  run "$emulated/emulated_races_vanilla" adagrad
+  wait $!
   run "$emulated/emulated_address_char_cnn"
   run "$emulated/emulated_races_char_cnn" train
   run tests/cuda_emulator/leave_out.sh "$emulated/emulated_on_device" cbow gemm
   run tests/cuda_emulator/leave_out.sh "$emulated/emulated_columns" run
+  run tests/cuda_emulator/leave_out.sh "$emulated/emulated_vanilla" adam
   run tests/cuda_emulator/leave_out.sh "$emulated/emulated_char_cnn" fit train fail
   require 1.2 gemm/6x6x128/cached fused/6x6x128/cached bench_kernel
   require 2 hogwild.dot shared.fused bench_train --sampler hogwild shared --kernel dot fused

@@ -35,7 +35,8 @@ using ParWord2VecGpu = Trainer<SentenceMinibatch, CudaGemmKernel>;
 using FullRegister = Trainer<SharedNegativeFixedWindow, CudaRegisterKernel>;
 using FullW2V = Trainer<SharedNegativeFixedWindow, CudaRingBufferKernel>;
 
-/// W2V-CL (see W2vCl) on a GPU: by Adam, over a WordContextMatrix.
+/// W2V-CL (see W2vCl) on a GPU: by Adam, over a WordContextMatrix. Its baseline is in
+/// wordloom/cuda_vanilla.hpp.
 using W2vClGpu = Trainer<UniformMatrix, CudaUniformKernel<Adam>>;
 
 /// Ranks that sum values on their devices by way of the host: where there is no NCCL, or where

@@ -69,6 +69,8 @@ struct HostMachine : HostMemory {
 struct HostSorter {
   using Numbers = std::uint32_t;
 
+  template <class Condition>
+  static void reserve(std::size_t, int, const Condition&, const HostMachine&) noexcept {}
   static void sort(const Numbers* keys, Numbers* sorted_keys, const Numbers* values,
                    Numbers* sorted_values, std::size_t size, int, const HostMachine&) {
     std::vector<std::pair<Numbers, Numbers>> all(size);

@@ -112,17 +112,14 @@ class VanillaKernel<Machine, Sorter, RowSizes, Optimizer>::Run : public BatchRun
              stride_of<RowSizes>(dimension_)};
     const char* const what = "a minibatch";
     const std::size_t entries = batch_ * entries_of_pair_;
-    entry_rows_ = Numbers(entries, what);
-    sorted_rows_ = Numbers(entries, what);
-    sorted_entries_ = Numbers(entries, what);
-    pieces_ = Numbers(entries, what);
-    piece_count_ = Numbers(1, what);
+    for (auto* of_entries : {&entry_rows_, &sorted_rows_, &sorted_entries_, &pieces_, &numbers_})
+      *of_entries = Array<std::uint32_t>(entries, what);
+    piece_count_ = Array<std::uint32_t>(1, what);
     factors_ = Array<float>(entries, what);
     changes_ = Array<float>(batch_ * view_.stride, what);
     sums_ = Array<float>(SortedView::max_pieces(entries, rows_) * view_.stride, what);
     std::vector<std::uint32_t> numbers(entries);
     std::iota(numbers.begin(), numbers.end(), 0u);
-    numbers_ = Numbers(entries, what);
     machine_.begin_copy(numbers_.data(), numbers.data(), entries);
     // All of these fit a row's number, as so many rows fit no device.
     minibatch_ = {.slots = static_cast<std::uint32_t>(entries_of_pair_),
@@ -131,6 +128,7 @@ class VanillaKernel<Machine, Sorter, RowSizes, Optimizer>::Run : public BatchRun
                   .rows = entry_rows_.data(),
                   .factors = factors_.data(),
                   .changes = changes_.data()};
+    sorter_.reserve(entries, bits(), BeginsPiece{sorted_rows_.data()}, machine_);
     machine_.wait();
   }
   ~Run() { machine_.settle(); }
@@ -206,14 +204,15 @@ class VanillaKernel<Machine, Sorter, RowSizes, Optimizer>::Run : public BatchRun
     });
   }
 
+  /// Of the numbers of rows, up to no_row.
+  int bits() const { return static_cast<int>(std::bit_width(rows_)); }
+
   /// Applies the minibatch in progress and begins a new one.
   void apply() {
     const std::size_t entries = filled_ * entries_of_pair_;
     filled_ = 0;
-    // Of the numbers up to no_row.
-    const int bits = static_cast<int>(std::bit_width(rows_));
     sorter_.sort(entry_rows_.data(), sorted_rows_.data(), numbers_.data(), sorted_entries_.data(),
-                 entries, bits, machine_);
+                 entries, bits(), machine_);
     sorter_.select(numbers_.data(), pieces_.data(), piece_count_.data(), entries,
                    BeginsPiece{sorted_rows_.data()}, machine_);
     const SortedView sorted{
@@ -242,8 +241,8 @@ class VanillaKernel<Machine, Sorter, RowSizes, Optimizer>::Run : public BatchRun
   Sorter sorter_;
   Numbers pair_ends_, sentence_of_;  // [words] of a batch
   Numbers pairs_;                    // [pairs x 2] of a batch, see ListPairs
-  Numbers entry_rows_, sorted_rows_, sorted_entries_, pieces_, piece_count_;
-  Numbers numbers_;  // [entries] 0, 1, 2, ...
+  Array<std::uint32_t> entry_rows_, sorted_rows_, sorted_entries_, pieces_, piece_count_;
+  Array<std::uint32_t> numbers_;  // [entries] 0, 1, 2, ...
   Array<float> factors_, changes_, sums_;
   MinibatchView minibatch_{};
   std::size_t filled_ = 0;  // pairs of the minibatch in progress

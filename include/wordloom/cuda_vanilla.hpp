@@ -1,0 +1,28 @@
+#pragma once
+/// The baseline of W2V-CL on GPUs, besides wordloom/cuda.hpp; by CUB, which the CUDA toolkit has.
+/// Compile with nvcc. CUB has a namespace `cuda`, by which nvcc names its types in code of its own:
+/// a file that includes this header must not say `using namespace wordloom`, which has another one.
+#ifndef __CUDACC__
+#error "wordloom/cuda_vanilla.hpp is for a GPU: compile the file that includes it with nvcc (.cu)"
+#endif
+#include <wordloom/cuda.hpp>
+#include <wordloom/cuda/sorter.cuh>
+#include <wordloom/cuda/vanilla_kernel.hpp>
+#include <wordloom/optimizer/adam.hpp>
+#include <wordloom/optimizer/sgd.hpp>
+#include <wordloom/sampler/hogwild.hpp>
+#include <wordloom/train/trainer.hpp>
+
+namespace wordloom::inline WORDLOOM_ABI {
+
+/// Pairs in the order of the corpus in minibatches: see VanillaKernel.
+template <class Optimizer = Sgd>
+using CudaVanillaKernel =
+    cuda::VanillaKernel<cuda::CudaMachine, cuda::CudaSorter, cuda::CudaMethod::RowSizes, Optimizer>;
+
+/// Vanilla on a GPU: `VanillaGpu<Adam>(parameters, HogwildFixedWindow::from(parameters),
+/// {.batch = 1024})`.
+template <class OptimizerPolicy = Adam>
+using VanillaGpu = Trainer<HogwildFixedWindow, CudaVanillaKernel<OptimizerPolicy>>;
+
+}  // namespace wordloom::inline WORDLOOM_ABI

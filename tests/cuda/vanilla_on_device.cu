@@ -1,0 +1,192 @@
+// Minibatches of pairs on a device against the same arithmetic on the host, which test_vanilla.cpp
+// compares with double precision. Returns 77 (skipped) where there is no device. Usage:
+// test_vanilla_device [CASE], all without.
+#define WORDLOOM_CUDA_ROW_SIZES 1, 10, 16
+#include <wordloom/cuda_vanilla.hpp>
+
+#include <wordloom/corpus/encoded_corpus.hpp>
+#include <wordloom/cuda/host_kernel.hpp>
+#include <wordloom/sync/in_process.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <exception>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "small_models.hpp"
+
+namespace wordloom {
+namespace {
+
+constexpr std::size_t words = 300;
+#ifdef WORDLOOM_EMULATED_CUDA
+constexpr double tolerance = 1e-5;
+#else
+constexpr double tolerance = 1e-3;  // the device's exponentials are approximate
+#endif
+
+int failures = 0;
+std::string_view only;  // the case to run; empty: all
+
+bool is_wanted(std::string_view name) { return only.empty() || name == only; }
+void report(const std::string& what, bool good) {
+  failures += good ? 0 : 1;
+  std::printf("%s: %s\n", what.c_str(), good ? "good" : "WRONG");
+}
+
+template <class Optimizer>
+using OnHost =
+    cuda::VanillaKernel<cuda::HostMachine, cuda::HostSorter, cuda::CudaMethod::RowSizes, Optimizer>;
+
+const Vocabulary& vocabulary() {
+  static const Vocabulary all = zipf_vocabulary(words, 10'000);
+  return all;
+}
+
+/// Sentences of many lengths, in which five words occur again and again; the loss is measured on
+/// the first.
+SentenceBatch some_sentences(std::uint64_t seed, std::size_t longest) {
+  SentenceBatch batch;
+  Random random(seed);
+  for (const std::size_t length : {std::size_t{48}, std::size_t{0}, std::size_t{1}, longest}) {
+    std::vector<WordId> sentence;
+    for (std::size_t i = 0; i < length; ++i)
+      sentence.push_back(static_cast<WordId>(random.below(i % 3 == 0 ? 5 : words)));
+    batch.add(sentence, 1000);
+  }
+  // So that the second batch needs more memory for its words alone, and the third one for all.
+  if (seed % 2 == 0) batch.ends.resize(500 * (seed + 1), batch.ends.back());
+  batch.index = seed;
+  batch.keep = false;
+  return batch;
+}
+
+/// Waits for the first batch in flight. One place for leave_out.sh.
+template <class Run>
+[[gnu::noinline]] double loss_of_next(Run& run) {
+  return run.wait().loss;
+}
+
+/// What a kernel trains, and the loss that it reports.
+struct Trained {
+  Model model;
+  double loss;
+};
+
+/// Trains batches of rising size by the run of a kernel, two of them in flight at a time, and uses
+/// the model at once; the run ends with one more in flight.
+template <class Kernel, class Sampler>
+Trained train_by_run(const Kernel& kernel, const Sampler& sampler, Hyperparameters parameters) {
+  parameters.subsample = 0.05;
+  Trained result{random_model(vocabulary(), parameters.dimension), 0};
+  auto run = kernel.start(sampler, parameters, result.model);
+  for (std::size_t i = 0; i <= 4; ++i) {
+    if (i < 4) run->submit(some_sentences(i, 30 + 60 * i), i, 0.05, 0.04);
+    if (i > 0) result.loss += loss_of_next(*run);
+  }
+  run->finish();
+  run->download(result.model);
+  Trained copy{random_model(vocabulary(), parameters.dimension), result.loss};
+  copy.model.set_matrices(result.model.copy_of_matrices());
+  run->submit(some_sentences(9, 400), 5, 0.05, 0.04);
+  return copy;
+}
+
+/// The largest difference of two numbers, of the loss too; NaN for NaN.
+double difference(const Trained& a, const Trained& b) {
+  double worst = std::abs(a.loss - b.loss) / a.loss;
+  const auto all = a.model.matrices(), others = b.model.matrices();
+  for (std::size_t m = 0; m < std::min(all.size(), others.size()); ++m)
+    for (std::size_t i = 0; i < all[m].matrix->rows(); ++i)
+      for (std::size_t d = 0; d < all[m].matrix->columns(); ++d) {
+        const double one = std::abs(all[m].matrix->row(i)[d] - others[m].matrix->row(i)[d]);
+        if (one > worst || std::isnan(one)) worst = one;
+      }
+  return worst;
+}
+
+template <class Optimizer, class Sampler>
+void compare(const std::string& name, std::size_t dimension, std::size_t batch,
+             const Sampler& sampler, const Optimizer& optimizer = {}) {
+  const Hyperparameters parameters{.dimension = dimension};
+  const CudaVanillaKernel<Optimizer> kernel{.optimizer = optimizer, .batch = batch};
+  const Trained host =
+      train_by_run(OnHost<Optimizer>{.optimizer = optimizer, .batch = batch}, sampler, parameters);
+  const Trained device = train_by_run(kernel, sampler, parameters);
+  const Trained again = train_by_run(kernel, sampler, parameters);
+  const Trained before{random_model(vocabulary(), dimension), host.loss};
+  const double differs = difference(host, device);
+  std::printf("%s, D=%zu, batch %zu: device and host differ by %.2g\n", name.c_str(), dimension,
+              batch, differs);
+  report(name, host.loss > 1 && differs < tolerance && difference(before, host) > 100 * tolerance &&
+                   host.model.matrices().size() == device.model.matrices().size());
+  report(name + ", the same bits again",
+         differs < tolerance && same_matrices(device.model, again.model));
+}
+
+/// Trains by a trainer, two epochs, of which the second finds its sentences on the device.
+Trained train(Hyperparameters parameters, std::size_t batch) {
+  const auto corpus = EncodedCorpus::from_sentences(random_sentences(60, 20, words), vocabulary());
+  VanillaGpu<Adam> trainer(parameters, HogwildFixedWindow::from(parameters), {.batch = batch});
+  Trained result{random_model(vocabulary(), parameters.dimension), 0};
+  result.loss = trainer.fit(corpus, result.model).loss;
+  return result;
+}
+/// The same by the host.
+Trained train_on_host(Hyperparameters parameters, std::size_t batch) {
+  const auto corpus = EncodedCorpus::from_sentences(random_sentences(60, 20, words), vocabulary());
+  Trainer<HogwildFixedWindow, OnHost<Adam>> trainer(
+      parameters, HogwildFixedWindow::from(parameters), {.batch = batch});
+  Trained result{random_model(vocabulary(), parameters.dimension), 0};
+  result.loss = trainer.fit(corpus, result.model).loss;
+  return result;
+}
+
+int test() {
+  try {
+    cuda::use_device(0);
+  } catch (const DeviceError& error) {
+    std::printf("skipped: %s\n", error.what());
+    return 77;
+  }
+  // One whose steps depend on gradients, also where these are as small as rounding.
+  const Adam adam{.beta1 = 0.8, .beta2 = 0.95, .epsilon = 0.01};
+  if (is_wanted("sgd")) {
+    compare<Sgd>("sgd", 20, 64, HogwildFixedWindow());
+    compare<Sgd>("sgd, more entries than rows", 300, 700, HogwildFixedWindow());
+    compare<Sgd>("sgd, random windows, many negatives", 500, 100,
+                 Hogwild{.targets = {.negatives = 30}});
+  }
+  if (is_wanted("adam")) compare<Adam>("adam", 20, 200, HogwildFixedWindow(), adam);
+  if (is_wanted("adagrad"))
+    compare<AdaGrad>("adagrad", 300, 128, HogwildFixedWindow(), {.epsilon = 0.01});
+  if (is_wanted("single"))
+    compare<Adam>("single pairs", 20, 1, HogwildFixedWindow{.window = {1}}, adam);
+  if (is_wanted("largest")) compare<Sgd>("the largest batch", 20, 65536, HogwildFixedWindow());
+  if (is_wanted("trainer")) {
+    const Hyperparameters parameters{.dimension = 20, .learning_rate = 0.01, .epochs = 2};
+    const Trained host = train_on_host(parameters, 256), device = train(parameters, 256);
+    const double differs = difference(host, device);
+    std::printf("trainer: device and host differ by %.2g\n", differs);
+    const Trained before{random_model(vocabulary(), parameters.dimension), host.loss};
+    report("trainer",
+           host.loss > 1 && differs < tolerance && difference(before, host) > 100 * tolerance);
+  }
+  return failures == 0 ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace wordloom
+
+int main(int argc, char** argv) try {
+  if (argc > 1) wordloom::only = argv[1];
+  return wordloom::test();
+} catch (const std::exception& error) {
+  std::printf("failed: %s\n", error.what());
+  return 1;
+}
