@@ -26,32 +26,13 @@
 #include <utility>
 #include <vector>
 
+#include "device_cases.hpp"
 #include "small_models.hpp"
 
 using namespace wordloom;
 
 namespace {
 
-constexpr std::size_t words = 300;
-#ifdef WORDLOOM_EMULATED_CUDA
-constexpr double tolerance = 1e-5;
-#else
-constexpr double tolerance = 1e-3;  // the device's exponentials are approximate
-#endif
-
-int failures = 0;
-std::string_view only;  // the case to run; empty: all
-
-bool is_wanted(std::string_view name) { return only.empty() || name == only; }
-void report(const std::string& what, bool good) {
-  failures += good ? 0 : 1;
-  std::printf("%s: %s\n", what.c_str(), good ? "good" : "WRONG");
-}
-
-const Vocabulary& vocabulary() {
-  static const Vocabulary all = zipf_vocabulary(words, 10'000);
-  return all;
-}
 WordContextMatrix matrix_of(const std::filesystem::path& file = {}) {
   // Sentences are short, so that one often ends between a word and its context.
   const auto corpus = EncodedCorpus::from_sentences(random_sentences(600, 4, words), vocabulary());
@@ -59,11 +40,6 @@ WordContextMatrix matrix_of(const std::filesystem::path& file = {}) {
                                  {.columns = 2, .window = 3, .threads = 1, .file = file});
 }
 
-/// What a kernel trains, and the loss that it reports.
-struct Trained {
-  Model model;
-  double loss;
-};
 template <class Kernel, class... Sync>
 Trained train(const Hyperparameters& parameters, const WordContextMatrix& matrix, Sync... sync) {
   Trainer<UniformMatrix, Kernel, Sync..., LinearDecay> trainer(parameters, std::move(sync)...);
@@ -74,19 +50,6 @@ Trained train(const Hyperparameters& parameters, const WordContextMatrix& matrix
 template <class Kernel>
 Trained train_alone(const Hyperparameters& parameters, const WordContextMatrix& matrix) {
   return train<Kernel>(parameters, matrix, NoSync());
-}
-
-/// The largest difference of two numbers, of the loss too; NaN for NaN.
-double difference(const Trained& a, const Trained& b) {
-  double worst = std::abs(a.loss - b.loss) / a.loss;
-  const auto all = a.model.matrices(), others = b.model.matrices();
-  for (std::size_t m = 0; m < std::min(all.size(), others.size()); ++m)
-    for (std::size_t i = 0; i < all[m].matrix->rows(); ++i)
-      for (std::size_t d = 0; d < all[m].matrix->columns(); ++d) {
-        const double one = std::abs(all[m].matrix->row(i)[d] - others[m].matrix->row(i)[d]);
-        if (one > worst || std::isnan(one)) worst = one;
-      }
-  return worst;
 }
 
 template <class Optimizer>

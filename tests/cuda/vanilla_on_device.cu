@@ -18,35 +18,15 @@
 #include <utility>
 #include <vector>
 
+#include "device_cases.hpp"
 #include "small_models.hpp"
 
 namespace wordloom {
 namespace {
 
-constexpr std::size_t words = 300;
-#ifdef WORDLOOM_EMULATED_CUDA
-constexpr double tolerance = 1e-5;
-#else
-constexpr double tolerance = 1e-3;  // the device's exponentials are approximate
-#endif
-
-int failures = 0;
-std::string_view only;  // the case to run; empty: all
-
-bool is_wanted(std::string_view name) { return only.empty() || name == only; }
-void report(const std::string& what, bool good) {
-  failures += good ? 0 : 1;
-  std::printf("%s: %s\n", what.c_str(), good ? "good" : "WRONG");
-}
-
 template <class Optimizer>
 using OnHost =
     cuda::VanillaKernel<cuda::HostMachine, cuda::HostSorter, cuda::CudaMethod::RowSizes, Optimizer>;
-
-const Vocabulary& vocabulary() {
-  static const Vocabulary all = zipf_vocabulary(words, 10'000);
-  return all;
-}
 
 /// Sentences of many lengths, in which five words occur again and again; the loss is measured on
 /// the first.
@@ -72,12 +52,6 @@ template <class Run>
   return run.wait().loss;
 }
 
-/// What a kernel trains, and the loss that it reports.
-struct Trained {
-  Model model;
-  double loss;
-};
-
 /// Trains batches of rising size by the run of a kernel, two of them in flight at a time, and uses
 /// the model at once; the run ends with one more in flight.
 template <class Kernel, class Sampler>
@@ -95,19 +69,6 @@ Trained train_by_run(const Kernel& kernel, const Sampler& sampler, Hyperparamete
   copy.model.set_matrices(result.model.copy_of_matrices());
   run->submit(some_sentences(9, 400), 5, 0.05, 0.04);
   return copy;
-}
-
-/// The largest difference of two numbers, of the loss too; NaN for NaN.
-double difference(const Trained& a, const Trained& b) {
-  double worst = std::abs(a.loss - b.loss) / a.loss;
-  const auto all = a.model.matrices(), others = b.model.matrices();
-  for (std::size_t m = 0; m < std::min(all.size(), others.size()); ++m)
-    for (std::size_t i = 0; i < all[m].matrix->rows(); ++i)
-      for (std::size_t d = 0; d < all[m].matrix->columns(); ++d) {
-        const double one = std::abs(all[m].matrix->row(i)[d] - others[m].matrix->row(i)[d]);
-        if (one > worst || std::isnan(one)) worst = one;
-      }
-  return worst;
 }
 
 template <class Optimizer, class Sampler>

@@ -60,12 +60,8 @@ Sampling checked_sampling_of(const Sampler& sampler) {
 inline void require_rows(const Model& model, std::size_t output_rows) {
   const auto require = [](const std::string& name, const RowMatrix& matrix, std::size_t rows) {
     if (matrix.rows() != rows)
-      throw InvalidArgument{"this sampler on a device trains ",
-                            rows,
-                            " rows of the ",
-                            name,
-                            "; that matrix has ",
-                            matrix.rows()};
+      throw InvalidArgument{"this sampler on a device trains ", rows, " rows of the ", name,
+                            "; that matrix has ", matrix.rows()};
   };
   require("input", model.input, model.vocabulary.size());
   require("output", model.output, output_rows);
