@@ -43,6 +43,16 @@ SentenceBatch some_sentences(std::uint64_t seed, std::size_t longest) {
   return batch;
 }
 
+/// Begins a run, after which the model may change, and changes it. One place for left_out.
+template <class Kernel, class Sampler>
+[[gnu::noinline]] auto start(const Sampler& sampler, const Hyperparameters& parameters,
+                             Model& model) {
+  auto run = Kernel::from(parameters).start(sampler, parameters, model);
+  for (RowMatrix* matrix : {&model.input, &model.output})
+    for (std::size_t i = 0; i < matrix->rows(); ++i) std::ranges::fill(matrix->row(i), 1.0f);
+  return run;
+}
+
 /// Waits for the first batch in flight and returns its loss. One place for left_out.
 template <class Run>
 [[gnu::noinline]] double loss_of_next(Run& run) {
@@ -106,7 +116,7 @@ void compare(std::string_view name, Hyperparameters parameters) {
     parameters.sentences_in_flight = in_flight;
     const Model before = random_model(vocabulary, parameters.dimension, outputs);
     Model got = random_model(vocabulary, parameters.dimension, outputs);
-    auto on_device = Kernel::from(parameters).start(sampler, parameters, got);
+    auto on_device = start<Kernel>(sampler, parameters, got);
     double worst = std::abs(loss - train(*on_device)) / loss, differences = 0, changes = 0;
     on_device->download(got);
     for (const auto matrix : {&Model::input, &Model::output})
@@ -122,8 +132,8 @@ void compare(std::string_view name, Hyperparameters parameters) {
     return Difference{worst, differences / changes};
   };
   {  // A run may end with work in flight.
-    const Model model = random_model(vocabulary, parameters.dimension, outputs);
-    auto unfinished = Kernel::from(parameters).start(sampler, parameters, model);
+    Model model = random_model(vocabulary, parameters.dimension, outputs);
+    auto unfinished = start<Kernel>(sampler, parameters, model);
     unfinished->submit(some_sentences(6, 80), 0, 0.05, 0.05);
     end(unfinished);
   }
