@@ -89,12 +89,13 @@ class BatchRun {
   BatchRun(const Sampler& sampler, const TargetTables& targets, const Hyperparameters& parameters,
            const Vocabulary& vocabulary)
       : sampling_(sampling_of(sampler)), seed_(parameters.seed) {
-    for_each_part(targets, [&](const auto& part) { upload(part, vocabulary.size()); });
+    PathLists lists;
+    for_each_part(targets, [&](const auto& part) { upload(part, vocabulary.size(), lists); });
     const Subsampling subsampling(vocabulary, parameters.subsample);
     const std::uint32_t all = UINT32_MAX;
     const auto table = subsampling.enabled() ? subsampling.table() : std::span(&all, 1);
     subsampling_ = {upload(highest_kept_, table), static_cast<std::uint32_t>(table.size() - 1)};
-    machine_.wait();  // for the table
+    machine_.wait();  // for the table and the lists
   }
   /// A class that adds members must first wait for the work that uses them: machine_.settle().
   ~BatchRun() = default;
@@ -143,13 +144,18 @@ class BatchRun {
     return to.data();
   }
 
-  void upload(const NegativeSampling::Run& negatives, std::size_t) {
+  /// The arrays of a PathView on their way.
+  struct PathLists {
+    std::vector<std::uint32_t> ends, positives;
+    std::vector<RowId> nodes;
+  };
+
+  void upload(const NegativeSampling::Run& negatives, std::size_t, PathLists&) {
     const auto entries = negatives.distribution().table().entries();
     sampling_.negatives = {upload(negatives_, entries), static_cast<std::uint32_t>(entries.size())};
   }
-  void upload(const HuffmanPath::Run& paths, std::size_t words) {
-    std::vector<std::uint32_t> ends, positives;
-    std::vector<RowId> nodes;
+  void upload(const HuffmanPath::Run& paths, std::size_t words, PathLists& lists) {
+    auto& [ends, positives, nodes] = lists;
     for (std::size_t word = 0; word < words; ++word) {
       const TargetSet path = paths.tree().path(static_cast<WordId>(word));
       nodes.insert(nodes.end(), path.outputs.begin(), path.outputs.end());
@@ -162,7 +168,6 @@ class BatchRun {
                        upload(paths_[3], paths.kept()),
                        static_cast<std::uint32_t>(paths.kept().size() - 1),
                        static_cast<std::uint32_t>(paths.max_outputs())};
-    machine_.wait();  // for the lists
   }
 
   /// Copies a batch to the device, beside the training of the one before: to stay, where every
