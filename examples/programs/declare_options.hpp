@@ -164,7 +164,7 @@ inline void declare_method(CLI::App& app, TrainingOptions& options) {
       ->capture_default_str()
       ->group(heading::method);
   app.add_option("--contexts", options.contexts,
-                 "Keep those contexts in this file and reuse it; without: find them on demand")
+                 "Keep those contexts in this file and reuse it; without: new ones in each epoch")
       ->group(heading::files);
   app.add_option("--cbow", options.cbow, "1: CBOW, 0: skip-gram")
       ->check(CLI::Range(0, 1))

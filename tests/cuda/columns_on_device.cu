@@ -96,7 +96,7 @@ Trained train_by_run(const WordContextMatrix& matrix, bool finds_contexts) {
   Trained result{random_model(vocabulary(), parameters.dimension), 0};
   auto run = Kernel::from(parameters).start(UniformMatrix(), parameters, result.model);
   run->set_words(matrix.words(), {0, detail::ColumnParts{matrix.words().size()}.count()});
-  if (finds_contexts) run->set_index(*matrix.index());
+  if (finds_contexts) run->set_contexts(*matrix.lists());
   for (std::uint64_t column = 0; column <= 6; ++column) {
     if (column < 6) begin_column(*run, matrix, column);
     if (column > 0) result.loss += loss_of_next(*run);

@@ -17,7 +17,7 @@
 #include <wordloom/core/hash.hpp>
 #include <wordloom/core/parallel.hpp>
 #include <wordloom/core/types.hpp>
-#include <wordloom/corpus/word_context_index.hpp>
+#include <wordloom/corpus/word_context_lists.hpp>
 
 namespace wordloom::inline WORDLOOM_ABI::detail {
 
@@ -42,7 +42,7 @@ struct WordContextSource {
 };
 
 /// The first 8 bytes of a file of contexts; the first 6 are those of all versions.
-inline constexpr std::string_view word_context_magic("WORDCX1\0", 8);
+inline constexpr std::string_view word_context_magic("WORDCX2\0", 8);
 
 /// What follows them. Then come the words that have contexts [word_count] of 4 bytes, their
 /// contexts [columns x word_count] of `id_bytes`, both padded to 8 bytes, and the hash of all
@@ -78,20 +78,20 @@ class WordContextFileWriter {
   explicit WordContextFileWriter(const std::filesystem::path& path) : file_(path) {}
 
   /// Writes the contexts of one epoch with all threads. Memory: 16 MiB. Throws IoError.
-  void finish(const WordContextSource& source, const WordContextIndex& index,
+  void finish(const WordContextSource& source, const WordContextLists& lists,
               std::size_t vocabulary_size, std::size_t columns, std::size_t threads);
 
  private:
   template <class Id>
-  void write_contexts(const WordContextIndex& index, std::size_t columns, std::size_t threads) {
-    const std::uint64_t total = std::uint64_t{index.words().size()} * columns;
+  void write_contexts(const WordContextLists& lists, std::size_t columns, std::size_t threads) {
+    const std::uint64_t total = std::uint64_t{lists.words().size()} * columns;
     constexpr std::size_t longest = (std::size_t{16} << 20) / sizeof(Id);
     std::vector<Id> block(std::min<std::uint64_t>(longest, total));
     for (std::uint64_t begin = 0; begin < total; begin += block.size()) {
       block.resize(std::min<std::uint64_t>(block.size(), total - begin));
       run_threads(threads, [&](std::size_t thread) {
         const auto [first, last] = part_of(block.size(), thread, threads);
-        fill(index, begin + first, std::span(block).subspan(first, last - first));
+        fill(lists, begin + first, std::span(block).subspan(first, last - first));
       });
       write(block.data(), block.size() * sizeof(Id));
     }
@@ -99,13 +99,13 @@ class WordContextFileWriter {
 
   /// Finds the contexts from the `begin`-th on, counted column after column.
   template <class Id>
-  static void fill(const WordContextIndex& index, std::uint64_t begin, std::span<Id> block) {
-    for_each_run(index.words().size(), begin, block.size(),
+  static void fill(const WordContextLists& lists, std::uint64_t begin, std::span<Id> block) {
+    for_each_run(lists.words().size(), begin, block.size(),
                  [&](std::uint64_t column, std::size_t first, std::size_t size, std::size_t at) {
                    std::array<WordId, 1024> ids;
                    for (std::size_t i = 0; i < size; i += ids.size()) {
                      const auto some = std::span(ids).first(std::min(ids.size(), size - i));
-                     index.contexts(column, first + i, some);
+                     lists.contexts(column, first + i, some);
                      for (std::size_t k = 0; k < some.size(); ++k)
                        block[at + i + k] = static_cast<Id>(some[k]);
                    }
@@ -133,19 +133,19 @@ std::optional<WordContextFile> open_word_context_file(const std::filesystem::pat
 #if WORDLOOM_DEFINES_FUNCTIONS
 
 WORDLOOM_FUNCTION void WordContextFileWriter::finish(const WordContextSource& source,
-                                                     const WordContextIndex& index,
+                                                     const WordContextLists& lists,
                                                      std::size_t vocabulary_size,
                                                      std::size_t columns, std::size_t threads) {
   const bool is_short = vocabulary_size <= std::size_t{1} << 16;
-  const WordContextHeader header{source, index.words().size(), columns, is_short ? 2u : 4u};
+  const WordContextHeader header{source, lists.words().size(), columns, is_short ? 2u : 4u};
   write(word_context_magic.data(), word_context_magic.size());
   write(&header, sizeof(header));
-  write(index.words().data(), index.words().size_bytes());
+  write(lists.words().data(), lists.words().size_bytes());
   pad();
   if (is_short)
-    write_contexts<std::uint16_t>(index, columns, resolve_threads(threads));
+    write_contexts<std::uint16_t>(lists, columns, resolve_threads(threads));
   else
-    write_contexts<WordId>(index, columns, resolve_threads(threads));
+    write_contexts<WordId>(lists, columns, resolve_threads(threads));
   pad();
   const std::uint64_t hash = hash_.value();
   write(&hash, sizeof(hash));

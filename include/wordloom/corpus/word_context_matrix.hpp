@@ -16,18 +16,19 @@
 #include <wordloom/corpus/concept.hpp>
 #include <wordloom/corpus/vocabulary.hpp>
 #include <wordloom/corpus/word_context_file.hpp>
-#include <wordloom/corpus/word_context_index.hpp>
+#include <wordloom/corpus/word_context_lists.hpp>
 
 namespace wordloom::inline WORDLOOM_ABI {
 
 /// The uniform word-context matrix [words x columns] of a corpus: each word has the same number of
 /// context words, drawn uniformly from all of its windows. A column is a batch in which each word
-/// comes once, with one context. See WordContextIndex for how contexts are drawn.
+/// comes once, with one context. See WordContextLists for how contexts are drawn.
 ///
-/// The matrix is virtual, and takes 8 bytes for each word of the corpus, or it lies in a mapped
-/// file of one epoch, which later epochs repeat. Virtual, each epoch has new contexts: column j of
-/// epoch e is column e * columns() + j. Immutable; copies share the contexts; all members are
-/// thread-safe.
+/// The matrix is virtual, or it lies in a mapped file of one epoch, which later epochs repeat.
+/// Virtual, each word has a list of its contexts, at most 65,536 or `columns()`, whichever is more;
+/// column j of epoch e is column e * columns() + j and has the contexts that come next. That takes
+/// up to 4 * window bytes for each word of the corpus, twice that with a vocabulary of more than
+/// 65,536 words. Immutable; copies share the contexts; all members are thread-safe.
 class WordContextMatrix {
  public:
   static constexpr bool repeats = false;
@@ -40,8 +41,8 @@ class WordContextMatrix {
   /// matrix is replaced, any other file is refused.
   ///
   /// Throws InvalidArgument (options), CorpusError (a corpus that was encoded with another
-  /// vocabulary, has no sentence of two kept words, or has more than 2^32 - 1 kept words), IoError,
-  /// FormatError (a file that is no word-context matrix), and what reading the corpus throws.
+  /// vocabulary or has no sentence of two kept words), IoError, FormatError (a file that is no
+  /// word-context matrix), and what reading the corpus throws.
   template <Corpus C>
   [[nodiscard]] static WordContextMatrix from(const C& corpus, const Vocabulary& vocabulary,
                                               const WordContextOptions& options = {}) {
@@ -50,7 +51,8 @@ class WordContextMatrix {
       if (corpus.vocabulary_fingerprint() != vocabulary.fingerprint())
         throw CorpusError("the corpus was encoded with another vocabulary");
     if (options.file.empty())
-      return {std::make_shared<const detail::WordContextIndex>(corpus, vocabulary, options),
+      return {std::make_shared<const detail::WordContextLists>(
+                  corpus, vocabulary, options, std::max<std::size_t>(options.columns, 1 << 16)),
               vocabulary, options};
 
     const auto source = source_of(corpus, vocabulary, options);
@@ -59,8 +61,8 @@ class WordContextMatrix {
     {
       // First of all, so that a folder that cannot be written is found before the corpus is read.
       detail::WordContextFileWriter writer(options.file);
-      const detail::WordContextIndex index(corpus, vocabulary, options);
-      writer.finish(source, index, vocabulary.size(), options.columns, options.threads);
+      const detail::WordContextLists lists(corpus, vocabulary, options, options.columns);
+      writer.finish(source, lists, vocabulary.size(), options.columns, options.threads);
     }
     if (auto file = detail::open_word_context_file(options.file, source))
       return {std::move(*file), vocabulary};
@@ -76,17 +78,16 @@ class WordContextMatrix {
   std::size_t columns() const noexcept { return columns_; }
   /// What the contexts are found from; null where the matrix lies in a file. Valid as long as any
   /// copy.
-  const detail::WordContextIndex* index() const& noexcept { return index_.get(); }
-  void index() const&& = delete;
+  const detail::WordContextLists* lists() const& noexcept { return lists_.get(); }
+  void lists() const&& = delete;
   /// Whether the matrix lies in a file.
-  bool is_mapped() const noexcept { return index_ == nullptr; }
+  bool is_mapped() const noexcept { return lists_ == nullptr; }
 
   /// Writes the context in `column` of words()[first + i] to to[i]. Columns count on over epochs;
-  /// any number is allowed. Requires first + to.size() <= words().size(). A word takes about 15 ns
-  /// (16 million words of text, window of 2), and less than 1 ns where the matrix is mapped.
+  /// any number is allowed. Requires first + to.size() <= words().size().
   void contexts(std::uint64_t column, std::size_t first, std::span<WordId> to) const noexcept {
-    if (index_)
-      index_->contexts(column, first, to);
+    if (lists_)
+      lists_->contexts(column, first, to);
     else
       file_.read(column, first, to);
   }
@@ -106,10 +107,10 @@ class WordContextMatrix {
  private:
   class Reader;
 
-  WordContextMatrix(std::shared_ptr<const detail::WordContextIndex> index,
+  WordContextMatrix(std::shared_ptr<const detail::WordContextLists> lists,
                     const Vocabulary& vocabulary, const WordContextOptions& options)
-      : index_(std::move(index)),
-        words_(index_->words()),
+      : lists_(std::move(lists)),
+        words_(lists_->words()),
         columns_(options.columns),
         vocabulary_(vocabulary.fingerprint()) {}
   WordContextMatrix(detail::WordContextFile file, const Vocabulary& vocabulary)
@@ -130,7 +131,7 @@ class WordContextMatrix {
     return source;
   }
 
-  std::shared_ptr<const detail::WordContextIndex> index_;  // null where the matrix is mapped
+  std::shared_ptr<const detail::WordContextLists> lists_;  // null where the matrix is mapped
   detail::WordContextFile file_;
   std::span<const WordId> words_;  // of either
   std::size_t columns_;
@@ -180,8 +181,8 @@ WORDLOOM_FUNCTION std::uint64_t WordContextMatrix::fingerprint() const noexcept 
   hash.add(std::uint64_t{is_mapped()});
   hash.add(vocabulary_);
   hash.add(std::uint64_t{columns_});
-  if (index_)
-    index_->add_to(hash);
+  if (lists_)
+    lists_->add_to(hash);
   else
     hash.add(file_.hash);
   return hash.value();

@@ -10,7 +10,7 @@
 
 #include <wordloom/core/error.hpp>
 #include <wordloom/core/hyperparameters.hpp>
-#include <wordloom/corpus/word_context_index.hpp>
+#include <wordloom/corpus/word_context_lists.hpp>
 #include <wordloom/cuda/batch_kernel.hpp>
 #include <wordloom/cuda/column_work.hpp>
 #include <wordloom/cuda/device_matrix.hpp>
@@ -119,17 +119,18 @@ class ColumnKernel<Machine, RowSizes, Optimizer>::Run {
     parts_ = parts;
     for (auto& contexts : contexts_) contexts = Array<std::uint32_t>(words.size(), "the words");
   }
-  /// Gives the device the index of the contexts of all words, by which it finds contexts itself.
-  /// The index must stay as the words must. Throws DeviceError when it does not fit.
-  void set_index(const detail::WordContextIndex& index) {
+  /// Gives the device the contexts of all words, among which it finds those of a column itself.
+  /// They must stay as the words must. Throws DeviceError when they do not fit.
+  void set_contexts(const detail::WordContextLists& lists) {
     machine_.make_current();
-    const char* const what = "the index of contexts (8 bytes a word of the corpus)";
-    index_ = index.view();
-    index_.ids = upload(ids_, index.padded_ids(), what) + index_.window;
-    index_.places = upload(places_, index.places(), what);
-    upload(places_of_words_, index.places_of_words(), what);
+    const char* const what = "the contexts of all words";
+    all_contexts_.lists = upload(lists_, lists.lists(), what);
+    if (lists.short_ids().empty())
+      all_contexts_.long_ids = upload(long_ids_, lists.long_ids(), what);
+    else
+      all_contexts_.short_ids = upload(short_ids_, lists.short_ids(), what);
   }
-  bool finds_contexts() const noexcept { return ids_.size() > 0; }
+  bool finds_contexts() const noexcept { return lists_.size() > 0; }
 
   /// Begins with a column, `number` of all epochs together and `in_epoch` of its own. `contexts`
   /// [words] are used where the device does not find them, and may be changed afterwards.
@@ -145,9 +146,9 @@ class ColumnKernel<Machine, RowSizes, Optimizer>::Run {
     if (finds_contexts()) {
       const std::size_t first = detail::ColumnParts{column_.word_count}.first_word(parts_.first);
       const std::size_t end = detail::ColumnParts{column_.word_count}.first_word(parts_.second);
-      machine_.run((end - first + 31) / 32, FindContexts{index_, places_of_words_.data() + first,
-                                                         static_cast<std::uint32_t>(end - first),
-                                                         number, contexts_[place].data() + first});
+      machine_.run((end - first + 31) / 32,
+                   FindContexts{all_contexts_, static_cast<std::uint32_t>(first),
+                                static_cast<std::uint32_t>(end), number, contexts_[place].data()});
     } else {
       batch_.words.assign(contexts.begin(), contexts.end());
       slots_[place].copy(batch_, contexts_[place].data(), machine_);
@@ -199,10 +200,10 @@ class ColumnKernel<Machine, RowSizes, Optimizer>::Run {
   Array<WordId> words_;
   ColumnView column_{};
   std::pair<std::size_t, std::size_t> parts_{};
-  detail::WordContextView index_{};
-  Array<WordId> ids_;
-  Array<std::uint32_t> places_;
-  Array<detail::WordPlaces> places_of_words_;
+  detail::WordContextView all_contexts_{};
+  Array<detail::ContextList> lists_;
+  Array<std::uint16_t> short_ids_;
+  Array<WordId> long_ids_;
   Array<std::uint32_t> contexts_[2];  // [words] of the columns in flight
   SentenceBatch batch_;               // contexts, on their way
   typename Machine::Slot slots_[2];   // of the columns in flight

@@ -18,17 +18,16 @@ namespace wordloom::inline WORDLOOM_ABI::cuda {
 
 /// Work for 32 words of a column: finds their contexts.
 struct FindContexts {
-  detail::WordContextView index;
-  const detail::WordPlaces* places;  // [words]
-  std::uint32_t words;
-  std::uint64_t column;  // of all epochs together
-  WordId* contexts;      // [words]
+  detail::WordContextView all;
+  std::uint32_t first, end;  // words
+  std::uint64_t column;      // of all epochs together
+  WordId* contexts;          // [words]
 
   template <class Team>
   WORDLOOM_BOTH void operator()(const Team& team, std::uint32_t item) const {
     team.each([&](int l) {
-      const std::uint32_t i = item * 32 + static_cast<std::uint32_t>(l);
-      if (i < words) contexts[i] = index.context(places[i], column);
+      const std::uint32_t word = first + item * 32 + static_cast<std::uint32_t>(l);
+      if (word < end) contexts[word] = all.context(word, column);
       return 0;
     });
   }

@@ -195,7 +195,7 @@ concept TrainsColumns = OnDevice<K> &&
 /// the end of each epoch, and when training stops. See CudaKernel.
 ///
 /// On a device, for samplers that train columns: `run.set_words(words, parts)` says what a column
-/// is, and `run.set_index(index)` where its contexts are found; then, of each column,
+/// is, and `run.set_contexts(lists)` among which its contexts are found; then, of each column,
 /// `run.begin(number, in_epoch, contexts)`, `run.train(step, rate)` for each side, and `run.end()`.
 /// See ColumnKernel.
 template <class K>

@@ -17,13 +17,18 @@ HWY_INLINE void prefetch_standing(std::span<const float* const> rows, std::size_
 
 /// Adds to V vectors of I moving rows, from the i-th and from column c on, what they receive:
 /// `gradients` are theirs, `each` for a standing row. Where the changes go elsewhere they are added
-/// to zero.
+/// to zero. The rows of the next block mostly lie behind those of this one. They are prefetched for
+/// writing, as other threads have read them in the step before.
 template <std::size_t I, std::size_t V>
 HWY_INLINE void move_rows(const OneSideBlock& own, std::size_t i, const float* gradients,
-                          std::size_t each, std::size_t c) {
+                          std::size_t each, std::size_t c, std::size_t stride) {
   const RowTag d;
   const std::size_t lanes = hn::Lanes(d);
   const FusedBlock& block = own.block;
+  unrolled<I>([&](auto k) WORDLOOM_INLINED {
+    const float* const next = block.inputs[i + k] + block.n * stride + c;
+    for (std::size_t at = 0; at < V * lanes; at += 16) detail::prefetch_line(next + at);
+  });
   hn::Vec<RowTag> sum[I][V];
   unrolled<I>([&](auto k) WORDLOOM_INLINED {
     const float* const from = own.adds ? block.inputs[i + k] + c : own.zeros;
@@ -62,13 +67,13 @@ HWY_NOINLINE HWY_ATTR inline void move_all(const OneSideBlock& own, std::size_t 
       const std::size_t now = std::min(ahead, block.ahead.size() - prefetched);
       prefetch_standing<V>(block.ahead.subspan(prefetched, now), c);
       prefetched += now;
-      move_rows<4, V>(own, i, group, 4, c);
+      move_rows<4, V>(own, i, group, 4, c, stride);
     }
     prefetch_standing<V>(block.ahead.subspan(prefetched), c);
     // The last 1 to 3 rows, one by one.
     const bool of_four = block.n_of_four == block.n;
     const float* last = of_four ? group : block.tail;
-    for (; i < block.n; ++i) move_rows<1, V>(own, i, last++, of_four ? 4 : 2, c);
+    for (; i < block.n; ++i) move_rows<1, V>(own, i, last++, of_four ? 4 : 2, c, stride);
   });
 }
 

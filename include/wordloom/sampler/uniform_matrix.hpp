@@ -130,7 +130,7 @@ class UniformMatrix::Worker {
       for (RowId& word : negatives)
         if (word == chunk.others[0]) word = distribution_.draw(random, chunk.others[0]);
     begun_.begin(random, shared_);
-    // The rows of the words lie one after the other: the processor fetches them by itself.
+    // The rows of the words lie one after the other: kernels and processors find them.
     if (update_ == Sides::inputs)
       announce_rows(sink, {}, chunk.standing());
     else

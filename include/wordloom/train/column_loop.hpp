@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <barrier>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -11,6 +10,7 @@
 #include <vector>
 
 #include <wordloom/core/error.hpp>
+#include <wordloom/core/meeting.hpp>
 #include <wordloom/core/parallel.hpp>
 #include <wordloom/core/processors.hpp>
 #include <wordloom/core/random.hpp>
@@ -105,7 +105,7 @@ class ColumnLoop {
         at_(run.start.threads[0], corpus.columns(), run.parameters.epochs),
         contexts_(words_.size()),
         done_(threads_),
-        barrier_(static_cast<std::ptrdiff_t>(threads_)) {}
+        meeting_(threads_) {}
 
   void train() {
     run_.synchronise(at_.progress());
@@ -181,15 +181,13 @@ class ColumnLoop {
     while (!ended_) meet(thread);
   }
 
-  /// Waits for all threads, lets the first do what comes between two steps, and waits for it.
+  /// Waits for all threads, and for the first to do what comes between two steps.
   void meet(std::size_t thread) {
-    barrier_.arrive_and_wait();
-    if (thread == 0) {
+    meeting_.meet(thread, [&] {
       attempt([&] { end_step(); });
       if (failed_) ended_ = true;
       next_part_ = own_parts_.first;
-    }
-    barrier_.arrive_and_wait();
+    });
   }
 
   template <class Work>
@@ -255,7 +253,7 @@ class ColumnLoop {
   std::atomic<std::size_t> next_part_{0};
   std::atomic<bool> failed_{false};
   std::exception_ptr failure_;
-  std::barrier<> barrier_;
+  Meeting meeting_;
 };
 
 }  // namespace wordloom::inline WORDLOOM_ABI::detail

@@ -35,8 +35,8 @@ class DeviceColumnLoop {
     run_.arrive = [this] { arrive(); };
     run_.download = [this] { kernel_.download(run_.model); };
     kernel_.set_words(words_, own_);
-    if constexpr (requires { *corpus_.index(); })
-      if (corpus_.index() != nullptr) kernel_.set_index(*corpus_.index());
+    if constexpr (requires { *corpus_.lists(); })
+      if (corpus_.lists() != nullptr) kernel_.set_contexts(*corpus_.lists());
     run_.synchronise(at_.progress());
     end_epoch();
     while (!at_.ends_run() && !run_.state.stopped()) next();

@@ -1,0 +1,227 @@
+#pragma once
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <numeric>
+#include <span>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <wordloom/core/hash.hpp>
+#include <wordloom/core/hyperparameters.hpp>
+#include <wordloom/core/parallel.hpp>
+#include <wordloom/core/random.hpp>
+#include <wordloom/core/random_reads.hpp>
+#include <wordloom/core/types.hpp>
+#include <wordloom/corpus/concept.hpp>
+#include <wordloom/corpus/kept_words.hpp>
+#include <wordloom/corpus/vocabulary.hpp>
+#include <wordloom/corpus/word_context_view.hpp>
+
+namespace wordloom::inline WORDLOOM_ABI {
+
+/// The options of a WordContextMatrix.
+struct WordContextOptions {
+  /// Contexts of each word in an epoch (l), 1 to 2^24.
+  std::size_t columns = 1024;
+  /// Context words on each side of a word, 1 to 1000.
+  std::size_t window = 2;
+  /// Threshold of subsampling as in Hyperparameters. Words are dropped once, before windows are
+  /// formed; 0 keeps all.
+  double subsample = 0;
+  std::uint64_t seed = 1;
+  /// Threads that make the matrix, up to 65536; 0 = all that the machine offers.
+  std::size_t threads = 0;
+  /// The file in which the contexts of one epoch are kept; empty: contexts are found on demand.
+  std::filesystem::path file = {};
+
+  /// Lists what determines the contexts.
+  template <class Visit>
+  void visit_parameters(Visit&& visit) const {
+    visit("columns", columns, 1, 1 << 24);
+    visit("window", window, 1, 1000);
+    visit("subsample", subsample, 0.0, 1.0);
+    visit("seed", seed, std::uint64_t{0}, ~std::uint64_t{0});
+  }
+
+  /// Throws InvalidArgument that names the first field out of bounds, its value and the bounds.
+  void validate() const {
+    detail::validate(*this);
+    detail::check_parameter("threads", threads, 0, 65536);
+  }
+};
+
+namespace detail {
+
+/// For each word of a corpus the contexts in all of its windows, in an order in which successive
+/// ones come from all over the corpus. The context in a column is the one at place
+/// (column mod their number): successive columns have each context once before one comes again, and
+/// read a word's contexts from the same cache line up to 32 times.
+///
+/// A word with n contexts, counted from 0 in the order of the corpus, has number
+/// (a + g * place) mod n at each place. g is close to n / golden ratio and has no common divisor
+/// with n, so that these numbers are a permutation and each run of them is spread evenly (Weyl
+/// 1916). The number at place 0 is random for each (seed, word).
+///
+/// Of each word only the first `most` places are kept. Memory: up to 2 * window contexts for each
+/// kept word of the corpus, each of 2 bytes with a vocabulary of up to 65,536 words and of 4 with a
+/// larger one; while they are made, 5 bytes a kept word more. Immutable; all members are
+/// thread-safe.
+class WordContextLists {
+ public:
+  /// Reads the corpus once, with all threads; the same for any number of them. Sentences of one
+  /// kept word are dropped, as it has no context. Throws InvalidArgument and CorpusError; see
+  /// WordContextMatrix. `most`: contexts kept of a word, 1 to 2^32 - 1.
+  template <Corpus C>
+  WordContextLists(const C& corpus, const Vocabulary& vocabulary, const WordContextOptions& options,
+                   std::size_t most) {
+    const std::size_t threads = resolve_threads(options.threads);
+    make(KeptWords::of(corpus, vocabulary, options.subsample, options.seed, threads),
+         vocabulary.size(), options, most, threads);
+  }
+
+  /// The words that have a context, rising.
+  std::span<const WordId> words() const noexcept { return words_; }
+
+  /// Writes the context in `column` of words()[first + i] to to[i].
+  void contexts(std::uint64_t column, std::size_t first, std::span<WordId> to) const noexcept {
+    const WordContextView all = view();
+    for (std::size_t i = 0; i < to.size(); ++i) to[i] = all.context(first + i, column);
+  }
+
+  /// What contexts are found from; a device has copies of these arrays, one of the last two empty.
+  WordContextView view() const noexcept {
+    return {lists_.data(), short_ids_.empty() ? nullptr : short_ids_.data(), long_ids_.data()};
+  }
+  std::span<const ContextList> lists() const noexcept { return lists_; }
+  std::span<const std::uint16_t> short_ids() const noexcept { return short_ids_; }
+  std::span<const WordId> long_ids() const noexcept { return long_ids_; }
+
+  /// Adds all that determines the contexts to a hash.
+  void add_to(Hash& hash) const noexcept {
+    hash.add(words_.data(), words_.size() * sizeof(WordId));
+    for (const ContextList& list : lists_) hash.add(std::uint64_t{list.size});
+    hash.add(short_ids_.data(), short_ids_.size() * sizeof(std::uint16_t));
+    hash.add(long_ids_.data(), long_ids_.size() * sizeof(WordId));
+  }
+
+ private:
+  // Makes the streams of random numbers others than those of corpora and samplers.
+  static constexpr std::uint64_t own_streams = 0x776f7264636f6e74;
+
+  /// Where the next context of a word goes: by `step` further, mod `contexts`.
+  struct Order {
+    std::uint64_t contexts = 0, step = 0;  // of a word
+    std::uint64_t first = 0, size = 0;     // of its list
+  };
+
+  /// The number that times `number` is 1 mod `modulus`, with which it has no common divisor.
+  static std::uint64_t inverse(std::uint64_t number, std::uint64_t modulus);
+
+  /// Lists the contexts: a parallel counting sort.
+  void make(const KeptWords& kept, std::size_t vocabulary_size, const WordContextOptions& options,
+            std::size_t most, std::size_t threads);
+
+  std::vector<WordId> words_;       // [words that have a context]
+  std::vector<ContextList> lists_;  // of `words_`
+  std::vector<std::uint16_t> short_ids_;
+  std::vector<WordId> long_ids_;  // either is empty
+};
+
+#if WORDLOOM_DEFINES_FUNCTIONS
+
+WORDLOOM_FUNCTION std::uint64_t WordContextLists::inverse(std::uint64_t number,
+                                                          std::uint64_t modulus) {
+  // Euclid's algorithm: `rest` is always `factor` * number mod modulus.
+  std::int64_t factor = 0, next_factor = 1;
+  std::uint64_t rest = modulus, next_rest = number % modulus;
+  while (next_rest != 0) {
+    const auto times = static_cast<std::int64_t>(rest / next_rest);
+    factor = std::exchange(next_factor, factor - times * next_factor);
+    rest = std::exchange(next_rest, rest % next_rest);
+  }
+  return factor < 0 ? modulus - static_cast<std::uint64_t>(-factor)
+                    : static_cast<std::uint64_t>(factor) % modulus;
+}
+
+WORDLOOM_FUNCTION void WordContextLists::make(const KeptWords& kept, std::size_t vocabulary_size,
+                                              const WordContextOptions& options, std::size_t most,
+                                              std::size_t threads) {
+  __extension__ typedef unsigned __int128 wide;
+  constexpr WordId end_mark = KeptWords::end_mark;
+  // Each piece has places of its own; they take up to a quarter of the memory of the kept words.
+  const std::size_t pieces = std::clamp<std::size_t>(kept.size() / (8 * vocabulary_size), 1,
+                                                     std::min(threads, KeptWords::part_count));
+  std::vector<std::uint64_t> places(pieces * vocabulary_size);  // [pieces x words]
+  // Calls `use(place of its word, its address, contexts before it, contexts after it)` for each
+  // word of all pieces.
+  const auto for_each_word = [&](auto&& use) {
+    run_threads(pieces, [&](std::size_t piece) {
+      std::uint64_t* const of_words = &places[piece * vocabulary_size];
+      const auto [first, last] = part_of(KeptWords::part_count, piece, pieces);
+      for (std::size_t p = first; p < last; ++p) {
+        const std::span<const WordId> part = kept.parts[p];
+        for (std::size_t begin = 0, end = 0; begin < part.size(); begin = end) {
+          while ((part[end++] & end_mark) == 0) continue;
+          for (std::size_t i = begin; i < end; ++i) {
+            const WordId word = part[i] & ~end_mark;
+            use(word, of_words[word], &part[i], std::min(options.window, i - begin),
+                std::min(options.window, end - 1 - i));
+          }
+        }
+      }
+    });
+  };
+  for_each_word([](WordId, std::uint64_t& count, const WordId*, std::size_t before,
+                   std::size_t after) { count += before + after; });
+
+  std::vector<Order> orders(vocabulary_size);
+  std::uint64_t first = 0;
+  for (std::size_t w = 0; w < vocabulary_size; ++w) {
+    std::uint64_t contexts = 0;
+    for (std::size_t p = 0; p < pieces; ++p) contexts += places[p * vocabulary_size + w];
+    if (contexts == 0) continue;
+    constexpr std::uint64_t golden = 0x9e3779b97f4a7c15;  // 2^64 / the golden ratio
+    auto step_back = static_cast<std::uint64_t>((wide{contexts} * golden) >> 64);
+    while (std::gcd(step_back, contexts) != 1) ++step_back;
+    const std::uint64_t step = inverse(step_back, contexts);
+    std::uint64_t place = Random(options.seed ^ own_streams, w, 1).below(contexts);
+    for (std::size_t p = 0; p < pieces; ++p) {
+      const std::uint64_t count = std::exchange(places[p * vocabulary_size + w], place);
+      place = static_cast<std::uint64_t>((place + wide{count} * step) % contexts);
+    }
+    const auto size = static_cast<std::uint32_t>(std::min<std::uint64_t>(contexts, most));
+    words_.push_back(static_cast<WordId>(w));
+    lists_.emplace_back(first, size);
+    orders[w] = {contexts, step, first, size};
+    first += size;
+  }
+  const auto fill = [&](auto& ids) {
+    resize_for_random_reads(ids, first);
+    for_each_word([&orders, to = ids.data()](WordId word, std::uint64_t& next, const WordId* at,
+                                             std::size_t before, std::size_t after) {
+      const Order order = orders[word];
+      std::uint64_t place = next;
+      const auto put = [&](WordId context) {
+        using Id = std::remove_cvref_t<decltype(*to)>;
+        if (place < order.size) to[order.first + place] = static_cast<Id>(context & ~end_mark);
+        place += order.step;
+        if (place >= order.contexts) place -= order.contexts;
+      };
+      for (const WordId* context = at - before; context < at; ++context) put(*context);
+      for (const WordId* context = at + 1; context <= at + after; ++context) put(*context);
+      next = place;
+    });
+  };
+  if (vocabulary_size <= std::size_t{1} << 16)
+    fill(short_ids_);
+  else
+    fill(long_ids_);
+}
+
+#endif
+
+}  // namespace detail
+}  // namespace wordloom::inline WORDLOOM_ABI
