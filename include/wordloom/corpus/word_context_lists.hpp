@@ -34,7 +34,8 @@ struct WordContextOptions {
   std::uint64_t seed = 1;
   /// Threads that make the matrix, up to 65536; 0 = all that the machine offers.
   std::size_t threads = 0;
-  /// The file in which the contexts of one epoch are kept; empty: contexts are found on demand.
+  /// The file in which the contexts of one epoch are kept; empty: they are kept in memory, and each
+  /// epoch has others.
   std::filesystem::path file = {};
 
   /// Lists what determines the contexts.
