@@ -56,10 +56,10 @@ class Meeting {
 #endif
   }
 
-  const std::uint32_t others_;
-  const int spins_;
   alignas(64) std::atomic<std::uint32_t> arrived_{0};
   alignas(64) std::atomic<std::uint32_t> round_{0};
+  const std::uint32_t others_;
+  const int spins_;
 };
 
 }  // namespace wordloom::inline WORDLOOM_ABI::detail

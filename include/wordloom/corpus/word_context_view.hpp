@@ -19,7 +19,8 @@ struct ContextList {
   /// The place of the context in a column: first + column mod size, by two products (Lemire, Kaser
   /// and Kurz 2019, "Faster Remainder by Direct Computation").
   WORDLOOM_BOTH std::uint64_t place(std::uint32_t column) const {
-    return first + static_cast<std::uint64_t>((wide{reciprocal * column} * size) >> 64);
+    const std::uint64_t fraction = reciprocal * column;
+    return first + static_cast<std::uint64_t>((wide{fraction} * size) >> 64);
   }
 
  private:
