@@ -120,7 +120,7 @@ TEST_CASE("successive contexts of a word come from all over the corpus", "[corpu
   }
 }
 
-TEST_CASE("of each word as many contexts are kept as asked for", "[corpus]") {
+TEST_CASE("no word keeps more contexts than the maximum", "[corpus]") {
   const Text text(random_text(2000, 8));
   const auto corpus = EncodedCorpus::from_text(text.path, text.vocabulary);
   const detail::WordContextLists all(corpus, text.vocabulary, {}, 1 << 20);
@@ -130,15 +130,15 @@ TEST_CASE("of each word as many contexts are kept as asked for", "[corpus]") {
     lists.contexts(column, 0, contexts);
     return contexts;
   };
-  for (const std::size_t most : {1u, 3u, 40u}) {
-    const detail::WordContextLists some(corpus, text.vocabulary, {.threads = 3}, most);
-    for (const detail::ContextList& list : some.lists()) CHECK(list.size <= most);
-    for (std::uint64_t column = 0; column < most; ++column) {
+  for (const std::size_t max_contexts : {1u, 3u, 40u}) {
+    const detail::WordContextLists some(corpus, text.vocabulary, {.threads = 3}, max_contexts);
+    for (const detail::ContextList& list : some.lists()) CHECK(list.size <= max_contexts);
+    for (std::uint64_t column = 0; column < max_contexts; ++column) {
       CHECK(column_of(some, column) == column_of(all, column));
-      const auto again = column_of(some, column + 5 * most);
+      const auto again = column_of(some, column + 5 * max_contexts);
       const auto first = column_of(all, column);
       for (std::size_t i = 0; i < words; ++i)
-        if (some.lists()[i].size == most) CHECK(again[i] == first[i]);
+        if (some.lists()[i].size == max_contexts) CHECK(again[i] == first[i]);
     }
   }
 }
@@ -166,7 +166,7 @@ TEST_CASE("contexts of a vocabulary of more than 65,536 words", "[corpus]") {
   const auto short_matrix =
       WordContextMatrix::from(EncodedCorpus::from_sentences(sentences, small), small, options);
   CHECK(short_matrix.lists()->long_ids().empty());
-  // Each context as often as it stands in the windows of the word.
+  // Each context comes as often as it occurs in the windows of the word.
   for (std::size_t i = 0; i < matrix.words().size(); ++i) {
     const std::map<WordId, std::uint64_t>& expected = windows.at(matrix.words()[i]);
     std::uint64_t total = 0;

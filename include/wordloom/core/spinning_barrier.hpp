@@ -8,19 +8,19 @@
 
 namespace wordloom::inline WORDLOOM_ABI::detail {
 
-/// Where threads meet after short steps (a barrier): the first of them works while the others wait.
-/// A thread that waits stays awake for some 100 microseconds before it sleeps, because to wake one
-/// may take as long as a step; unless there are more threads than processors.
-class Meeting {
+/// A barrier for short steps, at which thread 0 works while the others wait. A thread that waits
+/// spins for some 100 microseconds before it sleeps, because waking it may take as long as a step.
+/// It sleeps at once when there are more threads than processors.
+class SpinningBarrier {
  public:
-  explicit Meeting(std::size_t threads)
+  explicit SpinningBarrier(std::size_t threads)
       : others_(static_cast<std::uint32_t>(threads - 1)),
         spins_(threads <= std::thread::hardware_concurrency() ? 2000 : 0) {}
 
   /// Waits for all threads, 0 to `threads - 1`. Thread 0 then calls `work`, which must not throw;
   /// the others return after that, and have what it wrote.
   template <class Work>
-  void meet(std::size_t thread, Work&& work) noexcept {
+  void arrive_and_wait(std::size_t thread, Work&& work) noexcept {
     if (thread != 0) {
       const std::uint32_t round = round_.load(std::memory_order_acquire);
       if (arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 == others_) arrived_.notify_one();

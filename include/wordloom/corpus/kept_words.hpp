@@ -23,7 +23,7 @@ namespace wordloom::inline WORDLOOM_ABI::detail {
 struct KeptWords {
   /// Marks the last word of a sentence. No id is this large.
   static constexpr WordId end_mark = WordId{1} << 31;
-  // Fixed, so that the number of threads has no effect on the sentences of a part.
+  /// The number is fixed, so that threads have no effect on the sentences of a part.
   static constexpr std::size_t part_count = 64;
 
   std::array<std::vector<WordId>, part_count> parts;  // whole sentences, in the corpus's order

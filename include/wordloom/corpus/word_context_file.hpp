@@ -78,8 +78,8 @@ class WordContextFileWriter {
   explicit WordContextFileWriter(const std::filesystem::path& path) : file_(path) {}
 
   /// Writes the contexts of one epoch with all threads. Memory: 16 MiB. Throws IoError.
-  void finish(const WordContextSource& source, const WordContextLists& lists,
-              std::size_t vocabulary_size, std::size_t columns, std::size_t threads);
+  void finish(const WordContextSource& source, const WordContextLists& lists, std::size_t columns,
+              std::size_t threads);
 
  private:
   template <class Id>
@@ -134,9 +134,8 @@ std::optional<WordContextFile> open_word_context_file(const std::filesystem::pat
 
 WORDLOOM_FUNCTION void WordContextFileWriter::finish(const WordContextSource& source,
                                                      const WordContextLists& lists,
-                                                     std::size_t vocabulary_size,
                                                      std::size_t columns, std::size_t threads) {
-  const bool is_short = vocabulary_size <= std::size_t{1} << 16;
+  const bool is_short = !lists.short_ids().empty();
   const WordContextHeader header{source, lists.words().size(), columns, is_short ? 2u : 4u};
   write(word_context_magic.data(), word_context_magic.size());
   write(&header, sizeof(header));

@@ -66,21 +66,21 @@ namespace detail {
 /// with n, so that these numbers are a permutation and each run of them is spread evenly (Weyl
 /// 1916). The number at place 0 is random for each (seed, word).
 ///
-/// Of each word only the first `most` places are kept. Memory: up to 2 * window contexts for each
-/// kept word of the corpus, each of 2 bytes with a vocabulary of up to 65,536 words and of 4 with a
-/// larger one; while they are made, 5 bytes a kept word more. Immutable; all members are
+/// Only the first `max_contexts` places of each word are kept. Memory: up to 2 * window contexts
+/// for each kept word of the corpus, each of 2 bytes with a vocabulary of up to 65,536 words and of
+/// 4 with a larger one; while they are made, 5 bytes a kept word more. Immutable; all members are
 /// thread-safe.
 class WordContextLists {
  public:
   /// Reads the corpus once, with all threads; the same for any number of them. Sentences of one
   /// kept word are dropped, as it has no context. Throws InvalidArgument and CorpusError; see
-  /// WordContextMatrix. `most`: contexts kept of a word, 1 to 2^32 - 1.
+  /// WordContextMatrix. `max_contexts`: of a word, 1 to 2^32 - 1.
   template <Corpus C>
   WordContextLists(const C& corpus, const Vocabulary& vocabulary, const WordContextOptions& options,
-                   std::size_t most) {
+                   std::size_t max_contexts) {
     const std::size_t threads = resolve_threads(options.threads);
     make(KeptWords::of(corpus, vocabulary, options.subsample, options.seed, threads),
-         vocabulary.size(), options, most, threads);
+         vocabulary.size(), options, max_contexts, threads);
   }
 
   /// The words that have a context, rising.
@@ -123,7 +123,7 @@ class WordContextLists {
 
   /// Lists the contexts: a parallel counting sort.
   void make(const KeptWords& kept, std::size_t vocabulary_size, const WordContextOptions& options,
-            std::size_t most, std::size_t threads);
+            std::size_t max_contexts, std::size_t threads);
 
   std::vector<WordId> words_;       // [words that have a context]
   std::vector<ContextList> lists_;  // of `words_`
@@ -148,16 +148,16 @@ WORDLOOM_FUNCTION std::uint64_t WordContextLists::inverse(std::uint64_t number,
 }
 
 WORDLOOM_FUNCTION void WordContextLists::make(const KeptWords& kept, std::size_t vocabulary_size,
-                                              const WordContextOptions& options, std::size_t most,
-                                              std::size_t threads) {
+                                              const WordContextOptions& options,
+                                              std::size_t max_contexts, std::size_t threads) {
   __extension__ typedef unsigned __int128 wide;
   constexpr WordId end_mark = KeptWords::end_mark;
   // Each piece has places of its own; they take up to a quarter of the memory of the kept words.
   const std::size_t pieces = std::clamp<std::size_t>(kept.size() / (8 * vocabulary_size), 1,
                                                      std::min(threads, KeptWords::part_count));
   std::vector<std::uint64_t> places(pieces * vocabulary_size);  // [pieces x words]
-  // Calls `use(place of its word, its address, contexts before it, contexts after it)` for each
-  // word of all pieces.
+  // Calls `use(word, place, address, before, after)` for each word of all pieces: the place of its
+  // next context, its address in the part, and the numbers of contexts before and after it.
   const auto for_each_word = [&](auto&& use) {
     run_threads(pieces, [&](std::size_t piece) {
       std::uint64_t* const of_words = &places[piece * vocabulary_size];
@@ -193,7 +193,7 @@ WORDLOOM_FUNCTION void WordContextLists::make(const KeptWords& kept, std::size_t
       const std::uint64_t count = std::exchange(places[p * vocabulary_size + w], place);
       place = static_cast<std::uint64_t>((place + wide{count} * step) % contexts);
     }
-    const auto size = static_cast<std::uint32_t>(std::min<std::uint64_t>(contexts, most));
+    const auto size = static_cast<std::uint32_t>(std::min<std::uint64_t>(contexts, max_contexts));
     words_.push_back(static_cast<WordId>(w));
     lists_.emplace_back(first, size);
     orders[w] = {contexts, step, first, size};

@@ -52,7 +52,7 @@ class WordContextMatrix {
         throw CorpusError("the corpus was encoded with another vocabulary");
     if (options.file.empty())
       return {std::make_shared<const detail::WordContextLists>(
-                  corpus, vocabulary, options, std::max<std::size_t>(options.columns, 1 << 16)),
+                  corpus, vocabulary, options, std::max<std::size_t>(options.columns, 65'536)),
               vocabulary, options};
 
     const auto source = source_of(corpus, vocabulary, options);
@@ -62,7 +62,7 @@ class WordContextMatrix {
       // First of all, so that a folder that cannot be written is found before the corpus is read.
       detail::WordContextFileWriter writer(options.file);
       const detail::WordContextLists lists(corpus, vocabulary, options, options.columns);
-      writer.finish(source, lists, vocabulary.size(), options.columns, options.threads);
+      writer.finish(source, lists, options.columns, options.threads);
     }
     if (auto file = detail::open_word_context_file(options.file, source))
       return {std::move(*file), vocabulary};

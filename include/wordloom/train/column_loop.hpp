@@ -10,10 +10,10 @@
 #include <vector>
 
 #include <wordloom/core/error.hpp>
-#include <wordloom/core/meeting.hpp>
 #include <wordloom/core/parallel.hpp>
 #include <wordloom/core/processors.hpp>
 #include <wordloom/core/random.hpp>
+#include <wordloom/core/spinning_barrier.hpp>
 #include <wordloom/core/types.hpp>
 #include <wordloom/kernel/concept.hpp>
 #include <wordloom/kernel/fused_one_side.hpp>
@@ -105,7 +105,7 @@ class ColumnLoop {
         at_(run.start.threads[0], corpus.columns(), run.parameters.epochs),
         contexts_(words_.size()),
         done_(threads_),
-        meeting_(threads_) {}
+        barrier_(threads_) {}
 
   void train() {
     run_.synchronise(at_.progress());
@@ -183,7 +183,7 @@ class ColumnLoop {
 
   /// Waits for all threads, and for the first to do what comes between two steps.
   void meet(std::size_t thread) {
-    meeting_.meet(thread, [&] {
+    barrier_.arrive_and_wait(thread, [&] {
       attempt([&] { end_step(); });
       if (failed_) ended_ = true;
       next_part_ = own_parts_.first;
@@ -253,7 +253,7 @@ class ColumnLoop {
   std::atomic<std::size_t> next_part_{0};
   std::atomic<bool> failed_{false};
   std::exception_ptr failure_;
-  Meeting meeting_;
+  SpinningBarrier barrier_;
 };
 
 }  // namespace wordloom::inline WORDLOOM_ABI::detail
