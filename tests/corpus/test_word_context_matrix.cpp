@@ -1,5 +1,6 @@
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <map>
 #include <set>
 #include <vector>
@@ -127,7 +128,7 @@ TEST_CASE("no word keeps more contexts than the maximum", "[corpus]") {
   const std::size_t words = all.words().size();
   const auto column_of = [words](const detail::WordContextLists& lists, std::uint64_t column) {
     std::vector<WordId> contexts(words);
-    lists.contexts(column, 0, contexts);
+    lists.contexts(column, 0, contexts.size(), contexts);
     return contexts;
   };
   for (const std::size_t max_contexts : {1u, 3u, 40u}) {
@@ -179,6 +180,32 @@ TEST_CASE("contexts of a vocabulary of more than 65,536 words", "[corpus]") {
     }
     CHECK(found == expected);
   }
+}
+
+TEST_CASE("several columns at once are those of one at a time", "[corpus]") {
+  const Text text(random_text(500, 8));
+  const auto corpus = EncodedCorpus::from_text(text.path, text.vocabulary);
+  // Some words have fewer contexts than are read at once; a mapped epoch ends meanwhile.
+  const TemporaryFolder folder;
+  const bool is_mapped = GENERATE(false, true);
+  const auto file = is_mapped ? folder / "matrix" : std::filesystem::path();
+  const auto matrix =
+      WordContextMatrix::from(corpus, text.vocabulary, {.columns = 30, .file = file});
+  const std::size_t words = matrix.words().size();
+  REQUIRE(words > 30);
+  for (const std::uint64_t column : {0u, 1u, 29u, 61u})
+    for (const std::size_t first : {std::size_t{0}, std::size_t{7}, words - 1, words})
+      for (const std::size_t columns : {1u, 2u, 100u}) {
+        const std::size_t count = words - first;
+        std::vector<WordId> together(columns * count), expected;
+        matrix.contexts(column, first, count, together);
+        for (std::size_t j = 0; j < columns; ++j) {
+          const auto one = column_of(matrix, column + j);
+          expected.insert(expected.end(), one.begin() + static_cast<std::ptrdiff_t>(first),
+                          one.end());
+        }
+        CHECK(together == expected);
+      }
 }
 
 TEST_CASE("contexts are the same in any pieces and for any number of threads", "[corpus]") {

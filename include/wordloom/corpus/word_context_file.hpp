@@ -105,7 +105,7 @@ class WordContextFileWriter {
                    std::array<WordId, 1024> ids;
                    for (std::size_t i = 0; i < size; i += ids.size()) {
                      const auto some = std::span(ids).first(std::min(ids.size(), size - i));
-                     lists.contexts(column, first + i, some);
+                     lists.contexts(column, first + i, some.size(), some);
                      for (std::size_t k = 0; k < some.size(); ++k)
                        block[at + i + k] = static_cast<Id>(some[k]);
                    }

@@ -86,10 +86,15 @@ class WordContextLists {
   /// The words that have a context, rising.
   std::span<const WordId> words() const noexcept { return words_; }
 
-  /// Writes the context in `column` of words()[first + i] to to[i].
-  void contexts(std::uint64_t column, std::size_t first, std::span<WordId> to) const noexcept {
-    const WordContextView all = view();
-    for (std::size_t i = 0; i < to.size(); ++i) to[i] = all.context(first + i, column);
+  /// Writes the contexts of `count` words, words()[first] and those that follow, in `column` and
+  /// the next columns: to is [columns x count], row-major. Several columns together take little
+  /// longer than one.
+  void contexts(std::uint64_t column, std::size_t first, std::size_t count,
+                std::span<WordId> to) const noexcept {
+    if (short_ids_.empty())
+      find(long_ids_.data(), column, first, count, to);
+    else
+      find(short_ids_.data(), column, first, count, to);
   }
 
   /// What contexts are found from; a device has copies of these arrays, one of the last two empty.
@@ -109,6 +114,10 @@ class WordContextLists {
   }
 
  private:
+  template <class Id>
+  void find(const Id* ids, std::uint64_t column, std::size_t first, std::size_t count,
+            std::span<WordId> to) const noexcept;
+
   // Makes the streams of random numbers others than those of corpora and samplers.
   static constexpr std::uint64_t own_streams = 0x776f7264636f6e74;
 
@@ -130,6 +139,28 @@ class WordContextLists {
   std::vector<std::uint16_t> short_ids_;
   std::vector<WordId> long_ids_;  // either is empty
 };
+
+template <class Id>
+void WordContextLists::find(const Id* ids, std::uint64_t column, std::size_t first,
+                            std::size_t count, std::span<WordId> to) const noexcept {
+  const auto number = static_cast<std::uint32_t>(column);
+  const std::span<const ContextList> lists = std::span(lists_).subspan(first, count);
+  const std::size_t last = count == 0 ? 0 : to.size() / count - 1;
+  for (std::size_t i = 0; i < count; ++i) {
+    constexpr std::size_t ahead = 12;  // words whose contexts are on their way from memory
+    if (i + ahead < count) {
+      const Id* const later = ids + lists[i + ahead].place(number);
+      __builtin_prefetch(later);
+      __builtin_prefetch(later + last);
+    }
+    std::size_t place = lists[i].place(number);
+    const std::size_t end = lists[i].first + lists[i].size;
+    for (std::size_t at = i; at < to.size(); at += count) {
+      to[at] = ids[place];
+      if (++place == end) place = lists[i].first;
+    }
+  }
+}
 
 #if WORDLOOM_DEFINES_FUNCTIONS
 

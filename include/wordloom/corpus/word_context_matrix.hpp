@@ -86,10 +86,16 @@ class WordContextMatrix {
   /// Writes the context in `column` of words()[first + i] to to[i]. Columns count on over epochs;
   /// any number is allowed. Requires first + to.size() <= words().size().
   void contexts(std::uint64_t column, std::size_t first, std::span<WordId> to) const noexcept {
-    if (lists_)
-      lists_->contexts(column, first, to);
-    else
-      file_.read(column, first, to);
+    contexts(column, first, to.size(), to);
+  }
+  /// Writes the contexts of `count` words, words()[first] and those that follow, in `column` and
+  /// the next columns: to is [columns x count], row-major. Requires
+  /// first + count <= words().size().
+  void contexts(std::uint64_t column, std::size_t first, std::size_t count,
+                std::span<WordId> to) const noexcept {
+    if (lists_) return lists_->contexts(column, first, count, to);
+    for (std::size_t at = 0; at < to.size(); at += count)
+      file_.read(column++, first, to.subspan(at, count));
   }
 
   /// Returns the pairs of an epoch: each word in each column.

@@ -35,6 +35,7 @@ concept HasColumns = requires(const C& corpus, std::span<WordId> to) {
   { corpus.words() } -> std::convertible_to<std::span<const WordId>>;
   { corpus.columns() } -> std::convertible_to<std::size_t>;
   corpus.contexts(std::uint64_t{0}, std::size_t{0}, to);
+  corpus.contexts(std::uint64_t{0}, std::size_t{0}, std::size_t{1}, to);
 };
 
 /// After a step of a column, gives all ranks the rows that each has trained in its parts.
@@ -103,7 +104,8 @@ class ColumnLoop {
         own_words_(parts_.first_word(own_parts_.second) - parts_.first_word(own_parts_.first)),
         threads_(resolve_threads(run.parameters.threads)),
         at_(run.start.threads[0], corpus.columns(), run.parameters.epochs),
-        contexts_(words_.size()),
+        found_from_(at_.number()),
+        contexts_(columns_at_once * words_.size()),
         done_(threads_),
         barrier_(threads_) {}
 
@@ -134,6 +136,7 @@ class ColumnLoop {
 
  private:
   static constexpr std::size_t part_words = ColumnParts::part_words;
+  static constexpr std::size_t columns_at_once = 16;  // whose contexts are found together
 
   struct alignas(64) Done {
     std::uint64_t examples = 0;
@@ -158,8 +161,7 @@ class ColumnLoop {
           for (std::size_t part = 0; (part = next_part_++) < own_parts_.second;) {
             const std::size_t first = parts_.first_word(part);
             const std::size_t count = parts_.first_word(part + 1) - first;
-            const auto contexts = std::span(contexts_).subspan(first, count);
-            if (step_ == Sides::inputs) corpus_.contexts(at_.number(), first, contexts);
+            const auto contexts = contexts_of(first, count);
             for (std::size_t i = 0; i < count; ++i) {
               pairs[2 * i] = words_[first + i];
               pairs[2 * i + 1] = contexts[i];
@@ -179,6 +181,16 @@ class ColumnLoop {
     });
     // A thread that could not begin still meets the others.
     while (!ended_) meet(thread);
+  }
+
+  /// The contexts of a part in this column. Those of several columns are found together: the list
+  /// of a word has them side by side (WordContextLists).
+  std::span<const WordId> contexts_of(std::size_t first, std::size_t count) {
+    const std::size_t begin = at_.number() % columns_at_once * count;
+    const auto all = std::span(contexts_).subspan(columns_at_once * first, columns_at_once * count);
+    if (step_ == Sides::inputs && at_.number() == found_from_)
+      corpus_.contexts(found_from_, first, count, all.subspan(begin));
+    return all.subspan(begin, count);
   }
 
   /// Waits for all threads, and for the first to do what comes between two steps.
@@ -207,6 +219,7 @@ class ColumnLoop {
     }
     step_ = Sides::inputs;
     ++at_.column;
+    if (at_.number() % columns_at_once == 0) found_from_ = at_.number();
     WorkDone done;
     done.tokens = own_words_;
     for (Done& of_thread : done_) {
@@ -248,8 +261,10 @@ class ColumnLoop {
   Sides step_ = Sides::inputs;
   double rate_ = 0;
   bool ended_ = false;
-  std::vector<WordId> contexts_;  // [words] of the column: both steps use them
-  std::vector<Done> done_;        // [threads] since the column began
+  std::uint64_t found_from_;  // the first column of those whose contexts are found together
+  // Of each part [columns_at_once x words of the part]; both steps of a column use them.
+  std::vector<WordId> contexts_;
+  std::vector<Done> done_;  // [threads] since the column began
   std::atomic<std::size_t> next_part_{0};
   std::atomic<bool> failed_{false};
   std::exception_ptr failure_;

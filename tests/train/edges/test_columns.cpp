@@ -178,7 +178,7 @@ void train_step(const std::vector<Recorded>& step, oracle::Matrix& own,
 
 TEST_CASE("each column is trained in two steps, each word once in both", "[columns]") {
   const Task task(600);
-  constexpr std::size_t columns = 3;
+  constexpr std::size_t columns = 19;  // more than those whose contexts are found together
   const auto matrix = task.matrix(columns);
   std::vector<Recorded> blocks;
   Trainer(parameters(), UniformMatrix::from(parameters()), RecordingKernel{&blocks})
