@@ -148,6 +148,37 @@ TEST_CASE("rows of no private copy, and all of one thread, are the model's", "[p
   CHECK(none.map(1, some, own)[0] == 0);
 }
 
+TEST_CASE("a worker that finds private rows itself trains as one that is given them",
+          "[private_rows]") {
+  Model a = random_model(), b = random_model();
+  PrivateRows rows_of_a(a, falling(), copied, 2, 100), rows_of_b(b, falling(), copied, 2, 100);
+  const PrivateRows::Thread thread = rows_of_a.thread(1);
+  const std::vector<RowId> inputs{0, 9, 10, 49, 9}, outputs{3, 30, 9, 10, 3, 49};
+  const BlockShape shape{.inputs = inputs.size(), .outputs = outputs.size()};
+  auto finds = FusedKernel().row_worker(a, shape), is_given = FusedKernel().row_worker(b, shape);
+  STATIC_REQUIRE(detail::MapsRows<decltype(finds)>);
+  finds.map_rows(thread.maps());
+  std::vector<RowId> own_inputs(inputs.size()), own_outputs(outputs.size());
+  thread.map(0, inputs, own_inputs.data());
+  thread.map(1, outputs, own_outputs.data());
+  for (int i = 0; i < 3; ++i) {
+    finds.prefetch(a, inputs, outputs);
+    const LossSum loss =
+        finds.update<true>(a, {.inputs = inputs, .outputs = outputs, .positives = 2}, 0.1f);
+    const LossSum expected = is_given.update<true>(
+        b, {.inputs = own_inputs, .outputs = own_outputs, .positives = 2}, 0.1f);
+    CHECK(loss.value() == expected.value());
+  }
+  for (std::size_t row = 0; row < words + 2 * copied; ++row)
+    for (std::size_t c = 0; c < dimension; ++c) {
+      REQUIRE(a.input.row_data(row)[c] == b.input.row_data(row)[c]);
+      REQUIRE(a.output.row_data(row)[c] == b.output.row_data(row)[c]);
+    }
+  const Model before = random_model();
+  CHECK(a.input.row(9)[0] == before.input.row(9)[0]);  // the copy has changed
+  CHECK(a.input.row(10)[0] != before.input.row(10)[0]);
+}
+
 TEMPLATE_TEST_CASE("threads learn as much with private rows as without", "[private_rows]",
                    DotKernel, FusedKernel) {
   const auto vocabulary = small_vocabulary(200);

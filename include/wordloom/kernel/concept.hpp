@@ -10,6 +10,7 @@
 #include <wordloom/core/row_matrix.hpp>
 #include <wordloom/core/types.hpp>
 #include <wordloom/corpus/concept.hpp>
+#include <wordloom/kernel/row_map.hpp>
 #include <wordloom/model/model.hpp>
 #include <wordloom/objective/loss.hpp>
 #include <wordloom/sampler/block.hpp>
@@ -78,6 +79,12 @@ template <class W>
 concept WritesGradients = requires(W& worker, Model& model, const Block& block, RowMatrix& rows) {
   { worker.template gradients<true>(model, block, rows, rows) } -> std::convertible_to<LossSum>;
   worker.template gradients<false>(model, block, rows, rows);
+};
+
+/// A worker that finds private copies of rows itself.
+template <class W>
+concept MapsRows = requires(W& worker, const RowMaps& maps) {
+  worker.map_rows(maps);
 };
 
 /// Applies the gradients that a worker still holds, if it holds some.
@@ -181,7 +188,10 @@ concept TrainsColumns = OnDevice<K> &&
 ///   sampler that uses others is refused when compiling;
 /// - `static constexpr bool keeps_nothing_by_row` of a run: true when it and its workers keep no
 ///   data indexed by row. Threads may then train private copies of frequent rows, and the words of
-///   Subwords: blocks have rows from RowMatrix::rows() on, which row_data() accepts.
+///   Subwords: blocks have rows from RowMatrix::rows() on, which row_data() accepts;
+/// - `worker.map_rows(maps)`, where there is that, is called before all blocks in a thread that has
+///   private copies of rows: the worker then finds these by itself, which costs next to nothing.
+///   Other workers get blocks with the ids of the copies.
 ///
 /// On a device, where it does a sampler's work too: `K::Replica` is what a SyncPolicy may change
 /// between two batches; `K::trains<Sampler>` says for which samplers it can stand;

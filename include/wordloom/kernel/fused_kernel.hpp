@@ -8,6 +8,7 @@
 #include <wordloom/kernel/concept.hpp>
 #include <wordloom/kernel/fused_update.hpp>
 #include <wordloom/kernel/pair_weights.hpp>
+#include <wordloom/kernel/row_map.hpp>
 #include <wordloom/kernel/rows_ahead.hpp>
 #include <wordloom/kernel/staging.hpp>
 #include <wordloom/model/model.hpp>
@@ -53,7 +54,7 @@ class FusedKernel::RowWorker {
   void score(Model& model, const Block& block, float learning_rate) noexcept {
     if (block.inputs.empty() || block.outputs.empty()) return;
     begin(block, learning_rate);
-    functions_.score(model, block, scored_, filter_);
+    functions_.score[is_mapped_](model, block, scored_, filter_, maps_);
   }
   /// The second half; nothing where nothing is scored.
   template <bool with_loss>
@@ -68,7 +69,13 @@ class FusedKernel::RowWorker {
   /// Rows that later blocks need: prefetched during the next second half.
   void prefetch(const Model& model, std::span<const RowId> inputs,
                 std::span<const RowId> outputs) noexcept {
-    ahead_.add(model, inputs, outputs);
+    ahead_.add(model, inputs, outputs, maps_);
+  }
+
+  /// From now on, trains the rows that `maps` has in place of those of blocks.
+  void map_rows(const RowMaps& maps) noexcept {
+    maps_ = maps;
+    is_mapped_ = true;
   }
 
  private:
@@ -107,6 +114,8 @@ class FusedKernel::RowWorker {
   RowMatrix change_;  // [N x 32] of an update over several tiles
   simd::RepeatFilter filter_;
   simd::RowsAhead ahead_;
+  RowMaps maps_;
+  bool is_mapped_ = false;
 };
 
 /// The scratch of one thread.

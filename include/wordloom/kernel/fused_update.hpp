@@ -9,6 +9,7 @@
 #include <wordloom/core/types.hpp>
 #include <wordloom/kernel/pair_weights.hpp>
 #include <wordloom/kernel/repeat_filter.hpp>
+#include <wordloom/kernel/row_map.hpp>
 #include <wordloom/model/model.hpp>
 #include <wordloom/objective/loss.hpp>
 #include <wordloom/sampler/block.hpp>
@@ -30,10 +31,11 @@ struct FusedBlock {
   std::span<const float* const> ahead;  // rows that later blocks need
 };
 
-/// The vector code of FusedKernel, in two halves: scores, then gradients and updates, indexed by
-/// `with_loss`. The staged form scores rows (block, stride) that were found before.
+/// The vector code of FusedKernel, in two halves: scores, indexed by whether rows are mapped, then
+/// gradients and updates, indexed by `with_loss`. The staged form scores rows (block, stride) that
+/// were found before.
 struct FusedFunctions {
-  void (*score)(Model&, const Block&, FusedBlock&, RepeatFilter&) noexcept;
+  void (*score[2])(Model&, const Block&, FusedBlock&, RepeatFilter&, const RowMaps&) noexcept;
   void (*score_staged)(const FusedBlock&, std::size_t) noexcept;
   LossSum (*apply[2])(const Model&, const FusedBlock&) noexcept;
 };

@@ -7,6 +7,7 @@
 
 #include <wordloom/core/row_matrix.hpp>
 #include <wordloom/core/types.hpp>
+#include <wordloom/kernel/row_map.hpp>
 #include <wordloom/model/model.hpp>
 #include <wordloom/sampler/block.hpp>
 
@@ -20,10 +21,10 @@ class RowsAhead {
   explicit RowsAhead(BlockShape most)
       : rows_(2 * (std::max(most.inputs, most.members) + most.outputs)) {}
 
-  void add(const Model& model, std::span<const RowId> inputs,
-           std::span<const RowId> outputs) noexcept {
-    for (const RowId id : inputs) add(model.input, id);
-    for (const RowId id : outputs) add(model.output, id);
+  void add(const Model& model, std::span<const RowId> inputs, std::span<const RowId> outputs,
+           const RowMaps& maps = {}) noexcept {
+    for (const RowId id : inputs) add(model.input, maps.input(id));
+    for (const RowId id : outputs) add(model.output, maps.output(id));
   }
   /// Returns all rows, valid until the next `add`, and forgets them.
   std::span<const float* const> take() noexcept { return {rows_.data(), std::exchange(count_, 0)}; }

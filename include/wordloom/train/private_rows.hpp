@@ -11,6 +11,7 @@
 #include <wordloom/core/parallel.hpp>
 #include <wordloom/core/row_matrix.hpp>
 #include <wordloom/core/types.hpp>
+#include <wordloom/kernel/row_map.hpp>
 #include <wordloom/model/model.hpp>
 #include <wordloom/sampler/expected_updates.hpp>
 #include <wordloom/sync/combine.hpp>
@@ -125,10 +126,8 @@ class PrivateRows::Thread {
   Thread() = default;
   Thread(PrivateRows& rows, Set& set, Scratch scratch)
       : rows_(&rows), set_(&set), scratch_(scratch) {
-    for (std::size_t m = 0; m < 2; ++m) {
-      counts_[m] = static_cast<RowId>(rows.counts_[m]);
-      offsets_[m] = rows.offset(set, m);
-    }
+    maps_.input = {static_cast<RowId>(rows.counts_[0]), rows.offset(set, 0)};
+    maps_.output = {static_cast<RowId>(rows.counts_[1]), rows.offset(set, 1)};
   }
 
   explicit operator bool() const noexcept { return rows_ != nullptr; }
@@ -137,11 +136,10 @@ class PrivateRows::Thread {
   /// room for as many, and returns them.
   [[gnu::always_inline]] std::span<const RowId> map(std::size_t m, std::span<const RowId> rows,
                                                     RowId* to) const noexcept {
-    const RowId count = counts_[m], offset = offsets_[m];
-    for (std::size_t i = 0; i < rows.size(); ++i)  // a branch could not be predicted
-      to[i] = rows[i] + (offset & (RowId{0} - RowId{rows[i] < count}));
+    std::ranges::transform(rows, to, m == 0 ? maps_.input : maps_.output);
     return {to, rows.size()};
   }
+  const RowMaps& maps() const noexcept { return maps_; }
 
   /// Counts the pairs of the next update and merges the rows that are due. Call it between updates.
   [[gnu::always_inline]] void count(std::size_t pairs, float rate) {
@@ -158,7 +156,7 @@ class PrivateRows::Thread {
   Set* set_ = nullptr;
   Scratch scratch_ = {};
   std::size_t pairs_ = pairs_at_once;  // starts at once
-  RowId counts_[2] = {0, 0}, offsets_[2] = {0, 0};
+  RowMaps maps_;
 };
 
 inline PrivateRows::Thread PrivateRows::thread(std::size_t index, Scratch scratch) {
@@ -222,7 +220,7 @@ WORDLOOM_FUNCTION void PrivateRows::count(Set& set, double pairs, float rate, Sc
   set.rate = rate;
   if (now >= set.next_directions) {
     find_directions(set, scratch);
-    set.next_directions = now + std::clamp(now / 8, 1e3, 4e6);
+    set.next_directions = now + std::clamp(now / 4, 1e3, 16e6);
   }
   // Early in training, vectors grow fast: an interval is at most a sixteenth of all pairs so far,
   // or 1,000 pairs.

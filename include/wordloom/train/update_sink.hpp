@@ -37,6 +37,7 @@ namespace wordloom::inline WORDLOOM_ABI::detail {
 template <class Worker, class Words = NoSubwordRows::Thread>
 class UpdateSink {
   static constexpr bool has_subwords = !std::is_same_v<Words, NoSubwordRows::Thread>;
+  static constexpr bool maps_rows = MapsRows<Worker> && !has_subwords;
 
  public:
   float learning_rate;
@@ -52,16 +53,20 @@ class UpdateSink {
         max_(max),
         own_(own),
         words_(std::move(words)),
-        inputs_(own || has_subwords ? std::max(max.inputs, max.members) : 0),
-        outputs_(own ? max.outputs : 0) {}
+        inputs_((own && !maps_rows) || has_subwords ? std::max(max.inputs, max.members) : 0),
+        outputs_(own && !maps_rows ? max.outputs : 0) {
+    if constexpr (maps_rows)
+      if (own) worker_.map_rows(own.maps());
+  }
 
   void operator()(const Block& block) {
     if (block.input_count() > max_.inputs || block.outputs.size() > max_.outputs ||
         (block.has_bags() && block.inputs.size() > max_.members))
       throw_too_large(block, max_);
     if constexpr (has_subwords) return update_composed(block);
-    if (own_) return update_own(block);
+    if (own_ && !maps_rows) return update_own(block);
     finish();
+    if (maps_rows && own_) own_.count(block.input_count() * block.outputs.size(), learning_rate);
     update(block);
   }
 
@@ -88,7 +93,7 @@ class UpdateSink {
         for (const RowId row : words_.rows_ahead(word)) model_.input.prefetch(row);
       inputs = {};
     }
-    if (own_) return prefetch_own(inputs, outputs);
+    if (own_ && !maps_rows) return prefetch_own(inputs, outputs);
     prefetch_rows(inputs, outputs);
   }
 
