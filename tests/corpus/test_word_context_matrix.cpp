@@ -351,12 +351,14 @@ TEST_CASE("what no matrix can be made of is refused", "[corpus]") {
   const Sentences alone{{0}, {}, {1}}, wrong{{0, 1, 3}};
   CHECK(message_of<CorpusError>([&] {
           return WordContextMatrix::from(PlainCorpus{&alone, &reads}, text.vocabulary);
-        }) == "no word of the corpus has a context: each sentence has at most one word");
+        }) ==
+        "no word of the corpus has a context: each sentence has at most one word; use longer "
+        "sentences or a lower minimum count");
   CHECK(message_of<CorpusError>([&] {
           return WordContextMatrix::from(corpus, text.vocabulary, {.subsample = 1e-12});
         }) ==
         "no word of the corpus has a context: each sentence has at most one word after "
-        "subsampling");
+        "subsampling; use a higher threshold or longer sentences");
   CHECK(message_of<CorpusError>([&] {
           return WordContextMatrix::from(PlainCorpus{&wrong, &reads}, text.vocabulary);
         }) == "the corpus has the word id 3, the vocabulary has only 3 words");

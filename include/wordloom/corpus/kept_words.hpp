@@ -57,8 +57,10 @@ struct KeptWords {
       }
     });
     if (kept.size() == 0)
-      throw CorpusError{"no word of the corpus has a context: each sentence has at most one word",
-                        (subsampling.enabled() ? " after subsampling" : "")};
+      throw CorpusError{
+          "no word of the corpus has a context: each sentence has at most one word",
+          (subsampling.enabled() ? " after subsampling; use a higher threshold or longer sentences"
+                                 : "; use longer sentences or a lower minimum count")};
     return kept;
   }
 
