@@ -18,6 +18,7 @@
 #include <exception>
 #include <iomanip>
 #include <iostream>
+#include <iterator>
 #include <memory>
 #include <queue>
 #include <span>
@@ -135,7 +136,6 @@ class Replay {
     decltype(std::declval<Sentences&>().begin()) at;
     std::size_t epoch = 0;
     bool is_idle = false;  // no block since the last epoch began
-    std::vector<RowId> inputs, outputs;
     std::vector<WordId> kept;
     std::vector<Trained> blocks;  // of a sentence
     std::size_t next = 0;
@@ -149,8 +149,6 @@ class Replay {
           random(replay.parameters_.seed, t, 0),
           sentences(std::make_unique<Sentences>(replay.sentences(t, 0))),
           at(sentences->begin()),
-          inputs(std::max(worker.max_block().inputs, worker.max_block().members)),
-          outputs(worker.max_block().outputs),
           subsampling(replay.input_.vocabulary, replay.parameters_.subsample) {
       if (!replay.copies_) return;
       own = replay.copies_->thread(t);
@@ -173,12 +171,12 @@ class Replay {
         const std::span<const WordId> sentence = *at;
         ++at;
         worker.sample(subsampling(sentence, random, kept), random, [&](const Block& block) {
-          const auto in = own.map(0, block.inputs, inputs.data());
-          const auto out = own.map(1, block.outputs, outputs.data());
-          blocks.push_back({static_cast<double>(block.input_count() * block.outputs.size()),
-                            0,
-                            {in.begin(), in.end()},
-                            {out.begin(), out.end()}});
+          blocks.push_back(
+              {static_cast<double>(block.input_count() * block.outputs.size()), 0, {}, {}});
+          std::ranges::transform(block.inputs, std::back_inserter(blocks.back().inputs),
+                                 own.maps().input);
+          std::ranges::transform(block.outputs, std::back_inserter(blocks.back().outputs),
+                                 own.maps().output);
           is_idle = false;
         });
         // Words that are left out count too.
@@ -210,7 +208,7 @@ class Replay {
         for (std::size_t row = chunks[i].first; row < chunks[i].last; ++row) {
           const auto shared = static_cast<RowId>(row);
           all.use(index, m, shared);
-          all.use(index, m, own.map(m, {&shared, 1}, inputs.data())[0]);
+          all.use(index, m, (m == 0 ? own.maps().input : own.maps().output)(shared));
           all.use(index, m, last - shared);  // the base
           all.clocks_[index] += all.costs_.merge;
         }

@@ -1,6 +1,6 @@
 #include <cmath>
 #include <cstddef>
-#include <span>
+#include <cstdint>
 #include <vector>
 #include <wordloom/core/random.hpp>
 #include <wordloom/evaluation/word_tests.hpp>
@@ -41,10 +41,9 @@ ExpectedUpdates falling() {
 /// Adds i + 1 + `more` to all floats of row i as a thread has it.
 void add(RowMatrix& matrix, std::size_t which, const PrivateRows::Thread& thread, std::size_t i,
          float more) {
-  const RowId row[] = {static_cast<RowId>(i)};
-  RowId own[1];
+  const RowMap& map = which == 0 ? thread.maps().input : thread.maps().output;
   for (std::size_t c = 0; c < dimension; ++c)
-    matrix.row_data(thread.map(which, row, own)[0])[c] += static_cast<float>(i + 1) + more;
+    matrix.row_data(map(static_cast<RowId>(i)))[c] += static_cast<float>(i + 1) + more;
 }
 
 }  // namespace
@@ -120,9 +119,7 @@ TEST_CASE("rows are merged when their pairs are due, frequent ones first", "[pri
     for (const std::size_t i : {0u, 9u})
       if (at[i != 0] == 0) {
         if (merged(i)) at[i != 0] = pairs;
-        const RowId row[] = {static_cast<RowId>(i)};
-        RowId own[1];
-        model.input.row_data(thread.map(0, row, own)[0])[0] += 1.0f;
+        model.input.row_data(thread.maps().input(static_cast<RowId>(i)))[0] += 1.0f;
       }
     thread.count(500, 0.025f);
     other.count(500, 0.025f);
@@ -136,47 +133,71 @@ TEST_CASE("rows are merged when their pairs are due, frequent ones first", "[pri
 TEST_CASE("rows of no private copy, and all of one thread, are the model's", "[private_rows]") {
   Model model = random_model();
   PrivateRows rows(model, falling(), copied, 3, 100);
-  const RowId some[] = {0, 9, 10, 49};
-  RowId own[4];
-  const auto mapped = rows.thread(2).map(1, some, own);
-  CHECK(mapped[0] == words + 2 * copied);
-  CHECK(mapped[1] == words + 2 * copied + 9);
-  CHECK(mapped[2] == 10);
-  CHECK(mapped[3] == 49);
+  const RowMap map = rows.thread(2).maps().output;
+  CHECK(map(0) == words + 2 * copied);
+  CHECK(map(9) == words + 2 * copied + 9);
+  CHECK(map(10) == 10);
+  CHECK(map(49) == 49);
   const PrivateRows::Thread none;
   CHECK_FALSE(none);
-  CHECK(none.map(1, some, own)[0] == 0);
+  CHECK(none.maps().output(0) == 0);
 }
 
-TEST_CASE("a worker that finds private rows itself trains as one that is given them",
-          "[private_rows]") {
-  Model a = random_model(), b = random_model();
-  PrivateRows rows_of_a(a, falling(), copied, 2, 100), rows_of_b(b, falling(), copied, 2, 100);
-  const PrivateRows::Thread thread = rows_of_a.thread(1);
+TEMPLATE_TEST_CASE("workers train private rows as they train others", "[private_rows]", DotKernel,
+                   FusedKernel) {
   const std::vector<RowId> inputs{0, 9, 10, 49, 9}, outputs{3, 30, 9, 10, 3, 49};
-  const BlockShape shape{.inputs = inputs.size(), .outputs = outputs.size()};
-  auto finds = FusedKernel().row_worker(a, shape), is_given = FusedKernel().row_worker(b, shape);
-  STATIC_REQUIRE(detail::MapsRows<decltype(finds)>);
-  finds.map_rows(thread.maps());
-  std::vector<RowId> own_inputs(inputs.size()), own_outputs(outputs.size());
-  thread.map(0, inputs, own_inputs.data());
-  thread.map(1, outputs, own_outputs.data());
-  for (int i = 0; i < 3; ++i) {
-    finds.prefetch(a, inputs, outputs);
-    const LossSum loss =
-        finds.update<true>(a, {.inputs = inputs, .outputs = outputs, .positives = 2}, 0.1f);
-    const LossSum expected = is_given.update<true>(
-        b, {.inputs = own_inputs, .outputs = own_outputs, .positives = 2}, 0.1f);
-    CHECK(loss.value() == expected.value());
-  }
-  for (std::size_t row = 0; row < words + 2 * copied; ++row)
-    for (std::size_t c = 0; c < dimension; ++c) {
-      REQUIRE(a.input.row_data(row)[c] == b.input.row_data(row)[c]);
-      REQUIRE(a.output.row_data(row)[c] == b.output.row_data(row)[c]);
+  const std::vector<std::uint32_t> all{5}, ends{2, 5}, left_out{1, 3};
+  const auto weights = [] {
+    std::vector<float> values(6 * 5);
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] = i % 3 == 0 ? 1.0f : -0.5f;
+    return values;
+  }();
+  const std::vector<Block> blocks{
+      {.inputs = inputs, .outputs = outputs, .positives = 2},
+      {.inputs = inputs, .outputs = outputs, .weights = {weights}},
+      {.inputs = inputs, .bag_ends = all, .outputs = outputs, .positives = 2},
+      {.inputs = inputs, .bag_ends = ends, .outputs = outputs, .positives = 2},
+      {.inputs = inputs, .left_out = left_out, .outputs = outputs, .positives = 2},
+      {.inputs = inputs, .outputs = outputs, .positives = 2, .update = Sides::inputs}};
+  const BlockShape shape{.inputs = 5, .outputs = 6, .members = 5};
+  const auto check = [&](auto maps_rows, auto given_rows, Model& a, Model& b, const Block& block,
+                         const PrivateRows::Thread& thread) {
+    STATIC_REQUIRE(detail::MapsRows<decltype(maps_rows)>);
+    maps_rows.map_rows(thread.maps());
+    std::vector<RowId> own_inputs, own_outputs;
+    for (const RowId row : inputs) own_inputs.push_back(thread.maps().input(row));
+    for (const RowId row : outputs) own_outputs.push_back(thread.maps().output(row));
+    Block given = block;
+    given.inputs = own_inputs;
+    given.outputs = own_outputs;
+    for (int i = 0; i < 3; ++i) {
+      if constexpr (requires { maps_rows.prefetch(a, inputs, outputs); })
+        maps_rows.prefetch(a, inputs, outputs);
+      const LossSum loss = maps_rows.template update<true>(a, block, 0.1f);
+      const LossSum expected = given_rows.template update<true>(b, given, 0.1f);
+      CHECK(loss.value() == expected.value());
     }
+  };
   const Model before = random_model();
-  CHECK(a.input.row(9)[0] == before.input.row(9)[0]);  // the copy has changed
-  CHECK(a.input.row(10)[0] != before.input.row(10)[0]);
+  for (std::size_t k = 0; k < blocks.size(); ++k) {
+    INFO("block " << k);
+    Model a = random_model(), b = random_model();
+    PrivateRows rows_of_a(a, falling(), copied, 2, 100), rows_of_b(b, falling(), copied, 2, 100);
+    const PrivateRows::Thread thread = rows_of_a.thread(1);
+    const TestType kernel;
+    if constexpr (requires { kernel.row_worker(a, shape); })
+      if (k < 2)
+        check(kernel.row_worker(a, shape), kernel.row_worker(b, shape), a, b, blocks[k], thread);
+    check(kernel.worker(a, shape), kernel.worker(b, shape), a, b, blocks[k], thread);
+    bool same = true;
+    for (std::size_t row = 0; row < words + 2 * copied; ++row)
+      for (std::size_t c = 0; c < dimension; ++c)
+        same = same && a.input.row_data(row)[c] == b.input.row_data(row)[c] &&
+               a.output.row_data(row)[c] == b.output.row_data(row)[c];
+    CHECK(same);
+    CHECK(a.input.row(9)[0] == before.input.row(9)[0]);  // the copy has changed
+    CHECK(a.input.row(10)[0] != before.input.row(10)[0]);
+  }
 }
 
 TEMPLATE_TEST_CASE("threads learn as much with private rows as without", "[private_rows]",

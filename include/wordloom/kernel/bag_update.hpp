@@ -7,6 +7,7 @@
 #include <wordloom/core/row_matrix.hpp>
 #include <wordloom/kernel/fused_update.hpp>
 #include <wordloom/kernel/pair_weights.hpp>
+#include <wordloom/kernel/row_map.hpp>
 #include <wordloom/model/model.hpp>
 #include <wordloom/objective/loss.hpp>
 #include <wordloom/sampler/block.hpp>
@@ -67,14 +68,17 @@ class BagUpdate {
     return !block.left_out.empty() || block.bag_ends.size() == 1;
   }
 
+  /// See kernel/concept.hpp.
+  void map_rows(const RowMaps& maps) noexcept { maps_ = maps; }
+
   /// The first half of an update.
   void score(Model& model, const Block& block, float learning_rate, RepeatFilter& filter) noexcept {
     const std::size_t size = block.inputs.size(), m = block.outputs.size();
     const std::size_t own = block.left_out.size();
     float** const outputs = rows_.data() + size;
     float** const left_out = outputs + m;
-    for (std::size_t k = 0; k < size; ++k) rows_[k] = model.input.row_data(block.inputs[k]);
-    for (std::size_t j = 0; j < m; ++j) outputs[j] = model.output.row_data(block.outputs[j]);
+    for (std::size_t k = 0; k < size; ++k) rows_[k] = model.input.row_data(maps_.input(block.inputs[k]));
+    for (std::size_t j = 0; j < m; ++j) outputs[j] = model.output.row_data(maps_.output(block.outputs[j]));
     bool may_repeat = filter.repeats(block.outputs);
     filter.begin();
     for (std::size_t j = 0; j < own; ++j) {
@@ -116,6 +120,7 @@ class BagUpdate {
 
  private:
   BagFunctions functions_ = bag_functions();
+  RowMaps maps_;
   std::vector<float*> rows_;  // members, outputs, and the members that are left out
   RowMatrix mean_;            // [1 x D]
   RowMatrix numbers_;         // [3 x M] gradients, shares, weights

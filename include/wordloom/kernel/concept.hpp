@@ -187,11 +187,11 @@ concept TrainsColumns = OnDevice<K> &&
 /// - `static constexpr BlockFeatures honours`: the parts of Block that it honours, none without. A
 ///   sampler that uses others is refused when compiling;
 /// - `static constexpr bool keeps_nothing_by_row` of a run: true when it and its workers keep no
-///   data indexed by row. Threads may then train private copies of frequent rows, and the words of
-///   Subwords: blocks have rows from RowMatrix::rows() on, which row_data() accepts;
-/// - `worker.map_rows(maps)`, where there is that, is called before all blocks in a thread that has
-///   private copies of rows: the worker then finds these by itself, which costs next to nothing.
-///   Other workers get blocks with the ids of the copies.
+///   data indexed by row. It may then train the words of Subwords: blocks have rows from
+///   RowMatrix::rows() on, which row_data() accepts;
+/// - `worker.map_rows(maps)`: threads have private copies of frequent rows where workers have this.
+///   It is called before all blocks; the worker then trains row maps.input(i) for input i of a
+///   block, and so on.
 ///
 /// On a device, where it does a sampler's work too: `K::Replica` is what a SyncPolicy may change
 /// between two batches; `K::trains<Sampler>` says for which samplers it can stand;

@@ -83,6 +83,8 @@ class DotKernel::Worker {
     return loss;
   }
 
+  void map_rows(const RowMaps& maps) noexcept { staging_.map_rows(maps); }
+
   /// See kernel/concept.hpp. The block has no bags.
   template <bool with_loss>
   LossSum gradients(Model& model, const Block& block, RowMatrix& inputs,

@@ -72,7 +72,7 @@ class FusedKernel::RowWorker {
     ahead_.add(model, inputs, outputs, maps_);
   }
 
-  /// From now on, trains the rows that `maps` has in place of those of blocks.
+  /// See kernel/concept.hpp.
   void map_rows(const RowMaps& maps) noexcept {
     maps_ = maps;
     is_mapped_ = true;
@@ -149,6 +149,12 @@ class FusedKernel::Worker {
   void prefetch(const Model& model, std::span<const RowId> inputs,
                 std::span<const RowId> outputs) noexcept {
     rows_.prefetch(model, inputs, outputs);
+  }
+
+  void map_rows(const RowMaps& maps) noexcept {
+    rows_.map_rows(maps);
+    bag_.map_rows(maps);
+    staging_.map_rows(maps);
   }
 
  private:

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <wordloom/core/row_matrix.hpp>
+#include <wordloom/kernel/row_map.hpp>
 #include <wordloom/model/model.hpp>
 #include <wordloom/sampler/block.hpp>
 
@@ -54,6 +55,9 @@ class Staging {
     return block.has_bags() || block.update != Sides::both;
   }
 
+  /// See kernel/concept.hpp.
+  void map_rows(const RowMaps& maps) noexcept { maps_ = maps; }
+
   /// Points `inputs` [N] and `outputs` [M] at the rows that the kernel works on.
   void begin(Model& model, const Block& block, float** inputs, float** outputs) noexcept {
     bags_ = block.has_bags() || block.update == Sides::outputs ? block.input_count() : 0;
@@ -61,9 +65,9 @@ class Staging {
       pool(model.input, block, inputs);
     else
       for (std::size_t i = 0; i < block.inputs.size(); ++i)
-        inputs[i] = model.input.row_data(block.inputs[i]);
+        inputs[i] = model.input.row_data(maps_.input(block.inputs[i]));
     for (std::size_t j = 0; j < block.outputs.size(); ++j) {
-      outputs[j] = model.output.row_data(block.outputs[j]);
+      outputs[j] = model.output.row_data(maps_.output(block.outputs[j]));
       if (block.update != Sides::inputs) continue;
       float* const original = outputs[j];
       outputs[j] = outputs_.row_data(j);
@@ -102,7 +106,7 @@ class Staging {
         end = block.bag_ends.empty() ? i + 1 : block.bag_ends[i];
       }
       for (; k < end; ++k)
-        if (k != left_out) members_[size++] = matrix.row_data(block.inputs[k]);
+        if (k != left_out) members_[size++] = matrix.row_data(maps_.input(block.inputs[k]));
       ends_[i] = size;
       inputs[i] = inputs_.row_data(i);
       functions_.mean_of_rows(members_.data() + first, size - first, means_.stride(), inputs[i]);
@@ -111,6 +115,7 @@ class Staging {
   }
 
   StagingFunctions functions_ = staging_functions();
+  RowMaps maps_;
   std::vector<float*> members_;    // rows of all bags, one bag after the other
   std::vector<std::size_t> ends_;  // [N] of the bags in `members_`
   RowMatrix inputs_, means_;       // [N x D] scratch rows, and as they were

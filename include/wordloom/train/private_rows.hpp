@@ -132,13 +132,7 @@ class PrivateRows::Thread {
 
   explicit operator bool() const noexcept { return rows_ != nullptr; }
 
-  /// Writes the rows that replace `rows` of the input (m = 0) or output (m = 1) to `to`, which has
-  /// room for as many, and returns them.
-  [[gnu::always_inline]] std::span<const RowId> map(std::size_t m, std::span<const RowId> rows,
-                                                    RowId* to) const noexcept {
-    std::ranges::transform(rows, to, m == 0 ? maps_.input : maps_.output);
-    return {to, rows.size()};
-  }
+  /// Where the thread has its rows.
   const RowMaps& maps() const noexcept { return maps_; }
 
   /// Counts the pairs of the next update and merges the rows that are due. Call it between updates.

@@ -38,7 +38,7 @@ std::unique_ptr<PrivateRows> private_rows(const Samplers& samplers, const Kernel
                                           double pairs = 0) {
   if constexpr (requires(const WordRates& rates) {
                   samplers.expected_updates(rates);
-                  requires KeepsNothingByRow<Kernels>;
+                  requires MapsRows<KernelWorker<Kernels>>;
                   requires !uses_one_matrix<Samplers>();
                 })
     if (threads > 1 && parameters.private_rows > 0) {

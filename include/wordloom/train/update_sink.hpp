@@ -19,7 +19,7 @@
 
 namespace wordloom::inline WORDLOOM_ABI::detail {
 
-/// Takes a copy of the block for the reason that UpdateSink::update_own has.
+/// Takes a copy, so that the block of the caller can stay in registers.
 [[noreturn, gnu::noinline]] inline void throw_too_large(Block block, BlockShape max) {
   const auto shape = [](std::size_t inputs, std::size_t outputs, std::size_t members) {
     return joined({inputs, " x ", outputs,
@@ -37,7 +37,6 @@ namespace wordloom::inline WORDLOOM_ABI::detail {
 template <class Worker, class Words = NoSubwordRows::Thread>
 class UpdateSink {
   static constexpr bool has_subwords = !std::is_same_v<Words, NoSubwordRows::Thread>;
-  static constexpr bool maps_rows = MapsRows<Worker> && !has_subwords;
 
  public:
   float learning_rate;
@@ -53,9 +52,8 @@ class UpdateSink {
         max_(max),
         own_(own),
         words_(std::move(words)),
-        inputs_((own && !maps_rows) || has_subwords ? std::max(max.inputs, max.members) : 0),
-        outputs_(own && !maps_rows ? max.outputs : 0) {
-    if constexpr (maps_rows)
+        inputs_(has_subwords ? std::max(max.inputs, max.members) : 0) {
+    if constexpr (MapsRows<Worker>)
       if (own) worker_.map_rows(own.maps());
   }
 
@@ -63,11 +61,15 @@ class UpdateSink {
     if (block.input_count() > max_.inputs || block.outputs.size() > max_.outputs ||
         (block.has_bags() && block.inputs.size() > max_.members))
       throw_too_large(block, max_);
-    if constexpr (has_subwords) return update_composed(block);
-    if (own_ && !maps_rows) return update_own(block);
     finish();
-    if (maps_rows && own_) own_.count(block.input_count() * block.outputs.size(), learning_rate);
-    update(block);
+    if (own_) own_.count(block.input_count() * block.outputs.size(), learning_rate);
+    if constexpr (has_subwords) {
+      Block composed = block;
+      composed.inputs = words_.map(block.inputs, inputs_.data());
+      update(composed);
+    } else {
+      update(block);
+    }
   }
 
   /// Ends the update in progress: after the last block, and before `with_loss` changes.
@@ -93,8 +95,13 @@ class UpdateSink {
         for (const RowId row : words_.rows_ahead(word)) model_.input.prefetch(row);
       inputs = {};
     }
-    if (own_ && !maps_rows) return prefetch_own(inputs, outputs);
-    prefetch_rows(inputs, outputs);
+    if constexpr (requires { worker_.prefetch(model_, inputs, outputs); }) {
+      worker_.prefetch(model_, inputs, outputs);
+    } else {
+      const RowMaps& maps = own_.maps();
+      for (const RowId id : inputs) model_.input.prefetch(maps.input(id));
+      for (const RowId id : outputs) model_.output.prefetch(maps.output(id));
+    }
   }
 
  private:
@@ -108,56 +115,13 @@ class UpdateSink {
       worker_.template update<false>(model_, block, learning_rate);
     }
   }
-  [[gnu::always_inline]] void prefetch_rows(std::span<const RowId> inputs,
-                                            std::span<const RowId> outputs) {
-    if constexpr (requires { worker_.prefetch(model_, inputs, outputs); }) {
-      worker_.prefetch(model_, inputs, outputs);
-    } else {
-      for (const RowId id : inputs) model_.input.prefetch(id);
-      for (const RowId id : outputs) model_.output.prefetch(id);
-    }
-  }
-
-  void update_composed(const Block& block) {
-    finish();
-    Block composed = block;
-    composed.inputs = words_.map(block.inputs, inputs_.data());
-    if (own_) {
-      own_.count(block.input_count() * block.outputs.size(), learning_rate);
-      composed.outputs = own_.map(1, block.outputs, outputs_.data());
-    }
-    update(composed);
-  }
-
-  // These two are not inlined: a single thread trains faster without their code beside its own.
-  // Likewise the block is a copy: the one that `update` is inlined with can then stay in registers,
-  // and what the sampler does not use is known to be empty (1.05 times the speed of Hogwild).
-  [[gnu::noinline]] void update_own(Block block) {
-    finish();
-    own_.count(block.input_count() * block.outputs.size(), learning_rate);
-    block.inputs = own_.map(0, block.inputs, inputs_.data());
-    block.outputs = own_.map(1, block.outputs, outputs_.data());
-    update(block);
-  }
-  [[gnu::noinline]] void prefetch_own(std::span<const RowId> inputs,
-                                      std::span<const RowId> outputs) {
-    constexpr std::size_t at_once = 64;
-    RowId own_inputs[at_once], own_outputs[at_once];
-    while (!inputs.empty() || !outputs.empty()) {
-      const auto some = inputs.first(std::min(inputs.size(), at_once)),
-                 others = outputs.first(std::min(outputs.size(), at_once));
-      prefetch_rows(own_.map(0, some, own_inputs), own_.map(1, others, own_outputs));
-      inputs = inputs.subspan(some.size());
-      outputs = outputs.subspan(others.size());
-    }
-  }
 
   Model& model_;
   Worker& worker_;
   BlockShape max_;
   PrivateRows::Thread own_;
   [[no_unique_address]] Words words_;
-  std::vector<RowId> inputs_, outputs_;  // of a block, as the thread has them
+  std::vector<RowId> inputs_;  // of a block, where words are composed
 };
 
 }  // namespace wordloom::inline WORDLOOM_ABI::detail
