@@ -9,6 +9,9 @@
 #include <wordloom/sampler/shared_negative.hpp>
 #include <wordloom/train/private_rows.hpp>
 #include <wordloom/train/trainer.hpp>
+#if WORDLOOM_HAS_BLAS
+#include <wordloom/kernel/gemm_kernel.hpp>
+#endif
 
 #include "catch.hpp"
 #include "train/paired_corpus.hpp"
@@ -44,6 +47,64 @@ void add(RowMatrix& matrix, std::size_t which, const PrivateRows::Thread& thread
   const RowMap& map = which == 0 ? thread.maps().input : thread.maps().output;
   for (std::size_t c = 0; c < dimension; ++c)
     matrix.row_data(map(static_cast<RowId>(i)))[c] += static_cast<float>(i + 1) + more;
+}
+
+/// Compares workers that find private rows with workers of which blocks have the ids of these rows.
+template <class Kernel>
+void check_private_rows() {
+  const std::vector<RowId> inputs{0, 9, 10, 49, 9}, outputs{3, 30, 9, 10, 3, 49};
+  const std::vector<std::uint32_t> all{5}, ends{2, 5}, left_out{1, 3};
+  const auto weights = [] {
+    std::vector<float> values(6 * 5);
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] = i % 3 == 0 ? 1.0f : -0.5f;
+    return values;
+  }();
+  const std::vector<Block> blocks{
+      {.inputs = inputs, .outputs = outputs, .positives = 2},
+      {.inputs = inputs, .outputs = outputs, .weights = {weights}},
+      {.inputs = inputs, .bag_ends = all, .outputs = outputs, .positives = 2},
+      {.inputs = inputs, .bag_ends = ends, .outputs = outputs, .positives = 2},
+      {.inputs = inputs, .left_out = left_out, .outputs = outputs, .positives = 2},
+      {.inputs = inputs, .outputs = outputs, .positives = 2, .update = Sides::inputs}};
+  const BlockShape shape{.inputs = 5, .outputs = 6, .members = 5};
+  const auto check = [&](auto maps_rows, auto given_rows, Model& a, Model& b, const Block& block,
+                         const PrivateRows::Thread& thread) {
+    STATIC_REQUIRE(detail::MapsRows<decltype(maps_rows)>);
+    maps_rows.map_rows(thread.maps());
+    std::vector<RowId> own_inputs, own_outputs;
+    for (const RowId row : inputs) own_inputs.push_back(thread.maps().input(row));
+    for (const RowId row : outputs) own_outputs.push_back(thread.maps().output(row));
+    Block given = block;
+    given.inputs = own_inputs;
+    given.outputs = own_outputs;
+    for (int i = 0; i < 3; ++i) {
+      if constexpr (requires { maps_rows.prefetch(a, inputs, outputs); })
+        maps_rows.prefetch(a, inputs, outputs);
+      const LossSum loss = maps_rows.template update<true>(a, block, 0.1f);
+      const LossSum expected = given_rows.template update<true>(b, given, 0.1f);
+      CHECK(loss.value() == expected.value());
+    }
+  };
+  const Model before = random_model();
+  for (std::size_t k = 0; k < blocks.size(); ++k) {
+    INFO("block " << k);
+    Model a = random_model(), b = random_model();
+    PrivateRows rows_of_a(a, falling(), copied, 2, 100), rows_of_b(b, falling(), copied, 2, 100);
+    const PrivateRows::Thread thread = rows_of_a.thread(1);
+    const Kernel kernel;
+    if constexpr (requires { kernel.row_worker(a, shape); })
+      if (k < 2)
+        check(kernel.row_worker(a, shape), kernel.row_worker(b, shape), a, b, blocks[k], thread);
+    check(kernel.worker(a, shape), kernel.worker(b, shape), a, b, blocks[k], thread);
+    bool same = true;
+    for (std::size_t row = 0; row < words + 2 * copied; ++row)
+      for (std::size_t c = 0; c < dimension; ++c)
+        same = same && a.input.row_data(row)[c] == b.input.row_data(row)[c] &&
+               a.output.row_data(row)[c] == b.output.row_data(row)[c];
+    CHECK(same);
+    CHECK(a.input.row(9)[0] == before.input.row(9)[0]);  // the copy has changed
+    CHECK(a.input.row(10)[0] != before.input.row(10)[0]);
+  }
 }
 
 }  // namespace
@@ -143,61 +204,12 @@ TEST_CASE("rows of no private copy, and all of one thread, are the model's", "[p
   CHECK(none.maps().output(0) == 0);
 }
 
-TEMPLATE_TEST_CASE("workers train private rows as they train others", "[private_rows]", DotKernel,
-                   FusedKernel) {
-  const std::vector<RowId> inputs{0, 9, 10, 49, 9}, outputs{3, 30, 9, 10, 3, 49};
-  const std::vector<std::uint32_t> all{5}, ends{2, 5}, left_out{1, 3};
-  const auto weights = [] {
-    std::vector<float> values(6 * 5);
-    for (std::size_t i = 0; i < values.size(); ++i) values[i] = i % 3 == 0 ? 1.0f : -0.5f;
-    return values;
-  }();
-  const std::vector<Block> blocks{
-      {.inputs = inputs, .outputs = outputs, .positives = 2},
-      {.inputs = inputs, .outputs = outputs, .weights = {weights}},
-      {.inputs = inputs, .bag_ends = all, .outputs = outputs, .positives = 2},
-      {.inputs = inputs, .bag_ends = ends, .outputs = outputs, .positives = 2},
-      {.inputs = inputs, .left_out = left_out, .outputs = outputs, .positives = 2},
-      {.inputs = inputs, .outputs = outputs, .positives = 2, .update = Sides::inputs}};
-  const BlockShape shape{.inputs = 5, .outputs = 6, .members = 5};
-  const auto check = [&](auto maps_rows, auto given_rows, Model& a, Model& b, const Block& block,
-                         const PrivateRows::Thread& thread) {
-    STATIC_REQUIRE(detail::MapsRows<decltype(maps_rows)>);
-    maps_rows.map_rows(thread.maps());
-    std::vector<RowId> own_inputs, own_outputs;
-    for (const RowId row : inputs) own_inputs.push_back(thread.maps().input(row));
-    for (const RowId row : outputs) own_outputs.push_back(thread.maps().output(row));
-    Block given = block;
-    given.inputs = own_inputs;
-    given.outputs = own_outputs;
-    for (int i = 0; i < 3; ++i) {
-      if constexpr (requires { maps_rows.prefetch(a, inputs, outputs); })
-        maps_rows.prefetch(a, inputs, outputs);
-      const LossSum loss = maps_rows.template update<true>(a, block, 0.1f);
-      const LossSum expected = given_rows.template update<true>(b, given, 0.1f);
-      CHECK(loss.value() == expected.value());
-    }
-  };
-  const Model before = random_model();
-  for (std::size_t k = 0; k < blocks.size(); ++k) {
-    INFO("block " << k);
-    Model a = random_model(), b = random_model();
-    PrivateRows rows_of_a(a, falling(), copied, 2, 100), rows_of_b(b, falling(), copied, 2, 100);
-    const PrivateRows::Thread thread = rows_of_a.thread(1);
-    const TestType kernel;
-    if constexpr (requires { kernel.row_worker(a, shape); })
-      if (k < 2)
-        check(kernel.row_worker(a, shape), kernel.row_worker(b, shape), a, b, blocks[k], thread);
-    check(kernel.worker(a, shape), kernel.worker(b, shape), a, b, blocks[k], thread);
-    bool same = true;
-    for (std::size_t row = 0; row < words + 2 * copied; ++row)
-      for (std::size_t c = 0; c < dimension; ++c)
-        same = same && a.input.row_data(row)[c] == b.input.row_data(row)[c] &&
-               a.output.row_data(row)[c] == b.output.row_data(row)[c];
-    CHECK(same);
-    CHECK(a.input.row(9)[0] == before.input.row(9)[0]);  // the copy has changed
-    CHECK(a.input.row(10)[0] != before.input.row(10)[0]);
-  }
+TEST_CASE("workers train private rows as they train others", "[private_rows]") {
+  check_private_rows<DotKernel>();
+  check_private_rows<FusedKernel>();
+#if WORDLOOM_HAS_BLAS
+  check_private_rows<GemmKernel>();
+#endif
 }
 
 TEMPLATE_TEST_CASE("threads learn as much with private rows as without", "[private_rows]",
