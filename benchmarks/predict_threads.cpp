@@ -68,8 +68,8 @@ class Replay {
         caches_(caches),
         costs_(costs),
         samplers_(detail::policy_from<Sampler>(parameters).start(input.vocabulary)),
-        model_(input.vocabulary,
-               {.dimension = 1, .output_rows = detail::output_rows(samplers_, input.vocabulary)}),
+        model_(input.vocabulary, {.dimension = parameters.dimension,
+                                  .output_rows = detail::output_rows(samplers_, input.vocabulary)}),
         clocks_(parameters.threads),
         used_(parameters.threads) {
     copies_ =
@@ -331,12 +331,13 @@ void predict(const std::string& name, const TrainingInput& input, const Training
             << 1e-6 / fastest(one) << " M words/s.\n\n"
             << "| private rows | threads | rows a word: loaded | transferred | waited, ns | "
                "predicted x one thread | measured |\n|---|---|---|---|---|---|---|\n";
+  const std::size_t stride = RowMatrix(1, parameters.dimension).stride();
   for (std::size_t i = 0; i < given.private_rows.size(); ++i)
     for (const std::size_t n : given.threads) {
       const Replayed result = replay(input, n, given.private_rows[i]);
-      std::cout << "| " << given.private_rows[i] << " | " << n << " | " << std::setprecision(2)
-                << result.loads << " | " << result.transfers << " | " << result.waited * 1e9
-                << " | " << fastest(one) / result.seconds << " | ";
+      std::cout << "| " << PrivateRows::usual_count(given.private_rows[i], stride) << " | " << n
+                << " | " << std::setprecision(2) << result.loads << " | " << result.transfers
+                << " | " << result.waited * 1e9 << " | " << fastest(one) / result.seconds << " | ";
       if (n == 2)
         std::cout << fastest(one) / fastest(two[i]) << (i == 0 ? " (fitted)" : "");
       else

@@ -117,9 +117,10 @@ void row(const std::string& name, const TrainingInput& input, const Hyperparamet
   else if (pairs == 0)
     pairs = PrivateRows::usual_pairs(parameters.threads, parameters.learning_rate);
   std::cout << "| " << name << " | " << parameters.threads << " | "
-            << (copies ? parameters.private_rows : 0) << " | " << std::defaultfloat << pairs
-            << " | " << parameters.learning_rate << " | " << std::fixed << std::setprecision(4)
-            << loss << " | ";
+            << (copies ? PrivateRows::usual_count(parameters.private_rows, model.input.stride())
+                       : 0)
+            << " | " << std::defaultfloat << pairs << " | " << parameters.learning_rate << " | "
+            << std::fixed << std::setprecision(4) << loss << " | ";
   Scores::print(std::cout, model.embeddings(), input.gold);
   std::cout << " |" << std::endl;
 }

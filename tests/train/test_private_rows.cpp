@@ -191,6 +191,21 @@ TEST_CASE("rows are merged when their pairs are due, frequent ones first", "[pri
   CHECK(at[1] > at[0]);
 }
 
+TEST_CASE("private rows take at most half of the second-level cache", "[private_rows]") {
+  CHECK(PrivateRows::usual_count(0, 128) == 0);
+  CHECK(PrivateRows::usual_count(3, 16) == 3);
+  const std::size_t cache = detail::second_level_cache_bytes(), wanted = 1 << 30;
+  for (const std::size_t stride : {16u, 128u, 304u}) {
+    const std::size_t count = PrivateRows::usual_count(wanted, stride), row = 4 * stride;
+    if (cache == 0) {
+      CHECK(count == wanted);
+    } else {  // copies and old values of the rows of two matrices
+      CHECK(2 * 2 * count * row <= cache / 2);
+      CHECK(2 * 2 * (count + 1) * row > cache / 2);
+    }
+  }
+}
+
 TEST_CASE("rows of no private copy, and all of one thread, are the model's", "[private_rows]") {
   Model model = random_model();
   PrivateRows rows(model, falling(), copied, 3, 100);

@@ -11,6 +11,7 @@
 
 #ifdef __linux__
 #include <sched.h>
+#include <unistd.h>
 #endif
 
 #include <wordloom/core/error.hpp>
@@ -27,6 +28,15 @@ struct ProcessorSet {};
 /// Returns the numbers of the processors that the calling thread may run on, rising. Throws
 /// InvalidArgument when the system call fails.
 std::vector<std::size_t> allowed_processors();
+
+/// Returns the bytes of a core's second-level cache, or 0 where they are not known.
+inline std::size_t second_level_cache_bytes() noexcept {
+#ifdef _SC_LEVEL2_CACHE_SIZE
+  return static_cast<std::size_t>(std::max(sysconf(_SC_LEVEL2_CACHE_SIZE), 0l));
+#else
+  return 0;
+#endif
+}
 
 /// Returns the processors in another order: the first of each core, then the second of each core,
 /// and so on; each of these by number, so that neighbours in the order are close in the machine.

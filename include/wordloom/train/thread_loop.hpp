@@ -40,16 +40,19 @@ std::unique_ptr<PrivateRows> private_rows(const Samplers& samplers, const Kernel
                   samplers.expected_updates(rates);
                   requires MapsRows<KernelWorker<Kernels>>;
                   requires !uses_one_matrix<Samplers>();
-                })
-    if (threads > 1 && parameters.private_rows > 0) {
+                }) {
+    const std::size_t count =
+        PrivateRows::usual_count(parameters.private_rows, model.input.stride());
+    if (threads > 1 && count > 0) {
       ExpectedUpdates expected = samplers.expected_updates(
           WordRates(model.vocabulary, subsample_of<Samplers>(parameters)));
       // Words are trained in scratch rows, and n-grams are not sorted by frequency.
       if constexpr (HasSubwords<Samplers>) expected.input.clear();
       return std::make_unique<PrivateRows>(
-          model, expected, parameters.private_rows, threads,
+          model, expected, count, threads,
           pairs > 0 ? pairs : PrivateRows::usual_pairs(threads, parameters.learning_rate));
     }
+  }
   return nullptr;
 }
 
