@@ -77,8 +77,10 @@ class BagUpdate {
     const std::size_t own = block.left_out.size();
     float** const outputs = rows_.data() + size;
     float** const left_out = outputs + m;
-    for (std::size_t k = 0; k < size; ++k) rows_[k] = model.input.row_data(maps_.input(block.inputs[k]));
-    for (std::size_t j = 0; j < m; ++j) outputs[j] = model.output.row_data(maps_.output(block.outputs[j]));
+    for (std::size_t k = 0; k < size; ++k)
+      rows_[k] = model.input.row_data(maps_.input(block.inputs[k]));
+    for (std::size_t j = 0; j < m; ++j)
+      outputs[j] = model.output.row_data(maps_.output(block.outputs[j]));
     bool may_repeat = filter.repeats(block.outputs);
     filter.begin();
     for (std::size_t j = 0; j < own; ++j) {

@@ -189,9 +189,9 @@ concept TrainsColumns = OnDevice<K> &&
 /// - `static constexpr bool keeps_nothing_by_row` of a run: true when it and its workers keep no
 ///   data indexed by row. It may then train the words of Subwords: blocks have rows from
 ///   RowMatrix::rows() on, which row_data() accepts;
-/// - `worker.map_rows(maps)`: threads have private copies of frequent rows where workers have this.
-///   It is called before all blocks; the worker then trains row maps.input(i) for input i of a
-///   block, and so on.
+/// - `worker.map_rows(maps)`, where there is that, lets threads have private copies of frequent
+///   rows. It is called before all blocks. Where a block has the id of an input, the worker then
+///   trains row maps.input(id), and maps.output(id) for that of an output;
 ///
 /// On a device, where it does a sampler's work too: `K::Replica` is what a SyncPolicy may change
 /// between two batches; `K::trains<Sampler>` says for which samplers it can stand;

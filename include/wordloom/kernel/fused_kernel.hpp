@@ -54,7 +54,7 @@ class FusedKernel::RowWorker {
   void score(Model& model, const Block& block, float learning_rate) noexcept {
     if (block.inputs.empty() || block.outputs.empty()) return;
     begin(block, learning_rate);
-    functions_.score[is_mapped_](model, block, scored_, filter_, maps_);
+    functions_.score(model, block, scored_, filter_, maps_);
   }
   /// The second half; nothing where nothing is scored.
   template <bool with_loss>
@@ -73,10 +73,7 @@ class FusedKernel::RowWorker {
   }
 
   /// See kernel/concept.hpp.
-  void map_rows(const RowMaps& maps) noexcept {
-    maps_ = maps;
-    is_mapped_ = true;
-  }
+  void map_rows(const RowMaps& maps) noexcept { maps_ = maps; }
 
  private:
   friend class FusedKernel::Worker;
@@ -115,7 +112,6 @@ class FusedKernel::RowWorker {
   simd::RepeatFilter filter_;
   simd::RowsAhead ahead_;
   RowMaps maps_;
-  bool is_mapped_ = false;
 };
 
 /// The scratch of one thread.

@@ -31,11 +31,10 @@ struct FusedBlock {
   std::span<const float* const> ahead;  // rows that later blocks need
 };
 
-/// The vector code of FusedKernel, in two halves: scores, indexed by whether rows are mapped, then
-/// gradients and updates, indexed by `with_loss`. The staged form scores rows (block, stride) that
-/// were found before.
+/// The vector code of FusedKernel, in two halves: scores, then gradients and updates, indexed by
+/// `with_loss`. The staged form scores rows (block, stride) that were found before.
 struct FusedFunctions {
-  void (*score[2])(Model&, const Block&, FusedBlock&, RepeatFilter&, const RowMaps&) noexcept;
+  void (*score)(Model&, const Block&, FusedBlock&, RepeatFilter&, const RowMaps&) noexcept;
   void (*score_staged)(const FusedBlock&, std::size_t) noexcept;
   LossSum (*apply[2])(const Model&, const FusedBlock&) noexcept;
 };

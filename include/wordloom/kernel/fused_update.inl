@@ -24,27 +24,25 @@ HWY_NOINLINE HWY_ATTR inline void fold_repeats(const FusedBlock& block) noexcept
 }
 
 /// Finds the rows of `ids`. Returns whether some may be duplicates.
-template <bool mapped>
 HWY_INLINE bool find_rows(float* matrix, std::size_t stride, std::span<const RowId> ids,
                           const RowMap& map, float** rows, RepeatFilter& filter) {
   filter.begin();
   bool repeats = false;
   for (std::size_t i = 0; i < ids.size(); ++i) {
-    rows[i] = matrix + (mapped ? map(ids[i]) : ids[i]) * stride;
+    rows[i] = matrix + map(ids[i]) * stride;
     repeats |= filter.seen(ids[i]);
   }
   return repeats;
 }
 
 /// The first half of an update of rows of the model.
-template <bool mapped>
-HWY_ATTR void fused_score(Model& model, const Block& block, FusedBlock& own, RepeatFilter& filter,
-                          const RowMaps& maps) noexcept {
+HWY_ATTR inline void fused_score(Model& model, const Block& block, FusedBlock& own,
+                                 RepeatFilter& filter, const RowMaps& maps) noexcept {
   const std::size_t stride = model.input.stride();
   const bool inputs_repeat =
-      find_rows<mapped>(model.input.data(), stride, block.inputs, maps.input, own.inputs, filter);
-  const bool outputs_repeat = find_rows<mapped>(model.output.data(), stride, block.outputs,
-                                                maps.output, own.outputs, filter);
+      find_rows(model.input.data(), stride, block.inputs, maps.input, own.inputs, filter);
+  const bool outputs_repeat =
+      find_rows(model.output.data(), stride, block.outputs, maps.output, own.outputs, filter);
   own.may_repeat = inputs_repeat || outputs_repeat;
   fused_scores(own, stride);
 }
@@ -74,9 +72,7 @@ HWY_ATTR LossSum fused_apply(const Model& model, const FusedBlock& own) noexcept
 }
 
 inline FusedFunctions fused_table() noexcept {
-  return {{fused_score<false>, fused_score<true>},
-          fused_score_staged,
-          {fused_apply<false>, fused_apply<true>}};
+  return {fused_score, fused_score_staged, {fused_apply<false>, fused_apply<true>}};
 }
 
 }  // namespace wordloom::inline WORDLOOM_ABI::simd::HWY_NAMESPACE
