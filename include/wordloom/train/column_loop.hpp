@@ -104,7 +104,7 @@ class ColumnLoop {
         own_words_(parts_.first_word(own_parts_.second) - parts_.first_word(own_parts_.first)),
         threads_(resolve_threads(run.parameters.threads)),
         at_(run.start.threads[0], corpus.columns(), run.parameters.epochs),
-        found_from_(at_.number()),
+        start_(at_.number()),
         contexts_(columns_at_once * words_.size()),
         done_(threads_),
         barrier_(threads_) {}
@@ -186,11 +186,13 @@ class ColumnLoop {
   /// The contexts of a part in this column. Those of several columns are found together: the list
   /// of a word has them side by side (WordContextLists).
   std::span<const WordId> contexts_of(std::size_t first, std::size_t count) {
-    const std::size_t begin = at_.number() % columns_at_once * count;
-    const auto all = std::span(contexts_).subspan(columns_at_once * first, columns_at_once * count);
-    if (step_ == Sides::inputs && at_.number() == found_from_)
-      corpus_.contexts(found_from_, first, count, all.subspan(begin));
-    return all.subspan(begin, count);
+    const std::uint64_t column = at_.number(), row = column % columns_at_once;
+    const auto from_here = std::span(contexts_)
+                               .subspan(columns_at_once * first, columns_at_once * count)
+                               .subspan(row * count);
+    if (step_ == Sides::inputs && (row == 0 || column == start_))
+      corpus_.contexts(column, first, count, from_here);
+    return from_here.first(count);
   }
 
   /// Waits for all threads, and for the first to do what comes between two steps.
@@ -219,7 +221,6 @@ class ColumnLoop {
     }
     step_ = Sides::inputs;
     ++at_.column;
-    if (at_.number() % columns_at_once == 0) found_from_ = at_.number();
     WorkDone done;
     done.tokens = own_words_;
     for (Done& of_thread : done_) {
@@ -258,10 +259,10 @@ class ColumnLoop {
   const std::size_t threads_;
   // Written by one thread, between two steps.
   ColumnPosition at_;
+  const std::uint64_t start_;  // the first column of this run, which may be resumed
   Sides step_ = Sides::inputs;
   double rate_ = 0;
   bool ended_ = false;
-  std::uint64_t found_from_;  // the first column of those whose contexts are found together
   // Of each part [columns_at_once x words of the part]; both steps of a column use them.
   std::vector<WordId> contexts_;
   std::vector<Done> done_;  // [threads] since the column began
