@@ -145,6 +145,7 @@ void WordContextLists::find(const Id* ids, std::uint64_t column, std::size_t fir
                             std::size_t count, std::span<WordId> to) const noexcept {
   const auto number = static_cast<std::uint32_t>(column);
   const std::span<const ContextList> lists = std::span(lists_).subspan(first, count);
+  // Where the context in the last of the columns lies, after that in the first.
   const std::size_t last = count == 0 ? 0 : to.size() / count - 1;
   for (std::size_t i = 0; i < count; ++i) {
     constexpr std::size_t ahead = 12;  // words whose contexts are on their way from memory

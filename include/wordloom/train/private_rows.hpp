@@ -25,7 +25,7 @@ namespace wordloom::inline WORDLOOM_ABI::detail {
 /// cache lines. Threads form up to 8 sets. Each set trains a copy of its own of the first rows of
 /// both matrices, [count x D] each, and merges it: it adds its change of a row to the shared row
 /// after the row was scored in `pairs` pairs. The copies are stored after the rows of the model
-/// (RowMatrix::reserve), so that kernels need no other code for them.
+/// (RowMatrix::reserve), so that kernels find them by an offset (RowMap).
 ///
 /// The sum of the changes of several sets is a good approximation, except along the direction that
 /// all rows have in common: the loss is curved most there, all sets push the same way, and the sum
@@ -44,9 +44,9 @@ class PrivateRows {
     return 4096 / (sets * sets) * std::min(1.0, 0.025 / learning_rate);
   }
 
-  /// Returns how many rows of each matrix the threads of a run copy: at most `wanted`, of which the
-  /// copies, and their values when they were merged last, take half of a core's second-level cache.
-  /// Where they took all of it, two threads were 2 to 4 % slower.
+  /// Returns the number of rows of each matrix, of `stride` floats, that threads copy: `wanted`, or
+  /// as many as half of a core's second-level cache holds together with their values at the last
+  /// merge. Where they took all of it, two threads were 2 to 4 % slower.
   static std::size_t usual_count(std::size_t wanted, std::size_t stride) {
     const std::size_t cache = second_level_cache_bytes();
     return cache == 0 ? wanted : std::min(wanted, cache / 2 / (4 * stride * sizeof(float)));
