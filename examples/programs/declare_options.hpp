@@ -114,8 +114,8 @@ inline void declare_training(CLI::App& app, TrainingOptions& options, const Alia
       ->group(heading::training);
   app.add_flag("--pin", p.pin_threads, "Pin each thread to a processor")->group(heading::training);
   app.add_option(named("--private-rows"), p.private_rows,
-                 "Number of frequent rows of each matrix that each thread copies at most, 0 = none, "
-                 "as word2vec")
+                 "Number of frequent rows of each matrix that each thread copies at most, 0 = "
+                 "none, as word2vec")
       ->check(whole_number)
       ->capture_default_str()
       ->group(heading::training);
