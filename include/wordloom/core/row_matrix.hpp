@@ -27,12 +27,12 @@ namespace wordloom::inline WORDLOOM_ABI {
 
 namespace detail {
 
-#if defined(__x86_64__)
 /// Whether this machine prefetches rows for writing (prefetchw): a line that another core wrote
 /// last then travels once, not once to be read and again to be written. Not on Zen 4 and 5, where
 /// that would fetch into L1 (see below). They are known by AMD's numbers of families and models,
 /// since virtual machines may hide AVX-512: Zen 4 shares family 19h with Zen 3, Zen 5 is 1Ah.
 inline const bool prefetches_for_writing = [] {
+#if defined(__x86_64__)
   __builtin_cpu_init();
   unsigned a = 0, b = 0, c = 0, d = 0;
   constexpr unsigned prefetchw = 1u << 8;
@@ -41,22 +41,28 @@ inline const bool prefetches_for_writing = [] {
   const unsigned family = (a >> 8 & 0xf) + (a >> 20 & 0xff), model = a >> 12 & 0xf0;
   const bool is_zen3 = family == 0x19 && (model == 0x00 || (model >= 0x20 && model <= 0x50));
   return family < 0x19 || is_zen3;
-}();
+#else
+  return false;
 #endif
+}();
 
 /// Prefetches one cache line of a row, which is used about 100 ns later: for writing, or into L2.
 /// With L1 as the target, trainers were 1.07 to 1.28 times slower (Zen 4, D = 128: see
 /// benchmarks/results/experiments.md). Always inlined: GCC assumes that a function that only
 /// prefetches has no effect and removes calls of it.
+template <bool for_writing>
 [[gnu::always_inline]] inline void prefetch_line(const float* address) noexcept {
 #if defined(__x86_64__)
   // By assembly: the builtin makes this instruction only where the compiler's flags allow it.
-  if (prefetches_for_writing) {
+  if constexpr (for_writing) {
     asm volatile("prefetchw %0" : : "m"(*address));
     return;
   }
 #endif
   __builtin_prefetch(address, 0, 2);
+}
+[[gnu::always_inline]] inline void prefetch_line(const float* address) noexcept {
+  prefetches_for_writing ? prefetch_line<true>(address) : prefetch_line<false>(address);
 }
 
 /// Reads a float of a row that other threads may write (see simd/row_access.hpp).

@@ -9,8 +9,10 @@ namespace hn = hwy::HWY_NAMESPACE;
 struct FusedTuning {
   static constexpr bool many_registers =
       HWY_TARGET <= HWY_AVX3 || HWY_ARCH_ARM || HWY_ARCH_RVV || HWY_ARCH_PPC;
-  /// Outputs of a score tile of 4 inputs: 4 x 6 sums and 4 inputs of 32 registers, 4 x 3 of 16.
-  static constexpr std::size_t score_outputs = many_registers ? 6 : 3;
+  /// Outputs of a score tile: 4 x 6 sums and 4 inputs of 32 registers, 4 x 3 or 2 x 6 of 16.
+  static constexpr std::size_t score_outputs(std::size_t inputs) {
+    return many_registers || inputs <= 2 ? 6 : 3;
+  }
   /// Outputs of an update tile, and the vectors of each row that it holds: old and new value.
   static constexpr std::size_t update_outputs = 6;
   static constexpr std::size_t update_vectors = many_registers ? 2 : 1;
@@ -23,8 +25,15 @@ template <std::size_t V>
 HWY_INLINE void prefetch_ahead(std::span<const float* const> rows, std::size_t c) {
   constexpr std::size_t line = 16, width = V * hn::MaxLanes(RowTag());
   constexpr std::size_t parts = width < line ? line / width : 1;
-  for (std::size_t i = c / width % parts; i < rows.size(); i += parts)
-    for (std::size_t at = 0; at < width; at += line) detail::prefetch_line(rows[i] + c + at);
+  const auto prefetch = [&]<bool for_writing>(std::bool_constant<for_writing>) WORDLOOM_INLINED {
+    for (std::size_t i = c / width % parts; i < rows.size(); i += parts)
+      for (std::size_t at = 0; at < width; at += line)
+        detail::prefetch_line<for_writing>(rows[i] + c + at);
+  };
+  if (detail::prefetches_for_writing)
+    prefetch(std::true_type());
+  else
+    prefetch(std::false_type());
 }
 
 #if HWY_TARGET != HWY_EMU128 && HWY_TARGET != HWY_SCALAR  // see fused_plain.inl
@@ -166,12 +175,11 @@ HWY_INLINE void update_input(float* row, float* change, const float* gradients, 
 
 /// The tile below, as folds over the vectors kv of all outputs.
 template <std::size_t V, class IsFirst, class IsLast, std::size_t... kv>
-HWY_INLINE void update_tile(const FusedBlock& block, std::size_t c, std::size_t j, IsFirst is_first,
-                            IsLast is_last, Indices<kv...> all) {
+HWY_INLINE void update_tile(const FusedBlock& block, float* const* outputs, std::size_t c,
+                            std::size_t j, IsFirst is_first, IsLast is_last, Indices<kv...> all) {
   const RowTag d;
   const std::size_t lanes = hn::Lanes(d);
   constexpr std::size_t last = sizeof...(kv) - 1;
-  float* const* const outputs = block.outputs + j;
   hn::Vec<RowTag> before[last + 1], after[last + 1];
   ((after[kv] = before[kv] = load_row(d, outputs[kv / V] + c + kv % V * lanes)), ...);
   // One copy of the code for all groups of 4 (or 3), and one for the tail.
@@ -189,16 +197,16 @@ HWY_INLINE void update_tile(const FusedBlock& block, std::size_t c, std::size_t 
   (store_row(d, after[last - kv], outputs[(last - kv) / V] + c + (last - kv) % V * lanes), ...);
 }
 
-/// Adds to V vectors of J output rows, from column c on, and computes what they add to the inputs:
-/// at once or over several tiles of outputs by way of `block.change` [N x V vectors]; `j` is the
-/// first of the outputs. Whether the tile is the block's first, its last, or both, is a bool, or a
+/// Adds to V vectors of J rows `outputs`, from column c on, and computes what they add to the
+/// inputs: at once or over several tiles of outputs by way of `block.change` [N x V vectors]; `j`
+/// is the place of the first output in the block. Whether the tile is the block's first, its last, or both, is a bool, or a
 /// std::bool_constant for code of its own, which must be compiled too. Inputs are read before their
 /// own change is added, outputs stored last to first: a duplicate row is right when its later places
 /// have gradient 0 (fold_repeats).
 template <std::size_t J, std::size_t V, class IsFirst, class IsLast>
-HWY_INLINE void update_tile(const FusedBlock& block, std::size_t c, std::size_t j, IsFirst is_first,
-                            IsLast is_last) {
-  update_tile<V>(block, c, j, is_first, is_last, UpTo<J * V>());
+HWY_INLINE void update_tile(const FusedBlock& block, float* const* outputs, std::size_t c,
+                            std::size_t j, IsFirst is_first, IsLast is_last) {
+  update_tile<V>(block, outputs, c, j, is_first, is_last, UpTo<J * V>());
 }
 
 /// Calls `use.template operator()<count>()` for a run-time `count` in [Least, Most].
@@ -214,8 +222,8 @@ HWY_INLINE void with_count(std::size_t count, Use&& use) {
 /// Scores all pairs. Not inlined: a copy for each caller would double the time of compilation.
 HWY_NOINLINE HWY_ATTR inline void fused_scores(const FusedBlock& block,
                                                std::size_t stride) noexcept {
-  constexpr std::size_t width = FusedTuning::score_outputs;
   const auto tiles = [&]<std::size_t I>(std::size_t i, float* scores) WORDLOOM_INLINED {
+    constexpr std::size_t width = FusedTuning::score_outputs(I);
     // Places go up, so that what a tile stores past its end the next replaces.
     for (std::size_t j = 0; j < block.m; j += width)
       with_count<width>(std::min(width, block.m - j), [&]<std::size_t J>() WORDLOOM_INLINED {
@@ -233,25 +241,30 @@ HWY_NOINLINE HWY_ATTR inline void fused_scores(const FusedBlock& block,
 }
 
 /// Adds the gradients of a block of J outputs, one tile, to its rows. Not inlined, which takes less
-/// memory to compile.
+/// memory to compile. Works on copies of the block and of its pointers: the compiler must assume that
+/// stores of vectors change what lies elsewhere, and would read that again for each column.
 template <std::size_t J>
-HWY_NOINLINE HWY_ATTR void add_tile(const FusedBlock& block, std::size_t stride) noexcept {
+HWY_NOINLINE HWY_ATTR void add_tile(const FusedBlock& given, std::size_t stride) noexcept {
   constexpr std::size_t vectors = FusedTuning::update_vectors;
+  const FusedBlock block = given;
+  float* outputs[J];
+  std::copy_n(block.outputs, J, outputs);
   for_columns<vectors>(stride, [&]<std::size_t V>(std::size_t c) WORDLOOM_INLINED {
     prefetch_ahead<V>(block.ahead, c);
-    update_tile<J, V>(block, c, 0, std::true_type(), std::true_type());
+    update_tile<J, V>(block, outputs, c, 0, std::true_type(), std::true_type());
   });
 }
 
 /// Adds the gradients of a block to its rows.
-HWY_NOINLINE HWY_ATTR inline void add_gradients(const FusedBlock& block,
+HWY_NOINLINE HWY_ATTR inline void add_gradients(const FusedBlock& given,
                                                 std::size_t stride) noexcept {
   constexpr std::size_t width = FusedTuning::update_outputs;
   constexpr std::size_t vectors = FusedTuning::update_vectors;
-  const std::size_t m = block.m;
+  const std::size_t m = given.m;
   if (m <= width)
     return with_count<width>(m, [&]<std::size_t J>()
-                                    WORDLOOM_INLINED { add_tile<J>(block, stride); });
+                                    WORDLOOM_INLINED { add_tile<J>(given, stride); });
+  const FusedBlock block = given;  // as add_tile
   // Tiles that differ by at most one output: a small last one would cost nearly a whole one.
   const std::size_t tiles = (m + width - 1) / width, least = m / tiles, longer = m % tiles;
   for_columns<vectors>(stride, [&]<std::size_t V>(std::size_t c) WORDLOOM_INLINED {
@@ -260,7 +273,7 @@ HWY_NOINLINE HWY_ATTR inline void add_gradients(const FusedBlock& block,
     const auto add = [&](auto is_first, auto is_last) WORDLOOM_INLINED {
       const std::size_t outputs = least + (t++ < longer);
       with_count<width, (width + 1) / 2>(outputs, [&]<std::size_t J>() WORDLOOM_INLINED {
-        update_tile<J, V>(block, c, j, is_first, is_last);
+        update_tile<J, V>(block, block.outputs + j, c, j, is_first, is_last);
         j += J;
       });
     };
