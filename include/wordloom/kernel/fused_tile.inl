@@ -199,10 +199,10 @@ HWY_INLINE void update_tile(const FusedBlock& block, float* const* outputs, std:
 
 /// Adds to V vectors of J rows `outputs`, from column c on, and computes what they add to the
 /// inputs: at once or over several tiles of outputs by way of `block.change` [N x V vectors]; `j`
-/// is the place of the first output in the block. Whether the tile is the block's first, its last, or both, is a bool, or a
-/// std::bool_constant for code of its own, which must be compiled too. Inputs are read before their
-/// own change is added, outputs stored last to first: a duplicate row is right when its later places
-/// have gradient 0 (fold_repeats).
+/// is the place of the first output in the block. Whether the tile is the block's first, its last,
+/// or both, is a bool, or a std::bool_constant for code of its own, which must be compiled too.
+/// Inputs are read before their own change is added, outputs stored last to first: a duplicate row
+/// is right when its later places have gradient 0 (fold_repeats).
 template <std::size_t J, std::size_t V, class IsFirst, class IsLast>
 HWY_INLINE void update_tile(const FusedBlock& block, float* const* outputs, std::size_t c,
                             std::size_t j, IsFirst is_first, IsLast is_last) {
@@ -241,8 +241,8 @@ HWY_NOINLINE HWY_ATTR inline void fused_scores(const FusedBlock& block,
 }
 
 /// Adds the gradients of a block of J outputs, one tile, to its rows. Not inlined, which takes less
-/// memory to compile. Works on copies of the block and of its pointers: the compiler must assume that
-/// stores of vectors change what lies elsewhere, and would read that again for each column.
+/// memory to compile. Copies the block and its pointers: compilers assume that stores of vectors
+/// change what lies elsewhere, and would read them again for each column.
 template <std::size_t J>
 HWY_NOINLINE HWY_ATTR void add_tile(const FusedBlock& given, std::size_t stride) noexcept {
   constexpr std::size_t vectors = FusedTuning::update_vectors;
