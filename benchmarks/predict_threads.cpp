@@ -303,7 +303,8 @@ double merge_seconds(std::size_t dimension) {
 template <class Sampler, class Kernel>
 void predict(const std::string& name, const TrainingInput& input, const TrainingInput& few,
              const Arguments& given, Hyperparameters parameters) {
-  const Caches caches{static_cast<double>(cached_rows(given)), given.busy * 1e-9, given.hidden * 1e-9};
+  const Caches caches{static_cast<double>(cached_rows(given)), given.busy * 1e-9,
+                      given.hidden * 1e-9};
   // In alternation: a busy minute then slows all of them.
   std::vector<double> in_cache, one;
   std::vector<std::vector<double>> two(given.private_rows.size());

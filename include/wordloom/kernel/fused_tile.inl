@@ -262,8 +262,8 @@ HWY_NOINLINE HWY_ATTR inline void add_gradients(const FusedBlock& given,
   constexpr std::size_t vectors = FusedTuning::update_vectors;
   const std::size_t m = given.m;
   if (m <= width)
-    return with_count<width>(m, [&]<std::size_t J>()
-                                    WORDLOOM_INLINED { add_tile<J>(given, stride); });
+    return with_count<width>(m,
+                             [&]<std::size_t J>() WORDLOOM_INLINED { add_tile<J>(given, stride); });
   const FusedBlock block = given;  // as add_tile
   // Tiles that differ by at most one output: a small last one would cost nearly a whole one.
   const std::size_t tiles = (m + width - 1) / width, least = m / tiles, longer = m % tiles;
