@@ -25,6 +25,7 @@ template <std::size_t V>
 HWY_INLINE void prefetch_ahead(std::span<const float* const> rows, std::size_t c) {
   constexpr std::size_t line = 16, width = V * hn::MaxLanes(RowTag());
   constexpr std::size_t parts = width < line ? line / width : 1;
+  // One test for all lines: those of each line took 2 to 4 % of an update.
   const auto prefetch = [&]<bool for_writing>(std::bool_constant<for_writing>) WORDLOOM_INLINED {
     for (std::size_t i = c / width % parts; i < rows.size(); i += parts)
       for (std::size_t at = 0; at < width; at += line)
