@@ -17,6 +17,8 @@
 ///     wrote last costs nothing.
 ///   - A row that another core wrote last and still holds costs `transfer` seconds, any other row
 ///     `load` seconds. Both are less than the latency: rows are prefetched.
+///   - Groups of cores share a third-level cache. A row that a core of another group used last costs
+///     `far` seconds, whether that core still holds it or not.
 ///   - A row travels to one core at a time and is busy meanwhile. A core that comes later waits, as
 ///     far as prefetching does not hide it.
 ///   - A pair costs `pair` seconds, merging a private row `merge`. Memory and the shared cache
@@ -28,17 +30,19 @@ using detail::PrivateRows;
 /// The costs of a pair of rows, of rows that are not in the cache of a core and of merging a
 /// private row, in seconds.
 struct Costs {
-  double pair = 0, load = 0, transfer = 0, merge = 0;
+  double pair = 0, load = 0, transfer = 0, far = 0, merge = 0;
 };
 struct Caches {
-  double rows;    // rows that a core's second-level cache holds
-  double busy;    // seconds that a row travels
-  double hidden;  // seconds of waiting that prefetching hides
+  double rows;        // rows that a core's second-level cache holds
+  double busy;        // seconds that a row travels
+  double hidden;      // seconds of waiting that prefetching hides
+  std::size_t group;  // cores that share a third-level cache
 };
 
 /// The counts of all threads, in total or for each word.
 struct Replayed {
   double pairs = 0, loads = 0, transfers = 0;
+  double far = 0;      // rows that cores of other groups used last, not counted above
   double waited = 0;   // seconds, of all threads
   double seconds = 0;  // from start to end
   double words = 0;
@@ -91,9 +95,13 @@ class Replay {
       if (first.words == 0 && total_.words >= all / 2) first = total_;
     }
     const double n = total_.words - first.words;
-    return {(total_.pairs - first.pairs) / n,         (total_.loads - first.loads) / n,
-            (total_.transfers - first.transfers) / n, (total_.waited - first.waited) / n,
-            (total_.seconds - first.seconds) / n,     n};
+    return {(total_.pairs - first.pairs) / n,
+            (total_.loads - first.loads) / n,
+            (total_.transfers - first.transfers) / n,
+            (total_.far - first.far) / n,
+            (total_.waited - first.waited) / n,
+            (total_.seconds - first.seconds) / n,
+            n};
   }
 
  private:
@@ -212,6 +220,7 @@ class Replay {
     const bool is_cached = row.owner != ~0u && used_[row.owner] - row.used < caches_.rows;
     if (row.owner != thread || !is_cached) {
       const bool travels = row.owner != thread && is_cached;
+      const bool is_far = row.owner != ~0u && row.owner / caches_.group != thread / caches_.group;
       if (travels) {
         const double wait = row.busy_until - clocks_[thread] - caches_.hidden;
         if (wait > 0) {
@@ -220,8 +229,8 @@ class Replay {
         }
         row.busy_until = std::max(row.busy_until, clocks_[thread]) + caches_.busy;
       }
-      clocks_[thread] += travels ? costs_.transfer : costs_.load;
-      ++(travels ? total_.transfers : total_.loads);
+      clocks_[thread] += is_far ? costs_.far : travels ? costs_.transfer : costs_.load;
+      ++(is_far ? total_.far : travels ? total_.transfers : total_.loads);
       ++used_[thread];
     }
     row.owner = static_cast<std::uint32_t>(thread);
