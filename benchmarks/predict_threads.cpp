@@ -270,7 +270,7 @@ void predict(const std::string& name, const TrainingInput& input, const Training
                                                           : "";
     if (distance != Distance::any && !measured.have_slices()) {
       std::cout << "\n`" << name << "`" << cores << ": too few quiet slices" << std::endl;
-      continue;
+      break;  // the costs of far cores build on those of near ones
     }
     prediction.fit(measured, few, distance);
     const double one = measured.one.seconds();
@@ -331,8 +331,10 @@ int main(int argc, char** argv) try {
       "--near", given.near,
       "ns to read a line of the other core up to which cores are near each other: near and far "
       "ones are then measured apart. Default: all are near");
-  app.add_option("--far", given.far, "The same from which on they are far: share no cache")
-      ->needs(near);
+  const auto far =
+      app.add_option("--far", given.far, "The same from which on they are far: share no cache");
+  near->needs(far);
+  far->needs(near);
   app.add_option("--group", given.group, "Cores that are near each other, where others are far")
       ->check(CLI::Range(1, 65536));
   app.add_option("--plot", given.plot, "File for a script that gnuplot draws as SVG");
