@@ -99,8 +99,8 @@ class Measurement {
   double seconds() const { return 1 / speed_.words; }  // of each word of the corpus
 
   std::string slices() const {
-    return !has_slices() ? "none, so the fastest run counts"
-                         : std::to_string(speed_.counted) + " of " + std::to_string(speed_.slices);
+    if (!has_slices()) return "none, so the fastest run counts";
+    return std::to_string(speed_.counted) + " of " + std::to_string(speed_.slices);
   }
 
  private:

@@ -90,8 +90,8 @@ class QuietSlices {
       words_ = 0;
       start_ = Clock::now();
     }
-    /// Takes some 25 microseconds. The sums are in memory: what registers alone do is as fast where
-    /// another program uses the second hardware thread.
+    /// Takes some 25 microseconds. The sums are in memory: arithmetic in registers alone was as fast
+    /// while training ran at half its speed.
     static double measure_arithmetic() {
       volatile float sums[12] = {};
       constexpr std::size_t rounds = 5000;
