@@ -15,6 +15,7 @@
 #include <wordloom/wordloom.hpp>
 
 #include "support/arguments.hpp"
+#include "support/median.hpp"
 
 using namespace wordloom;
 
@@ -24,12 +25,6 @@ using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
 }
 
 /// Two ranks, of which the other has changed nothing and answers at once: only our own work is

@@ -15,6 +15,8 @@
 #include <vector>
 #include <wordloom/wordloom.hpp>
 
+#include "median.hpp"
+
 /// The speed of training while other programs leave the cores alone.
 ///
 /// A shared machine lends a core, or its second hardware thread, to others for parts of a second:
@@ -200,10 +202,7 @@ class QuietSlices {
       result.slices += threads_[t].slices.size();
       result.counted += speeds.size();
       is_known &= !speeds.empty();
-      if (!is_known) continue;
-      const auto middle = speeds.begin() + static_cast<std::ptrdiff_t>(speeds.size() / 2);
-      std::nth_element(speeds.begin(), middle, speeds.end());
-      result.words += *middle;
+      if (is_known) result.words += median(std::move(speeds));
     }
     if (!is_known) result.words = 0;
     return result;
