@@ -89,6 +89,7 @@ class Measurement {
   double trained() const { return trained_; }  // seconds
 
   double fastest_arithmetic() const { return slices_.fastest_arithmetic(); }
+  void add_distances(std::vector<double>& seconds) const { slices_.add_distances(seconds); }
 
   /// Chooses the slices that count. Without any, the fastest run counts.
   void choose(const QuietSlices::Condition& condition) {
@@ -138,6 +139,17 @@ struct Measurements {
     visit(in_cache);
     visit(one);
     for (Measurement& measurement : two) visit(measurement);
+  }
+  /// Tells how far apart the cores were, so that --near and --far can be chosen.
+  void print_distances(const std::string& name) {
+    std::vector<double> seconds;
+    for_each([&](const Measurement& m) { m.add_distances(seconds); });
+    std::sort(seconds.begin(), seconds.end());
+    std::cout << "\n`" << name << "`, ns to read a line of the other core, at 10, 20 ... 90 % of "
+              << seconds.size() << " slices:" << std::fixed << std::setprecision(0);
+    for (std::size_t i = 1; i < 10 && !seconds.empty(); ++i)
+      std::cout << ' ' << seconds[i * seconds.size() / 10] * 1e9;
+    std::cout << std::endl;
   }
   void choose(const Arguments& given, Distance distance) {
     double fastest = 0;
@@ -262,6 +274,7 @@ template <class Sampler, class Kernel>
 void predict(const std::string& name, const TrainingInput& input, const TrainingInput& few,
              const Arguments& given, const Hyperparameters& parameters, std::vector<Series>& plot) {
   Measurements measured = measure<Sampler, Kernel>(input, few, given, parameters);
+  measured.print_distances(name);
   Prediction<Sampler> prediction(input, given, parameters);
   for (const Distance distance : given.distances()) {
     measured.choose(given, distance);

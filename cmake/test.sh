@@ -2,12 +2,12 @@
 # Installs what is missing, builds the programs and the tests, and runs these.
 # Usage: cmake/test.sh [PRESET], `release` without. WORDLOOM_WERROR=ON makes warnings errors.
 #        Code for GPUs is compiled and tested where a GPU answers.
-#        cmake/test.sh long, after `release`: the benchmarks and their tests, the library as
-#        installed and as a subfolder, each header on its own, the tests of edges under the
-#        sanitizers and by Clang, many changed files for the loaders, clang-tidy, the reference by
-#        Doxygen, killed runs of all compositions, code for GPUs by nvcc, and on an emulated GPU:
-#        as it is, under sanitizers, without each of its barriers and as nvcc compiled it, and
-#        ratios of speeds.
+#        cmake/test.sh long, after `release`: the reference by Doxygen, clang-tidy, the tests of
+#        edges under the sanitizers and by Clang, many changed files for the loaders, the benchmarks
+#        and their tests, the library as installed and as a subfolder, each header on its own,
+#        killed runs of all compositions, code for GPUs by nvcc, and on an emulated GPU: as it is,
+#        under sanitizers, without each of its barriers and as nvcc compiled it, and ratios of
+#        speeds.
 #        WORDLOOM_FUZZ_INPUTS and WORDLOOM_KILLS say how many of each. Takes 15 to 30 minutes.
 set -euo pipefail
 . "$(dirname -- "${BASH_SOURCE[0]}")/install_packages.sh"
@@ -53,12 +53,15 @@ has_gpu() { nvidia-smi >/dev/null 2>&1; }
 if [ "${1:-}" = long ]; then
   packages=(clang clang-tidy doxygen python3)
   install_packages
+  # What takes seconds comes first.
+  configure release
+  run cmake --build --preset release --target docs
+  run clang-tidy --quiet tests/all_headers.cpp examples/tour.cpp -- -std=c++20 -Iinclude \
+    -isystem /usr/include/eigen3 -DWORDLOOM_PRECOMPILED=1 -DWORDLOOM_FUNCTION=inline
   edges=(test_core test_corpus test_encoder test_graph test_io test_train_edges fuzz_loaders)
   check asan "${edges[@]}"
   check tsan test_graph test_train_edges
   check clang test_train_edges
-  run clang-tidy --quiet tests/all_headers.cpp examples/tour.cpp -- -std=c++20 -Iinclude \
-    -isystem /usr/include/eigen3 -DWORDLOOM_PRECOMPILED=1 -DWORDLOOM_FUNCTION=inline
   # Where there is nvcc, what it compiles the kernels to runs on the emulated device; where no GPU
   # runs it, the programs for one architecture show that nvcc takes the device code.
   has_gpu || options+=(-DCMAKE_CUDA_ARCHITECTURES=90)
@@ -69,7 +72,7 @@ if [ "${1:-}" = long ]; then
   run cmake --build --preset release --parallel "$jobs"
   run ctest --preset release --output-on-failure --parallel "$jobs" \
     --label-regex 'benchmark|emulated|gpu|install'
-  run cmake --build --preset release --parallel "$jobs" --target wordloom_self_contained_headers docs
+  run cmake --build --preset release --parallel "$jobs" --target wordloom_self_contained_headers
   runs=build/release/kills
   rm -rf "$runs"
   run build/release/examples/write_demo_corpus "$runs" 300000

@@ -190,6 +190,13 @@ class QuietSlices {
     return fastest;
   }
 
+  /// Adds the distance, see Condition, of each slice in which it was measured.
+  void add_distances(std::vector<double>& seconds) const {
+    for (const Thread& thread : threads_)
+      for (const Slice& slice : thread.slices)
+        if (slice.distance > 0) seconds.push_back(slice.distance);
+  }
+
   /// Returns the speed in the slices that count; it is 0 if a thread has none.
   Speed speed(const Condition& condition) const {
     Speed result;
