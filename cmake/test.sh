@@ -12,20 +12,23 @@
 set -euo pipefail
 . "$(dirname -- "${BASH_SOURCE[0]}")/install_packages.sh"
 
-# check PRESET PROGRAM...: builds only these programs of the tests, and runs them.
+# check PRESET PROGRAM...: builds only these programs of the tests, and runs them side by side.
 check() {
-  local preset=$1 program
+  local preset=$1 program process arguments running=()
   shift
   configure "$preset" -DWORDLOOM_BUILD_TESTS=ON -DWORDLOOM_BUILD_EXAMPLES=OFF \
     -DWORDLOOM_BUILD_BENCHMARKS=OFF -DWORDLOOM_WERROR="${WORDLOOM_WERROR:-OFF}"
   run cmake --build --preset "$preset" --parallel "$jobs" --target "$@"
   for program in "$@"; do
+    arguments=()
     if [ "$program" = fuzz_loaders ]; then
-      run "build/$preset/tests/fuzz/$program" all "${WORDLOOM_FUZZ_INPUTS:-10000}"
-    else
-      run "build/$preset/tests/$program"
+      program=fuzz/$program
+      arguments=(all "${WORDLOOM_FUZZ_INPUTS:-10000}")
     fi
+    run "build/$preset/tests/$program" "${arguments[@]}" &
+    running+=($!)
   done
+  for process in "${running[@]}"; do wait "$process"; done
 }
 
 # require RATIO SLOW FAST BENCHMARK OPTION...: fails unless row FAST of the benchmark is at least
