@@ -8,7 +8,7 @@
 #        killed runs of all compositions, code for GPUs by nvcc, and on an emulated GPU: as it is,
 #        under sanitizers, without each of its barriers and as nvcc compiled it, and ratios of
 #        speeds.
-#        WORDLOOM_FUZZ_INPUTS and WORDLOOM_KILLS say how many of each. Takes 15 to 30 minutes.
+#        WORDLOOM_FUZZ_INPUTS and WORDLOOM_KILLS say how many of each. Takes 20 to 50 minutes.
 set -euo pipefail
 . "$(dirname -- "${BASH_SOURCE[0]}")/install_packages.sh"
 
