@@ -634,3 +634,18 @@ if(WORDLOOM_ENABLE_LIBLINEAR)
   wordloom_graph_refusal_test(labels "--input nan --evaluate-labels labels" "labels: the graph has none of these nodes")
 endif()
 wordloom_graph_refusal_test(standard-input "--input - --cache kept --output v" "--cache and --sync need a file as --input, not -")
+
+# What users feed the programs: each tests/programs/NAME.sh, run by sh -eu in an empty folder of its
+# own, with the programs in PATH. It skips with exit code 77.
+file(GLOB scripts CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/programs/*.sh)
+list(REMOVE_ITEM scripts ${PROJECT_SOURCE_DIR}/tests/programs/support.sh)
+foreach(script IN LISTS scripts)
+  cmake_path(GET script STEM name)
+  add_test(NAME programs/${name}
+           COMMAND sh -euc "rm -rf programs/${name} && mkdir -p programs/${name} && cd programs/${name} && . ${PROJECT_SOURCE_DIR}/tests/programs/support.sh && . ${script}"
+           WORKING_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/runs)
+  set_tests_properties(programs/${name} PROPERTIES LABELS example TIMEOUT 300 SKIP_RETURN_CODE 77
+    ENVIRONMENT "CORPUS=${corpus};INPUTS=${PROJECT_SOURCE_DIR}/tests/programs/inputs"
+    ENVIRONMENT_MODIFICATION "PATH=path_list_prepend:${CMAKE_CURRENT_BINARY_DIR}"
+    FIXTURES_REQUIRED demo_corpus)
+endforeach()
