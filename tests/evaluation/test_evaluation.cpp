@@ -110,6 +110,9 @@ TEST_CASE("analogies are asked by section and totalled by kind", "[evaluation]")
   const auto few = evaluate_analogies(words, sections, {.restrict_vocabulary = 4});
   CHECK(few.total.asked == 1);
   CHECK(few.total.correct == 1);
+  // "up_c", the sixth word, is expected by two questions and in a third.
+  CHECK(evaluate_analogies(words, sections, {.restrict_vocabulary = 5}).total.asked == 1);
+  CHECK(evaluate_analogies(words, sections, {.restrict_vocabulary = 6}).total.asked == 3);
   CHECK(evaluate_analogies(words, sections, {.restrict_vocabulary = 0}).total.asked == 4);
   std::ostringstream table;
   table << few;
