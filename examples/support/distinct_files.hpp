@@ -31,7 +31,7 @@ using FileIdentity = std::tuple<dev_t, ino_t, std::string>;
 /// Returns the same for two paths exactly if they lead to one file. Returns nothing for what is
 /// no regular file, such as a terminal or /dev/null, or has no folder.
 inline std::optional<FileIdentity> identity(const std::filesystem::path& path) {
-  const auto target = wordloom::detail::link_target(path);
+  const auto target = wordloom::detail::link_target(path).path;
   struct stat status {};
   if (::stat(target.c_str(), &status) == 0)
     return S_ISREG(status.st_mode) ? std::optional(FileIdentity{status.st_dev, status.st_ino, {}})

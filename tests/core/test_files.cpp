@@ -203,6 +203,47 @@ TEST_CASE("a descriptor is written to where it stands, and its file stays", "[at
   CHECK(folder.entry_count() == 1);
 }
 
+TEST_CASE("- is standard output and never a file of that name", "[atomic_file]") {
+  const TemporaryFolder folder;
+  write_file(folder / "a", "keep ");
+  const int file = ::open((folder / "a").c_str(), O_WRONLY | O_APPEND);
+  REQUIRE(file >= 0);
+  {
+    const OtherDescriptor closed(STDOUT_FILENO);
+    CHECK_THROWS_AS(AtomicFile("-"), IoError);
+    REQUIRE(::dup2(file, STDOUT_FILENO) == STDOUT_FILENO);
+    AtomicFile direct("-");
+    CHECK(direct.is_direct());
+    direct.write("vectors");
+    direct.commit();
+  }
+  ::close(file);
+  CHECK(read_file(folder / "a") == "keep vectors");
+  CHECK(folder.entry_count() == 1);
+}
+
+TEST_CASE("what another process has open is written to, not replaced", "[atomic_file]") {
+  const TemporaryFolder folder;
+  write_file(folder / "a", "");
+  const int file = ::open((folder / "a").c_str(), O_WRONLY);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::pause();
+    ::_exit(0);
+  }
+  {
+    AtomicFile direct("/proc/" + std::to_string(child) + "/fd/" + std::to_string(file));
+    CHECK(direct.is_direct());
+    direct.write("vectors");
+    direct.commit();
+  }
+  ::kill(child, SIGKILL);
+  ::waitpid(child, nullptr, 0);
+  ::close(file);
+  CHECK(read_file(folder / "a") == "vectors");
+  CHECK(folder.entry_count() == 1);
+}
+
 TEST_CASE("temporary files of killed processes go, those of live ones stay", "[atomic_file]") {
   const TemporaryFolder folder;
   write_file(folder / "a.of-mine.tmp", "");
@@ -246,7 +287,17 @@ TEST_CASE("what cannot be mapped is refused by name", "[mapped_file]") {
   CHECK(contains(message_of<IoError>([&] { MappedFile(folder / "none"); }),
                  "none': No such file or directory"));
   CHECK(contains(message_of<IoError>([&] { MappedFile file(folder.path()); }), "is a directory"));
-  CHECK(contains(message_of<IoError>([] { MappedFile("/dev/null"); }), "not a regular file"));
+  CHECK(contains(message_of<IoError>([] { MappedFile("/dev/null"); }), "it is a device"));
   REQUIRE(::mkfifo((folder / "pipe").c_str(), 0600) == 0);
-  CHECK(contains(message_of<IoError>([&] { MappedFile(folder / "pipe"); }), "not a regular file"));
+  CHECK(contains(message_of<IoError>([&] { MappedFile(folder / "pipe"); }), "it is a named pipe"));
+}
+
+TEST_CASE("the pipe of a descriptor may be read twice", "[mapped_file]") {
+  std::array<int, 2> ends{};
+  REQUIRE(::pipe(ends.data()) == 0);
+  REQUIRE(::write(ends[1], "a b", 3) == 3);
+  ::close(ends[1]);
+  const auto path = "/dev/fd/" + std::to_string(ends[0]);
+  for (int i = 0; i < 2; ++i) CHECK(MappedFile(path).text() == "a b");
+  ::close(ends[0]);
 }

@@ -75,6 +75,20 @@ struct FormatError : Error {
                         std::uint64_t where, std::string_view expected, std::string_view got);
 };
 
+/// A file in a format that is not read where it was given, such as a text in .xz or UTF-16, or PDF.
+struct ForeignFormat : FormatError {
+  /// "x.xz: this is an xz file; to read it: xz -dc x.xz"; `help` is a command or other advice.
+  ForeignFormat(const std::filesystem::path& file, std::string_view name, std::string_view help,
+                bool is_command)
+      : FormatError{file, ": this is ", name, is_command ? "; to read it: " : "; ", help},
+        path(file),
+        command(is_command ? help : "") {}
+
+  std::filesystem::path path;
+  /// A shell command that prints the content in a form that is read; empty where there is none.
+  std::string command;
+};
+
 /// A corpus or vocabulary that cannot be trained on: empty, or not made for each other.
 struct CorpusError : Error {
   using Error::Error;
@@ -137,8 +151,8 @@ WORDLOOM_FUNCTION Error::Error(std::initializer_list<detail::MessagePart> messag
 
 WORDLOOM_FUNCTION IoError IoError::from_errno(std::string_view action,
                                               const std::filesystem::path& path, int error_number) {
-  return IoError{"cannot ", action, " '", path, "': ",
-                 std::generic_category().message(error_number)};
+  return IoError{"cannot ", action, " '",
+                 path,      "': ",  std::generic_category().message(error_number)};
 }
 
 WORDLOOM_FUNCTION FormatError FormatError::at(const std::filesystem::path& path,

@@ -41,23 +41,35 @@ std::optional<Number> number_in(std::string_view text) {
 
 /// Words in memory: what converts to std::string_view, one after the other.
 template <class Range>
-concept WordRange = detail::InputRange<Range> &&
-    std::convertible_to<detail::ElementOf<Range>, std::string_view> &&
+concept WordRange =
+    detail::InputRange<Range> && std::convertible_to<detail::ElementOf<Range>, std::string_view> &&
     !std::convertible_to<Range, std::string_view>;
 
 /// Sentences in memory: a range of them, for example std::vector<std::vector<std::string>>.
 template <class Range>
-concept SentencesOfWords =
-    detail::InputRange<Range> && WordRange<detail::ElementOf<Range>>;
+concept SentencesOfWords = detail::InputRange<Range> && WordRange<detail::ElementOf<Range>>;
 
-/// Calls `use(token)` for each token of `text` and `end_of_line()` for each \n.
+/// The mark with which some editors begin a file in UTF-8. Where files are joined, it begins a
+/// line.
+inline constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";
+
+/// Returns `text` without a byte order mark at its beginning.
+inline constexpr std::string_view without_byte_order_mark(std::string_view text) noexcept {
+  return text.starts_with(byte_order_mark) ? text.substr(byte_order_mark.size()) : text;
+}
+
+/// Calls `use(token)` for each token of `text` and `end_of_line()` for each \n. Skips byte order
+/// marks at the beginnings of lines.
 template <class Use, class EndOfLine>
 void for_each_token(std::string_view text, Use&& use, EndOfLine&& end_of_line) {
+  text = without_byte_order_mark(text);
   const char* p = text.data();
   const char* const end = p + text.size();
   while (p != end) {
     if (is_white_space(*p)) {
-      if (*p++ == '\n') end_of_line();
+      if (*p++ != '\n') continue;
+      end_of_line();
+      p = without_byte_order_mark({p, static_cast<std::size_t>(end - p)}).data();
       continue;
     }
     const char* const first = p;
@@ -66,12 +78,13 @@ void for_each_token(std::string_view text, Use&& use, EndOfLine&& end_of_line) {
   }
 }
 
-/// Calls `use(line, number)` for each line of `text`, without its \n; lines count from 1.
+/// Calls `use(line, number)` for each line of `text`, without its \n and without a byte order mark
+/// at its beginning; lines count from 1.
 template <class Use>
 void for_each_line(std::string_view text, Use&& use) {
   for (std::uint64_t number = 1; !text.empty(); ++number) {
     const std::size_t end = std::min(text.find('\n'), text.size());
-    use(text.substr(0, end), number);
+    use(without_byte_order_mark(text.substr(0, end)), number);
     text.remove_prefix(std::min(end + 1, text.size()));
   }
 }

@@ -17,12 +17,10 @@
 
 #include <wordloom/core/error.hpp>
 #include <wordloom/core/files.hpp>
+#include <wordloom/core/foreign_format.hpp>
+#include <wordloom/core/gzip.hpp>
 #include <wordloom/core/parallel.hpp>
 #include <wordloom/core/words.hpp>
-
-#if WORDLOOM_HAS_ZLIB
-#include <zlib.h>
-#endif
 
 namespace wordloom::inline WORDLOOM_ABI {
 
@@ -37,36 +35,6 @@ struct TextPart {
 };
 
 namespace detail {
-
-#if WORDLOOM_HAS_ZLIB
-
-/// Decompresses a .gz file, which may have several members, from its start. Not thread-safe.
-class GzipReader {
- public:
-  explicit GzipReader(const MappedFile& file) : file_(file) {
-    // 15 + 16: the largest window, gzip format only.
-    if (::inflateInit2(&stream_, 15 + 16) != Z_OK) throw std::bad_alloc();
-  }
-  GzipReader(const GzipReader&) = delete;
-  GzipReader& operator=(const GzipReader&) = delete;
-  ~GzipReader() { ::inflateEnd(&stream_); }
-
-  /// Appends up to `bytes` bytes to `text`; returns false at the end of the file. Throws
-  /// FormatError with the byte of the .gz file where it is damaged or cut short.
-  bool read(std::string& text, std::size_t bytes);
-
- private:
-  void feed();
-
-  void next_member();
-
-  const MappedFile& file_;
-  z_stream stream_{};
-  std::size_t fed_ = 0;
-  bool ended_ = false;
-};
-
-#endif
 
 /// Where a text may be cut into pieces: after any white space, or after the end of a line only.
 enum class CutAfter { white_space, line };
@@ -87,8 +55,8 @@ class TextPieces {
   static constexpr std::size_t default_piece_bytes = std::size_t{1} << 22;
 
   /// `next` calls `before_piece` first, for one thread at a time, and throws what it throws.
-  /// Throws IoError (for a .gz file also if the build has no zlib), and FormatError for a file
-  /// that is .gz by its name only.
+  /// Throws IoError (for a .gz file also if the build has no zlib), FormatError for a file that is
+  /// .gz by its name only, and ForeignFormat for one that is no text.
   explicit TextPieces(const std::filesystem::path& path,
                       std::size_t piece_bytes = default_piece_bytes, TextPart part = {},
                       std::function<void()> before_piece = {},
@@ -107,11 +75,12 @@ class TextPieces {
   /// Whether each piece begins where the one before it ended.
   bool is_contiguous() const noexcept { return part_.count == 1 || !is_gzip(); }
 
-  /// Returns the next piece, or nothing at the end. Throws FormatError where a .gz file is damaged.
+  /// Returns the next piece, or nothing at the end. Throws FormatError where a .gz file is damaged,
+  /// and ForeignFormat where it holds no text.
   std::optional<TextPiece> next();
 
  private:
-  bool is_gzip() const noexcept { return file_->text().starts_with("\x1f\x8b"); }
+  bool is_gzip() const noexcept { return has_gzip_magic(file_->text()); }
   bool may_cut_after(char c) const noexcept {
     return cut_ == CutAfter::line ? c == '\n' : is_white_space(c);
   }
@@ -158,46 +127,6 @@ namespace detail {
 
 #if WORDLOOM_HAS_ZLIB
 
-WORDLOOM_FUNCTION bool GzipReader::read(std::string& text, std::size_t bytes) {
-  bytes = std::min<std::size_t>(bytes, 1u << 30);
-  text.resize(text.size() + bytes);
-  stream_.next_out = reinterpret_cast<Bytef*>(text.data() + text.size() - bytes);
-  stream_.avail_out = static_cast<uInt>(bytes);
-  while (stream_.avail_out > 0 && !ended_) {
-    feed();
-    const int result = ::inflate(&stream_, Z_NO_FLUSH);
-    if (result == Z_STREAM_END)
-      next_member();
-    else if (result == Z_MEM_ERROR)
-      throw std::bad_alloc();
-    else if (result != Z_OK)
-      throw FormatError::at(file_.path(), "byte", fed_ - stream_.avail_in, "gzip data",
-                            result == Z_BUF_ERROR    ? "the end of the file"
-                            : stream_.msg != nullptr ? stream_.msg
-                                                     : "something else");
-  }
-  text.resize(text.size() - stream_.avail_out);
-  return !ended_;
-}
-
-WORDLOOM_FUNCTION void GzipReader::feed() {
-  if (stream_.avail_in > 0) return;
-  const std::size_t room = std::min<std::size_t>(file_.size() - fed_, 1u << 24);
-  stream_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(file_.data() + fed_));
-  stream_.avail_in = static_cast<uInt>(room);
-  fed_ += room;
-}
-
-WORDLOOM_FUNCTION void GzipReader::next_member() {
-  // As gzip does: zeros after the last member are padding.
-  for (feed(); stream_.avail_in > 0 && *stream_.next_in == 0; feed()) {
-    ++stream_.next_in;
-    --stream_.avail_in;
-  }
-  ended_ = stream_.avail_in == 0;
-  if (!ended_) ::inflateReset(&stream_);
-}
-
 WORDLOOM_FUNCTION std::optional<TextPiece> TextPieces::next_of_gzip() {
   std::string text = std::exchange(carried_, {});
   bool more = true;
@@ -205,6 +134,7 @@ WORDLOOM_FUNCTION std::optional<TextPiece> TextPieces::next_of_gzip() {
   while (more && end == 0) {  // twice or more for a token or line longer than a piece
     const std::size_t searched = text.size();
     more = gzip_->read(text, piece_bytes_);
+    if (read_ == 0 && searched == 0) refuse_foreign(file_->path(), text, Content::text);
     end = text.size();
     while (more && end > searched && !may_cut_after(text[end - 1])) --end;
     if (more && end == searched) end = 0;
@@ -232,13 +162,12 @@ WORDLOOM_FUNCTION TextPieces::TextPieces(const std::filesystem::path& path, std:
     // A byte of a .gz file holds 1032 of its text at most.
     piece_bytes_ = std::min(piece_bytes_, file_->size() * 1032);
     if (part.count > 1) piece_bytes_ = std::min(piece_bytes_, max_piece_of_parts);
-    return;
-#else
-    throw IoError{"cannot read '", path, "': this build has no zlib (WORDLOOM_ENABLE_ZLIB)"};
 #endif
+    require_gzip(*file_);
+    return;
   }
-  if (path.extension() == ".gz" && file_->size() > 0)
-    throw FormatError::at(path, "byte", 0, "gzip data, as its name says", "something else");
+  require_gzip(*file_);
+  refuse_foreign(path, file_->text(), Content::text);
   at_ = part.begin(file_->text());
   last_ = TextPart{part.index + 1, part.count}.begin(file_->text());
 }

@@ -1,0 +1,183 @@
+#pragma once
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+#include <wordloom/core/error.hpp>
+
+/// Files that are given in a format that Wordloom does not read are told by their first bytes, so
+/// that nothing is trained on compressed bytes.
+namespace wordloom::inline WORDLOOM_ABI::detail {
+
+/// What a file is read as: text (also graphs, labels and test sets) or vectors, which may be
+/// binary.
+enum class Content { text, vectors };
+
+/// Throws ForeignFormat if `begin`, the first bytes of the content of `path` (at least 512, or all
+/// of them), are those of a format that cannot be read as `content`.
+void refuse_foreign(const std::filesystem::path& path, std::string_view begin, Content content);
+
+#if WORDLOOM_DEFINES_FUNCTIONS
+
+/// A format that is told by the bytes at the beginning.
+struct ForeignMagic {
+  std::string_view bytes, name;
+  /// A shell command in which % is the file, or advice if it has no %.
+  std::string_view help;
+  std::size_t at = 0;
+};
+
+inline constexpr ForeignMagic foreign_magics[] = {
+    {{"\xfd"
+      "7zXZ\0",
+      6},
+     "an xz file",
+     "xz -dc %"},
+    {"\x17rE8P\x90", "an empty bzip2 file", "bzip2 -dc %", 4},
+    {"\x28\xb5\x2f\xfd", "a Zstandard file", "zstd -dc %"},
+    {"\x2a\x4d\x18", "a Zstandard or LZ4 file", "zstd -dc %", 1},
+    {"\x04\x22\x4d\x18", "an LZ4 file", "lz4 -dc %"},
+    {{"\x5d\0\0", 3}, "an LZMA file", "xz -dc %"},
+    {"LZIP\x01", "an lzip file", "lzip -dc %"},
+    {"\x89LZO", "an lzop file", "lzop -dc %"},
+    {"\xff\x06", "a Snappy file", "unpack it first", 0},
+    {"\x1f\x9d", "a file of compress", "gzip -dc %"},
+    {"\x1f\xa0", "a file of compress", "gzip -dc %"},
+    {"\x1f\x1e", "a file of pack", "gzip -dc %"},
+    {"7z\xbc\xaf\x27\x1c", "a 7z archive", "7z e -so %"},
+    {"Rar!\x1a\x07", "a RAR archive", "unrar p -inul %"},
+    {"ustar", "a tar archive", "tar -xOf %", 257},
+    {{"\xff\xfe\0\0", 4}, "a text in UTF-32", "iconv -f UTF-32 -t UTF-8 %"},
+    {{"\0\0\xfe\xff", 4}, "a text in UTF-32", "iconv -f UTF-32 -t UTF-8 %"},
+    {"\xff\xfe", "a text in UTF-16", "iconv -f UTF-16 -t UTF-8 %"},
+    {"\xfe\xff", "a text in UTF-16", "iconv -f UTF-16 -t UTF-8 %"},
+    {"%PDF-", "a PDF file", "pdftotext % -"},
+    {"%!PS-", "a PostScript file", "ps2ascii %"},
+    {"{\\rtf", "an RTF file", "pandoc -f rtf -t plain %"},
+    {"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "a Microsoft Office file",
+     "save it as plain text in UTF-8"},
+    {"\x7f"
+     "ELF",
+     "a program or object file (ELF)", "name the file with the text"},
+    {{"MZ\x90\0", 4}, "a Windows program", "name the file with the text"},
+    {"\xcf\xfa\xed\xfe", "a program (Mach-O)", "name the file with the text"},
+    {"\x89HDF\r\n\x1a\n", "an HDF5 file", "export its data as text, for example with h5py"},
+    {"ARROW1", "an Arrow file", "export it as text, for example with pandas.read_feather"},
+    {{"SQLite format 3\0", 16}, "an SQLite database", "sqlite3 % 'select ...'"},
+    {"Obj\x01", "an Avro file", "export it as text"},
+    {"\x89PNG\r\n", "a PNG picture", "name the file with the text"},
+    {"\xff\xd8\xff", "a JPEG picture", "name the file with the text"},
+    {"GIF89a", "a GIF picture", "name the file with the text"},
+    {"MATLAB 5.0 MAT-file", "a MATLAB file", "export its data as text"},
+    {"\x80\x02", "a file of Python's pickle", "export it as text (gensim: save_word2vec_format)"},
+    {"\x80\x03", "a file of Python's pickle", "export it as text (gensim: save_word2vec_format)"},
+    {"\x80\x04", "a file of Python's pickle", "export it as text (gensim: save_word2vec_format)"},
+    {"\x80\x05", "a file of Python's pickle", "export it as text (gensim: save_word2vec_format)"},
+};
+
+/// Formats of vectors and of Wordloom itself, which are no texts.
+inline constexpr ForeignMagic binary_vectors[] = {
+    {"\x93NUMPY", "a NumPy array", "give it where vectors are read, or export it as text"},
+    {"\xba\x16\x4f\x2f", "a model of fastText", "give it where vectors or models are read"},
+    {"wordloom model ", "a model of Wordloom", "give it where vectors or models are read"},
+    {"wordloom graph arrays ", "a graph of Wordloom", "give it where a cache of a graph is read"},
+    {"wordloom checkpoint ", "a checkpoint of Wordloom", "give it where checkpoints are read"},
+    {{"CORPUS3\0", 8},
+     "an encoded corpus of Wordloom",
+     "give it where a cache of a corpus is read"},
+    {{"WORDCX2\0", 8},
+     "a word-context matrix of Wordloom",
+     "give it where a file of contexts is read"},
+};
+
+/// Returns `path` as a word of a shell.
+inline std::string shell_word(const std::filesystem::path& path) {
+  constexpr std::string_view plain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./+:@%,=";
+  const std::string& name = path.native();
+  if (!name.empty() && name.find_first_not_of(plain) == name.npos) return name;
+  std::string word = "'";
+  for (const char c : name) c == '\'' ? word.append("'\\''") : word.append(1, c);
+  return word + "'";
+}
+
+[[noreturn]] inline void throw_foreign(const std::filesystem::path& path, std::string_view name,
+                                       std::string_view help) {
+  const std::size_t at = help.find('%');
+  if (at == help.npos) throw ForeignFormat(path, name, help, false);
+  throw ForeignFormat(path, name,
+                      joined({help.substr(0, at), shell_word(path), help.substr(at + 1)}), true);
+}
+
+/// Refuses a .zip file by what it holds.
+inline void refuse_zip(const std::filesystem::path& path, std::string_view begin) {
+  // The name of the first file in the archive, and where it is not compressed its content, stand
+  // at byte 30.
+  const auto holds = [&](std::string_view part) {
+    return begin.substr(0, 4096).find(part) != begin.npos;
+  };
+  const auto extension = path.extension();
+  const bool is_office = holds("[Content_Types].xml");
+  if (extension == ".docx" || (is_office && holds("word/")))
+    throw_foreign(path, "a Word document", "pandoc -f docx -t plain %");
+  if (extension == ".odt" || holds("application/vnd.oasis.opendocument.text"))
+    throw_foreign(path, "an OpenDocument text", "pandoc -f odt -t plain %");
+  if (extension == ".xlsx" || extension == ".ods" || (is_office && holds("xl/")))
+    throw_foreign(path, "a spreadsheet", "save it as CSV in UTF-8");
+  if (extension == ".pptx") throw_foreign(path, "a presentation", "save it as plain text in UTF-8");
+  if (extension == ".epub" || holds("application/epub+zip"))
+    throw_foreign(path, "an EPUB book", "pandoc -f epub -t plain %");
+  if (extension == ".npz" || holds(".npy"))
+    throw_foreign(path, "a NumPy archive (.npz)", "save its arrays apart, with numpy.save");
+  if (holds("data.pkl") || holds("/byteorder"))
+    throw_foreign(path, "a PyTorch file", "export it as text or with numpy.save");
+  throw_foreign(path, "a zip archive", "unzip -p %");
+}
+
+/// Returns whether every second byte of a text is zero, as in Western texts in UTF-16 without a
+/// byte order mark. `zero`: which, 0 or 1.
+inline bool is_utf16(std::string_view begin, std::size_t zero) {
+  begin = begin.substr(0, 64);
+  if (begin.size() < 8) return false;
+  for (std::size_t i = 0; i < begin.size(); ++i)
+    if ((begin[i] == '\0') != (i % 2 == zero)) return false;
+  return true;
+}
+
+/// Returns whether bytes are hardly a text in any encoding: more than 6 % are control characters
+/// that are neither white space nor escapes. Random bytes have 10 %.
+inline bool is_binary(std::string_view begin) {
+  begin = begin.substr(0, 4096);
+  const auto control = std::count_if(begin.begin(), begin.end(), [](char c) {
+    const auto byte = static_cast<unsigned char>(c);
+    return (byte < 32 && (byte < 8 || byte > 13) && byte != 26 && byte != 27) || byte == 127;
+  });
+  return control >= 16 && static_cast<double>(control) > 0.06 * static_cast<double>(begin.size());
+}
+
+WORDLOOM_FUNCTION void refuse_foreign(const std::filesystem::path& path, std::string_view begin,
+                                      Content content) {
+  if (begin.starts_with("BZh") &&
+      begin.substr(std::min<std::size_t>(begin.size(), 4)).starts_with("1AY&SY"))
+    throw_foreign(path, "a bzip2 file", "bzip2 -dc %");
+  for (const ForeignMagic& magic : foreign_magics)
+    if (begin.size() >= magic.at && begin.substr(magic.at).starts_with(magic.bytes))
+      throw_foreign(path, magic.name, magic.help);
+  if (begin.starts_with("PK\x03\x04") || begin.starts_with("PK\x05\x06")) refuse_zip(path, begin);
+  if (begin.starts_with("PAR1") && (begin.ends_with("PAR1") || is_binary(begin)))
+    throw_foreign(path, "a Parquet file",
+                  "export it as text, for example with pandas.read_parquet");
+  if (content == Content::vectors) return;
+  for (const ForeignMagic& magic : binary_vectors)
+    if (begin.starts_with(magic.bytes)) throw_foreign(path, magic.name, magic.help);
+  if (is_utf16(begin, 1)) throw_foreign(path, "a text in UTF-16", "iconv -f UTF-16LE -t UTF-8 %");
+  if (is_utf16(begin, 0)) throw_foreign(path, "a text in UTF-16", "iconv -f UTF-16BE -t UTF-8 %");
+  if (is_binary(begin)) throw_foreign(path, "a binary file", "name the file with the text");
+}
+
+#endif
+
+}  // namespace wordloom::inline WORDLOOM_ABI::detail

@@ -1,0 +1,109 @@
+#pragma once
+#include <algorithm>
+#include <cstddef>
+#include <new>
+#include <string>
+#include <string_view>
+
+#include <wordloom/core/error.hpp>
+#include <wordloom/core/mapped_file.hpp>
+
+#if WORDLOOM_HAS_ZLIB
+#include <zlib.h>
+#endif
+
+namespace wordloom::inline WORDLOOM_ABI::detail {
+
+/// Returns whether a file begins as .gz files do.
+inline bool has_gzip_magic(std::string_view bytes) noexcept {
+  return bytes.starts_with("\x1f\x8b");
+}
+
+/// Throws IoError for a .gz file if the build has no zlib, and FormatError for a file that is .gz
+/// by its name only.
+inline void require_gzip(const MappedFile& file) {
+  if (has_gzip_magic(file.text())) {
+#if !WORDLOOM_HAS_ZLIB
+    throw IoError{"cannot read '", file.path(),
+                  "': this build has no zlib (WORDLOOM_ENABLE_ZLIB); unpack it first: gzip -dc"};
+#endif
+  } else if (file.path().extension() == ".gz" && file.size() > 0) {
+    throw FormatError::at(file.path(), "byte", 0, "gzip data, as its name says", "something else");
+  }
+}
+
+#if WORDLOOM_HAS_ZLIB
+
+/// Decompresses a .gz file, which may have several members, from its start. Not thread-safe.
+class GzipReader {
+ public:
+  explicit GzipReader(const MappedFile& file) : file_(file) {
+    // 15 + 16: the largest window, gzip format only.
+    if (::inflateInit2(&stream_, 15 + 16) != Z_OK) throw std::bad_alloc();
+  }
+  GzipReader(const GzipReader&) = delete;
+  GzipReader& operator=(const GzipReader&) = delete;
+  ~GzipReader() { ::inflateEnd(&stream_); }
+
+  /// Appends up to `bytes` bytes to `text`; returns false at the end of the file. Throws
+  /// FormatError with the byte of the .gz file where it is damaged or cut short.
+  bool read(std::string& text, std::size_t bytes);
+
+ private:
+  void feed();
+
+  void next_member();
+
+  const MappedFile& file_;
+  z_stream stream_{};
+  std::size_t fed_ = 0;
+  bool ended_ = false;
+};
+
+#if WORDLOOM_DEFINES_FUNCTIONS
+
+WORDLOOM_FUNCTION bool GzipReader::read(std::string& text, std::size_t bytes) {
+  bytes = std::min<std::size_t>(bytes, 1u << 30);
+  text.resize(text.size() + bytes);
+  stream_.next_out = reinterpret_cast<Bytef*>(text.data() + text.size() - bytes);
+  stream_.avail_out = static_cast<uInt>(bytes);
+  while (stream_.avail_out > 0 && !ended_) {
+    feed();
+    const int result = ::inflate(&stream_, Z_NO_FLUSH);
+    if (result == Z_STREAM_END)
+      next_member();
+    else if (result == Z_MEM_ERROR)
+      throw std::bad_alloc();
+    else if (result != Z_OK)
+      throw FormatError::at(file_.path(), "byte", fed_ - stream_.avail_in, "gzip data",
+                            result == Z_BUF_ERROR    ? "the end of the file"
+                            : stream_.msg != nullptr ? stream_.msg
+                                                     : "something else");
+  }
+  text.resize(text.size() - stream_.avail_out);
+  return !ended_;
+}
+
+WORDLOOM_FUNCTION void GzipReader::feed() {
+  if (stream_.avail_in > 0) return;
+  const std::size_t room = std::min<std::size_t>(file_.size() - fed_, 1u << 24);
+  stream_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(file_.data() + fed_));
+  stream_.avail_in = static_cast<uInt>(room);
+  fed_ += room;
+}
+
+WORDLOOM_FUNCTION void GzipReader::next_member() {
+  // As gzip does: zeros after the last member are padding.
+  for (feed(); stream_.avail_in > 0 && *stream_.next_in == 0; feed()) {
+    ++stream_.next_in;
+    --stream_.avail_in;
+  }
+  ended_ = stream_.avail_in == 0;
+  if (!ended_) ::inflateReset(&stream_);
+}
+
+#endif
+
+#endif
+
+}  // namespace wordloom::inline WORDLOOM_ABI::detail

@@ -1,0 +1,81 @@
+#include <sys/stat.h>
+
+#include <fstream>
+#include <string>
+#include <thread>
+#include <wordloom/core/input_file.hpp>
+#include <wordloom/corpus/vocabulary.hpp>
+
+#include "catch.hpp"
+#include "support.hpp"
+
+using namespace wordloom;
+using namespace std::literals;
+
+namespace {
+
+/// Returns the message for a file of these bytes, and checks that it names a command or advice.
+std::string refusal(const std::string& bytes, const std::string& name = "file") {
+  const TemporaryFolder folder;
+  write_file(folder / name, bytes);
+  const auto message =
+      message_of<ForeignFormat>([&] { detail::InputFile(folder / name, detail::Content::text); });
+  CHECK(message_of<ForeignFormat>(
+            [&] { static_cast<void>(Vocabulary::from_text(folder / name)); }) == message);
+  return message;
+}
+
+}  // namespace
+
+TEST_CASE("a file of another format is refused with the command that helps", "[input_file]") {
+  CHECK(contains(refusal("\xfd"
+                         "7zXZ\0rest"s),
+                 "an xz file; to read it: xz -dc /"));
+  CHECK(contains(refusal("BZh91AY&SY\x01"), "to read it: bzip2 -dc /"));
+  CHECK(contains(refusal("BZh9\x17rE8P\x90"), "bzip2 -dc /"));
+  CHECK(contains(refusal("\x28\xb5\x2f\xfd\x04"), "zstd -dc /"));
+  CHECK(contains(refusal("PK\x03\x04rest"), "a zip archive; to read it: unzip -p /"));
+  CHECK(contains(refusal("PK\x03\x04[Content_Types].xml word/document.xml"), "pandoc -f docx"));
+  CHECK(contains(refusal("%PDF-1.7\n"), "pdftotext "));
+  CHECK(contains(refusal("\xff\xfet\0h\0"s), "iconv -f UTF-16 -t UTF-8 "));
+  CHECK(contains(refusal("t\0h\0e\0 \0c\0a\0t\0"s), "iconv -f UTF-16LE"));
+  CHECK(contains(refusal("\0t\0h\0e\0 \0c\0a\0t"s), "iconv -f UTF-16BE"));
+  CHECK(contains(refusal("\x7f"
+                         "ELF\x02"),
+                 "ELF"));
+  CHECK(contains(refusal("PAR1\x15\x04 PAR1"), "Parquet"));
+  CHECK(contains(refusal("\x89HDF\r\n\x1a\n"), "HDF5"));
+  CHECK(contains(refusal("\x93NUMPY\x01"), "NumPy"));
+  CHECK(contains(refusal(std::string(300, '\x01')), "a binary file"));
+  CHECK(contains(refusal("%PDF-", "it's"), "/it'\\''s' -"));
+}
+
+TEST_CASE("a text that only resembles another format is read", "[input_file]") {
+  const TemporaryFolder folder;
+  for (const std::string& text :
+       std::vector<std::string>{"BZh is a word", "PK", "PAR1 is a word", "MZ", "ca\0t on the mat"s,
+                                "\xe9t\xe9 en latin-1", "GIF8", ""}) {
+    write_file(folder / "a", text);
+    CHECK(detail::InputFile(folder / "a", detail::Content::text).text() == text);
+  }
+}
+
+TEST_CASE("a byte order mark belongs to no word, in joined files either", "[input_file]") {
+  const TemporaryFolder folder;
+  write_file(folder / "a", "\xef\xbb\xbfthe cat\n\xef\xbb\xbfthe dog\n");
+  CHECK(detail::InputFile(folder / "a").text().starts_with("the cat\n"));
+  const auto words = Vocabulary::from_text(folder / "a", {.min_count = 1});
+  CHECK(words.size() == 3);
+  CHECK(words.count(*words.find("the")) == 2);
+}
+
+TEST_CASE("a named pipe is waited for and read to its end", "[input_file]") {
+  const TemporaryFolder folder;
+  REQUIRE(::mkfifo((folder / "pipe").c_str(), 0600) == 0);
+  std::thread writer([&] {
+    std::ofstream pipe(folder / "pipe");
+    pipe << "the " << std::flush << "cat";
+  });
+  CHECK(detail::InputFile(folder / "pipe").text() == "the cat");
+  writer.join();
+}
