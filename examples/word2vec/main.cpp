@@ -23,7 +23,7 @@ struct Prepared : PreparedFiles {
         pretrained(options.pretrained.empty()
                        ? std::nullopt
                        : std::optional(wordloom::load_embeddings(options.pretrained))),
-        evaluation(options.evaluate_similarity, options.evaluate_analogy) {
+        evaluation(options.evaluate_similarity, options.evaluate_analogy, options.lookup) {
     if (pretrained && pretrained->dimension() != options.parameters.dimension)
       throw wordloom::InvalidArgument(options.pretrained + ": the vectors have dimension " +
                                       std::to_string(pretrained->dimension()) +
@@ -96,6 +96,8 @@ int run(int argc, char** argv, Cluster& cluster) {
     return 0;
   }
   check(options);
+  check_lookup(app, !options.evaluate_similarity.empty() || !options.evaluate_analogy.empty(),
+               "--evaluate-similarity or --evaluate-analogy");
   start_training(options, cluster);
   Prepared prepared(options, cluster.is_first());
   // Where another process can end this one at any time, nothing unfinished may lie about.
@@ -121,6 +123,8 @@ int run(int argc, char** argv, Cluster& cluster) {
       prepared.evaluation.empty())
     return 0;
 
+  if (options.subwords.maxn == 0 && options.char_cnn == 0)
+    prepared.evaluation.require_words(vocabulary.words());
   const Program program{"word2vec", speed};
   note_threads(program, options, cluster);
   const auto corpus = make_corpus(options, cluster, vocabulary);
@@ -149,6 +153,7 @@ int run(int argc, char** argv, Cluster& cluster) {
   } else {
     prepared.evaluation.print(std::cout);
   }
+  prepared.evaluation.require_scores();
   return 0;
 }
 

@@ -120,9 +120,14 @@ inline char32_t lower_case_of(char32_t letter) noexcept {
   return static_cast<char32_t>(static_cast<std::int32_t>(letter) + range->distance);
 }
 
-/// Returns the length in bytes of the character of UTF-8 that `text` begins with, and sets `letter`
-/// to it; 1 for a byte that is not UTF-8, which `letter` then is not set to.
-inline std::size_t decode_utf8(std::string_view text, std::optional<char32_t>& letter) noexcept {
+/// A character of UTF-8, or a byte that is none.
+struct Utf8Character {
+  std::size_t size;  // in bytes
+  std::optional<char32_t> code = {};
+};
+
+/// Returns the character that `text` begins with.
+inline Utf8Character first_character(std::string_view text) noexcept {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const std::size_t size = byte(0) < 0x80   ? 1
                            : byte(0) < 0xC2 ? 0
@@ -130,15 +135,13 @@ inline std::size_t decode_utf8(std::string_view text, std::optional<char32_t>& l
                            : byte(0) < 0xF0 ? 3
                            : byte(0) < 0xF5 ? 4
                                             : 0;
-  letter.reset();
-  if (size == 0 || size > text.size()) return 1;
+  if (size == 0 || size > text.size()) return {1};
   char32_t code = size == 1 ? byte(0) : byte(0) & (0x7Fu >> size);
   for (std::size_t i = 1; i < size; ++i) {
-    if ((byte(i) & 0xC0) != 0x80) return 1;
+    if ((byte(i) & 0xC0) != 0x80) return {1};
     code = code << 6 | (byte(i) & 0x3F);
   }
-  letter = code;
-  return size;
+  return {size, code};
 }
 
 inline void append_utf8(std::string& text, char32_t letter) {
@@ -157,15 +160,16 @@ inline void append_utf8(std::string& text, char32_t letter) {
 WORDLOOM_FUNCTION std::string lower_case(std::string_view text) {
   constexpr char32_t capital_sigma = 0x3A3, sigma = 0x3C3, final_sigma = 0x3C2;
   std::string result;
-  std::optional<char32_t> letter;
-  for (std::size_t at = 0, size = 0; at < text.size(); at += size) {
-    size = detail::decode_utf8(text.substr(at), letter);
+  for (std::size_t at = 0; at < text.size();) {
+    const auto [size, letter] = detail::first_character(text.substr(at));
+    const bool is_last = at > 0 && at + size == text.size();
     if (!letter)
       result += text[at];
     else if (*letter == capital_sigma)
-      detail::append_utf8(result, at > 0 && at + size == text.size() ? final_sigma : sigma);
+      detail::append_utf8(result, is_last ? final_sigma : sigma);
     else
       detail::append_utf8(result, detail::lower_case_of(*letter));
+    at += size;
   }
   return result;
 }
