@@ -152,6 +152,15 @@ class EvaluationSets {
     return words;
   }
 
+  /// Returns a word for a message of one line.
+  static std::string quoted(const std::string& word) {
+    const bool is_long = word.size() > 60;
+    const bool has_controls = std::any_of(word.begin(), word.end(), [](char c) {
+      return static_cast<unsigned char>(c) < 32 || c == 127;
+    });
+    return is_long || has_controls ? wordloom::detail::shown(word) : "'" + word + "'";
+  }
+
   /// Returns why all `what` of a set with these words were skipped; `list`: those with vectors.
   std::string failure(const wordloom::WordList& list, const std::string& path, std::size_t asked,
                       const std::string& what, const Words& words) const {
@@ -175,11 +184,11 @@ class EvaluationSets {
       return start + some(found) + " among the vectors with --case " + case_name_ +
              ", with --case fallback " + std::to_string(by_fallback) + " would be";
     if (found == 0) {
-      const std::string message = start + "none of their words is among the vectors, for example " +
-                                  wordloom::detail::shown(words[0]);
+      const std::string message =
+          start + "none of their words is among the vectors, for example " + quoted(words[0]);
       const auto other = other_spelling(list, words);
-      return other ? message + "; the vectors are of words such as " +
-                         wordloom::detail::shown(*other) + ", not in lower case"
+      return other ? message + "; the vectors are of words such as " + quoted(*other) +
+                         ", not in lower case"
                    : message;
     }
     if (what == "questions" && restrict_vocabulary_ != 0 && restrict_vocabulary_ < all &&

@@ -160,29 +160,43 @@ class AnalogySearch {
     expected_.push_back({expected, x, y});
   }
 
-  /// Searches the answers of the questions that wait.
+  /// Searches the answers of the questions that wait: of nearly all the best one, as a search for
+  /// many takes long.
   void search() {
-    std::size_t most = 1;  // answers, those that are not given first
-    for (const auto& [word, x, y] : expected_) most = std::max(most, x ? x->answers.size() : 1);
-    const auto answers = embeddings_.analogies(
-        asked_, most, options_.method,
-        {.restrict_vocabulary = options_.restrict_vocabulary, .threads = options_.threads});
-    const auto is_in = [](WordId word, const std::vector<WordId>& words) {
-      return std::find(words.begin(), words.end(), word) != words.end();
-    };
-    for (std::size_t q = 0; q < answers.size(); ++q) {
-      const auto& [word, x, y] = expected_[q];
-      const auto best =
-          std::find_if(answers[q].begin(), answers[q].end(), [&, x = x](const NearestRow& answer) {
-            return !x || !is_in(static_cast<WordId>(answer.row), x->answers);
-          });
-      if (best == answers[q].end()) continue;
-      const auto row = static_cast<WordId>(best->row);
-      result_.correct += y ? is_in(row, y->answers) : row == word;
-    }
     result_.asked += asked_.size();
+    std::size_t most = 1;  // answers, of which all but one may be those of x
+    for (const Expected& expected : expected_)
+      if (expected.x) most = std::max(most, expected.x->answers.size() + 1);
+    search(1);
+    search(most);
     asked_.clear();
     expected_.clear();
+  }
+
+  /// Searches the `best` best answers of the questions that wait, and leaves those that wait for
+  /// more.
+  void search(std::size_t best) {
+    const auto answers = embeddings_.analogies(
+        asked_, best, options_.method,
+        {.restrict_vocabulary = options_.restrict_vocabulary, .threads = options_.threads});
+    std::size_t waiting = 0;
+    for (std::size_t q = 0; q < answers.size(); ++q) {
+      const auto& [word, x, y] = expected_[q];
+      const auto is_in = [](const NearestRow& answer, const std::vector<WordId>& words) {
+        return std::find(words.begin(), words.end(), answer.row) != words.end();
+      };
+      const auto given = std::find_if(
+          answers[q].begin(), answers[q].end(),
+          [&, x = x](const NearestRow& answer) { return !x || !is_in(answer, x->answers); });
+      if (given != answers[q].end()) {
+        result_.correct += y ? is_in(*given, y->answers) : given->row == word;
+      } else if (answers[q].size() == best) {
+        asked_[waiting] = asked_[q];
+        expected_[waiting++] = expected_[q];
+      }
+    }
+    asked_.resize(waiting);
+    expected_.resize(waiting);
   }
 
   struct Expected {

@@ -150,7 +150,9 @@ struct PairColumns {
   std::size_t first = 0, second = 1, score = 2;
   std::optional<std::size_t> part_of_speech = {};
 
-  std::size_t count() const noexcept { return std::max({first, second, score}) + 1; }
+  std::size_t count() const noexcept {
+    return std::max({first, second, score, part_of_speech.value_or(0)}) + 1;
+  }
 };
 
 using TestFields = std::vector<TestFile::Field>;
@@ -188,19 +190,23 @@ inline bool is_pair_header(const TestFields& fields) {
 /// Returns where words and scores are, by the header and the first line after it.
 inline PairColumns pair_columns(const TestFields* header, const TestFields& fields) {
   PairColumns columns;
+  const auto holds_score = [&](std::size_t column) {
+    return column < fields.size() && score_in(fields[column].text);
+  };
+  bool has_names = false;
   if (header) {
     const auto first = column_named(*header, {"word1"}), second = column_named(*header, {"word2"});
-    if (first && second) columns = {*first, *second, std::max(*first, *second) + 1};
-    const auto score = column_named(
-        *header, {"score", "similarity", "rating", "humanmean", "simlex999", "mean", "average"});
-    if (score && *score != columns.first && *score != columns.second) {
-      columns.score = *score;
-      return columns;
-    }
+    has_names = first && second;
+    if (has_names) columns = {*first, *second, std::max(*first, *second) + 1};
   }
-  const std::size_t at = columns.score;
-  if (fields.size() > at + 1 && is_part_of_speech(fields[at].text) && score_in(fields[at + 1].text))
+  const std::size_t after = columns.score;
+  if (!holds_score(after) && holds_score(after + 1) && is_part_of_speech(fields[after].text))
     columns.part_of_speech = columns.score++;
+  if (!header) return columns;
+  const auto named = column_named(
+      *header, {"score", "similarity", "rating", "humanmean", "simlex999", "mean", "average"});
+  // Without names of words, a number after the first two columns shows that those are words.
+  if (named && (has_names || holds_score(columns.score))) columns.score = *named;
   return columns;
 }
 
