@@ -71,6 +71,11 @@ int main(int argc, char** argv) try {
   } catch (const CLI::CallForHelp& help) {
     return app.exit(help);
   }
+#if !WORDLOOM_HAS_LIBLINEAR
+  if (!labels.empty())
+    throw wordloom::InvalidArgument(
+        "--labels needs a build with LIBLINEAR (WORDLOOM_ENABLE_LIBLINEAR)");
+#endif
   check_lookup(app, !similarity.empty() || !analogy.empty(), "--similarity or --analogy");
   NodeTests nodes(labels);
   if (!links.empty()) {
