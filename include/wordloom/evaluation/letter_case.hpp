@@ -13,9 +13,9 @@ namespace wordloom::inline WORDLOOM_ABI {
 
 /// How a word of a test set is looked up among the words that have vectors.
 enum class LetterCase : unsigned char {
-  fallback,  ///< as it is written, and where that is missing in lower case
-  exact,     ///< only as it is written
-  lower      ///< only in lower case
+  fallback,  // as it is written, and where that is missing in lower case
+  exact,     // only as it is written
+  lower      // only in lower case
 };
 
 /// Returns UTF-8 text in lower case: each letter by Unicode's simple mapping (as towlower, but

@@ -5,6 +5,7 @@
 #include <concepts>
 #include <cstddef>
 #include <filesystem>
+#include <initializer_list>
 #include <iomanip>
 #include <limits>
 #include <optional>
@@ -69,8 +70,9 @@ inline std::ostream& operator<<(std::ostream& out, const SimilarityReport& repor
 ///
 /// The first line is a header if no field of it is a number or begins like one, or if it names two
 /// columns as word1 and word2 (`Word 1`, `word_1`). Those columns then hold the words, otherwise
-/// the first two. The number is in a column named score, similarity, rating or as in WS-353,
-/// SimLex-999 and RW, otherwise in the first one after the words, or after the part of speech.
+/// the first two. The number is in a column named score, similarity, relatedness, rating, mean,
+/// average or as in WS-353 and SimLex-999, otherwise in the first one after the words, or after the
+/// part of speech.
 /// Where every word ends in -n, -v or -j, as in the lemma form of MEN, these endings are taken off.
 /// Throws IoError, and FormatError with line and column.
 [[nodiscard]] std::vector<SimilarityPair> load_similarity_pairs(const std::filesystem::path& path);
@@ -203,8 +205,9 @@ inline PairColumns pair_columns(const TestFields* header, const TestFields& fiel
   if (!holds_score(after) && holds_score(after + 1) && is_part_of_speech(fields[after].text))
     columns.part_of_speech = columns.score++;
   if (!header) return columns;
-  const auto named = column_named(
-      *header, {"score", "similarity", "rating", "humanmean", "simlex999", "mean", "average"});
+  const auto named =
+      column_named(*header, {"score", "similarity", "relatedness", "rating", "humanmean",
+                             "simlex999", "mean", "average", "averagescore", "avg"});
   // Without names of words, a number after the first two columns shows that those are words.
   if (named && (has_names || holds_score(columns.score))) columns.score = *named;
   return columns;
