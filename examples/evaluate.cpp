@@ -76,7 +76,7 @@ int main(int argc, char** argv) try {
     throw wordloom::InvalidArgument(
         "--labels needs a build with LIBLINEAR (WORDLOOM_ENABLE_LIBLINEAR)");
 #endif
-  check_lookup(app, !similarity.empty() || !analogy.empty(), "--similarity or --analogy");
+  check_lookup(app, "--similarity", "--analogy");
   NodeTests nodes(labels);
   if (!links.empty()) {
     const auto rest = nodes.hold_links_out(wordloom::Graph::from_edge_list(links), split_seed);

@@ -1,4 +1,7 @@
 #pragma once
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
 #include <filesystem>
 #include <utility>
 #include <wordloom/encoders.hpp>
@@ -16,14 +19,32 @@ void with_vectors_of(wordloom::Model&& model, Use&& use) {
     use(std::move(model).embeddings());
 }
 
-/// The same with the vectors in a file.
+/// Throws FormatError for a vector with nan or inf, which spoils all answers and scores.
+inline void require_finite(const wordloom::Embeddings& embeddings,
+                           const std::filesystem::path& path) {
+  for (std::size_t id = 0; id < embeddings.size(); ++id) {
+    if (embeddings.inverse_lengths()[id] > 0) continue;
+    const auto vector = embeddings.vector(id);
+    if (!std::all_of(vector.begin(), vector.end(), [](float x) { return std::isfinite(x); }))
+      throw wordloom::FormatError{path, ": the vector of '",
+                                  wordloom::detail::without_controls(embeddings.word(id)),
+                                  "' holds a number that is not finite (nan or inf); were they "
+                                  "trained at too high a rate?"};
+  }
+}
+
+/// Calls `use` with the vectors in a file. Throws FormatError unless all their numbers are finite.
 template <class Use>
 void with_vectors_in(const std::filesystem::path& path, wordloom::VectorFormat format, Use&& use) {
   using wordloom::VectorFormat;
+  const auto use_finite = [&](const auto& embeddings) {
+    require_finite(embeddings, path);
+    use(embeddings);
+  };
   if (format == VectorFormat::fasttext)
-    use(wordloom::load_fasttext(path));
+    use_finite(wordloom::load_fasttext(path));
   else if (format == VectorFormat::model)
-    with_vectors_of(wordloom::Model::load(path), use);
+    with_vectors_of(wordloom::Model::load(path), use_finite);
   else
-    use(wordloom::load_embeddings(path, format));
+    use_finite(wordloom::load_embeddings(path, format));
 }

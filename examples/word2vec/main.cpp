@@ -96,8 +96,7 @@ int run(int argc, char** argv, Cluster& cluster) {
     return 0;
   }
   check(options);
-  check_lookup(app, !options.evaluate_similarity.empty() || !options.evaluate_analogy.empty(),
-               "--evaluate-similarity or --evaluate-analogy");
+  check_lookup(app, "--evaluate-similarity", "--evaluate-analogy");
   start_training(options, cluster);
   Prepared prepared(options, cluster.is_first());
   // Where another process can end this one at any time, nothing unfinished may lie about.
