@@ -10,7 +10,7 @@
 using namespace wordloom;
 
 void fit_columns(Trainer<UniformMatrix, FusedKernel>& trainer, const EncodedCorpus& corpus,
-         const Vocabulary& vocabulary) {
+                 const Vocabulary& vocabulary) {
 #ifdef WORDLOOM_EXPECT_FAILURE
   trainer.fit(corpus, vocabulary);
 #else

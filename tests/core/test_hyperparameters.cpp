@@ -30,18 +30,18 @@ TEST_CASE("the bounds of a hyperparameter are allowed", "[hyperparameters]") {
       .dimension = 1, .window = 1, .negatives = 0, .subsample = 0, .epochs = 1};
   CHECK_NOTHROW(least.validate());
   const Hyperparameters most{.dimension = 65536,
-                  .window = 1000,
-                  .negatives = 1000,
-                  .minibatch = 1000,
-                  .shared_negatives = 10'000,
-                  .subsample = 1,
-                  .learning_rate = 10,
-                  .epochs = 1'000'000,
-                  .threads = 65536,
-                  .seed = ~std::uint64_t{0},
-                  .negative_exponent = -10,
-                  .device = 1023,
-                  .sentences_in_flight = 1 << 20};
+                             .window = 1000,
+                             .negatives = 1000,
+                             .minibatch = 1000,
+                             .shared_negatives = 10'000,
+                             .subsample = 1,
+                             .learning_rate = 10,
+                             .epochs = 1'000'000,
+                             .threads = 65536,
+                             .seed = ~std::uint64_t{0},
+                             .negative_exponent = -10,
+                             .device = 1023,
+                             .sentences_in_flight = 1 << 20};
   CHECK_NOTHROW(most.validate());
 }
 

@@ -50,8 +50,8 @@ using Optimized = Trainer<Hogwild, WithOptimizer<DotKernel, Policy>>;
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("an optimizer resumes from a checkpoint to the same bits", "[optimizer][training]", Adam,
-                   AdaGrad, Sgd) {
+TEMPLATE_TEST_CASE("an optimizer resumes from a checkpoint to the same bits",
+                   "[optimizer][training]", Adam, AdaGrad, Sgd) {
   const Task task;
   const TemporaryFolder folder;
   using AnyTrainer = Optimized<TestType>;
@@ -73,8 +73,8 @@ TEMPLATE_TEST_CASE("an optimizer resumes from a checkpoint to the same bits", "[
   }
 }
 
-TEMPLATE_TEST_CASE("optimizers learn, on one thread and on several", "[optimizer][training]", Adam, AdaGrad,
-                   Sgd) {
+TEMPLATE_TEST_CASE("optimizers learn, on one thread and on several", "[optimizer][training]", Adam,
+                   AdaGrad, Sgd) {
   const Task task;
   for (const std::size_t threads : {1u, 3u})
     for (const std::size_t batch : {1u, 16u}) {
@@ -85,7 +85,8 @@ TEMPLATE_TEST_CASE("optimizers learn, on one thread and on several", "[optimizer
     }
 }
 
-TEST_CASE("a batch in progress is applied at the end of an epoch and on stopping", "[optimizer][training]") {
+TEST_CASE("a batch in progress is applied at the end of an epoch and on stopping",
+          "[optimizer][training]") {
   Task task;
   const std::vector<std::vector<WordId>> few(300, {1, 2, 3, 4, 5, 6, 7});
   task.corpus = EncodedCorpus::from_sentences(few, task.vocabulary);

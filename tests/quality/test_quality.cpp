@@ -59,7 +59,7 @@ TEMPLATE_TEST_CASE("every composition learns the known answers of the demo corpu
 }
 
 TEST_CASE("bags and trees learn the known answers of the demo corpus", "[quality]") {
-  const auto& text = large_text();
+  const DemoText text(1'000'000);
   const auto check = [&](auto sampler, double learning_rate, double analogies, double similarity) {
     Trainer trainer({.dimension = 64, .learning_rate = learning_rate, .threads = 2}, sampler,
                     FusedKernel{});
@@ -81,7 +81,8 @@ TEST_CASE("WS-353 on real text reaches the original program's score", "[quality]
   const char* const corpus_file = std::getenv("WORDLOOM_CORPUS");
   if (data == nullptr || corpus_file == nullptr) {
     return skip(
-        "WORDLOOM_DATA_DIR names no folder with similarity/ws353.tsv, or WORDLOOM_CORPUS no text of "
+        "WORDLOOM_DATA_DIR names no folder with similarity/ws353.tsv, or WORDLOOM_CORPUS no text "
+        "of "
         "100 MB of Wikipedia");
   }
   const auto vocabulary = Vocabulary::from_text(corpus_file);

@@ -119,6 +119,7 @@ TEMPLATE_TEST_CASE("rows are gathered with all of their bits", "[sync]", InProce
   gather_special_rows<TestType>({0, 5});
   gather_special_rows<TestType>({0, 5, 5, 12});  // rank 1 has none
   gather_special_rows<TestType>({0, 0, 0, 9, 9});
+  SUCCEED("no rank has thrown");
 }
 
 TEST_CASE("ranges of rows that leave some out or overlap are refused", "[sync]") {
@@ -251,6 +252,7 @@ TEST_CASE("a stop goes before a checkpoint, which goes before nothing", "[sync]"
       if (Sync(self).tick(model, 0.5, requests[self.rank()]) != agreed)
         throw TrainingError("another signal");
     });
+  SUCCEED("no rank has thrown");
 }
 
 TEST_CASE("a checkpoint of another SyncPolicy is refused, on all ranks", "[sync][checkpoint]") {
