@@ -1,9 +1,15 @@
 #pragma once
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <exception>
 #include <iostream>
+#include <set>
 #include <string>
+#include <string_view>
+#include <vector>
 #include <wordloom/core/error.hpp>
 #include <wordloom/core/words.hpp>
 
@@ -21,4 +27,73 @@ inline void end_output() {
   std::cout.flush();
   if (!std::cout || std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
     throw wordloom::IoError("cannot write to standard output");
+}
+
+/// Returns the name of an option in messages: "--size".
+inline std::string name_of(const CLI::Option& option) {
+  if (!option.get_lnames().empty()) return "--" + option.get_lnames().front();
+  return option.get_snames().empty() ? option.get_name() : "-" + option.get_snames().front();
+}
+
+/// Makes the last value count of each option of `app` that takes one value and is given several
+/// times, as in scripts that add options to those of others. Call it before the parsing.
+inline void take_last_values(CLI::App& app) {
+  for (CLI::Option* option : app.get_options())
+    if (option->get_expected_max() <= 1)
+      option->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+}
+
+/// Returns all names of the options that a command line has given: "--size", "--dimensions", "-d".
+inline std::set<std::string> given_options(const CLI::App& app) {
+  std::set<std::string> names;
+  for (const CLI::Option* option : app.get_options()) {
+    if (option->count() == 0) continue;
+    for (const std::string& name : option->get_lnames()) names.insert("--" + name);
+    for (const std::string& name : option->get_snames()) names.insert("-" + name);
+  }
+  return names;
+}
+
+/// Returns a warning for each option whose last value counts: "--size is given twice: the last, 30,
+/// is taken".
+inline std::vector<std::string> warnings_of_repeated(const CLI::App& app) {
+  std::vector<std::string> warnings;
+  for (const CLI::Option* option : app.get_options()) {
+    const std::size_t count = option->count();
+    if (count < 2 || option->get_expected_max() != 1) continue;
+    warnings.push_back(name_of(*option) + " is given " +
+                       (count == 2 ? "twice" : std::to_string(count) + " times") + ": the last, " +
+                       option->results().back() + ", is taken");
+  }
+  return warnings;
+}
+
+/// Returns how a command line names a file that is standard input instead of `path`: "word2vec
+/// --train -"; only the name of the program where no argument is that path.
+inline std::string reading_standard_input(const std::string& program, std::string_view path,
+                                          int argc, const char* const* argv) {
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view argument = argv[i];
+    const std::size_t before = argument.size() - std::min(argument.size(), path.size());
+    if (path.empty() || argument.substr(before) != path) continue;
+    if (before > 0) {  // --train=corpus.xz, and SNAP's -i:edges.xz
+      if (argument[0] != '-' || (argument[before - 1] != '=' && argument[before - 1] != ':'))
+        continue;
+      return program + " " + std::string(argument.substr(0, before)) + "-";
+    }
+    const std::string_view option = i > 1 ? argv[i - 1] : "";
+    return program +
+           (option.starts_with('-') && option.size() > 1 ? " " + std::string(option) : "") + " -";
+  }
+  return program;
+}
+
+/// Returns the message of an error. Where a command prints a file in a form that can be read, it
+/// ends with what to do: "xz -dc corpus.xz | word2vec --train -".
+inline std::string message_of(const std::exception& error, const std::string& program, int argc,
+                              const char* const* argv) {
+  const auto* const foreign = dynamic_cast<const wordloom::ForeignFormat*>(&error);
+  if (foreign == nullptr || foreign->command.empty()) return error.what();
+  return std::string(error.what()) + " | " +
+         reading_standard_input(program, foreign->path.native(), argc, argv);
 }

@@ -20,6 +20,7 @@
 #include <wordloom/core/types.hpp>
 #include <wordloom/core/words.hpp>
 #include <wordloom/corpus/text_pieces.hpp>
+#include <wordloom/corpus/unicode_spaces.hpp>
 
 namespace wordloom::inline WORDLOOM_ABI {
 
@@ -34,6 +35,9 @@ struct VocabularyOptions {
   /// Called before each piece of a text is counted, by one thread at a time; what it throws ends
   /// the counting and reaches the caller.
   std::function<void()> before_piece = {};
+  /// Whether Unicode's spaces, such as U+00A0 and U+3000, separate words too. Use the same for the
+  /// corpus.
+  bool unicode_spaces = false;
 };
 
 namespace detail {
@@ -199,8 +203,9 @@ WORDLOOM_FUNCTION detail::WordCounter detail::count_words(const std::filesystem:
   run_threads(pieces.threads(options.threads), [&](std::size_t) {
     WordCounter own;
     while (const auto piece = pieces.next()) {
-      for_each_token(
-          piece->text, [&](std::string_view word) { own.add(word); }, [] {});
+      for_each_word(
+          piece->text, options.unicode_spaces, [&](std::string_view word) { own.add(word); },
+          [] {});
       if (own.size() < max_types) continue;
       const std::lock_guard lock(guard);
       all.merge(own);
