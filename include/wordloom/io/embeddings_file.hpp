@@ -13,6 +13,7 @@
 #include <wordloom/core/words.hpp>
 #include <wordloom/io/fasttext_file.hpp>
 #include <wordloom/io/npy_file.hpp>
+#include <wordloom/io/vector_format.hpp>
 #include <wordloom/io/vector_text.hpp>
 #include <wordloom/model/embeddings.hpp>
 #include <wordloom/model/model.hpp>
@@ -26,54 +27,6 @@ void write_word2vec_binary(const Embeddings& embeddings, AtomicFile& file);
 /// Reads what word2vec, gensim (which writes no newline after a row) and the above write. Values
 /// that are not finite are kept.
 Embeddings load_word2vec_binary(const std::filesystem::path& path);
-
-/// The formats of vectors that can be written and read. The last two hold whole models, and can
-/// only be read as vectors: save_fasttext and Model::save write them.
-enum class VectorFormat {
-  word2vec_binary,
-  word2vec_text,
-  glove_text,
-  npy,
-  projector_tsv,
-  fasttext,
-  model
-};
-
-namespace detail {
-
-/// A format and what it is called on a command line.
-struct VectorFormatEntry {
-  std::string_view name;
-  VectorFormat format;
-};
-inline constexpr VectorFormatEntry vector_formats[] = {
-    {"word2vec-binary", VectorFormat::word2vec_binary},
-    {"word2vec-text", VectorFormat::word2vec_text},
-    {"glove", VectorFormat::glove_text},
-    {"npy", VectorFormat::npy},
-    {"tsv", VectorFormat::projector_tsv},
-    {"vec", VectorFormat::word2vec_text},
-    {"fasttext", VectorFormat::fasttext},
-    {"model", VectorFormat::model},
-};
-
-}  // namespace detail
-
-/// "word2vec-binary, word2vec-text, glove, npy, tsv, vec, fasttext, model".
-inline std::string vector_format_names() {
-  std::string names;
-  for (const auto& entry : detail::vector_formats)
-    names.append(names.empty() ? "" : ", ").append(entry.name);
-  return names;
-}
-
-/// Throws InvalidArgument that lists the names there are.
-inline VectorFormat vector_format(std::string_view name) {
-  for (const auto& entry : detail::vector_formats)
-    if (entry.name == name) return entry.format;
-  throw InvalidArgument{"unknown vector format '", name, "', must be one of ",
-                        vector_format_names()};
-}
 
 /// Which format a file is in. In this order: it begins as NumPy's or fastText's files or those of
 /// Model::save do: npy, fasttext, model; its name ends in .tsv: the projector's; its first line is
