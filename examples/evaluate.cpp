@@ -92,6 +92,6 @@ int main(int argc, char** argv) try {
   end_output();
   return 0;
 } catch (const std::exception& error) {
-  std::cerr << "evaluate: error: " << error.what() << '\n';
+  std::cerr << "evaluate: error: " << message_of(error, "evaluate", argc, argv) << '\n';
   return 1;
 }

@@ -74,6 +74,6 @@ int main(int argc, char** argv) try {
   with_vectors_in(path, file_format, [&](const auto& words) { answer_lines(words, count); });
   end_output();
 } catch (const std::exception& error) {
-  std::cerr << "neighbours: error: " << error.what() << '\n';
+  std::cerr << "neighbours: error: " << message_of(error, "neighbours", argc, argv) << '\n';
   return 1;
 }

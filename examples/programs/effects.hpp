@@ -13,9 +13,8 @@
 
 /// Throws InvalidArgument for the first of `names` that was given, unless it has an effect.
 /// `condition`: "without --sampler uniform".
-inline void require_effect(const TrainingOptions& options,
-                           std::initializer_list<const char*> names, bool has_effect,
-                           const std::string& condition) {
+inline void require_effect(const TrainingOptions& options, std::initializer_list<const char*> names,
+                           bool has_effect, const std::string& condition) {
   if (has_effect) return;
   for (const char* name : names)
     if (options.is_given(name))
@@ -54,10 +53,10 @@ inline void require_effects_on_method(const TrainingOptions& options) {
   require_effect(options, sync, options.sync != "none", "without --sync mpi or nccl");
   require_effect(options, sync, !columns, with_sampler);
   // fastText's commands say -minn 0 -maxn 0 for words alone.
-  require_effect(options, {"--minn", "--bucket"},
-                 options.subwords.maxn > 0 || options.is_given("--maxn") ||
-                     !options.load_model.empty(),
-                 "without --maxn (6 in fastText)");
+  require_effect(
+      options, {"--minn", "--bucket"},
+      options.subwords.maxn > 0 || options.is_given("--maxn") || !options.load_model.empty(),
+      "without --maxn (6 in fastText)");
 }
 
 /// Refuses options of files that are not written. `trains`: whether there is anything to train for.

@@ -9,8 +9,8 @@
 /// at the beginning and the difference of - and _ do not count.
 using ForeignNames = std::map<std::string, std::string, std::less<>>;
 
-/// Throws InvalidArgument for the first argument that is a name in `commands`, where it comes first,
-/// or the name of an option in `options`, also with a value behind = or :.
+/// Throws InvalidArgument for the first argument that is a name in `commands`, where it comes
+/// first, or the name of an option in `options`, also with a value behind = or :.
 inline void refuse_foreign_names(const std::vector<std::string>& arguments,
                                  const ForeignNames& commands, const ForeignNames& options) {
   if (arguments.empty()) return;

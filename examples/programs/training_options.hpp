@@ -140,8 +140,8 @@ inline void choose_method(TrainingOptions& options) {
 /// without one of them.
 inline void check_columns(const TrainingOptions& options) {
   if (!trains_columns(options)) {
-    if (options.optimizer != "sgd" || !options.contexts.empty())
-      throw wordloom::InvalidArgument("--optimizer and --contexts are for --sampler uniform");
+    if (options.optimizer != "sgd")
+      throw wordloom::InvalidArgument("--optimizer is for --sampler uniform");
     return;
   }
   wordloom::detail::check_parameter("--context-size", options.context_size, 1, 1 << 24);

@@ -28,6 +28,12 @@ struct PreparedFiles {
   PreparedFiles(const TrainingOptions& options, bool writes) {
     if (!writes) return;
     if (!options.output.empty()) {
+      // Opening a named pipe would wait for its reader.
+      if (std::filesystem::is_fifo(options.output) &&
+          !wordloom::words_path(options.output, output_format(options)).empty())
+        throw wordloom::InvalidArgument{"cannot write words beside '", options.output,
+                                        "', which is no regular file: choose a format that is ",
+                                        "one file"};
       output.emplace(options.output);
       wordloom::check_place(*output, output_format(options));
     }
@@ -162,7 +168,7 @@ inline wordloom::TrainReport train(const Job& job) {
 struct Program {
   std::string name;
   ProgressLine::Speed speed;
-  std::string counts;  // of what is trained on, written when training has begun
+  std::string counts = {};  // of what is trained on, written when training has begun
 };
 
 /// Prints a note to stderr if there are more threads than processors.

@@ -112,11 +112,11 @@ std::string pretrained_counts(const Options& options, const wordloom::Vocabulary
                               const wordloom::Embeddings& pretrained) {
   std::size_t found = 0;
   for (wordloom::WordId id = 0; id < vocabulary.size(); ++id)
-    found += pretrained.find(vocabulary.word(id)).has_value();
-  const std::string all = std::to_string(vocabulary.size()) + " words of the vocabulary ";
+    found += pretrained.contains(vocabulary.word(id));
+  const std::string all = std::to_string(vocabulary.size()) + " words of the vocabulary";
   if (found == 0)
     warn("word2vec", {"'" + options.pretrained + "' has 0 of the " + all + ": all begin at random"});
-  return "Pretrained vectors: " + std::to_string(found) + " of the " + all + "found";
+  return "Pretrained vectors: " + std::to_string(found) + " of the " + all + " found";
 }
 
 /// Reads the model of --load-model, with the words of the text if they are to be added, and makes
