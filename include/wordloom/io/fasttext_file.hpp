@@ -14,12 +14,14 @@
 #include <wordloom/core/error.hpp>
 #include <wordloom/core/files.hpp>
 #include <wordloom/core/hyperparameters.hpp>
+#include <wordloom/core/input_file.hpp>
 #include <wordloom/core/row_matrix.hpp>
 #include <wordloom/core/types.hpp>
 #include <wordloom/core/words.hpp>
 #include <wordloom/corpus/subwords.hpp>
 #include <wordloom/corpus/vocabulary.hpp>
-#include <wordloom/io/vector_text.hpp>
+#include <wordloom/io/cursor.hpp>
+#include <wordloom/io/vector_format.hpp>
 #include <wordloom/model/model.hpp>
 #include <wordloom/model/subword_embeddings.hpp>
 
@@ -68,7 +70,8 @@ inline bool has_fasttext_magic(std::string_view text) noexcept {
 /// `skip_output`. Throws FormatError with the byte; allocates only what the file is known to hold.
 class FastTextReader {
  public:
-  explicit FastTextReader(const std::filesystem::path& path) : file_(path), cursor_(file_) {
+  /// The file must outlive the reader.
+  explicit FastTextReader(const InputFile& file) : cursor_(file) {
     if (!has_fasttext_magic(cursor_.rest()))
       cursor_.fail(0, "fastText's magic number 793712314", shown(cursor_.rest().substr(0, 4)));
     using H = FastTextHeader;
@@ -82,13 +85,18 @@ class FastTextReader {
     check(offsetof(H, minn), "minn", h.minn, 0, h.maxn == 0 ? max_int : h.maxn);
     check(offsetof(H, bucket), "bucket", h.bucket, h.maxn == 0 ? 0 : 1, max_int);
     check(offsetof(H, nwords), "nwords", h.nwords, 1, max_int);
-    check(offsetof(H, nlabels), "nlabels", h.nlabels, 0, 0);
-    check(offsetof(H, size), "size", h.size, h.nwords, h.nwords);
+    check(offsetof(H, nlabels), "nlabels", h.nlabels, 0, max_int);
+    const std::int64_t size = std::int64_t{h.nwords} + h.nlabels;
+    check(offsetof(H, size), "size", h.size, size, size);
     check(offsetof(H, pruneidx_size), "a model that is not pruned,", h.pruneidx_size, -1, -1);
 
     WordCounter counter;
     for (std::int32_t i = 0; i < h.nwords; ++i) read_word(counter);
-    vocabulary_ = Vocabulary::from_counter(counter, {.min_count = 1}, path);
+    // Labels that stood in the text (__label__...) follow the words; in a model of words neither
+    // matrix has rows for them.
+    WordCounter labels;
+    for (std::int32_t i = 0; i < h.nlabels; ++i) read_word(labels, 1);
+    vocabulary_ = Vocabulary::from_counter(counter, {.min_count = 1}, file.path());
     // fastText leaves words of the same count in any order.
     counter.for_each(
         [&](std::string_view word, std::uint64_t) { ids_.push_back(*vocabulary_.find(word)); });
@@ -121,20 +129,21 @@ class FastTextReader {
   }
 
  private:
-  void read_word(WordCounter& counter) {
+  /// Reads an entry of the dictionary; `type`: 0 words, 1 labels.
+  void read_word(WordCounter& counter, std::int8_t type = 0) {
     const std::size_t at = cursor_.position();
     const std::string_view word = cursor_.rest().substr(0, cursor_.rest().find('\0'));
     if (word.size() == cursor_.rest().size())
       cursor_.fail(at, "a word and a zero byte", "the end of the file");
-    if (!is_word(word)) cursor_.fail(at, "a word without white space", shown(word));
+    if (word.empty()) cursor_.fail(at, "a word", "an empty one");
     cursor_.take(word.size() + 1);
     const auto count = read<std::int64_t>("a count");
     check(last_, "count", count, 1, std::numeric_limits<std::int64_t>::max() - total_);
     total_ += count;
     if (!counter.add(word, static_cast<std::uint64_t>(count)))
       cursor_.fail(at, "each word once", shown(word) + " again");
-    const auto type = read<std::int8_t>("a type");
-    check(last_, "a type of words,", type, 0, 0);
+    const auto got = read<std::int8_t>("a type");
+    check(last_, type == 0 ? "a type of words," : "a type of labels,", got, type, type);
   }
 
   /// Returns the floats of a matrix [rows x D].
@@ -181,7 +190,6 @@ class FastTextReader {
     cursor_.fail(at, detail::joined({name, " ", min, upper}), std::to_string(value));
   }
 
-  MappedFile file_;
   Cursor cursor_;
   std::size_t last_ = 0;  // the position of what was read last
   FastTextHeader header_;
@@ -209,9 +217,7 @@ inline void check_fasttext(const Model& model, const SubwordOptions& subwords) {
                            words.size()}));
   if (words.total_count() > std::uint64_t{std::numeric_limits<std::int64_t>::max()})
     refuse("whose counts add up to more than 2^63 - 1");
-  for (WordId id = 0; id < words.size(); ++id)
-    if (words.word(id).find('\0') != std::string_view::npos)
-      refuse("with a zero byte in the word " + shown(words.word(id)));
+  check_words(words.words(), VectorFormat::fasttext);
 }
 
 }  // namespace detail
@@ -273,12 +279,10 @@ inline void save_fasttext(const Model& model, const std::filesystem::path& path,
   file.commit();
 }
 
-/// Reads a model of fastText, version 11 or 12, to train on: cbow or skip-gram with the loss ns,
-/// not quantised or pruned, without labels. Words of the same count move to their place in a
-/// Vocabulary. Without n-grams (maxn 0) Model::subwords is empty and rows of buckets are dropped.
-/// Values that are not finite are kept. Throws IoError, and FormatError with the byte.
-inline Model load_fasttext_model(const std::filesystem::path& path) {
-  detail::FastTextReader file(path);
+namespace detail {
+
+inline Model read_fasttext_model(const InputFile& input_file) {
+  FastTextReader file(input_file);
   file.require_negative_sampling();
   RowMatrix input = file.input(), output = file.output();
   ModelShape shape{.dimension = 0, .input_rows = input.rows()};  // no rows are drawn
@@ -289,12 +293,27 @@ inline Model load_fasttext_model(const std::filesystem::path& path) {
   return model;
 }
 
-/// Reads the vectors of such a model, of any loss, without its output. Throws the same.
-inline SubwordEmbeddings load_fasttext(const std::filesystem::path& path) {
-  detail::FastTextReader file(path);
+inline SubwordEmbeddings read_fasttext(const InputFile& input_file) {
+  FastTextReader file(input_file);
   RowMatrix input = file.input();
   file.skip_output();
   return {file.vocabulary().words(), std::move(input), file.subwords()};
+}
+
+}  // namespace detail
+
+/// Reads a model of fastText, version 11 or 12, plain or .gz, to train on: cbow or skip-gram with
+/// the loss ns, not quantised or pruned. Labels that stood in its text are left out. Words of the
+/// same count move to their place in a Vocabulary. Without n-grams (maxn 0) Model::subwords is
+/// empty and rows of buckets are dropped. Values that are not finite are kept. Throws IoError, and
+/// FormatError with the byte.
+inline Model load_fasttext_model(const std::filesystem::path& path) {
+  return detail::read_fasttext_model(detail::InputFile(path));
+}
+
+/// Reads the vectors of such a model, of any loss, without its output. Throws the same.
+inline SubwordEmbeddings load_fasttext(const std::filesystem::path& path) {
+  return detail::read_fasttext(detail::InputFile(path));
 }
 
 }  // namespace wordloom::inline WORDLOOM_ABI
