@@ -61,6 +61,8 @@ int main(int argc, char** argv) try {
                  "Share of the labelled nodes to train on; may be given again. Without: 0.1 to 0.9")
       ->needs(labelled);
   app.add_flag("--json", json, "One JSON object on stdout");
+  wordloom::LoadOptions loading;
+  declare_load_options(app, loading, "evaluate");
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp& help) {
@@ -80,7 +82,7 @@ int main(int argc, char** argv) try {
     sets.run(embeddings);
     nodes.run(embeddings, 0, shares);
   };
-  with_vectors_in(vectors, wordloom::detect_vector_format(vectors), run);
+  with_vectors_in(vectors, "", loading, run);
   if (json) {
     auto scores = sets.json();
     scores.update(nodes.json());

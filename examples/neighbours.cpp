@@ -62,6 +62,8 @@ int main(int argc, char** argv) try {
       ->check(whole_number)
       ->capture_default_str();
   app.add_option("--format", format, "Instead of detecting it: " + vector_format_names());
+  LoadOptions loading;
+  declare_load_options(app, loading, "neighbours");
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp& help) {
@@ -69,9 +71,7 @@ int main(int argc, char** argv) try {
   } catch (const CLI::ParseError& error) {
     throw InvalidArgument(std::string(error.what()) + " (--help lists the options)");
   }
-  const VectorFormat file_format =
-      format.empty() ? detect_vector_format(path) : vector_format(format);
-  with_vectors_in(path, file_format, [&](const auto& words) { answer_lines(words, count); });
+  with_vectors_in(path, format, loading, [&](const auto& words) { answer_lines(words, count); });
   end_output();
 } catch (const std::exception& error) {
   std::cerr << "neighbours: error: " << message_of(error, "neighbours", argc, argv) << '\n';

@@ -84,9 +84,7 @@ struct PreparedFiles {
 
 /// Reads a model that Wordloom or fastText has saved.
 inline wordloom::Model load_model(const std::filesystem::path& path) {
-  return wordloom::detect_vector_format(path) == wordloom::VectorFormat::fasttext
-             ? wordloom::load_fasttext_model(path)
-             : wordloom::Model::load(path);
+  return wordloom::VectorFile(path).model();
 }
 
 /// Reads the model of --load-model. It has its own dimension, which --size must agree with.

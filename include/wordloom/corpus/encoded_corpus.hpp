@@ -49,8 +49,8 @@ class EncodedCorpus {
 
   /// Encodes sentences in memory with one thread: words that the vocabulary does not have are left
   /// out, and a sentence of more than `options.max_sentence_length` others is split. The other
-  /// options have no effect. Throws InvalidArgument for a word that is empty or holds white space,
-  /// and CorpusError when no word is in the vocabulary.
+  /// options have no effect. Throws InvalidArgument for a word that is empty, and CorpusError when
+  /// no word is in the vocabulary.
   template <SentencesOfWords Words>
   [[nodiscard]] static EncodedCorpus from_sentences(Words&& sentences, const Vocabulary& vocabulary,
                                                     const CorpusOptions& options = {}) {
@@ -68,8 +68,8 @@ class EncodedCorpus {
         ++words_read;
         if (const auto id = vocabulary.find(text))
           ids.push_back(*id);
-        else if (!is_word(text))
-          throw detail::not_a_word(text, "sentences", number);
+        else if (text.empty())
+          throw detail::empty_word("sentences", number);
       }
       ids.push_back(detail::end_of_line);
       std::span<const WordId> rest = ids;

@@ -1,17 +1,17 @@
 #pragma once
 #include <algorithm>
 #include <cstddef>
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include <wordloom/core/error.hpp>
 #include <wordloom/core/foreign_format.hpp>
 #include <wordloom/core/gzip.hpp>
+#include <wordloom/core/text_fields.hpp>
 #include <wordloom/core/words.hpp>
-#include <wordloom/io/text_fields.hpp>
 
 namespace wordloom::inline WORDLOOM_ABI {
 
@@ -119,11 +119,9 @@ inline std::string_view end_fault(const WordList& words, VectorFormat format) {
     return "and all others at the beginning end in a fraction";
   }
   if (format != VectorFormat::glove_text) return "";
-  std::map<std::size_t, std::size_t> rows;  // of so many numbers at the end of the word
-  for (std::size_t i = 0; i < count; ++i) ++rows[numbers_at_end(words[i])];
-  const auto most = std::max_element(
-      rows.begin(), rows.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
-  return most->first != 0 ? "and others at the beginning end in a number" : "";
+  std::vector<std::size_t> numbers;
+  for (std::size_t i = 0; i < count; ++i) numbers.push_back(numbers_at_end(words[i]));
+  return most_frequent(numbers) != 0 ? "and others at the beginning end in a number" : "";
 }
 
 /// Returns why a file that begins with a word would be taken for another one.

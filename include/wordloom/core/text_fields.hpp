@@ -1,8 +1,10 @@
 #pragma once
+#include <algorithm>
 #include <charconv>
 #include <cstddef>
 #include <string_view>
 #include <system_error>
+#include <vector>
 
 #include <wordloom/core/abi.hpp>
 
@@ -63,6 +65,16 @@ inline std::size_t numbers_at_end(std::string_view text) {
 inline bool ends_in_fraction(std::string_view text) {
   const std::string_view last = take_last_field(text);
   return !text.empty() && last.find_first_of(".eE") != last.npos && is_number(last);
+}
+
+/// Returns the value that most of some values are, the first of several such.
+inline std::size_t most_frequent(const std::vector<std::size_t>& values) {
+  std::size_t most = 0, result = 0;
+  for (const std::size_t value : values) {
+    const auto count = static_cast<std::size_t>(std::count(values.begin(), values.end(), value));
+    if (count > most) most = count, result = value;
+  }
+  return result;
 }
 
 }  // namespace wordloom::inline WORDLOOM_ABI::detail
