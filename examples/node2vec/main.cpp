@@ -114,7 +114,7 @@ int run(int argc, char** argv, Cluster& cluster) {
   if (trains(options)) {
     if (!options.load_model.empty()) model.emplace(load_model(options));
     check_vocabulary(options, walks.graph().vocabulary());
-    require_contexts(wordloom::AnyCorpus(walks), options, cluster,
+    require_contexts(wordloom::AnyCorpus(walks), walks.graph().vocabulary(), options, cluster,
                      options.walks.length == 1
                          ? "--walk-length is 1, give 2 or more"
                          : "walks stay at one node, as nodes have no other neighbours");

@@ -114,9 +114,11 @@ inline void check_vocabulary(const TrainingOptions& options,
 }
 
 /// Throws CorpusError if no word has a context in any part of the corpus, in a message that ends
-/// with the cause if sentences have one word.
-inline void require_contexts(const wordloom::AnyCorpus& corpus, const TrainingOptions& options,
+/// with the cause if sentences have one word. A vocabulary of one word is refused by the trainer.
+inline void require_contexts(const wordloom::AnyCorpus& corpus,
+                             const wordloom::Vocabulary& vocabulary, const TrainingOptions& options,
                              Cluster& cluster, std::string_view cause) {
+  if (vocabulary.size() < 2) return;
   wordloom::Shard own{.seed = options.parameters.seed};
   if (!trains_columns(options)) {
     own.index = cluster.rank();

@@ -199,7 +199,7 @@ int run(int argc, char** argv, Cluster& cluster) {
   if (trains(options) || !options.cache.empty())
     corpus.emplace(make_corpus(options, cluster, vocabulary, read));
   if (trains(options))
-    require_contexts(*corpus, options, cluster,
+    require_contexts(*corpus, vocabulary, options, cluster,
                      options.max_sentence == 1 ? "--max-sentence is 1, give 2 or more" : "");
   if (prepared.save_vocab) {
     vocabulary.write(*prepared.save_vocab);
