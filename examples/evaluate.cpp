@@ -42,8 +42,12 @@ int main(int argc, char** argv) try {
   bool json = false;
   auto* const file = app.add_option(
       "vectors", vectors, "Vectors, in any format that load_embeddings knows, or a model");
-  app.add_option("--similarity", similarity, "Lines of word, word, score");
-  app.add_option("--analogy", analogy, "Questions, as questions-words.txt");
+  app.add_option("--similarity", similarity,
+                 "Word pairs with scores, as published: WS-353, SimLex-999, MEN, RW, ...");
+  app.add_option("--analogy", analogy,
+                 "Questions: questions-words.txt, a file of BATS or its folder");
+  LookupOptions lookup;
+  declare_lookup(app, lookup, "Options");
   auto* const graph = app.add_option("--links", links,
                                      "An undirected graph without weights, of which half of the "
                                      "edges are held out to be predicted, as node2vec "
@@ -56,7 +60,8 @@ int main(int argc, char** argv) try {
                  "Write the other half to this file, to train vectors on it, and end")
       ->needs(graph)
       ->excludes(file);
-  auto* const labelled = app.add_option("--labels", labels, "Lines 'node label label ...'");
+  auto* const labelled =
+      app.add_option("--labels", labels, "Lines 'node label label ...', also with commas or tabs");
   app.add_option("--label-share", shares,
                  "Share of the labelled nodes to train on; may be given again. Without: 0.1 to 0.9")
       ->needs(labelled);
@@ -68,6 +73,12 @@ int main(int argc, char** argv) try {
   } catch (const CLI::CallForHelp& help) {
     return app.exit(help);
   }
+#if !WORDLOOM_HAS_LIBLINEAR
+  if (!labels.empty())
+    throw wordloom::InvalidArgument(
+        "--labels needs a build with LIBLINEAR (WORDLOOM_ENABLE_LIBLINEAR)");
+#endif
+  check_lookup(app, !similarity.empty() || !analogy.empty(), "--similarity or --analogy");
   NodeTests nodes(labels);
   if (!links.empty()) {
     const auto rest = nodes.hold_links_out(wordloom::Graph::from_edge_list(links), split_seed);
@@ -77,7 +88,7 @@ int main(int argc, char** argv) try {
     }
   }
   if (vectors.empty()) throw wordloom::InvalidArgument("vectors is required");
-  EvaluationSets sets(similarity, analogy);
+  EvaluationSets sets(similarity, analogy, lookup);
   const auto run = [&](const auto& embeddings) {
     sets.run(embeddings);
     nodes.run(embeddings, 0, shares);
@@ -92,6 +103,7 @@ int main(int argc, char** argv) try {
     nodes.print(std::cout);
   }
   end_output();
+  sets.require_scores();
   return 0;
 } catch (const std::exception& error) {
   std::cerr << "evaluate: error: " << message_of(error, "evaluate", argc, argv) << '\n';

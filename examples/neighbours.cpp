@@ -1,66 +1,123 @@
 // Asks trained vectors: a word gives its nearest words, three words an analogy.
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <exception>
 #include <iostream>
 #include <string>
+#include <string_view>
 #include <vector>
 #include <wordloom/wordloom.hpp>
 
 #include "any_vectors.hpp"
 #include "command_line.hpp"
+#include "lookup_options.hpp"
 
 using namespace wordloom;
 
 namespace {
 
-void print(const std::vector<Neighbour>& answers) {
-  for (const auto& [word, score] : answers)
-    std::printf("  %-24.*s %.4f\n", static_cast<int>(word.size()), word.data(),
-                static_cast<double>(score));
-}
-
+/// The questions of standard input and their answers.
 template <class Words>
-void answer(const Words& words, const std::vector<std::string>& asked, std::size_t count) {
-  if (asked.empty()) return;
-  if (asked.size() == 1) return print(words.most_similar(asked[0], count));
-  if (asked.size() == 3) return print(words.analogy(asked[0], asked[1], asked[2], count));
-  throw InvalidArgument("one word, or three: a b c asks what is to c as b is to a");
-}
+class Session {
+ public:
+  Session(const Words& words, std::size_t count, LetterCase letter_case)
+      : words_(words), count_(count), letter_case_(letter_case) {}
 
-/// Answers the lines of stdin.
-template <class Words>
-void answer_lines(const Words& words, std::size_t count) {
-  const bool terminal = ::isatty(STDIN_FILENO) == 1;
-  if (terminal) std::printf("%zu words of dimension %zu\n", words.size(), words.dimension());
-  std::string line;
-  while ((!terminal || std::printf("> ") > 0) && std::fflush(stdout) == 0 &&
-         std::getline(std::cin, line)) {
-    std::vector<std::string> asked;
-    for_each_token(
-        line, [&](std::string_view word) { asked.emplace_back(word); }, [] {});
-    try {
-      answer(words, asked, count);
-    } catch (const Error& error) {
-      std::printf("%s\n", error.what());
+  /// Answers all lines. Returns whether any could be answered, or none was asked.
+  bool run() {
+    const bool terminal = ::isatty(STDIN_FILENO) == 1;
+    if (terminal) std::printf("%zu words of dimension %zu\n", words_.size(), words_.dimension());
+    bool has_answered = false, has_failed = false;
+    std::string line;
+    while ((!terminal || std::printf("> ") > 0) && std::fflush(stdout) == 0 &&
+           std::getline(std::cin, line)) {
+      const auto asked = words_of(line);
+      if (asked.empty()) continue;
+      try {
+        print(answers(asked));
+        has_answered = true;
+      } catch (const Error& error) {
+        std::cerr << "neighbours: " << error.what() << '\n';
+        has_failed = true;
+      }
+    }
+    return has_answered || !has_failed;
+  }
+
+ private:
+  bool is_known(std::string_view word) const {
+    return detail::find_spelling(words_.words(), word, letter_case_, words_.size()).has_value();
+  }
+
+  /// Returns the words of a line: it may be one with blanks, or tabs may separate such words.
+  std::vector<std::string> words_of(std::string_view line) const {
+    line = without_byte_order_mark(line);
+    while (!line.empty() && is_white_space(line.back())) line.remove_suffix(1);
+    while (!line.empty() && is_white_space(line.front())) line.remove_prefix(1);
+    std::vector<std::string> words;
+    if (!line.empty() && is_known(line)) {
+      words.emplace_back(line);
+    } else if (line.find('\t') != line.npos) {
+      for (std::size_t at = 0; at <= line.size();) {
+        const std::size_t end = std::min(line.find('\t', at), line.size());
+        if (end > at) words.emplace_back(line.substr(at, end - at));
+        at = end + 1;
+      }
+    } else {
+      for_each_token(
+          line, [&](std::string_view word) { words.emplace_back(word); }, [] {});
+    }
+    return words;
+  }
+
+  /// Returns the word as the vectors have it, or as it was asked.
+  std::string spelling(const std::string& word) const {
+    const auto id = detail::find_spelling(words_.words(), word, letter_case_, words_.size());
+    if (id) return std::string(words_.word(*id));
+    return letter_case_ == LetterCase::lower ? lower_case(word) : word;
+  }
+
+  std::vector<Neighbour> answers(std::vector<std::string> asked) const {
+    for (std::string& word : asked) word = spelling(word);
+    if (asked.size() == 1) return words_.most_similar(asked[0], count_);
+    if (asked.size() == 3) return words_.analogy(asked[0], asked[1], asked[2], count_);
+    throw InvalidArgument("one word, or three: a b c asks what is to c as b is to a");
+  }
+
+  /// Prints words whole, whatever bytes they have.
+  static void print(const std::vector<Neighbour>& answers) {
+    for (const auto& [word, score] : answers) {
+      const std::size_t blanks = word.size() < 24 ? 24 - word.size() : 0;
+      const std::string start = "  " + word + std::string(blanks, ' ');
+      std::fwrite(start.data(), 1, start.size(), stdout);
+      std::printf(" %.4f\n", static_cast<double>(score));
     }
   }
-}
+
+  const Words& words_;
+  std::size_t count_;
+  LetterCase letter_case_;
+};
 
 }  // namespace
 
 int main(int argc, char** argv) try {
   CLI::App app(
       "Nearest words and analogies. A line of one word gives its nearest words, a line of\n"
-      "three, a b c, the words that are to c as b is to a.");
+      "three, a b c, the words that are to c as b is to a; tabs between words that have blanks.\n"
+      "Lines that cannot be answered, such as unknown words, are named on standard error; the\n"
+      "exit code is 1 if no line could be answered.");
   std::string path, format;
   std::size_t count = 10;
+  LookupOptions lookup;
   app.add_option("vectors", path, "Vectors in any format that Wordloom writes, or a model")
       ->required();
   app.add_option("--count", count, "Answers to a question")
       ->check(whole_number)
       ->capture_default_str();
+  declare_case(app, lookup);
   app.add_option("--format", format, "Instead of detecting it: " + vector_format_names());
   LoadOptions loading;
   declare_load_options(app, loading, "neighbours");
@@ -71,8 +128,12 @@ int main(int argc, char** argv) try {
   } catch (const CLI::ParseError& error) {
     throw InvalidArgument(std::string(error.what()) + " (--help lists the options)");
   }
-  with_vectors_in(path, format, loading, [&](const auto& words) { answer_lines(words, count); });
+  bool is_answered = false;
+  with_vectors_in(path, format, loading, [&](const auto& words) {
+    is_answered = Session(words, count, lookup.chosen_case()).run();
+  });
   end_output();
+  return is_answered ? 0 : 1;
 } catch (const std::exception& error) {
   std::cerr << "neighbours: error: " << message_of(error, "neighbours", argc, argv) << '\n';
   return 1;

@@ -5,5 +5,6 @@
 #include <wordloom/core/input_file.hpp>
 #include <wordloom/encoders.hpp>
 #include <wordloom/evaluation/classifier.hpp>
+#include <wordloom/evaluation/word_tests.hpp>
 #include <wordloom/graph.hpp>
 #include <wordloom/wordloom.hpp>

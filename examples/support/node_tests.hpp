@@ -42,6 +42,14 @@ class NodeTests {
   void run(const wordloom::Embeddings& nodes, [[maybe_unused]] std::size_t threads,
            [[maybe_unused]] const std::vector<double>& shares = {}) {
 #if WORDLOOM_HAS_LIBLINEAR
+    if (labels_) {
+      const auto& labelled = labels_->nodes;
+      if (std::none_of(labelled.begin(), labelled.end(),
+                       [&](const auto& node) { return nodes.contains(node.name); }))
+        throw wordloom::InvalidArgument(path_ + ": none of its " + std::to_string(labelled.size()) +
+                                        " nodes has a vector, for example " +
+                                        wordloom::detail::shown(labelled[0].name));
+    }
     if (split_) link_report_ = wordloom::evaluate_links(nodes, *split_, {.threads = threads});
     wordloom::NodeLabelOptions options{.threads = threads};
     if (!shares.empty()) options.shares = shares;

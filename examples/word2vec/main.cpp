@@ -25,7 +25,7 @@ struct Prepared : PreparedFiles {
         pretrained(options.pretrained.empty()
                        ? std::nullopt
                        : std::optional(wordloom::load_embeddings(options.pretrained))),
-        evaluation(options.evaluate_similarity, options.evaluate_analogy) {
+        evaluation(options.evaluate_similarity, options.evaluate_analogy, options.lookup) {
     if (pretrained) check_pretrained(options);
     if (writes && !options.save_vocab.empty()) save_vocab.emplace(options.save_vocab);
   }
@@ -181,6 +181,8 @@ int run(int argc, char** argv, Cluster& cluster) {
     return 0;
   }
   check(options);
+  check_lookup(app, !options.evaluate_similarity.empty() || !options.evaluate_analogy.empty(),
+               "--evaluate-similarity or --evaluate-analogy");
   auto warnings = warnings_of_repeated(app);
   if (options.loss == "hs" && options.is_given("--negative"))
     warnings.push_back("--negative has no effect with --loss hs");
@@ -194,7 +196,11 @@ int run(int argc, char** argv, Cluster& cluster) {
   std::optional<wordloom::Model> model;
   if (!options.load_model.empty()) model.emplace(load_model_for(options, cluster, read));
   const auto vocabulary = model ? model->vocabulary : make_vocabulary(options, cluster, read);
-  if (trains(options)) check_vocabulary(options, vocabulary);
+  if (trains(options)) {
+    check_vocabulary(options, vocabulary);
+    if (options.subwords.maxn == 0 && options.char_cnn == 0)
+      prepared.evaluation.require_words(vocabulary.words());
+  }
   std::optional<wordloom::AnyCorpus> corpus;
   if (trains(options) || !options.cache.empty())
     corpus.emplace(make_corpus(options, cluster, vocabulary, read));
@@ -243,6 +249,7 @@ int run(int argc, char** argv, Cluster& cluster) {
   } else {
     prepared.evaluation.print(std::cout);
   }
+  prepared.evaluation.require_scores();
   return 0;
 }
 

@@ -3,11 +3,11 @@
 #include <cstdint>
 #include <string>
 #include <vector>
-#include <wordloom/evaluation/word_tests.hpp>
 #include <wordloom/wordloom.hpp>
 
 #include "declare_options.hpp"
 #include "effects.hpp"
+#include "evaluation_sets.hpp"
 #include "foreign_names.hpp"
 
 /// The options of the command line.
@@ -18,6 +18,7 @@ struct Options : TrainingOptions {
   std::size_t max_vocabulary = 0;
   std::size_t max_sentence = 1000;
   std::vector<std::string> evaluate_similarity, evaluate_analogy;
+  LookupOptions lookup;
   bool stream = false, unicode_spaces = false;
   int debug = 2, classes = 0;
   std::string loss;                                        // of fastText; empty: by --hs
@@ -159,11 +160,12 @@ inline void declare(CLI::App& app, Options& options) {
   declare_method(app, options);
 
   app.add_option("--evaluate-similarity", options.evaluate_similarity,
-                 "Score the vectors on word pairs (word word score); may be given again")
+                 "Score the vectors on word pairs with scores (WS-353, ...); may be given again")
       ->group(heading::results);
   app.add_option("--evaluate-analogy,--accuracy", options.evaluate_analogy,
-                 "Score the vectors on analogies (questions-words.txt); may be given again")
+                 "Score the vectors on analogies (questions-words.txt, BATS); may be given again")
       ->group(heading::results);
+  declare_lookup(app, options.lookup, heading::results);
   declare_results(app, options);
 
   // Accepted so that scripts written for the original programs run; what is not there is refused.

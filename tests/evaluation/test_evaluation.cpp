@@ -49,28 +49,15 @@ TEST_CASE("a pair with an unknown word is counted, not scored", "[evaluation]") 
   CHECK(report.used == 4);
   CHECK(report.out_of_vocabulary == 1);
   CHECK(report.spearman == Approx(1.0));
-  CHECK(evaluate_similarity(words, pairs, false).out_of_vocabulary == 2);
+  CHECK(evaluate_similarity(words, pairs, LetterCase::exact).out_of_vocabulary == 2);
   CHECK(std::isnan(evaluate_similarity(words, std::span(pairs).subspan(2, 1)).spearman));
   std::ostringstream table;
   table << report;
   CHECK(contains(table.str(), "Spearman 1.0000  4 pairs, 1 out of vocabulary"));
-}
-
-TEST_CASE("word pairs are read by line and a bad line is named", "[evaluation]") {
-  const TemporaryFolder folder;
-  const auto load = [&](std::string_view text) {
-    write_file(folder / "p", text);
-    return load_similarity_pairs(folder / "p");
-  };
-  const auto pairs = load("# comment\n\na\tb\t1.5\r\nc d -2 more\n");
-  REQUIRE(pairs.size() == 2);
-  CHECK(pairs[0].second == "b");
-  CHECK(pairs[1].score == -2.0);
-  CHECK(contains(message_of<FormatError>([&] { load("a b 1\na b\n"); }),
-                 "p: line 2: expected two words and a number, got 2 fields"));
-  CHECK(contains(message_of<FormatError>([&] { load("a b c\n"); }), "got 'c'"));
-  CHECK_THROWS_AS(load(""), FormatError);
-  CHECK_THROWS_AS(load_similarity_pairs(folder / "missing"), IoError);
+  table.str("");
+  table << evaluate_similarity(words, std::span(pairs).first(1));
+  CHECK(
+      contains(table.str(), "Spearman -  1 pairs, 0 out of vocabulary; a rank correlation needs"));
 }
 
 TEST_CASE("analogies are asked by section and totalled by kind", "[evaluation]") {
@@ -105,32 +92,120 @@ TEST_CASE("analogies are asked by section and totalled by kind", "[evaluation]")
     CHECK(report.syntactic.accuracy() == Approx(1.0));
     CHECK(report.total.asked == 4);
   }
-  CHECK(evaluate_analogies(words, sections, {.lower_case = false}).total.skipped == 2);
+  CHECK(evaluate_analogies(words, sections, {.letter_case = LetterCase::exact}).total.skipped == 2);
   // Only the first four words exist.
   const auto few = evaluate_analogies(words, sections, {.restrict_vocabulary = 4});
   CHECK(few.total.asked == 1);
   CHECK(few.total.correct == 1);
+  // "up_c", the sixth word, is expected by two questions and in a third.
+  CHECK(evaluate_analogies(words, sections, {.restrict_vocabulary = 5}).total.asked == 1);
+  CHECK(evaluate_analogies(words, sections, {.restrict_vocabulary = 6}).total.asked == 3);
   CHECK(evaluate_analogies(words, sections, {.restrict_vocabulary = 0}).total.asked == 4);
   std::ostringstream table;
   table << few;
   CHECK(contains(table.str(), "meaning"));
-  CHECK(contains(table.str(), "nan"));  // a section of which nothing was asked
+  CHECK_FALSE(contains(table.str(), "nan"));
+  // A section of which nothing was asked.
+  CHECK(
+      contains(table.str(), "gram1-form                            -        0        0        2"));
 }
 
-TEST_CASE("analogy questions are read by line and a bad line is named", "[evaluation]") {
-  const TemporaryFolder folder;
-  const auto load = [&](std::string_view text) {
-    write_file(folder / "q", text);
-    return load_analogies(folder / "q");
+TEST_CASE("a word is looked up as it is written, then in lower case", "[evaluation]") {
+  // Paris and PARIS are no friends of paris.
+  const auto words = circle({{"france", 0},
+                             {"Paris", 10},
+                             {"paris", 90},
+                             {"Österreich", 20},
+                             {"österreich", 80},
+                             {"франция", 15}});
+  const auto rho = [&](const char* second, LetterCase letter_case) {
+    const std::vector<SimilarityPair> pairs{{"France", second, 1}, {"France", "Österreich", 2}};
+    return evaluate_similarity(words, pairs, letter_case).spearman;
   };
-  const auto sections = load(": capital world\na b c d\n\n: gram1\r\ne f g h\r\ni j k l");
-  REQUIRE(sections.size() == 2);
-  CHECK(sections[0].name == "capital world");
-  CHECK_FALSE(sections[0].syntactic());
-  CHECK(sections[1].syntactic());
-  CHECK(sections[1].questions.size() == 2);
-  CHECK(sections[1].questions[1].d == "l");
-  CHECK(contains(message_of<FormatError>([&] { load(": s\na b c\n"); }),
-                 "q: line 2: expected four words or ': section', got 3 fields"));
-  CHECK_THROWS_AS(load("\n"), FormatError);
+  CHECK(rho("Paris", LetterCase::fallback) == Approx(-1));  // 10 and 20 degrees
+  CHECK(rho("PARIS", LetterCase::fallback) == Approx(1));   // 90 and 20
+  CHECK(rho("Paris", LetterCase::lower) == Approx(1));      // 90 and 80
+  CHECK(rho("ФРАНЦИЯ", LetterCase::lower) == Approx(-1));   // 15 and 80
+  CHECK(std::isnan(rho("Paris", LetterCase::exact)));       // no "France"
+  // Of the first words only, as those are all that there are.
+  CHECK(detail::find_spelling(words.words(), "Paris", LetterCase::fallback, 6) == WordId{1});
+  CHECK(detail::find_spelling(words.words(), "Österreich", LetterCase::fallback, 3) ==
+        std::nullopt);
+  CHECK(detail::find_spelling(words.words(), "FRANCE", LetterCase::fallback, 1) == WordId{0});
+  CHECK(detail::find_spelling(words.words(), "FRANCE", LetterCase::exact, 1) == std::nullopt);
+  CHECK(detail::find_spelling(words.words(), "Paris", LetterCase::lower, 6) == WordId{2});
+}
+
+TEST_CASE("analogies exclude and expect words as they were looked up", "[evaluation]") {
+  WordList names;
+  RowMatrix vectors(6, 3);
+  const auto add = [&](const char* word, float x, float y, float z) {
+    const float values[] = {x, y, z};
+    std::copy_n(values, 3, vectors.row_data(names.size()));
+    names.append(word);
+  };
+  add("France", 1, 0, 0);
+  add("Paris", 1, 0, 1);
+  add("Italy", 0, 1, 0);
+  add("Rome", 0, 1, 0.1f);
+  add("rome", 0, 1, 1);  // the best answer unless it is excluded
+  add("italy", -1, 0, 0);
+  const Embeddings words(std::move(names), std::move(vectors));
+  const auto correct = [&](AnalogyQuestion question, LetterCase letter_case) {
+    const std::vector<AnalogySection> sections{{"s", {std::move(question)}}};
+    return evaluate_analogies(words, sections, {.letter_case = letter_case}).total.correct;
+  };
+  CHECK(correct({"France", "Paris", "Italy", "ROME"}, LetterCase::fallback) == 1);
+  CHECK(correct({"France", "Paris", "Italy", "Rome"}, LetterCase::fallback) == 0);
+  CHECK(correct({"France", "Paris", "Italy", "ROME"}, LetterCase::exact) == 0);
+  // ROME is looked up as rome, which then is no answer.
+  CHECK(correct({"France", "ROME", "Italy", "Rome"}, LetterCase::fallback) == 1);
+}
+
+TEST_CASE("pairs of words are asked in both orders, any answer is right", "[evaluation]") {
+  // Countries have a direction of their own; their capitals point up as well.
+  WordList names;
+  RowMatrix vectors(8, 4);
+  const auto add = [&](const char* word, std::size_t country, float up) {
+    vectors.row(names.size())[country] = 1;
+    vectors.row(names.size())[3] = up;
+    names.append(word);
+  };
+  add("france", 0, 0);
+  add("paris", 0, 1);
+  add("italy", 1, 0);
+  add("roma", 1, 1);
+  add("rome", 1, 0.9f);
+  add("spain", 2, 0);
+  add("madrid", 2, 0.8f);
+  add("up", 3, 1);
+  const Embeddings words(std::move(names), std::move(vectors));
+  AnalogySection section{"capital", {}, {}, "4_Some_morphology"};
+  section.pairs = {{"france", {"paris"}},
+                   {"Italy", {"rome", "ROMA"}},
+                   {"spain", {"barcelona", "madrid"}},  // the first answer is unknown
+                   {"atlantis", {"paris"}},
+                   {"spain", {"madrid", "zebra"}}};
+  const std::vector<AnalogySection> sections{section, {"second", {}, section.pairs, "5_semantics"}};
+  for (const AnalogyMethod method : {AnalogyMethod::cos_add, AnalogyMethod::cos_mul}) {
+    const auto report = evaluate_analogies(words, sections, {.method = method});
+    const AnalogyCount& count = report.sections[0].count;
+    CHECK(count.asked == 6);
+    CHECK(count.skipped == 14);
+    CHECK(count.correct == 6);
+    REQUIRE(report.groups.size() == 2);
+    CHECK(report.groups[0].name == "4_Some_morphology");
+    CHECK(report.syntactic.asked == 6);
+    CHECK(report.semantic.asked == 6);
+    CHECK(report.total.asked == 12);
+    std::ostringstream table;
+    table << report;
+    CHECK(contains(table.str(),
+                   "4_Some_morphology                1.0000        6        6       14"));
+  }
+  // An answer of x is given to no question that it makes, although it would be the best.
+  const std::vector<AnalogySection> excluded{
+      {"s", {}, {{"france", {"paris", "roma", "rome"}}, {"italy", {"roma"}}}}};
+  CHECK(evaluate_analogies(words, excluded).total.asked == 2);
+  CHECK(evaluate_analogies(words, excluded).total.correct == 1);
 }

@@ -18,7 +18,7 @@ TEST_CASE("node labels are read by line and a bad line is named", "[evaluation]"
     write_file(folder / "l", text);
     return load_node_labels(folder / "l");
   };
-  const auto data = load("# comment\n\n7\tred  blue\r\na-b blue\n9 7 red");
+  const auto data = load("# comment\n\n7 red  blue\r\na-b\tblue\n9 7 red");
   CHECK(data.labels == std::vector<std::string>{"red", "blue", "7"});
   REQUIRE(data.nodes.size() == 3);
   CHECK(data.nodes[0].name == "7");
@@ -29,13 +29,43 @@ TEST_CASE("node labels are read by line and a bad line is named", "[evaluation]"
   const auto message = [&](std::string_view text) {
     return message_of<FormatError>([&] { static_cast<void>(load(text)); });
   };
-  CHECK(contains(message("1 2\n3\n"), "l: line 2: expected a node and its labels, got '3' alone"));
+  CHECK(contains(message("1 2\n3\n"),
+                 "l: line 2, column 1: expected a node and its labels, got 1 field"));
   CHECK(contains(message("1 2\n\n2 2\n1 3\n"),
-                 "l: line 4: expected each node once, got '1' as in line 1"));
+                 "l: line 4, column 1: expected each node once, got '1' as in line 1"));
   CHECK(contains(message("1 2 3 2\n"),
-                 "l: line 1: expected each label of a node once, got '2' twice"));
+                 "l: line 1, column 7: expected each label of a node once, got '2' twice"));
   CHECK(contains(message("# nothing\n"), "l: line 1: expected nodes and labels, got none"));
   CHECK_THROWS_AS(load_node_labels(folder / "missing"), IoError);
+}
+
+TEST_CASE("names of nodes and labels may have blanks", "[evaluation]") {
+  const TemporaryFolder folder;
+  const auto load = [&](std::string_view text) {
+    write_file(folder / "l", text);
+    return load_node_labels(folder / "l");
+  };
+  for (const char* const text :
+       {"New York\tbig city\tport\nOslo\tport\t\n",
+        "\xef\xbb\xbfnode,label\r\nNew York,big city,port\r\nOslo,port\r\n",
+        "Node ID;Labels\nNew York;\"big city\";port\nOslo;port",
+        "name\tclass\rNew York\tbig city\tport\rOslo\tport"}) {
+    const auto data = load(text);
+    CHECK(data.labels == std::vector<std::string>{"big city", "port"});
+    REQUIRE(data.nodes.size() == 2);
+    CHECK(data.nodes[0].name == "New York");
+    CHECK(data.nodes[1].labels == std::vector<std::uint32_t>{1});
+  }
+  const auto message = [&](std::string_view text) {
+    return message_of<FormatError>([&] { static_cast<void>(load(text)); });
+  };
+  CHECK(contains(
+      message("Oslo,port\nNew York port\n"),
+      "l: line 2, column 1: expected a node and its labels, got 1 field separated by commas"));
+  CHECK(contains(message("Oslo\tport\nNew York port\n"), "got 1 field separated by tabs"));
+  CHECK(contains(message(",port\n"),
+                 "l: line 1, column 1: expected a node and its labels, got an empty field"));
+  CHECK(contains(message("node,label\n"), "expected nodes and labels, got none"));
 }
 
 TEST_CASE("F1 is of as many labels as a node has", "[evaluation]") {

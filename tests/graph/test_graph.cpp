@@ -71,6 +71,12 @@ TEST_CASE("an edge list is read whatever separates its columns", "[graph]") {
   CHECK(graph.weights(0).empty());
 }
 
+TEST_CASE("a last line without a newline is an edge", "[graph]") {
+  const Graph graph = read("a b\nb c");
+  CHECK(graph.edge_count() == 2);
+  CHECK(graph.node_count() == 3);
+}
+
 TEST_CASE("a directed edge leads one way", "[graph]") {
   const Graph graph = read("a b\na c\nb c\n", {.directed = true});
   CHECK(graph.is_directed());

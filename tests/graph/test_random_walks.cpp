@@ -89,6 +89,8 @@ TEST_CASE("steps that are hardly ever accepted are drawn exactly", "[graph]") {
   check_second_order(test_graph(false, true), 1e-3, 1);  // nearly always back
   check_second_order(test_graph(true, false), 1, 1e4);   // nearly never away
   check_second_order(test_graph(false, false), 1e4, 1e4);
+  for (const bool directed : {false, true})
+    check_second_order(test_graph(directed, true), 1e4, 1e4);
 }
 
 TEST_CASE("steps of first order have the probabilities of the weights", "[graph]") {

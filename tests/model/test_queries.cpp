@@ -169,6 +169,21 @@ TEST_CASE("analogies follow their formulas", "[query]") {
   }
 }
 
+TEST_CASE("no word of a question is its answer, even where it would be the best", "[query]") {
+  RowMatrix vectors(4, 2);
+  const float values[4][2] = {{1, 0}, {1, 0.1f}, {1, -0.1f}, {0, 1}};
+  for (std::size_t i = 0; i < 4; ++i) std::copy_n(values[i], 2, vectors.row_data(i));
+  const Embeddings words(WordList::from(std::vector<std::string>{"a", "b", "c", "d"}),
+                         std::move(vectors));
+  // b - a + c points to a.
+  for (const auto& answers :
+       {words.most_similar({.positive = {"b", "c"}, .negative = {"a"}}, 4),
+        words.analogy("a", "b", "c", 4), words.analogy("a", "b", "c", 4, AnalogyMethod::cos_mul)}) {
+    CHECK(answers.size() == 1);
+    CHECK(answers.at(0).word == "d");
+  }
+}
+
 TEST_CASE("equal scores come by id, vectors of zeros score 0, NaN comes last", "[query]") {
   RowMatrix vectors(6, 2);
   const float nan = std::numeric_limits<float>::quiet_NaN();

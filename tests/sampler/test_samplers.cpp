@@ -45,9 +45,9 @@ std::vector<Taken> blocks_of(const Run& run, const std::vector<WordId>& sentence
   return taken;
 }
 
-std::vector<WordId> sentence_of(std::size_t length) {
+std::vector<WordId> sentence_of(std::size_t length, std::size_t words = 50) {
   std::vector<WordId> sentence;
-  for (std::size_t i = 0; i < length; ++i) sentence.push_back(static_cast<WordId>((7 * i) % 50));
+  for (std::size_t i = 0; i < length; ++i) sentence.push_back(static_cast<WordId>((7 * i) % words));
   return sentence;
 }
 
@@ -58,8 +58,8 @@ const std::vector<std::size_t> lengths{0, 1, 2, 3, 5, 6, 10, 11, 12, 100};
 TEST_CASE("SharedNegative gives each word its window, the word itself and K others", "[sampler]") {
   const auto vocabulary = zipf_vocabulary(50);
   const auto run = SharedNegative{.window = {5}, .targets = {.negatives = 4}}.start(vocabulary);
-  for (const std::size_t length : lengths) {
-    const auto sentence = sentence_of(length);
+  const auto check = [&](const std::vector<WordId>& sentence) {
+    const std::size_t length = sentence.size();
     const auto blocks = blocks_of(run, sentence, length);
     REQUIRE(blocks.size() == (length < 2 ? 0 : length));
     for (std::size_t center = 0; center < blocks.size(); ++center) {
@@ -79,6 +79,10 @@ TEST_CASE("SharedNegative gives each word its window, the word itself and K othe
       }
       CHECK(right);
     }
+  };
+  for (const std::size_t length : lengths) {
+    check(sentence_of(length));
+    check(sentence_of(length, 2));  // words are again in their own windows
   }
 }
 
@@ -97,8 +101,8 @@ TEST_CASE("a fixed window reaches ceil(w / 2) to both sides", "[sampler]") {
 TEST_CASE("Hogwild makes a block of each pair of a word and a context word", "[sampler]") {
   const auto vocabulary = zipf_vocabulary(50);
   const auto run = HogwildFixedWindow{.window = {4}, .targets = {.negatives = 3}}.start(vocabulary);
-  for (const std::size_t length : lengths) {
-    const auto sentence = sentence_of(length);
+  const auto check = [&](const std::vector<WordId>& sentence) {
+    const std::size_t length = sentence.size();
     const auto pairs = blocks_of(run, sentence, 3);
     std::vector<std::pair<WordId, WordId>> expected, got;
     for (std::size_t center = 0; center < length; ++center)
@@ -113,6 +117,10 @@ TEST_CASE("Hogwild makes a block of each pair of a word and a context word", "[s
       got.emplace_back(block.inputs[0], block.outputs[0]);
     }
     CHECK(got == expected);
+  };
+  for (const std::size_t length : lengths) {
+    check(sentence_of(length));
+    check(sentence_of(length, 2));  // words are again in their own windows
   }
 }
 

@@ -219,6 +219,17 @@ struct CountingKernel {
   Run start(Model& model) const { return {&model.state_matrix("input.counts", model.rows(), 1)}; }
 };
 
+/// A kernel that changes nothing and returns the same loss for each block.
+struct ConstantLoss {
+  struct Worker {
+    template <bool>
+    double update(Model&, const Block&, float) {
+      return 1.0;
+    }
+  };
+  Worker worker(const Model&, BlockShape) const { return {}; }
+};
+
 /// Sentences that differ from epoch to epoch.
 struct DrawnCorpus {
   static constexpr bool repeats = false;
@@ -252,6 +263,24 @@ TEST_CASE("what a kernel keeps in the model comes back", "[checkpoint]") {
   CHECK(same(resumed.input, expected.input));
   REQUIRE(resumed.state.size() == 1);
   CHECK(same(resumed.state[0].matrix, expected.state[0].matrix));
+}
+
+TEST_CASE("losses that threads had not reported come back", "[checkpoint]") {
+  const Task task;
+  const TemporaryFolder folder;
+  using Constant = Trainer<Hogwild, ConstantLoss>;
+  interrupt<Constant>(task, parameters(3), 0.5, folder / "state");
+  Checkpoint state = Checkpoint::load(folder / "state");
+  // As many as the thread trains in thousands of blocks, so that their loss cannot be overlooked.
+  for (Checkpoint::Thread& thread : state.ranks.at(0).threads) {
+    CHECK(thread.loss == Approx(static_cast<double>(thread.examples)));
+    thread.examples += 5000;
+    thread.loss += 5000;
+  }
+  state.save(folder / "state");
+  Constant rest(parameters(3));
+  rest.resume(task.corpus, task.vocabulary, folder / "state");
+  for (const double loss : rest.report().epoch_losses) CHECK(loss == Approx(1));
 }
 
 TEST_CASE("a corpus whose epochs differ resumes to the same bits", "[checkpoint]") {

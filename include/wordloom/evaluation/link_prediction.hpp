@@ -21,7 +21,7 @@
 #include <wordloom/corpus/vocabulary.hpp>
 #include <wordloom/evaluation/classifier.hpp>
 #include <wordloom/evaluation/link_split.hpp>
-#include <wordloom/evaluation/word_tests.hpp>
+#include <wordloom/evaluation/word_similarity.hpp>
 #include <wordloom/model/embeddings.hpp>
 
 /// Prediction, by the vectors of nodes, of edges that were held out of their graph.
@@ -128,7 +128,8 @@ WORDLOOM_FUNCTION std::ostream& operator<<(std::ostream& out, const LinkReport& 
   text << std::fixed << std::setprecision(4) << std::left << std::setw(30) << "link prediction"
        << std::right << std::setw(9) << "AUC" << '\n';
   for (const auto& [score, auc] : report.rows)
-    text << std::left << std::setw(30) << score << std::right << std::setw(9) << auc << '\n';
+    text << std::left << std::setw(30) << score << std::right << std::setw(9)
+         << detail::score_text(auc) << '\n';
   text << report.used << " pairs tested, " << report.left_out << " left out without a vector\n";
   return out << text.str();
 }

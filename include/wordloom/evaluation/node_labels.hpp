@@ -4,7 +4,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
 #include <iomanip>
 #include <limits>
 #include <mutex>
@@ -18,30 +17,14 @@
 #include <wordloom/core/error.hpp>
 #include <wordloom/core/parallel.hpp>
 #include <wordloom/core/random.hpp>
-#include <wordloom/core/words.hpp>
 #include <wordloom/evaluation/classifier.hpp>
 #include <wordloom/evaluation/f1.hpp>
-#include <wordloom/evaluation/word_tests.hpp>
+#include <wordloom/evaluation/node_label_file.hpp>
+#include <wordloom/evaluation/word_similarity.hpp>
 #include <wordloom/model/embeddings.hpp>
 
 /// Classification of nodes by their vectors, each with any number of labels.
 namespace wordloom::inline WORDLOOM_ABI {
-
-/// Nodes and their labels.
-struct NodeLabels {
-  struct Node {
-    std::string name;
-    std::vector<std::uint32_t> labels;  // indices of `labels`, each once
-  };
-  std::vector<std::string> labels;
-  std::vector<Node> nodes;
-};
-
-/// Reads "node label label ..." lines, separated by white space; blank lines and those that begin
-/// with '#' are ignored. Labels are any words and numbered in the order in which they occur. Throws
-/// IoError, and FormatError with the line: for a node without a label or with the same one twice,
-/// and for a node that an earlier line has.
-[[nodiscard]] NodeLabels load_node_labels(const std::filesystem::path& path);
 
 /// How nodes are classified. The default values are the protocol of DeepWalk (Perozzi et al. 2014)
 /// and node2vec (Grover and Leskovec 2016).
@@ -143,33 +126,6 @@ void evaluate_node_labels(const Arguments&...) {
 
 #if WORDLOOM_DEFINES_FUNCTIONS
 
-WORDLOOM_FUNCTION NodeLabels load_node_labels(const std::filesystem::path& path) {
-  NodeLabels result;
-  WordList labels, nodes;
-  std::vector<std::uint64_t> line_of;
-  detail::for_each_test_line(path, [&](const std::vector<std::string>& fields, std::uint64_t line) {
-    if (fields.size() < 2)
-      throw FormatError::at(path, "line", line, "a node and its labels",
-                            detail::shown(fields[0]) + " alone");
-    const WordId node = nodes.insert(fields[0]);
-    if (node < line_of.size())
-      throw FormatError::at(
-          path, "line", line, "each node once",
-          detail::joined({detail::shown(fields[0]), " as in line ", line_of[node]}));
-    line_of.push_back(line);
-    auto& added = result.nodes.emplace_back(NodeLabels::Node{fields[0], {}}).labels;
-    for (std::size_t i = 1; i < fields.size(); ++i) {
-      added.push_back(labels.insert(fields[i]));
-      if (std::find(added.begin(), added.end() - 1, added.back()) != added.end() - 1)
-        throw FormatError::at(path, "line", line, "each label of a node once",
-                              detail::shown(fields[i]) + " twice");
-    }
-  });
-  if (result.nodes.empty()) throw FormatError::at(path, "line", 1, "nodes and labels", "none");
-  for (std::size_t i = 0; i < labels.size(); ++i) result.labels.emplace_back(labels[i]);
-  return result;
-}
-
 WORDLOOM_FUNCTION std::ostream& operator<<(std::ostream& out, const NodeLabelReport& report) {
   std::ostringstream text;
   text << std::fixed << std::setprecision(4);
@@ -179,7 +135,8 @@ WORDLOOM_FUNCTION std::ostream& operator<<(std::ostream& out, const NodeLabelRep
   };
   row("node labels, trained on", "micro F1", "deviation", "macro F1", "deviation");
   for (const auto& [share, micro, macro] : report.rows)
-    row(share, micro.mean, micro.deviation, macro.mean, macro.deviation);
+    row(share, detail::score_text(micro.mean), detail::score_text(micro.deviation),
+        detail::score_text(macro.mean), detail::score_text(macro.deviation));
   text << report.labels << " labels, " << report.used << " nodes, " << report.left_out
        << " without a vector\n";
   return out << text.str();

@@ -1,0 +1,50 @@
+#pragma once
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <string>
+#include <wordloom/core/error.hpp>
+#include <wordloom/evaluation/word_tests.hpp>
+
+#include "command_line.hpp"
+
+/// How words of test sets are looked up, as a command line says.
+struct LookupOptions {
+  std::string letter_case = "fallback";
+  std::uint64_t restrict_vocabulary = wordloom::AnalogyOptions{}.restrict_vocabulary;
+
+  wordloom::LetterCase chosen_case() const {
+    return letter_case == "exact"   ? wordloom::LetterCase::exact
+           : letter_case == "lower" ? wordloom::LetterCase::lower
+                                    : wordloom::LetterCase::fallback;
+  }
+};
+
+/// Declares --case.
+inline CLI::Option* declare_case(CLI::App& app, LookupOptions& options) {
+  return app
+      .add_option("--case", options.letter_case,
+                  "How words are looked up: exact (as they are written), lower (in lower case) or "
+                  "fallback (as they are written, and where that is missing in lower case)")
+      ->check(CLI::IsMember({"exact", "lower", "fallback"}))
+      ->capture_default_str();
+}
+
+/// Declares --case and --restrict-vocabulary.
+inline void declare_lookup(CLI::App& app, LookupOptions& options, const std::string& group) {
+  declare_case(app, options)->group(group);
+  app.add_option("--restrict-vocabulary", options.restrict_vocabulary,
+                 "Ask analogies of only so many most frequent words and skip those with a rarer "
+                 "word; 0: of all words")
+      ->check(whole_number)
+      ->capture_default_str()
+      ->group(group);
+}
+
+/// Throws InvalidArgument when --case or --restrict-vocabulary is given without a set, of
+/// `options_of_sets`.
+inline void check_lookup(const CLI::App& app, bool has_sets, const std::string& options_of_sets) {
+  for (const char* const option : {"--case", "--restrict-vocabulary"})
+    if (!has_sets && app.count(option) > 0)
+      throw wordloom::InvalidArgument(std::string(option) + " has no effect without " +
+                                      options_of_sets);
+}

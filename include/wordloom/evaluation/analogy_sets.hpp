@@ -1,0 +1,196 @@
+#pragma once
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <iterator>
+#include <span>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <wordloom/core/error.hpp>
+#include <wordloom/core/words.hpp>
+#include <wordloom/evaluation/test_file.hpp>
+
+/// Sets of analogies, in the forms in which they are published.
+namespace wordloom::inline WORDLOOM_ABI {
+
+/// "a is to b as c is to d".
+struct AnalogyQuestion {
+  std::string a, b, c, d;
+};
+
+/// A word and its answers, of which any is right.
+struct AnalogyPair {
+  std::string word;
+  std::vector<std::string> answers;
+};
+
+/// Questions about one relation, those given and those that each two of the pairs make.
+struct AnalogySection {
+  std::string name;
+  std::vector<AnalogyQuestion> questions;
+  std::vector<AnalogyPair> pairs = {};
+  /// The folder of a section of BATS, such as 1_Inflectional_morphology.
+  std::string group = {};
+
+  /// Sections named gram... are syntactic, as in Google's set, and the morphology of BATS.
+  bool syntactic() const { return name.starts_with("gram") || group.ends_with("morphology"); }
+};
+
+/// Reads questions: a file as questions-words.txt, or of BATS, or a folder of such files.
+///
+/// As questions-words.txt: a line ": name" begins a section, other lines hold four words separated
+/// by tabs, commas, semicolons or white space, whichever the first of them has three times (see
+/// TestFile). That line is a header if it holds one name numbered from 1 to 4, as word1 ... word4.
+///
+/// BATS: lines "word<TAB>answer/answer/...", or with commas between answers where there is no
+/// slash; the name of the file, without .txt, is that of the section. A folder is read with its
+/// subfolders: all files named *.txt or *.txt.gz, by name; the name of a subfolder is the group of
+/// its sections.
+///
+/// Throws IoError, and FormatError with line and column.
+[[nodiscard]] std::vector<AnalogySection> load_analogies(const std::filesystem::path& path);
+
+#if WORDLOOM_DEFINES_FUNCTIONS
+
+namespace detail {
+
+/// Returns the name of a file without .txt and .gz.
+inline std::string section_name(const std::filesystem::path& path) {
+  std::filesystem::path name = path.filename();
+  if (name.extension() == ".gz") name = name.stem();
+  if (name.extension() == ".txt") name = name.stem();
+  return name.string();
+}
+
+/// Whether fields are one name with the numbers 1 to 4 behind it.
+inline bool is_question_header(const std::vector<TestFile::Field>& fields) {
+  std::string number = "1";
+  const std::string name = fields.empty() ? "" : column_name(fields[0].text);
+  for (const auto& field : fields) {
+    if (column_name(field.text) != name.substr(0, name.size() - 1) + number) return false;
+    ++number[0];
+  }
+  return fields.size() == 4 && name.size() > 1 && name.ends_with('1');
+}
+
+inline AnalogyPair read_analogy_pair(const TestFile& file, const TestFile::Line& line) {
+  const auto fields = file.fields(line);
+  constexpr auto expected = "a word, a tab and its answers";
+  if (fields.size() != 2) file.refuse_count(line, fields, expected);
+  if (fields[0].text.empty()) file.refuse(line, fields[0].column, "a word", "nothing");
+  AnalogyPair pair{fields[0].text, {}};
+  std::string_view rest = fields[1].text;
+  const char separator = rest.find('/') != rest.npos ? '/' : ',';
+  while (!rest.empty()) {
+    const std::size_t end = std::min(rest.find(separator), rest.size());
+    std::string_view answer = rest.substr(0, end);
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+    answer.remove_prefix(std::min(answer.find_first_not_of(white_space), answer.size()));
+    answer.remove_suffix(answer.size() - (answer.find_last_not_of(white_space) + 1));
+    if (!answer.empty()) pair.answers.emplace_back(answer);
+  }
+  if (pair.answers.empty()) file.refuse(line, fields[1].column, expected, shown(fields[1].text));
+  return pair;
+}
+
+/// Reads the lines of a file as questions-words.txt.
+inline void read_questions(TestFile& file, std::vector<AnalogySection>& sections,
+                           const std::string& name) {
+  bool is_first = true;
+  for (const auto& line : file.lines()) {
+    const std::size_t begin = line.text.find_first_not_of(white_space);
+    if (line.text[begin] == ':') {
+      std::string section;
+      for_each_token(
+          line.text.substr(begin + 1),
+          [&](std::string_view token) { section.append(section.empty() ? "" : " ").append(token); },
+          [] {});
+      sections.push_back({std::move(section), {}});
+      continue;
+    }
+    if (is_first) file.separate_as(line, 3);
+    const auto fields = file.fields(line);
+    if (std::exchange(is_first, false) && is_question_header(fields)) continue;
+    if (fields.size() != 4) file.refuse_count(line, fields, "four words or ': section'");
+    for (const auto& field : fields)
+      if (field.text.empty()) file.refuse(line, field.column, "a word", "nothing");
+    if (sections.empty()) sections.push_back({name, {}});
+    sections.back().questions.push_back(
+        {fields[0].text, fields[1].text, fields[2].text, fields[3].text});
+  }
+}
+
+inline std::vector<AnalogySection> load_analogy_file(const std::filesystem::path& path,
+                                                     const std::string& name,
+                                                     const std::string& group) {
+  TestFile file(path);
+  std::vector<AnalogySection> sections;
+  if (file.lines().empty()) file.refuse_empty("questions");
+  const auto& first = file.lines()[0];
+  file.separate_as(first, 1);
+  const bool has_pairs =
+      file.separator() == '\t' && !first.text.starts_with(':') && file.fields(first).size() == 2;
+  if (!has_pairs) {
+    read_questions(file, sections, name);
+    if (sections.empty()) file.refuse_empty("questions");
+    return sections;
+  }
+  std::size_t words = 0;
+  for_each_token(
+      first.text, [&](std::string_view) { ++words; }, [] {});
+  if (words == 4)
+    file.refuse(first, 1, "four words with one kind of separator, or a word and its answers",
+                "two and two words");
+  sections.push_back({section_name(path), {}, {}, group});
+  for (const auto& line : file.lines()) sections[0].pairs.push_back(read_analogy_pair(file, line));
+  if (file.lines().size() == 1)
+    file.refuse(first, 1, "pairs of words, of which two make a question", "one pair");
+  return sections;
+}
+
+/// Returns the files of a folder and its subfolders that may hold analogies.
+inline std::vector<std::filesystem::path> analogy_files(const std::filesystem::path& folder) {
+  std::vector<std::filesystem::path> files;
+  std::error_code error;
+  std::filesystem::recursive_directory_iterator at(folder, error);
+  for (; !error && at != std::filesystem::recursive_directory_iterator(); at.increment(error)) {
+    const std::string name = at->path().filename().string();
+    if (!name.starts_with('.') && (name.ends_with(".txt") || name.ends_with(".txt.gz")) &&
+        at->is_regular_file())
+      files.push_back(at->path());
+  }
+  if (error) throw IoError::from_errno("read", folder, error.value());
+  if (files.empty()) throw FormatError{folder, ": expected files *.txt of questions, got none"};
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+}  // namespace detail
+
+WORDLOOM_FUNCTION std::vector<AnalogySection> load_analogies(const std::filesystem::path& path) {
+  const auto folder_of = [](const std::filesystem::path& file) {
+    return std::filesystem::absolute(file).parent_path().lexically_normal().filename().string();
+  };
+  if (!std::filesystem::is_directory(path)) {
+    const std::string folder = folder_of(path);
+    const bool is_of_bats = folder.ends_with("morphology") || folder.ends_with("semantics");
+    return detail::load_analogy_file(path, "questions", is_of_bats ? folder : "");
+  }
+  std::vector<AnalogySection> sections;
+  for (const auto& file : detail::analogy_files(path)) {
+    auto more = detail::load_analogy_file(file, detail::section_name(file), folder_of(file));
+    sections.insert(sections.end(), std::move_iterator(more.begin()),
+                    std::move_iterator(more.end()));
+  }
+  return sections;
+}
+
+#endif
+
+}  // namespace wordloom::inline WORDLOOM_ABI

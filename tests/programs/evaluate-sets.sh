@@ -1,0 +1,51 @@
+# Test sets are read as they are published; a file that does not fit is refused.
+printf '%s\n' '7 2' 'love 1 0' 'sex 0.9 0.1' 'tiger 0 1' 'cat 0.5 0.9' 'book 1 1' 'paper -1 0.2' \
+  'new 0.3 -1' >vectors
+expect() {
+  evaluate vectors --similarity set >out
+  grep "Spearman $1  $2 pairs, $3 out of vocabulary" out
+}
+# The cosines of these pairs are 0.99, 0.87 and -0.83.
+printf 'Word 1,Word 2,Human (mean)\r\nlove,sex,9\r\ntiger,cat,8\r\nbook,paper,7.5\r\n' >set
+expect 1.0000 3 0
+printf 'Word 1,Word 2,Human (mean),1,2\nlove,sex,9,1,0\ntiger,cat,8,2,0\nbook,paper,7.5,3,0\n' >set
+expect 1.0000 3 0
+{ printf 'word1\tword2\tPOS\tSimLex999\tconc(w1)\tconc(w2)\tconcQ\tAssoc(USF)\tSimAssoc333\tSD(SimLex)\n'
+  printf 'love\tsex\tV\t9\t1\t1\t1\t1\t0\t1\ntiger\tcat\tN\t8\t2\t2\t2\t2\t0\t2\n'
+  printf 'book\tpaper\tN\t7.5\t3\t3\t3\t3\t1\t3\n'; } >set
+expect 1.0000 3 0
+printf 'love\tsex\tV\t9\tSYNONYMS\ntiger\tcat\tN\t8\tNONE\nbook\tpaper\tN\t7.5\tNONE\n' >set
+expect 1.0000 3 0
+printf 'love-n sex-n 9.000000\ntiger-n cat-n 8.000000\nnew-j paper-n 8.500000\n' >set
+expect 0.5000 3 0
+printf 'love\tsex\t9\t0\t1\t2\t3\t4\t5\t6\t7\t8\t9\ntiger\tdog\t8\t9\t8\t7\t6\t5\t4\t3\t2\t1\t0\nbook\tpaper\t9.5\t1\n' >set
+expect -1.0000 2 1
+printf '\357\273\277love;sex;9\n\n# a comment\n"tiger"; cat;8\n' >set
+expect 1.0000 2 0
+printf 'love\tsex\t9\rtiger\tcat\t8\r' >set
+expect 1.0000 2 0
+gzip -c set >set.gz
+evaluate vectors --similarity set.gz | grep 'Spearman 1.0000  2 pairs'
+evaluate vectors --similarity - <set | grep 'Spearman 1.0000  2 pairs'
+
+printf 'love\tsex\t9,1\n' >set
+refused "set: line 1, column 10: expected two words and a number, got '9,1'; write decimals" \
+  evaluate vectors --similarity set
+printf 'tiger cat 3\nNew York book 5\n' >set
+refused "set: line 2, column 10: expected two words and a number, got 'book'" \
+  evaluate vectors --similarity set
+printf 'id,first,second,score\n1,love,sex,9\n' >set
+refused "set: line 2, column 8: expected two words and a number, got 'sex'" \
+  evaluate vectors --similarity set
+printf '\376\377\0l\0o' >set
+refused 'set: this is a text in UTF-16' evaluate vectors --similarity set
+
+# Labels of nodes, where the programs can learn them.
+printf 'node,label\r\nlove,warm heart\r\nsex,"warm heart"\r\ntiger,beast\r\ncat,beast\r\nghost,beast\r\n' >labels
+if evaluate vectors --labels labels --label-share 0.5 >out 2>err; then
+  grep '^2 labels, 4 nodes, 1 without a vector$' out
+  printf 'node,label\nghost,beast\n' >labels
+  refused "labels: none of its 1 nodes has a vector, for example 'ghost'" evaluate vectors --labels labels
+else
+  grep LIBLINEAR err
+fi
