@@ -68,6 +68,7 @@ int main(int argc, char** argv) try {
   app.add_flag("--json", json, "One JSON object on stdout");
   wordloom::LoadOptions loading;
   declare_load_options(app, loading, "evaluate");
+  take_last_values(app);
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp& help) {
@@ -79,6 +80,7 @@ int main(int argc, char** argv) try {
         "--labels needs a build with LIBLINEAR (WORDLOOM_ENABLE_LIBLINEAR)");
 #endif
   check_lookup(app, !similarity.empty() || !analogy.empty(), "--similarity or --analogy");
+  warn("evaluate", warnings_of_repeated(app));
   NodeTests nodes(labels);
   if (!links.empty()) {
     const auto rest = nodes.hold_links_out(wordloom::Graph::from_edge_list(links), split_seed);

@@ -121,6 +121,7 @@ int main(int argc, char** argv) try {
   app.add_option("--format", format, "Instead of detecting it: " + vector_format_names());
   LoadOptions loading;
   declare_load_options(app, loading, "neighbours");
+  take_last_values(app);
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp& help) {
@@ -128,6 +129,7 @@ int main(int argc, char** argv) try {
   } catch (const CLI::ParseError& error) {
     throw InvalidArgument(std::string(error.what()) + " (--help lists the options)");
   }
+  warn("neighbours", warnings_of_repeated(app));
   bool is_answered = false;
   with_vectors_in(path, format, loading, [&](const auto& words) {
     is_answered = Session(words, count, lookup.chosen_case()).run();

@@ -250,6 +250,6 @@ inline void check(Options& options) {
   if (options.evaluate_links && options.directed)
     throw wordloom::InvalidArgument("--evaluate-links is for undirected graphs, not --directed");
   check(static_cast<const TrainingOptions&>(options));
-  require_effects(options);
   require_distinct(files_of(options));
+  require_effects(options);
 }

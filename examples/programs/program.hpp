@@ -39,12 +39,6 @@ int run_program(const std::string& name, Run run, int argc, char** argv) {
   return code;
 }
 
-/// Writes warnings to stderr.
-inline void warn(const std::string& name, const std::vector<std::string>& warnings) {
-  for (const std::string& warning : warnings)
-    std::cerr << name << ": warning: " << warning << '\n';
-}
-
 /// The original programs' `-train` is our `--train`; one-letter options and negative numbers stay.
 inline std::vector<std::string> with_double_dashes(int argc, char** argv) {
   std::vector<std::string> arguments;

@@ -66,3 +66,9 @@ inline std::vector<std::string> warnings_of_repeated(const CLI::App& app) {
   }
   return warnings;
 }
+
+/// Writes warnings to stderr.
+inline void warn(const std::string& name, const std::vector<std::string>& warnings) {
+  for (const std::string& warning : warnings)
+    std::cerr << name << ": warning: " << warning << '\n';
+}

@@ -249,7 +249,7 @@ inline void check(Options& options) {
   if (options.stream && !options.cache.empty())
     throw wordloom::InvalidArgument("--stream and --cache exclude each other");
   check(static_cast<const TrainingOptions&>(options));
-  require_effects(options);
   require_distinct(files_of(options));
+  require_effects(options);
   wordloom::CorpusOptions{.max_sentence_length = options.max_sentence}.validate();
 }

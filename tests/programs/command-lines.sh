@@ -14,7 +14,7 @@ word2vec -train data.txt -output vec.txt -read-vocab vocab -size 20 -iter 1 -deb
 refused 'classes is 500, must be 0' word2vec -train data.txt -output classes.txt -classes 500
 
 # gensim.scripts.word2vec_standalone.
-word2vec -train data.txt -output vec.txt -size 12 -window 2 -sample 1e-4 -hs 0 -negative 5 -threads 3 -iter 1 -min_count 3 -alpha 0.025 -cbow 0 -binary 0 -accuracy "$CORPUS/analogies" >out 2>err
+word2vec -train text8 -output vec.txt -size 12 -window 2 -sample 1e-4 -hs 0 -negative 5 -threads 2 -iter 1 -min_count 3 -alpha 0.025 -cbow 0 -binary 0 -accuracy "$CORPUS/analogies" >out 2>err
 grep -q all out; head -n 1 vec.txt | grep -q ' 12$'
 refused '^word2vec: error: --vector_size: write --size' word2vec --train data.txt --output v --vector_size 5
 refused 'workers: write --threads' word2vec --train data.txt --output v --workers=5
@@ -53,9 +53,11 @@ printf 'word2vec: warning: --%s, is taken\n' 'iter is given twice: the last, 1' 
 sort err | cmp - expected
 node2vec -i:graph/karate.edgelist -o:v -d:8 -d:16 --seed 1 --seed 2 2>err; first v '34 16'
 grep -x 'node2vec: warning: --size is given twice: the last, 16, is taken' err
+echo france | neighbours --count 3 --count 2 model.bin >out 2>err; test "$(wc -l <out)" -eq 2
+grep -x 'neighbours: warning: --count is given twice: the last, 2, is taken' err
 # Not of options that take lists.
 cp "$CORPUS/similarity" one; cp one two
-word2vec -train data.txt -size 8 -iter 1 --quiet --evaluate-similarity one --evaluate-similarity two --json 2>err | grep -o '"pairs"' | wc -l | grep -x 2
+word2vec -train text8 -size 8 -iter 1 --quiet --evaluate-similarity one --evaluate-similarity two --json 2>err | grep -o '"pairs"' | wc -l | grep -x 2
 test ! -s err
 
 # A model has its own dimension.
