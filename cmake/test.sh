@@ -1,14 +1,21 @@
 #!/usr/bin/env bash
 # Installs what is missing, builds the programs and the tests, and runs these.
-# Usage: cmake/test.sh [PRESET], `release` without. WORDLOOM_WERROR=ON makes warnings errors.
-#        Code for GPUs is compiled and tested where a GPU answers.
-#        cmake/test.sh long, after `release`: the reference by Doxygen, clang-tidy, the tests of
-#        edges under the sanitizers and by Clang, many changed files for the loaders, the benchmarks
-#        and their tests, the library as installed and as a subfolder, each header on its own,
-#        killed runs of all compositions, code for GPUs by nvcc, and on an emulated GPU: as it is,
-#        under sanitizers, without each of its barriers and as nvcc compiled it, and ratios of
-#        speeds.
-#        WORDLOOM_FUZZ_INPUTS and WORDLOOM_KILLS say how many of each. Takes 20 to 50 minutes.
+# Usage: cmake/test.sh [PRESET]   `release` without. WORDLOOM_WERROR=ON makes warnings errors. Code
+#                                 for GPUs is compiled and tested where a GPU answers. Takes about 6
+#                                 minutes on two cores.
+#        cmake/test.sh long       after `release`, for each change, up to 20 minutes: the reference by
+#                                 Doxygen, the tests of edges under the sanitizers (compiled by
+#                                 Clang), changed files for the loaders, the library as installed and
+#                                 as a subfolder, killed runs, code for GPUs on an emulated one, and
+#                                 ratios of speeds.
+#        cmake/test.sh full       before each release, for hours: all of these and clang-tidy, each
+#                                 header on its own, optimised code by Clang, the benchmarks and their
+#                                 tests, tests that train for minutes, more changed files and killed
+#                                 runs, code for GPUs by nvcc, and on an emulated GPU with more seeds,
+#                                 under sanitizers, without each of its barriers and as nvcc compiled
+#                                 it. Writes benchmarks/results/full-check.md.
+#        WORDLOOM_FUZZ_INPUTS and WORDLOOM_KILLS say how many of each: 1000 and 10, of `full` 10000
+#        and 100.
 set -euo pipefail
 . "$(dirname -- "${BASH_SOURCE[0]}")/install_packages.sh"
 
@@ -23,7 +30,7 @@ check() {
     arguments=()
     if [ "$program" = fuzz_loaders ]; then
       program=fuzz/$program
-      arguments=(all "${WORDLOOM_FUZZ_INPUTS:-10000}")
+      arguments=(all "$inputs")
     fi
     run "build/$preset/tests/$program" "${arguments[@]}" &
     running+=($!)
@@ -53,37 +60,79 @@ require() {
 options=(-U 'WORDLOOM_ENABLE_CU*' -U WORDLOOM_ENABLE_NCCL)
 has_gpu() { nvidia-smi >/dev/null 2>&1; }
 
-if [ "${1:-}" = long ]; then
-  packages=(clang clang-tidy doxygen python3)
-  install_packages
-  # What takes seconds comes first.
-  configure release
-  run cmake --build --preset release --target docs
-  run clang-tidy --quiet tests/all_headers.cpp examples/tour.cpp -- -std=c++20 -Iinclude \
-    -isystem /usr/include/eigen3 -DWORDLOOM_PRECOMPILED=1 -DWORDLOOM_FUNCTION=inline
-  edges=(test_core test_corpus test_encoder test_graph test_io test_train_edges fuzz_loaders)
-  check asan "${edges[@]}"
-  check tsan test_graph test_train_edges
-  check clang test_train_edges
-  # Where there is nvcc, what it compiles the kernels to runs on the emulated device; where no GPU
-  # runs it, the programs for one architecture show that nvcc takes the device code.
-  has_gpu || options+=(-DCMAKE_CUDA_ARCHITECTURES=90)
-  configure release "${options[@]}" -DWORDLOOM_BUILD_BENCHMARKS=ON \
-    -DWORDLOOM_TEST_EMULATED=ON -DWORDLOOM_TEST_DEVICE=ON
-  ptx=$(sed -n 's/^WORDLOOM_ENABLE_CUDA:BOOL=//p' build/release/CMakeCache.txt)
-  configure release -DWORDLOOM_TEST_PTX="$ptx"
-  run cmake --build --preset release --parallel "$jobs"
-  run ctest --preset release --output-on-failure --parallel "$jobs" \
-    --label-regex 'benchmark|emulated|gpu|install'
-  run cmake --build --preset release --parallel "$jobs" --target wordloom_self_contained_headers
-  runs=build/release/kills
+preset=${1:-release}
+depth=short
+case $preset in long | full) depth=$preset preset=release ;; esac
+has_gpu || [ "$depth" = full ] || options+=(-DWORDLOOM_ENABLE_CUDA=OFF)
+
+# build_and_test OPTION...: configures, builds and runs the tests as ctest's options choose them.
+build_and_test() {
+  configure "$preset" "${options[@]}"
+  run cmake --build --preset "$preset" --parallel "$jobs"
+  run ctest --preset "$preset" --output-on-failure --parallel "$jobs" "$@"
+}
+
+make_reference() { run cmake --build --preset release --target docs; }
+
+# The loaders and what trains on the edges of its inputs; Clang finds other mistakes than GCC, which
+# compiles all else.
+sanitize_addresses() {
+  check asan test_core test_corpus test_encoder test_graph test_io test_train_edges fuzz_loaders
+}
+sanitize_threads() { check tsan test_graph test_train_edges; }
+run_clang_code() { check clang test_train_edges test_kernel test_sampler; }
+
+kill_runs() {
+  local runs=build/release/kills
   rm -rf "$runs"
   run build/release/examples/write_demo_corpus "$runs" 300000
   run python3 tests/kills/kill_runs.py "$PWD/build/release/examples/word2vec" "$PWD/$runs/text" \
-    "$runs/runs" "${WORDLOOM_KILLS:-100}"
+    "$runs/runs" "$kills"
+}
+
+install_and_use() {
+  run cmake --build --preset release --parallel "$jobs" --target wordloom_precompiled \
+    word2vec node2vec neighbours evaluate
+  run ctest --preset release --output-on-failure --parallel "$jobs" --label-regex install
+}
+
+# On one seed, and on two devices where several are for several.
+emulate_gpu() {
+  run cmake --build --preset release --parallel "$jobs" --target \
+    emulated_{on_device,nccl,columns,vanilla,edges,char_cnn}
+  run ctest --preset release --output-on-failure --parallel "$jobs" --label-regex emulated \
+    --exclude-regex '/devices:[13]$|/seed:2$'
+}
+
+compare_speeds() {
+  run cmake --build --preset release --parallel "$jobs" --target bench_kernel bench_train
+  require 1.2 gemm/6x6x128/cached fused/6x6x128/cached bench_kernel
+  require 2 hogwild.dot shared.fused bench_train --sampler hogwild shared --kernel dot fused
+}
+
+run_clang_tidy() {
+  run clang-tidy --quiet tests/all_headers.cpp examples/tour.cpp -- -std=c++20 -Iinclude \
+    -isystem /usr/include/eigen3 -DWORDLOOM_PRECOMPILED=1 -DWORDLOOM_FUNCTION=inline
+}
+
+# Where there is nvcc, what it compiles the kernels to runs on the emulated device; where no GPU runs
+# it, the programs for one architecture show that nvcc takes the device code.
+run_all_tests() {
+  has_gpu || options+=(-DCMAKE_CUDA_ARCHITECTURES=90)
+  configure release "${options[@]}"
+  options+=(-DWORDLOOM_TEST_PTX="$(
+    sed -n 's/^WORDLOOM_ENABLE_CUDA:BOOL=//p' build/release/CMakeCache.txt)")
+  build_and_test
+}
+
+compile_headers() {
+  run cmake --build --preset release --parallel "$jobs" --target wordloom_self_contained_headers
+}
+
+sanitize_emulated_gpu() {
+  local emulated=build/release/tests/cuda_emulator
   run cmake --build --preset release --parallel "$jobs" --target \
     emulated_{address,races}{,_char_cnn,_columns,_vanilla}
-  emulated=build/release/tests/cuda_emulator
   run "$emulated/emulated_races" &
   # Fibers are no leaks, and their stacks are no frames of one function.
   export ASAN_OPTIONS=detect_leaks=0:detect_stack_use_after_return=0
@@ -96,19 +145,76 @@ if [ "${1:-}" = long ]; then
   wait $!
   run "$emulated/emulated_address_char_cnn"
   run "$emulated/emulated_races_char_cnn" train
-  run tests/cuda_emulator/leave_out.sh "$emulated/emulated_on_device" cbow gemm
+}
+
+leave_out_barriers() {
+  local emulated=build/release/tests/cuda_emulator
+  run tests/cuda_emulator/leave_out.sh "$emulated/emulated_on_device"
   run tests/cuda_emulator/leave_out.sh "$emulated/emulated_columns" run
   run tests/cuda_emulator/leave_out.sh "$emulated/emulated_vanilla" adam
   run tests/cuda_emulator/leave_out.sh "$emulated/emulated_char_cnn" fit train fail
-  require 1.2 gemm/6x6x128/cached fused/6x6x128/cached bench_kernel
-  require 2 hogwild.dot shared.fused bench_train --sampler hogwild shared --kernel dot fused
+}
+
+# step FUNCTION: runs it and notes how long it took; `full` writes that to a file, also when a step
+# fails.
+rows=()
+step() {
+  local start=$SECONDS
+  current=$1 began=$start
+  say "${1//_/ }"
+  "$@"
+  rows+=("${1//_/ } | $((SECONDS - start)) | passed")
+  current=
+}
+write_result() {
+  local row
+  [ -z "$current" ] || rows+=("${current//_/ } | $((SECONDS - began)) | **failed**")
+  {
+    echo '# The last full check'
+    echo
+    echo "\`cmake/test.sh full\` of commit $commit on $(date -u +%F):"
+    echo "$jobs cores of $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)," \
+      "$(nvidia-smi --query-gpu=name --format=csv,noheader 2>/dev/null | head -n 1 || true)"
+    echo "$(c++ --version | head -n 1), $(clang++ --version | head -n 1)."
+    echo "$kills killed runs, $inputs changed files for each loader."
+    echo
+    echo '| step | seconds | |'
+    echo '|---|---|---|'
+    for row in "${rows[@]}"; do echo "| $row |"; done
+  } >benchmarks/results/full-check.md
+  cat benchmarks/results/full-check.md
+}
+
+options+=(-DWORDLOOM_BUILD_TESTS=ON -DWORDLOOM_BUILD_EXAMPLES=ON
+          -DWORDLOOM_WERROR="${WORDLOOM_WERROR:-OFF}")
+case $depth in
+  short)
+    options+=(-DWORDLOOM_BUILD_BENCHMARKS=OFF -DWORDLOOM_TEST_EMULATED=OFF -DWORDLOOM_TEST_LONG=OFF)
+    build_and_test --label-exclude install
+    exit
+    ;;
+  long) inputs=${WORDLOOM_FUZZ_INPUTS:-1000} kills=${WORDLOOM_KILLS:-10} ;;
+  full) inputs=${WORDLOOM_FUZZ_INPUTS:-10000} kills=${WORDLOOM_KILLS:-100} ;;
+esac
+
+packages=(clang clang-tidy doxygen python3)
+install_packages
+options+=(-DWORDLOOM_BUILD_BENCHMARKS=ON -DWORDLOOM_TEST_EMULATED=ON)
+if [ "$depth" = long ]; then
+  configure release "${options[@]}" -DWORDLOOM_TEST_LONG=OFF
+  for name in make_reference sanitize_addresses sanitize_threads emulate_gpu install_and_use \
+    kill_runs compare_speeds; do
+    step $name
+  done
   exit
 fi
 
-preset=${1:-release}
-has_gpu || options+=(-DWORDLOOM_ENABLE_CUDA=OFF)
-options+=(-DWORDLOOM_BUILD_TESTS=ON -DWORDLOOM_BUILD_EXAMPLES=ON -DWORDLOOM_BUILD_BENCHMARKS=OFF
-          -DWORDLOOM_TEST_EMULATED=OFF -DWORDLOOM_WERROR="${WORDLOOM_WERROR:-OFF}")
-configure "$preset" "${options[@]}"
-run cmake --build --preset "$preset" --parallel "$jobs"
-run ctest --preset "$preset" --output-on-failure --parallel "$jobs" --label-exclude install
+commit=$(git describe --always --dirty --abbrev=12)
+trap write_result EXIT
+options+=(-DWORDLOOM_TEST_LONG=ON -DWORDLOOM_TEST_DEVICE=ON)
+configure release "${options[@]}"
+for name in make_reference run_clang_tidy run_all_tests compile_headers sanitize_addresses \
+  sanitize_threads run_clang_code kill_runs sanitize_emulated_gpu leave_out_barriers \
+  compare_speeds; do
+  step $name
+done

@@ -79,7 +79,7 @@ int main(int argc, char** argv) try {
     throw wordloom::InvalidArgument(
         "--labels needs a build with LIBLINEAR (WORDLOOM_ENABLE_LIBLINEAR)");
 #endif
-  check_lookup(app, !similarity.empty() || !analogy.empty(), "--similarity or --analogy");
+  check_lookup(app, "--similarity", "--analogy");
   warn("evaluate", warnings_of_repeated(app));
   NodeTests nodes(labels);
   if (!links.empty()) {

@@ -43,6 +43,7 @@ class Session {
         has_failed = true;
       }
     }
+    if (std::ferror(stdin) != 0) throw IoError("cannot read standard input");
     return has_answered || !has_failed;
   }
 

@@ -12,6 +12,8 @@ endfunction()
 add_executable(write_demo_corpus support/write_demo_corpus.cpp)
 target_include_directories(write_demo_corpus PRIVATE support)
 target_link_libraries(write_demo_corpus PRIVATE wordloom_own_program)
+target_compile_options(write_demo_corpus PRIVATE ${little_optimisation})
+target_precompile_headers(write_demo_corpus REUSE_FROM wordloom_example_headers)
 set(corpus ${CMAKE_CURRENT_BINARY_DIR}/runs/corpus)
 add_test(NAME example/write_demo_corpus
          COMMAND sh -euc "$<TARGET_FILE:write_demo_corpus> ${corpus} 300000
@@ -83,7 +85,13 @@ set(train "$<TARGET_FILE:word2vec> --train ${corpus}/text --size 50 --iter 4 --t
 set(train_longer "$<TARGET_FILE:word2vec> --train ${corpus}/text --size 50 --iter 8 --threads 2")
 # The short corpus is too short for good vectors; by chance one analogy of 250 would be right.
 set(train_briefly "$<TARGET_FILE:word2vec> --train ${corpus}/short/text --size 32 --iter 12 --threads 2 --json --quiet --evaluate-analogy ${corpus}/short/analogies")
-# Every sampler that the program lists, with each kernel.
+# Every sampler that the program lists, with each kernel; in the tests of each change one of each
+# kind, as tests/sampler and tests/kernel try all of them.
+if(WORDLOOM_TEST_LONG)
+  set(tried_samplers "$samplers")
+else()
+  set(tried_samplers "uniform shared cbow-hs")
+endif()
 foreach(kernel IN ITEMS fused dot gemm)
   if(kernel STREQUAL gemm AND NOT WORDLOOM_ENABLE_BLAS)
     continue()
@@ -91,7 +99,7 @@ foreach(kernel IN ITEMS fused dot gemm)
   wordloom_corpus_test(word2vec-all-samplers-${kernel}
     "samplers=$($<TARGET_FILE:word2vec> --list-policies | sed 's/.*samplers//; s/kernels.*//; s/[^a-z-]/ /g')
      test $(echo $samplers | wc -w) -ge 18
-     for sampler in $samplers; do
+     for sampler in ${tried_samplers}; do
        columns=; case $sampler in uniform) columns='--context-size 32';; esac
        ${train_briefly} $columns --sampler $sampler --kernel ${kernel} >out
        grep -o '\"accuracy\":[0-9.]*' out | sed \"s/^/$sampler /\"
@@ -231,7 +239,7 @@ wordloom_corpus_test(word2vec-columns
    cat out; grep -Eq '\"accuracy\":(1.0|0.[89])' out")
 find_program(WORDLOOM_PYTHON3 python3)
 if(WORDLOOM_PYTHON3)
-  # A few kills here; 200 over all compositions by `cmake/test.sh long`.
+  # A few kills here; 100 over all compositions by `cmake/test.sh full`.
   wordloom_corpus_test(word2vec-killed
     "${WORDLOOM_PYTHON3} ${PROJECT_SOURCE_DIR}/tests/kills/kill_runs.py $<TARGET_FILE:word2vec> ${corpus}/text . 6 1")
 endif()
@@ -306,13 +314,14 @@ else()
 endif()
 # Edges of the system: descriptors, files, signals, disks.
 set(small "$<TARGET_FILE:word2vec> --train ${corpus}/text --size 50 --iter 1 --threads 1")
-# What is printed reaches no file, whichever standard descriptor is closed.
+# What is printed reaches no file, whichever standard descriptor is closed. A short corpus does.
+set(brief "$<TARGET_FILE:word2vec> --train corpus/text --size 20 --iter 1 --threads 1")
 wordloom_corpus_test(closed-descriptors
-  "rm -rf *; ${small} --output whole --save-vocab vocabulary; $<TARGET_FILE:write_demo_corpus> corpus 20000
+  "rm -rf *; $<TARGET_FILE:write_demo_corpus> corpus 20000; ${brief} --output whole --save-vocab vocabulary
    for closed in '0<&-' '1>&-' '2>&-'; do
      rm -rf v state ids counts q.bin demo
-     eval \"${small} --output v --save-vocab counts --cache ids --checkpoint state --checkpoint-every 0 $closed\"
-     cmp v whole; cmp counts vocabulary; ${small} --quiet --output v --cache ids --checkpoint state --resume; cmp v whole
+     eval \"${brief} --output v --save-vocab counts --cache ids --checkpoint state --checkpoint-every 0 $closed\"
+     cmp v whole; cmp counts vocabulary; ${brief} --quiet --output v --cache ids --checkpoint state --resume; cmp v whole
      eval \"$<TARGET_FILE:quickstart> corpus/text q.bin $closed\"; echo is | $<TARGET_FILE:neighbours> q.bin | grep '0[.]'
      eval \"$<TARGET_FILE:write_demo_corpus> demo 20000 $closed\"; diff -r demo corpus
      status=0; eval \"$<TARGET_FILE:evaluate> whole --similarity demo/similarity $closed\" || status=$?

@@ -3,6 +3,7 @@
 #include <stdlib.h>  // NOLINT(modernize-deprecated-headers): mkdtemp is POSIX, not C++.
 
 #include <chrono>
+#include <cstdio>
 #include <exception>
 #include <filesystem>
 #include <fstream>
@@ -30,6 +31,12 @@ std::string message_of(Action&& action) {
   }
   FAIL("expected an exception, none was thrown");
   return {};
+}
+
+/// Says that the case cannot run here, for CTest to report it as skipped; the case then returns.
+inline void skip(const char* reason) {
+  std::printf("skipped: this case cannot run here: %s\n", reason);
+  std::fflush(stdout);
 }
 
 /// True when `text` contains `part`.

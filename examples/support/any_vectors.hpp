@@ -1,4 +1,7 @@
 #pragma once
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
 #include <filesystem>
 #include <iostream>
 #include <string>
@@ -33,19 +36,37 @@ void with_vectors_of(wordloom::Model&& model, Use&& use) {
     use(std::move(model).embeddings());
 }
 
+/// Throws FormatError for a vector with nan or inf, which spoils all answers and scores.
+inline void require_finite(const wordloom::Embeddings& embeddings,
+                           const std::filesystem::path& path) {
+  for (std::size_t id = 0; id < embeddings.size(); ++id) {
+    if (embeddings.inverse_lengths()[id] > 0) continue;
+    const auto vector = embeddings.vector(id);
+    if (!std::all_of(vector.begin(), vector.end(), [](float x) { return std::isfinite(x); }))
+      throw wordloom::FormatError{path, ": the vector of '",
+                                  wordloom::detail::without_controls(embeddings.word(id)),
+                                  "' holds a number that is not finite (nan or inf); were they "
+                                  "trained at too high a rate?"};
+  }
+}
+
 /// Calls `use` with the vectors in a file, which is opened once: it may be a pipe. `format`: the
 /// name of its format, or empty to detect it. With a limit, vectors are those of the first words
-/// alone.
+/// alone. Throws FormatError unless all their numbers are finite.
 template <class Use>
 void with_vectors_in(const std::filesystem::path& path, const std::string& format,
                      const wordloom::LoadOptions& options, Use&& use) {
   using wordloom::VectorFormat;
+  const auto use_finite = [&](const auto& embeddings) {
+    require_finite(embeddings, path);
+    use(embeddings);
+  };
   const wordloom::VectorFile file(path);
   const VectorFormat given = format.empty() ? file.format() : wordloom::vector_format(format);
   if (given == VectorFormat::fasttext && options.limit == 0)
-    use(file.fasttext());
+    use_finite(file.fasttext());
   else if (given == VectorFormat::model && options.limit == 0)
-    with_vectors_of(file.model(), use);
+    with_vectors_of(file.model(), use_finite);
   else
-    use(file.embeddings(given, options));
+    use_finite(file.embeddings(given, options));
 }

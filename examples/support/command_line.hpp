@@ -69,6 +69,5 @@ inline std::vector<std::string> warnings_of_repeated(const CLI::App& app) {
 
 /// Writes warnings to stderr.
 inline void warn(const std::string& name, const std::vector<std::string>& warnings) {
-  for (const std::string& warning : warnings)
-    std::cerr << name << ": warning: " << warning << '\n';
+  for (const std::string& warning : warnings) std::cerr << name << ": warning: " << warning << '\n';
 }

@@ -40,11 +40,15 @@ inline void declare_lookup(CLI::App& app, LookupOptions& options, const std::str
       ->group(group);
 }
 
-/// Throws InvalidArgument when --case or --restrict-vocabulary is given without a set, of
-/// `options_of_sets`.
-inline void check_lookup(const CLI::App& app, bool has_sets, const std::string& options_of_sets) {
-  for (const char* const option : {"--case", "--restrict-vocabulary"})
-    if (!has_sets && app.count(option) > 0)
-      throw wordloom::InvalidArgument(std::string(option) + " has no effect without " +
-                                      options_of_sets);
+/// Throws InvalidArgument when --case is given without a set, or --restrict-vocabulary without
+/// analogies; `similarity` and `analogy`: the options that name sets.
+inline void check_lookup(const CLI::App& app, const std::string& similarity,
+                         const std::string& analogy) {
+  const auto refuse = [&](const std::string& option, const std::string& sets) {
+    if (app.count(option) > 0)
+      throw wordloom::InvalidArgument(option + " has no effect without " + sets);
+  };
+  if (app.count(analogy) > 0) return;
+  refuse("--restrict-vocabulary", analogy);
+  if (app.count(similarity) == 0) refuse("--case", similarity + " or " + analogy);
 }

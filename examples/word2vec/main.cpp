@@ -181,8 +181,7 @@ int run(int argc, char** argv, Cluster& cluster) {
     return 0;
   }
   check(options);
-  check_lookup(app, !options.evaluate_similarity.empty() || !options.evaluate_analogy.empty(),
-               "--evaluate-similarity or --evaluate-analogy");
+  check_lookup(app, "--evaluate-similarity", "--evaluate-analogy");
   auto warnings = warnings_of_repeated(app);
   if (options.loss == "hs" && options.is_given("--negative"))
     warnings.push_back("--negative has no effect with --loss hs");

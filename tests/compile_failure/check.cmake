@@ -1,4 +1,5 @@
-# cmake -D SOURCE=FILE -P check.cmake -- COMPILER ARGUMENT...
+# cmake -D SOURCE=FILE [-D ALONE=ON] -P check.cmake -- COMPILER ARGUMENT...
+# ALONE: also checks that it compiles as it stands.
 
 set(command)
 set(after_dashes FALSE)
@@ -16,12 +17,19 @@ if(NOT expectations)
   message(FATAL_ERROR "${SOURCE} has no line '// expect: REGEX'")
 endif()
 
-execute_process(COMMAND ${command} -fsyntax-only ${SOURCE}
-                RESULT_VARIABLE status ERROR_VARIABLE output)
-if(NOT status EQUAL 0)
-  message(FATAL_ERROR "${SOURCE} must compile without WORDLOOM_EXPECT_FAILURE:\n${output}")
+if(ALONE)
+  execute_process(COMMAND ${command} -fsyntax-only ${SOURCE}
+                  RESULT_VARIABLE status ERROR_VARIABLE output)
+  if(NOT status EQUAL 0)
+    message(FATAL_ERROR "${SOURCE} must compile without WORDLOOM_EXPECT_FAILURE:\n${output}")
+  endif()
 endif()
 
+# One that expects one message of a whole compilation need not go on to the next.
+list(LENGTH expectations count)
+if(ALONE AND count EQUAL 1)
+  list(APPEND command -Wfatal-errors)
+endif()
 execute_process(COMMAND ${command} -fsyntax-only -DWORDLOOM_EXPECT_FAILURE ${SOURCE}
                 RESULT_VARIABLE status ERROR_VARIABLE output)
 if(status EQUAL 0)

@@ -9,7 +9,7 @@
 
 using namespace wordloom;
 
-void fit(Trainer<UniformMatrix, FusedKernel>& trainer, const EncodedCorpus& corpus,
+void fit_columns(Trainer<UniformMatrix, FusedKernel>& trainer, const EncodedCorpus& corpus,
          const Vocabulary& vocabulary) {
 #ifdef WORDLOOM_EXPECT_FAILURE
   trainer.fit(corpus, vocabulary);

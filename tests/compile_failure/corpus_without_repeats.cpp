@@ -17,6 +17,6 @@ struct VagueCorpus {
   std::vector<std::span<const WordId>> sentences(const Shard&) const { return {}; }
 };
 
-void fit(Trainer<Hogwild, DotKernel>& trainer, const Vocabulary& vocabulary) {
+void fit_vague(Trainer<Hogwild, DotKernel>& trainer, const Vocabulary& vocabulary) {
   trainer.fit(VagueCorpus{}, vocabulary);
 }

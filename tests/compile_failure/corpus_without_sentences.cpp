@@ -19,6 +19,6 @@ struct WholeCorpus {
 #endif
 };
 
-void fit(Trainer<Hogwild, DotKernel>& trainer, const Vocabulary& vocabulary) {
+void fit_whole(Trainer<Hogwild, DotKernel>& trainer, const Vocabulary& vocabulary) {
   trainer.fit(WholeCorpus{}, vocabulary);
 }

@@ -11,6 +11,5 @@ using namespace wordloom;
 #ifdef WORDLOOM_EXPECT_FAILURE
 template void compose<Trainer<GroupedWindow, PlainKernel>>();
 #else
-template void compose<Trainer<SharedNegative, PlainKernel>>();
 template void compose<Trainer<GroupedWindow, DotKernel>>();
 #endif

@@ -14,7 +14,7 @@ wordloom::EncodedCorpus corpus();
 wordloom::Vocabulary vocabulary();
 wordloom::RowMatrix matrix();
 
-float use() {
+float use_views() {
   const auto kept = embeddings();
   float sum = kept.vector("king")[0];
   // Answers own their words.

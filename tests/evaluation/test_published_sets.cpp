@@ -75,6 +75,10 @@ TEST_CASE("word pairs may have a mark, comments, quotes and any line ends", "[ev
   CHECK(shown(pairs_in("\xef\xbb\xbflove\tsex\t6.77\n# no\n\n \t\ntiger \t Cat D\t7.35\t")) ==
         two_pairs);
   CHECK(shown(pairs_in("love\tsex\t6.77\rtiger\tCat D\t7.35\r")) == two_pairs);
+  // Old Macintosh lines behind a header of another system.
+  CHECK(shown(pairs_in("love sex 6.77\rtiger Cat_D 7.35\r\r\nnew York 1\n")) ==
+        "love|sex|6.77\ntiger|Cat_D|7.35\nnew|York|1.00\n");
+  CHECK(shown(pairs_in("\"love\" \"sex\" 6.77\n")) == "love|sex|6.77\n");
   CHECK(shown(pairs_in("\"Smith, J\" , \"a \"\"b\"\"\" , +3\n")) == "Smith, J|a \"b\"|3.00\n");
   CHECK(shown(pairs_in("\"a;b\";\"c;d\";-3\n")) == "a;b|c;d|-3.0\n");
   CHECK(shown(pairs_in("\"New York\"\t\"\t3\n")) == "New York|\"|3.00\n");
@@ -86,6 +90,11 @@ TEST_CASE("columns of word pairs are found by their names", "[evaluation]") {
   CHECK(shown(pairs_in("word_1\tword_2\tsd\tsimilarity\na\tb\t9\t3\n")) == "a|b|3.00\n");
   CHECK(shown(pairs_in("first second value\na b 3\n")) == "a|b|3.00\n");
   CHECK(shown(pairs_in("first second sd score\na b 9 3\n")) == "a|b|3.00\n");
+  CHECK(shown(pairs_in("word1,word2,rank,Human score\na,b,9,3\n")) == "a|b|3.00\n");
+  CHECK(shown(pairs_in("word1,word2,rating 1,rating 2,Average rating\na,b,9,8,3\n")) ==
+        "a|b|3.00\n");
+  CHECK(shown(pairs_in("\xd1\x81,\xd0\xb2,\xd0\xb3\na,b,3\n")) == "a|b|3.00\n");
+  CHECK(shown(pairs_in("word1,word2,value,,\na,b,3,x,y\n")) == "a|b|3.00\n");
 }
 
 TEST_CASE("a bad line of word pairs is named", "[evaluation]") {
@@ -109,6 +118,16 @@ TEST_CASE("a bad line of word pairs is named", "[evaluation]") {
         "line");
   CHECK(refused_pairs("a,b,3\n\"c\"x,d,3\n") ==
         "line 2, column 4: expected a ',' after a field, got 'x'");
+  // It is not clear which number is the score, or the first line is no header.
+  CHECK(refused_pairs("word1,word2,1,2\na,b,9,8\n") ==
+        "line 1, column 13: expected a column of scores, named score, similarity, relatedness, "
+        "rating or mean, got '1'");
+  CHECK(refused_pairs("word1,word2,score\na,b,9,1\n") ==
+        "line 2, column 7: expected at most 3 fields, as the header, got 4 fields separated by "
+        "commas");
+  for (const std::string score : {"NA", "n/a", "?", "-", "NULL"})
+    CHECK(refused_pairs("a,b," + score + "\nc,d,1\n") ==
+          "line 1, column 5: expected two words and a number, got '" + score + "'");
   // The words are in other columns, or one has a blank.
   CHECK(refused_pairs("1\tbrazil\tn\tnut\tn\t1.1\n") ==
         "line 1, column 10: expected two words and a number, got 'n'");

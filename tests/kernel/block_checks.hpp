@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <limits>
 #include <span>
 #include <string_view>
@@ -145,6 +146,17 @@ inline bool others_keep_every_bit(const RowMatrix& now, const RowMatrix& before,
         !std::equal(now.row(i).begin(), now.row(i).end(), before.row(i).begin()))
       return false;
   return true;
+}
+
+/// Whether a test of very many blocks leaves the next one out: most without optimisation and,
+/// except in `cmake/test.sh full`, on an instruction set that WORDLOOM_TARGET names.
+inline bool leaves_out(Random& random) {
+#ifdef NDEBUG
+  static const bool takes_all = WORDLOOM_TEST_LONG || std::getenv("WORDLOOM_TARGET") == nullptr;
+#else
+  constexpr bool takes_all = false;
+#endif
+  return !takes_all && random.below(6) > 0;
 }
 
 /// Updates with the kernel and with the oracle and compares models and losses.

@@ -83,7 +83,8 @@ void check_sentence_with_every_kernel(const AnySampler& sampler) {
 
 }  // namespace
 
-TEST_CASE("a sentence through every sampler and every kernel equals the oracle's", "[kernel]") {
+TEST_CASE("a sentence through every sampler and every kernel equals the oracle's",
+          "[kernel][training]") {
   Samplers::for_each([]<class Policy>(std::string_view name) {
     for (const std::size_t minibatch : {0u, 3u, 16u})
       for (const std::size_t shared : {0u, 7u}) {
@@ -96,7 +97,8 @@ TEST_CASE("a sentence through every sampler and every kernel equals the oracle's
   });
 }
 
-TEST_CASE("bags with the whole gradient through every kernel equal the oracle's", "[kernel]") {
+TEST_CASE("bags with the whole gradient through every kernel equal the oracle's",
+          "[kernel][training]") {
   check_sentence_with_every_kernel(any_sampler(Cbow{.gradient = BagGradient::whole}));
   check_sentence_with_every_kernel(any_sampler(GroupedCbow{.gradient = BagGradient::whole}));
   check_sentence_with_every_kernel(any_sampler(AttractionRepulsion<GroupedCbow>{}));

@@ -184,9 +184,7 @@ void for_random_blocks(std::size_t step, std::uint64_t seed, Check check) {
     std::vector<std::size_t> dimensions(200 / step / 10 + 1, 300);
     for (std::size_t d = 1 + start++ % step; d <= 200; d += step) dimensions.push_back(d);
     for (const std::size_t dimension : dimensions) {
-#ifndef NDEBUG
-      if (random.below(5) > 0) continue;
-#endif
+      if (leaves_out(random)) continue;
       const OwnedBlock block = random_block(kind, 1 + count++ % 40, random);
       INFO("D " << dimension << ", updates " << name_of(block.update) << ", " << block.inputs.size()
                 << " x " << block.outputs.size() << ", " << block.paired << " pairs, "

@@ -50,7 +50,7 @@ using Optimized = Trainer<Hogwild, WithOptimizer<DotKernel, Policy>>;
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("an optimizer resumes from a checkpoint to the same bits", "[optimizer]", Adam,
+TEMPLATE_TEST_CASE("an optimizer resumes from a checkpoint to the same bits", "[optimizer][training]", Adam,
                    AdaGrad, Sgd) {
   const Task task;
   const TemporaryFolder folder;
@@ -73,7 +73,7 @@ TEMPLATE_TEST_CASE("an optimizer resumes from a checkpoint to the same bits", "[
   }
 }
 
-TEMPLATE_TEST_CASE("optimizers learn, on one thread and on several", "[optimizer]", Adam, AdaGrad,
+TEMPLATE_TEST_CASE("optimizers learn, on one thread and on several", "[optimizer][training]", Adam, AdaGrad,
                    Sgd) {
   const Task task;
   for (const std::size_t threads : {1u, 3u})
@@ -85,7 +85,7 @@ TEMPLATE_TEST_CASE("optimizers learn, on one thread and on several", "[optimizer
     }
 }
 
-TEST_CASE("a batch in progress is applied at the end of an epoch and on stopping", "[optimizer]") {
+TEST_CASE("a batch in progress is applied at the end of an epoch and on stopping", "[optimizer][training]") {
   Task task;
   const std::vector<std::vector<WordId>> few(300, {1, 2, 3, 4, 5, 6, 7});
   task.corpus = EncodedCorpus::from_sentences(few, task.vocabulary);
@@ -106,7 +106,7 @@ TEST_CASE("a batch in progress is applied at the end of an epoch and on stopping
   }
 }
 
-TEST_CASE("parameters out of bounds are refused by name", "[optimizer]") {
+TEST_CASE("parameters out of bounds are refused by name", "[optimizer][training]") {
   const auto refusal = [](auto kernel, Hyperparameters with = parameters()) {
     return message_of<InvalidArgument>([&] { Trainer(with, Hogwild{}, kernel); });
   };
@@ -125,7 +125,7 @@ TEST_CASE("parameters out of bounds are refused by name", "[optimizer]") {
   CHECK(contains(refusal(WithAdam{}, with), "learning_rate is 11"));
 }
 
-TEST_CASE("a checkpoint of another optimizer is refused", "[optimizer]") {
+TEST_CASE("a checkpoint of another optimizer is refused", "[optimizer][training]") {
   const Task task;
   const TemporaryFolder folder;
   Optimized<Adam> first(parameters());

@@ -22,6 +22,13 @@ evaluate vectors --analogy 'bats/3_Encyclopedic_semantics/E01 [country - capital
 evaluate vectors --analogy bats --restrict-vocabulary 4 | grep '^all  *1.0000  *2  *2  *12$'
 refused 'all 2 questions are skipped: none of their words is among the vectors' \
   evaluate vectors --analogy bats/1_Inflectional_morphology --case exact
+# Files *.TXT and folders that are links are read as well.
+mkdir links
+ln -s ../bats/3_Encyclopedic_semantics links/3_Encyclopedic_semantics
+printf 'france\tparis\nspain\tmadrid\n' >links/E02.TXT
+evaluate vectors --analogy links >out
+grep '^E02  *1.0000  *2  *2  *0$' out
+grep '^3_Encyclopedic_semantics  *1.0000  *6  *6  *6$' out
 mkdir empty
 refused 'empty: expected files \*.txt of questions, got none' evaluate vectors --analogy empty
 printf 'a\tb\nc\n' >bats/bad.txt

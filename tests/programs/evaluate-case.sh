@@ -57,6 +57,8 @@ refused 'each has a word that is not among the first 3 (--restrict-vocabulary 0:
 refused '[-]-case: .*not in' evaluate cased --analogy questions --case upper
 refused '[-]-restrict-vocabulary' evaluate cased --analogy questions --restrict-vocabulary -1
 refused '[-]-case has no effect without --similarity or --analogy' evaluate cased --case lower
+refused '[-]-restrict-vocabulary has no effect without --analogy' \
+  evaluate cased --similarity pairs --restrict-vocabulary 3
 
 # The trainer looks words up alike, and refuses before it trains what it could not score.
 train='word2vec --train '$CORPUS'/text --size 8 --iter 1 --threads 1 --quiet --min-count 1'
@@ -68,5 +70,5 @@ $train --evaluate-analogy questions --restrict-vocabulary 0 --json | grep '"aske
 refused 'questions: all 1 questions are skipped: .* --case fallback 4 would be' \
   $train --output v --evaluate-analogy questions --case exact
 test ! -e v
-refused '[-]-restrict-vocabulary has no effect without --evaluate-similarity or --evaluate-analogy' \
+refused '[-]-restrict-vocabulary has no effect without --evaluate-analogy' \
   $train --output v --restrict-vocabulary 0

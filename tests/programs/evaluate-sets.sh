@@ -24,6 +24,9 @@ printf '\357\273\277love;sex;9\n\n# a comment\n"tiger"; cat;8\n' >set
 expect 1.0000 2 0
 printf 'love\tsex\t9\rtiger\tcat\t8\r' >set
 expect 1.0000 2 0
+printf '"love" "sex" 9\r"tiger" "cat" 8\r\n"book" "paper" 7\n' >set
+expect 1.0000 3 0
+printf 'love\tsex\t9\ntiger\tcat\t8\n' >set
 gzip -c set >set.gz
 evaluate vectors --similarity set.gz | grep 'Spearman 1.0000  2 pairs'
 evaluate vectors --similarity - <set | grep 'Spearman 1.0000  2 pairs'
@@ -37,8 +40,25 @@ refused "set: line 2, column 10: expected two words and a number, got 'book'" \
 printf 'id,first,second,score\n1,love,sex,9\n' >set
 refused "set: line 2, column 8: expected two words and a number, got 'sex'" \
   evaluate vectors --similarity set
+# No other column is taken in silence.
+printf 'word1,word2,score\nlove,sex,9,1\n' >set
+refused "set: line 2, column 12: expected at most 3 fields, as the header, got 4 fields" \
+  evaluate vectors --similarity set
+printf 'word1,word2,Annotator 1,Annotator 2\nlove,sex,9,1\n' >set
+refused "set: line 1, column 13: expected a column of scores, .*, got 'Annotator 1'" \
+  evaluate vectors --similarity set
+printf 'love,sex,NA\ntiger,cat,8\n' >set
+refused "set: line 1, column 10: expected two words and a number, got 'NA'" \
+  evaluate vectors --similarity set
 printf '\376\377\0l\0o' >set
 refused 'set: this is a text in UTF-16' evaluate vectors --similarity set
+
+# Vectors of a training that diverged have no scores.
+printf '3 2\nlove 1 0\nsex nan 1\ntiger 0 inf\n' >diverged
+printf 'love\tsex\t9\ntiger\tcat\t8\n' >set
+refused "diverged: the vector of 'sex' holds a number that is not finite" \
+  evaluate diverged --similarity set
+refused "diverged: the vector of 'sex' holds a number that is not finite" neighbours diverged
 
 # Labels of nodes, where the programs can learn them.
 printf 'node,label\r\nlove,warm heart\r\nsex,"warm heart"\r\ntiger,beast\r\ncat,beast\r\nghost,beast\r\n' >labels

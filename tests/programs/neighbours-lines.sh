@@ -17,6 +17,12 @@ grep "unknown word 'xyzzy'" err
 grep 'one word, or three' err
 neighbours vectors </dev/null >out
 test ! -s out
+if printf 'x\0\033y\n' | neighbours vectors 2>err; then exit 1; fi
+grep -F "unknown word 'x\x00\x1by'" err
+status=0
+neighbours vectors <. >out 2>err || status=$?
+test $status -eq 1
+grep -x 'neighbours: error: cannot read standard input' err
 status=0
 echo PARIS | neighbours vectors --case exact 2>err || status=$?
 test $status -eq 1

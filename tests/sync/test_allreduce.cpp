@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <optional>
 #include <set>
 #include <string>
@@ -353,12 +354,17 @@ TEST_CASE("ranks without sentences take part", "[sync]") {
   const auto vocabulary = zipf_vocabulary(30);
   const auto corpus = EncodedCorpus::from_sentences(
       std::vector<std::vector<WordId>>{{1, 2, 3, 4, 5, 6}, {7, 8, 9, 10, 11}}, vocabulary);
+  std::vector<std::uint64_t> tokens(5);
   InProcess::run(5, [&](InProcess self) {
     using Sync = Allreduce<InProcess>;
-    Trainer<SharedNegative, FusedKernel, Sync> trainer({.dimension = 8, .threads = 2},
+    Trainer<SharedNegative, FusedKernel, Sync> trainer({.dimension = 8, .epochs = 3, .threads = 2},
                                                        Sync(self, {.interval = 1}));
     trainer.fit(corpus, vocabulary);
+    tokens[self.rank()] = trainer.report().tokens;
   });
+  // Two of the five ranks have a sentence.
+  CHECK(std::accumulate(tokens.begin(), tokens.end(), std::uint64_t{0}) == 3 * 11);
+  CHECK(std::ranges::count(tokens, std::uint64_t{0}) == 3);
 }
 
 TEST_CASE("the learning rate starts higher where more ranks train", "[sync]") {

@@ -22,14 +22,14 @@ using Shared = Trainer<SharedNegative, FusedKernel>;
 bool same_row(std::span<const float> a, std::span<const float> b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end());
 }
-bool same(const RowMatrix& a, const RowMatrix& b) {
+bool same_rows(const RowMatrix& a, const RowMatrix& b) {
   if (a.rows() != b.rows() || a.columns() != b.columns()) return false;
   for (std::size_t i = 0; i < a.rows(); ++i)
     if (!same_row(a.row(i), b.row(i))) return false;
   return true;
 }
-bool same(const Model& a, const Model& b) {
-  return same(a.input, b.input) && same(a.output, b.output);
+bool same_rows(const Model& a, const Model& b) {
+  return same_rows(a.input, b.input) && same_rows(a.output, b.output);
 }
 Model copy_of(const Model& model) {
   Model copy(model.vocabulary,
@@ -87,7 +87,7 @@ TEST_CASE("a model that was saved and loaded continues to the same bits", "[trai
     trainer.fit(corpus, model);
     Model loaded = Model::load(folder / "model");
     trainer.fit(corpus, loaded);
-    CHECK(same(loaded, model));
+    CHECK(same_rows(loaded, model));
   };
   check(Shared(small()));
   check(Trainer<HierarchicalCbow, DotKernel>(small()));
@@ -103,7 +103,7 @@ TEST_CASE("a model continues with another kernel, sampler, corpus and number of 
   const auto goes_on = [&](auto trainer, const EncodedCorpus& with) {
     Model next = copy_of(model);
     CHECK(trainer.fit(with, next).epoch_losses.front() < before);
-    CHECK_FALSE(same(next, model));
+    CHECK_FALSE(same_rows(next, model));
   };
   goes_on(Trainer<SharedNegative, DotKernel>(small()), corpus);
   goes_on(Trainer<Hogwild, FusedKernel>(small()), corpus);

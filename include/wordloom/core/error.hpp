@@ -122,6 +122,9 @@ namespace detail {
 /// Returns at most 40 bytes of a file for an error message, each printable.
 std::string shown(std::string_view bytes);
 
+/// Returns text with control characters, which would end a message or a line of it, as \x00.
+std::string without_controls(std::string_view text);
+
 }  // namespace detail
 
 #if WORDLOOM_DEFINES_FUNCTIONS
@@ -166,9 +169,22 @@ WORDLOOM_FUNCTION CorpusError CorpusError::no_known_word(const std::filesystem::
 }
 
 WORDLOOM_FUNCTION UnknownWord::UnknownWord(std::string_view w)
-    : Error("unknown word '" + std::string(w) + "'"), word(w) {}
+    : Error("unknown word '" + detail::without_controls(w) + "'"), word(w) {}
 
 namespace detail {
+
+WORDLOOM_FUNCTION std::string without_controls(std::string_view text) {
+  constexpr char digits[] = "0123456789abcdef";
+  std::string result;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 32 || byte == 127)
+      result.append("\\x").append(1, digits[byte / 16]).append(1, digits[byte % 16]);
+    else
+      result += c;
+  }
+  return result;
+}
 
 WORDLOOM_FUNCTION std::string shown(std::string_view bytes) {
   std::string text(bytes.substr(0, 40));

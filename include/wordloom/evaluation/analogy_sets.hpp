@@ -14,6 +14,7 @@
 
 #include <wordloom/core/error.hpp>
 #include <wordloom/core/words.hpp>
+#include <wordloom/evaluation/letter_case.hpp>
 #include <wordloom/evaluation/test_file.hpp>
 
 /// Sets of analogies, in the forms in which they are published.
@@ -50,8 +51,8 @@ struct AnalogySection {
 ///
 /// BATS: lines "word<TAB>answer/answer/...", or with commas between answers where there is no
 /// slash; the name of the file, without .txt, is that of the section. A folder is read with its
-/// subfolders: all files named *.txt or *.txt.gz, by name; the name of a subfolder is the group of
-/// its sections.
+/// subfolders, also those that are links: all files named *.txt or *.txt.gz (or *.TXT), by name;
+/// the name of a subfolder is the group of its sections.
 ///
 /// Throws IoError, and FormatError with line and column.
 [[nodiscard]] std::vector<AnalogySection> load_analogies(const std::filesystem::path& path);
@@ -63,8 +64,8 @@ namespace detail {
 /// Returns the name of a file without .txt and .gz.
 inline std::string section_name(const std::filesystem::path& path) {
   std::filesystem::path name = path.filename();
-  if (name.extension() == ".gz") name = name.stem();
-  if (name.extension() == ".txt") name = name.stem();
+  for (const char* const extension : {".gz", ".txt"})
+    if (lower_case(name.extension().string()) == extension) name = name.stem();
   return name.string();
 }
 
@@ -158,9 +159,10 @@ inline std::vector<AnalogySection> load_analogy_file(const std::filesystem::path
 inline std::vector<std::filesystem::path> analogy_files(const std::filesystem::path& folder) {
   std::vector<std::filesystem::path> files;
   std::error_code error;
-  std::filesystem::recursive_directory_iterator at(folder, error);
+  std::filesystem::recursive_directory_iterator at(
+      folder, std::filesystem::directory_options::follow_directory_symlink, error);
   for (; !error && at != std::filesystem::recursive_directory_iterator(); at.increment(error)) {
-    const std::string name = at->path().filename().string();
+    const std::string name = lower_case(at->path().filename().string());
     if (!name.starts_with('.') && (name.ends_with(".txt") || name.ends_with(".txt.gz")) &&
         at->is_regular_file())
       files.push_back(at->path());

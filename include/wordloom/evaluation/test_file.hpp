@@ -16,13 +16,13 @@
 namespace wordloom::inline WORDLOOM_ABI::detail {
 
 /// The lines of a test set and their fields. Blank lines and those that begin with '#' are left
-/// out; line ends are \n, \r\n or, in a file without \n, \r.
+/// out; line ends are \n, \r\n and \r.
 ///
 /// Fields are separated by tabs, by commas, by semicolons or by any white space, in the whole file
 /// alike; white space around a field is no part of it. With a comma or semicolon, a field that
 /// begins with a quotation mark ends at the next one and may hold the separator, two marks stand
-/// for one (RFC 4180); with tabs, marks round a whole field are taken off. Empty fields at the end
-/// of a line are left out.
+/// for one (RFC 4180); with tabs or white space, marks round a whole field are taken off. Empty
+/// fields at the end of a line are left out.
 class TestFile {
  public:
   struct Line {
@@ -85,20 +85,14 @@ inline bool is_like_number(std::string_view field) noexcept {
 
 WORDLOOM_FUNCTION TestFile::TestFile(const std::filesystem::path& path)
     : file_(path, Content::text) {
-  const auto add = [&](std::string_view line, std::uint64_t number) {
-    if (line.ends_with('\r')) line.remove_suffix(1);
+  std::string_view text = file_.text();
+  for (std::uint64_t number = 1; !text.empty(); ++number) {
+    const std::size_t end = std::min(text.find_first_of("\r\n"), text.size());
+    const std::string_view line = without_byte_order_mark(text.substr(0, end));
     const std::size_t begin = line.find_first_not_of(white_space);
     if (begin != line.npos && line[begin] != '#') lines_.push_back({line, number});
-  };
-  std::string_view text = file_.text();
-  if (text.find('\n') != text.npos || text.find('\r') == text.npos) {
-    for_each_line(text, add);
-    return;
-  }
-  for (std::uint64_t number = 1; !text.empty(); ++number) {
-    const std::size_t end = std::min(text.find('\r'), text.size());
-    add(text.substr(0, end), number);
-    text.remove_prefix(std::min(end + 1, text.size()));
+    const std::size_t size = text.substr(end).starts_with("\r\n") ? 2 : 1;
+    text.remove_prefix(std::min(end + size, text.size()));
   }
 }
 
@@ -138,12 +132,16 @@ WORDLOOM_FUNCTION TestFile::Field TestFile::quoted_field(const Line& line, std::
 WORDLOOM_FUNCTION std::vector<TestFile::Field> TestFile::fields(const Line& line) const {
   const std::string_view text = line.text;
   std::vector<Field> result;
+  const auto add = [&](std::string_view field, std::size_t column) {
+    const bool is_quoted = field.size() > 2 && field.starts_with('"') && field.ends_with('"');
+    if (is_quoted) field = field.substr(1, field.size() - 2);
+    result.push_back({std::string(field), column});
+  };
   if (separator_ == ' ') {
     for_each_token(
         text,
         [&](std::string_view token) {
-          result.push_back(
-              {std::string(token), static_cast<std::size_t>(token.data() - text.data()) + 1});
+          add(token, static_cast<std::size_t>(token.data() - text.data()) + 1);
         },
         [] {});
     return result;
@@ -158,9 +156,7 @@ WORDLOOM_FUNCTION std::vector<TestFile::Field> TestFile::fields(const Line& line
     }
     std::string_view field = text.substr(begin, end - begin);
     while (!field.empty() && is_white_space(field.back())) field.remove_suffix(1);
-    const bool is_quoted = field.size() > 2 && field.starts_with('"') && field.ends_with('"');
-    result.push_back(
-        {std::string(is_quoted ? field.substr(1, field.size() - 2) : field), begin + 1});
+    add(field, begin + 1);
     at = end;
   }
   while (!result.empty() && result.back().text.empty()) result.pop_back();

@@ -1,25 +1,21 @@
 #pragma once
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <concepts>
 #include <cstddef>
 #include <filesystem>
-#include <initializer_list>
 #include <iomanip>
 #include <limits>
-#include <optional>
 #include <ostream>
 #include <span>
 #include <sstream>
 #include <string>
-#include <string_view>
-#include <utility>
 #include <vector>
 
 #include <wordloom/core/error.hpp>
 #include <wordloom/core/words.hpp>
 #include <wordloom/evaluation/letter_case.hpp>
+#include <wordloom/evaluation/pair_columns.hpp>
 #include <wordloom/evaluation/test_file.hpp>
 #include <wordloom/model/embeddings.hpp>
 
@@ -59,7 +55,7 @@ inline std::ostream& operator<<(std::ostream& out, const SimilarityReport& repor
   if (report.made_of_subwords > 0)
     text << ", " << report.made_of_subwords << " with a word made of subwords";
   if (report.used > 0 && std::isnan(report.spearman))
-    text << "; a rank correlation needs two pairs, and scores that differ";
+    text << "; a rank correlation needs two pairs, with scores and cosines that differ";
   return out << text.str();
 }
 
@@ -71,8 +67,10 @@ inline std::ostream& operator<<(std::ostream& out, const SimilarityReport& repor
 /// The first line is a header if no field of it is a number or begins like one, or if it names two
 /// columns as word1 and word2 (`Word 1`, `word_1`). Those columns then hold the words, otherwise
 /// the first two. The number is in a column named score, similarity, relatedness, rating, mean,
-/// average or as in WS-353 and SimLex-999, otherwise in the first one after the words, or after the
-/// part of speech.
+/// average or as in WS-353 and SimLex-999, or in the only one with such a word in its name (`human
+/// score`), otherwise in the first one after the words, or after the part of speech; that may not
+/// be the first of several with numbers, such as annotator1 and annotator2. No line may have more
+/// fields than the header.
 /// Where every word ends in -n, -v or -j, as in the lemma form of MEN, these endings are taken off.
 /// Throws IoError, and FormatError with line and column.
 [[nodiscard]] std::vector<SimilarityPair> load_similarity_pairs(const std::filesystem::path& path);
@@ -147,72 +145,6 @@ template <std::derived_from<Embeddings> Vectors>
 
 namespace detail {
 
-/// The columns of a file of word pairs, from 0.
-struct PairColumns {
-  std::size_t first = 0, second = 1, score = 2;
-  std::optional<std::size_t> part_of_speech = {};
-
-  std::size_t count() const noexcept {
-    return std::max({first, second, score, part_of_speech.value_or(0)}) + 1;
-  }
-};
-
-using TestFields = std::vector<TestFile::Field>;
-
-inline std::optional<std::size_t> column_named(const TestFields& header,
-                                               std::initializer_list<std::string_view> names) {
-  for (const std::string_view name : names)
-    for (std::size_t i = 0; i < header.size(); ++i)
-      if (column_name(header[i].text) == name) return i;
-  return std::nullopt;
-}
-
-/// Returns the number that a field is, with or without a plus sign.
-inline std::optional<double> score_in(std::string_view field) {
-  if (field.starts_with('+') && !field.starts_with("+-")) field.remove_prefix(1);
-  const auto score = number_in<double>(field);
-  return score && std::isfinite(*score) ? score : std::nullopt;
-}
-
-inline bool is_part_of_speech(std::string_view field) {
-  static constexpr std::array<std::string_view, 16> tags{"n",    "v",    "a",     "j",   "r",  "s",
-                                                         "noun", "verb", "adj",   "adv", "nn", "vb",
-                                                         "jj",   "rb",   "propn", "x"};
-  return std::find(tags.begin(), tags.end(), lower_case(field)) != tags.end();
-}
-
-/// Whether the first line of a file of word pairs names its columns.
-inline bool is_pair_header(const TestFields& fields) {
-  if (fields.size() < 3) return false;
-  if (column_named(fields, {"word1"}) && column_named(fields, {"word2"})) return true;
-  return std::none_of(fields.begin(), fields.end(),
-                      [](const auto& field) { return is_like_number(field.text); });
-}
-
-/// Returns where words and scores are, by the header and the first line after it.
-inline PairColumns pair_columns(const TestFields* header, const TestFields& fields) {
-  PairColumns columns;
-  const auto holds_score = [&](std::size_t column) {
-    return column < fields.size() && score_in(fields[column].text);
-  };
-  bool has_names = false;
-  if (header) {
-    const auto first = column_named(*header, {"word1"}), second = column_named(*header, {"word2"});
-    has_names = first && second;
-    if (has_names) columns = {*first, *second, std::max(*first, *second) + 1};
-  }
-  const std::size_t after = columns.score;
-  if (!holds_score(after) && holds_score(after + 1) && is_part_of_speech(fields[after].text))
-    columns.part_of_speech = columns.score++;
-  if (!header) return columns;
-  const auto named =
-      column_named(*header, {"score", "similarity", "relatedness", "rating", "humanmean",
-                             "simlex999", "mean", "average", "averagescore", "avg"});
-  // Without names of words, a number after the first two columns shows that those are words.
-  if (named && (has_names || holds_score(columns.score))) columns.score = *named;
-  return columns;
-}
-
 inline SimilarityPair read_pair(const TestFile& file, const TestFile::Line& line,
                                 const TestFields& fields, const PairColumns& columns) {
   constexpr auto expected = "two words and a number";
@@ -255,15 +187,29 @@ WORDLOOM_FUNCTION std::vector<SimilarityPair> load_similarity_pairs(
   file.separate_as(lines[0], 2);
   auto fields = file.fields(lines[0]);
   detail::PairColumns columns;
+  std::size_t named = std::numeric_limits<std::size_t>::max();
   if (lines.size() > 1 && detail::is_pair_header(fields)) {
+    columns = detail::pair_columns(&fields, file.fields(lines[1]));
+    if (detail::is_first_of_several(fields, columns.score))
+      file.refuse(lines[0], fields[columns.score].column,
+                  "a column of scores, named score, similarity, relatedness, rating or mean",
+                  detail::shown(fields[columns.score].text));
+    // A field without a name may be half of a number with a decimal comma.
+    named = fields.size();
+    if (file.separator() != ' ')
+      named = detail::TestFile::count(lines[0].text, file.separator()) + 1;
     lines = lines.subspan(1);
-    columns = detail::pair_columns(&fields, file.fields(lines[0]));
   } else {
     columns = detail::pair_columns(nullptr, fields);
   }
   std::vector<SimilarityPair> pairs;
-  for (const auto& line : lines)
-    pairs.push_back(detail::read_pair(file, line, file.fields(line), columns));
+  for (const auto& line : lines) {
+    fields = file.fields(line);
+    if (fields.size() > named)
+      file.refuse_count(line, fields,
+                        detail::joined({"at most ", named, " fields, as the header"}));
+    pairs.push_back(detail::read_pair(file, line, fields, columns));
+  }
   detail::remove_lemma_tags(pairs);
   return pairs;
 }
