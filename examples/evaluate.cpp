@@ -66,6 +66,9 @@ int main(int argc, char** argv) try {
                  "Share of the labelled nodes to train on; may be given again. Without: 0.1 to 0.9")
       ->needs(labelled);
   app.add_flag("--json", json, "One JSON object on stdout");
+  wordloom::LoadOptions loading;
+  declare_load_options(app, loading, "evaluate");
+  take_last_values(app);
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp& help) {
@@ -77,6 +80,7 @@ int main(int argc, char** argv) try {
         "--labels needs a build with LIBLINEAR (WORDLOOM_ENABLE_LIBLINEAR)");
 #endif
   check_lookup(app, "--similarity", "--analogy");
+  warn("evaluate", warnings_of_repeated(app));
   NodeTests nodes(labels);
   if (!links.empty()) {
     const auto rest = nodes.hold_links_out(wordloom::Graph::from_edge_list(links), split_seed);
@@ -91,7 +95,7 @@ int main(int argc, char** argv) try {
     sets.run(embeddings);
     nodes.run(embeddings, 0, shares);
   };
-  with_vectors_in(vectors, wordloom::detect_vector_format(vectors), run);
+  with_vectors_in(vectors, "", loading, run);
   if (json) {
     auto scores = sets.json();
     scores.update(nodes.json());
@@ -104,6 +108,6 @@ int main(int argc, char** argv) try {
   sets.require_scores();
   return 0;
 } catch (const std::exception& error) {
-  std::cerr << "evaluate: error: " << error.what() << '\n';
+  std::cerr << "evaluate: error: " << message_of(error, "evaluate", argc, argv) << '\n';
   return 1;
 }

@@ -120,6 +120,9 @@ int main(int argc, char** argv) try {
       ->capture_default_str();
   declare_case(app, lookup);
   app.add_option("--format", format, "Instead of detecting it: " + vector_format_names());
+  LoadOptions loading;
+  declare_load_options(app, loading, "neighbours");
+  take_last_values(app);
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp& help) {
@@ -127,15 +130,14 @@ int main(int argc, char** argv) try {
   } catch (const CLI::ParseError& error) {
     throw InvalidArgument(std::string(error.what()) + " (--help lists the options)");
   }
-  const VectorFormat file_format =
-      format.empty() ? detect_vector_format(path) : vector_format(format);
+  warn("neighbours", warnings_of_repeated(app));
   bool is_answered = false;
-  with_vectors_in(path, file_format, [&](const auto& words) {
+  with_vectors_in(path, format, loading, [&](const auto& words) {
     is_answered = Session(words, count, lookup.chosen_case()).run();
   });
   end_output();
   return is_answered ? 0 : 1;
 } catch (const std::exception& error) {
-  std::cerr << "neighbours: error: " << error.what() << '\n';
+  std::cerr << "neighbours: error: " << message_of(error, "neighbours", argc, argv) << '\n';
   return 1;
 }

@@ -82,16 +82,20 @@ int run(int argc, char** argv, Cluster& cluster) {
   app.name("node2vec");
   Options options;
   declare(app, options);
-  if (const auto code = parse(app, without_colons(with_double_dashes(argc, argv)))) return *code;
+  const auto arguments = without_colons(with_double_dashes(argc, argv));
+  refuse_foreign_names(arguments, {}, foreign_options);
+  if (const auto code = parse(app, arguments)) return *code;
+  options.given = given_options(app);
   if (options.list_policies) {
     list_policies();
     return 0;
   }
   check(options);
+  warn("node2vec", warnings_of_repeated(app));
   start_training(options, cluster);
   const bool writes = cluster.is_first();
   PreparedFiles prepared(options, writes);
-  if (writes && !options.save_walks.empty()) wordloom::AtomicFile(options.save_walks);
+  if (writes) PreparedFiles::try_written(options.save_walks);
   // Where another process can end this one at any time, nothing unfinished may lie about.
   if (cluster.size() > 1) prepared.output.reset();
   NodeTests tests(options.evaluate_labels);
@@ -106,13 +110,19 @@ int run(int argc, char** argv, Cluster& cluster) {
     wordloom::detail::agree(ranks, "graph or set of walks", walks.fingerprint());
   }
   const std::chrono::duration<double> loaded = std::chrono::steady_clock::now() - start;
+  std::optional<wordloom::Model> model;
+  if (trains(options)) {
+    if (!options.load_model.empty()) model.emplace(load_model(options));
+    check_vocabulary(options, walks.graph().vocabulary());
+    require_contexts(wordloom::AnyCorpus(walks), walks.graph().vocabulary(), options, cluster,
+                     options.walks.length == 1
+                         ? "--walk-length is 1, give 2 or more"
+                         : "walks stay at one node, as nodes have no other neighbours");
+  }
   if (writes && !options.save_walks.empty())
     wordloom::write_walks(walks, options.save_walks, options.parameters.seed);
-  if (options.output.empty() && options.save_model.empty() && !options.json && tests.empty())
-    return 0;
+  if (!trains(options)) return 0;
 
-  std::optional<wordloom::Model> model;
-  if (!options.load_model.empty()) model.emplace(load_model(options.load_model));
   const Program program{"node2vec", speed_of(walks)};
   note_threads(program, options, cluster);
   const auto report = train(program, options, cluster, wordloom::AnyCorpus(walks),

@@ -10,6 +10,8 @@
 #include <wordloom/wordloom.hpp>
 
 #include "declare_options.hpp"
+#include "effects.hpp"
+#include "foreign_names.hpp"
 #include "program.hpp"
 
 /// The options of the command line.
@@ -192,6 +194,37 @@ inline void check_pecanpy(const Options& options) {
     refuse("--mode FirstOrderUnweighted does not go with --weighted");
 }
 
+/// Options of DeepWalk, gensim and word2vec, with what to write instead.
+inline const ForeignNames foreign_options{
+    {"number-walks", "write --num-walks"},
+    {"representation-size", "write --dimensions"},
+    {"max-memory-data-size", "of DeepWalk, not needed: walks are never stored; leave it out"},
+    {"vertex-freq-degree", "of DeepWalk, not there: leave it out"},
+    {"matfile-variable-name", "of DeepWalk: .mat files are not read; export the edges as text"},
+    {"train", "write --input"},
+    {"vector-size", "write --dimensions"},
+    {"num-threads", "write --workers"},
+    {"min-count", "all nodes are kept: leave it out"},
+    {"learning-rate", "write --alpha"}};
+
+/// Whether the command line names a result for which vectors are trained.
+inline bool trains(const Options& options) {
+  return !options.output.empty() || !options.save_model.empty() || options.json ||
+         options.evaluate_links || !options.evaluate_labels.empty();
+}
+
+/// Refuses a run without a result, and options without effect.
+inline void require_effects(const Options& options) {
+  const std::string results =
+      "--output, --save-model, --evaluate-links, --evaluate-labels or --json";
+  if (!trains(options) && options.save_walks.empty() && options.cache.empty())
+    throw wordloom::InvalidArgument("nothing would be written: give " + results +
+                                    ", or --save-walks for the walks alone");
+  require_effects_on_method(options);
+  require_effects_on_files(options, trains(options), results);
+  require_effect(options, {"--binary", "--format"}, !options.only_walks, "with --only-walks");
+}
+
 /// Throws InvalidArgument for what parses but cannot be done.
 inline void check(Options& options) {
   if (options.input.empty())
@@ -218,4 +251,5 @@ inline void check(Options& options) {
     throw wordloom::InvalidArgument("--evaluate-links is for undirected graphs, not --directed");
   check(static_cast<const TrainingOptions&>(options));
   require_distinct(files_of(options));
+  require_effects(options);
 }

@@ -32,7 +32,7 @@ int run_program(const std::string& name, Run run, int argc, char** argv) {
   } catch (const std::bad_alloc&) {
     cause = "not enough memory";
   } catch (const std::exception& error) {
-    cause = error.what();
+    cause = message_of(error, name, argc, argv);
   }
   cluster.fail(cause);
   std::cerr << name << ": " << (code == 1 ? "error: " : "") << cause << '\n';
@@ -52,9 +52,11 @@ inline std::vector<std::string> with_double_dashes(int argc, char** argv) {
   return arguments;
 }
 
-/// Parses the arguments by `app`, to which it adds --version. Returns an exit code if nothing is
-/// left to do, as after --help. Throws InvalidArgument.
+/// Parses the arguments by `app`, to which it adds --version; the last of several values of an
+/// option counts. Returns an exit code if nothing is left to do, as after --help. Throws
+/// InvalidArgument.
 inline std::optional<int> parse(CLI::App& app, std::vector<std::string> arguments) {
+  take_last_values(app);
   app.set_version_flag("--version", [name = app.get_name()] {
     return name + " of Wordloom " + std::string(wordloom::version) + ", vectors of " +
            wordloom::target().name;

@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <functional>
 #include <string>
@@ -14,9 +15,11 @@ class ProgressLine {
   /// Formats a speed.
   using Speed = std::function<std::string(double words_per_second)>;
 
-  ProgressLine(std::string program, bool quiet, Speed speed)
+  /// `counts`: of the corpus, which are written first.
+  ProgressLine(std::string program, bool quiet, Speed speed, std::string counts)
       : program_(std::move(program)),
         speed_(std::move(speed)),
+        counts_(std::move(counts)),
         quiet_(quiet),
         terminal_(::isatty(STDERR_FILENO) == 1) {}
 
@@ -35,11 +38,14 @@ class ProgressLine {
         std::fprintf(stderr, "%s: warning: %s\n", program_.c_str(), failure_.c_str());
     }
     if (quiet_) return;
-    std::fprintf(stderr, "%sepoch %zu/%zu  %5.1f%%  %s  alpha %.6f  loss %.4f  %.0f s left%s",
+    if (!counts_.empty()) std::fprintf(stderr, "%s\n", std::exchange(counts_, {}).c_str());
+    char loss[32] = "";  // none is known before the first pair is trained
+    if (std::isfinite(progress.mean_loss))
+      std::snprintf(loss, sizeof loss, "loss %.4f  ", progress.mean_loss);
+    std::fprintf(stderr, "%sepoch %zu/%zu  %5.1f%%  %s  alpha %.6f  %s%.0f s left%s",
                  terminal_ ? "\r" : "", progress.epoch + 1, progress.epochs,
                  100.0 * progress.fraction(), speed_(progress.words_per_second).c_str(),
-                 progress.learning_rate, progress.mean_loss, progress.eta_seconds,
-                 terminal_ ? "   " : "\n");
+                 progress.learning_rate, loss, progress.eta_seconds, terminal_ ? "   " : "\n");
     open_ = terminal_;
   }
 
@@ -52,6 +58,7 @@ class ProgressLine {
  private:
   std::string program_;
   Speed speed_;
+  std::string counts_;
   bool quiet_, terminal_, open_ = false;
   std::string failure_;  // shown last
 };

@@ -1,6 +1,7 @@
 #pragma once
 #include <chrono>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 #include <wordloom/registry.hpp>
@@ -12,6 +13,7 @@
 
 /// The options that all training programs share.
 struct TrainingOptions {
+  std::set<std::string> given;  // options of the command line: "--size"
   std::string output, cache, load_model, save_model;
   wordloom::Hyperparameters parameters;
   int binary = 0;
@@ -33,6 +35,8 @@ struct TrainingOptions {
   std::optional<double> alpha;
   double rate_of_shared_negatives = 0.025;  // default of samplers whose windows share negatives
   int cbow = 0, hs = 0;
+
+  bool is_given(const std::string& option) const { return given.contains(option); }
 
   Composition composition() const {
     const auto gradient =
@@ -136,8 +140,8 @@ inline void choose_method(TrainingOptions& options) {
 /// without one of them.
 inline void check_columns(const TrainingOptions& options) {
   if (!trains_columns(options)) {
-    if (options.optimizer != "sgd" || !options.contexts.empty())
-      throw wordloom::InvalidArgument("--optimizer and --contexts are for --sampler uniform");
+    if (options.optimizer != "sgd")
+      throw wordloom::InvalidArgument("--optimizer is for --sampler uniform");
     return;
   }
   wordloom::detail::check_parameter("--context-size", options.context_size, 1, 1 << 24);

@@ -1,6 +1,7 @@
 #pragma once
 #include <sys/resource.h>
 
+#include <cmath>
 #include <filesystem>
 #include <functional>
 #include <iostream>
@@ -8,7 +9,9 @@
 #include <numeric>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <thread>
+#include <wordloom/corpus/nothing_to_train.hpp>
 #include <wordloom/registry.hpp>
 #include <wordloom/wordloom.hpp>
 
@@ -25,16 +28,39 @@ struct PreparedFiles {
   PreparedFiles(const TrainingOptions& options, bool writes) {
     if (!writes) return;
     if (!options.output.empty()) {
+      // Opening a named pipe would wait for its reader.
+      if (std::filesystem::is_fifo(options.output) &&
+          !wordloom::words_path(options.output, output_format(options)).empty())
+        throw wordloom::InvalidArgument{"cannot write words beside '", options.output,
+                                        "', which is no regular file: choose a format that is ",
+                                        "one file"};
       output.emplace(options.output);
       wordloom::check_place(*output, output_format(options));
     }
     if (options.resume) wordloom::MappedFile(options.checkpoint);
-    if (std::filesystem::exists(options.cache))
-      wordloom::MappedFile(options.cache);
-    else if (!options.cache.empty())
-      wordloom::AtomicFile(options.cache);
-    for (const auto& path : {options.save_model, options.checkpoint})
-      if (!path.empty()) wordloom::AtomicFile{path};
+    try_kept("--cache", options.cache);
+    try_kept("--contexts", options.contexts);
+    if (!options.checkpoint.empty()) require_regular("--checkpoint", options.checkpoint);
+    try_written(options.save_model);
+  }
+
+  /// Throws IoError if no file can be written there. A named pipe is not tried: its reader would
+  /// take that for all.
+  static void try_written(const std::filesystem::path& path) {
+    if (!path.empty() && !std::filesystem::is_fifo(path)) wordloom::AtomicFile{path};
+  }
+  /// Throws InvalidArgument for what is no regular file, as this one is read again, and IoError.
+  static void require_regular(const char* option, const std::filesystem::path& path) {
+    if (std::filesystem::is_fifo(path) || wordloom::AtomicFile(path).is_direct())
+      throw wordloom::InvalidArgument{option, " needs a regular file, not '", path, "'"};
+  }
+  /// Tries a file that is made where there is none.
+  static void try_kept(const char* option, const std::filesystem::path& path) {
+    if (path.empty()) return;
+    if (std::filesystem::is_regular_file(path))
+      wordloom::MappedFile{path};
+    else
+      require_regular(option, path);
   }
 
   /// Writes the vectors if the options name a file for them, of a format that holds vectors alone.
@@ -58,9 +84,50 @@ struct PreparedFiles {
 
 /// Reads a model that Wordloom or fastText has saved.
 inline wordloom::Model load_model(const std::filesystem::path& path) {
-  return wordloom::detect_vector_format(path) == wordloom::VectorFormat::fasttext
-             ? wordloom::load_fasttext_model(path)
-             : wordloom::Model::load(path);
+  return wordloom::VectorFile(path).model();
+}
+
+/// Reads the model of --load-model. It has its own dimension, which --size must agree with.
+inline wordloom::Model load_model(TrainingOptions& options) {
+  auto model = load_model(options.load_model);
+  std::size_t& dimension = options.parameters.dimension;
+  if (options.is_given("--size") && dimension != model.dimension())
+    throw wordloom::InvalidArgument{"--size is ", dimension, ", the model in '",
+                                    options.load_model, "' has vectors of ", model.dimension(),
+                                    ": leave --size out"};
+  dimension = model.dimension();
+  return model;
+}
+
+/// Throws InvalidArgument for a vocabulary that cannot be trained with these options, or whose
+/// words the format of the vectors cannot hold.
+inline void check_vocabulary(const TrainingOptions& options,
+                             const wordloom::Vocabulary& vocabulary) {
+  // Negatives of a small vocabulary are nearly all its words, again and again: training diverges.
+  constexpr std::size_t usual = wordloom::Hyperparameters{}.negatives;
+  const std::size_t negatives = options.parameters.negatives;
+  if (negatives > usual && negatives >= vocabulary.size())
+    throw wordloom::InvalidArgument{"--negative is ", negatives, ", the vocabulary has only ",
+                                    vocabulary.size(),
+                                    " words: give fewer negatives than there are words"};
+  if (!options.output.empty()) wordloom::check_words(vocabulary.words(), output_format(options));
+}
+
+/// Throws CorpusError if no word has a context in any part of the corpus, in a message that ends
+/// with the cause if sentences have one word. A vocabulary of one word is refused by the trainer.
+inline void require_contexts(const wordloom::AnyCorpus& corpus,
+                             const wordloom::Vocabulary& vocabulary, const TrainingOptions& options,
+                             Cluster& cluster, std::string_view cause) {
+  if (vocabulary.size() < 2) return;
+  wordloom::Shard own{.seed = options.parameters.seed};
+  if (!trains_columns(options)) {
+    own.index = cluster.rank();
+    own.count = cluster.size();
+  }
+  const auto counts = wordloom::detail::counts_without_contexts(corpus, own);
+  const auto all = cluster.gather(counts ? 0 : 1);
+  if (std::accumulate(all.begin(), all.end(), std::uint64_t{0}) == 0)
+    throw wordloom::detail::no_contexts(*counts, 0, cause);
 }
 
 /// Joins the other processes and chooses the GPU if the options name them. From then on signals end
@@ -101,6 +168,7 @@ inline wordloom::TrainReport train(const Job& job) {
 struct Program {
   std::string name;
   ProgressLine::Speed speed;
+  std::string counts = {};  // of what is trained on, written when training has begun
 };
 
 /// Prints a note to stderr if there are more threads than processors.
@@ -120,7 +188,8 @@ inline wordloom::TrainReport train(const Program& program, const TrainingOptions
                                    const wordloom::Vocabulary& vocabulary,
                                    std::optional<wordloom::Model>& model,
                                    const wordloom::Embeddings* pretrained = nullptr) {
-  ProgressLine line(program.name, options.quiet || !cluster.is_first(), program.speed);
+  ProgressLine line(program.name, options.quiet || !cluster.is_first(), program.speed,
+                    program.counts);
   Composition composition = options.composition();
   composition.pretrained = pretrained;
   auto report = train({composition, cluster, corpus, vocabulary, model,
@@ -133,6 +202,10 @@ inline wordloom::TrainReport train(const Program& program, const TrainingOptions
     const auto all = cluster.gather(report.tokens);
     report.tokens = std::accumulate(all.begin(), all.end(), std::uint64_t{0});
     report.words_per_second = static_cast<double>(report.tokens) / report.seconds;
+    const auto trained = cluster.gather(report.stopped || std::isfinite(report.loss) ? 1 : 0);
+    if (std::accumulate(trained.begin(), trained.end(), std::uint64_t{0}) == 0)
+      throw wordloom::CorpusError(
+          "nothing was trained: subsampling leaves no sentence two words; use a higher --sample");
   }
   line.end();
   if (report.stopped && cluster.is_first())

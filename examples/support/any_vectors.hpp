@@ -3,9 +3,26 @@
 #include <cmath>
 #include <cstddef>
 #include <filesystem>
+#include <iostream>
+#include <string>
 #include <utility>
 #include <wordloom/encoders.hpp>
 #include <wordloom/wordloom.hpp>
+
+#include "command_line.hpp"
+
+/// Adds --limit and --strict, which read vectors so, to a program; its warnings go to stderr.
+inline void declare_load_options(CLI::App& app, wordloom::LoadOptions& options,
+                                 const std::string& program) {
+  app.add_option("--limit", options.limit, "Read only the first words of the vectors; 0: all")
+      ->check(whole_number);
+  app.add_flag("--strict", options.strict,
+               "Refuse vectors with a wrong number of words in the header, blank lines at the end "
+               "or a last line that does not end, instead of a warning");
+  options.warn = [program](const std::string& message) {
+    std::cerr << program << ": warning: " << message << '\n';
+  };
+}
 
 /// Calls `use` with the vectors of a model, which have those of other words too where the model can
 /// make them: SubwordEmbeddings, CharCnnEmbeddings or Embeddings.
@@ -33,18 +50,23 @@ inline void require_finite(const wordloom::Embeddings& embeddings,
   }
 }
 
-/// Calls `use` with the vectors in a file. Throws FormatError unless all their numbers are finite.
+/// Calls `use` with the vectors in a file, which is opened once: it may be a pipe. `format`: the
+/// name of its format, or empty to detect it. With a limit, vectors are those of the first words
+/// alone. Throws FormatError unless all their numbers are finite.
 template <class Use>
-void with_vectors_in(const std::filesystem::path& path, wordloom::VectorFormat format, Use&& use) {
+void with_vectors_in(const std::filesystem::path& path, const std::string& format,
+                     const wordloom::LoadOptions& options, Use&& use) {
   using wordloom::VectorFormat;
   const auto use_finite = [&](const auto& embeddings) {
     require_finite(embeddings, path);
     use(embeddings);
   };
-  if (format == VectorFormat::fasttext)
-    use_finite(wordloom::load_fasttext(path));
-  else if (format == VectorFormat::model)
-    with_vectors_of(wordloom::Model::load(path), use_finite);
+  const wordloom::VectorFile file(path);
+  const VectorFormat given = format.empty() ? file.format() : wordloom::vector_format(format);
+  if (given == VectorFormat::fasttext && options.limit == 0)
+    use_finite(file.fasttext());
+  else if (given == VectorFormat::model && options.limit == 0)
+    with_vectors_of(file.model(), use_finite);
   else
-    use_finite(wordloom::load_embeddings(path, format));
+    use_finite(file.embeddings(given, options));
 }

@@ -1,11 +1,16 @@
 #pragma once
 #include <CLI/CLI.hpp>
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <iostream>
+#include <set>
 #include <string>
+#include <vector>
 #include <wordloom/core/error.hpp>
 #include <wordloom/core/words.hpp>
+
+#include "error_message.hpp"
 
 /// Refuses what CLI11 would turn into another number: -3, and 2^64 and above.
 inline const CLI::Validator whole_number(
@@ -21,4 +26,48 @@ inline void end_output() {
   std::cout.flush();
   if (!std::cout || std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
     throw wordloom::IoError("cannot write to standard output");
+}
+
+/// Returns the name of an option in messages: "--size".
+inline std::string name_of(const CLI::Option& option) {
+  if (!option.get_lnames().empty()) return "--" + option.get_lnames().front();
+  return option.get_snames().empty() ? option.get_name() : "-" + option.get_snames().front();
+}
+
+/// Makes the last value count of each option of `app` that takes one value and is given several
+/// times, as in scripts that add options to those of others. Call it before the parsing.
+inline void take_last_values(CLI::App& app) {
+  for (CLI::Option* option : app.get_options())
+    if (option->get_expected_max() <= 1)
+      option->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+}
+
+/// Returns all names of the options that a command line has given: "--size", "--dimensions", "-d".
+inline std::set<std::string> given_options(const CLI::App& app) {
+  std::set<std::string> names;
+  for (const CLI::Option* option : app.get_options()) {
+    if (option->count() == 0) continue;
+    for (const std::string& name : option->get_lnames()) names.insert("--" + name);
+    for (const std::string& name : option->get_snames()) names.insert("-" + name);
+  }
+  return names;
+}
+
+/// Returns a warning for each option whose last value counts: "--size is given twice: the last, 30,
+/// is taken".
+inline std::vector<std::string> warnings_of_repeated(const CLI::App& app) {
+  std::vector<std::string> warnings;
+  for (const CLI::Option* option : app.get_options()) {
+    const std::size_t count = option->count();
+    if (count < 2 || option->get_expected_max() != 1) continue;
+    warnings.push_back(name_of(*option) + " is given " +
+                       (count == 2 ? "twice" : std::to_string(count) + " times") + ": the last, " +
+                       option->results().back() + ", is taken");
+  }
+  return warnings;
+}
+
+/// Writes warnings to stderr.
+inline void warn(const std::string& name, const std::vector<std::string>& warnings) {
+  for (const std::string& warning : warnings) std::cerr << name << ": warning: " << warning << '\n';
 }

@@ -1,5 +1,7 @@
 #pragma once
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <map>
@@ -16,38 +18,50 @@ struct NamedFile {
   std::filesystem::path path;  // empty: the option was not given
   bool is_written = false;
   std::string may_replace = {};  // an option whose file it may be
-
-  /// Where a standard stream is a regular file, that is the file.
-  std::filesystem::path place() const {
-    if (path != wordloom::detail::standard_stream) return path;
-    return is_written ? "/dev/stdout" : "/dev/stdin";
-  }
 };
 
 /// Device, inode and name, the last only for a file that does not exist yet: then the others are
 /// those of its folder.
 using FileIdentity = std::tuple<dev_t, ino_t, std::string>;
 
-/// Returns the same for two paths exactly if they lead to one file. Returns nothing for what is
-/// no regular file, such as a terminal or /dev/null, or has no folder.
-inline std::optional<FileIdentity> identity(const std::filesystem::path& path) {
-  const auto target = wordloom::detail::link_target(path).path;
+/// The identity of a file, and whether it is a stream: a pipe, a socket or a terminal.
+struct NamedIdentity {
+  FileIdentity identity;
+  bool is_stream = false;
+};
+
+/// Returns the same for two files exactly if they lead to one. Returns nothing for a device, except
+/// one that this process has open, for what has no folder, and for a closed descriptor.
+inline std::optional<NamedIdentity> identity(const NamedFile& file) {
+  using wordloom::detail::link_target, wordloom::detail::standard_stream;
+  const auto target =
+      file.path == standard_stream
+          ? wordloom::detail::LinkTarget{file.path, true,
+                                         file.is_written ? STDOUT_FILENO : STDIN_FILENO}
+          : link_target(file.path);
   struct stat status {};
-  if (::stat(target.c_str(), &status) == 0)
-    return S_ISREG(status.st_mode) ? std::optional(FileIdentity{status.st_dev, status.st_ino, {}})
-                                   : std::nullopt;
-  const auto folder = target.has_parent_path() ? target.parent_path() : ".";
+  const bool exists = target.descriptor < 0 ? ::stat(target.path.c_str(), &status) == 0
+                                            : ::fstat(target.descriptor, &status) == 0;
+  if (exists) {
+    const bool is_null = S_ISCHR(status.st_mode) && status.st_rdev == ::makedev(1, 3);
+    const bool is_device = S_ISBLK(status.st_mode) || S_ISCHR(status.st_mode);
+    if (is_null || (is_device && target.descriptor < 0)) return std::nullopt;
+    return NamedIdentity{{status.st_dev, status.st_ino, {}}, !S_ISREG(status.st_mode)};
+  }
+  if (target.is_open_file) return std::nullopt;
+  const auto folder = target.path.has_parent_path() ? target.path.parent_path() : ".";
   if (::stat(folder.c_str(), &status) != 0) return std::nullopt;
-  return FileIdentity{status.st_dev, status.st_ino, target.filename()};
+  return NamedIdentity{{status.st_dev, status.st_ino, target.path.filename()}};
 }
 
-/// Throws InvalidArgument if a file that is written is another one of `files` as well.
+/// Throws InvalidArgument if a file that is written is another one of `files` as well. A stream may
+/// be read and written, as a terminal or a socket is.
 inline void require_distinct(const std::vector<NamedFile>& files) {
   std::map<FileIdentity, const NamedFile*> seen;
   for (const NamedFile& file : files) {
-    const auto key = file.path.empty() ? std::nullopt : identity(file.place());
-    if (!key) continue;
-    const auto [entry, is_new] = seen.emplace(*key, &file);
+    const auto key = file.path.empty() ? std::nullopt : identity(file);
+    if (!key || (key->is_stream && !file.is_written)) continue;
+    const auto [entry, is_new] = seen.emplace(key->identity, &file);
     const NamedFile& other = *entry->second;
     if (is_new || (!file.is_written && !other.is_written) || file.may_replace == other.option)
       continue;

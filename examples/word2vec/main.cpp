@@ -1,10 +1,12 @@
 // The command-line trainer: a drop-in for word2vec's flags, with ours beside them.
 #include <malloc.h>
 
+#include <cmath>
 #include <cstdio>
 #include <iostream>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <wordloom/sync/rank_corpus.hpp>
 #include <wordloom/wordloom.hpp>
 
@@ -24,43 +26,123 @@ struct Prepared : PreparedFiles {
                        ? std::nullopt
                        : std::optional(wordloom::load_embeddings(options.pretrained))),
         evaluation(options.evaluate_similarity, options.evaluate_analogy, options.lookup) {
-    if (pretrained && pretrained->dimension() != options.parameters.dimension)
+    if (pretrained) check_pretrained(options);
+    if (writes && !options.save_vocab.empty()) save_vocab.emplace(options.save_vocab);
+  }
+
+  /// Throws InvalidArgument for vectors that training cannot begin with.
+  void check_pretrained(const Options& options) const {
+    if (pretrained->dimension() != options.parameters.dimension)
       throw wordloom::InvalidArgument(options.pretrained + ": the vectors have dimension " +
                                       std::to_string(pretrained->dimension()) +
                                       ": train with --size of that number");
-    if (writes && !options.save_vocab.empty()) save_vocab.emplace(options.save_vocab);
+    for (std::size_t i = 0; i < pretrained->size(); ++i)
+      for (const float number : pretrained->vector(i))
+        if (!std::isfinite(number))
+          throw wordloom::InvalidArgument{options.pretrained, ": the vector of the word ",
+                                          wordloom::detail::shown(pretrained->word(i)), " has ",
+                                          number, ", which is no number to begin with"};
   }
+
   std::optional<wordloom::AtomicFile> save_vocab;
   std::optional<wordloom::Embeddings> pretrained;
   EvaluationSets evaluation;
 };
 
-wordloom::Vocabulary make_vocabulary(const Options& options, const Cluster& cluster) {
+/// Counts the words of --train, or reads the vocabulary that is given. Adds the number of words that
+/// it has counted to `read`, where this process counts alone.
+wordloom::Vocabulary make_vocabulary(const Options& options, const Cluster& cluster,
+                                     std::uint64_t& read) {
   const wordloom::VocabularyOptions limits{.min_count = options.min_count,
                                            .max_size = options.max_vocabulary,
                                            .threads = options.parameters.threads,
-                                           .before_piece = check_signals};
+                                           .before_piece = check_signals,
+                                           .unicode_spaces = options.unicode_spaces};
   if (!options.read_vocab.empty()) return wordloom::Vocabulary::load(options.read_vocab, limits);
-  if (!cluster.is_joined()) return wordloom::Vocabulary::from_text(options.train, limits);
+  if (!cluster.is_joined()) {
+    const auto counter = wordloom::detail::count_words(options.train, limits);
+    counter.for_each([&](std::string_view, std::uint64_t count) { read += count; });
+    return wordloom::Vocabulary::from_counter(counter, limits, options.train);
+  }
   auto ranks = *cluster.ranks();
   return wordloom::rank_vocabulary(ranks, options.train, limits);
 }
 
-/// The corpus of --train: each process reads its part, or all of it to train columns.
+/// The corpus of --train: each process reads its part, or all of it to train columns. `read`
+/// becomes the number of its words, also of those that the vocabulary lacks.
 wordloom::AnyCorpus make_corpus(const Options& options, Cluster& cluster,
-                                const wordloom::Vocabulary& vocabulary) {
+                                const wordloom::Vocabulary& vocabulary, std::uint64_t& read) {
   const wordloom::CorpusOptions reading{.max_sentence_length = options.max_sentence,
                                         .threads = options.parameters.threads,
                                         .cache = options.cache,
-                                        .before_piece = check_signals};
+                                        .before_piece = check_signals,
+                                        .unicode_spaces = options.unicode_spaces};
   using namespace wordloom;
+  const auto counted = [&](const auto& corpus) {
+    read = corpus.words_read();
+    return AnyCorpus(corpus);
+  };
   if (trains_columns(options)) {
-    if (options.stream) return AnyCorpus(TextCorpus(options.train, vocabulary, reading));
-    return AnyCorpus(EncodedCorpus::from_text(options.train, vocabulary, reading));
+    if (options.stream) return counted(TextCorpus(options.train, vocabulary, reading));
+    return counted(EncodedCorpus::from_text(options.train, vocabulary, reading));
   }
   if (options.stream)
-    return AnyCorpus(rank_corpus<TextCorpus>(cluster, options.train, vocabulary, reading));
-  return AnyCorpus(rank_corpus<EncodedCorpus>(cluster, options.train, vocabulary, reading));
+    return counted(rank_corpus<TextCorpus>(cluster, options.train, vocabulary, reading));
+  return counted(rank_corpus<EncodedCorpus>(cluster, options.train, vocabulary, reading));
+}
+
+/// Returns the counts of a text: "Vocabulary: 20 words; corpus: 1000 words, 980 kept, 20 dropped as
+/// rare (min_count 5)".
+std::string counts_of(const Options& options, const wordloom::Vocabulary& vocabulary,
+                      std::uint64_t read, std::uint64_t kept) {
+  std::string text = "Vocabulary: " + std::to_string(vocabulary.size()) +
+                     " words; corpus: " + std::to_string(read) + " words, " +
+                     std::to_string(kept) + " kept, " + std::to_string(read - kept) + " dropped";
+  if (read == kept) return text;
+  if (!options.read_vocab.empty() || !options.load_model.empty())
+    return text + ": not in the vocabulary";
+  text += " as rare (min_count " + std::to_string(options.min_count);
+  if (options.max_vocabulary != 0)
+    text += ", max_vocabulary " + std::to_string(options.max_vocabulary);
+  return text + ")";
+}
+
+/// Returns how many words of the vocabulary have pretrained vectors, in words; warns if none has.
+std::string pretrained_counts(const Options& options, const wordloom::Vocabulary& vocabulary,
+                              const wordloom::Embeddings& pretrained) {
+  std::size_t found = 0;
+  for (wordloom::WordId id = 0; id < vocabulary.size(); ++id)
+    found += pretrained.contains(vocabulary.word(id));
+  const std::string all = std::to_string(vocabulary.size()) + " words of the vocabulary";
+  if (found == 0)
+    warn("word2vec", {"'" + options.pretrained + "' has 0 of the " + all + ": all begin at random"});
+  return "Pretrained vectors: " + std::to_string(found) + " of the " + all + " found";
+}
+
+/// Reads the model of --load-model, with the words of the text if they are to be added, and makes
+/// the options agree with it.
+wordloom::Model load_model_for(Options& options, const Cluster& cluster, std::uint64_t& read) {
+  auto model = load_model(options);
+  if (options.new_words) model.extend(make_vocabulary(options, cluster, read));
+  const wordloom::SubwordOptions own = model.subwords.value_or(wordloom::SubwordOptions{.maxn = 0}),
+                                 given = options.subwords;
+  const auto agree = [&](const char* option, std::size_t value, std::size_t of_model) {
+    if (options.is_given(option) && value != of_model)
+      throw wordloom::InvalidArgument{option, " is ", value, ", the model in '",
+                                      options.load_model, "' has ", of_model, ": leave it out"};
+  };
+  agree("--maxn", given.maxn, own.maxn);
+  if (model.subwords) {
+    agree("--minn", given.minn, own.minn);
+    agree("--bucket", given.buckets, own.buckets);
+    options.subwords = own;
+  }
+  agree("--char-cnn", options.char_cnn, filters_of(model));
+  options.char_cnn = filters_of(model);
+  check_subwords(options);
+  check_char_cnn(options);
+  options.parameters.learning_rate = options.alpha.value_or(default_rate(options));
+  return model;
 }
 
 std::string speed(double words_per_second) {
@@ -90,44 +172,57 @@ int run(int argc, char** argv, Cluster& cluster) {
   app.name("word2vec");
   Options options;
   declare(app, options);
-  if (const auto code = parse(app, with_double_dashes(argc, argv))) return *code;
+  const auto arguments = with_double_dashes(argc, argv);
+  refuse_foreign_names(arguments, foreign_commands, foreign_options);
+  if (const auto code = parse(app, arguments)) return *code;
+  options.given = given_options(app);
   if (options.list_policies) {
     list_policies();
     return 0;
   }
   check(options);
   check_lookup(app, "--evaluate-similarity", "--evaluate-analogy");
+  auto warnings = warnings_of_repeated(app);
+  if (options.loss == "hs" && options.is_given("--negative"))
+    warnings.push_back("--negative has no effect with --loss hs");
+  warn("word2vec", warnings);
   start_training(options, cluster);
   Prepared prepared(options, cluster.is_first());
   // Where another process can end this one at any time, nothing unfinished may lie about.
   if (cluster.size() > 1) prepared.output.reset();
 
+  std::uint64_t read = 0;  // words of the text
   std::optional<wordloom::Model> model;
-  if (!options.load_model.empty()) {
-    model.emplace(load_model(options.load_model));
-    if (options.new_words) model->extend(make_vocabulary(options, cluster));
-    if (model->subwords) options.subwords = *model->subwords;
-    options.char_cnn = filters_of(*model);
-    check_subwords(options);
-    check_char_cnn(options);
-    options.parameters.learning_rate = options.alpha.value_or(default_rate(options));
+  if (!options.load_model.empty()) model.emplace(load_model_for(options, cluster, read));
+  const auto vocabulary = model ? model->vocabulary : make_vocabulary(options, cluster, read);
+  if (trains(options)) {
+    check_vocabulary(options, vocabulary);
+    if (options.subwords.maxn == 0 && options.char_cnn == 0)
+      prepared.evaluation.require_words(vocabulary.words());
   }
-  const auto vocabulary = model ? model->vocabulary : make_vocabulary(options, cluster);
+  std::optional<wordloom::AnyCorpus> corpus;
+  if (trains(options) || !options.cache.empty())
+    corpus.emplace(make_corpus(options, cluster, vocabulary, read));
+  if (trains(options))
+    require_contexts(*corpus, vocabulary, options, cluster,
+                     options.max_sentence == 1 ? "--max-sentence is 1, give 2 or more" : "");
   if (prepared.save_vocab) {
     vocabulary.write(*prepared.save_vocab);
     prepared.save_vocab->commit();
   }
+  const std::uint64_t kept = corpus ? corpus->token_count() : vocabulary.total_count();
+  const bool is_counted = corpus || (!cluster.is_joined() && options.read_vocab.empty());
+  Program program{"word2vec", speed};
+  if (is_counted) program.counts = counts_of(options, vocabulary, read, kept);
   // As in the original program, a run without an output makes only the vocabulary.
-  if (options.output.empty() && options.save_model.empty() && !options.json &&
-      prepared.evaluation.empty())
+  if (!trains(options)) {
+    if (!options.quiet && cluster.is_first() && is_counted) std::cerr << program.counts << '\n';
     return 0;
-
-  if (options.subwords.maxn == 0 && options.char_cnn == 0)
-    prepared.evaluation.require_words(vocabulary.words());
-  const Program program{"word2vec", speed};
+  }
+  if (prepared.pretrained)
+    program.counts += "\n" + pretrained_counts(options, vocabulary, *prepared.pretrained);
   note_threads(program, options, cluster);
-  const auto corpus = make_corpus(options, cluster, vocabulary);
-  const auto report = train(program, options, cluster, corpus, vocabulary, model,
+  const auto report = train(program, options, cluster, *corpus, vocabulary, model,
                             prepared.pretrained ? &*prepared.pretrained : nullptr);
   if (report.stopped) return exit_code_of_signal();
   if (!cluster.is_first()) return 0;
@@ -145,8 +240,9 @@ int run(int argc, char** argv, Cluster& cluster) {
   };
   with_vectors_of(std::move(*model), use);
   if (options.json) {
-    auto json =
-        json_report(options, report, cluster.size(), vocabulary.size(), corpus.token_count());
+    auto json = json_report(options, report, cluster.size(), vocabulary.size(), kept);
+    json["words_read"] = read;
+    json["words_dropped"] = read - kept;
     json["scores"] = prepared.evaluation.json();
     std::cout << line_of(json);
   } else {

@@ -6,7 +6,9 @@
 #include <wordloom/wordloom.hpp>
 
 #include "declare_options.hpp"
+#include "effects.hpp"
 #include "evaluation_sets.hpp"
+#include "foreign_names.hpp"
 
 /// The options of the command line.
 struct Options : TrainingOptions {
@@ -17,7 +19,7 @@ struct Options : TrainingOptions {
   std::size_t max_sentence = 1000;
   std::vector<std::string> evaluate_similarity, evaluate_analogy;
   LookupOptions lookup;
-  bool stream = false;
+  bool stream = false, unicode_spaces = false;
   int debug = 2, classes = 0;
   std::string loss;                                        // of fastText; empty: by --hs
   int verbose = 2, word_ngrams = 1, lr_update_rate = 100;  // likewise
@@ -31,6 +33,54 @@ inline const Aliases fasttext_names{{{"--size", "--size,--dim"},
                                      {"--alpha", "--alpha,--lr"},
                                      {"--iter", "--iter,--epoch"},
                                      {"--threads", "--threads,--thread"}}};
+
+/// Commands and options of fastText, gensim and GloVe, with what to write instead.
+inline const ForeignNames foreign_commands{
+    {"skipgram",
+     "this command of fastText is the default here: leave it out, and give --maxn 6 for its "
+     "subwords, --format fasttext for its .bin"},
+    {"cbow",
+     "instead of this command of fastText give --cbow 1, with --maxn 6 for its subwords and "
+     "--format fasttext for its .bin"},
+    {"supervised", "fastText's classifiers are not there, this program trains vectors of words"},
+    {"quantize", "fastText's quantised models are neither read nor written"},
+    {"test", "fastText's classifiers are not there; evaluate scores vectors"},
+    {"test-label", "fastText's classifiers are not there; evaluate scores vectors"},
+    {"predict", "fastText's classifiers are not there"},
+    {"predict-prob", "fastText's classifiers are not there"},
+    {"nn", "instead of this command of fastText run: neighbours MODEL"},
+    {"analogies", "instead of this command of fastText run: neighbours MODEL"},
+    {"print-word-vectors", "not there; neighbours MODEL answers words, --output writes vectors"},
+    {"print-sentence-vectors", "vectors of sentences are not there"},
+    {"print-ngrams", "vectors of n-grams are not there"},
+    {"dump", "not there; neighbours MODEL answers words"}};
+inline const ForeignNames foreign_options{
+    {"saveOutput", "fastText's text format beside a model is not there: give --format fasttext "
+                   "--output FILE, or --save-model MODEL --output FILE"},
+    {"label", "fastText's classifiers are not there: leave it out"},
+    {"minCountLabel", "fastText's classifiers are not there: leave it out"},
+    {"autotune-validation", "fastText's classifiers are not there: leave it out"},
+    {"qnorm", "fastText's quantised models are not there: leave it out"},
+    {"qout", "fastText's quantised models are not there: leave it out"},
+    {"cutoff", "fastText's quantised models are not there: leave it out"},
+    {"retrain", "fastText's quantised models are not there: leave it out"},
+    {"dsub", "fastText's quantised models are not there: leave it out"},
+    {"sentences", "write --train"},
+    {"corpus-file", "write --train"},
+    {"vector-size", "write --size"},
+    {"dimensions", "write --size"},
+    {"window-size", "write --window"},
+    {"context-window", "write --window"},
+    {"workers", "write --threads"},
+    {"num-threads", "write --threads"},
+    {"epochs", "write --iter"},
+    {"sg", "write --cbow 0 for skip-gram, --cbow 1 for CBOW"},
+    {"ns-exponent", "write --negative-exponent"},
+    {"max-vocab-size", "write --max-vocabulary"},
+    {"max-final-vocab", "write --max-vocabulary"},
+    {"cbow-mean", "write --cbow-gradient mean or whole"},
+    {"learning-rate", "write --alpha"},
+    {"vocab-min-count", "write --min-count"}};
 
 /// Adds the options of subwords.
 inline void declare_subwords(CLI::App& app, Options& options) {
@@ -67,6 +117,10 @@ inline void declare(CLI::App& app, Options& options) {
   app.add_option("--train,--input", options.train,
                  "Text to train on, plain or .gz; - is standard input")
       ->group(heading::files);
+  app.add_flag("--unicode-spaces", options.unicode_spaces,
+               "Unicode's spaces, such as U+00A0 and U+3000, separate words too, as in Python's "
+               "str.split()")
+      ->group(heading::files);
   declare_output(app, options);
   app.add_option("--save-vocab", options.save_vocab, "Where the vocabulary goes")
       ->group(heading::files);
@@ -86,7 +140,7 @@ inline void declare(CLI::App& app, Options& options) {
       ->group(heading::files);
 
   declare_training(app, options, fasttext_names);
-  app.add_option("--min-count,--minCount", options.min_count, "Words rarer than this are dropped")
+  app.add_option("--min-count,--minCount,--min_count", options.min_count, "Words rarer than this are dropped")
       ->check(whole_number)
       ->capture_default_str()
       ->group(heading::training);
@@ -108,7 +162,7 @@ inline void declare(CLI::App& app, Options& options) {
   app.add_option("--evaluate-similarity", options.evaluate_similarity,
                  "Score the vectors on word pairs with scores (WS-353, ...); may be given again")
       ->group(heading::results);
-  app.add_option("--evaluate-analogy", options.evaluate_analogy,
+  app.add_option("--evaluate-analogy,--accuracy", options.evaluate_analogy,
                  "Score the vectors on analogies (questions-words.txt, BATS); may be given again")
       ->group(heading::results);
   declare_lookup(app, options.lookup, heading::results);
@@ -141,6 +195,29 @@ inline std::vector<NamedFile> files_of(const Options& options) {
   return files;
 }
 
+/// Whether the command line names a result for which vectors are trained.
+inline bool trains(const Options& options) {
+  return !options.output.empty() || !options.save_model.empty() || options.json ||
+         !options.evaluate_similarity.empty() || !options.evaluate_analogy.empty();
+}
+
+/// Refuses a run without a result, and options without effect.
+inline void require_effects(const Options& options) {
+  const std::string results =
+      "--output, --save-model, --evaluate-similarity, --evaluate-analogy or --json";
+  if (!trains(options) && options.save_vocab.empty() && options.cache.empty())
+    throw wordloom::InvalidArgument("nothing would be written: give " + results +
+                                    ", or --save-vocab for the vocabulary alone");
+  require_effects_on_method(options);
+  require_effects_on_files(options, trains(options), results);
+  require_effect(options, {"--max-vocabulary"}, options.load_model.empty() || options.new_words,
+                 "with --load-model, which has its own vocabulary, unless --new-words adds words");
+  // Files of fastText tell the minimum count.
+  require_effect(options, {"--min-count"},
+                 options.load_model.empty() || options.new_words || writes_model(options),
+                 "with --load-model, which has its own vocabulary, unless --new-words adds words");
+}
+
 /// Throws InvalidArgument for what parses but cannot be done.
 inline void check(Options& options) {
   const auto only = [](int accepted, const char* name, int value, const char* what) {
@@ -155,7 +232,13 @@ inline void check(Options& options) {
   if (options.train == wordloom::detail::standard_stream &&
       (!options.cache.empty() || options.sync != "none"))
     throw wordloom::InvalidArgument("--cache and --sync need a file as --train, not -");
-  if (!options.loss.empty()) options.hs = options.loss == "hs" ? 1 : 0;
+  if (!options.loss.empty()) {
+    const int hs = options.loss == "hs" ? 1 : 0;
+    if (options.is_given("--hs") && options.hs != hs)
+      throw wordloom::InvalidArgument("--loss " + options.loss + " and --hs " +
+                                      std::to_string(options.hs) + " exclude each other");
+    options.hs = hs;
+  }
   if (options.loss == "hs") options.parameters.negatives = 0;
   choose_method(options);
   if (options.new_words && options.load_model.empty())
@@ -167,5 +250,6 @@ inline void check(Options& options) {
     throw wordloom::InvalidArgument("--stream and --cache exclude each other");
   check(static_cast<const TrainingOptions&>(options));
   require_distinct(files_of(options));
+  require_effects(options);
   wordloom::CorpusOptions{.max_sentence_length = options.max_sentence}.validate();
 }

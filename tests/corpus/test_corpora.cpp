@@ -104,7 +104,15 @@ TEST_CASE("any range of ranges of strings is text", "[corpus]") {
   STATIC_REQUIRE_FALSE(SentencesOfWords<std::vector<std::vector<WordId>>>);
 }
 
-TEST_CASE("what is no word is refused with its sentence", "[corpus]") {
+TEST_CASE("a word in memory may hold white space and is one word", "[corpus]") {
+  const std::vector<std::vector<std::string>> sentences{{"New York", "a\n", "New York"}, {"\t"}};
+  const auto vocabulary = Vocabulary::from_sentences(sentences, {.min_count = 1});
+  CHECK(vocabulary.size() == 3);
+  CHECK(vocabulary.count(vocabulary.find("New York").value()) == 2);
+  CHECK(EncodedCorpus::from_sentences(sentences, vocabulary).token_count() == 4);
+}
+
+TEST_CASE("an empty word is refused with its sentence", "[corpus]") {
   using Words = std::vector<std::vector<std::string>>;
   const auto vocabulary = Vocabulary::from_sentences(Words{{"a"}}, {.min_count = 1});
   const auto refusal = [&](const Words& sentences) {
@@ -114,8 +122,7 @@ TEST_CASE("what is no word is refused with its sentence", "[corpus]") {
                          [&] { return EncodedCorpus::from_sentences(sentences, vocabulary); }));
     return message;
   };
-  CHECK(refusal({{"a"}, {"a", "b c"}}) == "sentences[1]: the word 'b c' holds white space");
-  CHECK(refusal({{"a\n"}}) == "sentences[0]: the word 'a?' holds white space");
+  CHECK(refusal({{"a"}, {"a", ""}}) == "sentences[1]: a word is empty");
   CHECK(refusal({{}, {}, {""}}) == "sentences[2]: a word is empty");
   CHECK(message_of<CorpusError>([&] { return Vocabulary::from_sentences(Words{{}}); }) ==
         "the sentences: no words");
@@ -215,4 +222,57 @@ TEST_CASE("what is no corpus is refused and says why", "[corpus]") {
   CHECK_THROWS_AS(
       EncodedCorpus::from_sentences(std::vector<std::vector<WordId>>{{0, 3}}, text.vocabulary),
       InvalidArgument);
+}
+
+TEST_CASE("Unicode's spaces separate words on request", "[corpus]") {
+  // No-break space, line separator, ideographic space, next line, and bytes that are no spaces: a
+  // zero-width space, a cut character, Latin-1's no-break space.
+  const Text text(
+      "a\u00a0b a\u2028b\u3000a\u0085b\u2009\nb\u200bc \u205f\u202f\u1680\u2029 d\xe2\x80 "
+      "e\xa0 "
+      "f\x1cg\n");
+  const VocabularyOptions counting{.min_count = 1, .unicode_spaces = true};
+  const auto vocabulary = Vocabulary::from_text(text.path, counting);
+  REQUIRE(vocabulary.size() == 7);
+  CHECK(vocabulary.word(0) == "a");
+  CHECK(vocabulary.count(0) == 3);
+  CHECK(vocabulary.word(1) == "b");
+  CHECK(vocabulary.count(1) == 3);
+  for (const char* word : {"b\u200bc", "d\xe2\x80", "e\xa0", "f", "g"})
+    CHECK(vocabulary.find(word));
+  const std::vector<std::vector<WordId>> expected{
+      {0, 1, 0, 1, 0, 1},
+      {*vocabulary.find("b\u200bc"), *vocabulary.find("d\xe2\x80"), *vocabulary.find("e\xa0"),
+       *vocabulary.find("f"), *vocabulary.find("g")}};
+  const CorpusOptions reading{.unicode_spaces = true};
+  CHECK(sentences_of(EncodedCorpus::from_text(text.path, vocabulary, reading)) == expected);
+  const TextCorpus streamed(text.path, vocabulary, reading);
+  CHECK(sentences_of(streamed) == expected);
+  CHECK(streamed.words_read() == 11);
+  // They are part of words otherwise, and the two are different corpora.
+  CHECK(Vocabulary::from_text(text.path, {.min_count = 1}).find("a\u00a0b"));
+  CHECK(TextCorpus(text.path, vocabulary).fingerprint() != streamed.fingerprint());
+  for (const char* space :
+       {"\u0085", "\u00a0", "\u1680", "\u2000", "\u2001", "\u2002", "\u2003", "\u2004",
+        "\u2005", "\u2006", "\u2007", "\u2008", "\u2009", "\u200a", "\u2028", "\u2029",
+        "\u202f", "\u205f", "\u3000", "\x1c",   "\x1d",   "\x1e",   "\x1f"})
+    CHECK(detail::unicode_space_at(space) == std::string_view(space).size());
+  for (const char* other : {"a", "\u200b", "\u2010", "\u2030", "\u2060", "\u3001", "\u00a1", "\xc2",
+                            "\xe2\x80", "\xe2", "\xa0", "\ufeff", "\u1681"})
+    CHECK(detail::unicode_space_at(other) == 0);
+}
+
+TEST_CASE("corpora count the words that they read", "[corpus]") {
+  const Text text("a b a c\nd a b\n");
+  const auto vocabulary = Vocabulary::from_text(text.path, {.min_count = 2});
+  const auto cache = text.folder / "cache";
+  for (int pass = 0; pass < 2; ++pass) {  // the second reads the file of the first
+    const auto kept = EncodedCorpus::from_text(text.path, vocabulary, {.cache = cache});
+    CHECK(kept.words_read() == 7);
+    CHECK(kept.token_count() == 5);
+  }
+  CHECK(EncodedCorpus::from_text(text.path, vocabulary).words_read() == 7);
+  CHECK(TextCorpus(text.path, vocabulary, {.threads = 3}).words_read() == 7);
+  const std::vector<std::vector<std::string>> sentences{{"a", "x", "b"}, {"b"}};
+  CHECK(EncodedCorpus::from_sentences(sentences, vocabulary).words_read() == 4);
 }

@@ -99,14 +99,14 @@ TEST_CASE("a damaged vocabulary file is refused by line", "[vocabulary]") {
   CHECK(contains(refusal("a 1\nb\n"), "v: line 2: expected a word, a space and a count"));
   CHECK(contains(refusal("a 1\n\nb 2\n"), "line 2"));
   CHECK(contains(refusal("a x\n"), "got 'a x'"));
-  CHECK(contains(refusal("a 1 2\n"), "line 1"));
+  CHECK(contains(refusal("a 1 2.5\n"), "line 1"));
   CHECK(contains(refusal("a 0\n"), "line 1"));
+  CHECK(contains(refusal("5 the\n"), "got '5 the'"));
+  CHECK(contains(refusal("5\n"), "line 1"));
+  CHECK(contains(refusal("a 1\n</s> 0\n"), "line 2"));
+  CHECK(contains(refusal("</s> x\na 1\n"), "line 1"));
   CHECK(contains(refusal("a -3\n"), "line 1"));
   CHECK(contains(refusal("a 99999999999999999999\n"), "line 1"));
-  // White space that a line may hold and a word may not.
-  for (const char* word : {"a\vb", "a\fb", "a\rb", "\va"})
-    CHECK(contains(refusal("x 9\n" + std::string(word) + " 5\n"),
-                   "v: line 2: expected a word, a space and a count"));
   CHECK(contains(refusal("a 18446744073709551615\nb 1\n"),
                  "v: line 2: expected counts that add up to less than 2^64, got 'b 1'"));
   CHECK(contains(refusal("a 3\nb 2\na 1\n"),
@@ -115,8 +115,75 @@ TEST_CASE("a damaged vocabulary file is refused by line", "[vocabulary]") {
                       std::vector<std::pair<std::string, std::uint64_t>>{{"a", 1}, {"a", 2}}),
                   InvalidArgument);
   CHECK_THROWS_AS(
-      Vocabulary::from_counts(std::vector<std::pair<std::string, std::uint64_t>>{{"a b", 1}}),
+      Vocabulary::from_counts(std::vector<std::pair<std::string, std::uint64_t>>{{"", 1}}),
       InvalidArgument);
+}
+
+TEST_CASE("vocabularies of word2vec, GloVe, gensim and fastText are read", "[vocabulary]") {
+  const TemporaryFolder folder;
+  using Counts = std::vector<std::pair<std::string, std::uint64_t>>;
+  const auto read = [&](const std::string& text) {
+    write_file(folder / "v", text);
+    const auto vocabulary = Vocabulary::load(folder / "v");
+    Counts counts;
+    for (WordId id = 0; id < vocabulary.size(); ++id)
+      counts.emplace_back(vocabulary.word(id), vocabulary.count(id));
+    return counts;
+  };
+  const Counts expected{{"the", 5}, {"of", 3}};
+  // The end of a sentence is no word: word2vec has it first, whatever its count.
+  CHECK(read("</s> 0\nthe 5\nof 3\n") == expected);
+  CHECK(read("</s> 5000\nthe 5\nof 3\n") == expected);
+  CHECK(read("\xef\xbb\xbf</s> 0\r\nthe 5\r\nof 3\r\n\r\n") == expected);
+  CHECK(read("the\t5\nof\t3") == expected);
+  // `fasttext dump model.bin dict`
+  CHECK(read("5\nthe 5 word\n</s> 4 word\nof 3 word\n__label__a 9 label\n__label__b 1 label\n") ==
+        expected);
+  const auto refusal = [&](const std::string& text) {
+    return message_of<FormatError>([&] { read(text); });
+  };
+  CHECK(contains(refusal("5\nthe 5 word\nof 3 word\n"),
+                 "line 1: expected the number of lines that follow, 2, got 5"));
+  CHECK(contains(refusal("2\nthe 5 word\nof 3\n"), "line 3: expected a word, a count above 0 and"));
+  CHECK(contains(refusal("3\na 5 word\nof 3 word\na 1 word\n"), "line 4: expected each word once"));
+  CHECK(contains(refusal("9\n0\tthe\t5\n"), "line 1"));  // gensim's Dictionary
+  // Odd words.
+  CHECK(read("New York 3\n\fof 2\n  \t  1\n") ==
+        Counts{{"New York", 3}, {"\fof", 2}, {"  \t ", 1}});
+  CHECK(read("the    5\n") == Counts{{"the", 5}});
+}
+
+TEST_CASE("odd words of a vocabulary come back, or it is not written", "[vocabulary]") {
+  const TemporaryFolder folder;
+  using Counts = std::vector<std::pair<std::string, std::uint64_t>>;
+  const auto check = [&](const Counts& counts) {
+    const auto vocabulary = Vocabulary::from_counts(counts);
+    vocabulary.check_words();
+    vocabulary.save(folder / "v");
+    const auto loaded = Vocabulary::load(folder / "v");
+    CHECK(loaded.words() == vocabulary.words());
+    CHECK(loaded.fingerprint() == vocabulary.fingerprint());
+  };
+  using namespace std::string_literals;
+  check({{"New York", 9},
+         {" ", 8},
+         {"\t\t", 7},
+         {"a\fb", 6},
+         {"\v", 5},
+         {"c\r", 4},
+         {"n\0l"s, 3},
+         {"a  b 5", 2},
+         {"\xff", 1}});
+  // These do not begin the file.
+  check({{"</s>", 9}, {"a", 1}});
+  check({{"\xef\xbb\xbfx", 9}, {"\xef\xbb\xbf", 8}, {"%PDF-", 8}, {"a", 1}});
+  std::filesystem::remove(folder / "v");
+  for (const char* word : {"a\nb", " a", "a\t", "\n", "</s>", "\xef\xbb\xbfx"}) {
+    const auto vocabulary = Vocabulary::from_counts(Counts{{word, 1}});
+    CHECK_THROWS_AS(vocabulary.check_words(), InvalidArgument);
+    CHECK_THROWS_AS(vocabulary.save(folder / "v"), InvalidArgument);
+  }
+  CHECK(folder.entry_count() == 0);
 }
 
 TEST_CASE("counts that add up to more than 64 bits are refused", "[vocabulary]") {

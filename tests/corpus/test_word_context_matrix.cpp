@@ -349,16 +349,25 @@ TEST_CASE("what no matrix can be made of is refused", "[corpus]") {
         }) == "the corpus was encoded with another vocabulary");
   std::size_t reads = 0;
   const Sentences alone{{0}, {}, {1}}, wrong{{0, 1, 3}};
-  CHECK(message_of<CorpusError>([&] {
-          return WordContextMatrix::from(PlainCorpus{&alone, &reads}, text.vocabulary);
-        }) ==
-        "no word of the corpus has a context: each sentence has at most one word; use longer "
-        "sentences or a lower minimum count");
-  CHECK(message_of<CorpusError>([&] {
-          return WordContextMatrix::from(corpus, text.vocabulary, {.subsample = 1e-12});
-        }) ==
-        "no word of the corpus has a context: each sentence has at most one word after "
-        "subsampling; use a higher threshold or longer sentences");
+  CHECK(
+      message_of<CorpusError>([&] {
+        return WordContextMatrix::from(PlainCorpus{&alone, &reads}, text.vocabulary);
+      }) ==
+      "nothing to train on: no word of the corpus has a context: each of its 3 sentences (2 words) "
+      "has one word; is there one word a line? A line is a sentence");
+  const Sentences repeated{{0, 0}, {1, 1, 1}};
+  CHECK(
+      message_of<CorpusError>([&] {
+        return WordContextMatrix::from(PlainCorpus{&repeated, &reads}, text.vocabulary);
+      }) ==
+      "nothing to train on: no word of the corpus has a context: each of its 2 sentences (5 words) "
+      "has one word again and again; a sentence needs two different ones");
+  CHECK(
+      message_of<CorpusError>(
+          [&] { return WordContextMatrix::from(corpus, text.vocabulary, {.subsample = 1e-12}); }) ==
+      "nothing to train on: no word of the corpus has a context: each of its 2 sentences (5 words) "
+      "has at most one word after subsampling with the threshold 1e-12; use a higher one, or 0 to "
+      "keep all words");
   CHECK(message_of<CorpusError>([&] {
           return WordContextMatrix::from(PlainCorpus{&wrong, &reads}, text.vocabulary);
         }) == "the corpus has the word id 3, the vocabulary has only 3 words");

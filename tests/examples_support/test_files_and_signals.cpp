@@ -1,9 +1,15 @@
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <csignal>
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "catch.hpp"
 #include "distinct_files.hpp"
+#include "error_message.hpp"
 #include "interrupts.hpp"
 #include "support.hpp"
 
@@ -46,6 +52,62 @@ TEST_CASE("files that are only read may be the same, and a model may replace its
   CHECK_NOTHROW(require_distinct({{"--load-model", a}, {"--save-model", a, true, "--load-model"}}));
   CHECK_THROWS_AS(require_distinct({{"--save-model", a, true}, {"--cache", a, true}}),
                   InvalidArgument);
+}
+
+TEST_CASE("two files are not mixed into one stream", "[programs]") {
+  const TemporaryFolder folder;
+  const std::string pipe = folder / "pipe";
+  REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  int ends[2];
+  REQUIRE(::pipe(ends) == 0);
+  const auto written = [](int number) { return "/dev/fd/" + std::to_string(number); };
+  const auto is_refused = [](const NamedFile& a, const NamedFile& b) {
+    try {
+      require_distinct({a, b});
+      return false;
+    } catch (const InvalidArgument&) {
+      return true;
+    }
+  };
+  const auto output = [](const std::string& path) { return NamedFile{"--output", path, true}; };
+  const auto vocabulary = [](const std::string& path) {
+    return NamedFile{"--save-vocab", path, true};
+  };
+  CHECK(is_refused(output(pipe), vocabulary(pipe)));
+  CHECK(is_refused(output(written(ends[1])), vocabulary(written(ends[1]))));
+  CHECK_FALSE(is_refused(output(written(ends[1])), vocabulary(pipe)));
+  CHECK_FALSE(is_refused({"--train", written(ends[0])}, output(written(ends[1]))));
+  CHECK_FALSE(is_refused({"--train", pipe}, {"--read-vocab", pipe}));
+  CHECK_FALSE(is_refused(output("/dev/null"), vocabulary("/dev/null")));
+  // A regular file that is open under a descriptor.
+  write_file(folder / "text", "a b");
+  const int file = ::open((folder / "text").c_str(), O_RDONLY);
+  REQUIRE(file >= 0);
+  CHECK(is_refused({"--train", written(file)}, output(folder / "text")));
+  ::close(file);
+  CHECK_FALSE(is_refused({"--train", written(file)}, output(written(file))));  // closed
+  for (const int end : ends) ::close(end);
+}
+
+TEST_CASE("the message about a compressed file says how to read it", "[programs]") {
+  const ForeignFormat error("t.xz", "an xz file", "xz -dc t.xz", true);
+  const auto hint = [&](std::vector<const char*> arguments) {
+    const std::string message =
+        ::message_of(error, "program", static_cast<int>(arguments.size()), arguments.data());
+    const std::string begin = "t.xz: this is an xz file; to read it: xz -dc t.xz | ";
+    REQUIRE(message.starts_with(begin));
+    return message.substr(begin.size());
+  };
+  CHECK(hint({"x", "--train", "t.xz"}) == "program --train -");
+  CHECK(hint({"x", "-train", "t.xz", "--output", "v"}) == "program -train -");
+  CHECK(hint({"x", "--output", "v", "--train=t.xz"}) == "program --train=-");
+  CHECK(hint({"x", "-i:t.xz"}) == "program -i:-");
+  CHECK(hint({"x", "t.xz"}) == "program -");
+  CHECK(hint({"x", "--similarity", "pairs", "t.xz"}) == "program -");
+  CHECK(hint({"x", "--train", "at.xz"}) == "program");
+  const ForeignFormat other("t.h5", "an HDF5 file", "export it", false);
+  const char* const arguments[]{"x", "t.h5"};
+  CHECK(::message_of(other, "program", 2, arguments) == "t.h5: this is an HDF5 file; export it");
 }
 
 TEST_CASE("a first signal is noted, a second one has its own way, an ignored one is ignored",

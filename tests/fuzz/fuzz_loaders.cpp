@@ -82,12 +82,12 @@ namespace {
 
 /// A row of one float takes 64 bytes and at least two bytes of a file, a byte of a .gz text holds
 /// up to 1032.
-std::size_t justified(const Loader& loader, std::size_t file_bytes) {
-  const bool may_be_gzip =
-      loader.name == "gzip" || loader.name == "text" || loader.name == "edge_list";
+std::size_t justified(const Loader& loader, const std::string& file) {
+  const bool may_be_gzip = wordloom::detail::has_gzip_magic(file) || loader.name == "gzip" ||
+                           loader.name == "text" || loader.name == "edge_list";
   // Buffers, with which a file of contexts is made again.
   const std::size_t fixed = std::size_t{1} << (loader.name == "contexts" ? 22 : 14);
-  return fixed + file_bytes * (may_be_gzip ? 2 * 1032 : 64);
+  return fixed + file.size() * (may_be_gzip ? 2 * 1032 : 64);
 }
 
 /// Ends the program by SIGVTALRM if it uses so much processor time before the next call: it hangs.
@@ -103,7 +103,7 @@ void check(const Loader& loader, std::uint64_t seed, std::uint64_t number) {
   most_allocated = before;
   try {
     loader.check(bytes);
-    if (most_allocated - before > justified(loader, bytes.size()))
+    if (most_allocated - before > justified(loader, bytes))
       throw FuzzFailure("it allocates " + std::to_string(most_allocated - before) +
                         " bytes for a file of " + std::to_string(bytes.size()));
   } catch (const std::exception& error) {

@@ -72,6 +72,8 @@ inline std::vector<Loader> all_loaders(const TemporaryFolder& folder) {
                                VectorFormat format) {
     Loader loader{name, {}, folder / file, false, [=](const auto& path) {
                     use(load_embeddings(path, format));
+                    if (load_embeddings(path, format, {.limit = 1}).size() != 1)
+                      throw FuzzFailure("more words than the limit");
                   }};
     for (const std::size_t dimension : {1u, 3u, 20u}) {
       save_embeddings(random_model(vocabulary, dimension).embeddings(), loader.path, format);
@@ -83,6 +85,8 @@ inline std::vector<Loader> all_loaders(const TemporaryFolder& folder) {
   add_vectors("word2vec_binary", "v.bin", VectorFormat::word2vec_binary);
   add_vectors("word2vec_text", "v.txt", VectorFormat::word2vec_text);
   add_vectors("glove", "v.glove", VectorFormat::glove_text);
+  loaders[1].samples.push_back("3 2\nNew York 1 2\n  3 4\n9 11 -5 .6\n");
+  loaders[2].samples.push_back(". . . 1 2\nthe 3 4\n9 11 5 6\n");
   add_vectors("npy", "v.npy", VectorFormat::npy);
   add_vectors("tsv", "v.tsv", VectorFormat::projector_tsv);
   Loader fasttext{"fasttext", {}, folder / "v.ft", false, [use](const auto& path) {
@@ -100,6 +104,13 @@ inline std::vector<Loader> all_loaders(const TemporaryFolder& folder) {
     fasttext.samples.push_back(read_file(fasttext.path));
     detectable.push_back(fasttext.samples.back());
   }
+  // With a label: nwords, then the entries, then matrices without a row for it.
+  std::string labelled = fasttext.samples[0];
+  const std::size_t after_words = labelled.size() - 2 * (1 + 16 + vocabulary.size() * 12);
+  labelled.insert(after_words, std::string("__label__\0\1\0\0\0\0\0\0\0\1", 19));
+  labelled[64] = static_cast<char>(vocabulary.size() + 1);
+  labelled[72] = 1;
+  fasttext.samples.push_back(labelled);
   loaders.push_back(std::move(fasttext));
   loaders.push_back(
       {"npy_words",
@@ -115,7 +126,8 @@ inline std::vector<Loader> all_loaders(const TemporaryFolder& folder) {
   vocabulary.save(folder / "vocabulary");
   loaders.push_back(
       {"vocabulary",
-       {read_file(folder / "vocabulary"), "x 1\r\n</s> 9\r\ny\t5"},
+       {read_file(folder / "vocabulary"), "x 1\r\n</s> 9\r\ny\t5", "</s> 0\nNew York 5\n",
+        "3\nx 5 word\n</s> 4 word\n__label__ 1 label\n"},
        folder / "vocabulary",
        false,
        [&folder](const auto& path) {

@@ -35,7 +35,9 @@ namespace wordloom::inline WORDLOOM_ABI {
 /// the same machine removes those of processes that were killed. Not thread-safe.
 class AtomicFile {
  public:
-  /// Throws IoError when the folder or the file cannot be written.
+  /// Throws IoError when the folder or the file cannot be written, and InvalidArgument for a name
+  /// that ends in .gz, unless it is a pipe or device: nothing is compressed, and a reader would
+  /// refuse the file.
   explicit AtomicFile(const std::filesystem::path& path);
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;
@@ -103,6 +105,10 @@ WORDLOOM_FUNCTION AtomicFile::AtomicFile(const std::filesystem::path& path) : pa
     file = ::fcntl(target.descriptor, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
   else if (target.is_open_file || (exists && !S_ISREG(status.st_mode)))
     file = above_standard(::open(target_.c_str(), O_WRONLY | O_CLOEXEC));
+  else if (path.extension() == ".gz")
+    throw InvalidArgument{"cannot write '", path,
+                          "': nothing is written compressed; leave out .gz and compress the file ",
+                          "with gzip"};
   else
     file = create_temporary();
   is_direct_ = temporary_.empty();

@@ -49,8 +49,9 @@ WORDLOOM_FUNCTION InputFile::InputFile(const std::filesystem::path& path, Conten
     std::uint32_t size = 0;
     if (text_.size() >= sizeof size)
       std::memcpy(&size, text_.data() + text_.size() - sizeof size, sizeof size);
-    unpacked_.reserve(std::min<std::size_t>(std::size_t{size} + 1, text_.size() * 1032));
-    constexpr std::size_t step = std::size_t{1} << 22;
+    const std::size_t most = text_.size() * 1032;
+    unpacked_.reserve(std::min<std::size_t>(std::size_t{size} + 1, most));
+    const std::size_t step = std::min<std::size_t>(std::size_t{1} << 22, most);
     GzipReader reader(file_);
     while (reader.read(unpacked_, step)) {
     }

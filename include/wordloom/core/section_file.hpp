@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -12,6 +13,7 @@
 #include <wordloom/core/error.hpp>
 #include <wordloom/core/files.hpp>
 #include <wordloom/core/hash.hpp>
+#include <wordloom/core/input_file.hpp>
 #include <wordloom/core/row_matrix.hpp>
 #include <wordloom/core/words.hpp>
 
@@ -73,7 +75,12 @@ class SectionWriter {
 class SectionReader {
  public:
   /// Throws IoError, and FormatError unless the file begins with the format's first line.
-  SectionReader(const std::filesystem::path& path, std::string_view format);
+  SectionReader(const std::filesystem::path& path, std::string_view format)
+      : own_(std::make_unique<InputFile>(path)), file_(*own_) {
+    begin(format);
+  }
+  /// The same for a file that is open already, and outlives the reader.
+  SectionReader(const InputFile& file, std::string_view format) : file_(file) { begin(format); }
 
   std::vector<std::uint64_t> numbers() {
     std::vector<std::uint64_t> values(size_of("", " numbers", sizeof(std::uint64_t)));
@@ -102,6 +109,8 @@ class SectionReader {
   }
 
  private:
+  void begin(std::string_view format);
+
   std::string_view rest() const noexcept { return file_.text().substr(at_); }
 
   [[noreturn]] void refuse(const std::string& expected) const {
@@ -138,7 +147,8 @@ class SectionReader {
   }
   void end_section();
 
-  MappedFile file_;
+  std::unique_ptr<const InputFile> own_;
+  const InputFile& file_;
   std::size_t at_ = 0;                          // the next byte
   std::size_t section_ = 0, last_section_ = 0;  // first bytes of the present section and the last
   Hash hash_;                                   // of the present section
@@ -156,9 +166,7 @@ WORDLOOM_FUNCTION void SectionWriter::matrix(std::string_view name, const RowMat
   end_section();
 }
 
-WORDLOOM_FUNCTION SectionReader::SectionReader(const std::filesystem::path& path,
-                                               std::string_view format)
-    : file_(path) {
+WORDLOOM_FUNCTION void SectionReader::begin(std::string_view format) {
   const std::string expected = std::string(format) + '\n';
   if (rest().starts_with(expected)) {
     section_ = at_ = expected.size();
@@ -172,7 +180,7 @@ WORDLOOM_FUNCTION SectionReader::SectionReader(const std::filesystem::path& path
       got += *version < number_in<unsigned>(format.substr(kind))
                  ? ", written by an older version of Wordloom: use that version to read it"
                  : ", written by a newer version of Wordloom: update Wordloom to read it";
-  throw FormatError::at(path, "byte", 0, shown(format), got);
+  throw FormatError::at(file_.path(), "byte", 0, shown(format), got);
 }
 
 WORDLOOM_FUNCTION NamedMatrix SectionReader::matrix() {

@@ -36,13 +36,14 @@ struct CorpusSource {
 };
 
 /// The first 8 bytes of a corpus file; the first 6 are those of all versions.
-inline constexpr std::string_view corpus_magic("CORPUS3\0", 8);
+inline constexpr std::string_view corpus_magic("CORPUS4\0", 8);
 
 /// The end of a corpus file, which holds `corpus_magic`, ids [token_count], padded to 8 bytes, the
 /// ends [sentence_count] of the sentences (in tokens), then this. Numbers are little-endian.
 struct CorpusFileEnd {
   CorpusSource source;
   std::uint64_t token_count = 0;
+  std::uint64_t words_read = 0;  // of the text, also those that the vocabulary lacks
   std::uint64_t sentence_count = 0;
   std::uint64_t hash = 0;  // of all bytes before it
 };
@@ -59,7 +60,8 @@ class CorpusFileWriter {
     write(ids.data(), ids.size_bytes());
   }
 
-  void finish(const CorpusSource& source, std::span<const std::uint64_t> ends);
+  void finish(const CorpusSource& source, std::span<const std::uint64_t> ends,
+              std::uint64_t words_read);
 
  private:
   void write(const void* data, std::size_t bytes) {
@@ -76,6 +78,7 @@ class CorpusFileWriter {
 struct EncodedText {
   std::span<const WordId> ids;          // [tokens]
   std::span<const std::uint64_t> ends;  // [sentences], in tokens, rising
+  std::uint64_t words_read;             // of the text, also those that the vocabulary lacks
   std::shared_ptr<const void> memory;   // in which both lie
 };
 
@@ -102,10 +105,11 @@ WORDLOOM_FUNCTION CorpusSource CorpusSource::of(const std::filesystem::path& pat
 }
 
 WORDLOOM_FUNCTION void CorpusFileWriter::finish(const CorpusSource& source,
-                                                std::span<const std::uint64_t> ends) {
+                                                std::span<const std::uint64_t> ends,
+                                                std::uint64_t words_read) {
   if (tokens_ % 2 != 0) write("\0\0\0\0", 4);
   write(ends.data(), ends.size_bytes());
-  const CorpusFileEnd end{source, tokens_, ends.size()};
+  const CorpusFileEnd end{source, tokens_, words_read, ends.size()};
   write(&end, offsetof(CorpusFileEnd, hash));
   const std::uint64_t hash = hash_.value();
   write(&hash, sizeof(hash));
@@ -137,6 +141,7 @@ WORDLOOM_FUNCTION std::optional<EncodedText> open_corpus_file(const std::filesys
   const char* const ids = text.data() + corpus_magic.size();
   return EncodedText{{reinterpret_cast<const WordId*>(ids), end.token_count},
                      {reinterpret_cast<const std::uint64_t*>(ids + ids_bytes), end.sentence_count},
+                     end.words_read,
                      file};
 }
 

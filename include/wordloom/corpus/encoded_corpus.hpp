@@ -49,8 +49,8 @@ class EncodedCorpus {
 
   /// Encodes sentences in memory with one thread: words that the vocabulary does not have are left
   /// out, and a sentence of more than `options.max_sentence_length` others is split. The other
-  /// options have no effect. Throws InvalidArgument for a word that is empty or holds white space,
-  /// and CorpusError when no word is in the vocabulary.
+  /// options have no effect. Throws InvalidArgument for a word that is empty, and CorpusError when
+  /// no word is in the vocabulary.
   template <SentencesOfWords Words>
   [[nodiscard]] static EncodedCorpus from_sentences(Words&& sentences, const Vocabulary& vocabulary,
                                                     const CorpusOptions& options = {}) {
@@ -59,15 +59,17 @@ class EncodedCorpus {
     detail::SentenceSplitter splitter(options.max_sentence_length);
     std::vector<WordId> ids, words;
     std::size_t number = 0;
+    std::uint64_t words_read = 0;
     for (auto&& sentence : sentences) {
       ids.clear();
       words.clear();
       for (auto&& word : sentence) {
         const std::string_view text = word;
+        ++words_read;
         if (const auto id = vocabulary.find(text))
           ids.push_back(*id);
-        else if (!is_word(text))
-          throw detail::not_a_word(text, "sentences", number);
+        else if (text.empty())
+          throw detail::empty_word("sentences", number);
       }
       ids.push_back(detail::end_of_line);
       std::span<const WordId> rest = ids;
@@ -76,7 +78,7 @@ class EncodedCorpus {
       ++number;
     }
     if (memory->ends.empty()) throw CorpusError::no_known_word("the sentences");
-    return EncodedCorpus(Memory::text(memory), vocabulary);
+    return EncodedCorpus(Memory::text(memory, words_read), vocabulary);
   }
 
   /// Makes a corpus of sentences of ids; empty ones are left out. Throws InvalidArgument for an id
@@ -86,6 +88,8 @@ class EncodedCorpus {
 
   static constexpr bool repeats = true;
   std::uint64_t token_count() const noexcept { return text_.ids.size(); }
+  /// Returns the number of words of the text, also of those that the vocabulary lacks.
+  std::uint64_t words_read() const noexcept { return text_.words_read; }
   std::size_t sentence_count() const noexcept { return text_.ends.size(); }
   /// Returns a view that is valid as long as any copy of this corpus lives; i < sentence_count().
   std::span<const WordId> sentence(std::size_t i) const& noexcept {
@@ -133,8 +137,9 @@ class EncodedCorpus {
     Ids ids;
     std::vector<std::uint64_t> ends;
 
-    static detail::EncodedText text(const std::shared_ptr<const Memory>& memory) {
-      return {memory->ids.span(), memory->ends, memory};
+    static detail::EncodedText text(const std::shared_ptr<const Memory>& memory,
+                                    std::uint64_t words_read) {
+      return {memory->ids.span(), memory->ends, words_read, memory};
     }
   };
 
@@ -145,12 +150,14 @@ class EncodedCorpus {
                                      const Vocabulary& vocabulary, const CorpusOptions& options);
 
   /// Encodes a text with all threads and appends its in-vocabulary words to `all`, in order.
-  /// Returns the ends of the sentences, in words from the start; the same for any number of
-  /// threads. Throws what TextPieces and `all` throw.
+  /// Returns the ends of the sentences, in words from the start, the same for any number of
+  /// threads, and adds the number of all words to `words_read`. Throws what TextPieces and `all`
+  /// throw.
   template <class Appendable>
   static std::vector<std::uint64_t> encode(const std::filesystem::path& path,
                                            const Vocabulary& vocabulary,
-                                           const CorpusOptions& options, Appendable& all) {
+                                           const CorpusOptions& options, Appendable& all,
+                                           std::uint64_t& words_read) {
     detail::TextPieces pieces(path, options.piece_bytes, options.part, options.before_piece);
     detail::SentenceSplitter splitter(options.max_sentence_length);
     std::vector<std::uint64_t> ends;
@@ -165,9 +172,10 @@ class EncodedCorpus {
       try {
         while (auto piece = pieces.next()) {
           ids.clear();
-          detail::encode(piece->text, vocabulary, ids);
+          const auto read = detail::encode(piece->text, vocabulary, options.unicode_spaces, ids);
           piece->memory.reset();
           std::unique_lock lock(guard);
+          words_read += read;
           changed.wait(lock, [&] { return piece->index == turn || failed; });
           if (failed) return;
           words.clear();
@@ -208,18 +216,24 @@ static_assert(Corpus<EncodedCorpus>);
 WORDLOOM_FUNCTION detail::EncodedText EncodedCorpus::encoded(const std::filesystem::path& path,
                                                              const Vocabulary& vocabulary,
                                                              const CorpusOptions& options) {
+  std::uint64_t words_read = 0;
   if (!options.cache.empty()) {
-    const auto source = detail::CorpusSource::of(path, vocabulary.fingerprint(),
-                                                 options.max_sentence_length, options.part);
+    // The highest bit of the length, which no text reaches, tells how words are separated.
+    const std::uint64_t splitting =
+        std::uint64_t{options.max_sentence_length} ^ (std::uint64_t{options.unicode_spaces} << 63);
+    const auto source =
+        detail::CorpusSource::of(path, vocabulary.fingerprint(), splitting, options.part);
     if (auto text = detail::open_corpus_file(options.cache, source)) return *text;
     detail::CorpusFileWriter writer(options.cache);
-    writer.finish(source, encode(path, vocabulary, options, writer));
+    const auto ends = encode(path, vocabulary, options, writer, words_read);
+    writer.finish(source, ends, words_read);
     if (auto text = detail::open_corpus_file(options.cache, source)) return *text;
     // Another process has put its own corpus there in the meantime.
+    words_read = 0;
   }
   const auto memory = std::make_shared<Memory>();
-  memory->ends = encode(path, vocabulary, options, memory->ids);
-  return Memory::text(memory);
+  memory->ends = encode(path, vocabulary, options, memory->ids, words_read);
+  return Memory::text(memory, words_read);
 }
 
 WORDLOOM_FUNCTION EncodedCorpus EncodedCorpus::from_sentences(
@@ -233,7 +247,7 @@ WORDLOOM_FUNCTION EncodedCorpus EncodedCorpus::from_sentences(
     memory->ids.append(sentence);
     memory->ends.push_back(memory->ids.size());
   }
-  return EncodedCorpus(Memory::text(memory), vocabulary);
+  return EncodedCorpus(Memory::text(memory, memory->ids.size()), vocabulary);
 }
 
 WORDLOOM_FUNCTION void EncodedCorpus::Ids::append(std::span<const WordId> more) {

@@ -13,6 +13,7 @@
 #include <wordloom/core/random.hpp>
 #include <wordloom/core/types.hpp>
 #include <wordloom/corpus/concept.hpp>
+#include <wordloom/corpus/nothing_to_train.hpp>
 #include <wordloom/corpus/subsampling.hpp>
 #include <wordloom/corpus/vocabulary.hpp>
 
@@ -40,6 +41,7 @@ struct KeptWords {
     const Subsampling subsampling(vocabulary, subsample);
     KeptWords kept;
     std::atomic<std::size_t> next{0};
+    std::atomic<bool> contexts{false};
     run_threads(std::min(resolve_threads(threads), part_count), [&](std::size_t) {
       std::vector<WordId> buffer, part;
       for (std::size_t i = next++; i < part_count; i = next++) {
@@ -50,17 +52,14 @@ struct KeptWords {
           check(sentence, vocabulary);
           const auto words = subsampling(sentence, random, buffer);
           if (words.size() < 2) continue;
+          if (!contexts && has_contexts(words)) contexts = true;
           part.insert(part.end(), words.begin(), words.end());
           part.back() |= end_mark;
         }
         kept.parts[i].assign(part.begin(), part.end());  // without the capacity to grow
       }
     });
-    if (kept.size() == 0)
-      throw CorpusError{
-          "no word of the corpus has a context: each sentence has at most one word",
-          (subsampling.enabled() ? " after subsampling; use a higher threshold or longer sentences"
-                                 : "; use longer sentences or a lower minimum count")};
+    if (!contexts) throw nothing_trained(corpus, subsample, seed);
     return kept;
   }
 

@@ -21,6 +21,7 @@
 #include <wordloom/core/words.hpp>
 #include <wordloom/corpus/concept.hpp>
 #include <wordloom/corpus/text_pieces.hpp>
+#include <wordloom/corpus/unicode_spaces.hpp>
 #include <wordloom/corpus/vocabulary.hpp>
 
 namespace wordloom::inline WORDLOOM_ABI {
@@ -40,6 +41,9 @@ struct CorpusOptions {
   /// Called before each piece of the text is encoded or counted, by one thread at a time; what it
   /// throws ends that and reaches the caller.
   std::function<void()> before_piece = {};
+  /// Whether Unicode's spaces, such as U+00A0 and U+3000, separate words too. Use the same for the
+  /// vocabulary.
+  bool unicode_spaces = false;
 
   /// Throws InvalidArgument.
   void validate() const;
@@ -50,14 +54,19 @@ namespace detail {
 /// The id of a newline; no vocabulary is this large.
 inline constexpr WordId end_of_line = std::numeric_limits<WordId>::max();
 
-/// Appends the ids of the known words of `text`, and `end_of_line` for each \n.
-inline void encode(std::string_view text, const Vocabulary& vocabulary, std::vector<WordId>& ids) {
-  for_each_token(
-      text,
+/// Appends the ids of the known words of `text`, and `end_of_line` for each \n. Returns the number
+/// of all words.
+inline std::uint64_t encode(std::string_view text, const Vocabulary& vocabulary,
+                            bool unicode_spaces, std::vector<WordId>& ids) {
+  std::uint64_t words = 0;
+  for_each_word(
+      text, unicode_spaces,
       [&](std::string_view word) {
+        ++words;
         if (const auto id = vocabulary.find(word)) ids.push_back(*id);
       },
       [&] { ids.push_back(end_of_line); });
+  return words;
 }
 
 /// Cuts the ids of a text into sentences: a line, or `max_length` known words of a longer one.
@@ -109,7 +118,7 @@ class TextCorpus {
         if (!piece && !splitter_.finish()) return std::nullopt;
         if (!piece) break;
         ids_.clear();
-        detail::encode(piece->text, vocabulary_, ids_);
+        detail::encode(piece->text, vocabulary_, unicode_spaces_, ids_);
         rest_ = ids_;
       }
       return sentence_;
@@ -118,6 +127,7 @@ class TextCorpus {
     static constexpr std::size_t largest_piece = std::size_t{1} << 18;
 
     Vocabulary vocabulary_;
+    bool unicode_spaces_;
     detail::SentenceSplitter splitter_;
     detail::TextPieces pieces_;
     std::vector<WordId> ids_;       // of the current piece
@@ -132,17 +142,21 @@ class TextCorpus {
              const CorpusOptions& options = {})
       : path_(path), vocabulary_(vocabulary), options_(options) {
     options.validate();
-    std::atomic<std::uint64_t> tokens{0};
+    std::atomic<std::uint64_t> tokens{0}, words{0};
     detail::TextPieces pieces(path, options.piece_bytes, options.part, options.before_piece);
     bytes_ = pieces.file().size();
     modified_ns_ = pieces.file().modified_ns();
     std::mutex guard;
     std::vector<std::uint64_t> hashes;  // [pieces]
     detail::run_threads(pieces.threads(options.threads), [&](std::size_t) {
-      std::uint64_t own = 0;
+      std::uint64_t own = 0, own_words = 0;
       while (const auto piece = pieces.next()) {
-        for_each_token(
-            piece->text, [&](std::string_view word) { own += vocabulary.find(word).has_value(); },
+        detail::for_each_word(
+            piece->text, options.unicode_spaces,
+            [&](std::string_view word) {
+              ++own_words;
+              own += vocabulary.find(word).has_value();
+            },
             [] {});
         const std::uint64_t hash = detail::Hash::of(piece->text);
         const std::lock_guard lock(guard);
@@ -150,19 +164,24 @@ class TextCorpus {
         hashes[piece->index] = hash;
       }
       tokens += own;
+      words += own_words;
     });
     if (tokens == 0 && options.part.count == 1) throw CorpusError::no_known_word(path);
     tokens_ = tokens;
+    words_read_ = words;
     detail::Hash hash;
     hash.add(std::uint64_t{options.max_sentence_length});
+    if (options.unicode_spaces) hash.add("unicode spaces");
     hash.add(hashes.data(), hashes.size() * sizeof(hashes[0]));
     fingerprint_ = hash.value();
   }
 
   static constexpr bool repeats = true;
   std::uint64_t token_count() const noexcept { return tokens_; }
+  /// Returns the number of words of the text, also of those that the vocabulary lacks.
+  std::uint64_t words_read() const noexcept { return words_read_; }
   std::uint64_t vocabulary_fingerprint() const noexcept { return vocabulary_.fingerprint(); }
-  /// Returns a hash of the text, of `max_sentence_length` and of `piece_bytes`.
+  /// Returns a hash of the text and of the options that determine its sentences.
   std::uint64_t fingerprint() const noexcept { return fingerprint_; }
   /// Returns a range that reads the shard anew each time. All shards have nearly the same size in
   /// bytes. Going through it throws what the constructor throws, and CorpusError when the file has
@@ -177,7 +196,7 @@ class TextCorpus {
   CorpusOptions options_;
   std::uint64_t bytes_ = 0;
   std::int64_t modified_ns_ = 0;
-  std::uint64_t tokens_ = 0, fingerprint_ = 0;
+  std::uint64_t tokens_ = 0, words_read_ = 0, fingerprint_ = 0;
 };
 
 static_assert(Corpus<TextCorpus>);
@@ -194,6 +213,7 @@ WORDLOOM_FUNCTION void CorpusOptions::validate() const {
 
 WORDLOOM_FUNCTION TextCorpus::Reader::Reader(const TextCorpus& corpus, const Shard& shard)
     : vocabulary_(corpus.vocabulary_),
+      unicode_spaces_(corpus.options_.unicode_spaces),
       splitter_(corpus.options_.max_sentence_length),
       pieces_(corpus.path_, std::min(corpus.options_.piece_bytes, largest_piece),
               {corpus.options_.part.index * shard.count + shard.index,

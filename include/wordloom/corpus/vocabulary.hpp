@@ -16,10 +16,13 @@
 #include <wordloom/core/error.hpp>
 #include <wordloom/core/files.hpp>
 #include <wordloom/core/hash.hpp>
+#include <wordloom/core/input_file.hpp>
 #include <wordloom/core/parallel.hpp>
+#include <wordloom/core/text_fields.hpp>
 #include <wordloom/core/types.hpp>
 #include <wordloom/core/words.hpp>
 #include <wordloom/corpus/text_pieces.hpp>
+#include <wordloom/corpus/unicode_spaces.hpp>
 
 namespace wordloom::inline WORDLOOM_ABI {
 
@@ -34,6 +37,9 @@ struct VocabularyOptions {
   /// Called before each piece of a text is counted, by one thread at a time; what it throws ends
   /// the counting and reaches the caller.
   std::function<void()> before_piece = {};
+  /// Whether Unicode's spaces, such as U+00A0 and U+3000, separate words too. Use the same for the
+  /// corpus.
+  bool unicode_spaces = false;
 };
 
 namespace detail {
@@ -81,11 +87,9 @@ class WordCounter {
 WordCounter count_words(const std::filesystem::path& path, const VocabularyOptions& options,
                         TextPart part = {});
 
-/// Returns the error for a word that a text cannot have: "sentences[7]: the word 'a b' holds white
-/// space".
-inline InvalidArgument not_a_word(std::string_view word, const char* where, std::size_t index) {
-  if (word.empty()) return InvalidArgument{where, "[", index, "]: a word is empty"};
-  return InvalidArgument{where, "[", index, "]: the word ", shown(word), " holds white space"};
+/// Returns the error for a word in memory that is empty: "sentences[7]: a word is empty".
+inline InvalidArgument empty_word(const char* where, std::size_t index) {
+  return InvalidArgument{where, "[", index, "]: a word is empty"};
 }
 
 }  // namespace detail
@@ -106,8 +110,8 @@ class Vocabulary {
     return from_counter(detail::count_words(path, options), options, path);
   }
 
-  /// Counts the words of sentences in memory, with one thread. Throws InvalidArgument for a word
-  /// that is empty or holds white space, and CorpusError when no word is left.
+  /// Counts the words of sentences in memory, with one thread. Words may hold white space. Throws
+  /// InvalidArgument for a word that is empty, and CorpusError when no word is left.
   template <SentencesOfWords Sentences>
   [[nodiscard]] static Vocabulary from_sentences(Sentences&& sentences,
                                                  const VocabularyOptions& options = {}) {
@@ -115,16 +119,16 @@ class Vocabulary {
     std::size_t number = 0;
     for (auto&& sentence : sentences) {
       for (auto&& word : sentence)
-        if (const std::string_view text = word; counter.add(text) && !is_word(text))
-          throw detail::not_a_word(text, "sentences", number);
+        if (const std::string_view text = word; counter.add(text) && text.empty())
+          throw detail::empty_word("sentences", number);
       ++number;
     }
     return from_counter(counter, options, "the sentences");
   }
 
-  /// Makes a vocabulary of words and counts in any order. Throws InvalidArgument for a word that is
-  /// a duplicate, is empty, holds white space or has a count of 0, and for counts that add up to
-  /// more than 2^64 - 1; CorpusError when no word is left.
+  /// Makes a vocabulary of words and counts in any order. Words may hold white space. Throws
+  /// InvalidArgument for a word that is a duplicate, is empty or has a count of 0, and for counts
+  /// that add up to more than 2^64 - 1; CorpusError when no word is left.
   [[nodiscard]] static Vocabulary from_counts(
       std::span<const std::pair<std::string, std::uint64_t>> counts,
       const VocabularyOptions& options = {.min_count = 1});
@@ -135,12 +139,22 @@ class Vocabulary {
                                  const VocabularyOptions& options,
                                  const std::filesystem::path& source);
 
-  /// Reads `word count` lines in any order, as `save` and word2vec's -save-vocab write them. Throws
-  /// IoError, FormatError with the line, CorpusError when no word is left.
+  /// Reads `word count` lines in any order, as `save`, word2vec's -save-vocab, GloVe's vocab_count
+  /// and gensim's fvocab write them, plain or .gz, or the `word count type` lines of fastText's
+  /// dump, of which labels are left out. A word may hold blanks (the last field is the count),
+  /// those around it are no part of it. The end of a sentence is no word here: `</s>` in the first
+  /// line, where word2vec has it, and in fastText's dump is left out. Throws IoError, FormatError
+  /// with the line, CorpusError when no word is left.
   [[nodiscard]] static Vocabulary load(const std::filesystem::path& path,
                                        const VocabularyOptions& options = {.min_count = 1});
 
-  /// Writes a `word count` line for each word, by id. Throws IoError; all or nothing is written.
+  /// Throws InvalidArgument for a word that `save` cannot write: one that holds a newline or begins
+  /// or ends with a blank or tab. A program calls this before training.
+  void check_words() const { first_line(); }
+
+  /// Writes a `word count` line for each word, by id; where the first word would be taken for
+  /// something else in the first line (`</s>`, a byte order mark), it follows another one. Throws
+  /// IoError, and as `check_words`; all or nothing is written.
   void save(const std::filesystem::path& path) const {
     AtomicFile file(path);
     write(file);
@@ -172,8 +186,8 @@ class Vocabulary {
   static CorpusError none_left(std::size_t types, const VocabularyOptions& options,
                                const std::filesystem::path& source) {
     if (types == 0) return CorpusError{source, ": no words"};
-    return CorpusError{source, ": none of its ", types, " words occurs min_count = ",
-                       options.min_count, " times"};
+    return CorpusError{
+        source, ": none of its ", types, " words occurs min_count = ", options.min_count, " times"};
   }
 
  private:
@@ -184,110 +198,14 @@ class Vocabulary {
     std::uint64_t fingerprint = 0;
   };
 
+  /// Returns the word for the first line of a file. Throws as check_words.
+  WordId first_line() const;
+
   std::shared_ptr<const Store> store_;
 };
 
-#if WORDLOOM_DEFINES_FUNCTIONS
-
-WORDLOOM_FUNCTION detail::WordCounter detail::count_words(const std::filesystem::path& path,
-                                                          const VocabularyOptions& options,
-                                                          TextPart part) {
-  constexpr std::size_t max_types = std::size_t{1} << 17;  // of a thread
-  TextPieces pieces(path, TextPieces::default_piece_bytes, part, options.before_piece);
-  WordCounter all;
-  std::mutex guard;
-  run_threads(pieces.threads(options.threads), [&](std::size_t) {
-    WordCounter own;
-    while (const auto piece = pieces.next()) {
-      for_each_token(
-          piece->text, [&](std::string_view word) { own.add(word); }, [] {});
-      if (own.size() < max_types) continue;
-      const std::lock_guard lock(guard);
-      all.merge(own);
-    }
-    const std::lock_guard lock(guard);
-    all.merge(own);
-  });
-  return all;
-}
-
-WORDLOOM_FUNCTION Vocabulary
-Vocabulary::from_counts(std::span<const std::pair<std::string, std::uint64_t>> counts,
-                        const VocabularyOptions& options) {
-  detail::WordCounter counter;
-  for (const auto& [word, count] : counts) {
-    if (!is_word(word)) throw detail::not_a_word(word, "counts", counter.size());
-    if (count == 0) throw InvalidArgument{"the word '", word, "' has a count of 0"};
-    if (!counter.add(word, count)) throw InvalidArgument{"duplicate word '", word, "'"};
-  }
-  return from_counter(counter, options, "the list of counts");
-}
-
-WORDLOOM_FUNCTION Vocabulary Vocabulary::from_counter(const detail::WordCounter& counter,
-                                                      const VocabularyOptions& options,
-                                                      const std::filesystem::path& source) {
-  std::vector<std::pair<std::string_view, std::uint64_t>> counted;
-  counted.reserve(counter.size());
-  counter.for_each([&](std::string_view word, std::uint64_t count) {
-    if (count >= options.min_count) counted.emplace_back(word, count);
-  });
-  if (counted.empty()) throw none_left(counter.size(), options, source);
-  std::sort(counted.begin(), counted.end(), [](const auto& a, const auto& b) {
-    return a.second != b.second ? a.second > b.second : a.first < b.first;
-  });
-  if (options.max_size != 0 && counted.size() > options.max_size) counted.resize(options.max_size);
-
-  auto store = std::make_shared<Store>();
-  WordList words;
-  detail::Hash hash;
-  store->counts.reserve(counted.size());
-  for (const auto& [word, count] : counted) {
-    words.append(word);
-    store->counts.push_back(count);
-    if (__builtin_add_overflow(store->total, count, &store->total))
-      throw InvalidArgument{source, ": the counts add up to more than 2^64 - 1"};
-    hash.add(word);
-    hash.add(count);
-  }
-  store->fingerprint = hash.value();
-  store->words = std::move(words);
-  Vocabulary result;
-  result.store_ = std::move(store);
-  return result;
-}
-
-WORDLOOM_FUNCTION Vocabulary Vocabulary::load(const std::filesystem::path& path,
-                                              const VocabularyOptions& options) {
-  const MappedFile file(path);
-  detail::WordCounter counter;
-  std::uint64_t total = 0;
-  for_each_line(file.text(), [&](std::string_view line, std::uint64_t number) {
-    if (line.ends_with('\r')) line.remove_suffix(1);
-    const std::size_t space = std::min(line.find_first_of(" \t"), line.size());
-    const auto word = line.substr(0, space);
-    const auto count = number_in<std::uint64_t>(line.substr(std::min(space + 1, line.size())));
-    if (!is_word(word) || !count || *count == 0)
-      throw FormatError::at(path, "line", number, "a word, a space and a count above 0",
-                            line.empty() ? "an empty line" : detail::shown(line));
-    if (__builtin_add_overflow(total, *count, &total))
-      throw FormatError::at(path, "line", number, "counts that add up to less than 2^64",
-                            detail::shown(line));
-    if (!counter.add(word, *count))
-      throw FormatError::at(
-          path, "line", number, "each word once",
-          detail::joined({detail::shown(word), " as in line ", counter.index_of(word) + 1}));
-  });
-  return from_counter(counter, options, path);
-}
-
-WORDLOOM_FUNCTION void Vocabulary::write(AtomicFile& file) const {
-  std::string line;
-  for (std::size_t i = 0; i < size(); ++i) {
-    line.assign(store_->words[i]).append(1, ' ').append(std::to_string(store_->counts[i]));
-    file.write(line.append(1, '\n'));
-  }
-}
-
-#endif
-
 }  // namespace wordloom::inline WORDLOOM_ABI
+
+#if WORDLOOM_DEFINES_FUNCTIONS
+#include <wordloom/corpus/vocabulary.inl>
+#endif

@@ -63,8 +63,9 @@ class Graph {
   [[nodiscard]] static Graph from_edges(std::span<const Edge> edges, std::size_t nodes,
                                         const GraphOptions& options = {});
 
-  /// Makes a graph of edges between nodes with names. Throws InvalidArgument for a name that is
-  /// empty or holds white space and for a weight out of range, CorpusError when no node is left.
+  /// Makes a graph of edges between nodes with names, which may hold white space. Throws
+  /// InvalidArgument for a name that is empty and for a weight out of range, CorpusError when no
+  /// node is left.
   [[nodiscard]] static Graph from_edges(std::span<const NamedEdge> edges,
                                         const GraphOptions& options = {});
 
@@ -72,7 +73,8 @@ class Graph {
   [[nodiscard]] static Graph load(const std::filesystem::path& path) {
     return Graph(std::move(*detail::open_graph_file(path, nullptr)));
   }
-  /// Writes the graph, whole or not at all. Throws IoError.
+  /// Writes the graph, whole or not at all. Throws IoError, and InvalidArgument for a name with a
+  /// newline.
   void save(const std::filesystem::path& path) const { detail::write_graph_file(path, data_, {}); }
 
   std::size_t node_count() const noexcept { return data_.rows.nodes(); }
@@ -172,7 +174,7 @@ WORDLOOM_FUNCTION Graph Graph::from_edges(std::span<const NamedEdge> edges,
   list.parts.resize(1);
   for (std::size_t i = 0; i < edges.size(); ++i) {
     for (const std::string_view name : {edges[i].from, edges[i].to})
-      if (!is_word(name)) throw detail::not_a_word(name, "edges", i);
+      if (name.empty()) throw detail::empty_word("edges", i);
     const WordId from = list.names.insert(edges[i].from), to = list.names.insert(edges[i].to);
     add(list.parts[0], i, from, to, edges[i].weight, options.weighted);
   }

@@ -60,6 +60,13 @@ std::optional<GraphData> open_graph_file(const std::filesystem::path& path,
 
 WORDLOOM_FUNCTION void write_graph_file(const std::filesystem::path& path, const GraphData& graph,
                                         const CorpusSource& source) {
+  std::string names;
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    const std::string_view name = graph.nodes.word(static_cast<WordId>(i));
+    if (name.find('\n') != name.npos)
+      throw InvalidArgument{"cannot save a graph with a newline in the name ", shown(name)};
+    names.append(name).append(1, '\n');
+  }
   SectionWriter writer(path, graph_format);
   const GraphRows& rows = graph.rows;
   writer.numbers(std::bit_cast<GraphFileStart::Numbers>(
@@ -76,9 +83,6 @@ WORDLOOM_FUNCTION void write_graph_file(const std::filesystem::path& path, const
   array(rows.neighbours);
   array(rows.weights);
   array(rows.aliases);
-  std::string names;
-  for (std::size_t i = 0; i < graph.nodes.size(); ++i)
-    names.append(graph.nodes.word(static_cast<WordId>(i))).append(1, '\n');
   writer.text(names);
   writer.numbers(graph.nodes.counts());
   writer.commit();
@@ -137,14 +141,17 @@ WORDLOOM_FUNCTION std::optional<GraphData> open_graph_file(const std::filesystem
     array(graph.rows.aliases, start.weighted != 0 ? entries : 0);
     const std::string_view names = reader->text();
     std::vector<std::string_view> words;
-    for_each_line(names, [&](std::string_view name, std::uint64_t) { words.push_back(name); });
+    for (std::string_view rest = names; !rest.empty();) {
+      words.push_back(rest.substr(0, rest.find('\n')));
+      rest.remove_prefix(std::min(words.back().size() + 1, rest.size()));
+    }
     const auto counts = reader->numbers();
     reader->end();
     if (words.size() != nodes || counts.size() != nodes)
       reader->refuse_section(joined({nodes, " nodes"}), std::to_string(words.size()));
     WordCounter counter;
     for (std::size_t i = 0; i < words.size(); ++i)
-      if (!is_word(words[i]) || counts[i] == 0 || !counter.add(words[i], counts[i]))
+      if (words[i].empty() || counts[i] == 0 || !counter.add(words[i], counts[i]))
         reader->refuse_section("names of nodes, each once, and counts above 0", shown(words[i]));
     graph.nodes = Vocabulary::from_counter(counter, {.min_count = 1}, path);
     for (std::size_t i = 0; i < words.size(); ++i)

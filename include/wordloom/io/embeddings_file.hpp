@@ -1,103 +1,83 @@
 #pragma once
 #include <algorithm>
 #include <cstddef>
-#include <cstring>
 #include <filesystem>
-#include <string>
 #include <string_view>
-#include <utility>
 
 #include <wordloom/core/error.hpp>
 #include <wordloom/core/files.hpp>
-#include <wordloom/core/row_matrix.hpp>
-#include <wordloom/core/words.hpp>
+#include <wordloom/core/input_file.hpp>
 #include <wordloom/io/fasttext_file.hpp>
+#include <wordloom/io/load_options.hpp>
 #include <wordloom/io/npy_file.hpp>
+#include <wordloom/io/vector_format.hpp>
 #include <wordloom/io/vector_text.hpp>
+#include <wordloom/io/word2vec_binary.hpp>
+#include <wordloom/io/word_lines.hpp>
 #include <wordloom/model/embeddings.hpp>
 #include <wordloom/model/model.hpp>
+#include <wordloom/model/subword_embeddings.hpp>
 
+/// Files of vectors in any format. They may be compressed (.gz, known by the first bytes), a named
+/// pipe, a descriptor such as /dev/fd/3 or "-", which is standard input, and may begin with a byte
+/// order mark.
 namespace wordloom::inline WORDLOOM_ABI {
 
-/// word2vec's binary format, byte for byte: "V D\n", then for each row the word, a space, D
-/// little-endian floats and "\n".
-void write_word2vec_binary(const Embeddings& embeddings, AtomicFile& file);
-
-/// Reads what word2vec, gensim (which writes no newline after a row) and the above write. Values
-/// that are not finite are kept.
-Embeddings load_word2vec_binary(const std::filesystem::path& path);
-
-/// The formats of vectors that can be written and read. The last two hold whole models, and can
-/// only be read as vectors: save_fasttext and Model::save write them.
-enum class VectorFormat {
-  word2vec_binary,
-  word2vec_text,
-  glove_text,
-  npy,
-  projector_tsv,
-  fasttext,
-  model
-};
-
 namespace detail {
-
-/// A format and what it is called on a command line.
-struct VectorFormatEntry {
-  std::string_view name;
-  VectorFormat format;
-};
-inline constexpr VectorFormatEntry vector_formats[] = {
-    {"word2vec-binary", VectorFormat::word2vec_binary},
-    {"word2vec-text", VectorFormat::word2vec_text},
-    {"glove", VectorFormat::glove_text},
-    {"npy", VectorFormat::npy},
-    {"tsv", VectorFormat::projector_tsv},
-    {"vec", VectorFormat::word2vec_text},
-    {"fasttext", VectorFormat::fasttext},
-    {"model", VectorFormat::model},
-};
-
+VectorFormat format_of(const InputFile& file);
 }  // namespace detail
 
-/// "word2vec-binary, word2vec-text, glove, npy, tsv, vec, fasttext, model".
-inline std::string vector_format_names() {
-  std::string names;
-  for (const auto& entry : detail::vector_formats)
-    names.append(names.empty() ? "" : ", ").append(entry.name);
-  return names;
-}
+/// A file of vectors or of a model that has been opened: a pipe can be opened only once, so that it
+/// cannot be looked at first and read then by its name. Thread-safe.
+class VectorFile {
+ public:
+  /// Throws IoError, FormatError for a damaged .gz file, and ForeignFormat.
+  explicit VectorFile(const std::filesystem::path& path);
 
-/// Throws InvalidArgument that lists the names there are.
-inline VectorFormat vector_format(std::string_view name) {
-  for (const auto& entry : detail::vector_formats)
-    if (entry.name == name) return entry.format;
-  throw InvalidArgument{"unknown vector format '", name, "', must be one of ",
-                        vector_format_names()};
-}
+  const std::filesystem::path& path() const noexcept { return file_.path(); }
 
-/// Which format a file is in. In this order: it begins as NumPy's or fastText's files or those of
-/// Model::save do: npy, fasttext, model; its name ends in .tsv: the projector's; its first line is
-/// not two whole numbers: GloVe; its second line is a word and then, in ASCII, one number or more:
-/// word2vec's text; else word2vec's binary. Throws IoError.
-VectorFormat detect_vector_format(const std::filesystem::path& path);
+  /// Which format the file is in. In this order: it begins as NumPy's or fastText's files or those
+  /// of Model::save do: npy, fasttext, model; its name, without .gz, ends in .tsv: the projector's;
+  /// its first line is not two whole numbers: GloVe; a line after it ends in numbers in ASCII:
+  /// word2vec's text; else word2vec's binary.
+  VectorFormat format() const noexcept { return format_; }
 
-/// Returns the file of the words beside the vectors in `path`; empty for a format that is one file.
-inline std::filesystem::path words_path(const std::filesystem::path& path, VectorFormat format) {
-  if (format == VectorFormat::npy) return npy_words_path(path);
-  if (format == VectorFormat::projector_tsv) return projector_metadata_path(path);
-  return {};
+  /// Reads the vectors. Throws FormatError with the place that is wrong: the line and column of a
+  /// text, the byte of other formats.
+  Embeddings embeddings(const LoadOptions& options = {}) const {
+    return embeddings(format_, options);
+  }
+  Embeddings embeddings(VectorFormat format, const LoadOptions& options = {}) const;
+
+  /// Reads the vectors of a model of fastText, with those of n-grams (load_fasttext).
+  SubwordEmbeddings fasttext() const { return detail::read_fasttext(file_); }
+
+  /// Reads a model of fastText (load_fasttext_model) or Wordloom (Model::load).
+  Model model() const {
+    return format_ == VectorFormat::fasttext ? detail::read_fasttext_model(file_)
+                                             : Model::load(file_);
+  }
+
+ private:
+  detail::InputFile file_;
+  VectorFormat format_;
+};
+
+/// Which format a file is in (VectorFile::format). Throws IoError.
+inline VectorFormat detect_vector_format(const std::filesystem::path& path) {
+  return VectorFile(path).format();
 }
 
 /// Throws what `write_embeddings` would throw because of the place of `file`, whatever the vectors
-/// are: before they are trained, say.
+/// are: before they are trained, say. See check_words for the words.
 inline void check_place(const AtomicFile& file, VectorFormat format) {
   if (const auto words = words_path(file.path(), format); !words.empty())
     detail::open_words(file, words);
 }
 
 /// Writes in the format given, into a file that is already open; does not commit. Throws IoError,
-/// and InvalidArgument for a word that is empty or holds white space and for formats of whole
-/// models.
+/// and InvalidArgument for a word that the format cannot hold (check_words) and for formats of
+/// whole models.
 void write_embeddings(const Embeddings& embeddings, AtomicFile& file, VectorFormat format);
 
 /// The same into a file that appears whole or not at all.
@@ -108,78 +88,73 @@ inline void save_embeddings(const Embeddings& embeddings, const std::filesystem:
   file.commit();
 }
 
-/// Reads a file in the format given. Throws IoError, and FormatError with the byte that is wrong.
-Embeddings load_embeddings(const std::filesystem::path& path, VectorFormat format);
+/// Reads a file in the format given. Throws IoError, and FormatError with the place that is wrong.
+inline Embeddings load_embeddings(const std::filesystem::path& path, VectorFormat format,
+                                  const LoadOptions& options = {}) {
+  return VectorFile(path).embeddings(format, options);
+}
 
-/// Reads a file in whatever format it is in (detect_vector_format).
-inline Embeddings load_embeddings(const std::filesystem::path& path) {
-  return load_embeddings(path, detect_vector_format(path));
+/// Reads a file in whatever format it is in (VectorFile::format).
+inline Embeddings load_embeddings(const std::filesystem::path& path,
+                                  const LoadOptions& options = {}) {
+  return VectorFile(path).embeddings(options);
 }
 
 #if WORDLOOM_DEFINES_FUNCTIONS
 
-WORDLOOM_FUNCTION void write_word2vec_binary(const Embeddings& embeddings, AtomicFile& file) {
-  detail::write_header(embeddings, file);
-  for (std::size_t i = 0; i < embeddings.size(); ++i) {
-    file.write(detail::checked_word(embeddings, i));
-    file.write(" ");
-    detail::write_floats(embeddings, i, file);
-    file.write("\n");
+namespace detail {
+
+/// Returns whether a line of a file of word2vec is a row of a text, not a part of floats.
+inline bool is_text_row(std::string_view line, std::size_t columns, bool is_first) {
+  // Numbers that the loader would refuse are text too.
+  constexpr std::string_view in_numbers = "+-.0123456789eEinftyaINFTYA";
+  if (line.ends_with('\r')) line.remove_suffix(1);
+  std::size_t numbers = 0;  // at the end
+  std::string_view before = line, field;
+  while (!(field = take_last_field(before)).empty()) {
+    if (field.find_first_not_of(in_numbers) != field.npos) break;
+    ++numbers;
   }
+  const bool has_one_word = before.empty();
+  if (field.empty() && numbers > 0 && !is_blank(line.front())) --numbers;  // a number as the word
+  // A few bytes of floats may look like a number or two.
+  if (numbers >= columns) return is_first || columns >= 4;
+  if (!is_first) return false;
+  if (has_one_word && numbers >= std::min<std::size_t>(columns, 2)) return true;
+  // A row with something else in it is still in ASCII.
+  const std::string_view rest = line.substr(std::min(line.find(' '), line.size()));
+  return columns >= 4 && rest.size() >= 2 * columns &&
+         std::all_of(rest.begin(), rest.end(),
+                     [](char c) { return (c >= ' ' && c <= '~') || c == '\t'; });
 }
 
-WORDLOOM_FUNCTION Embeddings load_word2vec_binary(const std::filesystem::path& path) {
-  const MappedFile file(path);
-  detail::Cursor cursor(file);
-  const auto [rows, columns] = detail::read_header(cursor, sizeof(float));
-  WordList words;
-  RowMatrix vectors(rows, columns);
-  for (std::size_t i = 0; i < rows; ++i) {
-    cursor.skip('\n');
-    const std::size_t begin = cursor.position();
-    const std::string row = detail::joined({"row ", i + 1, " of ", rows});
-    const std::string_view word = cursor.token();
-    if (word.empty() || !cursor.skip(' '))
-      cursor.fail(begin, row + ": a word and a space",
-                  cursor.at_end() ? "the end of the file" : detail::shown(cursor.rest()));
-    const std::string_view bytes = cursor.take(columns * sizeof(float));
-    if (bytes.size() != columns * sizeof(float))
-      cursor.fail(cursor.position(),
-                  detail::joined({row, ": ", columns * sizeof(float), " bytes of floats"}),
-                  detail::joined({"the end of the file after ", bytes.size()}));
-    std::memcpy(vectors.row_data(i), bytes.data(), bytes.size());
-    words.append(word);
+/// Returns whether the rows after the header of a file of word2vec are text.
+inline bool are_text_rows(std::string_view rows, std::size_t columns) {
+  for (int i = 0; i < 3 && !rows.empty(); ++i) {
+    const std::string_view line = rows.substr(0, rows.find('\n'));
+    if (is_text_row(line, columns, i == 0)) return true;
+    rows.remove_prefix(std::min(line.size() + 1, rows.size()));
   }
-  cursor.skip('\n');
-  cursor.end_file();
-  return {std::move(words), std::move(vectors)};
+  return false;
 }
 
-WORDLOOM_FUNCTION VectorFormat detect_vector_format(const std::filesystem::path& path) {
-  const MappedFile file(path);
-  if (file.text().starts_with("\x93NUMPY")) return VectorFormat::npy;
-  if (detail::has_fasttext_magic(file.text())) return VectorFormat::fasttext;
-  if (Model::is_in(file.text())) return VectorFormat::model;
-  if (path.extension() == ".tsv") return VectorFormat::projector_tsv;
-  detail::Cursor cursor(file);
-  std::size_t columns = 0;
-  try {
-    cursor.number<std::size_t>("");
-    columns = cursor.number<std::size_t>("");
-    cursor.end_line("");
-  } catch (const FormatError&) {
-    return VectorFormat::glove_text;
-  }
-  // Numbers that the loader would refuse are text too, but a few bytes of floats may look like one.
-  cursor.token();
-  const std::string_view row = cursor.rest().substr(0, cursor.rest().find('\n'));
-  std::size_t numbers = 0;
-  for_each_token(
-      row, [&](std::string_view) { ++numbers; }, [] {});
-  const bool is_text = row.find_first_not_of("+-.0123456789eEinftyaINFTYA \t\r") == row.npos;
-  return is_text && numbers >= std::min<std::size_t>(columns, 2) ? VectorFormat::word2vec_text
-                                                                 : VectorFormat::word2vec_binary;
+WORDLOOM_FUNCTION VectorFormat format_of(const InputFile& file) {
+  const std::string_view text = file.text();
+  if (text.starts_with("\x93NUMPY")) return VectorFormat::npy;
+  if (has_fasttext_magic(text)) return VectorFormat::fasttext;
+  if (Model::is_in(text)) return VectorFormat::model;
+  if (without_gz(file.path()).extension() == ".tsv") return VectorFormat::projector_tsv;
+  const std::size_t end = text.find('\n');
+  const auto header = header_in(text.substr(0, end));
+  if (!header || end == text.npos) return VectorFormat::glove_text;
+  return are_text_rows(text.substr(end + 1), header->second) ? VectorFormat::word2vec_text
+                                                             : VectorFormat::word2vec_binary;
 }
+
+}  // namespace detail
+
+WORDLOOM_FUNCTION VectorFile::VectorFile(const std::filesystem::path& path)
+    : file_(path), format_(detail::format_of(file_)) {}
 
 WORDLOOM_FUNCTION void write_embeddings(const Embeddings& embeddings, AtomicFile& file,
                                         VectorFormat format) {
@@ -203,23 +178,23 @@ WORDLOOM_FUNCTION void write_embeddings(const Embeddings& embeddings, AtomicFile
   }
 }
 
-WORDLOOM_FUNCTION Embeddings load_embeddings(const std::filesystem::path& path,
-                                             VectorFormat format) {
+WORDLOOM_FUNCTION Embeddings VectorFile::embeddings(VectorFormat format,
+                                                    const LoadOptions& options) const {
   switch (format) {
     case VectorFormat::word2vec_text:
-      return load_word2vec_text(path);
+      return detail::read_word2vec_text(file_, options);
     case VectorFormat::glove_text:
-      return load_glove_text(path);
+      return detail::read_glove_text(file_, options);
     case VectorFormat::npy:
-      return load_npy(path);
+      return detail::read_npy(file_, {}, options);
     case VectorFormat::projector_tsv:
-      return load_projector_tsv(path);
-    case VectorFormat::fasttext:
-      return load_fasttext(path);  // the composed vectors of its words
+      return detail::read_projector_tsv(file_, options);
+    case VectorFormat::fasttext:  // the composed vectors of its words
+      return detail::first_words(fasttext(), options.limit);
     case VectorFormat::model:
-      return Model::load(path).embeddings();
+      return detail::first_words(Model::load(file_).embeddings(), options.limit);
     default:
-      return load_word2vec_binary(path);
+      return detail::read_word2vec_binary(file_, options);
   }
 }
 

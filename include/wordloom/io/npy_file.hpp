@@ -10,10 +10,15 @@
 #include <string_view>
 #include <utility>
 
+#include <wordloom/core/error.hpp>
 #include <wordloom/core/files.hpp>
+#include <wordloom/core/input_file.hpp>
 #include <wordloom/core/row_matrix.hpp>
 #include <wordloom/core/words.hpp>
-#include <wordloom/io/vector_text.hpp>
+#include <wordloom/io/cursor.hpp>
+#include <wordloom/io/load_options.hpp>
+#include <wordloom/io/vector_format.hpp>
+#include <wordloom/io/word_lines.hpp>
 #include <wordloom/model/embeddings.hpp>
 
 namespace wordloom::inline WORDLOOM_ABI {
@@ -31,22 +36,30 @@ inline void write_floats(const Embeddings& embeddings, std::size_t i, AtomicFile
 
 }  // namespace detail
 
-/// Where the words of a .npy file stand: "vectors.npy.words.txt", one a line.
-inline std::filesystem::path npy_words_path(std::filesystem::path path) {
-  return path += ".words.txt";
-}
-
 /// NumPy's .npy, version 1.0: a float32 array [V x D] in C order. The words beside it
-/// (npy_words_path) appear before `file` is committed.
+/// (npy_words_path) appear before `file` is committed. Throws IoError, and InvalidArgument for a
+/// word that the format cannot hold (check_words).
 void write_npy(const Embeddings& embeddings, AtomicFile& file);
 
+namespace detail {
+Embeddings read_npy(const InputFile& file, const std::filesystem::path& words,
+                    const LoadOptions& options);
+}  // namespace detail
+
 /// Reads a .npy file of version 1 to 3 that holds a little-endian float32 array [V x D] in C order,
-/// with its words from `words` (npy_words_path(path) when empty).
-Embeddings load_npy(const std::filesystem::path& path, const std::filesystem::path& words = {});
+/// with its words from `words`; when empty, from npy_words_path(path), and of "v.npy.gz" from
+/// "v.npy.words.txt" too; either may end in .gz. Throws IoError, and FormatError with the byte, or
+/// the line of the words.
+inline Embeddings load_npy(const std::filesystem::path& path,
+                           const std::filesystem::path& words = {},
+                           const LoadOptions& options = {}) {
+  return detail::read_npy(detail::InputFile(path), words, options);
+}
 
 #if WORDLOOM_DEFINES_FUNCTIONS
 
 WORDLOOM_FUNCTION void write_npy(const Embeddings& embeddings, AtomicFile& file) {
+  check_words(embeddings.words(), VectorFormat::npy);
   std::string header = detail::joined({"{'descr': '<f4', 'fortran_order': False, 'shape': (",
                                        embeddings.size(), ", ", embeddings.dimension(), "), }"});
   constexpr std::size_t before = 10;  // magic, version and length
@@ -60,13 +73,13 @@ WORDLOOM_FUNCTION void write_npy(const Embeddings& embeddings, AtomicFile& file)
   detail::save_word_lines(embeddings, file, npy_words_path(file.path()));
 }
 
-WORDLOOM_FUNCTION Embeddings load_npy(const std::filesystem::path& path,
-                                      const std::filesystem::path& words) {
-  const MappedFile file(path);
-  const detail::Cursor cursor(file);
+WORDLOOM_FUNCTION Embeddings detail::read_npy(const InputFile& file,
+                                              const std::filesystem::path& words,
+                                              const LoadOptions& options) {
+  const Cursor cursor(file);
   const std::string_view text = file.text();
   if (text.substr(0, 6) != "\x93NUMPY")
-    cursor.fail(0, "the six bytes \\x93NUMPY", detail::shown(text.substr(0, 6)));
+    cursor.fail(0, "the six bytes \\x93NUMPY", shown(text.substr(0, 6)));
   if (text.size() < 12) cursor.fail(text.size(), "a header", "the end of the file");
   const int version = static_cast<unsigned char>(text[6]);
   if (version < 1 || version > 3) cursor.fail(6, "version 1 to 3", std::to_string(version));
@@ -75,37 +88,39 @@ WORDLOOM_FUNCTION Embeddings load_npy(const std::filesystem::path& path,
   std::memcpy(&length, text.data() + 8, length_bytes);
   const std::size_t begin = 8 + length_bytes;
   if (length > text.size() - begin)
-    cursor.fail(8, "a header within the file", detail::joined({"one of ", length, " bytes"}));
+    cursor.fail(8, "a header within the file", joined({"one of ", length, " bytes"}));
   const std::string_view header = text.substr(begin, length);
 
   // A Python dictionary; NumPy always writes it in this form.
   const auto value = [&](std::string_view key) {
     const std::size_t at = header.find("'" + std::string(key) + "':");
     if (at == header.npos)
-      cursor.fail(begin, "'" + std::string(key) + "' in the header", detail::shown(header));
+      cursor.fail(begin, "'" + std::string(key) + "' in the header", shown(header));
     auto rest = header.substr(at + key.size() + 3);
     rest.remove_prefix(std::min(rest.find_first_not_of(' '), rest.size()));
     return rest;
   };
   if (!value("descr").starts_with("'<f4'"))
-    cursor.fail(begin, "little-endian float32, '<f4'", detail::shown(value("descr").substr(0, 12)));
+    cursor.fail(begin, "little-endian float32, '<f4'", shown(value("descr").substr(0, 12)));
   if (!value("fortran_order").starts_with("False"))
-    cursor.fail(begin, "C order",
-                "fortran_order " + detail::shown(value("fortran_order").substr(0, 5)));
+    cursor.fail(begin, "C order", "fortran_order " + shown(value("fortran_order").substr(0, 5)));
   const std::string_view shape = value("shape");
   std::size_t rows = 0, columns = 0;
   char close = 0;
   if (std::sscanf(std::string(shape.substr(0, 64)).c_str(), "(%zu ,%zu%c", &rows, &columns,
                   &close) != 3 ||
       close != ')' || rows == 0 || columns == 0)
-    cursor.fail(begin, "a shape of two numbers above 0", detail::shown(shape.substr(0, 24)));
+    cursor.fail(begin, "a shape of two numbers above 0", shown(shape.substr(0, 24)));
 
   const std::string_view data = text.substr(begin + length);
   if (columns > data.size() / sizeof(float) || rows != data.size() / sizeof(float) / columns ||
       data.size() != rows * columns * sizeof(float))
-    cursor.fail(begin, detail::joined({"a shape that fits the ", data.size(), " bytes of data"}),
-                detail::joined({rows, " x ", columns}));
-  WordList list = detail::load_word_lines(words.empty() ? npy_words_path(path) : words, rows);
+    cursor.fail(begin, joined({"a shape that fits the ", data.size(), " bytes of data"}),
+                joined({rows, " x ", columns}));
+  if (options.limit != 0) rows = std::min(rows, options.limit);
+  WordList list =
+      load_word_lines(words.empty() ? present_words_path(file.path(), VectorFormat::npy) : words,
+                      rows, VectorFormat::npy, options);
   RowMatrix vectors(rows, columns);
   for (std::size_t i = 0; i < rows; ++i)
     std::memcpy(vectors.row_data(i), data.data() + i * columns * sizeof(float),

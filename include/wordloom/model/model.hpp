@@ -11,6 +11,7 @@
 #include <vector>
 
 #include <wordloom/core/error.hpp>
+#include <wordloom/core/input_file.hpp>
 #include <wordloom/core/row_matrix.hpp>
 #include <wordloom/core/section_file.hpp>
 #include <wordloom/core/words.hpp>
@@ -128,7 +129,7 @@ struct Model {
   /// Writes the model as one file, whole or not at all (SectionWriter, "wordloom model 1"): words
   /// as a text with a newline after each, their counts, the number of matrices (and a 1 where both
   /// sides are one; or a 0 and minn, maxn and buckets of subwords), the matrices. Throws IoError,
-  /// and InvalidArgument for two of the same name.
+  /// and InvalidArgument for two of the same name and for a word that holds a newline.
   void save(const std::filesystem::path& path) const;
 
   /// Whether `text` begins as a file that `save` has written.
@@ -136,9 +137,12 @@ struct Model {
     return text.starts_with(format);
   }
 
-  /// Reads a file that `save` has written. Throws IoError, FormatError with the byte for a file
-  /// that is cut short, damaged or no model, and std::bad_alloc.
-  [[nodiscard]] static Model load(const std::filesystem::path& path);
+  /// Reads a file that `save` has written, plain or .gz. Throws IoError, FormatError with the byte
+  /// for a file that is cut short, damaged or no model, and std::bad_alloc.
+  [[nodiscard]] static Model load(const std::filesystem::path& path) {
+    return load(detail::InputFile(path));
+  }
+  [[nodiscard]] static Model load(const detail::InputFile& file);
 
  private:
   static constexpr std::string_view format = "wordloom model 1";

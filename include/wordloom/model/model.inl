@@ -41,8 +41,11 @@ WORDLOOM_FUNCTION RowMatrix& Model::state_matrix(std::string_view name, std::siz
   for (NamedMatrix& known : state) {
     if (known.name != name) continue;
     if (known.matrix.rows() == rows && known.matrix.columns() == columns) return known.matrix;
-    throw InvalidArgument{"state matrix '", known.name, "' is of ",
-                          shape_of(known.matrix.rows(), known.matrix.columns()), ", expected ",
+    throw InvalidArgument{"state matrix '",
+                          known.name,
+                          "' is of ",
+                          shape_of(known.matrix.rows(), known.matrix.columns()),
+                          ", expected ",
                           shape_of(rows, columns),
                           ": it was made by another optimizer or for another model"};
   }
@@ -104,10 +107,14 @@ WORDLOOM_FUNCTION void Model::extend(const Vocabulary& more, std::uint64_t seed)
 WORDLOOM_FUNCTION void Model::save(const std::filesystem::path& path) const {
   if (const auto name = duplicate_name())
     throw InvalidArgument{"cannot save a model with two matrices '", *name, "'"};
-  detail::SectionWriter file(path, format);
   std::string words;
-  for (WordId id = 0; id < vocabulary.size(); ++id)
-    words.append(vocabulary.word(id)).append(1, '\n');
+  for (WordId id = 0; id < vocabulary.size(); ++id) {
+    const std::string_view word = vocabulary.word(id);
+    if (word.find('\n') != word.npos)
+      throw InvalidArgument{"cannot save a model with a newline in the word ", detail::shown(word)};
+    words.append(word).append(1, '\n');
+  }
+  detail::SectionWriter file(path, format);
   file.text(words);
   file.numbers(vocabulary.counts());
   std::vector<std::uint64_t> count{side_count() + state.size()};
@@ -118,8 +125,8 @@ WORDLOOM_FUNCTION void Model::save(const std::filesystem::path& path) const {
   file.commit();
 }
 
-WORDLOOM_FUNCTION Model Model::load(const std::filesystem::path& path) {
-  detail::SectionReader file(path, format);
+WORDLOOM_FUNCTION Model Model::load(const detail::InputFile& input_file) {
+  detail::SectionReader file(input_file, format);
   Model model;
   model.vocabulary = read_vocabulary(file);
   const auto counts = file.numbers();
@@ -164,17 +171,23 @@ WORDLOOM_FUNCTION void Model::require_subword_rows() const {
   detail::validate(*subwords);
   if (input.rows() != vocabulary.size() + subwords->rows() || has_one_matrix())
     throw InvalidArgument{"a model with subwords needs two matrices and an input of ",
-                          vocabulary.size(), " words and ", subwords->rows(), " buckets, got ",
-                          input.rows(), " rows"};
+                          vocabulary.size(),
+                          " words and ",
+                          subwords->rows(),
+                          " buckets, got ",
+                          input.rows(),
+                          " rows"};
 }
 
 WORDLOOM_FUNCTION Vocabulary Model::read_vocabulary(detail::SectionReader& file) {
   const std::string_view text = file.text();
   const auto counts = file.numbers();
   std::vector<std::pair<std::string, std::uint64_t>> words;
-  for_each_line(text, [&](std::string_view word, std::uint64_t line) {
-    words.emplace_back(word, line <= counts.size() ? counts[line - 1] : 0);
-  });
+  for (std::string_view rest = text; !rest.empty();) {
+    const std::string_view word = rest.substr(0, rest.find('\n'));
+    words.emplace_back(word, words.size() < counts.size() ? counts[words.size()] : 0);
+    rest.remove_prefix(std::min(word.size() + 1, rest.size()));
+  }
   if (words.size() != counts.size() || (!text.empty() && text.back() != '\n'))
     file.refuse_section("a count for each word", detail::joined({counts.size(), " counts"}));
   Vocabulary vocabulary;

@@ -93,6 +93,8 @@ class RankCorpus {
       : part_(std::move(part)), rank_(ranks.rank()), size_(ranks.size()) {
     for (const std::uint64_t tokens : ranks.gather(part_.token_count())) tokens_ += tokens;
     if (tokens_ == 0) throw CorpusError("no rank has a word of the vocabulary in its part");
+    if constexpr (requires { part_.words_read(); })
+      for (const std::uint64_t words : ranks.gather(part_.words_read())) words_read_ += words;
     if constexpr (requires { part_.fingerprint(); }) {
       detail::Hash hash;
       for (const std::uint64_t of_part : ranks.gather(part_.fingerprint())) hash.add(of_part);
@@ -102,6 +104,9 @@ class RankCorpus {
 
   /// Returns the number of in-vocabulary words of all ranks.
   std::uint64_t token_count() const noexcept { return tokens_; }
+  /// Returns the number of words of all parts, also of those that the vocabulary lacks; 0 if the
+  /// parts do not count them.
+  std::uint64_t words_read() const noexcept { return words_read_; }
   std::uint64_t vocabulary_fingerprint() const noexcept { return part_.vocabulary_fingerprint(); }
   /// Returns a hash of the fingerprints of all parts, the same on all ranks; 0 if they have none.
   std::uint64_t fingerprint() const noexcept { return fingerprint_; }
@@ -121,7 +126,7 @@ class RankCorpus {
  private:
   Part part_;
   std::size_t rank_, size_;
-  std::uint64_t tokens_ = 0, fingerprint_ = 0;
+  std::uint64_t tokens_ = 0, words_read_ = 0, fingerprint_ = 0;
 };
 
 /// Makes an EncodedCorpus or TextCorpus of all ranks together, each of which reads its part of the

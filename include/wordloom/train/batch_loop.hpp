@@ -9,6 +9,7 @@
 
 #include <wordloom/core/types.hpp>
 #include <wordloom/corpus/concept.hpp>
+#include <wordloom/corpus/nothing_to_train.hpp>
 #include <wordloom/objective/loss.hpp>
 #include <wordloom/train/checkpoint.hpp>
 #include <wordloom/train/run.hpp>
@@ -66,11 +67,13 @@ class BatchLoop {
       for (const std::span<const WordId> sentence : corpus_.sentences(
                Shard{run_.sync.rank(), run_.sync.size(), epoch, run_.parameters.seed})) {
         if (run_.state.stopped()) break;
+        contexts_ = contexts_ || has_contexts(sentence);
         batch_.add(sentence, max_sentence_);
         if (batch_.words.size() >= batch_words_) next();
       }
       if (!batch_.words.empty() && !run_.state.stopped()) next();
       is_known_ = !run_.state.stopped();
+      if (is_known_ && !contexts_ && run_.sync.size() == 1) throw NothingTrained();
     }
     batch_.clear();
     if constexpr (requires { kernel_.finish(); }) kernel_.finish();
@@ -128,6 +131,7 @@ class BatchLoop {
   SentenceBatch batch_;
   std::vector<Size> sizes_;                                 // of each batch of an epoch
   bool is_known_ = false;                                   // all of them
+  bool contexts_ = false;                                   // whether a word of a sentence has some
   std::deque<std::pair<std::uint64_t, double>> in_flight_;  // words and learning rate
 };
 

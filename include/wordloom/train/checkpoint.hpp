@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <limits>
 #include <span>
 #include <string>
 #include <string_view>
@@ -92,7 +93,11 @@ struct Checkpoint {
       loss += more;
       examples += more_examples;
     }
-    double mean() const { return loss / static_cast<double>(examples); }  // NaN for no examples
+    /// Returns NaN for no examples.
+    double mean() const {
+      return examples == 0 ? std::numeric_limits<double>::quiet_NaN()
+                           : loss / static_cast<double>(examples);
+    }
   };
 
   /// The progress of a rank.

@@ -20,8 +20,10 @@ struct Progress {
   double seconds = 0;              // since training began
   double words_per_second = 0;     // mean since training began
   double learning_rate = 0;        // as of now
-  double mean_loss = 0;            // of an example, since the last report; NaN: none
-  double eta_seconds = 0;          // to the end, at the mean speed
+  /// Mean loss of an example since the last call; where none was measured since, that of the call
+  /// before. NaN until one was.
+  double mean_loss = 0;
+  double eta_seconds = 0;  // to the end, at the mean speed
   /// Why the last checkpoint was not written; empty: it was, or none was due. See checkpoint_to.
   std::string checkpoint_failure = {};
 
@@ -75,7 +77,7 @@ struct TrainReport {
   double words_per_second = 0;  // tokens / seconds
   /// Mean loss of an example in the last epoch trained: the sum of -log sigma(score) of its
   /// positives and -log sigma(-score) of its negatives, each measured just before its update, on a
-  /// sixteenth of the tokens (and at least a sentence of each report). An example is a context word
+  /// sixteenth of the tokens (and at least a pair of each report). An example is a context word
   /// of a centre for skip-gram, a centre for CBOW. Weights do not count: samplers that weight pairs
   /// have other losses.
   double loss = 0;

@@ -16,19 +16,12 @@
 
 #include <wordloom/core/error.hpp>
 #include <wordloom/model/model.hpp>
-#include <wordloom/objective/loss.hpp>
 #include <wordloom/train/checkpoint.hpp>
 #include <wordloom/train/progress.hpp>
 #include <wordloom/train/run_options.hpp>
+#include <wordloom/train/work_done.hpp>
 
 namespace wordloom::inline WORDLOOM_ABI::detail {
-
-/// The work of one thread since its last report.
-struct WorkDone {
-  std::uint64_t tokens = 0;
-  std::uint64_t examples = 0;  // that `loss` is of
-  LossSum loss;
-};
 
 /// The progress that the threads of a rank share, and where they wait for each other: where a
 /// callback takes the model, or epochs have one. Threads report every few thousand tokens, so a
@@ -96,6 +89,11 @@ class RunState {
   void begin_epoch(std::size_t epoch, const Model& model);
   /// When a thread has reported all of it. The last one calls back.
   void end_epoch(std::size_t thread, std::size_t epoch, const Model& model);
+  /// When a thread has reported the first epoch and no other rank trains; see FirstEpoch::end.
+  void end_first_epoch(bool contexts) {
+    const std::lock_guard lock(guard_);
+    first_epoch_.end(contexts, epochs_ended_.size());
+  }
   /// When a thread has trained all that it has to.
   void leave() {
     const std::lock_guard lock(guard_);
@@ -138,6 +136,8 @@ class RunState {
   std::size_t epoch_ = 0;  // of the last report, as is the rate
   double rate_ = 0;
   Checkpoint::EpochLoss since_callback_;
+  double last_loss_ = std::numeric_limits<double>::quiet_NaN();  // that a callback was told
+  FirstEpoch first_epoch_;
   std::string checkpoint_failure_;
   double last_callback_ = 0;
   const bool stops_by_agreement_;
@@ -160,6 +160,7 @@ WORDLOOM_FUNCTION RunState::RunState(const RunOptions& options, const Checkpoint
       total_tokens_(tokens_per_epoch * options.parameters.epochs),
       before_(start.tokens),
       reached_(start),
+      first_epoch_{start.tokens > 0, start.tokens > 0},
       stops_by_agreement_(stops_by_agreement),
       training_(start.threads.size()) {
   for (const Checkpoint::Thread& thread : start.threads) epochs_ended_.push_back(thread.epoch);
@@ -176,6 +177,7 @@ WORDLOOM_FUNCTION double RunState::report(const WorkDone& done, std::size_t epoc
   if (!std::isfinite(loss)) throw_diverged(loss, epoch, rate);
   reached_.losses[epoch].add(loss, done.examples);
   since_callback_.add(loss, done.examples);
+  first_epoch_.trained |= done.blocks > 0;
   epoch_ = epoch;
   rate_ = rate;
   const Callback& callback = options_.on_progress;
@@ -266,7 +268,9 @@ WORDLOOM_FUNCTION Progress RunState::progress() const {
 
 WORDLOOM_FUNCTION void RunState::call_back(const Model& model) {
   Progress now = progress();
-  now.mean_loss = std::exchange(since_callback_, {}).mean();
+  const auto since = std::exchange(since_callback_, {});
+  if (since.examples > 0) last_loss_ = since.mean();
+  now.mean_loss = last_loss_;
   last_callback_ = now.seconds;
   call(options_.on_progress, now, model);
 }

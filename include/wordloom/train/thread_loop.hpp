@@ -15,6 +15,7 @@
 #include <wordloom/core/random.hpp>
 #include <wordloom/core/types.hpp>
 #include <wordloom/corpus/concept.hpp>
+#include <wordloom/corpus/nothing_to_train.hpp>
 #include <wordloom/corpus/subsampling.hpp>
 #include <wordloom/kernel/concept.hpp>
 #include <wordloom/model/model.hpp>
@@ -106,8 +107,10 @@ void train_by_threads(const Corpus& corpus, const Samplers& samplers, const Kern
     std::vector<WordId> kept;
     std::uint64_t ticked = start.tokens;  // of those not reported
     double rate = first_rate;
+    bool contexts = false;  // whether a word of a sentence has some
     UpdateSink<decltype(kernel), decltype(words)> sink(
-        model, kernel, max, rate, {start.tokens, start.examples, LossSum(start.loss)},
+        model, kernel, max, rate,
+        {start.tokens, start.examples, LossSum(start.loss), start.examples},
         rows ? rows->thread(thread, subwords.scratch(thread)) : PrivateRows::Thread(),
         std::move(words));
 
@@ -135,6 +138,7 @@ void train_by_threads(const Corpus& corpus, const Samplers& samplers, const Kern
       };
       for (const std::span<const WordId> sentence :
            corpus.sentences(Shard{stream, streams, epoch, parameters.seed})) {
+        if (!contexts) contexts = has_contexts(sentence);
         if (sentences < skipped) {
           ++sentences;
           continue;
@@ -143,7 +147,9 @@ void train_by_threads(const Corpus& corpus, const Samplers& samplers, const Kern
           finish_worker(kernel, model, sink.learning_rate);
           return set_position();
         }
-        sink.with_loss = sink.done.tokens <= interval / 16;  // a tenth of a block's time
+        // Measuring takes a tenth of a block's time. A sentence of which subsampling leaves nothing
+        // to measure does not count.
+        sink.with_loss = sink.done.tokens <= interval / 16 || sink.done.blocks == 0;
         sampler.sample(subsampling(sentence, random, kept), random, sink);
         sink.finish_sentence();
         sink.done.tokens += sentence.size();
@@ -158,6 +164,7 @@ void train_by_threads(const Corpus& corpus, const Samplers& samplers, const Kern
       }
       finish_worker(kernel, model, sink.learning_rate);
       report();
+      if (epoch == 0 && run.sync.size() == 1) run.state.end_first_epoch(contexts);
       run.state.end_epoch(thread, epoch, model);
     }
     run.state.leave();

@@ -13,6 +13,7 @@
 #include <wordloom/core/parallel.hpp>
 #include <wordloom/core/random.hpp>
 #include <wordloom/corpus/concept.hpp>
+#include <wordloom/corpus/nothing_to_train.hpp>
 #include <wordloom/corpus/vocabulary.hpp>
 #include <wordloom/kernel/concept.hpp>
 #include <wordloom/model/model.hpp>
@@ -94,7 +95,12 @@ struct Training {
       const auto run_loop = [&](Replica& replica, auto loop) {
         const auto interval = start_sync(samplers, model, replica, from != nullptr, start);
         Run<Sync, Schedule, Replica> run{options, sync, schedule, model, replica, start, interval};
-        loop(run);
+        try {
+          loop(run);
+        } catch (const NothingTrained&) {
+          throw nothing_trained(corpus, subsample_of<SamplerRun>(options.parameters),
+                                options.parameters.seed);
+        }
         require_convergence(model, resolve_threads(options.parameters.threads));
         report = run.state.finish();
       };

@@ -16,6 +16,7 @@
 #include <wordloom/train/private_rows.hpp>
 #include <wordloom/train/run.hpp>
 #include <wordloom/train/subword_rows.hpp>
+#include <wordloom/train/work_done.hpp>
 
 namespace wordloom::inline WORDLOOM_ABI::detail {
 
@@ -106,7 +107,10 @@ class UpdateSink {
 
  private:
   [[gnu::always_inline]] void update(const Block& block) {
-    if (with_loss) done.examples += block.examples;
+    if (with_loss) {
+      done.examples += block.examples;
+      ++done.blocks;
+    }
     if constexpr (UpdatesInHalves<Worker>) {
       worker_.score(model_, block, learning_rate);
     } else if (with_loss) {

@@ -1,0 +1,71 @@
+#pragma once
+#include <algorithm>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <wordloom/core/error.hpp>
+
+#include "training_options.hpp"
+
+/// A value that was set and has no effect is refused by its name: whoever gave it expects one.
+/// Values that the command lines of word2vec, fastText, PecanPy and SNAP give although they have no
+/// effect there either, as -minn 3 beside -maxn 0, are accepted.
+
+/// Throws InvalidArgument for the first of `names` that was given, unless it has an effect.
+/// `condition`: "without --sampler uniform".
+inline void require_effect(const TrainingOptions& options, std::initializer_list<const char*> names,
+                           bool has_effect, const std::string& condition) {
+  if (has_effect) return;
+  for (const char* name : names)
+    if (options.is_given(name))
+      throw wordloom::InvalidArgument(std::string(name) + " has no effect " + condition);
+}
+
+/// Whether a sampler groups words (--minibatch), and whether those share so many negatives.
+inline bool has_minibatch(std::string_view sampler) {
+  return sampler.starts_with("minibatch") || sampler.starts_with("combined") ||
+         sampler.starts_with("grouped") || sampler == "uniform";
+}
+inline bool shares_negatives(std::string_view sampler) {
+  return has_minibatch(sampler) && sampler != "grouped-hs";
+}
+
+/// Refuses options of the method that is trained without effect.
+inline void require_effects_on_method(const TrainingOptions& options) {
+  const std::string& sampler = options.sampler;
+  const bool columns = trains_columns(options), gpu = is_for_gpu(options.kernel);
+  const bool tree = sampler.find("-hs") != sampler.npos, negatives = !sampler.ends_with("-hs");
+  const std::string with_sampler = "with --sampler " + sampler,
+                    with_kernel = "with --kernel " + options.kernel;
+  require_effect(options, {"--context-size", "--contexts"}, columns, "without --sampler uniform");
+  require_effect(options, {"--cbow-gradient"}, is_cbow(sampler), "without --cbow 1");
+  require_effect(options, {"--hs-sample"}, tree, "without --hs 1");
+  require_effect(options, {"--negative-exponent"}, negatives, "without negatives");
+  require_effect(options, {"--negative"}, negatives || options.parameters.negatives == 0,
+                 with_sampler);
+  require_effect(options, {"--minibatch"}, has_minibatch(sampler), with_sampler);
+  require_effect(options, {"--shared-negatives"}, shares_negatives(sampler), with_sampler);
+  require_effect(options, {"--private-rows"}, !columns, with_sampler);
+  require_effect(options, {"--private-rows", "--pin"}, !gpu, with_kernel);
+  require_effect(options, {"--device", "--in-flight"}, gpu, "without a --kernel for a GPU");
+  require_effect(options, {"--in-flight"}, !columns, with_sampler);
+  const auto sync = {"--sync-bytes-per-word", "--sync-interval", "--sync-first-rows"};
+  require_effect(options, sync, options.sync != "none", "without --sync mpi or nccl");
+  require_effect(options, sync, !columns, with_sampler);
+  // fastText's commands say -minn 0 -maxn 0 for words alone.
+  require_effect(
+      options, {"--minn", "--bucket"},
+      options.subwords.maxn > 0 || options.is_given("--maxn") || !options.load_model.empty(),
+      "without --maxn (6 in fastText)");
+}
+
+/// Refuses options of files that are not written. `trains`: whether there is anything to train for.
+inline void require_effects_on_files(const TrainingOptions& options, bool trains,
+                                     const std::string& results) {
+  require_effect(options, {"--format"}, !options.output.empty(), "without --output");
+  require_effect(options, {"--binary"}, options.format.empty(), "beside --format: leave one out");
+  require_effect(options, {"--checkpoint-every"}, !options.checkpoint.empty(),
+                 "without --checkpoint");
+  require_effect(options, {"--checkpoint", "--contexts", "--load-model", "--pretrained-vectors"},
+                 trains, "without a result of training: give " + results);
+}

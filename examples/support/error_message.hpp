@@ -1,0 +1,37 @@
+#pragma once
+#include <algorithm>
+#include <cstddef>
+#include <exception>
+#include <string>
+#include <string_view>
+#include <wordloom/core/error.hpp>
+
+/// Returns how a command line names a file that is standard input instead of `path`: "word2vec
+/// --train -"; only the name of the program where no argument is that path.
+inline std::string reading_standard_input(const std::string& program, std::string_view path,
+                                          int argc, const char* const* argv) {
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view argument = argv[i];
+    const std::size_t before = argument.size() - std::min(argument.size(), path.size());
+    if (path.empty() || argument.substr(before) != path) continue;
+    if (before > 0) {  // --train=corpus.xz, and SNAP's -i:edges.xz
+      if (argument[0] != '-' || (argument[before - 1] != '=' && argument[before - 1] != ':'))
+        continue;
+      return program + " " + std::string(argument.substr(0, before)) + "-";
+    }
+    const std::string_view option = i > 1 ? argv[i - 1] : "";
+    return program +
+           (option.starts_with('-') && option.size() > 1 ? " " + std::string(option) : "") + " -";
+  }
+  return program;
+}
+
+/// Returns the message of an error. Where a command prints a file in a form that can be read, it
+/// ends with what to do: "xz -dc corpus.xz | word2vec --train -".
+inline std::string message_of(const std::exception& error, const std::string& program, int argc,
+                              const char* const* argv) {
+  const auto* const foreign = dynamic_cast<const wordloom::ForeignFormat*>(&error);
+  if (foreign == nullptr || foreign->command.empty()) return error.what();
+  return std::string(error.what()) + " | " +
+         reading_standard_input(program, foreign->path.native(), argc, argv);
+}

@@ -1,0 +1,190 @@
+// Functions of Vocabulary (corpus/vocabulary.hpp).
+namespace wordloom::inline WORDLOOM_ABI {
+
+WORDLOOM_FUNCTION detail::WordCounter detail::count_words(const std::filesystem::path& path,
+                                                          const VocabularyOptions& options,
+                                                          TextPart part) {
+  constexpr std::size_t max_types = std::size_t{1} << 17;  // of a thread
+  TextPieces pieces(path, TextPieces::default_piece_bytes, part, options.before_piece);
+  WordCounter all;
+  std::mutex guard;
+  run_threads(pieces.threads(options.threads), [&](std::size_t) {
+    WordCounter own;
+    while (const auto piece = pieces.next()) {
+      for_each_word(
+          piece->text, options.unicode_spaces, [&](std::string_view word) { own.add(word); },
+          [] {});
+      if (own.size() < max_types) continue;
+      const std::lock_guard lock(guard);
+      all.merge(own);
+    }
+    const std::lock_guard lock(guard);
+    all.merge(own);
+  });
+  return all;
+}
+
+WORDLOOM_FUNCTION Vocabulary
+Vocabulary::from_counts(std::span<const std::pair<std::string, std::uint64_t>> counts,
+                        const VocabularyOptions& options) {
+  detail::WordCounter counter;
+  for (const auto& [word, count] : counts) {
+    if (word.empty()) throw detail::empty_word("counts", counter.size());
+    if (count == 0) throw InvalidArgument{"the word '", word, "' has a count of 0"};
+    if (!counter.add(word, count)) throw InvalidArgument{"duplicate word '", word, "'"};
+  }
+  return from_counter(counter, options, "the list of counts");
+}
+
+WORDLOOM_FUNCTION Vocabulary Vocabulary::from_counter(const detail::WordCounter& counter,
+                                                      const VocabularyOptions& options,
+                                                      const std::filesystem::path& source) {
+  std::vector<std::pair<std::string_view, std::uint64_t>> counted;
+  counted.reserve(counter.size());
+  counter.for_each([&](std::string_view word, std::uint64_t count) {
+    if (count >= options.min_count) counted.emplace_back(word, count);
+  });
+  if (counted.empty()) throw none_left(counter.size(), options, source);
+  std::sort(counted.begin(), counted.end(), [](const auto& a, const auto& b) {
+    return a.second != b.second ? a.second > b.second : a.first < b.first;
+  });
+  if (options.max_size != 0 && counted.size() > options.max_size) counted.resize(options.max_size);
+
+  auto store = std::make_shared<Store>();
+  WordList words;
+  detail::Hash hash;
+  store->counts.reserve(counted.size());
+  for (const auto& [word, count] : counted) {
+    words.append(word);
+    store->counts.push_back(count);
+    if (__builtin_add_overflow(store->total, count, &store->total))
+      throw InvalidArgument{source, ": the counts add up to more than 2^64 - 1"};
+    hash.add(word);
+    hash.add(count);
+  }
+  store->fingerprint = hash.value();
+  store->words = std::move(words);
+  Vocabulary result;
+  result.store_ = std::move(store);
+  return result;
+}
+
+namespace detail {
+
+/// A line of a file of a vocabulary, without its end.
+struct VocabularyLine {
+  std::string_view word;  // empty: the line is bad
+  std::uint64_t count = 0;
+  bool is_label = false;
+};
+
+/// Takes a line apart; in fastText's dump, the type of the word follows its count.
+inline VocabularyLine vocabulary_line(std::string_view line, bool is_dump) {
+  VocabularyLine result;
+  std::string_view before = line;
+  if (is_dump) {
+    const auto type = take_last_field(before);
+    result.is_label = type == "label";
+    if (!result.is_label && type != "word") return {};
+  }
+  const auto digits = take_last_field(before);
+  const auto count = number_in<std::uint64_t>(digits);
+  if (!count) return {};
+  result.count = *count;
+  // A word of nothing but blanks is what precedes the blank before the count.
+  const auto blanks_before = line.substr(0, static_cast<std::size_t>(digits.data() - line.data()));
+  result.word = before.empty() && !blanks_before.empty()
+                    ? blanks_before.substr(0, blanks_before.size() - 1)
+                    : before;
+  return result;
+}
+
+/// Returns the number of entries if a text is fastText's dump of a dictionary: the first line is
+/// that number, the others end in their type.
+inline std::optional<std::uint64_t> dumped_entries(std::string_view text) {
+  const auto next_line = [&text] {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(line.size() + 1, text.size()));
+    return line.ends_with('\r') ? line.substr(0, line.size() - 1) : line;
+  };
+  const auto entries = number_in<std::uint64_t>(next_line());
+  if (!entries || vocabulary_line(next_line(), true).word.empty()) return std::nullopt;
+  return entries;
+}
+
+}  // namespace detail
+
+WORDLOOM_FUNCTION Vocabulary Vocabulary::load(const std::filesystem::path& path,
+                                              const VocabularyOptions& options) {
+  const detail::InputFile file(path, detail::Content::text);
+  const auto entries = detail::dumped_entries(file.text());
+  detail::WordCounter counter;
+  std::vector<std::uint64_t> lines;  // of the words in `counter`
+  std::uint64_t total = 0, number = 0;
+  for (std::string_view rest = file.text(); !rest.empty();) {
+    std::string_view line = rest.substr(0, rest.find('\n'));
+    rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    if (++number == 1 && entries) continue;
+    const auto refuse = [&](std::string_view expected, std::string_view got) {
+      throw FormatError::at(path, "line", number, expected, got);
+    };
+    const bool is_blank = detail::trimmed(line).empty();
+    if (is_blank && rest.find_first_not_of(" \t\r\n") == rest.npos) break;
+    const auto [word, count, is_label] = detail::vocabulary_line(line, entries.has_value());
+    const bool ends_sentence = word == "</s>" && (number == 1 || entries);
+    if (word.empty() || (count == 0 && !ends_sentence))
+      refuse(entries ? "a word, a count above 0 and 'word' or 'label'"
+                     : "a word, a space and a count above 0",
+             is_blank ? "an empty line" : detail::shown(line));
+    if (ends_sentence || is_label) continue;
+    if (__builtin_add_overflow(total, count, &total))
+      refuse("counts that add up to less than 2^64", detail::shown(line));
+    if (!counter.add(word, count))
+      refuse("each word once",
+             detail::joined({detail::shown(word), " as in line ", lines[counter.index_of(word)]}));
+    lines.push_back(number);
+  }
+  if (entries && number != *entries + 1)
+    throw FormatError::at(path, "line", 1,
+                          detail::joined({"the number of lines that follow, ", number - 1}),
+                          std::to_string(*entries));
+  return from_counter(counter, options, path);
+}
+
+WORDLOOM_FUNCTION WordId Vocabulary::first_line() const {
+  for (WordId id = 0; id < size(); ++id) {
+    const auto inner = detail::trimmed(word(id));
+    const bool has_newline = word(id).find('\n') != inner.npos;
+    if (has_newline || (!inner.empty() && inner.size() != word(id).size()))
+      throw InvalidArgument{"the word ", detail::shown(word(id)),
+                            has_newline ? " holds a newline" : " begins or ends with a blank",
+                            ": a file of a vocabulary cannot hold it"};
+  }
+  for (WordId id = 0; id < size(); ++id) {
+    if (word(id) == "</s>" || word(id).starts_with(byte_order_mark)) continue;
+    try {
+      detail::refuse_foreign("words", word(id), detail::Content::text);
+    } catch (const ForeignFormat&) {
+      continue;
+    }
+    return id;
+  }
+  if (empty()) return 0;
+  throw InvalidArgument{"the word ", detail::shown(word(0)),
+                        " cannot begin a file of a vocabulary"};
+}
+
+WORDLOOM_FUNCTION void Vocabulary::write(AtomicFile& file) const {
+  const WordId first = first_line();
+  std::string line;
+  const auto write_line = [&](WordId id) {
+    line.assign(word(id)).append(1, ' ').append(std::to_string(count(id))).append(1, '\n');
+    file.write(line);
+  };
+  if (!empty()) write_line(first);
+  for (WordId id = 0; id < size(); ++id)
+    if (id != first) write_line(id);
+}
+
+}  // namespace wordloom::inline WORDLOOM_ABI

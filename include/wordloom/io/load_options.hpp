@@ -1,0 +1,102 @@
+#pragma once
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <filesystem>
+#include <functional>
+#include <limits>
+#include <span>
+#include <string>
+#include <utility>
+
+#include <wordloom/core/error.hpp>
+#include <wordloom/core/row_matrix.hpp>
+#include <wordloom/core/words.hpp>
+#include <wordloom/model/embeddings.hpp>
+
+namespace wordloom::inline WORDLOOM_ABI {
+
+/// How vectors are read.
+struct LoadOptions {
+  /// Whether to refuse what is otherwise accepted with a warning, because nothing is missing from
+  /// the rows that are there: a header with another number of words, blank lines at the end, a last
+  /// line that does not end. A file that is cut within a row is always refused.
+  bool strict = false;
+  /// Reads only the first words of the file; 0: all. The rest of the file is not looked at.
+  std::size_t limit = 0;
+  /// Called at most once for a file, with all that was accepted in it.
+  std::function<void(const std::string& message)> warn = {};
+};
+
+namespace detail {
+
+/// Collects what is accepted in a file, for one warning.
+class Leniency {
+ public:
+  Leniency(const std::filesystem::path& path, const LoadOptions& options)
+      : path_(path), options_(options) {}
+
+  /// Throws FormatError if the options are strict.
+  void accept(const std::string& fault) {
+    if (options_.strict) throw FormatError{path_, ": ", fault};
+    faults_.append(faults_.empty() ? "" : "; ").append(fault);
+  }
+  /// The same for a header of `expected` words before `rows` rows, if those are all.
+  void accept_header(std::size_t expected, std::size_t rows) {
+    if (expected != rows && !is_full(rows))
+      accept(joined({"the header says ", expected, " words, the file has ", rows}));
+  }
+
+  /// Returns whether no more than these rows shall be read.
+  bool is_full(std::size_t rows) const noexcept { return rows == max_rows(); }
+  std::size_t max_rows() const noexcept {
+    return options_.limit == 0 ? std::numeric_limits<std::size_t>::max() : options_.limit;
+  }
+
+  void warn() const {
+    if (!faults_.empty() && options_.warn) options_.warn(path_.string() + ": " + faults_);
+  }
+
+ private:
+  const std::filesystem::path& path_;
+  const LoadOptions& options_;
+  std::string faults_;
+};
+
+/// Rows of vectors whose number is known only when all are read.
+class GrowingRows {
+ public:
+  /// Makes room for as many rows as a file promises and can hold.
+  GrowingRows(std::size_t rows, std::size_t columns) : rows_(rows, columns) {}
+
+  std::size_t size() const noexcept { return size_; }
+
+  /// Adds a row of zeros; if there is no room for it, makes room for `more()` rows, at least 1.
+  template <class More>
+  std::span<float> add(More&& more) {
+    if (size_ == rows_.rows()) {
+      RowMatrix larger(size_ + more(), rows_.columns());
+      if (size_ != 0) std::memcpy(larger.data(), rows_.data(), rows_.bytes());
+      rows_ = std::move(larger);
+    }
+    return rows_.row(size_++);
+  }
+
+  RowMatrix take() && { return size_ == rows_.rows() ? std::move(rows_) : rows_.copy(size_); }
+
+ private:
+  RowMatrix rows_;
+  std::size_t size_ = 0;
+};
+
+/// Returns the first words, for formats that are read whole.
+inline Embeddings first_words(Embeddings all, std::size_t limit) {
+  if (limit == 0 || limit >= all.size()) return all;
+  WordList words;
+  for (std::size_t i = 0; i < limit; ++i) words.append(all.word(i));
+  return {std::move(words), all.vectors().copy(limit)};
+}
+
+}  // namespace detail
+
+}  // namespace wordloom::inline WORDLOOM_ABI

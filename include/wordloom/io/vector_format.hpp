@@ -1,0 +1,183 @@
+#pragma once
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <wordloom/core/error.hpp>
+#include <wordloom/core/foreign_format.hpp>
+#include <wordloom/core/gzip.hpp>
+#include <wordloom/core/text_fields.hpp>
+#include <wordloom/core/words.hpp>
+
+namespace wordloom::inline WORDLOOM_ABI {
+
+/// The formats of vectors that can be written and read. The last two hold whole models, and can
+/// only be read as vectors: save_fasttext and Model::save write them.
+enum class VectorFormat {
+  word2vec_binary,
+  word2vec_text,
+  glove_text,
+  npy,
+  projector_tsv,
+  fasttext,
+  model
+};
+
+namespace detail {
+
+/// A format and what it is called on a command line.
+struct VectorFormatEntry {
+  std::string_view name;
+  VectorFormat format;
+};
+inline constexpr VectorFormatEntry vector_formats[] = {
+    {"word2vec-binary", VectorFormat::word2vec_binary},
+    {"word2vec-text", VectorFormat::word2vec_text},
+    {"glove", VectorFormat::glove_text},
+    {"npy", VectorFormat::npy},
+    {"tsv", VectorFormat::projector_tsv},
+    {"vec", VectorFormat::word2vec_text},
+    {"fasttext", VectorFormat::fasttext},
+    {"model", VectorFormat::model},
+};
+
+/// Rows of a text that tell how many numbers each has.
+inline constexpr std::size_t telling_rows = 100;
+
+}  // namespace detail
+
+/// Returns "word2vec-binary, word2vec-text, glove, npy, tsv, vec, fasttext, model".
+inline std::string vector_format_names() {
+  std::string names;
+  for (const auto& entry : detail::vector_formats)
+    names.append(names.empty() ? "" : ", ").append(entry.name);
+  return names;
+}
+
+/// Throws InvalidArgument that lists the names there are.
+inline VectorFormat vector_format(std::string_view name) {
+  for (const auto& entry : detail::vector_formats)
+    if (entry.name == name) return entry.format;
+  throw InvalidArgument{"unknown vector format '", name, "', must be one of ",
+                        vector_format_names()};
+}
+
+/// Throws InvalidArgument for the first word that a format cannot hold, because other words would
+/// be read from the file; the message names a format that can hold all words, if there is one. All
+/// functions that write words check them so before the first byte; a program calls this before
+/// training.
+///
+/// word2vec's binary format holds words without a blank (a space) that do not begin with a newline.
+/// The text formats hold words without a newline that do not begin or end with a blank or tab, and
+/// words of nothing else. In .npy and .tsv words are lines, in .tsv without a tab. Models hold
+/// words without a newline, those of fastText without a zero byte, and both no empty word.
+void check_words(const WordList& words, VectorFormat format);
+
+#if WORDLOOM_DEFINES_FUNCTIONS
+
+namespace detail {
+
+/// Returns why a format cannot hold a word, wherever it stands, or nothing.
+inline std::string_view word_fault(std::string_view word, VectorFormat format) {
+  const auto holds = [word](char c) { return word.find(c) != word.npos; };
+  switch (format) {
+    case VectorFormat::word2vec_binary:
+      if (holds(' ')) return "holds a blank, which ends a word there";
+      return word.starts_with('\n') ? "begins with a newline" : "";
+    case VectorFormat::fasttext:
+      if (holds('\0')) return "holds a zero byte";
+      return word.empty() ? "is empty" : "";
+    case VectorFormat::model:
+      if (holds('\n')) return "holds a newline";
+      return word.empty() ? "is empty" : "";
+    case VectorFormat::word2vec_text:
+    case VectorFormat::glove_text: {
+      if (holds('\n')) return "holds a newline";
+      const auto inner = trimmed(word);
+      return !inner.empty() && inner.size() != word.size() ? "begins or ends with a blank" : "";
+    }
+    case VectorFormat::npy:
+    case VectorFormat::projector_tsv:
+      if (holds('\n')) return "holds a newline";
+      if (word.ends_with('\r')) return "ends with a carriage return";
+      return format == VectorFormat::projector_tsv && holds('\t') ? "holds a tab" : "";
+  }
+  return "";
+}
+
+/// Returns why the words together cannot be held: a text format tells by the ends of rows how many
+/// numbers they have, or whether its header can be right.
+inline std::string_view end_fault(const WordList& words, VectorFormat format) {
+  const std::size_t count = std::min(words.size(), telling_rows);
+  if (format == VectorFormat::word2vec_text) {
+    for (std::size_t i = 0; i < count; ++i)
+      if (!ends_in_fraction(words[i])) return "";
+    return "and all others at the beginning end in a fraction";
+  }
+  if (format != VectorFormat::glove_text) return "";
+  std::vector<std::size_t> numbers;
+  for (std::size_t i = 0; i < count; ++i) numbers.push_back(numbers_at_end(words[i]));
+  return most_frequent(numbers) != 0 ? "and others at the beginning end in a number" : "";
+}
+
+/// Returns why a file that begins with a word would be taken for another one.
+inline std::string_view begin_fault(std::string_view word, VectorFormat format) {
+  const bool is_glove = format == VectorFormat::glove_text;
+  if (!is_glove && format != VectorFormat::npy && format != VectorFormat::projector_tsv) return "";
+  if (word.starts_with(byte_order_mark))
+    return "is the first one and begins with a byte order mark";
+  constexpr std::string_view other = "is the first one and begins as a file of another format";
+  if (has_gzip_magic(word)) return other;
+  try {
+    refuse_foreign("words", word, is_glove ? Content::text : Content::vectors);
+  } catch (const ForeignFormat&) {
+    return other;
+  }
+  return "";
+}
+
+/// Returns the number of the first word that a format cannot hold and the reason.
+inline std::optional<std::pair<std::size_t, std::string_view>> first_fault(const WordList& words,
+                                                                           VectorFormat format) {
+  for (std::size_t i = 0; i < words.size(); ++i)
+    if (const auto fault = word_fault(words[i], format); !fault.empty()) return {{i, fault}};
+  if (words.size() == 0) return std::nullopt;
+  if (const auto fault = begin_fault(words[0], format); !fault.empty()) return {{0, fault}};
+  if (const auto fault = end_fault(words, format); !fault.empty()) return {{0, fault}};
+  return std::nullopt;
+}
+
+}  // namespace detail
+
+WORDLOOM_FUNCTION void check_words(const WordList& words, VectorFormat format) {
+  const auto fault = detail::first_fault(words, format);
+  if (!fault) return;
+  const auto name = [](VectorFormat wanted) {
+    return std::ranges::find(detail::vector_formats, wanted, &detail::VectorFormatEntry::format)
+        ->name;
+  };
+  std::string help = "; no other format can hold all words";
+  for (const VectorFormat other :
+       {VectorFormat::word2vec_text, VectorFormat::word2vec_binary, VectorFormat::npy,
+        VectorFormat::glove_text, VectorFormat::projector_tsv, VectorFormat::fasttext}) {
+    if (detail::first_fault(words, other)) continue;
+    help = detail::joined({"; ", name(other), " can"});
+    break;
+  }
+  throw InvalidArgument{"the word ",
+                        detail::shown(words[fault->first]),
+                        " ",
+                        fault->second,
+                        ": the format ",
+                        name(format),
+                        " cannot hold it",
+                        help};
+}
+
+#endif
+
+}  // namespace wordloom::inline WORDLOOM_ABI

@@ -1,0 +1,114 @@
+#pragma once
+#include <cstddef>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <system_error>
+
+#include <wordloom/core/error.hpp>
+#include <wordloom/core/files.hpp>
+#include <wordloom/core/input_file.hpp>
+#include <wordloom/core/words.hpp>
+#include <wordloom/io/load_options.hpp>
+#include <wordloom/io/text_rows.hpp>
+#include <wordloom/io/vector_format.hpp>
+#include <wordloom/model/embeddings.hpp>
+
+/// The files of words beside the vectors of formats that keep them apart.
+namespace wordloom::inline WORDLOOM_ABI {
+
+/// Where the words of "vectors.tsv" stand: "vectors.metadata.tsv", one a line.
+inline std::filesystem::path projector_metadata_path(std::filesystem::path path) {
+  return path.replace_extension(".metadata.tsv");
+}
+
+/// Where the words of a .npy file stand: "vectors.npy.words.txt", one a line.
+inline std::filesystem::path npy_words_path(std::filesystem::path path) {
+  return path += ".words.txt";
+}
+
+/// Returns the file of the words beside the vectors in `path`; empty for a format that is one file.
+inline std::filesystem::path words_path(const std::filesystem::path& path, VectorFormat format) {
+  if (format == VectorFormat::npy) return npy_words_path(path);
+  if (format == VectorFormat::projector_tsv) return projector_metadata_path(path);
+  return {};
+}
+
+namespace detail {
+
+/// Returns a path without .gz at its end.
+inline std::filesystem::path without_gz(const std::filesystem::path& path) {
+  return path.extension() == ".gz" ? path.parent_path() / path.stem() : path;
+}
+
+/// Returns the file of the words beside vectors that are there; either may be compressed. Throws
+/// IoError for what comes from a stream.
+inline std::filesystem::path present_words_path(const std::filesystem::path& path,
+                                                VectorFormat format) {
+  const auto words = words_path(without_gz(path), format);
+  std::error_code failed;
+  if (path != standard_stream) {
+    for (const auto& place : {words, words_path(path, format)})
+      for (const char* ending : {"", ".gz"})
+        if (auto file = place; std::filesystem::exists(file += ending, failed)) return file;
+    if (std::filesystem::is_regular_file(path, failed)) return words;
+  }
+  throw IoError{"cannot read the words of '", path,
+                "': they are in a file of their own, and beside a stream is none; unpack or copy ",
+                "the vectors to a file"};
+}
+
+/// Opens the file of words beside `vectors`. Throws IoError, InvalidArgument if those are direct.
+inline AtomicFile open_words(const AtomicFile& vectors, const std::filesystem::path& path) {
+  if (vectors.is_direct())
+    throw InvalidArgument{"cannot write words beside '", vectors.path(),
+                          "', which is no regular file: choose a format that is one file"};
+  return AtomicFile(path);
+}
+
+/// Writes the words of a format that keeps them apart from the numbers, one a line, after all
+/// numbers: where there is no room for those, no words appear either.
+inline void save_word_lines(const Embeddings& embeddings, AtomicFile& vectors,
+                            const std::filesystem::path& path) {
+  AtomicFile file = open_words(vectors, path);
+  for (std::size_t i = 0; i < embeddings.size(); ++i) {
+    file.write(embeddings.word(i));
+    file.write("\n");
+  }
+  vectors.flush();
+  file.commit();
+}
+
+/// Reads the words of `count` vectors, which are all unless the options limit them. A word is a
+/// whole line.
+inline WordList load_word_lines(const std::filesystem::path& path, std::size_t count,
+                                VectorFormat format, const LoadOptions& options) {
+  const InputFile file(path);
+  LineReader reader(file);
+  Leniency leniency(path, options);
+  WordList words;
+  const std::string expected = joined({count, " words, as there are vectors"});
+  const bool is_part = leniency.is_full(count);
+  while ((words.size() < count || !is_part) && reader.next()) {
+    if (words.size() == count) {
+      if (!trimmed(reader.line()).empty() ||
+          reader.rest().find_first_not_of(" \t\r\n") != std::string_view::npos)
+        reader.fail(0, expected, "more");
+      leniency.accept("blank lines at the end");
+      break;
+    }
+    const std::size_t tab = reader.line().find('\t');
+    if (format == VectorFormat::projector_tsv && tab != std::string_view::npos)
+      reader.fail(tab, "one word in a line, without a tab", shown(reader.line()));
+    words.append(reader.line());
+    if (!reader.has_end()) leniency.accept("the last line does not end: its word may be cut");
+  }
+  if (words.size() != count)
+    throw FormatError{path, ": expected ", expected, ", got ", words.size()};
+  leniency.warn();
+  return words;
+}
+
+}  // namespace detail
+
+}  // namespace wordloom::inline WORDLOOM_ABI

@@ -1,0 +1,36 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+
+#include <wordloom/objective/loss.hpp>
+
+namespace wordloom::inline WORDLOOM_ABI::detail {
+
+/// The work of one thread since its last report.
+struct WorkDone {
+  std::uint64_t tokens = 0;
+  std::uint64_t examples = 0;  // that `loss` is of
+  LossSum loss;
+  std::uint64_t blocks = 0;  // whose loss was measured
+};
+
+/// Thrown where all threads have ended the first epoch and no word has met another one.
+struct NothingTrained : std::exception {};
+
+/// What the threads of a rank have found in their first epoch.
+struct FirstEpoch {
+  bool trained = false;       // the sampler has made a block
+  bool has_contexts = false;  // a sentence has two different words
+  std::size_t ended = 0;      // by threads
+
+  /// When one of `threads` threads has ended it. `contexts`: whether a sentence of that thread has
+  /// two different words. For the last one, throws NothingTrained if nothing was trained, also
+  /// before the checkpoint that a run resumes, or if no sentence has contexts.
+  void end(bool contexts, std::size_t threads) {
+    has_contexts |= contexts;
+    if (++ended == threads && !(trained && has_contexts)) throw NothingTrained();
+  }
+};
+
+}  // namespace wordloom::inline WORDLOOM_ABI::detail
