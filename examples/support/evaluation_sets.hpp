@@ -38,19 +38,14 @@ class EvaluationSets {
 
   bool empty() const { return similarity_.empty() && analogy_.empty(); }
 
-  /// Throws InvalidArgument when none of the words of a set is one of `words`, which vectors are to
-  /// be trained of.
-  void require_words(const wordloom::WordList& words) const {
+  /// Throws InvalidArgument when all pairs or questions of a set would be skipped with vectors of
+  /// `words`, by falling count: before these are trained.
+  void require_scored(const wordloom::WordList& words) const {
     const auto require = [&](const auto& sets, const char* what) {
-      for (const auto& set : sets) {
-        const Words of_set = words_of(set.data);
-        const auto is_known = [&](const std::string& word) {
-          return wordloom::detail::find_spelling(words, word, letter_case_, words.size())
-              .has_value();
-        };
-        if (std::none_of(of_set.begin(), of_set.end(), is_known))
-          throw wordloom::InvalidArgument(failure(words, set.path, count(set.data), what, of_set));
-      }
+      for (const auto& set : sets)
+        if (!is_scored(words, set.data))
+          throw wordloom::InvalidArgument(
+              failure(words, set.path, count(set.data), what, words_of(set.data)));
     };
     require(similarity_, "pairs");
     require(analogy_, "questions");
@@ -126,6 +121,36 @@ class EvaluationSets {
     std::string failure;  // why nothing of the set was scored
   };
   using Words = std::vector<std::string>;
+
+  bool is_known(const wordloom::WordList& words, const std::string& word, std::size_t among) const {
+    return wordloom::detail::find_spelling(words, word, letter_case_, among).has_value();
+  }
+  bool is_scored(const wordloom::WordList& words,
+                 const std::vector<wordloom::SimilarityPair>& pairs) const {
+    return std::any_of(pairs.begin(), pairs.end(), [&](const auto& pair) {
+      return is_known(words, pair.first, words.size()) &&
+             is_known(words, pair.second, words.size());
+    });
+  }
+  bool is_scored(const wordloom::WordList& words,
+                 const std::vector<wordloom::AnalogySection>& sections) const {
+    const std::size_t among =
+        restrict_vocabulary_ == 0 ? words.size() : std::min(restrict_vocabulary_, words.size());
+    const auto all_known = [&](const Words& asked) {
+      return std::all_of(asked.begin(), asked.end(),
+                         [&](const std::string& word) { return is_known(words, word, among); });
+    };
+    return std::any_of(sections.begin(), sections.end(), [&](const auto& section) {
+      const auto known_pairs =
+          std::count_if(section.pairs.begin(), section.pairs.end(), [&](const auto& pair) {
+            return all_known({pair.word, pair.answers.front()});
+          });
+      return known_pairs > 1 ||
+             std::any_of(section.questions.begin(), section.questions.end(), [&](const auto& q) {
+               return all_known({q.a, q.b, q.c, q.d});
+             });
+    });
+  }
 
   static std::size_t count(const std::vector<wordloom::SimilarityPair>& pairs) {
     return pairs.size();

@@ -198,7 +198,7 @@ int run(int argc, char** argv, Cluster& cluster) {
   if (trains(options)) {
     check_vocabulary(options, vocabulary);
     if (options.subwords.maxn == 0 && options.char_cnn == 0)
-      prepared.evaluation.require_words(vocabulary.words());
+      prepared.evaluation.require_scored(vocabulary.words());
   }
   std::optional<wordloom::AnyCorpus> corpus;
   if (trains(options) || !options.cache.empty())

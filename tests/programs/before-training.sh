@@ -95,3 +95,8 @@ for options in '--sampler grouped --minibatch 2 --shared-negatives 5' '--cbow 1 
   $word2vec --output v --quiet $options >out 2>err
   test ! -s err; test -s v; rm v
 done
+# A test set of which nothing could be scored.
+printf 'paris xyzzy 5\nfrance qqq 4\n' >half.tsv
+none 'half.tsv: all 2 pairs are skipped' $word2vec --output v --evaluate-similarity half.tsv
+printf 'paris france xyzzy qqq\n' >half.txt
+none 'half.txt: all 1 questions are skipped' $word2vec --output v --evaluate-analogy half.txt
