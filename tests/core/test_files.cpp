@@ -203,7 +203,7 @@ TEST_CASE("a descriptor is written to where it stands, and its file stays", "[at
   CHECK(folder.entry_count() == 1);
 }
 
-TEST_CASE("- is standard output and never a file of that name", "[atomic_file]") {
+TEST_CASE("the name - is standard output and never a file", "[atomic_file]") {
   const TemporaryFolder folder;
   write_file(folder / "a", "keep ");
   const int file = ::open((folder / "a").c_str(), O_WRONLY | O_APPEND);

@@ -7,6 +7,8 @@ printf 'a b\nb c\nc a\n' >edges
 printf '2 8\ncat 1 2 3 4 5 6 7 8\ndog 1 2 3 nan 5 6 7 8\n' >nan.vec
 printf '2 8\ncat 1 2 3 4 5 6 7 8\ndog 1 2 3 4 5 6 inf 8\n' >inf.vec
 printf '1 3\ncat 1 2 3\n' >three.vec
+printf 'cat xyzzy 5\ndog qqq 4\n' >half.tsv
+printf 'cat dog xyzzy qqq\n' >half.txt
 mkdir folder
 word2vec --train text --size 8 --iter 1 --quiet --save-model model --save-vocab counts
 word2vec --train text --size 8 --iter 1 --quiet --maxn 3 --bucket 100 --save-model subwords
@@ -96,7 +98,5 @@ for options in '--sampler grouped --minibatch 2 --shared-negatives 5' '--cbow 1 
   test ! -s err; test -s v; rm v
 done
 # A test set of which nothing could be scored.
-printf 'paris xyzzy 5\nfrance qqq 4\n' >half.tsv
 none 'half.tsv: all 2 pairs are skipped' $word2vec --output v --evaluate-similarity half.tsv
-printf 'paris france xyzzy qqq\n' >half.txt
 none 'half.txt: all 1 questions are skipped' $word2vec --output v --evaluate-analogy half.txt
