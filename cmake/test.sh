@@ -4,16 +4,15 @@
 #                                 for GPUs is compiled and tested where a GPU answers. Takes about 6
 #                                 minutes on two cores.
 #        cmake/test.sh long       after `release`, for each change, up to 20 minutes: the reference by
-#                                 Doxygen, the tests of edges under the sanitizers (compiled by
-#                                 Clang), changed files for the loaders, the library as installed and
-#                                 as a subfolder, killed runs, code for GPUs on an emulated one, and
-#                                 ratios of speeds.
+#                                 Doxygen, the tests of edges under the sanitizers and by Clang,
+#                                 changed files for the loaders, the library as installed and as a
+#                                 subfolder, killed runs, code for GPUs on an emulated one, and ratios
+#                                 of speeds.
 #        cmake/test.sh full       before each release, for hours: all of these and clang-tidy, each
-#                                 header on its own, optimised code by Clang, the benchmarks and their
-#                                 tests, tests that train for minutes, more changed files and killed
-#                                 runs, code for GPUs by nvcc, and on an emulated GPU with more seeds,
-#                                 under sanitizers, without each of its barriers and as nvcc compiled
-#                                 it. Writes benchmarks/results/full-check.md.
+#                                 header on its own, the benchmarks and their tests, tests that train
+#                                 for minutes, more changed files and killed runs, code for GPUs by
+#                                 nvcc, and on an emulated GPU with more seeds, under sanitizers,
+#                                 without each of its barriers and as nvcc compiled it. Writes benchmarks/results/full-check.md.
 #        WORDLOOM_FUZZ_INPUTS and WORDLOOM_KILLS say how many of each: 1000 and 10, of `full` 10000
 #        and 100.
 set -euo pipefail
@@ -74,13 +73,12 @@ build_and_test() {
 
 make_reference() { run cmake --build --preset release --target docs; }
 
-# The loaders and what trains on the edges of its inputs; Clang finds other mistakes than GCC, which
-# compiles all else.
+# The loaders, and what trains on the edges of its inputs.
 sanitize_addresses() {
   check asan test_core test_corpus test_encoder test_graph test_io test_train_edges fuzz_loaders
 }
 sanitize_threads() { check tsan test_graph test_train_edges; }
-run_clang_code() { check clang test_train_edges test_kernel test_sampler; }
+run_clang_code() { check clang test_train_edges; }
 
 kill_runs() {
   local runs=build/release/kills
@@ -202,7 +200,7 @@ install_packages
 options+=(-DWORDLOOM_BUILD_BENCHMARKS=ON -DWORDLOOM_TEST_EMULATED=ON)
 if [ "$depth" = long ]; then
   configure release "${options[@]}" -DWORDLOOM_TEST_LONG=OFF
-  for name in make_reference sanitize_addresses sanitize_threads emulate_gpu install_and_use \
+  for name in make_reference sanitize_addresses sanitize_threads run_clang_code emulate_gpu install_and_use \
     kill_runs compare_speeds; do
     step $name
   done
