@@ -22,7 +22,8 @@ struct Prepared : PreparedFiles {
       : PreparedFiles(options, writes),
         pretrained(options.pretrained.empty()
                        ? std::nullopt
-                       : std::optional(wordloom::load_embeddings(options.pretrained))),
+                       : std::optional(wordloom::load_embeddings(options.pretrained,
+                                                                 {.warn = warn_as("word2vec")}))),
         evaluation(options.evaluate_similarity, options.evaluate_analogy) {
     if (pretrained && pretrained->dimension() != options.parameters.dimension)
       throw wordloom::InvalidArgument(options.pretrained + ": the vectors have dimension " +
