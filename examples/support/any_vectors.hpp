@@ -11,6 +11,13 @@
 
 #include "command_line.hpp"
 
+/// Returns a LoadOptions::warn that prints to stderr.
+inline auto warn_as(const std::string& program) {
+  return [program](const std::string& message) {
+    std::cerr << program << ": warning: " << message << '\n';
+  };
+}
+
 /// Adds --limit and --strict, which read vectors so, to a program; its warnings go to stderr.
 inline void declare_load_options(CLI::App& app, wordloom::LoadOptions& options,
                                  const std::string& program) {
@@ -19,9 +26,7 @@ inline void declare_load_options(CLI::App& app, wordloom::LoadOptions& options,
   app.add_flag("--strict", options.strict,
                "Refuse vectors with a wrong number of words in the header, blank lines at the end "
                "or a last line that does not end, instead of a warning");
-  options.warn = [program](const std::string& message) {
-    std::cerr << program << ": warning: " << message << '\n';
-  };
+  options.warn = warn_as(program);
 }
 
 /// Calls `use` with the vectors of a model, which have those of other words too where the model can

@@ -24,7 +24,8 @@ struct Prepared : PreparedFiles {
       : PreparedFiles(options, writes),
         pretrained(options.pretrained.empty()
                        ? std::nullopt
-                       : std::optional(wordloom::load_embeddings(options.pretrained))),
+                       : std::optional(wordloom::load_embeddings(options.pretrained,
+                                                                 {.warn = warn_as("word2vec")}))),
         evaluation(options.evaluate_similarity, options.evaluate_analogy, options.lookup) {
     if (pretrained) check_pretrained(options);
     if (writes && !options.save_vocab.empty()) save_vocab.emplace(options.save_vocab);
@@ -39,9 +40,12 @@ struct Prepared : PreparedFiles {
     for (std::size_t i = 0; i < pretrained->size(); ++i)
       for (const float number : pretrained->vector(i))
         if (!std::isfinite(number))
-          throw wordloom::InvalidArgument{options.pretrained, ": the vector of the word ",
-                                          wordloom::detail::shown(pretrained->word(i)), " has ",
-                                          number, ", which is no number to begin with"};
+          throw wordloom::InvalidArgument{options.pretrained,
+                                          ": the vector of the word ",
+                                          wordloom::detail::shown(pretrained->word(i)),
+                                          " has ",
+                                          number,
+                                          ", which is no number to begin with"};
   }
 
   std::optional<wordloom::AtomicFile> save_vocab;
@@ -49,8 +53,8 @@ struct Prepared : PreparedFiles {
   EvaluationSets evaluation;
 };
 
-/// Counts the words of --train, or reads the vocabulary that is given. Adds the number of words that
-/// it has counted to `read`, where this process counts alone.
+/// Counts the words of --train, or reads the vocabulary that is given. Adds the number of words
+/// that it has counted to `read`, where this process counts alone.
 wordloom::Vocabulary make_vocabulary(const Options& options, const Cluster& cluster,
                                      std::uint64_t& read) {
   const wordloom::VocabularyOptions limits{.min_count = options.min_count,
@@ -96,8 +100,8 @@ wordloom::AnyCorpus make_corpus(const Options& options, Cluster& cluster,
 std::string counts_of(const Options& options, const wordloom::Vocabulary& vocabulary,
                       std::uint64_t read, std::uint64_t kept) {
   std::string text = "Vocabulary: " + std::to_string(vocabulary.size()) +
-                     " words; corpus: " + std::to_string(read) + " words, " +
-                     std::to_string(kept) + " kept, " + std::to_string(read - kept) + " dropped";
+                     " words; corpus: " + std::to_string(read) + " words, " + std::to_string(kept) +
+                     " kept, " + std::to_string(read - kept) + " dropped";
   if (read == kept) return text;
   if (!options.read_vocab.empty() || !options.load_model.empty())
     return text + ": not in the vocabulary";
@@ -115,7 +119,8 @@ std::string pretrained_counts(const Options& options, const wordloom::Vocabulary
     found += pretrained.contains(vocabulary.word(id));
   const std::string all = std::to_string(vocabulary.size()) + " words of the vocabulary";
   if (found == 0)
-    warn("word2vec", {"'" + options.pretrained + "' has 0 of the " + all + ": all begin at random"});
+    warn("word2vec",
+         {"'" + options.pretrained + "' has 0 of the " + all + ": all begin at random"});
   return "Pretrained vectors: " + std::to_string(found) + " of the " + all + " found";
 }
 
@@ -128,8 +133,9 @@ wordloom::Model load_model_for(Options& options, const Cluster& cluster, std::ui
                                  given = options.subwords;
   const auto agree = [&](const char* option, std::size_t value, std::size_t of_model) {
     if (options.is_given(option) && value != of_model)
-      throw wordloom::InvalidArgument{option, " is ", value, ", the model in '",
-                                      options.load_model, "' has ", of_model, ": leave it out"};
+      throw wordloom::InvalidArgument{
+          option,   " is ",   value,           ", the model in '", options.load_model,
+          "' has ", of_model, ": leave it out"};
   };
   agree("--maxn", given.maxn, own.maxn);
   if (model.subwords) {

@@ -67,6 +67,11 @@ TEST_CASE("a byte order mark belongs to no word, in joined files either", "[inpu
   const auto words = Vocabulary::from_text(folder / "a", {.min_count = 1});
   CHECK(words.size() == 3);
   CHECK(words.count(*words.find("the")) == 2);
+  // The pieces of a text may begin within a line.
+  write_file(folder / "a", "the \xef\xbb\xbfthe \xef\xbb\xbf the\xef\xbb\xbf\n");
+  const auto inner = Vocabulary::from_text(folder / "a", {.min_count = 1});
+  CHECK(inner.size() == 2);
+  CHECK(inner.count(*inner.find("the")) == 2);
 }
 
 TEST_CASE("a named pipe is waited for and read to its end", "[input_file]") {

@@ -106,6 +106,8 @@ TEST_CASE("a damaged vocabulary file is refused by line", "[vocabulary]") {
   CHECK(contains(refusal("a 1\n</s> 0\n"), "line 2"));
   CHECK(contains(refusal("</s> x\na 1\n"), "line 1"));
   CHECK(contains(refusal("a -3\n"), "line 1"));
+  CHECK(contains(refusal("a 3\rb 2\r"), "line 1: expected lines that end in a newline"));
+  CHECK(contains(refusal("0\ta\t3\n1\tb\t2\n"), "line 1: expected a word and a count, got more"));
   CHECK(contains(refusal("a 99999999999999999999\n"), "line 1"));
   CHECK(contains(refusal("a 18446744073709551615\nb 1\n"),
                  "v: line 2: expected counts that add up to less than 2^64, got 'b 1'"));
@@ -178,7 +180,7 @@ TEST_CASE("odd words of a vocabulary come back, or it is not written", "[vocabul
   check({{"</s>", 9}, {"a", 1}});
   check({{"\xef\xbb\xbfx", 9}, {"\xef\xbb\xbf", 8}, {"%PDF-", 8}, {"a", 1}});
   std::filesystem::remove(folder / "v");
-  for (const char* word : {"a\nb", " a", "a\t", "\n", "</s>", "\xef\xbb\xbfx"}) {
+  for (const char* word : {"a\nb", "5\rb", " a", "a\t", "\n", "</s>", "\xef\xbb\xbfx"}) {
     const auto vocabulary = Vocabulary::from_counts(Counts{{word, 1}});
     CHECK_THROWS_AS(vocabulary.check_words(), InvalidArgument);
     CHECK_THROWS_AS(vocabulary.save(folder / "v"), InvalidArgument);

@@ -124,22 +124,19 @@ inline std::vector<Loader> all_loaders(const TemporaryFolder& folder) {
                      [use](const auto& path) { use(load_embeddings(path)); }});
 
   vocabulary.save(folder / "vocabulary");
-  loaders.push_back(
-      {"vocabulary",
-       {read_file(folder / "vocabulary"), "x 1\r\n</s> 9\r\ny\t5", "</s> 0\nNew York 5\n",
-        "3\nx 5 word\n</s> 4 word\n__label__ 1 label\n"},
-       folder / "vocabulary",
-       false,
-       [&folder](const auto& path) {
-         // What is loaded can be saved, and is the same when it is loaded again.
-         const auto loaded = Vocabulary::load(path);
-         std::string lines;
-         for (WordId id = 0; id < loaded.size(); ++id)
-           lines.append(loaded.word(id)).append(" " + std::to_string(loaded.count(id)) + "\n");
-         write_file(folder / "again", lines);
-         if (Vocabulary::load(folder / "again").fingerprint() != loaded.fingerprint())
-           throw FuzzFailure("a saved vocabulary is another one");
-       }});
+  loaders.push_back({"vocabulary",
+                     {read_file(folder / "vocabulary"), "x 1\r\n</s> 9\r\ny\t5",
+                      "</s> 0\nNew York 5\n", "3\nx 5 word\n</s> 4 word\n__label__ 1 label\n"},
+                     folder / "vocabulary",
+                     false,
+                     [&folder](const auto& path) {
+                       // What is loaded is the same when it is saved and loaded again, or cannot be
+                       // saved.
+                       const auto loaded = Vocabulary::load(path);
+                       loaded.save(folder / "again");
+                       if (Vocabulary::load(folder / "again").fingerprint() != loaded.fingerprint())
+                         throw FuzzFailure("a saved vocabulary is another one");
+                     }});
 
   Model model = random_model(vocabulary, 3);
   model.save(folder / "model");

@@ -114,6 +114,20 @@ TEST_CASE("numbers with a plus sign or too small for a float are read as gensim 
   CHECK(same(load_embeddings(folder / "v"), make({"a"}, 4, {1.0f, 2.0f, 0.0f, -0.0f})));
 }
 
+TEST_CASE("a .npy file of another kind says how to save it", "[io]") {
+  const TemporaryFolder folder;
+  const auto refusal = [&](const std::string& descr, const std::string& order) {
+    write_file(folder / "v.npy", std::string("\x93NUMPY\x01\x00\x48\x00", 10) + "{'descr': '" +
+                                     descr + "', 'fortran_order': " + order +
+                                     ", 'shape': (1, 1), }" + std::string(80, ' '));
+    return message_of<FormatError>([&] { load_npy(folder / "v.npy"); });
+  };
+  const std::string help = ": save it by numpy.save(file, array.astype('<f4', order='C'))";
+  CHECK(contains(refusal("<f8", "False"),
+                 "byte 10: expected little-endian float32, '<f4', got '<f8'" + help));
+  CHECK(contains(refusal("<f4", "True"), "expected C order, got fortran_order True" + help));
+}
+
 TEST_CASE("text is not taken for binary because of a number that is refused", "[io]") {
   const TemporaryFolder folder;
   for (const auto row : {"a 1 1e99", "a 1 2 3", "a 1", "a 1 2.5.5", "a +-1 2"}) {

@@ -68,6 +68,7 @@ const std::vector<std::string> odd_words{"New York",
                                          "1e5 2",
                                          "9 11",
                                          "version 3.14",
+                                         "a 1.5 -2e3 b",
                                          "nan",
                                          "\xff\xfe",
                                          "\xd0",
@@ -184,6 +185,26 @@ TEST_CASE("the last numbers of a row are the vector, in any file of words with b
   CHECK(words_of("10" + v + "11" + v) == Words{"10", "11"});
 }
 
+TEST_CASE("words are not guessed where they may be parts of vectors", "[io]") {
+  const TemporaryFolder folder;
+  const auto refusal = [&](const std::string& text) {
+    write_file(folder / "v", text);
+    return message_of<FormatError>([&] { load_embeddings(folder / "v"); });
+  };
+  CHECK(
+      contains(refusal("3 2\nthe 1.5 2.5 of 3.5 4.5\nand 1 2\n"),
+               "line 2, column 1: expected a word and 2 numbers, got more numbers, or two rows in "
+               "a line: 'the 1.5 2.5 of'"));
+  CHECK(contains(refusal("a .1 .2 .3 .4\nb .1 .2 .3 c .1 .2 .3 .4\nd .1 .2 .3 .4\n"), "line 2"));
+  CHECK(contains(refusal("2 2\na 1 2 3\nb 4 5 6\n"),
+                 "line 1, column 1: expected a header with the dimension of the rows"));
+  CHECK(contains(refusal("North 1 .5 .25\nNorth 2 .5 .5\nEast 3 -.5 .5\nEast 4 1.5 .5\n"),
+                 "line 1, column 1: expected words and vectors that can be told apart"));
+  write_file(folder / "v", "4 2\nNorth 1 .5 .25\nNorth 2 .5 .5\nEast 3 -.5 .5\nEast 4 1.5 .5\n");
+  const auto vectors = load_embeddings(folder / "v");
+  CHECK(vectors.word(3) == "East 4");
+}
+
 TEST_CASE("only a space ends a word of word2vec's binary format", "[io]") {
   const TemporaryFolder folder;
   const std::string floats("\0\0\0\x3f\0\0\x80\x3f", 8);
@@ -222,8 +243,10 @@ TEST_CASE("a word with a space in word2vec's binary format is told", "[io]") {
       write_file(folder / "v", "4 6\nthe " + floats + end + "of " + floats + end + word + ' ' +
                                    floats + end + "and " + floats + end);
       INFO(word << (end.empty() ? "" : ", with newlines"));
-      CHECK(contains(message_of<FormatError>([&] { load_embeddings(folder / "v"); }),
-                     "a word without a space, which ends a word in word2vec's binary format, got " +
-                         detail::shown(word.substr(0, word == "a b c" ? 5 : 99))));
+      for (const std::size_t limit : {0u, 3u})  // also where the word is the last one
+        CHECK(contains(
+            message_of<FormatError>([&] { load_embeddings(folder / "v", {.limit = limit}); }),
+            "a word without a space, which ends a word in word2vec's binary format, got " +
+                detail::shown(word)));
     }
 }

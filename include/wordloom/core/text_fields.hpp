@@ -1,6 +1,7 @@
 #pragma once
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <cstddef>
 #include <string_view>
 #include <system_error>
@@ -53,6 +54,9 @@ inline bool is_number(std::string_view field) {
   return stop == end && error != std::errc::invalid_argument;
 }
 
+/// Returns whether a number has no fraction.
+inline bool is_whole(float number) noexcept { return number == std::trunc(number); }
+
 /// Returns how many fields at the end of a text are numbers, its first field left out.
 inline std::size_t numbers_at_end(std::string_view text) {
   std::size_t numbers = 0;
@@ -60,11 +64,27 @@ inline std::size_t numbers_at_end(std::string_view text) {
   return numbers;
 }
 
+/// Returns whether a field is a number with a fraction or an exponent.
+inline bool is_fraction(std::string_view field) {
+  return field.find_first_of(".eE") != field.npos && is_number(field);
+}
+
+/// Returns whether two fields of a text in a row, its first field left out, are fractions, as they
+/// are where a word holds a part of another row.
+inline bool holds_fractions(std::string_view text) {
+  for (std::size_t fractions = 0; fractions < 2;) {
+    const auto field = take_last_field(text);
+    if (text.empty()) return false;
+    fractions = is_fraction(field) ? fractions + 1 : 0;
+  }
+  return true;
+}
+
 /// Returns whether the last field of several is a number with a fraction or an exponent, as those
 /// of vectors are and those in names of things hardly.
 inline bool ends_in_fraction(std::string_view text) {
   const std::string_view last = take_last_field(text);
-  return !text.empty() && last.find_first_of(".eE") != last.npos && is_number(last);
+  return !text.empty() && is_fraction(last);
 }
 
 /// Returns the value that most of some values are, the first of several such.

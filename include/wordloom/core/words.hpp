@@ -58,23 +58,23 @@ inline constexpr std::string_view without_byte_order_mark(std::string_view text)
   return text.starts_with(byte_order_mark) ? text.substr(byte_order_mark.size()) : text;
 }
 
-/// Calls `use(token)` for each token of `text` and `end_of_line()` for each \n. Skips byte order
-/// marks at the beginnings of lines.
+/// Calls `use(token)` for each token of `text` and `end_of_line()` for each \n. Byte order marks at
+/// the beginnings of tokens are no part of them: those of lines alone could not be told where a
+/// text is read in pieces.
 template <class Use, class EndOfLine>
 void for_each_token(std::string_view text, Use&& use, EndOfLine&& end_of_line) {
-  text = without_byte_order_mark(text);
   const char* p = text.data();
   const char* const end = p + text.size();
   while (p != end) {
     if (is_white_space(*p)) {
-      if (*p++ != '\n') continue;
-      end_of_line();
-      p = without_byte_order_mark({p, static_cast<std::size_t>(end - p)}).data();
+      if (*p++ == '\n') end_of_line();
       continue;
     }
     const char* const first = p;
     p = std::find_if(p, end, is_white_space);
-    use(std::string_view(first, static_cast<std::size_t>(p - first)));
+    std::string_view token(first, static_cast<std::size_t>(p - first));
+    while (token.starts_with(byte_order_mark)) token.remove_prefix(byte_order_mark.size());
+    if (!token.empty()) use(token);
   }
 }
 

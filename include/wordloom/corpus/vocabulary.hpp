@@ -148,8 +148,9 @@ class Vocabulary {
   [[nodiscard]] static Vocabulary load(const std::filesystem::path& path,
                                        const VocabularyOptions& options = {.min_count = 1});
 
-  /// Throws InvalidArgument for a word that `save` cannot write: one that holds a newline or begins
-  /// or ends with a blank or tab. A program calls this before training.
+  /// Throws InvalidArgument for a word that `save` cannot write: one that holds a newline, or a
+  /// carriage return after a digit, or begins or ends with a blank or tab. A program calls this
+  /// before training.
   void check_words() const { first_line(); }
 
   /// Writes a `word count` line for each word, by id; where the first word would be taken for

@@ -71,6 +71,14 @@ WORDLOOM_FUNCTION Vocabulary Vocabulary::from_counter(const detail::WordCounter&
 
 namespace detail {
 
+/// Returns whether a carriage return follows a digit, as where lines end in it alone.
+inline bool holds_line_end(std::string_view line) noexcept {
+  std::size_t at = 0;
+  while ((at = line.find('\r', at + 1)) != line.npos)
+    if (line[at - 1] >= '0' && line[at - 1] <= '9') return true;
+  return false;
+}
+
 /// A line of a file of a vocabulary, without its end.
 struct VocabularyLine {
   std::string_view word;  // empty: the line is bad
@@ -131,12 +139,17 @@ WORDLOOM_FUNCTION Vocabulary Vocabulary::load(const std::filesystem::path& path,
     };
     const bool is_blank = detail::trimmed(line).empty();
     if (is_blank && rest.find_first_not_of(" \t\r\n") == rest.npos) break;
+    if (detail::holds_line_end(line))
+      refuse("lines that end in a newline", "a carriage return in " + detail::shown(line));
     const auto [word, count, is_label] = detail::vocabulary_line(line, entries.has_value());
     const bool ends_sentence = word == "</s>" && (number == 1 || entries);
     if (word.empty() || (count == 0 && !ends_sentence))
       refuse(entries ? "a word, a count above 0 and 'word' or 'label'"
                      : "a word, a space and a count above 0",
              is_blank ? "an empty line" : detail::shown(line));
+    // Where a tab precedes the count, other tabs separate further columns.
+    if (word.find('\t') != word.npos && line.rfind('\t') > line.rfind(' ') + 1)
+      refuse("a word and a count", "more columns: " + detail::shown(line));
     if (ends_sentence || is_label) continue;
     if (__builtin_add_overflow(total, count, &total))
       refuse("counts that add up to less than 2^64", detail::shown(line));
@@ -155,11 +168,12 @@ WORDLOOM_FUNCTION Vocabulary Vocabulary::load(const std::filesystem::path& path,
 WORDLOOM_FUNCTION WordId Vocabulary::first_line() const {
   for (WordId id = 0; id < size(); ++id) {
     const auto inner = detail::trimmed(word(id));
-    const bool has_newline = word(id).find('\n') != inner.npos;
+    const bool has_newline = word(id).find('\n') != inner.npos || detail::holds_line_end(word(id));
     if (has_newline || (!inner.empty() && inner.size() != word(id).size()))
-      throw InvalidArgument{"the word ", detail::shown(word(id)),
-                            has_newline ? " holds a newline" : " begins or ends with a blank",
-                            ": a file of a vocabulary cannot hold it"};
+      throw InvalidArgument{
+          "the word ", detail::shown(word(id)),
+          has_newline ? " holds the end of a line" : " begins or ends with a blank",
+          ": a file of a vocabulary cannot hold it"};
   }
   for (WordId id = 0; id < size(); ++id) {
     if (word(id) == "</s>" || word(id).starts_with(byte_order_mark)) continue;

@@ -100,10 +100,14 @@ WORDLOOM_FUNCTION Embeddings detail::read_npy(const InputFile& file,
     rest.remove_prefix(std::min(rest.find_first_not_of(' '), rest.size()));
     return rest;
   };
+  const auto until_comma = [&](std::string_view key) {
+    return std::string(value(key).substr(0, std::min(value(key).find(','), std::size_t{24})));
+  };
+  constexpr std::string_view help = ": save it by numpy.save(file, array.astype('<f4', order='C'))";
   if (!value("descr").starts_with("'<f4'"))
-    cursor.fail(begin, "little-endian float32, '<f4'", shown(value("descr").substr(0, 12)));
+    cursor.fail(begin, "little-endian float32, '<f4'", until_comma("descr").append(help));
   if (!value("fortran_order").starts_with("False"))
-    cursor.fail(begin, "C order", "fortran_order " + shown(value("fortran_order").substr(0, 5)));
+    cursor.fail(begin, "C order", "fortran_order " + until_comma("fortran_order").append(help));
   const std::string_view shape = value("shape");
   std::size_t rows = 0, columns = 0;
   char close = 0;

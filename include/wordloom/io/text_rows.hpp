@@ -135,6 +135,9 @@ inline void read_row_from_end(const LineReader& reader, std::span<float> row,
     expect_number(line.size(), row.size(), "the end of the line");
   } else {
     *word = before.empty() ? prefix.substr(0, prefix.size() - 1) : before;
+    if (holds_fractions(*word))
+      reader.fail(0, joined({"a word and ", row.size(), " numbers"}),
+                  "more numbers, or two rows in a line: " + shown(*word));
   }
   for (std::size_t i = 0; i < fields.size(); ++i) {
     const char* const end = fields[i].data() + fields[i].size();

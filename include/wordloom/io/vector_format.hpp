@@ -72,9 +72,10 @@ inline VectorFormat vector_format(std::string_view name) {
 /// training.
 ///
 /// word2vec's binary format holds words without a blank (a space) that do not begin with a newline.
-/// The text formats hold words without a newline that do not begin or end with a blank or tab, and
-/// words of nothing else. In .npy and .tsv words are lines, in .tsv without a tab. Models hold
-/// words without a newline, those of fastText without a zero byte, and both no empty word.
+/// The text formats hold words without a newline and without two fractions in a row that do not
+/// begin or end with a blank or tab, and words of nothing else. In .npy and .tsv words are lines,
+/// in .tsv without a tab. Models hold words without a newline, those of fastText without a zero
+/// byte, and both no empty word.
 void check_words(const WordList& words, VectorFormat format);
 
 #if WORDLOOM_DEFINES_FUNCTIONS
@@ -98,7 +99,8 @@ inline std::string_view word_fault(std::string_view word, VectorFormat format) {
     case VectorFormat::glove_text: {
       if (holds('\n')) return "holds a newline";
       const auto inner = trimmed(word);
-      return !inner.empty() && inner.size() != word.size() ? "begins or ends with a blank" : "";
+      if (!inner.empty() && inner.size() != word.size()) return "begins or ends with a blank";
+      return holds_fractions(word) ? "holds numbers as vectors have them" : "";
     }
     case VectorFormat::npy:
     case VectorFormat::projector_tsv:

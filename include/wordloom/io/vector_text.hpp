@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstddef>
@@ -53,7 +54,8 @@ inline void write_word2vec_text(const Embeddings& embeddings, AtomicFile& file) 
 }
 
 /// The space at the end of a row may be missing. A dimension in the header that is smaller than
-/// that of the rows is told by words that would all end in a fraction.
+/// that of the rows is told by words that would all end in a fraction, or in a number where all
+/// numbers are whole.
 inline Embeddings load_word2vec_text(const std::filesystem::path& path,
                                      const LoadOptions& options = {}) {
   return detail::read_word2vec_text(detail::InputFile(path), options);
@@ -65,8 +67,9 @@ inline void write_glove_text(const Embeddings& embeddings, AtomicFile& file) {
   detail::write_text_rows(embeddings, file, true, ' ', "\n");
 }
 
-/// D is the number of numbers at the end of most of the first 100 rows. A file that was cut between
-/// two rows looks whole.
+/// D is the number of numbers at the end of most of the first 100 rows; where the first of them are
+/// whole and all others fractions, words may end in a number, and the file is refused. A file that
+/// was cut between two rows looks whole.
 inline Embeddings load_glove_text(const std::filesystem::path& path,
                                   const LoadOptions& options = {}) {
   return detail::read_glove_text(detail::InputFile(path), options);
@@ -107,6 +110,29 @@ WORDLOOM_FUNCTION void write_text_rows(const Embeddings& embeddings, AtomicFile&
   }
 }
 
+/// Returns whether the first words of several end in numbers and all numbers of their vectors are
+/// whole: the header likely says a smaller dimension than that of the rows.
+inline bool are_whole_rows(const WordList& words, const RowMatrix& vectors) {
+  const std::size_t count = std::min(words.size(), telling_rows);
+  for (std::size_t i = 0; i < count; ++i)
+    if (numbers_at_end(words[i]) == 0 || !std::ranges::all_of(vectors.row(i), is_whole))
+      return false;
+  return count > 1;
+}
+
+/// Returns whether the first number of the first rows is whole, and not always the same, and no
+/// other one is: it is likely the end of a word, such as "Station 1".
+inline bool begin_in_whole_numbers(const RowMatrix& vectors) {
+  const std::size_t count = std::min(vectors.rows(), telling_rows);
+  bool differ = false;
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto row = vectors.row(i);
+    if (!is_whole(row[0]) || std::any_of(row.begin() + 1, row.end(), is_whole)) return false;
+    differ = differ || row[0] != vectors.row(0)[0];
+  }
+  return count > 3 && vectors.columns() > 2 && differ;
+}
+
 WORDLOOM_FUNCTION Embeddings read_word2vec_text(const InputFile& file, const LoadOptions& options) {
   LineReader reader(file);
   const bool has_line = reader.next();
@@ -125,7 +151,9 @@ WORDLOOM_FUNCTION Embeddings read_word2vec_text(const InputFile& file, const Loa
   const LineReader begin = reader;
   RowMatrix vectors = read_text_rows(reader, std::min(rows, left / (columns * 2 + 1) + 1), columns,
                                      &words, leniency);
-  if (!leniency.is_full(words.size()) && !end_fault(words, VectorFormat::word2vec_text).empty())
+  const bool has_other_dimension =
+      !leniency.is_full(words.size()) && !end_fault(words, VectorFormat::word2vec_text).empty();
+  if (has_other_dimension || are_whole_rows(words, vectors))
     begin.fail(0, "a header with the dimension of the rows",
                joined({got, ", and a row of more numbers after ", shown(words[0])}));
   leniency.accept_header(rows, words.size());
@@ -142,7 +170,12 @@ WORDLOOM_FUNCTION Embeddings read_glove_text(const InputFile& file, const LoadOp
   }
   Leniency leniency(file.path(), options);
   WordList words;
+  const LineReader begin = reader;
   RowMatrix vectors = read_text_rows(reader, reader.lines_left(), columns, &words, leniency);
+  if (begin_in_whole_numbers(vectors))
+    begin.fail(0, "words and vectors that can be told apart",
+               joined({"a whole number, then fractions after ", shown(words[0]),
+                       " and all others: write 'words dimension' in a line before them"}));
   leniency.warn();
   return {std::move(words), std::move(vectors)};
 }

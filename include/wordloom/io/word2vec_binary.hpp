@@ -78,9 +78,10 @@ inline bool are_likely_floats(std::string_view bytes) noexcept {
   });
 }
 
-/// Throws FormatError if the row of word2vec's binary format at `begin` is likely one of a word
-/// that holds a space: the floats then begin too early, and the next word with the last of them.
-/// `ends_rows`: whether a newline has followed each row so far.
+/// Throws FormatError if the row of word2vec's binary format at `begin`, which is odd or followed
+/// by an odd word, is likely one of a word that holds a space: the floats then begin too early, and
+/// the next word with the last of them. `ends_rows`: whether a newline has followed each row so
+/// far.
 inline void refuse_space_in_word(const Cursor& cursor, std::string_view text, std::size_t begin,
                                  std::size_t float_bytes, bool ends_rows) {
   constexpr std::size_t max_length = 256;  // of the part after the space
@@ -96,8 +97,10 @@ inline void refuse_space_in_word(const Cursor& cursor, std::string_view text, st
     if (next != text.size() && next_space == text.size()) continue;
     if (!is_clean_text(text.substr(next, std::min(next_space - next, max_length)))) continue;
     const std::size_t wrong_end = first + 1 + float_bytes;
-    if ((ends_rows && is_newline(end) && !is_newline(wrong_end)) ||
-        (are_likely_floats(floats) && !are_likely_floats(text.substr(first + 1, float_bytes))))
+    if (is_newline(wrong_end) && !is_newline(end) &&
+        (ends_rows || are_likely_floats(text.substr(first + 1, float_bytes))))
+      continue;
+    if ((ends_rows && is_newline(end)) || are_likely_floats(floats))
       cursor.fail(begin, "a word without a space, which ends a word in word2vec's binary format",
                   shown(text.substr(begin, space - begin)) +
                       ": save these vectors in word2vec's text format");
@@ -127,16 +130,18 @@ WORDLOOM_FUNCTION Embeddings read_word2vec_binary(const InputFile& file,
   GrowingRows vectors(std::min({rows, possible_rows(), leniency.max_rows()}), columns);
   std::size_t last_row = cursor.position();
   bool ends_rows = false;
-  while (!leniency.is_full(words.size())) {
+  while (true) {
     const std::size_t row_count = words.size();
     const bool has_newline = cursor.skip('\n');
     if (row_count > 0) {
       const auto floats = text.substr(text.find(' ', last_row) + 1, bytes);
       const std::string_view word = cursor.rest().substr(0, cursor.rest().find(' '));
-      if (!are_likely_floats(floats) || !is_clean_text(word.substr(0, 256)))
+      const bool lacks_newline = ends_rows && row_count > 1 && !has_newline;
+      if (lacks_newline || !are_likely_floats(floats) || !is_clean_text(word.substr(0, 256)))
         refuse_space_in_word(cursor, text, last_row, bytes, ends_rows && row_count > 1);
       ends_rows = has_newline && (ends_rows || row_count == 1);
     }
+    if (leniency.is_full(row_count)) break;
     if (cursor.rest().find_first_not_of("\r\n") == std::string_view::npos) {
       if (!cursor.at_end()) leniency.accept("blank lines at the end");
       break;
