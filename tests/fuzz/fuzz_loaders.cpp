@@ -84,7 +84,7 @@ namespace {
 /// up to 1032.
 std::size_t justified(const Loader& loader, std::size_t file_bytes) {
   const bool may_be_gzip =
-      loader.name == "gzip" || loader.name == "text" || loader.name == "edge_list";
+      loader.name == "gzip" || loader.name == "text" || loader.name.starts_with("edge_list");
   // Buffers, with which a file of contexts is made again.
   const std::size_t fixed = std::size_t{1} << (loader.name == "contexts" ? 22 : 14);
   return fixed + file_bytes * (may_be_gzip ? 2 * 1032 : 64);
