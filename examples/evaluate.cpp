@@ -19,12 +19,11 @@ namespace {
 void write_edges(const wordloom::Graph& graph, const std::string& path) {
   wordloom::AtomicFile file(path);
   const wordloom::Vocabulary& nodes = graph.vocabulary();
-  std::string line;
   for (wordloom::WordId a = 0; a < graph.node_count(); ++a)
     for (const wordloom::WordId b : graph.neighbours(a)) {
       if (b < a) continue;
-      line.assign(nodes.word(a)).append(1, '\t').append(nodes.word(b)).append(1, '\n');
-      file.write(line);
+      using wordloom::detail::quoted_name;
+      file.write(quoted_name(nodes.word(a)) + '\t' + quoted_name(nodes.word(b)) + '\n');
     }
   file.commit();
 }

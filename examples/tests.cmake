@@ -637,7 +637,7 @@ wordloom_graph_refusal_test(mode "--input nan --output v --mode Fast" "Fast not 
 wordloom_graph_refusal_test(first-order "--input nan --output v --mode PreCompFirstOrder --p 2" "needs p = q = 1")
 wordloom_graph_refusal_test(extend "--input nan --output v --extend" "node2vec+. are not there")
 wordloom_graph_refusal_test(npz "--input nan --output v.npz" "neither read nor written")
-wordloom_graph_refusal_test(delimiter "--input nan --output v --delimiter x" "must be white space or a comma")
+wordloom_graph_refusal_test(delimiter "--input nan --output v --delimiter xy" "--delimiter is .xy., must be one byte")
 wordloom_graph_refusal_test(links-directed "--input nan --directed --evaluate-links" "for undirected graphs")
 if(WORDLOOM_ENABLE_LIBLINEAR)
   wordloom_graph_refusal_test(labels "--input nan --evaluate-labels labels" "labels: the graph has none of these nodes")

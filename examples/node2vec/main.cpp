@@ -10,6 +10,7 @@
 #include <wordloom/sync/rank_corpus.hpp>
 #include <wordloom/wordloom.hpp>
 
+#include "graph_text.hpp"
 #include "node_tests.hpp"
 #include "options.hpp"
 #include "program.hpp"
@@ -25,6 +26,12 @@ wordloom::Graph load_graph(const Options& options, Cluster& cluster) {
       options.input,
       {.directed = options.directed,
        .weighted = options.weighted,
+       .delimiter = options.delimiter,
+       .format = options.input_format == "adjacency" ? wordloom::GraphFormat::adjacency
+                                                     : wordloom::GraphFormat::edges,
+       .header = options.header      ? wordloom::GraphHeader::present
+                 : options.no_header ? wordloom::GraphHeader::absent
+                                     : wordloom::GraphHeader::refuse,
        .duplicate_edges = options.duplicate_edges == "merge" ? wordloom::DuplicateEdges::merge
                                                              : wordloom::DuplicateEdges::keep,
        .self_loops = options.self_loops == "keep",
@@ -50,10 +57,12 @@ ProgressLine::Speed speed_of(const wordloom::RandomWalks& walks) {
 
 nlohmann::ordered_json json_of(const Options& options, const wordloom::TrainReport& report,
                                const Cluster& cluster, const wordloom::RandomWalks& walks,
-                               double load_seconds, const NodeTests& tests) {
+                               const wordloom::GraphReport& graph_report, double load_seconds,
+                               const NodeTests& tests) {
   auto json =
       json_report(options, report, cluster.size(), walks.graph().node_count(), walks.token_count());
   json["edges"] = walks.graph().edge_count();
+  add_graph_report(json, graph_report);
   json["walks_per_node"] = options.walks.walks_per_node;
   json["walk_length"] = options.walks.length;
   json["p"] = options.walks.p;
@@ -102,8 +111,11 @@ int run(int argc, char** argv, Cluster& cluster) {
 
   const auto start = std::chrono::steady_clock::now();
   auto graph = load_graph(options, cluster);
+  const auto graph_report = graph.report();
+  const auto graph_text = text_of_graph(options, graph);
   if (options.evaluate_links) graph = tests.hold_links_out(graph, *options.evaluate_links);
   tests.check_names(graph.vocabulary());
+  if (writes && !options.save_walks.empty()) wordloom::check_walk_names(graph);
   const wordloom::RandomWalks walks(std::move(graph), options.walks);
   if (cluster.is_joined()) {
     auto ranks = *cluster.ranks();
@@ -119,6 +131,7 @@ int run(int argc, char** argv, Cluster& cluster) {
                          ? "--walk-length is 1, give 2 or more"
                          : "walks stay at one node, as nodes have no other neighbours");
   }
+  if (writes) std::cerr << graph_text;
   if (writes && !options.save_walks.empty())
     wordloom::write_walks(walks, options.save_walks, options.parameters.seed);
   if (!trains(options)) return 0;
@@ -135,7 +148,8 @@ int run(int argc, char** argv, Cluster& cluster) {
   prepared.write(options, nodes);
   tests.run(nodes, options.parameters.threads);
   if (options.json)
-    std::cout << line_of(json_of(options, report, cluster, walks, loaded.count(), tests));
+    std::cout << line_of(
+        json_of(options, report, cluster, walks, graph_report, loaded.count(), tests));
   else
     tests.print(std::cout);
   return 0;

@@ -25,21 +25,59 @@ struct Options : TrainingOptions {
     rate_of_shared_negatives = 0.0125;
   }
 
-  std::string input, self_loops = "keep", duplicate_edges = "merge";
+  std::string input, input_format = "edges", self_loops = "keep", duplicate_edges = "merge";
+  char delimiter = '\0';                   // 0: told from the first lines
+  bool header = false, no_header = false;  // neither: what looks like one is an error
   bool directed = false, weighted = false, isolated_nodes = false;
   wordloom::WalkOptions walks;
   bool same_walks = false, only_walks = false;
   std::string save_walks, evaluate_labels;
   std::optional<std::uint64_t> evaluate_links;  // the seed of the split
   // PecanPy's
-  std::string task = "pecanpy", mode = "SparseOTF", delimiter = "\t";
+  std::string task = "pecanpy", mode = "SparseOTF";
   bool extend = false, implicit_ids = false, verbose = false;
   double gamma = 0;
 };
 
+/// Returns the byte between columns that --delimiter names. Throws CLI::ValidationError.
+inline char delimiter_of(const std::string& name) {
+  const std::pair<const char*, char> names[] = {
+      {"tab", '\t'},  {"\\t", '\t'},
+      {"comma", ','}, {"semicolon", ';'},
+      {"bar", '|'},   {"pipe", '|'},
+      {"space", ' '}, {"blank", ' '},
+      {"colon", ':'}, {"whitespace", wordloom::any_white_space}};
+  for (const auto& [known, delimiter] : names)
+    if (name == known) return delimiter;
+  if (name.size() != 1 || std::string_view("\r\n\"#%").find(name[0]) != std::string_view::npos)
+    throw CLI::ValidationError(
+        "--delimiter is " + wordloom::detail::shown(name) +
+        ", must be one byte (not \", # or %), tab, comma, semicolon, bar, space or whitespace");
+  return name[0];
+}
+
 /// Adds the options of the graph and of walks.
 inline void declare_walks(CLI::App& app, Options& options) {
   const std::string graph = "Graph", walks = "Walks";
+  app.add_option("--input-format", options.input_format,
+                 "A line of --input is an edge 'node node' | a list of edges 'node neighbour "
+                 "neighbour ...': edges | adjacency")
+      ->check(CLI::IsMember({"edges", "adjacency"}))
+      ->capture_default_str()
+      ->group(graph);
+  app.add_option_function<std::string>(
+         "--delimiter",
+         [&options](const std::string& name) { options.delimiter = delimiter_of(name); },
+         "All that separates columns: one byte, or tab, comma, semicolon, bar, space, whitespace. "
+         "Without: told from the first lines; --verbose says which")
+      ->group(graph);
+  auto* const header = app.add_flag("--header", options.header,
+                                    "The first line names the columns: source, target, weight, "
+                                    "type (Gephi's), or from, to, ...");
+  header->group(graph);
+  app.add_flag("--no-header", options.no_header, "The first line is an edge, whatever it says")
+      ->excludes(header)
+      ->group(graph);
   app.add_flag("-w,--weighted,!--unweighted", options.weighted,
                "Edges have weights, the third column")
       ->group(graph);
@@ -94,10 +132,7 @@ inline void declare_pecanpy(CLI::App& app, Options& options) {
       ->check(CLI::IsMember(
           {"SparseOTF", "DenseOTF", "PreComp", "PreCompFirstOrder", "FirstOrderUnweighted"}))
       ->group(pecanpy);
-  app.add_option("--delimiter", options.delimiter,
-                 "Between columns: white space and commas, whatever this says")
-      ->group(pecanpy);
-  app.add_flag("-v,--verbose", options.verbose, "Changes nothing, there is --quiet")
+  app.add_flag("-v,--verbose", options.verbose, "Say on stderr what separates the columns")
       ->group(pecanpy);
   app.add_flag("--extend", options.extend, "Not there: node2vec+")->group(pecanpy);
   app.add_option("--gamma", options.gamma, "Not there: of node2vec+")->group(pecanpy);
@@ -112,10 +147,10 @@ inline void declare(CLI::App& app, Options& options) {
                          {"--iter", "-e,--iter,--epochs"},
                          {"--threads", "--threads,--workers"},
                          {"--seed", "--seed,--random_state,--random-state"}}};
-  app.add_option(
-         "-i,--input", options.input,
-         "Edges, plain or .gz: lines 'node node' or 'node node weight', or Matrix Market; - "
-         "is standard input")
+  app.add_option("-i,--input", options.input,
+                 "Edges, plain or .gz: lines 'node node' or 'node node weight' (--input-format: "
+                 "others), or "
+                 "Matrix Market; - is standard input")
       ->group(heading::files);
   declare_output(app, options, aliases);
   declare_models(app, options);
@@ -184,9 +219,6 @@ inline void check_pecanpy(const Options& options) {
       refuse("'" + path +
              "': .npz files are neither read nor written; edges come as text, vectors " +
              "go to NumPy with --format npy");
-  const auto& separator = options.delimiter;
-  if (separator != " " && separator != "\t" && separator != "\\t" && separator != ",")
-    refuse("--delimiter is '" + separator + "', must be white space or a comma");
   const bool first_order = options.walks.p == 1 && options.walks.q == 1;
   if (options.mode.find("FirstOrder") != options.mode.npos && !first_order)
     refuse("--mode " + options.mode + " needs p = q = 1");
@@ -233,6 +265,11 @@ inline void check(Options& options) {
       (!options.cache.empty() || options.sync != "none"))
     throw wordloom::InvalidArgument("--cache and --sync need a file as --input, not -");
   check_pecanpy(options);
+  if (options.input_format == "adjacency" && options.weighted)
+    throw wordloom::InvalidArgument(
+        "--weighted does not go with --input-format adjacency, which has no weights");
+  if (options.input_format == "adjacency" && options.header)
+    throw wordloom::InvalidArgument("--header does not go with --input-format adjacency");
   if (options.only_walks) {
     if (options.output.empty() || !options.save_walks.empty())
       throw wordloom::InvalidArgument("--only-walks needs --output, and no --save-walks");

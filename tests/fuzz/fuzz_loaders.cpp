@@ -84,7 +84,7 @@ namespace {
 /// up to 1032.
 std::size_t justified(const Loader& loader, const std::string& file) {
   const bool may_be_gzip = wordloom::detail::has_gzip_magic(file) || loader.name == "gzip" ||
-                           loader.name == "text" || loader.name == "edge_list";
+                           loader.name == "text" || loader.name.starts_with("edge_list");
   // Buffers, with which a file of contexts or a vocabulary is made again.
   const bool writes = loader.name == "contexts" || loader.name == "vocabulary";
   const std::size_t fixed = std::size_t{1} << (writes ? 22 : 14);

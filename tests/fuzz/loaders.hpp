@@ -252,18 +252,45 @@ inline std::vector<Loader> all_loaders(const TemporaryFolder& folder) {
     if (steps > 4 * graph.node_count() * graph.entry_count())
       throw FuzzFailure("a walk has left the graph");
   };
-  const std::string edges = "a b 1\nb,c 0.5\n# x\n\nc c 2\nd a 1e-3 7\r\n12 a 1\n";
-  loaders.push_back({"edge_list",
-                     {edges,
-                      "%%MatrixMarket matrix coordinate real symmetric\n% x\n9 9 3\n1 2 3\n"
-                      "4 4 1\n9 1 0.5\n",
-                      "7 8 2\n8 9 1\n"},
-                     folder / "edges",
+  const std::string edges = "a b 1\nb c 0.5\n# x\n\nc c 2\nd a 1e-3\r\n12 a +1\n";
+  loaders.push_back(
+      {"edge_list",
+       {edges,
+        "%%MatrixMarket matrix coordinate real symmetric\n% x\n9 9 3\n1 2 3\n"
+        "4 4 1\n9 1 0.5\n",
+        "7 8 2\n8 9 1\n", "a,\"b \"\"c\"\", d\", 1\r\nb,e,{'weight': 2, 'x': 'y'}\n",
+        "New York\tLos Angeles\t1\nBoston\tNew York\t.5\n", "% sym weighted\n1 2 1 99\n2 3 4 98\n"},
+       folder / "edges",
+       false,
+       [walk](const auto& path) {
+         for (const bool directed : {false, true})
+           walk(
+               Graph::from_edge_list(path, {.directed = directed, .weighted = true, .threads = 1}));
+       }});
+  // Tables with a header, adjacency lists and files with a delimiter that is given.
+  loaders.push_back({"edge_list_table",
+                     {"\xef\xbb\xbfSource;Target;Type;Weight\n1;2;Undirected;1\n2;3;Directed;2\n",
+                      "from,to\n\"a, b\",c\nc,d\n"},
+                     folder / "table",
                      false,
                      [walk](const auto& path) {
-                       for (const bool directed : {false, true})
-                         walk(Graph::from_edge_list(
-                             path, {.directed = directed, .weighted = true, .threads = 1}));
+                       walk(Graph::from_edge_list(
+                           path, {.directed = true, .header = GraphHeader::present, .threads = 1}));
+                     }});
+  loaders.push_back(
+      {"edge_list_adjacency",
+       {"1 2 3 4\n2 1\n5\n", "a,\"b, c\",d\nb\n"},
+       folder / "adjacency",
+       false,
+       [walk](const auto& path) {
+         walk(Graph::from_edge_list(path, {.format = GraphFormat::adjacency, .threads = 1}));
+       }});
+  loaders.push_back({"edge_list_delimited",
+                     {"a|b\nb|\"c\"\"d\"\n", "a b|c\n"},
+                     folder / "delimited",
+                     false,
+                     [walk](const auto& path) {
+                       walk(Graph::from_edge_list(path, {.delimiter = '|', .threads = 1}));
                      }});
   write_file(folder / "edges", edges);
   Loader graphs{

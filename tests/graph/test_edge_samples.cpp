@@ -73,7 +73,8 @@ TEST_CASE("edges are drawn in proportion to their weights, in both directions", 
             ++counts[{sentence[i], sentence[i + 1]}];
         std::vector<std::uint64_t> got;
         std::vector<double> shares;
-        for (const auto& [pair, share] : expected_shares(graph, repeated == DuplicateEdges::merge)) {
+        for (const auto& [pair, share] :
+             expected_shares(graph, repeated == DuplicateEdges::merge)) {
           got.push_back(counts[pair]);
           shares.push_back(share);
         }

@@ -51,8 +51,8 @@ std::string refusal(std::string_view text, const GraphOptions& options = {}) {
 
 }  // namespace
 
-TEST_CASE("an edge list is read whatever separates its columns", "[graph]") {
-  const Graph graph = read("# a comment\n% another\n\n  a b\nb,c , 7 8\n\tc\t\xff\xfe\r\na c\n");
+TEST_CASE("an edge list is read whatever white space separates its columns", "[graph]") {
+  const Graph graph = read("# a comment\n% another\n\n  a b\nb  c 7.5\n\tc\t\xff\xfe\r\na c\n");
   CHECK(graph.node_count() == 4);
   CHECK(graph.edge_count() == 4);
   CHECK(graph.entry_count() == 8);
@@ -237,10 +237,9 @@ TEST_CASE("a graph is made of edges in memory", "[graph]") {
                    static_cast<void>(Graph::from_edges(negative, 2, {.weighted = true}));
                  }),
                  "edges[0] has a weight of -2"));
-  const std::vector<NamedEdge> unnamed{{"a", ""}};
-  CHECK(
-      contains(message_of<InvalidArgument>([&] { static_cast<void>(Graph::from_edges(unnamed)); }),
-               "edges[0]: a word is empty"));
+  const std::vector<NamedEdge> nameless{{"a b", "c"}, {"a b", ""}};
+  CHECK(message_of<InvalidArgument>([&] { static_cast<void>(Graph::from_edges(nameless)); }) ==
+        "edges[1] has a node without a name");
   const std::vector<Edge> heavy{{0, 1, 3e38f}, {1, 0, 3e38f}};
   CHECK(contains(message_of<InvalidArgument>(
                      [&] { static_cast<void>(Graph::from_edges(heavy, 2, {.weighted = true})); }),

@@ -84,9 +84,20 @@ struct ForeignFormat : FormatError {
         path(file),
         command(is_command ? help : "") {}
 
+  /// Returns the same exception with a place in its message: "x.xz: line 1, column 1: this is ...".
+  ForeignFormat at(std::string_view place) const {
+    std::string message = what();
+    message.insert(path.native().size(), ": " + std::string(place));
+    return ForeignFormat(*this, message);
+  }
+
   std::filesystem::path path;
   /// A shell command that prints the content in a form that is read; empty where there is none.
   std::string command;
+
+ private:
+  ForeignFormat(const ForeignFormat& other, const std::string& message)
+      : FormatError(message), path(other.path), command(other.command) {}
 };
 
 /// A corpus or vocabulary that cannot be trained on: empty, or not made for each other.

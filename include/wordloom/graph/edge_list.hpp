@@ -1,7 +1,5 @@
 #pragma once
 #include <algorithm>
-#include <array>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -17,55 +15,13 @@
 #include <wordloom/core/types.hpp>
 #include <wordloom/core/words.hpp>
 #include <wordloom/corpus/text_pieces.hpp>
+#include <wordloom/graph/edge_lines.hpp>
+#include <wordloom/graph/edge_list_layout.hpp>
+#include <wordloom/graph/edge_parts.hpp>
 #include <wordloom/graph/graph_options.hpp>
 #include <wordloom/graph/matrix_market.hpp>
 
 namespace wordloom::inline WORDLOOM_ABI::detail {
-
-/// The edges of a file or of memory. Nodes are numbered in any order.
-struct EdgeList {
-  struct Part {
-    std::vector<WordId> nodes;   // from, to, from, to, ...
-    std::vector<float> weights;  // [edges], empty without weights; 0: no edge
-  };
-  WordList names;
-  std::vector<Part> parts;
-};
-
-/// The error in a malformed line.
-struct BadLine {
-  std::string expected, got;
-  std::size_t column = 1;  // in bytes, from 1
-};
-
-/// Numbers the nodes that a thread reads. As long as all names are whole numbers below 2^32 without
-/// leading zeros, as in most files, each name is its own number and no hash table is needed.
-class NodeNumbers {
- public:
-  /// Returns the number of a name. The first one that is no number renumbers `nodes`, which hold
-  /// all numbers given out before.
-  WordId number(std::string_view name, std::vector<WordId>& nodes) {
-    if (are_numbers_) {
-      const auto number = number_in<WordId>(name);
-      if (number && (name[0] != '0' || name.size() == 1)) return *number;
-      name_numbers(nodes);
-    }
-    return names_.insert(name);
-  }
-
-  bool are_numbers() const noexcept { return are_numbers_; }
-  /// The names by number, unless they are numbers.
-  const WordList& names() const noexcept { return names_; }
-  /// Gives names that are numbers the numbers that other names would have.
-  void name_numbers(std::vector<WordId>& nodes) {
-    for (WordId& node : nodes) node = names_.insert(std::to_string(node));
-    are_numbers_ = false;
-  }
-
- private:
-  bool are_numbers_ = true;
-  WordList names_;
-};
 
 /// Reads the edges of a file with several threads.
 class EdgeListReader {
@@ -83,6 +39,10 @@ class EdgeListReader {
     BadLine what;
   };
 
+  /// Reads the first lines. Throws FormatError with line and column also for a file that is no
+  /// text.
+  void read_layout();
+
   /// Makes the numbers that each thread gave to its nodes those of all, in list.names.
   static void join(std::vector<NodeNumbers>& numbers, EdgeList& list);
 
@@ -93,24 +53,28 @@ class EdgeListReader {
 
   void read_piece(const TextPiece& piece, NodeNumbers& numbers, EdgeList::Part& part);
 
-  /// Adds the edge of a line, if it has one. Returns the error of a malformed line.
-  std::optional<BadLine> read_line(std::string_view line, NodeNumbers& numbers,
-                                   EdgeList::Part& part, std::uint64_t& edges);
+  /// Throws FormatError if an adjacency list has as many lines and nodes as a graph of METIS, which
+  /// it then is.
+  void refuse_metis(const EdgeList& list) const;
 
   void throw_failure() const;
 
   std::filesystem::path path_;
   const GraphOptions& options_;
   std::optional<MatrixMarketHeader> market_;
+  EdgeListLayout layout_;
   std::mutex guard_;
-  std::vector<std::uint64_t> lines_, edges_;  // [pieces]
-  std::optional<Failure> failure_;            // in the first piece that has one
+  std::vector<std::uint64_t> lines_;  // [pieces]
+  std::optional<Failure> failure_;    // in the first piece that has one
 };
+
+/// Returns the report on a list with the edges and those that are left out.
+GraphReport count_edges(const EdgeList& list, const GraphOptions& options);
 
 #if WORDLOOM_DEFINES_FUNCTIONS
 
 WORDLOOM_FUNCTION EdgeList EdgeListReader::read() {
-  market_ = read_matrix_market_header(path_, options_.weighted);
+  read_layout();
   TextPieces pieces(path_, TextPieces::default_piece_bytes, {}, options_.before_piece,
                     CutAfter::line);
   const std::size_t threads = pieces.threads(options_.threads);
@@ -125,17 +89,36 @@ WORDLOOM_FUNCTION EdgeList EdgeListReader::read() {
     }
   });
   throw_failure();
-  if (market_) {
-    std::uint64_t edges = 0;
-    for (const std::uint64_t of_piece : edges_) edges += of_piece;
-    if (edges != market_->edges)
-      throw FormatError::at(path_, "line", market_->lines, "as many edges as the file has",
-                            joined({market_->edges, " and not ", edges}));
+  GraphReport& report = list.report;
+  std::uint64_t mirrored = 0;
+  for (const EdgeList::Part& part : list.parts) {
+    report.edges += part.nodes.size() / 2 - part.alone;
+    report.lines_without_edge += part.without_edge + part.alone;
+    report.has_unread_columns |= part.has_unread_columns;
+    mirrored += part.mirrored;
   }
+  if (!market_) report.delimiter = layout_.delimiter;
+  if (market_ && report.edges - mirrored != market_->edges)
+    throw FormatError::at(path_, "line", market_->lines, "as many edges as the file has",
+                          joined({market_->edges, " and not ", report.edges - mirrored}));
+  if (layout_.metis) refuse_metis(list);
   join(numbers, list);
-  if (market_ && options_.isolated_nodes)
-    for (std::uint64_t i = 1; i <= market_->nodes; ++i) list.names.insert(std::to_string(i));
+  if (market_) {
+    if (!options_.isolated_nodes) report.dropped_nodes = market_->nodes - list.names.size();
+    if (options_.isolated_nodes)
+      for (std::uint64_t i = 1; i <= market_->nodes; ++i) list.names.insert(std::to_string(i));
+  }
   return list;
+}
+
+WORDLOOM_FUNCTION void EdgeListReader::read_layout() try {
+  TextPieces pieces(path_, std::size_t{1} << 18, {}, {}, CutAfter::line);
+  const auto piece = pieces.next();
+  const std::string_view begin = piece ? piece->text : std::string_view();
+  market_ = read_matrix_market_header(path_, begin, options_.weighted);
+  if (!market_) layout_ = edge_list_layout(path_, begin, options_);
+} catch (const ForeignFormat& foreign) {
+  throw foreign.at("line 1, column 1");
 }
 
 WORDLOOM_FUNCTION void EdgeListReader::join(std::vector<NodeNumbers>& numbers, EdgeList& list) {
@@ -178,59 +161,40 @@ WORDLOOM_FUNCTION void EdgeListReader::join(std::vector<NodeNumbers>& numbers, E
 
 WORDLOOM_FUNCTION void EdgeListReader::read_piece(const TextPiece& piece, NodeNumbers& numbers,
                                                   EdgeList::Part& part) {
-  std::uint64_t lines = 0, edges = 0;
+  std::uint64_t lines = 0;
   std::optional<Failure> failure;
-  const std::uint64_t header = market_ && piece.index == 0 ? market_->lines : 0;
+  const std::uint64_t header = piece.index > 0 ? 0 : market_ ? market_->lines : layout_.header;
+  EdgeLines reader(options_, layout_, market_);
   for_each_line(piece.text, [&](std::string_view line, std::uint64_t number) {
     lines = number;
-    if (failure || number <= header) return;
-    if (auto bad = read_line(line, numbers, part, edges))
+    if (failure) return;
+    if (number <= header)
+      ++part.without_edge;
+    else if (auto bad = reader.read(line, numbers, part))
       failure = Failure{piece.index, number, std::move(*bad)};
   });
   const std::lock_guard lock(guard_);
-  if (lines_.size() <= piece.index) lines_.resize(piece.index + 1), edges_.resize(lines_.size());
+  if (lines_.size() <= piece.index) lines_.resize(piece.index + 1);
   lines_[piece.index] = lines;
-  edges_[piece.index] = edges;
   if (failure && (!failure_ || failure->piece < failure_->piece)) failure_ = std::move(failure);
 }
 
-WORDLOOM_FUNCTION std::optional<BadLine> EdgeListReader::read_line(std::string_view line,
-                                                                   NodeNumbers& numbers,
-                                                                   EdgeList::Part& part,
-                                                                   std::uint64_t& edges) {
-  std::array<std::string_view, 3> fields;
-  std::array<std::size_t, 3> columns{};
-  const std::size_t count = for_each_field(line, [&](std::size_t i, std::size_t at, auto field) {
-    if (i < 3) fields[i] = field, columns[i] = at + 1;
-  });
-  if (count == 0 || fields[0][0] == '#' || fields[0][0] == '%') return std::nullopt;
-  if (count < 2) return BadLine{"two nodes", "only " + shown(fields[0]), line.size() + 1};
-  float weight = 1;
-  if (options_.weighted) {
-    constexpr auto expected = "a weight, a number from 0 on";
-    if (count < 3) return BadLine{expected, "the end of the line", line.size() + 1};
-    const auto number = number_in<double>(fields[2]);
-    if (!number || !(*number >= 0) || !std::isfinite(static_cast<float>(*number)))
-      return BadLine{expected, shown(fields[2]), columns[2]};
-    weight = static_cast<float>(*number);
+WORDLOOM_FUNCTION void EdgeListReader::refuse_metis(const EdgeList& list) const {
+  std::uint64_t all_lines = 0, lines = 0, fields = 0;
+  for (const std::uint64_t of_piece : lines_) all_lines += of_piece;
+  lines = all_lines;
+  for (const EdgeList::Part& part : list.parts) {
+    lines -= part.without_edge;
+    fields += part.nodes.size() / 2 - part.alone;
   }
-  if (market_)
-    for (std::size_t i = 0; i < 2; ++i) {
-      const auto number = number_in<std::uint64_t>(fields[i]);
-      if (!number || *number == 0 || *number > market_->nodes)
-        return BadLine{"a number from 1 to " + std::to_string(market_->nodes), shown(fields[i]),
-                       columns[i]};
-    }
-  ++edges;
-  for (std::size_t i = 0; i < 2; ++i) {
-    const WordId node = numbers.number(fields[i], part.nodes);
-    part.nodes.push_back(node);
-  }
-  const WordId from = part.nodes.end()[-2], to = part.nodes.back();
-  const bool both = market_ && market_->symmetric && options_.directed && from != to;
-  if (both) part.nodes.insert(part.nodes.end(), {to, from});
-  if (options_.weighted) part.weights.insert(part.weights.end(), both ? 2 : 1, weight);
-  return std::nullopt;
+  fields += lines;
+  const auto [nodes, edges] = *layout_.metis;
+  if (nodes < lines - 1 || nodes > all_lines - 1 || fields - layout_.first_columns != 2 * edges)
+    return;
+  throw FormatError::at(path_, joined({"line ", layout_.first, ", column"}), 1,
+                        "an adjacency list 'node neighbour neighbour ...'",
+                        joined({"the numbers of nodes and edges of a graph in METIS (put the number"
+                                " of its node before each line and remove this one)"}));
 }
 
 WORDLOOM_FUNCTION void EdgeListReader::throw_failure() const {
@@ -239,6 +203,21 @@ WORDLOOM_FUNCTION void EdgeListReader::throw_failure() const {
   for (std::size_t i = 0; i < failure_->piece; ++i) line += lines_[i];
   throw FormatError::at(path_, joined({"line ", line, ", column"}), failure_->what.column,
                         failure_->what.expected, failure_->what.got);
+}
+
+WORDLOOM_FUNCTION GraphReport count_edges(const EdgeList& list, const GraphOptions& options) {
+  GraphReport report = list.report;
+  report.edges = 0;
+  for (const EdgeList::Part& part : list.parts) {
+    const std::size_t edges = part.nodes.size() / 2;
+    report.edges += edges - part.alone;
+    for (const float weight : part.weights) report.zero_weights += weight == 0;
+    report.zero_weights -= part.alone;
+    for (std::size_t i = 0; !options.self_loops && i < edges; ++i)
+      report.dropped_self_loops += part.nodes[2 * i] == part.nodes[2 * i + 1] &&
+                                   (part.weights.empty() || part.weights[i] != 0);
+  }
+  return report;
 }
 
 #endif

@@ -45,15 +45,20 @@ struct NamedEdge {
 /// rows and are cheap; all members are thread-safe. Spans are valid as long as any copy.
 class Graph {
  public:
-  /// Reads a file, plain or .gz, with all threads: lines `u v` or `u v weight`, separated by white
-  /// space or commas, where further columns are ignored as are empty lines and those that begin
-  /// with '#' or '%'; names of nodes are any other bytes. Or a Matrix Market file (coordinate;
-  /// real, integer or pattern; general or symmetric), whose nodes are named 1, 2, ...
+  /// Reads a file, plain or .gz, with all threads: lines `u v` or `u v weight` with one delimiter
+  /// in the whole file (options.delimiter), `u v1 v2 ...` (options.format), or a Matrix Market file
+  /// (coordinate; real, integer or pattern; general or symmetric), whose nodes are named 1, 2, ...
+  ///
+  /// Names are any bytes without the white space around them; one in quotation marks may hold the
+  /// delimiter, and white space anywhere (RFC 4180). Empty lines, those that begin with '#' or '%'
+  /// and empty columns at the end are ignored, the data of edges that NetworkX writes are read for
+  /// the weight alone. The third column of an unweighted graph may be a number, which is not read;
+  /// other columns are an error, as are other formats.
   ///
   /// With `options.cache` the result is kept in that file and mapped from there next time, as long
   /// as the edge list and the options are the same; another graph there is replaced, any other file
-  /// refused. Throws IoError; FormatError with line and column: a missing node, a weight that is
-  /// missing, negative or no number; CorpusError when no node is left; InvalidArgument.
+  /// refused. Throws IoError; FormatError with line and column; CorpusError when no node is left;
+  /// InvalidArgument.
   [[nodiscard]] static Graph from_edge_list(const std::filesystem::path& path,
                                             const GraphOptions& options = {});
 
@@ -63,9 +68,8 @@ class Graph {
   [[nodiscard]] static Graph from_edges(std::span<const Edge> edges, std::size_t nodes,
                                         const GraphOptions& options = {});
 
-  /// Makes a graph of edges between nodes with names, which may hold white space. Throws
-  /// InvalidArgument for a name that is empty and for a weight out of range, CorpusError when no
-  /// node is left.
+  /// Makes a graph of edges between nodes with names, which are any bytes. Throws InvalidArgument
+  /// for an empty name and for a weight out of range, CorpusError when no node is left.
   [[nodiscard]] static Graph from_edges(std::span<const NamedEdge> edges,
                                         const GraphOptions& options = {});
 
@@ -83,6 +87,8 @@ class Graph {
   /// Returns the number of neighbours of all nodes: an undirected edge has two entries, unless it
   /// leads from a node to itself.
   std::uint64_t entry_count() const noexcept { return data_.rows.neighbours.size(); }
+  /// Returns what was read and left out to make this graph or the one that it is a part of.
+  GraphReport report() const noexcept { return data_.report; }
   bool is_directed() const noexcept { return data_.rows.directed; }
   bool is_weighted() const noexcept { return data_.rows.weighted; }
 
@@ -142,6 +148,7 @@ class Graph {
 
 WORDLOOM_FUNCTION Graph Graph::from_edge_list(const std::filesystem::path& path,
                                               const GraphOptions& options) {
+  options.validate();
   const auto read = [&] {
     return Graph(detail::EdgeListReader(path, options).read(), options, path);
   };
@@ -174,7 +181,7 @@ WORDLOOM_FUNCTION Graph Graph::from_edges(std::span<const NamedEdge> edges,
   list.parts.resize(1);
   for (std::size_t i = 0; i < edges.size(); ++i) {
     for (const std::string_view name : {edges[i].from, edges[i].to})
-      if (name.empty()) throw detail::empty_word("edges", i);
+      if (name.empty()) throw InvalidArgument{"edges[", i, "] has a node without a name"};
     const WordId from = list.names.insert(edges[i].from), to = list.names.insert(edges[i].to);
     add(list.parts[0], i, from, to, edges[i].weight, options.weighted);
   }
@@ -219,6 +226,9 @@ WORDLOOM_FUNCTION std::uint64_t Graph::hash_of(const GraphOptions& options) {
        {options.directed, options.weighted, options.self_loops, options.isolated_nodes,
         options.duplicate_edges == DuplicateEdges::merge})
     hash.add(std::uint64_t{option});
+  hash.add(std::uint64_t{static_cast<unsigned char>(options.delimiter)});
+  hash.add(static_cast<std::uint64_t>(options.format));
+  hash.add(static_cast<std::uint64_t>(options.header));
   return hash.value();
 }
 
@@ -226,13 +236,19 @@ WORDLOOM_FUNCTION Graph::Graph(detail::EdgeList list, const GraphOptions& option
                                const std::filesystem::path& source) {
   const std::size_t threads = resolve_threads(options.threads);
   const auto raw = detail::make_rows(list, options, threads);
+  GraphReport& report = data_.report;
+  report = detail::count_edges(list, options);
   list.parts.clear();
   const std::vector<std::uint64_t> counts = detail::node_counts(raw);
   detail::WordCounter counter;
   for (std::size_t i = 0; i < counts.size(); ++i)
     if (counts[i] > 0 || options.isolated_nodes || raw.ends[i] > raw.begin(i))
       counter.add(list.names[i], std::max<std::uint64_t>(counts[i], 1));
+  if (counter.size() == 0 && report.edges == 0 && report.lines_without_edge > 0)
+    throw CorpusError{source, ": no edges: all its ", report.lines_without_edge,
+                      " lines are blank or comments, which begin with # or %"};
   if (counter.size() == 0) throw CorpusError{source, ": no edges"};
+  report.dropped_nodes += list.names.size() - counter.size();
   data_.nodes = Vocabulary::from_counter(counter, {.min_count = 1}, source);
   counter = {};
   std::vector<WordId> order(data_.nodes.size());
@@ -246,6 +262,8 @@ WORDLOOM_FUNCTION Graph::Graph(detail::EdgeList list, const GraphOptions& option
   list.names = {};
   data_.rows = detail::finish_rows(detail::renumber(raw, order, numbers, threads), options.directed,
                                    options.weighted, threads);
+  report.merged_edges =
+      report.edges - report.zero_weights - report.dropped_self_loops - data_.rows.edges;
   data_.fingerprint = hash();
 }
 

@@ -17,9 +17,9 @@
 #include <wordloom/core/error.hpp>
 #include <wordloom/core/files.hpp>
 #include <wordloom/core/section_file.hpp>
-#include <wordloom/core/words.hpp>
 #include <wordloom/corpus/corpus_file.hpp>
 #include <wordloom/corpus/vocabulary.hpp>
+#include <wordloom/graph/graph_options.hpp>
 #include <wordloom/graph/graph_rows.hpp>
 
 namespace wordloom::inline WORDLOOM_ABI::detail {
@@ -29,11 +29,12 @@ struct GraphData {
   Vocabulary nodes;
   GraphRows rows;
   std::uint64_t fingerprint = 0;
+  GraphReport report;
 };
 
 /// A section file (core/section_file.hpp) whose first line has 24 bytes and each of whose arrays
 /// has a multiple of 8, so that arrays can be used where they are mapped.
-inline constexpr std::string_view graph_format = "wordloom graph arrays 1";
+inline constexpr std::string_view graph_format = "wordloom graph arrays 2";
 static_assert(graph_format.size() == 23);
 
 /// The first section of the file, as numbers.
@@ -41,9 +42,12 @@ struct GraphFileStart {
   std::uint64_t directed = 0, weighted = 0, simple = 0;
   std::uint64_t nodes = 0, entries = 0, edges = 0;
   std::uint64_t fingerprint = 0;
+  // Of the report, its last two members as one number.
+  std::uint64_t read_edges = 0, merged_edges = 0, zero_weights = 0, dropped_self_loops = 0;
+  std::uint64_t dropped_nodes = 0, lines_without_edge = 0, columns = 0;
   CorpusSource source = {};  // the edge list; its `vocabulary` is a hash of the options
 
-  using Numbers = std::array<std::uint64_t, 7 + sizeof(CorpusSource) / sizeof(std::uint64_t)>;
+  using Numbers = std::array<std::uint64_t, 14 + sizeof(CorpusSource) / sizeof(std::uint64_t)>;
 };
 
 /// Writes a graph. `source`: the edge list that it was read from, if any. Throws IoError.
@@ -60,18 +64,16 @@ std::optional<GraphData> open_graph_file(const std::filesystem::path& path,
 
 WORDLOOM_FUNCTION void write_graph_file(const std::filesystem::path& path, const GraphData& graph,
                                         const CorpusSource& source) {
-  std::string names;
-  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
-    const std::string_view name = graph.nodes.word(static_cast<WordId>(i));
-    if (name.find('\n') != name.npos)
-      throw InvalidArgument{"cannot save a graph with a newline in the name ", shown(name)};
-    names.append(name).append(1, '\n');
-  }
   SectionWriter writer(path, graph_format);
   const GraphRows& rows = graph.rows;
+  const GraphReport& report = graph.report;
+  const auto columns = static_cast<unsigned char>(report.delimiter) +
+                       (report.has_unread_columns ? std::uint64_t{256} : 0);
   writer.numbers(std::bit_cast<GraphFileStart::Numbers>(
       GraphFileStart{rows.directed, rows.weighted, rows.simple, rows.nodes(),
-                     rows.neighbours.size(), rows.edges, graph.fingerprint, source}));
+                     rows.neighbours.size(), rows.edges, graph.fingerprint, report.edges,
+                     report.merged_edges, report.zero_weights, report.dropped_self_loops,
+                     report.dropped_nodes, report.lines_without_edge, columns, source}));
   const auto array = [&](const auto& values) {
     const std::string_view bytes(reinterpret_cast<const char*>(values.data()), values.size_bytes());
     if (bytes.size() % 8 == 0) return writer.text(bytes);
@@ -83,7 +85,15 @@ WORDLOOM_FUNCTION void write_graph_file(const std::filesystem::path& path, const
   array(rows.neighbours);
   array(rows.weights);
   array(rows.aliases);
+  // Names may hold any bytes.
+  std::string names;
+  std::vector<std::uint64_t> ends;
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    names.append(graph.nodes.word(static_cast<WordId>(i)));
+    ends.push_back(names.size());
+  }
   writer.text(names);
+  writer.numbers(ends);
   writer.numbers(graph.nodes.counts());
   writer.commit();
 }
@@ -115,6 +125,14 @@ WORDLOOM_FUNCTION std::optional<GraphData> open_graph_file(const std::filesystem
     graph.rows.simple = start.simple != 0;
     graph.rows.edges = start.edges;
     graph.fingerprint = start.fingerprint;
+    graph.report = {start.read_edges,
+                    start.merged_edges,
+                    start.zero_weights,
+                    start.dropped_self_loops,
+                    start.dropped_nodes,
+                    start.lines_without_edge,
+                    static_cast<char>(start.columns),
+                    start.columns / 256 != 0};
     const std::uint64_t nodes = start.nodes, entries = start.entries;
     const auto array = [&]<class Number>(std::span<const Number>& values, std::uint64_t count) {
       const std::string_view bytes = reader->text();
@@ -140,18 +158,22 @@ WORDLOOM_FUNCTION std::optional<GraphData> open_graph_file(const std::filesystem
     array(graph.rows.weights, start.weighted != 0 ? entries : 0);
     array(graph.rows.aliases, start.weighted != 0 ? entries : 0);
     const std::string_view names = reader->text();
+    const auto ends = reader->numbers();
     std::vector<std::string_view> words;
-    for (std::string_view rest = names; !rest.empty();) {
-      words.push_back(rest.substr(0, rest.find('\n')));
-      rest.remove_prefix(std::min(words.back().size() + 1, rest.size()));
+    for (const std::uint64_t end : ends) {
+      const std::uint64_t begin = words.empty() ? 0 : ends[words.size() - 1];
+      if (end <= begin || end > names.size())
+        reader->refuse_section("ends of names that rise", std::to_string(end));
+      words.push_back(names.substr(begin, end - begin));
     }
     const auto counts = reader->numbers();
     reader->end();
-    if (words.size() != nodes || counts.size() != nodes)
+    if (words.size() != nodes || counts.size() != nodes ||
+        (nodes > 0 ? ends.back() : 0) != names.size())
       reader->refuse_section(joined({nodes, " nodes"}), std::to_string(words.size()));
     WordCounter counter;
     for (std::size_t i = 0; i < words.size(); ++i)
-      if (words[i].empty() || counts[i] == 0 || !counter.add(words[i], counts[i]))
+      if (counts[i] == 0 || !counter.add(words[i], counts[i]))
         reader->refuse_section("names of nodes, each once, and counts above 0", shown(words[i]));
     graph.nodes = Vocabulary::from_counter(counter, {.min_count = 1}, path);
     for (std::size_t i = 0; i < words.size(); ++i)

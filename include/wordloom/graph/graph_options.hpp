@@ -1,9 +1,11 @@
 #pragma once
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 
 #include <wordloom/core/abi.hpp>
+#include <wordloom/core/error.hpp>
 
 namespace wordloom::inline WORDLOOM_ABI {
 
@@ -13,11 +15,34 @@ enum class DuplicateEdges {
   keep    ///< as parallel edges
 };
 
+/// What a line of a text file of edges holds. A Matrix Market file is recognised in any case.
+enum class GraphFormat {
+  edges,     ///< `u v` or `u v weight`: one edge
+  adjacency  ///< `u v1 v2 ...`: the edges from u to v1, v2, ...; a node alone has none
+};
+
+/// The treatment of a header: a first line with the names of the columns.
+enum class GraphHeader {
+  refuse,   ///< what looks like a header is an error
+  present,  ///< the first line is one: it says which columns hold the nodes and the weight
+  absent    ///< the first line is an edge, whatever it looks like
+};
+
+/// A value of GraphOptions::delimiter: any white space separates columns, as often as it comes.
+inline constexpr char any_white_space = '\n';
+
 /// How edges become a graph.
 struct GraphOptions {
   bool directed = false;
   /// Whether edges have weights: the third column of a file. Without, it is not read.
   bool weighted = false;
+  /// from_edge_list: the only byte that separates columns, a blank as often as it comes; or
+  /// any_white_space. 0: a tab, comma, semicolon or bar, or white space, told from the first lines.
+  char delimiter = '\0';
+  /// from_edge_list: what the lines hold.
+  GraphFormat format = GraphFormat::edges;
+  /// from_edge_list: whether the first line names the columns.
+  GraphHeader header = GraphHeader::refuse;
   DuplicateEdges duplicate_edges = DuplicateEdges::merge;
   /// Whether edges from a node to itself are kept.
   bool self_loops = true;
@@ -31,6 +56,37 @@ struct GraphOptions {
   /// Called before each piece of a file is read, by one thread at a time; what it throws ends the
   /// reading and reaches the caller.
   std::function<void()> before_piece = {};
+
+  /// Throws InvalidArgument for options that no file can be read with.
+  void validate() const;
 };
+
+/// What was read to make a graph, and what became of it.
+struct GraphReport {
+  std::uint64_t edges = 0;               // that were read
+  std::uint64_t merged_edges = 0;        // duplicates of others
+  std::uint64_t zero_weights = 0;        // edges of weight 0, left out
+  std::uint64_t dropped_self_loops = 0;  // edges from a node to itself, left out
+  std::uint64_t dropped_nodes = 0;       // nodes without an edge, left out
+  std::uint64_t lines_without_edge = 0;  // comments, blank lines, a header, nodes alone
+  /// The byte between columns or any_white_space; 0: no file, or a Matrix Market file.
+  char delimiter = '\0';
+  /// Whether some lines have columns that were not read, as weights of an unweighted graph.
+  bool has_unread_columns = false;
+};
+
+#if WORDLOOM_DEFINES_FUNCTIONS
+
+WORDLOOM_FUNCTION void GraphOptions::validate() const {
+  if (delimiter == '\r' || delimiter == '"' || delimiter == '#' || delimiter == '%')
+    throw InvalidArgument{"delimiter is ", detail::shown({&delimiter, 1}),
+                          ", must be no line end, quotation mark, # or %"};
+  if (format == GraphFormat::adjacency && weighted)
+    throw InvalidArgument("an adjacency list has no weights: weighted must be false");
+  if (format == GraphFormat::adjacency && header == GraphHeader::present)
+    throw InvalidArgument("an adjacency list has no header: header must not be present");
+}
+
+#endif
 
 }  // namespace wordloom::inline WORDLOOM_ABI

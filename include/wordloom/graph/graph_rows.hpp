@@ -144,7 +144,7 @@ WORDLOOM_FUNCTION RowMemory make_rows(const EdgeList& list, const GraphOptions& 
     const EdgeList::Part& part = list.parts[p];
     for (std::size_t e = 0; 2 * e < part.nodes.size(); ++e) {
       const WordId from = part.nodes[2 * e], to = part.nodes[2 * e + 1];
-      const float weight = options.weighted ? part.weights[e] : 1.0f;
+      const float weight = part.weights.empty() ? 1.0f : part.weights[e];
       if ((from == to && !options.self_loops) || weight == 0) continue;
       use(from, to, weight);
       if (!options.directed && from != to) use(to, from, weight);

@@ -12,7 +12,7 @@
 #include <wordloom/core/error.hpp>
 #include <wordloom/core/types.hpp>
 #include <wordloom/core/words.hpp>
-#include <wordloom/corpus/text_pieces.hpp>
+#include <wordloom/graph/edge_fields.hpp>
 
 namespace wordloom::inline WORDLOOM_ABI::detail {
 
@@ -23,46 +23,30 @@ struct MatrixMarketHeader {
   bool symmetric = false;
 };
 
-/// Calls `use(number, position, field)` for each field of a line of a graph; white space and commas
-/// separate fields. Returns the number of fields.
-template <class Use>
-std::size_t for_each_field(std::string_view line, Use&& use) {
-  const auto separates = [](char c) { return c == ',' || is_white_space(c); };
-  std::size_t count = 0;
-  for (std::size_t at = 0;;) {
-    while (at < line.size() && separates(line[at])) ++at;
-    if (at == line.size()) return count;
-    const std::size_t first = at;
-    while (at < line.size() && !separates(line[at])) ++at;
-    use(count++, first, line.substr(first, at - first));
-  }
-}
-
-/// Returns the header of a file, or nothing for a file of another format. Throws IoError, and
-/// FormatError with the line.
+/// Returns the header of a file, or nothing for a file of another format. `begin`: its first lines.
+/// Throws FormatError with the line.
 std::optional<MatrixMarketHeader> read_matrix_market_header(const std::filesystem::path& path,
-                                                            bool weighted);
+                                                            std::string_view begin, bool weighted);
 
 #if WORDLOOM_DEFINES_FUNCTIONS
 
 WORDLOOM_FUNCTION std::optional<MatrixMarketHeader> read_matrix_market_header(
-    const std::filesystem::path& path, bool weighted) {
+    const std::filesystem::path& path, std::string_view begin, bool weighted) {
   constexpr std::uint64_t max_nodes = std::numeric_limits<WordId>::max() - 1;
-  TextPieces pieces(path, std::size_t{1} << 16, {}, {}, CutAfter::line);
-  const auto piece = pieces.next();
   constexpr std::string_view banner = "%%MatrixMarket";
-  if (!piece || !piece->text.starts_with(banner)) return std::nullopt;
+  if (!without_byte_order_mark(begin).starts_with(banner)) return std::nullopt;
   MatrixMarketHeader header;
   bool complete = false;
-  for_each_line(piece->text, [&](std::string_view line, std::uint64_t number) {
+  for_each_line(begin, [&](std::string_view line, std::uint64_t number) {
     if (complete) return;
     const auto refuse = [&](const std::string& expected) {
       throw FormatError::at(path, "line", number, expected, shown(line));
     };
     std::array<std::string, 5> fields;
-    const std::size_t count = for_each_field(line, [&](std::size_t i, std::size_t, auto field) {
-      if (i < fields.size()) fields[i] = field;
-    });
+    const std::size_t count =
+        for_each_run(line, by_white_space, [&](std::size_t i, std::size_t, auto field) {
+          if (i < fields.size()) fields[i] = field;
+        });
     header.lines = number;
     if (number == 1) {
       for (std::string& field : fields)

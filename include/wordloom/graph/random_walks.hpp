@@ -175,10 +175,20 @@ inline std::uint64_t RandomWalks::count_tokens() const {
 
 static_assert(Corpus<RandomWalks>);
 
+/// Throws InvalidArgument for the first node whose name holds white space, which separates nodes in
+/// a file of walks.
+inline void check_walk_names(const Graph& graph) {
+  for (WordId node = 0; node < graph.node_count(); ++node)
+    if (const auto name = graph.vocabulary().word(node); !is_word(name))
+      throw InvalidArgument{"walks separate nodes by blanks and cannot hold the node ",
+                            detail::shown(name), ": replace the white space in its name"};
+}
+
 /// Writes all walks of an epoch, one a line as names of nodes, in the order of one thread; whole or
-/// not at all. Throws IoError.
+/// not at all. Throws IoError, and as check_walk_names.
 inline void write_walks(const RandomWalks& walks, const std::filesystem::path& path,
                         std::uint64_t seed = 1, std::size_t epoch = 0) {
+  check_walk_names(walks.graph());
   AtomicFile file(path);
   std::string line;
   for (const auto walk : walks.sentences({.epoch = epoch, .seed = seed})) {

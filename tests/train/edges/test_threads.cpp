@@ -39,9 +39,10 @@ struct ThreadSampler {
     Trained* trained;
     BlockShape max_block() const { return {1, 1}; }
     template <class Sink>
-    void sample(std::span<const WordId>, Random&, Sink&&) {
+    void sample(std::span<const WordId> sentence, Random&, Sink&& sink) {
       const std::lock_guard lock(trained->guard);
       trained->threads.insert(std::this_thread::get_id());
+      sink(Block{.inputs = sentence.first(1), .outputs = sentence.last(1), .positives = 1});
     }
   };
   Worker start(const Vocabulary&) const { return {trained}; }

@@ -1,0 +1,93 @@
+#pragma once
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+#include <wordloom/core/words.hpp>
+#include <wordloom/graph/edge_fields.hpp>
+
+/// Graph files of other formats that are texts, so that no graph is made of their tags.
+namespace wordloom::inline WORDLOOM_ABI::detail {
+
+/// The name of a format, empty for none, and the function of NetworkX that reads it, if any.
+struct ForeignGraph {
+  std::string_view name, reader;
+};
+
+/// Returns the format of a file by its first line that holds something, the next one and its name.
+ForeignGraph foreign_graph(const std::filesystem::path& path, std::string_view line,
+                           std::string_view next_line);
+
+#if WORDLOOM_DEFINES_FUNCTIONS
+
+/// Returns a text with the letters of ASCII in lower case.
+inline std::string in_lower_case(std::string_view text) {
+  std::string lower(text);
+  for (char& c : lower)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + 32);
+  return lower;
+}
+
+/// Returns whether a line is a triple of RDF: <subject> <predicate> object .
+inline bool is_triple(std::string_view line) {
+  const auto is_name = [](std::string_view field) {
+    return field.starts_with("_:") ||
+           (field.starts_with('<') && field.ends_with('>') && field.find(':') != field.npos);
+  };
+  std::array<std::string_view, 2> first;
+  std::string_view last;
+  const std::size_t count =
+      for_each_run(line, by_white_space, [&](std::size_t i, std::size_t, std::string_view field) {
+        if (i < 2) first[i] = field;
+        last = field;
+      });
+  return count >= 3 && last.ends_with('.') && is_name(first[0]) && is_name(first[1]);
+}
+
+WORDLOOM_FUNCTION ForeignGraph foreign_graph(const std::filesystem::path& path,
+                                             std::string_view line, std::string_view next_line) {
+  line = trimmed(line);
+  next_line = trimmed(next_line);
+  const std::string lower = in_lower_case(line);
+  const auto begins = [&](auto... beginnings) { return (lower.starts_with(beginnings) || ...); };
+  const auto holds = [&](std::string_view tag) {
+    return lower.find(tag) != lower.npos || in_lower_case(next_line).find(tag) != std::string::npos;
+  };
+  if (begins("<?xml", "<!--", "<!doctype", "<html", "<graph", "<gexf", "<rdf:", "<xgmml", "<gxl") ||
+      (begins("<") && lower.find(" xmlns") != lower.npos)) {
+    if (holds("<graphml")) return {"GraphML", "read_graphml"};
+    return holds("<gexf") ? ForeignGraph{"GEXF", "read_gexf"} : ForeignGraph{"XML", ""};
+  }
+  if ((begins("@prefix ", "@base ", "prefix ", "base ") && line.find('<') != line.npos) ||
+      is_triple(line))
+    return {"RDF (triples)", ""};
+  if (lower == "{" || lower == "[" || begins("{\"", "{ \"", "[{", "[[", "[\"", "[ {", "[ ["))
+    return {"JSON", "node_link_graph"};
+  if (begins("*vertices", "*network", "*arcs", "*edges")) return {"Pajek", "read_pajek"};
+  const auto opens = [&](char bracket) {
+    return line.ends_with(bracket) || next_line.starts_with(bracket);
+  };
+  if (begins("creator \"") || (begins("graph") && opens('['))) return {"GML", "read_gml"};
+  if (begins("graph", "digraph", "strict graph", "strict digraph") &&
+      (opens('{') || line.find(" {") != line.npos))
+    return {"Graphviz", "nx_pydot.read_dot"};
+  if (begins("p edge ", "p col ", "p sp ", "p max ")) return {"DIMACS", ""};
+  if (begins("nodedef>")) return {"GDF", ""};
+  if (begins("leda.graph")) return {"LEDA", "read_leda"};
+  if (begins("dl") && (lower.find("n=") != lower.npos || lower.find("n =") != lower.npos))
+    return {"UCINET DL", ""};
+  if (begins(">>graph6<<")) return {"graph6", "read_graph6"};
+  if (begins(">>sparse6<<")) return {"sparse6", "read_sparse6"};
+  const std::string extension = in_lower_case(path.extension().native());
+  if (extension == ".tgf") return {"Trivial Graph Format", ""};
+  if (extension == ".lgl") return {"LGL", ""};
+  if (extension == ".metis") return {"METIS", ""};
+  return {};
+}
+
+#endif
+
+}  // namespace wordloom::inline WORDLOOM_ABI::detail
