@@ -69,6 +69,7 @@ const std::vector<std::string> odd_words{"New York",
                                          "9 11",
                                          "version 3.14",
                                          "a 1.5 -2e3 b",
+                                         "pi 3.1415",
                                          "nan",
                                          "\xff\xfe",
                                          "\xd0",
@@ -196,6 +197,8 @@ TEST_CASE("words are not guessed where they may be parts of vectors", "[io]") {
                "line 2, column 1: expected a word and 2 numbers, got more numbers, or two rows in "
                "a line: 'the 1.5 2.5 of'"));
   CHECK(contains(refusal("a .1 .2 .3 .4\nb .1 .2 .3 c .1 .2 .3 .4\nd .1 .2 .3 .4\n"), "line 2"));
+  CHECK(contains(refusal("2 2\na 0.5 1.5\nb 0.1234 2.5 3.5\n"),
+                 "line 3, column 1: expected a word and 2 numbers, got more numbers"));
   CHECK(contains(refusal("2 2\na 1 2 3\nb 4 5 6\n"),
                  "line 1, column 1: expected a header with the dimension of the rows"));
   CHECK(contains(refusal("North 1 .5 .25\nNorth 2 .5 .5\nEast 3 -.5 .5\nEast 4 1.5 .5\n"),

@@ -69,15 +69,18 @@ inline bool is_fraction(std::string_view field) {
   return field.find_first_of(".eE") != field.npos && is_number(field);
 }
 
-/// Returns whether two fields of a text in a row, its first field left out, are fractions, as they
-/// are where a word holds a part of another row.
+/// Returns whether a text, its first field left out, holds a fraction of four decimals, a number
+/// such as 1e-5 or two fractions in a row, as it does where a word holds a part of a vector.
 inline bool holds_fractions(std::string_view text) {
-  for (std::size_t fractions = 0; fractions < 2;) {
+  bool follows_one = false;
+  while (true) {
     const auto field = take_last_field(text);
     if (text.empty()) return false;
-    fractions = is_fraction(field) ? fractions + 1 : 0;
+    const bool is_one = is_fraction(field);
+    // Without a point, npos + 4 is 3.
+    if (is_one && (follows_one || field.size() > field.find('.') + 4)) return true;
+    follows_one = is_one;
   }
-  return true;
 }
 
 /// Returns whether the last field of several is a number with a fraction or an exponent, as those

@@ -72,10 +72,11 @@ inline VectorFormat vector_format(std::string_view name) {
 /// training.
 ///
 /// word2vec's binary format holds words without a blank (a space) that do not begin with a newline.
-/// The text formats hold words without a newline and without two fractions in a row that do not
-/// begin or end with a blank or tab, and words of nothing else. In .npy and .tsv words are lines,
-/// in .tsv without a tab. Models hold words without a newline, those of fastText without a zero
-/// byte, and both no empty word.
+/// The text formats hold words without a newline that do not begin or end with a blank or tab, and
+/// words of nothing else, except those with numbers that may be of a vector: after its first field,
+/// two fractions in a row, one of four decimals or 1e-5. In .npy and .tsv words are lines, in .tsv
+/// without a tab. Models hold words without a newline, those of fastText without a zero byte, and
+/// both no empty word.
 void check_words(const WordList& words, VectorFormat format);
 
 #if WORDLOOM_DEFINES_FUNCTIONS
