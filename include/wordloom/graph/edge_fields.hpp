@@ -41,7 +41,7 @@ inline std::string name_of_delimiter(char delimiter) {
 }
 
 /// Returns a field without the white space around it.
-inline std::string_view trimmed(std::string_view field) noexcept {
+inline std::string_view trimmed_field(std::string_view field) noexcept {
   while (!field.empty() && is_white_space(field.front())) field.remove_prefix(1);
   while (!field.empty() && is_white_space(field.back())) field.remove_suffix(1);
   return field;
@@ -119,7 +119,7 @@ std::optional<BadLine> for_each_quoted(std::string_view line, char delimiter, st
       // The data of an edge as NetworkX writes them are one field.
       const bool is_dictionary = count == 2 && at < line.size() && line[at] == '{';
       while (at < line.size() && (is_dictionary || !separates(line[at]))) ++at;
-      use(count++, first, trimmed(line.substr(first, at - first)));
+      use(count++, first, trimmed_field(line.substr(first, at - first)));
     }
     if (at == line.size()) return std::nullopt;
   }
@@ -150,7 +150,7 @@ class LineCutter {
     else if (delimiter_ == ' ')
       for_each_run(
           line, [](char c) { return c == ' '; },
-          [&](std::size_t i, std::size_t at, auto field) { use(i, at, trimmed(field)); });
+          [&](std::size_t i, std::size_t at, auto field) { use(i, at, trimmed_field(field)); });
     else
       for_each_cell(line, delimiter_, use);
     return std::nullopt;
@@ -190,7 +190,7 @@ struct Fields {
 
   void join_dictionary(std::string_view line) {
     if (!fields[2].starts_with('{')) return;
-    fields[2] = trimmed(line.substr(columns[2] - 1));
+    fields[2] = trimmed_field(line.substr(columns[2] - 1));
     count = last = 3;
   }
 
@@ -227,7 +227,7 @@ inline std::optional<double> weight_in_dictionary(std::string_view text) {
   for (const std::string_view key : {"'weight':", "\"weight\":"})
     if (const std::size_t at = text.find(key); at != text.npos) {
       text.remove_prefix(at + key.size());
-      return weight_in(trimmed(text.substr(0, text.find_first_of(",}"))));
+      return weight_in(trimmed_field(text.substr(0, text.find_first_of(",}"))));
     }
   return std::nullopt;
 }

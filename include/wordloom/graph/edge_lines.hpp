@@ -211,7 +211,8 @@ WORDLOOM_FUNCTION std::optional<BadLine> EdgeLines::check_nodes(std::string_view
   for (std::size_t i = 0; i < 2; ++i) {
     const std::string_view name = fields.fields[i];
     if (i >= fields.count || fields.columns[i] == 0) {
-      const std::string got = fields.count == 0 ? "an empty line" : "only " + shown(trimmed(line));
+      const std::string got =
+          fields.count == 0 ? "an empty line" : "only " + shown(trimmed_field(line));
       const bool by_runs = layout_.delimiter == any_white_space;
       return BadLine{
           by_runs ? "two nodes"

@@ -49,8 +49,8 @@ inline bool is_triple(std::string_view line) {
 
 WORDLOOM_FUNCTION ForeignGraph foreign_graph(const std::filesystem::path& path,
                                              std::string_view line, std::string_view next_line) {
-  line = trimmed(line);
-  next_line = trimmed(next_line);
+  line = trimmed_field(line);
+  next_line = trimmed_field(next_line);
   const std::string lower = in_lower_case(line);
   const auto begins = [&](auto... beginnings) { return (lower.starts_with(beginnings) || ...); };
   const auto holds = [&](std::string_view tag) {
