@@ -19,7 +19,7 @@ inline std::string text_of_graph(const Options& options, const wordloom::Graph& 
             (report.delimiter == '\0' ? std::string("a Matrix Market file")
                                       : "columns are separated by " +
                                             wordloom::detail::name_of_delimiter(report.delimiter)) +
-            '\n';
+            (options.quiet ? "" : "\n");
   if (options.quiet) return text;
   text += options.input + ": " + counted(graph.node_count(), "node", "nodes") + ", " +
           counted(graph.edge_count(), "edge", "edges");
@@ -34,7 +34,7 @@ inline std::string text_of_graph(const Options& options, const wordloom::Graph& 
   if (report.has_unread_columns)
     text += options.weighted ? "; the fourth column is not read"
                              : "; the third column is not read without --weighted";
-  return text + '\n';
+  return text;
 }
 
 /// Adds the numbers of what was merged and left out.

@@ -131,12 +131,15 @@ int run(int argc, char** argv, Cluster& cluster) {
                          ? "--walk-length is 1, give 2 or more"
                          : "walks stay at one node, as nodes have no other neighbours");
   }
-  if (writes) std::cerr << graph_text;
+  Program program{"node2vec", speed_of(walks)};
+  if (trains(options) && !options.quiet)
+    program.counts = graph_text;
+  else if (writes && !graph_text.empty())
+    std::cerr << graph_text << '\n';
   if (writes && !options.save_walks.empty())
     wordloom::write_walks(walks, options.save_walks, options.parameters.seed);
   if (!trains(options)) return 0;
 
-  const Program program{"node2vec", speed_of(walks)};
   note_threads(program, options, cluster);
   const auto report = train(program, options, cluster, wordloom::AnyCorpus(walks),
                             walks.graph().vocabulary(), model);

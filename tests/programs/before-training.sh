@@ -88,6 +88,9 @@ none 'loss ns and --hs 1 exclude each other' $word2vec --output v --loss ns --hs
 for option in '--context-size 8' '--minibatch 2' '--hs-sample 0' '--checkpoint-every 3' '--device 1'; do
   none "^node2vec: error: ${option% *} has no effect" $node2vec --output v $option
 done
+# A test set of which nothing could be scored.
+none 'half.tsv: all 2 pairs are skipped' $word2vec --output v --evaluate-similarity half.tsv
+none 'half.txt: all 1 questions are skipped' $word2vec --output v --evaluate-analogy half.txt
 # Those with an effect are no fault, nor is what other programs' command lines say.
 for options in '--sampler grouped --minibatch 2 --shared-negatives 5' '--cbow 1 --cbow-gradient whole' \
                '--hs 1 --hs-sample 0' '--sampler uniform --context-size 8 --contexts contexts' \
@@ -97,6 +100,3 @@ for options in '--sampler grouped --minibatch 2 --shared-negatives 5' '--cbow 1 
   $word2vec --output v --quiet $options >out 2>err
   test ! -s err; test -s v; rm v
 done
-# A test set of which nothing could be scored.
-none 'half.tsv: all 2 pairs are skipped' $word2vec --output v --evaluate-similarity half.tsv
-none 'half.txt: all 1 questions are skipped' $word2vec --output v --evaluate-analogy half.txt

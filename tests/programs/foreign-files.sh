@@ -20,7 +20,7 @@ is() {
   for start in 'word2vec --output x --train' 'word2vec --output x -train' \
                'word2vec --output x --input' 'node2vec --output x --input' 'node2vec --output x -i'; do
     option=${start##* }
-    refused "^${start%% *}: error: $file: this is $kind; .*$command | ${start%% *} $option -\$" $start $file
+    refused "^${start%% *}: error: $file: \(line 1, column 1: \)\?this is $kind; .*$command | ${start%% *} $option -\$" $start $file
   done
   refused "this is $kind; .*$command | word2vec --train=-\$" word2vec --output x --train=$file
   refused "this is $kind; .*$command | node2vec -i:-\$" node2vec -o:x -i:$file
@@ -48,10 +48,10 @@ done
 for file in text.elf data/part text.h5; do
   case $file in text.elf) kind='a program or object file' ;; *part) kind='a Parquet file' ;;
     *) kind='an HDF5 file' ;; esac
-  refused "error: $file: this is $kind.*; [a-z]" word2vec --output x --train $file
-  refused "error: $file: this is $kind.*; [a-z]" node2vec --output x --input $file
-  refused "error: $file: this is $kind.*; [a-z]" neighbours $file
-  refused "error: $file: this is $kind.*; [a-z]" evaluate v.vec --similarity $file
+  refused "error: $file: \(line 1, column 1: \)\?this is $kind.*; [a-z]" word2vec --output x --train $file
+  refused "error: $file: \(line 1, column 1: \)\?this is $kind.*; [a-z]" node2vec --output x --input $file
+  refused "error: $file: \(line 1, column 1: \)\?this is $kind.*; [a-z]" neighbours $file
+  refused "error: $file: \(line 1, column 1: \)\?this is $kind.*; [a-z]" evaluate v.vec --similarity $file
 done
 # The name does not count, and the hint is a word of a shell.
 cp text.xz "my text"
