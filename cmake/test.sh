@@ -4,7 +4,7 @@
 #                                 for GPUs is compiled and tested where a GPU answers. Takes about 6
 #                                 minutes on two cores.
 #        cmake/test.sh long       after `release`, for each change, up to 20 minutes: the reference by
-#                                 Doxygen, the tests of edges under the sanitizers and by Clang,
+#                                 Doxygen, clang-tidy, the tests of edges under the sanitizers and by Clang,
 #                                 changed files for the loaders, the library as installed and as a
 #                                 subfolder, killed runs, code for GPUs on an emulated one, and ratios
 #                                 of speeds.
@@ -200,8 +200,8 @@ install_packages
 options+=(-DWORDLOOM_BUILD_BENCHMARKS=ON -DWORDLOOM_TEST_EMULATED=ON)
 if [ "$depth" = long ]; then
   configure release "${options[@]}" -DWORDLOOM_TEST_LONG=OFF
-  for name in make_reference sanitize_addresses sanitize_threads run_clang_code emulate_gpu install_and_use \
-    kill_runs compare_speeds; do
+  for name in make_reference run_clang_tidy sanitize_addresses sanitize_threads run_clang_code \
+    emulate_gpu install_and_use kill_runs compare_speeds; do
     step $name
   done
   exit

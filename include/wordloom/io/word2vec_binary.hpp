@@ -115,7 +115,7 @@ WORDLOOM_FUNCTION Embeddings read_word2vec_binary(const InputFile& file,
   const auto header = header_in(line);
   const std::string got = text.empty() ? "an empty file" : shown(line);
   if (!header || line.size() == text.size()) cursor.fail(0, "a header 'words dimension'", got);
-  const auto [rows, columns] = *header;
+  const std::size_t rows = header->first, columns = header->second;
   if (rows == 0 || columns == 0) cursor.fail(0, "at least one word and one dimension", got);
   cursor.take(line.size() + 1);
   // Nothing is allocated that the file cannot hold: a row has a space at least beside its floats.

@@ -45,7 +45,7 @@ inline std::filesystem::path without_gz(const std::filesystem::path& path) {
 /// IoError for what comes from a stream.
 inline std::filesystem::path present_words_path(const std::filesystem::path& path,
                                                 VectorFormat format) {
-  const auto words = words_path(without_gz(path), format);
+  auto words = words_path(without_gz(path), format);
   std::error_code failed;
   if (path != standard_stream) {
     for (const auto& place : {words, words_path(path, format)})

@@ -200,7 +200,8 @@ TEST_CASE("ranks train a model with subwords and end alike", "[subwords][sync]")
       lengths += 1 / double{all[0]->inverse_lengths()[i]};
       lengths_alone += 1 / double{alone.inverse_lengths()[i]};
     }
-    CHECK(lengths == Approx(lengths_alone).epsilon(0.25));
+    // Two threads of a rank overwrite changes of each other, how many is chance.
+    CHECK(lengths == Approx(lengths_alone).epsilon(threads == 1 ? 0.1 : 0.25));
   }
 }
 
