@@ -239,7 +239,7 @@ inline const ForeignNames foreign_options{
     {"min-count", "all nodes are kept: leave it out"},
     {"learning-rate", "write --alpha"}};
 
-/// Whether the command line names a result for which vectors are trained.
+/// Returns whether the command line names a result for which vectors are trained.
 inline bool trains(const Options& options) {
   return !options.output.empty() || !options.save_model.empty() || options.json ||
          options.evaluate_links || !options.evaluate_labels.empty();

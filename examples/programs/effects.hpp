@@ -21,7 +21,7 @@ inline void require_effect(const TrainingOptions& options, std::initializer_list
       throw wordloom::InvalidArgument(std::string(name) + " has no effect " + condition);
 }
 
-/// Whether a sampler groups words (--minibatch), and whether those share so many negatives.
+/// Return whether a sampler groups words (--minibatch), and whether a group shares negatives.
 inline bool has_minibatch(std::string_view sampler) {
   return sampler.starts_with("minibatch") || sampler.starts_with("combined") ||
          sampler.starts_with("grouped") || sampler == "uniform";

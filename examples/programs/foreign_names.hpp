@@ -5,7 +5,7 @@
 #include <vector>
 #include <wordloom/core/error.hpp>
 
-/// What to write instead of names that similar programs have and this one has not, by name. Dashes
+/// Advice for names that similar programs have and this one has not, by name. Dashes
 /// at the beginning and the difference of - and _ do not count.
 using ForeignNames = std::map<std::string, std::string, std::less<>>;
 

@@ -7,7 +7,7 @@
 
 #include "command_line.hpp"
 
-/// How words of test sets are looked up, as a command line says.
+/// The options of a command line for the lookup of words of test sets.
 struct LookupOptions {
   std::string letter_case = "fallback";
   std::uint64_t restrict_vocabulary = wordloom::AnalogyOptions{}.restrict_vocabulary;

@@ -55,8 +55,9 @@ inline const ForeignNames foreign_commands{
     {"print-ngrams", "vectors of n-grams are not there"},
     {"dump", "not there; neighbours MODEL answers words"}};
 inline const ForeignNames foreign_options{
-    {"saveOutput", "fastText's text format beside a model is not there: give --format fasttext "
-                   "--output FILE, or --save-model MODEL --output FILE"},
+    {"saveOutput",
+     "fastText's text format beside a model is not there: give --format fasttext "
+     "--output FILE, or --save-model MODEL --output FILE"},
     {"label", "fastText's classifiers are not there: leave it out"},
     {"minCountLabel", "fastText's classifiers are not there: leave it out"},
     {"autotune-validation", "fastText's classifiers are not there: leave it out"},
@@ -140,7 +141,8 @@ inline void declare(CLI::App& app, Options& options) {
       ->group(heading::files);
 
   declare_training(app, options, fasttext_names);
-  app.add_option("--min-count,--minCount,--min_count", options.min_count, "Words rarer than this are dropped")
+  app.add_option("--min-count,--minCount,--min_count", options.min_count,
+                 "Words rarer than this are dropped")
       ->check(whole_number)
       ->capture_default_str()
       ->group(heading::training);
@@ -195,7 +197,7 @@ inline std::vector<NamedFile> files_of(const Options& options) {
   return files;
 }
 
-/// Whether the command line names a result for which vectors are trained.
+/// Returns whether the command line names a result for which vectors are trained.
 inline bool trains(const Options& options) {
   return !options.output.empty() || !options.save_model.empty() || options.json ||
          !options.evaluate_similarity.empty() || !options.evaluate_analogy.empty();

@@ -36,7 +36,7 @@ std::string shown(const std::vector<SimilarityPair>& pairs) {
 }
 const std::string two_pairs = "love|sex|6.77\ntiger|Cat D|7.35\n";
 
-/// What comes behind the name of the file in the error.
+/// Returns the part of the error behind the name of the file.
 std::string refused_pairs(std::string_view text) {
   const auto message = message_of<FormatError>([&] { static_cast<void>(pairs_in(text)); });
   return message.substr(message.find("p: ") + 3);

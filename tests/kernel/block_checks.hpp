@@ -148,8 +148,8 @@ inline bool others_keep_every_bit(const RowMatrix& now, const RowMatrix& before,
   return true;
 }
 
-/// Whether a test of very many blocks leaves the next one out: most without optimisation and,
-/// except in `cmake/test.sh full`, on an instruction set that WORDLOOM_TARGET names.
+/// Returns whether a test of very many blocks leaves the next one out: most without optimisation
+/// and, except in `cmake/test.sh full`, on an instruction set that WORDLOOM_TARGET names.
 inline bool leaves_out(Random& random) {
 #ifdef NDEBUG
   static const bool takes_all = WORDLOOM_TEST_LONG || std::getenv("WORDLOOM_TARGET") == nullptr;

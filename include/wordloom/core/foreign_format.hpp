@@ -12,8 +12,8 @@
 /// that nothing is trained on compressed bytes.
 namespace wordloom::inline WORDLOOM_ABI::detail {
 
-/// What a file is read as: text (also graphs, labels and test sets) or vectors, which may be
-/// binary.
+/// The kind of content expected in a file: text (also graphs, labels and test sets) or vectors,
+/// which may be binary.
 enum class Content { text, vectors };
 
 /// Throws ForeignFormat if `begin`, the first bytes of the content of `path` (at least 512, or all

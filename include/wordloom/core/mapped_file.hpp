@@ -29,7 +29,7 @@ inline constexpr const char* standard_stream = "-";
 /// A path without its symbolic links, of which the file need not exist.
 struct LinkTarget {
   std::filesystem::path path;
-  /// Whether `path` is one of /proc/PID/fd: such a link names what a process has open, which may
+  /// True if `path` is one of /proc/PID/fd: such a link names what a process has open, which may
   /// have no other name, and is not followed.
   bool is_open_file = false;
   /// The descriptor of this process that it names, which may be closed, or -1.
@@ -41,7 +41,7 @@ LinkTarget link_target(std::filesystem::path path);
 
 }  // namespace detail
 
-/// Whether a named pipe is refused or waited for and read to its end.
+/// The treatment of a named pipe: refuse it, or wait for its writer and read it to its end.
 enum class NamedPipe { refuse, read };
 
 /// A whole file mapped read-only. "-" is standard input. Where standard input or another descriptor

@@ -79,7 +79,7 @@ class SectionReader {
       : own_(std::make_unique<InputFile>(path)), file_(*own_) {
     begin(format);
   }
-  /// The same for a file that is open already, and outlives the reader.
+  /// Reads a file that is open already, and outlives the reader.
   SectionReader(const InputFile& file, std::string_view format) : file_(file) { begin(format); }
 
   std::vector<std::uint64_t> numbers() {

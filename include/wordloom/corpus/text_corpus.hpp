@@ -41,7 +41,7 @@ struct CorpusOptions {
   /// Called before each piece of the text is encoded or counted, by one thread at a time; what it
   /// throws ends that and reaches the caller.
   std::function<void()> before_piece = {};
-  /// Whether Unicode's spaces, such as U+00A0 and U+3000, separate words too. Use the same for the
+  /// True if Unicode's spaces, such as U+00A0 and U+3000, separate words too. Use the same for the
   /// vocabulary.
   bool unicode_spaces = false;
 

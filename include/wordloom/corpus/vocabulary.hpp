@@ -37,7 +37,7 @@ struct VocabularyOptions {
   /// Called before each piece of a text is counted, by one thread at a time; what it throws ends
   /// the counting and reaches the caller.
   std::function<void()> before_piece = {};
-  /// Whether Unicode's spaces, such as U+00A0 and U+3000, separate words too. Use the same for the
+  /// True if Unicode's spaces, such as U+00A0 and U+3000, separate words too. Use the same for the
   /// corpus.
   bool unicode_spaces = false;
 };

@@ -22,13 +22,13 @@
 /// Analogies, asked of vectors.
 namespace wordloom::inline WORDLOOM_ABI {
 
-/// How questions are asked.
+/// Options of evaluate_analogies.
 struct AnalogyOptions {
   AnalogyMethod method = AnalogyMethod::cos_add;
   /// Answers come from so many most frequent words, and a question with a rarer word is skipped;
   /// 0 = all words.
   std::size_t restrict_vocabulary = 30'000;
-  /// How the words of a question are looked up among those words.
+  /// The lookup of the words of a question among those words.
   LetterCase letter_case = LetterCase::fallback;
   /// Threads that search, as in Embeddings; 0: as many as the questions need.
   std::size_t threads = 0;
@@ -63,7 +63,7 @@ struct AnalogyReport {
 std::ostream& operator<<(std::ostream& out, const AnalogyReport& report);
 
 /// Asks all questions; an answer is right when the expected word is the best of all but a, b and c.
-/// Of each two pairs of words x and y of a section, "x is to its first answer as y is to ?" is
+/// For each two pairs of words x and y of a section, "x is to its first answer as y is to ?" is
 /// asked, where any answer of y is right and none of x is given (as vecto does on BATS); it is
 /// skipped where x, y or one of their first answers is missing. The result does not depend on the
 /// number of threads.

@@ -69,7 +69,7 @@ inline std::string section_name(const std::filesystem::path& path) {
   return name.string();
 }
 
-/// Whether fields are one name with the numbers 1 to 4 behind it.
+/// Returns whether fields are one name with the numbers 1 to 4 behind it.
 inline bool is_question_header(const std::vector<TestFile::Field>& fields) {
   std::string number = "1";
   const std::string name = fields.empty() ? "" : column_name(fields[0].text);

@@ -11,7 +11,7 @@
 
 namespace wordloom::inline WORDLOOM_ABI {
 
-/// How a word of a test set is looked up among the words that have vectors.
+/// The lookup of a word of a test set among the words that have vectors.
 enum class LetterCase : unsigned char {
   fallback,  // as it is written, and where that is missing in lower case
   exact,     // only as it is written

@@ -39,7 +39,7 @@ struct NodeLabels {
 
 namespace detail {
 
-/// Whether the first line of a file of labels names its columns.
+/// Returns whether the first line of a file of labels names its columns.
 inline bool is_label_header(const std::vector<TestFile::Field>& fields) {
   static constexpr std::array<std::string_view, 9> nodes{
       "node", "nodeid", "nodename", "id", "name", "vertex", "vertexid", "user", "userid"};

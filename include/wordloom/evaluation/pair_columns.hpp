@@ -13,7 +13,7 @@
 #include <wordloom/evaluation/letter_case.hpp>
 #include <wordloom/evaluation/test_file.hpp>
 
-/// Where the words and scores are in a file of word pairs.
+/// The columns of words and scores in a file of word pairs.
 namespace wordloom::inline WORDLOOM_ABI::detail {
 
 #if WORDLOOM_DEFINES_FUNCTIONS
@@ -52,7 +52,7 @@ inline bool is_part_of_speech(std::string_view field) {
   return std::find(tags.begin(), tags.end(), lower_case(field)) != tags.end();
 }
 
-/// Whether a field stands for a score that is not known.
+/// Returns whether a field stands for a score that is not known.
 inline bool is_placeholder(std::string_view field) {
   const std::string name = column_name(field);
   if (name.empty())
@@ -61,7 +61,7 @@ inline bool is_placeholder(std::string_view field) {
   return name == "na" || name == "nan" || name == "null" || name == "none" || name == "missing";
 }
 
-/// Whether the first line of a file of word pairs names its columns.
+/// Returns whether the first line of a file of word pairs names its columns.
 inline bool is_pair_header(const TestFields& fields) {
   if (fields.size() < 3) return false;
   if (column_named(fields, {"word1"}) && column_named(fields, {"word2"})) return true;
@@ -85,7 +85,7 @@ inline std::optional<std::size_t> only_column_with(const TestFields& header, std
   return found;
 }
 
-/// Whether `column` is the first of several with numbers, as those of single people are.
+/// Returns whether `column` is the first of several with numbers, as those of single people are.
 inline bool is_first_of_several(const TestFields& header, std::size_t column) {
   std::string name = column < header.size() ? column_name(header[column].text) : "";
   if (!name.ends_with('1')) return false;

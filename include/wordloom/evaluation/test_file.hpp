@@ -73,7 +73,7 @@ class TestFile {
 /// Returns a name of a column in lower case, letters and digits only.
 std::string column_name(std::string_view field);
 
-/// Whether a field is a number, or begins like one.
+/// Returns whether a field is a number, or begins like one.
 inline bool is_like_number(std::string_view field) noexcept {
   if (number_in<double>(field)) return true;
   const std::size_t digit = std::min(field.find_first_not_of("+-.,"), field.size());

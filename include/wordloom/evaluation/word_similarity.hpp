@@ -28,7 +28,7 @@ struct SimilarityPair {
   double score;
 };
 
-/// How well cosines rank word pairs as people do.
+/// The rank correlation of cosines with the scores that people gave word pairs.
 struct SimilarityReport {
   double spearman = std::numeric_limits<double>::quiet_NaN();  // of the pairs used; NaN below two
   std::size_t used = 0;
@@ -71,7 +71,7 @@ inline std::ostream& operator<<(std::ostream& out, const SimilarityReport& repor
 /// score`), otherwise in the first one after the words, or after the part of speech; that may not
 /// be the first of several with numbers, such as annotator1 and annotator2. No line may have more
 /// fields than the header.
-/// Where every word ends in -n, -v or -j, as in the lemma form of MEN, these endings are taken off.
+/// If every word ends in -n, -v or -j, as in the lemma form of MEN, these endings are removed.
 /// Throws IoError, and FormatError with line and column.
 [[nodiscard]] std::vector<SimilarityPair> load_similarity_pairs(const std::filesystem::path& path);
 

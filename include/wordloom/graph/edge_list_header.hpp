@@ -15,7 +15,7 @@
 /// The header of an edge list: a first line with the names of its columns.
 namespace wordloom::inline WORDLOOM_ABI::detail {
 
-/// What a column holds; `type` says whether an edge is directed, as in Gephi's tables.
+/// The content of a column; `type` says whether an edge is directed, as in Gephi's tables.
 enum class ColumnRole : unsigned char { source, target, weight, type, other };
 
 /// The fields of some lines.

@@ -19,7 +19,7 @@
 
 namespace wordloom::inline WORDLOOM_ABI::detail {
 
-/// What the columns of an edge list are, told once for all of its lines.
+/// The columns of an edge list, determined once for all of its lines.
 struct EdgeListLayout {
   char delimiter = any_white_space;
   std::uint64_t header = 0;        // its line; 0: there is none
@@ -56,7 +56,7 @@ class FirstLines {
     std::string_view text;
     std::uint64_t number;
   };
-  /// What the lines are if a delimiter separates their columns.
+  /// The lines as they would be if a delimiter separated their columns.
   struct Candidate {
     EdgeRows rows;              // [lines]
     std::size_t edges = 0;      // lines that are edges

@@ -15,7 +15,7 @@ enum class DuplicateEdges {
   keep    ///< as parallel edges
 };
 
-/// What a line of a text file of edges holds. A Matrix Market file is recognised in any case.
+/// The content of a line of a text file of edges. A Matrix Market file is recognised in any case.
 enum class GraphFormat {
   edges,     ///< `u v` or `u v weight`: one edge
   adjacency  ///< `u v1 v2 ...`: the edges from u to v1, v2, ...; a node alone has none
@@ -61,7 +61,7 @@ struct GraphOptions {
   void validate() const;
 };
 
-/// What was read to make a graph, and what became of it.
+/// The numbers of edges, lines and nodes that were read, merged and dropped to make a graph.
 struct GraphReport {
   std::uint64_t edges = 0;               // that were read
   std::uint64_t merged_edges = 0;        // duplicates of others
@@ -71,7 +71,7 @@ struct GraphReport {
   std::uint64_t lines_without_edge = 0;  // comments, blank lines, a header, nodes alone
   /// The byte between columns or any_white_space; 0: no file, or a Matrix Market file.
   char delimiter = '\0';
-  /// Whether some lines have columns that were not read, as weights of an unweighted graph.
+  /// True if some lines have columns that were not read, as weights of an unweighted graph.
   bool has_unread_columns = false;
 };
 

@@ -22,7 +22,7 @@
 /// The .bin files of fastText, read part by part.
 namespace wordloom::inline WORDLOOM_ABI::detail {
 
-/// What precedes the words, in fastText's names.
+/// The header before the words, in fastText's names.
 struct [[gnu::packed]] FastTextHeader {
   std::int32_t magic = 793712314, version = 12;
   std::int32_t dim = 0, ws = 0, epoch = 0, min_count = 0, neg = 0, word_ngrams = 1;
@@ -35,7 +35,8 @@ struct [[gnu::packed]] FastTextHeader {
 };
 static_assert(sizeof(FastTextHeader) == 92);
 
-/// Whether a file begins with the magic number 793712314, little-endian as the machine must be.
+/// Returns whether a file begins with the magic number 793712314, little-endian as the machine must
+/// be.
 inline bool has_fasttext_magic(std::string_view text) noexcept {
   static_assert(std::endian::native == std::endian::little);
   return text.starts_with("\xba\x16\x4f\x2f");

@@ -16,9 +16,9 @@
 
 namespace wordloom::inline WORDLOOM_ABI {
 
-/// How vectors are read.
+/// Options of reading vectors.
 struct LoadOptions {
-  /// Whether to refuse what is otherwise accepted with a warning, because nothing is missing from
+  /// If true, refuses what is otherwise accepted with a warning, because nothing is missing from
   /// the rows that are there: a header with another number of words, blank lines at the end, a last
   /// line that does not end. A file that is cut within a row is always refused.
   bool strict = false;
@@ -41,7 +41,8 @@ class Leniency {
     if (options_.strict) throw FormatError{path_, ": ", fault};
     faults_.append(faults_.empty() ? "" : "; ").append(fault);
   }
-  /// The same for a header of `expected` words before `rows` rows, if those are all.
+  /// Warns, or throws if strict, for a header of `expected` words before `rows` rows, if those are
+  /// all.
   void accept_header(std::size_t expected, std::size_t rows) {
     if (expected != rows && !is_full(rows))
       accept(joined({"the header says ", expected, " words, the file has ", rows}));

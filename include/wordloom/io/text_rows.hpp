@@ -40,9 +40,9 @@ class LineReader {
 
   /// The line without its end, which is \n or \r\n.
   std::string_view line() const noexcept { return line_; }
-  /// Whether the line ends before the file does.
+  /// Returns whether the line ends before the file does.
   bool has_end() const noexcept { return has_end_; }
-  /// What follows the line.
+  /// Returns the text after the line.
   std::string_view rest() const noexcept { return rest_; }
   /// Returns the number of lines to come.
   std::size_t lines_left() const {

@@ -83,7 +83,7 @@ inline void write_projector_tsv(const Embeddings& embeddings, AtomicFile& file) 
   detail::save_word_lines(embeddings, file, projector_metadata_path(file.path()));
 }
 
-/// Of "v.tsv.gz" the words are in "v.metadata.tsv" or "v.metadata.tsv.gz".
+/// Reads both files; the words of "v.tsv.gz" are in "v.metadata.tsv" or "v.metadata.tsv.gz".
 inline Embeddings load_projector_tsv(const std::filesystem::path& path,
                                      const LoadOptions& options = {}) {
   return detail::read_projector_tsv(detail::InputFile(path), options);

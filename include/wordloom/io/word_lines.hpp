@@ -17,12 +17,12 @@
 /// The files of words beside the vectors of formats that keep them apart.
 namespace wordloom::inline WORDLOOM_ABI {
 
-/// Where the words of "vectors.tsv" stand: "vectors.metadata.tsv", one a line.
+/// Returns the file with the words of "vectors.tsv": "vectors.metadata.tsv", one a line.
 inline std::filesystem::path projector_metadata_path(std::filesystem::path path) {
   return path.replace_extension(".metadata.tsv");
 }
 
-/// Where the words of a .npy file stand: "vectors.npy.words.txt", one a line.
+/// Returns the file with the words of a .npy file: "vectors.npy.words.txt", one a line.
 inline std::filesystem::path npy_words_path(std::filesystem::path path) {
   return path += ".words.txt";
 }

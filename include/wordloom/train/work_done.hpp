@@ -18,7 +18,7 @@ struct WorkDone {
 /// Thrown where all threads have ended the first epoch and no word has met another one.
 struct NothingTrained : std::exception {};
 
-/// What the threads of a rank have found in their first epoch.
+/// The findings of the threads of a rank in their first epoch.
 struct FirstEpoch {
   bool trained = false;       // the sampler has made a block
   bool has_contexts = false;  // a sentence has two different words
