@@ -110,8 +110,9 @@ WORDLOOM_FUNCTION bool is_header(const EdgeRows& rows, bool is_table) {
     return !is_numbered || others > 0;
   }
   if (std::any_of(names.begin(), names.end(), is_number)) return false;
-  if (names.size() > 2 && others > 0 && weights == others)
-    return !has_decimal_comma(names[2]) && !names[2].starts_with('{');
+  if (names.size() > 2 && others > 0 && weights == others)  // unless it is a malformed weight
+    return !names[2].empty() &&
+           std::string_view("{+-.0123456789").find(names[2][0]) == std::string_view::npos;
   return has_numbers && others > 1;
 }
 
