@@ -263,7 +263,8 @@ WORDLOOM_FUNCTION std::optional<BadLine> EdgeLines::check_columns(std::string_vi
                                                                   const Fields& fields) const {
   const auto help =
       " (an adjacency list is read with --input-format adjacency, a table by the names in its "
-      "header with --header; GraphOptions::format)";
+      "header with --header; of other columns, leave the first two: cut -f1,2; "
+      "GraphOptions::format)";
   const std::string_view third = fields.fields[2];
   if (!options_.weighted && fields.last > 2 && !is_like_weight(third))
     return BadLine{"the end of the line after two nodes, or a weight",

@@ -81,6 +81,7 @@ WORDLOOM_FUNCTION ForeignGraph foreign_graph(const std::filesystem::path& path,
     return {"Graphviz", "nx_pydot.read_dot"};
   if (begins("p edge ", "p col ", "p sp ", "p max ")) return {"DIMACS", ""};
   if (begins("nodedef>")) return {"GDF", ""};
+  if (begins("id,label", "id;label", "id\tlabel")) return {"Gephi's table of nodes", ""};
   if (begins("leda.graph")) return {"LEDA", "read_leda"};
   if (begins("dl") && (lower.find("n=") != lower.npos || lower.find("n =") != lower.npos))
     return {"UCINET DL", ""};
@@ -105,13 +106,16 @@ inline bool is_tuple(std::string_view line) {
 }
 
 WORDLOOM_FUNCTION ForeignGraph foreign_lines(const std::vector<std::string_view>& lines) {
+  const auto separates = [](char c) {
+    return is_white_space(c) || c == ',' || c == ';' || c == '|';
+  };
   bool are_tuples = !lines.empty(), have_arrows = !lines.empty();
   bool counts_neighbours = false, is_multiline = false;
   for (std::size_t i = 0; i < lines.size(); ++i) {
     const std::string_view line = trimmed_field(lines[i]);
     std::array<std::string_view, 2> first;
     const std::size_t count =
-        for_each_run(line, by_white_space, [&](std::size_t f, std::size_t, std::string_view field) {
+        for_each_run(line, separates, [&](std::size_t f, std::size_t, std::string_view field) {
           if (f < 2) first[f] = field;
         });
     are_tuples = are_tuples && is_tuple(line);
