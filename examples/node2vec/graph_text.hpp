@@ -33,6 +33,7 @@ inline std::string text_of_graph(const Options& options, const wordloom::Graph& 
   add(report.dropped_nodes, "node without an edge dropped", "nodes without an edge dropped");
   if (report.has_unread_columns)
     text += options.weighted ? "; the fourth column is not read"
+            : options.header ? "; the weights are not read without --weighted"
                              : "; the third column is not read without --weighted";
   return text;
 }

@@ -188,7 +188,8 @@ TEST_CASE("a header is refused, read or an edge", "[graph]") {
        {"source,target\na,b\n", "Source;Target;Type;Id;Label;Weight\n1;2;Undirected;0;;1\n",
         "\"from\" \"to\" \"weight\"\n\"a\" \"b\" 1\n", "x,y\n1,2\n2,3\n", "x y\n1 2\n2 3\n",
         "protein1 protein2 combined_score\nE1 E2 900\n", ",source,target\n0,a,b\n",
-        "source target\nalice bob\n", "node1\tnode2\nx\ty\n"})
+        "source target\nalice bob\n", "node1\tnode2\nx\ty\n", "from_node_id,to_node_id\na,b\n",
+        "SourceName\tTargetName\nx\ty\n", "InteractorA\tInteractorB\nx\ty\n"})
     CHECK(contains(refusal(text), "line 1, column 1: expected an edge, got the header"));
   CHECK(contains(refusal("# c\na,b,w\na,b,1\n", weighted), "line 2, column 1: expected an edge"));
   for (const auto text : {"node1 node2\nnode2 node3\n", "node1 node2\n", "from to\nto see\n",
@@ -197,6 +198,10 @@ TEST_CASE("a header is refused, read or an edge", "[graph]") {
   CHECK(edges("source,target\na,b\n", {.header = GraphHeader::absent}).size() == 2);
   CHECK(edges("source,target\na,b\n", header) == Edges{{{"a", "b"}, 1}});
   CHECK(read("source,target\na,b\n", header).report().lines_without_edge == 1);
+  CHECK_FALSE(read("source,target\na,b\n", header).report().has_unread_columns);
+  CHECK(read("source,target,weight\na,b,2\n", header).report().has_unread_columns);
+  CHECK(edges("id,to_node_id,from_node_id\n0,a,b\n", {.directed = true, .header = header.header}) ==
+        Edges{{{"b", "a"}, 1}});
   // Gephi: an undirected edge leads both ways in a directed graph.
   constexpr auto gephi =
       "\xef\xbb\xbfSource;Target;Type;Id;Label;Weight\r\n1;2;Undirected;0;;1.5\r\n"
@@ -239,6 +244,9 @@ TEST_CASE("a bad field of an edge list is named with its column", "[graph]") {
         Edges{{{"a", "b"}, 1.5f}, {{"b", "c"}, 1}, {{"c", "d"}, .5f}, {{"d", "e"}, 1e-3f}});
   for (const auto bad : {"+-1", "++1", "+", "1.2.3", "0x1", "1 000x"})
     CHECK(contains(refusal(std::string("a b ") + bad + "\n", weighted), "line 1, column"));
+  for (const auto bad : {"0x1", "1.5kg", "1e400", ".5.", "+-1"})  // and no header
+    CHECK(contains(refusal(std::string("a b ") + bad + "\nb c 1\n", weighted),
+                   "line 1, column 5: expected a weight"));
   CHECK(contains(refusal("a b c\n"), "line 1, column 5: expected the end of the line"));
   CHECK(contains(message_of<CorpusError>([&] { static_cast<void>(read("#a b\n\n")); }),
                  "all its 2 lines are blank or comments"));
@@ -259,7 +267,16 @@ TEST_CASE("graphs in other formats are refused by name", "[graph]") {
       {"digraph G\n{\n a -> b;\n}\n", "Graphviz"},
       {"p edge 3 2\ne 1 2\n", "DIMACS"},
       {"nodedef>name VARCHAR\n", "GDF"},
-      {"dl n=3 format=edgelist1\n", "UCINET"}};
+      {"dl n=3 format=edgelist1\n", "UCINET"},
+      {"1 -- 2\n2 -- 3\n", "lines with arrows"},
+      {"a -> b\n", "lines with arrows"},
+      {"(1, 2)\n(2, 3)\n", "tuples of Python"},
+      {"[('a', 'b'), ('b', 'c')]\n", "tuples of Python"},
+      {"#\na 2\nb {}\nc {}\nb 0\nc 1\na {}\n", "NetworkX's multi-line adjacency lists"},
+      {"a,1\nb,{'x': 1}\nb,0\n", "NetworkX's multi-line adjacency lists"},
+      {"#\na;2\nb;{}\nc;{}\n", "NetworkX's multi-line adjacency lists"},
+      {"# a\nb 1.0\nc 2\n# b\nc 3\n", "LGL"},
+      {"Id,Label\n1,a\n", "Gephi's table of nodes"}};
   for (const auto& [text, format] : files) {
     const std::string line = text[0] == '#' ? "line 2" : "line 1";
     CHECK(contains(refusal(text), line + ", column 1: expected an edge 'node node'"));
@@ -278,6 +295,24 @@ TEST_CASE("graphs in other formats are refused by name", "[graph]") {
                  "line 1, column 1: this is a text"));
   // Names that only look like them
   CHECK(edges("<unk> the\n[CLS] a\n{x} y\ngraph theory\n@base @x\nprefix b\n").size() == 6);
+  CHECK(edges("(R)-x (S)-y\n(a) (b)\n").size() == 2);
+  CHECK(edges("# a\n1 2\n# b\n3 4\n").size() == 2);
+  CHECK(edges("a -> 1\na b 1\n").size() == 2);
+  // Excel's own line is no edge, whatever comes behind it.
+  CHECK(contains(refusal("sep=;\r\nSource;Target\r\na;b\r\n", {.header = GraphHeader::present}),
+                 "line 1, column 1: expected an edge or a header, got 'sep=;'"));
+}
+
+TEST_CASE("a comma between names that white space separates is refused", "[graph]") {
+  for (const auto text : {"3, 4\n5 6\n7 8\n", "3 ,4\n5 6\n7 8\n", "3; 4\n5 6\n7 8\n"})
+    CHECK(contains(refusal(text), "line 1, column 1: expected nodes separated by white space"));
+  std::string late;
+  for (int i = 0; i < 200; ++i) late += "1 " + std::to_string(i) + "\n";
+  CHECK(contains(refusal(late + "7, 8\n"), "line 201, column 1: expected nodes separated by"));
+  CHECK(edges("1 2\n3, 4\n", {.delimiter = any_white_space}) ==
+        Edges{{{"1", "2"}, 1}, {{"3,", "4"}, 1}});
+  CHECK(edges("\"a,\" b\nb c\n") == Edges{{{"a,", "b"}, 1}, {{"b", "c"}, 1}});
+  CHECK(edges("a, b\nc ,d\n") == Edges{{{"a", "b"}, 1}, {{"c", "d"}, 1}});
 }
 
 TEST_CASE("what was read and left out is counted", "[graph]") {

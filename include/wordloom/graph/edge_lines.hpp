@@ -17,6 +17,12 @@
 
 namespace wordloom::inline WORDLOOM_ABI::detail {
 
+/// Returns whether a comma or semicolon stands between two names that white space separates.
+inline bool has_separator(std::string_view from, std::string_view to) noexcept {
+  const auto separates = [](char c) { return c == ',' || c == ';'; };
+  return separates(from.back()) || separates(to.front());
+}
+
 /// Reads the lines of a piece of a file.
 class EdgeLines {
  public:
@@ -90,6 +96,7 @@ bool EdgeLines::read_usual(std::string_view line, NodeNumbers& numbers, EdgeList
     if (*at == '\r') return false;
   }
   if (count < 2 || fields[0][0] == '#' || fields[0][0] == '%' || fields[0][0] == '/') return false;
+  if (runs && has_separator(fields[0], fields[1])) return false;
   float weight = 1;
   if (options_.weighted) {
     const auto number = number_in<double>(fields[2]);
@@ -123,7 +130,7 @@ WORDLOOM_FUNCTION std::optional<BadLine> EdgeLines::read_any(std::string_view li
   if (auto bad = layout_.header != 0 ? order_columns(line, fields) : fields.cut(cutter_, line))
     return bad;
   if (fields.count < 2 || market_ || fields.fields[0].empty() || fields.fields[1].empty() ||
-      fields.fields[0][0] == '/')
+      fields.fields[0][0] == '/' || has_separator(fields.fields[0], fields.fields[1]))
     if (auto bad = check_nodes(line, fields)) return bad;
   float weight = 1;
   if (options_.weighted) {
@@ -230,6 +237,13 @@ WORDLOOM_FUNCTION std::optional<BadLine> EdgeLines::check_nodes(std::string_view
   }
   if (fields.fields[0] == "//" && line[fields.columns[0] - 1] == '/')  // and not in quotation marks
     return BadLine{"a node", "'//' (comments begin with # or %)", fields.columns[0]};
+  if (options_.delimiter == '\0' && layout_.delimiter == any_white_space && !market_ &&
+      line.find('"') == line.npos && has_separator(fields.fields[0], fields.fields[1]))
+    return BadLine{"nodes separated by white space alone, as in the first lines",
+                   joined({shown(line.substr(fields.columns[0] - 1)),
+                           " (if the comma or semicolon belongs to a name: --delimiter whitespace, "
+                           "GraphOptions::delimiter)"}),
+                   fields.columns[0]};
   return std::nullopt;
 }
 
@@ -249,11 +263,13 @@ WORDLOOM_FUNCTION std::optional<BadLine> EdgeLines::check_columns(std::string_vi
                                                                   const Fields& fields) const {
   const auto help =
       " (an adjacency list is read with --input-format adjacency, a table by the names in its "
-      "header with --header; GraphOptions::format)";
+      "header with --header; of other columns, leave the first two: cut -f1,2; "
+      "GraphOptions::format)";
   const std::string_view third = fields.fields[2];
   if (!options_.weighted && fields.last > 2 && !is_like_weight(third))
     return BadLine{"the end of the line after two nodes, or a weight",
-                   shown(third) + (has_decimal_comma(third) ? decimal_comma_help : help),
+                   (third.empty() ? "an empty field" : shown(third)) +
+                       (has_decimal_comma(third) ? decimal_comma_help : help),
                    fields.columns[2]};
   const std::size_t most = market_ ? 3 : 2 + layout_.weight_columns;
   if (fields.last > most) {

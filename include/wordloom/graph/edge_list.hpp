@@ -97,6 +97,9 @@ WORDLOOM_FUNCTION EdgeList EdgeListReader::read() {
     report.has_unread_columns |= part.has_unread_columns;
     mirrored += part.mirrored;
   }
+  report.has_unread_columns |=
+      !options_.weighted && std::find(layout_.roles.begin(), layout_.roles.end(),
+                                      ColumnRole::weight) != layout_.roles.end();
   if (!market_) report.delimiter = layout_.delimiter;
   if (market_ && report.edges - mirrored != market_->edges)
     throw FormatError::at(path_, "line", market_->lines, "as many edges as the file has",

@@ -60,6 +60,12 @@ inline constexpr std::array<std::string_view, 2> node_columns[] = {{"source", "t
                                                                    {"from node", "to node"},
                                                                    {"nodea", "nodeb"},
                                                                    {"node_a", "node_b"},
+                                                                   {"node a", "node b"},
+                                                                   {"node_id_1", "node_id_2"},
+                                                                   {"gene_a", "gene_b"},
+                                                                   {"protein_a", "protein_b"},
+                                                                   {"interactora", "interactorb"},
+                                                                   {"interactor_a", "interactor_b"},
                                                                    {"vertex1", "vertex2"},
                                                                    {"follower", "followee"},
                                                                    {"sender", "receiver"},
@@ -81,6 +87,15 @@ inline std::optional<std::pair<std::size_t, std::size_t>> find_node_columns(
     const std::pair at(place(node_columns[i][0]), place(node_columns[i][1]));
     if (std::max(at.first, at.second) < lower.size()) return at;
   }
+  // Longer names that begin with those, as from_node_id and to_node_id
+  constexpr std::array<std::string_view, 2> beginnings[] = {
+      {"source", "target"}, {"src", "dst"}, {"from", "to"}};
+  for (const auto& [source, target] : beginnings)
+    for (std::size_t i = 0; i < lower.size(); ++i) {
+      if (!lower[i].starts_with(source) || lower[i].size() == source.size()) continue;
+      const std::size_t other = place(std::string(target) + lower[i].substr(source.size()));
+      if (other < lower.size()) return std::pair(i, other);
+    }
   return std::nullopt;
 }
 
@@ -110,8 +125,9 @@ WORDLOOM_FUNCTION bool is_header(const EdgeRows& rows, bool is_table) {
     return !is_numbered || others > 0;
   }
   if (std::any_of(names.begin(), names.end(), is_number)) return false;
-  if (names.size() > 2 && others > 0 && weights == others)
-    return !has_decimal_comma(names[2]) && !names[2].starts_with('{');
+  if (names.size() > 2 && others > 0 && weights == others)  // unless it is a malformed weight
+    return !names[2].empty() &&
+           std::string_view("{+-.0123456789").find(names[2][0]) == std::string_view::npos;
   return has_numbers && others > 1;
 }
 

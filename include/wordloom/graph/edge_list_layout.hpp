@@ -84,11 +84,14 @@ class FirstLines {
   /// Returns whether two readings of the lines are different and none is the likely one.
   bool is_doubtful(char delimiter, const EdgeRows& rows, char other, const EdgeRows& others) const;
   void refuse_foreign_graph() const;
+  /// Returns whether lines '# node' stand before lists of neighbours and weights, as in LGL.
+  bool is_lgl() const;
 
   const std::filesystem::path& path_;
   const GraphOptions& options_;
   std::vector<Line> lines_;
   bool is_of_konect_ = false;
+  std::vector<std::string_view> headings_;  // the words of comments '# word'
 };
 
 WORDLOOM_FUNCTION FirstLines::FirstLines(const std::filesystem::path& path, std::string_view begin,
@@ -105,7 +108,10 @@ WORDLOOM_FUNCTION FirstLines::FirstLines(const std::filesystem::path& path, std:
     const std::size_t end = std::min(begin.find('\n'), begin.size());
     Line line{without_byte_order_mark(begin.substr(0, end)), number};
     if (const auto bad = cutter.end(line.text)) refuse(line, *bad);
-    if (!cutter.is_skipped(line.text)) lines_.push_back(line);
+    if (!cutter.is_skipped(line.text))
+      lines_.push_back(line);
+    else if (line.text.starts_with("# "))
+      headings_.push_back(trimmed_field(line.text.substr(2)));
     begin.remove_prefix(std::min(end + 1, begin.size()));
   }
 }
@@ -212,9 +218,28 @@ WORDLOOM_FUNCTION bool FirstLines::is_doubtful(char delimiter, const EdgeRows& r
   });
 }
 
+WORDLOOM_FUNCTION bool FirstLines::is_lgl() const {
+  if (headings_.size() < 2) return false;
+  bool names_a_node = false;
+  for (const auto& fields : cut(any_white_space)) {
+    if (fields.size() != 2 || !weight_in(fields[1])) return false;
+    names_a_node |= std::find(headings_.begin(), headings_.end(), fields[0]) != headings_.end();
+  }
+  return names_a_node;
+}
+
 WORDLOOM_FUNCTION void FirstLines::refuse_foreign_graph() const {
-  const ForeignGraph foreign =
-      foreign_graph(path_, lines_[0].text, lines_.size() > 1 ? lines_[1].text : std::string_view());
+  const std::string_view first = trimmed_field(lines_[0].text);
+  if (first.size() == 5 && in_lower_case(first).starts_with("sep="))
+    refuse(lines_[0], {"an edge or a header",
+                       joined({shown(first), ", a line of Excel (remove it: tail -n +2 <FILE)"})});
+  ForeignGraph foreign =
+      foreign_graph(path_, first, lines_.size() > 1 ? lines_[1].text : std::string_view());
+  if (foreign.name.empty()) {
+    std::vector<std::string_view> texts;
+    for (const Line& line : lines_) texts.push_back(line.text);
+    foreign = is_lgl() ? ForeignGraph{"LGL", ""} : foreign_lines(texts);
+  }
   if (foreign.name.empty()) return;
   const std::string read = foreign.reader.empty() ? "graph"
                            : foreign.name == "JSON"

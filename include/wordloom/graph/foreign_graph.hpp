@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <wordloom/core/words.hpp>
 #include <wordloom/graph/edge_fields.hpp>
@@ -20,6 +21,10 @@ struct ForeignGraph {
 /// Returns the format of a file by its first line that holds something, the next one and its name.
 ForeignGraph foreign_graph(const std::filesystem::path& path, std::string_view line,
                            std::string_view next_line);
+
+/// Returns the format of lines that could be taken for edges: tuples of Python, arrows between
+/// nodes, lists of neighbours over several lines.
+ForeignGraph foreign_lines(const std::vector<std::string_view>& lines);
 
 #if WORDLOOM_DEFINES_FUNCTIONS
 
@@ -76,6 +81,7 @@ WORDLOOM_FUNCTION ForeignGraph foreign_graph(const std::filesystem::path& path,
     return {"Graphviz", "nx_pydot.read_dot"};
   if (begins("p edge ", "p col ", "p sp ", "p max ")) return {"DIMACS", ""};
   if (begins("nodedef>")) return {"GDF", ""};
+  if (begins("id,label", "id;label", "id\tlabel")) return {"Gephi's table of nodes", ""};
   if (begins("leda.graph")) return {"LEDA", "read_leda"};
   if (begins("dl") && (lower.find("n=") != lower.npos || lower.find("n =") != lower.npos))
     return {"UCINET DL", ""};
@@ -85,6 +91,46 @@ WORDLOOM_FUNCTION ForeignGraph foreign_graph(const std::filesystem::path& path,
   if (extension == ".tgf") return {"Trivial Graph Format", ""};
   if (extension == ".lgl") return {"LGL", ""};
   if (extension == ".metis") return {"METIS", ""};
+  return {};
+}
+
+/// Returns whether a line is a tuple or list of Python, as (1, 2) or [(1, 2), (2, 3)].
+inline bool is_tuple(std::string_view line) {
+  while (line.ends_with(',') || line.ends_with(';')) line.remove_suffix(1);
+  if (line.starts_with("[(")) return line.find(',') != line.npos;
+  for (const std::string_view brackets : {"()", "[]"})
+    if (line.starts_with(brackets[0]) && line.ends_with(brackets[1]) &&
+        line.find(brackets[0], 1) == line.npos && line.find(brackets[1]) + 1 == line.size())
+      return line.find(',') != line.npos;
+  return false;
+}
+
+WORDLOOM_FUNCTION ForeignGraph foreign_lines(const std::vector<std::string_view>& lines) {
+  const auto separates = [](char c) {
+    return is_white_space(c) || c == ',' || c == ';' || c == '|';
+  };
+  bool are_tuples = !lines.empty(), have_arrows = !lines.empty();
+  bool counts_neighbours = false, is_multiline = false;
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    const std::string_view line = trimmed_field(lines[i]);
+    std::array<std::string_view, 2> first;
+    const std::size_t count =
+        for_each_run(line, separates, [&](std::size_t f, std::size_t, std::string_view field) {
+          if (f < 2) first[f] = field;
+        });
+    are_tuples = are_tuples && is_tuple(line);
+    have_arrows = have_arrows && count > 2 &&
+                  (first[1] == "->" || first[1] == "--" || first[1] == "-->" || first[1] == "<-" ||
+                   first[1] == "=>" || first[1] == "<->");
+    // The first line is a node and its number of neighbours, which follow with their data.
+    if (i == 0)
+      counts_neighbours = count == 2 && is_whole_number(first[1]);
+    else if (first[1] == "{}" || (first[1].starts_with("{'") && line.ends_with('}')))
+      is_multiline = is_multiline || (counts_neighbours && first[0].find('{') == first[0].npos);
+  }
+  if (are_tuples) return {"tuples of Python", ""};
+  if (have_arrows) return {"lines with arrows between nodes", ""};
+  if (is_multiline) return {"NetworkX's multi-line adjacency lists", "read_multiline_adjlist"};
   return {};
 }
 
