@@ -82,6 +82,10 @@ inline void choose_sampler(TrainingOptions& options) {
   if (name.empty()) name = options.cbow == 1 ? "cbow" : "shared";
   if (options.cbow == 1 && !is_cbow(name))
     throw wordloom::InvalidArgument("--cbow 1 does not go with --sampler " + name);
+  if (options.is_given("--cbow") && options.cbow == 0 && is_cbow(name))
+    throw wordloom::InvalidArgument("--cbow 0 does not go with --sampler " + name);
+  if (options.is_given("--hs") && options.hs == 0 && name.find("-hs") != name.npos)
+    throw wordloom::InvalidArgument("--hs 0 does not go with --sampler " + name);
   if (options.hs == 1) {
     const std::string with_tree =
         name + (options.parameters.negatives > 0 ? "-hs-negative" : "-hs");

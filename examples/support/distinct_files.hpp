@@ -54,13 +54,23 @@ inline std::optional<NamedIdentity> identity(const NamedFile& file) {
   return NamedIdentity{{status.st_dev, status.st_ino, target.path.filename()}};
 }
 
-/// Throws InvalidArgument if a file that is written is another one of `files` as well. A stream may
-/// be read and written, as a terminal or a socket is.
+/// Throws InvalidArgument if a file that is written is another one of `files` as well, or if two of
+/// them are read from one stream. A stream may be read and written, as a terminal or a socket is.
 inline void require_distinct(const std::vector<NamedFile>& files) {
-  std::map<FileIdentity, const NamedFile*> seen;
+  std::map<FileIdentity, const NamedFile*> seen, streams_read;
   for (const NamedFile& file : files) {
     const auto key = file.path.empty() ? std::nullopt : identity(file);
-    if (!key || (key->is_stream && !file.is_written)) continue;
+    if (!key) continue;
+    // The first to read standard input leaves nothing of it, also where it is a file.
+    if (!file.is_written && (key->is_stream || file.path == wordloom::detail::standard_stream)) {
+      const auto [entry, is_new] = streams_read.emplace(key->identity, &file);
+      const NamedFile& other = *entry->second;
+      if (!is_new)
+        throw wordloom::InvalidArgument(file.option + " '" + file.path.string() + "' and " +
+                                        other.option + " '" + other.path.string() +
+                                        "' are one stream, which can be read once: give a file");
+      if (key->is_stream) continue;
+    }
     const auto [entry, is_new] = seen.emplace(key->identity, &file);
     const NamedFile& other = *entry->second;
     if (is_new || (!file.is_written && !other.is_written) || file.may_replace == other.option)

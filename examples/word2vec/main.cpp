@@ -100,7 +100,8 @@ wordloom::AnyCorpus make_corpus(const Options& options, Cluster& cluster,
 std::string counts_of(const Options& options, const wordloom::Vocabulary& vocabulary,
                       std::uint64_t read, std::uint64_t kept) {
   std::string text = "Vocabulary: " + std::to_string(vocabulary.size()) +
-                     " words; corpus: " + std::to_string(read) + " words, " + std::to_string(kept) +
+                     (vocabulary.size() == 1 ? " word" : " words") +
+                     "; corpus: " + std::to_string(read) + " words, " + std::to_string(kept) +
                      " kept, " + std::to_string(read - kept) + " dropped";
   if (read == kept) return text;
   if (!options.read_vocab.empty() || !options.load_model.empty())
@@ -149,6 +150,24 @@ wordloom::Model load_model_for(Options& options, const Cluster& cluster, std::ui
   check_char_cnn(options);
   options.parameters.learning_rate = options.alpha.value_or(default_rate(options));
   return model;
+}
+
+/// Throws CorpusError for a vocabulary of one word, in a message that says what was counted.
+void require_two_words(const Options& options, const wordloom::Vocabulary& vocabulary,
+                       std::uint64_t read) {
+  if (vocabulary.size() > 1) return;
+  const std::string counts = counts_of(options, vocabulary, read, vocabulary.total_count());
+  std::string advice;
+  if (options.max_vocabulary == 1)
+    advice = ": give a higher --max-vocabulary";
+  else if (read > vocabulary.total_count())
+    advice = ": give a lower --min-count";
+  throw wordloom::CorpusError{"nothing to train on: training needs a vocabulary of at least 2 ",
+                              "words, got only ",
+                              wordloom::detail::shown(vocabulary.word(0)),
+                              "; ",
+                              counts.substr(counts.find("corpus:")),
+                              advice};
 }
 
 std::string speed(double words_per_second) {
@@ -202,6 +221,8 @@ int run(int argc, char** argv, Cluster& cluster) {
   if (!options.load_model.empty()) model.emplace(load_model_for(options, cluster, read));
   const auto vocabulary = model ? model->vocabulary : make_vocabulary(options, cluster, read);
   if (trains(options)) {
+    if (!cluster.is_joined() && options.read_vocab.empty() && options.load_model.empty())
+      require_two_words(options, vocabulary, read);
     check_vocabulary(options, vocabulary);
     if (options.subwords.maxn == 0 && options.char_cnn == 0)
       prepared.evaluation.require_scored(vocabulary.words());

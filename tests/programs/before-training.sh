@@ -17,6 +17,14 @@ none() { refused "$@"; ls | cmp - before; }
 word2vec='word2vec --train text --size 8 --iter 1'
 node2vec='node2vec --input edges --size 8'
 
+# Standard input can be read once.
+none "read-vocab '-' and --train '-' are one stream, which can be read once" sh -c 'cat text | word2vec --train - --read-vocab - --output v'
+none "pretrained-vectors '-' and --train '-' are one stream" sh -c 'word2vec --train - --pretrained-vectors - --output v <text'
+none "evaluate-labels '/dev/stdin' and --input '-' are one stream" sh -c 'cat edges | node2vec --input - --evaluate-labels /dev/stdin --output v'
+# An option that contradicts the sampler.
+none 'cbow 0 does not go with --sampler grouped-cbow' $word2vec --output v --cbow 0 --sampler grouped-cbow
+none 'hs 0 does not go with --sampler shared-hs' $word2vec --output v --hs 0 --sampler shared-hs
+
 none "fastText's format.*zero byte.*'ca?t'\|fasttext.*zero byte.*'ca?t'\|ca?t.*zero byte" word2vec --train zeros --size 8 --format fasttext --maxn 3 --output v
 for format in word2vec-binary word2vec-text vec glove npy tsv fasttext; do
   for run in "$word2vec" "$node2vec"; do

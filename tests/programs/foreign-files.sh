@@ -59,6 +59,12 @@ refused "xz -dc 'my text' | word2vec --train -\$" word2vec --output x --train 'm
 rm 'my text'
 refused 'this is an xz file; to read it: xz -dc - | word2vec --train -' \
   sh -c 'cat text.xz | word2vec --output x --train -'
+refused 'this is a zip archive; to read it: funzip | word2vec --train -' \
+  sh -c 'cat text.zip | word2vec --output x --train -'
+gzip -c text | gzip -c >twice
+refused 'this is a gzip file within another; to read it: gzip -dc twice | gzip -dc | word2vec --train -' \
+  word2vec --output x --train twice
+rm twice
 # The advice is right.
 for command in 'xz -dc text.xz' 'bzip2 -dc text.bz2' 'zstd -dc text.zst' 'unzip -p text.zip'; do
   command -v ${command%% *} >/dev/null || continue

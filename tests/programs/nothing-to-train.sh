@@ -31,7 +31,11 @@ none 'none of its 300 words occurs min_count = 5 times' word2vec --train differe
 # One word in all.
 i=1
 while test $i -le 9; do echo 'two two'; i=$((i + 1)); done >two; ls >before
-none 'at least 2 words' word2vec --train two --output v
+none "needs a vocabulary of at least 2 words, got only 'two'; corpus: 18 words, 18 kept, 0 dropped" \
+  word2vec --train two --output v
+(cat two; echo one) >most; ls >before
+none "got only 'two'; corpus: 19 words, 18 kept, 1 dropped as rare (min_count 5): give a lower --min-count" \
+  word2vec --train most --output v --hs 1 --negative 0
 
 walk='node2vec --size 8 --threads 1 --output v --save-model m --save-walks w'
 none "$context 30 sentences (30 words) has one word: --walk-length is 1, give 2 or more" $walk --input edges --walk-length 1

@@ -44,6 +44,8 @@ inline constexpr ForeignMagic foreign_magics[] = {
     {"LZIP\x01", "an lzip file", "lzip -dc %"},
     {"\x89LZO", "an lzop file", "lzop -dc %"},
     {"\xff\x06", "a Snappy file", "unpack it first", 0},
+    // Text that was unpacked once; a .gz file itself is read.
+    {"\x1f\x8b", "a gzip file within another", "gzip -dc % | gzip -dc"},
     {"\x1f\x9d", "a file of compress", "gzip -dc %"},
     {"\x1f\xa0", "a file of compress", "gzip -dc %"},
     {"\x1f\x1e", "a file of pack", "gzip -dc %"},
@@ -137,6 +139,8 @@ inline void refuse_zip(const std::filesystem::path& path, std::string_view begin
     throw_foreign(path, "a NumPy archive (.npz)", "save its arrays apart, with numpy.save");
   if (holds("data.pkl") || holds("/byteorder"))
     throw_foreign(path, "a PyTorch file", "export it as text or with numpy.save");
+  // unzip reads no standard input.
+  if (path == "-") throw ForeignFormat(path, "a zip archive", "funzip", true);
   throw_foreign(path, "a zip archive", "unzip -p %");
 }
 
