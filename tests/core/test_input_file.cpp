@@ -47,14 +47,16 @@ TEST_CASE("a file of another format is refused with the command that helps", "[i
   CHECK(contains(refusal("\x89HDF\r\n\x1a\n"), "HDF5"));
   CHECK(contains(refusal("\x93NUMPY\x01"), "NumPy"));
   CHECK(contains(refusal(std::string(300, '\x01')), "a binary file"));
+  CHECK(contains(refusal("2 1\na \x01\x02\x80\x3f\nb \0\0\x80\x3f\n"s), "binary format"));
   CHECK(contains(refusal("%PDF-", "it's"), "/it'\\''s' -"));
 }
 
 TEST_CASE("a text that only resembles another format is read", "[input_file]") {
   const TemporaryFolder folder;
-  for (const std::string& text :
-       std::vector<std::string>{"BZh is a word", "PK", "PAR1 is a word", "MZ", "ca\0t on the mat"s,
-                                "\xe9t\xe9 en latin-1", "GIF8", ""}) {
+  for (const std::string& text : std::vector<std::string>{
+           "BZh is a word", "PK", "PAR1 is a word", "MZ", "ca\0t on the mat"s, "2 1\n1 2\n",
+           std::string("the ca\0t \0\n", 11) + std::string(40, '\0'), "\xe9t\xe9 en latin-1",
+           "GIF8", ""}) {
     write_file(folder / "a", text);
     CHECK(detail::InputFile(folder / "a", detail::Content::text).text() == text);
   }

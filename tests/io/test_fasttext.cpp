@@ -227,7 +227,8 @@ TEST_CASE("a fastText file that is no model of words is refused by both loaders"
       {"byte 4: expected version 11 to 12, got 10", [](Bytes& b) { b.version = 10; }},
       {"byte 8: expected dim 1 to 2147483647, got 0", [](Bytes& b) { b.dim = 0; }},
       {"byte 32: expected loss 1 to 4, got 5", [](Bytes& b) { b.loss = 5; }},
-      {"byte 36: expected an unsupervised model, 1 to 2, got 3", [](Bytes& b) { b.model = 3; }},
+      {"byte 36: expected an unsupervised model (3 is a classifier), 1 to 2, got 3",
+       [](Bytes& b) { b.model = 3; }},
       {"byte 40: expected bucket 1 to 2147483647, got 0", [](Bytes& b) { b.bucket = 0; }},
       {"byte 40: expected bucket 0 to 2147483647, got -1",
        [](Bytes& b) {

@@ -2,11 +2,13 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <string_view>
 
 #include <wordloom/core/error.hpp>
+#include <wordloom/core/words.hpp>
 
 /// Files that are given in a format that Wordloom does not read are told by their first bytes, so
 /// that nothing is trained on compressed bytes.
@@ -155,14 +157,40 @@ inline bool is_utf16(std::string_view begin, std::size_t zero) {
 }
 
 /// Returns whether bytes are hardly a text in any encoding: more than 6 % are control characters
-/// that are neither white space nor escapes. Random bytes have 10 %.
+/// that are neither white space nor escapes. Random bytes have 10 %. Zero bytes count only beside
+/// bytes above 127, since some texts in ASCII hold them.
 inline bool is_binary(std::string_view begin) {
   begin = begin.substr(0, 4096);
-  const auto control = std::count_if(begin.begin(), begin.end(), [](char c) {
-    const auto byte = static_cast<unsigned char>(c);
-    return (byte < 32 && (byte < 8 || byte > 13) && byte != 26 && byte != 27) || byte == 127;
+  const auto count = [&](auto is) {
+    return static_cast<std::size_t>(std::count_if(
+        begin.begin(), begin.end(), [&](char c) { return is(static_cast<unsigned char>(c)); }));
+  };
+  const std::size_t zeros = count([](unsigned char c) { return c == 0; });
+  const std::size_t control = count([](unsigned char c) {
+    return (c > 0 && c < 8) || (c > 13 && c < 32 && c != 26 && c != 27) || c == 127;
   });
-  return control >= 16 && static_cast<double>(control) > 0.06 * static_cast<double>(begin.size());
+  const bool is_ascii = count([](unsigned char c) { return c > 127; }) == 0;
+  const std::size_t odd = is_ascii ? control : control + zeros;
+  return odd >= 16 && odd * 100 > 6 * begin.size();
+}
+
+/// Returns whether a file begins as vectors in word2vec's binary format: "V D", and then a word and
+/// floats, some of whose bytes are no text.
+inline bool is_word2vec_binary(std::string_view begin) {
+  const std::size_t end = std::min(begin.find('\n'), begin.size());
+  const std::string_view header = begin.substr(0, end);
+  const std::size_t blank = header.find(' ');
+  if (blank == header.npos || !number_in<std::uint32_t>(header.substr(0, blank)) ||
+      !number_in<std::uint32_t>(header.substr(blank + 1)))
+    return false;
+  begin = begin.substr(end, 4096);
+  const auto has = [&](unsigned char first, unsigned char last) {
+    return std::any_of(begin.begin(), begin.end(), [&](char c) {
+      const auto byte = static_cast<unsigned char>(c);
+      return byte >= first && byte <= last;
+    });
+  };
+  return has(128, 255) && (has(0, 7) || has(14, 25));
 }
 
 WORDLOOM_FUNCTION void refuse_foreign(const std::filesystem::path& path, std::string_view begin,
@@ -182,6 +210,9 @@ WORDLOOM_FUNCTION void refuse_foreign(const std::filesystem::path& path, std::st
     if (begin.starts_with(magic.bytes)) throw_foreign(path, magic.name, magic.help);
   if (is_utf16(begin, 1)) throw_foreign(path, "a text in UTF-16", "iconv -f UTF-16LE -t UTF-8 %");
   if (is_utf16(begin, 0)) throw_foreign(path, "a text in UTF-16", "iconv -f UTF-16BE -t UTF-8 %");
+  if (is_word2vec_binary(begin))
+    throw_foreign(path, "a file of vectors (word2vec's binary format)",
+                  "give it where vectors are read");
   if (is_binary(begin)) throw_foreign(path, "a binary file", "name the file with the text");
 }
 

@@ -56,7 +56,7 @@ class FastTextReader {
     check(offsetof(H, version), "version", h.version, 11, 12);
     check(offsetof(H, dim), "dim", h.dim, 1, max_int);
     check(offsetof(H, loss), "loss", h.loss, 1, 4);
-    check(offsetof(H, model), "an unsupervised model,", h.model, 1, 2);
+    check(offsetof(H, model), "an unsupervised model (3 is a classifier),", h.model, 1, 2);
     check(offsetof(H, maxn), "maxn", h.maxn, 0, 1000);
     check(offsetof(H, minn), "minn", h.minn, 0, h.maxn == 0 ? max_int : h.maxn);
     check(offsetof(H, bucket), "bucket", h.bucket, h.maxn == 0 ? 0 : 1, max_int);
