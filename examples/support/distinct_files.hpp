@@ -28,6 +28,7 @@ using FileIdentity = std::tuple<dev_t, ino_t, std::string>;
 struct NamedIdentity {
   FileIdentity identity;
   bool is_stream = false;
+  bool is_open_here = false;  // under a descriptor of this process, such as standard input
 };
 
 /// Returns the same for two files exactly if they lead to one. Returns nothing for a device, except
@@ -46,7 +47,8 @@ inline std::optional<NamedIdentity> identity(const NamedFile& file) {
     const bool is_null = S_ISCHR(status.st_mode) && status.st_rdev == ::makedev(1, 3);
     const bool is_device = S_ISBLK(status.st_mode) || S_ISCHR(status.st_mode);
     if (is_null || (is_device && target.descriptor < 0)) return std::nullopt;
-    return NamedIdentity{{status.st_dev, status.st_ino, {}}, !S_ISREG(status.st_mode)};
+    return NamedIdentity{
+        {status.st_dev, status.st_ino, {}}, !S_ISREG(status.st_mode), target.descriptor >= 0};
   }
   if (target.is_open_file) return std::nullopt;
   const auto folder = target.path.has_parent_path() ? target.path.parent_path() : ".";
@@ -61,15 +63,15 @@ inline void require_distinct(const std::vector<NamedFile>& files) {
   for (const NamedFile& file : files) {
     const auto key = file.path.empty() ? std::nullopt : identity(file);
     if (!key) continue;
-    // The first to read standard input leaves nothing of it, also where it is a file.
-    if (!file.is_written && (key->is_stream || file.path == wordloom::detail::standard_stream)) {
+    if (key->is_stream && !file.is_written) {
+      // A named pipe may be written anew for each of its readers.
       const auto [entry, is_new] = streams_read.emplace(key->identity, &file);
       const NamedFile& other = *entry->second;
-      if (!is_new)
+      if (!is_new && key->is_open_here)
         throw wordloom::InvalidArgument(file.option + " '" + file.path.string() + "' and " +
                                         other.option + " '" + other.path.string() +
                                         "' are one stream, which can be read once: give a file");
-      if (key->is_stream) continue;
+      continue;
     }
     const auto [entry, is_new] = seen.emplace(key->identity, &file);
     const NamedFile& other = *entry->second;

@@ -78,6 +78,7 @@ TEST_CASE("two files are not mixed into one stream", "[programs]") {
   CHECK_FALSE(is_refused(output(written(ends[1])), vocabulary(pipe)));
   CHECK_FALSE(is_refused({"--train", written(ends[0])}, output(written(ends[1]))));
   CHECK_FALSE(is_refused({"--train", pipe}, {"--read-vocab", pipe}));
+  CHECK(is_refused({"--train", written(ends[0])}, {"--read-vocab", written(ends[0])}));
   CHECK_FALSE(is_refused(output("/dev/null"), vocabulary("/dev/null")));
   // A regular file that is open under a descriptor.
   write_file(folder / "text", "a b");

@@ -19,7 +19,7 @@ node2vec='node2vec --input edges --size 8'
 
 # Standard input can be read once.
 none "read-vocab '-' and --train '-' are one stream, which can be read once" sh -c 'cat text | word2vec --train - --read-vocab - --output v'
-none "pretrained-vectors '-' and --train '-' are one stream" sh -c 'word2vec --train - --pretrained-vectors - --output v <text'
+none "pretrained-vectors '-' and --train '/dev/fd/0' are one stream" sh -c 'cat text | word2vec --train /dev/fd/0 --pretrained-vectors - --output v'
 none "evaluate-labels '/dev/stdin' and --input '-' are one stream" sh -c 'cat edges | node2vec --input - --evaluate-labels /dev/stdin --output v'
 # An option that contradicts the sampler.
 none 'cbow 0 does not go with --sampler grouped-cbow' $word2vec --output v --cbow 0 --sampler grouped-cbow
