@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <thread>
 #include <wordloom/corpus/nothing_to_train.hpp>
 #include <wordloom/registry.hpp>
@@ -29,7 +30,8 @@ struct PreparedFiles {
     if (!writes) return;
     if (!options.output.empty()) {
       // Opening a named pipe would wait for its reader.
-      if (std::filesystem::is_fifo(options.output) &&
+      if (std::error_code ignored;
+          std::filesystem::is_fifo(options.output, ignored) &&
           !wordloom::words_path(options.output, output_format(options)).empty())
         throw wordloom::InvalidArgument{"cannot write words beside '", options.output,
                                         "', which is no regular file: choose a format that is ",
@@ -47,17 +49,20 @@ struct PreparedFiles {
   /// Throws IoError if no file can be written there. A named pipe is not tried: its reader would
   /// take that for all.
   static void try_written(const std::filesystem::path& path) {
-    if (!path.empty() && !std::filesystem::is_fifo(path)) wordloom::AtomicFile{path};
+    std::error_code ignored;
+    if (!path.empty() && !std::filesystem::is_fifo(path, ignored)) wordloom::AtomicFile{path};
   }
   /// Throws InvalidArgument for what is no regular file, as this one is read again, and IoError.
   static void require_regular(const char* option, const std::filesystem::path& path) {
-    if (std::filesystem::is_fifo(path) || wordloom::AtomicFile(path).is_direct())
+    std::error_code ignored;
+    if (std::filesystem::is_fifo(path, ignored) || wordloom::AtomicFile(path).is_direct())
       throw wordloom::InvalidArgument{option, " needs a regular file, not '", path, "'"};
   }
   /// Tries a file that is made where there is none.
   static void try_kept(const char* option, const std::filesystem::path& path) {
+    std::error_code ignored;
     if (path.empty()) return;
-    if (std::filesystem::is_regular_file(path))
+    if (std::filesystem::is_regular_file(path, ignored))
       wordloom::MappedFile{path};
     else
       require_regular(option, path);
@@ -92,8 +97,8 @@ inline wordloom::Model load_model(TrainingOptions& options) {
   auto model = load_model(options.load_model);
   std::size_t& dimension = options.parameters.dimension;
   if (options.is_given("--size") && dimension != model.dimension())
-    throw wordloom::InvalidArgument{"--size is ", dimension, ", the model in '",
-                                    options.load_model, "' has vectors of ", model.dimension(),
+    throw wordloom::InvalidArgument{"--size is ",        dimension,           ", the model in '",
+                                    options.load_model,  "' has vectors of ", model.dimension(),
                                     ": leave --size out"};
   dimension = model.dimension();
   return model;

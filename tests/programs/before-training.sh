@@ -108,3 +108,11 @@ for options in '--sampler grouped --minibatch 2 --shared-negatives 5' '--cbow 1 
   $word2vec --output v --quiet $options >out 2>err
   test ! -s err; test -s v; rm v
 done
+# A name that is too long for the system, as what is read and as what is written.
+long=$(printf '%0300d' 0)
+refused "'$long': File name too long" word2vec --train $long --output v
+refused "'$long': File name too long" word2vec --train text --output $long
+for option in --save-model --save-vocab --cache --checkpoint --load-model --read-vocab \
+              --pretrained-vectors --evaluate-similarity --evaluate-analogy; do
+  refused "'$long': File name too long" word2vec --train text --size 8 --output v $option $long
+done

@@ -158,13 +158,13 @@ inline std::vector<AnalogySection> load_analogy_file(const std::filesystem::path
 /// Returns the files of a folder and its subfolders that may hold analogies.
 inline std::vector<std::filesystem::path> analogy_files(const std::filesystem::path& folder) {
   std::vector<std::filesystem::path> files;
-  std::error_code error;
+  std::error_code error, ignored;
   std::filesystem::recursive_directory_iterator at(
       folder, std::filesystem::directory_options::follow_directory_symlink, error);
   for (; !error && at != std::filesystem::recursive_directory_iterator(); at.increment(error)) {
     const std::string name = lower_case(at->path().filename().string());
     if (!name.starts_with('.') && (name.ends_with(".txt") || name.ends_with(".txt.gz")) &&
-        at->is_regular_file())
+        at->is_regular_file(ignored))
       files.push_back(at->path());
   }
   if (error) throw IoError::from_errno("read", folder, error.value());
@@ -179,7 +179,7 @@ WORDLOOM_FUNCTION std::vector<AnalogySection> load_analogies(const std::filesyst
   const auto folder_of = [](const std::filesystem::path& file) {
     return std::filesystem::absolute(file).parent_path().lexically_normal().filename().string();
   };
-  if (!std::filesystem::is_directory(path)) {
+  if (std::error_code ignored; !std::filesystem::is_directory(path, ignored)) {
     const std::string folder = folder_of(path);
     const bool is_of_bats = folder.ends_with("morphology") || folder.ends_with("semantics");
     return detail::load_analogy_file(path, "questions", is_of_bats ? folder : "");
