@@ -44,6 +44,8 @@ printf '\357\273\277Source;Target;Type;Id;Label;Weight\r\n1;2;Undirected;0;;1.5\
 refused 'gephi.csv: line 1, column 1: .*--header' $walk --input gephi.csv --weighted
 $walk --input gephi.csv --weighted --directed --header 2>err
 grep '^gephi.csv: 3 nodes, 3 edges, 1 line without an edge$' err
+$walk --input gephi.csv --weighted --header 2>err
+grep '^gephi.csv: 3 nodes, 2 edges, 1 line without an edge; directed edges lead both ways without --directed$' err
 
 # Counts
 printf '# x\n\na b 1\nb a 2\nc c 1\nd e 0\n' >counted

@@ -145,10 +145,10 @@ WORDLOOM_FUNCTION std::optional<BadLine> EdgeLines::read_any(std::string_view li
   }
   part.add_edge(fields.fields.data(), numbers);
   const WordId from = part.nodes.end()[-2], to = part.nodes.back();
+  const auto type = layout_.header != 0 ? in_lower_case(fields.fields[Fields::type]) : "";
   const bool both =
-      options_.directed && from != to &&
-      (market_ ? market_->symmetric
-               : layout_.header != 0 && in_lower_case(fields.fields[Fields::type]) == "undirected");
+      options_.directed && from != to && (market_ ? market_->symmetric : type == "undirected");
+  part.ignores_directions |= !options_.directed && type == "directed";
   if (both) part.nodes.insert(part.nodes.end(), {to, from}), ++part.mirrored;
   if (options_.weighted) part.weights.insert(part.weights.end(), both ? 2 : 1, weight);
   return std::nullopt;

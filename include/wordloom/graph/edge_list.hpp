@@ -95,6 +95,7 @@ WORDLOOM_FUNCTION EdgeList EdgeListReader::read() {
     report.edges += part.nodes.size() / 2 - part.alone;
     report.lines_without_edge += part.without_edge + part.alone;
     report.has_unread_columns |= part.has_unread_columns;
+    report.ignores_directions |= part.ignores_directions;
     mirrored += part.mirrored;
   }
   report.has_unread_columns |=

@@ -62,6 +62,7 @@ struct EdgeList {
     std::uint64_t without_edge = 0;  // lines
     std::uint64_t alone = 0;         // nodes alone in a line, which are edges of weight 0 here
     bool has_unread_columns = false;
+    bool ignores_directions = false;
 
     /// Adds an edge from names[0] to names[1].
     void add_edge(const std::string_view* names, NodeNumbers& numbers) {

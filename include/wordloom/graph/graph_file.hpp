@@ -68,7 +68,8 @@ WORDLOOM_FUNCTION void write_graph_file(const std::filesystem::path& path, const
   const GraphRows& rows = graph.rows;
   const GraphReport& report = graph.report;
   const auto columns = static_cast<unsigned char>(report.delimiter) +
-                       (report.has_unread_columns ? std::uint64_t{256} : 0);
+                       (report.has_unread_columns ? std::uint64_t{256} : 0) +
+                       (report.ignores_directions ? std::uint64_t{512} : 0);
   writer.numbers(std::bit_cast<GraphFileStart::Numbers>(
       GraphFileStart{rows.directed, rows.weighted, rows.simple, rows.nodes(),
                      rows.neighbours.size(), rows.edges, graph.fingerprint, report.edges,
@@ -132,7 +133,8 @@ WORDLOOM_FUNCTION std::optional<GraphData> open_graph_file(const std::filesystem
                     start.dropped_nodes,
                     start.lines_without_edge,
                     static_cast<char>(start.columns),
-                    start.columns / 256 != 0};
+                    (start.columns & 256) != 0,
+                    (start.columns & 512) != 0};
     const std::uint64_t nodes = start.nodes, entries = start.entries;
     const auto array = [&]<class Number>(std::span<const Number>& values, std::uint64_t count) {
       const std::string_view bytes = reader->text();

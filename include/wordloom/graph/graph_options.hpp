@@ -73,6 +73,8 @@ struct GraphReport {
   char delimiter = '\0';
   /// True if some lines have columns that were not read, as weights of an unweighted graph.
   bool has_unread_columns = false;
+  /// True if an undirected graph was made of edges that a column calls directed.
+  bool ignores_directions = false;
 };
 
 #if WORDLOOM_DEFINES_FUNCTIONS
