@@ -3,16 +3,17 @@
 # Usage: cmake/test.sh [PRESET]   `release` without. WORDLOOM_WERROR=ON makes warnings errors. Code
 #                                 for GPUs is compiled and tested where a GPU answers. Takes about 6
 #                                 minutes on two cores.
-#        cmake/test.sh long       after `release`, for each change, up to 20 minutes: the reference by
-#                                 Doxygen, clang-tidy, the tests of edges under the sanitizers and by Clang,
-#                                 changed files for the loaders, the library as installed and as a
-#                                 subfolder, killed runs, code for GPUs on an emulated one, and ratios
-#                                 of speeds.
-#        cmake/test.sh full       before each release, for hours: all of these and clang-tidy, each
-#                                 header on its own, the benchmarks and their tests, tests that train
-#                                 for minutes, more changed files and killed runs, code for GPUs by
-#                                 nvcc, and on an emulated GPU with more seeds, under sanitizers,
-#                                 without each of its barriers and as nvcc compiled it. Writes benchmarks/results/full-check.md.
+#        cmake/test.sh long       after `release`, for each change, about 12 minutes: the reference by
+#                                 Doxygen, clang-tidy, the tests of edges under the sanitizers and
+#                                 by Clang, changed files for the loaders, the library as installed
+#                                 and as a subfolder, killed runs, code for GPUs on an emulated one,
+#                                 and ratios of speeds.
+#        cmake/test.sh full       before each release, for hours: all of these, each header on its
+#                                 own, the benchmarks and their tests, tests that train for minutes,
+#                                 more changed files and killed runs, code for GPUs by nvcc, and on
+#                                 an emulated GPU with more seeds, under sanitizers, without each of
+#                                 its barriers and as nvcc compiled it. Writes
+#                                 benchmarks/results/full-check.md.
 #        WORDLOOM_FUZZ_INPUTS and WORDLOOM_KILLS say how many of each: 1000 and 10, of `full` 10000
 #        and 100.
 set -euo pipefail
