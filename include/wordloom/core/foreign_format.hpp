@@ -175,7 +175,7 @@ inline bool is_binary(std::string_view begin) {
 }
 
 /// Returns whether a file begins as vectors in word2vec's binary format: "V D", and then a word and
-/// floats, some of whose bytes are no text.
+/// floats, some of whose bytes are not text.
 inline bool is_word2vec_binary(std::string_view begin) {
   const std::size_t end = std::min(begin.find('\n'), begin.size());
   const std::string_view header = begin.substr(0, end);

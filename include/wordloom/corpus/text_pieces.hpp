@@ -56,7 +56,7 @@ class TextPieces {
 
   /// `next` calls `before_piece` first, for one thread at a time, and throws what it throws.
   /// Throws IoError (for a .gz file also if the build has no zlib), FormatError for a file that is
-  /// .gz by its name only, and ForeignFormat for one that is no text.
+  /// .gz by its name only, and ForeignFormat for one that is not text.
   explicit TextPieces(const std::filesystem::path& path,
                       std::size_t piece_bytes = default_piece_bytes, TextPart part = {},
                       std::function<void()> before_piece = {},
@@ -76,7 +76,7 @@ class TextPieces {
   bool is_contiguous() const noexcept { return part_.count == 1 || !is_gzip(); }
 
   /// Returns the next piece, or nothing at the end. Throws FormatError where a .gz file is damaged,
-  /// and ForeignFormat where it holds no text.
+  /// and ForeignFormat where it does not hold text.
   std::optional<TextPiece> next();
 
  private:
