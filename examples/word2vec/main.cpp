@@ -45,7 +45,7 @@ struct Prepared : PreparedFiles {
                                           wordloom::detail::shown(pretrained->word(i)),
                                           " has ",
                                           number,
-                                          ", which is no number to begin with"};
+                                          ": training needs finite numbers, remove the word"};
   }
 
   std::optional<wordloom::AtomicFile> save_vocab;

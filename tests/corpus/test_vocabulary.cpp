@@ -133,7 +133,7 @@ TEST_CASE("vocabularies of word2vec, GloVe, gensim and fastText are read", "[voc
     return counts;
   };
   const Counts expected{{"the", 5}, {"of", 3}};
-  // The end of a sentence is no word: word2vec has it first, whatever its count.
+  // The end of a sentence is not a word; word2vec writes it first, whatever its count.
   CHECK(read("</s> 0\nthe 5\nof 3\n") == expected);
   CHECK(read("</s> 5000\nthe 5\nof 3\n") == expected);
   CHECK(read("\xef\xbb\xbf</s> 0\r\nthe 5\r\nof 3\r\n\r\n") == expected);

@@ -23,7 +23,7 @@ namespace wordloom::inline WORDLOOM_ABI {
 
 namespace detail {
 
-/// The name that stands for standard input or output.
+/// The file name of standard input or output.
 inline constexpr const char* standard_stream = "-";
 
 /// A path without its symbolic links, of which the file need not exist.

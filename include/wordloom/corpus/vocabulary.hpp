@@ -142,9 +142,9 @@ class Vocabulary {
   /// Reads `word count` lines in any order, as `save`, word2vec's -save-vocab, GloVe's vocab_count
   /// and gensim's fvocab write them, plain or .gz, or the `word count type` lines of fastText's
   /// dump, of which labels are left out. A word may hold blanks (the last field is the count),
-  /// those around it are no part of it. The end of a sentence is no word here: `</s>` in the first
-  /// line, where word2vec has it, and in fastText's dump is left out. Throws IoError, FormatError
-  /// with the line, CorpusError when no word is left.
+  /// those around it do not belong to it. The end of a sentence, `</s>`, is not a word here: it is
+  /// left out in the first line, where word2vec writes it, and anywhere in fastText's dump. Throws
+  /// IoError, FormatError with the line, CorpusError when no word is left.
   [[nodiscard]] static Vocabulary load(const std::filesystem::path& path,
                                        const VocabularyOptions& options = {.min_count = 1});
 

@@ -52,7 +52,7 @@ inline bool is_part_of_speech(std::string_view field) {
   return std::find(tags.begin(), tags.end(), lower_case(field)) != tags.end();
 }
 
-/// Returns whether a field stands for a score that is not known.
+/// Returns whether a field marks a missing score, as NA and ? do.
 inline bool is_placeholder(std::string_view field) {
   const std::string name = column_name(field);
   if (name.empty())

@@ -40,8 +40,8 @@ class TestFile {
   /// Returns all lines but blank ones and comments.
   const std::vector<Line>& lines() const noexcept { return lines_; }
 
-  /// Separates fields by the first of tab, semicolon and comma that stands in `line` at least
-  /// `count` times, outside of quotation marks, or by white space where none does.
+  /// Separates fields by the first of tab, semicolon and comma that occurs in `line` at least
+  /// `count` times outside quotation marks, or by white space if none does.
   void separate_as(const Line& line, std::size_t count);
   /// Returns what separates fields; a blank: any white space.
   char separator() const noexcept { return separator_; }
