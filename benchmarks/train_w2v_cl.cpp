@@ -129,13 +129,15 @@ Json similarity_by_frequency(const Embeddings& vectors,
                              const std::vector<std::vector<SimilarityPair>>& sets) {
   constexpr std::array names{"frequent", "middle", "rare"};
   std::array<std::vector<double>, 3> people, cosines;
+  const auto find = [&](const std::string& word) {
+    return detail::find_spelling(vectors.words(), word, LetterCase::fallback, vectors.size());
+  };
   for (const auto& set : sets) {
     std::vector<double> scores;
     for (const auto& pair : set) scores.push_back(pair.score);
     const auto ranks = detail::ranks(scores);
     for (std::size_t i = 0; i < set.size(); ++i) {
-      const auto first = vectors.words().find(detail::test_word(set[i].first, true));
-      const auto second = vectors.words().find(detail::test_word(set[i].second, true));
+      const auto first = find(set[i].first), second = find(set[i].second);
       if (!first || !second) continue;
       const std::size_t third = std::max(*first, *second) * 3 / vectors.size();
       people[third].push_back(ranks[i] / static_cast<double>(set.size()));
