@@ -30,6 +30,12 @@ inline bool shares_negatives(std::string_view sampler) {
   return has_minibatch(sampler) && sampler != "grouped-hs";
 }
 
+/// Returns whether a sampler of the host picks negatives from a pool (--negative-pool).
+inline bool has_pool(std::string_view sampler) {
+  return !sampler.starts_with("hogwild") && !sampler.starts_with("line") && sampler != "uniform" &&
+         sampler.find("-hs") == sampler.npos;
+}
+
 /// Refuses options of the method that is trained without effect.
 inline void require_effects_on_method(const TrainingOptions& options) {
   const std::string& sampler = options.sampler;
@@ -45,6 +51,9 @@ inline void require_effects_on_method(const TrainingOptions& options) {
                  with_sampler);
   require_effect(options, {"--minibatch"}, has_minibatch(sampler), with_sampler);
   require_effect(options, {"--shared-negatives"}, shares_negatives(sampler), with_sampler);
+  const bool has_none = options.parameters.negative_pool == 0;
+  require_effect(options, {"--negative-pool"}, has_pool(sampler) || has_none, with_sampler);
+  require_effect(options, {"--negative-pool"}, !gpu || has_none, with_kernel);
   require_effect(options, {"--private-rows"}, !columns, with_sampler);
   require_effect(options, {"--private-rows", "--pin"}, !gpu, with_kernel);
   require_effect(options, {"--device", "--in-flight"}, gpu, "without a --kernel for a GPU");

@@ -68,6 +68,8 @@ useless --cbow-gradient whole
 useless --cbow-gradient mean
 useless --hs-sample 0
 useless --negative-exponent 0.5 --hs 1 --negative 0
+useless --negative-pool 64 --sampler hogwild
+useless --negative-pool 64 --sampler shared-hs
 useless --negative 3 --sampler shared-hs
 useless --minibatch 2
 useless --shared-negatives 5

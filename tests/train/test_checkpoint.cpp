@@ -71,14 +71,18 @@ void write(const std::filesystem::path& path, const std::string& bytes) {
 
 TEMPLATE_TEST_CASE("one thread resumes to the same bits, wherever it was stopped", "[checkpoint]",
                    DefaultTrainer, (Trainer<Cbow, FusedKernel>),
-                   (Trainer<HierarchicalSoftmax, FusedKernel>)) {
+                   (Trainer<HierarchicalSoftmax, FusedKernel>),
+                   (Trainer<GroupedWindow, FusedKernel>),
+                   (Trainer<SentenceMinibatch, FusedKernel>)) {
   const Task task;
   const TemporaryFolder folder;
-  TestType whole(parameters());
+  Hyperparameters with = parameters();
+  with.negative_pool = 1;  // for 50 words
+  TestType whole(with);
   const auto expected = whole.fit(task.corpus, task.vocabulary);
   for (const double fraction : {0.0, 0.1, 0.25, 0.4, 0.74, 0.999}) {
-    interrupt<TestType>(task, parameters(), fraction, folder / "state");
-    TestType rest(parameters());
+    interrupt<TestType>(task, with, fraction, folder / "state");
+    TestType rest(with);
     CHECK(same(rest.resume(task.corpus, task.vocabulary, folder / "state"), expected));
     CHECK(rest.report().tokens == whole.report().tokens);
     CHECK(rest.report().loss == Approx(whole.report().loss));

@@ -75,10 +75,11 @@ TEST_CASE("subsampling that leaves no context is refused after an epoch", "[trai
 TEST_CASE("a loss is known as soon as a pair was trained", "[trainer]") {
   // Subsampling leaves a pair in few of these sentences, and none in the first.
   const auto vocabulary = small_vocabulary();
-  Sentences sentences(400, {0, 2});
+  Sentences sentences(4000, {0, 2});
   const auto corpus = EncodedCorpus::from_sentences(sentences, vocabulary);
   Hyperparameters parameters = small();
-  parameters.subsample = 1e-4;
+  parameters.subsample = 1e-3;
+  parameters.learning_rate = 1e-6;
   DefaultTrainer trainer(parameters);
   std::vector<double> losses, epochs;
   trainer.on_progress([&](const Progress& progress) { losses.push_back(progress.mean_loss); }, 0s);

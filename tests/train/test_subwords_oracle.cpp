@@ -42,7 +42,7 @@ class OracleSink {
     oracle::update(model_, composed, ConstantRate().rate(0));
   }
 
-  void end_sentence() {
+  void end_sentences() {
     while (!composed_.empty()) add_change(0);
   }
   const oracle::Model& model() const { return model_; }
@@ -140,9 +140,14 @@ void check_training(const Sentences& sentences, const SubwordOptions& options,
   auto worker = run.worker();
   for (std::size_t epoch = 0; epoch < parameters.epochs; ++epoch) {
     Random draws(parameters.seed, 0, epoch);
-    for (const auto& sentence : sentences) {
-      worker.sample(sentence, draws, expected);
-      expected.end_sentence();
+    // The trainer takes sentences at once until they have 100 words.
+    detail::SentenceBuffer some;
+    for (std::size_t i = 0; i < sentences.size(); ++i) {
+      some.add(sentences[i]);
+      if (some.words() < 100 && i + 1 < sentences.size()) continue;
+      worker.sample(some.sentences(), draws, expected);
+      expected.end_sentences();
+      some.clear();
     }
   }
   trainer.fit(corpus, model);

@@ -134,6 +134,12 @@ struct Hyperparameters {
   /// Negatives are drawn in proportion to count^negative_exponent (Mikolov et al. 2013b: 0.75);
   /// -10 to 10.
   double negative_exponent = 0.75;
+  /// Draws of negatives that each thread keeps and picks from, so that their rows stay in the
+  /// cache; up to 2^20. Each is picked 8 times in the mean, then another replaces it: negatives
+  /// have the same distribution. Vocabularies of less than 32 times as many words have no such
+  /// pool, nor have Hogwild, kernels on a device and samplers of columns and edges. 0: each
+  /// negative is drawn anew, as in word2vec. See NegativePool.
+  std::size_t negative_pool = 2048;
   /// Threshold of the subsampling of inner nodes of the Huffman tree, a share of all words in
   /// [0, 1]; 0 keeps all nodes, as word2vec does. See HuffmanPath.
   double node_sample = 1e-3;
@@ -158,6 +164,7 @@ struct Hyperparameters {
     visit("subsample", subsample, 0.0, 1.0);
     visit("learning_rate", learning_rate, 0.0, 10.0);
     visit("negative_exponent", negative_exponent, -10.0, 10.0);
+    visit("negative_pool", negative_pool, 0, 1 << 20);
     visit("node_sample", node_sample, 0.0, 1.0);
   }
 

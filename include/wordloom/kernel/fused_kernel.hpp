@@ -59,8 +59,8 @@ class FusedKernel::RowWorker {
   /// The second half; nothing where nothing is scored.
   template <bool with_loss>
   LossSum apply(Model& model) noexcept {
+    if (scored_.n == 0) return {};  // rows that were announced wait for an update
     scored_.ahead = ahead_.take();
-    if (scored_.n == 0) return {};
     const LossSum loss = functions_.apply[with_loss](model, scored_);
     scored_.n = 0;
     return loss;

@@ -39,8 +39,7 @@ class FusedKernel::OneSideWorker {
   }
   template <bool with_loss>
   LossSum apply(Model& model) noexcept {
-    const auto ahead = ahead_.take();
-    if (std::exchange(is_one_side_, false)) return update_.apply<with_loss>(ahead);
+    if (std::exchange(is_one_side_, false)) return update_.apply<with_loss>(ahead_.take());
     return others_.apply<with_loss>(model);
   }
 

@@ -31,13 +31,20 @@ struct AttractionRepulsion {
 
   /// The scratch of one thread.
   class Worker {
+    using BaseWorker = detail::WorkerOf<Base>;
+
    public:
     explicit Worker(const BaseRun& run) : base_(detail::worker_of(run)) {}
     BlockShape max_block() const noexcept { return base_.max_block(); }
 
+    void begin_epoch(const Random& stream, std::uint64_t picks) noexcept {
+      detail::begin_epoch_of(base_, stream, picks);
+    }
+    std::uint64_t picks() const noexcept { return detail::picks_of(base_); }
+
     template <class Sink>
-    void sample(std::span<const WordId> sentence, Random& random, Sink&& sink) {
-      base_.sample(sentence, random, Halves<Sink>{sink});
+    void sample(const detail::TextOf<BaseWorker>& text, Random& random, Sink&& sink) {
+      base_.sample(text, random, Halves<Sink>{sink});
     }
 
    private:
@@ -70,7 +77,7 @@ struct AttractionRepulsion {
       }
     };
 
-    detail::WorkerOf<Base> base_;
+    BaseWorker base_;
   };
 
   /// The run of the base.

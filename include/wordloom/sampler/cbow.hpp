@@ -60,9 +60,14 @@ struct BasicCbow {
       return {.inputs = 1, .outputs = windows_.max_outputs(), .members = windows_.max_context()};
     }
 
+    void begin_epoch(const Random& stream, std::uint64_t picks) noexcept {
+      windows_.begin_epoch(stream, picks);
+    }
+    std::uint64_t picks() const noexcept { return windows_.picks(); }
+
     template <class Sink>
-    void sample(std::span<const WordId> sentence, Random& random, Sink&& sink) {
-      windows_.for_each_window(sentence, random, sink,
+    void sample(const Sentences& text, Random& random, Sink&& sink) {
+      windows_.for_each_window(text, random, sink,
                                [&](std::span<const RowId> context, const TargetSet& targets) {
                                  const std::array end{static_cast<std::uint32_t>(context.size())};
                                  sink(Block{.inputs = context,

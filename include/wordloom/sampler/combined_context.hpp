@@ -59,7 +59,7 @@ class BasicCombinedContext<Window>::Worker {
   Worker(const BasicCombinedContext& policy, const Tables& tables)
       : window_(policy.window),
         per_pair_(static_cast<float>(policy.targets.negatives)),
-        groups_({tables.distribution(), policy.minibatch, policy.shared(), 2}, policy.minibatch,
+        groups_({tables, policy.minibatch, policy.shared(), 2}, policy.minibatch,
                 window_.max_reach(), 1),
         weights_(max_block()),
         reaches_(policy.minibatch),
@@ -67,18 +67,23 @@ class BasicCombinedContext<Window>::Worker {
 
   BlockShape max_block() const noexcept { return groups_.max_block(); }
 
+  void begin_epoch(const Random& stream, std::uint64_t picks) noexcept {
+    groups_.begin_epoch(stream, picks);
+  }
+  std::uint64_t picks() const noexcept { return groups_.picks(); }
+
   template <class Sink>
-  void sample(std::span<const WordId> sentence, Random& random, Sink&& sink) {
-    groups_.template for_each_group<false>(sentence, random, sink, [&](const Group& group) {
-      combine(sentence, group, random, sink);
-    });
+  void sample(const Sentences& text, Random& random, Sink&& sink) {
+    groups_.template for_each_group<false>(
+        text, random, sink, [&](const Group& group) { combine(group, random, sink); });
   }
 
  private:
   using Group = detail::CenterGroup<detail::SharedOutputs>;
 
   template <class Sink>
-  void combine(std::span<const WordId> sentence, const Group& group, Random& random, Sink& sink) {
+  void combine(const Group& group, Random& random, Sink& sink) {
+    const std::span<const WordId> sentence = group.sentence;
     const std::size_t first = group.first, centers = group.size;
     Shape shape{.begin = first, .end = first + centers, .centers = centers};
     bool same_reaches = true;

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <optional>
 #include <span>
+#include <type_traits>
 #include <utility>
 
 #include <wordloom/core/hyperparameters.hpp>
@@ -12,6 +13,7 @@
 #include <wordloom/corpus/vocabulary.hpp>
 #include <wordloom/sampler/block.hpp>
 #include <wordloom/sampler/expected_updates.hpp>
+#include <wordloom/sampler/sentences.hpp>
 
 namespace wordloom::inline WORDLOOM_ABI {
 
@@ -48,6 +50,13 @@ template <class S>
 concept Samples = requires(WorkerOf<S>& worker, std::span<const WordId> sentence, Random& random) {
   worker.sample(sentence, random, AnySink{});
 };
+/// A worker that takes several sentences at once.
+template <class Worker>
+concept TakesSentences = requires(Worker& worker, const Sentences& text, Random& random) {
+  worker.sample(text, random, AnySink{});
+};
+template <class Worker>
+using TextOf = std::conditional_t<TakesSentences<Worker>, Sentences, std::span<const WordId>>;
 template <class S>
 concept ExpectsUpdates = requires(const RunOf<S>& run, const WordRates& rates) {
   { run.expected_updates(rates) } -> std::convertible_to<ExpectedUpdates>;
@@ -139,7 +148,9 @@ constexpr double subsample_of(const Hyperparameters& parameters) {
 /// - `worker.max_block()`: bounds of its blocks,
 /// - `worker.sample(sentence, random, sink)`: calls `sink(block)` for each block of the sentence,
 ///   in order. It draws from `random` alone, so that a run can be repeated, and should call
-///   `announce_rows(sink, inputs, outputs)` one or two words before it makes a block of these rows;
+///   `announce_rows(sink, inputs, outputs)` one or two words before it makes a block of these rows.
+///   A worker whose sample() takes `const Sentences&` instead gets some hundred words at once, and
+///   can announce rows of the next sentence;
 /// - `static constexpr BlockFeatures uses`: the parts of Block that it uses, none without;
 /// - `static constexpr bool two_steps`: true when a trainer gives it columns of a WordContextMatrix
 ///   and calls `worker.begin_step(Sides)` before it samples some of them. See UniformMatrix.

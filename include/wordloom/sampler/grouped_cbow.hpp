@@ -65,9 +65,14 @@ class GroupedCbow::Worker {
             .members = groups_.max_block().inputs};
   }
 
+  void begin_epoch(const Random& stream, std::uint64_t picks) noexcept {
+    groups_.begin_epoch(stream, picks);
+  }
+  std::uint64_t picks() const noexcept { return groups_.picks(); }
+
   template <class Sink>
-  void sample(std::span<const WordId> sentence, Random& random, Sink&& sink) {
-    groups_.for_each_group(sentence, random, sink, [&](const auto& group) {
+  void sample(const Sentences& text, Random& random, Sink&& sink) {
+    groups_.for_each_group(text, random, sink, [&](const auto& group) {
       const auto centers = group.outputs.first(group.size);
       for (std::size_t j = 0; j < group.size; ++j) {
         left_out_[j] = static_cast<std::uint32_t>(group.first - group.begin + j);
@@ -77,7 +82,7 @@ class GroupedCbow::Worker {
       const float weight = weight_ * static_cast<float>(group.size);
       for (std::size_t j = group.size; j < group.outputs.size(); ++j)
         weights_[j] = share_a_word(centers, group.outputs.subspan(j, 1)) ? 0.0f : weight;
-      sink(Block{.inputs = sentence.subspan(group.begin, group.end - group.begin),
+      sink(Block{.inputs = group.sentence.subspan(group.begin, group.end - group.begin),
                  .left_out = std::span(left_out_).first(group.size),
                  .outputs = group.outputs,
                  .positives = group.size,

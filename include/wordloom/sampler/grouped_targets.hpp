@@ -44,6 +44,11 @@ class OwnOutputs {
 
   std::size_t max_outputs() const noexcept { return max_outputs_; }
 
+  void begin_epoch(const Random& stream, std::uint64_t picks) noexcept {
+    begin_epoch_of(targets_, stream, picks);
+  }
+  std::uint64_t picks() const noexcept { return picks_of(targets_); }
+
   /// Before the first group of a sentence, of at most these words.
   void begin(std::span<const WordId> centers, Random& random) noexcept {
     targets_.begin(centers, random);
@@ -131,9 +136,14 @@ class BasicGroupedTargets<Targets>::Worker {
 
   BlockShape max_block() const noexcept { return groups_.max_block(); }
 
+  void begin_epoch(const Random& stream, std::uint64_t picks) noexcept {
+    groups_.begin_epoch(stream, picks);
+  }
+  std::uint64_t picks() const noexcept { return groups_.picks(); }
+
   template <class Sink>
-  void sample(std::span<const WordId> sentence, Random& random, Sink&& sink) {
-    groups_.for_each_group(sentence, random, sink, [&](const auto& group) {
+  void sample(const Sentences& text, Random& random, Sink&& sink) {
+    groups_.for_each_group(text, random, sink, [&](const auto& group) {
       const std::size_t n = group.end - group.begin, m = group.outputs.rows.size();
       float* row = weights_.change();
       std::size_t own = group.first - group.begin;
@@ -146,7 +156,7 @@ class BasicGroupedTargets<Targets>::Worker {
         }
         ++own;
       }
-      sink(Block{.inputs = sentence.subspan(group.begin, n),
+      sink(Block{.inputs = group.sentence.subspan(group.begin, n),
                  .outputs = group.outputs.rows,
                  .weights = weights_.of(n, m),
                  .examples = group.size * (n - 1)});

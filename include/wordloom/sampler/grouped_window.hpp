@@ -74,7 +74,7 @@ struct GroupedWindow {
   }
   /// The groups of one thread.
   detail::GroupWalk<detail::SharedOutputs> walk(const NegativeSampling::Run& tables) const {
-    return {{tables.distribution(), group(), shared(), 3}, group(), side(), 2};
+    return {{tables, group(), shared(), 3}, group(), side(), 2};
   }
 };
 
@@ -90,13 +90,18 @@ class GroupedWindow::Worker {
 
   BlockShape max_block() const noexcept { return groups_.max_block(); }
 
+  void begin_epoch(const Random& stream, std::uint64_t picks) noexcept {
+    groups_.begin_epoch(stream, picks);
+  }
+  std::uint64_t picks() const noexcept { return groups_.picks(); }
+
   template <class Sink>
-  void sample(std::span<const WordId> sentence, Random& random, Sink&& sink) {
-    groups_.for_each_group(sentence, random, sink, [&](const auto& group) {
+  void sample(const Sentences& text, Random& random, Sink&& sink) {
+    groups_.for_each_group(text, random, sink, [&](const auto& group) {
       const Shape shape{group.end - group.begin, group.size, group.first - group.begin};
       if (shape != filled_) fill(shape);
       if (leave_out_centers(group.outputs, shape)) filled_ = {};
-      sink(Block{.inputs = sentence.subspan(group.begin, shape.inputs),
+      sink(Block{.inputs = group.sentence.subspan(group.begin, shape.inputs),
                  .outputs = group.outputs,
                  .positives = shape.centers,
                  .weights = weights_.of(shape.inputs, group.outputs.size()),

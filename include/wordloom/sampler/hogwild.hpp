@@ -47,7 +47,7 @@ class BasicHogwild<Window, Targets>::Worker {
   BlockShape max_block() const noexcept { return {.inputs = 1, .outputs = max_outputs_}; }
 
   template <class Sink>
-  void sample(std::span<const WordId> sentence, Random& random, Sink&& sink) {
+  void sample(const Sentences& text, Random& random, Sink&& sink) {
     std::size_t drawn = 0, used = 0;
     const auto use = [&] {
       const std::size_t slot = used++ % slots;
@@ -58,15 +58,18 @@ class BasicHogwild<Window, Targets>::Worker {
                  .positives = set.positives,
                  .examples = 1});
     };
-    for (std::size_t center = 0; center < sentence.size(); ++center) {
-      const WindowRange range(center, window_.reach(random), sentence.size());
-      for (std::size_t context = range.first; context < range.end; ++context) {
-        if (context == center) continue;
-        const std::size_t slot = drawn++ % slots;
-        contexts_[slot] = sentence[context];
-        targets_.draw(sentence[center], slot, random);
-        announce_rows(sink, std::span(contexts_).subspan(slot, 1), targets_.at(slot).outputs);
-        if (drawn >= slots) use();
+    for (std::size_t i = 0; i < text.count(); ++i) {
+      const std::span<const WordId> sentence = text[i];
+      for (std::size_t center = 0; center < sentence.size(); ++center) {
+        const WindowRange range(center, window_.reach(random), sentence.size());
+        for (std::size_t context = range.first; context < range.end; ++context) {
+          if (context == center) continue;
+          const std::size_t slot = drawn++ % slots;
+          contexts_[slot] = sentence[context];
+          targets_.draw(sentence[center], slot, random);
+          announce_rows(sink, std::span(contexts_).subspan(slot, 1), targets_.at(slot).outputs);
+          if (drawn >= slots) use();
+        }
       }
     }
     while (used < drawn) use();

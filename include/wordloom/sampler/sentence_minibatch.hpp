@@ -58,17 +58,63 @@ class BasicSentenceMinibatch<Window>::Worker {
                 static_cast<float>(policy.shared())),
         words_(policy.minibatch),
         context_(2 * window_.max_reach()),
-        negatives_(tables.distribution(), 0, policy.shared()),
+        negatives_(tables, 0, policy.shared()),
         weights_(max_block()) {}
 
   BlockShape max_block() const noexcept {
     return {.inputs = std::max(context_.size(), words_), .outputs = negatives_.shared()};
   }
 
+  void begin_epoch(const Random& stream, std::uint64_t picks) noexcept {
+    negatives_.begin_epoch(stream, picks);
+  }
+  std::uint64_t picks() const noexcept { return negatives_.picks(); }
+
   template <class Sink>
-  void sample(std::span<const WordId> sentence, Random& random, Sink&& sink) {
+  void sample(const Sentences& text, Random& random, Sink&& sink) {
+    for (std::size_t i = 0; i < text.count(); ++i) {
+      const auto following = i + 1 < text.count() ? text[i + 1] : std::span<const WordId>();
+      sample(text[i], following, random, sink);
+    }
+  }
+
+ private:
+  template <class Sink>
+  void sample(std::span<const WordId> sentence, std::span<const WordId> following, Random& random,
+              Sink& sink) {
+    if (sentence.size() < 2) return;
+    negatives_.begin(sentence, random);
+    auto negatives = draw(sentence, 0, random);
+    attract(sentence, negatives, random, sink);
+    for (std::size_t first = 0; first < sentence.size(); first += words_) {
+      const auto current = negatives;
+      if (first + words_ < sentence.size()) {
+        negatives = draw(sentence, first + words_, random);
+        announce_rows(sink, minibatch(sentence, first + words_), negatives);
+      } else if (!following.empty()) {
+        announce_rows(sink, following.first(std::min(window_.max_reach() + 1, following.size())),
+                      following.first(1));
+      }
+      const auto inputs = minibatch(sentence, first);
+      float* weight = weights_.change();
+      for (std::size_t h = 0; h < current.size(); ++h)
+        for (std::size_t i = 0; i < inputs.size(); ++i) *weight++ = weight_ * windows_[first + i];
+      sink(Block{.inputs = inputs,
+                 .outputs = current,
+                 .weights = weights_.of(inputs.size(), current.size())});
+    }
+  }
+
+  /// The positives of all windows. Announces the first negatives, a few with each word.
+  template <class Sink>
+  void attract(std::span<const WordId> sentence, std::span<const RowId> negatives, Random& random,
+               Sink& sink) {
     windows_.assign(sentence.size(), 0.0f);
+    std::size_t announced = 0;
     for (std::size_t center = 0; center < sentence.size(); ++center) {
+      const std::size_t due = negatives.size() * (center + 1) / sentence.size();
+      announce_rows(sink, {}, negatives.subspan(announced, due - announced));
+      announced = due;
       if (center + 1 < sentence.size()) {
         const std::size_t entering =
             std::min(center + 1 + window_.max_reach(), sentence.size() - 1);
@@ -82,39 +128,20 @@ class BasicSentenceMinibatch<Window>::Worker {
         windows_[i] += 1.0f;
       }
       const auto count = static_cast<std::size_t>(input - context_.data());
-      if (count > 0)
-        sink(Block{.inputs = std::span(context_).first(count),
-                   .outputs = sentence.subspan(center, 1),
-                   .positives = 1,
-                   .examples = count});
-    }
-    if (sentence.size() < 2) return;
-    negatives_.begin(sentence, random);
-    auto negatives = announce(sentence, 0, random, sink);
-    for (std::size_t first = 0; first < sentence.size(); first += words_) {
-      const auto current = negatives;
-      if (first + words_ < sentence.size())
-        negatives = announce(sentence, first + words_, random, sink);
-      const std::size_t count = std::min(words_, sentence.size() - first);
-      float* weight = weights_.change();
-      for (std::size_t h = 0; h < current.size(); ++h)
-        for (std::size_t i = 0; i < count; ++i) *weight++ = weight_ * windows_[first + i];
-      sink(Block{.inputs = sentence.subspan(first, count),
-                 .outputs = current,
-                 .weights = weights_.of(count, current.size())});
+      sink(Block{.inputs = std::span(context_).first(count),
+                 .outputs = sentence.subspan(center, 1),
+                 .positives = 1,
+                 .examples = count});
     }
   }
 
- private:
-  /// Draws the negatives of the words from `first` on and announces the rows that they need.
-  template <class Sink>
-  std::span<const RowId> announce(std::span<const WordId> sentence, std::size_t first,
-                                  Random& random, Sink& sink) {
-    const auto negatives =
-        negatives_.next({}, sentence.subspan(std::min(first + words_, sentence.size())), random);
-    announce_rows(sink, sentence.subspan(first, std::min(words_, sentence.size() - first)),
-                  negatives);
-    return negatives;
+  std::span<const WordId> minibatch(std::span<const WordId> sentence, std::size_t first) const {
+    return sentence.subspan(first, std::min(words_, sentence.size() - first));
+  }
+
+  /// Draws the negatives of the words from `first` on.
+  std::span<const RowId> draw(std::span<const WordId> sentence, std::size_t first, Random& random) {
+    return negatives_.next({}, sentence.subspan(std::min(first + words_, sentence.size())), random);
   }
 
   Window window_;

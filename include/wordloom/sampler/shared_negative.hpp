@@ -37,9 +37,14 @@ struct BasicSharedNegative {
       return {.inputs = windows_.max_context(), .outputs = windows_.max_outputs()};
     }
 
+    void begin_epoch(const Random& stream, std::uint64_t picks) noexcept {
+      windows_.begin_epoch(stream, picks);
+    }
+    std::uint64_t picks() const noexcept { return windows_.picks(); }
+
     template <class Sink>
-    void sample(std::span<const WordId> sentence, Random& random, Sink&& sink) {
-      windows_.for_each_window(sentence, random, sink,
+    void sample(const Sentences& text, Random& random, Sink&& sink) {
+      windows_.for_each_window(text, random, sink,
                                [&](std::span<const RowId> context, const TargetSet& targets) {
                                  sink(Block{.inputs = context,
                                             .outputs = targets.outputs,

@@ -21,9 +21,9 @@ class SharedOutputs {
   using Group = std::span<const RowId>;
 
   /// Makes room for groups of at most `max_centers`, of which the last `slots` are kept.
-  SharedOutputs(NegativeDistribution negatives, std::size_t max_centers, std::size_t shared,
+  SharedOutputs(const NegativeSampling::Run& tables, std::size_t max_centers, std::size_t shared,
                 std::size_t slots = 2)
-      : negatives_(std::move(negatives), shared),
+      : negatives_(tables.distribution(), shared, tables.pool()),
         shared_(shared),
         max_outputs_(max_centers + shared),
         slots_(slots),
@@ -31,6 +31,11 @@ class SharedOutputs {
 
   std::size_t shared() const noexcept { return shared_; }
   std::size_t max_outputs() const noexcept { return max_outputs_; }
+
+  void begin_epoch(const Random& stream, std::uint64_t picks) noexcept {
+    negatives_.begin_epoch(stream, picks);
+  }
+  std::uint64_t picks() const noexcept { return negatives_.picks(); }
 
   /// Before the first group of a sentence.
   void begin(std::span<const WordId>, Random& random) noexcept {

@@ -17,10 +17,10 @@ namespace wordloom::inline WORDLOOM_ABI {
 /// row of the bag receives the whole change of the mean. Model::input is [V + buckets x D].
 ///
 /// The trainer composes the mean when a block first has the word as an input, trains it as a row,
-/// and adds its change to the bag at the end of the sentence, or when a sentence of more than 64
-/// different words needs the row for another word. A bag is therefore read and written once for all
-/// pairs of a word in a window, where fastText does so for each pair. Two words of one sentence
-/// that share an n-gram do not see each other's change of it before. With maxn = 0 this is
+/// and adds its change to the bag when more than 64 different words need a row, or at the end of
+/// some hundred words that a sampler takes at once (Sentences). A bag is therefore read and written
+/// once for all pairs of a word in a window, where fastText does so for each pair. Two words that
+/// share an n-gram do not see each other's change of it before. With maxn = 0 this is
 /// `SamplerPolicy`, bit for bit.
 ///
 /// Not for samplers that train columns or one matrix, nor with WithOptimizer.

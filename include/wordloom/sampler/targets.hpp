@@ -1,6 +1,7 @@
 #pragma once
 #include <concepts>
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <utility>
 #include <vector>
@@ -44,6 +45,20 @@ concept Targets = std::copy_constructible<T> &&
 };
 
 namespace detail {
+
+/// Tells what draws negatives, if it has a pool, that an epoch begins after so many picks.
+template <class Worker>
+void begin_epoch_of(Worker& worker, const Random& stream, std::uint64_t picks) noexcept {
+  if constexpr (requires { worker.begin_epoch(stream, picks); }) worker.begin_epoch(stream, picks);
+}
+/// Returns its picks in this epoch, 0 without a pool.
+template <class Worker>
+std::uint64_t picks_of(const Worker& worker) noexcept {
+  if constexpr (requires { worker.picks(); })
+    return worker.picks();
+  else
+    return 0;
+}
 
 template <Targets T>
 using TargetTables = decltype(std::declval<const T&>().start(std::declval<const Vocabulary&>()));

@@ -8,11 +8,12 @@
 #include <wordloom/core/random.hpp>
 #include <wordloom/core/types.hpp>
 #include <wordloom/sampler/block.hpp>
+#include <wordloom/sampler/sentences.hpp>
 #include <wordloom/sampler/targets.hpp>
 
 namespace wordloom::inline WORDLOOM_ABI::detail {
 
-/// Walks over the windows of a sentence: calls `use(context words, targets)` for each centre that
+/// Walks over the windows of sentences: calls `use(context words, targets)` for each centre that
 /// has a context. Targets are drawn, and rows announced, two words ahead. The worker of
 /// SharedNegative and Cbow.
 template <class Window, class Targets>
@@ -28,27 +29,40 @@ class WindowWorker {
   std::size_t max_context() const noexcept { return inputs_.size(); }
   std::size_t max_outputs() const noexcept { return max_outputs_; }
 
+  void begin_epoch(const Random& stream, std::uint64_t picks) noexcept {
+    begin_epoch_of(targets_, stream, picks);
+  }
+  std::uint64_t picks() const noexcept { return picks_of(targets_); }
+
+  /// Announces the rows of a sentence's first windows while the sentence before it is in use.
   template <class Sink, class Use>
-  void for_each_window(std::span<const WordId> sentence, Random& random, Sink& sink, Use&& use) {
-    std::size_t drawn = 0;
-    begin(sentence, 0, random);
-    for (std::size_t center = 0; center < sentence.size(); ++center) {
-      for (; drawn < sentence.size() && drawn <= center + lookahead; ++drawn)
-        announce(sentence, drawn, random, sink);
-      const std::size_t reach = window_.reach(random);
-      const std::size_t left = std::min(center, reach);
-      const std::size_t right = std::min(sentence.size() - 1 - center, reach);
-      if (left + right == 0) continue;  // a lone word has no context
-      // The whole window is copied and a part of it used: the reach is random, and loops of random
-      // length cost more than a few words.
-      const std::size_t most = window_.max_reach();
-      const std::size_t before = std::min(center, most);
-      const std::size_t after = std::min(sentence.size() - 1 - center, most);
-      for (std::size_t i = 0; i < before; ++i)
-        inputs_[most - before + i] = sentence[center - before + i];
-      for (std::size_t i = 0; i < after; ++i) inputs_[most + i] = sentence[center + 1 + i];
-      use(std::span<const RowId>(inputs_).subspan(most - left, left + right),
-          targets_.at(center % (2 * at_once)));
+  void for_each_window(const Sentences& text, Random& random, Sink& sink, Use&& use) {
+    const std::span<const WordId> words = text.words();
+    std::size_t drawn = 0, drawn_sentence = 0;
+    begin(words, 0, random);
+    for (std::size_t i = 0; i < text.count(); ++i) {
+      const std::size_t first = text.begin(i), last = text.end(i);
+      for (std::size_t center = first; center < last; ++center) {
+        for (; drawn < words.size() && drawn <= center + lookahead; ++drawn) {
+          while (drawn == text.end(drawn_sentence)) ++drawn_sentence;
+          announce(words, drawn, text.begin(drawn_sentence), text.end(drawn_sentence), random,
+                   sink);
+        }
+        const std::size_t reach = window_.reach(random);
+        const std::size_t left = std::min(center - first, reach);
+        const std::size_t right = std::min(last - 1 - center, reach);
+        if (left + right == 0) continue;  // a lone word has no context
+        // The whole window is copied and a part of it used: the reach is random, and loops of
+        // random length cost more than a few words.
+        const std::size_t most = window_.max_reach();
+        const std::size_t before = std::min(center - first, most);
+        const std::size_t after = std::min(last - 1 - center, most);
+        for (std::size_t k = 0; k < before; ++k)
+          inputs_[most - before + k] = words[center - before + k];
+        for (std::size_t k = 0; k < after; ++k) inputs_[most + k] = words[center + 1 + k];
+        use(std::span<const RowId>(inputs_).subspan(most - left, left + right),
+            targets_.at(center % (2 * at_once)));
+      }
     }
   }
 
@@ -59,22 +73,27 @@ class WindowWorker {
   // Words whose targets are drawn together.
   static constexpr std::size_t at_once = 4;
 
-  static std::span<const WordId> centers(std::span<const WordId> sentence, std::size_t first) {
-    return sentence.subspan(first, std::min(at_once, sentence.size() - first));
+  static std::span<const WordId> centers(std::span<const WordId> words, std::size_t first) {
+    return words.subspan(first, std::min(at_once, words.size() - first));
   }
-  void begin(std::span<const WordId> sentence, std::size_t first, Random& random) noexcept {
-    targets_.begin(centers(sentence, first), random);
+  void begin(std::span<const WordId> words, std::size_t first, Random& random) noexcept {
+    targets_.begin(centers(words, first), random);
   }
 
+  /// Announces what a centre needs that the centre before it did not. Its sentence is
+  /// words[first .. last).
   template <class Sink>
-  void announce(std::span<const WordId> sentence, std::size_t center, Random& random, Sink& sink) {
+  void announce(std::span<const WordId> words, std::size_t center, std::size_t first,
+                std::size_t last, Random& random, Sink& sink) {
     if (center % at_once == 0) {
-      const auto group = centers(sentence, center);
+      const auto group = centers(words, center);
       targets_.finish(group, center % (2 * at_once), random);
-      begin(sentence, center + group.size(), random);
+      begin(words, center + group.size(), random);
     }
-    const std::size_t entering = std::min(center + window_.max_reach(), sentence.size() - 1);
-    announce_rows(sink, sentence.subspan(entering, 1), targets_.at(center % (2 * at_once)).outputs);
+    const std::size_t entering = std::min(center + window_.max_reach(), last - 1);
+    const std::size_t from = center == first ? first : entering;
+    announce_rows(sink, words.subspan(from, entering + 1 - from),
+                  targets_.at(center % (2 * at_once)).outputs);
   }
 
   Window window_;

@@ -73,13 +73,14 @@ std::uint64_t method_of(const Hyperparameters& parameters, const Policies&... po
 /// The state of a training run between two sentences of each thread of each rank: all that
 /// `Trainer::resume` needs besides corpus and vocabulary.
 ///
-/// File format (SectionWriter, "wordloom checkpoint 4"): the numbers of the run, the numbers of its
+/// File format (SectionWriter, "wordloom checkpoint 5"): the numbers of the run, the numbers of its
 /// ranks, then the matrices. Older versions are refused.
 struct Checkpoint {
   /// The position of a thread in its shard, and its work since its last report.
   struct Thread {
     std::uint64_t epoch = 0, sentences = 0;            // finished, sentences in this epoch
     std::uint64_t random_state = 0, random_gamma = 0;  // of its Random
+    std::uint64_t picks = 0;                           // of its NegativePool, in this epoch
     std::uint64_t tokens = 0, examples = 0;            // not reported yet, as is the loss
     double loss = 0;
   };
@@ -143,7 +144,7 @@ struct Checkpoint {
   void require_run(const Checkpoint& expected, const std::filesystem::path& path) const;
 
  private:
-  static constexpr std::string_view format = "wordloom checkpoint 4";
+  static constexpr std::string_view format = "wordloom checkpoint 5";
 };
 
 #if WORDLOOM_DEFINES_FUNCTIONS
@@ -223,8 +224,9 @@ WORDLOOM_FUNCTION void Checkpoint::require_run(const Checkpoint& expected,
                                                const std::filesystem::path& path) const {
   const auto require = [&](const std::string& what, std::uint64_t got, std::uint64_t wanted) {
     if (got != wanted)
-      throw InvalidArgument{"'", path, "' is of another ", what, ": ", got, ", not ", wanted,
-                            "; resume as it was begun, or train from the start"};
+      throw InvalidArgument{"'",      path,   "' is of another ",
+                            what,     ": ",   got,
+                            ", not ", wanted, "; resume as it was begun, or train from the start"};
   };
   require("number of ranks", ranks.size(), expected.ranks.size());
   require("method or set of hyperparameters (fingerprint)", method, expected.method);

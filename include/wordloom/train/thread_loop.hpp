@@ -57,6 +57,9 @@ std::unique_ptr<PrivateRows> private_rows(const Samplers& samplers, const Kernel
   return nullptr;
 }
 
+/// Makes the random streams of negative pools others than those of threads.
+inline constexpr std::uint64_t pool_streams = 0x6e65676174697665;
+
 /// Trains by threads of the host: each takes its shard of the corpus, subsamples each sentence,
 /// lets the sampler make blocks of it and the kernel apply their gradients to the one model.
 /// `samplers`, `kernels`: the runs whose workers threads train with; `encoder`: of `samplers`;
@@ -74,6 +77,11 @@ void train_by_threads(const Corpus& corpus, const Samplers& samplers, const Kern
       run.tokens_per_epoch * parameters.epochs / threads / 1000, 100, 10'000);
   // Synchronisations may be due more often than anything is reported.
   const std::uint64_t tick_interval = std::max<std::uint64_t>(1, run.tick_interval / threads);
+  // Measuring a loss takes a tenth of a block's time: it is done for so many tokens of an interval.
+  const std::uint64_t measured = interval / 16;
+  // Tokens of short sentences that a sampler takes at once: enough that the few whose rows were not
+  // announced do not count.
+  const std::uint64_t at_once = std::min(std::max<std::uint64_t>(100, measured), tick_interval);
   const double first_rate = run.schedule.rate(run.state.fraction());
 
   const auto rows = private_rows(samplers, kernels, model, parameters, threads);
@@ -105,6 +113,7 @@ void train_by_threads(const Corpus& corpus, const Samplers& samplers, const Kern
     auto words = subwords.thread(thread);
     const Checkpoint::Thread start = run.start.threads[thread];
     std::vector<WordId> kept;
+    SentenceBuffer batch;
     std::uint64_t ticked = start.tokens;  // of those not reported
     double rate = first_rate;
     bool contexts = false;  // whether a word of a sentence has some
@@ -117,15 +126,18 @@ void train_by_threads(const Corpus& corpus, const Samplers& samplers, const Kern
     for (std::size_t epoch = start.epoch; epoch < parameters.epochs; ++epoch) {
       run.state.begin_epoch(epoch, model);
       Random random(parameters.seed, stream, epoch);
-      std::uint64_t sentences = 0, skipped = 0;
+      std::uint64_t sentences = 0, skipped = 0, picks = 0;
       if (epoch == start.epoch) {
         random = Random::from_state(start.random_state, start.random_gamma);
         skipped = start.sentences;
+        picks = start.picks;
       }
+      begin_epoch_of(sampler, Random(parameters.seed ^ pool_streams, stream, epoch), picks);
       const auto set_position = [&] {
         const WorkDone& done = sink.done;
-        run.state.set_position(thread, {epoch, sentences, random.state(), random.gamma(),
-                                        done.tokens, done.examples, done.loss.value()});
+        run.state.set_position(thread,
+                               {epoch, sentences, random.state(), random.gamma(), picks_of(sampler),
+                                done.tokens, done.examples, done.loss.value()});
       };
       const auto report = [&] {
         const double now = run.state.report(std::exchange(sink.done, {}), epoch, rate, model);
@@ -136,24 +148,17 @@ void train_by_threads(const Corpus& corpus, const Samplers& samplers, const Kern
         if (run.state.is_due()) run.state.pause(model);
         if (thread == 0) run.tick(now);
       };
-      for (const std::span<const WordId> sentence :
-           corpus.sentences(Shard{stream, streams, epoch, parameters.seed})) {
-        if (!contexts) contexts = has_contexts(sentence);
-        if (sentences < skipped) {
-          ++sentences;
-          continue;
-        }
-        if (run.state.stopped()) {
-          finish_worker(kernel, model, sink.learning_rate);
-          return set_position();
-        }
-        // Measuring takes a tenth of a block's time. A sentence of which subsampling leaves nothing
-        // to measure does not count.
-        sink.with_loss = sink.done.tokens <= interval / 16 || sink.done.blocks == 0;
-        sampler.sample(subsampling(sentence, random, kept), random, sink);
-        sink.finish_sentence();
-        sink.done.tokens += sentence.size();
-        ++sentences;
+      // A sampler that takes several sentences gets them: rows of the next one are then announced
+      // while one is trained. Runs stop and resume between such batches.
+      std::uint64_t batch_tokens = 0, batch_sentences = 0;
+      const auto train_batch = [&](const TextOf<decltype(sampler)>& text) {
+        // Sentences of which subsampling leaves nothing to measure do not count.
+        sink.with_loss = sink.done.tokens <= measured || sink.done.blocks == 0;
+        sampler.sample(text, random, sink);
+        sink.finish_sentences();
+        batch.clear();
+        sink.done.tokens += std::exchange(batch_tokens, 0);
+        sentences += std::exchange(batch_sentences, 0);
         if (sink.done.tokens >= interval) {
           report();
         } else if (thread == 0 && sink.done.tokens - ticked >= tick_interval) {
@@ -161,7 +166,29 @@ void train_by_threads(const Corpus& corpus, const Samplers& samplers, const Kern
           ticked = sink.done.tokens;
           run.tick(run.state.fraction(sink.done.tokens * threads));
         }
+      };
+      for (const std::span<const WordId> sentence :
+           corpus.sentences(Shard{stream, streams, epoch, parameters.seed})) {
+        if (!contexts) contexts = has_contexts(sentence);
+        if (sentences < skipped) {
+          ++sentences;
+          continue;
+        }
+        if (batch_sentences == 0 && run.state.stopped()) {
+          finish_worker(kernel, model, sink.learning_rate);
+          return set_position();
+        }
+        batch_tokens += sentence.size();
+        ++batch_sentences;
+        if constexpr (TakesSentences<decltype(sampler)>) {
+          batch.add(subsampling(sentence, random, kept));
+          if (batch_tokens >= at_once) train_batch(batch.sentences());
+        } else {
+          train_batch(subsampling(sentence, random, kept));
+        }
       }
+      if constexpr (TakesSentences<decltype(sampler)>)
+        if (batch_sentences > 0) train_batch(batch.sentences());
       finish_worker(kernel, model, sink.learning_rate);
       report();
       if (epoch == 0 && run.sync.size() == 1) run.state.end_first_epoch(contexts);

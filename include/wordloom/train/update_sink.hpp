@@ -26,11 +26,10 @@ namespace wordloom::inline WORDLOOM_ABI::detail {
     return joined({inputs, " x ", outputs,
                    (members == 0 ? "" : " with " + std::to_string(members) + " members of bags")});
   };
-  throw InvalidArgument{"the sampler made a block of ",
-                        shape(block.input_count(), block.outputs.size(),
-                              block.has_bags() ? block.inputs.size() : 0),
-                        ", more than its max_block() of ",
-                        shape(max.inputs, max.outputs, max.members)};
+  throw InvalidArgument{
+      "the sampler made a block of ",
+      shape(block.input_count(), block.outputs.size(), block.has_bags() ? block.inputs.size() : 0),
+      ", more than its max_block() of ", shape(max.inputs, max.outputs, max.members)};
 }
 
 /// Takes the blocks of a sampler and gives them to the worker of a kernel. `Words`: how the thread
@@ -83,8 +82,8 @@ class UpdateSink {
     }
   }
 
-  /// Ends the updates of a sentence: the model then has all of them.
-  void finish_sentence() {
+  /// Ends the updates of some sentences: the model then has all of them.
+  void finish_sentences() {
     finish();
     if constexpr (has_subwords) words_.finish();
   }
