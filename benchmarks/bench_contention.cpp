@@ -81,6 +81,9 @@ struct OnRows {
     std::vector<WordId> kept = {};
 
     BlockShape max_block() const { return worker.max_block(); }
+    void begin_epoch(const Random& stream, std::uint64_t picks) {
+      detail::begin_epoch_of(worker, stream, picks);
+    }
     template <class Sink>
     void sample(std::span<const WordId> sentence, Random& random, Sink&& sink) {
       using Inner = MappedSink<std::remove_reference_t<Sink>>;

@@ -145,6 +145,7 @@ class Replay {
           sentences(std::make_unique<Sentences>(replay.sentences(t, 0))),
           at(sentences->begin()),
           subsampling(replay.input_.vocabulary, replay.parameters_.subsample) {
+      detail::begin_epoch_of(worker, Random(replay.parameters_.seed ^ detail::pool_streams, t), 0);
       if (!replay.copies_) return;
       own = replay.copies_->thread(t);
       while (t >= part_of(replay.clocks_.size(), set, replay.sets_.size()).second) ++set;
