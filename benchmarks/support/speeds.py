@@ -21,8 +21,8 @@ HEAD = """
 Texts by `make_text`: {tokens} tokens, of which those of a law of Zipf and Mandelbrot and each word of
 the vocabulary once. Window {window}, {negative} negatives, sample {sample}, minimum count 1.
 
-Speeds are words of the corpus a second in the second epoch: figures of a run of one epoch are
-subtracted from those of a run of two, which leaves out reading, counting, touching new memory and
+Speeds are words of the corpus a second after the first epoch: figures of a run of one epoch are
+subtracted from those of a run of {epochs}, which leaves out reading, counting, touching new memory and
 saving, of every program alike. "By user time": divided by the seconds that all threads computed, a
 thread, so that other programs on the machine disturb it less. Ratios are of user time. Medians of
 {rounds} round(s), in alternation.
@@ -47,6 +47,9 @@ def check_arguments(given, fail):
              "--model")
     given.ours = given.ours or OURS
     given.threads = given.threads or THREADS
+    given.epochs = given.epochs or 2
+    if given.epochs < 2:
+        fail("--scale paper compares runs of 1 epoch and of more: give --epochs 2 or more")
     given.sizes = [parse_size(size, fail) for size in given.sizes]
     return [given.build / "benchmarks/make_text"]
 
@@ -64,7 +67,7 @@ class Speeds:
     def __init__(self, given, commands, tools):
         self.given, self.commands, self.tools = given, commands, tools
         self.settings = {key: getattr(given, key) for key in
-                         ("tokens", "window", "negative", "sample")}
+                         ("tokens", "epochs", "window", "negative", "sample")}
         self.runs = []
         self.path = given.output.with_suffix(".json")
         if given.resume and self.path.exists():
@@ -106,15 +109,16 @@ class Speeds:
             old.unlink()
         return seconds, user
 
-    def second_epoch(self, name, *arguments, threads, **placeholders):
-        """Returns the wall seconds and user seconds of the second epoch."""
+    def later_epochs(self, name, *arguments, threads, **placeholders):
+        """Returns the wall seconds and user seconds of the epochs after the first."""
         for _ in range(3):  # other programs may have disturbed the first run more than the second
-            one, two = (self.epochs(*arguments, epochs=epochs, threads=threads, **placeholders)
-                        for epochs in (1, 2))
-            user = two[1] - one[1]
+            one, all_epochs = (self.epochs(*arguments, epochs=epochs, threads=threads,
+                                           **placeholders) for epochs in (1, self.given.epochs))
+            user = all_epochs[1] - one[1]
             if user > 0:  # on a busy machine the difference of wall seconds may be anything
-                return max(two[0] - one[0], user / threads), user
-        return self.tools.fail(f"{name} takes no longer for 2 epochs than for 1: give more --tokens")
+                return max(all_epochs[0] - one[0], user / threads), user
+        return self.tools.fail(f"{name} takes no longer for {self.given.epochs} epochs than for 1: "
+                               "give more --epochs or --tokens")
 
     def measure(self, size, lines, threads, text, folder):
         words, dimension = size
@@ -124,11 +128,12 @@ class Speeds:
                        "threads": threads, "seed": seed}
                 if any(run.items() >= key.items() for run in self.runs):
                     continue
-                wall, user = self.second_epoch(name, command, text, folder, dimension=dimension,
+                wall, user = self.later_epochs(name, command, text, folder, dimension=dimension,
                                                threads=threads, seed=seed)
+                words_trained = self.given.tokens * (self.given.epochs - 1)
                 self.runs.append({**key, "ours": name in self.given.ours,
-                                  "wall_speed": self.given.tokens / wall,
-                                  "user_speed": self.given.tokens * threads / user})
+                                  "wall_speed": words_trained / wall,
+                                  "user_speed": words_trained * threads / user})
                 self.save()
                 print(f"V {words}, D {dimension}, {lines} words a line, {threads} thread(s), "
                       f"{name}: {self.runs[-1]['user_speed'] / 1e6:.2f} M words/s by user time",
