@@ -1,11 +1,12 @@
 // End to end: in-vocabulary corpus words a second of training, a row for each composition, with the
 // loss and, with --evaluate FOLDER, the scores of the same vectors beside it. With --limits, what a
 // word that subsampling keeps costs, on the text and ("cached") on few words whose rows are in the
-// cache: nanoseconds, pairs, rows, bytes, and the share of the machine's limits. "missed": visits
-// of rows that the third-level cache does not hold, by a model of it.
+// cache: nanoseconds of user time, pairs, rows, bytes, and the share of the machine's limits.
+// "missed": visits of rows that the third-level cache does not hold, by a model of it.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
+#include <chrono>
 #include <exception>
 #include <functional>
 #include <iostream>
@@ -36,17 +37,18 @@ bool is_chosen(const Names& chosen, std::string_view name) {
   return chosen.empty() || std::find(chosen.begin(), chosen.end(), name) != chosen.end();
 }
 
-/// Trains a new model.
+/// Trains a new model. `callback` is called 20 times a second.
 template <class Kernel>
 TrainReport train(std::string_view sampler, std::string_view kernel,
                   const Hyperparameters& parameters, const TrainingInput& input,
-                  std::optional<Model>& model) {
+                  std::optional<Model>& model,
+                  const std::function<bool(const Progress&)>& callback = {}) {
   const SyncOptions no_sync;
   const Composition composition{sampler, kernel, parameters, BagGradient::mean, "", {}, false,
                                 "none",  false,  no_sync};
   const Cluster alone;
-  return train_on_host<Kernel>(
-      {composition, alone, AnyCorpus(input.corpus), input.vocabulary, model, {}, {}});
+  return train_on_host<Kernel>({composition, alone, AnyCorpus(input.corpus), input.vocabulary,
+                                model, callback, std::chrono::milliseconds(50)});
 }
 
 /// Returns the MiB of the third-level cache, or 32 where the system does not tell.
@@ -56,7 +58,7 @@ double shared_cache_mib() {
   return 32;
 }
 
-/// Adds columns to a row: given its state, the name of its sampler and the words a second.
+/// Adds columns to a row: given its state, the name of its sampler and words a second by user time.
 using AddColumns = std::function<void(benchmark::State&, std::string_view, double)>;
 
 /// Registers a row for each composition of the samplers and kernels chosen. `ending`: of its name.
@@ -74,10 +76,14 @@ void add_all(const Names& samplers, const Names& kernels, const TrainingInput& i
       if (!is_chosen(samplers, sampler) || !is_chosen(kernels, kernel)) return;
       const std::string row = std::string(sampler) + "+" + std::string(kernel) + settings;
       const auto run = [&input, parameters, sampler, kernel, add_columns](benchmark::State& state) {
-        const double words_per_second = measure(state, input, [&](auto& model) {
-          return train<Kernel>(sampler, kernel, parameters, input, model);
+        limits::UserSpeed speed;
+        measure(state, input, [&](auto& model) {
+          if (!add_columns) return train<Kernel>(sampler, kernel, parameters, input, model);
+          speed = {};
+          return train<Kernel>(sampler, kernel, parameters, input, model, std::ref(speed));
         });
-        if (add_columns) add_columns(state, sampler, words_per_second);
+        const auto threads = static_cast<double>(resolve_threads(parameters.threads));
+        if (add_columns) add_columns(state, sampler, speed.words_per_second(threads));
       };
       benchmark::RegisterBenchmark(row.c_str(), run)
           ->UseManualTime()

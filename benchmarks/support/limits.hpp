@@ -1,11 +1,11 @@
 #pragma once
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <iterator>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 #include <wordloom/wordloom.hpp>
@@ -42,6 +42,37 @@ inline double random_row_seconds(std::size_t rows, std::size_t dimension) {
   }
   return fastest;
 }
+
+/// The speed of training by user time, which other programs on the machine disturb less than wall
+/// time, and which memory that is new to the process hardly does. A callback of a trainer.
+class UserSpeed {
+ public:
+  bool operator()(const Progress& progress) {
+    last_ = {progress.tokens, user_seconds()};
+    if (first_.tokens == 0) first_ = last_;
+    return true;
+  }
+  /// Returns the words a second where nothing else disturbs the threads, which share the user time,
+  /// from the first call to the last; 0 after a single call.
+  double words_per_second(double threads) const {
+    if (last_.tokens == first_.tokens) return 0;
+    return threads * static_cast<double>(last_.tokens - first_.tokens) /
+           (last_.seconds - first_.seconds);
+  }
+
+ private:
+  struct Reached {
+    std::uint64_t tokens = 0;
+    double seconds = 0;
+  };
+  static double user_seconds() {
+    rusage used{};
+    getrusage(RUSAGE_SELF, &used);
+    return static_cast<double>(used.ru_utime.tv_sec) +
+           static_cast<double>(used.ru_utime.tv_usec) * 1e-6;
+  }
+  Reached first_, last_;
+};
 
 /// The work of a sampler's blocks.
 struct Work {
