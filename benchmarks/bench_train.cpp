@@ -1,10 +1,18 @@
 // End to end: in-vocabulary corpus words a second of training, a row for each composition, with the
-// loss and, with --evaluate FOLDER, the scores of the same vectors beside it.
+// loss and, with --evaluate FOLDER, the scores of the same vectors beside it. With --limits, what a
+// word that subsampling keeps costs, on the text and ("cached") on few words whose rows are in the
+// cache: nanoseconds of user time, pairs, rows, bytes, and the share of the machine's limits.
+// "missed": visits of rows that the third-level cache does not hold, by a model of it.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
+#include <chrono>
 #include <exception>
+#include <functional>
 #include <iostream>
+#include <list>
+#include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -13,6 +21,7 @@
 
 #include "support/arguments.hpp"
 #include "support/demo_text.hpp"
+#include "support/limits.hpp"
 #include "support/machine.hpp"
 #include "support/training.hpp"
 #include "train_on_host.hpp"
@@ -28,43 +37,104 @@ bool is_chosen(const Names& chosen, std::string_view name) {
   return chosen.empty() || std::find(chosen.begin(), chosen.end(), name) != chosen.end();
 }
 
-/// Trains a new model.
+/// Trains a new model. `callback` is called 20 times a second.
 template <class Kernel>
 TrainReport train(std::string_view sampler, std::string_view kernel,
                   const Hyperparameters& parameters, const TrainingInput& input,
-                  std::optional<Model>& model) {
+                  std::optional<Model>& model,
+                  const std::function<bool(const Progress&)>& callback = {}) {
   const SyncOptions no_sync;
   const Composition composition{sampler, kernel, parameters, BagGradient::mean, "", {}, false,
                                 "none",  false,  no_sync};
   const Cluster alone;
-  return train_on_host<Kernel>(
-      {composition, alone, AnyCorpus(input.corpus), input.vocabulary, model, {}, {}});
+  return train_on_host<Kernel>({composition, alone, AnyCorpus(input.corpus), input.vocabulary,
+                                model, callback, std::chrono::milliseconds(50)});
 }
 
-/// Registers a row for each composition of the samplers and kernels chosen.
+/// Returns the MiB of the third-level cache, or 32 where the system does not tell.
+double shared_cache_mib() {
+  for (const auto& cache : benchmark::CPUInfo::Get().caches)
+    if (cache.level == 3) return cache.size / 1048576.0;
+  return 32;
+}
+
+/// Adds columns to a row: given its state, the name of its sampler and words a second by user time.
+using AddColumns = std::function<void(benchmark::State&, std::string_view, double)>;
+
+/// Registers a row for each composition of the samplers and kernels chosen. `ending`: of its name.
 void add_all(const Names& samplers, const Names& kernels, const TrainingInput& input,
-             const Hyperparameters& parameters) {
+             const Hyperparameters& parameters, const std::string& ending = {},
+             const AddColumns& add_columns = {}) {
   std::string settings;
   if (parameters.minibatch != 0 || parameters.shared_negatives != 0)
     settings = "/" + std::to_string(parameters.minibatch) + "x" +
                std::to_string(parameters.shared_negatives);
   settings += "/D:" + std::to_string(parameters.dimension) +
-              "/threads:" + std::to_string(resolve_threads(parameters.threads));
+              "/threads:" + std::to_string(resolve_threads(parameters.threads)) + ending;
   Samplers::for_each([&]<class>(std::string_view sampler) {
     Kernels::for_each([&]<class Kernel>(std::string_view kernel) {
       if (!is_chosen(samplers, sampler) || !is_chosen(kernels, kernel)) return;
       const std::string row = std::string(sampler) + "+" + std::string(kernel) + settings;
-      benchmark::RegisterBenchmark(row.c_str(),
-                                   [&input, parameters, sampler, kernel](benchmark::State& state) {
-                                     measure(state, input, [&](auto& model) {
-                                       return train<Kernel>(sampler, kernel, parameters, input,
-                                                            model);
-                                     });
-                                   })
+      const auto run = [&input, parameters, sampler, kernel, add_columns](benchmark::State& state) {
+        limits::UserSpeed speed;
+        measure(state, input, [&](auto& model) {
+          if (!add_columns) return train<Kernel>(sampler, kernel, parameters, input, model);
+          speed = {};
+          return train<Kernel>(sampler, kernel, parameters, input, model, std::ref(speed));
+        });
+        const auto threads = static_cast<double>(resolve_threads(parameters.threads));
+        if (add_columns) add_columns(state, sampler, speed.words_per_second(threads));
+      };
+      benchmark::RegisterBenchmark(row.c_str(), run)
           ->UseManualTime()
           ->Unit(benchmark::kMillisecond);
     });
   });
+}
+
+/// Counts the work of a sampler once, when it is first asked for.
+class WorkOfSamplers {
+ public:
+  WorkOfSamplers(const TrainingInput& input, const Hyperparameters& parameters, double cached_rows)
+      : input_(input), parameters_(parameters), cached_rows_(cached_rows) {}
+
+  const limits::Work& operator()(std::string_view sampler) {
+    const auto [found, is_new] = work_.try_emplace(std::string(sampler));
+    if (is_new)
+      Samplers::with(sampler, [&]<class Sampler>() {
+        found->second = limits::work_of<Sampler>(input_, parameters_, cached_rows_);
+      });
+    return found->second;
+  }
+
+ private:
+  const TrainingInput& input_;
+  const Hyperparameters parameters_;
+  const double cached_rows_;
+  std::map<std::string, limits::Work> work_;
+};
+
+/// Registers rows on the text and on few words, with what each kept word costs. `cache`: bytes.
+void add_limits(const Names& samplers, const Names& kernels, const TrainingInput& input,
+                const TrainingInput& few, Hyperparameters parameters, double cache) {
+  const std::size_t dimension = parameters.dimension;
+  const auto threads = static_cast<double>(resolve_threads(parameters.threads));
+  const limits::Limits limits{
+      threads * fma_peak(),
+      limits::random_row_seconds(input.vocabulary.size(), dimension) / threads, dimension};
+  std::cerr << "D " << dimension << ", " << threads << " thread(s): FMA peak " << limits.peak / 1e9
+            << " GFLOP/s, a random row in " << limits.row_seconds * 1e9 << " ns\n";
+  const double row_bytes = 4.0 * static_cast<double>(RowMatrix(1, dimension).stride());
+  const auto add = [&](const TrainingInput& text, const std::string& ending) {
+    const auto work = std::make_shared<WorkOfSamplers>(text, parameters, cache / row_bytes);
+    add_all(samplers, kernels, text, parameters, ending,
+            [=](benchmark::State& state, std::string_view sampler, double words_per_second) {
+              limits.add_columns(state, (*work)(sampler), words_per_second);
+            });
+  };
+  add(input, "");
+  parameters.subsample = 0;
+  add(few, "/cached");
 }
 
 }  // namespace
@@ -89,6 +159,17 @@ int main(int argc, char** argv) try {
   app.add_option("--epochs", parameters.epochs, "Epochs");
   app.add_option("--alpha", parameters.learning_rate, "Learning rate at the start");
   app.add_option("--sample", parameters.subsample, "Subsampling threshold");
+  VocabularyOptions words;
+  app.add_option("--min-count", words.min_count, "Words that occur less often are left out");
+  bool with_limits = false;
+  double cache = shared_cache_mib();
+  app.add_flag("--limits", with_limits,
+               "Beside the speed what a kept word costs, and the share of the machine's limits");
+  app.add_option(
+         "--cache", cache,
+         "MiB of the cache that cores share: --limits counts the rows that it does not hold")
+      ->capture_default_str()
+      ->needs("--limits");
   app.add_option("--evaluate", gold,
                  "Folder with similarity/ and analogy/ to score the vectors on");
   try {
@@ -97,14 +178,20 @@ int main(int argc, char** argv) try {
     return app.exit(help);
   }
   describe_machine();
-  const TrainingInput input = load_input(BenchmarkText(corpus, 200'000), gold);
+  const TrainingInput input = load_input(BenchmarkText(corpus, 200'000), gold, {}, words);
   benchmark::AddCustomContext("tokens", std::to_string(input.corpus.token_count()));
+  std::list<TrainingInput> few;  // of each dimension and number of threads
   for (const std::size_t dimension : dimensions)
     for (const std::size_t n : threads) {
       parameters.dimension = dimension;
       parameters.threads = n;
       parameters.validate();
-      add_all(samplers, kernels, input, parameters);
+      if (!with_limits) {
+        add_all(samplers, kernels, input, parameters);
+        continue;
+      }
+      few.push_back(limits::text_in_cache(input, parameters.subsample, dimension));
+      add_limits(samplers, kernels, input, few.back(), parameters, cache * (1 << 20));
     }
   benchmark::RunSpecifiedBenchmarks();
   benchmark::Shutdown();

@@ -42,6 +42,8 @@ struct Caches {
 /// The counts of all threads, in total or for each word.
 struct Replayed {
   double pairs = 0, loads = 0, transfers = 0;
+  double kept = 0;     // words that subsampling keeps
+  double rows = 0;     // visits of rows
   double far = 0;      // rows that cores of other groups used last, not counted above
   double waited = 0;   // seconds, of all threads
   double seconds = 0;  // from start to end
@@ -98,6 +100,8 @@ class Replay {
     return {(total_.pairs - first.pairs) / n,
             (total_.loads - first.loads) / n,
             (total_.transfers - first.transfers) / n,
+            (total_.kept - first.kept) / n,
+            (total_.rows - first.rows) / n,
             (total_.far - first.far) / n,
             (total_.waited - first.waited) / n,
             (total_.seconds - first.seconds) / n,
@@ -116,7 +120,7 @@ class Replay {
     std::vector<double> merged_at;
   };
   struct Trained {  // a block
-    double pairs, words;
+    double pairs, words, kept;
     std::vector<RowId> inputs, outputs;
   };
 
@@ -166,9 +170,10 @@ class Replay {
         }
         const std::span<const WordId> sentence = *at;
         ++at;
-        worker.sample(subsampling(sentence, random, kept), random, [&](const Block& block) {
+        const std::span<const WordId> words = subsampling(sentence, random, kept);
+        worker.sample(words, random, [&](const Block& block) {
           blocks.push_back(
-              {static_cast<double>(block.input_count() * block.outputs.size()), 0, {}, {}});
+              {static_cast<double>(block.input_count() * block.outputs.size()), 0, 0, {}, {}});
           std::ranges::transform(block.inputs, std::back_inserter(blocks.back().inputs),
                                  own.maps().input);
           std::ranges::transform(block.outputs, std::back_inserter(blocks.back().outputs),
@@ -176,8 +181,10 @@ class Replay {
           is_idle = false;
         });
         // Words that are left out count too.
-        for (Trained& block : blocks)
+        for (Trained& block : blocks) {
           block.words = static_cast<double>(sentence.size()) / static_cast<double>(blocks.size());
+          block.kept = static_cast<double>(words.size()) / static_cast<double>(blocks.size());
+        }
       }
     }
 
@@ -187,6 +194,7 @@ class Replay {
       all.clocks_[index] += block.pairs * all.costs_.pair;
       all.total_.pairs += block.pairs;
       all.total_.words += block.words;
+      all.total_.kept += block.kept;
       for (const RowId row : block.inputs) all.use(index, 0, row);
       for (const RowId row : block.outputs) all.use(index, 1, row);
       if (all.copies_) merge(all.sets_[set], block.pairs);
@@ -218,6 +226,7 @@ class Replay {
 
   void use(std::size_t thread, std::size_t matrix, RowId id) {
     Row& row = rows_[matrix][id];
+    ++total_.rows;
     const bool is_cached = row.owner != ~0u && used_[row.owner] - row.used < caches_.rows;
     if (row.owner != thread || !is_cached) {
       const bool travels = row.owner != thread && is_cached;

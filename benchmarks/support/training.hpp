@@ -18,8 +18,9 @@ struct TrainingInput {
 
 /// Reads the text. `gold`: the folder of test sets to score on, or empty.
 inline TrainingInput load_input(const BenchmarkText& text, std::filesystem::path gold = {},
-                                const wordloom::CorpusOptions& options = {}) {
-  auto vocabulary = wordloom::Vocabulary::from_text(text.path());
+                                const wordloom::CorpusOptions& options = {},
+                                const wordloom::VocabularyOptions& words = {}) {
+  auto vocabulary = wordloom::Vocabulary::from_text(text.path(), words);
   auto corpus = wordloom::EncodedCorpus::from_text(text.path(), vocabulary, options);
   return {std::move(vocabulary), std::move(corpus), std::move(gold)};
 }
