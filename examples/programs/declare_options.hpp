@@ -133,10 +133,11 @@ inline void declare_randomness(CLI::App& app, TrainingOptions& options, const Al
                  "Negatives are drawn by count to this")
       ->capture_default_str()
       ->group(heading::training);
-  app.add_option("--negative-pool", p.negative_pool,
-                 "Draws that each thread picks its negatives from, each about 8 times, so that their "
-                 "rows stay in the cache; for vocabularies of 32 times as many words and more. 0: "
-                 "each negative is drawn anew, as word2vec")
+  app.add_option(
+         "--negative-pool", p.negative_pool,
+         "Draws that each thread picks its negatives from, each about 8 times, so that their "
+         "rows stay in the cache; for vocabularies of 128 times as many words and more. 0: "
+         "each negative is drawn anew, as word2vec")
       ->check(whole_number)
       ->capture_default_str()
       ->group(heading::training);

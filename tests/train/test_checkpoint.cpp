@@ -17,9 +17,10 @@ using namespace wordloom;
 namespace {
 
 struct Task {
-  Vocabulary vocabulary = zipf_vocabulary(50);
+  Vocabulary vocabulary;
   EncodedCorpus corpus;
-  Task() : corpus(make(vocabulary)) {}
+  explicit Task(std::size_t words = 50)
+      : vocabulary(zipf_vocabulary(words)), corpus(make(vocabulary)) {}
 
   static EncodedCorpus make(const Vocabulary& vocabulary) {
     std::vector<std::vector<WordId>> sentences(3000);
@@ -74,10 +75,10 @@ TEMPLATE_TEST_CASE("one thread resumes to the same bits, wherever it was stopped
                    (Trainer<HierarchicalSoftmax, FusedKernel>),
                    (Trainer<GroupedWindow, FusedKernel>),
                    (Trainer<SentenceMinibatch, FusedKernel>)) {
-  const Task task;
+  const Task task(150);
   const TemporaryFolder folder;
   Hyperparameters with = parameters();
-  with.negative_pool = 1;  // for 50 words
+  with.negative_pool = 1;  // for 128 words and more
   TestType whole(with);
   const auto expected = whole.fit(task.corpus, task.vocabulary);
   for (const double fraction : {0.0, 0.1, 0.25, 0.4, 0.74, 0.999}) {

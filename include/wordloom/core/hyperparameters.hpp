@@ -136,7 +136,7 @@ struct Hyperparameters {
   double negative_exponent = 0.75;
   /// Draws of negatives that each thread keeps and picks from, so that their rows stay in the
   /// cache; up to 2^20. Each is picked 8 times in the mean, then another replaces it: negatives
-  /// have the same distribution. Vocabularies of less than 32 times as many words have no such
+  /// have the same distribution. Vocabularies of less than 128 times as many words have no such
   /// pool, nor have Hogwild, kernels on a device and samplers of columns and edges. 0: each
   /// negative is drawn anew, as in word2vec. See NegativePool.
   std::size_t negative_pool = 2048;

@@ -19,8 +19,9 @@ namespace wordloom::inline WORDLOOM_ABI {
 /// checkpoint needs that number and not the words.
 class NegativePool {
  public:
-  /// Words of a vocabulary for each draw of a pool: the rows of smaller ones are in the cache.
-  static constexpr std::size_t min_words = 32;
+  /// Words of a vocabulary for each draw of a pool: many rows of smaller ones are in the cache
+  /// anyhow, and a pool gains nothing.
+  static constexpr std::size_t min_words = 128;
 
   /// `size`: P, draws; 0: there is no pool.
   NegativePool(NegativeDistribution negatives, std::size_t size)
