@@ -34,8 +34,8 @@ TrainReport train(std::string_view sampler, std::string_view kernel,
                   const Hyperparameters& parameters, const TrainingInput& input,
                   std::optional<Model>& model) {
   const SyncOptions no_sync;
-  const Composition composition{sampler, kernel, parameters, BagGradient::mean, "", {}, false,
-                                "none",  false,  no_sync};
+  const Composition composition{sampler, kernel, parameters, std::nullopt, "",
+                                {},      false,  "none",     false,        no_sync};
   const Cluster alone;
   return train_on_host<Kernel>(
       {composition, alone, AnyCorpus(input.corpus), input.vocabulary, model, {}, {}});

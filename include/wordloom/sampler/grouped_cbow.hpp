@@ -29,7 +29,7 @@ struct GroupedCbow {
   template <class Visit>
   void visit_parameters(Visit&& visit) const {
     groups.visit_parameters(visit);
-    visit("whole bag gradient", static_cast<std::uint64_t>(gradient), 0, 1);
+    visit("bag_gradient", static_cast<std::uint64_t>(gradient), 0, 2);
   }
 
   class Worker;
@@ -39,11 +39,13 @@ struct GroupedCbow {
   }
   template <class Tables>
   ExpectedUpdates expected_updates(const WordRates& rates, const Tables& tables) const {
-    // Bags of a centre's context for the centre, bags of one more for its K negatives.
-    const double context = groups.mean_context();
+    // Bags of a centre's n context words for the centre, and of n + 1 for its K negatives, of
+    // which a member receives n / (n + 1) as much.
+    const double n = groups.mean_context();
     const auto negatives = static_cast<double>(groups.targets.negatives);
-    return detail::expected_of_cbow(
-        rates, (1 / context + negatives / (context + 1)) / (1 + negatives), gradient, tables);
+    const auto share = static_cast<double>(member_share(gradient, static_cast<float>(n)));
+    return detail::expected_of_cbow(rates, share * (1 + negatives * n / (n + 1)) / (1 + negatives),
+                                    tables);
   }
 };
 
