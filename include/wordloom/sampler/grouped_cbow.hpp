@@ -15,8 +15,9 @@ namespace wordloom::inline WORDLOOM_ABI {
 /// CBOW in the groups of GroupedWindow: G successive centres share their context, the centres and S
 /// words on either side, and their negatives. The mean of the context without a centre meets that
 /// centre, and the mean of the whole context the negatives, for all centres at once, with weight
-/// G K / H: G + H pairs a group, where bags of their own would be G (G + H). A learning rate of 0.1
-/// does better than 0.075.
+/// G K / H: G + H pairs a group, where bags of their own would be G (G + H). The window is of one
+/// width, for which the gradients differ by a factor alone. It costs analogies, 0.30 where Cbow has
+/// 0.37, and similarity on some sets (benchmarks/results/cbow.md). The best learning rate is 0.1.
 struct GroupedCbow {
   GroupedWindow groups = {};
   BagGradient gradient = BagGradient::mean;
