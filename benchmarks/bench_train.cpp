@@ -44,8 +44,8 @@ TrainReport train(std::string_view sampler, std::string_view kernel,
                   std::optional<Model>& model,
                   const std::function<bool(const Progress&)>& callback = {}) {
   const SyncOptions no_sync;
-  const Composition composition{sampler, kernel, parameters, BagGradient::mean, "", {}, false,
-                                "none",  false,  no_sync};
+  const Composition composition{sampler, kernel, parameters, std::nullopt, "",
+                                {},      false,  "none",     false,        no_sync};
   const Cluster alone;
   return train_on_host<Kernel>({composition, alone, AnyCorpus(input.corpus), input.vocabulary,
                                 model, callback, std::chrono::milliseconds(50)});

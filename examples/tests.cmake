@@ -151,7 +151,7 @@ if(WORDLOOM_ENABLE_BLAS)
 endif()
 # The original program's options choose among them.
 wordloom_corpus_test(word2vec-cbow-and-hs
-  "for options in '-cbow 1' '-cbow 1 --cbow-gradient whole' '-hs 1 -negative 0' '-cbow 1 -hs 1 -negative 0' '-hs 1'; do
+  "for options in '-cbow 1' '-cbow 1 --cbow-gradient whole' '-cbow 1 --cbow-gradient mean' '-hs 1 -negative 0' '-cbow 1 -hs 1 -negative 0' '-hs 1'; do
      ${train_longer} $options --json --quiet --evaluate-analogy ${corpus}/analogies | tee out
      grep -Eq '\"accuracy\":(1.0|0.[5-9])' out
    done")

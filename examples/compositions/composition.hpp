@@ -21,8 +21,8 @@
 struct Composition {
   std::string_view sampler, kernel;  // names of wordloom/registry.hpp
   const wordloom::Hyperparameters& parameters;
-  wordloom::BagGradient bag_gradient;
-  std::string_view checkpoint;  // a file; empty: none
+  std::optional<wordloom::BagGradient> bag_gradient;  // none: the sampler's
+  std::string_view checkpoint;                        // a file; empty: none
   std::chrono::duration<double> checkpoint_interval;
   bool resume;
   std::string_view sync;
@@ -52,7 +52,8 @@ struct Job {
 template <class Sampler>
 Sampler make_sampler(const Composition& composition) {
   auto sampler = wordloom::detail::policy_from<Sampler>(composition.parameters);
-  if constexpr (requires { sampler.gradient; }) sampler.gradient = composition.bag_gradient;
+  if constexpr (requires { sampler.gradient; })
+    sampler.gradient = composition.bag_gradient.value_or(sampler.gradient);
   if constexpr (requires { sampler.subwords; }) {
     sampler.sampler = make_sampler<decltype(sampler.sampler)>(composition);
     sampler.subwords = composition.subwords;

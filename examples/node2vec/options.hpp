@@ -160,9 +160,8 @@ inline void declare(CLI::App& app, Options& options) {
   declare_walks(app, options);
   declare_training(app, options, aliases);
   app.get_option("--alpha")->description(
-      "Learning rate at the start. Without: 0.0125; hogwild, --hs 1 0.025; CBOW 0.075, or 0.05 "
-      "with "
-      "--cbow-gradient whole");
+      "Learning rate at the start. Without: 0.0125; hogwild, --hs 1 0.025; CBOW 0.1, or 0.075 with "
+      "--hs 1, 0.15 with --cbow-gradient mean, 0.05 with whole");
   declare_randomness(app, options, aliases);
   declare_method(app, options);
   app.add_option("--evaluate-links", options.evaluate_links,

@@ -101,8 +101,9 @@ inline void declare_training(CLI::App& app, TrainingOptions& options, const Alia
       ->group(heading::training);
   app.add_option(
          named("--alpha"), options.alpha,
-         "Learning rate at the start. Without: 0.025, or 0.05 with subwords; CBOW 0.075, or "
-         "0.05 with --cbow-gradient whole; uniform 0.05, or 0.1 with adagrad, 0.003 with adam")
+         "Learning rate at the start. Without: 0.025, or 0.05 with subwords; CBOW 0.1, or 0.075 "
+         "with --hs 1, 0.15 with --cbow-gradient mean, 0.05 with whole; uniform 0.05, or 0.1 with "
+         "adagrad, 0.003 with adam")
       ->group(heading::training);
   app.add_option(named("--iter"), p.epochs, "Epochs")
       ->check(whole_number)
@@ -180,10 +181,9 @@ inline void declare_method(CLI::App& app, TrainingOptions& options) {
       ->group(heading::method);
   app.add_option(
          "--cbow-gradient", options.cbow_gradient,
-         "What a context word of CBOW receives: mean, its share of the gradient; whole, all "
-         "of it, as word2vec does")
-      ->check(CLI::IsMember({"mean", "whole"}))
-      ->capture_default_str()
+         "What each of n context words of CBOW receives: root, 1 / sqrt(n) of the gradient, the "
+         "default; mean, 1 / n, as the derivative says; whole, all of it, as word2vec does")
+      ->check(CLI::IsMember({"root", "mean", "whole"}))
       ->group(heading::method);
   app.add_option("--hs", options.hs,
                  "1: hierarchical softmax, together with negatives unless --negative is 0")

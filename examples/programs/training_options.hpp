@@ -19,7 +19,8 @@ struct TrainingOptions {
   int binary = 0;
   std::string format;   // empty: by `binary`
   std::string sampler;  // empty: by `cbow`
-  std::string kernel = "fused", cbow_gradient = "mean", optimizer = "sgd";
+  std::string kernel = "fused", optimizer = "sgd";
+  std::string cbow_gradient;  // empty: the sampler's
   std::size_t context_size = 1024;
   std::string contexts;
   wordloom::SubwordOptions subwords = {.maxn = 0};
@@ -39,12 +40,10 @@ struct TrainingOptions {
   bool is_given(const std::string& option) const { return given.contains(option); }
 
   Composition composition() const {
-    const auto gradient =
-        cbow_gradient == "mean" ? wordloom::BagGradient::mean : wordloom::BagGradient::whole;
     return {.sampler = sampler,
             .kernel = kernel,
             .parameters = parameters,
-            .bag_gradient = gradient,
+            .bag_gradient = bag_gradient(),
             .checkpoint = checkpoint,
             .checkpoint_interval = std::chrono::duration<double>(checkpoint_every),
             .resume = resume,
@@ -56,6 +55,15 @@ struct TrainingOptions {
             .optimizer = optimizer,
             .context_size = context_size,
             .contexts = contexts};
+  }
+
+ private:
+  std::optional<wordloom::BagGradient> bag_gradient() const {
+    using wordloom::BagGradient;
+    if (cbow_gradient.empty()) return std::nullopt;
+    return cbow_gradient == "mean"    ? BagGradient::mean
+           : cbow_gradient == "whole" ? BagGradient::whole
+                                      : BagGradient::root;
   }
 };
 
@@ -116,13 +124,21 @@ inline void add_output_files(std::vector<NamedFile>& files, const TrainingOption
                    wordloom::words_path(options.output, output_format(options)), true});
 }
 
+/// Returns that of CBOW, see benchmarks/results/cbow.md. A group's bags are all of one size, for
+/// which the gradients differ by a factor.
+inline double rate_of_cbow(const TrainingOptions& options) {
+  if (options.cbow_gradient == "whole") return 0.05;
+  if (options.cbow_gradient == "mean") return options.sampler == "grouped-cbow" ? 0.1 : 0.15;
+  return options.sampler.find("-hs") == std::string::npos ? 0.1 : 0.075;
+}
+
 /// Returns the learning rate of a sampler without --alpha.
 inline double default_rate(const TrainingOptions& options) {
   const std::string& sampler = options.sampler;
   if (options.optimizer == "adam") return 0.003;
   if (options.optimizer == "adagrad") return 0.1;
   if (trains_columns(options)) return 0.05;
-  if (is_cbow(sampler)) return options.cbow_gradient == "whole" ? 0.05 : 0.075;
+  if (is_cbow(sampler)) return rate_of_cbow(options);
   if (options.subwords.maxn > 0) return 0.05;
   const bool shares = sampler.find("-hs") == sampler.npos && !sampler.starts_with("hogwild");
   return shares ? options.rate_of_shared_negatives : 0.025;
@@ -131,7 +147,7 @@ inline double default_rate(const TrainingOptions& options) {
 /// Chooses the sampler and the learning rate, and checks the kernel. Throws InvalidArgument.
 inline void choose_method(TrainingOptions& options) {
   choose_sampler(options);
-  if (options.cbow_gradient == "whole" && !is_cbow(options.sampler))
+  if (!options.cbow_gradient.empty() && !is_cbow(options.sampler))
     throw wordloom::InvalidArgument("--cbow-gradient is for --cbow 1");
   options.parameters.learning_rate = options.alpha.value_or(default_rate(options));
   if (!is_for_gpu(options.kernel) && !wordloom::Kernels::contains(options.kernel))

@@ -79,7 +79,7 @@ inline const ForeignNames foreign_options{
     {"ns-exponent", "write --negative-exponent"},
     {"max-vocab-size", "write --max-vocabulary"},
     {"max-final-vocab", "write --max-vocabulary"},
-    {"cbow-mean", "write --cbow-gradient mean or whole"},
+    {"cbow-mean", "write --cbow-gradient root, mean or whole"},
     {"learning-rate", "write --alpha"},
     {"vocab-min-count", "write --min-count"}};
 

@@ -25,7 +25,8 @@ namespace wordloom::inline WORDLOOM_ABI {
 using Word2Vec = Trainer<Hogwild, DotKernel>;
 
 /// Mikolov et al. 2013a, "Efficient Estimation of Word Representations in Vector Space": CBOW, with
-/// negative sampling and the gradient of Irsoy et al. 2021. As word2vec.c trains it:
+/// negative sampling and a gradient of our own, see BagGradient. As word2vec.c trains it, with a
+/// learning rate of 0.05:
 /// `Word2VecCbow(parameters, {.window = ..., .targets = ..., .gradient = BagGradient::whole})`.
 using Word2VecCbow = Trainer<Cbow, DotKernel>;
 

@@ -140,8 +140,10 @@ struct Oracle {
         Row mean(dimension);
         for (const std::uint32_t i : contexts) add(mean, 1 / n, input[sentence[i]]);
         const Row change = score(mean, targets(random, sentence[center], center));
-        for (const std::uint32_t i : contexts)
-          add(input[sentence[i]], sampler.gradient == BagGradient::whole ? 1 : 1 / n, change);
+        const double share = sampler.gradient == BagGradient::whole  ? 1
+                             : sampler.gradient == BagGradient::mean ? 1 / n
+                                                                     : 1 / std::sqrt(n);
+        for (const std::uint32_t i : contexts) add(input[sentence[i]], share, change);
       } else if constexpr (std::is_same_v<Sampler, PathHogwild> ||
                            std::is_same_v<Sampler, BothHogwild>) {
         for (const std::uint32_t i : contexts) {
@@ -204,7 +206,7 @@ void check(const Sampler& sampler) {
 }  // namespace
 
 TEST_CASE("CbowScheme is its oracle", "[cuda][cbow]") {
-  for (const BagGradient gradient : {BagGradient::mean, BagGradient::whole}) {
+  for (const BagGradient gradient : {BagGradient::mean, BagGradient::whole, BagGradient::root}) {
     check<cuda::CbowScheme>(Cbow{.window = {5}, .gradient = gradient});
     check<cuda::CbowScheme>(HierarchicalCbow{.window = {2}, .gradient = gradient});
     check<cuda::CbowScheme>(BothCbow{.window = {5}, .gradient = gradient});

@@ -76,6 +76,9 @@ inline std::vector<RowId> any_rows(std::size_t count, std::size_t rows, Random& 
   return result;
 }
 
+inline constexpr BagGradient bag_gradients[] = {BagGradient::mean, BagGradient::whole,
+                                                BagGradient::root};
+
 /// From -2 to 2, a quarter of them 0.
 inline std::vector<float> any_weights(std::size_t count, Random& random) {
   std::vector<float> result(count);

@@ -92,17 +92,28 @@ inline double loss(const Model& model, const Block& block, bool weighted) {
   return sum;
 }
 
+/// What each member of a bag of n receives of the gradient of their mean. A bag of all inputs that
+/// stands for those without one gives a member, which is in n - 1 of n of these, so much less.
+inline double member_share(const Block& block, std::size_t n) {
+  using wordloom::BagGradient;
+  const bool stands =
+      (block.stands_for_parts || !block.left_out.empty()) && n == block.inputs.size();
+  const auto size = static_cast<double>(stands ? n - 1 : n);
+  const double power = block.bag_gradient == BagGradient::mean   ? 1.0
+                       : block.bag_gradient == BagGradient::root ? 0.5
+                                                                 : 0.0;
+  return std::pow(size, -power) * (stands ? size / static_cast<double>(n) : 1.0);
+}
+
 /// Adds learning_rate times the negative gradient of the weighted loss to the sides that the block
-/// updates; with BagGradient::whole, members of bags receive what the mean of their bag would.
+/// updates. Members of bags receive what BagGradient says of it.
 inline void update(Model& model, const Block& block, double learning_rate) {
   using wordloom::Sides;
   const Model before = model;
   for (std::size_t i = 0; i < block.input_count(); ++i) {
     const auto in = input(before, block, i);
     const auto members = bag(block, i);
-    const double share = block.bag_gradient == wordloom::BagGradient::whole
-                             ? 1.0
-                             : 1.0 / static_cast<double>(members.size());
+    const double share = member_share(block, members.size());
     for (std::size_t j = 0; j < block.outputs.size(); ++j) {
       const RowId out = block.outputs[j];
       const double w = weight(block, i, j);

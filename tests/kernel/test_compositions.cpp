@@ -97,9 +97,11 @@ TEST_CASE("a sentence through every sampler and every kernel equals the oracle's
   });
 }
 
-TEST_CASE("bags with the whole gradient through every kernel equal the oracle's",
-          "[kernel][training]") {
-  check_sentence_with_every_kernel(any_sampler(Cbow{.gradient = BagGradient::whole}));
-  check_sentence_with_every_kernel(any_sampler(GroupedCbow{.gradient = BagGradient::whole}));
-  check_sentence_with_every_kernel(any_sampler(AttractionRepulsion<GroupedCbow>{}));
+TEST_CASE("bags with each gradient through every kernel equal the oracle's", "[kernel][training]") {
+  for (const BagGradient gradient : bag_gradients) {
+    check_sentence_with_every_kernel(any_sampler(Cbow{.gradient = gradient}));
+    const GroupedCbow groups{.gradient = gradient};
+    check_sentence_with_every_kernel(any_sampler(groups));
+    check_sentence_with_every_kernel(any_sampler(AttractionRepulsion<GroupedCbow>{groups}));
+  }
 }

@@ -55,7 +55,7 @@ TEST_CASE("a block that updates one side leaves the other as it is, bit for bit"
                                     bags_without_one(inputs, outputs, 6, random)}) {
               bags.update = sides;
               check_update<Kernel>(dimension, bags, 6, 0.1f);
-              bags.bag_gradient = BagGradient::whole;
+              bags.bag_gradient = bag_gradients[1 + random.below(2)];
               check_update<Kernel>(dimension, bags, 6, 0.1f);
             }
           }
@@ -137,7 +137,7 @@ TEST_CASE("what a kernel did before changes nothing, bit for bit", "[kernel]") {
       if (random.below(3) == 0) block.weights = any_weights(n * m, random);
       if (random.below(3) == 0)
         block.update = random.below(2) == 0 ? Sides::inputs : Sides::outputs;
-      if (random.below(2) == 0) block.bag_gradient = BagGradient::whole;
+      block.bag_gradient = bag_gradients[random.below(3)];
       Model one = random_model(30, 33, 5), other = random_model(30, 33, 5);
       auto fresh = Kernel{}.worker(any, most);
       REQUIRE(LossSum(used.template update<true>(one, block, 0.1f)).value() ==

@@ -66,6 +66,7 @@ useless --context-size 8
 useless --contexts x
 useless --cbow-gradient whole
 useless --cbow-gradient mean
+useless --cbow-gradient root
 useless --hs-sample 0
 useless --negative-exponent 0.5 --hs 1 --negative 0
 useless --negative-pool 64 --sampler hogwild

@@ -75,7 +75,7 @@ const std::vector<std::size_t> lengths{0, 1, 2, 3, 4, 5, 6, 8, 9, 11, 16, 17, 10
 
 TEST_CASE("Cbow makes one bag of each window, against its centre and K others", "[sampler]") {
   const auto vocabulary = zipf_vocabulary(50);
-  for (const BagGradient gradient : {BagGradient::mean, BagGradient::whole}) {
+  for (const BagGradient gradient : {BagGradient::mean, BagGradient::whole, BagGradient::root}) {
     const auto random =
         Cbow{.window = {4}, .targets = {.negatives = 3}, .gradient = gradient}.start(vocabulary);
     const auto fixed =
@@ -138,7 +138,7 @@ TEST_CASE("GroupedCbow pools the groups of GroupedWindow, each centre once", "[s
                                .minibatch = minibatch,
                                .shared_negatives = shared};
     const auto of_words = groups.start(vocabulary);
-    for (const BagGradient gradient : {BagGradient::mean, BagGradient::whole}) {
+    for (const BagGradient gradient : {BagGradient::mean, BagGradient::whole, BagGradient::root}) {
       const auto run = GroupedCbow{groups, gradient}.start(vocabulary);
       CHECK(run.output_rows() == words);
       const std::size_t negatives = groups.shared();

@@ -204,7 +204,7 @@ void check_expected_updates(const Policy& policy, const Vocabulary& vocabulary, 
       for (std::size_t i = 0; i < block.input_count(); ++i) {
         const auto bag = oracle::bag(block, i);
         const double share = 1 / static_cast<double>(bag.size());
-        const double received = block.bag_gradient == BagGradient::mean ? share : 1.0;
+        const double received = oracle::member_share(block, bag.size());
         for (std::size_t j = 0; j < block.outputs.size(); ++j) {
           const double pairs = std::abs(oracle::weight(block, i, j));
           output.add(block.outputs[j], pairs);
@@ -246,6 +246,9 @@ TEST_CASE("rows are scored as often as expected", "[sampler]") {
     INFO(name);
     check_expected_updates(Policy::from(parameters), vocabulary, 1e-3);
   });
-  check_expected_updates(Cbow{.window = {4}, .gradient = BagGradient::whole}, vocabulary, 0);
+  for (const BagGradient gradient : {BagGradient::mean, BagGradient::whole}) {
+    check_expected_updates(Cbow{.window = {4}, .gradient = gradient}, vocabulary, 0);
+    check_expected_updates(GroupedCbow{{.window = 4}, gradient}, vocabulary, 0);
+  }
   check_expected_updates(GroupedWindow{.window = 4, .minibatch = 4}, vocabulary, 1e-3);
 }

@@ -179,7 +179,7 @@ TEST_CASE("a checkpoint of a policy with another value is refused", "[checkpoint
   resume({});
   for (const Cbow& other :
        {Cbow{.window = {3}}, Cbow{.targets = {.negatives = 4}}, Cbow{.targets = {.exponent = 0.5}},
-        Cbow{.gradient = BagGradient::whole}})
+        Cbow{.gradient = BagGradient::mean}})
     CHECK_THROWS_WITH(resume(other), Catch::Contains("another method or set of hyperparameters"));
 }
 

@@ -131,7 +131,7 @@ struct CbowScheme {
     const auto window = task.window(center, task.reach(center));
     const std::uint32_t members = window.end - window.first - 1;
     if (members == 0) return;
-    const float share = 1.0f / static_cast<float>(members);
+    const auto size = static_cast<float>(members);
     task.clear(sum);
     for (std::uint32_t context = window.first; context < window.end; ++context) {
       if (context == center) continue;
@@ -139,13 +139,12 @@ struct CbowScheme {
       add_scaled(sum, 1.0f, member);
     }
     task.clear(mean);
-    add_scaled(mean, share, sum);
+    add_scaled(mean, 1.0f / size, sum);
     task.clear(change);
     score<AnyTargets>(task, center, center, mean, change);
+    const float share = member_share(task.sampling.bag_gradient, size);
     for (std::uint32_t context = window.first; context < window.end; ++context)
-      if (context != center)
-        task.add_product(task.input_row(context), task.sampling.whole_gradient ? 1.0f : share,
-                         change);
+      if (context != center) task.add_product(task.input_row(context), share, change);
   }
 };
 

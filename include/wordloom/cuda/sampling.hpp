@@ -103,8 +103,8 @@ struct Sampling {
   std::uint32_t shared = 0;      // H, negatives of a minibatch
   bool has_paths = false;        // whether centres are scored against their paths in a tree
   PathView paths = {};
-  bool has_bags = false;        // whether the mean of a window is scored
-  bool whole_gradient = false;  // see BagGradient
+  bool has_bags = false;  // whether the mean of a window is scored
+  BagGradient bag_gradient = BagGradient::mean;
 
   /// The reach of the window of the word at `position` in its sentence.
   WORDLOOM_BOTH std::uint32_t reach(const SentenceRandom& random, std::uint32_t position) const {
@@ -190,7 +190,7 @@ Sampling sampling_of(const Sampler& sampler) {
   });
   if constexpr (ScoresBags<Sampler>) {
     sampling.has_bags = true;
-    sampling.whole_gradient = sampler.gradient == BagGradient::whole;
+    sampling.bag_gradient = sampler.gradient;
   }
   if constexpr (requires { sampler.shared(); }) {
     sampling.minibatch = static_cast<std::uint32_t>(sampler.minibatch);

@@ -26,7 +26,7 @@ struct BagBlock {
   float* shares;               // [m] and slack: what a member receives of them
   const float* weights;        // [m] and slack
   float* copies;               // [(m + own) x 64]
-  float share, share_without;  // of a gradient: 1 / size and 1 / (size - 1), or 1
+  float share, share_without;  // of a gradient, for a member of the bag, and of that without one
   float without_one;           // 1 / (size - 1)
   float learning_rate;
   Sides update;
@@ -89,9 +89,7 @@ class BagUpdate {
     }
     float* const weights = numbers_.row_data(2);
     fill_weights(block, 1, weights);
-    const bool mean = block.bag_gradient == BagGradient::mean;
-    const auto n = static_cast<float>(size);
-    const float without_one = own > 0 ? 1.0f / (n - 1.0f) : 0.0f;
+    const float others = static_cast<float>(size) - 1.0f;
     scored_ = {.members = rows_.data(),
                .size = size,
                .outputs = outputs,
@@ -103,9 +101,9 @@ class BagUpdate {
                .shares = numbers_.row_data(1),
                .weights = weights,
                .copies = copies_.data(),
-               .share = mean ? 1.0f / n : 1.0f,
-               .share_without = mean ? without_one : 1.0f,
-               .without_one = without_one,
+               .share = block.share_of_all(),
+               .share_without = own > 0 ? member_share(block.bag_gradient, others) : 0.0f,
+               .without_one = own > 0 ? 1.0f / others : 0.0f,
                .learning_rate = learning_rate,
                .update = block.update,
                .may_repeat = may_repeat,

@@ -47,6 +47,7 @@ class Staging {
   Staging(BlockShape most, std::size_t dimension)
       : members_(std::max(most.inputs, most.inputs * most.members)),
         ends_(most.inputs),
+        shares_(most.inputs),
         inputs_(most.inputs, dimension),
         means_(most.inputs, dimension),
         outputs_(most.outputs, dimension) {}
@@ -82,12 +83,9 @@ class Staging {
   /// Adds the changes of the scratch rows to the members of their bags.
   void finish() noexcept {
     if (!std::exchange(is_open_, false)) return;
-    for (std::size_t i = 0, first = 0; i < bags_; first = ends_[i++]) {
-      const auto size = static_cast<float>(ends_[i] - first);
-      functions_.add_to_rows(members_.data() + first, members_.data() + ends_[i],
-                   gradient_ == BagGradient::mean ? 1.0f / size : 1.0f, inputs_.row_data(i),
-                   means_.row_data(i), means_.stride());
-    }
+    for (std::size_t i = 0, first = 0; i < bags_; first = ends_[i++])
+      functions_.add_to_rows(members_.data() + first, members_.data() + ends_[i], shares_[i],
+                             inputs_.row_data(i), means_.row_data(i), means_.stride());
   }
 
  private:
@@ -95,7 +93,6 @@ class Staging {
 
   /// Computes the means of the bags, or copies the inputs where they are rows.
   void pool(RowMatrix& matrix, const Block& block, float** inputs) noexcept {
-    gradient_ = block.bag_gradient;
     std::size_t size = 0;
     for (std::size_t i = 0; i < bags_; ++i) {
       const std::size_t first = size;
@@ -108,6 +105,9 @@ class Staging {
       for (; k < end; ++k)
         if (k != left_out) members_[size++] = matrix.row_data(maps_.input(block.inputs[k]));
       ends_[i] = size;
+      shares_[i] = size - first == block.inputs.size()
+                       ? block.share_of_all()
+                       : member_share(block.bag_gradient, static_cast<float>(size - first));
       inputs[i] = inputs_.row_data(i);
       functions_.mean_of_rows(members_.data() + first, size - first, means_.stride(), inputs[i]);
       std::copy_n(inputs[i], means_.stride(), means_.row_data(i));
@@ -118,11 +118,11 @@ class Staging {
   RowMaps maps_;
   std::vector<float*> members_;    // rows of all bags, one bag after the other
   std::vector<std::size_t> ends_;  // [N] of the bags in `members_`
+  std::vector<float> shares_;      // [N] of a gradient, for a member
   RowMatrix inputs_, means_;       // [N x D] scratch rows, and as they were
   RowMatrix outputs_;              // [M x D] copies of rows that stay as they are
   std::size_t bags_ = 0;           // N
   bool is_open_ = false;
-  BagGradient gradient_ = BagGradient::mean;
 };
 
 }  // namespace wordloom::inline WORDLOOM_ABI::simd

@@ -62,6 +62,7 @@ struct AttractionRepulsion {
         if (!block.left_out.empty()) {
           repulsion.left_out = {};
           repulsion.bag_ends = whole_bag;
+          repulsion.stands_for_parts = true;
         }
         if (!block.weights.empty()) {
           const auto [values, version] = block.weights;

@@ -1,4 +1,5 @@
 #pragma once
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -24,11 +25,20 @@ struct PairWeights {
 /// The matrices that a block changes.
 enum class Sides : std::uint8_t { both, inputs, outputs };
 
-/// The part of the gradient of a bag's mean that each member receives.
+/// The part of the gradient of a bag's mean that each member receives. In windows of random reach,
+/// it is also the weight of far words: `root` keeps the similarity of `mean` and the analogies of
+/// `whole` (benchmarks/results/cbow.md).
 enum class BagGradient : std::uint8_t {
-  mean,  ///< 1 / size of it: the derivative (Irsoy et al. 2021, "Corrected CBOW")
-  whole  ///< all of it, as word2vec.c and fastText do
+  mean,   ///< 1 / size of it: the derivative (Irsoy et al. 2021, "Corrected CBOW")
+  whole,  ///< all of it, as word2vec.c and fastText do
+  root    ///< 1 / sqrt(size) of it, the geometric mean of the two
 };
+
+/// Returns the part of the gradient of the mean that each member of a bag of `size` receives.
+WORDLOOM_BOTH float member_share(BagGradient gradient, float size) {
+  if (gradient == BagGradient::whole) return 1.0f;
+  return 1.0f / (gradient == BagGradient::root ? std::sqrt(size) : size);
+}
 
 /// N inputs scored against M output rows; outputs[0 .. positives) carry label 1, the others 0. An
 /// input is a row, or the mean of a bag of rows. A kernel computes all scores from the rows as they
@@ -52,6 +62,9 @@ struct Block {
   std::size_t examples = 0;   // what the loss is a mean over
   Sides update = Sides::both;
   BagGradient bag_gradient = BagGradient::mean;
+  /// Whether a bag of all `inputs` stands for the bags without one of them, which is so where there
+  /// is `left_out`.
+  bool stands_for_parts = false;
 
   bool has_bags() const noexcept { return !bag_ends.empty() || !left_out.empty(); }
   /// N.
@@ -59,6 +72,14 @@ struct Block {
     return !left_out.empty()  ? left_out.size() + 1
            : bag_ends.empty() ? inputs.size()
                               : bag_ends.size();
+  }
+  /// Returns the part of its gradient that each member of a bag of all n inputs receives. Where the
+  /// bag stands for the bags without one, a member is in (n - 1) / n of these.
+  float share_of_all() const noexcept {
+    const auto n = static_cast<float>(inputs.size());
+    const bool of_parts = stands_for_parts || !left_out.empty();
+    if (!of_parts || bag_gradient == BagGradient::mean) return member_share(bag_gradient, n);
+    return member_share(bag_gradient, n - 1.0f) * (n - 1.0f) / n;
   }
 };
 

@@ -14,13 +14,12 @@ namespace wordloom::inline WORDLOOM_ABI {
 namespace detail {
 
 /// Returns the expected updates of a sampler that scores the mean of a centre's n context words
-/// against the centre's targets. A score moves by 1 / n of what a member moves, and a member
-/// receives 1 / n of the gradient or all of it. `inverse_context`: the mean of 1 / n.
+/// against the centre's targets. A score moves by 1 / n of what a member moves. `share`: the mean
+/// of what a member receives of the gradient.
 template <class TargetTables>
-ExpectedUpdates expected_of_cbow(const WordRates& rates, double inverse_context,
-                                 BagGradient gradient, const TargetTables& targets) {
+ExpectedUpdates expected_of_cbow(const WordRates& rates, double share,
+                                 const TargetTables& targets) {
   ExpectedUpdates result = expected_of_skip_gram(rates, 1.0, targets);
-  const double share = gradient == BagGradient::mean ? inverse_context : 1.0;
   for (float& updates : result.input) updates *= static_cast<float>(share);
   return result;
 }
@@ -28,15 +27,15 @@ ExpectedUpdates expected_of_cbow(const WordRates& rates, double inverse_context,
 }  // namespace detail
 
 /// Continuous bag of words (Mikolov et al. 2013a): the mean of a centre's context words is scored
-/// against the centre's targets, 1 x M. Each member of the window receives 1 / n of the gradient of
-/// the mean, as the derivative says (Irsoy, Benton and Stratos 2021, "Corrected CBOW performs as
-/// well as skip-gram"), or all of it, as word2vec.c and gensim do. The corrected form takes higher
-/// learning rates: 0.075, where word2vec's is 0.05.
+/// against the centre's targets, 1 x M. Each member of the window receives 1 / sqrt(n) of the
+/// gradient of the mean (ours), or all of it, as word2vec.c and gensim do, or 1 / n, as the
+/// derivative says (Irsoy, Benton and Stratos 2021, "Corrected CBOW performs as well as
+/// skip-gram"). The best learning rates differ: 0.1, 0.05 and 0.15.
 template <class Window = RandomWindow, class Targets = NegativeSampling>
 struct BasicCbow {
   Window window = {};
   Targets targets = {};
-  BagGradient gradient = BagGradient::mean;
+  BagGradient gradient = BagGradient::root;
 
   static constexpr BlockFeatures uses = {.bags = true};
 
@@ -46,7 +45,7 @@ struct BasicCbow {
   template <class Visit>
   void visit_parameters(Visit&& visit) const {
     detail::visit_all(visit, window, targets);
-    visit("whole bag gradient", static_cast<std::uint64_t>(gradient), 0, 1);
+    visit("bag_gradient", static_cast<std::uint64_t>(gradient), 0, 2);
   }
 
   /// The scratch of one thread.
@@ -89,7 +88,9 @@ struct BasicCbow {
   }
   template <class Tables>
   ExpectedUpdates expected_updates(const WordRates& rates, const Tables& tables) const {
-    return detail::expected_of_cbow(rates, window.mean_inverse_context(), gradient, tables);
+    const double share = window.mean_of(
+        [&](std::size_t n) { return member_share(gradient, static_cast<float>(n)); });
+    return detail::expected_of_cbow(rates, share, tables);
   }
 };
 

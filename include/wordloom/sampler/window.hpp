@@ -21,10 +21,12 @@ struct RandomWindow {
   std::size_t max_reach() const noexcept { return size; }
   /// The mean number of context words of a centre.
   std::size_t mean_context() const noexcept { return size + 1; }
-  /// The mean of 1 / the number of context words.
-  double mean_inverse_context() const noexcept {
+  /// Returns the mean of `value(context)` over the numbers of context words.
+  template <class Value>
+  double mean_of(Value&& value) const {
     double sum = 0;
-    for (std::size_t reach = 1; reach <= size; ++reach) sum += 0.5 / static_cast<double>(reach);
+    for (std::size_t reach = 1; reach <= size; ++reach)
+      sum += static_cast<double>(value(2 * reach));
     return sum / static_cast<double>(size);
   }
   std::size_t reach(Random& random) const noexcept {
@@ -45,7 +47,10 @@ struct FixedWindow {
 
   std::size_t max_reach() const noexcept { return (size + 1) / 2; }
   std::size_t mean_context() const noexcept { return 2 * max_reach(); }
-  double mean_inverse_context() const noexcept { return 0.5 / static_cast<double>(max_reach()); }
+  template <class Value>
+  double mean_of(Value&& value) const {
+    return static_cast<double>(value(mean_context()));
+  }
   std::size_t reach(Random&) const noexcept { return max_reach(); }
 };
 
