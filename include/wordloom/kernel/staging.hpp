@@ -82,15 +82,18 @@ class Staging {
   /// Adds the changes of the scratch rows to the members of their bags.
   void finish() noexcept {
     if (!std::exchange(is_open_, false)) return;
-    for (std::size_t i = 0, first = 0; i < bags_; first = ends_[i++]) {
-      const auto size = static_cast<float>(ends_[i] - first);
+    for (std::size_t i = 0, first = 0; i < bags_; first = ends_[i++])
       functions_.add_to_rows(members_.data() + first, members_.data() + ends_[i],
-                   gradient_ == BagGradient::mean ? 1.0f / size : 1.0f, inputs_.row_data(i),
-                   means_.row_data(i), means_.stride());
-    }
+                             share(ends_[i] - first), inputs_.row_data(i), means_.row_data(i),
+                             means_.stride());
   }
 
- private:
+ protected:  // for kernel/fused_row_ada_grad.hpp
+  /// The part of a bag's gradient that each of its members receives.
+  float share(std::size_t size) const noexcept {
+    return gradient_ == BagGradient::mean ? 1.0f / static_cast<float>(size) : 1.0f;
+  }
+
   static constexpr std::size_t all = ~std::size_t{0};  // no member is left out
 
   /// Computes the means of the bags, or copies the inputs where they are rows.
