@@ -106,6 +106,12 @@ foreach(kernel IN ITEMS fused dot gemm)
        grep -Eq '\"accuracy\":(1.0|0.[1-9])' out
      done")
 endforeach()
+wordloom_corpus_test(word2vec-row-adagrad
+  "for sampler in shared grouped cbow cbow-hs-negative; do
+     ${train_briefly} --sampler $sampler --optimizer row-adagrad >out
+     grep -o '\"accuracy\":[0-9.]*' out | sed \"s/^/$sampler /\"
+     grep -Eq '\"accuracy\":(1.0|0.[1-9])' out
+   done")
 # Those that take subwords, with each kernel.
 wordloom_corpus_test(word2vec-subwords
   "for sampler in hogwild shared grouped cbow grouped-cbow; do
@@ -471,6 +477,8 @@ else()
 endif()
 wordloom_refusal_test(uniform-columns "--train in --output v --sampler uniform --context-size 0" "context-size is 0")
 wordloom_refusal_test(optimizer "--train in --output v --optimizer adam" "for --sampler uniform")
+wordloom_refusal_test(row-adagrad-kernel "--train in --output v --optimizer row-adagrad --kernel dot" "row-adagrad goes with --kernel fused, not dot")
+wordloom_refusal_test(row-adagrad-subwords "--train in --output v --optimizer row-adagrad --maxn 6" "row-adagrad goes with --maxn 0")
 wordloom_refusal_test(format-model "--train in --output v --format model" "--format model can only be read: --save-model writes models")
 wordloom_refusal_test(subwords-sampler "--train in --output v --maxn 6 --sampler minibatch" "--maxn goes with --sampler hogwild, shared")
 if(WORDLOOM_ENABLE_BLAS)

@@ -31,10 +31,10 @@ struct Composition {
   wordloom::SubwordOptions subwords = {.maxn = 0};
   std::size_t char_cnn = 0;  // filters of each width of a character CNN; 0: none
   const wordloom::Embeddings* pretrained = nullptr;  // where a new model begins; null: at random
+  std::string_view optimizer = "sgd";                // a name of wordloom/registry.hpp
   // Of samplers that train columns.
-  std::string_view optimizer = "sgd";  // a name of wordloom/registry.hpp
-  std::size_t context_size = 1024;     // columns of the word-context matrix
-  std::string_view contexts = {};      // the file of that; empty: none
+  std::size_t context_size = 1024;  // columns of the word-context matrix
+  std::string_view contexts = {};   // the file of that; empty: none
 };
 
 /// The corpus and the model to train. A model that is missing is made.

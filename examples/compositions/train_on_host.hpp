@@ -38,6 +38,11 @@ wordloom::TrainReport train_on_host(const Job& job) {
                                            : train_on_host<Kernel, wordloom::Samplers>(job);
 }
 
+/// Without subwords and character CNN.
+template <>
+wordloom::TrainReport
+train_on_host<wordloom::WithOptimizer<wordloom::FusedKernel, wordloom::RowAdaGrad>>(const Job& job);
+
 extern template wordloom::TrainReport train_on_host<wordloom::FusedKernel>(const Job&);
 extern template wordloom::TrainReport train_on_host<wordloom::DotKernel>(const Job&);
 #if WORDLOOM_HAS_BLAS

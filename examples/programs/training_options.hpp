@@ -136,7 +136,7 @@ inline double rate_of_cbow(const TrainingOptions& options) {
 inline double default_rate(const TrainingOptions& options) {
   const std::string& sampler = options.sampler;
   if (options.optimizer == "adam") return 0.003;
-  if (options.optimizer == "adagrad") return 0.1;
+  if (options.optimizer == "adagrad" || options.optimizer == "row-adagrad") return 0.1;
   if (trains_columns(options)) return 0.05;
   if (is_cbow(sampler)) return rate_of_cbow(options);
   if (options.subwords.maxn > 0) return 0.05;
@@ -156,12 +156,24 @@ inline void choose_method(TrainingOptions& options) {
         "' in this build, choose one of: " + wordloom::Kernels::names());
 }
 
+/// Throws InvalidArgument for what row-adagrad does not go with where no columns are trained.
+inline void check_row_ada_grad(const TrainingOptions& options) {
+  if (options.kernel != "fused")
+    throw wordloom::InvalidArgument("--optimizer row-adagrad goes with --kernel fused, not " +
+                                    options.kernel);
+  if (options.subwords.maxn > 0)
+    throw wordloom::InvalidArgument("--optimizer row-adagrad goes with --maxn 0");
+}
+
 /// Throws InvalidArgument for what samplers that train columns cannot do, and for their options
 /// without one of them.
 inline void check_columns(const TrainingOptions& options) {
   if (!trains_columns(options)) {
+    if (options.optimizer == "row-adagrad") return check_row_ada_grad(options);
     if (options.optimizer != "sgd")
-      throw wordloom::InvalidArgument("--optimizer is for --sampler uniform");
+      throw wordloom::InvalidArgument(
+          "--optimizer is for --sampler uniform; others go with sgd or row-adagrad, not " +
+          options.optimizer);
     return;
   }
   wordloom::detail::check_parameter("--context-size", options.context_size, 1, 1 << 24);

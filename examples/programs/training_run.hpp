@@ -163,6 +163,8 @@ inline void list_policies() {
 inline wordloom::TrainReport train(const Job& job) {
   if (is_for_gpu(job.composition.kernel)) return train_on_gpu(job);
   if (wordloom::ColumnSamplers::contains(job.composition.sampler)) return train_columns(job);
+  if (job.composition.optimizer == "row-adagrad")
+    return train_on_host<wordloom::WithOptimizer<wordloom::FusedKernel, wordloom::RowAdaGrad>>(job);
   wordloom::TrainReport report;
   wordloom::Kernels::with(job.composition.kernel,
                           [&]<class Kernel>() { report = train_on_host<Kernel>(job); });

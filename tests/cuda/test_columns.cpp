@@ -162,6 +162,15 @@ TEST_CASE("a step of an optimizer on a device is that of its formula", "[cuda]")
     }
     return change;
   });
+  compare_steps(RowAdaGrad(), [](std::size_t d, const Gradients& gradients) {
+    double sum = 0, change = 0;
+    for (std::size_t i = 0; i < gradients[d].size(); ++i) {
+      change += 0.1 * gradients[d][i] / std::sqrt(std::sqrt(sum + 0.1));
+      for (const auto& of_element : gradients)
+        sum += of_element[i] * of_element[i] / static_cast<double>(gradients.size());
+    }
+    return change;
+  });
   const Adam adam{.beta1 = 0.7, .beta2 = 0.95, .epsilon = 0.01};
   compare_steps(adam, [&](std::size_t d, const Gradients& gradients) {
     double mean = 0, square = 0, change = 0, steps = 0;
@@ -182,6 +191,7 @@ TEST_CASE("optimizers on a device are those of the host", "[cuda]") {
   compare<Adam>(300, {.minibatch = 32}, {.beta1 = 0.8, .beta2 = 0.99});
   compare<AdaGrad>(20, {});
   compare<AdaGrad>(600, {.minibatch = 32}, {.per_row = true});
+  compare<RowAdaGrad>(100, {});
 }
 
 TEST_CASE("a single pair's negatives on a device are never its context", "[cuda]") {

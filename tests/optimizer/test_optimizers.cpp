@@ -6,6 +6,7 @@
 #include <vector>
 #include <wordloom/optimizer/ada_grad.hpp>
 #include <wordloom/optimizer/adam.hpp>
+#include <wordloom/optimizer/row_ada_grad.hpp>
 #include <wordloom/optimizer/sgd.hpp>
 
 #include "optimizer/optimizer_checks.hpp"
@@ -33,6 +34,14 @@ struct OracleRow {
       const auto g = static_cast<double>(gradient[c]);
       square[c] += g * g;
       values[c] += rate * g / (std::sqrt(policy.per_row ? sum : square[c]) + policy.epsilon);
+    }
+  }
+  void step(const RowAdaGrad& policy, std::span<const float> gradient, double rate) {
+    const double scale = 1 / std::sqrt(std::sqrt(sum + policy.start_sum));
+    for (std::size_t c = 0; c < values.size(); ++c) {
+      const auto g = static_cast<double>(gradient[c]);
+      sum += g * g / static_cast<double>(values.size());
+      values[c] += rate * scale * g;
     }
   }
   void step(const Adam& policy, std::span<const float> gradient, double rate) {
@@ -116,6 +125,7 @@ TEST_CASE("optimizers change rows as their formulas say", "[optimizer]") {
   SECTION("AdaGrad") { check_against_oracle(AdaGrad{}); }
   SECTION("AdaGrad by row") { check_against_oracle(AdaGrad{.per_row = true}); }
   SECTION("AdaGrad with a large epsilon") { check_against_oracle(AdaGrad{.epsilon = 0.5}); }
+  SECTION("RowAdaGrad") { check_against_oracle(RowAdaGrad{}); }
   SECTION("Adam") { check_against_oracle(Adam{}); }
   SECTION("Adam with other betas") {
     check_against_oracle(Adam{.beta1 = 0.5, .beta2 = 0.9, .epsilon = 0.1});
@@ -187,6 +197,7 @@ TEST_CASE("a gradient of zeros leaves a new row as it is", "[optimizer]") {
   check(Sgd{});
   check(AdaGrad{.epsilon = 1e-30});
   check(AdaGrad{.per_row = true, .epsilon = 1e-30});
+  check(RowAdaGrad{.start_sum = 1e-6});
   check(Adam{.epsilon = 1e-30});
 }
 
@@ -207,6 +218,9 @@ TEST_CASE("the state of an optimizer is among the matrices of the model", "[opti
         Names{"input 5 x 20", "output 5 x 20", "input.ada_grad 5 x 20", "output.ada_grad 5 x 20"});
   CHECK(names(AdaGrad{.per_row = true}, true) ==
         Names{"input 5 x 20", "input.ada_grad_by_row 5 x 1"});
+  CHECK(names(RowAdaGrad{}, false) == Names{"input 5 x 20", "output 5 x 20",
+                                            "input.row_ada_grad 5 x 1",
+                                            "output.row_ada_grad 5 x 1"});
   CHECK(names(Adam{}, true) == Names{"input 5 x 20", "input.adam_mean 5 x 20",
                                      "input.adam_square 5 x 20", "input.adam_steps 5 x 1"});
   CHECK(names(Adam{}, false).size() == 8);

@@ -9,6 +9,7 @@
 #include <wordloom/kernel/with_optimizer.hpp>
 #include <wordloom/optimizer/ada_grad.hpp>
 #include <wordloom/optimizer/adam.hpp>
+#include <wordloom/optimizer/row_ada_grad.hpp>
 #include <wordloom/optimizer/sgd.hpp>
 #include <wordloom/sampler/hogwild.hpp>
 #include <wordloom/train/checkpoint.hpp>
@@ -51,7 +52,7 @@ using Optimized = Trainer<Hogwild, WithOptimizer<DotKernel, Policy>>;
 }  // namespace
 
 TEMPLATE_TEST_CASE("an optimizer resumes from a checkpoint to the same bits",
-                   "[optimizer][training]", Adam, AdaGrad, Sgd) {
+                   "[optimizer][training]", Adam, AdaGrad, RowAdaGrad, Sgd) {
   const Task task;
   const TemporaryFolder folder;
   using AnyTrainer = Optimized<TestType>;
@@ -74,7 +75,7 @@ TEMPLATE_TEST_CASE("an optimizer resumes from a checkpoint to the same bits",
 }
 
 TEMPLATE_TEST_CASE("optimizers learn, on one thread and on several", "[optimizer][training]", Adam,
-                   AdaGrad, Sgd) {
+                   AdaGrad, RowAdaGrad, Sgd) {
   const Task task;
   for (const std::size_t threads : {1u, 3u})
     for (const std::size_t batch : {1u, 16u}) {

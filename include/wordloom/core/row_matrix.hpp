@@ -73,6 +73,14 @@ inline float read_racing(const float* from) noexcept {
   return *from;
 #endif
 }
+/// Writes one: concurrent updates may be lost.
+inline void write_racing(float* to, float value) noexcept {
+#ifdef WORDLOOM_ATOMIC_ROWS
+  std::atomic_ref<float>(*to).store(value, std::memory_order_relaxed);
+#else
+  *to = value;
+#endif
+}
 
 }  // namespace detail
 

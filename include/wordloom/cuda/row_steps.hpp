@@ -10,6 +10,7 @@
 #include <wordloom/optimizer/ada_grad.hpp>
 #include <wordloom/optimizer/adam.hpp>
 #include <wordloom/optimizer/optimizer_steps.hpp>
+#include <wordloom/optimizer/row_ada_grad.hpp>
 #include <wordloom/optimizer/sgd.hpp>
 #include <wordloom/optimizer/state_rows.hpp>
 
@@ -84,6 +85,29 @@ struct RowStep<AdaGrad> {
  private:
   float per_column_, epsilon_;
   bool per_row_;
+};
+
+template <>
+struct RowStep<RowAdaGrad> {
+  static std::vector<StateMatrix> state(const RowAdaGrad&) { return {RowAdaGrad::state}; }
+  RowStep(const RowAdaGrad& optimizer, std::size_t dimension)
+      : per_column_(1.0f / static_cast<float>(dimension)),
+        start_sum_(static_cast<float>(optimizer.start_sum)) {}
+
+  template <class Team, std::size_t R, class Lanes>
+  WORDLOOM_BOTH void operator()(const Team& team, const StateView& state, std::uint32_t row,
+                                Lanes (&x)[R], const Lanes (&gradient)[R], float rate) const {
+    Lanes squares = gradient[0] * gradient[0];
+    WORDLOOM_UNROLL
+    for (std::size_t r = 1; r < R; ++r) squares = squares + gradient[r] * gradient[r];
+    float* const at = state.matrix[0] + row;
+    const float before = team.read(at);
+    team.write(at, before + team.sum(squares) * per_column_);
+    add_scaled(x, rate / std::sqrt(std::sqrt(before + start_sum_)), gradient);
+  }
+
+ private:
+  float per_column_, start_sum_;
 };
 
 template <>

@@ -118,7 +118,7 @@ class BagUpdate {
     return functions_.apply[with_loss](scored_, mean_.stride());
   }
 
- private:
+ protected:  // for kernel/fused_row_ada_grad.hpp
   BagFunctions functions_ = bag_functions();
   RowMaps maps_;
   std::vector<float*> rows_;  // members, outputs, and the members that are left out

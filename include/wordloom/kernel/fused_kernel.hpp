@@ -75,7 +75,7 @@ class FusedKernel::RowWorker {
   /// See kernel/concept.hpp.
   void map_rows(const RowMaps& maps) noexcept { maps_ = maps; }
 
- private:
+ protected:  // for kernel/fused_row_ada_grad.hpp
   friend class FusedKernel::Worker;
 
   void begin(const Block& block, float learning_rate) noexcept {

@@ -41,10 +41,14 @@ HWY_NOINLINE inline void fused_scores(const FusedBlock& block, std::size_t strid
 
 /// Adds the gradients of a block to its rows. The inputs are stored last to first: a duplicate row
 /// is right when the gradients of its later places are zero (fold_repeats).
-HWY_NOINLINE inline void add_gradients(const FusedBlock& block, std::size_t stride) noexcept {
+template <bool scaled>
+HWY_NOINLINE void add_gradients(const FusedBlock& block, std::size_t stride) noexcept {
   const GradientLayout layout{block.n, block.m};
   const auto gradient = [&](std::size_t i, std::size_t j) {
     return block.gradients[layout.place(i, j)];
+  };
+  const auto for_output = [&](std::size_t i, std::size_t j) {
+    return (block.gradients + (scaled ? block.for_outputs : 0))[layout.place(i, j)];
   };
   const bool whole = block.m <= FusedTuning::update_outputs;
   constexpr std::size_t width = 16;
@@ -61,7 +65,7 @@ HWY_NOINLINE inline void add_gradients(const FusedBlock& block, std::size_t stri
         float* const at = block.outputs[j] + c + d;
         float after = read(at);
         for (std::size_t i = 0; i < block.n; ++i)
-          after = gradient(i, j) * read(block.inputs[i] + c + d) + after;
+          after = for_output(i, j) * read(block.inputs[i] + c + d) + after;
         write(after, at);
       }
     for (std::size_t i = block.n; i-- > 0;)

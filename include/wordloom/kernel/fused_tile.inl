@@ -144,9 +144,12 @@ HWY_INLINE void score_tile(const float* const* inputs, const float* const* outpu
 }
 
 /// One input of an update tile, whose gradients are `per_output` floats apart, as folds over the
-/// vectors v of a row and kv of all outputs.
-template <std::size_t per_output, class IsFirst, class IsLast, std::size_t... v, std::size_t... kv>
-HWY_INLINE void update_input(float* row, float* change, const float* gradients, IsFirst is_first,
+/// vectors v of a row and kv of all outputs. `scaled`: the outputs have gradients of their own,
+/// `for_outputs` floats behind those of the input.
+template <std::size_t per_output, bool scaled, class IsFirst, class IsLast, std::size_t... v,
+          std::size_t... kv>
+HWY_INLINE void update_input(float* row, float* change, const float* gradients,
+                             [[maybe_unused]] std::size_t for_outputs, IsFirst is_first,
                              IsLast is_last, const hn::Vec<RowTag>* before, hn::Vec<RowTag>* after,
                              Indices<v...>, Indices<kv...>) {
   constexpr std::size_t V = sizeof...(v);
@@ -154,7 +157,7 @@ HWY_INLINE void update_input(float* row, float* change, const float* gradients, 
   const std::size_t lanes = hn::Lanes(d);
   constexpr bool is_only =
       std::is_same_v<IsFirst, std::true_type> && std::is_same_v<IsLast, std::true_type>;
-  hn::Vec<RowTag> x[V], sum[V], g;
+  hn::Vec<RowTag> x[V], sum[V], g, h;
   ((x[v] = load_row(d, row + v * lanes)), ...);
   if constexpr (is_only)
     ((sum[v] = x[v]), ...);
@@ -162,10 +165,18 @@ HWY_INLINE void update_input(float* row, float* change, const float* gradients, 
     ((sum[v] = hn::Zero(d)), ...);
   else
     ((sum[v] = hn::Load(d, change + v * lanes)), ...);
-  ((kv % V == 0 ? void(g = hn::Set(d, gradients[kv / V * per_output])) : void(),
-    sum[kv % V] = hn::MulAdd(g, before[kv], sum[kv % V]),
-    after[kv] = hn::MulAdd(g, x[kv % V], after[kv])),
-   ...);
+  if constexpr (scaled)
+    ((kv % V == 0 ? void((g = hn::Set(d, gradients[kv / V * per_output]),
+                          h = hn::Set(d, gradients[kv / V * per_output + for_outputs])))
+                  : void(),
+      sum[kv % V] = hn::MulAdd(g, before[kv], sum[kv % V]),
+      after[kv] = hn::MulAdd(h, x[kv % V], after[kv])),
+     ...);
+  else
+    ((kv % V == 0 ? void(g = hn::Set(d, gradients[kv / V * per_output])) : void(),
+      sum[kv % V] = hn::MulAdd(g, before[kv], sum[kv % V]),
+      after[kv] = hn::MulAdd(g, x[kv % V], after[kv])),
+     ...);
   if constexpr (is_only)
     (store_row(d, sum[v], row + v * lanes), ...);
   else if (is_last)
@@ -175,7 +186,7 @@ HWY_INLINE void update_input(float* row, float* change, const float* gradients, 
 }
 
 /// The tile below, as folds over the vectors kv of all outputs.
-template <std::size_t V, class IsFirst, class IsLast, std::size_t... kv>
+template <std::size_t V, bool scaled, class IsFirst, class IsLast, std::size_t... kv>
 HWY_INLINE void update_tile(const FusedBlock& block, float* const* outputs, std::size_t c,
                             std::size_t j, IsFirst is_first, IsLast is_last, Indices<kv...> all) {
   const RowTag d;
@@ -189,12 +200,12 @@ HWY_INLINE void update_tile(const FusedBlock& block, float* const* outputs, std:
   for (; i < block.n_of_four; group += block.m * 4) {
     const std::size_t end = std::min(i + 4, block.n_of_four);
     for (const float* own = group; i < end; ++i, ++own)
-      update_input<4>(block.inputs[i] + c, block.change + i * V * lanes, own, is_first, is_last,
-                      before, after, UpTo<V>(), all);
+      update_input<4, scaled>(block.inputs[i] + c, block.change + i * V * lanes, own,
+                              block.for_outputs, is_first, is_last, before, after, UpTo<V>(), all);
   }
   for (const float* own = block.tail + j * 2; i < block.n; ++i, ++own)
-    update_input<2>(block.inputs[i] + c, block.change + i * V * lanes, own, is_first, is_last,
-                    before, after, UpTo<V>(), all);
+    update_input<2, scaled>(block.inputs[i] + c, block.change + i * V * lanes, own,
+                            block.for_outputs, is_first, is_last, before, after, UpTo<V>(), all);
   (store_row(d, after[last - kv], outputs[(last - kv) / V] + c + (last - kv) % V * lanes), ...);
 }
 
@@ -204,10 +215,10 @@ HWY_INLINE void update_tile(const FusedBlock& block, float* const* outputs, std:
 /// or both, is a bool, or a std::bool_constant for code of its own, which must be compiled too.
 /// Inputs are read before their own change is added, outputs stored last to first: a duplicate row
 /// is right when its later places have gradient 0 (fold_repeats).
-template <std::size_t J, std::size_t V, class IsFirst, class IsLast>
+template <std::size_t J, std::size_t V, bool scaled, class IsFirst, class IsLast>
 HWY_INLINE void update_tile(const FusedBlock& block, float* const* outputs, std::size_t c,
                             std::size_t j, IsFirst is_first, IsLast is_last) {
-  update_tile<V>(block, outputs, c, j, is_first, is_last, UpTo<J * V>());
+  update_tile<V, scaled>(block, outputs, c, j, is_first, is_last, UpTo<J * V>());
 }
 
 /// Calls `use.template operator()<count>()` for a run-time `count` in [Least, Most].
@@ -244,7 +255,7 @@ HWY_NOINLINE HWY_ATTR inline void fused_scores(const FusedBlock& block,
 /// Adds the gradients of a block of J outputs, one tile, to its rows. Not inlined, which takes less
 /// memory to compile. Copies the block and its pointers: compilers assume that stores of vectors
 /// change what lies elsewhere, and would read them again for each column.
-template <std::size_t J>
+template <std::size_t J, bool scaled>
 HWY_NOINLINE HWY_ATTR void add_tile(const FusedBlock& given, std::size_t stride) noexcept {
   constexpr std::size_t vectors = FusedTuning::update_vectors;
   const FusedBlock block = given;
@@ -252,19 +263,20 @@ HWY_NOINLINE HWY_ATTR void add_tile(const FusedBlock& given, std::size_t stride)
   std::copy_n(block.outputs, J, outputs);
   for_columns<vectors>(stride, [&]<std::size_t V>(std::size_t c) WORDLOOM_INLINED {
     prefetch_ahead<V>(block.ahead, c);
-    update_tile<J, V>(block, outputs, c, 0, std::true_type(), std::true_type());
+    update_tile<J, V, scaled>(block, outputs, c, 0, std::true_type(), std::true_type());
   });
 }
 
-/// Adds the gradients of a block to its rows.
-HWY_NOINLINE HWY_ATTR inline void add_gradients(const FusedBlock& given,
-                                                std::size_t stride) noexcept {
+/// Adds the gradients of a block to its rows. `scaled`: those for the outputs are others than those
+/// for the inputs, see FusedBlock::for_outputs.
+template <bool scaled>
+HWY_NOINLINE HWY_ATTR void add_gradients(const FusedBlock& given, std::size_t stride) noexcept {
   constexpr std::size_t width = FusedTuning::update_outputs;
   constexpr std::size_t vectors = FusedTuning::update_vectors;
   const std::size_t m = given.m;
   if (m <= width)
-    return with_count<width>(m,
-                             [&]<std::size_t J>() WORDLOOM_INLINED { add_tile<J>(given, stride); });
+    return with_count<width>(
+        m, [&]<std::size_t J>() WORDLOOM_INLINED { add_tile<J, scaled>(given, stride); });
   const FusedBlock block = given;  // as add_tile
   // Tiles that differ by at most one output: a small last one would cost nearly a whole one.
   const std::size_t tiles = (m + width - 1) / width, least = m / tiles, longer = m % tiles;
@@ -274,7 +286,7 @@ HWY_NOINLINE HWY_ATTR inline void add_gradients(const FusedBlock& given,
     const auto add = [&](auto is_first, auto is_last) WORDLOOM_INLINED {
       const std::size_t outputs = least + (t++ < longer);
       with_count<width, (width + 1) / 2>(outputs, [&]<std::size_t J>() WORDLOOM_INLINED {
-        update_tile<J, V>(block, block.outputs + j, c, j, is_first, is_last);
+        update_tile<J, V, scaled>(block, block.outputs + j, c, j, is_first, is_last);
         j += J;
       });
     };

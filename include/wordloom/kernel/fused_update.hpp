@@ -29,6 +29,7 @@ struct FusedBlock {
   float learning_rate;
   bool may_repeat;                      // whether it may have duplicate rows
   std::span<const float* const> ahead;  // rows that later blocks need
+  std::size_t for_outputs = 0;  // from a gradient to that for the output, under an optimizer
 };
 
 /// The vector code of FusedKernel, in two halves: scores, then gradients and updates, indexed by

@@ -67,7 +67,7 @@ HWY_ATTR LossSum fused_apply(const Model& model, const FusedBlock& own) noexcept
     count = layout.tail_count();
   }
   if (own.may_repeat) fold_repeats(own);
-  add_gradients(own, model.input.stride());
+  add_gradients<false>(own, model.input.stride());
   return with_loss ? loss.loss(own.weights.padding) : LossSum();
 }
 

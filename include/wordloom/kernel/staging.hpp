@@ -88,7 +88,7 @@ class Staging {
                              inputs_.row_data(i), means_.row_data(i), means_.stride());
   }
 
- private:
+ protected:                                            // for kernel/fused_row_ada_grad.hpp
   static constexpr std::size_t all = ~std::size_t{0};  // no member is left out
 
   /// Computes the means of the bags, or copies the inputs where they are rows.

@@ -40,67 +40,16 @@ constexpr bool require_gradients() {
   return true;
 }
 
-}  // namespace detail
-
-/// The gradients of one kernel, applied by an optimizer: it changes each row of a block once, by
-/// the sum of all gradients of the row. Threads share all rows: there are no private copies of
-/// frequent rows (Hyperparameters::private_rows), because state and sums are kept by row.
+/// The scratch of one thread of WithOptimizer.
 template <class KernelPolicy, class OptimizerPolicy>
-struct WithOptimizer {
-  static_assert(detail::require_gradients<KernelPolicy>() &&
-                detail::require_optimizer<OptimizerPolicy>());
-
-  /// What the kernel honours, except bags.
-  static constexpr BlockFeatures honours = [] {
-    BlockFeatures features = detail::features_honoured<KernelPolicy>();
-    features.bags = false;
-    return features;
-  }();
-
-  KernelPolicy kernel = {};
-  OptimizerPolicy optimizer = {};
-  /// Examples (Block::examples) whose gradients are summed before a step, at least, 1 to 65536; the
-  /// last block of a batch may have more than are missing. 1: each block is a step. All gradients
-  /// of a batch are those of the rows as they were when it began. Each thread has batches of its
-  /// own and, where `batch` is above 1, the sums of both matrices: as much memory as a model. A
-  /// batch that is not full at the end of an epoch is applied there. A checkpoint that is written
-  /// during training lacks the batches in progress.
-  std::size_t batch = 1;
-
-  static WithOptimizer from(const Hyperparameters& parameters) {
-    return {detail::policy_from<KernelPolicy>(parameters),
-            detail::policy_from<OptimizerPolicy>(parameters)};
-  }
-  template <class Visit>
-  void visit_parameters(Visit&& visit) const {
-    visit("batch", batch, 1, 65536);
-    detail::visit_all(visit, kernel, optimizer);
-  }
-
-  class Worker;
-  /// What the threads of a run share.
-  struct Run {
-    detail::KernelRun<KernelPolicy> kernel;
-    detail::OptimizerRun<OptimizerPolicy> optimizer;
-    std::size_t batch;
-
-    /// The scratch of one thread for a model. Throws as target() does.
-    Worker worker(const Model& model, BlockShape most) const { return {*this, model, most}; }
-  };
-  /// Throws as the kernel and the optimizer do.
-  Run start(Model& model) const {
-    return {detail::start_kernel(kernel, model), optimizer.start(model), batch};
-  }
-};
-
-/// The scratch of one thread.
-template <class KernelPolicy, class OptimizerPolicy>
-class WithOptimizer<KernelPolicy, OptimizerPolicy>::Worker {
+class OptimizerWorker {
  public:
-  Worker(const Run& run, const Model& model, BlockShape most)
-      : worker_(detail::one_side_worker_of(run.kernel, model, most)),
-        optimizer_(run.optimizer),
-        batch_(run.batch),
+  OptimizerWorker(const KernelRun<KernelPolicy>& kernel,
+                  const OptimizerRun<OptimizerPolicy>& optimizer, std::size_t batch,
+                  const Model& model, BlockShape most)
+      : worker_(one_side_worker_of(kernel, model, most)),
+        optimizer_(optimizer),
+        batch_(batch),
         inputs_(most.inputs, model.dimension()),
         outputs_(most.outputs, model.dimension()),
         ids_(most.inputs + most.outputs),
@@ -218,8 +167,8 @@ class WithOptimizer<KernelPolicy, OptimizerPolicy>::Worker {
   }
 
   simd::OptimizerFunctions functions_ = simd::optimizer_functions();
-  detail::GradientWorker<KernelPolicy> worker_;
-  detail::OptimizerRun<OptimizerPolicy> optimizer_;
+  GradientWorker<KernelPolicy> worker_;
+  OptimizerRun<OptimizerPolicy> optimizer_;
   std::size_t batch_;
   std::size_t examples_ = 0;       // of the batch in progress
   std::array<Sums, 2> sums_;       // of both sides, where there are batches
@@ -229,4 +178,61 @@ class WithOptimizer<KernelPolicy, OptimizerPolicy>::Worker {
   simd::RepeatFilter filter_;
 };
 
+}  // namespace detail
+
+/// The gradients of one kernel, applied by an optimizer: it changes each row of a block once, by
+/// the sum of all gradients of the row. Threads share all rows: there are no private copies of
+/// frequent rows (Hyperparameters::private_rows), because state and sums are kept by row.
+template <class KernelPolicy, class OptimizerPolicy>
+struct WithOptimizer {
+  static_assert(detail::require_gradients<KernelPolicy>() &&
+                detail::require_optimizer<OptimizerPolicy>());
+
+  /// What the kernel honours, except bags.
+  static constexpr BlockFeatures honours = [] {
+    BlockFeatures features = detail::features_honoured<KernelPolicy>();
+    features.bags = false;
+    return features;
+  }();
+
+  KernelPolicy kernel = {};
+  OptimizerPolicy optimizer = {};
+  /// Examples (Block::examples) whose gradients are summed before a step, at least, 1 to 65536; the
+  /// last block of a batch may have more than are missing. 1: each block is a step. All gradients
+  /// of a batch are those of the rows as they were when it began. Each thread has batches of its
+  /// own and, where `batch` is above 1, the sums of both matrices: as much memory as a model. A
+  /// batch that is not full at the end of an epoch is applied there. A checkpoint that is written
+  /// during training lacks the batches in progress.
+  std::size_t batch = 1;
+
+  static WithOptimizer from(const Hyperparameters& parameters) {
+    return {detail::policy_from<KernelPolicy>(parameters),
+            detail::policy_from<OptimizerPolicy>(parameters)};
+  }
+  template <class Visit>
+  void visit_parameters(Visit&& visit) const {
+    visit("batch", batch, 1, 65536);
+    detail::visit_all(visit, kernel, optimizer);
+  }
+
+  using Worker = detail::OptimizerWorker<KernelPolicy, OptimizerPolicy>;
+  /// What the threads of a run share.
+  struct Run {
+    detail::KernelRun<KernelPolicy> kernel;
+    detail::OptimizerRun<OptimizerPolicy> optimizer;
+    std::size_t batch;
+
+    /// The scratch of one thread for a model. Throws as target() does.
+    Worker worker(const Model& model, BlockShape most) const {
+      return {kernel, optimizer, batch, model, most};
+    }
+  };
+  /// Throws as the kernel and the optimizer do.
+  Run start(Model& model) const {
+    return {detail::start_kernel(kernel, model), optimizer.start(model), batch};
+  }
+};
+
 }  // namespace wordloom::inline WORDLOOM_ABI
+
+#include <wordloom/kernel/fused_row_ada_grad.hpp>  // a specialization

@@ -30,6 +30,8 @@ struct OptimizerFunctions {
   void (*ada_grad)(float*, float*, const float*, std::size_t, float, float) noexcept;
   /// (row, sum of mean squares [1], gradient, stride, rate, epsilon, 1 / columns)
   void (*ada_grad_by_row)(float*, float*, const float*, std::size_t, float, float, float) noexcept;
+  /// (row, sum of mean squares [1], gradient, stride, rate, sum at the start, 1 / columns)
+  void (*row_ada_grad)(float*, float*, const float*, std::size_t, float, float, float) noexcept;
   /// (row, state, gradient, stride, rate, constants)
   void (*adam)(float*, const AdamState&, const float*, std::size_t, float,
                const AdamConstants&) noexcept;

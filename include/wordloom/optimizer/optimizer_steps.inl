@@ -41,17 +41,30 @@ HWY_INLINE float add_to_float(float* at, float more) {
   return hn::GetLane(sum);
 }
 
-HWY_ATTR inline void ada_grad_by_row_step(float* row, float* sum, const float* gradient,
-                                          std::size_t stride, float rate, float epsilon,
-                                          float per_column) noexcept {
+/// Returns the squared length of a gradient.
+HWY_INLINE float squared_length(const float* gradient, std::size_t stride) {
   const RowTag d;
   auto squares = hn::Zero(d);
   for (std::size_t c = 0; c < stride; c += hn::Lanes(d)) {
     const auto g = hn::Load(d, gradient + c);
     squares = hn::MulAdd(g, g, squares);
   }
-  const float all = add_to_float(sum, hn::GetLane(hn::SumOfLanes(d, squares)) * per_column);
+  return hn::GetLane(hn::SumOfLanes(d, squares));
+}
+
+HWY_ATTR inline void ada_grad_by_row_step(float* row, float* sum, const float* gradient,
+                                          std::size_t stride, float rate, float epsilon,
+                                          float per_column) noexcept {
+  const float all = add_to_float(sum, squared_length(gradient, stride) * per_column);
   sgd_step(row, gradient, stride, rate / (std::sqrt(all) + epsilon));
+}
+
+HWY_ATTR inline void row_ada_grad_step(float* row, float* sum, const float* gradient,
+                                       std::size_t stride, float rate, float start_sum,
+                                       float per_column) noexcept {
+  const float before = hn::GetLane(load_row(hn::CappedTag<float, 1>(), sum));
+  add_to_float(sum, squared_length(gradient, stride) * per_column);
+  sgd_step(row, gradient, stride, rate / std::sqrt(std::sqrt(before + start_sum)));
 }
 
 /// Returns 1 / (1 - beta^steps).
@@ -92,7 +105,7 @@ HWY_ATTR inline void adam_step(float* row, const AdamState& state, const float* 
 }
 
 inline OptimizerFunctions optimizer_table() noexcept {
-  return {sgd_step, ada_grad_step, ada_grad_by_row_step, adam_step};
+  return {sgd_step, ada_grad_step, ada_grad_by_row_step, row_ada_grad_step, adam_step};
 }
 
 }  // namespace wordloom::inline WORDLOOM_ABI::simd::HWY_NAMESPACE

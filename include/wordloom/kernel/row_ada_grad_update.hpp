@@ -1,0 +1,35 @@
+#pragma once
+#include <cstddef>
+
+#include <wordloom/core/abi.hpp>
+#include <wordloom/kernel/bag_update.hpp>
+#include <wordloom/kernel/fused_update.hpp>
+#include <wordloom/objective/loss.hpp>
+
+namespace wordloom::inline WORDLOOM_ABI::simd {
+
+/// The vector code of FusedKernel under RowAdaGrad: second halves, indexed by `with_loss`, whose
+/// first halves are those of FusedKernel. `scales` [R and slack] are those of the rows of a block:
+/// of inputs, or members of a bag, then of outputs.
+struct RowAdaGradFunctions {
+  /// (block, scales, gradients, stride): `gradients` has room for two blocks of them, the second
+  /// from block.for_outputs on.
+  LossSum (*apply[2])(const FusedBlock&, const float*, float*, std::size_t) noexcept;
+  /// (block, scales, stride) of a bag without members that outputs leave out.
+  LossSum (*apply_bag[2])(const BagBlock&, const float*, std::size_t) noexcept;
+  /// Copies (row, to, stride).
+  void (*copy)(const float*, float*, std::size_t) noexcept;
+  /// Returns |row - before|^2 of (row, before, stride).
+  float (*squared_change)(const float*, const float*, std::size_t) noexcept;
+};
+RowAdaGradFunctions row_ada_grad_functions();
+
+}  // namespace wordloom::inline WORDLOOM_ABI::simd
+
+#ifndef WORDLOOM_PRECOMPILED
+#define WORDLOOM_VECTOR_CODE <wordloom/kernel/row_ada_grad_update.inl>
+#include <wordloom/simd/for_each_target.inl>
+inline wordloom::simd::RowAdaGradFunctions wordloom::simd::row_ada_grad_functions() {
+  return WORDLOOM_OF_TARGET(row_ada_grad_table());
+}
+#endif
