@@ -112,6 +112,16 @@ wordloom_corpus_test(word2vec-row-adagrad
      grep -o '\"accuracy\":[0-9.]*' out | sed \"s/^/$sampler /\"
      grep -Eq '\"accuracy\":(1.0|0.[1-9])' out
    done")
+wordloom_corpus_test(word2vec-presets
+  "for preset in word2vec fast best; do
+     ${train_briefly} --preset $preset --negative-pool 0 >out
+     grep -o '\"accuracy\":[0-9.]*' out | sed \"s/^/$preset /\"
+     grep -Eq '\"accuracy\":(1.0|0.[1-9])' out
+   done
+   ${train_briefly} --threads 1 --preset word2vec >preset
+   ${train_briefly} --threads 1 --sampler hogwild --kernel dot --private-rows 0 --negative-pool 0 >options
+   for file in preset options; do grep -o '\"loss\":[0-9.]*' $file >$file.loss; done
+   cmp preset.loss options.loss")
 # Those that take subwords, with each kernel.
 wordloom_corpus_test(word2vec-subwords
   "for sampler in hogwild shared grouped cbow grouped-cbow; do
@@ -477,6 +487,8 @@ else()
 endif()
 wordloom_refusal_test(uniform-columns "--train in --output v --sampler uniform --context-size 0" "context-size is 0")
 wordloom_refusal_test(optimizer "--train in --output v --optimizer adam" "for --sampler uniform")
+wordloom_refusal_test(preset-sampler "--train in --output v --preset best --sampler shared" "--sampler does not go with --preset best, which chooses the method")
+wordloom_refusal_test(preset-name "--train in --output v --preset fastest" "fastest not in")
 wordloom_refusal_test(row-adagrad-kernel "--train in --output v --optimizer row-adagrad --kernel dot" "row-adagrad goes with --kernel fused, not dot")
 wordloom_refusal_test(row-adagrad-subwords "--train in --output v --optimizer row-adagrad --maxn 6" "row-adagrad goes with --maxn 0")
 wordloom_refusal_test(format-model "--train in --output v --format model" "--format model can only be read: --save-model writes models")

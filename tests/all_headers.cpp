@@ -1,6 +1,7 @@
 // What clang-tidy reads: the headers of the library, but those for MPI and GPUs.
 #include <wordloom/columns.hpp>
 #include <wordloom/graph.hpp>
+#include <wordloom/presets.hpp>
 #include <wordloom/registry.hpp>
 #include <wordloom/sync/allreduce.hpp>
 #include <wordloom/sync/bf16_ranks.hpp>

@@ -19,6 +19,7 @@ struct TrainingOptions {
   int binary = 0;
   std::string format;   // empty: by `binary`
   std::string sampler;  // empty: by `cbow`
+  std::string preset;  // empty: the defaults of each option
   std::string kernel = "fused", optimizer = "sgd";
   std::string cbow_gradient;  // empty: the sampler's
   std::size_t context_size = 1024;

@@ -9,6 +9,7 @@
 #include "effects.hpp"
 #include "evaluation_sets.hpp"
 #include "foreign_names.hpp"
+#include "presets.hpp"
 
 /// The options of the command line.
 struct Options : TrainingOptions {
@@ -140,6 +141,12 @@ inline void declare(CLI::App& app, Options& options) {
   app.add_flag("--stream", options.stream, "Read the text anew in each epoch, never hold it")
       ->group(heading::files);
 
+  app.add_option("--preset", options.preset,
+                 "Method and hyperparameters together: best (the best vectors), fast (about "
+                 "word2vec's in 3 epochs), word2vec (its method and defaults). What is given "
+                 "besides, such as --iter, counts")
+      ->check(CLI::IsMember(preset_names))
+      ->group(heading::training);
   declare_training(app, options, fasttext_names);
   app.add_option("--min-count,--minCount,--min_count", options.min_count,
                  "Words rarer than this are dropped")
@@ -242,6 +249,7 @@ inline void check(Options& options) {
     options.hs = hs;
   }
   if (options.loss == "hs") options.parameters.negatives = 0;
+  choose_preset(options);
   choose_method(options);
   if (options.new_words && options.load_model.empty())
     throw wordloom::InvalidArgument("--new-words needs --load-model");

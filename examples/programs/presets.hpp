@@ -1,0 +1,48 @@
+#pragma once
+#include <array>
+#include <initializer_list>
+#include <string>
+#include <wordloom/presets.hpp>
+#include <wordloom/wordloom.hpp>
+
+#include "training_options.hpp"
+
+/// The names of --preset.
+inline constexpr std::array preset_names{"word2vec", "fast", "best"};
+
+/// Sets the method and the hyperparameters of --preset, but for those that the command line gives.
+/// Throws InvalidArgument for options that would change the method of `fast` and `best`.
+inline void choose_preset(TrainingOptions& options) {
+  if (options.preset.empty()) return;
+  const auto unless_given = [&](const char* name, auto& value, const auto& of_preset) {
+    if (!options.is_given(name)) value = of_preset;
+  };
+  const bool is_word2vec = options.preset == "word2vec", is_fast = options.preset == "fast";
+  if (!is_word2vec) {
+    for (const char* name : {"--sampler", "--kernel", "--optimizer", "--cbow", "--hs", "--maxn",
+                             "--char-cnn", "--load-model"})
+      if (options.is_given(name))
+        throw wordloom::InvalidArgument(std::string(name) + " does not go with --preset " +
+                                        options.preset +
+                                        ", which chooses the method: leave one out");
+    options.sampler = is_fast ? "grouped" : "shared";
+    options.optimizer = "row-adagrad";
+  } else if (options.cbow == 0) {
+    unless_given("--sampler", options.sampler, "hogwild");
+  }
+  if (is_word2vec) unless_given("--kernel", options.kernel, "dot");
+  if (is_word2vec && options.cbow == 1)
+    unless_given("--cbow-gradient", options.cbow_gradient, "whole");
+  auto& p = options.parameters;
+  const wordloom::Hyperparameters of = is_word2vec ? wordloom::word2vec_parameters(p)
+                                       : is_fast   ? wordloom::fast_parameters(p)
+                                                   : wordloom::best_parameters(p);
+  unless_given("--iter", p.epochs, of.epochs);
+  unless_given("--sample", p.subsample, of.subsample);
+  unless_given("--negative-exponent", p.negative_exponent, of.negative_exponent);
+  unless_given("--negative-pool", p.negative_pool, of.negative_pool);
+  unless_given("--private-rows", p.private_rows, of.private_rows);
+  unless_given("--hs-sample", p.node_sample, of.node_sample);
+  // word2vec's rate differs with CBOW: that is the default with its gradient.
+  if (!is_word2vec && !options.alpha) options.alpha = of.learning_rate;
+}
