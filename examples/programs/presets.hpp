@@ -25,7 +25,7 @@ inline void choose_preset(TrainingOptions& options) {
         throw wordloom::InvalidArgument(std::string(name) + " does not go with --preset " +
                                         options.preset +
                                         ", which chooses the method: leave one out");
-    options.sampler = is_fast ? "grouped" : "shared";
+    options.sampler = "shared";
     options.optimizer = "row-adagrad";
   } else if (options.cbow == 0) {
     unless_given("--sampler", options.sampler, "hogwild");
@@ -43,6 +43,6 @@ inline void choose_preset(TrainingOptions& options) {
   unless_given("--negative-pool", p.negative_pool, of.negative_pool);
   unless_given("--private-rows", p.private_rows, of.private_rows);
   unless_given("--hs-sample", p.node_sample, of.node_sample);
-  // word2vec's rate differs with CBOW: that is the default with its gradient.
-  if (!is_word2vec && !options.alpha) options.alpha = of.learning_rate;
+  // word2vec's rate differs with CBOW: it is the default with its gradient.
+  if (!is_word2vec && !options.alpha) options.alpha = wordloom::recommended_rate(p.epochs);
 }

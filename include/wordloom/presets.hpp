@@ -1,36 +1,41 @@
 #pragma once
 
-/// Recommended trainers with their hyperparameters, besides wordloom.hpp:
+/// The recommended trainer and its hyperparameters, besides wordloom.hpp:
 ///
-///     BestTrainer trainer(best_parameters({.dimension = 300}));
+///     RecommendedTrainer trainer(best_parameters({.dimension = 300}));
 ///
 /// How they were chosen: benchmarks/results/presets.md.
+#include <cstddef>
+
 #include <wordloom/core/hyperparameters.hpp>
 #include <wordloom/kernel/fused_row_ada_grad.hpp>
-#include <wordloom/sampler/grouped_window.hpp>
 #include <wordloom/sampler/shared_negative.hpp>
 #include <wordloom/train/trainer.hpp>
 
 namespace wordloom::inline WORDLOOM_ABI {
 
-/// Skip-gram with negative sampling in the least time at about word2vec's quality.
-using FastTrainer = Trainer<GroupedWindow, WithOptimizer<FusedKernel, RowAdaGrad>>;
+/// Skip-gram with negative sampling whose learning rate adapts to each row: rare words learn
+/// faster, so that small corpora and few epochs suffice.
+using RecommendedTrainer = Trainer<SharedNegative, WithOptimizer<FusedKernel, RowAdaGrad>>;
 
-/// The best vectors that skip-gram with negative sampling gives here.
-using BestTrainer = Trainer<SharedNegative, WithOptimizer<FusedKernel, RowAdaGrad>>;
+/// Returns the learning rate of RecommendedTrainer for so many epochs, of a corpus of any size.
+constexpr double recommended_rate(std::size_t epochs) {
+  return epochs <= 2 ? 0.15 : epochs <= 4 ? 0.12 : 0.1;
+}
 
-/// Return `parameters` with the learning rate, the epochs and the threshold of subsampling that go
-/// with FastTrainer and BestTrainer. Change them afterwards, not before.
-constexpr Hyperparameters fast_parameters(Hyperparameters parameters = {}) {
-  parameters.learning_rate = 0.1;
-  parameters.epochs = 3;
+/// Return `parameters` with the epochs, the learning rate and the threshold of subsampling for
+/// RecommendedTrainer: the best vectors, or about word2vec's in 3 epochs. Change them afterwards,
+/// not before.
+constexpr Hyperparameters best_parameters(Hyperparameters parameters = {}) {
+  parameters.epochs = 5;
+  parameters.learning_rate = recommended_rate(parameters.epochs);
   parameters.subsample = 1e-4;
   return parameters;
 }
-constexpr Hyperparameters best_parameters(Hyperparameters parameters = {}) {
-  parameters.learning_rate = 0.1;
-  parameters.epochs = 5;
-  parameters.subsample = 1e-4;
+constexpr Hyperparameters fast_parameters(Hyperparameters parameters = {}) {
+  parameters = best_parameters(parameters);
+  parameters.epochs = 3;
+  parameters.learning_rate = recommended_rate(parameters.epochs);
   return parameters;
 }
 
