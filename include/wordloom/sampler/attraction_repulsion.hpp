@@ -6,6 +6,7 @@
 
 #include <wordloom/sampler/concept.hpp>
 #include <wordloom/sampler/shared_negative.hpp>
+#include <wordloom/sampler/targets.hpp>
 
 namespace wordloom::inline WORDLOOM_ABI {
 

@@ -1,6 +1,7 @@
 #pragma once
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <utility>
 #include <vector>
@@ -9,6 +10,7 @@
 #include <wordloom/core/types.hpp>
 #include <wordloom/sampler/block.hpp>
 #include <wordloom/sampler/sentences.hpp>
+#include <wordloom/sampler/targets.hpp>
 
 namespace wordloom::inline WORDLOOM_ABI::detail {
 

@@ -21,6 +21,8 @@
 #include <wordloom/model/model.hpp>
 #include <wordloom/objective/loss.hpp>
 #include <wordloom/sampler/concept.hpp>
+#include <wordloom/sampler/sentences.hpp>
+#include <wordloom/sampler/targets.hpp>
 #include <wordloom/train/checkpoint.hpp>
 #include <wordloom/train/encoder_rounds.hpp>
 #include <wordloom/train/private_rows.hpp>
