@@ -20,7 +20,7 @@ using RecommendedTrainer = Trainer<SharedNegative, WithOptimizer<FusedKernel, Ro
 
 /// Returns the learning rate of RecommendedTrainer for so many epochs, of a corpus of any size.
 constexpr double recommended_rate(std::size_t epochs) {
-  return epochs <= 2 ? 0.15 : epochs <= 4 ? 0.12 : 0.1;
+  return epochs <= 2 ? 0.12 : epochs <= 4 ? 0.1 : 0.08;
 }
 
 /// Return `parameters` with the epochs, the learning rate and the threshold of subsampling for
