@@ -43,7 +43,7 @@ Checkpoint small_checkpoint() {
   for (std::uint64_t rank = 0; rank < 2; ++rank)
     checkpoint.ranks.push_back({100 + rank,
                                 {{0.5, 6}, {-1.25, rank}},
-                                {{1, 2, 3, 4, 5, 6, 7.5}, {8, 9, 10, 11, 12, 13, 1e300}}});
+                                {{1, 2, 3, 4, 5, 6, 7, 7.5}, {8, 9, 10, 11, 12, 13, 14, 1e300}}});
   return checkpoint;
 }
 
