@@ -170,7 +170,7 @@ TEST_CASE("a file of another kind or version is refused", "[model_file]") {
   CHECK(!contains(refusal("wordloom model x1\n"), "version of Wordloom"));
   small_checkpoint().save(folder / "state");
   CHECK(contains(refusal(read_file(folder / "state")),
-                 "expected 'wordloom model 1', got 'wordloom checkpoint 4'"));
+                 "expected 'wordloom model 1', got 'wordloom checkpoint 5'"));
 }
 
 TEST_CASE("sizes that a file cannot hold are refused before memory is taken", "[model_file]") {
@@ -274,8 +274,9 @@ TEST_CASE("a checkpoint comes back from its file", "[checkpoint_file]") {
   CHECK(thread.sentences == 9);
   CHECK(thread.random_state == 10);
   CHECK(thread.random_gamma == 11);
-  CHECK(thread.tokens == 12);
-  CHECK(thread.examples == 13);
+  CHECK(thread.picks == 12);
+  CHECK(thread.tokens == 13);
+  CHECK(thread.examples == 14);
   CHECK(thread.loss == 1e300);
   REQUIRE(loaded.matrices.size() == saved.matrices.size());
   for (std::size_t i = 0; i < saved.matrices.size(); ++i) {
@@ -296,13 +297,13 @@ TEST_CASE("a damaged checkpoint file is refused", "[checkpoint_file]") {
 
 TEST_CASE("a checkpoint of another version is refused and says so", "[checkpoint_file]") {
   const TemporaryFolder folder;
-  for (const std::string version : {"1", "2", "3"}) {
+  for (const std::string version : {"1", "2", "3", "4"}) {
     write_file(folder / "state", "wordloom checkpoint " + version + "\nand more");
     CHECK(contains(message_of<FormatError>([&] { Checkpoint::load(folder / "state"); }),
-                   "byte 0: expected 'wordloom checkpoint 4', got 'wordloom checkpoint " + version +
+                   "byte 0: expected 'wordloom checkpoint 5', got 'wordloom checkpoint " + version +
                        "', written by an older version of Wordloom"));
   }
-  write_file(folder / "state", "wordloom checkpoint 5\n");
+  write_file(folder / "state", "wordloom checkpoint 6\n");
   CHECK(contains(message_of<FormatError>([&] { Checkpoint::load(folder / "state"); }),
                  "written by a newer version of Wordloom"));
 }
@@ -310,7 +311,7 @@ TEST_CASE("a checkpoint of another version is refused and says so", "[checkpoint
 TEST_CASE("numbers that are no state of a run are refused", "[checkpoint_file]") {
   const TemporaryFolder folder;
   const auto refusal = [&](const Numbers& run, std::size_t ranks) {
-    detail::SectionWriter file(folder / "state", "wordloom checkpoint 4");
+    detail::SectionWriter file(folder / "state", "wordloom checkpoint 5");
     file.numbers(run);
     file.numbers(Numbers(ranks));
     file.commit();
@@ -320,11 +321,11 @@ TEST_CASE("numbers that are no state of a run are refused", "[checkpoint_file]")
   struct Sizes {
     std::uint64_t ranks, epochs, threads;
   };
-  // 10 numbers are those of one rank, one epoch and one thread.
+  // 11 numbers are those of one rank, one epoch and one thread.
   for (const auto& [ranks, epochs, threads] :
        {Sizes{0, 1, 1}, Sizes{2, 1, 1}, Sizes{1, 2, 1}, Sizes{1, 1, 2}, Sizes{huge, 1, 1},
         Sizes{1, huge, 1}, Sizes{1, 1, huge}, Sizes{huge, huge, huge}})
-    CHECK(contains(refusal({0, 0, 0, 0, 0, 0, ranks, epochs, threads, 0}, 10),
+    CHECK(contains(refusal({0, 0, 0, 0, 0, 0, ranks, epochs, threads, 0}, 11),
                    "expected the numbers of " + std::to_string(ranks) + " ranks"));
-  CHECK(contains(refusal({0, 0, 0, 0, 0, 0, 1, 1, 1, huge}, 10), "to the end of the file"));
+  CHECK(contains(refusal({0, 0, 0, 0, 0, 0, 1, 1, 1, huge}, 11), "to the end of the file"));
 }
