@@ -92,7 +92,7 @@ void add_all(const Names& samplers, const Names& kernels, const TrainingInput& i
   });
 }
 
-/// Counts the work of a sampler once, when it is first asked for.
+/// Returns the work of a sampler for each kept word, counted on the first call.
 class WorkOfSamplers {
  public:
   WorkOfSamplers(const TrainingInput& input, const Hyperparameters& parameters, double cached_rows)

@@ -38,6 +38,20 @@ inline std::vector<std::vector<wordloom::WordId>> random_sentences(std::size_t c
   return sentences;
 }
 
+/// Returns `count` sentences of up to 16 words, each of 5 neighbours in the vocabulary of `words`,
+/// so that there is something to learn.
+inline std::vector<std::vector<wordloom::WordId>> neighbouring_words(std::size_t count,
+                                                                     std::size_t words) {
+  std::vector<std::vector<wordloom::WordId>> sentences(count);
+  wordloom::Random random(9);
+  for (auto& sentence : sentences) {
+    const std::size_t around = random.below(words - 5);
+    for (std::size_t i = 0; i < 2 + random.below(15); ++i)
+      sentence.push_back(static_cast<wordloom::WordId>(around + random.below(5)));
+  }
+  return sentences;
+}
+
 inline double cosine(const std::vector<double>& a, const std::vector<double>& b) {
   double ab = 0, aa = 0, bb = 0;
   for (std::size_t c = 0; c < a.size(); ++c) {

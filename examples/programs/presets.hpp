@@ -10,8 +10,8 @@
 /// The names of --preset.
 inline constexpr std::array preset_names{"word2vec", "fast", "best"};
 
-/// Sets the method and the hyperparameters of --preset, but for those that the command line gives.
-/// Throws InvalidArgument for options that would change the method of `fast` and `best`.
+/// Sets the method and the hyperparameters of --preset. Options on the command line keep their
+/// values. Throws InvalidArgument for options that would change the method of `fast` and `best`.
 inline void choose_preset(TrainingOptions& options) {
   if (options.preset.empty()) return;
   const auto unless_given = [&](const char* name, auto& value, const auto& of_preset) {

@@ -4,7 +4,7 @@
 ///
 ///     RecommendedTrainer trainer(best_parameters({.dimension = 300}));
 ///
-/// How they were chosen: benchmarks/results/presets.md.
+/// Quality and speed: benchmarks/results/presets.md.
 #include <cstddef>
 
 #include <wordloom/core/hyperparameters.hpp>
@@ -23,9 +23,9 @@ constexpr double recommended_rate(std::size_t epochs) {
   return epochs <= 2 ? 0.12 : epochs <= 4 ? 0.1 : 0.08;
 }
 
-/// Return `parameters` with the epochs, the learning rate and the threshold of subsampling for
-/// RecommendedTrainer: the best vectors, or about word2vec's in 3 epochs. Change them afterwards,
-/// not before.
+/// Return `parameters` with other epochs, learning rate and subsampling, for RecommendedTrainer:
+/// 5 epochs for the best vectors, 3 for about word2vec's quality. To change one of these three, set
+/// it in the result.
 constexpr Hyperparameters best_parameters(Hyperparameters parameters = {}) {
   parameters.epochs = 5;
   parameters.learning_rate = recommended_rate(parameters.epochs);
@@ -39,8 +39,9 @@ constexpr Hyperparameters fast_parameters(Hyperparameters parameters = {}) {
   return parameters;
 }
 
-/// Returns `parameters` with the defaults of word2vec.c for skip-gram, and nothing that it has not:
-/// for Word2Vec and the other published systems.
+/// Returns `parameters` with the defaults of word2vec.c for skip-gram, without negative pools,
+/// private rows and the subsampling of tree nodes, which word2vec.c does not have. For Word2Vec and
+/// the other published systems.
 constexpr Hyperparameters word2vec_parameters(Hyperparameters parameters = {}) {
   parameters.learning_rate = 0.025;
   parameters.epochs = 5;

@@ -92,8 +92,8 @@ inline double loss(const Model& model, const Block& block, bool weighted) {
   return sum;
 }
 
-/// What each member of a bag of n receives of the gradient of their mean. A bag of all inputs that
-/// stands for those without one gives a member, which is in n - 1 of n of these, so much less.
+/// Returns the part of the gradient of the mean that each member of a bag of n receives; of a bag
+/// that replaces those without one member, (n - 1) / n of it.
 inline double member_share(const Block& block, std::size_t n) {
   using wordloom::BagGradient;
   const bool stands =

@@ -72,8 +72,8 @@ TEST_CASE("a bag without a member is the bag of the others", "[kernel]") {
 
 TEST_CASE("a bag of all members gives each as much as the bags without one together", "[kernel]") {
   for_each_kernel([]<class Kernel>() {
-    // Outputs of one vector and inputs of 0: all gradients are the same but for the label, so that
-    // the positives' and the negatives' cancel if the bags give as much.
+    // Outputs of one vector and inputs of 0: all gradients are equal, with the sign of the label,
+    // so that the positives' and the negatives' cancel if the bags give as much.
     const OwnedBlock pooled{.inputs = {0, 1, 2, 3},
                             .outputs = {0, 1, 2, 3, 4},
                             .positives = 4,

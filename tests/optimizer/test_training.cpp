@@ -25,20 +25,7 @@ namespace {
 
 struct Task {
   Vocabulary vocabulary = zipf_vocabulary(50);
-  EncodedCorpus corpus;
-  Task() : corpus(make(vocabulary)) {}
-
-  /// Words come with their neighbours in the vocabulary, so that there is something to learn.
-  static EncodedCorpus make(const Vocabulary& vocabulary) {
-    std::vector<std::vector<WordId>> sentences(2000);
-    Random random(9);
-    for (auto& sentence : sentences) {
-      const std::size_t around = random.below(vocabulary.size() - 5);
-      for (std::size_t i = 0; i < 2 + random.below(15); ++i)
-        sentence.push_back(static_cast<WordId>(around + random.below(5)));
-    }
-    return EncodedCorpus::from_sentences(sentences, vocabulary);
-  }
+  EncodedCorpus corpus = EncodedCorpus::from_sentences(neighbouring_words(2000, 50), vocabulary);
 };
 
 Hyperparameters parameters(std::size_t threads = 1) {

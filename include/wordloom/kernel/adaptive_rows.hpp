@@ -105,8 +105,8 @@ class AdaptiveRows {
     for (const RowId id : outputs) __builtin_prefetch(of_outputs + id);
   }
 
-  /// Whether the block is measured: by a hash of two ids and of a score, so that a run that is
-  /// resumed has the same bits, and a block that comes again has another chance.
+  /// Returns whether the block is measured. A hash of two ids and of a score decides, so that a
+  /// resumed run has the bits of an uninterrupted one.
   bool is_measured(float score) const noexcept {
     std::uint32_t hash = ids_[0] + 0x9E3779B1u * ids_[count_ - 1];
     hash = (hash ^ std::bit_cast<std::uint32_t>(score)) * 0x85EBCA6Bu;

@@ -51,17 +51,17 @@ struct WithOptimizer<FusedKernel, RowAdaGrad> {
 
   class RowWorker;
   class Worker;
-  /// What the threads of a run share.
+  /// The state that the threads of a run share. Thread-safe; updates of one row may be lost.
   struct Run {
     RowAdaGrad::Run optimizer;
     std::shared_ptr<detail::RowScales> scales;
 
     /// The scratch of one thread for a model. Throws as target() does.
     Worker worker(const Model& model, BlockShape most) const;
-    /// The same for blocks of rows alone: none of the features above except weights.
+    /// The scratch of one thread for blocks of rows alone: no features except weights.
     RowWorker row_worker(const Model& model, BlockShape most) const;
-    /// The same for blocks that change one side: one pass for the gradients and one for the rows,
-    /// and all blocks are measured.
+    /// The scratch of one thread for blocks that change one side: one pass for the gradients and
+    /// one for the rows, and all blocks are measured.
     auto one_side_worker(const Model& model, BlockShape most) const {
       return detail::OptimizerWorker<FusedKernel, RowAdaGrad>(FusedKernel(), optimizer, 1, model,
                                                               most);

@@ -188,7 +188,7 @@ struct WithOptimizer {
   static_assert(detail::require_gradients<KernelPolicy>() &&
                 detail::require_optimizer<OptimizerPolicy>());
 
-  /// What the kernel honours, except bags.
+  /// The features of the kernel, except bags.
   static constexpr BlockFeatures honours = [] {
     BlockFeatures features = detail::features_honoured<KernelPolicy>();
     features.bags = false;
@@ -216,7 +216,7 @@ struct WithOptimizer {
   }
 
   using Worker = detail::OptimizerWorker<KernelPolicy, OptimizerPolicy>;
-  /// What the threads of a run share.
+  /// The state that the threads of a run share.
   struct Run {
     detail::KernelRun<KernelPolicy> kernel;
     detail::OptimizerRun<OptimizerPolicy> optimizer;

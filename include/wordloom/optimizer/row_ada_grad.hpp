@@ -16,10 +16,9 @@ namespace wordloom::inline WORDLOOM_ABI {
 ///     x   += learning rate x g / (sum + start)^(1/4),
 ///     sum += |g|^2 / D.
 ///
-/// The step is scaled by the sum as it was before, so that FusedKernel needs one pass over a row. A
-/// frequent row slows down as it learns, a rare one goes on with long steps: analogies gain most.
-/// With the power 1/2, frequent words stop learning too early (benchmarks/results/row-ada-grad.md).
-/// The best learning rate is about 4 times that of Sgd: 0.1 for 5 epochs.
+/// The step is scaled by the sum as it was before, so that FusedKernel needs one pass over a row.
+/// Frequent rows take short steps, rare rows long ones. The best learning rate is 3 to 4 times that
+/// of Sgd: 0.08 for 5 epochs (benchmarks/results/presets.md).
 ///
 /// Its state is "input.row_ada_grad" and "output.row_ada_grad", [R x 1].
 /// `WithOptimizer<FusedKernel, RowAdaGrad>` is its fast form (kernel/fused_row_ada_grad.hpp).

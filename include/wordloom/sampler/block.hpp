@@ -62,8 +62,8 @@ struct Block {
   std::size_t examples = 0;   // what the loss is a mean over
   Sides update = Sides::both;
   BagGradient bag_gradient = BagGradient::mean;
-  /// Whether a bag of all `inputs` stands for the bags without one of them, which is so where there
-  /// is `left_out`.
+  /// True if a bag of all `inputs` replaces the bags that each lack one of them. Implied by
+  /// `left_out`.
   bool stands_for_parts = false;
 
   bool has_bags() const noexcept { return !bag_ends.empty() || !left_out.empty(); }
@@ -73,8 +73,8 @@ struct Block {
            : bag_ends.empty() ? inputs.size()
                               : bag_ends.size();
   }
-  /// Returns the part of its gradient that each member of a bag of all n inputs receives. Where the
-  /// bag stands for the bags without one, a member is in (n - 1) / n of these.
+  /// Returns the part of its gradient that each member of a bag of all n inputs receives. A bag
+  /// that replaces those without one member gives (n - 1) / n: each member is in so many of them.
   float share_of_all() const noexcept {
     const auto n = static_cast<float>(inputs.size());
     const bool of_parts = stands_for_parts || !left_out.empty();

@@ -42,7 +42,6 @@ namespace detail {
 class SentenceBuffer {
  public:
   std::size_t words() const noexcept { return words_.size(); }
-  std::size_t count() const noexcept { return ends_.size(); }
 
   void add(std::span<const WordId> sentence) {
     words_.insert(words_.end(), sentence.begin(), sentence.end());
