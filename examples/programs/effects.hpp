@@ -32,7 +32,7 @@ inline bool shares_negatives(std::string_view sampler) {
 
 /// Returns whether a sampler of the host picks negatives from a pool (--negative-pool).
 inline bool has_pool(std::string_view sampler) {
-  return !sampler.starts_with("hogwild") && !sampler.starts_with("line") && sampler != "uniform" &&
+  return !sampler.starts_with("hogwild") && sampler != "uniform" &&
          sampler.find("-hs") == sampler.npos;
 }
 

@@ -1,6 +1,5 @@
 #pragma once
 #include <array>
-#include <initializer_list>
 #include <string>
 #include <wordloom/presets.hpp>
 #include <wordloom/wordloom.hpp>
@@ -27,12 +26,13 @@ inline void choose_preset(TrainingOptions& options) {
                                         ", which chooses the method: leave one out");
     options.sampler = "shared";
     options.optimizer = "row-adagrad";
-  } else if (options.cbow == 0) {
-    unless_given("--sampler", options.sampler, "hogwild");
+  } else {
+    unless_given("--kernel", options.kernel, "dot");
+    if (options.cbow == 1)
+      unless_given("--cbow-gradient", options.cbow_gradient, "whole");
+    else
+      unless_given("--sampler", options.sampler, "hogwild");
   }
-  if (is_word2vec) unless_given("--kernel", options.kernel, "dot");
-  if (is_word2vec && options.cbow == 1)
-    unless_given("--cbow-gradient", options.cbow_gradient, "whole");
   auto& p = options.parameters;
   const wordloom::Hyperparameters of = is_word2vec ? wordloom::word2vec_parameters(p)
                                        : is_fast   ? wordloom::fast_parameters(p)
