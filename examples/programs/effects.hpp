@@ -55,6 +55,9 @@ inline void require_effects_on_method(const TrainingOptions& options) {
   require_effect(options, {"--negative-pool"}, has_pool(sampler) || has_none, with_sampler);
   require_effect(options, {"--negative-pool"}, !gpu || has_none, with_kernel);
   require_effect(options, {"--private-rows"}, !columns, with_sampler);
+  require_effect(options, {"--private-rows"},
+                 options.optimizer == "sgd" || options.parameters.private_rows == 0,
+                 "with --optimizer " + options.optimizer);
   require_effect(options, {"--private-rows", "--pin"}, !gpu, with_kernel);
   require_effect(options, {"--device", "--in-flight"}, gpu, "without a --kernel for a GPU");
   require_effect(options, {"--in-flight"}, !columns, with_sampler);

@@ -47,7 +47,7 @@ struct Encoded {
   Run start(const Vocabulary& vocabulary) const { return {*this, vocabulary}; }
 };
 
-/// What the threads of a run share.
+/// The state that the threads of a run share.
 template <class SamplerPolicy, class EncoderPolicy>
 class Encoded<SamplerPolicy, EncoderPolicy>::Run : public detail::RunOf<SamplerPolicy> {
   using Inner = detail::RunOf<SamplerPolicy>;

@@ -29,11 +29,11 @@ struct FusedKernel {
   Worker worker(const Model& model, BlockShape most) const;
 
   class RowWorker;
-  /// The same for blocks of rows alone: none of the features above except weights.
+  /// The scratch of one thread for blocks of rows alone: none of the features above except weights.
   RowWorker row_worker(const Model& model, BlockShape most) const;
 
   class OneSideWorker;
-  /// The same for blocks that change one side, see kernel/fused_one_side.hpp.
+  /// The scratch of one thread for blocks that change one side, see kernel/fused_one_side.hpp.
   OneSideWorker one_side_worker(const Model& model, BlockShape most) const;
 };
 

@@ -44,7 +44,7 @@ struct Subwords {
   Run start(const Vocabulary& vocabulary) const { return Run(*this, vocabulary); }
 };
 
-/// What the threads of a run share.
+/// The state that the threads of a run share.
 template <class SamplerPolicy>
 class Subwords<SamplerPolicy>::Run : public detail::RunOf<SamplerPolicy> {
   using Inner = detail::RunOf<SamplerPolicy>;
