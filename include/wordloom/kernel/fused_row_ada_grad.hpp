@@ -38,7 +38,7 @@ struct WithOptimizer<FusedKernel, RowAdaGrad> {
   FusedKernel kernel = {};
   RowAdaGrad optimizer = {};
   /// One block in so many is measured, 1 to 64.
-  std::size_t every = 16;
+  std::size_t every = 32;
 
   static WithOptimizer from(const Hyperparameters& parameters) {
     return {.kernel = {}, .optimizer = detail::policy_from<RowAdaGrad>(parameters)};
