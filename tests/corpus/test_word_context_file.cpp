@@ -47,7 +47,7 @@ TEST_CASE("a file has the contexts of the first epoch and repeats them", "[corpu
     for (int i = 0; i < 66'000; ++i) counts.emplace_back("w" + std::to_string(i), 1);
     const auto vocabulary = Vocabulary::from_counts(counts);
     Random random(2);
-    Sentences sentences(9000, std::vector<WordId>(11));
+    SentenceList sentences(9000, std::vector<WordId>(11));
     for (auto& sentence : sentences)
       for (auto& id : sentence) id = static_cast<WordId>(random.below(vocabulary.size()));
     check(EncodedCorpus::from_sentences(sentences, vocabulary), vocabulary, 3, 4);
@@ -94,7 +94,7 @@ TEST_CASE("a kept matrix is used again only for the same corpus and options", "[
     CHECK(read_again(PlainCorpus{&more, &reads}, options));
   }
   SECTION("a corpus of the same size with a fingerprint") {
-    const auto make = [&](const Sentences& all) {
+    const auto make = [&](const SentenceList& all) {
       const auto encoded = EncodedCorpus::from_sentences(all, text.vocabulary);
       return columns_of(WordContextMatrix::from(encoded, text.vocabulary, options));
     };
@@ -191,7 +191,7 @@ TEST_CASE("a file that is no word-context matrix is refused and kept", "[corpus]
 
 TEST_CASE("a corpus that fails leaves no file", "[corpus]") {
   const Text text("a b c\n");
-  const Sentences sentences{{0, 1, 2}};
+  const SentenceList sentences{{0, 1, 2}};
   std::size_t reads = 0;
   CHECK_THROWS_AS(WordContextMatrix::from(PlainCorpus{&sentences, &reads, 1}, text.vocabulary,
                                           {.threads = 3, .file = text.folder / "matrix"}),
