@@ -5,5 +5,6 @@
 int main(int argc, char** argv) { return Catch::Session().run(argc, argv); }
 #else
 #define CATCH_CONFIG_MAIN
+#define CATCH_CONFIG_FAST_COMPILE  // as in catch.hpp
 #include <catch2/catch.hpp>
 #endif

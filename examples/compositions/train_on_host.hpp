@@ -8,19 +8,23 @@
 
 #include "composition.hpp"
 
+/// How the processes of a job synchronise.
+[[gnu::noinline]] inline ClusterSync sync_of(const Job& job) {
+  std::optional<Cluster::Sync> sync;
+  if (job.cluster.is_joined())
+    sync.emplace(Cluster::SyncRanks(*job.cluster.ranks(), job.composition.sync_bf16),
+                 job.composition.sync_options);
+  return ClusterSync(std::move(sync));
+}
+
 /// Trains with this kernel and the sampler of a registry that the job names.
 template <class Kernel, class Registry>
 wordloom::TrainReport train_on_host(const Job& job) {
   using namespace wordloom;
   TrainReport report;
   Registry::with(job.composition.sampler, [&]<class Sampler>() {
-    std::optional<Cluster::Sync> sync;
-    if (job.cluster.is_joined())
-      sync.emplace(Cluster::SyncRanks(*job.cluster.ranks(), job.composition.sync_bf16),
-                   job.composition.sync_options);
     Trainer<Sampler, Kernel, ClusterSync, RankScaledDecay> trainer(
-        job.composition.parameters, make_sampler<Sampler>(job.composition), Kernel(),
-        ClusterSync(std::move(sync)));
+        job.composition.parameters, make_sampler<Sampler>(job.composition), Kernel(), sync_of(job));
     report = train_with(trainer, job.corpus, job);
   });
   return report;

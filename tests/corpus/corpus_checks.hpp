@@ -21,11 +21,11 @@ namespace wordloom_test {
 
 using namespace wordloom;
 
-using Sentences = std::vector<std::vector<WordId>>;
+using SentenceList = std::vector<std::vector<WordId>>;
 
 template <class AnyCorpus>
-Sentences sentences_of(const AnyCorpus& corpus, const Shard& shard) {
-  Sentences all;
+SentenceList sentences_of(const AnyCorpus& corpus, const Shard& shard) {
+  SentenceList all;
   for (const std::span<const WordId> sentence : corpus.sentences(shard))
     all.emplace_back(sentence.begin(), sentence.end());
   return all;
@@ -33,15 +33,15 @@ Sentences sentences_of(const AnyCorpus& corpus, const Shard& shard) {
 
 /// The sentences of all shards, one after the other.
 template <class AnyCorpus>
-Sentences sentences_of(const AnyCorpus& corpus, std::size_t shards = 1) {
-  Sentences all;
+SentenceList sentences_of(const AnyCorpus& corpus, std::size_t shards = 1) {
+  SentenceList all;
   for (std::size_t i = 0; i < shards; ++i)
     for (auto& sentence : sentences_of(corpus, {.index = i, .count = shards}))
       all.push_back(std::move(sentence));
   return all;
 }
 
-inline std::vector<WordId> joined(const Sentences& sentences) {
+inline std::vector<WordId> joined(const SentenceList& sentences) {
   std::vector<WordId> all;
   for (const auto& sentence : sentences) all.insert(all.end(), sentence.begin(), sentence.end());
   return all;

@@ -88,7 +88,7 @@ TEST_CASE("any range of ranges of strings is text", "[corpus]") {
   const auto is_one = [](auto&& sentences) {
     const auto vocabulary = Vocabulary::from_sentences(sentences, {.min_count = 1});
     return sentences_of(EncodedCorpus::from_sentences(sentences, vocabulary)) ==
-           Sentences{{0, 1}, {0}};
+           SentenceList{{0, 1}, {0}};
   };
   CHECK(is_one(std::vector<std::vector<const char*>>{{"a", "b"}, {"a"}}));
   CHECK(is_one(std::list<std::list<std::string_view>>{{"a", "b"}, {"a"}}));

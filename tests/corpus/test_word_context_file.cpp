@@ -17,8 +17,9 @@ TEST_CASE("a file has the contexts of the first epoch and repeats them", "[corpu
   const TemporaryFolder folder;
   const auto check = [&](const auto& corpus, const Vocabulary& vocabulary, std::size_t columns,
                          std::size_t id_bytes) {
+    const auto expected = WordContextMatrix::from(corpus, vocabulary, {.columns = columns});
+    const auto expected_columns = columns_of(expected);
     for (const std::size_t threads : {1u, 2u, 5u}) {
-      const auto expected = WordContextMatrix::from(corpus, vocabulary, {.columns = columns});
       const auto path = folder / ("matrix" + std::to_string(threads));
       const auto matrix = WordContextMatrix::from(
           corpus, vocabulary, {.columns = columns, .threads = threads, .file = path});
@@ -27,11 +28,11 @@ TEST_CASE("a file has the contexts of the first epoch and repeats them", "[corpu
       CHECK(std::ranges::equal(matrix.words(), expected.words()));
       CHECK(matrix.token_count() == expected.token_count());
       CHECK(matrix.vocabulary_fingerprint() == expected.vocabulary_fingerprint());
-      CHECK(columns_of(matrix) == columns_of(expected));
-      CHECK(columns_of(matrix, 5) == columns_of(expected));
+      CHECK(columns_of(matrix) == expected_columns);
+      CHECK(columns_of(matrix, 5) == expected_columns);
       WordId one = 0;
       matrix.contexts(columns + 1, 2, {&one, 1});
-      CHECK(one == column_of(expected, 1)[2]);
+      CHECK(one == expected_columns[1][2]);
       const std::size_t ids = matrix.words().size();
       CHECK(std::filesystem::file_size(path) - ids * (4 + columns * id_bytes) < 100);
       CHECK(read_file(path) == read_file(folder / "matrix1"));
@@ -46,7 +47,7 @@ TEST_CASE("a file has the contexts of the first epoch and repeats them", "[corpu
     for (int i = 0; i < 66'000; ++i) counts.emplace_back("w" + std::to_string(i), 1);
     const auto vocabulary = Vocabulary::from_counts(counts);
     Random random(2);
-    Sentences sentences(9000, std::vector<WordId>(11));
+    SentenceList sentences(9000, std::vector<WordId>(11));
     for (auto& sentence : sentences)
       for (auto& id : sentence) id = static_cast<WordId>(random.below(vocabulary.size()));
     check(EncodedCorpus::from_sentences(sentences, vocabulary), vocabulary, 3, 4);
@@ -93,7 +94,7 @@ TEST_CASE("a kept matrix is used again only for the same corpus and options", "[
     CHECK(read_again(PlainCorpus{&more, &reads}, options));
   }
   SECTION("a corpus of the same size with a fingerprint") {
-    const auto make = [&](const Sentences& all) {
+    const auto make = [&](const SentenceList& all) {
       const auto encoded = EncodedCorpus::from_sentences(all, text.vocabulary);
       return columns_of(WordContextMatrix::from(encoded, text.vocabulary, options));
     };
@@ -190,7 +191,7 @@ TEST_CASE("a file that is no word-context matrix is refused and kept", "[corpus]
 
 TEST_CASE("a corpus that fails leaves no file", "[corpus]") {
   const Text text("a b c\n");
-  const Sentences sentences{{0, 1, 2}};
+  const SentenceList sentences{{0, 1, 2}};
   std::size_t reads = 0;
   CHECK_THROWS_AS(WordContextMatrix::from(PlainCorpus{&sentences, &reads, 1}, text.vocabulary,
                                           {.threads = 3, .file = text.folder / "matrix"}),

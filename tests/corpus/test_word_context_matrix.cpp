@@ -17,7 +17,7 @@ namespace {
 /// How often each word occurs in the windows of each other word: [word][context].
 using Windows = std::map<WordId, std::map<WordId, std::uint64_t>>;
 
-Windows windows_of(const Sentences& sentences, std::size_t window) {
+Windows windows_of(const SentenceList& sentences, std::size_t window) {
   Windows windows;
   for (const auto& sentence : sentences)
     for (std::size_t i = 0; i < sentence.size(); ++i)
@@ -152,7 +152,7 @@ TEST_CASE("contexts of a vocabulary of more than 65,536 words", "[corpus]") {
   more.insert(more.end(), counts.begin(), counts.end());
   const auto small = Vocabulary::from_counts(counts), large = Vocabulary::from_counts(more);
   Random random(4);
-  Sentences sentences(200), shifted;
+  SentenceList sentences(200), shifted;
   for (auto& sentence : sentences)
     for (int i = 0; i < 12; ++i) sentence.push_back(static_cast<WordId>(random.below(50)));
   for (auto sentence : sentences) {
@@ -211,7 +211,7 @@ TEST_CASE("several columns at once are those of one at a time", "[corpus]") {
 TEST_CASE("contexts are the same in any pieces and for any number of threads", "[corpus]") {
   // Long enough for several blocks of words and several pieces of the index.
   Random random(3);
-  Sentences sentences(700);
+  SentenceList sentences(700);
   std::vector<std::pair<std::string, std::uint64_t>> counts;
   for (int i = 0; i < 900; ++i) counts.emplace_back("w" + std::to_string(i), 1 + i);
   const auto vocabulary = Vocabulary::from_counts(counts);
@@ -348,14 +348,14 @@ TEST_CASE("what no matrix can be made of is refused", "[corpus]") {
           return WordContextMatrix::from(corpus, other.vocabulary);
         }) == "the corpus was encoded with another vocabulary");
   std::size_t reads = 0;
-  const Sentences alone{{0}, {}, {1}}, wrong{{0, 1, 3}};
+  const SentenceList alone{{0}, {}, {1}}, wrong{{0, 1, 3}};
   CHECK(
       message_of<CorpusError>([&] {
         return WordContextMatrix::from(PlainCorpus{&alone, &reads}, text.vocabulary);
       }) ==
       "nothing to train on: no word of the corpus has a context: each of its 3 sentences (2 words) "
       "has one word; is there one word a line? A line is a sentence");
-  const Sentences repeated{{0, 0}, {1, 1, 1}};
+  const SentenceList repeated{{0, 0}, {1, 1, 1}};
   CHECK(
       message_of<CorpusError>([&] {
         return WordContextMatrix::from(PlainCorpus{&repeated, &reads}, text.vocabulary);

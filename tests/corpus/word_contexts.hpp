@@ -20,8 +20,8 @@ inline std::vector<WordId> column_of(const WordContextMatrix& matrix, std::uint6
 }
 
 /// The contexts of an epoch, column after column.
-inline Sentences columns_of(const WordContextMatrix& matrix, std::uint64_t epoch = 0) {
-  Sentences columns;
+inline SentenceList columns_of(const WordContextMatrix& matrix, std::uint64_t epoch = 0) {
+  SentenceList columns;
   for (std::size_t j = 0; j < matrix.columns(); ++j)
     columns.push_back(column_of(matrix, epoch * matrix.columns() + j));
   return columns;
@@ -30,7 +30,7 @@ inline Sentences columns_of(const WordContextMatrix& matrix, std::uint64_t epoch
 /// A corpus with nothing that is optional. Reads count; the `failing_read`-th fails.
 struct PlainCorpus {
   static constexpr bool repeats = true;
-  const Sentences* all;
+  const SentenceList* all;
   std::size_t* reads;
   std::size_t failing_read = 1000;
 

@@ -205,11 +205,13 @@ void check_expected_updates(const Policy& policy, const Vocabulary& vocabulary, 
         const auto bag = oracle::bag(block, i);
         const double share = 1 / static_cast<double>(bag.size());
         const double received = oracle::member_share(block, bag.size());
+        double of_input = 0;
         for (std::size_t j = 0; j < block.outputs.size(); ++j) {
           const double pairs = std::abs(oracle::weight(block, i, j));
           output.add(block.outputs[j], pairs);
-          for (const RowId member : bag) input.add(member, pairs * share * received);
+          of_input += pairs;
         }
+        for (const RowId member : bag) input.add(member, of_input * share * received);
       }
     });
     input.end_part();

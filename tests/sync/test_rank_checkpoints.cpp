@@ -15,6 +15,12 @@ using namespace wordloom;
 
 namespace {
 
+/// Long enough for dozens of synchronisations; nothing here depends on what is learnt.
+const DemoText& short_text() {
+  static const DemoText text(150'000);
+  return text;
+}
+
 using RankTrainer = Trainer<SharedNegative, FusedKernel, Allreduce<InProcess>, RankScaledDecay>;
 
 RankTrainer rank_trainer(InProcess self, SyncOptions options = {}) {
@@ -25,7 +31,7 @@ RankTrainer rank_trainer(InProcess self, SyncOptions options = {}) {
 }  // namespace
 
 TEST_CASE("ranks resume from a checkpoint to the same bits", "[sync][checkpoint]") {
-  const auto& text = demo_text();
+  const auto& text = short_text();
   const TemporaryFolder folder;
   // Seldom, and more often than threads report (every some hundred words).
   const SyncOptions waiting{.overlap = false}, often{.interval = 300, .overlap = false};
@@ -88,7 +94,7 @@ TEST_CASE("ranks resume from a checkpoint to the same bits", "[sync][checkpoint]
 
 TEMPLATE_TEST_CASE("ranks resume with bags and the nodes of a tree", "[sync][checkpoint]", Cbow,
                    HierarchicalSoftmax) {
-  const auto& text = demo_text();
+  const auto& text = short_text();
   const TemporaryFolder folder;
   const auto trainer_of = [](InProcess self) {
     return Trainer<TestType, FusedKernel, Allreduce<InProcess>>(
@@ -130,7 +136,7 @@ TEMPLATE_TEST_CASE("ranks resume with bags and the nodes of a tree", "[sync][che
 }
 
 TEST_CASE("a rank that is stopped stops all, and they resume from there", "[sync][checkpoint]") {
-  const auto& text = demo_text();
+  const auto& text = short_text();
   const TemporaryFolder folder;
   for (const bool saves : {false, true}) {
     std::vector<std::uint64_t> stopped(3), whole(3);

@@ -58,6 +58,10 @@ void visit_all(Visit& visit, const Policies&... policies) {
   (one(policies), ...);
 }
 
+/// Adds the number or text of a policy: one copy of the code for all policies.
+void add_to_method(Hash& hash, std::uint64_t number);
+void add_to_method(Hash& hash, std::string_view name);
+
 template <class Policy>
 void add_parameters(Hash& hash, const Policy& policy) {
   static_assert(ListsParameters<Policy> || std::is_empty_v<Policy>,
@@ -66,9 +70,9 @@ void add_parameters(Hash& hash, const Policy& policy) {
   if constexpr (ListsParameters<Policy>)
     policy.visit_parameters([&](std::string_view, auto value, auto, auto) {
       if constexpr (std::is_floating_point_v<decltype(value)>)
-        hash.add(std::bit_cast<std::uint64_t>(static_cast<double>(value)));
+        add_to_method(hash, std::bit_cast<std::uint64_t>(static_cast<double>(value)));
       else
-        hash.add(static_cast<std::uint64_t>(value));
+        add_to_method(hash, static_cast<std::uint64_t>(value));
     });
 }
 
@@ -172,7 +176,23 @@ struct Hyperparameters {
   void validate() const;
 };
 
+namespace detail {
+
+/// Returns a hash of all that visit_parameters lists.
+Hash hash_of(const Hyperparameters& parameters);
+
+}  // namespace detail
+
 #if WORDLOOM_DEFINES_FUNCTIONS
+
+WORDLOOM_FUNCTION void detail::add_to_method(Hash& hash, std::uint64_t number) { hash.add(number); }
+WORDLOOM_FUNCTION void detail::add_to_method(Hash& hash, std::string_view name) { hash.add(name); }
+
+WORDLOOM_FUNCTION detail::Hash detail::hash_of(const Hyperparameters& parameters) {
+  Hash hash;
+  add_parameters(hash, parameters);
+  return hash;
+}
 
 WORDLOOM_FUNCTION void Hyperparameters::validate() const {
   detail::validate(*this);

@@ -98,7 +98,7 @@ class SentenceRange {
     using difference_type = std::ptrdiff_t;
 
     iterator() = default;
-    explicit iterator(const Open& open) : reader_(new Reader(open())) { ++*this; }
+    [[gnu::noinline]] explicit iterator(const Open& open) : reader_(new Reader(open())) { ++*this; }
     value_type operator*() const { return *sentence_; }
     iterator& operator++() {
       sentence_ = (*reader_)();

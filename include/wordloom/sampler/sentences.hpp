@@ -43,7 +43,8 @@ class SentenceBuffer {
  public:
   std::size_t words() const noexcept { return words_.size(); }
 
-  void add(std::span<const WordId> sentence) {
+  // Called once a sentence; inlined, its allocations would be in each trainer.
+  [[gnu::noinline]] void add(std::span<const WordId> sentence) {
     words_.insert(words_.end(), sentence.begin(), sentence.end());
     ends_.push_back(words_.size());
   }

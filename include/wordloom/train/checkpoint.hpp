@@ -22,18 +22,16 @@ namespace wordloom::inline WORDLOOM_ABI {
 
 namespace detail {
 
+/// Returns the name of a type without namespaces and spaces.
+std::string without_namespaces(std::string_view type);
+
 /// Returns what the compiler calls a type, without namespaces and spaces. (`auto`: GCC adds to the
 /// function's name what std::string is an alias of.)
 template <class T>
 auto pretty_name() {
   constexpr std::string_view function = __PRETTY_FUNCTION__;
   constexpr std::size_t begin = function.find("T = ") + 4;
-  std::string name;
-  for (const char c : function.substr(begin, function.size() - 1 - begin)) {
-    if (c != ' ') name += c;
-    if (name.ends_with("::")) name.resize(name.find_last_of("<,") + 1);
-  }
-  return name;
+  return without_namespaces(function.substr(begin, function.size() - 1 - begin));
 }
 
 template <class T>
@@ -61,9 +59,8 @@ std::string name_of() {
 /// Returns a fingerprint of hyperparameters, and of policies and their parameters.
 template <class... Policies>
 std::uint64_t method_of(const Hyperparameters& parameters, const Policies&... policies) {
-  Hash method;
-  add_parameters(method, parameters);
-  (method.add(std::string_view(name_of<Policies>())), ...);
+  Hash method = hash_of(parameters);
+  (add_to_method(method, std::string_view(name_of<Policies>())), ...);
   (add_parameters(method, policies), ...);
   return method.value();
 }
@@ -148,6 +145,15 @@ struct Checkpoint {
 };
 
 #if WORDLOOM_DEFINES_FUNCTIONS
+
+WORDLOOM_FUNCTION std::string detail::without_namespaces(std::string_view type) {
+  std::string name;
+  for (const char c : type) {
+    if (c != ' ') name += c;
+    if (name.ends_with("::")) name.resize(name.find_last_of("<,") + 1);
+  }
+  return name;
+}
 
 WORDLOOM_FUNCTION std::vector<std::uint64_t> Checkpoint::Rank::numbers() const {
   std::vector<std::uint64_t> all{tokens};

@@ -162,13 +162,13 @@ class PrivateRows::Thread {
   RowMaps maps_;
 };
 
-inline PrivateRows::Thread PrivateRows::thread(std::size_t index, Scratch scratch) {
+#if WORDLOOM_DEFINES_FUNCTIONS
+
+WORDLOOM_FUNCTION PrivateRows::Thread PrivateRows::thread(std::size_t index, Scratch scratch) {
   std::size_t set = 0;
   while (index >= part_of(threads_, set, sets_.size()).second) ++set;
   return {*this, sets_[set], scratch};
 }
-
-#if WORDLOOM_DEFINES_FUNCTIONS
 
 WORDLOOM_FUNCTION PrivateRows::PrivateRows(Model& model, const ExpectedUpdates& expected,
                                            std::size_t count, std::size_t threads, double pairs)

@@ -34,27 +34,14 @@ class RunState {
            bool stops_by_agreement);
 
   /// Returns where this rank is.
-  Checkpoint::Rank reached() const {
-    const std::lock_guard lock(guard_);
-    return reached_;
-  }
-  void set_position(std::size_t thread, const Checkpoint::Thread& position) {
-    const std::lock_guard lock(guard_);
-    reached_.threads[thread] = position;
-  }
+  Checkpoint::Rank reached() const;
+  void set_position(std::size_t thread, const Checkpoint::Thread& position);
 
   /// Returns the fraction of the whole run that is done, 0 to 1, including `more` tokens that have
   /// not been reported.
-  double fraction(std::uint64_t more = 0) const {
-    const std::lock_guard lock(guard_);
-    return Progress{.tokens = reached_.tokens + more, .total_tokens = total_tokens_}.fraction();
-  }
+  double fraction(std::uint64_t more = 0) const;
   bool stopped() const noexcept { return stop_.load(std::memory_order_relaxed); }
-  void stop() {
-    const std::lock_guard lock(guard_);
-    stop_ = true;
-    changed_.notify_all();
-  }
+  void stop();
   /// Sets a function that completes the model before a callback takes it, while no thread trains.
   void before_callbacks(std::function<void()> gather) { gather_ = std::move(gather); }
   /// Sets what one thread does after every `words` words, while no thread trains. It is called with
@@ -66,14 +53,8 @@ class RunState {
   bool asked_to_stop() const noexcept { return asked_.load(std::memory_order_relaxed); }
 
   /// `failure`: why the last checkpoint was not written; empty: it was.
-  void set_checkpoint_failure(std::string failure) {
-    const std::lock_guard lock(guard_);
-    checkpoint_failure_ = std::move(failure);
-  }
-  void throw_checkpoint_failure() const {
-    const std::lock_guard lock(guard_);
-    if (!checkpoint_failure_.empty()) throw IoError(checkpoint_failure_);
-  }
+  void set_checkpoint_failure(std::string failure);
+  void throw_checkpoint_failure() const;
 
   /// Adds what a thread did in `epoch` and returns the fraction of the whole run that is done.
   /// Throws TrainingError when its loss is not finite. `rate`: the learning rate it trained with.
@@ -90,16 +71,9 @@ class RunState {
   /// When a thread has reported all of it. The last one calls back.
   void end_epoch(std::size_t thread, std::size_t epoch, const Model& model);
   /// When a thread has reported the first epoch and no other rank trains; see FirstEpoch::end.
-  void end_first_epoch(bool contexts) {
-    const std::lock_guard lock(guard_);
-    first_epoch_.end(contexts, epochs_ended_.size());
-  }
+  void end_first_epoch(bool contexts);
   /// When a thread has trained all that it has to.
-  void leave() {
-    const std::lock_guard lock(guard_);
-    --training_;
-    changed_.notify_all();
-  }
+  void leave();
 
   /// Calls back for the last time, after all threads have returned.
   void end(const Model& model);
@@ -165,6 +139,49 @@ WORDLOOM_FUNCTION RunState::RunState(const RunOptions& options, const Checkpoint
       training_(start.threads.size()) {
   for (const Checkpoint::Thread& thread : start.threads) epochs_ended_.push_back(thread.epoch);
   epochs_called_ = *std::ranges::min_element(epochs_ended_);
+}
+
+WORDLOOM_FUNCTION Checkpoint::Rank RunState::reached() const {
+  const std::lock_guard lock(guard_);
+  return reached_;
+}
+
+WORDLOOM_FUNCTION void RunState::set_position(std::size_t thread,
+                                              const Checkpoint::Thread& position) {
+  const std::lock_guard lock(guard_);
+  reached_.threads[thread] = position;
+}
+
+WORDLOOM_FUNCTION double RunState::fraction(std::uint64_t more) const {
+  const std::lock_guard lock(guard_);
+  return Progress{.tokens = reached_.tokens + more, .total_tokens = total_tokens_}.fraction();
+}
+
+WORDLOOM_FUNCTION void RunState::stop() {
+  const std::lock_guard lock(guard_);
+  stop_ = true;
+  changed_.notify_all();
+}
+
+WORDLOOM_FUNCTION void RunState::set_checkpoint_failure(std::string failure) {
+  const std::lock_guard lock(guard_);
+  checkpoint_failure_ = std::move(failure);
+}
+
+WORDLOOM_FUNCTION void RunState::throw_checkpoint_failure() const {
+  const std::lock_guard lock(guard_);
+  if (!checkpoint_failure_.empty()) throw IoError(checkpoint_failure_);
+}
+
+WORDLOOM_FUNCTION void RunState::end_first_epoch(bool contexts) {
+  const std::lock_guard lock(guard_);
+  first_epoch_.end(contexts, epochs_ended_.size());
+}
+
+WORDLOOM_FUNCTION void RunState::leave() {
+  const std::lock_guard lock(guard_);
+  --training_;
+  changed_.notify_all();
 }
 
 WORDLOOM_FUNCTION double RunState::report(const WorkDone& done, std::size_t epoch, double rate,

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -62,6 +63,76 @@ std::unique_ptr<PrivateRows> private_rows(const Samplers& samplers, const Kernel
 /// Makes the random streams of negative pools others than those of threads.
 inline constexpr std::uint64_t pool_streams = 0x6e65676174697665;
 
+/// The part of training by threads that is the same for all samplers and kernels, so that a program
+/// of many has it once.
+template <class Run>
+struct ThreadTeam {
+  /// `subsample`: the threshold.
+  [[gnu::noinline]] ThreadTeam(Run& of, double subsample, std::unique_ptr<PrivateRows> private_rows)
+      : run(of), rows(std::move(private_rows)), subsampling(of.model.vocabulary, subsample) {
+    if (rows) {
+      run.state.before_callbacks([this] { rows->merge_all(); });
+      run.complete = [this](std::vector<NamedMatrix>& copies) { rows->complete(copies); };
+    }
+    if (run.parameters.pin_threads) processors = cores_first(allowed_processors());
+  }
+  ThreadTeam(const ThreadTeam&) = delete;
+  ThreadTeam& operator=(const ThreadTeam&) = delete;
+
+  /// Reports what a thread has done since it last did, up to its position `at`, and does what is
+  /// due. `rate` becomes the learning rate from here on.
+  [[gnu::noinline]] void report(std::size_t thread, Checkpoint::Thread at, WorkDone& done,
+                                double& rate) {
+    const double now = run.state.report(std::exchange(done, {}), at.epoch, rate, run.model);
+    rate = run.schedule.rate(now);
+    at.tokens = at.examples = 0;
+    at.loss = 0;
+    run.state.set_position(thread, at);
+    if (run.state.is_due()) run.state.pause(run.model);
+    if (thread == 0) run.tick(now);
+  }
+
+  /// Synchronises where that is due; `at` is the position of thread 0, with what it has not
+  /// reported.
+  [[gnu::noinline]] void tick(const Checkpoint::Thread& at) {
+    run.state.set_position(0, at);
+    run.tick(run.state.fraction(at.tokens * threads));
+  }
+
+  /// Calls `work(i)` for each thread, and merges what they have trained.
+  [[gnu::noinline]] void train(const std::function<void(std::size_t)>& work) {
+    run.synchronise(run.state.fraction(run.start.threads[0].tokens * threads));
+    run_threads(threads, [&](std::size_t thread) {
+      try {
+        const PinnedThread pinned(processors, thread);
+        work(thread);
+      } catch (...) {
+        run.state.stop();
+        throw;
+      }
+    });
+    if (rows) rows->merge_all();
+  }
+
+  Run& run;
+  const std::unique_ptr<PrivateRows> rows;  // null: none
+  const Subsampling subsampling;
+  const std::size_t threads = run.start.threads.size();
+  // Tokens of a thread between two looks at the learning rate and the clock: rare enough to cost
+  // nothing, frequent enough that the rate falls smoothly on a small corpus.
+  const std::uint64_t interval = std::clamp<std::uint64_t>(
+      run.tokens_per_epoch * run.parameters.epochs / threads / 1000, 100, 10'000);
+  // Synchronisations may be due more often than anything is reported.
+  const std::uint64_t tick_interval = std::max<std::uint64_t>(1, run.tick_interval / threads);
+  // Measuring a loss takes a tenth of a block's time: it is done for so many tokens of an interval.
+  const std::uint64_t measured = interval / 16;
+  // Tokens of short sentences that a sampler takes at once: enough that the few whose rows were not
+  // announced do not count.
+  const std::uint64_t at_once = std::min(std::max<std::uint64_t>(100, measured), tick_interval);
+  const double first_rate = run.schedule.rate(run.state.fraction());
+  std::vector<std::size_t> processors = {};  // to pin threads to
+};
+
 /// Trains by threads of the host: each takes its shard of the corpus, subsamples each sentence,
 /// lets the sampler make blocks of it and the kernel apply their gradients to the one model.
 /// `samplers`, `kernels`: the runs whose workers threads train with; `encoder`: of `samplers`;
@@ -71,44 +142,21 @@ void train_by_threads(const Corpus& corpus, const Samplers& samplers, const Kern
                       EncoderRoundsOf<Samplers>& encoder, Run& run) {
   Model& model = run.model;
   const Hyperparameters& parameters = run.parameters;
-  const std::size_t threads = run.start.threads.size();
-  const Subsampling subsampling(model.vocabulary, subsample_of<Samplers>(parameters));
-  // Tokens of a thread between two looks at the learning rate and the clock: rare enough to cost
-  // nothing, frequent enough that the rate falls smoothly on a small corpus.
-  const std::uint64_t interval = std::clamp<std::uint64_t>(
-      run.tokens_per_epoch * parameters.epochs / threads / 1000, 100, 10'000);
-  // Synchronisations may be due more often than anything is reported.
-  const std::uint64_t tick_interval = std::max<std::uint64_t>(1, run.tick_interval / threads);
-  // Measuring a loss takes a tenth of a block's time: it is done for so many tokens of an interval.
-  const std::uint64_t measured = interval / 16;
-  // Tokens of short sentences that a sampler takes at once: enough that the few whose rows were not
-  // announced do not count.
-  const std::uint64_t at_once = std::min(std::max<std::uint64_t>(100, measured), tick_interval);
-  const double first_rate = run.schedule.rate(run.state.fraction());
-
-  const auto rows = private_rows(samplers, kernels, model, parameters, threads);
-  if (rows) {
-    run.state.before_callbacks([&] { rows->merge_all(); });
-    run.complete = [&](std::vector<NamedMatrix>& copies) { rows->complete(copies); };
-  }
-
-  const auto subwords = subword_rows(samplers, model, threads);
+  ThreadTeam team(run, subsample_of<Samplers>(parameters),
+                  private_rows(samplers, kernels, model, parameters, run.start.threads.size()));
+  const auto subwords = subword_rows(samplers, model, team.threads);
 
   if (run.start.tokens == 0) encoder.begin();
-  if (HasEncoder<Samplers>)
+  if constexpr (HasEncoder<Samplers>)
     run.state.after_rounds(encoder.round() * model.vocabulary.size(), [&](double rate) {
-      if (rows) rows->merge_all();
+      if (team.rows) team.rows->merge_all();
       encoder.end_round(rate);
-      if (rows) rows->merge_all();  // so that threads copy the new rows
+      if (team.rows) team.rows->merge_all();  // so that threads copy the new rows
     });
 
-  const auto processors =
-      parameters.pin_threads ? cores_first(allowed_processors()) : std::vector<std::size_t>();
-
   const auto train_thread = [&](std::size_t thread) {
-    const PinnedThread pinned(processors, thread);
-    const std::size_t stream = run.sync.rank() * threads + thread;
-    const std::size_t streams = run.sync.size() * threads;
+    const std::size_t stream = run.sync.rank() * team.threads + thread;
+    const std::size_t streams = run.sync.size() * team.threads;
     auto sampler = worker_of(samplers);
     const BlockShape max = sampler.max_block();
     auto kernel = block_worker_of<used>(kernels, std::as_const(model), max);
@@ -117,12 +165,12 @@ void train_by_threads(const Corpus& corpus, const Samplers& samplers, const Kern
     std::vector<WordId> kept;
     SentenceBuffer batch;
     std::uint64_t ticked = start.tokens;  // of those not reported
-    double rate = first_rate;
+    double rate = team.first_rate;
     bool contexts = false;  // whether a word of a sentence has some
     UpdateSink<decltype(kernel), decltype(words)> sink(
         model, kernel, max, rate,
         {start.tokens, start.examples, LossSum(start.loss), start.examples},
-        rows ? rows->thread(thread, subwords.scratch(thread)) : PrivateRows::Thread(),
+        team.rows ? team.rows->thread(thread, subwords.scratch(thread)) : PrivateRows::Thread(),
         std::move(words));
 
     for (std::size_t epoch = start.epoch; epoch < parameters.epochs; ++epoch) {
@@ -135,38 +183,32 @@ void train_by_threads(const Corpus& corpus, const Samplers& samplers, const Kern
         picks = start.picks;
       }
       begin_epoch_of(sampler, Random(parameters.seed ^ pool_streams, stream, epoch), picks);
-      const auto set_position = [&] {
+      const auto position = [&]() -> Checkpoint::Thread {
         const WorkDone& done = sink.done;
-        run.state.set_position(thread,
-                               {epoch, sentences, random.state(), random.gamma(), picks_of(sampler),
-                                done.tokens, done.examples, done.loss.value()});
+        return {epoch,       sentences,     random.state(),   random.gamma(), picks_of(sampler),
+                done.tokens, done.examples, done.loss.value()};
       };
       const auto report = [&] {
-        const double now = run.state.report(std::exchange(sink.done, {}), epoch, rate, model);
-        rate = run.schedule.rate(now);
+        team.report(thread, position(), sink.done, rate);
         sink.learning_rate = static_cast<float>(rate);
-        set_position();
         ticked = 0;
-        if (run.state.is_due()) run.state.pause(model);
-        if (thread == 0) run.tick(now);
       };
       // A sampler that takes several sentences gets them: rows of the next one are then announced
       // while one is trained. Runs stop and resume between such batches.
       std::uint64_t batch_tokens = 0, batch_sentences = 0;
       const auto train_batch = [&](const TextOf<decltype(sampler)>& text) {
         // Sentences of which subsampling leaves nothing to measure do not count.
-        sink.with_loss = sink.done.tokens <= measured || sink.done.blocks == 0;
+        sink.with_loss = sink.done.tokens <= team.measured || sink.done.blocks == 0;
         sampler.sample(text, random, sink);
         sink.finish_sentences();
         batch.clear();
         sink.done.tokens += std::exchange(batch_tokens, 0);
         sentences += std::exchange(batch_sentences, 0);
-        if (sink.done.tokens >= interval) {
+        if (sink.done.tokens >= team.interval) {
           report();
-        } else if (thread == 0 && sink.done.tokens - ticked >= tick_interval) {
-          set_position();
+        } else if (thread == 0 && sink.done.tokens - ticked >= team.tick_interval) {
           ticked = sink.done.tokens;
-          run.tick(run.state.fraction(sink.done.tokens * threads));
+          team.tick(position());
         }
       };
       for (const std::span<const WordId> sentence :
@@ -178,15 +220,16 @@ void train_by_threads(const Corpus& corpus, const Samplers& samplers, const Kern
         }
         if (batch_sentences == 0 && run.state.stopped()) {
           finish_worker(kernel, model, sink.learning_rate);
-          return set_position();
+          run.state.set_position(thread, position());
+          return;
         }
         batch_tokens += sentence.size();
         ++batch_sentences;
         if constexpr (TakesSentences<decltype(sampler)>) {
-          batch.add(subsampling(sentence, random, kept));
-          if (batch_tokens >= at_once) train_batch(batch.sentences());
+          batch.add(team.subsampling(sentence, random, kept));
+          if (batch_tokens >= team.at_once) train_batch(batch.sentences());
         } else {
-          train_batch(subsampling(sentence, random, kept));
+          train_batch(team.subsampling(sentence, random, kept));
         }
       }
       if constexpr (TakesSentences<decltype(sampler)>)
@@ -199,16 +242,7 @@ void train_by_threads(const Corpus& corpus, const Samplers& samplers, const Kern
     run.state.leave();
   };
 
-  run.synchronise(run.state.fraction(run.start.threads[0].tokens * threads));
-  run_threads(threads, [&](std::size_t thread) {
-    try {
-      train_thread(thread);
-    } catch (...) {
-      run.state.stop();
-      throw;
-    }
-  });
-  if (rows) rows->merge_all();
+  team.train(std::cref(train_thread));
   // As in ColumnLoop.
   const bool stopped = run.state.stopped();
   if (stopped) run.end();

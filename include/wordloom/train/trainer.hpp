@@ -57,11 +57,11 @@ class Trainer {
   /// Takes policies with parameters of their own, instead of those in `parameters`.
   Trainer(Hyperparameters parameters, SamplerPolicy sampler, KernelPolicy kernel = {},
           SyncPolicyType sync = SyncPolicyType(), std::optional<Schedule> schedule = std::nullopt)
-      : training_{{parameters},
+      : training_{{{parameters},
+                   schedule ? *schedule : detail::policy_from<Schedule>(parameters, sync.size()),
+                   std::move(sync)},
                   std::move(sampler),
-                  std::move(kernel),
-                  schedule ? *schedule : detail::policy_from<Schedule>(parameters, sync.size()),
-                  std::move(sync)} {
+                  std::move(kernel)} {
     parameters.validate();
     detail::validate(training_.sampler);
     detail::validate(training_.kernel);
@@ -155,7 +155,7 @@ class Trainer {
   TrainedEmbeddings fit_new(const Corpus& corpus, const Vocabulary& vocabulary,
                             const std::filesystem::path* from) {
     std::optional<Model> model;
-    training_.train(corpus, vocabulary, from, [&](const auto& samplers) -> Model& {
+    training_.train(corpus, vocabulary, from, [&](const SamplerRun& samplers) -> Model& {
       return model.emplace(training_.new_model(vocabulary, samplers));
     });
     return detail::embeddings_of<SamplerRun>(std::move(*model));
@@ -163,7 +163,8 @@ class Trainer {
 
   template <class Corpus>
   TrainReport train_model(const Corpus& corpus, Model& model, const std::filesystem::path* from) {
-    training_.train(corpus, model.vocabulary, from, [&](const auto&) -> Model& { return model; });
+    training_.train(corpus, model.vocabulary, from,
+                    [&](const SamplerRun&) -> Model& { return model; });
     return training_.report;
   }
 

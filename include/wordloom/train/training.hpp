@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <exception>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -40,37 +41,134 @@ auto embeddings_of(Model&& model) {
     return std::move(model).embeddings();
 }
 
-/// The policies of a trainer, and how a run with them begins and ends.
-template <class Sampler, class Kernel, class Sync, class Schedule>
-struct Training {
-  static constexpr bool on_device = OnDevice<Kernel>;
-  using Replica = ReplicaOf<Kernel>;
-  using SamplerRun = RunOf<Sampler>;
-  static_assert(!shares_rows<Sync> || has_two_steps<Sampler>,
-                "wordloom: RowAllgather is for samplers that train columns, as UniformMatrix");
+/// Throws InvalidArgument unless a model has the shape that its vocabulary, a sampler and the
+/// hyperparameters need. `shape.output_rows` is not 0.
+void check_shape(const Model& model, const ModelShape& shape);
+
+/// Throws CorpusError for a corpus without words, or of another vocabulary than the model's.
+/// `vocabulary`: the fingerprint of that of the corpus, where it has one.
+void check_corpus(std::uint64_t tokens, const std::optional<std::uint64_t>& vocabulary,
+                  const Model& model);
+
+/// Returns where a run of so many ranks begins, without its matrices. `threads`: those of a rank
+/// that have a position of their own in the corpus.
+Checkpoint beginning_of(const Hyperparameters& parameters, std::size_t ranks, std::size_t threads);
+
+/// The part of a Training that is the same for all samplers and kernels, so that a program of many
+/// has it once.
+template <class Sync, class Schedule, class Replica>
+struct RankTraining {
+  using RankRun = Run<Sync, Schedule, Replica>;
+
+  /// What it takes from the types of sampler, kernel and corpus.
+  struct Traits {
+    ModelShape shape;
+    std::uint64_t method = 0, corpus_tokens = 0;
+    std::optional<std::uint64_t> corpus_vocabulary = {};  // fingerprint, where there is one
+    std::function<std::uint64_t()> corpus_fingerprint = {};
+    std::size_t threads = 1;         // that have a position of their own in the corpus
+    std::uint64_t min_interval = 0;  // as that of SyncRun
+    /// The updates of several ranks. Throws InvalidArgument where they cannot train together.
+    std::function<ExpectedUpdates()> expected = {};
+    std::function<CorpusError()> nothing_trained = {};
+  };
 
   RunOptions options;
-  Sampler sampler;
-  Kernel kernel;
   Schedule schedule;
   Sync sync;
   TrainReport report = {};
 
+  /// Checks that everything goes together, and returns where the run begins: where the checkpoint
+  /// `from` ended, whose matrices the model then has, or null.
+  [[gnu::noinline]] Checkpoint begin(Model& model, const Traits& traits,
+                                     const std::filesystem::path* from) const {
+    check_corpus(traits.corpus_tokens, traits.corpus_vocabulary, model);
+    check_shape(model, traits.shape);
+    Checkpoint start = beginning_of(options.parameters, sync.size(), traits.threads);
+    start.method = traits.method;
+    start.vocabulary = model.vocabulary.fingerprint();
+    start.corpus_tokens = traits.corpus_tokens;
+    if (traits.corpus_fingerprint &&
+        (options.saves() || from != nullptr || (shares_rows<Sync> && sync.size() > 1)))
+      start.corpus = traits.corpus_fingerprint();
+    if (sync.rank() == 0) options.try_checkpoint();
+    if (sync.rank() == 0 && from != nullptr) {
+      Checkpoint loaded = Checkpoint::load(*from);
+      loaded.require_run(start, *from);
+      model.set_matrices(std::exchange(loaded.matrices, {}));
+      start = std::move(loaded);
+    }
+    return start;
+  }
+
+  /// Makes the ranks start alike, and runs the loop of a kernel.
+  [[gnu::noinline]] void run(Model& model, Replica& replica, const Traits& traits, bool resumes,
+                             Checkpoint& start, const std::function<void(RankRun&)>& loop) {
+    const std::uint64_t interval = start_sync(model, replica, traits, resumes, start);
+    RankRun run{options, sync, schedule, model, replica, start, interval};
+    try {
+      loop(run);
+    } catch (const NothingTrained&) {
+      throw traits.nothing_trained();
+    }
+    require_convergence(model, resolve_threads(options.parameters.threads));
+    report = run.state.finish();
+  }
+
+ private:
+  /// Makes the replicas alike, and `start` what it is on rank 0. Returns the words that a rank may
+  /// train between two ticks.
+  std::uint64_t start_sync(const Model& model, Replica& replica, const Traits& traits, bool resumes,
+                           Checkpoint& start) {
+    const bool saves = options.saves();
+    SyncRun run{
+        .agreed = {{"corpus (words)", start.corpus_tokens},
+                   {"vocabulary (fingerprint)", start.vocabulary},
+                   {"method or set of hyperparameters (fingerprint)", start.method},
+                   {"use of checkpoints", (saves ? 1u : 0u) + (resumes ? 2u : 0u)},
+                   {"number of threads", saves || resumes ? std::uint64_t{traits.threads} : 0}},
+        .input_rows = model.input.rows(),
+        .output_rows = model.has_one_matrix() ? 0 : model.output.rows(),
+        .dimension = model.dimension(),
+        .words_per_epoch = start.corpus_tokens / sync.size(),
+        .epochs = options.parameters.epochs,
+        .rate = [schedule = schedule](double at) { return schedule.rate(at); },
+        .min_interval = traits.min_interval,
+        .resumes = resumes,
+        .positions = {start.positions(), {start.synchronisations, start.sync_options}}};
+    if constexpr (shares_rows<Sync>) run.agreed.emplace_back("corpus (fingerprint)", start.corpus);
+    if (sync.size() > 1) run.expected = traits.expected();
+    const std::uint64_t interval = sync.start(replica, run);
+    start.set_positions(run.positions.numbers, run.epochs, traits.threads);
+    return interval;
+  }
+};
+
+/// The policies of a trainer, and how a run with them begins and ends.
+template <class Sampler, class Kernel, class Sync, class Schedule>
+struct Training : RankTraining<Sync, Schedule, ReplicaOf<Kernel>> {
+  static constexpr bool on_device = OnDevice<Kernel>;
+  using Replica = ReplicaOf<Kernel>;
+  using SamplerRun = RunOf<Sampler>;
+  using Rank = RankTraining<Sync, Schedule, Replica>;
+  using RankRun = typename Rank::RankRun;
+  using Rank::options, Rank::schedule, Rank::sync;
+  static_assert(!shares_rows<Sync> || has_two_steps<Sampler>,
+                "wordloom: RowAllgather is for samplers that train columns, as UniformMatrix");
+
+  Sampler sampler;
+  Kernel kernel;
+
   Model new_model(const Vocabulary& vocabulary, const SamplerRun& samplers) const {
-    return Model(vocabulary,
-                 {.dimension = options.parameters.dimension,
-                  .output_rows = output_rows(samplers, vocabulary),
-                  .one_matrix = uses_one_matrix<SamplerRun>(),
-                  .subwords = subwords_of(samplers)},
-                 options.parameters.seed);
+    return Model(vocabulary, shape(vocabulary, samplers), options.parameters.seed);
   }
 
   /// Trains the model that `model_for(samplers)` returns: checks that everything goes together,
   /// makes the ranks start alike, runs the loop of the kernel, and tells other ranks when it fails.
   /// `from`: the checkpoint that the run resumes, or null.
-  template <class Corpus, class ModelFor>
+  template <class Corpus>
   void train(const Corpus& corpus, const Vocabulary& vocabulary, const std::filesystem::path* from,
-             ModelFor model_for) {
+             const std::function<Model&(const SamplerRun&)>& model_for) {
     static_assert(require_corpus<Corpus>());
     static_assert(!has_two_steps<Sampler> || HasColumns<Corpus>,
                   "wordloom: this Sampler trains the columns of a WordContextMatrix, and this "
@@ -80,36 +178,15 @@ struct Training {
     try {
       const SamplerRun samplers = sampler.start(vocabulary);
       Model& model = model_for(samplers);
-      check(corpus, samplers, model);
-      Checkpoint start = beginning(corpus.token_count(), vocabulary);
-      if constexpr (requires { corpus.fingerprint(); })
-        if (options.saves() || from != nullptr || (shares_rows<Sync> && sync.size() > 1))
-          start.corpus = corpus.fingerprint();
-      if (sync.rank() == 0) options.try_checkpoint();
-      if (sync.rank() == 0 && from != nullptr) {
-        Checkpoint loaded = Checkpoint::load(*from);
-        loaded.require_run(start, *from);
-        model.set_matrices(std::exchange(loaded.matrices, {}));
-        start = std::move(loaded);
-      }
-      const auto run_loop = [&](Replica& replica, auto loop) {
-        const auto interval = start_sync(samplers, model, replica, from != nullptr, start);
-        Run<Sync, Schedule, Replica> run{options, sync, schedule, model, replica, start, interval};
-        try {
-          loop(run);
-        } catch (const NothingTrained&) {
-          throw nothing_trained(corpus, subsample_of<SamplerRun>(options.parameters),
-                                options.parameters.seed);
-        }
-        require_convergence(model, resolve_threads(options.parameters.threads));
-        report = run.state.finish();
-      };
+      const auto traits = traits_of(corpus, samplers, model.vocabulary);
+      Checkpoint start = Rank::begin(model, traits, from);
+      const bool resumes = from != nullptr;
       if constexpr (on_device) {
         static_assert(!HasEncoder<SamplerRun>,
                       "wordloom: an encoder needs an UpdateKernel of the host");
         device = kernel.start(sampler, options.parameters, model);
         auto replica = device->replica();
-        run_loop(replica, [&](auto& run) {
+        Rank::run(model, replica, traits, resumes, start, [&](RankRun& run) {
           if constexpr (has_two_steps<Sampler>)
             DeviceColumnLoop(corpus, *device, run).train();
           else
@@ -118,7 +195,7 @@ struct Training {
       } else if constexpr (has_two_steps<Sampler>) {
         const auto kernels = start_kernel(kernel, model);
         EncoderRoundsOf<SamplerRun> encoder(samplers, model, options.parameters);
-        run_loop(model, [&](auto& run) {
+        Rank::run(model, model, traits, resumes, start, [&](RankRun& run) {
           ColumnLoop(corpus, samplers, kernels, encoder, run).train();
         });
       } else {
@@ -127,7 +204,7 @@ struct Training {
                       "cannot train the scratch rows of Subwords");
         const auto kernels = start_kernel(kernel, model);
         EncoderRoundsOf<SamplerRun> encoder(samplers, model, options.parameters);
-        run_loop(model, [&](auto& run) {
+        Rank::run(model, model, traits, resumes, start, [&](RankRun& run) {
           train_by_threads<features_used<Sampler>()>(corpus, samplers, kernels, encoder, run);
         });
       }
@@ -141,80 +218,28 @@ struct Training {
   }
 
  private:
-  static std::string described(const std::optional<SubwordOptions>& subwords) {
-    if (!subwords) return "no subwords";
-    return joined({"subwords of minn ", subwords->minn, ", maxn ", subwords->maxn, ", ",
-                   subwords->buckets, " buckets"});
+  ModelShape shape(const Vocabulary& vocabulary, const SamplerRun& samplers) const {
+    return {.dimension = options.parameters.dimension,
+            .output_rows = output_rows(samplers, vocabulary),
+            .one_matrix = uses_one_matrix<SamplerRun>(),
+            .subwords = subwords_of(samplers)};
   }
 
+  /// `vocabulary`: the model's, which must outlive the result, as must corpus and samplers.
   template <class Corpus>
-  void check(const Corpus& corpus, const SamplerRun& samplers, const Model& model) const {
-    if (corpus.token_count() == 0)
-      throw CorpusError("the corpus has no word of the vocabulary: nothing to train on");
+  typename Rank::Traits traits_of(const Corpus& corpus, const SamplerRun& samplers,
+                                  const Vocabulary& vocabulary) const {
+    typename Rank::Traits traits{.shape = shape(vocabulary, samplers),
+                                 .method = method_of(options.parameters, sampler, kernel, schedule),
+                                 .corpus_tokens = corpus.token_count()};
     if constexpr (requires { corpus.vocabulary_fingerprint(); })
-      if (corpus.vocabulary_fingerprint() != model.vocabulary.fingerprint())
-        throw CorpusError("the corpus was encoded with another vocabulary than the model's");
-    const auto require = [&](const char* matrix, const RowMatrix& got, std::size_t rows) {
-      if (got.rows() != rows || got.columns() != options.parameters.dimension)
-        throw InvalidArgument{"the model's ", matrix, " is ", got.rows(), " x ", got.columns(),
-                              ", its vocabulary, this sampler and the hyperparameters need ", rows,
-                              " x ", options.parameters.dimension};
-    };
-    if (model.has_one_matrix() != uses_one_matrix<SamplerRun>())
-      throw InvalidArgument(model.has_one_matrix()
-                                ? "the model has one matrix for both sides, this sampler needs two"
-                                : "the model has two matrices, this sampler needs one for both "
-                                  "sides (ModelShape::one_matrix)");
-    if (model.subwords != subwords_of(samplers))
-      throw InvalidArgument{"the model has ", described(model.subwords), ", this sampler ",
-                            described(subwords_of(samplers))};
-    require("input", model.input,
-            model.vocabulary.size() + (model.subwords ? model.subwords->rows() : 0));
-    require("output", model.output, output_rows(samplers, model.vocabulary));
-  }
-
-  /// Threads that have a position of their own in the corpus.
-  std::size_t threads() const {
-    return on_device || has_two_steps<Sampler> ? 1 : resolve_threads(options.parameters.threads);
-  }
-
-  /// Where a run begins, without its matrices.
-  Checkpoint beginning(std::uint64_t corpus_tokens, const Vocabulary& vocabulary) const {
-    const Hyperparameters& parameters = options.parameters;
-    Checkpoint start;
-    start.method = method_of(parameters, sampler, kernel, schedule);
-    start.vocabulary = vocabulary.fingerprint();
-    start.corpus_tokens = corpus_tokens;
-    for (std::size_t stream = 0; stream < sync.size() * threads(); ++stream) {
-      if (stream % threads() == 0) start.ranks.emplace_back().losses.resize(parameters.epochs);
-      const Random random(parameters.seed, stream, 0);
-      start.ranks.back().threads.push_back(
-          {.random_state = random.state(), .random_gamma = random.gamma()});
-    }
-    return start;
-  }
-
-  /// Makes the replicas alike, and `start` what it is on rank 0. Returns the words that a rank may
-  /// train between two ticks.
-  std::uint64_t start_sync(const SamplerRun& samplers, const Model& model, Replica& replica,
-                           bool resumes, Checkpoint& start) {
-    const bool saves = options.saves();
-    SyncRun run{.agreed = {{"corpus (words)", start.corpus_tokens},
-                           {"vocabulary (fingerprint)", start.vocabulary},
-                           {"method or set of hyperparameters (fingerprint)", start.method},
-                           {"use of checkpoints", (saves ? 1u : 0u) + (resumes ? 2u : 0u)},
-                           {"number of threads", saves || resumes ? std::uint64_t{threads()} : 0}},
-                .input_rows = model.input.rows(),
-                .output_rows = model.has_one_matrix() ? 0 : model.output.rows(),
-                .dimension = model.dimension(),
-                .words_per_epoch = start.corpus_tokens / sync.size(),
-                .epochs = options.parameters.epochs,
-                .rate = [schedule = schedule](double at) { return schedule.rate(at); },
-                .resumes = resumes,
-                .positions = {start.positions(), {start.synchronisations, start.sync_options}}};
-    if constexpr (on_device && !has_two_steps<Sampler>) run.min_interval = Kernel::min_words;
-    if constexpr (shares_rows<Sync>) run.agreed.emplace_back("corpus (fingerprint)", start.corpus);
-    if (sync.size() > 1) {
+      traits.corpus_vocabulary = corpus.vocabulary_fingerprint();
+    if constexpr (requires { corpus.fingerprint(); })
+      traits.corpus_fingerprint = [&corpus] { return corpus.fingerprint(); };
+    if constexpr (!on_device && !has_two_steps<Sampler>)
+      traits.threads = resolve_threads(options.parameters.threads);
+    if constexpr (on_device && !has_two_steps<Sampler>) traits.min_interval = Kernel::min_words;
+    traits.expected = [&]() -> ExpectedUpdates {
       if constexpr (has_two_steps<Sampler> && !shares_rows<Sync>)
         throw InvalidArgument(
             "ranks that train columns need the SyncPolicy RowAllgather: this one has no "
@@ -223,16 +248,75 @@ struct Training {
         throw InvalidArgument(
             "an encoder that several ranks train needs a sampler of columns, as UniformMatrix");
       else if constexpr (ExpectsUpdates<Sampler>)
-        run.expected = samplers.expected_updates(
-            WordRates(model.vocabulary, subsample_of<SamplerRun>(options.parameters)));
+        return samplers.expected_updates(
+            WordRates(vocabulary, subsample_of<SamplerRun>(options.parameters)));
       else
         throw InvalidArgument(
             "this Sampler lacks expected_updates(rates), which training by several ranks needs");
-    }
-    const std::uint64_t interval = sync.start(replica, run);
-    start.set_positions(run.positions.numbers, run.epochs, threads());
-    return interval;
+    };
+    traits.nothing_trained = [&] {
+      return nothing_trained(corpus, subsample_of<SamplerRun>(options.parameters),
+                             options.parameters.seed);
+    };
+    return traits;
   }
 };
+
+#if WORDLOOM_DEFINES_FUNCTIONS
+
+WORDLOOM_FUNCTION void check_shape(const Model& model, const ModelShape& shape) {
+  const auto require = [&](const char* matrix, const RowMatrix& got, std::size_t rows) {
+    if (got.rows() != rows || got.columns() != shape.dimension)
+      throw InvalidArgument{"the model's ",
+                            matrix,
+                            " is ",
+                            got.rows(),
+                            " x ",
+                            got.columns(),
+                            ", its vocabulary, this sampler and the hyperparameters need ",
+                            rows,
+                            " x ",
+                            shape.dimension};
+  };
+  const auto described = [](const std::optional<SubwordOptions>& subwords) -> std::string {
+    if (!subwords) return "no subwords";
+    return joined({"subwords of minn ", subwords->minn, ", maxn ", subwords->maxn, ", ",
+                   subwords->buckets, " buckets"});
+  };
+  if (model.has_one_matrix() != shape.one_matrix)
+    throw InvalidArgument(model.has_one_matrix()
+                              ? "the model has one matrix for both sides, this sampler needs two"
+                              : "the model has two matrices, this sampler needs one for both "
+                                "sides (ModelShape::one_matrix)");
+  if (model.subwords != shape.subwords)
+    throw InvalidArgument{"the model has ", described(model.subwords), ", this sampler ",
+                          described(shape.subwords)};
+  require("input", model.input,
+          model.vocabulary.size() + (model.subwords ? model.subwords->rows() : 0));
+  require("output", model.output, shape.output_rows);
+}
+
+WORDLOOM_FUNCTION void check_corpus(std::uint64_t tokens,
+                                    const std::optional<std::uint64_t>& vocabulary,
+                                    const Model& model) {
+  if (tokens == 0)
+    throw CorpusError("the corpus has no word of the vocabulary: nothing to train on");
+  if (vocabulary && *vocabulary != model.vocabulary.fingerprint())
+    throw CorpusError("the corpus was encoded with another vocabulary than the model's");
+}
+
+WORDLOOM_FUNCTION Checkpoint beginning_of(const Hyperparameters& parameters, std::size_t ranks,
+                                          std::size_t threads) {
+  Checkpoint start;
+  for (std::size_t stream = 0; stream < ranks * threads; ++stream) {
+    if (stream % threads == 0) start.ranks.emplace_back().losses.resize(parameters.epochs);
+    const Random random(parameters.seed, stream, 0);
+    start.ranks.back().threads.push_back(
+        {.random_state = random.state(), .random_gamma = random.gamma()});
+  }
+  return start;
+}
+
+#endif
 
 }  // namespace wordloom::inline WORDLOOM_ABI::detail
