@@ -123,6 +123,25 @@ wordloom_corpus_test(word2vec-presets
    ${train_briefly} --threads 1 --sampler hogwild --kernel dot --private-rows 0 --negative-pool 0 >options
    for file in preset options; do grep -o '\"loss\":[0-9.]*' $file >$file.loss; done
    cmp preset.loss options.loss")
+# One that is chosen by its sampler, and one with a trainer of its own; each with another schedule.
+set(systems "word2vec-hs")
+if(WORDLOOM_ENABLE_BLAS)
+  string(APPEND systems " par-word2vec")
+endif()
+wordloom_corpus_test(word2vec-systems
+  "schedule=linear
+   for system in ${systems}; do
+     buckets=; case $system in fasttext) buckets='--bucket 50000';; esac
+     ${train_briefly} --system $system --sample 1e-3 $buckets --schedule $schedule >out
+     grep -o '\"accuracy\":[0-9.]*' out | sed \"s/^/$system $schedule /\"
+     grep -Eq '\"accuracy\":(1.0|0.[1-9])' out
+     grep -q '\"system\":\"'$system'\"' out
+     schedule=epoch
+   done
+   ${train_briefly} --threads 1 --system word2vec >system
+   ${train_briefly} --threads 1 --preset word2vec >preset
+   for file in system preset; do grep -o '\"loss\":[0-9.]*' $file >$file.loss; done
+   cmp system.loss preset.loss")
 # Those that take subwords, with each kernel; in the tests of each change all of them with one, and
 # one without and with bags with each.
 if(WORDLOOM_TEST_LONG)
@@ -498,6 +517,11 @@ endif()
 wordloom_refusal_test(uniform-columns "--train in --output v --sampler uniform --context-size 0" "context-size is 0")
 wordloom_refusal_test(optimizer "--train in --output v --optimizer adam" "for --sampler uniform")
 wordloom_refusal_test(preset-sampler "--train in --output v --preset best --sampler shared" "--sampler does not go with --preset best, which chooses the method")
+wordloom_refusal_test(system-kernel "--train in --output v --system pword2vec --kernel fused" "--kernel does not go with --system pword2vec, whose method is fixed")
+wordloom_refusal_test(system-preset "--train in --output v --system word2vec --preset best" "--preset does not go with --system word2vec")
+wordloom_refusal_test(system-name "--train in --output v --system skipgram" "skipgram not in")
+wordloom_refusal_test(schedule-name "--train in --output v --schedule square" "square")
+wordloom_refusal_test(private-rows-row-adagrad "--train in --output v --optimizer row-adagrad --private-rows 64" "--private-rows has no effect with --optimizer row-adagrad")
 wordloom_refusal_test(preset-name "--train in --output v --preset fastest" "fastest not in")
 wordloom_refusal_test(row-adagrad-kernel "--train in --output v --optimizer row-adagrad --kernel dot" "row-adagrad goes with --kernel fused, not dot")
 wordloom_refusal_test(row-adagrad-subwords "--train in --output v --optimizer row-adagrad --maxn 6" "row-adagrad goes with --maxn 0")

@@ -4,7 +4,6 @@
 #include <type_traits>
 #include <utility>
 #include <wordloom/registry.hpp>
-#include <wordloom/schedule/linear_decay.hpp>
 #include <wordloom/train/trainer.hpp>
 
 using namespace wordloom;
@@ -15,10 +14,10 @@ template <class Sampler, class Kernel>
 TrainReport train_matrix(const WordContextMatrix& matrix, const Job& job) {
   std::optional<Cluster::ColumnSync> sync;
   if (job.cluster.is_joined()) sync.emplace(*job.cluster.ranks());
-  Trainer<Sampler, Kernel, OptionalSync<Cluster::ColumnSync>> trainer(
+  Trainer<Sampler, Kernel, OptionalSync<Cluster::ColumnSync>, AnySchedule> trainer(
       job.composition.parameters, make_sampler<Sampler>(job.composition), Kernel(),
       OptionalSync<Cluster::ColumnSync>(std::move(sync)),
-      LinearDecay::from(job.composition.parameters));
+      AnySchedule(job.composition.schedule, job.composition.parameters));
   return train_with(trainer, matrix, job);
 }
 

@@ -3,7 +3,6 @@
 #include <type_traits>
 #include <utility>
 #include <wordloom/registry.hpp>
-#include <wordloom/schedule/linear_decay.hpp>
 #include <wordloom/train/trainer.hpp>
 
 #include "composition.hpp"
@@ -23,8 +22,11 @@ wordloom::TrainReport train_on_host(const Job& job) {
   using namespace wordloom;
   TrainReport report;
   Registry::with(job.composition.sampler, [&]<class Sampler>() {
-    Trainer<Sampler, Kernel, ClusterSync, RankScaledDecay> trainer(
-        job.composition.parameters, make_sampler<Sampler>(job.composition), Kernel(), sync_of(job));
+    const AnySchedule schedule(job.composition.schedule, job.composition.parameters,
+                               job.cluster.size());
+    Trainer<Sampler, Kernel, ClusterSync, AnySchedule> trainer(
+        job.composition.parameters, make_sampler<Sampler>(job.composition), Kernel(), sync_of(job),
+        schedule);
     report = train_with(trainer, job.corpus, job);
   });
   return report;
@@ -46,6 +48,9 @@ wordloom::TrainReport train_on_host(const Job& job) {
 template <>
 wordloom::TrainReport
 train_on_host<wordloom::WithOptimizer<wordloom::FusedKernel, wordloom::RowAdaGrad>>(const Job& job);
+
+/// Trains ParWord2Vec, whose sampler and kernel go together. Needs CBLAS.
+wordloom::TrainReport train_par_word2vec(const Job& job);
 
 extern template wordloom::TrainReport train_on_host<wordloom::FusedKernel>(const Job&);
 extern template wordloom::TrainReport train_on_host<wordloom::DotKernel>(const Job&);

@@ -23,6 +23,7 @@ struct Options : TrainingOptions {
     parameters.subsample = 0;
     // A window of 21 nodes updates the negatives that it shares with 20 gradients at once.
     rate_of_shared_negatives = 0.0125;
+    rate_of_row_ada_grad = 0.025;  // benchmarks/results/presets.md
   }
 
   std::string input, input_format = "edges", self_loops = "keep", duplicate_edges = "merge";
@@ -160,8 +161,8 @@ inline void declare(CLI::App& app, Options& options) {
   declare_walks(app, options);
   declare_training(app, options, aliases);
   app.get_option("--alpha")->description(
-      "Learning rate at the start. Without: 0.0125; hogwild, --hs 1 0.025; CBOW 0.1, or 0.075 with "
-      "--hs 1, 0.15 with --cbow-gradient mean, 0.05 with whole");
+      "Learning rate at the start. Without: 0.0125; hogwild, --hs 1 and row-adagrad 0.025; CBOW "
+      "0.1, or 0.075 with --hs 1, 0.15 with --cbow-gradient mean, 0.05 with whole");
   declare_randomness(app, options, aliases);
   declare_method(app, options);
   app.add_option("--evaluate-links", options.evaluate_links,

@@ -159,9 +159,10 @@ TrainReport train_on_gpu(const Job& job) {
     } else {
       if (job.cluster.is_joined()) sync.emplace(GpuRanks(how, job.cluster), how.sync_options);
     }
-    Trainer<Sampler, Kernel, Sync, std::conditional_t<columns, LinearDecay, RankScaledDecay>>
-        trainer(how.parameters, make_sampler<Sampler>(how), Kernel::from(how.parameters),
-                Sync(std::move(sync)));
+    const AnySchedule schedule(how.schedule, how.parameters, columns ? 1 : job.cluster.size());
+    Trainer<Sampler, Kernel, Sync, AnySchedule> trainer(how.parameters, make_sampler<Sampler>(how),
+                                                        Kernel::from(how.parameters),
+                                                        Sync(std::move(sync)), schedule);
     if constexpr (columns)
       report = train_with(trainer, contexts_of(job), job);
     else

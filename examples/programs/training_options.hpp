@@ -19,7 +19,9 @@ struct TrainingOptions {
   int binary = 0;
   std::string format;   // empty: by `binary`
   std::string sampler;  // empty: by `cbow`
-  std::string preset;  // empty: the defaults of each option
+  std::string preset;   // empty: the defaults of each option
+  std::string system;   // likewise
+  wordloom::AnySchedule::Kind schedule = wordloom::AnySchedule::Kind::linear;
   std::string kernel = "fused", optimizer = "sgd";
   std::string cbow_gradient;  // empty: the sampler's
   std::size_t context_size = 1024;
@@ -36,6 +38,7 @@ struct TrainingOptions {
   wordloom::SyncOptions sync_options;
   std::optional<double> alpha;
   double rate_of_shared_negatives = 0.025;  // default of samplers whose windows share negatives
+  double rate_of_row_ada_grad = 0.1;
   int cbow = 0, hs = 0;
 
   bool is_given(const std::string& option) const { return given.contains(option); }
@@ -54,6 +57,8 @@ struct TrainingOptions {
             .subwords = subwords,
             .char_cnn = char_cnn,
             .optimizer = optimizer,
+            .is_par_word2vec = system == "par-word2vec",
+            .schedule = schedule,
             .context_size = context_size,
             .contexts = contexts};
   }
@@ -137,7 +142,9 @@ inline double rate_of_cbow(const TrainingOptions& options) {
 inline double default_rate(const TrainingOptions& options) {
   const std::string& sampler = options.sampler;
   if (options.optimizer == "adam") return 0.003;
-  if (options.optimizer == "adagrad" || options.optimizer == "row-adagrad") return 0.1;
+  if (options.optimizer == "adagrad") return 0.1;
+  if (options.optimizer == "row-adagrad")
+    return trains_columns(options) ? 0.1 : options.rate_of_row_ada_grad;
   if (trains_columns(options)) return 0.05;
   if (is_cbow(sampler)) return rate_of_cbow(options);
   if (options.subwords.maxn > 0) return 0.05;

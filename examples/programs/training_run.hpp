@@ -163,6 +163,7 @@ inline void list_policies() {
 inline wordloom::TrainReport train(const Job& job) {
   if (is_for_gpu(job.composition.kernel)) return train_on_gpu(job);
   if (wordloom::ColumnSamplers::contains(job.composition.sampler)) return train_columns(job);
+  if (job.composition.is_par_word2vec) return train_par_word2vec(job);
   if (job.composition.optimizer == "row-adagrad")
     return train_on_host<wordloom::WithOptimizer<wordloom::FusedKernel, wordloom::RowAdaGrad>>(job);
   wordloom::TrainReport report;
@@ -246,6 +247,7 @@ inline nlohmann::ordered_json json_report(const TrainingOptions& options,
           {"sampler", options.sampler},
           {"kernel", options.kernel},
           {"optimizer", options.optimizer},
+          {"system", options.system},
           {"target", wordloom::target().name},
           {"dimension", p.dimension},
           {"threads", wordloom::resolve_threads(p.threads)},

@@ -10,6 +10,7 @@
 #include "evaluation_sets.hpp"
 #include "foreign_names.hpp"
 #include "presets.hpp"
+#include "published_systems.hpp"
 
 /// The options of the command line.
 struct Options : TrainingOptions {
@@ -147,6 +148,12 @@ inline void declare(CLI::App& app, Options& options) {
                  "besides, such as --iter, counts")
       ->check(CLI::IsMember(preset_names))
       ->group(heading::training);
+  app.add_option("--system", options.system,
+                 "A published system with the hyperparameters of its paper, without what is ours: "
+                 "word2vec, word2vec-cbow, word2vec-hs, pword2vec, bidmach, psgnscc, par-word2vec "
+                 "or fasttext. What is given besides counts")
+      ->check(CLI::IsMember(system_names()))
+      ->group(heading::training);
   declare_training(app, options, fasttext_names);
   app.add_option("--min-count,--minCount,--min_count", options.min_count,
                  "Words rarer than this are dropped")
@@ -250,6 +257,7 @@ inline void check(Options& options) {
   }
   if (options.loss == "hs") options.parameters.negatives = 0;
   choose_preset(options);
+  choose_system(options);
   choose_method(options);
   if (options.new_words && options.load_model.empty())
     throw wordloom::InvalidArgument("--new-words needs --load-model");

@@ -1,5 +1,6 @@
 #pragma once
 #include <type_traits>
+#include <utility>
 
 #include <wordloom/kernel/dot_kernel.hpp>
 #include <wordloom/kernel/fused_kernel.hpp>
@@ -15,32 +16,74 @@
 
 #if WORDLOOM_HAS_BLAS
 #include <wordloom/kernel/gemm_kernel.hpp>
+#include <wordloom/kernel/pairs_apart.hpp>
+#include <wordloom/sampler/decoupled_minibatch.hpp>
 #endif
 
 /// The published systems by name, so that nobody writes template arguments to reproduce a paper.
 namespace wordloom::inline WORDLOOM_ABI {
 
+namespace detail {
+
+/// Returns `parameters` without what published systems do not have.
+constexpr Hyperparameters as_published(Hyperparameters parameters) {
+  parameters.private_rows = 0;
+  parameters.negative_pool = 0;
+  parameters.node_sample = 0;
+  return parameters;
+}
+
+/// Returns a sampler as published systems have it, by such parameters.
+template <class SamplerPolicy>
+SamplerPolicy published_sampler(const Hyperparameters& parameters) {
+  auto sampler = policy_from<SamplerPolicy>(parameters);
+  if constexpr (requires { sampler.gradient; }) sampler.gradient = BagGradient::whole;
+  return sampler;
+}
+
+}  // namespace detail
+
+/// A trainer without what is ours: threads train one shared matrix whatever
+/// Hyperparameters::private_rows says (Hogwild: Recht et al. 2011), each negative is drawn anew, a
+/// Huffman tree trains all of its nodes, and each context word of CBOW receives the whole gradient,
+/// as in word2vec.c. Else a Trainer. The hyperparameters of word2vec.c are those of
+/// word2vec_parameters() (presets.hpp).
+template <class SamplerPolicy, class KernelPolicy, class SyncPolicyType = NoSync>
+class Published : public Trainer<SamplerPolicy, KernelPolicy, SyncPolicyType> {
+ public:
+  /// Throws as Trainer does.
+  explicit Published(Hyperparameters parameters, SyncPolicyType sync = SyncPolicyType())
+      : Published(parameters,
+                  detail::published_sampler<SamplerPolicy>(detail::as_published(parameters)),
+                  detail::policy_from<KernelPolicy>(parameters), std::move(sync)) {}
+
+  /// With policies as they are given, instead of those in `parameters`. Throws as Trainer does.
+  Published(Hyperparameters parameters, SamplerPolicy sampler, KernelPolicy kernel = {},
+            SyncPolicyType sync = SyncPolicyType())
+      : Trainer<SamplerPolicy, KernelPolicy, SyncPolicyType>(detail::as_published(parameters),
+                                                             std::move(sampler), std::move(kernel),
+                                                             std::move(sync)) {}
+};
+
 /// Mikolov et al. 2013b, "Distributed Representations of Words and Phrases and their
 /// Compositionality": skip-gram with negative sampling.
-using Word2Vec = Trainer<Hogwild, DotKernel>;
+using Word2Vec = Published<Hogwild, DotKernel>;
 
 /// Mikolov et al. 2013a, "Efficient Estimation of Word Representations in Vector Space": CBOW, with
-/// negative sampling and a gradient of our own, see BagGradient. As word2vec.c trains it, with a
-/// learning rate of 0.05:
-/// `Word2VecCbow(parameters, {.window = ..., .targets = ..., .gradient = BagGradient::whole})`.
-using Word2VecCbow = Trainer<Cbow, DotKernel>;
+/// negative sampling, as word2vec.c trains it. Its learning rate is 0.05.
+using Word2VecCbow = Published<Cbow, DotKernel>;
 
-/// Bojanowski et al. 2017, "Enriching Word Vectors with Subword Information": skip-gram with negative
-/// sampling, whose inputs are bags of n-grams. `Trainer<Subwords<SharedNegative>, FusedKernel>` is
-/// twice as fast.
-using FastText = Trainer<Subwords<Hogwild>, DotKernel>;
+/// Bojanowski et al. 2017, "Enriching Word Vectors with Subword Information": skip-gram with
+/// negative sampling, whose inputs are bags of n-grams. `Trainer<Subwords<SharedNegative>,
+/// FusedKernel>` is twice as fast.
+using FastText = Published<Subwords<Hogwild>, DotKernel>;
 
 /// Morin and Bengio 2005; Mikolov et al. 2013a: skip-gram with hierarchical softmax, each pair on
-/// its own as word2vec.c trains it, with `.node_sample = 0`.
-using Word2VecHierarchicalSoftmax = Trainer<BasicHogwild<RandomWindow, HuffmanPath>, DotKernel>;
+/// its own as word2vec.c trains it.
+using Word2VecHierarchicalSoftmax = Published<BasicHogwild<RandomWindow, HuffmanPath>, DotKernel>;
 
 /// Perozzi et al. 2014, "DeepWalk: Online Learning of Social Representations": hierarchical softmax
-/// on RandomWalks with p = q = 1, with `.node_sample = 0`.
+/// on RandomWalks with p = q = 1.
 using DeepWalk = Word2VecHierarchicalSoftmax;
 
 /// Grover and Leskovec 2016, "node2vec: Scalable Feature Learning for Networks": skip-gram with
@@ -51,24 +94,24 @@ using Node2Vec = Word2Vec;
 /// for EdgeSamples; `concatenate` joins the vectors of both.
 template <int order>
 requires(order == 1 || order == 2) using Line =
-    Trainer<std::conditional_t<order == 1, LineFirstOrder, LineSecondOrder>, DotKernel>;
+    Published<std::conditional_t<order == 1, LineFirstOrder, LineSecondOrder>, DotKernel>;
 
 /// Ours: shared negatives and everything in one pass over the rows.
 using DefaultTrainer = Trainer<SharedNegative, FusedKernel>;
 
 /// Canny et al. 2015, "Machine Learning at the Limit".
-using BidMach = Trainer<SplitSharedNegative, DotKernel>;
+using BidMach = Published<SplitSharedNegative, DotKernel>;
 
 #if WORDLOOM_HAS_BLAS
 /// Ji et al. 2016, "Parallelizing Word2Vec in Shared and Distributed Memory".
-using PWord2Vec = Trainer<SharedNegative, GemmKernel>;
+using PWord2Vec = Published<SharedNegative, GemmKernel>;
 
 /// Rengasamy et al. 2017, "Optimizing Word2Vec Performance on Multicore Systems".
-using PSgnsCc = Trainer<CombinedContext, GemmKernel>;
+using PSgnsCc = Published<CombinedContext, GemmKernel>;
 
 /// Moon et al. 2019, "Parallel Data-Local Training for Optimizing Word2Vec Embeddings for Word and
-/// Graph Embeddings".
-using ParWord2Vec = Trainer<SentenceMinibatch, GemmKernel>;
+/// Graph Embeddings". In the paper C = 8, K = 5, D = 128.
+using ParWord2Vec = Published<DecoupledMinibatch, PairsApart<GemmKernel>>;
 #endif
 
 }  // namespace wordloom::inline WORDLOOM_ABI

@@ -13,7 +13,7 @@
 #include <wordloom/sampler/grouped_cbow.hpp>
 #include <wordloom/sampler/grouped_targets.hpp>
 #include <wordloom/sampler/grouped_window.hpp>
-#include <wordloom/schedule/linear_decay.hpp>
+#include <wordloom/schedule/schedules.hpp>
 #include <wordloom/simd/target.hpp>
 #include <wordloom/systems.hpp>
 #include <wordloom/train/checkpoint.hpp>

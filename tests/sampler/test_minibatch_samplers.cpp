@@ -1,6 +1,7 @@
 // Samplers that train several words together: what each pair of words gets in all must be what
 // SharedNegative would give it, whatever the blocks look like.
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <map>
 #include <string>
@@ -9,6 +10,7 @@
 #include <vector>
 #include <wordloom/sampler/attraction_repulsion.hpp>
 #include <wordloom/sampler/combined_context.hpp>
+#include <wordloom/sampler/decoupled_minibatch.hpp>
 #include <wordloom/sampler/grouped_window.hpp>
 #include <wordloom/sampler/sentence_minibatch.hpp>
 #include <wordloom/sampler/shared_negative.hpp>
@@ -155,6 +157,78 @@ TEMPLATE_TEST_CASE("random windows make the same pairs as often as SharedNegativ
   }
   CHECK(got == Approx(expected).epsilon(0.01));
   CHECK(repelled == Approx(4 * expected).epsilon(0.02));
+}
+
+TEST_CASE("DecoupledMinibatch attracts pair after pair in word2vec's order", "[sampler]") {
+  const std::size_t length = 60, window = 5;
+  const Vocabulary vocabulary = zipf_vocabulary(2000);
+  const auto sentence = sentence_of(length);
+  std::map<std::size_t, std::size_t> reaches;  // of centres far from the ends
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    auto worker =
+        DecoupledMinibatch::from({.window = window, .minibatch = 7}).start(vocabulary).worker();
+    Random random(seed);
+    std::vector<std::pair<WordId, WordId>> pairs;  // centre, context
+    bool repels = false;
+    worker.sample(sentence, random, [&](const Block& block) {
+      repels |= block.positives == 0;
+      CHECK((block.positives == 0) == repels);  // all attraction comes before
+      if (repels) return;
+      REQUIRE(block.inputs.size() * block.outputs.size() == 1);
+      pairs.emplace_back(block.outputs[0], block.inputs[0]);
+    });
+    CHECK(std::is_sorted(pairs.begin(), pairs.end()));
+    for (std::size_t center = 0; center < length; ++center) {
+      std::vector<WordId> contexts;
+      for (const auto& [output, input] : pairs)
+        if (output == sentence[center]) contexts.push_back(input);
+      const std::size_t before = std::min(center, window),
+                        after = std::min(length - 1 - center, window);
+      if (before == window && after == window) ++reaches[contexts.size() / 2];
+      std::vector<WordId> expected;
+      const std::size_t first = contexts.front() - 1000, last = contexts.back() - 1000;
+      const std::size_t reach =
+          std::max(center - std::min(center, first), last - std::min(center, last));
+      for (std::size_t i = center - std::min(center, reach); i < length && i <= center + reach; ++i)
+        if (i != center) expected.push_back(sentence[i]);
+      CHECK(contexts == expected);
+    }
+  }
+  REQUIRE(reaches.size() == window);
+  for (const auto& [reach, count] : reaches)
+    CHECK(static_cast<double>(count) == Approx(1000).epsilon(0.15));
+}
+
+TEST_CASE("DecoupledMinibatch draws the number of negatives by the place of the first word",
+          "[sampler]") {
+  const std::size_t length = 100, window = 8, negatives = 5, repetitions = 3000;
+  const Vocabulary vocabulary = zipf_vocabulary(2000);
+  const auto sentence = sentence_of(length);
+  auto worker = DecoupledMinibatch::from({.window = window, .negatives = negatives})
+                    .start(vocabulary)
+                    .worker();
+  CHECK(worker.max_block().inputs == 24);
+  CHECK(worker.max_block().outputs == negatives * (2 * window - 1));
+  std::map<WordId, std::map<std::size_t, std::size_t>> drawn;  // by first word, C_rep
+  Random random(1);
+  for (std::size_t i = 0; i < repetitions; ++i)
+    worker.sample(sentence, random, [&](const Block& block) {
+      if (block.positives > 0) return;
+      const std::size_t first = block.inputs[0] - 1000;
+      CHECK(block.inputs.size() == std::min<std::size_t>(24, length - first));
+      REQUIRE(block.outputs.size() % negatives == 0);
+      ++drawn[block.inputs[0]][block.outputs.size() / negatives];
+    });
+  REQUIRE(drawn.size() == 5);
+  for (const auto& [word, counts] : drawn) {
+    // Of the minibatches at 0, 24, 48, 72 and 96 the first and the last begin near an end.
+    const std::size_t values = word == 1000 || word == 1096 ? window : 2 * window;
+    CHECK(counts.size() == values - 1);  // those without negatives are no blocks
+    CHECK(counts.rbegin()->first == values - 1);
+    const double each = static_cast<double>(repetitions) / static_cast<double>(values);
+    for (const auto& [c_rep, count] : counts)
+      CHECK(static_cast<double>(count) == Approx(each).margin(5 * std::sqrt(each)));
+  }
 }
 
 TEST_CASE("GroupedWindow holds each distance as often as it says", "[sampler]") {

@@ -128,6 +128,56 @@ TEST_CASE("the learning rate falls from its start to nearly zero", "[trainer]") 
   CHECK(schedule.rate(1.0) == Approx(1e-5));
 }
 
+TEST_CASE("schedules", "[trainer]") {
+  const Hyperparameters parameters{.learning_rate = 0.1, .epochs = 4};
+  const EpochDecay epoch = EpochDecay::from(parameters);
+  for (std::size_t i = 0; i < 4; ++i) {
+    CHECK(epoch.rate(static_cast<double>(i) / 4) == Approx(0.1 - 0.025 * static_cast<double>(i)));
+    CHECK(epoch.rate((static_cast<double>(i) + 0.99) / 4) ==
+          epoch.rate(static_cast<double>(i) / 4));
+  }
+  CHECK(epoch.rate(1.0) == Approx(0.025));
+  CHECK(ConstantRate::from(parameters).rate(0.9) == 0.1);
+  const CosineDecay cosine = CosineDecay::from(parameters);
+  CHECK(cosine.rate(0.0) == Approx(0.1));
+  CHECK(cosine.rate(0.5) == Approx(0.05));
+  CHECK(cosine.rate(1.0) == Approx(1e-5));
+  // More ranks begin higher and end lower.
+  const auto one = SteepDecay::from(parameters), many = SteepDecay::from(parameters, 16);
+  CHECK(one.rate(0.25) == LinearDecay::from(parameters).rate(0.25));
+  CHECK(many.rate(0.0) == Approx(0.1 * std::pow(16.0, 1.0 / 6)));
+  CHECK(many.rate(0.5) == Approx(many.rate(0) / 4));
+  using Kind = AnySchedule::Kind;
+  for (const double at : {0.0, 0.3, 1.0}) {
+    CHECK(AnySchedule::from(parameters, 8).rate(at) ==
+          RankScaledDecay::from(parameters, 8).rate(at));
+    CHECK(AnySchedule(Kind::epoch, parameters).rate(at) == epoch.rate(at));
+    CHECK(AnySchedule(Kind::constant, parameters).rate(at) == 0.1);
+    CHECK(AnySchedule(Kind::cosine, parameters).rate(at) == cosine.rate(at));
+    CHECK(AnySchedule(Kind::steep, parameters, 16).rate(at) == many.rate(at));
+  }
+}
+
+TEST_CASE("published systems are without what is ours", "[trainer]") {
+  const Hyperparameters parameters{.private_rows = 512, .negative_pool = 2048, .node_sample = 1e-3};
+  const auto check = [](const auto& trainer) {
+    CHECK(trainer.hyperparameters().private_rows == 0);
+    CHECK(trainer.hyperparameters().negative_pool == 0);
+    CHECK(trainer.hyperparameters().node_sample == 0);
+  };
+  const Word2Vec word2vec(parameters);
+  check(word2vec);
+  CHECK(word2vec.sampler().targets.pool == 0);
+  const Word2VecCbow cbow(parameters);
+  check(cbow);
+  CHECK(cbow.sampler().gradient == BagGradient::whole);
+  const Word2VecHierarchicalSoftmax tree(parameters);
+  check(tree);
+  CHECK(tree.sampler().targets.node_sample == 0);
+  check(BidMach(parameters));
+  check(Word2Vec(parameters, Hogwild{}));
+}
+
 TEST_CASE("a loss that is not finite stops training and says where", "[trainer]") {
   const auto vocabulary = small_vocabulary();
   const auto corpus = paired_corpus(vocabulary);

@@ -1,0 +1,96 @@
+#pragma once
+#include <array>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+#include <wordloom/presets.hpp>
+#include <wordloom/systems.hpp>
+
+#include "training_options.hpp"
+
+/// A published system: its method, by the names of --sampler and --kernel, and the hyperparameters
+/// of its paper, or where that has none those of its authors' program. The types are in
+/// wordloom/systems.hpp.
+struct PublishedSystem {
+  std::string_view name, sampler, kernel;
+  std::size_t dimension = 100, window = 5, epochs = 5;
+  double subsample = 1e-3, rate = 0.025;
+  std::size_t minibatch = 0, maxn = 0;
+};
+
+inline constexpr std::array published_systems{
+    // word2vec.c's defaults.
+    PublishedSystem{.name = "word2vec", .sampler = "hogwild", .kernel = "dot"},
+    PublishedSystem{.name = "word2vec-cbow", .sampler = "cbow", .kernel = "dot", .rate = 0.05},
+    PublishedSystem{.name = "word2vec-hs", .sampler = "hogwild-hs", .kernel = "dot"},
+    // Ji et al. 2016, section IV: the settings of BIDMach.
+    PublishedSystem{.name = "pword2vec",
+                    .sampler = "shared",
+                    .kernel = "gemm",
+                    .dimension = 300,
+                    .subsample = 1e-4},
+    PublishedSystem{.name = "bidmach",
+                    .sampler = "split",
+                    .kernel = "dot",
+                    .dimension = 300,
+                    .subsample = 1e-4},
+    // Rengasamy et al. 2017: the same for the 1 Billion Word Benchmark.
+    PublishedSystem{.name = "psgnscc",
+                    .sampler = "combined",
+                    .kernel = "gemm",
+                    .dimension = 300,
+                    .subsample = 1e-4},
+    // Moon et al. 2019, section VI.
+    PublishedSystem{.name = "par-word2vec",
+                    .sampler = "minibatch",
+                    .kernel = "gemm",
+                    .dimension = 128,
+                    .window = 8,
+                    .epochs = 10,
+                    .subsample = 1e-4,
+                    .minibatch = 24},
+    // Bojanowski et al. 2017; fastText's defaults.
+    PublishedSystem{.name = "fasttext",
+                    .sampler = "hogwild",
+                    .kernel = "dot",
+                    .subsample = 1e-4,
+                    .rate = 0.05,
+                    .maxn = 6},
+};
+
+inline std::vector<std::string> system_names() {
+  std::vector<std::string> names;
+  for (const PublishedSystem& system : published_systems) names.emplace_back(system.name);
+  return names;
+}
+
+/// Sets the method and the hyperparameters of --system. Options on the command line keep their
+/// values. Throws InvalidArgument for options that would change the method.
+inline void choose_system(TrainingOptions& options) {
+  if (options.system.empty()) return;
+  for (const char* name :
+       {"--preset", "--sampler", "--kernel", "--optimizer", "--cbow", "--cbow-gradient", "--hs",
+        "--char-cnn", "--private-rows", "--negative-pool", "--hs-sample"})
+    if (options.is_given(name))
+      throw wordloom::InvalidArgument(std::string(name) + " does not go with --system " +
+                                      options.system + ", whose method is fixed: leave one out");
+  const PublishedSystem* system = published_systems.data();
+  while (system->name != options.system) ++system;
+  options.sampler = system->sampler;
+  options.kernel = system->kernel;
+  auto& p = options.parameters;
+  p = wordloom::detail::as_published(p);
+  if (options.sampler.ends_with("-hs")) p.negatives = 0;
+  if (options.sampler == "cbow") options.cbow_gradient = "whole";
+  const auto unless_given = [&](const char* name, auto& value, const auto& of_system) {
+    if (!options.is_given(name)) value = of_system;
+  };
+  unless_given("--size", p.dimension, system->dimension);
+  unless_given("--window", p.window, system->window);
+  unless_given("--iter", p.epochs, system->epochs);
+  unless_given("--sample", p.subsample, system->subsample);
+  unless_given("--minibatch", p.minibatch, system->minibatch);
+  unless_given("--maxn", options.subwords.maxn, system->maxn);
+  if (!options.alpha) options.alpha = system->rate;
+}
