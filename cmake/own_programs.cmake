@@ -18,6 +18,11 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_LES
     "$<$<COMPILE_LANGUAGE:CXX>:-Wno-uninitialized;-Wno-maybe-uninitialized;-Wno-restrict>"
     "$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wno-restrict>")
 endif()
+# GCC collects garbage from 128 MiB on, which takes it a twentieth of its time for files as ours.
+if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+  target_compile_options(wordloom_own_flags INTERFACE
+    "$<$<COMPILE_LANGUAGE:CXX>:--param=ggc-min-heapsize=524288>")
+endif()
 # Clang says that a local of a nested class shadows a member of the class around it.
 if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
   target_compile_options(wordloom_own_flags INTERFACE "$<$<COMPILE_LANGUAGE:CXX>:-Wno-shadow>")
