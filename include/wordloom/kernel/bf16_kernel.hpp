@@ -40,8 +40,10 @@ namespace wordloom::inline WORDLOOM_ABI {
 struct Bf16Kernel {
   static constexpr BlockFeatures honours = {.weights = true};
 
-  /// Throws UnsupportedProcessor where it cannot train, also since WORDLOOM_TARGET names a lesser
-  /// instruction set; and as target() does.
+  /// Whether this processor can train so, and WORDLOOM_TARGET names no lesser instruction set.
+  /// Throws as target() does.
+  static bool runs_here() { return simd::bf16_functions().update != nullptr; }
+  /// Throws UnsupportedProcessor where it cannot, and as target() does.
   static void require_processor();
 
   class Run;
@@ -209,7 +211,7 @@ class Bf16Kernel::Run {
 #if WORDLOOM_DEFINES_FUNCTIONS
 
 WORDLOOM_FUNCTION void Bf16Kernel::require_processor() {
-  if (simd::bf16_functions().update == nullptr)
+  if (!runs_here())
     throw UnsupportedProcessor(
         "rows of 16 bits need a processor with AVX512_BF16 (AMD Zen 4, Intel Sapphire Rapids, or "
         "newer), and a WORDLOOM_TARGET of avx512 where that is set: use FusedKernel (--kernel "

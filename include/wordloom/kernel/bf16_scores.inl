@@ -1,5 +1,5 @@
 // Scores of Bf16Kernel: register tiles of 4 inputs x 6 outputs, as those of kernel/fused_tile.inl.
-namespace wordloom::inline WORDLOOM_ABI::simd::bf16 {
+namespace wordloom::inline WORDLOOM_ABI::simd::HWY_NAMESPACE::bf16 {
 
 /// Sums of neighbouring lanes of a (even lanes of the result) and b (odd lanes).
 WORDLOOM_BF16_INLINE __m512 add_lanes(__m512 a, __m512 b) {
@@ -76,4 +76,4 @@ WORDLOOM_BF16 inline void score(const Bf16Block& block) noexcept {
   }
 }
 
-}  // namespace wordloom::inline WORDLOOM_ABI::simd::bf16
+}  // namespace wordloom::inline WORDLOOM_ABI::simd::HWY_NAMESPACE::bf16

@@ -78,8 +78,8 @@ inline wordloom::simd::Bf16Functions wordloom::simd::bf16_functions() {
   Bf16Functions functions = WORDLOOM_OF_TARGET(bf16_gradients_table());
 #if HWY_ARCH_X86_64 && !HWY_COMPILER_MSVC
   if (target().highway <= HWY_AVX3 && __builtin_cpu_supports("avx512bf16")) {
-    functions.score = bf16::score;
-    functions.update = bf16::update;
+    functions.score = HWY_NAMESPACE::bf16::score;
+    functions.update = HWY_NAMESPACE::bf16::update;
   }
 #endif
   return functions;
