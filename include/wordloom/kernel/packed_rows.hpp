@@ -15,8 +15,8 @@ concept PacksRows = requires(const Run& run, RowMatrix& matrix, std::size_t i) {
   run.unpack(matrix, i, i);
 };
 
-/// Keeps the rows of a model packed from its construction to its destruction, for kernels that need
-/// that; for the others it does nothing. Functions are called while no worker trains.
+/// Keeps the rows of a model packed from its construction on, for kernels that need that; for the
+/// others it does nothing. Its functions are called while no worker trains.
 template <class Run>
 class PackedRows {
  public:
@@ -34,9 +34,8 @@ class PackedRows {
   /// Returns the rows to the kernel.
   void pack() {
     if constexpr (PacksRows<Run>)
-      if (!packed_) {
-        for_parts(model_.input, [this](auto&... part) { run_.pack(part...); });
-        for_parts(model_.output, [this](auto&... part) { run_.pack(part...); });
+      if (!packed_ && !finished_) {
+        for_parts([this](auto&... part) { run_.pack(part...); });
         packed_ = true;
       }
   }
@@ -44,10 +43,14 @@ class PackedRows {
   void unpack() {
     if constexpr (PacksRows<Run>)
       if (packed_) {
-        for_parts(model_.input, [this](auto&... part) { run_.unpack(part...); });
-        for_parts(model_.output, [this](auto&... part) { run_.unpack(part...); });
+        for_parts([this](auto&... part) { run_.unpack(part...); });
         packed_ = false;
       }
+  }
+  /// Makes the rows floats for good: pack() then does nothing.
+  void finish() {
+    unpack();
+    finished_ = true;
   }
   /// The same for copies of the model's matrices, which were made while the rows were as they are.
   void unpack(std::vector<NamedMatrix>& copies) const {
@@ -57,18 +60,21 @@ class PackedRows {
   }
 
  private:
+  /// Calls `use(matrix, first, last)` for all rows of both sides.
   template <class Use>
-  void for_parts(RowMatrix& matrix, Use use) {
+  void for_parts(Use use) {
     run_threads(threads_, [&](std::size_t thread) {
-      auto [first, last] = part_of(matrix.rows(), thread, threads_);
-      use(matrix, first, last);
+      for (RowMatrix* matrix : {&model_.input, &model_.output}) {
+        const auto [first, last] = part_of(matrix->rows(), thread, threads_);
+        use(*matrix, first, last);
+      }
     });
   }
 
   const Run& run_;
   Model& model_;
   std::size_t threads_;
-  bool packed_ = false;
+  bool packed_ = false, finished_ = false;
 };
 
 }  // namespace wordloom::inline WORDLOOM_ABI::detail

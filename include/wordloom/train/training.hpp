@@ -205,8 +205,8 @@ struct Training : RankTraining<Sync, Schedule, ReplicaOf<Kernel>> {
         });
       } else {
         static_assert(!HasSubwords<SamplerRun> || KeepsNothingByRow<KernelRun<Kernel>>,
-                      "wordloom: this UpdateKernel keeps data by row, as an optimizer does, and "
-                      "cannot train the scratch rows of Subwords");
+                      "wordloom: this UpdateKernel keeps data by row, as an optimizer does, or "
+                      "packs rows, and cannot train the scratch rows of Subwords");
         const auto kernels = start_kernel(kernel, model);
         EncoderRoundsOf<SamplerRun> encoder(samplers, model, options.parameters);
         Rank::run(model, model, traits, resumes, start, [&](RankRun& run) {
