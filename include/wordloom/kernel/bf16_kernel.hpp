@@ -16,7 +16,6 @@
 #include <wordloom/kernel/concept.hpp>
 #include <wordloom/kernel/packed_rows.hpp>
 #include <wordloom/kernel/repeat_filter.hpp>
-#include <wordloom/kernel/rows_ahead.hpp>
 #include <wordloom/model/model.hpp>
 #include <wordloom/objective/loss.hpp>
 #include <wordloom/sampler/block.hpp>
@@ -24,7 +23,7 @@
 namespace wordloom::inline WORDLOOM_ABI {
 
 /// FusedKernel on rows of 16 bits: while it trains, each row of the model is D values of bfloat16
-/// in the first half of its own memory, so that half as many cache lines move, and all three
+/// in half of its own memory, so that half as many cache lines move, and all three
 /// products are made by vdpbf16ps, two multiply-adds in each of 16 lanes. All sums are floats; a
 /// row is rounded once a block, stochastically, so that small changes are kept in expectation.
 ///
@@ -117,7 +116,7 @@ class Bf16Kernel::Worker {
         gradients_(1, simd::Bf16Layout::most(most)),
         pairs_(2, simd::Bf16Layout::most(most) / 2 + 16),
         change_(most.inputs + 1, 32),
-        ahead_(most) {}
+        ahead_(2 * rows_.size()) {}
 
   template <bool with_loss>
   LossSum update(Model& model, const Block& block, float learning_rate) noexcept {
@@ -155,7 +154,7 @@ class Bf16Kernel::Worker {
     const LossSum loss = functions_.gradients[with_loss](
         scored_.gradients, pair_weights_, simd::Bf16Layout{scored_.n, scored_.m}.count(),
         learning_rate_);
-    scored_.ahead = ahead_.take();
+    scored_.ahead = {ahead_.data(), std::exchange(ahead_count_, 0)};
     functions_.update(scored_);
     scored_.n = 0;
     return loss;
@@ -163,17 +162,23 @@ class Bf16Kernel::Worker {
 
   void prefetch(const Model& model, std::span<const RowId> inputs,
                 std::span<const RowId> outputs) noexcept {
-    ahead_.add(model, inputs, outputs);
+    for (const RowId id : inputs) prefetch(model.input, id);
+    for (const RowId id : outputs) prefetch(model.output, id);
   }
 
  private:
+  /// Remembers a row for the next second half, where there is room.
+  void prefetch(const RowMatrix& matrix, RowId id) noexcept {
+    if (ahead_count_ < ahead_.size()) ahead_[ahead_count_++] = simd::packed_row(matrix, id);
+  }
+
   /// Finds the rows of `ids` and adds these to `hash`. Returns whether some may be duplicates.
-  bool find_rows(RowMatrix& matrix, std::span<const RowId> ids, std::uint8_t** rows,
+  bool find_rows(const RowMatrix& matrix, std::span<const RowId> ids, std::uint8_t** rows,
                  std::uint32_t& hash) noexcept {
     filter_.begin();
     bool repeats = false;
     for (std::size_t i = 0; i < ids.size(); ++i) {
-      rows[i] = reinterpret_cast<std::uint8_t*>(matrix.row_data(ids[i]));
+      rows[i] = simd::packed_row(matrix, ids[i]);
       repeats |= filter_.seen(ids[i]);
       hash = (hash ^ ids[i]) * 0x9e3779b1u;
     }
@@ -189,7 +194,8 @@ class Bf16Kernel::Worker {
   RowMatrix gradients_, pairs_;
   RowMatrix change_;  // [N x 32] of an update over several tiles
   simd::RepeatFilter filter_;
-  simd::RowsAhead ahead_;
+  std::vector<const std::uint8_t*> ahead_;  // of two blocks; more are ignored
+  std::size_t ahead_count_ = 0;
 };
 
 /// What threads share: how rows are packed and unpacked. Workers train packed rows.
@@ -200,9 +206,9 @@ class Bf16Kernel::Run {
   Worker worker(const Model&, BlockShape most) const { return {functions_, most}; }
 
   /// Rounds rows [first, last) to nearest, in place. Rows that are bfloat16 already stay exactly.
-  void pack(RowMatrix& matrix, std::size_t first, std::size_t last) const noexcept;
+  void pack(RowMatrix& matrix, std::size_t first, std::size_t last) const;
   /// Makes packed rows floats, in place.
-  void unpack(RowMatrix& matrix, std::size_t first, std::size_t last) const noexcept;
+  void unpack(RowMatrix& matrix, std::size_t first, std::size_t last) const;
 
  private:
   simd::Bf16Functions functions_;
@@ -228,35 +234,30 @@ WORDLOOM_FUNCTION Bf16Kernel::Run Bf16Kernel::start(Model& model) const {
 }
 
 WORDLOOM_FUNCTION void Bf16Kernel::Run::pack(RowMatrix& matrix, std::size_t first,
-                                             std::size_t last) const noexcept {
-  const std::size_t bytes = simd::packed_bytes(matrix.columns());
+                                             std::size_t last) const {
+  std::vector<std::uint16_t> packed(simd::packed_bytes(matrix.columns()) / 2);
   for (std::size_t i = first; i < last; ++i) {
-    auto* const row = reinterpret_cast<std::uint8_t*>(matrix.row_data(i));
-    for (std::size_t c = 0; c < matrix.columns(); ++c) {
-      std::uint32_t bits;
-      std::memcpy(&bits, row + c * sizeof(bits), sizeof(bits));
-      // Not a number stays one: the carry could make it another.
+    const std::span<const float> row = matrix.row(i);
+    for (std::size_t c = 0; c < row.size(); ++c) {
+      const auto bits = std::bit_cast<std::uint32_t>(row[c]);
+      // Not a number stays one, which the carry could change.
       const bool is_nan = (bits & 0x7fffffffu) > 0x7f800000u;
-      const std::uint32_t up = is_nan ? 0 : 0x7fffu + (bits >> 16 & 1u);
-      const auto half = static_cast<std::uint16_t>((is_nan ? bits | 0x400000u : bits + up) >> 16);
-      std::memcpy(row + c * sizeof(half), &half, sizeof(half));
+      const std::uint32_t nearest = is_nan ? bits | 0x400000u : bits + 0x7fffu + (bits >> 16 & 1u);
+      packed[c] = static_cast<std::uint16_t>(nearest >> 16);
     }
-    std::memset(row + matrix.columns() * 2, 0, bytes - matrix.columns() * 2);
+    std::memcpy(simd::packed_row(matrix, i), packed.data(), packed.size() * 2);
   }
 }
 
 WORDLOOM_FUNCTION void Bf16Kernel::Run::unpack(RowMatrix& matrix, std::size_t first,
-                                               std::size_t last) const noexcept {
+                                               std::size_t last) const {
+  std::vector<std::uint16_t> packed(matrix.columns());
   for (std::size_t i = first; i < last; ++i) {
-    auto* const row = reinterpret_cast<std::uint8_t*>(matrix.row_data(i));
-    for (std::size_t c = matrix.columns(); c-- > 0;) {
-      std::uint16_t half;
-      std::memcpy(&half, row + c * sizeof(half), sizeof(half));
-      const std::uint32_t bits = std::uint32_t{half} << 16;
-      std::memcpy(row + c * sizeof(bits), &bits, sizeof(bits));
-    }
-    // Where a row has few columns, its packed form reaches into the padding.
-    std::fill(matrix.row_data(i) + matrix.columns(), matrix.row_data(i) + matrix.stride(), 0.0f);
+    std::memcpy(packed.data(), simd::packed_row(matrix, i), packed.size() * 2);
+    float* const row = matrix.row_data(i);
+    for (std::size_t c = 0; c < packed.size(); ++c)
+      row[c] = std::bit_cast<float>(std::uint32_t{packed[c]} << 16);
+    std::fill(row + packed.size(), row + matrix.stride(), 0.0f);  // where packed rows may lie
   }
 }
 

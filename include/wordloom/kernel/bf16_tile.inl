@@ -132,8 +132,8 @@ template <class Columns>
 WORDLOOM_BF16_INLINE void for_columns(const Bf16Block& block, Columns&& columns) {
   Noise noise(seed_of(block));
   const auto prefetch = [&]<bool for_writing>(std::size_t byte) WORDLOOM_BF16_INLINED {
-    for (const float* row : block.ahead)
-      detail::prefetch_line<for_writing>(row + byte / sizeof(float));
+    for (const std::uint8_t* row : block.ahead)
+      detail::prefetch_line<for_writing>(reinterpret_cast<const float*>(row + byte));
   };
   for (std::size_t byte = 0; byte < block.bytes; byte += 64) {
     if (detail::prefetches_for_writing)

@@ -9,10 +9,19 @@
 
 namespace wordloom::inline WORDLOOM_ABI::simd {
 
-/// Packed rows: D values of bfloat16 from the beginning of a row of floats on, then zeros to a
-/// multiple of 64 bytes. Always fits, as rows of floats are multiples of 64 bytes.
+/// Packed rows: D values of bfloat16, then zeros to a multiple of 64 bytes. They always fit, as
+/// rows of floats are multiples of 64 bytes.
 inline constexpr std::size_t packed_bytes(std::size_t dimension) {
   return (dimension + 31) / 32 * 64;
+}
+
+/// Returns the packed row i: at the beginning of its row of floats, or where i is odd at the end.
+/// With all at the beginning, half of the sets of each cache would hold none of them: blocks of
+/// rows in the third-level cache then took 1.4 to 1.5 times as long (Zen 4, D = 128).
+inline std::uint8_t* packed_row(const RowMatrix& matrix, std::size_t i) {
+  const std::size_t shift =
+      i % 2 * (matrix.stride() * sizeof(float) - packed_bytes(matrix.columns()));
+  return reinterpret_cast<std::uint8_t*>(const_cast<float*>(matrix.row_data(i))) + shift;
 }
 
 /// Gradients of Bf16Kernel lie in groups of 4 inputs, in each output by output, 4 for each. Groups
@@ -43,7 +52,7 @@ struct Bf16Block {
   float* change;                    // [N x 32] of an update over several tiles
   bool may_repeat;                  // whether it may have duplicate rows
   std::uint32_t hash;               // chooses the random bits of its rounding
-  std::span<const float* const> ahead;  // rows that later blocks need
+  std::span<const std::uint8_t* const> ahead;  // packed rows that later blocks need
 };
 
 /// The vector code of Bf16Kernel.
