@@ -15,6 +15,7 @@
 #include <wordloom/kernel/bf16_update.hpp>
 #include <wordloom/kernel/concept.hpp>
 #include <wordloom/kernel/packed_rows.hpp>
+#include <wordloom/kernel/pair_weights.hpp>
 #include <wordloom/kernel/repeat_filter.hpp>
 #include <wordloom/model/model.hpp>
 #include <wordloom/objective/loss.hpp>
@@ -54,23 +55,32 @@ struct Bf16Kernel {
 
 namespace simd {
 
-/// The weights of all pairs in the order of Bf16Layout, 0 where there is no pair, kept for two
-/// kinds of blocks. The scratch of one thread.
+/// The weights of all pairs in the order of Bf16Layout, kept for two kinds of blocks. Those of
+/// blocks without weights are for any number of inputs, as windows have, so that the places that
+/// fill up the last group have a weight too. The scratch of one thread.
 class Bf16Weights {
  public:
-  explicit Bf16Weights(BlockShape most) {
+  explicit Bf16Weights(BlockShape most) : most_(most) {
     for (Kept& kept : kept_) kept.values = RowMatrix(1, Bf16Layout::most(most));
   }
 
   const float* of(const Block& block) noexcept {
-    const Key key = key_of(block);
-    const bool may_keep = block.weights.empty() || block.weights.version != 0;
-    for (const Kept& kept : kept_)
-      if (may_keep && kept.key == key) return kept.values.data();
+    const bool is_plain = block.weights.empty();
+    const Key key{is_plain ? nullptr : block.weights.values.data(), block.weights.version,
+                  is_plain ? (most_.inputs + 3) / 4 * 4 : block.inputs.size(), block.outputs.size(),
+                  is_plain ? block.positives : 0};
+    if (is_plain || block.weights.version != 0)
+      for (const Kept& kept : kept_)
+        if (kept.key == key) return kept.values.data();
     Kept& next = kept_[std::exchange(next_, 1 - next_)];
     next.key = key;
-    fill(block, next.values.data());
+    fill(block, {key.n, key.m}, next.values.data());
     return next.values.data();
+  }
+
+  /// Returns how many places of weight not 0 hold no pair. Their score is 0.
+  static std::size_t padding(const Block& block) noexcept {
+    return block.weights.empty() ? (4 - block.inputs.size() % 4) % 4 * block.outputs.size() : 0;
   }
 
  private:
@@ -85,14 +95,8 @@ class Bf16Weights {
     Key key;
   };
 
-  static Key key_of(const Block& block) noexcept {
-    const std::size_t n = block.inputs.size(), m = block.outputs.size();
-    if (block.weights.empty()) return {nullptr, 0, n, m, block.positives};
-    return {block.weights.values.data(), block.weights.version, n, m, 0};
-  }
-  static void fill(const Block& block, float* to) noexcept {
-    const Bf16Layout layout{block.inputs.size(), block.outputs.size()};
-    std::fill_n(to, layout.count() + 16, 0.0f);
+  static void fill(const Block& block, Bf16Layout layout, float* to) noexcept {
+    std::fill_n(to, layout.count() + vector_slack, 0.0f);
     for (std::size_t i = 0; i < layout.n; ++i)
       for (std::size_t j = 0; j < layout.m; ++j)
         to[layout.place(i, j)] = !block.weights.empty() ? block.weights.values[j * layout.n + i]
@@ -100,6 +104,7 @@ class Bf16Weights {
                                                         : -1.0f;
   }
 
+  BlockShape most_;
   std::array<Kept, 2> kept_;
   std::size_t next_ = 0;
 };
@@ -145,18 +150,22 @@ class Bf16Kernel::Worker {
                .hash = hash,
                .ahead = {}};
     pair_weights_ = weights_.of(block);
+    padding_ = simd::Bf16Weights::padding(block);
     learning_rate_ = learning_rate;
     functions_.score(scored_);
   }
   template <bool with_loss>
   LossSum apply(Model&) noexcept {
     if (scored_.n == 0) return {};
-    const LossSum loss = functions_.gradients[with_loss](
-        scored_.gradients, pair_weights_, simd::Bf16Layout{scored_.n, scored_.m}.count(),
-        learning_rate_);
+    LossSum loss = functions_.gradients[with_loss](scored_.gradients, pair_weights_,
+                                                   simd::Bf16Layout{scored_.n, scored_.m}.count(),
+                                                   learning_rate_);
     scored_.ahead = {ahead_.data(), std::exchange(ahead_count_, 0)};
     functions_.update(scored_);
     scored_.n = 0;
+    // Each place without a pair was counted as log(2).
+    if (with_loss && padding_ > 0)
+      loss += LossSum(-0.69314718055994531 * static_cast<double>(padding_));
     return loss;
   }
 
@@ -189,6 +198,7 @@ class Bf16Kernel::Worker {
   simd::Bf16Weights weights_;
   simd::Bf16Block scored_{};  // n is 0 where there is none
   const float* pair_weights_ = nullptr;
+  std::size_t padding_ = 0;
   float learning_rate_ = 0.0f;
   std::vector<std::uint8_t*> rows_;  // [N] inputs, then [M] outputs of the block at hand
   RowMatrix gradients_, pairs_;

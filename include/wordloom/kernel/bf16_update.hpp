@@ -25,7 +25,8 @@ inline std::uint8_t* packed_row(const RowMatrix& matrix, std::size_t i) {
 }
 
 /// Gradients of Bf16Kernel lie in groups of 4 inputs, in each output by output, 4 for each. Groups
-/// are filled up with zeros to 4 inputs and to an even number of outputs.
+/// are filled up to 4 inputs, and with zeros to an even number of outputs; no row stands for
+/// either.
 struct Bf16Layout {
   std::size_t n, m;
 
