@@ -51,6 +51,7 @@ void run(benchmark::State& state, const Shape& shape, bool cached) {
   const std::size_t members = shape.members(), rows = cached ? members + m : 68'000;
   Model& model = model_of(rows, dimension);
   const auto kernel = detail::start_kernel(Kernel{}, model);
+  const detail::PackedRows packed(kernel, model, 1);
   auto worker = kernel.worker(std::as_const(model), BlockShape{n, m, bag == 0 ? 0 : members});
   Random random(1);
   // Enough that random rows do not come back before they have left the cache.
@@ -91,6 +92,7 @@ void add(std::string_view name) {
         Shape{64, 64, 128}, Shape{6, 6, 100}, Shape{6, 6, 300}, Shape{24, 40, 300},
         Shape{1, 6, 128, 8}, Shape{4, 14, 128, 8}})
     for (const bool cached : {true, false}) {
+      if (shape.bag > 0 && !detail::features_honoured<Kernel>().bags) continue;
       const std::string row =
           std::string(name) + "/" + shape.name() + (cached ? "/cached" : "/random");
       benchmark::RegisterBenchmark(
@@ -107,6 +109,9 @@ int main(int argc, char** argv) try {
   describe_machine();
   benchmark::AddCustomContext("fma_peak_gflops", std::to_string(peak / 1e9));
   Kernels::for_each([]<class Kernel>(std::string_view name) { add<Kernel>(name); });
+  RowKernels::for_each([]<class Kernel>(std::string_view name) {
+    if (Kernel::runs_here()) add<Kernel>(name);
+  });
   benchmark::RunSpecifiedBenchmarks();
   benchmark::Shutdown();
 } catch (const std::exception& error) {

@@ -72,7 +72,7 @@ void add_all(const Names& samplers, const Names& kernels, const TrainingInput& i
   settings += "/D:" + std::to_string(parameters.dimension) +
               "/threads:" + std::to_string(resolve_threads(parameters.threads)) + ending;
   Samplers::for_each([&]<class>(std::string_view sampler) {
-    Kernels::for_each([&]<class Kernel>(std::string_view kernel) {
+    const auto add = [&]<class Kernel>(std::string_view kernel) {
       if (!is_chosen(samplers, sampler) || !is_chosen(kernels, kernel)) return;
       const std::string row = std::string(sampler) + "+" + std::string(kernel) + settings;
       const auto run = [&input, parameters, sampler, kernel, add_columns](benchmark::State& state) {
@@ -88,6 +88,11 @@ void add_all(const Names& samplers, const Names& kernels, const TrainingInput& i
       benchmark::RegisterBenchmark(row.c_str(), run)
           ->UseManualTime()
           ->Unit(benchmark::kMillisecond);
+    };
+    Kernels::for_each(add);
+    RowKernels::for_each([&]<class Kernel>(std::string_view kernel) {
+      if (RowSamplers::contains(sampler) && Kernel::runs_here())
+        add.template operator()<Kernel>(kernel);
     });
   });
 }
@@ -149,7 +154,7 @@ int main(int argc, char** argv) try {
   app.add_option("--sampler", samplers, "Samplers, several allowed; default: all")
       ->check(registered<Samplers>);
   app.add_option("--kernel", kernels, "Kernels, several allowed; default: all")
-      ->check(registered<Kernels>);
+      ->check(registered<Kernels, RowKernels>);
   app.add_option("--minibatch", parameters.minibatch, "Words that a sampler trains together");
   app.add_option("--shared-negatives", parameters.shared_negatives, "Negatives that they share");
   app.add_option("--dimension", dimensions, "Dimensions, several allowed");

@@ -7,4 +7,5 @@
 #include <wordloom/evaluation/classifier.hpp>
 #include <wordloom/evaluation/word_tests.hpp>
 #include <wordloom/graph.hpp>
+#include <wordloom/kernel/bf16_kernel.hpp>
 #include <wordloom/wordloom.hpp>

@@ -11,11 +11,13 @@ inline void parse_arguments(CLI::App& app, int argc, char** argv) {
   app.parse(argc, argv);
 }
 
-/// Refuses names that a registry (wordloom/registry.hpp) does not have.
-template <class Names>
+/// Refuses names that no registry (wordloom/registry.hpp) of these has.
+template <class... Names>
 inline const CLI::Validator registered(
     [](std::string& name) {
-      return Names::contains(name) ? std::string()
-                                   : "there is no '" + name + "', choose one of: " + Names::names();
+      if ((Names::contains(name) || ...)) return std::string();
+      std::string message = "there is no '" + name + "', choose one of:";
+      ((message += ' ' + Names::names()), ...);
+      return message;
     },
     "");

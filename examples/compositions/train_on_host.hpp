@@ -52,6 +52,10 @@ train_on_host<wordloom::WithOptimizer<wordloom::FusedKernel, wordloom::RowAdaGra
 /// Trains ParWord2Vec, whose sampler and kernel go together. Needs CBLAS.
 wordloom::TrainReport train_par_word2vec(const Job& job);
 
+/// With the samplers that it goes with, in one process.
+template <>
+wordloom::TrainReport train_on_host<wordloom::Bf16Kernel>(const Job& job);
+
 extern template wordloom::TrainReport train_on_host<wordloom::FusedKernel>(const Job&);
 extern template wordloom::TrainReport train_on_host<wordloom::DotKernel>(const Job&);
 #if WORDLOOM_HAS_BLAS

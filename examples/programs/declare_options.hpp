@@ -171,7 +171,7 @@ inline void declare_method(CLI::App& app, TrainingOptions& options) {
       ->check(registered<wordloom::Samplers, wordloom::ColumnSamplers>)
       ->group(heading::method);
   app.add_option("--kernel", options.kernel,
-                 wordloom::Kernels::names(" | ") +
+                 names<wordloom::Kernels, wordloom::RowKernels>(" | ") +
                      " | cuda-warp | cuda-ring | cuda-register | cuda-sentence | cuda-word"
                      " | cuda-gemm | cuda-uniform")
       ->capture_default_str()

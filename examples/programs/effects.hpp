@@ -59,6 +59,8 @@ inline void require_effects_on_method(const TrainingOptions& options) {
                  options.optimizer == "sgd" || options.parameters.private_rows == 0,
                  "with --optimizer " + options.optimizer);
   require_effect(options, {"--private-rows", "--pin"}, !gpu, with_kernel);
+  require_effect(options, {"--private-rows"}, !wordloom::RowKernels::contains(options.kernel),
+                 with_kernel);
   require_effect(options, {"--device", "--in-flight"}, gpu, "without a --kernel for a GPU");
   require_effect(options, {"--in-flight"}, !columns, with_sampler);
   const auto sync = {"--sync-bytes-per-word", "--sync-interval", "--sync-first-rows"};

@@ -158,10 +158,11 @@ inline void choose_method(TrainingOptions& options) {
   if (!options.cbow_gradient.empty() && !is_cbow(options.sampler))
     throw wordloom::InvalidArgument("--cbow-gradient is for --cbow 1");
   options.parameters.learning_rate = options.alpha.value_or(default_rate(options));
-  if (!is_for_gpu(options.kernel) && !wordloom::Kernels::contains(options.kernel))
+  if (!is_for_gpu(options.kernel) && !wordloom::Kernels::contains(options.kernel) &&
+      !wordloom::RowKernels::contains(options.kernel))
     throw wordloom::InvalidArgument(
-        "there is no --kernel '" + options.kernel +
-        "' in this build, choose one of: " + wordloom::Kernels::names());
+        "there is no --kernel '" + options.kernel + "' in this build, choose one of: " +
+        wordloom::Kernels::names() + ", " + wordloom::RowKernels::names());
 }
 
 /// Throws InvalidArgument for what row-adagrad does not go with where no columns are trained.
@@ -203,6 +204,20 @@ inline void check_subwords(const TrainingOptions& options) {
                                     options.sampler);
   if (is_for_gpu(options.kernel))
     throw wordloom::InvalidArgument("--maxn does not go with --kernel " + options.kernel);
+}
+
+/// Throws InvalidArgument for what kernels of rows alone do not go with, and UnsupportedProcessor.
+inline void check_row_kernel(const TrainingOptions& options) {
+  if (!wordloom::RowKernels::contains(options.kernel)) return;
+  const auto refuse = [&](const std::string& what, const std::string& got) {
+    throw wordloom::InvalidArgument("--kernel " + options.kernel + " goes with " + what + ", not " +
+                                    got);
+  };
+  if (!wordloom::RowSamplers::contains(options.sampler))
+    refuse("--sampler " + wordloom::RowSamplers::names(), options.sampler);
+  if (options.subwords.maxn > 0) refuse("--maxn 0", std::to_string(options.subwords.maxn));
+  if (options.sync != "none") refuse("--sync none", options.sync);
+  wordloom::RowKernels::with(options.kernel, []<class Kernel>() { Kernel::require_processor(); });
 }
 
 /// Returns the number of filters of each width of a model's character CNN, 0 without.
@@ -252,6 +267,7 @@ inline void check(const TrainingOptions& options) {
     throw wordloom::InvalidArgument("--format model can only be read: --save-model writes models");
   check_columns(options);
   check_subwords(options);
+  check_row_kernel(options);
   check_char_cnn(options);
   if (!options.pretrained.empty() && (options.resume || !options.load_model.empty()))
     throw wordloom::InvalidArgument("--pretrained-vectors is for new models");

@@ -155,6 +155,7 @@ inline void list_policies() {
   wordloom::Samplers::for_each(list("samplers"));
   wordloom::ColumnSamplers::for_each(list("samplers"));
   wordloom::Kernels::for_each(list("kernels"));
+  wordloom::RowKernels::for_each(list("kernels"));
   wordloom::Optimizers::for_each(list("optimizers"));
   std::cout << all.dump() << '\n';
 }
@@ -167,8 +168,11 @@ inline wordloom::TrainReport train(const Job& job) {
   if (job.composition.optimizer == "row-adagrad")
     return train_on_host<wordloom::WithOptimizer<wordloom::FusedKernel, wordloom::RowAdaGrad>>(job);
   wordloom::TrainReport report;
-  wordloom::Kernels::with(job.composition.kernel,
-                          [&]<class Kernel>() { report = train_on_host<Kernel>(job); });
+  const auto train_with_kernel = [&]<class Kernel>() { report = train_on_host<Kernel>(job); };
+  if (wordloom::RowKernels::contains(job.composition.kernel))
+    wordloom::RowKernels::with(job.composition.kernel, train_with_kernel);
+  else
+    wordloom::Kernels::with(job.composition.kernel, train_with_kernel);
   return report;
 }
 

@@ -7,6 +7,7 @@
 #include <wordloom/columns.hpp>
 #include <wordloom/core/error.hpp>
 #include <wordloom/encoders.hpp>
+#include <wordloom/kernel/bf16_kernel.hpp>
 #include <wordloom/sampler/grouped_cbow.hpp>
 #include <wordloom/sampler/grouped_targets.hpp>
 #include <wordloom/sampler/grouped_window.hpp>
@@ -109,5 +110,12 @@ using Kernels = Registry<Named<"fused", FusedKernel>,
                          Named<"gemm", GemmKernel>,
 #endif
                          Named<"dot", DotKernel>>;
+
+/// Kernels for blocks of rows and one process alone, and the samplers that programs train with
+/// them.
+using RowKernels = Registry<Named<"bf16", Bf16Kernel>>;
+using RowSamplers = Registry<Named<"hogwild", Hogwild>, Named<"shared", SharedNegative>,
+                             Named<"minibatch", SentenceMinibatch>,
+                             Named<"combined", CombinedContext>, Named<"grouped", GroupedWindow>>;
 
 }  // namespace wordloom::inline WORDLOOM_ABI

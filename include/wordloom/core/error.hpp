@@ -117,6 +117,11 @@ struct DeviceError : Error {
   using Error::Error;
 };
 
+/// A processor that lacks instructions which a policy needs.
+struct UnsupportedProcessor : Error {
+  using Error::Error;
+};
+
 /// Replicas that do not fit each other, or one of which has failed.
 struct SyncError : Error {
   using Error::Error;

@@ -192,6 +192,11 @@ concept TrainsColumns = OnDevice<K> &&
 /// - `worker.map_rows(maps)`, where there is that, lets threads have private copies of frequent
 ///   rows. It is called before all blocks. Where a block has the id of an input, the worker then
 ///   trains row maps.input(id), and maps.output(id) for that of an output;
+/// - `run.pack(matrix, first, last)` and `run.unpack(matrix, first, last)`, where there are these:
+///   the workers train rows in a form of the kernel's own. The trainer packs the rows of both sides
+///   before workers train, and makes them floats again before others read them: in callbacks that
+///   take the model, in checkpoints, and after training. Packing what was unpacked gives the same
+///   bits. Such a kernel goes with NoSync alone. See Bf16Kernel.
 ///
 /// On a device, where it does a sampler's work too: `K::Replica` is what a SyncPolicy may change
 /// between two batches; `K::trains<Sampler>` says for which samplers it can stand;

@@ -44,6 +44,8 @@ class RunState {
   void stop();
   /// Sets a function that completes the model before a callback takes it, while no thread trains.
   void before_callbacks(std::function<void()> gather) { gather_ = std::move(gather); }
+  /// Sets a function that is called after such a callback, before any thread trains again.
+  void after_callbacks(std::function<void()> restore) { restore_ = std::move(restore); }
   /// Sets what one thread does after every `words` words, while no thread trains. It is called with
   /// the learning rate.
   void after_rounds(std::uint64_t words, std::function<void(double)> end_round) {
@@ -101,7 +103,7 @@ class RunState {
   [[noreturn]] void throw_diverged(double loss, std::size_t epoch, double rate) const;
 
   const Clock::time_point start_ = Clock::now();
-  std::function<void()> gather_ = [] {};
+  std::function<void()> gather_ = [] {}, restore_ = [] {};
   const RunOptions& options_;
   std::uint64_t total_tokens_;
   const std::uint64_t before_;  // tokens of the checkpoint
@@ -295,7 +297,15 @@ WORDLOOM_FUNCTION void RunState::call_back(const Model& model) {
 WORDLOOM_FUNCTION void RunState::call(const Callback& callback, const Progress& now,
                                       const Model& model) {
   if (callback.takes_model) gather_();
-  if (callback.call(now, model)) return;
+  bool goes_on = false;
+  try {
+    goes_on = callback.call(now, model);
+  } catch (...) {  // others train until they learn of it
+    if (callback.takes_model) restore_();
+    throw;
+  }
+  if (callback.takes_model) restore_();
+  if (goes_on) return;
   (stops_by_agreement_ ? asked_ : stop_) = true;
   changed_.notify_all();
 }

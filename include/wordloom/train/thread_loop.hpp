@@ -19,6 +19,7 @@
 #include <wordloom/corpus/nothing_to_train.hpp>
 #include <wordloom/corpus/subsampling.hpp>
 #include <wordloom/kernel/concept.hpp>
+#include <wordloom/kernel/packed_rows.hpp>
 #include <wordloom/model/model.hpp>
 #include <wordloom/objective/loss.hpp>
 #include <wordloom/sampler/concept.hpp>
@@ -144,6 +145,14 @@ void train_by_threads(const Corpus& corpus, const Samplers& samplers, const Kern
   const Hyperparameters& parameters = run.parameters;
   ThreadTeam team(run, subsample_of<Samplers>(parameters),
                   private_rows(samplers, kernels, model, parameters, run.start.threads.size()));
+  PackedRows packed(kernels, model, team.threads);
+  if constexpr (PacksRows<Kernels>) {
+    static_assert(!MapsRows<KernelWorker<Kernels>> && !HasEncoder<Samplers>,
+                  "wordloom: an UpdateKernel that packs rows has no private rows and no encoder");
+    run.state.before_callbacks([&] { packed.unpack(); });
+    run.state.after_callbacks([&] { packed.pack(); });
+    run.complete = [&](std::vector<NamedMatrix>& copies) { packed.unpack(copies); };
+  }
   const auto subwords = subword_rows(samplers, model, team.threads);
 
   if (run.start.tokens == 0) encoder.begin();
@@ -243,6 +252,7 @@ void train_by_threads(const Corpus& corpus, const Samplers& samplers, const Kern
   };
 
   team.train(std::cref(train_thread));
+  packed.finish();
   // As in ColumnLoop.
   const bool stopped = run.state.stopped();
   if (stopped) run.end();

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 #include <wordloom/core/error.hpp>
@@ -17,6 +18,7 @@
 #include <wordloom/corpus/nothing_to_train.hpp>
 #include <wordloom/corpus/vocabulary.hpp>
 #include <wordloom/kernel/concept.hpp>
+#include <wordloom/kernel/packed_rows.hpp>
 #include <wordloom/model/model.hpp>
 #include <wordloom/sampler/concept.hpp>
 #include <wordloom/sync/concept.hpp>
@@ -155,6 +157,9 @@ struct Training : RankTraining<Sync, Schedule, ReplicaOf<Kernel>> {
   using Rank::options, Rank::schedule, Rank::sync;
   static_assert(!shares_rows<Sync> || has_two_steps<Sampler>,
                 "wordloom: RowAllgather is for samplers that train columns, as UniformMatrix");
+  static_assert(!PacksRows<KernelRun<Kernel>> || std::is_same_v<Sync, NoSync>,
+                "wordloom: this UpdateKernel packs the rows of the model while it trains, and goes "
+                "with NoSync alone");
 
   Sampler sampler;
   Kernel kernel;
@@ -200,8 +205,8 @@ struct Training : RankTraining<Sync, Schedule, ReplicaOf<Kernel>> {
         });
       } else {
         static_assert(!HasSubwords<SamplerRun> || KeepsNothingByRow<KernelRun<Kernel>>,
-                      "wordloom: this UpdateKernel keeps data by row, as an optimizer does, and "
-                      "cannot train the scratch rows of Subwords");
+                      "wordloom: this UpdateKernel keeps data by row, as an optimizer does, or "
+                      "packs rows, and cannot train the scratch rows of Subwords");
         const auto kernels = start_kernel(kernel, model);
         EncoderRoundsOf<SamplerRun> encoder(samplers, model, options.parameters);
         Rank::run(model, model, traits, resumes, start, [&](RankRun& run) {

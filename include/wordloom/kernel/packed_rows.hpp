@@ -1,0 +1,80 @@
+#pragma once
+#include <cstddef>
+#include <vector>
+
+#include <wordloom/core/parallel.hpp>
+#include <wordloom/core/row_matrix.hpp>
+#include <wordloom/model/model.hpp>
+
+namespace wordloom::inline WORDLOOM_ABI::detail {
+
+/// A run of a kernel that stores rows in a form of its own while it trains, see kernel/concept.hpp.
+template <class Run>
+concept PacksRows = requires(const Run& run, RowMatrix& matrix, std::size_t i) {
+  run.pack(matrix, i, i);
+  run.unpack(matrix, i, i);
+};
+
+/// Keeps the rows of a model packed from its construction on, for kernels that need that; for the
+/// others it does nothing. Its functions are called while no worker trains.
+template <class Run>
+class PackedRows {
+ public:
+  /// `threads`: how many pack and unpack rows. Throws as run_threads() does, and std::bad_alloc.
+  PackedRows(const Run& run, Model& model, std::size_t threads)
+      : run_(run), model_(model), threads_(threads) {
+    pack();
+  }
+  ~PackedRows() {
+    threads_ = 1;  // others might not start
+    unpack();
+  }
+  PackedRows(const PackedRows&) = delete;
+
+  /// Returns the rows to the kernel.
+  void pack() {
+    if constexpr (PacksRows<Run>)
+      if (!packed_ && !finished_) {
+        for_parts([this](auto&... part) { run_.pack(part...); });
+        packed_ = true;
+      }
+  }
+  /// Makes the rows floats, before others than the workers of the kernel read them.
+  void unpack() {
+    if constexpr (PacksRows<Run>)
+      if (packed_) {
+        for_parts([this](auto&... part) { run_.unpack(part...); });
+        packed_ = false;
+      }
+  }
+  /// Makes the rows floats for good: pack() then does nothing.
+  void finish() {
+    unpack();
+    finished_ = true;
+  }
+  /// The same for copies of the model's matrices, which were made while the rows were as they are.
+  void unpack(std::vector<NamedMatrix>& copies) const {
+    if constexpr (PacksRows<Run>)
+      if (packed_)
+        for (NamedMatrix& copy : copies) run_.unpack(copy.matrix, 0, copy.matrix.rows());
+  }
+
+ private:
+  /// Calls `use(matrix, first, last)` for all rows of both sides.
+  template <class Use>
+  void for_parts(Use use) {
+    run_threads(threads_, [&](std::size_t thread) {
+      for (RowMatrix* matrix : {&model_.input, &model_.output}) {
+        const auto [first, last] = part_of(matrix->rows(), thread, threads_);
+        use(*matrix, first, last);
+      }
+    });
+  }
+
+  const Run& run_;
+  Model& model_;
+  std::size_t threads_;
+  bool packed_ = false, finished_ = false;
+};
+
+}  // namespace wordloom::inline WORDLOOM_ABI::detail
