@@ -519,6 +519,7 @@ wordloom_refusal_test(optimizer "--train in --output v --optimizer adam" "for --
 wordloom_refusal_test(preset-sampler "--train in --output v --preset best --sampler shared" "--sampler does not go with --preset best, which chooses the method")
 wordloom_refusal_test(system-kernel "--train in --output v --system pword2vec --kernel fused" "--kernel does not go with --system pword2vec, whose method is fixed")
 wordloom_refusal_test(system-preset "--train in --output v --system word2vec --preset best" "--preset does not go with --system word2vec")
+wordloom_refusal_test(system-negative "--train in --output v --system word2vec-hs --negative 5" "--system word2vec-hs has no negatives")
 wordloom_refusal_test(system-name "--train in --output v --system skipgram" "skipgram not in")
 wordloom_refusal_test(schedule-name "--train in --output v --schedule square" "square")
 wordloom_refusal_test(private-rows-row-adagrad "--train in --output v --optimizer row-adagrad --private-rows 64" "--private-rows has no effect with --optimizer row-adagrad")

@@ -81,7 +81,12 @@ inline void choose_system(TrainingOptions& options) {
   options.kernel = system->kernel;
   auto& p = options.parameters;
   p = wordloom::detail::as_published(p);
-  if (options.sampler.ends_with("-hs")) p.negatives = 0;
+  if (options.sampler.ends_with("-hs")) {
+    if (options.is_given("--negative") && p.negatives > 0)
+      throw wordloom::InvalidArgument("--system " + options.system +
+                                      " has no negatives: leave --negative out");
+    p.negatives = 0;
+  }
   if (options.sampler == "cbow") options.cbow_gradient = "whole";
   const auto unless_given = [&](const char* name, auto& value, const auto& of_system) {
     if (!options.is_given(name)) value = of_system;
