@@ -153,7 +153,7 @@ wordloom_corpus_test(word2vec-subwords
   "for sampler in hogwild shared grouped cbow grouped-cbow; do
      kernels=fused
      case ' ${with_each_kernel} ' in *\" $sampler \"*)
-       kernels=$($<TARGET_FILE:word2vec> --list-policies | sed 's/.*kernels//; s/optimizers.*//; s/[^a-z]/ /g');;
+       kernels=$($<TARGET_FILE:word2vec> --list-policies | sed 's/.*kernels//; s/optimizers.*//; s/bf16//; s/[^a-z]/ /g');;
      esac
      for kernel in $kernels; do
        ${train_briefly} --sampler $sampler --kernel $kernel --maxn 6 --bucket 50000 >out
