@@ -114,8 +114,7 @@ using Kernels = Registry<Named<"fused", FusedKernel>,
 /// Kernels for blocks of rows and one process alone, and the samplers that programs train with
 /// them.
 using RowKernels = Registry<Named<"bf16", Bf16Kernel>>;
-using RowSamplers = Registry<Named<"hogwild", Hogwild>, Named<"shared", SharedNegative>,
-                             Named<"minibatch", SentenceMinibatch>,
-                             Named<"combined", CombinedContext>, Named<"grouped", GroupedWindow>>;
+using RowSamplers = Registry<Named<"shared", SharedNegative>, Named<"combined", CombinedContext>,
+                             Named<"grouped", GroupedWindow>>;
 
 }  // namespace wordloom::inline WORDLOOM_ABI
