@@ -1,7 +1,7 @@
 #include <array>
 #include <cmath>
-#include <optional>
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <type_traits>
 #include <vector>
