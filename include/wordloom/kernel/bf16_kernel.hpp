@@ -208,7 +208,7 @@ class Bf16Kernel::Worker {
   std::size_t ahead_count_ = 0;
 };
 
-/// What threads share: how rows are packed and unpacked. Workers train packed rows.
+/// Packs and unpacks rows; threads share it. Workers train packed rows.
 class Bf16Kernel::Run {
  public:
   explicit Run(const simd::Bf16Functions& functions) : functions_(functions) {}

@@ -52,7 +52,8 @@ class PackedRows {
     unpack();
     finished_ = true;
   }
-  /// The same for copies of the model's matrices, which were made while the rows were as they are.
+  /// Makes the rows of copies of the model's matrices floats; the copies were made while the rows
+  /// were as they are now.
   void unpack(std::vector<NamedMatrix>& copies) const {
     if constexpr (PacksRows<Run>)
       if (packed_)

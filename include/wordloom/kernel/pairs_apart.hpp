@@ -7,9 +7,8 @@
 namespace wordloom::inline WORDLOOM_ABI {
 
 /// `Kernel`, except that a pair alone, a block 1 x 1, is a dot product and two additions of rows as
-/// in word2vec (DotKernel): how PAR-Word2Vec trains its positives (Moon et al. 2019, algorithm 3),
-/// while matrix products train the rest. For samplers without batches and kernels without
-/// gradients(), as WithOptimizer needs.
+/// in word2vec: PAR-Word2Vec trains its positives so (Moon et al. 2019, algorithm 3), and the rest
+/// by matrix products. WithOptimizer does not take it, as it writes no gradients.
 template <class Kernel>
 struct PairsApart {
   static constexpr BlockFeatures honours = Kernel::honours;
