@@ -18,7 +18,7 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_LES
     "$<$<COMPILE_LANGUAGE:CXX>:-Wno-uninitialized;-Wno-maybe-uninitialized;-Wno-restrict>"
     "$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wno-restrict>")
 endif()
-# GCC collects garbage from 128 MiB on, which takes it a twentieth of its time for files as ours.
+# GCC collects garbage from 128 MiB on: a twentieth of its time for files like ours.
 if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
   target_compile_options(wordloom_own_flags INTERFACE
     "$<$<COMPILE_LANGUAGE:CXX>:--param=ggc-min-heapsize=524288>")

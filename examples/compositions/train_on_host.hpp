@@ -7,7 +7,7 @@
 
 #include "composition.hpp"
 
-/// How the processes of a job synchronise.
+/// Returns the SyncPolicy of the processes of a job.
 [[gnu::noinline]] inline ClusterSync sync_of(const Job& job) {
   std::optional<Cluster::Sync> sync;
   if (job.cluster.is_joined())

@@ -1,10 +1,9 @@
 #pragma once
+#include <algorithm>
 #include <array>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
-#include <wordloom/presets.hpp>
 #include <wordloom/systems.hpp>
 
 #include "training_options.hpp"
@@ -75,8 +74,7 @@ inline void choose_system(TrainingOptions& options) {
     if (options.is_given(name))
       throw wordloom::InvalidArgument(std::string(name) + " does not go with --system " +
                                       options.system + ", whose method is fixed: leave one out");
-  const PublishedSystem* system = published_systems.data();
-  while (system->name != options.system) ++system;
+  const auto system = std::ranges::find(published_systems, options.system, &PublishedSystem::name);
   options.sampler = system->sampler;
   options.kernel = system->kernel;
   auto& p = options.parameters;

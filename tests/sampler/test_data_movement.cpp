@@ -47,7 +47,7 @@ TEST_CASE("data movement of the 1 Billion Word Benchmark is the paper's", "[samp
   CHECK(paper.par_word2vec_repulsion() == Approx(19'239'278e5).epsilon(1e-5));
   CHECK(paper.par_word2vec() == Approx(15'109'321e6).epsilon(1e-3));
   CHECK(paper.word2vec() / paper.par_word2vec() == Approx(5.67).margin(0.005));
-  // Both have the attraction in common, but for one read of each context word.
+  // Attraction moves as much in both, except one read of each context word.
   CHECK(paper.word2vec() - paper.word2vec_repulsion() ==
         Approx(paper.par_word2vec() - paper.par_word2vec_repulsion()).epsilon(1e-3));
 }

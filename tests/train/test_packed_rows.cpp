@@ -24,7 +24,7 @@ bool can_train() {
   return Bf16Kernel::runs_here();
 }
 
-/// Whether rows are floats: bfloat16 exactly, and of the size of trained vectors.
+/// Returns whether rows are floats: bfloat16 exactly, and of the size of trained vectors.
 bool has_floats(const Model& model) {
   for (const RowMatrix* matrix : {&model.input, &model.output})
     for (std::size_t i = 0; i < matrix->rows(); ++i)

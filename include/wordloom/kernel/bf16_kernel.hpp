@@ -40,7 +40,7 @@ namespace wordloom::inline WORDLOOM_ABI {
 struct Bf16Kernel {
   static constexpr BlockFeatures honours = {.weights = true};
 
-  /// Whether this processor can train so, and WORDLOOM_TARGET names no lesser instruction set.
+  /// Returns whether this processor has AVX512_BF16, and WORDLOOM_TARGET no lesser instruction set.
   /// Throws as target() does.
   static bool runs_here() { return simd::bf16_functions().update != nullptr; }
   /// Throws UnsupportedProcessor where it cannot, and as target() does.

@@ -6,13 +6,13 @@ WORDLOOM_BF16_INLINE __m512 add_lanes(__m512 a, __m512 b) {
   const __m512 ba = _mm512_mask_blend_ps(0xaaaa, a, b), ab = _mm512_mask_blend_ps(0xaaaa, b, a);
   return _mm512_add_ps(ba, _mm512_permute_ps(ab, 0xb1));
 }
-/// The same for pairs of lanes.
+/// Sums of neighbouring pairs of lanes, placed likewise.
 WORDLOOM_BF16_INLINE __m512 add_pairs(__m512 a, __m512 b) {
   const __m512d x = _mm512_castps_pd(a), y = _mm512_castps_pd(b);
   return _mm512_add_ps(_mm512_castpd_ps(_mm512_mask_blend_pd(0xaa, x, y)),
                        _mm512_castpd_ps(_mm512_permute_pd(_mm512_mask_blend_pd(0xaa, y, x), 0x55)));
 }
-/// The same for blocks of 4 lanes.
+/// Sums of neighbouring blocks of 4 lanes, placed likewise.
 WORDLOOM_BF16_INLINE __m512 add_blocks(__m512 a, __m512 b) {
   const __m512 ba = _mm512_mask_blend_ps(0xf0f0, a, b), ab = _mm512_mask_blend_ps(0xf0f0, b, a);
   return _mm512_add_ps(ba, _mm512_shuffle_f32x4(ab, ab, 0xb1));

@@ -24,9 +24,9 @@ inline std::uint8_t* packed_row(const RowMatrix& matrix, std::size_t i) {
   return reinterpret_cast<std::uint8_t*>(const_cast<float*>(matrix.row_data(i))) + shift;
 }
 
-/// Gradients of Bf16Kernel lie in groups of 4 inputs, in each output by output, 4 for each. Groups
-/// are filled up to 4 inputs, and with zeros to an even number of outputs; no row stands for
-/// either.
+/// Gradients of Bf16Kernel lie in groups of 4 inputs, in each group output by output, 4 for each
+/// output. Padding completes the last group to 4 inputs, and zeros complete each group to an even
+/// number of outputs.
 struct Bf16Layout {
   std::size_t n, m;
 
@@ -64,7 +64,7 @@ struct Bf16Functions {
   void (*update)(const Bf16Block&) noexcept = nullptr;
 };
 
-/// Returns it, or null pointers where the processor lacks AVX512_BF16, or where WORDLOOM_TARGET
+/// Returns the functions, or null pointers where the processor lacks AVX512_BF16, or where WORDLOOM_TARGET
 /// names a lesser instruction set than AVX-512. Throws as target() does.
 Bf16Functions bf16_functions();
 
@@ -79,7 +79,7 @@ Bf16Functions bf16_functions();
 #include <immintrin.h>
 
 #include <wordloom/kernel/bf16_vectors.inl>
-// Of those:
+// With the vectors of that file:
 #include <wordloom/kernel/bf16_scores.inl>
 // The last one, which ends the macros of the first:
 #include <wordloom/kernel/bf16_tile.inl>

@@ -12,7 +12,7 @@ namespace wordloom::inline WORDLOOM_ABI {
 template <class Kernel>
 struct PairsApart {
   static constexpr BlockFeatures honours = Kernel::honours;
-  static constexpr bool keeps_nothing_by_row = true;
+  static constexpr bool keeps_nothing_by_row = Kernel::keeps_nothing_by_row;
 
   Kernel kernel = {};
 

@@ -101,9 +101,10 @@ class AnySchedule {
         return CosineDecay{epoch_.start}.rate(progress);
       case Kind::steep:
         return steep_.rate(progress);
-      default:
-        return steep_.RankScaledDecay::rate(progress);
+      case Kind::linear:
+        break;
     }
+    return steep_.RankScaledDecay::rate(progress);
   }
 
  private:

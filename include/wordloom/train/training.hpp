@@ -62,7 +62,7 @@ template <class Sync, class Schedule, class Replica>
 struct RankTraining {
   using RankRun = Run<Sync, Schedule, Replica>;
 
-  /// What it takes from the types of sampler, kernel and corpus.
+  /// The values that depend on the types of sampler, kernel and corpus.
   struct Traits {
     ModelShape shape;
     std::uint64_t method = 0, corpus_tokens = 0;
