@@ -113,19 +113,12 @@ inline void declare_training(CLI::App& app, TrainingOptions& options, const Alia
       ->check(whole_number)
       ->capture_default_str()
       ->group(heading::training);
-  using Schedule = wordloom::AnySchedule::Kind;
   app.add_option("--schedule", options.schedule,
                  "How the learning rate falls: linear, to 1e-4 of the start, from a higher start "
                  "with more processes; epoch, once an epoch; cosine; steep, faster with more "
                  "processes; or constant")
-      ->transform(
-          CLI::CheckedTransformer(std::map<std::string, Schedule>{{"linear", Schedule::linear},
-                                                                  {"epoch", Schedule::epoch},
-                                                                  {"constant", Schedule::constant},
-                                                                  {"cosine", Schedule::cosine},
-                                                                  {"steep", Schedule::steep}},
-                                  CLI::ignore_case))
-      ->default_str("linear")
+      ->check(CLI::IsMember({"linear", "epoch", "constant", "cosine", "steep"}))
+      ->capture_default_str()
       ->group(heading::training);
   app.add_flag("--pin", p.pin_threads, "Pin each thread to a processor")->group(heading::training);
   app.add_option(named("--private-rows"), p.private_rows,

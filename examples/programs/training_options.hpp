@@ -21,7 +21,7 @@ struct TrainingOptions {
   std::string sampler;  // empty: by `cbow`
   std::string preset;   // empty: the defaults of each option
   std::string system;   // likewise
-  wordloom::AnySchedule::Kind schedule = wordloom::AnySchedule::Kind::linear;
+  std::string schedule = "linear";
   std::string kernel = "fused", optimizer = "sgd";
   std::string cbow_gradient;  // empty: the sampler's
   std::size_t context_size = 1024;
@@ -58,12 +58,20 @@ struct TrainingOptions {
             .char_cnn = char_cnn,
             .optimizer = optimizer,
             .is_par_word2vec = system == "par-word2vec",
-            .schedule = schedule,
+            .schedule = schedule_kind(),
             .context_size = context_size,
             .contexts = contexts};
   }
 
  private:
+  wordloom::AnySchedule::Kind schedule_kind() const {
+    using Kind = wordloom::AnySchedule::Kind;
+    return schedule == "epoch"      ? Kind::epoch
+           : schedule == "constant" ? Kind::constant
+           : schedule == "cosine"   ? Kind::cosine
+           : schedule == "steep"    ? Kind::steep
+                                    : Kind::linear;
+  }
   std::optional<wordloom::BagGradient> bag_gradient() const {
     using wordloom::BagGradient;
     if (cbow_gradient.empty()) return std::nullopt;
