@@ -3,11 +3,11 @@
 # Usage: cmake/test.sh [PRESET]   `release` without. WORDLOOM_WERROR=ON makes warnings errors. Code
 #                                 for GPUs is compiled and tested where a GPU answers. Takes about 6
 #                                 minutes on two cores.
-#        cmake/test.sh long       after `release`, for each change, about 12 minutes: the reference by
+#        cmake/test.sh long       after `release`, for each change, about 17 minutes: the reference by
 #                                 Doxygen, clang-tidy, the tests of edges under the sanitizers and
-#                                 by Clang, changed files for the loaders, the library as installed
-#                                 and as a subfolder, killed runs, code for GPUs on an emulated one,
-#                                 and ratios of speeds.
+#                                 by Clang, changed files for the loaders, the library as installed,
+#                                 as a subfolder and with mixed flags, code that must not compile,
+#                                 killed runs, code for GPUs on an emulated one, and ratios of speeds.
 #        cmake/test.sh full       before each release, for hours: all of these, each header on its
 #                                 own, the benchmarks and their tests, tests that train for minutes,
 #                                 more changed files and killed runs, code for GPUs by nvcc, and on
@@ -91,8 +91,9 @@ kill_runs() {
 
 install_and_use() {
   run cmake --build --preset release --parallel "$jobs" --target wordloom_precompiled \
-    word2vec node2vec neighbours evaluate
-  run ctest --preset release --output-on-failure --parallel "$jobs" --label-regex install
+    word2vec node2vec neighbours evaluate mixed_flags
+  run ctest --preset release --output-on-failure --parallel "$jobs" \
+    --tests-regex '^(compile_failure|install|mixed_flags)/'
 }
 
 # On one seed, and on two devices where several are for several.
@@ -193,8 +194,9 @@ options+=(-DWORDLOOM_BUILD_TESTS=ON -DWORDLOOM_BUILD_EXAMPLES=ON
           -DWORDLOOM_WERROR="${WORDLOOM_WERROR:-OFF}")
 case $depth in
   short)
-    options+=(-DWORDLOOM_BUILD_BENCHMARKS=OFF -DWORDLOOM_TEST_EMULATED=OFF -DWORDLOOM_TEST_LONG=OFF)
-    build_and_test --label-exclude install
+    options+=(-DWORDLOOM_BUILD_BENCHMARKS=OFF -DWORDLOOM_TEST_EMULATED=OFF
+              -DWORDLOOM_TEST_HOSTS=OFF -DWORDLOOM_TEST_LONG=OFF)
+    build_and_test
     exit
     ;;
   long) inputs=${WORDLOOM_FUZZ_INPUTS:-1000} kills=${WORDLOOM_KILLS:-10} ;;
@@ -203,7 +205,8 @@ esac
 
 packages=(clang clang-tidy doxygen python3)
 install_packages
-options+=(-DWORDLOOM_BUILD_BENCHMARKS=ON -DWORDLOOM_TEST_EMULATED=ON)
+options+=(-DWORDLOOM_BUILD_BENCHMARKS=ON -DWORDLOOM_TEST_EMULATED=ON
+          -DWORDLOOM_TEST_HOSTS=ON)
 if [ "$depth" = long ]; then
   configure release "${options[@]}" -DWORDLOOM_TEST_LONG=OFF
   for name in make_reference run_clang_tidy sanitize_addresses sanitize_threads run_clang_code \

@@ -285,9 +285,9 @@ wordloom_corpus_test(word2vec-columns
    cat out; grep -Eq '\"accuracy\":(1.0|0.[89])' out")
 find_program(WORDLOOM_PYTHON3 python3)
 if(WORDLOOM_PYTHON3)
-  # A few kills here; 100 over all compositions by `cmake/test.sh full`.
+  # A few kills here; 10 by `cmake/test.sh long`, 100 over all compositions by `cmake/test.sh full`.
   wordloom_corpus_test(word2vec-killed
-    "${WORDLOOM_PYTHON3} ${PROJECT_SOURCE_DIR}/tests/kills/kill_runs.py $<TARGET_FILE:word2vec> ${corpus}/text . 6 1")
+    "${WORDLOOM_PYTHON3} ${PROJECT_SOURCE_DIR}/tests/kills/kill_runs.py $<TARGET_FILE:word2vec> ${corpus}/short/text . 4 1")
 endif()
 if(WORDLOOM_ENABLE_MPI)
   set(job "${MPIEXEC_EXECUTABLE} ${MPIEXEC_NUMPROC_FLAG}")
@@ -580,7 +580,7 @@ wordloom_example_test(draw_graph
   "$<TARGET_FILE:draw_graph> karate.svg | tee out; grep -E '^3[2-4] of 34 members' out
    test $(grep -c '<circle' karate.svg) -eq 34; test $(grep -c '<line' karate.svg) -eq 78")
 wordloom_corpus_test(same_on_any_threads
-  "for threads in 1 2; do OMP_NUM_THREADS=$threads $<TARGET_FILE:same_on_any_threads> ${corpus}/text v$threads | tee out; done
+  "for threads in 1 2; do OMP_NUM_THREADS=$threads $<TARGET_FILE:same_on_any_threads> ${corpus}/short/text v$threads | tee out; done
    grep 'nearest to' out; cmp v1 v2")
 wordloom_graph_test(graph_quickstart
   "$<TARGET_FILE:graph_quickstart> edges 7 v | tee out; test $(wc -l <out) -eq 5; head -n 1 v | grep '^40 128'")

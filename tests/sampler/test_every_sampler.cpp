@@ -189,7 +189,7 @@ class Tally {
 /// moves when a member does and by what the member receives of the gradient.
 template <class Policy>
 void check_expected_updates(const Policy& policy, const Vocabulary& vocabulary, double subsample) {
-  constexpr std::size_t parts = 40, length = 20'000;  // long: ends of sentences do not count
+  constexpr std::size_t parts = 40, length = 10'000;  // long: ends of sentences do not count
   const AliasTable words(
       std::vector<double>(vocabulary.counts().begin(), vocabulary.counts().end()));
   const Subsampling subsampling(vocabulary, subsample);
