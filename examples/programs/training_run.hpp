@@ -146,8 +146,8 @@ inline void start_training(TrainingOptions& options, Cluster& cluster) {
   catch_signals();
 }
 
-/// Prints the names of all policies as JSON.
-inline void list_policies() {
+/// Prints the names of all policies, and of the program's published systems, as JSON.
+inline void list_policies(const std::vector<std::string>& systems) {
   nlohmann::ordered_json all;
   const auto list = [&](const char* what) {
     return [&names = all[what]]<class>(std::string_view name) { names.push_back(name); };
@@ -157,6 +157,7 @@ inline void list_policies() {
   wordloom::Kernels::for_each(list("kernels"));
   wordloom::RowKernels::for_each(list("kernels"));
   wordloom::Optimizers::for_each(list("optimizers"));
+  all["systems"] = systems;
   std::cout << all.dump() << '\n';
 }
 
