@@ -253,4 +253,5 @@ TEST_CASE("rows are scored as often as expected", "[sampler]") {
     check_expected_updates(GroupedCbow{{.window = 4}, gradient}, vocabulary, 0);
   }
   check_expected_updates(GroupedWindow{.window = 4, .minibatch = 4}, vocabulary, 1e-3);
+  check_expected_updates(DecoupledMinibatch::from(parameters), vocabulary, 1e-3);
 }

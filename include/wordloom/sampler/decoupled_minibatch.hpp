@@ -42,6 +42,22 @@ struct DecoupledMinibatch {
     visit("minibatch", minibatch, 1, 1000);
   }
 
+  /// Those of long sentences: a minibatch meets K (C - 1/2) negatives in the mean.
+  ExpectedUpdates expected_updates(const WordRates& rates,
+                                   const NegativeSampling::Run& tables) const {
+    const auto context = static_cast<double>(window.mean_context());
+    const double repeated = static_cast<double>(window.size) - 0.5;
+    const double negatives = static_cast<double>(targets.negatives) * repeated;
+    const std::vector<double> scored = tables.expected_outputs(rates);
+    ExpectedUpdates result;
+    for (std::size_t i = 0; i < scored.size(); ++i) {
+      const double kept = rates.kept[i];
+      result.input.push_back(static_cast<float>(kept * (context + negatives)));
+      result.output.push_back(static_cast<float>(kept * context + (scored[i] - kept) * repeated));
+    }
+    return result;
+  }
+
   class Worker;
   /// Throws CorpusError for a vocabulary of fewer than two words.
   auto start(const Vocabulary& vocabulary) const {
