@@ -123,10 +123,10 @@ wordloom_corpus_test(word2vec-presets
    ${train_briefly} --threads 1 --sampler hogwild --kernel dot --private-rows 0 --negative-pool 0 >options
    for file in preset options; do grep -o '\"loss\":[0-9.]*' $file >$file.loss; done
    cmp preset.loss options.loss")
-# One that is chosen by its sampler, and one with a trainer of its own; each with another schedule.
+# One that is chosen by its sampler, and those with trainers of their own; with different schedules.
 set(systems "word2vec-hs")
 if(WORDLOOM_ENABLE_BLAS)
-  string(APPEND systems " par-word2vec")
+  string(APPEND systems " par-word2vec psgnscc")
 endif()
 wordloom_corpus_test(word2vec-systems
   "schedule=linear

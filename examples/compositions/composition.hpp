@@ -33,7 +33,6 @@ struct Composition {
   std::size_t char_cnn = 0;  // filters of each width of a character CNN; 0: none
   const wordloom::Embeddings* pretrained = nullptr;  // where a new model begins; null: at random
   std::string_view optimizer = "sgd";                // a name of wordloom/registry.hpp
-  bool is_par_word2vec = false;                      // ParWord2Vec instead of sampler and kernel
   wordloom::AnySchedule::Kind schedule = wordloom::AnySchedule::Kind::linear;
   // Of samplers that train columns.
   std::size_t context_size = 1024;  // columns of the word-context matrix

@@ -6,11 +6,14 @@ using namespace wordloom;
 template TrainReport train_on_host<GemmKernel>(const Job&);
 #endif
 
-TrainReport train_par_word2vec([[maybe_unused]] const Job& job) {
+TrainReport train_published([[maybe_unused]] const Job& job) {
 #if WORDLOOM_HAS_BLAS
-  return train_on_host<PairsApart<GemmKernel>, Registry<Named<"minibatch", DecoupledMinibatch>>>(
+  if (job.composition.sampler == "indexed")
+    return train_on_host<GemmKernel, Registry<Named<"indexed", IndexedContext>>>(job);
+  return train_on_host<PairsApart<GemmKernel>, Registry<Named<"decoupled", DecoupledMinibatch>>>(
       job);
 #else
-  throw InvalidArgument("--system par-word2vec needs a build with CBLAS (WORDLOOM_ENABLE_BLAS)");
+  throw InvalidArgument(
+      "this --system needs a build with CBLAS (WORDLOOM_ENABLE_BLAS), which this one is without");
 #endif
 }

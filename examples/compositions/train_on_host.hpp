@@ -49,8 +49,8 @@ template <>
 wordloom::TrainReport
 train_on_host<wordloom::WithOptimizer<wordloom::FusedKernel, wordloom::RowAdaGrad>>(const Job& job);
 
-/// Trains ParWord2Vec, whose sampler and kernel go together. Needs CBLAS.
-wordloom::TrainReport train_par_word2vec(const Job& job);
+/// Trains with one of PublishedSamplers and its kernel, which need CBLAS.
+wordloom::TrainReport train_published(const Job& job);
 
 /// With the samplers that it goes with, in one process.
 template <>

@@ -24,10 +24,12 @@ inline void require_effect(const TrainingOptions& options, std::initializer_list
 /// Return whether a sampler groups words (--minibatch), and whether a group shares negatives.
 inline bool has_minibatch(std::string_view sampler) {
   return sampler.starts_with("minibatch") || sampler.starts_with("combined") ||
-         sampler.starts_with("grouped") || sampler == "uniform";
+         sampler.starts_with("grouped") || sampler == "uniform" ||
+         wordloom::PublishedSamplers::contains(sampler);
 }
 inline bool shares_negatives(std::string_view sampler) {
-  return has_minibatch(sampler) && sampler != "grouped-hs";
+  return has_minibatch(sampler) && sampler != "grouped-hs" &&
+         !wordloom::PublishedSamplers::contains(sampler);
 }
 
 /// Returns whether a sampler of the host picks negatives from a pool (--negative-pool).

@@ -36,13 +36,13 @@ inline constexpr std::array published_systems{
                     .subsample = 1e-4},
     // Rengasamy et al. 2017: the same for the 1 Billion Word Benchmark.
     PublishedSystem{.name = "psgnscc",
-                    .sampler = "combined",
+                    .sampler = "indexed",
                     .kernel = "gemm",
                     .dimension = 300,
                     .subsample = 1e-4},
     // Moon et al. 2019, section VI.
     PublishedSystem{.name = "par-word2vec",
-                    .sampler = "minibatch",
+                    .sampler = "decoupled",
                     .kernel = "gemm",
                     .dimension = 128,
                     .window = 8,
@@ -75,6 +75,9 @@ inline void choose_system(TrainingOptions& options) {
       throw wordloom::InvalidArgument(std::string(name) + " does not go with --system " +
                                       options.system + ", whose method is fixed: leave one out");
   const auto system = std::ranges::find(published_systems, options.system, &PublishedSystem::name);
+  if (system->sampler == "indexed" && options.sync != "none")
+    throw wordloom::InvalidArgument("--sync " + options.sync + " does not go with --system " +
+                                    options.system + ", which trains in one process");
   options.sampler = system->sampler;
   options.kernel = system->kernel;
   auto& p = options.parameters;

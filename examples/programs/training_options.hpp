@@ -57,7 +57,6 @@ struct TrainingOptions {
             .subwords = subwords,
             .char_cnn = char_cnn,
             .optimizer = optimizer,
-            .is_par_word2vec = system == "par-word2vec",
             .schedule = schedule_kind(),
             .context_size = context_size,
             .contexts = contexts};

@@ -165,7 +165,7 @@ inline void list_policies(const std::vector<std::string>& systems) {
 inline wordloom::TrainReport train(const Job& job) {
   if (is_for_gpu(job.composition.kernel)) return train_on_gpu(job);
   if (wordloom::ColumnSamplers::contains(job.composition.sampler)) return train_columns(job);
-  if (job.composition.is_par_word2vec) return train_par_word2vec(job);
+  if (wordloom::PublishedSamplers::contains(job.composition.sampler)) return train_published(job);
   if (job.composition.optimizer == "row-adagrad")
     return train_on_host<wordloom::WithOptimizer<wordloom::FusedKernel, wordloom::RowAdaGrad>>(job);
   wordloom::TrainReport report;

@@ -8,10 +8,12 @@
 #include <wordloom/core/error.hpp>
 #include <wordloom/encoders.hpp>
 #include <wordloom/kernel/bf16_kernel.hpp>
+#include <wordloom/sampler/decoupled_minibatch.hpp>
 #include <wordloom/sampler/grouped_cbow.hpp>
 #include <wordloom/sampler/grouped_targets.hpp>
 #include <wordloom/sampler/grouped_window.hpp>
 #include <wordloom/sampler/huffman_path.hpp>
+#include <wordloom/sampler/indexed_context.hpp>
 #include <wordloom/sampler/negative_sampling.hpp>
 #include <wordloom/sampler/subwords.hpp>
 #include <wordloom/systems.hpp>  // the kernels and the other samplers
@@ -81,6 +83,10 @@ using Samplers = Registry<
     Named<"hogwild-hs-negative", BasicHogwild<RandomWindow, HuffmanPathAndNegatives>>,
     Named<"shared-hs-negative", BasicSharedNegative<RandomWindow, HuffmanPathAndNegatives>>,
     Named<"cbow-hs-negative", BasicCbow<RandomWindow, HuffmanPathAndNegatives>>>;
+
+/// Samplers of published systems that go with the kernel of these; see systems.hpp.
+using PublishedSamplers =
+    Registry<Named<"decoupled", DecoupledMinibatch>, Named<"indexed", IndexedContext>>;
 
 /// Samplers whose input words have subwords.
 using SubwordSamplers =

@@ -9,6 +9,7 @@
 #include <wordloom/sampler/combined_context.hpp>
 #include <wordloom/sampler/edge_pairs.hpp>
 #include <wordloom/sampler/hogwild.hpp>
+#include <wordloom/sampler/indexed_context.hpp>
 #include <wordloom/sampler/sentence_minibatch.hpp>
 #include <wordloom/sampler/shared_negative.hpp>
 #include <wordloom/sampler/subwords.hpp>
@@ -106,8 +107,8 @@ using BidMach = Published<SplitSharedNegative, DotKernel>;
 /// Ji et al. 2016, "Parallelizing Word2Vec in Shared and Distributed Memory".
 using PWord2Vec = Published<SharedNegative, GemmKernel>;
 
-/// Rengasamy et al. 2017, "Optimizing Word2Vec Performance on Multicore Systems".
-using PSgnsCc = Published<CombinedContext, GemmKernel>;
+/// Rengasamy et al. 2017, "Optimizing Word2Vec Performance on Multicore Systems". One process.
+using PSgnsCc = Published<IndexedContext, GemmKernel>;
 
 /// Moon et al. 2019, "Parallel Data-Local Training for Optimizing Word2Vec Embeddings for Word and
 /// Graph Embeddings". In the paper C = 8, K = 5, D = 128.

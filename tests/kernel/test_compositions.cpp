@@ -85,7 +85,7 @@ void check_sentence_with_every_kernel(const AnySampler& sampler) {
 
 TEST_CASE("a sentence through every sampler and every kernel equals the oracle's",
           "[kernel][training]") {
-  Samplers::for_each([]<class Policy>(std::string_view name) {
+  const auto check = []<class Policy>(std::string_view name) {
     for (const std::size_t minibatch : {0u, 3u, 16u})
       for (const std::size_t shared : {0u, 7u}) {
         INFO("sampler " << name << ", minibatch " << minibatch << ", shared_negatives " << shared);
@@ -94,7 +94,9 @@ TEST_CASE("a sentence through every sampler and every kernel equals the oracle's
         check_sentence_with_every_kernel(any_sampler(Policy::from(Hyperparameters{
             .window = window, .minibatch = minibatch, .shared_negatives = shared})));
       }
-  });
+  };
+  Samplers::for_each(check);
+  PublishedSamplers::for_each(check);
 }
 
 TEST_CASE("bags with each gradient through every kernel equal the oracle's", "[kernel][training]") {

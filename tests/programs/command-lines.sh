@@ -45,6 +45,9 @@ done
 refused 'number-walks: write --num-walks' node2vec --input graph/karate.edgelist --output v --number-walks 3
 refused 'representation-size: write --dimensions' node2vec --input graph/karate.edgelist --output v --representation-size 3
 
+# Published systems.
+refused 'sync mpi does not go with --system psgnscc, which trains in one process' word2vec --train data.txt --output v --system psgnscc --sync mpi
+
 # The last of several values counts, with a warning.
 word2vec -train data.txt -output v -size 20 -size 30 -iter 1 2>err; first v "$(wc -l <v | awk '{ print $1 - 1 }') 30"
 grep -x 'word2vec: warning: --size is given twice: the last, 30, is taken' err

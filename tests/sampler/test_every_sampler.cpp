@@ -20,6 +20,14 @@ using namespace wordloom;
 
 namespace {
 
+/// Calls `use.template operator()<Policy>(name)` for each sampler of words, also those that go with
+/// one kernel.
+template <class Use>
+void for_each_sampler(Use use) {
+  Samplers::for_each(use);
+  PublishedSamplers::for_each(use);
+}
+
 /// Calls `check(block)` for the blocks that one worker makes of many sentences of few words.
 template <class Worker, class Check>
 void for_each_block(Worker& worker, std::size_t words, Check check) {
@@ -55,7 +63,7 @@ TEST_CASE("a policy is found by its name", "[registry]") {
 
 TEST_CASE("blocks are within the bounds and the features that a sampler declares", "[sampler]") {
   const auto vocabulary = zipf_vocabulary(30, 1000);
-  Samplers::for_each([&]<class Policy>(std::string_view name) {
+  for_each_sampler([&]<class Policy>(std::string_view name) {
     INFO(name);
     constexpr BlockFeatures uses = detail::features_used<Policy>();
     const auto run = Policy{}.start(vocabulary);
@@ -88,7 +96,7 @@ TEST_CASE("blocks are within the bounds and the features that a sampler declares
 
 TEST_CASE("a row that is a positive of an input is not a negative of it", "[sampler]") {
   const auto vocabulary = zipf_vocabulary(6);
-  Samplers::for_each([&]<class Policy>(std::string_view name) {
+  for_each_sampler([&]<class Policy>(std::string_view name) {
     INFO(name);
     // A node may be a positive for one centre of a group and a negative for another.
     if (std::is_same_v<Policy, GroupedHierarchicalSoftmax>) return;
@@ -125,7 +133,7 @@ TEST_CASE("weights of one version at one address are the same", "[sampler]") {
   };
   for (const std::size_t words : {6u, 2000u}) {
     const auto vocabulary = zipf_vocabulary(words);
-    Samplers::for_each([&]<class Policy>(std::string_view name) {
+    for_each_sampler([&]<class Policy>(std::string_view name) {
       INFO(name);
       if constexpr (detail::features_used<Policy>().weights)
         check(Policy{}.start(vocabulary).worker(), words, 0);
@@ -140,7 +148,7 @@ TEST_CASE("weights of one version at one address are the same", "[sampler]") {
 
 TEST_CASE("workers of a run do the same with the same random numbers", "[sampler]") {
   const auto vocabulary = zipf_vocabulary(30, 1000);
-  Samplers::for_each([&]<class Policy>(std::string_view name) {
+  for_each_sampler([&]<class Policy>(std::string_view name) {
     INFO(name);
     const auto run = Policy{}.start(vocabulary);
     const auto rows_of = [](auto worker) {
@@ -244,14 +252,16 @@ TEST_CASE("rows are scored as often as expected", "[sampler]") {
   for (std::size_t i = 0; i < 500; ++i) counts.push_back(3000 - 5 * i);
   const auto vocabulary = vocabulary_of_counts(counts);
   const Hyperparameters parameters{.window = 4, .negatives = 3};
-  Samplers::for_each([&]<class Policy>(std::string_view name) {
+  for_each_sampler([&]<class Policy>(std::string_view name) {
     INFO(name);
-    check_expected_updates(Policy::from(parameters), vocabulary, 1e-3);
+    if constexpr (detail::ExpectsUpdates<Policy>)
+      check_expected_updates(Policy::from(parameters), vocabulary, 1e-3);
+    else
+      CHECK(name == "indexed");
   });
   for (const BagGradient gradient : {BagGradient::mean, BagGradient::whole}) {
     check_expected_updates(Cbow{.window = {4}, .gradient = gradient}, vocabulary, 0);
     check_expected_updates(GroupedCbow{{.window = 4}, gradient}, vocabulary, 0);
   }
   check_expected_updates(GroupedWindow{.window = 4, .minibatch = 4}, vocabulary, 1e-3);
-  check_expected_updates(DecoupledMinibatch::from(parameters), vocabulary, 1e-3);
 }

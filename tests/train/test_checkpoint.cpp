@@ -49,6 +49,16 @@ bool same(const RowMatrix& a, const RowMatrix& b) {
   return true;
 }
 
+/// IndexedContext with batches that are small parts of an epoch.
+struct IndexedTrainer : Trainer<IndexedContext, FusedKernel> {
+  explicit IndexedTrainer(const Hyperparameters& with)
+      : Trainer(with, [&] {
+          auto sampler = IndexedContext::from(with);
+          sampler.words = 3000;
+          return sampler;
+        }()) {}
+};
+
 /// Trains until `fraction` is done; the checkpoint is then in `path`.
 template <class AnyTrainer = DefaultTrainer>
 void interrupt(const Task& task, const Hyperparameters& with, double fraction,
@@ -73,8 +83,8 @@ void write(const std::filesystem::path& path, const std::string& bytes) {
 TEMPLATE_TEST_CASE("one thread resumes to the same bits, wherever it was stopped", "[checkpoint]",
                    DefaultTrainer, (Trainer<Cbow, FusedKernel>),
                    (Trainer<HierarchicalSoftmax, FusedKernel>),
-                   (Trainer<GroupedWindow, FusedKernel>),
-                   (Trainer<SentenceMinibatch, FusedKernel>)) {
+                   (Trainer<GroupedWindow, FusedKernel>), (Trainer<SentenceMinibatch, FusedKernel>),
+                   IndexedTrainer) {
   const Task task(150);
   const TemporaryFolder folder;
   Hyperparameters with = parameters();

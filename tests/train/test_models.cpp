@@ -52,7 +52,7 @@ std::size_t pairs_found(const Embeddings& words, const std::string& prefix, std:
 TEST_CASE("words that stand together become alike, with every sampler", "[trainer]") {
   const auto vocabulary = small_vocabulary();
   const auto corpus = paired_corpus(vocabulary, 2000);
-  Samplers::for_each([&]<class Sampler>(std::string_view name) {
+  const auto check = [&]<class Sampler>(std::string_view name) {
     INFO(name);
     for (const std::size_t threads : {1u, 3u}) {
       auto parameters = small(threads);
@@ -61,7 +61,9 @@ TEST_CASE("words that stand together become alike, with every sampler", "[traine
       CHECK(pairs_found(trainer.fit(corpus, vocabulary), "w", 20) == 10);
       CHECK(trainer.report().epoch_losses.back() < trainer.report().epoch_losses.front());
     }
-  });
+  };
+  Samplers::for_each(check);
+  PublishedSamplers::for_each(check);
 }
 
 TEST_CASE("fit continues with an existing model", "[trainer]") {

@@ -52,6 +52,7 @@ TEST_CASE("every sampler refuses a corpus without contexts", "[trainer]") {
   check.operator()<Hogwild>("hogwild");
   check.operator()<SentenceMinibatch>("minibatch");
   check.operator()<CombinedContext>("combined");
+  check.operator()<IndexedContext>("indexed");
   check.operator()<GroupedWindow>("grouped");
   check.operator()<Cbow>("cbow");
   check.operator()<HierarchicalSoftmax>("shared-hs");

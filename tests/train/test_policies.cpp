@@ -199,3 +199,52 @@ TEST_CASE("each shard of each epoch is read once, with the seed", "[trainer]") {
     CHECK(trainer.report().tokens == 3 * 3 * threads);
   }
 }
+
+namespace {
+
+/// Says at one and three quarters of each text what it was given.
+struct ManyWords {
+  std::vector<std::size_t>* texts;  // their words
+
+  template <class Visit>
+  void visit_parameters(Visit&&) const {}
+
+  struct Worker {
+    std::vector<std::size_t>* texts;
+    BlockShape max_block() const { return {1, 1}; }
+    std::size_t words_at_once() const { return 130; }
+    template <class Sink, class Pass = detail::AnyPass>
+    void sample(const Sentences& text, Random&, Sink&& sink, Pass pass = {}) {
+      texts->push_back(text.words().size());
+      for (const double part : {0.25, 0.75}) {
+        pass(part);
+        sink(Block{
+            .inputs = text.words().first(1), .outputs = text.words().first(1), .examples = 1});
+      }
+    }
+  };
+  Worker start(const Vocabulary&) const { return {texts}; }
+};
+
+}  // namespace
+
+TEST_CASE("a sampler gets as many words as it says, and the rate falls in between", "[trainer]") {
+  // 4,000 words in sentences of 10, in batches of 130.
+  const auto vocabulary = small_vocabulary();
+  const auto corpus = paired_corpus(vocabulary);
+  std::vector<std::size_t> texts;
+  Watch watch;
+  Trainer trainer(small(), ManyWords{&texts}, WatchedKernel{&watch});
+  trainer.fit(corpus, vocabulary);
+  REQUIRE(texts.size() == 3 * 31);
+  REQUIRE(watch.rates.size() == 2 * texts.size());
+  double before = 0;  // words
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    CHECK(texts[i] == (i % 31 == 30 ? 100 : 130));
+    for (const std::size_t half : {0u, 1u}) {
+      const double now = before + (half == 0 ? 0.25 : 0.75) * static_cast<double>(texts[i]);
+      CHECK(watch.rates[2 * i + half] == Approx(0.025 * (1 - now / 12'000)).margin(1e-6));
+    }
+    before += static_cast<double>(texts[i]);
+  }
+}

@@ -175,6 +175,9 @@ TEST_CASE("published systems are without what is ours", "[trainer]") {
   check(tree);
   CHECK(tree.sampler().targets.node_sample == 0);
   check(BidMach(parameters));
+#if WORDLOOM_HAS_BLAS
+  check(PSgnsCc(parameters));
+#endif
   check(Word2Vec(parameters, Hogwild{}));
 }
 

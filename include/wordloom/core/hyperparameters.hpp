@@ -110,7 +110,7 @@ struct Hyperparameters {
   /// 0 only with samplers that draw none (hierarchical softmax).
   std::size_t negatives = 5;
   /// Words that SentenceMinibatch, CombinedContext, GroupedWindow and GroupedCbow train together,
-  /// up to 1000. 0: the sampler's default.
+  /// or windows of IndexedContext, up to 1000. 0: the sampler's default.
   std::size_t minibatch = 0;
   /// Negatives that such a minibatch shares, up to 10000; gradients are weighted so that each word
   /// is repelled as often as by `negatives` for each pair. 0: the sampler's default.

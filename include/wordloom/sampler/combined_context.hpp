@@ -18,7 +18,7 @@ namespace wordloom::inline WORDLOOM_ABI {
 /// Systems"): windows that share words become one block, in which each shared word has one row and
 /// which share their negatives. Here they are the windows of G successive words: the inputs are all
 /// words of these windows, the outputs the G words and H negatives; a word and a centre that do not
-/// share a window are no pair. (pSGNScc finds distant windows too, by an inverse index.) A word in
+/// share a window are no pair. (IndexedContext is pSGNScc, which finds distant windows.) A word in
 /// w of the windows meets each negative with weight K w / H, as in SentenceMinibatch. Fewer shared
 /// negatives cost analogies, more cost time (benchmarks/results/).
 template <class Window = RandomWindow>

@@ -24,6 +24,11 @@ struct AnySink {
   void operator()(const Block&) const noexcept {}
 };
 
+/// Stands for the function that a trainer passes to a sampler of many words.
+struct AnyPass {
+  void operator()(double) const noexcept {}
+};
+
 template <class S>
 concept StartsRuns = requires(const S& policy, const Vocabulary& vocabulary) {
   policy.start(vocabulary);
@@ -54,6 +59,11 @@ concept Samples = requires(WorkerOf<S>& worker, std::span<const WordId> sentence
 template <class Worker>
 concept TakesSentences = requires(Worker& worker, const Sentences& text, Random& random) {
   worker.sample(text, random, AnySink{});
+};
+/// A worker that takes many sentences at once.
+template <class Worker>
+concept TakesManyWords = TakesSentences<Worker> && requires(const Worker& worker) {
+  { worker.words_at_once() } -> std::convertible_to<std::size_t>;
 };
 template <class Worker>
 using TextOf = std::conditional_t<TakesSentences<Worker>, Sentences, std::span<const WordId>>;
@@ -151,6 +161,10 @@ constexpr double subsample_of(const Hyperparameters& parameters) {
 ///   `announce_rows(sink, inputs, outputs)` one or two words before it makes a block of these rows.
 ///   A worker whose sample() takes `const Sentences&` instead gets some hundred words at once, and
 ///   can announce rows of the next sentence;
+/// - `worker.words_at_once()`: where there is that, sample() gets at least so many words, after
+///   subsampling, except at the end of an epoch. It takes a fourth argument, and calls `pass(part)`
+///   before each block with the part of the text that came before it, 0 to 1: the learning rate
+///   falls by that. See IndexedContext;
 /// - `static constexpr BlockFeatures uses`: the parts of Block that it uses, none without;
 /// - `static constexpr bool two_steps`: true when a trainer gives it columns of a WordContextMatrix
 ///   and calls `worker.begin_step(Sides)` before it samples some of them. See UniformMatrix.

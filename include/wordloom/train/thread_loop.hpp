@@ -208,7 +208,16 @@ void train_by_threads(const Corpus& corpus, const Samplers& samplers, const Kern
       const auto train_batch = [&](const TextOf<decltype(sampler)>& text) {
         // Sentences of which subsampling leaves nothing to measure do not count.
         sink.with_loss = sink.done.tokens <= team.measured || sink.done.blocks == 0;
-        sampler.sample(text, random, sink);
+        if constexpr (TakesManyWords<decltype(sampler)>) {
+          const double before = run.state.fraction(sink.done.tokens * team.threads);
+          const double after = run.state.fraction((sink.done.tokens + batch_tokens) * team.threads);
+          sampler.sample(text, random, sink, [&](double part) {
+            const double now = before + part * (after - before);
+            sink.learning_rate = static_cast<float>(run.schedule.rate(now));
+          });
+        } else {
+          sampler.sample(text, random, sink);
+        }
         sink.finish_sentences();
         batch.clear();
         sink.done.tokens += std::exchange(batch_tokens, 0);
@@ -219,6 +228,12 @@ void train_by_threads(const Corpus& corpus, const Samplers& samplers, const Kern
           ticked = sink.done.tokens;
           team.tick(position());
         }
+      };
+      [[maybe_unused]] const auto is_full = [&] {
+        if constexpr (TakesManyWords<decltype(sampler)>)
+          return batch.words() >= sampler.words_at_once();
+        else
+          return batch_tokens >= team.at_once;
       };
       for (const std::span<const WordId> sentence :
            corpus.sentences(Shard{stream, streams, epoch, parameters.seed})) {
@@ -236,7 +251,7 @@ void train_by_threads(const Corpus& corpus, const Samplers& samplers, const Kern
         ++batch_sentences;
         if constexpr (TakesSentences<decltype(sampler)>) {
           batch.add(team.subsampling(sentence, random, kept));
-          if (batch_tokens >= team.at_once) train_batch(batch.sentences());
+          if (is_full()) train_batch(batch.sentences());
         } else {
           train_batch(team.subsampling(sentence, random, kept));
         }
