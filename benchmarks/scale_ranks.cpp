@@ -1,5 +1,6 @@
 // Quality and traffic of several ranks that train one model, as threads of this process: shows what
 // a cluster would learn, not how fast it would be. Prints a table.
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <exception>
@@ -27,26 +28,27 @@ namespace {
 using Scaled = Registry<Named<"shared", SharedNegative>, Named<"grouped", GroupedWindow>,
                         Named<"cbow", Cbow>, Named<"shared-hs", HierarchicalSoftmax>>;
 
-using Rules = Registry<Named<"average", Average>, Named<"sum", DeltaSum>,
-                       Named<"touched", TouchedAverage>, Named<"coherent", CoherentSum>>;
-
-/// The rule by which the next run combines changes. Chosen at run time, so that each sampler is
-/// compiled once.
-struct ChosenRule {
-  static inline Gains (*gains)(const RowSum&) = nullptr;
+/// How ranks synchronise.
+struct Method {
+  AnyRule rule = {};
+  AnySchedule::Kind schedule = AnySchedule::Kind::linear;
+  SyncOptions options = {};
+  bool bf16 = false;
 };
 
 template <class Policy>
 void row(const std::string& name, const TrainingInput& input, const Hyperparameters& parameters,
-         const SyncOptions& options, bool bf16, std::size_t ranks) {
+         const Method& method, std::size_t ranks) {
   std::optional<Embeddings> words;
   double loss = 0, bytes = 0;
   std::size_t times = 0;
   const auto start = std::chrono::steady_clock::now();
   InProcess::run(ranks, [&](InProcess self) {
-    using Sync = Allreduce<Bf16Ranks<InProcess>, ChosenRule>;
-    Trainer<Policy, FusedKernel, Sync, RankScaledDecay> trainer(
-        parameters, Sync(Bf16Ranks<InProcess>(self, bf16), options));
+    using Sync = Allreduce<Bf16Ranks<InProcess>, AnyRule>;
+    Trainer<Policy, FusedKernel, Sync, AnySchedule> trainer(
+        parameters, detail::policy_from<Policy>(parameters), FusedKernel(),
+        Sync(Bf16Ranks<InProcess>(self, method.bf16), method.options, method.rule),
+        AnySchedule(method.schedule, parameters, ranks));
     auto trained = trainer.fit(input.corpus, input.vocabulary);
     if (self.rank() != 0) return;
     words.emplace(std::move(trained));
@@ -72,21 +74,25 @@ int main(int argc, char** argv) try {
   std::vector<std::size_t> ranks{1, 2};
   std::vector<std::string> rules{"coherent"};
   std::vector<double> rates{0.025};
-  SyncOptions options;
-  bool bf16 = false;
+  Method method;
+  auto& options = method.options;
+  bool by_epoch = false, steep = false;
   Hyperparameters parameters{.dimension = 128, .subsample = 1e-4, .epochs = 1, .threads = 1};
   app.add_option("--corpus", corpus, "Text to train on; default: the demo corpus");
   app.add_option("--ranks", ranks, "Numbers of ranks");
-  app.add_option("--combine", rules, "Rules that combine changes: " + Rules::names())
-      ->check(registered<Rules>);
+  app.add_option("--combine", rules, "Rules that combine changes")
+      ->check(
+          CLI::IsMember(std::vector<std::string>(AnyRule::names.begin(), AnyRule::names.end())));
   app.add_option("--sampler", sampler, "Sampler: " + Scaled::names())->check(registered<Scaled>);
   app.add_option("--alpha", rates, "Learning rates");
   app.add_option("--epochs", parameters.epochs, "Epochs");
   app.add_option("--seed", parameters.seed, "Seed");
   app.add_option("--dimension", parameters.dimension, "Dimension");
+  app.add_flag("--steep", steep, "SteepDecay instead of RankScaledDecay");
   app.add_option("--interval", options.interval, "Words from one synchronisation to the next");
+  app.add_flag("--by-epoch", by_epoch, "Synchronises after each epoch instead");
   app.add_option("--bytes-per-word", options.bytes_per_word, "Sets the interval");
-  app.add_flag("--bf16", bf16, "Changes travel as 16-bit floats");
+  app.add_flag("--bf16", method.bf16, "Changes travel as 16-bit floats");
   app.add_option("--first-rows", options.first_rows, "Rows that travel each time");
   app.add_option("--evaluate", gold, "Folder with similarity/ and analogy/ to score on");
   try {
@@ -94,18 +100,20 @@ int main(int argc, char** argv) try {
   } catch (const CLI::CallForHelp& help) {
     return app.exit(help);
   }
+  if (by_epoch) options.interval = SyncOptions::epoch;
+  if (steep) method.schedule = AnySchedule::Kind::steep;
   const TrainingInput input = load_input(BenchmarkText(corpus, 200'000), gold);
   std::cout << "| sampler, rule | ranks | learning rate | synchronisations | bytes a word | loss "
                "| WS-353 | SimLex-999 | analogies | seconds "
                "|\n|---|---|---|---|---|---|---|---|---|---|\n";
   for (const std::string& rule : rules) {
-    Rules::with(rule, []<class Rule>() { ChosenRule::gains = Rule::gains; });
+    method.rule = {AnyRule::Kind(std::ranges::find(AnyRule::names, rule) - AnyRule::names.begin())};
     for (const std::size_t n : ranks)
       for (const double rate : rates) {
         parameters.learning_rate = rate;
         parameters.validate();
         Scaled::with(sampler, [&]<class Policy>() {
-          row<Policy>(sampler + ", " + rule, input, parameters, options, bf16, n);
+          row<Policy>(sampler + ", " + rule, input, parameters, method, n);
         });
       }
   }

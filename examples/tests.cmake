@@ -522,6 +522,8 @@ wordloom_refusal_test(system-preset "--train in --output v --system word2vec --p
 wordloom_refusal_test(system-negative "--train in --output v --system word2vec-hs --negative 5" "--system word2vec-hs has no negatives")
 wordloom_refusal_test(system-name "--train in --output v --system skipgram" "skipgram not in")
 wordloom_refusal_test(schedule-name "--train in --output v --schedule square" "square")
+wordloom_refusal_test(sync-rule "--train in --output v --sync-rule mean" "mean not in {coherent,average,touched,sum}")
+wordloom_refusal_test(sync-interval "--train in --output v --sync-interval often" "must be a number of words or epoch, not often")
 wordloom_refusal_test(private-rows-row-adagrad "--train in --output v --optimizer row-adagrad --private-rows 64" "--private-rows has no effect with --optimizer row-adagrad")
 wordloom_refusal_test(preset-name "--train in --output v --preset fastest" "fastest not in")
 wordloom_refusal_test(row-adagrad-kernel "--train in --output v --optimizer row-adagrad --kernel dot" "row-adagrad goes with --kernel fused, not dot")

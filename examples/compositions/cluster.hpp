@@ -27,7 +27,7 @@ class Cluster {
   using Ranks = wordloom::InProcess;  // never made
 #endif
   using SyncRanks = wordloom::Bf16Ranks<Ranks>;  // rows travel as bfloat16 on request
-  using Sync = wordloom::Allreduce<SyncRanks>;
+  using Sync = wordloom::Allreduce<SyncRanks, wordloom::AnyRule>;
   using ColumnSync = wordloom::RowAllgather<Ranks>;
 
   /// Joins the others. Throws InvalidArgument in a build without MPI.

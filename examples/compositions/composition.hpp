@@ -29,6 +29,7 @@ struct Composition {
   std::string_view sync;
   bool sync_bf16;
   const wordloom::SyncOptions& sync_options;
+  wordloom::AnyRule sync_rule = {};
   wordloom::SubwordOptions subwords = {.maxn = 0};
   std::size_t char_cnn = 0;  // filters of each width of a character CNN; 0: none
   const wordloom::Embeddings* pretrained = nullptr;  // where a new model begins; null: at random

@@ -12,7 +12,7 @@
   std::optional<Cluster::Sync> sync;
   if (job.cluster.is_joined())
     sync.emplace(Cluster::SyncRanks(*job.cluster.ranks(), job.composition.sync_bf16),
-                 job.composition.sync_options);
+                 job.composition.sync_options, job.composition.sync_rule);
   return ClusterSync(std::move(sync));
 }
 

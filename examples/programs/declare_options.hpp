@@ -3,6 +3,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 #include <wordloom/registry.hpp>
 #include <wordloom/wordloom.hpp>
 
@@ -40,6 +41,16 @@ inline const CLI::Validator registered(
     [](std::string& name) {
       return (Registries::contains(name) || ...) ? std::string()
                                                  : name + " is none of " + names<Registries...>();
+    },
+    "");
+
+/// Refuses what is neither a number of words nor `epoch`, and turns that into its number.
+inline const CLI::Validator words_or_epoch(
+    [](std::string& text) {
+      if (text == "epoch") text = std::to_string(wordloom::SyncOptions::epoch);
+      return wordloom::number_in<std::uint64_t>(text)
+                 ? std::string()
+                 : "must be a number of words or epoch, not " + text;
     },
     "");
 
@@ -229,11 +240,21 @@ inline void declare_method(CLI::App& app, TrainingOptions& options) {
          "Bytes that a process may send for each word that it trains, 0 = 8 for each process")
       ->capture_default_str()
       ->group(heading::method);
+  app.add_option(
+         "--sync-rule", options.sync_rule,
+         "How the processes' changes of a row become one: coherent, ours, adds what differs "
+         "and averages what is alike; average, over all processes; touched, over those "
+         "that changed it; or sum")
+      ->check(CLI::IsMember(std::vector<std::string>(wordloom::AnyRule::names.begin(),
+                                                     wordloom::AnyRule::names.end())))
+      ->capture_default_str()
+      ->group(heading::method);
   app.add_flag("--sync-bf16", options.sync_bf16, "Changes travel as 16-bit floats, half the bytes")
       ->group(heading::method);
   app.add_option("--sync-interval", options.sync_options.interval,
-                 "Words of a process from one synchronisation to the next, 0 = by the bytes")
-      ->check(whole_number)
+                 "Words of a process from one synchronisation to the next, 0 = by the bytes; or "
+                 "epoch: all rows at the end of each epoch, at no other time")
+      ->transform(words_or_epoch)
       ->capture_default_str()
       ->group(heading::method);
   app.add_option(

@@ -65,7 +65,8 @@ inline void require_effects_on_method(const TrainingOptions& options) {
                  with_kernel);
   require_effect(options, {"--device", "--in-flight"}, gpu, "without a --kernel for a GPU");
   require_effect(options, {"--in-flight"}, !columns, with_sampler);
-  const auto sync = {"--sync-bytes-per-word", "--sync-interval", "--sync-first-rows"};
+  const auto sync = {"--sync-bytes-per-word", "--sync-interval", "--sync-first-rows",
+                     "--sync-rule"};
   require_effect(options, sync, options.sync != "none", "without --sync mpi or nccl");
   require_effect(options, sync, !columns, with_sampler);
   // fastText's commands say -minn 0 -maxn 0 for words alone.

@@ -123,7 +123,7 @@ class GpuRanks {
   Ranks ranks_;
 };
 
-using GpuAllreduce = Allreduce<GpuRanks, CoherentSum, cuda::DeviceRows<cuda::CudaMachine>>;
+using GpuAllreduce = Allreduce<GpuRanks, AnyRule, cuda::DeviceRows<cuda::CudaMachine>>;
 
 }  // namespace
 
@@ -157,7 +157,8 @@ TrainReport train_on_gpu(const Job& job) {
     if constexpr (columns) {
       if (job.cluster.is_joined()) sync.emplace(GpuRanks(how, job.cluster));
     } else {
-      if (job.cluster.is_joined()) sync.emplace(GpuRanks(how, job.cluster), how.sync_options);
+      if (job.cluster.is_joined())
+        sync.emplace(GpuRanks(how, job.cluster), how.sync_options, how.sync_rule);
     }
     const AnySchedule schedule(how.schedule, how.parameters, columns ? 1 : job.cluster.size());
     Trainer<Sampler, Kernel, Sync, AnySchedule> trainer(how.parameters, make_sampler<Sampler>(how),

@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <chrono>
 #include <optional>
 #include <set>
@@ -36,6 +37,7 @@ struct TrainingOptions {
   std::string sync = "none";
   bool sync_bf16 = false;
   wordloom::SyncOptions sync_options;
+  std::string sync_rule = "coherent";
   std::optional<double> alpha;
   double rate_of_shared_negatives = 0.025;  // default of samplers whose windows share negatives
   double rate_of_row_ada_grad = 0.1;
@@ -54,6 +56,7 @@ struct TrainingOptions {
             .sync = sync,
             .sync_bf16 = sync_bf16,
             .sync_options = sync_options,
+            .sync_rule = {rule_kind()},
             .subwords = subwords,
             .char_cnn = char_cnn,
             .optimizer = optimizer,
@@ -63,6 +66,10 @@ struct TrainingOptions {
   }
 
  private:
+  wordloom::AnyRule::Kind rule_kind() const {
+    const auto& names = wordloom::AnyRule::names;
+    return wordloom::AnyRule::Kind(std::ranges::find(names, sync_rule) - names.begin());
+  }
   wordloom::AnySchedule::Kind schedule_kind() const {
     using Kind = wordloom::AnySchedule::Kind;
     return schedule == "epoch"      ? Kind::epoch

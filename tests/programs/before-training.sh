@@ -82,6 +82,7 @@ useless --in-flight 1
 useless --sync-bytes-per-word 3
 useless --sync-interval 3
 useless --sync-first-rows 3
+useless --sync-rule average
 useless --sync-bf16
 useless --minn 2
 useless --bucket 100

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <barrier>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
@@ -8,6 +7,7 @@
 #include <set>
 #include <string>
 #include <type_traits>
+#include <utility>
 #include <vector>
 #include <wordloom/evaluation/word_tests.hpp>
 #include <wordloom/sync/allreduce.hpp>
@@ -31,13 +31,14 @@ constexpr auto at_rest = [](double) { return 1e9; };
 /// Row 0 is changed by all ranks, row 1 by rank 0 alone, row 2 by ranks 0 and 1, row 39 by nobody;
 /// returns row i of the input matrix of each rank afterwards, less what it was.
 template <class Combine>
-std::vector<std::vector<float>> combined(std::size_t ranks, SyncOptions options = {}) {
+std::vector<std::vector<float>> combined(std::size_t ranks, SyncOptions options = {},
+                                         Combine combine = {}) {
   std::vector<std::vector<float>> result(ranks, std::vector<float>(rows));
   InProcess::run(ranks, [&](InProcess self) {
     // Other ranks start otherwise: the model of rank 0 is what counts.
     Model model(zipf_vocabulary(rows, 1000), dimension, self.rank() + 1);
     const Model start(zipf_vocabulary(rows, 1000), dimension, 1);
-    Allreduce<InProcess, Combine> sync(self, options);
+    Allreduce<InProcess, Combine> sync(self, options, combine);
     SyncRun run = sync_run(model, 1000, {.epochs = 1}, at_rest);
     sync.start(model, run);
     const auto change = [&](std::size_t row, float by) {
@@ -53,7 +54,7 @@ std::vector<std::vector<float>> combined(std::size_t ranks, SyncOptions options 
       result[self.rank()][i] = model.input.row(i)[0] - start.input.row(i)[0];
       for (std::size_t d = 0; d < dimension; ++d)
         // CoherentSum treats what input rows have in common apart, which is anywhere.
-        if (!std::is_same_v<Combine, CoherentSum> &&
+        if (!std::is_same_v<Combine, CoherentSum> && !std::is_same_v<Combine, AnyRule> &&
             model.output.row(i)[d] != model.output.row(i)[0])
           throw TrainingError("columns differ");
     }
@@ -94,34 +95,37 @@ TEST_CASE("changes of ranks are combined as each rule says", "[sync]") {
     }
   }
   CHECK(combined<DeltaSum>(1)[0][1] == Approx(8).epsilon(1e-5));
+  // Chosen at run time they are the same, to the bit.
+  using Kind = AnyRule::Kind;
+  CHECK(combined<AnyRule>(4) == combined<CoherentSum>(4));
+  CHECK(combined(4, {}, AnyRule{Kind::average}) == combined<Average>(4));
+  CHECK(combined(4, {}, AnyRule{Kind::touched}) == combined<TouchedAverage>(4));
+  CHECK(combined(4, {}, AnyRule{Kind::sum}) == combined<DeltaSum>(4));
 }
 
-TEST_CASE("CoherentSum adds what is orthogonal and averages what is parallel", "[sync]") {
-  // Rows of 4 floats; what their partners have in common is the third.
-  std::vector<float> sums{2, 0, 0, 0, -2, 0, 0, 0, 0, 3, 8, 0, 0, -3, 8, 0, 0, 0, 8, 0};
-  const std::vector<float> numbers{2, 4,              // two orthogonal changes: |s|^2 = 4
-                                   2, 2,              // two equal changes of norm 1
-                                   3, 6 + 64 / 3.0f,  // in part, and equal along the third
-                                   1, 9 + 64,         // of one rank
-                                   4, 16};
-  const std::vector<float> direction{0, 0, 1, 0};
-  const float square = 20;
-  // Along it each update is a step of 0.1 x 20 x its learning rate to where the row rests.
-  const float half = std::log(2.0f) / 2;
-  const std::vector<float> steps{half, half, half, half, 1e-9f};
-  for (std::size_t i = 0; i < 5; ++i)
-    combine_row<CoherentSum>(simd::row_change_functions(),
-                             {8, numbers[2 * i], numbers[2 * i + 1], 0, 0, steps[i] * square},
-                             sums.data() + 4 * i, direction.data(), 1, 4);
-  const auto expect = [&](std::size_t row, std::vector<float> expected) {
-    for (std::size_t d = 0; d < 4; ++d) CHECK(sums[4 * row + d] == Approx(expected[d]));
-  };
-  expect(0, {2, 0, 0, 0});
-  expect(1, {-1, 0, 0, 0});
-  // Three halvings of the way are 7 / 8 of it, three parallel halves were summed to 3 / 2.
-  expect(2, {0, 3 * 6.0f / 9, 8 * (7.0f / 8) / (3.0f / 2), 0});
-  expect(3, {0, -3, 8, 0});
-  expect(4, {0, 0, 8, 0});
+TEST_CASE("by epochs all rows are synchronised at the end of each, and at no other time",
+          "[sync]") {
+  InProcess::run(2, [&](InProcess self) {
+    Model model(zipf_vocabulary(rows, 1000), dimension);
+    Allreduce<InProcess, Average> sync(
+        self, {.first_rows = 1, .interval = SyncOptions::epoch, .overlap = false});
+    SyncRun run = sync_run(model, 1000, {.epochs = 4}, at_rest);
+    sync.start(model, run);
+    const std::vector<std::pair<double, std::size_t>> expected{
+        {0.2, 0}, {0.249, 0}, {0.25, 1}, {0.49, 1}, {0.5, 2}, {0.8, 3}, {1.0, 3}};
+    for (const auto& [progress, times] : expected) {
+      model.input.row(rows - 1)[0] = static_cast<float>(self.rank());
+      sync.tick(model, progress, Signal::go_on);
+      if (sync.synchronisations() != times) throw TrainingError("synchronised at another time");
+    }
+    sync.finish(model);
+    if (sync.synchronisations() != 4) throw TrainingError("not once an epoch");
+    if (model.input.row(rows - 1)[0] != Approx(0.5)) throw TrainingError("not the mean");
+    // All rows of both matrices and two numbers of each, and a flag.
+    if (sync.bytes_sent() != 4 * sizeof(float) * (2 * rows * (dimension + 2) + 1))
+      throw TrainingError("not all rows");
+  });
+  SUCCEED("no rank has thrown");
 }
 
 TEST_CASE("what a rank trains while its changes travel is not lost", "[sync]") {
@@ -300,11 +304,13 @@ TEST_CASE("ranks that do not fit each other are refused, on all of them", "[sync
 }
 
 TEST_CASE("ranks with other options are refused, on all of them", "[sync]") {
-  const auto refused = [](const SyncOptions& of_first, const SyncOptions& of_second) {
+  const auto refused = [](const SyncOptions& of_first, const SyncOptions& of_second,
+                          AnyRule rule_of_second = {}) {
     std::vector<std::string> messages(2);
     InProcess::run(2, [&](InProcess self) {
       Model model(zipf_vocabulary(rows, 1000), dimension);
-      Allreduce<InProcess> sync(self, self.rank() == 0 ? of_first : of_second);
+      const bool is_first = self.rank() == 0;
+      Allreduce sync(self, is_first ? of_first : of_second, is_first ? AnyRule() : rule_of_second);
       try {
         SyncRun run = sync_run(model, 1000, {}, at_rest);
         sync.start(model, run);
@@ -319,6 +325,8 @@ TEST_CASE("ranks with other options are refused, on all of them", "[sync]") {
         "rank 1 has another first_rows than rank 0 (9, not 8)");
   CHECK(refused({.interval = 100}, {.interval = 200}) ==
         "rank 1 has another number of synchronisations than rank 0 (25, not 50)");
+  CHECK(refused({}, {}, {AnyRule::Kind::average})
+            .starts_with("rank 1 has another rule that combines changes"));
   CHECK(refused({}, {}) == "");
 }
 

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <string>
 #include <vector>
 #include <wordloom/sync/allreduce.hpp>
 #include <wordloom/sync/in_process.hpp>
@@ -10,6 +11,8 @@
 
 #include "catch.hpp"
 #include "demo_text.hpp"
+#include "small_models.hpp"
+#include "sync/sync_run.hpp"
 
 using namespace wordloom;
 
@@ -90,6 +93,30 @@ TEST_CASE("ranks resume from a checkpoint to the same bits", "[sync][checkpoint]
               rank_trainer(self, other).resume(text.corpus, text.vocabulary, folder / "middle");
             }),
         Catch::Contains("synchronise another way"));
+}
+
+TEST_CASE("ranks resume by the same rule and at the same times only", "[sync][checkpoint]") {
+  const SyncOptions uneven{.bytes_per_word = 1e-9}, by_epoch{.interval = SyncOptions::epoch};
+  const auto resumes = [&](const SyncOptions& options, AnyRule rule) {
+    std::string message;
+    InProcess::run(1, [&](InProcess self) {
+      Model model(zipf_vocabulary(40, 1000), 5);
+      SyncRun run = sync_run(model, 1000, {}, [](double) { return 0.1; });
+      Allreduce first(self, by_epoch, AnyRule()), second(self, options, rule);
+      first.start(model, run);
+      run.positions = first.gather(model, {});
+      run.resumes = true;
+      try {
+        second.start(model, run);
+      } catch (const InvalidArgument& error) {
+        message = error.what();
+      }
+    });
+    return message == "";
+  };
+  CHECK(resumes(by_epoch, {}));
+  CHECK_FALSE(resumes(by_epoch, {AnyRule::Kind::sum}));
+  CHECK_FALSE(resumes(uneven, {}));  // as often, but denser at first
 }
 
 TEMPLATE_TEST_CASE("ranks resume with bags and the nodes of a tree", "[sync][checkpoint]", Cbow,

@@ -5,13 +5,16 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include <wordloom/core/error.hpp>
 #include <wordloom/core/hash.hpp>
+#include <wordloom/core/hyperparameters.hpp>
 #include <wordloom/sync/collective.hpp>
 #include <wordloom/sync/combine.hpp>
 #include <wordloom/sync/concept.hpp>
@@ -34,8 +37,10 @@ struct SyncOptions {
   /// Words that a rank trains from one synchronisation to the next, in the mean: it is two thirds
   /// of that at the start, where the learning rate is high, and twice that at the end; 0 = by
   /// `bytes_per_word`; where that is 0 too, no less than keeps a kernel on a device busy (its
-  /// `min_words`).
+  /// `min_words`). `epoch`: all rows travel at the end of each epoch, and at no other time
+  /// (BlazingText: Gupta and Khare 2017, section 4.3).
   std::uint64_t interval = 0;
+  static constexpr std::uint64_t epoch = std::numeric_limits<std::uint64_t>::max();
   /// Continues training while changes travel. Without, one thread on each rank and one seed give
   /// bit-identical runs.
   bool overlap = true;
@@ -58,8 +63,8 @@ class Allreduce {
   using Replica = typename Rows::Replica;
 
   /// Throws InvalidArgument for a negative number of bytes.
-  explicit Allreduce(Ranks ranks, SyncOptions options = {})
-      : ranks_(std::move(ranks)), options_(options) {
+  explicit Allreduce(Ranks ranks, SyncOptions options = {}, Combine combine = {})
+      : ranks_(std::move(ranks)), options_(options), combine_(combine) {
     options_.validate();
   }
 
@@ -91,8 +96,8 @@ class Allreduce {
   /// Never waits, except where changes take longer to travel than until the next are due.
   Signal tick(Replica& model, double progress, Signal request) {
     if (request != Signal::go_on) request_ = request == Signal::stop ? stop_request : 1;
-    const auto due =
-        static_cast<std::size_t>(progress * (1.5 - progress / 2) * static_cast<double>(total_));
+    const double share = is_by_epoch() ? progress : progress * (1.5 - progress / 2);
+    const auto due = static_cast<std::size_t>(share * static_cast<double>(total_));
     if (in_flight_ && (!options_.overlap || ranks_.done())) go_on(model);
     while (signal_ == Signal::go_on && begun_ < std::min(due, total_ - 1)) {  // finish(): the last
       wait(model);
@@ -159,6 +164,8 @@ class Allreduce {
           Agreed{"first_rows", first_rows_}, Agreed{"size of a number (bytes)", bytes_of_value()},
           Agreed{"number of synchronisations", total_}})
       detail::agree(ranks_, what, number);
+    if constexpr (!std::is_empty_v<Combine>)
+      detail::agree(ranks_, "rule that combines changes (fingerprint)", add_rule({}).value());
     begun_ = 0;
     bytes_ = 0;
     request_ = 0;
@@ -171,11 +178,16 @@ class Allreduce {
   /// resume its checkpoint.
   std::uint64_t fingerprint() const {
     detail::Hash hash;
-    for (const std::size_t number :
-         {std::size_t{options_.overlap}, planned_, first_rows_, bytes_of_value()})
+    for (const std::size_t number : {std::size_t{options_.overlap} + 2 * is_by_epoch(), planned_,
+                                     first_rows_, bytes_of_value()})
       hash.add(std::uint64_t{number});
-    return hash.value();
+    return add_rule(hash).value();
   }
+  detail::Hash add_rule(detail::Hash hash) const {
+    detail::add_parameters(hash, combine_);
+    return hash;
+  }
+  bool is_by_epoch() const noexcept { return options_.interval == SyncOptions::epoch; }
 
   /// Returns the number of rows that synchronisation i exchanges, counted from 1.
   std::size_t rows_of(std::size_t i) const noexcept {
@@ -191,7 +203,8 @@ class Allreduce {
   }
   /// Returns the progress at which the synchronisation in progress was due.
   double progress() const noexcept {
-    return 1.5 - std::sqrt(2.25 - 2 * static_cast<double>(begun_) / static_cast<double>(total_));
+    const double share = static_cast<double>(begun_) / static_cast<double>(total_);
+    return is_by_epoch() ? share : 1.5 - std::sqrt(2.25 - 2 * share);
   }
 
   void send_rows(Replica& model, std::size_t rows) {
@@ -216,8 +229,7 @@ class Allreduce {
     ranks_.wait();
     in_flight_ = false;
     const double progress = this->progress();
-    const float requests =
-        rows_.template put<Combine>(model, size(), progress, words_ * rate_(progress));
+    const float requests = rows_.put(model, combine_, size(), progress, words_ * rate_(progress));
     signal_ = requests >= stop_request ? Signal::stop
               : requests > 0           ? Signal::checkpoint
                                        : Signal::go_on;
@@ -230,6 +242,7 @@ class Allreduce {
 
   Ranks ranks_;
   SyncOptions options_;
+  Combine combine_;
   Rows rows_;
   std::size_t first_rows_ = 1;                             // see SyncOptions
   std::size_t all_rows_ = 0, next_row_ = 0, end_row_ = 0;  // the last two of the synchronisation

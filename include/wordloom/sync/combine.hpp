@@ -1,10 +1,15 @@
 #pragma once
+#include <array>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
 
 #include <wordloom/core/types.hpp>
 
 /// How the changes that ranks made to a row since they last agreed become one change: each rule has
-/// `gains(row)`, by which the parts of their sum are multiplied. On the host or on a device.
+/// `gains(row)`, by which the parts of their sum are multiplied. On the host or on a device. A rule
+/// with parameters lists them by `visit_parameters` (core/hyperparameters.hpp).
 namespace wordloom::inline WORDLOOM_ABI {
 
 /// The changes of all ranks to a row.
@@ -73,6 +78,33 @@ struct CoherentSum {
   static WORDLOOM_BOTH float gain_along(float n, float sharpness) {
     const float a = curvature * sharpness;
     return a < 1e-6f ? 1.0f : std::expm1(-n * a) / (n * std::expm1(-a));
+  }
+};
+
+/// A rule that is chosen at run time, for programs.
+struct AnyRule {
+  enum class Kind : std::uint8_t { coherent, average, touched, sum };
+  /// The name of each kind.
+  static constexpr std::array<std::string_view, 4> names{"coherent", "average", "touched", "sum"};
+
+  Kind kind = Kind::coherent;
+
+  template <class Visit>
+  void visit_parameters(Visit&& visit) const {
+    visit("sync_rule", static_cast<std::size_t>(kind), 0, 3);
+  }
+  WORDLOOM_BOTH Gains gains(const RowSum& row) const {
+    switch (kind) {
+      case Kind::average:
+        return Average::gains(row);
+      case Kind::touched:
+        return TouchedAverage::gains(row);
+      case Kind::sum:
+        return DeltaSum::gains(row);
+      case Kind::coherent:
+        break;
+    }
+    return CoherentSum::gains(row);
   }
 };
 

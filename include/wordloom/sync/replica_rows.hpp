@@ -63,16 +63,17 @@ struct RowsView {
   }
 };
 
-/// Turns `sum` [columns], the changes of all ranks to a row, into the change that all add. `row`:
-/// what is known of the sum, without `square` and `along`. `direction` times `scale`: the common
-/// direction of the row's partners.
+/// Turns `sum` [columns], the changes of all ranks to a row, into the change that all add by the
+/// rule `combine`. `row`: what is known of the sum, without `square` and `along`. `direction` times
+/// `scale`: the common direction of the row's partners.
 template <class Combine, class Functions>
-WORDLOOM_BOTH void combine_row(const Functions& functions, RowSum row, float* sum,
-                               const float* direction, float scale, std::size_t columns) {
+WORDLOOM_BOTH void combine_row(const Combine& combine, const Functions& functions, RowSum row,
+                               float* sum, const float* direction, float scale,
+                               std::size_t columns) {
   if (row.touched == 0) return;
   row.square = functions.dot(sum, sum, columns);
   row.along = scale * functions.dot(sum, direction, columns);
-  const Gains gains = Combine::gains(row);
+  const Gains gains = combine.gains(row);
   functions.mix(sum, gains.rest, direction, scale * row.along * (gains.along - gains.rest),
                 columns);
 }
@@ -100,6 +101,7 @@ struct TakeRow {
 template <class Combine>
 struct PutRow {
   RowsView view;
+  Combine combine;
   float ranks;
   double progress, rates;
 
@@ -112,9 +114,9 @@ struct PutRow {
       const float* const numbers = view.numbers(item);
       float* const sum = view.sums + item * view.columns;
       const float steps = static_cast<float>(rates * since) * view.expected[matrix][row];
-      combine_row<Combine>(
-          functions, {ranks, numbers[0], numbers[1], 0, 0, steps * view.scale[2 * partners + 1]},
-          sum, view.direction_of(partners), view.scale[2 * partners], view.columns);
+      combine_row(combine, functions,
+                  {ranks, numbers[0], numbers[1], 0, 0, steps * view.scale[2 * partners + 1]}, sum,
+                  view.direction_of(partners), view.scale[2 * partners], view.columns);
       functions.put_change(view.model[matrix] + row * view.stride,
                            view.base[matrix] + row * view.stride, sum,
                            view.own + item * view.columns, view.columns);
@@ -175,8 +177,8 @@ struct HostMemory {
 /// - `Floats`: an array, made of a size and a name for errors; `copy` to and from it;
 ///   `values(data, size)`, as a Collective sums them;
 /// - `run(count, work)`: calls work(functions, i) for each i below `count`, where `functions` are
-///   RowChangeFunctions of its own; `read(place)`: what is there by now; `wait()`: until all work is
-///   done;
+///   RowChangeFunctions of its own; `read(place)`: what is there by now; `wait()`: until all work
+///   is done;
 /// - `find_common(view)`: finds the common direction of each matrix.
 template <class Machine>
 class ReplicaRows {
@@ -234,16 +236,17 @@ class ReplicaRows {
     return machine.values(view_.sums, floats);
   }
 
-  /// Turns the sum of what `take` returned into the change that all ranks add, and adds it.
-  /// `rates`: the sum of learning rates of one rank's words in the whole run, as they are at that
-  /// progress. Returns the sum of flags.
+  /// Turns the sum of what `take` returned into the change that all ranks add by the rule
+  /// `combine`, and adds it. `rates`: the sum of learning rates of one rank's words in the whole
+  /// run, as they are at that progress. Returns the sum of flags.
   template <class Combine>
-  float put(Replica& replica, std::size_t ranks, double progress, double rates) {
+  float put(Replica& replica, const Combine& combine, std::size_t ranks, double progress,
+            double rates) {
     const Machine machine = Machine::bind(replica, view_);
     if (ranks > 1) {  // with one, rows stay as they are, to the bit
       machine.find_common(view_);
       machine.run(view_.last - view_.first,
-                  PutRow<Combine>{view_, static_cast<float>(ranks), progress, rates});
+                  PutRow<Combine>{view_, combine, static_cast<float>(ranks), progress, rates});
     }
     return machine.read(view_.flag());
   }
