@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <ctime>
@@ -20,12 +19,15 @@
 #include <vector>
 #include <wordloom/columns.hpp>
 #include <wordloom/evaluation/word_tests.hpp>
+#include <wordloom/schedule/schedules.hpp>
 #include <wordloom/sync/in_process.hpp>
 #include <wordloom/sync/row_allgather.hpp>
 #include <wordloom/wordloom.hpp>
 
 #include "command_line.hpp"
 #include "pair_class.hpp"
+#include "support/averaged_gradients.hpp"
+#include "support/sgd_by_count.hpp"
 
 using namespace wordloom;
 
@@ -36,37 +38,10 @@ struct Options {
   std::vector<std::string> similarity;
   std::size_t batch = 1, columns = 1024, window = 2, points = 10, ranks = 1;
   std::uint64_t min_count = 50;
-  bool loss_by_class = false;
+  std::size_t max_vocabulary = 0;
+  bool loss_by_class = false, dense = false, constant = false;
   double count_exponent = 0;
-  Hyperparameters parameters{.dimension = 128, .subsample = 1e-4, .epochs = 1, .threads = 1};
-};
-
-/// SGD with a rate by the count of the word: times (count / geometric mean of all counts)^exponent,
-/// from 1/8 to 8.
-struct SgdByCount {
-  double exponent = 0;
-
-  class Run {
-   public:
-    Run(Model& model, double exponent) : sgd_(Sgd().start(model)) {
-      const auto counts = model.vocabulary.counts();
-      double logs = 0;
-      for (const std::uint64_t count : counts) logs += std::log(static_cast<double>(count));
-      const double mean = logs / static_cast<double>(counts.size());
-      for (const std::uint64_t count : counts) {
-        const double log = exponent * (std::log(static_cast<double>(count)) - mean);
-        factors_.push_back(static_cast<float>(std::clamp(std::exp(log), 0.125, 8.0)));
-      }
-    }
-    void step(Side side, RowId row, float* data, const float* gradient, float rate) const noexcept {
-      sgd_.step(side, row, data, gradient, rate * factors_[row]);
-    }
-
-   private:
-    Sgd::Run sgd_;
-    std::vector<float> factors_;  // [V]
-  };
-  Run start(Model& model) const { return {model, exponent}; }
+  Hyperparameters parameters{.dimension = 128, .subsample = 0, .epochs = 1, .threads = 1};
 };
 
 /// Seconds on a steady clock.
@@ -193,6 +168,11 @@ void train(Json& json, AnyTrainer trainer, const Corpus& corpus, const EncodedCo
   add_scores(json, std::move(model).embeddings(), options);
 }
 
+AnySchedule schedule_of(const Options& options) {
+  return {options.constant ? AnySchedule::Kind::constant : AnySchedule::Kind::linear,
+          options.parameters};
+}
+
 /// Trains columns by ranks, each with one thread of this process, and adds what the first one
 /// reports: all end together, with the same model.
 template <class Kernel>
@@ -200,14 +180,34 @@ void train_ranks(Json& json, const Kernel& kernel, const WordContextMatrix& matr
                  const Vocabulary& vocabulary, const Options& options) {
   InProcess::run(options.ranks, [&](InProcess self) {
     using Sync = RowAllgather<InProcess>;
-    Trainer<UniformMatrix, Kernel, Sync> trainer(
-        options.parameters, UniformMatrix::from(options.parameters), kernel, Sync(self));
+    Trainer<UniformMatrix, Kernel, Sync, AnySchedule> trainer(
+        options.parameters, UniformMatrix::from(options.parameters), kernel, Sync(self),
+        schedule_of(options));
     Model model = trainer.new_model(vocabulary);
     const TrainReport report = trainer.fit(matrix, model);
     if (self.rank() != 0) return;
     json["seconds"] = report.seconds;
     json["loss"] = report.loss;
     json["bytes_sent"] = trainer.sync().bytes_sent();
+    add_scores(json, std::move(model).embeddings(), options);
+  });
+}
+
+/// Trains Vanilla by ranks, each with one thread of this process, that average gradients, and adds
+/// what the first one reports: all have the same model.
+void train_vanilla_ranks(Json& json, const Hyperparameters& parameters, const EncodedCorpus& text,
+                         const Vocabulary& vocabulary, const Options& options) {
+  InProcess::run(options.ranks, [&](InProcess self) {
+    using Sync = AlikeRanks<InProcess>;
+    using Kernel = AveragedGradients<Adam, InProcess>;
+    Trainer<HogwildFixedWindow, Kernel, Sync, AnySchedule> trainer(
+        parameters, HogwildFixedWindow::from(parameters), Kernel{self, {}, options.batch},
+        Sync(self), schedule_of(options));
+    Model model = trainer.new_model(vocabulary);
+    const TrainReport report = trainer.fit(text, model);
+    if (self.rank() != 0) return;
+    json["seconds"] = report.seconds;
+    json["loss"] = report.loss;
     add_scores(json, std::move(model).embeddings(), options);
   });
 }
@@ -225,14 +225,15 @@ void with_optimizer(const Options& options, Use use) {
   else if (options.optimizer == "sgd-by-count")
     use(WithOptimizer<K, SgdByCount>{.optimizer = {options.count_exponent}});
   else if (options.optimizer == "adam")
-    use(WithOptimizer<K, Adam>{});
+    use(WithOptimizer<K, Adam>{.optimizer = {.dense = options.dense}});
   else
     use(WithOptimizer<K, AdaGrad>{.optimizer = {.per_row = options.optimizer == "adagrad-row"}});
 }
 
 template <class Sampler, class K>
-auto trainer_of(const Hyperparameters& parameters, K kernel) {
-  return Trainer<Sampler, K>(parameters, Sampler::from(parameters), std::move(kernel));
+auto trainer_of(const Hyperparameters& parameters, K kernel, const Options& options) {
+  return Trainer<Sampler, K, NoSync, AnySchedule>(parameters, Sampler::from(parameters),
+                                                  std::move(kernel), {}, schedule_of(options));
 }
 
 void train_columns(Json& json, const EncodedCorpus& text, const Vocabulary& vocabulary,
@@ -250,8 +251,8 @@ void train_columns(Json& json, const EncodedCorpus& text, const Vocabulary& voca
   json["pairs"] = matrix.token_count() * options.parameters.epochs;
   const auto run = [&](auto kernel) {
     if (options.ranks > 1) return train_ranks(json, kernel, matrix, vocabulary, options);
-    train(json, trainer_of<UniformMatrix>(options.parameters, std::move(kernel)), matrix, text,
-          vocabulary, options);
+    train(json, trainer_of<UniformMatrix>(options.parameters, std::move(kernel), options), matrix,
+          text, vocabulary, options);
   };
   if (options.optimizer != "sgd")
     with_optimizer<FusedKernel>(options, run);
@@ -276,30 +277,40 @@ void train_corpus(Json& json, const EncodedCorpus& text, const Vocabulary& vocab
   };
   if (options.method == "vanilla") {
     if (options.kernel != "dot") refuse(options);
+    if (options.ranks > 1) return train_vanilla_ranks(json, parameters, text, vocabulary, options);
     with_optimizer<DotKernel>(options, [&](auto kernel) {
       kernel.batch = options.batch;
-      run(trainer_of<HogwildFixedWindow>(parameters, std::move(kernel)));
+      run(trainer_of<HogwildFixedWindow>(parameters, std::move(kernel), options));
     });
   } else if (options.optimizer != "sgd" ||
              options.kernel != (options.method == "shared" ? "fused" : "dot")) {
     refuse(options);
   } else if (options.method == "shared") {
-    run(trainer_of<SharedNegativeFixedWindow>(parameters, FusedKernel{}));
+    run(trainer_of<SharedNegativeFixedWindow>(parameters, FusedKernel{}, options));
   } else {
-    run(trainer_of<HogwildFixedWindow>(parameters, DotKernel{}));
+    run(trainer_of<HogwildFixedWindow>(parameters, DotKernel{}, options));
   }
 }
 
 void train(const Options& options) {
   options.parameters.validate();
-  detail::check_parameter("--ranks", options.ranks, 1, options.method == "uniform" ? 1024 : 1);
-  const auto vocabulary = Vocabulary::from_text(options.text, {.min_count = options.min_count});
+  const bool vanilla = options.method == "vanilla";
+  detail::check_parameter("--ranks", options.ranks, 1,
+                          options.method == "uniform" || vanilla ? 1024 : 1);
+  if (options.dense && (options.optimizer != "adam" || !vanilla))
+    throw InvalidArgument("--dense goes with --method vanilla --optimizer adam");
+  if (vanilla && options.ranks > 1 && !options.dense)
+    throw InvalidArgument("--method vanilla with --ranks needs --dense");
+  const auto vocabulary = Vocabulary::from_text(
+      options.text, {.min_count = options.min_count, .max_size = options.max_vocabulary});
   const auto text = EncodedCorpus::from_text(options.text, vocabulary);
   const Hyperparameters& parameters = options.parameters;
   const bool uniform = options.method == "uniform";
   Json json{{"method", options.method},
             {"kernel", options.kernel},
             {"optimizer", options.optimizer},
+            {"dense", options.dense},
+            {"constant", options.constant},
             {uniform ? "columns" : "batch", uniform ? options.columns : options.batch},
             {"epochs", parameters.epochs},
             {"dimension", parameters.dimension},
@@ -357,8 +368,9 @@ int main(int argc, char** argv) try {
   size("--shared-negatives", parameters.shared_negatives, "Negatives that they share (uniform)");
   size("--seed", parameters.seed, "Of all random numbers");
   size("--threads", parameters.threads, "That train, 0 = all");
-  size("--ranks", options.ranks, "Ranks in this process that train columns together");
+  size("--ranks", options.ranks, "Ranks in this process, of uniform, or of vanilla with --dense");
   size("--min-count", options.min_count, "Of words in the vocabulary");
+  size("--max-vocabulary", options.max_vocabulary, "The most frequent words, 0 = all");
   app.add_option("--exponent", parameters.negative_exponent, "Of counts, for negatives")
       ->capture_default_str();
   app.add_option("--count-exponent", options.count_exponent,
@@ -367,6 +379,8 @@ int main(int argc, char** argv) try {
   app.add_option("--subsample", parameters.subsample, "Threshold, 0 = all words")
       ->capture_default_str();
   app.add_option("--rate", parameters.learning_rate, "Learning rate")->capture_default_str();
+  app.add_flag("--dense", options.dense, "Adam steps all rows after each batch");
+  app.add_flag("--constant", options.constant, "The learning rate does not fall");
   app.add_flag("--loss-by-class", options.loss_by_class,
                "Measure the loss of frequent and of rare words during training");
   try {

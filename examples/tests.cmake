@@ -141,7 +141,11 @@ wordloom_corpus_test(word2vec-systems
    ${train_briefly} --threads 1 --system word2vec >system
    ${train_briefly} --threads 1 --preset word2vec >preset
    for file in system preset; do grep -o '\"loss\":[0-9.]*' $file >$file.loss; done
-   cmp system.loss preset.loss")
+   cmp system.loss preset.loss
+   ${train_briefly} --threads 1 --system w2v-cl --context-size 32 --min-count 5 >system
+   ${train_briefly} --threads 1 --sampler uniform --optimizer adam --minibatch 1 --alpha 0.001 --schedule constant --window 2 --sample 0 --context-size 32 >options
+   for file in system options; do grep -o '\"loss\":[0-9.]*' $file >$file.loss; done
+   cmp system.loss options.loss")
 # Those that take subwords, with each kernel; in the tests of each change all of them with one, and
 # one without and with bags with each.
 if(WORDLOOM_TEST_LONG)

@@ -16,6 +16,8 @@ struct PublishedSystem {
   std::size_t dimension = 100, window = 5, epochs = 5;
   double subsample = 1e-3, rate = 0.025;
   std::size_t minibatch = 0, maxn = 0;
+  std::string_view optimizer = "sgd", schedule = "linear";
+  std::size_t context_size = 1024;
 };
 
 inline constexpr std::array published_systems{
@@ -56,6 +58,19 @@ inline constexpr std::array published_systems{
                     .subsample = 1e-4,
                     .rate = 0.05,
                     .maxn = 6},
+    // Li et al. 2019, section 5.1; the rate of Adam is that of Chainer.
+    PublishedSystem{.name = "w2v-cl",
+                    .sampler = "uniform",
+                    .kernel = "fused",
+                    .dimension = 500,
+                    .window = 2,
+                    .epochs = 1,
+                    .subsample = 0,
+                    .rate = 0.001,
+                    .minibatch = 1,
+                    .optimizer = "adam",
+                    .schedule = "constant",
+                    .context_size = 65'536},
 };
 
 inline std::vector<std::string> system_names() {
@@ -80,6 +95,7 @@ inline void choose_system(TrainingOptions& options) {
                                     options.system + ", which trains in one process");
   options.sampler = system->sampler;
   options.kernel = system->kernel;
+  options.optimizer = system->optimizer;
   auto& p = options.parameters;
   p = wordloom::detail::as_published(p);
   if (options.sampler.ends_with("-hs")) {
@@ -98,5 +114,7 @@ inline void choose_system(TrainingOptions& options) {
   unless_given("--sample", p.subsample, system->subsample);
   unless_given("--minibatch", p.minibatch, system->minibatch);
   unless_given("--maxn", options.subwords.maxn, system->maxn);
+  unless_given("--schedule", options.schedule, system->schedule);
+  unless_given("--context-size", options.context_size, system->context_size);
   if (!options.alpha) options.alpha = system->rate;
 }

@@ -150,8 +150,8 @@ inline void declare(CLI::App& app, Options& options) {
       ->group(heading::training);
   app.add_option("--system", options.system,
                  "A published system with the hyperparameters of its paper, without what is ours: "
-                 "word2vec, word2vec-cbow, word2vec-hs, pword2vec, bidmach, psgnscc, par-word2vec "
-                 "or fasttext. What is given besides counts")
+                 "word2vec, word2vec-cbow, word2vec-hs, pword2vec, bidmach, psgnscc, par-word2vec, "
+                 "fasttext or w2v-cl (which has --min-count 50). What is given besides counts")
       ->check(CLI::IsMember(system_names()))
       ->group(heading::training);
   declare_training(app, options, fasttext_names);
@@ -258,6 +258,8 @@ inline void check(Options& options) {
   if (options.loss == "hs") options.parameters.negatives = 0;
   choose_preset(options);
   choose_system(options);
+  // Li et al. 2019 drop rarer words; the other systems have word2vec's minimum.
+  if (options.system == "w2v-cl" && !options.is_given("--min-count")) options.min_count = 50;
   choose_method(options);
   if (options.new_words && options.load_model.empty())
     throw wordloom::InvalidArgument("--new-words needs --load-model");

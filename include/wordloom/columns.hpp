@@ -13,16 +13,21 @@
 #include <wordloom/sampler/hogwild.hpp>
 #include <wordloom/sampler/uniform_matrix.hpp>
 #include <wordloom/sync/row_allgather.hpp>
+#include <wordloom/systems.hpp>
 #include <wordloom/train/trainer.hpp>
 
 namespace wordloom::inline WORDLOOM_ABI {
 
-/// W2V-CL: the columns of a WordContextMatrix in two steps, by Adam; with `.minibatch = 1` each
-/// pair has negatives of its own, as in the paper.
-using W2vCl = Trainer<UniformMatrix, WithOptimizer<FusedKernel, Adam>>;
+/// W2V-CL (Li et al. 2019, "Scaling Word2Vec on Big Corpus"): the columns of a WordContextMatrix in
+/// two steps, by Adam. Each pair has negatives of its own unless Hyperparameters::minibatch is
+/// above 1. In the paper D = 500, K = 5, l = 65,536 columns, 2 context words on each side, no
+/// subsampling, and by its framework Chainer a learning rate of 0.001 that stays (ConstantRate).
+using W2vCl = Published<UniformMatrix, WithOptimizer<FusedKernel, Adam>>;
 
 /// Its baseline: pairs in the order of the corpus, in minibatches of 1 to 65536 pairs whose rows
-/// may repeat: `Vanilla<Adam>(parameters, HogwildFixedWindow::from(parameters), {.batch = 1024})`.
+/// may repeat. As in the paper, where every row moves in every step: `Vanilla<Adam>(parameters,
+/// HogwildFixedWindow::from(parameters), {.optimizer = {.dense = true}, .batch = 1024})`, with
+/// `.window = 4` and `.subsample = 0`.
 template <class OptimizerPolicy = Adam>
 using Vanilla = Trainer<HogwildFixedWindow, WithOptimizer<DotKernel, OptimizerPolicy>>;
 

@@ -10,16 +10,17 @@
 #include <span>
 #include <utility>
 
+#include <wordloom/corpus/word_context_matrix.hpp>
 #include <wordloom/cuda/cuda_kernel.cuh>
 #include <wordloom/cuda/device_rows.hpp>
 #include <wordloom/cuda/machine.cuh>
-#include <wordloom/corpus/word_context_matrix.hpp>
 #include <wordloom/optimizer/adam.hpp>
 #include <wordloom/optimizer/sgd.hpp>
 #include <wordloom/sampler/uniform_matrix.hpp>
 #include <wordloom/sync/allreduce.hpp>
 #include <wordloom/sync/collective.hpp>
 #include <wordloom/sync/row_allgather.hpp>
+#include <wordloom/systems.hpp>
 #include <wordloom/train/trainer.hpp>
 
 namespace wordloom::inline WORDLOOM_ABI {
@@ -37,7 +38,7 @@ using FullW2V = Trainer<SharedNegativeFixedWindow, CudaRingBufferKernel>;
 
 /// W2V-CL (see W2vCl) on a GPU: by Adam, over a WordContextMatrix. Its baseline is in
 /// wordloom/cuda_vanilla.hpp.
-using W2vClGpu = Trainer<UniformMatrix, CudaUniformKernel<Adam>>;
+using W2vClGpu = Published<UniformMatrix, CudaUniformKernel<Adam>>;
 
 /// Ranks that sum values on their devices by way of the host: where there is no NCCL, or where
 /// ranks share a GPU, which NCCL refuses. Copies are the same rank.

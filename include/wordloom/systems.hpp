@@ -13,6 +13,7 @@
 #include <wordloom/sampler/sentence_minibatch.hpp>
 #include <wordloom/sampler/shared_negative.hpp>
 #include <wordloom/sampler/subwords.hpp>
+#include <wordloom/sampler/uniform_matrix.hpp>
 #include <wordloom/train/trainer.hpp>
 
 #if WORDLOOM_HAS_BLAS
@@ -39,6 +40,8 @@ template <class SamplerPolicy>
 SamplerPolicy published_sampler(const Hyperparameters& parameters) {
   auto sampler = policy_from<SamplerPolicy>(parameters);
   if constexpr (requires { sampler.gradient; }) sampler.gradient = BagGradient::whole;
+  if constexpr (std::is_same_v<SamplerPolicy, UniformMatrix>)
+    if (sampler.minibatch == 0) sampler.minibatch = 1;
   return sampler;
 }
 
@@ -46,9 +49,9 @@ SamplerPolicy published_sampler(const Hyperparameters& parameters) {
 
 /// A trainer without what is ours: threads train one shared matrix whatever
 /// Hyperparameters::private_rows says (Hogwild: Recht et al. 2011), each negative is drawn anew, a
-/// Huffman tree trains all of its nodes, and each context word of CBOW receives the whole gradient,
-/// as in word2vec.c. Else a Trainer. The hyperparameters of word2vec.c are those of
-/// word2vec_parameters() (presets.hpp).
+/// Huffman tree trains all of its nodes, each context word of CBOW receives the whole gradient, as
+/// in word2vec.c, and each pair of a column has negatives of its own. Else a Trainer. The
+/// hyperparameters of word2vec.c are those of word2vec_parameters() (presets.hpp).
 template <class SamplerPolicy, class KernelPolicy, class SyncPolicyType = NoSync>
 class Published : public Trainer<SamplerPolicy, KernelPolicy, SyncPolicyType> {
  public:

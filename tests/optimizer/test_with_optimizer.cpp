@@ -10,10 +10,12 @@
 #include <wordloom/optimizer/adam.hpp>
 #include <wordloom/optimizer/row_ada_grad.hpp>
 #include <wordloom/optimizer/sgd.hpp>
+#include <wordloom/sync/in_process.hpp>
 #if WORDLOOM_HAS_BLAS
 #include <wordloom/kernel/gemm_kernel.hpp>
 #endif
 
+#include "../../benchmarks/support/averaged_gradients.hpp"
 #include "optimizer/optimizer_checks.hpp"
 
 namespace {
@@ -230,4 +232,96 @@ TEST_CASE("finish applies a batch that is not full, once", "[optimizer]") {
   worker.finish(batched, 0.1f);
   CHECK(same_bits(batched.input, input));
   CHECK(same_bits(batched.output, output));
+}
+
+namespace {
+
+/// Adds the gradients of a block, for the model `at`, times `rate` to `sums`.
+void add_gradients(const oracle::Model& at, const OwnedBlock& block, double rate,
+                   oracle::Model& sums) {
+  oracle::Model moved = at;
+  oracle::update(moved, block, rate);
+  for (auto side : {&oracle::Model::input, &oracle::Model::output})
+    for (std::size_t i = 0; i < (at.*side).values.size(); ++i)
+      (sums.*side).values[i] += (moved.*side).values[i] - (at.*side).values[i];
+}
+
+}  // namespace
+
+TEST_CASE("a dense Adam steps all rows after every batch, as its paper has it", "[optimizer]") {
+  const Adam adam{.epsilon = 1e-3, .dense = true};
+  Model model = random_model(12, 20, 4);
+  oracle::Model expected(model), zero = expected;
+  for (auto side : {&oracle::Model::input, &oracle::Model::output})
+    std::ranges::fill((zero.*side).values, 0.0);
+  oracle::Model means = zero, squares = zero;
+  const WithOptimizer<DotKernel, Adam> kernel{.optimizer = adam, .batch = 3};
+  const auto run = kernel.start(model);
+  auto worker = run.worker(model, {4, 5});
+  Random random(7);
+  for (int t = 1; t <= 40; ++t) {
+    oracle::Model gradients = zero;
+    for (int k = 0; k < 3; ++k) {  // later batches lack half of the rows
+      const std::size_t rows = t < 4 ? 12 : 6;
+      const OwnedBlock block{.inputs = any_rows(4, rows, random),
+                             .outputs = any_rows(5, rows, random)};
+      add_gradients(expected, block, 1.0, gradients);
+      worker.update<false>(model, block, 0.01f);
+    }
+    for (auto side : {&oracle::Model::input, &oracle::Model::output})
+      for (std::size_t i = 0; i < (zero.*side).values.size(); ++i) {
+        const double g = (gradients.*side).values[i];
+        double& mean = (means.*side).values[i];
+        double& square = (squares.*side).values[i];
+        mean = 0.9 * mean + 0.1 * g;
+        square = 0.999 * square + 0.001 * g * g;
+        (expected.*side).values[i] += 0.01 * mean / (1 - std::pow(0.9, t)) /
+                                      (std::sqrt(square / (1 - std::pow(0.999, t))) + 1e-3);
+      }
+    for (std::size_t row = 0; row < 12; ++row)
+      for (std::size_t c = 0; c < 20; ++c) {
+        REQUIRE(std::abs(static_cast<double>(model.input.row(row)[c]) - expected.input.at(row, c)) <
+                1e-4);
+        REQUIRE(std::abs(static_cast<double>(model.output.row(row)[c]) -
+                         expected.output.at(row, c)) < 1e-4);
+      }
+  }
+  REQUIRE(all_padding_is_zero(model));
+  const RowMatrix before = model.input.copy();
+  worker.finish(model, 0.01f);  // nothing is left
+  CHECK(same_bits(model.input, before));
+  CHECK_THROWS_WITH((WithOptimizer<DotKernel, Adam>{.optimizer = adam}.start(model)),
+                    "an optimizer that steps all rows needs a batch above 1");
+}
+
+TEST_CASE("ranks that average gradients take one step by the mean of all, alike", "[optimizer]") {
+  Random random(9);
+  std::vector<OwnedBlock> blocks[2];  // of both ranks
+  for (const std::size_t rank : {0u, 1u})
+    for (std::size_t k = 0; k < (rank == 0 ? 5 : 2); ++k)
+      blocks[rank].push_back(
+          {.inputs = any_rows(1, 12, random), .outputs = any_rows(4, 12, random)});
+  Model models[2] = {random_model(12, 16, 4), random_model(12, 16, 4)};
+  oracle::Model expected(models[0]);
+  InProcess::run(2, [&](InProcess self) {
+    Model& model = models[self.rank()];
+    const auto run = AveragedGradients<Sgd, InProcess>{.ranks = self, .batch = 4}.start(model);
+    auto worker = run.worker(model, {1, 4});
+    // The rank that has more is also slower: the others wait with gradients of zero.
+    for (const OwnedBlock& block : blocks[self.rank()])
+      worker.update<false>(model, block, self.rank() == 0 ? 0.1f : 0.3f);
+    worker.finish(model, self.rank() == 0 ? 0.1f : 0.3f);
+  });
+  const std::vector<const OwnedBlock*> batches[3] = {
+      {&blocks[0][0], &blocks[0][1], &blocks[1][0], &blocks[1][1]},
+      {&blocks[0][2], &blocks[0][3]},
+      {&blocks[0][4]}};
+  for (const auto& batch : batches) {
+    oracle::Model next = expected;
+    for (const OwnedBlock* block : batch)  // the mean of both rates, for the mean gradient
+      add_gradients(expected, *block, 0.2 / 2, next);
+    expected = next;
+  }
+  CHECK(difference(models[0], expected) < 40.0);
+  CHECK(same_bits(models[0], models[1]));
 }

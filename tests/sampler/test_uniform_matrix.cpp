@@ -6,6 +6,7 @@
 #include <span>
 #include <utility>
 #include <vector>
+#include <wordloom/columns.hpp>
 #include <wordloom/kernel/fused_kernel.hpp>
 #include <wordloom/sampler/uniform_matrix.hpp>
 #include <wordloom/train/trainer.hpp>
@@ -269,6 +270,10 @@ TEST_CASE("UniformMatrix has as many shared negatives as a pair by default", "[s
   CHECK(UniformMatrix{.targets = {.negatives = 9}, .shared_negatives = 2}.shared() == 2);
   CHECK(UniformMatrix{}.words_at_once() == 16);
   CHECK(UniformMatrix{.minibatch = 3}.words_at_once() == 3);
+  // As published, each pair has negatives of its own.
+  CHECK(W2vCl({.negatives = 7}).sampler().words_at_once() == 1);
+  CHECK(W2vCl({.negatives = 7}).sampler().shared() == 7);
+  CHECK(W2vCl({.minibatch = 20}).sampler().words_at_once() == 20);
   const auto from = UniformMatrix::from(
       {.negatives = 7, .minibatch = 20, .shared_negatives = 30, .negative_exponent = 0.5});
   CHECK(from.targets.negatives == 7);

@@ -5,6 +5,7 @@
 #include <iterator>
 #include <vector>
 
+#include <wordloom/core/error.hpp>
 #include <wordloom/core/types.hpp>
 #include <wordloom/cuda/sentence.hpp>
 #include <wordloom/optimizer/ada_grad.hpp>
@@ -117,7 +118,10 @@ struct RowStep<Adam> {
   }
   RowStep(const Adam& optimizer, std::size_t)
       : adam_(optimizer.constants()),
-        logs_{static_cast<float>(adam_.log_of1), static_cast<float>(adam_.log_of2)} {}
+        logs_{static_cast<float>(adam_.log_of1), static_cast<float>(adam_.log_of2)} {
+    if (optimizer.dense)
+      throw InvalidArgument("a kernel on a device needs an Adam that is not dense");
+  }
 
   template <class Team, std::size_t R, class Lanes>
   WORDLOOM_BOTH void operator()(const Team& team, const StateView& state, std::uint32_t row,

@@ -3,10 +3,12 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <span>
 #include <utility>
 #include <vector>
 
+#include <wordloom/core/error.hpp>
 #include <wordloom/core/hyperparameters.hpp>
 #include <wordloom/core/row_matrix.hpp>
 #include <wordloom/core/types.hpp>
@@ -38,6 +40,15 @@ constexpr bool require_gradients() {
         "LossSum gradients(Model&, const Block&, RowMatrix& inputs, RowMatrix& outputs)', "
         "which WithOptimizer needs");
   return true;
+}
+
+/// Returns whether an optimizer steps all rows in each batch.
+template <class OptimizerRun>
+bool steps_all_rows(const OptimizerRun& optimizer) noexcept {
+  if constexpr (requires { optimizer.steps_all_rows(); })
+    return optimizer.steps_all_rows();
+  else
+    return false;
 }
 
 /// The scratch of one thread of WithOptimizer.
@@ -81,6 +92,10 @@ class OptimizerWorker {
     for (const Side side : {Side::input, Side::output}) {
       Sums& sums = sums_[static_cast<std::size_t>(side)];
       RowMatrix& matrix = matrix_of(model, side);
+      if (steps_all_rows(optimizer_) && !sums.rows.empty()) {
+        sums.rows.resize(sums.matrix.rows());
+        std::iota(sums.rows.begin(), sums.rows.end(), RowId{0});
+      }
       for (std::size_t k = 0; k < sums.rows.size(); ++k) {
         if (k + ahead < sums.rows.size()) prefetch_row(matrix, side, sums.rows[k + ahead]);
         const RowId id = sums.rows[k];
@@ -227,9 +242,13 @@ struct WithOptimizer {
       return {kernel, optimizer, batch, model, most};
     }
   };
-  /// Throws as the kernel and the optimizer do.
+  /// Throws as the kernel and the optimizer do, and InvalidArgument for an optimizer that steps all
+  /// rows after each block.
   Run start(Model& model) const {
-    return {detail::start_kernel(kernel, model), optimizer.start(model), batch};
+    Run run{detail::start_kernel(kernel, model), optimizer.start(model), batch};
+    if (batch == 1 && detail::steps_all_rows(run.optimizer))
+      throw InvalidArgument("an optimizer that steps all rows needs a batch above 1");
+    return run;
   }
 };
 

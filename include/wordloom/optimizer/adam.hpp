@@ -1,6 +1,7 @@
 #pragma once
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 
 #include <wordloom/core/types.hpp>
 #include <wordloom/model/model.hpp>
@@ -17,20 +18,28 @@ namespace wordloom::inline WORDLOOM_ABI {
 ///     square = beta2 x square + (1 - beta2) x gradient^2,
 ///     x     += learning rate x (mean / (1 - beta1^t)) / (sqrt(square / (1 - beta2^t)) + epsilon).
 ///
-/// It is lazy: a row that a block does not have keeps its state, and t counts the updates of that
-/// row, not those of the model. Its state is, for each side, "input.adam_mean" and
-/// "input.adam_square" [R x D] and "input.adam_steps" [R x 1]: three times the memory of the model.
+/// It is lazy unless it is `dense`: a row that a block does not have keeps its state, and t counts
+/// the updates of that row, not those of the model. Its state is, for each side, "input.adam_mean"
+/// and "input.adam_square" [R x D] and "input.adam_steps" [R x 1]: three times the memory of the
+/// model.
 struct Adam {
   /// How much of the mean and of the square an update keeps; 0 to 0.999999.
   double beta1 = 0.9, beta2 = 0.999;
   /// Keeps the quotient finite where all gradients were zero; 1e-30 to 1.
   double epsilon = 1e-8;
+  /// Whether each batch steps all rows, those that it does not have with a gradient of zero, as the
+  /// paper's algorithm and the dense gradients of Chainer do: a row goes on moving by its mean for
+  /// some tens of steps. A step then costs as much as passing over the model and its state.
+  /// WithOptimizer needs a batch of more than one block for it; kernels on devices refuse it. The
+  /// columns of a WordContextMatrix have all rows, so that it would change nothing there.
+  bool dense = false;
 
   template <class Visit>
   void visit_parameters(Visit&& visit) const {
     visit("beta1", beta1, 0.0, 0.999999);
     visit("beta2", beta2, 0.0, 0.999999);
     visit("epsilon", epsilon, 1e-30, 1.0);
+    visit("dense", static_cast<std::uint64_t>(dense), 0, 1);
   }
 
   static constexpr StateMatrix state[] = {{"adam_mean", 0}, {"adam_square", 0}, {"adam_steps", 1}};
@@ -49,6 +58,7 @@ struct Adam {
           squares_(model, state[1]),
           steps_(model, state[2]),
           stride_(model.input.stride()),
+          dense_(policy.dense),
           constants_(policy.constants()) {}
 
     void step(Side side, RowId row, float* row_data, const float* gradient,
@@ -62,11 +72,13 @@ struct Adam {
       squares_.prefetch(side, row);
       steps_.prefetch(side, row);
     }
+    bool steps_all_rows() const noexcept { return dense_; }
 
    private:
     simd::OptimizerFunctions functions_ = simd::optimizer_functions();
     StateRows means_, squares_, steps_;
     std::size_t stride_;
+    bool dense_;
     simd::AdamConstants constants_;
   };
 

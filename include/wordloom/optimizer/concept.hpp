@@ -39,10 +39,12 @@ concept StepsRows = requires(const Run& run, float* row, const float* gradient) 
 ///   which the log-likelihood rises: `Sgd` adds it times the learning rate. The padding of rows
 ///   and of state stays zero. Threads may step the same row at once (Hogwild), so rows and state
 ///   are accessed as in simd/row_access.inl;
-/// - `run.prefetch(side, row)`, where it exists, prefetches the state of a row.
+/// - `run.prefetch(side, row)`, where it exists, prefetches the state of a row;
+/// - `run.steps_all_rows()`, where it exists: whether each batch steps all rows, those that it does
+///   not have with a gradient of zero.
 ///
-/// A row is stepped once for each block, or batch, that has it. Rows that no block has keep their
-/// state as it is.
+/// Else a row is stepped once for each block, or batch, that has it, and rows that no block has
+/// keep their state as it is.
 template <class O>
 concept Optimizer = std::copy_constructible<O> && detail::StartsOptimizing<O> &&
     detail::StepsRows<detail::OptimizerRun<O>>;
