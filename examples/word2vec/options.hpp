@@ -149,9 +149,8 @@ inline void declare(CLI::App& app, Options& options) {
       ->check(CLI::IsMember(preset_names))
       ->group(heading::training);
   app.add_option("--system", options.system,
-                 "A published system with the hyperparameters of its paper, without what is ours: "
-                 "word2vec, word2vec-cbow, word2vec-hs, pword2vec, bidmach, psgnscc, par-word2vec, "
-                 "fasttext or w2v-cl (which has --min-count 50). What is given besides counts")
+                 "A published system with the hyperparameters of its paper, without what is ours. "
+                 "What is given besides counts; w2v-cl has --min-count 50")
       ->check(CLI::IsMember(system_names()))
       ->group(heading::training);
   declare_training(app, options, fasttext_names);

@@ -113,6 +113,13 @@ using PWord2Vec = Published<SharedNegative, GemmKernel>;
 /// Rengasamy et al. 2017, "Optimizing Word2Vec Performance on Multicore Systems". One process.
 using PSgnsCc = Published<IndexedContext, GemmKernel>;
 
+/// Wombat on CPUs (Simonton and Alaghband 2017, "Efficient and accurate Word2Vec implementations in
+/// GPU and shared-memory multicore architectures"), with negative sampling and with hierarchical
+/// softmax: the blocks and products of pWord2Vec. There, the threads of one core take windows from
+/// one queue; here, each thread has sentences of its own.
+using Wombat = PWord2Vec;
+using WombatHierarchicalSoftmax = Published<HierarchicalSoftmax, GemmKernel>;
+
 /// Moon et al. 2019, "Parallel Data-Local Training for Optimizing Word2Vec Embeddings for Word and
 /// Graph Embeddings". In the paper C = 8, K = 5, D = 128.
 using ParWord2Vec = Published<DecoupledMinibatch, PairsApart<GemmKernel>>;

@@ -177,6 +177,7 @@ TEST_CASE("published systems are without what is ours", "[trainer]") {
   check(BidMach(parameters));
 #if WORDLOOM_HAS_BLAS
   check(PSgnsCc(parameters));
+  check(WombatHierarchicalSoftmax(parameters));
 #endif
   check(Word2Vec(parameters, Hogwild{}));
 }
