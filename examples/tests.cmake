@@ -356,6 +356,16 @@ if(WORDLOOM_ENABLE_MPI)
     set_tests_properties(example/${name} PROPERTIES LABELS "example;mpi" ENVIRONMENT
                                                     "${WORDLOOM_MPI_TEST_ENVIRONMENT}")
   endforeach()
+  if(WORDLOOM_ENABLE_BLAS)
+    # Ranks that train otherwise are refused: the system has set what the second command says.
+    set(system "$<TARGET_FILE:word2vec> --train text ${alike} --iter 1 --system pword2vec --output v")
+    wordloom_corpus_test(mpi-pword2vec
+      "rm -f *; head -c 200000 ${corpus}/text >text
+       ${job} 1 ${system} : ${MPIEXEC_NUMPROC_FLAG} 1 ${system} --sync-rule average --sync-first-rows 1024 --schedule steep
+       test -s v")
+    set_tests_properties(example/mpi-pword2vec PROPERTIES LABELS "example;mpi" ENVIRONMENT
+                                                          "${WORDLOOM_MPI_TEST_ENVIRONMENT}")
+  endif()
 else()
   wordloom_corpus_test(word2vec-without-mpi
     "status=0

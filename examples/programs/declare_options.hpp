@@ -126,8 +126,8 @@ inline void declare_training(CLI::App& app, TrainingOptions& options, const Alia
       ->group(heading::training);
   app.add_option("--schedule", options.schedule,
                  "How the learning rate falls: linear, to 1e-4 of the start, from a higher start "
-                 "with more processes; epoch, once an epoch; cosine; steep, faster with more "
-                 "processes; or constant")
+                 "with more processes; epoch, once an epoch; cosine; steep, from a still higher "
+                 "one and faster with more processes; or constant")
       ->check(CLI::IsMember({"linear", "epoch", "constant", "cosine", "steep"}))
       ->capture_default_str()
       ->group(heading::training);

@@ -130,4 +130,10 @@ inline void choose_system(TrainingOptions& options) {
   unless_given("--schedule", options.schedule, system->schedule);
   unless_given("--context-size", options.context_size, system->context_size);
   if (!options.alpha) options.alpha = system->rate;
+  // Many nodes: Ji et al. 2016, section III-E; the number of rows is that of their program.
+  if (options.system == "pword2vec" && options.sync != "none") {
+    unless_given("--sync-rule", options.sync_rule, "average");
+    unless_given("--sync-first-rows", options.sync_options.first_rows, std::size_t{1024});
+    unless_given("--schedule", options.schedule, "steep");
+  }
 }

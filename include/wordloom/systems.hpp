@@ -107,7 +107,10 @@ using DefaultTrainer = Trainer<SharedNegative, FusedKernel>;
 using BidMach = Published<SplitSharedNegative, DotKernel>;
 
 #if WORDLOOM_HAS_BLAS
-/// Ji et al. 2016, "Parallelizing Word2Vec in Shared and Distributed Memory".
+/// Ji et al. 2016, "Parallelizing Word2Vec in Shared and Distributed Memory". A block is a whole
+/// window, as with the batch size that the authors advise, 2 window + 1. On many nodes:
+/// `Trainer<SharedNegative, GemmKernel, Allreduce<MpiRanks, Average>, SteepDecay>` with
+/// `.private_rows = 0`, `.negative_pool = 0` and SyncOptions{.first_rows = 1024}.
 using PWord2Vec = Published<SharedNegative, GemmKernel>;
 
 /// Rengasamy et al. 2017, "Optimizing Word2Vec Performance on Multicore Systems". One process.

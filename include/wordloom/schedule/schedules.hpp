@@ -59,17 +59,19 @@ struct CosineDecay {
   }
 };
 
-/// From a start that is higher with more ranks, as RankScaledDecay's, and falling faster with more:
-/// by the power 1 + log2(ranks) / 4 of what LinearDecay leaves. Ji et al. 2016 (section III-E)
-/// "just need to reduce the learning rate more aggressively as number of nodes increases" and give
-/// no formula; this one is ours.
+/// From a start that is higher with more ranks, and falling faster with more: the learning rate
+/// times the root of the ranks, and the power 1 + log2(ranks) / 4 of what LinearDecay leaves. Ji et
+/// al. 2016 (section III-E) raise the start, in their program's example to twice that of one node
+/// for four, and "just need to reduce the learning rate more aggressively as number of nodes
+/// increases". They give no formula; this one is ours.
 struct SteepDecay : RankScaledDecay {
   static SteepDecay from(const Hyperparameters& parameters, std::size_t ranks = 1) {
     return {RankScaledDecay::from(parameters, ranks)};
   }
   double rate(double progress) const noexcept {
-    const double power = 1.0 + std::log2(static_cast<double>(ranks)) / 4;
-    return RankScaledDecay::rate(0) * std::pow(std::max(1.0 - progress, 1e-4), power);
+    const auto n = static_cast<double>(ranks);
+    const double power = 1.0 + std::log2(n) / 4;
+    return start * std::sqrt(n) * std::pow(std::max(1.0 - progress, 1e-4), power);
   }
 };
 
