@@ -599,7 +599,12 @@ wordloom_graph_test(node2vec-spellings
    same -input edges -size 16 -walk-length 20 -num-walks 5 -window 4 -iter 2 -p 0.5 -q 2 -weighted -directed -seed 3 -threads 1
    $n -i:edges -o:w -d:16 -l:20 -r:5 -k:4 -e:2 -p:0.5 -q:2 -dr -w -seed 4 -threads 1 -quiet
    status=0; cmp -s v w || status=$?; test $status -eq 1
-   $n --input edges --output w --quiet --threads 2 --json | grep '\"threads\":2'; head -n 1 w | grep '^40 128$'")
+   $n --input edges --output w --quiet --threads 2 --json | grep '\"threads\":2'; head -n 1 w | grep '^40 128$'
+   of_word2vec='--kernel dot --alpha 0.025 --size 8'
+   $n --input edges --output v $one $of_word2vec --sampler hogwild --p 2
+   same --input edges --threads 1 --size 8 --p 2 --system node2vec
+   $n --input edges --output v $one $of_word2vec --sampler hogwild --hs 1 --negative 0 --hs-sample 0 --num-walks 80 --walk-length 40
+   same --input edges --threads 1 --size 8 --system deepwalk")
 # Walks go to a file, in SNAP's way too; a graph has other files and forms.
 wordloom_graph_test(node2vec-graphs
   "train='$<TARGET_FILE:node2vec> --size 16 --threads 1 --quiet'
@@ -681,6 +686,7 @@ wordloom_graph_refusal_test(nan-weight "--input nan --weighted --output v" "line
 wordloom_graph_refusal_test(no-weight "--input short --weighted --output v" "line 1, column 4: expected a weight")
 wordloom_graph_refusal_test(p "--input nan --output v --p 0" "p is 0, must be from")
 wordloom_graph_refusal_test(q "-i:nan -o:v -q:-1" "q is -1, must be from")
+wordloom_graph_refusal_test(system-q "--input nan --output v --system deepwalk --q 2" "--system deepwalk walks with p = q = 1")
 wordloom_graph_refusal_test(walk-length "--input nan --output v --walk-length 0" "length is 0, must be from 1")
 wordloom_graph_refusal_test(num-walks "-i:nan -o:v -r:0" "walks_per_node is 0, must be from 1")
 wordloom_graph_refusal_test(unknown-option "--input nan --output v --walks 3" "--walks")

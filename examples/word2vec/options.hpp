@@ -148,12 +148,7 @@ inline void declare(CLI::App& app, Options& options) {
                  "besides, such as --iter, counts")
       ->check(CLI::IsMember(preset_names))
       ->group(heading::training);
-  app.add_option("--system", options.system,
-                 "A published system with the hyperparameters of its paper, without what is ours: "
-                 "word2vec, word2vec-cbow, word2vec-hs, pword2vec, bidmach, psgnscc, par-word2vec "
-                 "or fasttext. What is given besides counts")
-      ->check(CLI::IsMember(system_names()))
-      ->group(heading::training);
+  declare_system(app, options);
   declare_training(app, options, fasttext_names);
   app.add_option("--min-count,--minCount,--min_count", options.min_count,
                  "Words rarer than this are dropped")
