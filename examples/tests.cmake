@@ -113,6 +113,19 @@ wordloom_corpus_test(word2vec-row-adagrad
      grep -o '\"accuracy\":[0-9.]*' out | sed \"s/^/$sampler /\"
      grep -Eq '\"accuracy\":(1.0|0.[1-9])' out
    done")
+# Each with another sampler; one thread resumes to the same bits, and with the same optimizer alone.
+wordloom_corpus_test(word2vec-optimizers
+  "rm -f *; sampler=shared
+   for optimizer in adagrad rmsprop adam; do
+     ${train_briefly} --sampler $sampler --optimizer $optimizer >out
+     grep -o '\"accuracy\":[0-9.]*' out | sed \"s/^/$optimizer $sampler /\"
+     grep -Eq '\"accuracy\":(1.0|0.[1-9])' out
+     case $sampler in shared) sampler=grouped;; *) sampler=hogwild-hs;; esac
+   done
+   train='$<TARGET_FILE:word2vec> --train ${corpus}/short/text --size 20 --iter 4 --threads 1 --quiet --output v --checkpoint state'
+   $train --optimizer adam --checkpoint-every 0.02; test -s state; mv v whole; $train --optimizer adam --resume; cmp v whole
+   status=0; $train --optimizer rmsprop --resume 2>err || status=$?
+   cat err; test $status -eq 1; test $(wc -l <err) -eq 1; grep 'another method or set of hyperparameters' err")
 wordloom_corpus_test(word2vec-presets
   "for preset in word2vec fast best; do
      ${train_briefly} --preset $preset --negative-pool 0 >out
@@ -515,7 +528,8 @@ else()
   wordloom_refusal_test(no-cuda "--train in --output v --kernel cuda-warp" "--kernel cuda-warp needs a build with CUDA")
 endif()
 wordloom_refusal_test(uniform-columns "--train in --output v --sampler uniform --context-size 0" "context-size is 0")
-wordloom_refusal_test(optimizer "--train in --output v --optimizer adam" "for --sampler uniform")
+wordloom_refusal_test(optimizer-kernel "--train in --output v --optimizer adam --kernel fused" "--optimizer adam goes with --kernel dot, not fused")
+wordloom_refusal_test(optimizer "--train in --output v --optimizer adam --cbow 1" "--optimizer adam goes with --sampler hogwild, shared, .*, not cbow")
 wordloom_refusal_test(preset-sampler "--train in --output v --preset best --sampler shared" "--sampler does not go with --preset best, which chooses the method")
 wordloom_refusal_test(system-kernel "--train in --output v --system pword2vec --kernel fused" "--kernel does not go with --system pword2vec, whose method is fixed")
 wordloom_refusal_test(system-preset "--train in --output v --system word2vec --preset best" "--preset does not go with --system word2vec")

@@ -167,6 +167,7 @@ inline wordloom::TrainReport train(const Job& job) {
   if (job.composition.is_par_word2vec) return train_par_word2vec(job);
   if (job.composition.optimizer == "row-adagrad")
     return train_on_host<wordloom::WithOptimizer<wordloom::FusedKernel, wordloom::RowAdaGrad>>(job);
+  if (job.composition.optimizer != "sgd") return train_with_optimizer(job);
   wordloom::TrainReport report;
   const auto train_with_kernel = [&]<class Kernel>() { report = train_on_host<Kernel>(job); };
   if (wordloom::RowKernels::contains(job.composition.kernel))
