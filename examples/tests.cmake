@@ -137,7 +137,7 @@ wordloom_corpus_test(word2vec-presets
    for file in preset options; do grep -o '\"loss\":[0-9.]*' $file >$file.loss; done
    cmp preset.loss options.loss")
 # One that is chosen by its sampler, and one with a trainer of its own; each with another schedule.
-set(systems "word2vec-hs")
+set(systems "vuurens")
 if(WORDLOOM_ENABLE_BLAS)
   string(APPEND systems " par-word2vec")
 endif()

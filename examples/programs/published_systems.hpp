@@ -18,7 +18,7 @@ struct PublishedSystem {
   std::string_view name, sampler, kernel;
   std::size_t dimension = 100, window = 5, epochs = 5;
   double subsample = 1e-3, rate = 0.025;
-  std::size_t minibatch = 0, maxn = 0;
+  std::size_t minibatch = 0, maxn = 0, private_rows = 0;
   std::size_t walks_per_node = 0, walk_length = 0;  // of graphs
 };
 
@@ -27,6 +27,12 @@ inline constexpr std::array published_systems{
     PublishedSystem{.name = "word2vec", .sampler = "hogwild", .kernel = "dot"},
     PublishedSystem{.name = "word2vec-cbow", .sampler = "cbow", .kernel = "dot", .rate = 0.05},
     PublishedSystem{.name = "word2vec-hs", .sampler = "hogwild-hs", .kernel = "dot"},
+    // Vuurens et al. 2016: their program's train_skipgramHScached.py, which also has one epoch.
+    PublishedSystem{.name = "vuurens",
+                    .sampler = "hogwild-hs",
+                    .kernel = "dot",
+                    .epochs = 1,
+                    .private_rows = 31},
     // Ji et al. 2016, section IV: the settings of BIDMach.
     PublishedSystem{.name = "pword2vec",
                     .sampler = "shared",
@@ -115,7 +121,7 @@ inline const PublishedSystem* choose_system(
   options.sampler = system->sampler;
   options.kernel = system->kernel;
   auto& p = options.parameters;
-  p = wordloom::detail::as_published(p);
+  p = wordloom::detail::as_published(p, system->private_rows);
   if (options.sampler.ends_with("-hs")) {
     if (options.is_given("--negative") && p.negatives > 0)
       throw wordloom::InvalidArgument("--system " + options.system +
