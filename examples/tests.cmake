@@ -224,6 +224,8 @@ wordloom_corpus_test(word2vec-streams
    $train --train - --output - <${corpus}/text | cmp - whole
    cat ${corpus}/text | $train --train - --output - --stream | cmp - whole
    gzip -c ${corpus}/text | $train --train - --output v; cmp v whole
+   tr '\\n' ' ' <${corpus}/short/text | $train --train - --output v
+   $train --train ${corpus}/short/text --join-lines --output x; cmp v x
    $<TARGET_FILE:evaluate> - --analogy ${corpus}/analogies <whole | grep all
    cat whole | $<TARGET_FILE:evaluate> - --analogy ${corpus}/analogies | grep all
    cp ${corpus}/text text

@@ -77,6 +77,7 @@ wordloom::Vocabulary make_vocabulary(const Options& options, const Cluster& clus
 wordloom::AnyCorpus make_corpus(const Options& options, Cluster& cluster,
                                 const wordloom::Vocabulary& vocabulary, std::uint64_t& read) {
   const wordloom::CorpusOptions reading{.max_sentence_length = options.max_sentence,
+                                        .join_lines = options.join_lines,
                                         .threads = options.parameters.threads,
                                         .cache = options.cache,
                                         .before_piece = check_signals,

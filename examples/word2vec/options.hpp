@@ -21,7 +21,7 @@ struct Options : TrainingOptions {
   std::size_t max_sentence = 1000;
   std::vector<std::string> evaluate_similarity, evaluate_analogy;
   LookupOptions lookup;
-  bool stream = false, unicode_spaces = false;
+  bool stream = false, unicode_spaces = false, join_lines = false;
   int debug = 2, classes = 0;
   std::string loss;                                        // of fastText; empty: by --hs
   int verbose = 2, word_ngrams = 1, lr_update_rate = 100;  // likewise
@@ -123,6 +123,9 @@ inline void declare(CLI::App& app, Options& options) {
   app.add_flag("--unicode-spaces", options.unicode_spaces,
                "Unicode's spaces, such as U+00A0 and U+3000, separate words too, as in Python's "
                "str.split()")
+      ->group(heading::files);
+  app.add_flag("--join-lines", options.join_lines,
+               "Lines end no sentences: the text is cut every --max-sentence words, as in FULL-W2V")
       ->group(heading::files);
   declare_output(app, options);
   app.add_option("--save-vocab", options.save_vocab, "Where the vocabulary goes")
