@@ -166,7 +166,7 @@ inline void declare_method(CLI::App& app, TrainingOptions& options) {
   app.add_option("--kernel", options.kernel,
                  names<wordloom::Kernels, wordloom::RowKernels>(" | ") +
                      " | cuda-warp | cuda-ring | cuda-register | cuda-sentence | cuda-word"
-                     " | cuda-gemm | cuda-uniform")
+                     " | cuda-gemm | cuda-wombat | cuda-uniform")
       ->capture_default_str()
       ->group(heading::method);
   app.add_option("--optimizer", options.optimizer,

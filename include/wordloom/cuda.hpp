@@ -10,10 +10,10 @@
 #include <span>
 #include <utility>
 
+#include <wordloom/corpus/word_context_matrix.hpp>
 #include <wordloom/cuda/cuda_kernel.cuh>
 #include <wordloom/cuda/device_rows.hpp>
 #include <wordloom/cuda/machine.cuh>
-#include <wordloom/corpus/word_context_matrix.hpp>
 #include <wordloom/optimizer/adam.hpp>
 #include <wordloom/optimizer/sgd.hpp>
 #include <wordloom/sampler/uniform_matrix.hpp>
@@ -34,6 +34,12 @@ using ParWord2VecGpu = Trainer<SentenceMinibatch, CudaGemmKernel>;
 /// Randall et al. 2021, "FULL-W2V: Fully Exploiting Data Reuse for W2V on GPU-Accelerated Systems".
 using FullRegister = Trainer<SharedNegativeFixedWindow, CudaRegisterKernel>;
 using FullW2V = Trainer<SharedNegativeFixedWindow, CudaRingBufferKernel>;
+
+/// Simonton and Alaghband 2017, "Efficient and accurate Word2Vec implementations in GPU and
+/// shared-memory multicore architectures", with negatives, or with hierarchical softmax and
+/// `.node_sample = 0`.
+using WombatGpu = Trainer<SharedNegative, CudaWombatKernel>;
+using WombatGpuHierarchicalSoftmax = Trainer<HierarchicalSoftmax, CudaWombatKernel>;
 
 /// W2V-CL (see W2vCl) on a GPU: by Adam, over a WordContextMatrix. Its baseline is in
 /// wordloom/cuda_vanilla.hpp.

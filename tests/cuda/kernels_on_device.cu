@@ -196,6 +196,8 @@ int main(int argc, char** argv) try {
       "gemm", parameters(128, 5));
   compare<SentenceMinibatchFixedWindow, CudaGemmKernel, cuda::GemmScheme, 1, cuda::HostWarps<4>>(
       "gemm", parameters(20, 8));
+  compare<SharedNegative, CudaWombatKernel, cuda::WombatScheme<cuda::WordTargets>, 1, HostTeam<32>>(
+      "wombat", parameters(20, 8));
   return failures == 0 ? 0 : 1;
 } catch (const std::exception& error) {
   std::printf("failed: %s\n", error.what());

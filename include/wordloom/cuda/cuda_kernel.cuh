@@ -17,6 +17,7 @@
 #include <wordloom/cuda/shared_warp_scheme.hpp>
 #include <wordloom/cuda/teams.cuh>
 #include <wordloom/cuda/warp_scheme.hpp>
+#include <wordloom/cuda/wombat_scheme.hpp>
 #include <wordloom/sampler/cbow.hpp>
 #include <wordloom/sampler/hogwild.hpp>
 #include <wordloom/sampler/huffman_path.hpp>
@@ -172,6 +173,17 @@ struct WarpMethod : CudaMethod {
   }
 };
 
+/// WombatScheme by warps, for words or paths as targets.
+struct WombatMethod : CudaMethod {
+  template <int R, class Use>
+  static void with_launch(const Sampling& sampling, Use use) {
+    if (sampling.has_paths)
+      use(BatchLaunch<WombatScheme<AnyTargets>, R, WarpTeam, 128>());
+    else
+      use(BatchLaunch<WombatScheme<WordTargets>, R, WarpTeam, 128>());
+  }
+};
+
 /// GemmScheme by thread blocks of four warps.
 struct GemmMethod : CudaMethod {
   template <int R, class Use>
@@ -218,6 +230,10 @@ using CudaRingBufferKernel =
 /// against shared negatives as products of tiles.
 using CudaGemmKernel =
     CudaKernel<cuda::GemmMethod, SentenceMinibatch, SentenceMinibatchFixedWindow>;
+
+/// Wombat (Simonton and Alaghband 2017): a warp for each window, tiles of 4 targets and 8 context
+/// words. `sentences_in_flight` words are trained at a time.
+using CudaWombatKernel = CudaKernel<cuda::WombatMethod, SharedNegative, HierarchicalSoftmax>;
 
 /// Ours: a warp for each sentence, context rows in a ring in registers.
 using CudaWarpKernel = CudaKernel<cuda::WarpMethod, SharedNegative, SharedNegativeFixedWindow>;
