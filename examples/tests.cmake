@@ -113,6 +113,19 @@ wordloom_corpus_test(word2vec-row-adagrad
      grep -o '\"accuracy\":[0-9.]*' out | sed \"s/^/$sampler /\"
      grep -Eq '\"accuracy\":(1.0|0.[1-9])' out
    done")
+# Each with another sampler; one thread resumes to the same bits, and with the same optimizer alone.
+wordloom_corpus_test(word2vec-optimizers
+  "rm -f *; sampler=shared
+   for optimizer in adagrad rmsprop adam; do
+     ${train_briefly} --sampler $sampler --optimizer $optimizer >out
+     grep -o '\"accuracy\":[0-9.]*' out | sed \"s/^/$optimizer $sampler /\"
+     grep -Eq '\"accuracy\":(1.0|0.[1-9])' out
+     case $sampler in shared) sampler=grouped;; *) sampler=hogwild-hs;; esac
+   done
+   train='$<TARGET_FILE:word2vec> --train ${corpus}/short/text --size 20 --iter 4 --threads 1 --quiet --output v --checkpoint state'
+   $train --optimizer adam --checkpoint-every 0.02; test -s state; mv v whole; $train --optimizer adam --resume; cmp v whole
+   status=0; $train --optimizer rmsprop --resume 2>err || status=$?
+   cat err; test $status -eq 1; test $(wc -l <err) -eq 1; grep 'another method or set of hyperparameters' err")
 wordloom_corpus_test(word2vec-presets
   "for preset in word2vec fast best; do
      ${train_briefly} --preset $preset --negative-pool 0 >out
@@ -124,7 +137,7 @@ wordloom_corpus_test(word2vec-presets
    for file in preset options; do grep -o '\"loss\":[0-9.]*' $file >$file.loss; done
    cmp preset.loss options.loss")
 # One that is chosen by its sampler, and those with trainers of their own; with different schedules.
-set(systems "word2vec-hs")
+set(systems "vuurens")
 if(WORDLOOM_ENABLE_BLAS)
   string(APPEND systems " par-word2vec psgnscc")
 endif()
@@ -215,6 +228,8 @@ wordloom_corpus_test(word2vec-streams
    $train --train - --output - <${corpus}/text | cmp - whole
    cat ${corpus}/text | $train --train - --output - --stream | cmp - whole
    gzip -c ${corpus}/text | $train --train - --output v; cmp v whole
+   tr '\\n' ' ' <${corpus}/short/text | $train --train - --output v
+   $train --train ${corpus}/short/text --join-lines --output x; cmp v x
    $<TARGET_FILE:evaluate> - --analogy ${corpus}/analogies <whole | grep all
    cat whole | $<TARGET_FILE:evaluate> - --analogy ${corpus}/analogies | grep all
    cp ${corpus}/text text
@@ -235,7 +250,7 @@ wordloom_corpus_test(word2vec-trains-on
    head -c 1000 model >cut; status=0; ${train} --load-model cut --output x 2>err || status=$?
    cat err; test $status -eq 1; test $(wc -l <err) -eq 1; grep 'cut' err; test ! -e x")
 if(WORDLOOM_ENABLE_CUDA)
-  foreach(composition IN ITEMS shared-cuda-warp shared-fixed-cuda-warp shared-cuda-ring
+  foreach(composition IN ITEMS shared-cuda-warp shared-fixed-cuda-warp shared-cuda-ring hogwild-cuda-ring
                                shared-cuda-register hogwild-cuda-sentence minibatch-cuda-gemm
                                shared-hs-cuda-register hogwild-hs-cuda-sentence
                                uniform-cuda-uniform)
@@ -529,7 +544,8 @@ else()
   wordloom_refusal_test(no-cuda "--train in --output v --kernel cuda-warp" "--kernel cuda-warp needs a build with CUDA")
 endif()
 wordloom_refusal_test(uniform-columns "--train in --output v --sampler uniform --context-size 0" "context-size is 0")
-wordloom_refusal_test(optimizer "--train in --output v --optimizer adam" "for --sampler uniform")
+wordloom_refusal_test(optimizer-kernel "--train in --output v --optimizer adam --kernel fused" "--optimizer adam goes with --kernel dot, not fused")
+wordloom_refusal_test(optimizer "--train in --output v --optimizer adam --cbow 1" "--optimizer adam goes with --sampler hogwild, shared, .*, not cbow")
 wordloom_refusal_test(preset-sampler "--train in --output v --preset best --sampler shared" "--sampler does not go with --preset best, which chooses the method")
 wordloom_refusal_test(system-kernel "--train in --output v --system pword2vec --kernel fused" "--kernel does not go with --system pword2vec, whose method is fixed")
 wordloom_refusal_test(system-preset "--train in --output v --system word2vec --preset best" "--preset does not go with --system word2vec")
@@ -615,7 +631,12 @@ wordloom_graph_test(node2vec-spellings
    same -input edges -size 16 -walk-length 20 -num-walks 5 -window 4 -iter 2 -p 0.5 -q 2 -weighted -directed -seed 3 -threads 1
    $n -i:edges -o:w -d:16 -l:20 -r:5 -k:4 -e:2 -p:0.5 -q:2 -dr -w -seed 4 -threads 1 -quiet
    status=0; cmp -s v w || status=$?; test $status -eq 1
-   $n --input edges --output w --quiet --threads 2 --json | grep '\"threads\":2'; head -n 1 w | grep '^40 128$'")
+   $n --input edges --output w --quiet --threads 2 --json | grep '\"threads\":2'; head -n 1 w | grep '^40 128$'
+   of_word2vec='--kernel dot --alpha 0.025 --size 8'
+   $n --input edges --output v $one $of_word2vec --sampler hogwild --p 2
+   same --input edges --threads 1 --size 8 --p 2 --system node2vec
+   $n --input edges --output v $one $of_word2vec --sampler hogwild --hs 1 --negative 0 --hs-sample 0 --num-walks 80 --walk-length 40
+   same --input edges --threads 1 --size 8 --system deepwalk")
 # Walks go to a file, in SNAP's way too; a graph has other files and forms.
 wordloom_graph_test(node2vec-graphs
   "train='$<TARGET_FILE:node2vec> --size 16 --threads 1 --quiet'
@@ -697,6 +718,7 @@ wordloom_graph_refusal_test(nan-weight "--input nan --weighted --output v" "line
 wordloom_graph_refusal_test(no-weight "--input short --weighted --output v" "line 1, column 4: expected a weight")
 wordloom_graph_refusal_test(p "--input nan --output v --p 0" "p is 0, must be from")
 wordloom_graph_refusal_test(q "-i:nan -o:v -q:-1" "q is -1, must be from")
+wordloom_graph_refusal_test(system-q "--input nan --output v --system deepwalk --q 2" "--system deepwalk walks with p = q = 1")
 wordloom_graph_refusal_test(walk-length "--input nan --output v --walk-length 0" "length is 0, must be from 1")
 wordloom_graph_refusal_test(num-walks "-i:nan -o:v -r:0" "walks_per_node is 0, must be from 1")
 wordloom_graph_refusal_test(unknown-option "--input nan --output v --walks 3" "--walks")

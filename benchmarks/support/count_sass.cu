@@ -11,6 +11,7 @@ std::array<long, 128> passed;
 #define WORDLOOM_MARK(number) (void)++passed[number]
 #endif
 #include <wordloom/cuda/published_schemes.hpp>
+#include <wordloom/cuda/ring_schemes.hpp>
 #include <wordloom/cuda/warp_scheme.hpp>
 
 using namespace wordloom;

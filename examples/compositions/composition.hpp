@@ -12,6 +12,7 @@
 #include <wordloom/model/embeddings.hpp>
 #include <wordloom/model/model.hpp>
 #include <wordloom/sampler/block.hpp>
+#include <wordloom/sampler/concept.hpp>
 #include <wordloom/schedule/schedules.hpp>
 #include <wordloom/sync/allreduce.hpp>
 #include <wordloom/train/progress.hpp>
@@ -50,6 +51,10 @@ struct Job {
   std::function<bool(const wordloom::Progress&)> callback;
   std::chrono::duration<double> callback_interval;
 };
+
+/// Whether WithOptimizer trains a sampler: one that makes no bags.
+template <class Sampler>
+inline constexpr bool takes_optimizer = !wordloom::detail::features_used<Sampler>().bags;
 
 /// The sampler of a composition with its parameters.
 template <class Sampler>

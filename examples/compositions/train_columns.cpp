@@ -1,21 +1,23 @@
 #include "train_columns.hpp"
 
 #include <optional>
-#include <type_traits>
 #include <utility>
 #include <wordloom/registry.hpp>
 #include <wordloom/train/trainer.hpp>
+
+#include "any_optimizer.hpp"
 
 using namespace wordloom;
 
 namespace {
 
 template <class Sampler, class Kernel>
-TrainReport train_matrix(const WordContextMatrix& matrix, const Job& job) {
+TrainReport train_matrix(const WordContextMatrix& matrix, const Job& job,
+                         const Kernel& kernel = {}) {
   std::optional<Cluster::ColumnSync> sync;
   if (job.cluster.is_joined()) sync.emplace(*job.cluster.ranks());
   Trainer<Sampler, Kernel, OptionalSync<Cluster::ColumnSync>, AnySchedule> trainer(
-      job.composition.parameters, make_sampler<Sampler>(job.composition), Kernel(),
+      job.composition.parameters, make_sampler<Sampler>(job.composition), kernel,
       OptionalSync<Cluster::ColumnSync>(std::move(sync)),
       AnySchedule(job.composition.schedule, job.composition.parameters));
   return train_with(trainer, matrix, job);
@@ -44,12 +46,14 @@ TrainReport train_columns(const Job& job) {
   TrainReport report;
   ColumnSamplers::with(how.sampler, [&]<class Sampler>() {
     Kernels::with(how.kernel, [&]<class Kernel>() {
-      Optimizers::with(how.optimizer, [&]<class Optimizer>() {
-        if constexpr (std::is_same_v<Optimizer, Sgd>)
-          report = train_matrix<Sampler, Kernel>(matrix, job);
-        else
-          report = train_matrix<Sampler, WithOptimizer<Kernel, Optimizer>>(matrix, job);
-      });
+      if (how.optimizer == "sgd")
+        report = train_matrix<Sampler, Kernel>(matrix, job);
+      else if (how.optimizer == "row-adagrad")
+        report = train_matrix<Sampler, WithOptimizer<Kernel, RowAdaGrad>>(matrix, job);
+      else
+        report = train_matrix<Sampler>(
+            matrix, job,
+            WithOptimizer<Kernel, AnyOptimizer>{.optimizer = AnyOptimizer(how.optimizer)});
     });
   });
   return report;

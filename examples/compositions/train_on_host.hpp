@@ -16,19 +16,24 @@
   return ClusterSync(std::move(sync));
 }
 
+/// Trains with this sampler and kernel.
+template <class Sampler, class Kernel>
+wordloom::TrainReport train_sampler(const Job& job, const Kernel& kernel) {
+  using namespace wordloom;
+  const AnySchedule schedule(job.composition.schedule, job.composition.parameters,
+                             job.cluster.size());
+  Trainer<Sampler, Kernel, ClusterSync, AnySchedule> trainer(job.composition.parameters,
+                                                             make_sampler<Sampler>(job.composition),
+                                                             kernel, sync_of(job), schedule);
+  return train_with(trainer, job.corpus, job);
+}
+
 /// Trains with this kernel and the sampler of a registry that the job names.
 template <class Kernel, class Registry>
 wordloom::TrainReport train_on_host(const Job& job) {
-  using namespace wordloom;
-  TrainReport report;
-  Registry::with(job.composition.sampler, [&]<class Sampler>() {
-    const AnySchedule schedule(job.composition.schedule, job.composition.parameters,
-                               job.cluster.size());
-    Trainer<Sampler, Kernel, ClusterSync, AnySchedule> trainer(
-        job.composition.parameters, make_sampler<Sampler>(job.composition), Kernel(), sync_of(job),
-        schedule);
-    report = train_with(trainer, job.corpus, job);
-  });
+  wordloom::TrainReport report;
+  Registry::with(job.composition.sampler,
+                 [&]<class Sampler>() { report = train_sampler<Sampler>(job, Kernel()); });
   return report;
 }
 
@@ -48,6 +53,10 @@ wordloom::TrainReport train_on_host(const Job& job) {
 template <>
 wordloom::TrainReport
 train_on_host<wordloom::WithOptimizer<wordloom::FusedKernel, wordloom::RowAdaGrad>>(const Job& job);
+
+/// Trains with one of AnyOptimizer and a sampler that takes an optimizer. With DotKernel, whose
+/// gradients take less time than those of FusedKernel.
+wordloom::TrainReport train_with_optimizer(const Job& job);
 
 /// Trains with one of PublishedSamplers and its kernel, which need CBLAS.
 wordloom::TrainReport train_published(const Job& job);

@@ -96,7 +96,7 @@ int run(int argc, char** argv, Cluster& cluster) {
   if (const auto code = parse(app, arguments)) return *code;
   options.given = given_options(app);
   if (options.list_policies) {
-    list_policies({});
+    list_policies(names_of(graph_systems));
     return 0;
   }
   check(options);

@@ -13,6 +13,7 @@
 #include "effects.hpp"
 #include "foreign_names.hpp"
 #include "program.hpp"
+#include "published_systems.hpp"
 
 /// The options of the command line.
 struct Options : TrainingOptions {
@@ -159,6 +160,7 @@ inline void declare(CLI::App& app, Options& options) {
       ->group(heading::files);
   declare_checkpoints(app, options);
   declare_walks(app, options);
+  declare_system(app, options, graph_systems);
   declare_training(app, options, aliases);
   app.get_option("--alpha")->description(
       "Learning rate at the start. Without: 0.0125; hogwild, --hs 1 and row-adagrad 0.025; CBOW "
@@ -275,6 +277,8 @@ inline void check(Options& options) {
       throw wordloom::InvalidArgument("--only-walks needs --output, and no --save-walks");
     options.save_walks = std::exchange(options.output, {});
   }
+  if (const auto* const system = choose_system(options, graph_systems))
+    choose_walks(options, *system);
   choose_method(options);
   options.walks.new_each_epoch = !options.same_walks;
   options.walks.threads = options.parameters.threads;

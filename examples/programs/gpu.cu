@@ -25,7 +25,8 @@ using namespace wordloom;
 using CudaKernels =
     Registry<Named<"cuda-sentence", CudaSentenceKernel>, Named<"cuda-word", CudaWordKernel>,
              Named<"cuda-register", CudaRegisterKernel>, Named<"cuda-ring", CudaRingBufferKernel>,
-             Named<"cuda-gemm", CudaGemmKernel>, Named<"cuda-warp", CudaWarpKernel>>;
+             Named<"cuda-gemm", CudaGemmKernel>, Named<"cuda-wombat", CudaWombatKernel>,
+             Named<"cuda-warp", CudaWarpKernel>>;
 
 /// The names of the kernels that train a sampler.
 template <class Sampler>

@@ -1,11 +1,14 @@
 #pragma once
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 #include <wordloom/systems.hpp>
 
+#include "declare_options.hpp"
 #include "training_options.hpp"
 
 /// A published system: its method, by the names of --sampler and --kernel, and the hyperparameters
@@ -15,9 +18,10 @@ struct PublishedSystem {
   std::string_view name, sampler, kernel;
   std::size_t dimension = 100, window = 5, epochs = 5;
   double subsample = 1e-3, rate = 0.025;
-  std::size_t minibatch = 0, maxn = 0;
+  std::size_t minibatch = 0, maxn = 0, private_rows = 0;
   std::string_view optimizer = "sgd", schedule = "linear";
-  std::size_t context_size = 1024;
+  std::size_t context_size = 1024;                  // of columns
+  std::size_t walks_per_node = 0, walk_length = 0;  // of graphs
 };
 
 inline constexpr std::array published_systems{
@@ -25,6 +29,12 @@ inline constexpr std::array published_systems{
     PublishedSystem{.name = "word2vec", .sampler = "hogwild", .kernel = "dot"},
     PublishedSystem{.name = "word2vec-cbow", .sampler = "cbow", .kernel = "dot", .rate = 0.05},
     PublishedSystem{.name = "word2vec-hs", .sampler = "hogwild-hs", .kernel = "dot"},
+    // Vuurens et al. 2016: their program's train_skipgramHScached.py, which also has one epoch.
+    PublishedSystem{.name = "vuurens",
+                    .sampler = "hogwild-hs",
+                    .kernel = "dot",
+                    .epochs = 1,
+                    .private_rows = 31},
     // Ji et al. 2016, section IV: the settings of BIDMach.
     PublishedSystem{.name = "pword2vec",
                     .sampler = "shared",
@@ -86,23 +96,61 @@ inline constexpr std::array published_systems{
                     .context_size = 65'536},
 };
 
-inline std::vector<std::string> system_names() {
+/// Those that train random walks. Neither paper gives the learning rate: word2vec.c's.
+inline constexpr std::array graph_systems{
+    // Perozzi et al. 2014, section 6, and the README of the authors' program.
+    PublishedSystem{.name = "deepwalk",
+                    .sampler = "hogwild-hs",
+                    .kernel = "dot",
+                    .dimension = 128,
+                    .window = 10,
+                    .epochs = 1,
+                    .subsample = 0,
+                    .walks_per_node = 80,
+                    .walk_length = 40},
+    // Grover and Leskovec 2016, section 4.2. They choose p and q for each graph.
+    PublishedSystem{.name = "node2vec",
+                    .sampler = "hogwild",
+                    .kernel = "dot",
+                    .dimension = 128,
+                    .window = 10,
+                    .epochs = 1,
+                    .subsample = 0,
+                    .walks_per_node = 10,
+                    .walk_length = 80},
+};
+
+inline std::vector<std::string> names_of(std::span<const PublishedSystem> systems) {
   std::vector<std::string> names;
-  for (const PublishedSystem& system : published_systems) names.emplace_back(system.name);
+  for (const PublishedSystem& system : systems) names.emplace_back(system.name);
   return names;
 }
 
-/// Sets the method and the hyperparameters of --system. Options on the command line keep their
-/// values. Throws InvalidArgument for options that would change the method.
-inline void choose_system(TrainingOptions& options) {
-  if (options.system.empty()) return;
+/// Adds --system, which takes the name of one of `systems`.
+inline void declare_system(CLI::App& app, TrainingOptions& options,
+                           std::span<const PublishedSystem> systems = published_systems) {
+  const std::vector<std::string> names = names_of(systems);
+  app.add_option(
+         "--system", options.system,
+         "A published system with the hyperparameters of its paper, without what is ours: " +
+             CLI::detail::join(names, " | ") + ". What is given besides counts")
+      ->check(CLI::IsMember(names))
+      ->group(heading::training);
+}
+
+/// Sets the method and the hyperparameters of --system, one of `systems`. Options on the command
+/// line keep their values. Returns the system, or null without --system. Throws InvalidArgument for
+/// options that would change the method.
+inline const PublishedSystem* choose_system(
+    TrainingOptions& options, std::span<const PublishedSystem> systems = published_systems) {
+  if (options.system.empty()) return nullptr;
   for (const char* name :
        {"--preset", "--sampler", "--kernel", "--optimizer", "--cbow", "--cbow-gradient", "--hs",
         "--char-cnn", "--private-rows", "--negative-pool", "--hs-sample"})
     if (options.is_given(name))
       throw wordloom::InvalidArgument(std::string(name) + " does not go with --system " +
                                       options.system + ", whose method is fixed: leave one out");
-  const auto system = std::ranges::find(published_systems, options.system, &PublishedSystem::name);
+  const auto system = std::ranges::find(systems, options.system, &PublishedSystem::name);
   if (system->sampler == "indexed" && options.sync != "none")
     throw wordloom::InvalidArgument("--sync " + options.sync + " does not go with --system " +
                                     options.system + ", which trains in one process");
@@ -110,7 +158,7 @@ inline void choose_system(TrainingOptions& options) {
   options.kernel = system->kernel;
   options.optimizer = system->optimizer;
   auto& p = options.parameters;
-  p = wordloom::detail::as_published(p);
+  p = wordloom::detail::as_published(p, system->private_rows);
   if (options.sampler.ends_with("-hs")) {
     if (options.is_given("--negative") && p.negatives > 0)
       throw wordloom::InvalidArgument("--system " + options.system +
@@ -136,4 +184,17 @@ inline void choose_system(TrainingOptions& options) {
     unless_given("--sync-first-rows", options.sync_options.first_rows, std::size_t{1024});
     unless_given("--schedule", options.schedule, "steep");
   }
+  return &*system;
+}
+
+/// Sets the walks of one of graph_systems in the options of node2vec. Throws InvalidArgument for p
+/// and q that it does not have.
+template <class Options>
+void choose_walks(Options& options, const PublishedSystem& system) {
+  auto& walks = options.walks;
+  if (system.name == "deepwalk" && (walks.p != 1 || walks.q != 1))
+    throw wordloom::InvalidArgument(
+        "--system deepwalk walks with p = q = 1: leave --p and --q out, or give --system node2vec");
+  if (!options.is_given("--num-walks")) walks.walks_per_node = system.walks_per_node;
+  if (!options.is_given("--walk-length")) walks.length = system.walk_length;
 }

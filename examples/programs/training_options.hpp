@@ -155,13 +155,13 @@ inline double rate_of_cbow(const TrainingOptions& options) {
 /// Returns the learning rate of a sampler without --alpha.
 inline double default_rate(const TrainingOptions& options) {
   const std::string& sampler = options.sampler;
-  if (options.optimizer == "adam") return 0.003;
-  if (options.optimizer == "adagrad") return 0.1;
-  if (options.optimizer == "row-adagrad")
-    return trains_columns(options) ? 0.1 : options.rate_of_row_ada_grad;
-  if (trains_columns(options)) return 0.05;
+  if (options.optimizer == "adam" || options.optimizer == "rmsprop")
+    return trains_columns(options) ? 0.003 : 0.01;
+  if (options.optimizer == "row-adagrad" && !trains_columns(options))
+    return options.rate_of_row_ada_grad;
+  if (options.optimizer.ends_with("adagrad")) return 0.1;
   if (is_cbow(sampler)) return rate_of_cbow(options);
-  if (options.subwords.maxn > 0) return 0.05;
+  if (options.subwords.maxn > 0 || trains_columns(options)) return 0.05;
   const bool shares = sampler.find("-hs") == sampler.npos && !sampler.starts_with("hogwild");
   return shares ? options.rate_of_shared_negatives : 0.025;
 }
@@ -172,6 +172,9 @@ inline void choose_method(TrainingOptions& options) {
   if (!options.cbow_gradient.empty() && !is_cbow(options.sampler))
     throw wordloom::InvalidArgument("--cbow-gradient is for --cbow 1");
   options.parameters.learning_rate = options.alpha.value_or(default_rate(options));
+  if (options.optimizer != "sgd" && options.optimizer != "row-adagrad" &&
+      !trains_columns(options) && !options.is_given("--kernel"))
+    options.kernel = "dot";
   if (!is_for_gpu(options.kernel) && !wordloom::Kernels::contains(options.kernel) &&
       !wordloom::RowKernels::contains(options.kernel))
     throw wordloom::InvalidArgument(
@@ -179,26 +182,30 @@ inline void choose_method(TrainingOptions& options) {
         wordloom::Kernels::names() + ", " + wordloom::RowKernels::names());
 }
 
-/// Throws InvalidArgument for what row-adagrad does not go with where no columns are trained.
-inline void check_row_ada_grad(const TrainingOptions& options) {
-  if (options.kernel != "fused")
-    throw wordloom::InvalidArgument("--optimizer row-adagrad goes with --kernel fused, not " +
-                                    options.kernel);
-  if (options.subwords.maxn > 0)
-    throw wordloom::InvalidArgument("--optimizer row-adagrad goes with --maxn 0");
+/// Throws InvalidArgument for what an optimizer does not go with where no columns are trained.
+inline void check_optimizer(const TrainingOptions& options) {
+  if (options.optimizer == "sgd") return;
+  const auto refuse = [&](const std::string& what, const std::string& got) {
+    throw wordloom::InvalidArgument("--optimizer " + options.optimizer + " goes with " + what +
+                                    ", not " + got);
+  };
+  const std::string kernel = options.optimizer == "row-adagrad" ? "fused" : "dot";
+  if (options.kernel != kernel) refuse("--kernel " + kernel, options.kernel);
+  if (options.subwords.maxn > 0) refuse("--maxn 0", std::to_string(options.subwords.maxn));
+  if (kernel == "fused") return;
+  std::string names;
+  wordloom::Samplers::for_each([&]<class Sampler>(std::string_view name) {
+    if (takes_optimizer<Sampler>) names.append(names.empty() ? "" : ", ").append(name);
+  });
+  wordloom::Samplers::with(options.sampler, [&]<class Sampler>() {
+    if (!takes_optimizer<Sampler>) refuse("--sampler " + names, options.sampler);
+  });
 }
 
 /// Throws InvalidArgument for what samplers that train columns cannot do, and for their options
 /// without one of them.
 inline void check_columns(const TrainingOptions& options) {
-  if (!trains_columns(options)) {
-    if (options.optimizer == "row-adagrad") return check_row_ada_grad(options);
-    if (options.optimizer != "sgd")
-      throw wordloom::InvalidArgument(
-          "--optimizer is for --sampler uniform; others go with sgd or row-adagrad, not " +
-          options.optimizer);
-    return;
-  }
+  if (!trains_columns(options)) return check_optimizer(options);
   wordloom::detail::check_parameter("--context-size", options.context_size, 1, 1 << 24);
   if (is_for_gpu(options.kernel) && options.kernel != "cuda-uniform")
     throw wordloom::InvalidArgument("--kernel " + options.kernel + " does not train --sampler " +

@@ -168,6 +168,7 @@ inline wordloom::TrainReport train(const Job& job) {
   if (wordloom::PublishedSamplers::contains(job.composition.sampler)) return train_published(job);
   if (job.composition.optimizer == "row-adagrad")
     return train_on_host<wordloom::WithOptimizer<wordloom::FusedKernel, wordloom::RowAdaGrad>>(job);
+  if (job.composition.optimizer != "sgd") return train_with_optimizer(job);
   wordloom::TrainReport report;
   const auto train_with_kernel = [&]<class Kernel>() { report = train_on_host<Kernel>(job); };
   if (wordloom::RowKernels::contains(job.composition.kernel))

@@ -77,6 +77,7 @@ wordloom::Vocabulary make_vocabulary(const Options& options, const Cluster& clus
 wordloom::AnyCorpus make_corpus(const Options& options, Cluster& cluster,
                                 const wordloom::Vocabulary& vocabulary, std::uint64_t& read) {
   const wordloom::CorpusOptions reading{.max_sentence_length = options.max_sentence,
+                                        .join_lines = options.join_lines,
                                         .threads = options.parameters.threads,
                                         .cache = options.cache,
                                         .before_piece = check_signals,
@@ -202,7 +203,7 @@ int run(int argc, char** argv, Cluster& cluster) {
   if (const auto code = parse(app, arguments)) return *code;
   options.given = given_options(app);
   if (options.list_policies) {
-    list_policies(system_names());
+    list_policies(names_of(published_systems));
     return 0;
   }
   check(options);

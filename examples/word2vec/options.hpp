@@ -21,7 +21,7 @@ struct Options : TrainingOptions {
   std::size_t max_sentence = 1000;
   std::vector<std::string> evaluate_similarity, evaluate_analogy;
   LookupOptions lookup;
-  bool stream = false, unicode_spaces = false;
+  bool stream = false, unicode_spaces = false, join_lines = false;
   int debug = 2, classes = 0;
   std::string loss;                                        // of fastText; empty: by --hs
   int verbose = 2, word_ngrams = 1, lr_update_rate = 100;  // likewise
@@ -124,6 +124,9 @@ inline void declare(CLI::App& app, Options& options) {
                "Unicode's spaces, such as U+00A0 and U+3000, separate words too, as in Python's "
                "str.split()")
       ->group(heading::files);
+  app.add_flag("--join-lines", options.join_lines,
+               "Lines end no sentences: the text is cut every --max-sentence words, as in FULL-W2V")
+      ->group(heading::files);
   declare_output(app, options);
   app.add_option("--save-vocab", options.save_vocab, "Where the vocabulary goes")
       ->group(heading::files);
@@ -148,14 +151,10 @@ inline void declare(CLI::App& app, Options& options) {
                  "besides, such as --iter, counts")
       ->check(CLI::IsMember(preset_names))
       ->group(heading::training);
-  app.add_option("--system", options.system,
-                 "A published system with the hyperparameters of its paper, without what is ours. "
-                 "What is given besides counts; w2v-cl has --min-count 50")
-      ->check(CLI::IsMember(system_names()))
-      ->group(heading::training);
+  declare_system(app, options);
   declare_training(app, options, fasttext_names);
   app.add_option("--min-count,--minCount,--min_count", options.min_count,
-                 "Words rarer than this are dropped")
+                 "Words rarer than this are dropped; --system w2v-cl has 50")
       ->check(whole_number)
       ->capture_default_str()
       ->group(heading::training);

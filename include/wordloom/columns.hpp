@@ -8,6 +8,7 @@
 #include <wordloom/kernel/with_optimizer.hpp>
 #include <wordloom/optimizer/ada_grad.hpp>
 #include <wordloom/optimizer/adam.hpp>
+#include <wordloom/optimizer/rms_prop.hpp>
 #include <wordloom/optimizer/row_ada_grad.hpp>
 #include <wordloom/optimizer/sgd.hpp>
 #include <wordloom/sampler/hogwild.hpp>

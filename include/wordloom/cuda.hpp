@@ -36,6 +36,12 @@ using ParWord2VecGpu = Trainer<SentenceMinibatch, CudaGemmKernel>;
 using FullRegister = Trainer<SharedNegativeFixedWindow, CudaRegisterKernel>;
 using FullW2V = Trainer<SharedNegativeFixedWindow, CudaRingBufferKernel>;
 
+/// Simonton and Alaghband 2017, "Efficient and accurate Word2Vec implementations in GPU and
+/// shared-memory multicore architectures", with negatives, or with hierarchical softmax and
+/// `.node_sample = 0`.
+using WombatGpu = Trainer<SharedNegative, CudaWombatKernel>;
+using WombatGpuHierarchicalSoftmax = Trainer<HierarchicalSoftmax, CudaWombatKernel>;
+
 /// W2V-CL (see W2vCl) on a GPU: by Adam, over a WordContextMatrix. Its baseline is in
 /// wordloom/cuda_vanilla.hpp.
 using W2vClGpu = Published<UniformMatrix, CudaUniformKernel<Adam>>;

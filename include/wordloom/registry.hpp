@@ -103,8 +103,9 @@ using EncodedSamplers = Registry<Named<"shared", Encoded<SharedNegative, CharCnn
 using ColumnSamplers = Registry<Named<"uniform", UniformMatrix>>;
 
 /// Optimizers of WithOptimizer; `sgd` is also what kernels do without it.
-using Optimizers = Registry<Named<"sgd", Sgd>, Named<"adagrad", AdaGrad>,
-                            Named<"row-adagrad", RowAdaGrad>, Named<"adam", Adam>>;
+using Optimizers =
+    Registry<Named<"sgd", Sgd>, Named<"adagrad", AdaGrad>, Named<"row-adagrad", RowAdaGrad>,
+             Named<"rmsprop", RmsProp>, Named<"adam", Adam>>;
 
 /// The targets of the centres of `hogwild`, `shared` and `cbow`: their names with "-" and
 /// one of these, without for "negative".

@@ -1,4 +1,5 @@
 #pragma once
+#include <cstddef>
 #include <type_traits>
 #include <utility>
 
@@ -27,9 +28,9 @@ namespace wordloom::inline WORDLOOM_ABI {
 
 namespace detail {
 
-/// Returns `parameters` without what published systems do not have.
-constexpr Hyperparameters as_published(Hyperparameters parameters) {
-  parameters.private_rows = 0;
+/// Returns `parameters` without what published systems do not have, and with so many private rows.
+constexpr Hyperparameters as_published(Hyperparameters parameters, std::size_t private_rows = 0) {
+  parameters.private_rows = private_rows;
   parameters.negative_pool = 0;
   parameters.node_sample = 0;
   return parameters;
@@ -51,8 +52,10 @@ SamplerPolicy published_sampler(const Hyperparameters& parameters) {
 /// Hyperparameters::private_rows says (Hogwild: Recht et al. 2011), each negative is drawn anew, a
 /// Huffman tree trains all of its nodes, each context word of CBOW receives the whole gradient, as
 /// in word2vec.c, and each pair of a column has negatives of its own. Else a Trainer. The
-/// hyperparameters of word2vec.c are those of word2vec_parameters() (presets.hpp).
-template <class SamplerPolicy, class KernelPolicy, class SyncPolicyType = NoSync>
+/// hyperparameters of word2vec.c are those of word2vec_parameters() (presets.hpp). `private_rows`:
+/// those of a system that has some.
+template <class SamplerPolicy, class KernelPolicy, class SyncPolicyType = NoSync,
+          std::size_t private_rows = 0>
 class Published : public Trainer<SamplerPolicy, KernelPolicy, SyncPolicyType> {
  public:
   /// Throws as Trainer does.
@@ -64,9 +67,9 @@ class Published : public Trainer<SamplerPolicy, KernelPolicy, SyncPolicyType> {
   /// With policies as they are given, instead of those in `parameters`. Throws as Trainer does.
   Published(Hyperparameters parameters, SamplerPolicy sampler, KernelPolicy kernel = {},
             SyncPolicyType sync = SyncPolicyType())
-      : Trainer<SamplerPolicy, KernelPolicy, SyncPolicyType>(detail::as_published(parameters),
-                                                             std::move(sampler), std::move(kernel),
-                                                             std::move(sync)) {}
+      : Trainer<SamplerPolicy, KernelPolicy, SyncPolicyType>(
+            detail::as_published(parameters, private_rows), std::move(sampler), std::move(kernel),
+            std::move(sync)) {}
 };
 
 /// Mikolov et al. 2013b, "Distributed Representations of Words and Phrases and their
@@ -85,6 +88,13 @@ using FastText = Published<Subwords<Hogwild>, DotKernel>;
 /// Morin and Bengio 2005; Mikolov et al. 2013a: skip-gram with hierarchical softmax, each pair on
 /// its own as word2vec.c trains it.
 using Word2VecHierarchicalSoftmax = Published<BasicHogwild<RandomWindow, HuffmanPath>, DotKernel>;
+
+/// Vuurens et al. 2016, "Efficient Parallel Learning of Word2Vec": the same, whose threads train
+/// copies of their own of the 31 most frequent nodes, the top of the tree, and add what these have
+/// changed to the shared rows now and then. Ours (PrivateRows) differ from the authors' in when
+/// they do: see benchmarks/results/as-published.md.
+using CachedHierarchicalSoftmax =
+    Published<BasicHogwild<RandomWindow, HuffmanPath>, DotKernel, NoSync, 31>;
 
 /// Perozzi et al. 2014, "DeepWalk: Online Learning of Social Representations": hierarchical softmax
 /// on RandomWalks with p = q = 1.

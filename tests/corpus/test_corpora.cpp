@@ -21,6 +21,26 @@ TEST_CASE("both corpora have the sentences of the plainest reader", "[corpus]") 
   }
 }
 
+TEST_CASE("joined lines have the sentences of one long line", "[corpus]") {
+  const Text text(random_text(3000, 5), 200);
+  std::string line = text.bytes;
+  std::ranges::replace(line, '\n', ' ');
+  for (const std::size_t length : {1u, 7u, 1000u}) {
+    const auto expected = plain_sentences(line, text.vocabulary, length);
+    for (const std::size_t piece : {17u, 1u << 20}) {
+      const CorpusOptions options{
+          .max_sentence_length = length, .join_lines = true, .threads = 2, .piece_bytes = piece};
+      CHECK(sentences_of(EncodedCorpus::from_text(text.path, text.vocabulary, options)) ==
+            expected);
+      const TextCorpus streamed(text.path, text.vocabulary, options);
+      CHECK(sentences_of(streamed) == expected);
+      CHECK(joined(sentences_of(streamed, 3)) == joined(expected));
+    }
+  }
+  CHECK(TextCorpus(text.path, text.vocabulary, {.join_lines = true}).fingerprint() !=
+        TextCorpus(text.path, text.vocabulary).fingerprint());
+}
+
 TEST_CASE("shards cover every token once and in order", "[corpus]") {
   const Text text(random_text(3000, 2), 1);
   const auto encoded = EncodedCorpus::from_text(text.path, text.vocabulary);

@@ -33,6 +33,10 @@ TEST_CASE("a kept encoding is used again only for the same text and vocabulary",
           plain_sentences(text.bytes, text.vocabulary, 2));
     CHECK_FALSE(again());
   }
+  SECTION("joined lines") {
+    CHECK(read(text.vocabulary, {.join_lines = true, .cache = cache}) != expected);
+    CHECK_FALSE(again());
+  }
   SECTION("another way of separating words") {
     CHECK(read(text.vocabulary, {.cache = cache, .unicode_spaces = true}) == expected);
     CHECK_FALSE(again());

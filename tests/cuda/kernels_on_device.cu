@@ -180,6 +180,10 @@ int main(int argc, char** argv) try {
           HostTeam<64>>("register, tree", parameters(64, 5));
   compare<SharedNegative, CudaRingBufferKernel, cuda::RingBufferScheme, 1, HostTeam<64>>(
       "ring", parameters(64, 5));
+  compare<HogwildFixedWindow, CudaRingBufferKernel, cuda::PairRingScheme, 1, HostTeam<32>>(
+      "ring, pairs", parameters(20, 3));
+  compare<SentenceMinibatch, CudaRingBufferKernel, cuda::MinibatchRingScheme, 1, HostTeam<64>>(
+      "ring, minibatches", parameters(64, 20));  // where a tile takes the place of rows in the ring
   compare<SharedNegativeFixedWindow, CudaWarpKernel, WarpScheme<7>, 4, HostTeam<32>>(
       "warp", parameters(128, 5));
   compare<SharedNegative, CudaWarpKernel, WarpScheme<11>, 4, HostTeam<32>>("warp",
@@ -192,6 +196,8 @@ int main(int argc, char** argv) try {
       "gemm", parameters(128, 5));
   compare<SentenceMinibatchFixedWindow, CudaGemmKernel, cuda::GemmScheme, 1, cuda::HostWarps<4>>(
       "gemm", parameters(20, 8));
+  compare<SharedNegative, CudaWombatKernel, cuda::WombatScheme<cuda::WordTargets>, 1, HostTeam<32>>(
+      "wombat", parameters(20, 8));
   return failures == 0 ? 0 : 1;
 } catch (const std::exception& error) {
   std::printf("failed: %s\n", error.what());

@@ -171,6 +171,15 @@ TEST_CASE("a step of an optimizer on a device is that of its formula", "[cuda]")
     }
     return change;
   });
+  const RmsProp rms_prop{.decay = 0.8, .epsilon = 0.01};
+  compare_steps(rms_prop, [&](std::size_t d, const Gradients& gradients) {
+    double square = 0, change = 0;
+    for (const double g : gradients[d]) {
+      square = rms_prop.decay * square + (1 - rms_prop.decay) * g * g;
+      change += 0.1 * g / (std::sqrt(square) + rms_prop.epsilon);
+    }
+    return change;
+  });
   const Adam adam{.beta1 = 0.7, .beta2 = 0.95, .epsilon = 0.01};
   compare_steps(adam, [&](std::size_t d, const Gradients& gradients) {
     double mean = 0, square = 0, change = 0, steps = 0;

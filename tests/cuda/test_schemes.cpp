@@ -9,6 +9,7 @@
 #include <vector>
 #include <wordloom/cuda/gemm_scheme.hpp>
 #include <wordloom/cuda/published_schemes.hpp>
+#include <wordloom/cuda/ring_schemes.hpp>
 #include <wordloom/cuda/shared_warp_scheme.hpp>
 #include <wordloom/cuda/warp_scheme.hpp>
 
@@ -116,21 +117,24 @@ struct Oracle {
   }
 
   void sentence_scheme() {
-    const std::size_t most = task.sampling.max_reach, k = task.sampling.per_window;
     for (std::size_t center = 0; center < task.sentence.size(); ++center)
       for (const std::size_t context : contexts(center)) {
         const WordId word = task.sentence[context];
-        const Row x = row(input, word);
-        Row change(task.dimension);
-        const auto negatives_from = (center * (2 * most + 1) + context + most - center) * k;
-        for (const WordId other : outputs(center, negatives_from)) {
-          const Row y = row(output, other);
-          const double g = gradient(x, y, other == task.sentence[center]);
-          add_to(change, g, y);
-          add(output, other, scaled(g, x));
-        }
-        add(input, word, change);
+        add(input, word, meet_outputs(center, context, row(input, word)));
       }
+  }
+  /// Trains the outputs of a pair of words and returns the change of its input.
+  Row meet_outputs(std::size_t center, std::size_t context, const Row& x) {
+    const std::size_t most = task.sampling.max_reach, k = task.sampling.per_window;
+    Row change(task.dimension);
+    const auto negatives_from = (center * (2 * most + 1) + context + most - center) * k;
+    for (const WordId other : outputs(center, negatives_from)) {
+      const Row y = row(output, other);
+      const double g = gradient(x, y, other == task.sentence[center]);
+      add_to(change, g, y);
+      add(output, other, scaled(g, x));
+    }
+    return change;
   }
 
   void register_scheme() {
@@ -170,19 +174,35 @@ struct Oracle {
 
   void ring_buffer_scheme() {
     ring([&](std::size_t center, std::map<std::size_t, Row>& rows) {
-      for (const WordId other : outputs(center, center * task.sampling.per_window)) {
-        const Row before = row(output, other);
-        Row y = before;
-        for (const std::size_t context : contexts(center)) {
-          Row& x = rows.at(context);
-          const Row x_before = x;
-          const double g = gradient(x, y, other == task.sentence[center]);
-          add_to(x, g, y);
-          add_to(y, g, x_before);
-        }
-        add(output, other, difference(y, before));
-      }
+      for (const WordId other : outputs(center, center * task.sampling.per_window))
+        meet_window(center, other, rows);
     });
+  }
+  void meet_window(std::size_t center, WordId other, std::map<std::size_t, Row>& rows) {
+    const Row before = row(output, other);
+    Row y = before;
+    for (const std::size_t context : contexts(center)) {
+      Row& x = rows.at(context);
+      const Row x_before = x;
+      const double g = gradient(x, y, other == task.sentence[center]);
+      add_to(x, g, y);
+      add_to(y, g, x_before);
+    }
+    add(output, other, difference(y, before));
+  }
+
+  void pair_ring_scheme() {
+    ring([&](std::size_t center, std::map<std::size_t, Row>& rows) {
+      for (const std::size_t context : contexts(center))
+        add_to(rows.at(context), 1, meet_outputs(center, context, rows.at(context)));
+    });
+  }
+
+  void minibatch_ring_scheme() {
+    ring([&](std::size_t center, std::map<std::size_t, Row>& rows) {
+      meet_window(center, task.sentence[center], rows);
+    });
+    repel();
   }
 
   /// Outputs six at a time: all pairs of these are scored before any changes a row. A row enters
@@ -258,6 +278,12 @@ struct Oracle {
           add(output, task.sentence[center], scaled(g, x));
         }
     }
+    repel();
+  }
+
+  void repel() {
+    const std::size_t size = task.sentence.size();
+    if (size < 2) return;
     std::vector<double> windows(size);
     for (std::size_t center = 0; center < size; ++center)
       for (const std::size_t context : contexts(center)) windows[context] += 1;
@@ -335,6 +361,7 @@ TEST_CASE("published CUDA schemes are what they say", "[cuda]") {
     check<SentenceScheme, 1, HostTeam<64>>(task, &Oracle::sentence_scheme);
     check<RegisterScheme, 1, HostTeam<64>>(task, &Oracle::register_scheme);
     check<RingBufferScheme, 1, HostTeam<64>>(task, &Oracle::ring_buffer_scheme);
+    check<PairRingScheme, 1, HostTeam<64>>(task, &Oracle::pair_ring_scheme);
   });
 }
 
@@ -360,6 +387,8 @@ TEST_CASE("GemmScheme is its oracle", "[cuda]") {
       task.sampling.shared = shared;
       task.sampling.per_window = 1 + shared / 20;  // gradients of weights round 1: more diverge
       check<GemmScheme, 2, HostWarps<4>>(task, &Oracle::gemm_scheme);
+      if (minibatch == 16)
+        check<MinibatchRingScheme, 1, HostTeam<64>>(task, &Oracle::minibatch_ring_scheme);
     });
   Case wide(50, 20, 5, false, 160);
   wide.sampling.minibatch = 16;

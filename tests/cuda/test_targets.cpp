@@ -1,5 +1,5 @@
-// Bags and paths in the Huffman tree by kernels on a device, run on the host, against the same in
-// plain double precision.
+// Bags, paths in the Huffman tree and Wombat's tiles by kernels on a device, run on the host,
+// against the same in plain double precision.
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -9,6 +9,7 @@
 #include <vector>
 #include <wordloom/cuda/host_kernel.hpp>
 #include <wordloom/cuda/published_schemes.hpp>
+#include <wordloom/cuda/wombat_scheme.hpp>
 #include <wordloom/sampler/cbow.hpp>
 #include <wordloom/sampler/hogwild.hpp>
 #include <wordloom/sampler/shared_negative.hpp>
@@ -61,6 +62,7 @@ struct Oracle {
   cuda::Sampling sampling;
   Matrix input, output;
   double loss = 0, examples = 0;
+  bool in_tiles = false;  // of 4 targets and 8 context words where there are as many
 
   Oracle(const Sampler& given, const Model& model)
       : sampler(given), tree(model.vocabulary), noise(model.vocabulary, 0.75) {
@@ -127,6 +129,28 @@ struct Oracle {
     return change;
   }
 
+  void train_tiles(const std::vector<WordId>& sentence, const std::vector<std::uint32_t>& contexts,
+                   const std::vector<Target>& of) {
+    const auto pair = [&](const Matrix& inputs, const Matrix& outputs, std::uint32_t i,
+                          std::size_t j) {
+      const Row x = inputs[sentence[i]], y = outputs[of[j].row];
+      const double g = gradient(x, y, of[j].positive, j == 0);
+      add(input[sentence[i]], g, y);
+      add(output[of[j].row], g, x);
+    };
+    for (std::size_t first = 0; first < of.size(); first += 4) {
+      const std::size_t end = std::min(of.size(), first + 4);
+      std::size_t c = 0;
+      for (; end - first == 4 && contexts.size() - c >= 8; c += 8) {
+        const Matrix inputs = input, outputs = output;
+        for (std::size_t i = c; i < c + 8; ++i)
+          for (std::size_t j = first; j < end; ++j) pair(inputs, outputs, contexts[i], j);
+      }
+      for (; c < contexts.size(); ++c)
+        for (std::size_t j = first; j < end; ++j) pair(input, output, contexts[c], j);
+    }
+  }
+
   void train(const std::vector<WordId>& sentence, const SentenceRandom& random) {
     for (std::uint32_t center = 0; center < sentence.size(); ++center) {
       const std::uint32_t side = sampling.max_reach, reach = sampling.reach(random, center);
@@ -151,6 +175,8 @@ struct Oracle {
           const Row x = input[sentence[i]];
           add(input[sentence[i]], 1, score(x, targets(random, sentence[center], pair)));
         }
+      } else if (in_tiles) {
+        train_tiles(sentence, contexts, targets(random, sentence[center], center));
       } else {
         const auto of = targets(random, sentence[center], center);
         for (std::size_t j = 0; j < of.size(); ++j)
@@ -167,11 +193,12 @@ struct Oracle {
 };
 
 template <class Scheme, class Sampler>
-void check(const Sampler& sampler) {
+void check(const Sampler& sampler, bool in_tiles = false) {
   const Vocabulary vocabulary = zipf_vocabulary(words);
   const std::size_t outputs = sampler.targets.start(vocabulary).output_rows();
   Model model = random_model(vocabulary, dimension, outputs);
   Oracle<Sampler> oracle(sampler, model);
+  oracle.in_tiles = in_tiles;
   const Hyperparameters parameters{.dimension = dimension, .subsample = 0, .seed = 9};
   const auto run = KernelOf<Scheme, Sampler>().start(sampler, parameters, model);
   SentenceBatch batch;
@@ -221,6 +248,14 @@ TEST_CASE("schemes with paths in the Huffman tree are their oracle", "[cuda][huf
     check<PairScheme>(BothHogwild{.targets = {.path = {node_sample}}});
     check<SharedScheme>(HierarchicalSoftmax{.targets = {node_sample}});
     check<SharedScheme>(BothShared{.targets = {.path = {node_sample}}});
+  }
+}
+
+TEST_CASE("WombatScheme is its oracle", "[cuda][huffman]") {
+  using cuda::WombatScheme;
+  for (const std::size_t window : {2u, 5u, 18u}) {
+    check<WombatScheme<cuda::WordTargets>>(SharedNegative{.window = {window}}, true);
+    check<WombatScheme<cuda::AnyTargets>>(HierarchicalSoftmax{.window = {window}}, true);
   }
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 #include <wordloom/optimizer/ada_grad.hpp>
 #include <wordloom/optimizer/adam.hpp>
+#include <wordloom/optimizer/rms_prop.hpp>
 #include <wordloom/optimizer/row_ada_grad.hpp>
 #include <wordloom/optimizer/sgd.hpp>
 
@@ -42,6 +43,13 @@ struct OracleRow {
       const auto g = static_cast<double>(gradient[c]);
       sum += g * g / static_cast<double>(values.size());
       values[c] += rate * scale * g;
+    }
+  }
+  void step(const RmsProp& policy, std::span<const float> gradient, double rate) {
+    for (std::size_t c = 0; c < values.size(); ++c) {
+      const auto g = static_cast<double>(gradient[c]);
+      square[c] = policy.decay * square[c] + (1 - policy.decay) * g * g;
+      values[c] += rate * g / (std::sqrt(square[c]) + policy.epsilon);
     }
   }
   void step(const Adam& policy, std::span<const float> gradient, double rate) {
@@ -126,6 +134,10 @@ TEST_CASE("optimizers change rows as their formulas say", "[optimizer]") {
   SECTION("AdaGrad by row") { check_against_oracle(AdaGrad{.per_row = true}); }
   SECTION("AdaGrad with a large epsilon") { check_against_oracle(AdaGrad{.epsilon = 0.5}); }
   SECTION("RowAdaGrad") { check_against_oracle(RowAdaGrad{}); }
+  SECTION("RmsProp") { check_against_oracle(RmsProp{}); }
+  SECTION("RmsProp with a long memory") {
+    check_against_oracle(RmsProp{.decay = 0.9999, .epsilon = 1e-3});
+  }
   SECTION("Adam") { check_against_oracle(Adam{}); }
   SECTION("Adam with other betas") {
     check_against_oracle(Adam{.beta1 = 0.5, .beta2 = 0.9, .epsilon = 0.1});
@@ -198,6 +210,7 @@ TEST_CASE("a gradient of zeros leaves a new row as it is", "[optimizer]") {
   check(AdaGrad{.epsilon = 1e-30});
   check(AdaGrad{.per_row = true, .epsilon = 1e-30});
   check(RowAdaGrad{.start_sum = 1e-6});
+  check(RmsProp{.epsilon = 1e-30});
   check(Adam{.epsilon = 1e-30});
 }
 
@@ -221,6 +234,8 @@ TEST_CASE("the state of an optimizer is among the matrices of the model", "[opti
   CHECK(names(RowAdaGrad{}, false) == Names{"input 5 x 20", "output 5 x 20",
                                             "input.row_ada_grad 5 x 1",
                                             "output.row_ada_grad 5 x 1"});
+  CHECK(names(RmsProp{}, false) ==
+        Names{"input 5 x 20", "output 5 x 20", "input.rms_prop 5 x 20", "output.rms_prop 5 x 20"});
   CHECK(names(Adam{}, true) == Names{"input 5 x 20", "input.adam_mean 5 x 20",
                                      "input.adam_square 5 x 20", "input.adam_steps 5 x 1"});
   CHECK(names(Adam{}, false).size() == 8);

@@ -174,6 +174,9 @@ TEST_CASE("published systems are without what is ours", "[trainer]") {
   const Word2VecHierarchicalSoftmax tree(parameters);
   check(tree);
   CHECK(tree.sampler().targets.node_sample == 0);
+  const CachedHierarchicalSoftmax cached(parameters);
+  CHECK(cached.hyperparameters().private_rows == 31);
+  CHECK(cached.sampler().targets.node_sample == 0);
   check(BidMach(parameters));
 #if WORDLOOM_HAS_BLAS
   check(PSgnsCc(parameters));

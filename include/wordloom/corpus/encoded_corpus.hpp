@@ -172,7 +172,7 @@ class EncodedCorpus {
       try {
         while (auto piece = pieces.next()) {
           ids.clear();
-          const auto read = detail::encode(piece->text, vocabulary, options.unicode_spaces, ids);
+          const auto read = detail::encode(piece->text, vocabulary, options, ids);
           piece->memory.reset();
           std::unique_lock lock(guard);
           words_read += read;
@@ -218,9 +218,10 @@ WORDLOOM_FUNCTION detail::EncodedText EncodedCorpus::encoded(const std::filesyst
                                                              const CorpusOptions& options) {
   std::uint64_t words_read = 0;
   if (!options.cache.empty()) {
-    // The highest bit of the length, which no text reaches, tells how words are separated.
-    const std::uint64_t splitting =
-        std::uint64_t{options.max_sentence_length} ^ (std::uint64_t{options.unicode_spaces} << 63);
+    // The highest bits of the length, which no text reaches, tell how words and sentences end.
+    const std::uint64_t splitting = std::uint64_t{options.max_sentence_length} ^
+                                    (std::uint64_t{options.unicode_spaces} << 63) ^
+                                    (std::uint64_t{options.join_lines} << 62);
     const auto source =
         detail::CorpusSource::of(path, vocabulary.fingerprint(), splitting, options.part);
     if (auto text = detail::open_corpus_file(options.cache, source)) return *text;

@@ -30,6 +30,10 @@ namespace wordloom::inline WORDLOOM_ABI {
 struct CorpusOptions {
   /// A line with more in-vocabulary words is split, so that no word is lost. word2vec: 1000.
   std::size_t max_sentence_length = 1000;
+  /// True if the end of a line does not end a sentence: each but the last of a part of the text has
+  /// max_sentence_length words. So a GPU has long sentences to train (FULL-W2V, Randall et al.
+  /// 2021, section 4).
+  bool join_lines = false;
   /// Threads that encode, up to 65536; 0 = all that the machine offers.
   std::size_t threads = 0;
   /// EncodedCorpus: the file in which the encoded text is kept; empty: in memory.
@@ -54,18 +58,20 @@ namespace detail {
 /// The id of a newline; no vocabulary is this large.
 inline constexpr WordId end_of_line = std::numeric_limits<WordId>::max();
 
-/// Appends the ids of the known words of `text`, and `end_of_line` for each \n. Returns the number
-/// of all words.
+/// Appends the ids of the known words of `text`, and `end_of_line` for each \n unless lines are
+/// joined. Returns the number of all words.
 inline std::uint64_t encode(std::string_view text, const Vocabulary& vocabulary,
-                            bool unicode_spaces, std::vector<WordId>& ids) {
+                            const CorpusOptions& options, std::vector<WordId>& ids) {
   std::uint64_t words = 0;
   for_each_word(
-      text, unicode_spaces,
+      text, options.unicode_spaces,
       [&](std::string_view word) {
         ++words;
         if (const auto id = vocabulary.find(word)) ids.push_back(*id);
       },
-      [&] { ids.push_back(end_of_line); });
+      [&] {
+        if (!options.join_lines) ids.push_back(end_of_line);
+      });
   return words;
 }
 
@@ -118,7 +124,7 @@ class TextCorpus {
         if (!piece && !splitter_.finish()) return std::nullopt;
         if (!piece) break;
         ids_.clear();
-        detail::encode(piece->text, vocabulary_, unicode_spaces_, ids_);
+        detail::encode(piece->text, vocabulary_, options_, ids_);
         rest_ = ids_;
       }
       return sentence_;
@@ -127,7 +133,7 @@ class TextCorpus {
     static constexpr std::size_t largest_piece = std::size_t{1} << 18;
 
     Vocabulary vocabulary_;
-    bool unicode_spaces_;
+    CorpusOptions options_;
     detail::SentenceSplitter splitter_;
     detail::TextPieces pieces_;
     std::vector<WordId> ids_;       // of the current piece
@@ -172,6 +178,7 @@ class TextCorpus {
     detail::Hash hash;
     hash.add(std::uint64_t{options.max_sentence_length});
     if (options.unicode_spaces) hash.add("unicode spaces");
+    if (options.join_lines) hash.add("joined lines");
     hash.add(hashes.data(), hashes.size() * sizeof(hashes[0]));
     fingerprint_ = hash.value();
   }
@@ -213,7 +220,7 @@ WORDLOOM_FUNCTION void CorpusOptions::validate() const {
 
 WORDLOOM_FUNCTION TextCorpus::Reader::Reader(const TextCorpus& corpus, const Shard& shard)
     : vocabulary_(corpus.vocabulary_),
-      unicode_spaces_(corpus.options_.unicode_spaces),
+      options_(corpus.options_),
       splitter_(corpus.options_.max_sentence_length),
       pieces_(corpus.path_, std::min(corpus.options_.piece_bytes, largest_piece),
               {corpus.options_.part.index * shard.count + shard.index,

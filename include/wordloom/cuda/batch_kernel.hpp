@@ -20,13 +20,14 @@ namespace wordloom::inline WORDLOOM_ABI::cuda {
 /// machine itself draws windows, negatives and subsampling, from streams of (seed, sentence, epoch,
 /// purpose), so that the grid does not change them. Several sentences are trained at a time, each
 /// by threads of its own, and change the one model without locks (Hogwild): results are
-/// bit-identical only for one sentence in flight, and by GemmScheme on a device not even then.
+/// bit-identical only for one sentence in flight, and with minibatches on a device not even then.
 /// - `Machine`: CudaMachine or HostMachine;
 /// - `Method`: `RowSizes`, the lengths of rows in units of 32 floats, rising, to one of which rows
 ///   are padded; `min_words`, below which a batch does not keep the machine busy; `batch_words`,
 ///   the preferred number; `with_launch<R>(sampling, use)` calls use(launch) with the launch for
 ///   rows of 32 R floats: `launch.check(sampling, device)` and `launch.run(model, sampling, batch,
-///   in_flight, device, machine)`;
+///   in_flight, device, machine)`; `require<Sampler>()`, where it exists, refuses a sampler by a
+///   static_assert;
 /// - `Samplers`: those that the method implements; none: all that a device can draw.
 template <class Machine, class Method, class... Samplers>
 struct BatchKernel {
@@ -39,6 +40,14 @@ struct BatchKernel {
   static constexpr bool trains = sizeof...(Samplers) == 0
                                      ? DrawnOnDevice<Sampler>
                                      : (std::is_same_v<Sampler, Samplers> || ...);
+
+  /// Refuses, when compiling, a sampler for which the method says why it does not implement it.
+  template <class Sampler>
+  static constexpr bool require() {
+    if constexpr (requires { Method::template require<Sampler>(); })
+      return Method::template require<Sampler>();
+    return true;
+  }
 
   static BatchKernel from(const Hyperparameters& parameters) {
     return {parameters.device, parameters.sentences_in_flight};

@@ -13,9 +13,11 @@
 #include <wordloom/cuda/gemm_scheme.hpp>
 #include <wordloom/cuda/machine.cuh>
 #include <wordloom/cuda/published_schemes.hpp>
+#include <wordloom/cuda/ring_schemes.hpp>
 #include <wordloom/cuda/shared_warp_scheme.hpp>
 #include <wordloom/cuda/teams.cuh>
 #include <wordloom/cuda/warp_scheme.hpp>
+#include <wordloom/cuda/wombat_scheme.hpp>
 #include <wordloom/sampler/cbow.hpp>
 #include <wordloom/sampler/hogwild.hpp>
 #include <wordloom/sampler/huffman_path.hpp>
@@ -141,6 +143,22 @@ struct BlockMethod : CudaMethod {
   }
 };
 
+/// A thread block trains a sentence, with context rows in a ring: by the scheme for the sampler.
+struct RingMethod : CudaMethod, RingSamplers {
+  template <int R, class Use>
+  static void with_launch(const Sampling& sampling, Use use) {
+    const auto use_scheme = [&]<class Scheme>(Scheme) {
+      use(BatchLaunch<Scheme, 1, DeviceTeam<32 * R>, 32 * R>());
+    };
+    if (sampling.minibatch > 0)
+      use_scheme(MinibatchRingScheme());
+    else if (sampling.draws_for_pairs)
+      use_scheme(PairRingScheme());
+    else
+      use_scheme(RingBufferScheme());
+  }
+};
+
 /// WarpScheme where registers can hold the rows of a window, else SharedWarpScheme.
 struct WarpMethod : CudaMethod {
   template <int R, class Use>
@@ -152,6 +170,17 @@ struct WarpMethod : CudaMethod {
     if constexpr (R <= 4)
       if (places <= 11) return use(BatchLaunch<WarpScheme<11>, R, WarpTeam, threads>());
     use(BatchLaunch<SharedWarpScheme, R, WarpTeam, threads>());
+  }
+};
+
+/// WombatScheme by warps, for words or paths as targets.
+struct WombatMethod : CudaMethod {
+  template <int R, class Use>
+  static void with_launch(const Sampling& sampling, Use use) {
+    if (sampling.has_paths)
+      use(BatchLaunch<WombatScheme<AnyTargets>, R, WarpTeam, 128>());
+    else
+      use(BatchLaunch<WombatScheme<WordTargets>, R, WarpTeam, 128>());
   }
 };
 
@@ -180,11 +209,10 @@ using CudaSentenceKernel =
 
 /// BlazingText's other schedule: a thread block for each word, `sentences_in_flight` words at a
 /// time. For comparison: neighbours change the same rows at once, which cost the authors accuracy.
-using CudaWordKernel =
-    CudaKernel<cuda::BlockMethod<cuda::WordAtATime<cuda::SentenceScheme>,
-                                 cuda::WordAtATime<cuda::SentenceScheme>,
-                                 cuda::WordAtATime<cuda::CbowScheme>>,
-               Hogwild, HogwildFixedWindow, Cbow>;
+using CudaWordKernel = CudaKernel<
+    cuda::BlockMethod<cuda::WordAtATime<cuda::SentenceScheme>,
+                      cuda::WordAtATime<cuda::SentenceScheme>, cuda::WordAtATime<cuda::CbowScheme>>,
+    Hogwild, HogwildFixedWindow, Cbow>;
 
 /// FULL-Register (Randall et al. 2021): output rows in registers while they meet the window.
 using CudaRegisterKernel =
@@ -192,14 +220,20 @@ using CudaRegisterKernel =
                SharedNegative, SharedNegativeFixedWindow, HierarchicalSoftmax,
                BasicSharedNegative<RandomWindow, HuffmanPathAndNegatives>>;
 
-/// FULL-W2V (Randall et al. 2021): the same, with context rows in a ring in shared memory.
-using CudaRingBufferKernel = CudaKernel<cuda::BlockMethod<cuda::RingBufferScheme>, SharedNegative,
-                                        SharedNegativeFixedWindow>;
+/// FULL-W2V (Randall et al. 2021): the same, with context rows in a ring in shared memory while
+/// they are in the window. Hogwild and the positives of SentenceMinibatch in the same way.
+using CudaRingBufferKernel =
+    CudaKernel<cuda::RingMethod, SharedNegative, SharedNegativeFixedWindow, Hogwild,
+               HogwildFixedWindow, SentenceMinibatch, SentenceMinibatchFixedWindow>;
 
 /// PAR-Word2Vec (Moon et al. 2019): the positives of a sentence, then minibatches of its words
 /// against shared negatives as products of tiles.
 using CudaGemmKernel =
     CudaKernel<cuda::GemmMethod, SentenceMinibatch, SentenceMinibatchFixedWindow>;
+
+/// Wombat (Simonton and Alaghband 2017): a warp for each window, tiles of 4 targets and 8 context
+/// words. `sentences_in_flight` words are trained at a time.
+using CudaWombatKernel = CudaKernel<cuda::WombatMethod, SharedNegative, HierarchicalSoftmax>;
 
 /// Ours: a warp for each sentence, context rows in a ring in registers.
 using CudaWarpKernel = CudaKernel<cuda::WarpMethod, SharedNegative, SharedNegativeFixedWindow>;

@@ -196,10 +196,16 @@ struct GemmScheme {
 
   template <class Task>
   static WORDLOOM_BOTH void train(const Task& task) {
+    if (task.sentence.size < 2) return;
+    attract(task);
+    repel(task);
+  }
+
+  /// Trains the words of a sentence in minibatches against shared negatives.
+  template <class Task>
+  static WORDLOOM_BOTH void repel(const Task& task) {
     const Sampling& sampling = task.sampling;
     const std::uint32_t size = task.sentence.size;
-    if (size < 2) return;
-    attract(task);
     constexpr std::uint32_t inputs = GemmTileShape::inputs, outputs = GemmTileShape::outputs;
     const auto min = [](std::uint32_t a, std::uint32_t b) { return a < b ? a : b; };
     std::uint32_t number = 0;

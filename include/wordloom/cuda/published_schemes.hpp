@@ -4,9 +4,8 @@
 
 #include <wordloom/cuda/draws.hpp>
 #include <wordloom/cuda/sentence.hpp>
-#include <wordloom/cuda/shared_ring.hpp>
 
-/// Schemes as others have published them.
+/// Schemes as others have published them. Those with a ring are in ring_schemes.hpp.
 namespace wordloom::inline WORDLOOM_ABI::cuda {
 
 /// What a window is scored against.
@@ -255,28 +254,5 @@ struct BasicRegisterScheme {
   }
 };
 using RegisterScheme = BasicRegisterScheme<WordTargets>;
-
-/// The scheme of FULL-W2V: as RegisterScheme, and context rows stay in shared memory while they are
-/// in the window.
-struct RingBufferScheme : RingScheme {
-  template <class Task>
-  static WORDLOOM_BOTH void train(const Task& task) {
-    using Row = typename Task::Row;
-    SharedRing<Task> ring(task);
-    train_windows<WordTargets>(
-        task, [&](std::uint32_t center) { ring.move_to(center); },
-        [&](const Target& target, std::uint32_t context, Row& y) {
-          Row x, x_before;
-          float* const row = ring.current(context);
-          task.team.load_own(x, row);
-          copy_row(x_before, x);
-          const float g = task.gradient(x, y, target.positive, target.examples);
-          add_scaled(x, g, y);
-          task.team.store_own(row, x);
-          add_scaled(y, g, x_before);
-        });
-    ring.leave_all();
-  }
-};
 
 }  // namespace wordloom::inline WORDLOOM_ABI::cuda

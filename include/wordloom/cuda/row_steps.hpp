@@ -11,6 +11,7 @@
 #include <wordloom/optimizer/ada_grad.hpp>
 #include <wordloom/optimizer/adam.hpp>
 #include <wordloom/optimizer/optimizer_steps.hpp>
+#include <wordloom/optimizer/rms_prop.hpp>
 #include <wordloom/optimizer/row_ada_grad.hpp>
 #include <wordloom/optimizer/sgd.hpp>
 #include <wordloom/optimizer/state_rows.hpp>
@@ -109,6 +110,32 @@ struct RowStep<RowAdaGrad> {
 
  private:
   float per_column_, start_sum_;
+};
+
+template <>
+struct RowStep<RmsProp> {
+  static std::vector<StateMatrix> state(const RmsProp&) { return {RmsProp::state}; }
+  RowStep(const RmsProp& optimizer, std::size_t) : constants_(optimizer.constants()) {}
+
+  template <class Team, std::size_t R, class Lanes>
+  WORDLOOM_BOTH void operator()(const Team& team, const StateView& state, std::uint32_t row,
+                                Lanes (&x)[R], const Lanes (&gradient)[R], float rate) const {
+    float* const at = state.matrix[0] + std::size_t{row} * (Team::width * R);
+    Lanes squares[R];
+    team.load_own(squares, at);
+    WORDLOOM_UNROLL
+    for (std::size_t r = 0; r < R; ++r) {
+      squares[r] = constants_.decay * squares[r] + constants_.rest * (gradient[r] * gradient[r]);
+      x[r] = team.each([&](int l) {
+        return team.own(x[r], l) + rate * team.own(gradient[r], l) /
+                                       (std::sqrt(team.own(squares[r], l)) + constants_.epsilon);
+      });
+    }
+    team.store_own(at, squares);
+  }
+
+ private:
+  simd::RmsPropConstants constants_;
 };
 
 template <>

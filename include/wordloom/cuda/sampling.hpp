@@ -6,6 +6,7 @@
 #include <wordloom/core/types.hpp>
 #include <wordloom/cuda/team.hpp>
 #include <wordloom/sampler/block.hpp>
+#include <wordloom/sampler/hogwild.hpp>
 #include <wordloom/sampler/huffman_path.hpp>
 #include <wordloom/sampler/window.hpp>
 
@@ -105,6 +106,7 @@ struct Sampling {
   PathView paths = {};
   bool has_bags = false;  // whether the mean of a window is scored
   BagGradient bag_gradient = BagGradient::mean;
+  bool draws_for_pairs = false;  // whether each pair has negatives of its own, else each window
 
   /// The reach of the window of the word at `position` in its sentence.
   WORDLOOM_BOTH std::uint32_t reach(const SentenceRandom& random, std::uint32_t position) const {
@@ -168,6 +170,12 @@ concept DrawnOnDevice = !ScoresBags<S> && requires(const S& sampler) {
   sampler.targets.exponent;
 };
 
+/// Whether each pair of words has targets of its own.
+template <class Sampler>
+inline constexpr bool draws_for_pairs = false;
+template <class Window, class Targets>
+inline constexpr bool draws_for_pairs<BasicHogwild<Window, Targets>> = true;
+
 /// Calls use(part) with each part of targets, or of their tables: negatives and paths.
 template <class Targets, class Use>
 void for_each_part(const Targets& targets, Use use) {
@@ -192,6 +200,7 @@ Sampling sampling_of(const Sampler& sampler) {
     sampling.has_bags = true;
     sampling.bag_gradient = sampler.gradient;
   }
+  sampling.draws_for_pairs = draws_for_pairs<Sampler>;
   if constexpr (requires { sampler.shared(); }) {
     sampling.minibatch = static_cast<std::uint32_t>(sampler.minibatch);
     sampling.shared = static_cast<std::uint32_t>(sampler.shared());

@@ -199,7 +199,8 @@ concept TrainsColumns = OnDevice<K> &&
 ///   bits. Such a kernel goes with NoSync alone. See Bf16Kernel.
 ///
 /// On a device, where it does a sampler's work too: `K::Replica` is what a SyncPolicy may change
-/// between two batches; `K::trains<Sampler>` says for which samplers it can stand;
+/// between two batches; `K::trains<Sampler>` says for which samplers it can stand, and
+/// `K::require<Sampler>()`, where it exists, refuses others by a static_assert that says why;
 /// `kernel.start(sampler, parameters, model)` returns a std::unique_ptr<K::Run>;
 /// `run.submit(batch, epoch, first_rate, last_rate)` starts to train a batch, `run.wait()` waits
 /// for the first of those in flight (two at most) and returns its loss and examples,
@@ -247,6 +248,7 @@ constexpr bool require_kernel() {
 template <class S, class K>
 constexpr bool require_match() {
   if constexpr (OnDevice<K>) {
+    if constexpr (requires { K::template require<S>(); }) K::template require<S>();
     static_assert(K::template trains<S>,
                   "wordloom: this UpdateKernel makes windows and negatives itself, and not as this "
                   "Sampler does");

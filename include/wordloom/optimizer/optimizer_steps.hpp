@@ -21,6 +21,12 @@ struct AdamConstants {
   float epsilon;
 };
 
+/// The constants of RMSProp.
+struct RmsPropConstants {
+  float decay, rest;  // 1 - decay
+  float epsilon;
+};
+
 /// The vector code of optimizers: each function changes one row by its gradient. Arrays have
 /// `stride` floats, aligned to 64 bytes.
 struct OptimizerFunctions {
@@ -32,6 +38,9 @@ struct OptimizerFunctions {
   void (*ada_grad_by_row)(float*, float*, const float*, std::size_t, float, float, float) noexcept;
   /// (row, sum of mean squares [1], gradient, stride, rate, sum at the start, 1 / columns)
   void (*row_ada_grad)(float*, float*, const float*, std::size_t, float, float, float) noexcept;
+  /// (row, means of squares, gradient, stride, rate, constants)
+  void (*rms_prop)(float*, float*, const float*, std::size_t, float,
+                   const RmsPropConstants&) noexcept;
   /// (row, state, gradient, stride, rate, constants)
   void (*adam)(float*, const AdamState&, const float*, std::size_t, float,
                const AdamConstants&) noexcept;

@@ -67,6 +67,25 @@ HWY_ATTR inline void row_ada_grad_step(float* row, float* sum, const float* grad
   sgd_step(row, gradient, stride, rate / std::sqrt(std::sqrt(before + start_sum)));
 }
 
+HWY_ATTR inline void rms_prop_step(float* row, float* squares, const float* gradient,
+                                   std::size_t stride, float rate,
+                                   const RmsPropConstants& constants) noexcept {
+  const RowTag d;
+  const std::size_t lanes = hn::Lanes(d);
+  const auto scale = hn::Set(d, rate), epsilon = hn::Set(d, constants.epsilon);
+  const auto decay = hn::Set(d, constants.decay), rest = hn::Set(d, constants.rest);
+  for_columns<4>(stride, [&]<std::size_t V>(std::size_t first) WORDLOOM_INLINED {
+    unrolled<V>([&](auto v) WORDLOOM_INLINED {
+      const std::size_t c = first + v * lanes;
+      const auto g = hn::Load(d, gradient + c);
+      const auto square = hn::MulAdd(decay, load_row(d, squares + c), hn::Mul(hn::Mul(rest, g), g));
+      store_row(d, square, squares + c);
+      const auto change = hn::Div(hn::Mul(scale, g), hn::Add(hn::Sqrt(square), epsilon));
+      store_row(d, hn::Add(load_row(d, row + c), change), row + c);
+    });
+  });
+}
+
 /// Returns 1 / (1 - beta^steps).
 HWY_INLINE float bias_correction(double log_of_beta, float steps) {
   const double exponent = log_of_beta * static_cast<double>(steps);
@@ -105,7 +124,8 @@ HWY_ATTR inline void adam_step(float* row, const AdamState& state, const float* 
 }
 
 inline OptimizerFunctions optimizer_table() noexcept {
-  return {sgd_step, ada_grad_step, ada_grad_by_row_step, row_ada_grad_step, adam_step};
+  return {sgd_step,          ada_grad_step, ada_grad_by_row_step,
+          row_ada_grad_step, rms_prop_step, adam_step};
 }
 
 }  // namespace wordloom::inline WORDLOOM_ABI::simd::HWY_NAMESPACE
