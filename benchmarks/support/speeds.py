@@ -69,7 +69,7 @@ class Speeds:
         self.settings = {key: getattr(given, key) for key in
                          ("tokens", "epochs", "window", "negative", "sample")}
         self.runs = []
-        self.path = given.output.with_suffix(".json")
+        self.path = given.output.with_name(given.output.name + ".json")
         if given.resume and self.path.exists():
             document = json.loads(self.path.read_text(encoding="utf-8"))
             if document["settings"] != self.settings:
@@ -90,7 +90,8 @@ class Speeds:
         self.path.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
         head = (f"# Speeds\n\n{document['date']}, {document['machine']}; {document['ours']}; "
                 f"{document['environment']}.\n" + HEAD.format(rounds=given.rounds, **self.settings))
-        given.output.with_suffix(".md").write_text(head + table(self.runs), encoding="utf-8")
+        given.output.with_name(given.output.name + ".md").write_text(head + table(self.runs),
+                                                                     encoding="utf-8")
 
     def epochs(self, command, text, folder, epochs, **placeholders):
         """Returns the wall seconds and user seconds of a run of so many epochs."""
