@@ -43,7 +43,8 @@ inline void require_effects_on_method(const TrainingOptions& options) {
   const std::string& sampler = options.sampler;
   const bool columns = trains_columns(options), gpu = is_for_gpu(options.kernel);
   const bool tree = sampler.find("-hs") != sampler.npos, negatives = !sampler.ends_with("-hs");
-  const std::string with_sampler = "with --sampler " + sampler,
+  const std::string with_sampler = options.system.empty() ? "with --sampler " + sampler
+                                                          : "with --system " + options.system,
                     with_kernel = "with --kernel " + options.kernel;
   require_effect(options, {"--context-size", "--contexts"}, columns, "without --sampler uniform");
   require_effect(options, {"--cbow-gradient"}, is_cbow(sampler), "without --cbow 1");
@@ -69,6 +70,11 @@ inline void require_effects_on_method(const TrainingOptions& options) {
                      "--sync-rule"};
   require_effect(options, sync, options.sync != "none", "without --sync mpi or nccl");
   require_effect(options, sync, !columns, with_sampler);
+  require_effect(options, {"--sync-bytes-per-word"}, options.sync_options.interval == 0,
+                 "beside --sync-interval: leave one out");
+  require_effect(options, {"--sync-first-rows"},
+                 options.sync_options.interval != wordloom::SyncOptions::epoch,
+                 "with --sync-interval epoch");
   // fastText's commands say -minn 0 -maxn 0 for words alone.
   require_effect(
       options, {"--minn", "--bucket"},

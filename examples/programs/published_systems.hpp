@@ -146,7 +146,7 @@ inline const PublishedSystem* choose_system(
   if (options.system.empty()) return nullptr;
   for (const char* name :
        {"--preset", "--sampler", "--kernel", "--optimizer", "--cbow", "--cbow-gradient", "--hs",
-        "--char-cnn", "--private-rows", "--negative-pool", "--hs-sample"})
+        "--loss", "--char-cnn", "--private-rows", "--negative-pool", "--hs-sample"})
     if (options.is_given(name))
       throw wordloom::InvalidArgument(std::string(name) + " does not go with --system " +
                                       options.system + ", whose method is fixed: leave one out");
@@ -164,6 +164,8 @@ inline const PublishedSystem* choose_system(
       throw wordloom::InvalidArgument("--system " + options.system +
                                       " has no negatives: leave --negative out");
     p.negatives = 0;
+  } else if (options.is_given("--negative") && p.negatives == 0) {
+    throw wordloom::InvalidArgument("--system " + options.system + " needs 1 to 1000 negatives");
   }
   if (options.sampler == "cbow") options.cbow_gradient = "whole";
   const auto unless_given = [&](const char* name, auto& value, const auto& of_system) {
@@ -173,7 +175,7 @@ inline const PublishedSystem* choose_system(
   unless_given("--window", p.window, system->window);
   unless_given("--iter", p.epochs, system->epochs);
   unless_given("--sample", p.subsample, system->subsample);
-  unless_given("--minibatch", p.minibatch, system->minibatch);
+  if (p.minibatch == 0) p.minibatch = system->minibatch;
   unless_given("--maxn", options.subwords.maxn, system->maxn);
   unless_given("--schedule", options.schedule, system->schedule);
   unless_given("--context-size", options.context_size, system->context_size);

@@ -220,9 +220,10 @@ inline void check_subwords(const TrainingOptions& options) {
   wordloom::detail::validate(options.subwords);
   if (options.subwords.maxn == 0) return;
   if (!wordloom::SubwordSamplers::contains(options.sampler))
-    throw wordloom::InvalidArgument("--maxn goes with --sampler " +
-                                    wordloom::SubwordSamplers::names() + ", not " +
-                                    options.sampler);
+    throw wordloom::InvalidArgument(
+        options.system.empty() ? "--maxn goes with --sampler " +
+                                     wordloom::SubwordSamplers::names() + ", not " + options.sampler
+                               : "--maxn does not go with --system " + options.system);
   if (is_for_gpu(options.kernel))
     throw wordloom::InvalidArgument("--maxn does not go with --kernel " + options.kernel);
 }
@@ -293,7 +294,9 @@ inline void check(const TrainingOptions& options) {
   if (!options.pretrained.empty() && (options.resume || !options.load_model.empty()))
     throw wordloom::InvalidArgument("--pretrained-vectors is for new models");
   if (writes_model(options) && options.sampler.find("-hs") != options.sampler.npos)
-    throw wordloom::InvalidArgument("--format fasttext needs a model without --hs 1");
+    throw wordloom::InvalidArgument(
+        "--format fasttext needs a model without " +
+        (options.system.empty() ? "--hs 1" : "--system " + options.system));
   if (options.sync_bf16 && options.sync != "mpi")
     throw wordloom::InvalidArgument("--sync-bf16 is for --sync mpi");
   if (!(options.checkpoint_every >= 0))
