@@ -99,9 +99,10 @@ install_and_use() {
 # On one seed, and on two devices where several are for several.
 emulate_gpu() {
   run cmake --build --preset release --parallel "$jobs" --target \
-    emulated_{on_device,nccl,columns,vanilla,edges,char_cnn}
+    test_cuda emulated_{on_device,nccl,columns,vanilla,edges,char_cnn}
   run ctest --preset release --output-on-failure --parallel "$jobs" --label-regex emulated \
     --exclude-regex '/devices:[13]$|/seed:2$'
+  run ctest --preset release --output-on-failure --parallel "$jobs" --tests-regex '^cuda/'
 }
 
 compare_speeds() {
@@ -194,8 +195,8 @@ options+=(-DWORDLOOM_BUILD_TESTS=ON -DWORDLOOM_BUILD_EXAMPLES=ON
           -DWORDLOOM_WERROR="${WORDLOOM_WERROR:-OFF}")
 case $depth in
   short)
-    options+=(-DWORDLOOM_BUILD_BENCHMARKS=OFF -DWORDLOOM_TEST_EMULATED=OFF
-              -DWORDLOOM_TEST_HOSTS=OFF -DWORDLOOM_TEST_LONG=OFF)
+    options+=(-DWORDLOOM_BUILD_BENCHMARKS=OFF -DWORDLOOM_TEST_BRIEF=ON
+              -DWORDLOOM_TEST_EMULATED=OFF -DWORDLOOM_TEST_LONG=OFF)
     build_and_test
     exit
     ;;
@@ -205,8 +206,8 @@ esac
 
 packages=(clang clang-tidy doxygen python3)
 install_packages
-options+=(-DWORDLOOM_BUILD_BENCHMARKS=ON -DWORDLOOM_TEST_EMULATED=ON
-          -DWORDLOOM_TEST_HOSTS=ON)
+options+=(-DWORDLOOM_BUILD_BENCHMARKS=ON -DWORDLOOM_TEST_BRIEF=OFF
+          -DWORDLOOM_TEST_EMULATED=ON)
 if [ "$depth" = long ]; then
   configure release "${options[@]}" -DWORDLOOM_TEST_LONG=OFF
   for name in make_reference run_clang_tidy sanitize_addresses sanitize_threads run_clang_code \
