@@ -7,7 +7,8 @@
 #                                 Doxygen, clang-tidy, the tests of edges under the sanitizers and
 #                                 by Clang, changed files for the loaders, the library as installed,
 #                                 as a subfolder and with mixed flags, code that must not compile,
-#                                 killed runs, code for GPUs on an emulated one, and ratios of speeds.
+#                                 several processes, killed runs, code for GPUs on an emulated one,
+#                                 and ratios of speeds.
 #        cmake/test.sh full       before each release, for hours: all of these, each header on its
 #                                 own, the benchmarks and their tests, tests that train for minutes,
 #                                 more changed files and killed runs, code for GPUs by nvcc, and on
@@ -94,6 +95,12 @@ install_and_use() {
     word2vec node2vec neighbours evaluate mixed_flags
   run ctest --preset release --output-on-failure --parallel "$jobs" \
     --tests-regex '^(compile_failure|install|mixed_flags)/'
+}
+
+run_ranks() {
+  run cmake --build --preset release --parallel "$jobs" --target \
+    mpi_failures mpi_row_allgather train_by_ranks word2vec node2vec evaluate write_demo_corpus
+  run ctest --preset release --output-on-failure --parallel "$jobs" --label-regex mpi
 }
 
 # On one seed, and on two devices where several are for several.
@@ -197,7 +204,7 @@ case $depth in
   short)
     options+=(-DWORDLOOM_BUILD_BENCHMARKS=OFF -DWORDLOOM_TEST_BRIEF=ON
               -DWORDLOOM_TEST_EMULATED=OFF -DWORDLOOM_TEST_LONG=OFF)
-    build_and_test
+    build_and_test --label-exclude mpi
     exit
     ;;
   long) inputs=${WORDLOOM_FUZZ_INPUTS:-1000} kills=${WORDLOOM_KILLS:-10} ;;
@@ -211,7 +218,7 @@ options+=(-DWORDLOOM_BUILD_BENCHMARKS=ON -DWORDLOOM_TEST_BRIEF=OFF
 if [ "$depth" = long ]; then
   configure release "${options[@]}" -DWORDLOOM_TEST_LONG=OFF
   for name in make_reference run_clang_tidy sanitize_addresses sanitize_threads run_clang_code \
-    emulate_gpu install_and_use kill_runs compare_speeds; do
+    emulate_gpu install_and_use run_ranks kill_runs compare_speeds; do
     step $name
   done
   exit
