@@ -52,7 +52,7 @@ struct Job {
   std::chrono::duration<double> callback_interval;
 };
 
-/// Whether WithOptimizer trains a sampler: one that makes no bags.
+/// True for samplers that WithOptimizer trains: those that make no bags.
 template <class Sampler>
 inline constexpr bool takes_optimizer = !wordloom::detail::features_used<Sampler>().bags;
 

@@ -54,9 +54,9 @@ struct RingBufferScheme : RingScheme {
   }
 };
 
-/// The same for Hogwild: as SentenceScheme, whose pairs have negatives of their own, so that output
-/// rows are read from the model and changed there for each pair. A context row is read and changed
-/// there once, instead of in each of its windows.
+/// A ring of context rows for Hogwild. Pairs have negatives of their own, as in SentenceScheme, so
+/// that output rows are read from the model and changed there for each pair. A context row is read
+/// and changed there once, instead of in each of its windows.
 struct PairRingScheme : RingScheme {
   template <class Task>
   static WORDLOOM_BOTH void train(const Task& task) {
@@ -89,8 +89,8 @@ struct CenterTarget {
   }
 };
 
-/// The same for SentenceMinibatch: the positives of all windows with context rows in a ring, then
-/// minibatches as GemmScheme trains them. These have no windows, and their rows are in shared
+/// A ring of context rows for SentenceMinibatch: it trains the positives of all windows, then
+/// minibatches are trained as GemmScheme does. These have no windows, and their rows are in shared
 /// memory already while a minibatch lasts.
 struct MinibatchRingScheme {
   static constexpr std::size_t floats_of_own(const Sampling& sampling, std::size_t row) {

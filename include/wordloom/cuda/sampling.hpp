@@ -170,7 +170,7 @@ concept DrawnOnDevice = !ScoresBags<S> && requires(const S& sampler) {
   sampler.targets.exponent;
 };
 
-/// Whether each pair of words has targets of its own.
+/// True for samplers whose pairs of words have targets of their own.
 template <class Sampler>
 inline constexpr bool draws_for_pairs = false;
 template <class Window, class Targets>

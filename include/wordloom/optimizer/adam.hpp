@@ -27,8 +27,8 @@ struct Adam {
   double beta1 = 0.9, beta2 = 0.999;
   /// Keeps the quotient finite where all gradients were zero; 1e-30 to 1.
   double epsilon = 1e-8;
-  /// Whether each batch steps all rows, those that it does not have with a gradient of zero, as the
-  /// paper's algorithm and the dense gradients of Chainer do: a row goes on moving by its mean for
+  /// Steps all rows in each batch, those that it does not have with a gradient of zero, as the
+  /// paper's algorithm and the dense gradients of Chainer do: a row keeps moving by its mean for
   /// some tens of steps. A step then costs as much as passing over the model and its state.
   /// WithOptimizer needs a batch of more than one block for it; kernels on devices refuse it. The
   /// columns of a WordContextMatrix have all rows, so that it would change nothing there.

@@ -18,7 +18,7 @@ namespace wordloom::inline WORDLOOM_ABI {
 /// It is lazy: a row that a block does not have keeps its state. Its state is "input.rms_prop" and
 /// "output.rms_prop", [R x D].
 struct RmsProp {
-  /// How much of the mean of squares an update keeps; 0 to 0.999999.
+  /// The share of the mean of squares that an update keeps; 0 to 0.999999.
   double decay = 0.9;
   /// Keeps the quotient finite where all gradients were zero; 1e-30 to 1.
   double epsilon = 1e-8;
