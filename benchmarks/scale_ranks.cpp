@@ -28,7 +28,7 @@ namespace {
 using Scaled = Registry<Named<"shared", SharedNegative>, Named<"grouped", GroupedWindow>,
                         Named<"cbow", Cbow>, Named<"shared-hs", HierarchicalSoftmax>>;
 
-/// How ranks synchronise.
+/// The options of synchronisation.
 struct Method {
   AnyRule rule = {};
   AnySchedule::Kind schedule = AnySchedule::Kind::linear;

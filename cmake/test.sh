@@ -3,7 +3,7 @@
 # Usage: cmake/test.sh [PRESET]   `release` without. WORDLOOM_WERROR=ON makes warnings errors. Code
 #                                 for GPUs is compiled and tested where a GPU answers. Takes about 6
 #                                 minutes on two cores.
-#        cmake/test.sh long       after `release`, for each change, about 17 minutes: the reference by
+#        cmake/test.sh long       after `release`, for each change, about 19 minutes: the reference by
 #                                 Doxygen, clang-tidy, the tests of edges under the sanitizers and
 #                                 by Clang, changed files for the loaders, the library as installed,
 #                                 as a subfolder and with mixed flags, code that must not compile,

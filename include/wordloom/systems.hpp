@@ -28,7 +28,7 @@ namespace wordloom::inline WORDLOOM_ABI {
 
 namespace detail {
 
-/// Returns `parameters` without what published systems do not have, and with so many private rows.
+/// Returns `parameters` with these private rows, and without what published systems do not have.
 constexpr Hyperparameters as_published(Hyperparameters parameters, std::size_t private_rows = 0) {
   parameters.private_rows = private_rows;
   parameters.negative_pool = 0;
@@ -89,10 +89,10 @@ using FastText = Published<Subwords<Hogwild>, DotKernel>;
 /// its own as word2vec.c trains it.
 using Word2VecHierarchicalSoftmax = Published<BasicHogwild<RandomWindow, HuffmanPath>, DotKernel>;
 
-/// Vuurens et al. 2016, "Efficient Parallel Learning of Word2Vec": the same, whose threads train
-/// copies of their own of the 31 most frequent nodes, the top of the tree, and add what these have
-/// changed to the shared rows now and then. Ours (PrivateRows) differ from the authors' in when
-/// they do: see benchmarks/results/as-published.md.
+/// Vuurens et al. 2016, "Efficient Parallel Learning of Word2Vec": Word2VecHierarchicalSoftmax
+/// whose threads have copies of the 31 most frequent nodes, the top of the tree, and merge them into
+/// the shared rows after so many pairs. The authors' program merges after each centre word: see
+/// benchmarks/results/as-published.md.
 using CachedHierarchicalSoftmax =
     Published<BasicHogwild<RandomWindow, HuffmanPath>, DotKernel, NoSync, 31>;
 

@@ -63,7 +63,7 @@ class PlainSearch {
     return inputs;
   }
 
-  /// Whether only words without a context are left.
+  /// Returns whether only words without a context are left.
   bool is_done() const {
     for (std::size_t place = 0; place < had_.size(); ++place)
       if (!had_[place] && !context(place).empty()) return false;
