@@ -90,9 +90,9 @@ using FastText = Published<Subwords<Hogwild>, DotKernel>;
 using Word2VecHierarchicalSoftmax = Published<BasicHogwild<RandomWindow, HuffmanPath>, DotKernel>;
 
 /// Vuurens et al. 2016, "Efficient Parallel Learning of Word2Vec": Word2VecHierarchicalSoftmax
-/// whose threads have copies of the 31 most frequent nodes, the top of the tree, and merge them into
-/// the shared rows after so many pairs. The authors' program merges after each centre word: see
-/// benchmarks/results/as-published.md.
+/// whose threads have copies of the 31 most frequent nodes, the top of the tree, and merge them
+/// into the shared rows after so many pairs. The authors' program merges after each centre word:
+/// see benchmarks/results/as-published.md.
 using CachedHierarchicalSoftmax =
     Published<BasicHogwild<RandomWindow, HuffmanPath>, DotKernel, NoSync, 31>;
 
