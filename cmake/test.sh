@@ -100,7 +100,8 @@ install_and_use() {
 run_ranks() {
   run cmake --build --preset release --parallel "$jobs" --target \
     mpi_failures mpi_row_allgather train_by_ranks word2vec node2vec evaluate write_demo_corpus
-  run ctest --preset release --output-on-failure --parallel "$jobs" --label-regex mpi
+  run ctest --preset release --output-on-failure --parallel "$jobs" --label-regex mpi \
+    --label-exclude benchmark
 }
 
 # On one seed, and on two devices where several are for several.
