@@ -159,7 +159,7 @@ void add(const std::string& name, const TrainingInput& input, std::size_t thread
                                          {detail::policy_from<Sampler>(parameters),
                                           input.vocabulary, choice, threads, subsample});
                                      model.emplace(trainer.new_model(all));
-                                     return trainer.fit(PlainCorpus{input.corpus}, *model);
+                                     return trainer.train(PlainCorpus{input.corpus}, *model);
                                    });
                                  })
         ->UseManualTime()

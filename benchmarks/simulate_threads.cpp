@@ -57,8 +57,8 @@ template <class Sampler>
 double train(const TrainingInput& input, const detail::RunOf<Sampler>& samplers,
              const Hyperparameters& parameters, double pairs, Model& model) {
   const FusedKernel kernel;
-  const auto rows =
-      detail::private_rows(samplers, kernel, model, parameters, parameters.threads, pairs);
+  const auto rows = detail::private_rows(samplers, kernel, model, parameters, parameters.subsample,
+                                         parameters.threads, pairs);
   std::deque<Turns<detail::WorkerOf<Sampler>, FusedKernel::Worker>> threads;
   for (std::size_t t = 0; t < parameters.threads; ++t)
     threads.emplace_back(samplers, kernel, model, parameters.learning_rate,

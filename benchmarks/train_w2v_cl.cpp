@@ -154,7 +154,7 @@ void train(Json& json, AnyTrainer trainer, const Corpus& corpus, const EncodedCo
   }
   Model model = trainer.new_model(vocabulary);
   const double cpu_start = cpu_now();
-  const TrainReport report = trainer.fit(corpus, model);
+  const TrainReport report = trainer.train(corpus, model);
   const double cpu_seconds = cpu_now() - cpu_start;
   const double seconds = report.seconds - (curves ? curves->seconds() : 0);
   json["seconds"] = seconds;
@@ -184,7 +184,7 @@ void train_ranks(Json& json, const Kernel& kernel, const WordContextMatrix& matr
         options.parameters, UniformMatrix::from(options.parameters), kernel, Sync(self),
         schedule_of(options));
     Model model = trainer.new_model(vocabulary);
-    const TrainReport report = trainer.fit(matrix, model);
+    const TrainReport report = trainer.train(matrix, model);
     if (self.rank() != 0) return;
     json["seconds"] = report.seconds;
     json["loss"] = report.loss;
@@ -204,7 +204,7 @@ void train_vanilla_ranks(Json& json, const Hyperparameters& parameters, const En
         parameters, HogwildFixedWindow::from(parameters), Kernel{self, {}, options.batch},
         Sync(self), schedule_of(options));
     Model model = trainer.new_model(vocabulary);
-    const TrainReport report = trainer.fit(text, model);
+    const TrainReport report = trainer.train(text, model);
     if (self.rank() != 0) return;
     json["seconds"] = report.seconds;
     json["loss"] = report.loss;

@@ -19,7 +19,7 @@ int main(int argc, char** argv) try {
   Trainer<Encoded<UniformMatrix, CharCnn>, FusedKernel> trainer{
       {.dimension = 128, .learning_rate = 0.05}, {.encoder = {.max_width = 6, .filters = 64}}};
   Model model = trainer.new_model(vocabulary);
-  trainer.fit(matrix, model);
+  trainer.train(matrix, model);
   model.save(argv[2]);
 
   const CharCnnEmbeddings words(std::move(model));

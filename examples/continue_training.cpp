@@ -25,7 +25,7 @@ int main(int argc, char** argv) try {
   // A low learning rate keeps most of what the known words have learnt.
   Trainer<Hogwild, DotKernel> trainer{{.dimension = 100, .learning_rate = 0.01, .epochs = 2}};
   const auto corpus = EncodedCorpus::from_text(more_text, model.vocabulary);
-  const double loss = trainer.fit(corpus, model).loss;
+  const double loss = trainer.train(corpus, model).loss;
   model.save(path);
 
   std::cout << known << " words, loss " << first_loss << "; with "

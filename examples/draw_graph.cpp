@@ -107,8 +107,7 @@ int main(int argc, char** argv) try {
   if (argc != 2) throw InvalidArgument("usage: draw_graph PICTURE.svg");
   const Graph graph = Graph::from_edges(friendships, 35);  // no edge has node 0: it is left out
   const RandomWalks walks(graph, {.length = 40, .q = 0.5});
-  DefaultTrainer trainer{
-      {.dimension = 16, .window = 5, .subsample = 0, .epochs = 20, .threads = 1}};
+  DefaultTrainer trainer{{.dimension = 16, .window = 5, .epochs = 20, .threads = 1}};
   const Embeddings nodes = trainer.fit(walks, graph.vocabulary());
   const Points components = principal_components(nodes);
   int right = 0;

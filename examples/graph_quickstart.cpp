@@ -13,8 +13,7 @@ int main(int argc, char** argv) try {
   Graph graph = Graph::from_edge_list(argv[1], {.directed = false, .weighted = false});
   RandomWalks walks(graph, {.walks_per_node = 10, .length = 80, .p = 0.5, .q = 2});
 
-  DefaultTrainer trainer{
-      {.dimension = 128, .window = 10, .subsample = 0, .learning_rate = 0.0125, .epochs = 1}};
+  DefaultTrainer trainer{{.dimension = 128, .window = 10, .learning_rate = 0.0125, .epochs = 1}};
   Embeddings nodes = trainer.fit(walks, graph.vocabulary());
 
   for (auto [node, score] : nodes.most_similar(argv[2], 5))

@@ -14,7 +14,7 @@ int main(int argc, char** argv) try {
 
   Trainer<Subwords<SharedNegative>, FusedKernel> trainer{{.dimension = 128, .learning_rate = 0.05}};
   Model model = trainer.new_model(vocabulary);
-  trainer.fit(corpus, model);
+  trainer.train(corpus, model);
   save_fasttext(model, argv[2]);  // fastText loads it
 
   const SubwordEmbeddings words(std::move(model));

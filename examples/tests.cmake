@@ -48,6 +48,8 @@ wordloom_corpus_test(tour
   "$<TARGET_FILE:tour> ${corpus}/text | tee out; grep '^queen' out; grep 'match: paris' out
    test -s model; test -s vectors.bin")
 wordloom_corpus_test(custom_policy "$<TARGET_FILE:custom_policy> ${corpus}/text | grep 'loss: right'")
+wordloom_corpus_test(custom_kernel
+  "$<TARGET_FILE:custom_kernel> ${corpus}/text | tee out; grep 'largest error: [0-9.]*e-0[5-9]' out; grep 'loss: ' out")
 wordloom_corpus_test(custom_targets "$<TARGET_FILE:custom_targets> ${corpus}/text | grep 'loss: neighbouring ranks'")
 wordloom_corpus_test(custom_corpus "$<TARGET_FILE:custom_corpus> ${corpus}/text | grep 'loss: random cuts'")
 wordloom_corpus_test(custom_combine "$<TARGET_FILE:custom_combine> ${corpus}/text | grep 'loss of two ranks: clipped sum'")

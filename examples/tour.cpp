@@ -32,8 +32,8 @@ int main(int argc, char** argv) try {
   DefaultTrainer trainer{{.dimension = 100, .epochs = 5, .threads = 2}};
   trainer.on_epoch([](const Progress& progress) { std::cout << progress.mean_loss << '\n'; });
   Model model = trainer.new_model(vocabulary);
-  trainer.fit(corpus, model);
-  model.save("model");  // all of it; Model::load("model"), trainer.fit(more, model) train it on
+  trainer.train(corpus, model);
+  model.save("model");  // all of it; Model::load("model"), trainer.train(more, model) train it on
   const Embeddings words = model.embeddings();
   auto queens = words.most_similar({.positive = {"king", "woman"}, .negative = {"man"}}, 3);
   auto odd = words.doesnt_match({"cat", "dog", "paris"});

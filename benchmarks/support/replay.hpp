@@ -17,7 +17,8 @@
 ///     wrote last costs nothing.
 ///   - A row that another core wrote last and still holds costs `transfer` seconds, any other row
 ///     `load` seconds. Both are less than the latency: rows are prefetched.
-///   - Groups of cores share a third-level cache. A row that a core of another group used last costs
+///   - Groups of cores share a third-level cache. A row that a core of another group used last
+///   costs
 ///     `far` seconds, whether that core still holds it or not.
 ///   - A row travels to one core at a time and is busy meanwhile. A core that comes later waits, as
 ///     far as prefetching does not hide it.
@@ -65,8 +66,8 @@ class Replay {
                                   .output_rows = detail::output_rows(samplers_, input.vocabulary)}),
         clocks_(parameters.threads),
         used_(parameters.threads) {
-    copies_ =
-        detail::private_rows(samplers_, FusedKernel(), model_, parameters, parameters.threads);
+    copies_ = detail::private_rows(samplers_, FusedKernel(), model_, parameters,
+                                   parameters.subsample, parameters.threads);
     if (copies_)
       sets_.resize(std::min(parameters.threads, PrivateRows::max_sets),
                    {0, std::vector<double>(copies_->chunks().size())});

@@ -58,6 +58,6 @@ double measure_training(benchmark::State& state, const TrainingInput& input,
   return measure(state, input, [&](std::optional<wordloom::Model>& model) {
     AnyTrainer trainer(parameters);
     model.emplace(trainer.new_model(input.vocabulary));
-    return trainer.fit(input.corpus, *model);
+    return trainer.train(input.corpus, *model);
   });
 }

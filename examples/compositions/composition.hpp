@@ -80,6 +80,6 @@ wordloom::TrainReport train_with(Trainer& trainer, const Corpus& corpus, const J
     job.model.emplace(trainer.new_model(job.vocabulary));
     if (how.pretrained != nullptr) job.model->set_vectors(*how.pretrained);
   }
-  return how.resume ? trainer.resume(corpus, *job.model, how.checkpoint)
-                    : trainer.fit(corpus, *job.model);
+  return how.resume ? trainer.resume_training(corpus, *job.model, how.checkpoint)
+                    : trainer.train(corpus, *job.model);
 }

@@ -17,7 +17,7 @@ TrainReport train_matrix(const WordContextMatrix& matrix, const Job& job,
   std::optional<Cluster::ColumnSync> sync;
   if (job.cluster.is_joined()) sync.emplace(*job.cluster.ranks());
   Trainer<Sampler, Kernel, OptionalSync<Cluster::ColumnSync>, AnySchedule> trainer(
-      job.composition.parameters, make_sampler<Sampler>(job.composition), kernel,
+      without_contexts(job.composition.parameters), make_sampler<Sampler>(job.composition), kernel,
       OptionalSync<Cluster::ColumnSync>(std::move(sync)),
       AnySchedule(job.composition.schedule, job.composition.parameters));
   return train_with(trainer, matrix, job);

@@ -3,6 +3,14 @@
 
 #include "composition.hpp"
 
+/// Returns hyperparameters without those of the word-context matrix, which trainers do not read.
+inline wordloom::Hyperparameters without_contexts(wordloom::Hyperparameters parameters) {
+  constexpr wordloom::Hyperparameters defaults;
+  parameters.window = defaults.window;
+  parameters.subsample = defaults.subsample;
+  return parameters;
+}
+
 /// The word-context matrix of the job's corpus.
 wordloom::WordContextMatrix contexts_of(const Job& job);
 

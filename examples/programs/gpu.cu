@@ -162,9 +162,9 @@ TrainReport train_on_gpu(const Job& job) {
         sync.emplace(GpuRanks(how, job.cluster), how.sync_options, how.sync_rule);
     }
     const AnySchedule schedule(how.schedule, how.parameters, columns ? 1 : job.cluster.size());
-    Trainer<Sampler, Kernel, Sync, AnySchedule> trainer(how.parameters, make_sampler<Sampler>(how),
-                                                        Kernel::from(how.parameters),
-                                                        Sync(std::move(sync)), schedule);
+    Trainer<Sampler, Kernel, Sync, AnySchedule> trainer(
+        columns ? without_contexts(how.parameters) : how.parameters, make_sampler<Sampler>(how),
+        Kernel::from(how.parameters), Sync(std::move(sync)), schedule);
     if constexpr (columns)
       report = train_with(trainer, contexts_of(job), job);
     else

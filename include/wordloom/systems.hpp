@@ -36,6 +36,17 @@ constexpr Hyperparameters as_published(Hyperparameters parameters, std::size_t p
   return parameters;
 }
 
+/// Switches off what published systems do not have in a sampler, and in those around which it is.
+template <class Policy>
+void without_ours(Policy& policy) {
+  if constexpr (requires { policy.pool = 0; }) policy.pool = 0;
+  if constexpr (requires { policy.node_sample = 0; }) policy.node_sample = 0;
+  if constexpr (requires { policy.sampler; }) without_ours(policy.sampler);
+  if constexpr (requires { policy.targets; }) without_ours(policy.targets);
+  if constexpr (requires { policy.path; }) without_ours(policy.path);
+  if constexpr (requires { policy.sampling; }) without_ours(policy.sampling);
+}
+
 /// Returns a sampler as published systems have it, by such parameters.
 template <class SamplerPolicy>
 SamplerPolicy published_sampler(const Hyperparameters& parameters) {
@@ -64,12 +75,19 @@ class Published : public Trainer<SamplerPolicy, KernelPolicy, SyncPolicyType> {
                   detail::published_sampler<SamplerPolicy>(detail::as_published(parameters)),
                   detail::policy_from<KernelPolicy>(parameters), std::move(sync)) {}
 
-  /// With policies as they are given, instead of those in `parameters`. Throws as Trainer does.
+  /// With policies of other parameters: of the sampler, all but the pool of negatives and the nodes
+  /// that are left out. Throws as Trainer does.
   Published(Hyperparameters parameters, SamplerPolicy sampler, KernelPolicy kernel = {},
             SyncPolicyType sync = SyncPolicyType())
       : Trainer<SamplerPolicy, KernelPolicy, SyncPolicyType>(
-            detail::as_published(parameters, private_rows), std::move(sampler), std::move(kernel),
-            std::move(sync)) {}
+            detail::as_published(parameters, private_rows), as_published(std::move(sampler)),
+            std::move(kernel), std::move(sync)) {}
+
+ private:
+  static SamplerPolicy as_published(SamplerPolicy sampler) {
+    detail::without_ours(sampler);
+    return sampler;
+  }
 };
 
 /// Mikolov et al. 2013b, "Distributed Representations of Words and Phrases and their
@@ -101,7 +119,7 @@ using CachedHierarchicalSoftmax =
 using DeepWalk = Word2VecHierarchicalSoftmax;
 
 /// Grover and Leskovec 2016, "node2vec: Scalable Feature Learning for Networks": skip-gram with
-/// negative sampling on RandomWalks, with `.subsample = 0`.
+/// negative sampling on RandomWalks, which are never subsampled.
 using Node2Vec = Word2Vec;
 
 /// Tang et al. 2015, "LINE: Large-scale Information Network Embedding", of first or second order,

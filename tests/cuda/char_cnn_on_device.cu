@@ -151,7 +151,7 @@ auto trainer_with(const Encoder& encoder) {
 template <class Trainer, class Corpus>
 Model trained(Trainer trainer, const Corpus& corpus, const Vocabulary& vocabulary) {
   Model model = trainer.new_model(vocabulary);
-  trainer.fit(corpus, model);
+  trainer.train(corpus, model);
   return model;
 }
 
@@ -180,7 +180,7 @@ void train(const std::string& name, const Corpus& corpus, const Vocabulary& voca
   first.on_progress([&](const Progress&) { return ++calls < reports / 2; }, 0s);
   const Model stopped = trained(first, corpus, vocabulary);
   Model resumed = trainer.new_model(vocabulary);
-  rest.resume(corpus, resumed, folder / "state");
+  rest.resume_training(corpus, resumed, folder / "state");
   report(reports > 4 && same_matrices(resumed, model) && !same_matrices(stopped, model),
          name + ", resumed");
   const double rows = std::max(apart_from_network(model), apart_from_network(stopped));
@@ -192,8 +192,8 @@ void train(const std::string& name, const Corpus& corpus, const Vocabulary& voca
   report(apart < 1e-4, name + ", as on the host", apart);
   model.save(folder / "model");
   Model loaded = Model::load(folder / "model");
-  on_host.fit(corpus, loaded);
-  on_host.fit(corpus, host);
+  on_host.train(corpus, loaded);
+  on_host.train(corpus, host);
   const double further = difference(loaded, host);
   report(further < 1e-3, name + ", continued on the host", further);
   const CharCnnOracle network(model.state);

@@ -44,7 +44,7 @@ template <class Kernel, class... Sync>
 Trained train(const Hyperparameters& parameters, const WordContextMatrix& matrix, Sync... sync) {
   Trainer<UniformMatrix, Kernel, Sync..., LinearDecay> trainer(parameters, std::move(sync)...);
   Model model = random_model(vocabulary(), parameters.dimension);
-  const TrainReport got = trainer.fit(matrix, model);
+  const TrainReport got = trainer.train(matrix, model);
   return {std::move(model), got.loss};
 }
 template <class Kernel>

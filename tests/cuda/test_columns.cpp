@@ -47,7 +47,7 @@ Trained train(const Hyperparameters& parameters, const WordContextMatrix& matrix
               const Vocabulary& vocabulary = scenario().vocabulary) {
   Trainer<UniformMatrix, Kernel> trainer(parameters, sampler, kernel);
   Model model = trainer.new_model(vocabulary);
-  const TrainReport report = trainer.fit(matrix, model);
+  const TrainReport report = trainer.train(matrix, model);
   return {std::move(model), report.loss};
 }
 
@@ -259,9 +259,9 @@ TEST_CASE("columns on a device stop and resume with the same bits", "[cuda]") {
     trainer.on_progress([&](const Progress&) { return ++calls < stop_after; },
                         std::chrono::seconds(0));
     Model model = trainer.new_model(scenario().vocabulary);
-    CHECK(trainer.fit(scenario().matrix, model).stopped);
+    CHECK(trainer.train(scenario().matrix, model).stopped);
     trainer.on_progress([](const Progress&, const Model&) {}, std::chrono::seconds(0));
-    trainer.resume(scenario().matrix, model, folder / "checkpoint");
+    trainer.resume_training(scenario().matrix, model, folder / "checkpoint");
     CHECK(same_matrices(model, whole.model));
   }
 }
@@ -290,7 +290,7 @@ TEST_CASE("ranks with columns on devices train what one trains", "[cuda]") {
       using Sync = RowAllgather<InProcess, OnMachine<Adam>::Replica>;
       Trainer<UniformMatrix, OnMachine<Adam>, Sync, LinearDecay> trainer(parameters, Sync(self));
       Model model = trainer.new_model(scenario().vocabulary);
-      trainer.fit(scenario().matrix, model);
+      trainer.train(scenario().matrix, model);
       of_ranks[self.rank()].emplace(std::move(model));
     });
     for (const auto& model : of_ranks) CHECK(same_matrices(*model, alone.model));

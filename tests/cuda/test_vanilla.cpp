@@ -357,7 +357,7 @@ TEST_CASE("a minibatch on a device ends with its epoch", "[cuda][vanilla]") {
     first.push_back(model.output.row(1)[0]);
   });
   Model model = trainer.new_model(vocabulary());
-  trainer.fit(corpus(), model);
+  trainer.train(corpus(), model);
   REQUIRE(first.size() == 3);
   CHECK(first[0] != 0);
   CHECK(first[1] != first[0]);
@@ -371,16 +371,16 @@ TEST_CASE("minibatches on a device stop and resume with the same bits", "[cuda][
   const auto make = [&] { return TrainerOf<OnMachine<Adam>>(parameters, {}, {.batch = 64}); };
   auto uninterrupted = make();
   Model whole = uninterrupted.new_model(vocabulary());
-  uninterrupted.fit(corpus(), whole);
+  uninterrupted.train(corpus(), whole);
   for (const std::size_t stop_after : {1u, 2u}) {
     auto trainer = make();
     std::size_t calls = 0;
     trainer.checkpoint_to(folder / "checkpoint");
     trainer.on_progress([&](const Progress&) { return ++calls < stop_after; }, 0s);
     Model model = trainer.new_model(vocabulary());
-    CHECK(trainer.fit(corpus(), model).stopped);
+    CHECK(trainer.train(corpus(), model).stopped);
     trainer.on_progress([](const Progress&, const Model&) {}, 0s);
-    trainer.resume(corpus(), model, folder / "checkpoint");
+    trainer.resume_training(corpus(), model, folder / "checkpoint");
     CHECK(same_matrices(model, whole));
   }
 }
@@ -389,12 +389,12 @@ TEST_CASE("a device and the host keep the same state", "[cuda][vanilla]") {
   const Hyperparameters parameters{.dimension = 20, .epochs = 1, .threads = 1};
   Vanilla<Adam> on_host(parameters, HogwildFixedWindow(), {.batch = 64});
   Model model = on_host.new_model(vocabulary());
-  on_host.fit(corpus(), model);
+  on_host.train(corpus(), model);
   std::vector<std::string> names;
   for (const auto& matrix : model.matrices()) names.emplace_back(matrix.name);
   const float steps = model.state_matrix("input.adam_steps", words, 1).row(0)[0];
   CHECK(steps > 0);
-  TrainerOf<OnMachine<Adam>>(parameters, {}, {.batch = 64}).fit(corpus(), model);
+  TrainerOf<OnMachine<Adam>>(parameters, {}, {.batch = 64}).train(corpus(), model);
   std::vector<std::string> others;
   for (const auto& matrix : model.matrices()) others.emplace_back(matrix.name);
   CHECK(names == others);

@@ -95,7 +95,7 @@ Trained train(Hyperparameters parameters, std::size_t batch) {
   const auto corpus = EncodedCorpus::from_sentences(random_sentences(60, 20, words), vocabulary());
   VanillaGpu<Adam> trainer(parameters, HogwildFixedWindow::from(parameters), {.batch = batch});
   Trained result{random_model(vocabulary(), parameters.dimension), 0};
-  result.loss = trainer.fit(corpus, result.model).loss;
+  result.loss = trainer.train(corpus, result.model).loss;
   return result;
 }
 /// The same by the host.
@@ -104,7 +104,7 @@ Trained train_on_host(Hyperparameters parameters, std::size_t batch) {
   Trainer<HogwildFixedWindow, OnHost<Adam>> trainer(
       parameters, HogwildFixedWindow::from(parameters), {.batch = batch});
   Trained result{random_model(vocabulary(), parameters.dimension), 0};
-  result.loss = trainer.fit(corpus, result.model).loss;
+  result.loss = trainer.train(corpus, result.model).loss;
   return result;
 }
 

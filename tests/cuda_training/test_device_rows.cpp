@@ -75,7 +75,7 @@ TEST_CASE("kernels on devices resume from a checkpoint to the same bits",
       whole[self.rank()].emplace(trainer.fit(text.corpus, text.vocabulary));
       tokens[self.rank()] = trainer.report().tokens;
     });
-    const auto middle = Checkpoint::load(folder / "middle");
+    const auto middle = detail::Checkpoint::load(folder / "middle");
     REQUIRE(middle.ranks.size() == ranks);
     CHECK(middle.ranks[0].threads[0].epoch == 1);
     CHECK(middle.ranks[0].threads[0].sentences > 0);

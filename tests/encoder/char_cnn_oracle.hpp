@@ -12,8 +12,8 @@
 #include <vector>
 #include <wordloom/core/random.hpp>
 #include <wordloom/core/row_matrix.hpp>
+#include <wordloom/testing/oracle.hpp>
 
-#include "kernel/oracle.hpp"
 
 /// A character CNN in the plainest code and in double precision, as the comment of CharCnn says.
 class CharCnnOracle {

@@ -66,7 +66,7 @@ inline bool is_finite(const Model& model) {
 template <class AnyTrainer, class Corpus>
 Model trained(AnyTrainer trainer, const Corpus& corpus, const Vocabulary& vocabulary) {
   Model model = trainer.new_model(vocabulary);
-  trainer.fit(corpus, model);
+  trainer.train(corpus, model);
   return model;
 }
 

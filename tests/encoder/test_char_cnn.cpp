@@ -162,7 +162,7 @@ TEST_CASE("a model with an encoder can be extended by new words and trained furt
 
   const auto corpus = EncodedCorpus::from_sentences(sentences, model.vocabulary);
   const auto matrix = WordContextMatrix::from(corpus, model.vocabulary, {.columns = 4});
-  CHECK_FALSE(trainer.fit(matrix, model).stopped);
+  CHECK_FALSE(trainer.train(matrix, model).stopped);
   CHECK(is_finite(model));
   CHECK(rows_are_encoded(model));
   REQUIRE(model.state.size() == before.state.size());

@@ -149,13 +149,13 @@ inline std::vector<Loader> all_loaders(const TemporaryFolder& folder) {
   models.samples.push_back(read_file(folder / "model"));
   loaders.push_back(std::move(models));
 
-  Checkpoint checkpoint{1, 2, 3, 4, 5, 6, {}, model.copy_of_matrices()};
+  detail::Checkpoint checkpoint{1, 2, 3, 4, 5, 6, {}, model.copy_of_matrices()};
   Loader checkpoints{"checkpoint", {}, folder / "checkpoint", true, [](const auto& path) {
-                       static_cast<void>(Checkpoint::load(path));
+                       static_cast<void>(detail::Checkpoint::load(path));
                      }};
   for (const std::size_t ranks : {1u, 3u}) {
     checkpoint.ranks.assign(
-        ranks, {7, std::vector<Checkpoint::EpochLoss>(2), std::vector<Checkpoint::Thread>(ranks)});
+        ranks, {7, std::vector<detail::Checkpoint::EpochLoss>(2), std::vector<detail::Checkpoint::Thread>(ranks)});
     checkpoint.save(checkpoints.path);
     checkpoints.samples.push_back(read_file(checkpoints.path));
   }

@@ -239,12 +239,8 @@ TEST_CASE("nodes that are near get vectors that are near, and a run can be resum
       for (WordId j = 0; j < i; ++j) edges.push_back({clique + i, clique + j});
   const Graph graph = Graph::from_edges(edges, 24);
   const RandomWalks corpus(graph, {.length = 20, .p = 0.5, .q = 2});
-  const Hyperparameters parameters{.dimension = 16,
-                                   .window = 4,
-                                   .subsample = 0,
-                                   .learning_rate = 0.05,
-                                   .epochs = 6,
-                                   .threads = 1};
+  const Hyperparameters parameters{
+      .dimension = 16, .window = 4, .learning_rate = 0.05, .epochs = 6, .threads = 1};
   using Node2VecTrainer = Trainer<SharedNegative, FusedKernel>;
   Node2VecTrainer trainer(parameters);
   const auto vectors = trainer.fit(corpus, graph.vocabulary());
@@ -257,6 +253,12 @@ TEST_CASE("nodes that are near get vectors that are near, and a run can be resum
       (same ? inside : across) += static_cast<double>(vectors.similarity(a, b));
     }
   CHECK(inside / 132 > across / 144 + 0.3);
+
+  // Walks stay whole, whatever is set.
+  auto dropping = parameters;
+  dropping.subsample = 1e-5;
+  const auto whole = Node2VecTrainer(dropping).fit(corpus, graph.vocabulary());
+  for (WordId v = 0; v < 24; ++v) CHECK(std::ranges::equal(whole.vector(v), vectors.vector(v)));
 
   TemporaryFolder folder;
   const auto path = folder / "checkpoint";

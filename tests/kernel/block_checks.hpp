@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 #include <wordloom/registry.hpp>
+#include <wordloom/testing/oracle.hpp>
 
 #include "catch.hpp"
-#include "kernel/oracle.hpp"
 
 /// Blocks to test kernels with, and comparisons with the oracle.
 namespace wordloom_test {

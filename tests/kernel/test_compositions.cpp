@@ -6,10 +6,10 @@
 #include <string_view>
 #include <vector>
 #include <wordloom/registry.hpp>
+#include <wordloom/testing/oracle.hpp>
 #include <wordloom/train/thread_loop.hpp>
 
 #include "catch.hpp"
-#include "kernel/oracle.hpp"
 #include "small_models.hpp"
 
 using namespace wordloom;
@@ -106,4 +106,26 @@ TEST_CASE("bags with each gradient through every kernel equal the oracle's", "[k
     check_sentence_with_every_kernel(any_sampler(groups));
     check_sentence_with_every_kernel(any_sampler(AttractionRepulsion<GroupedCbow>{groups}));
   }
+}
+
+namespace {
+
+/// Trains at another rate than it is told.
+struct FastKernel {
+  struct Worker : DotKernel::Worker {
+    using DotKernel::Worker::Worker;
+    template <bool with_loss>
+    LossSum update(Model& model, const Block& block, float rate) {
+      return DotKernel::Worker::update<with_loss>(model, block, 1.01f * rate);
+    }
+  };
+  Worker worker(const Model& model, BlockShape most) const { return {model, most}; }
+};
+
+}  // namespace
+
+TEST_CASE("the distance of a kernel from the oracle shows a wrong gradient", "[kernel]") {
+  CHECK(oracle::largest_error(DotKernel()) < 1e-4);
+  CHECK(oracle::largest_error(FusedKernel(), {.inputs = 3, .outputs = 17}, 33) < 1e-4);
+  CHECK(oracle::largest_error(FastKernel()) > 5e-3);
 }

@@ -38,8 +38,8 @@ Model small_model() {
   return model;
 }
 
-Checkpoint small_checkpoint() {
-  Checkpoint checkpoint{1, 2, 3, 4, 5, 6, {}, small_model().copy_of_matrices()};
+detail::Checkpoint small_checkpoint() {
+  detail::Checkpoint checkpoint{1, 2, 3, 4, 5, 6, {}, small_model().copy_of_matrices()};
   for (std::uint64_t rank = 0; rank < 2; ++rank)
     checkpoint.ranks.push_back({100 + rank,
                                 {{0.5, 6}, {-1.25, rank}},
@@ -254,9 +254,9 @@ TEST_CASE("whole sections with content that is no model are refused", "[model_fi
 
 TEST_CASE("a checkpoint comes back from its file", "[checkpoint_file]") {
   const TemporaryFolder folder;
-  const Checkpoint saved = small_checkpoint();
+  const detail::Checkpoint saved = small_checkpoint();
   saved.save(folder / "state");
-  const Checkpoint loaded = Checkpoint::load(folder / "state");
+  const detail::Checkpoint loaded = detail::Checkpoint::load(folder / "state");
   CHECK(loaded.method == 1);
   CHECK(loaded.vocabulary == 2);
   CHECK(loaded.corpus == 3);
@@ -269,7 +269,7 @@ TEST_CASE("a checkpoint comes back from its file", "[checkpoint_file]") {
   CHECK(loaded.ranks[1].tokens == 101);
   CHECK(loaded.ranks[1].losses[1].loss == -1.25);
   CHECK(loaded.ranks[1].losses[1].examples == 1);
-  const Checkpoint::Thread& thread = loaded.ranks[0].threads[1];
+  const detail::Checkpoint::Thread& thread = loaded.ranks[0].threads[1];
   CHECK(thread.epoch == 8);
   CHECK(thread.sentences == 9);
   CHECK(thread.random_state == 10);
@@ -283,28 +283,28 @@ TEST_CASE("a checkpoint comes back from its file", "[checkpoint_file]") {
     CHECK(loaded.matrices[i].name == saved.matrices[i].name);
     CHECK(same_matrix(loaded.matrices[i].matrix, saved.matrices[i].matrix));
   }
-  CHECK(loaded.ranks[0].numbers().size() == Checkpoint::Rank::size(2, 2));
+  CHECK(loaded.ranks[0].numbers().size() == detail::Checkpoint::Rank::size(2, 2));
   Model model = small_model();
-  model.set_matrices(Checkpoint::load(folder / "state").matrices);
+  model.set_matrices(detail::Checkpoint::load(folder / "state").matrices);
   CHECK(same(model, small_model()));
 }
 
 TEST_CASE("a damaged checkpoint file is refused", "[checkpoint_file]") {
   const TemporaryFolder folder;
   small_checkpoint().save(folder / "state");
-  check_damages<Checkpoint>(folder / "state");
+  check_damages<detail::Checkpoint>(folder / "state");
 }
 
 TEST_CASE("a checkpoint of another version is refused and says so", "[checkpoint_file]") {
   const TemporaryFolder folder;
   for (const std::string version : {"1", "2", "3", "4"}) {
     write_file(folder / "state", "wordloom checkpoint " + version + "\nand more");
-    CHECK(contains(message_of<FormatError>([&] { Checkpoint::load(folder / "state"); }),
+    CHECK(contains(message_of<FormatError>([&] { detail::Checkpoint::load(folder / "state"); }),
                    "byte 0: expected 'wordloom checkpoint 5', got 'wordloom checkpoint " + version +
                        "', written by an older version of Wordloom"));
   }
   write_file(folder / "state", "wordloom checkpoint 6\n");
-  CHECK(contains(message_of<FormatError>([&] { Checkpoint::load(folder / "state"); }),
+  CHECK(contains(message_of<FormatError>([&] { detail::Checkpoint::load(folder / "state"); }),
                  "written by a newer version of Wordloom"));
 }
 
@@ -315,7 +315,7 @@ TEST_CASE("numbers that are no state of a run are refused", "[checkpoint_file]")
     file.numbers(run);
     file.numbers(Numbers(ranks));
     file.commit();
-    return message_of<FormatError>([&] { Checkpoint::load(folder / "state"); });
+    return message_of<FormatError>([&] { detail::Checkpoint::load(folder / "state"); });
   };
   CHECK(contains(refusal({1, 2, 3}, 1), "expected 10 numbers of a run, got 3"));
   struct Sizes {

@@ -142,7 +142,7 @@ void check_training() {
   const TemporaryFolder folder;
   Trainer<Sampler, Fused> trainer(parameters());
   Model whole = trainer.new_model(task.vocabulary);
-  trainer.fit(task.corpus, whole);
+  trainer.train(task.corpus, whole);
   CHECK(whole.state.size() == 2);
   const auto& losses = trainer.report().epoch_losses;
   CHECK(losses.back() < losses.front());
@@ -154,7 +154,7 @@ void check_training() {
   REQUIRE(first.report().stopped);
   Trainer<Sampler, Fused> rest(parameters());
   Model resumed = rest.new_model(task.vocabulary);
-  rest.resume(task.corpus, resumed, folder / "state");
+  rest.resume_training(task.corpus, resumed, folder / "state");
   CHECK(same_matrices(resumed, whole));
 
   Trainer<Sampler, Fused> two(parameters(2));

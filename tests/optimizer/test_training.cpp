@@ -45,7 +45,7 @@ TEMPLATE_TEST_CASE("an optimizer resumes from a checkpoint to the same bits",
   using AnyTrainer = Optimized<TestType>;
   AnyTrainer trainer(parameters());
   Model whole = trainer.new_model(task.vocabulary);
-  trainer.fit(task.corpus, whole);
+  trainer.train(task.corpus, whole);
   CHECK((whole.state.size() > 0) == !std::is_same_v<TestType, Sgd>);
   for (const double fraction : {0.1, 0.5, 0.8}) {
     AnyTrainer first(parameters());
@@ -53,10 +53,10 @@ TEMPLATE_TEST_CASE("an optimizer resumes from a checkpoint to the same bits",
     first.on_progress([&](const Progress& progress) { return progress.fraction() < fraction; }, 0s);
     first.fit(task.corpus, task.vocabulary);
     REQUIRE(first.report().stopped);
-    CHECK(Checkpoint::load(folder / "state").matrices.size() == whole.matrices().size());
+    CHECK(detail::Checkpoint::load(folder / "state").matrices.size() == whole.matrices().size());
     AnyTrainer rest(parameters());
     Model resumed = rest.new_model(task.vocabulary);
-    rest.resume(task.corpus, resumed, folder / "state");
+    rest.resume_training(task.corpus, resumed, folder / "state");
     CHECK(same_matrices(resumed, whole));
   }
 }
@@ -89,7 +89,7 @@ TEST_CASE("a batch in progress is applied at the end of an epoch and on stopping
     if (stops) trainer.on_progress([](const Progress&) { return false; }, 0s);
     Model model = trainer.new_model(task.vocabulary);
     REQUIRE(is_zero(model.output));
-    trainer.fit(task.corpus, model);
+    trainer.train(task.corpus, model);
     CHECK(trainer.report().stopped == stops);
     CHECK_FALSE(is_zero(model.output));
   }

@@ -6,9 +6,9 @@
 #include <wordloom/sampler/cbow.hpp>
 #include <wordloom/sampler/grouped_cbow.hpp>
 #include <wordloom/sampler/huffman_tree.hpp>
+#include <wordloom/testing/oracle.hpp>
 
 #include "catch.hpp"
-#include "kernel/oracle.hpp"
 #include "small_models.hpp"
 
 using namespace wordloom;

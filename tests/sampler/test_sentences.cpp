@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 #include <wordloom/registry.hpp>
+#include <wordloom/testing/oracle.hpp>
 
 #include "catch.hpp"
-#include "kernel/oracle.hpp"
 #include "small_models.hpp"
 
 using namespace wordloom;

@@ -57,6 +57,6 @@ template <class Kernel = wordloom::FusedKernel>
 wordloom::Model train_alone(const ColumnScenario& scenario) {
   ColumnTrainer<wordloom::NoSync, Kernel> trainer(ColumnScenario::parameters());
   wordloom::Model model = trainer.new_model(scenario.vocabulary);
-  trainer.fit(scenario.matrix, model);
+  trainer.train(scenario.matrix, model);
   return model;
 }

@@ -28,7 +28,7 @@ void train(const ColumnScenario& scenario, const Ranks& ranks, std::size_t threa
   ColumnTrainer<RowAllgather<Ranks>, Kernel> trainer(ColumnScenario::parameters(threads),
                                                      RowAllgather<Ranks>(ranks));
   Model model = trainer.new_model(scenario.vocabulary);
-  trainer.fit(scenario.matrix, model);
+  trainer.train(scenario.matrix, model);
   require(same_matrices(model, train_alone<Kernel>(scenario)), "other bits than one process");
 }
 

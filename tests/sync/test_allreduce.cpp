@@ -198,7 +198,7 @@ std::vector<std::optional<Model>> train_models(const Hyperparameters& parameters
     Trainer<Sampler, FusedKernel, Allreduce<InProcess>, RankScaledDecay> trainer(
         parameters, Allreduce<InProcess>(self, {.bytes_per_word = 200}));
     Model model = trainer.new_model(text.vocabulary);
-    trainer.fit(text.corpus, model);
+    trainer.train(text.corpus, model);
     result[self.rank()].emplace(std::move(model));
   });
   return result;

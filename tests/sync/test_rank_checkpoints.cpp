@@ -63,7 +63,7 @@ TEST_CASE("ranks resume from a checkpoint to the same bits", "[sync][checkpoint]
       whole[self.rank()].emplace(trainer.fit(text.corpus, text.vocabulary));
       tokens[self.rank()] = trainer.report().tokens;
     });
-    CHECK(Checkpoint::load(folder / "middle").ranks.size() == ranks);
+    CHECK(detail::Checkpoint::load(folder / "middle").ranks.size() == ranks);
     InProcess::run(ranks, [&](InProcess self) {
       auto trainer = rank_trainer(self, options);
       trainer.checkpoint_to(folder / "again", 0s);  // making rows agree is part of the run
@@ -134,10 +134,10 @@ TEMPLATE_TEST_CASE("ranks resume with bags and the nodes of a tree", "[sync][che
     Model model = trainer.new_model(text.vocabulary);
     trainer.checkpoint_to(folder / "state");
     trainer.on_progress([](const Progress& progress) { return progress.fraction() < 0.6; }, 0s);
-    trainer.fit(text.corpus, model);
+    trainer.train(text.corpus, model);
     whole[self.rank()].emplace(std::move(model));
   });
-  const auto checkpoint = Checkpoint::load(folder / "state");
+  const auto checkpoint = detail::Checkpoint::load(folder / "state");
   REQUIRE(checkpoint.matrices.size() == 2);
   CHECK(checkpoint.ranks.size() == 2);
   CHECK(checkpoint.matrices[1].matrix.rows() == TestType{}.start(text.vocabulary).output_rows());
@@ -145,7 +145,7 @@ TEMPLATE_TEST_CASE("ranks resume with bags and the nodes of a tree", "[sync][che
   InProcess::run(2, [&](InProcess self) {
     auto trainer = trainer_of(self);
     Model model = trainer.new_model(text.vocabulary);
-    trainer.resume(text.corpus, model, folder / "state");
+    trainer.resume_training(text.corpus, model, folder / "state");
     rest[self.rank()].emplace(std::move(model));
   });
   const auto same = [](const RowMatrix& a, const RowMatrix& b) {
@@ -182,7 +182,7 @@ TEST_CASE("a rank that is stopped stops all, and they resume from there", "[sync
       CHECK(tokens < text.corpus.token_count() / 2);
     }
     if (!saves) continue;
-    CHECK(Checkpoint::load(folder / "state").ranks[1].tokens == stopped[1]);
+    CHECK(detail::Checkpoint::load(folder / "state").ranks[1].tokens == stopped[1]);
     InProcess::run(3, [&](InProcess self) {
       auto trainer = rank_trainer(self);
       trainer.resume(text.corpus, text.vocabulary, folder / "state");

@@ -59,7 +59,7 @@ std::vector<std::optional<Model>> train_ranks(std::size_t ranks, const Hyperpara
                                                        RowAllgather<Ranks>(Ranks(self)));
     Model model = trainer.new_model(text.vocabulary);
     prepare(self.rank(), trainer);
-    trainer.fit(text.matrix, model);
+    trainer.train(text.matrix, model);
     result[self.rank()].emplace(std::move(model));
   });
   return result;
@@ -191,7 +191,7 @@ TEMPLATE_TEST_CASE("a rank stops all after the same column, and they resume to t
   CHECK_FALSE(same_matrices(*stopped[0], alone));
   CHECK(all_same(stopped, *stopped[0]));
 
-  const auto checkpoint = Checkpoint::load(folder / "state");
+  const auto checkpoint = detail::Checkpoint::load(folder / "state");
   REQUIRE(checkpoint.ranks.size() == 3);
   for (const auto& rank : checkpoint.ranks) {
     CHECK(rank.threads[0].epoch == checkpoint.ranks[0].threads[0].epoch);
@@ -208,7 +208,7 @@ TEMPLATE_TEST_CASE("a rank stops all after the same column, and they resume to t
   InProcess::run(3, [&](InProcess self) {
     RankTrainer trainer(ColumnScenario::parameters(2), Sync(self));
     Model model = trainer.new_model(scenario().vocabulary);
-    trainer.resume(scenario().matrix, model, folder / "state");
+    trainer.resume_training(scenario().matrix, model, folder / "state");
     tokens[self.rank()] = trainer.report().tokens;
     resumed[self.rank()].emplace(std::move(model));
   });

@@ -63,7 +63,7 @@ inline Hyperparameters parameters(std::size_t threads = 1, std::size_t epochs = 
 template <class AnyTrainer>
 Model trained(AnyTrainer trainer, const WordContextMatrix& matrix, const Vocabulary& vocabulary) {
   Model model = trainer.new_model(vocabulary);
-  const TrainReport report = trainer.fit(matrix, model);
+  const TrainReport report = trainer.train(matrix, model);
   CHECK(report.tokens == trainer.hyperparameters().epochs * matrix.token_count());
   CHECK_FALSE(report.stopped);
   return model;

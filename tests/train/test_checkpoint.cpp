@@ -5,6 +5,7 @@
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <type_traits>
 #include <vector>
 #include <wordloom/wordloom.hpp>
 
@@ -140,7 +141,7 @@ TEST_CASE("a damaged checkpoint is refused", "[checkpoint]") {
   const std::string good = content(folder / "state");
   const auto load = [&](const std::string& bytes) {
     write(folder / "damaged", bytes);
-    return Checkpoint::load(folder / "damaged");
+    return detail::Checkpoint::load(folder / "damaged");
   };
   REQUIRE(load(good).matrices.size() == 2);
   CHECK(load(good).matrices[0].name == "input");
@@ -199,16 +200,16 @@ TEST_CASE("a checkpoint comes back into a model of the same shape", "[checkpoint
   using Hierarchical = Trainer<HierarchicalSoftmax, DotKernel>;
   Hierarchical whole(parameters());
   Model expected = whole.new_model(task.vocabulary);
-  whole.fit(task.corpus, expected);
+  whole.train(task.corpus, expected);
   interrupt<Hierarchical>(task, parameters(), 0.5, folder / "state");
-  CHECK(Checkpoint::load(folder / "state").matrices[1].matrix.rows() == 49);
+  CHECK(detail::Checkpoint::load(folder / "state").matrices[1].matrix.rows() == 49);
 
   Model resumed(task.vocabulary, {.dimension = 12, .output_rows = 49}, 77);
-  Hierarchical(parameters()).resume(task.corpus, resumed, folder / "state");
+  Hierarchical(parameters()).resume_training(task.corpus, resumed, folder / "state");
   CHECK(same(resumed.input, expected.input));
   CHECK(same(resumed.output, expected.output));
   Model other(task.vocabulary, {.dimension = 12, .output_rows = 50});
-  CHECK_THROWS_WITH(Hierarchical(parameters()).resume(task.corpus, other, folder / "state"),
+  CHECK_THROWS_WITH(Hierarchical(parameters()).resume_training(task.corpus, other, folder / "state"),
                     Catch::Contains("49 x 12"));
 }
 
@@ -268,13 +269,13 @@ TEST_CASE("what a kernel keeps in the model comes back", "[checkpoint]") {
   using Counting = Trainer<Hogwild, CountingKernel>;
   Counting whole(parameters());
   Model expected = whole.new_model(task.vocabulary);
-  whole.fit(task.corpus, expected);
+  whole.train(task.corpus, expected);
   interrupt<Counting>(task, parameters(), 0.5, folder / "state");
-  CHECK(Checkpoint::load(folder / "state").matrices[2].name == "input.counts");
+  CHECK(detail::Checkpoint::load(folder / "state").matrices[2].name == "input.counts");
 
   Counting rest(parameters());
   Model resumed = rest.new_model(task.vocabulary);
-  rest.resume(task.corpus, resumed, folder / "state");
+  rest.resume_training(task.corpus, resumed, folder / "state");
   CHECK(same(resumed.input, expected.input));
   REQUIRE(resumed.state.size() == 1);
   CHECK(same(resumed.state[0].matrix, expected.state[0].matrix));
@@ -285,9 +286,9 @@ TEST_CASE("losses that threads had not reported come back", "[checkpoint]") {
   const TemporaryFolder folder;
   using Constant = Trainer<Hogwild, ConstantLoss>;
   interrupt<Constant>(task, parameters(3), 0.5, folder / "state");
-  Checkpoint state = Checkpoint::load(folder / "state");
+  detail::Checkpoint state = detail::Checkpoint::load(folder / "state");
   // As many as the thread trains in thousands of blocks, so that their loss cannot be overlooked.
-  for (Checkpoint::Thread& thread : state.ranks.at(0).threads) {
+  for (detail::Checkpoint::Thread& thread : state.ranks.at(0).threads) {
     CHECK(thread.loss == Approx(static_cast<double>(thread.examples)));
     thread.examples += 5000;
     thread.loss += 5000;

@@ -99,7 +99,7 @@ TEMPLATE_TEST_CASE("one thread resumes LINE to the same bits", "[line][checkpoin
                         0s);
     trainer.fit(samples, nodes);
     REQUIRE(trainer.report().stopped);
-    CHECK(Checkpoint::load(folder / "state").matrices.size() ==
+    CHECK(detail::Checkpoint::load(folder / "state").matrices.size() ==
           (std::is_same_v<TestType, Line<2>> ? 2 : 1));
     CHECK(same(TestType(small()).resume(samples, nodes, folder / "state"), expected));
   }
@@ -113,13 +113,13 @@ TEST_CASE("a model of one matrix is saved, loaded and trained on", "[line]") {
   Line<1> trainer(small());
   Model model = trainer.new_model(samples.graph().vocabulary());
   CHECK(model.has_one_matrix());
-  trainer.fit(samples, model);
+  trainer.train(samples, model);
   CHECK(model.has_one_matrix());
   CHECK(model.output.data() == model.input.data());
   model.save(folder / "model");
   Model loaded = Model::load(folder / "model");
-  trainer.fit(samples, model);
-  trainer.fit(samples, loaded);
+  trainer.train(samples, model);
+  trainer.train(samples, loaded);
   CHECK(same(loaded.embeddings(), model.embeddings()));
 
   const Graph more = Graph::from_edges(std::vector<NamedEdge>{{"new", "3"}, {"new", "4"}});
@@ -128,7 +128,7 @@ TEST_CASE("a model of one matrix is saved, loaded and trained on", "[line]") {
   for (WordId a = 0; a < loaded.vocabulary.size(); ++a) edges.push_back({a, 0});
   std::vector<std::vector<WordId>> sentences{{}};
   for (const Edge& edge : edges) sentences[0].insert(sentences[0].end(), {edge.from, edge.to});
-  trainer.fit(EncodedCorpus::from_sentences(sentences, loaded.vocabulary), loaded);
+  trainer.train(EncodedCorpus::from_sentences(sentences, loaded.vocabulary), loaded);
   CHECK(loaded.has_one_matrix());
   CHECK(loaded.rows() == groups * group_size + 1);
 }
@@ -138,9 +138,9 @@ TEST_CASE("a model of the other number of matrices is refused", "[line]") {
   const auto& nodes = samples.graph().vocabulary();
   Model one = Line<1>(small()).new_model(nodes), two = Line<2>(small()).new_model(nodes);
   CHECK_FALSE(two.has_one_matrix());
-  CHECK(contains(message_of<InvalidArgument>([&] { Line<1>(small()).fit(samples, two); }),
+  CHECK(contains(message_of<InvalidArgument>([&] { Line<1>(small()).train(samples, two); }),
                  "the model has two matrices, this sampler needs one"));
-  CHECK(contains(message_of<InvalidArgument>([&] { Line<2>(small()).fit(samples, one); }),
+  CHECK(contains(message_of<InvalidArgument>([&] { Line<2>(small()).train(samples, one); }),
                  "the model has one matrix for both sides, this sampler needs two"));
 }
 

@@ -71,9 +71,9 @@ TEST_CASE("fit continues with an existing model", "[trainer]") {
   const auto corpus = paired_corpus(vocabulary);
   Shared trainer(small());
   Model model = trainer.new_model(vocabulary);
-  const double first = trainer.fit(corpus, model).loss;
+  const double first = trainer.train(corpus, model).loss;
   CHECK(same(model.embeddings(), trainer.fit(corpus, vocabulary)));
-  const double second = trainer.fit(corpus, model).loss;
+  const double second = trainer.train(corpus, model).loss;
   CHECK(second < first);
   CHECK(model.embeddings().size() == vocabulary.size());
 }
@@ -84,11 +84,11 @@ TEST_CASE("a model that was saved and loaded continues to the same bits", "[trai
   const auto corpus = paired_corpus(vocabulary);
   const auto check = [&](auto trainer) {
     Model model = trainer.new_model(vocabulary);
-    trainer.fit(corpus, model);
+    trainer.train(corpus, model);
     model.save(folder / "model");
-    trainer.fit(corpus, model);
+    trainer.train(corpus, model);
     Model loaded = Model::load(folder / "model");
-    trainer.fit(corpus, loaded);
+    trainer.train(corpus, loaded);
     CHECK(same_rows(loaded, model));
   };
   check(Shared(small()));
@@ -101,10 +101,10 @@ TEST_CASE("a model continues with another kernel, sampler, corpus and number of 
   const auto corpus = paired_corpus(vocabulary), other = paired_corpus(vocabulary, 300);
   Shared start(small());
   Model model = start.new_model(vocabulary);
-  const double before = start.fit(corpus, model).epoch_losses.front();
+  const double before = start.train(corpus, model).epoch_losses.front();
   const auto goes_on = [&](auto trainer, const EncodedCorpus& with) {
     Model next = copy_of(model);
-    CHECK(trainer.fit(with, next).epoch_losses.front() < before);
+    CHECK(trainer.train(with, next).epoch_losses.front() < before);
     CHECK_FALSE(same_rows(next, model));
   };
   goes_on(Trainer<SharedNegative, DotKernel>(small()), corpus);
@@ -123,7 +123,7 @@ TEST_CASE("a model continues with the words of a new text", "[trainer]") {
   const auto more = Vocabulary::from_counts(counts);
   const auto check = [&](auto trainer, bool has_words_as_outputs) {
     Model model = trainer.new_model(vocabulary);
-    trainer.fit(paired_corpus(vocabulary, 2000), model);
+    trainer.train(paired_corpus(vocabulary, 2000), model);
     const Model old = copy_of(model);
     model.extend(more);
     REQUIRE(model.vocabulary.size() == 28);
@@ -142,7 +142,7 @@ TEST_CASE("a model continues with the words of a new text", "[trainer]") {
     }
     const auto corpus = EncodedCorpus::from_sentences(text, model.vocabulary);
     const Model extended = copy_of(model);
-    trainer.fit(corpus, model);
+    trainer.train(corpus, model);
     const auto words = model.embeddings();
     CHECK(pairs_found(words, "n", 8) == 4);
     CHECK(pairs_found(words, "w", 20) == 10);
@@ -170,7 +170,7 @@ TEST_CASE("a model whose rows do not fit the sampler is refused with both shapes
   CHECK(of_nodes.output.rows() == 19);
   CHECK(of_both.output.rows() == 39);
   const auto refusal = [&](auto& trainer, Model& model) {
-    return message_of<InvalidArgument>([&] { trainer.fit(corpus, model); });
+    return message_of<InvalidArgument>([&] { trainer.train(corpus, model); });
   };
   CHECK(refusal(words, of_nodes) ==
         "the model's output is 19 x 16, its vocabulary, this sampler and the hyperparameters need "

@@ -67,7 +67,7 @@ TEST_CASE("others see rows of 16 bits as floats, which changes no bit", "[bf16]"
     trainer.on_progress(watch, 0s);
     trainer.on_epoch(watch);
     Model model = trainer.new_model(task.vocabulary);
-    trainer.fit(task.corpus, model);
+    trainer.train(task.corpus, model);
     CHECK(calls > 5);
     CHECK(has_floats(model));
     if (threads == 1) CHECK(same(model.embeddings(), expected));
@@ -85,7 +85,7 @@ TEST_CASE("rows of 16 bits are floats after an exception", "[bf16]") {
     else
       trainer.on_progress([](const Progress&) { throw std::runtime_error("enough"); }, 0s);
     Model model = trainer.new_model(task.vocabulary);
-    CHECK(message_of<std::runtime_error>([&] { trainer.fit(task.corpus, model); }) == "enough");
+    CHECK(message_of<std::runtime_error>([&] { trainer.train(task.corpus, model); }) == "enough");
     CHECK(has_floats(model));
   }
 }

@@ -9,13 +9,18 @@
 #include <span>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 #include <wordloom/kernel/dot_kernel.hpp>
 #include <wordloom/kernel/fused_kernel.hpp>
 #include <wordloom/sampler/cbow.hpp>
 #include <wordloom/sampler/grouped_cbow.hpp>
 #include <wordloom/sampler/grouped_window.hpp>
+#include <wordloom/sampler/hogwild.hpp>
+#include <wordloom/sampler/huffman_path.hpp>
 #include <wordloom/sampler/shared_negative.hpp>
+#include <wordloom/sampler/subwords.hpp>
+#include <wordloom/sampler/uniform_matrix.hpp>
 #include <wordloom/train/trainer.hpp>
 
 #include "catch.hpp"
@@ -54,6 +59,62 @@ TEST_CASE("policies with values of their own are used instead of the hyperparame
   CHECK(same(with_schedule(std::nullopt), usual));
   CHECK(same(with_schedule(LinearDecay{0.025}), usual));
   CHECK_FALSE(same(with_schedule(LinearDecay{0.05}), usual));
+}
+
+TEST_CASE("a hyperparameter that the policies do not read is refused by name", "[trainer]") {
+  const auto refusal = []<class Sampler>(Hyperparameters parameters) {
+    return message_of<InvalidArgument>([&] { Trainer<Sampler, DotKernel> trainer(parameters); });
+  };
+  const auto refused = [](const std::string& what) {
+    return what + ", which has no effect with this sampler and kernel: leave it out";
+  };
+  using Tree = BasicSharedNegative<RandomWindow, HuffmanPath>;
+  CHECK(refusal.operator()<SharedNegative>({.minibatch = 4}) == refused("minibatch is 4"));
+  CHECK(refusal.operator()<Cbow>({.shared_negatives = 7}) == refused("shared_negatives is 7"));
+  CHECK(refusal.operator()<UniformMatrix>({.window = 6}) == refused("window is 6"));
+  CHECK(refusal.operator()<UniformMatrix>({.subsample = 0.5}) == refused("subsample is 0.5"));
+  CHECK(refusal.operator()<UniformMatrix>({.negative_pool = 64}) == refused("negative_pool is 64"));
+  CHECK(refusal.operator()<UniformMatrix>({.private_rows = 64}) == refused("private_rows is 64"));
+  CHECK(refusal.operator()<Hogwild>({.negative_pool = 64}) == refused("negative_pool is 64"));
+  CHECK(refusal.operator()<Hogwild>({.device = 1}) == refused("device is 1"));
+  CHECK(refusal.operator()<Hogwild>({.sentences_in_flight = 9}) ==
+        refused("sentences_in_flight is 9"));
+  CHECK(refusal.operator()<Hogwild>({.node_sample = 0.25}) == refused("node_sample is 0.25"));
+  CHECK(refusal.operator()<Tree>({.negatives = 3}) == refused("negatives is 3"));
+  CHECK(refusal.operator()<Tree>({.negative_exponent = 1}) == refused("negative_exponent is 1"));
+
+  // A zero switches off what is not there anyway; other samplers read the values.
+  CHECK_NOTHROW(Trainer<Tree, DotKernel>({.negatives = 0, .private_rows = 0, .node_sample = 0.5}));
+  CHECK_NOTHROW(Trainer<Hogwild, DotKernel>(
+      {.window = 6, .negatives = 3, .negative_pool = 0, .node_sample = 0}));
+  CHECK_NOTHROW(Trainer<SharedNegative, DotKernel>({.pin_threads = true, .negative_pool = 64}));
+  CHECK_NOTHROW(Trainer<Subwords<GroupedWindow>, FusedKernel>(
+      {.window = 1, .minibatch = 4, .shared_negatives = 9, .negative_exponent = 0}));
+}
+
+TEST_CASE("a policy that replaces a hyperparameter by another value is refused", "[trainer]") {
+  using OfBags = Trainer<Cbow, FusedKernel>;
+  CHECK(message_of<InvalidArgument>(
+            [] { OfBags trainer({.window = 10}, Cbow{.gradient = BagGradient::whole}); }) ==
+        "window is 10 in the hyperparameters, which the policy that was given replaces: set "
+        "it there alone");
+  CHECK_THROWS_AS(OfBags({.negative_pool = 0}, Cbow{}), InvalidArgument);
+  CHECK_NOTHROW(OfBags({.window = 10}, Cbow{.window = {10}, .gradient = BagGradient::whole}));
+
+  OfBags trainer({.window = 10});
+  trainer.sampler().gradient = BagGradient::whole;
+  CHECK(std::as_const(trainer).sampler().window.size == 10);
+  const auto vocabulary = small_vocabulary();
+  const auto corpus = paired_corpus(vocabulary);
+  auto parameters = small();
+  parameters.window = 3;
+  OfBags changed(parameters);
+  changed.sampler().gradient = BagGradient::whole;
+  CHECK(same(changed.fit(corpus, vocabulary),
+             OfBags(small(), Cbow{.window = {3}, .gradient = BagGradient::whole})
+                 .fit(corpus, vocabulary)));
+  changed.sampler().window.size = 0;
+  CHECK_THROWS_AS(changed.fit(corpus, vocabulary), InvalidArgument);
 }
 
 TEST_CASE("the published gradients of CBOW are options", "[trainer]") {

@@ -7,10 +7,10 @@
 #include <utility>
 #include <vector>
 #include <wordloom/sampler/subwords.hpp>
+#include <wordloom/testing/oracle.hpp>
 #include <wordloom/wordloom.hpp>
 
 #include "catch.hpp"
-#include "kernel/oracle.hpp"
 #include "small_models.hpp"
 
 using namespace wordloom;
@@ -150,7 +150,7 @@ void check_training(const Sentences& sentences, const SubwordOptions& options,
       some.clear();
     }
   }
-  trainer.fit(corpus, model);
+  trainer.train(corpus, model);
   INFO(sentences[0].size() << " words, " << options.buckets << " buckets");
   REQUIRE(model.input.rows() == 150 + options.buckets);
   CHECK(difference(model.input, expected.model().input) < 1e-5);

@@ -202,7 +202,7 @@ TEST_CASE("a loss that is not finite stops training and says where", "[trainer]"
     std::fill(model.input.row(i).begin(), model.input.row(i).end(), 1e30f);
     std::fill(model.output.row(i).begin(), model.output.row(i).end(), 1e30f);
   }
-  CHECK_THROWS_AS(real.fit(corpus, model), TrainingError);
+  CHECK_THROWS_AS(real.train(corpus, model), TrainingError);
 }
 
 TEST_CASE("a corpus, a model and a vocabulary that do not belong together are refused",
@@ -212,11 +212,11 @@ TEST_CASE("a corpus, a model and a vocabulary that do not belong together are re
   DefaultTrainer trainer(small());
   CHECK_THROWS_AS(trainer.fit(corpus, other), CorpusError);
   Model narrow(vocabulary, 8);
-  CHECK(message_of<InvalidArgument>([&] { trainer.fit(corpus, narrow); }) ==
+  CHECK(message_of<InvalidArgument>([&] { trainer.train(corpus, narrow); }) ==
         "the model's input is 20 x 8, its vocabulary, this sampler and the hyperparameters need "
         "20 x 16");
   Model nameless(20, 16);
-  CHECK_THROWS_AS(trainer.fit(corpus, nameless), Error);
+  CHECK_THROWS_AS(trainer.train(corpus, nameless), Error);
   CHECK_THROWS_AS(trainer.fit(EncodedCorpus::from_sentences({}, vocabulary), vocabulary),
                   CorpusError);
   CHECK_THROWS_AS(DefaultTrainer({.dimension = 0}), InvalidArgument);

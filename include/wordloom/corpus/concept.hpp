@@ -39,7 +39,8 @@ concept HasSentences = requires(const C& corpus, const Shard& shard) {
 template <class C>
 concept SaysIfItRepeats = requires {
   typename std::bool_constant<C::repeats>;
-} || requires(const C& corpus) {
+}
+|| requires(const C& corpus) {
   { corpus.repeats() } -> std::same_as<bool>;
 };
 
@@ -64,6 +65,17 @@ bool repeats(const C& corpus) {
     return C::repeats;
 }
 
+/// Returns whether training may drop words of a corpus at random (subsampling).
+template <class C>
+bool drops_words(const C& corpus) {
+  if constexpr (requires { corpus.drops_words(); })
+    return corpus.drops_words();
+  else if constexpr (requires { C::drops_words; })
+    return C::drops_words;
+  else
+    return true;
+}
+
 }  // namespace detail
 
 /// Where sentences come from:
@@ -73,6 +85,9 @@ bool repeats(const C& corpus) {
 ///   sees what the interrupted one saw. Safe to call from several threads at once.
 /// - `static constexpr bool repeats`: whether every epoch has the same sentences. Only then may a
 ///   device keep them. `bool repeats() const` where it is known at run time only.
+/// - `static constexpr bool drops_words` or `bool drops_words() const`, optional: false where
+///   sentences must stay whole, such as walks on a graph. Such a corpus is never subsampled,
+///   whatever Hyperparameters::subsample is.
 /// - `corpus.vocabulary_fingerprint()`, optional: the fingerprint of the vocabulary that the ids
 ///   belong to, so that a trainer can refuse another one.
 /// - `corpus.fingerprint()`, optional, std::uint64_t: tells the sentences of one corpus from those
@@ -125,14 +140,14 @@ class SentenceRange {
 class AnyCorpus {
  public:
   template <Corpus C>
-  requires(!std::same_as<C, AnyCorpus> && requires(const C& c) {
-    c.vocabulary_fingerprint();
-  }) explicit AnyCorpus(C corpus)
+  requires(!std::same_as<C, AnyCorpus> &&
+           requires(const C& c) { c.vocabulary_fingerprint(); }) explicit AnyCorpus(C corpus)
       : AnyCorpus(std::make_shared<const C>(std::move(corpus))) {}
 
   std::uint64_t token_count() const noexcept { return token_count_; }
   std::uint64_t vocabulary_fingerprint() const noexcept { return vocabulary_fingerprint_; }
   bool repeats() const noexcept { return repeats_; }
+  bool drops_words() const noexcept { return drops_words_; }
   /// 0 for a corpus that has none.
   std::uint64_t fingerprint() const { return hash_(); }
   auto sentences(const Shard& shard) const {
@@ -147,6 +162,7 @@ class AnyCorpus {
       : token_count_(corpus->token_count()),
         vocabulary_fingerprint_(corpus->vocabulary_fingerprint()),
         repeats_(detail::repeats(*corpus)),
+        drops_words_(detail::drops_words(*corpus)),
         hash_([corpus]() -> std::uint64_t {
           if constexpr (requires { corpus->fingerprint(); }) return corpus->fingerprint();
           return 0;
@@ -171,7 +187,7 @@ class AnyCorpus {
   }
 
   std::uint64_t token_count_, vocabulary_fingerprint_;
-  bool repeats_;
+  bool repeats_, drops_words_;
   std::function<std::uint64_t()> hash_;
   std::function<Reader(const Shard&)> open_;
 };

@@ -44,6 +44,7 @@ struct EdgeSampleOptions {
 class EdgeSamples {
  public:
   static constexpr bool repeats = false;
+  static constexpr bool drops_words = false;
   static constexpr std::size_t max_edges = 500;  // of a sentence
 
   /// Throws InvalidArgument, and CorpusError for a graph without edges.

@@ -55,6 +55,7 @@ struct WalkOptions {
 class RandomWalks {
  public:
   static constexpr bool repeats = false;
+  static constexpr bool drops_words = false;
 
   /// Throws InvalidArgument. For a graph where walks may end early, walks once from each node to
   /// estimate the length of all.

@@ -125,13 +125,13 @@ inline constexpr bool has_two_steps = requires {
   requires S::two_steps;
 };
 
-/// The share above which a run has words dropped: 0, never, where sentences must stay whole.
+/// Whether a run takes sentences of which words were dropped.
 template <class Run>
-constexpr double subsample_of(const Hyperparameters& parameters) {
+constexpr bool subsamples() {
   if constexpr (requires { Run::subsamples; })
-    return Run::subsamples ? parameters.subsample : 0;
+    return Run::subsamples;
   else
-    return parameters.subsample;
+    return true;
 }
 
 }  // namespace detail
@@ -153,8 +153,8 @@ constexpr double subsample_of(const Hyperparameters& parameters) {
 ///   - `static constexpr bool one_matrix` of its type: true when outputs are rows of Model::input
 ///     too (ModelShape::one_matrix). No row of such a block is both an input and an output of it,
 ///     and all of its expected updates are of the input;
-///   - `static constexpr bool subsamples` of its type: false when a sentence is no text, of which
-///     no word may be dropped;
+///   - `static constexpr bool subsamples` of its type: false when no word of a sentence may be
+///     dropped, whatever the corpus says;
 /// - `worker.max_block()`: bounds of its blocks,
 /// - `worker.sample(sentence, random, sink)`: calls `sink(block)` for each block of the sentence,
 ///   in order. It draws from `random` alone, so that a run can be repeated, and should call

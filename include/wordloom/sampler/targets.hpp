@@ -51,10 +51,15 @@ template <class Worker>
 void begin_epoch_of(Worker& worker, const Random& stream, std::uint64_t picks) noexcept {
   if constexpr (requires { worker.begin_epoch(stream, picks); }) worker.begin_epoch(stream, picks);
 }
+/// Whether what draws negatives can have a pool.
+template <class Worker>
+inline constexpr bool picks_negatives = requires(const Worker& worker) {
+  worker.picks();
+};
 /// Returns its picks in this epoch, 0 without a pool.
 template <class Worker>
 std::uint64_t picks_of(const Worker& worker) noexcept {
-  if constexpr (requires { worker.picks(); })
+  if constexpr (picks_negatives<Worker>)
     return worker.picks();
   else
     return 0;

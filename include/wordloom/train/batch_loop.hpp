@@ -78,7 +78,7 @@ class BatchLoop {
     batch_.clear();
     if constexpr (requires { kernel_.finish(); }) kernel_.finish();
     arrive();
-    if (!run_.options.on_epoch.call || run_.state.stopped()) return;
+    if (!run_.options.callbacks.has_epochs() || run_.state.stopped()) return;
     run_.download();
     run_.state.end_epoch(0, epoch, run_.model);
   }

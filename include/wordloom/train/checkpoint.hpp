@@ -18,9 +18,7 @@
 #include <wordloom/core/row_matrix.hpp>
 #include <wordloom/core/section_file.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI {
-
-namespace detail {
+namespace wordloom::inline WORDLOOM_ABI::detail {
 
 /// Returns the name of a type without namespaces and spaces.
 std::string without_namespaces(std::string_view type);
@@ -64,8 +62,6 @@ std::uint64_t method_of(const Hyperparameters& parameters, const Policies&... po
   (add_parameters(method, policies), ...);
   return method.value();
 }
-
-}  // namespace detail
 
 /// The state of a training run between two sentences of each thread of each rank: all that
 /// `Trainer::resume` needs besides corpus and vocabulary.
@@ -146,7 +142,7 @@ struct Checkpoint {
 
 #if WORDLOOM_DEFINES_FUNCTIONS
 
-WORDLOOM_FUNCTION std::string detail::without_namespaces(std::string_view type) {
+WORDLOOM_FUNCTION std::string without_namespaces(std::string_view type) {
   std::string name;
   for (const char c : type) {
     if (c != ' ') name += c;
@@ -197,7 +193,7 @@ WORDLOOM_FUNCTION void Checkpoint::set_positions(std::span<const std::uint64_t> 
 }
 
 WORDLOOM_FUNCTION void Checkpoint::save(const std::filesystem::path& path) const {
-  detail::SectionWriter file(path, format);
+  SectionWriter file(path, format);
   const Rank first = ranks.empty() ? Rank() : ranks[0];
   file.numbers(std::array<std::uint64_t, 10>{
       method, vocabulary, corpus, corpus_tokens, synchronisations, sync_options, ranks.size(),
@@ -208,7 +204,7 @@ WORDLOOM_FUNCTION void Checkpoint::save(const std::filesystem::path& path) const
 }
 
 WORDLOOM_FUNCTION Checkpoint Checkpoint::load(const std::filesystem::path& path) {
-  detail::SectionReader file(path, format);
+  SectionReader file(path, format);
   const auto run = file.numbers();
   if (run.size() != 10) file.refuse_section("10 numbers of a run", std::to_string(run.size()));
   Checkpoint result{run[0], run[1], run[2], run[3], run[4], run[5], {}, {}};
@@ -217,9 +213,9 @@ WORDLOOM_FUNCTION Checkpoint Checkpoint::load(const std::filesystem::path& path)
   const std::size_t count = positions.size();
   if (rank_count == 0 || rank_count > count || epochs > count || threads > count ||
       count % rank_count != 0 || count / rank_count != Rank::size(epochs, threads))
-    file.refuse_section(detail::joined({"the numbers of ", rank_count, " ranks of ", epochs,
-                                        " epochs and ", threads, " threads"}),
-                        detail::joined({count, " numbers"}));
+    file.refuse_section(joined({"the numbers of ", rank_count, " ranks of ", epochs, " epochs and ",
+                                threads, " threads"}),
+                        joined({count, " numbers"}));
   result.set_positions(positions, epochs, threads);
   for (std::uint64_t i = 0; i < run[9]; ++i) result.matrices.push_back(file.matrix());
   file.end();
@@ -245,4 +241,4 @@ WORDLOOM_FUNCTION void Checkpoint::require_run(const Checkpoint& expected,
 
 #endif
 
-}  // namespace wordloom::inline WORDLOOM_ABI
+}  // namespace wordloom::inline WORDLOOM_ABI::detail

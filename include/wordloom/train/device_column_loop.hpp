@@ -94,7 +94,7 @@ class DeviceColumnLoop {
   void end_epoch() {
     if (!at_.ends_epoch() || run_.state.stopped()) return;
     arrive();
-    if (run_.options.on_epoch.call && !run_.state.stopped()) {
+    if (run_.options.callbacks.has_epochs() && !run_.state.stopped()) {
       run_.download();
       run_.state.end_epoch(0, at_.epoch, run_.model);
     }

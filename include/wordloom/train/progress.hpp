@@ -1,13 +1,10 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <string>
-#include <type_traits>
-#include <utility>
 #include <vector>
 
-#include <wordloom/model/model.hpp>
+#include <wordloom/core/abi.hpp>
 
 namespace wordloom::inline WORDLOOM_ABI {
 
@@ -34,41 +31,6 @@ struct Progress {
                                   : static_cast<double>(tokens) / static_cast<double>(total_tokens);
   }
 };
-
-namespace detail {
-
-/// A callback of any form: which takes the model or not, and returns whether to go on, or nothing.
-struct Callback {
-  std::function<bool(const Progress&, const Model&)> call = {};
-  bool takes_model = false;
-
-  template <class F>
-  static Callback from(F f) {
-    constexpr bool takes_model = std::is_invocable_v<F&, const Progress&, const Model&>;
-    static_assert(
-        takes_model || std::is_invocable_v<F&, const Progress&>,
-        "wordloom: a callback takes (const Progress&) or (const Progress&, const Model&)");
-    if constexpr (requires { f == nullptr; })
-      if (f == nullptr) return {};  // an empty std::function: no callback
-    const auto call = [f = std::move(f)](const Progress& progress, const Model& model) mutable {
-      const auto run = [&]() -> decltype(auto) {
-        if constexpr (takes_model)
-          return f(progress, model);
-        else
-          return f(progress);
-      };
-      if constexpr (std::is_void_v<decltype(run())>) {
-        run();
-        return true;
-      } else {
-        return static_cast<bool>(run());
-      }
-    };
-    return {call, takes_model};
-  }
-};
-
-}  // namespace detail
 
 /// The report of a finished run.
 struct TrainReport {

@@ -60,7 +60,7 @@ struct Run {
   /// its last checkpoint. Of several ranks, none fails after another one has returned.
   void end() {
     if (write.joinable()) write.join();  // the last callback reports its failure
-    if (options.on_progress.takes_model) download();
+    if (options.callbacks.has_progress_with_model()) download();
     state.end(model);
     if (sync.size() > 1) wait_for_write();
     for (Signal signal = sync.finish(replica); signal != Signal::go_on;

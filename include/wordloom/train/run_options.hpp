@@ -4,15 +4,14 @@
 
 #include <wordloom/core/files.hpp>
 #include <wordloom/core/hyperparameters.hpp>
-#include <wordloom/train/progress.hpp>
+#include <wordloom/train/callback.hpp>
 
 namespace wordloom::inline WORDLOOM_ABI::detail {
 
 /// The options of a trainer, besides its policies.
 struct RunOptions {
   Hyperparameters parameters;
-  Callback on_progress = {}, on_epoch = {};
-  std::chrono::duration<double> progress_interval{1};
+  Callbacks callbacks = {};
   std::filesystem::path checkpoint = {};  // empty: none
   std::chrono::duration<double> checkpoint_interval{600};
 

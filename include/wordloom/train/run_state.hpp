@@ -11,6 +11,7 @@
 #include <mutex>
 #include <sstream>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -92,8 +93,18 @@ class RunState {
 
   Progress progress() const;
 
-  void call_back(const Model& model);
+  /// Calls those callbacks of progress that are due, where this thread may: all, or those that do
+  /// not take the model.
+  void call_due(const Model& model, bool with_model);
+  void call_progress(std::size_t i, const Model& model);
   void call(const Callback& callback, const Progress& now, const Model& model);
+  /// Calls back for the epochs that all threads have ended, where this thread may.
+  void call_epochs(const Model& model);
+  /// Whether this thread may call all callbacks of epochs (`each_epoch`), or all of progress that
+  /// take the model.
+  bool may_call(bool each_epoch) const;
+  bool epochs_are_due() const { return epochs_called_ < *std::ranges::min_element(epochs_ended_); }
+  bool is_caller() const { return std::this_thread::get_id() == caller_; }
 
   /// Waits until `ready()` or the end of training. When all threads wait, one of them does what is
   /// due.
@@ -111,11 +122,18 @@ class RunState {
   Checkpoint::Rank reached_;
   std::size_t epoch_ = 0;  // of the last report, as is the rate
   double rate_ = 0;
-  Checkpoint::EpochLoss since_callback_;
-  double last_loss_ = std::numeric_limits<double>::quiet_NaN();  // that a callback was told
+  /// A callback of progress between two of its calls.
+  struct Called {
+    double last = 0;  // in seconds
+    double last_loss = std::numeric_limits<double>::quiet_NaN();
+    Checkpoint::EpochLoss since = {};
+  };
+  std::vector<Called> called_ = std::vector<Called>(options_.callbacks.list.size());
+  const std::thread::id caller_ = std::this_thread::get_id();
+  bool caller_left_ = false;  // it has trained all that it has to
+  const bool has_epochs_ = options_.callbacks.has_epochs();
   FirstEpoch first_epoch_;
   std::string checkpoint_failure_;
-  double last_callback_ = 0;
   const bool stops_by_agreement_;
   std::atomic<bool> stop_{false}, asked_{false};
   std::condition_variable changed_;
@@ -183,6 +201,7 @@ WORDLOOM_FUNCTION void RunState::end_first_epoch(bool contexts) {
 WORDLOOM_FUNCTION void RunState::leave() {
   const std::lock_guard lock(guard_);
   --training_;
+  if (is_caller()) caller_left_ = true;
   changed_.notify_all();
 }
 
@@ -195,29 +214,25 @@ WORDLOOM_FUNCTION double RunState::report(const WorkDone& done, std::size_t epoc
   const double loss = done.loss.value();
   if (!std::isfinite(loss)) throw_diverged(loss, epoch, rate);
   reached_.losses[epoch].add(loss, done.examples);
-  since_callback_.add(loss, done.examples);
+  for (Called& called : called_) called.since.add(loss, done.examples);
   first_epoch_.trained |= done.blocks > 0;
   epoch_ = epoch;
   rate_ = rate;
-  const Callback& callback = options_.on_progress;
-  if (callback.call && seconds() >= last_callback_ + options_.progress_interval.count()) {
-    if (callback.takes_model)
-      callback_is_due_ = due_ = true;
-    else
-      call_back(model);
-  }
+  call_due(model, false);
   return Progress{.tokens = reached_.tokens, .total_tokens = total_tokens_}.fraction();
 }
 
 template <class Ready>
 void RunState::wait(std::unique_lock<std::mutex>& lock, const Model& model, const Ready& ready) {
-  ++waiting_;
+  if (++waiting_ == training_) changed_.notify_all();  // one of them may be alone to call back
   while (!ready()) {
-    if (due_ && waiting_ == training_) {
+    if (due_ && waiting_ == training_ && (!callback_is_due_ || may_call(false))) {
       if (std::exchange(round_ended_, false)) end_round_(rate_);
-      if (std::exchange(callback_is_due_, false) && !stopped()) call_back(model);
+      if (std::exchange(callback_is_due_, false) && !stopped()) call_due(model, true);
       due_ = false;
       changed_.notify_all();
+    } else if (!stopped() && epochs_are_due() && may_call(true)) {
+      call_epochs(model);
     } else if (stopped()) {
       break;
     } else {
@@ -233,28 +248,47 @@ WORDLOOM_FUNCTION void RunState::pause(const Model& model) {
 }
 
 WORDLOOM_FUNCTION void RunState::begin_epoch(std::size_t epoch, const Model& model) {
-  if (!options_.on_epoch.call) return;
+  if (!has_epochs_) return;
   std::unique_lock lock(guard_);
   wait(lock, model, [&] { return epochs_called_ >= epoch; });
 }
 
 WORDLOOM_FUNCTION void RunState::end_epoch(std::size_t thread, std::size_t epoch,
                                            const Model& model) {
-  if (!options_.on_epoch.call) return;
+  if (!has_epochs_) return;
   const std::lock_guard lock(guard_);
   epochs_ended_[thread] = epoch + 1;
-  for (; epochs_called_ < *std::ranges::min_element(epochs_ended_); ++epochs_called_) {
-    Progress now = progress();
-    now.epoch = epochs_called_;
-    now.mean_loss = reached_.losses[epochs_called_].mean();
-    call(options_.on_epoch, now, model);
-  }
+  if (may_call(true)) call_epochs(model);
   changed_.notify_all();
 }
 
+WORDLOOM_FUNCTION void RunState::call_epochs(const Model& model) {
+  for (; epochs_are_due(); ++epochs_called_) {
+    Progress now = progress();
+    now.epoch = epochs_called_;
+    now.mean_loss = reached_.losses[epochs_called_].mean();
+    for (const Callback& callback : options_.callbacks.list)
+      if (callback.each_epoch) call(callback, now, model);
+  }
+}
+
+WORDLOOM_FUNCTION bool RunState::may_call(bool each_epoch) const {
+  if (is_caller()) return true;
+  if (!each_epoch && caller_left_) return true;  // without those that only it may call
+  for (const Callback& callback : options_.callbacks.list)
+    if (callback.on_calling_thread && callback.each_epoch == each_epoch &&
+        (each_epoch || callback.takes_model))
+      return false;
+  return true;
+}
+
 WORDLOOM_FUNCTION void RunState::end(const Model& model) {
-  if (!stopped()) total_tokens_ = reached_.tokens;  // the shard of a rank is about its share
-  if (options_.on_progress.call) call_back(model);
+  if (!stopped()) {
+    total_tokens_ = reached_.tokens;  // the shard of a rank is about its share
+    call_epochs(model);               // of the last epoch, where only this thread may
+  }
+  for (std::size_t i = 0; i < called_.size(); ++i)
+    if (!options_.callbacks.list[i].each_epoch) call_progress(i, model);
 }
 
 WORDLOOM_FUNCTION TrainReport RunState::finish() const {
@@ -285,13 +319,26 @@ WORDLOOM_FUNCTION Progress RunState::progress() const {
           .checkpoint_failure = checkpoint_failure_};
 }
 
-WORDLOOM_FUNCTION void RunState::call_back(const Model& model) {
+WORDLOOM_FUNCTION void RunState::call_due(const Model& model, bool with_model) {
+  for (std::size_t i = 0; i < called_.size(); ++i) {
+    const Callback& callback = options_.callbacks.list[i];
+    if (callback.each_epoch || seconds() < called_[i].last + callback.interval) continue;
+    const bool may = !callback.on_calling_thread || is_caller();
+    if (callback.takes_model == with_model) {
+      if (may) call_progress(i, model);
+    } else if (callback.takes_model && (may || !caller_left_)) {
+      callback_is_due_ = due_ = true;
+    }
+  }
+}
+
+WORDLOOM_FUNCTION void RunState::call_progress(std::size_t i, const Model& model) {
   Progress now = progress();
-  const auto since = std::exchange(since_callback_, {});
-  if (since.examples > 0) last_loss_ = since.mean();
-  now.mean_loss = last_loss_;
-  last_callback_ = now.seconds;
-  call(options_.on_progress, now, model);
+  const auto since = std::exchange(called_[i].since, {});
+  if (since.examples > 0) called_[i].last_loss = since.mean();
+  now.mean_loss = called_[i].last_loss;
+  called_[i].last = now.seconds;
+  call(options_.callbacks.list[i], now, model);
 }
 
 WORDLOOM_FUNCTION void RunState::call(const Callback& callback, const Progress& now,

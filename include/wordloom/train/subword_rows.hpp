@@ -164,7 +164,10 @@ WORDLOOM_FUNCTION SubwordRows::SubwordRows(Model& model, const SubwordTable& tab
       slots_(std::bit_ceil(2 * std::max({most.inputs, most.members, min_slots / 2}))) {
   const std::size_t rows = model.input.rows() + slots_ * threads;
   if (rows > std::numeric_limits<RowId>::max() || slots_ > max_slots)
-    throw InvalidArgument{"the model needs ", rows, " input rows, ", slots_,
+    throw InvalidArgument{"the model needs ",
+                          rows,
+                          " input rows, ",
+                          slots_,
                           " of them for each thread: too many, use fewer buckets, threads or ",
                           "words in a minibatch"};
   model.input.reserve(rows);

@@ -34,23 +34,29 @@
 
 namespace wordloom::inline WORDLOOM_ABI::detail {
 
+/// Whether threads may have private rows: sampler and kernel must be able to, and the model have
+/// two matrices.
+template <class Samplers, class Kernels>
+constexpr bool has_private_rows() {
+  return requires(const Samplers& samplers, const WordRates& rates) {
+    samplers.expected_updates(rates);
+    requires MapsRows<KernelWorker<Kernels>>;
+    requires !uses_one_matrix<Samplers>();
+  };
+}
+
 /// Returns the private rows of a run of several threads, or null for one thread, for models of one
 /// matrix and for samplers and kernels that cannot have them. `pairs`: as PrivateRows takes it; 0:
 /// usual_pairs().
 template <class Samplers, class Kernels>
 std::unique_ptr<PrivateRows> private_rows(const Samplers& samplers, const Kernels&, Model& model,
-                                          const Hyperparameters& parameters, std::size_t threads,
-                                          double pairs = 0) {
-  if constexpr (requires(const WordRates& rates) {
-                  samplers.expected_updates(rates);
-                  requires MapsRows<KernelWorker<Kernels>>;
-                  requires !uses_one_matrix<Samplers>();
-                }) {
+                                          const Hyperparameters& parameters, double subsample,
+                                          std::size_t threads, double pairs = 0) {
+  if constexpr (has_private_rows<Samplers, Kernels>()) {
     const std::size_t count =
         PrivateRows::usual_count(parameters.private_rows, model.input.stride());
     if (threads > 1 && count > 0) {
-      ExpectedUpdates expected = samplers.expected_updates(
-          WordRates(model.vocabulary, subsample_of<Samplers>(parameters)));
+      ExpectedUpdates expected = samplers.expected_updates(WordRates(model.vocabulary, subsample));
       // Words are trained in scratch rows, and n-grams are not sorted by frequency.
       if constexpr (HasSubwords<Samplers>) expected.input.clear();
       return std::make_unique<PrivateRows>(
@@ -137,14 +143,15 @@ struct ThreadTeam {
 /// Trains by threads of the host: each takes its shard of the corpus, subsamples each sentence,
 /// lets the sampler make blocks of it and the kernel apply their gradients to the one model.
 /// `samplers`, `kernels`: the runs whose workers threads train with; `encoder`: of `samplers`;
-/// `used`: the features of its blocks.
+/// `used`: the features of its blocks; `subsample`: the threshold, 0 for none.
 template <BlockFeatures used, class Corpus, class Samplers, class Kernels, class Run>
 void train_by_threads(const Corpus& corpus, const Samplers& samplers, const Kernels& kernels,
-                      EncoderRoundsOf<Samplers>& encoder, Run& run) {
+                      EncoderRoundsOf<Samplers>& encoder, Run& run, double subsample) {
   Model& model = run.model;
   const Hyperparameters& parameters = run.parameters;
-  ThreadTeam team(run, subsample_of<Samplers>(parameters),
-                  private_rows(samplers, kernels, model, parameters, run.start.threads.size()));
+  ThreadTeam team(
+      run, subsample,
+      private_rows(samplers, kernels, model, parameters, subsample, run.start.threads.size()));
   PackedRows packed(kernels, model, team.threads);
   if constexpr (PacksRows<Kernels>) {
     static_assert(!MapsRows<KernelWorker<Kernels>> && !HasEncoder<Samplers>,

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include <wordloom/core/hyperparameters.hpp>
+#include <wordloom/core/parameter_effects.hpp>
 #include <wordloom/corpus/vocabulary.hpp>
 #include <wordloom/kernel/concept.hpp>
 #include <wordloom/model/embeddings.hpp>
@@ -12,6 +13,7 @@
 #include <wordloom/sampler/concept.hpp>
 #include <wordloom/schedule/linear_decay.hpp>
 #include <wordloom/sync/concept.hpp>
+#include <wordloom/train/callbacks.hpp>
 #include <wordloom/train/progress.hpp>
 #include <wordloom/train/training.hpp>
 
@@ -49,12 +51,14 @@ class Trainer {
   using Duration = std::chrono::duration<double>;
 
   /// Takes the policies' parameters from `parameters`. Throws InvalidArgument when one is outside
-  /// its bounds.
+  /// its bounds, and when one that differs from its default has no effect with these policies.
   explicit Trainer(Hyperparameters parameters, SyncPolicyType sync = SyncPolicyType())
       : Trainer(parameters, detail::policy_from<SamplerPolicy>(parameters),
                 detail::policy_from<KernelPolicy>(parameters), std::move(sync)) {}
 
-  /// Takes policies with parameters of their own, instead of those in `parameters`.
+  /// Takes policies with parameters of their own. Throws as above, and InvalidArgument when
+  /// `parameters` has a value, other than its default, that the sampler or kernel has another of.
+  /// To change one parameter of a policy alone, make the trainer without it and use sampler().
   Trainer(Hyperparameters parameters, SamplerPolicy sampler, KernelPolicy kernel = {},
           SyncPolicyType sync = SyncPolicyType(), std::optional<Schedule> schedule = std::nullopt)
       : training_{{{parameters},
@@ -63,33 +67,61 @@ class Trainer {
                   std::move(sampler),
                   std::move(kernel)} {
     parameters.validate();
-    detail::validate(training_.sampler);
-    detail::validate(training_.kernel);
-    detail::validate(training_.schedule);
+    validate_policies();
+    constexpr auto list = &detail::made_parameters<SamplerPolicy, KernelPolicy>;
+    detail::require_effects(parameters, list, Training::reads());
+    detail::require_agreement(parameters, list,
+                              detail::parameters_of(training_.sampler, training_.kernel));
   }
 
   const Hyperparameters& hyperparameters() const noexcept { return training_.options.parameters; }
+  /// The policies, which may be changed until training begins: `trainer.sampler().gradient = ...`.
+  /// Training checks their bounds anew.
+  SamplerPolicy& sampler() noexcept { return training_.sampler; }
   const SamplerPolicy& sampler() const noexcept { return training_.sampler; }
+  KernelPolicy& kernel() noexcept { return training_.kernel; }
   const KernelPolicy& kernel() const noexcept { return training_.kernel; }
   const SyncPolicyType& sync() const noexcept { return training_.sync; }
 
-  /// `callback(progress)` or `callback(progress, model)` is called at most once in every `interval`
-  /// of training (0: as often as threads report) and at its end. It may return nothing; when it
-  /// returns false, training stops and `fit` returns the model as it is; of several ranks all stop,
-  /// at their next synchronisation. It is called by one thread at a time, any of those that train;
-  /// while one that takes the model runs, no other trains. It may throw: training then stops and
-  /// `fit` throws that.
+  /// Adds a callback: a function as on_progress takes it (called about every second), or an object
+  /// of callbacks.hpp or of one's own. All are called, in the order in which they were added, one
+  /// at a time. An object is copied; std::ref(object) is not.
+  template <class Callback>
+  void add(Callback callback) {
+    detail::add_callback(training_.options.callbacks, std::move(callback));
+  }
+  template <class Callback>
+  void add(OnCallingThread<Callback> callback) {
+    detail::add_callback(training_.options.callbacks, std::move(callback.callback), true);
+  }
+  /// As checkpoint_to. Throws InvalidArgument where another one was added.
+  void add(const Checkpoint& checkpoint) {
+    if (training_.options.saves())
+      throw InvalidArgument{"this trainer writes its checkpoints to '",
+                            training_.options.checkpoint, "' already: it has one file of them"};
+    checkpoint_to(checkpoint.path, checkpoint.interval);
+  }
+  /// Removes all callbacks.
+  void clear_callbacks() { training_.options.callbacks = {}; }
+
+  /// Adds a function `callback(progress)` or `callback(progress, model)` that is called at most
+  /// once in every `interval` of training (0: as often as threads report) and at its end. It may
+  /// return nothing; when it returns false, training stops and `fit` returns the model as it is; of
+  /// several ranks all stop, at their next synchronisation. It is called by one thread at a time,
+  /// any of those that train (see OnCallingThread); while one that takes the model runs, no other
+  /// trains. It may throw: training then stops and `fit` throws that.
   template <class F>
   void on_progress(F callback, Duration interval = std::chrono::seconds(1)) {
-    training_.options.on_progress = detail::Callback::from(std::move(callback));
-    training_.options.progress_interval = interval;
+    training_.options.callbacks.add(detail::Callback::from(std::move(callback)), false,
+                                    interval.count(), false);
   }
 
-  /// The same after each epoch, which no thread leaves before: `progress.epoch` has ended, and
-  /// `progress.mean_loss` is its loss. The model has what this rank has trained.
+  /// Adds a function that is called after each epoch, while all threads wait: `progress.epoch` is
+  /// the epoch that has ended, and `progress.mean_loss` its loss. The model has what this rank has
+  /// trained.
   template <class F>
   void on_epoch(F callback) {
-    training_.options.on_epoch = detail::Callback::from(std::move(callback));
+    training_.options.callbacks.add(detail::Callback::from(std::move(callback)), true, 0, false);
   }
 
   /// Writes a checkpoint to `path` in the background at every `interval` of training, and when a
@@ -122,11 +154,16 @@ class Trainer {
   }
 
   /// Continues to train a model in place: one of another run, or one that was loaded. Its rows may
-  /// move, which invalidates pointers to them. Throws as above, and InvalidArgument when the
+  /// move, which invalidates pointers to them. Throws as `fit`, and InvalidArgument when the
   /// model's shape is not that of new_model(its vocabulary).
   template <class Corpus>
-  TrainReport fit(const Corpus& corpus, Model& model) {
+  TrainReport train(const Corpus& corpus, Model& model) {
     return train_model(corpus, model, nullptr);
+  }
+  /// The name of `train` in 0.1.
+  template <class Corpus>
+  [[deprecated("use train(corpus, model)")]] TrainReport fit(const Corpus& corpus, Model& model) {
+    return train(corpus, model);
   }
 
   /// Resumes a run from its checkpoint and trains to its end. One thread, one sentence in flight on
@@ -141,19 +178,33 @@ class Trainer {
                            const std::filesystem::path& path) {
     return fit_new(corpus, vocabulary, &path);
   }
-  /// The same into a model in the shape of new_model(), whose matrices are replaced.
+  /// Resumes into `model`, which must have the shape of new_model(). Its matrices are overwritten.
   template <class Corpus>
-  TrainReport resume(const Corpus& corpus, Model& model, const std::filesystem::path& path) {
+  TrainReport resume_training(const Corpus& corpus, Model& model,
+                              const std::filesystem::path& path) {
     return train_model(corpus, model, &path);
   }
+  /// The name of `resume_training` in 0.1.
+  template <class Corpus>
+  [[deprecated("use resume_training(corpus, model, path)")]] TrainReport resume(
+      const Corpus& corpus, Model& model, const std::filesystem::path& path) {
+    return resume_training(corpus, model, path);
+  }
 
-  /// Returns the report of the last `fit` or `resume`, on the part that this rank trained.
+  /// Returns the report of the last run, on the part that this rank trained.
   const TrainReport& report() const noexcept { return training_.report; }
 
  private:
+  void validate_policies() const {
+    detail::validate(training_.sampler);
+    detail::validate(training_.kernel);
+    detail::validate(training_.schedule);
+  }
+
   template <class Corpus>
   TrainedEmbeddings fit_new(const Corpus& corpus, const Vocabulary& vocabulary,
                             const std::filesystem::path* from) {
+    validate_policies();
     std::optional<Model> model;
     training_.train(corpus, vocabulary, from, [&](const SamplerRun& samplers) -> Model& {
       return model.emplace(training_.new_model(vocabulary, samplers));
@@ -163,6 +214,7 @@ class Trainer {
 
   template <class Corpus>
   TrainReport train_model(const Corpus& corpus, Model& model, const std::filesystem::path* from) {
+    validate_policies();
     training_.train(corpus, model.vocabulary, from,
                     [&](const SamplerRun&) -> Model& { return model; });
     return training_.report;

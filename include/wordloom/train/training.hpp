@@ -164,6 +164,17 @@ struct Training : RankTraining<Sync, Schedule, ReplicaOf<Kernel>> {
   Sampler sampler;
   Kernel kernel;
 
+  /// Returns which hyperparameters have an effect though no policy lists them.
+  static constexpr ReadByTrainer reads() {
+    ReadByTrainer result{
+        .subsample = !has_two_steps<Sampler>, .device = on_device, .pin_threads = !on_device};
+    if constexpr (!on_device && !has_two_steps<Sampler>) {
+      result.private_rows = has_private_rows<SamplerRun, KernelRun<Kernel>>();
+      result.negative_pool = picks_negatives<WorkerOf<Sampler>>;
+    }
+    return result;
+  }
+
   Model new_model(const Vocabulary& vocabulary, const SamplerRun& samplers) const {
     return Model(vocabulary, shape(vocabulary, samplers), options.parameters.seed);
   }
@@ -183,13 +194,17 @@ struct Training : RankTraining<Sync, Schedule, ReplicaOf<Kernel>> {
     try {
       const SamplerRun samplers = sampler.start(vocabulary);
       Model& model = model_for(samplers);
-      const auto traits = traits_of(corpus, samplers, model.vocabulary);
+      const double subsample =
+          subsamples<SamplerRun>() && drops_words(corpus) ? options.parameters.subsample : 0;
+      const auto traits = traits_of(corpus, samplers, model.vocabulary, subsample);
       Checkpoint start = Rank::begin(model, traits, from);
       const bool resumes = from != nullptr;
       if constexpr (on_device) {
         static_assert(!HasEncoder<SamplerRun>,
                       "wordloom: an encoder needs an UpdateKernel of the host");
-        device = kernel.start(sampler, options.parameters, model);
+        Hyperparameters parameters = options.parameters;
+        parameters.subsample = subsample;
+        device = kernel.start(sampler, parameters, model);
         auto replica = device->replica();
         Rank::run(model, replica, traits, resumes, start, [&](RankRun& run) {
           if constexpr (has_two_steps<Sampler>)
@@ -210,7 +225,8 @@ struct Training : RankTraining<Sync, Schedule, ReplicaOf<Kernel>> {
         const auto kernels = start_kernel(kernel, model);
         EncoderRoundsOf<SamplerRun> encoder(samplers, model, options.parameters);
         Rank::run(model, model, traits, resumes, start, [&](RankRun& run) {
-          train_by_threads<features_used<Sampler>()>(corpus, samplers, kernels, encoder, run);
+          train_by_threads<features_used<Sampler>()>(corpus, samplers, kernels, encoder, run,
+                                                     subsample);
         });
       }
     } catch (const std::exception& error) {
@@ -231,9 +247,10 @@ struct Training : RankTraining<Sync, Schedule, ReplicaOf<Kernel>> {
   }
 
   /// `vocabulary`: the model's, which must outlive the result, as must corpus and samplers.
+  /// `subsample`: the threshold above which words are dropped, 0 for none.
   template <class Corpus>
   typename Rank::Traits traits_of(const Corpus& corpus, const SamplerRun& samplers,
-                                  const Vocabulary& vocabulary) const {
+                                  const Vocabulary& vocabulary, double subsample) const {
     typename Rank::Traits traits{.shape = shape(vocabulary, samplers),
                                  .method = method_of(options.parameters, sampler, kernel, schedule),
                                  .corpus_tokens = corpus.token_count()};
@@ -244,7 +261,7 @@ struct Training : RankTraining<Sync, Schedule, ReplicaOf<Kernel>> {
     if constexpr (!on_device && !has_two_steps<Sampler>)
       traits.threads = resolve_threads(options.parameters.threads);
     if constexpr (on_device && !has_two_steps<Sampler>) traits.min_interval = Kernel::min_words;
-    traits.expected = [&]() -> ExpectedUpdates {
+    traits.expected = [this, &samplers, &vocabulary, subsample]() -> ExpectedUpdates {
       if constexpr (has_two_steps<Sampler> && !shares_rows<Sync>)
         throw InvalidArgument(
             "ranks that train columns need the SyncPolicy RowAllgather: this one has no "
@@ -253,15 +270,13 @@ struct Training : RankTraining<Sync, Schedule, ReplicaOf<Kernel>> {
         throw InvalidArgument(
             "an encoder that several ranks train needs a sampler of columns, as UniformMatrix");
       else if constexpr (ExpectsUpdates<Sampler>)
-        return samplers.expected_updates(
-            WordRates(vocabulary, subsample_of<SamplerRun>(options.parameters)));
+        return samplers.expected_updates(WordRates(vocabulary, subsample));
       else
         throw InvalidArgument(
             "this Sampler lacks expected_updates(rates), which training by several ranks needs");
     };
-    traits.nothing_trained = [&] {
-      return nothing_trained(corpus, subsample_of<SamplerRun>(options.parameters),
-                             options.parameters.seed);
+    traits.nothing_trained = [this, &corpus, subsample] {
+      return nothing_trained(corpus, subsample, options.parameters.seed);
     };
     return traits;
   }

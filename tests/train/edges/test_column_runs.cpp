@@ -23,7 +23,7 @@ TEMPLATE_TEST_CASE("training by columns resumes at any of them, with any number 
   const auto matrix = task.matrix(columns);
   TestType whole(parameters(1, epochs));
   Model expected = whole.new_model(task.vocabulary);
-  whole.fit(matrix, expected);
+  whole.train(matrix, expected);
   for (std::size_t last = 1; last <= columns * epochs; ++last)
     for (const auto& [before, after] : {std::pair{1u, 2u}, {3u, 1u}, {2u, 5u}}) {
       INFO("stopped after column " << last << ", threads " << before << " and " << after);
@@ -42,7 +42,7 @@ TEMPLATE_TEST_CASE("training by columns resumes at any of them, with any number 
         ++ended;
       });
       Model resumed = rest.new_model(task.vocabulary);
-      rest.resume(matrix, resumed, folder / "state");
+      rest.resume_training(matrix, resumed, folder / "state");
       CHECK(same_matrices(resumed, expected));
       CHECK(rest.report().tokens == whole.report().tokens);
       // The sums of several threads are added in any order.
@@ -71,7 +71,7 @@ TEST_CASE("training by columns that stopped with an epoch resumes with the next 
     std::vector<std::size_t> epochs;
     rest.on_epoch([&](const Progress& progress) { epochs.push_back(progress.epoch); });
     Model resumed = rest.new_model(task.vocabulary);
-    rest.resume(matrix, resumed, folder / "state");
+    rest.resume_training(matrix, resumed, folder / "state");
     CHECK(same_matrices(resumed, expected));
     if (last < 2) CHECK(epochs.front() == last + 1);
   }
@@ -97,7 +97,7 @@ TEST_CASE("checkpoints written while columns are trained are complete", "[column
   for (std::size_t i = 0; i < copies; ++i) {
     Fused rest(parameters(1 + i % 3));
     Model resumed = rest.new_model(task.vocabulary);
-    rest.resume(matrix, resumed, folder / std::to_string(i));
+    rest.resume_training(matrix, resumed, folder / std::to_string(i));
     CHECK(same_matrices(resumed, expected));
   }
 }

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 #include <wordloom/optimizer/sgd.hpp>
+#include <wordloom/testing/oracle.hpp>
 
-#include "kernel/oracle.hpp"
 #include "train/column_task.hpp"
 
 using namespace column_task;
@@ -234,7 +234,7 @@ TEMPLATE_TEST_CASE("columns are trained as two plain steps in double precision w
           train_step(step, expected.input, expected.output);
         else
           train_step(step, expected.output, expected.input);
-      trainer.fit(matrix, model);
+      trainer.train(matrix, model);
 
       double worst = 0, largest = 0;
       const auto compare = [&](const RowMatrix& got, const oracle::Matrix& want) {

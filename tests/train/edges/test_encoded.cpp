@@ -50,13 +50,13 @@ TEMPLATE_TEST_CASE("a round trains the encoder's rows, and then the encoder", "[
     Model expected = random_model(task.vocabulary, dimension), model = copy_of(expected);
     CharCnn::Run run = encoder.start(expected, 1, with.seed);
     run.encode();
-    Trainer<TestType, FusedKernel>(with).fit(corpus, expected);
+    Trainer<TestType, FusedKernel>(with).train(corpus, expected);
     CHECK_FALSE(rows_are_encoded(expected));
     run.learn(encoder.learning_rate / with.learning_rate * last_rate);
     CHECK(rows_are_encoded(expected));
     // One column, or more words than the corpus has.
     constexpr std::size_t round = std::is_same_v<TestType, UniformMatrix> ? 1 : 1000;
-    encoded_trainer<TestType>(with, round).fit(corpus, model);
+    encoded_trainer<TestType>(with, round).train(corpus, model);
     CHECK(same_matrices(model, expected));
   };
   if constexpr (std::is_same_v<TestType, UniformMatrix>)
@@ -76,7 +76,7 @@ void check_interruptions(const AnyTrainer& before, const AnyTrainer& after, cons
   std::size_t reports = 0;
   whole.on_progress([&](const Progress&) { ++reports; }, 0s);
   Model expected = whole.new_model(vocabulary);
-  whole.fit(corpus, expected);
+  whole.train(corpus, expected);
   REQUIRE(rows_are_encoded(expected));
   --reports;  // the last one is after training
   REQUIRE(reports > 5);
@@ -89,7 +89,7 @@ void check_interruptions(const AnyTrainer& before, const AnyTrainer& after, cons
     const Model stopped = trained(first, corpus, vocabulary);
     CHECK(rows_are_encoded(stopped));
     Model resumed = rest.new_model(vocabulary);
-    rest.resume(corpus, resumed, folder / "state");
+    rest.resume_training(corpus, resumed, folder / "state");
     CHECK(same_matrices(resumed, expected));
     CHECK(rest.report().tokens == whole.report().tokens);
   }
@@ -169,7 +169,7 @@ TEST_CASE("any number of ranks fits an encoder to the bits of one", "[encoded][s
     for (const std::size_t threads : {1u, 2u})
       CHECK(all_same(
           on_ranks(ranks, threads, task.vocabulary,
-                   [&](RankTrainer& trainer, Model& model) { trainer.fit(matrix, model); }),
+                   [&](RankTrainer& trainer, Model& model) { trainer.train(matrix, model); }),
           alone));
 }
 
@@ -185,13 +185,13 @@ TEST_CASE("ranks resume in the midst of a round to the bits of one",
       std::size_t columns = 0;
       if (trainer.sync().rank() == 1)
         trainer.on_progress([&](const Progress&) { return ++columns < 4; }, 0s);
-      trainer.fit(matrix, model);
+      trainer.train(matrix, model);
       if (!trainer.report().stopped) throw TrainingError("not stopped");
     });
-    CHECK(Checkpoint::load(folder / "state").ranks[0].threads[0].sentences == 4);
+    CHECK(detail::Checkpoint::load(folder / "state").ranks[0].threads[0].sentences == 4);
     CHECK(all_same(on_ranks(ranks, 2, task.vocabulary,
                             [&](RankTrainer& trainer, Model& model) {
-                              trainer.resume(matrix, model, folder / "state");
+                              trainer.resume_training(matrix, model, folder / "state");
                             }),
                    alone));
   }
@@ -262,7 +262,7 @@ TEMPLATE_TEST_CASE("callbacks that take the model and those of epochs go with ro
           as_expected = as_expected && is_finite(model);
         });
         Model model = trainer.new_model(task.vocabulary);
-        CHECK(trainer.fit(corpus, model).tokens == 3 * corpus.token_count());
+        CHECK(trainer.train(corpus, model).tokens == 3 * corpus.token_count());
         CHECK(calls > 3);
         CHECK(as_expected);
         CHECK(epochs == std::vector<std::size_t>{0, 1, 2});
@@ -270,7 +270,7 @@ TEMPLATE_TEST_CASE("callbacks that take the model and those of epochs go with ro
         // One that stops training in the midst of it.
         trainer.on_progress([](const Progress& at, const Model&) { return at.fraction() < 0.4; },
                             0s);
-        CHECK(trainer.fit(corpus, model).stopped);
+        CHECK(trainer.train(corpus, model).stopped);
         CHECK(rows_are_encoded(model));
       }
   };

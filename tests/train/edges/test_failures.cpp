@@ -150,7 +150,7 @@ TEST_CASE("a checkpoint of another corpus of as many words is refused", "[checkp
   trainer.checkpoint_to(folder / "state");
   trainer.on_progress([](const Progress& progress) { return progress.fraction() < 0.5; }, 0s);
   trainer.fit(Fingerprinted{corpus, 7}, vocabulary);
-  CHECK(Checkpoint::load(folder / "state").corpus == 7);
+  CHECK(detail::Checkpoint::load(folder / "state").corpus == 7);
   DotTrainer rest(small());
   CHECK_THROWS_WITH(rest.resume(Fingerprinted{corpus, 8}, vocabulary, folder / "state"),
                     Catch::Contains("another corpus (fingerprint): 7, not 8"));

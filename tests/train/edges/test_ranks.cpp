@@ -37,7 +37,7 @@ TEST_CASE("checkpoints are copied while threads and ranks train", "[trainer][che
       trainer.on_progress([](const Progress&) { return true; }, 0s);
       trainer.resume(corpus, vocabulary, folder / "state");
     });
-  CHECK(Checkpoint::load(folder / "state").ranks.size() == 2);
+  CHECK(detail::Checkpoint::load(folder / "state").ranks.size() == 2);
 }
 
 TEST_CASE("an exception on one rank reaches its caller, and names it on the others",

@@ -56,8 +56,8 @@ TEMPLATE_TEST_CASE("without n-grams, words are trained as their sampler does, bi
   CHECK(same(vectors, plain.fit(corpus, vocabulary)));
   Model one = plain.new_model(vocabulary), other = subwords.new_model(vocabulary);
   CHECK_FALSE(other.subwords.has_value());
-  plain.fit(corpus, one);
-  subwords.fit(corpus, other);
+  plain.train(corpus, one);
+  subwords.train(corpus, other);
   CHECK(same_matrices(one, other));
   CHECK(subwords.report().loss == plain.report().loss);
 }
@@ -70,7 +70,7 @@ TEST_CASE("one thread and one seed give the same bits, after an interruption too
   auto trainer = subword_trainer();
   const SubwordEmbeddings vectors = trainer.fit(corpus, vocabulary);
   Model whole = trainer.new_model(vocabulary);
-  trainer.fit(corpus, whole);
+  trainer.train(corpus, whole);
   CHECK(same_matrix(vectors.input(), whole.input));
   for (const double fraction : {0.0, 0.3, 0.8}) {
     auto first = subword_trainer();
@@ -79,7 +79,7 @@ TEST_CASE("one thread and one seed give the same bits, after an interruption too
     first.fit(corpus, vocabulary);
     REQUIRE(first.report().stopped);
     Model resumed = trainer.new_model(vocabulary);
-    CHECK(subword_trainer().resume(corpus, resumed, folder / "state").loss ==
+    CHECK(subword_trainer().resume_training(corpus, resumed, folder / "state").loss ==
           Approx(trainer.report().loss));
     CHECK(same_matrices(resumed, whole));
   }
@@ -130,7 +130,7 @@ TEST_CASE("all changes of all threads arrive in all rows of a bag", "[subwords]"
       Trainer<Subwords<SharedNegativeFixedWindow>, CountingKernel> trainer(with, {{}, options});
       Model model = trainer.new_model(vocabulary);
       const Model before = trainer.new_model(vocabulary);
-      trainer.fit(corpus, model);
+      trainer.train(corpus, model);
       double worst = 0;
       for (std::size_t row = 0; row < model.rows(); ++row)
         for (std::size_t c = 0; c < with.dimension; ++c)
@@ -158,7 +158,7 @@ TEST_CASE("threads learn words with subwords, with private rows and without", "[
           },
           0s);
       Model model = trainer.new_model(vocabulary);
-      const TrainReport report = trainer.fit(corpus, model);
+      const TrainReport report = trainer.train(corpus, model);
       CHECK(calls > 3);
       CHECK(as_expected);
       CHECK(is_finite(model));
@@ -224,7 +224,7 @@ TEST_CASE("a model of other subwords than the sampler's is refused", "[subwords]
   const auto corpus = paired_corpus(vocabulary, 10);
   const auto refusal = [&](auto trainer, const ModelShape& shape) {
     Model model(vocabulary, shape);
-    return message_of<InvalidArgument>([&] { trainer.fit(corpus, model); });
+    return message_of<InvalidArgument>([&] { trainer.train(corpus, model); });
   };
   const std::string ours = "subwords of minn 2, maxn 4, 500 buckets";
   CHECK(refusal(subword_trainer(small()), {.dimension = 16}) ==
@@ -243,7 +243,7 @@ TEST_CASE("a model of other subwords than the sampler's is refused", "[subwords]
   CHECK(refusal(Trainer<SharedNegative, FusedKernel>(small()), fitting) ==
         "the model has " + ours + ", this sampler no subwords");
   Model model(vocabulary, fitting);
-  subword_trainer(small()).fit(corpus, model);
+  subword_trainer(small()).train(corpus, model);
   CHECK(contains(refusal(subword_trainer(parameters()), fitting), "520 x 12"));
   CHECK(contains(
       message_of<InvalidArgument>([&] {

@@ -2,20 +2,25 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
 #include <vector>
+
+#include <wordloom/core/random.hpp>
+#include <wordloom/corpus/vocabulary.hpp>
+#include <wordloom/kernel/concept.hpp>
 #include <wordloom/model/model.hpp>
 #include <wordloom/sampler/block.hpp>
 
-/// A Block's update in the plainest code and in double precision.
-namespace oracle {
-
-using wordloom::Block;
-using wordloom::RowId;
+/// For tests of a kernel of one's own: a Block's update in the plainest code and in double
+/// precision, and the distance of a kernel from it. Kernels of this library are tested with it.
+namespace wordloom::inline WORDLOOM_ABI::oracle {
 
 struct Matrix {
   std::size_t columns;
   std::vector<double> values;
-  explicit Matrix(const wordloom::RowMatrix& from) : columns(from.columns()) {
+  explicit Matrix(const RowMatrix& from) : columns(from.columns()) {
     for (std::size_t i = 0; i < from.rows(); ++i)
       for (const float x : from.row(i)) values.push_back(static_cast<double>(x));
   }
@@ -95,7 +100,6 @@ inline double loss(const Model& model, const Block& block, bool weighted) {
 /// Returns the part of the gradient of the mean that each member of a bag of n receives; of a bag
 /// that replaces those without one member, (n - 1) / n of it.
 inline double member_share(const Block& block, std::size_t n) {
-  using wordloom::BagGradient;
   const bool stands =
       (block.stands_for_parts || !block.left_out.empty()) && n == block.inputs.size();
   const auto size = static_cast<double>(stands ? n - 1 : n);
@@ -108,7 +112,6 @@ inline double member_share(const Block& block, std::size_t n) {
 /// Adds learning_rate times the negative gradient of the weighted loss to the sides that the block
 /// updates. Members of bags receive what BagGradient says of it.
 inline void update(Model& model, const Block& block, double learning_rate) {
-  using wordloom::Sides;
   const Model before = model;
   for (std::size_t i = 0; i < block.input_count(); ++i) {
     const auto in = input(before, block, i);
@@ -130,4 +133,60 @@ inline void update(Model& model, const Block& block, double learning_rate) {
   }
 }
 
-}  // namespace oracle
+/// Trains `blocks` random blocks, all of `most`, by a kernel and in double precision, and returns
+/// the largest difference between two numbers of the models, as a share of the largest change.
+/// Single precision gives about 1e-6. A wrong gradient gives much more. The blocks have neither
+/// bags nor weights. `rate`: the learning rate. Throws as the kernel does.
+template <class Kernel>
+double largest_error(const Kernel& kernel, BlockShape most = {.inputs = 8, .outputs = 6},
+                     std::size_t dimension = 100, std::size_t blocks = 50, float rate = 0.05f,
+                     std::uint64_t seed = 1) {
+  const std::size_t rows = 4 * (most.inputs + most.outputs);
+  std::vector<std::pair<std::string, std::uint64_t>> words;
+  for (std::size_t row = 0; row < rows; ++row) words.emplace_back(std::to_string(row), rows - row);
+  wordloom::Model model(Vocabulary::from_counts(words), dimension);
+  Random random(seed, 0, 0);
+  for (RowMatrix* matrix : {&model.input, &model.output})
+    for (std::size_t row = 0; row < rows; ++row)
+      for (float& x : matrix->row(row)) x = static_cast<float>(2 * random.uniform() - 1);
+  const Model start(model);
+  Model expected = start;
+
+  const auto run = detail::start_kernel(kernel, model);
+  auto worker = run.worker(std::as_const(model), most);
+  std::vector<RowId> inputs(most.inputs), outputs(most.outputs);
+  for (std::size_t n = 0; n < blocks; ++n) {
+    // No row twice in a block: kernels differ in what then comes first.
+    const auto draw = [&](std::vector<RowId>& ids) {
+      for (std::size_t i = 0; i < ids.size(); ++i) do
+          ids[i] = static_cast<RowId>(random.below(rows));
+        while (std::find(ids.begin(), ids.begin() + static_cast<std::ptrdiff_t>(i), ids[i]) !=
+               ids.begin() + static_cast<std::ptrdiff_t>(i));
+    };
+    draw(inputs);
+    draw(outputs);
+    const Block block{
+        .inputs = inputs, .outputs = outputs, .positives = 1, .examples = inputs.size()};
+    if (n % 2 == 0)
+      worker.template update<true>(model, block, rate);
+    else
+      worker.template update<false>(model, block, rate);
+    update(expected, block, static_cast<double>(rate));
+  }
+  detail::finish_worker(worker, model, rate);
+
+  double largest = 0, change = 0;
+  const auto compare = [&](const RowMatrix& got, const Matrix& want, const Matrix& before) {
+    for (std::size_t row = 0; row < rows; ++row)
+      for (std::size_t c = 0; c < dimension; ++c) {
+        largest =
+            std::max(largest, std::abs(static_cast<double>(got.row(row)[c]) - want.at(row, c)));
+        change = std::max(change, std::abs(want.at(row, c) - before.at(row, c)));
+      }
+  };
+  compare(model.input, expected.input, start.input);
+  compare(model.output, expected.output, start.output);
+  return largest / change;
+}
+
+}  // namespace wordloom::inline WORDLOOM_ABI::oracle

@@ -1,0 +1,152 @@
+#pragma once
+#include <array>
+#include <concepts>
+#include <cstddef>
+#include <sstream>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include <wordloom/core/error.hpp>
+#include <wordloom/core/hyperparameters.hpp>
+
+/// Refuses hyperparameters that were set and that a composition does not read. Which ones it reads
+/// is found out by making its policies of several values of each and comparing what they list.
+namespace wordloom::inline WORDLOOM_ABI::detail {
+
+/// A parameter as a policy lists it.
+struct ListedParameter {
+  std::string_view name;
+  double value;
+
+  bool operator==(const ListedParameter&) const = default;
+};
+using ListedParameters = std::vector<ListedParameter>;
+/// Makes the policies of a composition and lists their parameters.
+using ListPolicies = ListedParameters (*)(const Hyperparameters&);
+
+/// Returns all parameters of some policies, one policy after the other.
+template <class... Policies>
+ListedParameters parameters_of(const Policies&... policies) {
+  ListedParameters all;
+  const auto visit = [&](std::string_view name, auto value, auto, auto) {
+    all.push_back({name, static_cast<double>(value)});
+  };
+  visit_all(visit, policies...);
+  return all;
+}
+
+/// Returns those of the policies that a trainer makes of `parameters`. Policies that cannot be made
+/// of them read none.
+template <class... Policies>
+ListedParameters made_parameters(const Hyperparameters& parameters) {
+  ListedParameters all;
+  const auto add = [&]<class Policy>(std::type_identity<Policy>) {
+    if constexpr (MadeFrom<Policy, Hyperparameters>) {
+      const ListedParameters own = parameters_of(Policy::from(parameters));
+      all.insert(all.end(), own.begin(), own.end());
+    }
+  };
+  (add(std::type_identity<Policies>()), ...);
+  return all;
+}
+
+/// The hyperparameters that a composition reads without a policy's list.
+struct ReadByTrainer {
+  bool subsample = false, private_rows = false, negative_pool = false, device = false,
+       pin_threads = false;
+};
+
+/// Throws InvalidArgument for the first hyperparameter that differs from its default, is above 0
+/// (which switches some off) and has no effect: no policy of `list` depends on it.
+void require_effects(const Hyperparameters& parameters, ListPolicies list,
+                     const ReadByTrainer& reads);
+
+/// Throws InvalidArgument for the first hyperparameter that differs from its default and from what
+/// a policy has that was given by value, whose parameters are `given`.
+void require_agreement(const Hyperparameters& parameters, ListPolicies list,
+                       const ListedParameters& given);
+
+#if WORDLOOM_DEFINES_FUNCTIONS
+
+/// The hyperparameters that policies may read, and values of each that no policy takes for equal.
+template <class Use>
+void for_each_read_by_policies(Use&& use) {
+  using H = Hyperparameters;
+  const auto counts = [&](std::string_view name, std::size_t H::*field) {
+    use(name, field, std::array<std::size_t, 3>{1, 7, 23});
+  };
+  counts("window", &H::window);
+  counts("negatives", &H::negatives);
+  counts("minibatch", &H::minibatch);
+  counts("shared_negatives", &H::shared_negatives);
+  counts("negative_pool", &H::negative_pool);
+  counts("sentences_in_flight", &H::sentences_in_flight);
+  use("negative_exponent", &H::negative_exponent, std::array{0.25, 0.5, 1.0});
+  use("node_sample", &H::node_sample, std::array{0.0, 0.25, 0.5});
+}
+
+/// Returns the places of a list that depend on a hyperparameter.
+template <class Field, class Values>
+std::vector<std::size_t> places_read(Hyperparameters parameters, ListPolicies list, Field field,
+                                     const Values& values) {
+  std::vector<std::size_t> places;
+  parameters.*field = values[0];
+  const ListedParameters first = list(parameters);
+  for (std::size_t place = 0; place < first.size(); ++place)
+    for (const auto value : values) {
+      parameters.*field = value;
+      const ListedParameters other = list(parameters);
+      if (other.size() > place && other[place] == first[place]) continue;
+      places.push_back(place);
+      break;
+    }
+  return places;
+}
+
+template <class Value>
+[[noreturn]] void refuse_parameter(std::string_view name, Value value, std::string_view why) {
+  std::ostringstream message;
+  message << name << " is " << value << why;
+  throw InvalidArgument(message.str());
+}
+
+WORDLOOM_FUNCTION void require_effects(const Hyperparameters& parameters, ListPolicies list,
+                                       const ReadByTrainer& reads) {
+  constexpr Hyperparameters defaults;
+  constexpr std::string_view why =
+      ", which has no effect with this sampler and kernel: leave it out";
+  const auto require = [&](std::string_view name, auto value, auto default_value, bool is_read) {
+    if (!is_read && value != default_value && value != decltype(value){})
+      refuse_parameter(name, value, why);
+  };
+  for_each_read_by_policies([&](std::string_view name, auto field, const auto& values) {
+    const auto value = parameters.*field;
+    if (value == defaults.*field) return;  // spares the time
+    require(name, value, defaults.*field,
+            (name != "negative_pool" || reads.negative_pool) &&
+                !places_read(parameters, list, field, values).empty());
+  });
+  require("subsample", parameters.subsample, defaults.subsample, reads.subsample);
+  require("private_rows", parameters.private_rows, defaults.private_rows, reads.private_rows);
+  require("device", parameters.device, defaults.device, reads.device);
+  require("pin_threads", parameters.pin_threads, defaults.pin_threads, reads.pin_threads);
+}
+
+WORDLOOM_FUNCTION void require_agreement(const Hyperparameters& parameters, ListPolicies list,
+                                         const ListedParameters& given) {
+  constexpr Hyperparameters defaults;
+  const ListedParameters made = list(parameters);
+  for_each_read_by_policies([&](std::string_view name, auto field, const auto& values) {
+    if (parameters.*field == defaults.*field) return;
+    for (const std::size_t place : places_read(parameters, list, field, values))
+      if (place >= given.size() || given[place] != made[place])
+        refuse_parameter(name, parameters.*field,
+                         " in the hyperparameters, which the policy that was given replaces: set "
+                         "it there alone");
+  });
+}
+
+#endif
+
+}  // namespace wordloom::inline WORDLOOM_ABI::detail

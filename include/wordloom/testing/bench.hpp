@@ -1,0 +1,63 @@
+#pragma once
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <wordloom/core/random.hpp>
+#include <wordloom/corpus/vocabulary.hpp>
+#include <wordloom/kernel/concept.hpp>
+#include <wordloom/model/model.hpp>
+#include <wordloom/sampler/block.hpp>
+
+/// For measurements of a kernel of one's own beside those of this library.
+namespace wordloom::inline WORDLOOM_ABI::bench {
+
+/// The speed of a kernel on one thread.
+struct KernelSpeed {
+  double blocks_per_second;
+  double gflops;  // 6 D for each pair of a block: score, and change of both rows
+};
+
+/// Measures updates of random blocks, all of `most`, for about `seconds`. `rows`: of each matrix;
+/// 1,000 stay in the cache, more than its bytes / (4 D) come from memory. Throws as the kernel
+/// does. On a busy machine only ratios of alternating runs mean something.
+template <class Kernel>
+KernelSpeed measure_kernel(const Kernel& kernel, BlockShape most = {.inputs = 6, .outputs = 6},
+                           std::size_t dimension = 128, std::size_t rows = 1000,
+                           double seconds = 0.5) {
+  constexpr std::size_t blocks = 256;  // that are made beforehand
+  std::vector<std::pair<std::string, std::uint64_t>> words;
+  for (std::size_t row = 0; row < rows; ++row) words.emplace_back(std::to_string(row), rows - row);
+  Model model(Vocabulary::from_counts(words), dimension);
+  Random random(1, 0, 0);
+  std::vector<RowId> ids(blocks * (most.inputs + most.outputs));
+  for (RowId& id : ids) id = static_cast<RowId>(random.below(rows));
+
+  const auto run = detail::start_kernel(kernel, model);
+  auto worker = run.worker(std::as_const(model), most);
+  using Clock = std::chrono::steady_clock;
+  const auto start = Clock::now();
+  std::size_t done = 0;
+  double elapsed = 0;
+  do {
+    const RowId* at = ids.data();
+    for (std::size_t n = 0; n < blocks; ++n, at += most.inputs + most.outputs)
+      worker.template update<false>(model,
+                                    Block{.inputs = {at, most.inputs},
+                                          .outputs = {at + most.inputs, most.outputs},
+                                          .positives = 1,
+                                          .examples = most.inputs},
+                                    1e-6f);
+    done += blocks;
+    elapsed = std::chrono::duration<double>(Clock::now() - start).count();
+  } while (elapsed < seconds);
+  detail::finish_worker(worker, model, 1e-6f);
+  const double speed = static_cast<double>(done) / elapsed;
+  const auto pairs = static_cast<double>(most.inputs * most.outputs);
+  return {speed, speed * pairs * 6 * static_cast<double>(dimension) / 1e9};
+}
+
+}  // namespace wordloom::inline WORDLOOM_ABI::bench
