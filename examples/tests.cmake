@@ -448,7 +448,7 @@ if(WORDLOOM_ENABLE_ZLIB)
      train='$<TARGET_FILE:word2vec> --train text.gz --output'
      refused 'words.txt.: it is a directory' $train v.npy --format npy
      refused 'metadata.tsv.: it is a directory' $train v.tsv --format tsv
-     refused 'max_sentence_length is 0' $train v --max-sentence 0
+     refused 'max-sentence is 0' $train v --max-sentence 0
      refused 'WORDLOOM_TARGET is .abacus.' WORDLOOM_TARGET=abacus $train v
      test $(ls | wc -l) -eq 4")
   # A signal ends counting and encoding, and no temporary file stays; those of a killed run go with

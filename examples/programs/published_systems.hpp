@@ -154,6 +154,11 @@ inline const PublishedSystem* choose_system(
   if (system->sampler == "indexed" && options.sync != "none")
     throw wordloom::InvalidArgument("--sync " + options.sync + " does not go with --system " +
                                     options.system + ", which trains in one process");
+#if !WORDLOOM_HAS_BLAS
+  if (system->kernel == "gemm" || wordloom::PublishedSamplers::contains(system->sampler))
+    throw wordloom::InvalidArgument("--system " + options.system +
+                                    " needs a build with CBLAS (WORDLOOM_ENABLE_BLAS)");
+#endif
   options.sampler = system->sampler;
   options.kernel = system->kernel;
   options.optimizer = system->optimizer;

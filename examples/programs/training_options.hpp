@@ -185,6 +185,9 @@ inline void choose_method(TrainingOptions& options) {
 /// Throws InvalidArgument for what an optimizer does not go with where no columns are trained.
 inline void check_optimizer(const TrainingOptions& options) {
   if (options.optimizer == "sgd") return;
+  if (is_cbow(options.sampler) && options.optimizer != "row-adagrad")
+    throw wordloom::InvalidArgument("--optimizer " + options.optimizer +
+                                    " does not train CBOW: leave one of them out");
   const auto refuse = [&](const std::string& what, const std::string& got) {
     throw wordloom::InvalidArgument("--optimizer " + options.optimizer + " goes with " + what +
                                     ", not " + got);
@@ -264,8 +267,8 @@ inline void check_char_cnn(const TrainingOptions& options) {
   };
   if (options.sampler != "uniform" && options.sampler != "shared")
     refuse("--sampler uniform or shared, not " + options.sampler);
-  if (options.kernel != "fused") refuse("--kernel fused, not " + options.kernel);
   if (options.optimizer != "sgd") refuse("--optimizer sgd, not " + options.optimizer);
+  if (options.kernel != "fused") refuse("--kernel fused, not " + options.kernel);
   if (options.subwords.maxn > 0) refuse("--maxn 0");
   if (!options.pretrained.empty()) refuse("vectors that it computes, not --pretrained-vectors");
   if (writes_model(options)) refuse("formats of vectors or --save-model, not --format fasttext");

@@ -269,5 +269,6 @@ inline void check(Options& options) {
   check(static_cast<const TrainingOptions&>(options));
   require_distinct(files_of(options));
   require_effects(options);
-  wordloom::CorpusOptions{.max_sentence_length = options.max_sentence}.validate();
+  if (options.max_sentence == 0)
+    throw wordloom::InvalidArgument("--max-sentence is 0, must be above 0");
 }

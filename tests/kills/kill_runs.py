@@ -49,11 +49,13 @@ os.makedirs(folder, exist_ok=True)
 os.chdir(folder)
 policies = json.loads(subprocess.check_output([word2vec, "--list-policies"]))
 samplers = policies["samplers"] + ["shared --maxn 5 --bucket 999"]
+# bf16 goes with few samplers and processors; tests/train/test_packed_rows.cpp interrupts it.
+kernels = [kernel for kernel in policies["kernels"] if kernel != "bf16"]
 whole = {}  # of each composition: the folder of its results and the seconds it took
 stopped = 0
 for i in range(kills):
     composition = (samplers[i % len(samplers)],
-                   policies["kernels"][i // len(samplers) % len(policies["kernels"])])
+                   kernels[i // len(samplers) % len(kernels)])
     train = command(*composition)
     if composition not in whole:
         shutil.rmtree("run", ignore_errors=True)
