@@ -45,11 +45,11 @@ class Trainer {
   /// The type of the vectors of a new model: Embeddings, or SubwordEmbeddings.
   using TrainedEmbeddings = decltype(detail::embeddings_of<SamplerRun>(std::declval<Model>()));
 
-  /// Any of std::chrono converts to it.
+  /// A duration in seconds. Every std::chrono duration converts to it.
   using Duration = std::chrono::duration<double>;
 
-  /// Takes the policies' parameters from `parameters`. Throws InvalidArgument when one is outside
-  /// its bounds.
+  /// Takes the policies' parameters from `parameters`. Throws InvalidArgument if one is out of
+  /// bounds.
   explicit Trainer(Hyperparameters parameters, SyncPolicyType sync = SyncPolicyType())
       : Trainer(parameters, detail::policy_from<SamplerPolicy>(parameters),
                 detail::policy_from<KernelPolicy>(parameters), std::move(sync)) {}
@@ -73,75 +73,76 @@ class Trainer {
   const KernelPolicy& kernel() const noexcept { return training_.kernel; }
   const SyncPolicyType& sync() const noexcept { return training_.sync; }
 
-  /// `callback(progress)` or `callback(progress, model)` is called at most once in every `interval`
-  /// of training (0: as often as threads report) and at its end. It may return nothing; when it
-  /// returns false, training stops and `fit` returns the model as it is; of several ranks all stop,
-  /// at their next synchronisation. It is called by one thread at a time, any of those that train;
-  /// while one that takes the model runs, no other trains. It may throw: training then stops and
-  /// `fit` throws that.
+  /// Calls `callback(progress)` or `callback(progress, model)` at most once in every `interval` of
+  /// training (0: whenever a thread reports) and at its end. The callback may return nothing; if it
+  /// returns false, training stops and `fit` returns the model as it is; several ranks stop
+  /// together, at their next synchronisation. It is called by one training thread at a time; while
+  /// a callback that takes the model runs, no other thread trains. It may throw: training then
+  /// stops and `fit` throws the exception.
   template <class F>
   void on_progress(F callback, Duration interval = std::chrono::seconds(1)) {
     training_.options.on_progress = detail::Callback::from(std::move(callback));
     training_.options.progress_interval = interval;
   }
 
-  /// The same after each epoch, which no thread leaves before: `progress.epoch` has ended, and
-  /// `progress.mean_loss` is its loss. The model has what this rank has trained.
+  /// Calls `callback` after each epoch while all threads wait. `progress.epoch` is the epoch that
+  /// has just ended, and `progress.mean_loss` is its loss. The model has the training of this rank
+  /// only.
   template <class F>
   void on_epoch(F callback) {
     training_.options.on_epoch = detail::Callback::from(std::move(callback));
   }
 
   /// Writes a checkpoint to `path` in the background at every `interval` of training, and when a
-  /// callback stops training; the file is replaced whole. Takes memory for a second model
-  /// while it writes. Of several ranks, rank 0 writes for all, after they have made all rows agree.
-  /// A kernel on a GPU is between two batches then.
+  /// callback stops training; the file is replaced whole. Takes memory for a second model while it
+  /// writes. With several ranks, rank 0 writes for all, after they have made all rows agree. A GPU
+  /// kernel finishes its batches in flight first.
   ///
-  /// `fit` throws IoError before it trains when no file can be written there. A write that fails
-  /// later does not end training: Progress and TrainReport say why, and the next one is tried in
-  /// its turn; `fit` throws IoError when training was stopped and the last one failed.
+  /// `fit` throws IoError before it trains if no file can be written there. A write that fails
+  /// later does not end training: Progress and TrainReport say why, and the next one is tried when
+  /// it is due; `fit` throws IoError if training was stopped and the last write failed.
   void checkpoint_to(const std::filesystem::path& path,
                      Duration interval = std::chrono::minutes(10)) {
     training_.options.checkpoint = path;
     training_.options.checkpoint_interval = interval;
   }
 
-  /// A new model in the shape that this trainer trains.
+  /// Returns a new model in the shape that this trainer trains.
   Model new_model(const Vocabulary& vocabulary) const {
     return training_.new_model(vocabulary, training_.sampler.start(vocabulary));
   }
 
-  /// Trains a new model: the vectors are its input rows [V x D], or with Subwords the means of
-  /// their bags. Throws CorpusError when the corpus is empty or was encoded with another
-  /// vocabulary, TrainingError when training diverges (a loss or vector that is not finite, or
-  /// numbers above 1000 in one), and whatever a policy or the callback throws. Of several ranks,
-  /// the others throw SyncError that names the one that failed.
+  /// Trains a new model. Returns its input rows [V x D], or with Subwords the means of their bags.
+  /// Throws CorpusError if the corpus is empty or was encoded with another vocabulary,
+  /// TrainingError if training diverges (a loss or vector that is not finite, or a number above
+  /// 1000 in a vector), and the exceptions of a policy or callback. With several ranks, the others
+  /// throw SyncError that names the one that failed.
   template <class Corpus>
   TrainedEmbeddings fit(const Corpus& corpus, const Vocabulary& vocabulary) {
     return fit_new(corpus, vocabulary, nullptr);
   }
 
-  /// Continues to train a model in place: one of another run, or one that was loaded. Its rows may
-  /// move, which invalidates pointers to them. Throws as above, and InvalidArgument when the
-  /// model's shape is not that of new_model(its vocabulary).
+  /// Continues to train a model in place: a model of another run, or a loaded one. Its rows may
+  /// move, which invalidates pointers to them. Throws as above, and InvalidArgument unless the
+  /// model's shape is that of new_model(its vocabulary).
   template <class Corpus>
   TrainReport fit(const Corpus& corpus, Model& model) {
     return train_model(corpus, model, nullptr);
   }
 
-  /// Resumes a run from its checkpoint and trains to its end. One thread, one sentence in flight on
-  /// a GPU, or any number of threads that train columns: the vectors are those of a run that was
-  /// not interrupted, bit for bit. Of several ranks, only rank 0 reads the file. Throws as `fit`,
-  /// IoError and FormatError when the checkpoint cannot be read, and InvalidArgument when it is of
-  /// another corpus (by its fingerprint(), where it has one), vocabulary, set of hyperparameters or
-  /// number of ranks or, unless they train columns, threads. Policies are compared by the names of
-  /// their types without namespaces.
+  /// Resumes a run from its checkpoint and trains to its end. With one thread, one sentence in
+  /// flight on a GPU, or any number of threads that train columns, the vectors are those of a run
+  /// that was not interrupted, bit for bit. With several ranks, only rank 0 reads the file. Throws
+  /// as `fit`, IoError and FormatError if the checkpoint cannot be read, and InvalidArgument if it
+  /// belongs to another corpus (by its fingerprint(), if it has one), vocabulary, set of
+  /// hyperparameters or number of ranks or, unless they train columns, threads. Policies are
+  /// compared by the names of their types without namespaces.
   template <class Corpus>
   TrainedEmbeddings resume(const Corpus& corpus, const Vocabulary& vocabulary,
                            const std::filesystem::path& path) {
     return fit_new(corpus, vocabulary, &path);
   }
-  /// The same into a model in the shape of new_model(), whose matrices are replaced.
+  /// Resumes into `model`, which must have the shape of new_model(). Its matrices are overwritten.
   template <class Corpus>
   TrainReport resume(const Corpus& corpus, Model& model, const std::filesystem::path& path) {
     return train_model(corpus, model, &path);
