@@ -1,4 +1,5 @@
-// What users of gensim look for first: words in memory, a callback for each epoch, queries, files.
+// The first things that users of gensim look for: words in memory, a callback for each epoch,
+// queries, files.
 // Usage: tour TEXT, any text with one sentence a line
 #include <exception>
 #include <fstream>

@@ -28,20 +28,20 @@ struct Options : TrainingOptions {
   }
 
   std::string input, input_format = "edges", self_loops = "keep", duplicate_edges = "merge";
-  char delimiter = '\0';                   // 0: told from the first lines
-  bool header = false, no_header = false;  // neither: what looks like one is an error
+  char delimiter = '\0';                   // 0: automatic, by the first lines
+  bool header = false, no_header = false;  // neither: a line that looks like one is an error
   bool directed = false, weighted = false, isolated_nodes = false;
   wordloom::WalkOptions walks;
   bool same_walks = false, only_walks = false;
   std::string save_walks, evaluate_labels;
   std::optional<std::uint64_t> evaluate_links;  // the seed of the split
-  // PecanPy's
+  // Options of PecanPy.
   std::string task = "pecanpy", mode = "SparseOTF";
   bool extend = false, implicit_ids = false, verbose = false;
   double gamma = 0;
 };
 
-/// Returns the byte between columns that --delimiter names. Throws CLI::ValidationError.
+/// Returns the separator of columns that --delimiter names. Throws CLI::ValidationError.
 inline char delimiter_of(const std::string& name) {
   const std::pair<const char*, char> names[] = {
       {"tab", '\t'},  {"\\t", '\t'},
@@ -181,7 +181,7 @@ inline void declare(CLI::App& app, Options& options) {
   declare_pecanpy(app, options);
 }
 
-/// Replaces SNAP's `-d:64`, which has two dashes by now, by `-d 64`.
+/// Replaces SNAP's `-d:64` (by now with two dashes) by `-d 64`.
 inline std::vector<std::string> without_colons(const std::vector<std::string>& arguments) {
   constexpr std::string_view letters = "iodlrkepq";
   std::vector<std::string> result;
@@ -228,7 +228,7 @@ inline void check_pecanpy(const Options& options) {
     refuse("--mode FirstOrderUnweighted does not go with --weighted");
 }
 
-/// Options of DeepWalk, gensim and word2vec, with what to write instead.
+/// Options of DeepWalk, gensim and word2vec, with the replacement for each.
 inline const ForeignNames foreign_options{
     {"number-walks", "write --num-walks"},
     {"representation-size", "write --dimensions"},
@@ -259,7 +259,7 @@ inline void require_effects(const Options& options) {
   require_effect(options, {"--binary", "--format"}, !options.only_walks, "with --only-walks");
 }
 
-/// Throws InvalidArgument for what parses but cannot be done.
+/// Throws InvalidArgument for options that parse but cannot be honoured.
 inline void check(Options& options) {
   if (options.input.empty())
     throw wordloom::InvalidArgument("--input is required (--help lists the options)");

@@ -16,8 +16,7 @@ inline const std::string files = "Files", training = "Training", method = "Metho
                          results = "Results";
 }
 
-/// The names of those shared options that have several in a program: "--size" maps to
-/// "--size,--dimensions".
+/// Options that have several names in a program: "--size" maps to "--size,--dimensions".
 struct Aliases {
   std::map<std::string, std::string> names = {};
 
@@ -27,7 +26,7 @@ struct Aliases {
   }
 };
 
-/// All names of some registries, with `separator` between them.
+/// Returns all names of some registries, with `separator` between them.
 template <class First, class... Registries>
 std::string names(std::string_view separator = ", ") {
   std::string all = First::names(separator);
@@ -35,7 +34,7 @@ std::string names(std::string_view separator = ", ") {
   return all;
 }
 
-/// Refuses names that no registry has.
+/// Refuses names that are in none of the registries.
 template <class... Registries>
 inline const CLI::Validator registered(
     [](std::string& name) {
@@ -44,7 +43,7 @@ inline const CLI::Validator registered(
     },
     "");
 
-/// Refuses what is neither a number of words nor `epoch`, and turns that into its number.
+/// Refuses a text that is neither a number of words nor `epoch`, and converts it to its number.
 inline const CLI::Validator words_or_epoch(
     [](std::string& text) {
       if (text == "epoch") text = std::to_string(wordloom::SyncOptions::epoch);

@@ -40,7 +40,7 @@ inline void declare_lookup(CLI::App& app, LookupOptions& options, const std::str
       ->group(group);
 }
 
-/// Throws InvalidArgument when --case is given without a set, or --restrict-vocabulary without
+/// Throws InvalidArgument if --case is given without a set, or --restrict-vocabulary without
 /// analogies; `similarity` and `analogy`: the options that name sets.
 inline void check_lookup(const CLI::App& app, const std::string& similarity,
                          const std::string& analogy) {

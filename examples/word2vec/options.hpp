@@ -24,7 +24,7 @@ struct Options : TrainingOptions {
   bool stream = false, unicode_spaces = false, join_lines = false;
   int debug = 2, classes = 0;
   std::string loss;                                        // of fastText; empty: by --hs
-  int verbose = 2, word_ngrams = 1, lr_update_rate = 100;  // likewise
+  int verbose = 2, word_ngrams = 1, lr_update_rate = 100;  // of fastText
 };
 
 /// fastText's names of options that are also word2vec's.
@@ -36,7 +36,7 @@ inline const Aliases fasttext_names{{{"--size", "--size,--dim"},
                                      {"--iter", "--iter,--epoch"},
                                      {"--threads", "--threads,--thread"}}};
 
-/// Commands and options of fastText, gensim and GloVe, with what to write instead.
+/// Commands and options of fastText, gensim and GloVe, with the replacement for each.
 inline const ForeignNames foreign_commands{
     {"skipgram",
      "this command of fastText is the default here: leave it out, and give --maxn 6 for its "
@@ -182,7 +182,7 @@ inline void declare(CLI::App& app, Options& options) {
   declare_lookup(app, options.lookup, heading::results);
   declare_results(app, options);
 
-  // Accepted so that scripts written for the original programs run; what is not there is refused.
+  // Accepted so that scripts written for the original programs run; missing features are refused.
   const std::string original = "Of word2vec and fastText";
   app.add_option("--classes", options.classes, "Only 0: vectors, no classes")->group(original);
   app.add_option("--debug", options.debug, "0: as --quiet")->group(original);
@@ -226,13 +226,13 @@ inline void require_effects(const Options& options) {
   require_effects_on_files(options, trains(options), results);
   require_effect(options, {"--max-vocabulary"}, options.load_model.empty() || options.new_words,
                  "with --load-model, which has its own vocabulary, unless --new-words adds words");
-  // Files of fastText tell the minimum count.
+  // fastText's files record the minimum count.
   require_effect(options, {"--min-count"},
                  options.load_model.empty() || options.new_words || writes_model(options),
                  "with --load-model, which has its own vocabulary, unless --new-words adds words");
 }
 
-/// Throws InvalidArgument for what parses but cannot be done.
+/// Throws InvalidArgument for options that parse but cannot be honoured.
 inline void check(Options& options) {
   const auto only = [](int accepted, const char* name, int value, const char* what) {
     if (value != accepted)
