@@ -135,7 +135,7 @@ class CudaMachine::Slot {
 
  private:
   static constexpr std::size_t staged_words = std::size_t{1} << 20;
-  // Of a fixed size: pinned memory that is allocated or freed may wait for a sum that is in flight.
+  // The size is fixed, because allocating or freeing pinned memory may wait for a sum in flight.
   PinnedArray<std::uint32_t> staged_{staged_words, "a batch"};
   DeviceArray<std::uint32_t> next_{1};
   DeviceArray<double> loss_{2};
