@@ -73,7 +73,7 @@ TEST_CASE("subsampling that leaves no context is refused after an epoch", "[trai
   CHECK(epochs == 0);
 }
 
-TEST_CASE("a loss is known as soon as a pair was trained", "[trainer]") {
+TEST_CASE("a loss is reported as soon as a pair was trained", "[trainer]") {
   // Subsampling leaves a pair in few of these sentences, and none in the first.
   const auto vocabulary = small_vocabulary();
   Sentences sentences(4000, {0, 2});

@@ -75,7 +75,7 @@ TEST_CASE("an exception on one rank reaches its caller, and names it on the othe
   }
 }
 
-TEST_CASE("of ranks that stop, the first fails where its checkpoint cannot be written",
+TEST_CASE("if ranks stop and the checkpoint cannot be written, only the first rank fails",
           "[trainer][checkpoint][sync]") {
   const auto vocabulary = small_vocabulary();
   const auto corpus = paired_corpus(vocabulary);
