@@ -84,7 +84,8 @@ class Session {
     for (std::string& word : asked) word = spelling(word);
     if (asked.size() == 1) return words_.most_similar(asked[0], count_);
     if (asked.size() == 3) return words_.analogy(asked[0], asked[1], asked[2], count_);
-    throw InvalidArgument("one word, or three: a b c asks what is to c as b is to a");
+    throw InvalidArgument(
+        "give one word, or three: 'a b c' asks for the word that is to c as b is to a");
   }
 
   /// Prints words completely, whatever bytes they contain.

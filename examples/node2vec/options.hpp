@@ -70,14 +70,14 @@ inline void declare_walks(CLI::App& app, Options& options) {
   app.add_option_function<std::string>(
          "--delimiter",
          [&options](const std::string& name) { options.delimiter = delimiter_of(name); },
-         "All that separates columns: one byte, or tab, comma, semicolon, bar, space, whitespace. "
-         "Without: told from the first lines; --verbose says which")
+         "Separator of columns: one byte, or tab, comma, semicolon, bar, space, whitespace. "
+         "Without: detected from the first lines; --verbose shows it")
       ->group(graph);
   auto* const header = app.add_flag("--header", options.header,
                                     "The first line names the columns: source, target, weight, "
                                     "type (Gephi's), or from, to, ...");
   header->group(graph);
-  app.add_flag("--no-header", options.no_header, "The first line is an edge, whatever it says")
+  app.add_flag("--no-header", options.no_header, "The first line is an edge, whatever it contains")
       ->excludes(header)
       ->group(graph);
   app.add_flag("-w,--weighted,!--unweighted", options.weighted,
@@ -91,8 +91,7 @@ inline void declare_walks(CLI::App& app, Options& options) {
       ->capture_default_str()
       ->group(graph);
   app.add_option("--duplicate-edges", options.duplicate_edges,
-                 "Edges that are there several times: merge, to one that has the sum of their "
-                 "weights | keep")
+                 "Duplicate edges: merge, to one with the sum of their weights | keep")
       ->check(CLI::IsMember({"merge", "keep"}))
       ->capture_default_str()
       ->group(graph);
@@ -104,21 +103,21 @@ inline void declare_walks(CLI::App& app, Options& options) {
       ->check(whole_number)
       ->capture_default_str()
       ->group(walks);
-  app.add_option("-l,--walk-length", w.length, "Nodes in a walk, at most")
+  app.add_option("-l,--walk-length", w.length, "Maximum number of nodes in a walk")
       ->check(whole_number)
       ->capture_default_str()
       ->group(walks);
   app.add_option("-p,--p", w.p, "Steps back to the node before have weight 1/p")
       ->capture_default_str()
       ->group(walks);
-  app.add_option("-q,--q", w.q, "Steps to nodes that are no neighbours of it have weight 1/q")
+  app.add_option("-q,--q", w.q, "Steps to nodes that are not its neighbours have weight 1/q")
       ->capture_default_str()
       ->group(walks);
   app.add_flag("--same-walks", options.same_walks,
                "Each epoch has the same walks, as in PecanPy, instead of new ones")
       ->group(walks);
   app.add_option("--save-walks", options.save_walks,
-                 "Where the walks of the first epoch go; without --output that is all")
+                 "File for the walks of the first epoch; without --output nothing is trained")
       ->group(walks);
   app.add_flag("--only-walks,--ow", options.only_walks,
                "Write the walks to --output instead of vectors (SNAP: -ow)")
@@ -134,11 +133,12 @@ inline void declare_pecanpy(CLI::App& app, Options& options) {
       ->check(CLI::IsMember(
           {"SparseOTF", "DenseOTF", "PreComp", "PreCompFirstOrder", "FirstOrderUnweighted"}))
       ->group(pecanpy);
-  app.add_flag("-v,--verbose", options.verbose, "Say on stderr what separates the columns")
+  app.add_flag("-v,--verbose", options.verbose, "Print the separator of columns to stderr")
       ->group(pecanpy);
-  app.add_flag("--extend", options.extend, "Not there: node2vec+")->group(pecanpy);
-  app.add_option("--gamma", options.gamma, "Not there: of node2vec+")->group(pecanpy);
-  app.add_flag("--implicit_ids", options.implicit_ids, "Not there: of .npz files")->group(pecanpy);
+  app.add_flag("--extend", options.extend, "Not supported: node2vec+")->group(pecanpy);
+  app.add_option("--gamma", options.gamma, "Not supported: of node2vec+")->group(pecanpy);
+  app.add_flag("--implicit_ids", options.implicit_ids, "Not supported: of .npz files")
+      ->group(pecanpy);
 }
 
 /// Adds every option to `app`; values go to `options`.
@@ -212,9 +212,9 @@ inline std::vector<NamedFile> files_of(const Options& options) {
 inline void check_pecanpy(const Options& options) {
   const auto refuse = [](const std::string& what) { throw wordloom::InvalidArgument(what); };
   if (options.task != "pecanpy")
-    refuse("--task " + options.task + " is not there; the file of --cache keeps a graph");
+    refuse("--task " + options.task + " is not supported; the file of --cache keeps a graph");
   if (options.extend || options.gamma != 0)
-    refuse("--extend and --gamma (node2vec+) are not there");
+    refuse("--extend and --gamma (node2vec+) are not supported");
   if (options.implicit_ids) refuse("--implicit_ids is for .npz files, which are not read");
   for (const auto& path : {options.input, options.output})
     if (path.ends_with(".npz"))
@@ -233,7 +233,7 @@ inline const ForeignNames foreign_options{
     {"number-walks", "write --num-walks"},
     {"representation-size", "write --dimensions"},
     {"max-memory-data-size", "of DeepWalk, not needed: walks are never stored; leave it out"},
-    {"vertex-freq-degree", "of DeepWalk, not there: leave it out"},
+    {"vertex-freq-degree", "of DeepWalk, not supported: leave it out"},
     {"matfile-variable-name", "of DeepWalk: .mat files are not read; export the edges as text"},
     {"train", "write --input"},
     {"vector-size", "write --dimensions"},

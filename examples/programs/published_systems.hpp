@@ -132,8 +132,8 @@ inline void declare_system(CLI::App& app, TrainingOptions& options,
   const std::vector<std::string> names = names_of(systems);
   app.add_option(
          "--system", options.system,
-         "A published system with the hyperparameters of its paper, without what is ours: " +
-             CLI::detail::join(names, " | ") + ". What is given besides counts")
+         "A published system with the hyperparameters of its paper, without our own additions: " +
+             CLI::detail::join(names, " | ") + ". Other options override its hyperparameters")
       ->check(CLI::IsMember(names))
       ->group(heading::training);
 }

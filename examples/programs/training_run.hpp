@@ -34,7 +34,7 @@ struct PreparedFiles {
           std::filesystem::is_fifo(options.output, ignored) &&
           !wordloom::words_path(options.output, output_format(options)).empty())
         throw wordloom::InvalidArgument{"cannot write words beside '", options.output,
-                                        "', which is no regular file: choose a format that is ",
+                                        "', which is not a regular file: choose a format that is ",
                                         "one file"};
       output.emplace(options.output);
       wordloom::check_place(*output, output_format(options));

@@ -180,7 +180,7 @@ TEST_CASE("a file that is not a word-context matrix is refused and kept", "[corp
     const std::string before = read_file(file);
     CHECK(message_of<FormatError>([&] { return from(file); }) ==
           "'" + file.string() +
-              "' is no word-context matrix and is not replaced by one: name another file, or "
+              "' is not a word-context matrix and was not overwritten: name another file, or "
               "remove it");
     CHECK(read_file(file) == before);
   }

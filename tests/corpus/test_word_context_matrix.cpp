@@ -357,12 +357,11 @@ TEST_CASE("bad options, and a corpus without contexts or of another vocabulary, 
       "nothing to train on: no word of the corpus has a context: each of its 3 sentences (2 words) "
       "has one word; is there one word a line? A line is a sentence");
   const SentenceList repeated{{0, 0}, {1, 1, 1}};
-  CHECK(
-      message_of<CorpusError>([&] {
-        return WordContextMatrix::from(PlainCorpus{&repeated, &reads}, text.vocabulary);
-      }) ==
-      "nothing to train on: no word of the corpus has a context: each of its 2 sentences (5 words) "
-      "has one word again and again; a sentence needs two different ones");
+  CHECK(message_of<CorpusError>([&] {
+          return WordContextMatrix::from(PlainCorpus{&repeated, &reads}, text.vocabulary);
+        }) ==
+        "nothing to train on: no word of the corpus has a context: each of its 2 sentences (5 "
+        "words) repeats one word; a sentence needs two different ones");
   CHECK(
       message_of<CorpusError>(
           [&] { return WordContextMatrix::from(corpus, text.vocabulary, {.subsample = 1e-12}); }) ==

@@ -332,6 +332,6 @@ TEST_CASE("a cached graph is used while its edge list is the same", "[graph]") {
   write_file(cache, "precious");
   CHECK(contains(message_of<FormatError>(
                      [&] { static_cast<void>(Graph::from_edge_list(file.path, options)); }),
-                 "is no graph and is not replaced by one"));
+                 "is not a graph and was not overwritten"));
   CHECK(read_file(cache) == "precious");
 }

@@ -231,8 +231,8 @@ TEST_CASE("undamaged sections that do not form a model are refused", "[model_fil
   CHECK(contains(refusal({.words = "a\nb"}), "expected a count for each word, got 2 counts"));
   CHECK(contains(refusal({.words = "a\nb\nc\n"}), "expected a count for each word"));
   CHECK(contains(refusal({.words = "a\n"}), "expected a count for each word"));
-  CHECK(contains(refusal({.words = "b\na\n", .counts = {1, 2}}), "words by falling count"));
-  CHECK(contains(refusal({.words = "b\na\n", .counts = {1, 1}}), "words by falling count"));
+  CHECK(contains(refusal({.words = "b\na\n", .counts = {1, 2}}), "words by descending count"));
+  CHECK(contains(refusal({.words = "b\na\n", .counts = {1, 1}}), "words by descending count"));
   for (const std::string words : {"a\na\n", "a\n\n"})
     CHECK(contains(refusal({.words = words}), "expected a vocabulary"));
   CHECK(contains(refusal({.counts = {1, 0}}), "expected a vocabulary"));

@@ -92,7 +92,7 @@ TEST_CASE("ranks resume from a checkpoint to the same bits", "[sync][checkpoint]
             [&](InProcess self) {
               rank_trainer(self, other).resume(text.corpus, text.vocabulary, folder / "middle");
             }),
-        Catch::Contains("synchronise another way"));
+        Catch::Contains("synchronise in another way"));
 }
 
 TEST_CASE("ranks resume only with the same rule and the same times of synchronisation",

@@ -125,7 +125,7 @@ WORDLOOM_FUNCTION std::optional<EncodedText> open_corpus_file(const std::filesys
   if (text.empty()) return std::nullopt;
   if (!text.starts_with(corpus_magic.substr(0, 6)))
     throw FormatError{"'", path,
-                      "' is no encoded corpus and is not replaced by one: name another file as ",
+                      "' is not an encoded corpus and was not overwritten: name another file as ",
                       "the cache, or remove it"};
   CorpusFileEnd end;
   if (!text.starts_with(corpus_magic) || text.size() < corpus_magic.size() + sizeof(end))

@@ -160,7 +160,7 @@ WORDLOOM_FUNCTION std::optional<WordContextFile> open_word_context_file(
   if (text.empty()) return std::nullopt;
   if (!text.starts_with(word_context_magic.substr(0, 6)))
     throw FormatError{"'", path,
-                      "' is no word-context matrix and is not replaced by one: name another file, ",
+                      "' is not a word-context matrix and was not overwritten: name another file, ",
                       "or remove it"};
   WordContextHeader header;
   std::uint64_t hash = 0;

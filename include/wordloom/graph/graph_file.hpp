@@ -108,7 +108,7 @@ WORDLOOM_FUNCTION std::optional<GraphData> open_graph_file(const std::filesystem
     if (file.text().empty()) return std::nullopt;
     if (!file.text().starts_with(kind))
       throw FormatError{"'", path,
-                        "' is no graph and is not replaced by one: name another file as the ",
+                        "' is not a graph and was not overwritten: name another file as the ",
                         "cache, or remove it"};
   }
   try {
@@ -147,7 +147,7 @@ WORDLOOM_FUNCTION std::optional<GraphData> open_graph_file(const std::filesystem
     std::uint64_t before = 0;
     for (const std::uint64_t end : graph.rows.ends) {
       if (end < before || end > entries)
-        reader->refuse_section(joined({"ends of rows that rise to ", entries}),
+        reader->refuse_section(joined({"ascending ends of rows up to ", entries}),
                                std::to_string(end));
       before = end;
     }
@@ -165,7 +165,7 @@ WORDLOOM_FUNCTION std::optional<GraphData> open_graph_file(const std::filesystem
     for (const std::uint64_t end : ends) {
       const std::uint64_t begin = words.empty() ? 0 : ends[words.size() - 1];
       if (end <= begin || end > names.size())
-        reader->refuse_section("ends of names that rise", std::to_string(end));
+        reader->refuse_section("ascending ends of names", std::to_string(end));
       words.push_back(names.substr(begin, end - begin));
     }
     const auto counts = reader->numbers();
@@ -180,7 +180,7 @@ WORDLOOM_FUNCTION std::optional<GraphData> open_graph_file(const std::filesystem
     graph.nodes = Vocabulary::from_counter(counter, {.min_count = 1}, path);
     for (std::size_t i = 0; i < words.size(); ++i)
       if (graph.nodes.word(static_cast<WordId>(i)) != words[i])
-        reader->refuse_section("names of nodes by falling count", shown(words[i]));
+        reader->refuse_section("names of nodes by descending count", shown(words[i]));
     graph.rows.memory = reader;
     return graph;
   } catch (const FormatError&) {

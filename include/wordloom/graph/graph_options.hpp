@@ -83,7 +83,7 @@ struct GraphReport {
 WORDLOOM_FUNCTION void GraphOptions::validate() const {
   if (delimiter == '\r' || delimiter == '"' || delimiter == '#' || delimiter == '%')
     throw InvalidArgument{"delimiter is ", detail::shown({&delimiter, 1}),
-                          ", must be no line end, quotation mark, # or %"};
+                          ", must not be a line end, quotation mark, # or %"};
   if (format == GraphFormat::adjacency && weighted)
     throw InvalidArgument("an adjacency list has no weights: weighted must be false");
   if (format == GraphFormat::adjacency && header == GraphHeader::present)

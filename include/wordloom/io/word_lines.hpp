@@ -54,7 +54,7 @@ inline std::filesystem::path present_words_path(const std::filesystem::path& pat
     if (std::filesystem::is_regular_file(path, failed)) return words;
   }
   throw IoError{"cannot read the words of '", path,
-                "': they are in a file of their own, and beside a stream is none; unpack or copy ",
+                "': they are in a separate file, which a stream does not have; unpack or copy ",
                 "the vectors to a file"};
 }
 
@@ -62,7 +62,7 @@ inline std::filesystem::path present_words_path(const std::filesystem::path& pat
 inline AtomicFile open_words(const AtomicFile& vectors, const std::filesystem::path& path) {
   if (vectors.is_direct())
     throw InvalidArgument{"cannot write words beside '", vectors.path(),
-                          "', which is no regular file: choose a format that is one file"};
+                          "', which is not a regular file: choose a format that is one file"};
   return AtomicFile(path);
 }
 

@@ -253,8 +253,8 @@ constexpr bool require_match() {
   if constexpr (OnDevice<K>) {
     if constexpr (requires { K::template require<S>(); }) K::template require<S>();
     static_assert(K::template trains<S>,
-                  "wordloom: this UpdateKernel makes windows and negatives itself, and not as this "
-                  "Sampler does");
+                  "wordloom: this UpdateKernel draws windows and negatives on the device and does "
+                  "not support this Sampler");
   } else {
     constexpr BlockFeatures used = features_used<S>(), honoured = features_honoured<K>();
     static_assert(!used.bags || honoured.bags,

@@ -88,7 +88,8 @@ class Allreduce {
       detail::take_numbers_of_first(ranks_, numbers);
       detail::take_numbers_of_first(ranks_, state);
       if (state[1] != fingerprint())
-        throw InvalidArgument("the checkpoint was written by ranks that synchronise another way");
+        throw InvalidArgument(
+            "the checkpoint was written by ranks that synchronise in another way");
       begun_ = std::min<std::size_t>(state[0], total_);
     }
     rows_.remember(model, run, progress());

@@ -31,7 +31,7 @@ class MpiSession {
     if (MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &given) != MPI_SUCCESS)
       throw SyncError("MPI does not start");
     is_own_ = true;
-    if (given < MPI_THREAD_FUNNELED) throw SyncError("this MPI takes no programs with threads");
+    if (given < MPI_THREAD_FUNNELED) throw SyncError("this MPI does not support threads");
   }
   MpiSession(const MpiSession&) = delete;
   MpiSession& operator=(const MpiSession&) = delete;

@@ -230,9 +230,10 @@ WORDLOOM_FUNCTION void Checkpoint::require_run(const Checkpoint& expected,
                                                const std::filesystem::path& path) const {
   const auto require = [&](const std::string& what, std::uint64_t got, std::uint64_t wanted) {
     if (got != wanted)
-      throw InvalidArgument{"'",      path,   "' is of another ",
-                            what,     ": ",   got,
-                            ", not ", wanted, "; resume as it was begun, or train from the start"};
+      throw InvalidArgument{
+          "'",      path,   "' was written with another ",
+          what,     ": ",   got,
+          ", not ", wanted, "; resume with the original one, or train from the start"};
   };
   require("number of ranks", ranks.size(), expected.ranks.size());
   require("method or set of hyperparameters (fingerprint)", method, expected.method);

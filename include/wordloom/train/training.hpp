@@ -217,7 +217,7 @@ struct Training : RankTraining<Sync, Schedule, ReplicaOf<Kernel>> {
       sync.fail(error.what());
       throw;
     } catch (...) {
-      sync.fail("an exception that is no std::exception");
+      sync.fail("an exception that is not a std::exception");
       throw;
     }
   }
