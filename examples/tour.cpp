@@ -34,7 +34,7 @@ int main(int argc, char** argv) try {
   trainer.on_epoch([](const Progress& progress) { std::cout << progress.mean_loss << '\n'; });
   Model model = trainer.new_model(vocabulary);
   trainer.fit(corpus, model);
-  model.save("model");  // all of it; Model::load("model"), trainer.fit(more, model) train it on
+  model.save("model");  // everything; continue: Model::load("model"), trainer.fit(more, model)
   const Embeddings words = model.embeddings();
   auto queens = words.most_similar({.positive = {"king", "woman"}, .negative = {"man"}}, 3);
   auto odd = words.doesnt_match({"cat", "dog", "paris"});
