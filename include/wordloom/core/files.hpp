@@ -69,8 +69,8 @@ class AtomicFile {
  private:
   static constexpr std::size_t buffer_bytes = std::size_t{1} << 20;
 
-  /// Moves a new descriptor above those of the standard streams: where a program was started
-  /// without one of them, what it prints would go into the file.
+  /// Moves a new descriptor above those of the standard streams: if a program was started
+  /// without one of them, its output would otherwise go into the file.
   static int above_standard(int file);
   std::filesystem::path folder() const {
     return target_.has_parent_path() ? target_.parent_path() : ".";

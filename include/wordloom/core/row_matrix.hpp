@@ -154,7 +154,7 @@ class RowMatrix {
   }
 
  private:
-  /// The value of Free::mapped where another matrix owns the rows.
+  /// The value of Free::mapped if another matrix owns the rows.
   static constexpr std::size_t borrowed = std::numeric_limits<std::size_t>::max();
 
   struct Free {

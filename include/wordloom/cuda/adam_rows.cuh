@@ -92,7 +92,7 @@ class AdamRows {
   }
   /// Gives the host the rows that begin_download has copied, after `steps` steps.
   void end_download(std::size_t steps) {
-    constexpr float last = 1 << 24;  // where the count of the host stops
+    constexpr float last = 1 << 24;  // the host's count stops here
     for (std::size_t r = 0; r < rows_.size(); ++r) {
       for_each_part(r, [](const float* here, float* of_host, std::size_t columns) {
         std::copy_n(here, columns, of_host);

@@ -160,7 +160,7 @@ struct RingMethod : CudaMethod, RingSamplers {
   }
 };
 
-/// WarpScheme where registers can hold the rows of a window, else SharedWarpScheme.
+/// WarpScheme if registers can hold the rows of a window, else SharedWarpScheme.
 struct WarpMethod : CudaMethod {
   template <int R, class Use>
   static void with_launch(const Sampling& sampling, Use use) {

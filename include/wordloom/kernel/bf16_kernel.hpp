@@ -268,7 +268,7 @@ WORDLOOM_FUNCTION void Bf16Kernel::Run::unpack(RowMatrix& matrix, std::size_t fi
     float* const row = matrix.row_data(i);
     for (std::size_t c = 0; c < packed.size(); ++c)
       row[c] = std::bit_cast<float>(std::uint32_t{packed[c]} << 16);
-    std::fill(row + packed.size(), row + matrix.stride(), 0.0f);  // where packed rows may lie
+    std::fill(row + packed.size(), row + matrix.stride(), 0.0f);  // packed rows may be here
   }
 }
 

@@ -15,7 +15,6 @@ namespace wordloom::inline WORDLOOM_ABI::detail {
 /// destructor restores the number of threads that the host application had set. The number is one
 /// for the whole process, so calls of the host's own threads meanwhile run on one thread as well.
 /// Does nothing without OpenBLAS. Thread-safe.
-/// OpenBLAS it does nothing. Thread-safe.
 class OneBlasThread {
  public:
   OneBlasThread() {

@@ -188,7 +188,7 @@ class OptimizerWorker {
   OptimizerRun<OptimizerPolicy> optimizer_;
   std::size_t batch_;
   std::size_t examples_ = 0;       // of the batch in progress
-  std::array<Sums, 2> sums_;       // of both sides, where there are batches
+  std::array<Sums, 2> sums_;       // of both sides, if there are batches
   RowMatrix inputs_, outputs_;     // [N x D], [M x D] gradients of the current block
   std::vector<RowId> ids_;         // [N + M] of the current block
   std::vector<float*> gradients_;  // [N + M] their gradients

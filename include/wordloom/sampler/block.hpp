@@ -44,7 +44,6 @@ WORDLOOM_BOTH float member_share(BagGradient gradient, float size) {
 /// input is a row, or the mean of a bag of rows. A kernel computes all scores from the rows as they
 /// are before the block, then adds all gradients: a row that occurs several times in a block, as
 /// input or output, receives all of its changes. Spans are valid until the sink returns.
-/// whatever role, receives all of its changes. Spans live until the sink returns.
 struct Block {
   std::span<const RowId> inputs;  // [N] rows of Model::input, or the members of N bags
   std::span<const std::uint32_t> bag_ends = {};  // [N] ends of the bags in `inputs`, none empty

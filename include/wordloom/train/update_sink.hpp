@@ -125,7 +125,7 @@ class UpdateSink {
   BlockShape max_;
   PrivateRows::Thread own_;
   [[no_unique_address]] Words words_;
-  std::vector<RowId> inputs_;  // of a block, where words are composed
+  std::vector<RowId> inputs_;  // of a block, if words are composed
 };
 
 }  // namespace wordloom::inline WORDLOOM_ABI::detail
