@@ -9,8 +9,8 @@
 
 using namespace wordloom;
 
-/// All changes of a row since the ranks last agreed, but no step longer than `max_length`: rows
-/// that all ranks change much do not overshoot.
+/// The sum of all changes of a row since the last agreement, but no step longer than `max_length`,
+/// so that rows that all ranks change much do not overshoot.
 struct ClippedSum {
   static constexpr float max_length = 0.25f;
 
@@ -21,7 +21,7 @@ struct ClippedSum {
   }
 };
 
-/// The loss of two ranks, threads of this process, that train one model together.
+/// Returns the loss of two ranks, threads of this process, that train one model together.
 template <class Combine>
 double train(const EncodedCorpus& corpus, const Vocabulary& vocabulary) {
   double loss = 0;

@@ -14,7 +14,7 @@ using namespace wordloom;
 
 namespace {
 
-/// The words of each line of `text`, as views into it.
+/// Returns the words of each line of `text`, as views into it.
 std::vector<std::vector<std::string_view>> sentences_of(std::string_view text) {
   std::vector<std::vector<std::string_view>> sentences(1);
   for_each_token(

@@ -1,5 +1,5 @@
-// Draws the karate club of Zachary (1977): a network of 34 members that broke into two clubs. Each
-// member stands where the two principal components of its vector put it.
+// Draws the karate club of Zachary (1977): a network of 34 members that broke into two clubs. The
+// coordinates of a member are the two principal components of its vector.
 #include <Eigen/Core>
 #include <exception>
 #include <fstream>
@@ -25,8 +25,8 @@ constexpr Edge friendships[] = {
     {25, 28}, {25, 32}, {26, 32}, {27, 30}, {27, 34}, {28, 34}, {29, 32}, {29, 34}, {30, 33},
     {30, 34}, {31, 33}, {31, 34}, {32, 33}, {32, 34}, {33, 34}};
 
-/// Whether a member sided with Mr. Hi (member 1) and not with the officers (member 34). Member 9
-/// sided with the officers, though he joined Mr. Hi's club in the end.
+/// Returns whether a member sided with Mr. Hi (member 1) and not with the officers (member 34).
+/// Member 9 sided with the officers, though he joined Mr. Hi's club in the end.
 bool is_with_mr_hi(int member) {
   for (const int other : {9, 10, 15, 16, 19, 21})
     if (member == other) return false;
@@ -59,7 +59,7 @@ Points principal_components(const Embeddings& nodes) {
   return points;
 }
 
-/// Scales points to a canvas, and moves apart those whose circles would touch.
+/// Scales points to a canvas, and separates those whose circles would touch.
 Points on_canvas(Points points) {
   const Eigen::RowVector2f low = points.colwise().minCoeff();
   const Eigen::RowVector2f high = points.colwise().maxCoeff();

@@ -15,7 +15,7 @@
 
 namespace {
 
-/// Writes each edge of an undirected graph once, as node2vec and others read it.
+/// Writes each edge of an undirected graph once, in the format that node2vec and others read.
 void write_edges(const wordloom::Graph& graph, const std::string& path) {
   wordloom::AtomicFile file(path);
   const wordloom::Vocabulary& nodes = graph.vocabulary();

@@ -1,4 +1,4 @@
-// Asks trained vectors: a word gives its nearest words, three words an analogy.
+// Answers questions from trained vectors: a word gives its nearest words, three words an analogy.
 #include <unistd.h>
 
 #include <algorithm>
@@ -25,7 +25,7 @@ class Session {
   Session(const Words& words, std::size_t count, LetterCase letter_case)
       : words_(words), count_(count), letter_case_(letter_case) {}
 
-  /// Answers all lines. Returns whether any could be answered, or none was asked.
+  /// Answers all lines. Returns whether any could be answered or none was asked.
   bool run() {
     const bool terminal = ::isatty(STDIN_FILENO) == 1;
     if (terminal) std::printf("%zu words of dimension %zu\n", words_.size(), words_.dimension());
@@ -52,7 +52,7 @@ class Session {
     return detail::find_spelling(words_.words(), word, letter_case_, words_.size()).has_value();
   }
 
-  /// Returns the words of a line: it may be one with blanks, or tabs may separate such words.
+  /// Returns the words of a line: it may be one word with blanks, or tabs may separate such words.
   std::vector<std::string> words_of(std::string_view line) const {
     line = without_byte_order_mark(line);
     while (!line.empty() && is_white_space(line.back())) line.remove_suffix(1);
@@ -73,7 +73,7 @@ class Session {
     return words;
   }
 
-  /// Returns the word as the vectors have it, or as it was asked.
+  /// Returns the word as the vectors spell it, or as it was asked.
   std::string spelling(const std::string& word) const {
     const auto id = detail::find_spelling(words_.words(), word, letter_case_, words_.size());
     if (id) return std::string(words_.word(*id));
@@ -84,10 +84,11 @@ class Session {
     for (std::string& word : asked) word = spelling(word);
     if (asked.size() == 1) return words_.most_similar(asked[0], count_);
     if (asked.size() == 3) return words_.analogy(asked[0], asked[1], asked[2], count_);
-    throw InvalidArgument("one word, or three: a b c asks what is to c as b is to a");
+    throw InvalidArgument(
+        "give one word, or three: 'a b c' asks for the word that is to c as b is to a");
   }
 
-  /// Prints words whole, whatever bytes they have.
+  /// Prints words completely, whatever bytes they contain.
   static void print(const std::vector<Neighbour>& answers) {
     for (const auto& [word, score] : answers) {
       const std::size_t blanks = word.size() < 24 ? 24 - word.size() : 0;

@@ -300,7 +300,7 @@ wordloom_corpus_test(word2vec-columns
    once=\"$train --quiet --iter 1\"; $once; mv v virtual
    $once --contexts contexts; cmp virtual v; rm v; $once --contexts contexts; cmp virtual v; cp ${corpus}/text kept
    status=0; $once --contexts kept 2>err || status=$?
-   cat err; test $status -eq 1; test $(wc -l <err) -eq 1; grep 'is no word-context matrix' err; cmp kept ${corpus}/text
+   cat err; test $status -eq 1; test $(wc -l <err) -eq 1; grep 'is not a word-context matrix' err; cmp kept ${corpus}/text
    train='$<TARGET_FILE:word2vec> --train ${corpus}/text --size 50 --sampler uniform --quiet'
    $train --iter 10 --context-size 200 --evaluate-analogy ${corpus}/analogies --json >out
    cat out; grep -Eq '\"accuracy\":(1.0|0.[89])' out")
@@ -349,7 +349,7 @@ if(WORDLOOM_ENABLE_MPI)
      status=0; stop_midway KILL 'test -s state' \"$one\" ${job} 2 $goes_on --checkpoint-every 0 || status=$?
      test $status -ne 0; test ! -e v
      status=0; ${job} 3 $goes_on --iter $epochs --resume 2>err || status=$?
-     cat err; test $status -ne 0; grep 'state. is of another number of ranks: 2, not 3' err; test ! -e v
+     cat err; test $status -ne 0; grep 'state. was written with another number of ranks: 2, not 3' err; test ! -e v
      status=0
      stop_midway TERM 'test -s state' \"$one\" ${job} 2 $goes_on --checkpoint-every 0 || status=$?
      cat err; test $status -ne 0; test -s state; test ! -e v; grep 'continue with --resume from state' err
@@ -734,10 +734,10 @@ wordloom_graph_refusal_test(same-file "--input nan --output ./nan" "is the same 
 wordloom_graph_refusal_test(walks-over-input "--input nan --save-walks nan" "is the same file as --input")
 wordloom_graph_refusal_test(only-walks "-i:nan -ow" "--only-walks needs --output")
 wordloom_graph_refusal_test(no-folder "--input nan --save-walks no/walks" "no/walks.: No such file")
-wordloom_graph_refusal_test(task "--input nan --output v --task tocsr" "--task tocsr is not there")
+wordloom_graph_refusal_test(task "--input nan --output v --task tocsr" "--task tocsr is not supported")
 wordloom_graph_refusal_test(mode "--input nan --output v --mode Fast" "Fast not in")
 wordloom_graph_refusal_test(first-order "--input nan --output v --mode PreCompFirstOrder --p 2" "needs p = q = 1")
-wordloom_graph_refusal_test(extend "--input nan --output v --extend" "node2vec+. are not there")
+wordloom_graph_refusal_test(extend "--input nan --output v --extend" "node2vec+. are not supported")
 wordloom_graph_refusal_test(npz "--input nan --output v.npz" "neither read nor written")
 wordloom_graph_refusal_test(delimiter "--input nan --output v --delimiter xy" "--delimiter is .xy., must be one byte")
 wordloom_graph_refusal_test(links-directed "--input nan --directed --evaluate-links" "for undirected graphs")

@@ -1,4 +1,5 @@
-// What users of gensim look for first: words in memory, a callback for each epoch, queries, files.
+// The first things that users of gensim look for: words in memory, a callback for each epoch,
+// queries, files.
 // Usage: tour TEXT, any text with one sentence a line
 #include <exception>
 #include <fstream>
@@ -33,7 +34,7 @@ int main(int argc, char** argv) try {
   trainer.on_epoch([](const Progress& progress) { std::cout << progress.mean_loss << '\n'; });
   Model model = trainer.new_model(vocabulary);
   trainer.train(corpus, model);
-  model.save("model");  // all of it; Model::load("model"), trainer.train(more, model) train it on
+  model.save("model");  // everything; continue: Model::load("model"), trainer.train(more, model)
   const Embeddings words = model.embeddings();
   auto queens = words.most_similar({.positive = {"king", "woman"}, .negative = {"man"}}, 3);
   auto odd = words.doesnt_match({"cat", "dog", "paris"});

@@ -1,4 +1,4 @@
-// The vector code of all but FusedKernel, for wordloom::precompiled.
+// The vector code of all kernels except FusedKernel, for wordloom::precompiled.
 #include <tuple>
 #include <wordloom/encoder/max_over_time.hpp>
 #include <wordloom/kernel/dot_kernel.hpp>

@@ -7,14 +7,14 @@
 #include <wordloom/registry.hpp>
 
 /// An optimizer that is chosen at run time, so that programs compile each sampler and kernel once
-/// for all of them: those of wordloom::Optimizers except `sgd`, which kernels do themselves, and
-/// `row-adagrad`, which FusedKernel has a fast form of.
+/// for all optimizers: those of wordloom::Optimizers except `sgd`, which kernels do themselves, and
+/// `row-adagrad`, for which FusedKernel has a fast form.
 class AnyOptimizer {
   using Policy = std::variant<wordloom::AdaGrad, wordloom::RmsProp, wordloom::Adam>;
 
  public:
   AnyOptimizer() = default;
-  /// `name`: one of them. Throws InvalidArgument for a name that wordloom::Optimizers lacks.
+  /// `name`: one of these. Throws InvalidArgument for a name that wordloom::Optimizers lacks.
   explicit AnyOptimizer(std::string_view name) {
     wordloom::Optimizers::with(name, [&]<class Optimizer>() {
       if constexpr (std::is_constructible_v<Policy, std::in_place_type_t<Optimizer>>)

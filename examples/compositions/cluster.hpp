@@ -18,19 +18,19 @@
 #include <wordloom/mpi.hpp>
 #endif
 
-/// The processes that train together, one without --sync.
+/// The processes that train together; only one without --sync.
 class Cluster {
  public:
 #if WORDLOOM_HAS_MPI
   using Ranks = wordloom::MpiRanks;
 #else
-  using Ranks = wordloom::InProcess;  // never made
+  using Ranks = wordloom::InProcess;  // never constructed
 #endif
-  using SyncRanks = wordloom::Bf16Ranks<Ranks>;  // rows travel as bfloat16 on request
+  using SyncRanks = wordloom::Bf16Ranks<Ranks>;  // changes are exchanged as bfloat16 on request
   using Sync = wordloom::Allreduce<SyncRanks, wordloom::AnyRule>;
   using ColumnSync = wordloom::RowAllgather<Ranks>;
 
-  /// Joins the others. Throws InvalidArgument in a build without MPI.
+  /// Joins the other processes. Throws InvalidArgument in a build without MPI.
   void join() {
 #if WORDLOOM_HAS_MPI
     session_ = std::make_unique<wordloom::MpiSession>();
@@ -49,7 +49,7 @@ class Cluster {
   }
   const std::optional<Ranks>& ranks() const { return ranks_; }
 
-  /// Lets the other processes, where there are some, end with an error that names this one.
+  /// Makes the other processes, if any, end with an error that names this one.
   void fail(const std::string& cause) noexcept {
     if (ranks_) ranks_->fail(cause);
   }
@@ -61,7 +61,7 @@ class Cluster {
   std::optional<Ranks> ranks_;
 };
 
-/// A SyncPolicy that is NoSync for one process, so that there is one trainer for both.
+/// A SyncPolicy that is NoSync for one process, so that one trainer serves both.
 template <class Sync>
 class OptionalSync {
  public:

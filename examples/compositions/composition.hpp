@@ -19,7 +19,7 @@
 
 #include "cluster.hpp"
 
-/// How to train, as the command line says it.
+/// The method of training that the command line chooses.
 struct Composition {
   std::string_view sampler, kernel;  // names of wordloom/registry.hpp
   const wordloom::Hyperparameters& parameters;
@@ -33,15 +33,15 @@ struct Composition {
   wordloom::AnyRule sync_rule = {};
   wordloom::SubwordOptions subwords = {.maxn = 0};
   std::size_t char_cnn = 0;  // filters of each width of a character CNN; 0: none
-  const wordloom::Embeddings* pretrained = nullptr;  // where a new model begins; null: at random
+  const wordloom::Embeddings* pretrained = nullptr;  // start of a new model; null: at random
   std::string_view optimizer = "sgd";                // a name of wordloom/registry.hpp
   wordloom::AnySchedule::Kind schedule = wordloom::AnySchedule::Kind::linear;
-  // Of samplers that train columns.
+  // For samplers that train columns.
   std::size_t context_size = 1024;  // columns of the word-context matrix
-  std::string_view contexts = {};   // the file of that; empty: none
+  std::string_view contexts = {};   // the file of the matrix; empty: none
 };
 
-/// The corpus and the model to train. A model that is missing is made.
+/// The corpus and the model to train. A missing model is created.
 struct Job {
   const Composition& composition;
   const Cluster& cluster;
@@ -70,7 +70,7 @@ Sampler make_sampler(const Composition& composition) {
   return sampler;
 }
 
-/// Trains `corpus`, that of the job or one made of it, as the job says.
+/// Trains `corpus`, which is the job's or made from it, with the options of the job.
 template <class Trainer, class Corpus>
 wordloom::TrainReport train_with(Trainer& trainer, const Corpus& corpus, const Job& job) {
   const Composition& how = job.composition;

@@ -11,7 +11,7 @@ inline wordloom::Hyperparameters without_contexts(wordloom::Hyperparameters para
   return parameters;
 }
 
-/// The word-context matrix of the job's corpus.
+/// Returns the word-context matrix of the job's corpus.
 wordloom::WordContextMatrix contexts_of(const Job& job);
 
 /// Trains the word-context matrix of the job's corpus with the sampler, kernel and optimizer that

@@ -13,7 +13,6 @@ TrainReport train_published([[maybe_unused]] const Job& job) {
   return train_on_host<PairsApart<GemmKernel>, Registry<Named<"decoupled", DecoupledMinibatch>>>(
       job);
 #else
-  throw InvalidArgument(
-      "this --system needs a build with CBLAS (WORDLOOM_ENABLE_BLAS), which this one is without");
+  throw InvalidArgument("this --system needs a build with CBLAS (WORDLOOM_ENABLE_BLAS)");
 #endif
 }

@@ -37,8 +37,8 @@ wordloom::TrainReport train_on_host(const Job& job) {
   return report;
 }
 
-/// The same, with or without subwords or a character CNN as the job says. Each kernel is compiled
-/// in a file of its own, with all samplers.
+/// Trains with this kernel, with or without subwords or a character CNN as the job says. Each
+/// kernel is compiled in a file of its own, with all samplers.
 template <class Kernel>
 wordloom::TrainReport train_on_host(const Job& job) {
 #if WORDLOOM_HAS_BLAS
@@ -49,19 +49,19 @@ wordloom::TrainReport train_on_host(const Job& job) {
                                            : train_on_host<Kernel, wordloom::Samplers>(job);
 }
 
-/// Without subwords and character CNN.
+/// Trains without subwords and character CNN.
 template <>
 wordloom::TrainReport
 train_on_host<wordloom::WithOptimizer<wordloom::FusedKernel, wordloom::RowAdaGrad>>(const Job& job);
 
-/// Trains with one of AnyOptimizer and a sampler that takes an optimizer. With DotKernel, whose
+/// Trains with one of AnyOptimizer and a sampler that supports optimizers. Uses DotKernel, whose
 /// gradients take less time than those of FusedKernel.
 wordloom::TrainReport train_with_optimizer(const Job& job);
 
 /// Trains with one of PublishedSamplers and its kernel, which need CBLAS.
 wordloom::TrainReport train_published(const Job& job);
 
-/// With the samplers that it goes with, in one process.
+/// Trains with the samplers that this kernel supports, in one process.
 template <>
 wordloom::TrainReport train_on_host<wordloom::Bf16Kernel>(const Job& job);
 

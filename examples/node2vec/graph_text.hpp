@@ -6,8 +6,9 @@
 
 #include "options.hpp"
 
-/// Returns what is printed of the graph before it is walked on: what separates the columns of its
-/// file with --verbose, and unless --quiet the numbers of nodes and edges and what was left out.
+/// Returns the text that is printed about the graph before it is walked on: with --verbose the
+/// separator of columns of its file, and unless --quiet the numbers of nodes and edges and of those
+/// left out.
 inline std::string text_of_graph(const Options& options, const wordloom::Graph& graph) {
   const wordloom::GraphReport& report = graph.report();
   const auto counted = [](std::uint64_t count, const std::string& one, const std::string& several) {
@@ -39,7 +40,7 @@ inline std::string text_of_graph(const Options& options, const wordloom::Graph& 
   return text;
 }
 
-/// Adds the numbers of what was merged and left out.
+/// Adds the numbers of merged and left out edges and nodes.
 inline void add_graph_report(nlohmann::ordered_json& json, const wordloom::GraphReport& report) {
   json["merged_edges"] = report.merged_edges;
   json["lines_without_edge"] = report.lines_without_edge;

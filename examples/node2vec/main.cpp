@@ -1,5 +1,5 @@
-// Vectors of the nodes of a graph: random walks, trained as they are made. Takes the options of
-// PecanPy and SNAP's node2vec, and word2vec's of training.
+// Vectors of the nodes of a graph: random walks, trained as they are made. Accepts the options of
+// PecanPy and SNAP's node2vec, and word2vec's options of training.
 #include <chrono>
 #include <cstdio>
 #include <iostream>
@@ -19,7 +19,7 @@
 namespace {
 
 wordloom::Graph load_graph(const Options& options, Cluster& cluster) {
-  // One process makes the file of --cache, which the others then map.
+  // One process writes the file of --cache, which the others then map.
   const bool waits = !options.cache.empty() && !cluster.is_first();
   if (waits) cluster.gather(0);
   auto graph = wordloom::Graph::from_edge_list(
@@ -105,7 +105,7 @@ int run(int argc, char** argv, Cluster& cluster) {
   const bool writes = cluster.is_first();
   PreparedFiles prepared(options, writes);
   if (writes) PreparedFiles::try_written(options.save_walks);
-  // Where another process can end this one at any time, nothing unfinished may lie about.
+  // Another process can end this one at any time: leave no unfinished files.
   if (cluster.size() > 1) prepared.output.reset();
   NodeTests tests(options.evaluate_labels);
 

@@ -28,20 +28,20 @@ struct Options : TrainingOptions {
   }
 
   std::string input, input_format = "edges", self_loops = "keep", duplicate_edges = "merge";
-  char delimiter = '\0';                   // 0: told from the first lines
-  bool header = false, no_header = false;  // neither: what looks like one is an error
+  char delimiter = '\0';                   // 0: automatic, by the first lines
+  bool header = false, no_header = false;  // neither: a line that looks like one is an error
   bool directed = false, weighted = false, isolated_nodes = false;
   wordloom::WalkOptions walks;
   bool same_walks = false, only_walks = false;
   std::string save_walks, evaluate_labels;
   std::optional<std::uint64_t> evaluate_links;  // the seed of the split
-  // PecanPy's
+  // Options of PecanPy.
   std::string task = "pecanpy", mode = "SparseOTF";
   bool extend = false, implicit_ids = false, verbose = false;
   double gamma = 0;
 };
 
-/// Returns the byte between columns that --delimiter names. Throws CLI::ValidationError.
+/// Returns the separator of columns that --delimiter names. Throws CLI::ValidationError.
 inline char delimiter_of(const std::string& name) {
   const std::pair<const char*, char> names[] = {
       {"tab", '\t'},  {"\\t", '\t'},
@@ -70,14 +70,14 @@ inline void declare_walks(CLI::App& app, Options& options) {
   app.add_option_function<std::string>(
          "--delimiter",
          [&options](const std::string& name) { options.delimiter = delimiter_of(name); },
-         "All that separates columns: one byte, or tab, comma, semicolon, bar, space, whitespace. "
-         "Without: told from the first lines; --verbose says which")
+         "Separator of columns: one byte, or tab, comma, semicolon, bar, space, whitespace. "
+         "Without: detected from the first lines; --verbose shows it")
       ->group(graph);
   auto* const header = app.add_flag("--header", options.header,
                                     "The first line names the columns: source, target, weight, "
                                     "type (Gephi's), or from, to, ...");
   header->group(graph);
-  app.add_flag("--no-header", options.no_header, "The first line is an edge, whatever it says")
+  app.add_flag("--no-header", options.no_header, "The first line is an edge, whatever it contains")
       ->excludes(header)
       ->group(graph);
   app.add_flag("-w,--weighted,!--unweighted", options.weighted,
@@ -91,8 +91,7 @@ inline void declare_walks(CLI::App& app, Options& options) {
       ->capture_default_str()
       ->group(graph);
   app.add_option("--duplicate-edges", options.duplicate_edges,
-                 "Edges that are there several times: merge, to one that has the sum of their "
-                 "weights | keep")
+                 "Duplicate edges: merge, to one with the sum of their weights | keep")
       ->check(CLI::IsMember({"merge", "keep"}))
       ->capture_default_str()
       ->group(graph);
@@ -104,21 +103,21 @@ inline void declare_walks(CLI::App& app, Options& options) {
       ->check(whole_number)
       ->capture_default_str()
       ->group(walks);
-  app.add_option("-l,--walk-length", w.length, "Nodes in a walk, at most")
+  app.add_option("-l,--walk-length", w.length, "Maximum number of nodes in a walk")
       ->check(whole_number)
       ->capture_default_str()
       ->group(walks);
   app.add_option("-p,--p", w.p, "Steps back to the node before have weight 1/p")
       ->capture_default_str()
       ->group(walks);
-  app.add_option("-q,--q", w.q, "Steps to nodes that are no neighbours of it have weight 1/q")
+  app.add_option("-q,--q", w.q, "Steps to nodes that are not its neighbours have weight 1/q")
       ->capture_default_str()
       ->group(walks);
   app.add_flag("--same-walks", options.same_walks,
                "Each epoch has the same walks, as in PecanPy, instead of new ones")
       ->group(walks);
   app.add_option("--save-walks", options.save_walks,
-                 "Where the walks of the first epoch go; without --output that is all")
+                 "File for the walks of the first epoch; without --output nothing is trained")
       ->group(walks);
   app.add_flag("--only-walks,--ow", options.only_walks,
                "Write the walks to --output instead of vectors (SNAP: -ow)")
@@ -134,11 +133,12 @@ inline void declare_pecanpy(CLI::App& app, Options& options) {
       ->check(CLI::IsMember(
           {"SparseOTF", "DenseOTF", "PreComp", "PreCompFirstOrder", "FirstOrderUnweighted"}))
       ->group(pecanpy);
-  app.add_flag("-v,--verbose", options.verbose, "Say on stderr what separates the columns")
+  app.add_flag("-v,--verbose", options.verbose, "Print the separator of columns to stderr")
       ->group(pecanpy);
-  app.add_flag("--extend", options.extend, "Not there: node2vec+")->group(pecanpy);
-  app.add_option("--gamma", options.gamma, "Not there: of node2vec+")->group(pecanpy);
-  app.add_flag("--implicit_ids", options.implicit_ids, "Not there: of .npz files")->group(pecanpy);
+  app.add_flag("--extend", options.extend, "Not supported: node2vec+")->group(pecanpy);
+  app.add_option("--gamma", options.gamma, "Not supported: of node2vec+")->group(pecanpy);
+  app.add_flag("--implicit_ids", options.implicit_ids, "Not supported: of .npz files")
+      ->group(pecanpy);
 }
 
 /// Adds every option to `app`; values go to `options`.
@@ -181,7 +181,7 @@ inline void declare(CLI::App& app, Options& options) {
   declare_pecanpy(app, options);
 }
 
-/// Replaces SNAP's `-d:64`, which has two dashes by now, by `-d 64`.
+/// Replaces SNAP's `-d:64` (by now with two dashes) by `-d 64`.
 inline std::vector<std::string> without_colons(const std::vector<std::string>& arguments) {
   constexpr std::string_view letters = "iodlrkepq";
   std::vector<std::string> result;
@@ -212,9 +212,9 @@ inline std::vector<NamedFile> files_of(const Options& options) {
 inline void check_pecanpy(const Options& options) {
   const auto refuse = [](const std::string& what) { throw wordloom::InvalidArgument(what); };
   if (options.task != "pecanpy")
-    refuse("--task " + options.task + " is not there; the file of --cache keeps a graph");
+    refuse("--task " + options.task + " is not supported; the file of --cache keeps a graph");
   if (options.extend || options.gamma != 0)
-    refuse("--extend and --gamma (node2vec+) are not there");
+    refuse("--extend and --gamma (node2vec+) are not supported");
   if (options.implicit_ids) refuse("--implicit_ids is for .npz files, which are not read");
   for (const auto& path : {options.input, options.output})
     if (path.ends_with(".npz"))
@@ -228,12 +228,12 @@ inline void check_pecanpy(const Options& options) {
     refuse("--mode FirstOrderUnweighted does not go with --weighted");
 }
 
-/// Options of DeepWalk, gensim and word2vec, with what to write instead.
+/// Options of DeepWalk, gensim and word2vec, with the replacement for each.
 inline const ForeignNames foreign_options{
     {"number-walks", "write --num-walks"},
     {"representation-size", "write --dimensions"},
     {"max-memory-data-size", "of DeepWalk, not needed: walks are never stored; leave it out"},
-    {"vertex-freq-degree", "of DeepWalk, not there: leave it out"},
+    {"vertex-freq-degree", "of DeepWalk, not supported: leave it out"},
     {"matfile-variable-name", "of DeepWalk: .mat files are not read; export the edges as text"},
     {"train", "write --input"},
     {"vector-size", "write --dimensions"},
@@ -259,7 +259,7 @@ inline void require_effects(const Options& options) {
   require_effect(options, {"--binary", "--format"}, !options.only_walks, "with --only-walks");
 }
 
-/// Throws InvalidArgument for what parses but cannot be done.
+/// Throws InvalidArgument for options that parse but cannot be honoured.
 inline void check(Options& options) {
   if (options.input.empty())
     throw wordloom::InvalidArgument("--input is required (--help lists the options)");

@@ -16,8 +16,7 @@ inline const std::string files = "Files", training = "Training", method = "Metho
                          results = "Results";
 }
 
-/// The names of those shared options that have several in a program: "--size" maps to
-/// "--size,--dimensions".
+/// Options that have several names in a program: "--size" maps to "--size,--dimensions".
 struct Aliases {
   std::map<std::string, std::string> names = {};
 
@@ -27,7 +26,7 @@ struct Aliases {
   }
 };
 
-/// All names of some registries, with `separator` between them.
+/// Returns all names of some registries, with `separator` between them.
 template <class First, class... Registries>
 std::string names(std::string_view separator = ", ") {
   std::string all = First::names(separator);
@@ -35,16 +34,17 @@ std::string names(std::string_view separator = ", ") {
   return all;
 }
 
-/// Refuses names that no registry has.
+/// Refuses names that are in none of the registries.
 template <class... Registries>
 inline const CLI::Validator registered(
     [](std::string& name) {
-      return (Registries::contains(name) || ...) ? std::string()
-                                                 : name + " is none of " + names<Registries...>();
+      return (Registries::contains(name) || ...)
+                 ? std::string()
+                 : name + " is not one of " + names<Registries...>();
     },
     "");
 
-/// Refuses what is neither a number of words nor `epoch`, and turns that into its number.
+/// Refuses a text that is neither a number of words nor `epoch`, and converts it to its number.
 inline const CLI::Validator words_or_epoch(
     [](std::string& text) {
       if (text == "epoch") text = std::to_string(wordloom::SyncOptions::epoch);
@@ -56,7 +56,7 @@ inline const CLI::Validator words_or_epoch(
 
 /// Adds the options of the file of vectors.
 inline void declare_output(CLI::App& app, TrainingOptions& options, const Aliases& named = {}) {
-  app.add_option(named("--output"), options.output, "Where the vectors go; - is standard output")
+  app.add_option(named("--output"), options.output, "File for the vectors; - is standard output")
       ->group(heading::files);
   app.add_option(named("--binary"), options.binary, "1: word2vec binary, 0: text")
       ->check(CLI::Range(0, 1))
@@ -70,20 +70,20 @@ inline void declare_output(CLI::App& app, TrainingOptions& options, const Aliase
 /// Adds the options of saved models.
 inline void declare_models(CLI::App& app, TrainingOptions& options) {
   app.add_option("--save-model", options.save_model,
-                 "Where the whole model goes, to train it on later")
+                 "File for the whole model, to continue its training later")
       ->group(heading::files);
   app.add_option("--load-model", options.load_model,
-                 "Train this model on, with its vocabulary, instead of a new one; also fastText's")
+                 "Continue to train this model, with its vocabulary; also fastText's")
       ->group(heading::files);
 }
 
 /// Adds the options of checkpoints.
 inline void declare_checkpoints(CLI::App& app, TrainingOptions& options) {
   app.add_option("--checkpoint", options.checkpoint,
-                 "Write the state of training to this file now and then, and when interrupted")
+                 "Write the state of training to this file periodically and when interrupted")
       ->group(heading::files);
   app.add_option("--checkpoint-every", options.checkpoint_every,
-                 "Time between two of them, in seconds or as 30s, 10min, 2h")
+                 "Time between two checkpoints, in seconds or as 30s, 10min, 2h")
       ->transform(CLI::AsNumberWithUnit(
           std::map<std::string, double>{{"s", 1.0}, {"min", 60.0}, {"h", 3600.0}}))
       ->capture_default_str()
@@ -99,7 +99,7 @@ inline void declare_training(CLI::App& app, TrainingOptions& options, const Alia
       ->check(whole_number)
       ->capture_default_str()
       ->group(heading::training);
-  app.add_option(named("--window"), p.window, "Context words on each side, at most")
+  app.add_option(named("--window"), p.window, "Maximum number of context words on each side")
       ->check(whole_number)
       ->capture_default_str()
       ->group(heading::training);
@@ -125,7 +125,7 @@ inline void declare_training(CLI::App& app, TrainingOptions& options, const Alia
       ->capture_default_str()
       ->group(heading::training);
   app.add_option("--schedule", options.schedule,
-                 "How the learning rate falls: linear, to 1e-4 of the start, from a higher start "
+                 "Schedule of the learning rate: linear, to 1e-4 of the start, from a higher start "
                  "with more processes; epoch, once an epoch; cosine; steep, from a still higher "
                  "one and faster with more processes; or constant")
       ->check(CLI::IsMember({"linear", "epoch", "constant", "cosine", "steep"}))
@@ -149,7 +149,7 @@ inline void declare_randomness(CLI::App& app, TrainingOptions& options, const Al
       ->capture_default_str()
       ->group(heading::training);
   app.add_option(named("--negative-exponent"), p.negative_exponent,
-                 "Negatives are drawn by count to this")
+                 "Negatives are drawn in proportion to count to this power")
       ->capture_default_str()
       ->group(heading::training);
   app.add_option(
@@ -199,10 +199,9 @@ inline void declare_method(CLI::App& app, TrainingOptions& options) {
       ->check(CLI::Range(0, 1))
       ->capture_default_str()
       ->group(heading::method);
-  app.add_option(
-         "--cbow-gradient", options.cbow_gradient,
-         "What each of n context words of CBOW receives: root, 1 / sqrt(n) of the gradient, the "
-         "default; mean, 1 / n, as the derivative says; whole, all of it, as word2vec does")
+  app.add_option("--cbow-gradient", options.cbow_gradient,
+                 "Part of the gradient for each of n context words of CBOW: root, 1 / sqrt(n), the "
+                 "default; mean, 1 / n, the derivative; whole, all of it, as in word2vec")
       ->check(CLI::IsMember({"root", "mean", "whole"}))
       ->group(heading::method);
   app.add_option("--hs", options.hs,
@@ -210,29 +209,29 @@ inline void declare_method(CLI::App& app, TrainingOptions& options) {
       ->check(CLI::Range(0, 1))
       ->capture_default_str()
       ->group(heading::method);
-  app.add_option("--device", p.device, "Which GPU, counted from 0")
+  app.add_option("--device", p.device, "GPU to use, counted from 0")
       ->check(whole_number)
       ->capture_default_str()
       ->group(heading::method);
   app.add_option("--in-flight", p.sentences_in_flight,
-                 "Sentences that a GPU trains at a time, 0 = by the sizes of things")
+                 "Sentences that a GPU trains at a time, 0 = chosen automatically")
       ->check(whole_number)
       ->capture_default_str()
       ->group(heading::method);
   app.add_option(
          "--minibatch", p.minibatch,
-         "Words that minibatch, combined or grouped train together, 0 = as the sampler says")
+         "Words that minibatch, combined or grouped train together, 0 = the sampler's default")
       ->check(whole_number)
       ->capture_default_str()
       ->group(heading::method);
   app.add_option("--shared-negatives", p.shared_negatives,
-                 "Negatives that they share, 0 = as the sampler says")
+                 "Negatives that these words share, 0 = the sampler's default")
       ->check(whole_number)
       ->capture_default_str()
       ->group(heading::method);
   app.add_option("--sync", options.sync,
-                 "none | mpi: train together with the other processes of mpirun | nccl: those with "
-                 "a GPU each")
+                 "none | mpi: train together with the other processes of mpirun | nccl: the same "
+                 "with a GPU each")
       ->check(CLI::IsMember({"none", "mpi", "nccl"}))
       ->capture_default_str()
       ->group(heading::method);
@@ -241,27 +240,26 @@ inline void declare_method(CLI::App& app, TrainingOptions& options) {
          "Bytes that a process may send for each word that it trains, 0 = 8 for each process")
       ->capture_default_str()
       ->group(heading::method);
-  app.add_option(
-         "--sync-rule", options.sync_rule,
-         "How the processes' changes of a row become one: coherent, ours, adds what differs "
-         "and averages what is alike; average, over all processes; touched, over those "
-         "that changed it; or sum")
+  app.add_option("--sync-rule", options.sync_rule,
+                 "Rule that combines the processes' changes of a row: coherent, ours, adds "
+                 "different changes and averages similar ones; average, over all processes; "
+                 "touched, over those that changed the row; or sum")
       ->check(CLI::IsMember(std::vector<std::string>(wordloom::AnyRule::names.begin(),
                                                      wordloom::AnyRule::names.end())))
       ->capture_default_str()
       ->group(heading::method);
-  app.add_flag("--sync-bf16", options.sync_bf16, "Changes travel as 16-bit floats, half the bytes")
+  app.add_flag("--sync-bf16", options.sync_bf16,
+               "Exchange changes as 16-bit floats, half the bytes")
       ->group(heading::method);
   app.add_option("--sync-interval", options.sync_options.interval,
-                 "Words of a process from one synchronisation to the next, 0 = by the bytes; or "
-                 "epoch: all rows at the end of each epoch, at no other time")
+                 "Words of a process between two synchronisations, 0 = by --sync-bytes-per-word; "
+                 "or epoch: all rows, only at the end of each epoch")
       ->transform(words_or_epoch)
       ->capture_default_str()
       ->group(heading::method);
-  app.add_option(
-         "--sync-first-rows", options.sync_options.first_rows,
-         "Rows that travel each time, twice as many each second time, and so on, 0 = by the "
-         "number of processes")
+  app.add_option("--sync-first-rows", options.sync_options.first_rows,
+                 "Rows exchanged each time, twice as many each second time, and so on, 0 = by the "
+                 "number of processes")
       ->check(whole_number)
       ->capture_default_str()
       ->group(heading::method);

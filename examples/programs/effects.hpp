@@ -7,9 +7,9 @@
 
 #include "training_options.hpp"
 
-/// A value that was set and has no effect is refused by its name: whoever gave it expects one.
-/// Values that the command lines of word2vec, fastText, PecanPy and SNAP give although they have no
-/// effect there either, as -minn 3 beside -maxn 0, are accepted.
+/// A value that was set and has no effect is refused by its name, because its user expects one.
+/// Values are accepted that the command lines of word2vec, fastText, PecanPy and SNAP give although
+/// they have no effect there either, such as -minn 3 beside -maxn 0.
 
 /// Throws InvalidArgument for the first of `names` that was given, unless it has an effect.
 /// `condition`: "without --sampler uniform".
@@ -38,7 +38,7 @@ inline bool has_pool(std::string_view sampler) {
          sampler.find("-hs") == sampler.npos;
 }
 
-/// Refuses options of the method that is trained without effect.
+/// Refuses options that have no effect on the chosen method.
 inline void require_effects_on_method(const TrainingOptions& options) {
   const std::string& sampler = options.sampler;
   const bool columns = trains_columns(options), gpu = is_for_gpu(options.kernel);
@@ -75,14 +75,14 @@ inline void require_effects_on_method(const TrainingOptions& options) {
   require_effect(options, {"--sync-first-rows"},
                  options.sync_options.interval != wordloom::SyncOptions::epoch,
                  "with --sync-interval epoch");
-  // fastText's commands say -minn 0 -maxn 0 for words alone.
+  // fastText's commands give -minn 0 -maxn 0 for words alone.
   require_effect(
       options, {"--minn", "--bucket"},
       options.subwords.maxn > 0 || options.is_given("--maxn") || !options.load_model.empty(),
       "without --maxn (6 in fastText)");
 }
 
-/// Refuses options of files that are not written. `trains`: whether there is anything to train for.
+/// Refuses options of files that are not written. `trains`: whether any result needs training.
 inline void require_effects_on_files(const TrainingOptions& options, bool trains,
                                      const std::string& results) {
   require_effect(options, {"--format"}, !options.output.empty(), "without --output");

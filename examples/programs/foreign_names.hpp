@@ -5,12 +5,12 @@
 #include <vector>
 #include <wordloom/core/error.hpp>
 
-/// Advice for names that similar programs have and this one has not, by name. Dashes
-/// at the beginning and the difference of - and _ do not count.
+/// Advice for names that similar programs have and this one lacks, by name. Dashes at the beginning
+/// and the difference between - and _ do not count.
 using ForeignNames = std::map<std::string, std::string, std::less<>>;
 
-/// Throws InvalidArgument for the first argument that is a name in `commands`, where it comes
-/// first, or the name of an option in `options`, also with a value behind = or :.
+/// Throws InvalidArgument if the first argument is a name in `commands`, and for the first argument
+/// that is the name of an option in `options`, also with a value after = or :.
 inline void refuse_foreign_names(const std::vector<std::string>& arguments,
                                  const ForeignNames& commands, const ForeignNames& options) {
   if (arguments.empty()) return;

@@ -28,7 +28,7 @@ using CudaKernels =
              Named<"cuda-gemm", CudaGemmKernel>, Named<"cuda-wombat", CudaWombatKernel>,
              Named<"cuda-warp", CudaWarpKernel>>;
 
-/// The names of the kernels that train a sampler.
+/// Returns the names of the kernels that train a sampler.
 template <class Sampler>
 std::string kernels_for() {
   std::string names;
@@ -39,8 +39,8 @@ std::string kernels_for() {
   return names;
 }
 
-/// Calls `use.operator()<Sampler, Kernel>()` with those that the composition names. Throws
-/// InvalidArgument when the kernel does not implement the sampler.
+/// Calls `use.operator()<Sampler, Kernel>()` with the policies that the composition names. Throws
+/// InvalidArgument if the kernel does not implement the sampler.
 template <class Use>
 void with_composition(const Composition& composition, Use use) {
   if (composition.kernel == "cuda-uniform") {
@@ -139,7 +139,7 @@ void check_gpu(const Composition& composition) {
 std::size_t gpu_of(const Composition& composition, const Cluster& cluster) {
   const std::size_t first = composition.parameters.device;
 #if WORDLOOM_HAS_MPI
-  // Where several ranks share a GPU, NCCL refuses.
+  // NCCL refuses several ranks on one GPU.
   if (cluster.is_joined()) return cuda::device_of_rank(first, cluster.ranks()->rank_on_machine());
 #endif
   return first;

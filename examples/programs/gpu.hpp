@@ -10,9 +10,9 @@ inline bool is_for_gpu(std::string_view kernel) { return kernel.starts_with("cud
 
 #if WORDLOOM_HAS_CUDA
 
-/// Throws what would stop training on a GPU at once: before the corpus is read. All in gpu.cu.
+/// Throws, before the corpus is read, errors that would end training on a GPU at once. In gpu.cu.
 void check_gpu(const Composition& composition);
-/// The GPU of a process, if it is the only one or with others on its machine.
+/// Returns the GPU of a process, alone or with others on its machine.
 std::size_t gpu_of(const Composition& composition, const Cluster& cluster);
 wordloom::TrainReport train_on_gpu(const Job& job);
 

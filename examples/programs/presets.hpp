@@ -43,6 +43,6 @@ inline void choose_preset(TrainingOptions& options) {
   unless_given("--negative-pool", p.negative_pool, of.negative_pool);
   unless_given("--private-rows", p.private_rows, of.private_rows);
   unless_given("--hs-sample", p.node_sample, of.node_sample);
-  // word2vec's rate differs with CBOW: it is the default with its gradient.
+  // word2vec's rate differs with CBOW: it is the default for its gradient.
   if (!is_word2vec && !options.alpha) options.alpha = wordloom::recommended_rate(p.epochs);
 }

@@ -39,7 +39,8 @@ int run_program(const std::string& name, Run run, int argc, char** argv) {
   return code;
 }
 
-/// The original programs' `-train` is our `--train`; one-letter options and negative numbers stay.
+/// Turns the original programs' `-train` into our `--train`; one-letter options and negative
+/// numbers stay.
 inline std::vector<std::string> with_double_dashes(int argc, char** argv) {
   std::vector<std::string> arguments;
   for (int i = 1; i < argc; ++i) {
@@ -53,7 +54,7 @@ inline std::vector<std::string> with_double_dashes(int argc, char** argv) {
 }
 
 /// Parses the arguments by `app`, to which it adds --version; the last of several values of an
-/// option counts. Returns an exit code if nothing is left to do, as after --help. Throws
+/// option counts. Returns an exit code if nothing is left to do, for example after --help. Throws
 /// InvalidArgument.
 inline std::optional<int> parse(CLI::App& app, std::vector<std::string> arguments) {
   take_last_values(app);

@@ -9,13 +9,13 @@
 #include <utility>
 #include <wordloom/train/progress.hpp>
 
-/// Progress on stderr: one line that is written over on a terminal, else a line a second.
+/// Progress on stderr: one line that is overwritten on a terminal, else a line a second.
 class ProgressLine {
  public:
   /// Formats a speed.
   using Speed = std::function<std::string(double words_per_second)>;
 
-  /// `counts`: of the corpus, which are written first.
+  /// `counts`: numbers of the corpus, which are written first.
   ProgressLine(std::string program, bool quiet, Speed speed, std::string counts)
       : program_(std::move(program)),
         speed_(std::move(speed)),
@@ -23,13 +23,13 @@ class ProgressLine {
         quiet_(quiet),
         terminal_(::isatty(STDERR_FILENO) == 1) {}
 
-  /// Time between two lines; without any, soon enough after an interrupt that a launcher which
-  /// kills after a second does not.
+  /// Returns the time between two lines. It is short even without lines, so that an interrupt takes
+  /// effect before a launcher that waits a second kills the process.
   std::chrono::milliseconds interval() const {
     return std::chrono::milliseconds(quiet_ ? 100 : terminal_ ? 200 : 1000);
   }
 
-  /// Also writes why a checkpoint was not written, once for each cause, even where it is quiet.
+  /// Shows progress, and why a checkpoint was not written: once for each cause, even with --quiet.
   void show(const wordloom::Progress& progress) {
     if (progress.checkpoint_failure != failure_) {
       failure_ = progress.checkpoint_failure;

@@ -12,7 +12,7 @@
 #include "training_options.hpp"
 
 /// A published system: its method, by the names of --sampler and --kernel, and the hyperparameters
-/// of its paper, or where that has none those of its authors' program. The types are in
+/// of its paper, or of its authors' program if the paper gives none. The types are in
 /// wordloom/systems.hpp.
 struct PublishedSystem {
   std::string_view name, sampler, kernel;
@@ -20,7 +20,7 @@ struct PublishedSystem {
   double subsample = 1e-3, rate = 0.025;
   std::size_t minibatch = 0, maxn = 0, private_rows = 0;
   std::string_view optimizer = "sgd", schedule = "linear";
-  std::size_t context_size = 1024;                  // of columns
+  std::size_t context_size = 1024;                  // number of columns
   std::size_t walks_per_node = 0, walk_length = 0;  // of graphs
 };
 
@@ -46,7 +46,7 @@ inline constexpr std::array published_systems{
                     .kernel = "dot",
                     .dimension = 300,
                     .subsample = 1e-4},
-    // Rengasamy et al. 2017: the same for the 1 Billion Word Benchmark.
+    // Rengasamy et al. 2017: the settings for the 1 Billion Word Benchmark.
     PublishedSystem{.name = "psgnscc",
                     .sampler = "indexed",
                     .kernel = "gemm",
@@ -81,7 +81,7 @@ inline constexpr std::array published_systems{
                     .subsample = 1e-4,
                     .rate = 0.05,
                     .maxn = 6},
-    // Li et al. 2019, section 5.1; the rate of Adam is that of Chainer.
+    // Li et al. 2019, section 5.1; the rate of Adam is Chainer's.
     PublishedSystem{.name = "w2v-cl",
                     .sampler = "uniform",
                     .kernel = "fused",
@@ -96,7 +96,7 @@ inline constexpr std::array published_systems{
                     .context_size = 65'536},
 };
 
-/// Those that train random walks. Neither paper gives the learning rate: word2vec.c's.
+/// Systems that train random walks. Neither paper gives the learning rate: it is word2vec.c's.
 inline constexpr std::array graph_systems{
     // Perozzi et al. 2014, section 6, and the README of the authors' program.
     PublishedSystem{.name = "deepwalk",
@@ -132,8 +132,8 @@ inline void declare_system(CLI::App& app, TrainingOptions& options,
   const std::vector<std::string> names = names_of(systems);
   app.add_option(
          "--system", options.system,
-         "A published system with the hyperparameters of its paper, without what is ours: " +
-             CLI::detail::join(names, " | ") + ". What is given besides counts")
+         "A published system with the hyperparameters of its paper, without our own additions: " +
+             CLI::detail::join(names, " | ") + ". Other options override its hyperparameters")
       ->check(CLI::IsMember(names))
       ->group(heading::training);
 }
@@ -185,7 +185,7 @@ inline const PublishedSystem* choose_system(
   unless_given("--schedule", options.schedule, system->schedule);
   unless_given("--context-size", options.context_size, system->context_size);
   if (!options.alpha) options.alpha = system->rate;
-  // Many nodes: Ji et al. 2016, section III-E; the number of rows is that of their program.
+  // Several nodes: Ji et al. 2016, section III-E; the number of rows is that of their program.
   if (options.system == "pword2vec" && options.sync != "none") {
     unless_given("--sync-rule", options.sync_rule, "average");
     unless_given("--sync-first-rows", options.sync_options.first_rows, std::size_t{1024});
@@ -194,8 +194,8 @@ inline const PublishedSystem* choose_system(
   return &*system;
 }
 
-/// Sets the walks of one of graph_systems in the options of node2vec. Throws InvalidArgument for p
-/// and q that it does not have.
+/// Sets the walks of one of graph_systems in the options of node2vec. Throws InvalidArgument for
+/// values of p and q that the system does not have.
 template <class Options>
 void choose_walks(Options& options, const PublishedSystem& system) {
   auto& walks = options.walks;

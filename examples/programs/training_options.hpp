@@ -93,7 +93,7 @@ inline wordloom::VectorFormat output_format(const TrainingOptions& options) {
                              : wordloom::VectorFormat::word2vec_text;
 }
 
-/// Whether the output is the whole model, in fastText's format.
+/// Returns whether the output is the whole model, in fastText's format.
 inline bool writes_model(const TrainingOptions& options) {
   return output_format(options) == wordloom::VectorFormat::fasttext;
 }
@@ -104,7 +104,7 @@ inline bool trains_columns(const TrainingOptions& options) {
 
 inline bool is_cbow(std::string_view sampler) { return sampler.find("cbow") != sampler.npos; }
 
-/// Makes `sampler` the name in the registry that --sampler, --cbow, --hs and --negative mean.
+/// Sets `sampler` to the name in the registry that --sampler, --cbow, --hs and --negative choose.
 inline void choose_sampler(TrainingOptions& options) {
   std::string& name = options.sampler;
   if (name.empty()) name = options.cbow == 1 ? "cbow" : "shared";
@@ -144,8 +144,8 @@ inline void add_output_files(std::vector<NamedFile>& files, const TrainingOption
                    wordloom::words_path(options.output, output_format(options)), true});
 }
 
-/// Returns that of CBOW, see benchmarks/results/cbow.md. A group's bags are all of one size, for
-/// which the gradients differ by a factor.
+/// Returns the learning rate of CBOW, see benchmarks/results/cbow.md. All bags of a group have one
+/// size, for which the gradients differ by a factor.
 inline double rate_of_cbow(const TrainingOptions& options) {
   if (options.cbow_gradient == "whole") return 0.05;
   if (options.cbow_gradient == "mean") return options.sampler == "grouped-cbow" ? 0.1 : 0.15;
@@ -182,7 +182,7 @@ inline void choose_method(TrainingOptions& options) {
         wordloom::Kernels::names() + ", " + wordloom::RowKernels::names());
 }
 
-/// Throws InvalidArgument for what an optimizer does not go with where no columns are trained.
+/// Throws InvalidArgument for options that an optimizer excludes if no columns are trained.
 inline void check_optimizer(const TrainingOptions& options) {
   if (options.optimizer == "sgd") return;
   if (is_cbow(options.sampler) && options.optimizer != "row-adagrad")
@@ -205,7 +205,7 @@ inline void check_optimizer(const TrainingOptions& options) {
   });
 }
 
-/// Throws InvalidArgument for what samplers that train columns cannot do, and for their options
+/// Throws InvalidArgument for options that samplers of columns exclude, and for their own options
 /// without one of them.
 inline void check_columns(const TrainingOptions& options) {
   if (!trains_columns(options)) return check_optimizer(options);
@@ -218,7 +218,7 @@ inline void check_columns(const TrainingOptions& options) {
                                     ", whose rows travel as they are");
 }
 
-/// Throws InvalidArgument for what a model with subwords cannot do.
+/// Throws InvalidArgument for options that a model with subwords excludes.
 inline void check_subwords(const TrainingOptions& options) {
   wordloom::detail::validate(options.subwords);
   if (options.subwords.maxn == 0) return;
@@ -231,7 +231,7 @@ inline void check_subwords(const TrainingOptions& options) {
     throw wordloom::InvalidArgument("--maxn does not go with --kernel " + options.kernel);
 }
 
-/// Throws InvalidArgument for what kernels of rows alone do not go with, and UnsupportedProcessor.
+/// Throws InvalidArgument for options that kernels of rows alone exclude, and UnsupportedProcessor.
 inline void check_row_kernel(const TrainingOptions& options) {
   if (!wordloom::RowKernels::contains(options.kernel)) return;
   const auto refuse = [&](const std::string& what, const std::string& got) {
@@ -252,7 +252,7 @@ inline std::size_t filters_of(const wordloom::Model& model) {
   return 0;
 }
 
-/// Throws InvalidArgument for what a character CNN cannot do.
+/// Throws InvalidArgument for options that a character CNN excludes.
 inline void check_char_cnn(const TrainingOptions& options) {
   if (options.char_cnn == 0) return;
 #if !WORDLOOM_HAS_BLAS
@@ -276,7 +276,7 @@ inline void check_char_cnn(const TrainingOptions& options) {
     refuse("--sync none or --sampler uniform");
 }
 
-/// Throws InvalidArgument for what parses but cannot be done.
+/// Throws InvalidArgument for options that parse but cannot be honoured.
 inline void check(const TrainingOptions& options) {
   if (options.resume && !options.load_model.empty())
     throw wordloom::InvalidArgument("--resume and --load-model exclude each other");

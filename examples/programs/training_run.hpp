@@ -23,8 +23,8 @@
 #include "train_on_host.hpp"
 #include "training_options.hpp"
 
-/// The files that are written after training. They are opened before it: a wrong name must not cost
-/// hours.
+/// The files that are written after training. They are opened before it, so that a wrong name does
+/// not cost hours.
 struct PreparedFiles {
   PreparedFiles(const TrainingOptions& options, bool writes) {
     if (!writes) return;
@@ -34,7 +34,7 @@ struct PreparedFiles {
           std::filesystem::is_fifo(options.output, ignored) &&
           !wordloom::words_path(options.output, output_format(options)).empty())
         throw wordloom::InvalidArgument{"cannot write words beside '", options.output,
-                                        "', which is no regular file: choose a format that is ",
+                                        "', which is not a regular file: choose a format that is ",
                                         "one file"};
       output.emplace(options.output);
       wordloom::check_place(*output, output_format(options));
@@ -46,19 +46,19 @@ struct PreparedFiles {
     try_written(options.save_model);
   }
 
-  /// Throws IoError if no file can be written there. A named pipe is not tried: its reader would
-  /// take that for all.
+  /// Throws IoError if no file can be written there. A named pipe is not tried, because its reader
+  /// would take that for the whole content.
   static void try_written(const std::filesystem::path& path) {
     std::error_code ignored;
     if (!path.empty() && !std::filesystem::is_fifo(path, ignored)) wordloom::AtomicFile{path};
   }
-  /// Throws InvalidArgument for what is no regular file, as this one is read again, and IoError.
+  /// Throws InvalidArgument if this is not a regular file, because it is read again, and IoError.
   static void require_regular(const char* option, const std::filesystem::path& path) {
     std::error_code ignored;
     if (std::filesystem::is_fifo(path, ignored) || wordloom::AtomicFile(path).is_direct())
       throw wordloom::InvalidArgument{option, " needs a regular file, not '", path, "'"};
   }
-  /// Tries a file that is made where there is none.
+  /// Tries a file that is created if it does not exist.
   static void try_kept(const char* option, const std::filesystem::path& path) {
     std::error_code ignored;
     if (path.empty()) return;
@@ -75,7 +75,7 @@ struct PreparedFiles {
     wordloom::write_embeddings(words, *output, output_format(options));
     output->commit();
   }
-  /// The same for a format that holds the whole model.
+  /// Writes the whole model if the options name a file for it, of a format that holds models.
   void write(const TrainingOptions& options, const wordloom::Model& model,
              const wordloom::FastTextOptions& training = {}) {
     if (options.output.empty() || !writes_model(options)) return;
@@ -104,11 +104,11 @@ inline wordloom::Model load_model(TrainingOptions& options) {
   return model;
 }
 
-/// Throws InvalidArgument for a vocabulary that cannot be trained with these options, or whose
-/// words the format of the vectors cannot hold.
+/// Throws InvalidArgument for a vocabulary that cannot be trained with these options, or that has
+/// words which the format of the vectors cannot hold.
 inline void check_vocabulary(const TrainingOptions& options,
                              const wordloom::Vocabulary& vocabulary) {
-  // Negatives of a small vocabulary are nearly all its words, again and again: training diverges.
+  // Negatives of a small vocabulary are nearly all of its words, repeatedly: training diverges.
   constexpr std::size_t usual = wordloom::Hyperparameters{}.negatives;
   const std::size_t negatives = options.parameters.negatives;
   if (negatives > usual && negatives >= vocabulary.size())
@@ -118,8 +118,8 @@ inline void check_vocabulary(const TrainingOptions& options,
   if (!options.output.empty()) wordloom::check_words(vocabulary.words(), output_format(options));
 }
 
-/// Throws CorpusError if no word has a context in any part of the corpus, in a message that ends
-/// with the cause if sentences have one word. A vocabulary of one word is refused by the trainer.
+/// Throws CorpusError if no word has a context in any part of the corpus; its message ends with the
+/// cause if sentences have one word. A vocabulary of one word is refused by the trainer.
 inline void require_contexts(const wordloom::AnyCorpus& corpus,
                              const wordloom::Vocabulary& vocabulary, const TrainingOptions& options,
                              Cluster& cluster, std::string_view cause) {
@@ -136,7 +136,7 @@ inline void require_contexts(const wordloom::AnyCorpus& corpus,
 }
 
 /// Joins the other processes and chooses the GPU if the options name them. From then on signals end
-/// the program without unfinished files.
+/// the program without leaving unfinished files.
 inline void start_training(TrainingOptions& options, Cluster& cluster) {
   if (options.sync != "none") cluster.join();
   if (is_for_gpu(options.kernel)) {
@@ -178,11 +178,11 @@ inline wordloom::TrainReport train(const Job& job) {
   return report;
 }
 
-/// The name of a program in its messages, and how it shows its speed.
+/// The name of a program in its messages, and its format of the speed.
 struct Program {
   std::string name;
   ProgressLine::Speed speed;
-  std::string counts = {};  // of what is trained on, written when training has begun
+  std::string counts = {};  // counts of the corpus, written when training begins
 };
 
 /// Prints a note to stderr if there are more threads than processors.
@@ -195,8 +195,8 @@ inline void note_threads(const Program& program, const TrainingOptions& options,
               << " processors train no faster than --threads " << processors << '\n';
 }
 
-/// Trains with progress on stderr, and says there if a signal stopped it. Returns the report of all
-/// processes together.
+/// Trains with progress on stderr, which also says if a signal stopped training. Returns the report
+/// of all processes together.
 inline wordloom::TrainReport train(const Program& program, const TrainingOptions& options,
                                    Cluster& cluster, const wordloom::AnyCorpus& corpus,
                                    const wordloom::Vocabulary& vocabulary,

@@ -18,7 +18,7 @@ inline auto warn_as(const std::string& program) {
   };
 }
 
-/// Adds --limit and --strict, which read vectors so, to a program; its warnings go to stderr.
+/// Adds --limit and --strict to a program that reads vectors; its warnings go to stderr.
 inline void declare_load_options(CLI::App& app, wordloom::LoadOptions& options,
                                  const std::string& program) {
   app.add_option("--limit", options.limit, "Read only the first words of the vectors; 0: all")
@@ -29,8 +29,8 @@ inline void declare_load_options(CLI::App& app, wordloom::LoadOptions& options,
   options.warn = warn_as(program);
 }
 
-/// Calls `use` with the vectors of a model, which have those of other words too where the model can
-/// make them: SubwordEmbeddings, CharCnnEmbeddings or Embeddings.
+/// Calls `use` with the vectors of a model; with those of unknown words too if the model can
+/// compute them: SubwordEmbeddings, CharCnnEmbeddings or Embeddings.
 template <class Use>
 void with_vectors_of(wordloom::Model&& model, Use&& use) {
   if (model.subwords)
@@ -41,7 +41,7 @@ void with_vectors_of(wordloom::Model&& model, Use&& use) {
     use(std::move(model).embeddings());
 }
 
-/// Throws FormatError for a vector with nan or inf, which spoils all answers and scores.
+/// Throws FormatError for a vector with nan or inf, which would spoil all answers and scores.
 inline void require_finite(const wordloom::Embeddings& embeddings,
                            const std::filesystem::path& path) {
   for (std::size_t id = 0; id < embeddings.size(); ++id) {
@@ -56,8 +56,8 @@ inline void require_finite(const wordloom::Embeddings& embeddings,
 }
 
 /// Calls `use` with the vectors in a file, which is opened once: it may be a pipe. `format`: the
-/// name of its format, or empty to detect it. With a limit, vectors are those of the first words
-/// alone. Throws FormatError unless all their numbers are finite.
+/// name of its format, or empty to detect it. With a limit, only the vectors of the first words are
+/// read. Throws FormatError unless all their numbers are finite.
 template <class Use>
 void with_vectors_in(const std::filesystem::path& path, const std::string& format,
                      const wordloom::LoadOptions& options, Use&& use) {

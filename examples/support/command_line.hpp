@@ -12,7 +12,7 @@
 
 #include "error_message.hpp"
 
-/// Refuses what CLI11 would turn into another number: -3, and 2^64 and above.
+/// Refuses numbers that CLI11 would turn into others: -3, and 2^64 and above.
 inline const CLI::Validator whole_number(
     [](std::string& text) {
       return wordloom::number_in<std::uint64_t>(text)
@@ -21,7 +21,7 @@ inline const CLI::Validator whole_number(
     },
     "");
 
-/// Throws IoError unless all that the program has printed was written.
+/// Throws IoError unless everything that the program has printed was written.
 inline void end_output() {
   std::cout.flush();
   if (!std::cout || std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
@@ -34,8 +34,8 @@ inline std::string name_of(const CLI::Option& option) {
   return option.get_snames().empty() ? option.get_name() : "-" + option.get_snames().front();
 }
 
-/// Makes the last value count of each option of `app` that takes one value and is given several
-/// times, as in scripts that add options to those of others. Call it before the parsing.
+/// Makes the last value count for each option of `app` that takes one value and is given several
+/// times, as in scripts that append options. Must be called before parsing.
 inline void take_last_values(CLI::App& app) {
   for (CLI::Option* option : app.get_options())
     if (option->get_expected_max() <= 1)

@@ -16,7 +16,7 @@
 
 #include "demo_words.hpp"
 
-/// A made-up corpus whose right answers are known: sentences from patterns (demo_words.hpp) about
+/// A made-up corpus with known right answers: sentences from patterns (demo_words.hpp) about
 /// members of a few kinds in their forms. For demonstrations without a download, and for tests.
 namespace demo {
 
@@ -27,13 +27,13 @@ inline std::vector<std::string_view> split(std::string_view text) {
   return words;
 }
 
-/// How much is written. The same options give the same bytes on every machine.
+/// Size and seed of the corpus. Equal options give equal bytes on every machine.
 struct CorpusOptions {
-  std::size_t tokens = 2'000'000;  // at least; the last sentence is finished
+  std::size_t tokens = 2'000'000;  // minimum; the last sentence is finished
   std::uint64_t seed = 1;
 };
 
-/// The corpus as text, one sentence a line.
+/// Returns the corpus as text, one sentence a line.
 inline std::string make_corpus(const CorpusOptions& options = {}) {
   struct Member {
     std::vector<std::string_view> words;  // its forms, then its companions
@@ -81,7 +81,7 @@ inline std::string make_corpus(const CorpusOptions& options = {}) {
   return text;
 }
 
-/// The corpus as a file, whole or not at all. Throws IoError.
+/// Writes the corpus to a file, whole or not at all. Throws IoError.
 inline void write_corpus(const std::filesystem::path& path, const CorpusOptions& options = {}) {
   wordloom::AtomicFile file(path);
   file.write(make_corpus(options));
@@ -94,7 +94,8 @@ struct WordClass {
   std::vector<std::string> words;
 };
 
-/// A class for each form of each kind ("countries 1": france, italy, ...) and for each group.
+/// Returns a class for each form of each kind ("countries 1": france, italy, ...) and for each
+/// group.
 inline std::vector<WordClass> classes() {
   std::vector<WordClass> result;
   for (const Kind& kind : kinds)
@@ -110,7 +111,7 @@ inline std::vector<WordClass> classes() {
   return result;
 }
 
-/// For each relation a section with every pair of members: "paris france rome italy" for
+/// Returns for each relation a section with every pair of members: "paris france rome italy" for
 /// capital-country, else form 1 first: "bake baked paint painted". Relations of meaning come first,
 /// those of grammar are named gram-...
 inline std::vector<wordloom::AnalogySection> analogies() {
@@ -136,9 +137,9 @@ inline std::vector<wordloom::AnalogySection> analogies() {
   return result;
 }
 
-/// Word pairs with the similarity that the patterns give them: 2 for two words of one class, which
-/// occur in the same places, 1 for two forms of one member, which share companions, 0 for words of
-/// different classes; as many of each.
+/// Returns word pairs with the similarity that the patterns give them: 2 for two words of one
+/// class, which occur in the same places, 1 for two forms of one member, which share companions, 0
+/// for words of different classes; as many of each.
 inline std::vector<wordloom::SimilarityPair> similarity_pairs() {
   std::vector<wordloom::SimilarityPair> pairs;
   const auto all = classes();

@@ -7,11 +7,10 @@
 /// The word lists and sentence patterns of the demo corpus.
 namespace demo {
 
-/// A family of words that come in the same forms. Each line of `members` holds the forms of one
-/// member, then five companions: words that stand beside any form of that member and of no other,
-/// so that its forms resemble each other. The patterns of a form ('@' the word, '+' a companion)
-/// make the forms alike across members. Together they make analogies: form a : form b for all
-/// members.
+/// A family of words with the same forms. Each line of `members` has the forms of one member, then
+/// five companions: words that occur beside any form of that member and of no other, so that its
+/// forms are similar. The patterns of a form ('@' the word, '+' a companion) make its words similar
+/// across members. Together they make analogies: form a : form b for all members.
 struct Kind {
   std::string_view name;
   std::size_t forms;
@@ -213,7 +212,7 @@ inline constexpr std::array<Kind, 5> kinds{{
     {"people", 2, people, people_patterns, people_relations},
 }};
 
-/// Words that are alike because they occur in the same places, with nothing of their own.
+/// Words that are similar because they occur in the same places, without anything of their own.
 struct Group {
   std::string_view name;
   std::string_view members;

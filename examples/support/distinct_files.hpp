@@ -20,8 +20,8 @@ struct NamedFile {
   std::string may_replace = {};  // an option whose file it may be
 };
 
-/// Device, inode and name, the last only for a file that does not exist yet: then the others are
-/// those of its folder.
+/// Device, inode and name; the name only for a file that does not exist yet: device and inode are
+/// then those of its folder.
 using FileIdentity = std::tuple<dev_t, ino_t, std::string>;
 
 /// The identity of a file, and whether it is a stream: a pipe, a socket or a terminal.
@@ -31,8 +31,9 @@ struct NamedIdentity {
   bool is_open_here = false;  // under a descriptor of this process, such as standard input
 };
 
-/// Returns the same for two files exactly if they lead to one. Returns nothing for a device, except
-/// one that this process has open, for what has no folder, and for a closed descriptor.
+/// Returns equal identities for two files exactly if they lead to one file. Returns nothing for a
+/// device, except one that this process has open, for a path without a folder, and for a closed
+/// descriptor.
 inline std::optional<NamedIdentity> identity(const NamedFile& file) {
   using wordloom::detail::link_target, wordloom::detail::standard_stream;
   const auto target =
@@ -56,15 +57,15 @@ inline std::optional<NamedIdentity> identity(const NamedFile& file) {
   return NamedIdentity{{status.st_dev, status.st_ino, target.path.filename()}};
 }
 
-/// Throws InvalidArgument if a file that is written is another one of `files` as well, or if two of
-/// them are read from one stream. A stream may be read and written, as a terminal or a socket is.
+/// Throws InvalidArgument if a file that is written is also another one of `files`, or if two of
+/// them are read from one stream. A stream may be read and written, such as a terminal or a socket.
 inline void require_distinct(const std::vector<NamedFile>& files) {
   std::map<FileIdentity, const NamedFile*> seen, streams_read;
   for (const NamedFile& file : files) {
     const auto key = file.path.empty() ? std::nullopt : identity(file);
     if (!key) continue;
     if (key->is_stream && !file.is_written) {
-      // A named pipe may be written anew for each of its readers.
+      // A named pipe may be written again for each of its readers.
       const auto [entry, is_new] = streams_read.emplace(key->identity, &file);
       const NamedFile& other = *entry->second;
       if (!is_new && key->is_open_here)

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <wordloom/core/error.hpp>
 
-/// Returns how a command line names a file that is standard input instead of `path`: "word2vec
-/// --train -"; only the name of the program where no argument is that path.
+/// Returns how a command line names standard input instead of the file `path`: "word2vec --train
+/// -"; only the name of the program if no argument is that path.
 inline std::string reading_standard_input(const std::string& program, std::string_view path,
                                           int argc, const char* const* argv) {
   for (int i = 1; i < argc; ++i) {
@@ -26,8 +26,8 @@ inline std::string reading_standard_input(const std::string& program, std::strin
   return program;
 }
 
-/// Returns the message of an error. Where a command prints a file in a form that can be read, it
-/// ends with what to do: "xz -dc corpus.xz | word2vec --train -".
+/// Returns the message of an error. If a command prints a file in a form that can be read, the
+/// message ends with that command: "xz -dc corpus.xz | word2vec --train -".
 inline std::string message_of(const std::exception& error, const std::string& program, int argc,
                               const char* const* argv) {
   const auto* const foreign = dynamic_cast<const wordloom::ForeignFormat*>(&error);

@@ -12,7 +12,7 @@
 
 #include "lookup_options.hpp"
 
-/// Returns one line of JSON. Names of files are any bytes: those that are not UTF-8 are replaced.
+/// Returns one line of JSON. File names may be any bytes: invalid UTF-8 is replaced.
 inline std::string line_of(const nlohmann::ordered_json& json) {
   return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + '\n';
 }
@@ -22,7 +22,7 @@ inline nlohmann::ordered_json json_number(double x) {
   return std::isfinite(x) ? nlohmann::ordered_json(x) : nlohmann::ordered_json(nullptr);
 }
 
-/// Evaluation sets that a command line names: read first, scored later.
+/// Evaluation sets that a command line names: they are read first and scored later.
 class EvaluationSets {
  public:
   EvaluationSets(const std::vector<std::string>& similarity,
@@ -38,8 +38,8 @@ class EvaluationSets {
 
   bool empty() const { return similarity_.empty() && analogy_.empty(); }
 
-  /// Throws InvalidArgument when all pairs or questions of a set would be skipped with vectors of
-  /// `words`, by falling count: before these are trained.
+  /// Throws InvalidArgument if all pairs or questions of a set would be skipped with vectors of
+  /// `words`, by descending count: called before these are trained.
   void require_scored(const wordloom::WordList& words) const {
     const auto require = [&](const auto& sets, const char* what) {
       for (const auto& set : sets)
@@ -70,7 +70,7 @@ class EvaluationSets {
     }
   }
 
-  /// Prints the reports of sets of which something was scored.
+  /// Prints the reports of sets of which any part was scored.
   void print(std::ostream& out) const {
     const auto print_all = [&](const auto& sets) {
       for (const auto& set : sets)
@@ -100,7 +100,7 @@ class EvaluationSets {
     return scores;
   }
 
-  /// Throws InvalidArgument when all pairs or questions of a set were skipped, and says why.
+  /// Throws InvalidArgument, with the reason, if all pairs or questions of a set were skipped.
   void require_scores() const {
     std::string message;
     const auto add = [&](const auto& sets) {
@@ -118,7 +118,7 @@ class EvaluationSets {
     std::string path;
     Data data;
     Report report;
-    std::string failure;  // why nothing of the set was scored
+    std::string failure;  // reason why nothing of the set was scored
   };
   using Words = std::vector<std::string>;
 
@@ -177,7 +177,7 @@ class EvaluationSets {
     return words;
   }
 
-  /// Returns a word for a message of one line.
+  /// Returns a word for a message that must be one line.
   static std::string quoted(const std::string& word) {
     const bool is_long = word.size() > 60;
     const bool has_controls = std::any_of(word.begin(), word.end(), [](char c) {
@@ -186,7 +186,8 @@ class EvaluationSets {
     return is_long || has_controls ? wordloom::detail::shown(word) : "'" + word + "'";
   }
 
-  /// Returns why all `what` of a set with these words were skipped; `list`: those with vectors.
+  /// Returns the reason why all `what` of a set with these words were skipped; `list`: words with
+  /// vectors.
   std::string failure(const wordloom::WordList& list, const std::string& path, std::size_t asked,
                       const std::string& what, const Words& words) const {
     const auto known = [&](wordloom::LetterCase letter_case, std::size_t among) {
@@ -223,7 +224,8 @@ class EvaluationSets {
     return start + "each has a word that is not among the vectors (" + some(found) + ")";
   }
 
-  /// Returns a word of the vectors that in lower case is one of `words`, which are not.
+  /// Returns a word of the vectors whose lower case is one of `words`, which are not in the
+  /// vectors.
   static std::optional<std::string> other_spelling(const wordloom::WordList& list,
                                                    const Words& words) {
     const auto of_set = wordloom::WordList::from(words);

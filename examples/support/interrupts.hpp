@@ -2,12 +2,12 @@
 #include <csignal>
 #include <stdexcept>
 
-/// The last SIGINT, SIGTERM or SIGHUP since `catch_signals`, 0 for none.
+/// The last SIGINT, SIGTERM or SIGHUP since `catch_signals`, 0 if there was none.
 inline volatile std::sig_atomic_t caught_signal = 0;
 
 /// Makes the first of each of these signals only set `caught_signal`, so that the program can end
-/// without unfinished files; a second one ends it at once. A signal that is ignored, as under
-/// nohup, stays ignored.
+/// without unfinished files; a second one ends it at once. A signal that is ignored, for example
+/// under nohup, stays ignored.
 inline void catch_signals() {
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
     const auto before = std::signal(signal, [](int caught) {
@@ -22,7 +22,7 @@ struct Interrupted : std::runtime_error {
   Interrupted() : std::runtime_error("interrupted, no vectors written") {}
 };
 
-/// Returns what a shell calls an end by that signal; another process may have caught it.
+/// Returns the shell's exit code for an end by that signal; another process may have caught it.
 inline int exit_code_of_signal() { return 128 + (caught_signal != 0 ? caught_signal : SIGINT); }
 
 /// Throws Interrupted if a signal was caught.

@@ -24,7 +24,7 @@ inline CLI::Option* declare_case(CLI::App& app, LookupOptions& options) {
   return app
       .add_option("--case", options.letter_case,
                   "How words are looked up: exact (as they are written), lower (in lower case) or "
-                  "fallback (as they are written, and where that is missing in lower case)")
+                  "fallback (as they are written, else in lower case)")
       ->check(CLI::IsMember({"exact", "lower", "fallback"}))
       ->capture_default_str();
 }
@@ -33,14 +33,14 @@ inline CLI::Option* declare_case(CLI::App& app, LookupOptions& options) {
 inline void declare_lookup(CLI::App& app, LookupOptions& options, const std::string& group) {
   declare_case(app, options)->group(group);
   app.add_option("--restrict-vocabulary", options.restrict_vocabulary,
-                 "Ask analogies of only so many most frequent words and skip those with a rarer "
-                 "word; 0: of all words")
+                 "Use only this many most frequent words in analogies and skip questions with a "
+                 "rarer one; 0: all words")
       ->check(whole_number)
       ->capture_default_str()
       ->group(group);
 }
 
-/// Throws InvalidArgument when --case is given without a set, or --restrict-vocabulary without
+/// Throws InvalidArgument if --case is given without a set, or --restrict-vocabulary without
 /// analogies; `similarity` and `analogy`: the options that name sets.
 inline void check_lookup(const CLI::App& app, const std::string& similarity,
                          const std::string& analogy) {

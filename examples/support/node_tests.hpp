@@ -29,7 +29,7 @@ class NodeTests {
     return split_->train;
   }
 
-  /// Throws InvalidArgument when the graph has none of the labelled nodes.
+  /// Throws InvalidArgument if the graph has none of the labelled nodes.
   void check_names(const wordloom::Vocabulary& nodes) const {
     if (!labels_) return;
     const auto& labelled = labels_->nodes;

@@ -1,4 +1,4 @@
-// The command-line trainer: a drop-in for word2vec's flags, with ours beside them.
+// The command-line trainer: a drop-in replacement for word2vec with additional options.
 #include <malloc.h>
 
 #include <cmath>
@@ -18,7 +18,7 @@
 
 namespace {
 
-/// Also the vectors that training starts from, and the files that are read after it.
+/// PreparedFiles, with the vectors that training starts from, and the files that are read after it.
 struct Prepared : PreparedFiles {
   Prepared(const Options& options, bool writes)
       : PreparedFiles(options, writes),
@@ -53,8 +53,8 @@ struct Prepared : PreparedFiles {
   EvaluationSets evaluation;
 };
 
-/// Counts the words of --train, or reads the vocabulary that is given. Adds the number of words
-/// that it has counted to `read`, where this process counts alone.
+/// Counts the words of --train, or reads the given vocabulary. If this process counts alone, adds
+/// the number of words that it has counted to `read`.
 wordloom::Vocabulary make_vocabulary(const Options& options, const Cluster& cluster,
                                      std::uint64_t& read) {
   const wordloom::VocabularyOptions limits{.min_count = options.min_count,
@@ -72,8 +72,8 @@ wordloom::Vocabulary make_vocabulary(const Options& options, const Cluster& clus
   return wordloom::rank_vocabulary(ranks, options.train, limits);
 }
 
-/// The corpus of --train: each process reads its part, or all of it to train columns. `read`
-/// becomes the number of its words, also of those that the vocabulary lacks.
+/// Returns the corpus of --train: each process reads its part, or all of it to train columns. Sets
+/// `read` to the number of its words, unknown ones included.
 wordloom::AnyCorpus make_corpus(const Options& options, Cluster& cluster,
                                 const wordloom::Vocabulary& vocabulary, std::uint64_t& read) {
   const wordloom::CorpusOptions reading{.max_sentence_length = options.max_sentence,
@@ -113,7 +113,7 @@ std::string counts_of(const Options& options, const wordloom::Vocabulary& vocabu
   return text + ")";
 }
 
-/// Returns how many words of the vocabulary have pretrained vectors, in words; warns if none has.
+/// Returns how many words of the vocabulary have pretrained vectors, as text; warns if none has.
 std::string pretrained_counts(const Options& options, const wordloom::Vocabulary& vocabulary,
                               const wordloom::Embeddings& pretrained) {
   std::size_t found = 0;
@@ -214,7 +214,7 @@ int run(int argc, char** argv, Cluster& cluster) {
   warn("word2vec", warnings);
   start_training(options, cluster);
   Prepared prepared(options, cluster.is_first());
-  // Where another process can end this one at any time, nothing unfinished may lie about.
+  // Another process can end this one at any time: leave no unfinished files.
   if (cluster.size() > 1) prepared.output.reset();
 
   std::uint64_t read = 0;  // words of the text
@@ -242,7 +242,7 @@ int run(int argc, char** argv, Cluster& cluster) {
   const bool is_counted = corpus || (!cluster.is_joined() && options.read_vocab.empty());
   Program program{"word2vec", speed};
   if (is_counted) program.counts = counts_of(options, vocabulary, read, kept);
-  // As in the original program, a run without an output makes only the vocabulary.
+  // Like the original program, a run without an output makes only the vocabulary.
   if (!trains(options)) {
     if (!options.quiet && cluster.is_first() && is_counted) std::cerr << program.counts << '\n';
     return 0;

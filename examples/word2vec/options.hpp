@@ -24,7 +24,7 @@ struct Options : TrainingOptions {
   bool stream = false, unicode_spaces = false, join_lines = false;
   int debug = 2, classes = 0;
   std::string loss;                                        // of fastText; empty: by --hs
-  int verbose = 2, word_ngrams = 1, lr_update_rate = 100;  // likewise
+  int verbose = 2, word_ngrams = 1, lr_update_rate = 100;  // of fastText
 };
 
 /// fastText's names of options that are also word2vec's.
@@ -36,7 +36,7 @@ inline const Aliases fasttext_names{{{"--size", "--size,--dim"},
                                      {"--iter", "--iter,--epoch"},
                                      {"--threads", "--threads,--thread"}}};
 
-/// Commands and options of fastText, gensim and GloVe, with what to write instead.
+/// Commands and options of fastText, gensim and GloVe, with the replacement for each.
 inline const ForeignNames foreign_commands{
     {"skipgram",
      "this command of fastText is the default here: leave it out, and give --maxn 6 for its "
@@ -44,30 +44,32 @@ inline const ForeignNames foreign_commands{
     {"cbow",
      "instead of this command of fastText give --cbow 1, with --maxn 6 for its subwords and "
      "--format fasttext for its .bin"},
-    {"supervised", "fastText's classifiers are not there, this program trains vectors of words"},
+    {"supervised",
+     "fastText's classifiers are not supported, this program trains vectors of words"},
     {"quantize", "fastText's quantised models are neither read nor written"},
-    {"test", "fastText's classifiers are not there; evaluate scores vectors"},
-    {"test-label", "fastText's classifiers are not there; evaluate scores vectors"},
-    {"predict", "fastText's classifiers are not there"},
-    {"predict-prob", "fastText's classifiers are not there"},
+    {"test", "fastText's classifiers are not supported; evaluate scores vectors"},
+    {"test-label", "fastText's classifiers are not supported; evaluate scores vectors"},
+    {"predict", "fastText's classifiers are not supported"},
+    {"predict-prob", "fastText's classifiers are not supported"},
     {"nn", "instead of this command of fastText run: neighbours MODEL"},
     {"analogies", "instead of this command of fastText run: neighbours MODEL"},
-    {"print-word-vectors", "not there; neighbours MODEL answers words, --output writes vectors"},
-    {"print-sentence-vectors", "vectors of sentences are not there"},
-    {"print-ngrams", "vectors of n-grams are not there"},
-    {"dump", "not there; neighbours MODEL answers words"}};
+    {"print-word-vectors",
+     "not supported; neighbours MODEL answers words, --output writes vectors"},
+    {"print-sentence-vectors", "vectors of sentences are not supported"},
+    {"print-ngrams", "vectors of n-grams are not supported"},
+    {"dump", "not supported; neighbours MODEL answers words"}};
 inline const ForeignNames foreign_options{
     {"saveOutput",
-     "fastText's text format beside a model is not there: give --format fasttext "
+     "fastText's text format beside a model is not supported: give --format fasttext "
      "--output FILE, or --save-model MODEL --output FILE"},
-    {"label", "fastText's classifiers are not there: leave it out"},
-    {"minCountLabel", "fastText's classifiers are not there: leave it out"},
-    {"autotune-validation", "fastText's classifiers are not there: leave it out"},
-    {"qnorm", "fastText's quantised models are not there: leave it out"},
-    {"qout", "fastText's quantised models are not there: leave it out"},
-    {"cutoff", "fastText's quantised models are not there: leave it out"},
-    {"retrain", "fastText's quantised models are not there: leave it out"},
-    {"dsub", "fastText's quantised models are not there: leave it out"},
+    {"label", "fastText's classifiers are not supported: leave it out"},
+    {"minCountLabel", "fastText's classifiers are not supported: leave it out"},
+    {"autotune-validation", "fastText's classifiers are not supported: leave it out"},
+    {"qnorm", "fastText's quantised models are not supported: leave it out"},
+    {"qout", "fastText's quantised models are not supported: leave it out"},
+    {"cutoff", "fastText's quantised models are not supported: leave it out"},
+    {"retrain", "fastText's quantised models are not supported: leave it out"},
+    {"dsub", "fastText's quantised models are not supported: leave it out"},
     {"sentences", "write --train"},
     {"corpus-file", "write --train"},
     {"vector-size", "write --size"},
@@ -94,7 +96,7 @@ inline void declare_subwords(CLI::App& app, Options& options) {
       ->check(whole_number)
       ->capture_default_str()
       ->group(group);
-  app.add_option("--minn", options.subwords.minn, "Characters of an n-gram, at least")
+  app.add_option("--minn", options.subwords.minn, "Minimum number of characters of an n-gram")
       ->check(whole_number)
       ->capture_default_str()
       ->group(group);
@@ -125,16 +127,17 @@ inline void declare(CLI::App& app, Options& options) {
                "str.split()")
       ->group(heading::files);
   app.add_flag("--join-lines", options.join_lines,
-               "Lines end no sentences: the text is cut every --max-sentence words, as in FULL-W2V")
+               "Line ends do not end sentences: the text is cut every --max-sentence words, as in "
+               "FULL-W2V")
       ->group(heading::files);
   declare_output(app, options);
-  app.add_option("--save-vocab", options.save_vocab, "Where the vocabulary goes")
+  app.add_option("--save-vocab", options.save_vocab, "File for the vocabulary")
       ->group(heading::files);
   app.add_option("--read-vocab", options.read_vocab, "Vocabulary to use instead of counting")
       ->group(heading::files);
   declare_models(app, options);
   app.add_option("--pretrained-vectors,--pretrainedVectors", options.pretrained,
-                 "Vectors, in any format, with which the words of a new model begin")
+                 "Vectors, in any format, that initialize the words of a new model")
       ->group(heading::files);
   app.add_flag("--new-words", options.new_words,
                "Add the words of the text to the vocabulary of --load-model")
@@ -147,8 +150,8 @@ inline void declare(CLI::App& app, Options& options) {
 
   app.add_option("--preset", options.preset,
                  "Method and hyperparameters together: best (the best vectors), fast (about "
-                 "word2vec's in 3 epochs), word2vec (its method and defaults). What is given "
-                 "besides, such as --iter, counts")
+                 "word2vec's in 3 epochs), word2vec (its method and defaults). Other options, such "
+                 "as --iter, override these")
       ->check(CLI::IsMember(preset_names))
       ->group(heading::training);
   declare_system(app, options);
@@ -182,7 +185,7 @@ inline void declare(CLI::App& app, Options& options) {
   declare_lookup(app, options.lookup, heading::results);
   declare_results(app, options);
 
-  // Accepted so that scripts written for the original programs run; what is not there is refused.
+  // Accepted so that scripts written for the original programs run; missing features are refused.
   const std::string original = "Of word2vec and fastText";
   app.add_option("--classes", options.classes, "Only 0: vectors, no classes")->group(original);
   app.add_option("--debug", options.debug, "0: as --quiet")->group(original);
@@ -226,13 +229,13 @@ inline void require_effects(const Options& options) {
   require_effects_on_files(options, trains(options), results);
   require_effect(options, {"--max-vocabulary"}, options.load_model.empty() || options.new_words,
                  "with --load-model, which has its own vocabulary, unless --new-words adds words");
-  // Files of fastText tell the minimum count.
+  // fastText's files record the minimum count.
   require_effect(options, {"--min-count"},
                  options.load_model.empty() || options.new_words || writes_model(options),
                  "with --load-model, which has its own vocabulary, unless --new-words adds words");
 }
 
-/// Throws InvalidArgument for what parses but cannot be done.
+/// Throws InvalidArgument for options that parse but cannot be honoured.
 inline void check(Options& options) {
   const auto only = [](int accepted, const char* name, int value, const char* what) {
     if (value != accepted)

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Two-step training of the uniform word-context matrix (W2V-CL), and optimizers; besides
+/// Two-step training of the uniform word-context matrix (W2V-CL), and optimizers; in addition to
 /// wordloom.hpp.
 #include <wordloom/corpus/word_context_matrix.hpp>
 #include <wordloom/kernel/dot_kernel.hpp>
@@ -21,12 +21,12 @@ namespace wordloom::inline WORDLOOM_ABI {
 
 /// W2V-CL (Li et al. 2019, "Scaling Word2Vec on Big Corpus"): the columns of a WordContextMatrix in
 /// two steps, by Adam. Each pair has negatives of its own unless Hyperparameters::minibatch is
-/// above 1. In the paper D = 500, K = 5, l = 65,536 columns, 2 context words on each side, no
-/// subsampling, and by its framework Chainer a learning rate of 0.001 that stays (ConstantRate).
+/// above 1. The paper has D = 500, K = 5, l = 65,536 columns, 2 context words on each side, no
+/// subsampling, and by its framework Chainer a constant learning rate of 0.001 (ConstantRate).
 using W2vCl = Published<UniformMatrix, WithOptimizer<FusedKernel, Adam>>;
 
-/// Its baseline: pairs in the order of the corpus, in minibatches of 1 to 65536 pairs whose rows
-/// may repeat. As in the paper, where every row moves in every step: `Vanilla<Adam>(parameters,
+/// The baseline of W2V-CL: pairs in the order of the corpus, in minibatches of 1 to 65536 pairs
+/// whose rows may repeat. As in the paper, with steps of every row: `Vanilla<Adam>(parameters,
 /// HogwildFixedWindow::from(parameters), {.optimizer = {.dense = true}, .batch = 1024})`, with
 /// `.window = 4` and `.subsample = 0`.
 template <class OptimizerPolicy = Adam>

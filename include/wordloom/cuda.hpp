@@ -46,7 +46,7 @@ using WombatGpuHierarchicalSoftmax = Trainer<HierarchicalSoftmax, CudaWombatKern
 /// wordloom/cuda_vanilla.hpp.
 using W2vClGpu = Published<UniformMatrix, CudaUniformKernel<Adam>>;
 
-/// Ranks that sum values on their devices by way of the host: where there is no NCCL, or where
+/// Ranks that sum values on their devices by way of the host: for machines without NCCL, or if
 /// ranks share a GPU, which NCCL refuses. Copies are the same rank.
 template <Collective Host>
 class StagedRanks : public Host {
@@ -75,14 +75,14 @@ class StagedRanks : public Host {
     put_back();
   }
   void broadcast(cuda::DeviceValues values) {
-    constexpr std::size_t at_once = std::size_t{1} << 22;  // of which pinned memory is made
+    constexpr std::size_t at_once = std::size_t{1} << 22;  // floats of pinned memory
     for (std::size_t first = 0; first < values.size(); first += at_once) {
       fetch({values.subspan(first, std::min(at_once, values.size() - first)), values.stream});
       Host::broadcast(on_host());
       put_back();
     }
   }
-  /// See RowCollective.
+  /// Gathers rows, see RowCollective.
   void gather_rows(const cuda::DeviceValues& rows, std::size_t row_size,
                    std::span<const std::uint64_t> first) {
     fetch(rows);
@@ -101,7 +101,7 @@ class StagedRanks : public Host {
 
   /// Starts to copy values to the host.
   void fetch(const cuda::DeviceValues& values) {
-    // Not before: the model's device is the current one by now.
+    // Not earlier, because only now is the model's device the current one.
     if (!stage_) stage_ = std::make_shared<Stage>();
     cuda::grow(stage_->on_host, values.size());
     stage_->values = values;
@@ -128,7 +128,7 @@ class StagedRanks : public Host {
   State state_ = State::idle;
 };
 
-/// Keeps replicas on GPUs identical that are trained by columns, by way of the host. See also
+/// Keeps replicas on GPUs identical if they are trained by columns, by way of the host. See also
 /// NcclRowAllgather.
 template <class Host, class Optimizer = Sgd>
 using StagedRowAllgather =

@@ -1,5 +1,5 @@
 #pragma once
-/// Encoders on a GPU, besides encoders.hpp: `Trainer<Encoded<UniformMatrix, CudaCharCnn>,
+/// Encoders on a GPU, in addition to encoders.hpp: `Trainer<Encoded<UniformMatrix, CudaCharCnn>,
 /// FusedKernel>`. Compile with nvcc; needs the CMake target wordloom::cublas.
 #ifndef __CUDACC__
 #error "wordloom/cuda_encoders.hpp has kernels for a GPU: compile what includes it with nvcc (.cu)"

@@ -1,7 +1,8 @@
 #pragma once
-/// The baseline of W2V-CL on GPUs, besides wordloom/cuda.hpp; by CUB, which the CUDA toolkit has.
-/// Compile with nvcc. CUB has a namespace `cuda`, by which nvcc names its types in code of its own:
-/// a file that includes this header must not say `using namespace wordloom`, which has another one.
+/// The baseline of W2V-CL on GPUs, in addition to wordloom/cuda.hpp; uses CUB, which is part of the
+/// CUDA toolkit. Compile with nvcc. CUB has a namespace `cuda`, by which nvcc names its types in
+/// code of its own: it is ambiguous with `wordloom::cuda` in a file that includes this header and
+/// says `using namespace wordloom`, which is therefore not allowed.
 #ifndef __CUDACC__
 #error "wordloom/cuda_vanilla.hpp is for a GPU: compile the file that includes it with nvcc (.cu)"
 #endif

@@ -17,8 +17,8 @@ using EigenMatrix = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::
 
 }  // namespace detail
 
-/// Returns an Eigen view [rows x columns], row-major, without the padding, that is valid as long as
-/// the matrix keeps its rows where they are. In a header of its own, which needs Eigen 3.4 (CMake:
+/// Returns an Eigen view [rows x columns], row-major, without the padding, which is valid as long
+/// as the matrix does not move its rows. In a header of its own, which needs Eigen 3.4 (CMake:
 /// Eigen3::Eigen): no other header of the library includes it.
 inline auto eigen_view(RowMatrix& rows) noexcept {
   return detail::eigen_map<detail::EigenMatrix>(rows);

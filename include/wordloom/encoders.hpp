@@ -1,6 +1,6 @@
 #pragma once
 
-/// Words whose vectors an encoder computes; besides wordloom.hpp and columns.hpp.
+/// Words whose vectors an encoder computes; in addition to wordloom.hpp and columns.hpp.
 #include <wordloom/encoder/char_cnn_embeddings.hpp>
 #include <wordloom/encoder/encoded.hpp>
 

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Graphs, random walks and what is trained and evaluated on them; besides wordloom.hpp.
+/// Graphs, random walks, and training and evaluation on them; in addition to wordloom.hpp.
 #include <wordloom/evaluation/link_prediction.hpp>
 #include <wordloom/evaluation/node_labels.hpp>
 #include <wordloom/graph/edge_samples.hpp>

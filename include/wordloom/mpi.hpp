@@ -13,7 +13,7 @@ namespace wordloom::inline WORDLOOM_ABI {
 /// Replicas in the processes of an MPI job.
 using MpiAllreduce = Allreduce<MpiRanks>;
 
-/// The same for samplers that train columns, bit for bit what one process trains.
+/// Replicas for samplers that train columns: bit for bit the vectors that one process trains.
 using MpiRowAllgather = RowAllgather<MpiRanks>;
 
 }  // namespace wordloom::inline WORDLOOM_ABI

@@ -2,7 +2,7 @@
 
 /// Training by several GPUs, of one machine or many, for example by `Trainer<SharedNegative,
 /// CudaWarpKernel, NcclAllreduce<MpiRanks>, RankScaledDecay>`. Compile with nvcc; needs the CMake
-/// target wordloom::nccl, and wordloom::mpi where the ranks are processes.
+/// target wordloom::nccl, and wordloom::mpi if the ranks are processes.
 #include <nccl.h>
 
 #include <array>
@@ -28,12 +28,12 @@ namespace wordloom::inline WORDLOOM_ABI {
 
 /// Ranks with one GPU each, connected by NCCL. `Bootstrap` are the same ranks on the host: MpiRanks
 /// for processes, InProcess for threads with the GPUs of one machine. Sums run in a stream of their
-/// own beside training. Copies are the same rank.
+/// own in parallel to training. Copies are the same rank.
 template <Collective Bootstrap>
 class NcclRanks : private Bootstrap {
  public:
   /// Makes `device`, counted from 0, the current one of this thread. The model must be on the same
-  /// device (Hyperparameters::device). Throws DeviceError, and SyncError when NCCL does not start,
+  /// device (Hyperparameters::device). Throws DeviceError, and SyncError if NCCL does not start,
   /// for example because two ranks have the same GPU.
   NcclRanks(Bootstrap ranks, std::size_t device) : Bootstrap(std::move(ranks)) {
     cuda::use_device(static_cast<int>(device));
@@ -69,7 +69,7 @@ class NcclRanks : private Bootstrap {
     nccl_->over.record(nccl_->stream);
     wait();
   }
-  /// See RowCollective. Waits for all rows.
+  /// Gathers rows, see RowCollective. Waits for all rows.
   void gather_rows(cuda::DeviceValues rows, std::size_t row_size,
                    std::span<const std::uint64_t> first) {
     begin(rows);
@@ -111,7 +111,7 @@ class NcclRanks : private Bootstrap {
       else
         abort();
     }
-    /// Ends what is in flight, which would occupy the device for ever.
+    /// Aborts the work in flight, which would occupy the device for ever.
     void abort() noexcept {
       if (handle != nullptr) (void)ncclCommAbort(std::exchange(handle, nullptr));
     }
@@ -119,7 +119,7 @@ class NcclRanks : private Bootstrap {
     int device;
     ncclComm_t handle = nullptr;
     // Urgent: a sum takes the multiprocessors that it needs from the short work before a batch,
-    // which then fills the device until it is over.
+    // which then fills the device until it has finished.
     cuda::Stream stream{true};
     cuda::Event ready, over;
   };
@@ -174,7 +174,8 @@ class NcclRanks : private Bootstrap {
   std::shared_ptr<Communicator> nccl_;
 };
 
-/// Keeps replicas on GPUs identical that are trained by columns, by CudaUniformKernel<Optimizer>.
+/// Keeps replicas on GPUs identical if they are trained by columns, by
+/// CudaUniformKernel<Optimizer>.
 template <class Bootstrap, class Optimizer = Sgd>
 using NcclRowAllgather =
     RowAllgather<NcclRanks<Bootstrap>, typename CudaUniformKernel<Optimizer>::Replica>;

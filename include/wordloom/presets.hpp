@@ -1,6 +1,6 @@
 #pragma once
 
-/// The recommended trainer and its hyperparameters, besides wordloom.hpp:
+/// The recommended trainer and its hyperparameters, in addition to wordloom.hpp:
 ///
 ///     RecommendedTrainer trainer(best_parameters({.dimension = 300}));
 ///
@@ -18,7 +18,8 @@ namespace wordloom::inline WORDLOOM_ABI {
 /// faster, so that small corpora and few epochs suffice.
 using RecommendedTrainer = Trainer<SharedNegative, WithOptimizer<FusedKernel, RowAdaGrad>>;
 
-/// Returns the learning rate of RecommendedTrainer for so many epochs, of a corpus of any size.
+/// Returns the learning rate of RecommendedTrainer for a number of epochs, for a corpus of any
+/// size.
 constexpr double recommended_rate(std::size_t epochs) {
   return epochs <= 2 ? 0.12 : epochs <= 4 ? 0.1 : 0.08;
 }

@@ -18,8 +18,8 @@
 #include <wordloom/sampler/subwords.hpp>
 #include <wordloom/systems.hpp>  // the kernels and the other samplers
 
-/// The policies of this library by name, for programs that choose one at run time, for tests and
-/// for benchmarks of all of them.
+/// The policies of this library by name, for programs that choose them at run time, and for tests
+/// and benchmarks of all of them.
 namespace wordloom::inline WORDLOOM_ABI {
 
 namespace detail {
@@ -50,8 +50,8 @@ struct Registry {
     (use.template operator()<typename Entries::type>(Entries::name), ...);
   }
 
-  /// Calls `use.template operator()<Policy>()` with the policy of that name. Throws InvalidArgument
-  /// that lists the names when there is none.
+  /// Calls `use.template operator()<Policy>()` with the policy of that name. Throws
+  /// InvalidArgument, which lists the names, if there is none.
   template <class Use>
   static void with(std::string_view name, Use&& use) {
     const bool found =
@@ -61,7 +61,7 @@ struct Registry {
     if (!found) throw InvalidArgument{"there is no '", name, "', choose one of: ", names()};
   }
 
-  /// All names, with `separator` between them.
+  /// Returns all names, with `separator` between them.
   static std::string names(std::string_view separator = ", ") {
     std::string all;
     ((all.append(all.empty() ? "" : separator).append(Entries::name)), ...);
@@ -84,7 +84,7 @@ using Samplers = Registry<
     Named<"shared-hs-negative", BasicSharedNegative<RandomWindow, HuffmanPathAndNegatives>>,
     Named<"cbow-hs-negative", BasicCbow<RandomWindow, HuffmanPathAndNegatives>>>;
 
-/// Samplers of published systems that go with the kernel of these; see systems.hpp.
+/// Samplers of published systems that are used with the kernel of these systems; see systems.hpp.
 using PublishedSamplers =
     Registry<Named<"decoupled", DecoupledMinibatch>, Named<"indexed", IndexedContext>>;
 
@@ -102,13 +102,13 @@ using EncodedSamplers = Registry<Named<"shared", Encoded<SharedNegative, CharCnn
 /// Samplers that train the columns of a WordContextMatrix.
 using ColumnSamplers = Registry<Named<"uniform", UniformMatrix>>;
 
-/// Optimizers of WithOptimizer; `sgd` is also what kernels do without it.
+/// Optimizers of WithOptimizer; `sgd` is equivalent to kernels without it.
 using Optimizers =
     Registry<Named<"sgd", Sgd>, Named<"adagrad", AdaGrad>, Named<"row-adagrad", RowAdaGrad>,
              Named<"rmsprop", RmsProp>, Named<"adam", Adam>>;
 
-/// The targets of the centres of `hogwild`, `shared` and `cbow`: their names with "-" and
-/// one of these, without for "negative".
+/// The targets of the centres of `hogwild`, `shared` and `cbow`. Their names are these with "-" and
+/// one of the names below; without it for "negative".
 using TargetPolicies = Registry<Named<"negative", NegativeSampling>, Named<"hs", HuffmanPath>,
                                 Named<"hs-negative", HuffmanPathAndNegatives>>;
 
@@ -118,8 +118,7 @@ using Kernels = Registry<Named<"fused", FusedKernel>,
 #endif
                          Named<"dot", DotKernel>>;
 
-/// Kernels for blocks of rows and one process alone, and the samplers that programs train with
-/// them.
+/// Kernels for blocks of rows and one process only, and the samplers that programs train with them.
 using RowKernels = Registry<Named<"bf16", Bf16Kernel>>;
 using RowSamplers = Registry<Named<"shared", SharedNegative>, Named<"combined", CombinedContext>,
                              Named<"grouped", GroupedWindow>>;

@@ -23,12 +23,12 @@
 #include <wordloom/sampler/decoupled_minibatch.hpp>
 #endif
 
-/// The published systems by name, so that nobody writes template arguments to reproduce a paper.
+/// The published systems by name, so that no template arguments are needed to reproduce a paper.
 namespace wordloom::inline WORDLOOM_ABI {
 
 namespace detail {
 
-/// Returns `parameters` with these private rows, and without what published systems do not have.
+/// Returns `parameters` with `private_rows`, and without features that published systems lack.
 constexpr Hyperparameters as_published(Hyperparameters parameters, std::size_t private_rows = 0) {
   parameters.private_rows = private_rows;
   parameters.negative_pool = 0;
@@ -59,12 +59,12 @@ SamplerPolicy published_sampler(const Hyperparameters& parameters) {
 
 }  // namespace detail
 
-/// A trainer without what is ours: threads train one shared matrix whatever
+/// A trainer without our own additions: threads train one shared matrix whatever
 /// Hyperparameters::private_rows says (Hogwild: Recht et al. 2011), each negative is drawn anew, a
 /// Huffman tree trains all of its nodes, each context word of CBOW receives the whole gradient, as
-/// in word2vec.c, and each pair of a column has negatives of its own. Else a Trainer. The
+/// in word2vec.c, and each pair of a column has negatives of its own. Otherwise a Trainer. The
 /// hyperparameters of word2vec.c are those of word2vec_parameters() (presets.hpp). `private_rows`:
-/// those of a system that has some.
+/// for a system that has some.
 template <class SamplerPolicy, class KernelPolicy, class SyncPolicyType = NoSync,
           std::size_t private_rows = 0>
 class Published : public Trainer<SamplerPolicy, KernelPolicy, SyncPolicyType> {
@@ -95,7 +95,7 @@ class Published : public Trainer<SamplerPolicy, KernelPolicy, SyncPolicyType> {
 using Word2Vec = Published<Hogwild, DotKernel>;
 
 /// Mikolov et al. 2013a, "Efficient Estimation of Word Representations in Vector Space": CBOW, with
-/// negative sampling, as word2vec.c trains it. Its learning rate is 0.05.
+/// negative sampling, as word2vec.c trains it. The learning rate there is 0.05.
 using Word2VecCbow = Published<Cbow, DotKernel>;
 
 /// Bojanowski et al. 2017, "Enriching Word Vectors with Subword Information": skip-gram with
@@ -103,14 +103,14 @@ using Word2VecCbow = Published<Cbow, DotKernel>;
 /// FusedKernel>` is twice as fast.
 using FastText = Published<Subwords<Hogwild>, DotKernel>;
 
-/// Morin and Bengio 2005; Mikolov et al. 2013a: skip-gram with hierarchical softmax, each pair on
-/// its own as word2vec.c trains it.
+/// Morin and Bengio 2005; Mikolov et al. 2013a: skip-gram with hierarchical softmax, pair by pair
+/// as in word2vec.c.
 using Word2VecHierarchicalSoftmax = Published<BasicHogwild<RandomWindow, HuffmanPath>, DotKernel>;
 
 /// Vuurens et al. 2016, "Efficient Parallel Learning of Word2Vec": Word2VecHierarchicalSoftmax
 /// whose threads have copies of the 31 most frequent nodes, the top of the tree, and merge them
-/// into the shared rows after so many pairs. The authors' program merges after each centre word:
-/// see benchmarks/results/as-published.md.
+/// into the shared rows after a number of pairs. The authors' program merges after each centre
+/// word: see benchmarks/results/as-published.md.
 using CachedHierarchicalSoftmax =
     Published<BasicHogwild<RandomWindow, HuffmanPath>, DotKernel, NoSync, 31>;
 

@@ -1,7 +1,8 @@
 #pragma once
 
-/// All that a program needs to train words by one process on the CPU, save and query them. Others
-/// are evaluation/word_tests.hpp, columns.hpp, encoders.hpp, graph.hpp and presets.hpp.
+/// Everything that a program needs to train words by one process on the CPU, save and query them.
+/// Other headers are evaluation/word_tests.hpp, columns.hpp, encoders.hpp, graph.hpp and
+/// presets.hpp.
 #include <wordloom/core/error.hpp>
 #include <wordloom/core/hyperparameters.hpp>
 #include <wordloom/corpus/encoded_corpus.hpp>

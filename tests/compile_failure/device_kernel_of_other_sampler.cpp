@@ -1,4 +1,4 @@
-// expect: makes windows and negatives itself, and not as this
+// expect: draws windows and negatives on the device and does
 // expect: DeviceKernel
 
 #include <memory>

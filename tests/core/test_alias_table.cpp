@@ -36,12 +36,12 @@ TEST_CASE("an alias table draws in proportion to the weights", "[alias_table]") 
   CHECK(deviation(zipf, 6) < 5);
 }
 
-TEST_CASE("the chi-squared test tells a wrong distribution", "[alias_table]") {
+TEST_CASE("the chi-squared test detects a wrong distribution", "[alias_table]") {
   CHECK(chi_squared_deviation({1000, 1000, 1100}, std::vector<double>(3, 1.0 / 3)) > 2);
   CHECK(chi_squared_deviation({1, 0}, {0.0, 1.0}) > 100);
 }
 
-TEST_CASE("weights that are no distribution are refused", "[alias_table]") {
+TEST_CASE("weights that do not form a distribution are refused", "[alias_table]") {
   CHECK_THROWS_AS(AliasTable(std::vector<double>{}), InvalidArgument);
   CHECK_THROWS_AS(AliasTable(std::vector<double>{0.0, 0.0}), InvalidArgument);
   CHECK(contains(message_of<InvalidArgument>([] {
@@ -53,7 +53,7 @@ TEST_CASE("weights that are no distribution are refused", "[alias_table]") {
                   InvalidArgument);
 }
 
-TEST_CASE("draws in two steps are the same as in one", "[alias_table]") {
+TEST_CASE("drawing in two steps gives the same words as in one", "[alias_table]") {
   const AliasTable table(std::vector<double>{5, 1, 0, 3, 8, 0.5});
   Random one(3), two(3);
   std::vector<AliasTable::Place> begun;

@@ -117,7 +117,7 @@ TEST_CASE("a file that is not committed leaves the old one and nothing else", "[
   CHECK(folder.entry_count() == 1);
 }
 
-TEST_CASE("a replaced file keeps its mode, a symbolic link stays one", "[atomic_file]") {
+TEST_CASE("a replaced file keeps its mode, a symbolic link stays a link", "[atomic_file]") {
   const TemporaryFolder folder;
   write_file(folder / "target", "old");
   ::chmod((folder / "target").c_str(), 0640);
@@ -155,7 +155,8 @@ TEST_CASE("a replaced file keeps its owner where that is allowed", "[atomic_file
   CHECK(status.st_gid == 34);
 }
 
-TEST_CASE("a name may be as long as the system allows, longer ones are refused", "[atomic_file]") {
+TEST_CASE("a file name may be as long as the system allows, a longer one is refused",
+          "[atomic_file]") {
   const TemporaryFolder folder;
   const std::string name(255, 'x');
   write_whole(folder / name, "new");
@@ -164,7 +165,7 @@ TEST_CASE("a name may be as long as the system allows, longer ones are refused",
   CHECK(contains(message_of<IoError>([&] { AtomicFile(folder / (name + "x")); }), "too long"));
 }
 
-TEST_CASE("a closed standard descriptor is not taken for a file", "[atomic_file]") {
+TEST_CASE("output to a closed standard stream does not go into a file", "[atomic_file]") {
   const TemporaryFolder folder;
   for (const int descriptor : {0, 1, 2}) {
     bool printed = false;
@@ -180,7 +181,8 @@ TEST_CASE("a closed standard descriptor is not taken for a file", "[atomic_file]
   }
 }
 
-TEST_CASE("a descriptor is written to where it stands, and its file stays", "[atomic_file]") {
+TEST_CASE("writing to a descriptor begins at its position and does not replace its file",
+          "[atomic_file]") {
   if (!std::filesystem::exists("/proc/self/fd/1")) return skip("there is no /proc/self/fd");
   const TemporaryFolder folder;
   write_file(folder / "a", "keep ");
@@ -203,7 +205,7 @@ TEST_CASE("a descriptor is written to where it stands, and its file stays", "[at
   CHECK(folder.entry_count() == 1);
 }
 
-TEST_CASE("the name - is standard output and never a file", "[atomic_file]") {
+TEST_CASE("the name - means standard output, never a file", "[atomic_file]") {
   const TemporaryFolder folder;
   write_file(folder / "a", "keep ");
   const int file = ::open((folder / "a").c_str(), O_WRONLY | O_APPEND);
@@ -222,7 +224,7 @@ TEST_CASE("the name - is standard output and never a file", "[atomic_file]") {
   CHECK(folder.entry_count() == 1);
 }
 
-TEST_CASE("what another process has open is written to, not replaced", "[atomic_file]") {
+TEST_CASE("a file that another process has open is written to, not replaced", "[atomic_file]") {
   const TemporaryFolder folder;
   write_file(folder / "a", "");
   const int file = ::open((folder / "a").c_str(), O_WRONLY);
@@ -244,7 +246,8 @@ TEST_CASE("what another process has open is written to, not replaced", "[atomic_
   CHECK(folder.entry_count() == 1);
 }
 
-TEST_CASE("temporary files of killed processes go, those of live ones stay", "[atomic_file]") {
+TEST_CASE("temporary files of killed processes are removed, those of live ones stay",
+          "[atomic_file]") {
   const TemporaryFolder folder;
   write_file(folder / "a.of-mine.tmp", "");
   Writer killed(folder / "a"), live(folder / "a"), other(folder / "b");
@@ -260,7 +263,7 @@ TEST_CASE("temporary files of killed processes go, those of live ones stay", "[a
   CHECK(folder.entry_count() == 3);
 }
 
-TEST_CASE("a place that cannot be written is refused at once, by name", "[atomic_file]") {
+TEST_CASE("a path that cannot be written is refused at once, by name", "[atomic_file]") {
   const TemporaryFolder folder;
   CHECK(contains(message_of<IoError>([&] { AtomicFile(folder / "no" / "a"); }), "no/a"));
   CHECK(contains(message_of<IoError>([&] { AtomicFile file(folder.path()); }), "directory"));
@@ -274,7 +277,7 @@ TEST_CASE("a full device is an error, not a short file", "[atomic_file]") {
   CHECK(contains(message_of<IoError>([&] { file.commit(); }), "No space left"));
 }
 
-TEST_CASE("a mapped file shows its bytes, an empty one none", "[mapped_file]") {
+TEST_CASE("a mapped file has the bytes of the file, an empty file none", "[mapped_file]") {
   const TemporaryFolder folder;
   write_file(folder / "a", std::string("a\0b", 3));
   write_file(folder / "empty", "");
@@ -282,7 +285,7 @@ TEST_CASE("a mapped file shows its bytes, an empty one none", "[mapped_file]") {
   CHECK(MappedFile(folder / "empty").size() == 0);
 }
 
-TEST_CASE("what cannot be mapped is refused by name", "[mapped_file]") {
+TEST_CASE("a path that cannot be mapped is refused by name", "[mapped_file]") {
   const TemporaryFolder folder;
   CHECK(contains(message_of<IoError>([&] { MappedFile(folder / "none"); }),
                  "none': No such file or directory"));

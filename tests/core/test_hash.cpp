@@ -22,7 +22,7 @@ std::string random_bytes(std::size_t size) {
 
 }  // namespace
 
-TEST_CASE("a hash depends on the bytes, not on how they are cut", "[hash]") {
+TEST_CASE("a hash depends on the bytes, not on how they are divided between calls", "[hash]") {
   const std::string bytes = random_bytes(100);
   Random random(2);
   for (std::size_t size = 0; size <= bytes.size(); ++size) {
@@ -39,7 +39,7 @@ TEST_CASE("a hash depends on the bytes, not on how they are cut", "[hash]") {
   }
 }
 
-TEST_CASE("every bit, the length and the order count", "[hash]") {
+TEST_CASE("a hash depends on every bit, the length and the order", "[hash]") {
   for (const std::size_t size : {1u, 3u, 4u, 7u, 8u, 9u, 16u, 61u}) {
     std::string bytes = random_bytes(size);
     const std::uint64_t original = Hash::of(bytes);
@@ -60,7 +60,7 @@ TEST_CASE("every bit, the length and the order count", "[hash]") {
   CHECK(zeros.size() == 50);
 }
 
-TEST_CASE("texts and numbers are fields with ends of their own", "[hash]") {
+TEST_CASE("a hash separates the texts and numbers that are added", "[hash]") {
   const auto of = [](std::string_view a, std::string_view b) {
     Hash hash;
     hash.add(a);

@@ -27,7 +27,7 @@ std::string refusal(const std::string& bytes, const std::string& name = "file") 
 
 }  // namespace
 
-TEST_CASE("a file of another format is refused with the command that helps", "[input_file]") {
+TEST_CASE("a file of another format is refused with the command that converts it", "[input_file]") {
   CHECK(contains(refusal("\xfd"
                          "7zXZ\0rest"s),
                  "an xz file; to read it: xz -dc /"));
@@ -62,7 +62,7 @@ TEST_CASE("a text that only resembles another format is read", "[input_file]") {
   }
 }
 
-TEST_CASE("a byte order mark belongs to no word, in joined files either", "[input_file]") {
+TEST_CASE("a byte order mark is not part of a word, even where files are joined", "[input_file]") {
   const TemporaryFolder folder;
   write_file(folder / "a", "\xef\xbb\xbfthe cat\n\xef\xbb\xbfthe dog\n");
   CHECK(detail::InputFile(folder / "a").text().starts_with("the cat\n"));

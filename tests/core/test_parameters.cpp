@@ -83,7 +83,7 @@ TEST_CASE("a parameter out of bounds is refused by name, value and bounds", "[pa
   CHECK(contains(refusal(Window{static_cast<std::size_t>(-1)}), "must be from 1 to 1000"));
 }
 
-TEST_CASE("policies have the same fingerprint when all parameters are the same", "[parameters]") {
+TEST_CASE("policies have equal fingerprints if all parameters are equal", "[parameters]") {
   const auto whole = fingerprint(Whole{});
   CHECK(fingerprint(Whole{}) == whole);
   CHECK(fingerprint(Whole{.window = {6}}) != whole);
@@ -108,8 +108,7 @@ struct FromSettingsAndMore : Window {
 
 }  // namespace
 
-TEST_CASE("a policy is made from settings, by its own function where there is one",
-          "[parameters]") {
+TEST_CASE("a policy is made from settings, by its own from() if it has one", "[parameters]") {
   CHECK(detail::policy_from<FromSettings>(Settings{}).size == 7);
   CHECK(detail::policy_from<FromSettings>(Settings{}, std::size_t{3}).size == 7);
   CHECK(detail::policy_from<FromSettingsAndMore>(Settings{}, std::size_t{3}).size == 21);

@@ -16,7 +16,8 @@ using Processors = std::vector<std::size_t>;
 
 #ifdef __linux__
 
-TEST_CASE("a pinned thread has one processor, and its own ones again after that", "[processors]") {
+TEST_CASE("a pinned thread runs on one processor, and on all of its own again afterwards",
+          "[processors]") {
   const Processors before = detail::allowed_processors();
   REQUIRE_FALSE(before.empty());
   {
@@ -30,7 +31,7 @@ TEST_CASE("a pinned thread has one processor, and its own ones again after that"
   CHECK(detail::allowed_processors() == before);
 }
 
-TEST_CASE("threads beside each other are pinned each to its own processor", "[processors]") {
+TEST_CASE("threads that run together are pinned to different processors", "[processors]") {
   const Processors all = detail::allowed_processors();
   std::vector<Processors> seen(all.size() + 1);
   detail::run_threads(seen.size(), [&](std::size_t i) {
@@ -43,7 +44,7 @@ TEST_CASE("threads beside each other are pinned each to its own processor", "[pr
 
 #endif
 
-TEST_CASE("cores come before second processors of a core", "[processors]") {
+TEST_CASE("the first processor of each core comes before second ones", "[processors]") {
   const TemporaryFolder folder;
   const auto describe = [&](std::size_t processor, const std::string& siblings) {
     const auto topology = folder / ("cpu" + std::to_string(processor)) / "topology";

@@ -7,7 +7,7 @@
 
 using namespace wordloom;
 
-TEST_CASE("a random stream depends on seed, thread and epoch and on nothing else", "[random]") {
+TEST_CASE("a random stream depends only on seed, thread and epoch", "[random]") {
   Random a(1, 2, 3), again(1, 2, 3);
   for (int i = 0; i < 100; ++i) CHECK(a() == again());
   std::set<std::uint64_t> first;
@@ -25,14 +25,14 @@ TEST_CASE("random streams are the same in every version", "[random]") {
   CHECK(second == 13172624129368307053u);
 }
 
-TEST_CASE("below is uniform", "[random]") {
+TEST_CASE("below() is uniform", "[random]") {
   Random random(3);
   std::vector<std::uint64_t> counts(10);
   for (int i = 0; i < 100'000; ++i) ++counts.at(random.below(10));
   CHECK(chi_squared_deviation(counts, std::vector<double>(10, 0.1)) < 5);
 }
 
-TEST_CASE("uniform fills the range from 0 to 1 evenly", "[random]") {
+TEST_CASE("uniform() fills the range from 0 to 1 evenly", "[random]") {
   Random random(4);
   std::vector<std::uint64_t> counts(16);
   for (int i = 0; i < 100'000; ++i) {
@@ -44,7 +44,7 @@ TEST_CASE("uniform fills the range from 0 to 1 evenly", "[random]") {
   CHECK(chi_squared_deviation(counts, std::vector<double>(16, 1.0 / 16)) < 5);
 }
 
-TEST_CASE("neighbouring streams share no bits but by chance", "[random]") {
+TEST_CASE("neighbouring streams share bits only by chance", "[random]") {
   Random a(5, 0), b(5, 1);
   std::uint64_t equal = 0;
   for (int i = 0; i < 10'000; ++i)

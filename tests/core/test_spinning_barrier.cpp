@@ -8,7 +8,7 @@
 
 using namespace wordloom;
 
-TEST_CASE("after a barrier threads see what all did before it, and what the first did at it",
+TEST_CASE("after a barrier, threads see the work of all before it and of the first thread at it",
           "[core]") {
   for (const std::size_t threads : {1u, 2u, 3u, 20u}) {
     constexpr std::size_t rounds = 300;

@@ -29,7 +29,7 @@ TEST_CASE("rows are aligned to 64 bytes, padded to 16 floats and zero", "[row_ma
   }
 }
 
-TEST_CASE("a row matrix moves, copies by name and shows itself to Eigen", "[row_matrix]") {
+TEST_CASE("a row matrix can be moved, copied by copy() and viewed by Eigen", "[row_matrix]") {
   RowMatrix matrix(3, 2);
   matrix.row(2)[1] = 7.0f;
   const RowMatrix copy = matrix.copy();
@@ -42,7 +42,7 @@ TEST_CASE("a row matrix moves, copies by name and shows itself to Eigen", "[row_
   CHECK(RowMatrix().bytes() == 0);
 }
 
-TEST_CASE("a row matrix makes room for rows that nothing else sees", "[row_matrix]") {
+TEST_CASE("reserved rows of a matrix are not part of it", "[row_matrix]") {
   for (const std::size_t rows : {3u, 40'000u}) {  // on the heap, and from 2 MiB on
     RowMatrix matrix(rows, 20);
     for (std::size_t i = 0; i < rows; ++i) matrix.row(i)[19] = static_cast<float>(i);
@@ -68,13 +68,13 @@ TEST_CASE("a row matrix makes room for rows that nothing else sees", "[row_matri
   none.row_data(0)[0] = 1;  // a page remains
 }
 
-TEST_CASE("a matrix that no memory holds is a bad_alloc, not an overflow", "[row_matrix]") {
+TEST_CASE("a matrix too large for memory throws bad_alloc and does not overflow", "[row_matrix]") {
   constexpr auto most = std::numeric_limits<std::size_t>::max();
   CHECK_THROWS_AS(RowMatrix(most / 16, 17), std::bad_alloc);
   CHECK_THROWS_AS(RowMatrix(2, most), std::bad_alloc);
 }
 
-TEST_CASE("a word list finds every word at its first place", "[word_list]") {
+TEST_CASE("a word list finds the first occurrence of every word", "[word_list]") {
   CHECK_FALSE(WordList().find("a"));
   const std::vector<std::string> given{"b", "a", "", "b", std::string("x\0y", 3), "\xff\xfe"};
   const auto words = WordList::from(given);
@@ -102,7 +102,7 @@ TEST_CASE("a long word list finds all of its words and no other", "[word_list]")
   CHECK_FALSE(words.find("w50000"));
 }
 
-TEST_CASE("run_threads runs every index once, also inside itself", "[parallel]") {
+TEST_CASE("run_threads runs every index once, even when nested", "[parallel]") {
   std::vector<int> seen(7);
   detail::run_threads(
       7, [&](std::size_t i) { detail::run_threads(1, [&](std::size_t) { ++seen[i]; }); });
@@ -117,7 +117,7 @@ TEST_CASE("an exception in a thread reaches the caller", "[parallel]") {
   CHECK(message_of<InvalidArgument>([&] { detail::run_threads(4, work); }) == "from thread 2");
 }
 
-TEST_CASE("parts cover a range in order and differ by one at most", "[parallel]") {
+TEST_CASE("parts cover a range in order and differ in size by at most one", "[parallel]") {
   for (std::size_t n = 1; n < 8; ++n) {
     std::size_t at = 0;
     for (std::size_t i = 0; i < n; ++i) {
@@ -131,7 +131,7 @@ TEST_CASE("parts cover a range in order and differ by one at most", "[parallel]"
   }
 }
 
-TEST_CASE("a model starts as word2vec's: input within 0.5 / D of zero, output zero", "[model]") {
+TEST_CASE("a model starts like word2vec's, input within 0.5 / D of zero, output zero", "[model]") {
   const Model model(1000, 10, 5), again(1000, 10, 5), other(1000, 10, 6);
   double sum = 0, least = 1, most = -1;
   for (std::size_t i = 0; i < 1000; ++i)

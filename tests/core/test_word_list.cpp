@@ -18,7 +18,7 @@ TEST_CASE("an empty word list finds nothing", "[word_list]") {
   CHECK(list == WordList());
 }
 
-TEST_CASE("a word list numbers words in the order of their first place", "[word_list]") {
+TEST_CASE("a word list numbers words in the order of their first occurrence", "[word_list]") {
   WordList list;
   CHECK(list.insert("b") == 0);
   CHECK(list.insert("") == 1);
@@ -61,7 +61,7 @@ TEST_CASE("a word list grows like a map, with duplicates and words in common slo
   CHECK(WordList::from(words) == list);
 }
 
-TEST_CASE("a word list tells duplicates and their first place", "[word_list]") {
+TEST_CASE("a word list reports duplicates and finds their first occurrence", "[word_list]") {
   WordList list;
   CHECK(list.append("a"));
   CHECK(list.append("b"));

@@ -8,7 +8,7 @@
 
 using namespace wordloom;
 
-TEST_CASE("what is thrown before a piece ends counting and encoding, and no cache stays",
+TEST_CASE("an exception before a piece ends counting and encoding and leaves no cache",
           "[corpus]") {
   const TemporaryFolder folder;
   write_file(folder / "text", "a b c\na b\n");

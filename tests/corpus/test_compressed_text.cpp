@@ -18,7 +18,7 @@ std::string gzip(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("a .gz text, of one or several members, reads as the plain one", "[corpus]") {
+TEST_CASE("a .gz text of one or several members is read like the plain text", "[corpus]") {
   const Text text(random_text(5000, 4));
   const std::size_t half = text.bytes.size() / 2;
   const auto path = text.folder / "text.gz";

@@ -59,7 +59,7 @@ TEST_CASE("a corpus is token_count, sentences and repeats", "[corpus]") {
   STATIC_REQUIRE(Corpus<RepeatsByFunction>);
 }
 
-TEST_CASE("a shard is the whole corpus unless said otherwise", "[corpus]") {
+TEST_CASE("a shard is the whole corpus by default", "[corpus]") {
   constexpr Shard shard;
   STATIC_REQUIRE(shard.index == 0);
   STATIC_REQUIRE(shard.count == 1);

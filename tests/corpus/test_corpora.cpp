@@ -2,7 +2,7 @@
 
 using namespace wordloom;
 
-TEST_CASE("both corpora have the sentences of the plainest reader", "[corpus]") {
+TEST_CASE("both corpora have the sentences of a plain reader", "[corpus]") {
   const Text text(random_text(8000, 1), 200);
   for (const std::size_t length : {1u, 3u, 7u, 1000u}) {
     const auto expected = plain_sentences(text.bytes, text.vocabulary, length);
@@ -176,7 +176,7 @@ TEST_CASE("CRLF, a missing last newline and empty lines make no difference", "[c
   }
 }
 
-TEST_CASE("a fingerprint tells the sentences of a corpus", "[corpus]") {
+TEST_CASE("a fingerprint depends on the sentences of a corpus", "[corpus]") {
   const Text text(random_text(3000, 8));
   const auto of = [&](const std::string& bytes, const CorpusOptions& options = {}) {
     write_file(text.path, bytes);
@@ -222,7 +222,8 @@ TEST_CASE("a text that changes after its words were counted is not streamed", "[
   CHECK_THROWS_AS(sentences_of(corpus), CorpusError);
 }
 
-TEST_CASE("what is no corpus is refused and says why", "[corpus]") {
+TEST_CASE("a file without words, a folder and bad options are refused with the reason",
+          "[corpus]") {
   const Text text("a b c\n");
   write_file(text.folder / "other", "x y\n");
   write_file(text.folder / "empty", "");

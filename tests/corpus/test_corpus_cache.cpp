@@ -73,7 +73,7 @@ TEST_CASE("a kept encoding is used again only for the same text and vocabulary",
   }
 }
 
-TEST_CASE("a change of the text that keeps its size and time makes the encoding anew", "[corpus]") {
+TEST_CASE("a changed text of the same size and time is encoded anew", "[corpus]") {
   Text text(random_text(60'000, 3));
   const CorpusOptions options{.cache = text.folder / "cache"};
   static_cast<void>(EncodedCorpus::from_text(text.path, text.vocabulary, options));
@@ -93,7 +93,7 @@ TEST_CASE("a change of the text that keeps its size and time makes the encoding 
         plain_sentences(text.bytes, text.vocabulary, 1000));
 }
 
-TEST_CASE("a cache that is no encoded corpus is refused and kept", "[corpus]") {
+TEST_CASE("a file that is not an encoded corpus is refused as a cache and kept", "[corpus]") {
   const Text text("a b c\n");
   write_file(text.folder / "notes", "years of work");
   write_file(text.folder / "empty", "");
@@ -102,7 +102,7 @@ TEST_CASE("a cache that is no encoded corpus is refused and kept", "[corpus]") {
     CHECK(message_of<FormatError>([&] {
             return EncodedCorpus::from_text(text.path, text.vocabulary, {.cache = cache});
           }) == "'" + cache.string() +
-                    "' is no encoded corpus and is not replaced by one: name another file as the "
+                    "' is not an encoded corpus and was not overwritten: name another file as the "
                     "cache, or remove it");
     CHECK(read_file(cache) == before);
   }

@@ -73,7 +73,7 @@ Words ngrams(std::string_view word, std::size_t minn, std::size_t maxn) {
 
 }  // namespace
 
-TEST_CASE("n-grams are those of the word between < and >", "[subwords]") {
+TEST_CASE("n-grams are taken from the word between < and >", "[subwords]") {
   CHECK(ngrams("where", 3, 3) == Words{"<wh", "whe", "her", "ere", "re>"});
   const Words of_where{"<wh",    "<whe", "<wher", "<where", "whe", "wher", "where",
                        "where>", "her",  "here",  "here>",  "ere", "ere>", "re>"};
@@ -95,7 +95,7 @@ TEST_CASE("n-grams consist of UTF-8 characters", "[subwords]") {
         Words{"<\U0001f642", "<\U0001f642>", "\U0001f642", "\U0001f642>"});
 }
 
-TEST_CASE("the smallest words have the n-grams that fastText gives them", "[subwords]") {
+TEST_CASE("the shortest words have the n-grams of fastText", "[subwords]") {
   CHECK(ngrams("a", 3, 6) == Words{"<a>"});
   CHECK(ngrams("a", 4, 6).empty());
   CHECK(ngrams("", 1, 6) == Words{"<>"});
@@ -133,7 +133,7 @@ TEST_CASE("bytes that are not UTF-8 belong to the character before them", "[subw
   }
 }
 
-TEST_CASE("the n-grams of a word of a megabyte are found at once", "[subwords]") {
+TEST_CASE("the n-grams of a word of a megabyte are found quickly", "[subwords]") {
   const std::size_t size = 1 << 20;
   const auto count = [](const std::string& word) {
     std::size_t found = 0;
@@ -145,7 +145,7 @@ TEST_CASE("the n-grams of a word of a megabyte are found at once", "[subwords]")
   CHECK(count("a\xc3" + std::string(size, '\x80')) == 3);  // <aC, <aC>, aC>
 }
 
-TEST_CASE("n-grams have the numbers that fastText gives them", "[subwords]") {
+TEST_CASE("n-grams have the row numbers of fastText", "[subwords]") {
   // get_subwords() of Python's fasttext 0.9.2 with 2,000,000 buckets, less the number of words.
   const std::vector<std::pair<std::string, RowId>> known{
       {"<wh", 167652},

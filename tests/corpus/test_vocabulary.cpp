@@ -12,7 +12,7 @@
 
 using namespace wordloom;
 
-TEST_CASE("words come by falling count, then in order of their bytes", "[vocabulary]") {
+TEST_CASE("words are sorted by descending count, then by their bytes", "[vocabulary]") {
   const TemporaryFolder folder;
   write_file(folder / "t", "b a c b a\nd c b \xff\n");
   const auto vocabulary = Vocabulary::from_text(folder / "t", {.min_count = 1});
@@ -56,7 +56,7 @@ TEST_CASE("counting with any number of threads equals a plain count", "[vocabula
   }
 }
 
-TEST_CASE("a text without words is refused and says why", "[vocabulary]") {
+TEST_CASE("a text without words is refused with the reason", "[vocabulary]") {
   const TemporaryFolder folder;
   write_file(folder / "empty", "");
   write_file(folder / "blank", " \n\t\r\n\v\f ");
@@ -73,7 +73,7 @@ TEST_CASE("a text without words is refused and says why", "[vocabulary]") {
                  "is a directory"));
 }
 
-TEST_CASE("a saved vocabulary loads as the same", "[vocabulary]") {
+TEST_CASE("a saved vocabulary is equal after loading", "[vocabulary]") {
   const TemporaryFolder folder;
   write_file(folder / "t", random_text(5000, 6));
   const auto vocabulary = Vocabulary::from_text(folder / "t", {.min_count = 1});
@@ -155,7 +155,7 @@ TEST_CASE("vocabularies of word2vec, GloVe, gensim and fastText are read", "[voc
   CHECK(read("the    5\n") == Counts{{"the", 5}});
 }
 
-TEST_CASE("odd words of a vocabulary come back, or it is not written", "[vocabulary]") {
+TEST_CASE("a vocabulary with unusual words is read back equal, or not written", "[vocabulary]") {
   const TemporaryFolder folder;
   using Counts = std::vector<std::pair<std::string, std::uint64_t>>;
   const auto check = [&](const Counts& counts) {
@@ -201,7 +201,7 @@ TEST_CASE("counts that add up to more than 64 bits are refused", "[vocabulary]")
   CHECK_THROWS_AS(counter.add("a", half), InvalidArgument);
 }
 
-TEST_CASE("no more threads count than there are pieces of text", "[vocabulary]") {
+TEST_CASE("counting uses no more threads than there are pieces of text", "[vocabulary]") {
   const TemporaryFolder folder;
   write_file(folder / "t", "a b c\n");
   CHECK(detail::TextPieces(folder / "t").threads(1000) == 1);
@@ -222,7 +222,8 @@ TEST_CASE("more words than a thread holds are counted once each", "[vocabulary]"
   }
 }
 
-TEST_CASE("a word counter counts, merges and keeps the order of first places", "[word_counter]") {
+TEST_CASE("a word counter counts, merges and keeps the order of first occurrences",
+          "[word_counter]") {
   detail::WordCounter counter, other;
   CHECK(counter.size() == 0);
   CHECK(counter.add("x"));

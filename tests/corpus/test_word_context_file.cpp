@@ -145,7 +145,7 @@ TEST_CASE("a kept matrix is used again only for the same corpus and options", "[
   }
 }
 
-TEST_CASE("a header of any numbers is not trusted", "[corpus]") {
+TEST_CASE("a header with any numbers does not crash the reader", "[corpus]") {
   const TemporaryFolder folder;
   const auto path = folder / "matrix";
   constexpr std::array<std::uint64_t, 9> numbers{
@@ -169,7 +169,7 @@ TEST_CASE("a header of any numbers is not trusted", "[corpus]") {
         }
 }
 
-TEST_CASE("a file that is no word-context matrix is refused and kept", "[corpus]") {
+TEST_CASE("a file that is not a word-context matrix is refused and kept", "[corpus]") {
   const Text text("a b c\n");
   write_file(text.folder / "notes", "years of work");
   const auto corpus = EncodedCorpus::from_text(text.path, text.vocabulary);
@@ -180,7 +180,7 @@ TEST_CASE("a file that is no word-context matrix is refused and kept", "[corpus]
     const std::string before = read_file(file);
     CHECK(message_of<FormatError>([&] { return from(file); }) ==
           "'" + file.string() +
-              "' is no word-context matrix and is not replaced by one: name another file, or "
+              "' is not a word-context matrix and was not overwritten: name another file, or "
               "remove it");
     CHECK(read_file(file) == before);
   }

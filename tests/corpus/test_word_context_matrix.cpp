@@ -47,7 +47,7 @@ TEST_CASE("each word has a context from its own windows in each column", "[corpu
   }
 }
 
-TEST_CASE("contexts come as often as they stand in the windows of a word", "[corpus]") {
+TEST_CASE("contexts are drawn as often as they occur in the windows of a word", "[corpus]") {
   const Text text(random_text(3000, 5));
   const auto corpus = EncodedCorpus::from_text(text.path, text.vocabulary);
   for (const std::size_t window : {1u, 2u, 5u}) {
@@ -96,7 +96,7 @@ TEST_CASE("the contexts of a word are spread evenly over its windows", "[corpus]
   }
 }
 
-TEST_CASE("successive contexts of a word come from all over the corpus", "[corpus]") {
+TEST_CASE("successive contexts of a word are spread over the corpus", "[corpus]") {
   constexpr std::size_t occurrences = 1000, columns = 60;
   const OneWordsSlots text(occurrences);
   const auto corpus =
@@ -144,7 +144,7 @@ TEST_CASE("no word keeps more contexts than the maximum", "[corpus]") {
   }
 }
 
-TEST_CASE("contexts of a vocabulary of more than 65,536 words", "[corpus]") {
+TEST_CASE("a vocabulary of more than 65,536 words has contexts", "[corpus]") {
   // The same text, once with 70,000 more frequent words in the vocabulary.
   std::vector<std::pair<std::string, std::uint64_t>> counts, more;
   for (int i = 0; i < 50; ++i) counts.emplace_back("w" + std::to_string(i), 1000 - i);
@@ -182,7 +182,7 @@ TEST_CASE("contexts of a vocabulary of more than 65,536 words", "[corpus]") {
   }
 }
 
-TEST_CASE("several columns at once are those of one at a time", "[corpus]") {
+TEST_CASE("several columns at once equal one at a time", "[corpus]") {
   const Text text(random_text(500, 8));
   const auto corpus = EncodedCorpus::from_text(text.path, text.vocabulary);
   // Some words have fewer contexts than are read at once; a mapped epoch ends meanwhile.
@@ -208,7 +208,7 @@ TEST_CASE("several columns at once are those of one at a time", "[corpus]") {
       }
 }
 
-TEST_CASE("contexts are the same in any pieces and for any number of threads", "[corpus]") {
+TEST_CASE("contexts do not depend on the pieces read or the number of threads", "[corpus]") {
   // Long enough for several blocks of words and several pieces of the index.
   Random random(3);
   SentenceList sentences(700);
@@ -243,7 +243,7 @@ TEST_CASE("contexts are the same in any pieces and for any number of threads", "
   CHECK(columns_of(WordContextMatrix::from(AnyCorpus(corpus), vocabulary, options)) == expected);
 }
 
-TEST_CASE("what determines the contexts has a part in the fingerprint", "[corpus]") {
+TEST_CASE("the fingerprint depends on everything that determines the contexts", "[corpus]") {
   const Text text(random_text(500, 6));
   const auto corpus = EncodedCorpus::from_text(text.path, text.vocabulary);
   const Text longer(text.bytes + "\nw1 w2\n");
@@ -268,7 +268,7 @@ TEST_CASE("what determines the contexts has a part in the fingerprint", "[corpus
   CHECK(columns_of(one, 0) != columns_of(one, 1));
 }
 
-TEST_CASE("words that only stand alone have no contexts", "[corpus]") {
+TEST_CASE("words that occur only in one-word sentences have no contexts", "[corpus]") {
   const Text text("a b\nc\nd\na a b\nc\n");
   const auto corpus = EncodedCorpus::from_text(text.path, text.vocabulary);
   const auto matrix = WordContextMatrix::from(corpus, text.vocabulary, {.columns = 30});
@@ -299,7 +299,7 @@ TEST_CASE("subsampling drops words before windows are formed", "[corpus]") {
   CHECK(with_the / 5000 < keep + 0.05);
 }
 
-TEST_CASE("the sentences of all shards have each pair of an epoch once", "[corpus]") {
+TEST_CASE("all shards together have each pair of an epoch once", "[corpus]") {
   const Text text(random_text(1500, 10));
   const auto corpus = EncodedCorpus::from_text(text.path, text.vocabulary);
   const auto check = [&](const WordContextMatrix& matrix) {
@@ -331,7 +331,8 @@ TEST_CASE("the sentences of all shards have each pair of an epoch once", "[corpu
   CHECK(std::ranges::equal(*range.begin(), *range.begin()));
 }
 
-TEST_CASE("what no matrix can be made of is refused", "[corpus]") {
+TEST_CASE("bad options, and a corpus without contexts or of another vocabulary, are refused",
+          "[corpus]") {
   const Text text("a b\na b c\n"), other("a a b\n");
   const auto corpus = EncodedCorpus::from_text(text.path, text.vocabulary);
   const auto refusal = [&](const WordContextOptions& options) {
@@ -356,12 +357,11 @@ TEST_CASE("what no matrix can be made of is refused", "[corpus]") {
       "nothing to train on: no word of the corpus has a context: each of its 3 sentences (2 words) "
       "has one word; is there one word a line? A line is a sentence");
   const SentenceList repeated{{0, 0}, {1, 1, 1}};
-  CHECK(
-      message_of<CorpusError>([&] {
-        return WordContextMatrix::from(PlainCorpus{&repeated, &reads}, text.vocabulary);
-      }) ==
-      "nothing to train on: no word of the corpus has a context: each of its 2 sentences (5 words) "
-      "has one word again and again; a sentence needs two different ones");
+  CHECK(message_of<CorpusError>([&] {
+          return WordContextMatrix::from(PlainCorpus{&repeated, &reads}, text.vocabulary);
+        }) ==
+        "nothing to train on: no word of the corpus has a context: each of its 2 sentences (5 "
+        "words) repeats one word; a sentence needs two different ones");
   CHECK(
       message_of<CorpusError>(
           [&] { return WordContextMatrix::from(corpus, text.vocabulary, {.subsample = 1e-12}); }) ==

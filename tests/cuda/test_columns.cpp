@@ -96,7 +96,7 @@ void compare(std::size_t dimension, const UniformMatrix& sampler, const Optimize
 
 }  // namespace
 
-TEST_CASE("columns on a device are those of the host, whatever shares negatives", "[cuda]") {
+TEST_CASE("columns on a device equal the host's, for any sharing of negatives", "[cuda]") {
   compare<Sgd>(20, {});
   compare<Sgd>(32, {.targets = {.negatives = 7}, .minibatch = 5, .shared_negatives = 11});
   compare<Sgd>(300, {.minibatch = 256, .shared_negatives = 40});
@@ -141,7 +141,7 @@ void compare_steps(const Optimizer& optimizer, Oracle oracle) {
 
 }  // namespace
 
-TEST_CASE("a step of an optimizer on a device is that of its formula", "[cuda]") {
+TEST_CASE("a step of an optimizer on a device follows its formula", "[cuda]") {
   using Gradients = std::vector<std::vector<double>>;
   compare_steps(Sgd(), [](std::size_t d, const Gradients& gradients) {
     double change = 0;
@@ -194,7 +194,7 @@ TEST_CASE("a step of an optimizer on a device is that of its formula", "[cuda]")
   });
 }
 
-TEST_CASE("optimizers on a device are those of the host", "[cuda]") {
+TEST_CASE("optimizers on a device equal the host's", "[cuda]") {
   compare<Adam>(1, {});
   compare<Adam>(20, {});
   compare<Adam>(300, {.minibatch = 32}, {.beta1 = 0.8, .beta2 = 0.99});
@@ -229,7 +229,7 @@ TEST_CASE("a single pair's negatives on a device are never its context", "[cuda]
   CHECK(left_out < drawn / 100);
 }
 
-TEST_CASE("a device is given the contexts of a matrix in a file", "[cuda]") {
+TEST_CASE("a device receives the contexts of a matrix in a file", "[cuda]") {
   const TemporaryFolder folder;
   const Hyperparameters parameters{.dimension = 20, .epochs = 2, .threads = 1};
   const ColumnScenario mapped(700, {.columns = 3, .threads = 1, .file = folder / "contexts"});
@@ -266,7 +266,7 @@ TEST_CASE("columns on a device stop and resume with the same bits", "[cuda]") {
   }
 }
 
-TEST_CASE("callbacks have what a device has trained by the end of an epoch", "[cuda]") {
+TEST_CASE("callbacks at the end of an epoch see the training of the device", "[cuda]") {
   Trainer<UniformMatrix, OnMachine<Sgd>> trainer({.dimension = 20, .epochs = 3});
   std::vector<float> first;  // of a vector after each epoch
   trainer.on_epoch([&](const Progress& progress, const Model& model) {
@@ -281,7 +281,7 @@ TEST_CASE("callbacks have what a device has trained by the end of an epoch", "[c
   CHECK(vectors.vector(1)[0] == first[2]);
 }
 
-TEST_CASE("ranks with columns on devices train what one trains", "[cuda]") {
+TEST_CASE("ranks with columns on devices train the model of a single one", "[cuda]") {
   const Hyperparameters parameters{.dimension = 20, .epochs = 2, .threads = 1};
   const Trained alone = train<OnMachine<Adam>>(parameters, scenario().matrix, {});
   for (const std::size_t size : {2u, 3u, 8u}) {

@@ -41,7 +41,7 @@ void compare() {
 
 }  // namespace
 
-TEST_CASE("rows on a device are combined as those on the host", "[sync][cuda]") {
+TEST_CASE("rows on a device are combined like rows on the host", "[sync][cuda]") {
   compare<Average>();
   compare<DeltaSum>();
   compare<TouchedAverage>();

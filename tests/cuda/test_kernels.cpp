@@ -80,7 +80,9 @@ TEST_CASE("a kernel on a device takes its parameters from the sampler policy", "
   CHECK_FALSE(RecordingKernel::trains<HierarchicalSoftmax>);
 }
 
-TEST_CASE("only the sentences in flight of a kernel on a device change the result", "[cuda]") {
+TEST_CASE(
+    "the sentences in flight of a kernel on a device are in its fingerprint, the device is not",
+    "[cuda]") {
   const auto fingerprint = [](const Hyperparameters& parameters) {
     detail::Hash hash;
     detail::add_parameters(hash, RecordingKernel::from(parameters));

@@ -110,7 +110,7 @@ TEST_CASE("subsampling by warps keeps words as often as on the host, in order", 
   }
 }
 
-TEST_CASE("transposed sums are the sums of all threads", "[cuda]") {
+TEST_CASE("transposed sums equal the sums over all threads", "[cuda]") {
   const HostTeam<32> team;
   const auto check = [&]<std::size_t count, bool swapped>() {
     Pack<float, 32> values[count];

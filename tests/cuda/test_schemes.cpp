@@ -356,7 +356,7 @@ void for_each_case(std::size_t row, Use use) {
 
 }  // namespace
 
-TEST_CASE("published CUDA schemes are what they say", "[cuda]") {
+TEST_CASE("published CUDA schemes equal their oracles", "[cuda]") {
   for_each_case(64, [](const Case& task) {
     check<SentenceScheme, 1, HostTeam<64>>(task, &Oracle::sentence_scheme);
     check<RegisterScheme, 1, HostTeam<64>>(task, &Oracle::register_scheme);
@@ -365,7 +365,7 @@ TEST_CASE("published CUDA schemes are what they say", "[cuda]") {
   });
 }
 
-TEST_CASE("WarpScheme is its oracle", "[cuda]") {
+TEST_CASE("WarpScheme equals its oracle", "[cuda]") {
   for_each_case(64, [](const Case& task) {
     check<WarpScheme<11>, 2, HostTeam<32>>(task, &Oracle::warp_scheme, 5);
     check<SharedWarpScheme, 2, HostTeam<32>>(task, &Oracle::shared_warp_scheme);
@@ -378,7 +378,7 @@ TEST_CASE("WarpScheme is its oracle", "[cuda]") {
   }
 }
 
-TEST_CASE("GemmScheme is its oracle", "[cuda]") {
+TEST_CASE("GemmScheme equals its oracle", "[cuda]") {
   // Less than a tile, more than one on either side, minibatches that no tile divides.
   for (const auto& [minibatch, shared] :
        {std::pair{16u, 30u}, std::pair{24u, 70u}, std::pair{3u, 20u}, std::pair{1u, 33u}})

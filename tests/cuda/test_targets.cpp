@@ -232,7 +232,7 @@ void check(const Sampler& sampler, bool in_tiles = false) {
 
 }  // namespace
 
-TEST_CASE("CbowScheme is its oracle", "[cuda][cbow]") {
+TEST_CASE("CbowScheme equals its oracle", "[cuda][cbow]") {
   for (const BagGradient gradient : {BagGradient::mean, BagGradient::whole, BagGradient::root}) {
     check<cuda::CbowScheme>(Cbow{.window = {5}, .gradient = gradient});
     check<cuda::CbowScheme>(HierarchicalCbow{.window = {2}, .gradient = gradient});
@@ -240,7 +240,7 @@ TEST_CASE("CbowScheme is its oracle", "[cuda][cbow]") {
   }
 }
 
-TEST_CASE("schemes with paths in the Huffman tree are their oracle", "[cuda][huffman]") {
+TEST_CASE("schemes with paths in the Huffman tree equal their oracles", "[cuda][huffman]") {
   using PairScheme = cuda::BasicSentenceScheme<cuda::AnyTargets>;
   using SharedScheme = cuda::BasicRegisterScheme<cuda::AnyTargets>;
   for (const double node_sample : {0.0, 1e-3, 0.05}) {
@@ -251,7 +251,7 @@ TEST_CASE("schemes with paths in the Huffman tree are their oracle", "[cuda][huf
   }
 }
 
-TEST_CASE("WombatScheme is its oracle", "[cuda][huffman]") {
+TEST_CASE("WombatScheme equals its oracle", "[cuda][huffman]") {
   using cuda::WombatScheme;
   for (const std::size_t window : {2u, 5u, 18u}) {
     check<WombatScheme<cuda::WordTargets>>(SharedNegative{.window = {window}}, true);
@@ -290,7 +290,8 @@ TEST_CASE("nodes of paths are kept on a device as often as on the host", "[cuda]
   }
 }
 
-TEST_CASE("a kernel on a device refuses a model of other targets", "[cuda][huffman]") {
+TEST_CASE("a kernel on a device refuses a model with the output rows of other targets",
+          "[cuda][huffman]") {
   const Vocabulary vocabulary = zipf_vocabulary(words);
   const Model model = random_model(vocabulary, dimension);
   const KernelOf<cuda::CbowScheme, HierarchicalCbow> kernel;

@@ -259,8 +259,7 @@ constexpr Adam adam{.beta1 = 0.8, .beta2 = 0.95, .epsilon = 0.01};
 
 }  // namespace
 
-TEST_CASE("minibatches on a device are those of the formula, by each optimizer",
-          "[cuda][vanilla]") {
+TEST_CASE("minibatches on a device follow the formula of each optimizer", "[cuda][vanilla]") {
   for (const std::size_t batch : {1u, 2u, 5u, 64u, 500u}) {
     compare<Sgd>(20, batch, HogwildFixedWindow());
     compare<AdaGrad>(20, batch, HogwildFixedWindow());
@@ -279,7 +278,7 @@ TEST_CASE("a row that is in a minibatch hundreds of times takes one step", "[cud
         pieces * cuda::SortedView::piece_entries);
 }
 
-TEST_CASE("minibatches on a device take windows and subsampling of their own", "[cuda][vanilla]") {
+TEST_CASE("minibatches on a device draw windows and subsampling themselves", "[cuda][vanilla]") {
   compare<Sgd>(20, 16, Hogwild());
   compare<Adam>(20, 100, Hogwild(), 0.02, adam);
   compare<Sgd>(20, 64, HogwildFixedWindow(), 0.02);
@@ -316,7 +315,7 @@ TEST_CASE("batches without pairs train nothing", "[cuda][vanilla]") {
   CHECK(trained.second.examples == 0);
 }
 
-TEST_CASE("minibatches on a device refuse what they do not take", "[cuda][vanilla]") {
+TEST_CASE("minibatches on a device refuse unsupported parameters and models", "[cuda][vanilla]") {
   Model model = random_model(vocabulary(), 20);
   const auto start = [&](const OnMachine<Sgd>& kernel, const HogwildFixedWindow& sampler,
                          std::size_t dimension = 20) {

@@ -89,7 +89,7 @@ TEST_CASE("kernels on devices resume from a checkpoint to the same bits",
   }
 }
 
-TEST_CASE("a kernel on a device that was interrupted resumes where it was", "[cuda][checkpoint]") {
+TEST_CASE("an interrupted kernel on a device resumes at its position", "[cuda][checkpoint]") {
   const DemoText text(100'000);
   const TemporaryFolder folder;
   using DeviceTrainer = Trainer<SharedNegative, Kernel>;

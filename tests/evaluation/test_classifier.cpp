@@ -94,7 +94,7 @@ TEST_CASE("logistic regression ends where the gradient is zero", "[evaluation]")
   }
 }
 
-TEST_CASE("logistic regression solves what can be solved by hand", "[evaluation]") {
+TEST_CASE("logistic regression finds solutions that are known by hand", "[evaluation]") {
   // Of points at 1 and -1 the bias is 0 by symmetry, and w = 2 C / (1 + exp(w)).
   for (const bool positive_first : {true, false}) {
     Problem problem{{{1.0f}, {-1.0f}}, {1, 0}};
@@ -108,7 +108,7 @@ TEST_CASE("logistic regression solves what can be solved by hand", "[evaluation]
   }
 }
 
-TEST_CASE("only the chosen rows are trained on", "[evaluation]") {
+TEST_CASE("logistic regression trains on the chosen rows only", "[evaluation]") {
   const Problem problem = two_clouds(40, 0.3);
   Problem half;
   std::vector<std::uint32_t> chosen;
@@ -124,7 +124,7 @@ TEST_CASE("only the chosen rows are trained on", "[evaluation]") {
         weights_of(LogisticRegression::fit(problem.features(), problem.positive)));
 }
 
-TEST_CASE("logistic regression is the same in several threads at a time", "[evaluation]") {
+TEST_CASE("logistic regression gives equal results in several threads at a time", "[evaluation]") {
   const Problem problem = two_clouds(200, 0.2);
   const auto features = problem.features();
   const auto alone = weights_of(LogisticRegression::fit(features, problem.positive));

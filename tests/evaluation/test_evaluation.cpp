@@ -26,7 +26,7 @@ Embeddings circle(const std::vector<std::pair<std::string, double>>& angles) {
 
 }  // namespace
 
-TEST_CASE("Spearman's rho shares ranks among ties", "[evaluation]") {
+TEST_CASE("Spearman's rho gives ties the mean of their ranks", "[evaluation]") {
   CHECK(detail::ranks(std::vector<double>{10, 30, 20, 20}) == std::vector<double>{1, 4, 2.5, 2.5});
   const std::vector<double> x{1, 2, 3, 4};
   CHECK(spearman(x, std::vector<double>{1, 4, 9, 16}) == Approx(1.0));
@@ -60,7 +60,7 @@ TEST_CASE("a pair with an unknown word is counted, not scored", "[evaluation]") 
       contains(table.str(), "Spearman -  1 pairs, 0 out of vocabulary; a rank correlation needs"));
 }
 
-TEST_CASE("analogies are asked by section and totalled by kind", "[evaluation]") {
+TEST_CASE("analogies are counted by section and in total by kind", "[evaluation]") {
   // Each letter has a direction of its own, an upper one the fourth as well.
   WordList names;
   RowMatrix vectors(7, 4);
@@ -136,7 +136,7 @@ TEST_CASE("a word is looked up as it is written, then in lower case", "[evaluati
   CHECK(detail::find_spelling(words.words(), "Paris", LetterCase::lower, 6) == WordId{2});
 }
 
-TEST_CASE("analogies exclude and expect words as they were looked up", "[evaluation]") {
+TEST_CASE("analogies exclude and expect words in the spelling that was found", "[evaluation]") {
   WordList names;
   RowMatrix vectors(6, 3);
   const auto add = [&](const char* word, float x, float y, float z) {

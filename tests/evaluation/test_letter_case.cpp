@@ -5,7 +5,7 @@
 
 using namespace wordloom;
 
-TEST_CASE("letters of all scripts become small ones", "[evaluation]") {
+TEST_CASE("letters of all scripts become lower case", "[evaluation]") {
   CHECK(lower_case("") == "");
   CHECK(lower_case("Az@[`{09 ") == "az@[`{09 ");
   CHECK(lower_case("Österreich ÀÞ×ß÷ÿ ŸŽ") == "österreich àþ×ß÷ÿ ÿž");
@@ -24,7 +24,7 @@ TEST_CASE("a capital sigma that ends a word becomes the final one", "[evaluation
   CHECK(lower_case("Σ") == "σ");
 }
 
-TEST_CASE("bytes that are not UTF-8 stay in lower case", "[evaluation]") {
+TEST_CASE("bytes that are not UTF-8 do not change", "[evaluation]") {
   for (const std::string text :
        {"\xff", "\xc3", "\xc3z", "\x80", "\xe2\x82", "\xf5\x80\x80\x80", "\xc1\x81"})
     CHECK(lower_case("A" + text + "B") == "a" + text + "b");

@@ -103,7 +103,8 @@ TEST_CASE("the area under the curve is the share of pairs in the right order", "
   CHECK(area_under_curve(positive, negative) == Approx(sum / (40 * 70)));
 }
 
-TEST_CASE("a split of links holds out a share and connects what was connected", "[evaluation]") {
+TEST_CASE("a split of links holds out a share and keeps connected nodes connected",
+          "[evaluation]") {
   const Graph graph = two_components();
   std::size_t links = 0;
   for (WordId node = 0; node < graph.node_count(); ++node)
@@ -186,7 +187,7 @@ TEST_CASE("links and pairs without one are drawn with equal probabilities", "[ev
   CHECK(std::abs(deviation(absent_train)) < 4);
 }
 
-TEST_CASE("a split of links says why it cannot be", "[evaluation]") {
+TEST_CASE("an impossible split of links is refused with the reason", "[evaluation]") {
   const auto message = [](const Graph& graph, double share) {
     return message_of<InvalidArgument>(
         [&] { static_cast<void>(split_links(graph, {.share = share})); });
@@ -211,7 +212,7 @@ TEST_CASE("a split of links says why it cannot be", "[evaluation]") {
                  "too dense: 1 pairs of nodes have no edge, at least 20 are needed"));
 }
 
-TEST_CASE("dot product and cosine rank links as vectors are planted", "[evaluation]") {
+TEST_CASE("dot product and cosine find links planted in the vectors", "[evaluation]") {
   // Two dense groups; the vector's direction is the group's, its length is the node's.
   std::vector<Edge> edges;
   Random random(6);
@@ -286,7 +287,7 @@ TEST_CASE("pairs without vectors are counted, not scored", "[evaluation]") {
 
 #if WORDLOOM_HAS_LIBLINEAR
 
-TEST_CASE("classifiers of links find what is planted for each operator", "[evaluation]") {
+TEST_CASE("the classifier of each operator finds links planted for it", "[evaluation]") {
   // Two complete groups: every pair within has a link, and no other.
   std::vector<Edge> edges;
   Random random(6);
@@ -319,7 +320,7 @@ TEST_CASE("classifiers of links find what is planted for each operator", "[evalu
   CHECK(found["Hadamard"] < 0.6);     // those only
 }
 
-TEST_CASE("random vectors predict no link", "[evaluation]") {
+TEST_CASE("random vectors do not predict links", "[evaluation]") {
   std::vector<Edge> edges;
   Random random(8);
   add_random_edges(edges, 0, 300, 0.1, random);

@@ -68,7 +68,7 @@ TEST_CASE("names of nodes and labels may have blanks", "[evaluation]") {
   CHECK(contains(message("node,label\n"), "expected nodes and labels, got none"));
 }
 
-TEST_CASE("F1 is of as many labels as a node has", "[evaluation]") {
+TEST_CASE("F1 predicts as many labels as a node has", "[evaluation]") {
   // Predicted: {0}; {0, 2}; {0}, the first of three with the same score. Label 3 never occurs.
   const std::vector<double> scores{0.9, 0.1, 0.2, 0.0, 0.5, 0.1, 0.4, 0.0, 0.3, 0.3, 0.3, -1.0};
   const std::vector<std::uint8_t> truth{1, 0, 0, 0, 1, 1, 0, 0, 0, 0, 1, 0};
@@ -78,7 +78,7 @@ TEST_CASE("F1 is of as many labels as a node has", "[evaluation]") {
   CHECK(detail::top_k_f1(scores, truth, 4, 3).macro == Approx(0.8 / 3));
 }
 
-TEST_CASE("a mean has the deviation of a sample", "[evaluation]") {
+TEST_CASE("a mean has the standard deviation of a sample", "[evaluation]") {
   const auto four = MeanAndDeviation::of(std::vector<double>{1, 2, 3, 4});
   CHECK(four.mean == Approx(2.5));
   CHECK(four.deviation == Approx(std::sqrt(5.0 / 3)));
@@ -177,7 +177,7 @@ TEST_CASE("without information the frequent label is predicted", "[evaluation]")
   CHECK(std::isnan(report.rows[0].micro.deviation));
 }
 
-TEST_CASE("a label that all or no trained nodes have is taken as such", "[evaluation]") {
+TEST_CASE("a label of all or no trained nodes is predicted without training", "[evaluation]") {
   std::vector<std::pair<std::vector<float>, std::vector<std::uint32_t>>> nodes;
   for (int i = 0; i < 10; ++i) nodes.push_back({{static_cast<float>(i), 1.0f}, {1}});
   auto same = make(nodes);
@@ -218,7 +218,7 @@ TEST_CASE("node labels score the same for any number of threads", "[evaluation]"
   CHECK(report(1, 2).rows[0].micro.mean != one.rows[0].micro.mean);
 }
 
-TEST_CASE("vectors are classified as they are, or with length 1", "[evaluation]") {
+TEST_CASE("vectors are classified unchanged, or with length 1", "[evaluation]") {
   const auto [vectors, labels] = planted(90, 0.9);
   const auto raw = evaluate_node_labels(vectors, labels, {.repetitions = 3});
   const auto unit = evaluate_node_labels(vectors, labels, {.repetitions = 3, .normalize = true});
@@ -226,7 +226,7 @@ TEST_CASE("vectors are classified as they are, or with length 1", "[evaluation]"
   CHECK(raw.rows[4].micro.mean != unit.rows[4].micro.mean);
 }
 
-TEST_CASE("node labels say what is wrong with them", "[evaluation]") {
+TEST_CASE("unusable node labels are refused with the reason", "[evaluation]") {
   auto [vectors, labels] = planted(12, 0.1);
   const auto message = [&, &v = vectors, &l = labels](const NodeLabelOptions& options) {
     return message_of<InvalidArgument>(

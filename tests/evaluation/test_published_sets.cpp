@@ -48,7 +48,7 @@ std::string refused_questions(std::string_view text) {
 
 }  // namespace
 
-TEST_CASE("word pairs are read as they are published", "[evaluation]") {
+TEST_CASE("word pairs are read in their published formats", "[evaluation]") {
   const std::string expected = two_pairs;
   // WS-353: combined.csv, set1.csv with the ratings of each person.
   CHECK(shown(pairs_in("Word 1,Word 2,Human (mean)\r\nlove,sex,6.77\r\ntiger,Cat D,7.35\r\n")) ==
@@ -71,7 +71,8 @@ TEST_CASE("word pairs are read as they are published", "[evaluation]") {
         "sun|sunlight|50.0\nrun|red|3.00\n");
 }
 
-TEST_CASE("word pairs may have a mark, comments, quotes and any line ends", "[evaluation]") {
+TEST_CASE("word pairs may have a byte order mark, comments, quotes and any line ends",
+          "[evaluation]") {
   CHECK(shown(pairs_in("\xef\xbb\xbflove\tsex\t6.77\n# no\n\n \t\ntiger \t Cat D\t7.35\t")) ==
         two_pairs);
   CHECK(shown(pairs_in("love\tsex\t6.77\rtiger\tCat D\t7.35\r")) == two_pairs);

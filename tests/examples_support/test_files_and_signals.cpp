@@ -54,7 +54,7 @@ TEST_CASE("files that are only read may be the same, and a model may replace its
                   InvalidArgument);
 }
 
-TEST_CASE("two files are not mixed into one stream", "[programs]") {
+TEST_CASE("two files are not written into one stream", "[programs]") {
   const TemporaryFolder folder;
   const std::string pipe = folder / "pipe";
   REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
@@ -90,7 +90,7 @@ TEST_CASE("two files are not mixed into one stream", "[programs]") {
   for (const int end : ends) ::close(end);
 }
 
-TEST_CASE("the message about a compressed file says how to read it", "[programs]") {
+TEST_CASE("the error for a compressed file says how to read it", "[programs]") {
   const ForeignFormat error("t.xz", "an xz file", "xz -dc t.xz", true);
   const auto hint = [&](std::vector<const char*> arguments) {
     const std::string message =
@@ -111,7 +111,7 @@ TEST_CASE("the message about a compressed file says how to read it", "[programs]
   CHECK(::message_of(other, "program", 2, arguments) == "t.h5: this is an HDF5 file; export it");
 }
 
-TEST_CASE("a first signal is noted, a second one has its own way, an ignored one is ignored",
+TEST_CASE("a first signal is caught, a second one ends the program, an ignored one is ignored",
           "[programs]") {
   const auto handler = [](int signal) {
     const auto now = std::signal(signal, SIG_DFL);

@@ -52,7 +52,7 @@ constexpr auto hint = "--input-format adjacency";
 
 }  // namespace
 
-TEST_CASE("a delimiter that is given is the only one", "[graph]") {
+TEST_CASE("a given delimiter is the only one", "[graph]") {
   CHECK(edges("New York\tLos Angeles\nN,N-x; y\tNew York\n", {.delimiter = '\t'}) ==
         Edges{{{"Los Angeles", "New York"}, 1}, {{"N,N-x; y", "New York"}, 1}});
   CHECK(edges("a b\tc,d\n", {.delimiter = ','}) == Edges{{{"a b\tc", "d"}, 1}});
@@ -73,7 +73,7 @@ TEST_CASE("a delimiter that is given is the only one", "[graph]") {
         "delimiter is "));
 }
 
-TEST_CASE("a delimiter is told from the first lines of a file", "[graph]") {
+TEST_CASE("a delimiter is detected by the first lines of a file", "[graph]") {
   const auto delimiter_of = [](std::string_view text, const GraphOptions& options = {}) {
     return read(text, options).report().delimiter;
   };
@@ -113,7 +113,7 @@ TEST_CASE("names of an edge list may be in quotation marks", "[graph]") {
   CHECK(contains(refusal("\"\",b\n"), "line 1, column 1: expected a node, got an empty field"));
 }
 
-TEST_CASE("names that need it are written in quotation marks", "[graph]") {
+TEST_CASE("names are written in quotation marks if necessary", "[graph]") {
   const std::vector<std::string> names{"a",  "New York", "N,N-x", "\"q\"", "#b",           "%c",
                                        "//", "x;y",      "t\tt",  " d ",   "\xef\xbb\xbfz"};
   std::string text;
@@ -155,7 +155,7 @@ TEST_CASE("an adjacency list is read on request and refused otherwise", "[graph]
   CHECK(contains(refusal("3 1 3 1 3 1\n2 1 2 1 2 1\n", weighted), hint));
 }
 
-TEST_CASE("edge lists are read as other programs write them", "[graph]") {
+TEST_CASE("edge lists of other programs are read", "[graph]") {
   const Edges abc{{{"a", "b"}, 1.5f}, {{"b", "c"}, 2}};
   const Edges abc_without{{{"a", "b"}, 1}, {{"b", "c"}, 1}};
   // NetworkX, PecanPy, igraph's ncol, pandas without a header
@@ -182,7 +182,7 @@ TEST_CASE("edge lists are read as other programs write them", "[graph]") {
   CHECK(contains(refusal("% bip unweighted\n1 1\n"), "both kinds are numbered from 1"));
 }
 
-TEST_CASE("a header is refused, read or an edge", "[graph]") {
+TEST_CASE("a header is refused, read or taken as an edge, by option", "[graph]") {
   const GraphOptions header{.header = GraphHeader::present};
   for (const auto text :
        {"source,target\na,b\n", "Source;Target;Type;Id;Label;Weight\n1;2;Undirected;0;;1\n",
@@ -315,7 +315,7 @@ TEST_CASE("a comma between names that white space separates is refused", "[graph
   CHECK(edges("a, b\nc ,d\n") == Edges{{{"a", "b"}, 1}, {{"c", "d"}, 1}});
 }
 
-TEST_CASE("what was read and left out is counted", "[graph]") {
+TEST_CASE("a report counts the edges and nodes that were read and left out", "[graph]") {
   const GraphReport all = read("# x\n\na b 1\nb a 2\na b 1\nc c 1\nd e 0\nd b 1\n",
                                {.weighted = true, .self_loops = false})
                               .report();
@@ -349,7 +349,7 @@ TEST_CASE("what was read and left out is counted", "[graph]") {
   CHECK_FALSE(std::filesystem::exists(folder / "walks"));
 }
 
-TEST_CASE("a cached graph has its report and is of its delimiter", "[graph]") {
+TEST_CASE("a cached graph keeps its report and depends on the delimiter", "[graph]") {
   TemporaryFolder folder;
   write_file(folder / "edges", "New York\t1\nNew York\t1\nBoston\t1\n");
   GraphOptions options{.delimiter = '\t', .cache = folder / "cache"};
@@ -363,7 +363,7 @@ TEST_CASE("a cached graph has its report and is of its delimiter", "[graph]") {
   CHECK(Graph::from_edge_list(folder / "edges", options).report().edges == 2);
 }
 
-TEST_CASE("a table does not depend on threads", "[graph]") {
+TEST_CASE("a graph read from a table does not depend on the number of threads", "[graph]") {
   std::string text = "Source,Target,Type,Weight\n";
   for (int i = 0; i < 300'000; ++i)
     text += "\"n, " + std::to_string(i % 977) + "\",m " + std::to_string(i % 1009) +

@@ -94,7 +94,7 @@ TEST_CASE("successive edges are independent", "[edge_samples]") {
   CHECK(chi_squared_deviation(counts, std::vector<double>(36, 1.0 / 36)) < 5);
 }
 
-TEST_CASE("an epoch has the edges that it should, in sentences that many threads can share",
+TEST_CASE("an epoch has the given number of edges, in sentences that many threads can share",
           "[edge_samples]") {
   const Graph graph = small_graph(false, false);
   for (const std::uint64_t edges : {1u, 63u, 64u, 129u, 1000u, 31'999u, 100'001u}) {
@@ -137,7 +137,7 @@ TEST_CASE("shards are disjoint parts of the same edges, however many they are", 
   }
 }
 
-TEST_CASE("edges are a function of seed and epoch, and others in each", "[edge_samples]") {
+TEST_CASE("edges are a function of seed and epoch, and differ between them", "[edge_samples]") {
   const EdgeSamples samples(small_graph(false, false), {.edges_per_epoch = 5000});
   const auto again = samples;
   std::set<std::vector<WordId>> seen;
@@ -159,7 +159,7 @@ TEST_CASE("edges are a function of seed and epoch, and others in each", "[edge_s
   }
 }
 
-TEST_CASE("fingerprints tell graphs and numbers of edges apart", "[edge_samples]") {
+TEST_CASE("fingerprints differ between graphs and numbers of edges", "[edge_samples]") {
   const Graph graph = small_graph(false, true);
   const EdgeSamples samples(graph, {.edges_per_epoch = 100});
   CHECK(samples.vocabulary_fingerprint() == graph.vocabulary().fingerprint());

@@ -51,7 +51,7 @@ std::string refusal(std::string_view text, const GraphOptions& options = {}) {
 
 }  // namespace
 
-TEST_CASE("an edge list is read whatever white space separates its columns", "[graph]") {
+TEST_CASE("an edge list may have any white space between its columns", "[graph]") {
   const Graph graph = read("# a comment\n% another\n\n  a b\nb  c 7.5\n\tc\t\xff\xfe\r\na c\n");
   CHECK(graph.node_count() == 4);
   CHECK(graph.edge_count() == 4);
@@ -77,7 +77,7 @@ TEST_CASE("a last line without a newline is an edge", "[graph]") {
   CHECK(graph.node_count() == 3);
 }
 
-TEST_CASE("a directed edge leads one way", "[graph]") {
+TEST_CASE("a directed edge has one direction", "[graph]") {
   const Graph graph = read("a b\na c\nb c\n", {.directed = true});
   CHECK(graph.is_directed());
   CHECK(graph.edge_count() == 3);
@@ -89,7 +89,7 @@ TEST_CASE("a directed edge leads one way", "[graph]") {
   CHECK(graph.neighbours(0).empty());
 }
 
-TEST_CASE("edges are merged or kept", "[graph]") {
+TEST_CASE("duplicate edges are merged or kept", "[graph]") {
   constexpr auto text = "a b 1\nb a 2\na b 0.5\nb b 4\nc b 3\n";
   const auto weighted = read(text, {.weighted = true});
   CHECK(weighted.edge_count() == 3);
@@ -163,7 +163,7 @@ TEST_CASE("the first bad line of a long file is named, however many threads read
     CHECK(refusal(text, {.threads = threads}).starts_with("line " + std::to_string(first) + ", "));
 }
 
-TEST_CASE("a graph does not depend on threads, order or compression", "[graph]") {
+TEST_CASE("a graph does not depend on threads, order of edges or compression", "[graph]") {
   std::vector<std::string> lines;
   Random random(5);
   for (int i = 0; i < 400'000; ++i)
@@ -197,7 +197,7 @@ TEST_CASE("a graph does not depend on threads, order or compression", "[graph]")
     }
 }
 
-TEST_CASE("a Matrix Market file is a graph", "[graph]") {
+TEST_CASE("a Matrix Market file is read as a graph", "[graph]") {
   constexpr auto symmetric =
       "%%MatrixMarket matrix coordinate real symmetric\n% comment\n4 4 3\n2 1 0.5\n3 2 1.5\n3 3 "
       "2\n";
@@ -222,7 +222,7 @@ TEST_CASE("a Matrix Market file is a graph", "[graph]") {
   CHECK(contains(refusal("%%MatrixMarket matrix coordinate real general\n"), "got none"));
 }
 
-TEST_CASE("a graph is made of edges in memory", "[graph]") {
+TEST_CASE("a graph can be made of edges in memory", "[graph]") {
   const std::vector<Edge> edges{{0, 1}, {1, 2}, {4, 1}};
   const Graph graph = Graph::from_edges(edges, 5);
   CHECK(graph.node_count() == 4);
@@ -332,6 +332,6 @@ TEST_CASE("a cached graph is used while its edge list is the same", "[graph]") {
   write_file(cache, "precious");
   CHECK(contains(message_of<FormatError>(
                      [&] { static_cast<void>(Graph::from_edge_list(file.path, options)); }),
-                 "is no graph and is not replaced by one"));
+                 "is not a graph and was not overwritten"));
   CHECK(read_file(cache) == "precious");
 }

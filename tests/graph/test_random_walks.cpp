@@ -85,7 +85,7 @@ TEST_CASE("steps of second order have the probabilities of node2vec", "[graph]")
   check_second_order(test_graph(false, false, DuplicateEdges::keep), 0.3, 2);
 }
 
-TEST_CASE("steps that are hardly ever accepted are drawn exactly", "[graph]") {
+TEST_CASE("steps that are rarely accepted are drawn exactly", "[graph]") {
   check_second_order(test_graph(false, true), 1e-3, 1);  // nearly always back
   check_second_order(test_graph(true, false), 1, 1e4);   // nearly never away
   check_second_order(test_graph(false, false), 1e4, 1e4);
@@ -135,7 +135,7 @@ TEST_CASE("each node starts its number of walks, in another order each time", "[
     for (std::size_t i = 1; i < walk.size(); ++i) CHECK(graph.has_edge(walk[i - 1], walk[i]));
 }
 
-TEST_CASE("walks are the same however they are dealt to shards", "[graph]") {
+TEST_CASE("walks do not depend on the number of shards", "[graph]") {
   const RandomWalks corpus(test_graph(false, true), {.walks_per_node = 40, .length = 7, .q = 2});
   const auto sorted = [](Walks walks) {
     std::sort(walks.begin(), walks.end());
@@ -161,7 +161,7 @@ TEST_CASE("walks are the same however they are dealt to shards", "[graph]") {
   CHECK(sorted(walks_of(corpus, {.epoch = 3, .seed = 9})) != sorted(all));
 }
 
-TEST_CASE("epochs have the same walks on request", "[graph]") {
+TEST_CASE("epochs repeat the same walks on request", "[graph]") {
   const RandomWalks same(test_graph(false, false), {.length = 20, .new_each_epoch = false});
   CHECK(walks_of(same, {.epoch = 4}) == walks_of(same, {.epoch = 0}));
   const RandomWalks other(test_graph(false, false), {.length = 20});
@@ -169,7 +169,7 @@ TEST_CASE("epochs have the same walks on request", "[graph]") {
   CHECK(same.fingerprint() != other.fingerprint());
 }
 
-TEST_CASE("a walk ends where nothing leads on", "[graph]") {
+TEST_CASE("a walk ends at a node without neighbours", "[graph]") {
   const std::vector<Edge> edges{{0, 1}, {1, 2}, {2, 3}};
   const Graph chain = Graph::from_edges(edges, 4, {.directed = true});
   const RandomWalks corpus(chain, {.walks_per_node = 2, .length = 80, .q = 2});
@@ -231,7 +231,7 @@ TEST_CASE("a random order has each number once", "[graph]") {
   }
 }
 
-TEST_CASE("nodes that are near get vectors that are near, and a run can be resumed", "[graph]") {
+TEST_CASE("near nodes get near vectors, and a run can be resumed", "[graph]") {
   // Two cliques that one edge joins.
   std::vector<Edge> edges{{0, 12}};
   for (WordId clique : {0u, 12u})

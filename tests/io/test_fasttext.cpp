@@ -122,7 +122,7 @@ TEST_CASE("a model in fastText's format comes back bit for bit", "[io]") {
   }
 }
 
-TEST_CASE("vectors of a fastText file are those of the model", "[io]") {
+TEST_CASE("the vectors of a fastText file equal the model's", "[io]") {
   const TemporaryFolder folder;
   const auto path = folder / "model.bin";
   const Model model = subword_model();
@@ -163,7 +163,7 @@ TEST_CASE("a model without n-grams has neither buckets nor n-grams in fastText's
   CHECK(read_file(path).substr(0, 92) == bytes.substr(0, 92));
 }
 
-TEST_CASE("what fastText writes is read, words of one count in any order", "[io]") {
+TEST_CASE("files of fastText are read, with words of one count in any order", "[io]") {
   const TemporaryFolder folder;
   const auto path = folder / "model.bin";
   Bytes bytes;
@@ -195,7 +195,7 @@ TEST_CASE("what fastText writes is read, words of one count in any order", "[io]
   CHECK(first_vector(path) == std::vector<float>{5, 6});
 }
 
-TEST_CASE("a file written by us is what fastText would write", "[io]") {
+TEST_CASE("a file that we write has the bytes that fastText would write", "[io]") {
   const TemporaryFolder folder;
   Bytes bytes;
   bytes.entries = {{"x", 5}, {"y", 5}, {"zz", 5}};
@@ -215,7 +215,7 @@ TEST_CASE("numbers of a fastText file that are not finite survive", "[io]") {
   CHECK(same(load_fasttext_model(folder / "model"), model));
 }
 
-TEST_CASE("a fastText file that is no model of words is refused by both loaders", "[io]") {
+TEST_CASE("a fastText file that is not a model of words is refused by both loaders", "[io]") {
   const TemporaryFolder folder;
   struct Case {
     std::string message;
@@ -282,7 +282,7 @@ TEST_CASE("a fastText file that is no model of words is refused by both loaders"
   }
 }
 
-TEST_CASE("labels that stood in the text of a fastText model are left out", "[io]") {
+TEST_CASE("labels in the text of a fastText model are left out", "[io]") {
   const TemporaryFolder folder;
   Bytes bytes;
   write_file(folder / "plain", bytes.text());
@@ -356,7 +356,7 @@ TEST_CASE("a fastText file cut short at any byte is refused", "[io]") {
   }
 }
 
-TEST_CASE("a model that fastText's format cannot hold is refused and nothing is left", "[io]") {
+TEST_CASE("a model that fastText's format cannot hold is refused and leaves no file", "[io]") {
   const TemporaryFolder folder;
   const auto path = folder / "model.bin";
   const auto refused = [&](const Model& model, const FastTextOptions& options = {}) {

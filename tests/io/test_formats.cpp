@@ -46,7 +46,7 @@ const std::vector<VectorFormat> formats{VectorFormat::word2vec_binary, VectorFor
 
 }  // namespace
 
-TEST_CASE("word2vec files are what word2vec writes, byte for byte", "[io]") {
+TEST_CASE("word2vec files equal those of word2vec, byte for byte", "[io]") {
   const TemporaryFolder folder;
   const auto words = make({"a", "bc"}, 2, {1.0f, -2.5f, 0.0f, 0.1f});
   save_embeddings(words, folder / "bin");
@@ -94,7 +94,7 @@ TEST_CASE("numbers that are not finite survive", "[io]") {
   }
 }
 
-TEST_CASE("what gensim and Windows write is read as well", "[io]") {
+TEST_CASE("files of gensim and Windows are read", "[io]") {
   const TemporaryFolder folder;
   const auto words = make({"a", "bc"}, 2, {1.0f, -2.5f, 0.0f, 0.1f});
   write_file(folder / "bin", std::string("2 2\na \x00\x00\x80\x3f\x00\x00\x20\xc0"
@@ -114,7 +114,7 @@ TEST_CASE("numbers with a plus sign or too small for a float are read as gensim 
   CHECK(same(load_embeddings(folder / "v"), make({"a"}, 4, {1.0f, 2.0f, 0.0f, -0.0f})));
 }
 
-TEST_CASE("a .npy file of another kind says how to save it", "[io]") {
+TEST_CASE("the error for another kind of .npy file says how to save it", "[io]") {
   const TemporaryFolder folder;
   const auto refusal = [&](const std::string& descr, const std::string& order) {
     write_file(folder / "v.npy", std::string("\x93NUMPY\x01\x00\x48\x00", 10) + "{'descr': '" +
@@ -128,7 +128,7 @@ TEST_CASE("a .npy file of another kind says how to save it", "[io]") {
   CHECK(contains(refusal("<f4", "True"), "expected C order, got fortran_order True" + help));
 }
 
-TEST_CASE("text is not taken for binary because of a number that is refused", "[io]") {
+TEST_CASE("text with a malformed number is not read as binary", "[io]") {
   const TemporaryFolder folder;
   for (const auto row : {"a 1 1e99", "a 1 2 3", "a 1", "a 1 2.5.5", "a +-1 2"}) {
     write_file(folder / "v", std::string("1 2\n") + row + "\n");
@@ -141,7 +141,8 @@ TEST_CASE("text is not taken for binary because of a number that is refused", "[
   }
 }
 
-TEST_CASE("a file cut short at any byte is refused or warned of, and no row is half read", "[io]") {
+TEST_CASE("a file cut short at any byte is refused or causes a warning, and no row is half read",
+          "[io]") {
   const TemporaryFolder folder;
   const auto words = make({"alpha", "b", "gamma"}, 3, {1.5f, -2.25f, 3.125f, 4.75f});
   for (const VectorFormat format : formats) {
@@ -230,7 +231,7 @@ TEST_CASE("a header that promises more than the file holds is refused before all
   CHECK(contains(refusal(npy, VectorFormat::npy), "expected"));
 }
 
-TEST_CASE("what is wrong is named by its line and column, or its byte", "[io]") {
+TEST_CASE("errors give line and column, or the byte", "[io]") {
   const TemporaryFolder folder;
   const auto refusal = [&](std::string_view text) {
     write_file(folder / "v", text);
@@ -277,7 +278,7 @@ TEST_CASE("a save that fails leaves the old file", "[io]") {
   CHECK(folder.entry_count() == 1);
 }
 
-TEST_CASE("a file of words cut within the last one is warned of", "[io]") {
+TEST_CASE("a file of words that is cut within the last word causes a warning", "[io]") {
   const TemporaryFolder folder;
   for (const VectorFormat format : {VectorFormat::npy, VectorFormat::projector_tsv}) {
     const auto path = folder / "v.tsv";
@@ -290,7 +291,7 @@ TEST_CASE("a file of words cut within the last one is warned of", "[io]") {
   }
 }
 
-TEST_CASE("words stand beside the name given, or nothing is written", "[io]") {
+TEST_CASE("words are written beside the given name, or nothing is written", "[io]") {
   const TemporaryFolder folder;
   const auto words = make({"a", "b"}, 2, {1.0f});
   std::filesystem::create_directory(folder / "other");
@@ -312,7 +313,7 @@ TEST_CASE("words stand beside the name given, or nothing is written", "[io]") {
   CHECK_FALSE(std::filesystem::exists("/dev/null.words.txt"));
 }
 
-TEST_CASE("formats have names", "[io]") {
+TEST_CASE("formats are found by their names", "[io]") {
   CHECK(vector_format("npy") == VectorFormat::npy);
   CHECK(vector_format("vec") == VectorFormat::word2vec_text);
   CHECK(contains(message_of<InvalidArgument>([] { vector_format("csv"); }), vector_format_names()));

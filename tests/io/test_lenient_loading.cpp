@@ -38,7 +38,7 @@ const std::string floats("\0\0\0\x3f\0\0\x80\x3f", 8);
 
 }  // namespace
 
-TEST_CASE("what is missing nowhere but in the header is read with one warning", "[io]") {
+TEST_CASE("a wrong header and bad line ends cause one warning if all rows are complete", "[io]") {
   const TemporaryFolder folder;
   const auto path = folder / "v";
   const std::string rows = "a 0.5 1\nb 0.5 2\n", binary = "a " + floats + "\nb " + floats + "\n";

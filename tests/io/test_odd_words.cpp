@@ -186,7 +186,7 @@ TEST_CASE("the last numbers of a row are the vector, in any file of words with b
   CHECK(words_of("10" + v + "11" + v) == Words{"10", "11"});
 }
 
-TEST_CASE("words are not guessed where they may be parts of vectors", "[io]") {
+TEST_CASE("words that may be parts of vectors are not guessed", "[io]") {
   const TemporaryFolder folder;
   const auto refusal = [&](const std::string& text) {
     write_file(folder / "v", text);
@@ -233,7 +233,7 @@ TEST_CASE("only a space ends a word of word2vec's binary format", "[io]") {
   CHECK(words_of("the " + floats + "\n " + floats + "x " + floats) == Words{"the", "", "x"});
 }
 
-TEST_CASE("a word with a space in word2vec's binary format is told", "[io]") {
+TEST_CASE("a word with a space in word2vec's binary format is detected", "[io]") {
   const TemporaryFolder folder;
   std::string floats;
   for (const float x : {0.1f, -0.2f, 0.3f, 0.04f, -0.5f, 0.6f}) {

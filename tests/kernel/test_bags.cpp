@@ -20,7 +20,7 @@ TEST_CASE("an input that is a bag is the mean of its members", "[kernel]") {
   });
 }
 
-TEST_CASE("bags of one are inputs that are no bags", "[kernel]") {
+TEST_CASE("a bag of one row is trained like a plain input", "[kernel]") {
   for_each_kernel([]<class Kernel>() {
     Random random(47);
     for (const std::size_t inputs : {1u, 3u, 6u}) {
@@ -41,7 +41,7 @@ TEST_CASE("bags of one are inputs that are no bags", "[kernel]") {
   });
 }
 
-TEST_CASE("a bag without a member is the bag of the others", "[kernel]") {
+TEST_CASE("a bag that leaves out a member is the bag of the others", "[kernel]") {
   for_each_kernel([]<class Kernel>() {
     Random random(61);
     for (const std::size_t dimension : {7u, 100u})
@@ -70,7 +70,8 @@ TEST_CASE("a bag without a member is the bag of the others", "[kernel]") {
   });
 }
 
-TEST_CASE("a bag of all members gives each as much as the bags without one together", "[kernel]") {
+TEST_CASE("a bag of all members changes them as much as the bags without one do together",
+          "[kernel]") {
   for_each_kernel([]<class Kernel>() {
     // Outputs of one vector and inputs of 0: all gradients are equal, with the sign of the label,
     // so that the positives' and the negatives' cancel if the bags give as much.
@@ -109,7 +110,7 @@ TEST_CASE("a bag of all members gives each as much as the bags without one toget
   });
 }
 
-TEST_CASE("the gradients of a bag differ by its size and the root of it", "[kernel]") {
+TEST_CASE("the gradients of a bag differ by the factors size and root of the size", "[kernel]") {
   for_each_kernel([]<class Kernel>() {
     OwnedBlock block{.inputs = {3, 5, 3, 1}, .outputs = {2, 4, 0}, .bag_ends = {4}};
     const auto change = [&](BagGradient gradient) {

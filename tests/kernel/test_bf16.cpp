@@ -162,7 +162,7 @@ TEST_CASE("Bf16Kernel rounds without bias: changes below the spacing add up", "[
   }
 }
 
-TEST_CASE("what Bf16Kernel did before, and prefetches, change no bit of its results", "[bf16]") {
+TEST_CASE("earlier blocks and prefetches change no bit of Bf16Kernel's results", "[bf16]") {
   if (!can_run()) return;
   Random random(23);
   Model any(30, 33);
@@ -232,7 +232,7 @@ TEST_CASE("rows are rounded to nearest, in place, and unpacked exactly", "[bf16]
   CHECK(padding_is_zero(model.input));
 }
 
-TEST_CASE("Bf16Kernel refuses what it cannot train, and names what can", "[bf16]") {
+TEST_CASE("Bf16Kernel refuses models it cannot train, and names a kernel that can", "[bf16]") {
   if (!Bf16Kernel::runs_here()) {
     Model model(3, 5);
     const auto message = message_of<UnsupportedProcessor>([&] { Bf16Kernel().start(model); });

@@ -37,7 +37,7 @@ TEST_CASE("duplicate rows of a block get every change", "[kernel]") {
   });
 }
 
-TEST_CASE("a block that updates one side leaves the other as it is, bit for bit", "[kernel]") {
+TEST_CASE("a block that updates one side changes no bit of the other", "[kernel]") {
   for_each_kernel([]<class Kernel>() {
     Random random(53);
     for (const Sides sides : {Sides::inputs, Sides::outputs})
@@ -81,7 +81,7 @@ TEST_CASE("the change of a model is the negative gradient of the loss", "[kernel
   });
 }
 
-TEST_CASE("the loss does not change what is learnt, bit for bit", "[kernel]") {
+TEST_CASE("measuring the loss changes no bit of the model", "[kernel]") {
   for_each_kernel([]<class Kernel>() {
     Random random(17);
     const OwnedBlock rows{.inputs = distinct(6, 20, random), .outputs = distinct(6, 20, random)};
@@ -96,7 +96,7 @@ TEST_CASE("the loss does not change what is learnt, bit for bit", "[kernel]") {
   });
 }
 
-TEST_CASE("scores far from zero neither saturate nor break a kernel", "[kernel]") {
+TEST_CASE("a kernel is right for scores far from zero", "[kernel]") {
   for_each_kernel([]<class Kernel>() {
     const OwnedBlock block{.inputs = {0}, .outputs = {0, 1}};
     const auto loss_of = [&](float score) {
@@ -119,7 +119,7 @@ TEST_CASE("scores far from zero neither saturate nor break a kernel", "[kernel]"
   });
 }
 
-TEST_CASE("what a kernel did before changes nothing, bit for bit", "[kernel]") {
+TEST_CASE("earlier blocks of a worker change no bit of an update", "[kernel]") {
   for_each_kernel([]<class Kernel>() {
     Random random(23);
     const Model any(30, 33);
@@ -164,7 +164,7 @@ TEST_CASE("prefetched rows change no bit of FusedKernel's results", "[kernel]") 
   CHECK(same_bits(told, untold));
 }
 
-TEST_CASE("the halves of an update are the whole of it, bit for bit", "[kernel]") {
+TEST_CASE("an update in two halves equals a whole one, bit for bit", "[kernel]") {
   Random random(59);
   OwnedBlock one_sided{.inputs = any_rows(5, 20, random),
                        .outputs = any_rows(6, 20, random),
@@ -194,7 +194,7 @@ TEST_CASE("the halves of an update are the whole of it, bit for bit", "[kernel]"
 }
 
 #if WORDLOOM_HAS_BLAS
-TEST_CASE("OneBlasThread gives the host its number of threads back", "[kernel]") {
+TEST_CASE("OneBlasThread restores the host's number of threads", "[kernel]") {
   using detail::OneBlasThread;
   if (openblas_get_num_threads == nullptr) return skip("the CBLAS is not OpenBLAS");
   const int before = openblas_get_num_threads();

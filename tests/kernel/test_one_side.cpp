@@ -206,7 +206,7 @@ TEST_CASE("an update of one side or of pairs equals the oracle's", "[kernel]") {
   });
 }
 
-TEST_CASE("pairs without other rows meet only their partners", "[kernel]") {
+TEST_CASE("in blocks of pairs alone, rows are scored only against their partners", "[kernel]") {
   for_each_worker([]<class Kernel>() {
     Random random(67);
     for (const Sides update : {Sides::both, Sides::inputs, Sides::outputs})
@@ -222,7 +222,8 @@ TEST_CASE("pairs without other rows meet only their partners", "[kernel]") {
   });
 }
 
-TEST_CASE("weights of one version serve blocks of any side and shape in turn", "[kernel]") {
+TEST_CASE("weights of one version may be used for blocks of any side and shape in turn",
+          "[kernel]") {
   for_each_worker([]<class Kernel>() {
     Random random(71);
     constexpr std::size_t dimension = 40, most = 20, shared = 5;
@@ -334,7 +335,7 @@ TEST_CASE("gradients of one side, of both and of pairs equal the oracle's", "[ke
   });
 }
 
-TEST_CASE("gradients that Sgd applies are an update", "[kernel]") {
+TEST_CASE("applying gradients by Sgd equals an update", "[kernel]") {
   for_each_kernel([]<class Kernel>() {
     for_random_blocks(89, [](std::size_t dimension, const OwnedBlock& block) {
       check_with_sgd<Kernel>(dimension, block);
@@ -342,7 +343,7 @@ TEST_CASE("gradients that Sgd applies are an update", "[kernel]") {
   });
 }
 
-TEST_CASE("gradients are the slopes of the loss", "[kernel]") {
+TEST_CASE("gradients are the finite differences of the loss", "[kernel]") {
   for_each_kernel([]<class Kernel>() {
     const OwnedBlock all_pairs{.inputs = {1, 4, 0},
                                .outputs = {2, 3, 5, 0},

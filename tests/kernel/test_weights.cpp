@@ -19,7 +19,7 @@ TEST_CASE("weights scale the gradients of their pairs and not the loss", "[kerne
   });
 }
 
-TEST_CASE("pairs have labels and weights of their own, and 0 is no pair", "[kernel]") {
+TEST_CASE("each pair has its own label and weight, and weight 0 is not trained", "[kernel]") {
   for_each_kernel([]<class Kernel>() {
     Random random(31);
     for (const std::size_t inputs : {1u, 2u, 3u, 4u, 5u, 6u, 7u, 9u, 14u})
@@ -35,7 +35,7 @@ TEST_CASE("pairs have labels and weights of their own, and 0 is no pair", "[kern
   });
 }
 
-TEST_CASE("a kernel knows weights by their version and address", "[kernel]") {
+TEST_CASE("a kernel keeps weights by their version and address", "[kernel]") {
   for_each_kernel([]<class Kernel>() {
     const std::size_t rows = 30, dimension = 40, outputs = 5;
     // Seven inputs: some are in groups of 4, some in a group of 3. Blocks of two are of another

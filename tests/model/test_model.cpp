@@ -57,7 +57,7 @@ const std::vector<std::size_t> fresh{2, 4};
 
 }  // namespace
 
-TEST_CASE("a new model has the bits of its formula", "[model]") {
+TEST_CASE("a new model follows its formula, bit for bit", "[model]") {
   struct Case {
     std::size_t words, dimension;
     std::uint64_t seed;
@@ -120,7 +120,7 @@ TEST_CASE("a model lists its matrices by name in a fixed order", "[model]") {
   CHECK(moved.output.row(1)[1] == 2);
 }
 
-TEST_CASE("a state matrix is made of zeros once", "[model]") {
+TEST_CASE("a state matrix is created once, with zeros", "[model]") {
   Model model(zipf_vocabulary(4), 3);
   RowMatrix& mean = model.state_matrix("input.mean", 4);
   CHECK(mean.columns() == 3);
@@ -134,7 +134,7 @@ TEST_CASE("a state matrix is made of zeros once", "[model]") {
   CHECK_THROWS_AS(model.state_matrix("input.mean", 4, 1), InvalidArgument);
 }
 
-TEST_CASE("copies of matrices are put back", "[model]") {
+TEST_CASE("matrices can be restored from copies", "[model]") {
   Model model = random_model(zipf_vocabulary(5), 3);
   fill(model.state_matrix("input.mean", 5), 1);
   auto copies = model.copy_of_matrices();
@@ -201,7 +201,7 @@ TEST_CASE("extending moves rows with their words and draws new ones", "[model]")
   CHECK(row_of(other_seed.input, 2) != row_of(model.input, 2));
 }
 
-TEST_CASE("no vector comes twice, however often a model is extended", "[model]") {
+TEST_CASE("extending a model several times never draws a vector twice", "[model]") {
   // Each time the new words are the most frequent and take rows that had others before.
   Model model(vocabulary_of({{"w0", 1}, {"w1", 2}}), 2);
   for (std::uint64_t i = 2; i < 40; i += 2)
@@ -213,7 +213,7 @@ TEST_CASE("no vector comes twice, however often a model is extended", "[model]")
   CHECK(rows.size() == 40);
 }
 
-TEST_CASE("further input rows stay behind the words", "[model]") {
+TEST_CASE("other input rows still follow the words after extending", "[model]") {
   Model model(old_words, ModelShape{.dimension = 4, .input_rows = 7});
   const auto input = model.input.copy();
   model.extend(more_words);
@@ -224,7 +224,7 @@ TEST_CASE("further input rows stay behind the words", "[model]") {
   CHECK(model.output.rows() == 5);
 }
 
-TEST_CASE("inner nodes of a Huffman tree become zeros, words beside them keep their rows",
+TEST_CASE("extending sets inner nodes of a Huffman tree to zero and keeps rows of words",
           "[model]") {
   Model nodes(old_words, ModelShape{.dimension = 4, .output_rows = 2});
   fill(nodes.output, 3);
@@ -243,7 +243,7 @@ TEST_CASE("inner nodes of a Huffman tree become zeros, words beside them keep th
   for (std::size_t node = 0; node < 4; ++node) CHECK(is_zero(both.output.row(2 * node + 1)));
 }
 
-TEST_CASE("state moves as the matrix it belongs to", "[model]") {
+TEST_CASE("extending moves state like the matrix it belongs to", "[model]") {
   Model model(old_words, ModelShape{.dimension = 4, .input_rows = 4, .output_rows = 5});
   fill(model.state_matrix("input.mean", 4), 1);
   fill(model.state_matrix("output.squares", 5, 1), 2);
@@ -270,7 +270,7 @@ TEST_CASE("state moves as the matrix it belongs to", "[model]") {
   CHECK(same(model.state[3].matrix, before[3]));
 }
 
-TEST_CASE("a model that cannot be extended stays as it was", "[model]") {
+TEST_CASE("a model that cannot be extended does not change", "[model]") {
   Model model(old_words, ModelShape{.dimension = 4, .output_rows = 4});
   fill(model.output, 1);
   const auto input = model.input.copy(), output = model.output.copy();

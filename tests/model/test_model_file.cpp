@@ -86,7 +86,7 @@ void check_damages(const std::filesystem::path& path) {
 
 }  // namespace
 
-TEST_CASE("a model comes back from its file", "[model_file]") {
+TEST_CASE("a model is equal after saving and loading", "[model_file]") {
   const TemporaryFolder folder;
   const Model model = small_model();
   model.save(folder / "model");
@@ -102,7 +102,8 @@ TEST_CASE("a model comes back from its file", "[model_file]") {
   CHECK(same(Model::load(folder / "rows"), without_words));
 }
 
-TEST_CASE("odd words of a model come back, and one with a newline is refused", "[model_file]") {
+TEST_CASE("unusual words of a model are read back, and one with a newline is refused",
+          "[model_file]") {
   const TemporaryFolder folder;
   const auto model_of = [](const std::vector<std::pair<std::string, std::uint64_t>>& counts) {
     return Model(Vocabulary::from_counts(counts), 2);
@@ -202,7 +203,7 @@ TEST_CASE("sizes that a file cannot hold are refused before memory is taken", "[
   CHECK(is_refused({most / 4 + 2, 4}));
 }
 
-TEST_CASE("whole sections with content that is no model are refused", "[model_file]") {
+TEST_CASE("undamaged sections that do not form a model are refused", "[model_file]") {
   const TemporaryFolder folder;
   struct Content {
     std::string words = "a\nb\n";
@@ -230,8 +231,8 @@ TEST_CASE("whole sections with content that is no model are refused", "[model_fi
   CHECK(contains(refusal({.words = "a\nb"}), "expected a count for each word, got 2 counts"));
   CHECK(contains(refusal({.words = "a\nb\nc\n"}), "expected a count for each word"));
   CHECK(contains(refusal({.words = "a\n"}), "expected a count for each word"));
-  CHECK(contains(refusal({.words = "b\na\n", .counts = {1, 2}}), "words by falling count"));
-  CHECK(contains(refusal({.words = "b\na\n", .counts = {1, 1}}), "words by falling count"));
+  CHECK(contains(refusal({.words = "b\na\n", .counts = {1, 2}}), "words by descending count"));
+  CHECK(contains(refusal({.words = "b\na\n", .counts = {1, 1}}), "words by descending count"));
   for (const std::string words : {"a\na\n", "a\n\n"})
     CHECK(contains(refusal({.words = words}), "expected a vocabulary"));
   CHECK(contains(refusal({.counts = {1, 0}}), "expected a vocabulary"));
@@ -252,7 +253,7 @@ TEST_CASE("whole sections with content that is no model are refused", "[model_fi
                  "expected the end of the file"));
 }
 
-TEST_CASE("a checkpoint comes back from its file", "[checkpoint_file]") {
+TEST_CASE("a checkpoint is equal after saving and loading", "[checkpoint_file]") {
   const TemporaryFolder folder;
   const detail::Checkpoint saved = small_checkpoint();
   saved.save(folder / "state");
@@ -308,7 +309,7 @@ TEST_CASE("a checkpoint of another version is refused and says so", "[checkpoint
                  "written by a newer version of Wordloom"));
 }
 
-TEST_CASE("numbers that are no state of a run are refused", "[checkpoint_file]") {
+TEST_CASE("numbers that are not a state of a run are refused", "[checkpoint_file]") {
   const TemporaryFolder folder;
   const auto refusal = [&](const Numbers& run, std::size_t ranks) {
     detail::SectionWriter file(folder / "state", "wordloom checkpoint 5");

@@ -46,7 +46,7 @@ std::vector<std::string> names_of(const Model& model) {
 
 }  // namespace
 
-TEST_CASE("borrowed rows are those of another matrix", "[row_matrix]") {
+TEST_CASE("borrowed rows belong to another matrix", "[row_matrix]") {
   for (const std::size_t rows : {3u, 40'000u}) {  // on the heap, and from 2 MiB on
     RowMatrix matrix(rows, 20);
     {
@@ -127,7 +127,7 @@ TEST_CASE("embeddings of one matrix outlive the model", "[model]") {
   CHECK(same_matrix(copied.vectors(), input));
 }
 
-TEST_CASE("copies of one matrix are put back into a model of one matrix", "[model]") {
+TEST_CASE("a model of one matrix can be restored from copies", "[model]") {
   Model model = one_matrix(5, 3, 2);
   model.state_matrix("input.mean", 5).row(1)[1] = 2;
   Model other = one_matrix(5, 3, 7);
@@ -147,7 +147,7 @@ TEST_CASE("copies of one matrix are put back into a model of one matrix", "[mode
   CHECK(same_matrix(other.input, model.input));
 }
 
-TEST_CASE("extending a model of one matrix moves its rows and keeps it one", "[model]") {
+TEST_CASE("extending a model of one matrix moves its rows and keeps one matrix", "[model]") {
   Model model(vocabulary_of({{"a", 10}, {"b", 8}, {"c", 5}}), {.dimension = 4, .one_matrix = true});
   Model two(model.vocabulary, 4);
   model.state_matrix("output.mean", 3).row(0)[0] = 6;
@@ -161,7 +161,7 @@ TEST_CASE("extending a model of one matrix moves its rows and keeps it one", "[m
   CHECK(model.state[0].matrix.row(1)[0] == 6);  // "a"
 }
 
-TEST_CASE("a model of one matrix comes back from its file as one", "[model_file]") {
+TEST_CASE("a model of one matrix has one matrix after saving and loading", "[model_file]") {
   const TemporaryFolder folder;
   Model model = one_matrix(6, 5);
   for (const bool with_state : {false, true}) {
@@ -183,7 +183,7 @@ TEST_CASE("a model of one matrix comes back from its file as one", "[model_file]
   CHECK(std::filesystem::file_size(folder / "one") < std::filesystem::file_size(folder / "two"));
 }
 
-TEST_CASE("whole sections that are no model of one matrix are refused", "[model_file]") {
+TEST_CASE("undamaged sections that do not form a model of one matrix are refused", "[model_file]") {
   const TemporaryFolder folder;
   const auto refusal = [&](const std::vector<std::uint64_t>& count,
                            const std::vector<std::string>& names) {
@@ -203,7 +203,7 @@ TEST_CASE("whole sections that are no model of one matrix are refused", "[model_
   CHECK(contains(refusal({2, 1}, {"input", "input"}), "expected each matrix once"));
 }
 
-TEST_CASE("concatenated vectors are halves of length 1", "[embeddings]") {
+TEST_CASE("concatenated vectors consist of two parts of length 1", "[embeddings]") {
   const auto words = zipf_vocabulary(4);
   RowMatrix first(4, 2), second(4, 3);
   first.row(0)[0] = 3;

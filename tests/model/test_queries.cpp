@@ -54,7 +54,7 @@ std::vector<std::pair<double, std::size_t>> plain_order(const Embeddings& words,
 
 }  // namespace
 
-TEST_CASE("most_similar is the plainest search's answer", "[query]") {
+TEST_CASE("most_similar equals a plain search", "[query]") {
   // More rows than one block, so that blocks and threads are merged.
   const auto words = random_embeddings(5000, 10, 1);
   for (const std::size_t query : {0u, 77u, 4999u}) {
@@ -70,7 +70,7 @@ TEST_CASE("most_similar is the plainest search's answer", "[query]") {
   }
 }
 
-TEST_CASE("many queries at once answer as one after the other", "[query]") {
+TEST_CASE("many queries at once have the answers of single ones", "[query]") {
   const auto words = random_embeddings(3000, 7, 2);
   std::vector<std::string> names;
   for (int i = 0; i < 500; ++i) names.push_back("w" + std::to_string(3 * i));
@@ -85,7 +85,7 @@ TEST_CASE("many queries at once answer as one after the other", "[query]") {
   }
 }
 
-TEST_CASE("sums, lists and odd words follow their formulas", "[query]") {
+TEST_CASE("most_similar of sums and lists and doesnt_match follow their formulas", "[query]") {
   const auto words = random_embeddings(400, 9, 4);
   const auto cosine = [&](std::size_t a, std::size_t b) {
     return plain_cosine(words.vector(a), words.vector(b));
@@ -169,7 +169,7 @@ TEST_CASE("analogies follow their formulas", "[query]") {
   }
 }
 
-TEST_CASE("no word of a question is its answer, even where it would be the best", "[query]") {
+TEST_CASE("no word of a question is its answer, even if it would be the best", "[query]") {
   RowMatrix vectors(4, 2);
   const float values[4][2] = {{1, 0}, {1, 0.1f}, {1, -0.1f}, {0, 1}};
   for (std::size_t i = 0; i < 4; ++i) std::copy_n(values[i], 2, vectors.row_data(i));
@@ -184,7 +184,7 @@ TEST_CASE("no word of a question is its answer, even where it would be the best"
   }
 }
 
-TEST_CASE("equal scores come by id, vectors of zeros score 0, NaN comes last", "[query]") {
+TEST_CASE("equal scores are sorted by id, vectors of zeros score 0, NaN is last", "[query]") {
   RowMatrix vectors(6, 2);
   const float nan = std::numeric_limits<float>::quiet_NaN();
   const float values[6][2] = {{1, 0}, {0, 0}, {2, 0}, {nan, 0}, {1, 0}, {-1, 0}};
@@ -210,7 +210,7 @@ TEST_CASE("queries refuse unknown words and wrong lengths", "[query]") {
   CHECK_THROWS_AS(Embeddings(WordList(), RowMatrix(1, 1)), InvalidArgument);
 }
 
-TEST_CASE("embeddings of nothing are refused", "[query]") {
+TEST_CASE("embeddings without words or dimensions are refused", "[query]") {
   CHECK(message_of<InvalidArgument>([] { Embeddings(WordList(), RowMatrix(0, 3)); }) ==
         "embeddings need at least one word and one dimension, got 0 x 3");
   CHECK(message_of<InvalidArgument>([] {
@@ -218,7 +218,7 @@ TEST_CASE("embeddings of nothing are refused", "[query]") {
         }) == "embeddings need at least one word and one dimension, got 1 x 0");
 }
 
-TEST_CASE("answers own their words", "[query]") {
+TEST_CASE("answers hold copies of their words", "[query]") {
   STATIC_REQUIRE(std::is_same_v<decltype(Neighbour::word), std::string>);
   std::size_t letters = 0;
   for (const auto& [word, score] : random_embeddings(300, 8, 6).most_similar("w3", 3))

@@ -107,7 +107,7 @@ TEST_CASE("the vector of any word is the mean of its bag", "[subwords]") {
   CHECK_FALSE(equal(words.vector("walk"), model.input.row(0)));
 }
 
-TEST_CASE("a word with neither row nor n-gram has a vector of zeros", "[subwords]") {
+TEST_CASE("an unknown word without n-grams has a vector of zeros", "[subwords]") {
   const SubwordEmbeddings words(subword_model(some_words(), {.minn = 4, .maxn = 5, .buckets = 9}));
   CHECK(words.vector("b") == zeros);
   CHECK(words.vector("") == zeros);
@@ -166,7 +166,7 @@ TEST_CASE("words of the vocabulary nearest to any word are found", "[subwords]")
   CHECK(words.most_similar("walking", 9, {.restrict_vocabulary = 2}).size() == 2);
 }
 
-TEST_CASE("embeddings of a model with subwords have the means", "[subwords]") {
+TEST_CASE("embeddings of a model with subwords are the means of bags", "[subwords]") {
   for (const Vocabulary& vocabulary : {some_words(), zipf_vocabulary(3000)})
     for (const SubwordOptions& with : {options, SubwordOptions{.maxn = 0}}) {
       Model model = subword_model(vocabulary, with);
@@ -207,7 +207,7 @@ TEST_CASE("rows that do not fit words and buckets are refused", "[subwords]") {
                  "minn is 4"));
 }
 
-TEST_CASE("a model with subwords comes back from its file", "[subwords][model_file]") {
+TEST_CASE("a model with subwords is equal after saving and loading", "[subwords][model_file]") {
   const TemporaryFolder folder;
   for (const SubwordOptions& with : {options, SubwordOptions{.minn = 1, .maxn = 1000, .buckets = 3},
                                      SubwordOptions{.maxn = 0}}) {

@@ -128,7 +128,7 @@ RowMatrix some_gradient() {
 
 }  // namespace
 
-TEST_CASE("optimizers change rows as their formulas say", "[optimizer]") {
+TEST_CASE("optimizers change rows by their formulas", "[optimizer]") {
   SECTION("Sgd") { check_against_oracle(Sgd{}); }
   SECTION("AdaGrad") { check_against_oracle(AdaGrad{}); }
   SECTION("AdaGrad by row") { check_against_oracle(AdaGrad{.per_row = true}); }
@@ -145,7 +145,7 @@ TEST_CASE("optimizers change rows as their formulas say", "[optimizer]") {
   SECTION("Adam without memory") { check_against_oracle(Adam{.beta1 = 0, .beta2 = 0}); }
 }
 
-TEST_CASE("Adam is right when its bias correction ends", "[optimizer]") {
+TEST_CASE("Adam is right at the end of its bias correction", "[optimizer]") {
   check_against_oracle(Adam{.beta1 = 0.9, .beta2 = 0.99}, 17, 15'000);
 }
 
@@ -198,7 +198,7 @@ TEST_CASE("Adam corrects each row by the number of its own updates", "[optimizer
                             [](float x) { return x == 0; }));
 }
 
-TEST_CASE("a gradient of zeros leaves a new row as it is", "[optimizer]") {
+TEST_CASE("a gradient of zeros does not change a new row", "[optimizer]") {
   const RowMatrix zeros(1, 33);
   const auto check = [&](const auto& policy) {
     Model model = wordloom_test::random_model(2, 33, 1);

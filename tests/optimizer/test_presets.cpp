@@ -9,7 +9,7 @@
 
 using namespace wordloom;
 
-TEST_CASE("presets set what goes with their trainers, and nothing else", "[presets]") {
+TEST_CASE("presets set only the hyperparameters of their trainers", "[presets]") {
   const Hyperparameters given{.dimension = 7, .window = 3, .negatives = 2, .seed = 9};
   for (const Hyperparameters& preset :
        {fast_parameters(given), best_parameters(given), word2vec_parameters(given)}) {

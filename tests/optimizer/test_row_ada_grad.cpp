@@ -164,7 +164,7 @@ void check_training() {
 
 }  // namespace
 
-TEST_CASE("FusedKernel under RowAdaGrad changes rows as the formula says", "[optimizer]") {
+TEST_CASE("FusedKernel under RowAdaGrad changes rows by the formula", "[optimizer]") {
   Random random(3);
   const auto worker = [](const auto& run, const Model& model, BlockShape most) {
     return run.worker(model, most);
@@ -179,7 +179,7 @@ TEST_CASE("FusedKernel under RowAdaGrad changes rows as the formula says", "[opt
     }
 }
 
-TEST_CASE("blocks that change one side take the worker for one side", "[optimizer]") {
+TEST_CASE("blocks that change one side use the worker for one side", "[optimizer]") {
   Random random(3);
   std::vector<OwnedBlock> blocks;
   for (int k = 0; k < 30; ++k)

@@ -73,7 +73,7 @@ TEMPLATE_TEST_CASE("optimizers learn, on one thread and on several", "[optimizer
     }
 }
 
-TEST_CASE("a batch in progress is applied at the end of an epoch and on stopping",
+TEST_CASE("a batch in progress is applied at the end of an epoch and when training stops",
           "[optimizer][training]") {
   Task task;
   const std::vector<std::vector<WordId>> few(300, {1, 2, 3, 4, 5, 6, 7});

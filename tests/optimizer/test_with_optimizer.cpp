@@ -48,7 +48,7 @@ std::vector<OwnedBlock> random_blocks(std::size_t count, std::size_t rows, Rando
 
 }  // namespace
 
-TEST_CASE("gradients are those of the oracle, and the model stays as it is", "[optimizer]") {
+TEST_CASE("gradients equal the oracle's, and the model does not change", "[optimizer]") {
   for_each_gradient_kernel([]<class Kernel>() {
     Random random(3);
     for (const std::size_t dimension : {1u, 17u, 64u, 100u})
@@ -83,7 +83,7 @@ TEST_CASE("gradients are those of the oracle, and the model stays as it is", "[o
   });
 }
 
-TEST_CASE("a kernel with Sgd does what the kernel does", "[optimizer]") {
+TEST_CASE("a kernel with Sgd trains like the kernel alone", "[optimizer]") {
   for_each_gradient_kernel([]<class Kernel>() {
     Random random(5);
     for (const std::size_t rows : {4u, 60u})
@@ -170,7 +170,7 @@ TEST_CASE("in a model of one matrix, a row has one state for both roles", "[opti
   CHECK(steps.row(3)[0] == 0);
 }
 
-TEST_CASE("a batch of blocks is one block that holds them", "[optimizer]") {
+TEST_CASE("a batch of blocks is trained like one block that contains them", "[optimizer]") {
   for_each_gradient_kernel([]<class Kernel>() {
     const auto check = [](const auto& policy) {
       using Policy = std::remove_cvref_t<decltype(policy)>;
@@ -216,7 +216,7 @@ TEST_CASE("a batch of blocks is one block that holds them", "[optimizer]") {
   });
 }
 
-TEST_CASE("finish applies a batch that is not full, once", "[optimizer]") {
+TEST_CASE("finish() applies a batch that is not full, once", "[optimizer]") {
   Random random(2);
   const OwnedBlock block{.inputs = any_rows(3, 8, random), .outputs = any_rows(4, 8, random)};
   Model batched = wordloom_test::random_model(8, 30, 4);
@@ -248,7 +248,7 @@ void add_gradients(const oracle::Model& at, const OwnedBlock& block, double rate
 
 }  // namespace
 
-TEST_CASE("a dense Adam steps all rows after every batch, as its paper has it", "[optimizer]") {
+TEST_CASE("a dense Adam steps all rows after every batch, as in its paper", "[optimizer]") {
   const Adam adam{.epsilon = 1e-3, .dense = true};
   Model model = random_model(12, 20, 4);
   oracle::Model expected(model), zero = expected;
@@ -294,7 +294,7 @@ TEST_CASE("a dense Adam steps all rows after every batch, as its paper has it", 
                     "an optimizer that steps all rows needs a batch above 1");
 }
 
-TEST_CASE("ranks that average gradients take one step by the mean of all, alike", "[optimizer]") {
+TEST_CASE("ranks that average gradients take one common step by the mean of all", "[optimizer]") {
   Random random(9);
   std::vector<OwnedBlock> blocks[2];  // of both ranks
   for (const std::size_t rank : {0u, 1u})

@@ -18,7 +18,7 @@ for how in '' '--sampler hogwild' '--cbow 1' '--hs 1 --negative 0' '--maxn 3' '-
            '--threads 1' '--kernel dot'; do
   none "$context 200 sentences (200 words) has one word; is there one word a line?" $train --save-vocab c --train lines --sample 0 $how
   none "$context 150 sentences (150 words) has one word: --max-sentence is 1, give 2 or more" $train --train text --max-sentence 1 $how
-  none "$context 100 sentences (250 words) has one word again and again; a sentence needs two" $train --train same $how
+  none "$context 100 sentences (250 words) repeats one word; a sentence needs two" $train --train same $how
   none "$context 50 sentences (150 words) has at most one word after subsampling with the threshold 1e-10; use a higher one, or 0" \
     $train --train text --sample 1e-10 $how
 done
@@ -39,7 +39,7 @@ none "got only 'two'; corpus: 19 words, 18 kept, 1 dropped as rare (min_count 5)
 
 walk='node2vec --size 8 --threads 1 --output v --save-model m --save-walks w'
 none "$context 30 sentences (30 words) has one word: --walk-length is 1, give 2 or more" $walk --input edges --walk-length 1
-none "$context 20 sentences (1600 words) has one word again and again" $walk --input loops
+none "$context 20 sentences (1600 words) repeats one word" $walk --input loops
 none "$context 30 sentences (2400 words) has at most one word after subsampling" ${walk% --save-walks w} --input edges --sample 1e-10
 # Directed edges that end at once are pairs all the same.
 printf '1 2\n3 2\n' >sinks

@@ -73,7 +73,7 @@ const std::vector<std::size_t> lengths{0, 1, 2, 3, 4, 5, 6, 8, 9, 11, 16, 17, 10
 
 }  // namespace
 
-TEST_CASE("Cbow makes one bag of each window, against its centre and K others", "[sampler]") {
+TEST_CASE("Cbow scores one bag for each window against its centre and K negatives", "[sampler]") {
   const auto vocabulary = zipf_vocabulary(50);
   for (const BagGradient gradient : {BagGradient::mean, BagGradient::whole, BagGradient::root}) {
     const auto random =

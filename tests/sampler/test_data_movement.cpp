@@ -40,7 +40,7 @@ double counted_repulsion(std::size_t batches, std::size_t k, std::size_t b, std:
 
 }  // namespace
 
-TEST_CASE("data movement of the 1 Billion Word Benchmark is the paper's", "[sampler]") {
+TEST_CASE("the data movement of the 1 Billion Word Benchmark equals the paper's", "[sampler]") {
   const DataMovement paper{.words = 804'269'958};
   CHECK(paper.word2vec() == Approx(85'665'204e6).epsilon(1e-6));
   CHECK(paper.word2vec_repulsion() == Approx(72'487'241e6).epsilon(1e-3));
@@ -52,7 +52,7 @@ TEST_CASE("data movement of the 1 Billion Word Benchmark is the paper's", "[samp
         Approx(paper.par_word2vec() - paper.par_word2vec_repulsion()).epsilon(1e-3));
 }
 
-TEST_CASE("data movement is what the loops read and write", "[sampler]") {
+TEST_CASE("data movement counts the reads and writes of the loops", "[sampler]") {
   const DataMovement small{.words = 48,
                            .dimension = 16,
                            .window = 3,

@@ -123,7 +123,7 @@ TEST_CASE("negatives of an edge are drawn by count among the other nodes", "[edg
     }
 }
 
-TEST_CASE("workers of a run make the same blocks of the same random numbers", "[edge_pairs]") {
+TEST_CASE("workers of a run of edges make equal blocks from equal random numbers", "[edge_pairs]") {
   const auto vocabulary = zipf_vocabulary(50);
   Random random(3);
   const auto sentence = random_edges(300, 50, random);
@@ -135,7 +135,7 @@ TEST_CASE("workers of a run make the same blocks of the same random numbers", "[
         blocks_of(LineSecondOrder{}, vocabulary, sentence));
 }
 
-TEST_CASE("rows of edges are scored as often as expected", "[edge_pairs]") {
+TEST_CASE("rows of edges are scored as often as expected_updates says", "[edge_pairs]") {
   // No node is so frequent that it is often drawn for its own negative.
   std::vector<std::uint64_t> counts;
   for (std::size_t i = 0; i < 400; ++i) counts.push_back(3000 - 6 * i);
@@ -178,7 +178,7 @@ TEST_CASE("edge samplers take their parameters from the hyperparameters", "[edge
   CHECK_THROWS_AS(detail::validate(LineFirstOrder{{.negatives = 0}}), InvalidArgument);
 }
 
-TEST_CASE("sentences and graphs that have no edges to train are refused", "[edge_pairs]") {
+TEST_CASE("sentences and graphs without edges to train are refused", "[edge_pairs]") {
   const auto vocabulary = zipf_vocabulary(4);
   const std::vector<WordId> odd{0, 1, 2};
   CHECK(

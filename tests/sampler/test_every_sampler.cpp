@@ -94,7 +94,7 @@ TEST_CASE("blocks are within the bounds and the features that a sampler declares
   });
 }
 
-TEST_CASE("a row that is a positive of an input is not a negative of it", "[sampler]") {
+TEST_CASE("a row is not both a positive and a negative of an input", "[sampler]") {
   const auto vocabulary = zipf_vocabulary(6);
   for_each_sampler([&]<class Policy>(std::string_view name) {
     INFO(name);
@@ -116,7 +116,7 @@ TEST_CASE("a row that is a positive of an input is not a negative of it", "[samp
   });
 }
 
-TEST_CASE("weights of one version at one address are the same", "[sampler]") {
+TEST_CASE("weights of one version at one address are equal", "[sampler]") {
   const auto check = [](auto worker, std::size_t words, std::size_t fewest_repeats) {
     std::map<std::pair<std::uint64_t, const float*>, std::pair<std::size_t, std::vector<float>>>
         known;
@@ -146,7 +146,7 @@ TEST_CASE("weights of one version at one address are the same", "[sampler]") {
   }
 }
 
-TEST_CASE("workers of a run do the same with the same random numbers", "[sampler]") {
+TEST_CASE("workers of a run make equal blocks from equal random numbers", "[sampler]") {
   const auto vocabulary = zipf_vocabulary(30, 1000);
   for_each_sampler([&]<class Policy>(std::string_view name) {
     INFO(name);
@@ -246,7 +246,7 @@ void check_expected_updates(const Policy& policy, const Vocabulary& vocabulary, 
 
 }  // namespace
 
-TEST_CASE("rows are scored as often as expected", "[sampler]") {
+TEST_CASE("rows are scored as often as expected_updates says", "[sampler]") {
   // No word is so frequent that it is often drawn for its own negative.
   std::vector<std::uint64_t> counts;
   for (std::size_t i = 0; i < 500; ++i) counts.push_back(3000 - 5 * i);

@@ -111,7 +111,7 @@ std::vector<std::uint64_t> falling(std::vector<std::uint64_t> counts) {
 
 }  // namespace
 
-TEST_CASE("a Huffman tree is a shortest code of the words", "[huffman]") {
+TEST_CASE("a Huffman tree is an optimal code of the words", "[huffman]") {
   for (const std::size_t words : {2u, 3u, 4u, 5u, 8u, 13u, 64u, 100u})
     check_tree(std::vector<std::uint64_t>(words, 7));
   check_tree({1000, 1});
@@ -234,7 +234,7 @@ TEST_CASE("HuffmanPath keeps a frequent node with probability sqrt(t / f), the l
   }
 }
 
-TEST_CASE("nodes of a path are kept or left out by one draw: its lower end is left", "[huffman]") {
+TEST_CASE("one draw decides for a path: nodes are dropped from the top down", "[huffman]") {
   const auto vocabulary = zipf_vocabulary(100);
   const auto run = HuffmanPath{.node_sample = 0.1}.start(vocabulary);
   auto worker = run.worker(1, 1);
@@ -322,7 +322,7 @@ TEST_CASE("HuffmanPathAndNegatives has nodes in odd rows and words in even ones"
   CHECK(negatives.size() > 80);
 }
 
-TEST_CASE("a negative is never the centre, however frequent that is", "[negatives]") {
+TEST_CASE("a negative is never the centre, even if the centre is very frequent", "[negatives]") {
   for (const std::vector<std::uint64_t>& counts :
        {std::vector<std::uint64_t>{1'000'000'000, 2, 1}, {7, 6, 5, 4, 3, 2}, {3, 3, 3}}) {
     const auto vocabulary = vocabulary_of_counts(counts);

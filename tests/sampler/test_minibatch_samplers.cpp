@@ -91,7 +91,7 @@ const std::vector<std::size_t> lengths{0, 1, 2, 3, 4, 5, 7, 8, 9, 16, 17, 33, 10
 
 }  // namespace
 
-TEST_CASE("attraction and repulsion come one after the other, of the same pairs", "[sampler]") {
+TEST_CASE("attraction and repulsion follow each other and have the same pairs", "[sampler]") {
   for (const std::size_t length : lengths) {
     using Split = AttractionRepulsion<SharedNegativeFixedWindow>;
     const Hyperparameters parameters{.window = 5, .negatives = 4};
@@ -105,7 +105,7 @@ TEST_CASE("attraction and repulsion come one after the other, of the same pairs"
   }
 }
 
-TEST_CASE("SentenceMinibatch repels each word as often as SharedNegative would", "[sampler]") {
+TEST_CASE("SentenceMinibatch repels each word as often as SharedNegative", "[sampler]") {
   for (const std::size_t length : lengths)
     for (const std::size_t minibatch : {0u, 1u, 3u, 16u, 200u})
       for (const std::size_t shared : {0u, 1u, 7u}) {
@@ -136,8 +136,9 @@ TEST_CASE("CombinedContext gives the pairs of the windows it combines, and no ot
       }
 }
 
-TEMPLATE_TEST_CASE("random windows make the same pairs as often as SharedNegative", "[sampler]",
-                   SplitSharedNegative, SentenceMinibatch, CombinedContext, GroupedWindow) {
+TEMPLATE_TEST_CASE("samplers with random windows make the pairs of SharedNegative equally often",
+                   "[sampler]", SplitSharedNegative, SentenceMinibatch, CombinedContext,
+                   GroupedWindow) {
   // A group of the window's size: GroupedWindow's distances are then those of random windows.
   const Hyperparameters parameters{
       .window = 5,
@@ -231,7 +232,8 @@ TEST_CASE("DecoupledMinibatch draws the number of negatives by the place of the 
   }
 }
 
-TEST_CASE("GroupedWindow holds each distance as often as it says", "[sampler]") {
+TEST_CASE("GroupedWindow pairs words at each distance with the documented probability",
+          "[sampler]") {
   const std::size_t length = 40;
   // Window and group; a group of the window's size is word2vec's random window.
   for (const auto& [window, minibatch] :
@@ -283,7 +285,7 @@ TEST_CASE("GroupedWindow covers sentences of any length in blocks of its largest
       }
 }
 
-TEMPLATE_TEST_CASE("a negative that is a centre of the group is none for the words of its window",
+TEMPLATE_TEST_CASE("a negative that is a centre has weight 0 for the words of its window",
                    "[sampler]", CombinedContextFixedWindow, GroupedWindow) {
   const Vocabulary vocabulary = zipf_vocabulary(6);  // so few that centres are drawn all the time
   const Hyperparameters parameters{

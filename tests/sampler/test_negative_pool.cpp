@@ -34,7 +34,7 @@ TEST_CASE("each pick from a pool has the distribution of a draw", "[sampler]") {
   CHECK(std::abs(chi_squared_deviation(late, shares)) < 5);
 }
 
-TEST_CASE("a draw of a pool is picked eight times in the mean", "[sampler]") {
+TEST_CASE("a draw of a pool is picked eight times on average", "[sampler]") {
   const auto vocabulary =
       zipf_vocabulary(100'000, 1);  // all as frequent: hardly a word comes twice
   NegativePool pool(NegativeDistribution(vocabulary, 0.75), 64);
@@ -50,7 +50,7 @@ TEST_CASE("a draw of a pool is picked eight times in the mean", "[sampler]") {
   CHECK(words.size() > 18'000);
 }
 
-TEST_CASE("a pool is found again from the number of its picks", "[sampler]") {
+TEST_CASE("a pool is restored from its number of picks", "[sampler]") {
   const auto vocabulary = zipf_vocabulary(1000, 1000);
   const NegativeDistribution negatives(vocabulary, 0.75);
   for (const std::size_t size : {1u, 5u, 64u}) {
@@ -67,7 +67,7 @@ TEST_CASE("a pool is found again from the number of its picks", "[sampler]") {
   }
 }
 
-TEST_CASE("large vocabularies have a pool, small ones the draws of no pool", "[sampler]") {
+TEST_CASE("large vocabularies have a pool, small ones draw without one", "[sampler]") {
   const auto start = [](std::size_t words, std::size_t pool) {
     return NegativeSampling{.pool = pool}.start(zipf_vocabulary(words)).pool();
   };

@@ -55,7 +55,7 @@ const std::vector<std::size_t> lengths{0, 1, 2, 3, 5, 6, 10, 11, 12, 100};
 
 }  // namespace
 
-TEST_CASE("SharedNegative gives each word its window, the word itself and K others", "[sampler]") {
+TEST_CASE("SharedNegative scores each window against its centre and K negatives", "[sampler]") {
   const auto vocabulary = zipf_vocabulary(50);
   const auto run = SharedNegative{.window = {5}, .targets = {.negatives = 4}}.start(vocabulary);
   const auto check = [&](const std::vector<WordId>& sentence) {
@@ -132,7 +132,7 @@ TEST_CASE("a random window's reach is uniform from 1 to w", "[sampler]") {
   CHECK(chi_squared_deviation(counts, std::vector<double>(6, 1.0 / 6)) < 5);
 }
 
-TEST_CASE("workers of a run do the same with the same random stream", "[sampler]") {
+TEST_CASE("workers of a run make equal blocks from equal random streams", "[sampler]") {
   const auto vocabulary = zipf_vocabulary(50);
   const auto run = SharedNegative{}.start(vocabulary);
   const auto copy = run;
@@ -140,7 +140,7 @@ TEST_CASE("workers of a run do the same with the same random stream", "[sampler]
   CHECK_FALSE(blocks_of(run, sentence_of(40), 9) == blocks_of(copy, sentence_of(40), 10));
 }
 
-TEST_CASE("a run keeps what it needs of the vocabulary", "[sampler]") {
+TEST_CASE("a run stays valid without the vocabulary", "[sampler]") {
   const auto run = [] {
     const auto vocabulary = zipf_vocabulary(50);
     return SharedNegative{}.start(vocabulary);
@@ -180,7 +180,7 @@ TEST_CASE("negative sampling from one word is refused", "[negatives]") {
   CHECK_THROWS_AS(NegativeDistribution(vocabulary_of_counts({5}), 0.75), CorpusError);
 }
 
-TEST_CASE("subsampling keeps words as word2vec's formula says", "[subsampling]") {
+TEST_CASE("subsampling keeps words by word2vec's formula", "[subsampling]") {
   const auto vocabulary = vocabulary_of_counts({500'000, 20'000, 1000, 10});
   const double t = 1e-3, total = 521'010;
   const Subsampling subsampling(vocabulary, t);

@@ -62,7 +62,7 @@ void add_positives(const Block& block, Pairs& pairs) {
 
 }  // namespace
 
-TEST_CASE("no word meets another sentence, but for negatives", "[sampler]") {
+TEST_CASE("words are paired only within their sentence, except with negatives", "[sampler]") {
   const Text text(lengths);
   const auto vocabulary = zipf_vocabulary(text.words.size());
   for_each_sampler([&]<class Policy>(std::string_view name) {
@@ -84,7 +84,7 @@ TEST_CASE("no word meets another sentence, but for negatives", "[sampler]") {
   });
 }
 
-TEST_CASE("sentences at once have the pairs that each has alone", "[sampler]") {
+TEST_CASE("several sentences at once have the pairs of single ones", "[sampler]") {
   const Text text(lengths);
   const auto vocabulary = zipf_vocabulary(text.words.size());
   std::size_t compared = 0;

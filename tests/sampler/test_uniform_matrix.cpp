@@ -114,7 +114,7 @@ TEST_CASE("UniformMatrix cuts a column into chunks of words that share negatives
       }
 }
 
-TEST_CASE("weights of UniformMatrix at one address and of one version are the same", "[sampler]") {
+TEST_CASE("weights of UniformMatrix of one version at one address are equal", "[sampler]") {
   const auto vocabulary = zipf_vocabulary(words);
   auto worker = worker_of({.minibatch = 16, .shared_negatives = 3}, vocabulary);
   Random random(1);
@@ -159,7 +159,7 @@ TEST_CASE("the second step of UniformMatrix exchanges the roles of both sides", 
   }
 }
 
-TEST_CASE("a word of UniformMatrix alone has negatives other than its context", "[sampler]") {
+TEST_CASE("a single word of UniformMatrix has negatives other than its context", "[sampler]") {
   const auto vocabulary = vocabulary_of_counts({1000, 100, 50, 10, 1});
   std::vector<WordId> pairs;  // each word as a context of each
   for (WordId word = 0; word < 5; ++word)
@@ -189,7 +189,8 @@ TEST_CASE("a word of UniformMatrix alone has negatives other than its context", 
   }
 }
 
-TEST_CASE("shared negatives come as often as count to the power of the exponent", "[sampler]") {
+TEST_CASE("shared negatives are drawn in proportion to count to the power of the exponent",
+          "[sampler]") {
   const auto vocabulary = zipf_vocabulary(words);
   for (const double exponent : {0.0, 0.75, 1.0})
     for (const std::size_t shared : {0u, 3u, 40u}) {
@@ -216,7 +217,7 @@ TEST_CASE("shared negatives come as often as count to the power of the exponent"
     }
 }
 
-TEST_CASE("chunks of UniformMatrix have negatives of their own", "[sampler]") {
+TEST_CASE("each chunk of UniformMatrix has its own negatives", "[sampler]") {
   const auto vocabulary = zipf_vocabulary(2000);
   auto worker = worker_of({.minibatch = 4, .shared_negatives = 30}, vocabulary);
   Random random(6);
@@ -251,7 +252,7 @@ struct AnnouncedRows {
 
 }  // namespace
 
-TEST_CASE("UniformMatrix announces the rows that stand still a chunk ahead", "[sampler]") {
+TEST_CASE("UniformMatrix announces the rows that it only reads a chunk ahead", "[sampler]") {
   const auto vocabulary = zipf_vocabulary(words);
   for (const Sides update : {Sides::inputs, Sides::outputs}) {
     auto worker = worker_of({}, vocabulary);
@@ -264,7 +265,7 @@ TEST_CASE("UniformMatrix announces the rows that stand still a chunk ahead", "[s
   }
 }
 
-TEST_CASE("UniformMatrix has as many shared negatives as a pair by default", "[sampler]") {
+TEST_CASE("UniformMatrix shares K negatives by default", "[sampler]") {
   CHECK(UniformMatrix{}.shared() == 5);
   CHECK(UniformMatrix{.targets = {.negatives = 9}}.shared() == 9);
   CHECK(UniformMatrix{.targets = {.negatives = 9}, .shared_negatives = 2}.shared() == 2);
@@ -296,7 +297,7 @@ TEST_CASE("UniformMatrix refuses parameters out of bounds by name", "[sampler]")
   CHECK_THROWS_AS(UniformMatrix{}.start(vocabulary_of_counts({3})), CorpusError);
 }
 
-TEST_CASE("workers of UniformMatrix do the same with the same random numbers", "[sampler]") {
+TEST_CASE("workers of UniformMatrix make equal blocks from equal random numbers", "[sampler]") {
   const auto vocabulary = zipf_vocabulary(words);
   const auto run = UniformMatrix{}.start(vocabulary);
   CHECK(run.output_rows() == words);
@@ -309,7 +310,7 @@ TEST_CASE("workers of UniformMatrix do the same with the same random numbers", "
   for (std::size_t k = 0; k < first.size(); ++k) CHECK(first[k].outputs == second[k].outputs);
 }
 
-TEST_CASE("UniformMatrix expects as many updates of each word", "[sampler]") {
+TEST_CASE("UniformMatrix expects equally many updates of each word", "[sampler]") {
   const auto vocabulary = zipf_vocabulary(words);
   const auto expected = UniformMatrix{.targets = {.negatives = 4}}
                             .start(vocabulary)

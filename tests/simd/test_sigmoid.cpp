@@ -62,7 +62,7 @@ TEST_CASE("sigmoid is within 2^-21 of the true value for floats of ordinary size
   CHECK(count_wrong(sign | bits(0x1p-25f), sign | bits(87.68f), inexact) == 0);
 }
 
-TEST_CASE("sigmoid is one half for floats near zero, denormals too", "[sigmoid]") {
+TEST_CASE("sigmoid is one half for floats near zero, including denormals", "[sigmoid]") {
   const auto wrong = [](float, float y) { return !(std::abs(y - 0.5f) <= 0x1p-23f); };
   CHECK(count_wrong(0, bits(0x1p-25f), wrong) == 0);
   CHECK(count_wrong(sign, sign | bits(0x1p-25f), wrong) == 0);
@@ -80,7 +80,7 @@ TEST_CASE("sigmoid keeps NaN", "[sigmoid]") {
   CHECK(std::isnan(sigmoid(-std::numeric_limits<float>::quiet_NaN())));
 }
 
-TEST_CASE("a vector of sigmoids is the same, bit for bit, as one at a time", "[sigmoid]") {
+TEST_CASE("a vector of sigmoids equals single ones, bit for bit", "[sigmoid]") {
   const simd::hn::ScalableTag<float> d;
   std::vector<float> x(simd::hn::Lanes(d)), y(x.size());
   for (float base = -95.0f; base < 95.0f; base += 0.37f) {

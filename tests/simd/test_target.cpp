@@ -14,7 +14,7 @@ TEST_CASE("the best target runs unless another is named", "[target]") {
   CHECK(choose_target(available, "scalar").highway == 3);
 }
 
-TEST_CASE("a target that is not there is refused with what there is", "[target]") {
+TEST_CASE("a missing target is refused with the list of available ones", "[target]") {
   const std::vector<Target> available{{"avx2", 2}, {"scalar", 3}};
   for (const char* wanted : {"avx512", "", "AVX2", "avx2 "}) {
     std::string message;
@@ -28,7 +28,7 @@ TEST_CASE("a target that is not there is refused with what there is", "[target]"
   }
 }
 
-TEST_CASE("what the compiler's flags allow is always there, and last", "[target]") {
+TEST_CASE("the target of the compiler's flags is always available, and last", "[target]") {
   const auto available = available_targets();
   REQUIRE_FALSE(available.empty());
   CHECK(available.back().highway == HWY_STATIC_TARGET);

@@ -19,7 +19,7 @@ check library "Error: unknown word 'mine'" "on .* has failed: unknown word 'mine
 check outside "Error: unknown word 'mine'" 'has ended before the others' 2
 check library "Error: unknown word 'mine'" "on .* has failed: unknown word 'mine'" 3
 check standard 'std::exception: mine' 'on .* has failed: mine' 3
-check int 'int: 42' 'on .* has failed: an exception that is no std::exception' 3
+check int 'int: 42' 'on .* has failed: an exception that is not a std::exception' 3
 check vocabulary 'Error: the corpus was encoded with another vocabulary.*' \
   'on .* has failed: the corpus was encoded with another vocabulary.*' 3
 check end "Error: unknown word 'mine'" "on .* has failed: unknown word 'mine'" 3

@@ -64,7 +64,7 @@ std::vector<std::vector<float>> combined(std::size_t ranks, SyncOptions options 
 
 }  // namespace
 
-TEST_CASE("changes of ranks are combined as each rule says", "[sync]") {
+TEST_CASE("changes of ranks are combined by each rule", "[sync]") {
   for (const std::size_t first_rows : {1u, 7u, 1024u}) {
     const SyncOptions options{.first_rows = first_rows, .interval = 100};
     for (const auto& of_rank : combined<DeltaSum>(4, options)) {
@@ -103,8 +103,7 @@ TEST_CASE("changes of ranks are combined as each rule says", "[sync]") {
   CHECK(combined(4, {}, AnyRule{Kind::sum}) == combined<DeltaSum>(4));
 }
 
-TEST_CASE("by epochs all rows are synchronised at the end of each, and at no other time",
-          "[sync]") {
+TEST_CASE("with an interval of an epoch, all rows are synchronised at its end only", "[sync]") {
   InProcess::run(2, [&](InProcess self) {
     Model model(zipf_vocabulary(rows, 1000), dimension);
     Allreduce<InProcess, Average> sync(
@@ -128,7 +127,7 @@ TEST_CASE("by epochs all rows are synchronised at the end of each, and at no oth
   SUCCEED("no rank has thrown");
 }
 
-TEST_CASE("what a rank trains while its changes travel is not lost", "[sync]") {
+TEST_CASE("training during a synchronisation is not lost", "[sync]") {
   std::vector<float> result(2);
   std::barrier both(2);
   InProcess::run(2, [&](InProcess self) {
@@ -213,7 +212,7 @@ bool same(const RowMatrix& a, const RowMatrix& b) {
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("ranks of every kind of targets and inputs end alike, and learn",
+TEMPLATE_TEST_CASE("ranks with every kind of targets and inputs end with equal models, and learn",
                    "[sync][quality]", HierarchicalSoftmax, HierarchicalCbow,
                    (BasicSharedNegative<RandomWindow, HuffmanPathAndNegatives>), Cbow) {
   const auto& text = demo_text();
@@ -232,7 +231,7 @@ TEMPLATE_TEST_CASE("ranks of every kind of targets and inputs end alike, and lea
   CHECK(evaluate_analogies(words, demo::analogies()).total.accuracy() >= 0.62);
 }
 
-TEST_CASE("matrices of other numbers of rows are summed row by row", "[sync]") {
+TEST_CASE("input and output may have different numbers of rows", "[sync]") {
   // 8,200 are more than travel at a time.
   for (const std::size_t output_rows : {rows - 1, 2 * rows - 1, std::size_t{8200}})
     for (const std::size_t first_rows : {1u, 1024u})
@@ -303,7 +302,7 @@ TEST_CASE("ranks that do not fit each other are refused, on all of them", "[sync
   CHECK(*refusals([](Hyperparameters&, SharedNegative&) {}).begin() == "");
 }
 
-TEST_CASE("ranks with other options are refused, on all of them", "[sync]") {
+TEST_CASE("ranks with different options are refused, on all of them", "[sync]") {
   const auto refused = [](const SyncOptions& of_first, const SyncOptions& of_second,
                           AnyRule rule_of_second = {}) {
     std::vector<std::string> messages(2);
@@ -376,7 +375,7 @@ TEST_CASE("ranks without sentences take part", "[sync]") {
   CHECK(std::ranges::count(tokens, std::uint64_t{0}) == 3);
 }
 
-TEST_CASE("the learning rate starts higher where more ranks train", "[sync]") {
+TEST_CASE("the learning rate starts higher with more ranks", "[sync]") {
   const Hyperparameters parameters{.learning_rate = 0.02};
   CHECK(RankScaledDecay::from(parameters).rate(0.3) == LinearDecay::from(parameters).rate(0.3));
   CHECK(RankScaledDecay::from(parameters, 64).rate(0) == Approx(0.04));

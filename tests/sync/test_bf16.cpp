@@ -120,7 +120,7 @@ TEST_CASE("ranks that exchange bf16 agree, and send half of the bytes", "[sync]"
   CHECK(evaluate_analogies(*of_ranks[0], demo::analogies()).total.accuracy() >= 0.9);
 }
 
-TEST_CASE("ranks of which one exchanges bf16 are refused", "[sync]") {
+TEST_CASE("ranks are refused if only one of them exchanges bf16", "[sync]") {
   CHECK_THROWS_WITH(InProcess::run(2,
                                    [](InProcess self) {
                                      Model model(zipf_vocabulary(40), 4);

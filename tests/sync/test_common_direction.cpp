@@ -26,7 +26,7 @@ TEST_CASE("the common direction is the mean of rows by their pairs", "[sync]") {
   CHECK(direction[0] == 0);
 }
 
-TEST_CASE("CoherentSum adds what is orthogonal and averages what is parallel", "[sync]") {
+TEST_CASE("CoherentSum adds orthogonal changes and averages parallel ones", "[sync]") {
   // Rows of 4 floats; what their partners have in common is the third.
   std::vector<float> sums{2, 0, 0, 0, -2, 0, 0, 0, 0, 3, 8, 0, 0, -3, 8, 0, 0, 0, 8, 0};
   const std::vector<float> numbers{2, 4,              // two orthogonal changes: |s|^2 = 4

@@ -92,10 +92,11 @@ TEST_CASE("ranks resume from a checkpoint to the same bits", "[sync][checkpoint]
             [&](InProcess self) {
               rank_trainer(self, other).resume(text.corpus, text.vocabulary, folder / "middle");
             }),
-        Catch::Contains("synchronise another way"));
+        Catch::Contains("synchronise in another way"));
 }
 
-TEST_CASE("ranks resume by the same rule and at the same times only", "[sync][checkpoint]") {
+TEST_CASE("ranks resume only with the same rule and the same times of synchronisation",
+          "[sync][checkpoint]") {
   const SyncOptions uneven{.bytes_per_word = 1e-9}, by_epoch{.interval = SyncOptions::epoch};
   const auto resumes = [&](const SyncOptions& options, AnyRule rule) {
     std::string message;
@@ -162,7 +163,7 @@ TEMPLATE_TEST_CASE("ranks resume with bags and the nodes of a tree", "[sync][che
   }
 }
 
-TEST_CASE("a rank that is stopped stops all, and they resume from there", "[sync][checkpoint]") {
+TEST_CASE("stopping one rank stops all, and they resume from there", "[sync][checkpoint]") {
   const auto& text = short_text();
   const TemporaryFolder folder;
   for (const bool saves : {false, true}) {

@@ -89,7 +89,7 @@ TEST_CASE("ranks count a vocabulary together", "[sync][corpus]") {
   SUCCEED("no rank has thrown");
 }
 
-TEST_CASE("ranks read all of a text, each its part", "[sync][corpus]") {
+TEST_CASE("ranks together read all of a text, each its part", "[sync][corpus]") {
   const Texts texts;
   for (const auto& path : texts.paths) {
     const auto vocabulary = Vocabulary::from_text(path);
@@ -147,7 +147,7 @@ TEST_CASE("a text of fewer words than ranks is read", "[sync][corpus]") {
   SUCCEED("no rank has thrown");
 }
 
-TEST_CASE("what ranks cannot read together is refused on all", "[sync][corpus]") {
+TEST_CASE("a text that ranks cannot read together is refused on all", "[sync][corpus]") {
   const TemporaryFolder folder;
   write(folder / "text", "a b c");
   write(folder / "other", "a b d");

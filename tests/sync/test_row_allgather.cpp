@@ -75,7 +75,7 @@ using AdamKernel = WithOptimizer<FusedKernel, Adam>;
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("any number of ranks and threads trains what one process does", "[sync]",
+TEMPLATE_TEST_CASE("any number of ranks and threads trains the model of one process", "[sync]",
                    FusedKernel, AdamKernel) {
   const Model alone = train_alone<TestType>(scenario());
   CHECK(alone.state.size() == (std::is_same_v<TestType, AdamKernel> ? 6 : 0));
@@ -85,7 +85,7 @@ TEMPLATE_TEST_CASE("any number of ranks and threads trains what one process does
       CHECK(all_same(train_ranks<TestType>(ranks, ColumnScenario::parameters(threads)), alone));
 }
 
-TEST_CASE("ranks that only sum, and ranks that round sums, gather rows exactly", "[sync]") {
+TEST_CASE("ranks that can only sum, or that round sums, still gather rows exactly", "[sync]") {
   const Model alone = train_alone<AdamKernel>(scenario());
   const auto parameters = ColumnScenario::parameters();
   CHECK(all_same(train_ranks<AdamKernel, SumRanks>(3, parameters), alone));
@@ -114,7 +114,7 @@ void gather_special_rows(const std::vector<std::uint64_t>& first) {
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("rows are gathered with all of their bits", "[sync]", InProcess, SumRanks,
+TEMPLATE_TEST_CASE("rows are gathered exactly, bit for bit", "[sync]", InProcess, SumRanks,
                    Bf16Ranks<InProcess>) {
   gather_special_rows<TestType>({0, 5});
   gather_special_rows<TestType>({0, 5, 5, 12});  // rank 1 has none
@@ -122,7 +122,7 @@ TEMPLATE_TEST_CASE("rows are gathered with all of their bits", "[sync]", InProce
   SUCCEED("no rank has thrown");
 }
 
-TEST_CASE("ranges of rows that leave some out or overlap are refused", "[sync]") {
+TEST_CASE("ranges of rows that overlap or leave some out are refused", "[sync]") {
   const auto refused = [](std::size_t middle, std::size_t last) {
     std::vector<std::string> messages(2);
     InProcess::run(2, [&](InProcess self) {
@@ -160,7 +160,7 @@ TEST_CASE("each rank sends its own rows, once for each step", "[sync]") {
   CHECK(bytes[0] < bytes[1] + bytes[2]);
 }
 
-TEST_CASE("more ranks than parts of a column train what one process does", "[sync]") {
+TEST_CASE("more ranks than parts of a column train the model of one process", "[sync]") {
   const ColumnScenario small(100);
   const Model alone = train_alone<AdamKernel>(small);
   std::vector<std::uint64_t> tokens(3);
@@ -175,8 +175,9 @@ TEST_CASE("more ranks than parts of a column train what one process does", "[syn
   CHECK(tokens == std::vector<std::uint64_t>{0, 0, 2 * small.matrix.token_count()});
 }
 
-TEMPLATE_TEST_CASE("a rank stops all after the same column, and they resume to the same bits",
-                   "[sync][checkpoint]", FusedKernel, AdamKernel) {
+TEMPLATE_TEST_CASE(
+    "stopping one rank stops all after the same column, and they resume to the same bits",
+    "[sync][checkpoint]", FusedKernel, AdamKernel) {
   using RankTrainer = ColumnTrainer<Sync, TestType>;
   const Model alone = train_alone<TestType>(scenario());
   const TemporaryFolder folder;
@@ -241,7 +242,7 @@ TEST_CASE("a run without checkpoints stops on all ranks after the same column", 
   CHECK(columns == std::vector<std::uint64_t>(3, 4));  // and the last report
 }
 
-TEST_CASE("a stop goes before a checkpoint, which goes before nothing", "[sync]") {
+TEST_CASE("a request to stop wins over a request for a checkpoint", "[sync]") {
   using enum Signal;
   for (const auto& [requests, agreed] :
        {std::pair{std::array{go_on, go_on, go_on}, go_on},
@@ -299,7 +300,7 @@ TEST_CASE("a rank that fails while it trains columns ends the others", "[sync]")
   }
 }
 
-TEST_CASE("ranks that train other columns are refused, on all of them", "[sync]") {
+TEST_CASE("ranks that train different columns are refused, on all of them", "[sync]") {
   const ColumnScenario other_seed(3000, {.columns = 5, .seed = 9, .threads = 1});
   const auto refusals = [&](auto change, const ColumnScenario& of_rank_2) {
     std::vector<std::string> messages(3);

@@ -115,7 +115,7 @@ TEST_CASE("a callback stops threads that wait for the end of an epoch", "[traine
   }
 }
 
-TEST_CASE("what a callback or a policy throws in a worker reaches the caller", "[trainer]") {
+TEST_CASE("an exception of a callback or policy in a worker reaches the caller", "[trainer]") {
   const auto vocabulary = small_vocabulary();
   const auto corpus = paired_corpus(vocabulary);
   for (const std::size_t threads : {1u, 3u}) {

@@ -125,7 +125,7 @@ TEST_CASE("checkpoints written during training are complete", "[checkpoint]") {
                expected));
 }
 
-TEST_CASE("several threads resume with everything that was not trained", "[checkpoint]") {
+TEST_CASE("several threads resume with all sentences that were not trained", "[checkpoint]") {
   const Task task;
   const TemporaryFolder folder;
   interrupt(task, parameters(3), 0.5, folder / "state");
@@ -194,7 +194,7 @@ TEST_CASE("a checkpoint of a policy with another value is refused", "[checkpoint
     CHECK_THROWS_WITH(resume(other), Catch::Contains("another method or set of hyperparameters"));
 }
 
-TEST_CASE("a checkpoint comes back into a model of the same shape", "[checkpoint]") {
+TEST_CASE("a checkpoint is restored into a model of the same shape", "[checkpoint]") {
   const Task task;
   const TemporaryFolder folder;
   using Hierarchical = Trainer<HierarchicalSoftmax, DotKernel>;
@@ -263,7 +263,7 @@ struct DrawnCorpus {
 
 }  // namespace
 
-TEST_CASE("what a kernel keeps in the model comes back", "[checkpoint]") {
+TEST_CASE("the state that a kernel keeps in the model is restored", "[checkpoint]") {
   const Task task;
   const TemporaryFolder folder;
   using Counting = Trainer<Hogwild, CountingKernel>;
@@ -281,7 +281,7 @@ TEST_CASE("what a kernel keeps in the model comes back", "[checkpoint]") {
   CHECK(same(resumed.state[0].matrix, expected.state[0].matrix));
 }
 
-TEST_CASE("losses that threads had not reported come back", "[checkpoint]") {
+TEST_CASE("losses that threads had not reported are restored", "[checkpoint]") {
   const Task task;
   const TemporaryFolder folder;
   using Constant = Trainer<Hogwild, ConstantLoss>;
@@ -299,7 +299,7 @@ TEST_CASE("losses that threads had not reported come back", "[checkpoint]") {
   for (const double loss : rest.report().epoch_losses) CHECK(loss == Approx(1));
 }
 
-TEST_CASE("a corpus whose epochs differ resumes to the same bits", "[checkpoint]") {
+TEST_CASE("a run on a corpus whose epochs differ resumes to the same bits", "[checkpoint]") {
   const Task task;
   const DrawnCorpus corpus{task.vocabulary.size()};
   const TemporaryFolder folder;

@@ -73,7 +73,7 @@ TEMPLATE_TEST_CASE("LINE finds groups of nodes", "[line]", Line<1>, Line<2>,
   }
 }
 
-TEST_CASE("both orders of LINE are joined", "[line]") {
+TEST_CASE("vectors of both orders of LINE can be joined", "[line]") {
   const auto samples = small_samples();
   const auto& nodes = samples.graph().vocabulary();
   const Embeddings first = Line<1>(small()).fit(samples, nodes);
@@ -144,7 +144,7 @@ TEST_CASE("a model of the other number of matrices is refused", "[line]") {
                  "the model has one matrix for both sides, this sampler needs two"));
 }
 
-TEST_CASE("no node of an edge is dropped at random", "[line]") {
+TEST_CASE("nodes of edges are not subsampled", "[line]") {
   const auto samples = small_samples();
   const auto& nodes = samples.graph().vocabulary();
   auto dropping = small(), keeping = small();

@@ -49,7 +49,7 @@ std::size_t pairs_found(const Embeddings& words, const std::string& prefix, std:
 
 }  // namespace
 
-TEST_CASE("words that stand together become alike, with every sampler", "[trainer]") {
+TEST_CASE("words that occur together get similar vectors, with every sampler", "[trainer]") {
   const auto vocabulary = small_vocabulary();
   const auto corpus = paired_corpus(vocabulary, 2000);
   const auto check = [&]<class Sampler>(std::string_view name) {

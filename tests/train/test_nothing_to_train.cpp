@@ -36,8 +36,8 @@ TEST_CASE("a corpus in which no word has a context is refused", "[trainer]") {
               "is a sentence");
     CHECK(refusal(DefaultTrainer(small(threads)), repeated) ==
           no_context +
-              "each of its 2 sentences (5 words) has one word again and again; a sentence needs "
-              "two different ones");
+              "each of its 2 sentences (5 words) repeats one word; a sentence needs two different "
+              "ones");
   }
   CHECK(
       refusal(DefaultTrainer(small()), {{5}}).starts_with(no_context + "its 1 sentence (1 word) "));
@@ -73,7 +73,7 @@ TEST_CASE("subsampling that leaves no context is refused after an epoch", "[trai
   CHECK(epochs == 0);
 }
 
-TEST_CASE("a loss is known as soon as a pair was trained", "[trainer]") {
+TEST_CASE("a loss is reported as soon as a pair was trained", "[trainer]") {
   // Subsampling leaves a pair in few of these sentences, and none in the first.
   const auto vocabulary = small_vocabulary();
   Sentences sentences(4000, {0, 2});

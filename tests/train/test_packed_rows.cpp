@@ -41,7 +41,7 @@ struct PackedTask {
 
 }  // namespace
 
-TEST_CASE("one thread trains the same bits on rows of 16 bits, and learns", "[bf16]") {
+TEST_CASE("one thread gives the same bits again on rows of 16 bits, and learns", "[bf16]") {
   if (!can_train()) return;
   const PackedTask task;
   const auto train = [&] { return Bf16Trainer(small()).fit(task.corpus, task.vocabulary); };
@@ -53,7 +53,7 @@ TEST_CASE("one thread trains the same bits on rows of 16 bits, and learns", "[bf
   CHECK(partners >= 18);
 }
 
-TEST_CASE("others see rows of 16 bits as floats, which changes no bit", "[bf16]") {
+TEST_CASE("callbacks see rows of 16 bits as floats, which changes no bit", "[bf16]") {
   if (!can_train()) return;
   const PackedTask task;
   const Embeddings expected = Bf16Trainer(small()).fit(task.corpus, task.vocabulary);
@@ -90,7 +90,7 @@ TEST_CASE("rows of 16 bits are floats after an exception", "[bf16]") {
   }
 }
 
-TEST_CASE("one thread resumes rows of 16 bits to the same bits", "[bf16]") {
+TEST_CASE("one thread on rows of 16 bits resumes to the same bits", "[bf16]") {
   if (!can_train()) return;
   const PackedTask task;
   const TemporaryFolder folder;

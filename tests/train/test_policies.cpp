@@ -195,7 +195,7 @@ struct Gain {
 
 }  // namespace
 
-TEST_CASE("a kernel has parameters of its own", "[trainer]") {
+TEST_CASE("a kernel may have parameters of its own", "[trainer]") {
   const auto vocabulary = small_vocabulary();
   const auto corpus = paired_corpus(vocabulary);
   const auto first_number = [&](auto trainer) {
@@ -236,7 +236,7 @@ struct ShardCorpus {
 
 }  // namespace
 
-TEST_CASE("each shard of each epoch is read once, with the seed", "[trainer]") {
+TEST_CASE("each shard of each epoch is read once, with the given seed", "[trainer]") {
   const auto vocabulary = small_vocabulary();
   for (const std::size_t threads : {1u, 4u}) {
     Asked asked;
@@ -289,7 +289,8 @@ struct ManyWords {
 
 }  // namespace
 
-TEST_CASE("a sampler gets as many words as it says, and the rate falls in between", "[trainer]") {
+TEST_CASE("a sampler gets the number of words it asks for, and the rate falls in between",
+          "[trainer]") {
   // 4,000 words in sentences of 10, in batches of 130.
   const auto vocabulary = small_vocabulary();
   const auto corpus = paired_corpus(vocabulary);

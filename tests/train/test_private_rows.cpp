@@ -109,7 +109,7 @@ void check_private_rows() {
 
 }  // namespace
 
-TEST_CASE("a private row is merged as the equations say", "[private_rows]") {
+TEST_CASE("a private row is merged by the equations", "[private_rows]") {
   for (const std::size_t columns : {1u, 16u, 100u, 333u}) {
     RowMatrix rows(4, columns);  // shared, own, base, direction
     Random random(7);
@@ -136,7 +136,7 @@ TEST_CASE("a private row is merged as the equations say", "[private_rows]") {
   }
 }
 
-TEST_CASE("private copies of rows add up, in the model and in copies of it", "[private_rows]") {
+TEST_CASE("changes of private rows add up, in the model and in copies of it", "[private_rows]") {
   for (const std::size_t threads : {2u, 11u}) {  // 11: some sets have two threads
     Model model = random_model();
     const auto before = model.copy_of_matrices();
@@ -206,7 +206,8 @@ TEST_CASE("private rows take at most half of the second-level cache", "[private_
   }
 }
 
-TEST_CASE("rows of no private copy, and all of one thread, are the model's", "[private_rows]") {
+TEST_CASE("rows without a private copy, and all rows of one thread, are the model's",
+          "[private_rows]") {
   Model model = random_model();
   PrivateRows rows(model, falling(), copied, 3, 100);
   const RowMap map = rows.thread(2).maps().output;
@@ -219,7 +220,7 @@ TEST_CASE("rows of no private copy, and all of one thread, are the model's", "[p
   CHECK(none.maps().output(0) == 0);
 }
 
-TEST_CASE("workers train private rows as they train others", "[private_rows]") {
+TEST_CASE("workers train private rows like rows of the model", "[private_rows]") {
   check_private_rows<DotKernel>();
   check_private_rows<FusedKernel>();
 #if WORDLOOM_HAS_BLAS

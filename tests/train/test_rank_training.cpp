@@ -89,7 +89,7 @@ struct EmptyShards {
 
 }  // namespace
 
-TEST_CASE("the shards of a rank are those of its threads among all threads", "[trainer]") {
+TEST_CASE("each thread of a rank has its shard among those of all ranks", "[trainer]") {
   SyncLog log;
   std::vector<Shard> asked;
   auto parameters = small();
@@ -131,7 +131,7 @@ struct NeverStarts {
 
 }  // namespace
 
-TEST_CASE("other ranks are notified of a sampler that cannot start", "[trainer]") {
+TEST_CASE("other ranks are notified if a sampler cannot start", "[trainer]") {
   const auto vocabulary = small_vocabulary();
   SyncLog log;
   Trainer<NeverStarts, DotKernel, LoggingSync> trainer(small(), LoggingSync(&log));

@@ -168,8 +168,8 @@ void check_trainings() {
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("bags are trained as in double precision", "[subwords]", SharedNegative, Hogwild,
-                   Cbow, GroupedWindow) {
+TEMPLATE_TEST_CASE("bags are trained like a plain loop in double precision", "[subwords]",
+                   SharedNegative, Hogwild, Cbow, GroupedWindow) {
   check_trainings<TestType, DotKernel>();
   check_trainings<TestType, FusedKernel>();
 #ifdef WORDLOOM_HAS_BLAS
@@ -177,7 +177,7 @@ TEMPLATE_TEST_CASE("bags are trained as in double precision", "[subwords]", Shar
 #endif
 }
 
-TEST_CASE("a word that the block at hand uses keeps its scratch row", "[subwords]") {
+TEST_CASE("a word that the current block uses keeps its scratch row", "[subwords]") {
   Sentences sentences(1);
   for (std::size_t i = 0; i < 240; ++i)
     sentences[0].push_back(static_cast<WordId>(i % 3 == 0 ? 1 : 2 + i % 148));

@@ -51,7 +51,7 @@ struct WholeUpdates {
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("updates in halves give the bits of whole ones", "[trainer]", SharedNegative,
+TEMPLATE_TEST_CASE("updates in two halves give the bits of whole ones", "[trainer]", SharedNegative,
                    GroupedWindow, SplitSharedNegative, Cbow) {
   static_assert(detail::UpdatesInHalves<FusedKernel::Worker> &&
                 !detail::UpdatesInHalves<WholeUpdates::Worker>);
@@ -81,7 +81,7 @@ TEST_CASE("every sentence is trained once in each epoch, whatever the threads", 
   }
 }
 
-TEST_CASE("the loss reported is the mean of the kernel's losses over examples", "[trainer]") {
+TEST_CASE("the reported loss is the mean of the kernel's losses over examples", "[trainer]") {
   const auto vocabulary = small_vocabulary();
   const auto corpus = paired_corpus(vocabulary, 10);
   Watch watch{.loss = 1.25};
@@ -128,7 +128,7 @@ TEST_CASE("the learning rate falls from its start to nearly zero", "[trainer]") 
   CHECK(schedule.rate(1.0) == Approx(1e-5));
 }
 
-TEST_CASE("schedules", "[trainer]") {
+TEST_CASE("each schedule follows its formula", "[trainer]") {
   const Hyperparameters parameters{.learning_rate = 0.1, .epochs = 4};
   const EpochDecay epoch = EpochDecay::from(parameters);
   for (std::size_t i = 0; i < 4; ++i) {
@@ -158,7 +158,7 @@ TEST_CASE("schedules", "[trainer]") {
   }
 }
 
-TEST_CASE("published systems are without what is ours", "[trainer]") {
+TEST_CASE("published systems have none of our own additions", "[trainer]") {
   const Hyperparameters parameters{.private_rows = 512, .negative_pool = 2048, .node_sample = 1e-3};
   const auto check = [](const auto& trainer) {
     CHECK(trainer.hyperparameters().private_rows == 0);
@@ -185,7 +185,7 @@ TEST_CASE("published systems are without what is ours", "[trainer]") {
   check(Word2Vec(parameters, Hogwild{}));
 }
 
-TEST_CASE("a loss that is not finite stops training and says where", "[trainer]") {
+TEST_CASE("a loss that is not finite stops training with its position", "[trainer]") {
   const auto vocabulary = small_vocabulary();
   const auto corpus = paired_corpus(vocabulary);
   Watch watch{.loss = std::numeric_limits<double>::quiet_NaN()};
@@ -205,8 +205,7 @@ TEST_CASE("a loss that is not finite stops training and says where", "[trainer]"
   CHECK_THROWS_AS(real.train(corpus, model), TrainingError);
 }
 
-TEST_CASE("a corpus, a model and a vocabulary that do not belong together are refused",
-          "[trainer]") {
+TEST_CASE("a corpus, model and vocabulary that do not fit each other are refused", "[trainer]") {
   const auto vocabulary = small_vocabulary(), other = small_vocabulary(30);
   const auto corpus = paired_corpus(vocabulary);
   DefaultTrainer trainer(small());

@@ -54,10 +54,10 @@
   WORDLOOM_ABI_JOIN(WORDLOOM_ABI_ISA, WORDLOOM_ABI_THREADS, WORDLOOM_ABI_GZIP, WORDLOOM_ABI_BLAS, \
                     WORDLOOM_ABI_ROWS, WORDLOOM_ABI_TARGETS)
 
-// Most long functions that are no templates are only declared where they stand, and defined at the
-// end of their header as WORDLOOM_FUNCTION: for each file that includes it, or once, in
-// wordloom::precompiled. Its src/functions.cpp defines WORDLOOM_FUNCTION as nothing, which makes
-// them ordinary functions: Clang leaves out inline constructors that nobody calls.
+// Most long functions that are not templates are only declared where their documentation is, and
+// are defined at the end of their header as WORDLOOM_FUNCTION: in each file that includes it, or
+// once, in wordloom::precompiled. Its src/functions.cpp defines WORDLOOM_FUNCTION as nothing, which
+// makes them ordinary functions: Clang leaves out inline constructors that nobody calls.
 #if !defined(WORDLOOM_PRECOMPILED)
 #define WORDLOOM_DEFINES_FUNCTIONS 1
 #define WORDLOOM_FUNCTION inline

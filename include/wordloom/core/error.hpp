@@ -40,7 +40,7 @@ class MessagePart {
   };
 };
 
-/// Returns the parts one after the other.
+/// Returns the parts joined, in order.
 std::string joined(std::initializer_list<MessagePart> parts);
 
 }  // namespace detail
@@ -48,7 +48,7 @@ std::string joined(std::initializer_list<MessagePart> parts);
 /// The base of all exceptions of Wordloom, except std::bad_alloc.
 struct Error : std::runtime_error {
   using std::runtime_error::runtime_error;
-  /// The message is all parts one after the other, as of {"threads is ", threads, ", at most 8"}.
+  /// The message is all parts joined, for example {"threads is ", threads, ", at most 8"}.
   Error(std::initializer_list<detail::MessagePart> message);
 };
 
@@ -66,7 +66,7 @@ struct IoError : Error {
                             int error_number);
 };
 
-/// A file whose content is not what its format says.
+/// A file whose content does not follow its format.
 struct FormatError : Error {
   using Error::Error;
 
@@ -75,7 +75,7 @@ struct FormatError : Error {
                         std::uint64_t where, std::string_view expected, std::string_view got);
 };
 
-/// A file in a format that is not read where it was given, such as a text in .xz or UTF-16, or PDF.
+/// A file in a format that cannot be read in its place, such as a text in .xz or UTF-16, or PDF.
 struct ForeignFormat : FormatError {
   /// "x.xz: this is an xz file; to read it: xz -dc x.xz"; `help` is a command or other advice.
   ForeignFormat(const std::filesystem::path& file, std::string_view name, std::string_view help,
@@ -92,7 +92,7 @@ struct ForeignFormat : FormatError {
   }
 
   std::filesystem::path path;
-  /// A shell command that prints the content in a form that is read; empty where there is none.
+  /// A shell command that prints the content in a readable form; empty if there is none.
   std::string command;
 
  private:
@@ -112,7 +112,7 @@ struct TrainingError : Error {
   using Error::Error;
 };
 
-/// A GPU that is not there, not usable by this program, or out of memory; or a failed call.
+/// A GPU that is missing, not usable by this program or out of memory, or a failed call.
 struct DeviceError : Error {
   using Error::Error;
 };
@@ -122,12 +122,12 @@ struct UnsupportedProcessor : Error {
   using Error::Error;
 };
 
-/// Replicas that do not fit each other, or one of which has failed.
+/// Replicas that do not fit each other, or of which one has failed.
 struct SyncError : Error {
   using Error::Error;
 };
 
-/// A word that the vocabulary does not hold.
+/// A word that is not in the vocabulary.
 struct UnknownWord : Error {
   explicit UnknownWord(std::string_view w);
   std::string word;

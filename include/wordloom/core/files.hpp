@@ -26,9 +26,9 @@ namespace wordloom::inline WORDLOOM_ABI {
 /// A file written whole or not at all: bytes go to a temporary file in the same folder, and
 /// `commit()` syncs it and renames it over `path`. Without `commit()` the destructor removes it
 /// and an older file at `path` stays as it was. The new one has its mode and, where that is
-/// allowed, its owner. A symbolic link is followed, a dangling one too. A pipe, a device and what a
-/// process has open ("-", which is standard output, /dev/stdout, /dev/fd/3, also where they lead to
-/// a file) are written to directly and never replaced. A file that is mounted on its own, as into a
+/// allowed, its owner. A symbolic link is followed, even if it dangles. A pipe, a device and a file
+/// that a process has open ("-", which is standard output, /dev/stdout, /dev/fd/3), even a regular
+/// one, are written to directly and never replaced. A file that is mounted on its own, as into a
 /// container, cannot be replaced either: `commit()` copies the bytes into it.
 ///
 /// A temporary file is locked as long as its process lives. The next AtomicFile of the same path on
@@ -48,7 +48,8 @@ class AtomicFile {
 
   /// The path given.
   const std::filesystem::path& path() const noexcept { return path_; }
-  /// Whether bytes appear at once: what is written to is no regular file, or a descriptor.
+  /// Returns true if bytes appear at once, because the path is not a regular file or is a
+  /// descriptor.
   bool is_direct() const noexcept { return is_direct_; }
 
   /// Appends. Throws IoError (of a full disk, for example); the file can then only be destroyed.
@@ -68,8 +69,8 @@ class AtomicFile {
  private:
   static constexpr std::size_t buffer_bytes = std::size_t{1} << 20;
 
-  /// Moves a new descriptor above those of the standard streams: where a program was started
-  /// without one of them, what it prints would go into the file.
+  /// Moves a new descriptor above those of the standard streams: if a program was started
+  /// without one of them, its output would otherwise go into the file.
   static int above_standard(int file);
   std::filesystem::path folder() const {
     return target_.has_parent_path() ? target_.parent_path() : ".";

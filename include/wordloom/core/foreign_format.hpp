@@ -10,8 +10,8 @@
 #include <wordloom/core/error.hpp>
 #include <wordloom/core/words.hpp>
 
-/// Files that are given in a format that Wordloom does not read are told by their first bytes, so
-/// that nothing is trained on compressed bytes.
+/// Recognizes files in a format that Wordloom does not read by their first bytes, so that nothing
+/// is trained on compressed bytes.
 namespace wordloom::inline WORDLOOM_ABI::detail {
 
 /// The kind of content expected in a file: text (also graphs, labels and test sets) or vectors,
@@ -24,7 +24,7 @@ void refuse_foreign(const std::filesystem::path& path, std::string_view begin, C
 
 #if WORDLOOM_DEFINES_FUNCTIONS
 
-/// A format that is told by the bytes at the beginning.
+/// A format that is recognized by the bytes at the beginning.
 struct ForeignMagic {
   std::string_view bytes, name;
   /// A shell command in which % is the file, or advice if it has no %.
@@ -46,7 +46,7 @@ inline constexpr ForeignMagic foreign_magics[] = {
     {"LZIP\x01", "an lzip file", "lzip -dc %"},
     {"\x89LZO", "an lzop file", "lzop -dc %"},
     {"\xff\x06", "a Snappy file", "unpack it first", 0},
-    // Text that was unpacked once; a .gz file itself is read.
+    // A text that was compressed twice; a .gz file itself is read.
     {"\x1f\x8b", "a gzip file within another", "gzip -dc % | gzip -dc"},
     {"\x1f\x9d", "a file of compress", "gzip -dc %"},
     {"\x1f\xa0", "a file of compress", "gzip -dc %"},
@@ -82,7 +82,7 @@ inline constexpr ForeignMagic foreign_magics[] = {
     {"\x80\x05", "a file of Python's pickle", "export it as text (gensim: save_word2vec_format)"},
 };
 
-/// Formats of vectors and of Wordloom itself, which are no texts.
+/// Formats of vectors and of Wordloom itself, which are not texts.
 inline constexpr ForeignMagic binary_vectors[] = {
     {"\x93NUMPY", "a NumPy array", "give it where vectors are read, or export it as text"},
     {"\xba\x16\x4f\x2f", "a model of fastText", "give it where vectors or models are read"},
@@ -100,7 +100,7 @@ inline constexpr ForeignMagic binary_vectors[] = {
      "give it where a file of contexts is read"},
 };
 
-/// Returns `path` as a word of a shell.
+/// Returns `path` quoted as one word of a shell command.
 inline std::string shell_word(const std::filesystem::path& path) {
   constexpr std::string_view plain =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./+:@%,=";
@@ -119,10 +119,10 @@ inline std::string shell_word(const std::filesystem::path& path) {
                       joined({help.substr(0, at), shell_word(path), help.substr(at + 1)}), true);
 }
 
-/// Refuses a .zip file by what it holds.
+/// Refuses a .zip file, with advice that depends on its content.
 inline void refuse_zip(const std::filesystem::path& path, std::string_view begin) {
-  // The name of the first file in the archive, and where it is not compressed its content, stand
-  // at byte 30.
+  // The name of the first file in the archive is at byte 30, then its content if it is not
+  // compressed.
   const auto holds = [&](std::string_view part) {
     return begin.substr(0, 4096).find(part) != begin.npos;
   };
@@ -141,7 +141,7 @@ inline void refuse_zip(const std::filesystem::path& path, std::string_view begin
     throw_foreign(path, "a NumPy archive (.npz)", "save its arrays apart, with numpy.save");
   if (holds("data.pkl") || holds("/byteorder"))
     throw_foreign(path, "a PyTorch file", "export it as text or with numpy.save");
-  // unzip reads no standard input.
+  // unzip does not read standard input.
   if (path == "-") throw ForeignFormat(path, "a zip archive", "funzip", true);
   throw_foreign(path, "a zip archive", "unzip -p %");
 }
@@ -156,9 +156,9 @@ inline bool is_utf16(std::string_view begin, std::size_t zero) {
   return true;
 }
 
-/// Returns whether bytes are hardly a text in any encoding: more than 6 % are control characters
-/// that are neither white space nor escapes. Random bytes have 10 %. Zero bytes count only beside
-/// bytes above 127, since some texts in ASCII hold them.
+/// Returns whether bytes are unlikely to be a text in any encoding: more than 6 % are control
+/// characters that are neither white space nor escapes. Random bytes have 10 %. Zero bytes count
+/// only beside bytes above 127, since some texts in ASCII hold them.
 inline bool is_binary(std::string_view begin) {
   begin = begin.substr(0, 4096);
   const auto count = [&](auto is) {

@@ -14,13 +14,13 @@
 
 namespace wordloom::inline WORDLOOM_ABI::detail {
 
-/// Returns whether a file begins as .gz files do.
+/// Returns whether a file begins like a .gz file.
 inline bool has_gzip_magic(std::string_view bytes) noexcept {
   return bytes.starts_with("\x1f\x8b");
 }
 
-/// Throws IoError for a .gz file if the build has no zlib, and FormatError for a file that is .gz
-/// by its name only.
+/// Throws IoError for a .gz file if the build has no zlib, and FormatError for a file that has the
+/// name of a .gz file but not its content.
 inline void require_gzip(const MappedFile& file) {
   if (has_gzip_magic(file.text())) {
 #if !WORDLOOM_HAS_ZLIB
@@ -93,7 +93,7 @@ WORDLOOM_FUNCTION void GzipReader::feed() {
 }
 
 WORDLOOM_FUNCTION void GzipReader::next_member() {
-  // As gzip does: zeros after the last member are padding.
+  // Like gzip, takes zeros after the last member as padding.
   for (feed(); stream_.avail_in > 0 && *stream_.next_in == 0; feed()) {
     ++stream_.next_in;
     --stream_.avail_in;

@@ -9,9 +9,10 @@
 
 namespace wordloom::inline WORDLOOM_ABI::detail {
 
-/// A running 64-bit hash of a stream of bytes: fingerprints, checksums against damage (not against
-/// an attacker) and hash tables. It depends on the bytes and their order alone, not on how they are
-/// cut into calls, and is the same on every little-endian machine. Takes 8 bytes a step.
+/// A running 64-bit hash of a stream of bytes: for fingerprints, checksums against damage (not
+/// against an attacker) and hash tables. It depends on the bytes and their order alone, not on how
+/// they are divided between calls, and is equal on all little-endian machines. Takes 8 bytes a
+/// step.
 class Hash {
  public:
   void add(const void* data, std::size_t size) noexcept {
@@ -34,7 +35,7 @@ class Hash {
     add(text.data(), text.size());
   }
 
-  /// Returns the hash of all that was added; more may follow.
+  /// Returns the hash of all that was added so far; more may follow.
   std::uint64_t value() const noexcept {
     std::uint64_t mixed = mix(state_, open_) ^ size_;
     mixed = (mixed ^ mixed >> 33) * prime2;
@@ -62,7 +63,7 @@ class Hash {
     std::memcpy(&word, from, sizeof(word));
     return word;
   }
-  /// Returns 1 to 7 bytes as a number. Loads that overlap give the same bits twice.
+  /// Returns 1 to 7 bytes as a number. Loads that overlap read the same bits twice.
   static std::uint64_t load_short(const unsigned char* from, std::size_t size) noexcept {
     const auto byte = [&](std::size_t i) { return std::uint64_t{from[i]} << i * 8; };
     if (size < 4) return byte(0) | byte(size / 2) | byte(size - 1);

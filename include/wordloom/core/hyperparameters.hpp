@@ -9,14 +9,15 @@
 #include <wordloom/core/error.hpp>
 #include <wordloom/core/hash.hpp>
 
-/// Policies are values. One with parameters of its own lists them once,
+/// Policies are values. A policy with parameters of its own lists them once,
 ///
 ///     template <class Visit>
 ///     void visit_parameters(Visit&& visit) const {
 ///       visit("window", window, 1, 1000);  // name, value, smallest and largest allowed
 ///     }
 ///
-/// and they are checked, compared between ranks and stored in checkpoints by that list.
+/// and that list is used to check them, to compare them between ranks and to store them in
+/// checkpoints.
 namespace wordloom::inline WORDLOOM_ABI::detail {
 
 /// Takes any parameter. (nvcc does not take a lambda in its place.)
@@ -30,8 +31,8 @@ concept ListsParameters = requires(const P& policy) {
   policy.visit_parameters(detail::AnyVisit());
 };
 
-/// Throws InvalidArgument unless `value` lies in [min, max]. NaN lies in no range; a negative
-/// number that was given to an unsigned parameter arrives as a huge one.
+/// Throws InvalidArgument unless `value` is in [min, max]. NaN is in no range; a negative number
+/// that was given to an unsigned parameter arrives as a huge one.
 template <class Value, class Bound>
 void check_parameter(std::string_view name, Value value, Bound min, Bound max) {
   if (value >= static_cast<Value>(min) && value <= static_cast<Value>(max)) return;
@@ -49,7 +50,7 @@ void validate(const Policy& policy) {
     });
 }
 
-/// Lists the parameters of all `policies`, of those that have some.
+/// Lists the parameters of those `policies` that have parameters.
 template <class Visit, class... Policies>
 void visit_all(Visit& visit, const Policies&... policies) {
   const auto one = [&](const auto& policy) {
@@ -81,8 +82,8 @@ concept MadeFrom = requires(const Arguments&... arguments) {
   Policy::from(arguments...);
 };
 
-/// A policy as the hyperparameters of a run describe it: `Policy::from(parameters, more...)` or
-/// `Policy::from(parameters)` where the policy has that, else its default.
+/// Makes a policy from the hyperparameters of a run: by `Policy::from(parameters, more...)` or
+/// `Policy::from(parameters)` if the policy has one of them, else by its default constructor.
 template <class Policy, class Parameters, class... More>
 Policy policy_from(const Parameters& parameters, const More&... more) {
   if constexpr (MadeFrom<Policy, Parameters, More...>)
@@ -104,7 +105,7 @@ namespace wordloom::inline WORDLOOM_ABI {
 struct Hyperparameters {
   /// Floats in a vector (D), 1 to 65536.
   std::size_t dimension = 100;
-  /// Context words on each side of the centre, at most; 1 to 1000.
+  /// Maximum number of context words on each side of the centre; 1 to 1000.
   std::size_t window = 5;
   /// Negative words drawn for a positive one (or for a window, with shared negatives); 0 to 1000.
   /// 0 only with samplers that draw none (hierarchical softmax).
@@ -122,15 +123,15 @@ struct Hyperparameters {
   double learning_rate = 0.025;
   /// Passes over the corpus, 1 to 1000000.
   std::size_t epochs = 5;
-  /// Training threads, up to 65536; 0: all that the machine offers.
+  /// Training threads, up to 65536; 0: all processors of the machine.
   std::size_t threads = 0;
   /// Number of the most frequent rows of each matrix that each thread copies: up to 65536, and no
   /// more than half of a core's second-level cache holds. Threads merge their copies every few
   /// hundred pairs, and rarely wait for each other's cache lines. One thread needs no copies. 0:
   /// all threads train the same rows, as in word2vec (Hogwild).
   std::size_t private_rows = 512;
-  /// Pins each training thread to a processor of its own, of those that the calling thread may
-  /// use; one of each core before the others. Use it on a machine that runs nothing else. Training
+  /// Pins each training thread to a processor of its own, of those that the calling thread may use;
+  /// one of each core before the second ones. Use it on a machine that runs nothing else. Training
   /// throws InvalidArgument on systems other than Linux.
   bool pin_threads = false;
   /// Seed of every random stream. One thread and one seed give bit-identical runs.
@@ -138,23 +139,24 @@ struct Hyperparameters {
   /// Negatives are drawn in proportion to count^negative_exponent (Mikolov et al. 2013b: 0.75);
   /// -10 to 10.
   double negative_exponent = 0.75;
-  /// Draws of negatives that each thread keeps and picks from, so that their rows stay in the
-  /// cache; up to 2^20. Each is picked 8 times in the mean, then another replaces it: negatives
-  /// have the same distribution. Vocabularies of less than 128 times as many words have no such
-  /// pool, nor have Hogwild, kernels on a device and samplers of columns and edges. 0: each
-  /// negative is drawn anew, as in word2vec. See NegativePool.
+  /// Number of drawn negatives that each thread keeps and picks from, so that their rows stay in
+  /// the cache; up to 2^20. Each is picked 8 times on average, then another replaces it: negatives
+  /// have the same distribution. There is no such pool for vocabularies of less than 128 times as
+  /// many words, for Hogwild, for kernels on a device and for samplers of columns and edges. 0:
+  /// each negative is drawn anew, as in word2vec. See NegativePool.
   std::size_t negative_pool = 2048;
   /// Threshold of the subsampling of inner nodes of the Huffman tree, a share of all words in
   /// [0, 1]; 0 keeps all nodes, as word2vec does. See HuffmanPath.
   double node_sample = 1e-3;
   /// The GPU of kernels on a device, counted from 0; up to 1023.
   std::size_t device = 0;
-  /// Sentences that such a kernel trains at a time, up to 2^20. More keep the device busy, fewer
-  /// lose less to changes that cross. 0: by the sizes of corpus, vocabulary and device.
+  /// Sentences that such a kernel trains at a time, up to 2^20. More sentences use the device
+  /// better; with fewer, fewer updates overwrite each other. 0: chosen from the sizes of corpus,
+  /// vocabulary and device.
   std::size_t sentences_in_flight = 0;
 
-  /// Lists what must be the same where several ranks train one model: all but `threads`,
-  /// `private_rows`, `pin_threads` and `device`.
+  /// Lists the parameters that must be equal where several ranks train one model: all except
+  /// `threads`, `private_rows`, `pin_threads` and `device`.
   template <class Visit>
   void visit_parameters(Visit&& visit) const {
     visit("dimension", dimension, 1, 65536);

@@ -16,9 +16,9 @@
 
 namespace wordloom::inline WORDLOOM_ABI::detail {
 
-/// The whole content of a file, as a reader of a format wants it: a plain file is mapped, a .gz
-/// file (recognised by its first bytes) is decompressed into memory, and a named pipe is waited for
-/// and read to its end. A byte order mark at the beginning is left out. Reads are thread-safe.
+/// The whole content of a file in memory: a plain file is mapped, a .gz file (recognised by its
+/// first bytes) is decompressed, and a named pipe is waited for and read to its end. A byte order
+/// mark at the beginning is left out. Reads are thread-safe.
 class InputFile {
  public:
   /// Throws IoError, FormatError for a damaged .gz file, and ForeignFormat.
@@ -27,8 +27,7 @@ class InputFile {
   InputFile& operator=(const InputFile&) = delete;
 
   const std::filesystem::path& path() const noexcept { return file_.path(); }
-  /// Valid for the lifetime of the file; begins at a multiple of 16 bytes unless a mark was left
-  /// out.
+  /// Valid for the lifetime of the file; aligned to 16 bytes unless a byte order mark was left out.
   std::string_view text() const noexcept { return text_; }
 
  private:
@@ -44,8 +43,8 @@ WORDLOOM_FUNCTION InputFile::InputFile(const std::filesystem::path& path, Conten
   require_gzip(file_);
 #if WORDLOOM_HAS_ZLIB
   if (has_gzip_magic(text_)) {
-    // The last four bytes are the size of the last member, mod 2^32: a hint, no more. A byte of a
-    // .gz file holds 1032 of its content at most.
+    // The last four bytes are the size of the last member, mod 2^32: only a hint. One byte of a .gz
+    // file holds at most 1032 bytes of content.
     std::uint32_t size = 0;
     if (text_.size() >= sizeof size)
       std::memcpy(&size, text_.data() + text_.size() - sizeof size, sizeof size);

@@ -26,13 +26,13 @@ namespace detail {
 /// The file name of standard input or output.
 inline constexpr const char* standard_stream = "-";
 
-/// A path without its symbolic links, of which the file need not exist.
+/// A path without its symbolic links; the file need not exist.
 struct LinkTarget {
   std::filesystem::path path;
-  /// True if `path` is one of /proc/PID/fd: such a link names what a process has open, which may
-  /// have no other name, and is not followed.
+  /// True if `path` is one of /proc/PID/fd: such a link names a file that a process has open, which
+  /// may have no other name, and is not followed.
   bool is_open_file = false;
-  /// The descriptor of this process that it names, which may be closed, or -1.
+  /// The descriptor of this process that the path names, which may be closed, or -1.
   int descriptor = -1;
 };
 
@@ -51,8 +51,8 @@ enum class NamedPipe { refuse, read };
 /// mapped raises SIGBUS on access, as with any mapping.
 class MappedFile {
  public:
-  /// Throws IoError when `path` cannot be opened, is a directory or a device, or is a named pipe
-  /// and is refused, as its content can be read only once.
+  /// Throws IoError if `path` cannot be opened, is a directory or a device, or is a named pipe that
+  /// is refused because its content can be read only once.
   explicit MappedFile(const std::filesystem::path& path, NamedPipe pipe = NamedPipe::refuse);
   MappedFile(const MappedFile&) = delete;
   MappedFile& operator=(const MappedFile&) = delete;
@@ -102,7 +102,7 @@ WORDLOOM_FUNCTION LinkTarget link_target(std::filesystem::path path) {
 }
 
 /// Reads `input` to its end into a temporary file without a name, which is removed with its last
-/// descriptor. Returns a descriptor of it. Throws IoError; `path` is for its message.
+/// descriptor. Returns a descriptor of that file. Throws IoError; `path` is for its message.
 inline int copy_to_file(int input, const std::filesystem::path& path) {
   std::string name = std::filesystem::temp_directory_path() / "wordloom-XXXXXX";
   const int copy = ::mkostemp(name.data(), O_CLOEXEC);
@@ -127,8 +127,8 @@ inline int copy_to_file(int input, const std::filesystem::path& path) {
   }
 }
 
-/// Returns a descriptor of a regular file with what an open descriptor had left when this was first
-/// called for it: a stream can be read only once, but a text is read to count and to train. The
+/// Returns a descriptor of a regular file with the content that was left in `input` at the first
+/// call for it: a stream can be read only once, but a text is read to count and to train. The
 /// caller does not close it. Throws IoError.
 inline int whole_descriptor(int input, const std::filesystem::path& path) {
   struct stat status {};
@@ -143,8 +143,8 @@ inline int whole_descriptor(int input, const std::filesystem::path& path) {
   return copy->second;
 }
 
-/// Returns a new descriptor of a file with the content of `path`, or of what is no file. Throws
-/// IoError.
+/// Returns a new descriptor of the file `path`, or of a copy if it is a descriptor or a named pipe
+/// that can be read only once. Throws IoError.
 inline int open_whole(const std::filesystem::path& path, NamedPipe pipe) {
   const int number = path == standard_stream ? STDIN_FILENO : link_target(path).descriptor;
   if (number >= 0) {

@@ -18,8 +18,8 @@
 
 namespace wordloom::inline WORDLOOM_ABI {
 
-/// Number of threads meant by `requested`: itself, or all that the machine offers for 0
-/// (OMP_NUM_THREADS is heeded when OpenMP is enabled). Throws InvalidArgument for more than 65536.
+/// Returns the number of threads for `requested`: itself, or all processors of the machine for 0
+/// (with OpenMP enabled, OMP_NUM_THREADS). Throws InvalidArgument for more than 65536.
 std::size_t resolve_threads(std::size_t requested);
 
 namespace detail {
@@ -28,9 +28,9 @@ namespace detail {
 void run_calls(std::size_t threads, void* work, void (*call)(void*, std::size_t));
 
 /// Calls `work(i)` once for each i in [0, threads), all at the same time: work(0) in the caller's
-/// thread, the others in threads of their own, also inside a parallel region of OpenMP. The first
+/// thread, the others in threads of their own, even inside a parallel region of OpenMP. The first
 /// exception of any `work` is rethrown here once all have returned. Throws InvalidArgument, before
-/// any work, when the system does not give that many threads.
+/// any work, if the system cannot start that many threads.
 template <class Work>
 void run_threads(std::size_t threads, Work&& work) {
   using Plain = std::remove_reference_t<Work>;
@@ -40,7 +40,7 @@ void run_threads(std::size_t threads, Work&& work) {
 
 }  // namespace detail
 
-/// The i-th of n nearly equal consecutive parts of [0, count), as [first, last).
+/// Returns the i-th of n nearly equal consecutive parts of [0, count), as [first, last).
 inline std::pair<std::size_t, std::size_t> part_of(std::size_t count, std::size_t i,
                                                    std::size_t n) {
   const std::size_t base = count / n;
@@ -79,7 +79,7 @@ WORDLOOM_FUNCTION void run_calls(std::size_t threads, void* work,
       if (!first) first = std::current_exception();
     }
   };
-  std::mutex start;  // locked until all threads are there or one is refused
+  std::mutex start;  // locked until all threads have started or one could not
   bool starts = false;
   {
     std::vector<std::jthread> others;

@@ -25,11 +25,11 @@ using ProcessorSet = cpu_set_t;
 struct ProcessorSet {};
 #endif
 
-/// Returns the numbers of the processors that the calling thread may run on, rising. Throws
-/// InvalidArgument when the system call fails.
+/// Returns the numbers of the processors that the calling thread may run on, ascending. Throws
+/// InvalidArgument if the system call fails.
 std::vector<std::size_t> allowed_processors();
 
-/// Returns the bytes of a core's second-level cache, or 0 where they are not known.
+/// Returns the bytes of a core's second-level cache, or 0 if they are unknown.
 inline std::size_t second_level_cache_bytes() noexcept {
 #ifdef _SC_LEVEL2_CACHE_SIZE
   return static_cast<std::size_t>(std::max(sysconf(_SC_LEVEL2_CACHE_SIZE), 0l));
@@ -39,20 +39,21 @@ inline std::size_t second_level_cache_bytes() noexcept {
 }
 
 /// Returns the processors in another order: the first of each core, then the second of each core,
-/// and so on; each of these by number, so that neighbours in the order are close in the machine.
-/// `folder`: where Linux describes processors. One without a description counts as a core.
+/// and so on; each group in ascending order, so that neighbours in the order are close in the
+/// machine. `folder`: where Linux describes processors. A processor without a description counts as
+/// a core.
 std::vector<std::size_t> cores_first(const std::vector<std::size_t>& processors,
                                      const std::string& folder = "/sys/devices/system/cpu");
 
-/// Pins the calling thread, and the threads that it starts, to processors, and restores those that
-/// it had before at the end of its life.
+/// Pins the calling thread, and the threads that it starts, to processors. The destructor restores
+/// those that it had before.
 class PinnedThread {
  public:
-  /// Pins to all of `processors`; does nothing when there are none. Throws InvalidArgument when a
-  /// system call fails.
+  /// Pins to all of `processors`; does nothing if it is empty. Throws InvalidArgument if a system
+  /// call fails.
   explicit PinnedThread(std::span<const std::size_t> processors);
-  /// Pins thread `index` to one of `processors`, which threads share when there are more threads.
-  /// Throws the same.
+  /// Pins thread `index` to one of `processors`, which threads share if there are more threads than
+  /// processors. Throws like the other constructor.
   PinnedThread(const std::vector<std::size_t>& processors, std::size_t index)
       : PinnedThread(processors.empty() ? std::span<const std::size_t>()
                                         : std::span(&processors[index % processors.size()], 1)) {}
@@ -90,7 +91,7 @@ WORDLOOM_FUNCTION std::vector<std::size_t> allowed_processors() {
 WORDLOOM_FUNCTION std::vector<std::size_t> cores_first(const std::vector<std::size_t>& processors,
                                                        const std::string& folder) {
   std::vector<std::pair<std::size_t, std::size_t>> places;  // within its core, and processor
-  std::vector<std::size_t> cores;  // of the processors so far, by their first processors
+  std::vector<std::size_t> cores;  // of the processors so far, each by its first processor
   for (const std::size_t processor : processors) {
     std::size_t core = processor;
     std::ifstream(joined({folder, "/cpu", processor, "/topology/thread_siblings_list"})) >> core;

@@ -38,10 +38,10 @@ class Random {
   static constexpr result_type min() { return 0; }
   static constexpr result_type max() { return std::numeric_limits<result_type>::max(); }
 
-  /// 64 random bits.
+  /// Returns 64 random bits.
   constexpr result_type operator()() noexcept { return mix(state_ += gamma_); }
 
-  /// Skips so many draws.
+  /// Skips `count` draws.
   constexpr void skip(std::uint64_t count) noexcept { state_ += count * gamma_; }
 
   /// Uniform in [0, bound), bound > 0: the high half of a 128-bit product (Lemire 2019); its bias
@@ -54,7 +54,7 @@ class Random {
   constexpr double uniform() noexcept { return static_cast<double>((*this)() >> 11) * 0x1p-53; }
 
  private:
-  __extension__ typedef unsigned __int128 wide;  // nvcc knows no __extension__ using
+  __extension__ typedef unsigned __int128 wide;  // nvcc does not accept __extension__ using
   static constexpr std::uint64_t golden = 0x9e3779b97f4a7c15;
 
   static constexpr std::uint64_t mix(std::uint64_t z) noexcept {
@@ -87,19 +87,19 @@ class AliasTable {
 
   WordId draw(Random& random) const noexcept { return finish(draw_place(random, entries_.size())); }
 
-  /// A bucket: its own index below the threshold, in units of 2^-32, else its alias. Side by side,
-  /// so that a draw touches one cache line.
+  /// A bucket: its own index below the threshold, in units of 2^-32, else its alias. Both are in
+  /// one entry, so that a draw touches one cache line.
   struct alignas(8) Entry {  // a device reads it by one load
     std::uint32_t threshold;
     std::uint32_t alias;
   };
   std::span<const Entry> entries() const noexcept { return entries_; }
 
-  /// Fills a table [n] for weights [n] that sum to `total`, all of which are known to be right.
+  /// Fills a table [n] for weights [n] that sum to `total`. The caller has validated the weights.
   template <class Weight>
   static void fill(std::span<const Weight> weights, double total, std::span<Entry> entries) {
     const std::size_t n = weights.size();
-    // share[i]: what index i still has to give away, in units of one bucket.
+    // share[i]: the weight that index i still has to give away, in units of one bucket.
     std::vector<double> share(n);
     std::vector<std::uint32_t> small, large;
     for (std::size_t i = 0; i < n; ++i) {
@@ -117,19 +117,19 @@ class AliasTable {
         small.push_back(giver);
       }
     }
-    // A slot that is left over is full, except for rounding errors: it is its own alias.
+    // An index that is left over fills its bucket, except for rounding errors: it is its own alias.
     for (const auto& rest : {small, large})
       for (const std::uint32_t i : rest) entries[i] = {UINT32_MAX, i};
   }
 
-  /// A draw whose table entry has not been looked at.
+  /// A draw whose table entry has not been read.
   struct Place {
     std::uint32_t bucket;
     std::uint32_t fraction;  // within the bucket, in units of 2^-32
   };
 
   /// Begins a draw and prefetches its table entry; `finish` completes it. A table of 10^5 words
-  /// does not fit the first-level cache.
+  /// does not fit into the first-level cache.
   Place begin(Random& random) const noexcept {
     const Place place = draw_place(random, entries_.size());
     __builtin_prefetch(&entries_[place.bucket]);
@@ -138,9 +138,9 @@ class AliasTable {
 
   WordId finish(Place place) const noexcept { return finish(entries_.data(), place); }
 
-  /// The same of a table [size] anywhere in memory, as fill() makes it.
+  /// Begins a draw from a table [size] that fill() has written, wherever it is in memory.
   static constexpr Place draw_place(Random& random, std::uint64_t size) noexcept {
-    __extension__ typedef unsigned __int128 wide;  // nvcc knows no __extension__ using
+    __extension__ typedef unsigned __int128 wide;  // nvcc does not accept __extension__ using
     const wide product = wide{random()} * size;
     return {static_cast<std::uint32_t>(product >> 64), static_cast<std::uint32_t>(product >> 32)};
   }

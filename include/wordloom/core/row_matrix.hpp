@@ -27,10 +27,11 @@ namespace wordloom::inline WORDLOOM_ABI {
 
 namespace detail {
 
-/// Whether this machine prefetches rows for writing (prefetchw): a line that another core wrote
-/// last then travels once, not once to be read and again to be written. Not on Zen 4 and 5, where
-/// that would fetch into L1 (see below). They are known by AMD's numbers of families and models,
-/// since virtual machines may hide AVX-512: Zen 4 shares family 19h with Zen 3, Zen 5 is 1Ah.
+/// True if this machine prefetches rows for writing (prefetchw): a line that another core wrote
+/// last is then transferred once, not once to be read and again to be written. False on Zen 4 and
+/// 5, where that would fetch into L1 (see below). They are recognized by AMD's numbers of families
+/// and models, since virtual machines may hide AVX-512: Zen 4 shares family 19h with Zen 3, Zen 5
+/// is 1Ah.
 inline const bool prefetches_for_writing = [] {
 #if defined(__x86_64__)
   __builtin_cpu_init();
@@ -53,7 +54,7 @@ inline const bool prefetches_for_writing = [] {
 template <bool for_writing>
 [[gnu::always_inline]] inline void prefetch_line(const float* address) noexcept {
 #if defined(__x86_64__)
-  // By assembly: the builtin makes this instruction only where the compiler's flags allow it.
+  // In assembly: the builtin emits this instruction only where the compiler's flags allow it.
   if constexpr (for_writing) {
     asm volatile("prefetchw %0" : : "m"(*address));
     return;
@@ -73,7 +74,7 @@ inline float read_racing(const float* from) noexcept {
   return *from;
 #endif
 }
-/// Writes one: concurrent updates may be lost.
+/// Writes a float of such a row: concurrent updates may be lost.
 inline void write_racing(float* to, float value) noexcept {
 #ifdef WORDLOOM_ATOMIC_ROWS
   std::atomic_ref<float>(*to).store(value, std::memory_order_relaxed);
@@ -105,9 +106,9 @@ class RowMatrix {
     return *this;
   }
 
-  /// Returns a deep copy, of the first `rows` rows where `rows` <= rows() is given. A named
-  /// function, not a copy constructor: a matrix may take gigabytes. With WORDLOOM_ATOMIC_ROWS, it
-  /// reads by relaxed atomics, as training does (see simd/row_access.hpp).
+  /// Returns a deep copy, of the first `rows` rows if `rows` <= rows() is given. It is a named
+  /// function, not a copy constructor, because a matrix may take gigabytes. With
+  /// WORDLOOM_ATOMIC_ROWS, it reads by relaxed atomics, as training does (see simd/row_access.hpp).
   [[nodiscard]] RowMatrix copy() const { return copy(rows_); }
   [[nodiscard]] RowMatrix copy(std::size_t rows) const;
 
@@ -130,10 +131,10 @@ class RowMatrix {
   void row(std::size_t i) const&& = delete;
 
   /// Returns a matrix of the same rows in the same memory, for a model whose two sides are one
-  /// matrix. It is valid as long as this matrix, or the one that this is moved to, keeps its rows
-  /// where they are (see reserve()).
+  /// matrix. It is valid as long as this matrix, or the one that this is moved to, does not move
+  /// its rows (see reserve()).
   [[nodiscard]] RowMatrix borrow() & noexcept;
-  /// Whether the rows are those of another matrix.
+  /// Returns whether the rows belong to another matrix.
   bool is_borrowed() const noexcept { return data_.get_deleter().mapped == borrowed; }
 
   /// Reserves memory for `rows` rows, at least rows(). row_data() and prefetch() then accept rows
@@ -153,7 +154,7 @@ class RowMatrix {
   }
 
  private:
-  /// The value of Free::mapped where another matrix owns the rows.
+  /// The value of Free::mapped if another matrix owns the rows.
   static constexpr std::size_t borrowed = std::numeric_limits<std::size_t>::max();
 
   struct Free {
@@ -200,7 +201,7 @@ class RowMatrix {
   Array data_;
 };
 
-/// A matrix and what it is called in a list of matrices, for example "input".
+/// A matrix and its name in a list of matrices, for example "input".
 struct NamedMatrix {
   std::string name;
   RowMatrix matrix;

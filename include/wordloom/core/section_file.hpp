@@ -19,17 +19,18 @@
 
 namespace wordloom::inline WORDLOOM_ABI::detail {
 
-/// Writes a section file: a first line that names its format, a kind and a version as in
-/// "wordloom model 1", then sections in an order that the format fixes. Nothing appears at the path
-/// before `commit`, and then all of it (AtomicFile). All members throw IoError.
+/// Writes a section file: a first line that names its format, a kind and a version as in "wordloom
+/// model 1", then sections in an order that the format fixes. The file appears at its path with
+/// `commit`, whole (AtomicFile). All members throw IoError.
 ///
 /// A section is one of
 ///  - numbers: their count, then the numbers;
 ///  - a text: its length in bytes, then the bytes;
 ///  - a matrix: its name as a text, rows, columns, then its elements by row without padding,
 ///
-/// followed by a hash of all that. Counts, lengths, numbers and hashes have 64 bits, elements 32
-/// (IEEE 754), in the byte order of the machine, which is little-endian wherever Wordloom runs.
+/// followed by a hash of all these bytes. Counts, lengths, numbers and hashes have 64 bits,
+/// elements 32 (IEEE 754), in the byte order of the machine, which is little-endian wherever
+/// Wordloom runs.
 class SectionWriter {
  public:
   SectionWriter(const std::filesystem::path& path, std::string_view format) : file_(path) {
@@ -69,8 +70,8 @@ class SectionWriter {
   Hash hash_;
 };
 
-/// Reads what a SectionWriter has written, section by section in the same order. A file that is cut
-/// short, damaged or of another format is refused with a FormatError that gives the byte. Memory is
+/// Reads a file of SectionWriter, section by section in the same order. A file that is cut short,
+/// damaged or of another format is refused with a FormatError that gives the byte. Memory is
 /// allocated only for content that the file is long enough to hold.
 class SectionReader {
  public:
@@ -79,7 +80,7 @@ class SectionReader {
       : own_(std::make_unique<InputFile>(path)), file_(*own_) {
     begin(format);
   }
-  /// Reads a file that is open already, and outlives the reader.
+  /// Reads a file that is already open and outlives the reader.
   SectionReader(const InputFile& file, std::string_view format) : file_(file) { begin(format); }
 
   std::vector<std::uint64_t> numbers() {
@@ -88,7 +89,7 @@ class SectionReader {
     end_section();
     return values;
   }
-  /// The text is valid for the lifetime of the reader.
+  /// Returns a text, which is valid for the lifetime of the reader.
   std::string_view text() {
     const std::string_view bytes = take(size_of("a text of ", " bytes", 1));
     end_section();
@@ -138,8 +139,8 @@ class SectionReader {
     read(&value, sizeof value);
     return value;
   }
-  /// Reads the count of what follows, items of `size` bytes, and makes sure that the file is long
-  /// enough for them. `before` and `after` say what they are.
+  /// Reads the count of the items of `size` bytes that follow, and checks that the file is long
+  /// enough for them. `before` and `after` describe them in the error.
   std::size_t size_of(const char* before, const char* after, std::size_t size) {
     const std::uint64_t count = number();
     if (count > rest().size() / size) refuse(joined({before, count, after}));
@@ -150,8 +151,8 @@ class SectionReader {
   std::unique_ptr<const InputFile> own_;
   const InputFile& file_;
   std::size_t at_ = 0;                          // the next byte
-  std::size_t section_ = 0, last_section_ = 0;  // first bytes of the present section and the last
-  Hash hash_;                                   // of the present section
+  std::size_t section_ = 0, last_section_ = 0;  // first bytes of the current section and the last
+  Hash hash_;                                   // of the current section
 };
 
 #if WORDLOOM_DEFINES_FUNCTIONS

@@ -18,7 +18,7 @@ class SpinningBarrier {
         spins_(threads <= std::thread::hardware_concurrency() ? 2000 : 0) {}
 
   /// Waits for all threads, 0 to `threads - 1`. Thread 0 then calls `work`, which must not throw;
-  /// the others return after that, and have what it wrote.
+  /// the others return after that and see what it wrote.
   template <class Work>
   void arrive_and_wait(std::size_t thread, Work&& work) noexcept {
     if (thread != 0) {

@@ -9,7 +9,8 @@
 
 #include <wordloom/core/abi.hpp>
 
-/// Fields of a row of a text: they are separated by blanks and tabs, whatever a word may hold.
+/// Fields of a row of a text, separated by blanks and tabs, even if words may hold other white
+/// space.
 namespace wordloom::inline WORDLOOM_ABI::detail {
 
 inline constexpr std::string_view blanks = " \t";
@@ -57,7 +58,7 @@ inline bool is_number(std::string_view field) {
 /// Returns whether a number has no fraction.
 inline bool is_whole(float number) noexcept { return number == std::trunc(number); }
 
-/// Returns how many fields at the end of a text are numbers, its first field left out.
+/// Returns how many fields at the end of a text are numbers; the first field does not count.
 inline std::size_t numbers_at_end(std::string_view text) {
   std::size_t numbers = 0;
   while (is_number(take_last_field(text)) && !text.empty()) ++numbers;
@@ -69,7 +70,7 @@ inline bool is_fraction(std::string_view field) {
   return field.find_first_of(".eE") != field.npos && is_number(field);
 }
 
-/// Returns whether a text, its first field left out, holds a fraction of four decimals, a number
+/// Returns whether a text, without its first field, holds a fraction of four decimals, a number
 /// such as 1e-5 or two fractions in a row, as it does where a word holds a part of a vector.
 inline bool holds_fractions(std::string_view text) {
   bool follows_one = false;
@@ -83,14 +84,14 @@ inline bool holds_fractions(std::string_view text) {
   }
 }
 
-/// Returns whether the last field of several is a number with a fraction or an exponent, as those
-/// of vectors are and those in names of things hardly.
+/// Returns whether the last field of several is a number with a fraction or an exponent, as in
+/// vectors and rarely in names.
 inline bool ends_in_fraction(std::string_view text) {
   const std::string_view last = take_last_field(text);
   return !text.empty() && is_fraction(last);
 }
 
-/// Returns the value that most of some values are, the first of several such.
+/// Returns the most frequent of some values, the first one if several are equally frequent.
 inline std::size_t most_frequent(const std::vector<std::size_t>& values) {
   std::size_t most = 0, result = 0;
   for (const std::size_t value : values) {

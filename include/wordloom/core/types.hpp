@@ -9,8 +9,8 @@
 #error "Wordloom needs infinities and NaN: compile without -ffast-math, -Ofast, -ffinite-math-only"
 #endif
 
-// Arithmetic that a device runs and the host tests: compiled for both by nvcc, for the host by any
-// other compiler.
+// Functions that run on a device and are tested on the host: nvcc compiles them for both, other
+// compilers for the host.
 #ifdef __CUDACC__
 #define WORDLOOM_BOTH __host__ __device__ __forceinline__
 #else
@@ -26,7 +26,7 @@
 
 namespace wordloom::inline WORDLOOM_ABI {
 
-/// The number of a word (or node) in its vocabulary: 0 is the most frequent one.
+/// The number of a word (or node) in its vocabulary: 0 is the most frequent word.
 using WordId = std::uint32_t;
 
 /// A row of a matrix of the model. For words it is the WordId, but rows of subwords and of inner

@@ -24,12 +24,12 @@ inline constexpr bool is_white_space(char c) noexcept {
   return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-/// Whether `text` is one token: not empty and without white space.
+/// Returns whether `text` is one token: not empty and without white space.
 inline bool is_word(std::string_view text) noexcept {
   return !text.empty() && std::none_of(text.begin(), text.end(), is_white_space);
 }
 
-/// Returns the number that `text` is, or nothing for any other text.
+/// Parses all of `text` as a number; empty if it is not one.
 template <class Number>
 std::optional<Number> number_in(std::string_view text) {
   Number number{};
@@ -39,7 +39,7 @@ std::optional<Number> number_in(std::string_view text) {
   return number;
 }
 
-/// Words in memory: what converts to std::string_view, one after the other.
+/// A range of elements that convert to std::string_view.
 template <class Range>
 concept WordRange =
     detail::InputRange<Range> && std::convertible_to<detail::ElementOf<Range>, std::string_view> &&
@@ -58,9 +58,9 @@ inline constexpr std::string_view without_byte_order_mark(std::string_view text)
   return text.starts_with(byte_order_mark) ? text.substr(byte_order_mark.size()) : text;
 }
 
-/// Calls `use(token)` for each token of `text` and `end_of_line()` for each \n. Byte order marks at
-/// the beginnings of tokens are no part of them: those of lines alone could not be told where a
-/// text is read in pieces.
+/// Calls `use(token)` for each token of `text` and `end_of_line()` for each \n. A byte order mark
+/// at the beginning of a token is not part of it, in the middle of a line too: where a text is read
+/// in pieces, the beginnings of lines are unknown.
 template <class Use, class EndOfLine>
 void for_each_token(std::string_view text, Use&& use, EndOfLine&& end_of_line) {
   const char* p = text.data();
@@ -94,7 +94,7 @@ void for_each_line(std::string_view text, Use&& use) {
 /// added.
 class WordList {
  public:
-  /// Makes a list of any range of things that convert to std::string_view.
+  /// Makes a list of any range of elements that convert to std::string_view.
   template <class Words>
   static WordList from(const Words& words) {
     WordList list;
@@ -118,7 +118,8 @@ class WordList {
     return slot.number - 1;
   }
 
-  /// The same. Throws UnknownWord.
+  /// Returns the number of a word, the lowest if it was added several times. Throws UnknownWord if
+  /// it is not in the list.
   WordId at(std::string_view word) const {
     if (const auto id = find(word)) return *id;
     throw UnknownWord(word);

@@ -56,7 +56,7 @@ constexpr bool require_corpus() {
   return CountsTokens<C> && HasSentences<C> && SaysIfItRepeats<C>;
 }
 
-/// Whether every epoch of a corpus has the same sentences.
+/// Returns whether every epoch of a corpus has the same sentences.
 template <class C>
 bool repeats(const C& corpus) {
   if constexpr (requires { corpus.repeats(); })
@@ -78,29 +78,30 @@ bool drops_words(const C& corpus) {
 
 }  // namespace detail
 
-/// Where sentences come from:
+/// A source of sentences:
 /// - `corpus.token_count()`: the in-vocabulary words of one epoch.
 /// - `corpus.sentences(shard)`: an input range of `std::span<const WordId>`. The sentences are a
 ///   function of the shard alone: each begin() starts from the first of them, and a resumed run
-///   sees what the interrupted one saw. Safe to call from several threads at once.
+///   sees the sentences that the interrupted run saw. Safe to call from several threads at once.
 /// - `static constexpr bool repeats`: whether every epoch has the same sentences. Only then may a
-///   device keep them. `bool repeats() const` where it is known at run time only.
+///   device keep them. `bool repeats() const` if it is known at run time only.
 /// - `static constexpr bool drops_words` or `bool drops_words() const`, optional: false where
 ///   sentences must stay whole, such as walks on a graph. Such a corpus is never subsampled,
 ///   whatever Hyperparameters::subsample is.
 /// - `corpus.vocabulary_fingerprint()`, optional: the fingerprint of the vocabulary that the ids
 ///   belong to, so that a trainer can refuse another one.
-/// - `corpus.fingerprint()`, optional, std::uint64_t: tells the sentences of one corpus from those
-///   of another, so that a run is not resumed with another text. The same each time.
+/// - `corpus.fingerprint()`, optional, std::uint64_t: distinguishes the sentences of one corpus
+///   from those of another, so that a run is not resumed with another text. Every call returns the
+///   same.
 template <class C>
 concept Corpus = detail::CountsTokens<C> && detail::HasSentences<C> && detail::SaysIfItRepeats<C>;
 
 /// A sentence, or nothing after the last one.
 using NextSentence = std::optional<std::span<const WordId>>;
 
-/// An input range of std::span<const WordId> over what a reader finds. `open()` returns a reader at
-/// the first sentence: each call of it returns a NextSentence, which is valid until the next call.
-/// Each begin() opens a reader of its own.
+/// An input range of std::span<const WordId> over the sentences that a reader returns. `open()`
+/// returns a reader at the first sentence: each call of the reader returns a NextSentence, which is
+/// valid until the next call. Each begin() opens a reader of its own.
 template <class Open>
 class SentenceRange {
   using Reader = std::invoke_result_t<const Open&>;
@@ -136,7 +137,7 @@ class SentenceRange {
 };
 
 /// Any corpus with a vocabulary_fingerprint(), chosen at run time: an indirect call for each
-/// sentence. Immutable; copies share the corpus; thread-safe as that is.
+/// sentence. Immutable; copies share the corpus; as thread-safe as that corpus.
 class AnyCorpus {
  public:
   template <Corpus C>
@@ -148,7 +149,7 @@ class AnyCorpus {
   std::uint64_t vocabulary_fingerprint() const noexcept { return vocabulary_fingerprint_; }
   bool repeats() const noexcept { return repeats_; }
   bool drops_words() const noexcept { return drops_words_; }
-  /// 0 for a corpus that has none.
+  /// Returns 0 for a corpus without a fingerprint.
   std::uint64_t fingerprint() const { return hash_(); }
   auto sentences(const Shard& shard) const {
     return SentenceRange([open = open_, shard] { return open(shard); });
@@ -199,7 +200,7 @@ static_assert(Corpus<AnyCorpus>);
 struct SentenceBatch {
   std::vector<WordId> words;
   std::vector<std::uint32_t> ends;   // [sentences] ends in `words`
-  std::uint64_t first_sentence = 0;  // of the epoch: numbers the random streams
+  std::uint64_t first_sentence = 0;  // in the epoch: numbers the random streams
   std::size_t index = 0;             // of the epoch
   bool keep = true;                  // whether each epoch has the same words at this index
 

@@ -48,7 +48,8 @@ struct CorpusFileEnd {
   std::uint64_t hash = 0;  // of all bytes before it
 };
 
-/// Writes a corpus file as its ids come. The file appears as a whole with `finish`, or not at all.
+/// Writes a corpus file while its ids arrive. The file appears as a whole with `finish`, or not at
+/// all.
 class CorpusFileWriter {
  public:
   explicit CorpusFileWriter(const std::filesystem::path& path) : file_(path) {
@@ -77,14 +78,14 @@ class CorpusFileWriter {
 /// A text as word ids.
 struct EncodedText {
   std::span<const WordId> ids;          // [tokens]
-  std::span<const std::uint64_t> ends;  // [sentences], in tokens, rising
+  std::span<const std::uint64_t> ends;  // [sentences], in tokens, ascending
   std::uint64_t words_read;             // of the text, also those that the vocabulary lacks
-  std::shared_ptr<const void> memory;   // in which both lie
+  std::shared_ptr<const void> memory;   // holds both
 };
 
 /// Maps a corpus file. Returns nothing if the file does not exist, is empty, was made from another
 /// source or is damaged: it must then be made again. Throws IoError if it exists and cannot be
-/// read, and FormatError if it is no corpus file and so not ours to replace.
+/// read, and FormatError if it is not a corpus file, because it must not be replaced.
 std::optional<EncodedText> open_corpus_file(const std::filesystem::path& path,
                                             const CorpusSource& source);
 
@@ -94,7 +95,7 @@ WORDLOOM_FUNCTION CorpusSource CorpusSource::of(const std::filesystem::path& pat
                                                 std::uint64_t vocabulary,
                                                 std::uint64_t max_sentence_length, TextPart part) {
   const MappedFile file(path);
-  // The sample: 64 stretches of 1 KiB, spread from the first byte to the last.
+  // The sample: 64 pieces of 1 KiB, spread from the first byte to the last.
   constexpr std::size_t stretches = 64, stretch = 1024;
   const std::size_t last = file.size() - std::min(file.size(), stretch);
   Hash sample;
@@ -124,7 +125,7 @@ WORDLOOM_FUNCTION std::optional<EncodedText> open_corpus_file(const std::filesys
   if (text.empty()) return std::nullopt;
   if (!text.starts_with(corpus_magic.substr(0, 6)))
     throw FormatError{"'", path,
-                      "' is no encoded corpus and is not replaced by one: name another file as ",
+                      "' is not an encoded corpus and was not overwritten: name another file as ",
                       "the cache, or remove it"};
   CorpusFileEnd end;
   if (!text.starts_with(corpus_magic) || text.size() < corpus_magic.size() + sizeof(end))

@@ -33,10 +33,10 @@ namespace wordloom::inline WORDLOOM_ABI {
 class EncodedCorpus {
  public:
   /// Encodes a text file, plain or .gz, with all threads. With `options.cache` the result is kept
-  /// in that file; a file that was made from the same text, vocabulary and options is used as it
-  /// is, another encoded corpus is replaced, any other file is refused. Throws IoError, FormatError
-  /// (damaged .gz, a cache that is no encoded corpus), InvalidArgument, and CorpusError when the
-  /// whole text has no word of the vocabulary.
+  /// in that file. An existing file is used as it is if it was made from the same text, vocabulary
+  /// and options; another encoded corpus is replaced, any other file is refused. Throws IoError,
+  /// FormatError (damaged .gz, a cache that is not an encoded corpus), InvalidArgument, and
+  /// CorpusError if the whole text has no word of the vocabulary.
   [[nodiscard]] static EncodedCorpus from_text(const std::filesystem::path& path,
                                                const Vocabulary& vocabulary,
                                                const CorpusOptions& options = {}) {
@@ -47,10 +47,10 @@ class EncodedCorpus {
     return corpus;
   }
 
-  /// Encodes sentences in memory with one thread: words that the vocabulary does not have are left
-  /// out, and a sentence of more than `options.max_sentence_length` others is split. The other
-  /// options have no effect. Throws InvalidArgument for a word that is empty, and CorpusError when
-  /// no word is in the vocabulary.
+  /// Encodes sentences in memory with one thread: unknown words are left out, and a sentence of
+  /// more than `options.max_sentence_length` known words is split. The other options have no
+  /// effect. Throws InvalidArgument for a word that is empty, and CorpusError if no word is in the
+  /// vocabulary.
   template <SentencesOfWords Words>
   [[nodiscard]] static EncodedCorpus from_sentences(Words&& sentences, const Vocabulary& vocabulary,
                                                     const CorpusOptions& options = {}) {
@@ -82,13 +82,13 @@ class EncodedCorpus {
   }
 
   /// Makes a corpus of sentences of ids; empty ones are left out. Throws InvalidArgument for an id
-  /// that the vocabulary does not have.
+  /// that is not in the vocabulary.
   [[nodiscard]] static EncodedCorpus from_sentences(std::span<const std::vector<WordId>> sentences,
                                                     const Vocabulary& vocabulary);
 
   static constexpr bool repeats = true;
   std::uint64_t token_count() const noexcept { return text_.ids.size(); }
-  /// Returns the number of words of the text, also of those that the vocabulary lacks.
+  /// Returns the number of words of the text, unknown ones included.
   std::uint64_t words_read() const noexcept { return text_.words_read; }
   std::size_t sentence_count() const noexcept { return text_.ends.size(); }
   /// Returns a view that is valid as long as any copy of this corpus lives; i < sentence_count().
@@ -98,7 +98,7 @@ class EncodedCorpus {
   }
   void sentence(std::size_t i) const&& = delete;
   std::uint64_t vocabulary_fingerprint() const noexcept { return fingerprint_; }
-  /// Returns a hash of all sentences, of which it reads every word (some GB/s).
+  /// Returns a hash of all sentences. Reads every word (some GB/s).
   std::uint64_t fingerprint() const noexcept {
     detail::Hash hash;
     hash.add(text_.ids.data(), text_.ids.size_bytes());
@@ -118,7 +118,8 @@ class EncodedCorpus {
   }
 
  private:
-  /// Ids in memory that realloc can grow in place: a vector would hold them twice while it grows.
+  /// Ids in memory that realloc can grow in place: a vector would need twice the memory while it
+  /// grows.
   class Ids {
    public:
     void append(std::span<const WordId> more);
@@ -150,8 +151,8 @@ class EncodedCorpus {
                                      const Vocabulary& vocabulary, const CorpusOptions& options);
 
   /// Encodes a text with all threads and appends its in-vocabulary words to `all`, in order.
-  /// Returns the ends of the sentences, in words from the start, the same for any number of
-  /// threads, and adds the number of all words to `words_read`. Throws what TextPieces and `all`
+  /// Returns the ends of the sentences, in words from the start, which do not depend on the number
+  /// of threads, and adds the number of all words to `words_read`. Throws what TextPieces and `all`
   /// throw.
   template <class Appendable>
   static std::vector<std::uint64_t> encode(const std::filesystem::path& path,
@@ -162,7 +163,7 @@ class EncodedCorpus {
     detail::SentenceSplitter splitter(options.max_sentence_length);
     std::vector<std::uint64_t> ends;
     std::uint64_t tokens = 0;  // of the pieces before
-    // Threads take turns in the order of their pieces; one that fails lets none wait for ever.
+    // Threads take turns in the order of their pieces; if one fails, no other waits for ever.
     std::mutex guard;
     std::condition_variable changed;
     std::size_t turn = 0;
@@ -218,7 +219,7 @@ WORDLOOM_FUNCTION detail::EncodedText EncodedCorpus::encoded(const std::filesyst
                                                              const CorpusOptions& options) {
   std::uint64_t words_read = 0;
   if (!options.cache.empty()) {
-    // The highest bits of the length, which no text reaches, tell how words and sentences end.
+    // The highest bits of the length, which no text reaches, encode how words and sentences end.
     const std::uint64_t splitting = std::uint64_t{options.max_sentence_length} ^
                                     (std::uint64_t{options.unicode_spaces} << 63) ^
                                     (std::uint64_t{options.join_lines} << 62);

@@ -24,14 +24,14 @@ namespace wordloom::inline WORDLOOM_ABI::detail {
 struct KeptWords {
   /// Marks the last word of a sentence. No id is this large.
   static constexpr WordId end_mark = WordId{1} << 31;
-  /// The number is fixed, so that threads have no effect on the sentences of a part.
+  /// The number of parts is fixed, so that the sentences of a part do not depend on the threads.
   static constexpr std::size_t part_count = 64;
 
   std::array<std::vector<WordId>, part_count> parts;  // whole sentences, in the corpus's order
 
-  /// Reads the corpus once, with all threads; the same for any number of them. Throws
-  /// InvalidArgument for a vocabulary of more than 2^31 words, CorpusError when no word is kept or
-  /// an id is not in the vocabulary, and what reading the corpus throws.
+  /// Reads the corpus once, with all threads, whose number does not change the result. Throws
+  /// InvalidArgument for a vocabulary of more than 2^31 words, CorpusError if no word is kept or an
+  /// id is not in the vocabulary, and what reading the corpus throws.
   template <Corpus C>
   static KeptWords of(const C& corpus, const Vocabulary& vocabulary, double subsample,
                       std::uint64_t seed, std::size_t threads) {
@@ -70,7 +70,7 @@ struct KeptWords {
   }
 
  private:
-  // Makes the streams of random numbers others than those of corpora and samplers.
+  // Makes these streams of random numbers differ from those of corpora and samplers.
   static constexpr std::uint64_t own_streams = 0x6b656570776f7264;
 
   static void check(std::span<const WordId> sentence, const Vocabulary& vocabulary) {

@@ -15,7 +15,7 @@
 
 namespace wordloom::inline WORDLOOM_ABI::detail {
 
-/// The numbers of a corpus that says why nothing can be trained on it.
+/// Counts of a corpus that explain why nothing can be trained on it.
 struct SentenceCounts {
   std::uint64_t sentences = 0, words = 0;
   std::size_t longest = 0;  // sentence, in words
@@ -33,14 +33,14 @@ struct SentenceCounts {
   }
 };
 
-/// Returns whether a word of a sentence has a context: another word than itself.
+/// Returns whether a word of a sentence has a context, which is a word other than itself.
 inline bool has_contexts(std::span<const WordId> sentence) noexcept {
   return std::adjacent_find(sentence.begin(), sentence.end(), std::not_equal_to<>()) !=
          sentence.end();
 }
 
-/// Returns the counts of a shard in which no word has a context; nothing for any other, of which it
-/// reads the sentences up to the first with two different words.
+/// Returns the counts of a shard in which no word has a context. For any other shard returns
+/// nothing and reads only the sentences up to the first with two different words.
 template <Corpus C>
 std::optional<SentenceCounts> counts_without_contexts(const C& corpus, const Shard& shard) {
   SentenceCounts counts;
@@ -53,7 +53,7 @@ std::optional<SentenceCounts> counts_without_contexts(const C& corpus, const Sha
 
 /// Returns the error for a corpus with these counts, of which no word has a context. `subsample`:
 /// the threshold if words have a context before subsampling, else 0. `cause`: why sentences have
-/// one word; empty: probable causes are named.
+/// one word; if it is empty, the message names a probable cause.
 CorpusError no_contexts(const SentenceCounts& counts, double subsample,
                         std::string_view cause = {});
 
@@ -82,7 +82,7 @@ WORDLOOM_FUNCTION CorpusError no_contexts(const SentenceCounts& counts, double s
                        threshold, "; use a higher one, or 0 to keep all words"};
   }
   if (counts.longest > 1)
-    return CorpusError{all, " has one word again and again; a sentence needs two different ones"};
+    return CorpusError{all, " repeats one word; a sentence needs two different ones"};
   if (!cause.empty()) return CorpusError{all, " has one word: ", cause};
   return CorpusError{all, " has one word; is there one word a line? A line is a sentence"};
 }

@@ -25,7 +25,7 @@ class Subsampling {
   bool enabled() const noexcept { return highest_kept_ != nullptr; }
 
   /// Returns a table: word i is kept if 32 random bits are at most table()[i]; words beyond the
-  /// table are kept as its last one. Requires enabled().
+  /// table have its last entry. Requires enabled().
   std::span<const std::uint32_t> table() const noexcept { return *highest_kept_; }
 
   double keep_probability(WordId word) const noexcept {
@@ -35,7 +35,7 @@ class Subsampling {
   }
 
   /// Returns the words of `sentence` that are kept, in order: `sentence` itself, or a part of
-  /// `kept`, which grows as needed and is to be reused.
+  /// `kept`, a buffer that grows as needed and should be reused.
   std::span<const WordId> operator()(std::span<const WordId> sentence, Random& random,
                                      std::vector<WordId>& kept) const {
     if (!enabled()) return sentence;
@@ -52,7 +52,7 @@ class Subsampling {
   }
 
  private:
-  // [words up to the first that is always kept, as all after it are]
+  // [words up to the first that is always kept, like all after it]
   std::shared_ptr<const std::vector<std::uint32_t>> highest_kept_;
 };
 
@@ -67,7 +67,7 @@ WORDLOOM_FUNCTION Subsampling::Subsampling(const Vocabulary& vocabulary, double 
     const double keep = std::min(1.0, std::sqrt(ratio) + ratio);
     (*table)[i] = static_cast<std::uint32_t>(std::max(1.0, keep * 0x1p32) - 1.0);
   }
-  // Words are sorted by falling count: all words after a certain one are always kept. They share
+  // Words are sorted by descending count: all words after a certain one are always kept. They share
   // one entry, so that the table stays in the first-level cache.
   while (table->size() > 1 && table->back() == UINT32_MAX && table->end()[-2] == UINT32_MAX)
     table->pop_back();

@@ -18,9 +18,9 @@
 
 namespace wordloom::inline WORDLOOM_ABI {
 
-/// The subwords of a word as fastText has them (Bojanowski et al. 2017, "Enriching Word Vectors
-/// with Subword Information"): the n-grams of minn to maxn characters of "<word>", each by its hash
-/// one of `buckets` rows. Characters are those of UTF-8; bytes that are not UTF-8 are no error.
+/// The subwords of a word as in fastText (Bojanowski et al. 2017, "Enriching Word Vectors with
+/// Subword Information"): the n-grams of minn to maxn characters of "<word>". Each n-gram is hashed
+/// to one of `buckets` rows. Characters are those of UTF-8; invalid UTF-8 is accepted.
 struct SubwordOptions {
   std::size_t minn = 3, maxn = 6;   // maxn = 0: no subwords
   std::size_t buckets = 2'000'000;  // up to 2^31 - 1
@@ -40,10 +40,10 @@ struct SubwordOptions {
 
 namespace detail {
 
-/// The end of a sentence in fastText's vocabularies: a word without n-grams.
+/// The end of a sentence in fastText's vocabularies: this word has no n-grams.
 inline constexpr std::string_view fasttext_end_of_sentence = "</s>";
 
-/// FNV-1a with 32 bits of bytes that are sign-extended, as fastText hashes words and n-grams.
+/// FNV-1a with 32 bits of sign-extended bytes, which is fastText's hash of words and n-grams.
 struct SubwordHash {
   std::uint32_t value = 2166136261u;
   void add(char byte) noexcept {
@@ -53,7 +53,7 @@ struct SubwordHash {
 };
 
 /// Calls `use(ngram, hash)` for each n-gram of a word in fastText's order: by the first character,
-/// then by length. A "<" or ">" alone is none. The views are valid during the call.
+/// then by length. A "<" or ">" alone is left out. The views are valid during the call.
 template <class Use>
 void for_each_ngram(std::string_view word, const SubwordOptions& options, Use&& use) {
   if (options.maxn == 0 || word == fasttext_end_of_sentence) return;
@@ -77,7 +77,8 @@ void for_each_ngram(std::string_view word, const SubwordOptions& options, Use&& 
 }
 
 /// Calls `use(row)` for each row of the bag of a word: its own row `id`, if it is in the vocabulary
-/// of `words` words, then those of its n-grams, which stand behind the words. A row may come twice.
+/// of `words` words, then the rows of its n-grams, which follow the rows of the words. A row may be
+/// passed more than once.
 template <class Use>
 void for_each_row_of_word(std::string_view word, std::optional<WordId> id, std::size_t words,
                           const SubwordOptions& options, Use&& use) {
@@ -90,8 +91,8 @@ void for_each_row_of_word(std::string_view word, std::optional<WordId> id, std::
 
 }  // namespace detail
 
-/// Returns the n-grams of a word, in or out of a vocabulary, in the order of `fasttext
-/// print-ngrams`; an n-gram may come twice. Throws InvalidArgument for options out of bounds.
+/// Returns the n-grams of a word, which may be unknown, in the order of `fasttext print-ngrams`; an
+/// n-gram may occur twice. Throws InvalidArgument for options out of bounds.
 [[nodiscard]] std::vector<std::string> ngrams_of(std::string_view word,
                                                  const SubwordOptions& options = {});
 
@@ -99,13 +100,13 @@ void for_each_row_of_word(std::string_view word, std::optional<WordId> id, std::
 /// 4 bytes each. Immutable; copies share the table; thread-safe.
 class SubwordTable {
  public:
-  /// Makes the table with `threads` threads (0: all that the machine offers); it is the same for
-  /// any number. Throws InvalidArgument for options out of bounds, for more than 2^32 - 1 rows and
-  /// for as many n-grams of all words together, and std::bad_alloc.
+  /// Makes the table with `threads` threads (0: all processors of the machine), whose number does
+  /// not change it. Throws InvalidArgument for options out of bounds, for more than 2^32 - 1 rows
+  /// and for more than 2^32 - 1 n-grams of all words together, and std::bad_alloc.
   SubwordTable(const Vocabulary& vocabulary, const SubwordOptions& options,
                std::size_t threads = 0);
 
-  /// Returns the rows of a word, its own first. A row may come twice. The span is valid as long as
+  /// Returns the rows of a word, its own first. A row may occur twice. The span is valid as long as
   /// any copy of the table.
   std::span<const RowId> operator[](WordId word) const& noexcept {
     const std::size_t first = word == 0 ? 0 : store_->ends[word - 1];
@@ -115,7 +116,7 @@ class SubwordTable {
   const SubwordOptions& options() const noexcept { return store_->options; }
   /// Returns V.
   std::size_t words() const noexcept { return store_->ends.size(); }
-  /// Returns the rows of Model::input: V and those of the n-grams.
+  /// Returns the number of rows of Model::input: V and those of the n-grams.
   std::size_t input_rows() const noexcept { return words() + options().rows(); }
   /// Returns the number of rows in the largest bag.
   std::size_t longest() const noexcept { return store_->longest; }
@@ -123,7 +124,7 @@ class SubwordTable {
  private:
   struct Store {
     SubwordOptions options;
-    std::vector<std::uint32_t> ends;  // [V] of the bags in `rows`
+    std::vector<std::uint32_t> ends;  // [V] ends of the bags in `rows`
     std::vector<RowId> rows;
     std::size_t longest = 0;
   };

@@ -30,20 +30,20 @@ namespace wordloom::inline WORDLOOM_ABI {
 struct CorpusOptions {
   /// A line with more in-vocabulary words is split, so that no word is lost. word2vec: 1000.
   std::size_t max_sentence_length = 1000;
-  /// True if the end of a line does not end a sentence: each but the last of a part of the text has
-  /// max_sentence_length words. So a GPU has long sentences to train (FULL-W2V, Randall et al.
-  /// 2021, section 4).
+  /// True if the end of a line does not end a sentence: all sentences of a part of the text except
+  /// the last one have max_sentence_length words. This gives a GPU long sentences to train
+  /// (FULL-W2V, Randall et al. 2021, section 4).
   bool join_lines = false;
-  /// Threads that encode, up to 65536; 0 = all that the machine offers.
+  /// Threads that encode, up to 65536; 0 = all processors of the machine.
   std::size_t threads = 0;
-  /// EncodedCorpus: the file in which the encoded text is kept; empty: in memory.
+  /// EncodedCorpus: the file that keeps the encoded text; empty: it is kept in memory.
   std::filesystem::path cache = {};
   /// Bytes of text that a thread takes at a time.
   std::size_t piece_bytes = detail::TextPieces::default_piece_bytes;
-  /// The part of the text that is read, which may have no word: see RankCorpus.
+  /// The part of the text that is read; it may have no words. See RankCorpus.
   TextPart part = {};
-  /// Called before each piece of the text is encoded or counted, by one thread at a time; what it
-  /// throws ends that and reaches the caller.
+  /// Called before each piece of the text is encoded or counted, never by two threads at once. An
+  /// exception that it throws ends the reading and reaches the caller.
   std::function<void()> before_piece = {};
   /// True if Unicode's spaces, such as U+00A0 and U+3000, separate words too. Use the same for the
   /// vocabulary.
@@ -59,7 +59,7 @@ namespace detail {
 inline constexpr WordId end_of_line = std::numeric_limits<WordId>::max();
 
 /// Appends the ids of the known words of `text`, and `end_of_line` for each \n unless lines are
-/// joined. Returns the number of all words.
+/// joined. Returns the number of all words of `text`.
 inline std::uint64_t encode(std::string_view text, const Vocabulary& vocabulary,
                             const CorpusOptions& options, std::vector<WordId>& ids) {
   std::uint64_t words = 0;
@@ -107,8 +107,8 @@ class SentenceSplitter {
 
 /// A text that is read anew in each epoch and never held: memory is a piece of text for each
 /// thread. As one shard it has the sentences of EncodedCorpus. As n shards, a plain file is cut at
-/// line ends (in a line longer than 64 KiB at white space, which then ends a sentence); a .gz file
-/// is decompressed by each shard, which takes every n-th piece, so that more threads gain less.
+/// line ends (in a line longer than 64 KiB at white space, which then ends a sentence). Each shard
+/// decompresses the whole of a .gz file and takes every n-th piece, so that more threads gain less.
 /// Immutable; copies are cheap; all members are thread-safe.
 class TextCorpus {
   /// Reads the sentences of a shard, one after the other, in the memory of one piece.
@@ -143,7 +143,7 @@ class TextCorpus {
 
  public:
   /// Reads the text once, with all threads, to count its in-vocabulary words. Throws IoError,
-  /// FormatError (damaged .gz), InvalidArgument, and CorpusError when the whole text has none.
+  /// FormatError (damaged .gz), InvalidArgument, and CorpusError if the whole text has none.
   TextCorpus(const std::filesystem::path& path, const Vocabulary& vocabulary,
              const CorpusOptions& options = {})
       : path_(path), vocabulary_(vocabulary), options_(options) {
@@ -185,14 +185,14 @@ class TextCorpus {
 
   static constexpr bool repeats = true;
   std::uint64_t token_count() const noexcept { return tokens_; }
-  /// Returns the number of words of the text, also of those that the vocabulary lacks.
+  /// Returns the number of words of the text, unknown ones included.
   std::uint64_t words_read() const noexcept { return words_read_; }
   std::uint64_t vocabulary_fingerprint() const noexcept { return vocabulary_.fingerprint(); }
   /// Returns a hash of the text and of the options that determine its sentences.
   std::uint64_t fingerprint() const noexcept { return fingerprint_; }
   /// Returns a range that reads the shard anew each time. All shards have nearly the same size in
-  /// bytes. Going through it throws what the constructor throws, and CorpusError when the file has
-  /// another size or time of modification than it had there.
+  /// bytes. Iterating throws what the constructor throws, and CorpusError if the size or the time
+  /// of modification of the file has changed since then.
   auto sentences(const Shard& shard) const {
     return SentenceRange([corpus = *this, shard] { return Reader(corpus, shard); });
   }

@@ -25,21 +25,22 @@
 namespace wordloom::inline WORDLOOM_ABI {
 
 /// The i-th of n parts of a text, all of nearly the same size. A plain file is cut after a line
-/// end, or after white space if no line ends nearby; a part of a .gz file, which cannot be cut, is
-/// every n-th piece of it.
+/// end, or after white space if no line ends nearby. A .gz file cannot be cut: a part of it is
+/// every n-th piece.
 struct TextPart {
   std::size_t index = 0, count = 1;
 
-  /// Returns where the part begins in a plain text, which is where the one before it ends.
+  /// Returns where the part begins in a plain text; the part before it ends there.
   std::size_t begin(std::string_view text) const;
 };
 
 namespace detail {
 
-/// Where a text may be cut into pieces: after any white space, or after the end of a line only.
+/// A position at which a text may be cut into pieces: after any white space, or only after the end
+/// of a line.
 enum class CutAfter { white_space, line };
 
-/// A stretch of a text that cuts no token, or no line.
+/// Part of a text that starts and ends between tokens, or between lines.
 struct TextPiece {
   std::size_t index = 0;               // in order, from 0
   std::string_view text;               // valid as long as the memory
@@ -54,9 +55,9 @@ class TextPieces {
  public:
   static constexpr std::size_t default_piece_bytes = std::size_t{1} << 22;
 
-  /// `next` calls `before_piece` first, for one thread at a time, and throws what it throws.
-  /// Throws IoError (for a .gz file also if the build has no zlib), FormatError for a file that is
-  /// .gz by its name only, and ForeignFormat for one that is not text.
+  /// `next` first calls `before_piece`, never from two threads at once, and passes its exceptions
+  /// on. Throws IoError (for a .gz file also if the build has no zlib), FormatError for a file that
+  /// has the name of a .gz file but not its content, and ForeignFormat for one that is not text.
   explicit TextPieces(const std::filesystem::path& path,
                       std::size_t piece_bytes = default_piece_bytes, TextPart part = {},
                       std::function<void()> before_piece = {},
@@ -64,19 +65,19 @@ class TextPieces {
 
   const MappedFile& file() const noexcept { return *file_; }
 
-  /// Returns how many threads are of use: `requested`, or all that the machine offers for 0, but
-  /// no more than there are pieces before the first `next`, in a .gz file as if its text were 16
-  /// times as long. Throws as resolve_threads.
+  /// Returns the useful number of threads: `requested`, or all processors of the machine for 0, but
+  /// not more than there are pieces before the first `next`. A .gz file counts as if its text were
+  /// 16 times as long. Throws as resolve_threads.
   std::size_t threads(std::size_t requested) const {
     const std::size_t bytes = is_gzip() ? file_->size() * 16 : last_ - at_;
     return std::min(resolve_threads(requested), bytes / piece_bytes_ + 1);
   }
 
-  /// Whether each piece begins where the one before it ended.
+  /// Returns whether each piece begins where the one before it ended.
   bool is_contiguous() const noexcept { return part_.count == 1 || !is_gzip(); }
 
-  /// Returns the next piece, or nothing at the end. Throws FormatError where a .gz file is damaged,
-  /// and ForeignFormat where it does not hold text.
+  /// Returns the next piece, or nothing at the end. Throws FormatError if a .gz file is damaged,
+  /// and ForeignFormat if it does not hold text.
   std::optional<TextPiece> next();
 
  private:
@@ -95,7 +96,7 @@ class TextPieces {
   static constexpr std::size_t max_piece_of_parts = std::size_t{1} << 18;
   std::optional<GzipReader> gzip_;
   std::size_t read_ = 0;  // pieces
-  std::string carried_;   // the beginning of what the last piece would have cut
+  std::string carried_;   // the beginning of the token or line that the last piece would have cut
 #endif
 
   std::shared_ptr<const MappedFile> file_;
@@ -159,7 +160,7 @@ WORDLOOM_FUNCTION TextPieces::TextPieces(const std::filesystem::path& path, std:
   if (is_gzip()) {
 #if WORDLOOM_HAS_ZLIB
     gzip_.emplace(*file_);
-    // A byte of a .gz file holds 1032 of its text at most.
+    // One byte of a .gz file holds at most 1032 bytes of text.
     piece_bytes_ = std::min(piece_bytes_, file_->size() * 1032);
     if (part.count > 1) piece_bytes_ = std::min(piece_bytes_, max_piece_of_parts);
 #endif

@@ -26,16 +26,16 @@
 
 namespace wordloom::inline WORDLOOM_ABI {
 
-/// Which words a vocabulary keeps.
+/// The choice of the words that a vocabulary keeps.
 struct VocabularyOptions {
   /// Rarer words are dropped; 0 and 1 keep all.
   std::uint64_t min_count = 5;
-  /// Maximum number of words, of which the most frequent are kept; 0: no limit.
+  /// Maximum number of words; the most frequent are kept. 0: no limit.
   std::size_t max_size = 0;
-  /// Threads that count, up to 65536; 0 = all that the machine offers.
+  /// Threads that count, up to 65536; 0 = all processors of the machine.
   std::size_t threads = 0;
-  /// Called before each piece of a text is counted, by one thread at a time; what it throws ends
-  /// the counting and reaches the caller.
+  /// Called before each piece of a text is counted, never by two threads at once. An exception that
+  /// it throws ends the counting and reaches the caller.
   std::function<void()> before_piece = {};
   /// True if Unicode's spaces, such as U+00A0 and U+3000, separate words too. Use the same for the
   /// corpus.
@@ -44,11 +44,11 @@ struct VocabularyOptions {
 
 namespace detail {
 
-/// Counts words. Not thread-safe: each thread counts into its own, and `merge` adds them up.
+/// Counts words. Not thread-safe: each thread uses its own counter, and `merge` adds them up.
 class WordCounter {
  public:
-  /// Returns whether the word is new. Throws InvalidArgument past 2^32 - 2 different words and when
-  /// its counts add up to more than 2^64 - 1.
+  /// Returns whether the word is new. Throws InvalidArgument for more than 2^32 - 2 different words
+  /// and if its counts add up to more than 2^64 - 1.
   bool add(std::string_view word, std::uint64_t count = 1) {
     const WordId id = words_.insert(word);
     const bool is_new = id == counts_.size();
@@ -70,8 +70,8 @@ class WordCounter {
   /// Returns how many different words were seen before `word`, which was added.
   std::size_t index_of(std::string_view word) const { return words_.at(word); }
 
-  /// Calls `use(word, count)` for each word, first seen first; the views are valid until the next
-  /// `add`.
+  /// Calls `use(word, count)` for each word, in the order of their first occurrences; the views are
+  /// valid until the next `add`.
   template <class Use>
   void for_each(Use&& use) const {
     for (std::size_t i = 0; i < size(); ++i) use(words_[i], counts_[i]);
@@ -94,17 +94,18 @@ inline InvalidArgument empty_word(const char* where, std::size_t index) {
 
 }  // namespace detail
 
-/// Words and their counts by falling count, then in order of their bytes: id 0 is the most frequent
-/// word. Immutable; copies share the words and are cheap; all members are thread-safe. There is no
-/// end-of-sentence word (word2vec.c counts each newline as `</s>`): a sentence ends with its line.
-/// References, spans and views that members return are valid as long as any copy; a temporary does
-/// not give them out. A moved-from object may only be assigned to or destroyed.
+/// Words and their counts by descending count, then in order of their bytes: id 0 is the most
+/// frequent word. Immutable; copies share the words and are cheap; all members are thread-safe.
+/// There is no end-of-sentence word (word2vec.c counts each newline as `</s>`): a sentence ends
+/// with its line. References, spans and views that members return are valid as long as any copy.
+/// These members cannot be called on a temporary. A moved-from object may only be assigned to or
+/// destroyed.
 class Vocabulary {
  public:
   Vocabulary() : store_(std::make_shared<const Store>()) {}
 
-  /// Counts the words of a text file, plain or .gz. Throws IoError, FormatError for a damaged .gz,
-  /// and CorpusError when no word is left. The same for any number of threads.
+  /// Counts the words of a text file, plain or .gz. The number of threads does not change the
+  /// result. Throws IoError, FormatError for a damaged .gz, and CorpusError if no word is left.
   [[nodiscard]] static Vocabulary from_text(const std::filesystem::path& path,
                                             const VocabularyOptions& options = {}) {
     return from_counter(detail::count_words(path, options), options, path);
@@ -133,36 +134,36 @@ class Vocabulary {
       std::span<const std::pair<std::string, std::uint64_t>> counts,
       const VocabularyOptions& options = {.min_count = 1});
 
-  /// Makes a vocabulary of counted words. Throws CorpusError, which names their `source`, when no
-  /// word is left, and InvalidArgument when their counts add up to more than 2^64 - 1.
+  /// Makes a vocabulary of counted words. Throws CorpusError, which names their `source`, if no
+  /// word is left, and InvalidArgument if their counts add up to more than 2^64 - 1.
   static Vocabulary from_counter(const detail::WordCounter& counter,
                                  const VocabularyOptions& options,
                                  const std::filesystem::path& source);
 
   /// Reads `word count` lines in any order, as `save`, word2vec's -save-vocab, GloVe's vocab_count
   /// and gensim's fvocab write them, plain or .gz, or the `word count type` lines of fastText's
-  /// dump, of which labels are left out. A word may hold blanks (the last field is the count),
-  /// those around it do not belong to it. The end of a sentence, `</s>`, is not a word here: it is
+  /// dump, except those of labels. A word may contain blanks, because the last field is the count;
+  /// blanks around it do not belong to it. The end of a sentence, `</s>`, is not a word here: it is
   /// left out in the first line, where word2vec writes it, and anywhere in fastText's dump. Throws
-  /// IoError, FormatError with the line, CorpusError when no word is left.
+  /// IoError, FormatError with the line, CorpusError if no word is left.
   [[nodiscard]] static Vocabulary load(const std::filesystem::path& path,
                                        const VocabularyOptions& options = {.min_count = 1});
 
-  /// Throws InvalidArgument for a word that `save` cannot write: one that holds a newline, or a
-  /// carriage return after a digit, or begins or ends with a blank or tab. A program calls this
-  /// before training.
+  /// Throws InvalidArgument for a word that `save` cannot write: one that contains a newline, or a
+  /// carriage return after a digit, or begins or ends with a blank or tab. Programs call this
+  /// before they train.
   void check_words() const { first_line(); }
 
-  /// Writes a `word count` line for each word, by id; where the first word would be taken for
-  /// something else in the first line (`</s>`, a byte order mark), it follows another one. Throws
-  /// IoError, and as `check_words`; all or nothing is written.
+  /// Writes a `word count` line for each word, by id. If the first word would be read as something
+  /// else in the first line (`</s>`, a byte order mark), it follows another word. Throws IoError,
+  /// and as `check_words`; all or nothing is written.
   void save(const std::filesystem::path& path) const {
     AtomicFile file(path);
     write(file);
     file.commit();
   }
 
-  /// Writes the same into a file that is already open; does not commit.
+  /// Writes the lines of `save` into a file that is already open; does not commit.
   void write(AtomicFile& file) const;
 
   std::size_t size() const noexcept { return store_->counts.size(); }
@@ -172,18 +173,19 @@ class Vocabulary {
   std::string_view word(WordId id) const& noexcept { return store_->words[id]; }
   void word(WordId id) const&& = delete;
   std::uint64_t count(WordId id) const noexcept { return store_->counts[id]; }
-  /// [size()] by id.
+  /// The counts [size()] by id.
   std::span<const std::uint64_t> counts() const& noexcept { return store_->counts; }
   void counts() const&& = delete;
   std::optional<WordId> find(std::string_view word) const noexcept {
     return store_->words.find(word);
   }
-  /// The sum of all counts: the in-vocabulary words of the text.
+  /// Returns the sum of all counts: the in-vocabulary words of the text.
   std::uint64_t total_count() const noexcept { return store_->total; }
-  /// A hash of words and counts, to tell vocabularies apart; the same on every machine.
+  /// Returns a hash of words and counts, which identifies a vocabulary and is equal on all
+  /// machines.
   std::uint64_t fingerprint() const noexcept { return store_->fingerprint; }
 
-  /// Returns the error for a text of whose `types` different words none is left.
+  /// Returns the error for a text with `types` different words, of which no word is left.
   static CorpusError none_left(std::size_t types, const VocabularyOptions& options,
                                const std::filesystem::path& source) {
     if (types == 0) return CorpusError{source, ": no words"};

@@ -71,7 +71,7 @@ WORDLOOM_FUNCTION Vocabulary Vocabulary::from_counter(const detail::WordCounter&
 
 namespace detail {
 
-/// Returns whether a carriage return follows a digit, as where lines end in it alone.
+/// Returns whether a carriage return follows a digit, as in a text whose lines end in it alone.
 inline bool holds_line_end(std::string_view line) noexcept {
   std::size_t at = 0;
   while ((at = line.find('\r', at + 1)) != line.npos)
@@ -86,7 +86,7 @@ struct VocabularyLine {
   bool is_label = false;
 };
 
-/// Takes a line apart; in fastText's dump, the type of the word follows its count.
+/// Parses a line; in fastText's dump, the type of the word follows its count.
 inline VocabularyLine vocabulary_line(std::string_view line, bool is_dump) {
   VocabularyLine result;
   std::string_view before = line;
@@ -99,7 +99,7 @@ inline VocabularyLine vocabulary_line(std::string_view line, bool is_dump) {
   const auto count = number_in<std::uint64_t>(digits);
   if (!count) return {};
   result.count = *count;
-  // A word of nothing but blanks is what precedes the blank before the count.
+  // A word that consists of blanks only is what precedes the blank before the count.
   const auto blanks_before = line.substr(0, static_cast<std::size_t>(digits.data() - line.data()));
   result.word = before.empty() && !blanks_before.empty()
                     ? blanks_before.substr(0, blanks_before.size() - 1)
@@ -107,8 +107,8 @@ inline VocabularyLine vocabulary_line(std::string_view line, bool is_dump) {
   return result;
 }
 
-/// Returns the number of entries if a text is fastText's dump of a dictionary: the first line is
-/// that number, the others end in their type.
+/// Returns the number of entries if a text is fastText's dump of a dictionary: its first line is
+/// that number, the other lines end in their type.
 inline std::optional<std::uint64_t> dumped_entries(std::string_view text) {
   const auto next_line = [&text] {
     const std::string_view line = text.substr(0, text.find('\n'));
@@ -147,7 +147,7 @@ WORDLOOM_FUNCTION Vocabulary Vocabulary::load(const std::filesystem::path& path,
       refuse(entries ? "a word, a count above 0 and 'word' or 'label'"
                      : "a word, a space and a count above 0",
              is_blank ? "an empty line" : detail::shown(line));
-    // Where a tab precedes the count, other tabs separate further columns.
+    // If a tab precedes the count, other tabs separate further columns.
     if (word.find('\t') != word.npos && line.rfind('\t') > line.rfind(' ') + 1)
       refuse("a word and a count", "more columns: " + detail::shown(line));
     if (ends_sentence || is_label) continue;

@@ -22,7 +22,8 @@
 namespace wordloom::inline WORDLOOM_ABI::detail {
 
 /// Calls `use(column, first, size, at)` for each run of words of one column in the `count` contexts
-/// from the `begin`-th on, counted column after column; `at` counts the contexts of runs before.
+/// from the `begin`-th on, counted column by column; `at` is the number of contexts in the runs
+/// before.
 template <class Use>
 void for_each_run(std::size_t words, std::uint64_t begin, std::size_t count, Use&& use) {
   for (std::size_t at = 0, size = 0; at < count; at += size) {
@@ -32,8 +33,8 @@ void for_each_run(std::size_t words, std::uint64_t begin, std::size_t count, Use
   }
 }
 
-/// Everything that determines the contexts: hashes of the vocabulary, the corpus (0 where it has
-/// none) and the options, and the number of words of the corpus.
+/// Everything that determines the contexts: hashes of the vocabulary, the corpus (0 if it has none)
+/// and the options, and the number of words of the corpus.
 struct WordContextSource {
   std::uint64_t vocabulary = 0, corpus = 0, options = 0;
   std::uint64_t corpus_tokens = 0;
@@ -44,8 +45,8 @@ struct WordContextSource {
 /// The first 8 bytes of a file of contexts; the first 6 are those of all versions.
 inline constexpr std::string_view word_context_magic("WORDCX2\0", 8);
 
-/// What follows them. Then come the words that have contexts [word_count] of 4 bytes, their
-/// contexts [columns x word_count] of `id_bytes`, both padded to 8 bytes, and the hash of all
+/// The header, after the magic bytes. After it: the words with contexts [word_count] of 4 bytes,
+/// their contexts [columns x word_count] of `id_bytes`, both padded to 8 bytes, and the hash of all
 /// bytes before it. Numbers are little-endian.
 struct WordContextHeader {
   WordContextSource source;
@@ -59,7 +60,7 @@ struct WordContextFile {
   const char* contexts = nullptr;  // [columns x words]
   std::uint64_t columns = 0, id_bytes = 0;
   std::uint64_t hash = 0;              // of the file
-  std::shared_ptr<const void> memory;  // in which all lies
+  std::shared_ptr<const void> memory;  // holds all of it
 
   /// See WordContextMatrix.
   void read(std::uint64_t column, std::size_t first, std::span<WordId> to) const noexcept {
@@ -97,7 +98,7 @@ class WordContextFileWriter {
     }
   }
 
-  /// Finds the contexts from the `begin`-th on, counted column after column.
+  /// Writes the contexts from the `begin`-th on, counted column by column, to `block`.
   template <class Id>
   static void fill(const WordContextLists& lists, std::uint64_t begin, std::span<Id> block) {
     for_each_run(lists.words().size(), begin, block.size(),
@@ -126,7 +127,7 @@ class WordContextFileWriter {
 
 /// Maps a file of contexts. Returns nothing if the file does not exist, is empty, was made from
 /// another source or is damaged: it must then be made again. Throws IoError if it exists and cannot
-/// be read, and FormatError if it is no such file and so not ours to replace.
+/// be read, and FormatError if it is not a file of contexts, because it must not be replaced.
 std::optional<WordContextFile> open_word_context_file(const std::filesystem::path& path,
                                                       const WordContextSource& source);
 
@@ -159,7 +160,7 @@ WORDLOOM_FUNCTION std::optional<WordContextFile> open_word_context_file(
   if (text.empty()) return std::nullopt;
   if (!text.starts_with(word_context_magic.substr(0, 6)))
     throw FormatError{"'", path,
-                      "' is no word-context matrix and is not replaced by one: name another file, ",
+                      "' is not a word-context matrix and was not overwritten: name another file, ",
                       "or remove it"};
   WordContextHeader header;
   std::uint64_t hash = 0;

@@ -32,13 +32,13 @@ struct WordContextOptions {
   /// formed; 0 keeps all.
   double subsample = 0;
   std::uint64_t seed = 1;
-  /// Threads that make the matrix, up to 65536; 0 = all that the machine offers.
+  /// Threads that make the matrix, up to 65536; 0 = all processors of the machine.
   std::size_t threads = 0;
-  /// The file in which the contexts of one epoch are kept; empty: they are kept in memory, and each
-  /// epoch has others.
+  /// The file that keeps the contexts of one epoch for all epochs; empty: contexts are kept in
+  /// memory, and each epoch has different ones.
   std::filesystem::path file = {};
 
-  /// Lists what determines the contexts.
+  /// Lists the options that determine the contexts.
   template <class Visit>
   void visit_parameters(Visit&& visit) const {
     visit("columns", columns, 1, 1 << 24);
@@ -56,24 +56,23 @@ struct WordContextOptions {
 
 namespace detail {
 
-/// For each word of a corpus the contexts in all of its windows, in an order in which successive
-/// ones come from all over the corpus. The context in a column is the one at place
-/// (column mod their number): successive columns have each context once before one comes again, and
-/// read a word's contexts from the same cache line up to 32 times.
+/// The contexts of each word, shuffled over the corpus. Column c holds context c mod n of a word
+/// with n contexts, so n successive columns use each context once, and read a word's contexts from
+/// the same cache line up to 32 times.
 ///
-/// A word with n contexts, counted from 0 in the order of the corpus, has number
-/// (a + g * place) mod n at each place. g is close to n / golden ratio and has no common divisor
-/// with n, so that these numbers are a permutation and each run of them is spread evenly (Weyl
-/// 1916). The number at place 0 is random for each (seed, word).
+/// The n contexts of a word are counted from 0 in the order of the corpus; place p of its list
+/// holds number (a + g * p) mod n. g is close to n / golden ratio and has no common divisor with n,
+/// so that these numbers are a permutation and each run of them is spread evenly (Weyl 1916). The
+/// number a is random for each (seed, word).
 ///
-/// Only the first `max_contexts` places of each word are kept. Memory: up to 2 * window contexts
-/// for each kept word of the corpus, each of 2 bytes with a vocabulary of up to 65,536 words and of
-/// 4 with a larger one; while they are made, 5 bytes a kept word more. Immutable; all members are
-/// thread-safe.
+/// Only the first `max_contexts` places of each list are kept. Memory: up to 2 * window contexts
+/// for each kept word of the corpus, of 2 bytes each with a vocabulary of up to 65,536 words and of
+/// 4 bytes with a larger one; 5 more bytes for each kept word while the lists are made. Immutable;
+/// all members are thread-safe.
 class WordContextLists {
  public:
-  /// Reads the corpus once, with all threads; the same for any number of them. Sentences of one
-  /// kept word are dropped, as it has no context. Throws InvalidArgument and CorpusError; see
+  /// Reads the corpus once, with all threads, whose number does not change the result. Sentences of
+  /// one kept word are dropped, as it has no context. Throws InvalidArgument and CorpusError; see
   /// WordContextMatrix. `max_contexts`: of a word, 1 to 2^32 - 1.
   template <Corpus C>
   WordContextLists(const C& corpus, const Vocabulary& vocabulary, const WordContextOptions& options,
@@ -83,11 +82,11 @@ class WordContextLists {
          vocabulary.size(), options, max_contexts, threads);
   }
 
-  /// The words that have a context, rising.
+  /// The words with at least one context, in ascending order.
   std::span<const WordId> words() const noexcept { return words_; }
 
   /// Writes the contexts of `count` words, words()[first] and those that follow, in `column` and
-  /// the next columns: to is [columns x count], row-major. Several columns together take little
+  /// the next columns: to is [columns x count], row-major. Several columns at once take little
   /// longer than one.
   void contexts(std::uint64_t column, std::size_t first, std::size_t count,
                 std::span<WordId> to) const noexcept {
@@ -97,7 +96,8 @@ class WordContextLists {
       find(short_ids_.data(), column, first, count, to);
   }
 
-  /// What contexts are found from; a device has copies of these arrays, one of the last two empty.
+  /// Returns the lookup arrays, of which a device keeps copies. Exactly one of `short_ids` and
+  /// `long_ids` is empty.
   WordContextView view() const noexcept {
     return {lists_.data(), short_ids_.empty() ? nullptr : short_ids_.data(), long_ids_.data()};
   }
@@ -105,7 +105,7 @@ class WordContextLists {
   std::span<const std::uint16_t> short_ids() const noexcept { return short_ids_; }
   std::span<const WordId> long_ids() const noexcept { return long_ids_; }
 
-  /// Adds all that determines the contexts to a hash.
+  /// Adds everything that determines the contexts to a hash.
   void add_to(Hash& hash) const noexcept {
     hash.add(words_.data(), words_.size() * sizeof(WordId));
     for (const ContextList& list : lists_) hash.add(std::uint64_t{list.size});
@@ -118,16 +118,16 @@ class WordContextLists {
   void find(const Id* ids, std::uint64_t column, std::size_t first, std::size_t count,
             std::span<WordId> to) const noexcept;
 
-  // Makes the streams of random numbers others than those of corpora and samplers.
+  // Makes these streams of random numbers differ from those of corpora and samplers.
   static constexpr std::uint64_t own_streams = 0x776f7264636f6e74;
 
-  /// Where the next context of a word goes: by `step` further, mod `contexts`.
+  /// The place of the next context of a word: `step` after the last one, mod `contexts`.
   struct Order {
     std::uint64_t contexts = 0, step = 0;  // of a word
     std::uint64_t first = 0, size = 0;     // of its list
   };
 
-  /// The number that times `number` is 1 mod `modulus`, with which it has no common divisor.
+  /// Returns the inverse of `number` mod `modulus`, with which it has no common divisor.
   static std::uint64_t inverse(std::uint64_t number, std::uint64_t modulus);
 
   /// Lists the contexts: a parallel counting sort.
@@ -137,7 +137,7 @@ class WordContextLists {
   std::vector<WordId> words_;       // [words that have a context]
   std::vector<ContextList> lists_;  // of `words_`
   std::vector<std::uint16_t> short_ids_;
-  std::vector<WordId> long_ids_;  // either is empty
+  std::vector<WordId> long_ids_;  // one of the two is empty
 };
 
 template <class Id>
@@ -145,10 +145,10 @@ void WordContextLists::find(const Id* ids, std::uint64_t column, std::size_t fir
                             std::size_t count, std::span<WordId> to) const noexcept {
   const auto number = static_cast<std::uint32_t>(column);
   const std::span<const ContextList> lists = std::span(lists_).subspan(first, count);
-  // Where the context in the last of the columns lies, after that in the first.
+  // The place of the context in the last of the columns, relative to that in the first.
   const std::size_t last = count == 0 ? 0 : to.size() / count - 1;
   for (std::size_t i = 0; i < count; ++i) {
-    constexpr std::size_t ahead = 12;  // words whose contexts are on their way from memory
+    constexpr std::size_t ahead = 12;  // words whose contexts are prefetched
     if (i + ahead < count) {
       const Id* const later = ids + lists[i + ahead].place(number);
       __builtin_prefetch(later);
@@ -167,7 +167,7 @@ void WordContextLists::find(const Id* ids, std::uint64_t column, std::size_t fir
 
 WORDLOOM_FUNCTION std::uint64_t WordContextLists::inverse(std::uint64_t number,
                                                           std::uint64_t modulus) {
-  // Euclid's algorithm: `rest` is always `factor` * number mod modulus.
+  // Euclid's algorithm; invariant: `rest` = `factor` * number mod modulus.
   std::int64_t factor = 0, next_factor = 1;
   std::uint64_t rest = modulus, next_rest = number % modulus;
   while (next_rest != 0) {

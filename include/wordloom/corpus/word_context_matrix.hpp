@@ -22,26 +22,26 @@ namespace wordloom::inline WORDLOOM_ABI {
 
 /// The uniform word-context matrix [words x columns] of a corpus: each word has the same number of
 /// context words, drawn uniformly from all of its windows. A column is a batch in which each word
-/// comes once, with one context. See WordContextLists for how contexts are drawn.
+/// occurs once, with one context. See WordContextLists for how contexts are drawn.
 ///
-/// The matrix is virtual, or it lies in a mapped file of one epoch, which later epochs repeat.
-/// Virtual, each word has a list of its contexts, at most 65,536 or `columns()`, whichever is more;
-/// column j of epoch e is column e * columns() + j and has the contexts that come next. That takes
-/// up to 4 * window bytes for each word of the corpus, twice that with a vocabulary of more than
+/// The matrix is either virtual or in a mapped file of one epoch, which later epochs repeat. A
+/// virtual matrix stores, for each word, a list of up to max(65,536, columns()) contexts; column j
+/// of epoch e is column e * columns() + j, which has the next contexts of the lists. That takes up
+/// to 4 * window bytes for each word of the corpus, twice that with a vocabulary of more than
 /// 65,536 words. Immutable; copies share the contexts; all members are thread-safe.
 class WordContextMatrix {
  public:
   static constexpr bool repeats = false;
   static constexpr std::size_t max_pairs = 500;  // of a sentence
 
-  /// Reads any corpus once, with all threads; the same for any number of them. The corpus is read
-  /// as 64 shards of epoch 0: each of them decompresses all of a TextCorpus that is a .gz file, so
-  /// use an EncodedCorpus there. With `options.file`, a file that was made from the same corpus,
-  /// vocabulary and options is used as it is and the corpus is not read; another word-context
-  /// matrix is replaced, any other file is refused.
+  /// Reads any corpus once, with all threads, whose number does not change the result. The corpus
+  /// is read as 64 shards of epoch 0; each of them decompresses all of a TextCorpus that is a .gz
+  /// file, so use an EncodedCorpus for such a text. With `options.file`, an existing file is used
+  /// as it is if it was made from the same corpus, vocabulary and options, and the corpus is not
+  /// read; another word-context matrix is replaced, any other file is refused.
   ///
   /// Throws InvalidArgument (options), CorpusError (a corpus that was encoded with another
-  /// vocabulary or has no sentence of two kept words), IoError, FormatError (a file that is no
+  /// vocabulary or has no sentence of two kept words), IoError, FormatError (a file that is not a
   /// word-context matrix), and what reading the corpus throws.
   template <Corpus C>
   [[nodiscard]] static WordContextMatrix from(const C& corpus, const Vocabulary& vocabulary,
@@ -59,7 +59,7 @@ class WordContextMatrix {
     if (auto file = detail::open_word_context_file(options.file, source))
       return {std::move(*file), vocabulary};
     {
-      // First of all, so that a folder that cannot be written is found before the corpus is read.
+      // First, so that an error of the folder is found before the corpus is read.
       detail::WordContextFileWriter writer(options.file);
       const detail::WordContextLists lists(corpus, vocabulary, options, options.columns);
       writer.finish(source, lists, options.columns, options.threads);
@@ -70,17 +70,16 @@ class WordContextMatrix {
                   "', a word-context matrix that was just made: name another file"};
   }
 
-  /// The words that have a context, rising: the rows of the matrix. Words that stand only alone in
-  /// their sentences have none. Valid as long as any copy.
+  /// The words with at least one context, in ascending order: the rows of the matrix. A word that
+  /// occurs only in one-word sentences has none. Valid as long as any copy.
   std::span<const WordId> words() const& noexcept { return words_; }
   void words() const&& = delete;
-  /// The contexts of each word in an epoch.
+  /// The number of contexts of each word in an epoch.
   std::size_t columns() const noexcept { return columns_; }
-  /// What the contexts are found from; null where the matrix lies in a file. Valid as long as any
-  /// copy.
+  /// The lists of a virtual matrix; null if the matrix is in a file. Valid as long as any copy.
   const detail::WordContextLists* lists() const& noexcept { return lists_.get(); }
   void lists() const&& = delete;
-  /// Whether the matrix lies in a file.
+  /// Returns whether the matrix is in a file.
   bool is_mapped() const noexcept { return lists_ == nullptr; }
 
   /// Writes the context in `column` of words()[first + i] to to[i]. Columns count on over epochs;
@@ -98,16 +97,15 @@ class WordContextMatrix {
       file_.read(column++, first, to.subspan(at, count));
   }
 
-  /// Returns the pairs of an epoch: each word in each column.
+  /// Returns the number of pairs of an epoch: each word in each column.
   std::uint64_t token_count() const noexcept { return std::uint64_t{words_.size()} * columns_; }
   std::uint64_t vocabulary_fingerprint() const noexcept { return vocabulary_; }
-  /// Returns a hash of all that determines the contexts. It reads the words of the corpus (some
-  /// GB/s) where the matrix is virtual.
+  /// Returns a hash of everything that determines the contexts. Reads all words of the corpus (some
+  /// GB/s) if the matrix is virtual.
   std::uint64_t fingerprint() const noexcept;
 
-  /// Returns sentences of up to `max_pairs` pairs: word, context, word, context, ... All shards
-  /// together have each pair of the columns of the epoch once, and nearly equal parts of them. The
-  /// seed of the shard has no effect.
+  /// Returns sentences of up to `max_pairs` pairs: word, context, word, context, ... The shards
+  /// divide the pairs of the epoch into nearly equal parts. The seed of the shard has no effect.
   auto sentences(const Shard& shard) const;
 
  private:
@@ -137,9 +135,9 @@ class WordContextMatrix {
     return source;
   }
 
-  std::shared_ptr<const detail::WordContextLists> lists_;  // null where the matrix is mapped
+  std::shared_ptr<const detail::WordContextLists> lists_;  // null if the matrix is mapped
   detail::WordContextFile file_;
-  std::span<const WordId> words_;  // of either
+  std::span<const WordId> words_;  // of the lists or the file
   std::size_t columns_;
   std::uint64_t vocabulary_;
 };

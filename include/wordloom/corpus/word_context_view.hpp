@@ -24,16 +24,16 @@ struct ContextList {
   }
 
  private:
-  __extension__ typedef unsigned __int128 wide;  // nvcc knows no __extension__ using
+  __extension__ typedef unsigned __int128 wide;  // nvcc does not accept __extension__ using
 };
 
 /// The arrays of WordContextLists in the memory of the host or of a device. Thread-safe.
 struct WordContextView {
   const ContextList* lists = nullptr;        // of the words that have contexts
   const std::uint16_t* short_ids = nullptr;  // the contexts of all words, where ids have 16 bits
-  const WordId* long_ids = nullptr;          // the same, where they do not
+  const WordId* long_ids = nullptr;          // the contexts of all words, where ids have 32 bits
 
-  /// The context of word number `word` in a column, which counts mod 2^32.
+  /// Returns the context of word number `word` in a column, which is taken mod 2^32.
   WORDLOOM_BOTH WordId context(std::size_t word, std::uint64_t column) const {
     const std::uint64_t place = lists[word].place(static_cast<std::uint32_t>(column));
     return short_ids != nullptr ? short_ids[place] : long_ids[place];

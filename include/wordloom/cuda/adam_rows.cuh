@@ -15,7 +15,7 @@
 
 namespace wordloom::inline WORDLOOM_ABI::cuda {
 
-/// Work for a row of the parameters: a step of Adam (see wordloom::Adam), the `number`-th since
+/// Work for a row of the parameters: a step of Adam (see wordloom::Adam), number `number` since
 /// `steps` [rows] were counted.
 struct AdamStep {
   float *values, *means, *squares;
@@ -47,12 +47,12 @@ struct AdamStep {
 /// means and squares [P] each, and the steps of each row, in one array.
 class AdamRows {
  public:
-  /// Adds a row of the host, of so many numbers.
+  /// Adds a row of `columns` numbers of the host.
   void add(const detail::AdamParameter::Row& row, std::size_t columns) {
     rows_.push_back(row);
     begins_.push_back(begins_.back() + columns);
   }
-  /// Reserves memory for all of them. Throws DeviceError.
+  /// Reserves memory for all rows. Throws DeviceError.
   void allocate(const CudaMachine& machine) {
     const std::size_t all = 3 * size() + rows_.size();
     staged_ = PinnedArray<float>(all, "the encoder");
@@ -62,7 +62,7 @@ class AdamRows {
     machine.begin_copy(begins_on_device_.data(), begins_.data(), begins_.size());
   }
 
-  /// Copies all from the host, later in the order of the machine's stream.
+  /// Copies all rows from the host, asynchronously in the order of the machine's stream.
   void upload(const CudaMachine& machine) {
     for (std::size_t r = 0; r < rows_.size(); ++r) {
       for_each_part(r, [](float* here, float* of_host, std::size_t columns) {
@@ -90,9 +90,9 @@ class AdamRows {
   void begin_download(const CudaMachine& machine) {
     machine.begin_copy(staged_.data(), values(), 3 * size());
   }
-  /// Gives the host what begin_download has copied, after so many steps.
+  /// Gives the host the rows that begin_download has copied, after `steps` steps.
   void end_download(std::size_t steps) {
-    constexpr float last = 1 << 24;  // where the count of the host stops
+    constexpr float last = 1 << 24;  // the host's count stops here
     for (std::size_t r = 0; r < rows_.size(); ++r) {
       for_each_part(r, [](const float* here, float* of_host, std::size_t columns) {
         std::copy_n(here, columns, of_host);

@@ -22,17 +22,17 @@ namespace wordloom::inline WORDLOOM_ABI::cuda {
 /// by threads of its own, and change the one model without locks (Hogwild): results are
 /// bit-identical only for one sentence in flight, and with minibatches on a device not even then.
 /// - `Machine`: CudaMachine or HostMachine;
-/// - `Method`: `RowSizes`, the lengths of rows in units of 32 floats, rising, to one of which rows
-///   are padded; `min_words`, below which a batch does not keep the machine busy; `batch_words`,
-///   the preferred number; `with_launch<R>(sampling, use)` calls use(launch) with the launch for
-///   rows of 32 R floats: `launch.check(sampling, device)` and `launch.run(model, sampling, batch,
-///   in_flight, device, machine)`; `require<Sampler>()`, where it exists, refuses a sampler by a
-///   static_assert;
-/// - `Samplers`: those that the method implements; none: all that a device can draw.
+/// - `Method`: `RowSizes`, the lengths of rows in units of 32 floats, ascending, to one of which
+///   rows are padded; `min_words`, below which a batch does not keep the machine busy;
+///   `batch_words`, the preferred number; `with_launch<R>(sampling, use)` calls use(launch) with
+///   the launch for rows of 32 R floats: `launch.check(sampling, device)` and `launch.run(model,
+///   sampling, batch, in_flight, device, machine)`; optionally `require<Sampler>()`, which refuses
+///   a sampler by a static_assert;
+/// - `Samplers`: those that the method implements; if empty, all that a device can draw.
 template <class Machine, class Method, class... Samplers>
 struct BatchKernel {
   std::size_t device = 0;               // which GPU, counted from 0
-  std::size_t sentences_in_flight = 0;  // that are trained at a time; 0: automatic
+  std::size_t sentences_in_flight = 0;  // trained at a time; 0: automatic
 
   using Replica = DeviceReplica<Machine>;
   static constexpr std::size_t min_words = Method::min_words;
@@ -41,7 +41,7 @@ struct BatchKernel {
                                      ? DrawnOnDevice<Sampler>
                                      : (std::is_same_v<Sampler, Samplers> || ...);
 
-  /// Refuses, when compiling, a sampler for which the method says why it does not implement it.
+  /// Fails to compile with a reason for a sampler that the method does not implement.
   template <class Sampler>
   static constexpr bool require() {
     if constexpr (requires { Method::template require<Sampler>(); })
@@ -52,15 +52,15 @@ struct BatchKernel {
   static BatchKernel from(const Hyperparameters& parameters) {
     return {parameters.device, parameters.sentences_in_flight};
   }
-  /// Lists what changes the result, which the choice of the device does not.
+  /// Lists the parameters that change the result; the choice of the device does not.
   template <class Visit>
   void visit_parameters(Visit&& visit) const {
     visit("sentences_in_flight", sentences_in_flight, 0, 1 << 20);
   }
 
-  /// Makes the device the current one of this thread and returns what it is. Throws DeviceError
-  /// when there is no such device or it has too little shared memory, and InvalidArgument when a
-  /// parameter is beyond what the kernels take: what `start` would throw, for any vocabulary.
+  /// Makes the device the current one of this thread and returns its properties. Throws DeviceError
+  /// if there is no such device or it has too little shared memory, and InvalidArgument if a
+  /// parameter is out of the kernels' range: what `start` would throw, for any vocabulary.
   template <class Sampler>
   typename Machine::Device check(const Sampler& sampler, const Hyperparameters& parameters) const {
     const Sampling sampling = checked_sampling_of(sampler);
@@ -73,7 +73,7 @@ struct BatchKernel {
   }
 
   class Run;
-  /// Copies the model to the device. Throws as `check` does, DeviceError when it does not fit, and
+  /// Copies the model to the device. Throws as `check` does, DeviceError if it does not fit, and
   /// InvalidArgument unless the model has an input row for each word and an output row for each
   /// target.
   template <class Sampler>
@@ -118,7 +118,7 @@ class BatchKernel<Machine, Method, Samplers...>::Run : public BatchRun<Machine> 
   std::size_t batch_words() const noexcept { return Method::batch_words; }
 
   /// Starts to train a batch, with a learning rate that goes from `first_rate` to `last_rate`. The
-  /// batch may be changed afterwards. Two batches may be in flight.
+  /// batch may be changed afterwards. At most two batches may be in flight.
   void submit(const SentenceBatch& given, std::size_t epoch, double first_rate, double last_rate) {
     this->submit_by(given, epoch, first_rate, last_rate, [&](const BatchView& batch, std::size_t) {
       with_rows(dimension_, [&]<int R>() {
@@ -129,7 +129,7 @@ class BatchKernel<Machine, Method, Samplers...>::Run : public BatchRun<Machine> 
     });
   }
 
-  /// The model, in the order of the submitted work.
+  /// Returns the model on the device, whose work follows the submitted work.
   Replica replica() { return {machine_, model_, {input_.rows(), output_.rows()}}; }
 
   /// Copies the model back.
@@ -143,9 +143,9 @@ class BatchKernel<Machine, Method, Samplers...>::Run : public BatchRun<Machine> 
   using BatchRun<Machine>::machine_;
   using BatchRun<Machine>::sampling_;
 
-  /// The default is so small that each word of a small vocabulary is in few sentences at a time. Of
-  /// 71,000 rows, one sentence in flight for each 22 rows cost quality and one for each 8 diverged
-  /// (benchmarks/simulate_in_flight).
+  /// The default is so small that each word of a small vocabulary is in few sentences at a time.
+  /// With 71,000 rows, one sentence in flight for each 22 rows cost quality and one for each 8
+  /// diverged (benchmarks/simulate_in_flight).
   std::size_t in_flight(std::size_t sentences) const {
     if (in_flight_ != 0) return in_flight_;
     return std::max<std::size_t>(

@@ -22,8 +22,8 @@ namespace wordloom::inline WORDLOOM_ABI::cuda {
 
 /// The loss of a batch, measured on a part of its pairs.
 struct Trained {
-  double loss = 0;      // of all these pairs
-  double examples = 0;  // those with label 1
+  double loss = 0;      // summed over these pairs
+  double examples = 0;  // number of pairs with label 1
 };
 
 /// Work for one sentence of a batch: subsamples it.
@@ -37,7 +37,7 @@ struct SubsampleSentence {
   }
 };
 
-/// Makes an array larger where it is too small.
+/// Makes an array larger if it is smaller than `size`.
 template <class Array>
 void grow(Array& array, std::size_t size) {
   if (array.size() >= size) return;
@@ -45,8 +45,8 @@ void grow(Array& array, std::size_t size) {
   array = Array(size + size / 8, "a batch");
 }
 
-/// Returns the parameters of a sampler, without its tables. Throws InvalidArgument when one is
-/// beyond what the kernels take.
+/// Returns the parameters of a sampler, without its tables. Throws InvalidArgument if one is out of
+/// the kernels' range.
 template <class Sampler>
 Sampling checked_sampling_of(const Sampler& sampler) {
   const Sampling sampling = sampling_of(sampler);
@@ -67,15 +67,15 @@ inline void require_rows(const Model& model, std::size_t output_rows) {
   require("output", model.output, output_rows);
 }
 
-/// The part that all runs of kernels for batches of sentences have: the tables of the sampler, the
-/// batches in the memory of the machine, and those in flight. Not thread-safe.
+/// The common part of the runs of all kernels for batches of sentences: the tables of the sampler,
+/// the batches in the memory of the machine, and those in flight. Not thread-safe.
 template <class Machine>
 class BatchRun {
  public:
   BatchRun(const BatchRun&) = delete;
   BatchRun& operator=(const BatchRun&) = delete;
 
-  /// Whether a batch is on the device, so that its words need not be given again.
+  /// Returns whether a batch is on the device, so that its words need not be given again.
   bool keeps(std::size_t index) const noexcept { return index < kept_.size(); }
   /// Waits for the first batch in flight.
   Trained wait() { return slots_[waited_++ % 2].wait(); }
@@ -101,7 +101,7 @@ class BatchRun {
   ~BatchRun() = default;
 
   /// Starts to train a batch by `train(view, words)`, which starts the work for the sentences that
-  /// are left of so many words after subsampling. The batch may be changed afterwards. Two batches
+  /// subsampling leaves of `words` words. The batch may be changed afterwards. At most two batches
   /// may be in flight.
   template <class Train>
   void submit_by(const SentenceBatch& given, std::size_t epoch, double first_rate, double last_rate,
@@ -144,7 +144,7 @@ class BatchRun {
     return to.data();
   }
 
-  /// The arrays of a PathView on their way.
+  /// The arrays of a PathView while they are copied.
   struct PathLists {
     std::vector<std::uint32_t> ends, positives;
     std::vector<RowId> nodes;
@@ -170,8 +170,8 @@ class BatchRun {
                        static_cast<std::uint32_t>(paths.max_outputs())};
   }
 
-  /// Copies a batch to the device, beside the training of the one before: to stay, where every
-  /// epoch has it, as long as there is room, else to its place.
+  /// Copies a batch to the device while the one before is trained: permanently if every epoch has
+  /// it and there is room, else to `place`.
   void copy(const SentenceBatch& batch, std::size_t place) {
     const std::size_t size = batch.words.size() + batch.ends.size();
     Batch* to = &transient_[place];
@@ -193,7 +193,7 @@ class BatchRun {
   SubsamplingView subsampling_{};
   Numbers subsampled_;  // of a batch: words that are kept, then their number in each sentence
   std::vector<Batch> kept_;
-  Batch transient_[2];               // of those that do not stay
+  Batch transient_[2];               // batches that do not stay
   typename Machine::Slot slots_[2];  // of the batches in flight
   std::size_t submitted_ = 0, waited_ = 0;
 };

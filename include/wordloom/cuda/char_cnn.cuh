@@ -21,25 +21,25 @@
 
 namespace wordloom::inline WORDLOOM_ABI {
 
-/// A CharCnn that is computed and fitted on a GPU, by cuBLAS and kernels of its own: the same
-/// network, parameters and arithmetic except for rounding, in the same matrices of the model, so
-/// that one continues what the other has trained. The sampler and the kernel train on the host:
-/// `Trainer<Encoded<UniformMatrix, CudaCharCnn>, FusedKernel>`.
+/// A CharCnn that is computed and fitted on a GPU, by cuBLAS and kernels of its own. The network,
+/// the parameters and, except for rounding, the arithmetic are those of CharCnn, in the same
+/// matrices of the model, so that one continues a model that the other has trained. The sampler and
+/// the kernel train on the host: `Trainer<Encoded<UniformMatrix, CudaCharCnn>, FusedKernel>`.
 struct CudaCharCnn : CharCnn {
   std::size_t device = 0;  // which GPU, counted from 0
 
   static CudaCharCnn from(const Hyperparameters& parameters) { return {{}, parameters.device}; }
 
   class Run;
-  /// As CharCnn::start. `threads` is not used. Throws DeviceError, too, when there is no such
+  /// Starts as CharCnn::start. `threads` is not used. Also throws DeviceError if there is no such
   /// device, cuBLAS does not start, or memory does not suffice.
   Run start(Model& model, std::size_t threads, std::uint64_t seed) const;
 };
 
-/// The encoder of a model in training. A function reads what it needs of the model, copies it to
-/// the device, and waits until its results are in the model: between two calls the host may read
-/// and change all. It makes the device the current one of its thread. Not thread-safe. The same
-/// numbers give the same bits again on the same kind of GPU (see Cublas), but not the host's bits.
+/// The encoder of a model in training. A function reads the part of the model that it needs, copies
+/// it to the device, and waits until its results are in the model: between two calls the host may
+/// read and change all of it. It makes the device the current one of its thread. Not thread-safe.
+/// Equal inputs give equal bits on the same kind of GPU (see Cublas), but not the host's bits.
 class CudaCharCnn::Run {
  public:
   Run(const CudaCharCnn& policy, Model& model, std::uint64_t seed)
@@ -156,8 +156,8 @@ class CudaCharCnn::Run {
                      windows());
   }
 
-  /// Computes the features of `count` words, and from them and from the bias, less `targets` if
-  /// there are any, their vectors.
+  /// Computes the features of `count` words and from them the vectors of the words: with the bias,
+  /// and minus `targets` unless it is null.
   void forward(const cuda::BatchWords& words, std::size_t count, std::uint32_t* places,
                const float* targets, float* vectors) const {
     const std::size_t D = model_.dimension(), H = shape_.features();
@@ -191,7 +191,7 @@ class CudaCharCnn::Run {
                      A * C);
   }
 
-  /// Writes all vectors to the input rows, later in the order of the stream.
+  /// Writes all vectors to the input rows, asynchronously in the order of the stream.
   void encode_all() const {
     const std::size_t D = model_.dimension();
     for (std::size_t first = 0; first < words_; first += chunk_)
@@ -210,7 +210,7 @@ class CudaCharCnn::Run {
   cuda::ConvolutionView shape_{};
   std::size_t words_ = 0, batches_ = 0, chunk_ = 0;  // chunk_: words that are encoded at a time
   std::size_t character_dimension_ = 0;
-  // Parameters and gradients, and where their matrices begin.
+  // Parameters and gradients, and the beginnings of their matrices.
   cuda::AdamRows rows_;
   std::size_t characters_ = 0, dense_ = 0, dense_bias_ = 0, biases_ = 0, filters_ = 0;
   cuda::DeviceArray<std::uint32_t> symbols_;  // see ConvolutionView

@@ -10,7 +10,7 @@
 #include <wordloom/cuda/teams.cuh>
 
 /// The kernels of a character CNN besides cuBLAS. Each number is computed by one thread in one
-/// order, or its parts are added in one order: the same numbers give the same bits.
+/// order, or its parts are added in one order: equal inputs give equal bits.
 namespace wordloom::inline WORDLOOM_ABI::cuda {
 
 /// The shape of a convolution, and the symbols of all words.
@@ -85,8 +85,8 @@ struct MaxOverTime {
   }
 };
 
-/// Work for a word: writes the bias, less the word's target where there are targets; a product of
-/// matrices then adds to it.
+/// Work for a word: writes the bias, minus the word's target if there are targets; a matrix product
+/// then adds to it.
 struct StartVectors {
   BatchWords words;
   std::size_t dimension;
@@ -104,8 +104,8 @@ struct StartVectors {
   }
 };
 
-/// The gradients of the table [windows x alphabet x F] and the biases [widths x F]: each window of
-/// 32 filters by a block, whose warps share the words and then add their sums.
+/// The gradients of the table [windows x alphabet x F] and the biases [widths x F]. A block
+/// computes each window of 32 filters; its warps share the words and then add their sums.
 template <int max_warps>
 __global__ void __launch_bounds__(32 * max_warps)
     gather_max(ConvolutionView shape, BatchWords words, std::uint32_t batch,
@@ -117,7 +117,7 @@ __global__ void __launch_bounds__(32 * max_warps)
   std::uint32_t i = 0;
   while (shape.windows(i + 1) <= window) ++i;
   const std::uint32_t k = window - shape.windows(i);
-  // [warps x (alphabet + 1) x 32]; what comes after the symbols is for the bias.
+  // [warps x (alphabet + 1) x 32]; the rows after the symbols are for the bias.
   const std::uint32_t rows = shape.alphabet + 1;
   float* const sums = dynamic_shared() + lane;
   float* const own = sums + std::size_t{warp} * rows * 32;
@@ -146,7 +146,7 @@ __global__ void __launch_bounds__(32 * max_warps)
   }
 }
 
-/// Starts gather_max with as many warps a block as the shared memory of any device has room for.
+/// Starts gather_max with as many warps a block as fit the shared memory of any device.
 inline void launch_gather_max(const ConvolutionView& shape, const BatchWords& words,
                               std::uint32_t batch, const std::uint32_t* places,
                               const float* gradients, float* table_gradients, float* bias_gradients,

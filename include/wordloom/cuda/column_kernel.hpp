@@ -24,7 +24,7 @@
 
 namespace wordloom::inline WORDLOOM_ABI::cuda {
 
-/// The matrices of a model in training on a device, as RowAllgather gets them.
+/// The matrices of a model in training on a device, for RowAllgather.
 template <class Machine>
 struct ColumnReplica : Machine {
   std::vector<DeviceModelMatrix> all;  // in the order of Model::matrices()
@@ -39,13 +39,14 @@ struct ColumnReplica : Machine {
 };
 
 /// Trains the columns of a WordContextMatrix on a machine, as UniformMatrix describes: it draws the
-/// negatives that the host draws, and finds the same contexts by itself where the matrix is
-/// virtual. No row changes twice in a step, so that every run and any number of ranks give the same
-/// vectors, bit for bit, on the same kind of machine; they are the host's up to rounding. With
-/// B = 1, a negative that is the context is drawn again from other random numbers than the host's.
+/// negatives that the host would draw and, if the matrix is virtual, finds the contexts itself. No
+/// row changes twice in a step, so that every run and any number of ranks give the same vectors,
+/// bit for bit, on the same kind of machine; they equal the host's up to rounding. With B = 1, a
+/// negative that is the context is drawn again from other random numbers than the host's.
 /// - `Machine`: CudaMachine or HostMachine;
-/// - `RowSizes`: an integer_sequence of the lengths of rows in units of 32 floats, rising;
-/// - `Optimizer`: one that has a RowStep. Its state is in the model, as WithOptimizer leaves it.
+/// - `RowSizes`: an integer_sequence of the lengths of rows in units of 32 floats, ascending;
+/// - `Optimizer`: one that has a RowStep. Its state is in the model, in the format of
+///   WithOptimizer.
 template <class Machine, class RowSizes, class Optimizer>
 struct ColumnKernel {
   Optimizer optimizer = {};
@@ -58,14 +59,14 @@ struct ColumnKernel {
   static ColumnKernel from(const Hyperparameters& parameters) {
     return {detail::policy_from<Optimizer>(parameters), parameters.device};
   }
-  /// Lists what changes the result, which the choice of the device does not.
+  /// Lists the parameters that change the result; the choice of the device does not.
   template <class Visit>
   void visit_parameters(Visit&& visit) const {
     detail::visit_all(visit, optimizer);
   }
 
-  /// Makes the device the current one of this thread. Throws DeviceError when there is no such
-  /// device, and InvalidArgument when rows are longer than those of the kernels.
+  /// Makes the device the current one of this thread. Throws DeviceError if there is no such
+  /// device, and InvalidArgument if rows are longer than those of the kernels.
   void check(const UniformMatrix&, const Hyperparameters& parameters) const {
     Machine::use(device);
     with_row_size<RowSizes>(parameters.dimension, [&]<int R>() {});
@@ -73,7 +74,7 @@ struct ColumnKernel {
 
   class Run;
   /// Copies the model to the device; it may change once a column has been waited for. Throws as
-  /// `check` does, and DeviceError when it does not fit.
+  /// `check` does, and DeviceError if it does not fit.
   std::unique_ptr<Run> start(const UniformMatrix& sampler, const Hyperparameters& parameters,
                              Model& model) const {
     check(sampler, parameters);
@@ -81,8 +82,8 @@ struct ColumnKernel {
   }
 };
 
-/// A run of training; not thread-safe. Of each column: begin, train(inputs), train(outputs), end,
-/// and later wait, with two columns in flight at most.
+/// A run of training; not thread-safe. The calls for each column: begin, train(inputs),
+/// train(outputs), end, and later wait, with at most two columns in flight.
 template <class Machine, class RowSizes, class Optimizer>
 class ColumnKernel<Machine, RowSizes, Optimizer>::Run {
   template <class T>
@@ -109,7 +110,7 @@ class ColumnKernel<Machine, RowSizes, Optimizer>::Run {
   ~Run() { machine_.settle(); }
 
   /// Gives the device the words of a column, and the parts [first, last) of them that this rank
-  /// trains. They must stay until a column has been waited for. Throws DeviceError when they do not
+  /// trains. They must stay until a column has been waited for. Throws DeviceError if they do not
   /// fit.
   void set_words(std::span<const WordId> words, std::pair<std::size_t, std::size_t> parts) {
     machine_.make_current();
@@ -119,8 +120,8 @@ class ColumnKernel<Machine, RowSizes, Optimizer>::Run {
     parts_ = parts;
     for (auto& contexts : contexts_) contexts = Array<std::uint32_t>(words.size(), "the words");
   }
-  /// Gives the device the contexts of all words, among which it finds those of a column itself.
-  /// They must stay as the words must. Throws DeviceError when they do not fit.
+  /// Gives the device the contexts of all words, in which it then finds those of a column itself.
+  /// They must stay until a column has been waited for. Throws DeviceError if they do not fit.
   void set_contexts(const detail::WordContextLists& lists) {
     machine_.make_current();
     const char* const what = "the contexts of all words";
@@ -132,8 +133,8 @@ class ColumnKernel<Machine, RowSizes, Optimizer>::Run {
   }
   bool finds_contexts() const noexcept { return lists_.size() > 0; }
 
-  /// Begins with a column, `number` of all epochs together and `in_epoch` of its own. `contexts`
-  /// [words] are used where the device does not find them, and may be changed afterwards.
+  /// Begins a column: number `number` over all epochs, and `in_epoch` in its own. `contexts`
+  /// [words] are used if the device does not find them itself, and may be changed afterwards.
   void begin(std::uint64_t number, std::size_t in_epoch, const std::vector<WordId>& contexts) {
     machine_.make_current();
     const std::size_t place = submitted_++ % 2;
@@ -154,7 +155,7 @@ class ColumnKernel<Machine, RowSizes, Optimizer>::Run {
       slots_[place].copy(batch_, contexts_[place].data(), machine_);
     }
   }
-  /// Starts a step of the column, which changes one side.
+  /// Starts a step of the column, which changes one side of the model.
   void train(Sides step, double rate) {
     machine_.make_current();
     const Side moving = step == Sides::inputs ? Side::input : Side::output;
@@ -173,7 +174,7 @@ class ColumnKernel<Machine, RowSizes, Optimizer>::Run {
   /// Waits for the first column in flight.
   Trained wait() { return slots_[waited_++ % 2].wait(); }
 
-  /// All matrices, in the order of the submitted work.
+  /// Returns all matrices on the device, whose work follows the submitted work.
   Replica replica() { return {machine_, model_.all()}; }
 
   /// Copies all matrices back.
@@ -205,7 +206,7 @@ class ColumnKernel<Machine, RowSizes, Optimizer>::Run {
   Array<std::uint16_t> short_ids_;
   Array<WordId> long_ids_;
   Array<std::uint32_t> contexts_[2];  // [words] of the columns in flight
-  SentenceBatch batch_;               // contexts, on their way
+  SentenceBatch batch_;               // contexts that are being copied
   typename Machine::Slot slots_[2];   // of the columns in flight
   std::size_t submitted_ = 0, waited_ = 0;
 };

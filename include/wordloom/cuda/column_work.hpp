@@ -45,11 +45,11 @@ struct ColumnView {
   float weight = 0;                 // of a negative: K / H
   std::uint64_t seed = 0;           // as of the host's ColumnLoop, which draws the same negatives
   std::uint64_t column = 0;         // of all epochs together
-  std::uint32_t in_epoch = 0;       // the same in its epoch
-  Sides step = Sides::inputs;       // the side that changes
+  std::uint32_t in_epoch = 0;       // its number in its epoch
+  Sides step = Sides::inputs;       // the side that is trained
   float rate = 0;                   // the learning rate
-  float* moving = nullptr;          // [V x stride] the matrix of that side
-  const float* standing = nullptr;  // [V x stride] the other one
+  float* moving = nullptr;          // [V x stride] the matrix that is trained
+  const float* standing = nullptr;  // [V x stride] the matrix that is read only
   double* loss = nullptr;           // [2] as PairLoss, added to
 
   static constexpr std::uint32_t part_words = detail::ColumnParts::part_words;
@@ -60,12 +60,12 @@ struct ColumnView {
     Random negatives;  // at the first
   };
 
-  /// The groups of a part, where a team takes up to W words.
+  /// Returns the number of groups of a part; a team takes up to W words.
   template <std::uint32_t W>
   WORDLOOM_BOTH std::uint32_t groups() const {
     return chunks() * chunk_groups<W>();
   }
-  /// Group `item` of the parts of this rank.
+  /// Returns group `item` of the parts of this rank.
   template <std::uint32_t W>
   WORDLOOM_BOTH Group group(std::uint32_t item) const {
     const std::uint32_t part = first_part + item / groups<W>(), rest = item % groups<W>();
@@ -79,8 +79,8 @@ struct ColumnView {
     return {part, first, first < chunk_end ? min(chunk_end - first, W) : 0, random};
   }
 
-  /// Negative `h` of a group; no_word for one that is left out. One that is the context of a single
-  /// word is drawn again, as on the host, but not without end.
+  /// Returns negative `h` of a group; no_word for one that is left out. A negative that is the
+  /// context of a single word is drawn again, as on the host, but only a limited number of times.
   WORDLOOM_BOTH WordId negative(const Group& group, std::uint32_t h) const {
     Random random = group.negatives;
     random.skip(h);
@@ -104,10 +104,10 @@ struct ColumnView {
   }
 };
 
-/// Work for a group of words of a column: changes their rows of the moving side. All scores are of
-/// the rows as they were, rows of the standing side do not change and no other team has these
-/// words: the result is the same in any order. The negatives of a group stay in the first-level
-/// cache while its words meet them, 32 pairs at a time, of which each thread has one score.
+/// Work for a group of words of a column: changes their rows of the trained side. All scores use
+/// the rows as they were, the rows of the other side do not change and no other team has these
+/// words, so the order does not change the result. The negatives of a group stay in the first-level
+/// cache while they are scored against its words, 32 pairs at a time, one in each thread.
 template <int R, class Step>
 struct TrainGroup {
   static constexpr std::size_t stride = std::size_t{32} * R;
@@ -139,7 +139,7 @@ struct TrainGroup {
         const std::uint32_t t = static_cast<std::uint32_t>(l) % targets;
         return first + t > 0 && is_target(t) ? column.negative(group, first + t - 1) : no_word;
       });
-      // Calls use(w) for each word that meets target t, with the target's row in y.
+      // Calls use(w) for each word that is scored against target t, with the target's row in y.
       const auto for_words = [&](std::uint32_t t, auto&& use) {
         const bool is_context = first + t == 0;
         const WordId negative = team.from(negatives, static_cast<int>(t));

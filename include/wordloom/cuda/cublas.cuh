@@ -10,7 +10,7 @@
 
 namespace wordloom::inline WORDLOOM_ABI::cuda {
 
-/// Throws DeviceError when a call of cuBLAS has failed; the message says where, and what to do.
+/// Throws DeviceError if a call of cuBLAS has failed; the message says where, and what to do.
 inline void check(cublasStatus_t status,
                   std::source_location place = std::source_location::current()) {
   if (status == CUBLAS_STATUS_SUCCESS) return;
@@ -36,9 +36,9 @@ struct DeviceFactor {
   bool is_shared = false;  // by all products; else each has its own, one after the other
 };
 
-/// Products of matrices on the current device, in the order of a stream. cuBLAS gives the same bits
-/// again on GPUs of one architecture and number of multiprocessors, as long as a handle serves one
-/// stream and atomics are not allowed, which is its default.
+/// Products of matrices on the current device, in the order of a stream. cuBLAS gives equal bits on
+/// GPUs of one architecture and number of multiprocessors, as long as a handle serves one stream
+/// and atomics are not allowed, which is its default.
 class Cublas {
  public:
   /// Throws DeviceError.
@@ -52,12 +52,12 @@ class Cublas {
   Cublas& operator=(const Cublas&) = delete;
   ~Cublas() { (void)cublasDestroy(handle_); }
 
-  /// c = a x b + keep x c for matrices a [rows x inner] and b [inner x columns], `products` times:
-  /// results follow each other. Throws DeviceError.
+  /// Computes c = a x b + keep x c for matrices a [rows x inner] and b [inner x columns],
+  /// `products` times: the results follow each other in `c`. Throws DeviceError.
   void multiply(const DeviceFactor& a, const DeviceFactor& b, float keep, float* c,
                 std::size_t rows, std::size_t inner, std::size_t columns,
                 std::size_t products = 1) const {
-    // cuBLAS stores matrices by columns: to it, all are transposed, and so is the product.
+    // cuBLAS stores matrices by columns: it sees all matrices, and the product, as transposed.
     const auto how = [](const DeviceFactor& factor) {
       return factor.is_transposed ? CUBLAS_OP_T : CUBLAS_OP_N;
     };

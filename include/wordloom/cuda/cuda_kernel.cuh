@@ -27,15 +27,15 @@
 namespace wordloom::inline WORDLOOM_ABI {
 namespace cuda {
 
-/// The minimum number of blocks that a multiprocessor is to hold: it limits the registers of a
-/// thread, and is chosen so that none spill.
+/// The minimum number of blocks that a multiprocessor holds: it limits the registers of a thread,
+/// and is chosen so that none spill.
 template <class Scheme, int R>
 inline constexpr unsigned min_blocks = 1;
 template <>
 inline constexpr unsigned min_blocks<WarpScheme<7>, 4> = 3;
 
 /// Trains all sentences, each by one Team, as many at a time as there are teams in the grid; or all
-/// words, where the scheme is a WordAtATime. A block holds one team, or several that are warps.
+/// words, if the scheme is a WordAtATime. A block holds one team, or several teams that are warps.
 template <class Scheme, int R, class Team, int threads>
 __global__ void __launch_bounds__(threads, min_blocks<Scheme, R>)
     train_batch(ModelView model, Sampling sampling, BatchView batch, std::uint32_t floats_of_own) {
@@ -69,10 +69,11 @@ __global__ void __launch_bounds__(threads, min_blocks<Scheme, R>)
 /// blocks of up to `threads` threads.
 template <class Scheme, int R, class Team, int threads>
 struct BatchLaunch {
-  /// Throws DeviceError when the program has no code for the current device, or the memory of a
-  /// team exceeds what a block has there. Must be called before `run`.
+  /// Throws DeviceError if the program has no code for the current device, or a team needs more
+  /// memory than a block has there. Must be called before `run`.
   static void check(const Sampling& sampling, const cudaDeviceProp& device) {
-    // Not what `run` needs: another thread may train with this kernel and another window.
+    // The maximum rather than what `run` needs, because another thread may train with this kernel
+    // and another window.
     cuda::check(cudaFuncSetAttribute(&train_batch<Scheme, R, Team, threads>,
                                      cudaFuncAttributeMaxDynamicSharedMemorySize,
                                      static_cast<int>(device.sharedMemPerBlockOptin)));
@@ -82,8 +83,8 @@ struct BatchLaunch {
                         device.sharedMemPerBlockOptin, ": choose a smaller dimension or window"};
   }
 
-  /// Starts to train `in_flight` sentences at a time, at least 1, or fewer where these fill the
-  /// device. Blocks have fewer teams where fewer sentences are in flight or fewer fit the shared
+  /// Starts to train `in_flight` sentences at a time, at least 1, or fewer if these fill the
+  /// device. Blocks have fewer teams if fewer sentences are in flight or fewer teams fit the shared
   /// memory.
   static void run(const ModelView& model, const Sampling& sampling, const BatchView& batch,
                   std::size_t in_flight, const cudaDeviceProp& device, const CudaMachine& machine) {
@@ -113,9 +114,9 @@ struct BatchLaunch {
   }
 };
 
-/// The lengths of rows on a device, in units of 32 floats, rising: rows are padded to one of them.
-/// Each is a kernel of its own; a program that knows its dimensions may define fewer, the same ones
-/// in all its files.
+/// The lengths of rows on a device, in units of 32 floats, ascending: rows are padded to one of
+/// them. Each is a kernel of its own; a program that knows its dimensions may define fewer of them,
+/// identically in all its files.
 #ifndef WORDLOOM_CUDA_ROW_SIZES
 #define WORDLOOM_CUDA_ROW_SIZES 1, 2, 4, 6, 8, 10, 12, 16, 24, 32
 #endif
@@ -126,7 +127,7 @@ struct CudaMethod {
 };
 
 /// A thread block trains a sentence, with one float of a row in each thread: by the scheme for
-/// words as targets, or the one for paths, or the one for bags.
+/// words as targets, the one for paths or the one for bags.
 template <class Words, class Paths = Words, class Bags = Words>
 struct BlockMethod : CudaMethod {
   template <int R, class Use>
@@ -159,7 +160,7 @@ struct RingMethod : CudaMethod, RingSamplers {
   }
 };
 
-/// WarpScheme where registers can hold the rows of a window, else SharedWarpScheme.
+/// WarpScheme if registers can hold the rows of a window, else SharedWarpScheme.
 struct WarpMethod : CudaMethod {
   template <int R, class Use>
   static void with_launch(const Sampling& sampling, Use use) {
@@ -194,12 +195,12 @@ struct GemmMethod : CudaMethod {
 
 }  // namespace cuda
 
-/// Trains on a GPU: see BatchKernel. Changes of the model are atomic additions.
+/// Trains on a GPU: see BatchKernel. The model is changed by atomic additions.
 template <class Method, class... Samplers>
 using CudaKernel = cuda::BatchKernel<cuda::CudaMachine, Method, Samplers...>;
 
-/// BlazingText and accSGNS: a thread block for each sentence, targets for each pair of words, or
-/// CBOW.
+/// BlazingText and accSGNS: a thread block for each sentence, separate targets for each pair of
+/// words, or CBOW.
 using CudaSentenceKernel =
     CudaKernel<cuda::BlockMethod<cuda::SentenceScheme, cuda::BasicSentenceScheme<cuda::AnyTargets>,
                                  cuda::CbowScheme>,
@@ -208,20 +209,21 @@ using CudaSentenceKernel =
                BasicCbow<RandomWindow, HuffmanPathAndNegatives>>;
 
 /// BlazingText's other schedule: a thread block for each word, `sentences_in_flight` words at a
-/// time. For comparison: neighbours change the same rows at once, which cost the authors accuracy.
+/// time. For comparison only: neighbours change the same rows at once, which cost the authors
+/// accuracy.
 using CudaWordKernel = CudaKernel<
     cuda::BlockMethod<cuda::WordAtATime<cuda::SentenceScheme>,
                       cuda::WordAtATime<cuda::SentenceScheme>, cuda::WordAtATime<cuda::CbowScheme>>,
     Hogwild, HogwildFixedWindow, Cbow>;
 
-/// FULL-Register (Randall et al. 2021): output rows in registers while they meet the window.
+/// FULL-Register (Randall et al. 2021): output rows are in registers while the window is scored.
 using CudaRegisterKernel =
     CudaKernel<cuda::BlockMethod<cuda::RegisterScheme, cuda::BasicRegisterScheme<cuda::AnyTargets>>,
                SharedNegative, SharedNegativeFixedWindow, HierarchicalSoftmax,
                BasicSharedNegative<RandomWindow, HuffmanPathAndNegatives>>;
 
-/// FULL-W2V (Randall et al. 2021): the same, with context rows in a ring in shared memory while
-/// they are in the window. Hogwild and the positives of SentenceMinibatch in the same way.
+/// FULL-W2V (Randall et al. 2021): FULL-Register with context rows in a ring in shared memory while
+/// they are in the window. Also trains Hogwild and the positives of SentenceMinibatch in this way.
 using CudaRingBufferKernel =
     CudaKernel<cuda::RingMethod, SharedNegative, SharedNegativeFixedWindow, Hogwild,
                HogwildFixedWindow, SentenceMinibatch, SentenceMinibatchFixedWindow>;

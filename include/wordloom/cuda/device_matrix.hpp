@@ -8,8 +8,8 @@
 
 namespace wordloom::inline WORDLOOM_ABI::cuda {
 
-/// Calls `use.operator()<R>()` for the shortest rows, of 32 R floats, that `dimension` fits.
-/// `RowSizes`: an integer_sequence of R, rising. Throws InvalidArgument when none is long enough.
+/// Calls `use.operator()<R>()` for the shortest rows, of 32 R floats, that hold `dimension` floats.
+/// `RowSizes`: an integer_sequence of R, ascending. Throws InvalidArgument if none is long enough.
 template <class RowSizes, class Use>
 void with_row_size(std::size_t dimension, Use use) {
   const auto find = [&]<int... R>(std::integer_sequence<int, R...>) {
@@ -22,7 +22,7 @@ void with_row_size(std::size_t dimension, Use use) {
   find(RowSizes());
 }
 
-/// Returns the length of those rows, floats.
+/// Returns the length of those rows in floats.
 template <class RowSizes>
 std::size_t stride_of(std::size_t dimension) {
   std::size_t stride = 0;
@@ -30,13 +30,14 @@ std::size_t stride_of(std::size_t dimension) {
   return stride;
 }
 
-/// A matrix [rows x stride] in the memory of a machine, for one of the host with as many rows. The
+/// A matrix [rows x stride] in the memory of a machine, for a host matrix with as many rows. The
 /// padding of rows is zero.
 template <class Machine>
 class DeviceMatrix {
  public:
   DeviceMatrix() = default;
-  /// Starts to copy the matrix of the host. `what` names it in the DeviceError of one too large.
+  /// Starts to copy the matrix of the host. `what` names it in the DeviceError for a matrix that is
+  /// too large.
   DeviceMatrix(const RowMatrix& host, std::size_t stride, const char* what, const Machine& machine)
       : rows_(host.rows()),
         columns_(host.columns()),
@@ -45,7 +46,7 @@ class DeviceMatrix {
     machine.clear(data(), rows_ * stride);
     machine.begin_copy_of_rows(data(), stride, host.data(), host.stride(), columns_, rows_);
   }
-  /// Starts to copy the matrix back to that of the host.
+  /// Starts to copy the matrix back to the host's.
   void begin_download(RowMatrix& host, const Machine& machine) {
     machine.begin_copy_of_rows(host.data(), host.stride(), data(), stride_, columns_, rows_);
   }

@@ -27,9 +27,9 @@ struct DeviceModelMatrix {
 template <class Machine, class Optimizer>
 class DeviceModel {
  public:
-  /// Adds the state to the model where it has none, and starts to copy all matrices, which must
-  /// stay until the machine has been waited for. Throws DeviceError when they do not fit, and
-  /// InvalidArgument when the model has state of another shape.
+  /// Adds the state to the model if it has none, and starts to copy all matrices, which must stay
+  /// until the machine has been waited for. Throws DeviceError if they do not fit, and
+  /// InvalidArgument if the model has state of another shape.
   DeviceModel(const Optimizer& optimizer, std::size_t stride, Model& model,
               const Machine& machine) {
     std::vector<std::string> padded{"input", "output"};
@@ -55,10 +55,10 @@ class DeviceModel {
     }
   }
 
-  /// The matrix [rows x stride] of a side, and the state of its rows.
+  /// Returns the matrix [rows x stride] of a side, with the state of its rows.
   const DeviceModelMatrix& matrix(Side side) const { return all_[static_cast<std::size_t>(side)]; }
   const StateView& state(Side side) const { return state_[static_cast<std::size_t>(side)]; }
-  /// All matrices, in the order of Model::matrices(): input and output first.
+  /// Returns all matrices, in the order of Model::matrices(): input and output first.
   const std::vector<DeviceModelMatrix>& all() const noexcept { return all_; }
 
   /// Starts to copy all matrices back.

@@ -9,7 +9,7 @@
 #include <wordloom/cuda/team.hpp>
 #include <wordloom/sync/replica_rows.hpp>
 
-/// The rows of a model on a device, as ReplicaRows exchanges them.
+/// The rows of a model on a device, for ReplicaRows.
 namespace wordloom::inline WORDLOOM_ABI::cuda {
 
 /// A team of 32 threads with the functions of simd::RowChangeFunctions, for rows of a multiple of
@@ -81,8 +81,8 @@ struct RowTeam : Team {
   }
 };
 
-/// The three parts of find_common, each of which needs the one before it whole: the sum of 32
-/// columns of a matrix, the products of its rows with that direction, and `scale`.
+/// The three parts of find_common, each of which needs the complete result of the one before: the
+/// sum of 32 columns of a matrix, the products of its rows with that direction, and `scale`.
 struct CommonSum {
   RowsView view;
 
@@ -128,7 +128,7 @@ struct CommonScale {
   }
 };
 
-/// The model of a run on a device, as a SyncPolicy gets it: `Machine` holds it and runs work there.
+/// The model of a run on a device, for a SyncPolicy: `Machine` holds it and runs work there.
 template <class Machine>
 struct DeviceReplica : Machine {
   using Replica = DeviceReplica;

@@ -14,7 +14,7 @@ class Reaches {
  public:
   WORDLOOM_BOTH explicit Reaches(const Task& task) : task_(task) {}
 
-  /// Returns that of a window. Must be called for each centre in turn.
+  /// Returns the reach of a window. Must be called for each centre in turn.
   WORDLOOM_BOTH std::uint32_t of(std::uint32_t center) {
     if (task_.sampling.fixed_window) return task_.sampling.max_reach;
     WORDLOOM_MARK(13);
@@ -38,7 +38,7 @@ class Negatives {
   WORDLOOM_BOTH explicit Negatives(const Task& task)
       : task_(task), windows_(32 / task.sampling.per_window) {}
 
-  /// Draws what the window of `center` needs. Must be called for each centre in turn.
+  /// Draws the negatives of the window of `center`. Must be called for each centre in turn.
   WORDLOOM_BOTH void move_to(std::uint32_t center) {
     first_ += task_.sampling.per_window;
     if (center != next_) return;
@@ -53,7 +53,7 @@ class Negatives {
                                task_.sentence.words[own < last ? own : last]);
     });
   }
-  /// Negative k, 0 to K - 1, of the window; no_word where it is left out.
+  /// Returns negative k, 0 to K - 1, of the window; no_word if it is left out.
   WORDLOOM_BOTH WordId operator[](std::uint32_t k) const {
     return task_.team.from(negatives_, static_cast<int>(first_ + k));
   }
@@ -61,22 +61,22 @@ class Negatives {
  private:
   const Task& task_;
   std::uint32_t windows_;               // that 32 threads draw negatives for; K is at most 32
-  std::uint32_t next_ = 0, first_ = 0;  // the centre to draw for next; the first negative's thread
+  std::uint32_t next_ = 0, first_ = 0;  // next centre to draw for; thread of the first negative
   typename Task::Team::template Lanes<WordId> negatives_;
 };
 
-/// The outputs that a warp scores at once, and the memory of GroupedOutputs, floats.
+/// The number of outputs that a warp scores at once, and the memory of GroupedOutputs in floats.
 inline constexpr unsigned outputs_of_group = 6;
 inline constexpr std::size_t output_floats = 128;
 
-/// Six values, one for each output of a group. In threads 16 to 31 the first and the last three
-/// have changed places: see transposed_sums.
+/// Six values, one for each output of a group. In threads 16 to 31 the first three and the last
+/// three have changed places: see transposed_sums.
 template <class Team>
 struct GroupValues {
   typename Team::template Lanes<Quad> half[2];
 
-  /// Value k, or (k + 3) % 6 in threads 16 to 31. In memory there are 8 places for them, so that
-  /// three are read by one access: value o is at place_of(o).
+  /// Reads value k, or (k + 3) % 6 in threads 16 to 31. Memory has 8 places for them, so that three
+  /// are read by one access: value o is at place_of(o).
   WORDLOOM_BOTH GroupValues(const Team& team, const float* from)
       : half{team.each([&](int l) { return Quad::load(from + own_half(l)); }),
              team.each([&](int l) { return Quad::load(from + (own_half(l) ^ 4)); })} {}
@@ -94,8 +94,8 @@ struct GroupValues {
   }
 };
 
-/// The outputs of successive windows, the positive and its negatives, in groups, in the memory of a
-/// warp.
+/// The outputs of successive windows, each the positive and its negatives, in groups, in the memory
+/// of a warp.
 template <class Task>
 class GroupedOutputs {
  public:
@@ -110,8 +110,8 @@ class GroupedOutputs {
 
   WORDLOOM_BOTH std::uint32_t groups() const { return groups_; }
 
-  /// Draws what the window of `center` needs. Must be called for each centre in turn, with a
-  /// barrier of the warp between reads and it.
+  /// Draws the outputs of the window of `center`. Must be called for each centre in turn, after a
+  /// barrier of the warp if there were reads.
   WORDLOOM_BOTH void move_to(std::uint32_t center) {
     at_ += 8 * groups_;
     first_ += outputs_;
@@ -129,7 +129,7 @@ class GroupedOutputs {
       const WordId negative =
           sampling.negative(task_.sentence.random, own * sampling.per_window + o - 1, positive);
       const bool is_absent = o != 0 && negative == no_word;
-      // The last threads draw for a part of one more window, which is not used.
+      // The last threads draw for part of one more window, which is not used.
       put(window, o, o == 0 || is_absent ? positive : negative);
       WORDLOOM_NO_UNROLL
       for (std::uint32_t i = o == 0 ? outputs_ : ~0u; i < groups_ * outputs_of_group; ++i) {
@@ -141,16 +141,17 @@ class GroupedOutputs {
     absent_ = task_.team.ballot(is_left_out);
     task_.team.warp_barrier();
   }
-  /// Whether every group has six outputs, none of which is left out.
+  /// Returns whether every group has six outputs, none of which is left out.
   WORDLOOM_BOTH bool is_complete() const {
     return absent_ == 0 && groups_ * outputs_of_group == outputs_;
   }
-  /// Whether a group has output o.
+  /// Returns whether a group has output o.
   WORDLOOM_BOTH bool has(std::uint32_t group, std::uint32_t o) const {
     o += group * outputs_of_group;
     return o < outputs_ && (absent_ >> (first_ + o) & 1u) == 0;
   }
-  /// The words of a group, as bits; that of the positive for an output that it does not have.
+  /// Returns the words of a group, as bits; the positive's for an output that the group does not
+  /// have.
   WORDLOOM_BOTH Values words(std::uint32_t group) const {
     return Values(task_.team, at_ + group * 8);
   }
@@ -165,7 +166,7 @@ class GroupedOutputs {
   float* memory_;
   const float* at_ = memory_;                 // the outputs of the window
   std::uint32_t outputs_, windows_, groups_;  // of a window; that 32 threads draw for; of outputs
-  std::uint32_t next_ = 0, first_ = 0;  // the centre to draw for next; the thread of the positive
+  std::uint32_t next_ = 0, first_ = 0;  // the next centre to draw for; the thread of the positive
   std::uint32_t absent_ = 0;            // bit l: the negative of thread l is left out
 };
 

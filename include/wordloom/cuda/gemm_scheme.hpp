@@ -11,11 +11,11 @@ namespace wordloom::inline WORDLOOM_ABI::cuda {
 /// The sizes of a GemmTile, rows.
 struct GemmTileShape {
   static constexpr std::uint32_t inputs = 16, outputs = 32, both = inputs + outputs;
-  // Rows and gradients have four floats more than they need, so that threads that read different
-  // ones access different banks.
+  // Rows and gradients are four floats longer than needed, so that threads that read different rows
+  // access different banks.
   static constexpr std::uint32_t by_x_stride = outputs + 4, by_y_stride = inputs + 4;
 
-  /// The memory of a tile, floats, for rows of `row` floats.
+  /// Returns the memory of a tile in floats, for rows of `row` floats.
   static constexpr std::size_t floats(std::size_t row) {
     return both * (row + 4) + std::size_t{inputs} * by_x_stride +
            std::size_t{outputs} * by_y_stride + inputs + both;
@@ -29,7 +29,7 @@ template <class Task>
 class GemmTile : GemmTileShape {
  public:
   /// `words` words of the sentence from `first` on and `negatives` negatives from number
-  /// `first_negative` on, no more than a tile holds.
+  /// `first_negative` on, at most as many as a tile holds.
   struct Part {
     std::uint32_t first, words, first_negative, negatives;
   };
@@ -57,7 +57,7 @@ class GemmTile : GemmTileShape {
   static constexpr auto row = static_cast<std::uint32_t>(Task::row_size);  // floats
   static constexpr std::uint32_t quads = row / 4, stride = row + 4;
 
-  /// Shares the items below `count` among the threads, each of which gets the sum of its use(item).
+  /// Divides the items below `count` among the threads; each thread gets the sum of its use(item).
   template <class Use>
   WORDLOOM_BOTH auto share(std::uint32_t count, Use use) const {
     return task_.team.each([&](int l) {
@@ -103,7 +103,7 @@ class GemmTile : GemmTileShape {
     return count;
   }
 
-  /// Loads the rows. Absent ones are zeros: their gradients change nothing and are not added.
+  /// Loads the rows. Missing ones are zeros: their gradients change nothing and are not added.
   WORDLOOM_BOTH void load() const {
     share(both * quads, [&](std::uint32_t i) {
       const std::uint32_t r = i / quads, column = i % quads * 4;
@@ -183,12 +183,12 @@ class GemmTile : GemmTileShape {
                          // outputs] words, as bits
 };
 
-/// The scheme of PAR-Word2Vec (Moon et al. 2019), as SentenceMinibatch: of each sentence first the
-/// positives of all windows (attraction), a window by a warp, then its words in minibatches of
-/// `Sampling::minibatch` against `Sampling::shared` negatives of their own (repulsion), by
-/// GemmTile. Windows that the warps of a team train at the same time are scored before any of them
-/// changes a row. The warps add to shared rows in any order: on a device, results are not
-/// bit-identical. For teams of warps.
+/// The scheme of PAR-Word2Vec (Moon et al. 2019), as SentenceMinibatch. For each sentence it first
+/// trains the positives of all windows (attraction), each window by a warp, then the words in
+/// minibatches of `Sampling::minibatch` against `Sampling::shared` negatives of their own
+/// (repulsion), by GemmTile. Windows that the warps of a team train at the same time are scored
+/// before any of them changes a row. The warps add to shared rows in any order: on a device,
+/// results are not bit-identical. For teams of warps.
 struct GemmScheme {
   static constexpr std::size_t floats_of_own(const Sampling& sampling, std::size_t row) {
     return std::max(std::size_t{32} * places(sampling), GemmTileShape::floats(row));
@@ -220,13 +220,13 @@ struct GemmScheme {
   }
 
  private:
-  /// Places of the widest window, its centre among them.
+  /// Returns the number of places of the widest window, its centre included.
   static WORDLOOM_BOTH constexpr std::uint32_t places(const Sampling& sampling) {
     return 2 * sampling.max_reach + 1;
   }
 
   /// Trains the positives of all windows. The gradients of a window stay in memory until all warps
-  /// have theirs.
+  /// have computed theirs.
   template <class Task>
   static WORDLOOM_BOTH void attract(const Task& task) {
     using Team = typename Task::Team;
@@ -244,11 +244,11 @@ struct GemmScheme {
         const std::uint32_t c = team.own(center, l);
         return c < sentence.size ? task.output_row(sentence.words[c]) : nullptr;
       });
-      // The input row of the word at `place` of a window, null where there is none.
+      // The input row of the word at `place` of a window, null if there is no such word.
       const auto input_at = [&](std::uint32_t place) {
         return team.each([&](int l) -> float* {
           const std::uint32_t c = team.own(center, l),
-                              at = c + place - side;  // may wrap: large
+                              at = c + place - side;  // may wrap to a large number
           const std::uint32_t distance = place < side ? side - place : place - side;
           if (c >= sentence.size || at >= sentence.size || distance == 0 ||
               distance > team.own(reach, l))

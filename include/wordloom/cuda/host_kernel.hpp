@@ -13,7 +13,7 @@
 
 namespace wordloom::inline WORDLOOM_ABI::cuda {
 
-/// The host in place of a device: does all work at once.
+/// The host in place of a device: does all work immediately.
 struct HostMachine : HostMemory {
   template <class T>
   struct Array : std::vector<T> {
@@ -59,13 +59,13 @@ struct HostMachine : HostMemory {
     for (std::size_t i = 0; i < rows; ++i)
       std::copy_n(from + i * from_stride, columns, to + i * to_stride);
   }
-  /// Keeps two batches, as a device keeps those that fit its memory.
+  /// Keeps two batches, to imitate a device that keeps those that fit its memory.
   static bool has_room(std::size_t, std::size_t kept) { return kept < 2; }
   static void make_current() {}
   static void settle() noexcept {}
 };
 
-/// A CudaSorter of the host.
+/// A CudaSorter that works on the host.
 struct HostSorter {
   using Numbers = std::uint32_t;
 
@@ -95,7 +95,7 @@ struct HostSorter {
 
 /// Trains sentences one after the other, each to its end.
 struct OneByOne {
-  /// The preferred number of words of a batch.
+  /// Preferred number of words of a batch.
   static constexpr std::size_t batch_words = 50'000;
   /// Calls use(i, place) for each i below `count`; no two that run at the same time have the same
   /// place, which is below `in_flight`.
@@ -134,8 +134,8 @@ struct HostMethod {
 };
 
 /// A CudaKernel whose device is the host. It computes what a GPU would, slowly, to test a scheme
-/// where there is none. One thread; deterministic. `Samplers`: those that the scheme implements, as
-/// of BatchKernel.
+/// without a GPU. One thread; deterministic. `Samplers`: those that the scheme implements, as for
+/// BatchKernel.
 template <class Scheme, int R, class Team, class Order = OneByOne, class... Samplers>
 using HostKernel = BatchKernel<HostMachine, HostMethod<Scheme, R, Team, Order>, Samplers...>;
 

@@ -13,7 +13,7 @@
 
 namespace wordloom::inline WORDLOOM_ABI::cuda {
 
-/// Calls work(team, i) for each i below `count`, each by a warp.
+/// Calls work(team, i) for each i below `count`, one warp each.
 template <class Work>
 __global__ void run_work(Work work, std::uint32_t count) {
   const RowTeam<WarpTeam> team(nullptr);
@@ -22,13 +22,13 @@ __global__ void run_work(Work work, std::uint32_t count) {
     work(team, i);
 }
 
-/// A device, whose work is in the order of a stream. It must be the current one of this thread: see
-/// make_current.
+/// A device that does its work in the order of a stream. It must be the current device of this
+/// thread: see make_current.
 struct CudaMachine {
   template <class T>
   using Array = DeviceArray<T>;
   using Floats = DeviceArray<float>;
-  using Numbers = OrderedArray<std::uint32_t>;  // batches come while sums of NCCL are in flight
+  using Numbers = OrderedArray<std::uint32_t>;  // copied while NCCL's sums are in flight
   using Values = DeviceValues;
   using Device = cudaDeviceProp;
   struct Queue;
@@ -39,7 +39,8 @@ struct CudaMachine {
   int device;
 
   static Device use(std::size_t device) { return use_device(static_cast<int>(device)); }
-  /// To be called where a callback of the program may have chosen another device.
+  /// Makes the device the current one. Needed after a callback of the program, which may have
+  /// chosen another device.
   void make_current() const { check(cudaSetDevice(device)); }
   Values values(float* data, std::size_t size) const {
     make_current();
@@ -54,7 +55,7 @@ struct CudaMachine {
     begin_copy(to, from, size);
     wait();
   }
-  /// Copies of which the host's side must stay until wait().
+  /// Starts a copy. The host's memory must stay until wait().
   template <class T>
   void begin_copy(T* to, const T* from, std::size_t size) const {
     copy_async(to, from, size, stream);
@@ -65,7 +66,7 @@ struct CudaMachine {
     check(cudaMemcpy2DAsync(to, to_stride * sizeof(float), from, from_stride * sizeof(float),
                             columns * sizeof(float), rows, cudaMemcpyDefault, stream));
   }
-  /// Reads a value as of this call; does not wait for later work.
+  /// Reads the value that work submitted so far leaves; does not wait for later work.
   float read(const float* from) const {
     float value = 0;
     copy_async(&value, from, 1, copies);
@@ -95,7 +96,7 @@ struct CudaMachine::Queue : private CudaStreams, CudaMachine {
     check(cudaMemGetInfo(&free, &total));
     return bytes < free / 2;
   }
-  /// Copies of batches are over with it: the stream waits for them.
+  /// Waits for the stream, and so for all copies of batches, because the stream waits for them.
   void settle() const noexcept { (void)cudaStreamSynchronize(stream); }
 };
 
@@ -103,7 +104,7 @@ struct CudaMachine::Queue : private CudaStreams, CudaMachine {
 /// copied while another is trained.
 class CudaMachine::Slot {
  public:
-  /// Copies a batch to the device beside other work, which waits for it from here on.
+  /// Copies a batch to the device in parallel to other work, which waits for it from here on.
   void copy(const SentenceBatch& batch, std::uint32_t* to, const CudaMachine& machine) {
     for (const auto* const part : {&batch.words, &batch.ends})
       for (std::size_t at = 0; at < part->size(); at += staged_.size()) {
@@ -116,7 +117,7 @@ class CudaMachine::Slot {
       }
     copied_.hold(machine.stream);
   }
-  /// Clears what a batch adds to.
+  /// Clears the numbers that a batch adds to.
   void begin(BatchView& batch, const CudaMachine& machine) {
     batch.loss = loss_.data();
     batch.next = next_.data();
@@ -134,7 +135,7 @@ class CudaMachine::Slot {
 
  private:
   static constexpr std::size_t staged_words = std::size_t{1} << 20;
-  // Of one size: pinned memory that is made or freed may wait for a sum that is in flight.
+  // The size is fixed, because allocating or freeing pinned memory may wait for a sum in flight.
   PinnedArray<std::uint32_t> staged_{staged_words, "a batch"};
   DeviceArray<std::uint32_t> next_{1};
   DeviceArray<double> loss_{2};

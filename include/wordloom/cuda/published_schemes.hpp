@@ -5,14 +5,14 @@
 #include <wordloom/cuda/draws.hpp>
 #include <wordloom/cuda/sentence.hpp>
 
-/// Schemes as others have published them. Those with a ring are in ring_schemes.hpp.
+/// Published schemes. Those with a ring are in ring_schemes.hpp.
 namespace wordloom::inline WORDLOOM_ABI::cuda {
 
-/// What a window is scored against.
+/// An output that a window is scored against.
 struct Target {
   float* row;
   bool positive;
-  float examples;  // that it counts as: 1 for the first of a window
+  float examples;  // the number of examples it counts as: 1 for the first of a window
 };
 
 /// The centre and its negatives, as targets. `window` numbers the windows of a sentence.
@@ -33,7 +33,7 @@ struct WordTargets {
   }
 };
 
-/// The path of the centre in the Huffman tree, or both (HuffmanPathAndNegatives).
+/// The path of the centre in the Huffman tree, or path and negatives (HuffmanPathAndNegatives).
 struct AnyTargets {
   template <class Task, class Use>
   static WORDLOOM_BOTH void for_each(const Task& task, std::uint32_t center, std::uint32_t window,
@@ -73,7 +73,7 @@ WORDLOOM_BOTH void score(const Task& task, std::uint32_t center, std::uint32_t w
   });
 }
 
-/// The scheme of BlazingText (Gupta and Khare 2017) and accSGNS: word2vec as it is. Each pair of
+/// The scheme of BlazingText (Gupta and Khare 2017) and accSGNS: unchanged word2vec. Each pair of
 /// words has targets of its own, and each pair reads its rows from the model and adds to them
 /// there.
 template <class Targets>
@@ -93,7 +93,7 @@ struct BasicSentenceScheme {
     WORDLOOM_MARK(4);
     const std::uint32_t side = task.sampling.max_reach;
     const auto window = task.window(center, task.reach(center));
-    std::uint32_t context = window.first;  // a window has its centre at least
+    std::uint32_t context = window.first;  // a window contains at least its centre
     WORDLOOM_NO_UNROLL
     do {
       WORDLOOM_MARK(14);
@@ -112,7 +112,7 @@ struct BasicSentenceScheme {
 };
 using SentenceScheme = BasicSentenceScheme<WordTargets>;
 
-/// CBOW (BlazingText trains it too): the mean of a window's rows is scored against the targets of
+/// CBOW (also part of BlazingText): the mean of a window's rows is scored against the targets of
 /// its centre, 1 x M. Reads every row from the model and adds to it there.
 struct CbowScheme {
   static constexpr std::size_t floats_of_own(const Sampling&, std::size_t) { return 0; }
@@ -172,7 +172,7 @@ class WindowTargets {
  private:
   const Task& task_;
 };
-/// Draws words for many windows at once.
+/// Draws negatives for many windows at once.
 template <class Task>
 class WindowTargets<WordTargets, Task> {
  public:
@@ -202,8 +202,8 @@ class WindowTargets<WordTargets, Task> {
 };
 
 /// Trains windows whose words share their targets. Each output row `y` stays in registers while it
-/// meets all context words, by meet(target, context, y), which changes y and the context's row.
-/// `move_to(center)` is called before each window.
+/// is scored against all context words, by meet(target, context, y), which changes y and the
+/// context's row. `move_to(center)` is called before each window.
 template <class Targets, class Task, class MoveTo, class Meet>
 WORDLOOM_BOTH void train_windows(const Task& task, MoveTo&& move_to, Meet&& meet) {
   if (task.sentence.size < 2) return;
@@ -233,8 +233,8 @@ WORDLOOM_BOTH void train_windows(const Task& task, MoveTo&& move_to, Meet&& meet
   }
 }
 
-/// The scheme of FULL-Register (Randall et al. 2021, "FULL-W2V"): output rows in registers, context
-/// rows from and to the model.
+/// The scheme of FULL-Register (Randall et al. 2021, "FULL-W2V"): output rows in registers; context
+/// rows are read from the model and written back.
 template <class Targets>
 struct BasicRegisterScheme {
   static constexpr std::size_t floats_of_own(const Sampling&, std::size_t) { return 0; }

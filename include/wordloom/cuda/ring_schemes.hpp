@@ -8,11 +8,11 @@
 #include <wordloom/cuda/sentence.hpp>
 #include <wordloom/cuda/shared_ring.hpp>
 
-/// The idea of FULL-W2V, a context row stays in shared memory while it is in the window, with its
+/// FULL-W2V's idea that a context row stays in shared memory while it is in the window, with its
 /// own sampler and with others.
 namespace wordloom::inline WORDLOOM_ABI::cuda {
 
-/// Refuses samplers that the idea has nothing for.
+/// Refuses samplers without windows, for which a ring is useless.
 struct RingSamplers {
   template <class Sampler>
   static constexpr bool require() {
@@ -24,7 +24,7 @@ struct RingSamplers {
   }
 };
 
-/// Trains windows as train_windows, with their context rows in a ring.
+/// Trains windows like train_windows, with their context rows in a ring.
 template <class Targets, class Task>
 WORDLOOM_BOTH void train_windows_in_ring(const Task& task) {
   using Row = typename Task::Row;
@@ -44,9 +44,9 @@ WORDLOOM_BOTH void train_windows_in_ring(const Task& task) {
   ring.leave_all();
 }
 
-/// The scheme of FULL-W2V (Randall et al. 2021): as RegisterScheme, and context rows stay in shared
-/// memory while they are in the window. As in the authors' program, a slot also keeps the row as it
-/// was loaded, and its change is added to the model.
+/// The scheme of FULL-W2V (Randall et al. 2021): RegisterScheme, with context rows in shared memory
+/// while they are in the window. As in the authors' program, a slot also keeps the row as it was
+/// loaded, and the difference is added to the model.
 struct RingBufferScheme : RingScheme {
   template <class Task>
   static WORDLOOM_BOTH void train(const Task& task) {
@@ -56,7 +56,7 @@ struct RingBufferScheme : RingScheme {
 
 /// A ring of context rows for Hogwild. Pairs have negatives of their own, as in SentenceScheme, so
 /// that output rows are read from the model and changed there for each pair. A context row is read
-/// and changed there once, instead of in each of its windows.
+/// and changed in the model only once, instead of in each of its windows.
 struct PairRingScheme : RingScheme {
   template <class Task>
   static WORDLOOM_BOTH void train(const Task& task) {
@@ -90,8 +90,8 @@ struct CenterTarget {
 };
 
 /// A ring of context rows for SentenceMinibatch: it trains the positives of all windows, then
-/// minibatches are trained as GemmScheme does. These have no windows, and their rows are in shared
-/// memory already while a minibatch lasts.
+/// minibatches are trained as in GemmScheme. Minibatches have no windows, and their rows are in
+/// shared memory in any case.
 struct MinibatchRingScheme {
   static constexpr std::size_t floats_of_own(const Sampling& sampling, std::size_t row) {
     return std::max(RingScheme::floats_of_own(sampling, row), GemmTileShape::floats(row));

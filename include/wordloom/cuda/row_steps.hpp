@@ -16,7 +16,7 @@
 #include <wordloom/optimizer/sgd.hpp>
 #include <wordloom/optimizer/state_rows.hpp>
 
-/// The optimizers on a device: what they do to a row in the registers of a team.
+/// The optimizers on a device, as functions of a row in the registers of a team.
 namespace wordloom::inline WORDLOOM_ABI::cuda {
 
 /// The state matrices of one side, in the order of RowStep::state; of the stride of the model,
@@ -31,9 +31,10 @@ WORDLOOM_BOTH float bias_correction(float log_of_beta, float steps) {
   return -1.0f / std::expm1(log_of_beta * steps);
 }
 
-/// RowStep<Optimizer>: `state(optimizer)`, the matrices of its state; made of the optimizer and the
-/// dimension, it is called as step(team, state, row, x, gradient, rate) with a row of the model and
-/// its gradient in the registers of a RowTeam. It changes x and the row of the state.
+/// RowStep<Optimizer> has `state(optimizer)`, the list of its state matrices. It is constructed
+/// from the optimizer and the dimension, and called as step(team, state, row, x, gradient, rate)
+/// with a row of the model and its gradient in the registers of a RowTeam. It changes x and the row
+/// of the state.
 template <class Optimizer>
 struct RowStep;
 
@@ -153,7 +154,7 @@ struct RowStep<Adam> {
   template <class Team, std::size_t R, class Lanes>
   WORDLOOM_BOTH void operator()(const Team& team, const StateView& state, std::uint32_t row,
                                 Lanes (&x)[R], const Lanes (&gradient)[R], float rate) const {
-    constexpr float last = 1 << 24;  // where the count stops, as on the host
+    constexpr float last = 1 << 24;  // the count stops here, as on the host
     float* const count = state.matrix[2] + row;
     float steps = team.read(count) + 1;
     steps = steps < last ? steps : last;
@@ -180,7 +181,7 @@ struct RowStep<Adam> {
 
  private:
   simd::AdamConstants adam_;
-  float logs_[2];  // of both betas
+  float logs_[2];  // logarithms of both betas
 };
 
 }  // namespace wordloom::inline WORDLOOM_ABI::cuda

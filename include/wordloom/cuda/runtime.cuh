@@ -13,7 +13,7 @@
 /// The CUDA runtime: errors as exceptions, memory, streams and events.
 namespace wordloom::inline WORDLOOM_ABI::cuda {
 
-/// Returns what a failed call means to a user, and what to do.
+/// Returns the meaning of a failed call for a user, and what to do.
 inline std::string explanation_of(cudaError_t status) {
   const auto version = [](int v) {
     return std::to_string(v / 1000) + "." + std::to_string(v % 1000 / 10);
@@ -46,7 +46,7 @@ inline std::string explanation_of(cudaError_t status) {
   }
 }
 
-/// Throws DeviceError when a CUDA call has failed; the message says what, where, and what to do.
+/// Throws DeviceError if a CUDA call has failed; the message says what, where, and what to do.
 inline void check(cudaError_t status,
                   std::source_location place = std::source_location::current()) {
   if (status == cudaSuccess) return;
@@ -56,7 +56,7 @@ inline void check(cudaError_t status,
                     place.line(), ")"};
 }
 
-/// Makes a device, counted from 0, the current one of this thread. Throws DeviceError when there is
+/// Makes a device, counted from 0, the current one of this thread. Throws DeviceError if there is
 /// no such device.
 inline cudaDeviceProp use_device(int device) {
   int count = 0;
@@ -77,26 +77,26 @@ inline int current_device() {
 }
 
 /// Returns the device of a rank: the ranks on a machine take its devices in turn, from `first` on.
-/// A launcher may show each process one device only, which then is number 0 for each. Throws
-/// DeviceError where there is none.
+/// A launcher may show each process only one device, which is then number 0 in each. Throws
+/// DeviceError if there is no device.
 inline std::size_t device_of_rank(std::size_t first, std::size_t rank_on_machine) {
   int count = 0;
   check(cudaGetDeviceCount(&count));
   return (first + rank_on_machine) % static_cast<std::size_t>(count);
 }
 
-/// Where an array lies, and for what it waits when it is made or freed: `device` for all work of
-/// the device, which may be a sum of NCCL that waits for another rank; `ordered`, on the device
-/// too, for nothing of that; `pinned`, on the host, for the device as well.
+/// Memory kind of an array, and what its allocation and release wait for. `device`: for all work of
+/// the device, which may be a sum of NCCL that waits for another rank; `ordered`, also on the
+/// device: for no such work; `pinned`, on the host: for the device as well.
 enum class Memory { device, ordered, pinned };
 
 /// Memory of the current device, or pinned memory of the host, which the device copies from and to
-/// asynchronously; uninitialized. Nothing may use it any more when it is freed. Movable.
+/// asynchronously; uninitialized. Nothing may still use it when it is freed. Movable.
 template <class T, Memory memory>
 class CudaArray {
  public:
   CudaArray() = default;
-  /// Throws DeviceError that says what is needed, and free on a device, when it does not fit.
+  /// Throws DeviceError if it does not fit, with the size needed and, for a device, the free size.
   explicit CudaArray(std::size_t size, const char* what = "an array") : size_(size) {
     const std::size_t bytes = size * sizeof(T);
     T* data = nullptr;
@@ -129,7 +129,7 @@ class CudaArray {
     if (memory == Memory::pinned) return cudaMallocHost(data, bytes);
     if (memory == Memory::ordered) {
       const cudaError_t status = cudaMallocAsync(data, bytes, nullptr);
-      // All streams may use it from then on. Ours do not hold up that stream.
+      // All streams may use the memory from then on. Our streams do not delay the null stream.
       if (status == cudaSuccess) return cudaStreamSynchronize(nullptr);
       if (status != cudaErrorNotSupported) return status;
       (void)cudaGetLastError();
@@ -162,7 +162,7 @@ void copy_async(T* to, const T* from, std::size_t size, cudaStream_t stream) {
   check(cudaMemcpyAsync(to, from, size * sizeof(T), cudaMemcpyDefault, stream));
 }
 
-/// A point in a stream. A thread that waits for it sleeps: batches take long.
+/// A point in a stream. A thread that waits for it sleeps, because batches take long.
 class Event {
  public:
   Event() {
@@ -211,8 +211,8 @@ struct DeviceValues : std::span<float> {
   cudaStream_t stream;
 };
 
-/// Starts a kernel with `bytes` of dynamic shared memory. By a function of the runtime, so that a
-/// compiler for hosts, and with it an emulated runtime, takes all of this code. Throws DeviceError.
+/// Starts a kernel with `bytes` of dynamic shared memory. Uses a function of the runtime, so that a
+/// compiler for hosts can compile all of this code, with an emulated runtime. Throws DeviceError.
 template <class... Parameters>
 void launch(void (*kernel)(Parameters...), std::size_t blocks, std::size_t threads,
             std::size_t bytes, cudaStream_t stream, std::type_identity_t<Parameters>... arguments) {

@@ -10,7 +10,7 @@
 #include <wordloom/sampler/huffman_path.hpp>
 #include <wordloom/sampler/window.hpp>
 
-/// The sampling of kernels on a device: they subsample and draw windows and negatives themselves.
+/// The sampling of kernels on a device, which subsample and draw windows and negatives themselves.
 namespace wordloom::inline WORDLOOM_ABI::cuda {
 
 /// Four random words of Philox4x32-10, a function of counter and key alone (Salmon et al. 2011,
@@ -37,7 +37,7 @@ struct Philox {
   }
 };
 
-/// The uses of random numbers, each of which has a stream of its own.
+/// The uses of random numbers, each with a stream of its own.
 enum class Purpose : std::uint32_t { subsample, window, negative, node };
 
 /// The random numbers of one sentence in one epoch. They depend on nothing else: neither the grid
@@ -64,14 +64,14 @@ struct AliasView {
     const AliasTable::Entry entry = entries[place];
     return fraction < entry.threshold ? place : entry.alias;
   }
-  /// The word that AliasTable::draw finds.
+  /// Returns the word that AliasTable::draw would return.
   WORDLOOM_BOTH WordId draw(Random& random) const {
     return AliasTable::finish(entries, AliasTable::draw_place(random, size));
   }
 };
 
-/// The table of Subsampling in that memory: word w is kept when a draw is at most entry w, the
-/// last entry for all words from `last` on.
+/// The table of Subsampling in that memory: word w is kept if a draw is at most entry w; all words
+/// from `last` on have the last entry.
 struct SubsamplingView {
   const std::uint32_t* highest_kept;  // [last + 1]
   std::uint32_t last;
@@ -86,7 +86,7 @@ struct PathView {
   const std::uint32_t* ends;       // [V] of the paths in `nodes`
   const RowId* nodes;              // of all words: the first carry label 1, see HuffmanTree::path
   const std::uint32_t* positives;  // [V] how many carry label 1
-  const std::uint32_t* kept;       // [last + 1] how many of 2^16 times a node is kept
+  const std::uint32_t* kept;       // [last + 1] the probability that a node is kept, times 2^16
   std::uint32_t last;              // its entry is for all nodes from it on
   std::uint32_t most;              // nodes of the longest path
 };
@@ -108,15 +108,15 @@ struct Sampling {
   BagGradient bag_gradient = BagGradient::mean;
   bool draws_for_pairs = false;  // whether each pair has negatives of its own, else each window
 
-  /// The reach of the window of the word at `position` in its sentence.
+  /// Returns the reach of the window of the word at `position` in its sentence.
   WORDLOOM_BOTH std::uint32_t reach(const SentenceRandom& random, std::uint32_t position) const {
     if (fixed_window) return max_reach;
     WORDLOOM_MARK(13);
     const Philox draw = random(Purpose::window, position);
     return 1 + static_cast<std::uint32_t>(std::uint64_t{draw.x[0]} * max_reach >> 32);
   }
-  /// The `index`-th negative of a sentence. One that equals the positive is drawn once more, then
-  /// left out (no_word), as word2vec.c leaves out the first.
+  /// Returns the `index`-th negative of a sentence. One that equals the positive is drawn once
+  /// more, then left out (no_word); word2vec.c leaves it out at once.
   WORDLOOM_BOTH WordId negative(const SentenceRandom& random, std::uint32_t index,
                                 WordId positive) const {
     const Philox draw = random(Purpose::negative, index);
@@ -127,19 +127,19 @@ struct Sampling {
     }
     return word == positive ? no_word : word;
   }
-  /// The rows of Model::output that a word and a node have: see HuffmanPathAndNegatives.
+  /// Returns the row of Model::output of a word or a node: see HuffmanPathAndNegatives.
   WORDLOOM_BOTH RowId row_of_word(WordId word) const { return has_paths ? 2 * word : word; }
   WORDLOOM_BOTH RowId row_of_node(RowId node) const { return per_window > 0 ? 2 * node + 1 : node; }
 };
 
 /// Calls use(node, is_positive) for the nodes of a word's path that are kept. `window` numbers the
-/// windows of a sentence. The last node is kept always.
+/// windows of a sentence. The last node is always kept.
 template <class Use>
 WORDLOOM_BOTH void for_each_node(const PathView& paths, const SentenceRandom& random, WordId word,
                                  std::uint32_t window, Use&& use) {
   const std::uint32_t first = word == 0 ? 0 : paths.ends[word - 1], end = paths.ends[word];
   const std::uint32_t positives = first + paths.positives[word];
-  // Both parts of a path go down from the root, to nodes of rising numbers.
+  // Both parts of a path go down from the root, to nodes of ascending numbers.
   RowId last = paths.nodes[end - 1];
   if (positives > first && paths.nodes[positives - 1] > last) last = paths.nodes[positives - 1];
   constexpr std::uint32_t draws = 4;  // from one call
@@ -170,7 +170,7 @@ concept DrawnOnDevice = !ScoresBags<S> && requires(const S& sampler) {
   sampler.targets.exponent;
 };
 
-/// True for samplers whose pairs of words have targets of their own.
+/// True for samplers in which each pair of words has targets of its own.
 template <class Sampler>
 inline constexpr bool draws_for_pairs = false;
 template <class Window, class Targets>

@@ -9,9 +9,9 @@
 #include <wordloom/sampler/window.hpp>
 
 /// The work of schemes and the operations on rows that they share. A scheme is a struct of two
-/// static functions: `floats_of_own(sampling, row)`, the memory that it needs of its own for rows
-/// of `row` floats, and `train(task)`, which trains a sentence by one team and adds all changes to
-/// the model atomically.
+/// static functions: `floats_of_own(sampling, row)` returns the memory that it needs for itself
+/// with rows of `row` floats, and `train(task)` trains a sentence by one team and adds all changes
+/// to the model atomically.
 namespace wordloom::inline WORDLOOM_ABI::cuda {
 
 /// Both matrices [V x stride], row-major, in the memory of the machine that trains.
@@ -51,16 +51,16 @@ struct BatchView {
   const WordId* words;
   const std::uint32_t* ends;  // [sentences] in `words`
   std::uint32_t sentences;
-  std::uint64_t first_sentence;  // of the epoch: numbers the random streams
+  std::uint64_t first_sentence;  // in the epoch: numbers the random streams
   std::uint64_t seed;
   std::uint32_t epoch;
   float first_rate, last_rate;    // the learning rate goes linearly from one to the other
-  WordId* kept;                   // [words] room for what subsampling keeps of each sentence
+  WordId* kept;                   // [words] room for the words of each sentence that are kept
   std::uint32_t* kept_sizes;      // [sentences] how many words that is
   double* loss = nullptr;         // [2] as PairLoss, added to
   std::uint32_t* next = nullptr;  // on a device: the first sentence that no team has claimed
 
-  /// The loss is measured on the first of every so many sentences.
+  /// The loss is measured on one sentence in this many.
   static constexpr std::uint32_t loss_interval = 16;
 
   /// Subsamples sentence i by a team of 32 threads.
@@ -74,16 +74,16 @@ struct BatchView {
       return 0;
     });
   }
-  /// Sentence i as it was subsampled.
+  /// Returns sentence i after subsampling.
   WORDLOOM_BOTH Sentence sentence(std::uint32_t i) const {
     const float done = static_cast<float>(i) / static_cast<float>(sentences);
     return {kept + begin(i), kept_sizes[i], random(i), first_rate + (last_rate - first_rate) * done,
             i % loss_interval == 0};
   }
   WORDLOOM_BOTH std::uint32_t begin(std::uint32_t i) const { return i == 0 ? 0 : ends[i - 1]; }
-  /// How many words the batch has before subsampling.
+  /// Returns the number of words of the batch before subsampling.
   WORDLOOM_BOTH std::uint32_t word_count() const { return begin(sentences); }
-  /// The sentence in which word number `word` of the batch is.
+  /// Returns the sentence that contains word number `word` of the batch.
   WORDLOOM_BOTH std::uint32_t sentence_of(std::uint32_t word) const {
     std::uint32_t first = 0, last = sentences;
     while (last - first > 1) {
@@ -99,7 +99,7 @@ struct BatchView {
   }
 };
 
-/// to += factor * x
+/// Adds factor * x to `to`.
 template <std::size_t R, class Factor, class Lanes>
 WORDLOOM_BOTH void add_scaled(Lanes (&to)[R], const Factor& factor, const Lanes (&x)[R]) {
   WORDLOOM_UNROLL
@@ -126,7 +126,8 @@ struct SentenceTask {
   float* memory;  // of the team alone, aligned to 16 bytes
   PairLoss& loss;
 
-  /// The rows of the word at `position`, and of an output: the stride of the model is row_size.
+  /// Return the rows of the word at `position`, and of an output: the stride of the model is
+  /// row_size.
   WORDLOOM_BOTH float* input_row(std::uint32_t position) const {
     return model.input + std::size_t{sentence.words[position]} * row_size;
   }
@@ -158,15 +159,15 @@ struct SentenceTask {
     for (int r = 0; r < R; ++r) change[r] = after[r] - before[r];
     team.add(row, change);
   }
-  /// Returns the part of the product of two rows that each thread has.
+  /// Returns the part of the dot product of two rows that each thread holds.
   WORDLOOM_BOTH auto partial_dot(const Row& x, const Row& y) const {
     auto sum = x[0] * y[0];
     WORDLOOM_UNROLL
     for (int r = 1; r < R; ++r) sum = sum + x[r] * y[r];
     return sum;
   }
-  /// Returns the gradient of a pair times the learning rate; adds its loss where that is measured,
-  /// as that of `examples` more of them.
+  /// Returns the gradient of a pair times the learning rate. Where the loss is measured, adds that
+  /// of the pair, which counts as `examples` examples.
   WORDLOOM_BOTH float gradient(const Row& x, const Row& y, bool positive, float examples) const {
     const FloatPair pair(team.sum(partial_dot(x, y)), pair_weight(positive));
     if (sentence.with_loss) {

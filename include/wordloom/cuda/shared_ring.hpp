@@ -6,9 +6,10 @@
 
 namespace wordloom::inline WORDLOOM_ABI::cuda {
 
-/// The rows of the words round the centre, in the team's memory from when a word enters the widest
-/// window until it leaves: `current` as training changes it, and a copy as it was loaded, so that
-/// its change can be added to the model. Word p of the sentence has slot p mod (2 max_reach + 1).
+/// The rows of the words around the centre, in the team's memory from when a word enters the widest
+/// window until it leaves: `current` is changed by training, and a copy is kept as it was loaded,
+/// so that the difference can be added to the model. Word p of the sentence has slot p mod (2
+/// max_reach + 1).
 template <class Task>
 class SharedRing {
  public:
@@ -17,10 +18,10 @@ class SharedRing {
 
   WORDLOOM_BOTH float* current(std::uint32_t position) const {
     const std::uint32_t place = position - lap_, wrapped = place - places_;
-    // The difference wraps to a large number where the place is below.
+    // The difference wraps to a large number if `place` is below.
     return task_.memory + std::size_t{wrapped < place ? wrapped : place} * 2 * Task::row_size;
   }
-  /// Loads the words of the widest window round `center`, which must be the next one, and adds the
+  /// Loads the words of the widest window around `center`, which must be the next one, and adds the
   /// changes of those that leave it.
   WORDLOOM_BOTH void move_to(std::uint32_t center) {
     const auto window = task_.window(center, task_.sampling.max_reach);

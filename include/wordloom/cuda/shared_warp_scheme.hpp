@@ -9,10 +9,10 @@
 
 namespace wordloom::inline WORDLOOM_ABI::cuda {
 
-/// As WarpScheme with the rows in shared memory, for windows and dimensions that registers cannot
-/// hold. The outputs meet their contexts one after the other, eight at a time. A row is loaded
-/// while the one before it is in use: where a word comes twice in succession, the second load
-/// misses what the first use adds.
+/// WarpScheme with the rows in shared memory, for windows and dimensions that do not fit registers.
+/// The outputs are scored against their contexts one after the other, eight contexts at a time. A
+/// row is loaded while the one before it is in use: if a word occurs twice in succession, the
+/// second load misses the change by the first use.
 struct SharedWarpScheme : RingScheme {
   template <class Task>
   static WORDLOOM_BOTH void train(const Task& task) {
@@ -69,7 +69,7 @@ struct SharedWarpScheme : RingScheme {
         }
       }
       transposed_sums<false, 16, count>(team, sums);
-      constexpr int threads = 32 / count;  // that have the same sum
+      constexpr int threads = 32 / count;  // threads that have the same sum
       gradients<1>(
           task, sums, [&](int, std::uint32_t) { return positive; },
           [&](int l, std::uint32_t) { return static_cast<std::uint32_t>(l / threads) < here; },

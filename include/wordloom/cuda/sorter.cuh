@@ -16,14 +16,14 @@ namespace wordloom::inline WORDLOOM_ABI::cuda {
 
 /// Sorts, sums and selects numbers on a device by CUB, in the order of the stream of a machine. The
 /// results are the same in every run. Keeps the temporary memory of CUB, which all calls share, and
-/// which grows: no call may be in progress when one for more numbers comes, or when the sorter is
-/// destroyed. Not thread-safe. Functions throw DeviceError.
+/// which grows: no call may be in progress when a call for more numbers is made, or when the sorter
+/// is destroyed. Not thread-safe. Functions throw DeviceError.
 class CudaSorter {
  public:
   using Numbers = std::uint32_t;
 
-  /// Says that calls of sort() and select() will have up to so many numbers: these may then follow
-  /// each other in any order.
+  /// Announces that calls of sort() and select() will have up to `size` numbers: these may then
+  /// follow each other in any order.
   template <class Condition>
   void reserve(std::size_t size, int bits, const Condition& condition, const CudaMachine& machine) {
     Numbers* const none = nullptr;
@@ -34,7 +34,7 @@ class CudaSorter {
                                 static_cast<std::int64_t>(size), condition, machine.stream));
     min_bytes_ = std::max(to_sort, to_select);
   }
-  /// Sorts keys below 2^bits and the values that belong to them. Those of equal keys stay in order.
+  /// Sorts keys below 2^bits and the values that belong to them. Equal keys keep their order.
   void sort(const Numbers* keys, Numbers* sorted_keys, const Numbers* values,
             Numbers* sorted_values, std::size_t size, int bits, const CudaMachine& machine) {
     run([&](void* memory, std::size_t& bytes) {
@@ -43,7 +43,7 @@ class CudaSorter {
                                              machine.stream);
     });
   }
-  /// Replaces each number by its prefix sum, which includes it.
+  /// Replaces each number by its inclusive prefix sum.
   void add_up(Numbers* numbers, std::size_t size, const CudaMachine& machine) {
     run([&](void* memory, std::size_t& bytes) {
       return cub::DeviceScan::InclusiveSum(memory, bytes, numbers, numbers,
@@ -61,7 +61,7 @@ class CudaSorter {
   }
 
  private:
-  /// Calls CUB twice, as it demands: without memory it says how much it needs.
+  /// Calls CUB twice, as it requires: without memory it reports how much it needs.
   template <class Call>
   void run(Call call) {
     std::size_t bytes = 0;

@@ -5,13 +5,14 @@
 
 #include <wordloom/core/types.hpp>
 
-/// The arithmetic of the kernels is written over a Team: threads that hold a row together. On the
+/// The arithmetic of the kernels is written for a Team: threads that hold a row together. On the
 /// device a team is a warp or a thread block (DeviceTeam), and a `Lanes<T>` is a T, one for each
 /// thread. On the host it is a HostTeam, and a `Lanes<T>` has the values of all threads. A value
 /// that is the same for all threads (an id, a learning rate, a sum) is a plain T on both.
-/// Marks a place that a team passes: benchmarks/count_sass counts how often, and finds it again in
-/// the machine code. Above 99: passed by the first warp of a team alone. Otherwise a comment in the
-/// PTX, which makes no instruction, so that the PTX is the same with marks and without.
+///
+/// WORDLOOM_MARK marks a place that a team passes: benchmarks/count_sass counts how often, and
+/// finds it again in the machine code. Above 99: passed by the first warp of a team alone.
+/// Otherwise it is a comment in the PTX, which generates no instruction.
 #ifndef WORDLOOM_MARK
 #if defined(__CUDA_ARCH__) && !defined(WORDLOOM_EMULATED_CUDA)
 #define WORDLOOM_MARK(number) asm volatile("// %0" ::"n"(number))
@@ -68,7 +69,7 @@ struct alignas(16) Quad {
 };
 
 /// A team on the host, whose threads run one after the other. Every `width` of them, a warp, hold a
-/// row together. Thread-safe when its rows are.
+/// row together. Thread-safe if its rows are.
 template <int row_width, int all = row_width>
 struct HostTeam {
   static constexpr int width = row_width;  // threads that hold a row together
@@ -83,7 +84,7 @@ struct HostTeam {
     for (int l = 0; l < threads; ++l) result.lane[l] = f(l);
     return result;
   }
-  /// Returns the value of thread `l`. Inside of `each`, for the thread itself.
+  /// Returns the value of thread `l`. Inside of `each`, of the thread itself.
   template <class T>
   WORDLOOM_BOTH T own(const Lanes<T>& values, int l) const {
     return values.lane[l];
@@ -111,8 +112,8 @@ struct HostTeam {
       return total;
     });
   }
-  /// Calls f(i) for the threads i of the first warp, and gives each thread the value of that thread
-  /// which has its place in its warp.
+  /// Calls f(i) for the threads i of the first warp, and gives each thread the value of the thread
+  /// of that warp with its position.
   template <class F>
   WORDLOOM_BOTH auto of_first_warp(F&& f) const {
     Lanes<std::decay_t<decltype(f(0))>> result;
@@ -124,14 +125,14 @@ struct HostTeam {
   }
   WORDLOOM_BOTH void barrier() const {}
   WORDLOOM_BOTH void warp_barrier() const {}
-  /// Returns the values as bits, that of thread i as bit i.
+  /// Returns the values as bits; thread i has bit i.
   WORDLOOM_BOTH std::uint32_t ballot(const Lanes<bool>& mask) const {
     std::uint32_t bits = 0;
     for (int l = 0; l < threads; ++l) bits |= static_cast<std::uint32_t>(mask.lane[l]) << l;
     return bits;
   }
-  /// Loads a row of width x R floats of the model, or a row for each warp: zeros where that is
-  /// null. load_own and store_own access memory that only this team uses.
+  /// Loads a row of width x R floats of the model, or one row for each warp; a null row is read as
+  /// zeros. load_own and store_own access memory that only this team uses.
   template <std::size_t R, class Rows>
   WORDLOOM_BOTH void load(Lanes<float> (&x)[R], const Rows& row) const {
     for (std::size_t r = 0; r < R; ++r)
@@ -146,30 +147,30 @@ struct HostTeam {
     for (std::size_t r = 0; r < R; ++r)
       for (int l = 0; l < threads; ++l) row[at(r, l)] = x[r].lane[l];
   }
-  /// Adds to a row of the model, or to one for each warp, nothing where that is null; changes by
-  /// other teams are not lost.
+  /// Adds to a row of the model, or to one for each warp; null rows are skipped. Changes by other
+  /// teams are not lost.
   template <std::size_t R, class Rows>
   WORDLOOM_BOTH void add(const Rows& row, const Lanes<float> (&x)[R]) const {
     for (std::size_t r = 0; r < R; ++r)
       for (int l = 0; l < threads; ++l)
         if (of(row, l) != nullptr) of(row, l)[at(r, l)] += x[r].lane[l];
   }
-  /// Loads and adds to four floats of a row of the model. Inside of `each`.
+  /// Load and add to four floats of a row of the model. Inside of `each`.
   WORDLOOM_BOTH Quad load_quad(const float* from) const { return Quad::load(from); }
   WORDLOOM_BOTH void add_quad(float* to, const Quad& q) const {
     for (int i = 0; i < 4; ++i) to[i] += q.at[i];
   }
-  /// Adds to a number to which other teams may add, too. Inside of `each`.
+  /// Adds to a number to which other teams may add at the same time. Inside of `each`.
   WORDLOOM_BOTH void add_number(double* to, double value) const { *to += value; }
 
  private:
-  /// The row of thread l.
+  /// Returns the row of thread l.
   template <class Float>
   static WORDLOOM_BOTH Float* of(Float* row, int) {
     return row;
   }
   static WORDLOOM_BOTH float* of(const Lanes<float*>& rows, int l) { return rows.lane[l]; }
-  /// The place in a row of float r of thread l.
+  /// Returns the place in a row of float r of thread l.
   static WORDLOOM_BOTH std::size_t at(std::size_t r, int l) {
     return r * width + static_cast<std::size_t>(l % width);
   }

@@ -18,7 +18,7 @@ __device__ __forceinline__ float* dynamic_shared() {
 #endif
 }
 
-/// Adds to a vector of floats in global memory: by one vector reduction where the device has that.
+/// Adds to a vector of floats in global memory, by one vector reduction if the device supports it.
 template <class V>
 __device__ __forceinline__ void atomic_add(V* at, const V& value) {
 #if __CUDA_ARCH__ >= 900
@@ -31,9 +31,9 @@ __device__ __forceinline__ void atomic_add(V* at, const V& value) {
 #endif
 }
 
-/// The same team as HostTeam<row_width, all>: a warp, or a thread block in one dimension. Thread l
-/// of those that hold a row has elements l * v to l * v + v - 1 of every width * v, where v is the
-/// number of floats of one access.
+/// The device's counterpart of HostTeam<row_width, all>: a warp, or a thread block in one
+/// dimension. Thread l of those that hold a row has elements l * v to l * v + v - 1 of every width
+/// * v, where v is the number of floats of one access.
 template <int row_width, int all = row_width>
 class DeviceTeam {
  public:
@@ -75,7 +75,7 @@ class DeviceTeam {
     for (int mask = 16; mask > 0; mask /= 2) value += __shfl_xor_sync(whole, value, mask);
     return value;
   }
-  /// Uses two halves of the memory in turn, so that one barrier is enough.
+  /// Sums over the team. Uses two halves of the memory in turn, so that one barrier is enough.
   __device__ __forceinline__ float sum(float value) const {
     value = row_sums(value);
     if constexpr (threads > 32) {
@@ -92,7 +92,7 @@ class DeviceTeam {
     }
     return value;
   }
-  /// Uses the halves as `sum` does.
+  /// Calls f in the first warp. Uses the halves of the memory as `sum` does.
   template <class F>
   __device__ __forceinline__ auto of_first_warp(F&& f) const {
     if constexpr (threads == 32) {
@@ -119,7 +119,8 @@ class DeviceTeam {
     return *place;
   }
 
-  /// Loads a row from the second-level cache: the first level does not see what other teams add.
+  /// Loads a row from the second-level cache, because changes by other teams do not reach the first
+  /// level.
   template <int R>
   __device__ __forceinline__ void load(float (&x)[R], const float* row) const {
     if (is_there(row)) return transfer<R>(row, [&](int r, auto* at) { put(x, r, __ldcg(at)); });
@@ -158,7 +159,7 @@ class DeviceTeam {
   template <int R>
   using Vector = Floats<R>;
 #else
-  // There is no vector reduction: the threads of a warp add to adjacent floats.
+  // Without a vector reduction: the threads of a warp add to adjacent floats.
   template <int>
   using Vector = float;
 #endif
@@ -171,7 +172,7 @@ class DeviceTeam {
     return std::bit_cast<Parts<V>>(vector);
   }
 
-  /// Only where each warp has a row of its own may that be null.
+  /// Returns whether a row exists: it may be null only if each warp has a row of its own.
   __device__ __forceinline__ static bool is_there(const float* row) {
     return width == threads || row != nullptr;
   }

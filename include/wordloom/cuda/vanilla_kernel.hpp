@@ -25,21 +25,22 @@
 namespace wordloom::inline WORDLOOM_ABI::cuda {
 
 /// Trains pairs of words in the order of the corpus in minibatches on a machine: the baseline of
-/// W2V-CL (Li et al. 2019, "Vanilla"). All gradients of a minibatch are those of the rows as they
-/// were when it began. The entries of a row, one for each time that it is in the minibatch, are
-/// brought together by a sort and summed; then the optimizer takes one step with the row.
+/// W2V-CL (Li et al. 2019, "Vanilla"). All gradients of a minibatch use the rows as they were when
+/// it began. The entries of a row, one for each of its occurrences in the minibatch, are grouped by
+/// a sort and summed; then the optimizer takes one step with the row.
 ///
-/// The machine draws subsampling, windows and negatives itself, as BatchKernel does: the same as
-/// CudaSentenceKernel. No row is changed by two teams: every run gives the same vectors, bit for
-/// bit, on the same kind of machine. Only the loss that is reported may differ by rounding.
+/// The machine draws subsampling, windows and negatives itself, as BatchKernel does, and the same
+/// ones as CudaSentenceKernel. No row is changed by two teams: every run gives the same vectors,
+/// bit for bit, on the same kind of machine. Only the reported loss may differ by rounding.
 ///
-/// A minibatch is not cut where a batch of sentences ends, but one that is not full at the end of
+/// A minibatch may extend over several batches of sentences, but one that is not full at the end of
 /// an epoch is applied there. A checkpoint that is written during training lacks the minibatch in
-/// progress, as that of WithOptimizer. Of several ranks, each has minibatches of its own; they
-/// share the model, not the state of the optimizer.
+/// progress, as with WithOptimizer. Each of several ranks has minibatches of its own; they share
+/// the model, not the state of the optimizer.
 /// - `Machine`: CudaMachine or HostMachine; `Sorter`: CudaSorter or HostSorter;
-/// - `RowSizes`: an integer_sequence of the lengths of rows in units of 32 floats, rising;
-/// - `Optimizer`: one that has a RowStep. Its state is in the model, as WithOptimizer leaves it.
+/// - `RowSizes`: an integer_sequence of the lengths of rows in units of 32 floats, ascending;
+/// - `Optimizer`: one that has a RowStep. Its state is in the model, in the format of
+///   WithOptimizer.
 template <class Machine, class Sorter, class RowSizes, class Optimizer>
 struct VanillaKernel {
   Optimizer optimizer = {};
@@ -47,7 +48,7 @@ struct VanillaKernel {
   std::size_t device = 0;    // which GPU, counted from 0
 
   using Replica = DeviceReplica<Machine>;
-  /// A batch of sentences has up to 40 pairs a word, each of which is listed in 8 bytes.
+  /// A batch of sentences has up to 40 pairs for each word, each of which is listed in 8 bytes.
   static constexpr std::size_t batch_words = std::size_t{1} << 18;
   static constexpr std::size_t min_words = batch_words;
   template <class Sampler>
@@ -57,15 +58,15 @@ struct VanillaKernel {
   static VanillaKernel from(const Hyperparameters& parameters) {
     return {.optimizer = detail::policy_from<Optimizer>(parameters), .device = parameters.device};
   }
-  /// Lists what changes the result, which the choice of the device does not.
+  /// Lists the parameters that change the result; the choice of the device does not.
   template <class Visit>
   void visit_parameters(Visit&& visit) const {
     visit("batch", batch, 1, 65536);
     detail::visit_all(visit, optimizer);
   }
 
-  /// Makes the device the current one of this thread. Throws DeviceError when there is no such
-  /// device, and InvalidArgument when a parameter is beyond what the kernels take.
+  /// Makes the device the current one of this thread. Throws DeviceError if there is no such
+  /// device, and InvalidArgument if a parameter is out of the kernels' range.
   template <class Sampler>
   void check(const Sampler& sampler, const Hyperparameters& parameters) const {
     detail::validate(*this);
@@ -75,9 +76,9 @@ struct VanillaKernel {
   }
 
   class Run;
-  /// Copies the model to the device, with the state of the optimizer, which the model gets where it
-  /// has none. Throws as `check` does, DeviceError when it does not fit, and InvalidArgument unless
-  /// the model has an input and an output row for each word.
+  /// Copies the model to the device, with the state of the optimizer, which is added to the model
+  /// if it has none. Throws as `check` does, DeviceError if it does not fit, and InvalidArgument
+  /// unless the model has an input and an output row for each word.
   template <class Sampler>
   std::unique_ptr<Run> start(const Sampler& sampler, const Hyperparameters& parameters,
                              Model& model) const {
@@ -89,8 +90,8 @@ struct VanillaKernel {
 };
 
 /// A run of training; not thread-safe. Besides the model, the device holds about 24 bytes and a row
-/// of floats for each entry of a minibatch, of which a pair has K + 2: not more rows than the model
-/// has and one for 64 entries.
+/// of floats for each entry of a minibatch; a pair has K + 2 entries. These rows are at most those
+/// of the model plus one for 64 entries.
 template <class Machine, class Sorter, class RowSizes, class Optimizer>
 class VanillaKernel<Machine, Sorter, RowSizes, Optimizer>::Run : public BatchRun<Machine> {
   using typename BatchRun<Machine>::Numbers;
@@ -121,7 +122,7 @@ class VanillaKernel<Machine, Sorter, RowSizes, Optimizer>::Run : public BatchRun
     std::vector<std::uint32_t> numbers(entries);
     std::iota(numbers.begin(), numbers.end(), 0u);
     machine_.begin_copy(numbers_.data(), numbers.data(), entries);
-    // All of these fit a row's number, as so many rows fit no device.
+    // All of these fit into 32 bits, because no device has room for more rows.
     minibatch_ = {.slots = static_cast<std::uint32_t>(entries_of_pair_),
                   .input_rows = static_cast<std::uint32_t>(model.input.rows()),
                   .no_row = static_cast<std::uint32_t>(rows_),
@@ -136,7 +137,7 @@ class VanillaKernel<Machine, Sorter, RowSizes, Optimizer>::Run : public BatchRun
   static constexpr std::size_t batch_words() noexcept { return VanillaKernel::batch_words; }
 
   /// Trains a batch of sentences, with a learning rate that goes from `first_rate` to `last_rate`,
-  /// by minibatches of its pairs; keeps the rest for the next one. The batch may be changed
+  /// in minibatches of its pairs, and keeps the rest for the next batch. The batch may be changed
   /// afterwards. Waits for the batch before, then for the number of pairs.
   void submit(const SentenceBatch& given, std::size_t epoch, double first_rate, double last_rate) {
     this->submit_by(given, epoch, first_rate, last_rate,
@@ -159,7 +160,7 @@ class VanillaKernel<Machine, Sorter, RowSizes, Optimizer>::Run : public BatchRun
     if (filled_ > 0) apply();
   }
 
-  /// The model, in the order of the submitted work.
+  /// Returns the model on the device, whose work follows the submitted work.
   Replica replica() {
     return {machine_, view_, {model_.matrix(Side::input).rows, model_.matrix(Side::output).rows}};
   }
@@ -175,8 +176,7 @@ class VanillaKernel<Machine, Sorter, RowSizes, Optimizer>::Run : public BatchRun
   using BatchRun<Machine>::machine_;
   using BatchRun<Machine>::sampling_;
 
-  /// Lists the pairs of a batch that has so many words before subsampling, and returns their
-  /// number.
+  /// Lists the pairs of a batch with `words` words before subsampling, and returns their number.
   std::size_t list_pairs(const BatchView& batch, std::size_t words) {
     if (words == 0) return 0;
     machine_.wait();  // for the batch before, which uses what may grow
@@ -204,7 +204,7 @@ class VanillaKernel<Machine, Sorter, RowSizes, Optimizer>::Run : public BatchRun
     });
   }
 
-  /// Of the numbers of rows, up to no_row.
+  /// Returns the number of bits of the numbers of rows, up to no_row.
   int bits() const { return static_cast<int>(std::bit_width(rows_)); }
 
   /// Applies the minibatch in progress and begins a new one.
@@ -218,7 +218,7 @@ class VanillaKernel<Machine, Sorter, RowSizes, Optimizer>::Run : public BatchRun
     const SortedView sorted{
         sorted_rows_.data(), sorted_entries_.data(), static_cast<std::uint32_t>(entries),
         pieces_.data(),      piece_count_.data(),    sums_.data()};
-    // The number of pieces is known on the device alone. Those of no row come last, if at all.
+    // Only the device knows the number of pieces. Pieces without a row come last.
     const std::size_t pieces = SortedView::max_pieces(entries, rows_);
     with_row_size<RowSizes>(dimension_, [&]<int R>() {
       machine_.run(pieces, SumPiece<R>{minibatch_, sorted, view_.input});
@@ -246,7 +246,7 @@ class VanillaKernel<Machine, Sorter, RowSizes, Optimizer>::Run : public BatchRun
   Array<float> factors_, changes_, sums_;
   MinibatchView minibatch_{};
   std::size_t filled_ = 0;  // pairs of the minibatch in progress
-  double rate_ = 0;         // of the last of them
+  double rate_ = 0;         // the learning rate of the last of them
 };
 
 }  // namespace wordloom::inline WORDLOOM_ABI::cuda

@@ -15,7 +15,7 @@ namespace wordloom::inline WORDLOOM_ABI::cuda {
 struct CountPairs {
   BatchView batch;
   Sampling sampling;
-  std::uint32_t* counts;       // [words] 0 behind the words that subsampling keeps
+  std::uint32_t* counts;       // [words] 0 after the words that subsampling keeps
   std::uint32_t* sentence_of;  // [words]
 
   template <class Team>
@@ -65,8 +65,9 @@ struct ListPairs {
 };
 
 /// The gradients of a minibatch, in the memory of the machine. A pair has `slots` entries: that of
-/// its input row, then of its output rows, the positive and K negatives. A row of the model has a
-/// number: of the input matrix that of its word, of the output matrix `input_rows` more.
+/// its input row, then those of its output rows, the positive and K negatives. Rows of the model
+/// are numbered: a row of the input matrix by its word, a row of the output matrix by `input_rows`
+/// plus its word.
 struct MinibatchView {
   std::uint32_t slots;       // K + 2, 32 at most
   std::uint32_t input_rows;  // V
@@ -75,7 +76,7 @@ struct MinibatchView {
   float* factors;            // [batch x slots] the gradient of an entry is this times a row: of an
   float* changes;            // input one of these [batch x stride], else the input row of its pair
 
-  /// The number of the first row of a side.
+  /// Returns the number of the first row of a side.
   WORDLOOM_BOTH std::uint32_t first_row(Side side) const {
     return side == Side::input ? 0 : input_rows;
   }
@@ -151,27 +152,27 @@ struct ScorePair {
   }
 };
 
-/// The entries of a minibatch in the order of their rows, those of a row in the order of the pairs,
-/// cut into pieces. A piece has entries of one row, `piece_entries` at most: a frequent word has
-/// thousands, which several teams sum then.
+/// The entries of a minibatch in the order of their rows, then of the pairs, cut into pieces. A
+/// piece has entries of one row, at most `piece_entries`: a frequent word has thousands, which
+/// several teams then sum.
 struct SortedView {
   static constexpr std::uint32_t piece_entries = 64;
 
-  const std::uint32_t* rows;     // [entries] that they change, rising
+  const std::uint32_t* rows;     // [entries] the rows that they change, ascending
   const std::uint32_t* entries;  // [entries] their places in MinibatchView
   std::uint32_t entry_count;
   const std::uint32_t* pieces;       // [piece_count] their first entries
   const std::uint32_t* piece_count;  // [1]
   float* sums;                       // [pieces x stride]
 
-  /// Returns the largest number of pieces of `entries` entries with at most `rows` rows.
+  /// Returns the maximum number of pieces of `entries` entries with at most `rows` rows.
   static constexpr std::size_t max_pieces(std::size_t entries, std::size_t rows) {
     return (entries < rows ? entries : rows) + entries / piece_entries + 1;
   }
   WORDLOOM_BOTH std::uint32_t row(std::uint32_t piece) const { return rows[pieces[piece]]; }
 };
 
-/// Whether a piece begins with an entry.
+/// Returns whether a piece begins with an entry.
 struct BeginsPiece {
   const std::uint32_t* rows;  // of SortedView
 
@@ -222,8 +223,8 @@ struct SumPiece {
   }
 };
 
-/// Work for a piece, the first of its row: adds the sums of the row's other pieces in order, and
-/// takes a step of the optimizer with the row. Nothing for other pieces.
+/// Work for the first piece of a row: adds the sums of the row's other pieces in order, and takes a
+/// step of the optimizer with the row. Does nothing for other pieces.
 template <int R, class Step>
 struct StepRow {
   static constexpr std::size_t stride = std::size_t{32} * R;

@@ -10,10 +10,10 @@
 namespace wordloom::inline WORDLOOM_ABI::cuda {
 
 /// Our own scheme: a warp for each sentence, without any barrier of blocks. The rows of the words
-/// round the centre stay in registers from when they enter the widest window until they leave it,
-/// `places` of them (an odd number). A window's outputs meet them all at once, six at a time: these
-/// pairs are scored before any of them changes a row, as in pWord2Vec (Ji et al. 2016). For windows
-/// up to `places` / 2 to each side.
+/// around the centre stay in registers from when they enter the widest window until they leave it,
+/// `places` of them (an odd number). The outputs of a window are scored against all of them at
+/// once, six at a time, before any of these pairs changes a row, as in pWord2Vec (Ji et al. 2016).
+/// For windows of up to `places` / 2 words on each side.
 template <unsigned places>
 class WarpScheme {
  public:
@@ -30,12 +30,12 @@ class WarpScheme {
     const std::uint32_t size = task.sentence.size;
     if (size < 2) return;
     float* const center_row =
-        task.memory + places * Task::row_size;  // no context, so not in `rows`
+        task.memory + places * Task::row_size;  // not a context, so not in `rows`
     float* const gradient = center_row + Task::row_size;
     GroupedOutputs<Task> outputs(task, gradient + gradient_floats);
     Reaches<Task> reaches(task);
-    // Where the gradients of a thread's sums belong: those of context j from 8 j on. Of a sum that
-    // a lower thread has too: to a place that is not read.
+    // The place of the gradients of a thread's sums: those of context j begin at 8 j. A sum that a
+    // lower thread has too goes to a place that is not read.
     typename Team::template Lanes<std::uint32_t> place[sums_of_thread];
     WORDLOOM_UNROLL
     for (std::uint32_t i = 0; i < sums_of_thread; ++i)
@@ -44,10 +44,10 @@ class WarpScheme {
         return is_first ? pair % contexts * 8 + Values::place_of(pair / contexts)
                         : contexts * 8 + static_cast<std::uint32_t>(l);
       });
-    Row rows[contexts];  // of the words round the centre
+    Row rows[contexts];  // of the words around the centre
     WORDLOOM_UNROLL
     for (unsigned j = 0; j < contexts; ++j) task.clear(rows[j]);
-    // The word after the widest window, read ahead; the last word where the sentence has ended.
+    // The word after the widest window, read ahead; the last word if the sentence has ended.
     const auto word_at = [&](std::uint32_t position) {
       return task.sentence.words[position < size ? position : size - 1];
     };
@@ -78,7 +78,7 @@ class WarpScheme {
         WORDLOOM_UNROLL
         for (unsigned k = 0; k < group; ++k) team.load(y[k], row_of(k));
       };
-      // Loads all rows of the window before it waits for any.
+      // Loads all rows of the window before waiting for any of them.
       load_outputs();
       Row last;
       team.load(last, task.model.input + std::size_t{entering} * Task::row_size);
@@ -102,7 +102,7 @@ class WarpScheme {
       const std::uint32_t reach = reaches.of(center);
       const std::uint32_t before = center < reach ? center : reach;
       const std::uint32_t after = size - 1 - center < reach ? size - 1 - center : reach;
-      // Bit j: context j, the centre left out, is in the window.
+      // Bit j: context j, which is not the centre, is in the window.
       const std::uint32_t active = ((std::uint32_t{1} << (before + after)) - 1) << (side - before);
       const auto meet = [&]<bool all>(std::uint32_t number) {
         WORDLOOM_MARK(all ? 6 : 7);
@@ -144,7 +144,7 @@ class WarpScheme {
             WORDLOOM_UNROLL
             for (unsigned k = 0; k < group; ++k) add_scaled(x, of_j(team, k), y[k]);
           }
-        words = outputs.words(number);  // again, which takes fewer registers than to keep them
+        words = outputs.words(number);  // read again, which takes fewer registers than keeping them
         WORDLOOM_UNROLL
         for (unsigned k = 0; k < group; ++k) team.add(row_of(k), change[k]);
         team.warp_barrier();

@@ -6,28 +6,29 @@
 
 namespace wordloom::inline WORDLOOM_ABI::cuda {
 
-/// Which of several values a sum is of, and whether no thread below has the same sum.
+/// The index of the value that a sum belongs to, and whether no lower thread has the same sum.
 struct SumOf {
   std::uint32_t value;
   bool is_first;
 };
 
-/// Returns of which of `count` values thread l has the sum in place `i` after transposed_sums.
+/// Returns which of `count` values the sum of thread l in place `i` belongs to after
+/// transposed_sums.
 template <std::uint32_t count, std::uint32_t mask = 16>
 WORDLOOM_BOTH SumOf sum_of(int l, std::uint32_t i) {
   constexpr std::uint32_t half = (count + 1) / 2;
   SumOf sum{i, true};
   if constexpr (mask > 1) sum = sum_of<half, mask / 2>(l, i);
   const bool is_upper = (static_cast<std::uint32_t>(l) & mask) != 0;
-  const bool is_other = sum.value + half < count;  // than in the lower thread
+  const bool is_other = sum.value + half < count;  // than that of the lower thread
   return {is_upper && is_other ? sum.value + half : sum.value,
           sum.is_first && (!is_upper || is_other)};
 }
 
 /// Sums each of `count` values over a warp, in place: each thread gets (count + 31) / 32 of the
-/// sums, see sum_of. Takes little more than `count` shuffles, where one sum after the other would
-/// take 5 each. `swapped`: in threads 16 to 31 the two halves of the values, an even number, have
-/// changed places already, which spares a selection for each.
+/// sums, see sum_of. Takes little more than `count` shuffles; one sum after the other would take 5
+/// each. `swapped`: in threads 16 to 31 the two halves of the values, an even number, have already
+/// changed places, which saves a selection for each.
 template <bool swapped = false, int mask = 16, std::size_t count, class Team, class Lanes>
 WORDLOOM_BOTH void transposed_sums(const Team& team, Lanes* values) {
   static_assert(Team::width == 32 && (!swapped || count % 2 == 0));
@@ -54,8 +55,8 @@ WORDLOOM_BOTH void transposed_sums(const Team& team, Lanes* values) {
 }
 
 /// Turns `places` sums of products in each thread into gradients, in place. is_positive(l, i),
-/// is_there(l, i) and is_first(l, i) are of the sum of thread l in place i: its label, whether such
-/// a pair is trained (the gradient is 0 where not), and whether its loss counts.
+/// is_there(l, i) and is_first(l, i) describe the sum of thread l in place i: its label, whether
+/// its pair is trained (if not, the gradient is 0), and whether its loss counts.
 template <std::uint32_t places, class Task, class Lanes, class IsPositive, class IsThere,
           class IsFirst>
 WORDLOOM_BOTH void gradients(const Task& task, Lanes* sums, const IsPositive& is_positive,

@@ -9,10 +9,10 @@
 namespace wordloom::inline WORDLOOM_ABI::cuda {
 
 /// The scheme of Wombat on a GPU (Simonton and Alaghband 2017, "Efficient and accurate Word2Vec
-/// implementations in GPU and shared-memory multicore architectures"): of a window whose words
-/// share their targets, each 4 targets and 8 context words are a tile, whose rows are in shared
+/// implementations in GPU and shared-memory multicore architectures"). For a window whose words
+/// share their targets, each 4 targets and 8 context words are a tile with its rows in shared
 /// memory; all of its 32 pairs, one for each thread, are scored before any changes a row. Pairs
-/// that fill no tile are trained one by one. A warp trains one window, while others train its
+/// that do not fill a tile are trained one by one. A warp trains one window, while others train its
 /// neighbours.
 template <class Targets>
 struct WombatScheme {

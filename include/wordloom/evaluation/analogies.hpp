@@ -19,26 +19,26 @@
 #include <wordloom/evaluation/word_similarity.hpp>
 #include <wordloom/model/embeddings.hpp>
 
-/// Analogies, asked of vectors.
+/// Evaluation of vectors by analogies.
 namespace wordloom::inline WORDLOOM_ABI {
 
 /// Options of evaluate_analogies.
 struct AnalogyOptions {
   AnalogyMethod method = AnalogyMethod::cos_add;
-  /// Answers come from so many most frequent words, and a question with a rarer word is skipped;
+  /// Answers are among this many most frequent words, and a question with a rarer word is skipped;
   /// 0 = all words.
   std::size_t restrict_vocabulary = 30'000;
-  /// The lookup of the words of a question among those words.
+  /// The lookup of the words of a question among these words.
   LetterCase letter_case = LetterCase::fallback;
   /// Threads that search, as in Embeddings; 0: as many as the questions need.
   std::size_t threads = 0;
 };
 
-/// Questions asked and answered right; `skipped`: those with a word that the vocabulary lacks.
+/// Numbers of questions asked and answered right; `skipped`: those with an unknown word.
 struct AnalogyCount {
   std::size_t correct = 0, asked = 0, skipped = 0;
 
-  /// correct / asked; NaN when none was asked.
+  /// Returns correct / asked; NaN if none was asked.
   double accuracy() const {
     return asked == 0 ? std::numeric_limits<double>::quiet_NaN()
                       : static_cast<double>(correct) / static_cast<double>(asked);
@@ -56,17 +56,17 @@ struct AnalogyReport {
     AnalogyCount count;
   };
   std::vector<Section> sections;
-  std::vector<Section> groups;  // of sections, by the name of their group
+  std::vector<Section> groups;  // sums over sections, by the name of their group
   AnalogyCount semantic, syntactic, total;
 };
 
 std::ostream& operator<<(std::ostream& out, const AnalogyReport& report);
 
-/// Asks all questions; an answer is right when the expected word is the best of all but a, b and c.
-/// For each two pairs of words x and y of a section, "x is to its first answer as y is to ?" is
-/// asked, where any answer of y is right and none of x is given (as vecto does on BATS); it is
-/// skipped where x, y or one of their first answers is missing. The result does not depend on the
-/// number of threads.
+/// Asks all questions; an answer is right if the expected word is the best of all except a, b and
+/// c. For each two pairs of words x and y of a section, "x is to its first answer as y is to ?" is
+/// asked; any answer of y is right, but an answer of x is never given (as in vecto on BATS). The
+/// question is skipped if x, y or one of their first answers is missing. The result does not depend
+/// on the number of threads.
 [[nodiscard]] AnalogyReport evaluate_analogies(const Embeddings& embeddings,
                                                std::span<const AnalogySection> sections,
                                                const AnalogyOptions& options = {});
@@ -112,10 +112,10 @@ class AnalogySearch {
   }
 
  private:
-  /// The words of AnalogyPair that are known.
+  /// The known words of an AnalogyPair.
   struct Pair {
     WordId word = 0;
-    std::vector<WordId> answers;  // the first is that of AnalogyPair
+    std::vector<WordId> answers;  // the first is the first of AnalogyPair
   };
 
   std::optional<WordId> find(const std::string& word) const {
@@ -160,11 +160,11 @@ class AnalogySearch {
     expected_.push_back({expected, x, y});
   }
 
-  /// Searches the answers of the questions that wait: of nearly all the best one, as a search for
-  /// many takes long.
+  /// Searches the answers of the waiting questions: the best answer of nearly all, because a search
+  /// for many takes long.
   void search() {
     result_.asked += asked_.size();
-    std::size_t most = 1;  // answers, of which all but one may be those of x
+    std::size_t most = 1;  // answers, all but one of which may be those of x
     for (const Expected& expected : expected_)
       if (expected.x) most = std::max(most, expected.x->answers.size() + 1);
     search(1);
@@ -173,8 +173,7 @@ class AnalogySearch {
     expected_.clear();
   }
 
-  /// Searches the `best` best answers of the questions that wait, and leaves those that wait for
-  /// more.
+  /// Searches the `best` best answers of the waiting questions, and leaves those that need more.
   void search(std::size_t best) {
     const auto answers = embeddings_.analogies(
         asked_, best, options_.method,
@@ -201,10 +200,10 @@ class AnalogySearch {
 
   struct Expected {
     WordId word;
-    const Pair *x, *y;  // of a question that pairs make
+    const Pair *x, *y;  // the pairs of a question that pairs make
   };
 
-  static constexpr std::size_t max_asked = 65'536;  // at a time, for which memory is taken
+  static constexpr std::size_t max_asked = 65'536;  // at a time, which bounds the memory
 
   const Embeddings& embeddings_;
   const AnalogyOptions& options_;

@@ -17,21 +17,21 @@
 #include <wordloom/evaluation/letter_case.hpp>
 #include <wordloom/evaluation/test_file.hpp>
 
-/// Sets of analogies, in the forms in which they are published.
+/// Sets of analogies, in their published formats.
 namespace wordloom::inline WORDLOOM_ABI {
 
-/// "a is to b as c is to d".
+/// The question "a is to b as c is to d".
 struct AnalogyQuestion {
   std::string a, b, c, d;
 };
 
-/// A word and its answers, of which any is right.
+/// A word and its answers, any of which is right.
 struct AnalogyPair {
   std::string word;
   std::vector<std::string> answers;
 };
 
-/// Questions about one relation, those given and those that each two of the pairs make.
+/// Questions about one relation: those given, and those made from each two of the pairs.
 struct AnalogySection {
   std::string name;
   std::vector<AnalogyQuestion> questions;
@@ -39,20 +39,22 @@ struct AnalogySection {
   /// The folder of a section of BATS, such as 1_Inflectional_morphology.
   std::string group = {};
 
-  /// Sections named gram... are syntactic, as in Google's set, and the morphology of BATS.
+  /// Returns whether questions are about syntax: sections named gram..., as in Google's set, and
+  /// the morphology of BATS.
   bool syntactic() const { return name.starts_with("gram") || group.ends_with("morphology"); }
 };
 
-/// Reads questions: a file as questions-words.txt, or of BATS, or a folder of such files.
+/// Reads questions: a file like questions-words.txt, or a file of BATS, or a folder of such files.
 ///
-/// As questions-words.txt: a line ": name" begins a section, other lines hold four words separated
-/// by tabs, commas, semicolons or white space, whichever the first of them has three times (see
-/// TestFile). That line is a header if it holds one name numbered from 1 to 4, as word1 ... word4.
+/// Like questions-words.txt: a line ": name" begins a section, other lines contain four words
+/// separated by tabs, commas, semicolons or white space, whichever occurs three times in the first
+/// of them (see TestFile). That line is a header if it contains one name numbered from 1 to 4, such
+/// as word1 ... word4.
 ///
-/// BATS: lines "word<TAB>answer/answer/...", or with commas between answers where there is no
-/// slash; the name of the file, without .txt, is that of the section. A folder is read with its
-/// subfolders, also those that are links: all files named *.txt or *.txt.gz (or *.TXT), by name;
-/// the name of a subfolder is the group of its sections.
+/// BATS: lines "word<TAB>answer/answer/...", or with commas between answers if there is no slash;
+/// the name of the file, without .txt, is that of the section. A folder is read with its
+/// subfolders, including links: all files named *.txt or *.txt.gz (or *.TXT), by name; the name of
+/// a subfolder is the group of its sections.
 ///
 /// Throws IoError, and FormatError with line and column.
 [[nodiscard]] std::vector<AnalogySection> load_analogies(const std::filesystem::path& path);
@@ -69,7 +71,7 @@ inline std::string section_name(const std::filesystem::path& path) {
   return name.string();
 }
 
-/// Returns whether fields are one name with the numbers 1 to 4 behind it.
+/// Returns whether fields are one name followed by the numbers 1 to 4.
 inline bool is_question_header(const std::vector<TestFile::Field>& fields) {
   std::string number = "1";
   const std::string name = fields.empty() ? "" : column_name(fields[0].text);
@@ -100,7 +102,7 @@ inline AnalogyPair read_analogy_pair(const TestFile& file, const TestFile::Line&
   return pair;
 }
 
-/// Reads the lines of a file as questions-words.txt.
+/// Reads the lines of a file like questions-words.txt.
 inline void read_questions(TestFile& file, std::vector<AnalogySection>& sections,
                            const std::string& name) {
   bool is_first = true;

@@ -18,17 +18,17 @@
 #endif
 
 /// Logistic regression, for evaluations that classify vectors. LIBLINEAR trains it (Fan et al.
-/// 2008, "LIBLINEAR: A Library for Large Linear Classification"); without that library there are
-/// only the options.
+/// 2008, "LIBLINEAR: A Library for Large Linear Classification"); without that library only the
+/// options are available.
 namespace wordloom::inline WORDLOOM_ABI {
 
-/// How a logistic regression is trained; the default values are those of scikit-learn's
+/// Options of training a logistic regression; the defaults are those of scikit-learn's
 /// LogisticRegression with its solver liblinear.
 struct LogisticOptions {
   /// C, the weight of the loss against the regulariser; above 0.
   double cost = 1;
-  /// Training ends when the gradient is this much shorter than at the start, times the share of
-  /// the rarer class; above 0.
+  /// Training ends when the gradient has fallen to this fraction of its length at the start, times
+  /// the share of the rarer class; above 0.
   double tolerance = 1e-4;
 };
 
@@ -43,7 +43,7 @@ inline bool is_finite(std::span<const float> numbers) {
 }  // namespace detail
 
 /// Rows of features [n x D] and a constant 1 after each, as LIBLINEAR reads them: 16 (D + 2) bytes
-/// a row. Thread-safe while none is added.
+/// a row. Thread-safe while no row is added.
 class FeatureRows {
  public:
   /// Throws InvalidArgument for a dimension of 0 or above 2^31 - 3.
@@ -58,8 +58,8 @@ class FeatureRows {
 
   void reserve(std::size_t rows) { nodes_.reserve(rows * (dimension_ + 2)); }
 
-  /// Adds a row of `features` [D]. Throws InvalidArgument when there are not D of them or one is
-  /// infinite or NaN, and past 2^31 - 1 rows.
+  /// Adds a row of `features` [D]. Throws InvalidArgument unless there are D of them and all are
+  /// finite, and for more than 2^31 - 1 rows.
   void append(std::span<const float> features);
 
   const feature_node* row(std::size_t i) const& noexcept {
@@ -80,7 +80,8 @@ class FeatureRows {
 /// solver liblinear, it regularises the bias b too. Immutable; all members are thread-safe.
 class LogisticRegression {
  public:
-  /// Trains on all rows, `positive[i]` != 0 where row i is of the positive class. Throws as below.
+  /// Trains on all rows; `positive[i]` != 0 if row i is in the positive class. Throws as the other
+  /// fit().
   [[nodiscard]] static LogisticRegression fit(const FeatureRows& features,
                                               std::span<const std::uint8_t> positive,
                                               const LogisticOptions& options = {}) {
@@ -89,17 +90,17 @@ class LogisticRegression {
     return fit(features, all, positive, options);
   }
 
-  /// Trains on the rows `chosen`, `positive[i]` != 0 where row chosen[i] is of the positive class.
-  /// Deterministic, and may run in several threads at a time; LIBLINEAR prints nothing from then
-  /// on in the whole process. Throws InvalidArgument unless both classes have a row, for options
-  /// outside their bounds and for as many labels as there are not rows.
+  /// Trains on the rows `chosen`; `positive[i]` != 0 if row chosen[i] is in the positive class.
+  /// Deterministic, and may run in several threads at a time; LIBLINEAR prints nothing from then on
+  /// in the whole process. Throws InvalidArgument unless both classes have a row and there are as
+  /// many labels as rows, and for options outside their bounds.
   [[nodiscard]] static LogisticRegression fit(const FeatureRows& features,
                                               std::span<const std::uint32_t> chosen,
                                               std::span<const std::uint8_t> positive,
                                               const LogisticOptions& options = {});
 
   std::size_t dimension() const noexcept { return weights_.size(); }
-  /// w [D].
+  /// Returns w [D].
   std::span<const double> weights() const& noexcept { return weights_; }
   void weights() const&& = delete;
   double bias() const noexcept { return bias_; }
@@ -120,7 +121,7 @@ class LogisticRegression {
  private:
   LogisticRegression() = default;
 
-  /// From its version 2.40 on LIBLINEAR asks; before, it always did.
+  /// LIBLINEAR has this option from version 2.40 on; before, it always regularised the bias.
   template <class Settings>
   static void regularize_bias(Settings& settings) {
     if constexpr (requires { settings.regularize_bias; }) settings.regularize_bias = 1;
@@ -181,7 +182,7 @@ WORDLOOM_FUNCTION LogisticRegression LogisticRegression::fit(const FeatureRows& 
   };
   const std::unique_ptr<model, Free> trained(::train(&task, &settings));
   LogisticRegression result;
-  // Of the classes 1 and -1, they are those of 1, whichever comes first.
+  // The weights are those of class 1, whichever class comes first.
   result.weights_.assign(trained->w, trained->w + task.n);
   result.bias_ = result.weights_.back();
   result.weights_.pop_back();

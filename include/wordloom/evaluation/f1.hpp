@@ -20,16 +20,16 @@ struct MeanAndDeviation {
   static MeanAndDeviation of(std::span<const double> values);
 };
 
-/// F1, 2 right / (predicted + actual), of all predictions together and as a mean over labels.
+/// F1, 2 right / (predicted + actual): of all predictions together, and as a mean over labels.
 struct F1 {
   double micro, macro;
 };
 
 namespace detail {
 
-/// Predicts for each row of `scores` [n x L], row-major, as many labels as the row of `truth`
-/// [n x L] has: those with the highest scores and of equal ones the first. Macro F1 is the sum of
-/// each label's F1, 0 for one that is neither actual nor predicted, divided by `counted`.
+/// Predicts for each row of `scores` [n x L], row-major, as many labels as the row of `truth` [n x
+/// L] has: those with the highest scores, and of equal ones the first. Macro F1 is the sum of each
+/// label's F1, 0 for one that is neither actual nor predicted, divided by `counted`.
 F1 top_k_f1(std::span<const double> scores, std::span<const std::uint8_t> truth, std::size_t labels,
             std::size_t counted);
 

@@ -13,19 +13,19 @@ namespace wordloom::inline WORDLOOM_ABI {
 
 /// The lookup of a word of a test set among the words that have vectors.
 enum class LetterCase : unsigned char {
-  fallback,  // as it is written, and where that is missing in lower case
+  fallback,  // as it is written, else in lower case
   exact,     // only as it is written
   lower      // only in lower case
 };
 
-/// Returns UTF-8 text in lower case: each letter by Unicode's simple mapping (as towlower, but
+/// Returns UTF-8 text in lower case: each letter by Unicode's simple mapping (like towlower, but
 /// without a locale, which not every machine has installed), except that a capital sigma at the end
-/// of a word becomes the final one. Bytes that are not UTF-8 stay.
+/// of a word becomes the final one. Invalid UTF-8 stays.
 [[nodiscard]] std::string lower_case(std::string_view text);
 
 namespace detail {
 
-/// Returns the number of `word` among the first `count` of `words`.
+/// Returns the number of `word` among the first `count` of `words`, or nothing.
 inline std::optional<WordId> find_spelling(const WordList& words, std::string_view word,
                                            LetterCase letter_case, std::size_t count) {
   const auto among_first = [&](std::string_view spelling) {
@@ -43,7 +43,7 @@ inline std::optional<WordId> find_spelling(const WordList& words, std::string_vi
 
 namespace detail {
 
-/// Letters from `first` to `last`, each `step`th, whose lower case is `distance` further on.
+/// Letters from `first` to `last`, every `step`-th, whose lower case is `distance` further on.
 struct CaseRange {
   char32_t first, last;
   std::int32_t step, distance;
@@ -120,13 +120,13 @@ inline char32_t lower_case_of(char32_t letter) noexcept {
   return static_cast<char32_t>(static_cast<std::int32_t>(letter) + range->distance);
 }
 
-/// A character of UTF-8, or a byte that is none.
+/// A character of UTF-8, or a byte that is not one.
 struct Utf8Character {
   std::size_t size;  // in bytes
   std::optional<char32_t> code = {};
 };
 
-/// Returns the character that `text` begins with.
+/// Returns the first character of `text`.
 inline Utf8Character first_character(std::string_view text) noexcept {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const std::size_t size = byte(0) < 0x80   ? 1

@@ -24,15 +24,15 @@
 #include <wordloom/evaluation/word_similarity.hpp>
 #include <wordloom/model/embeddings.hpp>
 
-/// Prediction, by the vectors of nodes, of edges that were held out of their graph.
+/// Prediction of edges that were held out of a graph, by the vectors of its nodes.
 namespace wordloom::inline WORDLOOM_ABI {
 
-/// Returns the area under the ROC curve: the probability that a random one of `positive` is above
-/// a random one of `negative`, ties counting half. NaN when one of them is empty or holds NaN.
+/// Returns the area under the ROC curve: the probability that a random one of `positive` is above a
+/// random one of `negative`, ties counting half. NaN if one of them is empty or contains NaN.
 [[nodiscard]] double area_under_curve(std::span<const double> positive,
                                       std::span<const double> negative);
 
-/// How well scores tell links held out from pairs without one.
+/// The quality with which scores separate held-out links from pairs without a link.
 struct LinkReport {
   struct Row {
     std::string score;
@@ -40,7 +40,7 @@ struct LinkReport {
   };
   std::vector<Row> rows;
   std::size_t used = 0;      // pairs that were scored, links and others
-  std::size_t left_out = 0;  // pairs, trained on or tested, with an end without a vector
+  std::size_t left_out = 0;  // pairs, of training or test, with an end without a vector
 };
 
 std::ostream& operator<<(std::ostream& out, const LinkReport& report);
@@ -68,13 +68,14 @@ struct LinkRows {
   std::size_t left_out = 0;
 };
 
-/// Returns the AUC of the scores without training: dot product and cosine.
+/// Returns the AUC of scores that need no training: dot product and cosine.
 LinkReport similarity_report(const Embeddings& embeddings, const LinkRows& pairs);
 
 }  // namespace detail
 
 /// Returns the AUC of the dot product and of the cosine of two nodes' vectors as scores of a link.
-/// Nodes are found by name. Throws InvalidArgument when the embeddings have no link of one kind.
+/// Nodes are found by name. Throws InvalidArgument if the embeddings lack vectors for all links of
+/// one kind.
 [[nodiscard]] inline LinkReport evaluate_link_similarity(const Embeddings& embeddings,
                                                          const LinkSplit& split) {
   return detail::similarity_report(embeddings, detail::LinkRows(embeddings, split));
@@ -82,18 +83,19 @@ LinkReport similarity_report(const Embeddings& embeddings, const LinkRows& pairs
 
 struct LinkOptions {
   LogisticOptions classifier = {};
-  /// At most four are used; 0: all that the machine offers.
+  /// At most four are used; 0: all processors of the machine.
   std::size_t threads = 0;
 };
 
 #if WORDLOOM_HAS_LIBLINEAR
 
-/// Returns the AUC of logistic regressions on node2vec's binary operators (table 1), elementwise
-/// functions of the vectors x and y of two nodes: x y (Hadamard), (x + y) / 2, |x - y| (weighted
-/// L1) and (x - y)^2 (weighted L2); and that of the dot product and the cosine. They are trained on
-/// links of the training graph and pairs without one, 16 (D + 2) bytes of memory for each pair and
-/// thread. The result does not depend on the number of threads. Throws InvalidArgument as above,
-/// for vectors that are not finite and for options out of bounds.
+/// Returns the AUC of logistic regressions on node2vec's binary operators (table 1), which are
+/// elementwise functions of the vectors x and y of two nodes: x y (Hadamard), (x + y) / 2, |x - y|
+/// (weighted L1) and (x - y)^2 (weighted L2); and that of the dot product and the cosine. The
+/// regressions are trained on links of the training graph and pairs without one, 16 (D + 2) bytes
+/// of memory for each pair and thread. The result does not depend on the number of threads. Throws
+/// InvalidArgument as evaluate_link_similarity, for vectors that are not finite and for options out
+/// of bounds.
 [[nodiscard]] LinkReport evaluate_links(const Embeddings& embeddings, const LinkSplit& split,
                                         const LinkOptions& options = {});
 

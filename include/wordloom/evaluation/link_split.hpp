@@ -23,13 +23,13 @@ struct LinkSplitOptions {
   std::uint64_t seed = 1;
 };
 
-/// A graph without some of its links, and pairs of nodes to train a classifier on and to test it.
-/// A link is an edge between two nodes, `from` < `to`; edges from a node to itself are none.
+/// A graph without some of its links, and pairs of nodes to train a classifier on and to test it. A
+/// link is an edge between two different nodes, `from` < `to`.
 struct LinkSplit {
-  /// The graph to embed: all nodes with their ids, without the links held out. Nodes between which
-  /// there was a path still have one.
+  /// The graph to embed: all nodes with their ids, without the held-out links. Nodes that were
+  /// connected by a path still are.
   Graph train;
-  std::vector<Edge> train_links;      // of `train`, as many as test_links or all
+  std::vector<Edge> train_links;      // links of `train`, as many as test_links or all
   std::vector<Edge> test_links;       // held out
   std::vector<Edge> train_non_links;  // as many as train_links
   std::vector<Edge> test_non_links;   // as many as test_links
@@ -37,14 +37,14 @@ struct LinkSplit {
 
 namespace detail {
 
-/// Sets of nodes that edges join (union-find with path halving).
+/// Sets of nodes that edges connect (union-find with path halving).
 class JoinedNodes {
  public:
   explicit JoinedNodes(std::size_t nodes) : parents_(nodes) {
     std::iota(parents_.begin(), parents_.end(), WordId{0});
   }
 
-  /// Joins the sets of two nodes, and returns whether they were different.
+  /// Joins the sets of two nodes; returns whether they were different.
   bool join(WordId a, WordId b) {
     a = root_of(a);
     b = root_of(b);
@@ -63,10 +63,10 @@ class JoinedNodes {
 
 }  // namespace detail
 
-/// Holds out a share of the links at random while a random spanning forest stays, draws as many
-/// pairs of nodes without an edge in the whole graph for the test, and as many links that stay and
-/// pairs without an edge for training. Deterministic. Throws InvalidArgument for a directed graph,
-/// a share out of bounds, one that leaves too few links to connect the nodes, and for a graph that
+/// Holds out a share of the links at random but keeps a random spanning forest, draws as many pairs
+/// of nodes without an edge in the whole graph for the test, and as many remaining links and pairs
+/// without an edge for training. Deterministic. Throws InvalidArgument for a directed graph, a
+/// share out of bounds or one that leaves too few links to connect the nodes, and for a graph that
 /// is too dense for the pairs.
 [[nodiscard]] LinkSplit split_links(const Graph& graph, const LinkSplitOptions& options = {});
 
@@ -87,13 +87,13 @@ inline std::vector<Edge> links_of(const Graph& graph) {
   return links;
 }
 
-/// Returns `count` different pairs of nodes without an edge, in random order, each set of pairs
-/// with the same probability. `links`: how many pairs have one.
+/// Returns `count` different pairs of nodes without an edge, in random order; all sets of pairs are
+/// equally probable. `links`: the number of pairs with an edge.
 inline std::vector<Edge> draw_non_links(const Graph& graph, std::size_t links, std::size_t count,
                                         Random& random) {
   const std::uint64_t nodes = graph.node_count();
   const std::uint64_t non_links = nodes * (nodes - 1) / 2 - links;
-  // Twice as many: a draw then succeeds after a few tries.
+  // At least half of them remain undrawn, so that a draw succeeds after a few tries.
   if (non_links / 2 < count)
     throw InvalidArgument{"the graph is too dense: ", non_links,
                           " pairs of nodes have no edge, at least ", 2 * count,

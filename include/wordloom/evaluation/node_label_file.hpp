@@ -21,18 +21,18 @@ namespace wordloom::inline WORDLOOM_ABI {
 struct NodeLabels {
   struct Node {
     std::string name;
-    std::vector<std::uint32_t> labels;  // indices of `labels`, each once
+    std::vector<std::uint32_t> labels;  // indices of `labels`, without duplicates
   };
   std::vector<std::string> labels;
   std::vector<Node> nodes;
 };
 
 /// Reads "node label label ..." lines, separated by tabs if the first line has one, by semicolons
-/// or commas if it has one outside of quotation marks, as all others then must, or by white space
-/// (see TestFile): names and labels may hold blanks where tabs, semicolons or commas separate them.
-/// The first line is a header if it holds names of columns, such as node,label. Labels are numbered
-/// in the order in which they occur. Throws IoError, and FormatError with line and column: for a
-/// node without a label or with a duplicate one, and for a node that an earlier line has.
+/// or commas if it has one outside of quotation marks, as all other lines then must, or by white
+/// space (see TestFile): names and labels may contain blanks if tabs, semicolons or commas separate
+/// them. The first line is a header if it contains names of columns, such as node,label. Labels are
+/// numbered in the order in which they occur. Throws IoError, and FormatError with line and column
+/// for a node without a label, with a duplicate label or in two lines.
 [[nodiscard]] NodeLabels load_node_labels(const std::filesystem::path& path);
 
 #if WORDLOOM_DEFINES_FUNCTIONS

@@ -23,28 +23,28 @@
 #include <wordloom/evaluation/word_similarity.hpp>
 #include <wordloom/model/embeddings.hpp>
 
-/// Classification of nodes by their vectors, each with any number of labels.
+/// Classification of nodes by their vectors; a node may have any number of labels.
 namespace wordloom::inline WORDLOOM_ABI {
 
-/// How nodes are classified. The default values are the protocol of DeepWalk (Perozzi et al. 2014)
+/// Options of classifying nodes. The defaults are the protocol of DeepWalk (Perozzi et al. 2014)
 /// and node2vec (Grover and Leskovec 2016).
 struct NodeLabelOptions {
   /// Shares of the nodes that are trained on, each above 0 and below 1; the others are tested.
   std::vector<double> shares = {0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9};
-  /// How many times the nodes are shuffled; at least 1.
+  /// Number of times that the nodes are shuffled; at least 1.
   std::size_t repetitions = 10;
   std::uint64_t seed = 1;
-  /// Whether vectors are scaled to length 1 first.
+  /// True if vectors are scaled to length 1 first.
   bool normalize = false;
   LogisticOptions classifier = {};
-  /// 0: all that the machine offers.
+  /// 0: all processors of the machine.
   std::size_t threads = 0;
 };
 
-/// How well a linear classifier tells the labels of nodes by their vectors.
+/// The quality with which a linear classifier predicts the labels of nodes from their vectors.
 struct NodeLabelReport {
   struct Row {
-    double share;  // trained on
+    double share;  // of the nodes, trained on
     MeanAndDeviation micro, macro;
   };
   std::vector<Row> rows;
@@ -71,7 +71,7 @@ class NodeClassification {
   /// One shuffle and one share.
   struct Split {
     std::once_flag opened;
-    std::vector<double> scores;  // [tested nodes x labels], while there is something to do
+    std::vector<double> scores;  // [tested nodes x labels], until the split is finished
     std::atomic<std::size_t> done{0};
     F1 f1{};
   };
@@ -81,31 +81,30 @@ class NodeClassification {
     return static_cast<std::size_t>(std::llround(share * static_cast<double>(nodes())));
   }
 
-  /// Trains the classifier of one label, and scores the split when it was the last.
+  /// Trains the classifier of one label, and scores the split after the last label.
   void classify(Split& split, std::span<const std::uint32_t> order, double share,
                 std::size_t label) const;
 
   const NodeLabelOptions& options_;
   std::size_t labels_;
   FeatureRows features_;                         // [nodes x D]
-  std::vector<std::span<const float>> vectors_;  // [nodes], the same
-  std::vector<std::uint8_t> truth_;              // [nodes x labels] 1 where a node has a label
+  std::vector<std::span<const float>> vectors_;  // [nodes], the same features
+  std::vector<std::uint8_t> truth_;              // [nodes x labels] 1 if a node has a label
   std::vector<std::vector<std::uint32_t>> orders_;
   NodeLabelReport report_;
 };
 
 }  // namespace detail
 
-/// Classifies nodes by their vectors: one logistic regression for each label (one against the
-/// rest) is trained on a share of the nodes. The number of labels of a tested node is taken as
-/// known, and so many labels are predicted: those with the highest scores. Micro and macro F1 are
-/// those of DeepWalk's scoring.py: macro F1 is the mean over all labels, where a label that is
-/// neither predicted nor true has 0. Like that program, this function takes vectors as they are by
-/// default; with length 1 they are regularised more: on the PPI graph, trained on 50 %, micro F1
-/// rises from 0.208 to 0.232 and macro F1 falls from 0.178 to 0.173. Nodes without a vector are
-/// left out and counted. Deterministic for any number of threads. Throws InvalidArgument for
-/// options out of bounds, when no node has a label and a vector, and for a vector that is not
-/// finite.
+/// Classifies nodes by their vectors: one logistic regression for each label (one against the rest)
+/// is trained on a share of the nodes. The number of labels of a tested node is taken as known, and
+/// that many labels are predicted: those with the highest scores. Micro and macro F1 are those of
+/// DeepWalk's scoring.py: macro F1 is the mean over all labels, where a label that is neither
+/// predicted nor true has 0. Like that program, this function does not scale vectors by default;
+/// with length 1 they are regularised more: on the PPI graph, trained on 50 %, micro F1 rises from
+/// 0.208 to 0.232 and macro F1 falls from 0.178 to 0.173. Nodes without a vector are left out and
+/// counted. Deterministic for any number of threads. Throws InvalidArgument for options out of
+/// bounds, if no node has a label and a vector, and for a vector that is not finite.
 [[nodiscard]] inline NodeLabelReport evaluate_node_labels(const Embeddings& embeddings,
                                                           const NodeLabels& labels,
                                                           const NodeLabelOptions& options = {}) {
@@ -194,7 +193,7 @@ WORDLOOM_FUNCTION NodeLabelReport NodeClassification::run() {
   }
   const std::size_t shares = options_.shares.size();
   std::vector<Split> splits(shares * orders_.size());
-  // Splits one after the other: the scores of few are in memory at a time.
+  // Splits run one after the other, so that the scores of few are in memory at a time.
   const std::size_t jobs = splits.size() * labels_;
   std::atomic<std::size_t> next{0};
   run_threads(std::min(resolve_threads(options_.threads), jobs), [&](std::size_t) {
@@ -228,7 +227,7 @@ WORDLOOM_FUNCTION void NodeClassification::classify(Split& split,
     for (std::size_t i = 0; i < tested.size(); ++i)
       split.scores[i * labels_ + label] = score(vectors_[tested[i]]);
   };
-  // Without both classes there is nothing to learn: all nodes have the label, or none.
+  // With one class alone there is nothing to learn: all nodes have the label, or no node has it.
   if (std::find(positive.begin(), positive.end(), !positive[0]) == positive.end()) {
     const double infinity = std::numeric_limits<double>::infinity();
     set_scores([&](auto&&) { return positive[0] != 0 ? infinity : -infinity; });

@@ -38,7 +38,7 @@ inline std::optional<std::size_t> column_named(const TestFields& header,
   return std::nullopt;
 }
 
-/// Returns the number that a field is, with or without a plus sign.
+/// Parses all of `field` as a number, with or without a plus sign.
 inline std::optional<double> score_in(std::string_view field) {
   if (field.starts_with('+') && !field.starts_with("+-")) field.remove_prefix(1);
   const auto score = number_in<double>(field);
@@ -52,7 +52,7 @@ inline bool is_part_of_speech(std::string_view field) {
   return std::find(tags.begin(), tags.end(), lower_case(field)) != tags.end();
 }
 
-/// Returns whether a field marks a missing score, as NA and ? do.
+/// Returns whether a field marks a missing score, such as NA and ?.
 inline bool is_placeholder(std::string_view field) {
   const std::string name = column_name(field);
   if (name.empty())
@@ -70,7 +70,7 @@ inline bool is_pair_header(const TestFields& fields) {
                       [](const auto& field) { return is_like_number(field.text); });
 }
 
-/// Returns the only column from `begin` on with one of these words in its name.
+/// Returns the only column from `begin` on with one of these words in its name, or nothing.
 inline std::optional<std::size_t> only_column_with(const TestFields& header, std::size_t begin,
                                                    std::initializer_list<std::string_view> words) {
   std::optional<std::size_t> found;
@@ -85,7 +85,7 @@ inline std::optional<std::size_t> only_column_with(const TestFields& header, std
   return found;
 }
 
-/// Returns whether `column` is the first of several with numbers, as those of single people are.
+/// Returns whether `column` is the first of several with numbers, such as scores of single people.
 inline bool is_first_of_several(const TestFields& header, std::size_t column) {
   std::string name = column < header.size() ? column_name(header[column].text) : "";
   if (!name.ends_with('1')) return false;
@@ -94,7 +94,7 @@ inline bool is_first_of_several(const TestFields& header, std::size_t column) {
                      [&](const auto& field) { return column_name(field.text) == name; });
 }
 
-/// Returns where words and scores are, by the header and the first line after it.
+/// Returns the columns of words and scores, by the header and the first line after it.
 inline PairColumns pair_columns(const TestFields* header, const TestFields& fields) {
   PairColumns columns;
   const auto holds_score = [&](std::size_t column) {
@@ -115,7 +115,7 @@ inline PairColumns pair_columns(const TestFields* header, const TestFields& fiel
   if (!named) named = only_column_with(*header, after, {"mean", "average", "avg"});
   if (!named)
     named = only_column_with(*header, after, {"score", "similarity", "relatedness", "rating"});
-  // Without names of words, a number after the first two columns shows that those are words.
+  // Without names of words, a number after the first two columns shows that these are words.
   if (named && (has_names || holds_score(columns.score))) columns.score = *named;
   return columns;
 }

@@ -18,11 +18,11 @@ namespace wordloom::inline WORDLOOM_ABI::detail {
 /// The lines of a test set and their fields. Blank lines and those that begin with '#' are left
 /// out; line ends are \n, \r\n and \r.
 ///
-/// Fields are separated by tabs, by commas, by semicolons or by any white space, in the whole file
-/// alike; white space around a field is no part of it. With a comma or semicolon, a field that
-/// begins with a quotation mark ends at the next one and may hold the separator, two marks stand
-/// for one (RFC 4180); with tabs or white space, marks round a whole field are taken off. Empty
-/// fields at the end of a line are left out.
+/// Fields are separated by tabs, by commas, by semicolons or by any white space, in the same way in
+/// the whole file; white space around a field does not belong to it. With a comma or semicolon, a
+/// field that begins with a quotation mark ends at the next one and may contain the separator, two
+/// marks stand for one (RFC 4180); with tabs or white space, quotation marks around a whole field
+/// are removed. Empty fields at the end of a line are left out.
 class TestFile {
  public:
   struct Line {
@@ -37,13 +37,13 @@ class TestFile {
   /// Throws IoError, and FormatError for a damaged or foreign file.
   explicit TestFile(const std::filesystem::path& path);
 
-  /// Returns all lines but blank ones and comments.
+  /// Returns all lines except blank ones and comments.
   const std::vector<Line>& lines() const noexcept { return lines_; }
 
   /// Separates fields by the first of tab, semicolon and comma that occurs in `line` at least
   /// `count` times outside quotation marks, or by white space if none does.
   void separate_as(const Line& line, std::size_t count);
-  /// Returns what separates fields; a blank: any white space.
+  /// Returns the separator of fields; a blank: any white space.
   char separator() const noexcept { return separator_; }
   static std::size_t count(std::string_view line, char separator);
 
@@ -70,7 +70,7 @@ class TestFile {
   char separator_ = ' ';
 };
 
-/// Returns a name of a column in lower case, letters and digits only.
+/// Returns the name of a column in lower case, letters and digits only.
 std::string column_name(std::string_view field);
 
 /// Returns whether a field is a number, or begins like one.

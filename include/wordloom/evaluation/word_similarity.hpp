@@ -19,10 +19,10 @@
 #include <wordloom/evaluation/test_file.hpp>
 #include <wordloom/model/embeddings.hpp>
 
-/// Similarity of word pairs, as people and as vectors see it.
+/// Similarity of word pairs, by human judgement and by vectors.
 namespace wordloom::inline WORDLOOM_ABI {
 
-/// Two words and how similar people find them, on any scale.
+/// Two words and the similarity that people gave them, on any scale.
 struct SimilarityPair {
   std::string first, second;
   double score;
@@ -30,7 +30,7 @@ struct SimilarityPair {
 
 /// The rank correlation of cosines with the scores that people gave word pairs.
 struct SimilarityReport {
-  double spearman = std::numeric_limits<double>::quiet_NaN();  // of the pairs used; NaN below two
+  double spearman = std::numeric_limits<double>::quiet_NaN();  // of the pairs used; NaN below 2
   std::size_t used = 0;
   std::size_t out_of_vocabulary = 0;  // pairs left out
   std::size_t made_of_subwords = 0;   // pairs used with a word out of the vocabulary
@@ -38,7 +38,7 @@ struct SimilarityReport {
 
 namespace detail {
 
-/// Returns a score with four decimals, "-" for NaN: there is none.
+/// Returns a score with four decimals, "-" for NaN.
 inline std::string score_text(double score) {
   if (std::isnan(score)) return "-";
   std::ostringstream text;
@@ -59,25 +59,27 @@ inline std::ostream& operator<<(std::ostream& out, const SimilarityReport& repor
   return out << text.str();
 }
 
-/// Reads word pairs as their authors publish them: lines of two words and a number, separated by
-/// tabs, commas, semicolons or white space, whichever the first line has twice (see TestFile). One
-/// column with a part of speech (N, V, A, ...) may stand before the number, as in SimLex-999 and
+/// Reads word pairs in their published formats: lines of two words and a number, separated by tabs,
+/// commas, semicolons or white space, whichever occurs twice in the first line (see TestFile). One
+/// column with a part of speech (N, V, A, ...) may precede the number, as in SimLex-999 and
 /// SimVerb-3500; further columns are ignored.
 ///
 /// The first line is a header if no field of it is a number or begins like one, or if it names two
-/// columns as word1 and word2 (`Word 1`, `word_1`). Those columns then hold the words, otherwise
+/// columns like word1 and word2 (`Word 1`, `word_1`). These columns then hold the words, otherwise
 /// the first two. The number is in a column named score, similarity, relatedness, rating, mean,
 /// average or as in WS-353 and SimLex-999, or in the only one with such a word in its name (`human
-/// score`), otherwise in the first one after the words, or after the part of speech; that may not
-/// be the first of several with numbers, such as annotator1 and annotator2. No line may have more
+/// score`), otherwise in the first column after the words or the part of speech, which may not be
+/// the first of several with numbers, such as annotator1 and annotator2. No line may have more
 /// fields than the header.
+///
 /// If every word ends in -n, -v or -j, as in the lemma form of MEN, these endings are removed.
 /// Throws IoError, and FormatError with line and column.
 [[nodiscard]] std::vector<SimilarityPair> load_similarity_pairs(const std::filesystem::path& path);
 
 namespace detail {
 
-/// Ranks from 1, equal values sharing the mean of theirs. No value may be NaN, which has no order.
+/// Returns ranks from 1; equal values get the mean of their ranks. No value may be NaN, which has
+/// no order.
 inline std::vector<double> ranks(std::span<const double> values) {
   std::vector<double> sorted(values.begin(), values.end()), result;
   std::sort(sorted.begin(), sorted.end());
@@ -91,8 +93,8 @@ inline std::vector<double> ranks(std::span<const double> values) {
 
 }  // namespace detail
 
-/// Spearman's rho of two series of the same length: Pearson's correlation of their ranks. NaN when
-/// there are fewer than two values, one series is constant or a value is NaN.
+/// Returns Spearman's rho of two series of equal length: Pearson's correlation of their ranks. NaN
+/// if there are fewer than two values, one series is constant or a value is NaN.
 [[nodiscard]] inline double spearman(std::span<const double> x, std::span<const double> y) {
   const auto is_nan = [](double value) { return std::isnan(value); };
   if (std::any_of(x.begin(), x.end(), is_nan) || std::any_of(y.begin(), y.end(), is_nan))
@@ -108,9 +110,9 @@ inline std::vector<double> ranks(std::span<const double> values) {
   return xx > 0 && yy > 0 ? xy / std::sqrt(xx * yy) : std::numeric_limits<double>::quiet_NaN();
 }
 
-/// Spearman's rho between the scores and the cosines of the pairs that have vectors: those of the
-/// vocabulary, with SubwordEmbeddings all but words without any n-gram (of the word in lower case,
-/// unless `letter_case` is exact). The others are counted.
+/// Returns Spearman's rho between the scores and the cosines of the pairs that have vectors: the
+/// pairs of known words; with SubwordEmbeddings all pairs except those of words without n-grams (of
+/// the word in lower case, unless `letter_case` is exact). The other pairs are counted.
 template <std::derived_from<Embeddings> Vectors>
 [[nodiscard]] SimilarityReport evaluate_similarity(const Vectors& embeddings,
                                                    std::span<const SimilarityPair> pairs,
@@ -164,7 +166,7 @@ inline SimilarityPair read_pair(const TestFile& file, const TestFile::Line& line
   return {fields[columns.first].text, fields[columns.second].text, *score};
 }
 
-/// Takes off the parts of speech of words, where all have one.
+/// Removes the parts of speech from words, if all have one.
 inline void remove_lemma_tags(std::vector<SimilarityPair>& pairs) {
   const auto is_tagged = [](const std::string& word) {
     return word.size() > 2 &&
@@ -194,7 +196,7 @@ WORDLOOM_FUNCTION std::vector<SimilarityPair> load_similarity_pairs(
       file.refuse(lines[0], fields[columns.score].column,
                   "a column of scores, named score, similarity, relatedness, rating or mean",
                   detail::shown(fields[columns.score].text));
-    // A field without a name may be half of a number with a decimal comma.
+    // A field without a name may be part of a number with a decimal comma.
     named = fields.size();
     if (file.separator() != ' ')
       named = detail::TestFile::count(lines[0].text, file.separator()) + 1;

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Tests of word vectors against what people say: similarity of pairs, and analogies.
+/// Tests of word vectors against human judgement: similarity of pairs, and analogies.
 #include <wordloom/evaluation/analogies.hpp>
 #include <wordloom/evaluation/analogy_sets.hpp>
 #include <wordloom/evaluation/letter_case.hpp>

@@ -47,11 +47,11 @@ inline std::string_view trimmed_field(std::string_view field) noexcept {
   return field;
 }
 
-/// is_white_space as an object, which is called without a pointer.
+/// is_white_space as a function object, which is called without a pointer.
 inline constexpr auto by_white_space = [](char c) { return is_white_space(c); };
 
-/// Calls `use(number, position, field)` for each field of a line; runs of separators separate
-/// fields. Returns the number of fields.
+/// Calls `use(number, position, field)` for each field of a line; a run of separators counts as
+/// one. Returns the number of fields.
 template <class Separates, class Use>
 std::size_t for_each_run(std::string_view line, Separates separates, Use&& use) {
   std::size_t count = 0;
@@ -64,9 +64,9 @@ std::size_t for_each_run(std::string_view line, Separates separates, Use&& use) 
   }
 }
 
-/// Calls `use(number, position, field)` for each field of a line; each delimiter separates two,
-/// which may be empty. White space around a field does not belong to it. Returns the number of
-/// fields, 0 for a line of white space.
+/// Calls `use(number, position, field)` for each field of a line, which may be empty: each
+/// delimiter separates two fields. White space around a field does not belong to it. Returns the
+/// number of fields, 0 for a line of white space.
 template <class Use>
 std::size_t for_each_cell(std::string_view line, char delimiter, Use&& use) {
   std::size_t count = 0;
@@ -83,9 +83,9 @@ std::size_t for_each_cell(std::string_view line, char delimiter, Use&& use) {
 }
 
 /// Calls `use(number, position, field)` for each field of a line in which a field that begins with
-/// a quotation mark ends with one (RFC 4180): what is between them is the field, a doubled mark is
-/// one mark. `scratch` holds fields as long as it is not changed. Returns the error of a malformed
-/// line.
+/// a quotation mark ends with one (RFC 4180): the field is the text between them, in which a
+/// doubled mark is one mark. `scratch` holds fields as long as it is not changed. Returns the error
+/// of a malformed line.
 template <class Use>
 std::optional<BadLine> for_each_quoted(std::string_view line, char delimiter, std::string& scratch,
                                        Use&& use) {
@@ -116,7 +116,7 @@ std::optional<BadLine> for_each_quoted(std::string_view line, char delimiter, st
               shown(line.substr(at - 1)) + " (write a quotation mark within a name as \"\")", at};
       use(count++, first, std::string_view(scratch).substr(kept));
     } else {
-      // The data of an edge as NetworkX writes them are one field.
+      // The data of an edge in NetworkX's format are one field.
       const bool is_dictionary = count == 2 && at < line.size() && line[at] == '{';
       while (at < line.size() && (is_dictionary || !separates(line[at]))) ++at;
       use(count++, first, trimmed_field(line.substr(first, at - first)));
@@ -130,7 +130,7 @@ class LineCutter {
  public:
   explicit LineCutter(char delimiter) : delimiter_(delimiter) {}
 
-  /// Removes the \r of a line end. Returns the error of a line that holds others.
+  /// Removes the \r of a line end. Returns the error of a line that contains others.
   static std::optional<BadLine> end(std::string_view& line) {
     while (line.ends_with('\r')) line.remove_suffix(1);
     const std::size_t at = line.find('\r');
@@ -156,7 +156,7 @@ class LineCutter {
     return std::nullopt;
   }
 
-  /// Returns whether a line holds no edge: a comment or nothing but white space.
+  /// Returns whether a line holds no edge: it is a comment, empty or white space.
   bool is_skipped(std::string_view line) const noexcept {
     for (const char c : line) {
       if (c == '#' || c == '%') return true;
@@ -173,9 +173,9 @@ class LineCutter {
 /// The first fields of a line.
 struct Fields {
   static constexpr std::size_t max_count = 4;
-  static constexpr std::size_t type = 3;  // where a header names it
+  static constexpr std::size_t type = 3;  // its index if a header names it
 
-  /// Takes the fields of a line. A dictionary as NetworkX writes it is one field.
+  /// Sets the fields of a line. A dictionary in NetworkX's format is one field.
   std::optional<BadLine> cut(LineCutter& cutter, std::string_view line) {
     count = 0;
     last = 0;
@@ -203,7 +203,7 @@ struct Fields {
 };
 
 /// Returns a name as a field of an edge list, in quotation marks where it would otherwise be cut or
-/// taken for something else. Throws InvalidArgument for one that no line can hold.
+/// read as something else. Throws InvalidArgument for a name that no line can hold.
 inline std::string quoted_name(std::string_view name) {
   if (name.find_first_of("\r\n") != name.npos)
     throw InvalidArgument{"an edge list cannot hold the node ", shown(name),
@@ -216,13 +216,13 @@ inline std::string quoted_name(std::string_view name) {
   return quoted + '"';
 }
 
-/// Returns the number that a text is, which may begin with a plus sign.
+/// Parses all of `text` as a number, which may begin with a plus sign.
 inline std::optional<double> weight_in(std::string_view text) {
   if (text.size() > 1 && text[0] == '+' && text[1] != '-') text.remove_prefix(1);
   return number_in<double>(text);
 }
 
-/// Returns the weight in the data of an edge as NetworkX writes them, {'weight': 1.5, ...}.
+/// Returns the weight in the data of an edge in NetworkX's format, {'weight': 1.5, ...}.
 inline std::optional<double> weight_in_dictionary(std::string_view text) {
   for (const std::string_view key : {"'weight':", "\"weight\":"})
     if (const std::size_t at = text.find(key); at != text.npos) {
@@ -237,7 +237,7 @@ inline std::optional<double> Fields::weight() const {
   return fields[2][0] == '{' ? weight_in_dictionary(fields[2]) : weight_in(fields[2]);
 }
 
-/// Returns whether a field is a number with a comma before its fraction, as 1,5.
+/// Returns whether a field is a number with a decimal comma, such as 1,5.
 inline bool has_decimal_comma(std::string_view field) {
   const std::size_t comma = field.find(',');
   if (comma == field.npos) return false;
@@ -251,10 +251,10 @@ inline bool is_whole_number(std::string_view field) noexcept {
          std::all_of(field.begin(), field.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
-/// Returns whether the third column of an unweighted edge may be left unread: a number or the data
-/// that NetworkX writes.
+/// Returns whether the third column of an unweighted edge may be left unread: a number or
+/// NetworkX's data.
 inline bool is_like_weight(std::string_view field) {
-  // Most are digits, some of them behind a point.
+  // Most consist of digits, some of them after a point.
   const char* at = field.data();
   const char* const end = at + field.size();
   while (at != end && *at >= '0' && *at <= '9') ++at;

@@ -17,7 +17,7 @@
 
 namespace wordloom::inline WORDLOOM_ABI::detail {
 
-/// Returns whether a comma or semicolon stands between two names that white space separates.
+/// Returns whether there is a comma or semicolon between two names that white space separates.
 inline bool has_separator(std::string_view from, std::string_view to) noexcept {
   const auto separates = [](char c) { return c == ',' || c == ';'; };
   return separates(from.back()) || separates(to.front());
@@ -31,7 +31,7 @@ class EdgeLines {
       : options_(options), layout_(layout), market_(market), cutter_(layout.delimiter) {
     const bool has_edges = options.format == GraphFormat::edges || market;
     is_plain_ = has_edges && layout.header == 0 && !market;
-    // A third column of numbers is looked at, whether it is one of weights.
+    // A third column of numbers is checked, because it may be weights.
     usual_columns_ = options.weighted || layout.header != 0 ? 3 : layout.first_columns == 3 ? 0 : 2;
   }
 
@@ -45,8 +45,8 @@ class EdgeLines {
   }
 
  private:
-  /// Adds the edge of a line that is as most lines are: fast. Returns false, and has done nothing,
-  /// if the line is not, or may be malformed.
+  /// Adds the edge of a line in the usual form, fast. Returns false without doing anything if the
+  /// line has another form or may be malformed.
   template <bool runs>
   bool read_usual(std::string_view line, NodeNumbers& numbers, EdgeList::Part& part);
 
@@ -54,11 +54,11 @@ class EdgeLines {
                                   EdgeList::Part& part);
   std::optional<BadLine> read_adjacency(std::string_view line, NodeNumbers& numbers,
                                         EdgeList::Part& part);
-  /// Puts the columns that a header names where they are without one; the type comes fourth.
+  /// Moves the columns that a header names to their places without a header; the type is fourth.
   std::optional<BadLine> order_columns(std::string_view line, Fields& fields);
   /// Returns the error of nodes that are missing or, in a Matrix Market file, out of range.
   std::optional<BadLine> check_nodes(std::string_view line, const Fields& fields) const;
-  /// Returns the error of columns behind those of an edge, unless they may be left unread.
+  /// Returns the error of columns after those of an edge, unless they may be left unread.
   std::optional<BadLine> check_columns(std::string_view line, const Fields& fields) const;
   std::optional<BadLine> bad_weight(std::string_view line, const Fields& fields) const;
 
@@ -67,7 +67,7 @@ class EdgeLines {
   const std::optional<MatrixMarketHeader>& market_;
   LineCutter cutter_;
   bool is_plain_ = false;          // whether read_usual reads edges
-  std::size_t usual_columns_ = 0;  // with which check_columns finds nothing
+  std::size_t usual_columns_ = 0;  // a number of columns that needs no check_columns
 };
 
 #if WORDLOOM_DEFINES_FUNCTIONS
@@ -235,7 +235,7 @@ WORDLOOM_FUNCTION std::optional<BadLine> EdgeLines::check_nodes(std::string_view
       return BadLine{"a number from 1 to " + std::to_string(market_->nodes), shown(name),
                      fields.columns[i]};
   }
-  if (fields.fields[0] == "//" && line[fields.columns[0] - 1] == '/')  // and not in quotation marks
+  if (fields.fields[0] == "//" && line[fields.columns[0] - 1] == '/')  // without quotation marks
     return BadLine{"a node", "'//' (comments begin with # or %)", fields.columns[0]};
   if (options_.delimiter == '\0' && layout_.delimiter == any_white_space && !market_ &&
       line.find('"') == line.npos && has_separator(fields.fields[0], fields.fields[1]))
@@ -282,7 +282,7 @@ WORDLOOM_FUNCTION std::optional<BadLine> EdgeLines::check_columns(std::string_vi
                        (is_fraction && options_.weighted ? decimal_comma_help : help),
                    most < Fields::max_count ? fields.columns[most] : line.size() + 1};
   }
-  // Numbers of which some lines have two and others three are an adjacency list.
+  // If some lines have two numbers and others three, they are an adjacency list.
   if (options_.weighted || market_ || fields.last == layout_.first_columns) return std::nullopt;
   if (fields.last == 3 ? layout_.first_columns == 2 && is_whole_number(third)
                        : layout_.first_columns == 3 && layout_.has_whole_third)

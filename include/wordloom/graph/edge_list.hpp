@@ -35,15 +35,16 @@ class EdgeListReader {
  private:
   struct Failure {
     std::size_t piece;
-    std::uint64_t line;  // of the piece
+    std::uint64_t line;  // in the piece
     BadLine what;
   };
 
-  /// Reads the first lines. Throws FormatError with line and column also for a file that is no
+  /// Reads the first lines. Throws FormatError with line and column also for a file that is not
   /// text.
   void read_layout();
 
-  /// Makes the numbers that each thread gave to its nodes those of all, in list.names.
+  /// Replaces the numbers that each thread gave to its nodes by common numbers, those in
+  /// list.names.
   static void join(std::vector<NodeNumbers>& numbers, EdgeList& list);
 
   bool failed() {
@@ -53,8 +54,8 @@ class EdgeListReader {
 
   void read_piece(const TextPiece& piece, NodeNumbers& numbers, EdgeList::Part& part);
 
-  /// Throws FormatError if an adjacency list has as many lines and nodes as a graph of METIS, which
-  /// it then is.
+  /// Throws FormatError if an adjacency list has the number of lines and nodes that its first line
+  /// gives, which means that it is in METIS's format.
   void refuse_metis(const EdgeList& list) const;
 
   void throw_failure() const;
@@ -68,7 +69,7 @@ class EdgeListReader {
   std::optional<Failure> failure_;    // in the first piece that has one
 };
 
-/// Returns the report on a list with the edges and those that are left out.
+/// Returns the report on a list: the edges, and the numbers that are left out.
 GraphReport count_edges(const EdgeList& list, const GraphOptions& options);
 
 #if WORDLOOM_DEFINES_FUNCTIONS
@@ -134,7 +135,7 @@ WORDLOOM_FUNCTION void EdgeListReader::join(std::vector<NodeNumbers>& numbers, E
     count += part.nodes.size();
     for (const WordId node : part.nodes) highest = std::max(highest, node);
   }
-  // For names that are numbers, unless they are far apart: their numbers in list.names.
+  // For names that are numbers not far apart: their numbers in list.names.
   std::vector<WordId> number_of;  // [highest + 1]
   const bool is_table =
       std::all_of(numbers.begin(), numbers.end(), are_numbers) && highest / 2 < count + 1024;

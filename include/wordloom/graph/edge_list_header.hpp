@@ -21,22 +21,23 @@ enum class ColumnRole : unsigned char { source, target, weight, type, other };
 /// The fields of some lines.
 using EdgeRows = std::vector<std::vector<std::string>>;
 
-/// Returns whether the first row names the columns and is no edge. `is_table`: whether something
-/// else than white space separates them, or names are quoted.
+/// Returns whether the first row names the columns and is not an edge. `is_table`: whether columns
+/// are separated by anything but white space, or names are quoted.
 bool is_header(const EdgeRows& rows, bool is_table);
 
 struct ColumnRoles {
   std::vector<ColumnRole> of_columns;
-  const char* missing = nullptr;  // what the header lacks
+  const char* missing = nullptr;  // the missing part of the header
 };
 
-/// Tells what columns hold by their names: those with the names of nodes and weights, in any order,
-/// or of two or three columns with other names the first two and the third.
+/// Returns the content of columns by their names: columns named like nodes and weights, in any
+/// order. If there are only two or three columns with other names, they are source, target and
+/// weight.
 ColumnRoles column_roles(const std::vector<std::string>& names, bool weighted);
 
 #if WORDLOOM_DEFINES_FUNCTIONS
 
-/// Names of the columns of both nodes. The last few are also words that nodes may have.
+/// Names of the columns of both nodes. The last few are also words that may name nodes.
 inline constexpr std::array<std::string_view, 2> node_columns[] = {{"source", "target"},
                                                                    {"src", "dst"},
                                                                    {"src", "dest"},
@@ -75,7 +76,7 @@ inline constexpr std::array<std::string_view, 2> node_columns[] = {{"source", "t
                                                                    {"parent", "child"}};
 inline constexpr std::size_t sure_node_columns = std::size(node_columns) - 4;
 
-/// Returns where `names` has the columns of both nodes.
+/// Returns the two columns of `names` that hold the nodes.
 inline std::optional<std::pair<std::size_t, std::size_t>> find_node_columns(
     const std::vector<std::string>& names, std::size_t pairs) {
   std::vector<std::string> lower;
@@ -87,7 +88,7 @@ inline std::optional<std::pair<std::size_t, std::size_t>> find_node_columns(
     const std::pair at(place(node_columns[i][0]), place(node_columns[i][1]));
     if (std::max(at.first, at.second) < lower.size()) return at;
   }
-  // Longer names that begin with those, as from_node_id and to_node_id
+  // Longer names that begin with these, such as from_node_id and to_node_id.
   constexpr std::array<std::string_view, 2> beginnings[] = {
       {"source", "target"}, {"src", "dst"}, {"from", "to"}};
   for (const auto& [source, target] : beginnings)

@@ -22,25 +22,25 @@ namespace wordloom::inline WORDLOOM_ABI::detail {
 /// The columns of an edge list, determined once for all of its lines.
 struct EdgeListLayout {
   char delimiter = any_white_space;
-  std::uint64_t header = 0;        // its line; 0: there is none
+  std::uint64_t header = 0;        // its line; 0: no header
   std::vector<ColumnRole> roles;   // [columns of the header]
   std::uint64_t first = 1;         // the line of the first edge
   std::size_t first_columns = 0;   // of the first edge
   bool has_whole_third = false;    // whether its third column is a whole number
   std::size_t weight_columns = 1;  // 2: weights and times, as in KONECT's files
-  /// The number of nodes and edges if the file may be one of METIS, which begins with them.
+  /// The number of nodes and edges if the file may be in METIS's format, which begins with them.
   std::optional<std::pair<std::uint64_t, std::uint64_t>> metis;
 };
 
-/// Tells the layout of a file by its first lines, `begin`. Throws FormatError with line and column
-/// for a file of another format, for a header unless the options name one, and where the lines do
-/// not say what separates columns.
+/// Determines the layout of a file from its first lines, `begin`. Throws FormatError with line and
+/// column for a file of another format, for a header unless the options allow one, and if it is not
+/// clear from the lines what separates columns.
 EdgeListLayout edge_list_layout(const std::filesystem::path& path, std::string_view begin,
                                 const GraphOptions& options);
 
 #if WORDLOOM_DEFINES_FUNCTIONS
 
-/// The first lines that may hold edges, and what they say.
+/// The first lines that may hold edges, and the layout that they show.
 class FirstLines {
  public:
   FirstLines(const std::filesystem::path& path, std::string_view begin,
@@ -56,12 +56,12 @@ class FirstLines {
     std::string_view text;
     std::uint64_t number;
   };
-  /// The lines as they would be if a delimiter separated their columns.
+  /// The lines as they would be if a given delimiter separated their columns.
   struct Candidate {
     EdgeRows rows;              // [lines]
     std::size_t edges = 0;      // lines that are edges
     std::size_t several = 0;    // lines with several columns
-    std::size_t with_data = 0;  // lines whose third column holds a comma
+    std::size_t with_data = 0;  // lines whose third column contains a comma
   };
 
   [[noreturn]] void refuse(const Line& line, const BadLine& bad) const {
@@ -81,10 +81,10 @@ class FirstLines {
   }
   Candidate candidate(char delimiter) const;
   char find_delimiter() const;
-  /// Returns whether two readings of the lines are different and none is the likely one.
+  /// Returns whether two readings of the lines differ and neither is the likely one.
   bool is_doubtful(char delimiter, const EdgeRows& rows, char other, const EdgeRows& others) const;
   void refuse_foreign_graph() const;
-  /// Returns whether lines '# node' stand before lists of neighbours and weights, as in LGL.
+  /// Returns whether lists of neighbours and weights follow lines '# node', as in LGL's format.
   bool is_lgl() const;
 
   const std::filesystem::path& path_;
@@ -159,7 +159,7 @@ WORDLOOM_FUNCTION FirstLines::Candidate FirstLines::candidate(char delimiter) co
     whole_thirds += is_whole_number(fields[2]);
     result.with_data += has_decimal_comma(fields[2]) || fields[2].starts_with('{');
   }
-  // Lines of two and of three numbers are an adjacency list.
+  // If some lines have two numbers and others three, they are an adjacency list.
   if (options_.format == GraphFormat::edges && !options_.weighted)
     result.edges -= std::min({result.edges, pairs, whole_thirds});
   if (result.several == 0) result.edges = 0;
@@ -169,7 +169,8 @@ WORDLOOM_FUNCTION FirstLines::Candidate FirstLines::candidate(char delimiter) co
 WORDLOOM_FUNCTION char FirstLines::find_delimiter() const {
   std::array<Candidate, delimiters.size()> candidates;
   for (std::size_t d = 0; d < delimiters.size(); ++d) candidates[d] = candidate(delimiters[d]);
-  // The first of those that make edges of most lines; if that are few, that separate most.
+  // Takes the first delimiter that makes edges of most lines; if that is few, the one that
+  // separates columns in most.
   const auto best_by = [&](auto number) {
     const auto less = [&](const Candidate& a, const Candidate& b) { return a.*number < b.*number; };
     return static_cast<std::size_t>(std::max_element(candidates.begin(), candidates.end(), less) -
@@ -210,7 +211,7 @@ WORDLOOM_FUNCTION bool FirstLines::is_doubtful(char delimiter, const EdgeRows& r
       (delimiter == '\t' && (extension == ".tsv" || other != any_white_space ||
                              options_.format == GraphFormat::adjacency)))
     return false;
-  // 'a, b' has no column 'a,'.
+  // 'a, b' does not have a column 'a,'.
   return std::none_of(others.begin(), others.end(), [&](const auto& fields) {
     return std::any_of(fields.begin(), fields.end(), [&](const std::string& field) {
       return field.starts_with(delimiter) || field.ends_with(delimiter);

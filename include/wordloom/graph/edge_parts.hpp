@@ -15,8 +15,8 @@ namespace wordloom::inline WORDLOOM_ABI::detail {
 /// leading zeros, as in most files, each name is its own number and no hash table is needed.
 class NodeNumbers {
  public:
-  /// Returns the number of a name. The first one that is no number renumbers `nodes`, which hold
-  /// all numbers given out before.
+  /// Returns the number of a name. At the first name that is not a number, all nodes read so far
+  /// are renumbered in `nodes`.
   WordId number(std::string_view name, std::vector<WordId>& nodes) {
     if (are_numbers_) {
       if (const WordId number = small_number(name); number != 0) return number;
@@ -28,17 +28,17 @@ class NodeNumbers {
   }
 
   bool are_numbers() const noexcept { return are_numbers_; }
-  /// The names by number, unless they are numbers.
+  /// Returns the names by number, unless names are numbers.
   const WordList& names() const noexcept { return names_; }
-  /// Gives names that are numbers the numbers that other names would have.
+  /// Renumbers numeric names in order of appearance, as if they were words.
   void name_numbers(std::vector<WordId>& nodes) {
     for (WordId& node : nodes) node = names_.insert(std::to_string(node));
     are_numbers_ = false;
   }
 
  private:
-  /// Returns a number of up to 9 digits as most names are, without leading zeros; 0 for others.
-  /// Faster than number_in.
+  /// Returns the number of a name of up to 9 digits without leading zeros, which is the usual form;
+  /// 0 for others. Faster than number_in.
   static WordId small_number(std::string_view name) noexcept {
     if (name.size() > 9 || name[0] == '0') return 0;
     WordId number = 0;
@@ -57,10 +57,10 @@ class NodeNumbers {
 struct EdgeList {
   struct Part {
     std::vector<WordId> nodes;       // from, to, from, to, ...
-    std::vector<float> weights;      // [edges], empty without weights; 0: no edge
-    std::uint64_t mirrored = 0;      // edges that were added for others, which lead both ways
+    std::vector<float> weights;      // [edges], empty without weights; 0: not an edge
+    std::uint64_t mirrored = 0;      // edges that were added for others that lead both ways
     std::uint64_t without_edge = 0;  // lines
-    std::uint64_t alone = 0;         // nodes alone in a line, which are edges of weight 0 here
+    std::uint64_t alone = 0;         // single nodes in a line, which are edges of weight 0 here
     bool has_unread_columns = false;
     bool ignores_directions = false;
 
@@ -74,7 +74,7 @@ struct EdgeList {
   };
   WordList names;
   std::vector<Part> parts;
-  GraphReport report;  // on what was read, not on what becomes of it
+  GraphReport report;  // on the input, not on the graph made of it
 };
 
 }  // namespace wordloom::inline WORDLOOM_ABI::detail

@@ -21,7 +21,7 @@
 
 namespace wordloom::inline WORDLOOM_ABI {
 
-/// How edges are drawn.
+/// Options of drawing edges.
 struct EdgeSampleOptions {
   std::uint64_t edges_per_epoch = 0;  ///< 0: as many as the graph has entries
 
@@ -33,13 +33,13 @@ struct EdgeSampleOptions {
 };
 
 /// Edges as a corpus (LINE: Tang et al. 2015, "LINE: Large-scale Information Network Embedding",
-/// section 4.2): each epoch draws edges in proportion to their weights, with replacement, an
-/// undirected one in either direction. A sentence is a run of up to `max_edges` edges: from, to,
-/// from, to, ... It is a function of (seed, epoch, its number in the epoch), so that all shards
-/// together are the same edges for any number of threads and ranks.
+/// section 4.2): each epoch draws edges in proportion to their weights, with replacement; an
+/// undirected edge is drawn in either direction. A sentence is a run of up to `max_edges` edges:
+/// from, to, from, to, ... It is a function of (seed, epoch, its number in the epoch), so that all
+/// shards together have the same edges for any number of threads and ranks.
 ///
-/// An edge is drawn in constant time: its first end from an alias table over nodes (Walker 1977;
-/// 8 bytes a node), then a neighbour of that. Immutable; copies share the graph and the table; all
+/// An edge is drawn in constant time: its first end from an alias table over nodes (Walker 1977; 8
+/// bytes a node), then one of its neighbours. Immutable; copies share the graph and the table; all
 /// members are thread-safe.
 class EdgeSamples {
  public:
@@ -66,7 +66,7 @@ class EdgeSamples {
     return hash.value();
   }
 
-  /// Returns consecutive sentences. All shards have nearly as many.
+  /// Returns consecutive sentences. All shards have nearly equal numbers of them.
   auto sentences(const Shard& shard) const;
 
  private:
@@ -97,9 +97,9 @@ class EdgeSamples::Reader {
   }
 
  private:
-  // Makes the streams of random numbers others than those of the samplers that train the edges.
+  // Makes these streams of random numbers differ from those of the samplers that train the edges.
   static constexpr std::uint64_t own_streams = 0x6564676573616d70;
-  // Edges drawn together, step by step, so that their reads of memory overlap.
+  // The number of edges drawn together, step by step, so that their memory accesses overlap.
   static constexpr std::size_t at_once = 64;
 
   /// Draws edges[0] to edges[1], edges[2] to edges[3], ...
@@ -147,7 +147,7 @@ WORDLOOM_FUNCTION EdgeSamples::EdgeSamples(Graph graph, const EdgeSampleOptions&
   options.validate();
   if (graph_.entry_count() == 0) throw CorpusError("the graph has no edges to draw");
   if (edges_ == 0) edges_ = graph_.entry_count();
-  // A small epoch has shorter sentences, so that it can be shared among many threads.
+  // A small epoch has shorter sentences, so that it can be divided among many threads.
   const std::uint64_t edges = std::clamp<std::uint64_t>(edges_ / 64, 1, max_edges);
   sentences_ = (edges_ + edges - 1) / edges;
   std::vector<double> sums(graph_.node_count());

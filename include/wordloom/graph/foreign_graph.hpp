@@ -10,25 +10,25 @@
 #include <wordloom/core/words.hpp>
 #include <wordloom/graph/edge_fields.hpp>
 
-/// Graph files of other formats that are texts, so that no graph is made of their tags.
+/// Recognizes graph files of other formats that are text, so that no graph is made of their tags.
 namespace wordloom::inline WORDLOOM_ABI::detail {
 
-/// The name of a format, empty for none, and the function of NetworkX that reads it, if any.
+/// The name of a format, empty if unknown, and the function of NetworkX that reads it, if any.
 struct ForeignGraph {
   std::string_view name, reader;
 };
 
-/// Returns the format of a file by its first line that holds something, the next one and its name.
+/// Returns the format of a file by its first line that is not blank, the next one and its name.
 ForeignGraph foreign_graph(const std::filesystem::path& path, std::string_view line,
                            std::string_view next_line);
 
-/// Returns the format of lines that could be taken for edges: tuples of Python, arrows between
-/// nodes, lists of neighbours over several lines.
+/// Returns the format of lines that could be read as edges: Python's tuples, arrows between nodes,
+/// lists of neighbours over several lines.
 ForeignGraph foreign_lines(const std::vector<std::string_view>& lines);
 
 #if WORDLOOM_DEFINES_FUNCTIONS
 
-/// Returns a text with the letters of ASCII in lower case.
+/// Returns a text with ASCII letters in lower case.
 inline std::string in_lower_case(std::string_view text) {
   std::string lower(text);
   for (char& c : lower)
@@ -94,7 +94,7 @@ WORDLOOM_FUNCTION ForeignGraph foreign_graph(const std::filesystem::path& path,
   return {};
 }
 
-/// Returns whether a line is a tuple or list of Python, as (1, 2) or [(1, 2), (2, 3)].
+/// Returns whether a line is a tuple or list of Python, such as (1, 2) or [(1, 2), (2, 3)].
 inline bool is_tuple(std::string_view line) {
   while (line.ends_with(',') || line.ends_with(';')) line.remove_suffix(1);
   if (line.starts_with("[(")) return line.find(',') != line.npos;

@@ -41,7 +41,7 @@ struct NamedEdge {
 
 /// A graph of up to 2^32 - 2 nodes and 2^40 edges as rows of neighbours: 4 bytes for each entry (an
 /// undirected edge has two), 16 with weights, 8 for each node, and the names. Nodes have the ids of
-/// a vocabulary: by falling in-degree, then in order of their names. Immutable; copies share the
+/// a vocabulary: by descending in-degree, then in order of their names. Immutable; copies share the
 /// rows and are cheap; all members are thread-safe. Spans are valid as long as any copy.
 class Graph {
  public:
@@ -49,31 +49,31 @@ class Graph {
   /// in the whole file (options.delimiter), `u v1 v2 ...` (options.format), or a Matrix Market file
   /// (coordinate; real, integer or pattern; general or symmetric), whose nodes are named 1, 2, ...
   ///
-  /// Names are any bytes without the white space around them; one in quotation marks may hold the
-  /// delimiter, and white space anywhere (RFC 4180). Empty lines, those that begin with '#' or '%'
-  /// and empty columns at the end are ignored, the data of edges that NetworkX writes are read for
-  /// the weight alone. The third column of an unweighted graph may be a number, which is not read;
-  /// other columns are an error, as are other formats.
+  /// Names are any bytes without the white space around them; a name in quotation marks may contain
+  /// the delimiter, and white space anywhere (RFC 4180). Empty lines, those that begin with '#' or
+  /// '%' and empty columns at the end are ignored. The data that NetworkX writes for an edge are
+  /// read for the weight alone. The third column of an unweighted graph may be a number, which is
+  /// not read; other columns are an error, as are other formats.
   ///
   /// With `options.cache` the result is kept in that file and mapped from there next time, as long
   /// as the edge list and the options are the same; another graph there is replaced, any other file
-  /// refused. Throws IoError; FormatError with line and column; CorpusError when no node is left;
+  /// is refused. Throws IoError; FormatError with line and column; CorpusError if no node is left;
   /// InvalidArgument.
   [[nodiscard]] static Graph from_edge_list(const std::filesystem::path& path,
                                             const GraphOptions& options = {});
 
-  /// Makes a graph of edges between nodes that are numbered from 0 to nodes - 1, which are their
+  /// Makes a graph of edges between nodes that are numbered from 0 to nodes - 1. The numbers become
   /// names; ids are by number of edges. Throws InvalidArgument for a node or weight out of range,
-  /// CorpusError when no node is left.
+  /// CorpusError if no node is left.
   [[nodiscard]] static Graph from_edges(std::span<const Edge> edges, std::size_t nodes,
                                         const GraphOptions& options = {});
 
   /// Makes a graph of edges between nodes with names, which are any bytes. Throws InvalidArgument
-  /// for an empty name and for a weight out of range, CorpusError when no node is left.
+  /// for an empty name and for a weight out of range, CorpusError if no node is left.
   [[nodiscard]] static Graph from_edges(std::span<const NamedEdge> edges,
                                         const GraphOptions& options = {});
 
-  /// Maps a graph that `save` has written. Throws IoError, and FormatError with the byte.
+  /// Maps a file of `save`. Throws IoError, and FormatError with the byte.
   [[nodiscard]] static Graph load(const std::filesystem::path& path) {
     return Graph(std::move(*detail::open_graph_file(path, nullptr)));
   }
@@ -87,7 +87,8 @@ class Graph {
   /// Returns the number of neighbours of all nodes: an undirected edge has two entries, unless it
   /// leads from a node to itself.
   std::uint64_t entry_count() const noexcept { return data_.rows.neighbours.size(); }
-  /// Returns what was read and left out to make this graph or the one that it is a part of.
+  /// Returns the report on the input and the parts that were left out, for this graph or the one
+  /// that it is a part of.
   GraphReport report() const noexcept { return data_.report; }
   bool is_directed() const noexcept { return data_.rows.directed; }
   bool is_weighted() const noexcept { return data_.rows.weighted; }
@@ -97,10 +98,10 @@ class Graph {
   const Vocabulary& vocabulary() const& noexcept { return data_.nodes; }
   void vocabulary() const&& = delete;
 
-  /// Returns the out-neighbours of a node, rising.
+  /// Returns the out-neighbours of a node, ascending.
   std::span<const WordId> neighbours(WordId node) const& noexcept { return data_.rows.row(node); }
   void neighbours(WordId) const&& = delete;
-  /// Returns their weights in the same order; empty without weights.
+  /// Returns the weights of the neighbours in the same order; empty without weights.
   std::span<const float> weights(WordId node) const& noexcept {
     if (!is_weighted()) return {};
     return data_.rows.weights.subspan(data_.rows.begin(node),
@@ -111,7 +112,7 @@ class Graph {
     const auto row = data_.rows.row(from);
     return std::binary_search(row.begin(), row.end(), to);
   }
-  /// Draws a neighbour in proportion to the weights; the node needs one.
+  /// Draws a neighbour in proportion to the weights; the node must have one.
   WordId draw_neighbour(WordId node, Random& random) const noexcept {
     const auto row = data_.rows.row(node);
     const auto place = AliasTable::draw_place(random, row.size());
@@ -123,10 +124,10 @@ class Graph {
   void rows() const&& = delete;
 
   /// Returns a graph of the same nodes with the same ids and counts, without these edges (by id;
-  /// their weights are ignored), in both directions where the graph is undirected.
+  /// their weights are ignored), in both directions if the graph is undirected.
   [[nodiscard]] Graph without(std::span<const Edge> edges) const;
 
-  /// Returns a hash of names, edges and weights; the same each time.
+  /// Returns a hash of names, edges and weights, equal in every run.
   std::uint64_t fingerprint() const noexcept { return data_.fingerprint; }
 
  private:

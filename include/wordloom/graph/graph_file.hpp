@@ -32,8 +32,8 @@ struct GraphData {
   GraphReport report;
 };
 
-/// A section file (core/section_file.hpp) whose first line has 24 bytes and each of whose arrays
-/// has a multiple of 8, so that arrays can be used where they are mapped.
+/// The format of a graph file: a section file (core/section_file.hpp). Its first line has 24 bytes
+/// and each of its arrays a multiple of 8, so that arrays can be used in the mapping.
 inline constexpr std::string_view graph_format = "wordloom graph arrays 2";
 static_assert(graph_format.size() == 23);
 
@@ -42,7 +42,7 @@ struct GraphFileStart {
   std::uint64_t directed = 0, weighted = 0, simple = 0;
   std::uint64_t nodes = 0, entries = 0, edges = 0;
   std::uint64_t fingerprint = 0;
-  // Of the report, its last two members as one number.
+  // The members of the report; the last two are one number.
   std::uint64_t read_edges = 0, merged_edges = 0, zero_weights = 0, dropped_self_loops = 0;
   std::uint64_t dropped_nodes = 0, lines_without_edge = 0, columns = 0;
   CorpusSource source = {};  // the edge list; its `vocabulary` is a hash of the options
@@ -54,9 +54,9 @@ struct GraphFileStart {
 void write_graph_file(const std::filesystem::path& path, const GraphData& graph,
                       const CorpusSource& source);
 
-/// Maps a graph. With a `source`, returns nothing if the file does not exist or is empty, or holds
-/// a graph of another source or version or one that is damaged: it must then be made again. Throws
-/// IoError, and FormatError for a file that is no graph, without a source also for a damaged one.
+/// Maps a graph. With a `source`, returns nothing if the file does not exist or is empty, or if its
+/// graph is damaged or has another source or version: it must then be made again. Throws IoError,
+/// and FormatError for a file that is not a graph, without a source also for a damaged one.
 std::optional<GraphData> open_graph_file(const std::filesystem::path& path,
                                          const CorpusSource* source);
 
@@ -86,7 +86,7 @@ WORDLOOM_FUNCTION void write_graph_file(const std::filesystem::path& path, const
   array(rows.neighbours);
   array(rows.weights);
   array(rows.aliases);
-  // Names may hold any bytes.
+  // Names may contain any bytes.
   std::string names;
   std::vector<std::uint64_t> ends;
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
@@ -108,7 +108,7 @@ WORDLOOM_FUNCTION std::optional<GraphData> open_graph_file(const std::filesystem
     if (file.text().empty()) return std::nullopt;
     if (!file.text().starts_with(kind))
       throw FormatError{"'", path,
-                        "' is no graph and is not replaced by one: name another file as the ",
+                        "' is not a graph and was not overwritten: name another file as the ",
                         "cache, or remove it"};
   }
   try {
@@ -147,7 +147,7 @@ WORDLOOM_FUNCTION std::optional<GraphData> open_graph_file(const std::filesystem
     std::uint64_t before = 0;
     for (const std::uint64_t end : graph.rows.ends) {
       if (end < before || end > entries)
-        reader->refuse_section(joined({"ends of rows that rise to ", entries}),
+        reader->refuse_section(joined({"ascending ends of rows up to ", entries}),
                                std::to_string(end));
       before = end;
     }
@@ -165,7 +165,7 @@ WORDLOOM_FUNCTION std::optional<GraphData> open_graph_file(const std::filesystem
     for (const std::uint64_t end : ends) {
       const std::uint64_t begin = words.empty() ? 0 : ends[words.size() - 1];
       if (end <= begin || end > names.size())
-        reader->refuse_section("ends of names that rise", std::to_string(end));
+        reader->refuse_section("ascending ends of names", std::to_string(end));
       words.push_back(names.substr(begin, end - begin));
     }
     const auto counts = reader->numbers();
@@ -180,7 +180,7 @@ WORDLOOM_FUNCTION std::optional<GraphData> open_graph_file(const std::filesystem
     graph.nodes = Vocabulary::from_counter(counter, {.min_count = 1}, path);
     for (std::size_t i = 0; i < words.size(); ++i)
       if (graph.nodes.word(static_cast<WordId>(i)) != words[i])
-        reader->refuse_section("names of nodes by falling count", shown(words[i]));
+        reader->refuse_section("names of nodes by descending count", shown(words[i]));
     graph.rows.memory = reader;
     return graph;
   } catch (const FormatError&) {

@@ -23,41 +23,42 @@ enum class GraphFormat {
 
 /// The treatment of a header: a first line with the names of the columns.
 enum class GraphHeader {
-  refuse,   ///< what looks like a header is an error
+  refuse,   ///< a line that looks like a header is an error
   present,  ///< the first line is one: it says which columns hold the nodes and the weight
   absent    ///< the first line is an edge, whatever it looks like
 };
 
-/// A value of GraphOptions::delimiter: any white space separates columns, as often as it comes.
+/// A value of GraphOptions::delimiter: any run of white space separates columns.
 inline constexpr char any_white_space = '\n';
 
-/// How edges become a graph.
+/// Options of making a graph of edges.
 struct GraphOptions {
   bool directed = false;
-  /// Whether edges have weights: the third column of a file. Without, it is not read.
+  /// True if edges have weights: the third column of a file, which is otherwise not read.
   bool weighted = false;
-  /// from_edge_list: the only byte that separates columns, a blank as often as it comes; or
-  /// any_white_space. 0: a tab, comma, semicolon or bar, or white space, told from the first lines.
+  /// from_edge_list: the only byte that separates columns (a run of blanks counts as one), or
+  /// any_white_space. 0: automatic; a tab, comma, semicolon or bar, or white space, by the first
+  /// lines.
   char delimiter = '\0';
-  /// from_edge_list: what the lines hold.
+  /// from_edge_list: the content of a line.
   GraphFormat format = GraphFormat::edges;
-  /// from_edge_list: whether the first line names the columns.
+  /// from_edge_list: the treatment of a first line that names the columns.
   GraphHeader header = GraphHeader::refuse;
   DuplicateEdges duplicate_edges = DuplicateEdges::merge;
-  /// Whether edges from a node to itself are kept.
+  /// True if edges from a node to itself are kept.
   bool self_loops = true;
-  /// Whether nodes without any edge are kept: those whose only edges are left out (self-loops,
+  /// True if nodes without any edge are kept: those whose only edges are left out (self-loops,
   /// edges of weight 0), those that a Matrix Market file counts, and all of from_edges.
   bool isolated_nodes = false;
-  /// Threads that read, up to 65536; 0 = all that the machine offers.
+  /// Threads that read, up to 65536; 0 = all processors of the machine.
   std::size_t threads = 0;
-  /// from_edge_list: the file in which the graph is kept; empty: in memory only.
+  /// from_edge_list: the file that keeps the graph; empty: it is kept in memory only.
   std::filesystem::path cache = {};
-  /// Called before each piece of a file is read, by one thread at a time; what it throws ends the
-  /// reading and reaches the caller.
+  /// Called before each piece of a file is read, never by two threads at once. An exception that it
+  /// throws ends the reading and reaches the caller.
   std::function<void()> before_piece = {};
 
-  /// Throws InvalidArgument for options that no file can be read with.
+  /// Throws InvalidArgument for options with which no file can be read.
   void validate() const;
 };
 
@@ -71,7 +72,7 @@ struct GraphReport {
   std::uint64_t lines_without_edge = 0;  // comments, blank lines, a header, nodes alone
   /// The byte between columns or any_white_space; 0: no file, or a Matrix Market file.
   char delimiter = '\0';
-  /// True if some lines have columns that were not read, as weights of an unweighted graph.
+  /// True if some lines have columns that were not read, such as weights of an unweighted graph.
   bool has_unread_columns = false;
   /// True if an undirected graph was made of edges that a column calls directed.
   bool ignores_directions = false;
@@ -82,7 +83,7 @@ struct GraphReport {
 WORDLOOM_FUNCTION void GraphOptions::validate() const {
   if (delimiter == '\r' || delimiter == '"' || delimiter == '#' || delimiter == '%')
     throw InvalidArgument{"delimiter is ", detail::shown({&delimiter, 1}),
-                          ", must be no line end, quotation mark, # or %"};
+                          ", must not be a line end, quotation mark, # or %"};
   if (format == GraphFormat::adjacency && weighted)
     throw InvalidArgument("an adjacency list has no weights: weighted must be false");
   if (format == GraphFormat::adjacency && header == GraphHeader::present)

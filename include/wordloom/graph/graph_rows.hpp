@@ -23,13 +23,13 @@ namespace wordloom::inline WORDLOOM_ABI::detail {
 /// Rows of neighbours (compressed sparse rows), in memory or in a mapped file.
 struct GraphRows {
   std::span<const std::uint64_t> ends;         // [nodes] of the rows in `neighbours`
-  std::span<const WordId> neighbours;          // [entries], rising within a row
+  std::span<const WordId> neighbours;          // [entries], ascending within a row
   std::span<const float> weights;              // [entries]; empty: all are 1
   std::span<const AliasTable::Entry> aliases;  // [entries] a table for each row; empty as well
   std::uint64_t edges = 0;                     // an undirected edge is one, of two entries
   bool directed = false, weighted = false;
   bool simple = true;                  // whether there are no duplicate edges
-  std::shared_ptr<const void> memory;  // in which all lie
+  std::shared_ptr<const void> memory;  // holds all arrays
 
   std::size_t nodes() const noexcept { return ends.size(); }
   std::uint64_t begin(WordId node) const noexcept { return node == 0 ? 0 : ends[node - 1]; }
@@ -64,7 +64,7 @@ struct RowMemory {
   }
 };
 
-/// Calls `work(thread, node)` once for each node; all threads get nearly as many entries.
+/// Calls `work(thread, node)` once for each node; all threads get nearly equal numbers of entries.
 template <class Work>
 void for_each_row(const std::vector<std::uint64_t>& ends, std::size_t threads, Work&& work) {
   const std::size_t nodes = ends.size();
@@ -72,7 +72,7 @@ void for_each_row(const std::vector<std::uint64_t>& ends, std::size_t threads, W
   const std::uint64_t entries = ends.back() + nodes;
   const auto first_of = [&](std::size_t part) {
     const std::uint64_t share = part_of(entries, part, threads).first;
-    std::size_t low = 0, high = nodes;  // the first node that begins at `share` or later
+    std::size_t low = 0, high = nodes;  // low: the first node that begins at `share` or later
     while (low < high) {
       const std::size_t middle = (low + high) / 2;
       const std::uint64_t begin = (middle == 0 ? 0 : ends[middle - 1]) + middle;
@@ -86,16 +86,16 @@ void for_each_row(const std::vector<std::uint64_t>& ends, std::size_t threads, W
   });
 }
 
-/// Makes rows of edges: undirected edges are entries of both nodes, self-loops of one. The result
-/// does not depend on the order of the edges or the number of threads.
+/// Makes rows from edges: an undirected edge is an entry of both nodes, a self-loop of one. The
+/// result does not depend on the order of the edges or the number of threads.
 RowMemory make_rows(const EdgeList& list, const GraphOptions& options, std::size_t threads);
 
 /// Returns the in-degree of each node; with weights, a number in proportion to the sum of the
 /// weights of the edges that lead to it, with a mean of 2^20.
 std::vector<std::uint64_t> node_counts(const RowMemory& rows);
 
-/// Returns the rows of the nodes order[0], order[1], ..., which then are nodes 0, 1, ...
-/// `number_of` [nodes]: the new number of each node, which every node of a row has.
+/// Returns the rows of the nodes order[0], order[1], ..., which become nodes 0, 1, ... `number_of`
+/// [nodes]: the new number of each node; every node in a row must have one.
 RowMemory renumber(const RowMemory& rows, std::span<const WordId> order,
                    std::span<const WordId> number_of, std::size_t threads);
 
@@ -108,7 +108,7 @@ GraphRows finish_rows(RowMemory made, bool directed, bool weighted, std::size_t 
 using RowEntries = std::vector<std::pair<WordId, float>>;
 
 /// Sorts row [count] by node, and its weights [count or 0] of duplicates by size, so that sums do
-/// not depend on the order of the input. With `merge`, duplicates become one entry of the sum of
+/// not depend on the order of the input. With `merge`, duplicates become one entry with the sum of
 /// their weights. Returns the number of entries that are left. Throws InvalidArgument.
 inline std::size_t sort_row(std::span<WordId> row, std::span<float> weights, bool merge,
                             RowEntries& entries) {
@@ -172,7 +172,7 @@ WORDLOOM_FUNCTION RowMemory make_rows(const EdgeList& list, const GraphOptions& 
   for_each_row(raw.ends, threads, [&](std::size_t thread, std::size_t node) {
     next[node] = sort_row(raw.row(node), raw.row_weights(node), merge, scratch[thread]);
   });
-  // Close the gaps that merged entries left.
+  // Closes the gaps that merged entries left.
   std::uint64_t end = 0;
   for (std::size_t node = 0; node < nodes; ++node) {
     const auto row = raw.row(node).first(next[node]);

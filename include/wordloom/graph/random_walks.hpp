@@ -24,18 +24,18 @@
 
 namespace wordloom::inline WORDLOOM_ABI {
 
-/// How nodes are walked. The defaults are node2vec's.
+/// Options of random walks. The defaults are node2vec's.
 struct WalkOptions {
   std::size_t walks_per_node = 10;  ///< in each epoch
-  std::size_t length = 80;          ///< nodes in a walk, at most
+  std::size_t length = 80;          ///< maximum number of nodes in a walk
   /// Second order (Grover and Leskovec 2016, equation 2): a step back to the node before has weight
-  /// 1/p, one to a neighbour of that node weight 1, any other 1/q, each times the weight of the
-  /// edge. With 1 and 1, walks are of first order (DeepWalk, Perozzi et al. 2014).
+  /// 1/p, a step to a neighbour of that node weight 1, any other 1/q, each times the weight of the
+  /// edge. With p = q = 1, walks are of first order (DeepWalk, Perozzi et al. 2014).
   double p = 1, q = 1;
-  /// Whether each epoch walks anew. Without, all have the walks of the first, as programs have that
-  /// write walks to a file.
+  /// Draw new walks in each epoch. If false, every epoch repeats those of the first, like programs
+  /// that store walks in a file.
   bool new_each_epoch = true;
-  /// Threads that the constructor may use, up to 65536; 0 = all that the machine offers.
+  /// Threads that the constructor may use, up to 65536; 0 = all processors of the machine.
   std::size_t threads = 0;
 
   /// Throws InvalidArgument.
@@ -48,16 +48,16 @@ struct WalkOptions {
 };
 
 /// Random walks as a corpus, made by the thread that trains them and never stored. A walk is a
-/// function of (seed, epoch, node, which of the node's walks): the same for any number of threads
-/// and ranks. A shard walks from nodes of its own, in another random order for each of their walks.
-/// A walk ends early at a node without neighbours. Immutable; copies share the graph; all members
-/// are thread-safe. Memory of a reader: `walker_width` walks.
+/// function of (seed, epoch, node, number of the walk from that node), and so does not depend on
+/// the number of threads and ranks. A shard has its own nodes to start from, in another random
+/// order for each round of walks. A walk ends early at a node without neighbours. Immutable; copies
+/// share the graph; all members are thread-safe. Memory of a reader: `walker_width` walks.
 class RandomWalks {
  public:
   static constexpr bool repeats = false;
   static constexpr bool drops_words = false;
 
-  /// Throws InvalidArgument. For a graph where walks may end early, walks once from each node to
+  /// Throws InvalidArgument. If walks in the graph may end early, walks once from each node to
   /// estimate the length of all.
   explicit RandomWalks(Graph graph, const WalkOptions& options = {})
       : graph_(std::move(graph)), options_(options) {
@@ -69,12 +69,12 @@ class RandomWalks {
   void graph() const&& = delete;
   const WalkOptions& options() const noexcept { return options_; }
 
-  /// Returns the nodes of all walks of an epoch; of a graph with dead ends an estimate.
+  /// Returns the number of nodes of all walks of an epoch; an estimate if the graph has dead ends.
   std::uint64_t token_count() const noexcept { return tokens_; }
   std::uint64_t vocabulary_fingerprint() const noexcept {
     return graph_.vocabulary().fingerprint();
   }
-  /// Returns a hash of the graph and of all options but `threads`.
+  /// Returns a hash of the graph and of all options except `threads`.
   std::uint64_t fingerprint() const noexcept {
     detail::Hash hash;
     hash.add(graph_.fingerprint());
@@ -86,7 +86,7 @@ class RandomWalks {
     return hash.value();
   }
 
-  /// Returns the walks of a shard. Each shard has nearly as many nodes to start from.
+  /// Returns the walks of a shard. All shards have nearly equal numbers of nodes to start from.
   auto sentences(const Shard& shard) const;
 
  private:
@@ -117,7 +117,7 @@ class RandomWalks::Reader {
   }
 
  private:
-  // Streams of random numbers that no walk has.
+  // Numbers of random streams that no walk has.
   static constexpr std::uint64_t owner_stream = ~std::uint64_t{0}, order_stream = owner_stream - 1;
 
   bool walk_more() {
@@ -143,7 +143,7 @@ class RandomWalks::Reader {
   using WalkStart = detail::WalkStart;
   RandomWalks walks_;
   std::uint64_t seed_, epoch_, shard_;
-  std::pair<std::size_t, std::size_t> nodes_;  // that this shard starts from, in `owners_`
+  std::pair<std::size_t, std::size_t> nodes_;  // those that this shard starts from, in `owners_`
   detail::RandomOrder owners_;                 // deals nodes to shards
   detail::Walker walker_;
   std::optional<detail::RandomOrder> order_;  // of this shard's nodes in this round
@@ -176,8 +176,8 @@ inline std::uint64_t RandomWalks::count_tokens() const {
 
 static_assert(Corpus<RandomWalks>);
 
-/// Throws InvalidArgument for the first node whose name holds white space, which separates nodes in
-/// a file of walks.
+/// Throws InvalidArgument for the first node whose name contains white space, which separates nodes
+/// in a file of walks.
 inline void check_walk_names(const Graph& graph) {
   for (WordId node = 0; node < graph.node_count(); ++node)
     if (const auto name = graph.vocabulary().word(node); !is_word(name))
@@ -185,8 +185,8 @@ inline void check_walk_names(const Graph& graph) {
                             detail::shown(name), ": replace the white space in its name"};
 }
 
-/// Writes all walks of an epoch, one a line as names of nodes, in the order of one thread; whole or
-/// not at all. Throws IoError, and as check_walk_names.
+/// Writes all walks of an epoch, one a line as names of nodes, in the order of a single thread;
+/// whole or not at all. Throws IoError, and as check_walk_names.
 inline void write_walks(const RandomWalks& walks, const std::filesystem::path& path,
                         std::uint64_t seed = 1, std::size_t epoch = 0) {
   check_walk_names(walks.graph());

@@ -12,8 +12,8 @@
 
 namespace wordloom::inline WORDLOOM_ABI::detail {
 
-/// The number of walks that take their steps in turn, so that the rows of the others arrive
-/// meanwhile: enough to hide the latency of memory.
+/// The number of walks that take their steps in turn, so that the memory accesses of the others
+/// complete meanwhile: enough to hide the latency of memory.
 inline constexpr std::size_t walker_width = 64;
 
 /// The first node of a walk and the random numbers of all its steps.
@@ -24,10 +24,10 @@ struct WalkStart {
 
 /// Walks up to walker_width walks at a time, of first or second order.
 ///
-/// A step of second order is drawn by rejection: a neighbour as in a step of first order, which is
-/// then accepted in proportion to its bias (Yang et al. 2019, "KnightKing"). Most are accepted
+/// A step of second order is drawn by rejection: a neighbour is drawn as in a step of first order
+/// and then accepted in proportion to its bias (Yang et al. 2019, "KnightKing"). Most are accepted
 /// without a lookup of edges. In undirected graphs without weights and duplicates, the excess of
-/// the bias 1/p over the others is drawn as a case of its own, so that a small p does not lower the
+/// the bias 1/p over the others is drawn as a separate case, so that a small p does not lower the
 /// acceptance rate. After max_tries failures the step is drawn from the biases of all neighbours.
 /// None of this changes the probabilities. One thread at a time.
 class Walker {
@@ -140,7 +140,7 @@ class Walker {
       return walk.place.bucket < walk.size ? row[walk.place.bucket] : walk.before;
   }
 
-  /// Chooses the next node of each walk, a step of second order. Walks go into lists without a
+  /// Chooses the next node of each walk, a step of second order. Walks are put into lists without a
   /// branch for each, which would be mispredicted every other time.
   template <bool weighted>
   void choose_all(std::size_t active) noexcept {

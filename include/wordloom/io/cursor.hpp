@@ -9,7 +9,7 @@
 
 namespace wordloom::inline WORDLOOM_ABI::detail {
 
-/// Reads a binary file front to back and knows where it is.
+/// Reads a binary file front to back and keeps its position.
 class Cursor {
  public:
   explicit Cursor(const InputFile& file) : path_(file.path()), text_(file.text()) {}

@@ -18,8 +18,8 @@
 #include <wordloom/model/model.hpp>
 #include <wordloom/model/subword_embeddings.hpp>
 
-/// Files of vectors in any format. They may be compressed (.gz, known by the first bytes), a named
-/// pipe, a descriptor such as /dev/fd/3 or "-", which is standard input, and may begin with a byte
+/// Files of vectors in any format. They may be compressed (.gz, recognized by the first bytes), a
+/// named pipe, a descriptor such as /dev/fd/3 or "-" (standard input), and may begin with a byte
 /// order mark.
 namespace wordloom::inline WORDLOOM_ABI {
 
@@ -27,8 +27,8 @@ namespace detail {
 VectorFormat format_of(const InputFile& file);
 }  // namespace detail
 
-/// A file of vectors or of a model that has been opened: a pipe can be opened only once, so that it
-/// cannot be looked at first and read then by its name. Thread-safe.
+/// An open file of vectors or of a model. A pipe can be opened only once, so its format cannot be
+/// detected first and its content read later by name. Thread-safe.
 class VectorFile {
  public:
   /// Throws IoError, FormatError for a damaged .gz file, and ForeignFormat.
@@ -36,13 +36,16 @@ class VectorFile {
 
   const std::filesystem::path& path() const noexcept { return file_.path(); }
 
-  /// Which format the file is in. In this order: it begins as NumPy's or fastText's files or those
-  /// of Model::save do: npy, fasttext, model; its name, without .gz, ends in .tsv: the projector's;
-  /// its first line is not two whole numbers: GloVe; a line after it ends in numbers in ASCII:
-  /// word2vec's text; else word2vec's binary.
+  /// Returns the format of the file, by the first of these rules that applies:
+  /// - it begins like NumPy's files, fastText's files or those of Model::save: npy, fasttext,
+  ///   model;
+  /// - its name, without .gz, ends in .tsv: the projector's format;
+  /// - its first line is not two whole numbers: GloVe's format;
+  /// - a line after the first ends in numbers in ASCII: word2vec's text format;
+  /// - any other file: word2vec's binary format.
   VectorFormat format() const noexcept { return format_; }
 
-  /// Reads the vectors. Throws FormatError with the place that is wrong: the line and column of a
+  /// Reads the vectors. Throws FormatError with the place of the error: the line and column of a
   /// text, the byte of other formats.
   Embeddings embeddings(const LoadOptions& options = {}) const {
     return embeddings(format_, options);
@@ -63,24 +66,24 @@ class VectorFile {
   VectorFormat format_;
 };
 
-/// Which format a file is in (VectorFile::format). Throws IoError.
+/// Returns the format of a file (VectorFile::format). Throws IoError.
 inline VectorFormat detect_vector_format(const std::filesystem::path& path) {
   return VectorFile(path).format();
 }
 
-/// Throws what `write_embeddings` would throw because of the place of `file`, whatever the vectors
-/// are: before they are trained, say. See check_words for the words.
+/// Checks that `file` can be written, for example before training. Throws as write_embeddings. See
+/// check_words for the words.
 inline void check_place(const AtomicFile& file, VectorFormat format) {
   if (const auto words = words_path(file.path(), format); !words.empty())
     detail::open_words(file, words);
 }
 
-/// Writes in the format given, into a file that is already open; does not commit. Throws IoError,
+/// Writes vectors in a format, into a file that is already open; does not commit. Throws IoError,
 /// and InvalidArgument for a word that the format cannot hold (check_words) and for formats of
 /// whole models.
 void write_embeddings(const Embeddings& embeddings, AtomicFile& file, VectorFormat format);
 
-/// The same into a file that appears whole or not at all.
+/// Writes vectors to a file, whole or not at all. Throws as write_embeddings.
 inline void save_embeddings(const Embeddings& embeddings, const std::filesystem::path& path,
                             VectorFormat format = VectorFormat::word2vec_binary) {
   AtomicFile file(path);
@@ -88,13 +91,13 @@ inline void save_embeddings(const Embeddings& embeddings, const std::filesystem:
   file.commit();
 }
 
-/// Reads a file in the format given. Throws IoError, and FormatError with the place that is wrong.
+/// Reads a file in a given format. Throws IoError, and FormatError with the place of the error.
 inline Embeddings load_embeddings(const std::filesystem::path& path, VectorFormat format,
                                   const LoadOptions& options = {}) {
   return VectorFile(path).embeddings(format, options);
 }
 
-/// Reads a file in whatever format it is in (VectorFile::format).
+/// Reads a file in any format (VectorFile::format).
 inline Embeddings load_embeddings(const std::filesystem::path& path,
                                   const LoadOptions& options = {}) {
   return VectorFile(path).embeddings(options);
@@ -104,12 +107,12 @@ inline Embeddings load_embeddings(const std::filesystem::path& path,
 
 namespace detail {
 
-/// Returns whether a line of a file of word2vec is a row of a text, not a part of floats.
+/// Returns whether a line of a file of word2vec is a row of text and not part of floats.
 inline bool is_text_row(std::string_view line, std::size_t columns, bool is_first) {
   // Numbers that the loader would refuse are text too.
   constexpr std::string_view in_numbers = "+-.0123456789eEinftyaINFTYA";
   if (line.ends_with('\r')) line.remove_suffix(1);
-  std::size_t numbers = 0;  // at the end
+  std::size_t numbers = 0;  // at the end of the line
   std::string_view before = line, field;
   while (!(field = take_last_field(before)).empty()) {
     if (field.find_first_not_of(in_numbers) != field.npos) break;
@@ -121,7 +124,7 @@ inline bool is_text_row(std::string_view line, std::size_t columns, bool is_firs
   if (numbers >= columns) return is_first || columns >= 4;
   if (!is_first) return false;
   if (has_one_word && numbers >= std::min<std::size_t>(columns, 2)) return true;
-  // A row with something else in it is still in ASCII.
+  // A row with other content is still in ASCII.
   const std::string_view rest = line.substr(std::min(line.find(' '), line.size()));
   return columns >= 4 && rest.size() >= 2 * columns &&
          std::all_of(rest.begin(), rest.end(),

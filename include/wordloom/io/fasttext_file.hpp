@@ -23,7 +23,7 @@
 /// The .bin files of fastText 0.1 to 0.9: the whole model, with the rows of n-grams.
 namespace wordloom::inline WORDLOOM_ABI {
 
-/// How a model was trained, which its file records. fastText only shows it.
+/// The training parameters that a file records. fastText only shows them.
 struct FastTextOptions {
   std::size_t window = 5, epochs = 5, negatives = 5;
   std::uint64_t min_count = 5;
@@ -115,7 +115,7 @@ inline void write_fasttext(const Model& model, AtomicFile& file,
   write_rows(model.output, words.size());
 }
 
-/// The same into a file that appears whole or not at all.
+/// Writes a fastText model to a file, whole or not at all. Throws as write_fasttext.
 inline void save_fasttext(const Model& model, const std::filesystem::path& path,
                           const FastTextOptions& options = {}) {
   AtomicFile file(path);
@@ -147,15 +147,16 @@ inline SubwordEmbeddings read_fasttext(const InputFile& input_file) {
 }  // namespace detail
 
 /// Reads a model of fastText, version 11 or 12, plain or .gz, to train on: cbow or skip-gram with
-/// the loss ns, not quantised or pruned. Labels that stood in its text are left out. Words of the
-/// same count move to their place in a Vocabulary. Without n-grams (maxn 0) Model::subwords is
+/// the loss ns, not quantised or pruned. Labels that were in its text are left out. Words with
+/// equal counts move to their place in a Vocabulary. Without n-grams (maxn 0) Model::subwords is
 /// empty and rows of buckets are dropped. Values that are not finite are kept. Throws IoError, and
 /// FormatError with the byte.
 inline Model load_fasttext_model(const std::filesystem::path& path) {
   return detail::read_fasttext_model(detail::InputFile(path));
 }
 
-/// Reads the vectors of such a model, of any loss, without its output. Throws the same.
+/// Reads the vectors of a fastText model, of any loss, without its output. Throws as
+/// load_fasttext_model.
 inline SubwordEmbeddings load_fasttext(const std::filesystem::path& path) {
   return detail::read_fasttext(detail::InputFile(path));
 }

@@ -35,15 +35,15 @@ struct [[gnu::packed]] FastTextHeader {
 };
 static_assert(sizeof(FastTextHeader) == 92);
 
-/// Returns whether a file begins with the magic number 793712314, little-endian as the machine must
-/// be.
+/// Returns whether a file begins with the magic number 793712314, little-endian like the machine.
 inline bool has_fasttext_magic(std::string_view text) noexcept {
   static_assert(std::endian::native == std::endian::little);
   return text.starts_with("\xba\x16\x4f\x2f");
 }
 
 /// Reads a file of fastText from front to back: constructor, `input`, then `output` or
-/// `skip_output`. Throws FormatError with the byte; allocates only what the file is known to hold.
+/// `skip_output`. Throws FormatError with the byte; allocates only memory for content that the file
+/// is long enough to hold.
 class FastTextReader {
  public:
   /// The file must outlive the reader.
@@ -68,18 +68,18 @@ class FastTextReader {
 
     WordCounter counter;
     for (std::int32_t i = 0; i < h.nwords; ++i) read_word(counter);
-    // Labels that stood in the text (__label__...) follow the words; in a model of words neither
+    // Labels that were in the text (__label__...) follow the words; in a model of words neither
     // matrix has rows for them.
     WordCounter labels;
     for (std::int32_t i = 0; i < h.nlabels; ++i) read_word(labels, 1);
     vocabulary_ = Vocabulary::from_counter(counter, {.min_count = 1}, file.path());
-    // fastText leaves words of the same count in any order.
+    // fastText leaves words with equal counts in any order.
     counter.for_each(
         [&](std::string_view word, std::uint64_t) { ids_.push_back(*vocabulary_.find(word)); });
   }
 
   const Vocabulary& vocabulary() const noexcept { return vocabulary_; }
-  /// maxn is 0 where there are no n-grams.
+  /// Returns the options of subwords; maxn is 0 if there are no n-grams.
   SubwordOptions subwords() const noexcept {
     if (header_.maxn == 0) return {.maxn = 0};
     return {static_cast<std::size_t>(header_.minn), static_cast<std::size_t>(header_.maxn),
@@ -138,7 +138,7 @@ class FastTextReader {
     return cursor_.take(rows * row_bytes);
   }
 
-  /// Returns the first `count` of such rows, those of words by id.
+  /// Returns the first `count` of these rows, those of words by id.
   RowMatrix rows_of(std::string_view floats, std::size_t count) const {
     RowMatrix rows(count, dimension());
     const std::size_t bytes = dimension() * sizeof(float);
@@ -167,9 +167,9 @@ class FastTextReader {
   }
 
   Cursor cursor_;
-  std::size_t last_ = 0;  // the position of what was read last
+  std::size_t last_ = 0;  // the position of the last item that was read
   FastTextHeader header_;
-  std::int64_t total_ = 0;  // of counts
+  std::int64_t total_ = 0;  // sum of the counts
   Vocabulary vocabulary_;
   std::vector<WordId> ids_;  // [V] of the words in the order of the file
 };

@@ -18,19 +18,20 @@ namespace wordloom::inline WORDLOOM_ABI {
 
 /// Options of reading vectors.
 struct LoadOptions {
-  /// If true, refuses what is otherwise accepted with a warning, because nothing is missing from
-  /// the rows that are there: a header with another number of words, blank lines at the end, a last
-  /// line that does not end. A file that is cut within a row is always refused.
+  /// If true, refuses faults that are otherwise accepted with a warning, because the rows that are
+  /// there are complete: a header with another number of words, blank lines at the end, a last line
+  /// without a line end. A file that is cut within a row is always refused.
   bool strict = false;
-  /// Reads only the first words of the file; 0: all. The rest of the file is not looked at.
+  /// Reads only this many words from the beginning of the file; 0: all. The rest of the file is
+  /// ignored.
   std::size_t limit = 0;
-  /// Called at most once for a file, with all that was accepted in it.
+  /// Called at most once for a file, with all faults that were accepted in it.
   std::function<void(const std::string& message)> warn = {};
 };
 
 namespace detail {
 
-/// Collects what is accepted in a file, for one warning.
+/// Collects the faults that are accepted in a file, for one warning.
 class Leniency {
  public:
   Leniency(const std::filesystem::path& path, const LoadOptions& options)
@@ -41,14 +42,14 @@ class Leniency {
     if (options_.strict) throw FormatError{path_, ": ", fault};
     faults_.append(faults_.empty() ? "" : "; ").append(fault);
   }
-  /// Warns, or throws if strict, for a header of `expected` words before `rows` rows, if those are
-  /// all.
+  /// Warns, or throws if strict, about a header of `expected` words before `rows` rows, if those
+  /// are all.
   void accept_header(std::size_t expected, std::size_t rows) {
     if (expected != rows && !is_full(rows))
       accept(joined({"the header says ", expected, " words, the file has ", rows}));
   }
 
-  /// Returns whether no more than these rows shall be read.
+  /// Returns whether no more than these rows are to be read.
   bool is_full(std::size_t rows) const noexcept { return rows == max_rows(); }
   std::size_t max_rows() const noexcept {
     return options_.limit == 0 ? std::numeric_limits<std::size_t>::max() : options_.limit;
@@ -64,7 +65,7 @@ class Leniency {
   std::string faults_;
 };
 
-/// Rows of vectors whose number is known only when all are read.
+/// Rows of vectors whose number is unknown until all are read.
 class GrowingRows {
  public:
   /// Makes room for as many rows as a file promises and can hold.
@@ -90,7 +91,7 @@ class GrowingRows {
   std::size_t size_ = 0;
 };
 
-/// Returns the first words, for formats that are read whole.
+/// Returns the first words, for formats that are read completely.
 inline Embeddings first_words(Embeddings all, std::size_t limit) {
   if (limit == 0 || limit >= all.size()) return all;
   WordList words;

@@ -36,7 +36,7 @@ inline void write_floats(const Embeddings& embeddings, std::size_t i, AtomicFile
 
 }  // namespace detail
 
-/// NumPy's .npy, version 1.0: a float32 array [V x D] in C order. The words beside it
+/// Writes NumPy's .npy, version 1.0: a float32 array [V x D] in C order. The words beside it
 /// (npy_words_path) appear before `file` is committed. Throws IoError, and InvalidArgument for a
 /// word that the format cannot hold (check_words).
 void write_npy(const Embeddings& embeddings, AtomicFile& file);
@@ -46,9 +46,9 @@ Embeddings read_npy(const InputFile& file, const std::filesystem::path& words,
                     const LoadOptions& options);
 }  // namespace detail
 
-/// Reads a .npy file of version 1 to 3 that holds a little-endian float32 array [V x D] in C order,
-/// with its words from `words`; when empty, from npy_words_path(path), and of "v.npy.gz" from
-/// "v.npy.words.txt" too; either may end in .gz. Throws IoError, and FormatError with the byte, or
+/// Reads a .npy file of version 1 to 3 with a little-endian float32 array [V x D] in C order, and
+/// its words from `words`; if that is empty, from npy_words_path(path), for "v.npy.gz" also from
+/// "v.npy.words.txt". Either file may end in .gz. Throws IoError, and FormatError with the byte, or
 /// the line of the words.
 inline Embeddings load_npy(const std::filesystem::path& path,
                            const std::filesystem::path& words = {},

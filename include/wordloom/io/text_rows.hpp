@@ -21,7 +21,7 @@
 /// Rows of vectors in a text.
 namespace wordloom::inline WORDLOOM_ABI::detail {
 
-/// Reads a text line by line and knows where it is.
+/// Reads a text line by line and keeps its position.
 class LineReader {
  public:
   explicit LineReader(const InputFile& file) : path_(file.path()), rest_(file.text()) {}
@@ -38,7 +38,7 @@ class LineReader {
     return true;
   }
 
-  /// The line without its end, which is \n or \r\n.
+  /// Returns the line without its end, which is \n or \r\n.
   std::string_view line() const noexcept { return line_; }
   /// Returns whether the line ends before the file does.
   bool has_end() const noexcept { return has_end_; }
@@ -50,7 +50,7 @@ class LineReader {
            (rest_.empty() || rest_.ends_with('\n') ? 0 : 1);
   }
 
-  /// Throws FormatError for a place in the line.
+  /// Throws FormatError for a position in the line.
   [[noreturn]] void fail(std::size_t at, std::string_view expected, std::string_view got) const {
     throw FormatError::at(path_, joined({"line ", std::max<std::size_t>(number_, 1), ", column"}),
                           at + 1, expected, got);
@@ -72,8 +72,8 @@ inline std::optional<std::pair<std::size_t, std::size_t>> header_in(std::string_
   return {{*rows, *columns}};
 }
 
-/// Returns whether a row is one word and after it `row.size()` numbers, nearly all rows are, and
-/// reads it.
+/// Reads a row of the usual form, one word and then `row.size()` numbers; returns false for another
+/// form.
 inline bool read_plain_row(std::string_view line, std::span<float> row, std::string_view* word) {
   const char* p = line.data();
   const char* const end = p + line.size();
@@ -95,8 +95,9 @@ inline bool read_plain_row(std::string_view line, std::span<float> row, std::str
   return p == end;
 }
 
-/// Reads any other row: its last fields are the numbers, and what is before them is the word, if
-/// the format has words there. Blanks around a word are no part of it unless there is nothing else.
+/// Reads any other row: its last fields are the numbers, and the text before them is the word, if
+/// the format has words there. Blanks around a word do not belong to it unless there is nothing
+/// else.
 inline void read_row_from_end(const LineReader& reader, std::span<float> row,
                               std::string_view* word) {
   const std::string_view line = reader.line();
@@ -149,8 +150,8 @@ inline void read_row_from_end(const LineReader& reader, std::span<float> row,
   }
 }
 
-/// Reads the rows up to the end of the file, or as many as the options say, and their words, if the
-/// format has them there. `promised`: how many rows to expect.
+/// Reads the rows up to the end of the file, or the limit of the options, and their words, if the
+/// format has them there. `promised`: the expected number of rows.
 inline RowMatrix read_text_rows(LineReader& reader, std::size_t promised, std::size_t columns,
                                 WordList* words, Leniency& leniency) {
   GrowingRows rows(std::min(promised, leniency.max_rows()), columns);
@@ -172,17 +173,17 @@ inline RowMatrix read_text_rows(LineReader& reader, std::size_t promised, std::s
   return std::move(rows).take();
 }
 
-/// Returns how many numbers the rows of a text without a header have: as many as most of the first
-/// rows have at their ends.
+/// Returns the number of numbers in each row of a text without a header: the most frequent one at
+/// the ends of the first rows.
 inline std::size_t columns_of_rows(LineReader reader, bool with_words) {
   std::vector<std::size_t> numbers;  // of each row
   while (numbers.size() < telling_rows && reader.next()) {
     const std::string_view line = reader.line();
     if (trimmed(line).empty()) continue;
-    // The word may be missing, and is then what precedes a blank.
+    // The word may be missing: the text before a blank then is an empty word.
     const bool only_numbers = !with_words || is_blank(line.front());
     numbers.push_back(numbers_at_end(only_numbers ? std::string("x ").append(line) : line));
-    // A file of one row that does not end may be cut between two numbers.
+    // A file of one row without a line end may be cut between two numbers.
     if (!reader.has_end() && numbers.size() == 1 && numbers[0] > 0)
       reader.fail(line.size(), "the end of the first line", "the end of the file");
   }

@@ -29,7 +29,7 @@ enum class VectorFormat {
 
 namespace detail {
 
-/// A format and what it is called on a command line.
+/// A format and its name on a command line.
 struct VectorFormatEntry {
   std::string_view name;
   VectorFormat format;
@@ -45,7 +45,7 @@ inline constexpr VectorFormatEntry vector_formats[] = {
     {"model", VectorFormat::model},
 };
 
-/// Rows of a text that tell how many numbers each has.
+/// The number of rows of a text by which the number of columns is determined.
 inline constexpr std::size_t telling_rows = 100;
 
 }  // namespace detail
@@ -58,7 +58,7 @@ inline std::string vector_format_names() {
   return names;
 }
 
-/// Throws InvalidArgument that lists the names there are.
+/// Returns the format of a name. Throws InvalidArgument, which lists the names.
 inline VectorFormat vector_format(std::string_view name) {
   for (const auto& entry : detail::vector_formats)
     if (entry.name == name) return entry.format;
@@ -68,22 +68,22 @@ inline VectorFormat vector_format(std::string_view name) {
 
 /// Throws InvalidArgument for the first word that a format cannot hold, because other words would
 /// be read from the file; the message names a format that can hold all words, if there is one. All
-/// functions that write words check them so before the first byte; a program calls this before
-/// training.
+/// functions that write words check them in this way before the first byte; programs call this
+/// before they train.
 ///
 /// word2vec's binary format holds words without a blank (a space) that do not begin with a newline.
 /// The text formats hold words without a newline that do not begin or end with a blank or tab, and
-/// words of nothing else, except those with numbers that may be of a vector: after its first field,
-/// two fractions in a row, one of four decimals or 1e-5. In .npy and .tsv words are lines, in .tsv
-/// without a tab. Models hold words without a newline, those of fastText without a zero byte, and
-/// both no empty word.
+/// words of nothing else, except words whose numbers may be part of a vector: after its first
+/// field, two fractions in a row, one of four decimals or 1e-5. In .npy and .tsv words are lines,
+/// in .tsv without a tab. Models hold words without a newline, those of fastText without a zero
+/// byte, and neither an empty word.
 void check_words(const WordList& words, VectorFormat format);
 
 #if WORDLOOM_DEFINES_FUNCTIONS
 
 namespace detail {
 
-/// Returns why a format cannot hold a word, wherever it stands, or nothing.
+/// Returns the reason why a format cannot hold a word in any row, empty if it can.
 inline std::string_view word_fault(std::string_view word, VectorFormat format) {
   const auto holds = [word](char c) { return word.find(c) != word.npos; };
   switch (format) {
@@ -112,8 +112,8 @@ inline std::string_view word_fault(std::string_view word, VectorFormat format) {
   return "";
 }
 
-/// Returns why the words together cannot be held: a text format tells by the ends of rows how many
-/// numbers they have, or whether its header can be right.
+/// Returns the reason why a format cannot hold the words together: a text format determines by the
+/// ends of rows how many numbers they have, or whether its header can be right.
 inline std::string_view end_fault(const WordList& words, VectorFormat format) {
   const std::size_t count = std::min(words.size(), telling_rows);
   if (format == VectorFormat::word2vec_text) {
@@ -127,7 +127,7 @@ inline std::string_view end_fault(const WordList& words, VectorFormat format) {
   return most_frequent(numbers) != 0 ? "and others at the beginning end in a number" : "";
 }
 
-/// Returns why a file that begins with a word would be taken for another one.
+/// Returns the reason why a file that begins with a word would be read as another format.
 inline std::string_view begin_fault(std::string_view word, VectorFormat format) {
   const bool is_glove = format == VectorFormat::glove_text;
   if (!is_glove && format != VectorFormat::npy && format != VectorFormat::projector_tsv) return "";

@@ -22,10 +22,10 @@
 /// The text formats of vectors; numbers read back bit for bit. All `write_` functions throw
 /// IoError, and InvalidArgument for a word that the format cannot hold (check_words), and do not
 /// commit; all `load_` functions throw IoError, and FormatError with the line and column. Fields
-/// are separated by blanks and tabs. The last ones of a row are its numbers and what precedes them
-/// is the word, which may hold blanks; those around it are no part of it unless there is nothing
-/// else. Lines may end in CRLF. "+1", "nan" and "inf" are numbers; those too small for a float
-/// are 0.
+/// are separated by blanks and tabs. The last fields of a row are its numbers and the text before
+/// them is the word, which may contain blanks; blanks around it do not belong to it unless there is
+/// nothing else. Lines may end in CRLF. "+1", "nan" and "inf" are numbers; numbers too small for a
+/// float are 0.
 namespace wordloom::inline WORDLOOM_ABI {
 
 namespace detail {
@@ -35,7 +35,7 @@ inline void write_header(const Embeddings& embeddings, AtomicFile& file) {
   file.write(joined({embeddings.size(), " ", embeddings.dimension(), "\n"}));
 }
 
-/// Writes for each row its word, if the format has it there, its numbers, and `end`.
+/// Writes the word of each row, if the format has it there, its numbers, and `end`.
 void write_text_rows(const Embeddings& embeddings, AtomicFile& file, bool with_words,
                      char separator, std::string_view end);
 
@@ -45,38 +45,39 @@ Embeddings read_projector_tsv(const InputFile& file, const LoadOptions& options)
 
 }  // namespace detail
 
-/// word2vec's text format, which is fastText's .vec as well: "V D\n", then for each row the word
-/// and D numbers, each followed by a space, and "\n".
+/// Writes word2vec's text format, which is fastText's .vec as well: "V D\n", then for each row the
+/// word and D numbers, each followed by a space, and "\n".
 inline void write_word2vec_text(const Embeddings& embeddings, AtomicFile& file) {
   check_words(embeddings.words(), VectorFormat::word2vec_text);
   detail::write_header(embeddings, file);
   detail::write_text_rows(embeddings, file, true, ' ', " \n");
 }
 
-/// The space at the end of a row may be missing. A dimension in the header that is smaller than
-/// that of the rows is told by words that would all end in a fraction, or in a number where all
-/// numbers are whole.
+/// Reads word2vec's text format. The space at the end of a row may be missing. A dimension in the
+/// header that is smaller than that of the rows is detected by words that would all end in a
+/// fraction, or in a number if all numbers are whole.
 inline Embeddings load_word2vec_text(const std::filesystem::path& path,
                                      const LoadOptions& options = {}) {
   return detail::read_word2vec_text(detail::InputFile(path), options);
 }
 
-/// GloVe's text format: no header, for each row the word and D numbers separated by spaces.
+/// Writes GloVe's text format: no header, for each row the word and D numbers separated by spaces.
 inline void write_glove_text(const Embeddings& embeddings, AtomicFile& file) {
   check_words(embeddings.words(), VectorFormat::glove_text);
   detail::write_text_rows(embeddings, file, true, ' ', "\n");
 }
 
-/// D is the number of numbers at the end of most of the first 100 rows; where the first of them are
-/// whole and all others fractions, words may end in a number, and the file is refused. A file that
-/// was cut between two rows looks whole.
+/// Reads GloVe's text format. D is the number of numbers at the end of most of the first 100 rows;
+/// if the first of these are whole and all others fractions, words may end in a number, and the
+/// file is refused. A file that was cut between two rows looks whole.
 inline Embeddings load_glove_text(const std::filesystem::path& path,
                                   const LoadOptions& options = {}) {
   return detail::read_glove_text(detail::InputFile(path), options);
 }
 
-/// The two files that TensorBoard's embedding projector loads: D numbers separated by tabs for each
-/// row, and the words beside it (projector_metadata_path), which appear before `file` is committed.
+/// Writes the two files that TensorBoard's embedding projector loads: D numbers separated by tabs
+/// for each row, and the words beside it (projector_metadata_path), which appear before `file` is
+/// committed.
 inline void write_projector_tsv(const Embeddings& embeddings, AtomicFile& file) {
   check_words(embeddings.words(), VectorFormat::projector_tsv);
   detail::write_text_rows(embeddings, file, false, '\t', "\n");
@@ -96,7 +97,7 @@ namespace detail {
 WORDLOOM_FUNCTION void write_text_rows(const Embeddings& embeddings, AtomicFile& file,
                                        bool with_words, char separator, std::string_view end) {
   std::string line;
-  std::array<char, 32> digits;  // hold any float
+  std::array<char, 32> digits;  // enough for any float
   for (std::size_t i = 0; i < embeddings.size(); ++i) {
     line.assign(with_words ? embeddings.word(i) : "");
     bool is_first = !with_words;
@@ -110,8 +111,8 @@ WORDLOOM_FUNCTION void write_text_rows(const Embeddings& embeddings, AtomicFile&
   }
 }
 
-/// Returns whether the first words of several end in numbers and all numbers of their vectors are
-/// whole: the header likely says a smaller dimension than that of the rows.
+/// Returns whether the first words all end in numbers and all numbers of their vectors are whole:
+/// the dimension in the header is then likely smaller than that of the rows.
 inline bool are_whole_rows(const WordList& words, const RowMatrix& vectors) {
   const std::size_t count = std::min(words.size(), telling_rows);
   for (std::size_t i = 0; i < count; ++i)
@@ -120,7 +121,7 @@ inline bool are_whole_rows(const WordList& words, const RowMatrix& vectors) {
   return count > 1;
 }
 
-/// Returns whether the first number of the first rows is whole, and not always the same, and no
+/// Returns whether, in the first rows, the first number is whole and not always the same, and no
 /// other one is: it is likely the end of a word, such as "Station 1".
 inline bool begin_in_whole_numbers(const RowMatrix& vectors) {
   const std::size_t count = std::min(vectors.rows(), telling_rows);
@@ -141,7 +142,7 @@ WORDLOOM_FUNCTION Embeddings read_word2vec_text(const InputFile& file, const Loa
   if (!header || !reader.has_end()) reader.fail(0, "a header 'words dimension'", got);
   const auto [rows, columns] = *header;
   if (rows == 0 || columns == 0) reader.fail(0, "at least one word and one dimension", got);
-  // Each number needs a digit and a blank: nothing is allocated that the file cannot hold.
+  // Each number needs a digit and a blank: no memory is allocated that the file cannot fill.
   const std::size_t left = reader.rest().size() + 1;
   if (columns > left / 2)
     reader.fail(0, "a header that fits the file",

@@ -24,7 +24,7 @@
 
 namespace wordloom::inline WORDLOOM_ABI {
 
-/// word2vec's binary format, byte for byte: "V D\n", then for each row the word, a space, D
+/// Writes word2vec's binary format, byte for byte: "V D\n", then for each row the word, a space, D
 /// little-endian floats and "\n". Throws IoError, and InvalidArgument for a word that the format
 /// cannot hold (check_words).
 void write_word2vec_binary(const Embeddings& embeddings, AtomicFile& file);
@@ -33,10 +33,10 @@ namespace detail {
 Embeddings read_word2vec_binary(const InputFile& file, const LoadOptions& options);
 }  // namespace detail
 
-/// Reads what word2vec, gensim (which writes no newline after a row) and the above write. Only a
-/// space ends a word, as for their readers; a newline before it is no part of it. A word that holds
-/// a space, which gensim writes, is refused where it can be told. Values that are not finite are
-/// kept. Throws IoError, and FormatError with the byte.
+/// Reads files of word2vec, gensim (which writes no newline after a row) and Wordloom. Only a space
+/// ends a word, as for their readers; a newline before a word does not belong to it. A word that
+/// contains a space, which gensim writes, is refused if it can be detected. Values that are not
+/// finite are kept. Throws IoError, and FormatError with the byte.
 inline Embeddings load_word2vec_binary(const std::filesystem::path& path,
                                        const LoadOptions& options = {}) {
   return detail::read_word2vec_binary(detail::InputFile(path), options);
@@ -68,7 +68,7 @@ inline bool is_clean_text(std::string_view text) noexcept {
   return true;
 }
 
-/// Returns whether the first floats of a vector are of sizes that vectors have, unlike floats that
+/// Returns whether the first floats of a vector have sizes usual in vectors, unlike floats that
 /// begin at the wrong byte.
 inline bool are_likely_floats(std::string_view bytes) noexcept {
   std::array<float, 8> first{};
@@ -79,9 +79,9 @@ inline bool are_likely_floats(std::string_view bytes) noexcept {
 }
 
 /// Throws FormatError if the row of word2vec's binary format at `begin`, which is odd or followed
-/// by an odd word, is likely one of a word that holds a space: the floats then begin too early, and
-/// the next word with the last of them. `ends_rows`: whether a newline has followed each row so
-/// far.
+/// by an odd word, is likely that of a word that contains a space: the floats then begin too early,
+/// and the next word begins with the last of them. `ends_rows`: whether a newline has followed each
+/// row so far.
 inline void refuse_space_in_word(const Cursor& cursor, std::string_view text, std::size_t begin,
                                  std::size_t float_bytes, bool ends_rows) {
   constexpr std::size_t max_length = 256;  // of the part after the space
@@ -118,7 +118,7 @@ WORDLOOM_FUNCTION Embeddings read_word2vec_binary(const InputFile& file,
   const std::size_t rows = header->first, columns = header->second;
   if (rows == 0 || columns == 0) cursor.fail(0, "at least one word and one dimension", got);
   cursor.take(line.size() + 1);
-  // Nothing is allocated that the file cannot hold: a row has a space at least beside its floats.
+  // A row has at least a space beside its floats: no memory is allocated that the file cannot fill.
   const std::size_t left = cursor.rest().size();
   if (columns > left / sizeof(float))
     cursor.fail(0, "a header that fits the file",

@@ -14,15 +14,15 @@
 #include <wordloom/io/vector_format.hpp>
 #include <wordloom/model/embeddings.hpp>
 
-/// The files of words beside the vectors of formats that keep them apart.
+/// The files of words beside the vectors of formats that keep them in a separate file.
 namespace wordloom::inline WORDLOOM_ABI {
 
-/// Returns the file with the words of "vectors.tsv": "vectors.metadata.tsv", one a line.
+/// Returns the file with the words of "vectors.tsv": "vectors.metadata.tsv", one word a line.
 inline std::filesystem::path projector_metadata_path(std::filesystem::path path) {
   return path.replace_extension(".metadata.tsv");
 }
 
-/// Returns the file with the words of a .npy file: "vectors.npy.words.txt", one a line.
+/// Returns the file with the words of a .npy file: "vectors.npy.words.txt", one word a line.
 inline std::filesystem::path npy_words_path(std::filesystem::path path) {
   return path += ".words.txt";
 }
@@ -41,8 +41,8 @@ inline std::filesystem::path without_gz(const std::filesystem::path& path) {
   return path.extension() == ".gz" ? path.parent_path() / path.stem() : path;
 }
 
-/// Returns the file of the words beside vectors that are there; either may be compressed. Throws
-/// IoError for what comes from a stream.
+/// Returns the existing file of words beside vectors that exist; either may be compressed. Throws
+/// IoError for vectors that come from a stream.
 inline std::filesystem::path present_words_path(const std::filesystem::path& path,
                                                 VectorFormat format) {
   auto words = words_path(without_gz(path), format);
@@ -54,7 +54,7 @@ inline std::filesystem::path present_words_path(const std::filesystem::path& pat
     if (std::filesystem::is_regular_file(path, failed)) return words;
   }
   throw IoError{"cannot read the words of '", path,
-                "': they are in a file of their own, and beside a stream is none; unpack or copy ",
+                "': they are in a separate file, which a stream does not have; unpack or copy ",
                 "the vectors to a file"};
 }
 
@@ -62,12 +62,12 @@ inline std::filesystem::path present_words_path(const std::filesystem::path& pat
 inline AtomicFile open_words(const AtomicFile& vectors, const std::filesystem::path& path) {
   if (vectors.is_direct())
     throw InvalidArgument{"cannot write words beside '", vectors.path(),
-                          "', which is no regular file: choose a format that is one file"};
+                          "', which is not a regular file: choose a format that is one file"};
   return AtomicFile(path);
 }
 
-/// Writes the words of a format that keeps them apart from the numbers, one a line, after all
-/// numbers: where there is no room for those, no words appear either.
+/// Writes the words of a format with a separate file of words, one a line, after all numbers: if
+/// there is no room for the numbers, no words appear either.
 inline void save_word_lines(const Embeddings& embeddings, AtomicFile& vectors,
                             const std::filesystem::path& path) {
   AtomicFile file = open_words(vectors, path);
@@ -79,7 +79,7 @@ inline void save_word_lines(const Embeddings& embeddings, AtomicFile& vectors,
   file.commit();
 }
 
-/// Reads the words of `count` vectors, which are all unless the options limit them. A word is a
+/// Reads the words of `count` vectors, which must be all unless the options limit them. A word is a
 /// whole line.
 inline WordList load_word_lines(const std::filesystem::path& path, std::size_t count,
                                 VectorFormat format, const LoadOptions& options) {

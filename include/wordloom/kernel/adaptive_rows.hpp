@@ -29,17 +29,17 @@ class RowScales {
 
   std::size_t every() const noexcept { return every_; }
 
-  /// The scales of one side [rows], from which threads read and to which measure() writes.
+  /// Returns the scales of one side [rows], from which threads read and to which measure() writes.
   float* of(const Model& model, Side side) noexcept {
     return scales_[model.has_one_matrix() ? 0 : static_cast<std::size_t>(side)].data();
   }
 
-  /// Prefetches what measure() needs of a row.
+  /// Prefetches the part of a row's state that measure() reads.
   void prefetch_sum(const Model& model, Side side, RowId id) const noexcept {
     optimizer_.prefetch(model.has_one_matrix() ? Side::input : side, id);
   }
 
-  /// Adds a change of a row, |change|^2 at `rate`, in one of `every` blocks, to its sum.
+  /// Adds a change of a row, |change|^2 at `rate`, measured in one of `every` blocks, to its sum.
   void measure(const Model& model, Side side, RowId id, float square, float rate) noexcept {
     if (model.has_one_matrix()) side = Side::input;
     float& scale = scales_[static_cast<std::size_t>(side)].data()[id];
@@ -88,7 +88,7 @@ class AdaptiveRows {
     }
     end(side, ids.size());
   }
-  /// Adds scratch rows, which change by their gradients.
+  /// Adds scratch rows, which are changed by their gradients.
   void add_scratch(Side side, std::size_t count) noexcept {
     std::fill_n(ids_.data() + count_, count, none);
     std::fill_n(scales_.data() + count_, count, 1.0f);
@@ -122,7 +122,7 @@ class AdaptiveRows {
       functions_.copy(rows_[r], before_.row_data(r), before_.stride());
     }
   }
-  /// Measures the changes of those.
+  /// Measures the changes of the copied rows.
   [[gnu::noinline]] void measure(const Model& model, float rate, bool may_repeat) noexcept {
     for (std::size_t r = 0; r < count_; ++r) {
       const auto first = rows_.begin(), own = first + static_cast<std::ptrdiff_t>(r);
@@ -146,7 +146,7 @@ class AdaptiveRows {
 
   RowScales* all_;
   simd::RowAdaGradFunctions functions_ = simd::row_ada_grad_functions();
-  std::vector<RowId> ids_;          // [R], `none` of scratch rows
+  std::vector<RowId> ids_;          // [R], `none` for scratch rows
   std::vector<const float*> rows_;  // [R] of a block that is measured
   RowMatrix scales_;                // [1 x R]
   RowMatrix before_;                // [R x D]

@@ -14,19 +14,19 @@
 
 namespace wordloom::inline WORDLOOM_ABI::simd {
 
-/// A block of one bag as FusedKernel works on it.
+/// A block of one bag in the form that FusedKernel trains.
 struct BagBlock {
   float* const* members;  // [size] rows of the bag
   std::size_t size;
   float* const* outputs;   // [m] rows
-  float* const* left_out;  // [own] members that the first `own` outputs do not meet
+  float* const* left_out;  // [own] members that are left out for the first `own` outputs
   std::size_t m, own;
-  float* mean;                 // [stride] of all members
+  float* mean;                 // [stride] mean of all members
   float* gradients;            // [m] and slack: scores, then gradients
-  float* shares;               // [m] and slack: what a member receives of them
+  float* shares;               // [m] and slack: the share of a gradient for a member
   const float* weights;        // [m] and slack
   float* copies;               // [(m + own) x 64]
-  float share, share_without;  // of a gradient, for a member of the bag, and of that without one
+  float share, share_without;  // of a gradient, for a member of the bag, and of the bag without one
   float without_one;           // 1 / (size - 1)
   float learning_rate;
   Sides update;
@@ -34,7 +34,7 @@ struct BagBlock {
   std::span<const float* const> ahead;  // rows that later blocks need
 };
 
-/// The vector code of BagUpdate (block, stride), in two halves, as that of FusedKernel.
+/// The vector code of BagUpdate (block, stride), in two halves, as for FusedKernel.
 struct BagFunctions {
   void (*score)(const BagBlock&, std::size_t) noexcept;
   LossSum (*apply[2])(const BagBlock&, std::size_t) noexcept;
@@ -53,9 +53,9 @@ inline wordloom::simd::BagFunctions wordloom::simd::bag_functions() {
 
 namespace wordloom::inline WORDLOOM_ABI::simd {
 
-/// The update of a block whose outputs all meet one bag, or that bag without one member: the mean
-/// is computed once for all outputs, and their changes are summed before a member receives them.
-/// The scratch of one thread.
+/// The update of a block whose outputs are all scored against one bag, or against that bag without
+/// one member: the mean is computed once for all outputs, and their changes are summed before a
+/// member receives them. The scratch memory of one thread.
 class BagUpdate {
  public:
   BagUpdate(BlockShape most, std::size_t dimension)
@@ -68,10 +68,10 @@ class BagUpdate {
     return !block.left_out.empty() || block.bag_ends.size() == 1;
   }
 
-  /// See kernel/concept.hpp.
+  /// Sets the private copies of rows, see kernel/concept.hpp.
   void map_rows(const RowMaps& maps) noexcept { maps_ = maps; }
 
-  /// The first half of an update.
+  /// Does the first half of an update.
   void score(Model& model, const Block& block, float learning_rate, RepeatFilter& filter) noexcept {
     const std::size_t size = block.inputs.size(), m = block.outputs.size();
     const std::size_t own = block.left_out.size();
@@ -111,7 +111,7 @@ class BagUpdate {
     functions_.score(scored_, mean_.stride());
   }
 
-  /// The second half; `ahead`: rows that later blocks need.
+  /// Does the second half; `ahead`: rows that later blocks need.
   template <bool with_loss>
   LossSum apply(std::span<const float* const> ahead) noexcept {
     scored_.ahead = ahead;

@@ -3,7 +3,7 @@ namespace wordloom::inline WORDLOOM_ABI::simd::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// Scores of the outputs of a bag, from the rows as they are.
+/// Computes the scores of the outputs of a bag from the rows as they are.
 HWY_ATTR inline void bag_score(const BagBlock& block, std::size_t stride) noexcept {
   mean_of_rows(block.members, block.size, stride, block.mean);
   score_rows(block.outputs, block.m, block.mean, stride, block.gradients);
@@ -14,11 +14,11 @@ HWY_ATTR inline void bag_score(const BagBlock& block, std::size_t stride) noexce
     block.gradients[j] += (block.gradients[j] - block.shares[j]) * block.without_one;
 }
 
-/// Vectors of each row that an update of outputs holds, and of those that have members of their
-/// own.
+/// The number of vectors of each row that an update holds at a time, for all outputs and for
+/// outputs with a member of their own.
 inline constexpr std::size_t bag_vectors = 4, own_vectors = FusedTuning::many_registers ? 4 : 2;
 
-/// Copies V vectors, from column c on, of `count` rows.
+/// Copies V vectors of `count` rows, from column c on.
 template <std::size_t... v>
 HWY_INLINE void copy_columns(const float* const* rows, std::size_t count, std::size_t c, float* to,
                              Indices<v...>) {
@@ -28,10 +28,10 @@ HWY_INLINE void copy_columns(const float* const* rows, std::size_t count, std::s
     (hn::Store(load_row(d, rows[k] + c + v * lanes), d, to + v * lanes), ...);
 }
 
-/// The outputs with a member of their own, which the bag is without: adds their gradients to some
-/// vectors, from column c on, of both rows, and what other members receive to `change`. `before`,
-/// where rows repeat: these columns of all outputs, then of the members left out, before any
-/// change, in rows of `copied` floats.
+/// Updates the outputs that leave out a member of their own: adds their gradients to some vectors,
+/// from column c on, of both rows, and the changes of the other members to `change`. `before`, used
+/// if rows repeat: these columns of all outputs, then of the members left out, before any change,
+/// in rows of `copied` floats.
 template <bool repeats, std::size_t... v>
 HWY_INLINE void update_own(const BagBlock& block, std::size_t c, hn::Vec<RowTag>* change,
                            const float* before, std::size_t copied, Indices<v...>) {
@@ -65,7 +65,8 @@ HWY_INLINE void update_own(const BagBlock& block, std::size_t c, hn::Vec<RowTag>
 
 /// Adds the gradients of a bag's outputs to V vectors, from column c on, of all rows. `repeats`:
 /// outputs, or members left out, may have duplicates; all are then read before one is written.
-/// `block` by value: for all that the compiler knows, a store to a row could change a reference's.
+/// `block` is passed by value, because a store to a row might otherwise change it, as far as the
+/// compiler knows.
 template <bool repeats, std::size_t... v>
 HWY_INLINE void update_bag(const BagBlock block, std::size_t c, Indices<v...>) {
   constexpr std::size_t V = sizeof...(v);
@@ -75,7 +76,7 @@ HWY_INLINE void update_bag(const BagBlock block, std::size_t c, Indices<v...>) {
     copy_columns(block.outputs, block.m, c, block.copies, Indices<v...>());
     copy_columns(block.left_out, block.own, c, block.copies + block.m * V * lanes, Indices<v...>());
   }
-  // In two parts: more lines at once than a core can wait for would make the updates wait too.
+  // In two parts: more lines at once than a core can wait for would delay the updates as well.
   const std::size_t first_ahead = block.ahead.size() / 2;
   prefetch_ahead<V>(block.ahead.first(first_ahead), c);
   hn::Vec<RowTag> mean[V], change[V], row[V];

@@ -24,15 +24,15 @@
 namespace wordloom::inline WORDLOOM_ABI {
 
 /// FusedKernel on rows of 16 bits: while it trains, each row of the model is D values of bfloat16
-/// in half of its own memory, so that half as many cache lines move, and all three
-/// products are made by vdpbf16ps, two multiply-adds in each of 16 lanes. All sums are floats; a
-/// row is rounded once a block, stochastically, so that small changes are kept in expectation.
+/// in half of its own memory, so that half as many cache lines move, and all three products are
+/// computed by vdpbf16ps, two multiply-adds in each of 16 lanes. All sums are floats; a row is
+/// rounded once a block, stochastically, so that small changes are kept in expectation.
 ///
 /// Needs a processor with AVX512_BF16 (AMD from Zen 4 on, Intel from Sapphire Rapids on). For
 /// blocks of rows (no bags, pairs or single sides), models of two matrices, and NoSync. Rows are
-/// floats whenever others read them: in callbacks that take the model, in checkpoints, and after
-/// training, when each is a bfloat16 exactly. A model that it continues to train is rounded to
-/// nearest first.
+/// floats whenever other code reads them: in callbacks that take the model, in checkpoints, and
+/// after training; each value is then exactly a bfloat16. A model whose training it continues is
+/// first rounded to nearest.
 ///
 /// One thread and one seed give the same bits: the random bits of a block are a hash of its rows,
 /// gradients and learning rate. Several threads train without locks, as with FusedKernel, and have
@@ -40,10 +40,10 @@ namespace wordloom::inline WORDLOOM_ABI {
 struct Bf16Kernel {
   static constexpr BlockFeatures honours = {.weights = true};
 
-  /// Returns whether this processor has AVX512_BF16, and WORDLOOM_TARGET no lesser instruction set.
-  /// Throws as target() does.
+  /// Returns whether this processor has AVX512_BF16 and WORDLOOM_TARGET allows it. Throws as
+  /// target() does.
   static bool runs_here() { return simd::bf16_functions().update != nullptr; }
-  /// Throws UnsupportedProcessor where it cannot, and as target() does.
+  /// Throws UnsupportedProcessor if the kernel cannot run here, and as target() does.
   static void require_processor();
 
   class Run;
@@ -55,9 +55,9 @@ struct Bf16Kernel {
 
 namespace simd {
 
-/// The weights of all pairs in the order of Bf16Layout, kept for two kinds of blocks. Those of
-/// blocks without weights are for any number of inputs, as windows have, so that the places that
-/// fill up the last group have a weight too. The scratch of one thread.
+/// The weights of all pairs in the order of Bf16Layout, kept for two kinds of blocks. The weights
+/// of blocks without weights serve any number of inputs, because windows differ, so that the places
+/// that fill up the last group have a weight too. The scratch memory of one thread.
 class Bf16Weights {
  public:
   explicit Bf16Weights(BlockShape most) : most_(most) {
@@ -78,7 +78,7 @@ class Bf16Weights {
     return next.values.data();
   }
 
-  /// Returns how many places of weight not 0 hold no pair. Their score is 0.
+  /// Returns how many places with a weight other than 0 hold no pair. Their score is 0.
   static std::size_t padding(const Block& block) noexcept {
     return block.weights.empty() ? (4 - block.inputs.size() % 4) % 4 * block.outputs.size() : 0;
   }
@@ -129,7 +129,7 @@ class Bf16Kernel::Worker {
     return apply<with_loss>(model);
   }
 
-  /// The two halves of an update, see kernel/concept.hpp.
+  /// Does the first half of an update, see kernel/concept.hpp.
   void score(Model& model, const Block& block, float learning_rate) noexcept {
     const std::size_t n = block.inputs.size(), m = block.outputs.size();
     if (n == 0 || m == 0) return;
@@ -176,12 +176,12 @@ class Bf16Kernel::Worker {
   }
 
  private:
-  /// Remembers a row for the next second half, where there is room.
+  /// Remembers a row for the next second half, if there is room.
   void prefetch(const RowMatrix& matrix, RowId id) noexcept {
     if (ahead_count_ < ahead_.size()) ahead_[ahead_count_++] = simd::packed_row(matrix, id);
   }
 
-  /// Finds the rows of `ids` and adds these to `hash`. Returns whether some may be duplicates.
+  /// Finds the rows of `ids` and adds them to `hash`. Returns whether some may be duplicates.
   bool find_rows(const RowMatrix& matrix, std::span<const RowId> ids, std::uint8_t** rows,
                  std::uint32_t& hash) noexcept {
     filter_.begin();
@@ -196,11 +196,11 @@ class Bf16Kernel::Worker {
 
   simd::Bf16Functions functions_;
   simd::Bf16Weights weights_;
-  simd::Bf16Block scored_{};  // n is 0 where there is none
+  simd::Bf16Block scored_{};  // n is 0 if there is none
   const float* pair_weights_ = nullptr;
   std::size_t padding_ = 0;
   float learning_rate_ = 0.0f;
-  std::vector<std::uint8_t*> rows_;  // [N] inputs, then [M] outputs of the block at hand
+  std::vector<std::uint8_t*> rows_;  // [N] inputs, then [M] outputs of the current block
   RowMatrix gradients_, pairs_;
   RowMatrix change_;  // [N x 32] of an update over several tiles
   simd::RepeatFilter filter_;
@@ -215,9 +215,10 @@ class Bf16Kernel::Run {
 
   Worker worker(const Model&, BlockShape most) const { return {functions_, most}; }
 
-  /// Rounds rows [first, last) to nearest, in place. Rows that are bfloat16 already stay exactly.
+  /// Rounds rows [first, last) to nearest, in place. Values that are already bfloat16 do not
+  /// change.
   void pack(RowMatrix& matrix, std::size_t first, std::size_t last) const;
-  /// Makes packed rows floats, in place.
+  /// Converts packed rows to floats, in place.
   void unpack(RowMatrix& matrix, std::size_t first, std::size_t last) const;
 
  private:
@@ -250,7 +251,7 @@ WORDLOOM_FUNCTION void Bf16Kernel::Run::pack(RowMatrix& matrix, std::size_t firs
     const std::span<const float> row = matrix.row(i);
     for (std::size_t c = 0; c < row.size(); ++c) {
       const auto bits = std::bit_cast<std::uint32_t>(row[c]);
-      // Not a number stays one, which the carry could change.
+      // NaN stays NaN, which the carry could change.
       const bool is_nan = (bits & 0x7fffffffu) > 0x7f800000u;
       const std::uint32_t nearest = is_nan ? bits | 0x400000u : bits + 0x7fffu + (bits >> 16 & 1u);
       packed[c] = static_cast<std::uint16_t>(nearest >> 16);
@@ -267,7 +268,7 @@ WORDLOOM_FUNCTION void Bf16Kernel::Run::unpack(RowMatrix& matrix, std::size_t fi
     float* const row = matrix.row_data(i);
     for (std::size_t c = 0; c < packed.size(); ++c)
       row[c] = std::bit_cast<float>(std::uint32_t{packed[c]} << 16);
-    std::fill(row + packed.size(), row + matrix.stride(), 0.0f);  // where packed rows may lie
+    std::fill(row + packed.size(), row + matrix.stride(), 0.0f);  // packed rows may be here
   }
 }
 

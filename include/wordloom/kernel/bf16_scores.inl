@@ -1,24 +1,25 @@
-// Scores of Bf16Kernel: register tiles of 4 inputs x 6 outputs, as those of kernel/fused_tile.inl.
+// Scores of Bf16Kernel: register tiles of 4 inputs x 6 outputs, like those of
+// kernel/fused_tile.inl.
 namespace wordloom::inline WORDLOOM_ABI::simd::HWY_NAMESPACE::bf16 {
 
-/// Sums of neighbouring lanes of a (even lanes of the result) and b (odd lanes).
+/// Returns sums of neighbouring lanes of a (even lanes of the result) and b (odd lanes).
 WORDLOOM_BF16_INLINE __m512 add_lanes(__m512 a, __m512 b) {
   const __m512 ba = _mm512_mask_blend_ps(0xaaaa, a, b), ab = _mm512_mask_blend_ps(0xaaaa, b, a);
   return _mm512_add_ps(ba, _mm512_permute_ps(ab, 0xb1));
 }
-/// Sums of neighbouring pairs of lanes, placed likewise.
+/// Returns sums of neighbouring pairs of lanes, placed likewise.
 WORDLOOM_BF16_INLINE __m512 add_pairs(__m512 a, __m512 b) {
   const __m512d x = _mm512_castps_pd(a), y = _mm512_castps_pd(b);
   return _mm512_add_ps(_mm512_castpd_ps(_mm512_mask_blend_pd(0xaa, x, y)),
                        _mm512_castpd_ps(_mm512_permute_pd(_mm512_mask_blend_pd(0xaa, y, x), 0x55)));
 }
-/// Sums of neighbouring blocks of 4 lanes, placed likewise.
+/// Returns sums of neighbouring blocks of 4 lanes, placed likewise.
 WORDLOOM_BF16_INLINE __m512 add_blocks(__m512 a, __m512 b) {
   const __m512 ba = _mm512_mask_blend_ps(0xf0f0, a, b), ab = _mm512_mask_blend_ps(0xf0f0, b, a);
   return _mm512_add_ps(ba, _mm512_shuffle_f32x4(ab, ab, 0xb1));
 }
 
-/// Block k of the result is the sum of all blocks of v[k], for the first `used` of 4.
+/// Returns a vector whose block k is the sum of all blocks of v[k], for the first `used` of 4.
 template <std::size_t used>
 WORDLOOM_BF16_INLINE __m512 sums_of_blocks(const __m512* v) {
   const __m512 low = add_blocks(v[0], v[used == 1 ? 0 : 1]);
@@ -27,8 +28,8 @@ WORDLOOM_BF16_INLINE __m512 sums_of_blocks(const __m512* v) {
                        _mm512_shuffle_f32x4(low, high, 0x4e));
 }
 
-/// Scores I inputs from i on with J outputs from j on; those beyond I are zero. Stores whole
-/// vectors: past the tile's end values that are not used.
+/// Scores I inputs from i on with J outputs from j on; scores beyond I are zero. Stores whole
+/// vectors; values beyond the tile are not used.
 template <std::size_t I, std::size_t J>
 WORDLOOM_BF16_INLINE void score_tile(const Bf16Block& block, std::size_t i, std::size_t j) {
   const std::uint8_t* x[I];
@@ -61,7 +62,7 @@ WORDLOOM_BF16_INLINE void score_tile(const Bf16Block& block, std::size_t i, std:
   });
 }
 
-/// The first half of an update.
+/// Does the first half of an update.
 WORDLOOM_BF16 inline void score(const Bf16Block& block) noexcept {
   for (std::size_t i = 0; i < block.n; i += 4) {
     with_count<4>(std::min<std::size_t>(4, block.n - i),

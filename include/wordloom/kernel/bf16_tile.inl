@@ -2,7 +2,7 @@
 namespace wordloom::inline WORDLOOM_ABI::simd::HWY_NAMESPACE::bf16 {
 
 /// Moves all gradients of a duplicate row to its first place: the tiles then leave the right sum.
-/// Not inlined: duplicates are rare.
+/// Not inlined, because duplicates are rare.
 [[gnu::noinline]] inline void fold_repeats(const Bf16Block& block) noexcept {
   const Bf16Layout layout{block.n, block.m};
   const auto first_place = [](std::uint8_t* const* rows, std::size_t i) {
@@ -32,8 +32,8 @@ WORDLOOM_BF16_INLINE void pair_gradients(const Bf16Block& block) {
   }
 }
 
-/// Seeds the noise of a block by its rows, its learning rate, and some of its gradients: a function
-/// of what it trains, so that a resumed run has the bits of an uninterrupted one.
+/// Seeds the noise of a block from its rows, its learning rate, and some of its gradients, so that
+/// a resumed run has the bits of an uninterrupted one.
 WORDLOOM_BF16_INLINE std::uint32_t seed_of(const Bf16Block& block) {
   const __m512i bits = _mm512_loadu_si512(block.gradients);
   const __m512i hash =
@@ -44,10 +44,11 @@ WORDLOOM_BF16_INLINE std::uint32_t seed_of(const Bf16Block& block) {
   return block.hash ^ static_cast<std::uint32_t>(_mm512_reduce_add_epi32(hash));
 }
 
-/// J rows of one side held in registers, old as interleaved pairs and new as floats; the rows of
-/// the other side pass, two at a time, last to first: a row that occurs twice gets the sum of its
-/// first place (the later ones have gradient 0). `holds_inputs`: all inputs are held, no more than
-/// 7, else outputs from j on, at most 6, in one tile or (`is_first`, `is_last`) several.
+/// Updates J rows of one side that are held in registers, old values as interleaved pairs and new
+/// ones as floats, and reads the rows of the other side two at a time, last to first: a row that
+/// occurs twice gets the sum of its first place (the later ones have gradient 0). `holds_inputs`:
+/// all inputs are held, at most 7, else outputs from j on, at most 6, in one tile or (`is_first`,
+/// `is_last`) several.
 template <std::size_t J, bool holds_inputs>
 WORDLOOM_BF16_INLINE void update_tile(const Bf16Block& block, std::size_t byte, std::size_t j,
                                       bool is_first, bool is_last, __m512i random) {
@@ -126,8 +127,8 @@ WORDLOOM_BF16_INLINE void update_tile(const Bf16Block& block, std::size_t byte, 
   });
 }
 
-/// Calls `columns(byte, random words)` for each 64 bytes of a row, and prefetches those of the rows
-/// that later blocks need.
+/// Calls `columns(byte, random words)` for each 64 bytes of a row, and prefetches those bytes of
+/// the rows that later blocks need.
 template <class Columns>
 WORDLOOM_BF16_INLINE void for_columns(const Bf16Block& block, Columns&& columns) {
   Noise noise(seed_of(block));
@@ -144,7 +145,7 @@ WORDLOOM_BF16_INLINE void for_columns(const Bf16Block& block, Columns&& columns)
   }
 }
 
-/// All inputs, J of them, in registers: each row is read, expanded and packed once.
+/// Updates all inputs, J of them, in registers: each row is read, expanded and packed once.
 template <std::size_t J>
 [[gnu::noinline]] WORDLOOM_BF16 void update_holding_inputs(const Bf16Block& given) noexcept {
   const Bf16Block block = given;
@@ -156,7 +157,7 @@ template <std::size_t J>
 [[gnu::noinline]] WORDLOOM_BF16 inline void update_holding_outputs(
     const Bf16Block& given) noexcept {
   const Bf16Block block = given;
-  // Tiles of at most 3 pairs of outputs, as equal as can be.
+  // Tiles of at most 3 pairs of outputs, of nearly equal size.
   const std::size_t pairs = (block.m + 1) / 2, tiles = (pairs + 2) / 3, shorter = pairs / tiles,
                     longer = pairs % tiles;
   for_columns(block, [&](std::size_t byte, __m512i random) WORDLOOM_BF16_INLINED {
@@ -170,11 +171,11 @@ template <std::size_t J>
   });
 }
 
-/// The second half of an update, from its gradients.
+/// Does the second half of an update, from its gradients.
 WORDLOOM_BF16 inline void update(const Bf16Block& block) noexcept {
   if (block.may_repeat) fold_repeats(block);
   pair_gradients(block);
-  // Where all outputs fit one tile, there is nothing to gain by holding inputs.
+  // If all outputs fit into one tile, holding inputs gains nothing.
   if (block.n <= 7 && block.m > 6)
     with_count<7>(block.n,
                   [&]<std::size_t J>() WORDLOOM_BF16_INLINED { update_holding_inputs<J>(block); });

@@ -15,16 +15,16 @@ inline constexpr std::size_t packed_bytes(std::size_t dimension) {
   return (dimension + 31) / 32 * 64;
 }
 
-/// Returns the packed row i: at the beginning of its row of floats, or where i is odd at the end.
-/// With all at the beginning, half of the sets of each cache would hold none of them: blocks of
-/// rows in the third-level cache then took 1.4 to 1.5 times as long (Zen 4, D = 128).
+/// Returns the packed row i: at the beginning of its row of floats, or at the end if i is odd. With
+/// all at the beginning, half of the sets of each cache would hold none of them: blocks of rows in
+/// the third-level cache then took 1.4 to 1.5 times as long (Zen 4, D = 128).
 inline std::uint8_t* packed_row(const RowMatrix& matrix, std::size_t i) {
   const std::size_t shift =
       i % 2 * (matrix.stride() * sizeof(float) - packed_bytes(matrix.columns()));
   return reinterpret_cast<std::uint8_t*>(const_cast<float*>(matrix.row_data(i))) + shift;
 }
 
-/// Gradients of Bf16Kernel lie in groups of 4 inputs, in each group output by output, 4 for each
+/// The gradients of Bf16Kernel are in groups of 4 inputs, each group output by output, 4 for each
 /// output. Padding completes the last group to 4 inputs, and zeros complete each group to an even
 /// number of outputs.
 struct Bf16Layout {
@@ -35,13 +35,14 @@ struct Bf16Layout {
     return (i / 4 * padded_m() + j) * 4 + i % 4;
   }
   constexpr std::size_t count() const { return (n + 3) / 4 * 4 * padded_m(); }
-  /// Floats to hold any block of up to n x m; whole vectors may be written past its end.
+  /// Returns the floats that hold any block of up to n x m; whole vectors may be written past the
+  /// end.
   static constexpr std::size_t most(BlockShape shape) {
     return (shape.inputs + 3) / 4 * 4 * (shape.outputs + 1) + 64;
   }
 };
 
-/// A block as Bf16Kernel works on it.
+/// A block in the form that Bf16Kernel trains.
 struct Bf16Block {
   std::uint8_t** inputs;   // [N] packed rows
   std::uint8_t** outputs;  // [M] packed rows
@@ -51,7 +52,7 @@ struct Bf16Block {
   std::uint32_t* pairs_of_inputs;   // two bf16 each: the gradients of inputs i and i + 1, i even
   std::uint32_t* pairs_of_outputs;  // of outputs j and j + 1, j even
   float* change;                    // [N x 32] of an update over several tiles
-  bool may_repeat;                  // whether it may have duplicate rows
+  bool may_repeat;                  // whether the block may have duplicate rows
   std::uint32_t hash;               // chooses the random bits of its rounding
   std::span<const std::uint8_t* const> ahead;  // packed rows that later blocks need
 };
@@ -64,7 +65,7 @@ struct Bf16Functions {
   void (*update)(const Bf16Block&) noexcept = nullptr;
 };
 
-/// Returns the functions, or null pointers where the processor lacks AVX512_BF16, or where WORDLOOM_TARGET
+/// Returns the functions, or null pointers if the processor lacks AVX512_BF16 or WORDLOOM_TARGET
 /// names a lesser instruction set than AVX-512. Throws as target() does.
 Bf16Functions bf16_functions();
 
@@ -79,9 +80,9 @@ Bf16Functions bf16_functions();
 #include <immintrin.h>
 
 #include <wordloom/kernel/bf16_vectors.inl>
-// With the vectors of that file:
+// Included with the vectors of that file.
 #include <wordloom/kernel/bf16_scores.inl>
-// The last one, which ends the macros of the first:
+// Included last, because it undefines the macros of the first file.
 #include <wordloom/kernel/bf16_tile.inl>
 #endif
 inline wordloom::simd::Bf16Functions wordloom::simd::bf16_functions() {

@@ -59,7 +59,7 @@ WORDLOOM_BF16_INLINE __m512i broadcast(const std::uint32_t* pair) {
   return v;
 }
 
-/// Even words of a, odd words of b.
+/// Returns the even words of a and the odd words of b.
 WORDLOOM_BF16_INLINE __m512i even_and_odd(__m512i a, __m512i b) {
   return _mm512_mask_blend_epi16(0x55555555u, b, a);
 }
@@ -67,7 +67,7 @@ WORDLOOM_BF16_INLINE __m512i even_and_odd(__m512i a, __m512i b) {
 WORDLOOM_BF16_INLINE __m512i to_odd(__m512i v) { return _mm512_slli_epi32(v, 16); }
 WORDLOOM_BF16_INLINE __m512i to_even(__m512i v) { return _mm512_srli_epi32(v, 16); }
 
-/// Odd words of a in even places, those of b in odd places. `index`: odd_words().
+/// Returns the odd words of a in even places, those of b in odd places. `index`: odd_words().
 WORDLOOM_BF16_INLINE __m512i zip_odd(__m512i a, __m512i index, __m512i b) {
   return _mm512_permutex2var_epi16(a, index, b);
 }
@@ -96,7 +96,7 @@ class Noise {
     s = _mm512_xor_si512(s, _mm512_srli_epi32(s, 13));
     s = _mm512_mullo_epi32(s, _mm512_set1_epi32(static_cast<int>(0xc2b2ae35u)));
     s = _mm512_xor_si512(s, _mm512_srli_epi32(s, 16));
-    state_ = _mm512_or_si512(s, _mm512_set1_epi32(1));  // not 0, where it would stay
+    state_ = _mm512_or_si512(s, _mm512_set1_epi32(1));  // not 0, a fixed point of xorshift
   }
   WORDLOOM_BF16_INLINE __m512i next() {
     state_ = _mm512_xor_si512(state_, _mm512_slli_epi32(state_, 13));
@@ -118,8 +118,8 @@ struct Expanded {
         odd(_mm512_castsi512_ps(even_and_odd(_mm512_setzero_si512(), packed))) {}
 
   /// Rounds stochastically: adds 16 random bits below those of a bf16, then truncates. The result
-  /// is the next bf16 of larger size with the probability of the fraction that is cut off, so that
-  /// its expectation is the float. A value that is a bf16 stays.
+  /// is the next bf16 of larger magnitude with the probability of the fraction that is cut off, so
+  /// that its expectation is the float. A value that is a bf16 does not change.
   WORDLOOM_BF16_INLINE __m512i rounded(__m512i random, __m512i index) const {
     return zip_odd(
         _mm512_add_epi32(_mm512_castps_si512(even), to_even(random)), index,

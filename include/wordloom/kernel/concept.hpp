@@ -20,8 +20,8 @@ namespace wordloom::inline WORDLOOM_ABI {
 
 namespace detail {
 
-/// Returns what the threads of a run share of a kernel: `kernel.start(model)` if it has that, else
-/// the kernel itself.
+/// Returns the part of a kernel that the threads of a run share: `kernel.start(model)` if it has
+/// that, else the kernel itself.
 template <class K>
 auto start_kernel(const K& kernel, Model& model) {
   if constexpr (requires { kernel.start(model); })
@@ -40,8 +40,8 @@ template <class K>
 using KernelWorker = decltype(std::declval<const KernelRun<K>&>().worker(
     std::declval<const Model&>(), BlockShape()));
 
-/// The worker for blocks with the features `used`: one of its own for rows alone where a run has
-/// that.
+/// Returns the worker for blocks with the features `used`: a separate one for rows alone if the run
+/// has that.
 template <BlockFeatures used, class Run>
 auto block_worker_of(const Run& run, const Model& model, BlockShape most) {
   if constexpr (!used.bags && !used.one_side && !used.pairs &&
@@ -51,7 +51,7 @@ auto block_worker_of(const Run& run, const Model& model, BlockShape most) {
     return run.worker(model, most);
 }
 
-/// The worker for blocks that change one side: one of its own where a run has that.
+/// Returns the worker for blocks that change one side: a separate one if the run has that.
 template <class Run>
 auto one_side_worker_of(const Run& run, const Model& model, BlockShape most) {
   if constexpr (requires { run.one_side_worker(model, most); })
@@ -81,13 +81,13 @@ concept WritesGradients = requires(W& worker, Model& model, const Block& block, 
   worker.template gradients<false>(model, block, rows, rows);
 };
 
-/// A worker that finds private copies of rows itself.
+/// A worker that looks up private copies of rows itself.
 template <class W>
 concept MapsRows = requires(W& worker, const RowMaps& maps) {
   worker.map_rows(maps);
 };
 
-/// Applies the gradients that a worker still holds, if it holds some.
+/// Applies the gradients that a worker still holds, if any.
 template <class W>
 void finish_worker(W& worker, Model& model, float learning_rate) {
   if constexpr (requires { worker.finish(model, learning_rate); })
@@ -161,59 +161,62 @@ concept TrainsColumns = OnDevice<K> &&
 
 }  // namespace detail
 
-/// The arithmetic: applies the gradient of a block to the model. A policy, a value with parameters
-/// of its own (core/hyperparameters.hpp), of one of two kinds.
+/// The arithmetic: applies the gradient of a block to the model. A policy, which is a value with
+/// parameters of its own (core/hyperparameters.hpp), of one of two kinds.
 ///
 /// On the host:
-/// - `kernel.start(model)` returns what the threads of a run share, for example the state of an
-///   optimizer, which it keeps in `model.state`. A kernel without it is its own run.
-/// - `run.worker(model, max_block)`: the scratch of one thread;
+/// - `kernel.start(model)` returns the data that the threads of a run share, for example the state
+///   of an optimizer, which it keeps in `model.state`. A kernel without it is its own run.
+/// - `run.worker(model, max_block)`: the scratch memory of one thread;
 /// - `worker.update<with_loss>(model, block, learning_rate)` applies the gradient and returns the
-///   loss (LossSum, or what converts to it) when `with_loss` is true. It never allocates;
+///   loss (LossSum, or a type that converts to it) when `with_loss` is true. It never allocates;
 /// - or the same in two halves, between which the sampler makes the next block:
 ///   `worker.score(model, block, learning_rate)`, after which the block may be gone, and
 ///   `worker.apply<with_loss>(model)`;
-/// - `worker.gradients<with_loss>(model, block, inputs, outputs)`, which WithOptimizer needs: it
+/// - `worker.gradients<with_loss>(model, block, inputs, outputs)`, which WithOptimizer needs:
 ///   writes the gradients at rate 1 to the first rows of `inputs` [N x D] and `outputs` [M x D]
-///   instead, and returns the loss. It changes no row of the model, and leaves alone the matrix of
-///   a side that the block does not update. The padding of both stays zero. The block has no bags;
-/// - `worker.finish(model, learning_rate)`, where it exists, applies the gradients that the worker
-///   still holds. The trainer calls it at the end of each epoch, and when training stops;
-/// - `run.row_worker(model, max_block)`, where there is that: the same for samplers that use no
-///   bags, pairs or single sides, and `run.one_side_worker(model, max_block)` for blocks that all
-///   change one side, as those of two-step training;
-/// - `worker.prefetch(model, inputs, outputs)`, where there is that, is told which rows later
-///   blocks need; without it the trainer prefetches them;
-/// - `static constexpr BlockFeatures honours`: the parts of Block that it honours, none without. A
-///   sampler that uses others is refused when compiling;
-/// - `static constexpr bool keeps_nothing_by_row` of a run: true when it and its workers keep no
-///   data indexed by row. It may then train the words of Subwords: blocks have rows from
+///   instead, and returns the loss. It changes no row of the model, and does not write the matrix
+///   of a side that the block does not update. The padding of both stays zero. The block has no
+///   bags;
+/// - `worker.finish(model, learning_rate)`, optional, applies the gradients that the worker still
+///   holds. The trainer calls it at the end of each epoch, and when training stops;
+/// - `run.row_worker(model, max_block)`, optional: the worker for samplers that use no bags, pairs
+///   or single sides, and `run.one_side_worker(model, max_block)` for blocks that all change one
+///   side, as in two-step training;
+/// - `worker.prefetch(model, inputs, outputs)`, optional, receives the rows that later blocks need;
+///   without it the trainer prefetches them;
+/// - `static constexpr BlockFeatures honours`, optional: the parts of Block that it honours; none
+///   by default. A sampler that uses others does not compile;
+/// - `static constexpr bool keeps_nothing_by_row` of a run: true if it and its workers keep no data
+///   indexed by row. It may then train the words of Subwords: blocks have rows from
 ///   RowMatrix::rows() on, which row_data() accepts;
-/// - `worker.map_rows(maps)`, where there is that, lets threads have private copies of frequent
-///   rows. It is called before all blocks. Where a block has the id of an input, the worker then
-///   trains row maps.input(id), and maps.output(id) for that of an output;
-/// - `run.pack(matrix, first, last)` and `run.unpack(matrix, first, last)`, where there are these:
-///   the workers train rows in a form of the kernel's own. The trainer packs the rows of both sides
-///   before workers train, and makes them floats again before others read them: in callbacks that
-///   take the model, in checkpoints, and after training. Packing what was unpacked gives the same
-///   bits. Such a kernel goes with NoSync alone. See Bf16Kernel.
+/// - `worker.map_rows(maps)`, optional, lets threads have private copies of frequent rows. It is
+///   called before all blocks. For an input with some id, the worker then trains row
+///   maps.input(id), for an output maps.output(id);
+/// - `run.pack(matrix, first, last)` and `run.unpack(matrix, first, last)`, optional: the workers
+///   train rows in a form of the kernel's own. The trainer packs the rows of both sides before
+///   workers train, and converts them to floats again before other code reads them: in callbacks
+///   that take the model, in checkpoints, and after training. Packing unpacked rows gives the same
+///   bits. Such a kernel can only be used with NoSync. See Bf16Kernel.
 ///
-/// On a device, where it does a sampler's work too: `K::Replica` is what a SyncPolicy may change
-/// between two batches; `K::trains<Sampler>` says for which samplers it can stand, and
-/// `K::require<Sampler>()`, where it exists, refuses others by a static_assert that says why;
-/// `kernel.start(sampler, parameters, model)` returns a std::unique_ptr<K::Run>;
-/// `run.submit(batch, epoch, first_rate, last_rate)` starts to train a batch, `run.wait()` waits
-/// for the first of those in flight (two at most) and returns its loss and examples,
-/// `run.download(model)` brings the model back; a batch should have `run.batch_words()` words and
-/// may have any number from `K::min_words`, below which the device is not busy;
-/// `run.keeps(index)`: whether a batch of a corpus that repeats is still there. `run.finish()`,
-/// where it exists, starts to apply the gradients that the run still holds; the trainer calls it at
-/// the end of each epoch, and when training stops. See CudaKernel.
+/// On a device, where it also does the work of a sampler:
+/// - `K::Replica` is the model that a SyncPolicy may change between two batches;
+/// - `K::trains<Sampler>` is true for the samplers whose work it can do, and
+///   `K::require<Sampler>()`, optional, refuses others by a static_assert with the reason;
+/// - `kernel.start(sampler, parameters, model)` returns a std::unique_ptr<K::Run>;
+/// - `run.submit(batch, epoch, first_rate, last_rate)` starts to train a batch, `run.wait()` waits
+///   for the first of those in flight (two at most) and returns its loss and examples,
+///   `run.download(model)` copies the model back;
+/// - a batch should have `run.batch_words()` words and may have any number from `K::min_words` on,
+///   below which the device is not busy;
+/// - `run.keeps(index)`: whether a batch of a corpus that repeats is still on the device;
+/// - `run.finish()`, optional, starts to apply the gradients that the run still holds; the trainer
+///   calls it at the end of each epoch, and when training stops. See CudaKernel.
 ///
-/// On a device, for samplers that train columns: `run.set_words(words, parts)` says what a column
-/// is, and `run.set_contexts(lists)` among which its contexts are found; then, of each column,
-/// `run.begin(number, in_epoch, contexts)`, `run.train(step, rate)` for each side, and `run.end()`.
-/// See ColumnKernel.
+/// On a device, for samplers that train columns: `run.set_words(words, parts)` sets the words of a
+/// column, and `run.set_contexts(lists)` the lists in which its contexts are found; then, for each
+/// column, `run.begin(number, in_epoch, contexts)`, `run.train(step, rate)` for each side, and
+/// `run.end()`. See ColumnKernel.
 template <class K>
 concept UpdateKernel = std::copy_constructible<K> &&
     ((!detail::OnDevice<K> && detail::MakesWorkers<K> &&
@@ -244,14 +247,14 @@ constexpr bool require_kernel() {
   return UpdateKernel<K>;
 }
 
-/// Refuses a kernel that does not honour what the sampler uses, by name.
+/// Refuses a kernel that does not honour a feature that the sampler uses, by name.
 template <class S, class K>
 constexpr bool require_match() {
   if constexpr (OnDevice<K>) {
     if constexpr (requires { K::template require<S>(); }) K::template require<S>();
     static_assert(K::template trains<S>,
-                  "wordloom: this UpdateKernel makes windows and negatives itself, and not as this "
-                  "Sampler does");
+                  "wordloom: this UpdateKernel draws windows and negatives on the device and does "
+                  "not support this Sampler");
   } else {
     constexpr BlockFeatures used = features_used<S>(), honoured = features_honoured<K>();
     static_assert(!used.bags || honoured.bags,

@@ -12,7 +12,7 @@
 
 namespace wordloom::inline WORDLOOM_ABI::simd {
 
-/// A block as DotKernel works on it.
+/// A block in the form that DotKernel trains.
 struct DotBlock {
   float* const* inputs;       // [n] rows
   float* const* outputs;      // [m] rows
@@ -26,8 +26,8 @@ struct DotBlock {
 /// rate).
 struct DotFunctions {
   LossSum (*update[2])(const DotBlock&, std::size_t, float) noexcept;
-  /// Writes the gradients at rate 1 to rows of matrices (block, inputs, outputs, stride). A side
-  /// whose matrix is null is left out.
+  /// Writes the gradients at rate 1 to rows of matrices (block, inputs, outputs, stride). Skips a
+  /// side whose matrix is null.
   LossSum (*gradients[2])(const DotBlock&, RowMatrix*, RowMatrix*, std::size_t) noexcept;
 };
 DotFunctions dot_functions();
@@ -54,11 +54,11 @@ struct DotKernel {
   static constexpr bool keeps_nothing_by_row = true;
 
   class Worker;
-  /// The scratch of one thread for a model. Throws as target() does.
+  /// Returns the scratch memory of one thread for a model. Throws as target() does.
   Worker worker(const Model& model, BlockShape most) const;
 };
 
-/// The scratch of one thread.
+/// The scratch memory of one thread.
 class DotKernel::Worker {
  public:
   Worker(const Model& model, BlockShape most)
@@ -85,7 +85,7 @@ class DotKernel::Worker {
 
   void map_rows(const RowMaps& maps) noexcept { staging_.map_rows(maps); }
 
-  /// See kernel/concept.hpp. The block has no bags.
+  /// Writes gradients, see kernel/concept.hpp. The block has no bags.
   template <bool with_loss>
   LossSum gradients(Model& model, const Block& block, RowMatrix& inputs,
                     RowMatrix& outputs) noexcept {
@@ -105,7 +105,7 @@ class DotKernel::Worker {
   simd::Staging staging_;
   std::vector<float> gradients_;          // [M x N] scores, then gradients
   std::vector<float> weights_;            // [M x N]
-  std::vector<float*> inputs_, outputs_;  // [N], [M] rows of the block at hand
+  std::vector<float*> inputs_, outputs_;  // [N], [M] rows of the current block
   std::vector<float> input_change_;       // [N x 16]
 };
 

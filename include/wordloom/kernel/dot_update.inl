@@ -3,7 +3,7 @@ namespace wordloom::inline WORDLOOM_ABI::simd::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// Over `stride` floats, a multiple of 16: the padding is zero.
+/// Returns the dot product over `stride` floats, a multiple of 16: the padding is zero.
 HWY_INLINE float dot(const float* a, const float* b, std::size_t stride) {
   const RowTag d;
   const std::size_t lanes = hn::Lanes(d);
@@ -22,7 +22,7 @@ HWY_INLINE void add_to_row(hn::Vec<RowTag> change, float* row) {
   store_row(d, hn::Add(load_row(d, row), change), row);
 }
 
-/// DotKernel::update of a block of n x m.
+/// Does DotKernel::update for a block of n x m.
 template <bool with_loss>
 HWY_ATTR LossSum dot_update(const DotBlock& block, std::size_t stride,
                             float learning_rate) noexcept {
@@ -35,8 +35,8 @@ HWY_ATTR LossSum dot_update(const DotBlock& block, std::size_t stride,
       g[j * n + i] = dot(block.inputs[i], block.outputs[j], stride);
   const LossSum loss = block_gradients<with_loss>(g, block.pair_weights, n * m, learning_rate);
 
-  // Column by column of the rows: both changes are computed from the old values of a column
-  // before either is added, so that a duplicate row gets both changes.
+  // Column by column of the rows: both changes are computed from the old values of a column before
+  // either is added, so that a duplicate row gets both changes.
   for (std::size_t c = 0; c < stride; c += lanes) {
     for (std::size_t i = 0; i < n; ++i) {
       auto change = hn::Zero(d);
@@ -74,7 +74,7 @@ HWY_INLINE void weighted_sum(const float* const* rows, const float* weights, std
   });
 }
 
-/// DotKernel::gradients of a block of n x m.
+/// Does DotKernel::gradients for a block of n x m.
 template <bool with_loss>
 HWY_ATTR LossSum dot_gradients(const DotBlock& block, RowMatrix* inputs, RowMatrix* outputs,
                                std::size_t stride) noexcept {

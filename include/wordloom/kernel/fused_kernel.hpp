@@ -17,7 +17,7 @@
 
 namespace wordloom::inline WORDLOOM_ABI {
 
-/// Scores, sigmoid and both rank updates of a block on the rows where they lie, in register tiles:
+/// Scores, sigmoid and both rank updates of a block on the rows in place, in register tiles:
 /// nothing is gathered or packed, each row is read twice and written once. The default kernel.
 struct FusedKernel {
   static constexpr BlockFeatures honours = {
@@ -25,20 +25,22 @@ struct FusedKernel {
   static constexpr bool keeps_nothing_by_row = true;
 
   class Worker;
-  /// The scratch of one thread for a model. Throws as target() does.
+  /// Returns the scratch memory of one thread for a model. Throws as target() does.
   Worker worker(const Model& model, BlockShape most) const;
 
   class RowWorker;
-  /// The scratch of one thread for blocks of rows alone: none of the features above except weights.
+  /// Returns the scratch memory of one thread for blocks of rows alone: of the features above they
+  /// use weights only.
   RowWorker row_worker(const Model& model, BlockShape most) const;
 
   class OneSideWorker;
-  /// The scratch of one thread for blocks that change one side, see kernel/fused_one_side.hpp.
+  /// Returns the scratch memory of one thread for blocks that change one side, see
+  /// kernel/fused_one_side.hpp.
   OneSideWorker one_side_worker(const Model& model, BlockShape most) const;
 };
 
-/// The scratch of one thread for blocks of rows. A class of its own, so that programs without bags
-/// do not compile the code for them.
+/// The scratch memory of one thread for blocks of rows. A separate class, so that programs without
+/// bags do not compile the code for them.
 class FusedKernel::RowWorker {
  public:
   explicit RowWorker(BlockShape most);
@@ -49,30 +51,31 @@ class FusedKernel::RowWorker {
     return apply<with_loss>(model);
   }
 
-  /// The first half of an update: its scores, which take a while to become gradients. Leaves the
-  /// model as it is, and does not need the block any more; `apply` comes before another `score`.
+  /// Does the first half of an update: computes scores, which take a while to become gradients.
+  /// Does not change the model, and does not need the block afterwards. `apply` must be called
+  /// before the next `score`.
   void score(Model& model, const Block& block, float learning_rate) noexcept {
     if (block.inputs.empty() || block.outputs.empty()) return;
     begin(block, learning_rate);
     functions_.score(model, block, scored_, filter_, maps_);
   }
-  /// The second half; nothing where nothing is scored.
+  /// Does the second half; does nothing if nothing is scored.
   template <bool with_loss>
   LossSum apply(Model& model) noexcept {
-    if (scored_.n == 0) return {};  // rows that were announced wait for an update
+    if (scored_.n == 0) return {};  // announced rows are kept for the next update
     scored_.ahead = ahead_.take();
     const LossSum loss = functions_.apply[with_loss](model, scored_);
     scored_.n = 0;
     return loss;
   }
 
-  /// Rows that later blocks need: prefetched during the next second half.
+  /// Announces rows that later blocks need; they are prefetched during the next second half.
   void prefetch(const Model& model, std::span<const RowId> inputs,
                 std::span<const RowId> outputs) noexcept {
     ahead_.add(model, inputs, outputs, maps_);
   }
 
-  /// See kernel/concept.hpp.
+  /// Sets the private copies of rows, see kernel/concept.hpp.
   void map_rows(const RowMaps& maps) noexcept { maps_ = maps; }
 
  protected:  // for kernel/fused_row_ada_grad.hpp
@@ -93,7 +96,7 @@ class FusedKernel::RowWorker {
                false,
                {}};
   }
-  /// The first half of an update of rows that `staging` finds.
+  /// Does the first half of an update of rows that `staging` finds.
   void score_staged(Model& model, const Block& block, float learning_rate,
                     simd::Staging& staging) noexcept {
     begin(block, learning_rate);
@@ -105,8 +108,8 @@ class FusedKernel::RowWorker {
 
   simd::FusedFunctions functions_ = simd::fused_functions();
   simd::WeightLayout weights_;
-  simd::FusedBlock scored_{};  // n is 0 where there is none
-  std::vector<float*> rows_;   // [N] inputs, then [M] outputs of the block at hand
+  simd::FusedBlock scored_{};  // n is 0 if there is none
+  std::vector<float*> rows_;   // [N] inputs, then [M] outputs of the current block
   RowMatrix gradients_;
   RowMatrix change_;  // [N x 32] of an update over several tiles
   simd::RepeatFilter filter_;
@@ -114,7 +117,7 @@ class FusedKernel::RowWorker {
   RowMaps maps_;
 };
 
-/// The scratch of one thread.
+/// The scratch memory of one thread.
 class FusedKernel::Worker {
  public:
   Worker(const Model& model, BlockShape most);
@@ -125,7 +128,7 @@ class FusedKernel::Worker {
     return apply<with_loss>(model);
   }
 
-  /// The two halves of an update, as those of RowWorker.
+  /// Do the two halves of an update, as in RowWorker.
   void score(Model& model, const Block& block, float learning_rate) noexcept {
     if (block.inputs.empty() || block.outputs.empty()) return;
     if ((is_bag_ = simd::BagUpdate::takes(block)))
@@ -154,7 +157,7 @@ class FusedKernel::Worker {
   }
 
  private:
-  /// Scores a block of pairs as one of all pairs, of which most have weight 0.
+  /// Scores a block of pairs as a block of all pairs, most of which have weight 0.
   void score_all_pairs(Model& model, const Block& block, float learning_rate) noexcept {
     simd::fill_pair_weights(block, all_weights_.data());
     Block all = block;

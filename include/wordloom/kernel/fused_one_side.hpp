@@ -15,9 +15,9 @@
 
 namespace wordloom::inline WORDLOOM_ABI {
 
-/// The scratch of one thread of two-step training, whose blocks change one side: two products where
-/// FusedKernel::Worker has three. Other blocks it leaves to that. A class of its own, so that
-/// programs without two-step training do not compile its vector code.
+/// The scratch memory of one thread of two-step training, whose blocks change one side: two
+/// products instead of the three of FusedKernel::Worker, which gets all other blocks. A separate
+/// class, so that programs without two-step training do not compile its vector code.
 class FusedKernel::OneSideWorker {
  public:
   OneSideWorker(const Model& model, BlockShape most)
@@ -29,7 +29,7 @@ class FusedKernel::OneSideWorker {
     return apply<with_loss>(model);
   }
 
-  /// The two halves of an update, as those of FusedKernel::Worker.
+  /// Do the two halves of an update, as in FusedKernel::Worker.
   void score(Model& model, const Block& block, float learning_rate) noexcept {
     is_one_side_ = simd::OneSideUpdate::takes(block, filter_);
     if (is_one_side_)
@@ -43,9 +43,9 @@ class FusedKernel::OneSideWorker {
     return others_.apply<with_loss>(model);
   }
 
-  /// Writes what the rows of a block would receive at learning rate 1, those of the sides that it
-  /// updates, to `inputs` [N x D] and `outputs` [M x D], and changes none of them. No bags. See
-  /// WithOptimizer.
+  /// Writes the changes that the rows of a block would receive at learning rate 1, for the sides
+  /// that it updates, to `inputs` [N x D] and `outputs` [M x D]; the rows do not change. No bags.
+  /// See WithOptimizer.
   template <bool with_loss>
   LossSum gradients(Model& model, const Block& block, RowMatrix& inputs,
                     RowMatrix& outputs) noexcept {
@@ -66,7 +66,7 @@ class FusedKernel::OneSideWorker {
     return loss;
   }
 
-  /// Rows that later blocks only read: prefetched during the next second half.
+  /// Announces rows that later blocks only read; they are prefetched during the next second half.
   void prefetch(const Model& model, std::span<const RowId> inputs,
                 std::span<const RowId> outputs) noexcept {
     ahead_.add(model, inputs, outputs);

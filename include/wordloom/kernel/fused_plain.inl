@@ -1,4 +1,4 @@
-// The arithmetic of FusedKernel for targets without vector instructions, where tiles would gain
+// The arithmetic of FusedKernel for targets without vector instructions, on which tiles would gain
 // nothing and take longest to compile. The order of all sums is that of the tiles.
 #if HWY_TARGET == HWY_EMU128 || HWY_TARGET == HWY_SCALAR
 HWY_BEFORE_NAMESPACE();
@@ -40,7 +40,7 @@ HWY_NOINLINE inline void fused_scores(const FusedBlock& block, std::size_t strid
 }
 
 /// Adds the gradients of a block to its rows. The inputs are stored last to first: a duplicate row
-/// is right when the gradients of its later places are zero (fold_repeats).
+/// is right if the gradients of its later places are zero (fold_repeats).
 template <bool scaled>
 HWY_NOINLINE void add_gradients(const FusedBlock& block, std::size_t stride) noexcept {
   const GradientLayout layout{block.n, block.m};

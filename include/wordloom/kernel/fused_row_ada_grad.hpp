@@ -28,16 +28,16 @@ namespace wordloom::inline WORDLOOM_ABI {
 /// batches. Threads share the rows and their sums: there are no private copies of frequent rows
 /// (Hyperparameters::private_rows).
 ///
-/// As RowAdaGrad says, except that only one block in `every`, chosen by a hash, is measured: it
-/// adds `every` x |g|^2 / D to the sums of its rows. The expectation is the same, and vectors are
-/// as good (benchmarks/results/row-ada-grad.md).
+/// It differs from RowAdaGrad in that only one block in `every`, chosen by a hash, is measured: it
+/// adds `every` x |g|^2 / D to the sums of its rows. The expectation is equal, and vectors are as
+/// good (benchmarks/results/row-ada-grad.md).
 template <>
 struct WithOptimizer<FusedKernel, RowAdaGrad> {
   static constexpr BlockFeatures honours = FusedKernel::honours;
 
   FusedKernel kernel = {};
   RowAdaGrad optimizer = {};
-  /// One block in so many is measured, 1 to 64.
+  /// The number of blocks of which one is measured, 1 to 64.
   std::size_t every = 32;
 
   static WithOptimizer from(const Hyperparameters& parameters) {
@@ -56,12 +56,13 @@ struct WithOptimizer<FusedKernel, RowAdaGrad> {
     RowAdaGrad::Run optimizer;
     std::shared_ptr<detail::RowScales> scales;
 
-    /// The scratch of one thread for a model. Throws as target() does.
+    /// Returns the scratch memory of one thread for a model. Throws as target() does.
     Worker worker(const Model& model, BlockShape most) const;
-    /// The scratch of one thread for blocks of rows alone: no features except weights.
+    /// Returns the scratch memory of one thread for blocks of rows alone: no features except
+    /// weights.
     RowWorker row_worker(const Model& model, BlockShape most) const;
-    /// The scratch of one thread for blocks that change one side: one pass for the gradients and
-    /// one for the rows, and all blocks are measured.
+    /// Returns the scratch memory of one thread for blocks that change one side: one pass for the
+    /// gradients and one for the rows, and all blocks are measured.
     auto one_side_worker(const Model& model, BlockShape most) const {
       return detail::OptimizerWorker<FusedKernel, RowAdaGrad>(FusedKernel(), optimizer, 1, model,
                                                               most);
@@ -76,7 +77,7 @@ struct WithOptimizer<FusedKernel, RowAdaGrad> {
 
 namespace detail {
 
-/// The update of a bag that all outputs meet.
+/// The update of a bag that is scored against all outputs.
 class AdaptiveBag : public simd::BagUpdate {
  public:
   using BagUpdate::BagUpdate;
@@ -94,7 +95,7 @@ class AdaptiveBag : public simd::BagUpdate {
   }
 };
 
-/// Staging whose scratch rows change by their gradients times the learning rate.
+/// Staging with scratch rows that are changed by their gradients times the learning rate.
 class AdaptiveStaging : public simd::Staging {
  public:
   AdaptiveStaging(BlockShape most, const Model& model, RowScales& scales)
@@ -130,7 +131,7 @@ class AdaptiveStaging : public simd::Staging {
 
 }  // namespace detail
 
-/// The scratch of one thread for blocks of rows.
+/// The scratch memory of one thread for blocks of rows.
 class WithOptimizer<FusedKernel, RowAdaGrad>::RowWorker : FusedKernel::RowWorker {
  public:
   RowWorker(detail::RowScales& scales, const Model& model, BlockShape most)
@@ -144,7 +145,7 @@ class WithOptimizer<FusedKernel, RowAdaGrad>::RowWorker : FusedKernel::RowWorker
     return apply<with_loss>(model);
   }
 
-  /// The two halves of an update, as those of FusedKernel::RowWorker.
+  /// Do the two halves of an update, as in FusedKernel::RowWorker.
   void score(Model& model, const Block& block, float learning_rate) noexcept {
     adaptive_.begin();
     adaptive_.add(model, Side::input, block.inputs);
@@ -180,7 +181,7 @@ class WithOptimizer<FusedKernel, RowAdaGrad>::RowWorker : FusedKernel::RowWorker
   RowMatrix scaled_;  // [2 x gradients] for inputs and for outputs
 };
 
-/// The scratch of one thread.
+/// The scratch memory of one thread.
 class WithOptimizer<FusedKernel, RowAdaGrad>::Worker {
  public:
   Worker(detail::RowScales& scales, const Model& model, BlockShape most)
@@ -195,7 +196,7 @@ class WithOptimizer<FusedKernel, RowAdaGrad>::Worker {
     return apply<with_loss>(model);
   }
 
-  /// The two halves of an update, as those of FusedKernel::Worker.
+  /// Do the two halves of an update, as in FusedKernel::Worker.
   void score(Model& model, const Block& block, float learning_rate) noexcept {
     if (block.inputs.empty() || block.outputs.empty()) return;
     if ((is_bag_ = block.left_out.empty() && block.bag_ends.size() == 1)) {
@@ -205,7 +206,7 @@ class WithOptimizer<FusedKernel, RowAdaGrad>::Worker {
       return bag_.score(model, block, learning_rate, rows_.filter_);
     }
     if (block.paired == 0 && block.left_out.empty()) return score_rows(model, block, learning_rate);
-    // As a block of all pairs, of which some have weight 0.
+    // As a block of all pairs, some of which have weight 0.
     simd::fill_pair_weights(block, all_weights_.data());
     Block all = block;
     all.paired = 0;

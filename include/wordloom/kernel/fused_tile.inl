@@ -1,5 +1,5 @@
-// Register tiles of FusedKernel. `RowTag` vectors; rows by pointer. Gradients lie in groups of 4
-// inputs, in each output by output: see GradientLayout.
+// Register tiles of FusedKernel. `RowTag` vectors; rows by pointer. Gradients are in groups of 4
+// inputs, each group output by output: see GradientLayout.
 HWY_BEFORE_NAMESPACE();
 namespace wordloom::inline WORDLOOM_ABI::simd::HWY_NAMESPACE {
 
@@ -13,19 +13,19 @@ struct FusedTuning {
   static constexpr std::size_t score_outputs(std::size_t inputs) {
     return many_registers || inputs <= 2 ? 6 : 3;
   }
-  /// Outputs of an update tile, and the vectors of each row that it holds: old and new value.
+  /// The outputs of an update tile, and the vectors of each row that it holds: old and new value.
   static constexpr std::size_t update_outputs = 6;
   static constexpr std::size_t update_vectors = many_registers ? 2 : 1;
 };
 
 /// Prefetches V vectors, from column c on, of the rows that later blocks need, each cache line
-/// once: where V vectors are a part of a line, a part of the rows. A few at a time between
-/// multiply-adds: all at once they would wait for each other.
+/// once: if V vectors are part of a line, then of part of the rows. Called a few at a time between
+/// multiply-adds, because all at once would wait for each other.
 template <std::size_t V>
 HWY_INLINE void prefetch_ahead(std::span<const float* const> rows, std::size_t c) {
   constexpr std::size_t line = 16, width = V * hn::MaxLanes(RowTag());
   constexpr std::size_t parts = width < line ? line / width : 1;
-  // One test for all lines: those of each line took 2 to 4 % of an update.
+  // One test for all lines: a test for each line took 2 to 4 % of an update.
   const auto prefetch = [&]<bool for_writing>(std::bool_constant<for_writing>) WORDLOOM_INLINED {
     for (std::size_t i = c / width % parts; i < rows.size(); i += parts)
       for (std::size_t at = 0; at < width; at += line)
@@ -39,21 +39,21 @@ HWY_INLINE void prefetch_ahead(std::span<const float* const> rows, std::size_t c
 
 #if HWY_TARGET != HWY_EMU128 && HWY_TARGET != HWY_SCALAR  // see fused_plain.inl
 
-/// Keeps a vector that was loaded in a register: GCC else reads it from memory for each of its
-/// uses, and two loads a cycle are too few for two multiply-adds.
+/// Keeps a loaded vector in a register: otherwise GCC reads it from memory for each of its uses,
+/// and two loads a cycle are too few for two multiply-adds.
 HWY_INLINE void hold([[maybe_unused]] hn::Vec<RowTag>& v) {
 #if HWY_ARCH_X86 && HWY_TARGET <= HWY_SSSE3
   asm("" : "+v"(v.raw));
 #endif
 }
 
-/// Sums of neighbouring lanes of a (even lanes of the result) and b (odd lanes). One shuffle and
-/// two blends, which machines have more units for than for the two shuffles of an interleaving.
+/// Returns sums of neighbouring lanes of a (even lanes of the result) and b (odd lanes). One
+/// shuffle and two blends: machines have more units for them than for two shuffles (interleaving).
 HWY_INLINE hn::Vec<RowTag> add_lanes(hn::Vec<RowTag> a, hn::Vec<RowTag> b) {
   return hn::Add(hn::OddEven(b, a), hn::Shuffle2301(hn::OddEven(a, b)));
 }
 
-/// The same for pairs of lanes.
+/// Returns sums of neighbouring pairs of lanes of a and b, placed likewise.
 HWY_INLINE hn::Vec<RowTag> add_pairs(hn::Vec<RowTag> a, hn::Vec<RowTag> b) {
   const RowTag d;
   const hn::Repartition<double, RowTag> wide;
@@ -68,8 +68,8 @@ HWY_INLINE hn::Vec<RowTag> transposed_add(hn::Vec<RowTag> a, hn::Vec<RowTag> b, 
   return add_pairs(add_lanes(a, b), add_lanes(c, d));
 }
 
-/// Block k of the result is the sum of all blocks of v[k], for as many as a vector has blocks, of
-/// which the first `used` matter.
+/// Returns a vector whose block k is the sum of all blocks of v[k], for the first `used` blocks;
+/// the others are unspecified.
 template <std::size_t used>
 HWY_INLINE hn::Vec<RowTag> sums_of_blocks(const hn::Vec<RowTag>* v) {
   const RowTag tag;
@@ -108,7 +108,7 @@ struct ScoreTile {
   }
 };
 
-/// The tile below, as folds over its inputs i, pairs ij, sums s, blocks q of 4 sums, and vectors v.
+/// The tile below as folds over inputs i, pairs ij, sums s, blocks q of 4 sums, and vectors v.
 template <std::size_t I, std::size_t J, std::size_t... i, std::size_t... ij, std::size_t... s,
           std::size_t... q, std::size_t... v>
 HWY_INLINE void score_tile(const float* const* inputs, const float* const* outputs,
@@ -132,9 +132,9 @@ HWY_INLINE void score_tile(const float* const* inputs, const float* const* outpu
    ...);
 }
 
-/// Scores of I inputs (at most 4) with J outputs, stored from `scores` on, 4 for each output, or 2
-/// when I is 1 or 2; those beyond I are zero. Stores whole vectors: past the tile's end what nobody
-/// reads.
+/// Computes the scores of I inputs (at most 4) with J outputs, stored from `scores` on, 4 for each
+/// output, or 2 when I is 1 or 2; scores beyond I are zero. Stores whole vectors; values beyond the
+/// tile are unspecified.
 template <std::size_t I, std::size_t J>
 HWY_INLINE void score_tile(const float* const* inputs, const float* const* outputs,
                            std::size_t stride, float* scores) {
@@ -143,9 +143,9 @@ HWY_INLINE void score_tile(const float* const* inputs, const float* const* outpu
                    UpTo<4 * Tile::quads>(), UpTo<Tile::quads>(), UpTo<Tile::vectors>());
 }
 
-/// One input of an update tile, whose gradients are `per_output` floats apart, as folds over the
-/// vectors v of a row and kv of all outputs. `scaled`: the outputs have gradients of their own,
-/// `for_outputs` floats behind those of the input.
+/// Updates one input of an update tile, whose gradients are `per_output` floats apart, as folds
+/// over the vectors v of a row and kv of all outputs. `scaled`: the outputs have gradients of their
+/// own, `for_outputs` floats after those of the input.
 template <std::size_t per_output, bool scaled, class IsFirst, class IsLast, std::size_t... v,
           std::size_t... kv>
 HWY_INLINE void update_input(float* row, float* change, const float* gradients,
@@ -185,7 +185,7 @@ HWY_INLINE void update_input(float* row, float* change, const float* gradients,
     (hn::Store(sum[v], d, change + v * lanes), ...);
 }
 
-/// The tile below, as folds over the vectors kv of all outputs.
+/// Implements the tile below, as folds over the vectors kv of all outputs.
 template <std::size_t V, bool scaled, class IsFirst, class IsLast, std::size_t... kv>
 HWY_INLINE void update_tile(const FusedBlock& block, float* const* outputs, std::size_t c,
                             std::size_t j, IsFirst is_first, IsLast is_last, Indices<kv...> all) {
@@ -209,12 +209,12 @@ HWY_INLINE void update_tile(const FusedBlock& block, float* const* outputs, std:
   (store_row(d, after[last - kv], outputs[(last - kv) / V] + c + (last - kv) % V * lanes), ...);
 }
 
-/// Adds to V vectors of J rows `outputs`, from column c on, and computes what they add to the
-/// inputs: at once or over several tiles of outputs by way of `block.change` [N x V vectors]; `j`
+/// Adds to V vectors of J rows `outputs`, from column c on, and computes their changes to the
+/// inputs: at once, or over several tiles of outputs by way of `block.change` [N x V vectors]; `j`
 /// is the place of the first output in the block. Whether the tile is the block's first, its last,
-/// or both, is a bool, or a std::bool_constant for code of its own, which must be compiled too.
+/// or both, is a bool, or a std::bool_constant for separate code, which must be compiled too.
 /// Inputs are read before their own change is added, outputs stored last to first: a duplicate row
-/// is right when its later places have gradient 0 (fold_repeats).
+/// is right if its later places have gradient 0 (fold_repeats).
 template <std::size_t J, std::size_t V, bool scaled, class IsFirst, class IsLast>
 HWY_INLINE void update_tile(const FusedBlock& block, float* const* outputs, std::size_t c,
                             std::size_t j, IsFirst is_first, IsLast is_last) {
@@ -236,7 +236,7 @@ HWY_NOINLINE HWY_ATTR inline void fused_scores(const FusedBlock& block,
                                                std::size_t stride) noexcept {
   const auto tiles = [&]<std::size_t I>(std::size_t i, float* scores) WORDLOOM_INLINED {
     constexpr std::size_t width = FusedTuning::score_outputs(I);
-    // Places go up, so that what a tile stores past its end the next replaces.
+    // In ascending order, so that the next tile overwrites what a tile stores past its end.
     for (std::size_t j = 0; j < block.m; j += width)
       with_count<width>(std::min(width, block.m - j), [&]<std::size_t J>() WORDLOOM_INLINED {
         score_tile<I, J>(block.inputs + i, block.outputs + j, stride,
@@ -254,7 +254,7 @@ HWY_NOINLINE HWY_ATTR inline void fused_scores(const FusedBlock& block,
 
 /// Adds the gradients of a block of J outputs, one tile, to its rows. Not inlined, which takes less
 /// memory to compile. Copies the block and its pointers: compilers assume that stores of vectors
-/// change what lies elsewhere, and would read them again for each column.
+/// may change them, and would read them again for each column.
 template <std::size_t J, bool scaled>
 HWY_NOINLINE HWY_ATTR void add_tile(const FusedBlock& given, std::size_t stride) noexcept {
   constexpr std::size_t vectors = FusedTuning::update_vectors;
@@ -267,8 +267,8 @@ HWY_NOINLINE HWY_ATTR void add_tile(const FusedBlock& given, std::size_t stride)
   });
 }
 
-/// Adds the gradients of a block to its rows. `scaled`: those for the outputs are others than those
-/// for the inputs, see FusedBlock::for_outputs.
+/// Adds the gradients of a block to its rows. `scaled`: the gradients for the outputs differ from
+/// those for the inputs, see FusedBlock::for_outputs.
 template <bool scaled>
 HWY_NOINLINE HWY_ATTR void add_gradients(const FusedBlock& given, std::size_t stride) noexcept {
   constexpr std::size_t width = FusedTuning::update_outputs;
@@ -290,7 +290,7 @@ HWY_NOINLINE HWY_ATTR void add_gradients(const FusedBlock& given, std::size_t st
         j += J;
       });
     };
-    // With few registers tests of the place would cost 4 %, with many nothing.
+    // With few registers, tests of the place would cost 4 %, with many nothing.
     if constexpr (FusedTuning::many_registers) {
       while (t < tiles) add(t == 0, t + 1 == tiles);
     } else {

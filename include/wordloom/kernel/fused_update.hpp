@@ -16,7 +16,7 @@
 
 namespace wordloom::inline WORDLOOM_ABI::simd {
 
-/// A block as FusedKernel works on it.
+/// A block in the form that FusedKernel trains.
 struct FusedBlock {
   float** inputs;         // [N] rows
   float** outputs;        // [M] rows
@@ -27,9 +27,9 @@ struct FusedBlock {
   std::size_t n, m;
   LaidOutWeights weights;
   float learning_rate;
-  bool may_repeat;                      // whether it may have duplicate rows
+  bool may_repeat;                      // whether the block may have duplicate rows
   std::span<const float* const> ahead;  // rows that later blocks need
-  std::size_t for_outputs = 0;  // from a gradient to that for the output, under an optimizer
+  std::size_t for_outputs = 0;  // distance from a gradient to the output's, under an optimizer
 };
 
 /// The vector code of FusedKernel, in two halves: scores, then gradients and updates, indexed by

@@ -8,7 +8,7 @@ HWY_INLINE std::size_t first_place(const float* const* rows, std::size_t i) {
 }
 
 /// Moves all gradients of a duplicate row to its first place: update_tile then leaves the right
-/// sum. Not inlined: duplicates are rare.
+/// sum. Not inlined, because duplicates are rare.
 HWY_NOINLINE HWY_ATTR inline void fold_repeats(const FusedBlock& block) noexcept {
   const GradientLayout layout{block.n, block.m};
   const auto move = [&](std::size_t from, std::size_t to) {
@@ -35,7 +35,7 @@ HWY_INLINE bool find_rows(float* matrix, std::size_t stride, std::span<const Row
   return repeats;
 }
 
-/// The first half of an update of rows of the model.
+/// Does the first half of an update of rows of the model.
 HWY_ATTR inline void fused_score(Model& model, const Block& block, FusedBlock& own,
                                  RepeatFilter& filter, const RowMaps& maps) noexcept {
   const std::size_t stride = model.input.stride();
@@ -47,12 +47,12 @@ HWY_ATTR inline void fused_score(Model& model, const Block& block, FusedBlock& o
   fused_scores(own, stride);
 }
 
-/// The same of rows that were found before.
+/// Does the first half of an update of rows that were found before.
 HWY_ATTR inline void fused_score_staged(const FusedBlock& own, std::size_t stride) noexcept {
   fused_scores(own, stride);
 }
 
-/// The second half of an update.
+/// Does the second half of an update.
 template <bool with_loss>
 HWY_ATTR LossSum fused_apply(const Model& model, const FusedBlock& own) noexcept {
   VectorLoss loss;

@@ -38,20 +38,21 @@ inline wordloom::simd::GemmFunctions wordloom::simd::gemm_functions() {
 
 namespace wordloom::inline WORDLOOM_ABI {
 
-/// The arithmetic of pWord2Vec (Ji et al. 2016, section III-B): the rows of a block are gathered
+/// The arithmetic of pWord2Vec (Ji et al. 2016, section III-B): the rows of a block are gathered,
 /// and its scores and both gradients are three matrix products of CBLAS (level 3). As long as a
-/// worker exists, OpenBLAS runs on one thread: training already uses a thread for each core.
+/// worker exists, OpenBLAS runs on one thread, because training already uses a thread for each
+/// core.
 struct GemmKernel {
   static constexpr BlockFeatures honours = {
       .bags = true, .weights = true, .one_side = true, .pairs = true};
   static constexpr bool keeps_nothing_by_row = true;
 
   class Worker;
-  /// The scratch of one thread for a model. Throws as target() does.
+  /// Returns the scratch memory of one thread for a model. Throws as target() does.
   Worker worker(const Model& model, BlockShape most) const;
 };
 
-/// The scratch of one thread.
+/// The scratch memory of one thread.
 class GemmKernel::Worker {
  public:
   Worker(const Model& model, BlockShape most)
@@ -81,7 +82,7 @@ class GemmKernel::Worker {
 
   void map_rows(const RowMaps& maps) noexcept { staging_.map_rows(maps); }
 
-  /// See kernel/concept.hpp. The block has no bags.
+  /// Writes gradients, see kernel/concept.hpp. The block has no bags.
   template <bool with_loss>
   LossSum gradients(Model& model, const Block& block, RowMatrix& inputs,
                     RowMatrix& outputs) noexcept {
@@ -109,7 +110,8 @@ class GemmKernel::Worker {
     return functions_.gradients[with_loss](gradients_.data(), weights_.data(), inputs * outputs,
                                            learning_rate);
   }
-  /// The other two products: the gradients of the rows of one side, from those of all pairs.
+  /// Compute the other two products: the gradients of the rows of one side, from those of all
+  /// pairs.
   void input_gradients(std::size_t inputs, std::size_t outputs, RowMatrix& to) noexcept {
     const auto n = static_cast<int>(inputs), m = static_cast<int>(outputs);
     const auto stride = static_cast<int>(inputs_.stride());
@@ -129,7 +131,7 @@ class GemmKernel::Worker {
   simd::Staging staging_;
   std::vector<float> gradients_;            // [M x N] scores, then gradients
   std::vector<float> weights_;              // [M x N]
-  std::vector<float*> rows_;                // [N] inputs, then [M] outputs of the block at hand
+  std::vector<float*> rows_;                // [N] inputs, then [M] outputs of the current block
   RowMatrix inputs_, outputs_;              // [N x D], [M x D] the rows as they were
   RowMatrix input_change_, output_change_;  // [N x D], [M x D]
 };

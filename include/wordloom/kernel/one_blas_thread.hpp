@@ -3,7 +3,7 @@
 
 #include <wordloom/core/abi.hpp>
 
-// Weak, so that another CBLAS that has no such functions links as well.
+// Weak, so that a CBLAS without these functions links as well.
 extern "C" {
 void openblas_set_num_threads(int) __attribute__((weak));
 int openblas_get_num_threads(void) __attribute__((weak));
@@ -11,10 +11,10 @@ int openblas_get_num_threads(void) __attribute__((weak));
 
 namespace wordloom::inline WORDLOOM_ABI::detail {
 
-/// While any OneBlasThread lives, OpenBLAS computes on the calling thread only; when the last one
-/// dies, the number of threads that the host application had set is back. The number is one for
-/// the process, so calls of the host's own threads meanwhile run on one thread as well. Without
-/// OpenBLAS it does nothing. Thread-safe.
+/// Makes OpenBLAS compute on the calling thread only while any OneBlasThread lives; the last
+/// destructor restores the number of threads that the host application had set. The number is one
+/// for the whole process, so calls of the host's own threads meanwhile run on one thread as well.
+/// Does nothing without OpenBLAS. Thread-safe.
 class OneBlasThread {
  public:
   OneBlasThread() {

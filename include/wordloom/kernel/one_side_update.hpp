@@ -14,17 +14,17 @@
 
 namespace wordloom::inline WORDLOOM_ABI::simd {
 
-/// A block that changes one side, as FusedKernel works on it: rows that move (the inputs of
-/// `block`) and rows that stand still (its outputs), which all of them meet, whatever they are in
-/// the model; and the partner of each, where there are pairs.
+/// A block that changes one side, in the form that FusedKernel trains. The rows to update are the
+/// inputs of `block`, whichever matrix they belong to; its outputs are read only. Each input is
+/// scored against all outputs and, with `has_pairs`, against its partner.
 struct OneSideBlock {
   FusedBlock block;
   bool has_pairs;
   float* const* partners;     // [n] rows
   float* of_pairs;            // [n] and slack: scores, then gradients
   const float* pair_weights;  // [n] and slack
-  float* const* targets;      // [n] where the moving rows go: to themselves, or
-  bool adds;                  // false: to rows for the changes alone, which start from `zeros`
+  float* const* targets;      // [n] destinations of the updated rows: the rows themselves, or
+  bool adds;                  // false: rows for the changes alone, which start from `zeros`
   const float* zeros;         // [64]
 };
 
@@ -49,7 +49,8 @@ inline wordloom::simd::OneSideFunctions wordloom::simd::one_side_functions() {
 namespace wordloom::inline WORDLOOM_ABI::simd {
 
 /// The update of a block that changes rows of one side, no row twice: two products where a block of
-/// both sides has three, and none between the rows of different pairs. The scratch of one thread.
+/// both sides has three, and no product between the rows of different pairs. The scratch memory of
+/// one thread.
 class OneSideUpdate {
  public:
   OneSideUpdate(BlockShape most, std::size_t dimension)
@@ -67,7 +68,7 @@ class OneSideUpdate {
            !filter.repeats(block.update == Sides::inputs ? block.inputs : block.outputs);
   }
 
-  /// The first half of an update. Does not need the block any more afterwards.
+  /// Does the first half of an update. Does not need the block afterwards.
   void score(Model& model, const Block& block, float learning_rate) noexcept {
     const bool inputs_move = block.update == Sides::inputs;
     const auto moving = inputs_move ? block.inputs : block.outputs;
@@ -75,7 +76,7 @@ class OneSideUpdate {
     RowMatrix& own = inputs_move ? model.input : model.output;
     RowMatrix& other = inputs_move ? model.output : model.input;
     const std::size_t n = moving.size();
-    // Partners are scored apart where all rows that move have one.
+    // Partners are scored separately if all updated rows have one.
     const std::size_t pairs = block.paired == n ? n : 0;
     for (std::size_t i = 0; i < n; ++i) rows_[i] = own.row_data(moving[i]);
     for (std::size_t j = 0; j < standing.size(); ++j) rows_[n + j] = other.row_data(standing[j]);
@@ -103,7 +104,8 @@ class OneSideUpdate {
     functions_.score(scored_, own.stride());
   }
 
-  /// The second half. `changes`: null, or where the changes go [n x D] instead of to the rows.
+  /// Does the second half. `changes`: null, or the matrix [n x D] that receives the changes instead
+  /// of the rows.
   template <bool with_loss>
   LossSum apply(std::span<const float* const> ahead, RowMatrix* changes = nullptr) noexcept {
     scored_.block.ahead = ahead;
@@ -116,7 +118,7 @@ class OneSideUpdate {
   }
 
  private:
-  /// What the weights depend on.
+  /// The properties of a block that determine the weights.
   struct Key {
     const float* values = nullptr;
     std::uint64_t version = 0;
@@ -125,13 +127,13 @@ class OneSideUpdate {
     bool operator==(const Key&) const = default;
   };
 
-  /// Room for either side to be the one that moves.
+  /// Returns a shape with room for the rows of either side.
   static BlockShape either_side(BlockShape most) {
     const std::size_t rows = std::max(most.inputs, most.outputs);
     return {.inputs = rows, .outputs = rows};
   }
 
-  /// Lays the weights out unless they are those of the block before.
+  /// Lays the weights out unless they are equal to those of the block before.
   void lay_out(const Block& block, const GradientLayout& layout, std::size_t pairs) noexcept {
     const Key key{.values = block.weights.values.data(),
                   .version = block.weights.version,
@@ -151,7 +153,7 @@ class OneSideUpdate {
     std::fill_n(of_pairs + pairs, vector_slack, 0.0f);
   }
 
-  /// The weight of moving row i with standing row j.
+  /// Returns the weight of updated row i with fixed row j.
   static float weight_of(const Block& block, std::size_t i, std::size_t j) noexcept {
     if (block.paired > 0) return weight_of_pair(block, i, j);
     const bool inputs_move = block.update == Sides::inputs;
@@ -162,11 +164,11 @@ class OneSideUpdate {
 
   OneSideFunctions functions_ = one_side_functions();
   std::size_t stride_;
-  std::vector<float*> rows_;     // [n] that move, [m] that stand still
-  std::vector<float*> changes_;  // [n] where changes go that are not added to the rows
+  std::vector<float*> rows_;     // [n] that are updated, [m] that are read only
+  std::vector<float*> changes_;  // [n] destinations of changes that are not added to the rows
   RowMatrix gradients_, weights_;
   RowMatrix pairs_;  // [2 x n] scores or gradients, and weights, of pairs
-  RowMatrix zeros_;  // as many as a tile has of a row
+  RowMatrix zeros_;  // as many as a tile has columns
   Key filled_;       // of the weights
   OneSideBlock scored_{};
 };

@@ -3,11 +3,11 @@ namespace wordloom::inline WORDLOOM_ABI::simd::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// Vectors of each row that an update of one side holds: four rows of as many are in registers.
+/// The vectors of each row that an update of one side holds: those of four rows fit the registers.
 inline constexpr std::size_t one_side_vectors = FusedTuning::many_registers ? 4 : 2;
 
 /// Prefetches V vectors of rows that later blocks only read: a line that several threads read stays
-/// in the caches of all, where prefetch_ahead would take it from the others.
+/// in the caches of all, whereas prefetch_ahead would take it from the others.
 template <std::size_t V>
 HWY_INLINE void prefetch_standing(std::span<const float* const> rows, std::size_t c) {
   const std::size_t lanes = hn::Lanes(RowTag());
@@ -15,10 +15,10 @@ HWY_INLINE void prefetch_standing(std::span<const float* const> rows, std::size_
     unrolled<V>([&](auto v) WORDLOOM_INLINED { __builtin_prefetch(row + c + v * lanes, 0, 2); });
 }
 
-/// Adds to V vectors of I moving rows, from the i-th and from column c on, what they receive:
-/// `gradients` are theirs, `each` for a standing row. Where the changes go elsewhere they are added
-/// to zero. The rows of the next block mostly lie behind those of this one. They are prefetched for
-/// writing, as other threads have read them in the step before.
+/// Adds their changes to V vectors of I updated rows, from the i-th and from column c on:
+/// `gradients` of these rows, `each` for a fixed row. If the changes go elsewhere they are added to
+/// zero. The rows of the next block mostly follow those of this one in memory. They are prefetched
+/// for writing, because other threads have read them in the step before.
 template <std::size_t I, std::size_t V>
 HWY_INLINE void move_rows(const OneSideBlock& own, std::size_t i, const float* gradients,
                           std::size_t each, std::size_t c, std::size_t stride) {
@@ -55,10 +55,10 @@ HWY_INLINE void move_rows(const OneSideBlock& own, std::size_t i, const float* g
   });
 }
 
-/// Adds the gradients of a block to its moving rows.
+/// Adds the gradients of a block to the rows that it updates.
 HWY_NOINLINE HWY_ATTR inline void move_all(const OneSideBlock& own, std::size_t stride) noexcept {
   const FusedBlock& block = own.block;
-  // As many rows ahead for each group as there are.
+  // Distributes the rows that later blocks need over the groups.
   const std::size_t ahead = block.ahead.size() / (block.n / 4 + 1) + 1;
   for_columns<one_side_vectors>(stride, [&]<std::size_t V>(std::size_t c) WORDLOOM_INLINED {
     std::size_t i = 0, prefetched = 0;
@@ -77,7 +77,7 @@ HWY_NOINLINE HWY_ATTR inline void move_all(const OneSideBlock& own, std::size_t 
   });
 }
 
-/// The second half of an update of one side.
+/// Does the second half of an update of one side.
 template <bool with_loss>
 HWY_ATTR LossSum one_side_apply(const OneSideBlock& own, std::size_t stride) noexcept {
   const FusedBlock& block = own.block;
@@ -93,7 +93,7 @@ HWY_ATTR LossSum one_side_apply(const OneSideBlock& own, std::size_t stride) noe
   return with_loss ? loss.loss(0) : LossSum();
 }
 
-/// The first half: scores, from the rows as they are.
+/// Does the first half: computes scores from the rows as they are.
 HWY_ATTR inline void one_side_score(const OneSideBlock& own, std::size_t stride) noexcept {
   if (own.block.m > 0) fused_scores(own.block, stride);
   if (own.has_pairs) score_pairs(own.block.inputs, own.partners, own.block.n, stride, own.of_pairs);

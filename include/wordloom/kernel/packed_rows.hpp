@@ -15,12 +15,13 @@ concept PacksRows = requires(const Run& run, RowMatrix& matrix, std::size_t i) {
   run.unpack(matrix, i, i);
 };
 
-/// Keeps the rows of a model packed from its construction on, for kernels that need that; for the
-/// others it does nothing. Its functions are called while no worker trains.
+/// Keeps the rows of a model packed from its construction on, for kernels that need that; does
+/// nothing for other kernels. Its functions are called while no worker trains.
 template <class Run>
 class PackedRows {
  public:
-  /// `threads`: how many pack and unpack rows. Throws as run_threads() does, and std::bad_alloc.
+  /// `threads`: the number that pack and unpack rows. Throws as run_threads() does, and
+  /// std::bad_alloc.
   PackedRows(const Run& run, Model& model, std::size_t threads)
       : run_(run), model_(model), threads_(threads) {
     pack();
@@ -31,7 +32,7 @@ class PackedRows {
   }
   PackedRows(const PackedRows&) = delete;
 
-  /// Returns the rows to the kernel.
+  /// Packs the rows again for the kernel.
   void pack() {
     if constexpr (PacksRows<Run>)
       if (!packed_ && !finished_) {
@@ -39,7 +40,7 @@ class PackedRows {
         packed_ = true;
       }
   }
-  /// Makes the rows floats, before others than the workers of the kernel read them.
+  /// Converts the rows to floats, before any other code than the workers of the kernel reads them.
   void unpack() {
     if constexpr (PacksRows<Run>)
       if (packed_) {
@@ -47,13 +48,13 @@ class PackedRows {
         packed_ = false;
       }
   }
-  /// Makes the rows floats for good: pack() then does nothing.
+  /// Converts the rows to floats for good: pack() then does nothing.
   void finish() {
     unpack();
     finished_ = true;
   }
-  /// Makes the rows of copies of the model's matrices floats; the copies were made while the rows
-  /// were as they are now.
+  /// Converts the rows of copies of the model's matrices to floats; the rows must not have been
+  /// packed or unpacked since the copies were made.
   void unpack(std::vector<NamedMatrix>& copies) const {
     if constexpr (PacksRows<Run>)
       if (packed_)

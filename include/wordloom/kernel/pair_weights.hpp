@@ -9,7 +9,7 @@
 #include <wordloom/core/row_matrix.hpp>
 #include <wordloom/sampler/block.hpp>
 
-/// The weight of each pair of a block in the order in which a kernel takes it.
+/// The weight of each pair of a block in the order in which a kernel needs it.
 namespace wordloom::inline WORDLOOM_ABI::simd {
 
 /// Floats past the end of scores and weights that vectors may touch.
@@ -26,8 +26,8 @@ inline void fill_weights(const Block& block, std::size_t each, float* to) noexce
   std::fill_n(to + count, vector_slack, 0.0f);
 }
 
-/// The weight of row i of one side with row j of the other in a block that says `paired`: that of
-/// the row of the longer side, or 0 where they do not meet.
+/// Returns the weight of row i of one side with row j of the other in a block with `paired`: the
+/// weight of the row of the longer side, or 0 if the two are not scored against each other.
 inline float weight_of_pair(const Block& block, std::size_t i, std::size_t j) noexcept {
   const std::size_t row = std::max(i, j);
   if (i != j && row < block.paired) return 0.0f;
@@ -35,8 +35,9 @@ inline float weight_of_pair(const Block& block, std::size_t i, std::size_t j) no
   return row < block.paired ? 1.0f : -1.0f;
 }
 
-/// Writes the weights of all pairs [M x N], then zeros. Rows that do not meet have weight 0: of the
-/// pairs of a block that says `paired`, and of an output that meets one bag of several.
+/// Writes the weights of all pairs [M x N], then zeros. Rows that are not scored against each other
+/// have weight 0: those of a block with `paired`, and those of an output that is scored against one
+/// bag of several.
 inline void fill_pair_weights(const Block& block, float* to) noexcept {
   const std::size_t n = block.input_count(), own = block.left_out.size();
   if (block.paired > 0) {
@@ -54,13 +55,13 @@ inline void fill_pair_weights(const Block& block, float* to) noexcept {
   }
 }
 
-/// Scores and gradients of FusedKernel lie in groups of 4 inputs, in each output by output, 4 for
-/// each, so that the sums of 4 inputs are stored at once. When 1 or 2 inputs are left, they come
-/// after those, from a multiple of 16 floats on, 2 for each output.
+/// Scores and gradients of FusedKernel are in groups of 4 inputs, each group output by output, 4
+/// for each, so that the sums of 4 inputs are stored at once. If 1 or 2 inputs are left, theirs
+/// follow from a multiple of 16 floats on, 2 for each output.
 struct GradientLayout {
   std::size_t n, m;
 
-  /// The number of inputs that are in groups of 4 (or 3).
+  /// Returns the number of inputs that are in groups of 4 (or 3).
   constexpr std::size_t n_of_four() const { return n % 4 == 1 || n % 4 == 2 ? n / 4 * 4 : n; }
   constexpr std::size_t count_of_four() const { return (n_of_four() + 3) / 4 * 4 * m; }
   constexpr std::size_t tail() const { return (count_of_four() + 15) / 16 * 16; }
@@ -68,7 +69,7 @@ struct GradientLayout {
   constexpr std::size_t place(std::size_t i, std::size_t j) const {
     return i < n_of_four() ? i / 4 * 4 * m + j * 4 + i % 4 : tail() + j * 2 + i % 4;
   }
-  /// Floats to hold any block of up to n x m.
+  /// Returns the floats that hold any block of up to n x m.
   static constexpr std::size_t most(BlockShape shape) {
     return (shape.inputs + 3) / 4 * 4 * shape.outputs + 3 * vector_slack;
   }
@@ -78,13 +79,13 @@ struct GradientLayout {
 struct LaidOutWeights {
   const float* of_four;
   const float* tail;
-  std::size_t padding;  // places of weight not 0 that hold no pair
+  std::size_t padding;  // places with a weight other than 0 that hold no pair
 };
 
-/// Lays weights out. Those of blocks without weights repeat from group to group and are kept from
-/// block to block, for two kinds of blocks, as samplers may make in turn; where N is no multiple of
-/// 4 the places between have a weight too. Weights of a block are kept while their version is the
-/// same, for two matrices. The scratch of one thread.
+/// Lays weights out. The weights of blocks without weights repeat from group to group and are kept
+/// from block to block, for two kinds of blocks that a sampler may make in turn; if N is not a
+/// multiple of 4, the places in between have a weight too. The weights of a block are kept while
+/// their version is the same, for two matrices. The scratch memory of one thread.
 class WeightLayout {
  public:
   explicit WeightLayout(BlockShape most)
@@ -117,8 +118,8 @@ class WeightLayout {
     void fill(const Block& block) noexcept {
       outputs = block.outputs.size();
       positives = block.positives;
-      // Groups are copied from around the middle of `signs`: targets of another size in each
-      // block, as paths of a tree, cost little.
+      // Groups are copied from around the middle of `signs`, so that a different number of targets
+      // in each block, as with paths of a tree, costs little.
       const float* const group = signs.data() + middle() - 4 * static_cast<long>(positives);
       for (float* at = of_four.data(); outputs > 0 && at < of_four.data() + groups * 4 * outputs;
            at += 4 * outputs)

@@ -6,9 +6,10 @@
 
 namespace wordloom::inline WORDLOOM_ABI {
 
-/// `Kernel`, except that a pair alone, a block 1 x 1, is a dot product and two additions of rows as
-/// in word2vec: PAR-Word2Vec trains its positives so (Moon et al. 2019, algorithm 3), and the rest
-/// by matrix products. WithOptimizer does not take it, as it writes no gradients.
+/// `Kernel`, except that a single pair, a block 1 x 1, is a dot product and two additions of rows
+/// as in word2vec: PAR-Word2Vec trains its positives in this way (Moon et al. 2019, algorithm 3),
+/// and the rest by matrix products. WithOptimizer does not accept it, because it writes no
+/// gradients.
 template <class Kernel>
 struct PairsApart {
   static constexpr BlockFeatures honours = Kernel::honours;
@@ -21,7 +22,7 @@ struct PairsApart {
     detail::visit_all(visit, kernel);
   }
 
-  /// The scratch of one thread.
+  /// The scratch memory of one thread.
   class Worker {
     using Other = detail::KernelWorker<Kernel>;
 

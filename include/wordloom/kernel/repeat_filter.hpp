@@ -8,8 +8,8 @@
 
 namespace wordloom::inline WORDLOOM_ABI::simd {
 
-/// Tells, for a set of ids, whether one may occur twice: never misses a repeat, and rarely reports
-/// one that is not there.
+/// Tells whether an id of a set may occur twice: never misses a repeat, and rarely reports one that
+/// does not exist.
 class RepeatFilter {
  public:
   void begin() noexcept {
@@ -27,7 +27,7 @@ class RepeatFilter {
   }
 
  private:
-  std::array<std::uint8_t, 4096> last_{};  // the set in which each residue came last
+  std::array<std::uint8_t, 4096> last_{};  // the last set in which each residue occurred
   std::uint8_t set_ = 0;
 };
 

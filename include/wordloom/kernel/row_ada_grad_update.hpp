@@ -9,13 +9,13 @@
 namespace wordloom::inline WORDLOOM_ABI::simd {
 
 /// The vector code of FusedKernel under RowAdaGrad: second halves, indexed by `with_loss`, whose
-/// first halves are those of FusedKernel. `scales` [R and slack] are those of the rows of a block:
-/// of inputs, or members of a bag, then of outputs.
+/// first halves are those of FusedKernel. `scales` [R and slack] belong to the rows of a block:
+/// inputs, or members of a bag, then outputs.
 struct RowAdaGradFunctions {
-  /// (block, scales, gradients, stride): `gradients` has room for two blocks of them, the second
-  /// from block.for_outputs on.
+  /// Takes (block, scales, gradients, stride): `gradients` has room for two copies of the block's,
+  /// the second from block.for_outputs on.
   LossSum (*apply[2])(const FusedBlock&, const float*, float*, std::size_t) noexcept;
-  /// (block, scales, stride) of a bag without members that outputs leave out.
+  /// Takes (block, scales, stride) for a bag of which outputs leave out no members.
   LossSum (*apply_bag[2])(const BagBlock&, const float*, std::size_t) noexcept;
   /// Copies (row, to, stride).
   void (*copy)(const float*, float*, std::size_t) noexcept;

@@ -3,8 +3,8 @@ namespace wordloom::inline WORDLOOM_ABI::simd::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// Scales the gradients of `each` inputs and m outputs, which lie output by output, for both sides.
-/// Writes whole vectors, past the end.
+/// Scales the gradients of `each` inputs and m outputs, which are stored output by output, for both
+/// sides. Writes whole vectors, past the end.
 template <std::size_t each>
 HWY_INLINE void scale_gradients(const float* gradients, std::size_t m, const float* of_inputs,
                                 const float* of_outputs, float* for_inputs, float* for_outputs) {
@@ -29,7 +29,7 @@ HWY_INLINE void scale_gradients(const float* gradients, std::size_t m, const flo
 #endif
 }
 
-/// Scales the gradients of a block. What a group writes past its end the next replaces.
+/// Scales the gradients of a block. The next group overwrites what a group writes past its end.
 HWY_INLINE void scale_gradients(const FusedBlock& block, const float* scales, float* to) {
   const float* const of_outputs = scales + block.n;
   const std::size_t group = 4 * block.m;
@@ -42,7 +42,7 @@ HWY_INLINE void scale_gradients(const FusedBlock& block, const float* scales, fl
                        tail + block.for_outputs);
 }
 
-/// The second half of an update.
+/// Does the second half of an update.
 template <bool with_loss>
 HWY_ATTR LossSum row_ada_grad_apply(const FusedBlock& block, const float* scales, float* gradients,
                                     std::size_t stride) noexcept {
@@ -99,7 +99,7 @@ HWY_INLINE void adapt_bag(const BagBlock block, const float* scales, std::size_t
   }
 }
 
-/// The second half of an update of a bag.
+/// Does the second half of an update of a bag.
 template <bool with_loss>
 HWY_ATTR LossSum row_ada_grad_apply_bag(const BagBlock& block, const float* scales,
                                         std::size_t stride) noexcept {

@@ -3,8 +3,8 @@
 
 namespace wordloom::inline WORDLOOM_ABI {
 
-/// Where a thread has the rows of a matrix: its copies of the first `count` rows lie `offset` rows
-/// behind these, all other rows are the model's. Default-constructed: there are no copies.
+/// Maps a row to the place where a thread has it: copies of the first `count` rows are `offset`
+/// rows after these, all other rows are the model's. Default-constructed: there are no copies.
 struct RowMap {
   RowId count = 0, offset = 0;
 

@@ -5,7 +5,7 @@ namespace wordloom::inline WORDLOOM_ABI::simd::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// Stores the dot products rows[k] * with of Q times 4 rows, of which `count` matter.
+/// Stores the dot products rows[k] * with of Q times 4 rows, of which `count` are used.
 template <std::size_t Q>
 HWY_INLINE void score_quads(const float* const* rows, std::size_t count, const float* with,
                             std::size_t stride, float* scores) {
@@ -27,8 +27,9 @@ HWY_INLINE void score_quads(const float* const* rows, std::size_t count, const f
   });
 }
 
-/// Stores the dot products rows[k] * with, and padding after them. Places go up: what is stored
-/// past an end, the next store replaces. 8 rows at a time: their sums do not wait for each other.
+/// Stores the dot products rows[k] * with, and padding after them. In ascending order, so that the
+/// next store overwrites what is stored past an end. 8 rows at a time: their sums do not wait for
+/// each other.
 HWY_INLINE void score_rows(const float* const* rows, std::size_t count, const float* with,
                            std::size_t stride, float* scores) {
   std::size_t k = 0;

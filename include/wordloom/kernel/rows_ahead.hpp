@@ -13,8 +13,8 @@
 
 namespace wordloom::inline WORDLOOM_ABI::simd {
 
-/// Rows that later blocks need, which a kernel prefetches during its next update. The scratch of
-/// one thread.
+/// Rows that later blocks need, which a kernel prefetches during its next update. The scratch
+/// memory of one thread.
 class RowsAhead {
  public:
   /// Makes room for the rows of two blocks; more are ignored.

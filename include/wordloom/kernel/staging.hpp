@@ -15,7 +15,7 @@ namespace wordloom::inline WORDLOOM_ABI::simd {
 
 /// The vector code of Staging.
 struct StagingFunctions {
-  /// Writes the mean of (rows, count, stride) to the last.
+  /// Writes the mean of (rows, count, stride) to the last argument.
   void (*mean_of_rows)(const float* const*, std::size_t, std::size_t, float*) noexcept;
   /// Adds scale x (after - before) to the rows (first, last, scale, after, before, stride).
   void (*add_to_rows)(float* const*, float* const*, float, const float*, const float*,
@@ -37,11 +37,11 @@ inline wordloom::simd::StagingFunctions wordloom::simd::staging_functions() {
 
 namespace wordloom::inline WORDLOOM_ABI::simd {
 
-/// Stands between a block and kernels that know rows only. Where an input is a bag, the kernel
-/// works on a scratch row, the mean of the bag, and the change of that row is added to the members;
-/// where a block updates one side, the kernel works on copies of the rows of the other side, whose
-/// changes are dropped. Other blocks pass: their rows are those of the model. The scratch of one
-/// thread.
+/// Prepares blocks for kernels that know rows only. If an input is a bag, the kernel works on a
+/// scratch row, the mean of the bag, and the change of that row is added to the members; if a block
+/// updates one side, the kernel works on copies of the rows of the other side, whose changes are
+/// dropped. Other blocks are passed on: their rows are those of the model. The scratch memory of
+/// one thread.
 class Staging {
  public:
   Staging(BlockShape most, std::size_t dimension)
@@ -56,7 +56,7 @@ class Staging {
     return block.has_bags() || block.update != Sides::both;
   }
 
-  /// See kernel/concept.hpp.
+  /// Sets the private copies of rows, see kernel/concept.hpp.
   void map_rows(const RowMaps& maps) noexcept { maps_ = maps; }
 
   /// Points `inputs` [N] and `outputs` [M] at the rows that the kernel works on.
@@ -77,7 +77,7 @@ class Staging {
     is_open_ = bags_ > 0 && block.update != Sides::outputs;
   }
 
-  /// Whether inputs are scratch rows, of which no two are the same.
+  /// Returns whether inputs are scratch rows, of which no two are the same.
   bool has_bags() const noexcept { return bags_ > 0; }
 
   /// Adds the changes of the scratch rows to the members of their bags.
@@ -91,7 +91,7 @@ class Staging {
  protected:                                            // for kernel/fused_row_ada_grad.hpp
   static constexpr std::size_t all = ~std::size_t{0};  // no member is left out
 
-  /// Computes the means of the bags, or copies the inputs where they are rows.
+  /// Computes the means of the bags, or copies the inputs if they are rows.
   void pool(RowMatrix& matrix, const Block& block, float** inputs) noexcept {
     std::size_t size = 0;
     for (std::size_t i = 0; i < bags_; ++i) {
@@ -117,10 +117,10 @@ class Staging {
   StagingFunctions functions_ = staging_functions();
   RowMaps maps_;
   std::vector<float*> members_;    // rows of all bags, one bag after the other
-  std::vector<std::size_t> ends_;  // [N] of the bags in `members_`
+  std::vector<std::size_t> ends_;  // [N] ends of the bags in `members_`
   std::vector<float> shares_;      // [N] of a gradient, for a member
   RowMatrix inputs_, means_;       // [N x D] scratch rows, and as they were
-  RowMatrix outputs_;              // [M x D] copies of rows that stay as they are
+  RowMatrix outputs_;              // [M x D] copies of rows that must not change
   std::size_t bags_ = 0;           // N
   bool is_open_ = false;
 };

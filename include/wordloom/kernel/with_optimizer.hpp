@@ -25,7 +25,7 @@ namespace wordloom::inline WORDLOOM_ABI {
 
 namespace detail {
 
-/// FusedKernel writes gradients by its worker for one side.
+/// The worker of a kernel that writes gradients; FusedKernel's is its worker for one side.
 template <class K>
 using GradientWorker = decltype(one_side_worker_of(std::declval<const KernelRun<K>&>(),
                                                    std::declval<const Model&>(), BlockShape()));
@@ -51,7 +51,7 @@ bool steps_all_rows(const OptimizerRun& optimizer) noexcept {
     return false;
 }
 
-/// The scratch of one thread of WithOptimizer.
+/// The scratch memory of one thread of WithOptimizer.
 template <class KernelPolicy, class OptimizerPolicy>
 class OptimizerWorker {
  public:
@@ -124,7 +124,7 @@ class OptimizerWorker {
       rows.reserve(of.rows());  // so that a batch never allocates
     }
     RowMatrix matrix;                     // [R x D], zero except in `rows`
-    std::vector<RowId> rows;              // those of the batch, each once
+    std::vector<RowId> rows;              // the rows of the batch, each once
     std::vector<std::uint8_t> is_listed;  // [R] whether `rows` has it
   };
 
@@ -146,7 +146,8 @@ class OptimizerWorker {
     return first + ids.size();
   }
 
-  /// Takes a step with the listed rows in [first, last), or adds their gradients to the batch.
+  /// Takes an optimizer step with the listed rows in [first, last), or adds their gradients to the
+  /// batch.
   void for_rows(Model& model, Side side, std::size_t first, std::size_t last,
                 float learning_rate) noexcept {
     const auto ids = std::span(ids_).subspan(first, last - first);
@@ -159,7 +160,8 @@ class OptimizerWorker {
         optimizer_.step(side, ids[k], matrix.row_data(ids[k]), gradients[k], learning_rate);
   }
 
-  /// Adds all gradients of a duplicate row to that of its first place. The others become null.
+  /// Adds all gradients of a duplicate row to the gradient of its first place. The others become
+  /// null.
   void fold_repeats(std::span<const RowId> ids, std::span<float*> gradients) noexcept {
     for (std::size_t k = 1; k < ids.size(); ++k) {
       const auto first = static_cast<std::size_t>(
@@ -186,16 +188,16 @@ class OptimizerWorker {
   OptimizerRun<OptimizerPolicy> optimizer_;
   std::size_t batch_;
   std::size_t examples_ = 0;       // of the batch in progress
-  std::array<Sums, 2> sums_;       // of both sides, where there are batches
-  RowMatrix inputs_, outputs_;     // [N x D], [M x D] gradients of the block at hand
-  std::vector<RowId> ids_;         // [N + M] of the block at hand
+  std::array<Sums, 2> sums_;       // of both sides, if there are batches
+  RowMatrix inputs_, outputs_;     // [N x D], [M x D] gradients of the current block
+  std::vector<RowId> ids_;         // [N + M] of the current block
   std::vector<float*> gradients_;  // [N + M] their gradients
   simd::RepeatFilter filter_;
 };
 
 }  // namespace detail
 
-/// The gradients of one kernel, applied by an optimizer: it changes each row of a block once, by
+/// The gradients of one kernel, applied by an optimizer, which changes each row of a block once, by
 /// the sum of all gradients of the row. Threads share all rows: there are no private copies of
 /// frequent rows (Hyperparameters::private_rows), because state and sums are kept by row.
 template <class KernelPolicy, class OptimizerPolicy>
@@ -212,12 +214,12 @@ struct WithOptimizer {
 
   KernelPolicy kernel = {};
   OptimizerPolicy optimizer = {};
-  /// Examples (Block::examples) whose gradients are summed before a step, at least, 1 to 65536; the
-  /// last block of a batch may have more than are missing. 1: each block is a step. All gradients
-  /// of a batch are those of the rows as they were when it began. Each thread has batches of its
-  /// own and, where `batch` is above 1, the sums of both matrices: as much memory as a model. A
-  /// batch that is not full at the end of an epoch is applied there. A checkpoint that is written
-  /// during training lacks the batches in progress.
+  /// Minimum number of examples (Block::examples) whose gradients are summed before a step, 1 to
+  /// 65536; the last block of a batch may exceed it. 1: each block is a step. All gradients of a
+  /// batch use the rows as they were when it began. Each thread has batches of its own and, if
+  /// `batch` is above 1, the sums of both matrices: as much memory as a model. A batch that is not
+  /// full at the end of an epoch is applied there. A checkpoint that is written during training
+  /// lacks the batches in progress.
   std::size_t batch = 1;
 
   static WithOptimizer from(const Hyperparameters& parameters) {
@@ -237,7 +239,7 @@ struct WithOptimizer {
     detail::OptimizerRun<OptimizerPolicy> optimizer;
     std::size_t batch;
 
-    /// The scratch of one thread for a model. Throws as target() does.
+    /// Returns the scratch memory of one thread for a model. Throws as target() does.
     Worker worker(const Model& model, BlockShape most) const {
       return {kernel, optimizer, batch, model, most};
     }

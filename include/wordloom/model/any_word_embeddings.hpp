@@ -9,9 +9,9 @@
 
 namespace wordloom::inline WORDLOOM_ABI {
 
-/// Embeddings that have a vector for any string, by a function of its characters. What Embeddings
-/// offers concerns the words of the vocabulary, whose vectors [V x D] are computed once; the
-/// members here take any string. Immutable; copies share everything; thread-safe.
+/// Embeddings that have a vector for any string, by a function of its characters. Members inherited
+/// from Embeddings know only the vocabulary, whose vectors [V x D] are computed once; the members
+/// below accept any string. Immutable; copies share everything; thread-safe.
 ///
 /// `Composer`: a copyable type with `has_vector(word)`, for words out of the vocabulary, and
 /// `compose(word, vector)`, which writes the vector [D] of such a word; both const, thread-safe.
@@ -28,7 +28,7 @@ class AnyWordEmbeddings : public Embeddings {
   }
 
   using Embeddings::vector;
-  /// Returns the vector [D] of any word; zeros where has_vector() is false.
+  /// Returns the vector [D] of any word; zeros if has_vector() is false.
   [[nodiscard]] std::vector<float> vector(std::string_view word) const& {
     std::vector<float> composed(dimension());
     if (const auto id = words().find(word)) {
@@ -42,7 +42,7 @@ class AnyWordEmbeddings : public Embeddings {
   [[nodiscard]] std::vector<float> vector(std::string_view word) const&& { return vector(word); }
 
   using Embeddings::similarity;
-  /// Returns the cosine of any two words; 0 when a vector is all zeros.
+  /// Returns the cosine of any two words; 0 if a vector is all zeros.
   [[nodiscard]] float similarity(std::string_view a, std::string_view b) const {
     const std::vector<float> x = vector(a), y = vector(b);
     double sum = 0;
@@ -53,8 +53,8 @@ class AnyWordEmbeddings : public Embeddings {
   }
 
   using Embeddings::most_similar;
-  /// Returns the k words of the vocabulary nearest to any word by cosine, best first, itself left
-  /// out.
+  /// Returns the k words of the vocabulary nearest to any word by cosine, best first, without the
+  /// word itself.
   [[nodiscard]] std::vector<Neighbour> most_similar(std::string_view word, std::size_t k,
                                                     QueryOptions options = {}) const {
     if (contains(word)) return Embeddings::most_similar(word, k, options);

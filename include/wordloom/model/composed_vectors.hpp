@@ -14,12 +14,12 @@
 namespace wordloom::inline WORDLOOM_ABI::detail {
 
 /// Writes the vector [D] of a word, the mean of its bag, in fastText's order of operations; zeros
-/// where the bag is empty. `id`: of a vocabulary of `words` words, if it is there.
+/// if the bag is empty. `id`: its id in a vocabulary of `words` words, if it is there.
 void compose_vector(std::string_view word, std::optional<WordId> id, std::size_t words,
                     const RowMatrix& input, const SubwordOptions& subwords,
                     std::span<float> vector);
 
-/// Returns the vectors of all words [V x D], by all threads.
+/// Returns the vectors of all words [V x D], computed by all threads.
 RowMatrix composed_vectors(const WordList& words, const RowMatrix& input,
                            const SubwordOptions& subwords);
 

@@ -10,10 +10,10 @@
 
 namespace wordloom::inline WORDLOOM_ABI {
 
-/// Returns the same words with the vectors of both one after the other [V x (D_a + D_b)], each of
-/// them first divided by its length (zeros stay): how LINE joins first and second order (Tang et
-/// al. 2015, section 4.1.2; the authors' program concatenate). Throws InvalidArgument unless both
-/// have the same words in the same order.
+/// Returns embeddings with the vectors of `a` and `b` joined [V x (D_a + D_b)], each first divided
+/// by its length (zeros stay). This is how LINE joins first and second order (Tang et al. 2015,
+/// section 4.1.2; the authors' program concatenate). Throws InvalidArgument unless both have the
+/// same words in the same order.
 [[nodiscard]] Embeddings concatenate(const Embeddings& a, const Embeddings& b);
 
 #if WORDLOOM_DEFINES_FUNCTIONS

@@ -17,28 +17,28 @@
 
 namespace wordloom::inline WORDLOOM_ABI {
 
-/// Words whose unit vectors are added up, and such whose are subtracted.
+/// A query: the sum of the unit vectors of `positive` minus those of `negative`.
 struct WordSum {
   std::vector<std::string_view> positive, negative = {};
 };
 
 /// Words and their vectors [V x D], V and D above 0, immutable. Copies share the vectors; all
 /// members are thread-safe. References, spans and views that members return are valid as long as
-/// any copy of the embeddings; a temporary does not give them out. A moved-from object may only be
-/// assigned to or destroyed.
+/// any copy of the embeddings. These members cannot be called on a temporary. A moved-from object
+/// may only be assigned to or destroyed.
 class Embeddings {
  public:
-  /// Throws InvalidArgument unless `vectors` has one row for each word, and something in each.
+  /// Throws InvalidArgument unless there is one row per word and neither dimension is 0.
   Embeddings(WordList words, RowMatrix vectors);
 
   std::size_t size() const noexcept { return store_->words.size(); }
   std::size_t dimension() const noexcept { return store_->vectors.columns(); }
   const WordList& words() const& noexcept { return store_->words; }
   void words() const&& = delete;
-  /// [V x D], row-major.
+  /// Returns the vectors [V x D], row-major.
   const RowMatrix& vectors() const& noexcept { return store_->vectors; }
   void vectors() const&& = delete;
-  /// [V] 1 / length of each vector, 0 for a vector of zeros.
+  /// Returns 1 / length of each vector [V], 0 for a vector of zeros.
   std::span<const float> inverse_lengths() const& noexcept { return store_->inverse_lengths; }
   void inverse_lengths() const&& = delete;
   bool contains(std::string_view word) const noexcept { return words().find(word).has_value(); }
@@ -46,11 +46,11 @@ class Embeddings {
   void word(std::size_t id) const&& = delete;
   std::span<const float> vector(std::size_t id) const& noexcept { return vectors().row(id); }
   void vector(std::size_t id) const&& = delete;
-  /// Throws UnknownWord.
+  /// Returns the vector of a word. Throws UnknownWord.
   std::span<const float> vector(std::string_view word) const& { return vector(words().at(word)); }
   void vector(std::string_view word) const&& = delete;
 
-  /// Cosine of two words by id, 0 when a vector is all zeros.
+  /// Returns the cosine of two words by id, 0 if a vector is all zeros.
   [[nodiscard]] float similarity(WordId a, WordId b) const noexcept {
     double sum = 0;
     const auto x = vector(a), y = vector(b);
@@ -58,25 +58,25 @@ class Embeddings {
       sum += static_cast<double>(x[i]) * static_cast<double>(y[i]);
     return static_cast<float>(sum) * inverse_lengths()[a] * inverse_lengths()[b];
   }
-  /// Cosine of two words. Throws UnknownWord.
+  /// Returns the cosine of two words. Throws UnknownWord.
   [[nodiscard]] float similarity(std::string_view a, std::string_view b) const {
     return similarity(words().at(a), words().at(b));
   }
 
-  /// The k words nearest to `word` by cosine, best first, itself left out; all when there are
-  /// fewer. Throws UnknownWord.
+  /// Returns the k words nearest to `word` by cosine, best first, without `word` itself; all if
+  /// there are fewer. Throws UnknownWord.
   [[nodiscard]] std::vector<Neighbour> most_similar(std::string_view word, std::size_t k,
                                                     QueryOptions options = {}) const {
     return nearest_to_each({words().at(word)}, k, options).front();
   }
 
-  /// The k words nearest to the sum of some words less others, all of which are left out:
+  /// Returns the k words nearest to the sum of some words minus others, without any of these words:
   /// `most_similar({.positive = {"king", "woman"}, .negative = {"man"}}, 3)`. Throws UnknownWord,
-  /// and InvalidArgument where there are no words.
+  /// and InvalidArgument if there are no words.
   [[nodiscard]] std::vector<Neighbour> most_similar(const WordSum& sum, std::size_t k,
                                                     QueryOptions options = {}) const;
 
-  /// The words nearest to each of many, which costs less than one after the other.
+  /// Returns the nearest words of each of many words; faster than one query after the other.
   template <class Words>
   requires WordRange<const Words&>
   [[nodiscard]] std::vector<std::vector<Neighbour>> most_similar(const Words& words, std::size_t k,
@@ -89,8 +89,8 @@ class Embeddings {
     return nearest_to_each(ids_of(words), k, options);
   }
 
-  /// The word of `words` that is least similar to the mean of all, the first of them where several
-  /// are. Throws UnknownWord, and InvalidArgument where there are no words.
+  /// Returns the word of `words` that is least similar to the mean of all, the first of them if
+  /// there are several. Throws UnknownWord, and InvalidArgument if there are no words.
   template <class Words>
   requires WordRange<const Words&>
   [[nodiscard]] std::string doesnt_match(const Words& words) const {
@@ -100,7 +100,8 @@ class Embeddings {
     return odd_one(ids_of(words));
   }
 
-  /// The mean of the unit vectors of `words` [D], not divided by its length. Throws as above.
+  /// Returns the mean of the unit vectors of `words` [D], not divided by its length. Throws as
+  /// doesnt_match.
   template <class Words>
   requires WordRange<const Words&>
   [[nodiscard]] std::vector<float> mean_vector(const Words& words) const {
@@ -111,19 +112,20 @@ class Embeddings {
     return mean_of(ids_of(words));
   }
 
-  /// The same words with vectors of length 1; vectors of zeros stay.
+  /// Returns embeddings with vectors of length 1; vectors of zeros stay.
   [[nodiscard]] Embeddings normalized() const {
     RowMatrix unit(size(), dimension());
     for (std::size_t i = 0; i < size(); ++i) add_unit(static_cast<WordId>(i), 1, unit.row(i));
     return Embeddings(words(), std::move(unit));
   }
 
-  /// The k words nearest to a vector [D] by cosine, best first. Throws InvalidArgument for another
-  /// length than dimension().
+  /// Returns the k words nearest to a vector [D] by cosine, best first. Throws InvalidArgument
+  /// unless its length is dimension().
   [[nodiscard]] std::vector<Neighbour> most_similar(std::span<const float> vector, std::size_t k,
                                                     QueryOptions options = {}) const;
 
-  /// The k best answers to "a is to b as c is to ?", a, b and c left out. Throws UnknownWord.
+  /// Returns the k best answers to "a is to b as c is to ?", without a, b and c. Throws
+  /// UnknownWord.
   [[nodiscard]] std::vector<Neighbour> analogy(std::string_view a, std::string_view b,
                                                std::string_view c, std::size_t k,
                                                AnalogyMethod method = AnalogyMethod::cos_add,
@@ -132,12 +134,12 @@ class Embeddings {
     return named(analogies(std::span(&ids, 1), k, method, options)).front();
   }
 
-  /// Words a, b and c of an analogy by id.
+  /// The words a, b and c of an analogy by id.
   struct Analogy {
     WordId a, b, c;
   };
 
-  /// The k best answers to each of many analogies, by id.
+  /// Returns the k best answers to each of many analogies, by id.
   [[nodiscard]] std::vector<std::vector<NearestRow>> analogies(std::span<const Analogy> questions,
                                                                std::size_t k, AnalogyMethod method,
                                                                QueryOptions options = {}) const;

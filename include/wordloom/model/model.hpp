@@ -29,12 +29,12 @@ struct ModelShape {
   std::size_t input_rows = 0;   // at least V; 0: V, and those of subwords
   std::size_t output_rows = 0;  // 0: V
   bool one_matrix = false;      // both sides are `input`; output_rows is then 0 or input_rows
-  std::optional<SubwordOptions> subwords = {};  // input_rows is then 0, or V and their rows
+  std::optional<SubwordOptions> subwords = {};  // input_rows is then 0, or V plus their rows
 };
 
-/// The trainable whole: a vocabulary of V words and a list of named row matrices, of which the
-/// first two are `input` [R_in x D] and `output` [R_out x D]. During training all threads read and
-/// write rows without locks (Hogwild, Recht et al. 2011); otherwise a model is an ordinary value.
+/// A vocabulary of V words and a list of named row matrices, of which the first two are `input`
+/// [R_in x D] and `output` [R_out x D]. During training all threads read and write rows without
+/// locks (Hogwild, Recht et al. 2011); otherwise a model is an ordinary value.
 ///
 /// A model of one matrix (ModelShape::one_matrix) scores rows of `input` against each other, as
 /// first-order LINE does: `output` has the rows of `input` in the same memory and is not listed,
@@ -44,19 +44,19 @@ struct Model {
   RowMatrix input;                 // rows [0, V): words; [V, R_in): others, such as n-gram buckets
   RowMatrix output;                // words, inner nodes of a Huffman tree, or both
   std::vector<NamedMatrix> state;  // of an optimizer, "input.NAME" or "output.NAME" each
-  /// Where there are some, the vector of a word is the mean of its bag (SubwordTable): its own row
-  /// of `input` and those of its n-grams, which stand behind the words.
+  /// If set, the vector of a word is the mean of its bag (SubwordTable): its own row of `input` and
+  /// those of its n-grams, which follow the words.
   std::optional<SubwordOptions> subwords;
 
-  /// Initializes a model as word2vec does, input uniform in [-0.5/D, 0.5/D) and output zero, with
-  /// one row for each word. The same for any number of threads. Throws std::bad_alloc when the
-  /// model does not fit into memory.
+  /// Initializes a model like word2vec, input uniform in [-0.5/D, 0.5/D) and output zero, with one
+  /// row for each word. The number of threads does not change the result. Throws std::bad_alloc if
+  /// the model does not fit into memory.
   Model(Vocabulary words, std::size_t dimension, std::uint64_t seed = 1)
       : Model(std::move(words), ModelShape{.dimension = dimension}, seed) {}
 
-  /// The same with a shape of its own. Also throws InvalidArgument when a word has no input row,
-  /// when one matrix is to have two row counts, and when the options of subwords are out of bounds
-  /// or the input does not have their rows.
+  /// Initializes a model of a given shape. Also throws InvalidArgument if a word has no input row,
+  /// if one matrix has two row counts, and if the options of subwords are out of bounds or the
+  /// input does not have their rows.
   Model(Vocabulary words, const ModelShape& shape, std::uint64_t seed = 1);
 
   /// Initializes a model without words, for kernels alone: trainers refuse it.
@@ -66,9 +66,9 @@ struct Model {
   std::size_t rows() const noexcept { return input.rows(); }
   std::size_t dimension() const noexcept { return input.columns(); }
 
-  /// Whether both sides are one matrix.
+  /// Returns whether both sides are one matrix.
   bool has_one_matrix() const noexcept { return output.is_borrowed(); }
-  /// Makes `output` the rows of `input`, where they are now.
+  /// Makes `output` refer to the rows of `input` at their current place.
   void tie_output() noexcept { output = input.borrow(); }
 
   /// A matrix of a model and its name; both are valid as long as no state matrix is added.
@@ -90,55 +90,58 @@ struct Model {
     return copies;
   }
 
-  /// Puts back what `copy_of_matrices` returned, in place of all matrices. Throws InvalidArgument
-  /// unless the first are an input and, if there are two sides, an output of the present shapes.
+  /// Replaces all matrices by those that `copy_of_matrices` returned. Throws InvalidArgument unless
+  /// the first are an input and, if there are two sides, an output of the current shapes.
   void set_matrices(std::vector<NamedMatrix> copies);
 
-  /// Returns the state matrix `name` [rows x columns], columns = 0: D, and adds it, made of zeros,
-  /// when there is none. The reference is valid until another one is added. Throws InvalidArgument
-  /// when it exists and has another shape.
+  /// Returns the state matrix `name` [rows x columns], columns = 0: D; if there is none, adds it,
+  /// filled with zeros. The reference is valid until another one is added. Throws InvalidArgument
+  /// if it exists with another shape.
   RowMatrix& state_matrix(std::string_view name, std::size_t rows, std::size_t columns = 0);
 
-  /// Returns the input vectors of the words: copies, or from a temporary model without further
-  /// rows the matrix itself; the means of their bags where there are subwords (SubwordEmbeddings
-  /// has vectors of other words too). Throws InvalidArgument for a model without words.
+  /// Returns the vectors of the words: copies of their input rows, or from a temporary model
+  /// without further rows the matrix itself. With subwords they are the means of the words' bags
+  /// (SubwordEmbeddings has vectors of other words too). Throws InvalidArgument for a model without
+  /// words.
   [[nodiscard]] Embeddings embeddings() const&;
   [[nodiscard]] Embeddings embeddings() &&;
 
-  /// Starts words from known vectors (fastText: -pretrainedVectors): each word of both gets the
-  /// vector as its own input row. Returns how many. Throws InvalidArgument for vectors of another
-  /// dimension.
+  /// Starts words from known vectors (fastText: -pretrainedVectors): each word of the model that
+  /// has a known vector gets it as its own input row. Returns the number of these words. Throws
+  /// InvalidArgument for vectors of another dimension.
   std::size_t set_vectors(const Embeddings& known);
 
-  /// Adds the words of `more` (gensim: build_vocab with update). The new vocabulary is the union
-  /// by falling count, counts of words in both are added; a minimum count is up to the caller, who
-  /// counts `more` with it. Known words keep their rows of every matrix bit for bit, in new places,
-  /// new words start as in a new model, from streams of random numbers that depend on `seed` and on
-  /// the number of words before, so that no vector comes twice.
+  /// Adds the words of `more` (gensim: build_vocab with update). The new vocabulary is the union by
+  /// descending count, in which counts of words in both are added; a minimum count is up to the
+  /// caller, who counts `more` with it. Known words keep their rows of every matrix bit for bit, in
+  /// new places. New words start as in a new model, from streams of random numbers that depend on
+  /// `seed` and on the number of words before, so that no vector occurs twice.
   ///
-  /// Further input rows stay behind the words. Output rows are, for V words, V words, V - 1 inner
-  /// nodes of a Huffman tree, or 2V - 1 of both (word w in row 2w, inner node k in row 2k + 1).
-  /// Nodes are zero afterwards: they have no meaning in another tree. State matrices "input.NAME"
-  /// and "output.NAME" of as many rows are moved likewise, with zeros for new rows; others stay.
+  /// Other input rows still follow the words. Output rows must belong, for V words, to V words, V -
+  /// 1 inner nodes of a Huffman tree, or 2V - 1 of both (word w in row 2w, inner node k in row 2k +
+  /// 1). Nodes are zero afterwards, because they have no meaning in another tree. State matrices
+  /// "input.NAME" and "output.NAME" of as many rows are moved likewise, with zeros for new rows;
+  /// others stay.
   ///
   /// Takes the memory of a second model until it returns. Throws std::bad_alloc, and
-  /// InvalidArgument for a model without words or of other numbers of rows and for counts that
+  /// InvalidArgument for a model without words or with other numbers of rows and for counts that
   /// exceed 64 bits; the model is then unchanged.
   void extend(const Vocabulary& more, std::uint64_t seed = 1);
 
   /// Writes the model as one file, whole or not at all (SectionWriter, "wordloom model 1"): words
-  /// as a text with a newline after each, their counts, the number of matrices (and a 1 where both
-  /// sides are one; or a 0 and minn, maxn and buckets of subwords), the matrices. Throws IoError,
-  /// and InvalidArgument for two of the same name and for a word that holds a newline.
+  /// as a text with a newline after each, their counts, the number of matrices (followed by a 1 if
+  /// both sides are one matrix, or by a 0 and minn, maxn and buckets of subwords), the matrices.
+  /// Throws IoError, and InvalidArgument for two matrices of the same name and for a word that
+  /// contains a newline.
   void save(const std::filesystem::path& path) const;
 
-  /// Whether `text` begins as a file that `save` has written.
+  /// Returns whether `text` begins like a file of `save`.
   [[nodiscard]] static bool is_in(std::string_view text) noexcept {
     return text.starts_with(format);
   }
 
-  /// Reads a file that `save` has written, plain or .gz. Throws IoError, FormatError with the byte
-  /// for a file that is cut short, damaged or no model, and std::bad_alloc.
+  /// Reads a file of `save`, plain or .gz. Throws IoError, FormatError with the byte for a file
+  /// that is cut short, damaged or not a model, and std::bad_alloc.
   [[nodiscard]] static Model load(const std::filesystem::path& path) {
     return load(detail::InputFile(path));
   }
@@ -146,8 +149,8 @@ struct Model {
 
  private:
   static constexpr std::string_view format = "wordloom model 1";
-  // An "epoch" that no training reaches, so that these streams are never drawn from again. The
-  // streams of `extend` are as many before it as there were words.
+  // An "epoch" that no training reaches, so that these streams are never drawn from again. `extend`
+  // uses the epoch as many before it as there were words.
   static constexpr std::uint64_t init_stream = ~std::uint64_t{0};
 
   Model() = default;

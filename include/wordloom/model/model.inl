@@ -199,7 +199,7 @@ WORDLOOM_FUNCTION Vocabulary Model::read_vocabulary(detail::SectionReader& file)
   }
   for (std::size_t i = 0; i < words.size(); ++i)
     if (vocabulary.word(static_cast<WordId>(i)) != words[i].first)
-      file.refuse_section("words by falling count", detail::shown(words[i].first));
+      file.refuse_section("words by descending count", detail::shown(words[i].first));
   return vocabulary;
 }
 

@@ -15,7 +15,7 @@
 
 namespace wordloom::inline WORDLOOM_ABI {
 
-/// A row and its score; the better one is before the other, the lower row where scores are equal.
+/// A row and its score. The better one compares less; with equal scores, the lower row.
 struct NearestRow {
   WordId row;
   float score;
@@ -30,29 +30,30 @@ struct Neighbour {
   float score;
 };
 
-/// How an analogy a : b = c : ? is answered, with unit vectors: by the largest cos(d, b - a + c)
-/// (3CosAdd, Mikolov et al. 2013c) or cos(d, b) cos(d, c) / cos(d, a) (3CosMul, Levy and Goldberg
-/// 2014).
+/// The method that answers an analogy a : b = c : ?, with unit vectors: the largest cos(d, b - a +
+/// c) (3CosAdd, Mikolov et al. 2013c) or cos(d, b) cos(d, c) / cos(d, a) (3CosMul, Levy and
+/// Goldberg 2014).
 enum class AnalogyMethod { cos_add, cos_mul };
 
 struct QueryOptions {
-  /// Answers are among the first so many words, which are the most frequent; 0: among all.
+  /// Answers are among this many words from the first on, which are the most frequent; 0: all
+  /// words.
   std::size_t restrict_vocabulary = 0;
-  /// 0: the calling thread alone where that takes a few milliseconds at most, more for more work.
-  /// The answers do not depend on it.
+  /// 0: automatic; small queries (a few milliseconds) use the calling thread alone. The answers do
+  /// not depend on it.
   std::size_t threads = 0;
 };
 
 namespace detail {
 
-/// 1 / length, 0 for a vector of zeros.
+/// Returns 1 / length, 0 for a vector of zeros.
 inline double inverse_length(std::span<const float> vector) {
   double sum = 0;
   for (const float x : vector) sum += static_cast<double>(x) * static_cast<double>(x);
   return sum > 0 ? 1.0 / std::sqrt(sum) : 0.0;
 }
 
-/// inverse_length of each row [rows].
+/// Returns inverse_length of each row [rows].
 inline std::vector<float> inverse_lengths(const RowMatrix& rows) {
   std::vector<float> result(rows.rows());
   for (std::size_t i = 0; i < result.size(); ++i)
@@ -81,7 +82,7 @@ inline float dot_product(const float* a, const float* b, std::size_t stride) {
 /// Returns for each question the k best of the first `count` rows, best first. A question has
 /// `vectors` consecutive rows of `questions` [questions x vectors, D]; the score of a row is
 /// `score(cosines)`, where cosines[v] is its dot product with vector v divided by its length; a NaN
-/// counts as the lowest. `skip(question, row)` leaves rows out. Blocks of rows are shared out among
+/// counts as the lowest. `skip(question, row)` leaves rows out. Blocks of rows are divided among
 /// `threads`; 0: the calling thread alone for small work, more for more. The result does not depend
 /// on their number. Memory: k rows for each of 1024 questions, for each thread.
 template <class Score, class Skip>
@@ -92,7 +93,7 @@ std::vector<std::vector<NearestRow>> nearest_rows(const RowMatrix& rows,
                                                   const Score& score, const Skip& skip,
                                                   std::size_t threads = 0) {
   constexpr std::size_t questions_at_once = 1024;
-  // 16 KiB, which the fastest cache holds while all questions are asked.
+  // 16 KiB, which stay in the fastest cache while all questions are answered.
   const std::size_t rows_at_once = std::max<std::size_t>(1, 4096 / rows.stride());
   constexpr std::size_t work_of_thread = std::size_t{1} << 22;  // multiplications: about 1 ms
   const std::size_t total = questions.rows() / vectors;
@@ -145,7 +146,8 @@ std::vector<std::vector<NearestRow>> nearest_rows(const RowMatrix& rows,
 
 inline float cosine_score(const float* cosines) { return cosines[0]; }
 
-/// 3CosMul (Levy and Goldberg 2014, eq. 4) of the vectors of a, b and c: cosines moved to [0, 1].
+/// Returns 3CosMul (Levy and Goldberg 2014, eq. 4) for the vectors of a, b and c, with cosines
+/// moved to [0, 1].
 inline float cos_mul_score(const float* cosines) {
   const auto positive = [&](std::size_t v) { return (cosines[v] + 1.0f) / 2.0f; };
   return positive(1) * positive(2) / (positive(0) + 0.001f);

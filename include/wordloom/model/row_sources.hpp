@@ -16,11 +16,11 @@
 
 namespace wordloom::inline WORDLOOM_ABI::detail {
 
-/// The row of an old matrix that each row of a new one is a copy of; `no_row`: none.
+/// For each row of a new matrix, the row of an old one that it is a copy of; `no_row`: none.
 using RowSources = std::vector<std::size_t>;
 inline constexpr std::size_t no_row = std::numeric_limits<std::size_t>::max();
 
-/// Calls `work(i)` for each row of `matrix`, in a large one on all threads.
+/// Calls `work(i)` for each row of `matrix`, on all threads if it is large.
 template <class Work>
 void for_each_row(const RowMatrix& matrix, const Work& work) {
   constexpr std::size_t large = std::size_t{1} << 24;  // bytes
@@ -34,8 +34,8 @@ void for_each_row(const RowMatrix& matrix, const Work& work) {
 /// Returns a matrix whose row i is a copy of row sources[i] of `from`, or zeros.
 RowMatrix gather_rows(const RowMatrix& from, std::span<const std::size_t> sources);
 
-/// Fills the rows of `matrix` that have no source (all, when `sources` is empty) with numbers
-/// uniform in [-0.5/D, 0.5/D), row i from the stream Random(seed, i, stream).
+/// Fills the rows of `matrix` that have no source (all, if `sources` is empty) with numbers uniform
+/// in [-0.5/D, 0.5/D), row i from the stream Random(seed, i, stream).
 void draw_rows(RowMatrix& matrix, std::span<const std::size_t> sources, std::uint64_t seed,
                std::uint64_t stream);
 
@@ -50,7 +50,7 @@ struct VocabularyUnion {
   VocabularyUnion(const Vocabulary& old, const Vocabulary& more);
 
   /// Returns the sources of an input matrix that had `rows` rows: words, then any others, which
-  /// stay behind the words in their order. Throws InvalidArgument when there are too few rows.
+  /// follow the words in their order. Throws InvalidArgument if there are too few rows.
   RowSources input(std::size_t rows) const {
     if (rows < old_size) refuse("input", rows, joined({"at least ", old_size}));
     RowSources result = sources;

@@ -25,8 +25,8 @@ namespace detail {
 /// thread-safe.
 class SubwordComposer {
  public:
-  /// `input` [V + buckets x D]. Throws InvalidArgument for another number of rows and for options
-  /// out of bounds.
+  /// Takes `input` [V + buckets x D]. Throws InvalidArgument for another number of rows and for
+  /// options out of bounds.
   SubwordComposer(const WordList& words, RowMatrix input, const SubwordOptions& subwords);
 
   const SubwordOptions& subwords() const noexcept { return rows_->subwords; }
@@ -55,8 +55,8 @@ class SubwordComposer {
 
 }  // namespace detail
 
-/// The vectors of words with subwords: the mean of the rows of its n-grams, and of its own row if
-/// it is in the vocabulary. A word without any n-gram that is not in the vocabulary has none.
+/// The vectors of words with subwords: the mean of the rows of a word's n-grams, and of its own row
+/// if it is in the vocabulary. An unknown word without n-grams has no vector.
 class SubwordEmbeddings : public AnyWordEmbeddings<detail::SubwordComposer> {
  public:
   /// `input` [V + buckets x D]: the rows of the words, then those of the n-grams. Throws
@@ -64,13 +64,13 @@ class SubwordEmbeddings : public AnyWordEmbeddings<detail::SubwordComposer> {
   SubwordEmbeddings(const WordList& words, RowMatrix input, const SubwordOptions& subwords)
       : SubwordEmbeddings(detail::SubwordComposer(words, std::move(input), subwords)) {}
 
-  /// Takes the input of a model, whose other matrices are freed before vectors are composed. Where
-  /// it has no subwords, words out of the vocabulary have vectors of zeros. Throws InvalidArgument
-  /// for a model without words.
+  /// Takes the input of a model, whose other matrices are freed before vectors are composed. If it
+  /// has no subwords, unknown words have vectors of zeros. Throws InvalidArgument for a model
+  /// without words.
   explicit SubwordEmbeddings(Model&& model) : SubwordEmbeddings(composer_of(model)) {}
 
   const SubwordOptions& subwords() const noexcept { return composer().subwords(); }
-  /// [V + buckets x D]: the rows that vectors are means of.
+  /// The rows [V + buckets x D] whose means are the vectors.
   const RowMatrix& input() const& noexcept { return composer().input(); }
   void input() const&& = delete;
 

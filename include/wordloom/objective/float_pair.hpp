@@ -21,11 +21,12 @@ struct FloatOperations {
     return std::exp(-std::fabs(z));
 #endif
   }
-  /// factor * sigma(z). From z alone, which takes fewer instructions than from exp(-|z|).
+  /// Returns factor * sigma(z). Computed from z alone, which takes fewer instructions than from
+  /// exp(-|z|).
   static WORDLOOM_BOTH float sigmoid_times(float factor, float z, float) {
 #if defined(__CUDA_ARCH__) && !defined(WORDLOOM_EMULATED_CUDA)
-    // What __fdividef and __expf do, without their steps for denormal numbers: there are none in
-    // 1 + exp(-z).
+    // Like __fdividef and __expf, but without their steps for denormal numbers: 1 + exp(-z) is
+    // never denormal.
     float exp, reciprocal;
     asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(exp) : "f"(z * -1.4426950408889634f));
     asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(reciprocal) : "f"(1.0f + exp));
@@ -46,7 +47,7 @@ struct FloatOperations {
 struct FloatPair : LogisticPair<FloatOperations> {
   using LogisticPair::LogisticPair;
 
-  /// Natural logarithm.
+  /// Returns the loss, by the natural logarithm.
   WORDLOOM_BOTH float loss() const {
 #ifdef __CUDA_ARCH__
     return linear_loss() + __logf(1.0f + e);

@@ -41,8 +41,8 @@ class VectorLoss {
     if (++added_ == max_added) fold();
   }
 
-  /// Returns the sum. `padding`: lanes that are no pairs but had a weight, and a score of 0, which
-  /// was counted as log(2).
+  /// Returns the sum. `padding`: the number of lanes that are not pairs but had a weight, and a
+  /// score of 0, which was counted as log(2).
   HWY_INLINE LossSum loss(std::size_t padding) {
     fold();
     if (padding > 0) loss_ += LossSum(-0.69314718055994531 * static_cast<double>(padding));
@@ -79,7 +79,7 @@ class VectorLoss {
 };
 
 /// Turns scores into gradients, times the learning rate, in place. `pair_weights` are those of
-/// LogisticPair; where there is no pair, the weight or the score is 0. Processes whole vectors,
+/// LogisticPair; for a place without a pair, the weight or the score is 0. Processes whole vectors,
 /// past `count`.
 template <bool with_loss>
 HWY_INLINE void make_gradients(float* scores, const float* pair_weights, std::size_t count,

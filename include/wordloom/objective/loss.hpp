@@ -13,7 +13,7 @@ class LossSum {
   constexpr LossSum() = default;
   constexpr LossSum(double sum, double product = 1.0) : sum_(sum), product_(product) {}
 
-  /// `product` of both sides: at least 1 and below 2^500.
+  /// `product` of both: at least 1 and below 2^500.
   LossSum& operator+=(const LossSum& other) {
     sum_ += other.sum_;
     product_ *= other.product_;

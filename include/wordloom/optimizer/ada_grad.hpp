@@ -20,7 +20,7 @@ struct AdaGrad {
   /// One sum for each row, of the mean of gradient^2 over its D elements: the state is
   /// "input.ada_grad_by_row" and "output.ada_grad_by_row", [R x 1].
   bool per_row = false;
-  /// Keeps the quotient finite where all gradients were zero; 1e-30 to 1.
+  /// Keeps the quotient finite if all gradients were zero; 1e-30 to 1.
   double epsilon = 1e-10;
 
   template <class Visit>

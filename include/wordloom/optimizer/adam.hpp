@@ -18,20 +18,19 @@ namespace wordloom::inline WORDLOOM_ABI {
 ///     square = beta2 x square + (1 - beta2) x gradient^2,
 ///     x     += learning rate x (mean / (1 - beta1^t)) / (sqrt(square / (1 - beta2^t)) + epsilon).
 ///
-/// It is lazy unless it is `dense`: a row that a block does not have keeps its state, and t counts
-/// the updates of that row, not those of the model. Its state is, for each side, "input.adam_mean"
-/// and "input.adam_square" [R x D] and "input.adam_steps" [R x 1]: three times the memory of the
-/// model.
+/// It is lazy unless it is `dense`: a row that is not in a block keeps its state, and t counts the
+/// updates of that row, not those of the model. Its state is, for each side, "input.adam_mean" and
+/// "input.adam_square" [R x D] and "input.adam_steps" [R x 1]: three times the memory of the model.
 struct Adam {
-  /// How much of the mean and of the square an update keeps; 0 to 0.999999.
+  /// The parts of the mean and of the square that an update keeps; 0 to 0.999999.
   double beta1 = 0.9, beta2 = 0.999;
-  /// Keeps the quotient finite where all gradients were zero; 1e-30 to 1.
+  /// Keeps the quotient finite if all gradients were zero; 1e-30 to 1.
   double epsilon = 1e-8;
-  /// Steps all rows in each batch, those that it does not have with a gradient of zero, as the
-  /// paper's algorithm and the dense gradients of Chainer do: a row keeps moving by its mean for
-  /// some tens of steps. A step then costs as much as passing over the model and its state.
-  /// WithOptimizer needs a batch of more than one block for it; kernels on devices refuse it. The
-  /// columns of a WordContextMatrix have all rows, so that it would change nothing there.
+  /// Steps all rows in each batch, also rows without a gradient, as in the paper's algorithm and
+  /// with the dense gradients of Chainer: a row keeps moving by its mean for some tens of steps. A
+  /// step then costs as much as passing over the model and its state. WithOptimizer needs a batch
+  /// of more than one block for it; kernels on devices refuse it. The columns of a
+  /// WordContextMatrix have all rows, so that it would change nothing there.
   bool dense = false;
 
   template <class Visit>
@@ -44,7 +43,7 @@ struct Adam {
 
   static constexpr StateMatrix state[] = {{"adam_mean", 0}, {"adam_square", 0}, {"adam_steps", 1}};
 
-  /// What the vector code takes.
+  /// Returns the constants for the vector code.
   simd::AdamConstants constants() const noexcept {
     const auto number = [](double x) { return static_cast<float>(x); };
     return {number(beta1),   number(beta2),   number(1.0 - beta1), number(1.0 - beta2),

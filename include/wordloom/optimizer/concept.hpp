@@ -27,8 +27,8 @@ concept StepsRows = requires(const Run& run, float* row, const float* gradient) 
 
 }  // namespace detail
 
-/// The rule by which a gradient changes a row. A policy, a value with parameters of its own
-/// (core/hyperparameters.hpp).
+/// The rule by which a gradient changes a row. A policy, which is a value with parameters of its
+/// own (core/hyperparameters.hpp).
 ///
 /// - `optimizer.start(model)` returns a run, which is immutable and shared by the threads. It makes
 ///   its state with `model.state_matrix("input.NAME", rows, columns)` and "output.NAME" (see
@@ -36,15 +36,15 @@ concept StepsRows = requires(const Run& run, float* row, const float* gradient) 
 ///   the input side only, which the output side uses too;
 /// - `run.step(side, row, row_data, gradient, learning_rate)` changes one row. It is noexcept and
 ///   never allocates. `gradient` [stride floats, 64-byte aligned, padding zero] is the direction in
-///   which the log-likelihood rises: `Sgd` adds it times the learning rate. The padding of rows
+///   which the log-likelihood increases: `Sgd` adds it times the learning rate. The padding of rows
 ///   and of state stays zero. Threads may step the same row at once (Hogwild), so rows and state
 ///   are accessed as in simd/row_access.inl;
-/// - `run.prefetch(side, row)`, where it exists, prefetches the state of a row;
-/// - `run.steps_all_rows()`, where it exists: whether each batch steps all rows, those that it does
-///   not have with a gradient of zero.
+/// - `run.prefetch(side, row)`, optional, prefetches the state of a row;
+/// - `run.steps_all_rows()`, optional: whether each batch steps all rows; rows that are not in the
+///   batch then have a gradient of zero.
 ///
-/// Else a row is stepped once for each block, or batch, that has it, and rows that no block has
-/// keep their state as it is.
+/// By default a row is stepped once for each block, or batch, that has it, and other rows keep
+/// their state as it is.
 template <class O>
 concept Optimizer = std::copy_constructible<O> && detail::StartsOptimizing<O> &&
     detail::StepsRows<detail::OptimizerRun<O>>;

@@ -30,18 +30,18 @@ struct RmsPropConstants {
 /// The vector code of optimizers: each function changes one row by its gradient. Arrays have
 /// `stride` floats, aligned to 64 bytes.
 struct OptimizerFunctions {
-  /// (row, gradient, stride, rate)
+  /// Takes (row, gradient, stride, rate).
   void (*sgd)(float*, const float*, std::size_t, float) noexcept;
-  /// (row, sums of squares, gradient, stride, rate, epsilon)
+  /// Takes (row, sums of squares, gradient, stride, rate, epsilon).
   void (*ada_grad)(float*, float*, const float*, std::size_t, float, float) noexcept;
-  /// (row, sum of mean squares [1], gradient, stride, rate, epsilon, 1 / columns)
+  /// Takes (row, sum of mean squares [1], gradient, stride, rate, epsilon, 1 / columns).
   void (*ada_grad_by_row)(float*, float*, const float*, std::size_t, float, float, float) noexcept;
-  /// (row, sum of mean squares [1], gradient, stride, rate, sum at the start, 1 / columns)
+  /// Takes (row, sum of mean squares [1], gradient, stride, rate, sum at the start, 1 / columns).
   void (*row_ada_grad)(float*, float*, const float*, std::size_t, float, float, float) noexcept;
-  /// (row, means of squares, gradient, stride, rate, constants)
+  /// Takes (row, means of squares, gradient, stride, rate, constants).
   void (*rms_prop)(float*, float*, const float*, std::size_t, float,
                    const RmsPropConstants&) noexcept;
-  /// (row, state, gradient, stride, rate, constants)
+  /// Takes (row, state, gradient, stride, rate, constants).
   void (*adam)(float*, const AdamState&, const float*, std::size_t, float,
                const AdamConstants&) noexcept;
 };

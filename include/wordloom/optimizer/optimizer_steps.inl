@@ -33,7 +33,7 @@ HWY_ATTR inline void ada_grad_step(float* row, float* sums, const float* gradien
   });
 }
 
-/// Adds to the one float of a row's state and returns the sum.
+/// Adds to the single float of a row's state and returns the sum.
 HWY_INLINE float add_to_float(float* at, float more) {
   const hn::CappedTag<float, 1> one;
   const auto sum = hn::Add(load_row(one, at), hn::Set(one, more));
@@ -89,7 +89,7 @@ HWY_ATTR inline void rms_prop_step(float* row, float* squares, const float* grad
 /// Returns 1 / (1 - beta^steps).
 HWY_INLINE float bias_correction(double log_of_beta, float steps) {
   const double exponent = log_of_beta * static_cast<double>(steps);
-  // A float cannot tell the result from 1 from here on, and frequent rows get here soon.
+  // As a float, the result is 1 from here on, and frequent rows get here soon.
   if (exponent < -18.0) return 1.0f;
   return static_cast<float>(1.0 / (1.0 - std::exp(exponent)));
 }

@@ -15,12 +15,12 @@ namespace wordloom::inline WORDLOOM_ABI {
 ///     square = decay x square + (1 - decay) x gradient^2,
 ///     x     += learning rate x gradient / (sqrt(square) + epsilon).
 ///
-/// It is lazy: a row that a block does not have keeps its state. Its state is "input.rms_prop" and
+/// It is lazy: a row that is not in a block keeps its state. Its state is "input.rms_prop" and
 /// "output.rms_prop", [R x D].
 struct RmsProp {
-  /// The share of the mean of squares that an update keeps; 0 to 0.999999.
+  /// The part of the mean of squares that an update keeps; 0 to 0.999999.
   double decay = 0.9;
-  /// Keeps the quotient finite where all gradients were zero; 1e-30 to 1.
+  /// Keeps the quotient finite if all gradients were zero; 1e-30 to 1.
   double epsilon = 1e-8;
 
   template <class Visit>
@@ -31,7 +31,7 @@ struct RmsProp {
 
   static constexpr StateMatrix state = {"rms_prop", 0};
 
-  /// The constants as the vector code takes them.
+  /// Returns the constants for the vector code.
   simd::RmsPropConstants constants() const noexcept {
     return {static_cast<float>(decay), static_cast<float>(1.0 - decay),
             static_cast<float>(epsilon)};

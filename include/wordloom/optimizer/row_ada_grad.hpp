@@ -16,7 +16,7 @@ namespace wordloom::inline WORDLOOM_ABI {
 ///     x   += learning rate x g / (sum + start)^(1/4),
 ///     sum += |g|^2 / D.
 ///
-/// The step is scaled by the sum as it was before, so that FusedKernel needs one pass over a row.
+/// The step is scaled by the sum before the update, so that FusedKernel needs one pass over a row.
 /// Frequent rows take short steps, rare rows long ones. The best learning rate is 3 to 4 times that
 /// of Sgd: 0.08 for 5 epochs (benchmarks/results/presets.md).
 ///
@@ -51,13 +51,13 @@ struct RowAdaGrad {
       detail::prefetch_line(sum(side, row));
     }
 
-    /// The sum of a row.
+    /// Returns the sum of a row.
     float* sum(Side side, RowId row) const noexcept { return sums_.row(side, row); }
-    /// (sum + start_sum)^(-1/4) of a row.
+    /// Returns (sum + start_sum)^(-1/4) of a row.
     float scale(Side side, RowId row) const noexcept {
       return 1.0f / std::sqrt(std::sqrt(detail::read_racing(sum(side, row)) + start_sum_));
     }
-    /// 1 / D.
+    /// Returns 1 / D.
     float per_column() const noexcept { return per_column_; }
 
    private:

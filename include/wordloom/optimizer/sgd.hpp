@@ -8,7 +8,7 @@
 
 namespace wordloom::inline WORDLOOM_ABI {
 
-/// Stochastic gradient descent, as word2vec has it: row += learning rate x gradient.
+/// Stochastic gradient descent, as in word2vec: row += learning rate x gradient.
 struct Sgd {
   class Run {
    public:

@@ -10,18 +10,18 @@
 
 namespace wordloom::inline WORDLOOM_ABI {
 
-/// A matrix of an optimizer's state, of each side: "input.NAME" and "output.NAME".
+/// A matrix of an optimizer's state, for each side: "input.NAME" and "output.NAME".
 struct StateMatrix {
   const char* name;
-  std::size_t columns;  // 0: as many as the model has
+  std::size_t columns;  // 0: as many as in the model
 };
 
 /// The rows of an optimizer's state: of the matrix "input.NAME" [R_in x columns] and of
-/// "output.NAME" [R_out x columns] of a model, which it adds when there are none. In a model of one
-/// matrix, both sides use "input.NAME". Valid as long as the model keeps its state matrices.
+/// "output.NAME" [R_out x columns] of a model, which are added if the model lacks them. In a model
+/// of one matrix, both sides use "input.NAME". Valid as long as the model keeps its state matrices.
 class StateRows {
  public:
-  /// Throws InvalidArgument when the model has state of this name and of another shape, and
+  /// Throws InvalidArgument if the model has state of this name with another shape, and
   /// std::bad_alloc.
   StateRows(Model& model, const StateMatrix& of_side) {
     const std::string name = of_side.name;
@@ -50,7 +50,7 @@ class StateRows {
     float* first;
     std::size_t stride;
   };
-  // The rows stay where they are when the list of matrices grows.
+  // The rows do not move when the list of matrices grows.
   static Rows rows_of(RowMatrix& matrix) noexcept { return {matrix.data(), matrix.stride()}; }
 
   std::array<Rows, 2> sides_{};

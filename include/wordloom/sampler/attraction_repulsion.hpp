@@ -11,9 +11,9 @@
 namespace wordloom::inline WORDLOOM_ABI {
 
 /// The split of BIDMach (Canny et al. 2015, "Machine Learning at the Limit"; its word2vecPos and
-/// word2vecNeg): what `Base` makes as one block becomes two, the positives of all inputs
-/// (attraction, n x 1 for a window) and then their negatives (repulsion, n x K). The latter are
-/// scored after the former are applied.
+/// word2vecNeg): each block of `Base` becomes two, the positives of all inputs (attraction, n x 1
+/// for a window) and then their negatives (repulsion, n x K). The negatives are scored after the
+/// positives are applied.
 template <class Base>
 struct AttractionRepulsion {
   Base base = {};
@@ -30,7 +30,7 @@ struct AttractionRepulsion {
 
   using BaseRun = detail::RunOf<Base>;
 
-  /// The scratch of one thread.
+  /// The scratch memory of one thread.
   class Worker {
     using BaseWorker = detail::WorkerOf<Base>;
 

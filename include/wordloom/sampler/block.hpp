@@ -8,15 +8,15 @@
 
 namespace wordloom::inline WORDLOOM_ABI {
 
-/// The weight of each pair of a block, [M x N] output by output, or of each output [M] where the
-/// block says `left_out`, or of each row of the longer side where it says `paired`: above 0 for
-/// label 1, below 0 for label 0, 0 for no pair. The gradient of a pair is multiplied by the
-/// absolute value; the loss is not.
+/// The weight of each pair of a block, [M x N] output by output, or of each output [M] if the block
+/// has `left_out`, or of each row of the longer side if it has `paired`: above 0 for label 1, below
+/// 0 for label 0, 0 if the two are not scored. The gradient of a pair is multiplied by the absolute
+/// value; the loss is not.
 struct PairWeights {
   std::span<const float> values = {};
   /// Two blocks of one worker with the same version other than 0 at the same address have the same
-  /// values and the same shape, so that a kernel which stores weights in an order of its own may
-  /// keep them.
+  /// values and the same shape, so that a kernel may keep weights that it has stored in an order of
+  /// its own.
   std::uint64_t version = 0;
 
   bool empty() const noexcept { return values.empty(); }
@@ -26,8 +26,8 @@ struct PairWeights {
 enum class Sides : std::uint8_t { both, inputs, outputs };
 
 /// The part of the gradient of a bag's mean that each member receives. In windows of random reach,
-/// it is also the weight of far words: `root` keeps the similarity of `mean` and the analogies of
-/// `whole` (benchmarks/results/cbow.md).
+/// it also acts as a weight of far words: `root` keeps the similarity of `mean` and the analogies
+/// of `whole` (benchmarks/results/cbow.md).
 enum class BagGradient : std::uint8_t {
   mean,   ///< 1 / size of it: the derivative (Irsoy et al. 2021, "Corrected CBOW")
   whole,  ///< all of it, as word2vec.c and fastText do
@@ -40,26 +40,27 @@ WORDLOOM_BOTH float member_share(BagGradient gradient, float size) {
   return 1.0f / (gradient == BagGradient::root ? std::sqrt(size) : size);
 }
 
-/// N inputs scored against M output rows; outputs[0 .. positives) carry label 1, the others 0. An
+/// N inputs scored against M output rows; outputs[0 .. positives) have label 1, the others 0. An
 /// input is a row, or the mean of a bag of rows. A kernel computes all scores from the rows as they
-/// are before the block, then adds all gradients: a row that occurs several times in a block, in
-/// whatever role, receives all of its changes. Spans live until the sink returns.
+/// are before the block, then adds all gradients: a row that occurs several times in a block, as
+/// input or output, receives all of its changes. Spans are valid until the sink returns.
 struct Block {
   std::span<const RowId> inputs;  // [N] rows of Model::input, or the members of N bags
   std::span<const std::uint32_t> bag_ends = {};  // [N] ends of the bags in `inputs`, none empty
-  /// Or one bag, of which some outputs leave out a member, as a centre its own word: output j meets
-  /// the mean of all `inputs`, 2 or more, except the one at left_out[j] where there is that. N is
-  /// then 1 + the size of this, and the last of the bags is the whole.
+  /// Alternatively one bag, from which some outputs leave out a member, as a centre leaves out its
+  /// own word: output j is scored against the mean of all `inputs`, 2 or more, except the one at
+  /// left_out[j] if there is such an entry. N is then 1 + the size of this, and the last of the
+  /// bags is the whole.
   std::span<const std::uint32_t> left_out = {};
   std::span<const RowId> outputs;  // [M] rows of Model::output
-  /// Pairs that share negatives, without the products between different pairs: 0, or N or M,
-  /// whichever is smaller. Input i and output j are a pair, with label 1, where i = j, and do not
-  /// meet where both are another number below `paired`. The other rows of the longer side, the
-  /// negatives, meet all rows of the shorter side.
+  /// For pairs that share negatives, without the products between different pairs: 0, or N or M,
+  /// whichever is smaller. Input i and output j are a pair, with label 1, if i = j, and are not
+  /// scored against each other if both are different numbers below `paired`. The other rows of the
+  /// longer side, the negatives, are scored against all rows of the shorter side.
   std::size_t paired = 0;
-  std::size_t positives = 0;  // 0 .. M; ignored where there are weights or pairs
+  std::size_t positives = 0;  // 0 .. M; ignored if there are weights or pairs
   PairWeights weights = {};   // empty: 1 for positives, -1 for the others
-  std::size_t examples = 0;   // what the loss is a mean over
+  std::size_t examples = 0;   // the number that the mean loss is divided by
   Sides update = Sides::both;
   BagGradient bag_gradient = BagGradient::mean;
   /// True if a bag of all `inputs` replaces the bags that each lack one of them. Implied by
@@ -67,14 +68,15 @@ struct Block {
   bool stands_for_parts = false;
 
   bool has_bags() const noexcept { return !bag_ends.empty() || !left_out.empty(); }
-  /// N.
+  /// Returns N.
   std::size_t input_count() const noexcept {
     return !left_out.empty()  ? left_out.size() + 1
            : bag_ends.empty() ? inputs.size()
                               : bag_ends.size();
   }
   /// Returns the part of its gradient that each member of a bag of all n inputs receives. A bag
-  /// that replaces those without one member gives (n - 1) / n: each member is in so many of them.
+  /// that replaces those without one member gives (n - 1) / n, because each member is in that share
+  /// of them.
   float share_of_all() const noexcept {
     const auto n = static_cast<float>(inputs.size());
     const bool of_parts = stands_for_parts || !left_out.empty();
@@ -99,8 +101,8 @@ struct BlockShape {
   std::size_t members = 0;  // `inputs` of a block of bags; 0: no bags
 };
 
-/// Tells a sink which rows later blocks need, so that they are prefetched; worth a factor of 1.3.
-/// Calls `sink.prefetch(inputs, outputs)` when the sink has it, else does nothing.
+/// Announces rows that later blocks need, so that they are prefetched; worth a factor of 1.3. Calls
+/// `sink.prefetch(inputs, outputs)` if the sink has it, else does nothing.
 template <class Sink>
 [[gnu::always_inline]] inline void announce_rows(Sink& sink, std::span<const RowId> inputs,
                                                  std::span<const RowId> outputs) {

@@ -14,8 +14,8 @@ namespace wordloom::inline WORDLOOM_ABI {
 namespace detail {
 
 /// Returns the expected updates of a sampler that scores the mean of a centre's n context words
-/// against the centre's targets. A score moves by 1 / n of what a member moves. `share`: the mean
-/// of what a member receives of the gradient.
+/// against the centre's targets. When a member changes, a score changes by 1 / n of that. `share`:
+/// the mean part of the gradient that a member receives.
 template <class TargetTables>
 ExpectedUpdates expected_of_cbow(const WordRates& rates, double share,
                                  const TargetTables& targets) {
@@ -28,9 +28,9 @@ ExpectedUpdates expected_of_cbow(const WordRates& rates, double share,
 
 /// Continuous bag of words (Mikolov et al. 2013a): the mean of a centre's context words is scored
 /// against the centre's targets, 1 x M. Each member of the window receives 1 / sqrt(n) of the
-/// gradient of the mean (ours), or all of it, as word2vec.c and gensim do, or 1 / n, as the
-/// derivative says (Irsoy, Benton and Stratos 2021, "Corrected CBOW performs as well as
-/// skip-gram"). The best learning rates differ: 0.1, 0.05 and 0.15.
+/// gradient of the mean (ours), or all of it, as word2vec.c and gensim do, or 1 / n, the derivative
+/// (Irsoy, Benton and Stratos 2021, "Corrected CBOW performs as well as skip-gram"). The best
+/// learning rates differ: 0.1, 0.05 and 0.15.
 template <class Window = RandomWindow, class Targets = NegativeSampling>
 struct BasicCbow {
   Window window = {};
@@ -48,7 +48,7 @@ struct BasicCbow {
     visit("bag_gradient", static_cast<std::uint64_t>(gradient), 0, 2);
   }
 
-  /// The scratch of one thread.
+  /// The scratch memory of one thread.
   class Worker {
    public:
     template <class Tables>

@@ -17,10 +17,10 @@ namespace wordloom::inline WORDLOOM_ABI {
 /// Context combining (pSGNScc: Rengasamy et al. 2017, "Optimizing Word2Vec Performance on Multicore
 /// Systems"): windows that share words become one block, in which each shared word has one row and
 /// which share their negatives. Here they are the windows of G successive words: the inputs are all
-/// words of these windows, the outputs the G words and H negatives; a word and a centre that do not
-/// share a window are no pair. (IndexedContext is pSGNScc, which finds distant windows.) A word in
-/// w of the windows meets each negative with weight K w / H, as in SentenceMinibatch. Fewer shared
-/// negatives cost analogies, more cost time (benchmarks/results/).
+/// words of these windows, the outputs the G words and H negatives; a word is scored only against
+/// the centres of windows that it is in. (IndexedContext is pSGNScc, which finds distant windows.)
+/// A word in w of the windows is scored against each negative with weight K w / H, as in
+/// SentenceMinibatch. Fewer shared negatives cost analogies, more cost time (benchmarks/results/).
 template <class Window = RandomWindow>
 struct BasicCombinedContext {
   Window window = {};
@@ -52,7 +52,7 @@ struct BasicCombinedContext {
   }
 };
 
-/// The scratch of one thread.
+/// The scratch memory of one thread.
 template <class Window>
 class BasicCombinedContext<Window>::Worker {
  public:
@@ -96,7 +96,7 @@ class BasicCombinedContext<Window>::Worker {
       shape.end = std::max(shape.end, range.end);
     }
     shape.before = first - shape.begin;
-    // Fixed windows have the same weights again and again.
+    // Fixed windows have equal weights in most groups.
     if (!same_reaches || !shape.is_like(filled_)) {
       fill(shape);
       filled_ = shape;
@@ -140,8 +140,8 @@ class BasicCombinedContext<Window>::Worker {
       for (std::size_t i = 0; i < n; ++i) row[i] = weight * windows_[i];
   }
 
-  /// A negative that is the centre of some of the windows is none for their words. Returns whether
-  /// there was one.
+  /// Gives weight 0 to pairs of a negative and a word in a window whose centre is the negative.
+  /// Returns whether any negative is a centre.
   bool leave_out_centers(std::span<const RowId> outputs, const Shape& shape) noexcept {
     if (!share_a_word(outputs.first(shape.centers), outputs.subspan(shape.centers))) return false;
     const std::size_t n = shape.end - shape.begin;

@@ -19,12 +19,12 @@ namespace wordloom::inline WORDLOOM_ABI {
 
 namespace detail {
 
-/// Stands for the sink that a trainer passes to a sampler.
+/// A stand-in for the sink that a trainer passes to a sampler.
 struct AnySink {
   void operator()(const Block&) const noexcept {}
 };
 
-/// Stands for the function that a trainer passes to a sampler of many words.
+/// A stand-in for the function that a trainer passes to a sampler of many words.
 struct AnyPass {
   void operator()(double) const noexcept {}
 };
@@ -36,7 +36,7 @@ concept StartsRuns = requires(const S& policy, const Vocabulary& vocabulary) {
 template <class S>
 using RunOf = decltype(std::declval<const S&>().start(std::declval<const Vocabulary&>()));
 
-/// The worker of one thread: `run.worker()` where the run has that, else a copy of the run.
+/// Returns the worker of one thread: `run.worker()` if the run has that, else a copy of the run.
 template <class Run>
 auto worker_of(const Run& run) {
   if constexpr (requires { run.worker(); })
@@ -72,7 +72,7 @@ concept ExpectsUpdates = requires(const RunOf<S>& run, const WordRates& rates) {
   { run.expected_updates(rates) } -> std::convertible_to<ExpectedUpdates>;
 };
 
-/// The parts of Block that a sampler uses, none where it does not say.
+/// Returns the parts of Block that a sampler uses, none if it does not say.
 template <class S>
 constexpr BlockFeatures features_used() {
   if constexpr (requires { S::uses; })
@@ -81,7 +81,7 @@ constexpr BlockFeatures features_used() {
     return {};
 }
 
-/// Rows of Model::output that a run needs.
+/// Returns the number of rows of Model::output that a run needs.
 template <class Run>
 std::size_t output_rows(const Run& run, const Vocabulary& vocabulary) {
   if constexpr (requires { run.output_rows(); })
@@ -90,7 +90,7 @@ std::size_t output_rows(const Run& run, const Vocabulary& vocabulary) {
     return vocabulary.size();
 }
 
-/// A run of a sampler whose input words stand for bags of rows.
+/// A run of a sampler whose input words are bags of rows.
 template <class Run>
 concept HasSubwords = requires(const Run& run) {
   run.subword_table();
@@ -104,13 +104,13 @@ std::optional<SubwordOptions> subwords_of(const Run& run) {
   return std::nullopt;
 }
 
-/// A run of a sampler whose words have vectors that an encoder computes.
+/// A run of a sampler whose words have vectors computed by an encoder.
 template <class Run>
 concept HasEncoder = requires(const Run& run) {
   run.encoder();
 };
 
-/// Whether a run scores rows of Model::input against each other.
+/// Returns whether a run scores rows of Model::input against each other.
 template <class Run>
 constexpr bool uses_one_matrix() {
   if constexpr (requires { Run::one_matrix; })
@@ -119,7 +119,7 @@ constexpr bool uses_one_matrix() {
     return false;
 }
 
-/// Whether a sampler trains the columns of a WordContextMatrix, in two steps.
+/// True for a sampler that trains the columns of a WordContextMatrix, in two steps.
 template <class S>
 inline constexpr bool has_two_steps = requires {
   requires S::two_steps;
@@ -136,21 +136,22 @@ constexpr bool subsamples() {
 
 }  // namespace detail
 
-/// The words that meet: turns a sentence into blocks. A policy, a value whose parameters are its
-/// own (`visit_parameters`, core/hyperparameters.hpp; `static S from(const Hyperparameters&)` fills
-/// them), with
-/// - `policy.start(vocabulary)`: what all threads of a run share, immutable and thread-safe:
-///   - `run.worker()`: the scratch of one thread; where there is no such function, each thread
-///     trains with a copy of the run,
+/// The choice of words that are scored against each other: turns a sentence into blocks. A policy,
+/// which is a value with parameters of its own (`visit_parameters`, core/hyperparameters.hpp;
+/// `static S from(const Hyperparameters&)` fills them), with
+/// - `policy.start(vocabulary)`: the data that all threads of a run share, immutable and
+///   thread-safe:
+///   - `run.worker()`: the scratch memory of one thread; without this function, each thread trains
+///     with a copy of the run,
 ///   - `run.output_rows()`: rows of Model::output; without it, one for each word,
 ///   - `run.expected_updates(rates)`: for training by several ranks;
-///   - `run.subword_table()`: the bags that stand for the words among the inputs of a block, see
+///   - `run.subword_table()`: the bags that replace the words among the inputs of a block, see
 ///     Subwords; without it, each word is its own row,
-///   - `run.encoder()`, with `run.round()`: what computes the vectors of words, see Encoded;
-///     without it, they are free,
-///   - `Run::embeddings(Model&&)`, static: what Trainer::fit returns of a new model; without it,
+///   - `run.encoder()`, with `run.round()`: computes the vectors of words, see Encoded; without it,
+///     the vectors are free parameters,
+///   - `Run::embeddings(Model&&)`, static: the result of Trainer::fit for a new model; without it,
 ///     Model::embeddings(),
-///   - `static constexpr bool one_matrix` of its type: true when outputs are rows of Model::input
+///   - `static constexpr bool one_matrix` of its type: true if outputs are rows of Model::input
 ///     too (ModelShape::one_matrix). No row of such a block is both an input and an output of it,
 ///     and all of its expected updates are of the input;
 ///   - `static constexpr bool subsamples` of its type: false when no word of a sentence may be
@@ -161,17 +162,18 @@ constexpr bool subsamples() {
 ///   `announce_rows(sink, inputs, outputs)` one or two words before it makes a block of these rows.
 ///   A worker whose sample() takes `const Sentences&` instead gets some hundred words at once, and
 ///   can announce rows of the next sentence;
-/// - `worker.words_at_once()`: where there is that, sample() gets at least so many words, after
-///   subsampling, except at the end of an epoch. It takes a fourth argument, and calls `pass(part)`
-///   before each block with the part of the text that came before it, 0 to 1: the learning rate
-///   falls by that. See IndexedContext;
-/// - `static constexpr BlockFeatures uses`: the parts of Block that it uses, none without;
-/// - `static constexpr bool two_steps`: true when a trainer gives it columns of a WordContextMatrix
+/// - `worker.words_at_once()`, optional: sample() gets at least this many words, after subsampling,
+///   except at the end of an epoch. It takes a fourth argument, and calls `pass(part)` before each
+///   block with the part of the text that came before it, 0 to 1: the learning rate falls by that.
+///   See IndexedContext;
+/// - `static constexpr BlockFeatures uses`, optional: the parts of Block that it uses; none by
+///   default;
+/// - `static constexpr bool two_steps`: true if a trainer gives it columns of a WordContextMatrix
 ///   and calls `worker.begin_step(Sides)` before it samples some of them. See UniformMatrix.
 ///
 /// Valid: `struct Pairs { auto start(const Vocabulary&) const { return PairsWorker{}; } };` with a
 /// copyable PairsWorker that has max_block and sample. Invalid: a start() that keeps a reference to
-/// the vocabulary: copy it, copies share their words.
+/// the vocabulary; copy it instead, copies share their words.
 template <class S>
 concept Sampler = std::copy_constructible<S> && detail::StartsRuns<S> && detail::BoundsBlocks<S> &&
     detail::Samples<S>;
@@ -201,7 +203,7 @@ class SamplerRun {
 };
 
 // The compiler's note names the policy ("required from ... require_sampler<Name>"), the message
-// what it lacks.
+// says what it lacks.
 template <class S>
 constexpr bool require_sampler() {
   static_assert(std::copy_constructible<S>, "wordloom: this Sampler cannot be copied");

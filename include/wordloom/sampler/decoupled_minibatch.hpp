@@ -12,21 +12,21 @@
 namespace wordloom::inline WORDLOOM_ABI {
 
 /// PAR-Word2Vec as published (Moon et al. 2019, "Parallel Data-Local Training for Optimizing
-/// Word2Vec Embeddings for Word and Graph Embeddings", algorithms 2 to 4). Of each sentence:
+/// Word2Vec Embeddings for Word and Graph Embeddings", algorithms 2 to 4). For each sentence:
 ///
 /// - attraction: the positives in word2vec's order, pair after pair. Each is a block 1 x 1, scored
 ///   after the pair before has changed its rows;
 /// - repulsion: minibatches of B words against H negatives that they share, B x H. H = K x C_rep is
-///   drawn for each minibatch: C_rep is uniform from 0 to C - 1 where the first word is among the
-///   first or the last C of the sentence, else from 0 to 2 C - 1. Where it is 0, the minibatch
-///   meets no negatives.
+///   drawn for each minibatch: C_rep is uniform from 0 to C - 1 if the first word is among the
+///   first or the last C of the sentence, else from 0 to 2 C - 1. If it is 0, the minibatch has no
+///   negatives.
 ///
 /// Negatives are drawn in proportion to count^exponent: the authors' program has 0.75, algorithm 4
 /// has 0. A negative may be a word of the sentence, as in algorithm 4; the program then draws
 /// another one, uniformly from all words outside the sentence.
 ///
-/// SentenceMinibatch has the negatives that word2vec has in the mean, whatever the sentence's
-/// length. Here short sentences have fewer: those of up to B words H = K (C - 1) / 2 in the mean.
+/// SentenceMinibatch has as many negatives as word2vec on average, whatever the sentence's length.
+/// Here short sentences have fewer: those of up to B words have H = K (C - 1) / 2 on average.
 struct DecoupledMinibatch {
   RandomWindow window = {};
   NegativeSampling targets = {};
@@ -42,7 +42,7 @@ struct DecoupledMinibatch {
     visit("minibatch", minibatch, 1, 1000);
   }
 
-  /// Those of long sentences: a minibatch meets K (C - 1/2) negatives in the mean.
+  /// Returns those of long sentences: a minibatch has K (C - 1/2) negatives on average.
   ExpectedUpdates expected_updates(const WordRates& rates,
                                    const NegativeSampling::Run& tables) const {
     const auto context = static_cast<double>(window.mean_context());
@@ -65,7 +65,7 @@ struct DecoupledMinibatch {
   }
 };
 
-/// The scratch of one thread.
+/// The scratch memory of one thread.
 class DecoupledMinibatch::Worker {
  public:
   Worker(const DecoupledMinibatch& policy, const NegativeSampling::Run& tables)
@@ -107,7 +107,7 @@ class DecoupledMinibatch::Worker {
     begun_ = each_ * static_cast<std::size_t>(random.below(at_an_end ? reach : 2 * reach));
     negatives_.begin(random, begun_);
   }
-  /// Returns the negatives that were begun, valid until the call after the next one.
+  /// Returns the negatives that begin() started to draw, valid until the call after the next one.
   template <class Sink>
   std::span<const RowId> finish(Sink& sink) {
     slot_ = 1 - slot_;

@@ -20,8 +20,8 @@
 namespace wordloom::inline WORDLOOM_ABI {
 
 /// Targets of an edge whose ends are rows of one matrix (LINE, first order): its second end and K
-/// negatives, none of which is either end: a node that was its own negative would only be pushed
-/// towards zero.
+/// negatives, none of which is either end, because a node that was its own negative would only be
+/// pushed towards zero.
 struct EdgeNegatives {
   std::size_t negatives = 5;  // K
   double exponent = 0.75;     // negatives are drawn in proportion to count^exponent
@@ -72,7 +72,7 @@ class EdgeNegatives::Run {
   NegativeSampling::Run sampling_;
 };
 
-/// Draws the targets of one thread's edges: as the worker of Targets, with both ends.
+/// Draws the targets of one thread's edges, like the worker of Targets, but with both ends.
 class EdgeNegatives::Worker {
  public:
   Worker(const Run& run, std::size_t slots, std::size_t at_once)
@@ -120,8 +120,8 @@ inline EdgeNegatives::Worker EdgeNegatives::Run::worker(std::size_t slots,
 }
 
 /// Edges as pairs of words (LINE: Tang et al. 2015, "LINE: Large-scale Information Network
-/// Embedding", section 4): a sentence is from, to, from, to, ... as EdgeSamples draws them, none of
-/// which is dropped. Each edge is a block of its own, 1 x M: `from` is the input, `to` and its
+/// Embedding", section 4): a sentence is from, to, from, to, ... as drawn by EdgeSamples; none of
+/// its words is dropped. Each edge is a block of its own, 1 x M: `from` is the input, `to` and its
 /// negatives are the outputs. With EdgeNegatives, both sides are rows of `input`, and an edge from
 /// a node to itself is left out. A sentence of an odd number of words throws InvalidArgument.
 template <class Targets = NegativeSampling>
@@ -151,7 +151,7 @@ struct BasicEdgePairs {
 
     BasicEdgePairs::Worker worker() const { return BasicEdgePairs::Worker(tables_); }
     std::size_t output_rows() const noexcept { return tables_.output_rows(); }
-    /// Every second word is the first end of an edge.
+    /// Returns the expected updates: every second word is the first end of an edge.
     ExpectedUpdates expected_updates(const WordRates& rates) const {
       ExpectedUpdates both = detail::expected_of_skip_gram(rates, 0.5, tables_);
       if (!one_matrix) return both;
@@ -167,7 +167,7 @@ struct BasicEdgePairs {
   Run start(const Vocabulary& vocabulary) const { return Run(targets.start(vocabulary)); }
 };
 
-/// The scratch of one thread.
+/// The scratch memory of one thread.
 template <class Targets>
 class BasicEdgePairs<Targets>::Worker {
  public:
@@ -193,10 +193,10 @@ class BasicEdgePairs<Targets>::Worker {
   }
 
  private:
-  // Edges whose negatives are drawn together.
+  // The number of edges whose negatives are drawn together.
   static constexpr std::size_t at_once = 8;
   static constexpr std::size_t slots = 2 * at_once;
-  // Edges between the announcement of rows and their use, so that they can arrive.
+  // The number of edges between the announcement of rows and their use, so that they can arrive.
   static constexpr std::size_t lookahead = 4;
 
   void begin(std::span<const WordId> sentence, std::size_t first, Random& random) noexcept {
@@ -233,10 +233,10 @@ class BasicEdgePairs<Targets>::Worker {
   std::array<WordId, at_once> from_{}, to_{};  // the first `count_`: of the edges begun
 };
 
-/// LINE of first order: nodes that share an edge become alike. For undirected graphs.
+/// LINE of first order: nodes that share an edge become similar. For undirected graphs.
 using LineFirstOrder = BasicEdgePairs<EdgeNegatives>;
 
-/// LINE of second order: nodes that share neighbours become alike.
+/// LINE of second order: nodes that share neighbours become similar.
 using LineSecondOrder = BasicEdgePairs<NegativeSampling>;
 
 static_assert(Sampler<LineFirstOrder> && Sampler<LineSecondOrder>);

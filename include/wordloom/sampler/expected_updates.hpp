@@ -9,16 +9,16 @@
 
 namespace wordloom::inline WORDLOOM_ABI {
 
-/// How often each row of a matrix is expected to be scored against rows of the other, for each word
-/// of the corpus that is trained: what a sync policy must know of a sampler.
+/// The expected number of times that each row of a matrix is scored against rows of the other, for
+/// each word of the corpus that is trained. Sync policies need it.
 struct ExpectedUpdates {
   std::vector<float> input, output;
 };
 
-/// How often words are centres: the share of the corpus that each is after subsampling.
+/// The share of the corpus that each word is, as a centre, after subsampling.
 struct WordRates {
   std::vector<double> kept;  // [V]
-  double sum = 0;            // of all
+  double sum = 0;            // over all words
 
   WordRates(const Vocabulary& vocabulary, double subsample);
 };

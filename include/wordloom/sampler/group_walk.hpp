@@ -25,13 +25,13 @@ struct CenterGroup {
 
 /// Cuts sentences into groups of G successive words with S words of context on either side, and
 /// gives each group its outputs: SharedOutputs or OwnOutputs. Rows are announced `ahead` groups
-/// ahead, across the borders of sentences. One for each thread.
+/// ahead, across the borders of sentences. One object for each thread.
 template <class Outputs>
 class GroupWalk {
  public:
   using Group = CenterGroup<Outputs>;
 
-  /// `outputs` keeps those of `ahead + 1` groups.
+  /// `outputs` keeps the outputs of `ahead + 1` groups.
   GroupWalk(Outputs outputs, std::size_t group, std::size_t side, std::size_t ahead)
       : group_(group), side_(side), outputs_(std::move(outputs)), announced_(ahead + 1) {}
 
@@ -46,8 +46,8 @@ class GroupWalk {
   }
   std::uint64_t picks() const noexcept { return picks_of(outputs_); }
 
-  /// Calls `use(group)` for each group of each sentence; a lone word is none. The first group of a
-  /// sentence is of random length where the borders of groups matter (`random_first`).
+  /// Calls `use(group)` for each group of each sentence of at least two words. The first group of a
+  /// sentence is of random length if the borders of groups matter (`random_first`).
   template <bool random_first = true, class Sink, class Use>
   void for_each_group(const Sentences& text, Random& random, Sink& sink, Use&& use) {
     Cut next{.of = sentence_of_two(text, 0)};
@@ -66,7 +66,8 @@ class GroupWalk {
   }
 
  private:
-  /// The centres of a group: so many words of sentence `of` from `first` on; none after the last.
+  /// The centres of a group: `size` words of sentence `of` from `first` on; none after the last
+  /// group.
   struct Cut {
     std::size_t of = 0, first = 0, size = 0;
     std::span<const WordId> centers(const Sentences& text) const {
@@ -74,7 +75,7 @@ class GroupWalk {
     }
   };
 
-  /// Returns the first sentence from `i` on that is no lone word, text.count() where there is none.
+  /// Returns the first sentence from `i` on with at least two words, text.count() if there is none.
   static std::size_t sentence_of_two(const Sentences& text, std::size_t i) noexcept {
     while (i < text.count() && text[i].size() < 2) ++i;
     return i;
@@ -106,7 +107,7 @@ class GroupWalk {
                       cut.first,
                       cut.size,
                       outputs_.next(cut.centers(text), next.centers(text), random)};
-    // Words that the group before it did not need.
+    // Words that the group before did not need.
     const std::size_t entering = cut.first == 0 ? 0 : std::min(cut.first + side_, sentence.size());
     announce_rows(sink, sentence.subspan(entering, group.end - entering), group.outputs);
     return group;

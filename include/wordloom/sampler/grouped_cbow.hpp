@@ -12,12 +12,13 @@
 
 namespace wordloom::inline WORDLOOM_ABI {
 
-/// CBOW in the groups of GroupedWindow: G successive centres share their context, the centres and S
-/// words on either side, and their negatives. The mean of the context without a centre meets that
-/// centre, and the mean of the whole context the negatives, for all centres at once, with weight
-/// G K / H: G + H pairs a group, where bags of their own would be G (G + H). The window is of one
-/// width, for which the gradients differ by a factor alone. It costs analogies, 0.30 where Cbow has
-/// 0.37, and similarity on some sets (benchmarks/results/cbow.md). The best learning rate is 0.1.
+/// CBOW in the groups of GroupedWindow: G successive centres share their context, which is the
+/// centres and S words on either side, and their negatives. The mean of the context without a
+/// centre is scored against that centre, and the mean of the whole context against the negatives,
+/// for all centres at once, with weight G K / H: G + H pairs a group, where separate bags would
+/// have G (G + H). The window is of one width, for which the gradients differ by a factor alone. It
+/// costs analogies, 0.30 where Cbow has 0.37, and similarity on some sets
+/// (benchmarks/results/cbow.md). The best learning rate is 0.1.
 struct GroupedCbow {
   GroupedWindow groups = {};
   BagGradient gradient = BagGradient::mean;
@@ -40,8 +41,8 @@ struct GroupedCbow {
   }
   template <class Tables>
   ExpectedUpdates expected_updates(const WordRates& rates, const Tables& tables) const {
-    // Bags of a centre's n context words for the centre, and of n + 1 for its K negatives, of
-    // which a member receives n / (n + 1) as much.
+    // A bag of a centre's n context words is scored against the centre, and one of n + 1 words
+    // against its K negatives; a member receives n / (n + 1) of the gradient of the latter.
     const double n = groups.mean_context();
     const auto negatives = static_cast<double>(groups.targets.negatives);
     const auto share = static_cast<double>(member_share(gradient, static_cast<float>(n)));
@@ -50,7 +51,7 @@ struct GroupedCbow {
   }
 };
 
-/// The scratch of one thread.
+/// The scratch memory of one thread.
 class GroupedCbow::Worker {
  public:
   template <class Tables>
@@ -81,7 +82,7 @@ class GroupedCbow::Worker {
         left_out_[j] = static_cast<std::uint32_t>(group.first - group.begin + j);
         weights_[j] = 1.0f;
       }
-      // A negative that is a centre is none.
+      // Negatives that are also centres get weight 0.
       const float weight = weight_ * static_cast<float>(group.size);
       for (std::size_t j = group.size; j < group.outputs.size(); ++j)
         weights_[j] = share_a_word(centers, group.outputs.subspan(j, 1)) ? 0.0f : weight;

@@ -18,11 +18,11 @@ namespace wordloom::inline WORDLOOM_ABI {
 namespace detail {
 
 /// Outputs of the groups of centres of a sentence, one group after the other: the targets of each
-/// centre. One for each thread.
+/// centre. One object for each thread.
 template <class Targets>
 class OwnOutputs {
  public:
-  /// The outputs of a group, and of each centre how many there are and how many have label 1.
+  /// The outputs of a group, and for each centre their number and how many have label 1.
   struct Group {
     struct Part {
       std::uint32_t size, positives;
@@ -32,7 +32,7 @@ class OwnOutputs {
     operator std::span<const RowId>() const noexcept { return rows; }
   };
 
-  /// Makes room for groups of at most `max_centers`, of which the last `slots` are kept.
+  /// Makes room for groups of at most `max_centers` centres, of which the last `slots` are kept.
   template <class Tables>
   OwnOutputs(const Tables& tables, std::size_t max_centers, std::size_t slots)
       : targets_(tables.worker(max_centers, max_centers)),
@@ -49,13 +49,13 @@ class OwnOutputs {
   }
   std::uint64_t picks() const noexcept { return picks_of(targets_); }
 
-  /// Before the first group of a sentence, of at most these words.
+  /// Must be called before the first group of a sentence, which has at most these words.
   void begin(std::span<const WordId> centers, Random& random) noexcept {
     targets_.begin(centers, random);
   }
 
-  /// The outputs of the next group, valid for as many groups. `following`: the words of the group
-  /// after it, none where there is none.
+  /// Returns the outputs of the next group, valid until `slots` more calls. `following`: the words
+  /// of the group after it, empty if there is none.
   Group next(std::span<const WordId> centers, std::span<const WordId> following,
              Random& random) noexcept {
     slot_ = (slot_ + 1) % slots_;
@@ -83,12 +83,12 @@ class OwnOutputs {
 
 }  // namespace detail
 
-/// Windows of random reach without drawing any, as GroupedWindow has them, where each centre has
-/// targets of its own: the paths of G successive words in the Huffman tree and G + 2 S words of
-/// context are one block. G is W where it is not set: the distances are those of random windows,
-/// and a row of the context is read and written once for G centres. A word that is several times in
-/// a group is changed several times from one state: walks in a graph, which soon come back to a
-/// node, need a lower learning rate than SharedNegative does.
+/// Grouping as in GroupedWindow, which gives windows of random reach without drawing any, if each
+/// centre has targets of its own: the paths of G successive words in the Huffman tree and G + 2 S
+/// words of context are one block. G is W if it is not set: the distances are those of random
+/// windows, and a row of the context is read and written once for G centres. A word that occurs
+/// several times in a group is changed several times from one state: walks in a graph, which soon
+/// come back to a node, need a lower learning rate than with SharedNegative.
 template <class Targets = HuffmanPath>
 struct BasicGroupedTargets {
   std::size_t window = 5;  // W
@@ -111,7 +111,7 @@ struct BasicGroupedTargets {
   std::size_t side() const noexcept { return (window + 3 - group()) / 2; }
 
   class Worker;
-  /// Throws InvalidArgument when `minibatch` is above `window`, and as the targets' start.
+  /// Throws InvalidArgument if `minibatch` is above `window`, and as the targets' start.
   auto start(const Vocabulary& vocabulary) const {
     if (minibatch > window)
       throw InvalidArgument{"minibatch is ", minibatch, ", groups have up to the window of ",
@@ -125,7 +125,7 @@ struct BasicGroupedTargets {
   }
 };
 
-/// The scratch of one thread.
+/// The scratch memory of one thread.
 template <class Targets>
 class BasicGroupedTargets<Targets>::Worker {
  public:

@@ -13,17 +13,21 @@
 
 namespace wordloom::inline WORDLOOM_ABI {
 
-/// Windows of random reach without drawing any, in blocks that are nearly all pairs. The sentence
-/// is cut into groups of G successive words, the first of random length. The words of a group are
-/// the centres, they and S words on either side are the context of all of them, and all meet the
-/// same negatives: G + 2 S inputs, G + H outputs. Words at distance d then share a block with
-/// probability min(1, (G + S - d) / G); only a word and itself are no pair. S is (W + 2 - G) / 2
-/// rounded up, so that a word has W + 1 context words in the mean, as in word2vec (one more where
-/// it was rounded): G = W has the distances of its random windows, G = 1 is a fixed window, between
-/// them near words are held together more often. A word that is context of w centres meets each
-/// negative with weight K w / H, so that it is repelled as often as in word2vec. Fewer shared
-/// negatives cost analogies, more cost time (benchmarks/results/). The words of a group are scored
-/// before any of them is changed: a learning rate of 0.03 does better than 0.025.
+/// Windows with the distances of random reach, without drawing any, in blocks in which nearly all
+/// pairs count. The sentence is cut into groups of G successive words, the first of random length.
+///
+/// - The words of a group are the centres; they and S words on either side are the context of all
+///   of them; all share H negatives: G + 2 S inputs, G + H outputs. A word is never paired with
+///   itself.
+/// - Words at distance d share a block with probability min(1, (G + S - d) / G).
+/// - S is (W + 2 - G) / 2 rounded up, so that a word has W + 1 context words on average, as in
+///   word2vec (one more if it was rounded). G = W has the distances of word2vec's random windows, G
+///   = 1 is a fixed window, and values in between pair near words more often.
+/// - A word that is context of w centres is scored against each negative with weight K w / H, so
+///   that it is repelled as often as in word2vec. Fewer shared negatives cost analogies, more cost
+///   time (benchmarks/results/).
+/// - The words of a group are scored before any of them is changed: a learning rate of 0.03 does
+///   better than 0.025.
 struct GroupedWindow {
   std::size_t window = 5;  // W
   NegativeSampling targets = {};
@@ -52,12 +56,12 @@ struct GroupedWindow {
     return shared_negatives != 0 ? shared_negatives : 2 * group() + 1;
   }
 
-  /// The mean number of context words of a centre.
+  /// Returns the mean number of context words of a centre.
   double mean_context() const noexcept { return static_cast<double>(group() + 2 * side()) - 1; }
 
   class Worker;
-  /// Throws InvalidArgument when `minibatch` is above `window`, CorpusError for a vocabulary of
-  /// fewer than two words.
+  /// Throws InvalidArgument if `minibatch` is above `window`, CorpusError for a vocabulary of fewer
+  /// than two words.
   auto start(const Vocabulary& vocabulary) const {
     return detail::SamplerRun(*this, tables(vocabulary));
   }
@@ -79,7 +83,7 @@ struct GroupedWindow {
   }
 };
 
-/// The scratch of one thread.
+/// The scratch memory of one thread.
 class GroupedWindow::Worker {
  public:
   template <class Tables>
@@ -131,7 +135,7 @@ class GroupedWindow::Worker {
     }
   }
 
-  /// A negative that is one of the centres is no negative. Returns whether there was one.
+  /// Gives weight 0 to negatives that are also centres. Returns whether there were any.
   bool leave_out_centers(std::span<const RowId> outputs, const Shape& shape) noexcept {
     const auto centers = outputs.first(shape.centers);
     const auto negatives = outputs.subspan(shape.centers);

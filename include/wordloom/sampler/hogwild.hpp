@@ -10,10 +10,10 @@
 
 namespace wordloom::inline WORDLOOM_ABI {
 
-/// Skip-gram as word2vec does it (Mikolov et al. 2013b; word2vec.c): each context word of each
-/// centre word is a block of its own, 1 x M, with targets drawn afresh: the centre and K negatives,
-/// or the centre's path in the Huffman tree. As there, the context word is the input and the centre
-/// word the positive output.
+/// Skip-gram as in word2vec (Mikolov et al. 2013b; word2vec.c): each context word of each centre
+/// word is a block of its own, 1 x M, with newly drawn targets: the centre and K negatives, or the
+/// centre's path in the Huffman tree. As there, the context word is the input and the centre word
+/// the positive output.
 template <class Window = RandomWindow, class Targets = NegativeSampling>
 struct BasicHogwild {
   Window window = {};
@@ -33,7 +33,7 @@ struct BasicHogwild {
   }
 };
 
-/// The scratch of one thread.
+/// The scratch memory of one thread.
 template <class Window, class Targets>
 class BasicHogwild<Window, Targets>::Worker {
  public:
@@ -52,7 +52,8 @@ class BasicHogwild<Window, Targets>::Worker {
     const auto use = [&] {
       const std::size_t slot = used++ % slots;
       const TargetSet set = targets_.at(slot);
-      // A span by its parts: GCC copies it by one load, which waits for the two stores before it.
+      // Constructs the span from its parts: GCC would copy it by one load, which waits for the two
+      // stores before.
       sink(Block{.inputs = std::span(contexts_).subspan(slot, 1),
                  .outputs = {set.outputs.data(), set.outputs.size()},
                  .positives = set.positives,
@@ -76,7 +77,8 @@ class BasicHogwild<Window, Targets>::Worker {
   }
 
  private:
-  /// Blocks between the drawing of targets and their use, so that rows can be prefetched, and one.
+  /// The number of blocks between the drawing of targets and their use, so that rows can be
+  /// prefetched, plus one.
   static constexpr std::size_t slots = 4;
 
   Window window_;

@@ -21,13 +21,13 @@ namespace wordloom::inline WORDLOOM_ABI {
 /// Targets of a centre: the inner nodes of its path in the Huffman tree (hierarchical softmax). Row
 /// k of Model::output [(V - 1) x D] is inner node k.
 ///
-/// With `node_sample` t above 0, nodes that are met often are left out at random, as frequent words
-/// are of a text (Mikolov et al. 2013b, section 2.3): a node through which the share f of all words
+/// With `node_sample` t above 0, frequent nodes are left out at random, as frequent words are left
+/// out of a text (Mikolov et al. 2013b, section 2.3): a node through which the share f of all words
 /// passes is kept with probability sqrt(t / f), to within 2^-12, and the last node of a path
-/// always. One draw decides for a whole path, so that its lower end is kept: with a draw for each
-/// node analogies fall sooner. The few nodes at the top of the tree, half of all work, learn no
-/// worse of a part of it: with t = 0.001 speed is about twice that of 0, similarity and analogies
-/// are as good (benchmarks/results/cbow-and-hs.md).
+/// always. One random number decides for the whole path: nodes are dropped from the top down. With
+/// a draw for each node, analogies fall sooner. The few nodes at the top of the tree, half of all
+/// work, learn as well from a part of it: with t = 0.001 speed is about twice that of 0, similarity
+/// and analogies are as good (benchmarks/results/cbow-and-hs.md).
 struct HuffmanPath {
   double node_sample = 1e-3;  // t; 0: all nodes, as in word2vec.c
 
@@ -37,7 +37,7 @@ struct HuffmanPath {
     visit("node_sample", node_sample, 0.0, 1.0);
   }
 
-  /// The tree of a run, and how many of 2^16 times each node is kept.
+  /// The tree of a run, and the probability that each node is kept.
   class Run {
    public:
     Run(const Vocabulary& vocabulary, double node_sample) : tree_(vocabulary) {
@@ -56,7 +56,8 @@ struct HuffmanPath {
     }
 
     const HuffmanTree& tree() const noexcept { return tree_; }
-    /// How many of 2^16 times each of the first nodes is kept, then all others.
+    /// For each of the first nodes, then once for all others: the probability of being kept, times
+    /// 2^16.
     std::span<const std::uint32_t> kept() const noexcept { return kept_; }
     std::size_t output_rows() const noexcept { return tree_.node_count(); }
     std::size_t max_outputs() const noexcept { return tree_.max_path(); }
@@ -83,7 +84,7 @@ struct HuffmanPath {
    private:
     HuffmanTree tree_;
     std::vector<std::uint32_t> kept_;  // of the first nodes; the last entry is for all others
-    // [2^12] The first node that is kept, by draw; empty where all nodes are kept.
+    // [2^12] The first node that is kept, by draw; empty if all nodes are kept.
     std::vector<RowId> first_kept_;
   };
 
@@ -91,7 +92,7 @@ struct HuffmanPath {
   Run start(const Vocabulary& vocabulary) const { return {vocabulary, node_sample}; }
 };
 
-/// Scratch of a thread.
+/// The scratch memory of one thread.
 class HuffmanPath::Run::Worker {
  public:
   Worker(const Run& run, std::size_t slots)
@@ -116,7 +117,7 @@ class HuffmanPath::Run::Worker {
   TargetSet sampled(const TargetSet& path, std::size_t slot, Random& random) noexcept {
     const RowId* const nodes = path.outputs.data();
     const std::size_t size = path.outputs.size(), positives = path.positives;
-    // Both parts of a path go down from the root, to nodes of rising numbers.
+    // Both parts of a path go down from the root, to nodes of ascending numbers.
     const RowId last = std::max(positives > 0 ? nodes[positives - 1] : 0, nodes[size - 1]);
     const RowId first = std::min(last, first_kept_[random.below(first_kept_.size())]);
     std::size_t left_out = 0, positives_left_out = 0;
@@ -130,7 +131,7 @@ class HuffmanPath::Run::Worker {
 
   HuffmanTree tree_;
   std::vector<RowId> first_kept_;
-  std::vector<RowId> rows_;      // [slots][max_path] where nodes are sampled
+  std::vector<RowId> rows_;      // [slots][max_path] if nodes are sampled
   std::vector<TargetSet> sets_;  // [slots] of the tree or of rows_
 };
 
@@ -140,9 +141,10 @@ inline HuffmanPath::Run::Worker HuffmanPath::Run::worker(std::size_t slots, std:
 
 static_assert(Targets<HuffmanPath>);
 
-/// Both: the path in the Huffman tree, and the centre with its negatives, as word2vec.c trains them
-/// with -hs 1 and -negative above 0. Of Model::output [(2 V - 1) x D], row 2 w is word w and row
-/// 2 k + 1 is inner node k, so that rows are still in the order of falling count.
+/// Targets of both kinds: the path in the Huffman tree, and the centre with its negatives, as
+/// word2vec.c trains them with -hs 1 and -negative above 0. In Model::output [(2 V - 1) x D], row 2
+/// w is word w and row 2 k + 1 is inner node k, so that rows are still in the order of descending
+/// count.
 struct HuffmanPathAndNegatives {
   HuffmanPath path = {};
   NegativeSampling sampling = {};
@@ -187,7 +189,7 @@ struct HuffmanPathAndNegatives {
     TargetSet at(std::size_t slot) const noexcept { return sets_[slot]; }
 
    private:
-    /// Positive nodes, the centre, other nodes, negative words.
+    /// Joins positive nodes, the centre, other nodes and negative words.
     void join(WordId center, std::size_t slot) noexcept {
       const TargetSet path = path_.at(slot), words = negatives_.at(slot);
       RowId* const rows = rows_.data() + slot * max_outputs_;

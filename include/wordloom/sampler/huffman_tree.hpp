@@ -16,26 +16,26 @@
 namespace wordloom::inline WORDLOOM_ABI {
 
 /// The Huffman tree of a vocabulary, by counts (Mikolov et al. 2013b, section 2.1; Morin and Bengio
-/// 2005). A word's path are the inner nodes from the root to the word. Inner nodes are numbered by
-/// falling count: 0 is the root. Immutable; copies share the tables; thread-safe.
+/// 2005). The path of a word consists of the inner nodes from the root to the word. Inner nodes are
+/// numbered by descending count: 0 is the root. Immutable; copies share the tables; thread-safe.
 class HuffmanTree {
  public:
   /// Throws CorpusError for a vocabulary of fewer than two words.
   explicit HuffmanTree(const Vocabulary& vocabulary)
       : tables_(std::make_shared<const Tables>(paths(vocabulary))) {}
 
-  /// V - 1.
+  /// Returns V - 1.
   std::size_t node_count() const noexcept { return tables_->shares.size(); }
   std::size_t max_path() const noexcept { return tables_->max_path; }
-  /// The share of all words, by counts, that lie below a node.
+  /// Returns the share of all words, by counts, that are below a node.
   double share(RowId node) const noexcept { return tables_->shares[node]; }
-  /// The path of a word: first the nodes at which it lies in the branch of the smaller count, which
-  /// carry label 1 (word2vec.c's code 0), then the others; each from the root down.
+  /// Returns the path of a word: first the nodes at which it is in the branch of the smaller count,
+  /// which have label 1 (word2vec.c's code 0), then the others; each from the root down.
   TargetSet path(WordId word) const noexcept {
     const RowId* const entry = tables_->entry(word);
     return {{entry + 2, entry[0]}, entry[1]};
   }
-  /// Asks for what path() will read: of large vocabularies it is not in the cache.
+  /// Prefetches what path(word) reads; for a large vocabulary it is not cached.
   [[gnu::always_inline]] void prefetch(WordId word) const noexcept {
     const RowId* const entry = tables_->entry(word);
     for (std::size_t i = 0; i < tables_->lines; ++i) __builtin_prefetch(entry + i * line);
@@ -49,7 +49,7 @@ class HuffmanTree {
       RowId numbers[line];
     };
     /// [V][lines] The size of a path, its positive nodes, and its nodes: of a fixed size, so that
-    /// they can be prefetched without a look into another table.
+    /// they can be prefetched without reading another table.
     std::vector<Line> entries;
     std::size_t lines = 0, max_path = 0;
     std::vector<double> shares;  // [V - 1]
@@ -68,7 +68,7 @@ WORDLOOM_FUNCTION HuffmanTree::Tables HuffmanTree::paths(const Vocabulary& vocab
   const std::size_t words = vocabulary.size();
   if (words < 2)
     throw CorpusError{"hierarchical softmax needs a vocabulary of at least 2 words, got ", words};
-  // Two queues, both by rising count: words from the last to the first, and inner nodes in the
+  // Two queues, both by ascending count: words from the last to the first, and inner nodes in the
   // order in which they are made. Node i of the order is row V - 2 - i.
   struct Parent {
     std::uint32_t node;

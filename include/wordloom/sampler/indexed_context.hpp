@@ -14,16 +14,16 @@
 namespace wordloom::inline WORDLOOM_ABI {
 
 /// Context combining as published (pSGNScc: Rengasamy et al. 2017, "Optimizing Word2Vec Performance
-/// on Multicore Systems"): windows anywhere in a batch of T words become one block when their
-/// centres are outputs of it. The batch has an inverse index, from each word to the places at which
-/// it is a centre. A block begins with the window of the first centre that no block has had yet,
-/// and with K negatives of it, those that differ from the centre. Then each output in turn, the
+/// on Multicore Systems"): windows anywhere in a batch of T words become one block if their centres
+/// are outputs of it. The batch has an inverse index, from each word to the places at which it is a
+/// centre. A block begins with the window of the first centre that has not been in a block yet, and
+/// with those of K drawn negatives that differ from the centre. Then each output in turn, the
 /// centre first, adds the window around its next place, again and again until the block has C
 /// windows or no output has a place left. An input is a positive of its own centre and a negative
 /// of all other outputs. A negative that was drawn c times has weight c, also as a positive.
 ///
-/// CombinedContext combines windows that follow each other. Several ranks cannot train this one:
-/// how often a row is updated depends on all words of a batch.
+/// CombinedContext combines windows that follow each other. Several ranks cannot train
+/// IndexedContext, because the number of updates of a row depends on all words of a batch.
 template <class Window = RandomWindow>
 struct BasicIndexedContext {
   Window window = {};
@@ -57,7 +57,7 @@ struct BasicIndexedContext {
   Run start(const Vocabulary& vocabulary) const { return {*this, targets.start(vocabulary)}; }
 };
 
-/// The scratch of one thread.
+/// The scratch memory of one thread.
 template <class Window>
 class BasicIndexedContext<Window>::Worker {
  public:
@@ -103,11 +103,11 @@ class BasicIndexedContext<Window>::Worker {
     };
     const Draft* ready = nullptr;  // announced
     for (std::size_t place = 0; place < words.size(); ++place) {
-      if (first_[words[place]] != place) continue;  // a block has had it
+      if (first_[words[place]] != place) continue;  // it was in a block already
       Draft& draft = drafts_[begun % 2];
       draft.clear();
       add_window(draft, 0, place, text, random);
-      if (draft.inputs.empty()) continue;  // a lone word
+      if (draft.inputs.empty()) continue;  // the only word of its sentence
       add_outputs(draft, words[place], random);
       add_related(draft, text, random);
       draft.fill_weights();
@@ -122,11 +122,11 @@ class BasicIndexedContext<Window>::Worker {
  private:
   static constexpr std::uint32_t none = std::numeric_limits<std::uint32_t>::max();
 
-  /// A block in the making.
+  /// A block under construction.
   struct Draft {
     std::vector<RowId> inputs, outputs;  // [N], [M]
     std::vector<std::uint32_t> centers;  // [N] the output that each input is a positive of
-    std::vector<float> times;            // [M] that each output was drawn
+    std::vector<float> times;            // [M] the number of times each output was drawn
     std::vector<float> weights;          // [M x N]
     std::size_t windows = 0;
 
@@ -151,7 +151,7 @@ class BasicIndexedContext<Window>::Worker {
     }
   };
 
-  /// Links the places of each word. All of the batch before have been taken from their lists.
+  /// Links the places of each word. The lists of the batch before are empty by now.
   void make_index(const Sentences& text) {
     places_.resize(text.words().size());
     for (std::size_t sentence = text.count(); sentence-- > 0;)
@@ -211,7 +211,7 @@ class BasicIndexedContext<Window>::Worker {
   std::size_t windows_, words_;  // C, T
   NegativeBatch negatives_;
   std::vector<WordId> drawn_;         // [K]
-  std::vector<std::uint32_t> first_;  // [V] the first place of each word that no block has had
+  std::vector<std::uint32_t> first_;  // [V] the first place of each word not used yet
   std::vector<Place> places_;         // [words of the batch]
   std::array<Draft, 2> drafts_;       // one is announced while the other is in use
 };

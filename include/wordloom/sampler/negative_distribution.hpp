@@ -20,16 +20,16 @@ class NegativeDistribution {
   NegativeDistribution(const Vocabulary& vocabulary, double exponent)
       : tables_(std::make_shared<const Tables>(powers(vocabulary, exponent))) {}
 
-  /// A word other than `positive`.
+  /// Returns a word other than `positive`.
   WordId draw(Random& random, WordId positive) const noexcept {
-    // A few tries decide nearly always. Where `positive` holds nearly all of the weight they would
+    // A few tries are nearly always enough. If `positive` holds nearly all of the weight they would
     // take forever: the rest is then drawn exactly, which leaves the distribution the same.
     for (int i = 0; i < 8; ++i)
       if (const WordId word = tables_->alias.draw(random); word != positive) return word;
     return draw_others(random, positive, positive);
   }
 
-  /// A word that is neither of two, where a third can be drawn.
+  /// Returns a word that is neither `a` nor `b`, if a third can be drawn.
   WordId draw(Random& random, WordId a, WordId b) const noexcept {
     for (int i = 0; i < 8; ++i)
       if (const WordId word = draw(random, a); word != b) return word;
@@ -73,7 +73,7 @@ class NegativeDistribution {
     if (target >= before(second)) target += of_second;
     const auto found = std::upper_bound(ends.begin(), ends.end(), target);
     auto word = std::min(static_cast<std::size_t>(found - ends.begin()), ends.size() - 1);
-    // Rounding may land on the border of one of the two: the next other word is then meant.
+    // Rounding may end at the border of one of the two: then the next other word is the right one.
     while (word == first || word == second) word = word + 1 < ends.size() ? word + 1 : 0;
     return static_cast<WordId>(word);
   }

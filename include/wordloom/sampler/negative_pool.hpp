@@ -11,16 +11,16 @@
 namespace wordloom::inline WORDLOOM_ABI {
 
 /// Negatives of one thread whose rows stay in the cache: P draws from the distribution, of which
-/// each negative is picked uniformly; after every 8 picks a new draw takes the place of the oldest.
-/// Each pick has the distribution of a draw. Only picks near each other are more often the same
-/// word, with other contexts.
+/// each negative is picked uniformly; after every 8 picks a new draw replaces the oldest. Each pick
+/// has the distribution of a draw, but picks near each other are more often the same word, with
+/// different contexts.
 ///
-/// The words depend on a random stream of its own and on the number of picks alone, so that a
+/// The words depend only on a random stream of its own and on the number of picks, so that a
 /// checkpoint needs that number and not the words.
 class NegativePool {
  public:
-  /// Words of a vocabulary for each draw of a pool: many rows of smaller ones are in the cache
-  /// anyhow, and a pool gains nothing.
+  /// Minimum number of words of a vocabulary for each draw of a pool: many rows of smaller
+  /// vocabularies are in the cache anyway, and a pool gains nothing.
   static constexpr std::size_t min_words = 128;
 
   /// `size`: P, draws; 0: there is no pool.
@@ -29,7 +29,7 @@ class NegativePool {
 
   explicit operator bool() const noexcept { return !words_.empty(); }
 
-  /// Draws the words by `stream` as they are after so many picks.
+  /// Draws the words from `stream` as they are after `picks` picks.
   void begin_epoch(Random stream, std::uint64_t picks) noexcept {
     if (words_.empty()) return;
     stream_ = stream;
@@ -41,7 +41,7 @@ class NegativePool {
       words_[(oldest_ + i) % words_.size()] = negatives_.finish(negatives_.begin(stream_));
     next_ = negatives_.begin(stream_);
   }
-  /// Picks of this epoch.
+  /// Returns the number of picks in this epoch.
   std::uint64_t picks() const noexcept { return picks_; }
 
   WordId pick(Random& random) noexcept {
@@ -55,12 +55,12 @@ class NegativePool {
   }
 
  private:
-  static constexpr std::uint64_t reuse = 8;  // picks of a draw, in the mean
+  static constexpr std::uint64_t reuse = 8;  // picks of a draw, on average
 
   NegativeDistribution negatives_;
   std::vector<WordId> words_;  // [P] draw i, counted from the first of the epoch, is at i mod P
   Random stream_{0};
-  AliasTable::Place next_{};  // of the draw that comes next, begun so that its entry arrives
+  AliasTable::Place next_{};  // the next draw, begun early so that its entry arrives
   std::uint64_t picks_ = 0;
   std::size_t oldest_ = 0;
 };

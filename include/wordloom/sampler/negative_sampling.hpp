@@ -17,7 +17,8 @@
 
 namespace wordloom::inline WORDLOOM_ABI {
 
-/// Whether some of `negatives` is one of `centers`. Compares all, without a branch for each pair.
+/// Returns whether any of `negatives` is one of `centers`. Compares all, without a branch for each
+/// pair.
 inline bool share_a_word(std::span<const WordId> centers,
                          std::span<const WordId> negatives) noexcept {
   unsigned same = 0;
@@ -27,14 +28,14 @@ inline bool share_a_word(std::span<const WordId> centers,
 }
 
 /// Draws negatives in batches that begin long before they are used, so that the entries of the
-/// distribution's table arrive meanwhile, or picks them from a pool. One for each thread.
+/// distribution's table arrive meanwhile, or picks them from a pool. One object for each thread.
 class NegativeBatch {
  public:
   /// Makes room for at most `max_count` draws. `pool`: P, see NegativePool.
   NegativeBatch(NegativeDistribution negatives, std::size_t max_count, std::size_t pool = 0)
       : negatives_(negatives), begun_(max_count), pool_(std::move(negatives), pool) {}
 
-  /// Fills the pool; before the first draw of an epoch. There is none without.
+  /// Fills the pool, if there is one. Must be called before the first draw of an epoch.
   void begin_epoch(const Random& stream, std::uint64_t picks) noexcept {
     pool_.begin_epoch(stream, picks);
   }
@@ -49,7 +50,7 @@ class NegativeBatch {
         place = negatives_.begin(random);
   }
 
-  /// The first words.size() draws that were begun, whatever the positives are.
+  /// Completes the first words.size() draws that were begun, whatever the positives are.
   void finish(std::span<WordId> words) const noexcept {
     if (pool_)
       for (std::size_t i = 0; i < words.size(); ++i) words[i] = begun_[i].bucket;
@@ -135,7 +136,7 @@ struct NegativeSampling {
           exponent_(policy.exponent),
           pool_(vocabulary.size() >= NegativePool::min_words * policy.pool ? policy.pool : 0) {}
 
-    /// P, 0 where there is no pool.
+    /// Returns P, 0 without a pool.
     std::size_t pool() const noexcept { return pool_; }
 
     const NegativeDistribution& distribution() const noexcept { return distribution_; }

@@ -13,16 +13,16 @@
 namespace wordloom::inline WORDLOOM_ABI {
 
 /// Decoupled attraction and repulsion (PAR-Word2Vec: Moon et al. 2019, "Parallel Data-Local
-/// Training for Optimizing Word2Vec Embeddings for Word and Graph Embeddings"): of each sentence
+/// Training for Optimizing Word2Vec Embeddings for Word and Graph Embeddings"): for each sentence
 /// first the positives of all windows, n x 1, then minibatches of B words of the sentence against H
-/// shared negatives, B x H. A word that is context of w windows would meet K w negatives in
-/// word2vec: here H, each with weight K w / H.
+/// shared negatives, B x H. A word that is context of w windows is scored against K w negatives in
+/// word2vec, here against H, each with weight K w / H.
 template <class Window = RandomWindow>
 struct BasicSentenceMinibatch {
   Window window = {};
   NegativeSampling targets = {};
   std::size_t minibatch = 16;        // B, words
-  std::size_t shared_negatives = 0;  // H; 0: K (W + 1) for random windows, weight 1 in the mean
+  std::size_t shared_negatives = 0;  // H; 0: K (W + 1) for random windows, weight 1 on average
 
   static constexpr BlockFeatures uses = {.weights = true};
 
@@ -36,7 +36,7 @@ struct BasicSentenceMinibatch {
     visit("minibatch", minibatch, 1, 1000);
     visit("shared_negatives", shared_negatives, 0, 10'000);
   }
-  /// H.
+  /// Returns H.
   std::size_t shared() const noexcept {
     return shared_negatives != 0 ? shared_negatives : targets.negatives * window.mean_context();
   }
@@ -48,7 +48,7 @@ struct BasicSentenceMinibatch {
   }
 };
 
-/// The scratch of one thread.
+/// The scratch memory of one thread.
 template <class Window>
 class BasicSentenceMinibatch<Window>::Worker {
  public:
@@ -106,7 +106,7 @@ class BasicSentenceMinibatch<Window>::Worker {
     }
   }
 
-  /// The positives of all windows. Announces the first negatives, a few with each word.
+  /// Trains the positives of all windows. Announces the first negatives, a few with each word.
   template <class Sink>
   void attract(std::span<const WordId> sentence, std::span<const RowId> negatives, Random& random,
                Sink& sink) {

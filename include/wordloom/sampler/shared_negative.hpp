@@ -12,7 +12,7 @@ namespace wordloom::inline WORDLOOM_ABI {
 
 /// Skip-gram by whole windows (pWord2Vec: Ji et al. 2016, "Parallelizing Word2Vec in Shared and
 /// Distributed Memory", section III-B): all context words of a centre word form one block, n x M,
-/// and share the centre's targets, the centre and K negatives or its path in the Huffman tree, so
+/// and share the centre's targets (the centre and K negatives, or its path in the Huffman tree), so
 /// that the block is a matrix product.
 template <class Window = RandomWindow, class Targets = NegativeSampling>
 struct BasicSharedNegative {
@@ -27,7 +27,7 @@ struct BasicSharedNegative {
     detail::visit_all(visit, window, targets);
   }
 
-  /// The scratch of one thread.
+  /// The scratch memory of one thread.
   class Worker {
    public:
     template <class Tables>

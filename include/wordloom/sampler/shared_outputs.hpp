@@ -15,12 +15,12 @@ namespace wordloom::inline WORDLOOM_ABI::detail {
 
 /// Outputs of the groups of centres of a sentence, one group after the other: the centres, then H
 /// negatives that they share. The negatives of a group are drawn while the group before it is in
-/// use. One for each thread.
+/// use. One object for each thread.
 class SharedOutputs {
  public:
   using Group = std::span<const RowId>;
 
-  /// Makes room for groups of at most `max_centers`, of which the last `slots` are kept.
+  /// Makes room for groups of at most `max_centers` centres, of which the last `slots` are kept.
   SharedOutputs(const NegativeSampling::Run& tables, std::size_t max_centers, std::size_t shared,
                 std::size_t slots = 2)
       : negatives_(tables.distribution(), shared, tables.pool()),
@@ -37,13 +37,13 @@ class SharedOutputs {
   }
   std::uint64_t picks() const noexcept { return negatives_.picks(); }
 
-  /// Before the first group of a sentence.
+  /// Must be called before the first group of a sentence.
   void begin(std::span<const WordId>, Random& random) noexcept {
     negatives_.begin(random, shared_);
   }
 
-  /// The outputs of the next group, valid for as many groups. `following`: the words of the group
-  /// after it, none where there is none.
+  /// Returns the outputs of the next group, valid until `slots` more calls. `following`: the words
+  /// of the group after it, empty if there is none.
   Group next(std::span<const WordId> centers, std::span<const WordId> following,
              Random& random) noexcept {
     slot_ = (slot_ + 1) % slots_;
@@ -62,15 +62,17 @@ class SharedOutputs {
   std::vector<RowId> rows_;  // [slots][G + H]
 };
 
-/// The weights [M x N] of the blocks of one worker, with the version that kernels know them by.
+/// The weights [M x N] of the blocks of one worker, with the version by which kernels recognize
+/// them.
 class WeightMatrix {
  public:
-  /// Floats past the end of the weights that may be written, so that rows can be filled by so many.
+  /// Floats past the end of the weights that may be written, so that rows can be filled this many
+  /// at a time.
   static constexpr std::size_t slack = 8;
 
   explicit WeightMatrix(BlockShape most) : values_(most.inputs * most.outputs + slack) {}
 
-  /// Returns the weights for changes: later blocks have another version.
+  /// Returns the weights for changes, and gives later blocks another version.
   float* change() noexcept {
     ++version_;
     return values_.data();

@@ -12,15 +12,15 @@
 
 namespace wordloom::inline WORDLOOM_ABI {
 
-/// The words that `SamplerPolicy` makes meet, with fastText's input (Bojanowski et al. 2017): the
-/// vector of an input word is the mean of its bag, its own row and those of its n-grams, and each
-/// row of the bag receives the whole change of the mean. Model::input is [V + buckets x D].
+/// The pairs of `SamplerPolicy`, with fastText's input vectors (Bojanowski et al. 2017): the vector
+/// of an input word is the mean of its bag, its own row and those of its n-grams, and each row of
+/// the bag receives the whole change of the mean. Model::input is [V + buckets x D].
 ///
 /// The trainer composes the mean when a block first has the word as an input, trains it as a row,
 /// and adds its change to the bag when more than 64 different words need a row, or at the end of
 /// some hundred words that a sampler takes at once (Sentences). A bag is therefore read and written
-/// once for all pairs of a word in a window, where fastText does so for each pair. Two words that
-/// share an n-gram do not see each other's change of it before. With maxn = 0 this is
+/// once for all pairs of a word in a window; fastText does so for each pair. Two words that share
+/// an n-gram do not see each other's change of it before that. With maxn = 0 this is
 /// `SamplerPolicy`, bit for bit.
 ///
 /// Not for samplers that train columns or one matrix, nor with WithOptimizer.
@@ -55,10 +55,10 @@ class Subwords<SamplerPolicy>::Run : public detail::RunOf<SamplerPolicy> {
   Run(const Subwords& policy, const Vocabulary& vocabulary)
       : Inner(policy.sampler.start(vocabulary)), table_(vocabulary, policy.subwords) {}
 
-  /// Returns the bags that stand for words among the inputs of a block.
+  /// Returns the bags that replace words among the inputs of a block.
   const SubwordTable& subword_table() const noexcept { return table_; }
 
-  /// Returns what Trainer::fit returns of a new model.
+  /// Returns the result of Trainer::fit for a new model.
   static SubwordEmbeddings embeddings(Model&& model) { return SubwordEmbeddings(std::move(model)); }
 
   ExpectedUpdates expected_updates(

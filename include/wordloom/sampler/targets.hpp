@@ -13,7 +13,7 @@
 
 namespace wordloom::inline WORDLOOM_ABI {
 
-/// The rows that a centre is scored against: outputs[0 .. positives) carry label 1.
+/// The rows that a centre is scored against: outputs[0 .. positives) have label 1.
 struct TargetSet {
   std::span<const RowId> outputs;
   std::size_t positives;
@@ -46,7 +46,8 @@ concept Targets = std::copy_constructible<T> &&
 
 namespace detail {
 
-/// Tells what draws negatives, if it has a pool, that an epoch begins after so many picks.
+/// Tells a worker with a pool of negatives that an epoch begins after this many picks; does nothing
+/// for other workers.
 template <class Worker>
 void begin_epoch_of(Worker& worker, const Random& stream, std::uint64_t picks) noexcept {
   if constexpr (requires { worker.begin_epoch(stream, picks); }) worker.begin_epoch(stream, picks);

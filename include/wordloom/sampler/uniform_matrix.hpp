@@ -12,15 +12,16 @@ namespace wordloom::inline WORDLOOM_ABI {
 
 /// Skip-gram over the columns of a WordContextMatrix (W2V-CL: Li et al. 2019, "Scaling Word2Vec on
 /// Big Corpus"): a column has each word once, with one of its contexts, and is trained in two
-/// steps. The first changes the input vectors of the words, against output vectors that stand
-/// still; the second changes their output vectors, against input vectors that stand still. No row
-/// changes twice in a step, so that any number of threads gives the same bits, and rare words are
-/// trained as often as frequent ones.
+/// steps. The first changes the input vectors of the words, with the output vectors fixed; the
+/// second changes their output vectors, with the input vectors fixed. No row changes twice in a
+/// step, so that any number of threads gives the same bits, and rare words are trained as often as
+/// frequent ones.
 ///
 /// B successive words share H negatives, each with weight K / H, so that nearly all of a block is a
 /// matrix product. A negative may by chance be the context of one of them, as often as its share of
-/// all negatives: the solution, log(P(c|w) / (K P(c))) (Levy and Goldberg 2014), assumes just that.
-/// With B = 1 each pair has K negatives of its own, none of which is its context, as in the paper.
+/// all negatives; this is what the solution, log(P(c|w) / (K P(c))) (Levy and Goldberg 2014),
+/// assumes. With B = 1 each pair has K negatives of its own, none of which is its context, as in
+/// the paper.
 struct UniformMatrix {
   NegativeSampling targets = {};     // K and the exponent
   std::size_t minibatch = 0;         // B; 0: 16
@@ -39,9 +40,9 @@ struct UniformMatrix {
     visit("shared_negatives", shared_negatives, 0, 10'000);
   }
 
-  /// B.
+  /// Returns B.
   std::size_t words_at_once() const noexcept { return minibatch != 0 ? minibatch : 16; }
-  /// H.
+  /// Returns H.
   std::size_t shared() const noexcept {
     return shared_negatives != 0 ? shared_negatives : targets.negatives;
   }
@@ -50,7 +51,7 @@ struct UniformMatrix {
   auto start(const Vocabulary& vocabulary) const {
     return detail::SamplerRun(*this, targets.start(vocabulary));
   }
-  /// All words alike.
+  /// Returns equal rates for all words.
   template <class Tables>
   ExpectedUpdates expected_updates(const WordRates& rates, const Tables& tables) const {
     const std::size_t words = rates.kept.size();
@@ -60,7 +61,7 @@ struct UniformMatrix {
   }
 };
 
-/// The scratch of one thread.
+/// The scratch memory of one thread.
 class UniformMatrix::Worker {
  public:
   template <class Tables>
@@ -79,10 +80,10 @@ class UniformMatrix::Worker {
     return {.inputs = words_ + shared_, .outputs = words_ + shared_};
   }
 
-  /// The side of the words, which changes: Sides::inputs or Sides::outputs.
+  /// Sets the side of the words, which is the one that changes: Sides::inputs or Sides::outputs.
   void begin_step(Sides update) noexcept { update_ = update; }
 
-  /// `pairs`: word, context, word, context, ... of a column.
+  /// Makes the blocks of `pairs`: word, context, word, context, ... of a column.
   template <class Sink>
   void sample(std::span<const WordId> pairs, Random& random, Sink&& sink) {
     const std::size_t step = 2 * words_;
@@ -130,7 +131,7 @@ class UniformMatrix::Worker {
       for (RowId& word : negatives)
         if (word == chunk.others[0]) word = distribution_.draw(random, chunk.others[0]);
     begun_.begin(random, shared_);
-    // The rows of the words lie one after the other: kernels and processors find them.
+    // The rows of the words are adjacent in memory: kernels and processors find them.
     if (update_ == Sides::inputs)
       announce_rows(sink, {}, chunk.standing());
     else

@@ -10,7 +10,7 @@ namespace wordloom::inline WORDLOOM_ABI {
 /// The window of word2vec: the reach to both sides is drawn for each centre word, uniform from 1 to
 /// `size`, so that near words count more.
 struct RandomWindow {
-  std::size_t size = 5;  // words on each side, at most
+  std::size_t size = 5;  // maximum number of words on each side
 
   static RandomWindow from(const Hyperparameters& parameters) { return {parameters.window}; }
   template <class Visit>
@@ -19,7 +19,7 @@ struct RandomWindow {
   }
 
   std::size_t max_reach() const noexcept { return size; }
-  /// The mean number of context words of a centre.
+  /// Returns the mean number of context words of a centre.
   std::size_t mean_context() const noexcept { return size + 1; }
   /// Returns the mean of `value(context)` over the numbers of context words.
   template <class Value>
@@ -35,7 +35,7 @@ struct RandomWindow {
 };
 
 /// The window of FULL-W2V (Randall et al. 2021): always ceil(size / 2), the mean reach of
-/// RandomWindow rounded up, so that a window's rows can be kept in place from word to word.
+/// RandomWindow rounded up, so that a window's rows can stay in place from word to word.
 struct FixedWindow {
   std::size_t size = 5;
 
@@ -54,8 +54,8 @@ struct FixedWindow {
   std::size_t reach(Random&) const noexcept { return max_reach(); }
 };
 
-/// The positions of a window in its sentence, from `first` up to but not `end`, the centre among
-/// them. On the host and on devices.
+/// The positions of a window in its sentence, in [first, end), the centre included. On the host and
+/// on devices.
 template <class Position>
 struct WindowRange {
   Position first, end;

@@ -13,7 +13,7 @@
 
 namespace wordloom::inline WORDLOOM_ABI::detail {
 
-/// Walks over the windows of sentences: calls `use(context words, targets)` for each centre that
+/// Iterates over the windows of sentences: calls `use(context words, targets)` for each centre that
 /// has a context. Targets are drawn, and rows announced, two words ahead. The worker of
 /// SharedNegative and Cbow.
 template <class Window, class Targets>
@@ -51,9 +51,9 @@ class WindowWorker {
         const std::size_t reach = window_.reach(random);
         const std::size_t left = std::min(center - first, reach);
         const std::size_t right = std::min(last - 1 - center, reach);
-        if (left + right == 0) continue;  // a lone word has no context
+        if (left + right == 0) continue;  // a single word has no context
         // The whole window is copied and a part of it used: the reach is random, and loops of
-        // random length cost more than a few words.
+        // random length cost more than copying a few words.
         const std::size_t most = window_.max_reach();
         const std::size_t before = std::min(center - first, most);
         const std::size_t after = std::min(last - 1 - center, most);
@@ -67,10 +67,11 @@ class WindowWorker {
   }
 
  private:
-  // Words between the announcement of rows and their use, so that they can arrive. Measured with an
-  // earlier FusedKernel and 68,000 words, M words/s: 0 words 4.2, 1 to 4 words 5.5 to 5.6.
+  // The number of words between the announcement of rows and their use, so that they can arrive.
+  // Measured with an earlier FusedKernel and 68,000 words, M words/s: 0 words 4.2, 1 to 4 words 5.5
+  // to 5.6.
   static constexpr std::size_t lookahead = 2;
-  // Words whose targets are drawn together.
+  // The number of words whose targets are drawn together.
   static constexpr std::size_t at_once = 4;
 
   static std::span<const WordId> centers(std::span<const WordId> words, std::size_t first) {
@@ -80,7 +81,7 @@ class WindowWorker {
     targets_.begin(centers(words, first), random);
   }
 
-  /// Announces what a centre needs that the centre before it did not. Its sentence is
+  /// Announces the rows that a centre needs and the centre before it did not. Its sentence is
   /// words[first .. last).
   template <class Sink>
   void announce(std::span<const WordId> words, std::size_t center, std::size_t first,

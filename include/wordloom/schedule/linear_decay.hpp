@@ -26,15 +26,15 @@ struct LinearDecay {
   void visit_parameters(Visit&& visit) const {
     visit("learning_rate", start, 0.0, 10.0);
   }
-  /// `progress` from 0 (start) to 1 (end of the last epoch).
+  /// Returns the rate at `progress`, from 0 (start) to 1 (end of the last epoch).
   double rate(double progress) const noexcept { return start * std::max(1.0 - progress, 1e-4); }
 };
 
-/// The same from a higher start where several ranks train: the learning rate times
-/// ranks^(1 / 6), since what ranks do in parallel is in part averaged (pWord2Vec: Ji et al. 2016,
-/// section III-E, raise it too; the exponent is ours, for CoherentSum).
+/// LinearDecay that starts at learning_rate x ranks^(1/6), because parallel changes of ranks are in
+/// part averaged (pWord2Vec: Ji et al. 2016, section III-E, raise it too; the exponent is ours, for
+/// CoherentSum).
 struct RankScaledDecay : LinearDecay {
-  std::size_t ranks = 1;  // no parameter: ranks are compared by their number
+  std::size_t ranks = 1;  // not a parameter: ranks are compared by their number
 
   static RankScaledDecay from(const Hyperparameters& parameters, std::size_t ranks = 1) {
     return {LinearDecay::from(parameters), ranks};

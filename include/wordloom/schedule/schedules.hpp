@@ -7,11 +7,11 @@
 
 #include <wordloom/schedule/linear_decay.hpp>
 
-/// Learning rates over time besides LinearDecay. All of `start` are the rate at the beginning.
+/// Learning rates over time besides LinearDecay. Every `start` is the rate at the beginning.
 namespace wordloom::inline WORDLOOM_ABI {
 
-/// Lowered once an epoch, by start / epochs, as PAR-Word2Vec on GPUs does (Moon et al. 2019,
-/// algorithm 5, line 1).
+/// A rate that is lowered once an epoch, by start / epochs, as PAR-Word2Vec on GPUs does (Moon et
+/// al. 2019, algorithm 5, line 1).
 struct EpochDecay {
   double start = 0.025;
   std::size_t epochs = 5;
@@ -26,13 +26,13 @@ struct EpochDecay {
   }
   double rate(double progress) const noexcept {
     const auto n = static_cast<double>(epochs);
-    // The epoch's number may come out a rounding error too low at its beginning.
+    // At the beginning of an epoch its number may be too low by a rounding error.
     const double epoch = std::min(std::floor(progress * n + 1e-9), n - 1);
     return start * (1.0 - epoch / n);
   }
 };
 
-/// The learning rate stays as it is.
+/// A rate that does not change.
 struct ConstantRate {
   double start = 0.025;
 
@@ -59,11 +59,11 @@ struct CosineDecay {
   }
 };
 
-/// From a start that is higher with more ranks, and falling faster with more: the learning rate
-/// times the root of the ranks, and the power 1 + log2(ranks) / 4 of what LinearDecay leaves. Ji et
-/// al. 2016 (section III-E) raise the start, in their program's example to twice that of one node
-/// for four, and "just need to reduce the learning rate more aggressively as number of nodes
-/// increases". They give no formula; this one is ours.
+/// A rate that starts higher and falls faster with more ranks: the learning rate times the root of
+/// the ranks, and the power 1 + log2(ranks) / 4 of LinearDecay's factor. Ji et al. 2016 (section
+/// III-E) raise the start, in their program's example to twice that of one node for four, and "just
+/// need to reduce the learning rate more aggressively as number of nodes increases". They give no
+/// formula; this one is ours.
 struct SteepDecay : RankScaledDecay {
   static SteepDecay from(const Hyperparameters& parameters, std::size_t ranks = 1) {
     return {RankScaledDecay::from(parameters, ranks)};

@@ -1,6 +1,6 @@
 // Includes WORDLOOM_VECTOR_CODE, a file of functions in wordloom::simd::HWY_NAMESPACE between
-// HWY_BEFORE_NAMESPACE() and HWY_AFTER_NAMESPACE(), once for each target that simd.hpp lists, that
-// of the compiler's flags last, so that Highway's macros are again as they were.
+// HWY_BEFORE_NAMESPACE() and HWY_AFTER_NAMESPACE(), once for each target that simd.hpp lists. The
+// target of the compiler's flags is last, so that Highway's macros are as before afterwards.
 #if WORDLOOM_COMPILES_AVX3
 #undef HWY_TARGET
 #define HWY_TARGET HWY_AVX3

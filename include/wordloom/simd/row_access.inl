@@ -1,7 +1,7 @@
-// The only place where training reads and writes rows of the model, which all threads do without
-// locks (Hogwild: Recht et al. 2011). Torn or lost updates are part of the method. Built with
-// WORDLOOM_ATOMIC_ROWS every float is accessed by a relaxed atomic instead, slowly: a thread
-// sanitizer then sees any other race and nothing of these.
+// The only functions that read and write rows of the model in training, which all threads do
+// without locks (Hogwild: Recht et al. 2011). Torn or lost updates are part of the method. Built
+// with WORDLOOM_ATOMIC_ROWS every float is accessed by a relaxed atomic instead, slowly: a thread
+// sanitizer then reports any other race and none of these.
 HWY_BEFORE_NAMESPACE();
 namespace wordloom::inline WORDLOOM_ABI::simd::HWY_NAMESPACE {
 
@@ -12,7 +12,7 @@ using RowTag = hn::CappedTag<float, 16>;
 
 #ifndef WORDLOOM_ATOMIC_ROWS
 
-/// A vector of a row; `p` aligned to the vector.
+/// Loads a vector of a row; `p` is aligned to the vector.
 template <class D>
 HWY_INLINE hn::Vec<D> load_row(D d, const float* p) {
   return hn::Load(d, p);
@@ -41,8 +41,8 @@ HWY_INLINE void store_row(D d, hn::Vec<D> v, float* p) {
 
 #endif
 
-/// Calls `use.operator()<V>(c)` so that V vectors, `most` except at the end, from each c on cover a
-/// row.
+/// Calls `use.operator()<V>(c)` for columns c such that V vectors from each c on cover a row
+/// together; V is `most` except at the end.
 template <std::size_t most, class Use>
 HWY_INLINE void for_columns(std::size_t stride, Use&& use) {
   const std::size_t lanes = hn::Lanes(RowTag());

@@ -3,7 +3,7 @@ namespace wordloom::inline WORDLOOM_ABI::simd::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// The smaller of `limit` and x >= 0; NaN stays NaN.
+/// Returns the smaller of `limit` and x >= 0; NaN stays NaN.
 template <class V>
 HWY_INLINE V at_most(V limit, V x) {
 #if HWY_ARCH_X86 && HWY_TARGET <= HWY_SSSE3
@@ -13,10 +13,10 @@ HWY_INLINE V at_most(V limit, V x) {
 #endif
 }
 
-/// exp(-|x|) in each lane, relative error below 2^-22; 0 from |x| > 87.68 on (the true value is
-/// below the smallest normal float); NaN stays NaN. Range reduction to |r| <= ln(2) / 2 and a
-/// minimax polynomial. Kernels wait for the result: as few operations as can be depend on each
-/// other.
+/// Returns exp(-|x|) in each lane, relative error below 2^-22; 0 from |x| > 87.68 on (the true
+/// value is below the smallest normal float); NaN stays NaN. Range reduction to |r| <= ln(2) / 2
+/// and a minimax polynomial. Kernels wait for the result: as few operations as possible depend on
+/// each other.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V exp_minus_abs(D d, V x) {
   const hn::RebindToSigned<D> di;
@@ -35,7 +35,7 @@ HWY_INLINE V exp_minus_abs(D d, V x) {
   return hn::MulAdd(hn::MulAdd(high, r2, low), hn::Mul(r2, scale), linear);
 }
 
-/// factor / (1 + exp(-x)) in each lane, given e = exp(-|x|).
+/// Returns factor / (1 + exp(-x)) in each lane, given e = exp(-|x|).
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V sigmoid_from(D d, V x, V e, V factor) {
   const V numerator = hn::IfThenElse(hn::Lt(x, hn::Zero(d)), hn::Mul(factor, e), factor);

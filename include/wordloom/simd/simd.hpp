@@ -10,7 +10,8 @@
 #define HWY_WANT_AVX3_DL
 #endif
 // Without -m flags Highway falls back to single floats with old compilers (GCC bug 106322, which
-// concerns integer operations that are not used here), and those lack operations that are.
+// concerns integer operations that are not used here), and single floats lack operations that are
+// used.
 #ifndef HWY_BROKEN_EMU128
 #define HWY_BROKEN_EMU128 0
 #endif
@@ -18,10 +19,10 @@
 
 /// Vectors (Highway). Vector code is compiled for the instruction set that the compiler's flags
 /// allow and, on x86-64, for AVX2 and AVX-512 where the flags allow less. It is in files *.inl,
-/// which for_each_target.inl includes once for each of them. Each file ends with a table of its
-/// functions, chosen at run time (target.hpp). Defining WORDLOOM_ONE_TARGET before leaves the other
-/// instruction sets out. With WORDLOOM_PRECOMPILED the tables come from the library
-/// wordloom::precompiled, and this header is not needed: so for files that use Highway's own
+/// which for_each_target.inl includes once for each instruction set. Each file ends with a table of
+/// its functions, chosen at run time (target.hpp). Defining WORDLOOM_ONE_TARGET before including
+/// leaves the other instruction sets out. With WORDLOOM_PRECOMPILED the tables come from the
+/// library wordloom::precompiled, and this header is not needed: files can then use Highway's own
 /// foreach_target.h.
 #if HWY_ARCH_X86_64 && !HWY_COMPILER_MSVC && !defined(WORDLOOM_ONE_TARGET)
 #define WORDLOOM_COMPILES_AVX3 (HWY_STATIC_TARGET > HWY_AVX3)
@@ -31,8 +32,8 @@
 #define WORDLOOM_COMPILES_AVX2 0
 #endif
 
-// Highway's operations for these targets. Its headers come in again whenever HWY_TARGET_TOGGLE has
-// changed, as in its foreach_target.h.
+// Highway's operations for these targets. Its headers are included again whenever HWY_TARGET_TOGGLE
+// has changed, as in its foreach_target.h.
 #if WORDLOOM_COMPILES_AVX3
 #define HWY_TARGET_TOGGLE
 #undef HWY_TARGET

@@ -17,7 +17,7 @@ struct Target {
   long long highway;  // HWY_AVX3, ...
 };
 
-/// Returns those that this program holds and this machine can run, best first.
+/// Returns the instruction sets that this program holds and this machine can run, best first.
 std::vector<Target> available_targets();
 
 #ifndef WORDLOOM_PRECOMPILED
@@ -49,8 +49,8 @@ inline constexpr Target static_target {
 inline std::vector<Target> available_targets() {
   std::vector<Target> result;
 #if WORDLOOM_COMPILES_AVX2
-  // Highway's AVX2 has F16C too, which Clang cannot ask for, machines with AVX2 have, and the
-  // kernels do not use.
+  // Highway's AVX2 includes F16C too, which Clang cannot query, all machines with AVX2 have, and
+  // the kernels do not use.
   const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
                     __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") &&
                     __builtin_cpu_supports("aes") && __builtin_cpu_supports("pclmul");
@@ -71,8 +71,8 @@ inline std::vector<Target> available_targets() {
 
 #endif
 
-/// The one of `available` that `wanted` names, the best when it is null. Throws InvalidArgument
-/// when it names none.
+/// Returns the one of `available` with the name `wanted`, or the best if it is null. Throws
+/// InvalidArgument if there is none of this name.
 inline Target choose_target(const std::vector<Target>& available, const char* wanted) {
   if (wanted == nullptr) return available.front();
   std::string names;
@@ -84,9 +84,9 @@ inline Target choose_target(const std::vector<Target>& available, const char* wa
                         ", this program on this machine has: ", names};
 }
 
-/// The instruction set on which kernels run: the best of this machine, or that which the
-/// environment variable WORDLOOM_TARGET names. Chosen once. Thread-safe; throws InvalidArgument
-/// when WORDLOOM_TARGET names none.
+/// Returns the instruction set on which kernels run: the best of this machine, or the one that the
+/// environment variable WORDLOOM_TARGET names. Chosen once. Thread-safe; throws InvalidArgument if
+/// WORDLOOM_TARGET names none.
 inline const Target& target() {
   static const Target chosen = choose_target(available_targets(), std::getenv("WORDLOOM_TARGET"));
   return chosen;

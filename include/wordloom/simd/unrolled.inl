@@ -4,15 +4,15 @@
 HWY_BEFORE_NAMESPACE();
 namespace wordloom::inline WORDLOOM_ABI::simd::HWY_NAMESPACE {
 
-/// Indices as a pack, for loops that are unrolled as folds, and those from 0 to N - 1. GCC keeps an
-/// array in registers only when all of its indices are constants before its optimiser begins: a
-/// loop, even if unrolled, is not enough.
+/// Indices as a pack (UpTo: 0 to N - 1), for loops that are unrolled as folds. GCC keeps an array
+/// in registers only if all of its indices are constants before its optimiser begins: a loop, even
+/// if unrolled, is not enough.
 template <std::size_t... k>
 using Indices = std::index_sequence<k...>;
 template <std::size_t N>
 using UpTo = std::make_index_sequence<N>;
 
-/// Calls `use` with 0 .. N - 1 as integral constants. Shorter to write than folds, and longer to
+/// Calls `use` with 0 .. N - 1 as integral constants. Shorter to write than folds, but longer to
 /// compile: for functions with few sizes.
 template <std::size_t N, class Use>
 HWY_INLINE void unrolled(Use&& use) {

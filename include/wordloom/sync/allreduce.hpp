@@ -22,27 +22,28 @@
 
 namespace wordloom::inline WORDLOOM_ABI {
 
-/// When and how much replicas tell each other.
+/// Options that determine how often replicas synchronise, and how many rows each time.
 struct SyncOptions {
-  /// Rows (words by falling count) that travel at each synchronisation; twice as many at each
-  /// second, four times as many at each fourth, and so on: a row's interval grows as its word gets
-  /// rarer (pWord2Vec: Ji et al. 2016, section III-E). All rows as many times as there are epochs.
-  /// 0: 16 for each rank, 256 or more.
+  /// Number of rows (words by descending count) that are exchanged at each synchronisation; twice
+  /// as many at each second, four times as many at each fourth, and so on: a row's interval grows
+  /// as its word gets rarer (pWord2Vec: Ji et al. 2016, section III-E). All rows are exchanged once
+  /// an epoch. 0: automatic; 16 for each rank, but at least 256.
   std::size_t first_rows = 0;
-  /// Bytes that a rank may send for each word that it trains; sets the interval. 0: 8 for each
-  /// rank (4 as bf16), so that all ranks together train as many words from one synchronisation to
-  /// the next, however many they are; up to four times as many for 8 ranks and more, whose changes
-  /// meet more often; and at least 64 synchronisations an epoch, which small corpora need.
+  /// Bytes that a rank may send for each word that it trains; this sets the interval. 0: automatic,
+  /// 8 for each rank (4 as bf16), so that the number of words that all ranks together train between
+  /// two synchronisations does not depend on the number of ranks; up to four times as many for 8
+  /// ranks and more, whose changes overlap more often; and at least 64 synchronisations an epoch,
+  /// which small corpora need.
   double bytes_per_word = 0;
-  /// Words that a rank trains from one synchronisation to the next, in the mean: it is two thirds
-  /// of that at the start, where the learning rate is high, and twice that at the end; 0 = by
-  /// `bytes_per_word`; where that is 0 too, no less than keeps a kernel on a device busy (its
-  /// `min_words`). `epoch`: all rows travel at the end of each epoch, and at no other time
-  /// (BlazingText: Gupta and Khare 2017, section 4.3).
+  /// Mean number of words that a rank trains between two synchronisations: the interval is two
+  /// thirds of it at the start, where the learning rate is high, and twice as long at the end. 0:
+  /// automatic, by `bytes_per_word`; if that is 0 too, at least enough to keep a kernel on a device
+  /// busy (its `min_words`). `epoch`: all rows are exchanged at the end of each epoch, and at no
+  /// other time (BlazingText: Gupta and Khare 2017, section 4.3).
   std::uint64_t interval = 0;
   static constexpr std::uint64_t epoch = std::numeric_limits<std::uint64_t>::max();
-  /// Continues training while changes travel. Without, one thread on each rank and one seed give
-  /// bit-identical runs.
+  /// True if training continues while changes are exchanged. If false, one thread on each rank and
+  /// one seed give bit-identical runs.
   bool overlap = true;
 
   void validate() const {
@@ -50,10 +51,11 @@ struct SyncOptions {
   }
 };
 
-/// Keeps the replicas of several ranks together: the changes that each made since they last agreed
-/// are summed over a Collective, made one change by the rule `Combine` and added to all. Words of
-/// ranks are counted, not time, so that all ranks synchronise equally often. `Rows` does it where
-/// the model is, its `Rows::Replica`: HostRows or cuda::DeviceRows.
+/// Synchronises the replicas of several ranks: the changes that each has made since the last
+/// agreement are summed over a Collective, combined to one change by the rule `Combine` and added
+/// on all ranks. The schedule counts words of ranks, not time, so that all ranks synchronise
+/// equally often. `Rows` works in the memory that holds the model, `Rows::Replica`: HostRows or
+/// cuda::DeviceRows.
 template <class Ranks, class Combine = CoherentSum, class Rows = HostRows>
 class Allreduce {
   static_assert(Collective<Ranks, typename Rows::Values>,
@@ -70,12 +72,13 @@ class Allreduce {
 
   std::size_t rank() const noexcept { return ranks_.rank(); }
   std::size_t size() const noexcept { return ranks_.size(); }
-  /// Bytes of changes that this rank has sent.
+  /// Returns the number of bytes of changes that this rank has sent.
   std::uint64_t bytes_sent() const noexcept { return bytes_; }
   std::uint64_t synchronisations() const noexcept { return begun_; }
 
-  /// Throws SyncError, on all ranks, when their runs, models or options do not go together, and
-  /// InvalidArgument, on all ranks, when a checkpoint is of ranks that synchronised another way.
+  /// Throws SyncError, on all ranks, if their runs, models or options do not fit each other, and
+  /// InvalidArgument, on all ranks, if a checkpoint was written by ranks that synchronise in
+  /// another way.
   std::uint64_t start(Replica& model, SyncRun& run) {
     for (const auto& [what, number] : run.agreed) detail::agree(ranks_, what, number);
     plan(run);
@@ -85,15 +88,17 @@ class Allreduce {
       detail::take_numbers_of_first(ranks_, numbers);
       detail::take_numbers_of_first(ranks_, state);
       if (state[1] != fingerprint())
-        throw InvalidArgument("the checkpoint was written by ranks that synchronise another way");
+        throw InvalidArgument(
+            "the checkpoint was written by ranks that synchronise in another way");
       begun_ = std::min<std::size_t>(state[0], total_);
     }
     rows_.remember(model, run, progress());
-    // Words of a rank from one synchronisation to the next, where they are densest.
+    // The shortest interval between two synchronisations, in words of one rank.
     return static_cast<std::uint64_t>(words_ / (1.5 * static_cast<double>(total_)));
   }
 
-  /// Never waits, except where changes take longer to travel than until the next are due.
+  /// Synchronises if that is due. With `overlap`, waits only if the previous exchange is unfinished
+  /// when the next is due.
   Signal tick(Replica& model, double progress, Signal request) {
     if (request != Signal::go_on) request_ = request == Signal::stop ? stop_request : 1;
     const double share = is_by_epoch() ? progress : progress * (1.5 - progress / 2);
@@ -108,7 +113,7 @@ class Allreduce {
     return signal_;
   }
 
-  /// Makes the rows of all ranks agree: with one thread on each rank all models are the same.
+  /// Makes the rows of all ranks agree: with one thread on each rank all models are equal.
   Positions gather(Replica& model, std::span<const std::uint64_t> numbers) {
     const bool stops = std::exchange(signal_, Signal::go_on) == Signal::stop;
     send_rows(model, all_rows_);
@@ -120,8 +125,9 @@ class Allreduce {
   Signal finish(Replica& model) {
     wait(model);
     if (signal_ != Signal::go_on) return signal_;
-    request_ = -stop_request * static_cast<float>(size());  // no pause for this one
-    // Another rank may have begun what this one has not come to. The last are all rows.
+    request_ = -stop_request * static_cast<float>(size());  // this rank does not agree to a pause
+    // Another rank may have begun synchronisations that this one has not reached. The last one has
+    // all rows.
     while (begun_ < total_) {
       send_rows(model, rows_of(++begun_));
       wait(model);
@@ -133,16 +139,16 @@ class Allreduce {
   void fail(const std::string& cause) noexcept { ranks_.fail(cause); }
 
  private:
-  static constexpr std::size_t max_rows = 8192;  // that travel at a time
+  static constexpr std::size_t max_rows = 8192;  // rows exchanged at a time
   static constexpr float stop_request = 65536;   // above any number of ranks
 
-  /// Plans when to synchronise how much. Throws SyncError, on all ranks, when they plan otherwise.
+  /// Plans the synchronisations. Throws SyncError, on all ranks, if their plans differ.
   void plan(const SyncRun& run) {
     const auto ranks = static_cast<double>(size());
     all_rows_ = std::max(run.input_rows, run.output_rows);
     first_rows_ =
         options_.first_rows != 0 ? options_.first_rows : std::max<std::size_t>(256, 16 * size());
-    // The mean of rows_of(): half of the sizes there are, and one.
+    // The mean of rows_of(): half of the number of sizes, plus one.
     const auto sizes = static_cast<double>(std::bit_width(all_rows_ / first_rows_));
     const double rows = static_cast<double>(std::min(first_rows_, all_rows_)) * (1 + sizes / 2);
     const double bytes = rows * 2 * static_cast<double>(run.dimension * bytes_of_value());
@@ -174,8 +180,8 @@ class Allreduce {
     rate_ = run.rate;
   }
 
-  /// Returns a hash of when and how much this run synchronises: a run with another plan cannot
-  /// resume its checkpoint.
+  /// Returns a hash of the plan of synchronisations: a run with another plan cannot resume its
+  /// checkpoint.
   std::uint64_t fingerprint() const {
     detail::Hash hash;
     for (const std::size_t number : {std::size_t{options_.overlap} + 2 * is_by_epoch(), planned_,
@@ -212,8 +218,8 @@ class Allreduce {
     end_row_ = rows;
     send(model);
   }
-  /// Sends the changes of the next rows, and with the last of a synchronisation whether this rank
-  /// requests a pause.
+  /// Sends the changes of the next rows; the last part of a synchronisation also says whether this
+  /// rank requests a pause.
   void send(Replica& model) {
     const std::size_t first = next_row_;
     next_row_ = std::min(end_row_, first + max_rows);
@@ -224,7 +230,7 @@ class Allreduce {
     ranks_.begin_sum(values);
     in_flight_ = true;
   }
-  /// Waits for what is in flight, applies it and sends what comes next.
+  /// Waits for the exchange in flight, applies it and sends the next part.
   void go_on(Replica& model) {
     ranks_.wait();
     in_flight_ = false;
@@ -235,7 +241,7 @@ class Allreduce {
                                        : Signal::go_on;
     if (next_row_ < end_row_) send(model);
   }
-  /// Waits for all that is in flight, after which all ranks may have to pause.
+  /// Waits for all exchanges in flight, after which all ranks may have to pause.
   void wait(Replica& model) {
     while (in_flight_) go_on(model);
   }
@@ -245,13 +251,13 @@ class Allreduce {
   Combine combine_;
   Rows rows_;
   std::size_t first_rows_ = 1;                             // see SyncOptions
-  std::size_t all_rows_ = 0, next_row_ = 0, end_row_ = 0;  // the last two of the synchronisation
+  std::size_t all_rows_ = 0, next_row_ = 0, end_row_ = 0;  // the last two: in progress
   bool in_flight_ = false;
-  Signal signal_ = Signal::go_on;  // what all ranks do next
-  float request_ = 0;              // above 0: for a pause, below: for none
+  Signal signal_ = Signal::go_on;  // next step of all ranks
+  float request_ = 0;              // above 0: for a pause, below: against one
   std::size_t per_epoch_ = 1, planned_ = 0, total_ = 0, begun_ = 0;
   std::uint64_t bytes_ = 0;
-  double words_ = 0;  // that this rank trains in all
+  double words_ = 0;  // number of words that this rank trains in all
   std::function<double(double)> rate_;
 };
 

@@ -12,13 +12,13 @@
 
 namespace wordloom::inline WORDLOOM_ABI {
 
-/// Ranks whose sums travel as bf16: half of the bytes. What is summed loses all but 8 bits of its
-/// fraction, the model none: changes are summed, not rows. At most 256 ranks, which is how far bf16
-/// counts.
+/// Ranks that exchange sums as bf16: half of the bytes. Changes are rounded to 8 significant bits
+/// before they are summed; the model keeps full precision. At most 256 ranks: larger counts are not
+/// exact in bf16.
 template <Bf16Collective Ranks>
 class Bf16Ranks : private Ranks {
  public:
-  /// `on`: else sums travel as they are. Throws InvalidArgument for more ranks.
+  /// `on`: false exchanges floats instead. Throws InvalidArgument for more than 256 ranks.
   explicit Bf16Ranks(Ranks ranks, bool on = true) : Ranks(std::move(ranks)), on_(on) {
     if (on && size() > 256)
       throw InvalidArgument{"bf16 is for up to 256 ranks, these are ", size()};
@@ -32,7 +32,7 @@ class Bf16Ranks : private Ranks {
     detail::gather_rows(static_cast<Ranks&>(*this), rows, row_size, first);
   }
 
-  /// Returns the number of bytes that travel for each float.
+  /// Returns the number of bytes that are exchanged for each float.
   std::size_t bytes_of_value() const noexcept { return on_ ? sizeof(Bf16) : sizeof(float); }
 
   void begin_sum(std::span<float> values) {
@@ -62,7 +62,7 @@ class Bf16Ranks : private Ranks {
   bool on_;
   simd::RowChangeFunctions functions_ = simd::row_change_functions();
   std::vector<Bf16> packed_;
-  std::span<float> values_;  // that are under way
+  std::span<float> values_;  // values in flight
 };
 
 }  // namespace wordloom::inline WORDLOOM_ABI

@@ -11,17 +11,18 @@
 
 namespace wordloom::inline WORDLOOM_ABI {
 
-/// What replicas of a model need of each other: they are the ranks 0 to size() - 1, and each calls
-/// the same functions in the same order. One thread of a rank at a time.
-/// - `begin_sum(values)`: starts to replace values, on each rank, by their sum over all ranks, the
-///   same bits on all; `values` may not be touched until `done()` has said true or `wait()` has
-///   returned. One sum at a time.
+/// Communication between the ranks 0 to size() - 1 that hold replicas of a model. All ranks call
+/// the same functions in the same order, one thread of a rank at a time.
+/// - `begin_sum(values)`: starts to replace values, on each rank, by their sum over all ranks, with
+///   equal bits on all; `values` may not be touched until `done()` has returned true or `wait()`
+///   has returned. One sum at a time.
 /// - `broadcast(values)`: replaces values by those of rank 0.
-/// - `gather(value)`: the values of all ranks.
+/// - `gather(value)`: returns the values of all ranks.
 /// - `fail(cause)`: tells the other ranks that this one has failed; their next call, or the one in
-///   which they wait, throws a SyncError that names it. To be called before `values` in flight go
-///   away. Does not throw.
-/// - `bytes_of_value()`, where there is one: that travel for each float, which are 4 without.
+///   which they wait, throws a SyncError that names it. Must be called before `values` in flight
+///   are destroyed. Does not throw.
+/// - `bytes_of_value()`, optional: the number of bytes exchanged for each float; 4 by default.
+///
 /// `Values` is the type of its arguments: a span on the host, cuda::DeviceValues on a device.
 template <class C, class Values = std::span<float>>
 concept Collective = requires(C& ranks, Values values, std::uint64_t value,
@@ -41,22 +42,22 @@ struct Bf16 {
   std::uint16_t bits;
 };
 
-/// One that also sums those, rounding to the nearest: `done` and `wait` are of either sum.
+/// A Collective that also sums Bf16, rounding to nearest: `done` and `wait` refer to either sum.
 template <class C>
 concept Bf16Collective = Collective<C> && requires(C& ranks, std::span<Bf16> values) {
   ranks.begin_sum(values);
 };
 
-/// One that also carries text: `exchange(to)`, [size] what this rank has for each, returns what
-/// each has for this one.
+/// A Collective that also exchanges text: `exchange(to)`, [size] texts of this rank for each rank,
+/// returns the texts of each rank for this one.
 template <class C>
 concept TextCollective = Collective<C> && requires(C& ranks, std::vector<std::string> to) {
   { ranks.exchange(to) } -> std::convertible_to<std::vector<std::string>>;
 };
 
-/// One that also gathers rows: `gather_rows(rows, row_size, first)` makes `rows`, of `row_size`
-/// floats each, the same bits on all ranks. Rows [first[r], first[r + 1]) are those of rank r;
-/// `first` has size() + 1 numbers, the same on all ranks, and ends with the number of rows.
+/// A Collective that also gathers rows: `gather_rows(rows, row_size, first)` makes `rows`, of
+/// `row_size` floats each, equal on all ranks, to the bit. Rows [first[r], first[r + 1]) are those
+/// of rank r; `first` has size() + 1 numbers, equal on all ranks, and ends with the number of rows.
 template <class C>
 concept RowCollective = Collective<C> &&
     requires(C& ranks, std::span<float> rows, std::span<const std::uint64_t> first) {
@@ -65,8 +66,8 @@ concept RowCollective = Collective<C> &&
 
 namespace detail {
 
-/// Calls gather_rows() of the ranks, or does the same with sums where they lack it, which moves
-/// size() times as many bytes.
+/// Calls gather_rows() of the ranks. If they lack it, uses sums, which exchange size() times as
+/// many bytes.
 template <class Ranks, class Values>
 void gather_rows(Ranks& ranks, Values rows, std::size_t row_size,
                  std::span<const std::uint64_t> first) {
@@ -87,7 +88,7 @@ void gather_rows(Ranks& ranks, Values rows, std::size_t row_size,
   }
 }
 
-/// Returns the numbers of rank 0, of rank 1 and so on; all ranks have as many.
+/// Returns the numbers of rank 0, of rank 1 and so on; all ranks must have equally many.
 template <class Ranks>
 std::vector<std::uint64_t> gather_numbers(Ranks& ranks, std::span<const std::uint64_t> numbers) {
   std::vector<std::uint64_t> all(ranks.size() * numbers.size());
@@ -105,7 +106,7 @@ void take_numbers_of_first(Ranks& ranks, std::span<std::uint64_t> numbers) {
   for (std::uint64_t& number : numbers) number = ranks.gather(number)[0];
 }
 
-/// Throws SyncError, on all ranks, when a number is not the same on all.
+/// Throws SyncError, on all ranks, if a number is not equal on all.
 template <class Ranks>
 void agree(Ranks& ranks, const std::string& what, std::uint64_t number) {
   const auto all = ranks.gather(number);

@@ -8,8 +8,8 @@
 namespace wordloom::inline WORDLOOM_ABI {
 
 /// Writes the direction that the first `count` rows of a matrix have in common, weighted by how
-/// often they are scored against rows of the other, to `direction` [columns], of length 1 or 0.
-/// Returns the mean square of their parts along it, weighted likewise.
+/// often they are scored against rows of the other matrix, to `direction` [columns], of length 1 or
+/// 0. Returns the mean square of their components along it, weighted likewise.
 float common_direction(const float* rows, std::size_t stride, std::size_t count,
                        std::size_t columns, const float* weights, float* direction);
 

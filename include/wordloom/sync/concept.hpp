@@ -20,7 +20,8 @@ namespace wordloom::inline WORDLOOM_ABI {
 /// same synchronisation.
 enum class Signal { go_on, checkpoint, stop };
 
-/// Where all ranks are: the numbers of rank 0, of rank 1 and so on, and the policy's own state.
+/// The positions of all ranks: the numbers of rank 0, of rank 1 and so on, and the policy's own
+/// state.
 struct Positions {
   std::vector<std::uint64_t> numbers;
   std::array<std::uint64_t, 2> sync_state = {};
@@ -28,34 +29,35 @@ struct Positions {
 
 /// A training run, as a SyncPolicy receives it at its start.
 struct SyncRun {
-  /// Names and values that must be the same on all ranks.
+  /// Names and values that must be equal on all ranks.
   std::vector<std::pair<const char*, std::uint64_t>> agreed = {};
   std::size_t input_rows = 0, output_rows = 0, dimension = 0;
   std::uint64_t words_per_epoch = 0;  // that each rank trains
   std::size_t epochs = 1;
   std::function<double(double)> rate = {};  // the learning rate at a progress from 0 to 1
-  std::uint64_t min_interval = 0;  // words of a rank between two synchronisations, at least
-  ExpectedUpdates expected = {};   // of the rows; empty for a single rank
-  bool resumes = false;            // from a checkpoint
-  /// What rank 0 read from a checkpoint; on the other ranks as many numbers, which become those of
-  /// rank 0.
+  std::uint64_t min_interval = 0;           // minimum words of a rank between two synchronisations
+  ExpectedUpdates expected = {};            // of the rows; empty for a single rank
+  bool resumes = false;                     // from a checkpoint
+  /// The positions that rank 0 read from a checkpoint; on other ranks an array of the same size,
+  /// overwritten with rank 0's values.
   Positions positions = {};
 };
 
-/// How replicas of the model stay together. `rank()` of `size()` says which one this is; then five
+/// Synchronises replicas of the model. `rank()` of `size()` says which one this is; then five
 /// functions, each called by one thread at a time:
-/// - `start(replica, run)` makes all replicas alike and returns the number of words that a rank
-///   should train between two ticks, at most. Throws, on all ranks, when their runs do not go
-///   together;
-/// - `tick(replica, progress, request)`, between blocks, with progress from 0 to 1: synchronises
-///   where that is due, without waiting, and returns what all ranks have agreed to do here, where
-///   one of them requested it. Unless that is go_on, all ranks call `gather` next;
-/// - `gather(replica, numbers)` makes all replicas alike and returns the numbers of all ranks;
-/// - `finish(replica)`: as `tick` for what is in flight; once that is go_on, all replicas are alike
-///   and training is over;
+/// - `start(replica, run)` makes all replicas equal and returns the maximum number of words that a
+///   rank should train between two ticks. Throws, on all ranks, if their runs do not fit each
+///   other;
+/// - `tick(replica, progress, request)`, between blocks, with progress from 0 to 1: synchronises if
+///   that is due, without waiting, and returns the step that all ranks have agreed on at this
+///   point, if one of them requested one. Unless that is go_on, all ranks call `gather` next;
+/// - `gather(replica, numbers)` makes all replicas equal and returns the numbers of all ranks;
+/// - `finish(replica)` completes exchanges in flight and returns like `tick`; once it returns
+///   go_on, all replicas are equal and training is over;
 /// - `fail(cause)`, instead: this rank ends by an exception.
-/// Samplers that train columns also need `share_rows(replica, side, first, last)`, which hands the
-/// rows of a side that this rank has trained to all, and `static constexpr bool shares_rows =
+///
+/// Samplers that train columns also need `share_rows(replica, side, first, last)`, which gives the
+/// rows of a side that this rank has trained to all ranks, and `static constexpr bool shares_rows =
 /// true`. `Replica` is a Model, or the Replica of a kernel on a device. See NoSync, Allreduce and
 /// RowAllgather.
 template <class P, class Replica = Model>
@@ -73,7 +75,7 @@ concept SyncPolicy = requires(P& sync, const P& one, Replica& replica, SyncRun& 
 
 namespace detail {
 
-/// Whether each rank trains rows of its own, of the same corpus, and a policy shares them.
+/// True if each rank trains rows of its own, on the same corpus, and the policy shares them.
 template <class P>
 inline constexpr bool shares_rows = requires {
   requires std::remove_cvref_t<P>::shares_rows;
@@ -81,7 +83,7 @@ inline constexpr bool shares_rows = requires {
 
 }  // namespace detail
 
-/// One replica, nothing to synchronise: compiles to nothing.
+/// A single replica without synchronisation: compiles to nothing.
 struct NoSync {
   constexpr std::size_t rank() const noexcept { return 0; }
   constexpr std::size_t size() const noexcept { return 1; }

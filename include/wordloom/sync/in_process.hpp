@@ -18,12 +18,12 @@
 
 namespace wordloom::inline WORDLOOM_ABI {
 
-/// A rank among threads of one process: to test and to measure what a cluster would train. Sums are
-/// taken in the order of ranks, so that they are the same in each run. Copies are the same rank.
+/// A rank among threads of one process, to test and measure training on a cluster. Sums are
+/// computed in the order of ranks, so that every run gives the same ones. Copies are the same rank.
 class InProcess {
  public:
-  /// Calls work(rank) for each of `size` ranks, each in a thread of its own. When one throws, the
-  /// others end with SyncError as soon as they need it, and its exception is thrown on.
+  /// Calls work(rank) for each of `size` ranks, each in a thread of its own. If one throws, the
+  /// others end with SyncError as soon as they need it, and its exception is rethrown.
   template <class Work>
   static void run(std::size_t size, Work work) {
     const auto shared = std::make_shared<Shared>(size);
@@ -63,7 +63,7 @@ class InProcess {
       });
     });
   }
-  /// Throws SyncError when a rank has failed.
+  /// Returns whether the sum is complete. Throws SyncError if a rank has failed.
   bool done() {
     const std::lock_guard lock(shared_->guard);
     return is_over();
@@ -110,7 +110,7 @@ class InProcess {
     const std::lock_guard lock(shared_->guard);
     shared_->fail(rank_, cause);
   }
-  /// SyncError, for who waits for other ranks by other means.
+  /// Throws SyncError if a rank has failed. For code that waits without a collective.
   void throw_if_failed() const {
     const std::lock_guard lock(shared_->guard);
     shared_->throw_if_failed();
@@ -131,9 +131,9 @@ class InProcess {
     std::mutex guard;
     std::condition_variable changed;
     std::size_t arrived = 0;
-    std::uint64_t over = 0;  // rounds that all ranks have taken part in
+    std::uint64_t over = 0;  // number of rounds that all ranks have taken part in
     std::string failure;
-    // What each rank brings to a round.
+    // The contributions of each rank to a round.
     std::vector<std::span<float>> floats;
     std::vector<std::span<Bf16>> halves;
     std::vector<std::vector<std::uint64_t>> numbers;
@@ -143,7 +143,7 @@ class InProcess {
   InProcess(std::shared_ptr<Shared> shared, std::size_t rank)
       : shared_(std::move(shared)), rank_(rank) {}
 
-  /// Makes the first of all what they are together, in order, and the others copies of it.
+  /// Reduces all arrays into the first, in rank order, then copies it to the others.
   template <class T, class Add>
   static void sum(const std::vector<std::span<T>>& all, Add add) {
     for (std::size_t r = 1; r < all.size(); ++r) add(all[r], all[0]);
@@ -155,11 +155,11 @@ class InProcess {
       if (to.data() != all[0].data()) std::copy(all[0].begin(), all[0].end(), to.begin());
   }
 
-  /// Takes part in a round with `value`; the rank that comes last does its work, `last(values)`.
+  /// Takes part in a round with `value`; the last rank to arrive does its work, `last(values)`.
   template <class T, class Last>
   void begin(std::vector<T> Shared::*values, T value, Last last) {
     const std::lock_guard lock(shared_->guard);
-    shared_->throw_if_failed();  // what the failed rank had given may be gone
+    shared_->throw_if_failed();  // the failed rank's values may be gone
     ((*shared_).*values)[rank_] = std::move(value);
     begun_ = shared_->over + 1;
     if (++shared_->arrived < size()) return;
@@ -175,7 +175,7 @@ class InProcess {
 
   std::shared_ptr<Shared> shared_;
   std::size_t rank_;
-  std::uint64_t begun_ = 0;  // round that this rank has taken part in last
+  std::uint64_t begun_ = 0;  // the last round that this rank has taken part in
 };
 
 static_assert(TextCollective<InProcess> && Bf16Collective<InProcess> && RowCollective<InProcess>);

@@ -17,11 +17,12 @@
 
 namespace wordloom::inline WORDLOOM_ABI {
 
-/// MPI from here to the end of its life; where the host application has initialised it, nothing.
-/// One in a process, to be made in the main thread, which is also the one that trains.
+/// Initializes MPI and finalizes it in the destructor. Does nothing if the application has
+/// initialized MPI. Make one in a process, in the main thread, which must also be the one that
+/// trains.
 class MpiSession {
  public:
-  /// Throws SyncError when MPI does not start or knows nothing of threads.
+  /// Throws SyncError if MPI does not start or does not support threads.
   MpiSession() {
     int is_initialised = 0;
     MPI_Initialized(&is_initialised);
@@ -30,7 +31,7 @@ class MpiSession {
     if (MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &given) != MPI_SUCCESS)
       throw SyncError("MPI does not start");
     is_own_ = true;
-    if (given < MPI_THREAD_FUNNELED) throw SyncError("this MPI takes no programs with threads");
+    if (given < MPI_THREAD_FUNNELED) throw SyncError("this MPI does not support threads");
   }
   MpiSession(const MpiSession&) = delete;
   MpiSession& operator=(const MpiSession&) = delete;
@@ -42,25 +43,27 @@ class MpiSession {
   bool is_own_ = false;
 };
 
-/// A rank of an MPI communicator, of which it uses a copy: what the host application sends does not
-/// meet with what is sent here. Copies are the same rank. MPI must be running. For one thread at a
-/// time, by default the main one (MPI_THREAD_FUNNELED).
+/// A rank of an MPI communicator. Uses a copy of it, so that its messages cannot be confused with
+/// the application's. Copies are the same rank. MPI must be running. For one thread at a time, by
+/// default the main one (MPI_THREAD_FUNNELED).
 ///
 /// A rank ends by `fail`, or when its last copy is destroyed; either waits, asleep, until all other
-/// ranks end as well or have learned of the failure by their next call, which throws SyncError.
-/// No sum is in flight afterwards. All ranks destroy several MpiRanks in the same order.
+/// ranks end as well or have learned of the failure by their next call, which throws SyncError. No
+/// sum is in flight afterwards. All ranks must destroy several MpiRanks in the same order.
 class MpiRanks {
  public:
-  /// All ranks of the communicator call it. Throws SyncError when a call of MPI fails.
+  /// Collective: all ranks of the communicator must call it. Throws SyncError if a call of MPI
+  /// fails.
   explicit MpiRanks(MPI_Comm communicator = MPI_COMM_WORLD)
       : shared_(std::make_shared<detail::MpiOperations>(communicator)) {}
 
   std::size_t rank() const noexcept { return static_cast<std::size_t>(shared_->rank); }
   std::size_t size() const noexcept { return static_cast<std::size_t>(shared_->size); }
 
-  /// Which of the ranks on this machine it is, counted from 0. All ranks call it.
+  /// Returns the number of this rank among the ranks on this machine, from 0. All ranks must call
+  /// it.
   std::size_t rank_on_machine() const {
-    MpiRanks(*this).gather(0);  // throws where the next call would wait in vain
+    MpiRanks(*this).gather(0);  // throws if the next call would wait in vain
     MPI_Comm machine = MPI_COMM_NULL;
     detail::check_mpi(MPI_Comm_split_type(shared_->communicator, MPI_COMM_TYPE_SHARED, 0,
                                           MPI_INFO_NULL, &machine),
@@ -71,7 +74,7 @@ class MpiRanks {
     return static_cast<std::size_t>(rank);
   }
 
-  // All members below throw SyncError when another rank has failed, and when a call of MPI fails.
+  // All members below throw SyncError if another rank has failed or a call of MPI fails.
   void begin_sum(std::span<float> values) {
     shared_->begin(Kind::sum, values.data(), values.size());
   }
@@ -100,7 +103,7 @@ class MpiRanks {
                    std::span<const std::uint64_t> first) {
     if (first.back() > INT_MAX) throw InvalidArgument("more rows than MPI gathers at a time");
     if (rows.empty()) return;
-    // Each rank sends up to 64 MiB at a time. Counted in rows, places stay below 2^31.
+    // Each rank sends up to 64 MiB at a time. Counted in rows, positions stay below 2^31.
     const std::uint64_t most = std::max<std::uint64_t>(1, (std::uint64_t{1} << 24) / row_size);
     std::uint64_t longest = 0;
     for (std::size_t r = 0; r < size(); ++r) longest = std::max(longest, first[r + 1] - first[r]);
@@ -109,7 +112,7 @@ class MpiRanks {
     detail::check_mpi(MPI_Type_contiguous(static_cast<int>(row_size), MPI_FLOAT, &row),
                       "describe a row");
     detail::check_mpi(MPI_Type_commit(&row), "describe a row");
-    gather(0);  // From here on no rank fails alone.
+    gather(0);  // from here on no rank fails alone
     for (std::uint64_t done = 0; done < longest; done += most) {
       for (std::size_t r = 0; r < size(); ++r) {
         const std::uint64_t begin = std::min(first[r] + done, first[r + 1]);
@@ -138,7 +141,7 @@ class MpiRanks {
       throw InvalidArgument("more text than MPI carries at a time");
     std::vector<std::string> from(size());
     for (std::size_t r = 0; r < size(); ++r) from[r].resize(all[r * size() + rank()]);
-    gather(0);  // From here on no rank allocates memory, so that none fails alone.
+    gather(0);  // from here on no rank allocates memory, so that none fails alone
     std::vector<MPI_Request> requests(2 * size(), MPI_REQUEST_NULL);
     for (std::size_t r = 0; r < size(); ++r) {
       const int other = static_cast<int>(r);
@@ -157,8 +160,8 @@ class MpiRanks {
     return from;
   }
 
-  /// Ends this rank, which has failed. To be called before `values` in flight go away; further
-  /// calls of it do nothing.
+  /// Ends this rank, which has failed. Must be called before `values` in flight are destroyed; does
+  /// nothing when called again.
   void fail(const std::string& cause) noexcept {
     char host[MPI_MAX_PROCESSOR_NAME] = "";
     int length = 0;
@@ -169,7 +172,7 @@ class MpiRanks {
  private:
   using Kind = detail::MpiOperations::Kind;
 
-  /// `values`: of this rank, as many on all. Returns those of all ranks, one after the other.
+  /// Gathers `values` of all ranks, equally many on each, and returns them in the order of ranks.
   std::vector<std::uint64_t> gather_all(const std::vector<std::uint64_t>& values) {
     std::vector<std::uint64_t> all(values.size() * size());
     std::copy_n(values.data(), values.size(), all.data() + rank() * values.size());

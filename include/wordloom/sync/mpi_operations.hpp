@@ -18,7 +18,7 @@
 
 namespace wordloom::inline WORDLOOM_ABI::detail {
 
-/// Throws SyncError, "MPI cannot `what`", when a call of MPI has failed.
+/// Throws SyncError, "MPI cannot `what`", if a call of MPI has failed.
 inline void check_mpi(int status, const char* what) {
   if (status == MPI_SUCCESS) return;
   char text[MPI_MAX_ERROR_STRING] = "";
@@ -27,9 +27,9 @@ inline void check_mpi(int status, const char* what) {
   throw SyncError{"MPI cannot ", what, ": ", text};
 }
 
-/// State that all copies of a rank share. Ranks begin the same operations in the same order, and
-/// none is complete on any rank before all have begun it: where ranks end, each has begun all of
-/// them or all but the last.
+/// State that all copies of a rank share. Ranks begin the same operations in the same order, and no
+/// operation is complete on any rank before all have begun it: when ranks end, each has begun all
+/// operations or all but the last.
 class MpiOperations {
  public:
   enum class Kind : std::uint64_t { none, sum, sum_bf16, broadcast, gather };
@@ -60,7 +60,7 @@ class MpiOperations {
     throw_if_failed(own_.begun + 1);
     start(kind, values, count);
   }
-  /// Whether the operation begun last is complete. Throws SyncError.
+  /// Returns whether the last operation is complete. Throws SyncError.
   bool is_complete() {
     int all = 0;
     check_mpi(MPI_Testall(2, requests_, &all, MPI_STATUSES_IGNORE), "exchange values");
@@ -68,9 +68,9 @@ class MpiOperations {
     return all != 0;
   }
 
-  /// Throws SyncError when a rank has failed, or has ended before this one.
+  /// Throws SyncError if a rank has failed, or has ended before this one.
   void throw_if_failed() { throw_if_failed(own_.begun); }
-  /// The same of a rank that has not begun `needed` operations.
+  /// Throws SyncError if a rank failed or ended before it began `needed` operations.
   void throw_if_failed(std::uint64_t needed) {
     while (receive()) continue;
     for (std::size_t r = 0; r < ends_.size() && failure_.empty(); ++r) {
@@ -84,8 +84,8 @@ class MpiOperations {
     throw SyncError(failure_);
   }
 
-  /// Tells all ranks that this one ends, waits until they say the same, and completes what is in
-  /// flight on any of them.
+  /// Tells all ranks that this one ends, waits until they say the same, and completes the operation
+  /// in flight on any of them.
   void end(const std::string& why) noexcept {
     if (std::exchange(has_ended_, true)) return;
     try {
@@ -109,7 +109,7 @@ class MpiOperations {
                                         (last.kind == Kind::gather ? ends_.size() : 1));
       start(last.kind, unused.data(), last.count);
       check_mpi(MPI_Waitall(2, requests_, MPI_STATUSES_IGNORE), "end");
-    } catch (const std::exception&) {  // of MPI itself, or no memory: nothing more can be done
+    } catch (const std::exception&) {  // an error of MPI, or no memory: nothing more can be done
     }
   }
 
@@ -120,12 +120,12 @@ class MpiOperations {
   /// The message that a rank sends to all others when it ends.
   struct End {
     std::uint64_t begun = 0;  // operations
-    Kind kind = Kind::none;   // of the last of them
-    std::uint64_t count = 0;  // its values
+    Kind kind = Kind::none;   // of the last operation
+    std::uint64_t count = 0;  // number of its values
     char failure[1000] = "";  // of any rank; empty: none
   };
 
-  /// Starts an operation: count values, of `gather` for each rank.
+  /// Starts an operation on `count` values, for `gather` from each rank.
   void start(Kind kind, void* values, std::size_t count) {
     const int n = static_cast<int>(count);
     int status = MPI_SUCCESS;
@@ -153,7 +153,7 @@ class MpiOperations {
     functions.add_bf16(static_cast<const std::uint16_t*>(from), static_cast<std::uint16_t*>(to),
                        static_cast<std::size_t>(*count));
   }
-  /// Takes the message of a rank that has ended; returns false when there is none.
+  /// Receives the message of a rank that has ended; returns false if there is none.
   bool receive() {
     int is_there = 0;
     MPI_Status status;

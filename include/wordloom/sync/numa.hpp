@@ -18,8 +18,8 @@ namespace wordloom::inline WORDLOOM_ABI {
 
 namespace detail {
 
-/// Returns the processors of each NUMA node that has some of them, in the order of the nodes. Those
-/// of which nothing is known, all on a machine without nodes, are together as the last one.
+/// Returns the processors of each NUMA node that has some of them, in the order of the nodes.
+/// Processors without a known node, which are all on a machine without nodes, form the last list.
 /// `folder`: where Linux describes nodes.
 inline std::vector<std::vector<std::size_t>> by_node(
     std::vector<std::size_t> processors, const std::string& folder = "/sys/devices/system/node") {
@@ -59,17 +59,17 @@ inline std::vector<std::vector<std::size_t>> by_node(
 
 }  // namespace detail
 
-/// The processors of each NUMA node, of those that the calling thread may run on; one list of all
-/// on a machine without nodes. Throws InvalidArgument when the system does not say.
+/// Returns the processors of each NUMA node, of those that the calling thread may run on; one list
+/// of all on a machine without nodes. Throws InvalidArgument if the system does not tell.
 inline std::vector<std::vector<std::size_t>> numa_nodes() {
   return detail::by_node(detail::allowed_processors());
 }
 
-/// Trains a replica of a model on each NUMA node: calls `work(rank, threads)` for each of them,
-/// where `rank` is an InProcess rank for a sync policy and `threads` the number of the node's
-/// processors. The call, and all threads that it starts, runs on these alone, so that the replica
-/// lies in their memory, and only what the sync policy exchanges travels between nodes. Throws what
-/// a call throws, as InProcess::run, and InvalidArgument when threads cannot be kept on a node.
+/// Trains a replica of a model on each NUMA node: calls `work(rank, threads)` for each node, where
+/// `rank` is an InProcess rank for a sync policy and `threads` the number of the node's processors.
+/// The call, and all threads that it starts, run on these alone, so that the replica is in their
+/// memory, and nodes exchange only the data of the sync policy. Throws the exception of a call,
+/// like InProcess::run, and InvalidArgument if threads cannot be kept on a node.
 template <class Work>
 void run_on_nodes(const std::vector<std::vector<std::size_t>>& nodes, Work work) {
   InProcess::run(nodes.size(), [&](InProcess rank) {

@@ -20,7 +20,7 @@ namespace wordloom::inline WORDLOOM_ABI {
 
 namespace detail {
 
-/// Compares the size and a sample of the bytes of the file that each rank sees. Throws SyncError,
+/// Compares the size and a sample of the bytes of the file that each rank reads. Throws SyncError,
 /// on all ranks, if they differ.
 template <class Ranks>
 void agree_on_text(Ranks& ranks, const std::filesystem::path& path) {
@@ -33,7 +33,7 @@ void agree_on_text(Ranks& ranks, const std::filesystem::path& path) {
 inline void add_count(std::string& lines, std::string_view word, std::uint64_t count) {
   lines.append(word).append(1, ' ').append(std::to_string(count)).append(1, '\n');
 }
-/// Sends each rank its share of such lines; calls `use(word, count)` for each that comes.
+/// Sends each rank its share of such lines; calls `use(word, count)` for each that arrives.
 template <class Ranks, class Use>
 void exchange_counts(Ranks& ranks, std::vector<std::string> shares, Use use) {
   for (const std::string& share : ranks.exchange(std::move(shares)))
@@ -52,7 +52,7 @@ void exchange_counts(Ranks& ranks, std::vector<std::string> shares, Use use) {
 /// of them. Rank r counts the r-th part of the text, adds up the counts of its share of the words,
 /// and sends the words that are frequent enough to the others. All ranks call it, with the same
 /// options except `threads`. Throws on all ranks CorpusError as from_text, and SyncError if they
-/// have different texts; IoError and FormatError on the rank that meets them.
+/// have different texts; IoError and FormatError on the rank where they occur.
 template <TextCollective Ranks>
 Vocabulary rank_vocabulary(Ranks& ranks, const std::filesystem::path& path,
                            const VocabularyOptions& options = {}) {
@@ -81,13 +81,13 @@ Vocabulary rank_vocabulary(Ranks& ranks, const std::filesystem::path& path,
   return Vocabulary::from_counts(counts, options);
 }
 
-/// A corpus of which each rank holds only its own part; to a trainer of as many ranks it is the
+/// A corpus of which each rank holds only its own part; for a trainer of as many ranks it is the
 /// whole corpus.
 template <Corpus Part>
 class RankCorpus {
  public:
-  /// `part`: of this rank. `Ranks` may be anything with rank(), size() and gather(). All ranks call
-  /// it. Throws CorpusError if no rank has a word.
+  /// `part`: the part of this rank. `Ranks` may be any type with rank(), size() and gather(). All
+  /// ranks call it. Throws CorpusError if no rank has a word.
   template <class Ranks>
   RankCorpus(Ranks& ranks, Part part)
       : part_(std::move(part)), rank_(ranks.rank()), size_(ranks.size()) {
@@ -104,11 +104,11 @@ class RankCorpus {
 
   /// Returns the number of in-vocabulary words of all ranks.
   std::uint64_t token_count() const noexcept { return tokens_; }
-  /// Returns the number of words of all parts, also of those that the vocabulary lacks; 0 if the
-  /// parts do not count them.
+  /// Returns the number of words of all parts, unknown ones included; 0 if the parts do not count
+  /// them.
   std::uint64_t words_read() const noexcept { return words_read_; }
   std::uint64_t vocabulary_fingerprint() const noexcept { return part_.vocabulary_fingerprint(); }
-  /// Returns a hash of the fingerprints of all parts, the same on all ranks; 0 if they have none.
+  /// Returns a hash of the fingerprints of all parts, equal on all ranks; 0 if they have none.
   std::uint64_t fingerprint() const noexcept { return fingerprint_; }
   static constexpr bool repeats = Part::repeats;
   /// Returns the sentences of a shard of the whole. Throws InvalidArgument for a shard that belongs

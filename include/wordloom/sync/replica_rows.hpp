@@ -15,15 +15,15 @@
 
 namespace wordloom::inline WORDLOOM_ABI {
 
-/// The rows that ranks keep alike and what they exchange of them, in the memory of the machine that
-/// trains. Arrays of two are of the input (0) and the output (1). A model of one matrix has only
-/// the input.
+/// The rows that ranks synchronise and the data that they exchange, in the memory of the machine
+/// that trains. Arrays of two belong to the input (0) and the output (1). A model of one matrix has
+/// only the input.
 struct RowsView {
   float* model[2];     // [rows x stride], row-major
-  float* base[2];      // [rows x stride]: what all ranks agree on
+  float* base[2];      // [rows x stride]: the state that all ranks agree on
   float* expected[2];  // [rows] ExpectedUpdates
   std::size_t rows[2], stride, columns;
-  float* agreed;  // [maximum of rows] progress at which each row was agreed on last
+  float* agreed;  // [maximum of rows] progress at the last agreement on each row
 
   /// The common direction of each matrix: see common_direction.
   float* direction;  // [2 x stride], of any length
@@ -31,8 +31,8 @@ struct RowsView {
   float* along;      // [2 x max_common_rows] scratch
   static constexpr std::size_t max_common_rows = 1024;  // the most frequent, in most of all pairs
 
-  /// What travels: items are row i of the input, then row i of the output, of those that are
-  /// there, for each i from `first` to `last`.
+  /// The rows to exchange, from `first` to `last`: for each i, row i of the input and, if it
+  /// exists, row i of the output. `items`: their number.
   std::size_t first, last, items;
   /// [items x columns] changes, [items][2] whether each row was changed and the squared norm of its
   /// change, [1] a flag.
@@ -50,7 +50,7 @@ struct RowsView {
   WORDLOOM_BOTH std::size_t common_rows(std::size_t matrix) const {
     return rows[matrix] < max_common_rows ? rows[matrix] : max_common_rows;
   }
-  /// Returns the matrix whose rows meet those of `matrix`.
+  /// Returns the matrix whose rows are paired with those of `matrix`.
   WORDLOOM_BOTH std::size_t partners_of(std::size_t matrix) const {
     return rows[1] == 0 ? 0 : 1 - matrix;
   }
@@ -63,9 +63,9 @@ struct RowsView {
   }
 };
 
-/// Turns `sum` [columns], the changes of all ranks to a row, into the change that all add by the
-/// rule `combine`. `row`: what is known of the sum, without `square` and `along`. `direction` times
-/// `scale`: the common direction of the row's partners.
+/// Turns `sum` [columns], the changes of all ranks to a row, into the change that all ranks add by
+/// the rule `combine`. `row`: the known properties of the sum, without `square` and `along`.
+/// `direction` times `scale`: the common direction of the row's partners.
 template <class Combine, class Functions>
 WORDLOOM_BOTH void combine_row(const Combine& combine, const Functions& functions, RowSum row,
                                float* sum, const float* direction, float scale,
@@ -78,8 +78,8 @@ WORDLOOM_BOTH void combine_row(const Combine& combine, const Functions& function
                 columns);
 }
 
-/// Takes the changes of row first + i since ranks last agreed, to be summed over ranks, and with
-/// them a flag.
+/// Takes the changes of row first + i since the last agreement, to be summed over ranks, with a
+/// flag.
 struct TakeRow {
   RowsView view;
   float flag;
@@ -169,16 +169,16 @@ struct HostMemory {
   }
 };
 
-/// What ranks do with the rows of a model where it is: see Allreduce, which says when. All work is
-/// in the order of the machine: what is submitted later sees it done. Holds a second model, and
-/// buffers for some thousand rows. A `Machine` has
+/// Takes and puts changed rows in the memory that holds the model; Allreduce decides when. The
+/// machine does all work in the order of submission. Holds a second model, and buffers for some
+/// thousand rows. A `Machine` has
 /// - `all(replica)`: the matrices of a model;
-/// - `bind(replica, view)`: tells the view where they are and returns the machine;
-/// - `Floats`: an array, made of a size and a name for errors; `copy` to and from it;
-///   `values(data, size)`, as a Collective sums them;
+/// - `bind(replica, view)`: writes their addresses to the view and returns the machine;
+/// - `Floats`: an array, made of a size and a name for errors; `copy` to and from it; `values(data,
+///   size)`, as a Collective sums them;
 /// - `run(count, work)`: calls work(functions, i) for each i below `count`, where `functions` are
-///   RowChangeFunctions of its own; `read(place)`: what is there by now; `wait()`: until all work
-///   is done;
+///   RowChangeFunctions of its own; `read(place)`: returns a value after all submitted work;
+///   `wait()`: waits until all work is done;
 /// - `find_common(view)`: finds the common direction of each matrix.
 template <class Machine>
 class ReplicaRows {
@@ -191,7 +191,7 @@ class ReplicaRows {
   /// Returns all matrices of the model.
   std::vector<Values> all(Replica& replica) const { return Machine::all(replica); }
 
-  /// Remembers the model as what ranks agree on at that progress.
+  /// Stores the current rows as the state that all ranks agree on, at `progress`.
   void remember(Replica& replica, const SyncRun& run, double progress) {
     const Machine machine = Machine::bind(replica, view_);
     view_.rows[0] = run.input_rows;
@@ -219,8 +219,8 @@ class ReplicaRows {
     view_.along = view_.scale + 4;
   }
 
-  /// Returns the changes of rows `first` to `last` of both matrices, to be summed over ranks, and
-  /// with them `flag`.
+  /// Returns the changes of rows `first` to `last` of both matrices, to be summed over ranks, with
+  /// `flag`.
   Values take(Replica& replica, std::size_t first, std::size_t last, float flag) {
     const Machine machine = Machine::bind(replica, view_);
     view_.first = first;
@@ -228,7 +228,7 @@ class ReplicaRows {
     view_.items = view_.items_before(last) - view_.items_before(first);
     const std::size_t floats = view_.items * (view_.columns + 2) + 1;
     if (changes_.size() < floats) {
-      machine.wait();  // the changes before may still be put
+      machine.wait();  // the changes before may still be in use
       view_.sums = allocate(changes_, floats, "the changes that ranks exchange");
       view_.own = allocate(own_, floats, "the changes of this rank");
     }
@@ -236,14 +236,14 @@ class ReplicaRows {
     return machine.values(view_.sums, floats);
   }
 
-  /// Turns the sum of what `take` returned into the change that all ranks add by the rule
-  /// `combine`, and adds it. `rates`: the sum of learning rates of one rank's words in the whole
-  /// run, as they are at that progress. Returns the sum of flags.
+  /// Turns the sum of the changes that `take` returned into the change that all ranks add by the
+  /// rule `combine`, and adds it. `rates`: the sum of learning rates of one rank's words in the
+  /// whole run, with the learning rate at `progress`. Returns the sum of flags.
   template <class Combine>
   float put(Replica& replica, const Combine& combine, std::size_t ranks, double progress,
             double rates) {
     const Machine machine = Machine::bind(replica, view_);
-    if (ranks > 1) {  // with one, rows stay as they are, to the bit
+    if (ranks > 1) {  // one rank does not change the rows
       machine.find_common(view_);
       machine.run(view_.last - view_.first,
                   PutRow<Combine>{view_, combine, static_cast<float>(ranks), progress, rates});
@@ -252,7 +252,7 @@ class ReplicaRows {
   }
 
  private:
-  /// Frees the array before it makes another.
+  /// Frees the array before allocating another, so that both need not fit.
   static float* allocate(Floats& array, std::size_t size, const char* what) {
     array = {};
     array = Floats(size, what);

@@ -25,8 +25,8 @@ namespace wordloom::inline WORDLOOM_ABI {
 /// whole corpus.
 ///
 /// The state of an optimizer is not sent in each step: until a checkpoint or the end of training, a
-/// rank has the current state of its own rows only. `Replica` is a Model, or that of a kernel on a
-/// device; its values are what the ranks take.
+/// rank has the current state of its own rows only. `Replica` is a Model, or the Replica of a
+/// kernel on a device; ranks exchange its values.
 template <class Ranks, class ReplicaType = Model>
 class RowAllgather {
  public:
@@ -40,11 +40,12 @@ class RowAllgather {
 
   std::size_t rank() const noexcept { return ranks_.rank(); }
   std::size_t size() const noexcept { return ranks_.size(); }
-  /// Bytes of its own rows that this rank has sent, counted once for all receivers.
+  /// Returns the number of bytes of its own rows that this rank has sent, counted once for all
+  /// receivers.
   std::uint64_t bytes_sent() const noexcept { return bytes_; }
 
-  /// Throws SyncError, on all ranks, when their runs or models differ, and InvalidArgument, on all
-  /// ranks, when the checkpoint was written with another SyncPolicy.
+  /// Throws SyncError, on all ranks, if their runs or models differ, and InvalidArgument, on all
+  /// ranks, if the checkpoint was written with another SyncPolicy.
   std::uint64_t start(Replica& replica, SyncRun& run) {
     for (const auto& [what, number] : run.agreed) detail::agree(ranks_, what, number);
     detail::agree(ranks_, "number of rows", run.input_rows);
@@ -94,7 +95,7 @@ class RowAllgather {
 
   Signal finish(Replica& replica) {
     share_state(replica);
-    ranks_.gather(0);  // no rank ends training before all have come here
+    ranks_.gather(0);  // no rank ends training before all have arrived here
     return Signal::go_on;
   }
 
@@ -113,7 +114,7 @@ class RowAllgather {
     bytes_ += (first[rank() + 1] - first[rank()]) * matrix.row_size * sizeof(float);
   }
 
-  /// Makes the state of an optimizer the same on all ranks: a row of it comes from the rank that
+  /// Makes the state of an optimizer equal on all ranks: a row of it comes from the rank that
   /// trained that row of the model, a matrix with other rows from rank 0.
   void share_state(Replica& replica) {
     for (const auto& matrix : shared_matrices(replica)) {

@@ -3,8 +3,8 @@ namespace wordloom::inline WORDLOOM_ABI::simd::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// Calls use(tag, c) for each vector of `size` floats, which begins at float c: whole ones, then
-/// each float that remains alone.
+/// Calls use(tag, c) for each vector of `size` floats, which begins at float c: whole vectors, then
+/// single floats.
 template <class Use>
 HWY_INLINE void for_each_vector(std::size_t size, Use use) noexcept {
   const RowTag d;
@@ -27,8 +27,8 @@ HWY_INLINE float sum_vectors(std::size_t size, Use use) noexcept {
   return hn::GetLane(sum);
 }
 
-/// Writes by how much a row differs from `base` to `change` and `own`; returns the squared norm of
-/// that. `row` and `base` are rows of matrices, the others have no alignment.
+/// Writes the difference of a row to `base` to `change` and `own`; returns its squared norm. `row`
+/// and `base` are rows of matrices, the others are unaligned.
 HWY_ATTR inline float take_change(const float* row, const float* base, float* change, float* own,
                                   std::size_t size) noexcept {
   return sum_vectors(size, [=](auto d, std::size_t c, auto squares) WORDLOOM_INLINED {
@@ -39,8 +39,8 @@ HWY_ATTR inline float take_change(const float* row, const float* base, float* ch
   });
 }
 
-/// Adds what all agree on, `change`, to `base`, and puts it in the place of `own` in `row`, which
-/// may have been changed further since: where it has not, it becomes `base`, bit for bit.
+/// Adds the agreed `change` to `base`, and replaces `own` by it in `row`, which may have been
+/// changed further since: if not, it becomes `base`, bit for bit.
 HWY_ATTR inline void put_change(float* row, float* base, const float* change, const float* own,
                                 std::size_t size) noexcept {
   for_each_vector(size, [=](auto d, std::size_t c) WORDLOOM_INLINED {
@@ -58,7 +58,7 @@ HWY_ATTR inline float dot_unaligned(const float* a, const float* b, std::size_t 
   });
 }
 
-/// a = by x a + of_b x b.
+/// Computes a = by x a + of_b x b.
 HWY_ATTR inline void mix(float* a, float by, const float* b, float of_b,
                          std::size_t size) noexcept {
   for_each_vector(size, [=](auto d, std::size_t c) WORDLOOM_INLINED {
@@ -73,7 +73,7 @@ HWY_INLINE hn::Vec<D> load_bf16(D d, const std::uint16_t* from) noexcept {
   const hn::Rebind<std::uint16_t, D> half;
   return hn::BitCast(d, hn::ShiftLeft<16>(hn::PromoteTo(u, hn::LoadU(half, from))));
 }
-/// Stores the nearest bf16; a NaN stays one.
+/// Stores the nearest bf16; NaN stays NaN.
 template <class D>
 HWY_INLINE void store_bf16(D, hn::Vec<D> x, std::uint16_t* to) noexcept {
   const hn::Rebind<std::uint32_t, D> u;
@@ -88,7 +88,7 @@ HWY_INLINE void store_bf16(D, hn::Vec<D> x, std::uint16_t* to) noexcept {
   hn::StoreU(hn::DemoteTo(half, hn::BitCast(i, high)), half, to);
 }
 
-/// Neither array has an alignment.
+/// Converts floats to bf16. Both arrays may be unaligned.
 HWY_ATTR inline void pack_bf16(const float* from, std::uint16_t* to, std::size_t size) noexcept {
   for_each_vector(size, [=](auto d, std::size_t c)
                             WORDLOOM_INLINED { store_bf16(d, hn::LoadU(d, from + c), to + c); });
@@ -97,7 +97,7 @@ HWY_ATTR inline void unpack_bf16(const std::uint16_t* from, float* to, std::size
   for_each_vector(size, [=](auto d, std::size_t c)
                             WORDLOOM_INLINED { hn::StoreU(load_bf16(d, from + c), d, to + c); });
 }
-/// to += from, rounded.
+/// Computes to += from, rounded.
 HWY_ATTR inline void add_bf16(const std::uint16_t* from, std::uint16_t* to,
                               std::size_t size) noexcept {
   for_each_vector(size, [=](auto d, std::size_t c) WORDLOOM_INLINED {

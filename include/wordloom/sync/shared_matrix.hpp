@@ -8,8 +8,8 @@
 
 namespace wordloom::inline WORDLOOM_ABI {
 
-/// A matrix of a replica, as ranks exchange its rows: of the input or the output, or of the state
-/// of an optimizer. `Values` are what a Collective takes.
+/// A matrix of a replica whose rows ranks exchange: the input, the output, or the state of an
+/// optimizer. `Values` is the type that a Collective takes.
 template <class Values>
 struct SharedMatrix {
   std::string_view name;
@@ -19,7 +19,7 @@ struct SharedMatrix {
 };
 
 /// Returns the matrices of a model in the order of Model::matrices(). A replica on a device has a
-/// member matrices() instead, that begins with the input and the output.
+/// member matrices() instead, which begins with the input and the output.
 inline std::vector<SharedMatrix<std::span<float>>> shared_matrices(Model& model) {
   std::vector<SharedMatrix<std::span<float>>> all;
   for (const auto& [name, matrix] : model.matrices())

@@ -17,7 +17,7 @@
 namespace wordloom::inline WORDLOOM_ABI::detail {
 
 /// Training by a kernel on a device, which takes batches of sentences, two of which are in flight
-/// at a time. Where every epoch has the same sentences the device may keep its batches.
+/// at a time. If every epoch has the same sentences, the device may keep its batches.
 template <class Corpus, class Kernel, class Run>
 class BatchLoop {
  public:
@@ -83,7 +83,7 @@ class BatchLoop {
     run_.state.end_epoch(0, epoch, run_.model);
   }
 
-  /// Trains the batch at hand, unless it is in the checkpoint that this run resumes.
+  /// Trains the current batch, unless it is in the checkpoint that this run resumes.
   void next() {
     if (batch_.index == sizes_.size()) sizes_.push_back({batch_.words.size(), batch_.ends.size()});
     const auto [words, sentences] = sizes_[batch_.index];
@@ -121,17 +121,18 @@ class BatchLoop {
   std::uint64_t submitted_;  // words
   const std::size_t batch_words_ =
       std::clamp<std::size_t>(run_.tick_interval, 1, kernel_.batch_words());
-  // Long sentences are cut, by the size of the corpus alone, so that many are trained at once.
+  // Long sentences are cut, by the size of the corpus alone, so that many are trained at the same
+  // time.
   const std::size_t max_sentence_ =
       std::clamp<std::uint64_t>(run_.tokens_per_epoch / 65'536, 100, 1000);
   // The first stream of random numbers: each rank has its own.
   const std::uint64_t first_stream_ = std::uint64_t{run_.sync.rank()} << 40;
   std::size_t epoch_ = 0;
-  std::uint64_t sentences_ = 0;  // of the epoch, that have been submitted
+  std::uint64_t sentences_ = 0;  // of the epoch, submitted so far
   SentenceBatch batch_;
   std::vector<Size> sizes_;                                 // of each batch of an epoch
-  bool is_known_ = false;                                   // all of them
-  bool contexts_ = false;                                   // whether a word of a sentence has some
+  bool is_known_ = false;                                   // true if all are known
+  bool contexts_ = false;                                   // true if a word has a context
   std::deque<std::pair<std::uint64_t, double>> in_flight_;  // words and learning rate
 };
 

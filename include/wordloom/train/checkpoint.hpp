@@ -23,8 +23,8 @@ namespace wordloom::inline WORDLOOM_ABI::detail {
 /// Returns the name of a type without namespaces and spaces.
 std::string without_namespaces(std::string_view type);
 
-/// Returns what the compiler calls a type, without namespaces and spaces. (`auto`: GCC adds to the
-/// function's name what std::string is an alias of.)
+/// Returns the compiler's name of a type, without namespaces and spaces. (`auto`: GCC adds the
+/// alias of std::string to a function's name.)
 template <class T>
 auto pretty_name() {
   constexpr std::string_view function = __PRETTY_FUNCTION__;
@@ -36,7 +36,7 @@ template <class T>
 struct NameOf {
   static auto get() { return pretty_name<T>(); }
 };
-/// The name has all arguments: compilers differ in which of the default ones they leave out.
+/// The name includes all arguments: compilers differ in the default ones that they leave out.
 template <template <class...> class Policy, class... Arguments>
 struct NameOf<Policy<Arguments...>> {
   static auto get() {
@@ -48,7 +48,7 @@ struct NameOf<Policy<Arguments...>> {
   }
 };
 
-/// Returns the name of a policy, the same from GCC and Clang.
+/// Returns the name of a policy, equal with GCC and Clang.
 template <class T>
 std::string name_of() {
   return NameOf<T>::get();
@@ -100,7 +100,7 @@ struct Checkpoint {
     std::vector<EpochLoss> losses;  // [epochs]
     std::vector<Thread> threads;
 
-    /// Returns all fields as numbers, in their order; the same length for every rank of a run.
+    /// Returns all fields as numbers, in their order; equally many for every rank of a run.
     std::vector<std::uint64_t> numbers() const;
 
     /// Returns the length of `numbers()`.
@@ -111,17 +111,17 @@ struct Checkpoint {
 
   std::uint64_t method = 0;            // fingerprint of policies and hyperparameters
   std::uint64_t vocabulary = 0;        // Vocabulary::fingerprint()
-  std::uint64_t corpus = 0;            // its fingerprint(); 0: it has none
+  std::uint64_t corpus = 0;            // its fingerprint(); 0: without one
   std::uint64_t corpus_tokens = 0;     // in one epoch
   std::uint64_t synchronisations = 0;  // completed by the ranks
-  std::uint64_t sync_options = 0;      // fingerprint of how ranks synchronise
+  std::uint64_t sync_options = 0;      // fingerprint of the way ranks synchronise
   std::vector<Rank> ranks;             // all of the same numbers of epochs and threads
   std::vector<NamedMatrix> matrices;   // Model::copy_of_matrices()
 
   /// Returns the numbers of all ranks, one rank after the other.
   std::vector<std::uint64_t> positions() const;
 
-  /// Sets the ranks to those that gave `positions`, of which each has Rank::size(epochs, threads).
+  /// Sets the ranks from their `positions`, of which each has Rank::size(epochs, threads).
   void set_positions(std::span<const std::uint64_t> positions, std::size_t epochs,
                      std::size_t threads);
 
@@ -129,11 +129,11 @@ struct Checkpoint {
   void save(const std::filesystem::path& path) const;
 
   /// Reads a checkpoint. Throws IoError, and FormatError with the byte for a file that is cut
-  /// short, damaged, of another version or no checkpoint.
+  /// short, damaged, of another version or not a checkpoint.
   static Checkpoint load(const std::filesystem::path& path);
 
-  /// Throws InvalidArgument unless this checkpoint, read from `path`, is of the run that `expected`
-  /// is of, with as many ranks, threads and epochs.
+  /// Throws InvalidArgument unless this checkpoint, read from `path`, belongs to the same run as
+  /// `expected`, with as many ranks, threads and epochs.
   void require_run(const Checkpoint& expected, const std::filesystem::path& path) const;
 
  private:
@@ -226,9 +226,10 @@ WORDLOOM_FUNCTION void Checkpoint::require_run(const Checkpoint& expected,
                                                const std::filesystem::path& path) const {
   const auto require = [&](const std::string& what, std::uint64_t got, std::uint64_t wanted) {
     if (got != wanted)
-      throw InvalidArgument{"'",      path,   "' is of another ",
-                            what,     ": ",   got,
-                            ", not ", wanted, "; resume as it was begun, or train from the start"};
+      throw InvalidArgument{
+          "'",      path,   "' was written with another ",
+          what,     ": ",   got,
+          ", not ", wanted, "; resume with the original one, or train from the start"};
   };
   require("number of ranks", ranks.size(), expected.ranks.size());
   require("method or set of hyperparameters (fingerprint)", method, expected.method);

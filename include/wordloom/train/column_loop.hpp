@@ -29,7 +29,7 @@
 
 namespace wordloom::inline WORDLOOM_ABI::detail {
 
-/// A corpus with columns, as WordContextMatrix.
+/// A corpus with columns, such as WordContextMatrix.
 template <class C>
 concept HasColumns = requires(const C& corpus, std::span<WordId> to) {
   { corpus.words() } -> std::convertible_to<std::span<const WordId>>;
@@ -38,7 +38,7 @@ concept HasColumns = requires(const C& corpus, std::span<WordId> to) {
   corpus.contexts(std::uint64_t{0}, std::size_t{0}, std::size_t{1}, to);
 };
 
-/// After a step of a column, gives all ranks the rows that each has trained in its parts.
+/// Exchanges, after a step of a column, the rows that each rank has trained in its parts.
 template <class Run>
 void share_step([[maybe_unused]] Run& run, [[maybe_unused]] Sides step,
                 [[maybe_unused]] std::span<const WordId> words,
@@ -63,11 +63,11 @@ struct ColumnPosition {
   ColumnPosition(const Checkpoint::Thread& start, std::size_t of_epoch, std::size_t of_run)
       : epoch(start.epoch), column(start.sentences), columns(of_epoch), epochs(of_run) {}
 
-  /// The next column among those of all epochs.
+  /// Returns the number of the next column, over all epochs.
   std::uint64_t number() const noexcept {
     return static_cast<std::uint64_t>(epoch) * columns + column;
   }
-  /// How much of the run is done, 0 to 1.
+  /// Returns the fraction of the run that is done, 0 to 1.
   double progress() const noexcept {
     return static_cast<double>(number()) /
            (static_cast<double>(epochs) * static_cast<double>(columns));
@@ -84,10 +84,10 @@ struct ColumnPosition {
 /// Training column by column, each in two steps (see UniformMatrix). The words of a column are cut
 /// into parts, which threads take in turn; they wait for each other after each step. A part draws
 /// its random numbers from a stream of its own and no row changes twice in a step, so that any
-/// number of threads gives the same bits. Between two steps one thread does all the rest.
+/// number of threads gives the same bits. Between two steps one thread does all other work.
 ///
-/// Of several ranks, each trains its share of the parts, and the SyncPolicy hands the rows that
-/// changed to all (`share_rows`): any number of ranks gives the same bits, too.
+/// Each of several ranks trains its share of the parts, and the SyncPolicy gives changed rows to
+/// all ranks (`share_rows`): any number of ranks gives the same bits, too.
 template <class Corpus, class Samplers, class Kernels, class Run>
 class ColumnLoop {
  public:
@@ -127,7 +127,7 @@ class ColumnLoop {
       std::rethrow_exception(failure_);
     }
     run_.state.leave();
-    // A checkpoint of a run that stops in the midst of a round has the rows of that round.
+    // A checkpoint of a run that stops in the middle of a round has the rows of that round.
     const bool stopped = run_.state.stopped();
     if (stopped) run_.end();
     if (!ends_round()) encoder_.end_round(rate_);
@@ -136,17 +136,17 @@ class ColumnLoop {
 
  private:
   static constexpr std::size_t part_words = ColumnParts::part_words;
-  static constexpr std::size_t columns_at_once = 16;  // whose contexts are found together
+  static constexpr std::size_t columns_at_once = 16;  // columns whose contexts are found together
 
   struct alignas(64) Done {
     std::uint64_t examples = 0;
     LossSum loss;
   };
 
-  /// Whether a round of an encoder ended with the last column.
+  /// Returns whether a round of an encoder ended with the last column.
   bool ends_round() const { return at_.number() % encoder_.round() == 0; }
 
-  /// Never throws, so that no thread waits for one that has gone: the first failure ends them all.
+  /// Never throws, so that no thread waits for one that has ended: the first failure ends them all.
   void train_thread(std::size_t thread) {
     std::array<WordId, 2 * part_words> pairs;
     attempt([&] {
@@ -179,12 +179,12 @@ class ColumnLoop {
         meet(thread);
       }
     });
-    // A thread that could not begin still meets the others.
+    // A thread that could not begin still takes part in the barriers.
     while (!ended_) meet(thread);
   }
 
-  /// The contexts of a part in this column. Those of several columns are found together: the list
-  /// of a word has them side by side (WordContextLists).
+  /// Returns the contexts of a part in this column. Those of several columns are found together:
+  /// they are adjacent in the list of a word (WordContextLists).
   std::span<const WordId> contexts_of(std::size_t first, std::size_t count) {
     const std::uint64_t column = at_.number(), row = column % columns_at_once;
     const auto from_here = std::span(contexts_)
@@ -195,7 +195,7 @@ class ColumnLoop {
     return from_here.first(count);
   }
 
-  /// Waits for all threads, and for the first to do what comes between two steps.
+  /// Waits for all threads, while thread 0 does the work between two steps.
   void meet(std::size_t thread) {
     barrier_.arrive_and_wait(thread, [&] {
       attempt([&] { end_step(); });
@@ -263,9 +263,9 @@ class ColumnLoop {
   Sides step_ = Sides::inputs;
   double rate_ = 0;
   bool ended_ = false;
-  // Of each part [columns_at_once x words of the part]; both steps of a column use them.
+  // [columns_at_once x words of the part] for each part; both steps of a column use them.
   std::vector<WordId> contexts_;
-  std::vector<Done> done_;  // [threads] since the column began
+  std::vector<Done> done_;  // [threads] work since the column began
   std::atomic<std::size_t> next_part_{0};
   std::atomic<bool> failed_{false};
   std::exception_ptr failure_;

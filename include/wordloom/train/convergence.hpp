@@ -12,10 +12,10 @@
 
 namespace wordloom::inline WORDLOOM_ABI::detail {
 
-/// Throws TrainingError when a number of the model is not finite, or when one of the input or
-/// output matrix is larger than training reaches before it diverges. Compares bits, in parallel.
+/// Throws TrainingError if a number of the model is not finite, or if one of the input or output
+/// matrix is larger than in any run that converges. Compares bits, in parallel.
 inline void require_convergence(const Model& model, std::size_t threads) {
-  // Of 3,000 random small runs, those that learnt stayed below 20, and 95 % of those that diverged
+  // In 3,000 random small runs, those that learnt stayed below 20, and 95 % of those that diverged
   // ended above 10,000. The limit is between the two.
   constexpr float most = 1000;
   for (const auto& [name, matrix] : model.matrices()) {

@@ -15,9 +15,9 @@
 
 namespace wordloom::inline WORDLOOM_ABI::detail {
 
-/// ColumnLoop by a kernel on a device: each column of the corpus in two steps, two columns in
-/// flight at a time. The device finds the contexts where the corpus has an index of them, else it
-/// is given them. Several ranks train and share their parts as in ColumnLoop.
+/// ColumnLoop with a kernel on a device: each column of the corpus in two steps, two columns in
+/// flight at a time. The device finds the contexts itself if the corpus has an index of them, else
+/// it is given them. Several ranks train and share their parts as in ColumnLoop.
 template <class Corpus, class Kernel, class Run>
 class DeviceColumnLoop {
  public:
@@ -109,7 +109,7 @@ class DeviceColumnLoop {
   const std::pair<std::size_t, std::size_t> own_;  // parts of this rank
   const std::uint64_t own_words_;
   ColumnPosition at_;
-  std::vector<WordId> contexts_;  // [words] of a column, where the device does not find them
+  std::vector<WordId> contexts_;  // [words] of a column, if the device does not find them
   std::deque<InFlight> in_flight_;
 };
 

@@ -9,7 +9,7 @@ namespace wordloom::inline WORDLOOM_ABI::simd {
 /// boundaries.
 struct PrivateRow {
   float *shared, *own;
-  float* base;  // the value of both when they were merged last
+  float* base;  // the value of both after the last merge
 };
 
 /// Merges a private copy: with the change c = own - base and the unit or zero vector u = direction,

@@ -28,25 +28,25 @@ namespace wordloom::inline WORDLOOM_ABI::detail {
 /// (RowMatrix::reserve), so that kernels find them by an offset (RowMap).
 ///
 /// The sum of the changes of several sets is a good approximation, except along the direction that
-/// all rows have in common: the loss is curved most there, all sets push the same way, and the sum
-/// overshoots (8 sets diverge). Along that direction, changes are scaled as in CoherentSum. See
+/// all rows have in common: the loss is curved most there, all sets push in the same way, and the
+/// sum overshoots (8 sets diverge). Along that direction, changes are scaled as in CoherentSum. See
 /// benchmarks/results/many-cores.md.
 ///
-/// Thread-safe where nothing else is said. The model must outlive it.
+/// Thread-safe unless a function says otherwise. The model must outlive it.
 class PrivateRows {
  public:
   static constexpr std::size_t max_sets = 8;
 
-  /// Returns the number of pairs of a row in one set between two merges: at most a quarter of what
-  /// diverges (at a learning rate of 0.025: 1,024 pairs with 4 sets, 512 with 8).
+  /// Returns the number of pairs of a row in one set between two merges: at most a quarter of the
+  /// number that diverges (at a learning rate of 0.025: 1,024 pairs with 4 sets, 512 with 8).
   static double usual_pairs(std::size_t threads, double learning_rate) {
     const auto sets = static_cast<double>(std::min(threads, max_sets));
     return 4096 / (sets * sets) * std::min(1.0, 0.025 / learning_rate);
   }
 
   /// Returns the number of rows of each matrix, of `stride` floats, that threads copy: `wanted`, or
-  /// as many as half of a core's second-level cache holds together with their values at the last
-  /// merge. Where they took all of it, two threads were 2 to 4 % slower.
+  /// the number that fits half of a core's second-level cache together with the values at the last
+  /// merge. If they took all of it, two threads were 2 to 4 % slower.
   static std::size_t usual_count(std::size_t wanted, std::size_t stride) {
     const std::size_t cache = second_level_cache_bytes();
     return cache == 0 ? wanted : std::min(wanted, cache / 2 / (4 * stride * sizeof(float)));
@@ -69,14 +69,14 @@ class PrivateRows {
 
   const std::vector<Chunk>& chunks() const noexcept { return chunks_; }
 
-  /// Rows of the input, behind those of the model, that one thread alone trains: scratch rows.
+  /// Rows of the input, after those of the model, that one thread alone trains: scratch rows.
   struct Scratch {
     RowId first, count;
   };
 
   class Thread;
   /// Returns the private rows of thread `index`, 0 to threads - 1. `scratch`: rows in which the
-  /// thread trains its inputs, if there are no private ones.
+  /// thread trains its inputs, if there are no private rows for them.
   Thread thread(std::size_t index, Scratch scratch = {});
 
   /// Merges all rows of all sets. No thread may train at the same time.
@@ -91,8 +91,8 @@ class PrivateRows {
 
   /// The copies that a set of threads shares. One thread at a time merges them.
   struct alignas(64) Set {
-    std::array<RowMatrix, 2> base;  // [count x D]: the copies when they were merged last
-    RowMatrix directions;           // [2 x D] what the rows of each matrix have in common
+    std::array<RowMatrix, 2> base;  // [count x D]: the copies after the last merge
+    RowMatrix directions;           // [2 x D] the common direction of each matrix's rows
     float square[2] = {0, 0};       // mean squares of the rows' components along them
     float rate = 0;
     double next_directions = 0;     // pairs
@@ -113,8 +113,8 @@ class PrivateRows {
   /// Counts the pairs of a thread of the set, and merges the rows that are due.
   void count(Set& set, double pairs, float rate, Scratch scratch);
 
-  /// `scratch`: rows of the thread that calls, which show the direction of inputs that have no
-  /// private rows; without, that stays as it was.
+  /// Finds the common directions. `scratch`: rows of the calling thread, which give the direction
+  /// of inputs that have no private rows; without it, that direction does not change.
   void find_directions(Set& set, Scratch scratch = {}) const;
 
   void merge(Set& set, std::size_t index, double now) const;
@@ -141,7 +141,7 @@ class PrivateRows::Thread {
 
   explicit operator bool() const noexcept { return rows_ != nullptr; }
 
-  /// Where the thread has its rows.
+  /// Returns the places of the thread's rows.
   const RowMaps& maps() const noexcept { return maps_; }
 
   /// Counts the pairs of the next update and merges the rows that are due. Call it between updates.
@@ -226,7 +226,7 @@ WORDLOOM_FUNCTION void PrivateRows::count(Set& set, double pairs, float rate, Sc
     set.next_directions = now + std::clamp(now / 4, 1e3, 16e6);
   }
   // Early in training, vectors grow fast: an interval is at most a sixteenth of all pairs so far,
-  // or 1,000 pairs.
+  // but at least 1,000 pairs.
   const double max_interval = std::max(now / 16, 1e3);
   double min_interval = max_interval;
   for (std::size_t i = 0; i < chunks_.size(); ++i) {

@@ -8,24 +8,25 @@
 
 namespace wordloom::inline WORDLOOM_ABI {
 
-/// How far a training run is. Words are in-vocabulary corpus words before subsampling.
+/// The progress of a training run. Words are in-vocabulary corpus words before subsampling.
 struct Progress {
   std::size_t epoch = 0;           // the epoch that is being trained, from 0
   std::size_t epochs = 0;          // of the run
   std::uint64_t tokens = 0;        // trained so far, all epochs together
-  std::uint64_t total_tokens = 0;  // of the run; of several ranks, about as many on each
+  std::uint64_t total_tokens = 0;  // of the run; with several ranks, about equal on each
   double seconds = 0;              // since training began
   double words_per_second = 0;     // mean since training began
   double learning_rate = 0;        // as of now
-  /// Mean loss of an example since the last call; where none was measured since, that of the call
-  /// before. NaN until one was.
+  /// Mean loss of an example since the last call; if none was measured, that of the last call. NaN
+  /// until one was measured.
   double mean_loss = 0;
   double eta_seconds = 0;  // to the end, at the mean speed
-  /// Why the last checkpoint was not written; empty: it was, or none was due. See checkpoint_to.
+  /// The reason why the last checkpoint was not written; empty if it was written or none was due.
+  /// See checkpoint_to.
   std::string checkpoint_failure = {};
 
-  /// Returns the fraction of the run that is done, 0 to 1; 1 in the last call, except of a run that
-  /// was stopped.
+  /// Returns the fraction of the run that is done, 0 to 1; 1 in the last call, unless the run was
+  /// stopped.
   double fraction() const {
     return tokens >= total_tokens ? 1.0
                                   : static_cast<double>(tokens) / static_cast<double>(total_tokens);
@@ -37,13 +38,13 @@ struct TrainReport {
   std::uint64_t tokens = 0;     // trained, all epochs together
   double seconds = 0;           // of training
   double words_per_second = 0;  // tokens / seconds
-  /// Mean loss of an example in the last epoch trained: the sum of -log sigma(score) of its
+  /// Mean loss of an example in the last trained epoch: the sum of -log sigma(score) of its
   /// positives and -log sigma(-score) of its negatives, each measured just before its update, on a
-  /// sixteenth of the tokens (and at least a pair of each report). An example is a context word
-  /// of a centre for skip-gram, a centre for CBOW. Weights do not count: samplers that weight pairs
-  /// have other losses.
+  /// sixteenth of the tokens (and at least one pair of each report). An example is a context word
+  /// of a centre for skip-gram, a centre for CBOW. Weights do not count: losses of samplers that
+  /// weight pairs cannot be compared with others.
   double loss = 0;
-  std::vector<double> epoch_losses = {};  // of each epoch; NaN where nothing was trained
+  std::vector<double> epoch_losses = {};  // of each epoch; NaN if nothing was trained
   bool stopped = false;                   // by a callback
   std::string checkpoint_failure = {};    // see Progress
 };

@@ -15,20 +15,20 @@
 
 namespace wordloom::inline WORDLOOM_ABI::detail {
 
-/// A run of one rank: what its loops share, and what they do between two sentences: synchronise,
-/// and write checkpoints when they are due, in the background. Functions are for one thread at a
-/// time.
+/// A run of one rank: the data that its loops share, and their work between two sentences, which is
+/// to synchronise and, when they are due, to write checkpoints in the background. Functions are for
+/// one thread at a time.
 template <class Sync, class Schedule, class Replica>
 struct Run {
   const RunOptions& options;
   Sync& sync;
   const Schedule& schedule;
   Model& model;
-  Replica& replica;                        // what the SyncPolicy keeps alike
-  const Checkpoint& beginning;             // where all ranks begin, without matrices
-  const std::uint64_t tick_interval;       // words that this rank trains between two ticks, at most
-  std::function<void()> arrive = [] {};    // ends and reports all that is in progress
-  std::function<void()> download = [] {};  // makes `model` what `replica` is
+  Replica& replica;                        // the replica that the SyncPolicy synchronises
+  const Checkpoint& beginning;             // the starting positions of all ranks, without matrices
+  const std::uint64_t tick_interval;       // maximum words that this rank trains between two ticks
+  std::function<void()> arrive = [] {};    // ends and reports all work in progress
+  std::function<void()> download = [] {};  // copies `replica` to `model`
   // Adds the changes that threads have not merged yet to copies of the model's matrices.
   std::function<void(std::vector<NamedMatrix>&)> complete = [](std::vector<NamedMatrix>&) {};
 
@@ -39,7 +39,7 @@ struct Run {
   std::chrono::steady_clock::time_point last_write = std::chrono::steady_clock::now();
   std::jthread write = {};
 
-  /// Synchronises where that is due: where a run begins, more than one synchronisation may be.
+  /// Synchronises if that is due: where a run begins, more than one synchronisation may be.
   void synchronise(double progress, Signal request = Signal::go_on) {
     Signal signal = sync.tick(replica, progress, request);
     while (signal != Signal::go_on) {
@@ -48,7 +48,8 @@ struct Run {
       signal = sync.tick(replica, progress, Signal::go_on);
     }
   }
-  /// The same; requests a checkpoint where one is due, or the end where the program requested it.
+  /// Reports progress to the sync policy. Requests a checkpoint if one is due, or the end of
+  /// training if a callback asked for it.
   void tick(double progress) {
     const std::chrono::duration<double> age = std::chrono::steady_clock::now() - last_write;
     const bool is_due = options.saves() && sync.rank() == 0 && age >= options.checkpoint_interval;
@@ -56,8 +57,8 @@ struct Run {
                           : is_due              ? Signal::checkpoint
                                                 : Signal::go_on);
   }
-  /// After all threads have returned. Throws IoError when a run that was stopped could not write
-  /// its last checkpoint. Of several ranks, none fails after another one has returned.
+  /// Ends the run after all threads have returned. Throws IoError if a run that was stopped could
+  /// not write its last checkpoint. With several ranks, none fails after another one has returned.
   void end() {
     if (write.joinable()) write.join();  // the last callback reports its failure
     if (options.callbacks.has_progress_with_model()) download();
@@ -72,9 +73,9 @@ struct Run {
     wait_for_write();
   }
 
-  /// Makes all replicas alike; rank 0 writes where all ranks are, where there are checkpoints.
-  /// Other threads may train the model while it is copied: the changes that they have made
-  /// since they last reported are trained again on resuming.
+  /// Makes all replicas equal; rank 0 then writes a checkpoint with the positions of all ranks, if
+  /// there are checkpoints. Other threads may train the model while it is copied: the changes that
+  /// they have made since they last reported are trained again on resuming.
   void pause(Signal signal) {
     arrive();
     std::vector<std::uint64_t> own;  // taken before other threads continue
@@ -105,7 +106,7 @@ struct Run {
     last_write = std::chrono::steady_clock::now();
   }
 
-  /// Saves by `save()`; a failure is remembered, and the next checkpoint is due as ever.
+  /// Saves by `save()`; stores a failure, after which the next checkpoint is due as usual.
   template <class Save>
   void attempt(Save save) {
     try {

@@ -16,7 +16,7 @@ struct RunOptions {
   std::chrono::duration<double> checkpoint_interval{600};
 
   bool saves() const { return !checkpoint.empty(); }
-  /// Throws IoError when no file can be written there: a wrong name must not cost hours.
+  /// Throws IoError if the checkpoint cannot be written, so that a wrong name does not cost hours.
   void try_checkpoint() const {
     if (saves()) static_cast<void>(AtomicFile{checkpoint});
   }

@@ -24,17 +24,17 @@
 
 namespace wordloom::inline WORDLOOM_ABI::detail {
 
-/// The progress that the threads of a rank share, and where they wait for each other: where a
-/// callback takes the model, or epochs have one. Threads report every few thousand tokens, so a
-/// mutex is cheap enough. Thread-safe.
+/// The progress that the threads of a rank share, and the points at which they wait for each other:
+/// for a callback that takes the model, or for one at the end of an epoch. Threads report every few
+/// thousand tokens, so a mutex is cheap enough. Thread-safe.
 class RunState {
  public:
-  /// `start`: where this rank begins. `stops_by_agreement`: when the callback returns false, only
-  /// `asked_to_stop` is true then, so that ranks stop together.
+  /// `start`: the position at which this rank begins. `stops_by_agreement`: when the callback
+  /// returns false, only `asked_to_stop` becomes true, so that ranks stop together.
   RunState(const RunOptions& options, const Checkpoint::Rank& start, std::uint64_t tokens_per_epoch,
            bool stops_by_agreement);
 
-  /// Returns where this rank is.
+  /// Returns the position of this rank.
   Checkpoint::Rank reached() const;
   void set_position(std::size_t thread, const Checkpoint::Thread& position);
 
@@ -47,7 +47,7 @@ class RunState {
   void before_callbacks(std::function<void()> gather) { gather_ = std::move(gather); }
   /// Sets a function that is called after such a callback, before any thread trains again.
   void after_callbacks(std::function<void()> restore) { restore_ = std::move(restore); }
-  /// Sets what one thread does after every `words` words, while no thread trains. It is called with
+  /// Sets a function that one thread calls after every `words` words, while no thread trains, with
   /// the learning rate.
   void after_rounds(std::uint64_t words, std::function<void(double)> end_round) {
     round_words_ = words;
@@ -55,32 +55,32 @@ class RunState {
   }
   bool asked_to_stop() const noexcept { return asked_.load(std::memory_order_relaxed); }
 
-  /// `failure`: why the last checkpoint was not written; empty: it was.
+  /// `failure`: the reason why the last checkpoint was not written; empty if it was.
   void set_checkpoint_failure(std::string failure);
   void throw_checkpoint_failure() const;
 
-  /// Adds what a thread did in `epoch` and returns the fraction of the whole run that is done.
-  /// Throws TrainingError when its loss is not finite. `rate`: the learning rate it trained with.
+  /// Adds the work of a thread in `epoch` and returns the fraction of the whole run that is done.
+  /// Throws TrainingError if its loss is not finite. `rate`: the learning rate it trained with.
   double report(const WorkDone& done, std::size_t epoch, double rate, const Model& model);
 
-  /// Whether something is due that takes the whole model: threads then pause() between two
+  /// Returns whether something is due that takes the whole model: threads then pause() between two
   /// sentences.
   bool is_due() const noexcept { return due_.load(std::memory_order_relaxed); }
-  /// Lets the last thread that comes here or waits elsewhere do it, while none trains.
+  /// Waits for the other threads; the last to arrive here or to wait elsewhere does the due work.
   void pause(const Model& model);
 
-  /// Before a thread trains in `epoch`: waits until all have ended those before it.
+  /// Must be called before a thread trains in `epoch`: waits until all have ended earlier epochs.
   void begin_epoch(std::size_t epoch, const Model& model);
-  /// When a thread has reported all of it. The last one calls back.
+  /// Must be called when a thread has reported all of `epoch`. The last thread calls back.
   void end_epoch(std::size_t thread, std::size_t epoch, const Model& model);
-  /// When a thread has reported the first epoch and no other rank trains; see FirstEpoch::end.
+  /// Must be called when a thread of the only rank has reported its first epoch: FirstEpoch::end.
   void end_first_epoch(bool contexts);
-  /// When a thread has trained all that it has to.
+  /// Must be called when a thread has trained its whole shard.
   void leave();
 
   /// Calls back for the last time, after all threads have returned.
   void end(const Model& model);
-  /// The last report.
+  /// Returns the last report.
   TrainReport finish() const;
 
  private:
@@ -106,8 +106,8 @@ class RunState {
   bool epochs_are_due() const { return epochs_called_ < *std::ranges::min_element(epochs_ended_); }
   bool is_caller() const { return std::this_thread::get_id() == caller_; }
 
-  /// Waits until `ready()` or the end of training. When all threads wait, one of them does what is
-  /// due.
+  /// Waits until `ready()` or the end of training. When all threads wait, one of them does the due
+  /// work.
   template <class Ready>
   void wait(std::unique_lock<std::mutex>& lock, const Model& model, const Ready& ready);
 
@@ -120,7 +120,7 @@ class RunState {
   const std::uint64_t before_;  // tokens of the checkpoint
   mutable std::mutex guard_;
   Checkpoint::Rank reached_;
-  std::size_t epoch_ = 0;  // of the last report, as is the rate
+  std::size_t epoch_ = 0;  // of the last report, like the rate
   double rate_ = 0;
   /// A callback of progress between two of its calls.
   struct Called {

@@ -25,8 +25,8 @@ namespace wordloom::inline WORDLOOM_ABI::detail {
 /// code for them: `slots` rows for each thread. The model must outlive it.
 class SubwordRows {
  public:
-  /// `most`: the blocks of the sampler. Throws std::bad_alloc, and InvalidArgument where the rows
-  /// have no numbers left.
+  /// `most`: bounds of the sampler's blocks. Throws std::bad_alloc, and InvalidArgument if there
+  /// are no numbers left for the rows.
   SubwordRows(Model& model, const SubwordTable& table, BlockShape most, std::size_t threads);
   SubwordRows(SubwordRows&&) = delete;
   ~SubwordRows() { model_.input.shrink_to_fit(); }
@@ -61,8 +61,8 @@ class SubwordRows::Thread {
         before_(slots_, matrix_.columns()),
         members_(table_.longest()) {}
 
-  /// Writes the rows that stand for `words` to `to` and returns them: a word's own row where that
-  /// is all of its bag. They are valid until the next call. No update may be in progress.
+  /// Writes the rows that replace `words` to `to` and returns them: a word's own row if its bag has
+  /// no other. They are valid until the next call. No update may be in progress.
   std::span<const RowId> map(std::span<const WordId> words, RowId* to) {
     ++time_;
     for (std::size_t i = 0; i < words.size(); ++i) {
@@ -78,7 +78,7 @@ class SubwordRows::Thread {
     return {to, words.size()};
   }
 
-  /// Returns the rows that composing a word reads: none where its mean is there already.
+  /// Returns the rows that composing a word reads: empty if its mean has already been composed.
   std::span<const RowId> rows_ahead(WordId word) const noexcept {
     return words_[slot_of_[word]] == word ? std::span<const RowId>() : table_[word];
   }
@@ -100,7 +100,7 @@ class SubwordRows::Thread {
                    [&](RowId row) { return matrix_.row_data(row); });
   }
 
-  /// Puts the mean of a bag into the next slot in turn that the block at hand does not use.
+  /// Writes the mean of a bag to the next slot in turn that the current block does not use.
   RowId compose(WordId word, std::span<const RowId> bag) noexcept {
     while (used_[next_] == time_) next_ = (next_ + 1) & (slots_ - 1);
     const std::size_t slot = next_;
@@ -127,7 +127,7 @@ class SubwordRows::Thread {
   SubwordTable table_;
   std::size_t slots_;
   RowId first_;                         // slot s is row first_ + s
-  std::vector<std::uint16_t> slot_of_;  // [V] where the word is, if `words_` says so too
+  std::vector<std::uint16_t> slot_of_;  // [V] the slot of a word, if `words_` agrees
   std::vector<WordId> words_;           // [slots]
   std::vector<std::uint64_t> used_;     // [slots] the last call of map() that used it
   std::uint64_t time_ = 0;              // calls of map()

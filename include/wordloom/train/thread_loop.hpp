@@ -46,8 +46,8 @@ constexpr bool has_private_rows() {
 }
 
 /// Returns the private rows of a run of several threads, or null for one thread, for models of one
-/// matrix and for samplers and kernels that cannot have them. `pairs`: as PrivateRows takes it; 0:
-/// usual_pairs().
+/// matrix and for samplers and kernels that cannot have them. `pairs`: the argument of PrivateRows;
+/// 0: usual_pairs().
 template <class Samplers, class Kernels>
 std::unique_ptr<PrivateRows> private_rows(const Samplers& samplers, const Kernels&, Model& model,
                                           const Hyperparameters& parameters, double subsample,
@@ -67,14 +67,14 @@ std::unique_ptr<PrivateRows> private_rows(const Samplers& samplers, const Kernel
   return nullptr;
 }
 
-/// Makes the random streams of negative pools others than those of threads.
+/// Makes the random streams of negative pools differ from those of threads.
 inline constexpr std::uint64_t pool_streams = 0x6e65676174697665;
 
-/// The part of training by threads that is the same for all samplers and kernels, so that a program
-/// of many has it once.
+/// The part of training by threads that is independent of samplers and kernels, so that a program
+/// with many of them contains it once.
 template <class Run>
 struct ThreadTeam {
-  /// `subsample`: the threshold.
+  /// `subsample`: the threshold of subsampling.
   [[gnu::noinline]] ThreadTeam(Run& of, double subsample, std::unique_ptr<PrivateRows> private_rows)
       : run(of), rows(std::move(private_rows)), subsampling(of.model.vocabulary, subsample) {
     if (rows) {
@@ -86,8 +86,8 @@ struct ThreadTeam {
   ThreadTeam(const ThreadTeam&) = delete;
   ThreadTeam& operator=(const ThreadTeam&) = delete;
 
-  /// Reports what a thread has done since it last did, up to its position `at`, and does what is
-  /// due. `rate` becomes the learning rate from here on.
+  /// Reports the work of a thread since its last report, up to its position `at`, and does what is
+  /// due. Sets `rate` to the learning rate from here on.
   [[gnu::noinline]] void report(std::size_t thread, Checkpoint::Thread at, WorkDone& done,
                                 double& rate) {
     const double now = run.state.report(std::exchange(done, {}), at.epoch, rate, run.model);
@@ -99,14 +99,13 @@ struct ThreadTeam {
     if (thread == 0) run.tick(now);
   }
 
-  /// Synchronises where that is due; `at` is the position of thread 0, with what it has not
-  /// reported.
+  /// Synchronises if that is due; `at` is the position of thread 0, with its unreported work.
   [[gnu::noinline]] void tick(const Checkpoint::Thread& at) {
     run.state.set_position(0, at);
     run.tick(run.state.fraction(at.tokens * threads));
   }
 
-  /// Calls `work(i)` for each thread, and merges what they have trained.
+  /// Calls `work(i)` for each thread, and then merges the rows that they have trained.
   [[gnu::noinline]] void train(const std::function<void(std::size_t)>& work) {
     run.synchronise(run.state.fraction(run.start.threads[0].tokens * threads));
     run_threads(threads, [&](std::size_t thread) {
@@ -122,16 +121,17 @@ struct ThreadTeam {
   }
 
   Run& run;
-  const std::unique_ptr<PrivateRows> rows;  // null: none
+  const std::unique_ptr<PrivateRows> rows;  // null: no private rows
   const Subsampling subsampling;
   const std::size_t threads = run.start.threads.size();
-  // Tokens of a thread between two looks at the learning rate and the clock: rare enough to cost
+  // Tokens of a thread between two updates of the learning rate and the clock: rare enough to cost
   // nothing, frequent enough that the rate falls smoothly on a small corpus.
   const std::uint64_t interval = std::clamp<std::uint64_t>(
       run.tokens_per_epoch * run.parameters.epochs / threads / 1000, 100, 10'000);
-  // Synchronisations may be due more often than anything is reported.
+  // Synchronisations may be due more often than threads report.
   const std::uint64_t tick_interval = std::max<std::uint64_t>(1, run.tick_interval / threads);
-  // Measuring a loss takes a tenth of a block's time: it is done for so many tokens of an interval.
+  // Measuring a loss takes a tenth of a block's time: it is done for this many tokens of an
+  // interval.
   const std::uint64_t measured = interval / 16;
   // Tokens of short sentences that a sampler takes at once: enough that the few whose rows were not
   // announced do not count.
@@ -180,9 +180,9 @@ void train_by_threads(const Corpus& corpus, const Samplers& samplers, const Kern
     const Checkpoint::Thread start = run.start.threads[thread];
     std::vector<WordId> kept;
     SentenceBuffer batch;
-    std::uint64_t ticked = start.tokens;  // of those not reported
+    std::uint64_t ticked = start.tokens;  // of those that are not reported
     double rate = team.first_rate;
-    bool contexts = false;  // whether a word of a sentence has some
+    bool contexts = false;  // whether a word of a sentence has a context
     UpdateSink<decltype(kernel), decltype(words)> sink(
         model, kernel, max, rate,
         {start.tokens, start.examples, LossSum(start.loss), start.examples},
@@ -209,11 +209,11 @@ void train_by_threads(const Corpus& corpus, const Samplers& samplers, const Kern
         sink.learning_rate = static_cast<float>(rate);
         ticked = 0;
       };
-      // A sampler that takes several sentences gets them: rows of the next one are then announced
+      // A sampler may take several sentences at once, so that rows of the next one are announced
       // while one is trained. Runs stop and resume between such batches.
       std::uint64_t batch_tokens = 0, batch_sentences = 0;
       const auto train_batch = [&](const TextOf<decltype(sampler)>& text) {
-        // Sentences of which subsampling leaves nothing to measure do not count.
+        // Sentences in which subsampling leaves nothing to measure do not count.
         sink.with_loss = sink.done.tokens <= team.measured || sink.done.blocks == 0;
         if constexpr (TakesManyWords<decltype(sampler)>) {
           const double before = run.state.fraction(sink.done.tokens * team.threads);
@@ -275,7 +275,7 @@ void train_by_threads(const Corpus& corpus, const Samplers& samplers, const Kern
 
   team.train(std::cref(train_thread));
   packed.finish();
-  // As in ColumnLoop.
+  // See ColumnLoop.
   const bool stopped = run.state.stopped();
   if (stopped) run.end();
   encoder.end_round(run.schedule.rate(run.state.fraction()));

@@ -47,7 +47,7 @@ class Trainer {
   /// The type of the vectors of a new model: Embeddings, or SubwordEmbeddings.
   using TrainedEmbeddings = decltype(detail::embeddings_of<SamplerRun>(std::declval<Model>()));
 
-  /// Any of std::chrono converts to it.
+  /// A duration in seconds. Every std::chrono duration converts to it.
   using Duration = std::chrono::duration<double>;
 
   /// Takes the policies' parameters from `parameters`. Throws InvalidArgument when one is outside
@@ -125,29 +125,29 @@ class Trainer {
   }
 
   /// Writes a checkpoint to `path` in the background at every `interval` of training, and when a
-  /// callback stops training; the file is replaced whole. Takes memory for a second model
-  /// while it writes. Of several ranks, rank 0 writes for all, after they have made all rows agree.
-  /// A kernel on a GPU is between two batches then.
+  /// callback stops training; the file is replaced whole. Takes memory for a second model while it
+  /// writes. With several ranks, rank 0 writes for all, after they have made all rows agree. A GPU
+  /// kernel finishes its batches in flight first.
   ///
-  /// `fit` throws IoError before it trains when no file can be written there. A write that fails
-  /// later does not end training: Progress and TrainReport say why, and the next one is tried in
-  /// its turn; `fit` throws IoError when training was stopped and the last one failed.
+  /// `fit` throws IoError before it trains if no file can be written there. A write that fails
+  /// later does not end training: Progress and TrainReport say why, and the next one is tried when
+  /// it is due; `fit` throws IoError if training was stopped and the last write failed.
   void checkpoint_to(const std::filesystem::path& path,
                      Duration interval = std::chrono::minutes(10)) {
     training_.options.checkpoint = path;
     training_.options.checkpoint_interval = interval;
   }
 
-  /// A new model in the shape that this trainer trains.
+  /// Returns a new model in the shape that this trainer trains.
   Model new_model(const Vocabulary& vocabulary) const {
     return training_.new_model(vocabulary, training_.sampler.start(vocabulary));
   }
 
-  /// Trains a new model: the vectors are its input rows [V x D], or with Subwords the means of
-  /// their bags. Throws CorpusError when the corpus is empty or was encoded with another
-  /// vocabulary, TrainingError when training diverges (a loss or vector that is not finite, or
-  /// numbers above 1000 in one), and whatever a policy or the callback throws. Of several ranks,
-  /// the others throw SyncError that names the one that failed.
+  /// Trains a new model. Returns its input rows [V x D], or with Subwords the means of their bags.
+  /// Throws CorpusError if the corpus is empty or was encoded with another vocabulary,
+  /// TrainingError if training diverges (a loss or vector that is not finite, or a number above
+  /// 1000 in a vector), and the exceptions of a policy or callback. With several ranks, the others
+  /// throw SyncError that names the one that failed.
   template <class Corpus>
   TrainedEmbeddings fit(const Corpus& corpus, const Vocabulary& vocabulary) {
     return fit_new(corpus, vocabulary, nullptr);
@@ -166,13 +166,13 @@ class Trainer {
     return train(corpus, model);
   }
 
-  /// Resumes a run from its checkpoint and trains to its end. One thread, one sentence in flight on
-  /// a GPU, or any number of threads that train columns: the vectors are those of a run that was
-  /// not interrupted, bit for bit. Of several ranks, only rank 0 reads the file. Throws as `fit`,
-  /// IoError and FormatError when the checkpoint cannot be read, and InvalidArgument when it is of
-  /// another corpus (by its fingerprint(), where it has one), vocabulary, set of hyperparameters or
-  /// number of ranks or, unless they train columns, threads. Policies are compared by the names of
-  /// their types without namespaces.
+  /// Resumes a run from its checkpoint and trains to its end. With one thread, one sentence in
+  /// flight on a GPU, or any number of threads that train columns, the vectors are those of a run
+  /// that was not interrupted, bit for bit. With several ranks, only rank 0 reads the file. Throws
+  /// as `fit`, IoError and FormatError if the checkpoint cannot be read, and InvalidArgument if it
+  /// belongs to another corpus (by its fingerprint(), if it has one), vocabulary, set of
+  /// hyperparameters or number of ranks or, unless they train columns, threads. Policies are
+  /// compared by the names of their types without namespaces.
   template <class Corpus>
   TrainedEmbeddings resume(const Corpus& corpus, const Vocabulary& vocabulary,
                            const std::filesystem::path& path) {

@@ -47,17 +47,17 @@ auto embeddings_of(Model&& model) {
 /// hyperparameters need. `shape.output_rows` is not 0.
 void check_shape(const Model& model, const ModelShape& shape);
 
-/// Throws CorpusError for a corpus without words, or of another vocabulary than the model's.
-/// `vocabulary`: the fingerprint of that of the corpus, where it has one.
+/// Throws CorpusError for a corpus without words, or with another vocabulary than the model's.
+/// `vocabulary`: the fingerprint of the corpus's vocabulary, if it has one.
 void check_corpus(std::uint64_t tokens, const std::optional<std::uint64_t>& vocabulary,
                   const Model& model);
 
-/// Returns where a run of so many ranks begins, without its matrices. `threads`: those of a rank
-/// that have a position of their own in the corpus.
+/// The checkpoint of a run that has not started; its matrices are left empty. `threads`: the number
+/// of threads of a rank that have a position of their own in the corpus.
 Checkpoint beginning_of(const Hyperparameters& parameters, std::size_t ranks, std::size_t threads);
 
-/// The part of a Training that is the same for all samplers and kernels, so that a program of many
-/// has it once.
+/// The part of a Training that is independent of samplers and kernels, so that a program with many
+/// of them contains it once.
 template <class Sync, class Schedule, class Replica>
 struct RankTraining {
   using RankRun = Run<Sync, Schedule, Replica>;
@@ -66,11 +66,11 @@ struct RankTraining {
   struct Traits {
     ModelShape shape;
     std::uint64_t method = 0, corpus_tokens = 0;
-    std::optional<std::uint64_t> corpus_vocabulary = {};  // fingerprint, where there is one
+    std::optional<std::uint64_t> corpus_vocabulary = {};  // fingerprint, if it has one
     std::function<std::uint64_t()> corpus_fingerprint = {};
-    std::size_t threads = 1;         // that have a position of their own in the corpus
-    std::uint64_t min_interval = 0;  // as that of SyncRun
-    /// The updates of several ranks. Throws InvalidArgument where they cannot train together.
+    std::size_t threads = 1;         // those with a position of their own in the corpus
+    std::uint64_t min_interval = 0;  // see SyncRun
+    /// Returns the updates for several ranks. Throws InvalidArgument if they cannot train together.
     std::function<ExpectedUpdates()> expected = {};
     std::function<CorpusError()> nothing_trained = {};
   };
@@ -80,8 +80,8 @@ struct RankTraining {
   Sync sync;
   TrainReport report = {};
 
-  /// Checks that everything goes together, and returns where the run begins: where the checkpoint
-  /// `from` ended, whose matrices the model then has, or null.
+  /// Checks that everything fits, and returns the position at which the run begins: that of the
+  /// checkpoint `from`, whose matrices the model receives, or the beginning if it is null.
   [[gnu::noinline]] Checkpoint begin(Model& model, const Traits& traits,
                                      const std::filesystem::path* from) const {
     check_corpus(traits.corpus_tokens, traits.corpus_vocabulary, model);
@@ -103,7 +103,7 @@ struct RankTraining {
     return start;
   }
 
-  /// Makes the ranks start alike, and runs the loop of a kernel.
+  /// Makes the ranks start equally, and runs the loop of a kernel.
   [[gnu::noinline]] void run(Model& model, Replica& replica, const Traits& traits, bool resumes,
                              Checkpoint& start, const std::function<void(RankRun&)>& loop) {
     const std::uint64_t interval = start_sync(model, replica, traits, resumes, start);
@@ -118,7 +118,7 @@ struct RankTraining {
   }
 
  private:
-  /// Makes the replicas alike, and `start` what it is on rank 0. Returns the words that a rank may
+  /// Copies rank 0's model and starting position to all ranks. Returns the words that a rank may
   /// train between two ticks.
   std::uint64_t start_sync(const Model& model, Replica& replica, const Traits& traits, bool resumes,
                            Checkpoint& start) {
@@ -146,7 +146,7 @@ struct RankTraining {
   }
 };
 
-/// The policies of a trainer, and how a run with them begins and ends.
+/// The policies of a trainer; begins and ends runs with them.
 template <class Sampler, class Kernel, class Sync, class Schedule>
 struct Training : RankTraining<Sync, Schedule, ReplicaOf<Kernel>> {
   static constexpr bool on_device = OnDevice<Kernel>;
@@ -179,9 +179,9 @@ struct Training : RankTraining<Sync, Schedule, ReplicaOf<Kernel>> {
     return Model(vocabulary, shape(vocabulary, samplers), options.parameters.seed);
   }
 
-  /// Trains the model that `model_for(samplers)` returns: checks that everything goes together,
-  /// makes the ranks start alike, runs the loop of the kernel, and tells other ranks when it fails.
-  /// `from`: the checkpoint that the run resumes, or null.
+  /// Trains the model that `model_for(samplers)` returns: checks that everything fits, makes the
+  /// ranks start equally, runs the loop of the kernel, and tells other ranks if it fails. `from`:
+  /// the checkpoint that the run resumes, or null.
   template <class Corpus>
   void train(const Corpus& corpus, const Vocabulary& vocabulary, const std::filesystem::path* from,
              const std::function<Model&(const SamplerRun&)>& model_for) {
@@ -233,7 +233,7 @@ struct Training : RankTraining<Sync, Schedule, ReplicaOf<Kernel>> {
       sync.fail(error.what());
       throw;
     } catch (...) {
-      sync.fail("an exception that is no std::exception");
+      sync.fail("an exception that is not a std::exception");
       throw;
     }
   }

@@ -20,7 +20,7 @@
 
 namespace wordloom::inline WORDLOOM_ABI::detail {
 
-/// Takes a copy, so that the block of the caller can stay in registers.
+/// Takes a copy, so that the caller's block can stay in registers.
 [[noreturn, gnu::noinline]] inline void throw_too_large(Block block, BlockShape max) {
   const auto shape = [](std::size_t inputs, std::size_t outputs, std::size_t members) {
     return joined({inputs, " x ", outputs,
@@ -32,8 +32,8 @@ namespace wordloom::inline WORDLOOM_ABI::detail {
       ", more than its max_block() of ", shape(max.inputs, max.outputs, max.members)};
 }
 
-/// Takes the blocks of a sampler and gives them to the worker of a kernel. `Words`: how the thread
-/// finds the rows of input words, SubwordRows::Thread or NoSubwordRows::Thread.
+/// Takes the blocks of a sampler and gives them to the worker of a kernel. `Words`:
+/// SubwordRows::Thread or NoSubwordRows::Thread, which finds the rows of input words.
 template <class Worker, class Words = NoSubwordRows::Thread>
 class UpdateSink {
   static constexpr bool has_subwords = !std::is_same_v<Words, NoSubwordRows::Thread>;
@@ -72,7 +72,8 @@ class UpdateSink {
     }
   }
 
-  /// Ends the update in progress: after the last block, and before `with_loss` changes.
+  /// Ends the update in progress. Must be called after the last block, and before `with_loss`
+  /// changes.
   [[gnu::always_inline]] void finish() {
     if constexpr (UpdatesInHalves<Worker>) {
       if (with_loss)
@@ -82,7 +83,7 @@ class UpdateSink {
     }
   }
 
-  /// Ends the updates of some sentences: the model then has all of them.
+  /// Ends the updates of some sentences, so that the model has all of them.
   void finish_sentences() {
     finish();
     if constexpr (has_subwords) words_.finish();
@@ -124,7 +125,7 @@ class UpdateSink {
   BlockShape max_;
   PrivateRows::Thread own_;
   [[no_unique_address]] Words words_;
-  std::vector<RowId> inputs_;  // of a block, where words are composed
+  std::vector<RowId> inputs_;  // of a block, if words are composed
 };
 
 }  // namespace wordloom::inline WORDLOOM_ABI::detail

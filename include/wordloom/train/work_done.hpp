@@ -10,23 +10,23 @@ namespace wordloom::inline WORDLOOM_ABI::detail {
 /// The work of one thread since its last report.
 struct WorkDone {
   std::uint64_t tokens = 0;
-  std::uint64_t examples = 0;  // that `loss` is of
+  std::uint64_t examples = 0;  // number of examples in `loss`
   LossSum loss;
-  std::uint64_t blocks = 0;  // whose loss was measured
+  std::uint64_t blocks = 0;  // blocks whose loss was measured
 };
 
-/// Thrown where all threads have ended the first epoch and no word has met another one.
+/// Thrown when all threads have ended the first epoch and no pair of words was trained.
 struct NothingTrained : std::exception {};
 
-/// The findings of the threads of a rank in their first epoch.
+/// Findings of the threads of a rank in their first epoch.
 struct FirstEpoch {
   bool trained = false;       // the sampler has made a block
   bool has_contexts = false;  // a sentence has two different words
   std::size_t ended = 0;      // by threads
 
-  /// When one of `threads` threads has ended it. `contexts`: whether a sentence of that thread has
-  /// two different words. For the last one, throws NothingTrained if nothing was trained, also
-  /// before the checkpoint that a run resumes, or if no sentence has contexts.
+  /// Ends the first epoch of one of `threads` threads. `contexts`: whether a sentence of that
+  /// thread has two different words. For the last thread, throws NothingTrained if nothing was
+  /// trained, also before the checkpoint that a run resumes, or if no sentence has contexts.
   void end(bool contexts, std::size_t threads) {
     has_contexts |= contexts;
     if (++ended == threads && !(trained && has_contexts)) throw NothingTrained();

@@ -54,7 +54,7 @@ TEMPLATE_TEST_CASE("training by columns resumes at any of them, with any number 
     }
 }
 
-TEST_CASE("training by columns that stopped with an epoch resumes with the next one",
+TEST_CASE("training by columns that stopped after an epoch resumes with the next one",
           "[columns][checkpoint]") {
   const Task task(50);
   const TemporaryFolder folder;
@@ -187,7 +187,7 @@ TEST_CASE("a callback of epochs stops training by columns", "[columns]") {
   }
 }
 
-TEST_CASE("what a callback throws ends all threads that train columns", "[columns]") {
+TEST_CASE("an exception of a callback ends all threads that train columns", "[columns]") {
   const Task task(600);
   const auto matrix = task.matrix(5);
   for (const std::size_t threads : {1u, 3u}) {
@@ -243,7 +243,8 @@ struct FailingKernel {
 
 }  // namespace
 
-TEST_CASE("what a kernel throws in one thread ends all that train columns", "[columns]") {
+TEST_CASE("an exception of a kernel in one thread ends all threads that train columns",
+          "[columns]") {
   const Task task(1100);
   const auto matrix = task.matrix(3);
   for (const std::size_t threads : {1u, 2u, 5u}) {
@@ -261,7 +262,7 @@ TEST_CASE("what a kernel throws in one thread ends all that train columns", "[co
   }
 }
 
-TEST_CASE("training by columns that diverges says so", "[columns]") {
+TEST_CASE("training by columns that diverges throws TrainingError", "[columns]") {
   const Task task(300);
   const auto matrix = task.matrix(60);
   auto steep = parameters(2, 1);

@@ -58,7 +58,7 @@ TEST_CASE("a model that is not finite or has diverged is refused at the end", "[
   }
 }
 
-TEST_CASE("a tiny text that overflows after the last loss was measured is refused", "[trainer]") {
+TEST_CASE("a model that overflows after the last measured loss is refused", "[trainer]") {
   const auto vocabulary = Vocabulary::from_counts(
       std::vector<std::pair<std::string, std::uint64_t>>{{"w0", 40}, {"w1", 26}});
   const std::vector<std::vector<WordId>> text{
@@ -86,7 +86,8 @@ TEST_CASE("a checkpoint that cannot be written is refused before training", "[ch
   CHECK(reports == 0);
 }
 
-TEST_CASE("a checkpoint that fails is tried again and does not end training", "[checkpoint]") {
+TEST_CASE("a checkpoint that cannot be written is tried again and does not end training",
+          "[checkpoint]") {
   const auto vocabulary = small_vocabulary();
   const auto corpus = paired_corpus(vocabulary, 1000);
   const TemporaryFolder folder;
@@ -158,7 +159,7 @@ TEST_CASE("a checkpoint of another corpus of as many words is refused", "[checkp
   CHECK(rest.report().tokens == 3 * corpus.token_count());
 }
 
-TEST_CASE("policies have the same names for each compiler", "[checkpoint]") {
+TEST_CASE("policies have the same names with each compiler", "[checkpoint]") {
   CHECK(detail::name_of<SharedNegative>() == "BasicSharedNegative<RandomWindow,NegativeSampling>");
   CHECK(detail::name_of<SplitSharedNegative>() ==
         "AttractionRepulsion<BasicSharedNegative<RandomWindow,NegativeSampling>>");

@@ -69,13 +69,13 @@ TEST_CASE("an exception on one rank reaches its caller, and names it on the othe
     InProcess::run(3, work);
     const std::string cause = kind == "library"    ? "unknown word 'mine'"
                               : kind == "standard" ? "mine"
-                                                   : "an exception that is no std::exception";
+                                                   : "an exception that is not a std::exception";
     CHECK(arrived[1] == (kind == "int" ? "42" : cause));
     for (const std::size_t other : {0u, 2u}) CHECK(arrived[other] == "rank 1 has failed: " + cause);
   }
 }
 
-TEST_CASE("of ranks that stop, the first fails where its checkpoint cannot be written",
+TEST_CASE("if ranks stop and the checkpoint cannot be written, only the first rank fails",
           "[trainer][checkpoint][sync]") {
   const auto vocabulary = small_vocabulary();
   const auto corpus = paired_corpus(vocabulary);

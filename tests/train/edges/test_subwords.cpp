@@ -45,8 +45,8 @@ bool is_finite(const Model& model) {
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("without n-grams, words are trained as their sampler does, bit for bit",
-                   "[subwords]", SharedNegative, Hogwild, GroupedWindow, Cbow) {
+TEMPLATE_TEST_CASE("without n-grams, subwords train like their sampler, bit for bit", "[subwords]",
+                   SharedNegative, Hogwild, GroupedWindow, Cbow) {
   const auto vocabulary = zipf_vocabulary(50);
   const auto corpus = EncodedCorpus::from_sentences(random_sentences(300, 20, 50), vocabulary);
   Trainer<TestType, FusedKernel> plain(parameters());
@@ -62,7 +62,7 @@ TEMPLATE_TEST_CASE("without n-grams, words are trained as their sampler does, bi
   CHECK(subwords.report().loss == plain.report().loss);
 }
 
-TEST_CASE("one thread and one seed give the same bits, after an interruption too",
+TEST_CASE("one thread and one seed give the same bits, even after an interruption",
           "[subwords][checkpoint]") {
   const TemporaryFolder folder;
   const auto vocabulary = zipf_vocabulary(150);
@@ -175,7 +175,7 @@ TEST_CASE("threads learn words with subwords, with private rows and without", "[
     }
 }
 
-TEST_CASE("ranks train a model with subwords and end alike", "[subwords][sync]") {
+TEST_CASE("ranks train a model with subwords and end with equal models", "[subwords][sync]") {
   const auto vocabulary = small_vocabulary(60);
   const auto corpus = paired_corpus(vocabulary, 1000);
   const auto alone = subword_trainer(small()).fit(corpus, vocabulary);
@@ -205,7 +205,7 @@ TEST_CASE("ranks train a model with subwords and end alike", "[subwords][sync]")
   }
 }
 
-TEST_CASE("the rows of n-grams are expected to be scored as often as their words", "[subwords]") {
+TEST_CASE("expected updates of n-grams are those of their words", "[subwords]") {
   const auto vocabulary = zipf_vocabulary(30);
   const WordRates rates(vocabulary, 1e-3);
   const auto run = Subwords<Cbow>{{}, {.minn = 1, .maxn = 2, .buckets = 20}}.start(vocabulary);
@@ -219,7 +219,7 @@ TEST_CASE("the rows of n-grams are expected to be scored as often as their words
   for (std::size_t row = 0; row < 50; ++row) CHECK(expected.input[row] == Approx(sums[row]));
 }
 
-TEST_CASE("a model of other subwords than the sampler's is refused", "[subwords]") {
+TEST_CASE("a model with subwords different from the sampler's is refused", "[subwords]") {
   const auto vocabulary = small_vocabulary();
   const auto corpus = paired_corpus(vocabulary, 10);
   const auto refusal = [&](auto trainer, const ModelShape& shape) {

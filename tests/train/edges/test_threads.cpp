@@ -101,7 +101,7 @@ TEST_CASE("more threads than sets of private rows train and are called back",
   CHECK(calls == 3);
 }
 
-TEST_CASE("a pinned run leaves its caller's processors as they were", "[trainer][parallel]") {
+TEST_CASE("a pinned run does not change its caller's processors", "[trainer][parallel]") {
   const auto vocabulary = small_vocabulary();
   const auto before = detail::allowed_processors();
   Hyperparameters parameters = small(3);
@@ -111,7 +111,7 @@ TEST_CASE("a pinned run leaves its caller's processors as they were", "[trainer]
   CHECK(detail::allowed_processors() == before);
 }
 
-TEST_CASE("another thread stops training, and trainers run beside each other",
+TEST_CASE("another thread can stop training, and trainers can run at the same time",
           "[trainer][parallel]") {
   const auto vocabulary = small_vocabulary();
   const auto corpus = paired_corpus(vocabulary);
