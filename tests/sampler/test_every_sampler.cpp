@@ -41,6 +41,17 @@ void for_each_block(Worker& worker, std::size_t words, Check check) {
 
 }  // namespace
 
+TEST_CASE("each kind of sampler is told by its concept", "[registry]") {
+  STATIC_REQUIRE((ColumnSampler<UniformMatrix> && !ColumnSampler<Hogwild>));
+  STATIC_REQUIRE((SubwordSampler<Subwords<Hogwild>> && !SubwordSampler<Hogwild>));
+  STATIC_REQUIRE((OneMatrixSampler<LineFirstOrder> && !OneMatrixSampler<LineSecondOrder>));
+  STATIC_REQUIRE((SentenceSampler<SharedNegative> && !SentenceSampler<UniformMatrix>));
+#if WORDLOOM_HAS_BLAS
+  STATIC_REQUIRE(EncodedSampler<Encoded<SharedNegative, CharCnn>>);
+#endif
+  STATIC_REQUIRE_FALSE(EncodedSampler<SharedNegative>);
+}
+
 TEST_CASE("a policy is found by its name", "[registry]") {
   bool is_cbow = false;
   Samplers::with("cbow", [&]<class Policy>() { is_cbow = std::is_same_v<Policy, Cbow>; });

@@ -125,7 +125,7 @@ inline constexpr bool has_two_steps = requires {
   requires S::two_steps;
 };
 
-/// Whether a run takes sentences of which words were dropped.
+/// Returns whether a run takes sentences of which words were dropped.
 template <class Run>
 constexpr bool subsamples() {
   if constexpr (requires { Run::subsamples; })
@@ -140,36 +140,23 @@ constexpr bool subsamples() {
 /// which is a value with parameters of its own (`visit_parameters`, core/hyperparameters.hpp;
 /// `static S from(const Hyperparameters&)` fills them), with
 /// - `policy.start(vocabulary)`: the data that all threads of a run share, immutable and
-///   thread-safe:
-///   - `run.worker()`: the scratch memory of one thread; without this function, each thread trains
-///     with a copy of the run,
-///   - `run.output_rows()`: rows of Model::output; without it, one for each word,
-///   - `run.expected_updates(rates)`: for training by several ranks;
-///   - `run.subword_table()`: the bags that replace the words among the inputs of a block, see
-///     Subwords; without it, each word is its own row,
-///   - `run.encoder()`, with `run.round()`: computes the vectors of words, see Encoded; without it,
-///     the vectors are free parameters,
-///   - `Run::embeddings(Model&&)`, static: the result of Trainer::fit for a new model; without it,
-///     Model::embeddings(),
-///   - `static constexpr bool one_matrix` of its type: true if outputs are rows of Model::input
-///     too (ModelShape::one_matrix). No row of such a block is both an input and an output of it,
-///     and all of its expected updates are of the input;
-///   - `static constexpr bool subsamples` of its type: false when no word of a sentence may be
-///     dropped, whatever the corpus says;
-/// - `worker.max_block()`: bounds of its blocks,
+///   thread-safe;
+/// - `run.worker()`: the scratch memory of one thread; without this function, each thread trains
+///   with a copy of the run;
+/// - `worker.max_block()`: bounds of its blocks;
 /// - `worker.sample(sentence, random, sink)`: calls `sink(block)` for each block of the sentence,
 ///   in order. It draws from `random` alone, so that a run can be repeated, and should call
 ///   `announce_rows(sink, inputs, outputs)` one or two words before it makes a block of these rows.
-///   A worker whose sample() takes `const Sentences&` instead gets some hundred words at once, and
-///   can announce rows of the next sentence;
-/// - `worker.words_at_once()`, optional: sample() gets at least this many words, after subsampling,
-///   except at the end of an epoch. It takes a fourth argument, and calls `pass(part)` before each
-///   block with the part of the text that came before it, 0 to 1: the learning rate falls by that.
-///   See IndexedContext;
-/// - `static constexpr BlockFeatures uses`, optional: the parts of Block that it uses; none by
+///
+/// Optional:
+/// - `static constexpr BlockFeatures uses` of the policy: the parts of Block that it uses; none by
 ///   default;
-/// - `static constexpr bool two_steps`: true if a trainer gives it columns of a WordContextMatrix
-///   and calls `worker.begin_step(Sides)` before it samples some of them. See UniformMatrix.
+/// - `run.output_rows()`: rows of Model::output; one for each word by default;
+/// - `run.expected_updates(rates)`: for training by several ranks, and for private rows;
+/// - `static constexpr bool subsamples` of the run: false when no word of a sentence may be
+///   dropped, whatever the corpus says.
+///
+/// SentenceSampler, ColumnSampler, SubwordSampler, EncodedSampler and OneMatrixSampler have more.
 ///
 /// Valid: `struct Pairs { auto start(const Vocabulary&) const { return PairsWorker{}; } };` with a
 /// copyable PairsWorker that has max_block and sample. Invalid: a start() that keeps a reference to
@@ -177,6 +164,46 @@ constexpr bool subsamples() {
 template <class S>
 concept Sampler = std::copy_constructible<S> && detail::StartsRuns<S> && detail::BoundsBlocks<S> &&
     detail::Samples<S>;
+
+/// A sampler whose workers take several sentences at once, `worker.sample(const Sentences&, random,
+/// sink)`: some hundred words, so that it can announce rows of the next sentence. With
+/// `worker.words_at_once()`, optional, sample() gets at least this many words, after subsampling,
+/// except at the end of an epoch; it then takes a fourth argument, and calls `pass(part)` before
+/// each block with the part of the text that came before it, 0 to 1: the learning rate falls by
+/// that. See IndexedContext.
+template <class S>
+concept SentenceSampler = Sampler<S> && detail::TakesSentences<detail::WorkerOf<S>>;
+
+/// A sampler that trains the columns of a WordContextMatrix, in two steps: `static constexpr bool
+/// two_steps = true` of the policy. A trainer gives it parts of a column, as word, context, word,
+/// context, ..., and calls `worker.begin_step(Sides)` before it samples some of them. No row may be
+/// changed twice in a step. See UniformMatrix.
+template <class S>
+concept ColumnSampler = Sampler<S> && detail::has_two_steps<S> &&
+    requires(detail::WorkerOf<S>& worker, Sides step) {
+  worker.begin_step(step);
+};
+
+/// A sampler whose input words are bags of rows: `run.subword_table()` returns the SubwordTable.
+/// Inputs of its blocks are words; the trainer puts their bags in place. See Subwords.
+template <class S>
+concept SubwordSampler = Sampler<S> && detail::HasSubwords<detail::RunOf<S>>;
+
+/// A sampler whose words have vectors that an encoder computes: `run.encoder()` returns it and
+/// `run.round()` how many words, as a multiple of the vocabulary, or columns are trained before it
+/// is fitted. `Run::embeddings(Model&&)`, static, makes the result of Trainer::fit, which is
+/// Model::embeddings() by default. See Encoded.
+template <class S>
+concept EncodedSampler = Sampler<S> && detail::HasEncoder<detail::RunOf<S>> &&
+    requires(const detail::RunOf<S>& run) {
+  { run.round() } -> std::convertible_to<std::size_t>;
+};
+
+/// A sampler whose outputs are rows of Model::input too (ModelShape::one_matrix): `static constexpr
+/// bool one_matrix = true` of the run. No row of a block is both an input and an output of it, and
+/// all expected updates are of the input. See LineFirstOrder.
+template <class S>
+concept OneMatrixSampler = Sampler<S> && detail::uses_one_matrix<detail::RunOf<S>>();
 
 namespace detail {
 
@@ -216,6 +243,14 @@ constexpr bool require_sampler() {
     static_assert(Samples<S>,
                   "wordloom: the worker of this Sampler lacks 'void "
                   "sample(std::span<const WordId> sentence, Random&, Sink&& sink)'");
+  }
+  if constexpr (Sampler<S>) {
+    static_assert(!has_two_steps<S> || ColumnSampler<S>,
+                  "wordloom: this Sampler has two_steps, and its worker lacks 'void "
+                  "begin_step(Sides)': see ColumnSampler");
+    static_assert(!HasEncoder<RunOf<S>> || EncodedSampler<S>,
+                  "wordloom: the run of this Sampler has an encoder and lacks 'std::size_t round() "
+                  "const': see EncodedSampler");
   }
   return Sampler<S>;
 }

@@ -52,7 +52,7 @@ template <class Worker>
 void begin_epoch_of(Worker& worker, const Random& stream, std::uint64_t picks) noexcept {
   if constexpr (requires { worker.begin_epoch(stream, picks); }) worker.begin_epoch(stream, picks);
 }
-/// Whether what draws negatives can have a pool.
+/// True for workers whose negatives may come from a pool.
 template <class Worker>
 inline constexpr bool picks_negatives = requires(const Worker& worker) {
   worker.picks();

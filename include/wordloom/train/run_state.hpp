@@ -100,7 +100,7 @@ class RunState {
   void call(const Callback& callback, const Progress& now, const Model& model);
   /// Calls back for the epochs that all threads have ended, where this thread may.
   void call_epochs(const Model& model);
-  /// Whether this thread may call all callbacks of epochs (`each_epoch`), or all of progress that
+  /// Returns whether this thread may call all callbacks of epochs (`each_epoch`), or all of progress that
   /// take the model.
   bool may_call(bool each_epoch) const;
   bool epochs_are_due() const { return epochs_called_ < *std::ranges::min_element(epochs_ended_); }

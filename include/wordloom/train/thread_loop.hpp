@@ -34,8 +34,8 @@
 
 namespace wordloom::inline WORDLOOM_ABI::detail {
 
-/// Whether threads may have private rows: sampler and kernel must be able to, and the model have
-/// two matrices.
+/// Returns whether threads may have private rows: sampler and kernel must be able to, and the model
+/// have two matrices.
 template <class Samplers, class Kernels>
 constexpr bool has_private_rows() {
   return requires(const Samplers& samplers, const WordRates& rates) {
