@@ -16,7 +16,7 @@
 #include <string>
 #include <utility>
 #include <vector>
-#include <wordloom/train/merge_rows.hpp>
+#include <wordloom/train/detail/merge_rows.hpp>
 #include <wordloom/wordloom.hpp>
 
 #include "support/arguments.hpp"

@@ -11,9 +11,9 @@
 #include <iostream>
 #include <string>
 #include <vector>
-#include <wordloom/cuda/host_kernel.hpp>
-#include <wordloom/cuda/published_schemes.hpp>
-#include <wordloom/cuda/warp_scheme.hpp>
+#include <wordloom/cuda/detail/host_kernel.hpp>
+#include <wordloom/cuda/detail/published_schemes.hpp>
+#include <wordloom/cuda/detail/warp_scheme.hpp>
 #include <wordloom/wordloom.hpp>
 
 #include "support/arguments.hpp"

@@ -2,7 +2,7 @@
 #define WORDLOOM_PRECOMPILED 1
 #define WORDLOOM_FUNCTION
 #include <wordloom/columns.hpp>
-#include <wordloom/core/input_file.hpp>
+#include <wordloom/core/detail/input_file.hpp>
 #include <wordloom/encoders.hpp>
 #include <wordloom/evaluation/classifier.hpp>
 #include <wordloom/evaluation/word_tests.hpp>

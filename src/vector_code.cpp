@@ -1,11 +1,11 @@
 // The vector code of all kernels except FusedKernel, for wordloom::precompiled.
 #include <tuple>
-#include <wordloom/encoder/max_over_time.hpp>
+#include <wordloom/encoder/detail/max_over_time.hpp>
 #include <wordloom/kernel/dot_kernel.hpp>
-#include <wordloom/optimizer/optimizer_steps.hpp>
+#include <wordloom/optimizer/detail/optimizer_steps.hpp>
 #include <wordloom/simd/target.hpp>
-#include <wordloom/sync/row_changes.hpp>
-#include <wordloom/train/merge_rows.hpp>
+#include <wordloom/sync/detail/row_changes.hpp>
+#include <wordloom/train/detail/merge_rows.hpp>
 #if WORDLOOM_HAS_BLAS
 #include <wordloom/kernel/gemm_kernel.hpp>
 #endif

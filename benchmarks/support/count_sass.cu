@@ -10,9 +10,9 @@
 std::array<long, 128> passed;
 #define WORDLOOM_MARK(number) (void)++passed[number]
 #endif
-#include <wordloom/cuda/published_schemes.hpp>
-#include <wordloom/cuda/ring_schemes.hpp>
-#include <wordloom/cuda/warp_scheme.hpp>
+#include <wordloom/cuda/detail/published_schemes.hpp>
+#include <wordloom/cuda/detail/ring_schemes.hpp>
+#include <wordloom/cuda/detail/warp_scheme.hpp>
 
 using namespace wordloom;
 using namespace wordloom::cuda;

@@ -6,7 +6,7 @@
 #include <fstream>
 #include <string>
 #include <wordloom/core/parallel.hpp>
-#include <wordloom/simd/simd.hpp>
+#include <wordloom/simd/detail/simd.hpp>
 #include <wordloom/simd/target.hpp>
 
 #if WORDLOOM_HAS_BLAS
@@ -14,7 +14,7 @@ extern "C" char* openblas_get_corename(void) __attribute__((weak));
 #endif
 
 #define WORDLOOM_VECTOR_CODE "support/fma_peak.inl"
-#include <wordloom/simd/for_each_target.inl>
+#include <wordloom/simd/detail/for_each_target.inl>
 
 /// Adds what the figures depend on to the head of the output.
 inline void describe_machine() {

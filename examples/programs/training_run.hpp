@@ -12,7 +12,7 @@
 #include <string_view>
 #include <system_error>
 #include <thread>
-#include <wordloom/corpus/nothing_to_train.hpp>
+#include <wordloom/corpus/detail/nothing_to_train.hpp>
 #include <wordloom/registry.hpp>
 #include <wordloom/wordloom.hpp>
 

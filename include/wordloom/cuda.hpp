@@ -12,8 +12,8 @@
 
 #include <wordloom/corpus/word_context_matrix.hpp>
 #include <wordloom/cuda/cuda_kernel.cuh>
-#include <wordloom/cuda/device_rows.hpp>
-#include <wordloom/cuda/machine.cuh>
+#include <wordloom/cuda/detail/device_rows.hpp>
+#include <wordloom/cuda/detail/machine.cuh>
 #include <wordloom/optimizer/adam.hpp>
 #include <wordloom/optimizer/sgd.hpp>
 #include <wordloom/sampler/uniform_matrix.hpp>

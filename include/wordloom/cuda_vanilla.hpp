@@ -7,8 +7,8 @@
 #error "wordloom/cuda_vanilla.hpp is for a GPU: compile the file that includes it with nvcc (.cu)"
 #endif
 #include <wordloom/cuda.hpp>
-#include <wordloom/cuda/sorter.cuh>
-#include <wordloom/cuda/vanilla_kernel.hpp>
+#include <wordloom/cuda/detail/sorter.cuh>
+#include <wordloom/cuda/detail/vanilla_kernel.hpp>
 #include <wordloom/optimizer/adam.hpp>
 #include <wordloom/optimizer/sgd.hpp>
 #include <wordloom/sampler/hogwild.hpp>

@@ -1,7 +1,7 @@
 #pragma once
 #include <string_view>
 
-#include <wordloom/core/abi.hpp>
+#include <wordloom/core/detail/abi.hpp>
 
 /// For the preprocessor: 10000 major + 100 minor + patch.
 #define WORDLOOM_VERSION 100

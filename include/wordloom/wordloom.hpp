@@ -17,6 +17,6 @@
 #include <wordloom/schedule/schedules.hpp>
 #include <wordloom/simd/target.hpp>
 #include <wordloom/systems.hpp>
-#include <wordloom/train/checkpoint.hpp>
+#include <wordloom/train/detail/checkpoint.hpp>
 #include <wordloom/train/progress.hpp>
 #include <wordloom/version.hpp>

@@ -1,7 +1,7 @@
 // expect: keeps a row in shared memory while it is in the window
 
-#include <wordloom/cuda/host_kernel.hpp>
-#include <wordloom/cuda/ring_schemes.hpp>
+#include <wordloom/cuda/detail/host_kernel.hpp>
+#include <wordloom/cuda/detail/ring_schemes.hpp>
 #include <wordloom/sampler/uniform_matrix.hpp>
 
 #include "support.hpp"

@@ -3,7 +3,7 @@
 #include <set>
 #include <string>
 #include <string_view>
-#include <wordloom/core/hash.hpp>
+#include <wordloom/core/detail/hash.hpp>
 #include <wordloom/core/random.hpp>
 
 #include "catch.hpp"

@@ -3,7 +3,7 @@
 #include <fstream>
 #include <string>
 #include <thread>
-#include <wordloom/core/input_file.hpp>
+#include <wordloom/core/detail/input_file.hpp>
 #include <wordloom/corpus/vocabulary.hpp>
 
 #include "catch.hpp"

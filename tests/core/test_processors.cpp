@@ -4,8 +4,8 @@
 #include <fstream>
 #include <string>
 #include <vector>
+#include <wordloom/core/detail/processors.hpp>
 #include <wordloom/core/parallel.hpp>
-#include <wordloom/core/processors.hpp>
 
 #include "catch.hpp"
 #include "support.hpp"

@@ -1,8 +1,8 @@
 #include <atomic>
 #include <cstddef>
 #include <vector>
+#include <wordloom/core/detail/spinning_barrier.hpp>
 #include <wordloom/core/parallel.hpp>
-#include <wordloom/core/spinning_barrier.hpp>
 
 #include "catch.hpp"
 

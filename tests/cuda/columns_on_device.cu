@@ -10,7 +10,7 @@
 
 #include <wordloom/corpus/encoded_corpus.hpp>
 #include <wordloom/corpus/word_context_matrix.hpp>
-#include <wordloom/cuda/host_kernel.hpp>
+#include <wordloom/cuda/detail/host_kernel.hpp>
 #include <wordloom/sync/in_process.hpp>
 
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #define WORDLOOM_CUDA_ROW_SIZES 1, 2, 4, 10
 #include <wordloom/cuda.hpp>
 
-#include <wordloom/cuda/host_kernel.hpp>
+#include <wordloom/cuda/detail/host_kernel.hpp>
 
 #include <algorithm>
 #include <cmath>

@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 #include <wordloom/columns.hpp>
-#include <wordloom/cuda/column_kernel.hpp>
-#include <wordloom/cuda/host_kernel.hpp>
+#include <wordloom/cuda/detail/column_kernel.hpp>
+#include <wordloom/cuda/detail/host_kernel.hpp>
 #include <wordloom/sync/in_process.hpp>
 
 #include "catch.hpp"

@@ -1,8 +1,8 @@
-#include <wordloom/cuda/device_rows.hpp>
+#include <wordloom/cuda/detail/device_rows.hpp>
 
 #include <algorithm>
-#include <wordloom/cuda/host_kernel.hpp>
-#include <wordloom/cuda/warp_scheme.hpp>
+#include <wordloom/cuda/detail/host_kernel.hpp>
+#include <wordloom/cuda/detail/warp_scheme.hpp>
 #include <wordloom/sync/allreduce.hpp>
 #include <wordloom/sync/in_process.hpp>
 #include <wordloom/wordloom.hpp>

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <vector>
-#include <wordloom/cuda/host_kernel.hpp>
+#include <wordloom/cuda/detail/host_kernel.hpp>
 #include <wordloom/wordloom.hpp>
 
 #include "catch.hpp"

@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <vector>
 #include <wordloom/corpus/subsampling.hpp>
-#include <wordloom/cuda/sampling.hpp>
-#include <wordloom/cuda/team.hpp>
-#include <wordloom/cuda/warp_scheme.hpp>
+#include <wordloom/cuda/detail/sampling.hpp>
+#include <wordloom/cuda/detail/team.hpp>
+#include <wordloom/cuda/detail/warp_scheme.hpp>
 #include <wordloom/sampler/negative_sampling.hpp>
 
 #include "catch.hpp"

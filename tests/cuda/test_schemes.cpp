@@ -7,11 +7,11 @@
 #include <functional>
 #include <map>
 #include <vector>
-#include <wordloom/cuda/gemm_scheme.hpp>
-#include <wordloom/cuda/published_schemes.hpp>
-#include <wordloom/cuda/ring_schemes.hpp>
-#include <wordloom/cuda/shared_warp_scheme.hpp>
-#include <wordloom/cuda/warp_scheme.hpp>
+#include <wordloom/cuda/detail/gemm_scheme.hpp>
+#include <wordloom/cuda/detail/published_schemes.hpp>
+#include <wordloom/cuda/detail/ring_schemes.hpp>
+#include <wordloom/cuda/detail/shared_warp_scheme.hpp>
+#include <wordloom/cuda/detail/warp_scheme.hpp>
 
 #include "catch.hpp"
 

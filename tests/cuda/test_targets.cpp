@@ -7,9 +7,9 @@
 #include <map>
 #include <type_traits>
 #include <vector>
-#include <wordloom/cuda/host_kernel.hpp>
-#include <wordloom/cuda/published_schemes.hpp>
-#include <wordloom/cuda/wombat_scheme.hpp>
+#include <wordloom/cuda/detail/host_kernel.hpp>
+#include <wordloom/cuda/detail/published_schemes.hpp>
+#include <wordloom/cuda/detail/wombat_scheme.hpp>
 #include <wordloom/sampler/cbow.hpp>
 #include <wordloom/sampler/hogwild.hpp>
 #include <wordloom/sampler/shared_negative.hpp>

@@ -13,8 +13,8 @@
 #include <vector>
 #include <wordloom/columns.hpp>
 #include <wordloom/corpus/encoded_corpus.hpp>
-#include <wordloom/cuda/host_kernel.hpp>
-#include <wordloom/cuda/vanilla_kernel.hpp>
+#include <wordloom/cuda/detail/host_kernel.hpp>
+#include <wordloom/cuda/detail/vanilla_kernel.hpp>
 
 #include "catch.hpp"
 #include "small_models.hpp"

@@ -5,7 +5,7 @@
 #include <wordloom/cuda_vanilla.hpp>
 
 #include <wordloom/corpus/encoded_corpus.hpp>
-#include <wordloom/cuda/host_kernel.hpp>
+#include <wordloom/cuda/detail/host_kernel.hpp>
 #include <wordloom/sync/in_process.hpp>
 
 #include <algorithm>

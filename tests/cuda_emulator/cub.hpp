@@ -1,6 +1,6 @@
 #pragma once
 // Sorts, sums and selections by CUB, on the streams of the emulated devices: those of
-// wordloom/cuda/sorter.cuh alone. The folder cub/ has the headers that include this one.
+// wordloom/cuda/detail/sorter.cuh alone. The folder cub/ has the headers that include this one.
 #include <algorithm>
 #include <cstdint>
 #include <cstring>

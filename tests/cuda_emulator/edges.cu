@@ -16,7 +16,7 @@ cudaError_t set_attribute_and_sleep(Kernel* kernel, cudaFuncAttribute attribute,
 #include <wordloom/nccl.hpp>
 
 #include <wordloom/corpus/encoded_corpus.hpp>
-#include <wordloom/cuda/host_kernel.hpp>
+#include <wordloom/cuda/detail/host_kernel.hpp>
 
 #include <algorithm>
 #include <atomic>

@@ -4,9 +4,9 @@
 #include <filesystem>
 #include <optional>
 #include <vector>
-#include <wordloom/cuda/device_rows.hpp>
-#include <wordloom/cuda/host_kernel.hpp>
-#include <wordloom/cuda/warp_scheme.hpp>
+#include <wordloom/cuda/detail/device_rows.hpp>
+#include <wordloom/cuda/detail/host_kernel.hpp>
+#include <wordloom/cuda/detail/warp_scheme.hpp>
 #include <wordloom/evaluation/word_tests.hpp>
 #include <wordloom/sync/allreduce.hpp>
 #include <wordloom/sync/in_process.hpp>

@@ -1,7 +1,7 @@
-#include <wordloom/cuda/gemm_scheme.hpp>
-#include <wordloom/cuda/host_kernel.hpp>
-#include <wordloom/cuda/published_schemes.hpp>
-#include <wordloom/cuda/warp_scheme.hpp>
+#include <wordloom/cuda/detail/gemm_scheme.hpp>
+#include <wordloom/cuda/detail/host_kernel.hpp>
+#include <wordloom/cuda/detail/published_schemes.hpp>
+#include <wordloom/cuda/detail/warp_scheme.hpp>
 #include <wordloom/evaluation/word_tests.hpp>
 #include <wordloom/wordloom.hpp>
 

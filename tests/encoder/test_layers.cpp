@@ -10,8 +10,8 @@
 #include <vector>
 #include <wordloom/core/random.hpp>
 #include <wordloom/core/row_matrix.hpp>
-#include <wordloom/encoder/dense_layer.hpp>
-#include <wordloom/encoder/max_over_time.hpp>
+#include <wordloom/encoder/detail/dense_layer.hpp>
+#include <wordloom/encoder/detail/max_over_time.hpp>
 #include <wordloom/model/model.hpp>
 
 #include "catch.hpp"

@@ -20,7 +20,7 @@
 #include <wordloom/io/embeddings_file.hpp>
 #include <wordloom/io/fasttext_file.hpp>
 #include <wordloom/model/model.hpp>
-#include <wordloom/train/checkpoint.hpp>
+#include <wordloom/train/detail/checkpoint.hpp>
 
 #if WORDLOOM_HAS_ZLIB
 #include <zlib.h>
@@ -154,8 +154,8 @@ inline std::vector<Loader> all_loaders(const TemporaryFolder& folder) {
                        static_cast<void>(detail::Checkpoint::load(path));
                      }};
   for (const std::size_t ranks : {1u, 3u}) {
-    checkpoint.ranks.assign(
-        ranks, {7, std::vector<detail::Checkpoint::EpochLoss>(2), std::vector<detail::Checkpoint::Thread>(ranks)});
+    checkpoint.ranks.assign(ranks, {7, std::vector<detail::Checkpoint::EpochLoss>(2),
+                                    std::vector<detail::Checkpoint::Thread>(ranks)});
     checkpoint.save(checkpoints.path);
     checkpoints.samples.push_back(read_file(checkpoints.path));
   }

@@ -7,7 +7,7 @@
 #include <vector>
 #include <wordloom/registry.hpp>
 #include <wordloom/testing/oracle.hpp>
-#include <wordloom/train/thread_loop.hpp>
+#include <wordloom/train/detail/thread_loop.hpp>
 
 #include "catch.hpp"
 #include "small_models.hpp"

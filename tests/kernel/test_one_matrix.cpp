@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 #include <wordloom/sampler/edge_pairs.hpp>
-#include <wordloom/train/thread_loop.hpp>
+#include <wordloom/train/detail/thread_loop.hpp>
 
 #include "catch.hpp"
 #include "kernel/block_checks.hpp"

@@ -7,9 +7,9 @@
 #include <string_view>
 #include <utility>
 #include <vector>
-#include <wordloom/core/section_file.hpp>
+#include <wordloom/core/detail/section_file.hpp>
 #include <wordloom/model/model.hpp>
-#include <wordloom/train/checkpoint.hpp>
+#include <wordloom/train/detail/checkpoint.hpp>
 
 #include "catch.hpp"
 #include "small_models.hpp"

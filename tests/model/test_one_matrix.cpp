@@ -9,8 +9,8 @@
 #include <string_view>
 #include <utility>
 #include <vector>
+#include <wordloom/core/detail/section_file.hpp>
 #include <wordloom/core/row_matrix.hpp>
-#include <wordloom/core/section_file.hpp>
 #include <wordloom/model/concatenate.hpp>
 #include <wordloom/model/model.hpp>
 

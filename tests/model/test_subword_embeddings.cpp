@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 #include <vector>
-#include <wordloom/core/section_file.hpp>
+#include <wordloom/core/detail/section_file.hpp>
 #include <wordloom/corpus/subwords.hpp>
 #include <wordloom/model/model.hpp>
 #include <wordloom/model/subword_embeddings.hpp>

@@ -12,7 +12,7 @@
 #include <wordloom/optimizer/row_ada_grad.hpp>
 #include <wordloom/optimizer/sgd.hpp>
 #include <wordloom/sampler/hogwild.hpp>
-#include <wordloom/train/checkpoint.hpp>
+#include <wordloom/train/detail/checkpoint.hpp>
 #include <wordloom/train/trainer.hpp>
 
 #include "catch.hpp"

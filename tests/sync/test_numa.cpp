@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 #include <vector>
-#include <wordloom/core/processors.hpp>
+#include <wordloom/core/detail/processors.hpp>
 #include <wordloom/evaluation/word_tests.hpp>
 #include <wordloom/sync/allreduce.hpp>
 #include <wordloom/sync/numa.hpp>

@@ -7,7 +7,7 @@
 #include <wordloom/kernel/dot_kernel.hpp>
 #include <wordloom/kernel/fused_kernel.hpp>
 #include <wordloom/sampler/shared_negative.hpp>
-#include <wordloom/train/private_rows.hpp>
+#include <wordloom/train/detail/private_rows.hpp>
 #include <wordloom/train/trainer.hpp>
 #if WORDLOOM_HAS_BLAS
 #include <wordloom/kernel/gemm_kernel.hpp>

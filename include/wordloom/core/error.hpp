@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include <wordloom/core/abi.hpp>
+#include <wordloom/core/detail/abi.hpp>
 
 namespace wordloom::inline WORDLOOM_ABI {
 

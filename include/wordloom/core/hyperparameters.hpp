@@ -6,8 +6,8 @@
 #include <string_view>
 #include <type_traits>
 
+#include <wordloom/core/detail/hash.hpp>
 #include <wordloom/core/error.hpp>
-#include <wordloom/core/hash.hpp>
 
 /// Policies are values. A policy with parameters of its own lists them once,
 ///

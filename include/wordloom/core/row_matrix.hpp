@@ -16,7 +16,7 @@
 #include <string>
 #include <utility>
 
-#include <wordloom/core/abi.hpp>
+#include <wordloom/core/detail/abi.hpp>
 #include <wordloom/core/error.hpp>
 
 #ifdef WORDLOOM_ATOMIC_ROWS

@@ -3,7 +3,7 @@
 #include <iterator>
 #include <utility>
 
-#include <wordloom/core/abi.hpp>
+#include <wordloom/core/detail/abi.hpp>
 
 #if defined(__FAST_MATH__) || (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__)
 #error "Wordloom needs infinities and NaN: compile without -ffast-math, -Ofast, -ffinite-math-only"

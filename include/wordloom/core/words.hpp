@@ -11,8 +11,8 @@
 #include <system_error>
 #include <vector>
 
+#include <wordloom/core/detail/hash.hpp>
 #include <wordloom/core/error.hpp>
-#include <wordloom/core/hash.hpp>
 #include <wordloom/core/types.hpp>
 
 namespace wordloom::inline WORDLOOM_ABI {

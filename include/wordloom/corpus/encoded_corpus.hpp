@@ -15,13 +15,13 @@
 #include <utility>
 #include <vector>
 
+#include <wordloom/core/detail/hash.hpp>
 #include <wordloom/core/error.hpp>
-#include <wordloom/core/hash.hpp>
 #include <wordloom/core/parallel.hpp>
 #include <wordloom/core/types.hpp>
 #include <wordloom/core/words.hpp>
 #include <wordloom/corpus/concept.hpp>
-#include <wordloom/corpus/corpus_file.hpp>
+#include <wordloom/corpus/detail/corpus_file.hpp>
 #include <wordloom/corpus/text_corpus.hpp>
 #include <wordloom/corpus/text_pieces.hpp>
 #include <wordloom/corpus/vocabulary.hpp>

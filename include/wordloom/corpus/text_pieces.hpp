@@ -15,10 +15,10 @@
 #include <string_view>
 #include <utility>
 
+#include <wordloom/core/detail/foreign_format.hpp>
+#include <wordloom/core/detail/gzip.hpp>
 #include <wordloom/core/error.hpp>
 #include <wordloom/core/files.hpp>
-#include <wordloom/core/foreign_format.hpp>
-#include <wordloom/core/gzip.hpp>
 #include <wordloom/core/parallel.hpp>
 #include <wordloom/core/words.hpp>
 

@@ -13,16 +13,16 @@
 #include <utility>
 #include <vector>
 
+#include <wordloom/core/detail/hash.hpp>
+#include <wordloom/core/detail/input_file.hpp>
+#include <wordloom/core/detail/text_fields.hpp>
 #include <wordloom/core/error.hpp>
 #include <wordloom/core/files.hpp>
-#include <wordloom/core/hash.hpp>
-#include <wordloom/core/input_file.hpp>
 #include <wordloom/core/parallel.hpp>
-#include <wordloom/core/text_fields.hpp>
 #include <wordloom/core/types.hpp>
 #include <wordloom/core/words.hpp>
+#include <wordloom/corpus/detail/unicode_spaces.hpp>
 #include <wordloom/corpus/text_pieces.hpp>
-#include <wordloom/corpus/unicode_spaces.hpp>
 
 namespace wordloom::inline WORDLOOM_ABI {
 
@@ -210,5 +210,5 @@ class Vocabulary {
 }  // namespace wordloom::inline WORDLOOM_ABI
 
 #if WORDLOOM_DEFINES_FUNCTIONS
-#include <wordloom/corpus/vocabulary.inl>
+#include <wordloom/corpus/detail/vocabulary.inl>
 #endif

@@ -9,16 +9,16 @@
 #include <utility>
 #include <vector>
 
-#include <wordloom/core/hash.hpp>
+#include <wordloom/core/detail/hash.hpp>
+#include <wordloom/core/detail/random_reads.hpp>
 #include <wordloom/core/hyperparameters.hpp>
 #include <wordloom/core/parallel.hpp>
 #include <wordloom/core/random.hpp>
-#include <wordloom/core/random_reads.hpp>
 #include <wordloom/core/types.hpp>
 #include <wordloom/corpus/concept.hpp>
-#include <wordloom/corpus/kept_words.hpp>
+#include <wordloom/corpus/detail/kept_words.hpp>
+#include <wordloom/corpus/detail/word_context_view.hpp>
 #include <wordloom/corpus/vocabulary.hpp>
-#include <wordloom/corpus/word_context_view.hpp>
 
 namespace wordloom::inline WORDLOOM_ABI {
 

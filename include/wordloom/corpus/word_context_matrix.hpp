@@ -8,14 +8,14 @@
 #include <utility>
 #include <vector>
 
+#include <wordloom/core/detail/hash.hpp>
 #include <wordloom/core/error.hpp>
-#include <wordloom/core/hash.hpp>
 #include <wordloom/core/hyperparameters.hpp>
 #include <wordloom/core/parallel.hpp>
 #include <wordloom/core/types.hpp>
 #include <wordloom/corpus/concept.hpp>
+#include <wordloom/corpus/detail/word_context_file.hpp>
 #include <wordloom/corpus/vocabulary.hpp>
-#include <wordloom/corpus/word_context_file.hpp>
 #include <wordloom/corpus/word_context_lists.hpp>
 
 namespace wordloom::inline WORDLOOM_ABI {

@@ -10,13 +10,13 @@
 #include <vector>
 
 #include <wordloom/core/hyperparameters.hpp>
-#include <wordloom/cuda/adam_rows.cuh>
-#include <wordloom/cuda/char_cnn_kernels.cuh>
-#include <wordloom/cuda/cublas.cuh>
-#include <wordloom/cuda/machine.cuh>
-#include <wordloom/encoder/adam_parameter.hpp>
+#include <wordloom/cuda/detail/adam_rows.cuh>
+#include <wordloom/cuda/detail/char_cnn_kernels.cuh>
+#include <wordloom/cuda/detail/cublas.cuh>
+#include <wordloom/cuda/detail/machine.cuh>
 #include <wordloom/encoder/char_cnn.hpp>
-#include <wordloom/encoder/word_symbols.hpp>
+#include <wordloom/encoder/detail/adam_parameter.hpp>
+#include <wordloom/encoder/detail/word_symbols.hpp>
 #include <wordloom/model/model.hpp>
 
 namespace wordloom::inline WORDLOOM_ABI {

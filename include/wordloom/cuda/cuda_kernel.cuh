@@ -8,16 +8,16 @@
 #include <utility>
 
 #include <wordloom/core/error.hpp>
-#include <wordloom/cuda/batch_kernel.hpp>
-#include <wordloom/cuda/column_kernel.hpp>
-#include <wordloom/cuda/gemm_scheme.hpp>
-#include <wordloom/cuda/machine.cuh>
-#include <wordloom/cuda/published_schemes.hpp>
-#include <wordloom/cuda/ring_schemes.hpp>
-#include <wordloom/cuda/shared_warp_scheme.hpp>
-#include <wordloom/cuda/teams.cuh>
-#include <wordloom/cuda/warp_scheme.hpp>
-#include <wordloom/cuda/wombat_scheme.hpp>
+#include <wordloom/cuda/detail/batch_kernel.hpp>
+#include <wordloom/cuda/detail/column_kernel.hpp>
+#include <wordloom/cuda/detail/gemm_scheme.hpp>
+#include <wordloom/cuda/detail/machine.cuh>
+#include <wordloom/cuda/detail/published_schemes.hpp>
+#include <wordloom/cuda/detail/ring_schemes.hpp>
+#include <wordloom/cuda/detail/shared_warp_scheme.hpp>
+#include <wordloom/cuda/detail/teams.cuh>
+#include <wordloom/cuda/detail/warp_scheme.hpp>
+#include <wordloom/cuda/detail/wombat_scheme.hpp>
 #include <wordloom/sampler/cbow.hpp>
 #include <wordloom/sampler/hogwild.hpp>
 #include <wordloom/sampler/huffman_path.hpp>

@@ -14,14 +14,14 @@
 #include <wordloom/core/parallel.hpp>
 #include <wordloom/core/row_matrix.hpp>
 #include <wordloom/core/types.hpp>
-#include <wordloom/encoder/adam_parameter.hpp>
 #include <wordloom/encoder/char_cnn_embeddings.hpp>
-#include <wordloom/encoder/char_cnn_parameters.hpp>
-#include <wordloom/encoder/convolution_layer.hpp>
-#include <wordloom/encoder/dense_layer.hpp>
-#include <wordloom/encoder/matrix_product.hpp>
-#include <wordloom/encoder/word_symbols.hpp>
-#include <wordloom/kernel/one_blas_thread.hpp>
+#include <wordloom/encoder/detail/adam_parameter.hpp>
+#include <wordloom/encoder/detail/char_cnn_parameters.hpp>
+#include <wordloom/encoder/detail/convolution_layer.hpp>
+#include <wordloom/encoder/detail/dense_layer.hpp>
+#include <wordloom/encoder/detail/matrix_product.hpp>
+#include <wordloom/encoder/detail/word_symbols.hpp>
+#include <wordloom/kernel/detail/one_blas_thread.hpp>
 #include <wordloom/model/model.hpp>
 #include <wordloom/optimizer/adam.hpp>
 

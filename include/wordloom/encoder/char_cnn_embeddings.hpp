@@ -10,11 +10,11 @@
 
 #include <wordloom/core/error.hpp>
 #include <wordloom/core/row_matrix.hpp>
-#include <wordloom/encoder/char_cnn_parameters.hpp>
-#include <wordloom/encoder/max_over_time.hpp>
+#include <wordloom/encoder/detail/char_cnn_parameters.hpp>
+#include <wordloom/encoder/detail/max_over_time.hpp>
 #include <wordloom/model/any_word_embeddings.hpp>
 #include <wordloom/model/model.hpp>
-#include <wordloom/optimizer/optimizer_steps.hpp>
+#include <wordloom/optimizer/detail/optimizer_steps.hpp>
 
 namespace wordloom::inline WORDLOOM_ABI {
 

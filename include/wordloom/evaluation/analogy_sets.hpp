@@ -14,8 +14,8 @@
 
 #include <wordloom/core/error.hpp>
 #include <wordloom/core/words.hpp>
+#include <wordloom/evaluation/detail/test_file.hpp>
 #include <wordloom/evaluation/letter_case.hpp>
-#include <wordloom/evaluation/test_file.hpp>
 
 /// Sets of analogies, in their published formats.
 namespace wordloom::inline WORDLOOM_ABI {

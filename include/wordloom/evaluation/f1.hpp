@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include <wordloom/core/abi.hpp>
+#include <wordloom/core/detail/abi.hpp>
 
 namespace wordloom::inline WORDLOOM_ABI {
 

@@ -12,7 +12,7 @@
 #include <wordloom/core/error.hpp>
 #include <wordloom/core/types.hpp>
 #include <wordloom/core/words.hpp>
-#include <wordloom/evaluation/test_file.hpp>
+#include <wordloom/evaluation/detail/test_file.hpp>
 
 /// Files of nodes and their labels.
 namespace wordloom::inline WORDLOOM_ABI {

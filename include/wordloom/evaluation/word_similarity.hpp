@@ -14,9 +14,9 @@
 
 #include <wordloom/core/error.hpp>
 #include <wordloom/core/words.hpp>
+#include <wordloom/evaluation/detail/pair_columns.hpp>
+#include <wordloom/evaluation/detail/test_file.hpp>
 #include <wordloom/evaluation/letter_case.hpp>
-#include <wordloom/evaluation/pair_columns.hpp>
-#include <wordloom/evaluation/test_file.hpp>
 #include <wordloom/model/embeddings.hpp>
 
 /// Similarity of word pairs, by human judgement and by vectors.

@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include <wordloom/core/detail/hash.hpp>
 #include <wordloom/core/error.hpp>
-#include <wordloom/core/hash.hpp>
 #include <wordloom/core/hyperparameters.hpp>
 #include <wordloom/core/parallel.hpp>
 #include <wordloom/core/random.hpp>

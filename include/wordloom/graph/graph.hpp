@@ -10,18 +10,18 @@
 #include <utility>
 #include <vector>
 
+#include <wordloom/core/detail/hash.hpp>
 #include <wordloom/core/error.hpp>
-#include <wordloom/core/hash.hpp>
 #include <wordloom/core/parallel.hpp>
 #include <wordloom/core/random.hpp>
 #include <wordloom/core/types.hpp>
 #include <wordloom/core/words.hpp>
-#include <wordloom/corpus/corpus_file.hpp>
+#include <wordloom/corpus/detail/corpus_file.hpp>
 #include <wordloom/corpus/vocabulary.hpp>
-#include <wordloom/graph/edge_list.hpp>
-#include <wordloom/graph/graph_file.hpp>
+#include <wordloom/graph/detail/edge_list.hpp>
+#include <wordloom/graph/detail/graph_file.hpp>
+#include <wordloom/graph/detail/graph_rows.hpp>
 #include <wordloom/graph/graph_options.hpp>
-#include <wordloom/graph/graph_rows.hpp>
 
 namespace wordloom::inline WORDLOOM_ABI {
 

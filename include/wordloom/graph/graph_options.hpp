@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <functional>
 
-#include <wordloom/core/abi.hpp>
+#include <wordloom/core/detail/abi.hpp>
 #include <wordloom/core/error.hpp>
 
 namespace wordloom::inline WORDLOOM_ABI {

@@ -10,17 +10,17 @@
 #include <utility>
 #include <vector>
 
+#include <wordloom/core/detail/hash.hpp>
 #include <wordloom/core/error.hpp>
 #include <wordloom/core/files.hpp>
-#include <wordloom/core/hash.hpp>
 #include <wordloom/core/hyperparameters.hpp>
 #include <wordloom/core/parallel.hpp>
 #include <wordloom/core/random.hpp>
 #include <wordloom/core/types.hpp>
 #include <wordloom/corpus/concept.hpp>
+#include <wordloom/graph/detail/random_order.hpp>
+#include <wordloom/graph/detail/walker.hpp>
 #include <wordloom/graph/graph.hpp>
-#include <wordloom/graph/random_order.hpp>
-#include <wordloom/graph/walker.hpp>
 
 namespace wordloom::inline WORDLOOM_ABI {
 

@@ -4,9 +4,9 @@
 #include <filesystem>
 #include <string_view>
 
+#include <wordloom/core/detail/input_file.hpp>
 #include <wordloom/core/error.hpp>
 #include <wordloom/core/files.hpp>
-#include <wordloom/core/input_file.hpp>
 #include <wordloom/io/fasttext_file.hpp>
 #include <wordloom/io/load_options.hpp>
 #include <wordloom/io/npy_file.hpp>

@@ -6,16 +6,16 @@
 #include <string>
 #include <utility>
 
+#include <wordloom/core/detail/input_file.hpp>
 #include <wordloom/core/error.hpp>
 #include <wordloom/core/files.hpp>
 #include <wordloom/core/hyperparameters.hpp>
-#include <wordloom/core/input_file.hpp>
 #include <wordloom/core/row_matrix.hpp>
 #include <wordloom/core/types.hpp>
 #include <wordloom/core/words.hpp>
 #include <wordloom/corpus/subwords.hpp>
 #include <wordloom/corpus/vocabulary.hpp>
-#include <wordloom/io/fasttext_reader.hpp>
+#include <wordloom/io/detail/fasttext_reader.hpp>
 #include <wordloom/io/vector_format.hpp>
 #include <wordloom/model/model.hpp>
 #include <wordloom/model/subword_embeddings.hpp>

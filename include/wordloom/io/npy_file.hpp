@@ -10,12 +10,12 @@
 #include <string_view>
 #include <utility>
 
+#include <wordloom/core/detail/input_file.hpp>
 #include <wordloom/core/error.hpp>
 #include <wordloom/core/files.hpp>
-#include <wordloom/core/input_file.hpp>
 #include <wordloom/core/row_matrix.hpp>
 #include <wordloom/core/words.hpp>
-#include <wordloom/io/cursor.hpp>
+#include <wordloom/io/detail/cursor.hpp>
 #include <wordloom/io/load_options.hpp>
 #include <wordloom/io/vector_format.hpp>
 #include <wordloom/io/word_lines.hpp>

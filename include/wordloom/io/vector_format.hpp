@@ -7,10 +7,10 @@
 #include <utility>
 #include <vector>
 
+#include <wordloom/core/detail/foreign_format.hpp>
+#include <wordloom/core/detail/gzip.hpp>
+#include <wordloom/core/detail/text_fields.hpp>
 #include <wordloom/core/error.hpp>
-#include <wordloom/core/foreign_format.hpp>
-#include <wordloom/core/gzip.hpp>
-#include <wordloom/core/text_fields.hpp>
 #include <wordloom/core/words.hpp>
 
 namespace wordloom::inline WORDLOOM_ABI {

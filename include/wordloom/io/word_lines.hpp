@@ -5,12 +5,12 @@
 #include <string_view>
 #include <system_error>
 
+#include <wordloom/core/detail/input_file.hpp>
 #include <wordloom/core/error.hpp>
 #include <wordloom/core/files.hpp>
-#include <wordloom/core/input_file.hpp>
 #include <wordloom/core/words.hpp>
+#include <wordloom/io/detail/text_rows.hpp>
 #include <wordloom/io/load_options.hpp>
-#include <wordloom/io/text_rows.hpp>
 #include <wordloom/io/vector_format.hpp>
 #include <wordloom/model/embeddings.hpp>
 

@@ -12,11 +12,11 @@
 #include <wordloom/core/error.hpp>
 #include <wordloom/core/row_matrix.hpp>
 #include <wordloom/core/types.hpp>
-#include <wordloom/kernel/bf16_update.hpp>
 #include <wordloom/kernel/concept.hpp>
-#include <wordloom/kernel/packed_rows.hpp>
-#include <wordloom/kernel/pair_weights.hpp>
-#include <wordloom/kernel/repeat_filter.hpp>
+#include <wordloom/kernel/detail/bf16_update.hpp>
+#include <wordloom/kernel/detail/packed_rows.hpp>
+#include <wordloom/kernel/detail/pair_weights.hpp>
+#include <wordloom/kernel/detail/repeat_filter.hpp>
 #include <wordloom/model/model.hpp>
 #include <wordloom/objective/loss.hpp>
 #include <wordloom/sampler/block.hpp>

@@ -4,8 +4,8 @@
 
 #include <wordloom/core/row_matrix.hpp>
 #include <wordloom/kernel/concept.hpp>
-#include <wordloom/kernel/pair_weights.hpp>
-#include <wordloom/kernel/staging.hpp>
+#include <wordloom/kernel/detail/pair_weights.hpp>
+#include <wordloom/kernel/detail/staging.hpp>
 #include <wordloom/model/model.hpp>
 #include <wordloom/objective/loss.hpp>
 #include <wordloom/sampler/block.hpp>
@@ -35,10 +35,10 @@ DotFunctions dot_functions();
 }  // namespace wordloom::inline WORDLOOM_ABI::simd
 
 #ifndef WORDLOOM_PRECOMPILED
-#include <wordloom/objective/logistic.hpp>
+#include <wordloom/objective/detail/logistic.hpp>
 #include <wordloom/simd/target.hpp>
-#define WORDLOOM_VECTOR_CODE <wordloom/kernel/dot_update.inl>
-#include <wordloom/simd/for_each_target.inl>
+#define WORDLOOM_VECTOR_CODE <wordloom/kernel/detail/dot_update.inl>
+#include <wordloom/simd/detail/for_each_target.inl>
 inline wordloom::simd::DotFunctions wordloom::simd::dot_functions() {
   return WORDLOOM_OF_TARGET(dot_table());
 }
@@ -75,10 +75,10 @@ class DotKernel::Worker {
     const std::size_t stride = model.input.stride();
     staging_.begin(model, block, inputs_.data(), outputs_.data());
     simd::fill_pair_weights(block, weights_.data());
-    const LossSum loss = functions_.update[with_loss](
-        {inputs_.data(), outputs_.data(), gradients_.data(), weights_.data(), input_change_.data(),
-         n, m},
-        stride, learning_rate);
+    const LossSum loss =
+        functions_.update[with_loss]({inputs_.data(), outputs_.data(), gradients_.data(),
+                                      weights_.data(), input_change_.data(), n, m},
+                                     stride, learning_rate);
     staging_.finish();
     return loss;
   }
@@ -93,11 +93,11 @@ class DotKernel::Worker {
     for (std::size_t i = 0; i < n; ++i) inputs_[i] = model.input.row_data(block.inputs[i]);
     for (std::size_t j = 0; j < m; ++j) outputs_[j] = model.output.row_data(block.outputs[j]);
     simd::fill_pair_weights(block, weights_.data());
-    return functions_.gradients[with_loss](
-        {inputs_.data(), outputs_.data(), gradients_.data(), weights_.data(), input_change_.data(),
-         n, m},
-        block.update == Sides::outputs ? nullptr : &inputs,
-        block.update == Sides::inputs ? nullptr : &outputs, model.input.stride());
+    return functions_.gradients[with_loss]({inputs_.data(), outputs_.data(), gradients_.data(),
+                                            weights_.data(), input_change_.data(), n, m},
+                                           block.update == Sides::outputs ? nullptr : &inputs,
+                                           block.update == Sides::inputs ? nullptr : &outputs,
+                                           model.input.stride());
   }
 
  private:

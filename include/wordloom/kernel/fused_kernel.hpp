@@ -4,13 +4,13 @@
 #include <utility>
 #include <vector>
 
-#include <wordloom/kernel/bag_update.hpp>
 #include <wordloom/kernel/concept.hpp>
-#include <wordloom/kernel/fused_update.hpp>
-#include <wordloom/kernel/pair_weights.hpp>
+#include <wordloom/kernel/detail/bag_update.hpp>
+#include <wordloom/kernel/detail/fused_update.hpp>
+#include <wordloom/kernel/detail/pair_weights.hpp>
+#include <wordloom/kernel/detail/rows_ahead.hpp>
+#include <wordloom/kernel/detail/staging.hpp>
 #include <wordloom/kernel/row_map.hpp>
-#include <wordloom/kernel/rows_ahead.hpp>
-#include <wordloom/kernel/staging.hpp>
 #include <wordloom/model/model.hpp>
 #include <wordloom/objective/loss.hpp>
 #include <wordloom/sampler/block.hpp>

@@ -5,10 +5,10 @@
 
 #include <wordloom/core/row_matrix.hpp>
 #include <wordloom/kernel/concept.hpp>
+#include <wordloom/kernel/detail/one_side_update.hpp>
+#include <wordloom/kernel/detail/repeat_filter.hpp>
+#include <wordloom/kernel/detail/rows_ahead.hpp>
 #include <wordloom/kernel/fused_kernel.hpp>
-#include <wordloom/kernel/one_side_update.hpp>
-#include <wordloom/kernel/repeat_filter.hpp>
-#include <wordloom/kernel/rows_ahead.hpp>
 #include <wordloom/model/model.hpp>
 #include <wordloom/objective/loss.hpp>
 #include <wordloom/sampler/block.hpp>

@@ -6,9 +6,9 @@
 
 #include <wordloom/core/row_matrix.hpp>
 #include <wordloom/kernel/concept.hpp>
-#include <wordloom/kernel/one_blas_thread.hpp>
-#include <wordloom/kernel/pair_weights.hpp>
-#include <wordloom/kernel/staging.hpp>
+#include <wordloom/kernel/detail/one_blas_thread.hpp>
+#include <wordloom/kernel/detail/pair_weights.hpp>
+#include <wordloom/kernel/detail/staging.hpp>
 #include <wordloom/model/model.hpp>
 #include <wordloom/objective/loss.hpp>
 #include <wordloom/sampler/block.hpp>
@@ -27,10 +27,10 @@ GemmFunctions gemm_functions();
 }  // namespace wordloom::inline WORDLOOM_ABI::simd
 
 #ifndef WORDLOOM_PRECOMPILED
-#include <wordloom/objective/logistic.hpp>
+#include <wordloom/objective/detail/logistic.hpp>
 #include <wordloom/simd/target.hpp>
-#define WORDLOOM_VECTOR_CODE <wordloom/kernel/gemm_rows.inl>
-#include <wordloom/simd/for_each_target.inl>
+#define WORDLOOM_VECTOR_CODE <wordloom/kernel/detail/gemm_rows.inl>
+#include <wordloom/simd/detail/for_each_target.inl>
 inline wordloom::simd::GemmFunctions wordloom::simd::gemm_functions() {
   return WORDLOOM_OF_TARGET(gemm_table());
 }

@@ -13,12 +13,12 @@
 #include <wordloom/core/row_matrix.hpp>
 #include <wordloom/core/types.hpp>
 #include <wordloom/kernel/concept.hpp>
+#include <wordloom/kernel/detail/repeat_filter.hpp>
 #include <wordloom/kernel/fused_one_side.hpp>
-#include <wordloom/kernel/repeat_filter.hpp>
 #include <wordloom/model/model.hpp>
 #include <wordloom/objective/loss.hpp>
 #include <wordloom/optimizer/concept.hpp>
-#include <wordloom/optimizer/optimizer_steps.hpp>
+#include <wordloom/optimizer/detail/optimizer_steps.hpp>
 #include <wordloom/sampler/block.hpp>
 
 namespace wordloom::inline WORDLOOM_ABI {

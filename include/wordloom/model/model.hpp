@@ -10,16 +10,16 @@
 #include <utility>
 #include <vector>
 
+#include <wordloom/core/detail/input_file.hpp>
+#include <wordloom/core/detail/section_file.hpp>
 #include <wordloom/core/error.hpp>
-#include <wordloom/core/input_file.hpp>
 #include <wordloom/core/row_matrix.hpp>
-#include <wordloom/core/section_file.hpp>
 #include <wordloom/core/words.hpp>
 #include <wordloom/corpus/subwords.hpp>
 #include <wordloom/corpus/vocabulary.hpp>
-#include <wordloom/model/composed_vectors.hpp>
+#include <wordloom/model/detail/composed_vectors.hpp>
+#include <wordloom/model/detail/row_sources.hpp>
 #include <wordloom/model/embeddings.hpp>
-#include <wordloom/model/row_sources.hpp>
 
 namespace wordloom::inline WORDLOOM_ABI {
 
@@ -200,5 +200,5 @@ struct Model {
 }  // namespace wordloom::inline WORDLOOM_ABI
 
 #if WORDLOOM_DEFINES_FUNCTIONS
-#include <wordloom/model/model.inl>
+#include <wordloom/model/detail/model.inl>
 #endif

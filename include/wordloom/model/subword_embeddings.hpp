@@ -13,7 +13,7 @@
 #include <wordloom/core/words.hpp>
 #include <wordloom/corpus/subwords.hpp>
 #include <wordloom/model/any_word_embeddings.hpp>
-#include <wordloom/model/composed_vectors.hpp>
+#include <wordloom/model/detail/composed_vectors.hpp>
 #include <wordloom/model/embeddings.hpp>
 #include <wordloom/model/model.hpp>
 
@@ -96,8 +96,12 @@ WORDLOOM_FUNCTION SubwordComposer::SubwordComposer(const WordList& words, RowMat
     : rows_(std::make_shared<const Rows>(Rows{std::move(input), subwords, words})) {
   validate(subwords);
   if (rows_->input.rows() != words.size() + subwords.rows())
-    throw InvalidArgument{"vectors of ", words.size(), " words and ", subwords.rows(),
-                          " buckets need as many rows, got ", rows_->input.rows()};
+    throw InvalidArgument{"vectors of ",
+                          words.size(),
+                          " words and ",
+                          subwords.rows(),
+                          " buckets need as many rows, got ",
+                          rows_->input.rows()};
 }
 
 }  // namespace detail

@@ -40,7 +40,7 @@ struct FloatOperations {
 };
 
 #define WORDLOOM_TERM WORDLOOM_BOTH
-#include <wordloom/objective/logistic_terms.inl>
+#include <wordloom/objective/detail/logistic_terms.inl>
 #undef WORDLOOM_TERM
 
 /// A pair on the host or on a device.

@@ -1,7 +1,7 @@
 #pragma once
 #include <cmath>
 
-#include <wordloom/core/abi.hpp>
+#include <wordloom/core/detail/abi.hpp>
 
 namespace wordloom::inline WORDLOOM_ABI {
 

@@ -4,7 +4,7 @@
 #include <wordloom/core/types.hpp>
 #include <wordloom/model/model.hpp>
 #include <wordloom/optimizer/concept.hpp>
-#include <wordloom/optimizer/optimizer_steps.hpp>
+#include <wordloom/optimizer/detail/optimizer_steps.hpp>
 
 namespace wordloom::inline WORDLOOM_ABI {
 

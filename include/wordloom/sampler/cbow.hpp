@@ -4,10 +4,10 @@
 #include <span>
 
 #include <wordloom/sampler/concept.hpp>
+#include <wordloom/sampler/detail/window_worker.hpp>
 #include <wordloom/sampler/huffman_path.hpp>
 #include <wordloom/sampler/negative_sampling.hpp>
 #include <wordloom/sampler/window.hpp>
-#include <wordloom/sampler/window_worker.hpp>
 
 namespace wordloom::inline WORDLOOM_ABI {
 

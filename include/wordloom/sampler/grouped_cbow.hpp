@@ -7,7 +7,7 @@
 
 #include <wordloom/sampler/cbow.hpp>
 #include <wordloom/sampler/concept.hpp>
-#include <wordloom/sampler/group_walk.hpp>
+#include <wordloom/sampler/detail/group_walk.hpp>
 #include <wordloom/sampler/grouped_window.hpp>
 
 namespace wordloom::inline WORDLOOM_ABI {

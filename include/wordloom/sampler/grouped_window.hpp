@@ -7,9 +7,9 @@
 
 #include <wordloom/core/error.hpp>
 #include <wordloom/sampler/concept.hpp>
-#include <wordloom/sampler/group_walk.hpp>
+#include <wordloom/sampler/detail/group_walk.hpp>
+#include <wordloom/sampler/detail/shared_outputs.hpp>
 #include <wordloom/sampler/negative_sampling.hpp>
-#include <wordloom/sampler/shared_outputs.hpp>
 
 namespace wordloom::inline WORDLOOM_ABI {
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include <wordloom/core/detail/random_reads.hpp>
 #include <wordloom/core/error.hpp>
-#include <wordloom/core/random_reads.hpp>
 #include <wordloom/core/types.hpp>
 #include <wordloom/corpus/vocabulary.hpp>
 #include <wordloom/sampler/targets.hpp>

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include <wordloom/sampler/concept.hpp>
+#include <wordloom/sampler/detail/shared_outputs.hpp>
 #include <wordloom/sampler/negative_sampling.hpp>
-#include <wordloom/sampler/shared_outputs.hpp>
 #include <wordloom/sampler/window.hpp>
 
 namespace wordloom::inline WORDLOOM_ABI {

@@ -1,8 +1,8 @@
 #pragma once
-#include <wordloom/simd/simd.hpp>
+#include <wordloom/simd/detail/simd.hpp>
 
-#define WORDLOOM_VECTOR_CODE <wordloom/simd/sigmoid.inl>
-#include <wordloom/simd/for_each_target.inl>
+#define WORDLOOM_VECTOR_CODE <wordloom/simd/detail/sigmoid.inl>
+#include <wordloom/simd/detail/for_each_target.inl>
 
 namespace wordloom::inline WORDLOOM_ABI {
 namespace simd {

@@ -6,7 +6,7 @@
 
 #include <wordloom/core/error.hpp>
 #ifndef WORDLOOM_PRECOMPILED
-#include <wordloom/simd/simd.hpp>
+#include <wordloom/simd/detail/simd.hpp>
 #endif
 
 namespace wordloom::inline WORDLOOM_ABI {

@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include <wordloom/core/detail/hash.hpp>
 #include <wordloom/core/error.hpp>
-#include <wordloom/core/hash.hpp>
 #include <wordloom/core/hyperparameters.hpp>
 #include <wordloom/sync/collective.hpp>
 #include <wordloom/sync/combine.hpp>

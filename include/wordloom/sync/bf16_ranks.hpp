@@ -8,7 +8,7 @@
 
 #include <wordloom/core/error.hpp>
 #include <wordloom/sync/collective.hpp>
-#include <wordloom/sync/row_changes.hpp>
+#include <wordloom/sync/detail/row_changes.hpp>
 
 namespace wordloom::inline WORDLOOM_ABI {
 

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <cstddef>
 
-#include <wordloom/core/abi.hpp>
+#include <wordloom/core/detail/abi.hpp>
 
 namespace wordloom::inline WORDLOOM_ABI {
 

@@ -13,7 +13,7 @@
 
 #include <wordloom/core/error.hpp>
 #include <wordloom/sync/collective.hpp>
-#include <wordloom/sync/mpi_operations.hpp>
+#include <wordloom/sync/detail/mpi_operations.hpp>
 
 namespace wordloom::inline WORDLOOM_ABI {
 

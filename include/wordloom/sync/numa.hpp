@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include <wordloom/core/processors.hpp>
+#include <wordloom/core/detail/processors.hpp>
 #include <wordloom/core/words.hpp>
 #include <wordloom/sync/in_process.hpp>
 

@@ -8,10 +8,10 @@
 #include <utility>
 #include <vector>
 
+#include <wordloom/core/detail/hash.hpp>
 #include <wordloom/core/error.hpp>
-#include <wordloom/core/hash.hpp>
 #include <wordloom/corpus/concept.hpp>
-#include <wordloom/corpus/corpus_file.hpp>
+#include <wordloom/corpus/detail/corpus_file.hpp>
 #include <wordloom/corpus/text_corpus.hpp>
 #include <wordloom/corpus/vocabulary.hpp>
 #include <wordloom/sync/collective.hpp>
@@ -117,7 +117,7 @@ class RankCorpus {
     const std::size_t of_rank = shard.count / size_;
     if (shard.count % size_ != 0 || shard.index / of_rank != rank_)
       throw InvalidArgument{"shard ", shard.index, " of ", shard.count, " does not belong to rank ",
-                            rank_, " of ", size_};
+                            rank_,    " of ",      size_};
     shard.index %= of_rank;
     shard.count = of_rank;
     return part_.sentences(shard);

@@ -11,7 +11,7 @@
 #include <wordloom/sync/combine.hpp>
 #include <wordloom/sync/common_direction.hpp>
 #include <wordloom/sync/concept.hpp>
-#include <wordloom/sync/row_changes.hpp>
+#include <wordloom/sync/detail/row_changes.hpp>
 
 namespace wordloom::inline WORDLOOM_ABI {
 

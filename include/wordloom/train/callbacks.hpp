@@ -10,7 +10,7 @@
 #include <utility>
 
 #include <wordloom/core/error.hpp>
-#include <wordloom/train/callback.hpp>
+#include <wordloom/train/detail/callback.hpp>
 #include <wordloom/train/progress.hpp>
 
 /// Callbacks for Trainer::add. One of your own is a function or an object with

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include <wordloom/core/abi.hpp>
+#include <wordloom/core/detail/abi.hpp>
 
 namespace wordloom::inline WORDLOOM_ABI {
 

@@ -4,8 +4,8 @@
 #include <optional>
 #include <utility>
 
+#include <wordloom/core/detail/parameter_effects.hpp>
 #include <wordloom/core/hyperparameters.hpp>
-#include <wordloom/core/parameter_effects.hpp>
 #include <wordloom/corpus/vocabulary.hpp>
 #include <wordloom/kernel/concept.hpp>
 #include <wordloom/model/embeddings.hpp>
@@ -14,8 +14,8 @@
 #include <wordloom/schedule/linear_decay.hpp>
 #include <wordloom/sync/concept.hpp>
 #include <wordloom/train/callbacks.hpp>
+#include <wordloom/train/detail/training.hpp>
 #include <wordloom/train/progress.hpp>
-#include <wordloom/train/training.hpp>
 
 namespace wordloom::inline WORDLOOM_ABI {
 

@@ -6,7 +6,7 @@
 #include <set>
 #include <span>
 #include <thread>
-#include <wordloom/core/processors.hpp>
+#include <wordloom/core/detail/processors.hpp>
 #include <wordloom/eigen.hpp>
 #include <wordloom/kernel/dot_kernel.hpp>
 #include <wordloom/sampler/shared_negative.hpp>

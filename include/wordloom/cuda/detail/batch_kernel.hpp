@@ -1,0 +1,162 @@
+#pragma once
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <type_traits>
+
+#include <wordloom/core/hyperparameters.hpp>
+#include <wordloom/corpus/concept.hpp>
+#include <wordloom/cuda/detail/batch_run.hpp>
+#include <wordloom/cuda/detail/device_matrix.hpp>
+#include <wordloom/cuda/detail/device_rows.hpp>
+#include <wordloom/cuda/detail/sampling.hpp>
+#include <wordloom/cuda/detail/sentence.hpp>
+#include <wordloom/model/model.hpp>
+
+namespace wordloom::inline WORDLOOM_ABI::cuda {
+
+/// Trains batches of sentences on a machine. The sampler is only a set of parameters here: the
+/// machine itself draws windows, negatives and subsampling, from streams of (seed, sentence, epoch,
+/// purpose), so that the grid does not change them. Several sentences are trained at a time, each
+/// by threads of its own, and change the one model without locks (Hogwild): results are
+/// bit-identical only for one sentence in flight, and with minibatches on a device not even then.
+/// - `Machine`: CudaMachine or HostMachine;
+/// - `Method`: `RowSizes`, the lengths of rows in units of 32 floats, ascending, to one of which
+///   rows are padded; `min_words`, below which a batch does not keep the machine busy;
+///   `batch_words`, the preferred number; `with_launch<R>(sampling, use)` calls use(launch) with
+///   the launch for rows of 32 R floats: `launch.check(sampling, device)` and `launch.run(model,
+///   sampling, batch, in_flight, device, machine)`; optionally `require<Sampler>()`, which refuses
+///   a sampler by a static_assert;
+/// - `Samplers`: those that the method implements; if empty, all that a device can draw.
+template <class Machine, class Method, class... Samplers>
+struct BatchKernel {
+  std::size_t device = 0;               // which GPU, counted from 0
+  std::size_t sentences_in_flight = 0;  // trained at a time; 0: automatic
+
+  using Replica = DeviceReplica<Machine>;
+  static constexpr std::size_t min_words = Method::min_words;
+  template <class Sampler>
+  static constexpr bool trains = sizeof...(Samplers) == 0
+                                     ? DrawnOnDevice<Sampler>
+                                     : (std::is_same_v<Sampler, Samplers> || ...);
+
+  /// Fails to compile with a reason for a sampler that the method does not implement.
+  template <class Sampler>
+  static constexpr bool require() {
+    if constexpr (requires { Method::template require<Sampler>(); })
+      return Method::template require<Sampler>();
+    return true;
+  }
+
+  static BatchKernel from(const Hyperparameters& parameters) {
+    return {parameters.device, parameters.sentences_in_flight};
+  }
+  /// Lists the parameters that change the result; the choice of the device does not.
+  template <class Visit>
+  void visit_parameters(Visit&& visit) const {
+    visit("sentences_in_flight", sentences_in_flight, 0, 1 << 20);
+  }
+
+  /// Makes the device the current one of this thread and returns its properties. Throws DeviceError
+  /// if there is no such device or it has too little shared memory, and InvalidArgument if a
+  /// parameter is out of the kernels' range: what `start` would throw, for any vocabulary.
+  template <class Sampler>
+  typename Machine::Device check(const Sampler& sampler, const Hyperparameters& parameters) const {
+    const Sampling sampling = checked_sampling_of(sampler);
+    const auto properties = Machine::use(device);
+    with_rows(parameters.dimension, [&]<int R>() {
+      Method::template with_launch<R>(sampling,
+                                      [&](auto launch) { launch.check(sampling, properties); });
+    });
+    return properties;
+  }
+
+  class Run;
+  /// Copies the model to the device. Throws as `check` does, DeviceError if it does not fit, and
+  /// InvalidArgument unless the model has an input row for each word and an output row for each
+  /// target.
+  template <class Sampler>
+  std::unique_ptr<Run> start(const Sampler& sampler, const Hyperparameters& parameters,
+                             const Model& model) const {
+    const auto device_found = check(sampler, parameters);
+    const auto targets = sampler.targets.start(model.vocabulary);
+    require_rows(model, targets.output_rows());
+    return std::make_unique<Run>(device_found, sentences_in_flight, sampler, targets, parameters,
+                                 model);
+  }
+
+ private:
+  template <class Use>
+  static void with_rows(std::size_t dimension, Use use) {
+    with_row_size<typename Method::RowSizes>(dimension, use);
+  }
+};
+
+/// A run of training; not thread-safe.
+template <class Machine, class Method, class... Samplers>
+class BatchKernel<Machine, Method, Samplers...>::Run : public BatchRun<Machine> {
+  using Matrix = DeviceMatrix<Machine>;
+
+ public:
+  template <class Sampler, class TargetTables>
+  Run(const typename Machine::Device& device, std::size_t in_flight, const Sampler& sampler,
+      const TargetTables& targets, const Hyperparameters& parameters, const Model& model)
+      : BatchRun<Machine>(sampler, targets, parameters, model.vocabulary),
+        device_(device),
+        in_flight_(in_flight),
+        dimension_(model.dimension()) {
+    with_rows(dimension_, [&]<int R>() { model_.stride = std::size_t{32} * R; });
+    input_ = Matrix(model.input, model_.stride, "the model", machine_);
+    output_ = Matrix(model.output, model_.stride, "the model", machine_);
+    model_.input = input_.data();
+    model_.output = output_.data();
+    machine_.wait();
+  }
+  ~Run() { machine_.settle(); }
+
+  std::size_t batch_words() const noexcept { return Method::batch_words; }
+
+  /// Starts to train a batch, with a learning rate that goes from `first_rate` to `last_rate`. The
+  /// batch may be changed afterwards. At most two batches may be in flight.
+  void submit(const SentenceBatch& given, std::size_t epoch, double first_rate, double last_rate) {
+    this->submit_by(given, epoch, first_rate, last_rate, [&](const BatchView& batch, std::size_t) {
+      with_rows(dimension_, [&]<int R>() {
+        Method::template with_launch<R>(sampling_, [&](auto launch) {
+          launch.run(model_, sampling_, batch, in_flight(batch.sentences), device_, machine_);
+        });
+      });
+    });
+  }
+
+  /// Returns the model on the device, whose work follows the submitted work.
+  Replica replica() { return {machine_, model_, {input_.rows(), output_.rows()}}; }
+
+  /// Copies the model back.
+  void download(Model& model) {
+    input_.begin_download(model.input, machine_);
+    output_.begin_download(model.output, machine_);
+    machine_.wait();
+  }
+
+ private:
+  using BatchRun<Machine>::machine_;
+  using BatchRun<Machine>::sampling_;
+
+  /// The default is so small that each word of a small vocabulary is in few sentences at a time.
+  /// With 71,000 rows, one sentence in flight for each 22 rows cost quality and one for each 8
+  /// diverged (benchmarks/simulate_in_flight).
+  std::size_t in_flight(std::size_t sentences) const {
+    if (in_flight_ != 0) return in_flight_;
+    return std::max<std::size_t>(
+        1, std::min(sentences / 4, std::max<std::size_t>(32, input_.rows() / 64)));
+  }
+
+  typename Machine::Device device_;
+  std::size_t in_flight_;  // 0: automatic
+  std::size_t dimension_;
+  ModelView model_{};
+  Matrix input_, output_;
+};
+
+}  // namespace wordloom::inline WORDLOOM_ABI::cuda

@@ -1,0 +1,142 @@
+#pragma once
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include <wordloom/corpus/concept.hpp>
+#include <wordloom/cuda/detail/batch_kernel.hpp>
+#include <wordloom/cuda/detail/device_rows.hpp>
+#include <wordloom/cuda/detail/sentence.hpp>
+
+namespace wordloom::inline WORDLOOM_ABI::cuda {
+
+/// The host in place of a device: does all work immediately.
+struct HostMachine : HostMemory {
+  template <class T>
+  struct Array : std::vector<T> {
+    Array() = default;
+    Array(std::size_t size, const char*) : std::vector<T>(size) {}
+  };
+  using Numbers = Array<std::uint32_t>;
+  struct Device {};
+  using Queue = HostMachine;
+  /// The memory of a batch in flight.
+  struct Slot {
+    double loss[2];
+
+    static void copy(const SentenceBatch& batch, std::uint32_t* to, const HostMachine&) {
+      std::copy(batch.ends.begin(), batch.ends.end(),
+                std::copy(batch.words.begin(), batch.words.end(), to));
+    }
+    void begin(BatchView& batch, const HostMachine&) {
+      loss[0] = loss[1] = 0;
+      batch.loss = loss;
+    }
+    static void end(const HostMachine&) {}
+    Trained wait() const { return {loss[0], loss[1]}; }
+  };
+
+  template <class Work>
+  void run(std::size_t count, const Work& work) const {
+    for (std::size_t i = 0; i < count; ++i)
+      work(RowTeam<HostTeam<32>>(), static_cast<std::uint32_t>(i));
+  }
+  static Device use(std::size_t) { return {}; }
+  static void clear(float*, std::size_t) {}
+  template <class T>
+  static void copy(T* to, const T* from, std::size_t size) {
+    std::copy_n(from, size, to);
+  }
+  template <class T>
+  static void begin_copy(T* to, const T* from, std::size_t size) {
+    copy(to, from, size);
+  }
+  static void begin_copy_of_rows(float* to, std::size_t to_stride, const float* from,
+                                 std::size_t from_stride, std::size_t columns, std::size_t rows) {
+    for (std::size_t i = 0; i < rows; ++i)
+      std::copy_n(from + i * from_stride, columns, to + i * to_stride);
+  }
+  /// Keeps two batches, to imitate a device that keeps those that fit its memory.
+  static bool has_room(std::size_t, std::size_t kept) { return kept < 2; }
+  static void make_current() {}
+  static void settle() noexcept {}
+};
+
+/// A CudaSorter that works on the host.
+struct HostSorter {
+  using Numbers = std::uint32_t;
+
+  template <class Condition>
+  static void reserve(std::size_t, int, const Condition&, const HostMachine&) noexcept {}
+  static void sort(const Numbers* keys, Numbers* sorted_keys, const Numbers* values,
+                   Numbers* sorted_values, std::size_t size, int, const HostMachine&) {
+    std::vector<std::pair<Numbers, Numbers>> all(size);
+    for (std::size_t i = 0; i < size; ++i) all[i] = {keys[i], values[i]};
+    std::stable_sort(all.begin(), all.end(),
+                     [](const auto& a, const auto& b) { return a.first < b.first; });
+    for (std::size_t i = 0; i < size; ++i) {
+      sorted_keys[i] = all[i].first;
+      sorted_values[i] = all[i].second;
+    }
+  }
+  static void add_up(Numbers* numbers, std::size_t size, const HostMachine&) {
+    std::partial_sum(numbers, numbers + size, numbers);
+  }
+  template <class Condition>
+  static void select(const Numbers* numbers, Numbers* selected, Numbers* count, std::size_t size,
+                     const Condition& condition, const HostMachine&) {
+    *count =
+        static_cast<Numbers>(std::copy_if(numbers, numbers + size, selected, condition) - selected);
+  }
+};
+
+/// Trains sentences one after the other, each to its end.
+struct OneByOne {
+  /// Preferred number of words of a batch.
+  static constexpr std::size_t batch_words = 50'000;
+  /// Calls use(i, place) for each i below `count`; no two that run at the same time have the same
+  /// place, which is below `in_flight`.
+  template <class Use>
+  static void run(std::size_t count, [[maybe_unused]] std::size_t in_flight, Use&& use) {
+    for (std::size_t i = 0; i < count; ++i) use(i, std::size_t{0});
+  }
+};
+
+/// Trains sentences by a Team of the host in the order of `Order`, with rows of R x Team::width
+/// floats.
+template <class Scheme, int R, class Team, class Order>
+struct HostMethod {
+  static constexpr int width = Team::width;
+  using RowSizes = std::integer_sequence<int, R * width / 32>;
+  static constexpr std::size_t min_words = 1, batch_words = Order::batch_words;
+
+  static void check(const Sampling&, HostMachine::Device) {}
+  static void run(const ModelView& model, const Sampling& sampling, const BatchView& batch,
+                  std::size_t in_flight, HostMachine::Device, const HostMachine&) {
+    std::vector<std::vector<float>> memory(
+        in_flight, std::vector<float>(Scheme::floats_of_own(sampling, model.stride)));
+    Order::run(batch.sentences, in_flight, [&](std::size_t i, std::size_t place) {
+      PairLoss loss;
+      const Sentence sentence = batch.sentence(static_cast<std::uint32_t>(i));
+      Scheme::train(
+          SentenceTask<R, Team>{Team(), model, sampling, sentence, memory[place].data(), loss});
+      batch.loss[0] += static_cast<double>(loss.sum);
+      batch.loss[1] += static_cast<double>(loss.examples);
+    });
+  }
+  template <int, class Use>
+  static void with_launch(const Sampling&, Use use) {
+    use(HostMethod());
+  }
+};
+
+/// A CudaKernel whose device is the host. It computes what a GPU would, slowly, to test a scheme
+/// without a GPU. One thread; deterministic. `Samplers`: those that the scheme implements, as for
+/// BatchKernel.
+template <class Scheme, int R, class Team, class Order = OneByOne, class... Samplers>
+using HostKernel = BatchKernel<HostMachine, HostMethod<Scheme, R, Team, Order>, Samplers...>;
+
+}  // namespace wordloom::inline WORDLOOM_ABI::cuda

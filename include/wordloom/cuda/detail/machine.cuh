@@ -1,0 +1,146 @@
+#pragma once
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include <wordloom/corpus/concept.hpp>
+#include <wordloom/cuda/detail/batch_kernel.hpp>
+#include <wordloom/cuda/detail/device_rows.hpp>
+#include <wordloom/cuda/detail/runtime.cuh>
+#include <wordloom/cuda/detail/teams.cuh>
+
+namespace wordloom::inline WORDLOOM_ABI::cuda {
+
+/// Calls work(team, i) for each i below `count`, one warp each.
+template <class Work>
+__global__ void run_work(Work work, std::uint32_t count) {
+  const RowTeam<WarpTeam> team(nullptr);
+  const std::uint32_t warps = gridDim.x * (blockDim.x / 32);
+  for (std::uint32_t i = (blockIdx.x * blockDim.x + threadIdx.x) / 32; i < count; i += warps)
+    work(team, i);
+}
+
+/// A device that does its work in the order of a stream. It must be the current device of this
+/// thread: see make_current.
+struct CudaMachine {
+  template <class T>
+  using Array = DeviceArray<T>;
+  using Floats = DeviceArray<float>;
+  using Numbers = OrderedArray<std::uint32_t>;  // copied while NCCL's sums are in flight
+  using Values = DeviceValues;
+  using Device = cudaDeviceProp;
+  struct Queue;
+  class Slot;
+
+  cudaStream_t stream;
+  cudaStream_t copies;  // for copies that must not wait for the other's work
+  int device;
+
+  static Device use(std::size_t device) { return use_device(static_cast<int>(device)); }
+  /// Makes the device the current one. Needed after a callback of the program, which may have
+  /// chosen another device.
+  void make_current() const { check(cudaSetDevice(device)); }
+  Values values(float* data, std::size_t size) const {
+    make_current();
+    return {{data, size}, stream};
+  }
+  void wait() const { check(cudaStreamSynchronize(stream)); }
+  void clear(float* data, std::size_t size) const {
+    check(cudaMemsetAsync(data, 0, size * sizeof(float), stream));
+  }
+  template <class T>
+  void copy(T* to, const T* from, std::size_t size) const {
+    begin_copy(to, from, size);
+    wait();
+  }
+  /// Starts a copy. The host's memory must stay until wait().
+  template <class T>
+  void begin_copy(T* to, const T* from, std::size_t size) const {
+    copy_async(to, from, size, stream);
+  }
+  void begin_copy_of_rows(float* to, std::size_t to_stride, const float* from,
+                          std::size_t from_stride, std::size_t columns, std::size_t rows) const {
+    make_current();
+    check(cudaMemcpy2DAsync(to, to_stride * sizeof(float), from, from_stride * sizeof(float),
+                            columns * sizeof(float), rows, cudaMemcpyDefault, stream));
+  }
+  /// Reads the value that work submitted so far leaves; does not wait for later work.
+  float read(const float* from) const {
+    float value = 0;
+    copy_async(&value, from, 1, copies);
+    check(cudaStreamSynchronize(copies));
+    return value;
+  }
+  template <class Work>
+  void run(std::size_t count, const Work& work) const {
+    constexpr std::size_t warps = 8, max_blocks = 4096;
+    if (count == 0) return;
+    const std::size_t blocks = std::min(max_blocks, (count + warps - 1) / warps);
+    launch(&run_work<Work>, blocks, 32 * warps, 0, stream, work, static_cast<std::uint32_t>(count));
+  }
+};
+
+struct CudaStreams {
+  Stream own_stream, own_copies;
+};
+
+/// A machine with streams of its own.
+struct CudaMachine::Queue : private CudaStreams, CudaMachine {
+  Queue() : CudaMachine{own_stream, own_copies, current_device()} {}
+
+  /// Half of the free memory stays free.
+  static bool has_room(std::size_t bytes, std::size_t) {
+    std::size_t free = 0, total = 0;
+    check(cudaMemGetInfo(&free, &total));
+    return bytes < free / 2;
+  }
+  /// Waits for the stream, and so for all copies of batches, because the stream waits for them.
+  void settle() const noexcept { (void)cudaStreamSynchronize(stream); }
+};
+
+/// The memory that one batch in flight needs. There are two, so that a batch can be staged and
+/// copied while another is trained.
+class CudaMachine::Slot {
+ public:
+  /// Copies a batch to the device in parallel to other work, which waits for it from here on.
+  void copy(const SentenceBatch& batch, std::uint32_t* to, const CudaMachine& machine) {
+    for (const auto* const part : {&batch.words, &batch.ends})
+      for (std::size_t at = 0; at < part->size(); at += staged_.size()) {
+        const std::size_t size = std::min(staged_.size(), part->size() - at);
+        copied_.wait();  // for the piece before
+        std::copy_n(part->data() + at, size, staged_.data());
+        copy_async(to, staged_.data(), size, machine.copies);
+        copied_.record(machine.copies);
+        to += size;
+      }
+    copied_.hold(machine.stream);
+  }
+  /// Clears the numbers that a batch adds to.
+  void begin(BatchView& batch, const CudaMachine& machine) {
+    batch.loss = loss_.data();
+    batch.next = next_.data();
+    check(cudaMemsetAsync(batch.loss, 0, 2 * sizeof(double), machine.stream));
+    check(cudaMemsetAsync(batch.next, 0, sizeof(std::uint32_t), machine.stream));
+  }
+  void end(const CudaMachine& machine) {
+    copy_async(loss_on_host_.data(), loss_.data(), 2, machine.stream);
+    done_.record(machine.stream);
+  }
+  Trained wait() const {
+    done_.wait();
+    return {loss_on_host_.data()[0], loss_on_host_.data()[1]};
+  }
+
+ private:
+  static constexpr std::size_t staged_words = std::size_t{1} << 20;
+  // The size is fixed, because allocating or freeing pinned memory may wait for a sum in flight.
+  PinnedArray<std::uint32_t> staged_{staged_words, "a batch"};
+  DeviceArray<std::uint32_t> next_{1};
+  DeviceArray<double> loss_{2};
+  PinnedArray<double> loss_on_host_{2};
+  Event copied_, done_;
+};
+
+}  // namespace wordloom::inline WORDLOOM_ABI::cuda

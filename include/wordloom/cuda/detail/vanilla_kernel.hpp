@@ -1,0 +1,252 @@
+#pragma once
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <numeric>
+#include <type_traits>
+#include <vector>
+
+#include <wordloom/core/hyperparameters.hpp>
+#include <wordloom/corpus/concept.hpp>
+#include <wordloom/cuda/detail/batch_run.hpp>
+#include <wordloom/cuda/detail/device_matrix.hpp>
+#include <wordloom/cuda/detail/device_model.hpp>
+#include <wordloom/cuda/detail/device_rows.hpp>
+#include <wordloom/cuda/detail/row_steps.hpp>
+#include <wordloom/cuda/detail/sampling.hpp>
+#include <wordloom/cuda/detail/sentence.hpp>
+#include <wordloom/cuda/detail/vanilla_work.hpp>
+#include <wordloom/model/model.hpp>
+#include <wordloom/optimizer/concept.hpp>
+#include <wordloom/sampler/hogwild.hpp>
+
+namespace wordloom::inline WORDLOOM_ABI::cuda {
+
+/// Trains pairs of words in the order of the corpus in minibatches on a machine: the baseline of
+/// W2V-CL (Li et al. 2019, "Vanilla"). All gradients of a minibatch use the rows as they were when
+/// it began. The entries of a row, one for each of its occurrences in the minibatch, are grouped by
+/// a sort and summed; then the optimizer takes one step with the row.
+///
+/// The machine draws subsampling, windows and negatives itself, as BatchKernel does, and the same
+/// ones as CudaSentenceKernel. No row is changed by two teams: every run gives the same vectors,
+/// bit for bit, on the same kind of machine. Only the reported loss may differ by rounding.
+///
+/// A minibatch may extend over several batches of sentences, but one that is not full at the end of
+/// an epoch is applied there. A checkpoint that is written during training lacks the minibatch in
+/// progress, as with WithOptimizer. Each of several ranks has minibatches of its own; they share
+/// the model, not the state of the optimizer.
+/// - `Machine`: CudaMachine or HostMachine; `Sorter`: CudaSorter or HostSorter;
+/// - `RowSizes`: an integer_sequence of the lengths of rows in units of 32 floats, ascending;
+/// - `Optimizer`: one that has a RowStep. Its state is in the model, in the format of
+///   WithOptimizer.
+template <class Machine, class Sorter, class RowSizes, class Optimizer>
+struct VanillaKernel {
+  Optimizer optimizer = {};
+  std::size_t batch = 1024;  // pairs of a minibatch, 1 to 65536; small ones leave a GPU idle
+  std::size_t device = 0;    // which GPU, counted from 0
+
+  using Replica = DeviceReplica<Machine>;
+  /// A batch of sentences has up to 40 pairs for each word, each of which is listed in 8 bytes.
+  static constexpr std::size_t batch_words = std::size_t{1} << 18;
+  static constexpr std::size_t min_words = batch_words;
+  template <class Sampler>
+  static constexpr bool trains =
+      std::is_same_v<Sampler, HogwildFixedWindow> || std::is_same_v<Sampler, Hogwild>;
+
+  static VanillaKernel from(const Hyperparameters& parameters) {
+    return {.optimizer = detail::policy_from<Optimizer>(parameters), .device = parameters.device};
+  }
+  /// Lists the parameters that change the result; the choice of the device does not.
+  template <class Visit>
+  void visit_parameters(Visit&& visit) const {
+    visit("batch", batch, 1, 65536);
+    detail::visit_all(visit, optimizer);
+  }
+
+  /// Makes the device the current one of this thread. Throws DeviceError if there is no such
+  /// device, and InvalidArgument if a parameter is out of the kernels' range.
+  template <class Sampler>
+  void check(const Sampler& sampler, const Hyperparameters& parameters) const {
+    detail::validate(*this);
+    checked_sampling_of(sampler);
+    Machine::use(device);
+    stride_of<RowSizes>(parameters.dimension);
+  }
+
+  class Run;
+  /// Copies the model to the device, with the state of the optimizer, which is added to the model
+  /// if it has none. Throws as `check` does, DeviceError if it does not fit, and InvalidArgument
+  /// unless the model has an input and an output row for each word.
+  template <class Sampler>
+  std::unique_ptr<Run> start(const Sampler& sampler, const Hyperparameters& parameters,
+                             Model& model) const {
+    check(sampler, parameters);
+    const auto targets = sampler.targets.start(model.vocabulary);
+    require_rows(model, targets.output_rows());
+    return std::make_unique<Run>(*this, sampler, targets, parameters, model);
+  }
+};
+
+/// A run of training; not thread-safe. Besides the model, the device holds about 24 bytes and a row
+/// of floats for each entry of a minibatch; a pair has K + 2 entries. These rows are at most those
+/// of the model plus one for 64 entries.
+template <class Machine, class Sorter, class RowSizes, class Optimizer>
+class VanillaKernel<Machine, Sorter, RowSizes, Optimizer>::Run : public BatchRun<Machine> {
+  using typename BatchRun<Machine>::Numbers;
+  template <class T>
+  using Array = typename BatchRun<Machine>::template Array<T>;
+
+ public:
+  template <class Sampler, class TargetTables>
+  Run(const VanillaKernel& policy, const Sampler& sampler, const TargetTables& targets,
+      const Hyperparameters& parameters, Model& model)
+      : BatchRun<Machine>(sampler, targets, parameters, model.vocabulary),
+        dimension_(model.dimension()),
+        batch_(policy.batch),
+        entries_of_pair_(sampling_.per_window + 2),
+        rows_(model.input.rows() + model.output.rows()),
+        step_(policy.optimizer, dimension_),
+        model_(policy.optimizer, stride_of<RowSizes>(dimension_), model, machine_) {
+    view_ = {model_.matrix(Side::input).data, model_.matrix(Side::output).data,
+             stride_of<RowSizes>(dimension_)};
+    const char* const what = "a minibatch";
+    const std::size_t entries = batch_ * entries_of_pair_;
+    for (auto* of_entries : {&entry_rows_, &sorted_rows_, &sorted_entries_, &pieces_, &numbers_})
+      *of_entries = Array<std::uint32_t>(entries, what);
+    piece_count_ = Array<std::uint32_t>(1, what);
+    factors_ = Array<float>(entries, what);
+    changes_ = Array<float>(batch_ * view_.stride, what);
+    sums_ = Array<float>(SortedView::max_pieces(entries, rows_) * view_.stride, what);
+    std::vector<std::uint32_t> numbers(entries);
+    std::iota(numbers.begin(), numbers.end(), 0u);
+    machine_.begin_copy(numbers_.data(), numbers.data(), entries);
+    // All of these fit into 32 bits, because no device has room for more rows.
+    minibatch_ = {.slots = static_cast<std::uint32_t>(entries_of_pair_),
+                  .input_rows = static_cast<std::uint32_t>(model.input.rows()),
+                  .no_row = static_cast<std::uint32_t>(rows_),
+                  .rows = entry_rows_.data(),
+                  .factors = factors_.data(),
+                  .changes = changes_.data()};
+    sorter_.reserve(entries, bits(), BeginsPiece{sorted_rows_.data()}, machine_);
+    machine_.wait();
+  }
+  ~Run() { machine_.settle(); }
+
+  static constexpr std::size_t batch_words() noexcept { return VanillaKernel::batch_words; }
+
+  /// Trains a batch of sentences, with a learning rate that goes from `first_rate` to `last_rate`,
+  /// in minibatches of its pairs, and keeps the rest for the next batch. The batch may be changed
+  /// afterwards. Waits for the batch before, then for the number of pairs.
+  void submit(const SentenceBatch& given, std::size_t epoch, double first_rate, double last_rate) {
+    this->submit_by(given, epoch, first_rate, last_rate,
+                    [&](const BatchView& batch, std::size_t words) {
+                      const std::size_t pairs = list_pairs(batch, words);
+                      for (std::size_t done = 0; done < pairs;) {
+                        const std::size_t count = std::min(batch_ - filled_, pairs - done);
+                        score(batch, done, count);
+                        done += count;
+                        filled_ += count;
+                        rate_ = first_rate + (last_rate - first_rate) * static_cast<double>(done) /
+                                                 static_cast<double>(pairs);
+                        if (filled_ == batch_) apply();
+                      }
+                    });
+  }
+  /// Applies the minibatch in progress, full or not, at the learning rate of its last pair.
+  void finish() {
+    machine_.make_current();
+    if (filled_ > 0) apply();
+  }
+
+  /// Returns the model on the device, whose work follows the submitted work.
+  Replica replica() {
+    return {machine_, view_, {model_.matrix(Side::input).rows, model_.matrix(Side::output).rows}};
+  }
+
+  /// Copies the model and the state of the optimizer back, without the minibatch in progress.
+  void download(Model& model) {
+    machine_.make_current();
+    model_.begin_download(model, machine_);
+    machine_.wait();
+  }
+
+ private:
+  using BatchRun<Machine>::machine_;
+  using BatchRun<Machine>::sampling_;
+
+  /// Lists the pairs of a batch with `words` words before subsampling, and returns their number.
+  std::size_t list_pairs(const BatchView& batch, std::size_t words) {
+    if (words == 0) return 0;
+    machine_.wait();  // for the batch before, which uses what may grow
+    grow(pair_ends_, words);
+    grow(sentence_of_, words);
+    machine_.run(batch.sentences,
+                 CountPairs{batch, sampling_, pair_ends_.data(), sentence_of_.data()});
+    sorter_.add_up(pair_ends_.data(), words, machine_);
+    std::uint32_t pairs = 0;
+    machine_.copy(&pairs, pair_ends_.data() + words - 1, 1);
+    grow(pairs_, 2 * std::size_t{pairs});
+    machine_.run(batch.sentences, ListPairs{batch, sampling_, pair_ends_.data(), pairs_.data()});
+    return pairs;
+  }
+
+  /// Scores `count` pairs of a batch, from number `first` on, for the minibatch in progress.
+  void score(const BatchView& batch, std::size_t first, std::size_t count) {
+    MinibatchView rest = minibatch_;
+    rest.rows += filled_ * entries_of_pair_;
+    rest.factors += filled_ * entries_of_pair_;
+    rest.changes += filled_ * view_.stride;
+    with_row_size<RowSizes>(dimension_, [&]<int R>() {
+      machine_.run(count, ScorePair<R>{batch, sampling_, view_, pairs_.data() + 2 * first,
+                                       sentence_of_.data(), rest});
+    });
+  }
+
+  /// Returns the number of bits of the numbers of rows, up to no_row.
+  int bits() const { return static_cast<int>(std::bit_width(rows_)); }
+
+  /// Applies the minibatch in progress and begins a new one.
+  void apply() {
+    const std::size_t entries = filled_ * entries_of_pair_;
+    filled_ = 0;
+    sorter_.sort(entry_rows_.data(), sorted_rows_.data(), numbers_.data(), sorted_entries_.data(),
+                 entries, bits(), machine_);
+    sorter_.select(numbers_.data(), pieces_.data(), piece_count_.data(), entries,
+                   BeginsPiece{sorted_rows_.data()}, machine_);
+    const SortedView sorted{
+        sorted_rows_.data(), sorted_entries_.data(), static_cast<std::uint32_t>(entries),
+        pieces_.data(),      piece_count_.data(),    sums_.data()};
+    // Only the device knows the number of pieces. Pieces without a row come last.
+    const std::size_t pieces = SortedView::max_pieces(entries, rows_);
+    with_row_size<RowSizes>(dimension_, [&]<int R>() {
+      machine_.run(pieces, SumPiece<R>{minibatch_, sorted, view_.input});
+      machine_.run(pieces, StepRow<R, RowStep<Optimizer>>{
+                               minibatch_,
+                               sorted,
+                               view_,
+                               step_,
+                               {model_.state(Side::input), model_.state(Side::output)},
+                               static_cast<float>(rate_)});
+    });
+  }
+
+  std::size_t dimension_, batch_;
+  std::size_t entries_of_pair_;  // K + 2, entries of a pair
+  std::size_t rows_;             // of both matrices
+  RowStep<Optimizer> step_;
+  DeviceModel<Machine, Optimizer> model_;
+  ModelView view_{};
+  Sorter sorter_;
+  Numbers pair_ends_, sentence_of_;  // [words] of a batch
+  Numbers pairs_;                    // [pairs x 2] of a batch, see ListPairs
+  Array<std::uint32_t> entry_rows_, sorted_rows_, sorted_entries_, pieces_, piece_count_;
+  Array<std::uint32_t> numbers_;  // [entries] 0, 1, 2, ...
+  Array<float> factors_, changes_, sums_;
+  MinibatchView minibatch_{};
+  std::size_t filled_ = 0;  // pairs of the minibatch in progress
+  double rate_ = 0;         // the learning rate of the last of them
+};
+
+}  // namespace wordloom::inline WORDLOOM_ABI::cuda

@@ -1,0 +1,167 @@
+#pragma once
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <iterator>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <wordloom/graph/detail/edge_fields.hpp>
+#include <wordloom/graph/detail/foreign_graph.hpp>
+
+/// The header of an edge list: a first line with the names of its columns.
+namespace wordloom::inline WORDLOOM_ABI::detail {
+
+/// The content of a column; `type` says whether an edge is directed, as in Gephi's tables.
+enum class ColumnRole : unsigned char { source, target, weight, type, other };
+
+/// The fields of some lines.
+using EdgeRows = std::vector<std::vector<std::string>>;
+
+/// Returns whether the first row names the columns and is not an edge. `is_table`: whether columns
+/// are separated by anything but white space, or names are quoted.
+bool is_header(const EdgeRows& rows, bool is_table);
+
+struct ColumnRoles {
+  std::vector<ColumnRole> of_columns;
+  const char* missing = nullptr;  // the missing part of the header
+};
+
+/// Returns the content of columns by their names: columns named like nodes and weights, in any
+/// order. If there are only two or three columns with other names, they are source, target and
+/// weight.
+ColumnRoles column_roles(const std::vector<std::string>& names, bool weighted);
+
+#if WORDLOOM_DEFINES_FUNCTIONS
+
+/// Names of the columns of both nodes. The last few are also words that may name nodes.
+inline constexpr std::array<std::string_view, 2> node_columns[] = {{"source", "target"},
+                                                                   {"src", "dst"},
+                                                                   {"src", "dest"},
+                                                                   {"source_id", "target_id"},
+                                                                   {"sourceid", "targetid"},
+                                                                   {"source id", "target id"},
+                                                                   {"node1", "node2"},
+                                                                   {"node_1", "node_2"},
+                                                                   {"node 1", "node 2"},
+                                                                   {"id1", "id2"},
+                                                                   {"id_1", "id_2"},
+                                                                   {"id 1", "id 2"},
+                                                                   {"protein1", "protein2"},
+                                                                   {"gene1", "gene2"},
+                                                                   {"user1", "user2"},
+                                                                   {"from_id", "to_id"},
+                                                                   {"fromid", "toid"},
+                                                                   {"from_node", "to_node"},
+                                                                   {"fromnodeid", "tonodeid"},
+                                                                   {"fromnode", "tonode"},
+                                                                   {"from node", "to node"},
+                                                                   {"nodea", "nodeb"},
+                                                                   {"node_a", "node_b"},
+                                                                   {"node a", "node b"},
+                                                                   {"node_id_1", "node_id_2"},
+                                                                   {"gene_a", "gene_b"},
+                                                                   {"protein_a", "protein_b"},
+                                                                   {"interactora", "interactorb"},
+                                                                   {"interactor_a", "interactor_b"},
+                                                                   {"vertex1", "vertex2"},
+                                                                   {"follower", "followee"},
+                                                                   {"sender", "receiver"},
+                                                                   {"from", "to"},
+                                                                   {"head", "tail"},
+                                                                   {"start", "end"},
+                                                                   {"parent", "child"}};
+inline constexpr std::size_t sure_node_columns = std::size(node_columns) - 4;
+
+/// Returns the two columns of `names` that hold the nodes.
+inline std::optional<std::pair<std::size_t, std::size_t>> find_node_columns(
+    const std::vector<std::string>& names, std::size_t pairs) {
+  std::vector<std::string> lower;
+  for (const std::string& name : names) lower.push_back(in_lower_case(name));
+  const auto place = [&](std::string_view name) {
+    return static_cast<std::size_t>(std::find(lower.begin(), lower.end(), name) - lower.begin());
+  };
+  for (std::size_t i = 0; i < pairs; ++i) {
+    const std::pair at(place(node_columns[i][0]), place(node_columns[i][1]));
+    if (std::max(at.first, at.second) < lower.size()) return at;
+  }
+  // Longer names that begin with these, such as from_node_id and to_node_id.
+  constexpr std::array<std::string_view, 2> beginnings[] = {
+      {"source", "target"}, {"src", "dst"}, {"from", "to"}};
+  for (const auto& [source, target] : beginnings)
+    for (std::size_t i = 0; i < lower.size(); ++i) {
+      if (!lower[i].starts_with(source) || lower[i].size() == source.size()) continue;
+      const std::size_t other = place(std::string(target) + lower[i].substr(source.size()));
+      if (other < lower.size()) return std::pair(i, other);
+    }
+  return std::nullopt;
+}
+
+WORDLOOM_FUNCTION bool is_header(const EdgeRows& rows, bool is_table) {
+  if (rows.empty() || rows[0].size() < 2) return false;
+  const auto& names = rows[0];
+  const auto is_number = [](const std::string& field) { return weight_in(field).has_value(); };
+  std::size_t others = 0, numbers = 0, weights = 0;
+  for (std::size_t i = 1; i < rows.size(); ++i) {
+    if (rows[i].size() < 2) continue;
+    ++others;
+    numbers += is_number(rows[i][0]) && is_number(rows[i][1]);
+    weights += rows[i].size() > 2 && is_number(rows[i][2]);
+  }
+  const bool has_numbers = others > 0 && numbers == others;
+  if (const auto nodes = find_node_columns(
+          names, is_table || has_numbers ? std::size(node_columns) : sure_node_columns)) {
+    // Names that other lines have as well, and node1 before node3, are nodes.
+    const std::string& name = names[nodes->first];
+    const std::string_view stem = std::string_view(name).substr(0, name.find_last_not_of("12") + 1);
+    const bool is_numbered = stem.size() < name.size();
+    for (std::size_t i = 1; i < rows.size(); ++i)
+      for (const std::string& field : rows[i])
+        if (field == name || field == names[nodes->second] ||
+            (is_numbered && field.starts_with(stem)))
+          return false;
+    return !is_numbered || others > 0;
+  }
+  if (std::any_of(names.begin(), names.end(), is_number)) return false;
+  if (names.size() > 2 && others > 0 && weights == others)  // unless it is a malformed weight
+    return !names[2].empty() &&
+           std::string_view("{+-.0123456789").find(names[2][0]) == std::string_view::npos;
+  return has_numbers && others > 1;
+}
+
+WORDLOOM_FUNCTION ColumnRoles column_roles(const std::vector<std::string>& names, bool weighted) {
+  ColumnRoles result{std::vector(names.size(), ColumnRole::other)};
+  auto nodes = find_node_columns(names, std::size(node_columns));
+  const bool is_known = nodes.has_value();
+  if (!nodes && (names.size() == 2 || names.size() == 3)) nodes = {0, 1};
+  if (!nodes) {
+    result.missing = "a header with the columns source and target, or from and to";
+    return result;
+  }
+  constexpr std::string_view weight_names[] = {"weight", "weights",        "w",
+                                               "value",  "combined_score", "score"};
+  auto& roles = result.of_columns;
+  roles[nodes->first] = ColumnRole::source;
+  roles[nodes->second] = ColumnRole::target;
+  bool has_weight = false;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (roles[i] != ColumnRole::other) continue;
+    const std::string name = in_lower_case(names[i]);
+    const bool is_weight = is_known ? std::find(std::begin(weight_names), std::end(weight_names),
+                                                name) != std::end(weight_names)
+                                    : i == 2;
+    if (is_weight && !has_weight)
+      roles[i] = ColumnRole::weight, has_weight = true;
+    else if (name == "type" && is_known)
+      roles[i] = ColumnRole::type;
+  }
+  if (weighted && !has_weight) result.missing = "a column weight in the header";
+  return result;
+}
+
+#endif
+
+}  // namespace wordloom::inline WORDLOOM_ABI::detail

@@ -1,0 +1,12 @@
+#pragma once
+#include <atomic>
+#include <cstddef>
+#include <type_traits>
+#include <utility>
+
+#include <wordloom/simd/detail/simd.hpp>
+
+#define WORDLOOM_VECTOR_CODE <wordloom/simd/detail/unrolled.inl>
+#include <wordloom/simd/detail/for_each_target.inl>
+#define WORDLOOM_VECTOR_CODE <wordloom/simd/detail/row_access.inl>
+#include <wordloom/simd/detail/for_each_target.inl>

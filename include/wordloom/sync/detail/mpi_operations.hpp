@@ -1,0 +1,177 @@
+#pragma once
+#include <mpi.h>
+
+#include <algorithm>
+#include <chrono>
+#include <climits>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <wordloom/core/error.hpp>
+#include <wordloom/sync/detail/row_changes.hpp>
+
+namespace wordloom::inline WORDLOOM_ABI::detail {
+
+/// Throws SyncError, "MPI cannot `what`", if a call of MPI has failed.
+inline void check_mpi(int status, const char* what) {
+  if (status == MPI_SUCCESS) return;
+  char text[MPI_MAX_ERROR_STRING] = "";
+  int length = 0;
+  MPI_Error_string(status, text, &length);
+  throw SyncError{"MPI cannot ", what, ": ", text};
+}
+
+/// State that all copies of a rank share. Ranks begin the same operations in the same order, and no
+/// operation is complete on any rank before all have begun it: when ranks end, each has begun all
+/// operations or all but the last.
+class MpiOperations {
+ public:
+  enum class Kind : std::uint64_t { none, sum, sum_bf16, broadcast, gather };
+  static constexpr int text_tag = 0, end_tag = 1;
+
+  explicit MpiOperations(MPI_Comm original) {
+    check_mpi(MPI_Comm_dup(original, &communicator), "copy a communicator");
+    check_mpi(MPI_Comm_set_errhandler(communicator, MPI_ERRORS_RETURN), "prepare a communicator");
+    check_mpi(MPI_Comm_rank(communicator, &rank), "number the ranks");
+    check_mpi(MPI_Comm_size(communicator, &size), "count the ranks");
+    ends_.resize(static_cast<std::size_t>(size));
+  }
+  MpiOperations(const MpiOperations&) = delete;
+  MpiOperations& operator=(const MpiOperations&) = delete;
+  ~MpiOperations() {
+    int is_over = 0;
+    MPI_Finalized(&is_over);
+    if (is_over != 0) return;
+    end("");
+    if (add_bf16_ != MPI_OP_NULL) MPI_Op_free(&add_bf16_);
+    MPI_Comm_free(&communicator);
+  }
+
+  /// Starts an operation on `count` values, which stay in use until `is_complete`. Throws
+  /// SyncError, and InvalidArgument for 2^31 values and more.
+  void begin(Kind kind, void* values, std::size_t count) {
+    if (count > INT_MAX) throw InvalidArgument("more values than MPI sums at a time");
+    throw_if_failed(own_.begun + 1);
+    start(kind, values, count);
+  }
+  /// Returns whether the last operation is complete. Throws SyncError.
+  bool is_complete() {
+    int all = 0;
+    check_mpi(MPI_Testall(2, requests_, &all, MPI_STATUSES_IGNORE), "exchange values");
+    if (all == 0) throw_if_failed(own_.begun);
+    return all != 0;
+  }
+
+  /// Throws SyncError if a rank has failed, or has ended before this one.
+  void throw_if_failed() { throw_if_failed(own_.begun); }
+  /// Throws SyncError if a rank failed or ended before it began `needed` operations.
+  void throw_if_failed(std::uint64_t needed) {
+    while (receive()) continue;
+    for (std::size_t r = 0; r < ends_.size() && failure_.empty(); ++r) {
+      if (!ends_[r]) continue;
+      failure_ = ends_[r]->failure;
+      if (failure_.empty() && ends_[r]->begun < needed)
+        failure_ = joined({"rank ", r, " has ended before the others"});
+    }
+    if (failure_.empty()) return;
+    end(failure_);
+    throw SyncError(failure_);
+  }
+
+  /// Tells all ranks that this one ends, waits until they say the same, and completes the operation
+  /// in flight on any of them.
+  void end(const std::string& why) noexcept {
+    if (std::exchange(has_ended_, true)) return;
+    try {
+      failure_ = why;
+      why.copy(own_.failure, sizeof own_.failure - 1);
+      std::vector<MPI_Request> sends(ends_.size(), MPI_REQUEST_NULL);
+      for (int other = 0; other < size; ++other)
+        if (other != rank)
+          check_mpi(MPI_Isend(&own_, sizeof own_, MPI_BYTE, other, end_tag, communicator,
+                              &sends[static_cast<std::size_t>(other)]),
+                    "end");
+      ends_[static_cast<std::size_t>(rank)] = own_;
+      while (std::count(ends_.begin(), ends_.end(), std::nullopt) != 0)
+        if (!receive()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      check_mpi(MPI_Waitall(size, sends.data(), MPI_STATUSES_IGNORE), "end");
+      check_mpi(MPI_Waitall(2, requests_, MPI_STATUSES_IGNORE), "end");
+      const End last = **std::max_element(ends_.begin(), ends_.end(),
+                                          [](auto& a, auto& b) { return a->begun < b->begun; });
+      if (own_.begun == last.begun) return;
+      std::vector<std::uint64_t> unused(last.count *
+                                        (last.kind == Kind::gather ? ends_.size() : 1));
+      start(last.kind, unused.data(), last.count);
+      check_mpi(MPI_Waitall(2, requests_, MPI_STATUSES_IGNORE), "end");
+    } catch (const std::exception&) {  // an error of MPI, or no memory: nothing more can be done
+    }
+  }
+
+  MPI_Comm communicator = MPI_COMM_NULL;  // a copy, for these operations alone
+  int rank = 0, size = 1;
+
+ private:
+  /// The message that a rank sends to all others when it ends.
+  struct End {
+    std::uint64_t begun = 0;  // operations
+    Kind kind = Kind::none;   // of the last operation
+    std::uint64_t count = 0;  // number of its values
+    char failure[1000] = "";  // of any rank; empty: none
+  };
+
+  /// Starts an operation on `count` values, for `gather` from each rank.
+  void start(Kind kind, void* values, std::size_t count) {
+    const int n = static_cast<int>(count);
+    int status = MPI_SUCCESS;
+    ++own_.begun;
+    own_.kind = kind;
+    own_.count = count;
+    if (kind == Kind::sum) {
+      status =
+          MPI_Iallreduce(MPI_IN_PLACE, values, n, MPI_FLOAT, MPI_SUM, communicator, &requests_[0]);
+    } else if (kind == Kind::sum_bf16) {
+      if (add_bf16_ == MPI_OP_NULL) check_mpi(MPI_Op_create(&add, 1, &add_bf16_), "prepare a sum");
+      status = MPI_Iallreduce(MPI_IN_PLACE, values, n, MPI_UINT16_T, add_bf16_, communicator,
+                              &requests_[0]);
+    } else if (kind == Kind::gather) {
+      status = MPI_Iallgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, values, n, MPI_UINT64_T,
+                              communicator, &requests_[0]);
+    } else {
+      status = MPI_Ibcast(values, n, MPI_FLOAT, 0, communicator, &requests_[0]);
+      check_mpi(MPI_Ibarrier(communicator, &requests_[1]), "broadcast");  // rank 0 waits as well
+    }
+    check_mpi(status, "exchange values");
+  }
+  static void add(void* from, void* to, int* count, MPI_Datatype*) {
+    static const simd::RowChangeFunctions functions = simd::row_change_functions();
+    functions.add_bf16(static_cast<const std::uint16_t*>(from), static_cast<std::uint16_t*>(to),
+                       static_cast<std::size_t>(*count));
+  }
+  /// Receives the message of a rank that has ended; returns false if there is none.
+  bool receive() {
+    int is_there = 0;
+    MPI_Status status;
+    check_mpi(MPI_Iprobe(MPI_ANY_SOURCE, end_tag, communicator, &is_there, &status), "receive");
+    if (is_there == 0) return false;
+    auto& place = ends_[static_cast<std::size_t>(status.MPI_SOURCE)].emplace();
+    check_mpi(MPI_Recv(&place, sizeof place, MPI_BYTE, status.MPI_SOURCE, end_tag, communicator,
+                       MPI_STATUS_IGNORE),
+              "receive");
+    return true;
+  }
+
+  End own_;
+  MPI_Op add_bf16_ = MPI_OP_NULL;  // made when it is needed
+  MPI_Request requests_[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+  std::vector<std::optional<End>> ends_;  // of the ranks that have ended
+  std::string failure_;                   // why this rank has ended
+  bool has_ended_ = false;
+};
+
+}  // namespace wordloom::inline WORDLOOM_ABI::detail

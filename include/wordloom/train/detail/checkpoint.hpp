@@ -1,0 +1,245 @@
+#pragma once
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <limits>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include <wordloom/core/detail/hash.hpp>
+#include <wordloom/core/detail/section_file.hpp>
+#include <wordloom/core/error.hpp>
+#include <wordloom/core/hyperparameters.hpp>
+#include <wordloom/core/row_matrix.hpp>
+
+namespace wordloom::inline WORDLOOM_ABI::detail {
+
+/// Returns the name of a type without namespaces and spaces.
+std::string without_namespaces(std::string_view type);
+
+/// Returns the compiler's name of a type, without namespaces and spaces. (`auto`: GCC adds the
+/// alias of std::string to a function's name.)
+template <class T>
+auto pretty_name() {
+  constexpr std::string_view function = __PRETTY_FUNCTION__;
+  constexpr std::size_t begin = function.find("T = ") + 4;
+  return without_namespaces(function.substr(begin, function.size() - 1 - begin));
+}
+
+template <class T>
+struct NameOf {
+  static auto get() { return pretty_name<T>(); }
+};
+/// The name includes all arguments: compilers differ in the default ones that they leave out.
+template <template <class...> class Policy, class... Arguments>
+struct NameOf<Policy<Arguments...>> {
+  static auto get() {
+    std::string name = pretty_name<Policy<Arguments...>>();
+    name.resize(std::min(name.find('<'), name.size()));
+    const char* before = "<";
+    ((name += before, name += NameOf<Arguments>::get(), before = ","), ...);
+    return name + '>';
+  }
+};
+
+/// Returns the name of a policy, equal with GCC and Clang.
+template <class T>
+std::string name_of() {
+  return NameOf<T>::get();
+}
+
+/// Returns a fingerprint of hyperparameters, and of policies and their parameters.
+template <class... Policies>
+std::uint64_t method_of(const Hyperparameters& parameters, const Policies&... policies) {
+  Hash method = hash_of(parameters);
+  (add_to_method(method, std::string_view(name_of<Policies>())), ...);
+  (add_parameters(method, policies), ...);
+  return method.value();
+}
+
+/// The state of a training run between two sentences of each thread of each rank: all that
+/// `Trainer::resume` needs besides corpus and vocabulary.
+///
+/// File format (SectionWriter, "wordloom checkpoint 5"): the numbers of the run, the numbers of its
+/// ranks, then the matrices. Older versions are refused.
+struct Checkpoint {
+  /// The position of a thread in its shard, and its work since its last report.
+  struct Thread {
+    std::uint64_t epoch = 0, sentences = 0;            // finished, sentences in this epoch
+    std::uint64_t random_state = 0, random_gamma = 0;  // of its Random
+    std::uint64_t picks = 0;                           // of its NegativePool, in this epoch
+    std::uint64_t tokens = 0, examples = 0;            // not reported yet, as is the loss
+    double loss = 0;
+  };
+
+  /// The loss of an epoch, summed over its examples.
+  struct EpochLoss {
+    double loss = 0;
+    std::uint64_t examples = 0;
+
+    void add(double more, std::uint64_t more_examples) {
+      loss += more;
+      examples += more_examples;
+    }
+    /// Returns NaN for no examples.
+    double mean() const {
+      return examples == 0 ? std::numeric_limits<double>::quiet_NaN()
+                           : loss / static_cast<double>(examples);
+    }
+  };
+
+  /// The progress of a rank.
+  struct Rank {
+    std::uint64_t tokens = 0;       // trained and reported, in all epochs
+    std::vector<EpochLoss> losses;  // [epochs]
+    std::vector<Thread> threads;
+
+    /// Returns all fields as numbers, in their order; equally many for every rank of a run.
+    std::vector<std::uint64_t> numbers() const;
+
+    /// Returns the length of `numbers()`.
+    static constexpr std::size_t size(std::size_t epochs, std::size_t threads) {
+      return 1 + epochs * (sizeof(EpochLoss) / 8) + threads * (sizeof(Thread) / 8);
+    }
+  };
+
+  std::uint64_t method = 0;            // fingerprint of policies and hyperparameters
+  std::uint64_t vocabulary = 0;        // Vocabulary::fingerprint()
+  std::uint64_t corpus = 0;            // its fingerprint(); 0: without one
+  std::uint64_t corpus_tokens = 0;     // in one epoch
+  std::uint64_t synchronisations = 0;  // completed by the ranks
+  std::uint64_t sync_options = 0;      // fingerprint of the way ranks synchronise
+  std::vector<Rank> ranks;             // all of the same numbers of epochs and threads
+  std::vector<NamedMatrix> matrices;   // Model::copy_of_matrices()
+
+  /// Returns the numbers of all ranks, one rank after the other.
+  std::vector<std::uint64_t> positions() const;
+
+  /// Sets the ranks from their `positions`, of which each has Rank::size(epochs, threads).
+  void set_positions(std::span<const std::uint64_t> positions, std::size_t epochs,
+                     std::size_t threads);
+
+  /// Writes the checkpoint, whole or not at all. Throws IoError.
+  void save(const std::filesystem::path& path) const;
+
+  /// Reads a checkpoint. Throws IoError, and FormatError with the byte for a file that is cut
+  /// short, damaged, of another version or not a checkpoint.
+  static Checkpoint load(const std::filesystem::path& path);
+
+  /// Throws InvalidArgument unless this checkpoint, read from `path`, belongs to the same run as
+  /// `expected`, with as many ranks, threads and epochs.
+  void require_run(const Checkpoint& expected, const std::filesystem::path& path) const;
+
+ private:
+  static constexpr std::string_view format = "wordloom checkpoint 5";
+};
+
+#if WORDLOOM_DEFINES_FUNCTIONS
+
+WORDLOOM_FUNCTION std::string without_namespaces(std::string_view type) {
+  std::string name;
+  for (const char c : type) {
+    if (c != ' ') name += c;
+    if (name.ends_with("::")) name.resize(name.find_last_of("<,") + 1);
+  }
+  return name;
+}
+
+WORDLOOM_FUNCTION std::vector<std::uint64_t> Checkpoint::Rank::numbers() const {
+  std::vector<std::uint64_t> all{tokens};
+  const auto put = [&](const auto& items) {
+    for (const auto& item : items) {
+      const auto fields = std::bit_cast<std::array<std::uint64_t, sizeof(item) / 8>>(item);
+      all.insert(all.end(), fields.begin(), fields.end());
+    }
+  };
+  put(losses);
+  put(threads);
+  return all;
+}
+
+WORDLOOM_FUNCTION std::vector<std::uint64_t> Checkpoint::positions() const {
+  std::vector<std::uint64_t> all;
+  for (const Rank& rank : ranks) {
+    const auto numbers = rank.numbers();
+    all.insert(all.end(), numbers.begin(), numbers.end());
+  }
+  return all;
+}
+
+WORDLOOM_FUNCTION void Checkpoint::set_positions(std::span<const std::uint64_t> positions,
+                                                 std::size_t epochs, std::size_t threads) {
+  auto next = positions.begin();
+  const auto take = [&](auto& items) {
+    for (auto& item : items) {
+      std::array<std::uint64_t, sizeof(item) / 8> fields;
+      for (std::uint64_t& field : fields) field = *next++;
+      item = std::bit_cast<std::remove_reference_t<decltype(item)>>(fields);
+    }
+  };
+  ranks.clear();
+  while (next != positions.end()) {
+    Rank& rank = ranks.emplace_back(
+        Rank{*next++, std::vector<EpochLoss>(epochs), std::vector<Thread>(threads)});
+    take(rank.losses);
+    take(rank.threads);
+  }
+}
+
+WORDLOOM_FUNCTION void Checkpoint::save(const std::filesystem::path& path) const {
+  SectionWriter file(path, format);
+  const Rank first = ranks.empty() ? Rank() : ranks[0];
+  file.numbers(std::array<std::uint64_t, 10>{
+      method, vocabulary, corpus, corpus_tokens, synchronisations, sync_options, ranks.size(),
+      first.losses.size(), first.threads.size(), matrices.size()});
+  file.numbers(positions());
+  for (const auto& [name, matrix] : matrices) file.matrix(name, matrix);
+  file.commit();
+}
+
+WORDLOOM_FUNCTION Checkpoint Checkpoint::load(const std::filesystem::path& path) {
+  SectionReader file(path, format);
+  const auto run = file.numbers();
+  if (run.size() != 10) file.refuse_section("10 numbers of a run", std::to_string(run.size()));
+  Checkpoint result{run[0], run[1], run[2], run[3], run[4], run[5], {}, {}};
+  const std::uint64_t rank_count = run[6], epochs = run[7], threads = run[8];
+  const auto positions = file.numbers();
+  const std::size_t count = positions.size();
+  if (rank_count == 0 || rank_count > count || epochs > count || threads > count ||
+      count % rank_count != 0 || count / rank_count != Rank::size(epochs, threads))
+    file.refuse_section(joined({"the numbers of ", rank_count, " ranks of ", epochs, " epochs and ",
+                                threads, " threads"}),
+                        joined({count, " numbers"}));
+  result.set_positions(positions, epochs, threads);
+  for (std::uint64_t i = 0; i < run[9]; ++i) result.matrices.push_back(file.matrix());
+  file.end();
+  return result;
+}
+
+WORDLOOM_FUNCTION void Checkpoint::require_run(const Checkpoint& expected,
+                                               const std::filesystem::path& path) const {
+  const auto require = [&](const std::string& what, std::uint64_t got, std::uint64_t wanted) {
+    if (got != wanted)
+      throw InvalidArgument{
+          "'",      path,   "' was written with another ",
+          what,     ": ",   got,
+          ", not ", wanted, "; resume with the original one, or train from the start"};
+  };
+  require("number of ranks", ranks.size(), expected.ranks.size());
+  require("method or set of hyperparameters (fingerprint)", method, expected.method);
+  require("vocabulary (fingerprint)", vocabulary, expected.vocabulary);
+  require("corpus (fingerprint)", corpus, expected.corpus);
+  require("corpus (words)", corpus_tokens, expected.corpus_tokens);
+  require("number of threads", ranks[0].threads.size(), expected.ranks[0].threads.size());
+  require("number of epochs", ranks[0].losses.size(), expected.ranks[0].losses.size());
+}
+
+#endif
+
+}  // namespace wordloom::inline WORDLOOM_ABI::detail

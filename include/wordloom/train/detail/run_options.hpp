@@ -1,0 +1,25 @@
+#pragma once
+#include <chrono>
+#include <filesystem>
+
+#include <wordloom/core/files.hpp>
+#include <wordloom/core/hyperparameters.hpp>
+#include <wordloom/train/detail/callback.hpp>
+
+namespace wordloom::inline WORDLOOM_ABI::detail {
+
+/// The options of a trainer, besides its policies.
+struct RunOptions {
+  Hyperparameters parameters;
+  Callbacks callbacks = {};
+  std::filesystem::path checkpoint = {};  // empty: none
+  std::chrono::duration<double> checkpoint_interval{600};
+
+  bool saves() const { return !checkpoint.empty(); }
+  /// Throws IoError if the checkpoint cannot be written, so that a wrong name does not cost hours.
+  void try_checkpoint() const {
+    if (saves()) static_cast<void>(AtomicFile{checkpoint});
+  }
+};
+
+}  // namespace wordloom::inline WORDLOOM_ABI::detail

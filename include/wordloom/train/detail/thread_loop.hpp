@@ -1,0 +1,285 @@
+#pragma once
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <wordloom/core/detail/processors.hpp>
+#include <wordloom/core/error.hpp>
+#include <wordloom/core/parallel.hpp>
+#include <wordloom/core/random.hpp>
+#include <wordloom/core/types.hpp>
+#include <wordloom/corpus/concept.hpp>
+#include <wordloom/corpus/detail/nothing_to_train.hpp>
+#include <wordloom/corpus/subsampling.hpp>
+#include <wordloom/kernel/concept.hpp>
+#include <wordloom/kernel/detail/packed_rows.hpp>
+#include <wordloom/model/model.hpp>
+#include <wordloom/objective/loss.hpp>
+#include <wordloom/sampler/concept.hpp>
+#include <wordloom/sampler/sentences.hpp>
+#include <wordloom/sampler/targets.hpp>
+#include <wordloom/train/detail/checkpoint.hpp>
+#include <wordloom/train/detail/encoder_rounds.hpp>
+#include <wordloom/train/detail/private_rows.hpp>
+#include <wordloom/train/detail/run.hpp>
+#include <wordloom/train/detail/subword_rows.hpp>
+#include <wordloom/train/detail/update_sink.hpp>
+
+namespace wordloom::inline WORDLOOM_ABI::detail {
+
+/// Returns whether threads may have private rows: sampler and kernel must be able to, and the model
+/// have two matrices.
+template <class Samplers, class Kernels>
+constexpr bool has_private_rows() {
+  return requires(const Samplers& samplers, const WordRates& rates) {
+    samplers.expected_updates(rates);
+    requires MapsRows<KernelWorker<Kernels>>;
+    requires !uses_one_matrix<Samplers>();
+  };
+}
+
+/// Returns the private rows of a run of several threads, or null for one thread, for models of one
+/// matrix and for samplers and kernels that cannot have them. `pairs`: the argument of PrivateRows;
+/// 0: usual_pairs().
+template <class Samplers, class Kernels>
+std::unique_ptr<PrivateRows> private_rows(const Samplers& samplers, const Kernels&, Model& model,
+                                          const Hyperparameters& parameters, double subsample,
+                                          std::size_t threads, double pairs = 0) {
+  if constexpr (has_private_rows<Samplers, Kernels>()) {
+    const std::size_t count =
+        PrivateRows::usual_count(parameters.private_rows, model.input.stride());
+    if (threads > 1 && count > 0) {
+      ExpectedUpdates expected = samplers.expected_updates(WordRates(model.vocabulary, subsample));
+      // Words are trained in scratch rows, and n-grams are not sorted by frequency.
+      if constexpr (HasSubwords<Samplers>) expected.input.clear();
+      return std::make_unique<PrivateRows>(
+          model, expected, count, threads,
+          pairs > 0 ? pairs : PrivateRows::usual_pairs(threads, parameters.learning_rate));
+    }
+  }
+  return nullptr;
+}
+
+/// Makes the random streams of negative pools differ from those of threads.
+inline constexpr std::uint64_t pool_streams = 0x6e65676174697665;
+
+/// The part of training by threads that is independent of samplers and kernels, so that a program
+/// with many of them contains it once.
+template <class Run>
+struct ThreadTeam {
+  /// `subsample`: the threshold of subsampling.
+  [[gnu::noinline]] ThreadTeam(Run& of, double subsample, std::unique_ptr<PrivateRows> private_rows)
+      : run(of), rows(std::move(private_rows)), subsampling(of.model.vocabulary, subsample) {
+    if (rows) {
+      run.state.before_callbacks([this] { rows->merge_all(); });
+      run.complete = [this](std::vector<NamedMatrix>& copies) { rows->complete(copies); };
+    }
+    if (run.parameters.pin_threads) processors = cores_first(allowed_processors());
+  }
+  ThreadTeam(const ThreadTeam&) = delete;
+  ThreadTeam& operator=(const ThreadTeam&) = delete;
+
+  /// Reports the work of a thread since its last report, up to its position `at`, and does what is
+  /// due. Sets `rate` to the learning rate from here on.
+  [[gnu::noinline]] void report(std::size_t thread, Checkpoint::Thread at, WorkDone& done,
+                                double& rate) {
+    const double now = run.state.report(std::exchange(done, {}), at.epoch, rate, run.model);
+    rate = run.schedule.rate(now);
+    at.tokens = at.examples = 0;
+    at.loss = 0;
+    run.state.set_position(thread, at);
+    if (run.state.is_due()) run.state.pause(run.model);
+    if (thread == 0) run.tick(now);
+  }
+
+  /// Synchronises if that is due; `at` is the position of thread 0, with its unreported work.
+  [[gnu::noinline]] void tick(const Checkpoint::Thread& at) {
+    run.state.set_position(0, at);
+    run.tick(run.state.fraction(at.tokens * threads));
+  }
+
+  /// Calls `work(i)` for each thread, and then merges the rows that they have trained.
+  [[gnu::noinline]] void train(const std::function<void(std::size_t)>& work) {
+    run.synchronise(run.state.fraction(run.start.threads[0].tokens * threads));
+    run_threads(threads, [&](std::size_t thread) {
+      try {
+        const PinnedThread pinned(processors, thread);
+        work(thread);
+      } catch (...) {
+        run.state.stop();
+        throw;
+      }
+    });
+    if (rows) rows->merge_all();
+  }
+
+  Run& run;
+  const std::unique_ptr<PrivateRows> rows;  // null: no private rows
+  const Subsampling subsampling;
+  const std::size_t threads = run.start.threads.size();
+  // Tokens of a thread between two updates of the learning rate and the clock: rare enough to cost
+  // nothing, frequent enough that the rate falls smoothly on a small corpus.
+  const std::uint64_t interval = std::clamp<std::uint64_t>(
+      run.tokens_per_epoch * run.parameters.epochs / threads / 1000, 100, 10'000);
+  // Synchronisations may be due more often than threads report.
+  const std::uint64_t tick_interval = std::max<std::uint64_t>(1, run.tick_interval / threads);
+  // Measuring a loss takes a tenth of a block's time: it is done for this many tokens of an
+  // interval.
+  const std::uint64_t measured = interval / 16;
+  // Tokens of short sentences that a sampler takes at once: enough that the few whose rows were not
+  // announced do not count.
+  const std::uint64_t at_once = std::min(std::max<std::uint64_t>(100, measured), tick_interval);
+  const double first_rate = run.schedule.rate(run.state.fraction());
+  std::vector<std::size_t> processors = {};  // to pin threads to
+};
+
+/// Trains by threads of the host: each takes its shard of the corpus, subsamples each sentence,
+/// lets the sampler make blocks of it and the kernel apply their gradients to the one model.
+/// `samplers`, `kernels`: the runs whose workers threads train with; `encoder`: of `samplers`;
+/// `used`: the features of its blocks; `subsample`: the threshold, 0 for none.
+template <BlockFeatures used, class Corpus, class Samplers, class Kernels, class Run>
+void train_by_threads(const Corpus& corpus, const Samplers& samplers, const Kernels& kernels,
+                      EncoderRoundsOf<Samplers>& encoder, Run& run, double subsample) {
+  Model& model = run.model;
+  const Hyperparameters& parameters = run.parameters;
+  ThreadTeam team(
+      run, subsample,
+      private_rows(samplers, kernels, model, parameters, subsample, run.start.threads.size()));
+  PackedRows packed(kernels, model, team.threads);
+  if constexpr (PacksRows<Kernels>) {
+    static_assert(!MapsRows<KernelWorker<Kernels>> && !HasEncoder<Samplers>,
+                  "wordloom: an UpdateKernel that packs rows has no private rows and no encoder");
+    run.state.before_callbacks([&] { packed.unpack(); });
+    run.state.after_callbacks([&] { packed.pack(); });
+    run.complete = [&](std::vector<NamedMatrix>& copies) { packed.unpack(copies); };
+  }
+  const auto subwords = subword_rows(samplers, model, team.threads);
+
+  if (run.start.tokens == 0) encoder.begin();
+  if constexpr (HasEncoder<Samplers>)
+    run.state.after_rounds(encoder.round() * model.vocabulary.size(), [&](double rate) {
+      if (team.rows) team.rows->merge_all();
+      encoder.end_round(rate);
+      if (team.rows) team.rows->merge_all();  // so that threads copy the new rows
+    });
+
+  const auto train_thread = [&](std::size_t thread) {
+    const std::size_t stream = run.sync.rank() * team.threads + thread;
+    const std::size_t streams = run.sync.size() * team.threads;
+    auto sampler = worker_of(samplers);
+    const BlockShape max = sampler.max_block();
+    auto kernel = block_worker_of<used>(kernels, std::as_const(model), max);
+    auto words = subwords.thread(thread);
+    const Checkpoint::Thread start = run.start.threads[thread];
+    std::vector<WordId> kept;
+    SentenceBuffer batch;
+    std::uint64_t ticked = start.tokens;  // of those that are not reported
+    double rate = team.first_rate;
+    bool contexts = false;  // whether a word of a sentence has a context
+    UpdateSink<decltype(kernel), decltype(words)> sink(
+        model, kernel, max, rate,
+        {start.tokens, start.examples, LossSum(start.loss), start.examples},
+        team.rows ? team.rows->thread(thread, subwords.scratch(thread)) : PrivateRows::Thread(),
+        std::move(words));
+
+    for (std::size_t epoch = start.epoch; epoch < parameters.epochs; ++epoch) {
+      run.state.begin_epoch(epoch, model);
+      Random random(parameters.seed, stream, epoch);
+      std::uint64_t sentences = 0, skipped = 0, picks = 0;
+      if (epoch == start.epoch) {
+        random = Random::from_state(start.random_state, start.random_gamma);
+        skipped = start.sentences;
+        picks = start.picks;
+      }
+      begin_epoch_of(sampler, Random(parameters.seed ^ pool_streams, stream, epoch), picks);
+      const auto position = [&]() -> Checkpoint::Thread {
+        const WorkDone& done = sink.done;
+        return {epoch,       sentences,     random.state(),   random.gamma(), picks_of(sampler),
+                done.tokens, done.examples, done.loss.value()};
+      };
+      const auto report = [&] {
+        team.report(thread, position(), sink.done, rate);
+        sink.learning_rate = static_cast<float>(rate);
+        ticked = 0;
+      };
+      // A sampler may take several sentences at once, so that rows of the next one are announced
+      // while one is trained. Runs stop and resume between such batches.
+      std::uint64_t batch_tokens = 0, batch_sentences = 0;
+      const auto train_batch = [&](const TextOf<decltype(sampler)>& text) {
+        // Sentences in which subsampling leaves nothing to measure do not count.
+        sink.with_loss = sink.done.tokens <= team.measured || sink.done.blocks == 0;
+        if constexpr (TakesManyWords<decltype(sampler)>) {
+          const double before = run.state.fraction(sink.done.tokens * team.threads);
+          const double after = run.state.fraction((sink.done.tokens + batch_tokens) * team.threads);
+          sampler.sample(text, random, sink, [&](double part) {
+            const double now = before + part * (after - before);
+            sink.learning_rate = static_cast<float>(run.schedule.rate(now));
+          });
+        } else {
+          sampler.sample(text, random, sink);
+        }
+        sink.finish_sentences();
+        batch.clear();
+        sink.done.tokens += std::exchange(batch_tokens, 0);
+        sentences += std::exchange(batch_sentences, 0);
+        if (sink.done.tokens >= team.interval) {
+          report();
+        } else if (thread == 0 && sink.done.tokens - ticked >= team.tick_interval) {
+          ticked = sink.done.tokens;
+          team.tick(position());
+        }
+      };
+      [[maybe_unused]] const auto is_full = [&] {
+        if constexpr (TakesManyWords<decltype(sampler)>)
+          return batch.words() >= sampler.words_at_once();
+        else
+          return batch_tokens >= team.at_once;
+      };
+      for (const std::span<const WordId> sentence :
+           corpus.sentences(Shard{stream, streams, epoch, parameters.seed})) {
+        if (!contexts) contexts = has_contexts(sentence);
+        if (sentences < skipped) {
+          ++sentences;
+          continue;
+        }
+        if (batch_sentences == 0 && run.state.stopped()) {
+          finish_worker(kernel, model, sink.learning_rate);
+          run.state.set_position(thread, position());
+          return;
+        }
+        batch_tokens += sentence.size();
+        ++batch_sentences;
+        if constexpr (TakesSentences<decltype(sampler)>) {
+          batch.add(team.subsampling(sentence, random, kept));
+          if (is_full()) train_batch(batch.sentences());
+        } else {
+          train_batch(team.subsampling(sentence, random, kept));
+        }
+      }
+      if constexpr (TakesSentences<decltype(sampler)>)
+        if (batch_sentences > 0) train_batch(batch.sentences());
+      finish_worker(kernel, model, sink.learning_rate);
+      report();
+      if (epoch == 0 && run.sync.size() == 1) run.state.end_first_epoch(contexts);
+      run.state.end_epoch(thread, epoch, model);
+    }
+    run.state.leave();
+  };
+
+  team.train(std::cref(train_thread));
+  packed.finish();
+  // See ColumnLoop.
+  const bool stopped = run.state.stopped();
+  if (stopped) run.end();
+  encoder.end_round(run.schedule.rate(run.state.fraction()));
+  if (!stopped) run.end();
+}
+
+}  // namespace wordloom::inline WORDLOOM_ABI::detail

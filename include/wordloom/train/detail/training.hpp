@@ -1,0 +1,342 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#include <wordloom/core/error.hpp>
+#include <wordloom/core/hyperparameters.hpp>
+#include <wordloom/core/parallel.hpp>
+#include <wordloom/core/random.hpp>
+#include <wordloom/corpus/concept.hpp>
+#include <wordloom/corpus/detail/nothing_to_train.hpp>
+#include <wordloom/corpus/vocabulary.hpp>
+#include <wordloom/kernel/concept.hpp>
+#include <wordloom/kernel/detail/packed_rows.hpp>
+#include <wordloom/model/model.hpp>
+#include <wordloom/sampler/concept.hpp>
+#include <wordloom/sync/concept.hpp>
+#include <wordloom/train/detail/batch_loop.hpp>
+#include <wordloom/train/detail/checkpoint.hpp>
+#include <wordloom/train/detail/column_loop.hpp>
+#include <wordloom/train/detail/convergence.hpp>
+#include <wordloom/train/detail/device_column_loop.hpp>
+#include <wordloom/train/detail/encoder_rounds.hpp>
+#include <wordloom/train/detail/run.hpp>
+#include <wordloom/train/detail/thread_loop.hpp>
+#include <wordloom/train/progress.hpp>
+
+namespace wordloom::inline WORDLOOM_ABI::detail {
+
+/// Returns the vectors of a trained model: Run::embeddings() of its sampler, or those of the model.
+template <class SamplerRun>
+auto embeddings_of(Model&& model) {
+  if constexpr (requires { SamplerRun::embeddings(std::move(model)); })
+    return SamplerRun::embeddings(std::move(model));
+  else
+    return std::move(model).embeddings();
+}
+
+/// Throws InvalidArgument unless a model has the shape that its vocabulary, a sampler and the
+/// hyperparameters need. `shape.output_rows` is not 0.
+void check_shape(const Model& model, const ModelShape& shape);
+
+/// Throws CorpusError for a corpus without words, or with another vocabulary than the model's.
+/// `vocabulary`: the fingerprint of the corpus's vocabulary, if it has one.
+void check_corpus(std::uint64_t tokens, const std::optional<std::uint64_t>& vocabulary,
+                  const Model& model);
+
+/// The checkpoint of a run that has not started; its matrices are left empty. `threads`: the number
+/// of threads of a rank that have a position of their own in the corpus.
+Checkpoint beginning_of(const Hyperparameters& parameters, std::size_t ranks, std::size_t threads);
+
+/// The part of a Training that is independent of samplers and kernels, so that a program with many
+/// of them contains it once.
+template <class Sync, class Schedule, class Replica>
+struct RankTraining {
+  using RankRun = Run<Sync, Schedule, Replica>;
+
+  /// The values that depend on the types of sampler, kernel and corpus.
+  struct Traits {
+    ModelShape shape;
+    std::uint64_t method = 0, corpus_tokens = 0;
+    std::optional<std::uint64_t> corpus_vocabulary = {};  // fingerprint, if it has one
+    std::function<std::uint64_t()> corpus_fingerprint = {};
+    std::size_t threads = 1;         // those with a position of their own in the corpus
+    std::uint64_t min_interval = 0;  // see SyncRun
+    /// Returns the updates for several ranks. Throws InvalidArgument if they cannot train together.
+    std::function<ExpectedUpdates()> expected = {};
+    std::function<CorpusError()> nothing_trained = {};
+  };
+
+  RunOptions options;
+  Schedule schedule;
+  Sync sync;
+  TrainReport report = {};
+
+  /// Checks that everything fits, and returns the position at which the run begins: that of the
+  /// checkpoint `from`, whose matrices the model receives, or the beginning if it is null.
+  [[gnu::noinline]] Checkpoint begin(Model& model, const Traits& traits,
+                                     const std::filesystem::path* from) const {
+    check_corpus(traits.corpus_tokens, traits.corpus_vocabulary, model);
+    check_shape(model, traits.shape);
+    Checkpoint start = beginning_of(options.parameters, sync.size(), traits.threads);
+    start.method = traits.method;
+    start.vocabulary = model.vocabulary.fingerprint();
+    start.corpus_tokens = traits.corpus_tokens;
+    if (traits.corpus_fingerprint &&
+        (options.saves() || from != nullptr || (shares_rows<Sync> && sync.size() > 1)))
+      start.corpus = traits.corpus_fingerprint();
+    if (sync.rank() == 0) options.try_checkpoint();
+    if (sync.rank() == 0 && from != nullptr) {
+      Checkpoint loaded = Checkpoint::load(*from);
+      loaded.require_run(start, *from);
+      model.set_matrices(std::exchange(loaded.matrices, {}));
+      start = std::move(loaded);
+    }
+    return start;
+  }
+
+  /// Makes the ranks start equally, and runs the loop of a kernel.
+  [[gnu::noinline]] void run(Model& model, Replica& replica, const Traits& traits, bool resumes,
+                             Checkpoint& start, const std::function<void(RankRun&)>& loop) {
+    const std::uint64_t interval = start_sync(model, replica, traits, resumes, start);
+    RankRun run{options, sync, schedule, model, replica, start, interval};
+    try {
+      loop(run);
+    } catch (const NothingTrained&) {
+      throw traits.nothing_trained();
+    }
+    require_convergence(model, resolve_threads(options.parameters.threads));
+    report = run.state.finish();
+  }
+
+ private:
+  /// Copies rank 0's model and starting position to all ranks. Returns the words that a rank may
+  /// train between two ticks.
+  std::uint64_t start_sync(const Model& model, Replica& replica, const Traits& traits, bool resumes,
+                           Checkpoint& start) {
+    const bool saves = options.saves();
+    SyncRun run{
+        .agreed = {{"corpus (words)", start.corpus_tokens},
+                   {"vocabulary (fingerprint)", start.vocabulary},
+                   {"method or set of hyperparameters (fingerprint)", start.method},
+                   {"use of checkpoints", (saves ? 1u : 0u) + (resumes ? 2u : 0u)},
+                   {"number of threads", saves || resumes ? std::uint64_t{traits.threads} : 0}},
+        .input_rows = model.input.rows(),
+        .output_rows = model.has_one_matrix() ? 0 : model.output.rows(),
+        .dimension = model.dimension(),
+        .words_per_epoch = start.corpus_tokens / sync.size(),
+        .epochs = options.parameters.epochs,
+        .rate = [schedule = schedule](double at) { return schedule.rate(at); },
+        .min_interval = traits.min_interval,
+        .resumes = resumes,
+        .positions = {start.positions(), {start.synchronisations, start.sync_options}}};
+    if constexpr (shares_rows<Sync>) run.agreed.emplace_back("corpus (fingerprint)", start.corpus);
+    if (sync.size() > 1) run.expected = traits.expected();
+    const std::uint64_t interval = sync.start(replica, run);
+    start.set_positions(run.positions.numbers, run.epochs, traits.threads);
+    return interval;
+  }
+};
+
+/// The policies of a trainer; begins and ends runs with them.
+template <class Sampler, class Kernel, class Sync, class Schedule>
+struct Training : RankTraining<Sync, Schedule, ReplicaOf<Kernel>> {
+  static constexpr bool on_device = OnDevice<Kernel>;
+  using Replica = ReplicaOf<Kernel>;
+  using SamplerRun = RunOf<Sampler>;
+  using Rank = RankTraining<Sync, Schedule, Replica>;
+  using RankRun = typename Rank::RankRun;
+  using Rank::options, Rank::schedule, Rank::sync;
+  static_assert(!shares_rows<Sync> || has_two_steps<Sampler>,
+                "wordloom: RowAllgather is for samplers that train columns, as UniformMatrix");
+  static_assert(!PacksRows<KernelRun<Kernel>> || std::is_same_v<Sync, NoSync>,
+                "wordloom: this UpdateKernel packs the rows of the model while it trains, and goes "
+                "with NoSync alone");
+
+  Sampler sampler;
+  Kernel kernel;
+
+  /// Returns which hyperparameters have an effect though no policy lists them.
+  static constexpr ReadByTrainer reads() {
+    ReadByTrainer result{
+        .subsample = !has_two_steps<Sampler>, .device = on_device, .pin_threads = !on_device};
+    if constexpr (!on_device && !has_two_steps<Sampler>) {
+      result.private_rows = has_private_rows<SamplerRun, KernelRun<Kernel>>();
+      result.negative_pool = picks_negatives<WorkerOf<Sampler>>;
+    }
+    return result;
+  }
+
+  Model new_model(const Vocabulary& vocabulary, const SamplerRun& samplers) const {
+    return Model(vocabulary, shape(vocabulary, samplers), options.parameters.seed);
+  }
+
+  /// Trains the model that `model_for(samplers)` returns: checks that everything fits, makes the
+  /// ranks start equally, runs the loop of the kernel, and tells other ranks if it fails. `from`:
+  /// the checkpoint that the run resumes, or null.
+  template <class Corpus>
+  void train(const Corpus& corpus, const Vocabulary& vocabulary, const std::filesystem::path* from,
+             const std::function<Model&(const SamplerRun&)>& model_for) {
+    static_assert(require_corpus<Corpus>());
+    static_assert(!has_two_steps<Sampler> || HasColumns<Corpus>,
+                  "wordloom: this Sampler trains the columns of a WordContextMatrix, and this "
+                  "Corpus has none: WordContextMatrix::from(corpus, vocabulary) makes one");
+    // Outlives a failure: other ranks are notified before the memory of a device is freed.
+    [[maybe_unused]] std::unique_ptr<DeviceRun<Kernel>> device;
+    try {
+      const SamplerRun samplers = sampler.start(vocabulary);
+      Model& model = model_for(samplers);
+      const double subsample =
+          subsamples<SamplerRun>() && drops_words(corpus) ? options.parameters.subsample : 0;
+      const auto traits = traits_of(corpus, samplers, model.vocabulary, subsample);
+      Checkpoint start = Rank::begin(model, traits, from);
+      const bool resumes = from != nullptr;
+      if constexpr (on_device) {
+        static_assert(!HasEncoder<SamplerRun>,
+                      "wordloom: an encoder needs an UpdateKernel of the host");
+        Hyperparameters parameters = options.parameters;
+        parameters.subsample = subsample;
+        device = kernel.start(sampler, parameters, model);
+        auto replica = device->replica();
+        Rank::run(model, replica, traits, resumes, start, [&](RankRun& run) {
+          if constexpr (has_two_steps<Sampler>)
+            DeviceColumnLoop(corpus, *device, run).train();
+          else
+            BatchLoop(corpus, *device, run).train();
+        });
+      } else if constexpr (has_two_steps<Sampler>) {
+        const auto kernels = start_kernel(kernel, model);
+        EncoderRoundsOf<SamplerRun> encoder(samplers, model, options.parameters);
+        Rank::run(model, model, traits, resumes, start, [&](RankRun& run) {
+          ColumnLoop(corpus, samplers, kernels, encoder, run).train();
+        });
+      } else {
+        static_assert(!HasSubwords<SamplerRun> || KeepsNothingByRow<KernelRun<Kernel>>,
+                      "wordloom: this UpdateKernel keeps data by row, as an optimizer does, or "
+                      "packs rows, and cannot train the scratch rows of Subwords");
+        const auto kernels = start_kernel(kernel, model);
+        EncoderRoundsOf<SamplerRun> encoder(samplers, model, options.parameters);
+        Rank::run(model, model, traits, resumes, start, [&](RankRun& run) {
+          train_by_threads<features_used<Sampler>()>(corpus, samplers, kernels, encoder, run,
+                                                     subsample);
+        });
+      }
+    } catch (const std::exception& error) {
+      sync.fail(error.what());
+      throw;
+    } catch (...) {
+      sync.fail("an exception that is not a std::exception");
+      throw;
+    }
+  }
+
+ private:
+  ModelShape shape(const Vocabulary& vocabulary, const SamplerRun& samplers) const {
+    return {.dimension = options.parameters.dimension,
+            .output_rows = output_rows(samplers, vocabulary),
+            .one_matrix = uses_one_matrix<SamplerRun>(),
+            .subwords = subwords_of(samplers)};
+  }
+
+  /// `vocabulary`: the model's, which must outlive the result, as must corpus and samplers.
+  /// `subsample`: the threshold above which words are dropped, 0 for none.
+  template <class Corpus>
+  typename Rank::Traits traits_of(const Corpus& corpus, const SamplerRun& samplers,
+                                  const Vocabulary& vocabulary, double subsample) const {
+    typename Rank::Traits traits{.shape = shape(vocabulary, samplers),
+                                 .method = method_of(options.parameters, sampler, kernel, schedule),
+                                 .corpus_tokens = corpus.token_count()};
+    if constexpr (requires { corpus.vocabulary_fingerprint(); })
+      traits.corpus_vocabulary = corpus.vocabulary_fingerprint();
+    if constexpr (requires { corpus.fingerprint(); })
+      traits.corpus_fingerprint = [&corpus] { return corpus.fingerprint(); };
+    if constexpr (!on_device && !has_two_steps<Sampler>)
+      traits.threads = resolve_threads(options.parameters.threads);
+    if constexpr (on_device && !has_two_steps<Sampler>) traits.min_interval = Kernel::min_words;
+    traits.expected = [this, &samplers, &vocabulary, subsample]() -> ExpectedUpdates {
+      if constexpr (has_two_steps<Sampler> && !shares_rows<Sync>)
+        throw InvalidArgument(
+            "ranks that train columns need the SyncPolicy RowAllgather: this one has no "
+            "share_rows(replica, side, first, last)");
+      else if constexpr (HasEncoder<SamplerRun> && !has_two_steps<Sampler>)
+        throw InvalidArgument(
+            "an encoder that several ranks train needs a sampler of columns, as UniformMatrix");
+      else if constexpr (ExpectsUpdates<Sampler>)
+        return samplers.expected_updates(WordRates(vocabulary, subsample));
+      else
+        throw InvalidArgument(
+            "this Sampler lacks expected_updates(rates), which training by several ranks needs");
+    };
+    traits.nothing_trained = [this, &corpus, subsample] {
+      return nothing_trained(corpus, subsample, options.parameters.seed);
+    };
+    return traits;
+  }
+};
+
+#if WORDLOOM_DEFINES_FUNCTIONS
+
+WORDLOOM_FUNCTION void check_shape(const Model& model, const ModelShape& shape) {
+  const auto require = [&](const char* matrix, const RowMatrix& got, std::size_t rows) {
+    if (got.rows() != rows || got.columns() != shape.dimension)
+      throw InvalidArgument{"the model's ",
+                            matrix,
+                            " is ",
+                            got.rows(),
+                            " x ",
+                            got.columns(),
+                            ", its vocabulary, this sampler and the hyperparameters need ",
+                            rows,
+                            " x ",
+                            shape.dimension};
+  };
+  const auto described = [](const std::optional<SubwordOptions>& subwords) -> std::string {
+    if (!subwords) return "no subwords";
+    return joined({"subwords of minn ", subwords->minn, ", maxn ", subwords->maxn, ", ",
+                   subwords->buckets, " buckets"});
+  };
+  if (model.has_one_matrix() != shape.one_matrix)
+    throw InvalidArgument(model.has_one_matrix()
+                              ? "the model has one matrix for both sides, this sampler needs two"
+                              : "the model has two matrices, this sampler needs one for both "
+                                "sides (ModelShape::one_matrix)");
+  if (model.subwords != shape.subwords)
+    throw InvalidArgument{"the model has ", described(model.subwords), ", this sampler ",
+                          described(shape.subwords)};
+  require("input", model.input,
+          model.vocabulary.size() + (model.subwords ? model.subwords->rows() : 0));
+  require("output", model.output, shape.output_rows);
+}
+
+WORDLOOM_FUNCTION void check_corpus(std::uint64_t tokens,
+                                    const std::optional<std::uint64_t>& vocabulary,
+                                    const Model& model) {
+  if (tokens == 0)
+    throw CorpusError("the corpus has no word of the vocabulary: nothing to train on");
+  if (vocabulary && *vocabulary != model.vocabulary.fingerprint())
+    throw CorpusError("the corpus was encoded with another vocabulary than the model's");
+}
+
+WORDLOOM_FUNCTION Checkpoint beginning_of(const Hyperparameters& parameters, std::size_t ranks,
+                                          std::size_t threads) {
+  Checkpoint start;
+  for (std::size_t stream = 0; stream < ranks * threads; ++stream) {
+    if (stream % threads == 0) start.ranks.emplace_back().losses.resize(parameters.epochs);
+    const Random random(parameters.seed, stream, 0);
+    start.ranks.back().threads.push_back(
+        {.random_state = random.state(), .random_gamma = random.gamma()});
+  }
+  return start;
+}
+
+#endif
+
+}  // namespace wordloom::inline WORDLOOM_ABI::detail

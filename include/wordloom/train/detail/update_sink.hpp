@@ -1,0 +1,131 @@
+#pragma once
+#include <algorithm>
+#include <cstddef>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <wordloom/core/error.hpp>
+#include <wordloom/core/types.hpp>
+#include <wordloom/kernel/concept.hpp>
+#include <wordloom/model/model.hpp>
+#include <wordloom/objective/loss.hpp>
+#include <wordloom/sampler/block.hpp>
+#include <wordloom/train/detail/private_rows.hpp>
+#include <wordloom/train/detail/run.hpp>
+#include <wordloom/train/detail/subword_rows.hpp>
+#include <wordloom/train/detail/work_done.hpp>
+
+namespace wordloom::inline WORDLOOM_ABI::detail {
+
+/// Takes a copy, so that the caller's block can stay in registers.
+[[noreturn, gnu::noinline]] inline void throw_too_large(Block block, BlockShape max) {
+  const auto shape = [](std::size_t inputs, std::size_t outputs, std::size_t members) {
+    return joined({inputs, " x ", outputs,
+                   (members == 0 ? "" : " with " + std::to_string(members) + " members of bags")});
+  };
+  throw InvalidArgument{
+      "the sampler made a block of ",
+      shape(block.input_count(), block.outputs.size(), block.has_bags() ? block.inputs.size() : 0),
+      ", more than its max_block() of ", shape(max.inputs, max.outputs, max.members)};
+}
+
+/// Takes the blocks of a sampler and gives them to the worker of a kernel. `Words`:
+/// SubwordRows::Thread or NoSubwordRows::Thread, which finds the rows of input words.
+template <class Worker, class Words = NoSubwordRows::Thread>
+class UpdateSink {
+  static constexpr bool has_subwords = !std::is_same_v<Words, NoSubwordRows::Thread>;
+
+ public:
+  float learning_rate;
+  bool with_loss = true;
+  WorkDone done;
+
+  UpdateSink(Model& model, Worker& worker, BlockShape max, double rate, const WorkDone& before,
+             const PrivateRows::Thread& own = {}, Words words = {})
+      : learning_rate(static_cast<float>(rate)),
+        done(before),
+        model_(model),
+        worker_(worker),
+        max_(max),
+        own_(own),
+        words_(std::move(words)),
+        inputs_(has_subwords ? std::max(max.inputs, max.members) : 0) {
+    if constexpr (MapsRows<Worker>)
+      if (own) worker_.map_rows(own.maps());
+  }
+
+  void operator()(const Block& block) {
+    if (block.input_count() > max_.inputs || block.outputs.size() > max_.outputs ||
+        (block.has_bags() && block.inputs.size() > max_.members))
+      throw_too_large(block, max_);
+    finish();
+    if (own_) own_.count(block.input_count() * block.outputs.size(), learning_rate);
+    if constexpr (has_subwords) {
+      Block composed = block;
+      composed.inputs = words_.map(block.inputs, inputs_.data());
+      update(composed);
+    } else {
+      update(block);
+    }
+  }
+
+  /// Ends the update in progress. Must be called after the last block, and before `with_loss`
+  /// changes.
+  [[gnu::always_inline]] void finish() {
+    if constexpr (UpdatesInHalves<Worker>) {
+      if (with_loss)
+        done.loss += LossSum(worker_.template apply<true>(model_));
+      else
+        worker_.template apply<false>(model_);
+    }
+  }
+
+  /// Ends the updates of some sentences, so that the model has all of them.
+  void finish_sentences() {
+    finish();
+    if constexpr (has_subwords) words_.finish();
+  }
+
+  [[gnu::always_inline]] void prefetch(std::span<const RowId> inputs,
+                                       std::span<const RowId> outputs) {
+    if constexpr (has_subwords) {
+      for (const WordId word : inputs)
+        for (const RowId row : words_.rows_ahead(word)) model_.input.prefetch(row);
+      inputs = {};
+    }
+    if constexpr (requires { worker_.prefetch(model_, inputs, outputs); }) {
+      worker_.prefetch(model_, inputs, outputs);
+    } else {
+      const RowMaps& maps = own_.maps();
+      for (const RowId id : inputs) model_.input.prefetch(maps.input(id));
+      for (const RowId id : outputs) model_.output.prefetch(maps.output(id));
+    }
+  }
+
+ private:
+  [[gnu::always_inline]] void update(const Block& block) {
+    if (with_loss) {
+      done.examples += block.examples;
+      ++done.blocks;
+    }
+    if constexpr (UpdatesInHalves<Worker>) {
+      worker_.score(model_, block, learning_rate);
+    } else if (with_loss) {
+      done.loss += LossSum(worker_.template update<true>(model_, block, learning_rate));
+    } else {
+      worker_.template update<false>(model_, block, learning_rate);
+    }
+  }
+
+  Model& model_;
+  Worker& worker_;
+  BlockShape max_;
+  PrivateRows::Thread own_;
+  [[no_unique_address]] Words words_;
+  std::vector<RowId> inputs_;  // of a block, if words are composed
+};
+
+}  // namespace wordloom::inline WORDLOOM_ABI::detail
