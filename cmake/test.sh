@@ -212,7 +212,7 @@ case $depth in
   full) inputs=${WORDLOOM_FUZZ_INPUTS:-10000} kills=${WORDLOOM_KILLS:-100} ;;
 esac
 
-packages=(clang clang-tidy doxygen python3)
+packages=(clang clang-tidy doxygen python3 universal-ctags)
 install_packages
 options+=(-DWORDLOOM_BUILD_BENCHMARKS=ON -DWORDLOOM_TEST_BRIEF=OFF
           -DWORDLOOM_TEST_EMULATED=ON)

@@ -17,7 +17,7 @@
 #include <wordloom/systems.hpp>
 #include <wordloom/train/trainer.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI {
+namespace wordloom { inline namespace WORDLOOM_ABI {
 
 /// W2V-CL (Li et al. 2019, "Scaling Word2Vec on Big Corpus"): the columns of a WordContextMatrix in
 /// two steps, by Adam. Each pair has negatives of its own unless Hyperparameters::minibatch is
@@ -32,4 +32,4 @@ using W2vCl = Published<UniformMatrix, WithOptimizer<FusedKernel, Adam>>;
 template <class OptimizerPolicy = Adam>
 using Vanilla = Trainer<HogwildFixedWindow, WithOptimizer<DotKernel, OptimizerPolicy>>;
 
-}  // namespace wordloom::inline WORDLOOM_ABI
+}}  // namespace wordloom::WORDLOOM_ABI

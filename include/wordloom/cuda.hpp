@@ -23,7 +23,7 @@
 #include <wordloom/systems.hpp>
 #include <wordloom/train/trainer.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI {
+namespace wordloom { inline namespace WORDLOOM_ABI {
 
 /// Gupta and Khare 2017, "BlazingText: Scaling and Accelerating Word2Vec using Multiple GPUs".
 using BlazingText = Trainer<Hogwild, CudaSentenceKernel>;
@@ -139,4 +139,4 @@ using StagedRowAllgather =
 template <class Host, class Combine = CoherentSum>
 using StagedAllreduce = Allreduce<StagedRanks<Host>, Combine, cuda::DeviceRows<cuda::CudaMachine>>;
 
-}  // namespace wordloom::inline WORDLOOM_ABI
+}}  // namespace wordloom::WORDLOOM_ABI

@@ -14,7 +14,7 @@
 #include <wordloom/sampler/hogwild.hpp>
 #include <wordloom/train/trainer.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI {
+namespace wordloom { inline namespace WORDLOOM_ABI {
 
 /// Pairs in the order of the corpus in minibatches: see VanillaKernel.
 template <class Optimizer = Sgd>
@@ -26,4 +26,4 @@ using CudaVanillaKernel =
 template <class OptimizerPolicy = Adam>
 using VanillaGpu = Trainer<HogwildFixedWindow, CudaVanillaKernel<OptimizerPolicy>>;
 
-}  // namespace wordloom::inline WORDLOOM_ABI
+}}  // namespace wordloom::WORDLOOM_ABI

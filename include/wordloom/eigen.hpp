@@ -3,7 +3,7 @@
 
 #include <wordloom/core/row_matrix.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI {
+namespace wordloom { inline namespace WORDLOOM_ABI {
 
 namespace detail {
 
@@ -28,4 +28,4 @@ inline auto eigen_view(const RowMatrix& rows) noexcept {
 }
 void eigen_view(const RowMatrix&&) = delete;
 
-}  // namespace wordloom::inline WORDLOOM_ABI
+}}  // namespace wordloom::WORDLOOM_ABI

@@ -8,7 +8,7 @@
 #include <wordloom/sync/row_allgather.hpp>
 #include <wordloom/train/trainer.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI {
+namespace wordloom { inline namespace WORDLOOM_ABI {
 
 /// Replicas in the processes of an MPI job.
 using MpiAllreduce = Allreduce<MpiRanks>;
@@ -16,4 +16,4 @@ using MpiAllreduce = Allreduce<MpiRanks>;
 /// Replicas for samplers that train columns: bit for bit the vectors that one process trains.
 using MpiRowAllgather = RowAllgather<MpiRanks>;
 
-}  // namespace wordloom::inline WORDLOOM_ABI
+}}  // namespace wordloom::WORDLOOM_ABI

@@ -24,7 +24,7 @@
 #include <wordloom/sync/rank_corpus.hpp>
 #include <wordloom/sync/row_allgather.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI {
+namespace wordloom { inline namespace WORDLOOM_ABI {
 
 /// Ranks with one GPU each, connected by NCCL. `Bootstrap` are the same ranks on the host: MpiRanks
 /// for processes, InProcess for threads with the GPUs of one machine. Sums run in a stream of their
@@ -185,4 +185,4 @@ using NcclRowAllgather =
 template <class Bootstrap, class Combine = CoherentSum>
 using NcclAllreduce = Allreduce<NcclRanks<Bootstrap>, Combine, cuda::DeviceRows<cuda::CudaMachine>>;
 
-}  // namespace wordloom::inline WORDLOOM_ABI
+}}  // namespace wordloom::WORDLOOM_ABI

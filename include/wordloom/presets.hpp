@@ -12,7 +12,7 @@
 #include <wordloom/sampler/shared_negative.hpp>
 #include <wordloom/train/trainer.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI {
+namespace wordloom { inline namespace WORDLOOM_ABI {
 
 /// Skip-gram with negative sampling whose learning rate adapts to each row: rare words learn
 /// faster, so that small corpora and few epochs suffice.
@@ -54,4 +54,4 @@ constexpr Hyperparameters word2vec_parameters(Hyperparameters parameters = {}) {
   return parameters;
 }
 
-}  // namespace wordloom::inline WORDLOOM_ABI
+}}  // namespace wordloom::WORDLOOM_ABI

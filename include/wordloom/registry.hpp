@@ -20,7 +20,7 @@
 
 /// The policies of this library by name, for programs that choose them at run time, and for tests
 /// and benchmarks of all of them.
-namespace wordloom::inline WORDLOOM_ABI {
+namespace wordloom { inline namespace WORDLOOM_ABI {
 
 namespace detail {
 
@@ -123,4 +123,4 @@ using RowKernels = Registry<Named<"bf16", Bf16Kernel>>;
 using RowSamplers = Registry<Named<"shared", SharedNegative>, Named<"combined", CombinedContext>,
                              Named<"grouped", GroupedWindow>>;
 
-}  // namespace wordloom::inline WORDLOOM_ABI
+}}  // namespace wordloom::WORDLOOM_ABI

@@ -24,7 +24,7 @@
 #endif
 
 /// The published systems by name, so that no template arguments are needed to reproduce a paper.
-namespace wordloom::inline WORDLOOM_ABI {
+namespace wordloom { inline namespace WORDLOOM_ABI {
 
 namespace detail {
 
@@ -156,4 +156,4 @@ using WombatHierarchicalSoftmax = Published<HierarchicalSoftmax, GemmKernel>;
 using ParWord2Vec = Published<DecoupledMinibatch, PairsApart<GemmKernel>>;
 #endif
 
-}  // namespace wordloom::inline WORDLOOM_ABI
+}}  // namespace wordloom::WORDLOOM_ABI

@@ -6,9 +6,9 @@
 /// For the preprocessor: 10000 major + 100 minor + patch.
 #define WORDLOOM_VERSION 100
 
-namespace wordloom::inline WORDLOOM_ABI {
+namespace wordloom { inline namespace WORDLOOM_ABI {
 
 /// major.minor.patch. Before 1.0, another minor version may change any name.
 inline constexpr std::string_view version = "0.1.0";
 
-}  // namespace wordloom::inline WORDLOOM_ABI
+}}  // namespace wordloom::WORDLOOM_ABI

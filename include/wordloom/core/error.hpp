@@ -9,7 +9,7 @@
 
 #include <wordloom/core/detail/abi.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI {
+namespace wordloom { inline namespace WORDLOOM_ABI {
 
 namespace detail {
 
@@ -213,4 +213,4 @@ WORDLOOM_FUNCTION std::string shown(std::string_view bytes) {
 
 #endif
 
-}  // namespace wordloom::inline WORDLOOM_ABI
+}}  // namespace wordloom::WORDLOOM_ABI

@@ -21,7 +21,7 @@
 #include <wordloom/core/error.hpp>
 #include <wordloom/core/mapped_file.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI {
+namespace wordloom { inline namespace WORDLOOM_ABI {
 
 /// A file written whole or not at all: bytes go to a temporary file in the same folder, and
 /// `commit()` syncs it and renames it over `path`. Without `commit()` the destructor removes it
@@ -210,4 +210,4 @@ WORDLOOM_FUNCTION void AtomicFile::remove_abandoned(std::string_view prefix) con
 
 #endif
 
-}  // namespace wordloom::inline WORDLOOM_ABI
+}}  // namespace wordloom::WORDLOOM_ABI

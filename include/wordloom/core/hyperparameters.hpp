@@ -18,7 +18,7 @@
 ///
 /// and that list is used to check them, to compare them between ranks and to store them in
 /// checkpoints.
-namespace wordloom::inline WORDLOOM_ABI::detail {
+namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
 
 /// Takes any parameter. (nvcc does not take a lambda in its place.)
 struct AnyVisit {
@@ -94,9 +94,9 @@ Policy policy_from(const Parameters& parameters, const More&... more) {
     return Policy{};
 }
 
-}  // namespace wordloom::inline WORDLOOM_ABI::detail
+}}}  // namespace wordloom::WORDLOOM_ABI::detail
 
-namespace wordloom::inline WORDLOOM_ABI {
+namespace wordloom { inline namespace WORDLOOM_ABI {
 
 /// The parameters of a training run, in word2vec's terms; policies take theirs from here (`from`)
 /// unless the trainer is given policies with values of their own. The defaults are those of
@@ -206,4 +206,4 @@ WORDLOOM_FUNCTION void Hyperparameters::validate() const {
 
 #endif
 
-}  // namespace wordloom::inline WORDLOOM_ABI
+}}  // namespace wordloom::WORDLOOM_ABI

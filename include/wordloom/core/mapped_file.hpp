@@ -19,7 +19,7 @@
 
 #include <wordloom/core/error.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI {
+namespace wordloom { inline namespace WORDLOOM_ABI {
 
 namespace detail {
 
@@ -202,4 +202,4 @@ WORDLOOM_FUNCTION MappedFile::MappedFile(const std::filesystem::path& path, Name
 
 #endif
 
-}  // namespace wordloom::inline WORDLOOM_ABI
+}}  // namespace wordloom::WORDLOOM_ABI

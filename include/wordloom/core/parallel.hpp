@@ -16,7 +16,7 @@
 #include <omp.h>
 #endif
 
-namespace wordloom::inline WORDLOOM_ABI {
+namespace wordloom { inline namespace WORDLOOM_ABI {
 
 /// Returns the number of threads for `requested`: itself, or all processors of the machine for 0
 /// (with OpenMP enabled, OMP_NUM_THREADS). Throws InvalidArgument for more than 65536.
@@ -106,4 +106,4 @@ WORDLOOM_FUNCTION void run_calls(std::size_t threads, void* work,
 
 #endif
 
-}  // namespace wordloom::inline WORDLOOM_ABI
+}}  // namespace wordloom::WORDLOOM_ABI

@@ -11,7 +11,7 @@
 #include <wordloom/core/error.hpp>
 #include <wordloom/core/types.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI {
+namespace wordloom { inline namespace WORDLOOM_ABI {
 
 /// A splittable random stream, SplitMix64 with a gamma of its own for each stream (Steele, Lea and
 /// Flood 2014, "Fast Splittable Pseudorandom Number Generators"). The stream depends on
@@ -178,4 +178,4 @@ WORDLOOM_FUNCTION AliasTable::AliasTable(std::span<const double> weights)
 
 #endif
 
-}  // namespace wordloom::inline WORDLOOM_ABI
+}}  // namespace wordloom::WORDLOOM_ABI

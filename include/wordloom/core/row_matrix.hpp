@@ -23,7 +23,7 @@
 #include <atomic>
 #endif
 
-namespace wordloom::inline WORDLOOM_ABI {
+namespace wordloom { inline namespace WORDLOOM_ABI {
 
 namespace detail {
 
@@ -291,4 +291,4 @@ WORDLOOM_FUNCTION void RowMatrix::map(Array& moved) {
 
 #endif
 
-}  // namespace wordloom::inline WORDLOOM_ABI
+}}  // namespace wordloom::WORDLOOM_ABI

@@ -24,7 +24,7 @@
 #define WORDLOOM_NO_UNROLL
 #endif
 
-namespace wordloom::inline WORDLOOM_ABI {
+namespace wordloom { inline namespace WORDLOOM_ABI {
 
 /// The number of a word (or node) in its vocabulary: 0 is the most frequent word.
 using WordId = std::uint32_t;
@@ -46,4 +46,4 @@ using ElementOf = std::iter_reference_t<decltype(std::begin(std::declval<Range&>
 
 }  // namespace detail
 
-}  // namespace wordloom::inline WORDLOOM_ABI
+}}  // namespace wordloom::WORDLOOM_ABI

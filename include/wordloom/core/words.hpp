@@ -15,7 +15,7 @@
 #include <wordloom/core/error.hpp>
 #include <wordloom/core/types.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI {
+namespace wordloom { inline namespace WORDLOOM_ABI {
 
 /// The bytes that separate tokens, those of C's isspace. All others are part of a token, whatever
 /// the encoding.
@@ -200,4 +200,4 @@ WORDLOOM_FUNCTION void WordList::grow() {
 
 #endif
 
-}  // namespace wordloom::inline WORDLOOM_ABI
+}}  // namespace wordloom::WORDLOOM_ABI

@@ -13,7 +13,7 @@
 
 #include <wordloom/core/types.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI {
+namespace wordloom { inline namespace WORDLOOM_ABI {
 
 /// The part of a corpus for one reader: the `index`-th of `count` disjoint parts
 /// (index < count) in one epoch. A corpus that draws its sentences at random draws them from
@@ -221,4 +221,4 @@ struct SentenceBatch {
   }
 };
 
-}  // namespace wordloom::inline WORDLOOM_ABI
+}}  // namespace wordloom::WORDLOOM_ABI

@@ -26,7 +26,7 @@
 #include <wordloom/corpus/text_pieces.hpp>
 #include <wordloom/corpus/vocabulary.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI {
+namespace wordloom { inline namespace WORDLOOM_ABI {
 
 /// A text as word ids: 4 bytes for each in-vocabulary word and 8 for each sentence, in memory or in
 /// a mapped file. Immutable; copies share the ids; all members are thread-safe.
@@ -267,4 +267,4 @@ WORDLOOM_FUNCTION void EncodedCorpus::Ids::append(std::span<const WordId> more) 
 
 #endif
 
-}  // namespace wordloom::inline WORDLOOM_ABI
+}}  // namespace wordloom::WORDLOOM_ABI

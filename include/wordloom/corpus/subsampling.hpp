@@ -11,7 +11,7 @@
 #include <wordloom/core/types.hpp>
 #include <wordloom/corpus/vocabulary.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI {
+namespace wordloom { inline namespace WORDLOOM_ABI {
 
 /// Drops frequent words at random: keeps a word of relative frequency f with probability
 /// min(1, sqrt(t/f) + t/f), as word2vec.c does (the paper, Mikolov et al. 2013b, section 2.3, has
@@ -77,4 +77,4 @@ WORDLOOM_FUNCTION Subsampling::Subsampling(const Vocabulary& vocabulary, double 
 
 #endif
 
-}  // namespace wordloom::inline WORDLOOM_ABI
+}}  // namespace wordloom::WORDLOOM_ABI

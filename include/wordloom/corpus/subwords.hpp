@@ -16,7 +16,7 @@
 #include <wordloom/core/types.hpp>
 #include <wordloom/corpus/vocabulary.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI {
+namespace wordloom { inline namespace WORDLOOM_ABI {
 
 /// The subwords of a word as in fastText (Bojanowski et al. 2017, "Enriching Word Vectors with
 /// Subword Information"): the n-grams of minn to maxn characters of "<word>". Each n-gram is hashed
@@ -184,4 +184,4 @@ WORDLOOM_FUNCTION SubwordTable::SubwordTable(const Vocabulary& vocabulary,
 
 #endif
 
-}  // namespace wordloom::inline WORDLOOM_ABI
+}}  // namespace wordloom::WORDLOOM_ABI

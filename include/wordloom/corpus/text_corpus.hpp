@@ -24,7 +24,7 @@
 #include <wordloom/corpus/text_pieces.hpp>
 #include <wordloom/corpus/vocabulary.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI {
+namespace wordloom { inline namespace WORDLOOM_ABI {
 
 /// The options of a corpus that is made from a text.
 struct CorpusOptions {
@@ -232,4 +232,4 @@ WORDLOOM_FUNCTION TextCorpus::Reader::Reader(const TextCorpus& corpus, const Sha
 
 #endif
 
-}  // namespace wordloom::inline WORDLOOM_ABI
+}}  // namespace wordloom::WORDLOOM_ABI

@@ -22,7 +22,7 @@
 #include <wordloom/core/parallel.hpp>
 #include <wordloom/core/words.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI {
+namespace wordloom { inline namespace WORDLOOM_ABI {
 
 /// The i-th of n parts of a text, all of nearly the same size. A plain file is cut after a line
 /// end, or after white space if no line ends nearby. A .gz file cannot be cut: a part of it is
@@ -206,4 +206,4 @@ WORDLOOM_FUNCTION void TextPieces::release(std::string_view text) noexcept {
 
 #endif
 
-}  // namespace wordloom::inline WORDLOOM_ABI
+}}  // namespace wordloom::WORDLOOM_ABI

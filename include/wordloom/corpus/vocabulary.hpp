@@ -24,7 +24,7 @@
 #include <wordloom/corpus/detail/unicode_spaces.hpp>
 #include <wordloom/corpus/text_pieces.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI {
+namespace wordloom { inline namespace WORDLOOM_ABI {
 
 /// The choice of the words that a vocabulary keeps.
 struct VocabularyOptions {
@@ -207,7 +207,7 @@ class Vocabulary {
   std::shared_ptr<const Store> store_;
 };
 
-}  // namespace wordloom::inline WORDLOOM_ABI
+}}  // namespace wordloom::WORDLOOM_ABI
 
 #if WORDLOOM_DEFINES_FUNCTIONS
 #include <wordloom/corpus/detail/vocabulary.inl>

@@ -20,7 +20,7 @@
 #include <wordloom/corpus/detail/word_context_view.hpp>
 #include <wordloom/corpus/vocabulary.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI {
+namespace wordloom { inline namespace WORDLOOM_ABI {
 
 /// The options of a WordContextMatrix.
 struct WordContextOptions {
@@ -257,4 +257,4 @@ WORDLOOM_FUNCTION void WordContextLists::make(const KeptWords& kept, std::size_t
 #endif
 
 }  // namespace detail
-}  // namespace wordloom::inline WORDLOOM_ABI
+}}  // namespace wordloom::WORDLOOM_ABI

@@ -18,7 +18,7 @@
 #include <wordloom/corpus/vocabulary.hpp>
 #include <wordloom/corpus/word_context_lists.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI {
+namespace wordloom { inline namespace WORDLOOM_ABI {
 
 /// The uniform word-context matrix [words x columns] of a corpus: each word has the same number of
 /// context words, drawn uniformly from all of its windows. A column is a batch in which each word
@@ -204,4 +204,4 @@ WORDLOOM_FUNCTION WordContextMatrix::Reader::Reader(const WordContextMatrix& mat
 
 #endif
 
-}  // namespace wordloom::inline WORDLOOM_ABI
+}}  // namespace wordloom::WORDLOOM_ABI

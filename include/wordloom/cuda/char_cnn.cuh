@@ -19,7 +19,7 @@
 #include <wordloom/encoder/detail/word_symbols.hpp>
 #include <wordloom/model/model.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI {
+namespace wordloom { inline namespace WORDLOOM_ABI {
 
 /// A CharCnn that is computed and fitted on a GPU, by cuBLAS and kernels of its own. The network,
 /// the parameters and, except for rounding, the arithmetic are those of CharCnn, in the same
@@ -228,4 +228,4 @@ inline CudaCharCnn::Run CudaCharCnn::start(Model& model, std::size_t, std::uint6
   return {*this, model, seed};
 }
 
-}  // namespace wordloom::inline WORDLOOM_ABI
+}}  // namespace wordloom::WORDLOOM_ABI

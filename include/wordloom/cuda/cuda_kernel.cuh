@@ -24,7 +24,7 @@
 #include <wordloom/sampler/sentence_minibatch.hpp>
 #include <wordloom/sampler/shared_negative.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI {
+namespace wordloom { inline namespace WORDLOOM_ABI {
 namespace cuda {
 
 /// The minimum number of blocks that a multiprocessor holds: it limits the registers of a thread,
@@ -245,4 +245,4 @@ template <class Optimizer = Sgd>
 using CudaUniformKernel =
     cuda::ColumnKernel<cuda::CudaMachine, cuda::CudaMethod::RowSizes, Optimizer>;
 
-}  // namespace wordloom::inline WORDLOOM_ABI
+}}  // namespace wordloom::WORDLOOM_ABI

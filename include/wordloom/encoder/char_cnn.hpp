@@ -25,7 +25,7 @@
 #include <wordloom/model/model.hpp>
 #include <wordloom/optimizer/adam.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI {
+namespace wordloom { inline namespace WORDLOOM_ABI {
 
 /// A character CNN (Li et al. 2019, section 5.8; Kim et al. 2016, "Character-Aware Neural Language
 /// Models"): the vector of a word is a function of its bytes alone. Bytes have embeddings [C];
@@ -216,4 +216,4 @@ inline CharCnn::Run CharCnn::start(Model& model, std::size_t threads, std::uint6
   return {*this, model, threads, seed};
 }
 
-}  // namespace wordloom::inline WORDLOOM_ABI
+}}  // namespace wordloom::WORDLOOM_ABI

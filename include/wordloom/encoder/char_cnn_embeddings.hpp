@@ -16,7 +16,7 @@
 #include <wordloom/model/model.hpp>
 #include <wordloom/optimizer/detail/optimizer_steps.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI {
+namespace wordloom { inline namespace WORDLOOM_ABI {
 
 namespace detail {
 
@@ -109,4 +109,4 @@ WORDLOOM_FUNCTION CharCnnComposer::Network::Network(std::vector<NamedMatrix>& st
 
 #endif
 
-}  // namespace wordloom::inline WORDLOOM_ABI
+}}  // namespace wordloom::WORDLOOM_ABI

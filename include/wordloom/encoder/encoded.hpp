@@ -7,7 +7,7 @@
 #include <wordloom/model/model.hpp>
 #include <wordloom/sampler/concept.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI {
+namespace wordloom { inline namespace WORDLOOM_ABI {
 
 /// The words that `SamplerPolicy` makes meet, whose vectors are not free: an encoder computes them
 /// from the words themselves (W2V-CL: Li et al. 2019, section 5.8). Training is in rounds. The
@@ -72,4 +72,4 @@ class Encoded<SamplerPolicy, EncoderPolicy>::Run : public detail::RunOf<SamplerP
   std::size_t round_;
 };
 
-}  // namespace wordloom::inline WORDLOOM_ABI
+}}  // namespace wordloom::WORDLOOM_ABI

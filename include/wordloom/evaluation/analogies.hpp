@@ -20,7 +20,7 @@
 #include <wordloom/model/embeddings.hpp>
 
 /// Evaluation of vectors by analogies.
-namespace wordloom::inline WORDLOOM_ABI {
+namespace wordloom { inline namespace WORDLOOM_ABI {
 
 /// Options of evaluate_analogies.
 struct AnalogyOptions {
@@ -237,4 +237,4 @@ WORDLOOM_FUNCTION AnalogyReport evaluate_analogies(const Embeddings& embeddings,
 
 #endif
 
-}  // namespace wordloom::inline WORDLOOM_ABI
+}}  // namespace wordloom::WORDLOOM_ABI

@@ -18,7 +18,7 @@
 #include <wordloom/evaluation/letter_case.hpp>
 
 /// Sets of analogies, in their published formats.
-namespace wordloom::inline WORDLOOM_ABI {
+namespace wordloom { inline namespace WORDLOOM_ABI {
 
 /// The question "a is to b as c is to d".
 struct AnalogyQuestion {
@@ -197,4 +197,4 @@ WORDLOOM_FUNCTION std::vector<AnalogySection> load_analogies(const std::filesyst
 
 #endif
 
-}  // namespace wordloom::inline WORDLOOM_ABI
+}}  // namespace wordloom::WORDLOOM_ABI

@@ -20,7 +20,7 @@
 /// Logistic regression, for evaluations that classify vectors. LIBLINEAR trains it (Fan et al.
 /// 2008, "LIBLINEAR: A Library for Large Linear Classification"); without that library only the
 /// options are available.
-namespace wordloom::inline WORDLOOM_ABI {
+namespace wordloom { inline namespace WORDLOOM_ABI {
 
 /// Options of training a logistic regression; the defaults are those of scikit-learn's
 /// LogisticRegression with its solver liblinear.
@@ -212,4 +212,4 @@ WORDLOOM_FUNCTION void LogisticRegression::check(const FeatureRows& features,
 #endif
 
 #endif
-}  // namespace wordloom::inline WORDLOOM_ABI
+}}  // namespace wordloom::WORDLOOM_ABI

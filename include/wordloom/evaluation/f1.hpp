@@ -10,7 +10,7 @@
 
 #include <wordloom/core/detail/abi.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI {
+namespace wordloom { inline namespace WORDLOOM_ABI {
 
 /// The mean of some values and their standard deviation (n - 1 in its denominator; NaN for one).
 struct MeanAndDeviation {
@@ -85,4 +85,4 @@ WORDLOOM_FUNCTION F1 top_k_f1(std::span<const double> scores, std::span<const st
 
 #endif
 
-}  // namespace wordloom::inline WORDLOOM_ABI
+}}  // namespace wordloom::WORDLOOM_ABI

@@ -9,7 +9,7 @@
 
 #include <wordloom/core/words.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI {
+namespace wordloom { inline namespace WORDLOOM_ABI {
 
 /// The lookup of a word of a test set among the words that have vectors.
 enum class LetterCase : unsigned char {
@@ -176,4 +176,4 @@ WORDLOOM_FUNCTION std::string lower_case(std::string_view text) {
 
 #endif
 
-}  // namespace wordloom::inline WORDLOOM_ABI
+}}  // namespace wordloom::WORDLOOM_ABI

@@ -25,7 +25,7 @@
 #include <wordloom/model/embeddings.hpp>
 
 /// Prediction of edges that were held out of a graph, by the vectors of its nodes.
-namespace wordloom::inline WORDLOOM_ABI {
+namespace wordloom { inline namespace WORDLOOM_ABI {
 
 /// Returns the area under the ROC curve: the probability that a random one of `positive` is above a
 /// random one of `negative`, ties counting half. NaN if one of them is empty or contains NaN.
@@ -220,4 +220,4 @@ WORDLOOM_FUNCTION LinkReport evaluate_links(const Embeddings& embeddings, const 
 
 #endif
 
-}  // namespace wordloom::inline WORDLOOM_ABI
+}}  // namespace wordloom::WORDLOOM_ABI

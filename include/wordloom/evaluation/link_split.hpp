@@ -15,7 +15,7 @@
 
 /// Edges held out of a graph before its nodes are embedded, to be predicted (Grover and Leskovec
 /// 2016, "node2vec", section 4.4).
-namespace wordloom::inline WORDLOOM_ABI {
+namespace wordloom { inline namespace WORDLOOM_ABI {
 
 struct LinkSplitOptions {
   /// The share of the links that is held out; above 0 and below 1.
@@ -154,4 +154,4 @@ WORDLOOM_FUNCTION LinkSplit split_links(const Graph& graph, const LinkSplitOptio
 
 #endif
 
-}  // namespace wordloom::inline WORDLOOM_ABI
+}}  // namespace wordloom::WORDLOOM_ABI

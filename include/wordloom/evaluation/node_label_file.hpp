@@ -15,7 +15,7 @@
 #include <wordloom/evaluation/detail/test_file.hpp>
 
 /// Files of nodes and their labels.
-namespace wordloom::inline WORDLOOM_ABI {
+namespace wordloom { inline namespace WORDLOOM_ABI {
 
 /// Nodes and their labels.
 struct NodeLabels {
@@ -94,4 +94,4 @@ WORDLOOM_FUNCTION NodeLabels load_node_labels(const std::filesystem::path& path)
 
 #endif
 
-}  // namespace wordloom::inline WORDLOOM_ABI
+}}  // namespace wordloom::WORDLOOM_ABI

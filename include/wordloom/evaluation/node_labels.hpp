@@ -24,7 +24,7 @@
 #include <wordloom/model/embeddings.hpp>
 
 /// Classification of nodes by their vectors; a node may have any number of labels.
-namespace wordloom::inline WORDLOOM_ABI {
+namespace wordloom { inline namespace WORDLOOM_ABI {
 
 /// Options of classifying nodes. The defaults are the protocol of DeepWalk (Perozzi et al. 2014)
 /// and node2vec (Grover and Leskovec 2016).
@@ -251,4 +251,4 @@ WORDLOOM_FUNCTION void NodeClassification::classify(Split& split,
 
 #endif
 
-}  // namespace wordloom::inline WORDLOOM_ABI
+}}  // namespace wordloom::WORDLOOM_ABI

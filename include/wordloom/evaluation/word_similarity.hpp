@@ -20,7 +20,7 @@
 #include <wordloom/model/embeddings.hpp>
 
 /// Similarity of word pairs, by human judgement and by vectors.
-namespace wordloom::inline WORDLOOM_ABI {
+namespace wordloom { inline namespace WORDLOOM_ABI {
 
 /// Two words and the similarity that people gave them, on any scale.
 struct SimilarityPair {
@@ -218,4 +218,4 @@ WORDLOOM_FUNCTION std::vector<SimilarityPair> load_similarity_pairs(
 
 #endif
 
-}  // namespace wordloom::inline WORDLOOM_ABI
+}}  // namespace wordloom::WORDLOOM_ABI

@@ -19,7 +19,7 @@
 #include <wordloom/corpus/concept.hpp>
 #include <wordloom/graph/graph.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI {
+namespace wordloom { inline namespace WORDLOOM_ABI {
 
 /// Options of drawing edges.
 struct EdgeSampleOptions {
@@ -162,4 +162,4 @@ WORDLOOM_FUNCTION EdgeSamples::EdgeSamples(Graph graph, const EdgeSampleOptions&
 
 #endif
 
-}  // namespace wordloom::inline WORDLOOM_ABI
+}}  // namespace wordloom::WORDLOOM_ABI

@@ -23,7 +23,7 @@
 #include <wordloom/graph/detail/graph_rows.hpp>
 #include <wordloom/graph/graph_options.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI {
+namespace wordloom { inline namespace WORDLOOM_ABI {
 
 /// An edge between two nodes by number. An edge of weight 0 is left out.
 struct Edge {
@@ -280,4 +280,4 @@ WORDLOOM_FUNCTION std::uint64_t Graph::hash() const noexcept {
 
 #endif
 
-}  // namespace wordloom::inline WORDLOOM_ABI
+}}  // namespace wordloom::WORDLOOM_ABI

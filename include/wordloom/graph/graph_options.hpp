@@ -7,7 +7,7 @@
 #include <wordloom/core/detail/abi.hpp>
 #include <wordloom/core/error.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI {
+namespace wordloom { inline namespace WORDLOOM_ABI {
 
 /// The treatment of duplicate edges; in an undirected graph, `u v` and `v u` are duplicates.
 enum class DuplicateEdges {
@@ -92,4 +92,4 @@ WORDLOOM_FUNCTION void GraphOptions::validate() const {
 
 #endif
 
-}  // namespace wordloom::inline WORDLOOM_ABI
+}}  // namespace wordloom::WORDLOOM_ABI

@@ -22,7 +22,7 @@
 #include <wordloom/graph/detail/walker.hpp>
 #include <wordloom/graph/graph.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI {
+namespace wordloom { inline namespace WORDLOOM_ABI {
 
 /// Options of random walks. The defaults are node2vec's.
 struct WalkOptions {
@@ -202,4 +202,4 @@ inline void write_walks(const RandomWalks& walks, const std::filesystem::path& p
   file.commit();
 }
 
-}  // namespace wordloom::inline WORDLOOM_ABI
+}}  // namespace wordloom::WORDLOOM_ABI

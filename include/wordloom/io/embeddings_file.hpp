@@ -21,7 +21,7 @@
 /// Files of vectors in any format. They may be compressed (.gz, recognized by the first bytes), a
 /// named pipe, a descriptor such as /dev/fd/3 or "-" (standard input), and may begin with a byte
 /// order mark.
-namespace wordloom::inline WORDLOOM_ABI {
+namespace wordloom { inline namespace WORDLOOM_ABI {
 
 namespace detail {
 VectorFormat format_of(const InputFile& file);
@@ -203,4 +203,4 @@ WORDLOOM_FUNCTION Embeddings VectorFile::embeddings(VectorFormat format,
 
 #endif
 
-}  // namespace wordloom::inline WORDLOOM_ABI
+}}  // namespace wordloom::WORDLOOM_ABI

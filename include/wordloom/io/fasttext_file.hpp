@@ -21,7 +21,7 @@
 #include <wordloom/model/subword_embeddings.hpp>
 
 /// The .bin files of fastText 0.1 to 0.9: the whole model, with the rows of n-grams.
-namespace wordloom::inline WORDLOOM_ABI {
+namespace wordloom { inline namespace WORDLOOM_ABI {
 
 /// The training parameters that a file records. fastText only shows them.
 struct FastTextOptions {
@@ -161,4 +161,4 @@ inline SubwordEmbeddings load_fasttext(const std::filesystem::path& path) {
   return detail::read_fasttext(detail::InputFile(path));
 }
 
-}  // namespace wordloom::inline WORDLOOM_ABI
+}}  // namespace wordloom::WORDLOOM_ABI

@@ -14,7 +14,7 @@
 #include <wordloom/core/words.hpp>
 #include <wordloom/model/embeddings.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI {
+namespace wordloom { inline namespace WORDLOOM_ABI {
 
 /// Options of reading vectors.
 struct LoadOptions {
@@ -101,4 +101,4 @@ inline Embeddings first_words(Embeddings all, std::size_t limit) {
 
 }  // namespace detail
 
-}  // namespace wordloom::inline WORDLOOM_ABI
+}}  // namespace wordloom::WORDLOOM_ABI

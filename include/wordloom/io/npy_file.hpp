@@ -21,7 +21,7 @@
 #include <wordloom/io/word_lines.hpp>
 #include <wordloom/model/embeddings.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI {
+namespace wordloom { inline namespace WORDLOOM_ABI {
 
 namespace detail {
 
@@ -134,4 +134,4 @@ WORDLOOM_FUNCTION Embeddings detail::read_npy(const InputFile& file,
 
 #endif
 
-}  // namespace wordloom::inline WORDLOOM_ABI
+}}  // namespace wordloom::WORDLOOM_ABI

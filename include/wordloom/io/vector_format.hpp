@@ -13,7 +13,7 @@
 #include <wordloom/core/error.hpp>
 #include <wordloom/core/words.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI {
+namespace wordloom { inline namespace WORDLOOM_ABI {
 
 /// The formats of vectors that can be written and read. The last two hold whole models, and can
 /// only be read as vectors: save_fasttext and Model::save write them.
@@ -183,4 +183,4 @@ WORDLOOM_FUNCTION void check_words(const WordList& words, VectorFormat format) {
 
 #endif
 
-}  // namespace wordloom::inline WORDLOOM_ABI
+}}  // namespace wordloom::WORDLOOM_ABI

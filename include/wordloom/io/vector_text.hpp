@@ -26,7 +26,7 @@
 /// them is the word, which may contain blanks; blanks around it do not belong to it unless there is
 /// nothing else. Lines may end in CRLF. "+1", "nan" and "inf" are numbers; numbers too small for a
 /// float are 0.
-namespace wordloom::inline WORDLOOM_ABI {
+namespace wordloom { inline namespace WORDLOOM_ABI {
 
 namespace detail {
 
@@ -200,4 +200,4 @@ WORDLOOM_FUNCTION Embeddings read_projector_tsv(const InputFile& file, const Loa
 
 #endif
 
-}  // namespace wordloom::inline WORDLOOM_ABI
+}}  // namespace wordloom::WORDLOOM_ABI

@@ -22,7 +22,7 @@
 #include <wordloom/io/vector_text.hpp>
 #include <wordloom/model/embeddings.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI {
+namespace wordloom { inline namespace WORDLOOM_ABI {
 
 /// Writes word2vec's binary format, byte for byte: "V D\n", then for each row the word, a space, D
 /// little-endian floats and "\n". Throws IoError, and InvalidArgument for a word that the format
@@ -171,4 +171,4 @@ WORDLOOM_FUNCTION Embeddings read_word2vec_binary(const InputFile& file,
 
 #endif
 
-}  // namespace wordloom::inline WORDLOOM_ABI
+}}  // namespace wordloom::WORDLOOM_ABI

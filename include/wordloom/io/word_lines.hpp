@@ -15,7 +15,7 @@
 #include <wordloom/model/embeddings.hpp>
 
 /// The files of words beside the vectors of formats that keep them in a separate file.
-namespace wordloom::inline WORDLOOM_ABI {
+namespace wordloom { inline namespace WORDLOOM_ABI {
 
 /// Returns the file with the words of "vectors.tsv": "vectors.metadata.tsv", one word a line.
 inline std::filesystem::path projector_metadata_path(std::filesystem::path path) {
@@ -111,4 +111,4 @@ inline WordList load_word_lines(const std::filesystem::path& path, std::size_t c
 
 }  // namespace detail
 
-}  // namespace wordloom::inline WORDLOOM_ABI
+}}  // namespace wordloom::WORDLOOM_ABI

@@ -21,7 +21,7 @@
 #include <wordloom/objective/loss.hpp>
 #include <wordloom/sampler/block.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI {
+namespace wordloom { inline namespace WORDLOOM_ABI {
 
 /// FusedKernel on rows of 16 bits: while it trains, each row of the model is D values of bfloat16
 /// in half of its own memory, so that half as many cache lines move, and all three products are
@@ -276,4 +276,4 @@ WORDLOOM_FUNCTION void Bf16Kernel::Run::unpack(RowMatrix& matrix, std::size_t fi
 
 static_assert(UpdateKernel<Bf16Kernel> && detail::PacksRows<detail::KernelRun<Bf16Kernel>>);
 
-}  // namespace wordloom::inline WORDLOOM_ABI
+}}  // namespace wordloom::WORDLOOM_ABI

@@ -16,7 +16,7 @@
 #include <wordloom/sampler/block.hpp>
 #include <wordloom/sampler/concept.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI {
+namespace wordloom { inline namespace WORDLOOM_ABI {
 
 namespace detail {
 
@@ -276,4 +276,4 @@ constexpr bool require_match() {
 }
 
 }  // namespace detail
-}  // namespace wordloom::inline WORDLOOM_ABI
+}}  // namespace wordloom::WORDLOOM_ABI

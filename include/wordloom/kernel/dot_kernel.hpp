@@ -10,7 +10,7 @@
 #include <wordloom/objective/loss.hpp>
 #include <wordloom/sampler/block.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI::simd {
+namespace wordloom { inline namespace WORDLOOM_ABI { namespace simd {
 
 /// A block in the form that DotKernel trains.
 struct DotBlock {
@@ -32,7 +32,7 @@ struct DotFunctions {
 };
 DotFunctions dot_functions();
 
-}  // namespace wordloom::inline WORDLOOM_ABI::simd
+}}}  // namespace wordloom::WORDLOOM_ABI::simd
 
 #ifndef WORDLOOM_PRECOMPILED
 #include <wordloom/objective/detail/logistic.hpp>
@@ -44,7 +44,7 @@ inline wordloom::simd::DotFunctions wordloom::simd::dot_functions() {
 }
 #endif
 
-namespace wordloom::inline WORDLOOM_ABI {
+namespace wordloom { inline namespace WORDLOOM_ABI {
 
 /// The arithmetic of word2vec: a dot product for each score and a scaled row addition for each
 /// gradient (BLAS level 1), on whole vectors. Takes blocks of any shape.
@@ -115,4 +115,4 @@ inline DotKernel::Worker DotKernel::worker(const Model& model, BlockShape most) 
 
 static_assert(UpdateKernel<DotKernel>);
 
-}  // namespace wordloom::inline WORDLOOM_ABI
+}}  // namespace wordloom::WORDLOOM_ABI

@@ -15,7 +15,7 @@
 #include <wordloom/objective/loss.hpp>
 #include <wordloom/sampler/block.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI {
+namespace wordloom { inline namespace WORDLOOM_ABI {
 
 /// Scores, sigmoid and both rank updates of a block on the rows in place, in register tiles:
 /// nothing is gathered or packed, each row is read twice and written once. The default kernel.
@@ -199,4 +199,4 @@ WORDLOOM_FUNCTION FusedKernel::Worker::Worker(const Model& model, BlockShape mos
 
 static_assert(UpdateKernel<FusedKernel>);
 
-}  // namespace wordloom::inline WORDLOOM_ABI
+}}  // namespace wordloom::WORDLOOM_ABI

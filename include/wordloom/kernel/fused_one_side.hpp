@@ -13,7 +13,7 @@
 #include <wordloom/objective/loss.hpp>
 #include <wordloom/sampler/block.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI {
+namespace wordloom { inline namespace WORDLOOM_ABI {
 
 /// The scratch memory of one thread of two-step training, whose blocks change one side: two
 /// products instead of the three of FusedKernel::Worker, which gets all other blocks. A separate
@@ -85,4 +85,4 @@ inline FusedKernel::OneSideWorker FusedKernel::one_side_worker(const Model& mode
   return {model, most};
 }
 
-}  // namespace wordloom::inline WORDLOOM_ABI
+}}  // namespace wordloom::WORDLOOM_ABI

@@ -22,7 +22,7 @@
 #include <wordloom/optimizer/row_ada_grad.hpp>
 #include <wordloom/sampler/block.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI {
+namespace wordloom { inline namespace WORDLOOM_ABI {
 
 /// FusedKernel under RowAdaGrad in the same passes over the rows, with all of its features. Without
 /// batches. Threads share the rows and their sums: there are no private copies of frequent rows
@@ -261,4 +261,4 @@ WithOptimizer<FusedKernel, RowAdaGrad>::Run::row_worker(const Model& model, Bloc
 
 static_assert(UpdateKernel<WithOptimizer<FusedKernel, RowAdaGrad>>);
 
-}  // namespace wordloom::inline WORDLOOM_ABI
+}}  // namespace wordloom::WORDLOOM_ABI

@@ -13,7 +13,7 @@
 #include <wordloom/objective/loss.hpp>
 #include <wordloom/sampler/block.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI::simd {
+namespace wordloom { inline namespace WORDLOOM_ABI { namespace simd {
 
 /// The vector code of GemmKernel.
 struct GemmFunctions {
@@ -24,7 +24,7 @@ struct GemmFunctions {
 };
 GemmFunctions gemm_functions();
 
-}  // namespace wordloom::inline WORDLOOM_ABI::simd
+}}}  // namespace wordloom::WORDLOOM_ABI::simd
 
 #ifndef WORDLOOM_PRECOMPILED
 #include <wordloom/objective/detail/logistic.hpp>
@@ -36,7 +36,7 @@ inline wordloom::simd::GemmFunctions wordloom::simd::gemm_functions() {
 }
 #endif
 
-namespace wordloom::inline WORDLOOM_ABI {
+namespace wordloom { inline namespace WORDLOOM_ABI {
 
 /// The arithmetic of pWord2Vec (Ji et al. 2016, section III-B): the rows of a block are gathered,
 /// and its scores and both gradients are three matrix products of CBLAS (level 3). As long as a
@@ -142,4 +142,4 @@ inline GemmKernel::Worker GemmKernel::worker(const Model& model, BlockShape most
 
 static_assert(UpdateKernel<GemmKernel>);
 
-}  // namespace wordloom::inline WORDLOOM_ABI
+}}  // namespace wordloom::WORDLOOM_ABI

@@ -4,7 +4,7 @@
 #include <wordloom/kernel/concept.hpp>
 #include <wordloom/kernel/fused_kernel.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI {
+namespace wordloom { inline namespace WORDLOOM_ABI {
 
 /// `Kernel`, except that a single pair, a block 1 x 1, is a dot product and two additions of rows
 /// as in word2vec: PAR-Word2Vec trains its positives in this way (Moon et al. 2019, algorithm 3),
@@ -50,4 +50,4 @@ struct PairsApart {
   Worker worker(const Model& model, BlockShape most) const { return {kernel, model, most}; }
 };
 
-}  // namespace wordloom::inline WORDLOOM_ABI
+}}  // namespace wordloom::WORDLOOM_ABI

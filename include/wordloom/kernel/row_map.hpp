@@ -1,7 +1,7 @@
 #pragma once
 #include <wordloom/core/types.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI {
+namespace wordloom { inline namespace WORDLOOM_ABI {
 
 /// Maps a row to the place where a thread has it: copies of the first `count` rows are `offset`
 /// rows after these, all other rows are the model's. Default-constructed: there are no copies.
@@ -16,4 +16,4 @@ struct RowMaps {
   RowMap input, output;
 };
 
-}  // namespace wordloom::inline WORDLOOM_ABI
+}}  // namespace wordloom::WORDLOOM_ABI

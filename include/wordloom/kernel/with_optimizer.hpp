@@ -21,7 +21,7 @@
 #include <wordloom/optimizer/detail/optimizer_steps.hpp>
 #include <wordloom/sampler/block.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI {
+namespace wordloom { inline namespace WORDLOOM_ABI {
 
 namespace detail {
 
@@ -254,6 +254,6 @@ struct WithOptimizer {
   }
 };
 
-}  // namespace wordloom::inline WORDLOOM_ABI
+}}  // namespace wordloom::WORDLOOM_ABI
 
 #include <wordloom/kernel/fused_row_ada_grad.hpp>  // a specialization

@@ -7,7 +7,7 @@
 
 #include <wordloom/model/embeddings.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI {
+namespace wordloom { inline namespace WORDLOOM_ABI {
 
 /// Embeddings that have a vector for any string, by a function of its characters. Members inherited
 /// from Embeddings know only the vocabulary, whose vectors [V x D] are computed once; the members
@@ -69,4 +69,4 @@ class AnyWordEmbeddings : public Embeddings {
   Composer composer_;
 };
 
-}  // namespace wordloom::inline WORDLOOM_ABI
+}}  // namespace wordloom::WORDLOOM_ABI

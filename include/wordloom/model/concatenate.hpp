@@ -8,7 +8,7 @@
 #include <wordloom/core/row_matrix.hpp>
 #include <wordloom/model/embeddings.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI {
+namespace wordloom { inline namespace WORDLOOM_ABI {
 
 /// Returns embeddings with the vectors of `a` and `b` joined [V x (D_a + D_b)], each first divided
 /// by its length (zeros stay). This is how LINE joins first and second order (Tang et al. 2015,
@@ -37,4 +37,4 @@ WORDLOOM_FUNCTION Embeddings concatenate(const Embeddings& a, const Embeddings& 
 
 #endif
 
-}  // namespace wordloom::inline WORDLOOM_ABI
+}}  // namespace wordloom::WORDLOOM_ABI

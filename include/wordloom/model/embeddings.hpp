@@ -15,7 +15,7 @@
 #include <wordloom/core/words.hpp>
 #include <wordloom/model/nearest_rows.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI {
+namespace wordloom { inline namespace WORDLOOM_ABI {
 
 /// A query: the sum of the unit vectors of `positive` minus those of `negative`.
 struct WordSum {
@@ -297,4 +297,4 @@ WORDLOOM_FUNCTION std::vector<std::vector<Neighbour>> Embeddings::nearest_to_eac
 
 #endif
 
-}  // namespace wordloom::inline WORDLOOM_ABI
+}}  // namespace wordloom::WORDLOOM_ABI

@@ -21,7 +21,7 @@
 #include <wordloom/model/detail/row_sources.hpp>
 #include <wordloom/model/embeddings.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI {
+namespace wordloom { inline namespace WORDLOOM_ABI {
 
 /// The sizes of a model of V words.
 struct ModelShape {
@@ -197,7 +197,7 @@ struct Model {
   static Vocabulary read_vocabulary(detail::SectionReader& file);
 };
 
-}  // namespace wordloom::inline WORDLOOM_ABI
+}}  // namespace wordloom::WORDLOOM_ABI
 
 #if WORDLOOM_DEFINES_FUNCTIONS
 #include <wordloom/model/detail/model.inl>

@@ -13,7 +13,7 @@
 #include <wordloom/core/row_matrix.hpp>
 #include <wordloom/core/types.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI {
+namespace wordloom { inline namespace WORDLOOM_ABI {
 
 /// A row and its score. The better one compares less; with equal scores, the lower row.
 struct NearestRow {
@@ -154,4 +154,4 @@ inline float cos_mul_score(const float* cosines) {
 }
 
 }  // namespace detail
-}  // namespace wordloom::inline WORDLOOM_ABI
+}}  // namespace wordloom::WORDLOOM_ABI

@@ -17,7 +17,7 @@
 #include <wordloom/model/embeddings.hpp>
 #include <wordloom/model/model.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI {
+namespace wordloom { inline namespace WORDLOOM_ABI {
 
 namespace detail {
 
@@ -108,4 +108,4 @@ WORDLOOM_FUNCTION SubwordComposer::SubwordComposer(const WordList& words, RowMat
 
 #endif
 
-}  // namespace wordloom::inline WORDLOOM_ABI
+}}  // namespace wordloom::WORDLOOM_ABI

@@ -3,7 +3,7 @@
 
 #include <wordloom/core/types.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI {
+namespace wordloom { inline namespace WORDLOOM_ABI {
 
 /// The operations of LogisticPair on a float: fast intrinsics on a device, exact ones on the host.
 struct FloatOperations {
@@ -57,4 +57,4 @@ struct FloatPair : LogisticPair<FloatOperations> {
   }
 };
 
-}  // namespace wordloom::inline WORDLOOM_ABI
+}}  // namespace wordloom::WORDLOOM_ABI

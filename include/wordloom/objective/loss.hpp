@@ -3,7 +3,7 @@
 
 #include <wordloom/core/detail/abi.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI {
+namespace wordloom { inline namespace WORDLOOM_ABI {
 
 /// A sum of negative-sampling losses, -log sigma(score) of positives and -log sigma(-score) of
 /// negatives (Mikolov et al. 2013b, eq. 4), kept as sum + log(product): a pair then costs a
@@ -31,4 +31,4 @@ class LossSum {
   double product_ = 1.0;
 };
 
-}  // namespace wordloom::inline WORDLOOM_ABI
+}}  // namespace wordloom::WORDLOOM_ABI

@@ -8,7 +8,7 @@
 #include <wordloom/optimizer/detail/optimizer_steps.hpp>
 #include <wordloom/optimizer/state_rows.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI {
+namespace wordloom { inline namespace WORDLOOM_ABI {
 
 /// AdaGrad with a diagonal matrix (Duchi et al. 2011, "Adaptive subgradient methods for online
 /// learning and stochastic optimization", figure 1): for each element,
@@ -69,4 +69,4 @@ struct AdaGrad {
 
 static_assert(Optimizer<AdaGrad>);
 
-}  // namespace wordloom::inline WORDLOOM_ABI
+}}  // namespace wordloom::WORDLOOM_ABI

@@ -9,7 +9,7 @@
 #include <wordloom/optimizer/detail/optimizer_steps.hpp>
 #include <wordloom/optimizer/state_rows.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI {
+namespace wordloom { inline namespace WORDLOOM_ABI {
 
 /// Adam (Kingma and Ba 2015, "Adam: a method for stochastic optimization", algorithm 1): for each
 /// element, at the t-th update of its row,
@@ -87,4 +87,4 @@ struct Adam {
 
 static_assert(Optimizer<Adam>);
 
-}  // namespace wordloom::inline WORDLOOM_ABI
+}}  // namespace wordloom::WORDLOOM_ABI

@@ -6,7 +6,7 @@
 #include <wordloom/core/types.hpp>
 #include <wordloom/model/model.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI {
+namespace wordloom { inline namespace WORDLOOM_ABI {
 
 /// The matrix of a model that a row belongs to.
 enum class Side : std::uint8_t { input, output };
@@ -63,4 +63,4 @@ constexpr bool require_optimizer() {
 }
 
 }  // namespace detail
-}  // namespace wordloom::inline WORDLOOM_ABI
+}}  // namespace wordloom::WORDLOOM_ABI

@@ -7,7 +7,7 @@
 #include <wordloom/optimizer/detail/optimizer_steps.hpp>
 #include <wordloom/optimizer/state_rows.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI {
+namespace wordloom { inline namespace WORDLOOM_ABI {
 
 /// RMSProp (Tieleman and Hinton 2012, "Lecture 6.5: divide the gradient by a running average of its
 /// recent magnitude"): for each element,
@@ -63,4 +63,4 @@ struct RmsProp {
 
 static_assert(Optimizer<RmsProp>);
 
-}  // namespace wordloom::inline WORDLOOM_ABI
+}}  // namespace wordloom::WORDLOOM_ABI

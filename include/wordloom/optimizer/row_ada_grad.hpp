@@ -8,7 +8,7 @@
 #include <wordloom/optimizer/detail/optimizer_steps.hpp>
 #include <wordloom/optimizer/state_rows.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI {
+namespace wordloom { inline namespace WORDLOOM_ABI {
 
 /// AdaGrad (see AdaGrad) with one number for each row and the power 1/4 instead of 1/2: for a row x
 /// of D elements and its gradient g,
@@ -73,4 +73,4 @@ struct RowAdaGrad {
 
 static_assert(Optimizer<RowAdaGrad>);
 
-}  // namespace wordloom::inline WORDLOOM_ABI
+}}  // namespace wordloom::WORDLOOM_ABI

@@ -6,7 +6,7 @@
 #include <wordloom/optimizer/concept.hpp>
 #include <wordloom/optimizer/detail/optimizer_steps.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI {
+namespace wordloom { inline namespace WORDLOOM_ABI {
 
 /// Stochastic gradient descent, as in word2vec: row += learning rate x gradient.
 struct Sgd {
@@ -28,4 +28,4 @@ struct Sgd {
 
 static_assert(Optimizer<Sgd>);
 
-}  // namespace wordloom::inline WORDLOOM_ABI
+}}  // namespace wordloom::WORDLOOM_ABI

@@ -8,7 +8,7 @@
 #include <wordloom/model/model.hpp>
 #include <wordloom/optimizer/concept.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI {
+namespace wordloom { inline namespace WORDLOOM_ABI {
 
 /// A matrix of an optimizer's state, for each side: "input.NAME" and "output.NAME".
 struct StateMatrix {
@@ -56,4 +56,4 @@ class StateRows {
   std::array<Rows, 2> sides_{};
 };
 
-}  // namespace wordloom::inline WORDLOOM_ABI
+}}  // namespace wordloom::WORDLOOM_ABI

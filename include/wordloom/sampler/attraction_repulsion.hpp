@@ -8,7 +8,7 @@
 #include <wordloom/sampler/shared_negative.hpp>
 #include <wordloom/sampler/targets.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI {
+namespace wordloom { inline namespace WORDLOOM_ABI {
 
 /// The split of BIDMach (Canny et al. 2015, "Machine Learning at the Limit"; its word2vecPos and
 /// word2vecNeg): each block of `Base` becomes two, the positives of all inputs (attraction, n x 1
@@ -105,4 +105,4 @@ using SplitSharedNegative = AttractionRepulsion<SharedNegative>;
 
 static_assert(Sampler<SplitSharedNegative>);
 
-}  // namespace wordloom::inline WORDLOOM_ABI
+}}  // namespace wordloom::WORDLOOM_ABI

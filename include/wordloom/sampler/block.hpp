@@ -6,7 +6,7 @@
 
 #include <wordloom/core/types.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI {
+namespace wordloom { inline namespace WORDLOOM_ABI {
 
 /// The weight of each pair of a block, [M x N] output by output, or of each output [M] if the block
 /// has `left_out`, or of each row of the longer side if it has `paired`: above 0 for label 1, below
@@ -109,4 +109,4 @@ template <class Sink>
   if constexpr (requires { sink.prefetch(inputs, outputs); }) sink.prefetch(inputs, outputs);
 }
 
-}  // namespace wordloom::inline WORDLOOM_ABI
+}}  // namespace wordloom::WORDLOOM_ABI

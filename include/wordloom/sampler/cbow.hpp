@@ -9,7 +9,7 @@
 #include <wordloom/sampler/negative_sampling.hpp>
 #include <wordloom/sampler/window.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI {
+namespace wordloom { inline namespace WORDLOOM_ABI {
 
 namespace detail {
 
@@ -101,4 +101,4 @@ using HierarchicalCbow = BasicCbow<RandomWindow, HuffmanPath>;
 
 static_assert(Sampler<Cbow> && Sampler<HierarchicalCbow>);
 
-}  // namespace wordloom::inline WORDLOOM_ABI
+}}  // namespace wordloom::WORDLOOM_ABI

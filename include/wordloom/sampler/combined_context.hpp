@@ -12,7 +12,7 @@
 #include <wordloom/sampler/negative_sampling.hpp>
 #include <wordloom/sampler/window.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI {
+namespace wordloom { inline namespace WORDLOOM_ABI {
 
 /// Context combining (pSGNScc: Rengasamy et al. 2017, "Optimizing Word2Vec Performance on Multicore
 /// Systems"): windows that share words become one block, in which each shared word has one row and
@@ -169,4 +169,4 @@ using CombinedContextFixedWindow = BasicCombinedContext<FixedWindow>;
 
 static_assert(Sampler<CombinedContext> && Sampler<CombinedContextFixedWindow>);
 
-}  // namespace wordloom::inline WORDLOOM_ABI
+}}  // namespace wordloom::WORDLOOM_ABI

@@ -15,7 +15,7 @@
 #include <wordloom/sampler/expected_updates.hpp>
 #include <wordloom/sampler/sentences.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI {
+namespace wordloom { inline namespace WORDLOOM_ABI {
 
 namespace detail {
 
@@ -256,4 +256,4 @@ constexpr bool require_sampler() {
 }
 
 }  // namespace detail
-}  // namespace wordloom::inline WORDLOOM_ABI
+}}  // namespace wordloom::WORDLOOM_ABI

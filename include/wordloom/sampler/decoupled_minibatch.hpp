@@ -9,7 +9,7 @@
 #include <wordloom/sampler/negative_sampling.hpp>
 #include <wordloom/sampler/window.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI {
+namespace wordloom { inline namespace WORDLOOM_ABI {
 
 /// PAR-Word2Vec as published (Moon et al. 2019, "Parallel Data-Local Training for Optimizing
 /// Word2Vec Embeddings for Word and Graph Embeddings", algorithms 2 to 4). For each sentence:
@@ -160,4 +160,4 @@ class DecoupledMinibatch::Worker {
 
 static_assert(Sampler<DecoupledMinibatch>);
 
-}  // namespace wordloom::inline WORDLOOM_ABI
+}}  // namespace wordloom::WORDLOOM_ABI

@@ -17,7 +17,7 @@
 #include <wordloom/sampler/concept.hpp>
 #include <wordloom/sampler/negative_sampling.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI {
+namespace wordloom { inline namespace WORDLOOM_ABI {
 
 /// Targets of an edge whose ends are rows of one matrix (LINE, first order): its second end and K
 /// negatives, none of which is either end, because a node that was its own negative would only be
@@ -241,4 +241,4 @@ using LineSecondOrder = BasicEdgePairs<NegativeSampling>;
 
 static_assert(Sampler<LineFirstOrder> && Sampler<LineSecondOrder>);
 
-}  // namespace wordloom::inline WORDLOOM_ABI
+}}  // namespace wordloom::WORDLOOM_ABI

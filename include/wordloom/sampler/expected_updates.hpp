@@ -7,7 +7,7 @@
 #include <wordloom/corpus/subsampling.hpp>
 #include <wordloom/corpus/vocabulary.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI {
+namespace wordloom { inline namespace WORDLOOM_ABI {
 
 /// The expected number of times that each row of a matrix is scored against rows of the other, for
 /// each word of the corpus that is trained. Sync policies need it.
@@ -55,4 +55,4 @@ WORDLOOM_FUNCTION WordRates::WordRates(const Vocabulary& vocabulary, double subs
 
 #endif
 
-}  // namespace wordloom::inline WORDLOOM_ABI
+}}  // namespace wordloom::WORDLOOM_ABI

@@ -10,7 +10,7 @@
 #include <wordloom/sampler/detail/group_walk.hpp>
 #include <wordloom/sampler/grouped_window.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI {
+namespace wordloom { inline namespace WORDLOOM_ABI {
 
 /// CBOW in the groups of GroupedWindow: G successive centres share their context, which is the
 /// centres and S words on either side, and their negatives. The mean of the context without a
@@ -106,4 +106,4 @@ class GroupedCbow::Worker {
 
 static_assert(Sampler<GroupedCbow>);
 
-}  // namespace wordloom::inline WORDLOOM_ABI
+}}  // namespace wordloom::WORDLOOM_ABI

@@ -13,7 +13,7 @@
 #include <wordloom/sampler/detail/shared_outputs.hpp>
 #include <wordloom/sampler/huffman_path.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI {
+namespace wordloom { inline namespace WORDLOOM_ABI {
 
 namespace detail {
 
@@ -173,4 +173,4 @@ using GroupedHierarchicalSoftmax = BasicGroupedTargets<HuffmanPath>;
 
 static_assert(Sampler<GroupedHierarchicalSoftmax>);
 
-}  // namespace wordloom::inline WORDLOOM_ABI
+}}  // namespace wordloom::WORDLOOM_ABI

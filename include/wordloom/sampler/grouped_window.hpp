@@ -11,7 +11,7 @@
 #include <wordloom/sampler/detail/shared_outputs.hpp>
 #include <wordloom/sampler/negative_sampling.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI {
+namespace wordloom { inline namespace WORDLOOM_ABI {
 
 /// Windows with the distances of random reach, without drawing any, in blocks in which nearly all
 /// pairs count. The sentence is cut into groups of G successive words, the first of random length.
@@ -155,4 +155,4 @@ class GroupedWindow::Worker {
 
 static_assert(Sampler<GroupedWindow>);
 
-}  // namespace wordloom::inline WORDLOOM_ABI
+}}  // namespace wordloom::WORDLOOM_ABI

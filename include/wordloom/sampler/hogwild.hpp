@@ -8,7 +8,7 @@
 #include <wordloom/sampler/negative_sampling.hpp>
 #include <wordloom/sampler/window.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI {
+namespace wordloom { inline namespace WORDLOOM_ABI {
 
 /// Skip-gram as in word2vec (Mikolov et al. 2013b; word2vec.c): each context word of each centre
 /// word is a block of its own, 1 x M, with newly drawn targets: the centre and K negatives, or the
@@ -92,4 +92,4 @@ using HogwildFixedWindow = BasicHogwild<FixedWindow>;
 
 static_assert(Sampler<Hogwild> && Sampler<HogwildFixedWindow>);
 
-}  // namespace wordloom::inline WORDLOOM_ABI
+}}  // namespace wordloom::WORDLOOM_ABI

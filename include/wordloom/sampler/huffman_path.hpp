@@ -16,7 +16,7 @@
 #include <wordloom/sampler/negative_sampling.hpp>
 #include <wordloom/sampler/targets.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI {
+namespace wordloom { inline namespace WORDLOOM_ABI {
 
 /// Targets of a centre: the inner nodes of its path in the Huffman tree (hierarchical softmax). Row
 /// k of Model::output [(V - 1) x D] is inner node k.
@@ -251,4 +251,4 @@ struct HuffmanPathAndNegatives {
 
 static_assert(Targets<HuffmanPathAndNegatives>);
 
-}  // namespace wordloom::inline WORDLOOM_ABI
+}}  // namespace wordloom::WORDLOOM_ABI

@@ -13,7 +13,7 @@
 #include <wordloom/corpus/vocabulary.hpp>
 #include <wordloom/sampler/targets.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI {
+namespace wordloom { inline namespace WORDLOOM_ABI {
 
 /// The Huffman tree of a vocabulary, by counts (Mikolov et al. 2013b, section 2.1; Morin and Bengio
 /// 2005). The path of a word consists of the inner nodes from the root to the word. Inner nodes are
@@ -121,4 +121,4 @@ WORDLOOM_FUNCTION HuffmanTree::Tables HuffmanTree::paths(const Vocabulary& vocab
 
 #endif
 
-}  // namespace wordloom::inline WORDLOOM_ABI
+}}  // namespace wordloom::WORDLOOM_ABI

@@ -11,7 +11,7 @@
 #include <wordloom/sampler/negative_sampling.hpp>
 #include <wordloom/sampler/window.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI {
+namespace wordloom { inline namespace WORDLOOM_ABI {
 
 /// Context combining as published (pSGNScc: Rengasamy et al. 2017, "Optimizing Word2Vec Performance
 /// on Multicore Systems"): windows anywhere in a batch of T words become one block if their centres
@@ -220,4 +220,4 @@ using IndexedContext = BasicIndexedContext<RandomWindow>;
 
 static_assert(Sampler<IndexedContext>);
 
-}  // namespace wordloom::inline WORDLOOM_ABI
+}}  // namespace wordloom::WORDLOOM_ABI

@@ -15,7 +15,7 @@
 #include <wordloom/sampler/negative_pool.hpp>
 #include <wordloom/sampler/targets.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI {
+namespace wordloom { inline namespace WORDLOOM_ABI {
 
 /// Returns whether any of `negatives` is one of `centers`. Compares all, without a branch for each
 /// pair.
@@ -173,4 +173,4 @@ struct NegativeSampling {
 
 static_assert(Targets<NegativeSampling>);
 
-}  // namespace wordloom::inline WORDLOOM_ABI
+}}  // namespace wordloom::WORDLOOM_ABI

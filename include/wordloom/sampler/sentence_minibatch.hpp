@@ -10,7 +10,7 @@
 #include <wordloom/sampler/negative_sampling.hpp>
 #include <wordloom/sampler/window.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI {
+namespace wordloom { inline namespace WORDLOOM_ABI {
 
 /// Decoupled attraction and repulsion (PAR-Word2Vec: Moon et al. 2019, "Parallel Data-Local
 /// Training for Optimizing Word2Vec Embeddings for Word and Graph Embeddings"): for each sentence
@@ -159,4 +159,4 @@ using SentenceMinibatchFixedWindow = BasicSentenceMinibatch<FixedWindow>;
 
 static_assert(Sampler<SentenceMinibatch> && Sampler<SentenceMinibatchFixedWindow>);
 
-}  // namespace wordloom::inline WORDLOOM_ABI
+}}  // namespace wordloom::WORDLOOM_ABI

@@ -7,7 +7,7 @@
 
 #include <wordloom/core/types.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI {
+namespace wordloom { inline namespace WORDLOOM_ABI {
 
 /// Successive sentences of a text, which a sampler takes at once: rows of the next sentence can
 /// then be announced while one is trained. A view; the words and ends must outlive it.
@@ -60,4 +60,4 @@ class SentenceBuffer {
 };
 
 }  // namespace detail
-}  // namespace wordloom::inline WORDLOOM_ABI
+}}  // namespace wordloom::WORDLOOM_ABI

@@ -8,7 +8,7 @@
 #include <wordloom/sampler/negative_sampling.hpp>
 #include <wordloom/sampler/window.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI {
+namespace wordloom { inline namespace WORDLOOM_ABI {
 
 /// Skip-gram by whole windows (pWord2Vec: Ji et al. 2016, "Parallelizing Word2Vec in Shared and
 /// Distributed Memory", section III-B): all context words of a centre word form one block, n x M,
@@ -72,4 +72,4 @@ using HierarchicalSoftmax = BasicSharedNegative<RandomWindow, HuffmanPath>;
 static_assert(Sampler<SharedNegative> && Sampler<SharedNegativeFixedWindow> &&
               Sampler<HierarchicalSoftmax>);
 
-}  // namespace wordloom::inline WORDLOOM_ABI
+}}  // namespace wordloom::WORDLOOM_ABI

@@ -10,7 +10,7 @@
 #include <wordloom/sampler/concept.hpp>
 #include <wordloom/sampler/expected_updates.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI {
+namespace wordloom { inline namespace WORDLOOM_ABI {
 
 /// The pairs of `SamplerPolicy`, with fastText's input vectors (Bojanowski et al. 2017): the vector
 /// of an input word is the mean of its bag, its own row and those of its n-grams, and each row of
@@ -75,4 +75,4 @@ class Subwords<SamplerPolicy>::Run : public detail::RunOf<SamplerPolicy> {
   SubwordTable table_;
 };
 
-}  // namespace wordloom::inline WORDLOOM_ABI
+}}  // namespace wordloom::WORDLOOM_ABI

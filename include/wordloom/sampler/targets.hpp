@@ -11,7 +11,7 @@
 #include <wordloom/corpus/vocabulary.hpp>
 #include <wordloom/sampler/expected_updates.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI {
+namespace wordloom { inline namespace WORDLOOM_ABI {
 
 /// The rows that a centre is scored against: outputs[0 .. positives) have label 1.
 struct TargetSet {
@@ -72,4 +72,4 @@ template <Targets T>
 using TargetWorker = decltype(std::declval<const TargetTables<T>&>().worker(0, 0));
 
 }  // namespace detail
-}  // namespace wordloom::inline WORDLOOM_ABI
+}}  // namespace wordloom::WORDLOOM_ABI

@@ -8,7 +8,7 @@
 #include <wordloom/sampler/concept.hpp>
 #include <wordloom/sampler/negative_sampling.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI {
+namespace wordloom { inline namespace WORDLOOM_ABI {
 
 /// Skip-gram over the columns of a WordContextMatrix (W2V-CL: Li et al. 2019, "Scaling Word2Vec on
 /// Big Corpus"): a column has each word once, with one of its contexts, and is trained in two
@@ -148,4 +148,4 @@ class UniformMatrix::Worker {
 
 static_assert(Sampler<UniformMatrix>);
 
-}  // namespace wordloom::inline WORDLOOM_ABI
+}}  // namespace wordloom::WORDLOOM_ABI

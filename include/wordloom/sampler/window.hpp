@@ -5,7 +5,7 @@
 #include <wordloom/core/random.hpp>
 #include <wordloom/core/types.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI {
+namespace wordloom { inline namespace WORDLOOM_ABI {
 
 /// The window of word2vec: the reach to both sides is drawn for each centre word, uniform from 1 to
 /// `size`, so that near words count more.
@@ -65,4 +65,4 @@ struct WindowRange {
         end(sentence_size - center <= reach ? sentence_size : center + reach + 1) {}
 };
 
-}  // namespace wordloom::inline WORDLOOM_ABI
+}}  // namespace wordloom::WORDLOOM_ABI

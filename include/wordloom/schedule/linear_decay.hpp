@@ -6,7 +6,7 @@
 
 #include <wordloom/core/hyperparameters.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI {
+namespace wordloom { inline namespace WORDLOOM_ABI {
 
 /// The learning rate over time: `schedule.rate(progress)` at a progress from 0 to 1. A policy
 /// (core/hyperparameters.hpp): a trainer makes it by `S::from(hyperparameters, ranks)` or
@@ -46,4 +46,4 @@ struct RankScaledDecay : LinearDecay {
 
 static_assert(LearningRateSchedule<LinearDecay> && LearningRateSchedule<RankScaledDecay>);
 
-}  // namespace wordloom::inline WORDLOOM_ABI
+}}  // namespace wordloom::WORDLOOM_ABI

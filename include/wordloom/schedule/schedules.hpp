@@ -8,7 +8,7 @@
 #include <wordloom/schedule/linear_decay.hpp>
 
 /// Learning rates over time besides LinearDecay. Every `start` is the rate at the beginning.
-namespace wordloom::inline WORDLOOM_ABI {
+namespace wordloom { inline namespace WORDLOOM_ABI {
 
 /// A rate that is lowered once an epoch, by start / epochs, as PAR-Word2Vec on GPUs does (Moon et
 /// al. 2019, algorithm 5, line 1).
@@ -119,4 +119,4 @@ static_assert(LearningRateSchedule<EpochDecay> && LearningRateSchedule<ConstantR
               LearningRateSchedule<CosineDecay> && LearningRateSchedule<SteepDecay> &&
               LearningRateSchedule<AnySchedule>);
 
-}  // namespace wordloom::inline WORDLOOM_ABI
+}}  // namespace wordloom::WORDLOOM_ABI

@@ -4,7 +4,7 @@
 #define WORDLOOM_VECTOR_CODE <wordloom/simd/detail/sigmoid.inl>
 #include <wordloom/simd/detail/for_each_target.inl>
 
-namespace wordloom::inline WORDLOOM_ABI {
+namespace wordloom { inline namespace WORDLOOM_ABI {
 namespace simd {
 using HWY_NAMESPACE::exp_minus_abs;
 using HWY_NAMESPACE::sigmoid_from;
@@ -19,4 +19,4 @@ inline float sigmoid(float x) {
   return simd::hn::GetLane(simd::sigmoid_from(d, v, simd::exp_minus_abs(d, v)));
 }
 
-}  // namespace wordloom::inline WORDLOOM_ABI
+}}  // namespace wordloom::WORDLOOM_ABI

@@ -9,7 +9,7 @@
 #include <wordloom/simd/detail/simd.hpp>
 #endif
 
-namespace wordloom::inline WORDLOOM_ABI {
+namespace wordloom { inline namespace WORDLOOM_ABI {
 
 /// An instruction set for which this program holds vector code.
 struct Target {
@@ -92,4 +92,4 @@ inline const Target& target() {
   return chosen;
 }
 
-}  // namespace wordloom::inline WORDLOOM_ABI
+}}  // namespace wordloom::WORDLOOM_ABI

@@ -20,7 +20,7 @@
 #include <wordloom/sync/concept.hpp>
 #include <wordloom/sync/replica_rows.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI {
+namespace wordloom { inline namespace WORDLOOM_ABI {
 
 /// Options that determine how often replicas synchronise, and how many rows each time.
 struct SyncOptions {
@@ -261,4 +261,4 @@ class Allreduce {
   std::function<double(double)> rate_;
 };
 
-}  // namespace wordloom::inline WORDLOOM_ABI
+}}  // namespace wordloom::WORDLOOM_ABI

@@ -10,7 +10,7 @@
 #include <wordloom/sync/collective.hpp>
 #include <wordloom/sync/detail/row_changes.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI {
+namespace wordloom { inline namespace WORDLOOM_ABI {
 
 /// Ranks that exchange sums as bf16: half of the bytes. Changes are rounded to 8 significant bits
 /// before they are summed; the model keeps full precision. At most 256 ranks: larger counts are not
@@ -65,4 +65,4 @@ class Bf16Ranks : private Ranks {
   std::span<float> values_;  // values in flight
 };
 
-}  // namespace wordloom::inline WORDLOOM_ABI
+}}  // namespace wordloom::WORDLOOM_ABI

@@ -9,7 +9,7 @@
 
 #include <wordloom/core/error.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI {
+namespace wordloom { inline namespace WORDLOOM_ABI {
 
 /// Communication between the ranks 0 to size() - 1 that hold replicas of a model. All ranks call
 /// the same functions in the same order, one thread of a rank at a time.
@@ -117,4 +117,4 @@ void agree(Ranks& ranks, const std::string& what, std::uint64_t number) {
 }
 
 }  // namespace detail
-}  // namespace wordloom::inline WORDLOOM_ABI
+}}  // namespace wordloom::WORDLOOM_ABI

@@ -10,7 +10,7 @@
 /// Rules that combine the changes that ranks made to a row since they last agreed to one change.
 /// Each rule has `gains(row)`, the factors for the parts of the sum of the changes. On the host or
 /// on a device. A rule with parameters lists them by `visit_parameters` (core/hyperparameters.hpp).
-namespace wordloom::inline WORDLOOM_ABI {
+namespace wordloom { inline namespace WORDLOOM_ABI {
 
 /// The changes of all ranks to a row.
 struct RowSum {
@@ -110,4 +110,4 @@ struct AnyRule {
   }
 };
 
-}  // namespace wordloom::inline WORDLOOM_ABI
+}}  // namespace wordloom::WORDLOOM_ABI

@@ -5,7 +5,7 @@
 
 #include <wordloom/core/detail/abi.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI {
+namespace wordloom { inline namespace WORDLOOM_ABI {
 
 /// Writes the direction that the first `count` rows of a matrix have in common, weighted by how
 /// often they are scored against rows of the other matrix, to `direction` [columns], of length 1 or
@@ -47,4 +47,4 @@ WORDLOOM_FUNCTION float common_direction(const float* rows, std::size_t stride, 
 
 #endif
 
-}  // namespace wordloom::inline WORDLOOM_ABI
+}}  // namespace wordloom::WORDLOOM_ABI

@@ -14,7 +14,7 @@
 #include <wordloom/model/model.hpp>
 #include <wordloom/sampler/expected_updates.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI {
+namespace wordloom { inline namespace WORDLOOM_ABI {
 
 /// The next step of all ranks. One rank requests it; the policy returns it on every rank after the
 /// same synchronisation.
@@ -108,4 +108,4 @@ struct NoSync {
 
 static_assert(SyncPolicy<NoSync>);
 
-}  // namespace wordloom::inline WORDLOOM_ABI
+}}  // namespace wordloom::WORDLOOM_ABI

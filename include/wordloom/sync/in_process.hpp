@@ -16,7 +16,7 @@
 #include <wordloom/sync/collective.hpp>
 #include <wordloom/sync/detail/row_changes.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI {
+namespace wordloom { inline namespace WORDLOOM_ABI {
 
 /// A rank among threads of one process, to test and measure training on a cluster. Sums are
 /// computed in the order of ranks, so that every run gives the same ones. Copies are the same rank.
@@ -180,4 +180,4 @@ class InProcess {
 
 static_assert(TextCollective<InProcess> && Bf16Collective<InProcess> && RowCollective<InProcess>);
 
-}  // namespace wordloom::inline WORDLOOM_ABI
+}}  // namespace wordloom::WORDLOOM_ABI

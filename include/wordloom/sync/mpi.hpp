@@ -15,7 +15,7 @@
 #include <wordloom/sync/collective.hpp>
 #include <wordloom/sync/detail/mpi_operations.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI {
+namespace wordloom { inline namespace WORDLOOM_ABI {
 
 /// Initializes MPI and finalizes it in the destructor. Does nothing if the application has
 /// initialized MPI. Make one in a process, in the main thread, which must also be the one that
@@ -186,4 +186,4 @@ class MpiRanks {
 
 static_assert(TextCollective<MpiRanks> && Bf16Collective<MpiRanks> && RowCollective<MpiRanks>);
 
-}  // namespace wordloom::inline WORDLOOM_ABI
+}}  // namespace wordloom::WORDLOOM_ABI

@@ -14,7 +14,7 @@
 #include <wordloom/core/words.hpp>
 #include <wordloom/sync/in_process.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI {
+namespace wordloom { inline namespace WORDLOOM_ABI {
 
 namespace detail {
 
@@ -79,4 +79,4 @@ void run_on_nodes(const std::vector<std::vector<std::size_t>>& nodes, Work work)
   });
 }
 
-}  // namespace wordloom::inline WORDLOOM_ABI
+}}  // namespace wordloom::WORDLOOM_ABI

@@ -16,7 +16,7 @@
 #include <wordloom/corpus/vocabulary.hpp>
 #include <wordloom/sync/collective.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI {
+namespace wordloom { inline namespace WORDLOOM_ABI {
 
 namespace detail {
 
@@ -145,4 +145,4 @@ RankCorpus<Part> rank_corpus(Ranks& ranks, const std::filesystem::path& path,
     return RankCorpus<Part>(ranks, Part(path, vocabulary, options));
 }
 
-}  // namespace wordloom::inline WORDLOOM_ABI
+}}  // namespace wordloom::WORDLOOM_ABI

@@ -13,7 +13,7 @@
 #include <wordloom/sync/concept.hpp>
 #include <wordloom/sync/detail/row_changes.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI {
+namespace wordloom { inline namespace WORDLOOM_ABI {
 
 /// The rows that ranks synchronise and the data that they exchange, in the memory of the machine
 /// that trains. Arrays of two belong to the input (0) and the output (1). A model of one matrix has
@@ -266,4 +266,4 @@ class ReplicaRows {
 /// The rows of a model in the memory of the host.
 using HostRows = ReplicaRows<HostMemory>;
 
-}  // namespace wordloom::inline WORDLOOM_ABI
+}}  // namespace wordloom::WORDLOOM_ABI

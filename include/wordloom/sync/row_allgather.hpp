@@ -17,7 +17,7 @@
 #include <wordloom/sync/concept.hpp>
 #include <wordloom/sync/shared_matrix.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI {
+namespace wordloom { inline namespace WORDLOOM_ABI {
 
 /// Keeps the replicas of several ranks identical, bit for bit, when they train by columns
 /// (UniformMatrix): in each step a rank changes only its own range of rows, and then sends these
@@ -134,4 +134,4 @@ class RowAllgather {
   std::uint64_t bytes_ = 0;
 };
 
-}  // namespace wordloom::inline WORDLOOM_ABI
+}}  // namespace wordloom::WORDLOOM_ABI

@@ -6,7 +6,7 @@
 
 #include <wordloom/model/model.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI {
+namespace wordloom { inline namespace WORDLOOM_ABI {
 
 /// A matrix of a replica whose rows ranks exchange: the input, the output, or the state of an
 /// optimizer. `Values` is the type that a Collective takes.
@@ -34,4 +34,4 @@ auto shared_matrices(Replica& replica) {
   return replica.matrices();
 }
 
-}  // namespace wordloom::inline WORDLOOM_ABI
+}}  // namespace wordloom::WORDLOOM_ABI

@@ -13,7 +13,7 @@
 #include <wordloom/sampler/block.hpp>
 
 /// For measurements of a kernel of one's own beside those of this library.
-namespace wordloom::inline WORDLOOM_ABI::bench {
+namespace wordloom { inline namespace WORDLOOM_ABI { namespace bench {
 
 /// The speed of a kernel on one thread.
 struct KernelSpeed {
@@ -60,4 +60,4 @@ KernelSpeed measure_kernel(const Kernel& kernel, BlockShape most = {.inputs = 6,
   return {speed, speed * pairs * 6 * static_cast<double>(dimension) / 1e9};
 }
 
-}  // namespace wordloom::inline WORDLOOM_ABI::bench
+}}}  // namespace wordloom::WORDLOOM_ABI::bench

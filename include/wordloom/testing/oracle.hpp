@@ -15,7 +15,7 @@
 
 /// For tests of a kernel of one's own: a Block's update in the plainest code and in double
 /// precision, and the distance of a kernel from it. Kernels of this library are tested with it.
-namespace wordloom::inline WORDLOOM_ABI::oracle {
+namespace wordloom { inline namespace WORDLOOM_ABI { namespace oracle {
 
 struct Matrix {
   std::size_t columns;
@@ -189,4 +189,4 @@ double largest_error(const Kernel& kernel, BlockShape most = {.inputs = 8, .outp
   return largest / change;
 }
 
-}  // namespace wordloom::inline WORDLOOM_ABI::oracle
+}}}  // namespace wordloom::WORDLOOM_ABI::oracle

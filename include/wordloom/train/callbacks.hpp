@@ -22,7 +22,7 @@
 /// that stops training when it returns false. Callbacks are called one at a time, by any of the
 /// training threads: OnCallingThread chooses the one that called `fit`. While one that takes the
 /// model runs, no thread trains.
-namespace wordloom::inline WORDLOOM_ABI {
+namespace wordloom { inline namespace WORDLOOM_ABI {
 
 /// Calls another callback only on the thread that called `fit`, which trains as thread 0: for hosts
 /// whose interpreter or window belongs to that thread. It may come late: when that thread reaches
@@ -142,4 +142,4 @@ WORDLOOM_FUNCTION void PrintLoss::on_epoch(const Progress& progress) {
 
 #endif
 
-}  // namespace wordloom::inline WORDLOOM_ABI
+}}  // namespace wordloom::WORDLOOM_ABI

@@ -6,7 +6,7 @@
 
 #include <wordloom/core/detail/abi.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI {
+namespace wordloom { inline namespace WORDLOOM_ABI {
 
 /// The progress of a training run. Words are in-vocabulary corpus words before subsampling.
 struct Progress {
@@ -49,4 +49,4 @@ struct TrainReport {
   std::string checkpoint_failure = {};    // see Progress
 };
 
-}  // namespace wordloom::inline WORDLOOM_ABI
+}}  // namespace wordloom::WORDLOOM_ABI

@@ -17,7 +17,7 @@
 #include <wordloom/train/detail/training.hpp>
 #include <wordloom/train/progress.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI {
+namespace wordloom { inline namespace WORDLOOM_ABI {
 
 /// Trains embeddings: each thread takes its shard of the corpus, subsamples each sentence, lets the
 /// SamplerPolicy make blocks of it and the KernelPolicy apply their gradients to the one model,
@@ -223,4 +223,4 @@ class Trainer {
   Training training_;
 };
 
-}  // namespace wordloom::inline WORDLOOM_ABI
+}}  // namespace wordloom::WORDLOOM_ABI

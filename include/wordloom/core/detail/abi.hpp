@@ -4,6 +4,7 @@
 // source: the instruction set and the optional libraries. Translation units with other flags then
 // share no function: else the linker would keep one of two that differ, and a unit for older CPUs
 // could run code for newer ones. Passing a type of the library between such units does not link.
+// `avx2ozb`: AVX2, OpenMP, zlib and BLAS; `a` and `1`: WORDLOOM_ATOMIC_ROWS and _ONE_TARGET.
 #if defined(__AVX512F__)
 #define WORDLOOM_ABI_ISA avx512
 #elif defined(__AVX2__)
@@ -23,27 +24,27 @@
 #endif
 #endif
 #if defined(_OPENMP)
-#define WORDLOOM_ABI_THREADS _omp
+#define WORDLOOM_ABI_THREADS o
 #else
 #define WORDLOOM_ABI_THREADS
 #endif
 #if WORDLOOM_HAS_ZLIB
-#define WORDLOOM_ABI_GZIP _zlib
+#define WORDLOOM_ABI_GZIP z
 #else
 #define WORDLOOM_ABI_GZIP
 #endif
 #if WORDLOOM_HAS_BLAS
-#define WORDLOOM_ABI_BLAS _blas
+#define WORDLOOM_ABI_BLAS b
 #else
 #define WORDLOOM_ABI_BLAS
 #endif
 #if defined(WORDLOOM_ATOMIC_ROWS)
-#define WORDLOOM_ABI_ROWS _atomic
+#define WORDLOOM_ABI_ROWS a
 #else
 #define WORDLOOM_ABI_ROWS
 #endif
 #if defined(WORDLOOM_ONE_TARGET)
-#define WORDLOOM_ABI_TARGETS _one
+#define WORDLOOM_ABI_TARGETS 1
 #else
 #define WORDLOOM_ABI_TARGETS
 #endif

@@ -12,7 +12,7 @@
 
 /// Recognizes files in a format that Wordloom does not read by their first bytes, so that nothing
 /// is trained on compressed bytes.
-namespace wordloom::inline WORDLOOM_ABI::detail {
+namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
 
 /// The kind of content expected in a file: text (also graphs, labels and test sets) or vectors,
 /// which may be binary.
@@ -218,4 +218,4 @@ WORDLOOM_FUNCTION void refuse_foreign(const std::filesystem::path& path, std::st
 
 #endif
 
-}  // namespace wordloom::inline WORDLOOM_ABI::detail
+}}}  // namespace wordloom::WORDLOOM_ABI::detail

@@ -12,7 +12,7 @@
 #include <zlib.h>
 #endif
 
-namespace wordloom::inline WORDLOOM_ABI::detail {
+namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
 
 /// Returns whether a file begins like a .gz file.
 inline bool has_gzip_magic(std::string_view bytes) noexcept {
@@ -106,4 +106,4 @@ WORDLOOM_FUNCTION void GzipReader::next_member() {
 
 #endif
 
-}  // namespace wordloom::inline WORDLOOM_ABI::detail
+}}}  // namespace wordloom::WORDLOOM_ABI::detail

@@ -7,7 +7,7 @@
 
 #include <wordloom/core/detail/abi.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI::detail {
+namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
 
 /// A running 64-bit hash of a stream of bytes: for fingerprints, checksums against damage (not
 /// against an attacker) and hash tables. It depends on the bytes and their order alone, not on how
@@ -76,4 +76,4 @@ class Hash {
   std::uint64_t size_ = 0;  // bytes
 };
 
-}  // namespace wordloom::inline WORDLOOM_ABI::detail
+}}}  // namespace wordloom::WORDLOOM_ABI::detail

@@ -14,7 +14,7 @@
 #include <wordloom/core/mapped_file.hpp>
 #include <wordloom/core/words.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI::detail {
+namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
 
 /// The whole content of a file in memory: a plain file is mapped, a .gz file (recognised by its
 /// first bytes) is decompressed, and a named pipe is waited for and read to its end. A byte order
@@ -63,4 +63,4 @@ WORDLOOM_FUNCTION InputFile::InputFile(const std::filesystem::path& path, Conten
 
 #endif
 
-}  // namespace wordloom::inline WORDLOOM_ABI::detail
+}}}  // namespace wordloom::WORDLOOM_ABI::detail

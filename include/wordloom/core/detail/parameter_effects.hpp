@@ -12,7 +12,7 @@
 
 /// Refuses hyperparameters that were set and that a composition does not read. Which ones it reads
 /// is found out by making its policies of several values of each and comparing what they list.
-namespace wordloom::inline WORDLOOM_ABI::detail {
+namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
 
 /// A parameter as a policy lists it.
 struct ListedParameter {
@@ -149,4 +149,4 @@ WORDLOOM_FUNCTION void require_agreement(const Hyperparameters& parameters, List
 
 #endif
 
-}  // namespace wordloom::inline WORDLOOM_ABI::detail
+}}}  // namespace wordloom::WORDLOOM_ABI::detail

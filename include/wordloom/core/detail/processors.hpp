@@ -17,7 +17,7 @@
 #include <wordloom/core/error.hpp>
 
 /// The logical processors of this machine, and threads that are pinned to one of them.
-namespace wordloom::inline WORDLOOM_ABI::detail {
+namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
 
 #ifdef __linux__
 using ProcessorSet = cpu_set_t;
@@ -121,4 +121,4 @@ WORDLOOM_FUNCTION PinnedThread::PinnedThread(std::span<const std::size_t> proces
 
 #endif
 
-}  // namespace wordloom::inline WORDLOOM_ABI::detail
+}}}  // namespace wordloom::WORDLOOM_ABI::detail

@@ -7,7 +7,7 @@
 
 #include <wordloom/core/detail/abi.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI::detail {
+namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
 
 /// Resizes an empty vector that will be read at random, on huge pages where the system has them,
 /// because TLB misses are expensive. Throws std::bad_alloc.
@@ -25,4 +25,4 @@ void resize_for_random_reads(std::vector<Number>& numbers, std::size_t count) {
   numbers.resize(count);
 }
 
-}  // namespace wordloom::inline WORDLOOM_ABI::detail
+}}}  // namespace wordloom::WORDLOOM_ABI::detail

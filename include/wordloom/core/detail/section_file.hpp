@@ -17,7 +17,7 @@
 #include <wordloom/core/row_matrix.hpp>
 #include <wordloom/core/words.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI::detail {
+namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
 
 /// Writes a section file: a first line that names its format, a kind and a version as in "wordloom
 /// model 1", then sections in an order that the format fixes. The file appears at its path with
@@ -209,4 +209,4 @@ WORDLOOM_FUNCTION void SectionReader::end_section() {
 
 #endif
 
-}  // namespace wordloom::inline WORDLOOM_ABI::detail
+}}}  // namespace wordloom::WORDLOOM_ABI::detail

@@ -6,7 +6,7 @@
 
 #include <wordloom/core/detail/abi.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI::detail {
+namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
 
 /// A barrier for short steps, at which thread 0 works while the others wait. A thread that waits
 /// spins for some 100 microseconds before it sleeps, because waking it may take as long as a step.
@@ -62,4 +62,4 @@ class SpinningBarrier {
   const int spins_;
 };
 
-}  // namespace wordloom::inline WORDLOOM_ABI::detail
+}}}  // namespace wordloom::WORDLOOM_ABI::detail

@@ -11,7 +11,7 @@
 
 /// Fields of a row of a text, separated by blanks and tabs, even if words may hold other white
 /// space.
-namespace wordloom::inline WORDLOOM_ABI::detail {
+namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
 
 inline constexpr std::string_view blanks = " \t";
 inline constexpr bool is_blank(char c) noexcept { return c == ' ' || c == '\t'; }
@@ -101,4 +101,4 @@ inline std::size_t most_frequent(const std::vector<std::size_t>& values) {
   return result;
 }
 
-}  // namespace wordloom::inline WORDLOOM_ABI::detail
+}}}  // namespace wordloom::WORDLOOM_ABI::detail

@@ -16,7 +16,7 @@
 #include <wordloom/core/types.hpp>
 #include <wordloom/corpus/text_pieces.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI::detail {
+namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
 
 /// Everything that determines an encoded text: the text (its size, a sample of its bytes and the
 /// time of the last change of the file, which no program can set back), the part of it that was
@@ -148,4 +148,4 @@ WORDLOOM_FUNCTION std::optional<EncodedText> open_corpus_file(const std::filesys
 
 #endif
 
-}  // namespace wordloom::inline WORDLOOM_ABI::detail
+}}}  // namespace wordloom::WORDLOOM_ABI::detail

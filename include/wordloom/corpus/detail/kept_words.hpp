@@ -17,7 +17,7 @@
 #include <wordloom/corpus/subsampling.hpp>
 #include <wordloom/corpus/vocabulary.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI::detail {
+namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
 
 /// The words of one epoch of a corpus that subsampling keeps, as ids whose highest bit marks the
 /// end of a sentence: 4 bytes a word. Sentences of one word are left out.
@@ -82,4 +82,4 @@ struct KeptWords {
   }
 };
 
-}  // namespace wordloom::inline WORDLOOM_ABI::detail
+}}}  // namespace wordloom::WORDLOOM_ABI::detail

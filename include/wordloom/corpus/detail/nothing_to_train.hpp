@@ -13,7 +13,7 @@
 #include <wordloom/core/types.hpp>
 #include <wordloom/corpus/concept.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI::detail {
+namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
 
 /// Counts of a corpus that explain why nothing can be trained on it.
 struct SentenceCounts {
@@ -89,4 +89,4 @@ WORDLOOM_FUNCTION CorpusError no_contexts(const SentenceCounts& counts, double s
 
 #endif
 
-}  // namespace wordloom::inline WORDLOOM_ABI::detail
+}}}  // namespace wordloom::WORDLOOM_ABI::detail

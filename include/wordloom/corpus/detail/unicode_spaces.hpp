@@ -4,7 +4,7 @@
 
 #include <wordloom/core/words.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI::detail {
+namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
 
 /// Returns the length of the Unicode space at the beginning of `text`, which is not empty, or 0.
 /// These are the spaces beyond ASCII's white space at which Python's str.split() cuts: U+001C to
@@ -62,4 +62,4 @@ void for_each_word(std::string_view text, bool unicode_spaces, Use&& use, EndOfL
     for_each_token(text, use, end_of_line);
 }
 
-}  // namespace wordloom::inline WORDLOOM_ABI::detail
+}}}  // namespace wordloom::WORDLOOM_ABI::detail

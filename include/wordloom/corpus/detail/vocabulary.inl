@@ -1,5 +1,5 @@
 // Functions of Vocabulary (corpus/vocabulary.hpp).
-namespace wordloom::inline WORDLOOM_ABI {
+namespace wordloom { inline namespace WORDLOOM_ABI {
 
 WORDLOOM_FUNCTION detail::WordCounter detail::count_words(const std::filesystem::path& path,
                                                           const VocabularyOptions& options,
@@ -201,4 +201,4 @@ WORDLOOM_FUNCTION void Vocabulary::write(AtomicFile& file) const {
     if (id != first) write_line(id);
 }
 
-}  // namespace wordloom::inline WORDLOOM_ABI
+}}  // namespace wordloom::WORDLOOM_ABI

@@ -19,7 +19,7 @@
 #include <wordloom/core/types.hpp>
 #include <wordloom/corpus/word_context_lists.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI::detail {
+namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
 
 /// Calls `use(column, first, size, at)` for each run of words of one column in the `count` contexts
 /// from the `begin`-th on, counted column by column; `at` is the number of contexts in the runs
@@ -191,4 +191,4 @@ WORDLOOM_FUNCTION std::optional<WordContextFile> open_word_context_file(
 
 #endif
 
-}  // namespace wordloom::inline WORDLOOM_ABI::detail
+}}}  // namespace wordloom::WORDLOOM_ABI::detail

@@ -13,7 +13,7 @@
 #include <wordloom/encoder/detail/adam_parameter.hpp>
 #include <wordloom/optimizer/detail/optimizer_steps.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI::cuda {
+namespace wordloom { inline namespace WORDLOOM_ABI { namespace cuda {
 
 /// Work for a row of the parameters: a step of Adam (see wordloom::Adam), number `number` since
 /// `steps` [rows] were counted.
@@ -123,4 +123,4 @@ class AdamRows {
   DeviceArray<std::uint64_t> begins_on_device_;
 };
 
-}  // namespace wordloom::inline WORDLOOM_ABI::cuda
+}}}  // namespace wordloom::WORDLOOM_ABI::cuda

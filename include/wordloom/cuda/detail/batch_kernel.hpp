@@ -14,7 +14,7 @@
 #include <wordloom/cuda/detail/sentence.hpp>
 #include <wordloom/model/model.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI::cuda {
+namespace wordloom { inline namespace WORDLOOM_ABI { namespace cuda {
 
 /// Trains batches of sentences on a machine. The sampler is only a set of parameters here: the
 /// machine itself draws windows, negatives and subsampling, from streams of (seed, sentence, epoch,
@@ -159,4 +159,4 @@ class BatchKernel<Machine, Method, Samplers...>::Run : public BatchRun<Machine> 
   Matrix input_, output_;
 };
 
-}  // namespace wordloom::inline WORDLOOM_ABI::cuda
+}}}  // namespace wordloom::WORDLOOM_ABI::cuda

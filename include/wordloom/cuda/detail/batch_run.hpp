@@ -18,7 +18,7 @@
 #include <wordloom/sampler/huffman_path.hpp>
 #include <wordloom/sampler/negative_sampling.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI::cuda {
+namespace wordloom { inline namespace WORDLOOM_ABI { namespace cuda {
 
 /// The loss of a batch, measured on a part of its pairs.
 struct Trained {
@@ -202,4 +202,4 @@ class BatchRun {
   std::size_t submitted_ = 0, waited_ = 0;
 };
 
-}  // namespace wordloom::inline WORDLOOM_ABI::cuda
+}}}  // namespace wordloom::WORDLOOM_ABI::cuda

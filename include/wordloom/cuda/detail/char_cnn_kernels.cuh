@@ -11,7 +11,7 @@
 
 /// The kernels of a character CNN besides cuBLAS. Each number is computed by one thread in one
 /// order, or its parts are added in one order: equal inputs give equal bits.
-namespace wordloom::inline WORDLOOM_ABI::cuda {
+namespace wordloom { inline namespace WORDLOOM_ABI { namespace cuda {
 
 /// The shape of a convolution, and the symbols of all words.
 struct ConvolutionView {
@@ -161,4 +161,4 @@ inline void launch_gather_max(const ConvolutionView& shape, const BatchWords& wo
          bias_gradients);
 }
 
-}  // namespace wordloom::inline WORDLOOM_ABI::cuda
+}}}  // namespace wordloom::WORDLOOM_ABI::cuda

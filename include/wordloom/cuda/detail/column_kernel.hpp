@@ -22,7 +22,7 @@
 #include <wordloom/sampler/uniform_matrix.hpp>
 #include <wordloom/sync/shared_matrix.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI::cuda {
+namespace wordloom { inline namespace WORDLOOM_ABI { namespace cuda {
 
 /// The matrices of a model in training on a device, for RowAllgather.
 template <class Machine>
@@ -211,4 +211,4 @@ class ColumnKernel<Machine, RowSizes, Optimizer>::Run {
   std::size_t submitted_ = 0, waited_ = 0;
 };
 
-}  // namespace wordloom::inline WORDLOOM_ABI::cuda
+}}}  // namespace wordloom::WORDLOOM_ABI::cuda

@@ -14,7 +14,7 @@
 #include <wordloom/sampler/detail/column_parts.hpp>
 
 /// The work of two-step training on a device, each item by a RowTeam: see UniformMatrix.
-namespace wordloom::inline WORDLOOM_ABI::cuda {
+namespace wordloom { inline namespace WORDLOOM_ABI { namespace cuda {
 
 /// Work for 32 words of a column: finds their contexts.
 struct FindContexts {
@@ -220,4 +220,4 @@ struct TrainGroup {
   }
 };
 
-}  // namespace wordloom::inline WORDLOOM_ABI::cuda
+}}}  // namespace wordloom::WORDLOOM_ABI::cuda

@@ -8,7 +8,7 @@
 
 #include <wordloom/core/error.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI::cuda {
+namespace wordloom { inline namespace WORDLOOM_ABI { namespace cuda {
 
 /// Throws DeviceError if a call of cuBLAS has failed; the message says where, and what to do.
 inline void check(cublasStatus_t status,
@@ -77,4 +77,4 @@ class Cublas {
   cublasHandle_t handle_ = nullptr;
 };
 
-}  // namespace wordloom::inline WORDLOOM_ABI::cuda
+}}}  // namespace wordloom::WORDLOOM_ABI::cuda

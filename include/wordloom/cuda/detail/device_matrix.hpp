@@ -6,7 +6,7 @@
 #include <wordloom/core/hyperparameters.hpp>
 #include <wordloom/core/row_matrix.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI::cuda {
+namespace wordloom { inline namespace WORDLOOM_ABI { namespace cuda {
 
 /// Calls `use.operator()<R>()` for the shortest rows, of 32 R floats, that hold `dimension` floats.
 /// `RowSizes`: an integer_sequence of R, ascending. Throws InvalidArgument if none is long enough.
@@ -59,4 +59,4 @@ class DeviceMatrix {
   typename Machine::template Array<float> floats_;
 };
 
-}  // namespace wordloom::inline WORDLOOM_ABI::cuda
+}}}  // namespace wordloom::WORDLOOM_ABI::cuda

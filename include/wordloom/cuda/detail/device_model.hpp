@@ -12,7 +12,7 @@
 #include <wordloom/optimizer/concept.hpp>
 #include <wordloom/optimizer/state_rows.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI::cuda {
+namespace wordloom { inline namespace WORDLOOM_ABI { namespace cuda {
 
 /// A matrix of a model in the memory of a machine.
 struct DeviceModelMatrix {
@@ -80,4 +80,4 @@ class DeviceModel {
   StateView state_[2] = {};  // of both sides
 };
 
-}  // namespace wordloom::inline WORDLOOM_ABI::cuda
+}}}  // namespace wordloom::WORDLOOM_ABI::cuda

@@ -10,7 +10,7 @@
 #include <wordloom/sync/replica_rows.hpp>
 
 /// The rows of a model on a device, for ReplicaRows.
-namespace wordloom::inline WORDLOOM_ABI::cuda {
+namespace wordloom { inline namespace WORDLOOM_ABI { namespace cuda {
 
 /// A team of 32 threads with the functions of simd::RowChangeFunctions, for rows of a multiple of
 /// 32 floats.
@@ -162,4 +162,4 @@ struct DeviceReplica : Machine {
 template <class Machine>
 using DeviceRows = ReplicaRows<DeviceReplica<Machine>>;
 
-}  // namespace wordloom::inline WORDLOOM_ABI::cuda
+}}}  // namespace wordloom::WORDLOOM_ABI::cuda

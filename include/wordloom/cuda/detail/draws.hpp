@@ -6,7 +6,7 @@
 #include <wordloom/cuda/detail/sentence.hpp>
 
 /// The windows and negatives of a sentence, drawn for many windows at once by a warp.
-namespace wordloom::inline WORDLOOM_ABI::cuda {
+namespace wordloom { inline namespace WORDLOOM_ABI { namespace cuda {
 
 /// The reaches of successive windows.
 template <class Task>
@@ -170,4 +170,4 @@ class GroupedOutputs {
   std::uint32_t absent_ = 0;            // bit l: the negative of thread l is left out
 };
 
-}  // namespace wordloom::inline WORDLOOM_ABI::cuda
+}}}  // namespace wordloom::WORDLOOM_ABI::cuda

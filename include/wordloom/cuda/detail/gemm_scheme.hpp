@@ -6,7 +6,7 @@
 
 #include <wordloom/cuda/detail/sentence.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI::cuda {
+namespace wordloom { inline namespace WORDLOOM_ABI { namespace cuda {
 
 /// The sizes of a GemmTile, rows.
 struct GemmTileShape {
@@ -296,4 +296,4 @@ struct GemmScheme {
   }
 };
 
-}  // namespace wordloom::inline WORDLOOM_ABI::cuda
+}}}  // namespace wordloom::WORDLOOM_ABI::cuda

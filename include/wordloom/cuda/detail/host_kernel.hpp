@@ -11,7 +11,7 @@
 #include <wordloom/cuda/detail/device_rows.hpp>
 #include <wordloom/cuda/detail/sentence.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI::cuda {
+namespace wordloom { inline namespace WORDLOOM_ABI { namespace cuda {
 
 /// The host in place of a device: does all work immediately.
 struct HostMachine : HostMemory {
@@ -139,4 +139,4 @@ struct HostMethod {
 template <class Scheme, int R, class Team, class Order = OneByOne, class... Samplers>
 using HostKernel = BatchKernel<HostMachine, HostMethod<Scheme, R, Team, Order>, Samplers...>;
 
-}  // namespace wordloom::inline WORDLOOM_ABI::cuda
+}}}  // namespace wordloom::WORDLOOM_ABI::cuda

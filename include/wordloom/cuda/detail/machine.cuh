@@ -11,7 +11,7 @@
 #include <wordloom/cuda/detail/runtime.cuh>
 #include <wordloom/cuda/detail/teams.cuh>
 
-namespace wordloom::inline WORDLOOM_ABI::cuda {
+namespace wordloom { inline namespace WORDLOOM_ABI { namespace cuda {
 
 /// Calls work(team, i) for each i below `count`, one warp each.
 template <class Work>
@@ -143,4 +143,4 @@ class CudaMachine::Slot {
   Event copied_, done_;
 };
 
-}  // namespace wordloom::inline WORDLOOM_ABI::cuda
+}}}  // namespace wordloom::WORDLOOM_ABI::cuda

@@ -6,7 +6,7 @@
 #include <wordloom/cuda/detail/sentence.hpp>
 
 /// Published schemes. Those with a ring are in ring_schemes.hpp.
-namespace wordloom::inline WORDLOOM_ABI::cuda {
+namespace wordloom { inline namespace WORDLOOM_ABI { namespace cuda {
 
 /// An output that a window is scored against.
 struct Target {
@@ -255,4 +255,4 @@ struct BasicRegisterScheme {
 };
 using RegisterScheme = BasicRegisterScheme<WordTargets>;
 
-}  // namespace wordloom::inline WORDLOOM_ABI::cuda
+}}}  // namespace wordloom::WORDLOOM_ABI::cuda

@@ -10,7 +10,7 @@
 
 /// FULL-W2V's idea that a context row stays in shared memory while it is in the window, with its
 /// own sampler and with others.
-namespace wordloom::inline WORDLOOM_ABI::cuda {
+namespace wordloom { inline namespace WORDLOOM_ABI { namespace cuda {
 
 /// Refuses samplers without windows, for which a ring is useless.
 struct RingSamplers {
@@ -106,4 +106,4 @@ struct MinibatchRingScheme {
   }
 };
 
-}  // namespace wordloom::inline WORDLOOM_ABI::cuda
+}}}  // namespace wordloom::WORDLOOM_ABI::cuda

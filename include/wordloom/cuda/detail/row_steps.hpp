@@ -17,7 +17,7 @@
 #include <wordloom/optimizer/state_rows.hpp>
 
 /// The optimizers on a device, as functions of a row in the registers of a team.
-namespace wordloom::inline WORDLOOM_ABI::cuda {
+namespace wordloom { inline namespace WORDLOOM_ABI { namespace cuda {
 
 /// The state matrices of one side, in the order of RowStep::state; of the stride of the model,
 /// or 1.
@@ -184,4 +184,4 @@ struct RowStep<Adam> {
   float logs_[2];  // logarithms of both betas
 };
 
-}  // namespace wordloom::inline WORDLOOM_ABI::cuda
+}}}  // namespace wordloom::WORDLOOM_ABI::cuda

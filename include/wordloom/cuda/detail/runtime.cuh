@@ -11,7 +11,7 @@
 #include <wordloom/core/error.hpp>
 
 /// The CUDA runtime: errors as exceptions, memory, streams and events.
-namespace wordloom::inline WORDLOOM_ABI::cuda {
+namespace wordloom { inline namespace WORDLOOM_ABI { namespace cuda {
 
 /// Returns the meaning of a failed call for a user, and what to do.
 inline std::string explanation_of(cudaError_t status) {
@@ -221,4 +221,4 @@ void launch(void (*kernel)(Parameters...), std::size_t blocks, std::size_t threa
                          dim3(static_cast<unsigned>(threads)), pointers, bytes, stream));
 }
 
-}  // namespace wordloom::inline WORDLOOM_ABI::cuda
+}}}  // namespace wordloom::WORDLOOM_ABI::cuda

@@ -11,7 +11,7 @@
 #include <wordloom/sampler/window.hpp>
 
 /// The sampling of kernels on a device, which subsample and draw windows and negatives themselves.
-namespace wordloom::inline WORDLOOM_ABI::cuda {
+namespace wordloom { inline namespace WORDLOOM_ABI { namespace cuda {
 
 /// Four random words of Philox4x32-10, a function of counter and key alone (Salmon et al. 2011,
 /// "Parallel Random Numbers: As Easy as 1, 2, 3").
@@ -238,4 +238,4 @@ WORDLOOM_BOTH std::uint32_t subsample(const Team& team, const SubsamplingView& t
   return count;
 }
 
-}  // namespace wordloom::inline WORDLOOM_ABI::cuda
+}}}  // namespace wordloom::WORDLOOM_ABI::cuda

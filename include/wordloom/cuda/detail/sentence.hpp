@@ -12,7 +12,7 @@
 /// static functions: `floats_of_own(sampling, row)` returns the memory that it needs for itself
 /// with rows of `row` floats, and `train(task)` trains a sentence by one team and adds all changes
 /// to the model atomically.
-namespace wordloom::inline WORDLOOM_ABI::cuda {
+namespace wordloom { inline namespace WORDLOOM_ABI { namespace cuda {
 
 /// Both matrices [V x stride], row-major, in the memory of the machine that trains.
 struct ModelView {
@@ -179,4 +179,4 @@ struct SentenceTask {
   }
 };
 
-}  // namespace wordloom::inline WORDLOOM_ABI::cuda
+}}}  // namespace wordloom::WORDLOOM_ABI::cuda

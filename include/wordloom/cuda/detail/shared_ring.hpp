@@ -4,7 +4,7 @@
 
 #include <wordloom/cuda/detail/sentence.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI::cuda {
+namespace wordloom { inline namespace WORDLOOM_ABI { namespace cuda {
 
 /// The rows of the words around the centre, in the team's memory from when a word enters the widest
 /// window until it leaves: `current` is changed by training, and a copy is kept as it was loaded,
@@ -65,4 +65,4 @@ struct RingScheme {
   }
 };
 
-}  // namespace wordloom::inline WORDLOOM_ABI::cuda
+}}}  // namespace wordloom::WORDLOOM_ABI::cuda

@@ -7,7 +7,7 @@
 #include <wordloom/cuda/detail/shared_ring.hpp>
 #include <wordloom/cuda/detail/warp_sums.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI::cuda {
+namespace wordloom { inline namespace WORDLOOM_ABI { namespace cuda {
 
 /// WarpScheme with the rows in shared memory, for windows and dimensions that do not fit registers.
 /// The outputs are scored against their contexts one after the other, eight contexts at a time. A
@@ -89,4 +89,4 @@ struct SharedWarpScheme : RingScheme {
   }
 };
 
-}  // namespace wordloom::inline WORDLOOM_ABI::cuda
+}}}  // namespace wordloom::WORDLOOM_ABI::cuda

@@ -12,7 +12,7 @@
 #include <wordloom/cuda/detail/machine.cuh>
 #include <wordloom/cuda/detail/runtime.cuh>
 
-namespace wordloom::inline WORDLOOM_ABI::cuda {
+namespace wordloom { inline namespace WORDLOOM_ABI { namespace cuda {
 
 /// Sorts, sums and selects numbers on a device by CUB, in the order of the stream of a machine. The
 /// results are the same in every run. Keeps the temporary memory of CUB, which all calls share, and
@@ -75,4 +75,4 @@ class CudaSorter {
   std::size_t min_bytes_ = 0;
 };
 
-}  // namespace wordloom::inline WORDLOOM_ABI::cuda
+}}}  // namespace wordloom::WORDLOOM_ABI::cuda

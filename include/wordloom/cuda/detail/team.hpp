@@ -21,7 +21,7 @@
 #endif
 #endif
 
-namespace wordloom::inline WORDLOOM_ABI::cuda {
+namespace wordloom { inline namespace WORDLOOM_ABI { namespace cuda {
 
 /// The values of `width` threads.
 template <class T, int width>
@@ -179,4 +179,4 @@ struct HostTeam {
 template <int warps>
 using HostWarps = HostTeam<32, 32 * warps>;
 
-}  // namespace wordloom::inline WORDLOOM_ABI::cuda
+}}}  // namespace wordloom::WORDLOOM_ABI::cuda

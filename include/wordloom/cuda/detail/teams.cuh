@@ -6,7 +6,7 @@
 #include <wordloom/cuda/detail/team.hpp>
 
 /// The teams of a device (see team.hpp): a `Lanes<T>` is the T of the calling thread.
-namespace wordloom::inline WORDLOOM_ABI::cuda {
+namespace wordloom { inline namespace WORDLOOM_ABI { namespace cuda {
 
 /// Returns the dynamic shared memory of the block, aligned to 16 bytes.
 __device__ __forceinline__ float* dynamic_shared() {
@@ -204,4 +204,4 @@ class DeviceTeam {
 };
 using WarpTeam = DeviceTeam<32>;
 
-}  // namespace wordloom::inline WORDLOOM_ABI::cuda
+}}}  // namespace wordloom::WORDLOOM_ABI::cuda

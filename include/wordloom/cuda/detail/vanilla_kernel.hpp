@@ -22,7 +22,7 @@
 #include <wordloom/optimizer/concept.hpp>
 #include <wordloom/sampler/hogwild.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI::cuda {
+namespace wordloom { inline namespace WORDLOOM_ABI { namespace cuda {
 
 /// Trains pairs of words in the order of the corpus in minibatches on a machine: the baseline of
 /// W2V-CL (Li et al. 2019, "Vanilla"). All gradients of a minibatch use the rows as they were when
@@ -249,4 +249,4 @@ class VanillaKernel<Machine, Sorter, RowSizes, Optimizer>::Run : public BatchRun
   double rate_ = 0;         // the learning rate of the last of them
 };
 
-}  // namespace wordloom::inline WORDLOOM_ABI::cuda
+}}}  // namespace wordloom::WORDLOOM_ABI::cuda

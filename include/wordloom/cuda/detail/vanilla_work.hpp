@@ -9,7 +9,7 @@
 #include <wordloom/objective/float_pair.hpp>
 
 /// The work of minibatches of pairs on a device, each item by a RowTeam: see VanillaKernel.
-namespace wordloom::inline WORDLOOM_ABI::cuda {
+namespace wordloom { inline namespace WORDLOOM_ABI { namespace cuda {
 
 /// Work for one sentence of a batch: counts the pairs of each of its words as a centre.
 struct CountPairs {
@@ -257,4 +257,4 @@ struct StepRow {
   }
 };
 
-}  // namespace wordloom::inline WORDLOOM_ABI::cuda
+}}}  // namespace wordloom::WORDLOOM_ABI::cuda

@@ -7,7 +7,7 @@
 #include <wordloom/cuda/detail/sentence.hpp>
 #include <wordloom/cuda/detail/warp_sums.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI::cuda {
+namespace wordloom { inline namespace WORDLOOM_ABI { namespace cuda {
 
 /// Our own scheme: a warp for each sentence, without any barrier of blocks. The rows of the words
 /// around the centre stay in registers from when they enter the widest window until they leave it,
@@ -179,4 +179,4 @@ class WarpScheme {
   static constexpr std::size_t gradient_floats = 8 * contexts + 32;
 };
 
-}  // namespace wordloom::inline WORDLOOM_ABI::cuda
+}}}  // namespace wordloom::WORDLOOM_ABI::cuda

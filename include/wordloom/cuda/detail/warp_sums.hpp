@@ -4,7 +4,7 @@
 
 #include <wordloom/cuda/detail/sentence.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI::cuda {
+namespace wordloom { inline namespace WORDLOOM_ABI { namespace cuda {
 
 /// The index of the value that a sum belongs to, and whether no lower thread has the same sum.
 struct SumOf {
@@ -78,4 +78,4 @@ WORDLOOM_BOTH void gradients(const Task& task, Lanes* sums, const IsPositive& is
     });
 }
 
-}  // namespace wordloom::inline WORDLOOM_ABI::cuda
+}}}  // namespace wordloom::WORDLOOM_ABI::cuda

@@ -6,7 +6,7 @@
 #include <wordloom/cuda/detail/sentence.hpp>
 #include <wordloom/cuda/detail/warp_sums.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI::cuda {
+namespace wordloom { inline namespace WORDLOOM_ABI { namespace cuda {
 
 /// The scheme of Wombat on a GPU (Simonton and Alaghband 2017, "Efficient and accurate Word2Vec
 /// implementations in GPU and shared-memory multicore architectures"). For a window whose words
@@ -126,4 +126,4 @@ struct WombatScheme {
   }
 };
 
-}  // namespace wordloom::inline WORDLOOM_ABI::cuda
+}}}  // namespace wordloom::WORDLOOM_ABI::cuda

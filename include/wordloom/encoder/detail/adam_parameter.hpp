@@ -7,7 +7,7 @@
 #include <wordloom/optimizer/adam.hpp>
 #include <wordloom/optimizer/detail/optimizer_steps.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI::detail {
+namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
 
 /// A parameter of an encoder, a matrix of Model::state, and the state that Adam has of its rows:
 /// "NAME.adam_mean" and "NAME.adam_square" of its shape, and "NAME.adam_steps" [rows x 1]. The
@@ -52,4 +52,4 @@ class AdamParameter {
   simd::OptimizerFunctions functions_ = simd::optimizer_functions();
 };
 
-}  // namespace wordloom::inline WORDLOOM_ABI::detail
+}}}  // namespace wordloom::WORDLOOM_ABI::detail

@@ -13,7 +13,7 @@
 #include <wordloom/encoder/detail/max_over_time.hpp>
 #include <wordloom/model/model.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI::detail {
+namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
 
 /// What a character CNN reads of a word: the bytes, between two symbols of its begin and end.
 inline constexpr std::uint32_t begin_of_word = 256, end_of_word = 257, symbol_count = 258;
@@ -150,4 +150,4 @@ WORDLOOM_FUNCTION bool CharCnnParameters::take(std::vector<NamedMatrix>& state,
 
 #endif
 
-}  // namespace wordloom::inline WORDLOOM_ABI::detail
+}}}  // namespace wordloom::WORDLOOM_ABI::detail

@@ -13,7 +13,7 @@
 #include <wordloom/encoder/detail/word_symbols.hpp>
 #include <wordloom/optimizer/detail/optimizer_steps.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI::detail {
+namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
 
 /// Sequences of symbols become features: embeddings [C] of the symbols, F filters of each of
 /// several successive widths, and for each filter its maximum over the sequence, through ReLU. The
@@ -161,4 +161,4 @@ class ConvolutionLayer {
   simd::OptimizerFunctions optimizer_ = simd::optimizer_functions();
 };
 
-}  // namespace wordloom::inline WORDLOOM_ABI::detail
+}}}  // namespace wordloom::WORDLOOM_ABI::detail

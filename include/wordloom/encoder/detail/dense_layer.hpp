@@ -8,7 +8,7 @@
 #include <wordloom/encoder/detail/matrix_product.hpp>
 #include <wordloom/optimizer/detail/optimizer_steps.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI::detail {
+namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
 
 /// y [B x O] = x [B x I] times weights [I x O] plus bias [O], for batches of B rows. Threads may
 /// call forward, backward and step at once for different rows, or parts; not forward or backward
@@ -60,4 +60,4 @@ class DenseLayer {
   simd::OptimizerFunctions functions_ = simd::optimizer_functions();
 };
 
-}  // namespace wordloom::inline WORDLOOM_ABI::detail
+}}}  // namespace wordloom::WORDLOOM_ABI::detail

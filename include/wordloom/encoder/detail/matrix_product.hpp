@@ -7,7 +7,7 @@
 
 #include <wordloom/core/row_matrix.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI::detail {
+namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
 
 /// Some rows and columns of a matrix, row-major, `stride` floats from one row to the next.
 template <class Float>
@@ -54,4 +54,4 @@ inline void multiply(float scale, const Factor& a, const Factor& b, float keep,
               number(b.part.stride), keep, c.data, number(c.stride));
 }
 
-}  // namespace wordloom::inline WORDLOOM_ABI::detail
+}}}  // namespace wordloom::WORDLOOM_ABI::detail

@@ -6,7 +6,7 @@
 
 #include <wordloom/core/detail/abi.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI::simd {
+namespace wordloom { inline namespace WORDLOOM_ABI { namespace simd {
 
 /// A convolution of `width` symbols by F filters. Symbols are few, and both their embedding E
 /// [symbols x C] and the filters W [width x C x F] are linear, so that their products are computed
@@ -46,7 +46,7 @@ inline void scatter_max(float* changes, const ConvolutionTable& table,
   }
 }
 
-}  // namespace wordloom::inline WORDLOOM_ABI::simd
+}}}  // namespace wordloom::WORDLOOM_ABI::simd
 
 #ifndef WORDLOOM_PRECOMPILED
 #include <wordloom/simd/detail/row_access.hpp>

@@ -1,5 +1,5 @@
 HWY_BEFORE_NAMESPACE();
-namespace wordloom::inline WORDLOOM_ABI::simd::HWY_NAMESPACE {
+namespace wordloom { inline namespace WORDLOOM_ABI { namespace simd { namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -54,5 +54,5 @@ HWY_ATTR inline void pass_positive(const float* hidden, float* gradient,
 
 inline ConvolutionFunctions convolution_table() noexcept { return {max_over_time, pass_positive}; }
 
-}  // namespace wordloom::inline WORDLOOM_ABI::simd::HWY_NAMESPACE
+}}}}  // namespace wordloom::WORDLOOM_ABI::simd::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

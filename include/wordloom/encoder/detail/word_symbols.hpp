@@ -9,7 +9,7 @@
 #include <wordloom/corpus/vocabulary.hpp>
 #include <wordloom/encoder/detail/char_cnn_parameters.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI::detail {
+namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
 
 /// A sequence of symbols, by their place in the alphabet of those that occur. At least one.
 using Symbols = std::span<const std::uint32_t>;
@@ -48,4 +48,4 @@ class WordSymbols {
   std::vector<std::uint64_t> ends_{0};
 };
 
-}  // namespace wordloom::inline WORDLOOM_ABI::detail
+}}}  // namespace wordloom::WORDLOOM_ABI::detail

@@ -14,7 +14,7 @@
 #include <wordloom/evaluation/letter_case.hpp>
 
 /// The columns of words and scores in a file of word pairs.
-namespace wordloom::inline WORDLOOM_ABI::detail {
+namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
 
 #if WORDLOOM_DEFINES_FUNCTIONS
 
@@ -122,4 +122,4 @@ inline PairColumns pair_columns(const TestFields* header, const TestFields& fiel
 
 #endif
 
-}  // namespace wordloom::inline WORDLOOM_ABI::detail
+}}}  // namespace wordloom::WORDLOOM_ABI::detail

@@ -13,7 +13,7 @@
 #include <wordloom/core/error.hpp>
 #include <wordloom/core/words.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI::detail {
+namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
 
 /// The lines of a test set and their fields. Blank lines and those that begin with '#' are left
 /// out; line ends are \n, \r\n and \r.
@@ -185,4 +185,4 @@ WORDLOOM_FUNCTION std::string column_name(std::string_view field) {
 
 #endif
 
-}  // namespace wordloom::inline WORDLOOM_ABI::detail
+}}}  // namespace wordloom::WORDLOOM_ABI::detail

@@ -12,7 +12,7 @@
 #include <wordloom/graph/graph_options.hpp>
 
 /// The fields of one line of an edge list.
-namespace wordloom::inline WORDLOOM_ABI::detail {
+namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
 
 /// The error in a malformed line.
 struct BadLine {
@@ -266,4 +266,4 @@ inline bool is_like_weight(std::string_view field) {
   return weight_in(field).has_value() || (field.starts_with('{') && field.ends_with('}'));
 }
 
-}  // namespace wordloom::inline WORDLOOM_ABI::detail
+}}}  // namespace wordloom::WORDLOOM_ABI::detail

@@ -15,7 +15,7 @@
 #include <wordloom/graph/detail/matrix_market.hpp>
 #include <wordloom/graph/graph_options.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI::detail {
+namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
 
 /// Returns whether there is a comma or semicolon between two names that white space separates.
 inline bool has_separator(std::string_view from, std::string_view to) noexcept {
@@ -294,4 +294,4 @@ WORDLOOM_FUNCTION std::optional<BadLine> EdgeLines::check_columns(std::string_vi
 
 #endif
 
-}  // namespace wordloom::inline WORDLOOM_ABI::detail
+}}}  // namespace wordloom::WORDLOOM_ABI::detail

@@ -21,7 +21,7 @@
 #include <wordloom/graph/detail/matrix_market.hpp>
 #include <wordloom/graph/graph_options.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI::detail {
+namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
 
 /// Reads the edges of a file with several threads.
 class EdgeListReader {
@@ -227,4 +227,4 @@ WORDLOOM_FUNCTION GraphReport count_edges(const EdgeList& list, const GraphOptio
 
 #endif
 
-}  // namespace wordloom::inline WORDLOOM_ABI::detail
+}}}  // namespace wordloom::WORDLOOM_ABI::detail

@@ -13,7 +13,7 @@
 #include <wordloom/graph/detail/foreign_graph.hpp>
 
 /// The header of an edge list: a first line with the names of its columns.
-namespace wordloom::inline WORDLOOM_ABI::detail {
+namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
 
 /// The content of a column; `type` says whether an edge is directed, as in Gephi's tables.
 enum class ColumnRole : unsigned char { source, target, weight, type, other };
@@ -164,4 +164,4 @@ WORDLOOM_FUNCTION ColumnRoles column_roles(const std::vector<std::string>& names
 
 #endif
 
-}  // namespace wordloom::inline WORDLOOM_ABI::detail
+}}}  // namespace wordloom::WORDLOOM_ABI::detail

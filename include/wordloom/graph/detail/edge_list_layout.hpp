@@ -17,7 +17,7 @@
 #include <wordloom/graph/detail/foreign_graph.hpp>
 #include <wordloom/graph/graph_options.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI::detail {
+namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
 
 /// The columns of an edge list, determined once for all of its lines.
 struct EdgeListLayout {
@@ -296,4 +296,4 @@ WORDLOOM_FUNCTION EdgeListLayout edge_list_layout(const std::filesystem::path& p
 
 #endif
 
-}  // namespace wordloom::inline WORDLOOM_ABI::detail
+}}}  // namespace wordloom::WORDLOOM_ABI::detail

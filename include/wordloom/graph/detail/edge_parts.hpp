@@ -9,7 +9,7 @@
 #include <wordloom/core/words.hpp>
 #include <wordloom/graph/graph_options.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI::detail {
+namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
 
 /// Numbers the nodes that a thread reads. As long as all names are whole numbers below 2^32 without
 /// leading zeros, as in most files, each name is its own number and no hash table is needed.
@@ -77,4 +77,4 @@ struct EdgeList {
   GraphReport report;  // on the input, not on the graph made of it
 };
 
-}  // namespace wordloom::inline WORDLOOM_ABI::detail
+}}}  // namespace wordloom::WORDLOOM_ABI::detail

@@ -11,7 +11,7 @@
 #include <wordloom/graph/detail/edge_fields.hpp>
 
 /// Recognizes graph files of other formats that are text, so that no graph is made of their tags.
-namespace wordloom::inline WORDLOOM_ABI::detail {
+namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
 
 /// The name of a format, empty if unknown, and the function of NetworkX that reads it, if any.
 struct ForeignGraph {
@@ -136,4 +136,4 @@ WORDLOOM_FUNCTION ForeignGraph foreign_lines(const std::vector<std::string_view>
 
 #endif
 
-}  // namespace wordloom::inline WORDLOOM_ABI::detail
+}}}  // namespace wordloom::WORDLOOM_ABI::detail

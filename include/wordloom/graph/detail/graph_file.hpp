@@ -22,7 +22,7 @@
 #include <wordloom/graph/detail/graph_rows.hpp>
 #include <wordloom/graph/graph_options.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI::detail {
+namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
 
 /// The content of a graph.
 struct GraphData {
@@ -191,4 +191,4 @@ WORDLOOM_FUNCTION std::optional<GraphData> open_graph_file(const std::filesystem
 
 #endif
 
-}  // namespace wordloom::inline WORDLOOM_ABI::detail
+}}}  // namespace wordloom::WORDLOOM_ABI::detail

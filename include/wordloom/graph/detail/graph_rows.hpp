@@ -18,7 +18,7 @@
 #include <wordloom/graph/detail/edge_list.hpp>
 #include <wordloom/graph/graph_options.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI::detail {
+namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
 
 /// Rows of neighbours (compressed sparse rows), in memory or in a mapped file.
 struct GraphRows {
@@ -257,4 +257,4 @@ WORDLOOM_FUNCTION GraphRows finish_rows(RowMemory made, bool directed, bool weig
 
 #endif
 
-}  // namespace wordloom::inline WORDLOOM_ABI::detail
+}}}  // namespace wordloom::WORDLOOM_ABI::detail

@@ -14,7 +14,7 @@
 #include <wordloom/core/words.hpp>
 #include <wordloom/graph/detail/edge_fields.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI::detail {
+namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
 
 /// The header of a Matrix Market file.
 struct MatrixMarketHeader {
@@ -83,4 +83,4 @@ WORDLOOM_FUNCTION std::optional<MatrixMarketHeader> read_matrix_market_header(
 
 #endif
 
-}  // namespace wordloom::inline WORDLOOM_ABI::detail
+}}}  // namespace wordloom::WORDLOOM_ABI::detail

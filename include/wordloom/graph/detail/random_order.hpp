@@ -4,7 +4,7 @@
 
 #include <wordloom/core/random.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI::detail {
+namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
 
 /// The numbers from 0 to count - 1 in a random order that takes no memory: a Feistel network of
 /// four rounds over the next power of four, walked until a number falls below `count` (Black and
@@ -43,4 +43,4 @@ class RandomOrder {
   std::uint64_t keys_[4];
 };
 
-}  // namespace wordloom::inline WORDLOOM_ABI::detail
+}}}  // namespace wordloom::WORDLOOM_ABI::detail

@@ -10,7 +10,7 @@
 #include <wordloom/core/types.hpp>
 #include <wordloom/graph/detail/graph_rows.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI::detail {
+namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
 
 /// The number of walks that take their steps in turn, so that the memory accesses of the others
 /// complete meanwhile: enough to hide the latency of memory.
@@ -235,4 +235,4 @@ class Walker {
   std::uint32_t lengths_[walker_width] = {};
 };
 
-}  // namespace wordloom::inline WORDLOOM_ABI::detail
+}}}  // namespace wordloom::WORDLOOM_ABI::detail

@@ -7,7 +7,7 @@
 #include <wordloom/core/detail/input_file.hpp>
 #include <wordloom/core/error.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI::detail {
+namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
 
 /// Reads a binary file front to back and keeps its position.
 class Cursor {
@@ -43,4 +43,4 @@ class Cursor {
   std::size_t at_ = 0;
 };
 
-}  // namespace wordloom::inline WORDLOOM_ABI::detail
+}}}  // namespace wordloom::WORDLOOM_ABI::detail

@@ -20,7 +20,7 @@
 #include <wordloom/io/detail/cursor.hpp>
 
 /// The .bin files of fastText, read part by part.
-namespace wordloom::inline WORDLOOM_ABI::detail {
+namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
 
 /// The header before the words, in fastText's names.
 struct [[gnu::packed]] FastTextHeader {
@@ -174,4 +174,4 @@ class FastTextReader {
   std::vector<WordId> ids_;  // [V] of the words in the order of the file
 };
 
-}  // namespace wordloom::inline WORDLOOM_ABI::detail
+}}}  // namespace wordloom::WORDLOOM_ABI::detail

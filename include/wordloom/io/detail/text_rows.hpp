@@ -19,7 +19,7 @@
 #include <wordloom/io/vector_format.hpp>
 
 /// Rows of vectors in a text.
-namespace wordloom::inline WORDLOOM_ABI::detail {
+namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
 
 /// Reads a text line by line and keeps its position.
 class LineReader {
@@ -190,4 +190,4 @@ inline std::size_t columns_of_rows(LineReader reader, bool with_words) {
   return most_frequent(numbers);
 }
 
-}  // namespace wordloom::inline WORDLOOM_ABI::detail
+}}}  // namespace wordloom::WORDLOOM_ABI::detail

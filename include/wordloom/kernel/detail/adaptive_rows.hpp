@@ -16,7 +16,7 @@
 #include <wordloom/optimizer/row_ada_grad.hpp>
 #include <wordloom/sampler/block.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI::detail {
+namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
 
 /// The scales of all rows under RowAdaGrad, which threads share.
 class RowScales {
@@ -154,4 +154,4 @@ class AdaptiveRows {
   std::size_t count_ = 0, inputs_ = 0;
 };
 
-}  // namespace wordloom::inline WORDLOOM_ABI::detail
+}}}  // namespace wordloom::WORDLOOM_ABI::detail

@@ -12,7 +12,7 @@
 #include <wordloom/objective/loss.hpp>
 #include <wordloom/sampler/block.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI::simd {
+namespace wordloom { inline namespace WORDLOOM_ABI { namespace simd {
 
 /// A block of one bag in the form that FusedKernel trains.
 struct BagBlock {
@@ -41,7 +41,7 @@ struct BagFunctions {
 };
 BagFunctions bag_functions();
 
-}  // namespace wordloom::inline WORDLOOM_ABI::simd
+}}}  // namespace wordloom::WORDLOOM_ABI::simd
 
 #ifndef WORDLOOM_PRECOMPILED
 #define WORDLOOM_VECTOR_CODE <wordloom/kernel/detail/bag_update.inl>
@@ -51,7 +51,7 @@ inline wordloom::simd::BagFunctions wordloom::simd::bag_functions() {
 }
 #endif
 
-namespace wordloom::inline WORDLOOM_ABI::simd {
+namespace wordloom { inline namespace WORDLOOM_ABI { namespace simd {
 
 /// The update of a block whose outputs are all scored against one bag, or against that bag without
 /// one member: the mean is computed once for all outputs, and their changes are summed before a
@@ -128,4 +128,4 @@ class BagUpdate {
   BagBlock scored_{};
 };
 
-}  // namespace wordloom::inline WORDLOOM_ABI::simd
+}}}  // namespace wordloom::WORDLOOM_ABI::simd

@@ -1,5 +1,5 @@
 HWY_BEFORE_NAMESPACE();
-namespace wordloom::inline WORDLOOM_ABI::simd::HWY_NAMESPACE {
+namespace wordloom { inline namespace WORDLOOM_ABI { namespace simd { namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -136,5 +136,5 @@ inline BagFunctions bag_table() noexcept {
   return {bag_score, {bag_apply<false>, bag_apply<true>}};
 }
 
-}  // namespace wordloom::inline WORDLOOM_ABI::simd::HWY_NAMESPACE
+}}}}  // namespace wordloom::WORDLOOM_ABI::simd::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

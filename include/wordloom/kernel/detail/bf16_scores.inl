@@ -1,6 +1,6 @@
 // Scores of Bf16Kernel: register tiles of 4 inputs x 6 outputs, like those of
 // kernel/fused_tile.inl.
-namespace wordloom::inline WORDLOOM_ABI::simd::HWY_NAMESPACE::bf16 {
+namespace wordloom { inline namespace WORDLOOM_ABI { namespace simd { namespace HWY_NAMESPACE { namespace bf16 {
 
 /// Returns sums of neighbouring lanes of a (even lanes of the result) and b (odd lanes).
 WORDLOOM_BF16_INLINE __m512 add_lanes(__m512 a, __m512 b) {
@@ -77,4 +77,4 @@ WORDLOOM_BF16 inline void score(const Bf16Block& block) noexcept {
   }
 }
 
-}  // namespace wordloom::inline WORDLOOM_ABI::simd::HWY_NAMESPACE::bf16
+}}}}}  // namespace wordloom::WORDLOOM_ABI::simd::HWY_NAMESPACE::bf16

@@ -1,5 +1,5 @@
 // Updates of Bf16Kernel: register tiles on packed rows.
-namespace wordloom::inline WORDLOOM_ABI::simd::HWY_NAMESPACE::bf16 {
+namespace wordloom { inline namespace WORDLOOM_ABI { namespace simd { namespace HWY_NAMESPACE { namespace bf16 {
 
 /// Moves all gradients of a duplicate row to its first place: the tiles then leave the right sum.
 /// Not inlined, because duplicates are rare.
@@ -183,7 +183,7 @@ WORDLOOM_BF16 inline void update(const Bf16Block& block) noexcept {
     update_holding_outputs(block);
 }
 
-}  // namespace wordloom::inline WORDLOOM_ABI::simd::HWY_NAMESPACE::bf16
+}}}}}  // namespace wordloom::WORDLOOM_ABI::simd::HWY_NAMESPACE::bf16
 #undef WORDLOOM_BF16
 #undef WORDLOOM_BF16_INLINE
 #undef WORDLOOM_BF16_INLINED

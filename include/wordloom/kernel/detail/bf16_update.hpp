@@ -7,7 +7,7 @@
 #include <wordloom/objective/loss.hpp>
 #include <wordloom/sampler/block.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI::simd {
+namespace wordloom { inline namespace WORDLOOM_ABI { namespace simd {
 
 /// Packed rows: D values of bfloat16, then zeros to a multiple of 64 bytes. They always fit, as
 /// rows of floats are multiples of 64 bytes.
@@ -69,7 +69,7 @@ struct Bf16Functions {
 /// names a lesser instruction set than AVX-512. Throws as target() does.
 Bf16Functions bf16_functions();
 
-}  // namespace wordloom::inline WORDLOOM_ABI::simd
+}}}  // namespace wordloom::WORDLOOM_ABI::simd
 
 #ifndef WORDLOOM_PRECOMPILED
 #include <wordloom/objective/detail/logistic.hpp>

@@ -4,7 +4,7 @@
 #define WORDLOOM_BF16_INLINE __attribute__((always_inline)) WORDLOOM_BF16 inline
 #define WORDLOOM_BF16_INLINED WORDLOOM_BF16 __attribute__((always_inline))
 
-namespace wordloom::inline WORDLOOM_ABI::simd::HWY_NAMESPACE::bf16 {
+namespace wordloom { inline namespace WORDLOOM_ABI { namespace simd { namespace HWY_NAMESPACE { namespace bf16 {
 
 /// Calls `use` with 0 .. N - 1 as integral constants.
 template <std::size_t N, class Use>
@@ -127,4 +127,4 @@ struct Expanded {
   }
 };
 
-}  // namespace wordloom::inline WORDLOOM_ABI::simd::HWY_NAMESPACE::bf16
+}}}}}  // namespace wordloom::WORDLOOM_ABI::simd::HWY_NAMESPACE::bf16

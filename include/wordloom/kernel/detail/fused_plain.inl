@@ -2,7 +2,7 @@
 // nothing and take longest to compile. The order of all sums is that of the tiles.
 #if HWY_TARGET == HWY_EMU128 || HWY_TARGET == HWY_SCALAR
 HWY_BEFORE_NAMESPACE();
-namespace wordloom::inline WORDLOOM_ABI::simd::HWY_NAMESPACE {
+namespace wordloom { inline namespace WORDLOOM_ABI { namespace simd { namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -77,6 +77,6 @@ HWY_NOINLINE void add_gradients(const FusedBlock& block, std::size_t stride) noe
   }
 }
 
-}  // namespace wordloom::inline WORDLOOM_ABI::simd::HWY_NAMESPACE
+}}}}  // namespace wordloom::WORDLOOM_ABI::simd::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 #endif

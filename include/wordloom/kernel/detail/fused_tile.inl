@@ -1,7 +1,7 @@
 // Register tiles of FusedKernel. `RowTag` vectors; rows by pointer. Gradients are in groups of 4
 // inputs, each group output by output: see GradientLayout.
 HWY_BEFORE_NAMESPACE();
-namespace wordloom::inline WORDLOOM_ABI::simd::HWY_NAMESPACE {
+namespace wordloom { inline namespace WORDLOOM_ABI { namespace simd { namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -303,5 +303,5 @@ HWY_NOINLINE HWY_ATTR void add_gradients(const FusedBlock& given, std::size_t st
 
 #endif
 
-}  // namespace wordloom::inline WORDLOOM_ABI::simd::HWY_NAMESPACE
+}}}}  // namespace wordloom::WORDLOOM_ABI::simd::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

@@ -14,7 +14,7 @@
 #include <wordloom/objective/loss.hpp>
 #include <wordloom/sampler/block.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI::simd {
+namespace wordloom { inline namespace WORDLOOM_ABI { namespace simd {
 
 /// A block in the form that FusedKernel trains.
 struct FusedBlock {
@@ -41,7 +41,7 @@ struct FusedFunctions {
 };
 FusedFunctions fused_functions();
 
-}  // namespace wordloom::inline WORDLOOM_ABI::simd
+}}}  // namespace wordloom::WORDLOOM_ABI::simd
 
 #ifndef WORDLOOM_PRECOMPILED
 #include <wordloom/objective/detail/logistic.hpp>

@@ -9,7 +9,7 @@ void openblas_set_num_threads(int) __attribute__((weak));
 int openblas_get_num_threads(void) __attribute__((weak));
 }
 
-namespace wordloom::inline WORDLOOM_ABI::detail {
+namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
 
 /// Makes OpenBLAS compute on the calling thread only while any OneBlasThread lives; the last
 /// destructor restores the number of threads that the host application had set. The number is one
@@ -48,4 +48,4 @@ class OneBlasThread {
   }
 };
 
-}  // namespace wordloom::inline WORDLOOM_ABI::detail
+}}}  // namespace wordloom::WORDLOOM_ABI::detail

@@ -12,7 +12,7 @@
 #include <wordloom/objective/loss.hpp>
 #include <wordloom/sampler/block.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI::simd {
+namespace wordloom { inline namespace WORDLOOM_ABI { namespace simd {
 
 /// A block that changes one side, in the form that FusedKernel trains. The rows to update are the
 /// inputs of `block`, whichever matrix they belong to; its outputs are read only. Each input is
@@ -36,7 +36,7 @@ struct OneSideFunctions {
 };
 OneSideFunctions one_side_functions();
 
-}  // namespace wordloom::inline WORDLOOM_ABI::simd
+}}}  // namespace wordloom::WORDLOOM_ABI::simd
 
 #ifndef WORDLOOM_PRECOMPILED
 #define WORDLOOM_VECTOR_CODE <wordloom/kernel/detail/one_side_update.inl>
@@ -46,7 +46,7 @@ inline wordloom::simd::OneSideFunctions wordloom::simd::one_side_functions() {
 }
 #endif
 
-namespace wordloom::inline WORDLOOM_ABI::simd {
+namespace wordloom { inline namespace WORDLOOM_ABI { namespace simd {
 
 /// The update of a block that changes rows of one side, no row twice: two products where a block of
 /// both sides has three, and no product between the rows of different pairs. The scratch memory of
@@ -173,4 +173,4 @@ class OneSideUpdate {
   OneSideBlock scored_{};
 };
 
-}  // namespace wordloom::inline WORDLOOM_ABI::simd
+}}}  // namespace wordloom::WORDLOOM_ABI::simd

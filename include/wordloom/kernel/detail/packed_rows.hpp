@@ -6,7 +6,7 @@
 #include <wordloom/core/row_matrix.hpp>
 #include <wordloom/model/model.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI::detail {
+namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
 
 /// A run of a kernel that stores rows in a form of its own while it trains, see kernel/concept.hpp.
 template <class Run>
@@ -79,4 +79,4 @@ class PackedRows {
   bool packed_ = false, finished_ = false;
 };
 
-}  // namespace wordloom::inline WORDLOOM_ABI::detail
+}}}  // namespace wordloom::WORDLOOM_ABI::detail

@@ -10,7 +10,7 @@
 #include <wordloom/sampler/block.hpp>
 
 /// The weight of each pair of a block in the order in which a kernel needs it.
-namespace wordloom::inline WORDLOOM_ABI::simd {
+namespace wordloom { inline namespace WORDLOOM_ABI { namespace simd {
 
 /// Floats past the end of scores and weights that vectors may touch.
 inline constexpr std::size_t vector_slack = 16;
@@ -184,4 +184,4 @@ class WeightLayout {
   std::size_t latest_ = 0, next_ = 0;
 };
 
-}  // namespace wordloom::inline WORDLOOM_ABI::simd
+}}}  // namespace wordloom::WORDLOOM_ABI::simd

@@ -6,7 +6,7 @@
 
 #include <wordloom/core/types.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI::simd {
+namespace wordloom { inline namespace WORDLOOM_ABI { namespace simd {
 
 /// Tells whether an id of a set may occur twice: never misses a repeat, and rarely reports one that
 /// does not exist.
@@ -31,4 +31,4 @@ class RepeatFilter {
   std::uint8_t set_ = 0;
 };
 
-}  // namespace wordloom::inline WORDLOOM_ABI::simd
+}}}  // namespace wordloom::WORDLOOM_ABI::simd

@@ -6,7 +6,7 @@
 #include <wordloom/kernel/detail/fused_update.hpp>
 #include <wordloom/objective/loss.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI::simd {
+namespace wordloom { inline namespace WORDLOOM_ABI { namespace simd {
 
 /// The vector code of FusedKernel under RowAdaGrad: second halves, indexed by `with_loss`, whose
 /// first halves are those of FusedKernel. `scales` [R and slack] belong to the rows of a block:
@@ -24,7 +24,7 @@ struct RowAdaGradFunctions {
 };
 RowAdaGradFunctions row_ada_grad_functions();
 
-}  // namespace wordloom::inline WORDLOOM_ABI::simd
+}}}  // namespace wordloom::WORDLOOM_ABI::simd
 
 #ifndef WORDLOOM_PRECOMPILED
 #define WORDLOOM_VECTOR_CODE <wordloom/kernel/detail/row_ada_grad_update.inl>

@@ -1,7 +1,7 @@
 // Dot products of rows with one row, and of pairs of rows, with the tools of fused_tile.inl.
 #if HWY_TARGET != HWY_EMU128 && HWY_TARGET != HWY_SCALAR  // see fused_plain.inl
 HWY_BEFORE_NAMESPACE();
-namespace wordloom::inline WORDLOOM_ABI::simd::HWY_NAMESPACE {
+namespace wordloom { inline namespace WORDLOOM_ABI { namespace simd { namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -61,6 +61,6 @@ HWY_NOINLINE HWY_ATTR inline void score_pairs(const float* const* a, const float
     });
 }
 
-}  // namespace wordloom::inline WORDLOOM_ABI::simd::HWY_NAMESPACE
+}}}}  // namespace wordloom::WORDLOOM_ABI::simd::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 #endif

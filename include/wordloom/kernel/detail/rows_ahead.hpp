@@ -11,7 +11,7 @@
 #include <wordloom/model/model.hpp>
 #include <wordloom/sampler/block.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI::simd {
+namespace wordloom { inline namespace WORDLOOM_ABI { namespace simd {
 
 /// Rows that later blocks need, which a kernel prefetches during its next update. The scratch
 /// memory of one thread.
@@ -38,4 +38,4 @@ class RowsAhead {
   std::size_t count_ = 0;
 };
 
-}  // namespace wordloom::inline WORDLOOM_ABI::simd
+}}}  // namespace wordloom::WORDLOOM_ABI::simd

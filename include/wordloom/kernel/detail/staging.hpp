@@ -11,7 +11,7 @@
 #include <wordloom/model/model.hpp>
 #include <wordloom/sampler/block.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI::simd {
+namespace wordloom { inline namespace WORDLOOM_ABI { namespace simd {
 
 /// The vector code of Staging.
 struct StagingFunctions {
@@ -23,7 +23,7 @@ struct StagingFunctions {
 };
 StagingFunctions staging_functions();
 
-}  // namespace wordloom::inline WORDLOOM_ABI::simd
+}}}  // namespace wordloom::WORDLOOM_ABI::simd
 
 #ifndef WORDLOOM_PRECOMPILED
 #include <wordloom/simd/detail/row_access.hpp>
@@ -35,7 +35,7 @@ inline wordloom::simd::StagingFunctions wordloom::simd::staging_functions() {
 }
 #endif
 
-namespace wordloom::inline WORDLOOM_ABI::simd {
+namespace wordloom { inline namespace WORDLOOM_ABI { namespace simd {
 
 /// Prepares blocks for kernels that know rows only. If an input is a bag, the kernel works on a
 /// scratch row, the mean of the bag, and the change of that row is added to the members; if a block
@@ -125,4 +125,4 @@ class Staging {
   bool is_open_ = false;
 };
 
-}  // namespace wordloom::inline WORDLOOM_ABI::simd
+}}}  // namespace wordloom::WORDLOOM_ABI::simd

@@ -11,7 +11,7 @@
 #include <wordloom/core/words.hpp>
 #include <wordloom/corpus/subwords.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI::detail {
+namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
 
 /// Writes the vector [D] of a word, the mean of its bag, in fastText's order of operations; zeros
 /// if the bag is empty. `id`: its id in a vocabulary of `words` words, if it is there.
@@ -55,4 +55,4 @@ WORDLOOM_FUNCTION RowMatrix composed_vectors(const WordList& words, const RowMat
 
 #endif
 
-}  // namespace wordloom::inline WORDLOOM_ABI::detail
+}}}  // namespace wordloom::WORDLOOM_ABI::detail

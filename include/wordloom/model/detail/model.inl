@@ -1,5 +1,5 @@
 // Functions of Model (model/model.hpp).
-namespace wordloom::inline WORDLOOM_ABI {
+namespace wordloom { inline namespace WORDLOOM_ABI {
 
 WORDLOOM_FUNCTION Model::Model(Vocabulary words, const ModelShape& shape, std::uint64_t seed)
     : vocabulary(std::move(words)),
@@ -203,4 +203,4 @@ WORDLOOM_FUNCTION Vocabulary Model::read_vocabulary(detail::SectionReader& file)
   return vocabulary;
 }
 
-}  // namespace wordloom::inline WORDLOOM_ABI
+}}  // namespace wordloom::WORDLOOM_ABI

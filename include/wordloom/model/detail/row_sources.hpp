@@ -14,7 +14,7 @@
 #include <wordloom/core/types.hpp>
 #include <wordloom/corpus/vocabulary.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI::detail {
+namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
 
 /// For each row of a new matrix, the row of an old one that it is a copy of; `no_row`: none.
 using RowSources = std::vector<std::size_t>;
@@ -117,4 +117,4 @@ WORDLOOM_FUNCTION RowSources VocabularyUnion::output(std::size_t rows) const {
 
 #endif
 
-}  // namespace wordloom::inline WORDLOOM_ABI::detail
+}}}  // namespace wordloom::WORDLOOM_ABI::detail

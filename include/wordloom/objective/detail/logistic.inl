@@ -1,5 +1,5 @@
 HWY_BEFORE_NAMESPACE();
-namespace wordloom::inline WORDLOOM_ABI::simd::HWY_NAMESPACE {
+namespace wordloom { inline namespace WORDLOOM_ABI { namespace simd { namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -103,5 +103,5 @@ HWY_ATTR LossSum block_gradients(float* scores, const float* pair_weights, std::
   return loss.loss(0);
 }
 
-}  // namespace wordloom::inline WORDLOOM_ABI::simd::HWY_NAMESPACE
+}}}}  // namespace wordloom::WORDLOOM_ABI::simd::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

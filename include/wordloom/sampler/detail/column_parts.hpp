@@ -7,7 +7,7 @@
 #include <wordloom/core/types.hpp>
 #include <wordloom/sampler/block.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI::detail {
+namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
 
 /// The parts of a column of words in two-step training. Each part draws from random streams of its
 /// own, which are equal on the host, on a device and on any number of ranks.
@@ -32,4 +32,4 @@ struct ColumnParts {
   }
 };
 
-}  // namespace wordloom::inline WORDLOOM_ABI::detail
+}}}  // namespace wordloom::WORDLOOM_ABI::detail

@@ -12,7 +12,7 @@
 #include <wordloom/sampler/sentences.hpp>
 #include <wordloom/sampler/targets.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI::detail {
+namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
 
 /// Successive words of a sentence that are centres together, and the words around them.
 template <class Outputs>
@@ -118,4 +118,4 @@ class GroupWalk {
   std::vector<Group> announced_;  // [ahead + 1]
 };
 
-}  // namespace wordloom::inline WORDLOOM_ABI::detail
+}}}  // namespace wordloom::WORDLOOM_ABI::detail

@@ -11,7 +11,7 @@
 #include <wordloom/sampler/block.hpp>
 #include <wordloom/sampler/negative_sampling.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI::detail {
+namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
 
 /// Outputs of the groups of centres of a sentence, one group after the other: the centres, then H
 /// negatives that they share. The negatives of a group are drawn while the group before it is in
@@ -87,4 +87,4 @@ class WeightMatrix {
   std::uint64_t version_ = 0;
 };
 
-}  // namespace wordloom::inline WORDLOOM_ABI::detail
+}}}  // namespace wordloom::WORDLOOM_ABI::detail

@@ -11,7 +11,7 @@
 #include <wordloom/sampler/sentences.hpp>
 #include <wordloom/sampler/targets.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI::detail {
+namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
 
 /// Iterates over the windows of sentences: calls `use(context words, targets)` for each centre that
 /// has a context. Targets are drawn, and rows announced, two words ahead. The worker of
@@ -103,4 +103,4 @@ class WindowWorker {
   std::vector<RowId> inputs_;      // [2 max_reach] the context words
 };
 
-}  // namespace wordloom::inline WORDLOOM_ABI::detail
+}}}  // namespace wordloom::WORDLOOM_ABI::detail

@@ -3,7 +3,7 @@
 // with WORDLOOM_ATOMIC_ROWS every float is accessed by a relaxed atomic instead, slowly: a thread
 // sanitizer then reports any other race and none of these.
 HWY_BEFORE_NAMESPACE();
-namespace wordloom::inline WORDLOOM_ABI::simd::HWY_NAMESPACE {
+namespace wordloom { inline namespace WORDLOOM_ABI { namespace simd { namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -73,5 +73,5 @@ HWY_ATTR inline void mean_of_rows(const float* const* rows, std::size_t count, s
   });
 }
 
-}  // namespace wordloom::inline WORDLOOM_ABI::simd::HWY_NAMESPACE
+}}}}  // namespace wordloom::WORDLOOM_ABI::simd::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

@@ -50,12 +50,12 @@
 #include <wordloom/simd/detail/set_target.inl>
 #endif
 
-namespace wordloom::inline WORDLOOM_ABI::simd {
+namespace wordloom { inline namespace WORDLOOM_ABI { namespace simd {
 
 /// The operations for the instruction set of the compiler's flags.
 namespace hn = hwy::HWY_NAMESPACE;
 
-}  // namespace wordloom::inline WORDLOOM_ABI::simd
+}}}  // namespace wordloom::WORDLOOM_ABI::simd
 
 /// The function or variable of this name, in wordloom::simd, of the target that runs (target.hpp).
 #define WORDLOOM_OF(of_target, name) ::wordloom::simd::of_target::name

@@ -2,7 +2,7 @@
 #define WORDLOOM_INLINED HWY_ATTR __attribute__((always_inline))
 
 HWY_BEFORE_NAMESPACE();
-namespace wordloom::inline WORDLOOM_ABI::simd::HWY_NAMESPACE {
+namespace wordloom { inline namespace WORDLOOM_ABI { namespace simd { namespace HWY_NAMESPACE {
 
 /// Indices as a pack (UpTo: 0 to N - 1), for loops that are unrolled as folds. GCC keeps an array
 /// in registers only if all of its indices are constants before its optimiser begins: a loop, even
@@ -22,5 +22,5 @@ HWY_INLINE void unrolled(Use&& use) {
   (UpTo<N>());
 }
 
-}  // namespace wordloom::inline WORDLOOM_ABI::simd::HWY_NAMESPACE
+}}}}  // namespace wordloom::WORDLOOM_ABI::simd::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

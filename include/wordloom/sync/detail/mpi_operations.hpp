@@ -16,7 +16,7 @@
 #include <wordloom/core/error.hpp>
 #include <wordloom/sync/detail/row_changes.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI::detail {
+namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
 
 /// Throws SyncError, "MPI cannot `what`", if a call of MPI has failed.
 inline void check_mpi(int status, const char* what) {
@@ -174,4 +174,4 @@ class MpiOperations {
   bool has_ended_ = false;
 };
 
-}  // namespace wordloom::inline WORDLOOM_ABI::detail
+}}}  // namespace wordloom::WORDLOOM_ABI::detail

@@ -4,7 +4,7 @@
 
 #include <wordloom/core/types.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI::simd {
+namespace wordloom { inline namespace WORDLOOM_ABI { namespace simd {
 
 /// The vector code that synchronises rows.
 struct RowChangeFunctions {
@@ -29,7 +29,7 @@ struct RowChangeFunctions {
 };
 RowChangeFunctions row_change_functions();
 
-}  // namespace wordloom::inline WORDLOOM_ABI::simd
+}}}  // namespace wordloom::WORDLOOM_ABI::simd
 
 #ifndef WORDLOOM_PRECOMPILED
 #include <wordloom/simd/detail/row_access.hpp>

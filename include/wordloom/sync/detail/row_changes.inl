@@ -1,5 +1,5 @@
 HWY_BEFORE_NAMESPACE();
-namespace wordloom::inline WORDLOOM_ABI::simd::HWY_NAMESPACE {
+namespace wordloom { inline namespace WORDLOOM_ABI { namespace simd { namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -109,5 +109,5 @@ inline RowChangeFunctions row_change_table() noexcept {
   return {take_change, put_change, dot_unaligned, mix, pack_bf16, unpack_bf16, add_bf16};
 }
 
-}  // namespace wordloom::inline WORDLOOM_ABI::simd::HWY_NAMESPACE
+}}}}  // namespace wordloom::WORDLOOM_ABI::simd::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

@@ -14,7 +14,7 @@
 #include <wordloom/train/detail/checkpoint.hpp>
 #include <wordloom/train/detail/run.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI::detail {
+namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
 
 /// Training by a kernel on a device, which takes batches of sentences, two of which are in flight
 /// at a time. If every epoch has the same sentences, the device may keep its batches.
@@ -136,4 +136,4 @@ class BatchLoop {
   std::deque<std::pair<std::uint64_t, double>> in_flight_;  // words and learning rate
 };
 
-}  // namespace wordloom::inline WORDLOOM_ABI::detail
+}}}  // namespace wordloom::WORDLOOM_ABI::detail

@@ -8,7 +8,7 @@
 #include <wordloom/model/model.hpp>
 #include <wordloom/train/progress.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI::detail {
+namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
 
 /// A callback of any form: which takes the model or not, and returns whether to go on, or nothing.
 struct Callback {
@@ -129,4 +129,4 @@ void add_callback(Callbacks& callbacks, std::reference_wrapper<C> callback,
     callbacks.add(Callback::from(callback), false, 1, on_calling_thread);
 }
 
-}  // namespace wordloom::inline WORDLOOM_ABI::detail
+}}}  // namespace wordloom::WORDLOOM_ABI::detail

@@ -18,7 +18,7 @@
 #include <wordloom/core/hyperparameters.hpp>
 #include <wordloom/core/row_matrix.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI::detail {
+namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
 
 /// Returns the name of a type without namespaces and spaces.
 std::string without_namespaces(std::string_view type);
@@ -242,4 +242,4 @@ WORDLOOM_FUNCTION void Checkpoint::require_run(const Checkpoint& expected,
 
 #endif
 
-}  // namespace wordloom::inline WORDLOOM_ABI::detail
+}}}  // namespace wordloom::WORDLOOM_ABI::detail

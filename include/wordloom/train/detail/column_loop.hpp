@@ -27,7 +27,7 @@
 #include <wordloom/train/detail/run.hpp>
 #include <wordloom/train/detail/thread_loop.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI::detail {
+namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
 
 /// A corpus with columns, such as WordContextMatrix.
 template <class C>
@@ -272,4 +272,4 @@ class ColumnLoop {
   SpinningBarrier barrier_;
 };
 
-}  // namespace wordloom::inline WORDLOOM_ABI::detail
+}}}  // namespace wordloom::WORDLOOM_ABI::detail

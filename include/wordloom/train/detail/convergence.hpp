@@ -10,7 +10,7 @@
 #include <wordloom/core/parallel.hpp>
 #include <wordloom/model/model.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI::detail {
+namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
 
 /// Throws TrainingError if a number of the model is not finite, or if one of the input or output
 /// matrix is larger than in any run that converges. Compares bits, in parallel.
@@ -38,4 +38,4 @@ inline void require_convergence(const Model& model, std::size_t threads) {
   }
 }
 
-}  // namespace wordloom::inline WORDLOOM_ABI::detail
+}}}  // namespace wordloom::WORDLOOM_ABI::detail

@@ -13,7 +13,7 @@
 #include <wordloom/sampler/detail/column_parts.hpp>
 #include <wordloom/train/detail/column_loop.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI::detail {
+namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
 
 /// ColumnLoop with a kernel on a device: each column of the corpus in two steps, two columns in
 /// flight at a time. The device finds the contexts itself if the corpus has an index of them, else
@@ -113,4 +113,4 @@ class DeviceColumnLoop {
   std::deque<InFlight> in_flight_;
 };
 
-}  // namespace wordloom::inline WORDLOOM_ABI::detail
+}}}  // namespace wordloom::WORDLOOM_ABI::detail

@@ -8,7 +8,7 @@
 #include <wordloom/model/model.hpp>
 #include <wordloom/sampler/concept.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI::detail {
+namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
 
 /// The encoder of a run (Encoded). Calls are made while no thread trains. The model must outlive
 /// it.
@@ -56,4 +56,4 @@ struct EncoderRoundsFor<Samplers, true> : std::type_identity<EncoderRounds<Sampl
 template <class Samplers>
 using EncoderRoundsOf = typename EncoderRoundsFor<Samplers>::type;
 
-}  // namespace wordloom::inline WORDLOOM_ABI::detail
+}}}  // namespace wordloom::WORDLOOM_ABI::detail

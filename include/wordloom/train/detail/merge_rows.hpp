@@ -3,7 +3,7 @@
 
 #include <wordloom/core/detail/abi.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI::simd {
+namespace wordloom { inline namespace WORDLOOM_ABI { namespace simd {
 
 /// A row that all threads share and a private copy of it: [stride] floats each, on 64-byte
 /// boundaries.
@@ -18,7 +18,7 @@ using MergeFunction = void (*)(const PrivateRow&, const float* direction, float 
                                std::size_t stride) noexcept;
 MergeFunction merge_function();
 
-}  // namespace wordloom::inline WORDLOOM_ABI::simd
+}}}  // namespace wordloom::WORDLOOM_ABI::simd
 
 #ifndef WORDLOOM_PRECOMPILED
 #include <wordloom/simd/detail/row_access.hpp>

@@ -19,7 +19,7 @@
 #include <wordloom/sync/common_direction.hpp>
 #include <wordloom/train/detail/merge_rows.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI::detail {
+namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
 
 /// The private copies of the most frequent rows, which keep threads from waiting for each other's
 /// cache lines. Threads form up to 8 sets. Each set trains a copy of its own of the first rows of
@@ -277,4 +277,4 @@ WORDLOOM_FUNCTION void PrivateRows::merge(Set& set, std::size_t index, double no
 
 #endif
 
-}  // namespace wordloom::inline WORDLOOM_ABI::detail
+}}}  // namespace wordloom::WORDLOOM_ABI::detail

@@ -13,7 +13,7 @@
 #include <wordloom/train/detail/checkpoint.hpp>
 #include <wordloom/train/detail/run_state.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI::detail {
+namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
 
 /// A run of one rank: the data that its loops share, and their work between two sentences, which is
 /// to synchronise and, when they are due, to write checkpoints in the background. Functions are for
@@ -122,4 +122,4 @@ struct Run {
   }
 };
 
-}  // namespace wordloom::inline WORDLOOM_ABI::detail
+}}}  // namespace wordloom::WORDLOOM_ABI::detail

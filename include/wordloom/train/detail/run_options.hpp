@@ -6,7 +6,7 @@
 #include <wordloom/core/hyperparameters.hpp>
 #include <wordloom/train/detail/callback.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI::detail {
+namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
 
 /// The options of a trainer, besides its policies.
 struct RunOptions {
@@ -22,4 +22,4 @@ struct RunOptions {
   }
 };
 
-}  // namespace wordloom::inline WORDLOOM_ABI::detail
+}}}  // namespace wordloom::WORDLOOM_ABI::detail

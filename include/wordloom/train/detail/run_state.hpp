@@ -22,7 +22,7 @@
 #include <wordloom/train/detail/work_done.hpp>
 #include <wordloom/train/progress.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI::detail {
+namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
 
 /// The progress that the threads of a rank share, and the points at which they wait for each other:
 /// for a callback that takes the model, or for one at the end of an epoch. Threads report every few
@@ -367,4 +367,4 @@ WORDLOOM_FUNCTION void RunState::throw_diverged(double loss, std::size_t epoch, 
 
 #endif
 
-}  // namespace wordloom::inline WORDLOOM_ABI::detail
+}}}  // namespace wordloom::WORDLOOM_ABI::detail

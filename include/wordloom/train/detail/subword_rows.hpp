@@ -18,7 +18,7 @@
 #include <wordloom/sampler/concept.hpp>
 #include <wordloom/train/detail/private_rows.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI::detail {
+namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
 
 /// The scratch rows in which threads train words whose vectors are means of bags (Subwords). They
 /// are stored after the rows of Model::input (RowMatrix::reserve), so that kernels need no other
@@ -175,4 +175,4 @@ WORDLOOM_FUNCTION SubwordRows::SubwordRows(Model& model, const SubwordTable& tab
 
 #endif
 
-}  // namespace wordloom::inline WORDLOOM_ABI::detail
+}}}  // namespace wordloom::WORDLOOM_ABI::detail

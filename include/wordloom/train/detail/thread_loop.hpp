@@ -32,7 +32,7 @@
 #include <wordloom/train/detail/subword_rows.hpp>
 #include <wordloom/train/detail/update_sink.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI::detail {
+namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
 
 /// Returns whether threads may have private rows: sampler and kernel must be able to, and the model
 /// have two matrices.
@@ -282,4 +282,4 @@ void train_by_threads(const Corpus& corpus, const Samplers& samplers, const Kern
   if (!stopped) run.end();
 }
 
-}  // namespace wordloom::inline WORDLOOM_ABI::detail
+}}}  // namespace wordloom::WORDLOOM_ABI::detail

@@ -32,7 +32,7 @@
 #include <wordloom/train/detail/thread_loop.hpp>
 #include <wordloom/train/progress.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI::detail {
+namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
 
 /// Returns the vectors of a trained model: Run::embeddings() of its sampler, or those of the model.
 template <class SamplerRun>
@@ -339,4 +339,4 @@ WORDLOOM_FUNCTION Checkpoint beginning_of(const Hyperparameters& parameters, std
 
 #endif
 
-}  // namespace wordloom::inline WORDLOOM_ABI::detail
+}}}  // namespace wordloom::WORDLOOM_ABI::detail

@@ -18,7 +18,7 @@
 #include <wordloom/train/detail/subword_rows.hpp>
 #include <wordloom/train/detail/work_done.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI::detail {
+namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
 
 /// Takes a copy, so that the caller's block can stay in registers.
 [[noreturn, gnu::noinline]] inline void throw_too_large(Block block, BlockShape max) {
@@ -128,4 +128,4 @@ class UpdateSink {
   std::vector<RowId> inputs_;  // of a block, if words are composed
 };
 
-}  // namespace wordloom::inline WORDLOOM_ABI::detail
+}}}  // namespace wordloom::WORDLOOM_ABI::detail

@@ -5,7 +5,7 @@
 
 #include <wordloom/objective/loss.hpp>
 
-namespace wordloom::inline WORDLOOM_ABI::detail {
+namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
 
 /// The work of one thread since its last report.
 struct WorkDone {
@@ -33,4 +33,4 @@ struct FirstEpoch {
   }
 };
 
-}  // namespace wordloom::inline WORDLOOM_ABI::detail
+}}}  // namespace wordloom::WORDLOOM_ABI::detail
