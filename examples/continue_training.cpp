@@ -14,7 +14,7 @@ int main(int argc, char** argv) try {
     const auto vocabulary = Vocabulary::from_text(text);
     Trainer<SharedNegative, FusedKernel> trainer{{.dimension = 100, .epochs = 2}};
     Model model = trainer.new_model(vocabulary);
-    first_loss = trainer.fit(EncodedCorpus::from_text(text, vocabulary), model).loss;
+    first_loss = trainer.train(EncodedCorpus::from_text(text, vocabulary), model).loss;
     model.save(path);  // vectors of both sides, words and their counts
   }
 

@@ -255,6 +255,8 @@ inline void require_effects(const Options& options) {
     throw wordloom::InvalidArgument("nothing would be written: give " + results +
                                     ", or --save-walks for the walks alone");
   require_effects_on_method(options);
+  require_effect(options, {"--sample"}, options.parameters.subsample == 0,
+                 "on walks, which stay whole");
   require_effects_on_files(options, trains(options), results);
   require_effect(options, {"--binary", "--format"}, !options.only_walks, "with --only-walks");
 }

@@ -14,13 +14,12 @@
 #include <wordloom/core/row_matrix.hpp>
 #include <wordloom/testing/oracle.hpp>
 
-
 /// A character CNN in the plainest code and in double precision, as the comment of CharCnn says.
 class CharCnnOracle {
  public:
   struct Parameter {
     std::string name;
-    oracle::Matrix matrix;
+    wordloom::oracle::Matrix matrix;
   };
 
   /// Copies the parameters from the state of a model.
@@ -45,11 +44,12 @@ class CharCnnOracle {
   /// Returns the vector [D] of a word.
   std::vector<double> vector(std::string_view word) const {
     const std::vector<std::size_t> symbols = symbols_of(word);
-    const oracle::Matrix &characters = parameters_[0].matrix, &dense = parameters_[1].matrix;
-    const oracle::Matrix& biases = parameters_[3].matrix;
+    const wordloom::oracle::Matrix &characters = parameters_[0].matrix,
+                                   &dense = parameters_[1].matrix;
+    const wordloom::oracle::Matrix& biases = parameters_[3].matrix;
     std::vector<double> vector = parameters_[2].matrix.values;
     for (std::size_t i = 0; i < widths_.size(); ++i) {
-      const oracle::Matrix& filters = parameters_[4 + i].matrix;
+      const wordloom::oracle::Matrix& filters = parameters_[4 + i].matrix;
       std::vector<double> largest(biases.columns, -std::numeric_limits<double>::infinity());
       std::size_t first = 0;
       do {
@@ -74,7 +74,7 @@ class CharCnnOracle {
   bool add(const std::vector<wordloom::NamedMatrix>& state, const std::string& name) {
     for (const auto& [known, matrix] : state)
       if (known == name) {
-        parameters_.push_back({name, oracle::Matrix(matrix)});
+        parameters_.push_back({name, wordloom::oracle::Matrix(matrix)});
         return true;
       }
     return false;
