@@ -205,7 +205,7 @@ case $depth in
   short)
     options+=(-DWORDLOOM_BUILD_BENCHMARKS=OFF -DWORDLOOM_TEST_BRIEF=ON
               -DWORDLOOM_TEST_EMULATED=OFF -DWORDLOOM_TEST_LONG=OFF)
-    build_and_test --label-exclude mpi
+    build_and_test
     exit
     ;;
   long) inputs=${WORDLOOM_FUZZ_INPUTS:-1000} kills=${WORDLOOM_KILLS:-10} ;;
