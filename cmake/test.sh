@@ -66,11 +66,12 @@ depth=short
 case $preset in long | full) depth=$preset preset=release ;; esac
 has_gpu || [ "$depth" = full ] || options+=(-DWORDLOOM_ENABLE_CUDA=OFF)
 
-# build_and_test OPTION...: configures, builds and runs the tests as ctest's options choose them.
+# build_and_test OPTION...: configures, builds and runs the tests as ctest's options choose them,
+# one more than there are cores, as tests that write checkpoints and caches wait for the disk.
 build_and_test() {
   configure "$preset" "${options[@]}"
   run cmake --build --preset "$preset" --parallel "$jobs"
-  run ctest --preset "$preset" --output-on-failure --parallel "$jobs" "$@"
+  run ctest --preset "$preset" --output-on-failure --parallel $((jobs + 1)) "$@"
 }
 
 make_reference() { run cmake --build --preset release --target docs; }
