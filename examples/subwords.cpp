@@ -12,7 +12,8 @@ int main(int argc, char** argv) try {
   auto vocabulary = Vocabulary::from_text(argv[1], {.min_count = 5});
   auto corpus = EncodedCorpus::from_text(argv[1], vocabulary);
 
-  Trainer<Subwords<SharedNegative>, FusedKernel> trainer{{.dimension = 128, .learning_rate = 0.05}};
+  Trainer<Subwords<SharedNegative>, FusedKernel> trainer{{.dimension = 128, .learning_rate = 0.05},
+                                                         {.subwords = {.buckets = 200'000}}};
   Model model = trainer.new_model(vocabulary);
   trainer.train(corpus, model);
   save_fasttext(model, argv[2]);  // fastText loads it

@@ -310,7 +310,7 @@ if(WORDLOOM_PYTHON3)
   wordloom_corpus_test(word2vec-killed
     "${WORDLOOM_PYTHON3} ${PROJECT_SOURCE_DIR}/tests/kills/kill_runs.py $<TARGET_FILE:word2vec> ${corpus}/short/text . 4 1")
 endif()
-if(WORDLOOM_ENABLE_MPI)
+if(WORDLOOM_ENABLE_MPI AND NOT WORDLOOM_TEST_BRIEF)
   set(job "${MPIEXEC_EXECUTABLE} ${MPIEXEC_NUMPROC_FLAG}")
   set(alike "--size 50 --threads 1 --sync mpi --quiet")
   set(together "--train ${corpus}/text ${alike}")
@@ -383,7 +383,7 @@ if(WORDLOOM_ENABLE_MPI)
     set_tests_properties(example/mpi-pword2vec PROPERTIES LABELS "example;mpi" ENVIRONMENT
                                                           "${WORDLOOM_MPI_TEST_ENVIRONMENT}")
   endif()
-else()
+elseif(NOT WORDLOOM_ENABLE_MPI)
   wordloom_corpus_test(word2vec-without-mpi
     "status=0
      ${train} --output v --sync mpi 2>err || status=$?
@@ -696,7 +696,7 @@ wordloom_graph_test(node2vec-evaluates
      status=0; ${node2vec} --evaluate-labels labels 2>err || status=$?
      cat err; test $status -eq 1; grep 'needs a build with LIBLINEAR' err
    fi")
-if(WORDLOOM_ENABLE_MPI)
+if(WORDLOOM_ENABLE_MPI AND NOT WORDLOOM_TEST_BRIEF)
   wordloom_graph_test(mpi-node2vec
     "train='${node2vec} --threads 1 --sync mpi --quiet'
      ${job} 2 $train --cache graph --output v --json | grep '\"ranks\":2'; head -n 1 v | grep '^40 16$'

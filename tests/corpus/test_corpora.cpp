@@ -112,6 +112,7 @@ TEST_CASE("any range of ranges of strings is text", "[corpus]") {
   };
   CHECK(is_one(std::vector<std::vector<const char*>>{{"a", "b"}, {"a"}}));
   CHECK(is_one(std::list<std::list<std::string_view>>{{"a", "b"}, {"a"}}));
+#if !defined(__clang__) || __clang_major__ >= 16  // earlier ones fail on views of libstdc++
   const std::string lines[] = {"a,b", "a"};
   const auto split = [](const std::string& line) {
     std::vector<std::string> words;
@@ -120,6 +121,7 @@ TEST_CASE("any range of ranges of strings is text", "[corpus]") {
     return words;
   };
   CHECK(is_one(lines | std::views::transform(split)));
+#endif
   STATIC_REQUIRE_FALSE(SentencesOfWords<std::vector<std::string>>);
   STATIC_REQUIRE_FALSE(SentencesOfWords<std::vector<std::vector<WordId>>>);
 }

@@ -39,7 +39,7 @@ TEST_CASE("each word has a context from its own windows in each column", "[corpu
     CHECK(matrix.columns() == 50);
     CHECK(matrix.token_count() == 50 * matrix.words().size());
     CHECK(matrix.vocabulary_fingerprint() == text.vocabulary.fingerprint());
-    REQUIRE(std::ranges::equal(matrix.words(), windows | std::views::keys));
+    REQUIRE(std::ranges::equal(matrix.words(), windows, {}, {}, &Windows::value_type::first));
     for (const std::uint64_t epoch : {std::uint64_t{0}, std::uint64_t{1} << 40})
       for (const auto& column : columns_of(matrix, epoch))
         for (std::size_t i = 0; i < column.size(); ++i)

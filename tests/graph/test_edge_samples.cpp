@@ -44,7 +44,7 @@ std::map<Pair, double> expected_shares(const Graph& graph, bool merges) {
   for (const auto& [from, to, weight] : small_edges) {
     const WordId a = *graph.vocabulary().find(std::to_string(from)),
                  b = *graph.vocabulary().find(std::to_string(to));
-    const auto add = [&](WordId x, WordId y) {
+    const auto add = [&, weight = weight](WordId x, WordId y) {
       if (!graph.is_weighted() && merges && !seen.insert({x, y}).second) return;
       weights[{x, y}] += graph.is_weighted() ? static_cast<double>(weight) : 1.0;
     };
