@@ -16,6 +16,7 @@
 #include <wordloom/kernel/staging.hpp>
 #include <wordloom/model/model.hpp>
 #include <wordloom/sampler/concept.hpp>
+#include <wordloom/train/encoder_rounds.hpp>
 #include <wordloom/train/private_rows.hpp>
 
 namespace wordloom::inline WORDLOOM_ABI::detail {
@@ -60,6 +61,8 @@ class SubwordRows::Thread {
         used_(slots_, 0),
         before_(slots_, matrix_.columns()),
         members_(table_.longest()) {}
+
+  static constexpr bool is_used() noexcept { return true; }
 
   /// Writes the rows that stand for `words` to `to` and returns them: a word's own row where that
   /// is all of its bag. They are valid until the next call. No update may be in progress.
@@ -146,11 +149,15 @@ struct NoSubwordRows {
   PrivateRows::Scratch scratch(std::size_t) const noexcept { return {}; }
 };
 
-/// Makes the scratch rows of a run, SubwordRows or NoSubwordRows. Throws as SubwordRows.
-template <class Samplers>
-auto subword_rows(const Samplers& samplers, Model& model, std::size_t threads) {
+/// Makes the scratch rows of a run: SubwordRows, EncodedRows or NoSubwordRows. Throws as they do.
+template <class Samplers, class Kernels>
+auto scratch_rows(const Samplers& samplers, [[maybe_unused]] const Kernels& kernels,
+                  [[maybe_unused]] EncoderRoundsOf<Samplers>& encoder, Model& model,
+                  std::size_t threads) {
   if constexpr (HasSubwords<Samplers>)
     return SubwordRows(model, samplers.subword_table(), worker_of(samplers).max_block(), threads);
+  else if constexpr (may_train_minibatches<Samplers>)
+    return encoder.rows(model, pairs_of_batch(kernels), worker_of(samplers).max_block(), threads);
   else
     return NoSubwordRows();
 }
@@ -164,7 +171,10 @@ WORDLOOM_FUNCTION SubwordRows::SubwordRows(Model& model, const SubwordTable& tab
       slots_(std::bit_ceil(2 * std::max({most.inputs, most.members, min_slots / 2}))) {
   const std::size_t rows = model.input.rows() + slots_ * threads;
   if (rows > std::numeric_limits<RowId>::max() || slots_ > max_slots)
-    throw InvalidArgument{"the model needs ", rows, " input rows, ", slots_,
+    throw InvalidArgument{"the model needs ",
+                          rows,
+                          " input rows, ",
+                          slots_,
                           " of them for each thread: too many, use fewer buckets, threads or ",
                           "words in a minibatch"};
   model.input.reserve(rows);

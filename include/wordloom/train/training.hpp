@@ -182,6 +182,7 @@ struct Training : RankTraining<Sync, Schedule, ReplicaOf<Kernel>> {
     [[maybe_unused]] std::unique_ptr<DeviceRun<Kernel>> device;
     try {
       const SamplerRun samplers = sampler.start(vocabulary);
+      if constexpr (!on_device) require_end_to_end<KernelRun<Kernel>>(samplers);
       Model& model = model_for(samplers);
       const auto traits = traits_of(corpus, samplers, model.vocabulary);
       Checkpoint start = Rank::begin(model, traits, from);
