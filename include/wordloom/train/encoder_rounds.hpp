@@ -69,6 +69,10 @@ class EncoderRounds {
 
   /// Writes the vectors of all words, after threads have trained the encoder by minibatches.
   void encode() { encoder_.encode(); }
+  /// Brings its parameters to the model, where they are elsewhere. Threads may train meanwhile.
+  void download() {
+    if constexpr (requires { encoder_.download(); }) encoder_.download();
+  }
   /// Returns the scratch rows of threads that train minibatches of `words` words, 0: as many as the
   /// encoder says.
   auto rows(Model& model, std::size_t words, BlockShape most, std::size_t threads) {

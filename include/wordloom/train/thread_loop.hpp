@@ -159,6 +159,7 @@ void train_by_threads(const Corpus& corpus, const Samplers& samplers, const Kern
 
   if constexpr (HasEncoder<Samplers>) {
     if (run.start.tokens == 0 || encoder.end_to_end()) encoder.encode();
+    run.download = [&] { encoder.download(); };
     if (encoder.end_to_end())
       run.state.before_callbacks([&] {
         if (team.rows) team.rows->merge_all();
