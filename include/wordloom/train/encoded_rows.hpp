@@ -125,8 +125,9 @@ class EncodedRows<Encoder>::Thread {
     if (const auto unused = std::find_if(first, end, [](std::size_t at) { return at != used; });
         unused != end)
       next_ = *unused;
-    batch_->learn(std::exchange(filled_, 0), matrix_.row_data(first_), rate_ * learning_rate,
-                  learning_rate);
+    const std::size_t count = std::exchange(filled_, 0);
+    if (learning_rate > 0)  // some schedules end at 0
+      batch_->learn(count, matrix_.row_data(first_), rate_ * learning_rate, learning_rate);
   }
 
  private:

@@ -64,7 +64,8 @@ class EncoderRounds {
   /// End to end, takes the gradients of the first step of a column.
   void end_inputs(double learning_rate) {
     if constexpr (TakesGradients<Run>)
-      if (end_to_end_) encoder_.learn_gradient(rate_ * learning_rate, learning_rate);
+      if (end_to_end_ && learning_rate > 0)  // some schedules end at 0
+        encoder_.learn_gradient(rate_ * learning_rate, learning_rate);
   }
 
   /// Writes the vectors of all words, after threads have trained the encoder by minibatches.
