@@ -263,13 +263,15 @@ inline std::size_t positions_of(const wordloom::Model& model) {
   return features > filters && filters > 0 ? features / filters : 0;
 }
 
-/// Throws InvalidArgument for what a character CNN cannot do.
-inline void check_char_cnn(const TrainingOptions& options) {
+/// Throws InvalidArgument for what a character CNN cannot do. `is_known`: whether there is one;
+/// before a model is loaded that may have one, it is not.
+inline void check_char_cnn(const TrainingOptions& options, bool is_known) {
   if (options.char_cnn == 0) {
-    for (const auto& [is_set, name] :
+    for (const auto& [given, name] :
          {std::pair(options.char_cnn_positions > 0, "--char-cnn-positions"),
           std::pair(options.end_to_end, "--end-to-end")})
-      if (is_set) throw wordloom::InvalidArgument(std::string(name) + " needs --char-cnn");
+      if (given && is_known)
+        throw wordloom::InvalidArgument(std::string(name) + " needs --char-cnn");
     return;
   }
 #if !WORDLOOM_HAS_BLAS
@@ -312,7 +314,7 @@ inline void check(const TrainingOptions& options) {
   check_columns(options);
   check_subwords(options);
   check_row_kernel(options);
-  check_char_cnn(options);
+  check_char_cnn(options, options.load_model.empty());
   if (!options.pretrained.empty() && (options.resume || !options.load_model.empty()))
     throw wordloom::InvalidArgument("--pretrained-vectors is for new models");
   if (writes_model(options) && options.sampler.find("-hs") != options.sampler.npos)
