@@ -198,7 +198,7 @@ wordloom_corpus_test(word2vec-subwords
 if(WORDLOOM_ENABLE_BLAS)
   wordloom_corpus_test(word2vec-char-cnn
     "train='$<TARGET_FILE:word2vec> --train ${corpus}/text --quiet --size 20 --min-count 2 --char-cnn 32 --iter 2'
-     for options in '--sampler uniform --context-size 256' '--threads 1'; do
+     for options in '--sampler uniform --context-size 256' '--threads 1' '--threads 1 --end-to-end --char-cnn-positions 4'; do
        $train $options --save-model model --output v
        echo 'frances paris 5' >pairs; echo 'france italy 9' >>pairs
        $<TARGET_FILE:evaluate> model --similarity pairs --json | tee out; grep '\"pairs\":2,\"out_of_vocabulary\":0,\"made_of_subwords\":1' out
@@ -574,6 +574,8 @@ if(WORDLOOM_ENABLE_BLAS)
   wordloom_refusal_test(char-cnn-kernel "--train in --output v --char-cnn 32 --kernel dot" "--char-cnn goes with --kernel fused, not dot")
   wordloom_refusal_test(char-cnn-sampler "--train in --output v --char-cnn 32 --sampler grouped" "--char-cnn goes with --sampler uniform or shared, not grouped")
   wordloom_refusal_test(char-cnn-optimizer "--train in --output v --char-cnn 32 --sampler uniform --optimizer adam" "--char-cnn goes with --optimizer sgd, not adam")
+  wordloom_refusal_test(char-cnn-positions "--train in --output v --char-cnn 32 --char-cnn-positions 1" "--char-cnn-positions is 1, must be from 2 to 1000")
+  wordloom_refusal_test(char-cnn-alone "--train in --output v --end-to-end" "--end-to-end needs --char-cnn")
   wordloom_refusal_test(char-cnn-subwords "--train in --output v --char-cnn 32 --maxn 3" "--char-cnn goes with --maxn 0")
   wordloom_refusal_test(char-cnn-format "--train in --output v --char-cnn 32 --format fasttext" "--char-cnn goes with formats of vectors")
   wordloom_refusal_test(char-cnn-vectors "--train in --output v --char-cnn 32 --pretrained-vectors w" "--char-cnn goes with vectors that it computes")

@@ -33,6 +33,8 @@ struct Composition {
   wordloom::AnyRule sync_rule = {};
   wordloom::SubwordOptions subwords = {.maxn = 0};
   std::size_t char_cnn = 0;  // filters of each width of a character CNN; 0: none
+  std::size_t char_cnn_positions = 0;
+  bool end_to_end = false;
   const wordloom::Embeddings* pretrained = nullptr;  // start of a new model; null: at random
   std::string_view optimizer = "sgd";                // a name of wordloom/registry.hpp
   wordloom::AnySchedule::Kind schedule = wordloom::AnySchedule::Kind::linear;
@@ -66,7 +68,11 @@ Sampler make_sampler(const Composition& composition) {
     sampler.sampler = make_sampler<decltype(sampler.sampler)>(composition);
     sampler.subwords = composition.subwords;
   }
-  if constexpr (requires { sampler.encoder; }) sampler.encoder.filters = composition.char_cnn;
+  if constexpr (requires { sampler.encoder; }) {
+    sampler.encoder.filters = composition.char_cnn;
+    sampler.encoder.positions = composition.char_cnn_positions;
+    sampler.end_to_end = composition.end_to_end;
+  }
   return sampler;
 }
 

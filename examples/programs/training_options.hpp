@@ -29,6 +29,8 @@ struct TrainingOptions {
   std::string contexts;
   wordloom::SubwordOptions subwords = {.maxn = 0};
   std::size_t char_cnn = 0;  // filters of each width
+  std::size_t char_cnn_positions = 0;
+  bool end_to_end = false;
   std::string pretrained;
   bool list_policies = false, json = false, quiet = false;
   std::string checkpoint;
@@ -59,6 +61,8 @@ struct TrainingOptions {
             .sync_rule = {rule_kind()},
             .subwords = subwords,
             .char_cnn = char_cnn,
+            .char_cnn_positions = char_cnn_positions,
+            .end_to_end = end_to_end,
             .optimizer = optimizer,
             .schedule = schedule_kind(),
             .context_size = context_size,
@@ -252,9 +256,27 @@ inline std::size_t filters_of(const wordloom::Model& model) {
   return 0;
 }
 
-/// Throws InvalidArgument for options that a character CNN excludes.
-inline void check_char_cnn(const TrainingOptions& options) {
-  if (options.char_cnn == 0) return;
+/// Returns the positions of a model's character CNN, 0 without.
+inline std::size_t positions_of(const wordloom::Model& model) {
+  std::size_t features = 0, filters = 0;
+  for (const auto& [name, matrix] : model.state) {
+    if (name == "char_cnn.dense") features = matrix.rows();
+    if (name == "char_cnn.biases") filters = matrix.rows() * matrix.columns();
+  }
+  return features > filters && filters > 0 ? features / filters : 0;
+}
+
+/// Throws InvalidArgument for options that a character CNN excludes. `is_known`: whether there is
+/// one; before a model is loaded that may have one, it is not.
+inline void check_char_cnn(const TrainingOptions& options, bool is_known) {
+  if (options.char_cnn == 0) {
+    for (const auto& [given, name] :
+         {std::pair(options.char_cnn_positions > 0, "--char-cnn-positions"),
+          std::pair(options.end_to_end, "--end-to-end")})
+      if (given && is_known)
+        throw wordloom::InvalidArgument(std::string(name) + " needs --char-cnn");
+    return;
+  }
 #if !WORDLOOM_HAS_BLAS
   throw wordloom::InvalidArgument("--char-cnn needs a build with CBLAS (WORDLOOM_ENABLE_BLAS)");
 #endif
@@ -262,6 +284,8 @@ inline void check_char_cnn(const TrainingOptions& options) {
   if (options.char_cnn % 16 != 0)
     throw wordloom::InvalidArgument("--char-cnn is " + std::to_string(options.char_cnn) +
                                     ", must be a multiple of 16");
+  if (options.char_cnn_positions != 0)
+    wordloom::detail::check_parameter("--char-cnn-positions", options.char_cnn_positions, 2, 1000);
   const auto refuse = [](const std::string& what) {
     throw wordloom::InvalidArgument("--char-cnn goes with " + what);
   };
@@ -293,7 +317,7 @@ inline void check(const TrainingOptions& options) {
   check_columns(options);
   check_subwords(options);
   check_row_kernel(options);
-  check_char_cnn(options);
+  check_char_cnn(options, options.load_model.empty());
   if (!options.pretrained.empty() && (options.resume || !options.load_model.empty()))
     throw wordloom::InvalidArgument("--pretrained-vectors is for new models");
   if (writes_model(options) && options.sampler.find("-hs") != options.sampler.npos)

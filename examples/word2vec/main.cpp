@@ -147,8 +147,10 @@ wordloom::Model load_model_for(Options& options, const Cluster& cluster, std::ui
   }
   agree("--char-cnn", options.char_cnn, filters_of(model));
   options.char_cnn = filters_of(model);
+  agree("--char-cnn-positions", options.char_cnn_positions, positions_of(model));
+  options.char_cnn_positions = positions_of(model);
   check_subwords(options);
-  check_char_cnn(options);
+  check_char_cnn(options, true);
   options.parameters.learning_rate = options.alpha.value_or(default_rate(options));
   return model;
 }

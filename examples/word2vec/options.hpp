@@ -107,13 +107,23 @@ inline void declare_subwords(CLI::App& app, Options& options) {
       ->group(group);
 }
 
-/// Adds the option of the character CNN.
+/// Adds the options of the character CNN.
 inline void declare_char_cnn(CLI::App& app, Options& options) {
   app.add_option("--char-cnn", options.char_cnn,
                  "Vectors of words are computed by a character CNN with so many filters of each "
                  "width, a multiple of 16, such as 128; 0: words have vectors of their own")
       ->check(whole_number)
       ->capture_default_str()
+      ->group("Subwords");
+  app.add_option("--char-cnn-positions", options.char_cnn_positions,
+                 "Each filter has a feature for each of so many places in a word, such as 12 "
+                 "(flattened, as in W2V-CL); 0: one for its largest value")
+      ->check(whole_number)
+      ->capture_default_str()
+      ->group("Subwords");
+  app.add_flag("--end-to-end", options.end_to_end,
+               "Train the character CNN by the gradient of each minibatch or column, as in W2V-CL, "
+               "not in rounds: about 5 times slower")
       ->group("Subwords");
 }
 

@@ -28,7 +28,8 @@ using W2vCl = Published<UniformMatrix, WithOptimizer<FusedKernel, Adam>>;
 /// The baseline of W2V-CL: pairs in the order of the corpus, in minibatches of 1 to 65536 pairs
 /// whose rows may repeat. As in the paper, with steps of every row: `Vanilla<Adam>(parameters,
 /// HogwildFixedWindow::from(parameters), {.optimizer = {.dense = true}, .batch = 1024})`, with
-/// `.window = 4` and `.subsample = 0`.
+/// `.window = 4` and `.subsample = 0`. With Encoded<HogwildFixedWindow, CharCnn> for its sampler and
+/// `end_to_end`, it is the paper's Vanilla with a character CNN.
 template <class OptimizerPolicy = Adam>
 using Vanilla = Trainer<HogwildFixedWindow, WithOptimizer<DotKernel, OptimizerPolicy>>;
 

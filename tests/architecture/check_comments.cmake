@@ -19,7 +19,6 @@ foreach(folder IN ITEMS include src examples)
     list(APPEND sources ${found})
   endforeach()
 endforeach()
-list(FILTER sources EXCLUDE REGEX "^include/wordloom/encoder/")  # these are being rewritten
 if(NOT sources)
   message(FATAL_ERROR "${ROOT} holds no sources")
 endif()

@@ -77,8 +77,8 @@ Vocabulary words_of_all_lengths(std::size_t size, std::size_t letters) {
   return Vocabulary::from_counts(words);
 }
 
-/// Compares rounds of fitting on the device with those on the host. The device runs them twice; then
-/// each machine continues from the model of the other.
+/// Compares rounds of fitting on the device with those on the host. The device runs them twice;
+/// then each machine continues from the model of the other.
 void compare(const std::string& name, const CharCnn& policy, const Vocabulary& vocabulary,
              std::size_t dimension) {
   constexpr double rate = 0.01;
@@ -135,17 +135,18 @@ constexpr CharCnn small{.character_dimension = 5,
                         .learning_rate = 0.01,
                         .adam = {.epsilon = 1e-2}};
 
-/// A trainer of rounds of 2 columns, or of twice as many words as the vocabulary has.
+/// A trainer of rounds of 2 columns, or of twice as many words as the vocabulary has, or end to
+/// end.
 template <class Sampler, class Encoder>
-auto trainer_with(const Encoder& encoder) {
+auto trainer_with(const Encoder& encoder, bool end_to_end) {
   const Hyperparameters with{.dimension = 12,
                              .minibatch = 8,
                              .subsample = 0,
                              .learning_rate = 0.05,
                              .epochs = 2,
                              .threads = 1};
-  return Trainer<Encoded<Sampler, Encoder>, FusedKernel>(with, {Sampler::from(with), encoder, 2},
-                                                         FusedKernel());
+  return Trainer<Encoded<Sampler, Encoder>, FusedKernel>(
+      with, {Sampler::from(with), encoder, 2, end_to_end}, FusedKernel());
 }
 
 template <class Trainer, class Corpus>
@@ -169,8 +170,11 @@ double apart_from_network(const Model& model) {
 /// second resumes the first from its checkpoint. Any word has a vector then, and the host trains
 /// the device's model further.
 template <class Sampler, class Corpus>
-void train(const std::string& name, const Corpus& corpus, const Vocabulary& vocabulary) {
-  const auto trainer = trainer_with<Sampler>(on_device(small));
+void train(const std::string& name, const Corpus& corpus, const Vocabulary& vocabulary,
+           bool end_to_end, std::size_t positions = 0) {
+  CharCnn encoder = small;
+  encoder.positions = positions;
+  const auto trainer = trainer_with<Sampler>(on_device(encoder), end_to_end);
   auto whole = trainer, first = trainer, rest = trainer;
   int reports = 0, calls = 0;
   whole.on_progress([&](const Progress&) { ++reports; }, 0s);
@@ -186,7 +190,7 @@ void train(const std::string& name, const Corpus& corpus, const Vocabulary& voca
   const double rows = std::max(apart_from_network(model), apart_from_network(stopped));
   report(rows < 1e-5, name + ", rows", rows);
 
-  auto on_host = trainer_with<Sampler>(small);
+  auto on_host = trainer_with<Sampler>(encoder, end_to_end);
   Model host = trained(on_host, corpus, vocabulary);
   const double apart = difference(model, host);
   report(apart < 1e-4, name + ", as on the host", apart);
@@ -205,10 +209,12 @@ void train(const std::string& name, const Corpus& corpus, const Vocabulary& voca
 void train_all() {
   const Vocabulary vocabulary = zipf_vocabulary(40);
   const auto corpus = EncodedCorpus::from_sentences(random_sentences(40, 8, 40), vocabulary);
-  train<UniformMatrix>("columns",
-                       WordContextMatrix::from(corpus, vocabulary, {.columns = 4, .window = 2}),
-                       vocabulary);
-  train<SharedNegative>("sentences", corpus, vocabulary);
+  const auto matrix = WordContextMatrix::from(corpus, vocabulary, {.columns = 4, .window = 2});
+  train<UniformMatrix>("columns", matrix, vocabulary, false);
+  train<SharedNegative>("sentences", corpus, vocabulary, false);
+  train<UniformMatrix>("columns end to end", matrix, vocabulary, true);
+  train<SharedNegative>("sentences end to end", corpus, vocabulary, true);
+  train<SharedNegative>("sentences end to end, flattened", corpus, vocabulary, true, 3);
 }
 
 /// What is refused, and that nothing is in flight after a failure.
@@ -255,9 +261,13 @@ void fit_all() {
             .batch = 7,
             .adam = {.epsilon = 1e-2}};
   compare("one width, few letters", policy, words_of_all_lengths(20, 3), 1);
+  policy = small;
+  policy.positions = 5;
+  compare("flattened", policy, words_of_all_lengths(47, 200), 12);
   for (CharCnn shown :
        {CharCnn{.character_dimension = 5, .min_width = 2, .max_width = 5, .filters = 16},
-        CharCnn{.character_dimension = 3, .min_width = 1, .max_width = 2, .filters = 48}}) {
+        CharCnn{.character_dimension = 3, .min_width = 1, .max_width = 2, .filters = 48},
+        CharCnn{.character_dimension = 4, .max_width = 3, .filters = 16, .positions = 5}}) {
     shown.adam = gradient_shows;
     compare_with_finite_differences(shown);
   }

@@ -41,12 +41,14 @@ class CharCnnOracle {
     return symbols;
   }
 
-  /// Returns the vector [D] of a word.
+  /// Returns the vector [D] of a word. A dense layer of several rows for each filter has one for
+  /// each of so many windows, else it has the largest.
   std::vector<double> vector(std::string_view word) const {
     const std::vector<std::size_t> symbols = symbols_of(word);
-    const wordloom::oracle::Matrix &characters = parameters_[0].matrix,
-                                   &dense = parameters_[1].matrix;
+    const wordloom::oracle::Matrix &characters = parameters_[0].matrix, &dense = parameters_[1].matrix;
     const wordloom::oracle::Matrix& biases = parameters_[3].matrix;
+    const std::size_t positions =
+        dense.values.size() / (dense.columns * widths_.size() * biases.columns);
     std::vector<double> vector = parameters_[2].matrix.values;
     for (std::size_t i = 0; i < widths_.size(); ++i) {
       const wordloom::oracle::Matrix& filters = parameters_[4 + i].matrix;
@@ -59,10 +61,15 @@ class CharCnnOracle {
             for (std::size_t f = 0; f < sum.size(); ++f)
               sum[f] +=
                   characters.at(symbols[first + k], c) * filters.at(k * characters.columns + c, f);
-        for (std::size_t f = 0; f < sum.size(); ++f) largest[f] = std::max(largest[f], sum[f]);
+        for (std::size_t f = 0; f < sum.size(); ++f) {
+          largest[f] = std::max(largest[f], sum[f]);
+          for (std::size_t d = 0; d < vector.size() && positions > 1 && first < positions; ++d)
+            vector[d] += std::max(0.0, sum[f] + biases.at(i, f)) *
+                         dense.at((i * positions + first) * biases.columns + f, d);
+        }
         ++first;
       } while (first + widths_[i] <= symbols.size());
-      for (std::size_t f = 0; f < largest.size(); ++f)
+      for (std::size_t f = 0; f < largest.size() && positions == 1; ++f)
         for (std::size_t d = 0; d < vector.size(); ++d)
           vector[d] +=
               std::max(0.0, largest[f] + biases.at(i, f)) * dense.at(i * biases.columns + f, d);

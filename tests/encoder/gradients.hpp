@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -52,26 +53,44 @@ inline double loss(const CharCnnOracle& network, const Vocabulary& vocabulary,
   return sum;
 }
 
-/// Returns the gradient of that by each parameter, by central differences.
-inline std::vector<std::vector<double>> gradients(CharCnnOracle network,
-                                                  const Vocabulary& vocabulary,
-                                                  const RowMatrix& targets, std::size_t first = 0,
-                                                  std::size_t step = 1) {
+/// Returns the gradient of `loss_of(network)` by each parameter, by central differences; it is
+/// taken to be 0 for bytes that none of various_words() has.
+template <class Loss>
+std::vector<std::vector<double>> differences(CharCnnOracle network, Loss loss_of) {
   constexpr double change = 1e-6;  // so small that hardly any largest window changes
   std::vector<std::vector<double>> all;
+  std::set<std::size_t> used;
+  const Vocabulary vocabulary = various_words();
+  for (WordId word = 0; word < vocabulary.size(); ++word)
+    for (const std::size_t symbol : CharCnnOracle::symbols_of(vocabulary.word(word)))
+      used.insert(symbol);
   for (auto& [name, matrix] : network.parameters()) {
     all.emplace_back();
     for (double& x : matrix.values) {
+      if (name == "char_cnn.characters" && !used.contains(all.back().size() / matrix.columns)) {
+        all.back().push_back(0);
+        continue;
+      }
       const double before = x;
       x = before + change;
-      const double more = loss(network, vocabulary, targets, first, step);
+      const double more = loss_of(network);
       x = before - change;
-      const double less = loss(network, vocabulary, targets, first, step);
+      const double less = loss_of(network);
       x = before;
       all.back().push_back((more - less) / (2 * change));
     }
   }
   return all;
+}
+
+/// Returns that of the loss above.
+inline std::vector<std::vector<double>> gradients(const CharCnnOracle& network,
+                                                  const Vocabulary& vocabulary,
+                                                  const RowMatrix& targets, std::size_t first = 0,
+                                                  std::size_t step = 1) {
+  return differences(network, [&](const CharCnnOracle& changed) {
+    return loss(changed, vocabulary, targets, first, step);
+  });
 }
 
 /// Returns the numbers of a parameter after training.

@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <utility>
@@ -32,14 +33,16 @@ inline Hyperparameters parameters(std::size_t threads = 1, std::size_t epochs = 
           .threads = threads};
 }
 
-/// A trainer whose rounds are of so many columns, or words as a multiple of the vocabulary.
+/// A trainer whose rounds are of so many columns, or words as a multiple of the vocabulary; 0: one
+/// that trains end to end.
 template <class Sampler, class Kernel = FusedKernel, class... Sync>
 auto encoded_trainer(const Hyperparameters& with, std::size_t round = 3, Sync... sync) {
   return Trainer<Encoded<Sampler, CharCnn>, Kernel, Sync...>(
-      with, {Sampler::from(with), encoder, round}, Kernel(), std::move(sync)...);
+      with, {Sampler::from(with), encoder, std::max(round, std::size_t{1}), round == 0}, Kernel(),
+      std::move(sync)...);
 }
-inline auto column_trainer(std::size_t threads = 1) {
-  return encoded_trainer<UniformMatrix>(parameters(threads));
+inline auto column_trainer(std::size_t threads = 1, std::size_t round = 3) {
+  return encoded_trainer<UniformMatrix>(parameters(threads), round);
 }
 
 inline Model copy_of(const Model& model) {

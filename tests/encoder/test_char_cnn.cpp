@@ -217,14 +217,17 @@ TEST_CASE("parameters of an encoder out of bounds are refused by name", "[encode
   check([](CharCnn& c) { c.min_width = 0; }, "min_width is 0, must be from 1 to 32");
   check([](CharCnn& c) { c.character_dimension = 0; },
         "character_dimension is 0, must be from 1 to 1024");
+  check([](CharCnn& c) { c.positions = 1; }, "positions is 1, must be from 2 to 1000");
   check([](CharCnn& c) { c.batch = 0; }, "encoder_batch is 0, must be from 1 to 1000000");
   check([](CharCnn& c) { c.learning_rate = 0; },
         "encoder_learning_rate is 0, must be from 1e-09 to 1");
   check([=](CharCnn& c) { c.learning_rate = nan; },
         "encoder_learning_rate is nan, must be from 1e-09 to 1");
   check([](CharCnn& c) { c.adam.beta1 = 1; }, "beta1 is 1, must be from 0 to 0.999999");
-  CHECK(message_of<InvalidArgument>([] { encoded_trainer<SharedNegative>(parameters(), 0); }) ==
-        "round is 0, must be from 1 to 1000000");
+  CHECK(message_of<InvalidArgument>([] {
+          Trainer<Encoded<SharedNegative, CharCnn>, FusedKernel>(
+              parameters(), {SharedNegative::from(parameters()), encoder, 0});
+        }) == "round is 0, must be from 1 to 1000000");
 }
 
 TEST_CASE("a model with a network of another shape is refused", "[encoder]") {
@@ -245,6 +248,9 @@ TEST_CASE("a model with a network of another shape is refused", "[encoder]") {
         "32 filters of each width from 2 to 4 over bytes of dimension 5");
   check([](CharCnn& c) { c.character_dimension = 6; },
         "16 filters of each width from 2 to 4 over bytes of dimension 6");
+  check([](CharCnn& c) { c.positions = 8; },
+        "16 filters of each width from 2 to 4 over bytes of dimension 5, flattened over 8 "
+        "positions");
 }
 
 TEST_CASE("matrices that are not those of one network are refused", "[encoder]") {
@@ -263,6 +269,7 @@ TEST_CASE("matrices that are not those of one network are refused", "[encoder]")
   check("characters", 258, 6);
   check("dense", 47, 12);
   check("dense", 48, 11);
+  check("dense", 0, 12);
   check("dense_bias", 2, 12);
   check("dense_bias", 1, 13);
   check("biases", 2, 16);
@@ -303,6 +310,39 @@ TEST_CASE("matrices that are not those of one network are refused", "[encoder]")
     CHECK(message_of<InvalidArgument>([&] { CharCnnEmbeddings{without(name)}; }) ==
           "the model has no character CNN: train it with Encoded<Sampler, CharCnn>");
   }
+}
+
+TEST_CASE("a checkpoint of another encoder is refused", "[encoded][checkpoint]") {
+  const Task task(50);
+  const TemporaryFolder folder;
+  auto first = encoded_trainer<SharedNegative>(parameters());
+  first.checkpoint_to(folder / "state");
+  first.on_progress([](const Progress&) { return false; }, 0s);
+  first.fit(task.corpus, task.vocabulary);
+  const auto refusal = [&](auto change) {
+    Encoded<SharedNegative, CharCnn> policy{SharedNegative::from(parameters()), encoder, 3};
+    change(policy);
+    return message_of<InvalidArgument>([&] {
+      Trainer<Encoded<SharedNegative, CharCnn>, FusedKernel>(parameters(), policy)
+          .resume(task.corpus, task.vocabulary, folder / "state");
+    });
+  };
+  CHECK(contains(refusal([](auto& policy) { policy.round = 4; }), "another method"));
+  CHECK(contains(refusal([](auto& policy) { policy.end_to_end = true; }), "another method"));
+  CHECK(contains(refusal([](auto& policy) { policy.encoder.positions = 4; }), "another method"));
+  CHECK(contains(refusal([](auto& policy) { policy.encoder.filters = 32; }), "another method"));
+  CHECK(contains(refusal([](auto& policy) { policy.encoder.batch = 17; }), "another method"));
+  CHECK(contains(refusal([](auto& policy) { policy.encoder.adam.beta1 = 0.8; }), "another method"));
+  CHECK_NOTHROW(encoded_trainer<SharedNegative>(parameters())
+                    .resume(task.corpus, task.vocabulary, folder / "state"));
+}
+
+TEST_CASE("a kernel that keeps data by row cannot train an encoder end to end", "[encoded]") {
+  const Task task(50);
+  CHECK(message_of<InvalidArgument>([&] {
+          encoded_trainer<SharedNegative, WithOptimizer<FusedKernel, RowAdaGrad>>(parameters(), 0)
+              .fit(task.corpus, task.vocabulary);
+        }) == "this UpdateKernel keeps data by row and cannot train an encoder end to end");
 }
 
 TEST_CASE("a model without a network has no vectors of any string", "[encoder][embeddings]") {

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
+#include <mutex>
 #include <span>
 #include <string>
 #include <vector>
@@ -42,6 +43,8 @@ struct CudaCharCnn : CharCnn {
 /// Equal inputs give equal bits on the same kind of GPU (see Cublas), but not the host's bits.
 class CudaCharCnn::Run {
  public:
+  class Batch;
+
   Run(const CudaCharCnn& policy, Model& model, std::uint64_t seed)
       : device_(use(policy.device)),
         model_(model),
@@ -54,7 +57,8 @@ class CudaCharCnn::Run {
     shape_ = {.alphabet = static_cast<std::uint32_t>(words.alphabet().size()),
               .min_width = static_cast<std::uint32_t>(policy.min_width),
               .widths = static_cast<std::uint32_t>(parameters.widths()),
-              .filters = static_cast<std::uint32_t>(policy.filters)};
+              .filters = static_cast<std::uint32_t>(policy.filters),
+              .positions = static_cast<std::uint32_t>(policy.positions)};
     std::size_t* const begins[] = {&characters_, &dense_, &dense_bias_, &biases_, &filters_};
     for (std::size_t place = 0; place < parameters.matrices().size(); ++place) {
       const std::string name = parameters.matrices()[place].name;
@@ -76,15 +80,10 @@ class CudaCharCnn::Run {
     table_ = floats(windows() * shape_.alphabet * shape_.filters);
     table_gradients_ = floats(table_.size());
     symbol_gradients_ = floats(windows() * shape_.alphabet * character_dimension_);
-    features_ = floats(chunk_ * H);
-    feature_gradients_ = floats(batch * H);
-    places_ = cuda::DeviceArray<std::uint32_t>(batch * H, "the encoder");
-    error_ = floats(batch * D);
-    const std::vector<float> ones(std::max(batch, windows()), 1.0f);
-    ones_ = floats(ones.size());
+    batch_ = cuda::WordBatch(batch, chunk_, H, D);
+    fill_ones(std::max(batch, windows()));
     symbols_ = cuda::DeviceArray<std::uint32_t>(words.all().size(), "the words");
     begins_ = cuda::DeviceArray<std::uint64_t>(words.ends().size(), "the words");
-    machine_.begin_copy(ones_.data(), ones.data(), ones.size());
     machine_.begin_copy(symbols_.data(), words.all().data(), words.all().size());
     machine_.begin_copy(begins_.data(), words.ends().data(), words.ends().size());
     machine_.wait();  // for the lists
@@ -97,24 +96,76 @@ class CudaCharCnn::Run {
     if (is_in_flight_) machine_.settle();  // after a failure
   }
 
-  /// Writes the vectors of all words to the input rows [V x D] of the model. Throws DeviceError.
+  /// Returns CharCnn::batch, or the size of the vocabulary if that is less.
+  std::size_t words_at_once() const noexcept { return batch_.words; }
+
+  /// Writes the vectors of all words to the input rows [V x D] of the model, and the parameters
+  /// that batches have trained to the model. Throws DeviceError.
   void encode() {
+    download();
     begin();
+    batch_steps_ = downloaded_steps_ = 0;
     make_table();
     encode_all();
     end();
+  }
+
+  /// Writes the parameters that batches have trained to the model. Threads may train meanwhile.
+  /// Throws DeviceError.
+  void download() {
+    const std::lock_guard lock(guard_);
+    if (batch_steps_ == downloaded_steps_) return;
+    cuda::check(cudaSetDevice(static_cast<int>(device_)));
+    is_in_flight_ = true;
+    rows_.begin_download(machine_);
+    end();
+    rows_.end_download(batch_steps_ - downloaded_steps_);
+    downloaded_steps_ = batch_steps_;
   }
 
   /// Fits the encoder to the input rows, as CharCnn::Run::learn, and writes the vectors of all
   /// words to them. Throws DeviceError.
   void learn(double rate) {
     begin();
+    upload_rows(vectors_);
+    step_through_words(rate, [this](const cuda::BatchWords& words, std::size_t count) {
+      forward(words, count, batch_, batch_.places.data(), vectors_.data(), batch_.error.data());
+    });
+  }
+
+  /// As CharCnn::Run::encode_and_keep and learn_gradient. Throw DeviceError.
+  void encode_and_keep() {
+    if (now_.size() == 0) now_ = Floats(vectors_.size(), "the vectors of all words");
+    encode();
+  }
+  void learn_gradient(double rate, double row_rate) {
+    begin();
+    upload_rows(now_);
+    const auto scale = static_cast<float>(row_rate);
+    step_through_words(rate, [this, scale](const cuda::BatchWords& words, std::size_t count) {
+      find_features(words, count, batch_, batch_.places.data());
+      machine_.run(count, cuda::FindGradients{words, model_.dimension(), vectors_.data(),
+                                              now_.data(), scale, batch_.error.data()});
+    });
+  }
+
+ private:
+  /// Copies the input rows to the device.
+  void upload_rows(const cuda::DeviceArray<float>& to) const {
     const std::size_t D = model_.dimension();
-    machine_.begin_copy_of_rows(vectors_.data(), D, model_.input.data(), model_.input.stride(), D,
+    machine_.begin_copy_of_rows(to.data(), D, model_.input.data(), model_.input.stride(), D,
                                 words_);
+  }
+
+  /// `find_error(words, count)` finds the features of a batch and the gradients by its vectors.
+  template <class FindError>
+  void step_through_words(double rate, FindError find_error) {
     make_table();
     for (std::size_t number = 0; number < batches_; ++number) {
-      fit({number, batches_}, (words_ - number + batches_ - 1) / batches_);
+      const cuda::BatchWords words{number, batches_};
+      const std::size_t count = (words_ - number + batches_ - 1) / batches_;
+      find_error(words, count);
+      find_parameter_gradients(words, count, batch_);
       rows_.step(number + 1, static_cast<float>(rate), adam_, machine_);
       make_table();
     }
@@ -124,7 +175,6 @@ class CudaCharCnn::Run {
     rows_.end_download(batches_);
   }
 
- private:
   using Parameters = detail::CharCnnParameters;
   using Floats = cuda::DeviceArray<float>;
   using Factor = cuda::DeviceFactor;
@@ -138,6 +188,12 @@ class CudaCharCnn::Run {
   static std::size_t use(std::size_t device) {
     cuda::use_device(static_cast<int>(device));
     return device;
+  }
+
+  void fill_ones(std::size_t count) {
+    const std::vector<float> ones(count, 1.0f);
+    ones_ = Floats(count, "the encoder");
+    machine_.copy(ones_.data(), ones.data(), count);
   }
 
   void begin() {
@@ -156,31 +212,40 @@ class CudaCharCnn::Run {
                      windows());
   }
 
-  /// Computes the features of `count` words and from them the vectors of the words: with the bias,
-  /// and minus `targets` unless it is null.
-  void forward(const cuda::BatchWords& words, std::size_t count, std::uint32_t* places,
-               const float* targets, float* vectors) const {
-    const std::size_t D = model_.dimension(), H = shape_.features();
-    machine_.run(
-        count * ((H + 31) / 32),
-        cuda::MaxOverTime{shape_, words, table_.data(), value(biases_), features_.data(), places});
-    machine_.run(count, cuda::StartVectors{words, D, value(dense_bias_), targets, vectors});
-    cublas_.multiply({features_.data()}, {value(dense_)}, 1, vectors, count, H, D);
+  /// Computes the features of `count` words, the first of which is that of place `first`.
+  void find_features(const cuda::BatchWords& words, std::size_t count, const cuda::WordBatch& to,
+                     std::uint32_t* places, std::size_t first = 0) const {
+    const std::size_t H = shape_.features();
+    machine_.run(count * ((H + 31) / 32),
+                 cuda::FindFeatures{shape_, words, table_.data(), value(biases_),
+                                    to.features.data() + first * H, places});
   }
 
-  /// Computes the gradients of half the squared error of a batch.
-  void fit(const cuda::BatchWords& words, std::size_t count) const {
+  /// Computes the features of `count` words and from them the vectors of the words: with the bias,
+  /// and minus `targets` unless it is null.
+  void forward(const cuda::BatchWords& words, std::size_t count, const cuda::WordBatch& to,
+               std::uint32_t* places, const float* targets, float* vectors,
+               std::size_t first = 0) const {
+    const std::size_t D = model_.dimension(), H = shape_.features();
+    find_features(words, count, to, places, first);
+    machine_.run(count, cuda::StartVectors{words, D, value(dense_bias_), targets, vectors});
+    cublas_.multiply({to.features.data() + first * H}, {value(dense_)}, 1, vectors, count, H, D);
+  }
+
+  /// Computes the gradients by the parameters of a batch whose features and gradients by its
+  /// vectors are there.
+  void find_parameter_gradients(const cuda::BatchWords& words, std::size_t count,
+                                const cuda::WordBatch& of) const {
     const std::size_t D = model_.dimension(), H = shape_.features();
     const std::size_t A = shape_.alphabet, C = character_dimension_, F = shape_.filters;
-    float *const error = error_.data(), *const ones = ones_.data();
-    forward(words, count, places_.data(), vectors_.data(), error);
+    float *const error = of.error.data(), *const ones = ones_.data();
     cublas_.multiply({error}, {.data = value(dense_), .is_transposed = true}, 0,
-                     feature_gradients_.data(), count, D, H);
-    cublas_.multiply({.data = features_.data(), .is_transposed = true}, {error}, 0,
+                     of.feature_gradients.data(), count, D, H);
+    cublas_.multiply({.data = of.features.data(), .is_transposed = true}, {error}, 0,
                      gradient(dense_), H, count, D);
     cublas_.multiply({ones}, {error}, 0, gradient(dense_bias_), 1, count, D);
-    cuda::launch_gather_max(shape_, words, static_cast<std::uint32_t>(count), places_.data(),
-                            feature_gradients_.data(), table_gradients_.data(), gradient(biases_),
+    cuda::launch_gather_max(shape_, words, static_cast<std::uint32_t>(count), of.places.data(),
+                            of.feature_gradients.data(), table_gradients_.data(), gradient(biases_),
                             machine_.stream);
     const Factor tables{table_gradients_.data()};
     cublas_.multiply({.data = value(characters_), .is_transposed = true, .is_shared = true}, tables,
@@ -195,7 +260,7 @@ class CudaCharCnn::Run {
   void encode_all() const {
     const std::size_t D = model_.dimension();
     for (std::size_t first = 0; first < words_; first += chunk_)
-      forward({first, 1}, std::min(chunk_, words_ - first), nullptr, nullptr,
+      forward({first, 1}, std::min(chunk_, words_ - first), batch_, nullptr, nullptr,
               vectors_.data() + first * D);
     machine_.begin_copy_of_rows(model_.input.data(), model_.input.stride(), vectors_.data(), D, D,
                                 words_);
@@ -216,12 +281,13 @@ class CudaCharCnn::Run {
   cuda::DeviceArray<std::uint32_t> symbols_;  // see ConvolutionView
   cuda::DeviceArray<std::uint64_t> begins_;
   Floats ones_;
-  Floats vectors_;                           // [V x D]
-  Floats table_, table_gradients_;           // [windows x A x F]
-  Floats symbol_gradients_;                  // [windows x A x C]
-  Floats features_, feature_gradients_;      // [B x H], the first with room for chunk_ words
-  cuda::DeviceArray<std::uint32_t> places_;  // [B x H]
-  Floats error_;                             // [B x D]
+  Floats vectors_, now_;            // [V x D], the second for learn_gradient
+  Floats table_, table_gradients_;  // [windows x A x F]
+  Floats symbol_gradients_;         // [windows x A x C]
+  cuda::WordBatch batch_;           // with room for the features of chunk_ words
+  // Steps of Batch since the parameters were uploaded, and those that the model has.
+  std::size_t batch_steps_ = 0, downloaded_steps_ = 0;
+  std::mutex guard_;  // of the device, for Batch
 };
 
 inline CudaCharCnn::Run CudaCharCnn::start(Model& model, std::size_t, std::uint64_t seed) const {
@@ -229,3 +295,5 @@ inline CudaCharCnn::Run CudaCharCnn::start(Model& model, std::size_t, std::uint6
 }
 
 }}  // namespace wordloom::WORDLOOM_ABI
+
+#include <wordloom/cuda/char_cnn_batch.cuh>  // CudaCharCnn::Run::Batch

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <shared_mutex>
 #include <span>
 #include <string>
 #include <utility>
@@ -30,8 +31,9 @@ namespace wordloom { inline namespace WORDLOOM_ABI {
 /// A character CNN (Li et al. 2019, section 5.8; Kim et al. 2016, "Character-Aware Neural Language
 /// Models"): the vector of a word is a function of its bytes alone. Bytes have embeddings [C];
 /// F filters of each width read windows of that many bytes; the largest value of each filter over
-/// the word, through ReLU, is one of H = F x widths features; a dense layer makes the vector [D] of
-/// them. The encoder of Encoded.
+/// the word, through ReLU, is one of H = F x widths features; or, as Li et al. have it, its values
+/// at the first `positions` windows are features, H = F x widths x positions. A dense layer makes
+/// the vector [D] of them. The encoder of Encoded.
 ///
 /// Its parameters are matrices of Model::state: "char_cnn.characters" [258 x C] (bytes, begin and
 /// end of a word), "char_cnn.filters.W" [W C x F] for each width W, "char_cnn.biases" [widths x F],
@@ -43,6 +45,10 @@ struct CharCnn {
   std::size_t min_width = 2, max_width = 5;
   /// Filters of each width (F), a multiple of 16 up to 65536.
   std::size_t filters = 128;
+  /// Windows of a word, from its begin, whose values are features of their own (flattened), 2 to
+  /// 1000; a word that has fewer has zeros, what comes later is not read. 0: the largest value
+  /// alone (max over time).
+  std::size_t positions = 0;
   /// Words between two steps of Adam, 1 to 1000000.
   std::size_t batch = 256;
   /// The learning rate of Adam, above 0 and at most 1; it falls as that of the trainer does.
@@ -55,12 +61,13 @@ struct CharCnn {
     visit("min_width", min_width, std::size_t{1}, detail::max_filter_width);
     visit("max_width", max_width, std::size_t{1}, detail::max_filter_width);
     visit("filters", filters, 16, 65536);
+    if (positions != 0) visit("positions", positions, 2, 1000);
     visit("encoder_batch", batch, 1, 1'000'000);
     visit("encoder_learning_rate", learning_rate, 1e-9, 1.0);
     detail::visit_all(visit, adam);
   }
 
-  /// What Trainer::fit returns of a new model.
+  /// The result of Trainer::fit for a new model.
   using Embeddings = CharCnnEmbeddings;
 
   class Run;
@@ -78,7 +85,7 @@ struct CharCnn {
     if (filters % 16 != 0)
       throw InvalidArgument{"filters is ", filters, ", must be a multiple of 16"};
     using detail::CharCnnParameters;
-    const detail::CharCnnShape shape{character_dimension, min_width, max_width, filters};
+    const detail::CharCnnShape shape{character_dimension, min_width, max_width, filters, positions};
     if (!CharCnnParameters::are_in(model.state)) CharCnnParameters::add_to(model, shape, seed);
     CharCnnParameters parameters(model.state, model.dimension());
     if (parameters.shape() != shape)
@@ -92,6 +99,8 @@ struct CharCnn {
 /// any number of them gives the same bits. The model must outlive it and keep its state.
 class CharCnn::Run {
  public:
+  class Batch;
+
   Run(const CharCnn& policy, Model& model, std::size_t threads, std::uint64_t seed)
       : model_(model), threads_(threads), words_(model.vocabulary) {
     Parameters parameters = policy.parameters_in(model, seed);
@@ -103,7 +112,8 @@ class CharCnn::Run {
     for (std::size_t i = 0; i < parameters.widths(); ++i)
       filters.push_back(parameter(Parameters::first_filters + i));
     convolution_.emplace(parameter(Parameters::characters), std::move(filters),
-                         parameter(Parameters::biases), policy.min_width, words_.alphabet());
+                         parameter(Parameters::biases), policy.min_width, policy.positions,
+                         words_.alphabet());
     dense_.emplace(parameter(Parameters::dense), parameter(Parameters::dense_bias));
     const std::size_t batch = std::min(policy.batch, words_.size());
     features_ = RowMatrix(batch, convolution_->features());
@@ -112,6 +122,9 @@ class CharCnn::Run {
     error_ = RowMatrix(batch, model.dimension());
     sequences_.resize(batch);
   }
+
+  /// Returns CharCnn::batch, or the size of the vocabulary if that is less.
+  std::size_t words_at_once() const noexcept { return features_.rows(); }
 
   /// Writes the vectors of all words to the input rows [V x D] of the model. Throws std::bad_alloc.
   void encode() {
@@ -122,6 +135,33 @@ class CharCnn::Run {
   /// Fits the encoder to the input rows by one pass of least squares over all words, in batches,
   /// and then writes the vectors of all words to them. `rate`: the learning rate of Adam.
   void learn(double rate) {
+    step_through_words(rate, [this](std::size_t b, std::size_t word) {
+      optimizer_.sgd(error_.row_data(b), model_.input.row_data(word), error_.stride(), -1.0f);
+    });
+  }
+
+  /// Writes the vectors as encode() does, and keeps them for learn_gradient. Throws std::bad_alloc.
+  void encode_and_keep() {
+    encode();
+    before_ = model_.input.copy();
+  }
+  /// Takes the changes of the input rows since encode_and_keep or the last call, which are minus
+  /// `row_rate` times the gradient of the loss by the vectors, for that gradient, steps down the
+  /// gradient of the loss by the parameters, in batches, and writes the vectors of all words.
+  void learn_gradient(double rate, double row_rate) {
+    const auto scale = static_cast<float>(1 / row_rate);
+    step_through_words(rate, [this, scale](std::size_t b, std::size_t word) {
+      const float *const before = before_.row_data(word), *const now = model_.input.row_data(word);
+      float* const error = error_.row_data(b);
+      for (std::size_t c = 0; c < error_.stride(); ++c) error[c] = (before[c] - now[c]) * scale;
+    });
+    std::copy_n(model_.input.data(), before_.rows() * before_.stride(), before_.data());
+  }
+
+ private:
+  /// `find_error(b, word)` makes row b of `error_`, the vector of a word, the gradient by it.
+  template <class FindError>
+  void step_through_words(double rate, FindError find_error) {
     std::barrier meeting(static_cast<std::ptrdiff_t>(threads_));
     const auto step_rate = static_cast<float>(rate);
     convolution_->read_parameters();
@@ -132,7 +172,7 @@ class CharCnn::Run {
       };
       for (std::size_t number = 0; number < batches(); ++number) {
         const std::size_t size = (words_.size() - number + batches() - 1) / batches();
-        for_all(parts_of(size), [&](std::size_t part) { score(number, size, part); });
+        for_all(parts_of(size), [&](std::size_t part) { score(number, size, part, find_error); });
         const auto features = ConstFloats(features_).some_rows(0, size);
         const auto error = ConstFloats(error_).some_rows(0, size);
         for_all(dense_->parts() + convolution_->parts(), [&](std::size_t i) {
@@ -150,7 +190,6 @@ class CharCnn::Run {
     });
   }
 
- private:
   using Parameters = detail::CharCnnParameters;
   using AdamParameter = detail::AdamParameter;
   using Floats = detail::Floats;
@@ -179,7 +218,9 @@ class CharCnn::Run {
 
   /// Computes features, errors and the gradients of features for one part of a batch: of words of
   /// all frequencies, every batches()-th one.
-  void score(std::size_t number, std::size_t batch_size, std::size_t part) noexcept {
+  template <class FindError>
+  void score(std::size_t number, std::size_t batch_size, std::size_t part,
+             const FindError& find_error) noexcept {
     const std::size_t first = part * part_words;
     const std::size_t size = std::min(part_words, batch_size - first);
     for (std::size_t b = first; b < first + size; ++b) {
@@ -191,9 +232,7 @@ class CharCnn::Run {
     const auto gradients = Floats(feature_gradient_).some_rows(first, size);
     const auto error = Floats(error_).some_rows(first, size);
     dense_->forward(features, error);
-    for (std::size_t b = first; b < first + size; ++b)
-      optimizer_.sgd(error_.row_data(b), model_.input.row_data(number + b * batches()),
-                     error_.stride(), -1.0f);
+    for (std::size_t b = first; b < first + size; ++b) find_error(b, number + b * batches());
     dense_->backward(error, gradients);
     convolution_->backward(features.data, gradients.data, size * features_.columns());
   }
@@ -210,6 +249,8 @@ class CharCnn::Run {
   RowMatrix features_, feature_gradient_;   // [B x H]
   std::vector<std::int32_t> places_;        // [B x H] of the largest windows
   RowMatrix error_;                         // [B x D] vectors less input rows
+  RowMatrix before_;                        // [V x D] that encode_and_keep has written
+  std::shared_mutex guard_;                 // of the parameters, for Batch
 };
 
 inline CharCnn::Run CharCnn::start(Model& model, std::size_t threads, std::uint64_t seed) const {
@@ -217,3 +258,5 @@ inline CharCnn::Run CharCnn::start(Model& model, std::size_t threads, std::uint6
 }
 
 }}  // namespace wordloom::WORDLOOM_ABI
+
+#include <wordloom/encoder/char_cnn_batch.hpp>  // CharCnn::Run::Batch

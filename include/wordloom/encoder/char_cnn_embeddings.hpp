@@ -72,14 +72,20 @@ WORDLOOM_FUNCTION void CharCnnComposer::compose(std::string_view word,
   const CharCnnParameters& parameters = network_->parameters;
   std::vector<std::uint32_t> symbols;
   append_symbols(word, symbols);
-  const std::size_t filters = parameters.filters();
+  const std::size_t filters = parameters.filters(), positions = parameters.positions();
   RowMatrix hidden(1, parameters.features()), sum(1, vector.size());
   std::vector<std::int32_t> places(filters);
-  for (std::size_t i = 0; i < parameters.widths(); ++i)
-    simd::convolution_functions().max_over_time(
-        {network_->tables[i].data(), symbol_count, parameters.width(i), filters}, symbols.data(),
-        symbols.size(), parameters.matrix(CharCnnParameters::biases).row_data(i),
-        hidden.data() + i * filters, places.data());
+  const simd::ConvolutionFunctions functions = simd::convolution_functions();
+  for (std::size_t i = 0; i < parameters.widths(); ++i) {
+    const simd::ConvolutionTable table{network_->tables[i].data(), symbol_count,
+                                       parameters.width(i), filters};
+    const float* const bias = parameters.matrix(CharCnnParameters::biases).row_data(i);
+    float* const to = hidden.data() + i * (hidden.columns() / parameters.widths());
+    if (positions > 0)
+      functions.all_windows(table, symbols.data(), symbols.size(), bias, positions, to);
+    else
+      functions.max_over_time(table, symbols.data(), symbols.size(), bias, to, places.data());
+  }
   const auto add = simd::optimizer_functions().sgd;
   add(sum.data(), parameters.matrix(CharCnnParameters::dense_bias).data(), sum.stride(), 1.0f);
   for (std::size_t h = 0; h < hidden.columns(); ++h)

@@ -16,8 +16,18 @@ namespace wordloom { inline namespace WORDLOOM_ABI {
 /// plain SGD, a round of one column of a WordContextMatrix and one batch, that is the gradient of
 /// the loss by the parameters of the encoder; longer rounds share its cost between more words.
 ///
+/// Or end to end, as in the paper: the gradient of the loss by the vectors becomes that by the
+/// encoder's parameters at once. A column is one pass over all words after its first step, whose
+/// gradients are those of that step, also in later batches. Sentences are cut into minibatches of
+/// different words, each of which is one step: as many words as the encoder's `batch` says, or, of
+/// WithOptimizer with a batch above 1, the words of such a batch, whose gradients are those by the
+/// vectors as they were when it began (W2V-CL's Vanilla). The optimizer then changes outputs alone.
+/// A minibatch ends early where a thread reports. Threads wait for each other to read and change
+/// the encoder. The kernel must keep nothing by row, or be WithOptimizer of such a one.
+///
 /// `EncoderPolicy`: a policy with `learning_rate`, `Embeddings` (what is made of a trained Model&&)
-/// and `start(model, threads, seed)`, whose run has `encode()` and `learn(rate)`: see CharCnn.
+/// and `start(model, threads, seed)`, whose run has `encode()` and `learn(rate)`, and, for training
+/// end to end, `encode_and_keep()`, `learn_gradient(rate, row_rate)` and `Batch`: see CharCnn.
 ///
 /// For kernels of the host; the encoder may be on a GPU (CudaCharCnn). Of several ranks, only with
 /// samplers that train columns: each rank fits an encoder of its own, and all get the same bits.
@@ -28,6 +38,7 @@ struct Encoded {
   /// Words that a round trains, as a multiple of the size of the vocabulary, or columns; 1 to
   /// 1000000.
   std::size_t round = 64;
+  bool end_to_end = false;  // instead of in rounds
 
   static constexpr BlockFeatures uses = detail::features_used<SamplerPolicy>();
   static constexpr bool two_steps = detail::has_two_steps<SamplerPolicy>;
@@ -39,6 +50,7 @@ struct Encoded {
   template <class Visit>
   void visit_parameters(Visit&& visit) const {
     visit("round", round, 1, 1'000'000);
+    if (end_to_end) visit("end_to_end", 1, 1, 1);
     detail::visit_all(visit, sampler, encoder);
   }
 
@@ -56,11 +68,15 @@ class Encoded<SamplerPolicy, EncoderPolicy>::Run : public detail::RunOf<SamplerP
 
  public:
   Run(const Encoded& policy, const Vocabulary& vocabulary)
-      : Inner(policy.sampler.start(vocabulary)), encoder_(policy.encoder), round_(policy.round) {}
+      : Inner(policy.sampler.start(vocabulary)),
+        encoder_(policy.encoder),
+        round_(policy.round),
+        end_to_end_(policy.end_to_end) {}
 
   const EncoderPolicy& encoder() const noexcept { return encoder_; }
   /// Returns Encoded::round.
   std::size_t round() const noexcept { return round_; }
+  bool end_to_end() const noexcept { return end_to_end_; }
 
   /// Returns what Trainer::fit returns of a new model.
   static auto embeddings(Model&& model) {
@@ -70,6 +86,7 @@ class Encoded<SamplerPolicy, EncoderPolicy>::Run : public detail::RunOf<SamplerP
  private:
   EncoderPolicy encoder_;
   std::size_t round_;
+  bool end_to_end_;
 };
 
 }}  // namespace wordloom::WORDLOOM_ABI

@@ -92,21 +92,30 @@ class OptimizerWorker {
     for (const Side side : {Side::input, Side::output}) {
       Sums& sums = sums_[static_cast<std::size_t>(side)];
       RowMatrix& matrix = matrix_of(model, side);
-      if (steps_all_rows(optimizer_) && !sums.rows.empty()) {
+      if (steps_all_rows(optimizer_) && !is_left(side) && !sums.rows.empty()) {
         sums.rows.resize(sums.matrix.rows());
         std::iota(sums.rows.begin(), sums.rows.end(), RowId{0});
       }
       for (std::size_t k = 0; k < sums.rows.size(); ++k) {
         if (k + ahead < sums.rows.size()) prefetch_row(matrix, side, sums.rows[k + ahead]);
         const RowId id = sums.rows[k];
-        float* const sum = sums.matrix.row_data(id);
-        optimizer_.step(side, id, matrix.row_data(id), sum, learning_rate);
+        float* const sum = sums.matrix.row_data(id - sums.first);
+        step(side, id, matrix.row_data(id), sum, learning_rate);
         std::fill_n(sum, sums.matrix.stride(), 0.0f);
-        sums.is_listed[id] = 0;
+        sums.is_listed[id - sums.first] = 0;
       }
       sums.rows.clear();
     }
   }
+
+  /// Leaves what becomes of the inputs' gradients to an encoder (Encoded): from now on the `count`
+  /// input rows from `first` on, which are all that blocks have, change by their gradients alone.
+  void leave_inputs(RowId first, std::size_t count) {
+    leaves_inputs_ = true;
+    if (batch_ > 1) sums_[0] = Sums(count, inputs_.columns(), first);
+  }
+  /// Returns whether the last update ended a batch of several blocks.
+  bool ended_batch() const noexcept { return batch_ > 1 && examples_ == 0; }
 
   /// Prefetches rows and the state that belongs to them.
   [[gnu::always_inline]] void prefetch(const Model& model, std::span<const RowId> inputs,
@@ -120,12 +129,15 @@ class OptimizerWorker {
   /// The sums of the gradients of a batch, for the rows of one matrix.
   struct Sums {
     Sums() = default;
-    explicit Sums(const RowMatrix& of) : matrix(of.rows(), of.columns()), is_listed(of.rows()) {
-      rows.reserve(of.rows());  // so that a batch never allocates
+    explicit Sums(const RowMatrix& of) : Sums(of.rows(), of.columns(), 0) {}
+    Sums(std::size_t count, std::size_t columns, RowId first_row)
+        : matrix(count, columns), is_listed(count), first(first_row) {
+      rows.reserve(count);  // so that a batch never allocates
     }
-    RowMatrix matrix;                     // [R x D], zero except in `rows`
+    RowMatrix matrix;                     // [R x D] of rows first, ..., zero except in `rows`
     std::vector<RowId> rows;              // the rows of the batch, each once
     std::vector<std::uint8_t> is_listed;  // [R] whether `rows` has it
+    RowId first = 0;
   };
 
   static constexpr std::size_t ahead = 8;  // rows of a batch that are prefetched
@@ -136,7 +148,18 @@ class OptimizerWorker {
 
   [[gnu::always_inline]] void prefetch_row(const RowMatrix& matrix, Side side, RowId id) noexcept {
     matrix.prefetch(id);
-    if constexpr (requires { optimizer_.prefetch(side, id); }) optimizer_.prefetch(side, id);
+    if constexpr (requires { optimizer_.prefetch(side, id); })
+      if (!is_left(side)) optimizer_.prefetch(side, id);
+  }
+
+  /// Returns whether an encoder has the gradients of a side.
+  bool is_left(Side side) const noexcept { return leaves_inputs_ && side == Side::input; }
+
+  void step(Side side, RowId id, float* row, const float* gradient, float learning_rate) noexcept {
+    if (is_left(side))
+      functions_.sgd(row, gradient, inputs_.stride(), learning_rate);
+    else
+      optimizer_.step(side, id, row, gradient, learning_rate);
   }
 
   /// Lists ids and their gradients from place `first` on. Returns the end.
@@ -157,7 +180,7 @@ class OptimizerWorker {
     RowMatrix& matrix = matrix_of(model, side);
     for (std::size_t k = 0; k < ids.size(); ++k)
       if (gradients[k] != nullptr)
-        optimizer_.step(side, ids[k], matrix.row_data(ids[k]), gradients[k], learning_rate);
+        step(side, ids[k], matrix.row_data(ids[k]), gradients[k], learning_rate);
   }
 
   /// Adds all gradients of a duplicate row to the gradient of its first place. The others become
@@ -174,8 +197,9 @@ class OptimizerWorker {
   void add_to_batch(Sums& sums, std::span<const RowId> ids,
                     std::span<float* const> gradients) noexcept {
     for (std::size_t k = 0; k < ids.size(); ++k) {
-      if (std::exchange(sums.is_listed[ids[k]], std::uint8_t{1}) == 0) sums.rows.push_back(ids[k]);
-      add(sums.matrix.row_data(ids[k]), gradients[k]);
+      const RowId place = ids[k] - sums.first;
+      if (std::exchange(sums.is_listed[place], std::uint8_t{1}) == 0) sums.rows.push_back(ids[k]);
+      add(sums.matrix.row_data(place), gradients[k]);
     }
   }
 
@@ -187,6 +211,7 @@ class OptimizerWorker {
   GradientWorker<KernelPolicy> worker_;
   OptimizerRun<OptimizerPolicy> optimizer_;
   std::size_t batch_;
+  bool leaves_inputs_ = false;
   std::size_t examples_ = 0;       // of the batch in progress
   std::array<Sums, 2> sums_;       // of both sides, if there are batches
   RowMatrix inputs_, outputs_;     // [N x D], [M x D] gradients of the current block

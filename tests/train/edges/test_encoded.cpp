@@ -24,8 +24,8 @@ using column_task::Task;
 
 namespace {
 
-auto window_trainer(std::size_t threads = 1) {
-  return encoded_trainer<SharedNegative>(parameters(threads));
+auto window_trainer(std::size_t threads = 1, std::size_t round = 3) {
+  return encoded_trainer<SharedNegative>(parameters(threads), round);
 }
 
 }  // namespace
@@ -34,11 +34,13 @@ TEST_CASE("any number of threads that train columns gives the same bits, with an
           "[encoded][columns]") {
   const Task task(600);
   const auto matrix = task.matrix(5);
-  const Model one = trained(column_trainer(), matrix, task.vocabulary);
-  CHECK(is_finite(one));
-  CHECK(rows_are_encoded(one));
-  for (const std::size_t threads : {2u, 7u})
-    CHECK(same_matrices(trained(column_trainer(threads), matrix, task.vocabulary), one));
+  for (const std::size_t round : {3u, 0u}) {
+    const Model one = trained(column_trainer(1, round), matrix, task.vocabulary);
+    CHECK(is_finite(one));
+    CHECK(rows_are_encoded(one));
+    for (const std::size_t threads : {2u, 7u})
+      CHECK(same_matrices(trained(column_trainer(threads, round), matrix, task.vocabulary), one));
+  }
 }
 
 TEMPLATE_TEST_CASE("a round trains the encoder's rows, and then the encoder", "[encoded]",
@@ -103,6 +105,7 @@ TEST_CASE("training by columns resumes in the midst of rounds to the same bits",
   const auto matrix = task.matrix(4);
   check_interruptions(column_trainer(1), column_trainer(3), matrix, task.vocabulary);
   check_interruptions(column_trainer(3), column_trainer(1), matrix, task.vocabulary);
+  check_interruptions(column_trainer(1, 0), column_trainer(3, 0), matrix, task.vocabulary);
 }
 
 TEST_CASE("one thread that trains sentences resumes in the midst of rounds to the same bits",
@@ -110,28 +113,9 @@ TEST_CASE("one thread that trains sentences resumes in the midst of rounds to th
   const Vocabulary vocabulary = zipf_vocabulary(50);
   const auto corpus = EncodedCorpus::from_sentences(random_sentences(150, 9, 50), vocabulary);
   check_interruptions(window_trainer(), window_trainer(), corpus, vocabulary);
-}
-
-TEST_CASE("a checkpoint of another encoder is refused", "[encoded][checkpoint]") {
-  const Task task(50);
-  const TemporaryFolder folder;
-  auto first = window_trainer();
-  first.checkpoint_to(folder / "state");
-  first.on_progress([](const Progress&) { return false; }, 0s);
-  first.fit(task.corpus, task.vocabulary);
-  const auto refusal = [&](auto change) {
-    Encoded<SharedNegative, CharCnn> policy{SharedNegative::from(parameters()), encoder, 3};
-    change(policy);
-    return message_of<InvalidArgument>([&] {
-      Trainer<Encoded<SharedNegative, CharCnn>, FusedKernel>(parameters(), policy)
-          .resume(task.corpus, task.vocabulary, folder / "state");
-    });
-  };
-  CHECK(contains(refusal([](auto& policy) { policy.round = 4; }), "another method"));
-  CHECK(contains(refusal([](auto& policy) { policy.encoder.filters = 32; }), "another method"));
-  CHECK(contains(refusal([](auto& policy) { policy.encoder.batch = 17; }), "another method"));
-  CHECK(contains(refusal([](auto& policy) { policy.encoder.adam.beta1 = 0.8; }), "another method"));
-  CHECK_NOTHROW(window_trainer().resume(task.corpus, task.vocabulary, folder / "state"));
+  check_interruptions(window_trainer(1, 0), window_trainer(1, 0), corpus, vocabulary);
+  const auto vanilla = encoded_trainer<Hogwild, WithOptimizer<DotKernel, Adam>>(parameters(), 0);
+  check_interruptions(vanilla, vanilla, corpus, vocabulary);
 }
 
 namespace {
@@ -142,11 +126,12 @@ using RankTrainer = Trainer<Encoded<UniformMatrix, CharCnn>, FusedKernel, RankSy
 /// Returns what ranks train, each in a thread of its own: `train(trainer, model)`.
 template <class Train>
 std::vector<std::optional<Model>> on_ranks(std::size_t ranks, std::size_t threads,
-                                           const Vocabulary& vocabulary, Train train) {
+                                           const Vocabulary& vocabulary, Train train,
+                                           std::size_t round = 3) {
   std::vector<std::optional<Model>> result(ranks);
   InProcess::run(ranks, [&](InProcess self) {
     RankTrainer trainer =
-        encoded_trainer<UniformMatrix, FusedKernel>(parameters(threads), 3, RankSync(self));
+        encoded_trainer<UniformMatrix, FusedKernel>(parameters(threads), round, RankSync(self));
     Model model = trainer.new_model(vocabulary);
     train(trainer, model);
     result[self.rank()].emplace(std::move(model));
@@ -171,6 +156,10 @@ TEST_CASE("any number of ranks fits an encoder to the bits of one", "[encoded][s
           on_ranks(ranks, threads, task.vocabulary,
                    [&](RankTrainer& trainer, Model& model) { trainer.train(matrix, model); }),
           alone));
+  CHECK(all_same(on_ranks(
+                     2, 1, task.vocabulary,
+                     [&](RankTrainer& trainer, Model& model) { trainer.fit(matrix, model); }, 0),
+                 trained(column_trainer(1, 0), matrix, task.vocabulary)));
 }
 
 TEST_CASE("ranks resume in the midst of a round to the bits of one",
@@ -214,14 +203,14 @@ TEST_CASE("an encoder that several ranks train needs a sampler of columns", "[en
 namespace {
 
 template <class Sampler, class Kernel>
-void check_learning() {
+void check_learning(std::size_t round = 3) {
   const Task task(60);
   for (const std::size_t threads : {1u, 4u})
     for (const std::size_t private_rows : {0u, 16u}) {
       INFO(threads << " threads, " << private_rows << " private rows");
       Hyperparameters with = parameters(threads, 6);
       with.private_rows = private_rows;
-      auto trainer = encoded_trainer<Sampler, Kernel>(with);
+      auto trainer = encoded_trainer<Sampler, Kernel>(with, round);
       const Model model = trained(trainer, task.corpus, task.vocabulary);
       CHECK(is_finite(model));
       CHECK(rows_are_encoded(model));
@@ -240,12 +229,17 @@ TEST_CASE("threads that train sentences learn with an encoder", "[encoded]") {
   check_learning<Hogwild, DotKernel>();
 }
 
+TEST_CASE("threads that train sentences learn with an encoder end to end", "[encoded]") {
+  check_learning<SharedNegative, FusedKernel>(0);
+  check_learning<Hogwild, WithOptimizer<DotKernel, Adam>>(0);
+}
+
 TEMPLATE_TEST_CASE("callbacks that take the model and those of epochs go with rounds", "[encoded]",
                    UniformMatrix, SharedNegative) {
   const Task task(60);
   const auto check = [&](const auto& corpus) {
     for (const std::size_t threads : {1u, 3u})
-      for (const std::size_t round : {1u, 5u}) {
+      for (const std::size_t round : {0u, 1u, 5u}) {
         INFO(threads << " threads, rounds of " << round);
         auto trainer = encoded_trainer<TestType>(parameters(threads, 3), round);
         std::size_t calls = 0;
@@ -348,6 +342,15 @@ auto counting_trainer(const Hyperparameters& with, const std::shared_ptr<Calls>&
 }
 
 }  // namespace
+
+TEST_CASE("an encoder without gradients is refused end to end", "[encoded]") {
+  const Task task(50);
+  CHECK(message_of<InvalidArgument>([&] {
+          Trainer<Encoded<SharedNegative, CountingEncoder>, ReadingKernel>(
+              parameters(), {SharedNegative::from(parameters()), {}, 1, true}, ReadingKernel{})
+              .fit(task.corpus, task.vocabulary);
+        }) == "this encoder is trained in rounds, not end to end");
+}
 
 TEST_CASE("rounds of columns end after so many columns, and with training", "[encoded][columns]") {
   const Task task(300);

@@ -7,6 +7,7 @@
 
 #include <wordloom/core/types.hpp>
 #include <wordloom/cuda/detail/machine.cuh>
+#include <wordloom/cuda/detail/runtime.cuh>
 #include <wordloom/cuda/detail/teams.cuh>
 
 /// The kernels of a character CNN besides cuBLAS. Each number is computed by one thread in one
@@ -18,26 +19,32 @@ struct ConvolutionView {
   const std::uint32_t* symbols;  // places in the alphabet
   const std::uint64_t* begins;   // [V + 1] of words among the symbols
   std::uint32_t alphabet, min_width, widths, filters;
+  std::uint32_t positions;  // of windows that are features; 0: the largest
 
-  WORDLOOM_BOTH std::uint32_t features() const { return widths * filters; }
+  /// Returns the features of a filter.
+  WORDLOOM_BOTH std::uint32_t places() const { return positions == 0 ? 1 : positions; }
+  WORDLOOM_BOTH std::uint32_t features() const { return widths * places() * filters; }
   /// Returns the number of windows: pairs of one of the first `count` widths and a place in it.
   WORDLOOM_BOTH std::uint32_t windows(std::uint32_t count) const {
     return count * min_width + count * (count - 1) / 2;
   }
 };
 
-/// A batch of words: every step-th one from the first on.
+/// A batch of words: every step-th one from the first on, or those of a list.
 struct BatchWords {
   std::size_t first, step;
-  WORDLOOM_BOTH std::size_t operator[](std::size_t b) const { return first + b * step; }
+  const std::uint32_t* list = nullptr;
+  WORDLOOM_BOTH std::size_t operator[](std::size_t b) const {
+    return list != nullptr ? list[b] : first + b * step;
+  }
 };
 
 /// The place of a feature that ReLU has cut off.
 inline constexpr std::uint32_t cut_off = UINT32_MAX;
 
-/// Work for 32 features of a word: as simd::ConvolutionFunctions::max_over_time. `table`
-/// [windows x alphabet x F] has the products of embeddings and filters.
-struct MaxOverTime {
+/// Work for 32 features of a word: as max_over_time or all_windows of simd::ConvolutionFunctions.
+/// `table` [windows x alphabet x F] has the products of embeddings and filters.
+struct FindFeatures {
   ConvolutionView shape;
   BatchWords words;
   const float *table, *biases;  // biases: [widths x F]
@@ -60,26 +67,29 @@ struct MaxOverTime {
     const std::uint64_t begin = shape.begins[words[b]];
     const auto length = static_cast<std::uint32_t>(shape.begins[words[b] + 1] - begin);
     const std::uint32_t* const symbols = shape.symbols + begin;
-    const std::uint32_t i = h / shape.filters, widest = shape.min_width + i;
+    const std::uint32_t i = h / (shape.places() * shape.filters), widest = shape.min_width + i;
     const std::uint32_t width = widest < length ? widest : length;
     const float* const column =
         table + std::size_t{shape.windows(i)} * shape.alphabet * shape.filters + h % shape.filters;
     float best = 0;
-    std::uint32_t place = 0;
-    for (std::uint32_t p = 0; p + width <= length; ++p) {
+    const bool one = shape.positions > 0;  // window of all
+    const std::uint32_t first = one ? h / shape.filters % shape.positions : 0;
+    const bool exists = first + width <= length;
+    std::uint32_t place = first;
+    for (std::uint32_t p = first; p + width <= length && (p == first || !one); ++p) {
       float sum = 0;
       for (std::uint32_t k = 0; k < width; ++k) {
         const std::size_t row = std::size_t{k} * shape.alphabet + symbols[p + k];
         const float more = column[row * shape.filters];
         sum = k == 0 ? more : sum + more;
       }
-      if (p == 0 || sum > best) {
+      if (p == first || sum > best) {
         best = sum;
         place = p;
       }
     }
-    const float hidden = best + biases[h];
-    const bool passes = hidden > 0;
+    const float hidden = best + biases[i * shape.filters + h % shape.filters];
+    const bool passes = exists && hidden > 0;
     features[b * shape.features() + h] = passes ? hidden : 0.0f;
     if (places != nullptr) places[b * shape.features() + h] = passes ? place : cut_off;
   }
@@ -104,6 +114,26 @@ struct StartVectors {
   }
 };
 
+/// Work for a word: writes the gradient by its vector, minus the change of the vector by `rate`.
+struct FindGradients {
+  BatchWords words;
+  std::size_t dimension;
+  const float *before, *now;  // of the words, by number
+  float rate;
+  float* gradients;  // [B x D]
+
+  template <class Team>
+  WORDLOOM_BOTH void operator()(const Team& team, std::uint32_t b) const {
+    team.each([&](int lane) {
+      for (auto d = static_cast<std::size_t>(lane); d < dimension; d += 32) {
+        const std::size_t at = words[b] * dimension + d;
+        gradients[b * dimension + d] = (before[at] - now[at]) / rate;
+      }
+      return 0;
+    });
+  }
+};
+
 /// The gradients of the table [windows x alphabet x F] and the biases [widths x F]. A block
 /// computes each window of 32 filters; its warps share the words and then add their sums.
 template <int max_warps>
@@ -123,16 +153,18 @@ __global__ void __launch_bounds__(32 * max_warps)
   float* const own = sums + std::size_t{warp} * rows * 32;
   for (std::uint32_t s = 0; s < rows; ++s) own[s * 32] = 0;
   if (f < shape.filters) {
-    const std::size_t h = i * shape.filters + f;
+    const std::size_t h = std::size_t{i} * shape.places() * shape.filters + f;
 #pragma unroll 4
-    for (std::uint32_t b = warp; b < batch; b += warps) {
-      const std::size_t at = std::size_t{b} * shape.features() + h;
-      const std::uint32_t place = places[at];
-      if (place == cut_off) continue;
-      const std::uint64_t symbol = shape.begins[words[b]] + place + k;
-      if (symbol < shape.begins[words[b] + 1]) own[shape.symbols[symbol] * 32] += gradients[at];
-      if (k == 0) own[shape.alphabet * 32] += gradients[at];
-    }
+    for (std::uint32_t b = warp; b < batch; b += warps)
+      for (std::uint32_t p = 0; p < shape.places(); ++p) {
+        const std::size_t at =
+            std::size_t{b} * shape.features() + h + std::size_t{p} * shape.filters;
+        const std::uint32_t place = places[at];
+        if (place == cut_off) continue;
+        const std::uint64_t symbol = shape.begins[words[b]] + place + k;
+        if (symbol < shape.begins[words[b] + 1]) own[shape.symbols[symbol] * 32] += gradients[at];
+        if (k == 0) own[shape.alphabet * 32] += gradients[at];
+      }
   }
   __syncthreads();
   if (f >= shape.filters) return;
@@ -145,6 +177,23 @@ __global__ void __launch_bounds__(32 * max_warps)
       bias_gradients[i * shape.filters + f] = sum;
   }
 }
+
+/// The memory of a batch of words with H features each.
+struct WordBatch {
+  WordBatch() = default;
+  /// Has room for the features of `chunk` words, of which `size` are a batch. Throws DeviceError.
+  WordBatch(std::size_t size, std::size_t chunk, std::size_t H, std::size_t D)
+      : words(size),
+        features(chunk * H, "the encoder"),
+        feature_gradients(size * H, "the encoder"),
+        places(size * H, "the encoder"),
+        error(size * D, "the encoder") {}
+
+  std::size_t words = 0;
+  DeviceArray<float> features, feature_gradients;  // [chunk x H], [size x H]
+  DeviceArray<std::uint32_t> places;               // [size x H]
+  DeviceArray<float> error;                        // [size x D]
+};
 
 /// Starts gather_max with as many warps a block as fit the shared memory of any device.
 inline void launch_gather_max(const ConvolutionView& shape, const BatchWords& words,

@@ -40,7 +40,7 @@ class AdamParameter {
     const auto [value, state] = row(number);
     functions_.adam(value, state, gradient, value_.stride(), -rate, constants_);
   }
-  /// The same for rows [first, first + count), whose gradients have the same places in `gradients`.
+  /// Steps rows [first, first + count), whose gradients have the same places in `gradients`.
   void step(std::size_t first, std::size_t count, const RowMatrix& gradients, float rate) noexcept {
     for (std::size_t number = first; number < first + count; ++number)
       step(number, gradients.row_data(number), rate);

@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -15,7 +16,7 @@
 
 namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
 
-/// What a character CNN reads of a word: the bytes, between two symbols of its begin and end.
+/// Input of the character CNN: the bytes of a word between a begin and an end symbol.
 inline constexpr std::uint32_t begin_of_word = 256, end_of_word = 257, symbol_count = 258;
 
 inline void append_symbols(std::string_view word, std::vector<std::uint32_t>& symbols) {
@@ -29,11 +30,14 @@ inline constexpr std::size_t max_filter_width = 32;
 /// The sizes of a CharCnn.
 struct CharCnnShape {
   std::size_t character_dimension, min_width, max_width, filters;
+  std::size_t positions;  // of windows that are flattened; 0: max over time
 
   bool operator==(const CharCnnShape&) const = default;
   std::string text() const {
-    return joined({filters, " filters of each width from ", min_width, " to ", max_width,
-                   " over bytes of dimension ", character_dimension});
+    return joined(
+        {filters, " filters of each width from ", min_width, " to ", max_width,
+         " over bytes of dimension ", character_dimension,
+         positions == 0 ? std::string() : joined({", flattened over ", positions, " positions"})});
   }
 };
 
@@ -61,12 +65,17 @@ class CharCnnParameters {
   /// Returns all, in the order of Place, then the filters by width.
   const std::vector<NamedMatrix>& matrices() const noexcept { return matrices_; }
   CharCnnShape shape() const noexcept {
-    return {matrix(characters).columns(), width(0), width(widths() - 1), filters()};
+    return {matrix(characters).columns(), width(0), width(widths() - 1), filters(), positions()};
   }
   std::size_t widths() const noexcept { return matrices_.size() - first_filters; }
   std::size_t width(std::size_t i) const noexcept { return min_width_ + i; }
   /// Returns F.
   std::size_t filters() const noexcept { return matrix(biases).columns(); }
+  /// Returns the windows that a filter has features of, 0 for the largest alone.
+  std::size_t positions() const noexcept {
+    const std::size_t windows = features() / (widths() * filters());
+    return windows == 1 ? 0 : windows;
+  }
   /// Returns H.
   std::size_t features() const noexcept { return matrix(dense).rows(); }
 
@@ -90,8 +99,9 @@ class CharCnnParameters {
 
 WORDLOOM_FUNCTION void CharCnnParameters::add_to(Model& model, const CharCnnShape& shape,
                                                  std::uint64_t seed) {
-  const auto [character_dimension, min_width, max_width, filters] = shape;
-  const std::size_t widths = max_width - min_width + 1, features = widths * filters;
+  const auto [character_dimension, min_width, max_width, filters, positions] = shape;
+  const std::size_t widths = max_width - min_width + 1;
+  const std::size_t features = widths * filters * std::max(positions, std::size_t{1});
   std::uint64_t stream = ~std::uint64_t{0};  // rows of the model have the first ones
   const auto add = [&](const std::string& name, std::size_t rows, std::size_t columns,
                        double variance) {
@@ -131,11 +141,12 @@ WORDLOOM_FUNCTION CharCnnParameters::CharCnnParameters(std::vector<NamedMatrix>&
     if (m.rows() != rows || m.columns() != expected) refuse();
   };
   require(matrix(characters), symbol_count, columns);
-  require(matrix(dense), widths * filters, dimension);
+  if (widths * filters == 0 || features() == 0 || features() % (widths * filters) != 0) refuse();
+  require(matrix(dense), features(), dimension);
   require(matrix(dense_bias), 1, dimension);
   for (std::size_t i = 0; i < widths; ++i)
     require(matrix(first_filters + i), width(i) * columns, filters);
-  if (widths == 0 || columns == 0 || filters == 0 || filters % 16 != 0) refuse();
+  if (columns == 0 || filters % 16 != 0) refuse();
 }
 
 WORDLOOM_FUNCTION bool CharCnnParameters::take(std::vector<NamedMatrix>& state,

@@ -16,8 +16,9 @@
 namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
 
 /// Sequences of symbols become features: embeddings [C] of the symbols, F filters of each of
-/// several successive widths, and for each filter its maximum over the sequence, through ReLU. The
-/// features of a sequence are [widths x F], those of the narrowest filters first.
+/// several successive widths, and for each filter its maximum over the sequence, through ReLU, or
+/// its first windows, each of them. The features of a sequence are [widths x F], or [widths x
+/// positions x F], those of the narrowest filters first.
 ///
 /// A gradient visits one window for each filter, which is why it is added by rows rather than by a
 /// matrix product; products then lead from the tables of all symbols (ConvolutionTable) to filters
@@ -26,13 +27,16 @@ namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
 class ConvolutionLayer {
  public:
   /// `embeddings` [any x C], whose rows `alphabet` are the symbols; `filters` [width x C x F] by
-  /// width, from `min_width` on; `biases` [widths x F].
+  /// width, from `min_width` on; `biases` [widths x F]; `positions`: of windows that are features,
+  /// 0: the maximum.
   ConvolutionLayer(AdamParameter embeddings, std::vector<AdamParameter> filters,
-                   AdamParameter biases, std::size_t min_width, std::vector<std::uint32_t> alphabet)
+                   AdamParameter biases, std::size_t min_width, std::size_t positions,
+                   std::vector<std::uint32_t> alphabet)
       : embeddings_(std::move(embeddings)),
         filters_(std::move(filters)),
         biases_(std::move(biases)),
         min_width_(min_width),
+        positions_(positions),
         alphabet_(std::move(alphabet)),
         symbols_(alphabet_.size(), embeddings_.value().columns()),
         bias_gradient_(biases_.value().rows(), biases_.value().columns()) {
@@ -55,14 +59,20 @@ class ConvolutionLayer {
     for (std::size_t window = 0; window < windows(); ++window) make_table(window);
   }
 
-  std::size_t features() const noexcept { return filters_.size() * filter_count(); }
+  std::size_t features() const noexcept { return filters_.size() * features_of_width(); }
 
-  /// Writes the features of a sequence, and the places of the largest windows; both [features()].
+  /// Writes the features of a sequence, and the places of the largest windows, if these are the
+  /// features; both [features()].
   void forward(Symbols symbols, float* features, std::int32_t* places) const noexcept {
-    for (std::size_t i = 0; i < filters_.size(); ++i)
-      functions_.max_over_time(table(i), symbols.data(), symbols.size(),
-                               biases_.value().row_data(i), features + i * filter_count(),
-                               places + i * filter_count());
+    for (std::size_t i = 0; i < filters_.size(); ++i) {
+      const float* const bias = biases_.value().row_data(i);
+      float* const to = features + i * features_of_width();
+      if (positions_ > 0)
+        functions_.all_windows(table(i), symbols.data(), symbols.size(), bias, positions_, to);
+      else
+        functions_.max_over_time(table(i), symbols.data(), symbols.size(), bias, to,
+                                 places + i * filter_count());
+    }
   }
 
   /// Sets the gradients [size] of features that ReLU has cut off to zero.
@@ -72,7 +82,7 @@ class ConvolutionLayer {
 
   // A step calls the following functions in this order, each for all of its parts.
 
-  std::size_t parts() const noexcept { return features() / filters_at_once; }
+  std::size_t parts() const noexcept { return filters_.size() * filter_count() / filters_at_once; }
   /// Computes the gradients of the tables and biases of some filters. `places` and `gradients`
   /// [sequences x features()] are those of forward and backward.
   void gather(std::size_t part, std::span<const Symbols> sequences, const std::int32_t* places,
@@ -86,10 +96,15 @@ class ConvolutionLayer {
     float* const bias = bias_gradient_.row_data(i);
     std::fill_n(bias + first, filters_at_once, 0.0f);
     for (std::size_t b = 0; b < sequences.size(); ++b) {
-      const float* const gradient = gradients.row_data(b) + i * filter_count();
-      simd::scatter_max(table_gradient.data(), table(i), sequences[b],
-                        places + b * features() + i * filter_count(), gradient, first, last);
-      for (std::size_t f = first; f < last; ++f) bias[f] += gradient[f];
+      const float* const gradient = gradients.row_data(b) + i * features_of_width();
+      if (positions_ > 0)
+        simd::scatter_all(table_gradient.data(), table(i), sequences[b], positions_, gradient,
+                          first, last);
+      else
+        simd::scatter_max(table_gradient.data(), table(i), sequences[b],
+                          places + b * features() + i * filter_count(), gradient, first, last);
+      for (std::size_t h = 0; h < features_of_width(); h += filter_count())
+        for (std::size_t f = first; f < last; ++f) bias[f] += gradient[h + f];
     }
   }
 
@@ -129,6 +144,9 @@ class ConvolutionLayer {
   };
 
   std::size_t filter_count() const noexcept { return biases_.value().columns(); }
+  std::size_t features_of_width() const noexcept {
+    return std::max(positions_, std::size_t{1}) * filter_count();
+  }
   simd::ConvolutionTable table(std::size_t i) const noexcept {
     return {tables_[i].data(), alphabet_.size(), min_width_ + i, filter_count()};
   }
@@ -149,7 +167,7 @@ class ConvolutionLayer {
   AdamParameter embeddings_;
   std::vector<AdamParameter> filters_;
   AdamParameter biases_;
-  std::size_t min_width_;
+  std::size_t min_width_, positions_;
   std::vector<std::uint32_t> alphabet_;
   RowMatrix symbols_;              // [alphabet x C] the embeddings that are in use
   RowMatrix bias_gradient_;        // [widths x F]

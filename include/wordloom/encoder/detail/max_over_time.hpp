@@ -27,6 +27,11 @@ struct ConvolutionFunctions {
   /// window, padded with zeros. `length` is at least 1.
   void (*max_over_time)(const ConvolutionTable&, const std::uint32_t*, std::size_t, const float*,
                         float*, std::int32_t*) noexcept;
+  /// (table, symbols [length], length, bias [F], positions, hidden [positions x F]): writes the
+  /// sums of the first windows plus bias through ReLU, and 0 for those that a sequence lacks
+  /// (flattened: Li et al. 2019, section 5.8).
+  void (*all_windows)(const ConvolutionTable&, const std::uint32_t*, std::size_t, const float*,
+                      std::size_t, float*) noexcept;
   /// (hidden, gradient, size): sets the gradient to zero where hidden is not above zero.
   void (*pass_positive)(const float*, float*, std::size_t) noexcept;
 };
@@ -44,6 +49,19 @@ inline void scatter_max(float* changes, const ConvolutionTable& table,
     for (std::size_t k = 0; k < width; ++k)
       changes[(k * table.symbols + window[k]) * table.stride + f] += gradient[f];
   }
+}
+
+/// Adds the gradients of the results of all_windows [positions x F] to those of the table.
+inline void scatter_all(float* changes, const ConvolutionTable& table,
+                        std::span<const std::uint32_t> symbols, std::size_t positions,
+                        const float* gradient, std::size_t first, std::size_t last) noexcept {
+  const std::size_t width = std::min(table.width, symbols.size());
+  positions = std::min(positions, symbols.size() - width + 1);
+  for (std::size_t p = 0; p < positions; ++p)
+    for (std::size_t k = 0; k < width; ++k) {
+      float* const row = changes + (k * table.symbols + symbols[p + k]) * table.stride;
+      for (std::size_t f = first; f < last; ++f) row[f] += gradient[p * table.stride + f];
+    }
 }
 
 }}}  // namespace wordloom::WORDLOOM_ABI::simd

@@ -43,6 +43,31 @@ HWY_ATTR inline void max_over_time(const ConvolutionTable& table, const std::uin
   });
 }
 
+HWY_ATTR inline void all_windows(const ConvolutionTable& table, const std::uint32_t* symbols,
+                                 std::size_t length, const float* bias, std::size_t positions,
+                                 float* hidden) noexcept {
+  const RowTag d;
+  const std::size_t lanes = hn::Lanes(d);
+  const std::size_t width = std::min(table.width, length);
+  const std::size_t windows = std::min(positions, length - width + 1);
+  std::fill_n(hidden + windows * table.stride, (positions - windows) * table.stride, 0.0f);
+  for (std::size_t p = 0; p < windows; ++p)
+    for_columns<4>(table.stride, [&]<std::size_t V>(std::size_t first) WORDLOOM_INLINED {
+      hn::Vec<RowTag> sum[V];
+      unrolled<V>([&](auto v) WORDLOOM_INLINED { sum[v] = hn::Load(d, bias + first + v * lanes); });
+      for (std::size_t k = 0; k < width; ++k) {
+        const float* const row =
+            table.rows + (k * table.symbols + symbols[p + k]) * table.stride + first;
+        unrolled<V>([&](auto v) WORDLOOM_INLINED {
+          sum[v] = hn::Add(sum[v], hn::Load(d, row + v * lanes));
+        });
+      }
+      unrolled<V>([&](auto v) WORDLOOM_INLINED {
+        hn::Store(hn::Max(sum[v], hn::Zero(d)), d, hidden + p * table.stride + first + v * lanes);
+      });
+    });
+}
+
 HWY_ATTR inline void pass_positive(const float* hidden, float* gradient,
                                    std::size_t size) noexcept {
   const RowTag d;
@@ -52,7 +77,9 @@ HWY_ATTR inline void pass_positive(const float* hidden, float* gradient,
   }
 }
 
-inline ConvolutionFunctions convolution_table() noexcept { return {max_over_time, pass_positive}; }
+inline ConvolutionFunctions convolution_table() noexcept {
+  return {max_over_time, all_windows, pass_positive};
+}
 
 }}}}  // namespace wordloom::WORDLOOM_ABI::simd::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

@@ -14,7 +14,7 @@ namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
 /// A sequence of symbols, by their place in the alphabet of those that occur. At least one.
 using Symbols = std::span<const std::uint32_t>;
 
-/// What a character CNN reads of all words of a vocabulary.
+/// Input of the character CNN for all words of a vocabulary.
 class WordSymbols {
  public:
   explicit WordSymbols(const Vocabulary& vocabulary) {

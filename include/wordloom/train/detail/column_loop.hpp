@@ -114,7 +114,7 @@ class ColumnLoop {
     end_epoch();
     rate_ = run_.schedule.rate(at_.progress());
     ended_ = ended_ || run_.state.stopped();
-    if (at_.number() == 0) encoder_.begin();
+    if (at_.number() == 0 || encoder_.end_to_end()) encoder_.begin();
     next_part_ = own_parts_.first;
     const auto processors = run_.parameters.pin_threads ? cores_first(allowed_processors())
                                                         : std::vector<std::size_t>();
@@ -153,6 +153,7 @@ class ColumnLoop {
       auto sampler = worker_of(samplers_);
       const BlockShape max = sampler.max_block();
       auto kernel = one_side_worker_of(kernels_, std::as_const(run_.model), max);
+      if (encoder_.end_to_end()) leave_inputs(kernel, 0, run_.model.input.rows());
       UpdateSink<decltype(kernel)> sink(run_.model, kernel, max, rate_, {});
       while (!ended_) {
         attempt([&] {
@@ -216,6 +217,7 @@ class ColumnLoop {
   void end_step() {
     share_step(run_, step_, words_, parts_, own_parts_);
     if (step_ == Sides::inputs) {
+      encoder_.end_inputs(rate_);
       step_ = Sides::outputs;
       return;
     }

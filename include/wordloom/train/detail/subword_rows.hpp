@@ -16,6 +16,7 @@
 #include <wordloom/kernel/detail/staging.hpp>
 #include <wordloom/model/model.hpp>
 #include <wordloom/sampler/concept.hpp>
+#include <wordloom/train/detail/encoder_rounds.hpp>
 #include <wordloom/train/detail/private_rows.hpp>
 
 namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
@@ -60,6 +61,8 @@ class SubwordRows::Thread {
         used_(slots_, 0),
         before_(slots_, matrix_.columns()),
         members_(table_.longest()) {}
+
+  static constexpr bool is_used() noexcept { return true; }
 
   /// Writes the rows that replace `words` to `to` and returns them: a word's own row if its bag has
   /// no other. They are valid until the next call. No update may be in progress.
@@ -146,11 +149,15 @@ struct NoSubwordRows {
   PrivateRows::Scratch scratch(std::size_t) const noexcept { return {}; }
 };
 
-/// Makes the scratch rows of a run, SubwordRows or NoSubwordRows. Throws as SubwordRows.
-template <class Samplers>
-auto subword_rows(const Samplers& samplers, Model& model, std::size_t threads) {
+/// Makes the scratch rows of a run: SubwordRows, EncodedRows or NoSubwordRows. Throws as they do.
+template <class Samplers, class Kernels>
+auto scratch_rows(const Samplers& samplers, [[maybe_unused]] const Kernels& kernels,
+                  [[maybe_unused]] EncoderRoundsOf<Samplers>& encoder, Model& model,
+                  std::size_t threads) {
   if constexpr (HasSubwords<Samplers>)
     return SubwordRows(model, samplers.subword_table(), worker_of(samplers).max_block(), threads);
+  else if constexpr (may_train_minibatches<Samplers>)
+    return encoder.rows(model, pairs_of_batch(kernels), worker_of(samplers).max_block(), threads);
   else
     return NoSubwordRows();
 }

@@ -59,6 +59,8 @@ std::unique_ptr<PrivateRows> private_rows(const Samplers& samplers, const Kernel
       ExpectedUpdates expected = samplers.expected_updates(WordRates(model.vocabulary, subsample));
       // Words are trained in scratch rows, and n-grams are not sorted by frequency.
       if constexpr (HasSubwords<Samplers>) expected.input.clear();
+      if constexpr (HasEncoder<Samplers>)
+        if (samplers.end_to_end()) expected.input.clear();
       return std::make_unique<PrivateRows>(
           model, expected, count, threads,
           pairs > 0 ? pairs : PrivateRows::usual_pairs(threads, parameters.learning_rate));
@@ -160,15 +162,23 @@ void train_by_threads(const Corpus& corpus, const Samplers& samplers, const Kern
     run.state.after_callbacks([&] { packed.pack(); });
     run.complete = [&](std::vector<NamedMatrix>& copies) { packed.unpack(copies); };
   }
-  const auto subwords = subword_rows(samplers, model, team.threads);
+  const auto scratch = scratch_rows(samplers, kernels, encoder, model, team.threads);
 
-  if (run.start.tokens == 0) encoder.begin();
-  if constexpr (HasEncoder<Samplers>)
-    run.state.after_rounds(encoder.round() * model.vocabulary.size(), [&](double rate) {
-      if (team.rows) team.rows->merge_all();
-      encoder.end_round(rate);
-      if (team.rows) team.rows->merge_all();  // so that threads copy the new rows
-    });
+  if constexpr (HasEncoder<Samplers>) {
+    if (run.start.tokens == 0 || encoder.end_to_end()) encoder.encode();
+    run.download = [&] { encoder.download(); };
+    if (encoder.end_to_end())
+      run.state.before_callbacks([&] {
+        if (team.rows) team.rows->merge_all();
+        encoder.encode();
+      });
+    else
+      run.state.after_rounds(encoder.round() * model.vocabulary.size(), [&](double rate) {
+        if (team.rows) team.rows->merge_all();
+        encoder.end_round(rate);
+        if (team.rows) team.rows->merge_all();  // so that threads copy the new rows
+      });
+  }
 
   const auto train_thread = [&](std::size_t thread) {
     const std::size_t stream = run.sync.rank() * team.threads + thread;
@@ -176,7 +186,10 @@ void train_by_threads(const Corpus& corpus, const Samplers& samplers, const Kern
     auto sampler = worker_of(samplers);
     const BlockShape max = sampler.max_block();
     auto kernel = block_worker_of<used>(kernels, std::as_const(model), max);
-    auto words = subwords.thread(thread);
+    auto words = scratch.thread(thread);
+    const auto own_rows = scratch.scratch(thread);
+    if constexpr (may_train_minibatches<Samplers>)
+      if (encoder.end_to_end()) leave_inputs(kernel, own_rows.first, own_rows.count);
     const Checkpoint::Thread start = run.start.threads[thread];
     std::vector<WordId> kept;
     SentenceBuffer batch;
@@ -186,8 +199,7 @@ void train_by_threads(const Corpus& corpus, const Samplers& samplers, const Kern
     UpdateSink<decltype(kernel), decltype(words)> sink(
         model, kernel, max, rate,
         {start.tokens, start.examples, LossSum(start.loss), start.examples},
-        team.rows ? team.rows->thread(thread, subwords.scratch(thread)) : PrivateRows::Thread(),
-        std::move(words));
+        team.rows ? team.rows->thread(thread, own_rows) : PrivateRows::Thread(), std::move(words));
 
     for (std::size_t epoch = start.epoch; epoch < parameters.epochs; ++epoch) {
       run.state.begin_epoch(epoch, model);
@@ -205,6 +217,7 @@ void train_by_threads(const Corpus& corpus, const Samplers& samplers, const Kern
                 done.tokens, done.examples, done.loss.value()};
       };
       const auto report = [&] {
+        sink.finish_minibatch();
         team.report(thread, position(), sink.done, rate);
         sink.learning_rate = static_cast<float>(rate);
         ticked = 0;
@@ -215,6 +228,7 @@ void train_by_threads(const Corpus& corpus, const Samplers& samplers, const Kern
       const auto train_batch = [&](const TextOf<decltype(sampler)>& text) {
         // Sentences in which subsampling leaves nothing to measure do not count.
         sink.with_loss = sink.done.tokens <= team.measured || sink.done.blocks == 0;
+        sink.begin_words(Sentences(text).words());
         if constexpr (TakesManyWords<decltype(sampler)>) {
           const double before = run.state.fraction(sink.done.tokens * team.threads);
           const double after = run.state.fraction((sink.done.tokens + batch_tokens) * team.threads);
@@ -251,6 +265,7 @@ void train_by_threads(const Corpus& corpus, const Samplers& samplers, const Kern
         }
         if (batch_sentences == 0 && run.state.stopped()) {
           finish_worker(kernel, model, sink.learning_rate);
+          sink.finish_minibatch();
           run.state.set_position(thread, position());
           return;
         }
@@ -278,7 +293,10 @@ void train_by_threads(const Corpus& corpus, const Samplers& samplers, const Kern
   // See ColumnLoop.
   const bool stopped = run.state.stopped();
   if (stopped) run.end();
-  encoder.end_round(run.schedule.rate(run.state.fraction()));
+  if constexpr (HasEncoder<Samplers>) {
+    encoder.end_round(run.schedule.rate(run.state.fraction()));
+    if (encoder.end_to_end()) encoder.encode();
+  }
   if (!stopped) run.end();
 }
 

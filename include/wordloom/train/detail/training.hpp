@@ -193,6 +193,7 @@ struct Training : RankTraining<Sync, Schedule, ReplicaOf<Kernel>> {
     [[maybe_unused]] std::unique_ptr<DeviceRun<Kernel>> device;
     try {
       const SamplerRun samplers = sampler.start(vocabulary);
+      if constexpr (!on_device) require_end_to_end<KernelRun<Kernel>>(samplers);
       Model& model = model_for(samplers);
       const double subsample =
           subsamples<SamplerRun>() && drops_words(corpus) ? options.parameters.subsample : 0;

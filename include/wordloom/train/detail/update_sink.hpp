@@ -32,11 +32,12 @@ namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
       ", more than its max_block() of ", shape(max.inputs, max.outputs, max.members)};
 }
 
-/// Takes the blocks of a sampler and gives them to the worker of a kernel. `Words`:
-/// SubwordRows::Thread or NoSubwordRows::Thread, which finds the rows of input words.
+/// Takes the blocks of a sampler and gives them to the worker of a kernel. `Words`: the Thread of
+/// SubwordRows, EncodedRows or NoSubwordRows, which finds the rows of input words.
 template <class Worker, class Words = NoSubwordRows::Thread>
 class UpdateSink {
   static constexpr bool has_subwords = !std::is_same_v<Words, NoSubwordRows::Thread>;
+  static constexpr bool has_minibatches = requires { Words::trains_encoder; };
 
  public:
   float learning_rate;
@@ -64,9 +65,14 @@ class UpdateSink {
     finish();
     if (own_) own_.count(block.input_count() * block.outputs.size(), learning_rate);
     if constexpr (has_subwords) {
+      if (!words_.is_used()) return update(block);
+      if constexpr (has_minibatches)
+        if (!words_.has_room_for(block.inputs)) finish_minibatch();
       Block composed = block;
       composed.inputs = words_.map(block.inputs, inputs_.data());
       update(composed);
+      if constexpr (has_minibatches && LeavesInputs<Worker>)
+        if (worker_.ended_batch()) words_.finish(learning_rate);
     } else {
       update(block);
     }
@@ -86,15 +92,31 @@ class UpdateSink {
   /// Ends the updates of some sentences, so that the model has all of them.
   void finish_sentences() {
     finish();
-    if constexpr (has_subwords) words_.finish();
+    if constexpr (has_subwords && !has_minibatches) words_.finish();
+  }
+
+  /// Tells which words come next, which must outlive the blocks that follow.
+  void begin_words([[maybe_unused]] std::span<const WordId> words) {
+    if constexpr (has_minibatches) words_.read_ahead(words);
+  }
+  /// Ends the minibatch of an encoder that is trained end to end.
+  void finish_minibatch() {
+    if constexpr (has_minibatches) {
+      if (!words_.is_used()) return;
+      finish();
+      finish_worker(worker_, model_, learning_rate);
+      words_.finish(learning_rate);
+    }
   }
 
   [[gnu::always_inline]] void prefetch(std::span<const RowId> inputs,
                                        std::span<const RowId> outputs) {
     if constexpr (has_subwords) {
-      for (const WordId word : inputs)
-        for (const RowId row : words_.rows_ahead(word)) model_.input.prefetch(row);
-      inputs = {};
+      if (words_.is_used()) {
+        for (const WordId word : inputs)
+          for (const RowId row : words_.rows_ahead(word)) model_.input.prefetch(row);
+        inputs = {};
+      }
     }
     if constexpr (requires { worker_.prefetch(model_, inputs, outputs); }) {
       worker_.prefetch(model_, inputs, outputs);
