@@ -66,7 +66,8 @@ wordloom::Vocabulary make_vocabulary(const Options& options, const Cluster& clus
   if (!cluster.is_joined()) {
     const auto counter = wordloom::detail::count_words(options.train, limits);
     counter.for_each([&](std::string_view, std::uint64_t count) { read += count; });
-    return wordloom::Vocabulary::from_counter(counter, limits, options.train);
+    return wordloom::Vocabulary::from_counter(counter, limits,
+                                              std::filesystem::path(options.train));
   }
   auto ranks = *cluster.ranks();
   return wordloom::rank_vocabulary(ranks, options.train, limits);

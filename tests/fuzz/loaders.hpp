@@ -50,6 +50,9 @@ struct Loader {
       load(path);
     } catch (const wordloom::Error& error) {
       if (std::string(error.what()).empty()) throw FuzzFailure("an error without a message");
+      if (error.kind() == wordloom::ErrorKind::format &&
+          (error.path().empty() || !tells_its_place(error)))
+        throw FuzzFailure(std::string("a program is not told the place: ") + error.what());
       return;
     }
     if (has_checksum && std::find(samples.begin(), samples.end(), bytes) == samples.end())
