@@ -77,28 +77,8 @@ inline void check_place(const AtomicFile& file, VectorFormat format) {
 
 /// Writes in the format given, into a file that is already open; does not commit. Throws IoError,
 /// and InvalidArgument for a word that the format cannot hold (check_words) and for formats of
-/// whole models.
+/// whole models. Embeddings::save writes a whole file.
 void write_embeddings(const Embeddings& embeddings, AtomicFile& file, VectorFormat format);
-
-/// The same into a file that appears whole or not at all.
-inline void save_embeddings(const Embeddings& embeddings, const std::filesystem::path& path,
-                            VectorFormat format = VectorFormat::word2vec_binary) {
-  AtomicFile file(path);
-  write_embeddings(embeddings, file, format);
-  file.commit();
-}
-
-/// Reads a file in the format given. Throws IoError, and FormatError with the place that is wrong.
-inline Embeddings load_embeddings(const std::filesystem::path& path, VectorFormat format,
-                                  const LoadOptions& options = {}) {
-  return VectorFile(path).embeddings(format, options);
-}
-
-/// Reads a file in whatever format it is in (VectorFile::format).
-inline Embeddings load_embeddings(const std::filesystem::path& path,
-                                  const LoadOptions& options = {}) {
-  return VectorFile(path).embeddings(options);
-}
 
 #if WORDLOOM_DEFINES_FUNCTIONS
 
@@ -178,6 +158,26 @@ WORDLOOM_FUNCTION void write_embeddings(const Embeddings& embeddings, AtomicFile
   }
 }
 
+WORDLOOM_FUNCTION void Embeddings::save(const std::filesystem::path& path) const {
+  save(path, VectorFormat::word2vec_binary);
+}
+
+WORDLOOM_FUNCTION void Embeddings::save(const std::filesystem::path& path,
+                                        VectorFormat format) const {
+  AtomicFile file(path);
+  write_embeddings(*this, file, format);
+  file.commit();
+}
+
+WORDLOOM_FUNCTION Embeddings Embeddings::load(const std::filesystem::path& path) {
+  return VectorFile(path).embeddings();
+}
+
+WORDLOOM_FUNCTION Embeddings Embeddings::load(const std::filesystem::path& path,
+                                              const LoadOptions& options) {
+  return VectorFile(path).embeddings(options);
+}
+
 WORDLOOM_FUNCTION Embeddings VectorFile::embeddings(VectorFormat format,
                                                     const LoadOptions& options) const {
   switch (format) {
@@ -190,7 +190,7 @@ WORDLOOM_FUNCTION Embeddings VectorFile::embeddings(VectorFormat format,
     case VectorFormat::projector_tsv:
       return detail::read_projector_tsv(file_, options);
     case VectorFormat::fasttext:  // the composed vectors of its words
-      return detail::first_words(fasttext(), options.limit);
+      return detail::first_words(fasttext().in_vocabulary(), options.limit);
     case VectorFormat::model:
       return detail::first_words(Model::load(file_).embeddings(), options.limit);
     default:

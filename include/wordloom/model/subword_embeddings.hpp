@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include <wordloom/core/error.hpp>
 #include <wordloom/core/row_matrix.hpp>
@@ -40,8 +41,8 @@ class SubwordComposer {
   void compose(std::string_view word, std::span<float> vector) const {
     compose_vector(word, std::nullopt, rows_->words.size(), input(), subwords(), vector);
   }
-  Embeddings known() const {
-    return {rows_->words, composed_vectors(rows_->words, input(), subwords())};
+  Embeddings known(std::vector<std::uint64_t> counts) const {
+    return {rows_->words, composed_vectors(rows_->words, input(), subwords()), std::move(counts)};
   }
 
  private:
@@ -59,15 +60,19 @@ class SubwordComposer {
 /// it is in the vocabulary. A word without any n-gram that is not in the vocabulary has none.
 class SubwordEmbeddings : public AnyWordEmbeddings<detail::SubwordComposer> {
  public:
-  /// `input` [V + buckets x D]: the rows of the words, then those of the n-grams. Throws
-  /// InvalidArgument for another number of rows and for options out of bounds.
-  SubwordEmbeddings(const WordList& words, RowMatrix input, const SubwordOptions& subwords)
-      : SubwordEmbeddings(detail::SubwordComposer(words, std::move(input), subwords)) {}
+  /// `input` [V + buckets x D]: the rows of the words, then those of the n-grams. `counts`: as of
+  /// Embeddings. Throws InvalidArgument for another number of rows or counts and for options out of
+  /// bounds.
+  SubwordEmbeddings(const WordList& words, RowMatrix input, const SubwordOptions& subwords,
+                    std::vector<std::uint64_t> counts = {})
+      : SubwordEmbeddings(detail::SubwordComposer(words, std::move(input), subwords),
+                          std::move(counts)) {}
 
   /// Takes the input of a model, whose other matrices are freed before vectors are composed. Where
   /// it has no subwords, words out of the vocabulary have vectors of zeros. Throws InvalidArgument
   /// for a model without words.
-  explicit SubwordEmbeddings(Model&& model) : SubwordEmbeddings(composer_of(model)) {}
+  explicit SubwordEmbeddings(Model&& model)
+      : SubwordEmbeddings(composer_of(model), model.vocabulary.copy_of_counts()) {}
 
   const SubwordOptions& subwords() const noexcept { return composer().subwords(); }
   /// [V + buckets x D]: the rows that vectors are means of.
@@ -75,8 +80,8 @@ class SubwordEmbeddings : public AnyWordEmbeddings<detail::SubwordComposer> {
   void input() const&& = delete;
 
  private:
-  explicit SubwordEmbeddings(const detail::SubwordComposer& composer)
-      : AnyWordEmbeddings(composer.known(), composer) {}
+  SubwordEmbeddings(const detail::SubwordComposer& composer, std::vector<std::uint64_t> counts)
+      : AnyWordEmbeddings(composer.known(std::move(counts)), composer) {}
 
   static detail::SubwordComposer composer_of(Model& model) {
     if (model.vocabulary.empty()) throw InvalidArgument("a model without words has no embeddings");
@@ -96,8 +101,12 @@ WORDLOOM_FUNCTION SubwordComposer::SubwordComposer(const WordList& words, RowMat
     : rows_(std::make_shared<const Rows>(Rows{std::move(input), subwords, words})) {
   validate(subwords);
   if (rows_->input.rows() != words.size() + subwords.rows())
-    throw InvalidArgument{"vectors of ", words.size(), " words and ", subwords.rows(),
-                          " buckets need as many rows, got ", rows_->input.rows()};
+    throw InvalidArgument{"vectors of ",
+                          words.size(),
+                          " words and ",
+                          subwords.rows(),
+                          " buckets need as many rows, got ",
+                          rows_->input.rows()};
 }
 
 }  // namespace detail

@@ -45,10 +45,17 @@ struct QueryOptions {
 
 namespace detail {
 
+/// Returns the sum of the products of two vectors of one length.
+inline double dot_in_double(std::span<const float> a, std::span<const float> b) {
+  double sum = 0;
+  for (std::size_t i = 0; i < a.size(); ++i)
+    sum += static_cast<double>(a[i]) * static_cast<double>(b[i]);
+  return sum;
+}
+
 /// 1 / length, 0 for a vector of zeros.
 inline double inverse_length(std::span<const float> vector) {
-  double sum = 0;
-  for (const float x : vector) sum += static_cast<double>(x) * static_cast<double>(x);
+  const double sum = dot_in_double(vector, vector);
   return sum > 0 ? 1.0 / std::sqrt(sum) : 0.0;
 }
 
