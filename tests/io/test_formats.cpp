@@ -226,7 +226,7 @@ TEST_CASE("a header that promises more than the file holds is refused before all
   }
   // So many rows are not there: room is made for those that may be.
   write_file(folder / "v", "1000000000000 1\na 1\n");
-  CHECK(load_word2vec_text(folder / "v").size() == 1);
+  CHECK(VectorFile(folder / "v").embeddings(VectorFormat::word2vec_text).size() == 1);
   std::string npy(
       "\x93NUMPY\x01\x00\x40\x00{'descr': '<f4', 'fortran_order': False, 'shape': (9999999999, "
       "99), }",
@@ -239,7 +239,8 @@ TEST_CASE("what is wrong is named by its line and column, or its byte", "[io]") 
   const TemporaryFolder folder;
   const auto refusal = [&](std::string_view text) {
     write_file(folder / "v", text);
-    return message_of<FormatError>([&] { load_word2vec_text(folder / "v"); });
+    return message_of<FormatError>(
+        [&] { VectorFile(folder / "v").embeddings(VectorFormat::word2vec_text); });
   };
   CHECK(contains(refusal("2 2\na 1 x\nb 1 2\n"),
                  "v: line 2, column 5: expected number 2 of 2 after 'a', got 'x'"));
@@ -255,10 +256,13 @@ TEST_CASE("what is wrong is named by its line and column, or its byte", "[io]") 
   CHECK(contains(refusal("1 1\na 1e99\n"),
                  "line 2, column 3: expected a number that a float can hold"));
   write_file(folder / "v", "a 1 2\nb 1\nc 1 2\n");
-  CHECK(contains(message_of<FormatError>([&] { load_glove_text(folder / "v"); }),
+  CHECK(contains(message_of<FormatError>(
+                     [&] { VectorFile(folder / "v").embeddings(VectorFormat::glove_text); }),
                  "v: line 2, column 4: expected number 2 of 2 after 'b', got the end of the line"));
   write_file(folder / "v", std::string("1 2\na \x00\x00\x80\x3f\x00\x00", 12));
-  CHECK(contains(message_of<FormatError>([&] { load_word2vec_binary(folder / "v"); }), "v: byte"));
+  CHECK(contains(message_of<FormatError>(
+                     [&] { VectorFile(folder / "v").embeddings(VectorFormat::word2vec_binary); }),
+                 "v: byte"));
   CHECK_THROWS_AS(Embeddings::load(folder / "missing"), IoError);
   CHECK_THROWS_AS(Embeddings::load(folder.path()), IoError);
 }

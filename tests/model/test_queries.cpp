@@ -5,6 +5,7 @@
 #include <limits>
 #include <mutex>
 #include <set>
+#include <span>
 #include <string>
 #include <thread>
 #include <type_traits>
@@ -206,7 +207,8 @@ TEST_CASE("embeddings are read like a table of words, vectors and counts", "[emb
   RowMatrix vectors(2, 1);
   vectors.row(1)[0] = 3;
   const WordList list = WordList::from(std::vector<std::string>{"a", "b"});
-  const Embeddings words(list, vectors.copy(2), {9, 4});
+  const std::vector<std::uint64_t> counts{9, 4};
+  const Embeddings words(list, vectors.copy(2), counts);
   CHECK(words.find("b") == WordId{1});
   CHECK_FALSE(words.find("c"));
   CHECK(words["b"][0] == 3);
@@ -225,8 +227,9 @@ TEST_CASE("embeddings are read like a table of words, vectors and counts", "[emb
   const Embeddings uncounted(list, vectors.copy(2));
   CHECK(uncounted.counts().empty());
   CHECK_FALSE(uncounted.count("a"));
-  CHECK(message_of<InvalidArgument>([&] { Embeddings(list, vectors.copy(2), {9}); }) ==
-        "embeddings need one count for each word or none, got 2 words and 1 counts");
+  CHECK(message_of<InvalidArgument>([&] {
+          Embeddings(list, vectors.copy(2), std::span(counts).first(1));
+        }) == "embeddings need one count for each word or none, got 2 words and 1 counts");
 }
 
 TEST_CASE("the number of threads changes no bit of an answer", "[query]") {

@@ -175,8 +175,6 @@ class Vocabulary {
   /// [size()] by id.
   std::span<const std::uint64_t> counts() const& noexcept { return store_->counts; }
   void counts() const&& = delete;
-  /// Returns a copy of counts().
-  std::vector<std::uint64_t> copy_of_counts() const { return store_->counts; }
   std::optional<WordId> find(std::string_view word) const noexcept {
     return store_->words.find(word);
   }

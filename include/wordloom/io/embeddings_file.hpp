@@ -140,15 +140,15 @@ WORDLOOM_FUNCTION void write_embeddings(const Embeddings& embeddings, AtomicFile
                                         VectorFormat format) {
   switch (format) {
     case VectorFormat::word2vec_binary:
-      return write_word2vec_binary(embeddings, file);
+      return detail::write_word2vec_binary(embeddings, file);
     case VectorFormat::word2vec_text:
-      return write_word2vec_text(embeddings, file);
+      return detail::write_word2vec_text(embeddings, file);
     case VectorFormat::glove_text:
-      return write_glove_text(embeddings, file);
+      return detail::write_glove_text(embeddings, file);
     case VectorFormat::npy:
-      return write_npy(embeddings, file);
+      return detail::write_npy(embeddings, file);
     case VectorFormat::projector_tsv:
-      return write_projector_tsv(embeddings, file);
+      return detail::write_projector_tsv(embeddings, file);
     case VectorFormat::fasttext:
       throw InvalidArgument(
           "fastText's format holds a whole model, not its vectors alone: use save_fasttext");

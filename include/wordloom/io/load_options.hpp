@@ -95,8 +95,8 @@ inline Embeddings first_words(Embeddings all, std::size_t limit) {
   if (limit == 0 || limit >= all.size()) return all;
   WordList words;
   for (std::size_t i = 0; i < limit; ++i) words.append(all.word(i));
-  const auto counts = all.counts().subspan(0, std::min(limit, all.counts().size()));
-  return {std::move(words), all.vectors().copy(limit), {counts.begin(), counts.end()}};
+  return {std::move(words), all.vectors().copy(limit),
+          all.counts().first(std::min(limit, all.counts().size()))};
 }
 
 }  // namespace detail

@@ -37,7 +37,7 @@ WORDLOOM_FUNCTION Embeddings concatenate(const Embeddings& a, const Embeddings& 
       to = std::transform(part->vector(i).begin(), part->vector(i).end(), to,
                           [scale = part->inverse_lengths()[i]](float x) { return x * scale; });
   }
-  return Embeddings(a.words(), std::move(both), {a.counts().begin(), a.counts().end()});
+  return Embeddings(a.words(), std::move(both), a.counts());
 }
 
 #endif

@@ -48,7 +48,7 @@ class Embeddings {
   /// `counts` [V]: how often each word occurs in the text, empty where that is unknown. Throws
   /// InvalidArgument unless `vectors` has one row for each word, and something in each, and for
   /// another number of counts.
-  Embeddings(WordList words, RowMatrix vectors, std::vector<std::uint64_t> counts = {});
+  Embeddings(WordList words, RowMatrix vectors, std::span<const std::uint64_t> counts = {});
 
   /// Writes word2vec's binary format, or another one; the file appears whole or not at all. Throws
   /// IoError, and InvalidArgument for a word that the format cannot hold (check_words) and for
@@ -93,19 +93,18 @@ class Embeddings {
   /// Throws UnknownWord.
   std::span<const float> vector(std::string_view word) const& { return vector(words().at(word)); }
   void vector(std::string_view word) const&& = delete;
-  /// Returns vector(key), of an id or a word.
-  template <class Key>
-  std::span<const float> operator[](const Key& key) const& {
-    return vector(key);
-  }
-  template <class Key>
-  void operator[](const Key& key) const&& = delete;
+  /// Returns vector(id) or vector(word).
+  std::span<const float> operator[](std::size_t id) const& noexcept { return vector(id); }
+  std::span<const float> operator[](std::string_view word) const& { return vector(word); }
+  void operator[](std::size_t id) const&& = delete;
+  void operator[](std::string_view word) const&& = delete;
 
   /// A word and its vector [D], which iteration gives: `for (auto [word, vector] : embeddings)`.
   struct Entry {
     std::string_view word;
     std::span<const float> vector;
   };
+  /// An input iterator over entries. Valid as long as any copy of the embeddings.
   class Iterator {
    public:
     using value_type = Entry;
@@ -280,9 +279,9 @@ class Embeddings {
   void require_dimension(std::span<const float> vector) const;
   std::vector<float> distances_to(std::string_view word, const std::vector<WordId>& others) const;
 
-  std::vector<Neighbour> named(const std::vector<NearestRow>& found) const;
+  std::vector<Neighbour> named(const std::vector<detail::NearestRow>& found) const;
   std::vector<std::vector<Neighbour>> named(
-      const std::vector<std::vector<NearestRow>>& found) const {
+      const std::vector<std::vector<detail::NearestRow>>& found) const {
     std::vector<std::vector<Neighbour>> result;
     for (const auto& nearest : found) result.push_back(named(nearest));
     return result;

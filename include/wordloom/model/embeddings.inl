@@ -4,7 +4,7 @@
 namespace wordloom::inline WORDLOOM_ABI {
 
 WORDLOOM_FUNCTION Embeddings::Embeddings(WordList words, RowMatrix vectors,
-                                         std::vector<std::uint64_t> counts) {
+                                         std::span<const std::uint64_t> counts) {
   if (words.size() != vectors.rows())
     throw InvalidArgument{"embeddings need one vector for each word, got ", words.size(),
                           " words and ", vectors.rows(), " vectors"};
@@ -15,8 +15,8 @@ WORDLOOM_FUNCTION Embeddings::Embeddings(WordList words, RowMatrix vectors,
     throw InvalidArgument{"embeddings need one count for each word or none, got ", words.size(),
                           " words and ", counts.size(), " counts"};
   auto inverse = detail::inverse_lengths(vectors);
-  store_ = std::make_shared<const Store>(
-      Store{std::move(words), std::move(vectors), std::move(inverse), std::move(counts)});
+  store_ = std::make_shared<const Store>(Store{
+      std::move(words), std::move(vectors), std::move(inverse), {counts.begin(), counts.end()}});
 }
 
 WORDLOOM_FUNCTION void Embeddings::require_dimension(std::span<const float> vector) const {
@@ -59,13 +59,13 @@ WORDLOOM_FUNCTION Embeddings Embeddings::normalized() const {
   RowMatrix unit(size(), dimension());
   for (std::size_t i = 0; i < size(); ++i)
     queries().add_unit(static_cast<WordId>(i), 1, unit.row(i));
-  return {words(), std::move(unit), store_->counts};
+  return {words(), std::move(unit), counts()};
 }
 
 WORDLOOM_FUNCTION std::vector<Neighbour> Embeddings::named(
-    const std::vector<NearestRow>& found) const {
+    const std::vector<detail::NearestRow>& found) const {
   std::vector<Neighbour> result;
-  for (const NearestRow& nearest : found)
+  for (const detail::NearestRow& nearest : found)
     result.push_back({std::string(word(nearest.row)), nearest.score});
   return result;
 }

@@ -57,9 +57,9 @@ WORDLOOM_FUNCTION Embeddings Model::embeddings() const& {
   require_words("has no embeddings");
   if (subwords)
     return {vocabulary.words(), detail::composed_vectors(vocabulary.words(), input, *subwords),
-            vocabulary.copy_of_counts()};
+            vocabulary.counts()};
   return {vocabulary.words(), input.copy(std::min(vocabulary.size(), input.rows())),
-          vocabulary.copy_of_counts()};
+          vocabulary.counts()};
 }
 
 WORDLOOM_FUNCTION Embeddings Model::embeddings() && {
@@ -67,7 +67,7 @@ WORDLOOM_FUNCTION Embeddings Model::embeddings() && {
   if (input.rows() != vocabulary.size()) return std::as_const(*this).embeddings();
   require_words("has no embeddings");
   if (has_one_matrix()) output = {};  // would outlive its rows
-  return {vocabulary.words(), std::move(input), vocabulary.copy_of_counts()};
+  return {vocabulary.words(), std::move(input), vocabulary.counts()};
 }
 
 WORDLOOM_FUNCTION std::size_t Model::set_vectors(const Embeddings& known) {

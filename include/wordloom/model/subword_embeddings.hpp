@@ -7,7 +7,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include <wordloom/core/error.hpp>
 #include <wordloom/core/row_matrix.hpp>
@@ -41,8 +40,8 @@ class SubwordComposer {
   void compose(std::string_view word, std::span<float> vector) const {
     compose_vector(word, std::nullopt, rows_->words.size(), input(), subwords(), vector);
   }
-  Embeddings known(std::vector<std::uint64_t> counts) const {
-    return {rows_->words, composed_vectors(rows_->words, input(), subwords()), std::move(counts)};
+  Embeddings known(std::span<const std::uint64_t> counts) const {
+    return {rows_->words, composed_vectors(rows_->words, input(), subwords()), counts};
   }
 
  private:
@@ -64,15 +63,14 @@ class SubwordEmbeddings : public AnyWordEmbeddings<detail::SubwordComposer> {
   /// Embeddings. Throws InvalidArgument for another number of rows or counts and for options out of
   /// bounds.
   SubwordEmbeddings(const WordList& words, RowMatrix input, const SubwordOptions& subwords,
-                    std::vector<std::uint64_t> counts = {})
-      : SubwordEmbeddings(detail::SubwordComposer(words, std::move(input), subwords),
-                          std::move(counts)) {}
+                    std::span<const std::uint64_t> counts = {})
+      : SubwordEmbeddings(detail::SubwordComposer(words, std::move(input), subwords), counts) {}
 
   /// Takes the input of a model, whose other matrices are freed before vectors are composed. Where
   /// it has no subwords, words out of the vocabulary have vectors of zeros. Throws InvalidArgument
   /// for a model without words.
   explicit SubwordEmbeddings(Model&& model)
-      : SubwordEmbeddings(composer_of(model), model.vocabulary.copy_of_counts()) {}
+      : SubwordEmbeddings(composer_of(model), model.vocabulary.counts()) {}
 
   const SubwordOptions& subwords() const noexcept { return composer().subwords(); }
   /// [V + buckets x D]: the rows that vectors are means of.
@@ -80,8 +78,8 @@ class SubwordEmbeddings : public AnyWordEmbeddings<detail::SubwordComposer> {
   void input() const&& = delete;
 
  private:
-  SubwordEmbeddings(const detail::SubwordComposer& composer, std::vector<std::uint64_t> counts)
-      : AnyWordEmbeddings(composer.known(std::move(counts)), composer) {}
+  SubwordEmbeddings(const detail::SubwordComposer& composer, std::span<const std::uint64_t> counts)
+      : AnyWordEmbeddings(composer.known(counts), composer) {}
 
   static detail::SubwordComposer composer_of(Model& model) {
     if (model.vocabulary.empty()) throw InvalidArgument("a model without words has no embeddings");

@@ -15,26 +15,18 @@
 
 namespace wordloom::inline WORDLOOM_ABI {
 
-/// A row and its score; the better one is before the other, the lower row where scores are equal.
-struct NearestRow {
-  WordId row;
-  float score;
-  friend bool operator<(const NearestRow& a, const NearestRow& b) {
-    return a.score != b.score ? a.score > b.score : a.row < b.row;
-  }
-};
-
 /// A word that a query found, and its score.
 struct Neighbour {
   std::string word;
   float score;
 };
 
-/// How an analogy a : b = c : ? is answered, with unit vectors: by the largest cos(d, b - a + c)
+/// The score of an answer d to the analogy a : b = c : d, with unit vectors: cos(d, b - a + c)
 /// (3CosAdd, Mikolov et al. 2013c) or cos(d, b) cos(d, c) / cos(d, a) (3CosMul, Levy and Goldberg
 /// 2014).
 enum class AnalogyMethod { cos_add, cos_mul };
 
+/// Options of all queries that search.
 struct QueryOptions {
   /// Answers are among the first so many words, which are the most frequent; 0: among all.
   std::size_t restrict_vocabulary = 0;
@@ -44,6 +36,15 @@ struct QueryOptions {
 };
 
 namespace detail {
+
+/// A row and its score; the better one is before the other, the lower row where scores are equal.
+struct NearestRow {
+  WordId row;
+  float score;
+  friend bool operator<(const NearestRow& a, const NearestRow& b) {
+    return a.score != b.score ? a.score > b.score : a.row < b.row;
+  }
+};
 
 /// Returns the sum of the products of two vectors of one length.
 inline double dot_in_double(std::span<const float> a, std::span<const float> b) {
