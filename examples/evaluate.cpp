@@ -92,7 +92,7 @@ int main(int argc, char** argv) try {
   EvaluationSets sets(similarity, analogy, lookup);
   const auto run = [&](const auto& embeddings) {
     sets.run(embeddings);
-    nodes.run(embeddings, 0, shares);
+    nodes.run(embeddings.in_vocabulary(), 0, shares);
   };
   with_vectors_in(vectors, "", loading, run);
   if (json) {

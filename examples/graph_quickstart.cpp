@@ -19,7 +19,7 @@ int main(int argc, char** argv) try {
   for (auto [node, score] : nodes.most_similar(argv[2], 5))
     std::cout << node << ' ' << score << '\n';
 
-  if (argc > 3) save_embeddings(nodes, argv[3]);
+  if (argc > 3) nodes.save(argv[3]);
 } catch (const std::exception& error) {
   std::cerr << "graph_quickstart: " << error.what() << '\n';
   return 1;

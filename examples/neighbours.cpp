@@ -83,7 +83,8 @@ class Session {
   std::vector<Neighbour> answers(std::vector<std::string> asked) const {
     for (std::string& word : asked) word = spelling(word);
     if (asked.size() == 1) return words_.most_similar(asked[0], count_);
-    if (asked.size() == 3) return words_.analogy(asked[0], asked[1], asked[2], count_);
+    if (asked.size() == 3)
+      return words_.in_vocabulary().analogy(asked[0], asked[1], asked[2], count_);
     throw InvalidArgument(
         "give one word, or three: 'a b c' asks for the word that is to c as b is to a");
   }

@@ -22,7 +22,7 @@ int main(int argc, char** argv) try {
   for (auto [word, score] : words.most_similar(common, 5))
     std::cout << word << ' ' << score << '\n';
 
-  if (argc > 2) save_embeddings(words, argv[2]);
+  if (argc > 2) words.save(argv[2]);
 } catch (const std::exception& error) {
   std::cerr << "same_on_any_threads: " << error.what() << '\n';
   return 1;

@@ -41,7 +41,7 @@ int main(int argc, char** argv) try {
 
   for (const auto& [word, score] : queens) std::cout << word << ' ' << score << '\n';
   std::cout << "does not match: " << odd << '\n';
-  save_embeddings(words, "vectors.bin");  // the vectors alone; load_embeddings("vectors.bin")
+  words.save("vectors.bin");  // the vectors alone; Embeddings::load("vectors.bin")
 } catch (const std::exception& error) {
   std::cerr << "tour: " << error.what() << '\n';
   return 1;

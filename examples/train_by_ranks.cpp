@@ -17,7 +17,7 @@ int main(int argc, char** argv) try {
                                                                               MpiAllreduce(ranks)};
   const Embeddings words = trainer.fit(corpus, vocabulary);
 
-  if (ranks.rank() == 0) save_embeddings(words, argv[2]);
+  if (ranks.rank() == 0) words.save(argv[2]);
 } catch (const std::exception& error) {
   std::cerr << "train_by_ranks: " << error.what() << '\n';
   return 1;

@@ -16,7 +16,7 @@ int main(int argc, char** argv) try {
     Trainer<SharedNegative, FusedKernel, Allreduce<InProcess>, RankScaledDecay> trainer{
         {.dimension = 128, .threads = threads}, Allreduce(rank)};
     const Embeddings words = trainer.fit(corpus, vocabulary);  // the same on all ranks
-    if (rank.rank() == 0) save_embeddings(words, argv[2]);
+    if (rank.rank() == 0) words.save(argv[2]);
   });
 } catch (const std::exception& error) {
   std::cerr << "train_on_nodes: " << error.what() << '\n';

@@ -3,11 +3,13 @@
 #include <stdlib.h>  // NOLINT(modernize-deprecated-headers): mkdtemp is POSIX, not C++.
 
 #include <chrono>
+#include <cstdint>
 #include <cstdio>
 #include <exception>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -18,13 +20,28 @@
 
 namespace wordloom_test {
 
+/// Returns whether a program is told the place that the message of a wordloom::Error begins with:
+/// "FILE: line 3, column 1: ..." or "FILE: byte 7: ...", and otherwise no line or byte.
+template <class Error>
+bool tells_its_place(const Error& error) {
+  const std::string text = error.what(), path = error.path().string();
+  const auto number_after = [&](const std::string& unit) -> std::optional<std::uint64_t> {
+    const std::string begin = path + unit;
+    if (path.empty() || !text.starts_with(begin)) return std::nullopt;
+    return std::stoull(text.substr(begin.size()));
+  };
+  const auto byte = number_after(": byte "), of_section = number_after(": section at byte ");
+  return error.line() == number_after(": line ") && error.byte() == (byte ? byte : of_section);
+}
+
 /// The message of the `Error` that `action()` throws; fails the test when it throws none or
-/// another.
+/// another, or when one of wordloom does not tell a program its place.
 template <class Error, class Action>
 std::string message_of(Action&& action) {
   try {
     std::forward<Action>(action)();
   } catch (const Error& error) {
+    if constexpr (requires { error.kind(); }) CHECK(tells_its_place(error));
     return error.what();
   } catch (const std::exception& other) {
     FAIL("expected another type of exception; got: " << other.what());

@@ -63,7 +63,7 @@ void with_vectors_in(const std::filesystem::path& path, const std::string& forma
                      const wordloom::LoadOptions& options, Use&& use) {
   using wordloom::VectorFormat;
   const auto use_finite = [&](const auto& embeddings) {
-    require_finite(embeddings, path);
+    require_finite(embeddings.in_vocabulary(), path);
     use(embeddings);
   };
   const wordloom::VectorFile file(path);

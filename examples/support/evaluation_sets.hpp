@@ -62,7 +62,7 @@ class EvaluationSets {
     }
     for (auto& set : analogy_) {
       set.report = wordloom::evaluate_analogies(
-          words, set.data,
+          words.in_vocabulary(), set.data,
           {.restrict_vocabulary = restrict_vocabulary_, .letter_case = letter_case_});
       if (set.report.total.asked == 0)
         set.failure =

@@ -24,8 +24,8 @@ struct Prepared : PreparedFiles {
       : PreparedFiles(options, writes),
         pretrained(options.pretrained.empty()
                        ? std::nullopt
-                       : std::optional(wordloom::load_embeddings(options.pretrained,
-                                                                 {.warn = warn_as("word2vec")}))),
+                       : std::optional(wordloom::Embeddings::load(options.pretrained,
+                                                                  {.warn = warn_as("word2vec")}))),
         evaluation(options.evaluate_similarity, options.evaluate_analogy, options.lookup) {
     if (pretrained) check_pretrained(options);
     if (writes && !options.save_vocab.empty()) save_vocab.emplace(options.save_vocab);
@@ -66,7 +66,8 @@ wordloom::Vocabulary make_vocabulary(const Options& options, const Cluster& clus
   if (!cluster.is_joined()) {
     const auto counter = wordloom::detail::count_words(options.train, limits);
     counter.for_each([&](std::string_view, std::uint64_t count) { read += count; });
-    return wordloom::Vocabulary::from_counter(counter, limits, options.train);
+    return wordloom::Vocabulary::from_counter(counter, limits,
+                                              std::filesystem::path(options.train));
   }
   auto ranks = *cluster.ranks();
   return wordloom::rank_vocabulary(ranks, options.train, limits);
@@ -265,7 +266,7 @@ int run(int argc, char** argv, Cluster& cluster) {
                                               .cbow = is_cbow(options.sampler)};
   prepared.write(options, *model, of_training);
   const auto use = [&](const auto& words) {
-    prepared.write(options, words);
+    prepared.write(options, words.in_vocabulary());
     prepared.evaluation.run(words);
   };
   with_vectors_of(std::move(*model), use);

@@ -1,9 +1,15 @@
 #include <sys/stat.h>
 
+#include <filesystem>
 #include <fstream>
+#include <optional>
 #include <string>
 #include <thread>
+#include <utility>
+#include <vector>
 #include <wordloom/core/detail/input_file.hpp>
+#include <wordloom/core/parallel.hpp>
+#include <wordloom/core/detail/section_file.hpp>
 #include <wordloom/corpus/vocabulary.hpp>
 
 #include "catch.hpp"
@@ -60,6 +66,59 @@ TEST_CASE("a text that only resembles another format is read", "[input_file]") {
     write_file(folder / "a", text);
     CHECK(detail::InputFile(folder / "a", detail::Content::text).text() == text);
   }
+}
+
+TEST_CASE("a program is told the class and place of an error, also of a copy from a thread",
+          "[error]") {
+  const auto thrown = [](auto&& action) -> std::pair<ErrorKind, detail::FilePlace> {
+    try {
+      detail::run_threads(2, [&](std::size_t thread) {
+        if (thread == 1) static_cast<void>(action());
+      });
+    } catch (const Error& error) {
+      return {error.kind(), {error.path(), error.line(), error.byte()}};
+    }
+    return {};
+  };
+  const auto check = [&](auto&& action, ErrorKind kind, const std::filesystem::path& path = {},
+                         std::optional<std::uint64_t> line = {},
+                         std::optional<std::uint64_t> byte = {}) {
+    const auto [got, place] = thrown(action);
+    CHECK(got == kind);
+    CHECK(place.path == path);
+    CHECK(place.line == line);
+    CHECK(place.byte == byte);
+  };
+  const auto check_kind = [&](const auto& error, ErrorKind kind) {
+    check([&] { throw error; }, kind);  // a copy
+  };
+  check_kind(Error("x"), ErrorKind::other);
+  check_kind(InvalidArgument("x"), ErrorKind::invalid_argument);
+  check_kind(TrainingError("x"), ErrorKind::training);
+  check_kind(DeviceError("x"), ErrorKind::device);
+  check_kind(UnsupportedProcessor("x"), ErrorKind::processor);
+  check_kind(SyncError("x"), ErrorKind::sync);
+  check_kind(UnknownWord("x"), ErrorKind::unknown_word);
+
+  const TemporaryFolder folder;
+  const auto file = folder / "file";
+  check([&] { return Vocabulary::load(file); }, ErrorKind::io, file);
+  write_file(file, "the 5\nthe 4\n");
+  check([&] { return Vocabulary::load(file); }, ErrorKind::format, file, 2);
+  check([&] { return Vocabulary::load(file, {.min_count = 9}); }, ErrorKind::format, file, 2);
+  write_file(file, "the 5\n");
+  check([&] { return Vocabulary::load(file, {.min_count = 9}); }, ErrorKind::corpus, file);
+  const std::vector<std::vector<std::string>> sentences{{"the"}};
+  check([&] { return Vocabulary::from_sentences(sentences, {.min_count = 9}); }, ErrorKind::corpus);
+  check([&] { detail::SectionReader(file, "format 1"); }, ErrorKind::format, file, {}, 0);
+  write_file(folder / "x.gz", "plain");
+  check([&] { detail::InputFile(folder / "x.gz"); }, ErrorKind::format, folder / "x.gz", {}, 0);
+  const auto foreign = [&] {
+    throw ForeignFormat(file, "an xz file", "xz -dc", true).at_line(1, 1);
+  };
+  check(foreign, ErrorKind::format, file, 1);
+  CHECK(message_of<ForeignFormat>(foreign) ==
+        file.string() + ": line 1, column 1: this is an xz file; to read it: xz -dc");
 }
 
 TEST_CASE("a byte order mark is not part of a word, even where files are joined", "[input_file]") {

@@ -50,6 +50,9 @@ struct Loader {
       load(path);
     } catch (const wordloom::Error& error) {
       if (std::string(error.what()).empty()) throw FuzzFailure("an error without a message");
+      if (error.kind() == wordloom::ErrorKind::format &&
+          (error.path().empty() || !tells_its_place(error)))
+        throw FuzzFailure(std::string("a program is not told the place: ") + error.what());
       return;
     }
     if (has_checksum && std::find(samples.begin(), samples.end(), bytes) == samples.end())
@@ -71,12 +74,12 @@ inline std::vector<Loader> all_loaders(const TemporaryFolder& folder) {
   const auto add_vectors = [&](const std::string& name, const std::string& file,
                                VectorFormat format) {
     Loader loader{name, {}, folder / file, false, [=](const auto& path) {
-                    use(load_embeddings(path, format));
-                    if (load_embeddings(path, format, {.limit = 1}).size() != 1)
+                    use(VectorFile(path).embeddings(format));
+                    if (VectorFile(path).embeddings(format, {.limit = 1}).size() != 1)
                       throw FuzzFailure("more words than the limit");
                   }};
     for (const std::size_t dimension : {1u, 3u, 20u}) {
-      save_embeddings(random_model(vocabulary, dimension).embeddings(), loader.path, format);
+      random_model(vocabulary, dimension).embeddings().save(loader.path, format);
       loader.samples.push_back(read_file(loader.path));
       if (format != VectorFormat::projector_tsv) detectable.push_back(loader.samples.back());
     }
@@ -91,7 +94,7 @@ inline std::vector<Loader> all_loaders(const TemporaryFolder& folder) {
   add_vectors("tsv", "v.tsv", VectorFormat::projector_tsv);
   Loader fasttext{"fasttext", {}, folder / "v.ft", false, [use](const auto& path) {
                     const SubwordEmbeddings words = load_fasttext(path);
-                    use(words);
+                    use(words.in_vocabulary());
                     const Model loaded = load_fasttext_model(path);
                     if (!(loaded.vocabulary.words() == words.words()))
                       throw FuzzFailure("the loaders differ");
@@ -121,7 +124,7 @@ inline std::vector<Loader> all_loaders(const TemporaryFolder& folder) {
   write_file(folder / "v2.npy", loaders[3].samples.back());
   write_file(folder / "v.words.txt", read_file(folder / "v.npy.words.txt"));
   loaders.push_back({"detection", detectable, folder / "v", false,
-                     [use](const auto& path) { use(load_embeddings(path)); }});
+                     [use](const auto& path) { use(Embeddings::load(path)); }});
 
   vocabulary.save(folder / "vocabulary");
   loaders.push_back({"vocabulary",

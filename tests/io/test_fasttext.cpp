@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -104,7 +105,7 @@ std::vector<float> row(const RowMatrix& matrix, std::size_t i) {
 }
 
 std::vector<float> first_vector(const std::filesystem::path& path) {
-  const Embeddings words = load_fasttext(path);
+  const SubwordEmbeddings words = load_fasttext(path);
   return row(words.vectors(), 0);
 }
 
@@ -128,14 +129,16 @@ TEST_CASE("the vectors of a fastText file equal the model's", "[io]") {
   const Model model = subword_model();
   save_fasttext(model, path);
   const SubwordEmbeddings loaded = load_fasttext(path);
-  CHECK(same_vectors(loaded, model.embeddings()));
+  CHECK(same_vectors(loaded.in_vocabulary(), model.embeddings()));
   CHECK(loaded.subwords() == some_subwords);
   CHECK(same_matrix(loaded.input(), model.input));
   const SubwordEmbeddings own(load_fasttext_model(path));
   for (const std::string word : {"the", "them", "caf\xc3\xa8", "", "</s>"})
     CHECK(loaded.vector(word) == own.vector(word));
   CHECK(detect_vector_format(path) == VectorFormat::fasttext);
-  CHECK(same_vectors(load_embeddings(path), model.embeddings()));
+  const Embeddings known = Embeddings::load(path);
+  CHECK(same_vectors(known, model.embeddings()));
+  CHECK(std::ranges::equal(known.counts(), model.vocabulary.counts()));
   CHECK(vector_format("fasttext") == VectorFormat::fasttext);
 }
 
@@ -151,7 +154,7 @@ TEST_CASE("a model without n-grams has neither buckets nor n-grams in fastText's
   CHECK(same(loaded, model));
   CHECK_FALSE(loaded.subwords.has_value());
   const SubwordEmbeddings vectors = load_fasttext(path);
-  CHECK(same_vectors(vectors, model.embeddings()));
+  CHECK(same_vectors(vectors.in_vocabulary(), model.embeddings()));
   CHECK(vectors.vector("unknown") == std::vector<float>{0, 0});
 
   // Rows of the model behind those of the words are no n-grams; maxn = 0 is no subwords.
@@ -181,7 +184,7 @@ TEST_CASE("files of fastText are read, with words of one count in any order", "[
     CHECK(row(model.output, 0) == std::vector<float>{25, 26});
     CHECK(row(model.output, 1) == std::vector<float>{21, 22});
     CHECK(row(model.output, 2) == std::vector<float>{23, 24});
-    CHECK(same_vectors(load_fasttext(path), model.embeddings()));
+    CHECK(same_vectors(load_fasttext(path).in_vocabulary(), model.embeddings()));
   }
   bytes.maxn = 0;  // buckets without n-grams
   write_file(path, bytes.text());
@@ -292,7 +295,7 @@ TEST_CASE("labels in the text of a fastText model are left out", "[io]") {
   bytes.entries.push_back({"__label__x", 1, 1});
   write_file(folder / "labels", bytes.text());
   CHECK(same(load_fasttext_model(folder / "labels"), load_fasttext_model(folder / "plain")));
-  CHECK(same_vectors(load_embeddings(folder / "labels"), load_embeddings(folder / "plain")));
+  CHECK(same_vectors(Embeddings::load(folder / "labels"), Embeddings::load(folder / "plain")));
   bytes.entries.back().type = 0;
   write_file(folder / "labels", bytes.text());
   CHECK(contains(message_of<FormatError>([&] { load_fasttext(folder / "labels"); }),
@@ -398,8 +401,7 @@ TEST_CASE("a model that fastText's format cannot hold is refused and leaves no f
 TEST_CASE("vectors alone are not written in fastText's format", "[io]") {
   const TemporaryFolder folder;
   CHECK(contains(message_of<InvalidArgument>([&] {
-                   save_embeddings(plain_model().embeddings(), folder / "v",
-                                   VectorFormat::fasttext);
+                   plain_model().embeddings().save(folder / "v", VectorFormat::fasttext);
                  }),
                  "save_fasttext"));
   CHECK(folder.entry_count() == 0);

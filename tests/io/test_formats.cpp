@@ -49,18 +49,22 @@ const std::vector<VectorFormat> formats{VectorFormat::word2vec_binary, VectorFor
 TEST_CASE("word2vec files equal those of word2vec, byte for byte", "[io]") {
   const TemporaryFolder folder;
   const auto words = make({"a", "bc"}, 2, {1.0f, -2.5f, 0.0f, 0.1f});
-  save_embeddings(words, folder / "bin");
+  words.save(folder / "bin");
+  const Embeddings loaded = Embeddings::load(folder / "bin");
+  CHECK(same(loaded, words));
+  CHECK(loaded.counts().empty());
+  CHECK(Embeddings::load(folder / "bin", {.limit = 1}).size() == 1);
   CHECK(read_file(folder / "bin") == std::string("2 2\na \x00\x00\x80\x3f\x00\x00\x20\xc0\n"
                                                  "bc \x00\x00\x00\x00\xcd\xcc\xcc\x3d\n",
                                                  4 + 2 + 8 + 1 + 3 + 8 + 1));
-  save_embeddings(words, folder / "txt", VectorFormat::word2vec_text);
+  words.save(folder / "txt", VectorFormat::word2vec_text);
   CHECK(read_file(folder / "txt") == "2 2\na 1 -2.5 \nbc 0 0.1 \n");
-  save_embeddings(words, folder / "glove", VectorFormat::glove_text);
+  words.save(folder / "glove", VectorFormat::glove_text);
   CHECK(read_file(folder / "glove") == "a 1 -2.5\nbc 0 0.1\n");
-  save_embeddings(words, folder / "v.tsv", VectorFormat::projector_tsv);
+  words.save(folder / "v.tsv", VectorFormat::projector_tsv);
   CHECK(read_file(folder / "v.tsv") == "1\t-2.5\n0\t0.1\n");
   CHECK(read_file(folder / "v.metadata.tsv") == "a\nbc\n");
-  save_embeddings(words, folder / "v.npy", VectorFormat::npy);
+  words.save(folder / "v.npy", VectorFormat::npy);
   const std::string npy = read_file(folder / "v.npy");
   REQUIRE(npy.size() == 128 + 16);
   CHECK(npy.substr(0, 10) == std::string("\x93NUMPY\x01\x00\x76\x00", 10));
@@ -76,11 +80,11 @@ TEST_CASE("every format keeps every bit and is recognised", "[io]") {
     for (const VectorFormat format : formats) {
       const auto path =
           folder / (format == VectorFormat::projector_tsv ? "vectors.tsv" : "vectors");
-      save_embeddings(awkward(dimension), path, format);
-      CHECK(same(load_embeddings(path, format), awkward(dimension)));
+      awkward(dimension).save(path, format);
+      CHECK(same(VectorFile(path).embeddings(format), awkward(dimension)));
       // "10 0.1": with one dimension GloVe's first line can look like a header, and here does not.
       CHECK(detect_vector_format(path) == format);
-      CHECK(same(load_embeddings(path), awkward(dimension)));
+      CHECK(same(Embeddings::load(path), awkward(dimension)));
     }
 }
 
@@ -89,8 +93,8 @@ TEST_CASE("numbers that are not finite survive", "[io]") {
   const float infinity = std::numeric_limits<float>::infinity();
   const auto words = make({"a"}, 2, {infinity, -infinity});
   for (const VectorFormat format : formats) {
-    save_embeddings(words, folder / "v.tsv", format);
-    CHECK(same(load_embeddings(folder / "v.tsv", format), words));
+    words.save(folder / "v.tsv", format);
+    CHECK(same(VectorFile(folder / "v.tsv").embeddings(format), words));
   }
 }
 
@@ -100,18 +104,18 @@ TEST_CASE("files of gensim and Windows are read", "[io]") {
   write_file(folder / "bin", std::string("2 2\na \x00\x00\x80\x3f\x00\x00\x20\xc0"
                                          "bc \x00\x00\x00\x00\xcd\xcc\xcc\x3d",
                                          4 + 2 + 8 + 3 + 8));
-  CHECK(same(load_embeddings(folder / "bin"), words));
+  CHECK(same(Embeddings::load(folder / "bin"), words));
   write_file(folder / "txt", "2 2\r\na 1 -2.5\r\nbc 0 0.1\r\n");
-  CHECK(same(load_embeddings(folder / "txt"), words));
+  CHECK(same(Embeddings::load(folder / "txt"), words));
   write_file(folder / "glove", "a 1\t-2.50 \r\nbc 0.0 1e-1\n");
-  CHECK(same(load_embeddings(folder / "glove"), words));
+  CHECK(same(Embeddings::load(folder / "glove"), words));
 }
 
 TEST_CASE("numbers with a plus sign or too small for a float are read as gensim does", "[io]") {
   const TemporaryFolder folder;
   write_file(folder / "v", "1 4\na +1.0 2. 1e-50 -1e-300\n");
   CHECK(detect_vector_format(folder / "v") == VectorFormat::word2vec_text);
-  CHECK(same(load_embeddings(folder / "v"), make({"a"}, 4, {1.0f, 2.0f, 0.0f, -0.0f})));
+  CHECK(same(Embeddings::load(folder / "v"), make({"a"}, 4, {1.0f, 2.0f, 0.0f, -0.0f})));
 }
 
 TEST_CASE("the error for another kind of .npy file says how to save it", "[io]") {
@@ -135,9 +139,9 @@ TEST_CASE("text with a malformed number is not read as binary", "[io]") {
     const bool is_text = detect_vector_format(folder / "v") == VectorFormat::word2vec_text;
     CHECK(is_text == (row != std::string_view("a 1")));  // that may be two floats cut short
     if (row == std::string_view("a 1 2 3"))
-      CHECK(same(load_embeddings(folder / "v"), make({"a 1"}, 2, {2.0f, 3.0f})));
+      CHECK(same(Embeddings::load(folder / "v"), make({"a 1"}, 2, {2.0f, 3.0f})));
     else
-      CHECK_THROWS_AS(load_embeddings(folder / "v"), FormatError);
+      CHECK_THROWS_AS(Embeddings::load(folder / "v"), FormatError);
   }
 }
 
@@ -147,14 +151,15 @@ TEST_CASE("a file cut short at any byte is refused or causes a warning, and no r
   const auto words = make({"alpha", "b", "gamma"}, 3, {1.5f, -2.25f, 3.125f, 4.75f});
   for (const VectorFormat format : formats) {
     const auto path = folder / "v.tsv";
-    save_embeddings(words, path, format);
+    words.save(path, format);
     const std::string whole = read_file(path);
     for (std::size_t size = 0; size < whole.size(); ++size) {
       write_file(path, whole.substr(0, size));
       INFO("format " << static_cast<int>(format) << ", " << size << " of " << whole.size());
       int warnings = 0;
       try {
-        const auto part = load_embeddings(path, format, {.warn = [&](const auto&) { ++warnings; }});
+        const auto part =
+            VectorFile(path).embeddings(format, {.warn = [&](const auto&) { ++warnings; }});
         // GloVe's text that is cut between two rows and a binary file without its last newline, as
         // gensim writes it, are as good as whole.
         const bool looks_whole =
@@ -162,7 +167,7 @@ TEST_CASE("a file cut short at any byte is refused or causes a warning, and no r
             (format == VectorFormat::word2vec_binary && size + 1 == whole.size());
         CHECK(warnings == (looks_whole ? 0 : 1));
         if (!looks_whole)
-          CHECK_THROWS_AS(load_embeddings(path, format, {.strict = true}), FormatError);
+          CHECK_THROWS_AS(VectorFile(path).embeddings(format, {.strict = true}), FormatError);
         REQUIRE(part.dimension() == 3);
         for (std::size_t i = 0; i < part.size(); ++i) {
           CHECK(part.word(i) == words.word(i));
@@ -183,7 +188,7 @@ TEST_CASE("a changed byte never crashes a loader", "[io]") {
   const TemporaryFolder folder;
   for (const VectorFormat format : formats) {
     const auto path = folder / "v.tsv";
-    save_embeddings(make({"alpha", "b"}, 3, {1.5f, -2.25f}), path, format);
+    make({"alpha", "b"}, 3, {1.5f, -2.25f}).save(path, format);
     const std::string whole = read_file(path);
     for (std::size_t byte = 0; byte < whole.size(); ++byte)
       for (const int change : {0x01, 0x80, 0xff}) {
@@ -192,7 +197,7 @@ TEST_CASE("a changed byte never crashes a loader", "[io]") {
         write_file(path, changed);
         for (const VectorFormat as : formats) {
           try {
-            load_embeddings(path, as);
+            VectorFile(path).embeddings(as);
           } catch (const Error&) {
           }
         }
@@ -205,7 +210,7 @@ TEST_CASE("a header that promises more than the file holds is refused before all
   const TemporaryFolder folder;
   const auto refusal = [&](std::string_view text, VectorFormat format) {
     write_file(folder / "v", text);
-    return message_of<FormatError>([&] { load_embeddings(folder / "v", format); });
+    return message_of<FormatError>([&] { VectorFile(folder / "v").embeddings(format); });
   };
   for (const VectorFormat format : {VectorFormat::word2vec_binary, VectorFormat::word2vec_text}) {
     const std::string begin = format == VectorFormat::word2vec_text ? "line 1, column 1" : "byte 0";
@@ -222,7 +227,7 @@ TEST_CASE("a header that promises more than the file holds is refused before all
   }
   // So many rows are not there: room is made for those that may be.
   write_file(folder / "v", "1000000000000 1\na 1\n");
-  CHECK(load_word2vec_text(folder / "v").size() == 1);
+  CHECK(VectorFile(folder / "v").embeddings(VectorFormat::word2vec_text).size() == 1);
   std::string npy(
       "\x93NUMPY\x01\x00\x40\x00{'descr': '<f4', 'fortran_order': False, 'shape': (9999999999, "
       "99), }",
@@ -235,7 +240,8 @@ TEST_CASE("errors give line and column, or the byte", "[io]") {
   const TemporaryFolder folder;
   const auto refusal = [&](std::string_view text) {
     write_file(folder / "v", text);
-    return message_of<FormatError>([&] { load_word2vec_text(folder / "v"); });
+    return message_of<FormatError>(
+        [&] { VectorFile(folder / "v").embeddings(VectorFormat::word2vec_text); });
   };
   CHECK(contains(refusal("2 2\na 1 x\nb 1 2\n"),
                  "v: line 2, column 5: expected number 2 of 2 after 'a', got 'x'"));
@@ -251,29 +257,30 @@ TEST_CASE("errors give line and column, or the byte", "[io]") {
   CHECK(contains(refusal("1 1\na 1e99\n"),
                  "line 2, column 3: expected a number that a float can hold"));
   write_file(folder / "v", "a 1 2\nb 1\nc 1 2\n");
-  CHECK(contains(message_of<FormatError>([&] { load_glove_text(folder / "v"); }),
+  CHECK(contains(message_of<FormatError>(
+                     [&] { VectorFile(folder / "v").embeddings(VectorFormat::glove_text); }),
                  "v: line 2, column 4: expected number 2 of 2 after 'b', got the end of the line"));
   write_file(folder / "v", std::string("1 2\na \x00\x00\x80\x3f\x00\x00", 12));
-  CHECK(contains(message_of<FormatError>([&] { load_word2vec_binary(folder / "v"); }), "v: byte"));
-  CHECK_THROWS_AS(load_embeddings(folder / "missing"), IoError);
-  CHECK_THROWS_AS(load_embeddings(folder.path()), IoError);
+  CHECK(contains(message_of<FormatError>(
+                     [&] { VectorFile(folder / "v").embeddings(VectorFormat::word2vec_binary); }),
+                 "v: byte"));
+  CHECK_THROWS_AS(Embeddings::load(folder / "missing"), IoError);
+  CHECK_THROWS_AS(Embeddings::load(folder.path()), IoError);
 }
 
 TEST_CASE("a word that a format cannot hold is refused and nothing is written", "[io]") {
   const TemporaryFolder folder;
   for (const VectorFormat format : formats)
-    CHECK_THROWS_AS(
-        save_embeddings(make({"fine", "two\nlines words"}, 2, {1.0f}), folder / "v.tsv", format),
-        InvalidArgument);
+    CHECK_THROWS_AS(make({"fine", "two\nlines words"}, 2, {1.0f}).save(folder / "v.tsv", format),
+                    InvalidArgument);
   CHECK(folder.entry_count() == 0);
 }
 
 TEST_CASE("a save that fails leaves the old file", "[io]") {
   const TemporaryFolder folder;
-  save_embeddings(make({"old"}, 1, {1.0f}), folder / "v");
+  make({"old"}, 1, {1.0f}).save(folder / "v");
   const std::string before = read_file(folder / "v");
-  CHECK_THROWS_AS(save_embeddings(make({"new", "two words"}, 1, {1.0f}), folder / "v"),
-                  InvalidArgument);
+  CHECK_THROWS_AS(make({"new", "two words"}, 1, {1.0f}).save(folder / "v"), InvalidArgument);
   CHECK(read_file(folder / "v") == before);
   CHECK(folder.entry_count() == 1);
 }
@@ -282,12 +289,13 @@ TEST_CASE("a file of words that is cut within the last word causes a warning", "
   const TemporaryFolder folder;
   for (const VectorFormat format : {VectorFormat::npy, VectorFormat::projector_tsv}) {
     const auto path = folder / "v.tsv";
-    save_embeddings(make({"alpha", "gamma"}, 2, {1.5f}), path, format);
+    make({"alpha", "gamma"}, 2, {1.5f}).save(path, format);
     write_file(words_path(path, format), "alpha\ngam");
     std::string warning;
-    load_embeddings(path, format, {.warn = [&](const std::string& text) { warning += text; }});
+    VectorFile(path).embeddings(format,
+                                {.warn = [&](const std::string& text) { warning += text; }});
     CHECK(contains(warning, "the last line does not end: its word may be cut"));
-    CHECK_THROWS_AS(load_embeddings(path, format, {.strict = true}), FormatError);
+    CHECK_THROWS_AS(VectorFile(path).embeddings(format, {.strict = true}), FormatError);
   }
 }
 
@@ -297,15 +305,14 @@ TEST_CASE("words are written beside the given name, or nothing is written", "[io
   std::filesystem::create_directory(folder / "other");
   std::filesystem::create_symlink("other/v", folder / "link");
   for (const VectorFormat format : {VectorFormat::npy, VectorFormat::projector_tsv}) {
-    save_embeddings(words, folder / "link", format);
-    CHECK(same(load_embeddings(folder / "link", format), words));
-    CHECK(
-        contains(message_of<InvalidArgument>([&] { save_embeddings(words, "/dev/null", format); }),
-                 "one file"));
+    words.save(folder / "link", format);
+    CHECK(same(VectorFile(folder / "link").embeddings(format), words));
+    CHECK(contains(message_of<InvalidArgument>([&] { words.save("/dev/null", format); }),
+                   "one file"));
     std::filesystem::remove(words_path(folder / "link", format));
     std::filesystem::create_directory(words_path(folder / "link", format));
     CHECK_THROWS_AS(check_place(AtomicFile(folder / "link"), format), IoError);
-    CHECK_THROWS_AS(save_embeddings(words, folder / "link", format), IoError);
+    CHECK_THROWS_AS(words.save(folder / "link", format), IoError);
   }
   for (const VectorFormat format : formats)
     CHECK(words_path("v", format).empty() ==

@@ -24,9 +24,9 @@ struct Loaded {
 
 Loaded load(const std::filesystem::path& path, std::size_t limit = 0) {
   Loaded result;
-  const auto vectors = load_embeddings(path, {.limit = limit, .warn = [&](const std::string& text) {
-                                                result.warnings.push_back(text);
-                                              }});
+  const auto vectors = Embeddings::load(
+      path,
+      {.limit = limit, .warn = [&](const std::string& text) { result.warnings.push_back(text); }});
   for (std::size_t i = 0; i < vectors.size(); ++i) {
     result.words.emplace_back(vectors.word(i));
     CHECK(vectors.vector(i)[0] == 0.5f);
@@ -66,14 +66,15 @@ TEST_CASE("a wrong header and bad line ends cause one warning if all rows are co
     const auto loaded = load(path);
     CHECK(loaded.words == std::vector<std::string>{"a", "b"});
     CHECK(loaded.warnings == std::vector<std::string>{path.string() + ": " + one.warning});
-    CHECK(load_embeddings(path).size() == 2);
-    CHECK(contains(message_of<FormatError>([&] { load_embeddings(path, {.strict = true}); }),
+    CHECK(Embeddings::load(path).size() == 2);
+    CHECK(contains(message_of<FormatError>(
+                       [&] { static_cast<void>(Embeddings::load(path, {.strict = true})); }),
                    one.warning.substr(0, one.warning.find(';'))));
   }
   for (const std::string& text : {"2 2\n" + rows, rows, "2 2\n" + binary}) {
     write_file(path, text);
     CHECK(load(path).warnings.empty());
-    CHECK(load_embeddings(path, {.strict = true}).size() == 2);
+    CHECK(Embeddings::load(path, {.strict = true}).size() == 2);
   }
 }
 
@@ -86,7 +87,7 @@ TEST_CASE("a file that is cut within a row is refused", "[io]") {
         "2 2\na " + floats + "\nb " + floats.substr(0, 7), "1 2\na " + floats + "\nb"}) {
     INFO(text);
     write_file(path, text);
-    CHECK_THROWS_AS(load_embeddings(path), FormatError);
+    CHECK_THROWS_AS(Embeddings::load(path), FormatError);
   }
 }
 
@@ -99,9 +100,9 @@ TEST_CASE("a limit reads the first words of each format and no more", "[io]") {
        {VectorFormat::word2vec_binary, VectorFormat::word2vec_text, VectorFormat::glove_text,
         VectorFormat::npy, VectorFormat::projector_tsv}) {
     const auto path = folder / "v.tsv";
-    save_embeddings(three, path, format);
+    three.save(path, format);
     for (const std::size_t limit : {1u, 2u, 3u, 4u}) {
-      const auto part = load_embeddings(path, format, {.strict = true, .limit = limit});
+      const auto part = VectorFile(path).embeddings(format, {.strict = true, .limit = limit});
       CHECK(part.size() == std::min<std::size_t>(limit, 3));
       CHECK(part.word(part.size() - 1) == three.word(part.size() - 1));
     }
@@ -110,17 +111,19 @@ TEST_CASE("a limit reads the first words of each format and no more", "[io]") {
   write_file(folder / "v", "9 2\na 0.5 1\nb 0.5 2\nc x\n");
   CHECK(load(folder / "v", 2).words == std::vector<std::string>{"a", "b"});
   CHECK(load(folder / "v", 2).warnings.empty());
-  CHECK_THROWS_AS(load_embeddings(folder / "v", {.limit = 3}), FormatError);
+  CHECK_THROWS_AS(Embeddings::load(folder / "v", {.limit = 3}), FormatError);
   Model model(Vocabulary::from_counts(
                   std::vector<std::pair<std::string, std::uint64_t>>{{"a", 3}, {"b", 2}, {"c", 1}}),
               2);
   model.save(folder / "model");
   save_fasttext(model, folder / "fasttext");
   for (const char* file : {"model", "fasttext"}) {
-    const auto part = load_embeddings(folder / file, {.limit = 2});
+    const auto part = Embeddings::load(folder / file, {.limit = 2});
     CHECK(part.size() == 2);
     CHECK(part.word(1) == "b");
     CHECK(part.vector(1)[0] == model.input.row(1)[0]);
+    CHECK(part.counts().size() == 2);
+    CHECK(part.count("b") == std::uint64_t{2});
   }
 }
 
@@ -168,21 +171,21 @@ TEST_CASE("vectors and models are read from .gz files, and the words beside them
   const Embeddings vectors = model.embeddings();
   const auto check = [&](const std::string& name, VectorFormat format) {
     CHECK(detect_vector_format(folder / name) == format);
-    const auto loaded = load_embeddings(folder / name);
+    const auto loaded = Embeddings::load(folder / name);
     REQUIRE(loaded.words() == vectors.words());
     CHECK(loaded.vector(1)[2] == vectors.vector(1)[2]);
   };
   for (const VectorFormat format : {VectorFormat::word2vec_text, VectorFormat::glove_text}) {
-    save_embeddings(vectors, folder / "v.vec", format);
+    vectors.save(folder / "v.vec", format);
     compress("v.vec", "v.vec.gz");
     check("v.vec.gz", format);
   }
-  save_embeddings(vectors, folder / "v.tsv", VectorFormat::projector_tsv);
+  vectors.save(folder / "v.tsv", VectorFormat::projector_tsv);
   compress("v.tsv", "v.tsv.gz");
   check("v.tsv.gz", VectorFormat::projector_tsv);
   compress("v.metadata.tsv", "v.metadata.tsv.gz");
   check("v.tsv.gz", VectorFormat::projector_tsv);
-  save_embeddings(vectors, folder / "v.npy", VectorFormat::npy);
+  vectors.save(folder / "v.npy", VectorFormat::npy);
   compress("v.npy", "v.npy.gz");
   check("v.npy.gz", VectorFormat::npy);
   compress("v.npy.words.txt", "v.npy.gz.words.txt.gz");

@@ -102,19 +102,19 @@ TEST_CASE("an odd word comes back from each format, or is refused before it is w
           CHECK(contains(error.what(), name_of(format)));
         }
         if (can_hold) {
-          save_embeddings(vectors, path, format);
+          vectors.save(path, format);
           int warnings = 0;
           const LoadOptions options{.warn = [&](const auto&) { ++warnings; }};
-          CHECK(same(load_embeddings(path, format, options), vectors));
+          CHECK(same(VectorFile(path).embeddings(format, options), vectors));
           CHECK(warnings == 0);
           if (format == VectorFormat::word2vec_binary || format == VectorFormat::word2vec_text)
             CHECK(detect_vector_format(path.parent_path() / "v.tsv") ==
                   VectorFormat::projector_tsv);
           std::filesystem::rename(path, folder / "v");
           if (format != VectorFormat::projector_tsv && format != VectorFormat::npy)
-            CHECK(same(load_embeddings(folder / "v"), vectors));
+            CHECK(same(Embeddings::load(folder / "v"), vectors));
         } else {
-          CHECK_THROWS_AS(save_embeddings(vectors, path, format), InvalidArgument);
+          CHECK_THROWS_AS(vectors.save(path, format), InvalidArgument);
         }
         for (const auto* file : {"v", "v.tsv", "v.metadata.tsv", "v.tsv.words.txt"})
           std::filesystem::remove(folder / file);
@@ -160,7 +160,7 @@ TEST_CASE("the last numbers of a row are the vector, in any file of words with b
   const TemporaryFolder folder;
   const auto words_of = [&](const std::string& text) {
     write_file(folder / "v", text);
-    const auto vectors = load_embeddings(folder / "v");
+    const auto vectors = Embeddings::load(folder / "v");
     std::vector<std::string> words;
     for (std::size_t i = 0; i < vectors.size(); ++i) {
       words.emplace_back(vectors.word(i));
@@ -190,7 +190,7 @@ TEST_CASE("words that may be parts of vectors are not guessed", "[io]") {
   const TemporaryFolder folder;
   const auto refusal = [&](const std::string& text) {
     write_file(folder / "v", text);
-    return message_of<FormatError>([&] { load_embeddings(folder / "v"); });
+    return message_of<FormatError>([&] { static_cast<void>(Embeddings::load(folder / "v")); });
   };
   CHECK(
       contains(refusal("3 2\nthe 1.5 2.5 of 3.5 4.5\nand 1 2\n"),
@@ -204,7 +204,7 @@ TEST_CASE("words that may be parts of vectors are not guessed", "[io]") {
   CHECK(contains(refusal("North 1 .5 .25\nNorth 2 .5 .5\nEast 3 -.5 .5\nEast 4 1.5 .5\n"),
                  "line 1, column 1: expected words and vectors that can be told apart"));
   write_file(folder / "v", "4 2\nNorth 1 .5 .25\nNorth 2 .5 .5\nEast 3 -.5 .5\nEast 4 1.5 .5\n");
-  const auto vectors = load_embeddings(folder / "v");
+  const auto vectors = Embeddings::load(folder / "v");
   CHECK(vectors.word(3) == "East 4");
 }
 
@@ -213,7 +213,7 @@ TEST_CASE("only a space ends a word of word2vec's binary format", "[io]") {
   const std::string floats("\0\0\0\x3f\0\0\x80\x3f", 8);
   const auto words_of = [&](const std::string& rows) {
     write_file(folder / "v", "3 2\n" + rows);
-    const auto vectors = load_embeddings(folder / "v");
+    const auto vectors = Embeddings::load(folder / "v");
     REQUIRE(vectors.size() == 3);
     std::vector<std::string> words;
     for (std::size_t i = 0; i < 3; ++i) {
@@ -247,9 +247,11 @@ TEST_CASE("a word with a space in word2vec's binary format is detected", "[io]")
                                    floats + end + "and " + floats + end);
       INFO(word << (end.empty() ? "" : ", with newlines"));
       for (const std::size_t limit : {0u, 3u})  // also where the word is the last one
-        CHECK(contains(
-            message_of<FormatError>([&] { load_embeddings(folder / "v", {.limit = limit}); }),
-            "a word without a space, which ends a word in word2vec's binary format, got " +
-                detail::shown(word)));
+        CHECK(
+            contains(message_of<FormatError>([&] {
+                       static_cast<void>(Embeddings::load(folder / "v", {.limit = limit}));
+                     }),
+                     "a word without a space, which ends a word in word2vec's binary format, got " +
+                         detail::shown(word)));
     }
 }

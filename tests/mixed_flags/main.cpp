@@ -23,7 +23,7 @@ int main(int, char** argv) try {
       words.append("w" + std::to_string(i));
       for (float& x : vectors.row(i)) x = static_cast<float>(random.uniform() - 0.5);
     }
-    save_embeddings(Embeddings(std::move(words), std::move(vectors)), path);
+    Embeddings(std::move(words), std::move(vectors)).save(path);
     const std::string first = baseline(path), second = native(path);
     if (first != second) {
       std::cerr << first << "\nis not\n" << second << '\n';

@@ -6,7 +6,7 @@
 #include <wordloom/io/embeddings_file.hpp>
 
 std::string UNIT(const std::filesystem::path& path) {
-  const auto words = wordloom::load_embeddings(path);
+  const auto words = wordloom::Embeddings::load(path);
   std::string found;
   for (const auto& [word, score] : words.analogy("w0", "w1", "w2", 3)) (found += word) += ' ';
   return found;

@@ -170,6 +170,8 @@ TEST_CASE("embeddings are the input rows of the words", "[model]") {
   const auto moved = std::move(plain).embeddings(), copied = std::move(again).embeddings();
   CHECK(moved.vectors().data() == rows);
   CHECK(same(copied.vectors(), embeddings.vectors()));
+  for (const Embeddings* vectors : {&embeddings, &moved, &copied})
+    CHECK(std::ranges::equal(vectors->counts(), words.counts()));
   CHECK(contains(message_of<InvalidArgument>([] { return Model(4, 3).embeddings(); }),
                  "without words"));
 }

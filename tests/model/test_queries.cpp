@@ -1,14 +1,18 @@
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <iterator>
 #include <limits>
 #include <mutex>
 #include <set>
+#include <span>
 #include <string>
 #include <thread>
 #include <type_traits>
 #include <utility>
 #include <vector>
 #include <wordloom/core/random.hpp>
+#include <wordloom/model/concatenate.hpp>
 #include <wordloom/model/embeddings.hpp>
 
 #include "catch.hpp"
@@ -74,7 +78,7 @@ TEST_CASE("many queries at once have the answers of single ones", "[query]") {
   const auto words = random_embeddings(3000, 7, 2);
   std::vector<std::string> names;
   for (int i = 0; i < 500; ++i) names.push_back("w" + std::to_string(3 * i));
-  const auto all = words.most_similar(names, 3);
+  const auto all = words.most_similar_each(names, 3);
   REQUIRE(all.size() == 500);
   for (std::size_t q = 0; q < 500; q += 37) {
     const auto one = words.most_similar(names[q], 3);
@@ -97,8 +101,9 @@ TEST_CASE("most_similar of sums and lists and doesnt_match follow their formulas
   for (std::size_t k = 0; k < 5; ++k) CHECK(found[k].word == words.word(expected[k].second));
 
   CHECK(words.most_similar("w3", 3, {.restrict_vocabulary = 2}).size() == 2);
-  CHECK(words.most_similar({"w3", "w5"}, 2).at(1).at(0).word ==
+  CHECK(words.most_similar_each({"w3", "w5"}, 2).at(1).at(0).word ==
         words.most_similar("w5", 1).at(0).word);
+  CHECK(words.most_similar("w3").size() == 10);
   CHECK(words.contains("w399"));
   CHECK_FALSE(words.contains("w400"));
 
@@ -125,6 +130,106 @@ TEST_CASE("most_similar of sums and lists and doesnt_match follow their formulas
         "a query needs at least one word");
   CHECK_THROWS_AS(words.doesnt_match(std::vector<std::string>{}), InvalidArgument);
   CHECK_THROWS_AS(words.mean_vector({"w1", "w400"}), UnknownWord);
+}
+
+TEST_CASE("queries have the meanings and numbers of gensim's KeyedVectors", "[query]") {
+  RowMatrix vectors(5, 3);
+  const float rows[5][3]{{4, 1, 2}, {3, 3, 1}, {5, -1, 1}, {2, 2, -1}, {-1, 3, 4}};
+  for (std::size_t i = 0; i < 5; ++i) std::copy_n(rows[i], 3, vectors.row_data(i));
+  const std::vector<std::string> names{"king", "queen", "man", "woman", "apple"};
+  const Embeddings words(WordList::from(names), std::move(vectors));
+  // Expected numbers are those of gensim 4.4.
+  const auto check = [](const std::vector<Neighbour>& found,
+                        const std::vector<std::pair<std::string, double>>& expected) {
+    REQUIRE(found.size() == expected.size());
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      CHECK(found[i].word == expected[i].first);
+      CHECK(static_cast<double>(found[i].score) == Approx(expected[i].second).margin(2e-6));
+    }
+  };
+  const std::vector<std::pair<std::string, double>> of_sum{
+      {"man", 0.7566589}, {"woman", 0.7396245}, {"apple", 0.3895311}};
+  check(words.most_similar({"king", "queen"}), of_sum);
+  check(words.most_similar(std::vector<std::string>{"king", "queen"}, 3), of_sum);
+  check(words.most_similar({.positive = {"king", "woman"}, .negative = {"man"}}),
+        {{"queen", 0.9125052}, {"apple", 0.3676344}});
+  const std::vector<float> vector{1, 0, 2};
+  check(words.most_similar(vector), {{"king", 0.7807201},
+                                     {"apple", 0.6139406},
+                                     {"man", 0.6024641},
+                                     {"queen", 0.5129891},
+                                     {"woman", 0}});
+  check(words.most_similar_cosmul({.positive = {"king", "woman"}, .negative = {"man"}}),
+        {{"queen", 1.0826674}, {"apple", 0.7653261}});
+  check(words.most_similar_cosmul({.positive = {"king"}, .negative = {"man", "apple"}}),
+        {{"woman", 2.1833751}, {"queen", 1.6222267}});
+  check(words.most_similar_cosmul({.positive = {"king"}}, 2),
+        {{"man", 0.9409576}, {"queen", 0.9255313}});
+
+  CHECK(double{words.n_similarity({"king", "queen"}, {"man", "woman", "apple"})} ==
+        Approx(0.9867968).margin(1e-6));
+  CHECK(words.n_similarity(names, std::vector<std::string>{"king"}) ==
+        words.n_similarity(std::vector<std::string>{"king"}, names));
+  CHECK(words.rank("king", "woman") == 3);
+  CHECK(words.rank("king", "man") == 1);
+  CHECK(words.rank("king", "king") == 1);
+  CHECK(words.closer_than("king", "woman") == std::vector<std::string>{"queen", "man"});
+  CHECK(words.closer_than("apple", "man") == std::vector<std::string>{"king", "queen", "woman"});
+  const auto check_distances = [](const std::vector<float>& found,
+                                  const std::vector<double>& expected) {
+    REQUIRE(found.size() == expected.size());
+    for (std::size_t i = 0; i < found.size(); ++i)
+      CHECK(static_cast<double>(found[i]) == Approx(expected[i]).margin(2e-6));
+  };
+  check_distances(words.distances("king"), {0, 0.1489356, 0.1180829, 0.4180856, 0.7004277});
+  check_distances(words.distances("king", {"man", "apple"}), {0.1180829, 0.7004277});
+  check_distances(words.distances("king", names), {0, 0.1489356, 0.1180829, 0.4180856, 0.7004277});
+  check_distances(words.distances(vector), {0.2192799, 0.4870108, 0.3975359, 1, 0.3860594});
+  CHECK(words.doesnt_match({"king", "queen", "man", "apple"}) == "apple");
+
+  const std::vector<std::string> none;
+  CHECK_THROWS_AS(words.most_similar(none), InvalidArgument);
+  CHECK_THROWS_AS(words.most_similar_cosmul({.positive = {}, .negative = {"man"}}),
+                  InvalidArgument);
+  CHECK_THROWS_AS(words.n_similarity(names, none), InvalidArgument);
+  CHECK_THROWS_AS(words.distances(std::vector<float>(2)), InvalidArgument);
+  CHECK_THROWS_AS(words.most_similar({"king", "x"}), UnknownWord);
+  CHECK_THROWS_AS(words.most_similar_each({"king", "x"}), UnknownWord);
+  CHECK_THROWS_AS(words.most_similar_cosmul({.positive = {"x"}}), UnknownWord);
+  CHECK_THROWS_AS(words.n_similarity({"king"}, {"x"}), UnknownWord);
+  CHECK_THROWS_AS(words.rank("king", "x"), UnknownWord);
+  CHECK_THROWS_AS(words.closer_than("x", "king"), UnknownWord);
+  CHECK_THROWS_AS(words.distances("x"), UnknownWord);
+  CHECK_THROWS_AS(words.distances("king", {"x"}), UnknownWord);
+}
+
+TEST_CASE("embeddings are read like a table of words, vectors and counts", "[embeddings]") {
+  RowMatrix vectors(2, 1);
+  vectors.row(1)[0] = 3;
+  const WordList list = WordList::from(std::vector<std::string>{"a", "b"});
+  const std::vector<std::uint64_t> counts{9, 4};
+  const Embeddings words(list, vectors.copy(2), counts);
+  CHECK(words.find("b") == WordId{1});
+  CHECK_FALSE(words.find("c"));
+  CHECK(words["b"][0] == 3);
+  CHECK(words[1].data() == words["b"].data());
+  CHECK_THROWS_AS(words["c"], UnknownWord);
+  std::string read;
+  for (const auto [word, vector] : words) read += std::string(word) + std::to_string(vector[0]);
+  CHECK(read == "a0.000000b3.000000");
+  CHECK(std::ranges::distance(words) == 2);
+
+  CHECK(words.counts()[1] == 4);
+  CHECK(words.count("a") == std::uint64_t{9});
+  CHECK_THROWS_AS(words.count("c"), UnknownWord);
+  CHECK(words.normalized().count("a") == std::uint64_t{9});
+  CHECK(concatenate(words, words).count("b") == std::uint64_t{4});
+  const Embeddings uncounted(list, vectors.copy(2));
+  CHECK(uncounted.counts().empty());
+  CHECK_FALSE(uncounted.count("a"));
+  CHECK(message_of<InvalidArgument>([&] {
+          Embeddings(list, vectors.copy(2), std::span(counts).first(1));
+        }) == "embeddings need one count for each word or none, got 2 words and 1 counts");
 }
 
 TEST_CASE("the number of threads changes no bit of an answer", "[query]") {

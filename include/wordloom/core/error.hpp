@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <filesystem>
 #include <initializer_list>
+#include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -13,14 +15,32 @@ namespace wordloom { inline namespace WORDLOOM_ABI {
 
 namespace detail {
 
+/// The number of a line of a file in a message, from 1.
+struct LineNumber {
+  std::uint64_t value;
+};
+/// The number of a byte of a file in a message, from 0.
+struct ByteNumber {
+  std::uint64_t value;
+};
+
+/// A file, and a line or byte of it.
+struct FilePlace {
+  std::filesystem::path path;
+  std::optional<std::uint64_t> line, byte;
+};
+
 /// A part of a message: text, which it does not own, or a number. Messages are put together from
-/// parts by one function, because string additions at each place take long to compile.
+/// parts by one function, because string additions at each place take long to compile. Paths, lines
+/// and bytes among them also tell a program where the error is.
 class MessagePart {
  public:
   MessagePart(std::string_view text) : text_(text) {}
   MessagePart(const char* text) : text_(text) {}
   MessagePart(const std::string& text) : text_(text) {}
-  MessagePart(const std::filesystem::path& path) : text_(path.native()) {}
+  MessagePart(const std::filesystem::path& path) : kind_(Kind::path), text_(path.native()) {}
+  MessagePart(LineNumber line) : kind_(Kind::line), natural_(line.value) {}
+  MessagePart(ByteNumber byte) : kind_(Kind::byte), natural_(byte.value) {}
   MessagePart(char) = delete;  // a byte or a number?
   MessagePart(double number) : kind_(Kind::real), real_(number) {}
   template <std::integral Number>
@@ -29,9 +49,11 @@ class MessagePart {
         natural_(static_cast<std::uint64_t>(number)) {}
 
   void append_to(std::string& message) const;
+  /// Notes the first path, line and byte of a message.
+  void add_to(FilePlace& place) const;
 
  private:
-  enum class Kind : unsigned char { text, natural, integer, real };
+  enum class Kind : unsigned char { text, path, natural, line, byte, integer, real };
   Kind kind_ = Kind::text;
   union {
     std::string_view text_;
@@ -45,21 +67,56 @@ std::string joined(std::initializer_list<MessagePart> parts);
 
 }  // namespace detail
 
+/// The classes of errors, for programs that act on them.
+enum class ErrorKind : unsigned char {
+  other,  // an Error of none of the types below
+  invalid_argument,
+  io,
+  format,
+  corpus,
+  training,
+  device,
+  processor,
+  sync,
+  unknown_word
+};
+
 /// The base of all exceptions of Wordloom, except std::bad_alloc.
 struct Error : std::runtime_error {
   using std::runtime_error::runtime_error;
   /// The message is all parts joined, for example {"threads is ", threads, ", at most 8"}.
+  /// A std::filesystem::path among them becomes path().
   Error(std::initializer_list<detail::MessagePart> message);
+
+  /// Returns the class of the error, which is that of its type.
+  [[nodiscard]] virtual ErrorKind kind() const noexcept { return ErrorKind::other; }
+  /// Returns the file or folder that the error is about; empty if it is about none.
+  [[nodiscard]] std::filesystem::path path() const {
+    return place_ ? place_->path : std::filesystem::path();
+  }
+  /// Returns the line of the file, counted from 1, where a text is wrong.
+  [[nodiscard]] std::optional<std::uint64_t> line() const noexcept {
+    return place_ ? place_->line : std::nullopt;
+  }
+  /// Returns the byte of the file, counted from 0, where a binary file is wrong.
+  [[nodiscard]] std::optional<std::uint64_t> byte() const noexcept {
+    return place_ ? place_->byte : std::nullopt;
+  }
+
+ private:
+  std::shared_ptr<const detail::FilePlace> place_;  // shared: copies of exceptions never throw
 };
 
 /// A value outside its bounds; the message names the value, what it was and the bound.
 struct InvalidArgument : Error {
   using Error::Error;
+  [[nodiscard]] ErrorKind kind() const noexcept override { return ErrorKind::invalid_argument; }
 };
 
 /// The system refused an operation on a file.
 struct IoError : Error {
   using Error::Error;
+  [[nodiscard]] ErrorKind kind() const noexcept override { return ErrorKind::io; }
 
   /// "cannot open 'x': No such file or directory"; `error_number` as errno.
   static IoError from_errno(std::string_view action, const std::filesystem::path& path,
@@ -69,10 +126,17 @@ struct IoError : Error {
 /// A file whose content does not follow its format.
 struct FormatError : Error {
   using Error::Error;
+  [[nodiscard]] ErrorKind kind() const noexcept override { return ErrorKind::format; }
 
-  /// "vectors.bin: byte 17: expected ..., got ..."; `unit` may be "line" too, counted from 1.
-  static FormatError at(const std::filesystem::path& path, std::string_view unit,
-                        std::uint64_t where, std::string_view expected, std::string_view got);
+  /// "vectors.bin: byte 17: expected ..., got ..."
+  static FormatError at_byte(const std::filesystem::path& path, std::uint64_t byte,
+                             std::string_view expected, std::string_view got);
+  /// "vocabulary: line 3: expected ..., got ..."; `line` counts from 1.
+  static FormatError at_line(const std::filesystem::path& path, std::uint64_t line,
+                             std::string_view expected, std::string_view got);
+  /// "vectors.txt: line 3, column 7: expected ..., got ..."; both count from 1.
+  static FormatError at_line(const std::filesystem::path& path, std::uint64_t line,
+                             std::uint64_t column, std::string_view expected, std::string_view got);
 };
 
 /// A file in a format that cannot be read in its place, such as a text in .xz or UTF-16, or PDF.
@@ -81,55 +145,61 @@ struct ForeignFormat : FormatError {
   ForeignFormat(const std::filesystem::path& file, std::string_view name, std::string_view help,
                 bool is_command)
       : FormatError{file, ": this is ", name, is_command ? "; to read it: " : "; ", help},
-        path(file),
         command(is_command ? help : "") {}
 
-  /// Returns the same exception with a place in its message: "x.xz: line 1, column 1: this is ...".
-  ForeignFormat at(std::string_view place) const {
-    std::string message = what();
-    message.insert(path.native().size(), ": " + std::string(place));
-    return ForeignFormat(*this, message);
+  /// Returns the same exception with a place in it: "x.xz: line 1, column 1: this is ...".
+  ForeignFormat at_line(std::uint64_t line, std::uint64_t column) const {
+    return ForeignFormat(*this, path(), line, column);
   }
 
-  std::filesystem::path path;
   /// A shell command that prints the content in a readable form; empty if there is none.
   std::string command;
 
  private:
-  ForeignFormat(const ForeignFormat& other, const std::string& message)
-      : FormatError(message), path(other.path), command(other.command) {}
+  ForeignFormat(const ForeignFormat& other, const std::filesystem::path& file, std::uint64_t line,
+                std::uint64_t column)
+      : FormatError{file,        ": line ", detail::LineNumber{line},
+                    ", column ", column,    other.what() + file.native().size()},
+        command(other.command) {}
 };
 
 /// A corpus or vocabulary that cannot be trained on: empty, or not made for each other.
 struct CorpusError : Error {
   using Error::Error;
+  [[nodiscard]] ErrorKind kind() const noexcept override { return ErrorKind::corpus; }
 
-  static CorpusError no_known_word(const std::filesystem::path& path);
+  /// `source`: a path, or what the words are in.
+  static CorpusError no_known_word(const detail::MessagePart& source);
 };
 
 /// Training went wrong numerically; the model is not usable.
 struct TrainingError : Error {
   using Error::Error;
+  [[nodiscard]] ErrorKind kind() const noexcept override { return ErrorKind::training; }
 };
 
 /// A GPU that is missing, not usable by this program or out of memory, or a failed call.
 struct DeviceError : Error {
   using Error::Error;
+  [[nodiscard]] ErrorKind kind() const noexcept override { return ErrorKind::device; }
 };
 
 /// A processor that lacks instructions which a policy needs.
 struct UnsupportedProcessor : Error {
   using Error::Error;
+  [[nodiscard]] ErrorKind kind() const noexcept override { return ErrorKind::processor; }
 };
 
 /// Replicas that do not fit each other, or of which one has failed.
 struct SyncError : Error {
   using Error::Error;
+  [[nodiscard]] ErrorKind kind() const noexcept override { return ErrorKind::sync; }
 };
 
 /// A word that is not in the vocabulary.
 struct UnknownWord : Error {
   explicit UnknownWord(std::string_view w);
+  [[nodiscard]] ErrorKind kind() const noexcept override { return ErrorKind::unknown_word; }
   std::string word;
 };
 
@@ -148,13 +218,19 @@ std::string without_controls(std::string_view text);
 namespace detail {
 
 WORDLOOM_FUNCTION void MessagePart::append_to(std::string& message) const {
-  if (kind_ == Kind::text)
+  if (kind_ == Kind::text || kind_ == Kind::path)
     message += text_;
   else if (kind_ == Kind::real)
     message += std::to_string(real_);
   else
-    message += kind_ == Kind::natural ? std::to_string(natural_)
-                                      : std::to_string(static_cast<std::int64_t>(natural_));
+    message += kind_ == Kind::integer ? std::to_string(static_cast<std::int64_t>(natural_))
+                                      : std::to_string(natural_);
+}
+
+WORDLOOM_FUNCTION void MessagePart::add_to(FilePlace& place) const {
+  if (kind_ == Kind::path && place.path.empty()) place.path = text_;
+  if (kind_ == Kind::line && !place.line) place.line = natural_;
+  if (kind_ == Kind::byte && !place.byte) place.byte = natural_;
 }
 
 WORDLOOM_FUNCTION std::string joined(std::initializer_list<MessagePart> parts) {
@@ -166,7 +242,11 @@ WORDLOOM_FUNCTION std::string joined(std::initializer_list<MessagePart> parts) {
 }  // namespace detail
 
 WORDLOOM_FUNCTION Error::Error(std::initializer_list<detail::MessagePart> message)
-    : std::runtime_error(detail::joined(message)) {}
+    : std::runtime_error(detail::joined(message)) {
+  detail::FilePlace place;
+  for (const detail::MessagePart& part : message) part.add_to(place);
+  if (!place.path.empty()) place_ = std::make_shared<const detail::FilePlace>(std::move(place));
+}
 
 WORDLOOM_FUNCTION IoError IoError::from_errno(std::string_view action,
                                               const std::filesystem::path& path, int error_number) {
@@ -174,14 +254,31 @@ WORDLOOM_FUNCTION IoError IoError::from_errno(std::string_view action,
                  path,      "': ",  std::generic_category().message(error_number)};
 }
 
-WORDLOOM_FUNCTION FormatError FormatError::at(const std::filesystem::path& path,
-                                              std::string_view unit, std::uint64_t where,
-                                              std::string_view expected, std::string_view got) {
-  return FormatError{path, ": ", unit, " ", where, ": expected ", expected, ", got ", got};
+WORDLOOM_FUNCTION FormatError FormatError::at_byte(const std::filesystem::path& path,
+                                                   std::uint64_t byte, std::string_view expected,
+                                                   std::string_view got) {
+  return FormatError{path,     ": byte ", detail::ByteNumber{byte}, ": expected ", expected,
+                     ", got ", got};
 }
 
-WORDLOOM_FUNCTION CorpusError CorpusError::no_known_word(const std::filesystem::path& path) {
-  return CorpusError{path, ": none of its words is in the vocabulary"};
+WORDLOOM_FUNCTION FormatError FormatError::at_line(const std::filesystem::path& path,
+                                                   std::uint64_t line, std::string_view expected,
+                                                   std::string_view got) {
+  return FormatError{path,     ": line ", detail::LineNumber{line}, ": expected ", expected,
+                     ", got ", got};
+}
+
+WORDLOOM_FUNCTION FormatError FormatError::at_line(const std::filesystem::path& path,
+                                                   std::uint64_t line, std::uint64_t column,
+                                                   std::string_view expected,
+                                                   std::string_view got) {
+  return FormatError{path,        ": line ", detail::LineNumber{line},
+                     ", column ", column,    ": expected ",
+                     expected,    ", got ",  got};
+}
+
+WORDLOOM_FUNCTION CorpusError CorpusError::no_known_word(const detail::MessagePart& source) {
+  return CorpusError{source, ": none of its words is in the vocabulary"};
 }
 
 WORDLOOM_FUNCTION UnknownWord::UnknownWord(std::string_view w)

@@ -138,7 +138,7 @@ class Vocabulary {
   /// word is left, and InvalidArgument if their counts add up to more than 2^64 - 1.
   static Vocabulary from_counter(const detail::WordCounter& counter,
                                  const VocabularyOptions& options,
-                                 const std::filesystem::path& source);
+                                 const detail::MessagePart& source);
 
   /// Reads `word count` lines in any order, as `save`, word2vec's -save-vocab, GloVe's vocab_count
   /// and gensim's fvocab write them, plain or .gz, or the `word count type` lines of fastText's
@@ -187,7 +187,7 @@ class Vocabulary {
 
   /// Returns the error for a text with `types` different words, of which no word is left.
   static CorpusError none_left(std::size_t types, const VocabularyOptions& options,
-                               const std::filesystem::path& source) {
+                               const detail::MessagePart& source) {
     if (types == 0) return CorpusError{source, ": no words"};
     return CorpusError{
         source, ": none of its ", types, " words occurs min_count = ", options.min_count, " times"};

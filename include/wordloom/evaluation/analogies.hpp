@@ -153,7 +153,7 @@ class AnalogySearch {
     search();  // as long as `known` lives
   }
 
-  void ask(const Embeddings::Analogy& question, WordId expected, const Pair* x = nullptr,
+  void ask(const AnalogyIds& question, WordId expected, const Pair* x = nullptr,
            const Pair* y = nullptr) {
     if (asked_.size() == max_asked) search();
     asked_.push_back(question);
@@ -175,7 +175,8 @@ class AnalogySearch {
 
   /// Searches the `best` best answers of the waiting questions, and leaves those that need more.
   void search(std::size_t best) {
-    const auto answers = embeddings_.analogies(
+    const RowQueries queries{embeddings_.vectors(), embeddings_.inverse_lengths()};
+    const auto answers = queries.analogies(
         asked_, best, options_.method,
         {.restrict_vocabulary = options_.restrict_vocabulary, .threads = options_.threads});
     std::size_t waiting = 0;
@@ -209,7 +210,7 @@ class AnalogySearch {
   const AnalogyOptions& options_;
   std::size_t count_;  // words that are looked up
   AnalogyCount result_;
-  std::vector<Embeddings::Analogy> asked_;
+  std::vector<AnalogyIds> asked_;
   std::vector<Expected> expected_;
 };
 

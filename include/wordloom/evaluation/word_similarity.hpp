@@ -113,7 +113,8 @@ inline std::vector<double> ranks(std::span<const double> values) {
 /// Returns Spearman's rho between the scores and the cosines of the pairs that have vectors: the
 /// pairs of known words; with SubwordEmbeddings all pairs except those of words without n-grams (of
 /// the word in lower case, unless `letter_case` is exact). The other pairs are counted.
-template <std::derived_from<Embeddings> Vectors>
+template <class Vectors>
+requires requires(const Vectors& vectors, std::string_view word) { vectors.similarity(word, word); }
 [[nodiscard]] SimilarityReport evaluate_similarity(const Vectors& embeddings,
                                                    std::span<const SimilarityPair> pairs,
                                                    LetterCase letter_case = LetterCase::fallback) {

@@ -136,7 +136,7 @@ class Graph {
 
   static std::uint64_t hash_of(const GraphOptions& options);
 
-  Graph(detail::EdgeList list, const GraphOptions& options, const std::filesystem::path& source);
+  Graph(detail::EdgeList list, const GraphOptions& options, const detail::MessagePart& source);
 
   explicit Graph(detail::GraphData data) : data_(std::move(data)) {}
 
@@ -234,7 +234,7 @@ WORDLOOM_FUNCTION std::uint64_t Graph::hash_of(const GraphOptions& options) {
 }
 
 WORDLOOM_FUNCTION Graph::Graph(detail::EdgeList list, const GraphOptions& options,
-                               const std::filesystem::path& source) {
+                               const detail::MessagePart& source) {
   const std::size_t threads = resolve_threads(options.threads);
   const auto raw = detail::make_rows(list, options, threads);
   GraphReport& report = data_.report;

@@ -80,28 +80,8 @@ inline void check_place(const AtomicFile& file, VectorFormat format) {
 
 /// Writes vectors in a format, into a file that is already open; does not commit. Throws IoError,
 /// and InvalidArgument for a word that the format cannot hold (check_words) and for formats of
-/// whole models.
+/// whole models. Embeddings::save writes a whole file.
 void write_embeddings(const Embeddings& embeddings, AtomicFile& file, VectorFormat format);
-
-/// Writes vectors to a file, whole or not at all. Throws as write_embeddings.
-inline void save_embeddings(const Embeddings& embeddings, const std::filesystem::path& path,
-                            VectorFormat format = VectorFormat::word2vec_binary) {
-  AtomicFile file(path);
-  write_embeddings(embeddings, file, format);
-  file.commit();
-}
-
-/// Reads a file in a given format. Throws IoError, and FormatError with the place of the error.
-inline Embeddings load_embeddings(const std::filesystem::path& path, VectorFormat format,
-                                  const LoadOptions& options = {}) {
-  return VectorFile(path).embeddings(format, options);
-}
-
-/// Reads a file in any format (VectorFile::format).
-inline Embeddings load_embeddings(const std::filesystem::path& path,
-                                  const LoadOptions& options = {}) {
-  return VectorFile(path).embeddings(options);
-}
 
 #if WORDLOOM_DEFINES_FUNCTIONS
 
@@ -163,15 +143,15 @@ WORDLOOM_FUNCTION void write_embeddings(const Embeddings& embeddings, AtomicFile
                                         VectorFormat format) {
   switch (format) {
     case VectorFormat::word2vec_binary:
-      return write_word2vec_binary(embeddings, file);
+      return detail::write_word2vec_binary(embeddings, file);
     case VectorFormat::word2vec_text:
-      return write_word2vec_text(embeddings, file);
+      return detail::write_word2vec_text(embeddings, file);
     case VectorFormat::glove_text:
-      return write_glove_text(embeddings, file);
+      return detail::write_glove_text(embeddings, file);
     case VectorFormat::npy:
-      return write_npy(embeddings, file);
+      return detail::write_npy(embeddings, file);
     case VectorFormat::projector_tsv:
-      return write_projector_tsv(embeddings, file);
+      return detail::write_projector_tsv(embeddings, file);
     case VectorFormat::fasttext:
       throw InvalidArgument(
           "fastText's format holds a whole model, not its vectors alone: use save_fasttext");
@@ -179,6 +159,26 @@ WORDLOOM_FUNCTION void write_embeddings(const Embeddings& embeddings, AtomicFile
       throw InvalidArgument(
           "this format holds a whole model, not its vectors alone: use Model::save");
   }
+}
+
+WORDLOOM_FUNCTION void Embeddings::save(const std::filesystem::path& path) const {
+  save(path, VectorFormat::word2vec_binary);
+}
+
+WORDLOOM_FUNCTION void Embeddings::save(const std::filesystem::path& path,
+                                        VectorFormat format) const {
+  AtomicFile file(path);
+  write_embeddings(*this, file, format);
+  file.commit();
+}
+
+WORDLOOM_FUNCTION Embeddings Embeddings::load(const std::filesystem::path& path) {
+  return VectorFile(path).embeddings();
+}
+
+WORDLOOM_FUNCTION Embeddings Embeddings::load(const std::filesystem::path& path,
+                                              const LoadOptions& options) {
+  return VectorFile(path).embeddings(options);
 }
 
 WORDLOOM_FUNCTION Embeddings VectorFile::embeddings(VectorFormat format,
@@ -193,7 +193,7 @@ WORDLOOM_FUNCTION Embeddings VectorFile::embeddings(VectorFormat format,
     case VectorFormat::projector_tsv:
       return detail::read_projector_tsv(file_, options);
     case VectorFormat::fasttext:  // the composed vectors of its words
-      return detail::first_words(fasttext(), options.limit);
+      return detail::first_words(fasttext().in_vocabulary(), options.limit);
     case VectorFormat::model:
       return detail::first_words(Model::load(file_).embeddings(), options.limit);
     default:

@@ -141,7 +141,7 @@ inline SubwordEmbeddings read_fasttext(const InputFile& input_file) {
   FastTextReader file(input_file);
   RowMatrix input = file.input();
   file.skip_output();
-  return {file.vocabulary().words(), std::move(input), file.subwords()};
+  return {file.vocabulary().words(), std::move(input), file.subwords(), file.vocabulary().counts()};
 }
 
 }  // namespace detail

@@ -96,7 +96,8 @@ inline Embeddings first_words(Embeddings all, std::size_t limit) {
   if (limit == 0 || limit >= all.size()) return all;
   WordList words;
   for (std::size_t i = 0; i < limit; ++i) words.append(all.word(i));
-  return {std::move(words), all.vectors().copy(limit)};
+  return {std::move(words), all.vectors().copy(limit),
+          all.counts().first(std::min(limit, all.counts().size()))};
 }
 
 }  // namespace detail

@@ -34,16 +34,11 @@ inline void write_floats(const Embeddings& embeddings, std::size_t i, AtomicFile
   file.write({reinterpret_cast<const char*>(row.data()), row.size_bytes()});
 }
 
-}  // namespace detail
-
-/// Writes NumPy's .npy, version 1.0: a float32 array [V x D] in C order. The words beside it
-/// (npy_words_path) appear before `file` is committed. Throws IoError, and InvalidArgument for a
-/// word that the format cannot hold (check_words).
+/// See VectorFormat::npy. The words appear before `file` is committed.
 void write_npy(const Embeddings& embeddings, AtomicFile& file);
-
-namespace detail {
 Embeddings read_npy(const InputFile& file, const std::filesystem::path& words,
                     const LoadOptions& options);
+
 }  // namespace detail
 
 /// Reads a .npy file of version 1 to 3 with a little-endian float32 array [V x D] in C order, and
@@ -58,7 +53,7 @@ inline Embeddings load_npy(const std::filesystem::path& path,
 
 #if WORDLOOM_DEFINES_FUNCTIONS
 
-WORDLOOM_FUNCTION void write_npy(const Embeddings& embeddings, AtomicFile& file) {
+WORDLOOM_FUNCTION void detail::write_npy(const Embeddings& embeddings, AtomicFile& file) {
   check_words(embeddings.words(), VectorFormat::npy);
   std::string header = detail::joined({"{'descr': '<f4', 'fortran_order': False, 'shape': (",
                                        embeddings.size(), ", ", embeddings.dimension(), "), }"});

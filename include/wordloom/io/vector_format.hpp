@@ -15,15 +15,34 @@
 
 namespace wordloom { inline namespace WORDLOOM_ABI {
 
-/// The formats of vectors that can be written and read. The last two hold whole models, and can
-/// only be read as vectors: save_fasttext and Model::save write them.
+/// The formats of vectors. Numbers read back bit for bit, also those that are not finite. In the
+/// text formats, fields are separated by blanks and tabs: the last ones of a row are its numbers
+/// and what precedes them is the word, which may hold blanks; those around it are no part of it
+/// unless there is nothing else. Lines may end in CRLF; "+1", "nan" and "inf" are numbers, and
+/// those too small for a float are 0.
 enum class VectorFormat {
+  /// "V D\n", then for each row the word, a space, D little-endian floats and "\n", which gensim
+  /// leaves out. Only a space ends a word; a newline before it is no part of it. A word that holds
+  /// a space, which gensim writes, is refused where it can be told.
   word2vec_binary,
+  /// "V D\n", then for each row the word and D numbers, each followed by a space, and "\n"; also
+  /// fastText's .vec. A dimension in the header that is smaller than that of the rows is told by
+  /// words that would all end in a fraction, or in a number where all numbers are whole.
   word2vec_text,
+  /// No header, for each row the word and D numbers separated by spaces. D is the number of numbers
+  /// at the end of most of the first 100 rows; where the first of them are whole and all others
+  /// fractions, words may end in a number, and the file is refused. A file that was cut between two
+  /// rows looks whole.
   glove_text,
+  /// NumPy's .npy: a little-endian float32 array [V x D] in C order, version 1 to 3 (1.0 is
+  /// written), and the words beside it (npy_words_path).
   npy,
+  /// The two files that TensorBoard's embedding projector loads: D numbers separated by tabs for
+  /// each row, and the words beside it (projector_metadata_path).
   projector_tsv,
+  /// Whole models of fastText, which save_fasttext writes.
   fasttext,
+  /// Whole models of Wordloom, which Model::save writes.
   model
 };
 

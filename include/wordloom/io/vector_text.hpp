@@ -19,13 +19,7 @@
 #include <wordloom/io/word_lines.hpp>
 #include <wordloom/model/embeddings.hpp>
 
-/// The text formats of vectors; numbers read back bit for bit. All `write_` functions throw
-/// IoError, and InvalidArgument for a word that the format cannot hold (check_words), and do not
-/// commit; all `load_` functions throw IoError, and FormatError with the line and column. Fields
-/// are separated by blanks and tabs. The last fields of a row are its numbers and the text before
-/// them is the word, which may contain blanks; blanks around it do not belong to it unless there is
-/// nothing else. Lines may end in CRLF. "+1", "nan" and "inf" are numbers; numbers too small for a
-/// float are 0.
+/// The text formats of vectors, see VectorFormat.
 namespace wordloom { inline namespace WORDLOOM_ABI {
 
 namespace detail {
@@ -43,52 +37,23 @@ Embeddings read_word2vec_text(const InputFile& file, const LoadOptions& options)
 Embeddings read_glove_text(const InputFile& file, const LoadOptions& options);
 Embeddings read_projector_tsv(const InputFile& file, const LoadOptions& options);
 
-}  // namespace detail
-
-/// Writes word2vec's text format, which is fastText's .vec as well: "V D\n", then for each row the
-/// word and D numbers, each followed by a space, and "\n".
 inline void write_word2vec_text(const Embeddings& embeddings, AtomicFile& file) {
   check_words(embeddings.words(), VectorFormat::word2vec_text);
-  detail::write_header(embeddings, file);
-  detail::write_text_rows(embeddings, file, true, ' ', " \n");
+  write_header(embeddings, file);
+  write_text_rows(embeddings, file, true, ' ', " \n");
 }
-
-/// Reads word2vec's text format. The space at the end of a row may be missing. A dimension in the
-/// header that is smaller than that of the rows is detected by words that would all end in a
-/// fraction, or in a number if all numbers are whole.
-inline Embeddings load_word2vec_text(const std::filesystem::path& path,
-                                     const LoadOptions& options = {}) {
-  return detail::read_word2vec_text(detail::InputFile(path), options);
-}
-
-/// Writes GloVe's text format: no header, for each row the word and D numbers separated by spaces.
 inline void write_glove_text(const Embeddings& embeddings, AtomicFile& file) {
   check_words(embeddings.words(), VectorFormat::glove_text);
-  detail::write_text_rows(embeddings, file, true, ' ', "\n");
+  write_text_rows(embeddings, file, true, ' ', "\n");
 }
-
-/// Reads GloVe's text format. D is the number of numbers at the end of most of the first 100 rows;
-/// if the first of these are whole and all others fractions, words may end in a number, and the
-/// file is refused. A file that was cut between two rows looks whole.
-inline Embeddings load_glove_text(const std::filesystem::path& path,
-                                  const LoadOptions& options = {}) {
-  return detail::read_glove_text(detail::InputFile(path), options);
-}
-
-/// Writes the two files that TensorBoard's embedding projector loads: D numbers separated by tabs
-/// for each row, and the words beside it (projector_metadata_path), which appear before `file` is
-/// committed.
+/// Writes the words first; they appear before `file` is committed.
 inline void write_projector_tsv(const Embeddings& embeddings, AtomicFile& file) {
   check_words(embeddings.words(), VectorFormat::projector_tsv);
-  detail::write_text_rows(embeddings, file, false, '\t', "\n");
-  detail::save_word_lines(embeddings, file, projector_metadata_path(file.path()));
+  write_text_rows(embeddings, file, false, '\t', "\n");
+  save_word_lines(embeddings, file, projector_metadata_path(file.path()));
 }
 
-/// Reads both files; the words of "v.tsv.gz" are in "v.metadata.tsv" or "v.metadata.tsv.gz".
-inline Embeddings load_projector_tsv(const std::filesystem::path& path,
-                                     const LoadOptions& options = {}) {
-  return detail::read_projector_tsv(detail::InputFile(path), options);
-}
+}  // namespace detail
 
 #if WORDLOOM_DEFINES_FUNCTIONS
 

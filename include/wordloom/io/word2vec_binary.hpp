@@ -24,38 +24,28 @@
 
 namespace wordloom { inline namespace WORDLOOM_ABI {
 
-/// Writes word2vec's binary format, byte for byte: "V D\n", then for each row the word, a space, D
-/// little-endian floats and "\n". Throws IoError, and InvalidArgument for a word that the format
-/// cannot hold (check_words).
-void write_word2vec_binary(const Embeddings& embeddings, AtomicFile& file);
-
 namespace detail {
-Embeddings read_word2vec_binary(const InputFile& file, const LoadOptions& options);
-}  // namespace detail
 
-/// Reads files of word2vec, gensim (which writes no newline after a row) and Wordloom. Only a space
-/// ends a word, as for their readers; a newline before a word does not belong to it. A word that
-/// contains a space, which gensim writes, is refused if it can be detected. Values that are not
-/// finite are kept. Throws IoError, and FormatError with the byte.
-inline Embeddings load_word2vec_binary(const std::filesystem::path& path,
-                                       const LoadOptions& options = {}) {
-  return detail::read_word2vec_binary(detail::InputFile(path), options);
-}
+/// See VectorFormat::word2vec_binary. Does not commit.
+void write_word2vec_binary(const Embeddings& embeddings, AtomicFile& file);
+Embeddings read_word2vec_binary(const InputFile& file, const LoadOptions& options);
+
+}  // namespace detail
 
 #if WORDLOOM_DEFINES_FUNCTIONS
 
+namespace detail {
+
 WORDLOOM_FUNCTION void write_word2vec_binary(const Embeddings& embeddings, AtomicFile& file) {
   check_words(embeddings.words(), VectorFormat::word2vec_binary);
-  detail::write_header(embeddings, file);
+  write_header(embeddings, file);
   for (std::size_t i = 0; i < embeddings.size(); ++i) {
     file.write(embeddings.word(i));
     file.write(" ");
-    detail::write_floats(embeddings, i, file);
+    write_floats(embeddings, i, file);
     file.write("\n");
   }
 }
-
-namespace detail {
 
 /// Returns whether bytes are text in UTF-8 without control characters.
 inline bool is_clean_text(std::string_view text) noexcept {

@@ -9,18 +9,30 @@
 
 namespace wordloom { inline namespace WORDLOOM_ABI {
 
-/// Embeddings that have a vector for any string, by a function of its characters. Members inherited
-/// from Embeddings know only the vocabulary, whose vectors [V x D] are computed once; the members
-/// below accept any string. Immutable; copies share everything; thread-safe.
+/// Words whose vectors are computed once [V x D], and a vector for any other string, by a function
+/// of its characters. Immutable; copies share everything; thread-safe. It is not an Embeddings, which
+/// would throw UnknownWord for words that have a vector here: in_vocabulary() returns those.
 ///
 /// `Composer`: a copyable type with `has_vector(word)`, for words out of the vocabulary, and
 /// `compose(word, vector)`, which writes the vector [D] of such a word; both const, thread-safe.
 template <class Composer>
-class AnyWordEmbeddings : public Embeddings {
+class AnyWordEmbeddings : private Embeddings {
  public:
   /// `known`: the vectors of the vocabulary.
   AnyWordEmbeddings(Embeddings known, Composer composer)
       : Embeddings(std::move(known)), composer_(std::move(composer)) {}
+
+  /// Returns the words of the vocabulary and their vectors, whose queries take no other words. They
+  /// share the vectors.
+  [[nodiscard]] Embeddings in_vocabulary() const { return *this; }
+
+  using Embeddings::contains;
+  using Embeddings::dimension;
+  using Embeddings::find;
+  using Embeddings::size;
+  using Embeddings::vectors;
+  using Embeddings::word;
+  using Embeddings::words;
 
   /// Returns whether a word is in the vocabulary or can be composed.
   [[nodiscard]] bool has_vector(std::string_view word) const {
@@ -31,7 +43,7 @@ class AnyWordEmbeddings : public Embeddings {
   /// Returns the vector [D] of any word; zeros if has_vector() is false.
   [[nodiscard]] std::vector<float> vector(std::string_view word) const& {
     std::vector<float> composed(dimension());
-    if (const auto id = words().find(word)) {
+    if (const auto id = find(word)) {
       const std::span<const float> known = vector(*id);
       composed.assign(known.begin(), known.end());
     } else {
@@ -45,17 +57,13 @@ class AnyWordEmbeddings : public Embeddings {
   /// Returns the cosine of any two words; 0 if a vector is all zeros.
   [[nodiscard]] float similarity(std::string_view a, std::string_view b) const {
     const std::vector<float> x = vector(a), y = vector(b);
-    double sum = 0;
-    for (std::size_t i = 0; i < x.size(); ++i)
-      sum += static_cast<double>(x[i]) * static_cast<double>(y[i]);
-    return static_cast<float>(sum * detail::inverse_length(std::span(x)) *
-                              detail::inverse_length(std::span(y)));
+    return static_cast<float>(detail::dot_in_double(x, y) * detail::inverse_length(x) *
+                              detail::inverse_length(y));
   }
 
-  using Embeddings::most_similar;
   /// Returns the k words of the vocabulary nearest to any word by cosine, best first, without the
   /// word itself.
-  [[nodiscard]] std::vector<Neighbour> most_similar(std::string_view word, std::size_t k,
+  [[nodiscard]] std::vector<Neighbour> most_similar(std::string_view word, std::size_t k = 10,
                                                     QueryOptions options = {}) const {
     if (contains(word)) return Embeddings::most_similar(word, k, options);
     const std::vector<float> composed = vector(word);

@@ -25,14 +25,19 @@ WORDLOOM_FUNCTION Embeddings concatenate(const Embeddings& a, const Embeddings& 
   RowMatrix both(a.size(), a.dimension() + b.dimension());
   for (std::size_t i = 0; i < a.size(); ++i) {
     if (a.word(i) != b.word(i))
-      throw InvalidArgument{"cannot concatenate the vectors of different words: word ", i, " is '",
-                            a.word(i), "' and '", b.word(i), "'"};
+      throw InvalidArgument{"cannot concatenate the vectors of different words: word ",
+                            i,
+                            " is '",
+                            a.word(i),
+                            "' and '",
+                            b.word(i),
+                            "'"};
     auto to = both.row(i).begin();
     for (const Embeddings* part : {&a, &b})
       to = std::transform(part->vector(i).begin(), part->vector(i).end(), to,
                           [scale = part->inverse_lengths()[i]](float x) { return x * scale; });
   }
-  return Embeddings(a.words(), std::move(both));
+  return Embeddings(a.words(), std::move(both), a.counts());
 }
 
 #endif

@@ -1,8 +1,10 @@
 #pragma once
-#include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <filesystem>
 #include <initializer_list>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -13,9 +15,13 @@
 #include <wordloom/core/row_matrix.hpp>
 #include <wordloom/core/types.hpp>
 #include <wordloom/core/words.hpp>
-#include <wordloom/model/nearest_rows.hpp>
+#include <wordloom/query/nearest_rows.hpp>
+#include <wordloom/query/row_queries.hpp>
 
 namespace wordloom { inline namespace WORDLOOM_ABI {
+
+enum class VectorFormat;
+struct LoadOptions;
 
 /// A query: the sum of the unit vectors of `positive` minus those of `negative`.
 struct WordSum {
@@ -24,12 +30,37 @@ struct WordSum {
 
 /// Words and their vectors [V x D], V and D above 0, immutable. Copies share the vectors; all
 /// members are thread-safe. References, spans and views that members return are valid as long as
-/// any copy of the embeddings. These members cannot be called on a temporary. A moved-from object
+/// any copy of the embeddings; these members cannot be called on a temporary. A moved-from object
 /// may only be assigned to or destroyed.
+///
+/// Queries have the names and meanings of gensim's KeyedVectors. They throw UnknownWord, and
+/// InvalidArgument where a list has no word. Answers come best first and leave the words of the
+/// question out; there are fewer than k where there are no more words.
 class Embeddings {
+  struct Store {
+    WordList words;
+    RowMatrix vectors;
+    std::vector<float> inverse_lengths;
+    std::vector<std::uint64_t> counts;
+  };
+
  public:
-  /// Throws InvalidArgument unless there is one row per word and neither dimension is 0.
-  Embeddings(WordList words, RowMatrix vectors);
+  /// `counts` [V]: how often each word occurs in the text, empty where that is unknown. Throws
+  /// InvalidArgument unless `vectors` has one row for each word, and something in each, and for
+  /// another number of counts.
+  Embeddings(WordList words, RowMatrix vectors, std::span<const std::uint64_t> counts = {});
+
+  /// Writes word2vec's binary format, or another one; the file appears whole or not at all. Throws
+  /// IoError, and InvalidArgument for a word that the format cannot hold (check_words) and for
+  /// formats of whole models. `save` and `load` are defined in io/embeddings_file.hpp,
+  /// which wordloom.hpp includes.
+  void save(const std::filesystem::path& path) const;
+  void save(const std::filesystem::path& path, VectorFormat format) const;
+  /// Reads a file in any format of vectors or models, see VectorFile, which also takes a format.
+  /// Throws IoError, and FormatError with the place that is wrong.
+  [[nodiscard]] static Embeddings load(const std::filesystem::path& path);
+  [[nodiscard]] static Embeddings load(const std::filesystem::path& path,
+                                       const LoadOptions& options);
 
   std::size_t size() const noexcept { return store_->words.size(); }
   std::size_t dimension() const noexcept { return store_->vectors.columns(); }
@@ -41,7 +72,20 @@ class Embeddings {
   /// Returns 1 / length of each vector [V], 0 for a vector of zeros.
   std::span<const float> inverse_lengths() const& noexcept { return store_->inverse_lengths; }
   void inverse_lengths() const&& = delete;
-  bool contains(std::string_view word) const noexcept { return words().find(word).has_value(); }
+  /// [V] how often each word occurs in the text: vectors that were just trained and files of whole
+  /// models have counts, other files have none. Empty where there are none.
+  std::span<const std::uint64_t> counts() const& noexcept { return store_->counts; }
+  void counts() const&& = delete;
+  /// Returns the count of a word, if there are counts. Throws UnknownWord.
+  std::optional<std::uint64_t> count(std::string_view word) const {
+    const WordId id = words().at(word);
+    return counts().empty() ? std::nullopt : std::optional(counts()[id]);
+  }
+
+  bool contains(std::string_view word) const noexcept { return find(word).has_value(); }
+  [[nodiscard]] std::optional<WordId> find(std::string_view word) const noexcept {
+    return words().find(word);
+  }
   std::string_view word(std::size_t id) const& noexcept { return words()[id]; }
   void word(std::size_t id) const&& = delete;
   std::span<const float> vector(std::size_t id) const& noexcept { return vectors().row(id); }
@@ -49,118 +93,180 @@ class Embeddings {
   /// Returns the vector of a word. Throws UnknownWord.
   std::span<const float> vector(std::string_view word) const& { return vector(words().at(word)); }
   void vector(std::string_view word) const&& = delete;
+  /// Returns vector(id) or vector(word).
+  std::span<const float> operator[](std::size_t id) const& noexcept { return vector(id); }
+  std::span<const float> operator[](std::string_view word) const& { return vector(word); }
+  void operator[](std::size_t id) const&& = delete;
+  void operator[](std::string_view word) const&& = delete;
 
-  /// Returns the cosine of two words by id, 0 if a vector is all zeros.
+  /// A word and its vector [D], which iteration gives: `for (auto [word, vector] : embeddings)`.
+  struct Entry {
+    std::string_view word;
+    std::span<const float> vector;
+  };
+  /// An input iterator over entries. Valid as long as any copy of the embeddings.
+  class Iterator {
+   public:
+    using value_type = Entry;
+    using difference_type = std::ptrdiff_t;
+
+    Entry operator*() const noexcept { return {store_->words[id_], store_->vectors.row(id_)}; }
+    Iterator& operator++() noexcept {
+      ++id_;
+      return *this;
+    }
+    Iterator operator++(int) noexcept {
+      Iterator before = *this;
+      ++id_;
+      return before;
+    }
+    bool operator==(const Iterator&) const noexcept = default;
+
+   private:
+    friend Embeddings;
+    const Store* store_ = nullptr;
+    std::size_t id_ = 0;
+  };
+  Iterator begin() const& noexcept { return iterator_at(0); }
+  Iterator end() const& noexcept { return iterator_at(size()); }
+  void begin() const&& = delete;
+  void end() const&& = delete;
+
+  /// Returns the cosine of two words, 0 when a vector is all zeros.
   [[nodiscard]] float similarity(WordId a, WordId b) const noexcept {
-    double sum = 0;
-    const auto x = vector(a), y = vector(b);
-    for (std::size_t i = 0; i < x.size(); ++i)
-      sum += static_cast<double>(x[i]) * static_cast<double>(y[i]);
-    return static_cast<float>(sum) * inverse_lengths()[a] * inverse_lengths()[b];
+    return queries().cosine(a, b);
   }
-  /// Returns the cosine of two words. Throws UnknownWord.
   [[nodiscard]] float similarity(std::string_view a, std::string_view b) const {
     return similarity(words().at(a), words().at(b));
   }
-
-  /// Returns the k words nearest to `word` by cosine, best first, without `word` itself; all if
-  /// there are fewer. Throws UnknownWord.
-  [[nodiscard]] std::vector<Neighbour> most_similar(std::string_view word, std::size_t k,
-                                                    QueryOptions options = {}) const {
-    return nearest_to_each({words().at(word)}, k, options).front();
+  /// Returns the cosine of the means of two lists of words, whose vectors are taken as they are.
+  template <class A, class B>
+  requires WordRange<const A&> && WordRange<const B&>
+  [[nodiscard]] float n_similarity(const A& a, const B& b) const {
+    return queries().cosine_of_means(ids_of(a), ids_of(b));
+  }
+  [[nodiscard]] float n_similarity(std::initializer_list<std::string_view> a,
+                                   std::initializer_list<std::string_view> b) const {
+    return queries().cosine_of_means(ids_of(a), ids_of(b));
   }
 
-  /// Returns the k words nearest to the sum of some words minus others, without any of these words:
-  /// `most_similar({.positive = {"king", "woman"}, .negative = {"man"}}, 3)`. Throws UnknownWord,
-  /// and InvalidArgument if there are no words.
-  [[nodiscard]] std::vector<Neighbour> most_similar(const WordSum& sum, std::size_t k,
-                                                    QueryOptions options = {}) const;
-
-  /// Returns the nearest words of each of many words; faster than one query after the other.
+  /// Returns 1 - cosine of a word and each word [V] by id, or each of `others`.
+  [[nodiscard]] std::vector<float> distances(std::string_view word) const {
+    return distances(vector(word));
+  }
   template <class Words>
   requires WordRange<const Words&>
-  [[nodiscard]] std::vector<std::vector<Neighbour>> most_similar(const Words& words, std::size_t k,
-                                                                 QueryOptions options = {}) const {
-    return nearest_to_each(ids_of(words), k, options);
+  [[nodiscard]] std::vector<float> distances(std::string_view word, const Words& others) const {
+    return distances_to(word, ids_of(others));
   }
-  [[nodiscard]] std::vector<std::vector<Neighbour>> most_similar(
-      std::initializer_list<std::string_view> words, std::size_t k,
-      QueryOptions options = {}) const {
-    return nearest_to_each(ids_of(words), k, options);
+  [[nodiscard]] std::vector<float> distances(std::string_view word,
+                                             std::initializer_list<std::string_view> others) const {
+    return distances_to(word, ids_of(others));
+  }
+  /// Returns 1 - cosine of a vector [D] and each word [V] by id. Throws InvalidArgument for another
+  /// length than dimension().
+  [[nodiscard]] std::vector<float> distances(std::span<const float> vector) const;
+
+  /// Returns the words that are nearer to `a` than `b` is, by id.
+  [[nodiscard]] std::vector<std::string> closer_than(std::string_view a, std::string_view b) const;
+  /// Returns the place of `b` among the words nearest to `a`, from 1.
+  [[nodiscard]] std::size_t rank(std::string_view a, std::string_view b) const {
+    return queries().closer_than(words().at(a), words().at(b)).size() + 1;
   }
 
-  /// Returns the word of `words` that is least similar to the mean of all, the first of them if
-  /// there are several. Throws UnknownWord, and InvalidArgument if there are no words.
+  /// Returns the k words nearest to `word` by cosine.
+  [[nodiscard]] std::vector<Neighbour> most_similar(std::string_view word, std::size_t k = 10,
+                                                    QueryOptions options = {}) const {
+    return named(queries().nearest_to_each({words().at(word)}, k, options).front());
+  }
+  /// Returns the k words nearest to the sum of the unit vectors of some words minus those of
+  /// others: `most_similar({.positive = {"king", "woman"}, .negative = {"man"}}, 3)`.
+  [[nodiscard]] std::vector<Neighbour> most_similar(const WordSum& sum, std::size_t k = 10,
+                                                    QueryOptions options = {}) const {
+    return named(queries().nearest_to_sum(ids_of(sum.positive), ids_of(sum.negative), k, options));
+  }
+  /// Returns the k words nearest to the sum of the unit vectors of some words.
+  template <class Words>
+  requires WordRange<const Words&>
+  [[nodiscard]] std::vector<Neighbour> most_similar(const Words& words, std::size_t k = 10,
+                                                    QueryOptions options = {}) const {
+    return named(queries().nearest_to_sum(ids_of(words), {}, k, options));
+  }
+  [[nodiscard]] std::vector<Neighbour> most_similar(std::initializer_list<std::string_view> words,
+                                                    std::size_t k = 10,
+                                                    QueryOptions options = {}) const {
+    return named(queries().nearest_to_sum(ids_of(words), {}, k, options));
+  }
+  /// Returns the k words nearest to a vector [D]. Throws InvalidArgument for another length than
+  /// dimension().
+  [[nodiscard]] std::vector<Neighbour> most_similar(std::span<const float> vector,
+                                                    std::size_t k = 10,
+                                                    QueryOptions options = {}) const;
+
+  /// Returns the k words nearest to each of many, which costs less than one query after the other.
+  template <class Words>
+  requires WordRange<const Words&>
+  [[nodiscard]] std::vector<std::vector<Neighbour>> most_similar_each(
+      const Words& words, std::size_t k = 10, QueryOptions options = {}) const {
+    return named(queries().nearest_to_each(ids_of(words), k, options));
+  }
+  [[nodiscard]] std::vector<std::vector<Neighbour>> most_similar_each(
+      std::initializer_list<std::string_view> words, std::size_t k = 10,
+      QueryOptions options = {}) const {
+    return named(queries().nearest_to_each(ids_of(words), k, options));
+  }
+
+  /// Returns the k words with the largest product of cosines with the positive words over that with
+  /// the negative ones, cosines moved to [0, 1] (3CosMul, Levy and Goldberg 2014, for any number of
+  /// words). Throws InvalidArgument where no word is positive.
+  [[nodiscard]] std::vector<Neighbour> most_similar_cosmul(const WordSum& words, std::size_t k = 10,
+                                                           QueryOptions options = {}) const {
+    return named(
+        queries().nearest_by_product(ids_of(words.positive), ids_of(words.negative), k, options));
+  }
+
+  /// Returns the k best answers to "a is to b as c is to ?".
+  [[nodiscard]] std::vector<Neighbour> analogy(std::string_view a, std::string_view b,
+                                               std::string_view c, std::size_t k = 10,
+                                               AnalogyMethod method = AnalogyMethod::cos_add,
+                                               QueryOptions options = {}) const {
+    const detail::AnalogyIds ids{words().at(a), words().at(b), words().at(c)};
+    return named(queries().analogies(std::span(&ids, 1), k, method, options).front());
+  }
+
+  /// Returns the word of `words` that is least similar to the mean of their unit vectors.
   template <class Words>
   requires WordRange<const Words&>
   [[nodiscard]] std::string doesnt_match(const Words& words) const {
-    return odd_one(ids_of(words));
+    return std::string(word(queries().odd_one(ids_of(words))));
   }
   [[nodiscard]] std::string doesnt_match(std::initializer_list<std::string_view> words) const {
-    return odd_one(ids_of(words));
+    return std::string(word(queries().odd_one(ids_of(words))));
   }
 
-  /// Returns the mean of the unit vectors of `words` [D], not divided by its length. Throws as
-  /// doesnt_match.
+  /// Returns the mean of the unit vectors of `words` [D], not divided by its length.
   template <class Words>
   requires WordRange<const Words&>
   [[nodiscard]] std::vector<float> mean_vector(const Words& words) const {
-    return mean_of(ids_of(words));
+    return queries().mean(ids_of(words));
   }
   [[nodiscard]] std::vector<float> mean_vector(
       std::initializer_list<std::string_view> words) const {
-    return mean_of(ids_of(words));
+    return queries().mean(ids_of(words));
   }
 
-  /// Returns embeddings with vectors of length 1; vectors of zeros stay.
-  [[nodiscard]] Embeddings normalized() const {
-    RowMatrix unit(size(), dimension());
-    for (std::size_t i = 0; i < size(); ++i) add_unit(static_cast<WordId>(i), 1, unit.row(i));
-    return Embeddings(words(), std::move(unit));
-  }
-
-  /// Returns the k words nearest to a vector [D] by cosine, best first. Throws InvalidArgument
-  /// unless its length is dimension().
-  [[nodiscard]] std::vector<Neighbour> most_similar(std::span<const float> vector, std::size_t k,
-                                                    QueryOptions options = {}) const;
-
-  /// Returns the k best answers to "a is to b as c is to ?", without a, b and c. Throws
-  /// UnknownWord.
-  [[nodiscard]] std::vector<Neighbour> analogy(std::string_view a, std::string_view b,
-                                               std::string_view c, std::size_t k,
-                                               AnalogyMethod method = AnalogyMethod::cos_add,
-                                               QueryOptions options = {}) const {
-    const Analogy ids{words().at(a), words().at(b), words().at(c)};
-    return named(analogies(std::span(&ids, 1), k, method, options)).front();
-  }
-
-  /// The words a, b and c of an analogy by id.
-  struct Analogy {
-    WordId a, b, c;
-  };
-
-  /// Returns the k best answers to each of many analogies, by id.
-  [[nodiscard]] std::vector<std::vector<NearestRow>> analogies(std::span<const Analogy> questions,
-                                                               std::size_t k, AnalogyMethod method,
-                                                               QueryOptions options = {}) const;
+  /// Returns the same words with vectors of length 1; vectors of zeros stay.
+  [[nodiscard]] Embeddings normalized() const;
+  /// Returns a copy: code for any vectors uses it, see AnyWordEmbeddings.
+  [[nodiscard]] Embeddings in_vocabulary() const { return *this; }
 
  private:
-  struct Store {
-    WordList words;
-    RowMatrix vectors;
-    std::vector<float> inverse_lengths;
-  };
-
-  /// Adds the vector of a word, divided by its length and times `sign`, to `sum` [D].
-  void add_unit(WordId id, float sign, std::span<float> sum) const noexcept {
-    const float scale = inverse_lengths()[id] * sign;
-    const auto row = vector(id);
-    for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += row[i] * scale;
-  }
-
-  static void normalize(std::span<float> vector) noexcept {
-    const double scale = detail::inverse_length(vector);
-    for (float& x : vector) x = static_cast<float>(static_cast<double>(x) * scale);
+  detail::RowQueries queries() const noexcept { return {vectors(), inverse_lengths()}; }
+  Iterator iterator_at(std::size_t id) const noexcept {
+    Iterator iterator;
+    iterator.store_ = store_.get();
+    iterator.id_ = id;
+    return iterator;
   }
 
   template <class Words>
@@ -169,132 +275,23 @@ class Embeddings {
     for (const auto& word : words) ids.push_back(store_->words.at(word));
     return ids;
   }
-  static void require_words(const std::vector<WordId>& ids) {
-    if (ids.empty()) throw InvalidArgument("a query needs at least one word");
-  }
 
-  std::vector<float> mean_of(const std::vector<WordId>& ids) const {
-    require_words(ids);
-    std::vector<float> mean(dimension());
-    for (const WordId id : ids) add_unit(id, 1.0f / static_cast<float>(ids.size()), mean);
-    return mean;
-  }
+  void require_dimension(std::span<const float> vector) const;
+  std::vector<float> distances_to(std::string_view word, const std::vector<WordId>& others) const;
 
-  std::string odd_one(const std::vector<WordId>& ids) const {
-    const std::vector<float> mean = mean_of(ids);
-    const auto score = [&](WordId id) {
-      double sum = 0;
-      for (std::size_t i = 0; i < mean.size(); ++i)
-        sum += static_cast<double>(mean[i]) * static_cast<double>(vector(id)[i]);
-      return sum * static_cast<double>(inverse_lengths()[id]);
-    };
-    return std::string(word(*std::min_element(
-        ids.begin(), ids.end(), [&](WordId a, WordId b) { return score(a) < score(b); })));
-  }
-
-  std::vector<std::vector<Neighbour>> nearest_to_each(const std::vector<WordId>& ids, std::size_t k,
-                                                      QueryOptions options) const;
-
-  template <class Score, class Skip>
-  std::vector<std::vector<NearestRow>> nearest_rows(const RowMatrix& questions, std::size_t each,
-                                                    std::size_t k, const Score& score,
-                                                    const Skip& skip, QueryOptions options) const {
-    const std::size_t first = options.restrict_vocabulary;
-    return detail::nearest_rows(vectors(), inverse_lengths(),
-                                first == 0 ? size() : std::min(first, size()), questions, each, k,
-                                score, skip, options.threads);
-  }
-
-  template <class Skip>
-  std::vector<std::vector<Neighbour>> nearest(const RowMatrix& questions, std::size_t k,
-                                              QueryOptions options, const Skip& skip) const {
-    return named(nearest_rows(questions, 1, k, detail::cosine_score, skip, options));
-  }
-
+  std::vector<Neighbour> named(const std::vector<detail::NearestRow>& found) const;
   std::vector<std::vector<Neighbour>> named(
-      const std::vector<std::vector<NearestRow>>& found) const {
-    std::vector<std::vector<Neighbour>> result(found.size());
-    for (std::size_t q = 0; q < found.size(); ++q)
-      for (const NearestRow& nearest : found[q])
-        result[q].push_back({std::string(word(nearest.row)), nearest.score});
+      const std::vector<std::vector<detail::NearestRow>>& found) const {
+    std::vector<std::vector<Neighbour>> result;
+    for (const auto& nearest : found) result.push_back(named(nearest));
     return result;
   }
 
   std::shared_ptr<const Store> store_;
 };
 
-#if WORDLOOM_DEFINES_FUNCTIONS
-
-WORDLOOM_FUNCTION Embeddings::Embeddings(WordList words, RowMatrix vectors) {
-  if (words.size() != vectors.rows())
-    throw InvalidArgument{"embeddings need one vector for each word, got ", words.size(),
-                          " words and ", vectors.rows(), " vectors"};
-  if (vectors.rows() == 0 || vectors.columns() == 0)
-    throw InvalidArgument{"embeddings need at least one word and one dimension, got ",
-                          vectors.rows(), " x ", vectors.columns()};
-  auto inverse = detail::inverse_lengths(vectors);
-  store_ = std::make_shared<const Store>(
-      Store{std::move(words), std::move(vectors), std::move(inverse)});
-}
-
-WORDLOOM_FUNCTION std::vector<Neighbour> Embeddings::most_similar(const WordSum& sum, std::size_t k,
-                                                                  QueryOptions options) const {
-  std::vector<WordId> ids = ids_of(sum.positive);
-  RowMatrix question(1, dimension());
-  for (const WordId id : ids) add_unit(id, 1, question.row(0));
-  for (const WordId id : ids_of(sum.negative)) {
-    add_unit(id, -1, question.row(0));
-    ids.push_back(id);
-  }
-  require_words(ids);
-  normalize(question.row(0));
-  return nearest(question, k, options,
-                 [&](std::size_t, std::size_t row) {
-                   return std::find(ids.begin(), ids.end(), row) != ids.end();
-                 })
-      .front();
-}
-
-WORDLOOM_FUNCTION std::vector<Neighbour> Embeddings::most_similar(std::span<const float> vector,
-                                                                  std::size_t k,
-                                                                  QueryOptions options) const {
-  if (vector.size() != dimension())
-    throw InvalidArgument{"the vector has ", vector.size(), " numbers, the embeddings ",
-                          dimension()};
-  RowMatrix question(1, dimension());
-  std::copy(vector.begin(), vector.end(), question.row_data(0));
-  normalize(question.row(0));
-  return nearest(question, k, options, [](std::size_t, std::size_t) { return false; }).front();
-}
-
-WORDLOOM_FUNCTION std::vector<std::vector<NearestRow>> Embeddings::analogies(
-    std::span<const Analogy> questions, std::size_t k, AnalogyMethod method,
-    QueryOptions options) const {
-  const auto skip = [&](std::size_t q, std::size_t row) {
-    return row == questions[q].a || row == questions[q].b || row == questions[q].c;
-  };
-  const bool add = method == AnalogyMethod::cos_add;
-  const std::size_t each = add ? 1 : 3;
-  RowMatrix vectors(questions.size() * each, dimension());
-  for (std::size_t q = 0; q < questions.size(); ++q) {
-    const auto [a, b, c] = questions[q];
-    add_unit(a, add ? -1.0f : 1.0f, vectors.row(q * each));
-    add_unit(b, 1, vectors.row(q * each + (add ? 0 : 1)));
-    add_unit(c, 1, vectors.row(q * each + (add ? 0 : 2)));
-    if (add) normalize(vectors.row(q));
-  }
-  return nearest_rows(vectors, each, k, add ? detail::cosine_score : detail::cos_mul_score, skip,
-                      options);
-}
-
-WORDLOOM_FUNCTION std::vector<std::vector<Neighbour>> Embeddings::nearest_to_each(
-    const std::vector<WordId>& ids, std::size_t k, QueryOptions options) const {
-  RowMatrix questions(ids.size(), dimension());
-  for (std::size_t i = 0; i < ids.size(); ++i) add_unit(ids[i], 1, questions.row(i));
-  return nearest(questions, k, options,
-                 [&](std::size_t q, std::size_t row) { return row == ids[q]; });
-}
-
-#endif
-
 }}  // namespace wordloom::WORDLOOM_ABI
+
+#if WORDLOOM_DEFINES_FUNCTIONS
+#include <wordloom/model/embeddings.inl>
+#endif

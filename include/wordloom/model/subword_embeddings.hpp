@@ -40,8 +40,8 @@ class SubwordComposer {
   void compose(std::string_view word, std::span<float> vector) const {
     compose_vector(word, std::nullopt, rows_->words.size(), input(), subwords(), vector);
   }
-  Embeddings known() const {
-    return {rows_->words, composed_vectors(rows_->words, input(), subwords())};
+  Embeddings known(std::span<const std::uint64_t> counts) const {
+    return {rows_->words, composed_vectors(rows_->words, input(), subwords()), counts};
   }
 
  private:
@@ -59,15 +59,18 @@ class SubwordComposer {
 /// if it is in the vocabulary. An unknown word without n-grams has no vector.
 class SubwordEmbeddings : public AnyWordEmbeddings<detail::SubwordComposer> {
  public:
-  /// `input` [V + buckets x D]: the rows of the words, then those of the n-grams. Throws
-  /// InvalidArgument for another number of rows and for options out of bounds.
-  SubwordEmbeddings(const WordList& words, RowMatrix input, const SubwordOptions& subwords)
-      : SubwordEmbeddings(detail::SubwordComposer(words, std::move(input), subwords)) {}
+  /// `input` [V + buckets x D]: the rows of the words, then those of the n-grams. `counts`: as of
+  /// Embeddings. Throws InvalidArgument for another number of rows or counts and for options out of
+  /// bounds.
+  SubwordEmbeddings(const WordList& words, RowMatrix input, const SubwordOptions& subwords,
+                    std::span<const std::uint64_t> counts = {})
+      : SubwordEmbeddings(detail::SubwordComposer(words, std::move(input), subwords), counts) {}
 
-  /// Takes the input of a model, whose other matrices are freed before vectors are composed. If it
-  /// has no subwords, unknown words have vectors of zeros. Throws InvalidArgument for a model
-  /// without words.
-  explicit SubwordEmbeddings(Model&& model) : SubwordEmbeddings(composer_of(model)) {}
+  /// Takes the input of a model, whose other matrices are freed before vectors are composed. Where
+  /// it has no subwords, words out of the vocabulary have vectors of zeros. Throws InvalidArgument
+  /// for a model without words.
+  explicit SubwordEmbeddings(Model&& model)
+      : SubwordEmbeddings(composer_of(model), model.vocabulary.counts()) {}
 
   const SubwordOptions& subwords() const noexcept { return composer().subwords(); }
   /// The rows [V + buckets x D] whose means are the vectors.
@@ -75,8 +78,8 @@ class SubwordEmbeddings : public AnyWordEmbeddings<detail::SubwordComposer> {
   void input() const&& = delete;
 
  private:
-  explicit SubwordEmbeddings(const detail::SubwordComposer& composer)
-      : AnyWordEmbeddings(composer.known(), composer) {}
+  SubwordEmbeddings(const detail::SubwordComposer& composer, std::span<const std::uint64_t> counts)
+      : AnyWordEmbeddings(composer.known(counts), composer) {}
 
   static detail::SubwordComposer composer_of(Model& model) {
     if (model.vocabulary.empty()) throw InvalidArgument("a model without words has no embeddings");

@@ -28,7 +28,7 @@ inline void require_gzip(const MappedFile& file) {
                   "': this build has no zlib (WORDLOOM_ENABLE_ZLIB); unpack it first: gzip -dc"};
 #endif
   } else if (file.path().extension() == ".gz" && file.size() > 0) {
-    throw FormatError::at(file.path(), "byte", 0, "gzip data, as its name says", "something else");
+    throw FormatError::at_byte(file.path(), 0, "gzip data, as its name says", "something else");
   }
 }
 
@@ -75,10 +75,10 @@ WORDLOOM_FUNCTION bool GzipReader::read(std::string& text, std::size_t bytes) {
     else if (result == Z_MEM_ERROR)
       throw std::bad_alloc();
     else if (result != Z_OK)
-      throw FormatError::at(file_.path(), "byte", fed_ - stream_.avail_in, "gzip data",
-                            result == Z_BUF_ERROR    ? "the end of the file"
-                            : stream_.msg != nullptr ? stream_.msg
-                                                     : "something else");
+      throw FormatError::at_byte(file_.path(), fed_ - stream_.avail_in, "gzip data",
+                                 result == Z_BUF_ERROR    ? "the end of the file"
+                                 : stream_.msg != nullptr ? stream_.msg
+                                                          : "something else");
   }
   text.resize(text.size() - stream_.avail_out);
   return !ended_;

@@ -100,13 +100,13 @@ class SectionReader {
   /// Throws FormatError unless all of the file has been read.
   void end() {
     if (!rest().empty())
-      throw FormatError::at(file_.path(), "byte", at_, "the end of the file",
-                            joined({rest().size(), " more bytes"}));
+      throw FormatError::at_byte(file_.path(), at_, "the end of the file",
+                                 joined({rest().size(), " more bytes"}));
   }
 
   /// Throws a FormatError for the content of the section that was read last.
   [[noreturn]] void refuse_section(const std::string& expected, const std::string& got) const {
-    throw FormatError::at(file_.path(), "byte", last_section_, expected, got);
+    throw FormatError::at_byte(file_.path(), last_section_, expected, got);
   }
 
  private:
@@ -115,9 +115,10 @@ class SectionReader {
   std::string_view rest() const noexcept { return file_.text().substr(at_); }
 
   [[noreturn]] void refuse(const std::string& expected) const {
-    throw FormatError::at(file_.path(), "byte", at_, expected,
-                          joined({"only ", rest().size(),
-                                  " bytes to the end of the file: it is incomplete or damaged"}));
+    throw FormatError::at_byte(
+        file_.path(), at_, expected,
+        joined({"only ", rest().size(),
+                " bytes to the end of the file: it is incomplete or damaged"}));
   }
 
   /// Returns the next bytes without adding them to the hash.
@@ -181,7 +182,7 @@ WORDLOOM_FUNCTION void SectionReader::begin(std::string_view format) {
       got += *version < number_in<unsigned>(format.substr(kind))
                  ? ", written by an older version of Wordloom: use that version to read it"
                  : ", written by a newer version of Wordloom: update Wordloom to read it";
-  throw FormatError::at(file_.path(), "byte", 0, shown(format), got);
+  throw FormatError::at_byte(file_.path(), 0, shown(format), got);
 }
 
 WORDLOOM_FUNCTION NamedMatrix SectionReader::matrix() {
@@ -202,7 +203,7 @@ WORDLOOM_FUNCTION void SectionReader::end_section() {
   std::uint64_t hash = 0;
   std::memcpy(&hash, skip(sizeof hash, "the checksum of a section").data(), sizeof hash);
   if (hash != expected)
-    throw FormatError{file_.path(), ": section at byte ", section_,
+    throw FormatError{file_.path(), ": section at byte ", ByteNumber{section_},
                       ": checksum mismatch: the file is damaged"};
   last_section_ = std::exchange(section_, at_);
 }

@@ -38,7 +38,7 @@ Vocabulary::from_counts(std::span<const std::pair<std::string, std::uint64_t>> c
 
 WORDLOOM_FUNCTION Vocabulary Vocabulary::from_counter(const detail::WordCounter& counter,
                                                       const VocabularyOptions& options,
-                                                      const std::filesystem::path& source) {
+                                                      const detail::MessagePart& source) {
   std::vector<std::pair<std::string_view, std::uint64_t>> counted;
   counted.reserve(counter.size());
   counter.for_each([&](std::string_view word, std::uint64_t count) {
@@ -135,7 +135,7 @@ WORDLOOM_FUNCTION Vocabulary Vocabulary::load(const std::filesystem::path& path,
     if (line.ends_with('\r')) line.remove_suffix(1);
     if (++number == 1 && entries) continue;
     const auto refuse = [&](std::string_view expected, std::string_view got) {
-      throw FormatError::at(path, "line", number, expected, got);
+      throw FormatError::at_line(path, number, expected, got);
     };
     const bool is_blank = detail::trimmed(line).empty();
     if (is_blank && rest.find_first_not_of(" \t\r\n") == rest.npos) break;
@@ -159,9 +159,9 @@ WORDLOOM_FUNCTION Vocabulary Vocabulary::load(const std::filesystem::path& path,
     lines.push_back(number);
   }
   if (entries && number != *entries + 1)
-    throw FormatError::at(path, "line", 1,
-                          detail::joined({"the number of lines that follow, ", number - 1}),
-                          std::to_string(*entries));
+    throw FormatError::at_line(path, 1,
+                               detail::joined({"the number of lines that follow, ", number - 1}),
+                               std::to_string(*entries));
   return from_counter(counter, options, path);
 }
 

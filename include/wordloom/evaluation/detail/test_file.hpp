@@ -52,11 +52,10 @@ class TestFile {
 
   [[noreturn]] void refuse(const Line& line, std::size_t column, std::string_view expected,
                            std::string_view got) const {
-    throw FormatError::at(file_.path(), joined({"line ", line.number, ", column"}), column,
-                          expected, got);
+    throw FormatError::at_line(file_.path(), line.number, column, expected, got);
   }
   [[noreturn]] void refuse_empty(std::string_view expected) const {
-    throw FormatError::at(file_.path(), "line", 1, expected, "none");
+    throw FormatError::at_line(file_.path(), 1, expected, "none");
   }
   /// Throws the error for a line with too few or too many fields.
   [[noreturn]] void refuse_count(const Line& line, const std::vector<Field>& fields,

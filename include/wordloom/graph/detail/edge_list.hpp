@@ -104,8 +104,8 @@ WORDLOOM_FUNCTION EdgeList EdgeListReader::read() {
                                       ColumnRole::weight) != layout_.roles.end();
   if (!market_) report.delimiter = layout_.delimiter;
   if (market_ && report.edges - mirrored != market_->edges)
-    throw FormatError::at(path_, "line", market_->lines, "as many edges as the file has",
-                          joined({market_->edges, " and not ", report.edges - mirrored}));
+    throw FormatError::at_line(path_, market_->lines, "as many edges as the file has",
+                               joined({market_->edges, " and not ", report.edges - mirrored}));
   if (layout_.metis) refuse_metis(list);
   join(numbers, list);
   if (market_) {
@@ -123,7 +123,7 @@ WORDLOOM_FUNCTION void EdgeListReader::read_layout() try {
   market_ = read_matrix_market_header(path_, begin, options_.weighted);
   if (!market_) layout_ = edge_list_layout(path_, begin, options_);
 } catch (const ForeignFormat& foreign) {
-  throw foreign.at("line 1, column 1");
+  throw foreign.at_line(1, 1);
 }
 
 WORDLOOM_FUNCTION void EdgeListReader::join(std::vector<NodeNumbers>& numbers, EdgeList& list) {
@@ -196,18 +196,18 @@ WORDLOOM_FUNCTION void EdgeListReader::refuse_metis(const EdgeList& list) const 
   const auto [nodes, edges] = *layout_.metis;
   if (nodes < lines - 1 || nodes > all_lines - 1 || fields - layout_.first_columns != 2 * edges)
     return;
-  throw FormatError::at(path_, joined({"line ", layout_.first, ", column"}), 1,
-                        "an adjacency list 'node neighbour neighbour ...'",
-                        joined({"the numbers of nodes and edges of a graph in METIS (put the number"
-                                " of its node before each line and remove this one)"}));
+  throw FormatError::at_line(
+      path_, layout_.first, 1, "an adjacency list 'node neighbour neighbour ...'",
+      joined({"the numbers of nodes and edges of a graph in METIS (put the number"
+              " of its node before each line and remove this one)"}));
 }
 
 WORDLOOM_FUNCTION void EdgeListReader::throw_failure() const {
   if (!failure_) return;
   std::uint64_t line = failure_->line;
   for (std::size_t i = 0; i < failure_->piece; ++i) line += lines_[i];
-  throw FormatError::at(path_, joined({"line ", line, ", column"}), failure_->what.column,
-                        failure_->what.expected, failure_->what.got);
+  throw FormatError::at_line(path_, line, failure_->what.column, failure_->what.expected,
+                             failure_->what.got);
 }
 
 WORDLOOM_FUNCTION GraphReport count_edges(const EdgeList& list, const GraphOptions& options) {

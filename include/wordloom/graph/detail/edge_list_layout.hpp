@@ -65,8 +65,7 @@ class FirstLines {
   };
 
   [[noreturn]] void refuse(const Line& line, const BadLine& bad) const {
-    throw FormatError::at(path_, joined({"line ", line.number, ", column"}), bad.column,
-                          bad.expected, bad.got);
+    throw FormatError::at_line(path_, line.number, bad.column, bad.expected, bad.got);
   }
   std::vector<std::string> cut(const Line& line, char delimiter) const;
   EdgeRows cut(char delimiter) const {

@@ -40,7 +40,7 @@ WORDLOOM_FUNCTION std::optional<MatrixMarketHeader> read_matrix_market_header(
   for_each_line(begin, [&](std::string_view line, std::uint64_t number) {
     if (complete) return;
     const auto refuse = [&](const std::string& expected) {
-      throw FormatError::at(path, "line", number, expected, shown(line));
+      throw FormatError::at_line(path, number, expected, shown(line));
     };
     std::array<std::string, 5> fields;
     const std::size_t count =
@@ -76,8 +76,7 @@ WORDLOOM_FUNCTION std::optional<MatrixMarketHeader> read_matrix_market_header(
     complete = true;
   });
   if (!complete)
-    throw FormatError::at(path, "line", header.lines, "the number of rows, columns and edges",
-                          "none");
+    throw FormatError::at_line(path, header.lines, "the number of rows, columns and edges", "none");
   return header;
 }
 

@@ -34,7 +34,7 @@ class Cursor {
   }
   [[noreturn]] void fail(std::size_t position, std::string_view expected,
                          std::string_view got) const {
-    throw FormatError::at(path_, "byte", position, expected, got);
+    throw FormatError::at_byte(path_, position, expected, got);
   }
 
  private:

@@ -52,8 +52,7 @@ class LineReader {
 
   /// Throws FormatError for a position in the line.
   [[noreturn]] void fail(std::size_t at, std::string_view expected, std::string_view got) const {
-    throw FormatError::at(path_, joined({"line ", std::max<std::size_t>(number_, 1), ", column"}),
-                          at + 1, expected, got);
+    throw FormatError::at_line(path_, std::max<std::size_t>(number_, 1), at + 1, expected, got);
   }
 
  private:

@@ -56,9 +56,10 @@ WORDLOOM_FUNCTION RowMatrix& Model::state_matrix(std::string_view name, std::siz
 WORDLOOM_FUNCTION Embeddings Model::embeddings() const& {
   require_words("has no embeddings");
   if (subwords)
-    return Embeddings(vocabulary.words(),
-                      detail::composed_vectors(vocabulary.words(), input, *subwords));
-  return Embeddings(vocabulary.words(), input.copy(std::min(vocabulary.size(), input.rows())));
+    return {vocabulary.words(), detail::composed_vectors(vocabulary.words(), input, *subwords),
+            vocabulary.counts()};
+  return {vocabulary.words(), input.copy(std::min(vocabulary.size(), input.rows())),
+          vocabulary.counts()};
 }
 
 WORDLOOM_FUNCTION Embeddings Model::embeddings() && {
@@ -66,7 +67,7 @@ WORDLOOM_FUNCTION Embeddings Model::embeddings() && {
   if (input.rows() != vocabulary.size()) return std::as_const(*this).embeddings();
   require_words("has no embeddings");
   if (has_one_matrix()) output = {};  // would outlive its rows
-  return Embeddings(vocabulary.words(), std::move(input));
+  return {vocabulary.words(), std::move(input), vocabulary.counts()};
 }
 
 WORDLOOM_FUNCTION std::size_t Model::set_vectors(const Embeddings& known) {

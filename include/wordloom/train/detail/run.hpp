@@ -99,7 +99,7 @@ struct Run {
       write = std::jthread([this, now = std::move(now)] {
         attempt([&] {
           now.save(options.checkpoint);
-          state.set_checkpoint_failure("");
+          state.set_checkpoint_failure(std::nullopt);
         });
       });
     });
@@ -112,8 +112,8 @@ struct Run {
     try {
       save();
     } catch (const std::exception& error) {
-      state.set_checkpoint_failure("cannot write checkpoint '" + options.checkpoint.string() +
-                                   "': " + error.what());
+      state.set_checkpoint_failure(
+          IoError{"cannot write checkpoint '", options.checkpoint, "': ", error.what()});
     }
   }
   void wait_for_write() {

@@ -9,6 +9,7 @@
 #include <functional>
 #include <limits>
 #include <mutex>
+#include <optional>
 #include <sstream>
 #include <string>
 #include <thread>
@@ -56,7 +57,7 @@ class RunState {
   bool asked_to_stop() const noexcept { return asked_.load(std::memory_order_relaxed); }
 
   /// `failure`: the reason why the last checkpoint was not written; empty if it was.
-  void set_checkpoint_failure(std::string failure);
+  void set_checkpoint_failure(std::optional<IoError> failure);
   void throw_checkpoint_failure() const;
 
   /// Adds the work of a thread in `epoch` and returns the fraction of the whole run that is done.
@@ -133,7 +134,7 @@ class RunState {
   bool caller_left_ = false;  // it has trained all that it has to
   const bool has_epochs_ = options_.callbacks.has_epochs();
   FirstEpoch first_epoch_;
-  std::string checkpoint_failure_;
+  std::optional<IoError> checkpoint_failure_;
   const bool stops_by_agreement_;
   std::atomic<bool> stop_{false}, asked_{false};
   std::condition_variable changed_;
@@ -183,14 +184,14 @@ WORDLOOM_FUNCTION void RunState::stop() {
   changed_.notify_all();
 }
 
-WORDLOOM_FUNCTION void RunState::set_checkpoint_failure(std::string failure) {
+WORDLOOM_FUNCTION void RunState::set_checkpoint_failure(std::optional<IoError> failure) {
   const std::lock_guard lock(guard_);
   checkpoint_failure_ = std::move(failure);
 }
 
 WORDLOOM_FUNCTION void RunState::throw_checkpoint_failure() const {
   const std::lock_guard lock(guard_);
-  if (!checkpoint_failure_.empty()) throw IoError(checkpoint_failure_);
+  if (checkpoint_failure_) throw IoError(*checkpoint_failure_);
 }
 
 WORDLOOM_FUNCTION void RunState::end_first_epoch(bool contexts) {
@@ -295,7 +296,7 @@ WORDLOOM_FUNCTION TrainReport RunState::finish() const {
   TrainReport result{.tokens = reached_.tokens,
                      .seconds = seconds(),
                      .stopped = stopped(),
-                     .checkpoint_failure = checkpoint_failure_};
+                     .checkpoint_failure = checkpoint_failure_ ? checkpoint_failure_->what() : ""};
   result.words_per_second = speed(result.seconds);
   result.loss = std::numeric_limits<double>::quiet_NaN();
   for (const Checkpoint::EpochLoss& epoch : reached_.losses) {
@@ -316,7 +317,7 @@ WORDLOOM_FUNCTION Progress RunState::progress() const {
           .words_per_second = speed(now),
           .learning_rate = rate_,
           .eta_seconds = static_cast<double>(left) / std::max(speed(now), 1e-9),
-          .checkpoint_failure = checkpoint_failure_};
+          .checkpoint_failure = checkpoint_failure_ ? checkpoint_failure_->what() : ""};
 }
 
 WORDLOOM_FUNCTION void RunState::call_due(const Model& model, bool with_model) {

@@ -15,26 +15,18 @@
 
 namespace wordloom { inline namespace WORDLOOM_ABI {
 
-/// A row and its score. The better one compares less; with equal scores, the lower row.
-struct NearestRow {
-  WordId row;
-  float score;
-  friend bool operator<(const NearestRow& a, const NearestRow& b) {
-    return a.score != b.score ? a.score > b.score : a.row < b.row;
-  }
-};
-
 /// A word that a query found, and its score.
 struct Neighbour {
   std::string word;
   float score;
 };
 
-/// The method that answers an analogy a : b = c : ?, with unit vectors: the largest cos(d, b - a +
-/// c) (3CosAdd, Mikolov et al. 2013c) or cos(d, b) cos(d, c) / cos(d, a) (3CosMul, Levy and
-/// Goldberg 2014).
+/// The score of an answer d to the analogy a : b = c : d, with unit vectors: cos(d, b - a + c)
+/// (3CosAdd, Mikolov et al. 2013c) or cos(d, b) cos(d, c) / cos(d, a) (3CosMul, Levy and Goldberg
+/// 2014).
 enum class AnalogyMethod { cos_add, cos_mul };
 
+/// Options of all queries that search.
 struct QueryOptions {
   /// Answers are among this many words from the first on, which are the most frequent; 0: all
   /// words.
@@ -46,10 +38,26 @@ struct QueryOptions {
 
 namespace detail {
 
+/// A row and its score. The better one compares less; with equal scores, the lower row.
+struct NearestRow {
+  WordId row;
+  float score;
+  friend bool operator<(const NearestRow& a, const NearestRow& b) {
+    return a.score != b.score ? a.score > b.score : a.row < b.row;
+  }
+};
+
+/// Returns the sum of the products of two vectors of one length.
+inline double dot_in_double(std::span<const float> a, std::span<const float> b) {
+  double sum = 0;
+  for (std::size_t i = 0; i < a.size(); ++i)
+    sum += static_cast<double>(a[i]) * static_cast<double>(b[i]);
+  return sum;
+}
+
 /// Returns 1 / length, 0 for a vector of zeros.
 inline double inverse_length(std::span<const float> vector) {
-  double sum = 0;
-  for (const float x : vector) sum += static_cast<double>(x) * static_cast<double>(x);
+  const double sum = dot_in_double(vector, vector);
   return sum > 0 ? 1.0 / std::sqrt(sum) : 0.0;
 }
 
