@@ -114,7 +114,8 @@ inline void declare_training(CLI::App& app, TrainingOptions& options, const Alia
          named("--alpha"), options.alpha,
          "Learning rate at the start. Without: 0.025, or 0.05 with subwords; CBOW 0.1, or 0.075 "
          "with --hs 1, 0.15 with --cbow-gradient mean, 0.05 with whole; uniform 0.05; 0.1 with "
-         "adagrad or row-adagrad; 0.01 with adam or rmsprop, of uniform 0.003")
+         "adagrad or row-adagrad; 0.01 with adam or rmsprop, of uniform 0.003; 0.001 with "
+         "cuda-bidmach")
       ->group(heading::training);
   app.add_option(named("--iter"), p.epochs, "Epochs")
       ->check(whole_number)
@@ -177,7 +178,7 @@ inline void declare_method(CLI::App& app, TrainingOptions& options) {
   app.add_option("--kernel", options.kernel,
                  names<wordloom::Kernels, wordloom::RowKernels>(" | ") +
                      " | cuda-warp | cuda-ring | cuda-register | cuda-sentence | cuda-word"
-                     " | cuda-gemm | cuda-wombat | cuda-uniform")
+                     " | cuda-gemm | cuda-wombat | cuda-bidmach | cuda-uniform")
       ->capture_default_str()
       ->group(heading::method);
   app.add_option("--optimizer", options.optimizer,

@@ -26,7 +26,7 @@ using CudaKernels =
     Registry<Named<"cuda-sentence", CudaSentenceKernel>, Named<"cuda-word", CudaWordKernel>,
              Named<"cuda-register", CudaRegisterKernel>, Named<"cuda-ring", CudaRingBufferKernel>,
              Named<"cuda-gemm", CudaGemmKernel>, Named<"cuda-wombat", CudaWombatKernel>,
-             Named<"cuda-warp", CudaWarpKernel>>;
+             Named<"cuda-bidmach", CudaBidMachKernel>, Named<"cuda-warp", CudaWarpKernel>>;
 
 /// Returns the names of the kernels that train a sampler.
 template <class Sampler>

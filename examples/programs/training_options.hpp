@@ -159,6 +159,7 @@ inline double rate_of_cbow(const TrainingOptions& options) {
 /// Returns the learning rate of a sampler without --alpha.
 inline double default_rate(const TrainingOptions& options) {
   const std::string& sampler = options.sampler;
+  if (options.kernel == "cuda-bidmach") return 0.001;
   if (options.optimizer == "adam" || options.optimizer == "rmsprop")
     return trains_columns(options) ? 0.003 : 0.01;
   if (options.optimizer == "row-adagrad" && !trains_columns(options))

@@ -42,6 +42,11 @@ using FullW2V = Trainer<SharedNegativeFixedWindow, CudaRingBufferKernel>;
 using WombatGpu = Trainer<SharedNegative, CudaWombatKernel>;
 using WombatGpuHierarchicalSoftmax = Trainer<HierarchicalSoftmax, CudaWombatKernel>;
 
+/// Canny et al. 2015, "Machine Learning at the Limit", as its kernels for GPUs: the positives of a
+/// minibatch of 100,000 words, then its negatives, with `.learning_rate = 0.001`. See BidMach for
+/// one window at a time.
+using BidMachGpu = Trainer<SharedNegative, CudaBidMachKernel>;
+
 /// W2V-CL (see W2vCl) on a GPU: by Adam, over a WordContextMatrix. Its baseline is in
 /// wordloom/cuda_vanilla.hpp.
 using W2vClGpu = Published<UniformMatrix, CudaUniformKernel<Adam>>;

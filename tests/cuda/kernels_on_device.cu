@@ -21,7 +21,8 @@ using namespace wordloom;
 namespace {
 
 constexpr std::size_t words = 300;
-// The host's arithmetic is compared with double precision in test_schemes.cpp and test_targets.cpp.
+// The host's arithmetic is compared with double precision in test_schemes.cpp, test_targets.cpp and
+// test_bidmach.cpp.
 #ifdef WORDLOOM_EMULATED_CUDA
 constexpr double tolerance = 1e-5;
 #else
@@ -73,22 +74,22 @@ template <class Run>
 /// Trains a batch that stays on the device, then two at a time that do not: one of another place,
 /// one that may not be kept, and then a larger one. Returns the loss.
 template <class Run>
-double train(Run& run) {
+double train(Run& run, double rate) {
   SentenceBatch batch = some_sentences(3, 80), other = some_sentences(4, 150);
   SentenceBatch larger = some_sentences(5, 220);
-  run.submit(batch, 0, 0.05, 0.05);
+  run.submit(batch, 0, rate, rate);
   double loss = loss_of_next(run);
   // One more that stays on the device, smaller: only its own array is new.
   SentenceBatch second = some_sentences(7, 50);
   second.index = 1;
-  run.submit(second, 0, 0.05, 0.05);
+  run.submit(second, 0, rate, rate);
   loss += loss_of_next(run);
   batch.index = 7;
   other.keep = larger.keep = false;
-  run.submit(batch, 1, 0.05, 0.05);
-  run.submit(other, 2, 0.05, 0.05);
+  run.submit(batch, 1, rate, rate);
+  run.submit(other, 2, rate, rate);
   loss += loss_of_next(run);
-  run.submit(larger, 3, 0.05, 0.05);
+  run.submit(larger, 3, rate, rate);
   loss += loss_of_next(run);
   return loss + loss_of_next(run);
 }
@@ -96,16 +97,16 @@ double train(Run& run) {
 int failures = 0;
 std::string_view only;  // the first word of the names to compare; empty: all
 
-template <class Sampler, class Kernel, class Scheme, int R, class Team>
-void compare(std::string_view name, Hyperparameters parameters) {
+template <class Sampler, class Kernel, class HostKernel>
+void compare_with(std::string_view name, Hyperparameters parameters) {
   if (!only.empty() && name.substr(0, name.find(',')) != only) return;
   const Vocabulary vocabulary = zipf_vocabulary(words, 10'000);
   const auto sampler = Sampler::from(parameters);
   const std::size_t outputs = sampler.targets.start(vocabulary).output_rows();
   Model expected = random_model(vocabulary, parameters.dimension, outputs);
-  const auto on_host = cuda::HostKernel<Scheme, R, Team, cuda::OneByOne, Sampler>().start(
-      sampler, parameters, expected);
-  const double loss = train(*on_host);
+  const auto on_host = HostKernel().start(sampler, parameters, expected);
+  const double rate = parameters.learning_rate;
+  const double loss = train(*on_host, rate);
   on_host->download(expected);
   // Compares the device with so many sentences in flight: the largest difference of a number, and
   // the square of all differences as a share of the square of what training changed. NaN for NaN.
@@ -117,7 +118,7 @@ void compare(std::string_view name, Hyperparameters parameters) {
     const Model before = random_model(vocabulary, parameters.dimension, outputs);
     Model got = random_model(vocabulary, parameters.dimension, outputs);
     auto on_device = start<Kernel>(sampler, parameters, got);
-    double worst = std::abs(loss - train(*on_device)) / loss, differences = 0, changes = 0;
+    double worst = std::abs(loss - train(*on_device, rate)) / loss, differences = 0, changes = 0;
     on_device->download(got);
     for (const auto matrix : {&Model::input, &Model::output})
       for (std::size_t i = 0; i < (got.*matrix).rows(); ++i)
@@ -147,6 +148,12 @@ void compare(std::string_view name, Hyperparameters parameters) {
       one.worst, eight.share, eight.worst, good ? "good" : "WRONG");
 }
 
+template <class Sampler, class Kernel, class Scheme, int R, class Team>
+void compare(std::string_view name, const Hyperparameters& parameters) {
+  compare_with<Sampler, Kernel, cuda::HostKernel<Scheme, R, Team, cuda::OneByOne, Sampler>>(
+      name, parameters);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) try {
@@ -161,7 +168,8 @@ int main(int argc, char** argv) try {
   using cuda::SharedWarpScheme;
   using cuda::WarpScheme;
   const auto parameters = [](std::size_t dimension, std::size_t window) {
-    return Hyperparameters{.dimension = dimension, .window = window, .subsample = 1e-2};
+    return Hyperparameters{
+        .dimension = dimension, .window = window, .subsample = 1e-2, .learning_rate = 0.05};
   };
   compare<Hogwild, CudaSentenceKernel, cuda::SentenceScheme, 1, HostTeam<128>>("sentence",
                                                                                parameters(100, 5));
@@ -198,6 +206,14 @@ int main(int argc, char** argv) try {
       "gemm", parameters(20, 8));
   compare<SharedNegative, CudaWombatKernel, cuda::WombatScheme<cuda::WordTargets>, 1, HostTeam<32>>(
       "wombat", parameters(20, 8));
+  using BidMachSteps =
+      cuda::HostMethods<cuda::HostMethod<cuda::BidMachPositives, 1, HostTeam<64>, cuda::OneByOne>,
+                        cuda::HostMethod<cuda::BidMachNegatives, 2, HostTeam<32>, cuda::OneByOne>>;
+  Hyperparameters of_bidmach = parameters(64, 5);
+  of_bidmach.learning_rate = 0.005;  // of the most frequent word
+  compare_with<SharedNegative, CudaBidMachKernel,
+               cuda::BatchKernel<cuda::HostMachine, BidMachSteps, SharedNegative>>("bidmach",
+                                                                                   of_bidmach);
   return failures == 0 ? 0 : 1;
 } catch (const std::exception& error) {
   std::printf("failed: %s\n", error.what());

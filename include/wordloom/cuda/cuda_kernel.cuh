@@ -9,6 +9,7 @@
 
 #include <wordloom/core/error.hpp>
 #include <wordloom/cuda/detail/batch_kernel.hpp>
+#include <wordloom/cuda/detail/bidmach_scheme.hpp>
 #include <wordloom/cuda/detail/column_kernel.hpp>
 #include <wordloom/cuda/detail/gemm_scheme.hpp>
 #include <wordloom/cuda/detail/machine.cuh>
@@ -35,7 +36,8 @@ template <>
 inline constexpr unsigned min_blocks<WarpScheme<7>, 4> = 3;
 
 /// Trains all sentences, each by one Team, as many at a time as there are teams in the grid; or all
-/// words, if the scheme is a WordAtATime. A block holds one team, or several teams that are warps.
+/// words, if the scheme is a WordAtATime, or all parts of the batch. A block holds one team, or
+/// several teams that are warps.
 template <class Scheme, int R, class Team, int threads>
 __global__ void __launch_bounds__(threads, min_blocks<Scheme, R>)
     train_batch(ModelView model, Sampling sampling, BatchView batch, std::uint32_t floats_of_own) {
@@ -43,11 +45,14 @@ __global__ void __launch_bounds__(threads, min_blocks<Scheme, R>)
       dynamic_shared() + threadIdx.x / Team::threads * (floats_of_own + Team::scratch);
   const Team team(own + floats_of_own);
   const bool is_first = threadIdx.x % Team::threads == 0;
-  const std::uint32_t count = TrainsByWord<Scheme> ? batch.word_count() : batch.sentences;
+  std::uint32_t count = TrainsByWord<Scheme> ? batch.word_count() : batch.sentences;
+  if constexpr (TrainsParts<Scheme>) count = Scheme::parts(sampling, batch);
   for (;;) {
     const std::uint32_t next = team.of_first(is_first ? atomicAdd(batch.next, 1u) : 0u);
     if (next >= count) break;
-    const std::uint32_t i = TrainsByWord<Scheme> ? batch.sentence_of(next) : next;
+    const std::uint32_t i = TrainsByWord<Scheme>  ? batch.sentence_of(next)
+                            : TrainsParts<Scheme> ? 0
+                                                  : next;
     const Sentence sentence = batch.sentence(i);
     PairLoss loss;
     const SentenceTask<R, Team> task{team, model, sampling, sentence, own, loss};
@@ -55,6 +60,8 @@ __global__ void __launch_bounds__(threads, min_blocks<Scheme, R>)
       const std::uint32_t center = next - batch.begin(i);
       if (center >= sentence.size) continue;  // this many words are left after subsampling
       Scheme::train_window(task, center);
+    } else if constexpr (TrainsParts<Scheme>) {
+      Scheme::train_part(task, batch, next);
     } else {
       Scheme::train(task);
     }
@@ -98,6 +105,7 @@ struct BatchLaunch {
     int blocks = 0;
     cuda::check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, block, bytes));
     if (blocks == 0) throw DeviceError("the kernel does not fit this device");
+    cuda::check(cudaMemsetAsync(batch.next, 0, sizeof(std::uint32_t), machine.stream));
     const std::size_t resident =
         static_cast<std::size_t>(blocks) * static_cast<std::size_t>(device.multiProcessorCount);
     launch(kernel, std::min(resident, in_flight / teams), static_cast<std::size_t>(block), bytes,
@@ -185,6 +193,17 @@ struct WombatMethod : CudaMethod {
   }
 };
 
+/// Both schemes of BIDMach: its positives by thread blocks with one float of a row in each thread,
+/// its negatives by warps. A batch is its minibatch, as large as by default there.
+struct BidMachMethod : CudaMethod {
+  static constexpr std::size_t batch_words = 100'000;
+  template <int R, class Use>
+  static void with_launch(const Sampling&, Use use) {
+    use(InTurn<BatchLaunch<BidMachPositives, 1, DeviceTeam<32 * R>, 32 * R>,
+               BatchLaunch<BidMachNegatives, R, WarpTeam, 128>>());
+  }
+};
+
 /// GemmScheme by thread blocks of four warps.
 struct GemmMethod : CudaMethod {
   template <int R, class Use>
@@ -236,6 +255,12 @@ using CudaGemmKernel =
 /// Wombat (Simonton and Alaghband 2017): a warp for each window, tiles of 4 targets and 8 context
 /// words. `sentences_in_flight` words are trained at a time.
 using CudaWombatKernel = CudaKernel<cuda::WombatMethod, SharedNegative, HierarchicalSoftmax>;
+
+/// BIDMach (Canny et al. 2015): of each 100,000 words first all positives, then all negatives, with
+/// changes scaled by the root of a word's rank: a learning rate of 0.001. `sentences_in_flight`
+/// sentences, then as many parts of the batch are trained at a time.
+using CudaBidMachKernel =
+    CudaKernel<cuda::BidMachMethod, SharedNegative, SharedNegativeFixedWindow>;
 
 /// Ours: a warp for each sentence, context rows in a ring in registers.
 using CudaWarpKernel = CudaKernel<cuda::WarpMethod, SharedNegative, SharedNegativeFixedWindow>;

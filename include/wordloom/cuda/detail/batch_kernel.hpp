@@ -16,6 +16,25 @@
 
 namespace wordloom { inline namespace WORDLOOM_ABI { namespace cuda {
 
+/// A scheme that trains parts of a whole batch, which are not its sentences.
+template <class Scheme>
+concept TrainsParts = requires(const Sampling& sampling, const BatchView& batch) {
+  Scheme::parts(sampling, batch);
+};
+
+/// Launches that train each batch one after the other.
+template <class... Launches>
+struct InTurn {
+  template <class... Arguments>
+  static void check(const Arguments&... arguments) {
+    (Launches::check(arguments...), ...);
+  }
+  template <class... Arguments>
+  static void run(const Arguments&... arguments) {
+    (Launches::run(arguments...), ...);
+  }
+};
+
 /// Trains batches of sentences on a machine. The sampler is only a set of parameters here: the
 /// machine itself draws windows, negatives and subsampling, from streams of (seed, sentence, epoch,
 /// purpose), so that the grid does not change them. Several sentences are trained at a time, each

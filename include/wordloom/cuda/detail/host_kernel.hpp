@@ -118,11 +118,18 @@ struct HostMethod {
                   std::size_t in_flight, HostMachine::Device, const HostMachine&) {
     std::vector<std::vector<float>> memory(
         in_flight, std::vector<float>(Scheme::floats_of_own(sampling, model.stride)));
-    Order::run(batch.sentences, in_flight, [&](std::size_t i, std::size_t place) {
+    std::uint32_t count = batch.sentences;
+    if constexpr (TrainsParts<Scheme>) count = Scheme::parts(sampling, batch);
+    Order::run(count, in_flight, [&](std::size_t item, std::size_t place) {
+      const auto i = static_cast<std::uint32_t>(item);
+      const Sentence sentence = batch.sentence(TrainsParts<Scheme> ? 0 : i);
+      const Team team;
       PairLoss loss;
-      const Sentence sentence = batch.sentence(static_cast<std::uint32_t>(i));
-      Scheme::train(
-          SentenceTask<R, Team>{Team(), model, sampling, sentence, memory[place].data(), loss});
+      const SentenceTask<R, Team> task{team, model, sampling, sentence, memory[place].data(), loss};
+      if constexpr (TrainsParts<Scheme>)
+        Scheme::train_part(task, batch, i);
+      else
+        Scheme::train(task);
       batch.loss[0] += static_cast<double>(loss.sum);
       batch.loss[1] += static_cast<double>(loss.examples);
     });
@@ -130,6 +137,15 @@ struct HostMethod {
   template <int, class Use>
   static void with_launch(const Sampling&, Use use) {
     use(HostMethod());
+  }
+};
+
+/// Such methods that train each batch one after the other.
+template <class First, class... Others>
+struct HostMethods : First {
+  template <int, class Use>
+  static void with_launch(const Sampling&, Use use) {
+    use(InTurn<First, Others...>());
   }
 };
 

@@ -122,7 +122,6 @@ class CudaMachine::Slot {
     batch.loss = loss_.data();
     batch.next = next_.data();
     check(cudaMemsetAsync(batch.loss, 0, 2 * sizeof(double), machine.stream));
-    check(cudaMemsetAsync(batch.next, 0, sizeof(std::uint32_t), machine.stream));
   }
   void end(const CudaMachine& machine) {
     copy_async(loss_on_host_.data(), loss_.data(), 2, machine.stream);

@@ -38,7 +38,7 @@ struct Philox {
 };
 
 /// The uses of random numbers, each with a stream of its own.
-enum class Purpose : std::uint32_t { subsample, window, negative, node };
+enum class Purpose : std::uint32_t { subsample, window, negative, node, order };
 
 /// The random numbers of one sentence in one epoch. They depend on nothing else: neither the grid
 /// nor the order of sentences changes them.

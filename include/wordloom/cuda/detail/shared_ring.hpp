@@ -21,6 +21,9 @@ class SharedRing {
     // The difference wraps to a large number if `place` is below.
     return task_.memory + std::size_t{wrapped < place ? wrapped : place} * 2 * Task::row_size;
   }
+  WORDLOOM_BOTH float* loaded(std::uint32_t position) const {
+    return current(position) + Task::row_size;
+  }
   /// Loads the words of the widest window around `center`, which must be the next one, and adds the
   /// changes of those that leave it.
   WORDLOOM_BOTH void move_to(std::uint32_t center) {
@@ -33,7 +36,7 @@ class SharedRing {
       typename Task::Row x;
       task_.team.load(x, task_.input_row(end_));
       task_.team.store_own(current(end_), x);
-      task_.team.store_own(current(end_) + Task::row_size, x);
+      task_.team.store_own(loaded(end_), x);
     }
   }
   WORDLOOM_BOTH void leave_all() { leave_until(end_); }
@@ -44,10 +47,10 @@ class SharedRing {
     WORDLOOM_NO_UNROLL
     for (; first_ < end; ++first_) {
       WORDLOOM_MARK(10);
-      typename Task::Row x, loaded;
+      typename Task::Row x, before;
       task_.team.load_own(x, current(first_));
-      task_.team.load_own(loaded, current(first_) + Task::row_size);
-      task_.add_difference(task_.input_row(first_), x, loaded);
+      task_.team.load_own(before, loaded(first_));
+      task_.add_difference(task_.input_row(first_), x, before);
       if (first_ + 1 - lap_ == places_) lap_ += places_;
     }
   }
