@@ -39,7 +39,7 @@ struct RowChoice {
 /// Another sampler on rows that each thread chooses.
 template <class Sampler>
 struct OnRows {
-  static constexpr BlockFeatures uses = detail::features_used<Sampler>();
+  static constexpr BlockFeatures uses = features_used<Sampler>();
   Sampler sampler;
   Vocabulary words;  // the model has `threads` copies of each
   RowChoice choice;
@@ -156,7 +156,7 @@ void add(const std::string& name, const TrainingInput& input, std::size_t thread
                                    measure(state, input, [&](std::optional<Model>& model) {
                                      Trainer<OnRows<Sampler>, Kernel> trainer(
                                          parameters,
-                                         {detail::policy_from<Sampler>(parameters),
+                                         {policy_from<Sampler>(parameters),
                                           input.vocabulary, choice, threads, subsample});
                                      model.emplace(trainer.new_model(all));
                                      return trainer.train(PlainCorpus{input.corpus}, *model);

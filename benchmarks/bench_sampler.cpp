@@ -67,7 +67,7 @@ BENCHMARK(subsampling);
 
 template <class Policy>
 void sample(benchmark::State& state) {
-  const auto run = detail::policy_from<Policy>(Hyperparameters{}).start(zipf());
+  const auto run = policy_from<Policy>(Hyperparameters{}).start(zipf());
   auto worker = detail::worker_of(run);
   const auto words = sentence();
   Random random(1);

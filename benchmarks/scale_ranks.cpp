@@ -46,7 +46,7 @@ void row(const std::string& name, const TrainingInput& input, const Hyperparamet
   InProcess::run(ranks, [&](InProcess self) {
     using Sync = Allreduce<Bf16Ranks<InProcess>, AnyRule>;
     Trainer<Policy, FusedKernel, Sync, AnySchedule> trainer(
-        parameters, detail::policy_from<Policy>(parameters), FusedKernel(),
+        parameters, policy_from<Policy>(parameters), FusedKernel(),
         Sync(Bf16Ranks<InProcess>(self, method.bf16), method.options, method.rule),
         AnySchedule(method.schedule, parameters, ranks));
     auto trained = trainer.fit(input.corpus, input.vocabulary);

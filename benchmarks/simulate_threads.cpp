@@ -65,7 +65,7 @@ double train(const TrainingInput& input, const detail::RunOf<Sampler>& samplers,
                          rows ? rows->thread(t) : PrivateRows::Thread());
 
   const Subsampling subsampling(input.vocabulary, parameters.subsample);
-  const auto schedule = detail::policy_from<LinearDecay>(parameters);
+  const auto schedule = policy_from<LinearDecay>(parameters);
   const double total = static_cast<double>(input.corpus.token_count() * parameters.epochs);
   double trained = 0, loss = 0, examples = 0;
   for (std::size_t epoch = 0; epoch < parameters.epochs; ++epoch) {
@@ -105,7 +105,7 @@ double train(const TrainingInput& input, const detail::RunOf<Sampler>& samplers,
 template <class Sampler>
 void row(const std::string& name, const TrainingInput& input, const Hyperparameters& parameters,
          double pairs) {
-  const auto samplers = detail::policy_from<Sampler>(parameters).start(input.vocabulary);
+  const auto samplers = policy_from<Sampler>(parameters).start(input.vocabulary);
   Model model(input.vocabulary,
               {.dimension = parameters.dimension,
                .output_rows = detail::output_rows(samplers, input.vocabulary)},

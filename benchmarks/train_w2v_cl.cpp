@@ -295,7 +295,7 @@ void train_corpus(Json& json, const EncodedCorpus& text, const Vocabulary& vocab
 void train(const Options& options) {
   options.parameters.validate();
   const bool vanilla = options.method == "vanilla";
-  detail::check_parameter("--ranks", options.ranks, 1,
+  check_parameter("--ranks", options.ranks, 1,
                           options.method == "uniform" || vanilla ? 1024 : 1);
   if (options.dense && (options.optimizer != "adam" || !vanilla))
     throw InvalidArgument("--dense goes with --method vanilla --optimizer adam");

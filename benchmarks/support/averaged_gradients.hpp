@@ -27,7 +27,7 @@ struct AveragedGradients {
   template <class Visit>
   void visit_parameters(Visit&& visit) const {
     visit("batch", batch, 1, 65536);
-    wordloom::detail::visit_all(visit, optimizer);
+    wordloom::visit_parameters_of(visit, optimizer);
   }
 
   class Worker;

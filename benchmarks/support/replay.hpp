@@ -61,7 +61,7 @@ class Replay {
         parameters_(parameters),
         caches_(caches),
         costs_(costs),
-        samplers_(detail::policy_from<Sampler>(parameters).start(input.vocabulary)),
+        samplers_(policy_from<Sampler>(parameters).start(input.vocabulary)),
         model_(input.vocabulary, {.dimension = parameters.dimension,
                                   .output_rows = detail::output_rows(samplers_, input.vocabulary)}),
         clocks_(parameters.threads),

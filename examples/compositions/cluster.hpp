@@ -66,7 +66,7 @@ template <class Sync>
 class OptionalSync {
  public:
   using Replica = typename Sync::Replica;
-  static constexpr bool shares_rows = wordloom::detail::shares_rows<Sync>;
+  static constexpr bool shares_rows = requires { requires Sync::shares_rows; };
 
   explicit OptionalSync(std::optional<Sync> sync) : sync_(std::move(sync)) {}
   std::size_t rank() const { return sync_ ? sync_->rank() : 0; }

@@ -56,12 +56,12 @@ struct Job {
 
 /// True for samplers that WithOptimizer trains: those that make no bags.
 template <class Sampler>
-inline constexpr bool takes_optimizer = !wordloom::detail::features_used<Sampler>().bags;
+inline constexpr bool takes_optimizer = !wordloom::features_used<Sampler>().bags;
 
 /// The sampler of a composition with its parameters.
 template <class Sampler>
 Sampler make_sampler(const Composition& composition) {
-  auto sampler = wordloom::detail::policy_from<Sampler>(composition.parameters);
+  auto sampler = wordloom::policy_from<Sampler>(composition.parameters);
   if constexpr (requires { sampler.gradient; })
     sampler.gradient = composition.bag_gradient.value_or(sampler.gradient);
   if constexpr (requires { sampler.subwords; }) {

@@ -150,7 +150,7 @@ TrainReport train_on_gpu(const Job& job) {
   TrainReport report;
   with_composition(how, [&]<class Sampler, class Kernel>() {
     // Ranks that train columns take one step together, at the learning rate of one rank.
-    constexpr bool columns = detail::TrainsColumns<Kernel>;
+    constexpr bool columns = ColumnSampler<Sampler>;
     using Ranks =
         std::conditional_t<columns, RowAllgather<GpuRanks, typename Kernel::Replica>, GpuAllreduce>;
     using Sync = OptionalSync<Ranks>;

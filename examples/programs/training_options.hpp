@@ -214,7 +214,7 @@ inline void check_optimizer(const TrainingOptions& options) {
 /// without one of them.
 inline void check_columns(const TrainingOptions& options) {
   if (!trains_columns(options)) return check_optimizer(options);
-  wordloom::detail::check_parameter("--context-size", options.context_size, 1, 1 << 24);
+  wordloom::check_parameter("--context-size", options.context_size, 1, 1 << 24);
   if (is_for_gpu(options.kernel) && options.kernel != "cuda-uniform")
     throw wordloom::InvalidArgument("--kernel " + options.kernel + " does not train --sampler " +
                                     options.sampler + ", choose cuda-uniform");
@@ -225,7 +225,7 @@ inline void check_columns(const TrainingOptions& options) {
 
 /// Throws InvalidArgument for options that a model with subwords excludes.
 inline void check_subwords(const TrainingOptions& options) {
-  wordloom::detail::validate(options.subwords);
+  wordloom::validate_parameters(options.subwords);
   if (options.subwords.maxn == 0) return;
   if (!wordloom::SubwordSamplers::contains(options.sampler))
     throw wordloom::InvalidArgument(
@@ -281,12 +281,12 @@ inline void check_char_cnn(const TrainingOptions& options, bool is_known) {
 #if !WORDLOOM_HAS_BLAS
   throw wordloom::InvalidArgument("--char-cnn needs a build with CBLAS (WORDLOOM_ENABLE_BLAS)");
 #endif
-  wordloom::detail::check_parameter("--char-cnn", options.char_cnn, 0, 65536);
+  wordloom::check_parameter("--char-cnn", options.char_cnn, 0, 65536);
   if (options.char_cnn % 16 != 0)
     throw wordloom::InvalidArgument("--char-cnn is " + std::to_string(options.char_cnn) +
                                     ", must be a multiple of 16");
   if (options.char_cnn_positions != 0)
-    wordloom::detail::check_parameter("--char-cnn-positions", options.char_cnn_positions, 2, 1000);
+    wordloom::check_parameter("--char-cnn-positions", options.char_cnn_positions, 2, 1000);
   const auto refuse = [](const std::string& what) {
     throw wordloom::InvalidArgument("--char-cnn goes with " + what);
   };

@@ -73,7 +73,7 @@ class Published : public Trainer<SamplerPolicy, KernelPolicy, SyncPolicyType> {
   explicit Published(Hyperparameters parameters, SyncPolicyType sync = SyncPolicyType())
       : Published(parameters,
                   detail::published_sampler<SamplerPolicy>(detail::as_published(parameters)),
-                  detail::policy_from<KernelPolicy>(parameters), std::move(sync)) {}
+                  policy_from<KernelPolicy>(parameters), std::move(sync)) {}
 
   /// With policies of other parameters: of the sampler, all but the pool of negatives and the nodes
   /// that are left out. Throws as Trainer does.

@@ -34,7 +34,7 @@ struct Whole {
   Rate rate = {};
   template <class Visit>
   void visit_parameters(Visit&& visit) const {
-    detail::visit_all(visit, window, empty, rate);
+    visit_parameters_of(visit, window, empty, rate);
   }
 };
 
@@ -45,7 +45,7 @@ struct Silent {
 
 template <class Policy>
 std::string refusal(const Policy& policy) {
-  return message_of<InvalidArgument>([&] { detail::validate(policy); });
+  return message_of<InvalidArgument>([&] { validate_parameters(policy); });
 }
 template <class... Policies>
 std::uint64_t fingerprint(const Policies&... policies) {
@@ -71,10 +71,10 @@ TEST_CASE("parameters of all members of a policy are listed in order", "[paramet
 }
 
 TEST_CASE("a parameter out of bounds is refused by name, value and bounds", "[parameters]") {
-  detail::validate(Whole{});
-  detail::validate(Whole{.window = {1}, .rate = {0}});
-  detail::validate(Whole{.window = {1000}, .rate = {1}});
-  detail::validate(Empty{});
+  validate_parameters(Whole{});
+  validate_parameters(Whole{.window = {1}, .rate = {0}});
+  validate_parameters(Whole{.window = {1000}, .rate = {1}});
+  validate_parameters(Empty{});
   CHECK(refusal(Window{0}) == "window is 0, must be from 1 to 1000");
   CHECK(refusal(Whole{.window = {1001}}) == "window is 1001, must be from 1 to 1000");
   CHECK(refusal(Whole{.rate = {1.5}}) == "rate is 1.5, must be from 0 to 1");
@@ -109,8 +109,8 @@ struct FromSettingsAndMore : Window {
 }  // namespace
 
 TEST_CASE("a policy is made from settings, by its own from() if it has one", "[parameters]") {
-  CHECK(detail::policy_from<FromSettings>(Settings{}).size == 7);
-  CHECK(detail::policy_from<FromSettings>(Settings{}, std::size_t{3}).size == 7);
-  CHECK(detail::policy_from<FromSettingsAndMore>(Settings{}, std::size_t{3}).size == 21);
-  CHECK(detail::policy_from<Window>(Settings{}).size == 5);
+  CHECK(policy_from<FromSettings>(Settings{}).size == 7);
+  CHECK(policy_from<FromSettings>(Settings{}, std::size_t{3}).size == 7);
+  CHECK(policy_from<FromSettingsAndMore>(Settings{}, std::size_t{3}).size == 21);
+  CHECK(policy_from<Window>(Settings{}).size == 5);
 }

@@ -33,10 +33,18 @@ inline Hyperparameters parameters(std::size_t threads = 1, std::size_t epochs = 
           .threads = threads};
 }
 
+/// Those of samplers that group no words.
+inline Hyperparameters sentence_parameters(std::size_t threads = 1, std::size_t epochs = 2) {
+  Hyperparameters result = parameters(threads, epochs);
+  result.minibatch = 0;
+  return result;
+}
+
 /// A trainer whose rounds are of so many columns, or words as a multiple of the vocabulary; 0: one
 /// that trains end to end.
 template <class Sampler, class Kernel = FusedKernel, class... Sync>
-auto encoded_trainer(const Hyperparameters& with, std::size_t round = 3, Sync... sync) {
+auto encoded_trainer(Hyperparameters with, std::size_t round = 3, Sync... sync) {
+  if constexpr (!requires { Sampler().minibatch; }) with.minibatch = 0;
   return Trainer<Encoded<Sampler, CharCnn>, Kernel, Sync...>(
       with, {Sampler::from(with), encoder, std::max(round, std::size_t{1}), round == 0}, Kernel(),
       std::move(sync)...);

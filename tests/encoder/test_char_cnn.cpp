@@ -205,7 +205,7 @@ TEST_CASE("parameters of an encoder out of bounds are refused by name", "[encode
     CHECK(model.state.empty());
     CHECK(message_of<InvalidArgument>([&] {
             Trainer<Encoded<SharedNegative, CharCnn>, FusedKernel>(
-                parameters(), {SharedNegative::from(parameters()), policy})
+                sentence_parameters(), {SharedNegative::from(sentence_parameters()), policy})
                 .fit(task.corpus, task.vocabulary);
           }) == message);
   };
@@ -226,7 +226,7 @@ TEST_CASE("parameters of an encoder out of bounds are refused by name", "[encode
   check([](CharCnn& c) { c.adam.beta1 = 1; }, "beta1 is 1, must be from 0 to 0.999999");
   CHECK(message_of<InvalidArgument>([] {
           Trainer<Encoded<SharedNegative, CharCnn>, FusedKernel>(
-              parameters(), {SharedNegative::from(parameters()), encoder, 0});
+              sentence_parameters(), {SharedNegative::from(sentence_parameters()), encoder, 0});
         }) == "round is 0, must be from 1 to 1000000");
 }
 
@@ -320,10 +320,11 @@ TEST_CASE("a checkpoint of another encoder is refused", "[encoded][checkpoint]")
   first.on_progress([](const Progress&) { return false; }, 0s);
   first.fit(task.corpus, task.vocabulary);
   const auto refusal = [&](auto change) {
-    Encoded<SharedNegative, CharCnn> policy{SharedNegative::from(parameters()), encoder, 3};
+    Encoded<SharedNegative, CharCnn> policy{SharedNegative::from(sentence_parameters()), encoder,
+                                            3};
     change(policy);
     return message_of<InvalidArgument>([&] {
-      Trainer<Encoded<SharedNegative, CharCnn>, FusedKernel>(parameters(), policy)
+      Trainer<Encoded<SharedNegative, CharCnn>, FusedKernel>(sentence_parameters(), policy)
           .resume(task.corpus, task.vocabulary, folder / "state");
     });
   };

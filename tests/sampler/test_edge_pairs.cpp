@@ -175,7 +175,7 @@ TEST_CASE("edge samplers take their parameters from the hyperparameters", "[edge
   CHECK(LineFirstOrder::from(parameters).targets.negatives == 7);
   CHECK(LineFirstOrder::from(parameters).targets.exponent == 0.5);
   CHECK(LineSecondOrder::from(parameters).targets.negatives == 7);
-  CHECK_THROWS_AS(detail::validate(LineFirstOrder{{.negatives = 0}}), InvalidArgument);
+  CHECK_THROWS_AS(validate_parameters(LineFirstOrder{{.negatives = 0}}), InvalidArgument);
 }
 
 TEST_CASE("sentences and graphs without edges to train are refused", "[edge_pairs]") {

@@ -76,7 +76,7 @@ TEST_CASE("blocks are within the bounds and the features that a sampler declares
   const auto vocabulary = zipf_vocabulary(30, 1000);
   for_each_sampler([&]<class Policy>(std::string_view name) {
     INFO(name);
-    constexpr BlockFeatures uses = detail::features_used<Policy>();
+    constexpr BlockFeatures uses = features_used<Policy>();
     const auto run = Policy{}.start(vocabulary);
     auto worker = detail::worker_of(run);
     const BlockShape most = worker.max_block();
@@ -146,7 +146,7 @@ TEST_CASE("weights of one version at one address are equal", "[sampler]") {
     const auto vocabulary = zipf_vocabulary(words);
     for_each_sampler([&]<class Policy>(std::string_view name) {
       INFO(name);
-      if constexpr (detail::features_used<Policy>().weights)
+      if constexpr (features_used<Policy>().weights)
         check(Policy{}.start(vocabulary).worker(), words, 0);
     });
     // Of many words, few negatives are centres, and weights come again.

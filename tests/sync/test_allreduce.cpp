@@ -218,7 +218,7 @@ TEMPLATE_TEST_CASE("ranks with every kind of targets and inputs end with equal m
   const auto& text = demo_text();
   const auto of_ranks = train_models<TestType>(
       {.dimension = 32,
-       .learning_rate = detail::features_used<TestType>().bags ? 0.075 : 0.025,
+       .learning_rate = features_used<TestType>().bags ? 0.075 : 0.025,
        .threads = 1});
   CHECK(of_ranks[0]->output.rows() == TestType{}.start(text.vocabulary).output_rows());
   for (const std::size_t rank : {1u, 2u}) {

@@ -2,62 +2,14 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <sstream>
 #include <string_view>
 #include <type_traits>
 
 #include <wordloom/core/detail/hash.hpp>
 #include <wordloom/core/error.hpp>
+#include <wordloom/core/parameters.hpp>
 
-/// Policies are values. A policy with parameters of its own lists them once,
-///
-///     template <class Visit>
-///     void visit_parameters(Visit&& visit) const {
-///       visit("window", window, 1, 1000);  // name, value, smallest and largest allowed
-///     }
-///
-/// and that list is used to check them, to compare them between ranks and to store them in
-/// checkpoints.
 namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
-
-/// Takes any parameter. (nvcc does not take a lambda in its place.)
-struct AnyVisit {
-  template <class Value, class Min, class Max>
-  void operator()(std::string_view, Value, Min, Max) const {}
-};
-
-template <class P>
-concept ListsParameters = requires(const P& policy) {
-  policy.visit_parameters(detail::AnyVisit());
-};
-
-/// Throws InvalidArgument unless `value` is in [min, max]. NaN is in no range; a negative number
-/// that was given to an unsigned parameter arrives as a huge one.
-template <class Value, class Bound>
-void check_parameter(std::string_view name, Value value, Bound min, Bound max) {
-  if (value >= static_cast<Value>(min) && value <= static_cast<Value>(max)) return;
-  std::ostringstream message;
-  message << name << " is " << value << ", must be from " << min << " to " << max;
-  throw InvalidArgument(message.str());
-}
-
-/// Checks all parameters of a policy. Throws as check_parameter for the first one out of bounds.
-template <class Policy>
-void validate(const Policy& policy) {
-  if constexpr (ListsParameters<Policy>)
-    policy.visit_parameters([](std::string_view name, auto value, auto min, auto max) {
-      check_parameter(name, value, min, max);
-    });
-}
-
-/// Lists the parameters of those `policies` that have parameters.
-template <class Visit, class... Policies>
-void visit_all(Visit& visit, const Policies&... policies) {
-  const auto one = [&](const auto& policy) {
-    if constexpr (requires { policy.visit_parameters(visit); }) policy.visit_parameters(visit);
-  };
-  (one(policies), ...);
-}
 
 /// Adds the number or text of a policy: one copy of the code for all policies.
 void add_to_method(Hash& hash, std::uint64_t number);
@@ -75,23 +27,6 @@ void add_parameters(Hash& hash, const Policy& policy) {
       else
         add_to_method(hash, static_cast<std::uint64_t>(value));
     });
-}
-
-template <class Policy, class... Arguments>
-concept MadeFrom = requires(const Arguments&... arguments) {
-  Policy::from(arguments...);
-};
-
-/// Makes a policy from the hyperparameters of a run: by `Policy::from(parameters, more...)` or
-/// `Policy::from(parameters)` if the policy has one of them, else by its default constructor.
-template <class Policy, class Parameters, class... More>
-Policy policy_from(const Parameters& parameters, const More&... more) {
-  if constexpr (MadeFrom<Policy, Parameters, More...>)
-    return Policy::from(parameters, more...);
-  else if constexpr (MadeFrom<Policy, Parameters>)
-    return Policy::from(parameters);
-  else
-    return Policy{};
 }
 
 }}}  // namespace wordloom::WORDLOOM_ABI::detail
@@ -197,11 +132,11 @@ WORDLOOM_FUNCTION detail::Hash detail::hash_of(const Hyperparameters& parameters
 }
 
 WORDLOOM_FUNCTION void Hyperparameters::validate() const {
-  detail::validate(*this);
+  validate_parameters(*this);
   if (learning_rate == 0.0) throw InvalidArgument("learning_rate is 0, must be above 0");
-  detail::check_parameter("threads", threads, 0, 65536);
-  detail::check_parameter("private_rows", private_rows, 0, 65536);
-  detail::check_parameter("device", device, 0, 1023);
+  check_parameter("threads", threads, 0, 65536);
+  check_parameter("private_rows", private_rows, 0, 65536);
+  check_parameter("device", device, 0, 1023);
 }
 
 #endif

@@ -136,7 +136,7 @@ class SubwordTable {
 
 WORDLOOM_FUNCTION std::vector<std::string> ngrams_of(std::string_view word,
                                                      const SubwordOptions& options) {
-  detail::validate(options);
+  validate_parameters(options);
   std::vector<std::string> ngrams;
   detail::for_each_ngram(
       word, options, [&](std::string_view ngram, std::uint32_t) { ngrams.emplace_back(ngram); });
@@ -145,7 +145,7 @@ WORDLOOM_FUNCTION std::vector<std::string> ngrams_of(std::string_view word,
 
 WORDLOOM_FUNCTION SubwordTable::SubwordTable(const Vocabulary& vocabulary,
                                              const SubwordOptions& options, std::size_t threads) {
-  detail::validate(options);
+  validate_parameters(options);
   const std::size_t words = vocabulary.size();
   if (words + options.rows() > std::numeric_limits<RowId>::max())
     throw InvalidArgument{words, " words and ", options.rows(),

@@ -49,8 +49,8 @@ struct WordContextOptions {
 
   /// Throws InvalidArgument that names the first field out of bounds, its value and the bounds.
   void validate() const {
-    detail::validate(*this);
-    detail::check_parameter("threads", threads, 0, 65536);
+    validate_parameters(*this);
+    check_parameter("threads", threads, 0, 65536);
   }
 };
 

@@ -64,7 +64,7 @@ struct CharCnn {
     if (positions != 0) visit("positions", positions, 2, 1000);
     visit("encoder_batch", batch, 1, 1'000'000);
     visit("encoder_learning_rate", learning_rate, 1e-9, 1.0);
-    detail::visit_all(visit, adam);
+    visit_parameters_of(visit, adam);
   }
 
   /// The result of Trainer::fit for a new model.
@@ -78,7 +78,7 @@ struct CharCnn {
 
   /// The parameters in a model's state, which are added where there are none. Throws as start.
   detail::CharCnnParameters parameters_in(Model& model, std::uint64_t seed) const {
-    detail::validate(*this);
+    validate_parameters(*this);
     if (min_width > max_width)
       throw InvalidArgument{"min_width is ", min_width, ", must be at most max_width, which is ",
                             max_width};

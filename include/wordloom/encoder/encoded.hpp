@@ -40,18 +40,18 @@ struct Encoded {
   std::size_t round = 64;
   bool end_to_end = false;  // instead of in rounds
 
-  static constexpr BlockFeatures uses = detail::features_used<SamplerPolicy>();
+  static constexpr BlockFeatures uses = features_used<SamplerPolicy>();
   static constexpr bool two_steps = detail::has_two_steps<SamplerPolicy>;
 
   static Encoded from(const Hyperparameters& parameters) {
-    return {detail::policy_from<SamplerPolicy>(parameters),
-            detail::policy_from<EncoderPolicy>(parameters)};
+    return {policy_from<SamplerPolicy>(parameters),
+            policy_from<EncoderPolicy>(parameters)};
   }
   template <class Visit>
   void visit_parameters(Visit&& visit) const {
     visit("round", round, 1, 1'000'000);
     if (end_to_end) visit("end_to_end", 1, 1, 1);
-    detail::visit_all(visit, sampler, encoder);
+    visit_parameters_of(visit, sampler, encoder);
   }
 
   class Run;

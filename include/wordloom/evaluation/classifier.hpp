@@ -175,7 +175,7 @@ WORDLOOM_FUNCTION LogisticRegression LogisticRegression::fit(const FeatureRows& 
   settings.eps = options.tolerance;
   settings.C = options.cost;
   regularize_bias(settings);
-  if (const char* const error = check_parameter(&task, &settings))
+  if (const char* const error = ::check_parameter(&task, &settings))
     throw InvalidArgument{"LIBLINEAR refuses its parameters: ", error};
   struct Free {
     void operator()(model* trained) const noexcept { free_and_destroy_model(&trained); }

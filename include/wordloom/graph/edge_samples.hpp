@@ -27,7 +27,7 @@ struct EdgeSampleOptions {
 
   /// Throws InvalidArgument.
   void validate() const {
-    detail::check_parameter("edges_per_epoch", edges_per_epoch, std::uint64_t{0},
+    check_parameter("edges_per_epoch", edges_per_epoch, std::uint64_t{0},
                             std::uint64_t{1} << 60);
   }
 };

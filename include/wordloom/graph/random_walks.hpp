@@ -40,10 +40,10 @@ struct WalkOptions {
 
   /// Throws InvalidArgument.
   void validate() const {
-    detail::check_parameter("walks_per_node", walks_per_node, 1, 1'000'000);
-    detail::check_parameter("length", length, 1, 1'000'000);
-    detail::check_parameter("p", p, 1e-6, 1e6);
-    detail::check_parameter("q", q, 1e-6, 1e6);
+    check_parameter("walks_per_node", walks_per_node, 1, 1'000'000);
+    check_parameter("length", length, 1, 1'000'000);
+    check_parameter("p", p, 1e-6, 1e6);
+    check_parameter("q", q, 1e-6, 1e6);
   }
 };
 

@@ -73,7 +73,7 @@ inline void check_fasttext(const Model& model, const SubwordOptions& subwords) {
 /// 2^31 - 1 words and buckets, or with a zero byte in a word.
 inline void write_fasttext(const Model& model, AtomicFile& file,
                            const FastTextOptions& options = {}) {
-  detail::validate(options);
+  validate_parameters(options);
   const SubwordOptions subwords = model.subwords && model.subwords->maxn != 0
                                       ? *model.subwords
                                       : SubwordOptions{.minn = 0, .maxn = 0};

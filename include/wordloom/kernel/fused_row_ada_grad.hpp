@@ -41,12 +41,12 @@ struct WithOptimizer<FusedKernel, RowAdaGrad> {
   std::size_t every = 32;
 
   static WithOptimizer from(const Hyperparameters& parameters) {
-    return {.kernel = {}, .optimizer = detail::policy_from<RowAdaGrad>(parameters)};
+    return {.kernel = {}, .optimizer = policy_from<RowAdaGrad>(parameters)};
   }
   template <class Visit>
   void visit_parameters(Visit&& visit) const {
     visit("every", every, 1, 64);
-    detail::visit_all(visit, optimizer);
+    visit_parameters_of(visit, optimizer);
   }
 
   class RowWorker;

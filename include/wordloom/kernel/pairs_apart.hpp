@@ -19,7 +19,7 @@ struct PairsApart {
 
   template <class Visit>
   void visit_parameters(Visit&& visit) const {
-    detail::visit_all(visit, kernel);
+    visit_parameters_of(visit, kernel);
   }
 
   /// The scratch memory of one thread.

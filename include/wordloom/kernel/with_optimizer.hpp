@@ -248,13 +248,13 @@ struct WithOptimizer {
   std::size_t batch = 1;
 
   static WithOptimizer from(const Hyperparameters& parameters) {
-    return {detail::policy_from<KernelPolicy>(parameters),
-            detail::policy_from<OptimizerPolicy>(parameters)};
+    return {policy_from<KernelPolicy>(parameters),
+            policy_from<OptimizerPolicy>(parameters)};
   }
   template <class Visit>
   void visit_parameters(Visit&& visit) const {
     visit("batch", batch, 1, 65536);
-    detail::visit_all(visit, kernel, optimizer);
+    visit_parameters_of(visit, kernel, optimizer);
   }
 
   using Worker = detail::OptimizerWorker<KernelPolicy, OptimizerPolicy>;

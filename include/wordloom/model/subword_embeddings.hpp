@@ -97,7 +97,7 @@ namespace detail {
 WORDLOOM_FUNCTION SubwordComposer::SubwordComposer(const WordList& words, RowMatrix input,
                                                    const SubwordOptions& subwords)
     : rows_(std::make_shared<const Rows>(Rows{std::move(input), subwords, words})) {
-  validate(subwords);
+  validate_parameters(subwords);
   if (rows_->input.rows() != words.size() + subwords.rows())
     throw InvalidArgument{"vectors of ",
                           words.size(),

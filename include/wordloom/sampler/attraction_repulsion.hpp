@@ -18,14 +18,14 @@ template <class Base>
 struct AttractionRepulsion {
   Base base = {};
 
-  static constexpr BlockFeatures uses = detail::features_used<Base>();
+  static constexpr BlockFeatures uses = features_used<Base>();
 
   static AttractionRepulsion from(const Hyperparameters& parameters) {
-    return {detail::policy_from<Base>(parameters)};
+    return {policy_from<Base>(parameters)};
   }
   template <class Visit>
   void visit_parameters(Visit&& visit) const {
-    detail::visit_all(visit, base);
+    visit_parameters_of(visit, base);
   }
 
   using BaseRun = detail::RunOf<Base>;

@@ -40,11 +40,11 @@ struct BasicCbow {
   static constexpr BlockFeatures uses = {.bags = true};
 
   static BasicCbow from(const Hyperparameters& parameters) {
-    return {detail::policy_from<Window>(parameters), detail::policy_from<Targets>(parameters)};
+    return {policy_from<Window>(parameters), policy_from<Targets>(parameters)};
   }
   template <class Visit>
   void visit_parameters(Visit&& visit) const {
-    detail::visit_all(visit, window, targets);
+    visit_parameters_of(visit, window, targets);
     visit("bag_gradient", static_cast<std::uint64_t>(gradient), 0, 2);
   }
 
@@ -84,7 +84,7 @@ struct BasicCbow {
   };
 
   auto start(const Vocabulary& vocabulary) const {
-    return detail::SamplerRun(*this, targets.start(vocabulary));
+    return SamplerRun(*this, targets.start(vocabulary));
   }
   template <class Tables>
   ExpectedUpdates expected_updates(const WordRates& rates, const Tables& tables) const {

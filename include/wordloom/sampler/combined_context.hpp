@@ -36,7 +36,7 @@ struct BasicCombinedContext {
   }
   template <class Visit>
   void visit_parameters(Visit&& visit) const {
-    detail::visit_all(visit, window, targets);
+    visit_parameters_of(visit, window, targets);
     visit("minibatch", minibatch, 1, 1000);
     visit("shared_negatives", shared_negatives, 0, 10'000);
   }
@@ -48,7 +48,7 @@ struct BasicCombinedContext {
   class Worker;
   /// Throws CorpusError for a vocabulary of fewer than two words.
   auto start(const Vocabulary& vocabulary) const {
-    return detail::SamplerRun(*this, targets.start(vocabulary));
+    return SamplerRun(*this, targets.start(vocabulary));
   }
 };
 

@@ -17,6 +17,15 @@
 
 namespace wordloom { inline namespace WORDLOOM_ABI {
 
+/// Returns the parts of Block that a sampler uses, none if it does not say.
+template <class S>
+constexpr BlockFeatures features_used() {
+  if constexpr (requires { S::uses; })
+    return S::uses;
+  else
+    return {};
+}
+
 namespace detail {
 
 /// A stand-in for the sink that a trainer passes to a sampler.
@@ -71,15 +80,6 @@ template <class S>
 concept ExpectsUpdates = requires(const RunOf<S>& run, const WordRates& rates) {
   { run.expected_updates(rates) } -> std::convertible_to<ExpectedUpdates>;
 };
-
-/// Returns the parts of Block that a sampler uses, none if it does not say.
-template <class S>
-constexpr BlockFeatures features_used() {
-  if constexpr (requires { S::uses; })
-    return S::uses;
-  else
-    return {};
-}
 
 /// Returns the number of rows of Model::output that a run needs.
 template <class Run>
@@ -205,8 +205,6 @@ concept EncodedSampler = Sampler<S> && detail::HasEncoder<detail::RunOf<S>> &&
 template <class S>
 concept OneMatrixSampler = Sampler<S> && detail::uses_one_matrix<detail::RunOf<S>>();
 
-namespace detail {
-
 /// The run of a sampler in this library: its policy and the tables of its targets. A policy without
 /// expected_updates(rates, tables) is skip-gram with all words of its window.
 template <class Policy, class Tables>
@@ -228,6 +226,8 @@ class SamplerRun {
   Policy policy_;
   Tables tables_;
 };
+
+namespace detail {
 
 // The compiler's note names the policy ("required from ... require_sampler<Name>"), the message
 // says what it lacks.

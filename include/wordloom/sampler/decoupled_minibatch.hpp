@@ -38,7 +38,7 @@ struct DecoupledMinibatch {
   }
   template <class Visit>
   void visit_parameters(Visit&& visit) const {
-    detail::visit_all(visit, window, targets);
+    visit_parameters_of(visit, window, targets);
     visit("minibatch", minibatch, 1, 1000);
   }
 
@@ -61,7 +61,7 @@ struct DecoupledMinibatch {
   class Worker;
   /// Throws CorpusError for a vocabulary of fewer than two words.
   auto start(const Vocabulary& vocabulary) const {
-    return detail::SamplerRun(*this, targets.start(vocabulary));
+    return SamplerRun(*this, targets.start(vocabulary));
   }
 };
 

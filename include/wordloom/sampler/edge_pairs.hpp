@@ -129,11 +129,11 @@ struct BasicEdgePairs {
   Targets targets = {};
 
   static BasicEdgePairs from(const Hyperparameters& parameters) {
-    return {detail::policy_from<Targets>(parameters)};
+    return {policy_from<Targets>(parameters)};
   }
   template <class Visit>
   void visit_parameters(Visit&& visit) const {
-    detail::visit_all(visit, targets);
+    visit_parameters_of(visit, targets);
   }
 
   /// The tables of the targets that all threads share, and the targets of one thread.

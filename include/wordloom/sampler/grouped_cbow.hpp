@@ -37,7 +37,7 @@ struct GroupedCbow {
   class Worker;
   /// Throws as GroupedWindow::start.
   auto start(const Vocabulary& vocabulary) const {
-    return detail::SamplerRun(*this, groups.tables(vocabulary));
+    return SamplerRun(*this, groups.tables(vocabulary));
   }
   template <class Tables>
   ExpectedUpdates expected_updates(const WordRates& rates, const Tables& tables) const {

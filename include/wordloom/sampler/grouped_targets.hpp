@@ -116,7 +116,7 @@ struct BasicGroupedTargets {
     if (minibatch > window)
       throw InvalidArgument{"minibatch is ", minibatch, ", groups have up to the window of ",
                             window};
-    return detail::SamplerRun(*this, targets.start(vocabulary));
+    return SamplerRun(*this, targets.start(vocabulary));
   }
   template <class Tables>
   ExpectedUpdates expected_updates(const WordRates& rates, const Tables& tables) const {

@@ -63,7 +63,7 @@ struct GroupedWindow {
   /// Throws InvalidArgument if `minibatch` is above `window`, CorpusError for a vocabulary of fewer
   /// than two words.
   auto start(const Vocabulary& vocabulary) const {
-    return detail::SamplerRun(*this, tables(vocabulary));
+    return SamplerRun(*this, tables(vocabulary));
   }
   template <class Tables>
   ExpectedUpdates expected_updates(const WordRates& rates, const Tables& tables) const {

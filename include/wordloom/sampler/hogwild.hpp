@@ -20,16 +20,16 @@ struct BasicHogwild {
   Targets targets = {};
 
   static BasicHogwild from(const Hyperparameters& parameters) {
-    return {detail::policy_from<Window>(parameters), detail::policy_from<Targets>(parameters)};
+    return {policy_from<Window>(parameters), policy_from<Targets>(parameters)};
   }
   template <class Visit>
   void visit_parameters(Visit&& visit) const {
-    detail::visit_all(visit, window, targets);
+    visit_parameters_of(visit, window, targets);
   }
 
   class Worker;
   auto start(const Vocabulary& vocabulary) const {
-    return detail::SamplerRun(*this, targets.start(vocabulary));
+    return SamplerRun(*this, targets.start(vocabulary));
   }
 };
 

@@ -154,7 +154,7 @@ struct HuffmanPathAndNegatives {
   }
   template <class Visit>
   void visit_parameters(Visit&& visit) const {
-    detail::visit_all(visit, path, sampling);
+    visit_parameters_of(visit, path, sampling);
   }
   template <class Use>
   void for_each_part(Use&& use) const {

@@ -39,7 +39,7 @@ struct BasicIndexedContext {
   }
   template <class Visit>
   void visit_parameters(Visit&& visit) const {
-    detail::visit_all(visit, window, targets);
+    visit_parameters_of(visit, window, targets);
     visit("minibatch", minibatch, 1, 1000);
     visit("words", words, 1, 1 << 30);
   }

@@ -20,11 +20,11 @@ struct BasicSharedNegative {
   Targets targets = {};
 
   static BasicSharedNegative from(const Hyperparameters& parameters) {
-    return {detail::policy_from<Window>(parameters), detail::policy_from<Targets>(parameters)};
+    return {policy_from<Window>(parameters), policy_from<Targets>(parameters)};
   }
   template <class Visit>
   void visit_parameters(Visit&& visit) const {
-    detail::visit_all(visit, window, targets);
+    visit_parameters_of(visit, window, targets);
   }
 
   /// The scratch memory of one thread.
@@ -59,7 +59,7 @@ struct BasicSharedNegative {
   };
 
   auto start(const Vocabulary& vocabulary) const {
-    return detail::SamplerRun(*this, targets.start(vocabulary));
+    return SamplerRun(*this, targets.start(vocabulary));
   }
 };
 

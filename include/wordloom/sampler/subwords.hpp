@@ -29,14 +29,14 @@ struct Subwords {
   SamplerPolicy sampler = {};
   SubwordOptions subwords = {};
 
-  static constexpr BlockFeatures uses = detail::features_used<SamplerPolicy>();
+  static constexpr BlockFeatures uses = features_used<SamplerPolicy>();
 
   static Subwords from(const Hyperparameters& parameters) {
-    return {detail::policy_from<SamplerPolicy>(parameters)};
+    return {policy_from<SamplerPolicy>(parameters)};
   }
   template <class Visit>
   void visit_parameters(Visit&& visit) const {
-    detail::visit_all(visit, sampler, subwords);
+    visit_parameters_of(visit, sampler, subwords);
   }
 
   class Run;

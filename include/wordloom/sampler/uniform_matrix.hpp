@@ -49,7 +49,7 @@ struct UniformMatrix {
 
   class Worker;
   auto start(const Vocabulary& vocabulary) const {
-    return detail::SamplerRun(*this, targets.start(vocabulary));
+    return SamplerRun(*this, targets.start(vocabulary));
   }
   /// Returns equal rates for all words.
   template <class Tables>

@@ -53,8 +53,8 @@ class Trainer {
   /// Takes the policies' parameters from `parameters`. Throws InvalidArgument when one is outside
   /// its bounds, and when one that differs from its default has no effect with these policies.
   explicit Trainer(Hyperparameters parameters, SyncPolicyType sync = SyncPolicyType())
-      : Trainer(parameters, detail::policy_from<SamplerPolicy>(parameters),
-                detail::policy_from<KernelPolicy>(parameters), std::move(sync)) {}
+      : Trainer(parameters, policy_from<SamplerPolicy>(parameters),
+                policy_from<KernelPolicy>(parameters), std::move(sync)) {}
 
   /// Takes policies with parameters of their own. Throws as above, and InvalidArgument when
   /// `parameters` has a value, other than its default, that the sampler or kernel has another of.
@@ -62,7 +62,7 @@ class Trainer {
   Trainer(Hyperparameters parameters, SamplerPolicy sampler, KernelPolicy kernel = {},
           SyncPolicyType sync = SyncPolicyType(), std::optional<Schedule> schedule = std::nullopt)
       : training_{{{parameters},
-                   schedule ? *schedule : detail::policy_from<Schedule>(parameters, sync.size()),
+                   schedule ? *schedule : policy_from<Schedule>(parameters, sync.size()),
                    std::move(sync)},
                   std::move(sampler),
                   std::move(kernel)} {
@@ -196,9 +196,9 @@ class Trainer {
 
  private:
   void validate_policies() const {
-    detail::validate(training_.sampler);
-    detail::validate(training_.kernel);
-    detail::validate(training_.schedule);
+    validate_parameters(training_.sampler);
+    validate_parameters(training_.kernel);
+    validate_parameters(training_.schedule);
   }
 
   template <class Corpus>

@@ -191,7 +191,7 @@ TEST_CASE("an encoder that several ranks train needs a sampler of columns", "[en
   std::vector<std::string> messages(2);
   InProcess::run(2, [&](InProcess self) {
     auto trainer = encoded_trainer<SharedNegative, FusedKernel, Allreduce<InProcess>>(
-        parameters(), 3, Allreduce<InProcess>(self));
+        sentence_parameters(), 3, Allreduce<InProcess>(self));
     messages[self.rank()] =
         message_of<InvalidArgument>([&] { trainer.fit(task.corpus, task.vocabulary); });
   });
@@ -347,7 +347,8 @@ TEST_CASE("an encoder without gradients is refused end to end", "[encoded]") {
   const Task task(50);
   CHECK(message_of<InvalidArgument>([&] {
           Trainer<Encoded<SharedNegative, CountingEncoder>, ReadingKernel>(
-              parameters(), {SharedNegative::from(parameters()), {}, 1, true}, ReadingKernel{})
+              sentence_parameters(), {SharedNegative::from(sentence_parameters()), {}, 1, true},
+              ReadingKernel{})
               .fit(task.corpus, task.vocabulary);
         }) == "this encoder is trained in rounds, not end to end");
 }

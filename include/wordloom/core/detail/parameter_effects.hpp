@@ -32,7 +32,7 @@ ListedParameters parameters_of(const Policies&... policies) {
   const auto visit = [&](std::string_view name, auto value, auto, auto) {
     all.push_back({name, static_cast<double>(value)});
   };
-  visit_all(visit, policies...);
+  visit_parameters_of(visit, policies...);
   return all;
 }
 

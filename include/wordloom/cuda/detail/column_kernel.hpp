@@ -57,12 +57,12 @@ struct ColumnKernel {
   static constexpr bool trains = std::is_same_v<Sampler, UniformMatrix>;
 
   static ColumnKernel from(const Hyperparameters& parameters) {
-    return {detail::policy_from<Optimizer>(parameters), parameters.device};
+    return {policy_from<Optimizer>(parameters), parameters.device};
   }
   /// Lists the parameters that change the result; the choice of the device does not.
   template <class Visit>
   void visit_parameters(Visit&& visit) const {
-    detail::visit_all(visit, optimizer);
+    visit_parameters_of(visit, optimizer);
   }
 
   /// Makes the device the current one of this thread. Throws DeviceError if there is no such

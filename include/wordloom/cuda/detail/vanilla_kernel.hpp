@@ -56,20 +56,20 @@ struct VanillaKernel {
       std::is_same_v<Sampler, HogwildFixedWindow> || std::is_same_v<Sampler, Hogwild>;
 
   static VanillaKernel from(const Hyperparameters& parameters) {
-    return {.optimizer = detail::policy_from<Optimizer>(parameters), .device = parameters.device};
+    return {.optimizer = policy_from<Optimizer>(parameters), .device = parameters.device};
   }
   /// Lists the parameters that change the result; the choice of the device does not.
   template <class Visit>
   void visit_parameters(Visit&& visit) const {
     visit("batch", batch, 1, 65536);
-    detail::visit_all(visit, optimizer);
+    visit_parameters_of(visit, optimizer);
   }
 
   /// Makes the device the current one of this thread. Throws DeviceError if there is no such
   /// device, and InvalidArgument if a parameter is out of the kernels' range.
   template <class Sampler>
   void check(const Sampler& sampler, const Hyperparameters& parameters) const {
-    detail::validate(*this);
+    validate_parameters(*this);
     checked_sampling_of(sampler);
     Machine::use(device);
     stride_of<RowSizes>(parameters.dimension);

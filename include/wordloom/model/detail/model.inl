@@ -139,7 +139,7 @@ WORDLOOM_FUNCTION Model Model::load(const detail::InputFile& input_file) {
   if (has_subwords) {
     model.subwords = {counts[2], counts[3], counts[4]};
     try {
-      detail::validate(*model.subwords);
+      validate_parameters(*model.subwords);
     } catch (const InvalidArgument& error) {
       file.refuse_section("options of subwords", error.what());
     }
@@ -169,7 +169,7 @@ WORDLOOM_FUNCTION Model Model::load(const detail::InputFile& input_file) {
 }
 
 WORDLOOM_FUNCTION void Model::require_subword_rows() const {
-  detail::validate(*subwords);
+  validate_parameters(*subwords);
   if (input.rows() != vocabulary.size() + subwords->rows() || has_one_matrix())
     throw InvalidArgument{"a model with subwords needs two matrices and an input of ",
                           vocabulary.size(),
