@@ -218,8 +218,8 @@ class SamplerRun {
     if constexpr (requires { policy_.expected_updates(rates, tables_); })
       return policy_.expected_updates(rates, tables_);
     else
-      return expected_of_skip_gram(rates, static_cast<double>(policy_.window.mean_context()),
-                                   tables_);
+      return detail::expected_of_skip_gram(
+          rates, static_cast<double>(policy_.window.mean_context()), tables_);
   }
 
  private:
