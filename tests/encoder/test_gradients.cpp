@@ -155,7 +155,7 @@ double loss_of_pairs(const CharCnnOracle& network, const Vocabulary& vocabulary,
   return sum;
 }
 
-/// The words and contexts of each step of an encoder.
+/// The words, and their contexts, of each step of an encoder.
 using Steps = std::vector<std::pair<std::vector<WordId>, std::vector<WordId>>>;
 
 constexpr double encoder_rate = 0.25;
@@ -174,9 +174,9 @@ CharCnnOracle after_steps(const CharCnn& encoder, const Vocabulary& vocabulary,
   const Model model = model_of(encoder, vocabulary);
   const oracle::Matrix outputs(model.output);
   CharCnnOracle result(model.state);
-  for (const auto& [words, contexts] : steps) {
+  for (const auto& step : steps) {
     const auto gradient = differences(result, [&](const CharCnnOracle& network) {
-      return loss_of_pairs(network, vocabulary, outputs, words, contexts);
+      return loss_of_pairs(network, vocabulary, outputs, step.first, step.second);
     });
     for (std::size_t i = 0; i < gradient.size(); ++i) {
       CHECK(largest(gradient[i]) > 0.05);

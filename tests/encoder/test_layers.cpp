@@ -146,6 +146,44 @@ TEST_CASE("a feature of any numbers is that of double precision", "[encoder]") {
   });
 }
 
+TEST_CASE(
+    "flattened features are the first windows, and their gradients go to the rows they summed",
+    "[encoder]") {
+  constexpr std::size_t positions = 4;
+  Random random(7);
+  for_all_convolutions([&](std::size_t width, std::size_t filters, std::size_t length) {
+    INFO("width " << width << ", " << filters << " filters, " << length << " symbols");
+    Convolution all(width, filters, length, random,
+                    [&] { return static_cast<float>(random.below(9)) - 4.5f; });
+    RowMatrix features(positions + 1, filters), gradient(positions, filters);
+    std::ranges::fill(features.row(positions), -7.0f);
+    for (std::size_t p = 0; p < positions; ++p)
+      for (float& x : gradient.row(p)) x = static_cast<float>(random.below(9));
+    simd::convolution_functions().all_windows(all.table(), all.symbols.data(), length,
+                                              all.bias.data(), positions, features.data());
+    RowMatrix changes(all.rows.rows(), filters), expected(all.rows.rows(), filters);
+    simd::scatter_all(changes.data(), all.table(), all.symbols, positions, gradient.data(), 0,
+                      filters - 16);
+    simd::scatter_all(changes.data(), all.table(), all.symbols, positions, gradient.data(),
+                      filters - 16, filters);
+    bool is_right = true;
+    for (std::size_t p = 0; p < positions; ++p)
+      for (std::size_t f = 0; f < filters; ++f) {
+        const bool exists = p < all.windows();
+        is_right = is_right &&
+                   double{features.row(p)[f]} ==
+                       (exists ? std::max(0.0, all.sum(p, f) + double{all.bias.row(0)[f]}) : 0.0);
+        for (std::size_t k = 0; exists && k < width && p + k < length; ++k)
+          expected.row(k * symbol_count + all.symbols[p + k])[f] += gradient.row(p)[f];
+      }
+    for (std::size_t row = 0; row < changes.rows(); ++row)
+      is_right = is_right && std::ranges::equal(changes.row(row), expected.row(row));
+    CHECK(is_right);
+    CHECK(std::ranges::count(features.row(positions), -7.0f) ==
+          static_cast<std::ptrdiff_t>(filters));
+  });
+}
+
 TEST_CASE("the gradient of a feature goes to the rows that its largest window summed",
           "[encoder]") {
   Random random(6);

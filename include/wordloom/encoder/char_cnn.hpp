@@ -135,8 +135,11 @@ class CharCnn::Run {
   /// Fits the encoder to the input rows by one pass of least squares over all words, in batches,
   /// and then writes the vectors of all words to them. `rate`: the learning rate of Adam.
   void learn(double rate) {
-    step_through_words(rate, [this](std::size_t b, std::size_t word) {
-      optimizer_.sgd(error_.row_data(b), model_.input.row_data(word), error_.stride(), -1.0f);
+    step_through_words(rate, [this](ConstFloats features, std::size_t b, std::size_t word) {
+      dense_->forward(features, Floats(error_).some_rows(b, features.rows));
+      for (std::size_t i = 0; i < features.rows; ++i)
+        optimizer_.sgd(error_.row_data(b + i), model_.input.row_data(word + i * batches()),
+                       error_.stride(), -1.0f);
     });
   }
 
@@ -150,18 +153,20 @@ class CharCnn::Run {
   /// gradient of the loss by the parameters, in batches, and writes the vectors of all words.
   void learn_gradient(double rate, double row_rate) {
     const auto scale = static_cast<float>(1 / row_rate);
-    step_through_words(rate, [this, scale](std::size_t b, std::size_t word) {
-      const float *const before = before_.row_data(word), *const now = model_.input.row_data(word);
-      float* const error = error_.row_data(b);
-      for (std::size_t c = 0; c < error_.stride(); ++c) error[c] = (before[c] - now[c]) * scale;
+    step_through_words(rate, [this, scale](ConstFloats features, std::size_t b, std::size_t word) {
+      for (std::size_t i = 0; i < features.rows; ++i, word += batches())
+        for (std::size_t c = 0; c < error_.stride(); ++c)
+          error_.row_data(b + i)[c] =
+              (before_.row_data(word)[c] - model_.input.row_data(word)[c]) * scale;
     });
     std::copy_n(model_.input.data(), before_.rows() * before_.stride(), before_.data());
   }
 
  private:
-  /// `find_error(b, word)` makes row b of `error_`, the vector of a word, the gradient by it.
-  template <class FindError>
-  void step_through_words(double rate, FindError find_error) {
+  /// `find_errors(features, b, word)` makes rows b, ... of `error_` the gradients by the vectors of
+  /// every batches()-th word from `word` on, which have these features.
+  template <class FindErrors>
+  void step_through_words(double rate, FindErrors find_errors) {
     std::barrier meeting(static_cast<std::ptrdiff_t>(threads_));
     const auto step_rate = static_cast<float>(rate);
     convolution_->read_parameters();
@@ -172,7 +177,7 @@ class CharCnn::Run {
       };
       for (std::size_t number = 0; number < batches(); ++number) {
         const std::size_t size = (words_.size() - number + batches() - 1) / batches();
-        for_all(parts_of(size), [&](std::size_t part) { score(number, size, part, find_error); });
+        for_all(parts_of(size), [&](std::size_t part) { score(number, size, part, find_errors); });
         const auto features = ConstFloats(features_).some_rows(0, size);
         const auto error = ConstFloats(error_).some_rows(0, size);
         for_all(dense_->parts() + convolution_->parts(), [&](std::size_t i) {
@@ -218,9 +223,9 @@ class CharCnn::Run {
 
   /// Computes features, errors and the gradients of features for one part of a batch: of words of
   /// all frequencies, every batches()-th one.
-  template <class FindError>
+  template <class FindErrors>
   void score(std::size_t number, std::size_t batch_size, std::size_t part,
-             const FindError& find_error) noexcept {
+             const FindErrors& find_errors) noexcept {
     const std::size_t first = part * part_words;
     const std::size_t size = std::min(part_words, batch_size - first);
     for (std::size_t b = first; b < first + size; ++b) {
@@ -231,8 +236,7 @@ class CharCnn::Run {
     const auto features = Floats(features_).some_rows(first, size);
     const auto gradients = Floats(feature_gradient_).some_rows(first, size);
     const auto error = Floats(error_).some_rows(first, size);
-    dense_->forward(features, error);
-    for (std::size_t b = first; b < first + size; ++b) find_error(b, number + b * batches());
+    find_errors(features, first, number + first * batches());
     dense_->backward(error, gradients);
     convolution_->backward(features.data, gradients.data, size * features_.columns());
   }
