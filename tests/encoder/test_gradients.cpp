@@ -198,7 +198,7 @@ void check_end_to_end(CharCnn encoder, const Kernel& kernel, double rate, const 
       {.dimension = 6, .subsample = 0, .learning_rate = rate, .epochs = 1, .threads = 1},
       {.sampler = {}, .encoder = encoder, .end_to_end = true}, kernel, {}, ConstantRate{rate});
   Model model = model_of(encoder, vocabulary);
-  trainer.fit(corpus, model);
+  trainer.train(corpus, model);
   for (const auto& [name, matrix] : expected.parameters()) {
     INFO(name);
     CHECK(largest_difference(values_of(model, name), matrix.values) < accuracy * encoder_rate);

@@ -158,7 +158,7 @@ TEST_CASE("any number of ranks fits an encoder to the bits of one", "[encoded][s
           alone));
   CHECK(all_same(on_ranks(
                      2, 1, task.vocabulary,
-                     [&](RankTrainer& trainer, Model& model) { trainer.fit(matrix, model); }, 0),
+                     [&](RankTrainer& trainer, Model& model) { trainer.train(matrix, model); }, 0),
                  trained(column_trainer(1, 0), matrix, task.vocabulary)));
 }
 
