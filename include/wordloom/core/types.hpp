@@ -35,7 +35,7 @@ using RowId = std::uint32_t;
 
 namespace detail {
 
-/// std::ranges::input_range, without <ranges>, which takes long to compile.
+/// Stands for std::ranges::input_range, whose header takes long to compile.
 template <class Range>
 concept InputRange = requires(Range& range) {
   { std::begin(range) } -> std::input_iterator;
