@@ -123,7 +123,7 @@ inline void declare_char_cnn(CLI::App& app, Options& options) {
       ->group("Subwords");
   app.add_flag("--end-to-end", options.end_to_end,
                "Train the character CNN by the gradient of each minibatch or column, as in W2V-CL, "
-               "not in rounds: about 5 times slower")
+               "not in rounds: about 10 times slower")
       ->group("Subwords");
 }
 
