@@ -57,7 +57,8 @@ inline void require_effects_on_method(const TrainingOptions& options) {
   const bool has_none = options.parameters.negative_pool == 0;
   require_effect(options, {"--negative-pool"}, has_pool(sampler) || has_none, with_sampler);
   require_effect(options, {"--negative-pool"}, !gpu || has_none, with_kernel);
-  require_effect(options, {"--private-rows"}, !columns, with_sampler);
+  require_effect(options, {"--private-rows"}, !columns || options.parameters.private_rows == 0,
+                 with_sampler);
   require_effect(options, {"--private-rows"},
                  options.optimizer == "sgd" || options.parameters.private_rows == 0,
                  "with --optimizer " + options.optimizer);

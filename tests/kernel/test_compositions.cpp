@@ -110,6 +110,19 @@ TEST_CASE("bags with each gradient through every kernel equal the oracle's", "[k
 
 namespace {
 
+/// Writes no number.
+struct NanKernel {
+  struct Worker : DotKernel::Worker {
+    using DotKernel::Worker::Worker;
+    template <bool with_loss>
+    LossSum update(Model& model, const Block& block, float) {
+      model.input.row(block.inputs[0])[0] = std::nanf("");
+      return {};
+    }
+  };
+  Worker worker(const Model& model, BlockShape most) const { return {model, most}; }
+};
+
 /// Trains at another rate than it is told.
 struct FastKernel {
   struct Worker : DotKernel::Worker {
@@ -128,4 +141,6 @@ TEST_CASE("the distance of a kernel from the oracle shows a wrong gradient", "[k
   CHECK(oracle::largest_error(DotKernel()) < 1e-4);
   CHECK(oracle::largest_error(FusedKernel(), {.inputs = 3, .outputs = 17}, 33) < 1e-4);
   CHECK(oracle::largest_error(FastKernel()) > 5e-3);
+  CHECK(oracle::largest_error(NanKernel()) > 1e9);
+  CHECK_THROWS_AS(oracle::largest_error(DotKernel(), {2, 2}, 10, 0), InvalidArgument);
 }

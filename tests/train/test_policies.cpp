@@ -96,10 +96,18 @@ TEST_CASE("a policy that replaces a hyperparameter by another value is refused",
   using OfBags = Trainer<Cbow, FusedKernel>;
   CHECK(message_of<InvalidArgument>(
             [] { OfBags trainer({.window = 10}, Cbow{.gradient = BagGradient::whole}); }) ==
-        "window is 10 in the hyperparameters, which the policy that was given replaces: set "
-        "it there alone");
+        "window is 10 in the hyperparameters, and another value in the policy that was given: set "
+        "it in the policy alone, or change the policy by the trainer's sampler() or kernel()");
   CHECK_THROWS_AS(OfBags({.negative_pool = 0}, Cbow{}), InvalidArgument);
   CHECK_NOTHROW(OfBags({.window = 10}, Cbow{.window = {10}, .gradient = BagGradient::whole}));
+
+  // A policy may list a parameter only where it has some value.
+  const auto list = [](const Hyperparameters& parameters) -> detail::ListedParameters {
+    return {{"window", static_cast<double>(parameters.window)}};
+  };
+  CHECK_NOTHROW(detail::require_agreement({.window = 7}, list, {{"more", 1}, {"window", 7}}));
+  CHECK_THROWS_AS(detail::require_agreement({.window = 7}, list, {{"more", 7}, {"window", 5}}),
+                  InvalidArgument);
 
   OfBags trainer({.window = 10});
   trainer.sampler().gradient = BagGradient::whole;

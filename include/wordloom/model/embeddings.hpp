@@ -192,7 +192,9 @@ class Embeddings {
                                                     QueryOptions options = {}) const {
     return named(queries().nearest_to_sum(ids_of(words), {}, k, options));
   }
-  [[nodiscard]] std::vector<Neighbour> most_similar(std::initializer_list<std::string_view> words,
+  // A template, so that GCC 12 prefers a WordSum for {.positive = {...}}.
+  template <class List = std::initializer_list<std::string_view>>
+  [[nodiscard]] std::vector<Neighbour> most_similar(std::type_identity_t<List> words,
                                                     std::size_t k = 10,
                                                     QueryOptions options = {}) const {
     return named(queries().nearest_to_sum(ids_of(words), {}, k, options));

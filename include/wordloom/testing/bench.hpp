@@ -9,6 +9,7 @@
 #include <wordloom/core/random.hpp>
 #include <wordloom/corpus/vocabulary.hpp>
 #include <wordloom/kernel/concept.hpp>
+#include <wordloom/kernel/detail/packed_rows.hpp>
 #include <wordloom/model/model.hpp>
 #include <wordloom/sampler/block.hpp>
 
@@ -28,6 +29,8 @@ template <class Kernel>
 KernelSpeed measure_kernel(const Kernel& kernel, BlockShape most = {.inputs = 6, .outputs = 6},
                            std::size_t dimension = 128, std::size_t rows = 1000,
                            double seconds = 0.5) {
+  static_assert(!detail::PacksRows<detail::KernelRun<Kernel>>,
+                "wordloom: this UpdateKernel packs rows, which this benchmark does not");
   constexpr std::size_t blocks = 256;  // that are made beforehand
   std::vector<std::pair<std::string, std::uint64_t>> words;
   for (std::size_t row = 0; row < rows; ++row) words.emplace_back(std::to_string(row), rows - row);

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,11 +11,12 @@
 #include <wordloom/core/random.hpp>
 #include <wordloom/corpus/vocabulary.hpp>
 #include <wordloom/kernel/concept.hpp>
+#include <wordloom/kernel/detail/packed_rows.hpp>
 #include <wordloom/model/model.hpp>
 #include <wordloom/sampler/block.hpp>
 
 /// For tests of a kernel of one's own: a Block's update in the plainest code and in double
-/// precision, and the distance of a kernel from it. Kernels of this library are tested with it.
+/// precision, and the distance of a kernel from it.
 namespace wordloom { inline namespace WORDLOOM_ABI { namespace oracle {
 
 struct Matrix {
@@ -135,12 +137,17 @@ inline void update(Model& model, const Block& block, double learning_rate) {
 
 /// Trains `blocks` random blocks, all of `most`, by a kernel and in double precision, and returns
 /// the largest difference between two numbers of the models, as a share of the largest change.
-/// Single precision gives about 1e-6. A wrong gradient gives much more. The blocks have neither
-/// bags nor weights. `rate`: the learning rate. Throws as the kernel does.
+/// Single precision gives about 1e-6, a wrong gradient much more, a number that is not finite
+/// infinity. The loss is not compared. The blocks have neither bags nor weights. `rate`: the
+/// learning rate. Throws as the kernel does.
 template <class Kernel>
 double largest_error(const Kernel& kernel, BlockShape most = {.inputs = 8, .outputs = 6},
                      std::size_t dimension = 100, std::size_t blocks = 50, float rate = 0.05f,
                      std::uint64_t seed = 1) {
+  static_assert(!detail::PacksRows<detail::KernelRun<Kernel>>,
+                "wordloom: this UpdateKernel packs rows, which the oracle does not read");
+  if (blocks == 0 || !(rate > 0))
+    throw InvalidArgument("an error is measured by at least 1 block, at a rate above 0");
   const std::size_t rows = 4 * (most.inputs + most.outputs);
   std::vector<std::pair<std::string, std::uint64_t>> words;
   for (std::size_t row = 0; row < rows; ++row) words.emplace_back(std::to_string(row), rows - row);
@@ -175,12 +182,14 @@ double largest_error(const Kernel& kernel, BlockShape most = {.inputs = 8, .outp
   }
   detail::finish_worker(worker, model, rate);
 
+  const auto worse = [](double a, double b) {  // NaN is the worst
+    return std::isfinite(b) ? std::max(a, b) : std::numeric_limits<double>::infinity();
+  };
   double largest = 0, change = 0;
   const auto compare = [&](const RowMatrix& got, const Matrix& want, const Matrix& before) {
     for (std::size_t row = 0; row < rows; ++row)
       for (std::size_t c = 0; c < dimension; ++c) {
-        largest =
-            std::max(largest, std::abs(static_cast<double>(got.row(row)[c]) - want.at(row, c)));
+        largest = worse(largest, std::abs(static_cast<double>(got.row(row)[c]) - want.at(row, c)));
         change = std::max(change, std::abs(want.at(row, c) - before.at(row, c)));
       }
   };

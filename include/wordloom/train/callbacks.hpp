@@ -29,6 +29,8 @@ namespace wordloom { inline namespace WORDLOOM_ABI {
 /// the end of its sentence.
 template <class Callback>
 struct OnCallingThread {
+  explicit OnCallingThread(Callback function_or_object) : callback(std::move(function_or_object)) {}
+
   Callback callback;
 };
 
@@ -42,8 +44,8 @@ struct Checkpoint {
   std::chrono::duration<double> interval;
 };
 
-/// Writes a line of progress over and over (by '\r'), and a line feed at the end. Writes to `out`,
-/// which must outlive the trainer, on any of the training threads.
+/// Writes a line of progress over and over (by '\r'), and a line feed at the end of a run. Writes
+/// to `out`, which must outlive the trainer, on any of the training threads.
 class ProgressBar {
  public:
   explicit ProgressBar(std::ostream& out,
@@ -130,7 +132,7 @@ WORDLOOM_FUNCTION void ProgressBar::on_progress(const Progress& progress) {
   if (std::isfinite(progress.mean_loss))
     line << "loss " << std::setprecision(4) << progress.mean_loss << "  ";
   line << std::setprecision(0) << progress.eta_seconds << " s left   ";
-  if (progress.fraction() == 1.0) line << '\n';
+  if (progress.ended) line << '\n';
   *out_ << line.str() << std::flush;
 }
 

@@ -24,6 +24,7 @@ struct Progress {
   /// The reason why the last checkpoint was not written; empty if it was written or none was due.
   /// See checkpoint_to.
   std::string checkpoint_failure = {};
+  bool ended = false;  // in the last call of a run
 
   /// Returns the fraction of the run that is done, 0 to 1; 1 in the last call, unless the run was
   /// stopped.

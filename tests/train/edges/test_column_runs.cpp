@@ -201,14 +201,15 @@ TEST_CASE("an exception of a callback ends all threads that train columns", "[co
     CHECK(message_of<std::runtime_error>([&] { trainer.fit(matrix, task.vocabulary); }) ==
           "enough");
     CHECK(calls == 7);
+    trainer.clear_callbacks();
     trainer.on_progress([](const Progress&, const Model&) { throw std::runtime_error("more"); },
                         0s);
     CHECK(message_of<std::runtime_error>([&] { trainer.fit(matrix, task.vocabulary); }) == "more");
-    trainer.on_progress([](const Progress&) {});
+    trainer.clear_callbacks();
     trainer.on_epoch([](const Progress&) { throw std::runtime_error("an epoch"); });
     CHECK(message_of<std::runtime_error>([&] { trainer.fit(matrix, task.vocabulary); }) ==
           "an epoch");
-    trainer.on_epoch([](const Progress&) {});
+    trainer.clear_callbacks();
     CHECK_NOTHROW(trainer.fit(matrix, task.vocabulary));
   }
 }
@@ -251,14 +252,16 @@ TEST_CASE("an exception of a kernel in one thread ends all threads that train co
     INFO(threads << " threads");
     const auto failure = [&](FailingKernel kernel) {
       return message_of<IoError>([&] {
-        Trainer(parameters(threads), UniformMatrix{}, kernel).fit(matrix, task.vocabulary);
+        Trainer(parameters(threads), UniformMatrix::from(parameters(threads)), kernel)
+            .fit(matrix, task.vocabulary);
       });
     };
     for (const RowId word : {0u, 300u, 1099u}) CHECK(failure({.failing_word = word}) == "a word");
     for (std::size_t worker = 1; worker <= threads; ++worker)
       CHECK(failure({.failing_worker = worker}) == "a worker");
-    CHECK_NOTHROW(Trainer(parameters(threads), UniformMatrix{}, FailingKernel{})
-                      .fit(matrix, task.vocabulary));
+    CHECK_NOTHROW(
+        Trainer(parameters(threads), UniformMatrix::from(parameters(threads)), FailingKernel{})
+            .fit(matrix, task.vocabulary));
   }
 }
 

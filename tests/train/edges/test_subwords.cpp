@@ -120,25 +120,20 @@ TEST_CASE("all changes of all threads arrive in all rows of a bag", "[subwords]"
         changes[row] += 2 * static_cast<double>(centres) / 64;  // in two epochs
     }
   const auto corpus = EncodedCorpus::from_sentences(sentences, vocabulary);
-  for (const std::size_t threads : {1u, 3u})
-    for (const std::size_t private_rows : {0u, 8u}) {
-      const Hyperparameters with{.dimension = 5,
-                                 .subsample = 0,
-                                 .epochs = 2,
-                                 .threads = threads,
-                                 .private_rows = private_rows};
-      Trainer<Subwords<SharedNegativeFixedWindow>, CountingKernel> trainer(with, {{}, options});
-      Model model = trainer.new_model(vocabulary);
-      const Model before = trainer.new_model(vocabulary);
-      trainer.train(corpus, model);
-      double worst = 0;
-      for (std::size_t row = 0; row < model.rows(); ++row)
-        for (std::size_t c = 0; c < with.dimension; ++c)
-          worst = std::max(worst, std::abs(double{model.input.row(row)[c]} -
-                                           double{before.input.row(row)[c]} - changes[row]));
-      CHECK(is_finite(model));
-      CHECK(worst < 1e-3);  // a word that is lost is 6 / 64 or more
-    }
+  for (const std::size_t threads : {1u, 3u}) {
+    const Hyperparameters with{.dimension = 5, .subsample = 0, .epochs = 2, .threads = threads};
+    Trainer<Subwords<SharedNegativeFixedWindow>, CountingKernel> trainer(with, {{}, options});
+    Model model = trainer.new_model(vocabulary);
+    const Model before = trainer.new_model(vocabulary);
+    trainer.train(corpus, model);
+    double worst = 0;
+    for (std::size_t row = 0; row < model.rows(); ++row)
+      for (std::size_t c = 0; c < with.dimension; ++c)
+        worst = std::max(worst, std::abs(double{model.input.row(row)[c]} -
+                                         double{before.input.row(row)[c]} - changes[row]));
+    CHECK(is_finite(model));
+    CHECK(worst < 1e-3);  // a word that is lost is 6 / 64 or more
+  }
 }
 
 TEST_CASE("threads learn words with subwords, with private rows and without", "[subwords]") {

@@ -133,6 +133,17 @@ WORDLOOM_FUNCTION void require_effects(const Hyperparameters& parameters, ListPo
   require("pin_threads", parameters.pin_threads, defaults.pin_threads, reads.pin_threads);
 }
 
+/// Returns whether a list has the parameter at a place of another: one of that name and value, as
+/// many of that name before it. (A policy may list a parameter only where it has some value.)
+inline bool lists_too(const ListedParameters& list, const ListedParameters& other,
+                      std::size_t place) {
+  std::size_t before = 0;
+  for (std::size_t i = 0; i < place; ++i) before += other[i].name == other[place].name;
+  for (const ListedParameter& parameter : list)
+    if (parameter.name == other[place].name && before-- == 0) return parameter == other[place];
+  return false;
+}
+
 WORDLOOM_FUNCTION void require_agreement(const Hyperparameters& parameters, ListPolicies list,
                                          const ListedParameters& given) {
   constexpr Hyperparameters defaults;
@@ -140,10 +151,11 @@ WORDLOOM_FUNCTION void require_agreement(const Hyperparameters& parameters, List
   for_each_read_by_policies([&](std::string_view name, auto field, const auto& values) {
     if (parameters.*field == defaults.*field) return;
     for (const std::size_t place : places_read(parameters, list, field, values))
-      if (place >= given.size() || given[place] != made[place])
+      if (!lists_too(given, made, place))
         refuse_parameter(name, parameters.*field,
-                         " in the hyperparameters, which the policy that was given replaces: set "
-                         "it there alone");
+                         " in the hyperparameters, and another value in the policy that was given: "
+                         "set it in the policy alone, or change the policy by the trainer's "
+                         "sampler() or kernel()");
   });
 }
 

@@ -97,7 +97,7 @@ class RunState {
   /// Calls those callbacks of progress that are due, where this thread may: all, or those that do
   /// not take the model.
   void call_due(const Model& model, bool with_model);
-  void call_progress(std::size_t i, const Model& model);
+  void call_progress(std::size_t i, const Model& model, bool ended = false);
   void call(const Callback& callback, const Progress& now, const Model& model);
   /// Calls back for the epochs that all threads have ended, where this thread may.
   void call_epochs(const Model& model);
@@ -289,7 +289,7 @@ WORDLOOM_FUNCTION void RunState::end(const Model& model) {
     call_epochs(model);               // of the last epoch, where only this thread may
   }
   for (std::size_t i = 0; i < called_.size(); ++i)
-    if (!options_.callbacks.list[i].each_epoch) call_progress(i, model);
+    if (!options_.callbacks.list[i].each_epoch) call_progress(i, model, true);
 }
 
 WORDLOOM_FUNCTION TrainReport RunState::finish() const {
@@ -333,8 +333,9 @@ WORDLOOM_FUNCTION void RunState::call_due(const Model& model, bool with_model) {
   }
 }
 
-WORDLOOM_FUNCTION void RunState::call_progress(std::size_t i, const Model& model) {
+WORDLOOM_FUNCTION void RunState::call_progress(std::size_t i, const Model& model, bool ended) {
   Progress now = progress();
+  now.ended = ended;
   const auto since = std::exchange(called_[i].since, {});
   if (since.examples > 0) called_[i].last_loss = since.mean();
   now.mean_loss = called_[i].last_loss;
