@@ -17,6 +17,7 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -139,12 +140,13 @@ constexpr CharCnn small{.character_dimension = 5,
 /// end.
 template <class Sampler, class Encoder>
 auto trainer_with(const Encoder& encoder, bool end_to_end) {
-  const Hyperparameters with{.dimension = 12,
-                             .minibatch = 8,
-                             .subsample = 0,
-                             .learning_rate = 0.05,
-                             .epochs = 2,
-                             .threads = 1};
+  const Hyperparameters with{
+      .dimension = 12,
+      .minibatch = std::is_same_v<Sampler, UniformMatrix> ? std::size_t{8} : 0,
+      .subsample = 0,
+      .learning_rate = 0.05,
+      .epochs = 2,
+      .threads = 1};
   return Trainer<Encoded<Sampler, Encoder>, FusedKernel>(
       with, {Sampler::from(with), encoder, 2, end_to_end}, FusedKernel());
 }
