@@ -260,6 +260,7 @@ TEST_CASE("columns on a device stop and resume with the same bits", "[cuda]") {
                         std::chrono::seconds(0));
     Model model = trainer.new_model(scenario().vocabulary);
     CHECK(trainer.train(scenario().matrix, model).stopped);
+    trainer.clear_callbacks();
     trainer.on_progress([](const Progress&, const Model&) {}, std::chrono::seconds(0));
     trainer.resume_training(scenario().matrix, model, folder / "checkpoint");
     CHECK(same_matrices(model, whole.model));

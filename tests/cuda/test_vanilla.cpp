@@ -378,6 +378,7 @@ TEST_CASE("minibatches on a device stop and resume with the same bits", "[cuda][
     trainer.on_progress([&](const Progress&) { return ++calls < stop_after; }, 0s);
     Model model = trainer.new_model(vocabulary());
     CHECK(trainer.train(corpus(), model).stopped);
+    trainer.clear_callbacks();
     trainer.on_progress([](const Progress&, const Model&) {}, 0s);
     trainer.resume_training(corpus(), model, folder / "checkpoint");
     CHECK(same_matrices(model, whole));
