@@ -28,7 +28,7 @@ struct ClippedKernel {
     std::vector<float> gradients = {};  // [N x M] of the block at hand
     RowMatrix changes = {};             // [N x D]
 
-    /// All scores are those of the rows before the block. Returns the loss, if it is asked for.
+    /// All scores are those of the rows before the block. Returns the loss if `with_loss`.
     template <bool with_loss>
     LossSum update(Model& model, const Block& block, float learning_rate) {
       const auto add = [](std::span<float> to, float factor, std::span<const float> row) {

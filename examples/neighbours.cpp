@@ -85,8 +85,7 @@ class Session {
     if (asked.size() == 1) return words_.most_similar(asked[0], count_);
     if (asked.size() == 3)
       return words_.in_vocabulary().analogy(asked[0], asked[1], asked[2], count_);
-    throw InvalidArgument(
-        "give one word, or three: 'a b c' asks for the word that is to c as b is to a");
+    throw InvalidArgument("give one word, or three: 'a b c' answers the analogy a : b = c : ?");
   }
 
   /// Prints words completely, whatever bytes they contain.

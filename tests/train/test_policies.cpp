@@ -297,7 +297,7 @@ struct ManyWords {
 
 }  // namespace
 
-TEST_CASE("a sampler gets the number of words it asks for, and the rate falls in between",
+TEST_CASE("a sampler gets the number of words that it requests, and the rate falls between batches",
           "[trainer]") {
   // 4,000 words in sentences of 10, in batches of 130.
   const auto vocabulary = small_vocabulary();

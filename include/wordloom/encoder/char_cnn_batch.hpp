@@ -26,8 +26,8 @@ class CharCnn::Run::Batch {
         places_(words * run.features_.columns()),
         vectors_(words, run.error_.columns()) {}
 
-  /// Writes the vectors of words, which get the places of the batch from `first` on, to rows as far
-  /// apart as input rows.
+  /// Adds words at the places of the batch from `first` on and writes their vectors to `rows`, with
+  /// the stride of input rows.
   void encode(std::size_t first, std::span<const WordId> words, float* rows) {
     const std::shared_lock lock(run_.guard_);
     for (std::size_t b = 0; b < words.size(); ++b) {
@@ -40,9 +40,9 @@ class CharCnn::Run::Batch {
     std::copy_n(vectors_.row_data(first), words.size() * vectors_.stride(), rows);
   }
 
-  /// Takes the changes of the first `count` vectors since encode, which are minus `row_rate` times
-  /// the gradient of the loss by them, for that gradient, and steps down the gradient of the loss
-  /// by the parameters. `rate`: of Adam; `rows`: the vectors now.
+  /// Takes one step of Adam with the gradient of the loss by the parameters. The gradients by the
+  /// first `count` vectors are their changes since encode divided by -row_rate. `rate`: that of
+  /// Adam; `rows`: the vectors after training.
   void learn(std::size_t count, const float* rows, float rate, float row_rate) {
     for (std::size_t i = 0; i < count * vectors_.stride(); ++i)
       vectors_.data()[i] = (vectors_.data()[i] - rows[i]) / row_rate;

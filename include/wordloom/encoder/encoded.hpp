@@ -9,23 +9,24 @@
 
 namespace wordloom { inline namespace WORDLOOM_ABI {
 
-/// The words that `SamplerPolicy` makes meet, whose vectors are not free: an encoder computes them
-/// from the words themselves (W2V-CL: Li et al. 2019, section 5.8). Training is in rounds. The
-/// encoder writes the vectors of all words to Model::input; the sampler and the kernel train these
-/// rows as they do any others; then the encoder is fitted to the rows, and writes them anew. With
-/// plain SGD, a round of one column of a WordContextMatrix and one batch, that is the gradient of
-/// the loss by the parameters of the encoder; longer rounds share its cost between more words.
+/// The pairs of `SamplerPolicy`, with input vectors computed by an encoder from the words
+/// themselves (W2V-CL: Li et al. 2019, section 5.8). Training is in rounds. The encoder writes the
+/// vectors of all words to Model::input; the sampler and the kernel train these rows as they do any
+/// others; then the encoder is fitted to the rows, and writes them anew. With plain SGD, a round of
+/// one column of a WordContextMatrix and one batch, that is the gradient of the loss by the
+/// parameters of the encoder; longer rounds share its cost between more words.
 ///
-/// Or end to end, as in the paper: the gradient of the loss by the vectors becomes that by the
-/// encoder's parameters at once. A column is one pass over all words after its first step, whose
-/// gradients are those of that step, also in later batches. Sentences are cut into minibatches of
-/// different words, each of which is one step: as many words as the encoder's `batch` says, or, of
-/// WithOptimizer with a batch above 1, the words of such a batch, whose gradients are those by the
-/// vectors as they were when it began (W2V-CL's Vanilla). The optimizer then changes outputs alone.
-/// A minibatch ends early where a thread reports. Threads wait for each other to read and change
-/// the encoder. The kernel must keep nothing by row, or be WithOptimizer of such a one.
+/// With `end_to_end`, as in the paper, the gradient of the loss by the vectors goes through the
+/// encoder to its parameters at once:
+/// - Columns: one pass over all words after the first step of a column, with its gradients.
+/// - Sentences: cut into minibatches of distinct words. Each minibatch is one step of the encoder.
+///   It has CharCnn::batch words; with WithOptimizer and a batch above 1 it is that batch, and the
+///   gradients are those by the vectors before it (W2V-CL's Vanilla). The optimizer then changes
+///   outputs only. A minibatch ends early if a thread reports.
+/// Threads wait for each other to read and change the encoder. The kernel must keep no data by row,
+/// or be WithOptimizer of such a kernel.
 ///
-/// `EncoderPolicy`: a policy with `learning_rate`, `Embeddings` (what is made of a trained Model&&)
+/// `EncoderPolicy`: a policy with `learning_rate`, `Embeddings` (made of a trained Model&&)
 /// and `start(model, threads, seed)`, whose run has `encode()` and `learn(rate)`, and, for training
 /// end to end, `encode_and_keep()`, `learn_gradient(rate, row_rate)` and `Batch`: see CharCnn.
 ///
@@ -44,13 +45,12 @@ struct Encoded {
   static constexpr bool two_steps = detail::has_two_steps<SamplerPolicy>;
 
   static Encoded from(const Hyperparameters& parameters) {
-    return {policy_from<SamplerPolicy>(parameters),
-            policy_from<EncoderPolicy>(parameters)};
+    return {policy_from<SamplerPolicy>(parameters), policy_from<EncoderPolicy>(parameters)};
   }
   template <class Visit>
   void visit_parameters(Visit&& visit) const {
     visit("round", round, 1, 1'000'000);
-    if (end_to_end) visit("end_to_end", 1, 1, 1);
+    if (end_to_end) visit("end_to_end", 1, 1, 1);  // checkpoints of rounds stay valid
     visit_parameters_of(visit, sampler, encoder);
   }
 

@@ -40,7 +40,7 @@ struct RowQueries {
   float cosine_of_means(const Ids& a, const Ids& b) const;
   /// Returns the cosines of all words [V] with a vector [D].
   std::vector<float> cosines(std::span<const float> vector) const;
-  /// Returns the words nearer to `a` than `b` is, rising.
+  /// Returns the words nearer to `a` than `b` is, ascending.
   Ids closer_than(WordId a, WordId b) const;
 
   /// Returns the mean of the unit vectors [D].

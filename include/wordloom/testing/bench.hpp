@@ -1,19 +1,16 @@
 #pragma once
 #include <chrono>
 #include <cstddef>
-#include <cstdint>
-#include <string>
 #include <utility>
 #include <vector>
 
 #include <wordloom/core/random.hpp>
-#include <wordloom/corpus/vocabulary.hpp>
 #include <wordloom/kernel/concept.hpp>
 #include <wordloom/kernel/detail/packed_rows.hpp>
 #include <wordloom/model/model.hpp>
 #include <wordloom/sampler/block.hpp>
 
-/// For measurements of a kernel of one's own beside those of this library.
+/// Measures the speed of a custom kernel, and of those of this library for comparison.
 namespace wordloom { inline namespace WORDLOOM_ABI { namespace bench {
 
 /// The speed of a kernel on one thread.
@@ -23,8 +20,8 @@ struct KernelSpeed {
 };
 
 /// Measures updates of random blocks, all of `most`, for about `seconds`. `rows`: of each matrix;
-/// 1,000 stay in the cache, more than its bytes / (4 D) come from memory. Throws as the kernel
-/// does. On a busy machine only ratios of alternating runs mean something.
+/// 1,000 fit the cache; with more than (bytes of the cache) / (8 D), they come from memory. Throws
+/// as the kernel does. On a busy machine only ratios of alternating runs mean something.
 template <class Kernel>
 KernelSpeed measure_kernel(const Kernel& kernel, BlockShape most = {.inputs = 6, .outputs = 6},
                            std::size_t dimension = 128, std::size_t rows = 1000,
@@ -32,9 +29,7 @@ KernelSpeed measure_kernel(const Kernel& kernel, BlockShape most = {.inputs = 6,
   static_assert(!detail::PacksRows<detail::KernelRun<Kernel>>,
                 "wordloom: this UpdateKernel packs rows, which this benchmark does not");
   constexpr std::size_t blocks = 256;  // that are made beforehand
-  std::vector<std::pair<std::string, std::uint64_t>> words;
-  for (std::size_t row = 0; row < rows; ++row) words.emplace_back(std::to_string(row), rows - row);
-  Model model(Vocabulary::from_counts(words), dimension);
+  Model model(rows, dimension);
   Random random(1, 0, 0);
   std::vector<RowId> ids(blocks * (most.inputs + most.outputs));
   for (RowId& id : ids) id = static_cast<RowId>(random.below(rows));

@@ -4,19 +4,17 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <string>
 #include <utility>
 #include <vector>
 
 #include <wordloom/core/random.hpp>
-#include <wordloom/corpus/vocabulary.hpp>
 #include <wordloom/kernel/concept.hpp>
 #include <wordloom/kernel/detail/packed_rows.hpp>
 #include <wordloom/model/model.hpp>
 #include <wordloom/sampler/block.hpp>
 
-/// For tests of a kernel of one's own: a Block's update in the plainest code and in double
-/// precision, and the distance of a kernel from it.
+/// Tests a custom kernel: a Block's update in the plainest code and in double precision, and the
+/// distance of a kernel from it.
 namespace wordloom { inline namespace WORDLOOM_ABI { namespace oracle {
 
 struct Matrix {
@@ -149,9 +147,7 @@ double largest_error(const Kernel& kernel, BlockShape most = {.inputs = 8, .outp
   if (blocks == 0 || !(rate > 0))
     throw InvalidArgument("an error is measured by at least 1 block, at a rate above 0");
   const std::size_t rows = 4 * (most.inputs + most.outputs);
-  std::vector<std::pair<std::string, std::uint64_t>> words;
-  for (std::size_t row = 0; row < rows; ++row) words.emplace_back(std::to_string(row), rows - row);
-  wordloom::Model model(Vocabulary::from_counts(words), dimension);
+  wordloom::Model model(rows, dimension);
   Random random(seed, 0, 0);
   for (RowMatrix* matrix : {&model.input, &model.output})
     for (std::size_t row = 0; row < rows; ++row)
@@ -163,15 +159,12 @@ double largest_error(const Kernel& kernel, BlockShape most = {.inputs = 8, .outp
   auto worker = run.worker(std::as_const(model), most);
   std::vector<RowId> inputs(most.inputs), outputs(most.outputs);
   for (std::size_t n = 0; n < blocks; ++n) {
-    // No row twice in a block: kernels differ in what then comes first.
-    const auto draw = [&](std::vector<RowId>& ids) {
-      for (std::size_t i = 0; i < ids.size(); ++i) do
-          ids[i] = static_cast<RowId>(random.below(rows));
-        while (std::find(ids.begin(), ids.begin() + static_cast<std::ptrdiff_t>(i), ids[i]) !=
-               ids.begin() + static_cast<std::ptrdiff_t>(i));
-    };
-    draw(inputs);
-    draw(outputs);
+    // Distinct rows in a block: kernels differ in the order of changes of a duplicate row.
+    for (std::vector<RowId>* ids : {&inputs, &outputs})
+      for (auto id = ids->begin(); id != ids->end(); ++id) {
+        do *id = static_cast<RowId>(random.below(rows));
+        while (std::find(ids->begin(), id, *id) != id);
+      }
     const Block block{
         .inputs = inputs, .outputs = outputs, .positives = 1, .examples = inputs.size()};
     if (n % 2 == 0)

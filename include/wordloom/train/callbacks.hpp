@@ -13,7 +13,7 @@
 #include <wordloom/train/detail/callback.hpp>
 #include <wordloom/train/progress.hpp>
 
-/// Callbacks for Trainer::add. One of your own is a function or an object with
+/// Callbacks for Trainer::add. A custom callback is a function or an object with
 ///
 ///     bool on_progress(const Progress&);  // or (const Progress&, const Model&), or void
 ///     bool on_epoch(const Progress&);     // likewise; an object may have both
@@ -78,7 +78,8 @@ class EarlyStopping {
   explicit EarlyStopping(std::size_t patience = 1, double min_change = 0)
       : patience_(patience), min_change_(min_change) {
     if (patience == 0) throw InvalidArgument("patience is 0, must be at least 1");
-    if (!(min_change >= 0)) throw InvalidArgument{"min_change is ", min_change, ", must be from 0"};
+    if (!(min_change >= 0))
+      throw InvalidArgument{"min_change is ", min_change, ", must be 0 or above"};
   }
 
   bool on_epoch(const Progress& progress) {

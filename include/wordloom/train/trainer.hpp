@@ -84,7 +84,7 @@ class Trainer {
   const SyncPolicyType& sync() const noexcept { return training_.sync; }
 
   /// Adds a callback: a function as on_progress takes it (called about every second), or an object
-  /// of callbacks.hpp or of one's own. All are called, in the order in which they were added, one
+  /// of callbacks.hpp, or a custom one. All are called, in the order in which they were added, one
   /// at a time. An object is copied; std::ref(object) is not.
   template <class Callback>
   void add(Callback callback) {

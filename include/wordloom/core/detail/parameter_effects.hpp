@@ -10,8 +10,8 @@
 #include <wordloom/core/error.hpp>
 #include <wordloom/core/hyperparameters.hpp>
 
-/// Refuses hyperparameters that were set and that a composition does not read. Which ones it reads
-/// is found out by making its policies of several values of each and comparing what they list.
+/// Refuses hyperparameters that were set and that a composition does not read. To find these, its
+/// policies are made from several values of each hyperparameter and their lists are compared.
 namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
 
 /// A parameter as a policy lists it.
@@ -90,17 +90,18 @@ void for_each_read_by_policies(Use&& use) {
 template <class Field, class Values>
 std::vector<std::size_t> places_read(Hyperparameters parameters, ListPolicies list, Field field,
                                      const Values& values) {
+  std::vector<ListedParameters> lists;
+  for (const auto value : values) {
+    parameters.*field = value;
+    lists.push_back(list(parameters));
+  }
   std::vector<std::size_t> places;
-  parameters.*field = values[0];
-  const ListedParameters first = list(parameters);
-  for (std::size_t place = 0; place < first.size(); ++place)
-    for (const auto value : values) {
-      parameters.*field = value;
-      const ListedParameters other = list(parameters);
-      if (other.size() > place && other[place] == first[place]) continue;
-      places.push_back(place);
-      break;
-    }
+  for (std::size_t place = 0; place < lists[0].size(); ++place)
+    for (const ListedParameters& other : lists)
+      if (other.size() <= place || other[place] != lists[0][place]) {
+        places.push_back(place);
+        break;
+      }
   return places;
 }
 
@@ -114,23 +115,24 @@ template <class Value>
 WORDLOOM_FUNCTION void require_effects(const Hyperparameters& parameters, ListPolicies list,
                                        const ReadByTrainer& reads) {
   constexpr Hyperparameters defaults;
-  constexpr std::string_view why =
-      ", which has no effect with this sampler and kernel: leave it out";
-  const auto require = [&](std::string_view name, auto value, auto default_value, bool is_read) {
-    if (!is_read && value != default_value && value != decltype(value){})
-      refuse_parameter(name, value, why);
+  const auto require = [](std::string_view name, auto value, auto default_value,
+                          const auto& is_read) {
+    if (value != default_value && value != decltype(value){} && !is_read())
+      refuse_parameter(name, value,
+                       ", which has no effect with this sampler and kernel: leave it out");
   };
   for_each_read_by_policies([&](std::string_view name, auto field, const auto& values) {
-    const auto value = parameters.*field;
-    if (value == defaults.*field) return;  // spares the time
-    require(name, value, defaults.*field,
-            (name != "negative_pool" || reads.negative_pool) &&
-                !places_read(parameters, list, field, values).empty());
+    require(name, parameters.*field, defaults.*field, [&] {
+      return (name != "negative_pool" || reads.negative_pool) &&
+             !places_read(parameters, list, field, values).empty();
+    });
   });
-  require("subsample", parameters.subsample, defaults.subsample, reads.subsample);
-  require("private_rows", parameters.private_rows, defaults.private_rows, reads.private_rows);
-  require("device", parameters.device, defaults.device, reads.device);
-  require("pin_threads", parameters.pin_threads, defaults.pin_threads, reads.pin_threads);
+  require("subsample", parameters.subsample, defaults.subsample, [&] { return reads.subsample; });
+  require("private_rows", parameters.private_rows, defaults.private_rows,
+          [&] { return reads.private_rows; });
+  require("device", parameters.device, defaults.device, [&] { return reads.device; });
+  require("pin_threads", parameters.pin_threads, defaults.pin_threads,
+          [&] { return reads.pin_threads; });
 }
 
 /// Returns whether a list has the parameter at a place of another: one of that name and value, as

@@ -1,4 +1,5 @@
 #pragma once
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <type_traits>
@@ -10,7 +11,7 @@
 
 namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
 
-/// A callback of any form: which takes the model or not, and returns whether to go on, or nothing.
+/// A callback of any form: with or without the model, returning whether to continue, or nothing.
 struct Callback {
   std::function<bool(const Progress&, const Model&)> call = {};
   bool takes_model = false;
@@ -69,21 +70,20 @@ struct Callbacks {
   }
 };
 
-/// Objects with these members are called by progress, or after each epoch.
-template <class C>
-concept WatchesProgress = requires(C& callback, const Progress& progress, const Model& model) {
-  callback.on_progress(progress);
-}
-|| requires(C& callback, const Progress& progress, const Model& model) {
-  callback.on_progress(progress, model);
+/// Objects with these members are called by progress, or after each epoch, with or without the
+/// model.
+template <class C, class... More>
+concept HasOnProgress = requires(C& callback, const Progress& progress, const More&... more) {
+  callback.on_progress(progress, more...);
+};
+template <class C, class... More>
+concept HasOnEpoch = requires(C& callback, const Progress& progress, const More&... more) {
+  callback.on_epoch(progress, more...);
 };
 template <class C>
-concept WatchesEpochs = requires(C& callback, const Progress& progress) {
-  callback.on_epoch(progress);
-}
-|| requires(C& callback, const Progress& progress, const Model& model) {
-  callback.on_epoch(progress, model);
-};
+inline constexpr bool watches_progress = HasOnProgress<C> || HasOnProgress<C, Model>;
+template <class C>
+inline constexpr bool watches_epochs = HasOnEpoch<C> || HasOnEpoch<C, Model>;
 
 /// Adds a callback of any form: a function, an object, or a std::reference_wrapper of one.
 template <class C>
@@ -91,30 +91,24 @@ void add_callback(Callbacks& callbacks, std::shared_ptr<C> object, bool on_calli
   double interval = 1;
   if constexpr (requires { object->interval(); })
     interval = std::chrono::duration<double>(object->interval()).count();
-  if constexpr (WatchesProgress<C>) {
-    if constexpr (requires(const Progress& p) { object->on_progress(p); })
-      callbacks.add(Callback::from([object](const Progress& p) { return object->on_progress(p); }),
-                    false, interval, on_calling_thread);
-    else
-      callbacks.add(Callback::from([object](const Progress& p, const Model& m) {
-                      return object->on_progress(p, m);
-                    }),
-                    false, interval, on_calling_thread);
-  }
-  if constexpr (WatchesEpochs<C>) {
-    if constexpr (requires(const Progress& p) { object->on_epoch(p); })
-      callbacks.add(Callback::from([object](const Progress& p) { return object->on_epoch(p); }),
-                    true, interval, on_calling_thread);
-    else
-      callbacks.add(Callback::from([object](const Progress& p, const Model& m) {
-                      return object->on_epoch(p, m);
-                    }),
-                    true, interval, on_calling_thread);
-  }
+  if constexpr (watches_progress<C>)
+    callbacks.add(
+        Callback::from([object]<class... More>(
+            const Progress& progress, const More&... more) requires HasOnProgress<C, More...> {
+          return object->on_progress(progress, more...);
+        }),
+        false, interval, on_calling_thread);
+  if constexpr (watches_epochs<C>)
+    callbacks.add(
+        Callback::from([object]<class... More>(
+            const Progress& progress, const More&... more) requires HasOnEpoch<C, More...> {
+          return object->on_epoch(progress, more...);
+        }),
+        true, interval, on_calling_thread);
 }
 template <class C>
 void add_callback(Callbacks& callbacks, C callback, bool on_calling_thread = false) {
-  if constexpr (WatchesProgress<C> || WatchesEpochs<C>)
+  if constexpr (watches_progress<C> || watches_epochs<C>)
     add_callback(callbacks, std::make_shared<C>(std::move(callback)), on_calling_thread);
   else
     callbacks.add(Callback::from(std::move(callback)), false, 1, on_calling_thread);
@@ -122,7 +116,7 @@ void add_callback(Callbacks& callbacks, C callback, bool on_calling_thread = fal
 template <class C>
 void add_callback(Callbacks& callbacks, std::reference_wrapper<C> callback,
                   bool on_calling_thread = false) {
-  if constexpr (WatchesProgress<C> || WatchesEpochs<C>)
+  if constexpr (watches_progress<C> || watches_epochs<C>)
     add_callback(callbacks, std::shared_ptr<C>(std::shared_ptr<C>(), &callback.get()),
                  on_calling_thread);
   else

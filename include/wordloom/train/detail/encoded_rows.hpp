@@ -16,16 +16,16 @@
 
 namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
 
-/// The scratch rows in which threads train words by sentences, where an encoder computes their
-/// vectors and is trained end to end (Encoded); none where it is trained in rounds. As those of
-/// SubwordRows, they are stored after the rows of Model::input. The model and the encoder must
+/// The scratch rows in which threads train sentences if an encoder is trained end to end (Encoded);
+/// none if it is trained in rounds. Like those of SubwordRows, they are stored after the rows of
+/// Model::input. The model and the encoder must
 /// outlive it.
 template <class Encoder>
 class EncodedRows {
  public:
-  /// `words`: of a minibatch, 0 for rounds; `most`: the blocks of the sampler; `rate`: the learning
-  /// rate of the encoder for one of 1 of the rows. Throws std::bad_alloc, and InvalidArgument where
-  /// the rows have no numbers left.
+  /// `words`: words of a minibatch, 0 for rounds; `most`: the largest block of the sampler; `rate`:
+  /// the encoder's learning rate divided by that of the rows. Throws std::bad_alloc, and
+  /// InvalidArgument if a RowId cannot number all rows.
   EncodedRows(Model& model, Encoder& encoder, double rate, std::size_t words, BlockShape most,
               std::size_t threads)
       : model_(model),
@@ -92,7 +92,7 @@ class EncodedRows<Encoder>::Thread {
            std::ranges::all_of(words, [&](WordId word) { return has(word); });
   }
 
-  /// Writes the rows that stand for `words` to `to` and returns them; they are valid until
+  /// Writes the rows that replace `words` to `to` and returns them; they are valid until
   /// finish(). There must be room.
   std::span<const RowId> map(std::span<const WordId> words, RowId* to) {
     const std::size_t before = filled_;

@@ -49,7 +49,7 @@ struct Run {
     }
   }
   /// Reports progress to the sync policy. Requests a checkpoint if one is due, or the end of
-  /// training if a callback asked for it.
+  /// training if a callback requested it.
   void tick(double progress) {
     const std::chrono::duration<double> age = std::chrono::steady_clock::now() - last_write;
     const bool is_due = options.saves() && sync.rank() == 0 && age >= options.checkpoint_interval;
