@@ -105,7 +105,7 @@ Json similarity_by_frequency(const Embeddings& vectors,
   constexpr std::array names{"frequent", "middle", "rare"};
   std::array<std::vector<double>, 3> people, cosines;
   const auto find = [&](const std::string& word) {
-    return detail::find_spelling(vectors.words(), word, LetterCase::fallback, vectors.size());
+    return find_spelling(vectors.words(), word, LetterCase::fallback);
   };
   for (const auto& set : sets) {
     std::vector<double> scores;
@@ -295,8 +295,7 @@ void train_corpus(Json& json, const EncodedCorpus& text, const Vocabulary& vocab
 void train(const Options& options) {
   options.parameters.validate();
   const bool vanilla = options.method == "vanilla";
-  check_parameter("--ranks", options.ranks, 1,
-                          options.method == "uniform" || vanilla ? 1024 : 1);
+  check_parameter("--ranks", options.ranks, 1, options.method == "uniform" || vanilla ? 1024 : 1);
   if (options.dense && (options.optimizer != "adam" || !vanilla))
     throw InvalidArgument("--dense goes with --method vanilla --optimizer adam");
   if (vanilla && options.ranks > 1 && !options.dense)

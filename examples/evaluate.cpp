@@ -13,23 +13,6 @@
 #include "evaluation_sets.hpp"
 #include "node_tests.hpp"
 
-namespace {
-
-/// Writes each edge of an undirected graph once, in the format that node2vec and others read.
-void write_edges(const wordloom::Graph& graph, const std::string& path) {
-  wordloom::AtomicFile file(path);
-  const wordloom::Vocabulary& nodes = graph.vocabulary();
-  for (wordloom::WordId a = 0; a < graph.node_count(); ++a)
-    for (const wordloom::WordId b : graph.neighbours(a)) {
-      if (b < a) continue;
-      using wordloom::detail::quoted_name;
-      file.write(quoted_name(nodes.word(a)) + '\t' + quoted_name(nodes.word(b)) + '\n');
-    }
-  file.commit();
-}
-
-}  // namespace
-
 int main(int argc, char** argv) try {
   CLI::App app(
       "Scores vectors of words on similarity and analogies, those of nodes on links and "
@@ -84,7 +67,7 @@ int main(int argc, char** argv) try {
   if (!links.empty()) {
     const auto rest = nodes.hold_links_out(wordloom::Graph::from_edge_list(links), split_seed);
     if (!training_graph.empty()) {
-      write_edges(rest, training_graph);
+      rest.save_edge_list(training_graph);
       return 0;
     }
   }

@@ -49,7 +49,7 @@ class Session {
 
  private:
   bool is_known(std::string_view word) const {
-    return detail::find_spelling(words_.words(), word, letter_case_, words_.size()).has_value();
+    return find_spelling(words_.words(), word, letter_case_).has_value();
   }
 
   /// Returns the words of a line: it may be one word with blanks, or tabs may separate such words.
@@ -75,7 +75,7 @@ class Session {
 
   /// Returns the word as the vectors spell it, or as it was asked.
   std::string spelling(const std::string& word) const {
-    const auto id = detail::find_spelling(words_.words(), word, letter_case_, words_.size());
+    const auto id = find_spelling(words_.words(), word, letter_case_);
     if (id) return std::string(words_.word(*id));
     return letter_case_ == LetterCase::lower ? lower_case(word) : word;
   }

@@ -18,8 +18,7 @@ inline std::string text_of_graph(const Options& options, const wordloom::Graph& 
   if (options.verbose)
     text += options.input + ": " +
             (report.delimiter == '\0' ? std::string("a Matrix Market file")
-                                      : "columns are separated by " +
-                                            wordloom::detail::name_of_delimiter(report.delimiter)) +
+                                      : "columns are separated by " + report.delimiter_name()) +
             (options.quiet ? "" : "\n");
   if (options.quiet) return text;
   text += options.input + ": " + counted(graph.node_count(), "node", "nodes") + ", " +

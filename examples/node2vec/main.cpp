@@ -117,10 +117,9 @@ int run(int argc, char** argv, Cluster& cluster) {
   tests.check_names(graph.vocabulary());
   if (writes && !options.save_walks.empty()) wordloom::check_walk_names(graph);
   const wordloom::RandomWalks walks(std::move(graph), options.walks);
-  if (cluster.is_joined()) {
-    auto ranks = *cluster.ranks();
-    wordloom::detail::agree(ranks, "graph or set of walks", walks.fingerprint());
-  }
+  for (const std::uint64_t of_rank : cluster.gather(walks.fingerprint()))
+    if (of_rank != walks.fingerprint())
+      throw wordloom::SyncError("processes have another graph or set of walks than this one");
   const std::chrono::duration<double> loaded = std::chrono::steady_clock::now() - start;
   std::optional<wordloom::Model> model;
   if (trains(options)) {

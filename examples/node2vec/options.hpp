@@ -53,7 +53,7 @@ inline char delimiter_of(const std::string& name) {
     if (name == known) return delimiter;
   if (name.size() != 1 || std::string_view("\r\n\"#%").find(name[0]) != std::string_view::npos)
     throw CLI::ValidationError(
-        "--delimiter is " + wordloom::detail::shown(name) +
+        "--delimiter is " + in_quotes(name) +
         ", must be one byte (not \", # or %), tab, comma, semicolon, bar, space or whitespace");
   return name[0];
 }
@@ -265,8 +265,7 @@ inline void require_effects(const Options& options) {
 inline void check(Options& options) {
   if (options.input.empty())
     throw wordloom::InvalidArgument("--input is required (--help lists the options)");
-  if (options.input == wordloom::detail::standard_stream &&
-      (!options.cache.empty() || options.sync != "none"))
+  if (options.input == "-" && (!options.cache.empty() || options.sync != "none"))
     throw wordloom::InvalidArgument("--cache and --sync need a file as --input, not -");
   check_pecanpy(options);
   if (options.input_format == "adjacency" && options.weighted)

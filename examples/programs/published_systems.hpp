@@ -163,7 +163,7 @@ inline const PublishedSystem* choose_system(
   options.kernel = system->kernel;
   options.optimizer = system->optimizer;
   auto& p = options.parameters;
-  p = wordloom::detail::as_published(p, system->private_rows);
+  p = wordloom::as_published(p, system->private_rows);
   if (options.sampler.ends_with("-hs")) {
     if (options.is_given("--negative") && p.negatives > 0)
       throw wordloom::InvalidArgument("--system " + options.system +

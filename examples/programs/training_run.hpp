@@ -12,7 +12,7 @@
 #include <string_view>
 #include <system_error>
 #include <thread>
-#include <wordloom/corpus/detail/nothing_to_train.hpp>
+#include <wordloom/corpus/missing_contexts.hpp>
 #include <wordloom/registry.hpp>
 #include <wordloom/wordloom.hpp>
 
@@ -129,10 +129,9 @@ inline void require_contexts(const wordloom::AnyCorpus& corpus,
     own.index = cluster.rank();
     own.count = cluster.size();
   }
-  const auto counts = wordloom::detail::counts_without_contexts(corpus, own);
-  const auto all = cluster.gather(counts ? 0 : 1);
-  if (std::accumulate(all.begin(), all.end(), std::uint64_t{0}) == 0)
-    throw wordloom::detail::no_contexts(*counts, 0, cause);
+  const auto error = wordloom::missing_contexts(corpus, own, cause);
+  const auto all = cluster.gather(error ? 0 : 1);
+  if (std::accumulate(all.begin(), all.end(), std::uint64_t{0}) == 0) throw *error;
 }
 
 /// Joins the other processes and chooses the GPU if the options name them. From then on signals end

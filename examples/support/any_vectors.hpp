@@ -48,9 +48,8 @@ inline void require_finite(const wordloom::Embeddings& embeddings,
     if (embeddings.inverse_lengths()[id] > 0) continue;
     const auto vector = embeddings.vector(id);
     if (!std::all_of(vector.begin(), vector.end(), [](float x) { return std::isfinite(x); }))
-      throw wordloom::FormatError{path, ": the vector of '",
-                                  wordloom::detail::without_controls(embeddings.word(id)),
-                                  "' holds a number that is not finite (nan or inf); were they "
+      throw wordloom::FormatError{path, ": the vector of ", in_quotes(embeddings.word(id)),
+                                  " holds a number that is not finite (nan or inf); were they "
                                   "trained at too high a rate?"};
   }
 }

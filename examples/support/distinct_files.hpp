@@ -7,10 +7,10 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <tuple>
 #include <vector>
 #include <wordloom/core/error.hpp>
-#include <wordloom/core/files.hpp>
 
 /// A file that an option of a command line names.
 struct NamedFile {
@@ -31,30 +31,40 @@ struct NamedIdentity {
   bool is_open_here = false;  // under a descriptor of this process, such as standard input
 };
 
+/// Returns whether a file is open under a descriptor of this process, such as standard input.
+inline bool is_open_here(const struct stat& file) {
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+    struct stat status {};
+    if (::stat(entry.path().c_str(), &status) == 0 && status.st_dev == file.st_dev &&
+        status.st_ino == file.st_ino)
+      return true;
+  }
+  return false;
+}
+
 /// Returns equal identities for two files exactly if they lead to one file. Returns nothing for a
-/// device, except one that this process has open, for a path without a folder, and for a closed
-/// descriptor.
+/// device, except one that this process has open, for a path without a folder, and for a
+/// closed descriptor.
 inline std::optional<NamedIdentity> identity(const NamedFile& file) {
-  using wordloom::detail::link_target, wordloom::detail::standard_stream;
-  const auto target =
-      file.path == standard_stream
-          ? wordloom::detail::LinkTarget{file.path, true,
-                                         file.is_written ? STDOUT_FILENO : STDIN_FILENO}
-          : link_target(file.path);
   struct stat status {};
-  const bool exists = target.descriptor < 0 ? ::stat(target.path.c_str(), &status) == 0
-                                            : ::fstat(target.descriptor, &status) == 0;
-  if (exists) {
+  const bool is_standard = file.path == "-";
+  if ((is_standard ? ::fstat(file.is_written ? STDOUT_FILENO : STDIN_FILENO, &status)
+                   : ::stat(file.path.c_str(), &status)) == 0) {
     const bool is_null = S_ISCHR(status.st_mode) && status.st_rdev == ::makedev(1, 3);
     const bool is_device = S_ISBLK(status.st_mode) || S_ISCHR(status.st_mode);
-    if (is_null || (is_device && target.descriptor < 0)) return std::nullopt;
-    return NamedIdentity{
-        {status.st_dev, status.st_ino, {}}, !S_ISREG(status.st_mode), target.descriptor >= 0};
+    const bool is_open = is_open_here(status);
+    if (is_null || (is_device && !is_open)) return std::nullopt;
+    return NamedIdentity{{status.st_dev, status.st_ino, {}}, !S_ISREG(status.st_mode), is_open};
   }
-  if (target.is_open_file) return std::nullopt;
-  const auto folder = target.path.has_parent_path() ? target.path.parent_path() : ".";
-  if (::stat(folder.c_str(), &status) != 0) return std::nullopt;
-  return NamedIdentity{{status.st_dev, status.st_ino, target.path.filename()}};
+  if (is_standard) return std::nullopt;
+  std::filesystem::path path = file.path;  // of no file yet, but perhaps a link to its name
+  std::error_code failed;
+  for (int links = 0; links < 40 && std::filesystem::is_symlink(path, failed); ++links)
+    path = path.parent_path() / std::filesystem::read_symlink(path, failed);
+  const auto folder = path.has_parent_path() ? path.parent_path() : ".";
+  const bool is_closed = std::filesystem::canonical(folder, failed).native().starts_with("/proc/");
+  if (is_closed || ::stat(folder.c_str(), &status) != 0) return std::nullopt;
+  return NamedIdentity{{status.st_dev, status.st_ino, path.filename()}};
 }
 
 /// Throws InvalidArgument if a file that is written is also another one of `files`, or if two of

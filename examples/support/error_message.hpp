@@ -6,6 +6,16 @@
 #include <string_view>
 #include <wordloom/core/error.hpp>
 
+/// Returns a word or name for a message of one line: at most 60 bytes, control characters as '?'.
+inline std::string in_quotes(std::string_view text) {
+  std::size_t size = std::min<std::size_t>(text.size(), 60);
+  while (size < text.size() && size > 0 && (text[size] & 0xC0) == 0x80) --size;  // inside UTF-8
+  std::string shown(text.substr(0, size));
+  for (char& c : shown)
+    if (static_cast<unsigned char>(c) < 32 || c == 127) c = '?';
+  return "'" + shown + (size < text.size() ? "...'" : "'");
+}
+
 /// Returns how a command line names standard input instead of the file `path`: "word2vec --train
 /// -"; only the name of the program if no argument is that path.
 inline std::string reading_standard_input(const std::string& program, std::string_view path,

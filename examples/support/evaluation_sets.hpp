@@ -123,7 +123,7 @@ class EvaluationSets {
   using Words = std::vector<std::string>;
 
   bool is_known(const wordloom::WordList& words, const std::string& word, std::size_t among) const {
-    return wordloom::detail::find_spelling(words, word, letter_case_, among).has_value();
+    return wordloom::find_spelling(words, word, letter_case_, among).has_value();
   }
   bool is_scored(const wordloom::WordList& words,
                  const std::vector<wordloom::SimilarityPair>& pairs) const {
@@ -177,15 +177,6 @@ class EvaluationSets {
     return words;
   }
 
-  /// Returns a word for a message that must be one line.
-  static std::string quoted(const std::string& word) {
-    const bool is_long = word.size() > 60;
-    const bool has_controls = std::any_of(word.begin(), word.end(), [](char c) {
-      return static_cast<unsigned char>(c) < 32 || c == 127;
-    });
-    return is_long || has_controls ? wordloom::detail::shown(word) : "'" + word + "'";
-  }
-
   /// Returns the reason why all `what` of a set with these words were skipped; `list`: words with
   /// vectors.
   std::string failure(const wordloom::WordList& list, const std::string& path, std::size_t asked,
@@ -193,7 +184,7 @@ class EvaluationSets {
     const auto known = [&](wordloom::LetterCase letter_case, std::size_t among) {
       std::size_t count = 0;
       for (const auto& word : words)
-        count += wordloom::detail::find_spelling(list, word, letter_case, among).has_value();
+        count += wordloom::find_spelling(list, word, letter_case, among).has_value();
       return count;
     };
     const std::size_t all = list.size(), found = known(letter_case_, all);
@@ -211,9 +202,9 @@ class EvaluationSets {
              ", with --case fallback " + std::to_string(by_fallback) + " would be";
     if (found == 0) {
       const std::string message =
-          start + "none of their words is among the vectors, for example " + quoted(words[0]);
+          start + "none of their words is among the vectors, for example " + in_quotes(words[0]);
       const auto other = other_spelling(list, words);
-      return other ? message + "; the vectors are of words such as " + quoted(*other) +
+      return other ? message + "; the vectors are of words such as " + in_quotes(*other) +
                          ", not in lower case"
                    : message;
     }

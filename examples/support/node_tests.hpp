@@ -48,7 +48,7 @@ class NodeTests {
                        [&](const auto& node) { return nodes.contains(node.name); }))
         throw wordloom::InvalidArgument(path_ + ": none of its " + std::to_string(labelled.size()) +
                                         " nodes has a vector, for example " +
-                                        wordloom::detail::shown(labelled[0].name));
+                                        in_quotes(labelled[0].name));
     }
     if (split_) link_report_ = wordloom::evaluate_links(nodes, *split_, {.threads = threads});
     wordloom::NodeLabelOptions options{.threads = threads};

@@ -42,7 +42,7 @@ struct Prepared : PreparedFiles {
         if (!std::isfinite(number))
           throw wordloom::InvalidArgument{options.pretrained,
                                           ": the vector of the word ",
-                                          wordloom::detail::shown(pretrained->word(i)),
+                                          in_quotes(pretrained->word(i)),
                                           " has ",
                                           number,
                                           ": training needs finite numbers, remove the word"};
@@ -64,10 +64,9 @@ wordloom::Vocabulary make_vocabulary(const Options& options, const Cluster& clus
                                            .unicode_spaces = options.unicode_spaces};
   if (!options.read_vocab.empty()) return wordloom::Vocabulary::load(options.read_vocab, limits);
   if (!cluster.is_joined()) {
-    const auto counter = wordloom::detail::count_words(options.train, limits);
-    counter.for_each([&](std::string_view, std::uint64_t count) { read += count; });
-    return wordloom::Vocabulary::from_counter(counter, limits,
-                                              std::filesystem::path(options.train));
+    auto vocabulary = wordloom::Vocabulary::from_text(options.train, limits);
+    read = vocabulary.words_read();
+    return vocabulary;
   }
   auto ranks = *cluster.ranks();
   return wordloom::rank_vocabulary(ranks, options.train, limits);
@@ -168,7 +167,7 @@ void require_two_words(const Options& options, const wordloom::Vocabulary& vocab
     advice = ": give a lower --min-count";
   throw wordloom::CorpusError{"nothing to train on: training needs a vocabulary of at least 2 ",
                               "words, got only ",
-                              wordloom::detail::shown(vocabulary.word(0)),
+                              in_quotes(vocabulary.word(0)),
                               "; ",
                               counts.substr(counts.find("corpus:")),
                               advice};

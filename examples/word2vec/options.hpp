@@ -256,8 +256,7 @@ inline void check(Options& options) {
   only(1, "wordNgrams", options.word_ngrams, "this program trains no classifier");
   if (options.train.empty())
     throw wordloom::InvalidArgument("--train is required (--help lists the options)");
-  if (options.train == wordloom::detail::standard_stream &&
-      (!options.cache.empty() || options.sync != "none"))
+  if (options.train == "-" && (!options.cache.empty() || options.sync != "none"))
     throw wordloom::InvalidArgument("--cache and --sync need a file as --train, not -");
   if (!options.loss.empty()) {
     const int hs = options.loss == "hs" ? 1 : 0;

@@ -26,8 +26,6 @@
 /// The published systems by name, so that no template arguments are needed to reproduce a paper.
 namespace wordloom { inline namespace WORDLOOM_ABI {
 
-namespace detail {
-
 /// Returns `parameters` with `private_rows`, and without features that published systems lack.
 constexpr Hyperparameters as_published(Hyperparameters parameters, std::size_t private_rows = 0) {
   parameters.private_rows = private_rows;
@@ -35,6 +33,8 @@ constexpr Hyperparameters as_published(Hyperparameters parameters, std::size_t p
   parameters.node_sample = 0;
   return parameters;
 }
+
+namespace detail {
 
 /// Switches off what published systems do not have in a sampler, and in those around which it is.
 template <class Policy>
@@ -72,7 +72,7 @@ class Published : public Trainer<SamplerPolicy, KernelPolicy, SyncPolicyType> {
   /// Throws as Trainer does.
   explicit Published(Hyperparameters parameters, SyncPolicyType sync = SyncPolicyType())
       : Published(parameters,
-                  detail::published_sampler<SamplerPolicy>(detail::as_published(parameters)),
+                  detail::published_sampler<SamplerPolicy>(wordloom::as_published(parameters)),
                   policy_from<KernelPolicy>(parameters), std::move(sync)) {}
 
   /// With policies of other parameters: of the sampler, all but the pool of negatives and the nodes
@@ -80,7 +80,7 @@ class Published : public Trainer<SamplerPolicy, KernelPolicy, SyncPolicyType> {
   Published(Hyperparameters parameters, SamplerPolicy sampler, KernelPolicy kernel = {},
             SyncPolicyType sync = SyncPolicyType())
       : Trainer<SamplerPolicy, KernelPolicy, SyncPolicyType>(
-            detail::as_published(parameters, private_rows), as_published(std::move(sampler)),
+            wordloom::as_published(parameters, private_rows), as_published(std::move(sampler)),
             std::move(kernel), std::move(sync)) {}
 
  private:

@@ -35,6 +35,7 @@ TEST_CASE("min_count and max_size limit a vocabulary", "[vocabulary]") {
   CHECK(one.size() == 1);
   CHECK(one.word(0) == "a");
   CHECK(one.total_count() == 3);
+  CHECK(one.words_read() == 6);
 }
 
 TEST_CASE("counting with any number of threads equals a plain count", "[vocabulary]") {

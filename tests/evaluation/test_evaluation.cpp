@@ -128,12 +128,11 @@ TEST_CASE("a word is looked up as it is written, then in lower case", "[evaluati
   CHECK(rho("ФРАНЦИЯ", LetterCase::lower) == Approx(-1));   // 15 and 80
   CHECK(std::isnan(rho("Paris", LetterCase::exact)));       // no "France"
   // Of the first words only, as those are all that there are.
-  CHECK(detail::find_spelling(words.words(), "Paris", LetterCase::fallback, 6) == WordId{1});
-  CHECK(detail::find_spelling(words.words(), "Österreich", LetterCase::fallback, 3) ==
-        std::nullopt);
-  CHECK(detail::find_spelling(words.words(), "FRANCE", LetterCase::fallback, 1) == WordId{0});
-  CHECK(detail::find_spelling(words.words(), "FRANCE", LetterCase::exact, 1) == std::nullopt);
-  CHECK(detail::find_spelling(words.words(), "Paris", LetterCase::lower, 6) == WordId{2});
+  CHECK(find_spelling(words.words(), "Paris", LetterCase::fallback, 6) == WordId{1});
+  CHECK(find_spelling(words.words(), "Österreich", LetterCase::fallback, 3) == std::nullopt);
+  CHECK(find_spelling(words.words(), "FRANCE", LetterCase::fallback, 1) == WordId{0});
+  CHECK(find_spelling(words.words(), "FRANCE", LetterCase::exact, 1) == std::nullopt);
+  CHECK(find_spelling(words.words(), "Paris", LetterCase::lower, 6) == WordId{2});
 }
 
 TEST_CASE("analogies exclude and expect words in the spelling that was found", "[evaluation]") {

@@ -127,6 +127,19 @@ TEST_CASE("names are written in quotation marks if necessary", "[graph]") {
   CHECK_THROWS_AS(detail::quoted_name("a\nb"), InvalidArgument);
 }
 
+TEST_CASE("a saved edge list is read back equal", "[graph]") {
+  const TemporaryFolder folder;
+  const std::vector<NamedEdge> list{{"a b", "c", 0.1f}, {"c", "d"}, {"d", "d", 3}, {"d", "c", 2}};
+  for (const bool directed : {false, true})
+    for (const bool is_weighted : {false, true}) {
+      const GraphOptions options{.directed = directed, .weighted = is_weighted};
+      const Graph graph = Graph::from_edges(list, options);
+      graph.save_edge_list(folder / "edges");
+      CHECK(Graph::from_edge_list(folder / "edges", options).fingerprint() == graph.fingerprint());
+    }
+  CHECK(contains(read_file(folder / "edges"), "\"a b\"\tc\t0.1\n"));
+}
+
 TEST_CASE("an adjacency list is read on request and refused otherwise", "[graph]") {
   const GraphOptions adjacency{.format = GraphFormat::adjacency};
   const Graph graph = read("# x\n1 2 3 4\n2 1 3\n3 1 2\n4 1\n", adjacency);

@@ -1,7 +1,9 @@
 #include <cmath>
 #include <limits>
 #include <string>
+#include <string_view>
 #include <vector>
+#include <wordloom/corpus/missing_contexts.hpp>
 #include <wordloom/registry.hpp>
 #include <wordloom/wordloom.hpp>
 
@@ -41,6 +43,17 @@ TEST_CASE("a corpus in which no word has a context is refused", "[trainer]") {
   }
   CHECK(
       refusal(DefaultTrainer(small()), {{5}}).starts_with(no_context + "its 1 sentence (1 word) "));
+
+  // Programs ask before they train.
+  const auto error_of = [&](const Sentences& sentences, std::string_view cause = {}) {
+    const auto corpus = EncodedCorpus::from_sentences(sentences, small_vocabulary());
+    const auto error = missing_contexts(corpus, {}, cause);
+    return error ? std::string(error->what()) : std::string();
+  };
+  CHECK(error_of(alone) == refusal(DefaultTrainer(small()), alone));
+  CHECK(error_of(alone, "why") ==
+        no_context + "each of its 30 sentences (30 words) has one word: why");
+  CHECK(error_of({{3}, {0, 1}, {2}}).empty());
 }
 
 TEST_CASE("every sampler refuses a corpus without contexts", "[trainer]") {

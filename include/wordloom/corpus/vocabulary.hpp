@@ -181,6 +181,9 @@ class Vocabulary {
   }
   /// Returns the sum of all counts: the in-vocabulary words of the text.
   std::uint64_t total_count() const noexcept { return store_->total; }
+  /// Returns the sum of the counts of all words that were counted or listed, those that the options
+  /// left out included. Ranks that count together know only the words that are frequent enough.
+  std::uint64_t words_read() const noexcept { return store_->read; }
   /// Returns a hash of words and counts, which identifies a vocabulary and is equal on all
   /// machines.
   std::uint64_t fingerprint() const noexcept { return store_->fingerprint; }
@@ -197,7 +200,7 @@ class Vocabulary {
   struct Store {
     WordList words;
     std::vector<std::uint64_t> counts;
-    std::uint64_t total = 0;
+    std::uint64_t total = 0, read = 0;
     std::uint64_t fingerprint = 0;
   };
 

@@ -3,10 +3,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
 
+#include <wordloom/core/types.hpp>
 #include <wordloom/core/words.hpp>
 
 namespace wordloom { inline namespace WORDLOOM_ABI {
@@ -23,11 +25,11 @@ enum class LetterCase : unsigned char {
 /// of a word becomes the final one. Invalid UTF-8 stays.
 [[nodiscard]] std::string lower_case(std::string_view text);
 
-namespace detail {
-
-/// Returns the number of `word` among the first `count` of `words`, or nothing.
-inline std::optional<WordId> find_spelling(const WordList& words, std::string_view word,
-                                           LetterCase letter_case, std::size_t count) {
+/// Returns the number of `word` in one of its spellings among the first `count` of `words`, or
+/// nothing.
+inline std::optional<WordId> find_spelling(
+    const WordList& words, std::string_view word, LetterCase letter_case,
+    std::size_t count = std::numeric_limits<std::size_t>::max()) {
   const auto among_first = [&](std::string_view spelling) {
     const auto id = words.find(spelling);
     return id && *id < count ? id : std::nullopt;
@@ -36,8 +38,6 @@ inline std::optional<WordId> find_spelling(const WordList& words, std::string_vi
     if (const auto id = among_first(word); id || letter_case == LetterCase::exact) return id;
   return among_first(lower_case(word));
 }
-
-}  // namespace detail
 
 #if WORDLOOM_DEFINES_FUNCTIONS
 

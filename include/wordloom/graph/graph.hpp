@@ -1,5 +1,6 @@
 #pragma once
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -12,12 +13,14 @@
 
 #include <wordloom/core/detail/hash.hpp>
 #include <wordloom/core/error.hpp>
+#include <wordloom/core/files.hpp>
 #include <wordloom/core/parallel.hpp>
 #include <wordloom/core/random.hpp>
 #include <wordloom/core/types.hpp>
 #include <wordloom/core/words.hpp>
 #include <wordloom/corpus/detail/corpus_file.hpp>
 #include <wordloom/corpus/vocabulary.hpp>
+#include <wordloom/graph/detail/edge_fields.hpp>
 #include <wordloom/graph/detail/edge_list.hpp>
 #include <wordloom/graph/detail/graph_file.hpp>
 #include <wordloom/graph/detail/graph_rows.hpp>
@@ -80,6 +83,11 @@ class Graph {
   /// Writes the graph, whole or not at all. Throws IoError, and InvalidArgument for a name with a
   /// newline.
   void save(const std::filesystem::path& path) const { detail::write_graph_file(path, data_, {}); }
+
+  /// Writes each edge as a line of from_edge_list, names and weights separated by tabs; of an
+  /// undirected graph each edge once. Throws IoError, and InvalidArgument for a name with a line
+  /// end.
+  void save_edge_list(const std::filesystem::path& path) const;
 
   std::size_t node_count() const noexcept { return data_.rows.nodes(); }
   /// Returns the number of edges; an undirected one counts once.
@@ -187,6 +195,26 @@ WORDLOOM_FUNCTION Graph Graph::from_edges(std::span<const NamedEdge> edges,
     add(list.parts[0], i, from, to, edges[i].weight, options.weighted);
   }
   return Graph(std::move(list), options, "the list of edges");
+}
+
+WORDLOOM_FUNCTION void Graph::save_edge_list(const std::filesystem::path& path) const {
+  AtomicFile file(path);
+  std::string line;
+  for (WordId from = 0; from < node_count(); ++from) {
+    const std::string start = detail::quoted_name(vocabulary().word(from)) + '\t';
+    const auto row = neighbours(from);
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      if (!is_directed() && row[i] < from) continue;
+      line = start + detail::quoted_name(vocabulary().word(row[i]));
+      if (is_weighted()) {
+        char weight[32];
+        const auto end = std::to_chars(weight, weight + sizeof weight, weights(from)[i]).ptr;
+        line.append(1, '\t').append(weight, end);
+      }
+      file.write(line += '\n');
+    }
+  }
+  file.commit();
 }
 
 WORDLOOM_FUNCTION Graph Graph::without(std::span<const Edge> edges) const {

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <string>
 
 #include <wordloom/core/detail/abi.hpp>
 #include <wordloom/core/error.hpp>
@@ -76,6 +77,9 @@ struct GraphReport {
   bool has_unread_columns = false;
   /// True if an undirected graph was made of edges that a column calls directed.
   bool ignores_directions = false;
+
+  /// Returns the name of `delimiter` for messages, in the plural: "tabs".
+  std::string delimiter_name() const;
 };
 
 #if WORDLOOM_DEFINES_FUNCTIONS
@@ -88,6 +92,25 @@ WORDLOOM_FUNCTION void GraphOptions::validate() const {
     throw InvalidArgument("an adjacency list has no weights: weighted must be false");
   if (format == GraphFormat::adjacency && header == GraphHeader::present)
     throw InvalidArgument("an adjacency list has no header: header must not be present");
+}
+
+WORDLOOM_FUNCTION std::string GraphReport::delimiter_name() const {
+  switch (delimiter) {
+    case any_white_space:
+      return "white space";
+    case '\t':
+      return "tabs";
+    case ' ':
+      return "blanks";
+    case ',':
+      return "commas";
+    case ';':
+      return "semicolons";
+    case '|':
+      return "bars";
+    default:
+      return detail::shown({&delimiter, 1});
+  }
 }
 
 #endif

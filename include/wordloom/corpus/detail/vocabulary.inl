@@ -41,7 +41,9 @@ WORDLOOM_FUNCTION Vocabulary Vocabulary::from_counter(const detail::WordCounter&
                                                       const detail::MessagePart& source) {
   std::vector<std::pair<std::string_view, std::uint64_t>> counted;
   counted.reserve(counter.size());
+  std::uint64_t read = 0;
   counter.for_each([&](std::string_view word, std::uint64_t count) {
+    read += count;
     if (count >= options.min_count) counted.emplace_back(word, count);
   });
   if (counted.empty()) throw none_left(counter.size(), options, source);
@@ -62,6 +64,7 @@ WORDLOOM_FUNCTION Vocabulary Vocabulary::from_counter(const detail::WordCounter&
     hash.add(word);
     hash.add(count);
   }
+  store->read = read;
   store->fingerprint = hash.value();
   store->words = std::move(words);
   Vocabulary result;

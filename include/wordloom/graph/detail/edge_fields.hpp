@@ -22,22 +22,9 @@ struct BadLine {
 
 /// Returns the name of a delimiter for messages, in the plural.
 inline std::string name_of_delimiter(char delimiter) {
-  switch (delimiter) {
-    case any_white_space:
-      return "white space";
-    case '\t':
-      return "tabs";
-    case ' ':
-      return "blanks";
-    case ',':
-      return "commas";
-    case ';':
-      return "semicolons";
-    case '|':
-      return "bars";
-    default:
-      return shown({&delimiter, 1});
-  }
+  GraphReport report;
+  report.delimiter = delimiter;
+  return report.delimiter_name();
 }
 
 /// Returns a field without the white space around it.
