@@ -22,8 +22,8 @@ int main(int argc, char** argv) try {
   std::vector<double> shares;
   std::uint64_t split_seed = 1;
   bool json = false;
-  auto* const file = app.add_option(
-      "vectors", vectors, "Vectors, in any format that load_embeddings knows, or a model");
+  auto* const file =
+      app.add_option("vectors", vectors, "Vectors, in any format that Wordloom writes, or a model");
   app.add_option("--similarity", similarity,
                  "Word pairs with scores, as published: WS-353, SimLex-999, MEN, RW, ...");
   app.add_option("--analogy", analogy,

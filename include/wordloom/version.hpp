@@ -4,11 +4,11 @@
 #include <wordloom/core/detail/abi.hpp>
 
 /// For the preprocessor: 10000 major + 100 minor + patch.
-#define WORDLOOM_VERSION 100
+#define WORDLOOM_VERSION 900
 
 namespace wordloom { inline namespace WORDLOOM_ABI {
 
 /// major.minor.patch. Before 1.0, another minor version may change any name.
-inline constexpr std::string_view version = "0.1.0";
+inline constexpr std::string_view version = "0.9.0";
 
 }}  // namespace wordloom::WORDLOOM_ABI

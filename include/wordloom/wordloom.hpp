@@ -8,6 +8,7 @@
 #include <wordloom/corpus/encoded_corpus.hpp>
 #include <wordloom/corpus/text_corpus.hpp>
 #include <wordloom/corpus/vocabulary.hpp>
+#include <wordloom/deprecated.hpp>
 #include <wordloom/io/embeddings_file.hpp>
 #include <wordloom/model/embeddings.hpp>
 #include <wordloom/model/model.hpp>
