@@ -98,7 +98,7 @@ Graph small_graph() {
 void compare(const Options& options) {
   const Graph graph = options.graph.empty() ? small_graph() : Graph::from_edge_list(options.graph);
   std::optional<NodeLabels> labels;
-  if (!options.labels.empty()) labels = load_node_labels(options.labels);
+  if (!options.labels.empty()) labels = NodeLabels::load(options.labels);
   std::printf("%zu nodes, %llu edges\n\n", graph.node_count(),
               static_cast<unsigned long long>(graph.edge_count()));
   for (const auto& [name, embed] : methods) {

@@ -115,7 +115,7 @@ int run(int argc, char** argv, Cluster& cluster) {
   const auto graph_text = text_of_graph(options, graph);
   if (options.evaluate_links) graph = tests.hold_links_out(graph, *options.evaluate_links);
   tests.check_names(graph.vocabulary());
-  if (writes && !options.save_walks.empty()) wordloom::check_walk_names(graph);
+  if (writes && !options.save_walks.empty()) wordloom::RandomWalks::check_names(graph);
   const wordloom::RandomWalks walks(std::move(graph), options.walks);
   for (const std::uint64_t of_rank : cluster.gather(walks.fingerprint()))
     if (of_rank != walks.fingerprint())
@@ -136,7 +136,7 @@ int run(int argc, char** argv, Cluster& cluster) {
   else if (writes && !graph_text.empty())
     std::cerr << graph_text << '\n';
   if (writes && !options.save_walks.empty())
-    wordloom::write_walks(walks, options.save_walks, options.parameters.seed);
+    walks.save(options.save_walks, options.parameters.seed);
   if (!trains(options)) return 0;
 
   note_threads(program, options, cluster);

@@ -10,7 +10,7 @@
 /// The options of a command line for the lookup of words of test sets.
 struct LookupOptions {
   std::string letter_case = "fallback";
-  std::uint64_t restrict_vocabulary = wordloom::AnalogyOptions{}.restrict_vocabulary;
+  std::uint64_t restrict_vocabulary = wordloom::AnalogyReport::Options{}.restrict_vocabulary;
 
   wordloom::LetterCase chosen_case() const {
     return letter_case == "exact"   ? wordloom::LetterCase::exact

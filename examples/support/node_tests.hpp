@@ -18,7 +18,7 @@ class NodeTests {
  public:
   /// Reads the file of labels; empty: none. Throws IoError and FormatError.
   explicit NodeTests(std::string labels) : path_(std::move(labels)) {
-    if (!path_.empty()) labels_ = wordloom::load_node_labels(path_);
+    if (!path_.empty()) labels_ = wordloom::NodeLabels::load(path_);
   }
 
   bool empty() const { return !split_ && !labels_; }
@@ -51,7 +51,7 @@ class NodeTests {
                                         in_quotes(labelled[0].name));
     }
     if (split_) link_report_ = wordloom::evaluate_links(nodes, *split_, {.threads = threads});
-    wordloom::NodeLabelOptions options{.threads = threads};
+    wordloom::NodeLabelReport::Options options{.threads = threads};
     if (!shares.empty()) options.shares = shares;
     if (labels_) label_report_ = wordloom::evaluate_node_labels(nodes, *labels_, options);
 #else

@@ -10,10 +10,8 @@
 
 namespace wordloom { inline namespace WORDLOOM_ABI {
 
-/// Replicas in the processes of an MPI job.
+/// Replicas in the processes of an MPI job. Samplers that train columns take
+/// RowAllgather<MpiRanks>.
 using MpiAllreduce = Allreduce<MpiRanks>;
-
-/// Replicas for samplers that train columns: bit for bit the vectors that one process trains.
-using MpiRowAllgather = RowAllgather<MpiRanks>;
 
 }}  // namespace wordloom::WORDLOOM_ABI

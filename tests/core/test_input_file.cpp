@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 #include <wordloom/core/detail/input_file.hpp>
-#include <wordloom/core/parallel.hpp>
 #include <wordloom/core/detail/section_file.hpp>
+#include <wordloom/core/parallel.hpp>
 #include <wordloom/corpus/vocabulary.hpp>
 
 #include "catch.hpp"
@@ -70,7 +70,7 @@ TEST_CASE("a text that only resembles another format is read", "[input_file]") {
 
 TEST_CASE("a program is told the class and place of an error, also of a copy from a thread",
           "[error]") {
-  const auto thrown = [](auto&& action) -> std::pair<ErrorKind, detail::FilePlace> {
+  const auto thrown = [](auto&& action) -> std::pair<Error::Kind, detail::FilePlace> {
     try {
       detail::run_threads(2, [&](std::size_t thread) {
         if (thread == 1) static_cast<void>(action());
@@ -80,7 +80,7 @@ TEST_CASE("a program is told the class and place of an error, also of a copy fro
     }
     return {};
   };
-  const auto check = [&](auto&& action, ErrorKind kind, const std::filesystem::path& path = {},
+  const auto check = [&](auto&& action, Error::Kind kind, const std::filesystem::path& path = {},
                          std::optional<std::uint64_t> line = {},
                          std::optional<std::uint64_t> byte = {}) {
     const auto [got, place] = thrown(action);
@@ -89,34 +89,35 @@ TEST_CASE("a program is told the class and place of an error, also of a copy fro
     CHECK(place.line == line);
     CHECK(place.byte == byte);
   };
-  const auto check_kind = [&](const auto& error, ErrorKind kind) {
+  const auto check_kind = [&](const auto& error, Error::Kind kind) {
     check([&] { throw error; }, kind);  // a copy
   };
-  check_kind(Error("x"), ErrorKind::other);
-  check_kind(InvalidArgument("x"), ErrorKind::invalid_argument);
-  check_kind(TrainingError("x"), ErrorKind::training);
-  check_kind(DeviceError("x"), ErrorKind::device);
-  check_kind(UnsupportedProcessor("x"), ErrorKind::processor);
-  check_kind(SyncError("x"), ErrorKind::sync);
-  check_kind(UnknownWord("x"), ErrorKind::unknown_word);
+  check_kind(Error("x"), Error::Kind::other);
+  check_kind(InvalidArgument("x"), Error::Kind::invalid_argument);
+  check_kind(TrainingError("x"), Error::Kind::training);
+  check_kind(DeviceError("x"), Error::Kind::device);
+  check_kind(UnsupportedProcessor("x"), Error::Kind::processor);
+  check_kind(SyncError("x"), Error::Kind::sync);
+  check_kind(UnknownWord("x"), Error::Kind::unknown_word);
 
   const TemporaryFolder folder;
   const auto file = folder / "file";
-  check([&] { return Vocabulary::load(file); }, ErrorKind::io, file);
+  check([&] { return Vocabulary::load(file); }, Error::Kind::io, file);
   write_file(file, "the 5\nthe 4\n");
-  check([&] { return Vocabulary::load(file); }, ErrorKind::format, file, 2);
-  check([&] { return Vocabulary::load(file, {.min_count = 9}); }, ErrorKind::format, file, 2);
+  check([&] { return Vocabulary::load(file); }, Error::Kind::format, file, 2);
+  check([&] { return Vocabulary::load(file, {.min_count = 9}); }, Error::Kind::format, file, 2);
   write_file(file, "the 5\n");
-  check([&] { return Vocabulary::load(file, {.min_count = 9}); }, ErrorKind::corpus, file);
+  check([&] { return Vocabulary::load(file, {.min_count = 9}); }, Error::Kind::corpus, file);
   const std::vector<std::vector<std::string>> sentences{{"the"}};
-  check([&] { return Vocabulary::from_sentences(sentences, {.min_count = 9}); }, ErrorKind::corpus);
-  check([&] { detail::SectionReader(file, "format 1"); }, ErrorKind::format, file, {}, 0);
+  check([&] { return Vocabulary::from_sentences(sentences, {.min_count = 9}); },
+        Error::Kind::corpus);
+  check([&] { detail::SectionReader(file, "format 1"); }, Error::Kind::format, file, {}, 0);
   write_file(folder / "x.gz", "plain");
-  check([&] { detail::InputFile(folder / "x.gz"); }, ErrorKind::format, folder / "x.gz", {}, 0);
+  check([&] { detail::InputFile(folder / "x.gz"); }, Error::Kind::format, folder / "x.gz", {}, 0);
   const auto foreign = [&] {
     throw ForeignFormat(file, "an xz file", "xz -dc", true).at_line(1, 1);
   };
-  check(foreign, ErrorKind::format, file, 1);
+  check(foreign, Error::Kind::format, file, 1);
   CHECK(message_of<ForeignFormat>(foreign) ==
         file.string() + ": line 1, column 1: this is an xz file; to read it: xz -dc");
 }

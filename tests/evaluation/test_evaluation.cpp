@@ -150,7 +150,7 @@ TEST_CASE("analogies exclude and expect words in the spelling that was found", "
   add("rome", 0, 1, 1);  // the best answer unless it is excluded
   add("italy", -1, 0, 0);
   const Embeddings words(std::move(names), std::move(vectors));
-  const auto correct = [&](AnalogyQuestion question, LetterCase letter_case) {
+  const auto correct = [&](AnalogySection::Question question, LetterCase letter_case) {
     const std::vector<AnalogySection> sections{{"s", {std::move(question)}}};
     return evaluate_analogies(words, sections, {.letter_case = letter_case}).total.correct;
   };
@@ -188,7 +188,7 @@ TEST_CASE("pairs of words are asked in both orders, any answer is right", "[eval
   const std::vector<AnalogySection> sections{section, {"second", {}, section.pairs, "5_semantics"}};
   for (const AnalogyMethod method : {AnalogyMethod::cos_add, AnalogyMethod::cos_mul}) {
     const auto report = evaluate_analogies(words, sections, {.method = method});
-    const AnalogyCount& count = report.sections[0].count;
+    const AnalogyReport::Count& count = report.sections[0].count;
     CHECK(count.asked == 6);
     CHECK(count.skipped == 14);
     CHECK(count.correct == 6);

@@ -16,7 +16,7 @@ TEST_CASE("node labels are read by line and a bad line is named", "[evaluation]"
   const TemporaryFolder folder;
   const auto load = [&](std::string_view text) {
     write_file(folder / "l", text);
-    return load_node_labels(folder / "l");
+    return NodeLabels::load(folder / "l");
   };
   const auto data = load("# comment\n\n7 red  blue\r\na-b\tblue\n9 7 red");
   CHECK(data.labels == std::vector<std::string>{"red", "blue", "7"});
@@ -36,14 +36,14 @@ TEST_CASE("node labels are read by line and a bad line is named", "[evaluation]"
   CHECK(contains(message("1 2 3 2\n"),
                  "l: line 1, column 7: expected each label of a node once, got '2' twice"));
   CHECK(contains(message("# nothing\n"), "l: line 1: expected nodes and labels, got none"));
-  CHECK_THROWS_AS(load_node_labels(folder / "missing"), IoError);
+  CHECK_THROWS_AS(NodeLabels::load(folder / "missing"), IoError);
 }
 
 TEST_CASE("names of nodes and labels may have blanks", "[evaluation]") {
   const TemporaryFolder folder;
   const auto load = [&](std::string_view text) {
     write_file(folder / "l", text);
-    return load_node_labels(folder / "l");
+    return NodeLabels::load(folder / "l");
   };
   for (const char* const text :
        {"New York\tbig city\tport\nOslo\tport\t\n",
@@ -228,7 +228,7 @@ TEST_CASE("vectors are classified unchanged, or with length 1", "[evaluation]") 
 
 TEST_CASE("unusable node labels are refused with the reason", "[evaluation]") {
   auto [vectors, labels] = planted(12, 0.1);
-  const auto message = [&, &v = vectors, &l = labels](const NodeLabelOptions& options) {
+  const auto message = [&, &v = vectors, &l = labels](const NodeLabelReport::Options& options) {
     return message_of<InvalidArgument>(
         [&] { static_cast<void>(evaluate_node_labels(v, l, options)); });
   };

@@ -50,7 +50,7 @@ struct Loader {
       load(path);
     } catch (const wordloom::Error& error) {
       if (std::string(error.what()).empty()) throw FuzzFailure("an error without a message");
-      if (error.kind() == wordloom::ErrorKind::format &&
+      if (error.kind() == wordloom::Error::Kind::format &&
           (error.path().empty() || !tells_its_place(error)))
         throw FuzzFailure(std::string("a program is not told the place: ") + error.what());
       return;
@@ -225,7 +225,7 @@ inline std::vector<Loader> all_loaders(const TemporaryFolder& folder) {
                      {"# a\na x y\n\nb\ty\r\nc z\n"},
                      folder / "labels",
                      false,
-                     [](const auto& path) { static_cast<void>(load_node_labels(path)); }});
+                     [](const auto& path) { static_cast<void>(NodeLabels::load(path)); }});
 
   // A file that is not what was written is made again, or refused: the contexts stay the same.
   const std::vector<std::vector<WordId>> sentences{{0, 1, 2, 0}, {3, 4}, {1, 0, 3}};

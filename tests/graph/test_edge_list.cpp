@@ -356,9 +356,9 @@ TEST_CASE("a report counts the edges and nodes that were read and left out", "[g
   CHECK(edges_of(loaded) == edges_of(graph));
   CHECK(loaded.fingerprint() == graph.fingerprint());
   CHECK(loaded.report().edges == 3);
-  CHECK(contains(
-      message_of<InvalidArgument>([&] { write_walks(RandomWalks(graph, {}), folder / "walks"); }),
-      "cannot hold the node "));
+  CHECK(
+      contains(message_of<InvalidArgument>([&] { RandomWalks(graph, {}).save(folder / "walks"); }),
+               "cannot hold the node "));
   CHECK_FALSE(std::filesystem::exists(folder / "walks"));
 }
 

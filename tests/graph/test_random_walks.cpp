@@ -197,7 +197,7 @@ TEST_CASE("walks are written as text", "[graph]") {
   TemporaryFolder folder;
   const std::vector<NamedEdge> edges{{"ann", "bob"}, {"bob", "cem"}};
   const RandomWalks corpus(Graph::from_edges(edges), {.walks_per_node = 2, .length = 4});
-  write_walks(corpus, folder / "walks");
+  corpus.save(folder / "walks");
   std::istringstream lines(read_file(folder / "walks"));
   const auto walks = walks_of(corpus);
   std::string line;

@@ -67,29 +67,29 @@ std::string joined(std::initializer_list<MessagePart> parts);
 
 }  // namespace detail
 
-/// The classes of errors, for programs that act on them.
-enum class ErrorKind : unsigned char {
-  other,  // an Error of none of the types below
-  invalid_argument,
-  io,
-  format,
-  corpus,
-  training,
-  device,
-  processor,
-  sync,
-  unknown_word
-};
-
 /// The base of all exceptions of Wordloom, except std::bad_alloc.
 struct Error : std::runtime_error {
+  /// The classes of errors, for programs that act on them.
+  enum class Kind : unsigned char {
+    other,  // of none of the types below
+    invalid_argument,
+    io,
+    format,
+    corpus,
+    training,
+    device,
+    processor,
+    sync,
+    unknown_word
+  };
+
   using std::runtime_error::runtime_error;
   /// The message is all parts joined, for example {"threads is ", threads, ", at most 8"}.
   /// A std::filesystem::path among them becomes path().
   Error(std::initializer_list<detail::MessagePart> message);
 
   /// Returns the class of the error, which is that of its type.
-  [[nodiscard]] virtual ErrorKind kind() const noexcept { return ErrorKind::other; }
+  [[nodiscard]] virtual Kind kind() const noexcept { return Kind::other; }
   /// Returns the file or folder that the error is about; empty if it is about none.
   [[nodiscard]] std::filesystem::path path() const {
     return place_ ? place_->path : std::filesystem::path();
@@ -110,13 +110,13 @@ struct Error : std::runtime_error {
 /// A value outside its bounds; the message names the value, what it was and the bound.
 struct InvalidArgument : Error {
   using Error::Error;
-  [[nodiscard]] ErrorKind kind() const noexcept override { return ErrorKind::invalid_argument; }
+  [[nodiscard]] Kind kind() const noexcept override { return Kind::invalid_argument; }
 };
 
 /// The system refused an operation on a file.
 struct IoError : Error {
   using Error::Error;
-  [[nodiscard]] ErrorKind kind() const noexcept override { return ErrorKind::io; }
+  [[nodiscard]] Kind kind() const noexcept override { return Kind::io; }
 
   /// "cannot open 'x': No such file or directory"; `error_number` as errno.
   static IoError from_errno(std::string_view action, const std::filesystem::path& path,
@@ -126,7 +126,7 @@ struct IoError : Error {
 /// A file whose content does not follow its format.
 struct FormatError : Error {
   using Error::Error;
-  [[nodiscard]] ErrorKind kind() const noexcept override { return ErrorKind::format; }
+  [[nodiscard]] Kind kind() const noexcept override { return Kind::format; }
 
   /// "vectors.bin: byte 17: expected ..., got ..."
   static FormatError at_byte(const std::filesystem::path& path, std::uint64_t byte,
@@ -166,7 +166,7 @@ struct ForeignFormat : FormatError {
 /// A corpus or vocabulary that cannot be trained on: empty, or not made for each other.
 struct CorpusError : Error {
   using Error::Error;
-  [[nodiscard]] ErrorKind kind() const noexcept override { return ErrorKind::corpus; }
+  [[nodiscard]] Kind kind() const noexcept override { return Kind::corpus; }
 
   /// `source`: a path, or what the words are in.
   static CorpusError no_known_word(const detail::MessagePart& source);
@@ -175,31 +175,31 @@ struct CorpusError : Error {
 /// Training went wrong numerically; the model is not usable.
 struct TrainingError : Error {
   using Error::Error;
-  [[nodiscard]] ErrorKind kind() const noexcept override { return ErrorKind::training; }
+  [[nodiscard]] Kind kind() const noexcept override { return Kind::training; }
 };
 
 /// A GPU that is missing, not usable by this program or out of memory, or a failed call.
 struct DeviceError : Error {
   using Error::Error;
-  [[nodiscard]] ErrorKind kind() const noexcept override { return ErrorKind::device; }
+  [[nodiscard]] Kind kind() const noexcept override { return Kind::device; }
 };
 
 /// A processor that lacks instructions which a policy needs.
 struct UnsupportedProcessor : Error {
   using Error::Error;
-  [[nodiscard]] ErrorKind kind() const noexcept override { return ErrorKind::processor; }
+  [[nodiscard]] Kind kind() const noexcept override { return Kind::processor; }
 };
 
 /// Replicas that do not fit each other, or of which one has failed.
 struct SyncError : Error {
   using Error::Error;
-  [[nodiscard]] ErrorKind kind() const noexcept override { return ErrorKind::sync; }
+  [[nodiscard]] Kind kind() const noexcept override { return Kind::sync; }
 };
 
 /// A word that is not in the vocabulary.
 struct UnknownWord : Error {
   explicit UnknownWord(std::string_view w);
-  [[nodiscard]] ErrorKind kind() const noexcept override { return ErrorKind::unknown_word; }
+  [[nodiscard]] Kind kind() const noexcept override { return Kind::unknown_word; }
   std::string word;
 };
 

@@ -22,42 +22,43 @@
 /// Evaluation of vectors by analogies.
 namespace wordloom { inline namespace WORDLOOM_ABI {
 
-/// Options of evaluate_analogies.
-struct AnalogyOptions {
-  AnalogyMethod method = AnalogyMethod::cos_add;
-  /// Answers are among this many most frequent words, and a question with a rarer word is skipped;
-  /// 0 = all words.
-  std::size_t restrict_vocabulary = 30'000;
-  /// The lookup of the words of a question among these words.
-  LetterCase letter_case = LetterCase::fallback;
-  /// Threads that search, as in Embeddings; 0: as many as the questions need.
-  std::size_t threads = 0;
-};
-
-/// Numbers of questions asked and answered right; `skipped`: those with an unknown word.
-struct AnalogyCount {
-  std::size_t correct = 0, asked = 0, skipped = 0;
-
-  /// Returns correct / asked; NaN if none was asked.
-  double accuracy() const {
-    return asked == 0 ? std::numeric_limits<double>::quiet_NaN()
-                      : static_cast<double>(correct) / static_cast<double>(asked);
-  }
-  void operator+=(const AnalogyCount& other) {
-    correct += other.correct;
-    asked += other.asked;
-    skipped += other.skipped;
-  }
-};
-
+/// Numbers of answers to a set of questions.
 struct AnalogyReport {
+  /// Options of evaluate_analogies.
+  struct Options {
+    AnalogyMethod method = AnalogyMethod::cos_add;
+    /// Answers are among this many most frequent words, and a question with a rarer word is
+    /// skipped; 0 = all words.
+    std::size_t restrict_vocabulary = 30'000;
+    /// The lookup of the words of a question among these words.
+    LetterCase letter_case = LetterCase::fallback;
+    /// Threads that search, as in Embeddings; 0: as many as the questions need.
+    std::size_t threads = 0;
+  };
+
+  /// Numbers of questions asked and answered right; `skipped`: those with an unknown word.
+  struct Count {
+    std::size_t correct = 0, asked = 0, skipped = 0;
+
+    /// Returns correct / asked; NaN if none was asked.
+    double accuracy() const {
+      return asked == 0 ? std::numeric_limits<double>::quiet_NaN()
+                        : static_cast<double>(correct) / static_cast<double>(asked);
+    }
+    void operator+=(const Count& other) {
+      correct += other.correct;
+      asked += other.asked;
+      skipped += other.skipped;
+    }
+  };
+
   struct Section {
     std::string name;
-    AnalogyCount count;
+    Count count;
   };
   std::vector<Section> sections;
   std::vector<Section> groups;  // sums over sections, by the name of their group
-  AnalogyCount semantic, syntactic, total;
+  Count semantic, syntactic, total;
 };
 
 std::ostream& operator<<(std::ostream& out, const AnalogyReport& report);
@@ -69,7 +70,7 @@ std::ostream& operator<<(std::ostream& out, const AnalogyReport& report);
 /// on the number of threads.
 [[nodiscard]] AnalogyReport evaluate_analogies(const Embeddings& embeddings,
                                                std::span<const AnalogySection> sections,
-                                               const AnalogyOptions& options = {});
+                                               const AnalogyReport::Options& options = {});
 
 #if WORDLOOM_DEFINES_FUNCTIONS
 
@@ -79,7 +80,7 @@ WORDLOOM_FUNCTION std::ostream& operator<<(std::ostream& out, const AnalogyRepor
     text << std::left << std::setw(30) << name << std::right;
     ((text << std::setw(9) << columns), ...) << '\n';
   };
-  const auto count_row = [&](const std::string& name, const AnalogyCount& count) {
+  const auto count_row = [&](const std::string& name, const AnalogyReport::Count& count) {
     row(name, detail::score_text(count.accuracy()), count.correct, count.asked, count.skipped);
   };
   row("analogies", "accuracy", "correct", "asked", "skipped");
@@ -96,14 +97,14 @@ namespace detail {
 /// Asks the questions of one section at a time.
 class AnalogySearch {
  public:
-  AnalogySearch(const Embeddings& embeddings, const AnalogyOptions& options)
+  AnalogySearch(const Embeddings& embeddings, const AnalogyReport::Options& options)
       : embeddings_(embeddings),
         options_(options),
         count_(options.restrict_vocabulary == 0
                    ? embeddings.size()
                    : std::min(options.restrict_vocabulary, embeddings.size())) {}
 
-  AnalogyCount count(const AnalogySection& section) {
+  AnalogyReport::Count count(const AnalogySection& section) {
     result_ = {};
     ask_questions(section.questions);
     search();
@@ -112,17 +113,17 @@ class AnalogySearch {
   }
 
  private:
-  /// The known words of an AnalogyPair.
+  /// The known words of an AnalogySection::Pair.
   struct Pair {
     WordId word = 0;
-    std::vector<WordId> answers;  // the first is the first of AnalogyPair
+    std::vector<WordId> answers;  // the first is the first of AnalogySection::Pair
   };
 
   std::optional<WordId> find(const std::string& word) const {
     return find_spelling(embeddings_.words(), word, options_.letter_case, count_);
   }
 
-  void ask_questions(const std::vector<AnalogyQuestion>& questions) {
+  void ask_questions(const std::vector<AnalogySection::Question>& questions) {
     for (const auto& question : questions) {
       const auto a = find(question.a), b = find(question.b), c = find(question.c),
                  d = find(question.d);
@@ -133,7 +134,7 @@ class AnalogySearch {
     }
   }
 
-  void ask_pairs(const std::vector<AnalogyPair>& pairs) {
+  void ask_pairs(const std::vector<AnalogySection::Pair>& pairs) {
     std::vector<Pair> known;
     for (const auto& [word, answers] : pairs) {
       const auto id = find(word), first = answers.empty() ? std::nullopt : find(answers[0]);
@@ -207,9 +208,9 @@ class AnalogySearch {
   static constexpr std::size_t max_asked = 65'536;  // at a time, which bounds the memory
 
   const Embeddings& embeddings_;
-  const AnalogyOptions& options_;
+  const AnalogyReport::Options& options_;
   std::size_t count_;  // words that are looked up
-  AnalogyCount result_;
+  AnalogyReport::Count result_;
   std::vector<AnalogyIds> asked_;
   std::vector<Expected> expected_;
 };
@@ -218,11 +219,11 @@ class AnalogySearch {
 
 WORDLOOM_FUNCTION AnalogyReport evaluate_analogies(const Embeddings& embeddings,
                                                    std::span<const AnalogySection> sections,
-                                                   const AnalogyOptions& options) {
+                                                   const AnalogyReport::Options& options) {
   detail::AnalogySearch search(embeddings, options);
   AnalogyReport report;
   for (const auto& section : sections) {
-    const AnalogyCount result = search.count(section);
+    const AnalogyReport::Count result = search.count(section);
     report.sections.push_back({section.name, result});
     if (!section.group.empty()) {
       auto group = std::find_if(report.groups.begin(), report.groups.end(),

@@ -20,22 +20,22 @@
 /// Sets of analogies, in their published formats.
 namespace wordloom { inline namespace WORDLOOM_ABI {
 
-/// The question "a is to b as c is to d".
-struct AnalogyQuestion {
-  std::string a, b, c, d;
-};
-
-/// A word and its answers, any of which is right.
-struct AnalogyPair {
-  std::string word;
-  std::vector<std::string> answers;
-};
-
 /// Questions about one relation: those given, and those made from each two of the pairs.
 struct AnalogySection {
+  /// The question "a is to b as c is to d".
+  struct Question {
+    std::string a, b, c, d;
+  };
+
+  /// A word and its answers, any of which is right.
+  struct Pair {
+    std::string word;
+    std::vector<std::string> answers;
+  };
+
   std::string name;
-  std::vector<AnalogyQuestion> questions;
-  std::vector<AnalogyPair> pairs = {};
+  std::vector<Question> questions;
+  std::vector<Pair> pairs = {};
   /// The folder of a section of BATS, such as 1_Inflectional_morphology.
   std::string group = {};
 
@@ -82,12 +82,12 @@ inline bool is_question_header(const std::vector<TestFile::Field>& fields) {
   return fields.size() == 4 && name.size() > 1 && name.ends_with('1');
 }
 
-inline AnalogyPair read_analogy_pair(const TestFile& file, const TestFile::Line& line) {
+inline AnalogySection::Pair read_analogy_pair(const TestFile& file, const TestFile::Line& line) {
   const auto fields = file.fields(line);
   constexpr auto expected = "a word, a tab and its answers";
   if (fields.size() != 2) file.refuse_count(line, fields, expected);
   if (fields[0].text.empty()) file.refuse(line, fields[0].column, "a word", "nothing");
-  AnalogyPair pair{fields[0].text, {}};
+  AnalogySection::Pair pair{fields[0].text, {}};
   std::string_view rest = fields[1].text;
   const char separator = rest.find('/') != rest.npos ? '/' : ',';
   while (!rest.empty()) {

@@ -34,6 +34,13 @@ namespace wordloom { inline namespace WORDLOOM_ABI {
 
 /// The quality with which scores separate held-out links from pairs without a link.
 struct LinkReport {
+  /// Options of evaluate_links.
+  struct Options {
+    LogisticOptions classifier = {};
+    /// At most four are used; 0: all processors of the machine.
+    std::size_t threads = 0;
+  };
+
   struct Row {
     std::string score;
     double auc;
@@ -81,12 +88,6 @@ LinkReport similarity_report(const Embeddings& embeddings, const LinkRows& pairs
   return detail::similarity_report(embeddings, detail::LinkRows(embeddings, split));
 }
 
-struct LinkOptions {
-  LogisticOptions classifier = {};
-  /// At most four are used; 0: all processors of the machine.
-  std::size_t threads = 0;
-};
-
 #if WORDLOOM_HAS_LIBLINEAR
 
 /// Returns the AUC of logistic regressions on node2vec's binary operators (table 1), which are
@@ -97,7 +98,7 @@ struct LinkOptions {
 /// InvalidArgument as evaluate_link_similarity, for vectors that are not finite and for options out
 /// of bounds.
 [[nodiscard]] LinkReport evaluate_links(const Embeddings& embeddings, const LinkSplit& split,
-                                        const LinkOptions& options = {});
+                                        const LinkReport::Options& options = {});
 
 #else
 
@@ -180,7 +181,7 @@ WORDLOOM_FUNCTION LinkReport similarity_report(const Embeddings& embeddings,
 #if WORDLOOM_HAS_LIBLINEAR
 
 WORDLOOM_FUNCTION LinkReport evaluate_links(const Embeddings& embeddings, const LinkSplit& split,
-                                            const LinkOptions& options) {
+                                            const LinkReport::Options& options) {
   using Operator = float (*)(float, float);
   static constexpr std::array<std::pair<const char*, Operator>, 4> operators{{
       {"Hadamard", [](float x, float y) { return x * y; }},

@@ -17,15 +17,16 @@
 /// 2016, "node2vec", section 4.4).
 namespace wordloom { inline namespace WORDLOOM_ABI {
 
-struct LinkSplitOptions {
-  /// The share of the links that is held out; above 0 and below 1.
-  double share = 0.5;
-  std::uint64_t seed = 1;
-};
-
 /// A graph without some of its links, and pairs of nodes to train a classifier on and to test it. A
 /// link is an edge between two different nodes, `from` < `to`.
 struct LinkSplit {
+  /// Options of split_links.
+  struct Options {
+    /// The share of the links that is held out; above 0 and below 1.
+    double share = 0.5;
+    std::uint64_t seed = 1;
+  };
+
   /// The graph to embed: all nodes with their ids, without the held-out links. Nodes that were
   /// connected by a path still are.
   Graph train;
@@ -68,7 +69,7 @@ class JoinedNodes {
 /// without an edge for training. Deterministic. Throws InvalidArgument for a directed graph, a
 /// share out of bounds or one that leaves too few links to connect the nodes, and for a graph that
 /// is too dense for the pairs.
-[[nodiscard]] LinkSplit split_links(const Graph& graph, const LinkSplitOptions& options = {});
+[[nodiscard]] LinkSplit split_links(const Graph& graph, const LinkSplit::Options& options = {});
 
 #if WORDLOOM_DEFINES_FUNCTIONS
 
@@ -95,9 +96,13 @@ inline std::vector<Edge> draw_non_links(const Graph& graph, std::size_t links, s
   const std::uint64_t non_links = nodes * (nodes - 1) / 2 - links;
   // At least half of them remain undrawn, so that a draw succeeds after a few tries.
   if (non_links / 2 < count)
-    throw InvalidArgument{"the graph is too dense: ", non_links,
-                          " pairs of nodes have no edge, at least ", 2 * count,
-                          " are needed to draw ", count, " of them"};
+    throw InvalidArgument{"the graph is too dense: ",
+                          non_links,
+                          " pairs of nodes have no edge, at least ",
+                          2 * count,
+                          " are needed to draw ",
+                          count,
+                          " of them"};
   std::vector<Edge> drawn;
   const auto less = [](const Edge& a, const Edge& b) {
     return std::pair(a.from, a.to) < std::pair(b.from, b.to);
@@ -117,7 +122,7 @@ inline std::vector<Edge> draw_non_links(const Graph& graph, std::size_t links, s
 
 }  // namespace detail
 
-WORDLOOM_FUNCTION LinkSplit split_links(const Graph& graph, const LinkSplitOptions& options) {
+WORDLOOM_FUNCTION LinkSplit split_links(const Graph& graph, const LinkSplit::Options& options) {
   if (graph.is_directed())
     throw InvalidArgument("links are predicted in undirected graphs, this graph is directed");
   if (!(options.share > 0 && options.share < 1))
@@ -136,8 +141,14 @@ WORDLOOM_FUNCTION LinkSplit split_links(const Graph& graph, const LinkSplitOptio
     throw InvalidArgument{"none of ", links.size(),
                           " links can be held out: each is the only way between two nodes"};
   if (held_out == 0 || held_out > free)
-    throw InvalidArgument{"a share of ", options.share, " holds out ", held_out, " of ",
-                          links.size(), " links, must be 1 to ", free,
+    throw InvalidArgument{"a share of ",
+                          options.share,
+                          " holds out ",
+                          held_out,
+                          " of ",
+                          links.size(),
+                          " links, must be 1 to ",
+                          free,
                           " for the nodes to stay connected"};
   const auto end = links.begin() + static_cast<std::ptrdiff_t>(held_out);
   std::vector<Edge> test(links.begin(), end);

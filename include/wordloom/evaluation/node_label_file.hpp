@@ -25,15 +25,15 @@ struct NodeLabels {
   };
   std::vector<std::string> labels;
   std::vector<Node> nodes;
-};
 
-/// Reads "node label label ..." lines, separated by tabs if the first line has one, by semicolons
-/// or commas if it has one outside of quotation marks, as all other lines then must, or by white
-/// space (see TestFile): names and labels may contain blanks if tabs, semicolons or commas separate
-/// them. The first line is a header if it contains names of columns, such as node,label. Labels are
-/// numbered in the order in which they occur. Throws IoError, and FormatError with line and column
-/// for a node without a label, with a duplicate label or in two lines.
-[[nodiscard]] NodeLabels load_node_labels(const std::filesystem::path& path);
+  /// Reads "node label label ..." lines, separated by tabs if the first line has one, by semicolons
+  /// or commas if it has one outside of quotation marks, as all other lines then must, or by white
+  /// space (see TestFile): names and labels may contain blanks if tabs, semicolons or commas
+  /// separate them. The first line is a header if it contains names of columns, such as node,label.
+  /// Labels are numbered in the order in which they occur. Throws IoError, and FormatError with
+  /// line and column for a node without a label, with a duplicate label or in two lines.
+  [[nodiscard]] static NodeLabels load(const std::filesystem::path& path);
+};
 
 #if WORDLOOM_DEFINES_FUNCTIONS
 
@@ -57,7 +57,7 @@ inline bool is_label_header(const std::vector<TestFile::Field>& fields) {
 
 }  // namespace detail
 
-WORDLOOM_FUNCTION NodeLabels load_node_labels(const std::filesystem::path& path) {
+WORDLOOM_FUNCTION NodeLabels NodeLabels::load(const std::filesystem::path& path) {
   constexpr auto expected = "a node and its labels";
   detail::TestFile file(path);
   NodeLabels result;

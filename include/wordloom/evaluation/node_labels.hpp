@@ -26,23 +26,23 @@
 /// Classification of nodes by their vectors; a node may have any number of labels.
 namespace wordloom { inline namespace WORDLOOM_ABI {
 
-/// Options of classifying nodes. The defaults are the protocol of DeepWalk (Perozzi et al. 2014)
-/// and node2vec (Grover and Leskovec 2016).
-struct NodeLabelOptions {
-  /// Shares of the nodes that are trained on, each above 0 and below 1; the others are tested.
-  std::vector<double> shares = {0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9};
-  /// Number of times that the nodes are shuffled; at least 1.
-  std::size_t repetitions = 10;
-  std::uint64_t seed = 1;
-  /// True if vectors are scaled to length 1 first.
-  bool normalize = false;
-  LogisticOptions classifier = {};
-  /// 0: all processors of the machine.
-  std::size_t threads = 0;
-};
-
 /// The quality with which a linear classifier predicts the labels of nodes from their vectors.
 struct NodeLabelReport {
+  /// Options of classifying nodes. The defaults are the protocol of DeepWalk (Perozzi et al. 2014)
+  /// and node2vec (Grover and Leskovec 2016).
+  struct Options {
+    /// Shares of the nodes that are trained on, each above 0 and below 1; the others are tested.
+    std::vector<double> shares = {0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9};
+    /// Number of times that the nodes are shuffled; at least 1.
+    std::size_t repetitions = 10;
+    std::uint64_t seed = 1;
+    /// True if vectors are scaled to length 1 first.
+    bool normalize = false;
+    LogisticOptions classifier = {};
+    /// 0: all processors of the machine.
+    std::size_t threads = 0;
+  };
+
   struct Row {
     double share;  // of the nodes, trained on
     MeanAndDeviation micro, macro;
@@ -63,7 +63,7 @@ namespace detail {
 class NodeClassification {
  public:
   NodeClassification(const Embeddings& embeddings, const NodeLabels& data,
-                     const NodeLabelOptions& options);
+                     const NodeLabelReport::Options& options);
 
   NodeLabelReport run();
 
@@ -85,7 +85,7 @@ class NodeClassification {
   void classify(Split& split, std::span<const std::uint32_t> order, double share,
                 std::size_t label) const;
 
-  const NodeLabelOptions& options_;
+  const NodeLabelReport::Options& options_;
   std::size_t labels_;
   FeatureRows features_;                         // [nodes x D]
   std::vector<std::span<const float>> vectors_;  // [nodes], the same features
@@ -105,9 +105,9 @@ class NodeClassification {
 /// 0.208 to 0.232 and macro F1 falls from 0.178 to 0.173. Nodes without a vector are left out and
 /// counted. Deterministic for any number of threads. Throws InvalidArgument for options out of
 /// bounds, if no node has a label and a vector, and for a vector that is not finite.
-[[nodiscard]] inline NodeLabelReport evaluate_node_labels(const Embeddings& embeddings,
-                                                          const NodeLabels& labels,
-                                                          const NodeLabelOptions& options = {}) {
+[[nodiscard]] inline NodeLabelReport evaluate_node_labels(
+    const Embeddings& embeddings, const NodeLabels& labels,
+    const NodeLabelReport::Options& options = {}) {
   const Embeddings vectors = options.normalize ? embeddings.normalized() : embeddings;
   return detail::NodeClassification(vectors, labels, options).run();
 }
@@ -146,7 +146,7 @@ namespace detail {
 
 WORDLOOM_FUNCTION NodeClassification::NodeClassification(const Embeddings& embeddings,
                                                          const NodeLabels& data,
-                                                         const NodeLabelOptions& options)
+                                                         const NodeLabelReport::Options& options)
     : options_(options), labels_(data.labels.size()), features_(embeddings.dimension()) {
   std::vector<bool> is_used(labels_);
   for (const auto& [name, labels] : data.nodes) {

@@ -89,6 +89,14 @@ class RandomWalks {
   /// Returns the walks of a shard. All shards have nearly equal numbers of nodes to start from.
   auto sentences(const Shard& shard) const;
 
+  /// Writes all walks of an epoch, one a line as names of nodes, in the order of a single thread;
+  /// whole or not at all. Throws IoError, and as check_names.
+  void save(const std::filesystem::path& path, std::uint64_t seed = 1, std::size_t epoch = 0) const;
+
+  /// Throws InvalidArgument for the first node whose name contains white space, which separates
+  /// nodes in a file of walks. Programs call this before they train.
+  static void check_names(const Graph& graph);
+
  private:
   class Reader;
 
@@ -176,30 +184,29 @@ inline std::uint64_t RandomWalks::count_tokens() const {
 
 static_assert(Corpus<RandomWalks>);
 
-/// Throws InvalidArgument for the first node whose name contains white space, which separates nodes
-/// in a file of walks.
-inline void check_walk_names(const Graph& graph) {
+#if WORDLOOM_DEFINES_FUNCTIONS
+
+WORDLOOM_FUNCTION void RandomWalks::check_names(const Graph& graph) {
   for (WordId node = 0; node < graph.node_count(); ++node)
     if (const auto name = graph.vocabulary().word(node); !is_word(name))
       throw InvalidArgument{"walks separate nodes by blanks and cannot hold the node ",
                             detail::shown(name), ": replace the white space in its name"};
 }
 
-/// Writes all walks of an epoch, one a line as names of nodes, in the order of a single thread;
-/// whole or not at all. Throws IoError, and as check_walk_names.
-inline void write_walks(const RandomWalks& walks, const std::filesystem::path& path,
-                        std::uint64_t seed = 1, std::size_t epoch = 0) {
-  check_walk_names(walks.graph());
+WORDLOOM_FUNCTION void RandomWalks::save(const std::filesystem::path& path, std::uint64_t seed,
+                                         std::size_t epoch) const {
+  check_names(graph_);
   AtomicFile file(path);
   std::string line;
-  for (const auto walk : walks.sentences({.epoch = epoch, .seed = seed})) {
+  for (const auto walk : sentences({.epoch = epoch, .seed = seed})) {
     line.clear();
-    for (const WordId node : walk)
-      line.append(walks.graph().vocabulary().word(node)).append(1, ' ');
+    for (const WordId node : walk) line.append(graph_.vocabulary().word(node)).append(1, ' ');
     line.back() = '\n';
     file.write(line);
   }
   file.commit();
 }
+
+#endif
 
 }}  // namespace wordloom::WORDLOOM_ABI
