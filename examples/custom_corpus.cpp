@@ -45,7 +45,7 @@ class RandomCuts {
     std::size_t max_length;
     Random random;
 
-    NextSentence operator()() {
+    std::optional<std::span<const WordId>> operator()() {
       if (rest.empty()) return std::nullopt;
       const auto sentence =
           rest.first(std::min<std::size_t>(1 + random.below(max_length), rest.size()));

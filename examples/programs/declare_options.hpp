@@ -48,9 +48,8 @@ inline const CLI::Validator registered(
 inline const CLI::Validator words_or_epoch(
     [](std::string& text) {
       if (text == "epoch") text = std::to_string(wordloom::SyncOptions::epoch);
-      return wordloom::number_in<std::uint64_t>(text)
-                 ? std::string()
-                 : "must be a number of words or epoch, not " + text;
+      return is_whole_number(text) ? std::string()
+                                   : "must be a number of words or epoch, not " + text;
     },
     "");
 

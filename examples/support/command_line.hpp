@@ -1,21 +1,30 @@
 #pragma once
 #include <CLI/CLI.hpp>
+#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <iostream>
 #include <set>
 #include <string>
+#include <system_error>
 #include <vector>
 #include <wordloom/core/error.hpp>
-#include <wordloom/core/words.hpp>
 
 #include "error_message.hpp"
+
+/// Returns whether all of a text is a number from 0 to 2^64 - 1.
+inline bool is_whole_number(const std::string& text) {
+  std::uint64_t number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [last, error] = std::from_chars(text.data(), end, number);
+  return last == end && error == std::errc();
+}
 
 /// Refuses numbers that CLI11 would turn into others: -3, and 2^64 and above.
 inline const CLI::Validator whole_number(
     [](std::string& text) {
-      return wordloom::number_in<std::uint64_t>(text)
+      return is_whole_number(text)
                  ? std::string()
                  : "must be a whole number from 0 to 18446744073709551615, not " + text;
     },
