@@ -1,6 +1,5 @@
 // Custom targets: negatives that are about as frequent as the centre, so harder to tell from
 // it. Any such type is Targets (wordloom/sampler/targets.hpp). Usage: custom_targets TEXT
-#include <algorithm>
 #include <exception>
 #include <iostream>
 #include <span>
@@ -28,16 +27,18 @@ struct NeighbouringRanks {
 
     std::size_t output_rows() const { return words; }
     std::size_t max_outputs() const { return 1 + k; }
-    std::size_t first(WordId center) const { return center - std::min<std::size_t>(center, reach); }
-    std::size_t end(WordId center) const { return std::min(center + reach + 1, words); }
+    std::size_t first(WordId center) const { return center < reach ? 0 : center - reach; }
+    std::size_t end(WordId center) const {
+      return center + reach < words ? center + reach + 1 : words;
+    }
+    std::size_t others(WordId center) const { return end(center) - first(center) - 1; }
 
     /// The mean size of a set and how often each row is in one, for training by several ranks.
     double expected_size(const WordRates&) const { return static_cast<double>(1 + k); }
     std::vector<double> expected_outputs(const WordRates& rates) const {
       std::vector<double> result = rates.kept;
       for (WordId center = 0; center < words; ++center) {
-        const std::size_t others = end(center) - first(center) - 1;
-        const auto share = static_cast<double>(k) / static_cast<double>(others);
+        const auto share = static_cast<double>(k) / static_cast<double>(others(center));
         for (std::size_t word = first(center); word < end(center); ++word)
           if (word != center) result[word] += rates.kept[center] * share;
       }
@@ -48,10 +49,9 @@ struct NeighbouringRanks {
       return {k, reach, words, std::vector<RowId>(slots * (1 + k))};
     }
     void draw(WordId center, std::size_t slot, Random& random) {
-      const std::size_t others = end(center) - first(center) - 1;
       drawn[slot * (1 + k)] = center;
       for (std::size_t i = 1; i <= k; ++i) {
-        const auto word = static_cast<RowId>(first(center) + random.below(others));
+        const auto word = static_cast<RowId>(first(center) + random.below(others(center)));
         drawn[slot * (1 + k) + i] = word < center ? word : word + 1;
       }
     }
