@@ -10,7 +10,6 @@
 #include <new>
 #include <optional>
 #include <span>
-#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>

@@ -1,7 +1,6 @@
 #pragma once
 #include <algorithm>
 #include <cstddef>
-#include <filesystem>
 #include <iomanip>
 #include <limits>
 #include <optional>
@@ -9,8 +8,6 @@
 #include <span>
 #include <sstream>
 #include <string>
-#include <string_view>
-#include <utility>
 #include <vector>
 
 #include <wordloom/core/error.hpp>

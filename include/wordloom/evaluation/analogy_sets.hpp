@@ -1,11 +1,8 @@
 #pragma once
 #include <algorithm>
-#include <array>
 #include <cstddef>
-#include <cstdint>
 #include <filesystem>
 #include <iterator>
-#include <span>
 #include <string>
 #include <string_view>
 #include <system_error>

@@ -11,7 +11,6 @@
 #include <ostream>
 #include <span>
 #include <sstream>
-#include <string>
 #include <vector>
 
 #include <wordloom/core/error.hpp>

@@ -1,7 +1,6 @@
 #pragma once
 #include <algorithm>
 #include <cmath>
-#include <concepts>
 #include <cstddef>
 #include <filesystem>
 #include <iomanip>

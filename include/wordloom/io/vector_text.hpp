@@ -3,7 +3,6 @@
 #include <array>
 #include <charconv>
 #include <cstddef>
-#include <filesystem>
 #include <string>
 #include <string_view>
 #include <utility>

@@ -1,7 +1,6 @@
 #pragma once
 #include <cstddef>
 #include <filesystem>
-#include <string>
 #include <string_view>
 
 #include <wordloom/core/detail/input_file.hpp>

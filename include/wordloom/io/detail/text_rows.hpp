@@ -1,6 +1,5 @@
 #pragma once
 #include <algorithm>
-#include <charconv>
 #include <cstddef>
 #include <filesystem>
 #include <optional>
