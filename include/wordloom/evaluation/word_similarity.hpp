@@ -45,6 +45,13 @@ inline std::string score_text(double score) {
   return text.str();
 }
 
+/// Writes a row of a table: a name, then columns of `width` characters.
+template <class Name, class... Columns>
+void write_row(std::ostream& out, int width, const Name& name, const Columns&... columns) {
+  out << std::left << std::setw(30) << name << std::right;
+  ((out << std::setw(width) << columns), ...) << '\n';
+}
+
 }  // namespace detail
 
 inline std::ostream& operator<<(std::ostream& out, const SimilarityReport& report) {
