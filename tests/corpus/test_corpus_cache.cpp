@@ -102,8 +102,8 @@ TEST_CASE("a file that is not an encoded corpus is refused as a cache and kept",
     CHECK(message_of<FormatError>([&] {
             return EncodedCorpus::from_text(text.path, text.vocabulary, {.cache = cache});
           }) == "'" + cache.string() +
-                    "' is not an encoded corpus and was not overwritten: name another file as the "
-                    "cache, or remove it");
+                    "' is not an encoded corpus and was not overwritten: name another file, or "
+                    "remove it");
     CHECK(read_file(cache) == before);
   }
   CHECK(EncodedCorpus::from_text(text.path, text.vocabulary, {.cache = text.folder / "empty"})

@@ -3,7 +3,6 @@
 #include <cstddef>
 #include <exception>
 #include <mutex>
-#include <string>
 #include <system_error>
 #include <thread>
 #include <type_traits>

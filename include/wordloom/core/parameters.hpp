@@ -1,5 +1,4 @@
 #pragma once
-#include <concepts>
 #include <sstream>
 #include <string_view>
 

@@ -283,9 +283,7 @@ WORDLOOM_FUNCTION void RowMatrix::map(Array& moved) {
       throw std::bad_alloc();
     static_cast<void>(moved.release());
   }
-#ifdef MADV_HUGEPAGE
   ::madvise(pages, size, MADV_HUGEPAGE);
-#endif
   data_ = std::move(array);
 }
 

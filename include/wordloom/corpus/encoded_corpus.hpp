@@ -10,7 +10,6 @@
 #include <new>
 #include <optional>
 #include <span>
-#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -150,14 +149,14 @@ class EncodedCorpus {
   static detail::EncodedText encoded(const std::filesystem::path& path,
                                      const Vocabulary& vocabulary, const CorpusOptions& options);
 
-  /// Encodes a text with all threads and appends its in-vocabulary words to `all`, in order.
-  /// Returns the ends of the sentences, in words from the start, which do not depend on the number
-  /// of threads, and adds the number of all words to `words_read`. Throws what TextPieces and `all`
-  /// throw.
-  template <class Appendable>
+  /// Encodes a text with all threads and calls `append(ids)` with its in-vocabulary words, in
+  /// order. Returns the ends of the sentences, in words from the start, which do not depend on the
+  /// number of threads, and adds the number of all words to `words_read`. Throws what TextPieces
+  /// and `append` throw.
+  template <class Append>
   static std::vector<std::uint64_t> encode(const std::filesystem::path& path,
                                            const Vocabulary& vocabulary,
-                                           const CorpusOptions& options, Appendable& all,
+                                           const CorpusOptions& options, const Append& append,
                                            std::uint64_t& words_read) {
     detail::TextPieces pieces(path, options.piece_bytes, options.part, options.before_piece);
     detail::SentenceSplitter splitter(options.max_sentence_length);
@@ -184,7 +183,7 @@ class EncodedCorpus {
           while (splitter.next(rest, words)) ends.push_back(tokens + words.size());
           tokens += words.size();
           if (!pieces.is_contiguous() && splitter.finish()) ends.push_back(tokens);
-          all.append(words);
+          append(words);
           ++turn;
           changed.notify_all();
         }
@@ -226,15 +225,18 @@ WORDLOOM_FUNCTION detail::EncodedText EncodedCorpus::encoded(const std::filesyst
     const auto source =
         detail::CorpusSource::of(path, vocabulary.fingerprint(), splitting, options.part);
     if (auto text = detail::open_corpus_file(options.cache, source)) return *text;
-    detail::CorpusFileWriter writer(options.cache);
-    const auto ends = encode(path, vocabulary, options, writer, words_read);
-    writer.finish(source, ends, words_read);
+    detail::HashedWriter file(options.cache);
+    file.array(detail::corpus_magic);
+    const auto append = [&](std::span<const WordId> ids) { file.array(ids); };
+    const auto ends = encode(path, vocabulary, options, append, words_read);
+    detail::finish_corpus_file(file, source, ends, words_read);
     if (auto text = detail::open_corpus_file(options.cache, source)) return *text;
     // Another process has put its own corpus there in the meantime.
     words_read = 0;
   }
   const auto memory = std::make_shared<Memory>();
-  memory->ends = encode(path, vocabulary, options, memory->ids, words_read);
+  const auto append = [&](std::span<const WordId> ids) { memory->ids.append(ids); };
+  memory->ends = encode(path, vocabulary, options, append, words_read);
   return Memory::text(memory, words_read);
 }
 

@@ -9,7 +9,6 @@
 #include <functional>
 #include <memory>
 #include <mutex>
-#include <new>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -18,7 +17,7 @@
 #include <wordloom/core/detail/foreign_format.hpp>
 #include <wordloom/core/detail/gzip.hpp>
 #include <wordloom/core/error.hpp>
-#include <wordloom/core/files.hpp>
+#include <wordloom/core/mapped_file.hpp>
 #include <wordloom/core/parallel.hpp>
 #include <wordloom/core/words.hpp>
 

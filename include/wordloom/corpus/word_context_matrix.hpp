@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <wordloom/core/detail/hash.hpp>
+#include <wordloom/core/detail/section_file.hpp>
 #include <wordloom/core/error.hpp>
 #include <wordloom/core/hyperparameters.hpp>
 #include <wordloom/core/parallel.hpp>
@@ -60,9 +61,9 @@ class WordContextMatrix {
       return {std::move(*file), vocabulary};
     {
       // First, so that an error of the folder is found before the corpus is read.
-      detail::WordContextFileWriter writer(options.file);
+      detail::HashedWriter file(options.file);
       const detail::WordContextLists lists(corpus, vocabulary, options, options.columns);
-      writer.finish(source, lists, options.columns, options.threads);
+      detail::write_word_contexts(file, source, lists, options.columns, options.threads);
     }
     if (auto file = detail::open_word_context_file(options.file, source))
       return {std::move(*file), vocabulary};

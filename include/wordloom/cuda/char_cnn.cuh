@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <iterator>
 #include <mutex>
-#include <span>
 #include <string>
 #include <vector>
 

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <string>
 #include <utility>
 
 #include <wordloom/core/error.hpp>
@@ -122,6 +121,13 @@ struct BatchLaunch {
   }
 };
 
+/// A launch in which a thread block trains a sentence, with one float of a row in each thread.
+template <class Scheme, int R>
+using BlockLaunch = BatchLaunch<Scheme, 1, DeviceTeam<32 * R>, 32 * R>;
+/// A launch in which each warp of a block of four trains a sentence.
+template <class Scheme, int R>
+using WarpLaunch = BatchLaunch<Scheme, R, WarpTeam, 128>;
+
 /// The lengths of rows on a device, in units of 32 floats, ascending: rows are padded to one of
 /// them. Each is a kernel of its own; a program that knows its dimensions may define fewer of them,
 /// identically in all its files.
@@ -134,21 +140,18 @@ struct CudaMethod {
   static constexpr std::size_t batch_words = std::size_t{1} << 22;
 };
 
-/// A thread block trains a sentence, with one float of a row in each thread: by the scheme for
-/// words as targets, the one for paths or the one for bags.
+/// A thread block trains a sentence: by the scheme for words as targets, the one for paths or the
+/// one for bags.
 template <class Words, class Paths = Words, class Bags = Words>
 struct BlockMethod : CudaMethod {
   template <int R, class Use>
   static void with_launch(const Sampling& sampling, Use use) {
-    const auto use_scheme = [&]<class Scheme>(Scheme) {
-      use(BatchLaunch<Scheme, 1, DeviceTeam<32 * R>, 32 * R>());
-    };
     if (sampling.has_bags)
-      use_scheme(Bags());
+      use(BlockLaunch<Bags, R>());
     else if (sampling.has_paths)
-      use_scheme(Paths());
+      use(BlockLaunch<Paths, R>());
     else
-      use_scheme(Words());
+      use(BlockLaunch<Words, R>());
   }
 };
 
@@ -156,15 +159,12 @@ struct BlockMethod : CudaMethod {
 struct RingMethod : CudaMethod, RingSamplers {
   template <int R, class Use>
   static void with_launch(const Sampling& sampling, Use use) {
-    const auto use_scheme = [&]<class Scheme>(Scheme) {
-      use(BatchLaunch<Scheme, 1, DeviceTeam<32 * R>, 32 * R>());
-    };
     if (sampling.minibatch > 0)
-      use_scheme(MinibatchRingScheme());
+      use(BlockLaunch<MinibatchRingScheme, R>());
     else if (sampling.draws_for_pairs)
-      use_scheme(PairRingScheme());
+      use(BlockLaunch<PairRingScheme, R>());
     else
-      use_scheme(RingBufferScheme());
+      use(BlockLaunch<RingBufferScheme, R>());
   }
 };
 
@@ -172,13 +172,12 @@ struct RingMethod : CudaMethod, RingSamplers {
 struct WarpMethod : CudaMethod {
   template <int R, class Use>
   static void with_launch(const Sampling& sampling, Use use) {
-    constexpr int threads = 128;
     const std::uint32_t places = 2 * sampling.max_reach + 1;
     if constexpr (R <= 8)
-      if (places <= 7) return use(BatchLaunch<WarpScheme<7>, R, WarpTeam, threads>());
+      if (places <= 7) return use(WarpLaunch<WarpScheme<7>, R>());
     if constexpr (R <= 4)
-      if (places <= 11) return use(BatchLaunch<WarpScheme<11>, R, WarpTeam, threads>());
-    use(BatchLaunch<SharedWarpScheme, R, WarpTeam, threads>());
+      if (places <= 11) return use(WarpLaunch<WarpScheme<11>, R>());
+    use(WarpLaunch<SharedWarpScheme, R>());
   }
 };
 
@@ -187,9 +186,9 @@ struct WombatMethod : CudaMethod {
   template <int R, class Use>
   static void with_launch(const Sampling& sampling, Use use) {
     if (sampling.has_paths)
-      use(BatchLaunch<WombatScheme<AnyTargets>, R, WarpTeam, 128>());
+      use(WarpLaunch<WombatScheme<AnyTargets>, R>());
     else
-      use(BatchLaunch<WombatScheme<WordTargets>, R, WarpTeam, 128>());
+      use(WarpLaunch<WombatScheme<WordTargets>, R>());
   }
 };
 
@@ -199,8 +198,7 @@ struct BidMachMethod : CudaMethod {
   static constexpr std::size_t batch_words = 100'000;
   template <int R, class Use>
   static void with_launch(const Sampling&, Use use) {
-    use(InTurn<BatchLaunch<BidMachPositives, 1, DeviceTeam<32 * R>, 32 * R>,
-               BatchLaunch<BidMachNegatives, R, WarpTeam, 128>>());
+    use(InTurn<BlockLaunch<BidMachPositives, R>, WarpLaunch<BidMachNegatives, R>>());
   }
 };
 

@@ -1,16 +1,12 @@
 #pragma once
 #include <algorithm>
 #include <cstddef>
-#include <filesystem>
-#include <iomanip>
 #include <limits>
 #include <optional>
 #include <ostream>
 #include <span>
 #include <sstream>
 #include <string>
-#include <string_view>
-#include <utility>
 #include <vector>
 
 #include <wordloom/core/error.hpp>
@@ -76,14 +72,11 @@ std::ostream& operator<<(std::ostream& out, const AnalogyReport& report);
 
 WORDLOOM_FUNCTION std::ostream& operator<<(std::ostream& out, const AnalogyReport& report) {
   std::ostringstream text;
-  const auto row = [&](const std::string& name, const auto&... columns) {
-    text << std::left << std::setw(30) << name << std::right;
-    ((text << std::setw(9) << columns), ...) << '\n';
-  };
   const auto count_row = [&](const std::string& name, const AnalogyReport::Count& count) {
-    row(name, detail::score_text(count.accuracy()), count.correct, count.asked, count.skipped);
+    detail::write_row(text, 9, name, detail::score_text(count.accuracy()), count.correct,
+                      count.asked, count.skipped);
   };
-  row("analogies", "accuracy", "correct", "asked", "skipped");
+  detail::write_row(text, 9, "analogies", "accuracy", "correct", "asked", "skipped");
   for (const auto& section : report.sections) count_row(section.name, section.count);
   for (const auto& group : report.groups) count_row(group.name, group.count);
   count_row("semantic", report.semantic);

@@ -1,17 +1,15 @@
 #pragma once
 #include <algorithm>
-#include <array>
 #include <cstddef>
-#include <cstdint>
 #include <filesystem>
 #include <iterator>
-#include <span>
 #include <string>
 #include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
 
+#include <wordloom/core/detail/text_fields.hpp>
 #include <wordloom/core/error.hpp>
 #include <wordloom/core/words.hpp>
 #include <wordloom/evaluation/detail/test_file.hpp>
@@ -92,10 +90,8 @@ inline AnalogySection::Pair read_analogy_pair(const TestFile& file, const TestFi
   const char separator = rest.find('/') != rest.npos ? '/' : ',';
   while (!rest.empty()) {
     const std::size_t end = std::min(rest.find(separator), rest.size());
-    std::string_view answer = rest.substr(0, end);
+    const std::string_view answer = trimmed(rest.substr(0, end), is_white_space);
     rest.remove_prefix(std::min(end + 1, rest.size()));
-    answer.remove_prefix(std::min(answer.find_first_not_of(white_space), answer.size()));
-    answer.remove_suffix(answer.size() - (answer.find_last_not_of(white_space) + 1));
     if (!answer.empty()) pair.answers.emplace_back(answer);
   }
   if (pair.answers.empty()) file.refuse(line, fields[1].column, expected, shown(fields[1].text));

@@ -7,7 +7,6 @@
 #include <memory>
 #include <numeric>
 #include <span>
-#include <string>
 #include <utility>
 #include <vector>
 

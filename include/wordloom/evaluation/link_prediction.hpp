@@ -4,7 +4,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <iomanip>
 #include <limits>
 #include <numeric>
 #include <optional>
@@ -128,11 +127,9 @@ WORDLOOM_FUNCTION double area_under_curve(std::span<const double> positive,
 
 WORDLOOM_FUNCTION std::ostream& operator<<(std::ostream& out, const LinkReport& report) {
   std::ostringstream text;
-  text << std::fixed << std::setprecision(4) << std::left << std::setw(30) << "link prediction"
-       << std::right << std::setw(9) << "AUC" << '\n';
+  detail::write_row(text, 9, "link prediction", "AUC");
   for (const auto& [score, auc] : report.rows)
-    text << std::left << std::setw(30) << score << std::right << std::setw(9)
-         << detail::score_text(auc) << '\n';
+    detail::write_row(text, 9, score, detail::score_text(auc));
   text << report.used << " pairs tested, " << report.left_out << " left out without a vector\n";
   return out << text.str();
 }

@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
-#include <string>
 #include <utility>
 #include <vector>
 

@@ -11,7 +11,6 @@
 #include <ostream>
 #include <span>
 #include <sstream>
-#include <string>
 #include <vector>
 
 #include <wordloom/core/error.hpp>
@@ -128,14 +127,12 @@ void evaluate_node_labels(const Arguments&...) {
 WORDLOOM_FUNCTION std::ostream& operator<<(std::ostream& out, const NodeLabelReport& report) {
   std::ostringstream text;
   text << std::fixed << std::setprecision(4);
-  const auto row = [&](const auto& share, const auto&... columns) {
-    text << std::left << std::setw(30) << share << std::right;
-    ((text << std::setw(11) << columns), ...) << '\n';
-  };
-  row("node labels, trained on", "micro F1", "deviation", "macro F1", "deviation");
+  detail::write_row(text, 11, "node labels, trained on", "micro F1", "deviation", "macro F1",
+                    "deviation");
   for (const auto& [share, micro, macro] : report.rows)
-    row(share, detail::score_text(micro.mean), detail::score_text(micro.deviation),
-        detail::score_text(macro.mean), detail::score_text(macro.deviation));
+    detail::write_row(text, 11, share, detail::score_text(micro.mean),
+                      detail::score_text(micro.deviation), detail::score_text(macro.mean),
+                      detail::score_text(macro.deviation));
   text << report.labels << " labels, " << report.used << " nodes, " << report.left_out
        << " without a vector\n";
   return out << text.str();

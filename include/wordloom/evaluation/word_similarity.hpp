@@ -1,7 +1,6 @@
 #pragma once
 #include <algorithm>
 #include <cmath>
-#include <concepts>
 #include <cstddef>
 #include <filesystem>
 #include <iomanip>
@@ -44,6 +43,13 @@ inline std::string score_text(double score) {
   std::ostringstream text;
   text << std::fixed << std::setprecision(4) << score;
   return text.str();
+}
+
+/// Writes a row of a table: a name, then columns of `width` characters.
+template <class Name, class... Columns>
+void write_row(std::ostream& out, int width, const Name& name, const Columns&... columns) {
+  out << std::left << std::setw(30) << name << std::right;
+  ((out << std::setw(width) << columns), ...) << '\n';
 }
 
 }  // namespace detail

@@ -1,11 +1,8 @@
 #pragma once
-#include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>

@@ -161,10 +161,6 @@ WORDLOOM_FUNCTION void write_embeddings(const Embeddings& embeddings, AtomicFile
   }
 }
 
-WORDLOOM_FUNCTION void Embeddings::save(const std::filesystem::path& path) const {
-  save(path, VectorFormat::word2vec_binary);
-}
-
 WORDLOOM_FUNCTION void Embeddings::save(const std::filesystem::path& path,
                                         VectorFormat format) const {
   AtomicFile file(path);

@@ -15,7 +15,6 @@
 #include <wordloom/core/files.hpp>
 #include <wordloom/core/row_matrix.hpp>
 #include <wordloom/core/words.hpp>
-#include <wordloom/io/detail/cursor.hpp>
 #include <wordloom/io/load_options.hpp>
 #include <wordloom/io/vector_format.hpp>
 #include <wordloom/io/word_lines.hpp>

@@ -3,7 +3,6 @@
 #include <array>
 #include <charconv>
 #include <cstddef>
-#include <filesystem>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -129,11 +128,7 @@ WORDLOOM_FUNCTION Embeddings read_word2vec_text(const InputFile& file, const Loa
 
 WORDLOOM_FUNCTION Embeddings read_glove_text(const InputFile& file, const LoadOptions& options) {
   LineReader reader(file);
-  const std::size_t columns = columns_of_rows(reader, true);
-  if (columns == 0) {
-    const bool has_line = reader.next();
-    reader.fail(0, "a word and its numbers", has_line ? shown(reader.line()) : "an empty file");
-  }
+  const std::size_t columns = columns_of_rows(reader, true, "a word and its numbers");
   Leniency leniency(file.path(), options);
   WordList words;
   const LineReader begin = reader;
@@ -148,11 +143,7 @@ WORDLOOM_FUNCTION Embeddings read_glove_text(const InputFile& file, const LoadOp
 
 WORDLOOM_FUNCTION Embeddings read_projector_tsv(const InputFile& file, const LoadOptions& options) {
   LineReader reader(file);
-  const std::size_t columns = columns_of_rows(reader, false);
-  if (columns == 0) {
-    const bool has_line = reader.next();
-    reader.fail(0, "rows of numbers", has_line ? shown(reader.line()) : "an empty file");
-  }
+  const std::size_t columns = columns_of_rows(reader, false, "rows of numbers");
   Leniency leniency(file.path(), options);
   RowMatrix vectors = read_text_rows(reader, reader.lines_left(), columns, nullptr, leniency);
   leniency.warn();

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstring>
-#include <filesystem>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -14,7 +13,6 @@
 #include <wordloom/core/files.hpp>
 #include <wordloom/core/row_matrix.hpp>
 #include <wordloom/core/words.hpp>
-#include <wordloom/io/detail/cursor.hpp>
 #include <wordloom/io/detail/text_rows.hpp>
 #include <wordloom/io/load_options.hpp>
 #include <wordloom/io/npy_file.hpp>

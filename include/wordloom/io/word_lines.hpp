@@ -91,9 +91,7 @@ inline WordList load_word_lines(const std::filesystem::path& path, std::size_t c
   const bool is_part = leniency.is_full(count);
   while ((words.size() < count || !is_part) && reader.next()) {
     if (words.size() == count) {
-      if (!trimmed(reader.line()).empty() ||
-          reader.rest().find_first_not_of(" \t\r\n") != std::string_view::npos)
-        reader.fail(0, expected, "more");
+      if (!reader.ends_blank()) reader.fail(0, expected, "more");
       leniency.accept("blank lines at the end");
       break;
     }

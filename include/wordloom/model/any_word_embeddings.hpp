@@ -10,8 +10,8 @@
 namespace wordloom { inline namespace WORDLOOM_ABI {
 
 /// Words whose vectors are computed once [V x D], and a vector for any other string, by a function
-/// of its characters. Immutable; copies share everything; thread-safe. It is not an Embeddings, which
-/// would throw UnknownWord for words that have a vector here: in_vocabulary() returns those.
+/// of its characters. Immutable; copies share everything; thread-safe. It is not an Embeddings,
+/// which would throw UnknownWord for words that have a vector here: in_vocabulary() returns those.
 ///
 /// `Composer`: a copyable type with `has_vector(word)`, for words out of the vocabulary, and
 /// `compose(word, vector)`, which writes the vector [D] of such a word; both const, thread-safe.

@@ -1,7 +1,6 @@
 #pragma once
 #include <algorithm>
 #include <cstddef>
-#include <string>
 #include <utility>
 
 #include <wordloom/core/error.hpp>

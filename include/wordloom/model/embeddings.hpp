@@ -8,7 +8,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include <wordloom/core/error.hpp>
@@ -37,6 +36,9 @@ struct WordSum {
 /// InvalidArgument where a list has no word. Answers come best first and leave the words of the
 /// question out; there are fewer than k where there are no more words.
 class Embeddings {
+  /// The type of a list of words in braces.
+  using List = std::initializer_list<std::string_view>;
+
   struct Store {
     WordList words;
     RowMatrix vectors;
@@ -54,8 +56,7 @@ class Embeddings {
   /// IoError, and InvalidArgument for a word that the format cannot hold (check_words) and for
   /// formats of whole models. `save` and `load` are defined in io/embeddings_file.hpp,
   /// which wordloom.hpp includes.
-  void save(const std::filesystem::path& path) const;
-  void save(const std::filesystem::path& path, VectorFormat format) const;
+  void save(const std::filesystem::path& path, VectorFormat format = {}) const;
   /// Reads a file in any format of vectors or models, see VectorFile, which also takes a format.
   /// Throws IoError, and FormatError with the place that is wrong.
   [[nodiscard]] static Embeddings load(const std::filesystem::path& path);
@@ -140,13 +141,9 @@ class Embeddings {
     return similarity(words().at(a), words().at(b));
   }
   /// Returns the cosine of the means of two lists of words, whose vectors are taken as they are.
-  template <class A, class B>
+  template <class A = List, class B = List>
   requires WordRange<const A&> && WordRange<const B&>
   [[nodiscard]] float n_similarity(const A& a, const B& b) const {
-    return queries().cosine_of_means(ids_of(a), ids_of(b));
-  }
-  [[nodiscard]] float n_similarity(std::initializer_list<std::string_view> a,
-                                   std::initializer_list<std::string_view> b) const {
     return queries().cosine_of_means(ids_of(a), ids_of(b));
   }
 
@@ -154,13 +151,9 @@ class Embeddings {
   [[nodiscard]] std::vector<float> distances(std::string_view word) const {
     return distances(vector(word));
   }
-  template <class Words>
+  template <class Words = List>
   requires WordRange<const Words&>
   [[nodiscard]] std::vector<float> distances(std::string_view word, const Words& others) const {
-    return distances_to(word, ids_of(others));
-  }
-  [[nodiscard]] std::vector<float> distances(std::string_view word,
-                                             std::initializer_list<std::string_view> others) const {
     return distances_to(word, ids_of(others));
   }
   /// Returns 1 - cosine of a vector [D] and each word [V] by id. Throws InvalidArgument for another
@@ -186,16 +179,9 @@ class Embeddings {
     return named(queries().nearest_to_sum(ids_of(sum.positive), ids_of(sum.negative), k, options));
   }
   /// Returns the k words nearest to the sum of the unit vectors of some words.
-  template <class Words>
+  template <class Words = List>
   requires WordRange<const Words&>
   [[nodiscard]] std::vector<Neighbour> most_similar(const Words& words, std::size_t k = 10,
-                                                    QueryOptions options = {}) const {
-    return named(queries().nearest_to_sum(ids_of(words), {}, k, options));
-  }
-  // A template, so that GCC 12 prefers a WordSum for {.positive = {...}}.
-  template <class List = std::initializer_list<std::string_view>>
-  [[nodiscard]] std::vector<Neighbour> most_similar(std::type_identity_t<List> words,
-                                                    std::size_t k = 10,
                                                     QueryOptions options = {}) const {
     return named(queries().nearest_to_sum(ids_of(words), {}, k, options));
   }
@@ -206,15 +192,10 @@ class Embeddings {
                                                     QueryOptions options = {}) const;
 
   /// Returns the k words nearest to each of many, which costs less than one query after the other.
-  template <class Words>
+  template <class Words = List>
   requires WordRange<const Words&>
   [[nodiscard]] std::vector<std::vector<Neighbour>> most_similar_each(
       const Words& words, std::size_t k = 10, QueryOptions options = {}) const {
-    return named(queries().nearest_to_each(ids_of(words), k, options));
-  }
-  [[nodiscard]] std::vector<std::vector<Neighbour>> most_similar_each(
-      std::initializer_list<std::string_view> words, std::size_t k = 10,
-      QueryOptions options = {}) const {
     return named(queries().nearest_to_each(ids_of(words), k, options));
   }
 
@@ -237,23 +218,16 @@ class Embeddings {
   }
 
   /// Returns the word of `words` that is least similar to the mean of their unit vectors.
-  template <class Words>
+  template <class Words = List>
   requires WordRange<const Words&>
   [[nodiscard]] std::string doesnt_match(const Words& words) const {
     return std::string(word(queries().odd_one(ids_of(words))));
   }
-  [[nodiscard]] std::string doesnt_match(std::initializer_list<std::string_view> words) const {
-    return std::string(word(queries().odd_one(ids_of(words))));
-  }
 
   /// Returns the mean of the unit vectors of `words` [D], not divided by its length.
-  template <class Words>
+  template <class Words = List>
   requires WordRange<const Words&>
   [[nodiscard]] std::vector<float> mean_vector(const Words& words) const {
-    return queries().mean(ids_of(words));
-  }
-  [[nodiscard]] std::vector<float> mean_vector(
-      std::initializer_list<std::string_view> words) const {
     return queries().mean(ids_of(words));
   }
 

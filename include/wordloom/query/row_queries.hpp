@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <span>
-#include <utility>
 #include <vector>
 
 #include <wordloom/core/error.hpp>
@@ -76,6 +75,13 @@ struct RowQueries {
     for (float& x : vector) x = static_cast<float>(static_cast<double>(x) * scale);
   }
 
+  static RowMatrix question_of(std::span<const float> vector) {
+    RowMatrix question(1, vector.size());
+    std::copy(vector.begin(), vector.end(), question.row_data(0));
+    normalize(question.row(0));
+    return question;
+  }
+
   template <class Score, class Skip>
   std::vector<Nearest> search(const RowMatrix& questions, std::size_t each, std::size_t k,
                               const Score& score, const Skip& skip, QueryOptions options) const {
@@ -100,9 +106,7 @@ WORDLOOM_FUNCTION float RowQueries::cosine_of_means(const Ids& a, const Ids& b) 
 }
 
 WORDLOOM_FUNCTION std::vector<float> RowQueries::cosines(std::span<const float> vector) const {
-  RowMatrix question(1, vectors.columns());
-  std::copy(vector.begin(), vector.end(), question.row_data(0));
-  normalize(question.row(0));
+  const RowMatrix question = question_of(vector);
   std::vector<float> result(vectors.rows());
   for (std::size_t i = 0; i < result.size(); ++i)
     result[i] = dot_product(question.row_data(0), vectors.row_data(i), vectors.stride()) *
@@ -137,9 +141,7 @@ WORDLOOM_FUNCTION WordId RowQueries::odd_one(const Ids& ids) const {
 WORDLOOM_FUNCTION RowQueries::Nearest RowQueries::nearest_to(std::span<const float> vector,
                                                              const Ids& without, std::size_t k,
                                                              QueryOptions options) const {
-  RowMatrix question(1, vectors.columns());
-  std::copy(vector.begin(), vector.end(), question.row_data(0));
-  normalize(question.row(0));
+  const RowMatrix question = question_of(vector);
   const auto skip = [&](std::size_t, std::size_t row) { return contains(without, row); };
   return search(question, 1, k, cosine_score, skip, options).front();
 }

@@ -1,6 +1,5 @@
 #pragma once
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -32,17 +31,15 @@ struct ForeignMagic {
   std::size_t at = 0;
 };
 
+using std::string_view_literals::operator""sv;
+
 inline constexpr ForeignMagic foreign_magics[] = {
-    {{"\xfd"
-      "7zXZ\0",
-      6},
-     "an xz file",
-     "xz -dc %"},
+    {"\3757zXZ\0"sv, "an xz file", "xz -dc %"},
     {"\x17rE8P\x90", "an empty bzip2 file", "bzip2 -dc %", 4},
     {"\x28\xb5\x2f\xfd", "a Zstandard file", "zstd -dc %"},
     {"\x2a\x4d\x18", "a Zstandard or LZ4 file", "zstd -dc %", 1},
     {"\x04\x22\x4d\x18", "an LZ4 file", "lz4 -dc %"},
-    {{"\x5d\0\0", 3}, "an LZMA file", "xz -dc %"},
+    {"\x5d\0\0"sv, "an LZMA file", "xz -dc %"},
     {"LZIP\x01", "an lzip file", "lzip -dc %"},
     {"\x89LZO", "an lzop file", "lzop -dc %"},
     {"\xff\x06", "a Snappy file", "unpack it first", 0},
@@ -54,8 +51,8 @@ inline constexpr ForeignMagic foreign_magics[] = {
     {"7z\xbc\xaf\x27\x1c", "a 7z archive", "7z e -so %"},
     {"Rar!\x1a\x07", "a RAR archive", "unrar p -inul %"},
     {"ustar", "a tar archive", "tar -xOf %", 257},
-    {{"\xff\xfe\0\0", 4}, "a text in UTF-32", "iconv -f UTF-32 -t UTF-8 %"},
-    {{"\0\0\xfe\xff", 4}, "a text in UTF-32", "iconv -f UTF-32 -t UTF-8 %"},
+    {"\xff\xfe\0\0"sv, "a text in UTF-32", "iconv -f UTF-32 -t UTF-8 %"},
+    {"\0\0\xfe\xff"sv, "a text in UTF-32", "iconv -f UTF-32 -t UTF-8 %"},
     {"\xff\xfe", "a text in UTF-16", "iconv -f UTF-16 -t UTF-8 %"},
     {"\xfe\xff", "a text in UTF-16", "iconv -f UTF-16 -t UTF-8 %"},
     {"%PDF-", "a PDF file", "pdftotext % -"},
@@ -63,14 +60,12 @@ inline constexpr ForeignMagic foreign_magics[] = {
     {"{\\rtf", "an RTF file", "pandoc -f rtf -t plain %"},
     {"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "a Microsoft Office file",
      "save it as plain text in UTF-8"},
-    {"\x7f"
-     "ELF",
-     "a program or object file (ELF)", "name the file with the text"},
-    {{"MZ\x90\0", 4}, "a Windows program", "name the file with the text"},
+    {"\177ELF", "a program or object file (ELF)", "name the file with the text"},
+    {"MZ\x90\0"sv, "a Windows program", "name the file with the text"},
     {"\xcf\xfa\xed\xfe", "a program (Mach-O)", "name the file with the text"},
     {"\x89HDF\r\n\x1a\n", "an HDF5 file", "export its data as text, for example with h5py"},
     {"ARROW1", "an Arrow file", "export it as text, for example with pandas.read_feather"},
-    {{"SQLite format 3\0", 16}, "an SQLite database", "sqlite3 % 'select ...'"},
+    {"SQLite format 3\0"sv, "an SQLite database", "sqlite3 % 'select ...'"},
     {"Obj\x01", "an Avro file", "export it as text"},
     {"\x89PNG\r\n", "a PNG picture", "name the file with the text"},
     {"\xff\xd8\xff", "a JPEG picture", "name the file with the text"},
@@ -89,14 +84,9 @@ inline constexpr ForeignMagic binary_vectors[] = {
     {"wordloom model ", "a model of Wordloom", "give it where vectors or models are read"},
     {"wordloom graph arrays ", "a graph of Wordloom", "give it where a cache of a graph is read"},
     {"wordloom checkpoint ", "a checkpoint of Wordloom", "give it where checkpoints are read"},
-    {{"CORPUS3\0", 8},
-     "an encoded corpus of Wordloom",
-     "give it where a cache of a corpus is read"},
-    {{"CORPUS4\0", 8},
-     "an encoded corpus of Wordloom",
-     "give it where a cache of a corpus is read"},
-    {{"WORDCX2\0", 8},
-     "a word-context matrix of Wordloom",
+    {"CORPUS3\0"sv, "an encoded corpus of Wordloom", "give it where a cache of a corpus is read"},
+    {"CORPUS4\0"sv, "an encoded corpus of Wordloom", "give it where a cache of a corpus is read"},
+    {"WORDCX2\0"sv, "a word-context matrix of Wordloom",
      "give it where a file of contexts is read"},
 };
 

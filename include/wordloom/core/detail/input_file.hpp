@@ -4,12 +4,12 @@
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
-#include <optional>
 #include <string>
 #include <string_view>
 
 #include <wordloom/core/detail/foreign_format.hpp>
 #include <wordloom/core/detail/gzip.hpp>
+#include <wordloom/core/detail/text_fields.hpp>
 #include <wordloom/core/error.hpp>
 #include <wordloom/core/mapped_file.hpp>
 #include <wordloom/core/words.hpp>
@@ -34,6 +34,87 @@ class InputFile {
   MappedFile file_;
   std::string unpacked_;
   std::string_view text_;
+};
+
+/// Reads a text line by line and keeps its position.
+class LineReader {
+ public:
+  explicit LineReader(const InputFile& file) : path_(file.path()), rest_(file.text()) {}
+
+  /// Goes to the next line; returns false if there is none.
+  bool next() {
+    if (rest_.empty()) return false;
+    const std::size_t end = rest_.find('\n');
+    has_end_ = end != rest_.npos;
+    line_ = rest_.substr(0, end);
+    rest_.remove_prefix(has_end_ ? end + 1 : rest_.size());
+    if (line_.ends_with('\r')) line_.remove_suffix(1);
+    ++number_;
+    return true;
+  }
+
+  /// Returns the line without its end, which is \n or \r\n.
+  std::string_view line() const noexcept { return line_; }
+  /// Returns whether the line ends before the file does.
+  bool has_end() const noexcept { return has_end_; }
+  /// Returns the text after the line.
+  std::string_view rest() const noexcept { return rest_; }
+  /// Returns the number of the line, from 1.
+  std::uint64_t number() const noexcept { return number_; }
+  /// Returns whether this line and all after it are blank.
+  bool ends_blank() const noexcept {
+    return trimmed(line_).empty() && rest_.find_first_not_of(" \t\r\n") == rest_.npos;
+  }
+  /// Returns the number of lines to come.
+  std::size_t lines_left() const {
+    return static_cast<std::size_t>(std::count(rest_.begin(), rest_.end(), '\n')) +
+           (rest_.empty() || rest_.ends_with('\n') ? 0 : 1);
+  }
+
+  /// Throws FormatError for a position in the line.
+  [[noreturn]] void fail(std::size_t at, std::string_view expected, std::string_view got) const {
+    throw FormatError::at_line(path_, std::max<std::uint64_t>(number_, 1), at + 1, expected, got);
+  }
+
+ private:
+  std::filesystem::path path_;
+  std::string_view rest_, line_;
+  std::uint64_t number_ = 0;
+  bool has_end_ = false;
+};
+
+/// Reads a binary file front to back and keeps its position.
+class Cursor {
+ public:
+  explicit Cursor(const InputFile& file) : path_(file.path()), text_(file.text()) {}
+
+  std::size_t position() const noexcept { return at_; }
+  std::string_view rest() const noexcept { return text_.substr(at_); }
+  bool at_end() const noexcept { return at_ == text_.size(); }
+  bool skip(char c) noexcept {
+    if (at_end() || text_[at_] != c) return false;
+    ++at_;
+    return true;
+  }
+  std::string_view take(std::size_t bytes) noexcept {
+    const auto taken = text_.substr(at_, bytes);
+    at_ += taken.size();
+    return taken;
+  }
+  /// Throws FormatError if there is more to read.
+  void end_file() const {
+    if (!at_end())
+      fail(at_, "the end of the file after the last row", joined({rest().size(), " more bytes"}));
+  }
+  [[noreturn]] void fail(std::size_t position, std::string_view expected,
+                         std::string_view got) const {
+    throw FormatError::at_byte(path_, position, expected, got);
+  }
+
+ private:
+  std::filesystem::path path_;
+  std::string_view text_;
+  std::size_t at_ = 0;
 };
 
 #if WORDLOOM_DEFINES_FUNCTIONS

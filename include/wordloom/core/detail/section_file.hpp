@@ -3,10 +3,13 @@
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
+#include <iterator>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -14,60 +17,95 @@
 #include <wordloom/core/detail/input_file.hpp>
 #include <wordloom/core/error.hpp>
 #include <wordloom/core/files.hpp>
+#include <wordloom/core/mapped_file.hpp>
 #include <wordloom/core/row_matrix.hpp>
 #include <wordloom/core/words.hpp>
 
 namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
 
+/// Writes bytes and hashes of them, little-endian. The file appears at its path with `commit`,
+/// whole (AtomicFile). All members throw IoError.
+class HashedWriter {
+ public:
+  /// `begin`: the first bytes, which are not hashed.
+  explicit HashedWriter(const std::filesystem::path& path, std::string_view begin = {})
+      : file_(path) {
+    file_.write(begin);
+  }
+
+  void write(const void* bytes, std::size_t size) {
+    hash_.add(bytes, size);
+    file_.write({static_cast<const char*>(bytes), size});
+    size_ += size;
+  }
+  void number(std::uint64_t number) { write(&number, sizeof number); }
+  /// Writes the elements of a contiguous range.
+  template <class Range>
+  void array(const Range& range) {
+    write(std::data(range), std::size(range) * sizeof(*std::data(range)));
+  }
+  /// Writes zeros up to a multiple of 8 hashed bytes.
+  void pad() { write("\0\0\0\0\0\0\0", (8 - size_ % 8) % 8); }
+  /// Writes the hash of all bytes since the last one.
+  void end_section() {
+    const std::uint64_t hash = std::exchange(hash_, {}).value();
+    file_.write({reinterpret_cast<const char*>(&hash), sizeof hash});
+  }
+  void commit() { file_.commit(); }
+
+ private:
+  AtomicFile file_;
+  Hash hash_;
+  std::uint64_t size_ = 0;
+};
+
+/// A mapped cache file: 8 magic bytes, of which the first 6 are those of all versions, the content,
+/// whose arrays begin at multiples of 8 bytes, and a hash of all bytes before it (HashedWriter).
+struct CacheFile {
+  std::shared_ptr<const MappedFile> file;
+  std::string_view content;
+  std::uint64_t hash = 0;
+};
+
+/// Maps a file that the caller is about to replace. Returns null if it does not exist or is empty.
+/// Throws IoError if it cannot be read, and FormatError, which calls it `name`, unless it begins
+/// with `kind`, because it must not be replaced.
+std::shared_ptr<const MappedFile> open_replaceable(const std::filesystem::path& path,
+                                                   std::string_view kind, std::string_view name);
+
+/// Maps a cache file. Returns nothing if it does not exist, is empty, damaged or of another
+/// version: it must then be made again. Throws as open_replaceable.
+std::optional<CacheFile> open_cache_file(const std::filesystem::path& path, std::string_view magic,
+                                         std::string_view name);
+
 /// Writes a section file: a first line that names its format, a kind and a version as in "wordloom
-/// model 1", then sections in an order that the format fixes. The file appears at its path with
-/// `commit`, whole (AtomicFile). All members throw IoError.
-///
-/// A section is one of
+/// model 1", then sections in an order that the format fixes. A section is one of
 ///  - numbers: their count, then the numbers;
 ///  - a text: its length in bytes, then the bytes;
 ///  - a matrix: its name as a text, rows, columns, then its elements by row without padding,
 ///
 /// followed by a hash of all these bytes. Counts, lengths, numbers and hashes have 64 bits,
-/// elements 32 (IEEE 754), in the byte order of the machine, which is little-endian wherever
-/// Wordloom runs.
+/// elements 32 (IEEE 754). All members throw IoError.
 class SectionWriter {
  public:
-  SectionWriter(const std::filesystem::path& path, std::string_view format) : file_(path) {
-    file_.write(format);
-    file_.write("\n");
-  }
+  SectionWriter(const std::filesystem::path& path, std::string_view format)
+      : file_(path, joined({format, "\n"})) {}
 
-  void numbers(std::span<const std::uint64_t> values) {
-    add(values.size());
-    add(values.data(), values.size_bytes());
-    end_section();
-  }
-  void text(std::string_view bytes) {
-    add(bytes.size());
-    add(bytes.data(), bytes.size());
-    end_section();
-  }
+  void numbers(std::span<const std::uint64_t> values) { list(values); }
+  void text(std::string_view bytes) { list(bytes); }
   void matrix(std::string_view name, const RowMatrix& matrix);
 
   void commit() { file_.commit(); }
 
  private:
-  void add(const void* bytes, std::size_t size) {
-    hash_.add(bytes, size);
-    write(bytes, size);
-  }
-  void add(std::uint64_t number) { add(&number, sizeof number); }
-  void end_section() {
-    const std::uint64_t hash = std::exchange(hash_, {}).value();
-    write(&hash, sizeof hash);
-  }
-  void write(const void* bytes, std::size_t size) {
-    file_.write({static_cast<const char*>(bytes), size});
+  template <class Range>
+  void list(const Range& range) {
+    file_.number(range.size());
+    file_.array(range);
+    file_.end_section();
   }
 
-  AtomicFile file_;
-  Hash hash_;
+  HashedWriter file_;
 };
 
 /// Reads a file of SectionWriter, section by section in the same order. A file that is cut short,
@@ -158,14 +196,39 @@ class SectionReader {
 
 #if WORDLOOM_DEFINES_FUNCTIONS
 
+WORDLOOM_FUNCTION std::shared_ptr<const MappedFile> open_replaceable(
+    const std::filesystem::path& path, std::string_view kind, std::string_view name) {
+  if (std::error_code ignored; !std::filesystem::exists(path, ignored)) return nullptr;
+  auto file = std::make_shared<const MappedFile>(path);
+  if (file->size() == 0) return nullptr;
+  if (!file->text().starts_with(kind))
+    throw FormatError{"'", path, "' is not ", name,
+                      " and was not overwritten: name another file, or remove it"};
+  return file;
+}
+
+WORDLOOM_FUNCTION std::optional<CacheFile> open_cache_file(const std::filesystem::path& path,
+                                                           std::string_view magic,
+                                                           std::string_view name) {
+  CacheFile cache{open_replaceable(path, magic.substr(0, 6), name), {}};
+  if (!cache.file) return std::nullopt;
+  std::string_view text = cache.file->text();
+  if (!text.starts_with(magic) || text.size() < magic.size() + sizeof cache.hash)
+    return std::nullopt;
+  text.remove_suffix(sizeof cache.hash);
+  std::memcpy(&cache.hash, text.data() + text.size(), sizeof cache.hash);
+  if (Hash::of(text) != cache.hash) return std::nullopt;
+  cache.content = text.substr(magic.size());
+  return cache;
+}
+
 WORDLOOM_FUNCTION void SectionWriter::matrix(std::string_view name, const RowMatrix& matrix) {
-  add(name.size());
-  add(name.data(), name.size());
-  add(matrix.rows());
-  add(matrix.columns());
-  for (std::size_t i = 0; i < matrix.rows(); ++i)
-    add(matrix.row_data(i), matrix.columns() * sizeof(float));
-  end_section();
+  file_.number(name.size());
+  file_.array(name);
+  file_.number(matrix.rows());
+  file_.number(matrix.columns());
+  for (std::size_t i = 0; i < matrix.rows(); ++i) file_.array(matrix.row(i));
+  file_.end_section();
 }
 
 WORDLOOM_FUNCTION void SectionReader::begin(std::string_view format) {

@@ -16,10 +16,11 @@ namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
 inline constexpr std::string_view blanks = " \t";
 inline constexpr bool is_blank(char c) noexcept { return c == ' ' || c == '\t'; }
 
-/// Returns `text` without blanks at both ends.
-inline constexpr std::string_view trimmed(std::string_view text) noexcept {
-  while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
-  while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
+/// Returns `text` without blanks, or other white space, at both ends.
+inline constexpr std::string_view trimmed(std::string_view text,
+                                          bool (*is_space)(char) noexcept = is_blank) noexcept {
+  while (!text.empty() && is_space(text.front())) text.remove_prefix(1);
+  while (!text.empty() && is_space(text.back())) text.remove_suffix(1);
   return text;
 }
 

@@ -8,11 +8,10 @@
 #include <optional>
 #include <span>
 #include <string_view>
-#include <system_error>
 
 #include <wordloom/core/detail/hash.hpp>
-#include <wordloom/core/error.hpp>
-#include <wordloom/core/files.hpp>
+#include <wordloom/core/detail/section_file.hpp>
+#include <wordloom/core/mapped_file.hpp>
 #include <wordloom/core/types.hpp>
 #include <wordloom/corpus/text_pieces.hpp>
 
@@ -35,44 +34,15 @@ struct CorpusSource {
   friend bool operator==(const CorpusSource&, const CorpusSource&) = default;
 };
 
-/// The first 8 bytes of a corpus file; the first 6 are those of all versions.
 inline constexpr std::string_view corpus_magic("CORPUS4\0", 8);
 
-/// The end of a corpus file, which holds `corpus_magic`, ids [token_count], padded to 8 bytes, the
-/// ends [sentence_count] of the sentences (in tokens), then this. Numbers are little-endian.
+/// The end of the content of a corpus file (CacheFile), after the ids [token_count], padded to 8
+/// bytes, and the ends [sentence_count] of the sentences (in tokens).
 struct CorpusFileEnd {
   CorpusSource source;
   std::uint64_t token_count = 0;
   std::uint64_t words_read = 0;  // of the text, also those that the vocabulary lacks
   std::uint64_t sentence_count = 0;
-  std::uint64_t hash = 0;  // of all bytes before it
-};
-
-/// Writes a corpus file while its ids arrive. The file appears as a whole with `finish`, or not at
-/// all.
-class CorpusFileWriter {
- public:
-  explicit CorpusFileWriter(const std::filesystem::path& path) : file_(path) {
-    write(corpus_magic.data(), corpus_magic.size());
-  }
-
-  void append(std::span<const WordId> ids) {
-    tokens_ += ids.size();
-    write(ids.data(), ids.size_bytes());
-  }
-
-  void finish(const CorpusSource& source, std::span<const std::uint64_t> ends,
-              std::uint64_t words_read);
-
- private:
-  void write(const void* data, std::size_t bytes) {
-    hash_.add(data, bytes);
-    file_.write({static_cast<const char*>(data), bytes});
-  }
-
-  AtomicFile file_;
-  Hash hash_;
-  std::uint64_t tokens_ = 0;
 };
 
 /// A text as word ids.
@@ -83,9 +53,12 @@ struct EncodedText {
   std::shared_ptr<const void> memory;   // holds both
 };
 
-/// Maps a corpus file. Returns nothing if the file does not exist, is empty, was made from another
-/// source or is damaged: it must then be made again. Throws IoError if it exists and cannot be
-/// read, and FormatError if it is not a corpus file, because it must not be replaced.
+/// Completes a corpus file, to which all ids have been written. Throws IoError.
+void finish_corpus_file(HashedWriter& file, const CorpusSource& source,
+                        std::span<const std::uint64_t> ends, std::uint64_t words_read);
+
+/// Maps a corpus file. Returns nothing if it must be made again: as open_cache_file, or because it
+/// was made from another source. Throws as open_cache_file.
 std::optional<EncodedText> open_corpus_file(const std::filesystem::path& path,
                                             const CorpusSource& source);
 
@@ -105,45 +78,34 @@ WORDLOOM_FUNCTION CorpusSource CorpusSource::of(const std::filesystem::path& pat
           part.count,  vocabulary,        max_sentence_length};
 }
 
-WORDLOOM_FUNCTION void CorpusFileWriter::finish(const CorpusSource& source,
-                                                std::span<const std::uint64_t> ends,
-                                                std::uint64_t words_read) {
-  if (tokens_ % 2 != 0) write("\0\0\0\0", 4);
-  write(ends.data(), ends.size_bytes());
-  const CorpusFileEnd end{source, tokens_, words_read, ends.size()};
-  write(&end, offsetof(CorpusFileEnd, hash));
-  const std::uint64_t hash = hash_.value();
-  write(&hash, sizeof(hash));
-  file_.commit();
+WORDLOOM_FUNCTION void finish_corpus_file(HashedWriter& file, const CorpusSource& source,
+                                          std::span<const std::uint64_t> ends,
+                                          std::uint64_t words_read) {
+  file.pad();
+  file.array(ends);
+  const CorpusFileEnd end{source, ends.empty() ? 0 : ends.back(), words_read, ends.size()};
+  file.write(&end, sizeof end);
+  file.end_section();
+  file.commit();
 }
 
 WORDLOOM_FUNCTION std::optional<EncodedText> open_corpus_file(const std::filesystem::path& path,
                                                               const CorpusSource& source) {
-  if (std::error_code ignored; !std::filesystem::exists(path, ignored)) return std::nullopt;
-  const auto file = std::make_shared<const MappedFile>(path);
-  const std::string_view text = file->text();
-  if (text.empty()) return std::nullopt;
-  if (!text.starts_with(corpus_magic.substr(0, 6)))
-    throw FormatError{"'", path,
-                      "' is not an encoded corpus and was not overwritten: name another file as ",
-                      "the cache, or remove it"};
+  const auto cache = open_cache_file(path, corpus_magic, "an encoded corpus");
   CorpusFileEnd end;
-  if (!text.starts_with(corpus_magic) || text.size() < corpus_magic.size() + sizeof(end))
-    return std::nullopt;
-  const std::size_t size = text.size() - corpus_magic.size() - sizeof(end);
-  std::memcpy(&end, text.data() + text.size() - sizeof(end), sizeof(end));
+  if (!cache || cache->content.size() < sizeof end) return std::nullopt;
+  const std::size_t size = cache->content.size() - sizeof end;
+  std::memcpy(&end, cache->content.data() + size, sizeof end);
   if (!(end.source == source) || end.token_count > size / sizeof(WordId) ||
       end.sentence_count > size / sizeof(std::uint64_t))
     return std::nullopt;
   const std::size_t ids_bytes = (end.token_count + 1) / 2 * 2 * sizeof(WordId);
-  if (size != ids_bytes + end.sentence_count * sizeof(std::uint64_t) ||
-      Hash::of(text.substr(0, text.size() - sizeof(end.hash))) != end.hash)
-    return std::nullopt;
-  const char* const ids = text.data() + corpus_magic.size();
+  if (size != ids_bytes + end.sentence_count * sizeof(std::uint64_t)) return std::nullopt;
+  const char* const ids = cache->content.data();
   return EncodedText{{reinterpret_cast<const WordId*>(ids), end.token_count},
                      {reinterpret_cast<const std::uint64_t*>(ids + ids_bytes), end.sentence_count},
                      end.words_read,
-                     file};
+                     cache->file};
 }
 
 #endif

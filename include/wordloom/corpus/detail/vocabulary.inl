@@ -112,14 +112,10 @@ inline VocabularyLine vocabulary_line(std::string_view line, bool is_dump) {
 
 /// Returns the number of entries if a text is fastText's dump of a dictionary: its first line is
 /// that number, the other lines end in their type.
-inline std::optional<std::uint64_t> dumped_entries(std::string_view text) {
-  const auto next_line = [&text] {
-    const std::string_view line = text.substr(0, text.find('\n'));
-    text.remove_prefix(std::min(line.size() + 1, text.size()));
-    return line.ends_with('\r') ? line.substr(0, line.size() - 1) : line;
-  };
-  const auto entries = number_in<std::uint64_t>(next_line());
-  if (!entries || vocabulary_line(next_line(), true).word.empty()) return std::nullopt;
+inline std::optional<std::uint64_t> dumped_entries(LineReader reader) {
+  reader.next();
+  const auto entries = number_in<std::uint64_t>(reader.line());
+  if (!reader.next() || vocabulary_line(reader.line(), true).word.empty()) return std::nullopt;
   return entries;
 }
 
@@ -128,20 +124,19 @@ inline std::optional<std::uint64_t> dumped_entries(std::string_view text) {
 WORDLOOM_FUNCTION Vocabulary Vocabulary::load(const std::filesystem::path& path,
                                               const VocabularyOptions& options) {
   const detail::InputFile file(path, detail::Content::text);
-  const auto entries = detail::dumped_entries(file.text());
+  detail::LineReader reader(file);
+  const auto entries = detail::dumped_entries(reader);
   detail::WordCounter counter;
   std::vector<std::uint64_t> lines;  // of the words in `counter`
-  std::uint64_t total = 0, number = 0;
-  for (std::string_view rest = file.text(); !rest.empty();) {
-    std::string_view line = rest.substr(0, rest.find('\n'));
-    rest.remove_prefix(std::min(line.size() + 1, rest.size()));
-    if (line.ends_with('\r')) line.remove_suffix(1);
-    if (++number == 1 && entries) continue;
+  std::uint64_t total = 0;
+  while (reader.next()) {
+    const std::uint64_t number = reader.number();
+    if (number == 1 && entries) continue;
+    const std::string_view line = reader.line();
     const auto refuse = [&](std::string_view expected, std::string_view got) {
       throw FormatError::at_line(path, number, expected, got);
     };
-    const bool is_blank = detail::trimmed(line).empty();
-    if (is_blank && rest.find_first_not_of(" \t\r\n") == rest.npos) break;
+    if (reader.ends_blank()) break;
     if (detail::holds_line_end(line))
       refuse("lines that end in a newline", "a carriage return in " + detail::shown(line));
     const auto [word, count, is_label] = detail::vocabulary_line(line, entries.has_value());
@@ -149,7 +144,7 @@ WORDLOOM_FUNCTION Vocabulary Vocabulary::load(const std::filesystem::path& path,
     if (word.empty() || (count == 0 && !ends_sentence))
       refuse(entries ? "a word, a count above 0 and 'word' or 'label'"
                      : "a word, a space and a count above 0",
-             is_blank ? "an empty line" : detail::shown(line));
+             detail::trimmed(line).empty() ? "an empty line" : detail::shown(line));
     // If a tab precedes the count, other tabs separate further columns.
     if (word.find('\t') != word.npos && line.rfind('\t') > line.rfind(' ') + 1)
       refuse("a word and a count", "more columns: " + detail::shown(line));
@@ -161,7 +156,7 @@ WORDLOOM_FUNCTION Vocabulary Vocabulary::load(const std::filesystem::path& path,
              detail::joined({detail::shown(word), " as in line ", lines[counter.index_of(word)]}));
     lines.push_back(number);
   }
-  if (entries && number != *entries + 1)
+  if (const std::uint64_t number = reader.number(); entries && number != *entries + 1)
     throw FormatError::at_line(path, 1,
                                detail::joined({"the number of lines that follow, ", number - 1}),
                                std::to_string(*entries));

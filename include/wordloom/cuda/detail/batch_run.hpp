@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <span>
 #include <string>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -52,7 +51,7 @@ Sampling checked_sampling_of(const Sampler& sampler) {
   const Sampling sampling = sampling_of(sampler);
   check_parameter("window of a kernel on a device", sampler.window.size, 1, 20);
   check_parameter("negatives of a kernel on a device", sampling.per_window,
-                          sampling.has_paths ? 0 : 1, 30);
+                  sampling.has_paths ? 0 : 1, 30);
   return sampling;
 }
 

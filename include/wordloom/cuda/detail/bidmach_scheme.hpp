@@ -30,7 +30,7 @@ struct BidMachPositives : RingScheme {
       float* const output = task.output_row(word);
       typename Task::Row x, y, change;
       task.team.load(y, output);
-      task.clear(change);
+      clear_row(task.team, change);
       for (std::uint32_t context = window.first; context < window.end; ++context) {
         if (context == center) continue;
         task.team.load_own(x, ring.loaded(context));
@@ -186,7 +186,7 @@ struct BidMachNegatives {
     };
     for (std::uint32_t k = 0; k < negatives; ++k) {
       const WordId word = word_of(k);
-      task.clear(change);
+      clear_row(team, change);
       WORDLOOM_UNROLL
       for (std::uint32_t c = 0; c < contexts; ++c) {
         if (c >= count) break;
@@ -198,7 +198,7 @@ struct BidMachNegatives {
     WORDLOOM_UNROLL
     for (std::uint32_t c = 0; c < contexts; ++c) {
       if (c >= count) break;
-      task.clear(change);
+      clear_row(team, change);
       for (std::uint32_t k = 0; k < negatives; ++k) {
         team.load_own(y, own(contexts + k));
         add_scaled(change, scale_of(tile[c].word) * gradient_of(k, c), y);

@@ -128,8 +128,8 @@ struct TrainGroup {
     Row x[words], change[words], y;
     WORDLOOM_UNROLL
     for (std::uint32_t w = 0; w < words; ++w) {
-      clear(team, x[w]);
-      clear(team, change[w]);
+      clear_row(team, x[w]);
+      clear_row(team, change[w]);
       if (w < group.size) team.load_own(x[w], column.moving + row_of(word(group, w)));
     }
     // Target 0 is the context, the others are the negatives.
@@ -158,7 +158,7 @@ struct TrainGroup {
         WORDLOOM_UNROLL
         for (std::uint32_t w = 0; w < words; ++w)
           sums[w * targets + t] = team.each([](int) { return 0.0f; });
-        for_words(t, [&](std::uint32_t w) { sums[w * targets + t] = dot(x[w], y); });
+        for_words(t, [&](std::uint32_t w) { sums[w * targets + t] = partial_dot(x[w], y); });
       }
       transposed_sums<false, 16, 32>(team, sums);
       // Thread l has the score of word l / targets and target l % targets.
@@ -195,18 +195,6 @@ struct TrainGroup {
   static WORDLOOM_BOTH std::size_t row_of(WordId word) { return std::size_t{word} * stride; }
   WORDLOOM_BOTH WordId word(const ColumnView::Group& group, std::uint32_t w) const {
     return column.words[group.first + w];
-  }
-  template <class Team, class Row>
-  static WORDLOOM_BOTH void clear(const Team& team, Row& x) {
-    WORDLOOM_UNROLL
-    for (int r = 0; r < R; ++r) x[r] = team.each([](int) { return 0.0f; });
-  }
-  template <class Row>
-  static WORDLOOM_BOTH auto dot(const Row& x, const Row& y) {
-    auto sum = x[0] * y[0];
-    WORDLOOM_UNROLL
-    for (int r = 1; r < R; ++r) sum = sum + x[r] * y[r];
-    return sum;
   }
   template <class Team, class Lanes>
   WORDLOOM_BOTH void add_loss(const Team& team, const ColumnView::Group& group, bool is_first,

@@ -261,11 +261,11 @@ struct GemmScheme {
       };
       typename Task::Row x, y, change;
       team.load(y, output);
-      task.clear(change);
+      clear_row(team, change);
       for (std::uint32_t place = 0; place < all_places; ++place) {
         const auto input = input_at(place);
         team.load(x, input);
-        const auto score = team.row_sums(task.partial_dot(x, y));
+        const auto score = team.row_sums(partial_dot(x, y));
         const auto pair = [&](int l) { return FloatPair(team.own(score, l), 1.0f); };
         const auto g = team.each([&](int l) {
           const bool is_pair = team.own(input, l) != nullptr;

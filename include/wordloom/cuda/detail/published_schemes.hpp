@@ -73,57 +73,58 @@ WORDLOOM_BOTH void score(const Task& task, std::uint32_t center, std::uint32_t w
   });
 }
 
-/// The scheme of BlazingText (Gupta and Khare 2017) and accSGNS: unchanged word2vec. Each pair of
-/// words has targets of its own, and each pair reads its rows from the model and adds to them
-/// there.
-template <class Targets>
-struct BasicSentenceScheme {
+/// Calls use(context) for each word of the window of `center`, except the centre.
+template <class Use>
+WORDLOOM_BOTH void for_each_context(const WindowRange<std::uint32_t>& window, std::uint32_t center,
+                                    Use&& use) {
+  std::uint32_t context = window.first;  // a window contains at least its centre
+  WORDLOOM_NO_UNROLL
+  do {
+    WORDLOOM_MARK(14);
+    if (context == center) {
+      WORDLOOM_MARK(16);
+      continue;
+    }
+    WORDLOOM_MARK(7);
+    use(context);
+  } while (++context < window.end);
+}
+
+/// Trains a sentence by train_window(task, center) of `Scheme`, which needs no memory of its own.
+template <class Scheme>
+struct WindowByWindow {
   static constexpr std::size_t floats_of_own(const Sampling&, std::size_t) { return 0; }
 
   template <class Task>
   static WORDLOOM_BOTH void train(const Task& task) {
     for (std::uint32_t center = 0; center < task.sentence.size; ++center)
-      train_window(task, center);
+      Scheme::train_window(task, center);
   }
+};
 
-  /// Trains the window of one centre.
+/// The scheme of BlazingText (Gupta and Khare 2017) and accSGNS: unchanged word2vec. Each pair of
+/// words has targets of its own, and each pair reads its rows from the model and adds to them
+/// there.
+template <class Targets>
+struct BasicSentenceScheme : WindowByWindow<BasicSentenceScheme<Targets>> {
   template <class Task>
   static WORDLOOM_BOTH void train_window(const Task& task, std::uint32_t center) {
     typename Task::Row x, change;
     WORDLOOM_MARK(4);
-    const std::uint32_t side = task.sampling.max_reach;
     const auto window = task.window(center, task.reach(center));
-    std::uint32_t context = window.first;  // a window contains at least its centre
-    WORDLOOM_NO_UNROLL
-    do {
-      WORDLOOM_MARK(14);
-      if (context == center) {
-        WORDLOOM_MARK(16);
-        continue;
-      }
-      WORDLOOM_MARK(7);
-      const std::uint32_t pair = center * (2 * side + 1) + (context + side - center);
+    for_each_context(window, center, [&](std::uint32_t context) {
       task.team.load(x, task.input_row(context));
-      task.clear(change);
-      score<Targets>(task, center, pair, x, change);
+      clear_row(task.team, change);
+      score<Targets>(task, center, task.sampling.pair(center, context), x, change);
       task.team.add(task.input_row(context), change);
-    } while (++context < window.end);
+    });
   }
 };
 using SentenceScheme = BasicSentenceScheme<WordTargets>;
 
 /// CBOW (also part of BlazingText): the mean of a window's rows is scored against the targets of
 /// its centre, 1 x M. Reads every row from the model and adds to it there.
-struct CbowScheme {
-  static constexpr std::size_t floats_of_own(const Sampling&, std::size_t) { return 0; }
-
-  template <class Task>
-  static WORDLOOM_BOTH void train(const Task& task) {
-    for (std::uint32_t center = 0; center < task.sentence.size; ++center)
-      train_window(task, center);
-  }
-
-  /// Trains the window of one centre.
+struct CbowScheme : WindowByWindow<CbowScheme> {
   template <class Task>
   static WORDLOOM_BOTH void train_window(const Task& task, std::uint32_t center) {
     typename Task::Row sum, member, mean, change;
@@ -131,15 +132,15 @@ struct CbowScheme {
     const std::uint32_t members = window.end - window.first - 1;
     if (members == 0) return;
     const auto size = static_cast<float>(members);
-    task.clear(sum);
+    clear_row(task.team, sum);
     for (std::uint32_t context = window.first; context < window.end; ++context) {
       if (context == center) continue;
       task.team.load(member, task.input_row(context));
       add_scaled(sum, 1.0f, member);
     }
-    task.clear(mean);
+    clear_row(task.team, mean);
     add_scaled(mean, 1.0f / size, sum);
-    task.clear(change);
+    clear_row(task.team, change);
     score<AnyTargets>(task, center, center, mean, change);
     const float share = member_share(task.sampling.bag_gradient, size);
     for (std::uint32_t context = window.first; context < window.end; ++context)
@@ -217,17 +218,7 @@ WORDLOOM_BOTH void train_windows(const Task& task, MoveTo&& move_to, Meet&& meet
       typename Task::Row y, before;
       task.team.load(y, target.row);
       copy_row(before, y);
-      std::uint32_t context = window.first;
-      WORDLOOM_NO_UNROLL
-      do {
-        WORDLOOM_MARK(14);
-        if (context == center) {
-          WORDLOOM_MARK(16);
-          continue;
-        }
-        WORDLOOM_MARK(7);
-        meet(target, context, y);
-      } while (++context < window.end);
+      for_each_context(window, center, [&](std::uint32_t context) { meet(target, context, y); });
       task.add_difference(target.row, y, before);
     });
   }

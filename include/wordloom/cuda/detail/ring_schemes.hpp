@@ -60,18 +60,16 @@ struct RingBufferScheme : RingScheme {
 struct PairRingScheme : RingScheme {
   template <class Task>
   static WORDLOOM_BOTH void train(const Task& task) {
-    const std::uint32_t side = task.sampling.max_reach;
     SharedRing<Task> ring(task);
     for (std::uint32_t center = 0; center < task.sentence.size; ++center) {
       ring.move_to(center);
       const auto window = task.window(center, task.reach(center));
       for (std::uint32_t context = window.first; context < window.end; ++context) {
         if (context == center) continue;
-        const std::uint32_t pair = center * (2 * side + 1) + (context + side - center);
         typename Task::Row x, change;
         task.team.load_own(x, ring.current(context));
-        task.clear(change);
-        score<WordTargets>(task, center, pair, x, change);
+        clear_row(task.team, change);
+        score<WordTargets>(task, center, task.sampling.pair(center, context), x, change);
         add_scaled(x, 1.0f, change);
         task.team.store_own(ring.current(context), x);
       }

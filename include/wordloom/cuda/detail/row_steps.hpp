@@ -62,11 +62,8 @@ struct RowStep<AdaGrad> {
   WORDLOOM_BOTH void operator()(const Team& team, const StateView& state, std::uint32_t row,
                                 Lanes (&x)[R], const Lanes (&gradient)[R], float rate) const {
     if (per_row_) {
-      Lanes squares = gradient[0] * gradient[0];
-      WORDLOOM_UNROLL
-      for (std::size_t r = 1; r < R; ++r) squares = squares + gradient[r] * gradient[r];
       float* const at = state.matrix[0] + row;
-      const float sum = team.read(at) + team.sum(squares) * per_column_;
+      const float sum = team.read(at) + team.sum(partial_dot(gradient, gradient)) * per_column_;
       team.write(at, sum);
       add_scaled(x, rate / (std::sqrt(sum) + epsilon_), gradient);
       return;
@@ -100,12 +97,9 @@ struct RowStep<RowAdaGrad> {
   template <class Team, std::size_t R, class Lanes>
   WORDLOOM_BOTH void operator()(const Team& team, const StateView& state, std::uint32_t row,
                                 Lanes (&x)[R], const Lanes (&gradient)[R], float rate) const {
-    Lanes squares = gradient[0] * gradient[0];
-    WORDLOOM_UNROLL
-    for (std::size_t r = 1; r < R; ++r) squares = squares + gradient[r] * gradient[r];
     float* const at = state.matrix[0] + row;
     const float before = team.read(at);
-    team.write(at, before + team.sum(squares) * per_column_);
+    team.write(at, before + team.sum(partial_dot(gradient, gradient)) * per_column_);
     add_scaled(x, rate / std::sqrt(std::sqrt(before + start_sum_)), gradient);
   }
 

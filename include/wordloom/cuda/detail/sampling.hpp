@@ -115,6 +115,10 @@ struct Sampling {
     const Philox draw = random(Purpose::window, position);
     return 1 + static_cast<std::uint32_t>(std::uint64_t{draw.x[0]} * max_reach >> 32);
   }
+  /// Returns the number of a pair in its sentence, from the positions of its words.
+  WORDLOOM_BOTH std::uint32_t pair(std::uint32_t center, std::uint32_t context) const {
+    return center * (2 * max_reach + 1) + (context + max_reach - center);
+  }
   /// Returns the `index`-th negative of a sentence. One that equals the positive is drawn once
   /// more, then left out (no_word); word2vec.c leaves it out at once.
   WORDLOOM_BOTH WordId negative(const SentenceRandom& random, std::uint32_t index,

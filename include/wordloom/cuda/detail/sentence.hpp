@@ -112,6 +112,21 @@ WORDLOOM_BOTH void copy_row(Lanes (&to)[R], const Lanes (&from)[R]) {
   for (std::size_t r = 0; r < R; ++r) to[r] = from[r];
 }
 
+template <std::size_t R, class Team, class Lanes>
+WORDLOOM_BOTH void clear_row(const Team& team, Lanes (&x)[R]) {
+  WORDLOOM_UNROLL
+  for (std::size_t r = 0; r < R; ++r) x[r] = team.each([](int) { return 0.0f; });
+}
+
+/// Returns the part of the dot product of two rows that each thread holds.
+template <std::size_t R, class Lanes>
+WORDLOOM_BOTH auto partial_dot(const Lanes (&x)[R], const Lanes (&y)[R]) {
+  auto sum = x[0] * y[0];
+  WORDLOOM_UNROLL
+  for (std::size_t r = 1; r < R; ++r) sum = sum + x[r] * y[r];
+  return sum;
+}
+
 /// The training of one sentence by one team, with R floats of a row in each thread.
 template <int R, class AnyTeam>
 struct SentenceTask {
@@ -140,15 +155,11 @@ struct SentenceTask {
   WORDLOOM_BOTH WindowRange<std::uint32_t> window(std::uint32_t center, std::uint32_t reach) const {
     return WindowRange(center, reach, sentence.size);
   }
-  WORDLOOM_BOTH void clear(Row& x) const {
-    WORDLOOM_UNROLL
-    for (int r = 0; r < R; ++r) x[r] = team.each([](int) { return 0.0f; });
-  }
   /// Adds factor * x to a row of the model.
   template <class Target, class Factor>
   WORDLOOM_BOTH void add_product(const Target& row, const Factor& factor, const Row& x) const {
     Row change;
-    clear(change);
+    clear_row(team, change);
     add_scaled(change, factor, x);
     team.add(row, change);
   }
@@ -158,13 +169,6 @@ struct SentenceTask {
     WORDLOOM_UNROLL
     for (int r = 0; r < R; ++r) change[r] = after[r] - before[r];
     team.add(row, change);
-  }
-  /// Returns the part of the dot product of two rows that each thread holds.
-  WORDLOOM_BOTH auto partial_dot(const Row& x, const Row& y) const {
-    auto sum = x[0] * y[0];
-    WORDLOOM_UNROLL
-    for (int r = 1; r < R; ++r) sum = sum + x[r] * y[r];
-    return sum;
   }
   /// Returns the gradient of a pair times the learning rate. Where the loss is measured, adds that
   /// of the pair, which counts as `examples` examples.

@@ -1,5 +1,4 @@
 #pragma once
-#include <cstddef>
 #include <cstdint>
 
 #include <wordloom/cuda/detail/draws.hpp>
@@ -56,7 +55,7 @@ struct SharedWarpScheme : RingScheme {
       return ring.current(position < center ? position : position + 1);
     };
     typename Task::Row x, change;
-    task.clear(change);
+    clear_row(team, change);
     for (std::uint32_t first = 0; first < contexts; first += count) {
       const std::uint32_t here = contexts - first < count ? contexts - first : count;
       typename Task::Team::template Lanes<float> sums[count];
@@ -65,7 +64,7 @@ struct SharedWarpScheme : RingScheme {
         sums[j] = team.each([](int) { return 0.0f; });
         if (j < here) {
           team.load_own(x, row_of(first + j));
-          sums[j] = task.partial_dot(x, y);
+          sums[j] = partial_dot(x, y);
         }
       }
       transposed_sums<false, 16, count>(team, sums);

@@ -102,9 +102,7 @@ struct ScorePair {
     const Sentence sentence = batch.sentence(i);
     const std::uint32_t center = places[0] - begin, context = places[1] - begin;
     const WordId positive = sentence.words[center], word = sentence.words[context];
-    // The number of the pair in its sentence, as in BasicSentenceScheme.
-    const std::uint32_t side = sampling.max_reach;
-    const std::uint32_t number = center * (2 * side + 1) + (context + side - center);
+    const std::uint32_t number = sampling.pair(center, context);
     const std::uint32_t slots = minibatch.slots;
     // Thread l has the word of slot l.
     const auto words = team.each([&](int l) {
@@ -116,8 +114,7 @@ struct ScorePair {
     });
     Lanes x[std::size_t{R}], y[std::size_t{R}], change[std::size_t{R}];
     team.load_own(x, model.input + std::size_t{word} * stride);
-    WORDLOOM_UNROLL
-    for (int r = 0; r < R; ++r) change[r] = team.each([](int) { return 0.0f; });
+    clear_row(team, change);
     Lanes factors = team.each([](int l) { return l == 0 ? 1.0f : 0.0f; });
     float loss = 0;
     WORDLOOM_NO_UNROLL
@@ -125,10 +122,7 @@ struct ScorePair {
       const WordId output = team.from(words, static_cast<int>(slot));
       if (output == no_word) continue;
       team.load_own(y, model.output + std::size_t{output} * stride);
-      Lanes product = x[0] * y[0];
-      WORDLOOM_UNROLL
-      for (int r = 1; r < R; ++r) product = product + x[r] * y[r];
-      const FloatPair pair(team.sum(product), pair_weight(slot == 1));
+      const FloatPair pair(team.sum(partial_dot(x, y)), pair_weight(slot == 1));
       const float gradient = pair.gradient(1.0f);
       if (sentence.with_loss) loss += pair.loss();
       add_scaled(change, gradient, y);
@@ -197,8 +191,7 @@ struct SumPiece {
     const std::uint32_t begin = sorted.pieces[item];
     const std::uint32_t end = item + 1 < pieces ? sorted.pieces[item + 1] : sorted.entry_count;
     typename Team::Lanes sum[std::size_t{R}], x[std::size_t{R}];
-    WORDLOOM_UNROLL
-    for (int r = 0; r < R; ++r) sum[r] = team.each([](int) { return 0.0f; });
+    clear_row(team, sum);
     for (std::uint32_t base = begin; base < end; base += Team::width) {
       const auto entries = team.each([&](int l) {
         const std::uint32_t i = base + static_cast<std::uint32_t>(l);

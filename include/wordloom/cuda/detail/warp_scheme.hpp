@@ -46,7 +46,7 @@ class WarpScheme {
       });
     Row rows[contexts];  // of the words around the centre
     WORDLOOM_UNROLL
-    for (unsigned j = 0; j < contexts; ++j) task.clear(rows[j]);
+    for (unsigned j = 0; j < contexts; ++j) clear_row(team, rows[j]);
     // The word after the widest window, read ahead; the last word if the sentence has ended.
     const auto word_at = [&](std::uint32_t position) {
       return task.sentence.words[position < size ? position : size - 1];
@@ -113,8 +113,8 @@ class WarpScheme {
         for (unsigned j = 0; j < contexts; ++j) {
           WORDLOOM_UNROLL
           for (unsigned k = 0; k < group; ++k)
-            sums[k * contexts + j] = is_active(j) ? task.partial_dot(rows[j], y[k])
-                                                  : team.each([](int) { return 0.0f; });
+            sums[k * contexts + j] =
+                is_active(j) ? partial_dot(rows[j], y[k]) : team.each([](int) { return 0.0f; });
         }
         transposed_sums<true, 16, pairs>(team, sums);
         gradients<sums_of_thread>(
@@ -133,7 +133,7 @@ class WarpScheme {
           });
         team.warp_barrier();
         WORDLOOM_UNROLL
-        for (unsigned k = 0; k < group; ++k) task.clear(change[k]);
+        for (unsigned k = 0; k < group; ++k) clear_row(team, change[k]);
         WORDLOOM_UNROLL
         for (unsigned j = 0; j < contexts; ++j)
           if (is_active(j)) {

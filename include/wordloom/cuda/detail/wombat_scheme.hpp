@@ -15,7 +15,7 @@ namespace wordloom { inline namespace WORDLOOM_ABI { namespace cuda {
 /// that do not fill a tile are trained one by one. A warp trains one window, while others train its
 /// neighbours.
 template <class Targets>
-struct WombatScheme {
+struct WombatScheme : WindowByWindow<WombatScheme<Targets>> {
   static constexpr bool by_word = true;  // see WordAtATime
   static constexpr std::uint32_t outputs = 4, contexts = 8;
 
@@ -23,13 +23,6 @@ struct WombatScheme {
     return std::size_t{outputs + contexts} * row;
   }
 
-  template <class Task>
-  static WORDLOOM_BOTH void train(const Task& task) {
-    for (std::uint32_t center = 0; center < task.sentence.size; ++center)
-      train_window(task, center);
-  }
-
-  /// Trains the window of one centre.
   template <class Task>
   static WORDLOOM_BOTH void train_window(const Task& task, std::uint32_t center) {
     const auto window = task.window(center, task.reach(center));
@@ -83,7 +76,7 @@ struct WombatScheme {
       WORDLOOM_UNROLL
       for (std::uint32_t c = 0; c < contexts; ++c) {
         team.load_own(x, own(outputs + c));
-        sums[o * contexts + c] = task.partial_dot(x, y);
+        sums[o * contexts + c] = partial_dot(x, y);
       }
     }
     transposed_sums<false, 16, pairs>(team, sums);
@@ -98,7 +91,7 @@ struct WombatScheme {
       return team.from(sums[0], static_cast<int>(o * contexts + c));
     };
     for (std::uint32_t o = 0; o < outputs; ++o) {
-      task.clear(change);
+      clear_row(team, change);
       for (std::uint32_t c = 0; c < contexts; ++c) {
         team.load_own(x, own(outputs + c));
         add_scaled(change, gradient_of(o, c), x);
@@ -106,7 +99,7 @@ struct WombatScheme {
       team.add(targets[o].row, change);
     }
     for (std::uint32_t c = 0; c < contexts; ++c) {
-      task.clear(change);
+      clear_row(team, change);
       for (std::uint32_t o = 0; o < outputs; ++o) {
         team.load_own(y, own(o));
         add_scaled(change, gradient_of(o, c), y);

@@ -3,13 +3,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include <wordloom/core/detail/input_file.hpp>
+#include <wordloom/core/detail/text_fields.hpp>
 #include <wordloom/core/error.hpp>
 #include <wordloom/core/words.hpp>
 
@@ -153,9 +152,7 @@ WORDLOOM_FUNCTION std::vector<TestFile::Field> TestFile::fields(const Line& line
       result.push_back(quoted_field(line, at));
       continue;
     }
-    std::string_view field = text.substr(begin, end - begin);
-    while (!field.empty() && is_white_space(field.back())) field.remove_suffix(1);
-    add(field, begin + 1);
+    add(trimmed(text.substr(begin, end - begin), is_white_space), begin + 1);
     at = end;
   }
   while (!result.empty() && result.back().text.empty()) result.pop_back();

@@ -1,12 +1,12 @@
 #pragma once
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
 
+#include <wordloom/core/detail/text_fields.hpp>
 #include <wordloom/core/error.hpp>
 #include <wordloom/core/words.hpp>
 #include <wordloom/graph/graph_options.hpp>
@@ -29,9 +29,15 @@ inline std::string name_of_delimiter(char delimiter) {
 
 /// Returns a field without the white space around it.
 inline std::string_view trimmed_field(std::string_view field) noexcept {
-  while (!field.empty() && is_white_space(field.front())) field.remove_prefix(1);
-  while (!field.empty() && is_white_space(field.back())) field.remove_suffix(1);
-  return field;
+  return trimmed(field, is_white_space);
+}
+
+/// Returns a text with ASCII letters in lower case.
+inline std::string in_lower_case(std::string_view text) {
+  std::string lower(text);
+  for (char& c : lower)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + 32);
+  return lower;
 }
 
 /// is_white_space as a function object, which is called without a pointer.

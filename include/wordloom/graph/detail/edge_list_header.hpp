@@ -10,7 +10,6 @@
 #include <vector>
 
 #include <wordloom/graph/detail/edge_fields.hpp>
-#include <wordloom/graph/detail/foreign_graph.hpp>
 
 /// The header of an edge list: a first line with the names of its columns.
 namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
@@ -38,42 +37,20 @@ ColumnRoles column_roles(const std::vector<std::string>& names, bool weighted);
 #if WORDLOOM_DEFINES_FUNCTIONS
 
 /// Names of the columns of both nodes. The last few are also words that may name nodes.
-inline constexpr std::array<std::string_view, 2> node_columns[] = {{"source", "target"},
-                                                                   {"src", "dst"},
-                                                                   {"src", "dest"},
-                                                                   {"source_id", "target_id"},
-                                                                   {"sourceid", "targetid"},
-                                                                   {"source id", "target id"},
-                                                                   {"node1", "node2"},
-                                                                   {"node_1", "node_2"},
-                                                                   {"node 1", "node 2"},
-                                                                   {"id1", "id2"},
-                                                                   {"id_1", "id_2"},
-                                                                   {"id 1", "id 2"},
-                                                                   {"protein1", "protein2"},
-                                                                   {"gene1", "gene2"},
-                                                                   {"user1", "user2"},
-                                                                   {"from_id", "to_id"},
-                                                                   {"fromid", "toid"},
-                                                                   {"from_node", "to_node"},
-                                                                   {"fromnodeid", "tonodeid"},
-                                                                   {"fromnode", "tonode"},
-                                                                   {"from node", "to node"},
-                                                                   {"nodea", "nodeb"},
-                                                                   {"node_a", "node_b"},
-                                                                   {"node a", "node b"},
-                                                                   {"node_id_1", "node_id_2"},
-                                                                   {"gene_a", "gene_b"},
-                                                                   {"protein_a", "protein_b"},
-                                                                   {"interactora", "interactorb"},
-                                                                   {"interactor_a", "interactor_b"},
-                                                                   {"vertex1", "vertex2"},
-                                                                   {"follower", "followee"},
-                                                                   {"sender", "receiver"},
-                                                                   {"from", "to"},
-                                                                   {"head", "tail"},
-                                                                   {"start", "end"},
-                                                                   {"parent", "child"}};
+// clang-format off
+inline constexpr std::array<std::string_view, 2> node_columns[] = {
+    {"source", "target"}, {"src", "dst"}, {"src", "dest"}, {"source_id", "target_id"},
+    {"sourceid", "targetid"}, {"source id", "target id"}, {"node1", "node2"}, {"node_1", "node_2"},
+    {"node 1", "node 2"}, {"id1", "id2"}, {"id_1", "id_2"}, {"id 1", "id 2"},
+    {"protein1", "protein2"}, {"gene1", "gene2"}, {"user1", "user2"}, {"from_id", "to_id"},
+    {"fromid", "toid"}, {"from_node", "to_node"}, {"fromnodeid", "tonodeid"},
+    {"fromnode", "tonode"}, {"from node", "to node"}, {"nodea", "nodeb"}, {"node_a", "node_b"},
+    {"node a", "node b"}, {"node_id_1", "node_id_2"}, {"gene_a", "gene_b"},
+    {"protein_a", "protein_b"}, {"interactora", "interactorb"}, {"interactor_a", "interactor_b"},
+    {"vertex1", "vertex2"}, {"follower", "followee"}, {"sender", "receiver"}, {"from", "to"},
+    {"head", "tail"}, {"start", "end"}, {"parent", "child"}
+};
+// clang-format on
 inline constexpr std::size_t sure_node_columns = std::size(node_columns) - 4;
 
 /// Returns the two columns of `names` that hold the nodes.

@@ -103,16 +103,15 @@ WORDLOOM_FUNCTION FirstLines::FirstLines(const std::filesystem::path& path, std:
     refuse({begin, 1}, {"a graph of one kind of nodes",
                         "'% bip', where the nodes of both kinds are numbered from 1 (put a letter "
                         "before the numbers of one kind and remove this line)"});
-  for (std::uint64_t number = 1; !begin.empty() && lines_.size() < max_lines; ++number) {
-    const std::size_t end = std::min(begin.find('\n'), begin.size());
-    Line line{without_byte_order_mark(begin.substr(0, end)), number};
+  for_each_line(begin, [&](std::string_view text, std::uint64_t number) {
+    if (lines_.size() == max_lines) return;
+    Line line{text, number};
     if (const auto bad = cutter.end(line.text)) refuse(line, *bad);
     if (!cutter.is_skipped(line.text))
       lines_.push_back(line);
     else if (line.text.starts_with("# "))
       headings_.push_back(trimmed_field(line.text.substr(2)));
-    begin.remove_prefix(std::min(end + 1, begin.size()));
-  }
+  });
 }
 
 WORDLOOM_FUNCTION std::vector<std::string> FirstLines::cut(const Line& line, char delimiter) const {

@@ -1,5 +1,4 @@
 #pragma once
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <filesystem>
@@ -27,14 +26,6 @@ ForeignGraph foreign_graph(const std::filesystem::path& path, std::string_view l
 ForeignGraph foreign_lines(const std::vector<std::string_view>& lines);
 
 #if WORDLOOM_DEFINES_FUNCTIONS
-
-/// Returns a text with ASCII letters in lower case.
-inline std::string in_lower_case(std::string_view text) {
-  std::string lower(text);
-  for (char& c : lower)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + 32);
-  return lower;
-}
 
 /// Returns whether a line is a triple of RDF: <subject> <predicate> object .
 inline bool is_triple(std::string_view line) {

@@ -10,13 +10,10 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <system_error>
-#include <utility>
 #include <vector>
 
 #include <wordloom/core/detail/section_file.hpp>
 #include <wordloom/core/error.hpp>
-#include <wordloom/core/files.hpp>
 #include <wordloom/corpus/detail/corpus_file.hpp>
 #include <wordloom/corpus/vocabulary.hpp>
 #include <wordloom/graph/detail/graph_rows.hpp>
@@ -32,8 +29,8 @@ struct GraphData {
   GraphReport report;
 };
 
-/// The format of a graph file: a section file (core/section_file.hpp). Its first line has 24 bytes
-/// and each of its arrays a multiple of 8, so that arrays can be used in the mapping.
+/// The format of a graph file (SectionWriter). Its first line has 24 bytes and each of its arrays a
+/// multiple of 8, so that arrays can be used in the mapping.
 inline constexpr std::string_view graph_format = "wordloom graph arrays 2";
 static_assert(graph_format.size() == 23);
 
@@ -55,8 +52,8 @@ void write_graph_file(const std::filesystem::path& path, const GraphData& graph,
                       const CorpusSource& source);
 
 /// Maps a graph. With a `source`, returns nothing if the file does not exist or is empty, or if its
-/// graph is damaged or has another source or version: it must then be made again. Throws IoError,
-/// and FormatError for a file that is not a graph, without a source also for a damaged one.
+/// graph is damaged or has another source or version: it must then be made again, and throws as
+/// open_replaceable. Without one, throws IoError, and FormatError for any fault.
 std::optional<GraphData> open_graph_file(const std::filesystem::path& path,
                                          const CorpusSource* source);
 
@@ -101,16 +98,8 @@ WORDLOOM_FUNCTION void write_graph_file(const std::filesystem::path& path, const
 
 WORDLOOM_FUNCTION std::optional<GraphData> open_graph_file(const std::filesystem::path& path,
                                                            const CorpusSource* source) {
-  if (source != nullptr) {
-    if (std::error_code ignored; !std::filesystem::exists(path, ignored)) return std::nullopt;
-    const MappedFile file(path);
-    constexpr std::string_view kind = graph_format.substr(0, graph_format.size() - 1);
-    if (file.text().empty()) return std::nullopt;
-    if (!file.text().starts_with(kind))
-      throw FormatError{"'", path,
-                        "' is not a graph and was not overwritten: name another file as the ",
-                        "cache, or remove it"};
-  }
+  constexpr std::string_view kind = graph_format.substr(0, graph_format.size() - 1);
+  if (source != nullptr && !open_replaceable(path, kind, "a graph")) return std::nullopt;
   try {
     const auto reader = std::make_shared<SectionReader>(path, graph_format);
     const auto numbers = reader->numbers();

@@ -15,7 +15,7 @@
 #include <wordloom/core/parallel.hpp>
 #include <wordloom/core/random.hpp>
 #include <wordloom/core/types.hpp>
-#include <wordloom/graph/detail/edge_list.hpp>
+#include <wordloom/graph/detail/edge_parts.hpp>
 #include <wordloom/graph/graph_options.hpp>
 
 namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {

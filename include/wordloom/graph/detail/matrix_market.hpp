@@ -1,5 +1,4 @@
 #pragma once
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -49,9 +48,7 @@ WORDLOOM_FUNCTION std::optional<MatrixMarketHeader> read_matrix_market_header(
         });
     header.lines = number;
     if (number == 1) {
-      for (std::string& field : fields)
-        std::transform(field.begin(), field.end(), field.begin(),
-                       [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+      for (std::string& field : fields) field = in_lower_case(field);
       const auto is_one_of = [](std::string_view field, auto... names) {
         return ((field == names) || ...);
       };

@@ -17,7 +17,6 @@
 #include <wordloom/core/words.hpp>
 #include <wordloom/corpus/subwords.hpp>
 #include <wordloom/corpus/vocabulary.hpp>
-#include <wordloom/io/detail/cursor.hpp>
 
 /// The .bin files of fastText, read part by part.
 namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {

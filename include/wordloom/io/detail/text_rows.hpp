@@ -1,8 +1,6 @@
 #pragma once
 #include <algorithm>
-#include <charconv>
 #include <cstddef>
-#include <filesystem>
 #include <optional>
 #include <span>
 #include <string>
@@ -20,47 +18,6 @@
 
 /// Rows of vectors in a text.
 namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
-
-/// Reads a text line by line and keeps its position.
-class LineReader {
- public:
-  explicit LineReader(const InputFile& file) : path_(file.path()), rest_(file.text()) {}
-
-  /// Goes to the next line; returns false if there is none.
-  bool next() {
-    if (rest_.empty()) return false;
-    const std::size_t end = rest_.find('\n');
-    has_end_ = end != rest_.npos;
-    line_ = rest_.substr(0, end);
-    rest_.remove_prefix(has_end_ ? end + 1 : rest_.size());
-    if (line_.ends_with('\r')) line_.remove_suffix(1);
-    ++number_;
-    return true;
-  }
-
-  /// Returns the line without its end, which is \n or \r\n.
-  std::string_view line() const noexcept { return line_; }
-  /// Returns whether the line ends before the file does.
-  bool has_end() const noexcept { return has_end_; }
-  /// Returns the text after the line.
-  std::string_view rest() const noexcept { return rest_; }
-  /// Returns the number of lines to come.
-  std::size_t lines_left() const {
-    return static_cast<std::size_t>(std::count(rest_.begin(), rest_.end(), '\n')) +
-           (rest_.empty() || rest_.ends_with('\n') ? 0 : 1);
-  }
-
-  /// Throws FormatError for a position in the line.
-  [[noreturn]] void fail(std::size_t at, std::string_view expected, std::string_view got) const {
-    throw FormatError::at_line(path_, std::max<std::size_t>(number_, 1), at + 1, expected, got);
-  }
-
- private:
-  std::filesystem::path path_;
-  std::string_view rest_, line_;
-  std::size_t number_ = 0;
-  bool has_end_ = false;
-};
 
 /// Returns rows and columns if a line is the header of word2vec's files.
 inline std::optional<std::pair<std::size_t, std::size_t>> header_in(std::string_view line) {
@@ -156,8 +113,7 @@ inline RowMatrix read_text_rows(LineReader& reader, std::size_t promised, std::s
   GrowingRows rows(std::min(promised, leniency.max_rows()), columns);
   std::string_view word;
   while (!leniency.is_full(rows.size()) && reader.next()) {
-    if (trimmed(reader.line()).empty() &&
-        reader.rest().find_first_not_of(" \t\r\n") == std::string_view::npos) {
+    if (reader.ends_blank()) {
       leniency.accept("blank lines at the end");
       break;
     }
@@ -173,8 +129,10 @@ inline RowMatrix read_text_rows(LineReader& reader, std::size_t promised, std::s
 }
 
 /// Returns the number of numbers in each row of a text without a header: the most frequent one at
-/// the ends of the first rows.
-inline std::size_t columns_of_rows(LineReader reader, bool with_words) {
+/// the ends of the first rows. Throws FormatError, which calls the rows `expected`, if it is 0.
+inline std::size_t columns_of_rows(LineReader reader, bool with_words, std::string_view expected) {
+  LineReader first = reader;
+  const std::string got = first.next() ? shown(first.line()) : "an empty file";
   std::vector<std::size_t> numbers;  // of each row
   while (numbers.size() < telling_rows && reader.next()) {
     const std::string_view line = reader.line();
@@ -186,7 +144,9 @@ inline std::size_t columns_of_rows(LineReader reader, bool with_words) {
     if (!reader.has_end() && numbers.size() == 1 && numbers[0] > 0)
       reader.fail(line.size(), "the end of the first line", "the end of the file");
   }
-  return most_frequent(numbers);
+  const std::size_t columns = most_frequent(numbers);
+  if (columns == 0) first.fail(0, expected, got);
+  return columns;
 }
 
 }}}  // namespace wordloom::WORDLOOM_ABI::detail
