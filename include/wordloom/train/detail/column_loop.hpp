@@ -8,6 +8,7 @@
 
 #include <wordloom/core/parallel.hpp>
 #include <wordloom/core/types.hpp>
+#include <wordloom/optimizer/concept.hpp>
 #include <wordloom/sampler/block.hpp>
 #include <wordloom/sampler/detail/column_parts.hpp>
 #include <wordloom/sync/concept.hpp>

@@ -10,6 +10,7 @@
 #include <type_traits>
 #include <utility>
 
+#include <wordloom/core/detail/parameter_effects.hpp>
 #include <wordloom/core/error.hpp>
 #include <wordloom/core/files.hpp>
 #include <wordloom/core/hyperparameters.hpp>
