@@ -19,12 +19,21 @@ TEST_CASE("after a barrier, threads see the work of all before it and of the fir
     detail::run_threads(threads, [&](std::size_t thread) {
       for (std::size_t round = 1; round <= rounds; ++round) {
         own[thread] = round;
-        barrier.arrive_and_wait(thread, [&] {
+        if (thread == 0) {
+          barrier.wait_for_others();
           sum = 0;
           for (const std::size_t of_thread : own) sum += of_thread;
-        });
+          barrier.release();
+        } else {
+          barrier.arrive_and_wait();
+        }
         wrong += sum != round * threads;
-        barrier.arrive_and_wait(thread, [] {});
+        if (thread == 0) {
+          barrier.wait_for_others();
+          barrier.release();
+        } else {
+          barrier.arrive_and_wait();
+        }
       }
     });
     CHECK(wrong == 0);

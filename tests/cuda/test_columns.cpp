@@ -255,15 +255,20 @@ TEST_CASE("columns on a device stop and resume with the same bits", "[cuda]") {
   for (const std::size_t stop_after : {1u, 3u, 4u}) {
     Trainer<UniformMatrix, OnMachine<Adam>> trainer(parameters);
     std::size_t calls = 0;
+    std::vector<std::size_t> epochs;
+    const auto count = [&](const Progress& progress) { epochs.push_back(progress.epoch); };
     trainer.checkpoint_to(folder / "checkpoint");
+    trainer.on_epoch(count);
     trainer.on_progress([&](const Progress&) { return ++calls < stop_after; },
                         std::chrono::seconds(0));
     Model model = trainer.new_model(scenario().vocabulary);
     CHECK(trainer.train(scenario().matrix, model).stopped);
     trainer.clear_callbacks();
+    trainer.on_epoch(count);
     trainer.on_progress([](const Progress&, const Model&) {}, std::chrono::seconds(0));
     trainer.resume_training(scenario().matrix, model, folder / "checkpoint");
     CHECK(same_matrices(model, whole.model));
+    CHECK(epochs == std::vector<std::size_t>{0, 1});
   }
 }
 

@@ -371,17 +371,26 @@ TEST_CASE("minibatches on a device stop and resume with the same bits", "[cuda][
   auto uninterrupted = make();
   Model whole = uninterrupted.new_model(vocabulary());
   uninterrupted.train(corpus(), whole);
-  for (const std::size_t stop_after : {1u, 2u}) {
+  // After reports, or at the ends of epochs.
+  for (const auto& [reports, ends] :
+       {std::pair{1u, 9u}, std::pair{2u, 9u}, std::pair{9u, 1u}, std::pair{9u, 3u}}) {
     auto trainer = make();
     std::size_t calls = 0;
+    std::vector<std::size_t> epochs;
     trainer.checkpoint_to(folder / "checkpoint");
-    trainer.on_progress([&](const Progress&) { return ++calls < stop_after; }, 0s);
+    trainer.on_progress([&, most = reports](const Progress&) { return ++calls < most; }, 0s);
+    trainer.on_epoch([&, most = ends](const Progress& progress) {
+      epochs.push_back(progress.epoch);
+      return epochs.size() < most;
+    });
     Model model = trainer.new_model(vocabulary());
     CHECK(trainer.train(corpus(), model).stopped);
     trainer.clear_callbacks();
     trainer.on_progress([](const Progress&, const Model&) {}, 0s);
+    trainer.on_epoch([&](const Progress& progress) { epochs.push_back(progress.epoch); });
     trainer.resume_training(corpus(), model, folder / "checkpoint");
     CHECK(same_matrices(model, whole));
+    CHECK(epochs == std::vector<std::size_t>{0, 1, 2});
   }
 }
 

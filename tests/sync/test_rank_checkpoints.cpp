@@ -163,6 +163,28 @@ TEMPLATE_TEST_CASE("ranks resume with bags and the nodes of a tree", "[sync][che
   }
 }
 
+TEST_CASE("each rank reports the end of each epoch once when one stops there and all resume",
+          "[sync][checkpoint]") {
+  const auto& text = short_text();
+  const TemporaryFolder folder;
+  std::vector<std::vector<std::size_t>> epochs(3);
+  for (const bool resumes : {false, true})
+    InProcess::run(3, [&](InProcess self) {
+      auto trainer = rank_trainer(self, {.interval = 300});
+      trainer.checkpoint_to(folder / "state");
+      trainer.on_epoch([&](const Progress& progress) {
+        epochs[self.rank()].push_back(progress.epoch);
+        return resumes || self.rank() != 1 || progress.epoch != 0;
+      });
+      if (resumes)
+        trainer.resume(text.corpus, text.vocabulary, folder / "state");
+      else
+        trainer.fit(text.corpus, text.vocabulary);
+      if (trainer.report().stopped == resumes) throw TrainingError("not as it was told");
+    });
+  for (const auto& of_rank : epochs) CHECK(of_rank == std::vector<std::size_t>{0, 1});
+}
+
 TEST_CASE("stopping one rank stops all, and they resume from there", "[sync][checkpoint]") {
   const auto& text = short_text();
   const TemporaryFolder folder;

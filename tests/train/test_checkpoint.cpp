@@ -135,6 +135,47 @@ TEST_CASE("several threads resume with all sentences that were not trained", "[c
   CHECK(rest.report().tokens == 4 * task.corpus.token_count());
 }
 
+TEST_CASE("the end of each epoch is reported once when a run stops there and resumes",
+          "[checkpoint]") {
+  const Task task;
+  const TemporaryFolder folder;
+  struct Stopping {  // an object with callbacks of epochs, which returns false in one of them
+    std::vector<std::size_t>* epochs;
+    std::size_t last;
+    bool on_epoch(const Progress& progress) {
+      epochs->push_back(progress.epoch);
+      return progress.epoch != last;
+    }
+  };
+  constexpr std::size_t never = 4;
+  for (const std::size_t threads : {1u, 3u})
+    for (std::size_t last = 0; last < 4; ++last)
+      for (const bool by_progress : {false, true})
+        for (const bool on_calling_thread : {false, true}) {
+          INFO(threads << " threads, epoch " << last << ", by progress " << by_progress);
+          std::vector<std::size_t> epochs;
+          DefaultTrainer first(parameters(threads)), rest(parameters(threads));
+          first.checkpoint_to(folder / "state");
+          const Stopping stopping{&epochs, by_progress ? never : last};
+          if (on_calling_thread)
+            first.add(OnCallingThread(stopping));
+          else
+            first.add(stopping);
+          if (by_progress)
+            first.on_progress(
+                [&](const Progress& progress) {
+                  return progress.tokens < (last + 1) * task.corpus.token_count();
+                },
+                0s);
+          first.fit(task.corpus, task.vocabulary);
+          CHECK(first.report().stopped);
+          CHECK(first.report().tokens == (last + 1) * task.corpus.token_count());
+          rest.add(Stopping{&epochs, never});
+          rest.resume(task.corpus, task.vocabulary, folder / "state");
+          CHECK(epochs == std::vector<std::size_t>{0, 1, 2, 3});
+        }
+}
+
 TEST_CASE("a damaged checkpoint is refused", "[checkpoint]") {
   const Task task;
   const TemporaryFolder folder;
@@ -210,8 +251,9 @@ TEST_CASE("a checkpoint is restored into a model of the same shape", "[checkpoin
   CHECK(same(resumed.input, expected.input));
   CHECK(same(resumed.output, expected.output));
   Model other(task.vocabulary, {.dimension = 12, .output_rows = 50});
-  CHECK_THROWS_WITH(Hierarchical(parameters()).resume_training(task.corpus, other, folder / "state"),
-                    Catch::Contains("49 x 12"));
+  CHECK_THROWS_WITH(
+      Hierarchical(parameters()).resume_training(task.corpus, other, folder / "state"),
+      Catch::Contains("49 x 12"));
 }
 
 namespace {

@@ -112,8 +112,8 @@ class Trainer {
   /// trains. It may throw: training then stops and `fit` throws that.
   template <class F>
   void on_progress(F callback, Duration interval = std::chrono::seconds(1)) {
-    training_.options.callbacks.add(detail::Callback::from(std::move(callback)), false,
-                                    interval.count(), false);
+    detail::add_function(training_.options.callbacks, std::move(callback),
+                         {.interval = interval.count()});
   }
 
   /// Adds a function that is called after each epoch, while all threads wait: `progress.epoch` is
@@ -121,7 +121,7 @@ class Trainer {
   /// trained.
   template <class F>
   void on_epoch(F callback) {
-    training_.options.callbacks.add(detail::Callback::from(std::move(callback)), true, 0, false);
+    detail::add_function(training_.options.callbacks, std::move(callback), {.each_epoch = true});
   }
 
   /// Writes a checkpoint to `path` in the background at every `interval` of training, and when a

@@ -17,18 +17,19 @@ class SpinningBarrier {
       : others_(static_cast<std::uint32_t>(threads - 1)),
         spins_(threads <= std::thread::hardware_concurrency() ? 2000 : 0) {}
 
-  /// Waits for all threads, 0 to `threads - 1`. Thread 0 then calls `work`, which must not throw;
-  /// the others return after that and see what it wrote.
-  template <class Work>
-  void arrive_and_wait(std::size_t thread, Work&& work) noexcept {
-    if (thread != 0) {
-      const std::uint32_t round = round_.load(std::memory_order_acquire);
-      if (arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 == others_) arrived_.notify_one();
-      wait(round_, [round](std::uint32_t now) { return now != round; });
-      return;
-    }
+  /// Waits until thread 0 releases the barrier, and then sees all that it wrote. For the others.
+  void arrive_and_wait() noexcept {
+    const std::uint32_t round = round_.load(std::memory_order_acquire);
+    if (arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 == others_) arrived_.notify_one();
+    wait(round_, [round](std::uint32_t now) { return now != round; });
+  }
+
+  /// Waits until all others have arrived, and then sees all that they wrote. For thread 0.
+  void wait_for_others() noexcept {
     wait(arrived_, [this](std::uint32_t now) { return now == others_; });
-    work();
+  }
+  /// Lets the others go, which must have arrived. For thread 0.
+  void release() noexcept {
     arrived_.store(0, std::memory_order_relaxed);
     round_.fetch_add(1, std::memory_order_release);
     round_.notify_all();

@@ -13,62 +13,37 @@ namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
 
 /// A callback of any form: with or without the model, returning whether to continue, or nothing.
 struct Callback {
-  std::function<bool(const Progress&, const Model&)> call = {};
-  bool takes_model = false;
   bool each_epoch = false;         // else at most once in each interval
-  bool on_calling_thread = false;  // else on any that trains
   double interval = 1;             // in seconds
+  bool on_calling_thread = false;  // else on any that trains
+  bool takes_model = false;
+  std::function<bool(const Progress&, const Model&)> call = {};
+};
 
-  template <class F>
-  static Callback from(F f) {
-    constexpr bool takes_model = std::is_invocable_v<F&, const Progress&, const Model&>;
-    static_assert(
-        takes_model || std::is_invocable_v<F&, const Progress&>,
-        "wordloom: a callback takes (const Progress&) or (const Progress&, const Model&)");
-    if constexpr (requires { f == nullptr; })
-      if (f == nullptr) return {};  // an empty std::function: no callback
-    const auto call = [f = std::move(f)](const Progress& progress, const Model& model) mutable {
-      const auto run = [&]() -> decltype(auto) {
-        if constexpr (takes_model)
-          return f(progress, model);
-        else
-          return f(progress);
-      };
-      if constexpr (std::is_void_v<decltype(run())>) {
-        run();
-        return true;
-      } else {
-        return static_cast<bool>(run());
-      }
+/// Adds a function to callbacks, by which `as` says when to call it. An empty std::function adds
+/// none.
+template <class F>
+void add_function(std::vector<Callback>& callbacks, F f, Callback as) {
+  constexpr bool takes_model = std::is_invocable_v<F&, const Progress&, const Model&>;
+  static_assert(takes_model || std::is_invocable_v<F&, const Progress&>,
+                "wordloom: a callback takes (const Progress&) or (const Progress&, const Model&)");
+  if constexpr (requires { f == nullptr; })
+    if (f == nullptr) return;
+  as.takes_model = takes_model;
+  as.call = [f = std::move(f)](const Progress& progress, const Model& model) mutable {
+    const auto run = [&]() -> decltype(auto) {
+      if constexpr (takes_model)
+        return f(progress, model);
+      else
+        return f(progress);
     };
-    return {call, takes_model};
-  }
-};
-
-/// The callbacks of a trainer, in the order in which they were added.
-struct Callbacks {
-  std::vector<Callback> list = {};
-
-  void add(Callback callback, bool each_epoch, double interval, bool on_calling_thread) {
-    if (!callback.call) return;
-    callback.each_epoch = each_epoch;
-    callback.interval = interval;
-    callback.on_calling_thread = on_calling_thread;
-    list.push_back(std::move(callback));
-  }
-  /// Returns whether there is one of epochs, and whether there is one of progress that takes the
-  /// model.
-  bool has_epochs() const noexcept {
-    for (const Callback& callback : list)
-      if (callback.each_epoch) return true;
-    return false;
-  }
-  bool has_progress_with_model() const noexcept {
-    for (const Callback& callback : list)
-      if (!callback.each_epoch && callback.takes_model) return true;
-    return false;
-  }
-};
+    if constexpr (std::is_void_v<decltype(run())>)
+      return run(), true;
+    else
+      return static_cast<bool>(run());
+  };
+  callbacks.push_back(std::move(as));
+}
 
 /// Objects with these members are called by progress, or after each epoch, with or without the
 /// model.
@@ -80,47 +55,36 @@ template <class C, class... More>
 concept HasOnEpoch = requires(C& callback, const Progress& progress, const More&... more) {
   callback.on_epoch(progress, more...);
 };
-template <class C>
-inline constexpr bool watches_progress = HasOnProgress<C> || HasOnProgress<C, Model>;
-template <class C>
-inline constexpr bool watches_epochs = HasOnEpoch<C> || HasOnEpoch<C, Model>;
 
 /// Adds a callback of any form: a function, an object, or a std::reference_wrapper of one.
 template <class C>
-void add_callback(Callbacks& callbacks, std::shared_ptr<C> object, bool on_calling_thread) {
-  double interval = 1;
-  if constexpr (requires { object->interval(); })
-    interval = std::chrono::duration<double>(object->interval()).count();
-  if constexpr (watches_progress<C>)
-    callbacks.add(
-        Callback::from([object]<class... More>(
-            const Progress& progress, const More&... more) requires HasOnProgress<C, More...> {
-          return object->on_progress(progress, more...);
-        }),
-        false, interval, on_calling_thread);
-  if constexpr (watches_epochs<C>)
-    callbacks.add(
-        Callback::from([object]<class... More>(
-            const Progress& progress, const More&... more) requires HasOnEpoch<C, More...> {
-          return object->on_epoch(progress, more...);
-        }),
-        true, interval, on_calling_thread);
-}
-template <class C>
-void add_callback(Callbacks& callbacks, C callback, bool on_calling_thread = false) {
-  if constexpr (watches_progress<C> || watches_epochs<C>)
-    add_callback(callbacks, std::make_shared<C>(std::move(callback)), on_calling_thread);
-  else
-    callbacks.add(Callback::from(std::move(callback)), false, 1, on_calling_thread);
-}
-template <class C>
-void add_callback(Callbacks& callbacks, std::reference_wrapper<C> callback,
-                  bool on_calling_thread = false) {
-  if constexpr (watches_progress<C> || watches_epochs<C>)
-    add_callback(callbacks, std::shared_ptr<C>(std::shared_ptr<C>(), &callback.get()),
-                 on_calling_thread);
-  else
-    callbacks.add(Callback::from(callback), false, 1, on_calling_thread);
+void add_callback(std::vector<Callback>& callbacks, C callback, bool on_calling_thread = false) {
+  using Object = std::unwrap_reference_t<C>;
+  constexpr bool watches_progress = HasOnProgress<Object> || HasOnProgress<Object, Model>;
+  constexpr bool watches_epochs = HasOnEpoch<Object> || HasOnEpoch<Object, Model>;
+  if constexpr (!watches_progress && !watches_epochs) {
+    add_function(callbacks, std::move(callback), {.on_calling_thread = on_calling_thread});
+  } else {
+    // Both functions share the object.
+    const auto held = std::make_shared<C>(std::move(callback));
+    double interval = 1;
+    if constexpr (requires(Object & object) { object.interval(); })
+      interval = std::chrono::duration<double>(static_cast<Object&>(*held).interval()).count();
+    if constexpr (watches_progress)
+      add_function(callbacks,
+                   [held]<class... More>(const Progress& progress, const More&... more) requires(
+                       HasOnProgress<Object, More...>) {
+                     return static_cast<Object&>(*held).on_progress(progress, more...);
+                   },
+                   {.interval = interval, .on_calling_thread = on_calling_thread});
+    if constexpr (watches_epochs)
+      add_function(callbacks,
+                   [held]<class... More>(const Progress& progress, const More&... more) requires(
+                       HasOnEpoch<Object, More...>) {
+                     return static_cast<Object&>(*held).on_epoch(progress, more...);
+                   },
+                   {.each_epoch = true, .on_calling_thread = on_calling_thread});
+  }
 }
 
 }}}  // namespace wordloom::WORDLOOM_ABI::detail

@@ -109,14 +109,14 @@ struct Checkpoint {
     }
   };
 
-  std::uint64_t method = 0;            // fingerprint of policies and hyperparameters
-  std::uint64_t vocabulary = 0;        // Vocabulary::fingerprint()
-  std::uint64_t corpus = 0;            // its fingerprint(); 0: without one
-  std::uint64_t corpus_tokens = 0;     // in one epoch
-  std::uint64_t synchronisations = 0;  // completed by the ranks
-  std::uint64_t sync_options = 0;      // fingerprint of the way ranks synchronise
-  std::vector<Rank> ranks;             // all of the same numbers of epochs and threads
-  std::vector<NamedMatrix> matrices;   // Model::copy_of_matrices()
+  std::uint64_t method = 0;                // fingerprint of policies and hyperparameters
+  std::uint64_t vocabulary = 0;            // Vocabulary::fingerprint()
+  std::uint64_t corpus = 0;                // its fingerprint(); 0: without one
+  std::uint64_t corpus_tokens = 0;         // in one epoch
+  std::uint64_t synchronisations = 0;      // completed by the ranks
+  std::uint64_t sync_options = 0;          // fingerprint of the way ranks synchronise
+  std::vector<Rank> ranks = {};            // all of the same numbers of epochs and threads
+  std::vector<NamedMatrix> matrices = {};  // Model::copy_of_matrices()
 
   /// Returns the numbers of all ranks, one rank after the other.
   std::vector<std::uint64_t> positions() const;

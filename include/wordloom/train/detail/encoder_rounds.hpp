@@ -90,8 +90,7 @@ class EncoderRounds {
 
 /// Its place in runs whose words have vectors of their own.
 struct NoEncoderRounds {
-  template <class Samplers>
-  NoEncoderRounds(const Samplers&, Model&, const Hyperparameters&) {}
+  explicit NoEncoderRounds(const auto&...) {}
   static constexpr bool end_to_end() noexcept { return false; }
   static constexpr std::size_t round() noexcept { return 1; }
   void begin() const noexcept {}

@@ -5,13 +5,10 @@
 #include <functional>
 #include <memory>
 #include <span>
-#include <string>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include <wordloom/core/detail/processors.hpp>
-#include <wordloom/core/error.hpp>
 #include <wordloom/core/parallel.hpp>
 #include <wordloom/core/random.hpp>
 #include <wordloom/core/types.hpp>
@@ -28,7 +25,7 @@
 #include <wordloom/train/detail/checkpoint.hpp>
 #include <wordloom/train/detail/encoder_rounds.hpp>
 #include <wordloom/train/detail/private_rows.hpp>
-#include <wordloom/train/detail/run.hpp>
+#include <wordloom/train/detail/rank_run.hpp>
 #include <wordloom/train/detail/subword_rows.hpp>
 #include <wordloom/train/detail/update_sink.hpp>
 
@@ -80,7 +77,7 @@ struct ThreadTeam {
   [[gnu::noinline]] ThreadTeam(Run& of, double subsample, std::unique_ptr<PrivateRows> private_rows)
       : run(of), rows(std::move(private_rows)), subsampling(of.model.vocabulary, subsample) {
     if (rows) {
-      run.state.before_callbacks([this] { rows->merge_all(); });
+      run.state.before_callbacks = [this] { rows->merge_all(); };
       run.complete = [this](std::vector<NamedMatrix>& copies) { rows->complete(copies); };
     }
     if (run.parameters.pin_threads) processors = cores_first(allowed_processors());
@@ -90,12 +87,10 @@ struct ThreadTeam {
 
   /// Reports the work of a thread since its last report, up to its position `at`, and does what is
   /// due. Sets `rate` to the learning rate from here on.
-  [[gnu::noinline]] void report(std::size_t thread, Checkpoint::Thread at, WorkDone& done,
-                                double& rate) {
-    const double now = run.state.report(std::exchange(done, {}), at.epoch, rate, run.model);
+  [[gnu::noinline]] void report(std::size_t thread, const WorkDone& done,
+                                const Checkpoint::Thread& at, double& rate) {
+    const double now = run.state.report(done, at.epoch, rate, run.model);
     rate = run.schedule.rate(now);
-    at.tokens = at.examples = 0;
-    at.loss = 0;
     run.state.set_position(thread, at);
     if (run.state.is_due()) run.state.pause(run.model);
     if (thread == 0) run.tick(now);
@@ -158,8 +153,8 @@ void train_by_threads(const Corpus& corpus, const Samplers& samplers, const Kern
   if constexpr (PacksRows<Kernels>) {
     static_assert(!MapsRows<KernelWorker<Kernels>> && !HasEncoder<Samplers>,
                   "wordloom: an UpdateKernel that packs rows has no private rows and no encoder");
-    run.state.before_callbacks([&] { packed.unpack(); });
-    run.state.after_callbacks([&] { packed.pack(); });
+    run.state.before_callbacks = [&] { packed.unpack(); };
+    run.state.after_callbacks = [&] { packed.pack(); };
     run.complete = [&](std::vector<NamedMatrix>& copies) { packed.unpack(copies); };
   }
   const auto scratch = scratch_rows(samplers, kernels, encoder, model, team.threads);
@@ -167,17 +162,19 @@ void train_by_threads(const Corpus& corpus, const Samplers& samplers, const Kern
   if constexpr (HasEncoder<Samplers>) {
     if (run.start.tokens == 0 || encoder.end_to_end()) encoder.encode();
     run.download = [&] { encoder.download(); };
-    if (encoder.end_to_end())
-      run.state.before_callbacks([&] {
+    if (encoder.end_to_end()) {
+      run.state.before_callbacks = [&] {
         if (team.rows) team.rows->merge_all();
         encoder.encode();
-      });
-    else
-      run.state.after_rounds(encoder.round() * model.vocabulary.size(), [&](double rate) {
+      };
+    } else {
+      run.state.round_words = encoder.round() * model.vocabulary.size();
+      run.state.end_round = [&](double rate) {
         if (team.rows) team.rows->merge_all();
         encoder.end_round(rate);
         if (team.rows) team.rows->merge_all();  // so that threads copy the new rows
-      });
+      };
+    }
   }
 
   const auto train_thread = [&](std::size_t thread) {
@@ -205,7 +202,7 @@ void train_by_threads(const Corpus& corpus, const Samplers& samplers, const Kern
       run.state.begin_epoch(epoch, model);
       Random random(parameters.seed, stream, epoch);
       std::uint64_t sentences = 0, skipped = 0, picks = 0;
-      if (epoch == start.epoch) {
+      if (epoch == start.epoch && start.sentences > 0) {
         random = Random::from_state(start.random_state, start.random_gamma);
         skipped = start.sentences;
         picks = start.picks;
@@ -218,7 +215,8 @@ void train_by_threads(const Corpus& corpus, const Samplers& samplers, const Kern
       };
       const auto report = [&] {
         sink.finish_minibatch();
-        team.report(thread, position(), sink.done, rate);
+        const WorkDone done = std::exchange(sink.done, {});
+        team.report(thread, done, position(), rate);
         sink.learning_rate = static_cast<float>(rate);
         ticked = 0;
       };
@@ -282,8 +280,7 @@ void train_by_threads(const Corpus& corpus, const Samplers& samplers, const Kern
         if (batch_sentences > 0) train_batch(batch.sentences());
       finish_worker(kernel, model, sink.learning_rate);
       report();
-      if (epoch == 0 && run.sync.size() == 1) run.state.end_first_epoch(contexts);
-      run.state.end_epoch(thread, epoch, model);
+      run.state.end_epoch(thread, epoch, contexts, model);
     }
     run.state.leave();
   };

@@ -10,10 +10,11 @@
 #include <type_traits>
 #include <utility>
 
+#include <wordloom/core/detail/parameter_effects.hpp>
 #include <wordloom/core/error.hpp>
+#include <wordloom/core/files.hpp>
 #include <wordloom/core/hyperparameters.hpp>
 #include <wordloom/core/parallel.hpp>
-#include <wordloom/core/random.hpp>
 #include <wordloom/corpus/concept.hpp>
 #include <wordloom/corpus/detail/nothing_to_train.hpp>
 #include <wordloom/corpus/vocabulary.hpp>
@@ -25,10 +26,10 @@
 #include <wordloom/train/detail/batch_loop.hpp>
 #include <wordloom/train/detail/checkpoint.hpp>
 #include <wordloom/train/detail/column_loop.hpp>
-#include <wordloom/train/detail/convergence.hpp>
-#include <wordloom/train/detail/device_column_loop.hpp>
 #include <wordloom/train/detail/encoder_rounds.hpp>
-#include <wordloom/train/detail/run.hpp>
+#include <wordloom/train/detail/host_columns.hpp>
+#include <wordloom/train/detail/model_checks.hpp>
+#include <wordloom/train/detail/rank_run.hpp>
 #include <wordloom/train/detail/thread_loop.hpp>
 #include <wordloom/train/progress.hpp>
 
@@ -43,24 +44,11 @@ auto embeddings_of(Model&& model) {
     return std::move(model).embeddings();
 }
 
-/// Throws InvalidArgument unless a model has the shape that its vocabulary, a sampler and the
-/// hyperparameters need. `shape.output_rows` is not 0.
-void check_shape(const Model& model, const ModelShape& shape);
-
-/// Throws CorpusError for a corpus without words, or with another vocabulary than the model's.
-/// `vocabulary`: the fingerprint of the corpus's vocabulary, if it has one.
-void check_corpus(std::uint64_t tokens, const std::optional<std::uint64_t>& vocabulary,
-                  const Model& model);
-
-/// The checkpoint of a run that has not started; its matrices are left empty. `threads`: the number
-/// of threads of a rank that have a position of their own in the corpus.
-Checkpoint beginning_of(const Hyperparameters& parameters, std::size_t ranks, std::size_t threads);
-
 /// The part of a Training that is independent of samplers and kernels, so that a program with many
 /// of them contains it once.
 template <class Sync, class Schedule, class Replica>
 struct RankTraining {
-  using RankRun = Run<Sync, Schedule, Replica>;
+  using RankRun = detail::RankRun<Sync, Schedule, Replica>;
 
   /// The values that depend on the types of sampler, kernel and corpus.
   struct Traits {
@@ -75,7 +63,7 @@ struct RankTraining {
     std::function<CorpusError()> nothing_trained = {};
   };
 
-  RunOptions options;
+  TrainerOptions options;
   Schedule schedule;
   Sync sync;
   TrainReport report = {};
@@ -84,16 +72,21 @@ struct RankTraining {
   /// checkpoint `from`, whose matrices the model receives, or the beginning if it is null.
   [[gnu::noinline]] Checkpoint begin(Model& model, const Traits& traits,
                                      const std::filesystem::path* from) const {
+    Checkpoint start{.method = traits.method,
+                     .vocabulary = model.vocabulary.fingerprint(),
+                     .corpus_tokens = traits.corpus_tokens};
     check_corpus(traits.corpus_tokens, traits.corpus_vocabulary, model);
     check_shape(model, traits.shape);
-    Checkpoint start = beginning_of(options.parameters, sync.size(), traits.threads);
-    start.method = traits.method;
-    start.vocabulary = model.vocabulary.fingerprint();
-    start.corpus_tokens = traits.corpus_tokens;
+    start.ranks.resize(sync.size());
+    for (Checkpoint::Rank& rank : start.ranks) {
+      rank.losses.resize(options.parameters.epochs);
+      rank.threads.resize(traits.threads);
+    }
     if (traits.corpus_fingerprint &&
         (options.saves() || from != nullptr || (shares_rows<Sync> && sync.size() > 1)))
       start.corpus = traits.corpus_fingerprint();
-    if (sync.rank() == 0) options.try_checkpoint();
+    // Before training, so that a wrong name does not cost hours.
+    if (sync.rank() == 0 && options.saves()) static_cast<void>(AtomicFile{options.checkpoint});
     if (sync.rank() == 0 && from != nullptr) {
       Checkpoint loaded = Checkpoint::load(*from);
       loaded.require_run(start, *from);
@@ -114,7 +107,7 @@ struct RankTraining {
       throw traits.nothing_trained();
     }
     require_convergence(model, resolve_threads(options.parameters.threads));
-    report = run.state.finish();
+    report = run.state.summary();
   }
 
  private:
@@ -208,16 +201,11 @@ struct Training : RankTraining<Sync, Schedule, ReplicaOf<Kernel>> {
         device = kernel.start(sampler, parameters, model);
         auto replica = device->replica();
         Rank::run(model, replica, traits, resumes, start, [&](RankRun& run) {
+          NoEncoderRounds none;
           if constexpr (has_two_steps<Sampler>)
-            DeviceColumnLoop(corpus, *device, run).train();
+            ColumnLoop(corpus, *device, none, run).train();
           else
             BatchLoop(corpus, *device, run).train();
-        });
-      } else if constexpr (has_two_steps<Sampler>) {
-        const auto kernels = start_kernel(kernel, model);
-        EncoderRoundsOf<SamplerRun> encoder(samplers, model, options.parameters);
-        Rank::run(model, model, traits, resumes, start, [&](RankRun& run) {
-          ColumnLoop(corpus, samplers, kernels, encoder, run).train();
         });
       } else {
         static_assert(!HasSubwords<SamplerRun> || KeepsNothingByRow<KernelRun<Kernel>>,
@@ -226,8 +214,14 @@ struct Training : RankTraining<Sync, Schedule, ReplicaOf<Kernel>> {
         const auto kernels = start_kernel(kernel, model);
         EncoderRoundsOf<SamplerRun> encoder(samplers, model, options.parameters);
         Rank::run(model, model, traits, resumes, start, [&](RankRun& run) {
-          train_by_threads<features_used<Sampler>()>(corpus, samplers, kernels, encoder, run,
-                                                     subsample);
+          if constexpr (has_two_steps<Sampler>) {
+            HostColumns threads(corpus, samplers, kernels, encoder.end_to_end(), model,
+                                options.parameters);
+            ColumnLoop(corpus, threads, encoder, run).train();
+          } else {
+            train_by_threads<features_used<Sampler>()>(corpus, samplers, kernels, encoder, run,
+                                                       subsample);
+          }
         });
       }
     } catch (const std::exception& error) {
@@ -282,62 +276,5 @@ struct Training : RankTraining<Sync, Schedule, ReplicaOf<Kernel>> {
     return traits;
   }
 };
-
-#if WORDLOOM_DEFINES_FUNCTIONS
-
-WORDLOOM_FUNCTION void check_shape(const Model& model, const ModelShape& shape) {
-  const auto require = [&](const char* matrix, const RowMatrix& got, std::size_t rows) {
-    if (got.rows() != rows || got.columns() != shape.dimension)
-      throw InvalidArgument{"the model's ",
-                            matrix,
-                            " is ",
-                            got.rows(),
-                            " x ",
-                            got.columns(),
-                            ", its vocabulary, this sampler and the hyperparameters need ",
-                            rows,
-                            " x ",
-                            shape.dimension};
-  };
-  const auto described = [](const std::optional<SubwordOptions>& subwords) -> std::string {
-    if (!subwords) return "no subwords";
-    return joined({"subwords of minn ", subwords->minn, ", maxn ", subwords->maxn, ", ",
-                   subwords->buckets, " buckets"});
-  };
-  if (model.has_one_matrix() != shape.one_matrix)
-    throw InvalidArgument(model.has_one_matrix()
-                              ? "the model has one matrix for both sides, this sampler needs two"
-                              : "the model has two matrices, this sampler needs one for both "
-                                "sides (ModelShape::one_matrix)");
-  if (model.subwords != shape.subwords)
-    throw InvalidArgument{"the model has ", described(model.subwords), ", this sampler ",
-                          described(shape.subwords)};
-  require("input", model.input,
-          model.vocabulary.size() + (model.subwords ? model.subwords->rows() : 0));
-  require("output", model.output, shape.output_rows);
-}
-
-WORDLOOM_FUNCTION void check_corpus(std::uint64_t tokens,
-                                    const std::optional<std::uint64_t>& vocabulary,
-                                    const Model& model) {
-  if (tokens == 0)
-    throw CorpusError("the corpus has no word of the vocabulary: nothing to train on");
-  if (vocabulary && *vocabulary != model.vocabulary.fingerprint())
-    throw CorpusError("the corpus was encoded with another vocabulary than the model's");
-}
-
-WORDLOOM_FUNCTION Checkpoint beginning_of(const Hyperparameters& parameters, std::size_t ranks,
-                                          std::size_t threads) {
-  Checkpoint start;
-  for (std::size_t stream = 0; stream < ranks * threads; ++stream) {
-    if (stream % threads == 0) start.ranks.emplace_back().losses.resize(parameters.epochs);
-    const Random random(parameters.seed, stream, 0);
-    start.ranks.back().threads.push_back(
-        {.random_state = random.state(), .random_gamma = random.gamma()});
-  }
-  return start;
-}
-
-#endif
 
 }}}  // namespace wordloom::WORDLOOM_ABI::detail

@@ -14,9 +14,8 @@
 #include <wordloom/objective/loss.hpp>
 #include <wordloom/sampler/block.hpp>
 #include <wordloom/train/detail/private_rows.hpp>
-#include <wordloom/train/detail/run.hpp>
+#include <wordloom/train/detail/run_progress.hpp>
 #include <wordloom/train/detail/subword_rows.hpp>
-#include <wordloom/train/detail/work_done.hpp>
 
 namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
 

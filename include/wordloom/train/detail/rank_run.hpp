@@ -11,7 +11,7 @@
 #include <wordloom/model/model.hpp>
 #include <wordloom/sync/concept.hpp>
 #include <wordloom/train/detail/checkpoint.hpp>
-#include <wordloom/train/detail/run_state.hpp>
+#include <wordloom/train/detail/shared_progress.hpp>
 
 namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
 
@@ -19,8 +19,8 @@ namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
 /// to synchronise and, when they are due, to write checkpoints in the background. Functions are for
 /// one thread at a time.
 template <class Sync, class Schedule, class Replica>
-struct Run {
-  const RunOptions& options;
+struct RankRun {
+  const TrainerOptions& options;
   Sync& sync;
   const Schedule& schedule;
   Model& model;
@@ -35,7 +35,7 @@ struct Run {
   const Hyperparameters& parameters = options.parameters;
   const Checkpoint::Rank& start = beginning.ranks[sync.rank()];
   const std::uint64_t tokens_per_epoch = beginning.corpus_tokens / sync.size();  // of this rank
-  RunState state{options, start, tokens_per_epoch, sync.size() > 1};
+  SharedProgress state{options, start, tokens_per_epoch, sync.size() == 1};
   std::chrono::steady_clock::time_point last_write = std::chrono::steady_clock::now();
   std::jthread write = {};
 
@@ -61,7 +61,6 @@ struct Run {
   /// not write its last checkpoint. With several ranks, none fails after another one has returned.
   void end() {
     if (write.joinable()) write.join();  // the last callback reports its failure
-    if (options.callbacks.has_progress_with_model()) download();
     state.end(model);
     if (sync.size() > 1) wait_for_write();
     for (Signal signal = sync.finish(replica); signal != Signal::go_on;
@@ -79,7 +78,7 @@ struct Run {
   void pause(Signal signal) {
     arrive();
     std::vector<std::uint64_t> own;  // taken before other threads continue
-    if (options.saves()) own = state.reached().numbers();
+    if (options.saves()) own = state.reached(signal == Signal::stop).numbers();
     const Positions all = sync.gather(replica, own);
     if (signal == Signal::stop) state.stop();
     if (!options.saves() || sync.rank() != 0) return;

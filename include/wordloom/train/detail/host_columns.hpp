@@ -1,0 +1,207 @@
+#pragma once
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include <wordloom/core/detail/processors.hpp>
+#include <wordloom/core/detail/spinning_barrier.hpp>
+#include <wordloom/core/hyperparameters.hpp>
+#include <wordloom/core/parallel.hpp>
+#include <wordloom/core/random.hpp>
+#include <wordloom/core/types.hpp>
+#include <wordloom/kernel/concept.hpp>
+#include <wordloom/model/model.hpp>
+#include <wordloom/objective/loss.hpp>
+#include <wordloom/sampler/block.hpp>
+#include <wordloom/sampler/concept.hpp>
+#include <wordloom/sampler/detail/column_parts.hpp>
+#include <wordloom/train/detail/encoder_rounds.hpp>
+#include <wordloom/train/detail/update_sink.hpp>
+
+namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
+
+/// The threads of the host that train columns, as a kernel on a device does (see ColumnLoop). The
+/// words of a column are cut into parts, which threads take in turn; they wait for each other after
+/// each step. A part draws its random numbers from a stream of its own and no row changes twice in
+/// a step, so that any number of threads gives the same bits. Between two steps only thread 0
+/// works.
+template <class Corpus, class Samplers, class Kernels>
+class HostColumns {
+ public:
+  static constexpr bool on_host = true;
+
+  /// `end_to_end`: leaves the changes of inputs to an encoder.
+  HostColumns(const Corpus& corpus, const Samplers& samplers, const Kernels& kernels,
+              bool end_to_end, Model& model, const Hyperparameters& parameters)
+      : corpus_(corpus),
+        samplers_(samplers),
+        kernels_(kernels),
+        end_to_end_(end_to_end),
+        model_(model),
+        parameters_(parameters),
+        threads_(resolve_threads(parameters.threads)),
+        done_(threads_),
+        barrier_(threads_) {}
+
+  /// Sets the words of a column, and the parts of them to train.
+  void set_words(std::span<const WordId> words, std::pair<std::size_t, std::size_t> parts) {
+    words_ = words;
+    parts_ = {words.size()};
+    own_ = parts;
+    contexts_.resize(columns_at_once * words.size());
+  }
+  static void download(Model&) noexcept {}
+
+  /// Calls `work()`, which may train columns, in this thread; rethrows the first exception of any
+  /// thread.
+  void run(const std::function<void()>& work) {
+    const auto processors =
+        parameters_.pin_threads ? cores_first(allowed_processors()) : std::vector<std::size_t>();
+    run_threads(threads_, [&](std::size_t thread) {
+      const PinnedThread pinned(processors, thread);
+      attempt([&] { take_part(thread, work); });
+      if (thread == 0) {
+        barrier_.wait_for_others();
+        ended_ = true;
+        barrier_.release();
+      } else {
+        while (!ended_ && waits_for_step()) continue;  // one that could not begin
+      }
+    });
+    if (failure_) std::rethrow_exception(failure_);
+  }
+
+  void begin(std::uint64_t number, std::size_t in_epoch, const std::vector<WordId>&) {
+    finds_contexts_ = number % columns_at_once == 0 || !has_contexts_;
+    has_contexts_ = true;
+    number_ = number;
+    in_epoch_ = in_epoch;
+  }
+  void train(Sides step, double rate) {
+    step_ = step;
+    rate_ = static_cast<float>(rate);
+    next_part_ = own_.first;
+    barrier_.release();
+    attempt(train_parts_);
+    barrier_.wait_for_others();
+    if (failed_) std::rethrow_exception(failure_);
+  }
+  static void end() noexcept {}
+
+  /// The work of one thread, or of all, since a column began.
+  struct alignas(64) Trained {
+    std::uint64_t examples = 0;
+    LossSum loss;
+  };
+  Trained wait() {
+    Trained all;
+    for (Trained& of_thread : done_) {
+      all.examples += of_thread.examples;
+      all.loss += of_thread.loss;
+      of_thread = {};
+    }
+    return all;
+  }
+
+ private:
+  static constexpr std::size_t part_words = ColumnParts::part_words;
+  static constexpr std::size_t columns_at_once = 16;  // columns whose contexts are found together
+
+  /// Makes the worker of a thread, with which thread 0 does `work` and others take part in steps.
+  void take_part(std::size_t thread, const std::function<void()>& work) {
+    std::array<WordId, 2 * part_words> pairs;
+    auto sampler = worker_of(samplers_);
+    const BlockShape max = sampler.max_block();
+    auto kernel = one_side_worker_of(kernels_, std::as_const(model_), max);
+    if (end_to_end_) leave_inputs(kernel, 0, model_.input.rows());
+    UpdateSink<decltype(kernel)> sink(model_, kernel, max, 0, {});
+    const auto train_parts = [&] {
+      sampler.begin_step(step_);
+      sink.learning_rate = rate_;
+      for (std::size_t part = 0; (part = next_part_++) < own_.second;) {
+        const std::size_t first = parts_.first_word(part);
+        const std::size_t count = parts_.first_word(part + 1) - first;
+        const auto contexts = contexts_of(first, count);
+        for (std::size_t i = 0; i < count; ++i) {
+          pairs[2 * i] = words_[first + i];
+          pairs[2 * i + 1] = contexts[i];
+        }
+        Random random = ColumnParts::random(parameters_.seed, part, step_, number_);
+        sink.with_loss = ColumnParts::has_loss(part, in_epoch_);
+        sampler.sample(std::span<const WordId>(pairs).first(2 * count), random, sink);
+        sink.finish();
+      }
+      finish_worker(kernel, model_, sink.learning_rate);
+      const WorkDone done = std::exchange(sink.done, {});
+      done_[thread].examples += done.examples;
+      done_[thread].loss += done.loss;
+    };
+    if (thread == 0) {
+      barrier_.wait_for_others();
+      train_parts_ = std::ref(train_parts);
+      work();
+    } else {
+      while (waits_for_step()) attempt(train_parts);
+    }
+  }
+
+  /// Returns the contexts of a part in this column. Those of several columns are found together:
+  /// they are adjacent in the list of a word (WordContextLists).
+  std::span<const WordId> contexts_of(std::size_t first, std::size_t count) {
+    const auto from_here = std::span(contexts_)
+                               .subspan(columns_at_once * first, columns_at_once * count)
+                               .subspan(number_ % columns_at_once * count);
+    if (finds_contexts_ && step_ == Sides::inputs)
+      corpus_.contexts(number_, first, count, from_here);
+    return from_here.first(count);
+  }
+
+  /// Waits for the next step; returns false if there is none.
+  bool waits_for_step() {
+    barrier_.arrive_and_wait();
+    return !ended_;
+  }
+  /// Does some work unless a thread has failed. The first failure ends all threads together, so
+  /// that none waits for one that has ended.
+  template <class Work>
+  void attempt(const Work& work) noexcept {
+    try {
+      if (!failed_) work();
+    } catch (...) {
+      if (!failed_.exchange(true)) failure_ = std::current_exception();
+    }
+  }
+
+  const Corpus& corpus_;
+  const Samplers& samplers_;
+  const Kernels& kernels_;
+  const bool end_to_end_;
+  Model& model_;
+  const Hyperparameters& parameters_;
+  const std::size_t threads_;
+  std::span<const WordId> words_;
+  ColumnParts parts_{0};
+  std::pair<std::size_t, std::size_t> own_;  // parts of this rank
+  // Written by thread 0, between two steps.
+  std::function<void()> train_parts_;  // of thread 0
+  std::uint64_t number_ = 0;           // of the column, over all epochs
+  std::size_t in_epoch_ = 0;
+  Sides step_ = Sides::inputs;
+  float rate_ = 0;
+  bool ended_ = false, has_contexts_ = false, finds_contexts_ = false;
+  // [columns_at_once x words of the part] for each part; both steps of a column use them.
+  std::vector<WordId> contexts_;
+  std::vector<Trained> done_;  // [threads]
+  std::atomic<std::size_t> next_part_{0};
+  std::atomic<bool> failed_{false};
+  std::exception_ptr failure_;
+  SpinningBarrier barrier_;
+};
+
+}}}  // namespace wordloom::WORDLOOM_ABI::detail

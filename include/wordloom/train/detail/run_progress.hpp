@@ -1,0 +1,108 @@
+#pragma once
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <sstream>
+
+#include <wordloom/core/error.hpp>
+#include <wordloom/objective/loss.hpp>
+#include <wordloom/train/detail/checkpoint.hpp>
+#include <wordloom/train/progress.hpp>
+
+namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
+
+/// The work of one thread since its last report.
+struct WorkDone {
+  std::uint64_t tokens = 0;
+  std::uint64_t examples = 0;  // number of examples in `loss`
+  LossSum loss;
+  std::uint64_t blocks = 0;  // blocks whose loss was measured
+};
+
+/// The progress of a rank. For one thread at a time.
+struct RunProgress {
+  Checkpoint::Rank reached;           // its position; at first, that where the run begins
+  std::uint64_t total_tokens;         // of the run
+  std::size_t epoch = first_epoch();  // of the last report, like the rate
+  double rate = 0;
+  std::optional<IoError> checkpoint_failure = {};
+  const std::uint64_t before = reached.tokens;  // this run
+  const std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
+
+  /// Returns the fraction of the whole run that is done, 0 to 1, including `more` tokens.
+  double fraction(std::uint64_t more = 0) const {
+    return Progress{.tokens = reached.tokens + more, .total_tokens = total_tokens}.fraction();
+  }
+  double seconds() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  }
+  /// Returns the number of epochs that all threads have ended.
+  std::size_t epochs_ended() const {
+    return std::ranges::min(reached.threads, {}, &Checkpoint::Thread::epoch).epoch;
+  }
+
+  /// Adds the work of a thread in an epoch, at a learning rate. Throws TrainingError if its loss is
+  /// not finite.
+  void add(const WorkDone& done, std::size_t in_epoch, double at_rate);
+  /// Returns the progress of now, without a mean loss.
+  Progress now() const;
+  TrainReport report(bool stopped) const;
+
+ private:
+  std::size_t first_epoch() const { return std::min(epochs_ended(), reached.losses.size() - 1); }
+};
+
+#if WORDLOOM_DEFINES_FUNCTIONS
+
+WORDLOOM_FUNCTION void RunProgress::add(const WorkDone& done, std::size_t in_epoch,
+                                        double at_rate) {
+  epoch = in_epoch;
+  rate = at_rate;
+  reached.tokens += done.tokens;
+  const double loss = done.loss.value();
+  reached.losses[epoch].add(loss, done.examples);
+  if (std::isfinite(loss)) return;
+  std::ostringstream message;
+  message << "training diverged: the loss is " << loss << " in epoch " << epoch + 1 << " of "
+          << reached.losses.size() << ", by token " << reached.tokens << " of " << total_tokens
+          << ", at learning rate " << rate << "; try a lower learning rate";
+  throw TrainingError(message.str());
+}
+
+WORDLOOM_FUNCTION Progress RunProgress::now() const {
+  const double time = seconds();
+  const double speed = static_cast<double>(reached.tokens - before) / std::max(time, 1e-9);
+  const std::uint64_t left = total_tokens - std::min(reached.tokens, total_tokens);
+  return {.epoch = epoch,
+          .epochs = reached.losses.size(),
+          .tokens = reached.tokens,
+          .total_tokens = total_tokens,
+          .seconds = time,
+          .words_per_second = speed,
+          .learning_rate = rate,
+          .eta_seconds = static_cast<double>(left) / std::max(speed, 1e-9),
+          .checkpoint_failure = checkpoint_failure ? checkpoint_failure->what() : ""};
+}
+
+WORDLOOM_FUNCTION TrainReport RunProgress::report(bool stopped) const {
+  const Progress at = now();
+  TrainReport result{.tokens = at.tokens,
+                     .seconds = at.seconds,
+                     .words_per_second = at.words_per_second,
+                     .loss = std::numeric_limits<double>::quiet_NaN(),
+                     .stopped = stopped,
+                     .checkpoint_failure = at.checkpoint_failure};
+  for (const Checkpoint::EpochLoss& of_epoch : reached.losses) {
+    result.epoch_losses.push_back(of_epoch.mean());
+    if (of_epoch.examples > 0) result.loss = of_epoch.mean();
+  }
+  return result;
+}
+
+#endif
+
+}}}  // namespace wordloom::WORDLOOM_ABI::detail
