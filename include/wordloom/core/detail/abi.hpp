@@ -14,6 +14,17 @@
     "Wordloom is compiled without optimisation and trains some 40 times as slowly: compile with -O2, or link wordloom::precompiled (CMake). -DWORDLOOM_UNOPTIMIZED ends this message")
 #endif
 
+// Optional libraries that the compiler's options do not name are not used.
+#ifndef WORDLOOM_HAS_BLAS
+#define WORDLOOM_HAS_BLAS 0
+#endif
+#ifndef WORDLOOM_HAS_LIBLINEAR
+#define WORDLOOM_HAS_LIBLINEAR 0
+#endif
+#ifndef WORDLOOM_HAS_ZLIB
+#define WORDLOOM_HAS_ZLIB 0
+#endif
+
 // All of the library is in an inline namespace that names the instruction set. Translation units
 // with other flags then share no function: else the linker would keep one of two that differ, and
 // a unit for older CPUs could run code for newer ones. Passing a type of the library between such
