@@ -28,8 +28,9 @@ wordloom_require(hwy libhwy-dev CONFIG)
 wordloom_require(Threads libc6-dev)
 
 wordloom_optional(BLAS CBLAS libopenblas-dev "GemmKernel on CBLAS")
+wordloom_optional(EIGEN Eigen3 libeigen3-dev "views of Eigen")
 wordloom_optional(OPENMP OpenMP "libgomp1 (with g++) or libomp-dev (with clang++)"
-                  "threads by OpenMP")
+                  "threads in the team of OpenMP")
 wordloom_optional(ZLIB ZLIB zlib1g-dev "corpora in .gz files")
 wordloom_optional(LIBLINEAR LIBLINEAR liblinear-dev "evaluation by logistic regression")
 

@@ -1,20 +1,32 @@
-# `cmake --install`: the headers and a package for find_package(wordloom).
+# `cmake --install`: the headers, a package for find_package(wordloom [COMPONENTS NAME...]),
+# wordloom.pc, and of the rest what has been built: the compiled library and the programs.
 
 include(CMakePackageConfigHelpers)
 include(GNUInstallDirs)
 
-# Headers only, so nothing depends on the architecture.
-set(wordloom_package_dir ${CMAKE_INSTALL_DATADIR}/cmake/wordloom)
+set(wordloom_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/wordloom)
+if(BUILD_SHARED_LIBS)
+  set(wordloom_library_file ${CMAKE_SHARED_LIBRARY_PREFIX}wordloom${CMAKE_SHARED_LIBRARY_SUFFIX})
+else()
+  set(wordloom_library_file ${CMAKE_STATIC_LIBRARY_PREFIX}wordloom${CMAKE_STATIC_LIBRARY_SUFFIX})
+endif()
 
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/wordloom TYPE INCLUDE FILES_MATCHING PATTERN "*.hpp" PATTERN "*.inl"
         PATTERN "*.cuh")
 install(TARGETS wordloom EXPORT wordloom_targets INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-foreach(name cuda mpi nccl cublas)
-  if(TARGET wordloom_${name})
-    install(TARGETS wordloom_${name} EXPORT wordloom_targets)
-  endif()
-endforeach()
 install(EXPORT wordloom_targets FILE wordloomTargets.cmake NAMESPACE wordloom::
+        DESTINATION ${wordloom_package_dir})
+# A file for each component, so that only those asked for need their libraries.
+foreach(component IN LISTS wordloom_components)
+  install(TARGETS wordloom_${component} EXPORT wordloom_${component}_targets)
+  install(EXPORT wordloom_${component}_targets FILE wordloom_${component}.cmake NAMESPACE wordloom::
+          DESTINATION ${wordloom_package_dir})
+endforeach()
+
+# Optional: `cmake --install` of a fresh configuration installs the headers.
+install(TARGETS wordloom_precompiled EXPORT wordloom_precompiled_targets
+        ARCHIVE OPTIONAL LIBRARY OPTIONAL RUNTIME OPTIONAL)
+install(EXPORT wordloom_precompiled_targets FILE wordloom_precompiled.cmake NAMESPACE wordloom::
         DESTINATION ${wordloom_package_dir})
 
 configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/wordloomConfig.cmake.in
@@ -22,11 +34,48 @@ configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/wordloomConfig.cmake.i
                               INSTALL_DESTINATION ${wordloom_package_dir}
                               NO_SET_AND_CHECK_MACRO)
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/cmake/wordloomConfigVersion.cmake
-                                 COMPATIBILITY SameMinorVersion ARCH_INDEPENDENT)
+                                 COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/cmake/wordloomConfig.cmake
               ${PROJECT_BINARY_DIR}/cmake/wordloomConfigVersion.cmake
+              ${PROJECT_SOURCE_DIR}/cmake/build_type_notice.cmake
               ${PROJECT_SOURCE_DIR}/cmake/FindCBLAS.cmake
               ${PROJECT_SOURCE_DIR}/cmake/FindLIBLINEAR.cmake
               ${PROJECT_SOURCE_DIR}/cmake/FindNCCL.cmake
         DESTINATION ${wordloom_package_dir})
-install(FILES ${PROJECT_SOURCE_DIR}/LICENSE TYPE DOC)
+
+# For builds without CMake: `pkg-config --cflags wordloom`; wordloom-precompiled has the library, too.
+file(RELATIVE_PATH wordloom_up /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
+foreach(name IN ITEMS wordloom wordloom-precompiled)
+  configure_file(${PROJECT_SOURCE_DIR}/cmake/${name}.pc.in ${PROJECT_BINARY_DIR}/cmake/${name}.pc @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/cmake/${name}.pc
+          DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endforeach()
+
+# Guides with their links, examples, and pictures.
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/README.md
+              ${PROJECT_SOURCE_DIR}/INSTALL.md ${PROJECT_SOURCE_DIR}/CHANGELOG.md TYPE DOC)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/include TYPE DOC FILES_MATCHING PATTERN "*.md"
+        PATTERN detail EXCLUDE)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/examples TYPE DOC FILES_MATCHING PATTERN "*.cpp" PATTERN "*.hpp"
+        PATTERN "*.md")
+
+set(CPACK_PACKAGE_NAME libwordloom-dev)
+set(CPACK_PACKAGE_VENDOR "the Wordloom authors")
+set(CPACK_PACKAGE_CONTACT "the Wordloom authors <wordloom@invalid>")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY ${PROJECT_DESCRIPTION})
+set(CPACK_RESOURCE_FILE_LICENSE ${PROJECT_SOURCE_DIR}/LICENSE)
+set(CPACK_GENERATOR DEB TGZ)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SECTION libdevel)
+set(CPACK_DEBIAN_PACKAGE_DEPENDS libhwy-dev)
+set(CPACK_DEBIAN_PACKAGE_SUGGESTS
+    "libopenblas-dev, zlib1g-dev, liblinear-dev, libeigen3-dev, libopenmpi-dev")
+find_program(WORDLOOM_SHLIBDEPS dpkg-shlibdeps)
+mark_as_advanced(WORDLOOM_SHLIBDEPS)
+if(WORDLOOM_SHLIBDEPS)
+  set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+endif()
+# Packs and installs what has been built, not all tests and benchmarks first.
+set(CMAKE_SKIP_INSTALL_ALL_DEPENDENCY ON)
+set(CPACK_STRIP_FILES ON)
+include(CPack)

@@ -41,13 +41,20 @@ endif()
 
 add_library(wordloom_own_program INTERFACE)
 target_link_libraries(wordloom_own_program INTERFACE wordloom_own_flags wordloom::precompiled)
-# For wordloom/eigen.hpp, which no other header includes.
-wordloom_require(Eigen3 libeigen3-dev 3.4 CONFIG)
-target_link_libraries(wordloom_own_program INTERFACE Eigen3::Eigen)
+# All optional parts that are here; those of several processes and devices are few programs'.
+foreach(component IN ITEMS blas eigen liblinear openmp zlib)
+  if(TARGET wordloom::${component})
+    target_link_libraries(wordloom_own_program INTERFACE wordloom::${component})
+  endif()
+endforeach()
+if(NOT TARGET wordloom::eigen)
+  message(FATAL_ERROR "Wordloom: Eigen3 is not found, which the programs of this project need. Debian and Ubuntu "
+                      "have it in the package libeigen3-dev.")
+endif()
 target_link_libraries(wordloom_precompiled PRIVATE $<BUILD_INTERFACE:wordloom_own_flags>)
 # UBSan of Clang takes four times as long for the kernels with these two checks; ASan checks what
 # they access.
-set_source_files_properties(src/bf16_kernel.cpp src/fused_kernel.cpp PROPERTIES
+set_source_files_properties(src/bf16_kernel.cpp src/fused_kernel.cpp src/fused_variants.cpp PROPERTIES
                             COMPILE_OPTIONS -fno-sanitize=pointer-overflow,object-size)
 
 # What most programs parse, compiled once. No header of the library is among it: a change of one is

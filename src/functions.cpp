@@ -1,11 +1,6 @@
-// All functions that headers define as WORDLOOM_FUNCTION, for wordloom::precompiled.
+// The functions that headers define as WORDLOOM_FUNCTION, for wordloom::precompiled. Those that few
+// programs use are in files of their own, so that the others do not link them.
 #define WORDLOOM_PRECOMPILED 1
 #define WORDLOOM_FUNCTION
-#include <wordloom/columns.hpp>
 #include <wordloom/core/detail/input_file.hpp>
-#include <wordloom/encoders.hpp>
-#include <wordloom/evaluation/classifier.hpp>
-#include <wordloom/evaluation/word_tests.hpp>
-#include <wordloom/graph.hpp>
-#include <wordloom/kernel/bf16_kernel.hpp>
 #include <wordloom/wordloom.hpp>

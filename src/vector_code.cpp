@@ -1,21 +1,16 @@
 // The vector code of all kernels except FusedKernel, for wordloom::precompiled.
 #include <tuple>
 #include <wordloom/encoder/detail/max_over_time.hpp>
+#include <wordloom/kernel/detail/gemm_functions.hpp>
 #include <wordloom/kernel/dot_kernel.hpp>
 #include <wordloom/optimizer/detail/optimizer_steps.hpp>
 #include <wordloom/simd/target.hpp>
 #include <wordloom/sync/detail/row_changes.hpp>
 #include <wordloom/train/detail/merge_rows.hpp>
-#if WORDLOOM_HAS_BLAS
-#include <wordloom/kernel/gemm_kernel.hpp>
-#endif
 
 // References emit the functions, which are inline.
 [[gnu::used]] static const auto functions =
     std::tuple(&wordloom::simd::dot_functions, &wordloom::simd::staging_functions,
                &wordloom::simd::row_change_functions, &wordloom::simd::merge_function,
                &wordloom::simd::optimizer_functions, &wordloom::simd::convolution_functions,
-               &wordloom::available_targets);
-#if WORDLOOM_HAS_BLAS
-[[gnu::used]] static const auto gemm = &wordloom::simd::gemm_functions;
-#endif
+               &wordloom::simd::gemm_functions, &wordloom::available_targets);

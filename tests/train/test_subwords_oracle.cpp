@@ -177,7 +177,7 @@ TEMPLATE_TEST_CASE("bags are trained like a plain loop in double precision", "[s
                    SharedNegative, Hogwild, Cbow, GroupedWindow) {
   check_trainings<TestType, DotKernel>();
   check_trainings<TestType, FusedKernel>();
-#ifdef WORDLOOM_HAS_BLAS
+#if WORDLOOM_HAS_BLAS
   check_trainings<TestType, GemmKernel>();
 #endif
 }

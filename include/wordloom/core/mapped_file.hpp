@@ -191,8 +191,13 @@ WORDLOOM_FUNCTION MappedFile::MappedFile(const std::filesystem::path& path, Name
   const auto nanoseconds = [](const timespec& time) {
     return time.tv_sec * std::int64_t{1'000'000'000} + time.tv_nsec;
   };
+#ifdef __APPLE__
+  modified_ns_ = nanoseconds(status.st_mtimespec);
+  changed_ns_ = nanoseconds(status.st_ctimespec);
+#else
   modified_ns_ = nanoseconds(status.st_mtim);
   changed_ns_ = nanoseconds(status.st_ctim);
+#endif
   if (status.st_size == 0) return;  // mmap refuses a length of 0
   const auto size = static_cast<std::size_t>(status.st_size);
   void* const mapping = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, opened.file, 0);

@@ -277,13 +277,19 @@ WORDLOOM_FUNCTION void RowMatrix::map(Array& moved) {
   if (before != huge_page) ::munmap(start + before + size, huge_page - before);
   char* const pages = start + before;
   Array array(reinterpret_cast<float*>(pages), Free{size});
+#ifdef __linux__
   if (moved != nullptr) {
     if (::mremap(moved.get(), moved.get_deleter().mapped, size, MREMAP_MAYMOVE | MREMAP_FIXED,
                  pages) == MAP_FAILED)
       throw std::bad_alloc();
     static_cast<void>(moved.release());
   }
+#else
+  if (moved != nullptr) std::memcpy(pages, moved.get(), moved.get_deleter().mapped);
+#endif
+#ifdef MADV_HUGEPAGE
   ::madvise(pages, size, MADV_HUGEPAGE);
+#endif
   data_ = std::move(array);
 }
 

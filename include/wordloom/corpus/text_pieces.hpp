@@ -80,7 +80,7 @@ class TextPieces {
   std::optional<TextPiece> next();
 
  private:
-  bool is_gzip() const noexcept { return has_gzip_magic(file_->text()); }
+  bool is_gzip() const noexcept { return gzip_ != nullptr; }
   bool may_cut_after(char c) const noexcept {
     return cut_ == CutAfter::line ? c == '\n' : is_white_space(c);
   }
@@ -88,17 +88,14 @@ class TextPieces {
   /// Releases the pages of a mapped text, except those that it shares with its neighbours.
   static void release(std::string_view text) noexcept;
 
-#if WORDLOOM_HAS_ZLIB
   std::optional<TextPiece> next_of_gzip();
 
   // Small, so that each part of a short text has pieces.
   static constexpr std::size_t max_piece_of_parts = std::size_t{1} << 18;
-  std::optional<GzipReader> gzip_;
-  std::size_t read_ = 0;  // pieces
-  std::string carried_;   // the beginning of the token or line that the last piece would have cut
-#endif
-
   std::shared_ptr<const MappedFile> file_;
+  std::unique_ptr<GzipReader> gzip_;
+  std::size_t read_ = 0;  // pieces of a .gz file
+  std::string carried_;   // the beginning of the token or line that the last piece would have cut
   TextPart part_;
   std::size_t piece_bytes_;
   std::function<void()> before_piece_;
@@ -125,8 +122,6 @@ WORDLOOM_FUNCTION std::size_t TextPart::begin(std::string_view text) const {
 
 namespace detail {
 
-#if WORDLOOM_HAS_ZLIB
-
 WORDLOOM_FUNCTION std::optional<TextPiece> TextPieces::next_of_gzip() {
   std::string text = std::exchange(carried_, {});
   bool more = true;
@@ -146,27 +141,21 @@ WORDLOOM_FUNCTION std::optional<TextPiece> TextPieces::next_of_gzip() {
   return TextPiece{0, *memory, memory};
 }
 
-#endif
-
 WORDLOOM_FUNCTION TextPieces::TextPieces(const std::filesystem::path& path, std::size_t piece_bytes,
                                          TextPart part, std::function<void()> before_piece,
                                          CutAfter cut)
     : file_(std::make_shared<const MappedFile>(path)),
+      gzip_(open_gzip(*file_)),
       part_(part),
       piece_bytes_(std::max<std::size_t>(piece_bytes, 1)),
       before_piece_(std::move(before_piece)),
       cut_(cut) {
-  if (is_gzip()) {
-#if WORDLOOM_HAS_ZLIB
-    gzip_.emplace(*file_);
+  if (gzip_) {
     // One byte of a .gz file holds at most 1032 bytes of text.
     piece_bytes_ = std::min(piece_bytes_, file_->size() * 1032);
     if (part.count > 1) piece_bytes_ = std::min(piece_bytes_, max_piece_of_parts);
-#endif
-    require_gzip(*file_);
     return;
   }
-  require_gzip(*file_);
   refuse_foreign(path, file_->text(), Content::text);
   at_ = part.begin(file_->text());
   last_ = TextPart{part.index + 1, part.count}.begin(file_->text());
@@ -175,7 +164,6 @@ WORDLOOM_FUNCTION TextPieces::TextPieces(const std::filesystem::path& path, std:
 WORDLOOM_FUNCTION std::optional<TextPiece> TextPieces::next() {
   const std::lock_guard lock(guard_);
   if (before_piece_) before_piece_();
-#if WORDLOOM_HAS_ZLIB
   while (gzip_) {
     auto piece = next_of_gzip();
     if (!piece) return std::nullopt;
@@ -183,7 +171,6 @@ WORDLOOM_FUNCTION std::optional<TextPiece> TextPieces::next() {
     piece->index = index_++;
     return piece;
   }
-#endif
   if (at_ >= last_) return std::nullopt;
   const std::size_t first = at_;
   at_ = std::min(last_ - first, piece_bytes_) + first;

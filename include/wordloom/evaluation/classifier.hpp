@@ -133,9 +133,7 @@ class LogisticRegression {
   double bias_ = 0;
 };
 
-#if WORDLOOM_DEFINES_FUNCTIONS
-
-WORDLOOM_FUNCTION void FeatureRows::append(std::span<const float> features) {
+inline void FeatureRows::append(std::span<const float> features) {
   if (features.size() != dimension_)
     throw InvalidArgument{"a row of features has ", features.size(), " numbers, the others ",
                           dimension_};
@@ -149,10 +147,10 @@ WORDLOOM_FUNCTION void FeatureRows::append(std::span<const float> features) {
   nodes_.push_back({-1, 0.0});  // marks the end of a row
 }
 
-WORDLOOM_FUNCTION LogisticRegression LogisticRegression::fit(const FeatureRows& features,
-                                                             std::span<const std::uint32_t> chosen,
-                                                             std::span<const std::uint8_t> positive,
-                                                             const LogisticOptions& options) {
+inline LogisticRegression LogisticRegression::fit(const FeatureRows& features,
+                                                  std::span<const std::uint32_t> chosen,
+                                                  std::span<const std::uint8_t> positive,
+                                                  const LogisticOptions& options) {
   static const bool silenced = (set_print_string_function([](const char*) {}), true);
   static_cast<void>(silenced);
   check(features, chosen, positive, options);
@@ -188,10 +186,10 @@ WORDLOOM_FUNCTION LogisticRegression LogisticRegression::fit(const FeatureRows& 
   return result;
 }
 
-WORDLOOM_FUNCTION void LogisticRegression::check(const FeatureRows& features,
-                                                 std::span<const std::uint32_t> chosen,
-                                                 std::span<const std::uint8_t> positive,
-                                                 const LogisticOptions& options) {
+inline void LogisticRegression::check(const FeatureRows& features,
+                                      std::span<const std::uint32_t> chosen,
+                                      std::span<const std::uint8_t> positive,
+                                      const LogisticOptions& options) {
   for (const auto& [name, value] :
        {std::pair{"cost", options.cost}, std::pair{"tolerance", options.tolerance}})
     if (!(value > 0) || !std::isfinite(value))
@@ -207,8 +205,6 @@ WORDLOOM_FUNCTION void LogisticRegression::check(const FeatureRows& features,
     throw InvalidArgument{"logistic regression needs rows of both classes, got ", negatives,
                           " negative ones of ", positive.size()};
 }
-
-#endif
 
 #endif
 }}  // namespace wordloom::WORDLOOM_ABI

@@ -174,10 +174,12 @@ WORDLOOM_FUNCTION LinkReport similarity_report(const Embeddings& embeddings,
 
 }  // namespace detail
 
+#endif
+
 #if WORDLOOM_HAS_LIBLINEAR
 
-WORDLOOM_FUNCTION LinkReport evaluate_links(const Embeddings& embeddings, const LinkSplit& split,
-                                            const LinkReport::Options& options) {
+inline LinkReport evaluate_links(const Embeddings& embeddings, const LinkSplit& split,
+                                 const LinkReport::Options& options) {
   using Operator = float (*)(float, float);
   static constexpr std::array<std::pair<const char*, Operator>, 4> operators{{
       {"Hadamard", [](float x, float y) { return x * y; }},
@@ -212,8 +214,6 @@ WORDLOOM_FUNCTION LinkReport evaluate_links(const Embeddings& embeddings, const 
     report.rows.push_back({operators[o].first, aucs[o]});
   return report;
 }
-
-#endif
 
 #endif
 

@@ -138,12 +138,13 @@ WORDLOOM_FUNCTION std::ostream& operator<<(std::ostream& out, const NodeLabelRep
   return out << text.str();
 }
 
+#endif
+
 #if WORDLOOM_HAS_LIBLINEAR
 namespace detail {
 
-WORDLOOM_FUNCTION NodeClassification::NodeClassification(const Embeddings& embeddings,
-                                                         const NodeLabels& data,
-                                                         const NodeLabelReport::Options& options)
+inline NodeClassification::NodeClassification(const Embeddings& embeddings, const NodeLabels& data,
+                                              const NodeLabelReport::Options& options)
     : options_(options), labels_(data.labels.size()), features_(embeddings.dimension()) {
   std::vector<bool> is_used(labels_);
   for (const auto& [name, labels] : data.nodes) {
@@ -171,7 +172,7 @@ WORDLOOM_FUNCTION NodeClassification::NodeClassification(const Embeddings& embed
                           " nodes has a label and a vector; are the names those of the graph?"};
 }
 
-WORDLOOM_FUNCTION NodeLabelReport NodeClassification::run() {
+inline NodeLabelReport NodeClassification::run() {
   for (const double share : options_.shares) {
     if (!(share > 0 && share < 1))
       throw InvalidArgument{"the share of training nodes is ", share,
@@ -212,9 +213,8 @@ WORDLOOM_FUNCTION NodeLabelReport NodeClassification::run() {
   return report_;
 }
 
-WORDLOOM_FUNCTION void NodeClassification::classify(Split& split,
-                                                    std::span<const std::uint32_t> order,
-                                                    double share, std::size_t label) const {
+inline void NodeClassification::classify(Split& split, std::span<const std::uint32_t> order,
+                                         double share, std::size_t label) const {
   const auto trained = order.first(trained_nodes(share));
   const auto tested = order.subspan(trained.size());
   std::call_once(split.opened, [&] { split.scores.resize(tested.size() * labels_); });
@@ -244,8 +244,6 @@ WORDLOOM_FUNCTION void NodeClassification::classify(Split& split,
 }
 
 }  // namespace detail
-#endif
-
 #endif
 
 }}  // namespace wordloom::WORDLOOM_ABI

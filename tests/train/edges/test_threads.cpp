@@ -1,10 +1,13 @@
 // Threads are the caller's: within a parallel region, too many of them, and callers of their own.
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstddef>
+#include <cstdlib>
 #include <mutex>
 #include <set>
 #include <span>
+#include <string>
 #include <thread>
 #include <wordloom/core/detail/processors.hpp>
 #include <wordloom/eigen.hpp>
@@ -12,8 +15,8 @@
 #include <wordloom/sampler/shared_negative.hpp>
 #include <wordloom/train/trainer.hpp>
 
-#ifdef _OPENMP
-#include <omp.h>
+#if WORDLOOM_HAS_OPENMP
+#include <wordloom/openmp.hpp>
 #endif
 
 #include "catch.hpp"
@@ -59,33 +62,65 @@ TEST_CASE("each shard has a thread of its own, also in a parallel region", "[tra
     return trained.threads.size();
   };
   CHECK(threads() == 4);
-#ifdef _OPENMP
+#if WORDLOOM_HAS_OPENMP
   std::size_t inside = 0;
 #pragma omp parallel num_threads(2)
 #pragma omp master
   inside = threads();
   CHECK(inside == 4);
-  omp_set_dynamic(1);
-  CHECK(threads() == 4);
-  omp_set_dynamic(0);
 #endif
 }
+
+// Thread sanitizers do not see how OpenMP's threads wait for each other.
+#if WORDLOOM_HAS_OPENMP && !defined(__SANITIZE_THREAD__)
+TEST_CASE("training runs in the host's team of OpenMP where that is whole", "[trainer][parallel]") {
+  const auto vocabulary = small_vocabulary();
+  const auto corpus = paired_corpus(vocabulary);
+  const auto threads = [&] {
+    Trained trained;
+    Trainer(small(4), ThreadSampler{&trained}, DotKernel{}).fit(corpus, vocabulary);
+    return trained.threads;
+  };
+  std::set<std::thread::id> team;
+#pragma omp parallel num_threads(4)
+#pragma omp critical
+  team.insert(std::this_thread::get_id());
+  CHECK(threads() != team);
+  use_openmp_team();
+  CHECK(threads() == team);
+  CHECK(resolve_threads(0) == static_cast<std::size_t>(omp_get_max_threads()));
+  std::set<std::thread::id> inside;
+#pragma omp parallel num_threads(2)
+#pragma omp master
+  inside = threads();
+  CHECK(inside.size() == 4);  // a nested region has one thread: these are the library's own
+  CHECK_THROWS_AS(detail::run_threads(3,
+                                      [](std::size_t i) {
+                                        if (i == 2) throw CorpusError("no");
+                                      }),
+                  CorpusError);
+  detail::host_threads() = nullptr;
+}
+#endif
 
 TEST_CASE("an absurd number of threads is refused", "[trainer][parallel]") {
   CHECK(message_of<InvalidArgument>([] { resolve_threads(65537); }) ==
         "threads is 65537, must be at most 65536");
   CHECK(resolve_threads(65536) == 65536);
   CHECK(resolve_threads(0) >= 1);
-#ifdef _OPENMP
-  const int before = omp_get_max_threads();
-  omp_set_num_threads(1'000'000);
+  const char* const was = std::getenv("OMP_NUM_THREADS");
+  const std::string before = was != nullptr ? was : "";
+  setenv("OMP_NUM_THREADS", " 3 , 2", 1);
+  CHECK(resolve_threads(0) == 3);
+  setenv("OMP_NUM_THREADS", "many", 1);
+  CHECK(resolve_threads(0) == std::max(1u, std::thread::hardware_concurrency()));
+  setenv("OMP_NUM_THREADS", "1000000", 1);
   const auto vocabulary = small_vocabulary();
   const auto corpus = paired_corpus(vocabulary);
   CHECK(message_of<InvalidArgument>([&] {
           Trainer<SharedNegative, DotKernel>(small(0)).fit(corpus, vocabulary);
         }) == "OMP_NUM_THREADS is 1000000, must be at most 65536");
-  omp_set_num_threads(before);
-#endif
+  was != nullptr ? setenv("OMP_NUM_THREADS", before.c_str(), 1) : unsetenv("OMP_NUM_THREADS");
 }
 
 TEST_CASE("more threads than sets of private rows train and are called back",

@@ -1,10 +1,36 @@
 #pragma once
 
-// All of the library is in an inline namespace that names what its code depends on besides its
-// source: the instruction set and the optional libraries. Translation units with other flags then
-// share no function: else the linker would keep one of two that differ, and a unit for older CPUs
-// could run code for newer ones. Passing a type of the library between such units does not link.
-// `avx2ozb`: AVX2, OpenMP, zlib and BLAS; `a` and `1`: WORDLOOM_ATOMIC_ROWS and _ONE_TARGET.
+// A missing header ends the compilation: no pages of consequences.
+#if __cplusplus < 202002L
+#error "Wordloom needs C++20: compile with -std=c++20"
+#include <wordloom/needs_cpp20>
+#endif
+#if !defined(__cpp_exceptions)
+#error "Wordloom needs exceptions: compile without -fno-exceptions"
+#include <wordloom/needs_exceptions>
+#endif
+#if !defined(__OPTIMIZE__) && !defined(WORDLOOM_PRECOMPILED) && !defined(WORDLOOM_UNOPTIMIZED)
+#pragma message( \
+    "Wordloom is compiled without optimisation and trains some 40 times as slowly: compile with -O2, or link wordloom::precompiled (CMake). -DWORDLOOM_UNOPTIMIZED ends this message")
+#endif
+
+// Optional libraries that the compiler's options do not name are not used.
+#ifndef WORDLOOM_HAS_BLAS
+#define WORDLOOM_HAS_BLAS 0
+#endif
+#ifndef WORDLOOM_HAS_LIBLINEAR
+#define WORDLOOM_HAS_LIBLINEAR 0
+#endif
+#ifndef WORDLOOM_HAS_ZLIB
+#define WORDLOOM_HAS_ZLIB 0
+#endif
+
+// All of the library is in an inline namespace that names the instruction set. Translation units
+// with other flags then share no function: else the linker would keep one of two that differ, and
+// a unit for older CPUs could run code for newer ones. Passing a type of the library between such
+// units does not link. `avx2a1`: AVX2, WORDLOOM_ATOMIC_ROWS and WORDLOOM_ONE_TARGET. Optional
+// libraries (WORDLOOM_HAS_...) add functions and types and change none, so that units with and
+// without them link.
 #if defined(__AVX512F__)
 #define WORDLOOM_ABI_ISA avx512
 #elif defined(__AVX2__)
@@ -23,21 +49,6 @@
 #define WORDLOOM_ABI_ISA scalar
 #endif
 #endif
-#if defined(_OPENMP)
-#define WORDLOOM_ABI_THREADS o
-#else
-#define WORDLOOM_ABI_THREADS
-#endif
-#if WORDLOOM_HAS_ZLIB
-#define WORDLOOM_ABI_GZIP z
-#else
-#define WORDLOOM_ABI_GZIP
-#endif
-#if WORDLOOM_HAS_BLAS
-#define WORDLOOM_ABI_BLAS b
-#else
-#define WORDLOOM_ABI_BLAS
-#endif
 #if defined(WORDLOOM_ATOMIC_ROWS)
 #define WORDLOOM_ABI_ROWS a
 #else
@@ -49,11 +60,9 @@
 #define WORDLOOM_ABI_TARGETS
 #endif
 
-#define WORDLOOM_ABI_JOINED(a, b, c, d, e, f) a##b##c##d##e##f
+#define WORDLOOM_ABI_JOINED(a, b, c) a##b##c
 #define WORDLOOM_ABI_JOIN(...) WORDLOOM_ABI_JOINED(__VA_ARGS__)
-#define WORDLOOM_ABI                                                                              \
-  WORDLOOM_ABI_JOIN(WORDLOOM_ABI_ISA, WORDLOOM_ABI_THREADS, WORDLOOM_ABI_GZIP, WORDLOOM_ABI_BLAS, \
-                    WORDLOOM_ABI_ROWS, WORDLOOM_ABI_TARGETS)
+#define WORDLOOM_ABI WORDLOOM_ABI_JOIN(WORDLOOM_ABI_ISA, WORDLOOM_ABI_ROWS, WORDLOOM_ABI_TARGETS)
 
 // Most long functions that are not templates are only declared where their documentation is, and
 // are defined at the end of their header as WORDLOOM_FUNCTION: in each file that includes it, or

@@ -121,9 +121,7 @@ class Cursor {
 
 WORDLOOM_FUNCTION InputFile::InputFile(const std::filesystem::path& path, Content content)
     : file_(path, NamedPipe::read), text_(file_.text()) {
-  require_gzip(file_);
-#if WORDLOOM_HAS_ZLIB
-  if (has_gzip_magic(text_)) {
+  if (const auto reader = open_gzip(file_)) {
     // The last four bytes are the size of the last member, mod 2^32: only a hint. One byte of a .gz
     // file holds at most 1032 bytes of content.
     std::uint32_t size = 0;
@@ -132,12 +130,10 @@ WORDLOOM_FUNCTION InputFile::InputFile(const std::filesystem::path& path, Conten
     const std::size_t most = text_.size() * 1032;
     unpacked_.reserve(std::min<std::size_t>(std::size_t{size} + 1, most));
     const std::size_t step = std::min<std::size_t>(std::size_t{1} << 22, most);
-    GzipReader reader(file_);
-    while (reader.read(unpacked_, step)) {
+    while (reader->read(unpacked_, step)) {
     }
     text_ = unpacked_;
   }
-#endif
   refuse_foreign(path, text_, content);
   text_ = without_byte_order_mark(text_);
 }

@@ -15,6 +15,12 @@
 #ifndef HWY_BROKEN_EMU128
 #define HWY_BROKEN_EMU128 0
 #endif
+// Vectors of a size that is not known when they are compiled cannot be members or elements of
+// arrays, which the kernels need: machines with SVE run NEON, those with RISC-V's V no vectors.
+#if !defined(HWY_DISABLED_TARGETS) && \
+    (defined(__ARM_FEATURE_SVE) || defined(__riscv_v) || defined(__riscv_vector))
+#define HWY_DISABLED_TARGETS (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
+#endif
 #include <hwy/highway.h>
 
 /// Vectors (Highway). Vector code is compiled for the instruction set that the compiler's flags

@@ -1,0 +1,12 @@
+// The functions of word-context matrices, encoders and Bf16Kernel, for wordloom::precompiled. Those
+// of what they are built on are in functions.cpp: here they are only declared.
+#define WORDLOOM_PRECOMPILED 1
+#include <wordloom/core/detail/input_file.hpp>
+#include <wordloom/wordloom.hpp>
+
+#undef WORDLOOM_DEFINES_FUNCTIONS
+#define WORDLOOM_DEFINES_FUNCTIONS 1
+#define WORDLOOM_FUNCTION
+#include <wordloom/columns.hpp>
+#include <wordloom/encoder/char_cnn_embeddings.hpp>
+#include <wordloom/kernel/bf16_kernel.hpp>

@@ -1,0 +1,12 @@
+// The functions of graphs and walks, for wordloom::precompiled. Those of what they are built on are
+// in functions.cpp: here they are only declared.
+#define WORDLOOM_PRECOMPILED 1
+#include <wordloom/core/detail/input_file.hpp>
+#include <wordloom/wordloom.hpp>
+
+#undef WORDLOOM_DEFINES_FUNCTIONS
+#define WORDLOOM_DEFINES_FUNCTIONS 1
+#define WORDLOOM_FUNCTION
+#include <wordloom/graph/edge_samples.hpp>
+#include <wordloom/graph/random_walks.hpp>
+#include <wordloom/model/concatenate.hpp>
