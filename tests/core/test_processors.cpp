@@ -14,6 +14,8 @@ using namespace wordloom;
 using detail::PinnedThread;
 using Processors = std::vector<std::size_t>;
 
+#ifdef __linux__
+
 TEST_CASE("a pinned thread runs on one processor, and on all of its own again afterwards",
           "[processors]") {
   const Processors before = detail::allowed_processors();
@@ -39,6 +41,8 @@ TEST_CASE("threads that run together are pinned to different processors", "[proc
   for (std::size_t i = 0; i < seen.size(); ++i) CHECK(seen[i] == Processors{all[i % all.size()]});
   CHECK(detail::allowed_processors() == all);
 }
+
+#endif
 
 TEST_CASE("the first processor of each core comes before second ones", "[processors]") {
   const TemporaryFolder folder;

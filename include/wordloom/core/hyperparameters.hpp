@@ -69,7 +69,8 @@ struct Hyperparameters {
   /// all threads train the same rows, as in word2vec (Hogwild).
   std::size_t private_rows = 512;
   /// Pins each training thread to a processor of its own, of those that the calling thread may use;
-  /// one of each core before the second ones. Use it on a machine that runs nothing else.
+  /// one of each core before the second ones. Use it on a machine that runs nothing else. Training
+  /// throws InvalidArgument on systems other than Linux.
   bool pin_threads = false;
   /// Seed of every random stream. One thread and one seed give bit-identical runs.
   std::uint64_t seed = 1;

@@ -1,7 +1,4 @@
 #pragma once
-#include <sched.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <cstddef>
@@ -12,10 +9,21 @@
 #include <utility>
 #include <vector>
 
+#ifdef __linux__
+#include <sched.h>
+#include <unistd.h>
+#endif
+
 #include <wordloom/core/error.hpp>
 
 /// The logical processors of this machine, and threads that are pinned to one of them.
 namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
+
+#ifdef __linux__
+using ProcessorSet = cpu_set_t;
+#else
+struct ProcessorSet {};
+#endif
 
 /// Returns the numbers of the processors that the calling thread may run on, ascending. Throws
 /// InvalidArgument if the system call fails.
@@ -52,17 +60,20 @@ class PinnedThread {
   PinnedThread(const PinnedThread&) = delete;
   PinnedThread& operator=(const PinnedThread&) = delete;
   ~PinnedThread() {
+#ifdef __linux__
     if (is_pinned_) sched_setaffinity(0, sizeof before_, &before_);
+#endif
   }
 
  private:
   bool is_pinned_;
-  cpu_set_t before_;
+  ProcessorSet before_;
 };
 
 #if WORDLOOM_DEFINES_FUNCTIONS
 
 WORDLOOM_FUNCTION std::vector<std::size_t> allowed_processors() {
+#ifdef __linux__
   cpu_set_t set;
   CPU_ZERO(&set);
   if (sched_getaffinity(0, sizeof set, &set) != 0)
@@ -72,6 +83,9 @@ WORDLOOM_FUNCTION std::vector<std::size_t> allowed_processors() {
   for (std::size_t i = 0; i < CPU_SETSIZE; ++i)
     if (CPU_ISSET(i, &set)) result.push_back(i);
   return result;
+#else
+  throw InvalidArgument("threads can be pinned on Linux only; train without pin_threads");
+#endif
 }
 
 WORDLOOM_FUNCTION std::vector<std::size_t> cores_first(const std::vector<std::size_t>& processors,
@@ -93,6 +107,7 @@ WORDLOOM_FUNCTION std::vector<std::size_t> cores_first(const std::vector<std::si
 WORDLOOM_FUNCTION PinnedThread::PinnedThread(std::span<const std::size_t> processors)
     : is_pinned_(!processors.empty()) {
   if (!is_pinned_) return;
+#ifdef __linux__
   cpu_set_t set;
   CPU_ZERO(&set);
   for (const std::size_t processor : processors) CPU_SET(processor, &set);
@@ -101,6 +116,7 @@ WORDLOOM_FUNCTION PinnedThread::PinnedThread(std::span<const std::size_t> proces
     throw InvalidArgument{"cannot pin a thread to processor ", processors[0], ": ",
                           std::generic_category().message(errno),
                           "; train without pin_threads and run_on_nodes"};
+#endif
 }
 
 #endif

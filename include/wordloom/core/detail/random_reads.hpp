@@ -17,9 +17,11 @@ void resize_for_random_reads(std::vector<Number>& numbers, std::size_t count) {
   constexpr std::size_t page = std::size_t{1} << 21;
   const auto address = reinterpret_cast<std::uintptr_t>(numbers.data());
   const std::size_t before = (page - address % page) % page;
+#ifdef MADV_HUGEPAGE
   if (before + page <= count * sizeof(Number))
     ::madvise(reinterpret_cast<char*>(numbers.data()) + before,
               (count * sizeof(Number) - before) / page * page, MADV_HUGEPAGE);
+#endif
   numbers.resize(count);
 }
 
