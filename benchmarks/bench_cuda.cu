@@ -183,18 +183,15 @@ void add(const char* name, const Input& input, const Hyperparameters& parameters
 
 void add_all(const Input& input, const Hyperparameters& parameters) {
   add<Hogwild, CudaSentenceKernel, PairWork>("hogwild+cuda-sentence", input, parameters);
-  add<HogwildFixedWindow, CudaSentenceKernel, PairWork>("hogwild-fixed+cuda-sentence", input,
-                                                        parameters);
-  add<HogwildFixedWindow, CudaWordKernel, PairWork>("hogwild-fixed+cuda-word", input, parameters);
-  add<SharedNegativeFixedWindow, CudaRegisterKernel, RegisterWork>("shared-fixed+cuda-register",
-                                                                   input, parameters);
+  const Hyperparameters fixed = with_fixed_window(parameters);
+  add<Hogwild, CudaSentenceKernel, PairWork>("hogwild-fixed+cuda-sentence", input, fixed);
+  add<Hogwild, CudaWordKernel, PairWork>("hogwild-fixed+cuda-word", input, fixed);
+  add<SharedNegative, CudaRegisterKernel, RegisterWork>("shared-fixed+cuda-register", input, fixed);
   add<SharedNegative, CudaRingBufferKernel, RingWork>("shared+cuda-ring", input, parameters);
-  add<SharedNegativeFixedWindow, CudaRingBufferKernel, RingWork>("shared-fixed+cuda-ring", input,
-                                                                 parameters);
+  add<SharedNegative, CudaRingBufferKernel, RingWork>("shared-fixed+cuda-ring", input, fixed);
   add<SentenceMinibatch, CudaGemmKernel, GemmWork>("minibatch+cuda-gemm", input, parameters);
   add<SharedNegative, CudaWarpKernel, RingWork>("shared+cuda-warp", input, parameters);
-  add<SharedNegativeFixedWindow, CudaWarpKernel, RingWork>("shared-fixed+cuda-warp", input,
-                                                           parameters);
+  add<SharedNegative, CudaWarpKernel, RingWork>("shared-fixed+cuda-warp", input, fixed);
 }
 
 }  // namespace

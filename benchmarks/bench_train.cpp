@@ -69,6 +69,7 @@ void add_all(const Names& samplers, const Names& kernels, const TrainingInput& i
   if (parameters.minibatch != 0 || parameters.shared_negatives != 0)
     settings = "/" + std::to_string(parameters.minibatch) + "x" +
                std::to_string(parameters.shared_negatives);
+  if (parameters.fixed_window) settings += "/fixed";
   settings += "/D:" + std::to_string(parameters.dimension) +
               "/threads:" + std::to_string(resolve_threads(parameters.threads)) + ending;
   Samplers::for_each([&]<class>(std::string_view sampler) {
@@ -155,6 +156,9 @@ int main(int argc, char** argv) try {
       ->check(registered<Samplers>);
   app.add_option("--kernel", kernels, "Kernels, several allowed; default: all")
       ->check(registered<Kernels, RowKernels>);
+  app.add_flag_callback(
+      "--fixed-window", [&] { parameters = with_fixed_window(parameters); },
+      "Windows of always 3 words on each side");
   app.add_option("--minibatch", parameters.minibatch, "Words that a sampler trains together");
   app.add_option("--shared-negatives", parameters.shared_negatives, "Negatives that they share");
   app.add_option("--dimension", dimensions, "Dimensions, several allowed");

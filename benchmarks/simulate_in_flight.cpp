@@ -143,7 +143,8 @@ int main(int argc, char** argv) try {
   std::string corpus, gold;
   std::vector<std::string> kernels{"cuda-warp", "cuda-sentence", "word-per-block"};
   std::vector<std::size_t> in_flight{1, 64};
-  Hyperparameters parameters{.dimension = 128, .subsample = 1e-4, .epochs = 1};
+  Hyperparameters parameters{
+      .dimension = 128, .window = 3, .fixed_window = true, .subsample = 1e-4, .epochs = 1};
   app.add_option("--corpus", corpus, "Text to train on; default: the demo corpus");
   app.add_option("--kernel", kernels, "cuda-warp, cuda-sentence, word-per-block")
       ->check(CLI::IsMember({"cuda-warp", "cuda-sentence", "word-per-block"}));
@@ -164,16 +165,15 @@ int main(int argc, char** argv) try {
       parameters.validate();
       using cuda::HostKernel;
       if (kernel == "cuda-warp")
-        row<SharedNegativeFixedWindow, HostKernel<cuda::WarpScheme<7>, 4, TurningTeam, Lockstep>>(
+        row<SharedNegative, HostKernel<cuda::WarpScheme<7>, 4, TurningTeam, Lockstep>>(
             kernel, input, parameters);
       else if (kernel == "cuda-sentence")
-        row<HogwildFixedWindow, HostKernel<cuda::SentenceScheme, 4, TurningTeam, Lockstep>>(
-            kernel, input, parameters);
+        row<Hogwild, HostKernel<cuda::SentenceScheme, 4, TurningTeam, Lockstep>>(kernel, input,
+                                                                                 parameters);
     }
   parameters.sentences_in_flight = 1;
   if (std::find(kernels.begin(), kernels.end(), "word-per-block") != kernels.end())
-    row<HogwildFixedWindow, cuda::HostKernel<WordScheme, 4, TurningTeam>>("word-per-block", input,
-                                                                          parameters);
+    row<Hogwild, cuda::HostKernel<WordScheme, 4, TurningTeam>>("word-per-block", input, parameters);
 } catch (const std::exception& error) {
   std::cerr << "simulate_in_flight: " << error.what() << '\n';
   return 1;

@@ -200,9 +200,9 @@ void train_vanilla_ranks(Json& json, const Hyperparameters& parameters, const En
   InProcess::run(options.ranks, [&](InProcess self) {
     using Sync = AlikeRanks<InProcess>;
     using Kernel = AveragedGradients<Adam, InProcess>;
-    Trainer<HogwildFixedWindow, Kernel, Sync, AnySchedule> trainer(
-        parameters, HogwildFixedWindow::from(parameters), Kernel{self, {}, options.batch},
-        Sync(self), schedule_of(options));
+    Trainer<Hogwild, Kernel, Sync, AnySchedule> trainer(parameters, Hogwild::from(parameters),
+                                                        Kernel{self, {}, options.batch}, Sync(self),
+                                                        schedule_of(options));
     Model model = trainer.new_model(vocabulary);
     const TrainReport report = trainer.train(text, model);
     if (self.rank() != 0) return;
@@ -266,12 +266,13 @@ void train_columns(Json& json, const EncodedCorpus& text, const Vocabulary& voca
 void train_corpus(Json& json, const EncodedCorpus& text, const Vocabulary& vocabulary,
                   const Options& options) {
   Hyperparameters parameters = options.parameters;
-  parameters.window = 2 * options.window;  // FixedWindow has ceil(window / 2) words on each side
+  parameters.window = options.window;
+  parameters.fixed_window = true;
   const Subsampling subsampling(vocabulary, parameters.subsample);
   double kept = 0;
   for (WordId word = 0; word < vocabulary.size(); ++word)
     kept += static_cast<double>(vocabulary.counts()[word]) * subsampling.keep_probability(word);
-  json["pairs"] = kept * static_cast<double>(parameters.window * parameters.epochs);
+  json["pairs"] = kept * static_cast<double>(2 * parameters.window * parameters.epochs);
   const auto run = [&](auto trainer) {
     train(json, std::move(trainer), text, text, vocabulary, options);
   };
@@ -280,23 +281,22 @@ void train_corpus(Json& json, const EncodedCorpus& text, const Vocabulary& vocab
     if (options.ranks > 1) return train_vanilla_ranks(json, parameters, text, vocabulary, options);
     with_optimizer<DotKernel>(options, [&](auto kernel) {
       kernel.batch = options.batch;
-      run(trainer_of<HogwildFixedWindow>(parameters, std::move(kernel), options));
+      run(trainer_of<Hogwild>(parameters, std::move(kernel), options));
     });
   } else if (options.optimizer != "sgd" ||
              options.kernel != (options.method == "shared" ? "fused" : "dot")) {
     refuse(options);
   } else if (options.method == "shared") {
-    run(trainer_of<SharedNegativeFixedWindow>(parameters, FusedKernel{}, options));
+    run(trainer_of<SharedNegative>(parameters, FusedKernel{}, options));
   } else {
-    run(trainer_of<HogwildFixedWindow>(parameters, DotKernel{}, options));
+    run(trainer_of<Hogwild>(parameters, DotKernel{}, options));
   }
 }
 
 void train(const Options& options) {
   options.parameters.validate();
   const bool vanilla = options.method == "vanilla";
-  check_parameter("--ranks", options.ranks, 1,
-                          options.method == "uniform" || vanilla ? 1024 : 1);
+  check_parameter("--ranks", options.ranks, 1, options.method == "uniform" || vanilla ? 1024 : 1);
   if (options.dense && (options.optimizer != "adam" || !vanilla))
     throw InvalidArgument("--dense goes with --method vanilla --optimizer adam");
   if (vanilla && options.ranks > 1 && !options.dense)

@@ -71,7 +71,7 @@ int main(int argc, char** argv) try {
   if (argc != 2) throw InvalidArgument("usage: custom_targets TEXT");
   const auto vocabulary = Vocabulary::from_text(argv[1]);
   const auto corpus = EncodedCorpus::from_text(argv[1], vocabulary);
-  Trainer<BasicSharedNegative<RandomWindow, NeighbouringRanks>, FusedKernel> trainer({.epochs = 2});
+  Trainer<BasicSharedNegative<NeighbouringRanks>, FusedKernel> trainer({.epochs = 2});
   trainer.fit(corpus, vocabulary);
   std::cout << "loss: neighbouring ranks " << trainer.report().loss << '\n';
 } catch (const std::exception& error) {

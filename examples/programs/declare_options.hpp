@@ -34,11 +34,11 @@ std::string names(std::string_view separator = ", ") {
   return all;
 }
 
-/// Refuses names that are in none of the registries.
+/// Refuses names that are in none of the registries. Takes those of samplers with "-fixed".
 template <class... Registries>
 inline const CLI::Validator registered(
     [](std::string& name) {
-      return (Registries::contains(name) || ...)
+      return (Registries::contains(without_fixed(name)) || ...)
                  ? std::string()
                  : name + " is not one of " + names<Registries...>();
     },
@@ -172,7 +172,8 @@ inline void declare_method(CLI::App& app, TrainingOptions& options) {
   auto& p = options.parameters;
   app.add_option("--sampler", options.sampler,
                  names<wordloom::Samplers, wordloom::ColumnSamplers>(" | ") +
-                     ". Without: shared, or cbow with --cbow 1")
+                     ". With -fixed at the end (shared-fixed): windows of always ceil(W / 2) "
+                     "words on each side. Without: shared, or cbow with --cbow 1")
       ->check(registered<wordloom::Samplers, wordloom::ColumnSamplers>)
       ->group(heading::method);
   app.add_option("--kernel", options.kernel,

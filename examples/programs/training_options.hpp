@@ -106,11 +106,22 @@ inline bool trains_columns(const TrainingOptions& options) {
   return wordloom::ColumnSamplers::contains(options.sampler);
 }
 
+/// Returns the name of a sampler in the registry. "-fixed" at its end means fixed windows.
+inline std::string_view without_fixed(std::string_view sampler) {
+  if (sampler.ends_with("-fixed")) sampler.remove_suffix(6);
+  return sampler;
+}
+
 inline bool is_cbow(std::string_view sampler) { return sampler.find("cbow") != sampler.npos; }
 
-/// Sets `sampler` to the name in the registry that --sampler, --cbow, --hs and --negative choose.
+/// Sets `sampler` to the name in the registry that --sampler, --cbow, --hs and --negative choose,
+/// and fixed windows.
 inline void choose_sampler(TrainingOptions& options) {
   std::string& name = options.sampler;
+  if (name.ends_with("-fixed")) {
+    name = without_fixed(name);
+    options.parameters = wordloom::with_fixed_window(options.parameters);
+  }
   if (name.empty()) name = options.cbow == 1 ? "cbow" : "shared";
   if (options.cbow == 1 && !is_cbow(name))
     throw wordloom::InvalidArgument("--cbow 1 does not go with --sampler " + name);

@@ -27,10 +27,10 @@ using W2vCl = Published<UniformMatrix, WithOptimizer<FusedKernel, Adam>>;
 
 /// The baseline of W2V-CL: pairs in the order of the corpus, in minibatches of 1 to 65536 pairs
 /// whose rows may repeat. As in the paper, with steps of every row: `Vanilla<Adam>(parameters,
-/// HogwildFixedWindow::from(parameters), {.optimizer = {.dense = true}, .batch = 1024})`, with
-/// `.window = 4` and `.subsample = 0`. With Encoded<HogwildFixedWindow, CharCnn> for its sampler and
-/// `end_to_end`, it is the paper's Vanilla with a character CNN.
+/// {.optimizer = {.dense = true}, .batch = 1024})`, with `.window = 2`, `.fixed_window = true` and
+/// `.subsample = 0`. A Trainer with this kernel, fixed windows and Encoded<Hogwild, CharCnn>, with
+/// `end_to_end`, is the paper's Vanilla with a character CNN.
 template <class OptimizerPolicy = Adam>
-using Vanilla = Trainer<HogwildFixedWindow, WithOptimizer<DotKernel, OptimizerPolicy>>;
+using Vanilla = FixedWindowTrainer<Hogwild, WithOptimizer<DotKernel, OptimizerPolicy>>;
 
 }}  // namespace wordloom::WORDLOOM_ABI

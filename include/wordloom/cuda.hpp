@@ -33,8 +33,8 @@ using BlazingTextCbow = Trainer<Cbow, CudaSentenceKernel>;
 using ParWord2VecGpu = Trainer<SentenceMinibatch, CudaGemmKernel>;
 
 /// Randall et al. 2021, "FULL-W2V: Fully Exploiting Data Reuse for W2V on GPU-Accelerated Systems".
-using FullRegister = Trainer<SharedNegativeFixedWindow, CudaRegisterKernel>;
-using FullW2V = Trainer<SharedNegativeFixedWindow, CudaRingBufferKernel>;
+using FullRegister = FixedWindowTrainer<SharedNegative, CudaRegisterKernel>;
+using FullW2V = FixedWindowTrainer<SharedNegative, CudaRingBufferKernel>;
 
 /// Simonton and Alaghband 2017, "Efficient and accurate Word2Vec implementations in GPU and
 /// shared-memory multicore architectures", with negatives, or with hierarchical softmax and

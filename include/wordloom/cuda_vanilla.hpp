@@ -12,7 +12,7 @@
 #include <wordloom/optimizer/adam.hpp>
 #include <wordloom/optimizer/sgd.hpp>
 #include <wordloom/sampler/hogwild.hpp>
-#include <wordloom/train/trainer.hpp>
+#include <wordloom/systems.hpp>
 
 namespace wordloom { inline namespace WORDLOOM_ABI {
 
@@ -21,9 +21,8 @@ template <class Optimizer = Sgd>
 using CudaVanillaKernel =
     cuda::VanillaKernel<cuda::CudaMachine, cuda::CudaSorter, cuda::CudaMethod::RowSizes, Optimizer>;
 
-/// Vanilla on a GPU: `VanillaGpu<Adam>(parameters, HogwildFixedWindow::from(parameters),
-/// {.batch = 1024})`.
+/// Vanilla on a GPU: `VanillaGpu<Adam>(parameters, {.batch = 1024})`.
 template <class OptimizerPolicy = Adam>
-using VanillaGpu = Trainer<HogwildFixedWindow, CudaVanillaKernel<OptimizerPolicy>>;
+using VanillaGpu = FixedWindowTrainer<Hogwild, CudaVanillaKernel<OptimizerPolicy>>;
 
 }}  // namespace wordloom::WORDLOOM_ABI

@@ -71,18 +71,14 @@ struct Registry {
 };
 
 using Samplers = Registry<
-    Named<"hogwild", Hogwild>, Named<"shared", SharedNegative>,
-    Named<"hogwild-fixed", HogwildFixedWindow>, Named<"shared-fixed", SharedNegativeFixedWindow>,
-    Named<"split", SplitSharedNegative>, Named<"minibatch", SentenceMinibatch>,
-    Named<"minibatch-fixed", SentenceMinibatchFixedWindow>, Named<"combined", CombinedContext>,
-    Named<"combined-fixed", CombinedContextFixedWindow>, Named<"grouped", GroupedWindow>,
-    Named<"cbow", Cbow>, Named<"grouped-cbow", GroupedCbow>,
-    Named<"hogwild-hs", BasicHogwild<RandomWindow, HuffmanPath>>,
-    Named<"shared-hs", HierarchicalSoftmax>, Named<"grouped-hs", GroupedHierarchicalSoftmax>,
-    Named<"cbow-hs", HierarchicalCbow>,
-    Named<"hogwild-hs-negative", BasicHogwild<RandomWindow, HuffmanPathAndNegatives>>,
-    Named<"shared-hs-negative", BasicSharedNegative<RandomWindow, HuffmanPathAndNegatives>>,
-    Named<"cbow-hs-negative", BasicCbow<RandomWindow, HuffmanPathAndNegatives>>>;
+    Named<"hogwild", Hogwild>, Named<"shared", SharedNegative>, Named<"split", SplitSharedNegative>,
+    Named<"minibatch", SentenceMinibatch>, Named<"combined", CombinedContext>,
+    Named<"grouped", GroupedWindow>, Named<"cbow", Cbow>, Named<"grouped-cbow", GroupedCbow>,
+    Named<"hogwild-hs", BasicHogwild<HuffmanPath>>, Named<"shared-hs", HierarchicalSoftmax>,
+    Named<"grouped-hs", GroupedHierarchicalSoftmax>, Named<"cbow-hs", HierarchicalCbow>,
+    Named<"hogwild-hs-negative", BasicHogwild<HuffmanPathAndNegatives>>,
+    Named<"shared-hs-negative", BasicSharedNegative<HuffmanPathAndNegatives>>,
+    Named<"cbow-hs-negative", BasicCbow<HuffmanPathAndNegatives>>>;
 
 /// Samplers of published systems that are used with the kernel of these systems; see systems.hpp.
 using PublishedSamplers =

@@ -15,6 +15,7 @@
 #include <wordloom/sampler/shared_negative.hpp>
 #include <wordloom/sampler/subwords.hpp>
 #include <wordloom/sampler/uniform_matrix.hpp>
+#include <wordloom/sampler/window.hpp>
 #include <wordloom/train/trainer.hpp>
 
 #if WORDLOOM_HAS_BLAS
@@ -90,6 +91,19 @@ class Published : public Trainer<SamplerPolicy, KernelPolicy, SyncPolicyType> {
   }
 };
 
+/// A trainer with fixed windows: see with_fixed_window(). Otherwise a Trainer.
+template <class SamplerPolicy, class KernelPolicy>
+class FixedWindowTrainer : public Trainer<SamplerPolicy, KernelPolicy> {
+ public:
+  /// Throws as Trainer does.
+  explicit FixedWindowTrainer(const Hyperparameters& parameters)
+      : FixedWindowTrainer(parameters, policy_from<KernelPolicy>(parameters)) {}
+  FixedWindowTrainer(const Hyperparameters& parameters, KernelPolicy kernel)
+      : Trainer<SamplerPolicy, KernelPolicy>(
+            with_fixed_window(parameters),
+            policy_from<SamplerPolicy>(with_fixed_window(parameters)), std::move(kernel)) {}
+};
+
 /// Mikolov et al. 2013b, "Distributed Representations of Words and Phrases and their
 /// Compositionality": skip-gram with negative sampling.
 using Word2Vec = Published<Hogwild, DotKernel>;
@@ -105,14 +119,13 @@ using FastText = Published<Subwords<Hogwild>, DotKernel>;
 
 /// Morin and Bengio 2005; Mikolov et al. 2013a: skip-gram with hierarchical softmax, pair by pair
 /// as in word2vec.c.
-using Word2VecHierarchicalSoftmax = Published<BasicHogwild<RandomWindow, HuffmanPath>, DotKernel>;
+using Word2VecHierarchicalSoftmax = Published<BasicHogwild<HuffmanPath>, DotKernel>;
 
 /// Vuurens et al. 2016, "Efficient Parallel Learning of Word2Vec": Word2VecHierarchicalSoftmax
 /// whose threads have copies of the 31 most frequent nodes, the top of the tree, and merge them
 /// into the shared rows after a number of pairs. The authors' program merges after each centre
 /// word: see benchmarks/results/as-published.md.
-using CachedHierarchicalSoftmax =
-    Published<BasicHogwild<RandomWindow, HuffmanPath>, DotKernel, NoSync, 31>;
+using CachedHierarchicalSoftmax = Published<BasicHogwild<HuffmanPath>, DotKernel, NoSync, 31>;
 
 /// Perozzi et al. 2014, "DeepWalk: Online Learning of Social Representations": hierarchical softmax
 /// on RandomWalks with p = q = 1.

@@ -10,8 +10,7 @@ using namespace wordloom;
 
 struct RingMethod : cuda::HostMethod<cuda::RingBufferScheme, 1, cuda::HostTeam<32>, cuda::OneByOne>,
                     cuda::RingSamplers {};
-using RingKernel =
-    cuda::BatchKernel<cuda::HostMachine, RingMethod, SharedNegative, SharedNegativeFixedWindow>;
+using RingKernel = cuda::BatchKernel<cuda::HostMachine, RingMethod, SharedNegative>;
 
 #ifdef WORDLOOM_EXPECT_FAILURE
 template void compose<Trainer<UniformMatrix, RingKernel>>();

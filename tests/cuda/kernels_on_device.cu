@@ -177,23 +177,23 @@ int main(int argc, char** argv) try {
                                                                           parameters(64, 5));
   compare<Cbow, CudaWordKernel, cuda::CbowScheme, 1, HostTeam<64>>("word, cbow", parameters(64, 3));
   compare<Cbow, CudaSentenceKernel, cuda::CbowScheme, 1, HostTeam<64>>("cbow", parameters(64, 5));
-  compare<BasicCbow<RandomWindow, HuffmanPathAndNegatives>, CudaSentenceKernel, cuda::CbowScheme, 1,
+  compare<BasicCbow<HuffmanPathAndNegatives>, CudaSentenceKernel, cuda::CbowScheme, 1,
           HostTeam<128>>("cbow, tree and negatives", parameters(100, 2));
-  compare<BasicHogwild<RandomWindow, HuffmanPath>, CudaSentenceKernel,
+  compare<BasicHogwild<HuffmanPath>, CudaSentenceKernel,
           cuda::BasicSentenceScheme<cuda::AnyTargets>, 1, HostTeam<64>>("sentence, tree",
                                                                         parameters(64, 3));
-  compare<SharedNegativeFixedWindow, CudaRegisterKernel, cuda::RegisterScheme, 1, HostTeam<128>>(
-      "register", parameters(128, 5));
+  compare<SharedNegative, CudaRegisterKernel, cuda::RegisterScheme, 1, HostTeam<128>>(
+      "register", with_fixed_window(parameters(128, 5)));
   compare<HierarchicalSoftmax, CudaRegisterKernel, cuda::BasicRegisterScheme<cuda::AnyTargets>, 1,
           HostTeam<64>>("register, tree", parameters(64, 5));
   compare<SharedNegative, CudaRingBufferKernel, cuda::RingBufferScheme, 1, HostTeam<64>>(
       "ring", parameters(64, 5));
-  compare<HogwildFixedWindow, CudaRingBufferKernel, cuda::PairRingScheme, 1, HostTeam<32>>(
-      "ring, pairs", parameters(20, 3));
+  compare<Hogwild, CudaRingBufferKernel, cuda::PairRingScheme, 1, HostTeam<32>>(
+      "ring, pairs", with_fixed_window(parameters(20, 3)));
   compare<SentenceMinibatch, CudaRingBufferKernel, cuda::MinibatchRingScheme, 1, HostTeam<64>>(
       "ring, minibatches", parameters(64, 20));  // where a tile takes the place of rows in the ring
-  compare<SharedNegativeFixedWindow, CudaWarpKernel, WarpScheme<7>, 4, HostTeam<32>>(
-      "warp", parameters(128, 5));
+  compare<SharedNegative, CudaWarpKernel, WarpScheme<7>, 4, HostTeam<32>>(
+      "warp", with_fixed_window(parameters(128, 5)));
   compare<SharedNegative, CudaWarpKernel, WarpScheme<11>, 4, HostTeam<32>>("warp",
                                                                            parameters(128, 5));
   compare<SharedNegative, CudaWarpKernel, WarpScheme<11>, 1, HostTeam<32>>("warp",
@@ -202,8 +202,8 @@ int main(int argc, char** argv) try {
                                                                               parameters(300, 8));
   compare<SentenceMinibatch, CudaGemmKernel, cuda::GemmScheme, 4, cuda::HostWarps<4>>(
       "gemm", parameters(128, 5));
-  compare<SentenceMinibatchFixedWindow, CudaGemmKernel, cuda::GemmScheme, 1, cuda::HostWarps<4>>(
-      "gemm", parameters(20, 8));
+  compare<SentenceMinibatch, CudaGemmKernel, cuda::GemmScheme, 1, cuda::HostWarps<4>>(
+      "gemm", with_fixed_window(parameters(20, 8)));
   compare<SharedNegative, CudaWombatKernel, cuda::WombatScheme<cuda::WordTargets>, 1, HostTeam<32>>(
       "wombat", parameters(20, 8));
   using BidMachSteps =

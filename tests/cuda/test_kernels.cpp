@@ -72,7 +72,7 @@ TEST_CASE("a kernel on a device takes its parameters from the sampler policy", "
   CHECK(sampling.per_window == 3);
   CHECK(sampling.minibatch == 12);
   CHECK(sampling.shared == minibatch.shared());
-  const auto fixed = cuda::sampling_of(SharedNegativeFixedWindow{.window = {5}});
+  const auto fixed = cuda::sampling_of(SharedNegative{.window = Window::fixed(3)});
   CHECK(fixed.max_reach == 3);
   CHECK(fixed.fixed_window);
   // Only samplers that a device can draw are trained.

@@ -26,10 +26,10 @@ namespace {
 constexpr std::size_t words = 60, dimension = 64;
 constexpr double rate = 0.1;
 
-using PathHogwild = BasicHogwild<RandomWindow, HuffmanPath>;
-using BothHogwild = BasicHogwild<RandomWindow, HuffmanPathAndNegatives>;
-using BothShared = BasicSharedNegative<RandomWindow, HuffmanPathAndNegatives>;
-using BothCbow = BasicCbow<RandomWindow, HuffmanPathAndNegatives>;
+using PathHogwild = BasicHogwild<HuffmanPath>;
+using BothHogwild = BasicHogwild<HuffmanPathAndNegatives>;
+using BothShared = BasicSharedNegative<HuffmanPathAndNegatives>;
+using BothCbow = BasicCbow<HuffmanPathAndNegatives>;
 
 template <class Scheme, class Sampler>
 using KernelOf = cuda::HostKernel<Scheme, 2, cuda::HostTeam<32>, cuda::OneByOne, Sampler>;

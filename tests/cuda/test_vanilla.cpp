@@ -257,31 +257,32 @@ std::size_t compare(std::size_t dimension, std::size_t batch, const Sampler& sam
 /// An Adam whose steps depend on gradients, also where these are as small as rounding.
 constexpr Adam adam{.beta1 = 0.8, .beta2 = 0.95, .epsilon = 0.01};
 
+const Hogwild fixed{.window = Window::fixed(3)};
+
 }  // namespace
 
 TEST_CASE("minibatches on a device follow the formula of each optimizer", "[cuda][vanilla]") {
   for (const std::size_t batch : {1u, 2u, 5u, 64u, 500u}) {
-    compare<Sgd>(20, batch, HogwildFixedWindow());
-    compare<AdaGrad>(20, batch, HogwildFixedWindow());
-    compare<Adam>(20, batch, HogwildFixedWindow(), 0, adam);
+    compare<Sgd>(20, batch, fixed);
+    compare<AdaGrad>(20, batch, fixed);
+    compare<Adam>(20, batch, fixed, 0, adam);
   }
-  compare<Sgd>(300, 70, HogwildFixedWindow());
-  compare<Adam>(32, 33, HogwildFixedWindow{.window = {1}, .targets = {.negatives = 1}}, 0, adam);
-  compare<AdaGrad>(1, 7, HogwildFixedWindow{.window = {20}, .targets = {.negatives = 30}});
+  compare<Sgd>(300, 70, fixed);
+  compare<Adam>(32, 33, Hogwild{.window = Window::fixed(1), .targets = {.negatives = 1}}, 0, adam);
+  compare<AdaGrad>(1, 7, Hogwild{.window = Window::fixed(10), .targets = {.negatives = 30}});
 }
 
 TEST_CASE("a row that is in a minibatch hundreds of times takes one step", "[cuda][vanilla]") {
   // More than the entries of a corpus: they are applied at the end of an epoch.
   constexpr std::size_t pieces = 3;
-  CHECK(compare<Sgd>(20, 65536, HogwildFixedWindow()) > pieces * cuda::SortedView::piece_entries);
-  CHECK(compare<Adam>(20, 700, HogwildFixedWindow(), 0, adam) >
-        pieces * cuda::SortedView::piece_entries);
+  CHECK(compare<Sgd>(20, 65536, fixed) > pieces * cuda::SortedView::piece_entries);
+  CHECK(compare<Adam>(20, 700, fixed, 0, adam) > pieces * cuda::SortedView::piece_entries);
 }
 
 TEST_CASE("minibatches on a device draw windows and subsampling themselves", "[cuda][vanilla]") {
   compare<Sgd>(20, 16, Hogwild());
   compare<Adam>(20, 100, Hogwild(), 0.02, adam);
-  compare<Sgd>(20, 64, HogwildFixedWindow(), 0.02);
+  compare<Sgd>(20, 64, fixed, 0.02);
 }
 
 TEST_CASE("minibatches do not depend on the batches of sentences", "[cuda][vanilla]") {
@@ -295,9 +296,9 @@ TEST_CASE("minibatches do not depend on the batches of sentences", "[cuda][vanil
   const Hyperparameters parameters{.dimension = 20, .subsample = 0.02};
   for (const std::size_t batch : {1u, 64u, 65536u}) {
     const OnMachine<Adam> kernel{.batch = batch};
-    const auto parts = train(kernel, HogwildFixedWindow(), parameters, batches);
-    const auto again = train(kernel, HogwildFixedWindow(), parameters, batches);
-    const auto whole = train(kernel, HogwildFixedWindow(), parameters, {all});
+    const auto parts = train(kernel, fixed, parameters, batches);
+    const auto again = train(kernel, fixed, parameters, batches);
+    const auto whole = train(kernel, fixed, parameters, {all});
     CHECK(same_matrices(parts.first, again.first));
     CHECK(same_matrices(parts.first, whole.first));
     CHECK(parts.first.matrices().size() == 8);
@@ -317,7 +318,7 @@ TEST_CASE("batches without pairs train nothing", "[cuda][vanilla]") {
 
 TEST_CASE("minibatches on a device refuse unsupported parameters and models", "[cuda][vanilla]") {
   Model model = random_model(vocabulary(), 20);
-  const auto start = [&](const OnMachine<Sgd>& kernel, const HogwildFixedWindow& sampler,
+  const auto start = [&](const OnMachine<Sgd>& kernel, const Hogwild& sampler,
                          std::size_t dimension = 20) {
     return message_of<InvalidArgument>(
         [&] { kernel.start(sampler, {.dimension = dimension}, model); });
@@ -328,12 +329,11 @@ TEST_CASE("minibatches on a device refuse unsupported parameters and models", "[
   CHECK(contains(start({}, {.targets = {.negatives = 31}}), "negatives of a kernel on a device"));
   CHECK(contains(start({}, {}, 321), "dimension of a kernel on a device is 321"));
   Model other = random_model(vocabulary(), 20, words + 1);
-  CHECK(contains(message_of<InvalidArgument>([&] {
-                   OnMachine<Sgd>().start(HogwildFixedWindow(), {.dimension = 20}, other);
-                 }),
+  CHECK(contains(message_of<InvalidArgument>(
+                     [&] { OnMachine<Sgd>().start(Hogwild(), {.dimension = 20}, other); }),
                  "trains 60 rows of the output"));
   CHECK(contains(message_of<InvalidArgument>([] {
-                   Trainer<HogwildFixedWindow, OnMachine<Sgd>>(Hyperparameters(), {}, {.batch = 0});
+                   FixedWindowTrainer<Hogwild, OnMachine<Sgd>>(Hyperparameters(), {.batch = 0});
                  }),
                  "batch is 0"));
 }
@@ -344,12 +344,12 @@ EncodedCorpus corpus() {
   return EncodedCorpus::from_sentences(random_sentences(50, 20, words), vocabulary());
 }
 template <class Kernel>
-using TrainerOf = Trainer<HogwildFixedWindow, Kernel>;
+using TrainerOf = FixedWindowTrainer<Hogwild, Kernel>;
 
 }  // namespace
 
 TEST_CASE("a minibatch on a device ends with its epoch", "[cuda][vanilla]") {
-  TrainerOf<OnMachine<Sgd>> trainer({.dimension = 20, .epochs = 3}, {}, {.batch = 65536});
+  TrainerOf<OnMachine<Sgd>> trainer({.dimension = 20, .epochs = 3}, {.batch = 65536});
   std::vector<float> first;  // of an output vector after each epoch
   trainer.on_epoch([&](const Progress& progress, const Model& model) {
     CHECK(std::isfinite(progress.mean_loss));
@@ -367,7 +367,7 @@ TEST_CASE("a minibatch on a device ends with its epoch", "[cuda][vanilla]") {
 TEST_CASE("minibatches on a device stop and resume with the same bits", "[cuda][vanilla]") {
   const TemporaryFolder folder;
   const Hyperparameters parameters{.dimension = 20, .epochs = 3};
-  const auto make = [&] { return TrainerOf<OnMachine<Adam>>(parameters, {}, {.batch = 64}); };
+  const auto make = [&] { return TrainerOf<OnMachine<Adam>>(parameters, {.batch = 64}); };
   auto uninterrupted = make();
   Model whole = uninterrupted.new_model(vocabulary());
   uninterrupted.train(corpus(), whole);
@@ -387,14 +387,14 @@ TEST_CASE("minibatches on a device stop and resume with the same bits", "[cuda][
 
 TEST_CASE("a device and the host keep the same state", "[cuda][vanilla]") {
   const Hyperparameters parameters{.dimension = 20, .epochs = 1, .threads = 1};
-  Vanilla<Adam> on_host(parameters, HogwildFixedWindow(), {.batch = 64});
+  Vanilla<Adam> on_host(parameters, {.batch = 64});
   Model model = on_host.new_model(vocabulary());
   on_host.train(corpus(), model);
   std::vector<std::string> names;
   for (const auto& matrix : model.matrices()) names.emplace_back(matrix.name);
   const float steps = model.state_matrix("input.adam_steps", words, 1).row(0)[0];
   CHECK(steps > 0);
-  TrainerOf<OnMachine<Adam>>(parameters, {}, {.batch = 64}).train(corpus(), model);
+  TrainerOf<OnMachine<Adam>>(parameters, {.batch = 64}).train(corpus(), model);
   std::vector<std::string> others;
   for (const auto& matrix : model.matrices()) others.emplace_back(matrix.name);
   CHECK(names == others);

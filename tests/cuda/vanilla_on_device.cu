@@ -21,8 +21,7 @@
 #include "device_cases.hpp"
 #include "small_models.hpp"
 
-namespace wordloom {
-namespace {
+namespace wordloom { namespace {
 
 template <class Optimizer>
 using OnHost =
@@ -93,7 +92,7 @@ void compare(const std::string& name, std::size_t dimension, std::size_t batch,
 /// Trains by a trainer, two epochs, of which the second finds its sentences on the device.
 Trained train(Hyperparameters parameters, std::size_t batch) {
   const auto corpus = EncodedCorpus::from_sentences(random_sentences(60, 20, words), vocabulary());
-  VanillaGpu<Adam> trainer(parameters, HogwildFixedWindow::from(parameters), {.batch = batch});
+  VanillaGpu<Adam> trainer(parameters, {.batch = batch});
   Trained result{random_model(vocabulary(), parameters.dimension), 0};
   result.loss = trainer.train(corpus, result.model).loss;
   return result;
@@ -101,8 +100,7 @@ Trained train(Hyperparameters parameters, std::size_t batch) {
 /// The same by the host.
 Trained train_on_host(Hyperparameters parameters, std::size_t batch) {
   const auto corpus = EncodedCorpus::from_sentences(random_sentences(60, 20, words), vocabulary());
-  Trainer<HogwildFixedWindow, OnHost<Adam>> trainer(
-      parameters, HogwildFixedWindow::from(parameters), {.batch = batch});
+  FixedWindowTrainer<Hogwild, OnHost<Adam>> trainer(parameters, {.batch = batch});
   Trained result{random_model(vocabulary(), parameters.dimension), 0};
   result.loss = trainer.train(corpus, result.model).loss;
   return result;
@@ -117,18 +115,18 @@ int test() {
   }
   // One whose steps depend on gradients, also where these are as small as rounding.
   const Adam adam{.beta1 = 0.8, .beta2 = 0.95, .epsilon = 0.01};
+  const Hogwild fixed{.window = Window::fixed(3)};
   if (is_wanted("sgd")) {
-    compare<Sgd>("sgd", 20, 64, HogwildFixedWindow());
-    compare<Sgd>("sgd, more entries than rows", 300, 700, HogwildFixedWindow());
+    compare<Sgd>("sgd", 20, 64, fixed);
+    compare<Sgd>("sgd, more entries than rows", 300, 700, fixed);
     compare<Sgd>("sgd, random windows, many negatives", 500, 100,
                  Hogwild{.targets = {.negatives = 30}});
   }
-  if (is_wanted("adam")) compare<Adam>("adam", 20, 200, HogwildFixedWindow(), adam);
-  if (is_wanted("adagrad"))
-    compare<AdaGrad>("adagrad", 300, 128, HogwildFixedWindow(), {.epsilon = 0.01});
+  if (is_wanted("adam")) compare<Adam>("adam", 20, 200, fixed, adam);
+  if (is_wanted("adagrad")) compare<AdaGrad>("adagrad", 300, 128, fixed, {.epsilon = 0.01});
   if (is_wanted("single"))
-    compare<Adam>("single pairs", 20, 1, HogwildFixedWindow{.window = {1}}, adam);
-  if (is_wanted("largest")) compare<Sgd>("the largest batch", 20, 65536, HogwildFixedWindow());
+    compare<Adam>("single pairs", 20, 1, Hogwild{.window = Window::fixed(1)}, adam);
+  if (is_wanted("largest")) compare<Sgd>("the largest batch", 20, 65536, fixed);
   if (is_wanted("trainer")) {
     const Hyperparameters parameters{.dimension = 20, .learning_rate = 0.01, .epochs = 2};
     const Trained host = train_on_host(parameters, 256), device = train(parameters, 256);
@@ -141,8 +139,7 @@ int test() {
   return failures == 0 ? 0 : 1;
 }
 
-}  // namespace
-}  // namespace wordloom
+}}  // namespace wordloom
 
 int main(int argc, char** argv) try {
   if (argc > 1) wordloom::only = argv[1];

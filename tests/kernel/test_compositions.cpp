@@ -97,6 +97,7 @@ TEST_CASE("a sentence through every sampler and every kernel equals the oracle's
   };
   Samplers::for_each(check);
   PublishedSamplers::for_each(check);
+  check_sentence_with_every_kernel(any_sampler(CombinedContext{.window = Window::fixed(3)}));
 }
 
 TEST_CASE("bags with each gradient through every kernel equal the oracle's", "[kernel][training]") {

@@ -27,8 +27,8 @@ using PWord2VecTested = Trainer<SharedNegative, DotKernel>;
 
 TEMPLATE_TEST_CASE("every composition learns the known answers of the demo corpus", "[quality]",
                    Word2Vec, PWord2VecTested, DefaultTrainer, (Trainer<SharedNegative, DotKernel>),
-                   (Trainer<HogwildFixedWindow, FusedKernel>),
-                   (Trainer<SharedNegativeFixedWindow, FusedKernel>),
+                   (FixedWindowTrainer<Hogwild, FusedKernel>),
+                   (FixedWindowTrainer<SharedNegative, FusedKernel>),
                    (Trainer<GroupedWindow, FusedKernel>)) {
   const auto& text = large_text();
   const auto words =
@@ -67,8 +67,8 @@ TEST_CASE("bags and trees learn the known answers of the demo corpus", "[quality
     CHECK(evaluate_analogies(words, demo::analogies()).total.accuracy() >= analogies);
     CHECK(evaluate_similarity(words, demo::similarity_pairs()).spearman >= similarity);
   };
-  // Measured with seed 1: analogies 1.0, 0.993, 0.999, 0.999 and 0.887, similarity 0.77, 0.75, 0.82,
-  // 0.84 and 0.70. From a text as short as this, CBOW learns less than skip-gram.
+  // Measured with seed 1: analogies 1.0, 0.993, 0.999, 0.999 and 0.887, similarity 0.77, 0.75,
+  // 0.82, 0.84 and 0.70. From a text as short as this, CBOW learns less than skip-gram.
   check(Cbow{}, 0.1, 0.97, 0.60);
   check(GroupedHierarchicalSoftmax{}, 0.025, 0.95, 0.70);
 #if WORDLOOM_TEST_LONG  // these have their bags or their tree from one of those

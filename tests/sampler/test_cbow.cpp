@@ -79,8 +79,8 @@ TEST_CASE("Cbow scores one bag for each window against its centre and K negative
     const auto random =
         Cbow{.window = {4}, .targets = {.negatives = 3}, .gradient = gradient}.start(vocabulary);
     const auto fixed =
-        BasicCbow<FixedWindow>{.window = {4}, .targets = {.negatives = 3}, .gradient = gradient}
-            .start(vocabulary);
+        Cbow{.window = Window::fixed(2), .targets = {.negatives = 3}, .gradient = gradient}.start(
+            vocabulary);
     CHECK(random.output_rows() == 50);
     for (const std::size_t length : lengths) {
       const auto sentence = sentence_of(length, 50);

@@ -152,7 +152,7 @@ TEST_CASE("weights of one version at one address are equal", "[sampler]") {
     // Of many words, few negatives are centres, and weights come again.
     const std::size_t fewest = words == 6 ? 0 : 500;
     check(GroupedWindow{}.start(vocabulary).worker(), words, fewest);
-    check(CombinedContextFixedWindow{}.start(vocabulary).worker(), words, fewest);
+    check(CombinedContext{.window = Window::fixed(3)}.start(vocabulary).worker(), words, fewest);
     check(AttractionRepulsion<GroupedWindow>{}.start(vocabulary).worker(), words, 2 * fewest);
   }
 }
@@ -275,4 +275,9 @@ TEST_CASE("rows are scored as often as expected_updates says", "[sampler]") {
     check_expected_updates(GroupedCbow{{.window = 4}, gradient}, vocabulary, 0);
   }
   check_expected_updates(GroupedWindow{.window = 4, .minibatch = 4}, vocabulary, 1e-3);
+  const Window fixed = Window::fixed(2);
+  check_expected_updates(Hogwild{.window = fixed}, vocabulary, 1e-3);
+  check_expected_updates(SentenceMinibatch{.window = fixed}, vocabulary, 1e-3);
+  check_expected_updates(CombinedContext{.window = fixed}, vocabulary, 1e-3);
+  check_expected_updates(Cbow{.window = fixed}, vocabulary, 1e-3);
 }

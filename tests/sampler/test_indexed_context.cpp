@@ -101,10 +101,11 @@ TEST_CASE("IndexedContext combines the windows whose centres are outputs", "[sam
   Random random(2);
   for (const std::size_t windows : {1u, 2u, 8u, 300u}) {
     INFO("C " << windows);
-    auto worker = BasicIndexedContext<FixedWindow>::from(
-                      {.window = 5, .negatives = negatives, .minibatch = windows})
-                      .start(vocabulary)
-                      .worker();
+    auto worker =
+        IndexedContext::from(
+            {.window = 3, .fixed_window = true, .negatives = negatives, .minibatch = windows})
+            .start(vocabulary)
+            .worker();
     CHECK(worker.words_at_once() == 500'000);
     for (std::size_t batch = 0; batch < 2; ++batch) {
       const Text text(vocabulary, 60, random);

@@ -93,9 +93,9 @@ const std::vector<std::size_t> lengths{0, 1, 2, 3, 4, 5, 7, 8, 9, 16, 17, 33, 10
 
 TEST_CASE("attraction and repulsion follow each other and have the same pairs", "[sampler]") {
   for (const std::size_t length : lengths) {
-    using Split = AttractionRepulsion<SharedNegativeFixedWindow>;
-    const Hyperparameters parameters{.window = 5, .negatives = 4};
-    const Sum whole = sum_of<SharedNegativeFixedWindow>(parameters, length);
+    using Split = AttractionRepulsion<SharedNegative>;
+    const Hyperparameters parameters{.window = 3, .fixed_window = true, .negatives = 4};
+    const Sum whole = sum_of<SharedNegative>(parameters, length);
     const Sum split = sum_of<Split>(parameters, length);
     CHECK(split.blocks == 2 * whole.blocks);
     CHECK(split.repulsion_blocks == std::vector<std::size_t>(whole.blocks, 4));
@@ -109,9 +109,12 @@ TEST_CASE("SentenceMinibatch repels each word as often as SharedNegative", "[sam
   for (const std::size_t length : lengths)
     for (const std::size_t minibatch : {0u, 1u, 3u, 16u, 200u})
       for (const std::size_t shared : {0u, 1u, 7u}) {
-        const Hyperparameters parameters{
-            .window = 5, .negatives = 4, .minibatch = minibatch, .shared_negatives = shared};
-        const Sum sum = sum_of<SentenceMinibatchFixedWindow>(parameters, length);
+        const Hyperparameters parameters{.window = 3,
+                                         .fixed_window = true,
+                                         .negatives = 4,
+                                         .minibatch = minibatch,
+                                         .shared_negatives = shared};
+        const Sum sum = sum_of<SentenceMinibatch>(parameters, length);
         check_fixed(sum, length, 3, 4.0, 1e-5);
         const std::size_t batch = minibatch == 0 ? 16 : minibatch;
         const std::size_t batches = length < 2 ? 0 : (length + batch - 1) / batch;
@@ -126,9 +129,12 @@ TEST_CASE("CombinedContext gives the pairs of the windows it combines, and no ot
   for (const std::size_t length : lengths)
     for (const std::size_t minibatch : {0u, 1u, 2u, 3u, 8u, 200u})
       for (const std::size_t shared : {0u, 1u, 7u}) {
-        const Hyperparameters parameters{
-            .window = 5, .negatives = 4, .minibatch = minibatch, .shared_negatives = shared};
-        const Sum sum = sum_of<CombinedContextFixedWindow>(parameters, length);
+        const Hyperparameters parameters{.window = 3,
+                                         .fixed_window = true,
+                                         .negatives = 4,
+                                         .minibatch = minibatch,
+                                         .shared_negatives = shared};
+        const Sum sum = sum_of<CombinedContext>(parameters, length);
         // A negative that is a centre is left out, which is rare here.
         check_fixed(sum, length, 3, 4.0, 0.51);
         const std::size_t group = minibatch == 0 ? 4 : minibatch;
@@ -261,7 +267,7 @@ TEST_CASE("GroupedWindow pairs words at each distance with the documented probab
   // Groups of one word are fixed windows.
   const Hyperparameters fixed{.window = 5, .minibatch = 1};
   CHECK(sum_of<GroupedWindow>(fixed, length).attraction ==
-        sum_of<SharedNegativeFixedWindow>(fixed, length).attraction);
+        sum_of<SharedNegative>({.window = 3, .fixed_window = true}, length).attraction);
 }
 
 TEST_CASE("GroupedWindow covers sentences of any length in blocks of its largest shape",
@@ -286,10 +292,11 @@ TEST_CASE("GroupedWindow covers sentences of any length in blocks of its largest
 }
 
 TEMPLATE_TEST_CASE("a negative that is a centre has weight 0 for the words of its window",
-                   "[sampler]", CombinedContextFixedWindow, GroupedWindow) {
+                   "[sampler]", CombinedContext, GroupedWindow) {
   const Vocabulary vocabulary = zipf_vocabulary(6);  // so few that centres are drawn all the time
   const Hyperparameters parameters{
       .window = std::is_same_v<TestType, GroupedWindow> ? std::size_t{4} : std::size_t{1},
+      .fixed_window = true,
       .negatives = 5,
       .minibatch = 4};
   auto worker = TestType::from(parameters).start(vocabulary).worker();

@@ -86,21 +86,34 @@ TEST_CASE("SharedNegative scores each window against its centre and K negatives"
   }
 }
 
-TEST_CASE("a fixed window reaches ceil(w / 2) to both sides", "[sampler]") {
+TEST_CASE("a fixed window has all of its words on both sides", "[sampler]") {
   const auto vocabulary = zipf_vocabulary(50);
-  for (const auto& [window, reach] :
-       std::vector<std::pair<std::size_t, std::size_t>>{{1, 1}, {2, 1}, {3, 2}, {5, 3}, {8, 4}}) {
-    const auto run = SharedNegativeFixedWindow{.window = {window}}.start(vocabulary);
+  for (const std::size_t reach : {1u, 2u, 5u}) {
+    const auto run = SharedNegative{.window = Window::fixed(reach)}.start(vocabulary);
     const auto blocks = blocks_of(run, sentence_of(30), 1);
     REQUIRE(blocks.size() == 30);
     CHECK(blocks[15].inputs.size() == 2 * reach);
     CHECK(blocks[0].inputs.size() == reach);
   }
+  Random random(1), untouched(1);
+  CHECK(Window::fixed(4).reach(random) == 4);
+  CHECK(random() == untouched());  // no number was drawn
+}
+
+TEST_CASE("the fixed windows of FULL-W2V have ceil(w / 2) words on each side", "[sampler]") {
+  for (const auto& [window, reach] :
+       std::vector<std::pair<std::size_t, std::size_t>>{{1, 1}, {2, 1}, {3, 2}, {5, 3}, {8, 4}}) {
+    const Hyperparameters fixed = with_fixed_window({.window = window});
+    CHECK(fixed.window == reach);
+    CHECK(fixed.fixed_window);
+    CHECK(with_fixed_window(fixed).window == reach);
+  }
 }
 
 TEST_CASE("Hogwild makes a block of each pair of a word and a context word", "[sampler]") {
   const auto vocabulary = zipf_vocabulary(50);
-  const auto run = HogwildFixedWindow{.window = {4}, .targets = {.negatives = 3}}.start(vocabulary);
+  const auto run =
+      Hogwild{.window = Window::fixed(2), .targets = {.negatives = 3}}.start(vocabulary);
   const auto check = [&](const std::vector<WordId>& sentence) {
     const std::size_t length = sentence.size();
     const auto pairs = blocks_of(run, sentence, 3);
@@ -126,7 +139,7 @@ TEST_CASE("Hogwild makes a block of each pair of a word and a context word", "[s
 
 TEST_CASE("a random window's reach is uniform from 1 to w", "[sampler]") {
   Random random(5);
-  const RandomWindow window{6};
+  const Window window{6};
   std::vector<std::uint64_t> counts(6);
   for (int i = 0; i < 60'000; ++i) ++counts.at(window.reach(random) - 1);
   CHECK(chi_squared_deviation(counts, std::vector<double>(6, 1.0 / 6)) < 5);

@@ -214,12 +214,12 @@ bool same(const RowMatrix& a, const RowMatrix& b) {
 
 TEMPLATE_TEST_CASE("ranks with every kind of targets and inputs end with equal models, and learn",
                    "[sync][quality]", HierarchicalSoftmax, HierarchicalCbow,
-                   (BasicSharedNegative<RandomWindow, HuffmanPathAndNegatives>), Cbow) {
+                   (BasicSharedNegative<HuffmanPathAndNegatives>), Cbow) {
   const auto& text = demo_text();
-  const auto of_ranks = train_models<TestType>(
-      {.dimension = 32,
-       .learning_rate = features_used<TestType>().bags ? 0.075 : 0.025,
-       .threads = 1});
+  const auto of_ranks =
+      train_models<TestType>({.dimension = 32,
+                              .learning_rate = features_used<TestType>().bags ? 0.075 : 0.025,
+                              .threads = 1});
   CHECK(of_ranks[0]->output.rows() == TestType{}.start(text.vocabulary).output_rows());
   for (const std::size_t rank : {1u, 2u}) {
     CHECK(same(of_ranks[0]->input, of_ranks[rank]->input));

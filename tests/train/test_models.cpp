@@ -163,7 +163,7 @@ TEST_CASE("a model whose rows do not fit the sampler is refused with both shapes
   const auto corpus = paired_corpus(vocabulary);
   Shared words(small());
   Trainer<HierarchicalSoftmax, DotKernel> nodes(small());
-  Trainer<BasicCbow<RandomWindow, HuffmanPathAndNegatives>, DotKernel> both(small());
+  Trainer<BasicCbow<HuffmanPathAndNegatives>, DotKernel> both(small());
   Model of_words = words.new_model(vocabulary), of_nodes = nodes.new_model(vocabulary),
         of_both = both.new_model(vocabulary);
   CHECK(of_words.output.rows() == 20);

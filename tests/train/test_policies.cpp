@@ -68,10 +68,11 @@ TEST_CASE("a hyperparameter that the policies do not read is refused by name", "
   const auto refused = [](const std::string& what) {
     return what + ", which has no effect with this sampler and kernel: leave it out";
   };
-  using Tree = BasicSharedNegative<RandomWindow, HuffmanPath>;
+  using Tree = BasicSharedNegative<HuffmanPath>;
   CHECK(refusal.operator()<SharedNegative>({.minibatch = 4}) == refused("minibatch is 4"));
   CHECK(refusal.operator()<Cbow>({.shared_negatives = 7}) == refused("shared_negatives is 7"));
   CHECK(refusal.operator()<UniformMatrix>({.window = 6}) == refused("window is 6"));
+  CHECK(refusal.operator()<GroupedWindow>({.fixed_window = true}) == refused("fixed_window is 1"));
   CHECK(refusal.operator()<UniformMatrix>({.subsample = 0.5}) == refused("subsample is 0.5"));
   CHECK(refusal.operator()<UniformMatrix>({.negative_pool = 64}) == refused("negative_pool is 64"));
   CHECK(refusal.operator()<UniformMatrix>({.private_rows = 64}) == refused("private_rows is 64"));
@@ -86,7 +87,7 @@ TEST_CASE("a hyperparameter that the policies do not read is refused by name", "
   // A zero switches off what is not there anyway; other samplers read the values.
   CHECK_NOTHROW(Trainer<Tree, DotKernel>({.negatives = 0, .private_rows = 0, .node_sample = 0.5}));
   CHECK_NOTHROW(Trainer<Hogwild, DotKernel>(
-      {.window = 6, .negatives = 3, .negative_pool = 0, .node_sample = 0}));
+      {.window = 6, .fixed_window = true, .negatives = 3, .negative_pool = 0, .node_sample = 0}));
   CHECK_NOTHROW(Trainer<SharedNegative, DotKernel>({.pin_threads = true, .negative_pool = 64}));
   CHECK_NOTHROW(Trainer<Subwords<GroupedWindow>, FusedKernel>(
       {.window = 1, .minibatch = 4, .shared_negatives = 9, .negative_exponent = 0}));
@@ -99,6 +100,8 @@ TEST_CASE("a policy that replaces a hyperparameter by another value is refused",
         "window is 10 in the hyperparameters, and another value in the policy that was given: set "
         "it in the policy alone, or change the policy by the trainer's sampler() or kernel()");
   CHECK_THROWS_AS(OfBags({.negative_pool = 0}, Cbow{}), InvalidArgument);
+  CHECK_THROWS_AS(OfBags({.fixed_window = true}, Cbow{}), InvalidArgument);
+  CHECK_NOTHROW(OfBags({}, Cbow{.window = Window::fixed(3)}));
   CHECK_NOTHROW(OfBags({.window = 10}, Cbow{.window = {10}, .gradient = BagGradient::whole}));
 
   // A policy may list a parameter only where it has some value.

@@ -121,12 +121,17 @@ Sentences long_sentence(std::size_t size) {
 }
 
 template <class Sampler, class Kernel>
-void check_training(const Sentences& sentences, const SubwordOptions& options,
-                    std::size_t window = 5, std::size_t slots = 64) {
+void check_training(const Sentences& sentences, const SubwordOptions& options, Window window = {},
+                    std::size_t slots = 64) {
   const Vocabulary vocabulary = mixed_words();
   const auto corpus = EncodedCorpus::from_sentences(sentences, vocabulary);
-  const Hyperparameters parameters{
-      .dimension = 12, .window = window, .subsample = 0, .epochs = 2, .threads = 1, .seed = 6};
+  const Hyperparameters parameters{.dimension = 12,
+                                   .window = window.size,
+                                   .fixed_window = window.is_fixed,
+                                   .subsample = 0,
+                                   .epochs = 2,
+                                   .threads = 1,
+                                   .seed = 6};
   const Subwords<Sampler> sampler{Sampler::from(parameters), options};
   Trainer<Subwords<Sampler>, Kernel, NoSync, ConstantRate> trainer(parameters, sampler);
   Model model = trainer.new_model(vocabulary);
@@ -181,8 +186,8 @@ TEST_CASE("a word that the current block uses keeps its scratch row", "[subwords
   Sentences sentences(1);
   for (std::size_t i = 0; i < 240; ++i)
     sentences[0].push_back(static_cast<WordId>(i % 3 == 0 ? 1 : 2 + i % 148));
-  check_training<SharedNegativeFixedWindow, FusedKernel>(sentences, {.buckets = 70});
+  check_training<SharedNegative, FusedKernel>(sentences, {.buckets = 70}, Window::fixed(3));
   // A block of 80 inputs needs more scratch rows than others.
-  check_training<SharedNegativeFixedWindow, FusedKernel>(long_sentence(140), {.buckets = 700}, 80,
-                                                         256);
+  check_training<SharedNegative, FusedKernel>(long_sentence(140), {.buckets = 700},
+                                              Window::fixed(40), 256);
 }

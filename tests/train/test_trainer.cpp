@@ -19,7 +19,7 @@ using namespace wordloom;
 TEMPLATE_TEST_CASE("one thread and one seed give the same bits again", "[trainer]",
                    (Trainer<Hogwild, DotKernel>), (Trainer<SharedNegative, DotKernel>),
                    (Trainer<SharedNegative, FusedKernel>),
-                   (Trainer<HogwildFixedWindow, FusedKernel>), (Trainer<Cbow, FusedKernel>),
+                   (FixedWindowTrainer<Hogwild, FusedKernel>), (Trainer<Cbow, FusedKernel>),
                    (Trainer<HierarchicalSoftmax, DotKernel>)) {
   const auto vocabulary = small_vocabulary();
   const auto corpus = paired_corpus(vocabulary);

@@ -42,6 +42,9 @@ struct Hyperparameters {
   std::size_t dimension = 100;
   /// Maximum number of context words on each side of the centre; 1 to 1000.
   std::size_t window = 5;
+  /// Takes all these words. Otherwise their number is random for each centre, uniform from 1 to
+  /// `window`, as in word2vec.
+  bool fixed_window = false;
   /// Negative words drawn for a positive one (or for a window, with shared negatives); 0 to 1000.
   /// 0 only with samplers that draw none (hierarchical softmax).
   std::size_t negatives = 5;
@@ -96,6 +99,7 @@ struct Hyperparameters {
   void visit_parameters(Visit&& visit) const {
     visit("dimension", dimension, 1, 65536);
     visit("window", window, 1, 1000);
+    visit("fixed_window", static_cast<std::uint64_t>(fixed_window), 0, 1);
     visit("negatives", negatives, 0, 1000);
     visit("minibatch", minibatch, 0, 1000);
     visit("shared_negatives", shared_negatives, 0, 10'000);

@@ -223,9 +223,8 @@ using CudaKernel = cuda::BatchKernel<cuda::CudaMachine, Method, Samplers...>;
 using CudaSentenceKernel =
     CudaKernel<cuda::BlockMethod<cuda::SentenceScheme, cuda::BasicSentenceScheme<cuda::AnyTargets>,
                                  cuda::CbowScheme>,
-               Hogwild, HogwildFixedWindow, BasicHogwild<RandomWindow, HuffmanPath>,
-               BasicHogwild<RandomWindow, HuffmanPathAndNegatives>, Cbow, HierarchicalCbow,
-               BasicCbow<RandomWindow, HuffmanPathAndNegatives>>;
+               Hogwild, BasicHogwild<HuffmanPath>, BasicHogwild<HuffmanPathAndNegatives>, Cbow,
+               HierarchicalCbow, BasicCbow<HuffmanPathAndNegatives>>;
 
 /// BlazingText's other schedule: a thread block for each word, `sentences_in_flight` words at a
 /// time. For comparison only: neighbours change the same rows at once, which cost the authors
@@ -233,24 +232,21 @@ using CudaSentenceKernel =
 using CudaWordKernel = CudaKernel<
     cuda::BlockMethod<cuda::WordAtATime<cuda::SentenceScheme>,
                       cuda::WordAtATime<cuda::SentenceScheme>, cuda::WordAtATime<cuda::CbowScheme>>,
-    Hogwild, HogwildFixedWindow, Cbow>;
+    Hogwild, Cbow>;
 
 /// FULL-Register (Randall et al. 2021): output rows are in registers while the window is scored.
 using CudaRegisterKernel =
     CudaKernel<cuda::BlockMethod<cuda::RegisterScheme, cuda::BasicRegisterScheme<cuda::AnyTargets>>,
-               SharedNegative, SharedNegativeFixedWindow, HierarchicalSoftmax,
-               BasicSharedNegative<RandomWindow, HuffmanPathAndNegatives>>;
+               SharedNegative, HierarchicalSoftmax, BasicSharedNegative<HuffmanPathAndNegatives>>;
 
 /// FULL-W2V (Randall et al. 2021): FULL-Register with context rows in a ring in shared memory while
 /// they are in the window. Also trains Hogwild and the positives of SentenceMinibatch in this way.
 using CudaRingBufferKernel =
-    CudaKernel<cuda::RingMethod, SharedNegative, SharedNegativeFixedWindow, Hogwild,
-               HogwildFixedWindow, SentenceMinibatch, SentenceMinibatchFixedWindow>;
+    CudaKernel<cuda::RingMethod, SharedNegative, Hogwild, SentenceMinibatch>;
 
 /// PAR-Word2Vec (Moon et al. 2019): the positives of a sentence, then minibatches of its words
 /// against shared negatives as products of tiles.
-using CudaGemmKernel =
-    CudaKernel<cuda::GemmMethod, SentenceMinibatch, SentenceMinibatchFixedWindow>;
+using CudaGemmKernel = CudaKernel<cuda::GemmMethod, SentenceMinibatch>;
 
 /// Wombat (Simonton and Alaghband 2017): a warp for each window, tiles of 4 targets and 8 context
 /// words. `sentences_in_flight` words are trained at a time.
@@ -259,11 +255,10 @@ using CudaWombatKernel = CudaKernel<cuda::WombatMethod, SharedNegative, Hierarch
 /// BIDMach (Canny et al. 2015): of each 100,000 words first all positives, then all negatives, with
 /// changes scaled by the root of a word's rank: a learning rate of 0.001. `sentences_in_flight`
 /// sentences, then as many parts of the batch are trained at a time.
-using CudaBidMachKernel =
-    CudaKernel<cuda::BidMachMethod, SharedNegative, SharedNegativeFixedWindow>;
+using CudaBidMachKernel = CudaKernel<cuda::BidMachMethod, SharedNegative>;
 
 /// Ours: a warp for each sentence, context rows in a ring in registers.
-using CudaWarpKernel = CudaKernel<cuda::WarpMethod, SharedNegative, SharedNegativeFixedWindow>;
+using CudaWarpKernel = CudaKernel<cuda::WarpMethod, SharedNegative>;
 
 /// W2V-CL's two-step training of columns: see ColumnKernel, UniformMatrix and W2vClGpu.
 template <class Optimizer = Sgd>

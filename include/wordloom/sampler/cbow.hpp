@@ -31,7 +31,7 @@ ExpectedUpdates expected_of_cbow(const WordRates& rates, double share,
 /// gradient of the mean (ours), or all of it, as word2vec.c and gensim do, or 1 / n, the derivative
 /// (Irsoy, Benton and Stratos 2021, "Corrected CBOW performs as well as skip-gram"). The best
 /// learning rates differ: 0.1, 0.05 and 0.15.
-template <class Window = RandomWindow, class Targets = NegativeSampling>
+template <class Targets = NegativeSampling>
 struct BasicCbow {
   Window window = {};
   Targets targets = {};
@@ -40,7 +40,7 @@ struct BasicCbow {
   static constexpr BlockFeatures uses = {.bags = true};
 
   static BasicCbow from(const Hyperparameters& parameters) {
-    return {policy_from<Window>(parameters), policy_from<Targets>(parameters)};
+    return {Window::from(parameters), policy_from<Targets>(parameters)};
   }
   template <class Visit>
   void visit_parameters(Visit&& visit) const {
@@ -79,7 +79,7 @@ struct BasicCbow {
     }
 
    private:
-    detail::WindowWorker<Window, Targets> windows_;
+    detail::WindowWorker<Targets> windows_;
     BagGradient gradient_;
   };
 
@@ -94,10 +94,10 @@ struct BasicCbow {
   }
 };
 
-using Cbow = BasicCbow<RandomWindow>;
+using Cbow = BasicCbow<NegativeSampling>;
 
 /// CBOW with hierarchical softmax.
-using HierarchicalCbow = BasicCbow<RandomWindow, HuffmanPath>;
+using HierarchicalCbow = BasicCbow<HuffmanPath>;
 
 static_assert(Sampler<Cbow> && Sampler<HierarchicalCbow>);
 

@@ -21,8 +21,7 @@ namespace wordloom { inline namespace WORDLOOM_ABI {
 /// the centres of windows that it is in. (IndexedContext is pSGNScc, which finds distant windows.)
 /// A word in w of the windows is scored against each negative with weight K w / H, as in
 /// SentenceMinibatch. Fewer shared negatives cost analogies, more cost time (benchmarks/results/).
-template <class Window = RandomWindow>
-struct BasicCombinedContext {
+struct CombinedContext {
   Window window = {};
   NegativeSampling targets = {};
   std::size_t minibatch = 4;         // G
@@ -30,7 +29,7 @@ struct BasicCombinedContext {
 
   static constexpr BlockFeatures uses = {.weights = true};
 
-  static BasicCombinedContext from(const Hyperparameters& parameters) {
+  static CombinedContext from(const Hyperparameters& parameters) {
     return {Window::from(parameters), NegativeSampling::from(parameters),
             parameters.minibatch == 0 ? 4 : parameters.minibatch, parameters.shared_negatives};
   }
@@ -53,15 +52,13 @@ struct BasicCombinedContext {
 };
 
 /// The scratch memory of one thread.
-template <class Window>
-class BasicCombinedContext<Window>::Worker {
+class CombinedContext::Worker {
  public:
   template <class Tables>
-  Worker(const BasicCombinedContext& policy, const Tables& tables)
+  Worker(const CombinedContext& policy, const Tables& tables)
       : window_(policy.window),
         per_pair_(static_cast<float>(policy.targets.negatives)),
-        groups_({tables, policy.minibatch, policy.shared(), 2}, policy.minibatch,
-                window_.max_reach(), 1),
+        groups_({tables, policy.minibatch, policy.shared(), 2}, policy.minibatch, window_.size, 1),
         weights_(max_block()),
         reaches_(policy.minibatch),
         windows_(max_block().inputs) {}
@@ -157,16 +154,13 @@ class BasicCombinedContext<Window>::Worker {
   Window window_;
   float per_pair_;  // K
   detail::GroupWalk<detail::SharedOutputs> groups_;
-  detail::WeightMatrix weights_;      // [G + H][G + 2 max_reach]
+  detail::WeightMatrix weights_;      // [G + H][G + 2 W]
   std::vector<std::size_t> reaches_;  // [G]
-  std::vector<float> windows_;        // [G + 2 max_reach] the windows that each word is in
+  std::vector<float> windows_;        // [G + 2 W] the windows that each word is in
   std::size_t pairs_ = 0;             // of words and centres
   Shape filled_;                      // of the weights
 };
 
-using CombinedContext = BasicCombinedContext<RandomWindow>;
-using CombinedContextFixedWindow = BasicCombinedContext<FixedWindow>;
-
-static_assert(Sampler<CombinedContext> && Sampler<CombinedContextFixedWindow>);
+static_assert(Sampler<CombinedContext>);
 
 }}  // namespace wordloom::WORDLOOM_ABI

@@ -28,12 +28,12 @@ namespace wordloom { inline namespace WORDLOOM_ABI {
 /// SentenceMinibatch has as many negatives as word2vec on average, whatever the sentence's length.
 /// Here short sentences have fewer: those of up to B words have H = K (C - 1) / 2 on average.
 struct DecoupledMinibatch {
-  RandomWindow window = {};
+  Window window = {};
   NegativeSampling targets = {};
   std::size_t minibatch = 24;  // B, words
 
   static DecoupledMinibatch from(const Hyperparameters& parameters) {
-    return {RandomWindow::from(parameters), NegativeSampling::from(parameters),
+    return {Window::from(parameters), NegativeSampling::from(parameters),
             parameters.minibatch == 0 ? 24 : parameters.minibatch};
   }
   template <class Visit>
@@ -149,7 +149,7 @@ class DecoupledMinibatch::Worker {
     }
   }
 
-  RandomWindow window_;
+  Window window_;
   std::size_t each_;   // K
   std::size_t words_;  // B
   std::size_t most_;   // K (2 C - 1), the largest H

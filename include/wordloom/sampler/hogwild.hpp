@@ -14,13 +14,13 @@ namespace wordloom { inline namespace WORDLOOM_ABI {
 /// word is a block of its own, 1 x M, with newly drawn targets: the centre and K negatives, or the
 /// centre's path in the Huffman tree. As there, the context word is the input and the centre word
 /// the positive output.
-template <class Window = RandomWindow, class Targets = NegativeSampling>
+template <class Targets = NegativeSampling>
 struct BasicHogwild {
   Window window = {};
   Targets targets = {};
 
   static BasicHogwild from(const Hyperparameters& parameters) {
-    return {policy_from<Window>(parameters), policy_from<Targets>(parameters)};
+    return {Window::from(parameters), policy_from<Targets>(parameters)};
   }
   template <class Visit>
   void visit_parameters(Visit&& visit) const {
@@ -34,8 +34,8 @@ struct BasicHogwild {
 };
 
 /// The scratch memory of one thread.
-template <class Window, class Targets>
-class BasicHogwild<Window, Targets>::Worker {
+template <class Targets>
+class BasicHogwild<Targets>::Worker {
  public:
   template <class Tables>
   Worker(const BasicHogwild& policy, const Tables& tables)
@@ -87,9 +87,8 @@ class BasicHogwild<Window, Targets>::Worker {
   std::vector<RowId> contexts_;  // [slots] the context word of each block
 };
 
-using Hogwild = BasicHogwild<RandomWindow>;
-using HogwildFixedWindow = BasicHogwild<FixedWindow>;
+using Hogwild = BasicHogwild<NegativeSampling>;
 
-static_assert(Sampler<Hogwild> && Sampler<HogwildFixedWindow>);
+static_assert(Sampler<Hogwild>);
 
 }}  // namespace wordloom::WORDLOOM_ABI

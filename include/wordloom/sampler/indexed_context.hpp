@@ -24,8 +24,7 @@ namespace wordloom { inline namespace WORDLOOM_ABI {
 ///
 /// CombinedContext combines windows that follow each other. Several ranks cannot train
 /// IndexedContext, because the number of updates of a row depends on all words of a batch.
-template <class Window = RandomWindow>
-struct BasicIndexedContext {
+struct IndexedContext {
   Window window = {};
   NegativeSampling targets = {};
   std::size_t minibatch = 8;    // C, windows of a block
@@ -33,7 +32,7 @@ struct BasicIndexedContext {
 
   static constexpr BlockFeatures uses = {.weights = true};
 
-  static BasicIndexedContext from(const Hyperparameters& parameters) {
+  static IndexedContext from(const Hyperparameters& parameters) {
     return {Window::from(parameters), NegativeSampling::from(parameters),
             parameters.minibatch == 0 ? 8 : parameters.minibatch};
   }
@@ -45,23 +44,15 @@ struct BasicIndexedContext {
   }
 
   class Worker;
-  /// The tables of a run, without expected updates.
-  struct Run {
-    BasicIndexedContext policy;
-    NegativeSampling::Run tables;
-
-    Worker worker() const { return {policy, tables}; }
-    std::size_t output_rows() const noexcept { return tables.output_rows(); }
-  };
+  struct Run;
   /// Throws CorpusError for a vocabulary of fewer than two words.
-  Run start(const Vocabulary& vocabulary) const { return {*this, targets.start(vocabulary)}; }
+  Run start(const Vocabulary& vocabulary) const;
 };
 
 /// The scratch memory of one thread.
-template <class Window>
-class BasicIndexedContext<Window>::Worker {
+class IndexedContext::Worker {
  public:
-  Worker(const BasicIndexedContext& policy, const NegativeSampling::Run& tables)
+  Worker(const IndexedContext& policy, const NegativeSampling::Run& tables)
       : window_(policy.window),
         windows_(policy.minibatch),
         words_(policy.words),
@@ -79,7 +70,7 @@ class BasicIndexedContext<Window>::Worker {
   }
 
   BlockShape max_block() const noexcept {
-    return {.inputs = windows_ * 2 * window_.max_reach(), .outputs = 1 + drawn_.size()};
+    return {.inputs = windows_ * 2 * window_.size, .outputs = 1 + drawn_.size()};
   }
   std::size_t words_at_once() const noexcept { return words_; }
 
@@ -216,7 +207,17 @@ class BasicIndexedContext<Window>::Worker {
   std::array<Draft, 2> drafts_;       // one is announced while the other is in use
 };
 
-using IndexedContext = BasicIndexedContext<RandomWindow>;
+/// The tables of a run, without expected updates.
+struct IndexedContext::Run {
+  IndexedContext policy;
+  NegativeSampling::Run tables;
+
+  Worker worker() const { return {policy, tables}; }
+  std::size_t output_rows() const noexcept { return tables.output_rows(); }
+};
+inline IndexedContext::Run IndexedContext::start(const Vocabulary& vocabulary) const {
+  return {*this, targets.start(vocabulary)};
+}
 
 static_assert(Sampler<IndexedContext>);
 

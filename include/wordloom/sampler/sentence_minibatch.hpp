@@ -17,8 +17,7 @@ namespace wordloom { inline namespace WORDLOOM_ABI {
 /// first the positives of all windows, n x 1, then minibatches of B words of the sentence against H
 /// shared negatives, B x H. A word that is context of w windows is scored against K w negatives in
 /// word2vec, here against H, each with weight K w / H.
-template <class Window = RandomWindow>
-struct BasicSentenceMinibatch {
+struct SentenceMinibatch {
   Window window = {};
   NegativeSampling targets = {};
   std::size_t minibatch = 16;        // B, words
@@ -26,7 +25,7 @@ struct BasicSentenceMinibatch {
 
   static constexpr BlockFeatures uses = {.weights = true};
 
-  static BasicSentenceMinibatch from(const Hyperparameters& parameters) {
+  static SentenceMinibatch from(const Hyperparameters& parameters) {
     return {Window::from(parameters), NegativeSampling::from(parameters),
             parameters.minibatch == 0 ? 16 : parameters.minibatch, parameters.shared_negatives};
   }
@@ -49,16 +48,15 @@ struct BasicSentenceMinibatch {
 };
 
 /// The scratch memory of one thread.
-template <class Window>
-class BasicSentenceMinibatch<Window>::Worker {
+class SentenceMinibatch::Worker {
  public:
   template <class Tables>
-  Worker(const BasicSentenceMinibatch& policy, const Tables& tables)
+  Worker(const SentenceMinibatch& policy, const Tables& tables)
       : window_(policy.window),
         weight_(-static_cast<float>(policy.targets.negatives) /
                 static_cast<float>(policy.shared())),
         words_(policy.minibatch),
-        context_(2 * window_.max_reach()),
+        context_(2 * window_.size),
         negatives_(tables, 0, policy.shared()),
         weights_(max_block()) {}
 
@@ -93,7 +91,7 @@ class BasicSentenceMinibatch<Window>::Worker {
         negatives = draw(sentence, first + words_, random);
         announce_rows(sink, minibatch(sentence, first + words_), negatives);
       } else if (!following.empty()) {
-        announce_rows(sink, following.first(std::min(window_.max_reach() + 1, following.size())),
+        announce_rows(sink, following.first(std::min(window_.size + 1, following.size())),
                       following.first(1));
       }
       const auto inputs = minibatch(sentence, first);
@@ -117,8 +115,7 @@ class BasicSentenceMinibatch<Window>::Worker {
       announce_rows(sink, {}, negatives.subspan(announced, due - announced));
       announced = due;
       if (center + 1 < sentence.size()) {
-        const std::size_t entering =
-            std::min(center + 1 + window_.max_reach(), sentence.size() - 1);
+        const std::size_t entering = std::min(center + 1 + window_.size, sentence.size() - 1);
         announce_rows(sink, sentence.subspan(entering, 1), sentence.subspan(center + 1, 1));
       }
       const WindowRange range(center, window_.reach(random), sentence.size());
@@ -148,15 +145,12 @@ class BasicSentenceMinibatch<Window>::Worker {
   Window window_;
   float weight_;                // -K / H
   std::size_t words_;           // B
-  std::vector<RowId> context_;  // [2 max_reach]
+  std::vector<RowId> context_;  // [2 W]
   detail::SharedOutputs negatives_;
   detail::WeightMatrix weights_;  // [H x B]
   std::vector<float> windows_;    // [sentence] the windows that each word is context of
 };
 
-using SentenceMinibatch = BasicSentenceMinibatch<RandomWindow>;
-using SentenceMinibatchFixedWindow = BasicSentenceMinibatch<FixedWindow>;
-
-static_assert(Sampler<SentenceMinibatch> && Sampler<SentenceMinibatchFixedWindow>);
+static_assert(Sampler<SentenceMinibatch>);
 
 }}  // namespace wordloom::WORDLOOM_ABI

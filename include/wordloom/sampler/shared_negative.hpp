@@ -14,13 +14,13 @@ namespace wordloom { inline namespace WORDLOOM_ABI {
 /// Distributed Memory", section III-B): all context words of a centre word form one block, n x M,
 /// and share the centre's targets (the centre and K negatives, or its path in the Huffman tree), so
 /// that the block is a matrix product.
-template <class Window = RandomWindow, class Targets = NegativeSampling>
+template <class Targets = NegativeSampling>
 struct BasicSharedNegative {
   Window window = {};
   Targets targets = {};
 
   static BasicSharedNegative from(const Hyperparameters& parameters) {
-    return {policy_from<Window>(parameters), policy_from<Targets>(parameters)};
+    return {Window::from(parameters), policy_from<Targets>(parameters)};
   }
   template <class Visit>
   void visit_parameters(Visit&& visit) const {
@@ -55,7 +55,7 @@ struct BasicSharedNegative {
     }
 
    private:
-    detail::WindowWorker<Window, Targets> windows_;
+    detail::WindowWorker<Targets> windows_;
   };
 
   auto start(const Vocabulary& vocabulary) const {
@@ -63,13 +63,11 @@ struct BasicSharedNegative {
   }
 };
 
-using SharedNegative = BasicSharedNegative<RandomWindow>;
-using SharedNegativeFixedWindow = BasicSharedNegative<FixedWindow>;
+using SharedNegative = BasicSharedNegative<NegativeSampling>;
 
 /// Skip-gram with hierarchical softmax.
-using HierarchicalSoftmax = BasicSharedNegative<RandomWindow, HuffmanPath>;
+using HierarchicalSoftmax = BasicSharedNegative<HuffmanPath>;
 
-static_assert(Sampler<SharedNegative> && Sampler<SharedNegativeFixedWindow> &&
-              Sampler<HierarchicalSoftmax>);
+static_assert(Sampler<SharedNegative> && Sampler<HierarchicalSoftmax>);
 
 }}  // namespace wordloom::WORDLOOM_ABI

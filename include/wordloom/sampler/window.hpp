@@ -1,5 +1,6 @@
 #pragma once
 #include <cstddef>
+#include <cstdint>
 
 #include <wordloom/core/hyperparameters.hpp>
 #include <wordloom/core/random.hpp>
@@ -7,52 +8,47 @@
 
 namespace wordloom { inline namespace WORDLOOM_ABI {
 
-/// The window of word2vec: the reach to both sides is drawn for each centre word, uniform from 1 to
-/// `size`, so that near words count more.
-struct RandomWindow {
+/// The number of context words on each side of a centre: random, uniform from 1 to `size` for each
+/// centre, so that near words count more (word2vec), or fixed, which draws no random number.
+struct Window {
   std::size_t size = 5;  // maximum number of words on each side
+  bool is_fixed = false;
 
-  static RandomWindow from(const Hyperparameters& parameters) { return {parameters.window}; }
+  /// Returns a window of always `size` words on each side.
+  static constexpr Window fixed(std::size_t size) { return {size, true}; }
+  static Window from(const Hyperparameters& parameters) {
+    return {parameters.window, parameters.fixed_window};
+  }
   template <class Visit>
   void visit_parameters(Visit&& visit) const {
     visit("window", size, 1, 1000);
+    visit("fixed_window", static_cast<std::uint64_t>(is_fixed), 0, 1);
   }
 
-  std::size_t max_reach() const noexcept { return size; }
   /// Returns the mean number of context words of a centre.
-  std::size_t mean_context() const noexcept { return size + 1; }
+  std::size_t mean_context() const noexcept { return is_fixed ? 2 * size : size + 1; }
   /// Returns the mean of `value(context)` over the numbers of context words.
   template <class Value>
   double mean_of(Value&& value) const {
+    const std::size_t least = is_fixed ? size : 1;
     double sum = 0;
-    for (std::size_t reach = 1; reach <= size; ++reach)
+    for (std::size_t reach = least; reach <= size; ++reach)
       sum += static_cast<double>(value(2 * reach));
-    return sum / static_cast<double>(size);
+    return sum / static_cast<double>(size + 1 - least);
   }
   std::size_t reach(Random& random) const noexcept {
-    return 1 + static_cast<std::size_t>(random.below(size));
+    return is_fixed ? size : 1 + static_cast<std::size_t>(random.below(size));
   }
 };
 
-/// The window of FULL-W2V (Randall et al. 2021): always ceil(size / 2), the mean reach of
-/// RandomWindow rounded up, so that a window's rows can stay in place from word to word.
-struct FixedWindow {
-  std::size_t size = 5;
-
-  static FixedWindow from(const Hyperparameters& parameters) { return {parameters.window}; }
-  template <class Visit>
-  void visit_parameters(Visit&& visit) const {
-    visit("window", size, 1, 1000);
-  }
-
-  std::size_t max_reach() const noexcept { return (size + 1) / 2; }
-  std::size_t mean_context() const noexcept { return 2 * max_reach(); }
-  template <class Value>
-  double mean_of(Value&& value) const {
-    return static_cast<double>(value(mean_context()));
-  }
-  std::size_t reach(Random&) const noexcept { return max_reach(); }
-};
+/// Returns `parameters` with the fixed windows of FULL-W2V (Randall et al. 2021): ceil(window / 2)
+/// words on each side, the mean number of random windows rounded up. A window that is fixed already
+/// stays as it is.
+constexpr Hyperparameters with_fixed_window(Hyperparameters parameters) {
+  if (!parameters.fixed_window) parameters.window = (parameters.window + 1) / 2;
+  parameters.fixed_window = true;
+  return parameters;
+}
 
 /// The positions of a window in its sentence, in [first, end), the centre included. On the host and
 /// on devices.

@@ -165,9 +165,9 @@ TEST_CASE("a checkpoint of another corpus of as many words is refused", "[checkp
 }
 
 TEST_CASE("policies have the same names with each compiler", "[checkpoint]") {
-  CHECK(detail::name_of<SharedNegative>() == "BasicSharedNegative<RandomWindow,NegativeSampling>");
+  CHECK(detail::name_of<SharedNegative>() == "BasicSharedNegative<NegativeSampling>");
   CHECK(detail::name_of<SplitSharedNegative>() ==
-        "AttractionRepulsion<BasicSharedNegative<RandomWindow,NegativeSampling>>");
-  CHECK(detail::name_of<HierarchicalSoftmax>() == "BasicSharedNegative<RandomWindow,HuffmanPath>");
+        "AttractionRepulsion<BasicSharedNegative<NegativeSampling>>");
+  CHECK(detail::name_of<HierarchicalSoftmax>() == "BasicSharedNegative<HuffmanPath>");
   CHECK(detail::name_of<WritingKernel>() == "WritingKernel");
 }

@@ -122,7 +122,8 @@ TEST_CASE("all changes of all threads arrive in all rows of a bag", "[subwords]"
   const auto corpus = EncodedCorpus::from_sentences(sentences, vocabulary);
   for (const std::size_t threads : {1u, 3u}) {
     const Hyperparameters with{.dimension = 5, .subsample = 0, .epochs = 2, .threads = threads};
-    Trainer<Subwords<SharedNegativeFixedWindow>, CountingKernel> trainer(with, {{}, options});
+    Trainer<Subwords<SharedNegative>, CountingKernel> trainer(
+        with, {{.window = Window::fixed(3)}, options});
     Model model = trainer.new_model(vocabulary);
     const Model before = trainer.new_model(vocabulary);
     trainer.train(corpus, model);

@@ -77,6 +77,7 @@ void for_each_read_by_policies(Use&& use) {
     use(name, field, std::array<std::size_t, 3>{1, 7, 23});
   };
   counts("window", &H::window);
+  use("fixed_window", &H::fixed_window, std::array{false, true});
   counts("negatives", &H::negatives);
   counts("minibatch", &H::minibatch);
   counts("shared_negatives", &H::shared_negatives);

@@ -17,7 +17,7 @@ struct RingSamplers {
   template <class Sampler>
   static constexpr bool require() {
     static_assert(
-        requires(const Sampler& sampler) { sampler.window.max_reach(); },
+        requires(const Sampler& sampler) { sampler.window.size; },
         "wordloom: the ring-buffer kernel keeps a row in shared memory while it is in the "
         "window of one centre after the other, and this Sampler has no windows");
     return true;

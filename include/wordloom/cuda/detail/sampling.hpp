@@ -165,7 +165,7 @@ concept ScoresBags = requires(const S& sampler) {
 /// A sampler whose windows and negatives can be drawn on a device, by any scheme.
 template <class S>
 concept DrawnOnDevice = !ScoresBags<S> && requires(const S& sampler) {
-  sampler.window.max_reach();
+  sampler.window.size;
   sampler.targets.negatives;
   sampler.targets.exponent;
 };
@@ -173,8 +173,8 @@ concept DrawnOnDevice = !ScoresBags<S> && requires(const S& sampler) {
 /// True for samplers in which each pair of words has targets of its own.
 template <class Sampler>
 inline constexpr bool draws_for_pairs = false;
-template <class Window, class Targets>
-inline constexpr bool draws_for_pairs<BasicHogwild<Window, Targets>> = true;
+template <class Targets>
+inline constexpr bool draws_for_pairs<BasicHogwild<Targets>> = true;
 
 /// Calls use(part) with each part of targets, or of their tables: negatives and paths.
 template <class Targets, class Use>
@@ -188,8 +188,8 @@ void for_each_part(const Targets& targets, Use use) {
 /// Returns the parameters of `sampler`, without its tables.
 template <class Sampler>
 Sampling sampling_of(const Sampler& sampler) {
-  Sampling sampling{.max_reach = static_cast<std::uint32_t>(sampler.window.max_reach()),
-                    .fixed_window = std::is_same_v<decltype(sampler.window), FixedWindow>};
+  Sampling sampling{.max_reach = static_cast<std::uint32_t>(sampler.window.size),
+                    .fixed_window = sampler.window.is_fixed};
   for_each_part(sampler.targets, [&](const auto& part) {
     if constexpr (requires { part.negatives; })
       sampling.per_window = static_cast<std::uint32_t>(part.negatives);

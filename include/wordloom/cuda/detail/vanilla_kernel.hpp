@@ -52,8 +52,7 @@ struct VanillaKernel {
   static constexpr std::size_t batch_words = std::size_t{1} << 18;
   static constexpr std::size_t min_words = batch_words;
   template <class Sampler>
-  static constexpr bool trains =
-      std::is_same_v<Sampler, HogwildFixedWindow> || std::is_same_v<Sampler, Hogwild>;
+  static constexpr bool trains = std::is_same_v<Sampler, Hogwild>;
 
   static VanillaKernel from(const Hyperparameters& parameters) {
     return {.optimizer = policy_from<Optimizer>(parameters), .device = parameters.device};

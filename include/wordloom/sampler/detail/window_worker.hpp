@@ -10,13 +10,14 @@
 #include <wordloom/sampler/block.hpp>
 #include <wordloom/sampler/sentences.hpp>
 #include <wordloom/sampler/targets.hpp>
+#include <wordloom/sampler/window.hpp>
 
 namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
 
 /// Iterates over the windows of sentences: calls `use(context words, targets)` for each centre that
 /// has a context. Targets are drawn, and rows announced, two words ahead. The worker of
 /// SharedNegative and Cbow.
-template <class Window, class Targets>
+template <class Targets>
 class WindowWorker {
  public:
   template <class Tables>
@@ -24,7 +25,7 @@ class WindowWorker {
       : window_(window),
         max_outputs_(tables.max_outputs()),
         targets_(tables.worker(2 * at_once, at_once)),
-        inputs_(2 * window.max_reach()) {}
+        inputs_(2 * window.size) {}
 
   std::size_t max_context() const noexcept { return inputs_.size(); }
   std::size_t max_outputs() const noexcept { return max_outputs_; }
@@ -54,7 +55,7 @@ class WindowWorker {
         if (left + right == 0) continue;  // a single word has no context
         // The whole window is copied and a part of it used: the reach is random, and loops of
         // random length cost more than copying a few words.
-        const std::size_t most = window_.max_reach();
+        const std::size_t most = window_.size;
         const std::size_t before = std::min(center - first, most);
         const std::size_t after = std::min(last - 1 - center, most);
         for (std::size_t k = 0; k < before; ++k)
@@ -91,7 +92,7 @@ class WindowWorker {
       targets_.finish(group, center % (2 * at_once), random);
       begin(words, center + group.size(), random);
     }
-    const std::size_t entering = std::min(center + window_.max_reach(), last - 1);
+    const std::size_t entering = std::min(center + window_.size, last - 1);
     const std::size_t from = center == first ? first : entering;
     announce_rows(sink, words.subspan(from, entering + 1 - from),
                   targets_.at(center % (2 * at_once)).outputs);
@@ -100,7 +101,7 @@ class WindowWorker {
   Window window_;
   std::size_t max_outputs_;
   TargetWorker<Targets> targets_;  // [2 at_once] slots
-  std::vector<RowId> inputs_;      // [2 max_reach] the context words
+  std::vector<RowId> inputs_;      // [2 W] the context words
 };
 
 }}}  // namespace wordloom::WORDLOOM_ABI::detail
