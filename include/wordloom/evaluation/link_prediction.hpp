@@ -164,8 +164,7 @@ WORDLOOM_FUNCTION LinkRows::LinkRows(const Embeddings& embeddings, const LinkSpl
 WORDLOOM_FUNCTION LinkReport similarity_report(const Embeddings& embeddings,
                                                const LinkRows& pairs) {
   const auto dot = [&](WordId a, WordId b) {
-    const auto x = embeddings.vector(a), y = embeddings.vector(b);
-    return std::inner_product(x.begin(), x.end(), y.begin(), 0.0);
+    return dot_in_double(embeddings.vector(a), embeddings.vector(b));
   };
   const auto cosine = [&](WordId a, WordId b) {
     return static_cast<double>(embeddings.similarity(a, b));

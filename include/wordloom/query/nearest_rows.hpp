@@ -47,12 +47,12 @@ struct NearestRow {
   }
 };
 
-/// Returns the sum of the products of two vectors of one length.
-inline double dot_in_double(std::span<const float> a, std::span<const float> b) {
-  double sum = 0;
-  for (std::size_t i = 0; i < a.size(); ++i)
-    sum += static_cast<double>(a[i]) * static_cast<double>(b[i]);
-  return sum;
+/// Returns the dot product of two vectors of one length, as four sums that do not wait for each
+/// other.
+inline double dot_in_double(std::span<const float> a, std::span<const float> b) noexcept {
+  double sums[4] = {};
+  for (std::size_t i = 0; i < a.size(); ++i) sums[i % 4] += double{a[i]} * double{b[i]};
+  return (sums[0] + sums[1]) + (sums[2] + sums[3]);
 }
 
 /// Returns 1 / length, 0 for a vector of zeros.
