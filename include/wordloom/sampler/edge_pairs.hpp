@@ -7,7 +7,6 @@
 #include <span>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include <wordloom/core/error.hpp>
 #include <wordloom/core/hyperparameters.hpp>
@@ -36,88 +35,18 @@ struct EdgeNegatives {
     NegativeSampling{negatives, exponent}.visit_parameters(visit);
   }
 
-  class Worker;
-  class Run;
   /// Throws CorpusError for a vocabulary of fewer than three words that can be drawn.
-  Run start(const Vocabulary& vocabulary) const;
-};
-
-/// The tables of a run. Copies share them; thread-safe.
-class EdgeNegatives::Run {
- public:
-  Run(const Vocabulary& vocabulary, const NegativeSampling& sampling)
-      : sampling_(sampling.start(vocabulary)) {
+  NegativeSampling::Run start(const Vocabulary& vocabulary) const {
+    NegativeSampling::Run run(vocabulary, {negatives, exponent, 0});
     const auto drawn = std::count_if(
-        vocabulary.counts().begin(), vocabulary.counts().end(), [&](std::uint64_t count) {
-          return std::pow(static_cast<double>(count), sampling.exponent) > 0;
-        });
+        vocabulary.counts().begin(), vocabulary.counts().end(),
+        [&](std::uint64_t count) { return std::pow(static_cast<double>(count), exponent) > 0; });
     if (drawn < 3)
       throw CorpusError{"negatives that are neither end of an edge need at least 3 nodes with ",
                         "edges, got ", drawn};
+    return run;
   }
-
-  std::size_t output_rows() const noexcept { return sampling_.output_rows(); }
-  std::size_t max_outputs() const noexcept { return sampling_.max_outputs(); }
-  double expected_size(const WordRates& rates) const noexcept {
-    return sampling_.expected_size(rates);
-  }
-  std::vector<double> expected_outputs(const WordRates& rates) const {
-    return sampling_.expected_outputs(rates);
-  }
-  Worker worker(std::size_t slots, std::size_t at_once) const;
-
-  const NegativeDistribution& distribution() const noexcept { return sampling_.distribution(); }
-
- private:
-  NegativeSampling::Run sampling_;
 };
-
-/// Draws the targets of one thread's edges, like the worker of Targets, but with both ends.
-class EdgeNegatives::Worker {
- public:
-  Worker(const Run& run, std::size_t slots, std::size_t at_once)
-      : run_(run),
-        outputs_(run.max_outputs()),
-        drawn_(slots * outputs_),
-        begun_(run.distribution(), at_once * outputs_),
-        words_(at_once * outputs_) {}
-
-  void begin(std::span<const WordId> to, Random& random) noexcept {
-    begun_.begin(random, to.size() * (outputs_ - 1));
-  }
-  void finish(std::span<const WordId> from, std::span<const WordId> to, std::size_t slot,
-              Random& random) noexcept {
-    const auto words = std::span(words_).first(to.size() * (outputs_ - 1));
-    begun_.finish(words);
-    const WordId* word = words.data();
-    RowId* output = drawn_.data() + slot * outputs_;
-    for (std::size_t i = 0; i < to.size(); ++i) {
-      *output++ = to[i];
-      for (std::size_t k = 1; k < outputs_; ++k, ++word)
-        *output++ = *word == to[i] || *word == from[i]
-                        ? run_.distribution().draw(random, to[i], from[i])
-                        : *word;
-    }
-  }
-  TargetSet at(std::size_t slot) const noexcept {
-    return {std::span(drawn_).subspan(slot * outputs_, outputs_), 1};
-  }
-
- private:
-  Run run_;
-  std::size_t outputs_;       // 1 + K
-  std::vector<RowId> drawn_;  // [slots][1 + K] the second end of an edge and its negatives
-  NegativeBatch begun_;
-  std::vector<WordId> words_;
-};
-
-inline EdgeNegatives::Run EdgeNegatives::start(const Vocabulary& vocabulary) const {
-  return {vocabulary, NegativeSampling{negatives, exponent}};
-}
-inline EdgeNegatives::Worker EdgeNegatives::Run::worker(std::size_t slots,
-                                                        std::size_t at_once) const {
-  return {*this, slots, at_once};
-}
 
 /// Edges as pairs of words (LINE: Tang et al. 2015, "LINE: Large-scale Information Network
 /// Embedding", section 4): a sentence is from, to, from, to, ... as drawn by EdgeSamples; none of

@@ -109,6 +109,19 @@ struct NegativeSampling {
           *output++ = *word != center ? *word : negatives_.draw(random, center);
       }
     }
+    /// Completes those of edges, of which no negative is either end.
+    void finish(std::span<const WordId> from, std::span<const WordId> to, std::size_t slot,
+                Random& random) noexcept {
+      begun_.finish(std::span(words_).first(to.size() * (outputs_ - 1)));
+      const WordId* word = words_.data();
+      WordId* output = drawn_.data() + slot * outputs_;
+      for (std::size_t i = 0; i < to.size(); ++i) {
+        *output++ = to[i];
+        for (std::size_t k = 1; k < outputs_; ++k, ++word)
+          *output++ =
+              *word != to[i] && *word != from[i] ? *word : negatives_.draw(random, to[i], from[i]);
+      }
+    }
     void draw(WordId center, std::size_t slot, Random& random) noexcept {
       WordId* const output = drawn_.data() + slot * outputs_;
       *output = center;
