@@ -8,4 +8,5 @@
 #include <wordloom/evaluation/word_tests.hpp>
 #include <wordloom/graph.hpp>
 #include <wordloom/kernel/bf16_kernel.hpp>
+#include <wordloom/train/any_trainer.hpp>
 #include <wordloom/wordloom.hpp>
