@@ -16,7 +16,10 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
+#include <wordloom/any_trainer.hpp>
+#include <wordloom/registry.hpp>
 #include <wordloom/wordloom.hpp>
 
 #include "support/arguments.hpp"
@@ -24,7 +27,6 @@
 #include "support/limits.hpp"
 #include "support/machine.hpp"
 #include "support/training.hpp"
-#include "train_on_host.hpp"
 
 using namespace wordloom;
 
@@ -38,17 +40,13 @@ bool is_chosen(const Names& chosen, std::string_view name) {
 }
 
 /// Trains a new model. `callback` is called 20 times a second.
-template <class Kernel>
 TrainReport train(std::string_view sampler, std::string_view kernel,
                   const Hyperparameters& parameters, const TrainingInput& input,
-                  std::optional<Model>& model,
-                  const std::function<bool(const Progress&)>& callback = {}) {
-  const SyncOptions no_sync;
-  const Composition composition{sampler, kernel, parameters, std::nullopt, "",
-                                {},      false,  "none",     false,        no_sync};
-  const Cluster alone;
-  return train_on_host<Kernel>({composition, alone, AnyCorpus(input.corpus), input.vocabulary,
-                                model, callback, std::chrono::milliseconds(50)});
+                  std::optional<Model>& model, std::function<bool(const Progress&)> callback = {}) {
+  auto trainer = make_trainer(sampler, kernel, parameters);
+  trainer.on_progress(std::move(callback), std::chrono::milliseconds(50));
+  model.emplace(trainer.new_model(input.vocabulary));
+  return trainer.train(input.corpus, *model);
 }
 
 /// Returns the MiB of the third-level cache, or 32 where the system does not tell.
@@ -73,15 +71,15 @@ void add_all(const Names& samplers, const Names& kernels, const TrainingInput& i
   settings += "/D:" + std::to_string(parameters.dimension) +
               "/threads:" + std::to_string(resolve_threads(parameters.threads)) + ending;
   Samplers::for_each([&]<class>(std::string_view sampler) {
-    const auto add = [&]<class Kernel>(std::string_view kernel) {
+    const auto add = [&]<class>(std::string_view kernel) {
       if (!is_chosen(samplers, sampler) || !is_chosen(kernels, kernel)) return;
       const std::string row = std::string(sampler) + "+" + std::string(kernel) + settings;
       const auto run = [&input, parameters, sampler, kernel, add_columns](benchmark::State& state) {
         limits::UserSpeed speed;
         measure(state, input, [&](auto& model) {
-          if (!add_columns) return train<Kernel>(sampler, kernel, parameters, input, model);
+          if (!add_columns) return train(sampler, kernel, parameters, input, model);
           speed = {};
-          return train<Kernel>(sampler, kernel, parameters, input, model, std::ref(speed));
+          return train(sampler, kernel, parameters, input, model, std::ref(speed));
         });
         const auto threads = static_cast<double>(resolve_threads(parameters.threads));
         if (add_columns) add_columns(state, sampler, speed.words_per_second(threads));

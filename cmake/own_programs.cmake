@@ -65,3 +65,9 @@ add_library(wordloom_foreign_headers OBJECT EXCLUDE_FROM_ALL
 target_link_libraries(wordloom_foreign_headers PRIVATE wordloom_own_program)
 target_precompile_headers(wordloom_foreign_headers PRIVATE
                           ${PROJECT_SOURCE_DIR}/cmake/foreign_headers.hpp)
+
+# The trainers that programs choose among at run time: no program of ours is a shared library, so that
+# they may have these headers.
+target_link_libraries(wordloom_any_trainer PRIVATE $<BUILD_INTERFACE:wordloom_own_program>)
+set_target_properties(wordloom_any_trainer PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+target_precompile_headers(wordloom_any_trainer REUSE_FROM wordloom_foreign_headers)

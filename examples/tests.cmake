@@ -47,6 +47,10 @@ wordloom_corpus_test(quickstart
 wordloom_corpus_test(tour
   "$<TARGET_FILE:tour> ${corpus}/text | tee out; grep '^queen' out; grep 'match: paris' out
    test -s model; test -s vectors.bin")
+wordloom_corpus_test(run_time_choice
+  "$<TARGET_FILE:run_time_choice> ${corpus}/text cbow dot gradient whole | tee out; grep '^epoch 2' out; grep ' vectors' out
+   status=0; $<TARGET_FILE:run_time_choice> ${corpus}/text cbow fast 2>err || status=$?
+   cat err; test $status -eq 1; grep 'choose one of: fused' err")
 wordloom_corpus_test(custom_policy "$<TARGET_FILE:custom_policy> ${corpus}/text | grep 'loss: right'")
 wordloom_corpus_test(custom_kernel
   "$<TARGET_FILE:custom_kernel> ${corpus}/text | tee out; grep 'largest error: [0-9.]*e-0[5-9]' out; grep 'loss: ' out")

@@ -1,4 +1,4 @@
-// The functions of word-context matrices, encoders and Bf16Kernel, for wordloom::precompiled. Those
+// The functions of word-context matrices, encoders, Bf16Kernel and AnyTrainer, for wordloom::precompiled. Those
 // of what they are built on are in functions.cpp: here they are only declared.
 #define WORDLOOM_PRECOMPILED 1
 #include <wordloom/core/detail/input_file.hpp>
@@ -10,3 +10,4 @@
 #include <wordloom/columns.hpp>
 #include <wordloom/encoder/char_cnn_embeddings.hpp>
 #include <wordloom/kernel/bf16_kernel.hpp>
+#include <wordloom/train/any_trainer.hpp>

@@ -1,4 +1,6 @@
 // What clang-tidy reads: the headers of the library, but those for MPI and GPUs.
+#define WORDLOOM_PRECOMPILED_TRAINERS 0  // all trainers would take minutes
+#include <wordloom/any_trainer.hpp>
 #include <wordloom/columns.hpp>
 #include <wordloom/graph.hpp>
 #include <wordloom/presets.hpp>
@@ -7,4 +9,5 @@
 #include <wordloom/sync/bf16_ranks.hpp>
 #include <wordloom/sync/in_process.hpp>
 #include <wordloom/sync/rank_corpus.hpp>
+#include <wordloom/train/detail/composition.hpp>
 #include <wordloom/wordloom.hpp>

@@ -128,7 +128,8 @@ inline void declare_training(CLI::App& app, TrainingOptions& options, const Alia
                  "Schedule of the learning rate: linear, to 1e-4 of the start, from a higher start "
                  "with more processes; epoch, once an epoch; cosine; steep, from a still higher "
                  "one and faster with more processes; or constant")
-      ->check(CLI::IsMember({"linear", "epoch", "constant", "cosine", "steep"}))
+      ->check(CLI::IsMember(std::vector<std::string>(wordloom::AnySchedule::names.begin(),
+                                                     wordloom::AnySchedule::names.end())))
       ->capture_default_str()
       ->group(heading::training);
   app.add_flag("--pin", p.pin_threads, "Pin each thread to a processor")->group(heading::training);

@@ -13,10 +13,13 @@
 #include <utility>
 #include <variant>
 #include <vector>
+#include <wordloom/any_trainer.hpp>
 #include <wordloom/registry.hpp>
+#include <wordloom/sync/allreduce.hpp>
+#include <wordloom/sync/any_sync.hpp>
+#include <wordloom/sync/row_allgather.hpp>
 
 #include "gpu.hpp"
-#include "train_columns.hpp"
 
 namespace {
 
@@ -39,27 +42,26 @@ std::string kernels_for() {
   return names;
 }
 
-/// Calls `use.operator()<Sampler, Kernel>()` with the policies that the composition names. Throws
+/// Calls `use.operator()<Sampler, Kernel>()` with the policies that the options name. Throws
 /// InvalidArgument if the kernel does not implement the sampler.
 template <class Use>
-void with_composition(const Composition& composition, Use use) {
-  if (composition.kernel == "cuda-uniform") {
-    if (!ColumnSamplers::contains(composition.sampler))
+void with_composition(const TrainingOptions& options, Use use) {
+  if (options.kernel == "cuda-uniform") {
+    if (!ColumnSamplers::contains(options.sampler))
       throw InvalidArgument("--kernel cuda-uniform is for --sampler " + ColumnSamplers::names());
-    Optimizers::with(composition.optimizer, [&]<class Optimizer>() {
+    Optimizers::with(options.optimizer, [&]<class Optimizer>() {
       use.template operator()<UniformMatrix, CudaUniformKernel<Optimizer>>();
     });
     return;
   }
-  CudaKernels::with(composition.kernel, [&]<class Kernel>() {
-    Samplers::with(composition.sampler, [&]<class Sampler>() {
+  CudaKernels::with(options.kernel, [&]<class Kernel>() {
+    Samplers::with(options.sampler, [&]<class Sampler>() {
       if constexpr (Kernel::template trains<Sampler>) {
         use.template operator()<Sampler, Kernel>();
       } else {
         const std::string others = kernels_for<Sampler>();
         throw InvalidArgument(
-            "--kernel " + std::string(composition.kernel) + " does not train --sampler " +
-            std::string(composition.sampler) +
+            "--kernel " + options.kernel + " does not train --sampler " + options.sampler +
             (others.empty() ? ", no kernel for a GPU does" : ", choose " + others));
       }
     });
@@ -69,8 +71,8 @@ void with_composition(const Composition& composition, Use use) {
 /// Processes with one GPU each, connected as --sync says.
 class GpuRanks {
  public:
-  GpuRanks(const Composition& composition, const Cluster& cluster)
-      : ranks_(connect(composition, cluster)) {}
+  GpuRanks(const TrainingOptions& options, const Cluster& cluster)
+      : ranks_(connect(options, cluster)) {}
 
   std::size_t rank() const {
     return std::visit([](const auto& r) { return r.rank(); }, ranks_);
@@ -112,13 +114,12 @@ class GpuRanks {
   using Ranks = std::variant<StagedRanks<Cluster::SyncRanks>>;
 #endif
 
-  static Ranks connect(const Composition& composition, const Cluster& cluster) {
+  static Ranks connect(const TrainingOptions& options, const Cluster& cluster) {
 #if WORDLOOM_HAS_NCCL
-    if (composition.sync == "nccl")
-      return NcclRanks<Cluster::Ranks>(*cluster.ranks(), composition.parameters.device);
+    if (options.sync == "nccl")
+      return NcclRanks<Cluster::Ranks>(*cluster.ranks(), options.parameters.device);
 #endif
-    return StagedRanks<Cluster::SyncRanks>(
-        Cluster::SyncRanks(*cluster.ranks(), composition.sync_bf16));
+    return StagedRanks<Cluster::SyncRanks>(Cluster::SyncRanks(*cluster.ranks(), options.sync_bf16));
   }
 
   Ranks ranks_;
@@ -128,16 +129,16 @@ using GpuAllreduce = Allreduce<GpuRanks, AnyRule, cuda::DeviceRows<cuda::CudaMac
 
 }  // namespace
 
-void check_gpu(const Composition& composition) {
-  with_composition(composition, [&]<class Sampler, class Kernel>() {
-    composition.parameters.validate();
-    Kernel::from(composition.parameters)
-        .check(make_sampler<Sampler>(composition), composition.parameters);
+void check_gpu(const TrainingOptions& options) {
+  with_composition(options, [&]<class Sampler, class Kernel>() {
+    options.parameters.validate();
+    Kernel::from(options.parameters)
+        .check(policy_from<Sampler>(options.parameters), options.parameters);
   });
 }
 
-std::size_t gpu_of(const Composition& composition, const Cluster& cluster) {
-  const std::size_t first = composition.parameters.device;
+std::size_t gpu_of(const TrainingOptions& options, const Cluster& cluster) {
+  const std::size_t first = options.parameters.device;
 #if WORDLOOM_HAS_MPI
   // NCCL refuses several ranks on one GPU.
   if (cluster.is_joined()) return cuda::device_of_rank(first, cluster.ranks()->rank_on_machine());
@@ -145,30 +146,34 @@ std::size_t gpu_of(const Composition& composition, const Cluster& cluster) {
   return first;
 }
 
-TrainReport train_on_gpu(const Job& job) {
-  const Composition& how = job.composition;
-  TrainReport report;
-  with_composition(how, [&]<class Sampler, class Kernel>() {
+AnyTrainer make_gpu_trainer(const TrainingOptions& options, const Cluster& cluster) {
+  std::optional<AnyTrainer> trainer;
+  with_composition(options, [&]<class Sampler, class Kernel>() {
     // Ranks that train columns take one step together, at the learning rate of one rank.
     constexpr bool columns = ColumnSampler<Sampler>;
-    using Ranks =
-        std::conditional_t<columns, RowAllgather<GpuRanks, typename Kernel::Replica>, GpuAllreduce>;
-    using Sync = OptionalSync<Ranks>;
-    std::optional<Ranks> sync;
-    if constexpr (columns) {
-      if (job.cluster.is_joined()) sync.emplace(GpuRanks(how, job.cluster));
-    } else {
-      if (job.cluster.is_joined())
-        sync.emplace(GpuRanks(how, job.cluster), how.sync_options, how.sync_rule);
+    using Replica = typename Kernel::Replica;
+    AnySync<Replica, columns> sync;
+    if (cluster.is_joined()) {
+      if constexpr (columns)
+        sync = RowAllgather<GpuRanks, Replica>(GpuRanks(options, cluster));
+      else
+        sync = GpuAllreduce(GpuRanks(options, cluster), options.sync_options, rule_of(options));
     }
-    const AnySchedule schedule(how.schedule, how.parameters, columns ? 1 : job.cluster.size());
-    Trainer<Sampler, Kernel, Sync, AnySchedule> trainer(
-        columns ? without_contexts(how.parameters) : how.parameters, make_sampler<Sampler>(how),
-        Kernel::from(how.parameters), Sync(std::move(sync)), schedule);
-    if constexpr (columns)
-      report = train_with(trainer, contexts_of(job), job);
-    else
-      report = train_with(trainer, job.corpus, job);
+    Hyperparameters parameters = options.parameters;
+    WordContextOptions contexts;
+    if constexpr (columns) {
+      contexts = {.columns = options.context_size,
+                  .window = std::exchange(parameters.window, Hyperparameters().window),
+                  .subsample = std::exchange(parameters.subsample, Hyperparameters().subsample),
+                  .seed = parameters.seed,
+                  .threads = parameters.threads,
+                  .file = options.contexts};
+    }
+    trainer.emplace(
+        Trainer<Sampler, Kernel, AnySync<Replica, columns>, AnySchedule>(
+            parameters, policy_from<Sampler>(parameters), Kernel::from(parameters), std::move(sync),
+            AnySchedule(options.schedule, options.parameters, columns ? 1 : cluster.size())),
+        contexts);
   });
-  return report;
+  return std::move(*trainer);
 }

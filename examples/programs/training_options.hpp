@@ -1,16 +1,18 @@
 #pragma once
 #include <algorithm>
-#include <chrono>
+#include <cstddef>
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 #include <wordloom/registry.hpp>
+#include <wordloom/sync/allreduce.hpp>
+#include <wordloom/sync/combine.hpp>
 #include <wordloom/wordloom.hpp>
 
-#include "composition.hpp"
 #include "distinct_files.hpp"
-#include "gpu.hpp"
 
 /// The options that all training programs share.
 struct TrainingOptions {
@@ -46,50 +48,15 @@ struct TrainingOptions {
   int cbow = 0, hs = 0;
 
   bool is_given(const std::string& option) const { return given.contains(option); }
-
-  Composition composition() const {
-    return {.sampler = sampler,
-            .kernel = kernel,
-            .parameters = parameters,
-            .bag_gradient = bag_gradient(),
-            .checkpoint = checkpoint,
-            .checkpoint_interval = std::chrono::duration<double>(checkpoint_every),
-            .resume = resume,
-            .sync = sync,
-            .sync_bf16 = sync_bf16,
-            .sync_options = sync_options,
-            .sync_rule = {rule_kind()},
-            .subwords = subwords,
-            .char_cnn = char_cnn,
-            .char_cnn_positions = char_cnn_positions,
-            .end_to_end = end_to_end,
-            .optimizer = optimizer,
-            .schedule = schedule_kind(),
-            .context_size = context_size,
-            .contexts = contexts};
-  }
-
- private:
-  wordloom::AnyRule::Kind rule_kind() const {
-    const auto& names = wordloom::AnyRule::names;
-    return wordloom::AnyRule::Kind(std::ranges::find(names, sync_rule) - names.begin());
-  }
-  wordloom::AnySchedule::Kind schedule_kind() const {
-    using Kind = wordloom::AnySchedule::Kind;
-    return schedule == "epoch"      ? Kind::epoch
-           : schedule == "constant" ? Kind::constant
-           : schedule == "cosine"   ? Kind::cosine
-           : schedule == "steep"    ? Kind::steep
-                                    : Kind::linear;
-  }
-  std::optional<wordloom::BagGradient> bag_gradient() const {
-    using wordloom::BagGradient;
-    if (cbow_gradient.empty()) return std::nullopt;
-    return cbow_gradient == "mean"    ? BagGradient::mean
-           : cbow_gradient == "whole" ? BagGradient::whole
-                                      : BagGradient::root;
-  }
 };
+
+inline bool is_for_gpu(std::string_view kernel) { return kernel.starts_with("cuda-"); }
+
+/// Returns the rule that combines the changes of processes.
+inline wordloom::AnyRule rule_of(const TrainingOptions& options) {
+  const auto& names = wordloom::AnyRule::names;
+  return {wordloom::AnyRule::Kind(std::ranges::find(names, options.sync_rule) - names.begin())};
+}
 
 inline wordloom::VectorFormat output_format(const TrainingOptions& options) {
   if (!options.format.empty()) return wordloom::vector_format(options.format);
@@ -214,10 +181,11 @@ inline void check_optimizer(const TrainingOptions& options) {
   if (kernel == "fused") return;
   std::string names;
   wordloom::Samplers::for_each([&]<class Sampler>(std::string_view name) {
-    if (takes_optimizer<Sampler>) names.append(names.empty() ? "" : ", ").append(name);
+    if (!wordloom::features_used<Sampler>().bags)
+      names.append(names.empty() ? "" : ", ").append(name);
   });
   wordloom::Samplers::with(options.sampler, [&]<class Sampler>() {
-    if (!takes_optimizer<Sampler>) refuse("--sampler " + names, options.sampler);
+    if (wordloom::features_used<Sampler>().bags) refuse("--sampler " + names, options.sampler);
   });
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 #include <sys/resource.h>
 
+#include <chrono>
 #include <cmath>
 #include <filesystem>
 #include <functional>
@@ -12,15 +13,17 @@
 #include <string_view>
 #include <system_error>
 #include <thread>
+#include <wordloom/any_trainer.hpp>
 #include <wordloom/corpus/missing_contexts.hpp>
 #include <wordloom/registry.hpp>
+#include <wordloom/sync/allreduce.hpp>
+#include <wordloom/sync/row_allgather.hpp>
 #include <wordloom/wordloom.hpp>
 
+#include "cluster.hpp"
 #include "gpu.hpp"
 #include "interrupts.hpp"
 #include "progress_line.hpp"
-#include "train_columns.hpp"
-#include "train_on_host.hpp"
 #include "training_options.hpp"
 
 /// The files that are written after training. They are opened before it, so that a wrong name does
@@ -139,8 +142,8 @@ inline void require_contexts(const wordloom::AnyCorpus& corpus,
 inline void start_training(TrainingOptions& options, Cluster& cluster) {
   if (options.sync != "none") cluster.join();
   if (is_for_gpu(options.kernel)) {
-    options.parameters.device = gpu_of(options.composition(), cluster);
-    check_gpu(options.composition());
+    options.parameters.device = gpu_of(options, cluster);
+    check_gpu(options);
   }
   catch_signals();
 }
@@ -160,21 +163,33 @@ inline void list_policies(const std::vector<std::string>& systems) {
   std::cout << all.dump() << '\n';
 }
 
-/// Trains as the job says, on the host or a GPU.
-inline wordloom::TrainReport train(const Job& job) {
-  if (is_for_gpu(job.composition.kernel)) return train_on_gpu(job);
-  if (wordloom::ColumnSamplers::contains(job.composition.sampler)) return train_columns(job);
-  if (wordloom::PublishedSamplers::contains(job.composition.sampler)) return train_published(job);
-  if (job.composition.optimizer == "row-adagrad")
-    return train_on_host<wordloom::WithOptimizer<wordloom::FusedKernel, wordloom::RowAdaGrad>>(job);
-  if (job.composition.optimizer != "sgd") return train_with_optimizer(job);
-  wordloom::TrainReport report;
-  const auto train_with_kernel = [&]<class Kernel>() { report = train_on_host<Kernel>(job); };
-  if (wordloom::RowKernels::contains(job.composition.kernel))
-    wordloom::RowKernels::with(job.composition.kernel, train_with_kernel);
-  else
-    wordloom::Kernels::with(job.composition.kernel, train_with_kernel);
-  return report;
+/// Returns the SyncPolicy of the processes that train together.
+inline wordloom::AnySync<> sync_of(const TrainingOptions& options, const Cluster& cluster) {
+  if (!cluster.is_joined()) return {};
+  if (trains_columns(options)) return wordloom::RowAllgather(*cluster.ranks());
+  return wordloom::Allreduce(Cluster::SyncRanks(*cluster.ranks(), options.sync_bf16),
+                             options.sync_options, rule_of(options));
+}
+
+/// Returns the trainer of the method that the options choose, on the host or a GPU.
+inline wordloom::AnyTrainer make_trainer(const TrainingOptions& options, const Cluster& cluster) {
+  auto trainer = is_for_gpu(options.kernel)
+                     ? make_gpu_trainer(options, cluster)
+                     : wordloom::make_trainer(options.sampler, options.kernel, options.parameters,
+                                              {.optimizer = options.optimizer,
+                                               .schedule = options.schedule,
+                                               .subwords = options.subwords,
+                                               .char_cnn = options.char_cnn > 0,
+                                               .context_size = options.context_size,
+                                               .contexts = options.contexts,
+                                               .sync = sync_of(options, cluster)});
+  if (!options.cbow_gradient.empty()) trainer.sampler_parameter("gradient", options.cbow_gradient);
+  if (options.char_cnn > 0) {
+    trainer.sampler_parameter("filters", std::to_string(options.char_cnn));
+    trainer.sampler_parameter("positions", std::to_string(options.char_cnn_positions));
+    trainer.sampler_parameter("end_to_end", options.end_to_end ? "true" : "false");
+  }
+  return trainer;
 }
 
 /// The name of a program in its messages, and its format of the speed.
@@ -203,14 +218,22 @@ inline wordloom::TrainReport train(const Program& program, const TrainingOptions
                                    const wordloom::Embeddings* pretrained = nullptr) {
   ProgressLine line(program.name, options.quiet || !cluster.is_first(), program.speed,
                     program.counts);
-  Composition composition = options.composition();
-  composition.pretrained = pretrained;
-  auto report = train({composition, cluster, corpus, vocabulary, model,
-                       [&](const wordloom::Progress& progress) {
-                         line.show(progress);
-                         return caught_signal == 0;
-                       },
-                       line.interval()});
+  auto trainer = make_trainer(options, cluster);
+  trainer.on_progress(
+      [&](const wordloom::Progress& progress) {
+        line.show(progress);
+        return caught_signal == 0;
+      },
+      line.interval());
+  if (!options.checkpoint.empty())
+    trainer.checkpoint_to(options.checkpoint,
+                          std::chrono::duration<double>(options.checkpoint_every));
+  if (!model) {
+    model.emplace(trainer.new_model(vocabulary));
+    if (pretrained != nullptr) model->set_vectors(*pretrained);
+  }
+  auto report = options.resume ? trainer.resume_training(corpus, *model, options.checkpoint)
+                               : trainer.train(corpus, *model);
   if (cluster.is_joined()) {
     const auto all = cluster.gather(report.tokens);
     report.tokens = std::accumulate(all.begin(), all.end(), std::uint64_t{0});

@@ -92,7 +92,8 @@ using SubwordSamplers =
 
 #if WORDLOOM_HAS_BLAS
 /// Samplers whose words have vectors that a character CNN computes.
-using EncodedSamplers = Registry<Named<"shared", Encoded<SharedNegative, CharCnn>>>;
+using EncodedSamplers = Registry<Named<"shared", Encoded<SharedNegative, CharCnn>>,
+                                 Named<"uniform", Encoded<UniformMatrix, CharCnn>>>;
 #endif
 
 /// Samplers that train the columns of a WordContextMatrix.

@@ -1,10 +1,14 @@
 #pragma once
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <numbers>
+#include <string>
+#include <string_view>
 
+#include <wordloom/core/error.hpp>
 #include <wordloom/schedule/linear_decay.hpp>
 
 /// Learning rates over time besides LinearDecay. Every `start` is the rate at the beginning.
@@ -79,11 +83,17 @@ struct SteepDecay : RankScaledDecay {
 class AnySchedule {
  public:
   enum class Kind : std::uint8_t { linear, epoch, constant, cosine, steep };
+  /// The name of each kind.
+  static constexpr std::array<std::string_view, 5> names{"linear", "epoch", "constant", "cosine",
+                                                         "steep"};
 
   AnySchedule(Kind kind, const Hyperparameters& parameters, std::size_t ranks = 1)
       : kind_(kind),
         epoch_(EpochDecay::from(parameters)),
         steep_(SteepDecay::from(parameters, ranks)) {}
+  /// Takes a name of these. Throws InvalidArgument, which lists them, for another one.
+  AnySchedule(std::string_view name, const Hyperparameters& parameters, std::size_t ranks = 1)
+      : AnySchedule(kind_of(name), parameters, ranks) {}
   static AnySchedule from(const Hyperparameters& parameters, std::size_t ranks = 1) {
     return {Kind::linear, parameters, ranks};
   }
@@ -110,6 +120,15 @@ class AnySchedule {
   }
 
  private:
+  static Kind kind_of(std::string_view name) {
+    std::string all;
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      if (names[i] == name) return static_cast<Kind>(i);
+      all.append(i == 0 ? "" : ", ").append(names[i]);
+    }
+    throw InvalidArgument{"there is no schedule '", name, "', choose one of: ", all};
+  }
+
   Kind kind_;
   EpochDecay epoch_;
   SteepDecay steep_;

@@ -19,6 +19,11 @@
 
 namespace wordloom { inline namespace WORDLOOM_ABI {
 
+namespace detail {
+template <class SamplerPolicy, class KernelPolicy, class SyncPolicyType, class Schedule>
+class ErasedTrainerOf;
+}
+
 /// Trains embeddings: each thread takes its shard of the corpus, subsamples each sentence, lets the
 /// SamplerPolicy make blocks of it and the KernelPolicy apply their gradients to the one model,
 /// without locks (Hogwild). One thread and one seed give bit-identical results on one build and
@@ -96,10 +101,7 @@ class Trainer {
   }
   /// As checkpoint_to. Throws InvalidArgument where another one was added.
   void add(const Checkpoint& checkpoint) {
-    if (training_.options.saves())
-      throw InvalidArgument{"this trainer writes its checkpoints to '",
-                            training_.options.checkpoint, "' already: it has one file of them"};
-    checkpoint_to(checkpoint.path, checkpoint.interval);
+    training_.options.add_checkpoint(checkpoint.path, checkpoint.interval);
   }
   /// Removes all callbacks.
   void clear_callbacks() { training_.options.callbacks = {}; }
@@ -195,6 +197,8 @@ class Trainer {
   const TrainReport& report() const noexcept { return training_.report; }
 
  private:
+  friend class detail::ErasedTrainerOf<SamplerPolicy, KernelPolicy, SyncPolicyType, Schedule>;
+
   void validate_policies() const {
     validate_parameters(training_.sampler);
     validate_parameters(training_.kernel);

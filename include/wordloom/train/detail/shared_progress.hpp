@@ -33,6 +33,14 @@ struct TrainerOptions {
   std::chrono::duration<double> checkpoint_interval{600};
 
   bool saves() const { return !checkpoint.empty(); }
+  /// Throws InvalidArgument where there is a file of checkpoints already.
+  void add_checkpoint(const std::filesystem::path& path, std::chrono::duration<double> interval) {
+    if (saves())
+      throw InvalidArgument{"this trainer writes its checkpoints to '", checkpoint,
+                            "' already: it has one file of them"};
+    checkpoint = path;
+    checkpoint_interval = interval;
+  }
 };
 
 /// Thrown when all threads have ended the first epoch and no pair of words was trained.

@@ -1,0 +1,59 @@
+#pragma once
+#include <cstdint>
+#include <utility>
+#include <variant>
+
+#include <wordloom/core/types.hpp>
+#include <wordloom/model/model.hpp>
+#include <wordloom/optimizer/ada_grad.hpp>
+#include <wordloom/optimizer/adam.hpp>
+#include <wordloom/optimizer/concept.hpp>
+#include <wordloom/optimizer/rms_prop.hpp>
+
+namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
+
+/// An optimizer that is chosen at run time, so that each sampler and kernel is compiled once for
+/// all of them; not Sgd, which kernels do themselves, and not RowAdaGrad, for which FusedKernel has
+/// a fast form.
+class AnyOptimizer {
+  using Policy = std::variant<AdaGrad, RmsProp, Adam>;
+
+ public:
+  AnyOptimizer() = default;
+  explicit AnyOptimizer(Policy policy) : policy_(policy) {}
+
+  template <class Visit>
+  void visit_parameters(Visit&& visit) const {
+    visit("optimizer", std::uint64_t{policy_.index()}, 0, 2);
+    std::visit([&](const auto& policy) { policy.visit_parameters(visit); }, policy_);
+  }
+
+  class Run {
+   public:
+    Run(Model& model, const Policy& policy)
+        : run_(std::visit([&](const auto& chosen) -> Runs { return chosen.start(model); },
+                          policy)) {}
+
+    void step(Side side, RowId row, float* row_data, const float* gradient,
+              float rate) const noexcept {
+      std::visit([&](const auto& run) { run.step(side, row, row_data, gradient, rate); }, run_);
+    }
+    void prefetch(Side side, RowId row) const noexcept {
+      std::visit([&](const auto& run) { run.prefetch(side, row); }, run_);
+    }
+
+   private:
+    using Runs = std::variant<AdaGrad::Run, RmsProp::Run, Adam::Run>;
+    Runs run_;
+  };
+
+  /// Throws as the optimizers do.
+  Run start(Model& model) const { return {model, policy_}; }
+
+ private:
+  Policy policy_;
+};
+
+static_assert(Optimizer<AnyOptimizer>);
+
+}}}  // namespace wordloom::WORDLOOM_ABI::detail

@@ -1,0 +1,108 @@
+#pragma once
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+
+#include <wordloom/core/error.hpp>
+#include <wordloom/model/model.hpp>
+#include <wordloom/optimizer/concept.hpp>
+#include <wordloom/sync/concept.hpp>
+
+namespace wordloom { inline namespace WORDLOOM_ABI {
+
+namespace detail {
+
+/// A SyncPolicy behind AnySync.
+template <class Replica>
+struct ErasedSync {
+  explicit ErasedSync(bool policy_shares_rows) : shares_rows(policy_shares_rows) {}
+  virtual ~ErasedSync() = default;
+  virtual std::size_t rank() const = 0;
+  virtual std::size_t size() const = 0;
+  virtual std::uint64_t start(Replica& replica, SyncRun& run) = 0;
+  virtual Signal tick(Replica& replica, double progress, Signal request) = 0;
+  virtual Positions gather(Replica& replica, std::span<const std::uint64_t> numbers) = 0;
+  virtual Signal finish(Replica& replica) = 0;
+  virtual void fail(const std::string& cause) = 0;
+  virtual void share_rows(Replica& replica, Side side, std::size_t first, std::size_t last) = 0;
+
+  const bool shares_rows;  // instead of changes
+};
+
+template <class Replica, class Sync>
+struct ErasedSyncOf final : ErasedSync<Replica> {
+  explicit ErasedSyncOf(Sync policy)
+      : ErasedSync<Replica>(detail::shares_rows<Sync>), sync(std::move(policy)) {}
+  std::size_t rank() const override { return sync.rank(); }
+  std::size_t size() const override { return sync.size(); }
+  std::uint64_t start(Replica& replica, SyncRun& run) override { return sync.start(replica, run); }
+  Signal tick(Replica& replica, double progress, Signal request) override {
+    return sync.tick(replica, progress, request);
+  }
+  Positions gather(Replica& replica, std::span<const std::uint64_t> numbers) override {
+    return sync.gather(replica, numbers);
+  }
+  Signal finish(Replica& replica) override { return sync.finish(replica); }
+  void fail(const std::string& cause) override { sync.fail(cause); }
+  void share_rows([[maybe_unused]] Replica& replica, [[maybe_unused]] Side side,
+                  [[maybe_unused]] std::size_t first, [[maybe_unused]] std::size_t last) override {
+    if constexpr (detail::shares_rows<Sync>) sync.share_rows(replica, side, first, last);
+  }
+
+  Sync sync;
+};
+
+}  // namespace detail
+
+/// A SyncPolicy that is chosen at run time, NoSync by default: one trainer serves one process and
+/// several. Costs an indirect call for each tick. Copies share the policy.
+///
+/// `of_columns`: true for samplers that train columns, whose policies, such as RowAllgather, share
+/// rows. A trainer knows that when it is compiled.
+template <class ReplicaType = Model, bool of_columns = false>
+class AnySync {
+ public:
+  using Replica = ReplicaType;
+  static constexpr bool shares_rows = of_columns;
+
+  AnySync() : AnySync(NoSync()) {}
+  template <SyncPolicy<Replica> Sync>
+  requires(!std::same_as<Sync, AnySync<Replica, !of_columns>>) AnySync(Sync sync)
+      : policy_(std::make_shared<detail::ErasedSyncOf<Replica, Sync>>(std::move(sync))) {}
+  explicit AnySync(const AnySync<Replica, !of_columns>& other) : policy_(other.policy_) {}
+
+  std::size_t rank() const { return policy_->rank(); }
+  std::size_t size() const { return policy_->size(); }
+  /// Throws InvalidArgument for a policy of several ranks that is for the other kind of samplers.
+  std::uint64_t start(Replica& replica, SyncRun& run) {
+    if (size() > 1 && policy_->shares_rows != of_columns)
+      throw InvalidArgument(of_columns
+                                ? "ranks that train columns need the SyncPolicy RowAllgather"
+                                : "the SyncPolicy RowAllgather is for samplers that train columns");
+    return policy_->start(replica, run);
+  }
+  Signal tick(Replica& replica, double progress, Signal request) {
+    return policy_->tick(replica, progress, request);
+  }
+  Positions gather(Replica& replica, std::span<const std::uint64_t> numbers) {
+    return policy_->gather(replica, numbers);
+  }
+  Signal finish(Replica& replica) { return policy_->finish(replica); }
+  void fail(const std::string& cause) { policy_->fail(cause); }
+  void share_rows(Replica& replica, Side side, std::size_t first, std::size_t last) {
+    policy_->share_rows(replica, side, first, last);
+  }
+
+ private:
+  friend class AnySync<Replica, !of_columns>;
+
+  std::shared_ptr<detail::ErasedSync<Replica>> policy_;
+};
+
+static_assert(SyncPolicy<AnySync<>>);
+
+}}  // namespace wordloom::WORDLOOM_ABI

@@ -1,0 +1,8 @@
+// Trainers of DotKernel, for wordloom::any_trainer.
+#include <wordloom/registry.hpp>
+#include <wordloom/train/detail/composition.hpp>
+
+using namespace wordloom;
+
+template AnyTrainer detail::trainer_from<Samplers>(const detail::Method&, const DotKernel&);
+template AnyTrainer detail::trainer_from<SubwordSamplers>(const detail::Method&, const DotKernel&);

@@ -1,0 +1,13 @@
+// Trainers of FusedKernel, for wordloom::any_trainer.
+#include <wordloom/registry.hpp>
+#include <wordloom/train/detail/composition.hpp>
+
+using namespace wordloom;
+
+template AnyTrainer detail::trainer_from<Samplers>(const detail::Method&, const FusedKernel&);
+template AnyTrainer detail::trainer_from<SubwordSamplers>(const detail::Method&,
+                                                          const FusedKernel&);
+#if WORDLOOM_HAS_BLAS
+template AnyTrainer detail::trainer_from<EncodedSamplers>(const detail::Method&,
+                                                          const FusedKernel&);
+#endif

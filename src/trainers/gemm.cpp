@@ -1,0 +1,16 @@
+// Trainers of GemmKernel, and of the published systems that use it, for wordloom::any_trainer.
+#include <wordloom/registry.hpp>
+#include <wordloom/train/detail/composition.hpp>
+
+using namespace wordloom;
+
+#if WORDLOOM_HAS_BLAS
+using Indexed = Registry<Named<"indexed", IndexedContext>>;
+using Decoupled = Registry<Named<"decoupled", DecoupledMinibatch>>;
+
+template AnyTrainer detail::trainer_from<Samplers>(const detail::Method&, const GemmKernel&);
+template AnyTrainer detail::trainer_from<SubwordSamplers>(const detail::Method&, const GemmKernel&);
+template AnyTrainer detail::trainer_from<Indexed>(const detail::Method&, const GemmKernel&);
+template AnyTrainer detail::trainer_from<Decoupled>(const detail::Method&,
+                                                    const PairsApart<GemmKernel>&);
+#endif
