@@ -120,7 +120,7 @@ class Trainer {
 
   /// Adds a function that is called after each epoch, while all threads wait: `progress.epoch` is
   /// the epoch that has ended, and `progress.mean_loss` its loss. The model has what this rank has
-  /// trained.
+  /// trained. A run that stops there and resumes does not report the epoch again.
   template <class F>
   void on_epoch(F callback) {
     detail::add_function(training_.options.callbacks, std::move(callback), {.each_epoch = true});

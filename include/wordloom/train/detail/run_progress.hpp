@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <limits>
 #include <optional>
 #include <sstream>
@@ -22,6 +23,9 @@ struct WorkDone {
   LossSum loss;
   std::uint64_t blocks = 0;  // blocks whose loss was measured
 };
+
+/// Thrown when all threads have ended the first epoch and no pair of words was trained.
+struct NothingTrained : std::exception {};
 
 /// The progress of a rank. For one thread at a time.
 struct RunProgress {

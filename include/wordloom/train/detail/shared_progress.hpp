@@ -5,7 +5,6 @@
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
-#include <exception>
 #include <filesystem>
 #include <functional>
 #include <limits>
@@ -42,9 +41,6 @@ struct TrainerOptions {
     checkpoint_interval = interval;
   }
 };
-
-/// Thrown when all threads have ended the first epoch and no pair of words was trained.
-struct NothingTrained : std::exception {};
 
 /// The progress that the threads of a rank share, and the points at which they wait for each other:
 /// for a callback that takes the model, or for one at the end of an epoch. Threads report every few
@@ -130,6 +126,8 @@ class SharedProgress {
     Checkpoint::EpochLoss since = {};
   };
 
+  static constexpr std::size_t never = std::numeric_limits<std::size_t>::max();  // no epoch is due
+
   bool is_caller() const { return std::this_thread::get_id() == caller_; }
   bool epochs_are_due() const { return epochs_called_ < progress_.epochs_ended(); }
 
@@ -179,7 +177,7 @@ WORDLOOM_FUNCTION Checkpoint::Rank SharedProgress::reached(bool stops) {
   const std::lock_guard lock(guard_);
   if (stops) {
     stop_ = true;
-    epochs_called_ = std::numeric_limits<std::size_t>::max();  // none is due from here on
+    epochs_called_ = never;
     changed_.notify_all();
   }
   return progress_.reached;
@@ -237,8 +235,10 @@ WORDLOOM_FUNCTION void SharedProgress::end_epoch(std::size_t thread, std::size_t
   const std::lock_guard lock(guard_);
   progress_.reached.threads[thread] = {.epoch = epoch + 1};
   has_contexts_ |= contexts;
-  if (is_alone_ && epoch == 0 && progress_.epochs_ended() > 0 && !(trained_ && has_contexts_))
+  if (is_alone_ && epoch == 0 && progress_.epochs_ended() > 0 && !(trained_ && has_contexts_)) {
+    epochs_called_ = never;  // by the other threads
     throw NothingTrained();
+  }
   if (may_call(true)) call_epochs(model);
   changed_.notify_all();
 }
