@@ -21,8 +21,8 @@
 #include <wordloom/sync/any_sync.hpp>
 #include <wordloom/train/callbacks.hpp>
 #include <wordloom/train/detail/callback.hpp>
-#include <wordloom/train/detail/shared_progress.hpp>
 #include <wordloom/train/detail/settable_parameters.hpp>
+#include <wordloom/train/detail/shared_progress.hpp>
 #include <wordloom/train/progress.hpp>
 #include <wordloom/train/trainer.hpp>
 
@@ -38,7 +38,7 @@ class ErasedTrainer {
   ErasedTrainer& operator=(const ErasedTrainer&) = delete;
   virtual ~ErasedTrainer() = default;
 
-  virtual RunOptions& options() noexcept = 0;
+  virtual TrainerSettings& options() noexcept = 0;
   virtual const TrainReport& report() const noexcept = 0;
   virtual SettableParameters sampler_parameters() = 0;
   virtual Model new_model(const Vocabulary& vocabulary) const = 0;
@@ -58,7 +58,7 @@ class ErasedTrainerOf final : public ErasedTrainer {
   explicit ErasedTrainerOf(WordContextOptions contexts, Arguments&&... arguments)
       : contexts_(std::move(contexts)), trainer_(std::forward<Arguments>(arguments)...) {}
 
-  RunOptions& options() noexcept override { return trainer_.training_.options; }
+  TrainerSettings& options() noexcept override { return trainer_.training_.options; }
   const TrainReport& report() const noexcept override { return trainer_.report(); }
   SettableParameters sampler_parameters() override {
     return settable_parameters(trainer_.sampler());
@@ -161,13 +161,12 @@ class AnyTrainer {
   /// Adds a function, as Trainer::on_progress does.
   template <class F>
   void on_progress(F callback, std::chrono::duration<double> interval = std::chrono::seconds(1)) {
-    options().callbacks.add(detail::Callback::from(std::move(callback)), false, interval.count(),
-                            false);
+    detail::add_function(options().callbacks, std::move(callback), {.interval = interval.count()});
   }
   /// Adds a function, as Trainer::on_epoch does.
   template <class F>
   void on_epoch(F callback) {
-    options().callbacks.add(detail::Callback::from(std::move(callback)), true, 0, false);
+    detail::add_function(options().callbacks, std::move(callback), {.each_epoch = true});
   }
   /// Writes checkpoints, as Trainer::checkpoint_to does.
   void checkpoint_to(const std::filesystem::path& path,
@@ -209,7 +208,7 @@ class AnyTrainer {
   const TrainReport& report() const noexcept { return trainer_->report(); }
 
  private:
-  detail::RunOptions& options() const noexcept { return trainer_->options(); }
+  detail::TrainerSettings& options() const noexcept { return trainer_->options(); }
   Embeddings fit_new(const AnyCorpus& corpus, const Vocabulary& vocabulary,
                      const std::filesystem::path* from) {
     std::optional<Model> model;

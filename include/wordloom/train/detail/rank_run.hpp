@@ -20,7 +20,7 @@ namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
 /// one thread at a time.
 template <class Sync, class Schedule, class Replica>
 struct RankRun {
-  const TrainerOptions& options;
+  const TrainerSettings& options;
   Sync& sync;
   const Schedule& schedule;
   Model& model;

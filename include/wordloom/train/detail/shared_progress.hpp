@@ -25,7 +25,7 @@
 namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
 
 /// The options of a trainer, besides its policies.
-struct TrainerOptions {
+struct TrainerSettings {
   Hyperparameters parameters;
   std::vector<Callback> callbacks = {};   // in the order in which they were added
   std::filesystem::path checkpoint = {};  // empty: none
@@ -49,7 +49,7 @@ class SharedProgress {
  public:
   /// `start`: the position at which this rank begins. `is_alone`: false for one of several ranks,
   /// which stop together: when a callback returns false, only `asked_to_stop` becomes true.
-  SharedProgress(const TrainerOptions& options, const Checkpoint::Rank& start,
+  SharedProgress(const TrainerSettings& options, const Checkpoint::Rank& start,
                  std::uint64_t tokens_per_epoch, bool is_alone);
 
   // Functions that a loop sets before threads train. Each is called by one thread, while no thread
@@ -147,7 +147,7 @@ class SharedProgress {
   void call(const Callback& callback, const Progress& now, const Model& model);
 
   const std::thread::id caller_ = std::this_thread::get_id();
-  const TrainerOptions& options_;
+  const TrainerSettings& options_;
   const bool is_alone_;
   mutable std::mutex guard_;
   RunProgress progress_;
@@ -163,7 +163,7 @@ class SharedProgress {
 
 #if WORDLOOM_DEFINES_FUNCTIONS
 
-WORDLOOM_FUNCTION SharedProgress::SharedProgress(const TrainerOptions& options,
+WORDLOOM_FUNCTION SharedProgress::SharedProgress(const TrainerSettings& options,
                                                  const Checkpoint::Rank& start,
                                                  std::uint64_t tokens_per_epoch, bool is_alone)
     : options_(options),

@@ -63,7 +63,7 @@ struct RankTraining {
     std::function<CorpusError()> nothing_trained = {};
   };
 
-  TrainerOptions options;
+  TrainerSettings options;
   Schedule schedule;
   Sync sync;
   TrainReport report = {};
