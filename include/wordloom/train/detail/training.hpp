@@ -256,7 +256,7 @@ struct Training : RankTraining<Sync, Schedule, ReplicaOf<Kernel>> {
     if constexpr (!on_device && !has_two_steps<Sampler>)
       traits.threads = resolve_threads(options.parameters.threads);
     if constexpr (on_device && !has_two_steps<Sampler>) traits.min_interval = Kernel::min_words;
-    traits.expected = [this, &samplers, &vocabulary, subsample]() -> ExpectedUpdates {
+    traits.expected = [&]() -> ExpectedUpdates {
       if constexpr (has_two_steps<Sampler> && !shares_rows<Sync>)
         throw InvalidArgument(
             "ranks that train columns need the SyncPolicy RowAllgather: this one has no "
