@@ -50,12 +50,12 @@ double seconds_per_byte(std::size_t rows, std::size_t dimension) {
   constexpr std::uint64_t words = 1'000'000, synchronisations = 512;
   Allreduce<Instantly> sync(Instantly{}, {.interval = words / synchronisations});
   const SharedNegative sampler;
-  SyncRun run{.input_rows = rows,
-              .output_rows = rows,
-              .dimension = dimension,
-              .words_per_epoch = words,
-              .rate = [](double) { return 0.025; },
-              .expected = sampler.start(vocabulary).expected_updates(WordRates(vocabulary, 1e-4))};
+  RankInfo run{.input_rows = rows,
+               .output_rows = rows,
+               .dimension = dimension,
+               .words_per_epoch = words,
+               .rate = [](double) { return 0.025; },
+               .expected = sampler.start(vocabulary).expected_updates(WordRates(vocabulary, 1e-4))};
   sync.start(model, run);
   double seconds = 0;
   for (std::uint64_t i = 1; i <= synchronisations; ++i) {

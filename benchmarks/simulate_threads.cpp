@@ -41,7 +41,7 @@ class Turns {
              double rate) {
     sink_.learning_rate = static_cast<float>(rate);
     sampler_.sample(subsampling(sentence, random, kept_), random, sink_);
-    sink_.finish();
+    sink_.end_update();
   }
   detail::WorkDone done() { return std::exchange(sink_.done, {}); }
 

@@ -55,8 +55,8 @@ struct NeighbouringRanks {
         drawn[slot * (1 + k) + i] = word < center ? word : word + 1;
       }
     }
-    void begin(std::span<const WordId>, Random&) {}  // no memory to wait for
-    void finish(std::span<const WordId> centers, std::size_t slot, Random& random) {
+    void begin_draw(std::span<const WordId>, Random&) {}  // no memory to wait for
+    void end_draw(std::span<const WordId> centers, std::size_t slot, Random& random) {
       for (const WordId center : centers) draw(center, slot++, random);
     }
     TargetSet at(std::size_t slot) const {

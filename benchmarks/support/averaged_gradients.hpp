@@ -68,7 +68,7 @@ class AveragedGradients<OptimizerPolicy, Ranks>::Worker {
   }
 
   /// Applies the part in progress, and those that other ranks still have.
-  void finish(Model& model, float learning_rate) {
+  void flush(Model& model, float learning_rate) {
     while (step(model, learning_rate)) continue;
   }
 
@@ -123,7 +123,7 @@ class AlikeRanks {
 
   std::size_t rank() const noexcept { return ranks_.rank(); }
   std::size_t size() const noexcept { return ranks_.size(); }
-  std::uint64_t start(wordloom::Model& model, wordloom::SyncRun& run) {
+  std::uint64_t start(wordloom::Model& model, wordloom::RankInfo& run) {
     for (const auto& [what, number] : run.agreed) wordloom::detail::agree(ranks_, what, number);
     for (const auto& matrix : shared_matrices(model)) ranks_.broadcast(matrix.values);
     return std::numeric_limits<std::uint64_t>::max();

@@ -49,8 +49,8 @@ class NcclRanks : private Bootstrap {
   using Bootstrap::gather, Bootstrap::rank, Bootstrap::size;
 
   void begin_sum(cuda::DeviceValues values) {
-    begin(values);
-    finish(ncclAllReduce(values.data(), values.data(), values.size(), ncclFloat, ncclSum,
+    follow(values);
+    accept(ncclAllReduce(values.data(), values.data(), values.size(), ncclFloat, ncclSum,
                          nccl_->handle, nccl_->stream));
     nccl_->over.record(nccl_->stream);
   }
@@ -63,8 +63,8 @@ class NcclRanks : private Bootstrap {
     while (!done()) std::this_thread::yield();
   }
   void broadcast(cuda::DeviceValues values) {
-    begin(values);
-    finish(ncclBroadcast(values.data(), values.data(), values.size(), ncclFloat, 0, nccl_->handle,
+    follow(values);
+    accept(ncclBroadcast(values.data(), values.data(), values.size(), ncclFloat, 0, nccl_->handle,
                          nccl_->stream));
     nccl_->over.record(nccl_->stream);
     wait();
@@ -72,7 +72,7 @@ class NcclRanks : private Bootstrap {
   /// Gathers rows, see RowCollective. Waits for all rows.
   void gather_rows(cuda::DeviceValues rows, std::size_t row_size,
                    std::span<const std::uint64_t> first) {
-    begin(rows);
+    follow(rows);
     // In one group, so that NCCL moves the rows of all ranks at once.
     ncclResult_t status = ncclGroupStart();
     for (std::size_t r = 0; r < size(); ++r) {
@@ -83,7 +83,7 @@ class NcclRanks : private Bootstrap {
                              nccl_->stream);
     }
     const ncclResult_t ended = ncclGroupEnd();
-    finish(status == ncclSuccess || status == ncclInProgress ? ended : status);
+    accept(status == ncclSuccess || status == ncclInProgress ? ended : status);
     nccl_->over.record(nccl_->stream);
     wait();
   }
@@ -140,12 +140,12 @@ class NcclRanks : private Bootstrap {
     for (std::uint64_t& word : words) word = gather(word)[0];
     ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
     config.blocking = 0;  // so that it can be aborted when another rank has failed
-    finish(ncclCommInitRankConfig(&nccl_->handle, static_cast<int>(size()),
+    accept(ncclCommInitRankConfig(&nccl_->handle, static_cast<int>(size()),
                                   std::bit_cast<ncclUniqueId>(words), static_cast<int>(rank()),
                                   &config));
   }
   /// Makes the stream wait for the values.
-  void begin(const cuda::DeviceValues& values) {
+  void follow(const cuda::DeviceValues& values) {
     const int current = cuda::current_device();
     if (current != nccl_->device)
       throw InvalidArgument{"the model is on device ", current, ", this rank's NCCL on device ",
@@ -155,7 +155,7 @@ class NcclRanks : private Bootstrap {
     nccl_->ready.hold(nccl_->stream);
   }
   /// Waits until NCCL has accepted a call.
-  void finish(ncclResult_t status) {
+  void accept(ncclResult_t status) {
     while (status == ncclInProgress) {
       give_up_on_failure();
       check(ncclCommGetAsyncError(nccl_->handle, &status), nccl_->handle);

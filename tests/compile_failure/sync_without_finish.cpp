@@ -13,7 +13,7 @@ using namespace wordloom;
 struct EndlessSync {
   std::size_t rank() const { return 0; }
   std::size_t size() const { return 1; }
-  std::uint64_t start(Model&, SyncRun&) { return 1; }
+  std::uint64_t start(Model&, RankInfo&) { return 1; }
   Signal tick(Model&, double, Signal request) { return request; }
   Positions gather(Model&, std::span<const std::uint64_t>) { return {}; }
 #ifndef WORDLOOM_EXPECT_FAILURE

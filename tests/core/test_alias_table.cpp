@@ -58,6 +58,6 @@ TEST_CASE("drawing in two steps gives the same words as in one", "[alias_table]"
   Random one(3), two(3);
   std::vector<AliasTable::Place> begun;
   for (int i = 0; i < 1000; ++i) begun.push_back(table.begin(two));
-  for (const AliasTable::Place place : begun) CHECK(table.finish(place) == table.draw(one));
+  for (const AliasTable::Place place : begun) CHECK(table.end_draw(place) == table.draw(one));
   CHECK(one() == two());
 }

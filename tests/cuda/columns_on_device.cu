@@ -82,10 +82,10 @@ void begin_column(Run& run, const WordContextMatrix& matrix, std::uint64_t colum
     contexts.resize(matrix.words().size());
     matrix.contexts(column, 0, contexts);
   }
-  run.begin(column, column, contexts);
+  run.begin_column(column, column, contexts);
   run.train(Sides::inputs, 0.1);
   run.train(Sides::outputs, 0.1);
-  run.end();
+  run.end_column();
 }
 
 /// Trains some columns by the run of a kernel, two of them in flight at a time, and uses the model

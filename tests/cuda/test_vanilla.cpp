@@ -215,7 +215,7 @@ std::pair<Model, cuda::Trained> train(const Kernel& kernel, const Sampler& sampl
       all.loss += trained.loss;
       all.examples += trained.examples;
     }
-    run->finish();
+    run->flush();
   }
   run->download(model);
   return {std::move(model), all};

@@ -62,7 +62,7 @@ Trained train_by_run(const Kernel& kernel, const Sampler& sampler, Hyperparamete
     if (i < 4) run->submit(some_sentences(i, 30 + 60 * i), i, 0.05, 0.04);
     if (i > 0) result.loss += loss_of_next(*run);
   }
-  run->finish();
+  run->flush();
   run->download(result.model);
   Trained copy{random_model(vocabulary(), parameters.dimension), result.loss};
   copy.model.set_matrices(result.model.copy_of_matrices());

@@ -66,7 +66,7 @@ void check_sentence(const AnySampler& sampler) {
     oracle::update(expected, block, 0.05);
     sink(block);
   });
-  sink.finish();
+  sink.end_update();
   CHECK(blocks > 0);
   CHECK(sink.done.examples == examples);
   CHECK(sink.done.loss.value() == Approx(expected_loss).epsilon(1e-5));

@@ -69,7 +69,7 @@ TEST_CASE("rows that are inputs and outputs in turn receive all changes", "[one_
           sink(block);
         };
         sampler.sample(sentence, random, both);
-        sink.finish();
+        sink.end_update();
         CHECK(examples > 40);
         CHECK(sink.done.examples == examples);
         CHECK(sink.done.loss.value() == Approx(expected_loss).epsilon(1e-5));
@@ -90,7 +90,7 @@ TEST_CASE("all kernels train one matrix to the same numbers", "[one_matrix]") {
     auto kernel = Kernel{}.worker(model, sampler.max_block());
     detail::UpdateSink sink(model, kernel, sampler.max_block(), 0.05, {});
     sampler.sample(sentence, random, sink);
-    sink.finish();
+    sink.end_update();
   });
   REQUIRE(models.size() >= 2);
   for (const Model& model : models)

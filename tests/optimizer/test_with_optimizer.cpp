@@ -151,7 +151,7 @@ TEST_CASE("in a model of one matrix, a row has one state for both roles", "[opti
     const auto sgd = WithOptimizer<DotKernel, Sgd>{.batch = batch}.start(other);
     auto one = sgd.worker(other, block.shape());
     one.update<false>(other, block, 0.1f);
-    one.finish(other, 0.1f);
+    one.flush(other, 0.1f);
     for (std::size_t i = 0; i < 6; ++i)
       for (std::size_t c = 0; c < 20; ++c) {
         const double want = sides.input.at(i, c) + sides.output.at(i, c) - start.output.at(i, c);
@@ -161,7 +161,7 @@ TEST_CASE("in a model of one matrix, a row has one state for both roles", "[opti
     const auto run = WithOptimizer<DotKernel, Adam>{.batch = batch}.start(model);
     auto worker = run.worker(model, block.shape());
     worker.update<false>(model, block, 0.1f);
-    worker.finish(model, 0.1f);
+    worker.flush(model, 0.1f);
   }
   const RowMatrix& steps = state_of(model, "input.adam_steps");
   CHECK(steps.row(0)[0] == 2);
@@ -216,7 +216,7 @@ TEST_CASE("a batch of blocks is trained like one block that contains them", "[op
   });
 }
 
-TEST_CASE("finish() applies a batch that is not full, once", "[optimizer]") {
+TEST_CASE("flush() applies a batch that is not full, once", "[optimizer]") {
   Random random(2);
   const OwnedBlock block{.inputs = any_rows(3, 8, random), .outputs = any_rows(4, 8, random)};
   Model batched = wordloom_test::random_model(8, 30, 4);
@@ -225,11 +225,11 @@ TEST_CASE("finish() applies a batch that is not full, once", "[optimizer]") {
   auto worker = run.worker(batched, block.shape());
   worker.update<false>(batched, block, 0.1f);
   CHECK(same_bits(batched, whole));
-  worker.finish(batched, 0.1f);
+  worker.flush(batched, 0.1f);
   DotKernel{}.worker(whole, block.shape()).update<false>(whole, block, 0.1f);
   CHECK(difference(batched, oracle::Model(whole)) < 16.0);
   const RowMatrix input = batched.input.copy(), output = batched.output.copy();
-  worker.finish(batched, 0.1f);
+  worker.flush(batched, 0.1f);
   CHECK(same_bits(batched.input, input));
   CHECK(same_bits(batched.output, output));
 }
@@ -288,7 +288,7 @@ TEST_CASE("a dense Adam steps all rows after every batch, as in its paper", "[op
   }
   REQUIRE(all_padding_is_zero(model));
   const RowMatrix before = model.input.copy();
-  worker.finish(model, 0.01f);  // nothing is left
+  worker.flush(model, 0.01f);  // nothing is left
   CHECK(same_bits(model.input, before));
   CHECK_THROWS_WITH((WithOptimizer<DotKernel, Adam>{.optimizer = adam}.start(model)),
                     "an optimizer that steps all rows needs a batch above 1");
@@ -310,7 +310,7 @@ TEST_CASE("ranks that average gradients take one common step by the mean of all"
     // The rank that has more is also slower: the others wait with gradients of zero.
     for (const OwnedBlock& block : blocks[self.rank()])
       worker.update<false>(model, block, self.rank() == 0 ? 0.1f : 0.3f);
-    worker.finish(model, self.rank() == 0 ? 0.1f : 0.3f);
+    worker.flush(model, self.rank() == 0 ? 0.1f : 0.3f);
   });
   const std::vector<const OwnedBlock*> batches[3] = {
       {&blocks[0][0], &blocks[0][1], &blocks[1][0], &blocks[1][1]},

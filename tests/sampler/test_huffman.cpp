@@ -167,8 +167,8 @@ void for_each_target_set(const Run& run, std::size_t words, Random& random, Chec
   for (std::size_t first = 0; first + 3 <= words; first += 3) {
     const std::vector<WordId> centers{static_cast<WordId>(first), static_cast<WordId>(first + 2),
                                       static_cast<WordId>(first + 1)};
-    worker.begin(centers, random);
-    worker.finish(centers, 3, random);
+    worker.begin_draw(centers, random);
+    worker.end_draw(centers, 3, random);
     // Other slots are filled meanwhile.
     for (std::size_t slot = 0; slot < 3; ++slot) worker.draw(centers[slot], slot, random);
     for (std::size_t i = 0; i < 3; ++i) {

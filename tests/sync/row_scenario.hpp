@@ -37,8 +37,8 @@ inline void change(Model& model, std::size_t rank, std::size_t step) {
 /// `get()` brings the replica's rows to the model, `put()` the model's to the replica.
 template <class Sync, class Replica, class Get, class Put>
 void run_rank(Sync& sync, Model& model, Replica& replica, Get get, Put put) {
-  SyncRun run = sync_run(model, 1000, {.window = 2, .subsample = 1e-3, .epochs = 1},
-                         [](double) { return 0.01; });
+  RankInfo run = sync_run(model, 1000, {.window = 2, .subsample = 1e-3, .epochs = 1},
+                          [](double) { return 0.01; });
   sync.start(replica, run);
   for (std::size_t step = 0; step < 3; ++step) {
     get();

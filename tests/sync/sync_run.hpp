@@ -10,9 +10,9 @@
 
 /// Returns what a trainer tells a sync policy of a run of SharedNegative in which each rank trains
 /// `words` words an epoch.
-inline wordloom::SyncRun sync_run(const wordloom::Model& model, std::uint64_t words,
-                                  const wordloom::Hyperparameters& parameters,
-                                  std::function<double(double)> rate) {
+inline wordloom::RankInfo sync_run(const wordloom::Model& model, std::uint64_t words,
+                                   const wordloom::Hyperparameters& parameters,
+                                   std::function<double(double)> rate) {
   const auto sampler = wordloom::SharedNegative::from(parameters).start(model.vocabulary);
   return {.input_rows = model.input.rows(),
           .output_rows = model.output.rows(),

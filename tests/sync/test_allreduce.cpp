@@ -39,7 +39,7 @@ std::vector<std::vector<float>> combined(std::size_t ranks, SyncOptions options 
     Model model(zipf_vocabulary(rows, 1000), dimension, self.rank() + 1);
     const Model start(zipf_vocabulary(rows, 1000), dimension, 1);
     Allreduce<InProcess, Combine> sync(self, options, combine);
-    SyncRun run = sync_run(model, 1000, {.epochs = 1}, at_rest);
+    RankInfo run = sync_run(model, 1000, {.epochs = 1}, at_rest);
     sync.start(model, run);
     const auto change = [&](std::size_t row, float by) {
       for (float& x : model.input.row(row)) x += by;
@@ -108,7 +108,7 @@ TEST_CASE("with an interval of an epoch, all rows are synchronised at its end on
     Model model(zipf_vocabulary(rows, 1000), dimension);
     Allreduce<InProcess, Average> sync(
         self, {.first_rows = 1, .interval = SyncOptions::epoch, .overlap = false});
-    SyncRun run = sync_run(model, 1000, {.epochs = 4}, at_rest);
+    RankInfo run = sync_run(model, 1000, {.epochs = 4}, at_rest);
     sync.start(model, run);
     const std::vector<std::pair<double, std::size_t>> expected{
         {0.2, 0}, {0.249, 0}, {0.25, 1}, {0.49, 1}, {0.5, 2}, {0.8, 3}, {1.0, 3}};
@@ -134,7 +134,7 @@ TEST_CASE("training during a synchronisation is not lost", "[sync]") {
     Model model(zipf_vocabulary(rows, 1000), dimension);
     const float start = model.input.row(0)[0];
     Allreduce<InProcess, DeltaSum> sync(self, {.interval = 100});
-    SyncRun run = sync_run(model, 1000, {.epochs = 1}, at_rest);
+    RankInfo run = sync_run(model, 1000, {.epochs = 1}, at_rest);
     sync.start(model, run);
     const auto change = [&](float by) {
       for (float& x : model.input.row(0)) x += by;
@@ -243,7 +243,7 @@ TEST_CASE("input and output may have different numbers of rows", "[sync]") {
         RowMatrix& state = model.state_matrix("input.steps", rows, 1);
         for (std::size_t i = 0; i < rows; ++i) state.row(i)[0] = static_cast<float>(self.rank());
         Allreduce<InProcess, DeltaSum> sync(self, {.first_rows = first_rows, .interval = 100});
-        SyncRun run = sync_run(model, 1000, {.epochs = 1}, at_rest);
+        RankInfo run = sync_run(model, 1000, {.epochs = 1}, at_rest);
         sync.start(model, run);
         // All is as on rank 0, an optimizer's state too.
         if (!same(model.input, start.input) || state.row(rows - 1)[0] != 0.0f)
@@ -311,7 +311,7 @@ TEST_CASE("ranks with different options are refused, on all of them", "[sync]") 
       const bool is_first = self.rank() == 0;
       Allreduce sync(self, is_first ? of_first : of_second, is_first ? AnyRule() : rule_of_second);
       try {
-        SyncRun run = sync_run(model, 1000, {}, at_rest);
+        RankInfo run = sync_run(model, 1000, {}, at_rest);
         sync.start(model, run);
       } catch (const SyncError& error) {
         messages[self.rank()] = error.what();

@@ -126,7 +126,7 @@ TEST_CASE("ranks are refused if only one of them exchanges bf16", "[sync]") {
                                      Model model(zipf_vocabulary(40), 4);
                                      Allreduce<Bf16Ranks<InProcess>> sync(
                                          Bf16Ranks<InProcess>(self, self.rank() == 1));
-                                     SyncRun run =
+                                     RankInfo run =
                                          sync_run(model, 1000, {}, [](double) { return 0.1; });
                                      sync.start(model, run);
                                    }),

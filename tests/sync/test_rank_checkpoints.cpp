@@ -102,7 +102,7 @@ TEST_CASE("ranks resume only with the same rule and the same times of synchronis
     std::string message;
     InProcess::run(1, [&](InProcess self) {
       Model model(zipf_vocabulary(40, 1000), 5);
-      SyncRun run = sync_run(model, 1000, {}, [](double) { return 0.1; });
+      RankInfo run = sync_run(model, 1000, {}, [](double) { return 0.1; });
       Allreduce first(self, by_epoch, AnyRule()), second(self, options, rule);
       first.start(model, run);
       run.positions = first.gather(model, {});

@@ -261,7 +261,7 @@ TEST_CASE("a checkpoint of another SyncPolicy is refused, on all ranks", "[sync]
   InProcess::run(3, [&](InProcess self) {
     Model model(4, 4);
     Sync sync(self);
-    SyncRun run{.resumes = true, .positions = {{}, {0, self.rank() == 0 ? 5u : 0u}}};
+    RankInfo run{.resumes = true, .positions = {{}, {0, self.rank() == 0 ? 5u : 0u}}};
     try {
       sync.start(model, run);
     } catch (const InvalidArgument& error) {

@@ -20,14 +20,14 @@ namespace {
 struct SyncLog {
   std::vector<std::string> calls;
   std::string cause;
-  SyncRun run;
+  RankInfo run;
 };
 class LoggingSync {
  public:
   explicit LoggingSync(SyncLog* log = nullptr) : log_(log) {}
   std::size_t rank() const { return 1; }
   std::size_t size() const { return 2; }
-  std::uint64_t start(Model&, SyncRun& run) {
+  std::uint64_t start(Model&, RankInfo& run) {
     log_->calls.emplace_back("start");
     log_->run = run;
     return 1000;

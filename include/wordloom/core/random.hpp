@@ -84,7 +84,9 @@ class AliasTable {
 
   std::size_t size() const noexcept { return entries_.size(); }
 
-  WordId draw(Random& random) const noexcept { return finish(draw_place(random, entries_.size())); }
+  WordId draw(Random& random) const noexcept {
+    return end_draw(draw_place(random, entries_.size()));
+  }
 
   /// A bucket: its own index below the threshold, in units of 2^-32, else its alias. Both are in
   /// one entry, so that a draw touches one cache line.
@@ -129,13 +131,13 @@ class AliasTable {
 
   /// Begins a draw and prefetches its table entry; `finish` completes it. A table of 10^5 words
   /// does not fit into the first-level cache.
-  Place begin(Random& random) const noexcept {
+  Place begin_draw(Random& random) const noexcept {
     const Place place = draw_place(random, entries_.size());
     __builtin_prefetch(&entries_[place.bucket]);
     return place;
   }
 
-  WordId finish(Place place) const noexcept { return finish(entries_.data(), place); }
+  WordId end_draw(Place place) const noexcept { return end_draw(entries_.data(), place); }
 
   /// Begins a draw from a table [size] that fill() has written, wherever it is in memory.
   static constexpr Place draw_place(Random& random, std::uint64_t size) noexcept {
@@ -143,7 +145,7 @@ class AliasTable {
     const wide product = wide{random()} * size;
     return {static_cast<std::uint32_t>(product >> 64), static_cast<std::uint32_t>(product >> 32)};
   }
-  static constexpr WordId finish(const Entry* entries, Place place) noexcept {
+  static constexpr WordId end_draw(const Entry* entries, Place place) noexcept {
     const Entry entry = entries[place.bucket];
     // A mask, because a branch would be mispredicted every other draw.
     const std::uint32_t own = 0u - static_cast<std::uint32_t>(place.fraction < entry.threshold);

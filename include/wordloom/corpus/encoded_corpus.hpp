@@ -182,7 +182,7 @@ class EncodedCorpus {
           std::span<const WordId> rest = ids;
           while (splitter.next(rest, words)) ends.push_back(tokens + words.size());
           tokens += words.size();
-          if (!pieces.is_contiguous() && splitter.finish()) ends.push_back(tokens);
+          if (!pieces.is_contiguous() && splitter.end_sentence()) ends.push_back(tokens);
           append(words);
           ++turn;
           changed.notify_all();
@@ -194,7 +194,7 @@ class EncodedCorpus {
         throw;
       }
     });
-    if (splitter.finish()) ends.push_back(tokens);
+    if (splitter.end_sentence()) ends.push_back(tokens);
     return ends;
   }
 

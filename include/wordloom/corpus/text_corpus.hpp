@@ -89,13 +89,13 @@ class SentenceSplitter {
       words.insert(words.end(), rest.begin(), end);
       length_ += static_cast<std::size_t>(end - rest.begin());
       ids = ids.subspan(static_cast<std::size_t>(end - rest.begin()) + (end != rest.end()));
-      if ((end != rest.end() || length_ == max_length_) && finish()) return true;
+      if ((end != rest.end() || length_ == max_length_) && end_sentence()) return true;
     }
     return false;
   }
 
   /// Completes the sentence that is open; returns false if none is.
-  bool finish() noexcept { return std::exchange(length_, 0) > 0; }
+  bool end_sentence() noexcept { return std::exchange(length_, 0) > 0; }
 
  private:
   std::size_t max_length_;
@@ -118,9 +118,9 @@ class TextCorpus {
       sentence_.clear();
       while (!splitter_.next(rest_, sentence_)) {
         // A piece that does not follow this one does not continue its sentence.
-        if (!pieces_.is_contiguous() && splitter_.finish()) break;
+        if (!pieces_.is_contiguous() && splitter_.end_sentence()) break;
         const auto piece = pieces_.next();
-        if (!piece && !splitter_.finish()) return std::nullopt;
+        if (!piece && !splitter_.end_sentence()) return std::nullopt;
         if (!piece) break;
         ids_.clear();
         detail::encode(piece->text, vocabulary_, options_, ids_);

@@ -27,8 +27,7 @@ struct EdgeSampleOptions {
 
   /// Throws InvalidArgument.
   void validate() const {
-    check_parameter("edges_per_epoch", edges_per_epoch, std::uint64_t{0},
-                            std::uint64_t{1} << 60);
+    check_parameter("edges_per_epoch", edges_per_epoch, std::uint64_t{0}, std::uint64_t{1} << 60);
   }
 };
 
@@ -108,9 +107,9 @@ class EdgeSamples::Reader {
     const std::size_t count = edges.size() / 2;
     std::array<AliasTable::Place, at_once> places;
     std::array<std::uint64_t, at_once> entries;
-    for (std::size_t i = 0; i < count; ++i) places[i] = samples_.nodes_->begin(random);
+    for (std::size_t i = 0; i < count; ++i) places[i] = samples_.nodes_->begin_draw(random);
     for (std::size_t i = 0; i < count; ++i) {
-      const WordId node = edges[2 * i] = samples_.nodes_->finish(places[i]);
+      const WordId node = edges[2 * i] = samples_.nodes_->end_draw(places[i]);
       __builtin_prefetch(&rows.ends[node]);
     }
     for (std::size_t i = 0; i < count; ++i) {
@@ -123,7 +122,7 @@ class EdgeSamples::Reader {
     if (!rows.aliases.empty())
       for (std::size_t i = 0; i < count; ++i) {
         const std::uint64_t begin = entries[i] - places[i].bucket;
-        entries[i] = begin + AliasTable::finish(&rows.aliases[begin], places[i]);
+        entries[i] = begin + AliasTable::end_draw(&rows.aliases[begin], places[i]);
       }
     for (std::size_t i = 0; i < count; ++i) edges[2 * i + 1] = rows.neighbours[entries[i]];
   }

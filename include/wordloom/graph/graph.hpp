@@ -125,7 +125,7 @@ class Graph {
     const auto row = data_.rows.row(node);
     const auto place = AliasTable::draw_place(random, row.size());
     if (!is_weighted()) return row[place.bucket];
-    return row[AliasTable::finish(&data_.rows.aliases[data_.rows.begin(node)], place)];
+    return row[AliasTable::end_draw(&data_.rows.aliases[data_.rows.begin(node)], place)];
   }
   /// Returns the arrays of the graph, for code that walks at full speed.
   const detail::GraphRows& rows() const& noexcept { return data_.rows; }

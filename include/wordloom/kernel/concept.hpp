@@ -89,9 +89,9 @@ concept MapsRows = requires(W& worker, const RowMaps& maps) {
 
 /// Applies the gradients that a worker still holds, if any.
 template <class W>
-void finish_worker(W& worker, Model& model, float learning_rate) {
-  if constexpr (requires { worker.finish(model, learning_rate); })
-    worker.finish(model, learning_rate);
+void flush_worker(W& worker, Model& model, float learning_rate) {
+  if constexpr (requires { worker.flush(model, learning_rate); })
+    worker.flush(model, learning_rate);
 }
 
 /// A run of a kernel whose blocks may have rows from RowMatrix::rows() on.
@@ -150,9 +150,9 @@ concept TrainsColumns = OnDevice<K> &&
              const std::vector<WordId>& contexts, Model& model, std::size_t i, double rate) {
   run.set_words(words, std::pair(i, i));
   { run.finds_contexts() } -> std::convertible_to<bool>;
-  run.begin(i, i, contexts);
+  run.begin_column(i, i, contexts);
   run.train(Sides::inputs, rate);
-  run.end();
+  run.end_column();
   { run.wait().loss } -> std::convertible_to<double>;
   { run.wait().examples } -> std::convertible_to<double>;
   { run.replica() } -> std::same_as<typename K::Replica>;
@@ -178,7 +178,7 @@ concept TrainsColumns = OnDevice<K> &&
 ///   instead, and returns the loss. It changes no row of the model, and does not write the matrix
 ///   of a side that the block does not update. The padding of both stays zero. The block has no
 ///   bags;
-/// - `worker.finish(model, learning_rate)`, optional, applies the gradients that the worker still
+/// - `worker.flush(model, learning_rate)`, optional, applies the gradients that the worker still
 ///   holds. The trainer calls it at the end of each epoch, and when training stops;
 /// - `run.row_worker(model, max_block)`, optional: the worker for samplers that use no bags, pairs
 ///   or single sides, and `run.one_side_worker(model, max_block)` for blocks that all change one
@@ -210,13 +210,13 @@ concept TrainsColumns = OnDevice<K> &&
 /// - a batch should have `run.batch_words()` words and may have any number from `K::min_words` on,
 ///   below which the device is not busy;
 /// - `run.keeps(index)`: whether a batch of a corpus that repeats is still on the device;
-/// - `run.finish()`, optional, starts to apply the gradients that the run still holds; the trainer
+/// - `run.flush()`, optional, starts to apply the gradients that the run still holds; the trainer
 ///   calls it at the end of each epoch, and when training stops. See CudaKernel.
 ///
 /// On a device, for samplers that train columns: `run.set_words(words, parts)` sets the words of a
 /// column, and `run.set_contexts(lists)` the lists in which its contexts are found; then, for each
-/// column, `run.begin(number, in_epoch, contexts)`, `run.train(step, rate)` for each side, and
-/// `run.end()`. See ColumnKernel.
+/// column, `run.begin_column(number, in_epoch, contexts)`, `run.train(step, rate)` for each side,
+/// and `run.end_column()`. See ColumnKernel.
 template <class K>
 concept UpdateKernel = std::copy_constructible<K> &&
     ((!detail::OnDevice<K> && detail::MakesWorkers<K> &&
@@ -229,20 +229,29 @@ template <class K>
 constexpr bool require_kernel() {
   static_assert(std::copy_constructible<K>, "wordloom: this UpdateKernel cannot be copied");
   if constexpr (OnDevice<K>) {
-    static_assert(TrainsBatches<K> || TrainsColumns<K>,
-                  "wordloom: this UpdateKernel on a device lacks min_words, or its Run lacks "
-                  "batch_words(), keeps(index), submit(const SentenceBatch&, epoch, first_rate, "
-                  "last_rate), wait(), replica() or download(Model&); or, of one that trains "
-                  "columns, set_words(words, parts), finds_contexts(), begin(number, in_epoch, "
-                  "contexts), train(step, rate) or end()");
+    static_assert(
+        TrainsBatches<K> || TrainsColumns<K>,
+        "wordloom: this UpdateKernel on a device lacks min_words, or its Run lacks "
+        "batch_words(), keeps(index), submit(const SentenceBatch&, epoch, first_rate, "
+        "last_rate), wait(), replica() or download(Model&); or, of one that trains "
+        "columns, set_words(words, parts), finds_contexts(), begin_column(number, in_epoch, "
+        "contexts), train(step, rate) or end_column()");
+    static_assert(
+        !requires(typename K::Run & any) { any.finish(); },
+        "wordloom: the finish() of this UpdateKernel's Run is now called flush()");
   } else {
     static_assert(
         MakesWorkers<K>,
         "wordloom: this UpdateKernel lacks 'auto worker(const Model&, BlockShape) const'");
-    if constexpr (MakesWorkers<K>)
+    if constexpr (MakesWorkers<K>) {
       static_assert(Updates<KernelWorker<K>>,
                     "wordloom: the worker of this UpdateKernel lacks 'template <bool with_loss> "
                     "LossSum update(Model&, const Block&, float learning_rate)'");
+      static_assert(
+          !requires(KernelWorker<K> & worker, Model & any) { worker.finish(any, 0.1f); },
+          "wordloom: the finish() of this UpdateKernel's worker is now called "
+          "flush(model, learning_rate)");
+    }
   }
   return UpdateKernel<K>;
 }

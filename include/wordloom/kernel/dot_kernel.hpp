@@ -73,13 +73,13 @@ class DotKernel::Worker {
   LossSum update(Model& model, const Block& block, float learning_rate) noexcept {
     const std::size_t n = block.input_count(), m = block.outputs.size();
     const std::size_t stride = model.input.stride();
-    staging_.begin(model, block, inputs_.data(), outputs_.data());
+    staging_.gather(model, block, inputs_.data(), outputs_.data());
     simd::fill_pair_weights(block, weights_.data());
     const LossSum loss =
         functions_.update[with_loss]({inputs_.data(), outputs_.data(), gradients_.data(),
                                       weights_.data(), input_change_.data(), n, m},
                                      stride, learning_rate);
-    staging_.finish();
+    staging_.scatter();
     return loss;
   }
 

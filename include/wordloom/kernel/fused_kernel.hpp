@@ -100,7 +100,7 @@ class FusedKernel::RowWorker {
   void score_staged(Model& model, const Block& block, float learning_rate,
                     simd::Staging& staging) noexcept {
     begin(block, learning_rate);
-    staging.begin(model, block, scored_.inputs, scored_.outputs);
+    staging.gather(model, block, scored_.inputs, scored_.outputs);
     scored_.may_repeat = (block.update != Sides::inputs && filter_.repeats(block.outputs)) ||
                          (!staging.has_bags() && filter_.repeats(block.inputs));
     functions_.score_staged(scored_, model.input.stride());
@@ -141,7 +141,7 @@ class FusedKernel::Worker {
   LossSum apply(Model& model) noexcept {
     if (std::exchange(is_bag_, false)) return bag_.apply<with_loss>(rows_.ahead_.take());
     const LossSum loss = rows_.apply<with_loss>(model);
-    staging_.finish();
+    staging_.scatter();
     return loss;
   }
 

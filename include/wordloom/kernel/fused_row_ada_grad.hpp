@@ -104,7 +104,7 @@ class AdaptiveStaging : public simd::Staging {
         ids_(members_.size()) {}
 
   /// Adds the changes of the scratch rows to the members of their bags.
-  void finish(const Model& model, float rate) noexcept {
+  void flush(const Model& model, float rate) noexcept {
     if (!std::exchange(is_open_, false)) return;
     const std::size_t stride = model.input.stride(), count = ends_[bags_ - 1];
     for (std::size_t k = 0; k < count; ++k)
@@ -218,7 +218,7 @@ class WithOptimizer<FusedKernel, RowAdaGrad>::Worker {
     if (std::exchange(is_bag_, false))
       return bag_.apply<with_loss>(model, rows_.adaptive_, rows_.ahead_.take());
     const LossSum loss = rows_.apply<with_loss>(model);
-    staging_.finish(model, rows_.scored_.learning_rate);
+    staging_.flush(model, rows_.scored_.learning_rate);
     return loss;
   }
 

@@ -48,13 +48,13 @@ class GemmKernel::Worker {
     const std::size_t inputs = block.input_count(), outputs = block.outputs.size();
     float** const input_rows = rows_.data();
     float** const output_rows = input_rows + inputs;
-    staging_.begin(model, block, input_rows, output_rows);
+    staging_.gather(model, block, input_rows, output_rows);
     const LossSum loss = pair_gradients<with_loss>(block, inputs, learning_rate);
     input_gradients(inputs, outputs, input_change_);
     output_gradients(inputs, outputs, output_change_);
     functions_.scatter_add(input_change_, inputs, input_rows);
     functions_.scatter_add(output_change_, outputs, output_rows);
-    staging_.finish();
+    staging_.scatter();
     return loss;
   }
 

@@ -82,12 +82,12 @@ class OptimizerWorker {
     for_rows(model, Side::input, 0, of_input, learning_rate);
     for_rows(model, Side::output, of_input, all, learning_rate);
     examples_ += block.examples;
-    if (batch_ > 1 && examples_ >= batch_) finish(model, learning_rate);
+    if (batch_ > 1 && examples_ >= batch_) flush(model, learning_rate);
     return loss;
   }
 
   /// Applies the batch in progress, full or not.
-  void finish(Model& model, float learning_rate) noexcept {
+  void flush(Model& model, float learning_rate) noexcept {
     examples_ = 0;
     for (const Side side : {Side::input, Side::output}) {
       Sums& sums = sums_[static_cast<std::size_t>(side)];
@@ -248,8 +248,7 @@ struct WithOptimizer {
   std::size_t batch = 1;
 
   static WithOptimizer from(const Hyperparameters& parameters) {
-    return {policy_from<KernelPolicy>(parameters),
-            policy_from<OptimizerPolicy>(parameters)};
+    return {policy_from<KernelPolicy>(parameters), policy_from<OptimizerPolicy>(parameters)};
   }
   template <class Visit>
   void visit_parameters(Visit&& visit) const {

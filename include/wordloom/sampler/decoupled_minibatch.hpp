@@ -88,7 +88,7 @@ class DecoupledMinibatch::Worker {
     for (std::size_t i = 0; i < text.count(); ++i) {
       const std::span<const WordId> sentence = text[i];
       if (sentence.size() < 2) continue;
-      begin(sentence, 0, random);
+      begin_draw(sentence, 0, random);
       attract(sentence, random, sink);
       repel(sentence, random, sink);
       if (i + 1 < text.count()) {
@@ -101,18 +101,19 @@ class DecoupledMinibatch::Worker {
 
  private:
   /// Draws H and begins to draw the negatives of the minibatch at `first`.
-  void begin(std::span<const WordId> sentence, std::size_t first, Random& random) noexcept {
+  void begin_draw(std::span<const WordId> sentence, std::size_t first, Random& random) noexcept {
     const std::size_t reach = window_.size, after = sentence.size() - 1 - first;
     const bool at_an_end = first < reach || after < reach;
     begun_ = each_ * static_cast<std::size_t>(random.below(at_an_end ? reach : 2 * reach));
-    negatives_.begin(random, begun_);
+    negatives_.begin_draw(random, begun_);
   }
-  /// Returns the negatives that begin() started to draw, valid until the call after the next one.
+  /// Returns the negatives that begin_draw() started to draw, valid until the call after the next
+  /// one.
   template <class Sink>
-  std::span<const RowId> finish(Sink& sink) {
+  std::span<const RowId> end_draw(Sink& sink) {
     slot_ = 1 - slot_;
     const auto drawn = std::span(rows_).subspan(slot_ * most_, begun_);
-    negatives_.finish(drawn);
+    negatives_.end_draw(drawn);
     announce_rows(sink, {}, drawn);
     return drawn;
   }
@@ -136,12 +137,12 @@ class DecoupledMinibatch::Worker {
 
   template <class Sink>
   void repel(std::span<const WordId> sentence, Random& random, Sink& sink) {
-    std::span<const RowId> next = finish(sink);
+    std::span<const RowId> next = end_draw(sink);
     for (std::size_t first = 0; first < sentence.size(); first += words_) {
       const std::span<const RowId> negatives = next;
       if (first + words_ < sentence.size()) {
-        begin(sentence, first + words_, random);
-        next = finish(sink);
+        begin_draw(sentence, first + words_, random);
+        next = end_draw(sink);
       }
       if (!negatives.empty())
         sink(Block{.inputs = sentence.subspan(first, std::min(words_, sentence.size() - first)),

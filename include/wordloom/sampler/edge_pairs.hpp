@@ -111,10 +111,10 @@ class BasicEdgePairs<Targets>::Worker {
       throw InvalidArgument{"a sentence of edges has two words for each, this one has ",
                             sentence.size(), ": is the corpus a text?"};
     const std::size_t edges = sentence.size() / 2;
-    begin(sentence, 0, random);
+    begin_draw(sentence, 0, random);
     for (std::size_t i = 0; i < edges + lookahead; ++i) {
       if (i < edges) {
-        if (i % at_once == 0) finish(sentence, i, random);
+        if (i % at_once == 0) end_draw(sentence, i, random);
         announce_rows(sink, sentence.subspan(2 * i, 1), targets_.at(i % slots).outputs);
       }
       if (i >= lookahead) use(sentence, i - lookahead, sink);
@@ -128,23 +128,23 @@ class BasicEdgePairs<Targets>::Worker {
   // The number of edges between the announcement of rows and their use, so that they can arrive.
   static constexpr std::size_t lookahead = 4;
 
-  void begin(std::span<const WordId> sentence, std::size_t first, Random& random) noexcept {
+  void begin_draw(std::span<const WordId> sentence, std::size_t first, Random& random) noexcept {
     count_ = std::min(at_once, sentence.size() / 2 - first);
     for (std::size_t i = 0; i < count_; ++i) {
       from_[i] = sentence[2 * (first + i)];
       to_[i] = sentence[2 * (first + i) + 1];
     }
-    targets_.begin(std::span<const WordId>(to_).first(count_), random);
+    targets_.begin_draw(std::span<const WordId>(to_).first(count_), random);
   }
 
-  void finish(std::span<const WordId> sentence, std::size_t first, Random& random) noexcept {
+  void end_draw(std::span<const WordId> sentence, std::size_t first, Random& random) noexcept {
     const auto from = std::span<const WordId>(from_).first(count_),
                to = std::span<const WordId>(to_).first(count_);
     if constexpr (Run::one_matrix)
-      targets_.finish(from, to, first % slots, random);
+      targets_.end_draw(from, to, first % slots, random);
     else
-      targets_.finish(to, first % slots, random);
-    begin(sentence, first + count_, random);
+      targets_.end_draw(to, first % slots, random);
+    begin_draw(sentence, first + count_, random);
   }
 
   template <class Sink>

@@ -50,8 +50,8 @@ class OwnOutputs {
   std::uint64_t picks() const noexcept { return picks_of(targets_); }
 
   /// Must be called before the first group of a sentence, which has at most these words.
-  void begin(std::span<const WordId> centers, Random& random) noexcept {
-    targets_.begin(centers, random);
+  void begin_draw(std::span<const WordId> centers, Random& random) noexcept {
+    targets_.begin_draw(centers, random);
   }
 
   /// Returns the outputs of the next group, valid until `slots` more calls. `following`: the words
@@ -59,7 +59,7 @@ class OwnOutputs {
   Group next(std::span<const WordId> centers, std::span<const WordId> following,
              Random& random) noexcept {
     slot_ = (slot_ + 1) % slots_;
-    targets_.finish(centers, 0, random);
+    targets_.end_draw(centers, 0, random);
     RowId* const rows = rows_.data() + slot_ * max_outputs_;
     typename Group::Part* const parts = parts_.data() + slot_ * max_centers_;
     RowId* end = rows;
@@ -69,7 +69,7 @@ class OwnOutputs {
       parts[c] = {static_cast<std::uint32_t>(set.outputs.size()),
                   static_cast<std::uint32_t>(set.positives)};
     }
-    targets_.begin(following, random);
+    targets_.begin_draw(following, random);
     return {{rows, end}, {parts, centers.size()}};
   }
 

@@ -101,10 +101,10 @@ class HuffmanPath::Run::Worker {
         rows_(slots * run.max_outputs()),
         sets_(slots) {}
 
-  void begin(std::span<const WordId> centers, Random&) const noexcept {
+  void begin_draw(std::span<const WordId> centers, Random&) const noexcept {
     for (const WordId center : centers) tree_.prefetch(center);
   }
-  void finish(std::span<const WordId> centers, std::size_t slot, Random& random) noexcept {
+  void end_draw(std::span<const WordId> centers, std::size_t slot, Random& random) noexcept {
     for (const WordId center : centers) draw(center, slot++, random);
   }
   void draw(WordId center, std::size_t slot, Random& random) noexcept {
@@ -173,12 +173,12 @@ struct HuffmanPathAndNegatives {
           rows_(slots * max_outputs),
           sets_(slots) {}
 
-    void begin(std::span<const WordId> centers, Random& random) noexcept {
-      negatives_.begin(centers, random);
+    void begin_draw(std::span<const WordId> centers, Random& random) noexcept {
+      negatives_.begin_draw(centers, random);
     }
-    void finish(std::span<const WordId> centers, std::size_t slot, Random& random) noexcept {
-      negatives_.finish(centers, slot, random);
-      path_.finish(centers, slot, random);
+    void end_draw(std::span<const WordId> centers, std::size_t slot, Random& random) noexcept {
+      negatives_.end_draw(centers, slot, random);
+      path_.end_draw(centers, slot, random);
       for (std::size_t i = 0; i < centers.size(); ++i) join(centers[i], slot + i);
     }
     void draw(WordId center, std::size_t slot, Random& random) noexcept {

@@ -85,7 +85,7 @@ class IndexedContext::Worker {
   void sample(const Sentences& text, Random& random, Sink&& sink, Pass pass = {}) {
     const std::span<const WordId> words = text.words();
     make_index(text);
-    negatives_.begin(random, drawn_.size());
+    negatives_.begin_draw(random, drawn_.size());
     std::size_t begun = 0, used = 0;  // windows
     const auto use = [&](const Draft& draft) {
       pass(static_cast<double>(used) / static_cast<double>(words.size()));
@@ -168,8 +168,8 @@ class IndexedContext::Worker {
   }
 
   void add_outputs(Draft& draft, WordId center, Random& random) noexcept {
-    negatives_.finish(drawn_);
-    negatives_.begin(random, drawn_.size());
+    negatives_.end_draw(drawn_);
+    negatives_.begin_draw(random, drawn_.size());
     draft.outputs.push_back(center);
     draft.times.push_back(1.0f);
     for (const WordId word : drawn_) {

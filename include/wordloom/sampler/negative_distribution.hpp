@@ -40,8 +40,10 @@ class NegativeDistribution {
   const AliasTable& table() const noexcept { return tables_->alias; }
 
   /// Draws from all words in two steps, see AliasTable::begin.
-  AliasTable::Place begin(Random& random) const noexcept { return tables_->alias.begin(random); }
-  WordId finish(AliasTable::Place place) const noexcept { return tables_->alias.finish(place); }
+  AliasTable::Place begin_draw(Random& random) const noexcept {
+    return tables_->alias.begin_draw(random);
+  }
+  WordId end_draw(AliasTable::Place place) const noexcept { return tables_->alias.end_draw(place); }
 
  private:
   struct Tables {

@@ -38,8 +38,8 @@ class NegativePool {
     stream_.skip(replaced);
     oldest_ = replaced % words_.size();
     for (std::size_t i = 0; i < words_.size(); ++i)
-      words_[(oldest_ + i) % words_.size()] = negatives_.finish(negatives_.begin(stream_));
-    next_ = negatives_.begin(stream_);
+      words_[(oldest_ + i) % words_.size()] = negatives_.end_draw(negatives_.begin_draw(stream_));
+    next_ = negatives_.begin_draw(stream_);
   }
   /// Returns the number of picks in this epoch.
   std::uint64_t picks() const noexcept { return picks_; }
@@ -47,9 +47,9 @@ class NegativePool {
   WordId pick(Random& random) noexcept {
     const WordId word = words_[random.below(words_.size())];
     if (++picks_ % reuse == 0) {
-      words_[oldest_] = negatives_.finish(next_);
+      words_[oldest_] = negatives_.end_draw(next_);
       oldest_ = oldest_ + 1 == words_.size() ? 0 : oldest_ + 1;
-      next_ = negatives_.begin(stream_);
+      next_ = negatives_.begin_draw(stream_);
     }
     return word;
   }

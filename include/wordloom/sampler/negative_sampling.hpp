@@ -41,21 +41,21 @@ class NegativeBatch {
   }
   std::uint64_t picks() const noexcept { return pool_.picks(); }
 
-  void begin(Random& random, std::size_t count) noexcept {
+  void begin_draw(Random& random, std::size_t count) noexcept {
     if (pool_)
       for (AliasTable::Place& place : std::span(begun_).first(count))
         place.bucket = pool_.pick(random);
     else
       for (AliasTable::Place& place : std::span(begun_).first(count))
-        place = negatives_.begin(random);
+        place = negatives_.begin_draw(random);
   }
 
   /// Completes the first words.size() draws that were begun, whatever the positives are.
-  void finish(std::span<WordId> words) const noexcept {
+  void end_draw(std::span<WordId> words) const noexcept {
     if (pool_)
       for (std::size_t i = 0; i < words.size(); ++i) words[i] = begun_[i].bucket;
     else
-      for (std::size_t i = 0; i < words.size(); ++i) words[i] = negatives_.finish(begun_[i]);
+      for (std::size_t i = 0; i < words.size(); ++i) words[i] = negatives_.end_draw(begun_[i]);
   }
 
  private:
@@ -96,11 +96,11 @@ struct NegativeSampling {
     }
     std::uint64_t picks() const noexcept { return begun_.picks(); }
 
-    void begin(std::span<const WordId> centers, Random& random) noexcept {
-      begun_.begin(random, centers.size() * (outputs_ - 1));
+    void begin_draw(std::span<const WordId> centers, Random& random) noexcept {
+      begun_.begin_draw(random, centers.size() * (outputs_ - 1));
     }
-    void finish(std::span<const WordId> centers, std::size_t slot, Random& random) noexcept {
-      begun_.finish(std::span(words_).first(centers.size() * (outputs_ - 1)));
+    void end_draw(std::span<const WordId> centers, std::size_t slot, Random& random) noexcept {
+      begun_.end_draw(std::span(words_).first(centers.size() * (outputs_ - 1)));
       const WordId* word = words_.data();
       WordId* output = drawn_.data() + slot * outputs_;
       for (const WordId center : centers) {
@@ -110,9 +110,9 @@ struct NegativeSampling {
       }
     }
     /// Completes those of edges, of which no negative is either end.
-    void finish(std::span<const WordId> from, std::span<const WordId> to, std::size_t slot,
-                Random& random) noexcept {
-      begun_.finish(std::span(words_).first(to.size() * (outputs_ - 1)));
+    void end_draw(std::span<const WordId> from, std::span<const WordId> to, std::size_t slot,
+                  Random& random) noexcept {
+      begun_.end_draw(std::span(words_).first(to.size() * (outputs_ - 1)));
       const WordId* word = words_.data();
       WordId* output = drawn_.data() + slot * outputs_;
       for (std::size_t i = 0; i < to.size(); ++i) {

@@ -82,7 +82,7 @@ class SentenceMinibatch::Worker {
   void sample(std::span<const WordId> sentence, std::span<const WordId> following, Random& random,
               Sink& sink) {
     if (sentence.size() < 2) return;
-    negatives_.begin(sentence, random);
+    negatives_.begin_draw(sentence, random);
     auto negatives = draw(sentence, 0, random);
     attract(sentence, negatives, random, sink);
     for (std::size_t first = 0; first < sentence.size(); first += words_) {

@@ -26,8 +26,9 @@ struct TargetSet {
 ///   - `expected_outputs(rates)`: [output_rows()] how often each row is a target, for each word of
 ///     the corpus,
 ///   - `worker(slots, at_once)`: scratch of one thread for `slots` sets of targets:
-///     - `begin(centers, random)` starts to draw for up to `at_once` centres, which takes a while,
-///       `finish(centers, slot, random)` ends it: centre i has slot + i,
+///     - `begin_draw(centers, random)` starts to draw for up to `at_once` centres, which takes a
+///     while,
+///       `end_draw(centers, slot, random)` ends it: centre i has slot + i,
 ///     - `draw(center, slot, random)` does it for one centre at once,
 ///     - `at(slot)`: the TargetSet drawn last.
 template <class T>
@@ -38,8 +39,8 @@ concept Targets = std::copy_constructible<T> &&
   { policy.start(vocabulary).max_outputs() } -> std::convertible_to<std::size_t>;
   { policy.start(vocabulary).expected_size(rates) } -> std::convertible_to<double>;
   { policy.start(vocabulary).expected_outputs(rates) } -> std::same_as<std::vector<double>>;
-  policy.start(vocabulary).worker(n, n).begin(centers, random);
-  policy.start(vocabulary).worker(n, n).finish(centers, n, random);
+  policy.start(vocabulary).worker(n, n).begin_draw(centers, random);
+  policy.start(vocabulary).worker(n, n).end_draw(centers, n, random);
   policy.start(vocabulary).worker(n, n).draw(center, n, random);
   { policy.start(vocabulary).worker(n, n).at(n) } -> std::convertible_to<TargetSet>;
 };

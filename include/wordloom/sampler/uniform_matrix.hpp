@@ -88,7 +88,7 @@ class UniformMatrix::Worker {
   void sample(std::span<const WordId> pairs, Random& random, Sink&& sink) {
     const std::size_t step = 2 * words_;
     if (pairs.empty()) return;
-    begun_.begin(random, shared_);
+    begun_.begin_draw(random, shared_);
     fill(chunks_[0], pairs.first(std::min(step, pairs.size())), random, sink);
     for (std::size_t i = 0, number = 0; i < pairs.size(); i += step, ++number) {
       if (i + step < pairs.size())
@@ -126,11 +126,11 @@ class UniformMatrix::Worker {
       chunk.others[i] = pairs[2 * i + 1];
     }
     const auto negatives = std::span(chunk.others).subspan(chunk.size, shared_);
-    begun_.finish(negatives);
+    begun_.end_draw(negatives);
     if (words_ == 1)
       for (RowId& word : negatives)
         if (word == chunk.others[0]) word = distribution_.draw(random, chunk.others[0]);
-    begun_.begin(random, shared_);
+    begun_.begin_draw(random, shared_);
     // The rows of the words are adjacent in memory: kernels and processors find them.
     if (update_ == Sides::inputs)
       announce_rows(sink, {}, chunk.standing());

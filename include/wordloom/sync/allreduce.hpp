@@ -79,7 +79,7 @@ class Allreduce {
   /// Throws SyncError, on all ranks, if their runs, models or options do not fit each other, and
   /// InvalidArgument, on all ranks, if a checkpoint was written by ranks that synchronise in
   /// another way.
-  std::uint64_t start(Replica& model, SyncRun& run) {
+  std::uint64_t start(Replica& model, RankInfo& run) {
     for (const auto& [what, number] : run.agreed) detail::agree(ranks_, what, number);
     plan(run);
     for (const auto values : rows_.all(model)) ranks_.broadcast(values);
@@ -143,7 +143,7 @@ class Allreduce {
   static constexpr float stop_request = 65536;   // above any number of ranks
 
   /// Plans the synchronisations. Throws SyncError, on all ranks, if their plans differ.
-  void plan(const SyncRun& run) {
+  void plan(const RankInfo& run) {
     const auto ranks = static_cast<double>(size());
     all_rows_ = std::max(run.input_rows, run.output_rows);
     first_rows_ =

@@ -23,7 +23,7 @@ struct ErasedSync {
   virtual ~ErasedSync() = default;
   virtual std::size_t rank() const = 0;
   virtual std::size_t size() const = 0;
-  virtual std::uint64_t start(Replica& replica, SyncRun& run) = 0;
+  virtual std::uint64_t start(Replica& replica, RankInfo& run) = 0;
   virtual Signal tick(Replica& replica, double progress, Signal request) = 0;
   virtual Positions gather(Replica& replica, std::span<const std::uint64_t> numbers) = 0;
   virtual Signal finish(Replica& replica) = 0;
@@ -39,7 +39,7 @@ struct ErasedSyncOf final : ErasedSync<Replica> {
       : ErasedSync<Replica>(detail::shares_rows<Sync>), sync(std::move(policy)) {}
   std::size_t rank() const override { return sync.rank(); }
   std::size_t size() const override { return sync.size(); }
-  std::uint64_t start(Replica& replica, SyncRun& run) override { return sync.start(replica, run); }
+  std::uint64_t start(Replica& replica, RankInfo& run) override { return sync.start(replica, run); }
   Signal tick(Replica& replica, double progress, Signal request) override {
     return sync.tick(replica, progress, request);
   }
@@ -78,7 +78,7 @@ class AnySync {
   std::size_t rank() const { return policy_->rank(); }
   std::size_t size() const { return policy_->size(); }
   /// Throws InvalidArgument for a policy of several ranks that is for the other kind of samplers.
-  std::uint64_t start(Replica& replica, SyncRun& run) {
+  std::uint64_t start(Replica& replica, RankInfo& run) {
     if (size() > 1 && policy_->shares_rows != of_columns)
       throw InvalidArgument(of_columns
                                 ? "ranks that train columns need the SyncPolicy RowAllgather"

@@ -28,7 +28,7 @@ struct Positions {
 };
 
 /// A training run, as a SyncPolicy receives it at its start.
-struct SyncRun {
+struct RankInfo {
   /// Names and values that must be equal on all ranks.
   std::vector<std::pair<const char*, std::uint64_t>> agreed = {};
   std::size_t input_rows = 0, output_rows = 0, dimension = 0;
@@ -61,7 +61,7 @@ struct SyncRun {
 /// true`. `Replica` is a Model, or the Replica of a kernel on a device. See NoSync, Allreduce and
 /// RowAllgather.
 template <class P, class Replica = Model>
-concept SyncPolicy = requires(P& sync, const P& one, Replica& replica, SyncRun& run,
+concept SyncPolicy = requires(P& sync, const P& one, Replica& replica, RankInfo& run,
                               double progress, std::span<const std::uint64_t> numbers,
                               const std::string& cause) {
   { one.rank() } -> std::convertible_to<std::size_t>;
@@ -88,7 +88,7 @@ struct NoSync {
   constexpr std::size_t rank() const noexcept { return 0; }
   constexpr std::size_t size() const noexcept { return 1; }
   template <class Replica>
-  std::uint64_t start(Replica&, SyncRun&) const noexcept {
+  std::uint64_t start(Replica&, RankInfo&) const noexcept {
     return std::numeric_limits<std::uint64_t>::max();
   }
   template <class Replica>

@@ -50,14 +50,14 @@ class InProcess {
   std::size_t size() const noexcept { return shared_->floats.size(); }
 
   void begin_sum(std::span<float> values) {
-    begin(&Shared::floats, values, [](auto& all) {
+    take_part(&Shared::floats, values, [](auto& all) {
       sum(all, [](std::span<const float> from, std::span<float> to) {
         for (std::size_t i = 0; i < to.size(); ++i) to[i] += from[i];
       });
     });
   }
   void begin_sum(std::span<Bf16> values) {
-    begin(&Shared::halves, values, [](auto& all) {
+    take_part(&Shared::halves, values, [](auto& all) {
       sum(all, [](std::span<const Bf16> from, std::span<Bf16> to) {
         simd::row_change_functions().add_bf16(&from.data()->bits, &to.data()->bits, to.size());
       });
@@ -73,12 +73,12 @@ class InProcess {
     shared_->changed.wait(lock, [&] { return is_over(); });
   }
   void broadcast(std::span<float> values) {
-    begin(&Shared::floats, values, [](auto& all) { copy_first(all); });
+    take_part(&Shared::floats, values, [](auto& all) { copy_first(all); });
     wait();
   }
   void gather_rows(std::span<float> rows, std::size_t row_size,
                    std::span<const std::uint64_t> first) {
-    begin(&Shared::floats, rows, [&](auto& all) {
+    take_part(&Shared::floats, rows, [&](auto& all) {
       for (std::size_t rank = 0; rank < all.size(); ++rank) {
         const std::size_t at = first[rank] * row_size;
         const auto own = all[rank].subspan(at, first[rank + 1] * row_size - at);
@@ -89,7 +89,7 @@ class InProcess {
     wait();
   }
   std::vector<std::uint64_t> gather(std::uint64_t value) {
-    begin(&Shared::numbers, std::vector{value}, [](auto& all) {
+    take_part(&Shared::numbers, std::vector{value}, [](auto& all) {
       std::vector<std::uint64_t> values;
       for (const auto& of_rank : all) values.push_back(of_rank[0]);
       std::fill(all.begin(), all.end(), values);
@@ -98,7 +98,7 @@ class InProcess {
     return std::move(shared_->numbers[rank_]);
   }
   std::vector<std::string> exchange(std::vector<std::string> to) {
-    begin(&Shared::texts, std::move(to), [](auto& all) {
+    take_part(&Shared::texts, std::move(to), [](auto& all) {
       // Transposed in place.
       for (std::size_t i = 0; i < all.size(); ++i)
         for (std::size_t j = 0; j < i; ++j) std::swap(all[i][j], all[j][i]);
@@ -157,7 +157,7 @@ class InProcess {
 
   /// Takes part in a round with `value`; the last rank to arrive does its work, `last(values)`.
   template <class T, class Last>
-  void begin(std::vector<T> Shared::*values, T value, Last last) {
+  void take_part(std::vector<T> Shared::*values, T value, Last last) {
     const std::lock_guard lock(shared_->guard);
     shared_->throw_if_failed();  // the failed rank's values may be gone
     ((*shared_).*values)[rank_] = std::move(value);

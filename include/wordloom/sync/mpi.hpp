@@ -76,10 +76,10 @@ class MpiRanks {
 
   // All members below throw SyncError if another rank has failed or a call of MPI fails.
   void begin_sum(std::span<float> values) {
-    shared_->begin(Kind::sum, values.data(), values.size());
+    shared_->submit(Kind::sum, values.data(), values.size());
   }
   void begin_sum(std::span<Bf16> values) {
-    shared_->begin(Kind::sum_bf16, values.data(), values.size());
+    shared_->submit(Kind::sum_bf16, values.data(), values.size());
   }
   bool done() { return shared_->is_complete(); }
   void wait() {
@@ -91,7 +91,7 @@ class MpiRanks {
     constexpr std::size_t most = std::size_t{1} << 24;  // 64 MiB
     while (!values.empty()) {
       const auto part = values.first(std::min(values.size(), most));
-      shared_->begin(Kind::broadcast, part.data(), part.size());
+      shared_->submit(Kind::broadcast, part.data(), part.size());
       wait();
       values = values.subspan(part.size());
     }
@@ -176,7 +176,7 @@ class MpiRanks {
   std::vector<std::uint64_t> gather_all(const std::vector<std::uint64_t>& values) {
     std::vector<std::uint64_t> all(values.size() * size());
     std::copy_n(values.data(), values.size(), all.data() + rank() * values.size());
-    shared_->begin(Kind::gather, all.data(), values.size());
+    shared_->submit(Kind::gather, all.data(), values.size());
     wait();
     return all;
   }

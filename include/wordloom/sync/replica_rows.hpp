@@ -192,7 +192,7 @@ class ReplicaRows {
   std::vector<Values> all(Replica& replica) const { return Machine::all(replica); }
 
   /// Stores the current rows as the state that all ranks agree on, at `progress`.
-  void remember(Replica& replica, const SyncRun& run, double progress) {
+  void remember(Replica& replica, const RankInfo& run, double progress) {
     const Machine machine = Machine::bind(replica, view_);
     view_.rows[0] = run.input_rows;
     view_.rows[1] = run.output_rows;

@@ -52,7 +52,7 @@ KernelSpeed measure_kernel(const Kernel& kernel, BlockShape most = {.inputs = 6,
     done += blocks;
     elapsed = std::chrono::duration<double>(Clock::now() - start).count();
   } while (elapsed < seconds);
-  detail::finish_worker(worker, model, 1e-6f);
+  detail::flush_worker(worker, model, 1e-6f);
   const double speed = static_cast<double>(done) / elapsed;
   const auto pairs = static_cast<double>(most.inputs * most.outputs);
   return {speed, speed * pairs * 6 * static_cast<double>(dimension) / 1e9};

@@ -173,7 +173,7 @@ double largest_error(const Kernel& kernel, BlockShape most = {.inputs = 8, .outp
       worker.template update<false>(model, block, rate);
     update(expected, block, static_cast<double>(rate));
   }
-  detail::finish_worker(worker, model, rate);
+  detail::flush_worker(worker, model, rate);
 
   const auto worse = [](double a, double b) {  // NaN is the worst
     return std::isfinite(b) ? std::max(a, b) : std::numeric_limits<double>::infinity();

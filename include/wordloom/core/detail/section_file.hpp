@@ -116,10 +116,12 @@ class SectionReader {
   /// Throws IoError, and FormatError unless the file begins with the format's first line.
   SectionReader(const std::filesystem::path& path, std::string_view format)
       : own_(std::make_unique<InputFile>(path)), file_(*own_) {
-    begin(format);
+    read_format(format);
   }
   /// Reads a file that is already open and outlives the reader.
-  SectionReader(const InputFile& file, std::string_view format) : file_(file) { begin(format); }
+  SectionReader(const InputFile& file, std::string_view format) : file_(file) {
+    read_format(format);
+  }
 
   std::vector<std::uint64_t> numbers() {
     std::vector<std::uint64_t> values(size_of("", " numbers", sizeof(std::uint64_t)));
@@ -148,7 +150,7 @@ class SectionReader {
   }
 
  private:
-  void begin(std::string_view format);
+  void read_format(std::string_view format);
 
   std::string_view rest() const noexcept { return file_.text().substr(at_); }
 
@@ -231,7 +233,7 @@ WORDLOOM_FUNCTION void SectionWriter::matrix(std::string_view name, const RowMat
   file_.end_section();
 }
 
-WORDLOOM_FUNCTION void SectionReader::begin(std::string_view format) {
+WORDLOOM_FUNCTION void SectionReader::read_format(std::string_view format) {
   const std::string expected = std::string(format) + '\n';
   if (rest().starts_with(expected)) {
     section_ = at_ = expected.size();

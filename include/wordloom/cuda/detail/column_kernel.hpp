@@ -134,7 +134,8 @@ class ColumnKernel<Machine, RowSizes, Optimizer>::Run {
 
   /// Begins a column: number `number` over all epochs, and `in_epoch` in its own. `contexts`
   /// [words] are used if the device does not find them itself, and may be changed afterwards.
-  void begin(std::uint64_t number, std::size_t in_epoch, const std::vector<WordId>& contexts) {
+  void begin_column(std::uint64_t number, std::size_t in_epoch,
+                    const std::vector<WordId>& contexts) {
     machine_.make_current();
     const std::size_t place = submitted_++ % 2;
     column_.contexts = contexts_[place].data();
@@ -169,7 +170,7 @@ class ColumnKernel<Machine, RowSizes, Optimizer>::Run {
                    Work{column_, step_, model_.state(moving)});
     });
   }
-  void end() { slots_[(submitted_ - 1) % 2].end(machine_); }
+  void end_column() { slots_[(submitted_ - 1) % 2].end(machine_); }
   /// Waits for the first column in flight.
   Trained wait() { return slots_[waited_++ % 2].wait(); }
 

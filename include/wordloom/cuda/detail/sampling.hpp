@@ -66,7 +66,7 @@ struct AliasView {
   }
   /// Returns the word that AliasTable::draw would return.
   WORDLOOM_BOTH WordId draw(Random& random) const {
-    return AliasTable::finish(entries, AliasTable::draw_place(random, size));
+    return AliasTable::end_draw(entries, AliasTable::draw_place(random, size));
   }
 };
 

@@ -154,7 +154,7 @@ class VanillaKernel<Machine, Sorter, RowSizes, Optimizer>::Run : public BatchRun
                     });
   }
   /// Applies the minibatch in progress, full or not, at the learning rate of its last pair.
-  void finish() {
+  void flush() {
     machine_.make_current();
     if (filled_ > 0) apply();
   }

@@ -134,7 +134,7 @@ class Walker {
   WordId take(const Walk& walk) const noexcept {
     const WordId* const row = &rows_.neighbours[walk.begin];
     if constexpr (weighted)
-      return row[AliasTable::finish(&rows_.aliases[walk.begin], walk.place)];
+      return row[AliasTable::end_draw(&rows_.aliases[walk.begin], walk.place)];
     else
       return walk.place.bucket < walk.size ? row[walk.place.bucket] : walk.before;
   }

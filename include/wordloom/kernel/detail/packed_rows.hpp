@@ -49,7 +49,7 @@ class PackedRows {
       }
   }
   /// Converts the rows to floats for good: pack() then does nothing.
-  void finish() {
+  void unpack_for_good() {
     unpack();
     finished_ = true;
   }

@@ -60,7 +60,7 @@ class Staging {
   void map_rows(const RowMaps& maps) noexcept { maps_ = maps; }
 
   /// Points `inputs` [N] and `outputs` [M] at the rows that the kernel works on.
-  void begin(Model& model, const Block& block, float** inputs, float** outputs) noexcept {
+  void gather(Model& model, const Block& block, float** inputs, float** outputs) noexcept {
     bags_ = block.has_bags() || block.update == Sides::outputs ? block.input_count() : 0;
     if (bags_ > 0)
       pool(model.input, block, inputs);
@@ -81,7 +81,7 @@ class Staging {
   bool has_bags() const noexcept { return bags_ > 0; }
 
   /// Adds the changes of the scratch rows to the members of their bags.
-  void finish() noexcept {
+  void scatter() noexcept {
     if (!std::exchange(is_open_, false)) return;
     for (std::size_t i = 0, first = 0; i < bags_; first = ends_[i++])
       functions_.add_to_rows(members_.data() + first, members_.data() + ends_[i], shares_[i],

@@ -52,7 +52,7 @@ class GroupWalk {
   void for_each_group(const Sentences& text, Random& random, Sink& sink, Use&& use) {
     Cut next{.of = sentence_of_two(text, 0)};
     if (next.of == text.count()) return;
-    outputs_.begin(text[next.of].first(std::min(group_, text[next.of].size())), random);
+    outputs_.begin_draw(text[next.of].first(std::min(group_, text[next.of].size())), random);
     next.size = first_size<random_first>(text[next.of], random);
     std::size_t made = 0;
     for (std::size_t used = 0;; ++used) {

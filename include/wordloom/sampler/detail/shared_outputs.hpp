@@ -38,8 +38,8 @@ class SharedOutputs {
   std::uint64_t picks() const noexcept { return negatives_.picks(); }
 
   /// Must be called before the first group of a sentence.
-  void begin(std::span<const WordId>, Random& random) noexcept {
-    negatives_.begin(random, shared_);
+  void begin_draw(std::span<const WordId>, Random& random) noexcept {
+    negatives_.begin_draw(random, shared_);
   }
 
   /// Returns the outputs of the next group, valid until `slots` more calls. `following`: the words
@@ -49,8 +49,8 @@ class SharedOutputs {
     slot_ = (slot_ + 1) % slots_;
     const auto outputs = std::span(rows_).subspan(slot_ * max_outputs_, centers.size() + shared_);
     std::copy(centers.begin(), centers.end(), outputs.begin());
-    negatives_.finish(outputs.subspan(centers.size()));
-    if (!following.empty()) negatives_.begin(random, shared_);
+    negatives_.end_draw(outputs.subspan(centers.size()));
+    if (!following.empty()) negatives_.begin_draw(random, shared_);
     return outputs;
   }
 

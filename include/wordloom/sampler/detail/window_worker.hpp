@@ -40,7 +40,7 @@ class WindowWorker {
   void for_each_window(const Sentences& text, Random& random, Sink& sink, Use&& use) {
     const std::span<const WordId> words = text.words();
     std::size_t drawn = 0, drawn_sentence = 0;
-    begin(words, 0, random);
+    begin_draw(words, 0, random);
     for (std::size_t i = 0; i < text.count(); ++i) {
       const std::size_t first = text.begin(i), last = text.end(i);
       for (std::size_t center = first; center < last; ++center) {
@@ -78,8 +78,8 @@ class WindowWorker {
   static std::span<const WordId> centers(std::span<const WordId> words, std::size_t first) {
     return words.subspan(first, std::min(at_once, words.size() - first));
   }
-  void begin(std::span<const WordId> words, std::size_t first, Random& random) noexcept {
-    targets_.begin(centers(words, first), random);
+  void begin_draw(std::span<const WordId> words, std::size_t first, Random& random) noexcept {
+    targets_.begin_draw(centers(words, first), random);
   }
 
   /// Announces the rows that a centre needs and the centre before it did not. Its sentence is
@@ -89,8 +89,8 @@ class WindowWorker {
                 std::size_t last, Random& random, Sink& sink) {
     if (center % at_once == 0) {
       const auto group = centers(words, center);
-      targets_.finish(group, center % (2 * at_once), random);
-      begin(words, center + group.size(), random);
+      targets_.end_draw(group, center % (2 * at_once), random);
+      begin_draw(words, center + group.size(), random);
     }
     const std::size_t entering = std::min(center + window_.size, last - 1);
     const std::size_t from = center == first ? first : entering;

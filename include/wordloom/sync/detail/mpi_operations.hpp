@@ -55,7 +55,7 @@ class MpiOperations {
 
   /// Starts an operation on `count` values, which stay in use until `is_complete`. Throws
   /// SyncError, and InvalidArgument for 2^31 values and more.
-  void begin(Kind kind, void* values, std::size_t count) {
+  void submit(Kind kind, void* values, std::size_t count) {
     if (count > INT_MAX) throw InvalidArgument("more values than MPI sums at a time");
     throw_if_failed(own_.begun + 1);
     start(kind, values, count);

@@ -60,7 +60,7 @@ class BatchLoop : StepLoop<Kernel, Run> {
       is_known_ = !run_.state.stopped();
     }
     batch_.clear();
-    if constexpr (requires { engine_.finish(); }) engine_.finish();
+    if constexpr (requires { engine_.flush(); }) engine_.flush();
     this->end_epoch(contexts_);
   }
 

@@ -52,7 +52,7 @@ class ColumnLoop : StepLoop<Engine, Run> {
       if (corpus_.lists() != nullptr) engine_.set_contexts(*corpus_.lists());
     run_.synchronise(progress());
     if (ends_epoch()) this->end_epoch();  // in which the run was stopped
-    if (number() == 0 || encoder_.end_to_end()) encoder_.begin();
+    if (number() == 0 || encoder_.end_to_end()) encoder_.begin_rounds();
     const auto train_columns = [this] {
       while (this->goes_on()) train_column();
     };
@@ -88,13 +88,13 @@ class ColumnLoop : StepLoop<Engine, Run> {
         corpus_.contexts(number(), parts_.first_word(own_.first),
                          std::span(contexts_).subspan(parts_.first_word(own_.first), own_words_));
       }
-    engine_.begin(number(), at_.sentences, contexts_);
+    engine_.begin_column(number(), at_.sentences, contexts_);
     engine_.train(Sides::inputs, rate);
     share_rows(Side::input, run_.model.input.rows());
     encoder_.end_inputs(rate);
     engine_.train(Sides::outputs, rate);
     share_rows(Side::output, run_.model.output.rows());
-    engine_.end();
+    engine_.end_column();
     ++at_.sentences;
     this->submitted(own_words_, rate);
     if (ends_round()) encoder_.end_round(rate);

@@ -93,7 +93,7 @@ class EncodedRows<Encoder>::Thread {
   }
 
   /// Writes the rows that replace `words` to `to` and returns them; they are valid until
-  /// finish(). There must be room.
+  /// flush(). There must be room.
   std::span<const RowId> map(std::span<const WordId> words, RowId* to) {
     const std::size_t before = filled_;
     for (const WordId word : words) add(word);
@@ -118,7 +118,7 @@ class EncodedRows<Encoder>::Thread {
 
   /// Takes a step of the encoder with the words at hand, and forgets them. No update may be in
   /// progress. `learning_rate`: that their rows were trained with.
-  void finish(float learning_rate) {
+  void flush(float learning_rate) {
     if (filled_ == 0) return;
     // Words that were read and not used are read again.
     const auto first = read_at_.begin(), end = first + static_cast<std::ptrdiff_t>(filled_);

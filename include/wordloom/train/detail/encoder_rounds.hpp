@@ -51,7 +51,7 @@ class EncoderRounds {
 
   /// Writes the vectors of all words: for runs that begin, and end to end for those that resume,
   /// too. During a round the rows differ from the encoder's vectors.
-  void begin() {
+  void begin_rounds() {
     if constexpr (TakesGradients<Run>)
       if (end_to_end_) return encoder_.encode_and_keep();
     encoder_.encode();
@@ -93,7 +93,7 @@ struct NoEncoderRounds {
   explicit NoEncoderRounds(const auto&...) {}
   static constexpr bool end_to_end() noexcept { return false; }
   static constexpr std::size_t round() noexcept { return 1; }
-  void begin() const noexcept {}
+  void begin_rounds() const noexcept {}
   void end_round(double) const noexcept {}
   void end_inputs(double) const noexcept {}
 };

@@ -77,7 +77,7 @@ class HostColumns {
     if (failure_) std::rethrow_exception(failure_);
   }
 
-  void begin(std::uint64_t number, std::size_t in_epoch, const std::vector<WordId>&) {
+  void begin_column(std::uint64_t number, std::size_t in_epoch, const std::vector<WordId>&) {
     finds_contexts_ = number % columns_at_once == 0 || !has_contexts_;
     has_contexts_ = true;
     number_ = number;
@@ -92,7 +92,7 @@ class HostColumns {
     barrier_.wait_for_others();
     if (failed_) std::rethrow_exception(failure_);
   }
-  static void end() noexcept {}
+  static void end_column() noexcept {}
 
   /// The work of one thread, or of all, since a column began.
   struct alignas(64) Trained {
@@ -135,9 +135,9 @@ class HostColumns {
         Random random = ColumnParts::random(parameters_.seed, part, step_, number_);
         sink.with_loss = ColumnParts::has_loss(part, in_epoch_);
         sampler.sample(std::span<const WordId>(pairs).first(2 * count), random, sink);
-        sink.finish();
+        sink.end_update();
       }
-      finish_worker(kernel, model_, sink.learning_rate);
+      flush_worker(kernel, model_, sink.learning_rate);
       const WorkDone done = std::exchange(sink.done, {});
       done_[thread].examples += done.examples;
       done_[thread].loss += done.loss;

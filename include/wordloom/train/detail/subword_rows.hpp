@@ -87,7 +87,7 @@ class SubwordRows::Thread {
   }
 
   /// Adds all changes to the bags and forgets the words. No update may be in progress.
-  void finish() noexcept {
+  void flush() noexcept {
     for (std::size_t slot = 0; slot < filled_; ++slot) scatter(slot);
     next_ = filled_ = 0;
   }

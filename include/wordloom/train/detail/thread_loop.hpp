@@ -214,7 +214,7 @@ void train_by_threads(const Corpus& corpus, const Samplers& samplers, const Kern
                 done.tokens, done.examples, done.loss.value()};
       };
       const auto report = [&] {
-        sink.finish_minibatch();
+        sink.end_minibatch();
         const WorkDone done = std::exchange(sink.done, {});
         team.report(thread, done, position(), rate);
         sink.learning_rate = static_cast<float>(rate);
@@ -237,7 +237,7 @@ void train_by_threads(const Corpus& corpus, const Samplers& samplers, const Kern
         } else {
           sampler.sample(text, random, sink);
         }
-        sink.finish_sentences();
+        sink.end_sentences();
         batch.clear();
         sink.done.tokens += std::exchange(batch_tokens, 0);
         sentences += std::exchange(batch_sentences, 0);
@@ -262,8 +262,8 @@ void train_by_threads(const Corpus& corpus, const Samplers& samplers, const Kern
           continue;
         }
         if (batch_sentences == 0 && run.state.stopped()) {
-          finish_worker(kernel, model, sink.learning_rate);
-          sink.finish_minibatch();
+          flush_worker(kernel, model, sink.learning_rate);
+          sink.end_minibatch();
           run.state.set_position(thread, position());
           return;
         }
@@ -278,7 +278,7 @@ void train_by_threads(const Corpus& corpus, const Samplers& samplers, const Kern
       }
       if constexpr (TakesSentences<decltype(sampler)>)
         if (batch_sentences > 0) train_batch(batch.sentences());
-      finish_worker(kernel, model, sink.learning_rate);
+      flush_worker(kernel, model, sink.learning_rate);
       report();
       run.state.end_epoch(thread, epoch, contexts, model);
     }
@@ -286,7 +286,7 @@ void train_by_threads(const Corpus& corpus, const Samplers& samplers, const Kern
   };
 
   team.train(std::cref(train_thread));
-  packed.finish();
+  packed.unpack_for_good();
   // See ColumnLoop.
   const bool stopped = run.state.stopped();
   if (stopped) run.end();

@@ -57,7 +57,7 @@ struct RankTraining {
     std::optional<std::uint64_t> corpus_vocabulary = {};  // fingerprint, if it has one
     std::function<std::uint64_t()> corpus_fingerprint = {};
     std::size_t threads = 1;         // those with a position of their own in the corpus
-    std::uint64_t min_interval = 0;  // see SyncRun
+    std::uint64_t min_interval = 0;  // see RankInfo
     /// Returns the updates for several ranks. Throws InvalidArgument if they cannot train together.
     std::function<ExpectedUpdates()> expected = {};
     std::function<CorpusError()> nothing_trained = {};
@@ -70,8 +70,8 @@ struct RankTraining {
 
   /// Checks that everything fits, and returns the position at which the run begins: that of the
   /// checkpoint `from`, whose matrices the model receives, or the beginning if it is null.
-  [[gnu::noinline]] Checkpoint begin(Model& model, const Traits& traits,
-                                     const std::filesystem::path* from) const {
+  [[gnu::noinline]] Checkpoint starting_position(Model& model, const Traits& traits,
+                                                 const std::filesystem::path* from) const {
     Checkpoint start{.method = traits.method,
                      .vocabulary = model.vocabulary.fingerprint(),
                      .corpus_tokens = traits.corpus_tokens};
@@ -116,7 +116,7 @@ struct RankTraining {
   std::uint64_t start_sync(const Model& model, Replica& replica, const Traits& traits, bool resumes,
                            Checkpoint& start) {
     const bool saves = options.saves();
-    SyncRun run{
+    RankInfo run{
         .agreed = {{"corpus (words)", start.corpus_tokens},
                    {"vocabulary (fingerprint)", start.vocabulary},
                    {"method or set of hyperparameters (fingerprint)", start.method},
@@ -191,7 +191,7 @@ struct Training : RankTraining<Sync, Schedule, ReplicaOf<Kernel>> {
       const double subsample =
           subsamples<SamplerRun>() && drops_words(corpus) ? options.parameters.subsample : 0;
       const auto traits = traits_of(corpus, samplers, model.vocabulary, subsample);
-      Checkpoint start = Rank::begin(model, traits, from);
+      Checkpoint start = Rank::starting_position(model, traits, from);
       const bool resumes = from != nullptr;
       if constexpr (on_device) {
         static_assert(!HasEncoder<SamplerRun>,
@@ -256,20 +256,23 @@ struct Training : RankTraining<Sync, Schedule, ReplicaOf<Kernel>> {
     if constexpr (!on_device && !has_two_steps<Sampler>)
       traits.threads = resolve_threads(options.parameters.threads);
     if constexpr (on_device && !has_two_steps<Sampler>) traits.min_interval = Kernel::min_words;
-    traits.expected = [&]() -> ExpectedUpdates {
-      if constexpr (has_two_steps<Sampler> && !shares_rows<Sync>)
-        throw InvalidArgument(
-            "ranks that train columns need the SyncPolicy RowAllgather: this one has no "
-            "share_rows(replica, side, first, last)");
-      else if constexpr (HasEncoder<SamplerRun> && !has_two_steps<Sampler>)
-        throw InvalidArgument(
-            "an encoder that several ranks train needs a sampler of columns, as UniformMatrix");
-      else if constexpr (ExpectsUpdates<Sampler>)
-        return samplers.expected_updates(WordRates(vocabulary, subsample));
-      else
-        throw InvalidArgument(
-            "this Sampler lacks expected_updates(rates), which training by several ranks needs");
+    const auto refused = [](const char* why) {
+      return [why]() -> ExpectedUpdates { throw InvalidArgument(why); };
     };
+    if constexpr (has_two_steps<Sampler> && !shares_rows<Sync>)
+      traits.expected = refused(
+          "ranks that train columns need the SyncPolicy RowAllgather: this one has no "
+          "share_rows(replica, side, first, last)");
+    else if constexpr (HasEncoder<SamplerRun> && !has_two_steps<Sampler>)
+      traits.expected = refused(
+          "an encoder that several ranks train needs a sampler of columns, as UniformMatrix");
+    else if constexpr (ExpectsUpdates<Sampler>)
+      traits.expected = [&samplers, &vocabulary, subsample] {
+        return samplers.expected_updates(WordRates(vocabulary, subsample));
+      };
+    else
+      traits.expected = refused(
+          "this Sampler lacks expected_updates(rates), which training by several ranks needs");
     traits.nothing_trained = [this, &corpus, subsample] {
       return nothing_trained(corpus, subsample, options.parameters.seed);
     };

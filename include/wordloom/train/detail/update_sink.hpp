@@ -61,17 +61,17 @@ class UpdateSink {
     if (block.input_count() > max_.inputs || block.outputs.size() > max_.outputs ||
         (block.has_bags() && block.inputs.size() > max_.members))
       throw_too_large(block, max_);
-    finish();
+    end_update();
     if (own_) own_.count(block.input_count() * block.outputs.size(), learning_rate);
     if constexpr (has_subwords) {
       if (!words_.is_used()) return update(block);
       if constexpr (has_minibatches)
-        if (!words_.has_room_for(block.inputs)) finish_minibatch();
+        if (!words_.has_room_for(block.inputs)) end_minibatch();
       Block composed = block;
       composed.inputs = words_.map(block.inputs, inputs_.data());
       update(composed);
       if constexpr (has_minibatches && LeavesInputs<Worker>)
-        if (worker_.ended_batch()) words_.finish(learning_rate);
+        if (worker_.ended_batch()) words_.flush(learning_rate);
     } else {
       update(block);
     }
@@ -79,7 +79,7 @@ class UpdateSink {
 
   /// Ends the update in progress. Must be called after the last block, and before `with_loss`
   /// changes.
-  [[gnu::always_inline]] void finish() {
+  [[gnu::always_inline]] void end_update() {
     if constexpr (UpdatesInHalves<Worker>) {
       if (with_loss)
         done.loss += LossSum(worker_.template apply<true>(model_));
@@ -89,9 +89,9 @@ class UpdateSink {
   }
 
   /// Ends the updates of some sentences, so that the model has all of them.
-  void finish_sentences() {
-    finish();
-    if constexpr (has_subwords && !has_minibatches) words_.finish();
+  void end_sentences() {
+    end_update();
+    if constexpr (has_subwords && !has_minibatches) words_.flush();
   }
 
   /// Tells which words come next, which must outlive the blocks that follow.
@@ -99,12 +99,12 @@ class UpdateSink {
     if constexpr (has_minibatches) words_.read_ahead(words);
   }
   /// Ends the minibatch of an encoder that is trained end to end.
-  void finish_minibatch() {
+  void end_minibatch() {
     if constexpr (has_minibatches) {
       if (!words_.is_used()) return;
-      finish();
-      finish_worker(worker_, model_, learning_rate);
-      words_.finish(learning_rate);
+      end_update();
+      flush_worker(worker_, model_, learning_rate);
+      words_.flush(learning_rate);
     }
   }
 
