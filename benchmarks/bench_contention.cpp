@@ -74,7 +74,7 @@ struct OnRows {
 
   struct Worker {
     detail::WorkerOf<Sampler> worker;
-    Subsampling subsampling;
+    detail::Subsampling subsampling;
     RowChoice choice;
     std::size_t thread;
     std::vector<RowId> inputs, outputs;
@@ -94,7 +94,7 @@ struct OnRows {
 
   struct Run {
     detail::RunOf<Sampler> run;
-    Subsampling subsampling;
+    detail::Subsampling subsampling;
     RowChoice choice;
     std::size_t threads, rows;
     std::shared_ptr<std::atomic<std::size_t>> started =
@@ -118,7 +118,7 @@ struct OnRows {
   Run start(const Vocabulary&) const {
     auto run = sampler.start(words);
     const std::size_t rows = detail::output_rows(run, words);
-    return {std::move(run), Subsampling(words, subsample), choice, threads, rows};
+    return {std::move(run), detail::Subsampling(words, subsample), choice, threads, rows};
   }
 };
 
@@ -151,17 +151,17 @@ void add(const std::string& name, const TrainingInput& input, std::size_t thread
        {RowChoice{"same_rows", 0, 1}, RowChoice{"rows_between", 1, threads},
         RowChoice{"rows_apart", words, 1}, RowChoice{"frequent_apart", words, 1, 512}}) {
     const std::string row = name + "/" + choice.name + "/threads:" + std::to_string(threads);
-    benchmark::RegisterBenchmark(row.c_str(),
-                                 [=, &input](benchmark::State& state) {
-                                   measure(state, input, [&](std::optional<Model>& model) {
-                                     Trainer<OnRows<Sampler>, Kernel> trainer(
-                                         parameters,
-                                         {policy_from<Sampler>(parameters),
-                                          input.vocabulary, choice, threads, subsample});
-                                     model.emplace(trainer.new_model(all));
-                                     return trainer.train(PlainCorpus{input.corpus}, *model);
-                                   });
-                                 })
+    benchmark::RegisterBenchmark(
+        row.c_str(),
+        [=, &input](benchmark::State& state) {
+          measure(state, input, [&](std::optional<Model>& model) {
+            Trainer<OnRows<Sampler>, Kernel> trainer(
+                parameters,
+                {policy_from<Sampler>(parameters), input.vocabulary, choice, threads, subsample});
+            model.emplace(trainer.new_model(all));
+            return trainer.train(PlainCorpus{input.corpus}, *model);
+          });
+        })
         ->UseManualTime()
         ->Unit(benchmark::kMillisecond);
     if (threads == 1) return;  // all the same

@@ -148,7 +148,7 @@ struct Input : TrainingInput {
 
 /// The share of the corpus that subsampling keeps.
 double kept_share(const Vocabulary& vocabulary, double threshold) {
-  const Subsampling subsampling(vocabulary, threshold);
+  const detail::Subsampling subsampling(vocabulary, threshold);
   double kept = 0;
   for (std::size_t i = 0; i < vocabulary.size(); ++i)
     kept += static_cast<double>(vocabulary.counts()[i]) *

@@ -28,7 +28,7 @@ const Vocabulary& zipf() {
 
 /// A sentence of 1,000 words.
 std::vector<WordId> sentence() {
-  const NegativeDistribution words(zipf(), 1.0);
+  const detail::NegativeDistribution words(zipf(), 1.0);
   Random random(1);
   std::vector<WordId> result(1000);
   WordId last = 0;
@@ -49,14 +49,14 @@ void random_draw(benchmark::State& state) {
 BENCHMARK(random_draw);
 
 void negative_draw(benchmark::State& state) {
-  const NegativeDistribution negatives(zipf(), 0.75);
+  const detail::NegativeDistribution negatives(zipf(), 0.75);
   Random random(1);
   for (auto _ : state) benchmark::DoNotOptimize(negatives.draw(random, 5));
 }
 BENCHMARK(negative_draw);
 
 void subsampling(benchmark::State& state) {
-  const Subsampling subsampling(zipf(), 1e-4);
+  const detail::Subsampling subsampling(zipf(), 1e-4);
   const auto words = sentence();
   std::vector<WordId> kept;
   Random random(1);

@@ -70,17 +70,17 @@ const std::vector<std::pair<const char*, Method>> methods{
      }},
     {"LINE, first order",
      [](const Graph& graph, const Options& options, std::uint64_t seed) {
-       return line<LineFirstOrder>(graph, options, options.dimension, seed);
+       return line<detail::LineFirstOrder>(graph, options, options.dimension, seed);
      }},
     {"LINE, second order",
      [](const Graph& graph, const Options& options, std::uint64_t seed) {
-       return line<LineSecondOrder>(graph, options, options.dimension, seed);
+       return line<detail::LineSecondOrder>(graph, options, options.dimension, seed);
      }},
     {"LINE, both, half of the dimensions each",
      [](const Graph& graph, const Options& options, std::uint64_t seed) {
        const std::size_t half = options.dimension / 2;
-       return concatenate(line<LineFirstOrder>(graph, options, half, seed),
-                          line<LineSecondOrder>(graph, options, half, seed));
+       return concatenate(line<detail::LineFirstOrder>(graph, options, half, seed),
+                          line<detail::LineSecondOrder>(graph, options, half, seed));
      }}};
 
 /// Cliques in a ring, for a trial without data.

@@ -12,7 +12,7 @@
 class PairClass {
  public:
   PairClass(std::string name, const wordloom::WordContextMatrix& matrix, std::size_t first,
-            std::size_t count, const wordloom::NegativeDistribution& negatives,
+            std::size_t count, const wordloom::detail::NegativeDistribution& negatives,
             std::size_t negative_count)
       : name_(std::move(name)), others_(1 + negative_count) {
     constexpr std::size_t enough = 16384;

@@ -37,8 +37,8 @@ class Turns {
         kernel_(kernel.worker(std::as_const(model), sampler_.max_block())),
         sink_(model, kernel_, sampler_.max_block(), rate, {}, own) {}
 
-  void train(std::span<const WordId> sentence, const Subsampling& subsampling, Random& random,
-             double rate) {
+  void train(std::span<const WordId> sentence, const detail::Subsampling& subsampling,
+             Random& random, double rate) {
     sink_.learning_rate = static_cast<float>(rate);
     sampler_.sample(subsampling(sentence, random, kept_), random, sink_);
     sink_.end_update();
@@ -64,7 +64,7 @@ double train(const TrainingInput& input, const detail::RunOf<Sampler>& samplers,
     threads.emplace_back(samplers, kernel, model, parameters.learning_rate,
                          rows ? rows->thread(t) : PrivateRows::Thread());
 
-  const Subsampling subsampling(input.vocabulary, parameters.subsample);
+  const detail::Subsampling subsampling(input.vocabulary, parameters.subsample);
   const auto schedule = policy_from<LinearDecay>(parameters);
   const double total = static_cast<double>(input.corpus.token_count() * parameters.epochs);
   double trained = 0, loss = 0, examples = 0;

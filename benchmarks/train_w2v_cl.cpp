@@ -66,7 +66,7 @@ class LossCurves {
                                                  .subsample = parameters.subsample,
                                                  .seed = parameters.seed + 1000,
                                                  .threads = parameters.threads});
-    const NegativeDistribution negatives(vocabulary, parameters.negative_exponent);
+    const detail::NegativeDistribution negatives(vocabulary, parameters.negative_exponent);
     const std::size_t words = matrix.words().size(), tenth = std::max(words / 10, std::size_t{1});
     classes_.emplace_back("frequent", matrix, 0, tenth, negatives, parameters.negatives);
     classes_.emplace_back("rare", matrix, words / 2, words - words / 2, negatives,
@@ -121,7 +121,7 @@ Json similarity_by_frequency(const Embeddings& vectors,
   }
   Json json;
   for (std::size_t third = 0; third < names.size(); ++third)
-    json[names[third]] = {spearman(people[third], cosines[third]), people[third].size()};
+    json[names[third]] = {detail::spearman(people[third], cosines[third]), people[third].size()};
   return json;
 }
 
@@ -268,7 +268,7 @@ void train_corpus(Json& json, const EncodedCorpus& text, const Vocabulary& vocab
   Hyperparameters parameters = options.parameters;
   parameters.window = options.window;
   parameters.fixed_window = true;
-  const Subsampling subsampling(vocabulary, parameters.subsample);
+  const detail::Subsampling subsampling(vocabulary, parameters.subsample);
   double kept = 0;
   for (WordId word = 0; word < vocabulary.size(); ++word)
     kept += static_cast<double>(vocabulary.counts()[word]) * subsampling.keep_probability(word);

@@ -54,10 +54,12 @@ class Session {
 
   /// Returns the words of a line: it may be one word with blanks, or tabs may separate such words.
   std::vector<std::string> words_of(std::string_view line) const {
-    constexpr std::string_view byte_order_mark = "\xef\xbb\xbf", white_space = " \t\n\v\f\r";
-    if (line.starts_with(byte_order_mark)) line.remove_prefix(byte_order_mark.size());
-    line.remove_prefix(std::min(line.find_first_not_of(white_space), line.size()));
-    line = line.substr(0, line.find_last_not_of(white_space) + 1);
+    constexpr std::string_view detail::byte_order_mark = "\xef\xbb\xbf",
+                               detail::white_space = " \t\n\v\f\r";
+    if (line.starts_with(detail::byte_order_mark))
+      line.remove_prefix(detail::byte_order_mark.size());
+    line.remove_prefix(std::min(line.find_first_not_of(detail::white_space), line.size()));
+    line = line.substr(0, line.find_last_not_of(detail::white_space) + 1);
     std::vector<std::string> words;
     if (!line.empty() && is_known(line)) {
       words.emplace_back(line);

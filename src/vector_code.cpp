@@ -13,4 +13,4 @@
     std::tuple(&wordloom::simd::dot_functions, &wordloom::simd::staging_functions,
                &wordloom::simd::row_change_functions, &wordloom::simd::merge_function,
                &wordloom::simd::optimizer_functions, &wordloom::simd::convolution_functions,
-               &wordloom::simd::gemm_functions, &wordloom::available_targets);
+               &wordloom::simd::gemm_functions, &wordloom::detail::available_targets);

@@ -53,7 +53,7 @@ WARP_7(1) WARP_7(2) WARP_7(6) WARP_7(8) WARP_11(1) WARP_11(2)
 #else
 int main() {
   constexpr std::uint32_t words = 50'000, negatives = 5;
-  const AliasTable table(std::vector<double>(words, 1.0));
+  const detail::AliasTable table(std::vector<double>(words, 1.0));
   std::vector<float> model(std::size_t{2} * words * 128);
   // Twice as many words as lead to whole draws, in both sentences; the ends of a sentence cancel.
   constexpr std::uint32_t lengths[] = {480, 960};

@@ -102,7 +102,7 @@ inline TrainingInput text_in_cache(const TrainingInput& text, double subsample,
   const std::size_t row = 4 * RowMatrix(1, dimension).stride();
   const std::size_t words =
       std::clamp<std::size_t>((cache == 0 ? 1 << 20 : cache) / row / 4, 100, 1000);
-  const Subsampling subsampling(text.vocabulary, subsample);
+  const detail::Subsampling subsampling(text.vocabulary, subsample);
   double sentences = 0, kept = 0;
   for (const auto sentence : text.corpus.sentences(Shard{})) {
     ++sentences;

@@ -139,7 +139,7 @@ class Replay {
     std::vector<WordId> kept;
     std::vector<Trained> blocks;  // of a sentence
     std::size_t next = 0;
-    Subsampling subsampling;
+    detail::Subsampling subsampling;
     std::size_t set = 0;
 
     Thread(Replay& replay, std::size_t t)

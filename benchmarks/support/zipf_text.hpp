@@ -116,6 +116,6 @@ class ZipfText {
   }
 
   Options options_;
-  wordloom::AliasTable law_;
+  wordloom::detail::AliasTable law_;
   std::vector<std::string> names_;
 };

@@ -27,13 +27,14 @@ wordloom::Graph load_graph(const Options& options, Cluster& cluster) {
       {.directed = options.directed,
        .weighted = options.weighted,
        .delimiter = options.delimiter,
-       .format = options.input_format == "adjacency" ? wordloom::GraphFormat::adjacency
-                                                     : wordloom::GraphFormat::edges,
-       .header = options.header      ? wordloom::GraphHeader::present
-                 : options.no_header ? wordloom::GraphHeader::absent
-                                     : wordloom::GraphHeader::refuse,
-       .duplicate_edges = options.duplicate_edges == "merge" ? wordloom::DuplicateEdges::merge
-                                                             : wordloom::DuplicateEdges::keep,
+       .format = options.input_format == "adjacency" ? wordloom::GraphOptions::Format::adjacency
+                                                     : wordloom::GraphOptions::Format::edges,
+       .header = options.header      ? wordloom::GraphOptions::Header::present
+                 : options.no_header ? wordloom::GraphOptions::Header::absent
+                                     : wordloom::GraphOptions::Header::refuse,
+       .duplicate_edges = options.duplicate_edges == "merge"
+                              ? wordloom::GraphOptions::Duplicates::merge
+                              : wordloom::GraphOptions::Duplicates::keep,
        .self_loops = options.self_loops == "keep",
        .isolated_nodes = options.isolated_nodes,
        .threads = options.parameters.threads,

@@ -48,7 +48,7 @@ inline char delimiter_of(const std::string& name) {
       {"comma", ','}, {"semicolon", ';'},
       {"bar", '|'},   {"pipe", '|'},
       {"space", ' '}, {"blank", ' '},
-      {"colon", ':'}, {"whitespace", wordloom::any_white_space}};
+      {"colon", ':'}, {"whitespace", wordloom::GraphOptions::any_white_space}};
   for (const auto& [known, delimiter] : names)
     if (name == known) return delimiter;
   if (name.size() != 1 || std::string_view("\r\n\"#%").find(name[0]) != std::string_view::npos)

@@ -138,8 +138,8 @@ using Node2Vec = Word2Vec;
 /// Tang et al. 2015, "LINE: Large-scale Information Network Embedding", of first or second order,
 /// for EdgeSamples; `concatenate` joins the vectors of both.
 template <int order>
-requires(order == 1 || order == 2) using Line =
-    Published<std::conditional_t<order == 1, LineFirstOrder, LineSecondOrder>, DotKernel>;
+requires(order == 1 || order == 2) using Line = Published<
+    std::conditional_t<order == 1, detail::LineFirstOrder, detail::LineSecondOrder>, DotKernel>;
 
 /// Ours: shared negatives and everything in one pass over the rows.
 using DefaultTrainer = Trainer<SharedNegative, FusedKernel>;

@@ -16,7 +16,7 @@ struct DeviceKernel {
   struct Run {
     std::size_t batch_words() const { return 1; }
     bool keeps(std::size_t) const { return false; }
-    void submit(const SentenceBatch&, std::size_t, double, double) {}
+    void submit(const detail::SentenceBatch&, std::size_t, double, double) {}
     Trained wait() { return {}; }
     Replica replica() { return {}; }
     void download(Model&) {}

@@ -12,7 +12,7 @@ using namespace wordloom;
 namespace {
 
 double deviation(const std::vector<double>& weights, std::uint64_t seed) {
-  const AliasTable table(weights);
+  const detail::AliasTable table(weights);
   Random random(seed);
   std::vector<std::uint64_t> counts(weights.size());
   for (int i = 0; i < 200'000; ++i) ++counts.at(table.draw(random));
@@ -42,22 +42,23 @@ TEST_CASE("the chi-squared test detects a wrong distribution", "[alias_table]") 
 }
 
 TEST_CASE("weights that do not form a distribution are refused", "[alias_table]") {
-  CHECK_THROWS_AS(AliasTable(std::vector<double>{}), InvalidArgument);
-  CHECK_THROWS_AS(AliasTable(std::vector<double>{0.0, 0.0}), InvalidArgument);
+  CHECK_THROWS_AS(detail::AliasTable(std::vector<double>{}), InvalidArgument);
+  CHECK_THROWS_AS(detail::AliasTable(std::vector<double>{0.0, 0.0}), InvalidArgument);
   CHECK(contains(message_of<InvalidArgument>([] {
-                   AliasTable(std::vector<double>{1.0, -2.0});
+                   detail::AliasTable(std::vector<double>{1.0, -2.0});
                  }),
                  "weight 1"));
-  CHECK_THROWS_AS(AliasTable(std::vector<double>{std::nan("")}), InvalidArgument);
-  CHECK_THROWS_AS(AliasTable(std::vector<double>{std::numeric_limits<double>::infinity()}),
+  CHECK_THROWS_AS(detail::AliasTable(std::vector<double>{std::nan("")}), InvalidArgument);
+  CHECK_THROWS_AS(detail::AliasTable(std::vector<double>{std::numeric_limits<double>::infinity()}),
                   InvalidArgument);
 }
 
 TEST_CASE("drawing in two steps gives the same words as in one", "[alias_table]") {
-  const AliasTable table(std::vector<double>{5, 1, 0, 3, 8, 0.5});
+  const detail::AliasTable table(std::vector<double>{5, 1, 0, 3, 8, 0.5});
   Random one(3), two(3);
-  std::vector<AliasTable::Place> begun;
+  std::vector<detail::AliasTable::Place> begun;
   for (int i = 0; i < 1000; ++i) begun.push_back(table.begin(two));
-  for (const AliasTable::Place place : begun) CHECK(table.end_draw(place) == table.draw(one));
+  for (const detail::AliasTable::Place place : begun)
+    CHECK(table.end_draw(place) == table.draw(one));
   CHECK(one() == two());
 }

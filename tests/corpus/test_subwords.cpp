@@ -63,12 +63,12 @@ Rows plain_bag(const std::string& word, WordId id, std::size_t words, const Subw
   return rows;
 }
 
-Rows rows_of(const SubwordTable& table, WordId word) {
+Rows rows_of(const detail::SubwordTable& table, WordId word) {
   return {table[word].begin(), table[word].end()};
 }
 
 Words ngrams(std::string_view word, std::size_t minn, std::size_t maxn) {
-  return ngrams_of(word, {.minn = minn, .maxn = maxn});
+  return detail::ngrams_of(word, {.minn = minn, .maxn = maxn});
 }
 
 }  // namespace
@@ -78,7 +78,7 @@ TEST_CASE("n-grams are taken from the word between < and >", "[subwords]") {
   const Words of_where{"<wh",    "<whe", "<wher", "<where", "whe", "wher", "where",
                        "where>", "her",  "here",  "here>",  "ere", "ere>", "re>"};
   CHECK(ngrams("where", 3, 6) == of_where);
-  CHECK(ngrams_of("where") == of_where);
+  CHECK(detail::ngrams_of("where") == of_where);
   CHECK(ngrams("where", 7, 9) == Words{"<where>"});
   CHECK(ngrams("where", 8, 9).empty());
   CHECK(ngrams("where", 3, 0).empty());
@@ -112,7 +112,8 @@ TEST_CASE("the shortest words have the n-grams of fastText", "[subwords]") {
 TEST_CASE("the end of a sentence has no n-grams", "[subwords]") {
   CHECK(ngrams("</s>", 1, 6).empty());
   CHECK(ngrams("</s", 5, 5) == Words{"<</s>"});
-  const SubwordTable table(vocabulary_of({"a", "</s>"}), {.minn = 1, .maxn = 3, .buckets = 10});
+  const detail::SubwordTable table(vocabulary_of({"a", "</s>"}),
+                                   {.minn = 1, .maxn = 3, .buckets = 10});
   CHECK(rows_of(table, 0).size() == 5);
   CHECK(rows_of(table, 1) == Rows{1});
 }
@@ -171,14 +172,14 @@ TEST_CASE("n-grams have the row numbers of fastText", "[subwords]") {
     std::erase(word, '>');
     if (ngram == "<<>") word = "<";
     const SubwordOptions options{.minn = 1, .maxn = 9};
-    const SubwordTable table(vocabulary_of({word}), options);
-    const Words all = ngrams_of(word, options);
+    const detail::SubwordTable table(vocabulary_of({word}), options);
+    const Words all = detail::ngrams_of(word, options);
     const auto at = std::find(all.begin(), all.end(), ngram) - all.begin();
     REQUIRE(static_cast<std::size_t>(at) < all.size());
     CHECK(table[0][static_cast<std::size_t>(at) + 1] == 1 + row);
   }
   // All of a word, in fastText's order, its own row first.
-  const SubwordTable table(vocabulary_of({"\u65e5\u672c\u8a9e"}), {.minn = 1});
+  const detail::SubwordTable table(vocabulary_of({"\u65e5\u672c\u8a9e"}), {.minn = 1});
   Rows expected{0};
   for (const RowId row : Rows{1752687, 758587, 4581, 524609, 1514749, 387409, 35559, 928923,
                               1825417, 460575, 1674355, 1408283, 1432255})
@@ -199,7 +200,7 @@ TEST_CASE("a table has the bag of each word, made by any number of threads", "[s
        {SubwordOptions{}, SubwordOptions{.minn = 1, .maxn = 2, .buckets = 7},
         SubwordOptions{.minn = 4, .maxn = 4, .buckets = 0x7fff'ffff}, SubwordOptions{.maxn = 0}})
     for (const std::size_t threads : {1u, 2u, 7u, 0u}) {
-      const SubwordTable table(vocabulary, options, threads);
+      const detail::SubwordTable table(vocabulary, options, threads);
       REQUIRE(table.words() == words.size());
       CHECK(table.input_rows() == words.size() + options.rows());
       std::size_t longest = 0;
@@ -213,19 +214,22 @@ TEST_CASE("a table has the bag of each word, made by any number of threads", "[s
 }
 
 TEST_CASE("copies share a table, and n-grams may share a row", "[subwords]") {
-  const SubwordTable table(vocabulary_of({"ab", "c"}), {.minn = 1, .maxn = 2, .buckets = 1});
-  const SubwordTable copy = table;
+  const detail::SubwordTable table(vocabulary_of({"ab", "c"}),
+                                   {.minn = 1, .maxn = 2, .buckets = 1});
+  const detail::SubwordTable copy = table;
   CHECK(copy[0].data() == table[0].data());
   CHECK(rows_of(copy, 0) == Rows{0, 2, 2, 2, 2, 2});  // <a a ab b b>
   CHECK(rows_of(copy, 1) == Rows{1, 2, 2, 2});
-  CHECK(SubwordTable(Vocabulary(), {}).words() == 0);
+  CHECK(detail::SubwordTable(Vocabulary(), {}).words() == 0);
 }
 
 TEST_CASE("options of subwords out of bounds are refused", "[subwords]") {
   const Vocabulary vocabulary = vocabulary_of({"word"});
   const auto refusal = [&](const SubwordOptions& options) {
-    const auto of_words = message_of<InvalidArgument>([&] { return ngrams_of("word", options); });
-    CHECK(of_words == message_of<InvalidArgument>([&] { SubwordTable(vocabulary, options); }));
+    const auto of_words =
+        message_of<InvalidArgument>([&] { return detail::ngrams_of("word", options); });
+    CHECK(of_words ==
+          message_of<InvalidArgument>([&] { detail::SubwordTable(vocabulary, options); }));
     return of_words;
   };
   CHECK(refusal({.minn = 5, .maxn = 4}) == "minn is 5, must be from 0 to 4");
@@ -233,5 +237,5 @@ TEST_CASE("options of subwords out of bounds are refused", "[subwords]") {
   CHECK(refusal({.buckets = 0}) == "buckets is 0, must be from 1 to 2147483647");
   CHECK(refusal({.buckets = 0x8000'0000}) == "buckets is 2147483648, must be from 1 to 2147483647");
   CHECK(SubwordOptions{.minn = 9, .maxn = 0}.rows() == 0);
-  CHECK(SubwordTable(vocabulary, {.minn = 9, .maxn = 0}).input_rows() == 1);
+  CHECK(detail::SubwordTable(vocabulary, {.minn = 9, .maxn = 0}).input_rows() == 1);
 }

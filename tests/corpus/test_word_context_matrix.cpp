@@ -287,9 +287,9 @@ TEST_CASE("subsampling drops words before windows are formed", "[corpus]") {
   const auto vocabulary = Vocabulary::from_sentences(sentences, {.min_count = 1});
   const auto corpus = EncodedCorpus::from_sentences(sentences, vocabulary);
   const double threshold = 0.12;
-  const double keep = Subsampling(vocabulary, threshold).keep_probability(0);
+  const double keep = detail::Subsampling(vocabulary, threshold).keep_probability(0);
   REQUIRE(keep < 0.6);
-  REQUIRE(Subsampling(vocabulary, threshold).keep_probability(1) == 1.0);
+  REQUIRE(detail::Subsampling(vocabulary, threshold).keep_probability(1) == 1.0);
   const WordContextOptions options{
       .columns = 5000, .window = 1, .subsample = threshold, .threads = 2};
   const auto matrix = WordContextMatrix::from(corpus, vocabulary, options);

@@ -30,8 +30,8 @@ constexpr double tolerance = 1e-3;  // the device's exponentials are approximate
 #endif
 
 /// Sentences of many lengths; the loss is measured on the first, which is a long one.
-SentenceBatch some_sentences(std::uint64_t seed, std::size_t longest) {
-  SentenceBatch batch;
+detail::SentenceBatch some_sentences(std::uint64_t seed, std::size_t longest) {
+  detail::SentenceBatch batch;
   Random random(seed);
   for (const std::size_t length : {std::size_t{48}, std::size_t{0}, std::size_t{1}, std::size_t{2},
                                    std::size_t{5}, std::size_t{6}, std::size_t{11}, longest}) {
@@ -75,12 +75,12 @@ template <class Run>
 /// one that may not be kept, and then a larger one. Returns the loss.
 template <class Run>
 double train(Run& run, double rate) {
-  SentenceBatch batch = some_sentences(3, 80), other = some_sentences(4, 150);
-  SentenceBatch larger = some_sentences(5, 220);
+  detail::SentenceBatch batch = some_sentences(3, 80), other = some_sentences(4, 150);
+  detail::SentenceBatch larger = some_sentences(5, 220);
   run.submit(batch, 0, rate, rate);
   double loss = loss_of_next(run);
   // One more that stays on the device, smaller: only its own array is new.
-  SentenceBatch second = some_sentences(7, 50);
+  detail::SentenceBatch second = some_sentences(7, 50);
   second.index = 1;
   run.submit(second, 0, rate, rate);
   loss += loss_of_next(run);

@@ -147,17 +147,17 @@ struct Oracle {
 /// Compares what kernel and oracle train of a batch, and the oracle's negatives with `shares`.
 void check(const Vocabulary& vocabulary, const SharedNegative& sampler, double subsample,
            const std::vector<double>& shares) {
-  const NegativeDistribution noise(vocabulary, 0.75);
+  const detail::NegativeDistribution noise(vocabulary, 0.75);
   const auto entries = noise.table().entries();
   Model model = random_model(vocabulary, dimension);
   Oracle oracle{.sampling = cuda::sampling_of(sampler),
                 .input = copy(model.input),
                 .output = copy(model.output)};
   oracle.sampling.negatives = {entries.data(), static_cast<std::uint32_t>(entries.size())};
-  const Subsampling subsampling(vocabulary, subsample);
+  const detail::Subsampling subsampling(vocabulary, subsample);
   const cuda::SubsamplingView table{subsampling.table().data(),
                                     static_cast<std::uint32_t>(subsampling.table().size() - 1)};
-  SentenceBatch batch;
+  detail::SentenceBatch batch;
   std::vector<std::size_t> sizes;
   for (const auto& sentence : some_sentences()) {
     batch.add(sentence, 1000);

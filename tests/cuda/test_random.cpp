@@ -44,7 +44,7 @@ TEST_CASE("streams differ by sentence, epoch, purpose and seed", "[cuda]") {
 
 TEST_CASE("negatives and reaches are distributed as the samplers' on the host", "[cuda]") {
   const Vocabulary vocabulary = zipf_vocabulary(20);
-  const NegativeDistribution negatives(vocabulary, 0.75);
+  const detail::NegativeDistribution negatives(vocabulary, 0.75);
   const Sampling sampling{{negatives.table().entries().data(), 20}, 5, 5, false};
   const WordId positive = 2;
   std::vector<double> shares;
@@ -76,7 +76,7 @@ TEST_CASE("negatives and reaches are distributed as the samplers' on the host", 
 
 TEST_CASE("subsampling by warps keeps words as often as on the host, in order", "[cuda]") {
   const Vocabulary vocabulary = zipf_vocabulary(50);
-  const Subsampling subsampling(vocabulary, 1e-2);
+  const detail::Subsampling subsampling(vocabulary, 1e-2);
   const SubsamplingView table{subsampling.table().data(),
                               static_cast<std::uint32_t>(subsampling.table().size() - 1)};
   std::vector<WordId> sentence;

@@ -29,7 +29,7 @@ std::vector<double> weights() {
 }
 
 struct Case {
-  AliasTable table{weights()};
+  detail::AliasTable table{weights()};
   Sampling sampling;
   std::vector<WordId> sentence;
   SentenceRandom random{7, 3, 1};

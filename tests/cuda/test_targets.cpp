@@ -56,9 +56,9 @@ struct Oracle {
   using Matrix = std::vector<Row>;
 
   const Sampler& sampler;
-  HuffmanTree tree;
+  detail::HuffmanTree tree;
   double node_sample = 0;
-  NegativeDistribution noise;
+  detail::NegativeDistribution noise;
   cuda::Sampling sampling;
   Matrix input, output;
   double loss = 0, examples = 0;
@@ -201,7 +201,7 @@ void check(const Sampler& sampler, bool in_tiles = false) {
   oracle.in_tiles = in_tiles;
   const Hyperparameters parameters{.dimension = dimension, .subsample = 0, .seed = 9};
   const auto run = KernelOf<Scheme, Sampler>().start(sampler, parameters, model);
-  SentenceBatch batch;
+  detail::SentenceBatch batch;
   double loss = 0, examples = 0;
   const auto sentences = some_sentences();
   for (std::size_t i = 0; i < sentences.size(); ++i) {

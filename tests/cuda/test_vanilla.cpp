@@ -37,13 +37,13 @@ const Vocabulary& vocabulary() {
 
 /// Sentences of many lengths in some batches, the second of which is the largest. Three words are
 /// in most windows, so that a minibatch has a row in several pieces, and a word meets itself.
-std::vector<SentenceBatch> some_batches() {
-  std::vector<SentenceBatch> batches;
+std::vector<detail::SentenceBatch> some_batches() {
+  std::vector<detail::SentenceBatch> batches;
   Random random(3);
   std::uint64_t sentences = 0;
   for (const std::vector<std::size_t>& lengths :
        {std::vector<std::size_t>{40, 0, 1, 2}, {5, 70, 33, 32, 2}, {1}, {64, 3}}) {
-    SentenceBatch& batch = batches.emplace_back();
+    detail::SentenceBatch& batch = batches.emplace_back();
     batch.first_sentence = sentences;
     batch.index = batches.size() - 1;
     for (const std::size_t length : lengths) {
@@ -109,7 +109,8 @@ class Oracle {
     }
   }
 
-  void train(const SentenceBatch& batch, std::uint32_t epoch, double first_rate, double last_rate) {
+  void train(const detail::SentenceBatch& batch, std::uint32_t epoch, double first_rate,
+             double last_rate) {
     struct Pair {
       WordId center, context;
       cuda::SentenceRandom random;
@@ -191,7 +192,7 @@ class Oracle {
   Optimizer optimizer_;
   std::size_t batch_, filled_ = 0;
   NegativeSampling::Run targets_;
-  Subsampling subsampling_;
+  detail::Subsampling subsampling_;
   cuda::Sampling sampling_;
   double rate_ = 0;
   std::map<Place, Row> sums_;
@@ -203,13 +204,13 @@ class Oracle {
 template <class Kernel, class Sampler>
 std::pair<Model, cuda::Trained> train(const Kernel& kernel, const Sampler& sampler,
                                       const Hyperparameters& parameters,
-                                      const std::vector<SentenceBatch>& batches,
+                                      const std::vector<detail::SentenceBatch>& batches,
                                       double last_rate = 0.02) {
   Model model = random_model(vocabulary(), parameters.dimension);
   auto run = kernel.start(sampler, parameters, model);
   cuda::Trained all;
   for (std::size_t epoch = 0; epoch < 2; ++epoch) {
-    for (const SentenceBatch& batch : batches) {
+    for (const detail::SentenceBatch& batch : batches) {
       run->submit(batch, epoch, 0.02, last_rate);
       const cuda::Trained trained = run->wait();
       all.loss += trained.loss;
@@ -233,7 +234,7 @@ std::size_t compare(std::size_t dimension, std::size_t batch, const Sampler& sam
   const Model before = random_model(vocabulary(), dimension);
   Oracle<Optimizer> oracle(before, sampler, optimizer, batch, subsample);
   for (std::uint32_t epoch = 0; epoch < 2; ++epoch) {
-    for (const SentenceBatch& one : batches) oracle.train(one, epoch, 0.02, 0.01);
+    for (const detail::SentenceBatch& one : batches) oracle.train(one, epoch, 0.02, 0.01);
     oracle.finish();
   }
   for (const std::size_t side : {0u, 1u}) {
@@ -287,8 +288,8 @@ TEST_CASE("minibatches on a device draw windows and subsampling themselves", "[c
 
 TEST_CASE("minibatches do not depend on the batches of sentences", "[cuda][vanilla]") {
   const auto batches = some_batches();
-  SentenceBatch all;
-  for (const SentenceBatch& batch : batches) {
+  detail::SentenceBatch all;
+  for (const detail::SentenceBatch& batch : batches) {
     for (const std::uint32_t end : batch.ends)
       all.ends.push_back(static_cast<std::uint32_t>(all.words.size()) + end);
     all.words.insert(all.words.end(), batch.words.begin(), batch.words.end());
@@ -306,7 +307,7 @@ TEST_CASE("minibatches do not depend on the batches of sentences", "[cuda][vanil
 }
 
 TEST_CASE("batches without pairs train nothing", "[cuda][vanilla]") {
-  SentenceBatch empty, lone;
+  detail::SentenceBatch empty, lone;
   empty.ends = {0, 0};
   lone.words = {1, 2};
   lone.ends = {1, 2};

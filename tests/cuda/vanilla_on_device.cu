@@ -29,8 +29,8 @@ using OnHost =
 
 /// Sentences of many lengths, in which five words occur again and again; the loss is measured on
 /// the first.
-SentenceBatch some_sentences(std::uint64_t seed, std::size_t longest) {
-  SentenceBatch batch;
+detail::SentenceBatch some_sentences(std::uint64_t seed, std::size_t longest) {
+  detail::SentenceBatch batch;
   Random random(seed);
   for (const std::size_t length : {std::size_t{48}, std::size_t{0}, std::size_t{1}, longest}) {
     std::vector<WordId> sentence;

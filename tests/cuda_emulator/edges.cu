@@ -60,8 +60,8 @@ void require_part(const std::string& message, const std::string& part) {
   require(message.find(part) != std::string::npos, "'" + message + "' lacks '" + part + "'");
 }
 
-SentenceBatch a_batch(std::uint64_t seed, std::size_t sentences, std::size_t length) {
-  SentenceBatch batch;
+detail::SentenceBatch a_batch(std::uint64_t seed, std::size_t sentences, std::size_t length) {
+  detail::SentenceBatch batch;
   Random random(seed);
   std::vector<WordId> sentence(length);
   for (std::size_t i = 0; i < sentences; ++i) {
@@ -83,10 +83,10 @@ struct Task {
 
   /// Trains all batches twice by a run; those that it keeps are given empty the second time.
   template <class Run>
-  Model train(Run& run, const std::vector<SentenceBatch>& batches) const {
+  Model train(Run& run, const std::vector<detail::SentenceBatch>& batches) const {
     for (std::size_t epoch = 0; epoch < 2; ++epoch)
       for (std::size_t i = 0; i < batches.size(); ++i) {
-        SentenceBatch batch = run.keeps(i) ? SentenceBatch() : batches[i];
+        detail::SentenceBatch batch = run.keeps(i) ? detail::SentenceBatch() : batches[i];
         batch.index = i;
         batch.keep = true;
         run.submit(batch, epoch, 0.05, 0.05);
@@ -98,7 +98,7 @@ struct Task {
   }
   /// Returns the same from the host, by the arithmetic that the kernel has for rows of 32 R floats.
   template <class Scheme, int R>
-  Model train_on_host(const std::vector<SentenceBatch>& batches) const {
+  Model train_on_host(const std::vector<detail::SentenceBatch>& batches) const {
     const auto run =
         cuda::HostKernel<Scheme, R, cuda::HostTeam<32>, cuda::OneByOne, SharedNegative>().start(
             sampler, parameters, model);
@@ -129,7 +129,7 @@ void same_bits() {
 /// More batches than a device has room for: those that do not fit are copied each time.
 void streamed() {
   const Task task({.dimension = 32, .window = 5, .sentences_in_flight = 1});
-  std::vector<SentenceBatch> batches;
+  std::vector<detail::SentenceBatch> batches;
   for (std::uint64_t i = 0; i < 6; ++i) batches.push_back(a_batch(i, 20, 50));
   const auto run = task.start();
   const Model trained = task.train(*run, batches);

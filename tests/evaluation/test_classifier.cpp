@@ -23,8 +23,8 @@ struct Problem {
   std::vector<std::vector<float>> rows;
   std::vector<std::uint8_t> positive;
 
-  FeatureRows features() const {
-    FeatureRows result(rows[0].size());
+  detail::FeatureRows features() const {
+    detail::FeatureRows result(rows[0].size());
     for (const auto& row : rows) result.append(row);
     return result;
   }
@@ -66,7 +66,7 @@ double gradient_length(const Problem& problem, const std::vector<double>& weight
   return std::sqrt(squares);
 }
 
-std::vector<double> weights_of(const LogisticRegression& classifier) {
+std::vector<double> weights_of(const detail::LogisticRegression& classifier) {
   return {classifier.weights().begin(), classifier.weights().end()};
 }
 
@@ -76,8 +76,8 @@ TEST_CASE("logistic regression ends where the gradient is zero", "[evaluation]")
   for (const double distance : {0.3, 3.0}) {  // not separable, separable
     for (const double cost : {1.0, 0.05}) {
       const Problem problem = two_clouds(60, distance);
-      const auto classifier = LogisticRegression::fit(problem.features(), problem.positive,
-                                                      {.cost = cost, .tolerance = 1e-9});
+      const auto classifier = detail::LogisticRegression::fit(problem.features(), problem.positive,
+                                                              {.cost = cost, .tolerance = 1e-9});
       REQUIRE(classifier.dimension() == 3);
       const auto weights = weights_of(classifier);
       const double start = gradient_length(problem, {0, 0, 0}, 0, cost);
@@ -100,7 +100,7 @@ TEST_CASE("logistic regression finds solutions that are known by hand", "[evalua
     Problem problem{{{1.0f}, {-1.0f}}, {1, 0}};
     if (!positive_first) problem = {{{-1.0f}, {1.0f}}, {0, 1}};
     const auto classifier =
-        LogisticRegression::fit(problem.features(), problem.positive, {.tolerance = 1e-10});
+        detail::LogisticRegression::fit(problem.features(), problem.positive, {.tolerance = 1e-10});
     const double w = classifier.weights()[0];
     CHECK(w * (1 + std::exp(w)) == Approx(2.0));
     CHECK(classifier.bias() == Approx(0.0).margin(1e-9));
@@ -118,20 +118,21 @@ TEST_CASE("logistic regression trains on the chosen rows only", "[evaluation]") 
     half.positive.push_back(problem.positive[i]);
   }
   REQUIRE(chosen.size() == 20);
-  const auto some = LogisticRegression::fit(problem.features(), chosen, half.positive);
-  CHECK(weights_of(some) == weights_of(LogisticRegression::fit(half.features(), half.positive)));
+  const auto some = detail::LogisticRegression::fit(problem.features(), chosen, half.positive);
+  CHECK(weights_of(some) ==
+        weights_of(detail::LogisticRegression::fit(half.features(), half.positive)));
   CHECK(weights_of(some) !=
-        weights_of(LogisticRegression::fit(problem.features(), problem.positive)));
+        weights_of(detail::LogisticRegression::fit(problem.features(), problem.positive)));
 }
 
 TEST_CASE("logistic regression gives equal results in several threads at a time", "[evaluation]") {
   const Problem problem = two_clouds(200, 0.2);
   const auto features = problem.features();
-  const auto alone = weights_of(LogisticRegression::fit(features, problem.positive));
+  const auto alone = weights_of(detail::LogisticRegression::fit(features, problem.positive));
   std::vector<std::vector<double>> found(4);
   detail::run_threads(found.size(), [&](std::size_t i) {
     for (int repetition = 0; repetition < 20; ++repetition)
-      found[i] = weights_of(LogisticRegression::fit(features, problem.positive));
+      found[i] = weights_of(detail::LogisticRegression::fit(features, problem.positive));
   });
   for (const auto& weights : found) CHECK(weights == alone);
 }
@@ -144,7 +145,7 @@ TEST_CASE("logistic regression prints nothing", "[evaluation]") {
   std::FILE* const file = std::fopen((folder / "out").c_str(), "w");
   REQUIRE(file != nullptr);
   ::dup2(fileno(file), STDOUT_FILENO);
-  static_cast<void>(LogisticRegression::fit(problem.features(), problem.positive));
+  static_cast<void>(detail::LogisticRegression::fit(problem.features(), problem.positive));
   std::fflush(stdout);
   ::dup2(before, STDOUT_FILENO);
   ::close(before);
@@ -154,12 +155,12 @@ TEST_CASE("logistic regression prints nothing", "[evaluation]") {
 
 TEST_CASE("logistic regression says what is wrong with its input", "[evaluation]") {
   using Labels = std::vector<std::uint8_t>;
-  FeatureRows rows(2);
+  detail::FeatureRows rows(2);
   rows.append(std::vector<float>{1, 2});
   rows.append(std::vector<float>{3, 4});
   const auto message = [&](const Labels& labels, const LogisticOptions& options) {
     return message_of<InvalidArgument>(
-        [&] { static_cast<void>(LogisticRegression::fit(rows, labels, options)); });
+        [&] { static_cast<void>(detail::LogisticRegression::fit(rows, labels, options)); });
   };
   CHECK(contains(message({1, 1}, {}), "needs rows of both classes, got 0 negative ones of 2"));
   CHECK(contains(message({0, 0}, {}), "got 2 negative ones of 2"));
@@ -169,7 +170,7 @@ TEST_CASE("logistic regression says what is wrong with its input", "[evaluation]
   CHECK(contains(message({1, 0}, {.tolerance = INFINITY}), "tolerance is inf"));
   CHECK(contains(message_of<InvalidArgument>([&] {
                    const std::vector<std::uint32_t> chosen{0, 2};
-                   static_cast<void>(LogisticRegression::fit(rows, chosen, Labels{0, 1}));
+                   static_cast<void>(detail::LogisticRegression::fit(rows, chosen, Labels{0, 1}));
                  }),
                  "row 2 is chosen of 2 rows"));
   CHECK(contains(message_of<InvalidArgument>([&] { rows.append(std::vector<float>{1}); }),
@@ -179,7 +180,7 @@ TEST_CASE("logistic regression says what is wrong with its input", "[evaluation]
                  }),
                  "row 2 of the features is not finite"));
   CHECK(rows.size() == 2);
-  CHECK_THROWS_AS(FeatureRows(0), InvalidArgument);
-  CHECK_THROWS_AS(FeatureRows(std::numeric_limits<std::size_t>::max()), InvalidArgument);
+  CHECK_THROWS_AS(detail::FeatureRows(0), InvalidArgument);
+  CHECK_THROWS_AS(detail::FeatureRows(std::numeric_limits<std::size_t>::max()), InvalidArgument);
 }
 #endif

@@ -29,16 +29,16 @@ Embeddings circle(const std::vector<std::pair<std::string, double>>& angles) {
 TEST_CASE("Spearman's rho gives ties the mean of their ranks", "[evaluation]") {
   CHECK(detail::ranks(std::vector<double>{10, 30, 20, 20}) == std::vector<double>{1, 4, 2.5, 2.5});
   const std::vector<double> x{1, 2, 3, 4};
-  CHECK(spearman(x, std::vector<double>{1, 4, 9, 16}) == Approx(1.0));
-  CHECK(spearman(x, std::vector<double>{4, 3, 2, 1}) == Approx(-1.0));
+  CHECK(detail::spearman(x, std::vector<double>{1, 4, 9, 16}) == Approx(1.0));
+  CHECK(detail::spearman(x, std::vector<double>{4, 3, 2, 1}) == Approx(-1.0));
   // scipy.stats.spearmanr([1, 2, 2, 3, 5], [2, 1, 3, 3, 3])
-  CHECK(spearman(std::vector<double>{1, 2, 2, 3, 5}, std::vector<double>{2, 1, 3, 3, 3}) ==
+  CHECK(detail::spearman(std::vector<double>{1, 2, 2, 3, 5}, std::vector<double>{2, 1, 3, 3, 3}) ==
         Approx(0.6308932681));
-  CHECK(std::isnan(spearman(std::vector<double>{1, 1}, std::vector<double>{1, 2})));
-  CHECK(std::isnan(spearman({}, {})));
+  CHECK(std::isnan(detail::spearman(std::vector<double>{1, 1}, std::vector<double>{1, 2})));
+  CHECK(std::isnan(detail::spearman({}, {})));
   const double nan = std::numeric_limits<double>::quiet_NaN();
-  CHECK(std::isnan(spearman(x, std::vector<double>{1, nan, 9, 16})));
-  CHECK(std::isnan(spearman(std::vector<double>{nan, 1, 2, 3}, x)));
+  CHECK(std::isnan(detail::spearman(x, std::vector<double>{1, nan, 9, 16})));
+  CHECK(std::isnan(detail::spearman(std::vector<double>{nan, 1, 2, 3}, x)));
 }
 
 TEST_CASE("a pair with an unknown word is counted, not scored", "[evaluation]") {

@@ -84,15 +84,15 @@ std::map<std::string, double> aucs(const LinkReport& report) {
 
 TEST_CASE("the area under the curve is the share of pairs in the right order", "[evaluation]") {
   using Scores = std::vector<double>;
-  CHECK(area_under_curve(Scores{3, 4}, Scores{1, 2}) == 1.0);
-  CHECK(area_under_curve(Scores{1, 2}, Scores{3, 4, 5}) == 0.0);
-  CHECK(area_under_curve(Scores{2, 3}, Scores{1, 2.5}) == 0.75);
-  CHECK(area_under_curve(Scores{1, 2}, Scores{1, 0}) == 0.875);  // a tie counts half
-  CHECK(area_under_curve(Scores{1, 1, 1}, Scores{1}) == 0.5);
-  CHECK(area_under_curve(Scores{INFINITY}, Scores{-INFINITY}) == 1.0);
-  CHECK(std::isnan(area_under_curve({}, Scores{1})));
-  CHECK(std::isnan(area_under_curve(Scores{1}, {})));
-  CHECK(std::isnan(area_under_curve(Scores{1, NAN}, Scores{1})));
+  CHECK(detail::area_under_curve(Scores{3, 4}, Scores{1, 2}) == 1.0);
+  CHECK(detail::area_under_curve(Scores{1, 2}, Scores{3, 4, 5}) == 0.0);
+  CHECK(detail::area_under_curve(Scores{2, 3}, Scores{1, 2.5}) == 0.75);
+  CHECK(detail::area_under_curve(Scores{1, 2}, Scores{1, 0}) == 0.875);  // a tie counts half
+  CHECK(detail::area_under_curve(Scores{1, 1, 1}, Scores{1}) == 0.5);
+  CHECK(detail::area_under_curve(Scores{INFINITY}, Scores{-INFINITY}) == 1.0);
+  CHECK(std::isnan(detail::area_under_curve({}, Scores{1})));
+  CHECK(std::isnan(detail::area_under_curve(Scores{1}, {})));
+  CHECK(std::isnan(detail::area_under_curve(Scores{1, NAN}, Scores{1})));
   Random random(2);
   Scores positive, negative;
   for (int i = 0; i < 40; ++i) positive.push_back(static_cast<double>(random.below(20)) + 3);
@@ -100,7 +100,7 @@ TEST_CASE("the area under the curve is the share of pairs in the right order", "
   double sum = 0;
   for (const double x : positive)
     for (const double y : negative) sum += x > y ? 1 : x == y ? 0.5 : 0;
-  CHECK(area_under_curve(positive, negative) == Approx(sum / (40 * 70)));
+  CHECK(detail::area_under_curve(positive, negative) == Approx(sum / (40 * 70)));
 }
 
 TEST_CASE("a split of links holds out a share and keeps connected nodes connected",
@@ -349,17 +349,17 @@ TEST_CASE("classifiers of links are trained on the training pairs", "[evaluation
     const auto y = vectors.vector(graph.vocabulary().word(pair.to));
     return std::vector<float>{x[0] * y[0], x[1] * y[1]};
   };
-  FeatureRows features(2);
+  detail::FeatureRows features(2);
   for (const Edge& pair : split.train_links) features.append(product(pair));
   std::vector<std::uint8_t> labels(features.size(), 1);
   for (const Edge& pair : split.train_non_links) features.append(product(pair));
   labels.resize(features.size());
-  const auto classifier = LogisticRegression::fit(features, labels);
+  const auto classifier = detail::LogisticRegression::fit(features, labels);
   std::vector<double> positive, negative;
   for (const Edge& pair : split.test_links) positive.push_back(classifier.decision(product(pair)));
   for (const Edge& pair : split.test_non_links)
     negative.push_back(classifier.decision(product(pair)));
-  const double expected = area_under_curve(positive, negative);
+  const double expected = detail::area_under_curve(positive, negative);
   REQUIRE(expected < 1.0);
   CHECK(aucs(evaluate_links(vectors, split)).at("Hadamard") == Approx(expected).epsilon(1e-9));
 }

@@ -72,17 +72,17 @@ TEST_CASE("F1 predicts as many labels as a node has", "[evaluation]") {
   // Predicted: {0}; {0, 2}; {0}, the first of three with the same score. Label 3 never occurs.
   const std::vector<double> scores{0.9, 0.1, 0.2, 0.0, 0.5, 0.1, 0.4, 0.0, 0.3, 0.3, 0.3, -1.0};
   const std::vector<std::uint8_t> truth{1, 0, 0, 0, 1, 1, 0, 0, 0, 0, 1, 0};
-  const F1 f1 = detail::top_k_f1(scores, truth, 4, 4);
+  const detail::F1 f1 = detail::top_k_f1(scores, truth, 4, 4);
   CHECK(f1.micro == Approx(0.5));      // 2 of 4 are right
   CHECK(f1.macro == Approx(0.8 / 4));  // label 0: 2 * 2 / (3 + 2), the others 0
   CHECK(detail::top_k_f1(scores, truth, 4, 3).macro == Approx(0.8 / 3));
 }
 
 TEST_CASE("a mean has the standard deviation of a sample", "[evaluation]") {
-  const auto four = MeanAndDeviation::of(std::vector<double>{1, 2, 3, 4});
+  const auto four = detail::MeanAndDeviation::of(std::vector<double>{1, 2, 3, 4});
   CHECK(four.mean == Approx(2.5));
   CHECK(four.deviation == Approx(std::sqrt(5.0 / 3)));
-  const auto one = MeanAndDeviation::of(std::vector<double>{7});
+  const auto one = detail::MeanAndDeviation::of(std::vector<double>{7});
   CHECK(one.mean == Approx(7));
   CHECK(std::isnan(one.deviation));
 }

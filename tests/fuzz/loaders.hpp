@@ -93,9 +93,9 @@ inline std::vector<Loader> all_loaders(const TemporaryFolder& folder) {
   add_vectors("npy", "v.npy", VectorFormat::npy);
   add_vectors("tsv", "v.tsv", VectorFormat::projector_tsv);
   Loader fasttext{"fasttext", {}, folder / "v.ft", false, [use](const auto& path) {
-                    const SubwordEmbeddings words = load_fasttext(path);
+                    const SubwordEmbeddings words = detail::load_fasttext(path);
                     use(words.in_vocabulary());
-                    const Model loaded = load_fasttext_model(path);
+                    const Model loaded = detail::load_fasttext_model(path);
                     if (!(loaded.vocabulary.words() == words.words()))
                       throw FuzzFailure("the loaders differ");
                   }};
@@ -115,12 +115,13 @@ inline std::vector<Loader> all_loaders(const TemporaryFolder& folder) {
   labelled[72] = 1;
   fasttext.samples.push_back(labelled);
   loaders.push_back(std::move(fasttext));
-  loaders.push_back(
-      {"npy_words",
-       {read_file(folder / "v.npy.words.txt")},
-       folder / "w",
-       false,
-       [vectors = folder / "v2.npy", use](const auto& path) { use(load_npy(vectors, path)); }});
+  loaders.push_back({"npy_words",
+                     {read_file(folder / "v.npy.words.txt")},
+                     folder / "w",
+                     false,
+                     [vectors = folder / "v2.npy", use](const auto& path) {
+                       use(detail::load_npy(vectors, path));
+                     }});
   write_file(folder / "v2.npy", loaders[3].samples.back());
   write_file(folder / "v.words.txt", read_file(folder / "v.npy.words.txt"));
   loaders.push_back({"detection", detectable, folder / "v", false,
@@ -272,23 +273,24 @@ inline std::vector<Loader> all_loaders(const TemporaryFolder& folder) {
                Graph::from_edge_list(path, {.directed = directed, .weighted = true, .threads = 1}));
        }});
   // Tables with a header, adjacency lists and files with a delimiter that is given.
-  loaders.push_back({"edge_list_table",
-                     {"\xef\xbb\xbfSource;Target;Type;Weight\n1;2;Undirected;1\n2;3;Directed;2\n",
-                      "from,to\n\"a, b\",c\nc,d\n"},
-                     folder / "table",
+  loaders.push_back(
+      {"edge_list_table",
+       {"\xef\xbb\xbfSource;Target;Type;Weight\n1;2;Undirected;1\n2;3;Directed;2\n",
+        "from,to\n\"a, b\",c\nc,d\n"},
+       folder / "table",
+       false,
+       [walk](const auto& path) {
+         walk(Graph::from_edge_list(
+             path, {.directed = true, .header = GraphOptions::Header::present, .threads = 1}));
+       }});
+  loaders.push_back({"edge_list_adjacency",
+                     {"1 2 3 4\n2 1\n5\n", "a,\"b, c\",d\nb\n"},
+                     folder / "adjacency",
                      false,
                      [walk](const auto& path) {
                        walk(Graph::from_edge_list(
-                           path, {.directed = true, .header = GraphHeader::present, .threads = 1}));
+                           path, {.format = GraphOptions::Format::adjacency, .threads = 1}));
                      }});
-  loaders.push_back(
-      {"edge_list_adjacency",
-       {"1 2 3 4\n2 1\n5\n", "a,\"b, c\",d\nb\n"},
-       folder / "adjacency",
-       false,
-       [walk](const auto& path) {
-         walk(Graph::from_edge_list(path, {.format = GraphFormat::adjacency, .threads = 1}));
-       }});
   loaders.push_back({"edge_list_delimited",
                      {"a|b\nb|\"c\"\"d\"\n", "a b|c\n"},
                      folder / "delimited",

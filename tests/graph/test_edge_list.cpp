@@ -60,7 +60,7 @@ TEST_CASE("a given delimiter is the only one", "[graph]") {
   CHECK(edges("a:b:2\n", {.weighted = true, .delimiter = ':'}) == Edges{{{"a", "b"}, 2}});
   CHECK(edges("  a   b\tc  3 \n", {.weighted = true, .delimiter = ' '}) ==
         Edges{{{"a", "b\tc"}, 3}});
-  CHECK(edges("a b\t1\n", {.delimiter = any_white_space}) == Edges{{{"a", "b"}, 1}});
+  CHECK(edges("a b\t1\n", {.delimiter = GraphOptions::any_white_space}) == Edges{{{"a", "b"}, 1}});
   CHECK(refusal("a,b\n", {.delimiter = '\t'}) ==
         "line 1, column 4: expected two nodes, separated by tabs, got only 'a,b'");
   CHECK(contains(refusal("a\t\n", {.delimiter = '\t'}), "line 1, column 3: expected a node"));
@@ -77,14 +77,14 @@ TEST_CASE("a delimiter is detected by the first lines of a file", "[graph]") {
   const auto delimiter_of = [](std::string_view text, const GraphOptions& options = {}) {
     return read(text, options).report().delimiter;
   };
-  CHECK(delimiter_of("a b\nb c\n") == any_white_space);
-  CHECK(delimiter_of("a b\nb\tc\n  c \t d\n") == any_white_space);
+  CHECK(delimiter_of("a b\nb c\n") == GraphOptions::any_white_space);
+  CHECK(delimiter_of("a b\nb\tc\n  c \t d\n") == GraphOptions::any_white_space);
   CHECK(delimiter_of("# x\na\tb\nb c\td\n") == '\t');
   CHECK(delimiter_of("a,b\n") == ',');
   CHECK(delimiter_of("1, 2\n2 , 3\n") == ',');
   CHECK(delimiter_of("a;b;1\n", weighted) == ';');
   CHECK(delimiter_of("a|b\nc|d\n") == '|');
-  CHECK(delimiter_of("sp|P1|X sp|P2|Y\n") == any_white_space);
+  CHECK(delimiter_of("sp|P1|X sp|P2|Y\n") == GraphOptions::any_white_space);
   CHECK(delimiter_of("1,2-ethanediol\twater\n") == '\t');
   CHECK(edges("1, 2\n2 , 3\n") == Edges{{{"1", "2"}, 1}, {{"2", "3"}, 1}});
   CHECK(edges("a  b\t2\n", weighted) == Edges{{{"a", "b"}, 2}});
@@ -141,7 +141,7 @@ TEST_CASE("a saved edge list is read back equal", "[graph]") {
 }
 
 TEST_CASE("an adjacency list is read on request and refused otherwise", "[graph]") {
-  const GraphOptions adjacency{.format = GraphFormat::adjacency};
+  const GraphOptions adjacency{.format = GraphOptions::Format::adjacency};
   const Graph graph = read("# x\n1 2 3 4\n2 1 3\n3 1 2\n4 1\n", adjacency);
   CHECK(edges_of(graph) ==
         Edges{{{"1", "2"}, 1}, {{"1", "3"}, 1}, {{"1", "4"}, 1}, {{"2", "3"}, 1}});
@@ -150,7 +150,7 @@ TEST_CASE("an adjacency list is read on request and refused otherwise", "[graph]
   CHECK(graph.report().lines_without_edge == 1);
   const Graph directed =
       read("a b c\nb\nlone\nc a\n",
-           {.directed = true, .format = GraphFormat::adjacency, .isolated_nodes = true});
+           {.directed = true, .format = GraphOptions::Format::adjacency, .isolated_nodes = true});
   CHECK(edges_of(directed) == Edges{{{"a", "b"}, 1}, {{"a", "c"}, 1}, {{"c", "a"}, 1}});
   CHECK(directed.node_count() == 4);
   CHECK(directed.report().lines_without_edge == 2);
@@ -159,7 +159,7 @@ TEST_CASE("an adjacency list is read on request and refused otherwise", "[graph]
   CHECK(edges("a, b, \"c, d\"\n", adjacency) == Edges{{{"a", "b"}, 1}, {{"a", "c, d"}, 1}});
   CHECK(refusal("a,,b\n", adjacency) == "line 1, column 3: expected a node, got an empty field");
   CHECK(contains(refusal("5 5\n2 5\n1 3\n2 4\n3 5\n1 4\n", adjacency), "in METIS"));
-  CHECK_THROWS_AS(read("a b\n", {.weighted = true, .format = GraphFormat::adjacency}),
+  CHECK_THROWS_AS(read("a b\n", {.weighted = true, .format = GraphOptions::Format::adjacency}),
                   InvalidArgument);
   for (const auto text :
        {"1 2 3 4\n2 1 3\n", "2 1 3\n4 1\n", "4 1\n2 1 3\n", "a b c\n", "a,b\nb,c,d\n"})
@@ -196,7 +196,7 @@ TEST_CASE("edge lists of other programs are read", "[graph]") {
 }
 
 TEST_CASE("a header is refused, read or taken as an edge, by option", "[graph]") {
-  const GraphOptions header{.header = GraphHeader::present};
+  const GraphOptions header{.header = GraphOptions::Header::present};
   for (const auto text :
        {"source,target\na,b\n", "Source;Target;Type;Id;Label;Weight\n1;2;Undirected;0;;1\n",
         "\"from\" \"to\" \"weight\"\n\"a\" \"b\" 1\n", "x,y\n1,2\n2,3\n", "x y\n1 2\n2 3\n",
@@ -208,7 +208,7 @@ TEST_CASE("a header is refused, read or taken as an edge, by option", "[graph]")
   for (const auto text : {"node1 node2\nnode2 node3\n", "node1 node2\n", "from to\nto see\n",
                           "source a\nsource target\n", "a,b\n1,2\n"})
     CHECK(edges(text).size() >= 1);
-  CHECK(edges("source,target\na,b\n", {.header = GraphHeader::absent}).size() == 2);
+  CHECK(edges("source,target\na,b\n", {.header = GraphOptions::Header::absent}).size() == 2);
   CHECK(edges("source,target\na,b\n", header) == Edges{{{"a", "b"}, 1}});
   CHECK(read("source,target\na,b\n", header).report().lines_without_edge == 1);
   CHECK_FALSE(read("source,target\na,b\n", header).report().has_unread_columns);
@@ -219,7 +219,7 @@ TEST_CASE("a header is refused, read or taken as an edge, by option", "[graph]")
   constexpr auto gephi =
       "\xef\xbb\xbfSource;Target;Type;Id;Label;Weight\r\n1;2;Undirected;0;;1.5\r\n"
       "2;\"3;x\";Directed;1;y;2.0\r\n";
-  GraphOptions table{.directed = true, .weighted = true, .header = GraphHeader::present};
+  GraphOptions table{.directed = true, .weighted = true, .header = GraphOptions::Header::present};
   CHECK(edges(gephi, table) == Edges{{{"1", "2"}, 1.5f}, {{"2", "1"}, 1.5f}, {{"2", "3;x"}, 2}});
   CHECK(edges(gephi, header) == Edges{{{"1", "2"}, 1}, {{"2", "3;x"}, 1}});
   table.directed = false;
@@ -312,8 +312,9 @@ TEST_CASE("graphs in other formats are refused by name", "[graph]") {
   CHECK(edges("# a\n1 2\n# b\n3 4\n").size() == 2);
   CHECK(edges("a -> 1\na b 1\n").size() == 2);
   // Excel's own line is no edge, whatever comes behind it.
-  CHECK(contains(refusal("sep=;\r\nSource;Target\r\na;b\r\n", {.header = GraphHeader::present}),
-                 "line 1, column 1: expected an edge or a header, got 'sep=;'"));
+  CHECK(contains(
+      refusal("sep=;\r\nSource;Target\r\na;b\r\n", {.header = GraphOptions::Header::present}),
+      "line 1, column 1: expected an edge or a header, got 'sep=;'"));
 }
 
 TEST_CASE("a comma between names that white space separates is refused", "[graph]") {
@@ -322,7 +323,7 @@ TEST_CASE("a comma between names that white space separates is refused", "[graph
   std::string late;
   for (int i = 0; i < 200; ++i) late += "1 " + std::to_string(i) + "\n";
   CHECK(contains(refusal(late + "7, 8\n"), "line 201, column 1: expected nodes separated by"));
-  CHECK(edges("1 2\n3, 4\n", {.delimiter = any_white_space}) ==
+  CHECK(edges("1 2\n3, 4\n", {.delimiter = GraphOptions::any_white_space}) ==
         Edges{{{"1", "2"}, 1}, {{"3,", "4"}, 1}});
   CHECK(edges("\"a,\" b\nb c\n") == Edges{{{"a,", "b"}, 1}, {{"b", "c"}, 1}});
   CHECK(edges("a, b\nc ,d\n") == Edges{{{"a", "b"}, 1}, {{"c", "d"}, 1}});
@@ -372,7 +373,7 @@ TEST_CASE("a cached graph keeps its report and depends on the delimiter", "[grap
     CHECK(graph.report().merged_edges == 1);
     CHECK(graph.report().delimiter == '\t');
   }
-  options.header = GraphHeader::present;
+  options.header = GraphOptions::Header::present;
   CHECK(Graph::from_edge_list(folder / "edges", options).report().edges == 2);
 }
 
@@ -383,7 +384,7 @@ TEST_CASE("a graph read from a table does not depend on the number of threads", 
             (i % 3 == 0 ? ",Directed," : ",Undirected,") + std::to_string(i % 7) + "\n";
   REQUIRE(text.size() > detail::TextPieces::default_piece_bytes);
   GraphOptions options{
-      .directed = true, .weighted = true, .header = GraphHeader::present, .threads = 1};
+      .directed = true, .weighted = true, .header = GraphOptions::Header::present, .threads = 1};
   const auto one = read(text, options).fingerprint();
   options.threads = 4;
   CHECK(read(text, options).fingerprint() == one);

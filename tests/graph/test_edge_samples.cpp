@@ -24,7 +24,7 @@ const std::vector<Edge> small_edges{{0, 1, 1.5f}, {0, 2, 0.25f}, {0, 3, 4}, {0, 
                                     {3, 4, 0.5f}, {4, 5, 3},     {5, 5, 2}, {2, 0, 1}, {5, 0, 7}};
 
 Graph small_graph(bool directed, bool weighted,
-                  DuplicateEdges duplicate_edges = DuplicateEdges::merge) {
+                  GraphOptions::Duplicates duplicate_edges = GraphOptions::Duplicates::merge) {
   return Graph::from_edges(
       small_edges, 6,
       {.directed = directed, .weighted = weighted, .duplicate_edges = duplicate_edges});
@@ -62,9 +62,10 @@ std::map<Pair, double> expected_shares(const Graph& graph, bool merges) {
 TEST_CASE("edges are drawn in proportion to their weights, in both directions", "[edge_samples]") {
   for (const bool directed : {false, true})
     for (const bool weighted : {false, true})
-      for (const DuplicateEdges repeated : {DuplicateEdges::merge, DuplicateEdges::keep}) {
+      for (const GraphOptions::Duplicates repeated :
+           {GraphOptions::Duplicates::merge, GraphOptions::Duplicates::keep}) {
         INFO("directed " << directed << ", weighted " << weighted << ", merged "
-                         << (repeated == DuplicateEdges::merge));
+                         << (repeated == GraphOptions::Duplicates::merge));
         const Graph graph = small_graph(directed, weighted, repeated);
         std::map<Pair, std::uint64_t> counts;
         for (const auto sentence :
@@ -74,7 +75,7 @@ TEST_CASE("edges are drawn in proportion to their weights, in both directions", 
         std::vector<std::uint64_t> got;
         std::vector<double> shares;
         for (const auto& [pair, share] :
-             expected_shares(graph, repeated == DuplicateEdges::merge)) {
+             expected_shares(graph, repeated == GraphOptions::Duplicates::merge)) {
           got.push_back(counts[pair]);
           shares.push_back(share);
         }

@@ -96,8 +96,9 @@ TEST_CASE("duplicate edges are merged or kept", "[graph]") {
   CHECK(entries_of(weighted).at({"a", "b"}) == std::vector{3.5f});
   CHECK(entries_of(weighted).at({"b", "a"}) == std::vector{3.5f});
   CHECK(entries_of(weighted).at({"b", "b"}) == std::vector{4.0f});
-  const auto kept =
-      read(text, {.weighted = true, .duplicate_edges = DuplicateEdges::keep, .self_loops = false});
+  const auto kept = read(
+      text,
+      {.weighted = true, .duplicate_edges = GraphOptions::Duplicates::keep, .self_loops = false});
   CHECK(kept.edge_count() == 4);
   CHECK(entries_of(kept).at({"a", "b"}) == std::vector{0.5f, 1.0f, 2.0f});
   CHECK_FALSE(entries_of(kept).contains({"b", "b"}));
@@ -105,7 +106,7 @@ TEST_CASE("duplicate edges are merged or kept", "[graph]") {
   CHECK(entries_of(directed).at({"a", "b"}) == std::vector{1.5f});
   CHECK(entries_of(directed).at({"b", "a"}) == std::vector{2.0f});
   CHECK(read(text).edge_count() == 3);
-  CHECK(read(text, {.duplicate_edges = DuplicateEdges::keep}).edge_count() == 5);
+  CHECK(read(text, {.duplicate_edges = GraphOptions::Duplicates::keep}).edge_count() == 5);
 }
 
 TEST_CASE("nodes without edges are kept on request", "[graph]") {

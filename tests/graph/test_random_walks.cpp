@@ -31,7 +31,8 @@ Walks walks_of(const RandomWalks& corpus, const Shard& shard = {}) {
 }
 
 /// A graph with triangles, a hub, a self-loop and a tail, with or without weights.
-Graph test_graph(bool directed, bool weighted, DuplicateEdges repeated = DuplicateEdges::merge) {
+Graph test_graph(bool directed, bool weighted,
+                 GraphOptions::Duplicates repeated = GraphOptions::Duplicates::merge) {
   std::vector<Edge> edges{{0, 1, 1}, {1, 2, 2},    {2, 0, 0.5}, {2, 3, 1}, {3, 4, 3},
                           {4, 2, 1}, {4, 4, 0.7f}, {3, 1, 1},   {1, 4, 2}, {4, 0, 1},
                           {0, 3, 4}, {5, 0, 1},    {5, 4, 1},   {0, 5, 2}, {1, 0, 1}};
@@ -82,7 +83,7 @@ TEST_CASE("steps of second order have the probabilities of node2vec", "[graph]")
       for (const auto& [p, q] :
            {std::pair{0.5, 2.0}, {0.25, 0.25}, {4.0, 1.0}, {1.0, 3.0}, {2.0, 0.5}, {0.1, 1.0}})
         check_second_order(test_graph(directed, weighted), p, q);
-  check_second_order(test_graph(false, false, DuplicateEdges::keep), 0.3, 2);
+  check_second_order(test_graph(false, false, GraphOptions::Duplicates::keep), 0.3, 2);
 }
 
 TEST_CASE("steps that are rarely accepted are drawn exactly", "[graph]") {

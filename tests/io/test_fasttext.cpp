@@ -105,7 +105,7 @@ std::vector<float> row(const RowMatrix& matrix, std::size_t i) {
 }
 
 std::vector<float> first_vector(const std::filesystem::path& path) {
-  const SubwordEmbeddings words = load_fasttext(path);
+  const SubwordEmbeddings words = detail::load_fasttext(path);
   return row(words.vectors(), 0);
 }
 
@@ -118,7 +118,7 @@ TEST_CASE("a model in fastText's format comes back bit for bit", "[io]") {
     model.input.row(0)[0] = -0.0f;
     model.input.row(20)[0] = std::numeric_limits<float>::denorm_min();
     save_fasttext(model, folder / "model.bin");
-    CHECK(same(load_fasttext_model(folder / "model.bin"), model));
+    CHECK(same(detail::load_fasttext_model(folder / "model.bin"), model));
     CHECK(folder.entry_count() == 1);
   }
 }
@@ -128,14 +128,14 @@ TEST_CASE("the vectors of a fastText file equal the model's", "[io]") {
   const auto path = folder / "model.bin";
   const Model model = subword_model();
   save_fasttext(model, path);
-  const SubwordEmbeddings loaded = load_fasttext(path);
+  const SubwordEmbeddings loaded = detail::load_fasttext(path);
   CHECK(same_vectors(loaded.in_vocabulary(), model.embeddings()));
   CHECK(loaded.subwords() == some_subwords);
   CHECK(same_matrix(loaded.input(), model.input));
-  const SubwordEmbeddings own(load_fasttext_model(path));
+  const SubwordEmbeddings own(detail::load_fasttext_model(path));
   for (const std::string word : {"the", "them", "caf\xc3\xa8", "", "</s>"})
     CHECK(loaded.vector(word) == own.vector(word));
-  CHECK(detect_vector_format(path) == VectorFormat::fasttext);
+  CHECK(detail::detect_vector_format(path) == VectorFormat::fasttext);
   const Embeddings known = Embeddings::load(path);
   CHECK(same_vectors(known, model.embeddings()));
   CHECK(std::ranges::equal(known.counts(), model.vocabulary.counts()));
@@ -150,17 +150,17 @@ TEST_CASE("a model without n-grams has neither buckets nor n-grams in fastText's
   const std::string bytes = read_file(path);
   CHECK(bytes.substr(40, 12) == std::string(12, '\0'));  // bucket, minn, maxn
   CHECK(bytes.size() == 92 + 2 * 11 + 2 * (17 + 2 * 2 * sizeof(float)));
-  const Model loaded = load_fasttext_model(path);
+  const Model loaded = detail::load_fasttext_model(path);
   CHECK(same(loaded, model));
   CHECK_FALSE(loaded.subwords.has_value());
-  const SubwordEmbeddings vectors = load_fasttext(path);
+  const SubwordEmbeddings vectors = detail::load_fasttext(path);
   CHECK(same_vectors(vectors.in_vocabulary(), model.embeddings()));
   CHECK(vectors.vector("unknown") == std::vector<float>{0, 0});
 
   // Rows of the model behind those of the words are no n-grams; maxn = 0 is no subwords.
   Model more = model_of({{"b", 3}, {"a", 2}}, {.dimension = 2, .input_rows = 5});
   save_fasttext(more, path);
-  CHECK(load_fasttext_model(path).input.rows() == 2);
+  CHECK(detail::load_fasttext_model(path).input.rows() == 2);
   more = model_of({{"b", 3}, {"a", 2}}, {.dimension = 2, .subwords = SubwordOptions{.maxn = 0}});
   save_fasttext(more, path);
   CHECK(read_file(path).substr(0, 92) == bytes.substr(0, 92));
@@ -173,7 +173,7 @@ TEST_CASE("files of fastText are read, with words of one count in any order", "[
   for (const std::int32_t version : {11, 12}) {
     bytes.version = version;
     write_file(path, bytes.text());
-    const Model model = load_fasttext_model(path);
+    const Model model = detail::load_fasttext_model(path);
     REQUIRE(model.vocabulary.words() == WordList::from(std::vector{"x", "y", "zz"}));
     CHECK(model.subwords == SubwordOptions{.minn = 3, .maxn = 6, .buckets = 3});
     CHECK(row(model.input, 0) == std::vector<float>{5, 6});
@@ -184,12 +184,12 @@ TEST_CASE("files of fastText are read, with words of one count in any order", "[
     CHECK(row(model.output, 0) == std::vector<float>{25, 26});
     CHECK(row(model.output, 1) == std::vector<float>{21, 22});
     CHECK(row(model.output, 2) == std::vector<float>{23, 24});
-    CHECK(same_vectors(load_fasttext(path).in_vocabulary(), model.embeddings()));
+    CHECK(same_vectors(detail::load_fasttext(path).in_vocabulary(), model.embeddings()));
   }
   bytes.maxn = 0;  // buckets without n-grams
   write_file(path, bytes.text());
-  CHECK_FALSE(load_fasttext_model(path).subwords.has_value());
-  CHECK(load_fasttext_model(path).input.rows() == 3);
+  CHECK_FALSE(detail::load_fasttext_model(path).subwords.has_value());
+  CHECK(detail::load_fasttext_model(path).input.rows() == 3);
   CHECK(first_vector(path) == std::vector<float>{5, 6});
   bytes.bucket = 0;
   bytes.input_rows = 3;
@@ -204,7 +204,7 @@ TEST_CASE("a file that we write has the bytes that fastText would write", "[io]"
   bytes.entries = {{"x", 5}, {"y", 5}, {"zz", 5}};
   bytes.model = 1;
   write_file(folder / "theirs", bytes.text());
-  save_fasttext(load_fasttext_model(folder / "theirs"), folder / "ours",
+  save_fasttext(detail::load_fasttext_model(folder / "theirs"), folder / "ours",
                 {.epochs = 1, .cbow = true});
   CHECK(read_file(folder / "ours") == bytes.text());
 }
@@ -215,7 +215,7 @@ TEST_CASE("numbers of a fastText file that are not finite survive", "[io]") {
   model.input.row(0)[1] = std::numeric_limits<float>::infinity();
   model.output.row(1)[0] = std::numeric_limits<float>::quiet_NaN();
   save_fasttext(model, folder / "model");
-  CHECK(same(load_fasttext_model(folder / "model"), model));
+  CHECK(same(detail::load_fasttext_model(folder / "model"), model));
 }
 
 TEST_CASE("a fastText file that is not a model of words is refused by both loaders", "[io]") {
@@ -280,8 +280,9 @@ TEST_CASE("a fastText file that is not a model of words is refused by both loade
     one.change(bytes);
     write_file(path, bytes.text());
     INFO(one.message);
-    CHECK(contains(message_of<FormatError>([&] { load_fasttext_model(path); }), one.message));
-    CHECK(contains(message_of<FormatError>([&] { load_fasttext(path); }), one.message));
+    CHECK(
+        contains(message_of<FormatError>([&] { detail::load_fasttext_model(path); }), one.message));
+    CHECK(contains(message_of<FormatError>([&] { detail::load_fasttext(path); }), one.message));
   }
 }
 
@@ -294,11 +295,12 @@ TEST_CASE("labels in the text of a fastText model are left out", "[io]") {
   bytes.entries.push_back({"__label__", 7, 1});
   bytes.entries.push_back({"__label__x", 1, 1});
   write_file(folder / "labels", bytes.text());
-  CHECK(same(load_fasttext_model(folder / "labels"), load_fasttext_model(folder / "plain")));
+  CHECK(same(detail::load_fasttext_model(folder / "labels"),
+             detail::load_fasttext_model(folder / "plain")));
   CHECK(same_vectors(Embeddings::load(folder / "labels"), Embeddings::load(folder / "plain")));
   bytes.entries.back().type = 0;
   write_file(folder / "labels", bytes.text());
-  CHECK(contains(message_of<FormatError>([&] { load_fasttext(folder / "labels"); }),
+  CHECK(contains(message_of<FormatError>([&] { detail::load_fasttext(folder / "labels"); }),
                  "expected a type of labels, 1, got 0"));
 }
 
@@ -306,7 +308,7 @@ TEST_CASE("words of a fastText file may hold white space", "[io]") {
   const TemporaryFolder folder;
   const Model model = model_of({{"New York", 3}, {"a\n", 2}, {" ", 1}}, {.dimension = 2});
   save_fasttext(model, folder / "model");
-  CHECK(same(load_fasttext_model(folder / "model"), model));
+  CHECK(same(detail::load_fasttext_model(folder / "model"), model));
 }
 
 TEST_CASE("a fastText file of another loss has vectors and is not trained on", "[io]") {
@@ -316,8 +318,8 @@ TEST_CASE("a fastText file of another loss has vectors and is not trained on", "
   for (const std::int32_t loss : {1, 3, 4}) {
     bytes.loss = loss;
     write_file(path, bytes.text());
-    CHECK(load_fasttext(path).size() == 3);
-    CHECK(contains(message_of<FormatError>([&] { load_fasttext_model(path); }),
+    CHECK(detail::load_fasttext(path).size() == 3);
+    CHECK(contains(message_of<FormatError>([&] { detail::load_fasttext_model(path); }),
                    "byte 32: expected loss 2 (ns) to train on, got " + std::to_string(loss) +
                        ": load_fasttext reads its vectors"));
   }
@@ -328,8 +330,8 @@ TEST_CASE("sizes that a fastText file is too short for are refused before alloca
   const auto path = folder / "model.bin";
   const auto refused = [&](const Bytes& bytes) {
     write_file(path, bytes.text());
-    const auto message = message_of<FormatError>([&] { load_fasttext_model(path); });
-    CHECK(message_of<FormatError>([&] { load_fasttext(path); }) == message);
+    const auto message = message_of<FormatError>([&] { detail::load_fasttext_model(path); });
+    CHECK(message_of<FormatError>([&] { detail::load_fasttext(path); }) == message);
     return message;
   };
   const std::int32_t max = std::numeric_limits<std::int32_t>::max();
@@ -354,8 +356,8 @@ TEST_CASE("a fastText file cut short at any byte is refused", "[io]") {
   for (std::size_t size = 0; size < whole.size(); ++size) {
     write_file(path, whole.substr(0, size));
     INFO(size << " of " << whole.size());
-    CHECK(contains(message_of<FormatError>([&] { load_fasttext_model(path); }), "byte"));
-    CHECK(contains(message_of<FormatError>([&] { load_fasttext(path); }), "byte"));
+    CHECK(contains(message_of<FormatError>([&] { detail::load_fasttext_model(path); }), "byte"));
+    CHECK(contains(message_of<FormatError>([&] { detail::load_fasttext(path); }), "byte"));
   }
 }
 

@@ -83,7 +83,7 @@ TEST_CASE("every format keeps every bit and is recognised", "[io]") {
       awkward(dimension).save(path, format);
       CHECK(same(VectorFile(path).embeddings(format), awkward(dimension)));
       // "10 0.1": with one dimension GloVe's first line can look like a header, and here does not.
-      CHECK(detect_vector_format(path) == format);
+      CHECK(detail::detect_vector_format(path) == format);
       CHECK(same(Embeddings::load(path), awkward(dimension)));
     }
 }
@@ -114,7 +114,7 @@ TEST_CASE("files of gensim and Windows are read", "[io]") {
 TEST_CASE("numbers with a plus sign or too small for a float are read as gensim does", "[io]") {
   const TemporaryFolder folder;
   write_file(folder / "v", "1 4\na +1.0 2. 1e-50 -1e-300\n");
-  CHECK(detect_vector_format(folder / "v") == VectorFormat::word2vec_text);
+  CHECK(detail::detect_vector_format(folder / "v") == VectorFormat::word2vec_text);
   CHECK(same(Embeddings::load(folder / "v"), make({"a"}, 4, {1.0f, 2.0f, 0.0f, -0.0f})));
 }
 
@@ -124,7 +124,7 @@ TEST_CASE("the error for another kind of .npy file says how to save it", "[io]")
     write_file(folder / "v.npy", std::string("\x93NUMPY\x01\x00\x48\x00", 10) + "{'descr': '" +
                                      descr + "', 'fortran_order': " + order +
                                      ", 'shape': (1, 1), }" + std::string(80, ' '));
-    return message_of<FormatError>([&] { load_npy(folder / "v.npy"); });
+    return message_of<FormatError>([&] { detail::load_npy(folder / "v.npy"); });
   };
   const std::string help = ": save it by numpy.save(file, array.astype('<f4', order='C'))";
   CHECK(contains(refusal("<f8", "False"),
@@ -136,7 +136,7 @@ TEST_CASE("text with a malformed number is not read as binary", "[io]") {
   const TemporaryFolder folder;
   for (const auto row : {"a 1 1e99", "a 1 2 3", "a 1", "a 1 2.5.5", "a +-1 2"}) {
     write_file(folder / "v", std::string("1 2\n") + row + "\n");
-    const bool is_text = detect_vector_format(folder / "v") == VectorFormat::word2vec_text;
+    const bool is_text = detail::detect_vector_format(folder / "v") == VectorFormat::word2vec_text;
     CHECK(is_text == (row != std::string_view("a 1")));  // that may be two floats cut short
     if (row == std::string_view("a 1 2 3"))
       CHECK(same(Embeddings::load(folder / "v"), make({"a 1"}, 2, {2.0f, 3.0f})));

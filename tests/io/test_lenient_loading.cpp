@@ -170,7 +170,7 @@ TEST_CASE("vectors and models are read from .gz files, and the words beside them
               ModelShape{.dimension = 3}, 4);
   const Embeddings vectors = model.embeddings();
   const auto check = [&](const std::string& name, VectorFormat format) {
-    CHECK(detect_vector_format(folder / name) == format);
+    CHECK(detail::detect_vector_format(folder / name) == format);
     const auto loaded = Embeddings::load(folder / name);
     REQUIRE(loaded.words() == vectors.words());
     CHECK(loaded.vector(1)[2] == vectors.vector(1)[2]);
@@ -198,7 +198,7 @@ TEST_CASE("vectors and models are read from .gz files, and the words beside them
   save_fasttext(model, folder / "v.bin");
   compress("v.bin", "v.bin.gz");
   check("v.bin.gz", VectorFormat::fasttext);
-  CHECK(load_fasttext_model(folder / "v.bin.gz").vocabulary.fingerprint() ==
+  CHECK(detail::load_fasttext_model(folder / "v.bin.gz").vocabulary.fingerprint() ==
         model.vocabulary.fingerprint());
   CHECK(VectorFile(folder / "v.bin.gz").model().rows() == 2);
 }

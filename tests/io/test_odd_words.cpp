@@ -108,7 +108,7 @@ TEST_CASE("an odd word comes back from each format, or is refused before it is w
           CHECK(same(VectorFile(path).embeddings(format, options), vectors));
           CHECK(warnings == 0);
           if (format == VectorFormat::word2vec_binary || format == VectorFormat::word2vec_text)
-            CHECK(detect_vector_format(path.parent_path() / "v.tsv") ==
+            CHECK(detail::detect_vector_format(path.parent_path() / "v.tsv") ==
                   VectorFormat::projector_tsv);
           std::filesystem::rename(path, folder / "v");
           if (format != VectorFormat::projector_tsv && format != VectorFormat::npy)

@@ -105,7 +105,7 @@ TEST_CASE("bags with each gradient through every kernel equal the oracle's", "[k
     check_sentence_with_every_kernel(any_sampler(Cbow{.gradient = gradient}));
     const GroupedCbow groups{.gradient = gradient};
     check_sentence_with_every_kernel(any_sampler(groups));
-    check_sentence_with_every_kernel(any_sampler(AttractionRepulsion<GroupedCbow>{groups}));
+    check_sentence_with_every_kernel(any_sampler(detail::AttractionRepulsion<GroupedCbow>{groups}));
   }
 }
 

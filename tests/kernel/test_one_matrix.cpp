@@ -57,7 +57,7 @@ TEST_CASE("rows that are inputs and outputs in turn receive all changes", "[one_
         Random random(dimension + nodes);
         std::vector<WordId> sentence(120);
         for (WordId& node : sentence) node = static_cast<WordId>(random.below(nodes));
-        auto sampler = LineFirstOrder{}.start(model.vocabulary).worker();
+        auto sampler = detail::LineFirstOrder{}.start(model.vocabulary).worker();
         auto kernel = Kernel{}.worker(model, sampler.max_block());
         detail::UpdateSink sink(model, kernel, sampler.max_block(), 0.1, {});
         double expected_loss = 0;
@@ -86,7 +86,7 @@ TEST_CASE("all kernels train one matrix to the same numbers", "[one_matrix]") {
     Random random(1);
     std::vector<WordId> sentence(1000);
     for (WordId& node : sentence) node = static_cast<WordId>(random.below(30));
-    auto sampler = LineFirstOrder{}.start(model.vocabulary).worker();
+    auto sampler = detail::LineFirstOrder{}.start(model.vocabulary).worker();
     auto kernel = Kernel{}.worker(model, sampler.max_block());
     detail::UpdateSink sink(model, kernel, sampler.max_block(), 0.05, {});
     sampler.sample(sentence, random, sink);

@@ -61,7 +61,7 @@ std::size_t bucket(std::string_view ngram, std::size_t buckets) {
 std::vector<double> mean_of(const Model& model, std::string_view word) {
   std::vector<std::size_t> rows;
   if (const auto id = model.vocabulary.find(word)) rows.push_back(*id);
-  for (const std::string& ngram : ngrams_of(word, *model.subwords))
+  for (const std::string& ngram : detail::ngrams_of(word, *model.subwords))
     rows.push_back(model.vocabulary.size() + bucket(ngram, model.subwords->buckets));
   std::vector<double> mean(model.dimension());
   for (const std::size_t row : rows)

@@ -53,7 +53,7 @@ std::vector<Taken> blocks_of(const Run& run, const std::vector<WordId>& sentence
     REQUIRE(block.input_count() <= most.inputs);
     REQUIRE(block.outputs.size() <= most.outputs);
     REQUIRE(block.inputs.size() <= most.members);
-    REQUIRE(block.update == Sides::both);
+    REQUIRE(block.update == detail::Sides::both);
     Taken one{{},
               {block.outputs.begin(), block.outputs.end()},
               block.positives,
@@ -111,7 +111,7 @@ TEST_CASE("Cbow scores one bag for each window against its centre and K negative
 
 TEST_CASE("HierarchicalCbow scores a bag against the path of its centre", "[sampler]") {
   const auto vocabulary = zipf_vocabulary(50);
-  const HuffmanTree tree(vocabulary);
+  const detail::HuffmanTree tree(vocabulary);
   const auto run = HierarchicalCbow{.targets = {.node_sample = 0}}.start(vocabulary);
   CHECK(run.output_rows() == 49);
   const auto sentence = sentence_of(40, 50);

@@ -39,7 +39,7 @@ struct RecordingSink {
     REQUIRE(block.inputs.size() == 1);
     REQUIRE(block.positives == 1);
     REQUIRE(block.examples == 1);
-    REQUIRE(block.update == Sides::both);
+    REQUIRE(block.update == detail::Sides::both);
     REQUIRE_FALSE(block.has_bags());
     REQUIRE(block.weights.empty());
     blocks.push_back({block.inputs[0], {block.outputs.begin(), block.outputs.end()}});
@@ -68,9 +68,9 @@ std::vector<Seen> blocks_of(const Policy& policy, const Vocabulary& vocabulary,
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("each edge is a block of its own, in order", "[edge_pairs]", LineFirstOrder,
-                   LineSecondOrder) {
-  constexpr bool is_first = std::is_same_v<TestType, LineFirstOrder>;
+TEMPLATE_TEST_CASE("each edge is a block of its own, in order", "[edge_pairs]",
+                   detail::LineFirstOrder, detail::LineSecondOrder) {
+  constexpr bool is_first = std::is_same_v<TestType, detail::LineFirstOrder>;
   const auto vocabulary = zipf_vocabulary(5);
   TestType policy;
   for (const std::size_t negatives : {1u, 5u})
@@ -114,7 +114,8 @@ TEST_CASE("negatives of an edge are drawn by count among the other nodes", "[edg
       for (std::size_t i = 0; i < counts.size(); ++i)
         if (i != from && i != to) sum += shares[i] = std::pow(static_cast<double>(counts[i]), 0.75);
       for (double& share : shares) share /= sum;
-      for (const Seen& block : blocks_of(LineFirstOrder{}, vocabulary_of_counts(counts), sentence))
+      for (const Seen& block :
+           blocks_of(detail::LineFirstOrder{}, vocabulary_of_counts(counts), sentence))
         for (std::size_t k = 1; k < block.outputs.size(); ++k) ++got[block.outputs[k]];
       // Tables are exact to 2^-32.
       for (std::size_t i = 0; i < shares.size(); ++i)
@@ -127,12 +128,12 @@ TEST_CASE("workers of a run of edges make equal blocks from equal random numbers
   const auto vocabulary = zipf_vocabulary(50);
   Random random(3);
   const auto sentence = random_edges(300, 50, random);
-  CHECK(blocks_of(LineFirstOrder{}, vocabulary, sentence) ==
-        blocks_of(LineFirstOrder{}, vocabulary, sentence));
-  CHECK(blocks_of(LineFirstOrder{}, vocabulary, sentence) !=
-        blocks_of(LineFirstOrder{}, vocabulary, sentence, 2));
-  CHECK(blocks_of(LineSecondOrder{}, vocabulary, sentence) ==
-        blocks_of(LineSecondOrder{}, vocabulary, sentence));
+  CHECK(blocks_of(detail::LineFirstOrder{}, vocabulary, sentence) ==
+        blocks_of(detail::LineFirstOrder{}, vocabulary, sentence));
+  CHECK(blocks_of(detail::LineFirstOrder{}, vocabulary, sentence) !=
+        blocks_of(detail::LineFirstOrder{}, vocabulary, sentence, 2));
+  CHECK(blocks_of(detail::LineSecondOrder{}, vocabulary, sentence) ==
+        blocks_of(detail::LineSecondOrder{}, vocabulary, sentence));
 }
 
 TEST_CASE("rows of edges are scored as often as expected_updates says", "[edge_pairs]") {
@@ -140,7 +141,7 @@ TEST_CASE("rows of edges are scored as often as expected_updates says", "[edge_p
   std::vector<std::uint64_t> counts;
   for (std::size_t i = 0; i < 400; ++i) counts.push_back(3000 - 6 * i);
   const auto vocabulary = vocabulary_of_counts(counts);
-  const AliasTable nodes(std::vector<double>(counts.begin(), counts.end()));
+  const detail::AliasTable nodes(std::vector<double>(counts.begin(), counts.end()));
   const auto check = [&](const auto& policy, bool one_matrix) {
     const auto run = policy.start(vocabulary);
     constexpr std::size_t edges = 1'000'000;
@@ -153,7 +154,7 @@ TEST_CASE("rows of edges are scored as often as expected_updates says", "[edge_p
       input[block.inputs[0]] += static_cast<double>(block.outputs.size());
       for (const RowId row : block.outputs) ++(one_matrix ? input : output)[row];
     });
-    const ExpectedUpdates expected = run.expected_updates(WordRates(vocabulary, 0));
+    const detail::ExpectedUpdates expected = run.expected_updates(WordRates(vocabulary, 0));
     const auto compare = [&](const std::vector<double>& got, const std::vector<float>& wanted) {
       REQUIRE(wanted.size() == got.size());
       std::size_t wrong = 0;
@@ -166,27 +167,27 @@ TEST_CASE("rows of edges are scored as often as expected_updates says", "[edge_p
     compare(input, expected.input);
     compare(output, expected.output);
   };
-  check(LineFirstOrder{{.negatives = 3}}, true);
-  check(LineSecondOrder{{.negatives = 3}}, false);
+  check(detail::LineFirstOrder{{.negatives = 3}}, true);
+  check(detail::LineSecondOrder{{.negatives = 3}}, false);
 }
 
 TEST_CASE("edge samplers take their parameters from the hyperparameters", "[edge_pairs]") {
   const Hyperparameters parameters{.negatives = 7, .negative_exponent = 0.5};
-  CHECK(LineFirstOrder::from(parameters).targets.negatives == 7);
-  CHECK(LineFirstOrder::from(parameters).targets.exponent == 0.5);
-  CHECK(LineSecondOrder::from(parameters).targets.negatives == 7);
-  CHECK_THROWS_AS(validate_parameters(LineFirstOrder{{.negatives = 0}}), InvalidArgument);
+  CHECK(detail::LineFirstOrder::from(parameters).targets.negatives == 7);
+  CHECK(detail::LineFirstOrder::from(parameters).targets.exponent == 0.5);
+  CHECK(detail::LineSecondOrder::from(parameters).targets.negatives == 7);
+  CHECK_THROWS_AS(validate_parameters(detail::LineFirstOrder{{.negatives = 0}}), InvalidArgument);
 }
 
 TEST_CASE("sentences and graphs without edges to train are refused", "[edge_pairs]") {
   const auto vocabulary = zipf_vocabulary(4);
   const std::vector<WordId> odd{0, 1, 2};
-  CHECK(
-      contains(message_of<InvalidArgument>([&] { blocks_of(LineSecondOrder{}, vocabulary, odd); }),
-               "two words for each, this one has 3"));
+  CHECK(contains(
+      message_of<InvalidArgument>([&] { blocks_of(detail::LineSecondOrder{}, vocabulary, odd); }),
+      "two words for each, this one has 3"));
   CHECK(contains(message_of<CorpusError>([] {
-                   LineFirstOrder{}.start(vocabulary_of_counts({2, 1}));
+                   detail::LineFirstOrder{}.start(vocabulary_of_counts({2, 1}));
                  }),
                  "at least 3 nodes with edges, got 2"));
-  CHECK_THROWS_AS(LineSecondOrder{}.start(vocabulary_of_counts({2})), CorpusError);
+  CHECK_THROWS_AS(detail::LineSecondOrder{}.start(vocabulary_of_counts({2})), CorpusError);
 }

@@ -44,7 +44,8 @@ void for_each_block(Worker& worker, std::size_t words, Check check) {
 TEST_CASE("each kind of sampler is told by its concept", "[registry]") {
   STATIC_REQUIRE((ColumnSampler<UniformMatrix> && !ColumnSampler<Hogwild>));
   STATIC_REQUIRE((SubwordSampler<Subwords<Hogwild>> && !SubwordSampler<Hogwild>));
-  STATIC_REQUIRE((OneMatrixSampler<LineFirstOrder> && !OneMatrixSampler<LineSecondOrder>));
+  STATIC_REQUIRE(
+      (OneMatrixSampler<detail::LineFirstOrder> && !OneMatrixSampler<detail::LineSecondOrder>));
   STATIC_REQUIRE((SentenceSampler<SharedNegative> && !SentenceSampler<UniformMatrix>));
 #if WORDLOOM_HAS_BLAS
   STATIC_REQUIRE(EncodedSampler<Encoded<SharedNegative, CharCnn>>);
@@ -92,7 +93,7 @@ TEST_CASE("blocks are within the bounds and the features that a sampler declares
       if (block.has_bags()) REQUIRE(block.inputs.size() <= most.members);
       REQUIRE((uses.bags || !block.has_bags()));
       REQUIRE((uses.weights || block.weights.empty()));
-      REQUIRE((uses.one_side || block.update == Sides::both));
+      REQUIRE((uses.one_side || block.update == detail::Sides::both));
       if (!block.weights.empty())
         REQUIRE(block.weights.values.size() ==
                 block.outputs.size() * (block.left_out.empty() ? block.input_count() : 1));
@@ -153,7 +154,8 @@ TEST_CASE("weights of one version at one address are equal", "[sampler]") {
     const std::size_t fewest = words == 6 ? 0 : 500;
     check(GroupedWindow{}.start(vocabulary).worker(), words, fewest);
     check(CombinedContext{.window = Window::fixed(3)}.start(vocabulary).worker(), words, fewest);
-    check(AttractionRepulsion<GroupedWindow>{}.start(vocabulary).worker(), words, 2 * fewest);
+    check(detail::AttractionRepulsion<GroupedWindow>{}.start(vocabulary).worker(), words,
+          2 * fewest);
   }
 }
 
@@ -209,9 +211,9 @@ class Tally {
 template <class Policy>
 void check_expected_updates(const Policy& policy, const Vocabulary& vocabulary, double subsample) {
   constexpr std::size_t parts = 40, length = 10'000;  // long: ends of sentences do not count
-  const AliasTable words(
+  const detail::AliasTable words(
       std::vector<double>(vocabulary.counts().begin(), vocabulary.counts().end()));
-  const Subsampling subsampling(vocabulary, subsample);
+  const detail::Subsampling subsampling(vocabulary, subsample);
   const auto run = policy.start(vocabulary);
   auto worker = run.worker();
   Tally input(vocabulary.size()), output(detail::output_rows(run, vocabulary));
@@ -236,7 +238,7 @@ void check_expected_updates(const Policy& policy, const Vocabulary& vocabulary, 
     input.end_part();
     output.end_part();
   }
-  const ExpectedUpdates expected = run.expected_updates(WordRates(vocabulary, subsample));
+  const detail::ExpectedUpdates expected = run.expected_updates(WordRates(vocabulary, subsample));
   const auto compare = [&](const Tally& tally, const std::vector<float>& of_word) {
     REQUIRE(of_word.size() == tally.rows());
     double sum = 0, expected_sum = 0;

@@ -51,7 +51,7 @@ Branches branches_of(const TargetSet& path) {
 
 void check_tree(const std::vector<std::uint64_t>& counts) {
   const Vocabulary vocabulary = vocabulary_of_counts(counts);
-  const HuffmanTree tree(vocabulary);
+  const detail::HuffmanTree tree(vocabulary);
   const std::size_t words = counts.size();
   REQUIRE(tree.node_count() == words - 1);
 
@@ -132,14 +132,14 @@ TEST_CASE("a Huffman tree may be a chain", "[huffman]") {
   std::vector<std::uint64_t> counts;
   for (int i = 60; i >= 0; --i) counts.push_back(std::uint64_t{1} << i);
   check_tree(counts);
-  const HuffmanTree tree(vocabulary_of_counts(counts));
+  const detail::HuffmanTree tree(vocabulary_of_counts(counts));
   CHECK(tree.max_path() == 60);
   CHECK(tree.path(0).outputs.size() == 1);
   CHECK(tree.path(60).outputs.size() == 60);
 }
 
 TEST_CASE("the rarer of two words has label 1 at the only node", "[huffman]") {
-  const HuffmanTree tree(vocabulary_of_counts({20, 10}));
+  const detail::HuffmanTree tree(vocabulary_of_counts({20, 10}));
   CHECK(tree.node_count() == 1);
   CHECK(branches_of(tree.path(0)) == Branches{{0, false}});
   CHECK(branches_of(tree.path(1)) == Branches{{0, true}});
@@ -147,11 +147,11 @@ TEST_CASE("the rarer of two words has label 1 at the only node", "[huffman]") {
 
 TEST_CASE("a Huffman tree of one word is refused", "[huffman]") {
   const auto one = vocabulary_of_counts({5});
-  CHECK(message_of<CorpusError>([&] { HuffmanTree tree(one); }) ==
+  CHECK(message_of<CorpusError>([&] { detail::HuffmanTree tree(one); }) ==
         "hierarchical softmax needs a vocabulary of at least 2 words, got 1");
   CHECK_THROWS_AS(HuffmanPath{}.start(one), CorpusError);
   CHECK_THROWS_AS(HuffmanPathAndNegatives{}.start(one), CorpusError);
-  CHECK_THROWS_AS(HuffmanTree(Vocabulary()), CorpusError);
+  CHECK_THROWS_AS(detail::HuffmanTree(Vocabulary()), CorpusError);
 }
 
 namespace {
@@ -183,7 +183,7 @@ void for_each_target_set(const Run& run, std::size_t words, Random& random, Chec
 TEST_CASE("the targets of HuffmanPath without node_sample are the path, and nothing is drawn",
           "[huffman]") {
   const auto vocabulary = zipf_vocabulary(100);
-  const HuffmanTree tree(vocabulary);
+  const detail::HuffmanTree tree(vocabulary);
   const auto run = HuffmanPath{.node_sample = 0}.start(vocabulary);
   CHECK(run.output_rows() == 99);
   CHECK(run.max_outputs() == tree.max_path());
@@ -199,7 +199,7 @@ TEST_CASE("the targets of HuffmanPath without node_sample are the path, and noth
 TEST_CASE("HuffmanPath keeps a frequent node with probability sqrt(t / f), the last always",
           "[huffman]") {
   const auto vocabulary = zipf_vocabulary(100);
-  const HuffmanTree tree(vocabulary);
+  const detail::HuffmanTree tree(vocabulary);
   CHECK(tree.share(0) == 1.0);
   for (const double sample : {0.1, 0.01, 1e-9}) {
     const auto run = HuffmanPath{.node_sample = sample}.start(vocabulary);
@@ -252,7 +252,7 @@ TEST_CASE("one draw decides for a path: nodes are dropped from the top down", "[
 TEST_CASE("a group of GroupedHierarchicalSoftmax has the whole path of each of its words",
           "[huffman]") {
   const auto vocabulary = zipf_vocabulary(100);
-  const HuffmanTree tree(vocabulary);
+  const detail::HuffmanTree tree(vocabulary);
   std::vector<WordId> sentence(60);
   for (std::size_t i = 0; i < sentence.size(); ++i)
     sentence[i] = static_cast<WordId>(i * 37 % 100);  // no word twice
@@ -293,7 +293,7 @@ TEST_CASE("a group of GroupedHierarchicalSoftmax has the whole path of each of i
 
 TEST_CASE("HuffmanPathAndNegatives has nodes in odd rows and words in even ones", "[huffman]") {
   const auto vocabulary = zipf_vocabulary(100);
-  const HuffmanTree tree(vocabulary);
+  const detail::HuffmanTree tree(vocabulary);
   const HuffmanPathAndNegatives targets{.path = {.node_sample = 0}, .sampling = {.negatives = 4}};
   const auto run = targets.start(vocabulary);
   CHECK(run.output_rows() == 2 * 100 - 1);

@@ -19,7 +19,7 @@ struct Text {
   std::vector<std::size_t> ends;
 
   Text(const Vocabulary& vocabulary, std::size_t sentences, Random& random) {
-    const AliasTable table(
+    const detail::AliasTable table(
         std::vector<double>(vocabulary.counts().begin(), vocabulary.counts().end()));
     for (std::size_t i = 0; i < sentences; ++i) {
       for (std::size_t length = random.below(30); length > 0; --length)
@@ -148,7 +148,7 @@ TEST_CASE("IndexedContext combines the windows whose centres are outputs", "[sam
 TEST_CASE("IndexedContext draws windows and negatives as word2vec does", "[sampler]") {
   const auto vocabulary = zipf_vocabulary(200, 1000);
   constexpr std::size_t words = 40'000, window = 5, negatives = 5;
-  const AliasTable table(
+  const detail::AliasTable table(
       std::vector<double>(vocabulary.counts().begin(), vocabulary.counts().end()));
   Random random(4);
   std::vector<WordId> sentence(words);

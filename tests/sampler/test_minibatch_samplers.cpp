@@ -93,7 +93,7 @@ const std::vector<std::size_t> lengths{0, 1, 2, 3, 4, 5, 7, 8, 9, 16, 17, 33, 10
 
 TEST_CASE("attraction and repulsion follow each other and have the same pairs", "[sampler]") {
   for (const std::size_t length : lengths) {
-    using Split = AttractionRepulsion<SharedNegative>;
+    using Split = detail::AttractionRepulsion<SharedNegative>;
     const Hyperparameters parameters{.window = 3, .fixed_window = true, .negatives = 4};
     const Sum whole = sum_of<SharedNegative>(parameters, length);
     const Sum split = sum_of<Split>(parameters, length);

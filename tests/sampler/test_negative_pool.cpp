@@ -14,7 +14,7 @@ using namespace wordloom;
 
 TEST_CASE("each pick from a pool has the distribution of a draw", "[sampler]") {
   const auto vocabulary = zipf_vocabulary(40, 1000);
-  const NegativeDistribution negatives(vocabulary, 0.75);
+  const detail::NegativeDistribution negatives(vocabulary, 0.75);
   std::vector<double> shares;
   double sum = 0;
   for (const std::uint64_t count : vocabulary.counts())
@@ -23,7 +23,7 @@ TEST_CASE("each pick from a pool has the distribution of a draw", "[sampler]") {
   // Many short runs: the picks of one run are not independent, one pick of each run is.
   std::vector<std::uint64_t> early(40), late(40);
   for (std::uint64_t run = 0; run < 20'000; ++run) {
-    NegativePool pool(negatives, 8);
+    detail::NegativePool pool(negatives, 8);
     pool.begin_epoch(Random(1, run), 0);
     Random random(2, run);
     ++early[pool.pick(random)];
@@ -37,7 +37,7 @@ TEST_CASE("each pick from a pool has the distribution of a draw", "[sampler]") {
 TEST_CASE("a draw of a pool is picked eight times on average", "[sampler]") {
   const auto vocabulary =
       zipf_vocabulary(100'000, 1);  // all as frequent: hardly a word comes twice
-  NegativePool pool(NegativeDistribution(vocabulary, 0.75), 64);
+  detail::NegativePool pool(detail::NegativeDistribution(vocabulary, 0.75), 64);
   pool.begin_epoch(Random(5), 0);
   Random random(3);
   std::set<WordId> words;
@@ -52,13 +52,13 @@ TEST_CASE("a draw of a pool is picked eight times on average", "[sampler]") {
 
 TEST_CASE("a pool is restored from its number of picks", "[sampler]") {
   const auto vocabulary = zipf_vocabulary(1000, 1000);
-  const NegativeDistribution negatives(vocabulary, 0.75);
+  const detail::NegativeDistribution negatives(vocabulary, 0.75);
   for (const std::size_t size : {1u, 5u, 64u}) {
-    NegativePool whole(negatives, size);
+    detail::NegativePool whole(negatives, size);
     whole.begin_epoch(Random(4), 0);
     Random random(3);
     for (int i = 0; i < 1000; ++i) {
-      NegativePool copy = whole, again(negatives, size);
+      detail::NegativePool copy = whole, again(negatives, size);
       again.begin_epoch(Random(4), whole.picks());
       Random first = random, second = random;
       for (int k = 0; k < 20; ++k) REQUIRE(copy.pick(first) == again.pick(second));

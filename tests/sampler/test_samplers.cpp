@@ -37,7 +37,7 @@ std::vector<Taken> blocks_of(const Run& run, const std::vector<WordId>& sentence
     CHECK(block.bag_ends.empty());
     CHECK(block.weights.empty());
     CHECK(block.examples == block.inputs.size());
-    CHECK(block.update == Sides::both);
+    CHECK(block.update == detail::Sides::both);
     taken.push_back({{block.inputs.begin(), block.inputs.end()},
                      {block.outputs.begin(), block.outputs.end()},
                      block.positives});
@@ -166,7 +166,7 @@ TEST_CASE("negatives follow count^exponent without the positive word", "[negativ
   const auto deviation = [](const std::vector<std::uint64_t>& counts, double exponent,
                             WordId positive) {
     const auto vocabulary = vocabulary_of_counts(counts);
-    const NegativeDistribution negatives(vocabulary, exponent);
+    const detail::NegativeDistribution negatives(vocabulary, exponent);
     std::vector<double> shares;
     double total = 0;
     for (std::size_t i = 0; i < vocabulary.size(); ++i) {
@@ -190,13 +190,13 @@ TEST_CASE("negatives follow count^exponent without the positive word", "[negativ
 }
 
 TEST_CASE("negative sampling from one word is refused", "[negatives]") {
-  CHECK_THROWS_AS(NegativeDistribution(vocabulary_of_counts({5}), 0.75), CorpusError);
+  CHECK_THROWS_AS(detail::NegativeDistribution(vocabulary_of_counts({5}), 0.75), CorpusError);
 }
 
 TEST_CASE("subsampling keeps words by word2vec's formula", "[subsampling]") {
   const auto vocabulary = vocabulary_of_counts({500'000, 20'000, 1000, 10});
   const double t = 1e-3, total = 521'010;
-  const Subsampling subsampling(vocabulary, t);
+  const detail::Subsampling subsampling(vocabulary, t);
   std::vector<WordId> sentence, kept;
   for (int i = 0; i < 200'000; ++i) sentence.push_back(static_cast<WordId>(i % 4));
   Random random(2);
@@ -217,8 +217,9 @@ TEST_CASE("subsampling keeps the order, and everything at threshold 0", "[subsam
   Random random(2);
   std::vector<WordId> kept;
   const std::vector<WordId> sentence{3, 2, 1, 0, 1, 2, 3, 3};
-  const auto all = Subsampling(vocabulary, 0.0)(sentence, random, kept);
+  const auto all = detail::Subsampling(vocabulary, 0.0)(sentence, random, kept);
   CHECK(std::vector<WordId>(all.begin(), all.end()) == sentence);
-  const auto rare = Subsampling(vocabulary, 1e-9)(std::vector<WordId>(10'000, 0), random, kept);
+  const auto rare =
+      detail::Subsampling(vocabulary, 1e-9)(std::vector<WordId>(10'000, 0), random, kept);
   CHECK(rare.size() < 20);
 }

@@ -9,9 +9,9 @@ using namespace wordloom;
 
 TEST_CASE("the best target runs unless another is named", "[target]") {
   const std::vector<Target> available{{"avx512", 1}, {"avx2", 2}, {"scalar", 3}};
-  CHECK(choose_target(available, nullptr).highway == 1);
-  CHECK(choose_target(available, "avx2").highway == 2);
-  CHECK(choose_target(available, "scalar").highway == 3);
+  CHECK(detail::choose_target(available, nullptr).highway == 1);
+  CHECK(detail::choose_target(available, "avx2").highway == 2);
+  CHECK(detail::choose_target(available, "scalar").highway == 3);
 }
 
 TEST_CASE("a missing target is refused with the list of available ones", "[target]") {
@@ -19,7 +19,7 @@ TEST_CASE("a missing target is refused with the list of available ones", "[targe
   for (const char* wanted : {"avx512", "", "AVX2", "avx2 "}) {
     std::string message;
     try {
-      choose_target(available, wanted);
+      detail::choose_target(available, wanted);
     } catch (const InvalidArgument& error) {
       message = error.what();
     }
@@ -29,7 +29,7 @@ TEST_CASE("a missing target is refused with the list of available ones", "[targe
 }
 
 TEST_CASE("the target of the compiler's flags is always available, and last", "[target]") {
-  const auto available = available_targets();
+  const auto available = detail::available_targets();
   REQUIRE_FALSE(available.empty());
   CHECK(available.back().highway == HWY_STATIC_TARGET);
   for (std::size_t i = 1; i < available.size(); ++i)

@@ -15,7 +15,7 @@ TEST_CASE("the common direction is the mean of rows by their pairs", "[sync]") {
     for (std::size_t d = 0; d < 2; ++d) matrix.row(i)[d] = rows[i][d];
   float direction[2];
   const auto of = [&](const RowMatrix& m, std::vector<float> pairs) {
-    return common_direction(m.data(), m.stride(), 3, 2, pairs.data(), direction);
+    return detail::common_direction(m.data(), m.stride(), 3, 2, pairs.data(), direction);
   };
   const float square = of(matrix, {2, 3, 0});  // (9, 6) / 5
   CHECK(direction[0] == Approx(9 / std::sqrt(117.0)));
@@ -40,9 +40,9 @@ TEST_CASE("CoherentSum adds orthogonal changes and averages parallel ones", "[sy
   const float half = std::log(2.0f) / 2;
   const std::vector<float> steps{half, half, half, half, 1e-9f};
   for (std::size_t i = 0; i < 5; ++i)
-    combine_row(CoherentSum(), simd::row_change_functions(),
-                {8, numbers[2 * i], numbers[2 * i + 1], 0, 0, steps[i] * square},
-                sums.data() + 4 * i, direction.data(), 1, 4);
+    detail::combine_row(CoherentSum(), simd::row_change_functions(),
+                        {8, numbers[2 * i], numbers[2 * i + 1], 0, 0, steps[i] * square},
+                        sums.data() + 4 * i, direction.data(), 1, 4);
   const auto expect = [&](std::size_t row, std::vector<float> expected) {
     for (std::size_t d = 0; d < 4; ++d) CHECK(sums[4 * row + d] == Approx(expected[d]));
   };

@@ -62,7 +62,7 @@ double separation(const Embeddings& nodes) {
 }  // namespace
 
 TEMPLATE_TEST_CASE("LINE finds groups of nodes", "[line]", Line<1>, Line<2>,
-                   (Trainer<LineFirstOrder, FusedKernel>)) {
+                   (Trainer<detail::LineFirstOrder, FusedKernel>)) {
   for (const std::size_t threads : {1u, 3u}) {
     TestType trainer(small(threads));
     const auto samples = small_samples();
@@ -86,7 +86,7 @@ TEST_CASE("vectors of both orders of LINE can be joined", "[line]") {
 }
 
 TEMPLATE_TEST_CASE("one thread resumes LINE to the same bits", "[line][checkpoint]", Line<1>,
-                   Line<2>, (Trainer<LineFirstOrder, FusedKernel>)) {
+                   Line<2>, (Trainer<detail::LineFirstOrder, FusedKernel>)) {
   const TemporaryFolder folder;
   const auto samples = small_samples();
   const auto& nodes = samples.graph().vocabulary();
@@ -157,7 +157,8 @@ TEST_CASE("nodes of edges are not subsampled", "[line]") {
   CHECK(separation(Line<2>(dropping).fit(samples, nodes)) > 0.9);
 }
 
-TEMPLATE_TEST_CASE("ranks train LINE together", "[line][sync]", LineFirstOrder, LineSecondOrder) {
+TEMPLATE_TEST_CASE("ranks train LINE together", "[line][sync]", detail::LineFirstOrder,
+                   detail::LineSecondOrder) {
   const auto samples = small_samples();
   const auto& nodes = samples.graph().vocabulary();
   using RankTrainer = Trainer<TestType, FusedKernel, Allreduce<InProcess>>;

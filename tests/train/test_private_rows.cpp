@@ -32,8 +32,8 @@ Model random_model() {
   return model;
 }
 
-ExpectedUpdates falling() {
-  ExpectedUpdates result;
+detail::ExpectedUpdates falling() {
+  detail::ExpectedUpdates result;
   for (std::size_t i = 0; i < words; ++i) {
     result.input.push_back(1 / static_cast<float>(i + 1));
     result.output.push_back(1 / static_cast<float>(i + 1));
@@ -44,7 +44,7 @@ ExpectedUpdates falling() {
 /// Adds i + 1 + `more` to all floats of row i as a thread has it.
 void add(RowMatrix& matrix, std::size_t which, const PrivateRows::Thread& thread, std::size_t i,
          float more) {
-  const RowMap& map = which == 0 ? thread.maps().input : thread.maps().output;
+  const detail::RowMap& map = which == 0 ? thread.maps().input : thread.maps().output;
   for (std::size_t c = 0; c < dimension; ++c)
     matrix.row_data(map(static_cast<RowId>(i)))[c] += static_cast<float>(i + 1) + more;
 }
@@ -65,7 +65,7 @@ void check_private_rows() {
       {.inputs = inputs, .bag_ends = all, .outputs = outputs, .positives = 2},
       {.inputs = inputs, .bag_ends = ends, .outputs = outputs, .positives = 2},
       {.inputs = inputs, .left_out = left_out, .outputs = outputs, .positives = 2},
-      {.inputs = inputs, .outputs = outputs, .positives = 2, .update = Sides::inputs}};
+      {.inputs = inputs, .outputs = outputs, .positives = 2, .update = detail::Sides::inputs}};
   const BlockShape shape{.inputs = 5, .outputs = 6, .members = 5};
   const auto check = [&](auto maps_rows, auto given_rows, Model& a, Model& b, const Block& block,
                          const PrivateRows::Thread& thread) {
@@ -210,7 +210,7 @@ TEST_CASE("rows without a private copy, and all rows of one thread, are the mode
           "[private_rows]") {
   Model model = random_model();
   PrivateRows rows(model, falling(), copied, 3, 100);
-  const RowMap map = rows.thread(2).maps().output;
+  const detail::RowMap map = rows.thread(2).maps().output;
   CHECK(map(0) == words + 2 * copied);
   CHECK(map(9) == words + 2 * copied + 9);
   CHECK(map(10) == 10);

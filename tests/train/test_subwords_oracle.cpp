@@ -27,7 +27,7 @@ struct ConstantRate {
 /// Trains in double precision as the comment of Subwords says.
 class OracleSink {
  public:
-  OracleSink(const Model& model, const SubwordTable& table, std::size_t slots)
+  OracleSink(const Model& model, const detail::SubwordTable& table, std::size_t slots)
       : model_(model), table_(table) {
     for (std::size_t slot = slots; slot-- > 0;)
       free_.push_back(static_cast<RowId>(model.input.rows() + slot));
@@ -82,7 +82,7 @@ class OracleSink {
   }
 
   oracle::Model model_;
-  SubwordTable table_;
+  detail::SubwordTable table_;
   std::vector<RowId> free_;
   std::vector<Composed> composed_;  // oldest first
 };

@@ -39,10 +39,10 @@ struct LinkTarget {
 /// Follows symbolic links. Throws IoError for a loop.
 LinkTarget link_target(std::filesystem::path path);
 
-}  // namespace detail
-
 /// The treatment of a named pipe: refuse it, or wait for its writer and read it to its end.
 enum class NamedPipe { refuse, read };
+
+}  // namespace detail
 
 /// A whole file mapped read-only. "-" is standard input. Where standard input or another descriptor
 /// (/dev/fd/3, as the shell's <(...) gives it) is a pipe, a socket or a terminal, it is read to its
@@ -53,7 +53,8 @@ class MappedFile {
  public:
   /// Throws IoError if `path` cannot be opened, is a directory or a device, or is a named pipe that
   /// is refused because its content can be read only once.
-  explicit MappedFile(const std::filesystem::path& path, NamedPipe pipe = NamedPipe::refuse);
+  explicit MappedFile(const std::filesystem::path& path,
+                      detail::NamedPipe pipe = detail::NamedPipe::refuse);
   MappedFile(const MappedFile&) = delete;
   MappedFile& operator=(const MappedFile&) = delete;
   ~MappedFile() {
@@ -175,7 +176,7 @@ inline int open_whole(const std::filesystem::path& path, NamedPipe pipe) {
 
 }  // namespace detail
 
-WORDLOOM_FUNCTION MappedFile::MappedFile(const std::filesystem::path& path, NamedPipe pipe)
+WORDLOOM_FUNCTION MappedFile::MappedFile(const std::filesystem::path& path, detail::NamedPipe pipe)
     : path_(path) {
   struct Close {
     int file;

@@ -73,6 +73,8 @@ class Random {
   std::uint64_t gamma_;
 };
 
+namespace detail {
+
 /// Draws an index in proportion to given weights in constant time: one random number, one 8-byte
 /// entry (Walker 1977, in Vose's 1991 form). The probability of an index is off by at most
 /// 2^-32 / size. Immutable; `draw` is thread-safe with a random stream for each thread.
@@ -156,7 +158,11 @@ class AliasTable {
   std::vector<Entry> entries_;
 };
 
+}  // namespace detail
+
 #if WORDLOOM_DEFINES_FUNCTIONS
+
+namespace detail {
 
 WORDLOOM_FUNCTION AliasTable::AliasTable(std::span<const double> weights)
     : entries_(weights.size()) {
@@ -176,6 +182,8 @@ WORDLOOM_FUNCTION AliasTable::AliasTable(std::span<const double> weights)
 
   fill(weights, total, entries_);
 }
+
+}  // namespace detail
 
 #endif
 

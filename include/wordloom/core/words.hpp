@@ -17,9 +17,12 @@
 
 namespace wordloom { inline namespace WORDLOOM_ABI {
 
+namespace detail {
+
 /// The bytes that separate tokens, those of C's isspace. All others are part of a token, whatever
 /// the encoding.
 inline constexpr std::string_view white_space = " \t\n\v\f\r";
+
 inline constexpr bool is_white_space(char c) noexcept {
   return c == ' ' || (c >= '\t' && c <= '\r');
 }
@@ -39,6 +42,8 @@ std::optional<Number> number_in(std::string_view text) {
   return number;
 }
 
+}  // namespace detail
+
 /// A range of elements that convert to std::string_view.
 template <class Range>
 concept WordRange =
@@ -49,6 +54,8 @@ concept WordRange =
 template <class Range>
 concept SentencesOfWords = detail::InputRange<Range> && WordRange<detail::ElementOf<Range>>;
 
+namespace detail {
+
 /// The mark with which some editors begin a file in UTF-8. Where files are joined, it begins a
 /// line.
 inline constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";
@@ -58,6 +65,8 @@ inline constexpr std::string_view without_byte_order_mark(std::string_view text)
   return text.starts_with(byte_order_mark) ? text.substr(byte_order_mark.size()) : text;
 }
 
+}  // namespace detail
+
 /// Calls `use(token)` for each token of `text` and `end_of_line()` for each \n. A byte order mark
 /// at the beginning of a token is not part of it, in the middle of a line too: where a text is read
 /// in pieces, the beginnings of lines are unknown.
@@ -66,17 +75,20 @@ void for_each_token(std::string_view text, Use&& use, EndOfLine&& end_of_line) {
   const char* p = text.data();
   const char* const end = p + text.size();
   while (p != end) {
-    if (is_white_space(*p)) {
+    if (detail::is_white_space(*p)) {
       if (*p++ == '\n') end_of_line();
       continue;
     }
     const char* const first = p;
-    p = std::find_if(p, end, is_white_space);
+    p = std::find_if(p, end, detail::is_white_space);
     std::string_view token(first, static_cast<std::size_t>(p - first));
-    while (token.starts_with(byte_order_mark)) token.remove_prefix(byte_order_mark.size());
+    while (token.starts_with(detail::byte_order_mark))
+      token.remove_prefix(detail::byte_order_mark.size());
     if (!token.empty()) use(token);
   }
 }
+
+namespace detail {
 
 /// Calls `use(line, number)` for each line of `text`, without its \n and without a byte order mark
 /// at its beginning; lines count from 1.
@@ -88,6 +100,8 @@ void for_each_line(std::string_view text, Use&& use) {
     text.remove_prefix(std::min(end + 1, text.size()));
   }
 }
+
+}  // namespace detail
 
 /// Words numbered from 0 in the order in which they were added, and a hash table (open addressing,
 /// at most half full) that finds their numbers. A word is any bytes. Thread-safe while none is

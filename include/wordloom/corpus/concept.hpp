@@ -96,8 +96,12 @@ bool drops_words(const C& corpus) {
 template <class C>
 concept Corpus = detail::CountsTokens<C> && detail::HasSentences<C> && detail::SaysIfItRepeats<C>;
 
+namespace detail {
+
 /// A sentence, or nothing after the last one.
 using NextSentence = std::optional<std::span<const WordId>>;
+
+}  // namespace detail
 
 /// An input range of std::span<const WordId> over the sentences that a reader returns. `open()`
 /// returns a reader at the first sentence: each call of the reader returns a NextSentence, which is
@@ -125,7 +129,7 @@ class SentenceRange {
 
    private:
     std::shared_ptr<Reader> reader_;
-    NextSentence sentence_;
+    detail::NextSentence sentence_;
   };
 
   explicit SentenceRange(Open open) : open_(std::move(open)) {}
@@ -156,7 +160,7 @@ class AnyCorpus {
   }
 
  private:
-  using Reader = std::function<NextSentence()>;
+  using Reader = std::function<detail::NextSentence()>;
 
   template <class C>
   explicit AnyCorpus(std::shared_ptr<const C> corpus)
@@ -176,15 +180,16 @@ class AnyCorpus {
       Sentences sentences;
       std::optional<decltype(std::begin(sentences))> at = {};
     };
-    return [state = std::make_shared<State>(State{std::move(sentences)})]() -> NextSentence {
-      auto& [range, at] = *state;
-      if (at)
-        ++*at;
-      else
-        at.emplace(range.begin());
-      if (*at == range.end()) return std::nullopt;
-      return **at;
-    };
+    return
+        [state = std::make_shared<State>(State{std::move(sentences)})]() -> detail::NextSentence {
+          auto& [range, at] = *state;
+          if (at)
+            ++*at;
+          else
+            at.emplace(range.begin());
+          if (*at == range.end()) return std::nullopt;
+          return **at;
+        };
   }
 
   std::uint64_t token_count_, vocabulary_fingerprint_;
@@ -194,6 +199,8 @@ class AnyCorpus {
 };
 
 static_assert(Corpus<AnyCorpus>);
+
+namespace detail {
 
 /// The unit of work of a kernel on a device: a few million words of the corpus, before subsampling.
 /// The kernel subsamples, draws windows and negatives itself.
@@ -220,5 +227,7 @@ struct SentenceBatch {
     }
   }
 };
+
+}  // namespace detail
 
 }}  // namespace wordloom::WORDLOOM_ABI

@@ -109,7 +109,7 @@ class EncodedCorpus {
   auto sentences(const Shard& shard) const {
     const auto [begin, end] = part_of(token_count(), shard.index, shard.count);
     return SentenceRange([corpus = *this, first = sentence_at(begin), last = sentence_at(end)] {
-      return [corpus, i = first, last]() mutable -> NextSentence {
+      return [corpus, i = first, last]() mutable -> detail::NextSentence {
         if (i == last) return std::nullopt;
         return corpus.sentence(i++);
       };

@@ -13,6 +13,8 @@
 
 namespace wordloom { inline namespace WORDLOOM_ABI {
 
+namespace detail {
+
 /// Drops frequent words at random: keeps a word of relative frequency f with probability
 /// min(1, sqrt(t/f) + t/f), as word2vec.c does (the paper, Mikolov et al. 2013b, section 2.3, has
 /// sqrt(t/f)). Costs one integer comparison a token. Immutable; copies share their table; all
@@ -56,7 +58,11 @@ class Subsampling {
   std::shared_ptr<const std::vector<std::uint32_t>> highest_kept_;
 };
 
+}  // namespace detail
+
 #if WORDLOOM_DEFINES_FUNCTIONS
+
+namespace detail {
 
 WORDLOOM_FUNCTION Subsampling::Subsampling(const Vocabulary& vocabulary, double threshold) {
   if (threshold <= 0) return;
@@ -74,6 +80,8 @@ WORDLOOM_FUNCTION Subsampling::Subsampling(const Vocabulary& vocabulary, double 
   table->shrink_to_fit();
   highest_kept_ = std::move(table);
 }
+
+}  // namespace detail
 
 #endif
 

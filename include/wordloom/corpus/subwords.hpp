@@ -89,8 +89,6 @@ void for_each_row_of_word(std::string_view word, std::optional<WordId> id, std::
   });
 }
 
-}  // namespace detail
-
 /// Returns the n-grams of a word, which may be unknown, in the order of `fasttext print-ngrams`; an
 /// n-gram may occur twice. Throws InvalidArgument for options out of bounds.
 [[nodiscard]] std::vector<std::string> ngrams_of(std::string_view word,
@@ -132,7 +130,11 @@ class SubwordTable {
   std::shared_ptr<const Store> store_;
 };
 
+}  // namespace detail
+
 #if WORDLOOM_DEFINES_FUNCTIONS
+
+namespace detail {
 
 WORDLOOM_FUNCTION std::vector<std::string> ngrams_of(std::string_view word,
                                                      const SubwordOptions& options) {
@@ -181,6 +183,8 @@ WORDLOOM_FUNCTION SubwordTable::SubwordTable(const Vocabulary& vocabulary,
   });
   store_ = std::move(store);
 }
+
+}  // namespace detail
 
 #endif
 

@@ -40,7 +40,7 @@ struct CorpusOptions {
   /// Bytes of text that a thread takes at a time.
   std::size_t piece_bytes = detail::TextPieces::default_piece_bytes;
   /// The part of the text that is read; it may have no words. See RankCorpus.
-  TextPart part = {};
+  detail::TextPart part = {};
   /// Called before each piece of the text is encoded or counted, never by two threads at once. An
   /// exception that it throws ends the reading and reaches the caller.
   std::function<void()> before_piece = {};
@@ -114,7 +114,7 @@ class TextCorpus {
   struct Reader {
     Reader(const TextCorpus& corpus, const Shard& shard);
 
-    NextSentence operator()() {
+    detail::NextSentence operator()() {
       sentence_.clear();
       while (!splitter_.next(rest_, sentence_)) {
         // A piece that does not follow this one does not continue its sentence.

@@ -23,6 +23,8 @@
 
 namespace wordloom { inline namespace WORDLOOM_ABI {
 
+namespace detail {
+
 /// The i-th of n parts of a text, all of nearly the same size. A plain file is cut after a line
 /// end, or after white space if no line ends nearby. A .gz file cannot be cut: a part of it is
 /// every n-th piece.
@@ -32,8 +34,6 @@ struct TextPart {
   /// Returns where the part begins in a plain text; the part before it ends there.
   std::size_t begin(std::string_view text) const;
 };
-
-namespace detail {
 
 /// A position at which a text may be cut into pieces: after any white space, or only after the end
 /// of a line.
@@ -109,6 +109,8 @@ class TextPieces {
 
 #if WORDLOOM_DEFINES_FUNCTIONS
 
+namespace detail {
+
 WORDLOOM_FUNCTION std::size_t TextPart::begin(std::string_view text) const {
   constexpr std::size_t near = std::size_t{1} << 16;
   if (index == count) return text.size();
@@ -119,8 +121,6 @@ WORDLOOM_FUNCTION std::size_t TextPart::begin(std::string_view text) const {
   const std::size_t space = text.find_first_of(white_space, from - 1);
   return space == text.npos ? text.size() : space + 1;
 }
-
-namespace detail {
 
 WORDLOOM_FUNCTION std::optional<TextPiece> TextPieces::next_of_gzip() {
   std::string text = std::exchange(carried_, {});

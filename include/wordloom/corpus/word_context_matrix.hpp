@@ -148,7 +148,7 @@ class WordContextMatrix::Reader {
  public:
   Reader(const WordContextMatrix& matrix, const Shard& shard);
 
-  NextSentence operator()() {
+  detail::NextSentence operator()() {
     if (left_.first == left_.second) return std::nullopt;
     const auto [begin, end] = part_of(matrix_.token_count(), left_.first++, count_);
     contexts_.resize(end - begin);

@@ -46,7 +46,7 @@ class CharCnnComposer {
 }  // namespace detail
 
 /// The vectors of a model that was trained with a CharCnn, and of any other string, "" included.
-class CharCnnEmbeddings : public AnyWordEmbeddings<detail::CharCnnComposer> {
+class CharCnnEmbeddings : public detail::AnyWordEmbeddings<detail::CharCnnComposer> {
  public:
   /// Takes the vectors of the words and the parameters of the network. Throws InvalidArgument for a
   /// model without words, or without a character CNN.

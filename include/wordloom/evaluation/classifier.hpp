@@ -39,8 +39,6 @@ inline bool is_finite(std::span<const float> numbers) {
   return std::all_of(numbers.begin(), numbers.end(), [](float x) { return std::isfinite(x); });
 }
 
-}  // namespace detail
-
 /// Rows of features [n x D] and a constant 1 after each, as LIBLINEAR reads them: 16 (D + 2) bytes
 /// a row. Thread-safe while no row is added.
 class FeatureRows {
@@ -205,6 +203,8 @@ inline void LogisticRegression::check(const FeatureRows& features,
     throw InvalidArgument{"logistic regression needs rows of both classes, got ", negatives,
                           " negative ones of ", positive.size()};
 }
+
+}  // namespace detail
 
 #endif
 }}  // namespace wordloom::WORDLOOM_ABI

@@ -12,6 +12,8 @@
 
 namespace wordloom { inline namespace WORDLOOM_ABI {
 
+namespace detail {
+
 /// The mean of some values and their standard deviation (n - 1 in its denominator; NaN for one).
 struct MeanAndDeviation {
   double mean = std::numeric_limits<double>::quiet_NaN();
@@ -25,8 +27,6 @@ struct F1 {
   double micro, macro;
 };
 
-namespace detail {
-
 /// Predicts for each row of `scores` [n x L], row-major, as many labels as the row of `truth` [n x
 /// L] has: those with the highest scores, and of equal ones the first. Macro F1 is the sum of each
 /// label's F1, 0 for one that is neither actual nor predicted, divided by `counted`.
@@ -37,6 +37,8 @@ F1 top_k_f1(std::span<const double> scores, std::span<const std::uint8_t> truth,
 
 #if WORDLOOM_DEFINES_FUNCTIONS
 
+namespace detail {
+
 WORDLOOM_FUNCTION MeanAndDeviation MeanAndDeviation::of(std::span<const double> values) {
   const auto n = static_cast<double>(values.size());
   const double mean = std::accumulate(values.begin(), values.end(), 0.0) / n;
@@ -44,8 +46,6 @@ WORDLOOM_FUNCTION MeanAndDeviation MeanAndDeviation::of(std::span<const double> 
   for (const double value : values) squares += (value - mean) * (value - mean);
   return {mean, std::sqrt(squares / (n - 1))};
 }
-
-namespace detail {
 
 WORDLOOM_FUNCTION F1 top_k_f1(std::span<const double> scores, std::span<const std::uint8_t> truth,
                               std::size_t labels, std::size_t counted) {

@@ -26,10 +26,14 @@
 /// Prediction of edges that were held out of a graph, by the vectors of its nodes.
 namespace wordloom { inline namespace WORDLOOM_ABI {
 
+namespace detail {
+
 /// Returns the area under the ROC curve: the probability that a random one of `positive` is above a
 /// random one of `negative`, ties counting half. NaN if one of them is empty or contains NaN.
 [[nodiscard]] double area_under_curve(std::span<const double> positive,
                                       std::span<const double> negative);
+
+}  // namespace detail
 
 /// The quality with which scores separate held-out links from pairs without a link.
 struct LinkReport {
@@ -112,6 +116,8 @@ void evaluate_links(const Arguments&...) {
 
 #if WORDLOOM_DEFINES_FUNCTIONS
 
+namespace detail {
+
 WORDLOOM_FUNCTION double area_under_curve(std::span<const double> positive,
                                           std::span<const double> negative) {
   std::vector<double> scores(positive.begin(), positive.end());
@@ -124,6 +130,8 @@ WORDLOOM_FUNCTION double area_under_curve(std::span<const double> positive,
   const auto end = ranks.begin() + static_cast<std::ptrdiff_t>(positive.size());
   return (std::accumulate(ranks.begin(), end, 0.0) - p * (p + 1) / 2) / (p * n);
 }
+
+}  // namespace detail
 
 WORDLOOM_FUNCTION std::ostream& operator<<(std::ostream& out, const LinkReport& report) {
   std::ostringstream text;
@@ -196,13 +204,13 @@ inline LinkReport evaluate_links(const Embeddings& embeddings, const LinkSplit& 
       std::transform(x.begin(), x.end(), y.begin(), combined.begin(), operators[o].second);
       return combined;
     };
-    FeatureRows features(embeddings.dimension());
+    detail::FeatureRows features(embeddings.dimension());
     features.reserve(pairs.train_links.size() + pairs.train_non_links.size());
     for (const auto& [a, b] : pairs.train_links) features.append(combine(a, b));
     std::vector<std::uint8_t> labels(pairs.train_links.size(), 1);
     for (const auto& [a, b] : pairs.train_non_links) features.append(combine(a, b));
     labels.resize(features.size(), 0);
-    const auto classifier = LogisticRegression::fit(features, labels, options.classifier);
+    const auto classifier = detail::LogisticRegression::fit(features, labels, options.classifier);
     aucs[o] = pairs.auc([&](WordId a, WordId b) { return classifier.decision(combine(a, b)); });
   };
   const std::size_t threads = std::min(resolve_threads(options.threads), operators.size());

@@ -44,7 +44,7 @@ struct NodeLabelReport {
 
   struct Row {
     double share;  // of the nodes, trained on
-    MeanAndDeviation micro, macro;
+    detail::MeanAndDeviation micro, macro;
   };
   std::vector<Row> rows;
   std::size_t used = 0;      // labelled nodes with a vector

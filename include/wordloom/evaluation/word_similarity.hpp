@@ -97,8 +97,6 @@ inline std::vector<double> ranks(std::span<const double> values) {
   return result;
 }
 
-}  // namespace detail
-
 /// Returns Spearman's rho of two series of equal length: Pearson's correlation of their ranks. NaN
 /// if there are fewer than two values, one series is constant or a value is NaN.
 [[nodiscard]] inline double spearman(std::span<const double> x, std::span<const double> y) {
@@ -115,6 +113,8 @@ inline std::vector<double> ranks(std::span<const double> values) {
   }
   return xx > 0 && yy > 0 ? xy / std::sqrt(xx * yy) : std::numeric_limits<double>::quiet_NaN();
 }
+
+}  // namespace detail
 
 /// Returns Spearman's rho between the scores and the cosines of the pairs that have vectors: the
 /// pairs of known words; with SubwordEmbeddings all pairs except those of words without n-grams (of
@@ -145,7 +145,7 @@ requires requires(const Vectors& vectors, std::string_view word) { vectors.simil
     people.push_back(pair.score);
     cosines.push_back(static_cast<double>(embeddings.similarity(first, second)));
   }
-  report.spearman = spearman(people, cosines);
+  report.spearman = detail::spearman(people, cosines);
   report.used = people.size();
   return report;
 }

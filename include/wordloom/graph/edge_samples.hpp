@@ -72,8 +72,8 @@ class EdgeSamples {
   class Reader;
 
   Graph graph_;
-  std::uint64_t edges_, sentences_ = 0;      // of an epoch
-  std::shared_ptr<const AliasTable> nodes_;  // by the sum of the weights of their edges
+  std::uint64_t edges_, sentences_ = 0;              // of an epoch
+  std::shared_ptr<const detail::AliasTable> nodes_;  // by the sum of the weights of their edges
 };
 
 /// The sentences of one shard, one after the other.
@@ -84,7 +84,7 @@ class EdgeSamples::Reader {
         shard_(shard),
         sentences_(part_of(samples.sentences_, shard.index, shard.count)) {}
 
-  NextSentence operator()() {
+  detail::NextSentence operator()() {
     if (sentences_.first == sentences_.second) return std::nullopt;
     const std::size_t sentence = sentences_.first++;
     const auto [first, last] = part_of(samples_.edges_, sentence, samples_.sentences_);
@@ -105,7 +105,7 @@ class EdgeSamples::Reader {
   void draw(std::span<WordId> edges, Random& random) const noexcept {
     const detail::GraphRows& rows = samples_.graph_.rows();
     const std::size_t count = edges.size() / 2;
-    std::array<AliasTable::Place, at_once> places;
+    std::array<detail::AliasTable::Place, at_once> places;
     std::array<std::uint64_t, at_once> entries;
     for (std::size_t i = 0; i < count; ++i) places[i] = samples_.nodes_->begin_draw(random);
     for (std::size_t i = 0; i < count; ++i) {
@@ -114,7 +114,7 @@ class EdgeSamples::Reader {
     }
     for (std::size_t i = 0; i < count; ++i) {
       const std::uint64_t begin = rows.begin(edges[2 * i]);
-      places[i] = AliasTable::draw_place(random, rows.ends[edges[2 * i]] - begin);
+      places[i] = detail::AliasTable::draw_place(random, rows.ends[edges[2 * i]] - begin);
       entries[i] = begin + places[i].bucket;
       __builtin_prefetch(&rows.neighbours[entries[i]]);
       if (!rows.aliases.empty()) __builtin_prefetch(&rows.aliases[entries[i]]);
@@ -122,7 +122,7 @@ class EdgeSamples::Reader {
     if (!rows.aliases.empty())
       for (std::size_t i = 0; i < count; ++i) {
         const std::uint64_t begin = entries[i] - places[i].bucket;
-        entries[i] = begin + AliasTable::end_draw(&rows.aliases[begin], places[i]);
+        entries[i] = begin + detail::AliasTable::end_draw(&rows.aliases[begin], places[i]);
       }
     for (std::size_t i = 0; i < count; ++i) edges[2 * i + 1] = rows.neighbours[entries[i]];
   }
@@ -156,7 +156,7 @@ WORDLOOM_FUNCTION EdgeSamples::EdgeSamples(Graph graph, const EdgeSampleOptions&
     sums[i] = graph_.is_weighted() ? std::accumulate(weights.begin(), weights.end(), 0.0)
                                    : static_cast<double>(graph_.neighbours(node).size());
   }
-  nodes_ = std::make_shared<const AliasTable>(sums);
+  nodes_ = std::make_shared<const detail::AliasTable>(sums);
 }
 
 #endif

@@ -123,9 +123,9 @@ class Graph {
   /// Draws a neighbour in proportion to the weights; the node must have one.
   WordId draw_neighbour(WordId node, Random& random) const noexcept {
     const auto row = data_.rows.row(node);
-    const auto place = AliasTable::draw_place(random, row.size());
+    const auto place = detail::AliasTable::draw_place(random, row.size());
     if (!is_weighted()) return row[place.bucket];
-    return row[AliasTable::end_draw(&data_.rows.aliases[data_.rows.begin(node)], place)];
+    return row[detail::AliasTable::end_draw(&data_.rows.aliases[data_.rows.begin(node)], place)];
   }
   /// Returns the arrays of the graph, for code that walks at full speed.
   const detail::GraphRows& rows() const& noexcept { return data_.rows; }
@@ -253,7 +253,7 @@ WORDLOOM_FUNCTION std::uint64_t Graph::hash_of(const GraphOptions& options) {
   detail::Hash hash;
   for (const bool option :
        {options.directed, options.weighted, options.self_loops, options.isolated_nodes,
-        options.duplicate_edges == DuplicateEdges::merge})
+        options.duplicate_edges == GraphOptions::Duplicates::merge})
     hash.add(std::uint64_t{option});
   hash.add(std::uint64_t{static_cast<unsigned char>(options.delimiter)});
   hash.add(static_cast<std::uint64_t>(options.format));

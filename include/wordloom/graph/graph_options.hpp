@@ -10,30 +10,30 @@
 
 namespace wordloom { inline namespace WORDLOOM_ABI {
 
-/// The treatment of duplicate edges; in an undirected graph, `u v` and `v u` are duplicates.
-enum class DuplicateEdges {
-  merge,  ///< to one edge, with the sum of their weights
-  keep    ///< as parallel edges
-};
-
-/// The content of a line of a text file of edges. A Matrix Market file is recognised in any case.
-enum class GraphFormat {
-  edges,     ///< `u v` or `u v weight`: one edge
-  adjacency  ///< `u v1 v2 ...`: the edges from u to v1, v2, ...; a node alone has none
-};
-
-/// The treatment of a header: a first line with the names of the columns.
-enum class GraphHeader {
-  refuse,   ///< a line that looks like a header is an error
-  present,  ///< the first line is one: it says which columns hold the nodes and the weight
-  absent    ///< the first line is an edge, whatever it looks like
-};
-
-/// A value of GraphOptions::delimiter: any run of white space separates columns.
-inline constexpr char any_white_space = '\n';
-
 /// Options of making a graph of edges.
 struct GraphOptions {
+  /// The treatment of duplicate edges; in an undirected graph, `u v` and `v u` are duplicates.
+  enum class Duplicates {
+    merge,  ///< to one edge, with the sum of their weights
+    keep    ///< as parallel edges
+  };
+
+  /// The content of a line of a text file of edges. A Matrix Market file is recognised in any case.
+  enum class Format {
+    edges,     ///< `u v` or `u v weight`: one edge
+    adjacency  ///< `u v1 v2 ...`: the edges from u to v1, v2, ...; a node alone has none
+  };
+
+  /// The treatment of a header: a first line with the names of the columns.
+  enum class Header {
+    refuse,   ///< a line that looks like a header is an error
+    present,  ///< the first line is one: it says which columns hold the nodes and the weight
+    absent    ///< the first line is an edge, whatever it looks like
+  };
+
+  /// A value of `delimiter`: any run of white space separates columns.
+  static constexpr char any_white_space = '\n';
+
   bool directed = false;
   /// True if edges have weights: the third column of a file, which is otherwise not read.
   bool weighted = false;
@@ -42,10 +42,10 @@ struct GraphOptions {
   /// lines.
   char delimiter = '\0';
   /// from_edge_list: the content of a line.
-  GraphFormat format = GraphFormat::edges;
+  Format format = Format::edges;
   /// from_edge_list: the treatment of a first line that names the columns.
-  GraphHeader header = GraphHeader::refuse;
-  DuplicateEdges duplicate_edges = DuplicateEdges::merge;
+  Header header = Header::refuse;
+  Duplicates duplicate_edges = Duplicates::merge;
   /// True if edges from a node to itself are kept.
   bool self_loops = true;
   /// True if nodes without any edge are kept: those whose only edges are left out (self-loops,
@@ -71,7 +71,8 @@ struct GraphReport {
   std::uint64_t dropped_self_loops = 0;  // edges from a node to itself, left out
   std::uint64_t dropped_nodes = 0;       // nodes without an edge, left out
   std::uint64_t lines_without_edge = 0;  // comments, blank lines, a header, nodes alone
-  /// The byte between columns or any_white_space; 0: no file, or a Matrix Market file.
+  /// The byte between columns or GraphOptions::any_white_space; 0: no file, or a Matrix Market
+  /// file.
   char delimiter = '\0';
   /// True if some lines have columns that were not read, such as weights of an unweighted graph.
   bool has_unread_columns = false;
@@ -88,15 +89,15 @@ WORDLOOM_FUNCTION void GraphOptions::validate() const {
   if (delimiter == '\r' || delimiter == '"' || delimiter == '#' || delimiter == '%')
     throw InvalidArgument{"delimiter is ", detail::shown({&delimiter, 1}),
                           ", must not be a line end, quotation mark, # or %"};
-  if (format == GraphFormat::adjacency && weighted)
+  if (format == GraphOptions::Format::adjacency && weighted)
     throw InvalidArgument("an adjacency list has no weights: weighted must be false");
-  if (format == GraphFormat::adjacency && header == GraphHeader::present)
+  if (format == GraphOptions::Format::adjacency && header == GraphOptions::Header::present)
     throw InvalidArgument("an adjacency list has no header: header must not be present");
 }
 
 WORDLOOM_FUNCTION std::string GraphReport::delimiter_name() const {
   switch (delimiter) {
-    case any_white_space:
+    case GraphOptions::any_white_space:
       return "white space";
     case '\t':
       return "tabs";

@@ -116,7 +116,7 @@ class RandomWalks::Reader {
         owners_(walks.graph_.node_count(), Random(seed_, 0, owner_stream)),
         walker_(walks_.graph_.rows(), walks.options_.length, walks.options_.p, walks.options_.q) {}
 
-  NextSentence operator()() {
+  detail::NextSentence operator()() {
     if (given_ == walker_.count() && !walk_more()) return std::nullopt;
     return walker_.walk(given_++);
   }
@@ -185,7 +185,7 @@ static_assert(Corpus<RandomWalks>);
 
 WORDLOOM_FUNCTION void RandomWalks::check_names(const Graph& graph) {
   for (WordId node = 0; node < graph.node_count(); ++node)
-    if (const auto name = graph.vocabulary().word(node); !is_word(name))
+    if (const auto name = graph.vocabulary().word(node); !detail::is_word(name))
       throw InvalidArgument{"walks separate nodes by blanks and cannot hold the node ",
                             detail::shown(name), ": replace the white space in its name"};
 }

@@ -66,10 +66,14 @@ class VectorFile {
   VectorFormat format_;
 };
 
+namespace detail {
+
 /// Returns the format of a file (VectorFile::format). Throws IoError.
 inline VectorFormat detect_vector_format(const std::filesystem::path& path) {
   return VectorFile(path).format();
 }
+
+}  // namespace detail
 
 /// Checks that `file` can be written, for example before training. Throws as write_embeddings. See
 /// check_words for the words.

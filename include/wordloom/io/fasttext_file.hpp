@@ -144,8 +144,6 @@ inline SubwordEmbeddings read_fasttext(const InputFile& input_file) {
   return {file.vocabulary().words(), std::move(input), file.subwords(), file.vocabulary().counts()};
 }
 
-}  // namespace detail
-
 /// Reads a model of fastText, version 11 or 12, plain or .gz, to train on: cbow or skip-gram with
 /// the loss ns, not quantised or pruned. Labels that were in its text are left out. Words with
 /// equal counts move to their place in a Vocabulary. Without n-grams (maxn 0) Model::subwords is
@@ -160,5 +158,7 @@ inline Model load_fasttext_model(const std::filesystem::path& path) {
 inline SubwordEmbeddings load_fasttext(const std::filesystem::path& path) {
   return detail::read_fasttext(detail::InputFile(path));
 }
+
+}  // namespace detail
 
 }}  // namespace wordloom::WORDLOOM_ABI

@@ -38,8 +38,6 @@ void write_npy(const Embeddings& embeddings, AtomicFile& file);
 Embeddings read_npy(const InputFile& file, const std::filesystem::path& words,
                     const LoadOptions& options);
 
-}  // namespace detail
-
 /// Reads a .npy file of version 1 to 3 with a little-endian float32 array [V x D] in C order, and
 /// its words from `words`; if that is empty, from npy_words_path(path), for "v.npy.gz" also from
 /// "v.npy.words.txt". Either file may end in .gz. Throws IoError, and FormatError with the byte, or
@@ -49,6 +47,8 @@ inline Embeddings load_npy(const std::filesystem::path& path,
                            const LoadOptions& options = {}) {
   return detail::read_npy(detail::InputFile(path), words, options);
 }
+
+}  // namespace detail
 
 #if WORDLOOM_DEFINES_FUNCTIONS
 
@@ -64,7 +64,7 @@ WORDLOOM_FUNCTION void detail::write_npy(const Embeddings& embeddings, AtomicFil
   file.write({reinterpret_cast<const char*>(&length), sizeof length});
   file.write(header);
   for (std::size_t i = 0; i < embeddings.size(); ++i) detail::write_floats(embeddings, i, file);
-  detail::save_word_lines(embeddings, file, npy_words_path(file.path()));
+  detail::save_word_lines(embeddings, file, detail::npy_words_path(file.path()));
 }
 
 WORDLOOM_FUNCTION Embeddings detail::read_npy(const InputFile& file,

@@ -17,6 +17,8 @@
 /// The files of words beside the vectors of formats that keep them in a separate file.
 namespace wordloom { inline namespace WORDLOOM_ABI {
 
+namespace detail {
+
 /// Returns the file with the words of "vectors.tsv": "vectors.metadata.tsv", one word a line.
 inline std::filesystem::path projector_metadata_path(std::filesystem::path path) {
   return path.replace_extension(".metadata.tsv");
@@ -27,10 +29,12 @@ inline std::filesystem::path npy_words_path(std::filesystem::path path) {
   return path += ".words.txt";
 }
 
+}  // namespace detail
+
 /// Returns the file of the words beside the vectors in `path`; empty for a format that is one file.
 inline std::filesystem::path words_path(const std::filesystem::path& path, VectorFormat format) {
-  if (format == VectorFormat::npy) return npy_words_path(path);
-  if (format == VectorFormat::projector_tsv) return projector_metadata_path(path);
+  if (format == VectorFormat::npy) return detail::npy_words_path(path);
+  if (format == VectorFormat::projector_tsv) return detail::projector_metadata_path(path);
   return {};
 }
 

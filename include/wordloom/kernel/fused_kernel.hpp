@@ -76,7 +76,7 @@ class FusedKernel::RowWorker {
   }
 
   /// Sets the private copies of rows, see kernel/concept.hpp.
-  void map_rows(const RowMaps& maps) noexcept { maps_ = maps; }
+  void map_rows(const detail::RowMaps& maps) noexcept { maps_ = maps; }
 
  protected:  // for kernel/fused_row_ada_grad.hpp
   friend class FusedKernel::Worker;
@@ -101,8 +101,9 @@ class FusedKernel::RowWorker {
                     simd::Staging& staging) noexcept {
     begin(block, learning_rate);
     staging.gather(model, block, scored_.inputs, scored_.outputs);
-    scored_.may_repeat = (block.update != Sides::inputs && filter_.repeats(block.outputs)) ||
-                         (!staging.has_bags() && filter_.repeats(block.inputs));
+    scored_.may_repeat =
+        (block.update != detail::Sides::inputs && filter_.repeats(block.outputs)) ||
+        (!staging.has_bags() && filter_.repeats(block.inputs));
     functions_.score_staged(scored_, model.input.stride());
   }
 
@@ -114,7 +115,7 @@ class FusedKernel::RowWorker {
   RowMatrix change_;  // [N x 32] of an update over several tiles
   simd::RepeatFilter filter_;
   simd::RowsAhead ahead_;
-  RowMaps maps_;
+  detail::RowMaps maps_;
 };
 
 /// The scratch memory of one thread.
@@ -150,7 +151,7 @@ class FusedKernel::Worker {
     rows_.prefetch(model, inputs, outputs);
   }
 
-  void map_rows(const RowMaps& maps) noexcept {
+  void map_rows(const detail::RowMaps& maps) noexcept {
     rows_.map_rows(maps);
     bag_.map_rows(maps);
     staging_.map_rows(maps);

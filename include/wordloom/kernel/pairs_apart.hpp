@@ -37,7 +37,7 @@ struct PairsApart {
       return other_.template update<with_loss>(model, block, learning_rate);
     }
 
-    void map_rows(const RowMaps& maps) noexcept requires detail::MapsRows<Other> {
+    void map_rows(const detail::RowMaps& maps) noexcept requires detail::MapsRows<Other> {
       pairs_.map_rows(maps);
       other_.map_rows(maps);
     }

@@ -7,7 +7,7 @@
 
 #include <wordloom/model/embeddings.hpp>
 
-namespace wordloom { inline namespace WORDLOOM_ABI {
+namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
 
 /// Words whose vectors are computed once [V x D], and a vector for any other string, by a function
 /// of its characters. Immutable; copies share everything; thread-safe. It is not an Embeddings,
@@ -77,4 +77,4 @@ class AnyWordEmbeddings : private Embeddings {
   Composer composer_;
 };
 
-}}  // namespace wordloom::WORDLOOM_ABI
+}}}  // namespace wordloom::WORDLOOM_ABI::detail

@@ -55,7 +55,7 @@ class SubwordComposer {
 
 /// The vectors of words with subwords: the mean of the rows of a word's n-grams, and of its own row
 /// if it is in the vocabulary. An unknown word without n-grams has no vector.
-class SubwordEmbeddings : public AnyWordEmbeddings<detail::SubwordComposer> {
+class SubwordEmbeddings : public detail::AnyWordEmbeddings<detail::SubwordComposer> {
  public:
   /// `input` [V + buckets x D]: the rows of the words, then those of the n-grams. `counts`: as of
   /// Embeddings. Throws InvalidArgument for another number of rows or counts and for options out of

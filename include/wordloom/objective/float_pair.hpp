@@ -5,6 +5,8 @@
 
 namespace wordloom { inline namespace WORDLOOM_ABI {
 
+namespace detail {
+
 /// The operations of LogisticPair on a float: fast intrinsics on a device, exact ones on the host.
 struct FloatOperations {
   using Value = float;
@@ -39,9 +41,13 @@ struct FloatOperations {
   }
 };
 
+}  // namespace detail
+
 #define WORDLOOM_TERM WORDLOOM_BOTH
 #include <wordloom/objective/detail/logistic_terms.inl>
 #undef WORDLOOM_TERM
+
+namespace detail {
 
 /// A pair on the host or on a device.
 struct FloatPair : LogisticPair<FloatOperations> {
@@ -56,5 +62,7 @@ struct FloatPair : LogisticPair<FloatOperations> {
 #endif
   }
 };
+
+}  // namespace detail
 
 }}  // namespace wordloom::WORDLOOM_ABI

@@ -29,8 +29,8 @@ struct AdaGrad {
     visit("epsilon", epsilon, 1e-30, 1.0);
   }
 
-  StateMatrix state() const noexcept {
-    return per_row ? StateMatrix{"ada_grad_by_row", 1} : StateMatrix{"ada_grad", 0};
+  detail::StateMatrix state() const noexcept {
+    return per_row ? detail::StateMatrix{"ada_grad_by_row", 1} : detail::StateMatrix{"ada_grad", 0};
   }
 
   class Run {

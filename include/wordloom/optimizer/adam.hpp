@@ -41,7 +41,8 @@ struct Adam {
     visit("dense", static_cast<std::uint64_t>(dense), 0, 1);
   }
 
-  static constexpr StateMatrix state[] = {{"adam_mean", 0}, {"adam_square", 0}, {"adam_steps", 1}};
+  static constexpr detail::StateMatrix state[] = {
+      {"adam_mean", 0}, {"adam_square", 0}, {"adam_steps", 1}};
 
   /// Returns the constants for the vector code.
   simd::AdamConstants constants() const noexcept {

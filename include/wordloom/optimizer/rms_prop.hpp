@@ -29,7 +29,7 @@ struct RmsProp {
     visit("epsilon", epsilon, 1e-30, 1.0);
   }
 
-  static constexpr StateMatrix state = {"rms_prop", 0};
+  static constexpr detail::StateMatrix state = {"rms_prop", 0};
 
   /// Returns the constants for the vector code.
   simd::RmsPropConstants constants() const noexcept {

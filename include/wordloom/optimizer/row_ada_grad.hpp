@@ -32,7 +32,7 @@ struct RowAdaGrad {
     visit("start_sum", start_sum, 1e-6, 1e6);
   }
 
-  static constexpr StateMatrix state = {"row_ada_grad", 1};
+  static constexpr detail::StateMatrix state = {"row_ada_grad", 1};
 
   class Run {
    public:

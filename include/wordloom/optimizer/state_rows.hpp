@@ -10,11 +10,15 @@
 
 namespace wordloom { inline namespace WORDLOOM_ABI {
 
+namespace detail {
+
 /// A matrix of an optimizer's state, for each side: "input.NAME" and "output.NAME".
 struct StateMatrix {
   const char* name;
   std::size_t columns;  // 0: as many as in the model
 };
+
+}  // namespace detail
 
 /// The rows of an optimizer's state: of the matrix "input.NAME" [R_in x columns] and of
 /// "output.NAME" [R_out x columns] of a model, which are added if the model lacks them. In a model
@@ -23,7 +27,7 @@ class StateRows {
  public:
   /// Throws InvalidArgument if the model has state of this name with another shape, and
   /// std::bad_alloc.
-  StateRows(Model& model, const StateMatrix& of_side) {
+  StateRows(Model& model, const detail::StateMatrix& of_side) {
     const std::string name = of_side.name;
     sides_[0] = rows_of(model.state_matrix("input." + name, model.input.rows(), of_side.columns));
     sides_[1] =

@@ -10,6 +10,8 @@
 
 namespace wordloom { inline namespace WORDLOOM_ABI {
 
+namespace detail {
+
 /// The split of BIDMach (Canny et al. 2015, "Machine Learning at the Limit"; its word2vecPos and
 /// word2vecNeg): each block of `Base` becomes two, the positives of all inputs (attraction, n x 1
 /// for a window) and then their negatives (repulsion, n x K). The negatives are scored after the
@@ -101,7 +103,9 @@ struct AttractionRepulsion {
   Run start(const Vocabulary& vocabulary) const { return Run(base.start(vocabulary)); }
 };
 
-using SplitSharedNegative = AttractionRepulsion<SharedNegative>;
+}  // namespace detail
+
+using SplitSharedNegative = detail::AttractionRepulsion<SharedNegative>;
 
 static_assert(Sampler<SplitSharedNegative>);
 

@@ -22,8 +22,12 @@ struct PairWeights {
   bool empty() const noexcept { return values.empty(); }
 };
 
+namespace detail {
+
 /// The matrices that a block changes.
 enum class Sides : std::uint8_t { both, inputs, outputs };
+
+}  // namespace detail
 
 /// The part of the gradient of a bag's mean that each member receives. In windows of random reach,
 /// it also acts as a weight of far words: `root` keeps the similarity of `mean` and the analogies
@@ -34,11 +38,15 @@ enum class BagGradient : std::uint8_t {
   root    ///< 1 / sqrt(size) of it, the geometric mean of the two
 };
 
+namespace detail {
+
 /// Returns the part of the gradient of the mean that each member of a bag of `size` receives.
 WORDLOOM_BOTH float member_share(BagGradient gradient, float size) {
   if (gradient == BagGradient::whole) return 1.0f;
   return 1.0f / (gradient == BagGradient::root ? std::sqrt(size) : size);
 }
+
+}  // namespace detail
 
 /// N inputs scored against M output rows; outputs[0 .. positives) have label 1, the others 0. An
 /// input is a row, or the mean of a bag of rows. A kernel computes all scores from the rows as they
@@ -61,7 +69,7 @@ struct Block {
   std::size_t positives = 0;  // 0 .. M; ignored if there are weights or pairs
   PairWeights weights = {};   // empty: 1 for positives, -1 for the others
   std::size_t examples = 0;   // the number that the mean loss is divided by
-  Sides update = Sides::both;
+  detail::Sides update = detail::Sides::both;
   BagGradient bag_gradient = BagGradient::mean;
   /// True if a bag of all `inputs` replaces the bags that each lack one of them. Implied by
   /// `left_out`.
@@ -80,8 +88,9 @@ struct Block {
   float share_of_all() const noexcept {
     const auto n = static_cast<float>(inputs.size());
     const bool of_parts = stands_for_parts || !left_out.empty();
-    if (!of_parts || bag_gradient == BagGradient::mean) return member_share(bag_gradient, n);
-    return member_share(bag_gradient, n - 1.0f) * (n - 1.0f) / n;
+    if (!of_parts || bag_gradient == BagGradient::mean)
+      return detail::member_share(bag_gradient, n);
+    return detail::member_share(bag_gradient, n - 1.0f) * (n - 1.0f) / n;
   }
 };
 

@@ -87,9 +87,9 @@ struct BasicCbow {
     return SamplerRun(*this, targets.start(vocabulary));
   }
   template <class Tables>
-  ExpectedUpdates expected_updates(const WordRates& rates, const Tables& tables) const {
+  detail::ExpectedUpdates expected_updates(const WordRates& rates, const Tables& tables) const {
     const double share = window.mean_of(
-        [&](std::size_t n) { return member_share(gradient, static_cast<float>(n)); });
+        [&](std::size_t n) { return detail::member_share(gradient, static_cast<float>(n)); });
     return detail::expected_of_cbow(rates, share, tables);
   }
 };

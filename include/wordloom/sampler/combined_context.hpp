@@ -88,7 +88,7 @@ class CombinedContext::Worker {
     for (std::size_t j = 0; j < centers; ++j) {
       const std::size_t reach = window_.reach(random);
       same_reaches &= reach == std::exchange(reaches_[j], reach);
-      const WindowRange range(first + j, reach, sentence.size());
+      const detail::WindowRange range(first + j, reach, sentence.size());
       shape.begin = std::min(shape.begin, range.first);
       shape.end = std::max(shape.end, range.end);
     }
@@ -125,7 +125,7 @@ class CombinedContext::Worker {
     pairs_ = 0;
     for (std::size_t j = 0; j < shape.centers; ++j, row += n) {
       const std::size_t center = shape.before + j;
-      const WindowRange range(center, reaches_[j], n);
+      const detail::WindowRange range(center, reaches_[j], n);
       pairs_ += range.end - range.first - 1;
       for (std::size_t i = 0; i < n; ++i) {
         row[i] = i >= range.first && i < range.end && i != center ? 1.0f : 0.0f;
@@ -140,7 +140,8 @@ class CombinedContext::Worker {
   /// Gives weight 0 to pairs of a negative and a word in a window whose centre is the negative.
   /// Returns whether any negative is a centre.
   bool leave_out_centers(std::span<const RowId> outputs, const Shape& shape) noexcept {
-    if (!share_a_word(outputs.first(shape.centers), outputs.subspan(shape.centers))) return false;
+    if (!detail::share_a_word(outputs.first(shape.centers), outputs.subspan(shape.centers)))
+      return false;
     const std::size_t n = shape.end - shape.begin;
     float* const weights = weights_.change();
     for (std::size_t h = shape.centers; h < outputs.size(); ++h)

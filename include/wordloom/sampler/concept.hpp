@@ -180,7 +180,7 @@ concept SentenceSampler = Sampler<S> && detail::TakesSentences<detail::WorkerOf<
 /// changed twice in a step. See UniformMatrix.
 template <class S>
 concept ColumnSampler = Sampler<S> && detail::has_two_steps<S> &&
-    requires(detail::WorkerOf<S>& worker, Sides step) {
+    requires(detail::WorkerOf<S>& worker, detail::Sides step) {
   worker.begin_step(step);
 };
 
@@ -214,7 +214,7 @@ class SamplerRun {
 
   auto worker() const { return typename Policy::Worker(policy_, tables_); }
   std::size_t output_rows() const noexcept { return tables_.output_rows(); }
-  ExpectedUpdates expected_updates(const WordRates& rates) const {
+  detail::ExpectedUpdates expected_updates(const WordRates& rates) const {
     if constexpr (requires { policy_.expected_updates(rates, tables_); })
       return policy_.expected_updates(rates, tables_);
     else

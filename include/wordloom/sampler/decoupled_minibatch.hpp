@@ -43,13 +43,13 @@ struct DecoupledMinibatch {
   }
 
   /// Returns those of long sentences: a minibatch has K (C - 1/2) negatives on average.
-  ExpectedUpdates expected_updates(const WordRates& rates,
-                                   const NegativeSampling::Run& tables) const {
+  detail::ExpectedUpdates expected_updates(const WordRates& rates,
+                                           const NegativeSampling::Run& tables) const {
     const auto context = static_cast<double>(window.mean_context());
     const double repeated = static_cast<double>(window.size) - 0.5;
     const double negatives = static_cast<double>(targets.negatives) * repeated;
     const std::vector<double> scored = tables.expected_outputs(rates);
-    ExpectedUpdates result;
+    detail::ExpectedUpdates result;
     for (std::size_t i = 0; i < scored.size(); ++i) {
       const double kept = rates.kept[i];
       result.input.push_back(static_cast<float>(kept * (context + negatives)));
@@ -121,7 +121,7 @@ class DecoupledMinibatch::Worker {
   template <class Sink>
   void attract(std::span<const WordId> sentence, Random& random, Sink& sink) {
     for (std::size_t center = 0; center < sentence.size(); ++center) {
-      const WindowRange range(center, window_.reach(random), sentence.size());
+      const detail::WindowRange range(center, window_.reach(random), sentence.size());
       if (center + 1 < sentence.size())
         announce_rows(sink,
                       sentence.subspan(std::min(center + 1 + window_.size, sentence.size() - 1), 1),
@@ -154,7 +154,7 @@ class DecoupledMinibatch::Worker {
   std::size_t each_;   // K
   std::size_t words_;  // B
   std::size_t most_;   // K (2 C - 1), the largest H
-  NegativeBatch negatives_;
+  detail::NegativeBatch negatives_;
   std::vector<RowId> rows_;  // [2][most H]
   std::size_t slot_ = 0, begun_ = 0;
 };

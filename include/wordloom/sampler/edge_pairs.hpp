@@ -18,6 +18,8 @@
 
 namespace wordloom { inline namespace WORDLOOM_ABI {
 
+namespace detail {
+
 /// Targets of an edge whose ends are rows of one matrix (LINE, first order): its second end and K
 /// negatives, none of which is either end, because a node that was its own negative would only be
 /// pushed towards zero.
@@ -168,6 +170,8 @@ using LineFirstOrder = BasicEdgePairs<EdgeNegatives>;
 /// LINE of second order: nodes that share neighbours become similar.
 using LineSecondOrder = BasicEdgePairs<NegativeSampling>;
 
-static_assert(Sampler<LineFirstOrder> && Sampler<LineSecondOrder>);
+}  // namespace detail
+
+static_assert(Sampler<detail::LineFirstOrder> && Sampler<detail::LineSecondOrder>);
 
 }}  // namespace wordloom::WORDLOOM_ABI

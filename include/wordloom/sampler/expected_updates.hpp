@@ -9,11 +9,15 @@
 
 namespace wordloom { inline namespace WORDLOOM_ABI {
 
+namespace detail {
+
 /// The expected number of times that each row of a matrix is scored against rows of the other, for
 /// each word of the corpus that is trained. Sync policies need it.
 struct ExpectedUpdates {
   std::vector<float> input, output;
 };
+
+}  // namespace detail
 
 /// The share of the corpus that each word is, as a centre, after subsampling.
 struct WordRates {
@@ -40,11 +44,12 @@ ExpectedUpdates expected_of_skip_gram(const WordRates& rates, double context,
 }
 
 }  // namespace detail
+
 #if WORDLOOM_DEFINES_FUNCTIONS
 
 WORDLOOM_FUNCTION WordRates::WordRates(const Vocabulary& vocabulary, double subsample)
     : kept(vocabulary.size()) {
-  const Subsampling subsampling(vocabulary, subsample);
+  const detail::Subsampling subsampling(vocabulary, subsample);
   for (std::size_t i = 0; i < kept.size(); ++i) {
     kept[i] = subsampling.keep_probability(static_cast<WordId>(i)) *
               static_cast<double>(vocabulary.counts()[i]) /

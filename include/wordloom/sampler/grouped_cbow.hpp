@@ -40,12 +40,12 @@ struct GroupedCbow {
     return SamplerRun(*this, groups.tables(vocabulary));
   }
   template <class Tables>
-  ExpectedUpdates expected_updates(const WordRates& rates, const Tables& tables) const {
+  detail::ExpectedUpdates expected_updates(const WordRates& rates, const Tables& tables) const {
     // A bag of a centre's n context words is scored against the centre, and one of n + 1 words
     // against its K negatives; a member receives n / (n + 1) of the gradient of the latter.
     const double n = groups.mean_context();
     const auto negatives = static_cast<double>(groups.targets.negatives);
-    const auto share = static_cast<double>(member_share(gradient, static_cast<float>(n)));
+    const auto share = static_cast<double>(detail::member_share(gradient, static_cast<float>(n)));
     return detail::expected_of_cbow(rates, share * (1 + negatives * n / (n + 1)) / (1 + negatives),
                                     tables);
   }
@@ -85,7 +85,7 @@ class GroupedCbow::Worker {
       // Negatives that are also centres get weight 0.
       const float weight = weight_ * static_cast<float>(group.size);
       for (std::size_t j = group.size; j < group.outputs.size(); ++j)
-        weights_[j] = share_a_word(centers, group.outputs.subspan(j, 1)) ? 0.0f : weight;
+        weights_[j] = detail::share_a_word(centers, group.outputs.subspan(j, 1)) ? 0.0f : weight;
       sink(Block{.inputs = group.sentence.subspan(group.begin, group.end - group.begin),
                  .left_out = std::span(left_out_).first(group.size),
                  .outputs = group.outputs,

@@ -81,8 +81,6 @@ class OwnOutputs {
   std::vector<typename Group::Part> parts_;  // [slots][max_centers]
 };
 
-}  // namespace detail
-
 /// Grouping as in GroupedWindow, which gives windows of random reach without drawing any, if each
 /// centre has targets of its own: the paths of G successive words in the Huffman tree and G + 2 S
 /// words of context are one block. G is W if it is not set: the distances are those of random
@@ -168,8 +166,10 @@ class BasicGroupedTargets<Targets>::Worker {
   detail::WeightMatrix weights_;  // [targets of G centres][G + 2 S]
 };
 
+}  // namespace detail
+
 /// Skip-gram with hierarchical softmax in groups of windows.
-using GroupedHierarchicalSoftmax = BasicGroupedTargets<HuffmanPath>;
+using GroupedHierarchicalSoftmax = detail::BasicGroupedTargets<HuffmanPath>;
 
 static_assert(Sampler<GroupedHierarchicalSoftmax>);
 

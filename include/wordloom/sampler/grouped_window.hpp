@@ -62,11 +62,9 @@ struct GroupedWindow {
   class Worker;
   /// Throws InvalidArgument if `minibatch` is above `window`, CorpusError for a vocabulary of fewer
   /// than two words.
-  auto start(const Vocabulary& vocabulary) const {
-    return SamplerRun(*this, tables(vocabulary));
-  }
+  auto start(const Vocabulary& vocabulary) const { return SamplerRun(*this, tables(vocabulary)); }
   template <class Tables>
-  ExpectedUpdates expected_updates(const WordRates& rates, const Tables& tables) const {
+  detail::ExpectedUpdates expected_updates(const WordRates& rates, const Tables& tables) const {
     return detail::expected_of_skip_gram(rates, mean_context(), tables);
   }
 
@@ -139,7 +137,7 @@ class GroupedWindow::Worker {
   bool leave_out_centers(std::span<const RowId> outputs, const Shape& shape) noexcept {
     const auto centers = outputs.first(shape.centers);
     const auto negatives = outputs.subspan(shape.centers);
-    if (!share_a_word(centers, negatives)) return false;
+    if (!detail::share_a_word(centers, negatives)) return false;
     float* const weights = weights_.change();
     for (std::size_t h = 0; h < negatives.size(); ++h)
       if (std::find(centers.begin(), centers.end(), negatives[h]) != centers.end())

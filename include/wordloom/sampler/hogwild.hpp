@@ -62,7 +62,7 @@ class BasicHogwild<Targets>::Worker {
     for (std::size_t i = 0; i < text.count(); ++i) {
       const std::span<const WordId> sentence = text[i];
       for (std::size_t center = 0; center < sentence.size(); ++center) {
-        const WindowRange range(center, window_.reach(random), sentence.size());
+        const detail::WindowRange range(center, window_.reach(random), sentence.size());
         for (std::size_t context = range.first; context < range.end; ++context) {
           if (context == center) continue;
           const std::size_t slot = drawn++ % slots;

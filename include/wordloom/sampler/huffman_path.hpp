@@ -55,7 +55,7 @@ struct HuffmanPath {
       }
     }
 
-    const HuffmanTree& tree() const noexcept { return tree_; }
+    const detail::HuffmanTree& tree() const noexcept { return tree_; }
     /// For each of the first nodes, then once for all others: the probability of being kept, times
     /// 2^16.
     std::span<const std::uint32_t> kept() const noexcept { return kept_; }
@@ -82,7 +82,7 @@ struct HuffmanPath {
     Worker worker(std::size_t slots, std::size_t at_once) const;
 
    private:
-    HuffmanTree tree_;
+    detail::HuffmanTree tree_;
     std::vector<std::uint32_t> kept_;  // of the first nodes; the last entry is for all others
     // [2^12] The first node that is kept, by draw; empty if all nodes are kept.
     std::vector<RowId> first_kept_;
@@ -129,7 +129,7 @@ class HuffmanPath::Run::Worker {
     return {{rows, size - left_out}, positives - positives_left_out};
   }
 
-  HuffmanTree tree_;
+  detail::HuffmanTree tree_;
   std::vector<RowId> first_kept_;
   std::vector<RowId> rows_;      // [slots][max_path] if nodes are sampled
   std::vector<TargetSet> sets_;  // [slots] of the tree or of rows_

@@ -15,6 +15,8 @@
 
 namespace wordloom { inline namespace WORDLOOM_ABI {
 
+namespace detail {
+
 /// The Huffman tree of a vocabulary, by counts (Mikolov et al. 2013b, section 2.1; Morin and Bengio
 /// 2005). The path of a word consists of the inner nodes from the root to the word. Inner nodes are
 /// numbered by descending count: 0 is the root. Immutable; copies share the tables; thread-safe.
@@ -62,7 +64,11 @@ class HuffmanTree {
   std::shared_ptr<const Tables> tables_;
 };
 
+}  // namespace detail
+
 #if WORDLOOM_DEFINES_FUNCTIONS
+
+namespace detail {
 
 WORDLOOM_FUNCTION HuffmanTree::Tables HuffmanTree::paths(const Vocabulary& vocabulary) {
   const std::size_t words = vocabulary.size();
@@ -118,6 +124,8 @@ WORDLOOM_FUNCTION HuffmanTree::Tables HuffmanTree::paths(const Vocabulary& vocab
   }
   return tables;
 }
+
+}  // namespace detail
 
 #endif
 

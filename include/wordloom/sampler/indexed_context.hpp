@@ -161,7 +161,8 @@ class IndexedContext::Worker {
     first_[words[place]] = next;
     ++draft.windows;
     const std::size_t begin = text.begin(sentence);
-    const WindowRange range(place - begin, window_.reach(random), text.end(sentence) - begin);
+    const detail::WindowRange range(place - begin, window_.reach(random),
+                                    text.end(sentence) - begin);
     for (std::size_t i = begin + range.first; i < begin + range.end; ++i)
       if (i != place) draft.inputs.push_back(words[i]);
     draft.centers.resize(draft.inputs.size(), static_cast<std::uint32_t>(center));
@@ -200,7 +201,7 @@ class IndexedContext::Worker {
 
   Window window_;
   std::size_t windows_, words_;  // C, T
-  NegativeBatch negatives_;
+  detail::NegativeBatch negatives_;
   std::vector<WordId> drawn_;         // [K]
   std::vector<std::uint32_t> first_;  // [V] the first place of each word not used yet
   std::vector<Place> places_;         // [words of the batch]

@@ -10,7 +10,7 @@
 #include <wordloom/core/types.hpp>
 #include <wordloom/corpus/vocabulary.hpp>
 
-namespace wordloom { inline namespace WORDLOOM_ABI {
+namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
 
 /// Draws negative words in proportion to count^exponent (Mikolov et al. 2013b, section 2.2), never
 /// the positive word. Copies share their tables; thread-safe with a random stream for each thread.
@@ -83,4 +83,4 @@ class NegativeDistribution {
   std::shared_ptr<const Tables> tables_;
 };
 
-}}  // namespace wordloom::WORDLOOM_ABI
+}}}  // namespace wordloom::WORDLOOM_ABI::detail

@@ -8,7 +8,7 @@
 #include <wordloom/core/types.hpp>
 #include <wordloom/sampler/negative_distribution.hpp>
 
-namespace wordloom { inline namespace WORDLOOM_ABI {
+namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
 
 /// Negatives of one thread whose rows stay in the cache: P draws from the distribution, of which
 /// each negative is picked uniformly; after every 8 picks a new draw replaces the oldest. Each pick
@@ -65,4 +65,4 @@ class NegativePool {
   std::size_t oldest_ = 0;
 };
 
-}}  // namespace wordloom::WORDLOOM_ABI
+}}}  // namespace wordloom::WORDLOOM_ABI::detail

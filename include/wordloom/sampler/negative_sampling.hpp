@@ -17,6 +17,8 @@
 
 namespace wordloom { inline namespace WORDLOOM_ABI {
 
+namespace detail {
+
 /// Returns whether any of `negatives` is one of `centers`. Compares all, without a branch for each
 /// pair.
 inline bool share_a_word(std::span<const WordId> centers,
@@ -64,6 +66,8 @@ class NegativeBatch {
   NegativePool pool_;
 };
 
+}  // namespace detail
+
 /// Targets of a centre: the centre itself and K negative words (Mikolov et al. 2013b, section 2.2).
 struct NegativeSampling {
   std::size_t negatives = 5;  // K
@@ -83,7 +87,7 @@ struct NegativeSampling {
   /// Draws the targets of one thread's centres.
   class Worker {
    public:
-    Worker(const NegativeDistribution& negatives, std::size_t k, std::size_t slots,
+    Worker(const detail::NegativeDistribution& negatives, std::size_t k, std::size_t slots,
            std::size_t at_once, std::size_t pool = 0)
         : negatives_(negatives),
           outputs_(1 + k),
@@ -132,10 +136,10 @@ struct NegativeSampling {
     }
 
    private:
-    NegativeDistribution negatives_;
+    detail::NegativeDistribution negatives_;
     std::size_t outputs_;       // 1 + K
     std::vector<RowId> drawn_;  // [slots][1 + K] a centre and its negatives
-    NegativeBatch begun_;
+    detail::NegativeBatch begun_;
     std::vector<WordId> words_;  // [at_once x K] that are drawn
   };
 
@@ -147,12 +151,13 @@ struct NegativeSampling {
           distribution_(vocabulary, policy.exponent),
           negatives_(policy.negatives),
           exponent_(policy.exponent),
-          pool_(vocabulary.size() >= NegativePool::min_words * policy.pool ? policy.pool : 0) {}
+          pool_(vocabulary.size() >= detail::NegativePool::min_words * policy.pool ? policy.pool
+                                                                                   : 0) {}
 
     /// Returns P, 0 without a pool.
     std::size_t pool() const noexcept { return pool_; }
 
-    const NegativeDistribution& distribution() const noexcept { return distribution_; }
+    const detail::NegativeDistribution& distribution() const noexcept { return distribution_; }
     std::size_t output_rows() const noexcept { return words_.size(); }
     std::size_t max_outputs() const noexcept { return 1 + negatives_; }
     double expected_size(const WordRates&) const noexcept {
@@ -174,7 +179,7 @@ struct NegativeSampling {
 
    private:
     Vocabulary words_;
-    NegativeDistribution distribution_;
+    detail::NegativeDistribution distribution_;
     std::size_t negatives_;
     double exponent_;
     std::size_t pool_;

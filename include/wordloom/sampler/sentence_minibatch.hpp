@@ -118,7 +118,7 @@ class SentenceMinibatch::Worker {
         const std::size_t entering = std::min(center + 1 + window_.size, sentence.size() - 1);
         announce_rows(sink, sentence.subspan(entering, 1), sentence.subspan(center + 1, 1));
       }
-      const WindowRange range(center, window_.reach(random), sentence.size());
+      const detail::WindowRange range(center, window_.reach(random), sentence.size());
       RowId* input = context_.data();
       for (std::size_t i = range.first; i < range.end; ++i) {
         if (i == center) continue;

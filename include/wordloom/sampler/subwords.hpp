@@ -56,14 +56,14 @@ class Subwords<SamplerPolicy>::Run : public detail::RunOf<SamplerPolicy> {
       : Inner(policy.sampler.start(vocabulary)), table_(vocabulary, policy.subwords) {}
 
   /// Returns the bags that replace words among the inputs of a block.
-  const SubwordTable& subword_table() const noexcept { return table_; }
+  const detail::SubwordTable& subword_table() const noexcept { return table_; }
 
   /// Returns the result of Trainer::fit for a new model.
   static SubwordEmbeddings embeddings(Model&& model) { return SubwordEmbeddings(std::move(model)); }
 
-  ExpectedUpdates expected_updates(
+  detail::ExpectedUpdates expected_updates(
       const WordRates& rates) const requires detail::ExpectsUpdates<SamplerPolicy> {
-    ExpectedUpdates expected = Inner::expected_updates(rates);
+    detail::ExpectedUpdates expected = Inner::expected_updates(rates);
     std::vector<float> input(table_.input_rows());
     for (std::size_t w = 0; w < table_.words(); ++w)
       for (const RowId row : table_[static_cast<WordId>(w)]) input[row] += expected.input[w];
@@ -72,7 +72,7 @@ class Subwords<SamplerPolicy>::Run : public detail::RunOf<SamplerPolicy> {
   }
 
  private:
-  SubwordTable table_;
+  detail::SubwordTable table_;
 };
 
 }}  // namespace wordloom::WORDLOOM_ABI

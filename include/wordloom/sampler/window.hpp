@@ -50,6 +50,8 @@ constexpr Hyperparameters with_fixed_window(Hyperparameters parameters) {
   return parameters;
 }
 
+namespace detail {
+
 /// The positions of a window in its sentence, in [first, end), the centre included. On the host and
 /// on devices.
 template <class Position>
@@ -60,5 +62,7 @@ struct WindowRange {
       : first(center < reach ? 0 : center - reach),
         end(sentence_size - center <= reach ? sentence_size : center + reach + 1) {}
 };
+
+}  // namespace detail
 
 }}  // namespace wordloom::WORDLOOM_ABI

@@ -17,8 +17,12 @@ struct Target {
   long long highway;  // HWY_AVX3, ...
 };
 
+namespace detail {
+
 /// Returns the instruction sets that this program holds and this machine can run, best first.
 std::vector<Target> available_targets();
+
+}  // namespace detail
 
 #ifndef WORDLOOM_PRECOMPILED
 
@@ -44,8 +48,6 @@ inline constexpr Target static_target {
       HWY_STATIC_TARGET
 };
 
-}  // namespace detail
-
 inline std::vector<Target> available_targets() {
   std::vector<Target> result;
 #if WORDLOOM_COMPILES_AVX2
@@ -69,7 +71,11 @@ inline std::vector<Target> available_targets() {
   return result;
 }
 
+}  // namespace detail
+
 #endif
+
+namespace detail {
 
 /// Returns the one of `available` with the name `wanted`, or the best if it is null. Throws
 /// InvalidArgument if there is none of this name.
@@ -84,11 +90,14 @@ inline Target choose_target(const std::vector<Target>& available, const char* wa
                         ", this program on this machine has: ", names};
 }
 
+}  // namespace detail
+
 /// Returns the instruction set on which kernels run: the best of this machine, or the one that the
 /// environment variable WORDLOOM_TARGET names. Chosen once. Thread-safe; throws InvalidArgument if
 /// WORDLOOM_TARGET names none.
 inline const Target& target() {
-  static const Target chosen = choose_target(available_targets(), std::getenv("WORDLOOM_TARGET"));
+  static const Target chosen =
+      detail::choose_target(detail::available_targets(), std::getenv("WORDLOOM_TARGET"));
   return chosen;
 }
 

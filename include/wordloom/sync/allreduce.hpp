@@ -56,7 +56,7 @@ struct SyncOptions {
 /// on all ranks. The schedule counts words of ranks, not time, so that all ranks synchronise
 /// equally often. `Rows` works in the memory that holds the model, `Rows::Replica`: HostRows or
 /// cuda::DeviceRows.
-template <class Ranks, class Combine = CoherentSum, class Rows = HostRows>
+template <class Ranks, class Combine = CoherentSum, class Rows = detail::HostRows>
 class Allreduce {
   static_assert(Collective<Ranks, typename Rows::Values>,
                 "wordloom: this Collective does not sum what these Rows hold, or lacks a function");

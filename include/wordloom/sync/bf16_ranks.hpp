@@ -33,14 +33,14 @@ class Bf16Ranks : private Ranks {
   }
 
   /// Returns the number of bytes that are exchanged for each float.
-  std::size_t bytes_of_value() const noexcept { return on_ ? sizeof(Bf16) : sizeof(float); }
+  std::size_t bytes_of_value() const noexcept { return on_ ? sizeof(detail::Bf16) : sizeof(float); }
 
   void begin_sum(std::span<float> values) {
     if (!on_) return Ranks::begin_sum(values);
     values_ = values;
     packed_.resize(values.size());
     functions_.pack_bf16(values.data(), &packed_.data()->bits, values.size());
-    Ranks::begin_sum(std::span<Bf16>(packed_));
+    Ranks::begin_sum(std::span<detail::Bf16>(packed_));
   }
   bool done() {
     if (!Ranks::done()) return false;
@@ -61,7 +61,7 @@ class Bf16Ranks : private Ranks {
 
   bool on_;
   simd::RowChangeFunctions functions_ = simd::row_change_functions();
-  std::vector<Bf16> packed_;
+  std::vector<detail::Bf16> packed_;
   std::span<float> values_;  // values in flight
 };
 

@@ -37,14 +37,18 @@ concept Collective = requires(C& ranks, Values values, std::uint64_t value,
   ranks.fail(cause);
 };
 
+namespace detail {
+
 /// A float without the lower half of its fraction.
 struct Bf16 {
   std::uint16_t bits;
 };
 
+}  // namespace detail
+
 /// A Collective that also sums Bf16, rounding to nearest: `done` and `wait` refer to either sum.
 template <class C>
-concept Bf16Collective = Collective<C> && requires(C& ranks, std::span<Bf16> values) {
+concept Bf16Collective = Collective<C> && requires(C& ranks, std::span<detail::Bf16> values) {
   ranks.begin_sum(values);
 };
 
@@ -112,9 +116,10 @@ void agree(Ranks& ranks, const std::string& what, std::uint64_t number) {
   const auto all = ranks.gather(number);
   for (std::size_t r = 1; r < all.size(); ++r)
     if (all[r] != all[0])
-      throw SyncError{"rank ", r, " has another ", what, " than rank 0 (", all[r], ", not ", all[0],
-                      ")"};
+      throw SyncError{"rank ", r,        " has another ", what, " than rank 0 (",
+                      all[r],  ", not ", all[0],          ")"};
 }
 
 }  // namespace detail
+
 }}  // namespace wordloom::WORDLOOM_ABI

@@ -8,13 +8,19 @@
 
 namespace wordloom { inline namespace WORDLOOM_ABI {
 
+namespace detail {
+
 /// Writes the direction that the first `count` rows of a matrix have in common, weighted by how
 /// often they are scored against rows of the other matrix, to `direction` [columns], of length 1 or
 /// 0. Returns the mean square of their components along it, weighted likewise.
 float common_direction(const float* rows, std::size_t stride, std::size_t count,
                        std::size_t columns, const float* weights, float* direction);
 
+}  // namespace detail
+
 #if WORDLOOM_DEFINES_FUNCTIONS
+
+namespace detail {
 
 WORDLOOM_FUNCTION float common_direction(const float* rows, std::size_t stride, std::size_t count,
                                          std::size_t columns, const float* weights,
@@ -35,6 +41,8 @@ WORDLOOM_FUNCTION float common_direction(const float* rows, std::size_t stride, 
   }
   return static_cast<float>(sum / all);
 }
+
+}  // namespace detail
 
 #endif
 

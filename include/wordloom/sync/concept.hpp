@@ -36,7 +36,7 @@ struct RankInfo {
   std::size_t epochs = 1;
   std::function<double(double)> rate = {};  // the learning rate at a progress from 0 to 1
   std::uint64_t min_interval = 0;           // minimum words of a rank between two synchronisations
-  ExpectedUpdates expected = {};            // of the rows; empty for a single rank
+  detail::ExpectedUpdates expected = {};    // of the rows; empty for a single rank
   bool resumes = false;                     // from a checkpoint
   /// The positions that rank 0 read from a checkpoint; on other ranks an array of the same size,
   /// overwritten with rank 0's values.

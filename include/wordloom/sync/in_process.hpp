@@ -56,9 +56,9 @@ class InProcess {
       });
     });
   }
-  void begin_sum(std::span<Bf16> values) {
+  void begin_sum(std::span<detail::Bf16> values) {
     take_part(&Shared::halves, values, [](auto& all) {
-      sum(all, [](std::span<const Bf16> from, std::span<Bf16> to) {
+      sum(all, [](std::span<const detail::Bf16> from, std::span<detail::Bf16> to) {
         simd::row_change_functions().add_bf16(&from.data()->bits, &to.data()->bits, to.size());
       });
     });
@@ -135,7 +135,7 @@ class InProcess {
     std::string failure;
     // The contributions of each rank to a round.
     std::vector<std::span<float>> floats;
-    std::vector<std::span<Bf16>> halves;
+    std::vector<std::span<detail::Bf16>> halves;
     std::vector<std::vector<std::uint64_t>> numbers;
     std::vector<std::vector<std::string>> texts;
   };

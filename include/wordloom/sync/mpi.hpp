@@ -78,7 +78,7 @@ class MpiRanks {
   void begin_sum(std::span<float> values) {
     shared_->submit(Kind::sum, values.data(), values.size());
   }
-  void begin_sum(std::span<Bf16> values) {
+  void begin_sum(std::span<detail::Bf16> values) {
     shared_->submit(Kind::sum_bf16, values.data(), values.size());
   }
   bool done() { return shared_->is_complete(); }

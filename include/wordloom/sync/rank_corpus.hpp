@@ -81,6 +81,8 @@ Vocabulary rank_vocabulary(Ranks& ranks, const std::filesystem::path& path,
   return Vocabulary::from_counts(counts, options);
 }
 
+namespace detail {
+
 /// A corpus of which each rank holds only its own part; for a trainer of as many ranks it is the
 /// whole corpus.
 template <Corpus Part>
@@ -129,20 +131,22 @@ class RankCorpus {
   std::uint64_t tokens_ = 0, words_read_ = 0, fingerprint_ = 0;
 };
 
+}  // namespace detail
+
 /// Makes an EncodedCorpus or TextCorpus of all ranks together, each of which reads its part of the
 /// text. Each rank has a cache of its own, with `.<rank>-of-<ranks>` added to its name. All ranks
 /// call it. Throws as those corpora do, and SyncError, on all ranks, if they have different texts.
 template <Corpus Part, class Ranks>
-RankCorpus<Part> rank_corpus(Ranks& ranks, const std::filesystem::path& path,
-                             const Vocabulary& vocabulary, CorpusOptions options = {}) {
+detail::RankCorpus<Part> rank_corpus(Ranks& ranks, const std::filesystem::path& path,
+                                     const Vocabulary& vocabulary, CorpusOptions options = {}) {
   detail::agree_on_text(ranks, path);
   options.part = {ranks.rank(), ranks.size()};
   if (ranks.size() > 1 && !options.cache.empty())
     options.cache += detail::joined({".", ranks.rank(), "-of-", ranks.size()});
   if constexpr (requires { Part::from_text(path, vocabulary, options); })
-    return RankCorpus<Part>(ranks, Part::from_text(path, vocabulary, options));
+    return detail::RankCorpus<Part>(ranks, Part::from_text(path, vocabulary, options));
   else
-    return RankCorpus<Part>(ranks, Part(path, vocabulary, options));
+    return detail::RankCorpus<Part>(ranks, Part(path, vocabulary, options));
 }
 
 }}  // namespace wordloom::WORDLOOM_ABI

@@ -15,6 +15,8 @@
 
 namespace wordloom { inline namespace WORDLOOM_ABI {
 
+namespace detail {
+
 /// The rows that ranks synchronise and the data that they exchange, in the memory of the machine
 /// that trains. Arrays of two belong to the input (0) and the output (1). A model of one matrix has
 /// only the input.
@@ -169,6 +171,8 @@ struct HostMemory {
   }
 };
 
+}  // namespace detail
+
 /// Takes and puts changed rows in the memory that holds the model; Allreduce decides when. The
 /// machine does all work in the order of submission. Holds a second model, and buffers for some
 /// thousand rows. A `Machine` has
@@ -179,6 +183,9 @@ struct HostMemory {
 /// - `run(count, work)`: calls work(functions, i) for each i below `count`, where `functions` are
 ///   RowChangeFunctions of its own; `read(place)`: returns a value after all submitted work;
 ///   `wait()`: waits until all work is done;
+
+namespace detail {
+
 /// - `find_common(view)`: finds the common direction of each matrix.
 template <class Machine>
 class ReplicaRows {
@@ -265,5 +272,7 @@ class ReplicaRows {
 
 /// The rows of a model in the memory of the host.
 using HostRows = ReplicaRows<HostMemory>;
+
+}  // namespace detail
 
 }}  // namespace wordloom::WORDLOOM_ABI

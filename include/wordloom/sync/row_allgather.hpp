@@ -51,7 +51,7 @@ class RowAllgather {
     detail::agree(ranks_, "number of rows", run.input_rows);
     detail::agree(ranks_, "number of output rows", run.output_rows);
     detail::agree(ranks_, "dimension", run.dimension);
-    const auto matrices = shared_matrices(replica);
+    const auto matrices = detail::shared_matrices(replica);
     detail::agree(ranks_, "number of matrices", matrices.size());
     for (const auto& matrix : matrices) ranks_.broadcast(matrix.values);
     if (run.resumes) {
@@ -71,7 +71,7 @@ class RowAllgather {
   /// ranks.
   void share_rows(Replica& replica, Side side, std::size_t first, std::size_t last) {
     const auto place = static_cast<std::size_t>(side);
-    const auto matrix = shared_matrices(replica)[place];
+    const auto matrix = detail::shared_matrices(replica)[place];
     std::vector<std::uint64_t>& all = first_[place];
     all = ranks_.gather(first);
     all.push_back(matrix.rows);
@@ -102,7 +102,7 @@ class RowAllgather {
   void fail(const std::string& cause) noexcept { ranks_.fail(cause); }
 
  private:
-  using Values = decltype(shared_matrices(std::declval<Replica&>()).front().values);
+  using Values = decltype(detail::shared_matrices(std::declval<Replica&>()).front().values);
   static_assert(Collective<Ranks, Values>);
   static_assert(Signal::go_on < Signal::checkpoint && Signal::checkpoint < Signal::stop);
 
@@ -117,7 +117,7 @@ class RowAllgather {
   /// Makes the state of an optimizer equal on all ranks: a row of it comes from the rank that
   /// trained that row of the model, a matrix with other rows from rank 0.
   void share_state(Replica& replica) {
-    for (const auto& matrix : shared_matrices(replica)) {
+    for (const auto& matrix : detail::shared_matrices(replica)) {
       if (matrix.name == "input" || matrix.name == "output") continue;
       const bool of_output = matrix.name.starts_with("output.");
       const auto& first = first_[of_output ? 1 : 0];

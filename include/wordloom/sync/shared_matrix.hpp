@@ -6,7 +6,7 @@
 
 #include <wordloom/model/model.hpp>
 
-namespace wordloom { inline namespace WORDLOOM_ABI {
+namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
 
 /// A matrix of a replica whose rows ranks exchange: the input, the output, or the state of an
 /// optimizer. `Values` is the type that a Collective takes.
@@ -29,9 +29,10 @@ inline std::vector<SharedMatrix<std::span<float>>> shared_matrices(Model& model)
                    matrix->stride()});
   return all;
 }
+
 template <class Replica>
 auto shared_matrices(Replica& replica) {
   return replica.matrices();
 }
 
-}}  // namespace wordloom::WORDLOOM_ABI
+}}}  // namespace wordloom::WORDLOOM_ABI::detail

@@ -108,7 +108,7 @@ TEST_CASE("all changes of all threads arrive in all rows of a bag", "[subwords]"
   // Words w1x0 to w1x9 share n-grams among them alone, and each thread has its own ten.
   const auto vocabulary = vocabulary_of_counts(std::vector<std::uint64_t>(30, 5));
   const SubwordOptions options{.minn = 4, .maxn = 4, .buckets = 100'003};
-  const SubwordTable table(vocabulary, options);
+  const detail::SubwordTable table(vocabulary, options);
   Sentences sentences(90);
   std::vector<double> changes(table.input_rows());
   Random random(2);
@@ -205,8 +205,8 @@ TEST_CASE("expected updates of n-grams are those of their words", "[subwords]") 
   const auto vocabulary = zipf_vocabulary(30);
   const WordRates rates(vocabulary, 1e-3);
   const auto run = Subwords<Cbow>{{}, {.minn = 1, .maxn = 2, .buckets = 20}}.start(vocabulary);
-  const ExpectedUpdates expected = run.expected_updates(rates);
-  const ExpectedUpdates of_words = Cbow().start(vocabulary).expected_updates(rates);
+  const detail::ExpectedUpdates expected = run.expected_updates(rates);
+  const detail::ExpectedUpdates of_words = Cbow().start(vocabulary).expected_updates(rates);
   CHECK(expected.output == of_words.output);
   std::vector<double> sums(50);
   for (WordId w = 0; w < 30; ++w)

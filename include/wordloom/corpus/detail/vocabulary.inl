@@ -3,7 +3,7 @@ namespace wordloom { inline namespace WORDLOOM_ABI {
 
 WORDLOOM_FUNCTION detail::WordCounter detail::count_words(const std::filesystem::path& path,
                                                           const VocabularyOptions& options,
-                                                          TextPart part) {
+                                                          detail::TextPart part) {
   constexpr std::size_t max_types = std::size_t{1} << 17;  // of a thread
   TextPieces pieces(path, TextPieces::default_piece_bytes, part, options.before_piece);
   WordCounter all;
@@ -174,7 +174,7 @@ WORDLOOM_FUNCTION WordId Vocabulary::first_line() const {
           ": a file of a vocabulary cannot hold it"};
   }
   for (WordId id = 0; id < size(); ++id) {
-    if (word(id) == "</s>" || word(id).starts_with(byte_order_mark)) continue;
+    if (word(id) == "</s>" || word(id).starts_with(detail::byte_order_mark)) continue;
     try {
       detail::refuse_foreign("words", word(id), detail::Content::text);
     } catch (const ForeignFormat&) {

@@ -137,7 +137,8 @@ class BatchKernel<Machine, Method, Samplers...>::Run : public BatchRun<Machine> 
 
   /// Starts to train a batch, with a learning rate that goes from `first_rate` to `last_rate`. The
   /// batch may be changed afterwards. At most two batches may be in flight.
-  void submit(const SentenceBatch& given, std::size_t epoch, double first_rate, double last_rate) {
+  void submit(const detail::SentenceBatch& given, std::size_t epoch, double first_rate,
+              double last_rate) {
     this->submit_by(given, epoch, first_rate, last_rate, [&](const BatchView& batch, std::size_t) {
       with_rows(dimension_, [&]<int R>() {
         Method::template with_launch<R>(sampling_, [&](auto launch) {

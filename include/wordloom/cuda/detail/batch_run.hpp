@@ -94,7 +94,7 @@ class BatchRun {
       : sampling_(sampling_of(sampler)), seed_(parameters.seed) {
     PathLists lists;
     for_each_part(targets, [&](const auto& part) { upload(part, vocabulary.size(), lists); });
-    const Subsampling subsampling(vocabulary, parameters.subsample);
+    const detail::Subsampling subsampling(vocabulary, parameters.subsample);
     const std::uint32_t all = UINT32_MAX;
     const auto table = subsampling.enabled() ? subsampling.table() : std::span(&all, 1);
     subsampling_ = {upload(highest_kept_, table), static_cast<std::uint32_t>(table.size() - 1)};
@@ -107,8 +107,8 @@ class BatchRun {
   /// subsampling leaves of `words` words. The batch may be changed afterwards. At most two batches
   /// may be in flight.
   template <class Train>
-  void submit_by(const SentenceBatch& given, std::size_t epoch, double first_rate, double last_rate,
-                 Train train) {
+  void submit_by(const detail::SentenceBatch& given, std::size_t epoch, double first_rate,
+                 double last_rate, Train train) {
     machine_.make_current();
     const std::size_t place = submitted_++ % 2;
     if (!given.keep || !keeps(given.index)) copy(given, place);
@@ -175,7 +175,7 @@ class BatchRun {
 
   /// Copies a batch to the device while the one before is trained: permanently if every epoch has
   /// it and there is room, else to `place`.
-  void copy(const SentenceBatch& batch, std::size_t place) {
+  void copy(const detail::SentenceBatch& batch, std::size_t place) {
     const std::size_t size = batch.words.size() + batch.ends.size();
     Batch* to = &transient_[place];
     if (batch.keep && batch.index == kept_.size() &&
@@ -190,7 +190,7 @@ class BatchRun {
   }
 
   std::uint64_t seed_;
-  Array<AliasTable::Entry> negatives_;
+  Array<detail::AliasTable::Entry> negatives_;
   Numbers paths_[4];      // see PathView
   Numbers highest_kept_;  // see SubsamplingView
   SubsamplingView subsampling_{};

@@ -29,7 +29,7 @@ struct ColumnReplica : Machine {
   std::vector<DeviceModelMatrix> all;  // in the order of Model::matrices()
 
   auto matrices() const {
-    std::vector<SharedMatrix<typename Machine::Values>> result;
+    std::vector<detail::SharedMatrix<typename Machine::Values>> result;
     for (const DeviceModelMatrix& matrix : all)
       result.push_back({matrix.name, this->values(matrix.data, matrix.rows * matrix.row_size),
                         matrix.rows, matrix.row_size});
@@ -156,10 +156,10 @@ class ColumnKernel<Machine, RowSizes, Optimizer>::Run {
     }
   }
   /// Starts a step of the column, which changes one side of the model.
-  void train(Sides step, double rate) {
+  void train(detail::Sides step, double rate) {
     machine_.make_current();
-    const Side moving = step == Sides::inputs ? Side::input : Side::output;
-    const Side standing = step == Sides::inputs ? Side::output : Side::input;
+    const Side moving = step == detail::Sides::inputs ? Side::input : Side::output;
+    const Side standing = step == detail::Sides::inputs ? Side::output : Side::input;
     column_.step = step;
     column_.rate = static_cast<float>(rate);
     column_.moving = model_.matrix(moving).data;
@@ -197,7 +197,7 @@ class ColumnKernel<Machine, RowSizes, Optimizer>::Run {
   NegativeSampling::Run targets_;
   typename Machine::Queue machine_;
   DeviceModel<Machine, Optimizer> model_;
-  Array<AliasTable::Entry> negatives_;
+  Array<detail::AliasTable::Entry> negatives_;
   Array<WordId> words_;
   ColumnView column_{};
   std::pair<std::size_t, std::size_t> parts_{};
@@ -206,7 +206,7 @@ class ColumnKernel<Machine, RowSizes, Optimizer>::Run {
   Array<std::uint16_t> short_ids_;
   Array<WordId> long_ids_;
   Array<std::uint32_t> contexts_[2];  // [words] of the columns in flight
-  SentenceBatch batch_;               // contexts that are being copied
+  detail::SentenceBatch batch_;       // contexts that are being copied
   typename Machine::Slot slots_[2];   // of the columns in flight
   std::size_t submitted_ = 0, waited_ = 0;
 };

@@ -34,7 +34,7 @@ class DeviceModel {
               const Machine& machine) {
     std::vector<std::string> padded{"input", "output"};
     const auto states = RowStep<Optimizer>::state(optimizer);
-    for (const StateMatrix& of_sides : states)
+    for (const detail::StateMatrix& of_sides : states)
       for (const auto& [prefix, rows] :
            {std::pair("input.", model.input.rows()), std::pair("output.", model.output.rows())}) {
         const std::string name = std::string(prefix) + of_sides.name;
@@ -50,7 +50,7 @@ class DeviceModel {
     for (const Side side : {Side::input, Side::output}) {
       const std::string prefix = side == Side::input ? "input." : "output.";
       std::size_t place = 0;
-      for (const StateMatrix& of_side : states)
+      for (const detail::StateMatrix& of_side : states)
         state_[static_cast<std::size_t>(side)].matrix[place++] = find(prefix + of_side.name);
     }
   }

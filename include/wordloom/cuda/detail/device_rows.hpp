@@ -84,7 +84,7 @@ struct RowTeam : Team {
 /// The three parts of find_common, each of which needs the complete result of the one before: the
 /// sum of 32 columns of a matrix, the products of its rows with that direction, and `scale`.
 struct CommonSum {
-  RowsView view;
+  detail::RowsView view;
 
   template <class Team>
   WORDLOOM_BOTH void operator()(const Team& team, std::uint32_t item) const {
@@ -99,25 +99,25 @@ struct CommonSum {
   }
 };
 struct CommonPart {
-  RowsView view;
+  detail::RowsView view;
 
   template <class Team>
   WORDLOOM_BOTH void operator()(const Team& team, std::uint32_t item) const {
-    const std::size_t matrix = item / RowsView::max_common_rows;
-    const std::size_t i = item % RowsView::max_common_rows;
+    const std::size_t matrix = item / detail::RowsView::max_common_rows;
+    const std::size_t i = item % detail::RowsView::max_common_rows;
     if (i >= view.rows[matrix]) return;
     team.write(view.along + item, team.dot(view.base[matrix] + i * view.stride,
                                            view.direction_of(matrix), view.columns));
   }
 };
 struct CommonScale {
-  RowsView view;
+  detail::RowsView view;
 
   template <class Team>
   WORDLOOM_BOTH void operator()(const Team& team, std::uint32_t matrix) const {
     const std::size_t count = view.common_rows(matrix);
     const float* const expected = view.expected[matrix];
-    const float* const along = view.along + matrix * RowsView::max_common_rows;
+    const float* const along = view.along + matrix * detail::RowsView::max_common_rows;
     const float* const direction = view.direction_of(matrix);
     const float square = team.dot(direction, direction, view.columns);
     const float squares =
@@ -144,22 +144,22 @@ struct DeviceReplica : Machine {
     return {values(replica.view.input, replica.rows[0]),
             values(replica.view.output, replica.rows[1])};
   }
-  static Replica bind(const Replica& replica, RowsView& rows_view) {
+  static Replica bind(const Replica& replica, detail::RowsView& rows_view) {
     replica.make_current();
     rows_view.model[0] = replica.view.input;
     rows_view.model[1] = replica.view.output;
     rows_view.stride = rows_view.columns = replica.view.stride;
     return replica;
   }
-  void find_common(const RowsView& rows_view) const {
+  void find_common(const detail::RowsView& rows_view) const {
     this->run(2 * rows_view.columns / 32, CommonSum{rows_view});
-    this->run(2 * RowsView::max_common_rows, CommonPart{rows_view});
+    this->run(2 * detail::RowsView::max_common_rows, CommonPart{rows_view});
     this->run(2, CommonScale{rows_view});
   }
 };
 
 /// The rows of a model on a device.
 template <class Machine>
-using DeviceRows = ReplicaRows<DeviceReplica<Machine>>;
+using DeviceRows = detail::ReplicaRows<DeviceReplica<Machine>>;
 
 }}}  // namespace wordloom::WORDLOOM_ABI::cuda

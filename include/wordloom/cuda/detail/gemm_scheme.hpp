@@ -135,7 +135,7 @@ class GemmTile : GemmTileShape {
         const std::uint32_t at_x = b + p / 2, at_y = h + p % 2 * half;
         float g = 0;
         if (at_x < part_.words && at_y < part_.negatives) {
-          const FloatPair pair(score[p], -weight_[at_x]);
+          const detail::FloatPair pair(score[p], -weight_[at_x]);
           g = pair.gradient(task_.sentence.learning_rate);
           if (task_.sentence.with_loss) loss += weight_[at_x] * pair.loss();
         }
@@ -266,7 +266,7 @@ struct GemmScheme {
         const auto input = input_at(place);
         team.load(x, input);
         const auto score = team.row_sums(partial_dot(x, y));
-        const auto pair = [&](int l) { return FloatPair(team.own(score, l), 1.0f); };
+        const auto pair = [&](int l) { return detail::FloatPair(team.own(score, l), 1.0f); };
         const auto g = team.each([&](int l) {
           const bool is_pair = team.own(input, l) != nullptr;
           const float own = is_pair ? pair(l).gradient(sentence.learning_rate) : 0;

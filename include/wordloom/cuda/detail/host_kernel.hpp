@@ -14,7 +14,7 @@
 namespace wordloom { inline namespace WORDLOOM_ABI { namespace cuda {
 
 /// The host in place of a device: does all work immediately.
-struct HostMachine : HostMemory {
+struct HostMachine : detail::HostMemory {
   template <class T>
   struct Array : std::vector<T> {
     Array() = default;
@@ -27,7 +27,7 @@ struct HostMachine : HostMemory {
   struct Slot {
     double loss[2];
 
-    static void copy(const SentenceBatch& batch, std::uint32_t* to, const HostMachine&) {
+    static void copy(const detail::SentenceBatch& batch, std::uint32_t* to, const HostMachine&) {
       std::copy(batch.ends.begin(), batch.ends.end(),
                 std::copy(batch.words.begin(), batch.words.end(), to));
     }

@@ -105,7 +105,7 @@ struct CudaMachine::Queue : private CudaStreams, CudaMachine {
 class CudaMachine::Slot {
  public:
   /// Copies a batch to the device in parallel to other work, which waits for it from here on.
-  void copy(const SentenceBatch& batch, std::uint32_t* to, const CudaMachine& machine) {
+  void copy(const detail::SentenceBatch& batch, std::uint32_t* to, const CudaMachine& machine) {
     for (const auto* const part : {&batch.words, &batch.ends})
       for (std::size_t at = 0; at < part->size(); at += staged_.size()) {
         const std::size_t size = std::min(staged_.size(), part->size() - at);

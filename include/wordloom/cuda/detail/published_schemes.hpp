@@ -75,8 +75,8 @@ WORDLOOM_BOTH void score(const Task& task, std::uint32_t center, std::uint32_t w
 
 /// Calls use(context) for each word of the window of `center`, except the centre.
 template <class Use>
-WORDLOOM_BOTH void for_each_context(const WindowRange<std::uint32_t>& window, std::uint32_t center,
-                                    Use&& use) {
+WORDLOOM_BOTH void for_each_context(const detail::WindowRange<std::uint32_t>& window,
+                                    std::uint32_t center, Use&& use) {
   std::uint32_t context = window.first;  // a window contains at least its centre
   WORDLOOM_NO_UNROLL
   do {
@@ -142,7 +142,7 @@ struct CbowScheme : WindowByWindow<CbowScheme> {
     add_scaled(mean, 1.0f / size, sum);
     clear_row(task.team, change);
     score<AnyTargets>(task, center, center, mean, change);
-    const float share = member_share(task.sampling.bag_gradient, size);
+    const float share = detail::member_share(task.sampling.bag_gradient, size);
     for (std::uint32_t context = window.first; context < window.end; ++context)
       if (context != center) task.add_product(task.input_row(context), share, change);
   }

@@ -40,7 +40,7 @@ struct RowStep;
 
 template <>
 struct RowStep<Sgd> {
-  static std::vector<StateMatrix> state(const Sgd&) { return {}; }
+  static std::vector<detail::StateMatrix> state(const Sgd&) { return {}; }
   RowStep(const Sgd&, std::size_t) {}
 
   template <class Team, std::size_t R, class Lanes>
@@ -52,7 +52,9 @@ struct RowStep<Sgd> {
 
 template <>
 struct RowStep<AdaGrad> {
-  static std::vector<StateMatrix> state(const AdaGrad& optimizer) { return {optimizer.state()}; }
+  static std::vector<detail::StateMatrix> state(const AdaGrad& optimizer) {
+    return {optimizer.state()};
+  }
   RowStep(const AdaGrad& optimizer, std::size_t dimension)
       : per_column_(1.0f / static_cast<float>(dimension)),
         epsilon_(static_cast<float>(optimizer.epsilon)),
@@ -89,7 +91,7 @@ struct RowStep<AdaGrad> {
 
 template <>
 struct RowStep<RowAdaGrad> {
-  static std::vector<StateMatrix> state(const RowAdaGrad&) { return {RowAdaGrad::state}; }
+  static std::vector<detail::StateMatrix> state(const RowAdaGrad&) { return {RowAdaGrad::state}; }
   RowStep(const RowAdaGrad& optimizer, std::size_t dimension)
       : per_column_(1.0f / static_cast<float>(dimension)),
         start_sum_(static_cast<float>(optimizer.start_sum)) {}
@@ -109,7 +111,7 @@ struct RowStep<RowAdaGrad> {
 
 template <>
 struct RowStep<RmsProp> {
-  static std::vector<StateMatrix> state(const RmsProp&) { return {RmsProp::state}; }
+  static std::vector<detail::StateMatrix> state(const RmsProp&) { return {RmsProp::state}; }
   RowStep(const RmsProp& optimizer, std::size_t) : constants_(optimizer.constants()) {}
 
   template <class Team, std::size_t R, class Lanes>
@@ -135,7 +137,7 @@ struct RowStep<RmsProp> {
 
 template <>
 struct RowStep<Adam> {
-  static std::vector<StateMatrix> state(const Adam&) {
+  static std::vector<detail::StateMatrix> state(const Adam&) {
     return {std::begin(Adam::state), std::end(Adam::state)};
   }
   RowStep(const Adam& optimizer, std::size_t)

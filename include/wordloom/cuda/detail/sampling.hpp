@@ -56,17 +56,17 @@ struct SentenceRandom {
 
 /// An AliasTable in the memory of the machine that trains.
 struct AliasView {
-  const AliasTable::Entry* entries;
+  const detail::AliasTable::Entry* entries;
   std::uint32_t size;
 
   WORDLOOM_BOTH WordId draw(std::uint32_t bucket, std::uint32_t fraction) const {
     const auto place = static_cast<std::uint32_t>(std::uint64_t{bucket} * size >> 32);
-    const AliasTable::Entry entry = entries[place];
+    const detail::AliasTable::Entry entry = entries[place];
     return fraction < entry.threshold ? place : entry.alias;
   }
   /// Returns the word that AliasTable::draw would return.
   WORDLOOM_BOTH WordId draw(Random& random) const {
-    return AliasTable::end_draw(entries, AliasTable::draw_place(random, size));
+    return detail::AliasTable::end_draw(entries, detail::AliasTable::draw_place(random, size));
   }
 };
 

@@ -152,8 +152,9 @@ struct SentenceTask {
   WORDLOOM_BOTH std::uint32_t reach(std::uint32_t center) const {
     return sampling.reach(sentence.random, center);
   }
-  WORDLOOM_BOTH WindowRange<std::uint32_t> window(std::uint32_t center, std::uint32_t reach) const {
-    return WindowRange(center, reach, sentence.size);
+  WORDLOOM_BOTH detail::WindowRange<std::uint32_t> window(std::uint32_t center,
+                                                          std::uint32_t reach) const {
+    return detail::WindowRange(center, reach, sentence.size);
   }
   /// Adds factor * x to a row of the model.
   template <class Target, class Factor>
@@ -173,7 +174,7 @@ struct SentenceTask {
   /// Returns the gradient of a pair times the learning rate. Where the loss is measured, adds that
   /// of the pair, which counts as `examples` examples.
   WORDLOOM_BOTH float gradient(const Row& x, const Row& y, bool positive, float examples) const {
-    const FloatPair pair(team.sum(partial_dot(x, y)), pair_weight(positive));
+    const detail::FloatPair pair(team.sum(partial_dot(x, y)), pair_weight(positive));
     if (sentence.with_loss) {
       WORDLOOM_MARK(3);
       loss.sum += pair.loss();

@@ -45,8 +45,9 @@ struct SharedWarpScheme : RingScheme {
  private:
   template <class Task>
   static WORDLOOM_BOTH void meet(const Task& task, const SharedRing<Task>& ring,
-                                 const WindowRange<std::uint32_t>& window, std::uint32_t center,
-                                 bool positive, const typename Task::Row& y, float* output) {
+                                 const detail::WindowRange<std::uint32_t>& window,
+                                 std::uint32_t center, bool positive, const typename Task::Row& y,
+                                 float* output) {
     constexpr unsigned count = 8;
     const auto& team = task.team;
     const std::uint32_t contexts = window.end - window.first - 1;

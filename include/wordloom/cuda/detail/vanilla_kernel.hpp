@@ -138,7 +138,8 @@ class VanillaKernel<Machine, Sorter, RowSizes, Optimizer>::Run : public BatchRun
   /// Trains a batch of sentences, with a learning rate that goes from `first_rate` to `last_rate`,
   /// in minibatches of its pairs, and keeps the rest for the next batch. The batch may be changed
   /// afterwards. Waits for the batch before, then for the number of pairs.
-  void submit(const SentenceBatch& given, std::size_t epoch, double first_rate, double last_rate) {
+  void submit(const detail::SentenceBatch& given, std::size_t epoch, double first_rate,
+              double last_rate) {
     this->submit_by(given, epoch, first_rate, last_rate,
                     [&](const BatchView& batch, std::size_t words) {
                       const std::size_t pairs = list_pairs(batch, words);

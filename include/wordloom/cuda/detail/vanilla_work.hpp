@@ -26,7 +26,7 @@ struct CountPairs {
       for (auto c = static_cast<std::uint32_t>(l); c < size; c += Team::width) {
         std::uint32_t count = 0;
         if (c < sentence.size) {
-          const WindowRange window(c, sampling.reach(sentence.random, c), sentence.size);
+          const detail::WindowRange window(c, sampling.reach(sentence.random, c), sentence.size);
           count = window.end - window.first - 1;
         }
         counts[begin + c] = count;
@@ -51,7 +51,7 @@ struct ListPairs {
     team.each([&](int l) {
       for (auto c = static_cast<std::uint32_t>(l); c < sentence.size; c += Team::width) {
         const std::uint32_t center = begin + c;
-        const WindowRange window(c, sampling.reach(sentence.random, c), sentence.size);
+        const detail::WindowRange window(c, sampling.reach(sentence.random, c), sentence.size);
         std::uint32_t* to = pairs + 2 * std::size_t{center == 0 ? 0 : ends[center - 1]};
         for (std::uint32_t context = window.first; context < window.end; ++context)
           if (context != c) {
@@ -122,7 +122,7 @@ struct ScorePair {
       const WordId output = team.from(words, static_cast<int>(slot));
       if (output == no_word) continue;
       team.load_own(y, model.output + std::size_t{output} * stride);
-      const FloatPair pair(team.sum(partial_dot(x, y)), pair_weight(slot == 1));
+      const detail::FloatPair pair(team.sum(partial_dot(x, y)), pair_weight(slot == 1));
       const float gradient = pair.gradient(1.0f);
       if (sentence.with_loss) loss += pair.loss();
       add_scaled(change, gradient, y);

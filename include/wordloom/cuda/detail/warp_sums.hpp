@@ -62,7 +62,7 @@ template <std::uint32_t places, class Task, class Lanes, class IsPositive, class
 WORDLOOM_BOTH void gradients(const Task& task, Lanes* sums, const IsPositive& is_positive,
                              const IsThere& is_there, const IsFirst& is_first) {
   const auto pair = [&](int l, std::uint32_t i) {
-    return FloatPair(task.team.own(sums[i], l), pair_weight(is_positive(l, i)));
+    return detail::FloatPair(task.team.own(sums[i], l), pair_weight(is_positive(l, i)));
   };
   if (task.sentence.with_loss) {
     WORDLOOM_MARK(3);

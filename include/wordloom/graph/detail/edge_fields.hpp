@@ -83,9 +83,9 @@ template <class Use>
 std::optional<BadLine> for_each_quoted(std::string_view line, char delimiter, std::string& scratch,
                                        Use&& use) {
   const auto separates = [delimiter](char c) {
-    return delimiter == any_white_space ? is_white_space(c) : c == delimiter;
+    return delimiter == GraphOptions::any_white_space ? is_white_space(c) : c == delimiter;
   };
-  const bool runs = delimiter == any_white_space || delimiter == ' ';
+  const bool runs = delimiter == GraphOptions::any_white_space || delimiter == ' ';
   const auto skips = [&](char c) { return separates(c) ? runs : is_white_space(c); };
   scratch.clear();
   scratch.reserve(line.size());  // so that it does not move
@@ -138,7 +138,7 @@ class LineCutter {
   template <class Use>
   std::optional<BadLine> cut(std::string_view line, Use&& use) {
     if (line.find('"') != line.npos) return for_each_quoted(line, delimiter_, scratch_, use);
-    if (delimiter_ == any_white_space)
+    if (delimiter_ == GraphOptions::any_white_space)
       for_each_run(line, by_white_space, use);
     else if (delimiter_ == ' ')
       for_each_run(

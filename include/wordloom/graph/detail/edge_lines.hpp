@@ -29,7 +29,7 @@ class EdgeLines {
   EdgeLines(const GraphOptions& options, const EdgeListLayout& layout,
             const std::optional<MatrixMarketHeader>& market)
       : options_(options), layout_(layout), market_(market), cutter_(layout.delimiter) {
-    const bool has_edges = options.format == GraphFormat::edges || market;
+    const bool has_edges = options.format == GraphOptions::Format::edges || market;
     is_plain_ = has_edges && layout.header == 0 && !market;
     // A third column of numbers is checked, because it may be weights.
     usual_columns_ = options.weighted || layout.header != 0 ? 3 : layout.first_columns == 3 ? 0 : 2;
@@ -37,9 +37,9 @@ class EdgeLines {
 
   /// Adds the edges of a line to `part`. Returns the error of a malformed line.
   std::optional<BadLine> read(std::string_view line, NodeNumbers& numbers, EdgeList::Part& part) {
-    if (is_plain_ &&
-        (layout_.delimiter == any_white_space ? read_usual<true>(line, numbers, part)
-                                              : read_usual<false>(line, numbers, part)))
+    if (is_plain_ && (layout_.delimiter == GraphOptions::any_white_space
+                          ? read_usual<true>(line, numbers, part)
+                          : read_usual<false>(line, numbers, part)))
       return std::nullopt;
     return read_any(line, numbers, part);
   }
@@ -125,7 +125,7 @@ WORDLOOM_FUNCTION std::optional<BadLine> EdgeLines::read_any(std::string_view li
     ++part.without_edge;
     return std::nullopt;
   }
-  if (options_.format == GraphFormat::adjacency && !market_)
+  if (options_.format == GraphOptions::Format::adjacency && !market_)
     return read_adjacency(line, numbers, part);
   if (auto bad = layout_.header != 0 ? order_columns(line, fields) : fields.cut(cutter_, line))
     return bad;
@@ -220,7 +220,7 @@ WORDLOOM_FUNCTION std::optional<BadLine> EdgeLines::check_nodes(std::string_view
     if (i >= fields.count || fields.columns[i] == 0) {
       const std::string got =
           fields.count == 0 ? "an empty line" : "only " + shown(trimmed_field(line));
-      const bool by_runs = layout_.delimiter == any_white_space;
+      const bool by_runs = layout_.delimiter == GraphOptions::any_white_space;
       return BadLine{
           by_runs ? "two nodes"
                   : joined({"two nodes, separated by ", name_of_delimiter(layout_.delimiter),
@@ -237,8 +237,8 @@ WORDLOOM_FUNCTION std::optional<BadLine> EdgeLines::check_nodes(std::string_view
   }
   if (fields.fields[0] == "//" && line[fields.columns[0] - 1] == '/')  // without quotation marks
     return BadLine{"a node", "'//' (comments begin with # or %)", fields.columns[0]};
-  if (options_.delimiter == '\0' && layout_.delimiter == any_white_space && !market_ &&
-      line.find('"') == line.npos && has_separator(fields.fields[0], fields.fields[1]))
+  if (options_.delimiter == '\0' && layout_.delimiter == GraphOptions::any_white_space &&
+      !market_ && line.find('"') == line.npos && has_separator(fields.fields[0], fields.fields[1]))
     return BadLine{"nodes separated by white space alone, as in the first lines",
                    joined({shown(line.substr(fields.columns[0] - 1)),
                            " (if the comma or semicolon belongs to a name: --delimiter whitespace, "

@@ -21,7 +21,7 @@ namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
 
 /// The columns of an edge list, determined once for all of its lines.
 struct EdgeListLayout {
-  char delimiter = any_white_space;
+  char delimiter = GraphOptions::any_white_space;
   std::uint64_t header = 0;        // its line; 0: no header
   std::vector<ColumnRole> roles;   // [columns of the header]
   std::uint64_t first = 1;         // the line of the first edge
@@ -50,7 +50,8 @@ class FirstLines {
 
  private:
   static constexpr std::size_t max_lines = 100;
-  static constexpr std::array<char, 5> delimiters{'\t', ',', ';', '|', any_white_space};
+  static constexpr std::array<char, 5> delimiters{'\t', ',', ';', '|',
+                                                  GraphOptions::any_white_space};
 
   struct Line {
     std::string_view text;
@@ -96,7 +97,8 @@ class FirstLines {
 WORDLOOM_FUNCTION FirstLines::FirstLines(const std::filesystem::path& path, std::string_view begin,
                                          const GraphOptions& options)
     : path_(path), options_(options) {
-  const LineCutter cutter(options.delimiter == '\0' ? any_white_space : options.delimiter);
+  const LineCutter cutter(options.delimiter == '\0' ? GraphOptions::any_white_space
+                                                    : options.delimiter);
   begin = without_byte_order_mark(begin);
   is_of_konect_ = begin.starts_with("% sym") || begin.starts_with("% asym");
   if (begin.starts_with("% bip"))
@@ -119,7 +121,7 @@ WORDLOOM_FUNCTION std::vector<std::string> FirstLines::cut(const Line& line, cha
   const auto bad = LineCutter(delimiter).cut(
       line.text, [&](std::size_t, std::size_t, auto field) { fields.emplace_back(field); });
   if (bad) return {};
-  if (options_.header == GraphHeader::present) return fields;
+  if (options_.header == GraphOptions::Header::present) return fields;
   while (!fields.empty() && fields.back().empty()) fields.pop_back();
   if (fields.size() > 2 && fields[2].starts_with('{')) {
     fields.resize(3);
@@ -131,11 +133,12 @@ WORDLOOM_FUNCTION std::vector<std::string> FirstLines::cut(const Line& line, cha
 WORDLOOM_FUNCTION bool FirstLines::is_edge(const std::vector<std::string>& fields,
                                            char delimiter) const {
   const std::size_t count = fields.size();
-  if (options_.format == GraphFormat::adjacency)
-    return count > 1 || (count == 1 && (delimiter == any_white_space ||
+  if (options_.format == GraphOptions::Format::adjacency)
+    return count > 1 || (count == 1 && (delimiter == GraphOptions::any_white_space ||
                                         fields[0].find_first_of(white_space) == std::string::npos));
   if (count < 2 || fields[0].empty() || fields[1].empty()) return false;
-  if (delimiter == any_white_space && (is_delimiter(fields[0]) || is_delimiter(fields[1])))
+  if (delimiter == GraphOptions::any_white_space &&
+      (is_delimiter(fields[0]) || is_delimiter(fields[1])))
     return false;
   if (count == 2) return !options_.weighted;
   return (count == 3 || (count == 4 && is_of_konect_)) &&
@@ -147,7 +150,7 @@ WORDLOOM_FUNCTION FirstLines::Candidate FirstLines::candidate(char delimiter) co
   std::size_t pairs = 0, whole_thirds = 0;
   for (const auto& fields : result.rows) {
     result.several += fields.size() > 1;
-    if (options_.header == GraphHeader::present) {
+    if (options_.header == GraphOptions::Header::present) {
       result.edges += fields.size() > 1 && fields.size() >= result.rows[0].size();
       continue;
     }
@@ -158,7 +161,7 @@ WORDLOOM_FUNCTION FirstLines::Candidate FirstLines::candidate(char delimiter) co
     result.with_data += has_decimal_comma(fields[2]) || fields[2].starts_with('{');
   }
   // If some lines have two numbers and others three, they are an adjacency list.
-  if (options_.format == GraphFormat::edges && !options_.weighted)
+  if (options_.format == GraphOptions::Format::edges && !options_.weighted)
     result.edges -= std::min({result.edges, pairs, whole_thirds});
   if (result.several == 0) result.edges = 0;
   return result;
@@ -177,12 +180,12 @@ WORDLOOM_FUNCTION char FirstLines::find_delimiter() const {
   std::size_t best = best_by(&Candidate::edges);
   if (2 * candidates[best].edges < lines_.size()) {
     best = best_by(&Candidate::several);
-    return candidates[best].several == 0 ? any_white_space : delimiters[best];
+    return candidates[best].several == 0 ? GraphOptions::any_white_space : delimiters[best];
   }
   for (std::size_t d = 0; d < delimiters.size(); ++d) {
     if (d == best || candidates[d].edges == 0) continue;
     const bool adjacency_of_names =
-        delimiters[d] == '\t' && d < best && options_.format == GraphFormat::adjacency;
+        delimiters[d] == '\t' && d < best && options_.format == GraphOptions::Format::adjacency;
     if (candidates[d].edges < candidates[best].edges && !adjacency_of_names) continue;
     // In 'a b 1,5', 'a;b;1,5' and "a b {'x': 1, 'y': 2}" the comma is part of the third column.
     if (delimiters[best] == ',' && candidates[d].with_data == lines_.size()) {
@@ -206,8 +209,8 @@ WORDLOOM_FUNCTION bool FirstLines::is_doubtful(char delimiter, const EdgeRows& r
                                                const EdgeRows& others) const {
   const std::string extension = in_lower_case(path_.extension().native());
   if (rows == others || (delimiter == ',' && extension == ".csv") ||
-      (delimiter == '\t' && (extension == ".tsv" || other != any_white_space ||
-                             options_.format == GraphFormat::adjacency)))
+      (delimiter == '\t' && (extension == ".tsv" || other != GraphOptions::any_white_space ||
+                             options_.format == GraphOptions::Format::adjacency)))
     return false;
   // 'a, b' does not have a column 'a,'.
   return std::none_of(others.begin(), others.end(), [&](const auto& fields) {
@@ -220,7 +223,7 @@ WORDLOOM_FUNCTION bool FirstLines::is_doubtful(char delimiter, const EdgeRows& r
 WORDLOOM_FUNCTION bool FirstLines::is_lgl() const {
   if (headings_.size() < 2) return false;
   bool names_a_node = false;
-  for (const auto& fields : cut(any_white_space)) {
+  for (const auto& fields : cut(GraphOptions::any_white_space)) {
     if (fields.size() != 2 || !weight_in(fields[1])) return false;
     names_a_node |= std::find(headings_.begin(), headings_.end(), fields[0]) != headings_.end();
   }
@@ -259,7 +262,7 @@ WORDLOOM_FUNCTION EdgeListLayout FirstLines::layout() const {
   if (options_.delimiter == '\0') layout.delimiter = find_delimiter();
   const EdgeRows rows = cut(layout.delimiter);
   layout.first = lines_[0].number;
-  if (options_.header == GraphHeader::present) {
+  if (options_.header == GraphOptions::Header::present) {
     layout.header = lines_[0].number;
     auto roles = column_roles(rows[0], options_.weighted);
     if (roles.missing != nullptr) refuse(lines_[0], {roles.missing, shown(lines_[0].text)});
@@ -271,16 +274,17 @@ WORDLOOM_FUNCTION EdgeListLayout FirstLines::layout() const {
       layout.roles.insert(layout.roles.begin(), ColumnRole::other);
     return layout;
   }
-  const bool is_table =
-      layout.delimiter != any_white_space || lines_[0].text.find('"') != std::string_view::npos;
-  if (options_.header == GraphHeader::refuse && options_.format == GraphFormat::edges &&
-      is_header(rows, is_table))
+  const bool is_table = layout.delimiter != GraphOptions::any_white_space ||
+                        lines_[0].text.find('"') != std::string_view::npos;
+  if (options_.header == GraphOptions::Header::refuse &&
+      options_.format == GraphOptions::Format::edges && is_header(rows, is_table))
     refuse(lines_[0], {"an edge", joined({"the header ", shown(lines_[0].text),
                                           " (--header reads its columns by their names, --no-header"
                                           " takes it for an edge; GraphOptions::header)"})});
   layout.first_columns = rows[0].size();
   layout.has_whole_third = rows[0].size() == 3 && is_whole_number(rows[0][2]);
-  if (options_.format == GraphFormat::adjacency && (rows[0].size() == 2 || rows[0].size() == 3))
+  if (options_.format == GraphOptions::Format::adjacency &&
+      (rows[0].size() == 2 || rows[0].size() == 3))
     if (const auto nodes = number_in<std::uint64_t>(rows[0][0]))
       if (const auto edges = number_in<std::uint64_t>(rows[0][1])) layout.metis = {*nodes, *edges};
   return layout;

@@ -167,7 +167,7 @@ WORDLOOM_FUNCTION RowMemory make_rows(const EdgeList& list, const GraphOptions& 
       if (options.weighted) raw.weights[at] = weight;
     });
   });
-  const bool merge = options.duplicate_edges == DuplicateEdges::merge;
+  const bool merge = options.duplicate_edges == GraphOptions::Duplicates::merge;
   std::vector<RowEntries> scratch(threads);
   for_each_row(raw.ends, threads, [&](std::size_t thread, std::size_t node) {
     next[node] = sort_row(raw.row(node), raw.row_weights(node), merge, scratch[thread]);

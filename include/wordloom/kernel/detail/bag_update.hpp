@@ -29,7 +29,7 @@ struct BagBlock {
   float share, share_without;  // of a gradient, for a member of the bag, and of the bag without one
   float without_one;           // 1 / (size - 1)
   float learning_rate;
-  Sides update;
+  detail::Sides update;
   bool may_repeat;  // whether an output, or a member left out, may be a duplicate
   std::span<const float* const> ahead;  // rows that later blocks need
 };
@@ -69,7 +69,7 @@ class BagUpdate {
   }
 
   /// Sets the private copies of rows, see kernel/concept.hpp.
-  void map_rows(const RowMaps& maps) noexcept { maps_ = maps; }
+  void map_rows(const detail::RowMaps& maps) noexcept { maps_ = maps; }
 
   /// Does the first half of an update.
   void score(Model& model, const Block& block, float learning_rate, RepeatFilter& filter) noexcept {
@@ -102,7 +102,7 @@ class BagUpdate {
                .weights = weights,
                .copies = copies_.data(),
                .share = block.share_of_all(),
-               .share_without = own > 0 ? member_share(block.bag_gradient, others) : 0.0f,
+               .share_without = own > 0 ? detail::member_share(block.bag_gradient, others) : 0.0f,
                .without_one = own > 0 ? 1.0f / others : 0.0f,
                .learning_rate = learning_rate,
                .update = block.update,
@@ -120,7 +120,7 @@ class BagUpdate {
 
  protected:  // for kernel/fused_row_ada_grad.hpp
   BagFunctions functions_ = bag_functions();
-  RowMaps maps_;
+  detail::RowMaps maps_;
   std::vector<float*> rows_;  // members, outputs, and the members that are left out
   RowMatrix mean_;            // [1 x D]
   RowMatrix numbers_;         // [3 x M] gradients, shares, weights

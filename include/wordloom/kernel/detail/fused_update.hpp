@@ -35,7 +35,7 @@ struct FusedBlock {
 /// The vector code of FusedKernel, in two halves: scores, then gradients and updates, indexed by
 /// `with_loss`. The staged form scores rows (block, stride) that were found before.
 struct FusedFunctions {
-  void (*score)(Model&, const Block&, FusedBlock&, RepeatFilter&, const RowMaps&) noexcept;
+  void (*score)(Model&, const Block&, FusedBlock&, RepeatFilter&, const detail::RowMaps&) noexcept;
   void (*score_staged)(const FusedBlock&, std::size_t) noexcept;
   LossSum (*apply[2])(const Model&, const FusedBlock&) noexcept;
 };

@@ -25,7 +25,7 @@ HWY_NOINLINE HWY_ATTR inline void fold_repeats(const FusedBlock& block) noexcept
 
 /// Finds the rows of `ids`. Returns whether some may be duplicates.
 HWY_INLINE bool find_rows(float* matrix, std::size_t stride, std::span<const RowId> ids,
-                          const RowMap& map, float** rows, RepeatFilter& filter) {
+                          const detail::RowMap& map, float** rows, RepeatFilter& filter) {
   filter.begin();
   bool repeats = false;
   for (std::size_t i = 0; i < ids.size(); ++i) {
@@ -37,7 +37,7 @@ HWY_INLINE bool find_rows(float* matrix, std::size_t stride, std::span<const Row
 
 /// Does the first half of an update of rows of the model.
 HWY_ATTR inline void fused_score(Model& model, const Block& block, FusedBlock& own,
-                                 RepeatFilter& filter, const RowMaps& maps) noexcept {
+                                 RepeatFilter& filter, const detail::RowMaps& maps) noexcept {
   const std::size_t stride = model.input.stride();
   const bool inputs_repeat =
       find_rows(model.input.data(), stride, block.inputs, maps.input, own.inputs, filter);

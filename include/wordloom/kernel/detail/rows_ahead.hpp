@@ -22,7 +22,7 @@ class RowsAhead {
       : rows_(2 * (std::max(most.inputs, most.members) + most.outputs)) {}
 
   void add(const Model& model, std::span<const RowId> inputs, std::span<const RowId> outputs,
-           const RowMaps& maps = {}) noexcept {
+           const detail::RowMaps& maps = {}) noexcept {
     for (const RowId id : inputs) add(model.input, maps.input(id));
     for (const RowId id : outputs) add(model.output, maps.output(id));
   }

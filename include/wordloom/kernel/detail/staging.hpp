@@ -53,15 +53,15 @@ class Staging {
         outputs_(most.outputs, dimension) {}
 
   static bool is_needed(const Block& block) noexcept {
-    return block.has_bags() || block.update != Sides::both;
+    return block.has_bags() || block.update != detail::Sides::both;
   }
 
   /// Sets the private copies of rows, see kernel/concept.hpp.
-  void map_rows(const RowMaps& maps) noexcept { maps_ = maps; }
+  void map_rows(const detail::RowMaps& maps) noexcept { maps_ = maps; }
 
   /// Points `inputs` [N] and `outputs` [M] at the rows that the kernel works on.
   void gather(Model& model, const Block& block, float** inputs, float** outputs) noexcept {
-    bags_ = block.has_bags() || block.update == Sides::outputs ? block.input_count() : 0;
+    bags_ = block.has_bags() || block.update == detail::Sides::outputs ? block.input_count() : 0;
     if (bags_ > 0)
       pool(model.input, block, inputs);
     else
@@ -69,12 +69,12 @@ class Staging {
         inputs[i] = model.input.row_data(maps_.input(block.inputs[i]));
     for (std::size_t j = 0; j < block.outputs.size(); ++j) {
       outputs[j] = model.output.row_data(maps_.output(block.outputs[j]));
-      if (block.update != Sides::inputs) continue;
+      if (block.update != detail::Sides::inputs) continue;
       float* const original = outputs[j];
       outputs[j] = outputs_.row_data(j);
       functions_.mean_of_rows(&original, 1, outputs_.stride(), outputs[j]);
     }
-    is_open_ = bags_ > 0 && block.update != Sides::outputs;
+    is_open_ = bags_ > 0 && block.update != detail::Sides::outputs;
   }
 
   /// Returns whether inputs are scratch rows, of which no two are the same.
@@ -107,7 +107,7 @@ class Staging {
       ends_[i] = size;
       shares_[i] = size - first == block.inputs.size()
                        ? block.share_of_all()
-                       : member_share(block.bag_gradient, static_cast<float>(size - first));
+                       : detail::member_share(block.bag_gradient, static_cast<float>(size - first));
       inputs[i] = inputs_.row_data(i);
       functions_.mean_of_rows(members_.data() + first, size - first, means_.stride(), inputs[i]);
       std::copy_n(inputs[i], means_.stride(), means_.row_data(i));
@@ -115,7 +115,7 @@ class Staging {
   }
 
   StagingFunctions functions_ = staging_functions();
-  RowMaps maps_;
+  detail::RowMaps maps_;
   std::vector<float*> members_;    // rows of all bags, one bag after the other
   std::vector<std::size_t> ends_;  // [N] ends of the bags in `members_`
   std::vector<float> shares_;      // [N] of a gradient, for a member
