@@ -82,7 +82,7 @@ class StagedRanks : public Host {
   void broadcast(cuda::DeviceValues values) {
     constexpr std::size_t at_once = std::size_t{1} << 22;  // floats of pinned memory
     for (std::size_t first = 0; first < values.size(); first += at_once) {
-      fetch({values.subspan(first, std::min(at_once, values.size() - first)), values.stream});
+      fetch({values.subspan(first, (std::min)(at_once, values.size() - first)), values.stream});
       Host::broadcast(on_host());
       put_back();
     }

@@ -69,11 +69,11 @@ WORDLOOM_FUNCTION std::size_t resolve_threads(std::size_t requested) {
     const char* listed = std::getenv("OMP_NUM_THREADS");
     std::string_view first = listed != nullptr ? listed : "";
     first = first.substr(0, first.find(','));
-    first.remove_prefix(std::min(first.find_first_not_of(detail::white_space), first.size()));
+    first.remove_prefix((std::min)(first.find_first_not_of(detail::white_space), first.size()));
     first = first.substr(0, first.find_last_not_of(detail::white_space) + 1);
     threads = detail::number_in<std::size_t>(first).value_or(0);
   }
-  if (threads == 0) threads = std::max(1u, std::thread::hardware_concurrency());
+  if (threads == 0) threads = (std::max)(1u, std::thread::hardware_concurrency());
   constexpr std::size_t most = 65536;
   if (threads > most)
     throw InvalidArgument{requested != 0 ? "threads is " : "OMP_NUM_THREADS is ", threads,

@@ -34,8 +34,8 @@ class Random {
     return random;
   }
 
-  static constexpr result_type min() { return 0; }
-  static constexpr result_type max() { return std::numeric_limits<result_type>::max(); }
+  static constexpr result_type(min)() { return 0; }
+  static constexpr result_type(max)() { return (std::numeric_limits<result_type>::max)(); }
 
   /// Returns 64 random bits.
   constexpr result_type operator()() noexcept { return mix(state_ += gamma_); }
@@ -104,24 +104,24 @@ class AliasTable {
     const std::size_t n = weights.size();
     // share[i]: the weight that index i still has to give away, in units of one bucket.
     std::vector<double> share(n);
-    std::vector<std::uint32_t> small, large;
+    std::vector<std::uint32_t> light, heavy;
     for (std::size_t i = 0; i < n; ++i) {
       share[i] = static_cast<double>(weights[i]) / total * static_cast<double>(n);
-      (share[i] < 1.0 ? small : large).push_back(static_cast<std::uint32_t>(i));
+      (share[i] < 1.0 ? light : heavy).push_back(static_cast<std::uint32_t>(i));
     }
-    while (!small.empty() && !large.empty()) {
-      const std::uint32_t taker = small.back();
-      const std::uint32_t giver = large.back();
-      small.pop_back();
+    while (!light.empty() && !heavy.empty()) {
+      const std::uint32_t taker = light.back();
+      const std::uint32_t giver = heavy.back();
+      light.pop_back();
       entries[taker] = {static_cast<std::uint32_t>(share[taker] * 0x1p32), giver};
       share[giver] -= 1.0 - share[taker];
       if (share[giver] < 1.0) {
-        large.pop_back();
-        small.push_back(giver);
+        heavy.pop_back();
+        light.push_back(giver);
       }
     }
     // An index that is left over fills its bucket, except for rounding errors: it is its own alias.
-    for (const auto& rest : {small, large})
+    for (const auto& rest : {light, heavy})
       for (const std::uint32_t i : rest) entries[i] = {UINT32_MAX, i};
   }
 

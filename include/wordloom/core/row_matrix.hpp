@@ -155,7 +155,7 @@ class RowMatrix {
 
  private:
   /// The value of Free::mapped if another matrix owns the rows.
-  static constexpr std::size_t borrowed = std::numeric_limits<std::size_t>::max();
+  static constexpr std::size_t borrowed = (std::numeric_limits<std::size_t>::max)();
 
   struct Free {
     constexpr Free() noexcept : mapped(0) {}
@@ -174,7 +174,8 @@ class RowMatrix {
   static constexpr std::size_t huge_page = std::size_t{1} << 21;
 
   void require_addressable() const {
-    constexpr std::size_t max_floats = std::numeric_limits<std::size_t>::max() / sizeof(float) / 2;
+    constexpr std::size_t max_floats =
+        (std::numeric_limits<std::size_t>::max)() / sizeof(float) / 2;
     if (stride_ < columns_ || (stride_ != 0 && rows_ > max_floats / stride_))
       throw std::bad_alloc();
   }
@@ -232,7 +233,7 @@ WORDLOOM_FUNCTION RowMatrix RowMatrix::borrow() & noexcept {
 WORDLOOM_FUNCTION void RowMatrix::reserve(std::size_t rows) {
   if (is_borrowed()) throw InvalidArgument("the rows of another matrix cannot be added to");
   RowMatrix other;
-  other.rows_ = std::max(rows, rows_);
+  other.rows_ = (std::max)(rows, rows_);
   other.columns_ = columns_;
   other.stride_ = stride_;
   other.require_addressable();
@@ -250,7 +251,7 @@ WORDLOOM_FUNCTION void RowMatrix::reserve(std::size_t rows) {
 WORDLOOM_FUNCTION void RowMatrix::shrink_to_fit() noexcept {
   if (is_borrowed()) return;
   std::size_t& mapped = data_.get_deleter().mapped;
-  const std::size_t kept = std::max(mapped_bytes(), huge_page);
+  const std::size_t kept = (std::max)(mapped_bytes(), huge_page);
   if (mapped <= kept) return;
   ::munmap(reinterpret_cast<char*>(data()) + kept, mapped - kept);
   mapped = kept;

@@ -95,9 +95,9 @@ namespace detail {
 template <class Use>
 void for_each_line(std::string_view text, Use&& use) {
   for (std::uint64_t number = 1; !text.empty(); ++number) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
+    const std::size_t end = (std::min)(text.find('\n'), text.size());
     use(without_byte_order_mark(text.substr(0, end)), number);
-    text.remove_prefix(std::min(end + 1, text.size()));
+    text.remove_prefix((std::min)(end + 1, text.size()));
   }
 }
 
@@ -180,7 +180,7 @@ class WordList {
   }
 
   void push_back(std::string_view word) {
-    if (size() >= std::numeric_limits<WordId>::max() - 1)
+    if (size() >= (std::numeric_limits<WordId>::max)() - 1)
       throw InvalidArgument("a list of words holds at most 4294967294 words");
     text_.append(word);
     ends_.push_back(text_.size());

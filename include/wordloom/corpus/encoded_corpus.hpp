@@ -256,7 +256,7 @@ WORDLOOM_FUNCTION EncodedCorpus EncodedCorpus::from_sentences(
 
 WORDLOOM_FUNCTION void EncodedCorpus::Ids::append(std::span<const WordId> more) {
   if (size_ + more.size() > capacity_) {
-    const std::size_t capacity = std::max(size_ + more.size(), size_ * 3 / 2);
+    const std::size_t capacity = (std::max)(size_ + more.size(), size_ * 3 / 2);
     void* const grown = std::realloc(data_.get(), capacity * sizeof(WordId));
     if (grown == nullptr) throw std::bad_alloc();
     static_cast<void>(data_.release());

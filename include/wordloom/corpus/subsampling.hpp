@@ -32,7 +32,7 @@ class Subsampling {
 
   double keep_probability(WordId word) const noexcept {
     if (!enabled()) return 1.0;
-    const std::uint32_t highest = table()[std::min<std::size_t>(word, table().size() - 1)];
+    const std::uint32_t highest = table()[(std::min<std::size_t>)(word, table().size() - 1)];
     return (static_cast<double>(highest) + 1.0) * 0x1p-32;
   }
 
@@ -48,7 +48,7 @@ class Subsampling {
     for (const WordId word : sentence) {
       // Always store, then step: a branch here would be mispredicted every other token.
       kept[count] = word;
-      count += static_cast<std::uint32_t>(random() >> 32) <= highest[std::min(word, last)];
+      count += static_cast<std::uint32_t>(random() >> 32) <= highest[(std::min)(word, last)];
     }
     return {kept.data(), count};
   }
@@ -70,8 +70,8 @@ WORDLOOM_FUNCTION Subsampling::Subsampling(const Vocabulary& vocabulary, double 
   const double scaled = threshold * static_cast<double>(vocabulary.total_count());
   for (std::size_t i = 0; i < table->size(); ++i) {
     const double ratio = scaled / static_cast<double>(vocabulary.counts()[i]);
-    const double keep = std::min(1.0, std::sqrt(ratio) + ratio);
-    (*table)[i] = static_cast<std::uint32_t>(std::max(1.0, keep * 0x1p32) - 1.0);
+    const double keep = (std::min)(1.0, std::sqrt(ratio) + ratio);
+    (*table)[i] = static_cast<std::uint32_t>((std::max)(1.0, keep * 0x1p32) - 1.0);
   }
   // Words are sorted by descending count: all words after a certain one are always kept. They share
   // one entry, so that the table stays in the first-level cache.

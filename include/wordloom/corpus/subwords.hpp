@@ -149,7 +149,7 @@ WORDLOOM_FUNCTION SubwordTable::SubwordTable(const Vocabulary& vocabulary,
                                              const SubwordOptions& options, std::size_t threads) {
   validate_parameters(options);
   const std::size_t words = vocabulary.size();
-  if (words + options.rows() > std::numeric_limits<RowId>::max())
+  if (words + options.rows() > (std::numeric_limits<RowId>::max)())
     throw InvalidArgument{words, " words and ", options.rows(),
                           " buckets are more than 2^32 - 1 rows: use fewer buckets"};
   auto store = std::make_shared<Store>();
@@ -168,11 +168,11 @@ WORDLOOM_FUNCTION SubwordTable::SubwordTable(const Vocabulary& vocabulary,
   for_words([&](WordId w) { for_rows(w, [&](RowId) { ++store->ends[w]; }); });
   std::uint64_t end = 0;
   for (std::uint32_t& size : store->ends) {
-    store->longest = std::max<std::size_t>(store->longest, size);
+    store->longest = (std::max<std::size_t>)(store->longest, size);
     end += size;
     size = static_cast<std::uint32_t>(end);
   }
-  if (end > std::numeric_limits<std::uint32_t>::max())
+  if (end > (std::numeric_limits<std::uint32_t>::max)())
     throw InvalidArgument{"the words have ", end,
                           " n-grams together, more than 2^32 - 1: raise minn, lower maxn or leave ",
                           "out rare words"};

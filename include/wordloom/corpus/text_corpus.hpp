@@ -55,7 +55,7 @@ struct CorpusOptions {
 namespace detail {
 
 /// The id of a newline; no vocabulary is this large.
-inline constexpr WordId end_of_line = std::numeric_limits<WordId>::max();
+inline constexpr WordId end_of_line = (std::numeric_limits<WordId>::max)();
 
 /// Appends the ids of the known words of `text`, and `end_of_line` for each \n unless lines are
 /// joined. Returns the number of all words of `text`.
@@ -84,7 +84,7 @@ class SentenceSplitter {
   /// Returns false if `ids` is used up before that: the sentence is still open.
   bool next(std::span<const WordId>& ids, std::vector<WordId>& words) {
     while (!ids.empty()) {
-      const auto rest = ids.first(std::min(ids.size(), max_length_ - length_));
+      const auto rest = ids.first((std::min)(ids.size(), max_length_ - length_));
       const auto end = std::find(rest.begin(), rest.end(), end_of_line);
       words.insert(words.end(), rest.begin(), end);
       length_ += static_cast<std::size_t>(end - rest.begin());
@@ -221,7 +221,7 @@ WORDLOOM_FUNCTION TextCorpus::Reader::Reader(const TextCorpus& corpus, const Sha
     : vocabulary_(corpus.vocabulary_),
       options_(corpus.options_),
       splitter_(corpus.options_.max_sentence_length),
-      pieces_(corpus.path_, std::min(corpus.options_.piece_bytes, largest_piece),
+      pieces_(corpus.path_, (std::min)(corpus.options_.piece_bytes, largest_piece),
               {corpus.options_.part.index * shard.count + shard.index,
                corpus.options_.part.count * shard.count}) {
   if (corpus.bytes_ != pieces_.file().size() || corpus.modified_ns_ != pieces_.file().modified_ns())

@@ -69,7 +69,7 @@ class TextPieces {
   /// 16 times as long. Throws as resolve_threads.
   std::size_t threads(std::size_t requested) const {
     const std::size_t bytes = is_gzip() ? file_->size() * 16 : last_ - at_;
-    return std::min(resolve_threads(requested), bytes / piece_bytes_ + 1);
+    return (std::min)(resolve_threads(requested), bytes / piece_bytes_ + 1);
   }
 
   /// Returns whether each piece begins where the one before it ended.
@@ -112,11 +112,11 @@ class TextPieces {
 namespace detail {
 
 WORDLOOM_FUNCTION std::size_t TextPart::begin(std::string_view text) const {
-  constexpr std::size_t near = std::size_t{1} << 16;
+  constexpr std::size_t nearby = std::size_t{1} << 16;
   if (index == count) return text.size();
   const std::size_t from = part_of(text.size(), index, count).first;
   if (from == 0) return 0;
-  if (const std::size_t line = text.substr(from - 1, near).find('\n'); line != text.npos)
+  if (const std::size_t line = text.substr(from - 1, nearby).find('\n'); line != text.npos)
     return from + line;
   const std::size_t space = text.find_first_of(white_space, from - 1);
   return space == text.npos ? text.size() : space + 1;
@@ -147,13 +147,13 @@ WORDLOOM_FUNCTION TextPieces::TextPieces(const std::filesystem::path& path, std:
     : file_(std::make_shared<const MappedFile>(path)),
       gzip_(open_gzip(*file_)),
       part_(part),
-      piece_bytes_(std::max<std::size_t>(piece_bytes, 1)),
+      piece_bytes_((std::max<std::size_t>)(piece_bytes, 1)),
       before_piece_(std::move(before_piece)),
       cut_(cut) {
   if (gzip_) {
     // One byte of a .gz file holds at most 1032 bytes of text.
-    piece_bytes_ = std::min(piece_bytes_, file_->size() * 1032);
-    if (part.count > 1) piece_bytes_ = std::min(piece_bytes_, max_piece_of_parts);
+    piece_bytes_ = (std::min)(piece_bytes_, file_->size() * 1032);
+    if (part.count > 1) piece_bytes_ = (std::min)(piece_bytes_, max_piece_of_parts);
     return;
   }
   refuse_foreign(path, file_->text(), Content::text);
@@ -173,7 +173,7 @@ WORDLOOM_FUNCTION std::optional<TextPiece> TextPieces::next() {
   }
   if (at_ >= last_) return std::nullopt;
   const std::size_t first = at_;
-  at_ = std::min(last_ - first, piece_bytes_) + first;
+  at_ = (std::min)(last_ - first, piece_bytes_) + first;
   while (at_ < file_->size() && !may_cut_after(file_->data()[at_ - 1])) ++at_;
   const std::string_view text = file_->text().substr(first, at_ - first);
   return TextPiece{index_++, text, {text.data(), [file = file_, text](auto) { release(text); }}};

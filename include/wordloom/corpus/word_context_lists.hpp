@@ -186,7 +186,7 @@ WORDLOOM_FUNCTION void WordContextLists::make(const KeptWords& kept, std::size_t
   constexpr WordId end_mark = KeptWords::end_mark;
   // Each piece has places of its own; they take up to a quarter of the memory of the kept words.
   const std::size_t pieces = std::clamp<std::size_t>(kept.size() / (8 * vocabulary_size), 1,
-                                                     std::min(threads, KeptWords::part_count));
+                                                     (std::min)(threads, KeptWords::part_count));
   std::vector<std::uint64_t> places(pieces * vocabulary_size);  // [pieces x words]
   // Calls `use(word, place, address, before, after)` for each word of all pieces: the place of its
   // next context, its address in the part, and the numbers of contexts before and after it.
@@ -200,8 +200,8 @@ WORDLOOM_FUNCTION void WordContextLists::make(const KeptWords& kept, std::size_t
           while ((part[end++] & end_mark) == 0) continue;
           for (std::size_t i = begin; i < end; ++i) {
             const WordId word = part[i] & ~end_mark;
-            use(word, of_words[word], &part[i], std::min(options.window, i - begin),
-                std::min(options.window, end - 1 - i));
+            use(word, of_words[word], &part[i], (std::min)(options.window, i - begin),
+                (std::min)(options.window, end - 1 - i));
           }
         }
       }
@@ -225,7 +225,7 @@ WORDLOOM_FUNCTION void WordContextLists::make(const KeptWords& kept, std::size_t
       const std::uint64_t count = std::exchange(places[p * vocabulary_size + w], place);
       place = static_cast<std::uint64_t>((place + wide{count} * step) % contexts);
     }
-    const auto size = static_cast<std::uint32_t>(std::min<std::uint64_t>(contexts, max_contexts));
+    const auto size = static_cast<std::uint32_t>((std::min<std::uint64_t>)(contexts, max_contexts));
     words_.push_back(static_cast<WordId>(w));
     lists_.emplace_back(first, size);
     orders[w] = {contexts, step, first, size};

@@ -53,7 +53,7 @@ class WordContextMatrix {
         throw CorpusError("the corpus was encoded with another vocabulary");
     if (options.file.empty())
       return {std::make_shared<const detail::WordContextLists>(
-                  corpus, vocabulary, options, std::max<std::size_t>(options.columns, 65'536)),
+                  corpus, vocabulary, options, (std::max<std::size_t>)(options.columns, 65'536)),
               vocabulary, options};
 
     const auto source = source_of(corpus, vocabulary, options);

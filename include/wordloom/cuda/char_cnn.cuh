@@ -70,9 +70,9 @@ class CudaCharCnn::Run {
         for (std::size_t i = 0; i < matrix.value().rows(); ++i) rows_.add(matrix.row(i), columns);
     }
     rows_.allocate(machine_);
-    const std::size_t batch = std::min(policy.batch, words_);
+    const std::size_t batch = (std::min)(policy.batch, words_);
     batches_ = batch == 0 ? 0 : (words_ + batch - 1) / batch;
-    chunk_ = std::max(batch, std::min(words_, min_chunk));
+    chunk_ = (std::max)(batch, (std::min)(words_, min_chunk));
     const std::size_t D = model.dimension(), H = shape_.features();
     const auto floats = [](std::size_t size) { return Floats(size, "the encoder"); };
     vectors_ = Floats(words_ * D, "the vectors of all words");
@@ -80,7 +80,7 @@ class CudaCharCnn::Run {
     table_gradients_ = floats(table_.size());
     symbol_gradients_ = floats(windows() * shape_.alphabet * character_dimension_);
     batch_ = cuda::WordBatch(batch, chunk_, H, D);
-    fill_ones(std::max(batch, windows()));
+    fill_ones((std::max)(batch, windows()));
     symbols_ = cuda::DeviceArray<std::uint32_t>(words.all().size(), "the words");
     begins_ = cuda::DeviceArray<std::uint64_t>(words.ends().size(), "the words");
     machine_.begin_copy(symbols_.data(), words.all().data(), words.all().size());
@@ -259,7 +259,7 @@ class CudaCharCnn::Run {
   void encode_all() const {
     const std::size_t D = model_.dimension();
     for (std::size_t first = 0; first < words_; first += chunk_)
-      forward({first, 1}, std::min(chunk_, words_ - first), batch_, nullptr, nullptr,
+      forward({first, 1}, (std::min)(chunk_, words_ - first), batch_, nullptr, nullptr,
               vectors_.data() + first * D);
     machine_.begin_copy_of_rows(model_.input.data(), model_.input.stride(), vectors_.data(), D, D,
                                 words_);

@@ -115,7 +115,7 @@ class CharCnn::Run {
                          parameter(Parameters::biases), policy.min_width, policy.positions,
                          words_.alphabet());
     dense_.emplace(parameter(Parameters::dense), parameter(Parameters::dense_bias));
-    const std::size_t batch = std::min(policy.batch, words_.size());
+    const std::size_t batch = (std::min)(policy.batch, words_.size());
     features_ = RowMatrix(batch, convolution_->features());
     feature_gradient_ = RowMatrix(batch, convolution_->features());
     places_.resize(batch * convolution_->features());
@@ -213,7 +213,7 @@ class CharCnn::Run {
     std::vector<std::int32_t> places(features_.columns());
     for (std::size_t part = thread; part < parts_of(words_.size()); part += threads_) {
       const std::size_t first = part * part_words;
-      const std::size_t size = std::min(part_words, words_.size() - first);
+      const std::size_t size = (std::min)(part_words, words_.size() - first);
       for (std::size_t b = 0; b < size; ++b)
         convolution_->forward(words_[first + b], features.row_data(b), places.data());
       dense_->forward(ConstFloats(features).some_rows(0, size),
@@ -227,7 +227,7 @@ class CharCnn::Run {
   void score(std::size_t number, std::size_t batch_size, std::size_t part,
              const FindErrors& find_errors) noexcept {
     const std::size_t first = part * part_words;
-    const std::size_t size = std::min(part_words, batch_size - first);
+    const std::size_t size = (std::min)(part_words, batch_size - first);
     for (std::size_t b = first; b < first + size; ++b) {
       sequences_[b] = words_[number + b * batches()];
       convolution_->forward(sequences_[b], features_.row_data(b),

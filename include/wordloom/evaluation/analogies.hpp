@@ -95,7 +95,7 @@ class AnalogySearch {
         options_(options),
         count_(options.restrict_vocabulary == 0
                    ? embeddings.size()
-                   : std::min(options.restrict_vocabulary, embeddings.size())) {}
+                   : (std::min)(options.restrict_vocabulary, embeddings.size())) {}
 
   AnalogyReport::Count count(const AnalogySection& section) {
     result_ = {};
@@ -160,7 +160,7 @@ class AnalogySearch {
     result_.asked += asked_.size();
     std::size_t most = 1;  // answers, all but one of which may be those of x
     for (const Expected& expected : expected_)
-      if (expected.x) most = std::max(most, expected.x->answers.size() + 1);
+      if (expected.x) most = (std::max)(most, expected.x->answers.size() + 1);
     search(1);
     search(most);
     asked_.clear();

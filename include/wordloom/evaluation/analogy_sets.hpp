@@ -89,9 +89,9 @@ inline AnalogySection::Pair read_analogy_pair(const TestFile& file, const TestFi
   std::string_view rest = fields[1].text;
   const char separator = rest.find('/') != rest.npos ? '/' : ',';
   while (!rest.empty()) {
-    const std::size_t end = std::min(rest.find(separator), rest.size());
+    const std::size_t end = (std::min)(rest.find(separator), rest.size());
     const std::string_view answer = trimmed(rest.substr(0, end), is_white_space);
-    rest.remove_prefix(std::min(end + 1, rest.size()));
+    rest.remove_prefix((std::min)(end + 1, rest.size()));
     if (!answer.empty()) pair.answers.emplace_back(answer);
   }
   if (pair.answers.empty()) file.refuse(line, fields[1].column, expected, shown(fields[1].text));

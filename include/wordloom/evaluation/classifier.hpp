@@ -65,7 +65,7 @@ class FeatureRows {
   void row(std::size_t i) const&& = delete;
 
  private:
-  static constexpr std::size_t max_int = std::numeric_limits<int>::max();
+  static constexpr std::size_t max_int = (std::numeric_limits<int>::max)();
 
   std::size_t dimension_;
   std::vector<feature_node> nodes_;
@@ -124,8 +124,8 @@ class LogisticRegression {
     if constexpr (requires { settings.regularize_bias; }) settings.regularize_bias = 1;
   }
 
-  static void check(const FeatureRows& features, std::span<const std::uint32_t> chosen,
-                    std::span<const std::uint8_t> positive, const LogisticOptions& options);
+  static void check_classes(const FeatureRows& features, std::span<const std::uint32_t> chosen,
+                            std::span<const std::uint8_t> positive, const LogisticOptions& options);
 
   std::vector<double> weights_;
   double bias_ = 0;
@@ -151,7 +151,7 @@ inline LogisticRegression LogisticRegression::fit(const FeatureRows& features,
                                                   const LogisticOptions& options) {
   static const bool silenced = (set_print_string_function([](const char*) {}), true);
   static_cast<void>(silenced);
-  check(features, chosen, positive, options);
+  check_classes(features, chosen, positive, options);
   std::vector<double> classes(chosen.size());
   std::vector<feature_node*> rows(chosen.size());
   for (std::size_t i = 0; i < chosen.size(); ++i) {
@@ -184,10 +184,10 @@ inline LogisticRegression LogisticRegression::fit(const FeatureRows& features,
   return result;
 }
 
-inline void LogisticRegression::check(const FeatureRows& features,
-                                      std::span<const std::uint32_t> chosen,
-                                      std::span<const std::uint8_t> positive,
-                                      const LogisticOptions& options) {
+inline void LogisticRegression::check_classes(const FeatureRows& features,
+                                              std::span<const std::uint32_t> chosen,
+                                              std::span<const std::uint8_t> positive,
+                                              const LogisticOptions& options) {
   for (const auto& [name, value] :
        {std::pair{"cost", options.cost}, std::pair{"tolerance", options.tolerance}})
     if (!(value > 0) || !std::isfinite(value))

@@ -29,7 +29,7 @@ enum class LetterCase : unsigned char {
 /// nothing.
 inline std::optional<WordId> find_spelling(
     const WordList& words, std::string_view word, LetterCase letter_case,
-    std::size_t count = std::numeric_limits<std::size_t>::max()) {
+    std::size_t count = (std::numeric_limits<std::size_t>::max)()) {
   const auto among_first = [&](std::string_view spelling) {
     const auto id = words.find(spelling);
     return id && *id < count ? id : std::nullopt;

@@ -213,7 +213,7 @@ inline LinkReport evaluate_links(const Embeddings& embeddings, const LinkSplit& 
     const auto classifier = detail::LogisticRegression::fit(features, labels, options.classifier);
     aucs[o] = pairs.auc([&](WordId a, WordId b) { return classifier.decision(combine(a, b)); });
   };
-  const std::size_t threads = std::min(resolve_threads(options.threads), operators.size());
+  const std::size_t threads = (std::min)(resolve_threads(options.threads), operators.size());
   detail::run_threads(threads, [&](std::size_t thread) {
     for (std::size_t o = thread; o < operators.size(); o += threads) evaluate(o);
   });

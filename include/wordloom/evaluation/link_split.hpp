@@ -48,7 +48,7 @@ class JoinedNodes {
   bool join(WordId a, WordId b) {
     a = root_of(a);
     b = root_of(b);
-    parents_[std::max(a, b)] = std::min(a, b);
+    parents_[(std::max)(a, b)] = (std::min)(a, b);
     return a != b;
   }
 
@@ -110,7 +110,7 @@ inline std::vector<Edge> draw_non_links(const Graph& graph, std::size_t links, s
     while (drawn.size() < count) {
       const auto a = static_cast<WordId>(random.below(nodes));
       const auto b = static_cast<WordId>(random.below(nodes));
-      if (a != b && !graph.has_edge(a, b)) drawn.push_back({std::min(a, b), std::max(a, b)});
+      if (a != b && !graph.has_edge(a, b)) drawn.push_back({(std::min)(a, b), (std::max)(a, b)});
     }
     std::sort(drawn.begin(), drawn.end(), less);
     drawn.erase(std::unique(drawn.begin(), drawn.end()), drawn.end());
@@ -152,7 +152,7 @@ WORDLOOM_FUNCTION LinkSplit split_links(const Graph& graph, const LinkSplit::Opt
   const auto end = links.begin() + static_cast<std::ptrdiff_t>(held_out);
   std::vector<Edge> test(links.begin(), end);
   std::shuffle(end, links.end(), random);
-  const std::size_t trained = std::min(held_out, links.size() - held_out);
+  const std::size_t trained = (std::min)(held_out, links.size() - held_out);
   std::vector<Edge> train(end, end + static_cast<std::ptrdiff_t>(trained));
   auto absent = detail::draw_non_links(graph, links.size(), held_out + trained, random);
   std::vector<Edge> test_absent(absent.begin() + static_cast<std::ptrdiff_t>(trained),

@@ -194,7 +194,7 @@ inline NodeLabelReport NodeClassification::run() {
   // Splits run one after the other, so that the scores of few are in memory at a time.
   const std::size_t jobs = splits.size() * labels_;
   std::atomic<std::size_t> next{0};
-  run_threads(std::min(resolve_threads(options_.threads), jobs), [&](std::size_t) {
+  run_threads((std::min)(resolve_threads(options_.threads), jobs), [&](std::size_t) {
     for (std::size_t job; (job = next.fetch_add(1)) < jobs;) {
       const std::size_t split = job / labels_;
       classify(splits[split], orders_[split / shares], options_.shares[split % shares],

@@ -196,7 +196,7 @@ WORDLOOM_FUNCTION std::vector<SimilarityPair> load_similarity_pairs(
   file.separate_as(lines[0], 2);
   auto fields = file.fields(lines[0]);
   detail::PairColumns columns;
-  std::size_t named = std::numeric_limits<std::size_t>::max();
+  std::size_t named = (std::numeric_limits<std::size_t>::max)();
   if (lines.size() > 1 && detail::is_pair_header(fields)) {
     columns = detail::pair_columns(&fields, file.fields(lines[1]));
     if (detail::is_first_of_several(fields, columns.score))

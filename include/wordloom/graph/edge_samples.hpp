@@ -91,7 +91,7 @@ class EdgeSamples::Reader {
     Random random(shard_.seed ^ own_streams, sentence, shard_.epoch);
     nodes_.resize(2 * (last - first));
     for (std::size_t i = 0; i < nodes_.size(); i += 2 * at_once)
-      draw(std::span(nodes_).subspan(i, std::min(2 * at_once, nodes_.size() - i)), random);
+      draw(std::span(nodes_).subspan(i, (std::min)(2 * at_once, nodes_.size() - i)), random);
     return nodes_;
   }
 

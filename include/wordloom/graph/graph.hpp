@@ -272,7 +272,7 @@ WORDLOOM_FUNCTION Graph::Graph(detail::EdgeList list, const GraphOptions& option
   detail::WordCounter counter;
   for (std::size_t i = 0; i < counts.size(); ++i)
     if (counts[i] > 0 || options.isolated_nodes || raw.ends[i] > raw.begin(i))
-      counter.add(list.names[i], std::max<std::uint64_t>(counts[i], 1));
+      counter.add(list.names[i], (std::max<std::uint64_t>)(counts[i], 1));
   if (counter.size() == 0 && report.edges == 0 && report.lines_without_edge > 0)
     throw CorpusError{source, ": no edges: all its ", report.lines_without_edge,
                       " lines are blank or comments, which begin with # or %"};

@@ -107,9 +107,9 @@ inline bool is_text_row(std::string_view line, std::size_t columns, bool is_firs
   // A few bytes of floats may look like a number or two.
   if (numbers >= columns) return is_first || columns >= 4;
   if (!is_first) return false;
-  if (has_one_word && numbers >= std::min<std::size_t>(columns, 2)) return true;
+  if (has_one_word && numbers >= (std::min<std::size_t>)(columns, 2)) return true;
   // A row with other content is still in ASCII.
-  const std::string_view rest = line.substr(std::min(line.find(' '), line.size()));
+  const std::string_view rest = line.substr((std::min)(line.find(' '), line.size()));
   return columns >= 4 && rest.size() >= 2 * columns &&
          std::all_of(rest.begin(), rest.end(),
                      [](char c) { return (c >= ' ' && c <= '~') || c == '\t'; });
@@ -120,7 +120,7 @@ inline bool are_text_rows(std::string_view rows, std::size_t columns) {
   for (int i = 0; i < 3 && !rows.empty(); ++i) {
     const std::string_view line = rows.substr(0, rows.find('\n'));
     if (is_text_row(line, columns, i == 0)) return true;
-    rows.remove_prefix(std::min(line.size() + 1, rows.size()));
+    rows.remove_prefix((std::min)(line.size() + 1, rows.size()));
   }
   return false;
 }

@@ -44,7 +44,7 @@ namespace detail {
 
 /// Throws InvalidArgument for a model that fastText's files cannot hold.
 inline void check_fasttext(const Model& model, const SubwordOptions& subwords) {
-  constexpr std::size_t max = std::numeric_limits<std::int32_t>::max();
+  constexpr std::size_t max = (std::numeric_limits<std::int32_t>::max)();
   const auto refuse = [](const std::string& which) {
     throw InvalidArgument{"fastText's format cannot hold a model ", which};
   };
@@ -59,7 +59,7 @@ inline void check_fasttext(const Model& model, const SubwordOptions& subwords) {
     refuse(detail::joined({"of ", model.input.rows(), " input and ", model.output.rows(),
                            " output rows (hierarchical softmax?), it needs ", rows, " and ",
                            words.size()}));
-  if (words.total_count() > std::uint64_t{std::numeric_limits<std::int64_t>::max()})
+  if (words.total_count() > std::uint64_t{(std::numeric_limits<std::int64_t>::max)()})
     refuse("whose counts add up to more than 2^63 - 1");
   check_words(words.words(), VectorFormat::fasttext);
 }

@@ -52,7 +52,7 @@ class Leniency {
   /// Returns whether no more than these rows are to be read.
   bool is_full(std::size_t rows) const noexcept { return rows == max_rows(); }
   std::size_t max_rows() const noexcept {
-    return options_.limit == 0 ? std::numeric_limits<std::size_t>::max() : options_.limit;
+    return options_.limit == 0 ? (std::numeric_limits<std::size_t>::max)() : options_.limit;
   }
 
   void warn() const {
@@ -97,7 +97,7 @@ inline Embeddings first_words(Embeddings all, std::size_t limit) {
   WordList words;
   for (std::size_t i = 0; i < limit; ++i) words.append(all.word(i));
   return {std::move(words), all.vectors().copy(limit),
-          all.counts().first(std::min(limit, all.counts().size()))};
+          all.counts().first((std::min)(limit, all.counts().size()))};
 }
 
 }  // namespace detail

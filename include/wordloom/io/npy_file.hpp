@@ -91,11 +91,11 @@ WORDLOOM_FUNCTION Embeddings detail::read_npy(const InputFile& file,
     if (at == header.npos)
       cursor.fail(begin, "'" + std::string(key) + "' in the header", shown(header));
     auto rest = header.substr(at + key.size() + 3);
-    rest.remove_prefix(std::min(rest.find_first_not_of(' '), rest.size()));
+    rest.remove_prefix((std::min)(rest.find_first_not_of(' '), rest.size()));
     return rest;
   };
   const auto until_comma = [&](std::string_view key) {
-    return std::string(value(key).substr(0, std::min(value(key).find(','), std::size_t{24})));
+    return std::string(value(key).substr(0, (std::min)(value(key).find(','), std::size_t{24})));
   };
   constexpr std::string_view help = ": save it by numpy.save(file, array.astype('<f4', order='C'))";
   if (!value("descr").starts_with("'<f4'"))
@@ -115,7 +115,7 @@ WORDLOOM_FUNCTION Embeddings detail::read_npy(const InputFile& file,
       data.size() != rows * columns * sizeof(float))
     cursor.fail(begin, joined({"a shape that fits the ", data.size(), " bytes of data"}),
                 joined({rows, " x ", columns}));
-  if (options.limit != 0) rows = std::min(rows, options.limit);
+  if (options.limit != 0) rows = (std::min)(rows, options.limit);
   WordList list =
       load_word_lines(words.empty() ? present_words_path(file.path(), VectorFormat::npy) : words,
                       rows, VectorFormat::npy, options);

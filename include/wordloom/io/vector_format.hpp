@@ -134,7 +134,7 @@ inline std::string_view word_fault(std::string_view word, VectorFormat format) {
 /// Returns the reason why a format cannot hold the words together: a text format determines by the
 /// ends of rows how many numbers they have, or whether its header can be right.
 inline std::string_view end_fault(const WordList& words, VectorFormat format) {
-  const std::size_t count = std::min(words.size(), telling_rows);
+  const std::size_t count = (std::min)(words.size(), telling_rows);
   if (format == VectorFormat::word2vec_text) {
     for (std::size_t i = 0; i < count; ++i)
       if (!ends_in_fraction(words[i])) return "";

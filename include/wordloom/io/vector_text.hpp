@@ -78,7 +78,7 @@ WORDLOOM_FUNCTION void write_text_rows(const Embeddings& embeddings, AtomicFile&
 /// Returns whether the first words all end in numbers and all numbers of their vectors are whole:
 /// the dimension in the header is then likely smaller than that of the rows.
 inline bool are_whole_rows(const WordList& words, const RowMatrix& vectors) {
-  const std::size_t count = std::min(words.size(), telling_rows);
+  const std::size_t count = (std::min)(words.size(), telling_rows);
   for (std::size_t i = 0; i < count; ++i)
     if (numbers_at_end(words[i]) == 0 || !std::ranges::all_of(vectors.row(i), is_whole))
       return false;
@@ -88,7 +88,7 @@ inline bool are_whole_rows(const WordList& words, const RowMatrix& vectors) {
 /// Returns whether, in the first rows, the first number is whole and not always the same, and no
 /// other one is: it is likely the end of a word, such as "Station 1".
 inline bool begin_in_whole_numbers(const RowMatrix& vectors) {
-  const std::size_t count = std::min(vectors.rows(), telling_rows);
+  const std::size_t count = (std::min)(vectors.rows(), telling_rows);
   bool differ = false;
   for (std::size_t i = 0; i < count; ++i) {
     const auto row = vectors.row(i);
@@ -114,8 +114,8 @@ WORDLOOM_FUNCTION Embeddings read_word2vec_text(const InputFile& file, const Loa
   Leniency leniency(file.path(), options);
   WordList words;
   const LineReader begin = reader;
-  RowMatrix vectors = read_text_rows(reader, std::min(rows, left / (columns * 2 + 1) + 1), columns,
-                                     &words, leniency);
+  RowMatrix vectors = read_text_rows(reader, (std::min)(rows, left / (columns * 2 + 1) + 1),
+                                     columns, &words, leniency);
   const bool has_other_dimension =
       !leniency.is_full(words.size()) && !end_fault(words, VectorFormat::word2vec_text).empty();
   if (has_other_dimension || are_whole_rows(words, vectors))

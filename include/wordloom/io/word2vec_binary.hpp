@@ -60,7 +60,7 @@ inline bool is_clean_text(std::string_view text) noexcept {
 /// begin at the wrong byte.
 inline bool are_likely_floats(std::string_view bytes) noexcept {
   std::array<float, 8> first{};
-  std::memcpy(first.data(), bytes.data(), std::min(bytes.size(), sizeof first));
+  std::memcpy(first.data(), bytes.data(), (std::min)(bytes.size(), sizeof first));
   return std::all_of(first.begin(), first.end(), [](float x) {
     return x == 0 || (std::abs(x) > 1e-12f && std::abs(x) < 1e12f);
   });
@@ -81,9 +81,9 @@ inline void refuse_space_in_word(const Cursor& cursor, std::string_view text, st
     const auto floats = text.substr(space + 1, float_bytes);
     if (floats.size() < float_bytes) return;
     const std::size_t end = space + 1 + float_bytes, next = end + (is_newline(end) ? 1 : 0);
-    const std::size_t next_space = std::min(text.find(' ', next), text.size());
+    const std::size_t next_space = (std::min)(text.find(' ', next), text.size());
     if (next != text.size() && next_space == text.size()) continue;
-    if (!is_clean_text(text.substr(next, std::min(next_space - next, max_length)))) continue;
+    if (!is_clean_text(text.substr(next, (std::min)(next_space - next, max_length)))) continue;
     const std::size_t wrong_end = first + 1 + float_bytes;
     if (is_newline(wrong_end) && !is_newline(end) &&
         (ends_rows || are_likely_floats(text.substr(first + 1, float_bytes))))
@@ -99,7 +99,7 @@ WORDLOOM_FUNCTION Embeddings read_word2vec_binary(const InputFile& file,
                                                   const LoadOptions& options) {
   const std::string_view text = file.text();
   Cursor cursor(file);
-  const std::string_view line = text.substr(0, std::min<std::size_t>(text.find('\n'), 256));
+  const std::string_view line = text.substr(0, (std::min<std::size_t>)(text.find('\n'), 256));
   const auto header = header_in(line);
   const std::string got = text.empty() ? "an empty file" : shown(line);
   if (!header || line.size() == text.size()) cursor.fail(0, "a header 'words dimension'", got);
@@ -115,7 +115,7 @@ WORDLOOM_FUNCTION Embeddings read_word2vec_binary(const InputFile& file,
   const auto possible_rows = [&] { return cursor.rest().size() / (bytes + 1) + 1; };
   Leniency leniency(file.path(), options);
   WordList words;
-  GrowingRows vectors(std::min({rows, possible_rows(), leniency.max_rows()}), columns);
+  GrowingRows vectors((std::min)({rows, possible_rows(), leniency.max_rows()}), columns);
   std::size_t last_row = cursor.position();
   bool ends_rows = false;
   while (true) {

@@ -102,19 +102,19 @@ std::vector<std::vector<NearestRow>> nearest_rows(const RowMatrix& rows,
                                                   std::size_t threads = 0) {
   constexpr std::size_t questions_at_once = 1024;
   // 16 KiB, which stay in the fastest cache while all questions are answered.
-  const std::size_t rows_at_once = std::max<std::size_t>(1, 4096 / rows.stride());
+  const std::size_t rows_at_once = (std::max<std::size_t>)(1, 4096 / rows.stride());
   constexpr std::size_t work_of_thread = std::size_t{1} << 22;  // multiplications: about 1 ms
   const std::size_t total = questions.rows() / vectors;
   const std::size_t row_blocks = (count + rows_at_once - 1) / rows_at_once;
   if (threads == 0)
     threads = std::clamp<std::size_t>(count * questions.rows() * rows.stride() / work_of_thread, 1,
                                       resolve_threads(0));
-  threads = std::min(threads, row_blocks);
+  threads = (std::min)(threads, row_blocks);
 
   std::vector<std::vector<NearestRow>> result(total);
   if (k == 0) return result;
   for (std::size_t first = 0; first < total; first += questions_at_once) {
-    const std::size_t some = std::min(questions_at_once, total - first);
+    const std::size_t some = (std::min)(questions_at_once, total - first);
     // [threads][questions] up to k rows each, the worst on top
     std::vector<std::vector<std::priority_queue<NearestRow>>> best(threads);
     std::atomic<std::size_t> next_block{0};
@@ -123,7 +123,7 @@ std::vector<std::vector<NearestRow>> nearest_rows(const RowMatrix& rows,
       std::vector<float> cosines(vectors);
       for (std::size_t block; (block = next_block.fetch_add(1)) < row_blocks;) {
         const std::size_t begin = block * rows_at_once;
-        const std::size_t end = std::min(begin + rows_at_once, count);
+        const std::size_t end = (std::min)(begin + rows_at_once, count);
         for (std::size_t q = 0; q < some; ++q)
           for (std::size_t row = begin; row < end; ++row) {
             for (std::size_t v = 0; v < vectors; ++v)
@@ -146,7 +146,7 @@ std::vector<std::vector<NearestRow>> nearest_rows(const RowMatrix& rows,
       for (auto& of_thread : best)
         for (auto& found = of_thread[q]; !found.empty(); found.pop()) all.push_back(found.top());
       std::sort(all.begin(), all.end());
-      all.resize(std::min(all.size(), k));
+      all.resize((std::min)(all.size(), k));
     }
   }
   return result;

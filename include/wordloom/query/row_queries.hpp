@@ -86,7 +86,7 @@ struct RowQueries {
   std::vector<Nearest> search(const RowMatrix& questions, std::size_t each, std::size_t k,
                               const Score& score, const Skip& skip, QueryOptions options) const {
     const std::size_t first = options.restrict_vocabulary, size = vectors.rows();
-    return nearest_rows(vectors, inverse_lengths, first == 0 ? size : std::min(first, size),
+    return nearest_rows(vectors, inverse_lengths, first == 0 ? size : (std::min)(first, size),
                         questions, each, k, score, skip, options.threads);
   }
 };

@@ -40,8 +40,9 @@ struct CombinedContext {
     visit("shared_negatives", shared_negatives, 0, 10'000);
   }
   std::size_t shared() const noexcept {
-    return shared_negatives != 0 ? shared_negatives
-                                 : std::max<std::size_t>(1, 2 * minibatch * targets.negatives / 5);
+    return shared_negatives != 0
+               ? shared_negatives
+               : (std::max<std::size_t>)(1, 2 * minibatch * targets.negatives / 5);
   }
 
   class Worker;
@@ -89,8 +90,8 @@ class CombinedContext::Worker {
       const std::size_t reach = window_.reach(random);
       same_reaches &= reach == std::exchange(reaches_[j], reach);
       const detail::WindowRange range(first + j, reach, sentence.size());
-      shape.begin = std::min(shape.begin, range.first);
-      shape.end = std::max(shape.end, range.end);
+      shape.begin = (std::min)(shape.begin, range.first);
+      shape.end = (std::max)(shape.end, range.end);
     }
     shape.before = first - shape.begin;
     // Fixed windows have equal weights in most groups.

@@ -72,7 +72,7 @@ class DecoupledMinibatch::Worker {
       : window_(policy.window),
         each_(policy.targets.negatives),
         words_(policy.minibatch),
-        most_(each_ * std::max<std::size_t>(2 * window_.size - 1, 1)),
+        most_(each_ * (std::max<std::size_t>)(2 * window_.size - 1, 1)),
         negatives_(tables.distribution(), most_, tables.pool()),
         rows_(2 * most_) {}
 
@@ -93,8 +93,8 @@ class DecoupledMinibatch::Worker {
       repel(sentence, random, sink);
       if (i + 1 < text.count()) {
         const std::span<const WordId> next = text[i + 1];
-        announce_rows(sink, next.first(std::min(window_.size + 1, next.size())),
-                      next.first(std::min<std::size_t>(1, next.size())));
+        announce_rows(sink, next.first((std::min)(window_.size + 1, next.size())),
+                      next.first((std::min<std::size_t>)(1, next.size())));
       }
     }
   }
@@ -123,9 +123,9 @@ class DecoupledMinibatch::Worker {
     for (std::size_t center = 0; center < sentence.size(); ++center) {
       const detail::WindowRange range(center, window_.reach(random), sentence.size());
       if (center + 1 < sentence.size())
-        announce_rows(sink,
-                      sentence.subspan(std::min(center + 1 + window_.size, sentence.size() - 1), 1),
-                      sentence.subspan(center + 1, 1));
+        announce_rows(
+            sink, sentence.subspan((std::min)(center + 1 + window_.size, sentence.size() - 1), 1),
+            sentence.subspan(center + 1, 1));
       for (std::size_t i = range.first; i < range.end; ++i)
         if (i != center)
           sink(Block{.inputs = sentence.subspan(i, 1),
@@ -145,7 +145,7 @@ class DecoupledMinibatch::Worker {
         next = end_draw(sink);
       }
       if (!negatives.empty())
-        sink(Block{.inputs = sentence.subspan(first, std::min(words_, sentence.size() - first)),
+        sink(Block{.inputs = sentence.subspan(first, (std::min)(words_, sentence.size() - first)),
                    .outputs = negatives});
     }
   }

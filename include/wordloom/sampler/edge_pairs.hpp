@@ -103,7 +103,7 @@ template <class Targets>
 class BasicEdgePairs<Targets>::Worker {
  public:
   explicit Worker(const Tables& tables)
-      : max_outputs_(tables.max_outputs()), targets_(tables.worker(slots, at_once)) {}
+      : max_outputs_(tables.max_outputs()), targets_(tables.worker(slot_count, at_once)) {}
 
   BlockShape max_block() const noexcept { return {.inputs = 1, .outputs = max_outputs_}; }
 
@@ -117,7 +117,7 @@ class BasicEdgePairs<Targets>::Worker {
     for (std::size_t i = 0; i < edges + lookahead; ++i) {
       if (i < edges) {
         if (i % at_once == 0) end_draw(sentence, i, random);
-        announce_rows(sink, sentence.subspan(2 * i, 1), targets_.at(i % slots).outputs);
+        announce_rows(sink, sentence.subspan(2 * i, 1), targets_.at(i % slot_count).outputs);
       }
       if (i >= lookahead) use(sentence, i - lookahead, sink);
     }
@@ -126,12 +126,12 @@ class BasicEdgePairs<Targets>::Worker {
  private:
   // The number of edges whose negatives are drawn together.
   static constexpr std::size_t at_once = 8;
-  static constexpr std::size_t slots = 2 * at_once;
+  static constexpr std::size_t slot_count = 2 * at_once;
   // The number of edges between the announcement of rows and their use, so that they can arrive.
   static constexpr std::size_t lookahead = 4;
 
   void begin_draw(std::span<const WordId> sentence, std::size_t first, Random& random) noexcept {
-    count_ = std::min(at_once, sentence.size() / 2 - first);
+    count_ = (std::min)(at_once, sentence.size() / 2 - first);
     for (std::size_t i = 0; i < count_; ++i) {
       from_[i] = sentence[2 * (first + i)];
       to_[i] = sentence[2 * (first + i) + 1];
@@ -143,16 +143,16 @@ class BasicEdgePairs<Targets>::Worker {
     const auto from = std::span<const WordId>(from_).first(count_),
                to = std::span<const WordId>(to_).first(count_);
     if constexpr (Run::one_matrix)
-      targets_.end_draw(from, to, first % slots, random);
+      targets_.end_draw(from, to, first % slot_count, random);
     else
-      targets_.end_draw(to, first % slots, random);
+      targets_.end_draw(to, first % slot_count, random);
     begin_draw(sentence, first + count_, random);
   }
 
   template <class Sink>
   void use(std::span<const WordId> sentence, std::size_t i, Sink& sink) {
     if (Run::one_matrix && sentence[2 * i] == sentence[2 * i + 1]) return;
-    const TargetSet set = targets_.at(i % slots);
+    const TargetSet set = targets_.at(i % slot_count);
     sink(Block{.inputs = sentence.subspan(2 * i, 1),
                .outputs = set.outputs,
                .positives = set.positives,

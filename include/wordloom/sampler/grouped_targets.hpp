@@ -32,15 +32,16 @@ class OwnOutputs {
     operator std::span<const RowId>() const noexcept { return rows; }
   };
 
-  /// Makes room for groups of at most `max_centers` centres, of which the last `slots` are kept.
+  /// Makes room for groups of at most `max_centers` centres, of which the last `slot_count` are
+  /// kept.
   template <class Tables>
-  OwnOutputs(const Tables& tables, std::size_t max_centers, std::size_t slots)
+  OwnOutputs(const Tables& tables, std::size_t max_centers, std::size_t slot_count)
       : targets_(tables.worker(max_centers, max_centers)),
         max_centers_(max_centers),
         max_outputs_(max_centers * tables.max_outputs()),
-        slots_(slots),
-        rows_(slots * max_outputs_),
-        parts_(slots * max_centers) {}
+        slots_(slot_count),
+        rows_(slot_count * max_outputs_),
+        parts_(slot_count * max_centers) {}
 
   std::size_t max_outputs() const noexcept { return max_outputs_; }
 
@@ -54,8 +55,8 @@ class OwnOutputs {
     targets_.begin_draw(centers, random);
   }
 
-  /// Returns the outputs of the next group, valid until `slots` more calls. `following`: the words
-  /// of the group after it, empty if there is none.
+  /// Returns the outputs of the next group, valid until `slot_count` more calls. `following`: the
+  /// words of the group after it, empty if there is none.
   Group next(std::span<const WordId> centers, std::span<const WordId> following,
              Random& random) noexcept {
     slot_ = (slot_ + 1) % slots_;
@@ -77,8 +78,8 @@ class OwnOutputs {
   TargetWorker<Targets> targets_;
   std::size_t max_centers_, max_outputs_;  // of a group
   std::size_t slots_, slot_ = 0;
-  std::vector<RowId> rows_;                  // [slots][max_outputs]
-  std::vector<typename Group::Part> parts_;  // [slots][max_centers]
+  std::vector<RowId> rows_;                  // [slot_count][max_outputs]
+  std::vector<typename Group::Part> parts_;  // [slot_count][max_centers]
 };
 
 /// Grouping as in GroupedWindow, which gives windows of random reach without drawing any, if each

@@ -49,7 +49,7 @@ struct GroupedWindow {
   }
 
   std::size_t group() const noexcept {
-    return minibatch != 0 ? minibatch : window - std::min<std::size_t>(2, window - 1);
+    return minibatch != 0 ? minibatch : window - (std::min<std::size_t>)(2, window - 1);
   }
   std::size_t side() const noexcept { return (window + 3 - group()) / 2; }
   std::size_t shared() const noexcept {

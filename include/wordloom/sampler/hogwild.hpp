@@ -41,8 +41,8 @@ class BasicHogwild<Targets>::Worker {
   Worker(const BasicHogwild& policy, const Tables& tables)
       : window_(policy.window),
         max_outputs_(tables.max_outputs()),
-        targets_(tables.worker(slots, 1)),
-        contexts_(slots) {}
+        targets_(tables.worker(slot_count, 1)),
+        contexts_(slot_count) {}
 
   BlockShape max_block() const noexcept { return {.inputs = 1, .outputs = max_outputs_}; }
 
@@ -50,7 +50,7 @@ class BasicHogwild<Targets>::Worker {
   void sample(const Sentences& text, Random& random, Sink&& sink) {
     std::size_t drawn = 0, used = 0;
     const auto use = [&] {
-      const std::size_t slot = used++ % slots;
+      const std::size_t slot = used++ % slot_count;
       const TargetSet set = targets_.at(slot);
       // Constructs the span from its parts: GCC would copy it by one load, which waits for the two
       // stores before.
@@ -65,11 +65,11 @@ class BasicHogwild<Targets>::Worker {
         const detail::WindowRange range(center, window_.reach(random), sentence.size());
         for (std::size_t context = range.first; context < range.end; ++context) {
           if (context == center) continue;
-          const std::size_t slot = drawn++ % slots;
+          const std::size_t slot = drawn++ % slot_count;
           contexts_[slot] = sentence[context];
           targets_.draw(sentence[center], slot, random);
           announce_rows(sink, std::span(contexts_).subspan(slot, 1), targets_.at(slot).outputs);
-          if (drawn >= slots) use();
+          if (drawn >= slot_count) use();
         }
       }
     }
@@ -79,12 +79,12 @@ class BasicHogwild<Targets>::Worker {
  private:
   /// The number of blocks between the drawing of targets and their use, so that rows can be
   /// prefetched, plus one.
-  static constexpr std::size_t slots = 4;
+  static constexpr std::size_t slot_count = 4;
 
   Window window_;
   std::size_t max_outputs_;
   detail::TargetWorker<Targets> targets_;
-  std::vector<RowId> contexts_;  // [slots] the context word of each block
+  std::vector<RowId> contexts_;  // [slot_count] the context word of each block
 };
 
 using Hogwild = BasicHogwild<NegativeSampling>;

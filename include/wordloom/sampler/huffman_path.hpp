@@ -74,12 +74,12 @@ struct HuffmanPath {
         for (const RowId node : path)
           result[node] +=
               rates.kept[i] *
-              (node == last ? 1 : kept_[std::min<std::size_t>(node, kept_.size() - 1)] / 65536.0);
+              (node == last ? 1 : kept_[(std::min<std::size_t>)(node, kept_.size() - 1)] / 65536.0);
       }
       return result;
     }
     class Worker;
-    Worker worker(std::size_t slots, std::size_t at_once) const;
+    Worker worker(std::size_t slot_count, std::size_t at_once) const;
 
    private:
     detail::HuffmanTree tree_;
@@ -95,11 +95,11 @@ struct HuffmanPath {
 /// The scratch memory of one thread.
 class HuffmanPath::Run::Worker {
  public:
-  Worker(const Run& run, std::size_t slots)
+  Worker(const Run& run, std::size_t slot_count)
       : tree_(run.tree_),
         first_kept_(run.first_kept_),
-        rows_(slots * run.max_outputs()),
-        sets_(slots) {}
+        rows_(slot_count * run.max_outputs()),
+        sets_(slot_count) {}
 
   void begin_draw(std::span<const WordId> centers, Random&) const noexcept {
     for (const WordId center : centers) tree_.prefetch(center);
@@ -118,8 +118,8 @@ class HuffmanPath::Run::Worker {
     const RowId* const nodes = path.outputs.data();
     const std::size_t size = path.outputs.size(), positives = path.positives;
     // Both parts of a path go down from the root, to nodes of ascending numbers.
-    const RowId last = std::max(positives > 0 ? nodes[positives - 1] : 0, nodes[size - 1]);
-    const RowId first = std::min(last, first_kept_[random.below(first_kept_.size())]);
+    const RowId last = (std::max)(positives > 0 ? nodes[positives - 1] : 0, nodes[size - 1]);
+    const RowId first = (std::min)(last, first_kept_[random.below(first_kept_.size())]);
     std::size_t left_out = 0, positives_left_out = 0;
     for (std::size_t i = 0; i < size; ++i) left_out += nodes[i] < first;
     for (std::size_t i = 0; i < positives; ++i) positives_left_out += nodes[i] < first;
@@ -131,12 +131,13 @@ class HuffmanPath::Run::Worker {
 
   detail::HuffmanTree tree_;
   std::vector<RowId> first_kept_;
-  std::vector<RowId> rows_;      // [slots][max_path] if nodes are sampled
-  std::vector<TargetSet> sets_;  // [slots] of the tree or of rows_
+  std::vector<RowId> rows_;      // [slot_count][max_path] if nodes are sampled
+  std::vector<TargetSet> sets_;  // [slot_count] of the tree or of rows_
 };
 
-inline HuffmanPath::Run::Worker HuffmanPath::Run::worker(std::size_t slots, std::size_t) const {
-  return {*this, slots};
+inline HuffmanPath::Run::Worker HuffmanPath::Run::worker(std::size_t slot_count,
+                                                         std::size_t) const {
+  return {*this, slot_count};
 }
 
 static_assert(Targets<HuffmanPath>);
@@ -166,12 +167,12 @@ struct HuffmanPathAndNegatives {
   class Worker {
    public:
     Worker(HuffmanPath::Run::Worker path, NegativeSampling::Worker negatives,
-           std::size_t max_outputs, std::size_t slots)
+           std::size_t max_outputs, std::size_t slot_count)
         : path_(std::move(path)),
           negatives_(std::move(negatives)),
           max_outputs_(max_outputs),
-          rows_(slots * max_outputs),
-          sets_(slots) {}
+          rows_(slot_count * max_outputs),
+          sets_(slot_count) {}
 
     void begin_draw(std::span<const WordId> centers, Random& random) noexcept {
       negatives_.begin_draw(centers, random);
@@ -205,8 +206,8 @@ struct HuffmanPathAndNegatives {
     HuffmanPath::Run::Worker path_;
     NegativeSampling::Worker negatives_;
     std::size_t max_outputs_;
-    std::vector<RowId> rows_;      // [slots][max_outputs]
-    std::vector<TargetSet> sets_;  // [slots] of rows_
+    std::vector<RowId> rows_;      // [slot_count][max_outputs]
+    std::vector<TargetSet> sets_;  // [slot_count] of rows_
   };
 
   /// The tree and the tables of a run.
@@ -235,9 +236,9 @@ struct HuffmanPathAndNegatives {
       for (std::size_t k = 0; k < nodes.size(); ++k) result[2 * k + 1] = nodes[k];
       return result;
     }
-    Worker worker(std::size_t slots, std::size_t at_once) const {
-      return {path_.worker(slots, at_once), negatives_.worker(slots, at_once), max_outputs(),
-              slots};
+    Worker worker(std::size_t slot_count, std::size_t at_once) const {
+      return {path_.worker(slot_count, at_once), negatives_.worker(slot_count, at_once),
+              max_outputs(), slot_count};
     }
 
    private:

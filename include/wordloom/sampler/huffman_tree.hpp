@@ -103,7 +103,7 @@ WORDLOOM_FUNCTION HuffmanTree::Tables HuffmanTree::paths(const Vocabulary& vocab
   std::vector<std::uint32_t> depths(words - 1);
   for (std::size_t made = root; made-- > 0;) depths[made] = depths[of_node[made].node] + 1;
   for (const Parent& parent : of_word)
-    tables.max_path = std::max<std::size_t>(tables.max_path, depths[parent.node] + 1);
+    tables.max_path = (std::max<std::size_t>)(tables.max_path, depths[parent.node] + 1);
   tables.lines = (2 + tables.max_path + line - 1) / line;
   detail::resize_for_random_reads(tables.entries, words * tables.lines);
   for (std::size_t made = words - 1; made-- > 0;)

@@ -111,7 +111,7 @@ class IndexedContext::Worker {
   }
 
  private:
-  static constexpr std::uint32_t none = std::numeric_limits<std::uint32_t>::max();
+  static constexpr std::uint32_t none = (std::numeric_limits<std::uint32_t>::max)();
 
   /// A block under construction.
   struct Draft {

@@ -33,7 +33,7 @@ class NegativeDistribution {
   WordId draw(Random& random, WordId a, WordId b) const noexcept {
     for (int i = 0; i < 8; ++i)
       if (const WordId word = draw(random, a); word != b) return word;
-    return draw_others(random, std::min(a, b), std::max(a, b));
+    return draw_others(random, (std::min)(a, b), (std::max)(a, b));
   }
 
   /// Returns the table of all words, by count^exponent.
@@ -74,7 +74,7 @@ class NegativeDistribution {
     if (target >= before(first)) target += of_first;
     if (target >= before(second)) target += of_second;
     const auto found = std::upper_bound(ends.begin(), ends.end(), target);
-    auto word = std::min(static_cast<std::size_t>(found - ends.begin()), ends.size() - 1);
+    auto word = (std::min)(static_cast<std::size_t>(found - ends.begin()), ends.size() - 1);
     // Rounding may end at the border of one of the two: then the next other word is the right one.
     while (word == first || word == second) word = word + 1 < ends.size() ? word + 1 : 0;
     return static_cast<WordId>(word);

@@ -87,11 +87,11 @@ struct NegativeSampling {
   /// Draws the targets of one thread's centres.
   class Worker {
    public:
-    Worker(const detail::NegativeDistribution& negatives, std::size_t k, std::size_t slots,
+    Worker(const detail::NegativeDistribution& negatives, std::size_t k, std::size_t slot_count,
            std::size_t at_once, std::size_t pool = 0)
         : negatives_(negatives),
           outputs_(1 + k),
-          drawn_(slots * outputs_),
+          drawn_(slot_count * outputs_),
           begun_(negatives, at_once * k, pool),
           words_(at_once * k) {}
 
@@ -138,7 +138,7 @@ struct NegativeSampling {
    private:
     detail::NegativeDistribution negatives_;
     std::size_t outputs_;       // 1 + K
-    std::vector<RowId> drawn_;  // [slots][1 + K] a centre and its negatives
+    std::vector<RowId> drawn_;  // [slot_count][1 + K] a centre and its negatives
     detail::NegativeBatch begun_;
     std::vector<WordId> words_;  // [at_once x K] that are drawn
   };
@@ -173,8 +173,8 @@ struct NegativeSampling {
         noise[i] = rates.kept[i] + rates.sum * k * noise[i] / all_noise;
       return noise;
     }
-    Worker worker(std::size_t slots, std::size_t at_once) const {
-      return {distribution_, negatives_, slots, at_once, pool_};
+    Worker worker(std::size_t slot_count, std::size_t at_once) const {
+      return {distribution_, negatives_, slot_count, at_once, pool_};
     }
 
    private:

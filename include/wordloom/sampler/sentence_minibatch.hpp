@@ -61,7 +61,7 @@ class SentenceMinibatch::Worker {
         weights_(max_block()) {}
 
   BlockShape max_block() const noexcept {
-    return {.inputs = std::max(context_.size(), words_), .outputs = negatives_.shared()};
+    return {.inputs = (std::max)(context_.size(), words_), .outputs = negatives_.shared()};
   }
 
   void begin_epoch(const Random& stream, std::uint64_t picks) noexcept {
@@ -91,7 +91,7 @@ class SentenceMinibatch::Worker {
         negatives = draw(sentence, first + words_, random);
         announce_rows(sink, minibatch(sentence, first + words_), negatives);
       } else if (!following.empty()) {
-        announce_rows(sink, following.first(std::min(window_.size + 1, following.size())),
+        announce_rows(sink, following.first((std::min)(window_.size + 1, following.size())),
                       following.first(1));
       }
       const auto inputs = minibatch(sentence, first);
@@ -115,7 +115,7 @@ class SentenceMinibatch::Worker {
       announce_rows(sink, {}, negatives.subspan(announced, due - announced));
       announced = due;
       if (center + 1 < sentence.size()) {
-        const std::size_t entering = std::min(center + 1 + window_.size, sentence.size() - 1);
+        const std::size_t entering = (std::min)(center + 1 + window_.size, sentence.size() - 1);
         announce_rows(sink, sentence.subspan(entering, 1), sentence.subspan(center + 1, 1));
       }
       const detail::WindowRange range(center, window_.reach(random), sentence.size());
@@ -134,12 +134,13 @@ class SentenceMinibatch::Worker {
   }
 
   std::span<const WordId> minibatch(std::span<const WordId> sentence, std::size_t first) const {
-    return sentence.subspan(first, std::min(words_, sentence.size() - first));
+    return sentence.subspan(first, (std::min)(words_, sentence.size() - first));
   }
 
   /// Draws the negatives of the words from `first` on.
   std::span<const RowId> draw(std::span<const WordId> sentence, std::size_t first, Random& random) {
-    return negatives_.next({}, sentence.subspan(std::min(first + words_, sentence.size())), random);
+    return negatives_.next({}, sentence.subspan((std::min)(first + words_, sentence.size())),
+                           random);
   }
 
   Window window_;

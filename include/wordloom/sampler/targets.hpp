@@ -25,7 +25,7 @@ struct TargetSet {
 ///   - `expected_size(rates)`: the mean number of targets of a centre,
 ///   - `expected_outputs(rates)`: [output_rows()] how often each row is a target, for each word of
 ///     the corpus,
-///   - `worker(slots, at_once)`: scratch of one thread for `slots` sets of targets:
+///   - `worker(slot_count, at_once)`: scratch of one thread for `slot_count` sets of targets:
 ///     - `begin_draw(centers, random)` starts to draw for up to `at_once` centres, which takes a
 ///     while,
 ///       `end_draw(centers, slot, random)` ends it: centre i has slot + i,

@@ -89,11 +89,11 @@ class UniformMatrix::Worker {
     const std::size_t step = 2 * words_;
     if (pairs.empty()) return;
     begun_.begin_draw(random, shared_);
-    fill(chunks_[0], pairs.first(std::min(step, pairs.size())), random, sink);
+    fill(chunks_[0], pairs.first((std::min)(step, pairs.size())), random, sink);
     for (std::size_t i = 0, number = 0; i < pairs.size(); i += step, ++number) {
       if (i + step < pairs.size())
         fill(chunks_[(number + 1) % 2],
-             pairs.subspan(i + step, std::min(step, pairs.size() - i - step)), random, sink);
+             pairs.subspan(i + step, (std::min)(step, pairs.size() - i - step)), random, sink);
       const Chunk& chunk = chunks_[number % 2];
       const bool inputs = update_ == detail::Sides::inputs;
       sink(Block{.inputs = inputs ? chunk.moving() : chunk.standing(),

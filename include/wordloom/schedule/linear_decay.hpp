@@ -27,7 +27,7 @@ struct LinearDecay {
     visit("learning_rate", start, 0.0, 10.0);
   }
   /// Returns the rate at `progress`, from 0 (start) to 1 (end of the last epoch).
-  double rate(double progress) const noexcept { return start * std::max(1.0 - progress, 1e-4); }
+  double rate(double progress) const noexcept { return start * (std::max)(1.0 - progress, 1e-4); }
 };
 
 /// LinearDecay that starts at learning_rate x ranks^(1/6), because parallel changes of ranks are in

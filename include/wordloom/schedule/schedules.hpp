@@ -31,7 +31,7 @@ struct EpochDecay {
   double rate(double progress) const noexcept {
     const auto n = static_cast<double>(epochs);
     // At the beginning of an epoch its number may be too low by a rounding error.
-    const double epoch = std::min(std::floor(progress * n + 1e-9), n - 1);
+    const double epoch = (std::min)(std::floor(progress * n + 1e-9), n - 1);
     return start * (1.0 - epoch / n);
   }
 };
@@ -59,7 +59,7 @@ struct CosineDecay {
     visit("learning_rate", start, 0.0, 10.0);
   }
   double rate(double progress) const noexcept {
-    return start * std::max(0.5 * (1.0 + std::cos(std::numbers::pi * progress)), 1e-4);
+    return start * (std::max)(0.5 * (1.0 + std::cos(std::numbers::pi * progress)), 1e-4);
   }
 };
 
@@ -75,7 +75,7 @@ struct SteepDecay : RankScaledDecay {
   double rate(double progress) const noexcept {
     const auto n = static_cast<double>(ranks);
     const double power = 1.0 + std::log2(n) / 4;
-    return start * std::sqrt(n) * std::pow(std::max(1.0 - progress, 1e-4), power);
+    return start * std::sqrt(n) * std::pow((std::max)(1.0 - progress, 1e-4), power);
   }
 };
 

@@ -41,7 +41,7 @@ struct SyncOptions {
   /// busy (its `min_words`). `epoch`: all rows are exchanged at the end of each epoch, and at no
   /// other time (BlazingText: Gupta and Khare 2017, section 4.3).
   std::uint64_t interval = 0;
-  static constexpr std::uint64_t epoch = std::numeric_limits<std::uint64_t>::max();
+  static constexpr std::uint64_t epoch = (std::numeric_limits<std::uint64_t>::max)();
   /// True if training continues while changes are exchanged. If false, one thread on each rank and
   /// one seed give bit-identical runs.
   bool overlap = true;
@@ -90,7 +90,7 @@ class Allreduce {
       if (state[1] != fingerprint())
         throw InvalidArgument(
             "the checkpoint was written by ranks that synchronise in another way");
-      begun_ = std::min<std::size_t>(state[0], total_);
+      begun_ = (std::min<std::size_t>)(state[0], total_);
     }
     rows_.remember(model, run, progress());
     // The shortest interval between two synchronisations, in words of one rank.
@@ -104,7 +104,8 @@ class Allreduce {
     const double share = is_by_epoch() ? progress : progress * (1.5 - progress / 2);
     const auto due = static_cast<std::size_t>(share * static_cast<double>(total_));
     if (in_flight_ && (!options_.overlap || ranks_.done())) go_on(model);
-    while (signal_ == Signal::go_on && begun_ < std::min(due, total_ - 1)) {  // finish(): the last
+    while (signal_ == Signal::go_on &&
+           begun_ < (std::min)(due, total_ - 1)) {  // finish(): the last
       wait(model);
       if (signal_ != Signal::go_on) break;
       send_rows(model, rows_of(++begun_));
@@ -145,12 +146,12 @@ class Allreduce {
   /// Plans the synchronisations. Throws SyncError, on all ranks, if their plans differ.
   void plan(const RankInfo& run) {
     const auto ranks = static_cast<double>(size());
-    all_rows_ = std::max(run.input_rows, run.output_rows);
+    all_rows_ = (std::max)(run.input_rows, run.output_rows);
     first_rows_ =
-        options_.first_rows != 0 ? options_.first_rows : std::max<std::size_t>(256, 16 * size());
+        options_.first_rows != 0 ? options_.first_rows : (std::max<std::size_t>)(256, 16 * size());
     // The mean of rows_of(): half of the number of sizes, plus one.
     const auto sizes = static_cast<double>(std::bit_width(all_rows_ / first_rows_));
-    const double rows = static_cast<double>(std::min(first_rows_, all_rows_)) * (1 + sizes / 2);
+    const double rows = static_cast<double>((std::min)(first_rows_, all_rows_)) * (1 + sizes / 2);
     const double bytes = rows * 2 * static_cast<double>(run.dimension * bytes_of_value());
     const double budget = options_.bytes_per_word > 0 ? options_.bytes_per_word
                                                       : 2 * static_cast<double>(bytes_of_value()) *
@@ -159,9 +160,9 @@ class Allreduce {
     double interval =
         options_.interval != 0 ? static_cast<double>(options_.interval) : bytes / budget;
     if (options_.interval == 0 && options_.bytes_per_word == 0)
-      interval =
-          std::max(std::min(interval, words_per_epoch / 64), static_cast<double>(run.min_interval));
-    per_epoch_ = static_cast<std::size_t>(std::max(1.0, words_per_epoch / interval));
+      interval = (std::max)((std::min)(interval, words_per_epoch / 64),
+                            static_cast<double>(run.min_interval));
+    per_epoch_ = static_cast<std::size_t>((std::max)(1.0, words_per_epoch / interval));
     total_ = planned_ = per_epoch_ * run.epochs;
     using Agreed = std::pair<const char*, std::uint64_t>;
     for (const auto& [what, number] :
@@ -222,9 +223,9 @@ class Allreduce {
   /// rank requests a pause.
   void send(Replica& model) {
     const std::size_t first = next_row_;
-    next_row_ = std::min(end_row_, first + max_rows);
+    next_row_ = (std::min)(end_row_, first + max_rows);
     const float request =
-        next_row_ == end_row_ ? std::exchange(request_, std::min(request_, 0.0f)) : 0.0f;
+        next_row_ == end_row_ ? std::exchange(request_, (std::min)(request_, 0.0f)) : 0.0f;
     const auto values = rows_.take(model, first, next_row_, request);
     bytes_ += values.size() * bytes_of_value();
     ranks_.begin_sum(values);

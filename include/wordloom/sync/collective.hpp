@@ -85,8 +85,8 @@ void gather_rows(Ranks& ranks, Values rows, std::size_t row_size,
     std::ranges::fill(rows.first(first[ranks.rank()] * row_size), -0.0f);
     std::ranges::fill(rows.subspan(first[ranks.rank() + 1] * row_size), -0.0f);
     constexpr std::size_t most = std::size_t{1} << 24;  // 64 MiB
-    for (; !rows.empty(); rows = rows.subspan(std::min(rows.size(), most))) {
-      ranks.begin_sum(rows.first(std::min(rows.size(), most)));
+    for (; !rows.empty(); rows = rows.subspan((std::min)(rows.size(), most))) {
+      ranks.begin_sum(rows.first((std::min)(rows.size(), most)));
       ranks.wait();
     }
   }

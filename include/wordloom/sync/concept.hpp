@@ -89,7 +89,7 @@ struct NoSync {
   constexpr std::size_t size() const noexcept { return 1; }
   template <class Replica>
   std::uint64_t start(Replica&, RankInfo&) const noexcept {
-    return std::numeric_limits<std::uint64_t>::max();
+    return (std::numeric_limits<std::uint64_t>::max)();
   }
   template <class Replica>
   Signal tick(Replica&, double, Signal request) const noexcept {

@@ -90,7 +90,7 @@ class MpiRanks {
   void broadcast(std::span<float> values) {
     constexpr std::size_t most = std::size_t{1} << 24;  // 64 MiB
     while (!values.empty()) {
-      const auto part = values.first(std::min(values.size(), most));
+      const auto part = values.first((std::min)(values.size(), most));
       shared_->submit(Kind::broadcast, part.data(), part.size());
       wait();
       values = values.subspan(part.size());
@@ -104,9 +104,9 @@ class MpiRanks {
     if (first.back() > INT_MAX) throw InvalidArgument("more rows than MPI gathers at a time");
     if (rows.empty()) return;
     // Each rank sends up to 64 MiB at a time. Counted in rows, positions stay below 2^31.
-    const std::uint64_t most = std::max<std::uint64_t>(1, (std::uint64_t{1} << 24) / row_size);
+    const std::uint64_t most = (std::max<std::uint64_t>)(1, (std::uint64_t{1} << 24) / row_size);
     std::uint64_t longest = 0;
-    for (std::size_t r = 0; r < size(); ++r) longest = std::max(longest, first[r + 1] - first[r]);
+    for (std::size_t r = 0; r < size(); ++r) longest = (std::max)(longest, first[r + 1] - first[r]);
     std::vector<int> counts(size()), places(size());
     MPI_Datatype row = MPI_DATATYPE_NULL;
     detail::check_mpi(MPI_Type_contiguous(static_cast<int>(row_size), MPI_FLOAT, &row),
@@ -115,9 +115,9 @@ class MpiRanks {
     gather(0);  // from here on no rank fails alone
     for (std::uint64_t done = 0; done < longest; done += most) {
       for (std::size_t r = 0; r < size(); ++r) {
-        const std::uint64_t begin = std::min(first[r] + done, first[r + 1]);
+        const std::uint64_t begin = (std::min)(first[r] + done, first[r + 1]);
         places[r] = static_cast<int>(begin);
-        counts[r] = static_cast<int>(std::min(begin + most, first[r + 1]) - begin);
+        counts[r] = static_cast<int>((std::min)(begin + most, first[r + 1]) - begin);
       }
       MPI_Request request = MPI_REQUEST_NULL;
       detail::check_mpi(

@@ -39,7 +39,7 @@ inline std::vector<std::vector<std::size_t>> by_node(
     std::vector<std::size_t> own;
     std::istringstream ranges(list);
     for (std::string range; std::getline(ranges, range, ',');) {
-      const auto dash = std::min(range.find('-'), range.size());
+      const auto dash = (std::min)(range.find('-'), range.size());
       const auto first = number_in<std::size_t>(std::string_view(range).substr(0, dash));
       const auto last = dash == range.size()
                             ? first

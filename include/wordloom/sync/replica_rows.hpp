@@ -216,7 +216,7 @@ class ReplicaRows {
       machine.copy(view_.expected[m], expected.data(), expected.size());
       machine.copy(view_.base[m], view_.model[m], view_.rows[m] * view_.stride);
     }
-    const std::vector<float> agreed(std::max(run.input_rows, run.output_rows),
+    const std::vector<float> agreed((std::max)(run.input_rows, run.output_rows),
                                     static_cast<float>(progress));
     view_.agreed = allocate(agreed_, agreed.size(), "the state of rows");
     machine.copy(view_.agreed, agreed.data(), agreed.size());

@@ -63,7 +63,7 @@ class RowAllgather {
     }
     first_ = {};
     bytes_ = 0;
-    return std::numeric_limits<std::uint64_t>::max();  // there is a tick after each column
+    return (std::numeric_limits<std::uint64_t>::max)();  // there is a tick after each column
   }
 
   /// Sends rows [first, last) of a side, which this rank has trained, to all ranks, and waits for

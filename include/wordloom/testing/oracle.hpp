@@ -60,14 +60,14 @@ double largest_error(const Kernel& kernel, BlockShape most = {.inputs = 8, .outp
   detail::flush_worker(worker, model, rate);
 
   const auto worse = [](double a, double b) {  // NaN is the worst
-    return std::isfinite(b) ? std::max(a, b) : std::numeric_limits<double>::infinity();
+    return std::isfinite(b) ? (std::max)(a, b) : std::numeric_limits<double>::infinity();
   };
   double largest = 0, change = 0;
   const auto compare = [&](const RowMatrix& got, const Matrix& want, const Matrix& before) {
     for (std::size_t row = 0; row < rows; ++row)
       for (std::size_t c = 0; c < dimension; ++c) {
         largest = worse(largest, std::abs(static_cast<double>(got.row(row)[c]) - want.at(row, c)));
-        change = std::max(change, std::abs(want.at(row, c) - before.at(row, c)));
+        change = (std::max)(change, std::abs(want.at(row, c) - before.at(row, c)));
       }
   };
   compare(model.input, expected.input, start.input);

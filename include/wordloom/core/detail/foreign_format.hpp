@@ -167,7 +167,7 @@ inline bool is_binary(std::string_view begin) {
 /// Returns whether a file begins as vectors in word2vec's binary format: "V D", and then a word and
 /// floats, some of whose bytes are not text.
 inline bool is_word2vec_binary(std::string_view begin) {
-  const std::size_t end = std::min(begin.find('\n'), begin.size());
+  const std::size_t end = (std::min)(begin.find('\n'), begin.size());
   const std::string_view header = begin.substr(0, end);
   const std::size_t blank = header.find(' ');
   if (blank == header.npos || !number_in<std::uint32_t>(header.substr(0, blank)) ||
@@ -186,7 +186,7 @@ inline bool is_word2vec_binary(std::string_view begin) {
 WORDLOOM_FUNCTION void refuse_foreign(const std::filesystem::path& path, std::string_view begin,
                                       Content content) {
   if (begin.starts_with("BZh") &&
-      begin.substr(std::min<std::size_t>(begin.size(), 4)).starts_with("1AY&SY"))
+      begin.substr((std::min<std::size_t>)(begin.size(), 4)).starts_with("1AY&SY"))
     throw_foreign(path, "a bzip2 file", "bzip2 -dc %");
   for (const ForeignMagic& magic : foreign_magics)
     if (begin.size() >= magic.at && begin.substr(magic.at).starts_with(magic.bytes))

@@ -93,7 +93,7 @@ class ZlibReader final : public GzipReader {
 inline const GzipOpener zlib_opener = gzip_opener() = &ZlibReader::open;
 
 inline bool ZlibReader::read(std::string& text, std::size_t bytes) {
-  bytes = std::min<std::size_t>(bytes, 1u << 30);
+  bytes = (std::min<std::size_t>)(bytes, 1u << 30);
   text.resize(text.size() + bytes);
   stream_.next_out = reinterpret_cast<Bytef*>(text.data() + text.size() - bytes);
   stream_.avail_out = static_cast<uInt>(bytes);
@@ -116,7 +116,7 @@ inline bool ZlibReader::read(std::string& text, std::size_t bytes) {
 
 inline void ZlibReader::feed() {
   if (stream_.avail_in > 0) return;
-  const std::size_t room = std::min<std::size_t>(file_.size() - fed_, 1u << 24);
+  const std::size_t room = (std::min<std::size_t>)(file_.size() - fed_, 1u << 24);
   stream_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(file_.data() + fed_));
   stream_.avail_in = static_cast<uInt>(room);
   fed_ += room;

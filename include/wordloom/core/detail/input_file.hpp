@@ -73,7 +73,7 @@ class LineReader {
 
   /// Throws FormatError for a position in the line.
   [[noreturn]] void fail(std::size_t at, std::string_view expected, std::string_view got) const {
-    throw FormatError::at_line(path_, std::max<std::uint64_t>(number_, 1), at + 1, expected, got);
+    throw FormatError::at_line(path_, (std::max<std::uint64_t>)(number_, 1), at + 1, expected, got);
   }
 
  private:
@@ -128,8 +128,8 @@ WORDLOOM_FUNCTION InputFile::InputFile(const std::filesystem::path& path, Conten
     if (text_.size() >= sizeof size)
       std::memcpy(&size, text_.data() + text_.size() - sizeof size, sizeof size);
     const std::size_t most = text_.size() * 1032;
-    unpacked_.reserve(std::min<std::size_t>(std::size_t{size} + 1, most));
-    const std::size_t step = std::min<std::size_t>(std::size_t{1} << 22, most);
+    unpacked_.reserve((std::min<std::size_t>)(std::size_t{size} + 1, most));
+    const std::size_t step = (std::min<std::size_t>)(std::size_t{1} << 22, most);
     while (reader->read(unpacked_, step)) {
     }
     text_ = unpacked_;

@@ -115,24 +115,25 @@ template <class Value>
 WORDLOOM_FUNCTION void require_effects(const Hyperparameters& parameters, ListPolicies list,
                                        const ReadByTrainer& reads) {
   constexpr Hyperparameters defaults;
-  const auto require = [](std::string_view name, auto value, auto default_value,
-                          const auto& is_read) {
+  const auto require_effect = [](std::string_view name, auto value, auto default_value,
+                                 const auto& is_read) {
     if (value != default_value && value != decltype(value){} && !is_read())
       refuse_parameter(name, value,
                        ", which has no effect with this sampler and kernel: leave it out");
   };
   for_each_read_by_policies([&](std::string_view name, auto field, const auto& values) {
-    require(name, parameters.*field, defaults.*field, [&] {
+    require_effect(name, parameters.*field, defaults.*field, [&] {
       return (name != "negative_pool" || reads.negative_pool) &&
              !places_read(parameters, list, field, values).empty();
     });
   });
-  require("subsample", parameters.subsample, defaults.subsample, [&] { return reads.subsample; });
-  require("private_rows", parameters.private_rows, defaults.private_rows,
-          [&] { return reads.private_rows; });
-  require("device", parameters.device, defaults.device, [&] { return reads.device; });
-  require("pin_threads", parameters.pin_threads, defaults.pin_threads,
-          [&] { return reads.pin_threads; });
+  require_effect("subsample", parameters.subsample, defaults.subsample,
+                 [&] { return reads.subsample; });
+  require_effect("private_rows", parameters.private_rows, defaults.private_rows,
+                 [&] { return reads.private_rows; });
+  require_effect("device", parameters.device, defaults.device, [&] { return reads.device; });
+  require_effect("pin_threads", parameters.pin_threads, defaults.pin_threads,
+                 [&] { return reads.pin_threads; });
 }
 
 /// Returns whether a list has the parameter at a place of another: one of that name and value, as

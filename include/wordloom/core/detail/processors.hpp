@@ -32,7 +32,7 @@ std::vector<std::size_t> allowed_processors();
 /// Returns the bytes of a core's second-level cache, or 0 if they are unknown.
 inline std::size_t second_level_cache_bytes() noexcept {
 #ifdef _SC_LEVEL2_CACHE_SIZE
-  return static_cast<std::size_t>(std::max(sysconf(_SC_LEVEL2_CACHE_SIZE), 0l));
+  return static_cast<std::size_t>((std::max)(sysconf(_SC_LEVEL2_CACHE_SIZE), 0l));
 #else
   return 0;
 #endif

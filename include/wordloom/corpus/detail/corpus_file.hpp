@@ -70,7 +70,7 @@ WORDLOOM_FUNCTION CorpusSource CorpusSource::of(const std::filesystem::path& pat
   const MappedFile file(path);
   // The sample: 64 pieces of 1 KiB, spread from the first byte to the last.
   constexpr std::size_t stretches = 64, stretch = 1024;
-  const std::size_t last = file.size() - std::min(file.size(), stretch);
+  const std::size_t last = file.size() - (std::min)(file.size(), stretch);
   Hash sample;
   for (std::size_t i = 0; i < stretches; ++i)
     sample.add(file.text().substr(last / (stretches - 1) * i, stretch));

@@ -41,14 +41,14 @@ struct KeptWords {
     KeptWords kept;
     std::atomic<std::size_t> next{0};
     std::atomic<bool> contexts{false};
-    run_threads(std::min(resolve_threads(threads), part_count), [&](std::size_t) {
+    run_threads((std::min)(resolve_threads(threads), part_count), [&](std::size_t) {
       std::vector<WordId> buffer, part;
       for (std::size_t i = next++; i < part_count; i = next++) {
         part.clear();
         Random random(seed ^ own_streams, i);
         for (const std::span<const WordId> sentence :
              corpus.sentences(Shard{i, part_count, 0, seed})) {
-          check(sentence, vocabulary);
+          check_ids(sentence, vocabulary);
           const auto words = subsampling(sentence, random, buffer);
           if (words.size() < 2) continue;
           if (!contexts && has_contexts(words)) contexts = true;
@@ -72,9 +72,9 @@ struct KeptWords {
   // Makes these streams of random numbers differ from those of corpora and samplers.
   static constexpr std::uint64_t own_streams = 0x6b656570776f7264;
 
-  static void check(std::span<const WordId> sentence, const Vocabulary& vocabulary) {
+  static void check_ids(std::span<const WordId> sentence, const Vocabulary& vocabulary) {
     WordId highest = 0;
-    for (const WordId id : sentence) highest = std::max(highest, id);
+    for (const WordId id : sentence) highest = (std::max)(highest, id);
     if (!sentence.empty() && highest >= vocabulary.size())
       throw CorpusError{"the corpus has the word id ", highest, ", the vocabulary has only ",
                         vocabulary.size(), " words"};

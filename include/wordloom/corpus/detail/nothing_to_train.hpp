@@ -29,7 +29,7 @@ struct SentenceCounts {
   void add(std::span<const WordId> sentence) {
     ++sentences;
     words += sentence.size();
-    longest = std::max(longest, sentence.size());
+    longest = (std::max)(longest, sentence.size());
   }
 };
 

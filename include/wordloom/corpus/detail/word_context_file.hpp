@@ -25,7 +25,7 @@ template <class Use>
 void for_each_run(std::size_t words, std::uint64_t begin, std::size_t count, Use&& use) {
   for (std::size_t at = 0, size = 0; at < count; at += size) {
     const auto first = static_cast<std::size_t>((begin + at) % words);
-    size = std::min(count - at, words - first);
+    size = (std::min)(count - at, words - first);
     use((begin + at) / words, first, size, at);
   }
 }
@@ -87,7 +87,7 @@ void fill_contexts(const WordContextLists& lists, std::uint64_t begin, std::span
                [&](std::uint64_t column, std::size_t first, std::size_t size, std::size_t at) {
                  std::array<WordId, 1024> ids;
                  for (std::size_t i = 0; i < size; i += ids.size()) {
-                   const auto some = std::span(ids).first(std::min(ids.size(), size - i));
+                   const auto some = std::span(ids).first((std::min)(ids.size(), size - i));
                    lists.contexts(column, first + i, some.size(), some);
                    std::ranges::transform(some, &block[at + i],
                                           [](WordId id) { return static_cast<Id>(id); });
@@ -107,9 +107,9 @@ WORDLOOM_FUNCTION void write_word_contexts(HashedWriter& file, const WordContext
     file.pad();
     const std::uint64_t total = std::uint64_t{lists.words().size()} * columns;
     constexpr std::size_t longest = (std::size_t{16} << 20) / sizeof(Id);
-    std::vector<Id> block(std::min<std::uint64_t>(longest, total));
+    std::vector<Id> block((std::min<std::uint64_t>)(longest, total));
     for (std::uint64_t begin = 0; begin < total; begin += block.size()) {
-      block.resize(std::min<std::uint64_t>(block.size(), total - begin));
+      block.resize((std::min<std::uint64_t>)(block.size(), total - begin));
       run_threads(threads, [&](std::size_t thread) {
         const auto [first, last] = part_of(block.size(), thread, threads);
         fill_contexts(lists, begin + first, std::span(block).subspan(first, last - first));

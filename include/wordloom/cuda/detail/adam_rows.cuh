@@ -98,7 +98,7 @@ class AdamRows {
         std::copy_n(here, columns, of_host);
       });
       float& count = *rows_[r].state.steps;
-      count = std::min(last, count + static_cast<float>(steps));
+      count = (std::min)(last, count + static_cast<float>(steps));
     }
   }
 

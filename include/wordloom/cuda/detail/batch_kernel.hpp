@@ -167,8 +167,8 @@ class BatchKernel<Machine, Method, Samplers...>::Run : public BatchRun<Machine> 
   /// diverged (benchmarks/simulate_in_flight).
   std::size_t in_flight(std::size_t sentences) const {
     if (in_flight_ != 0) return in_flight_;
-    return std::max<std::size_t>(
-        1, std::min(sentences / 4, std::max<std::size_t>(32, input_.rows() / 64)));
+    return (std::max<std::size_t>)(1, (std::min)(sentences / 4,
+                                                 (std::max<std::size_t>)(32, input_.rows() / 64)));
   }
 
   typename Machine::Device device_;

@@ -203,7 +203,7 @@ inline void launch_gather_max(const ConvolutionView& shape, const BatchWords& wo
   constexpr std::size_t max_bytes = 48 << 10;
   constexpr int max_warps = 8;
   const std::size_t bytes_of_warp = (shape.alphabet + std::size_t{1}) * 32 * sizeof(float);
-  const std::size_t warps = std::min<std::size_t>(max_warps, max_bytes / bytes_of_warp);
+  const std::size_t warps = (std::min<std::size_t>)(max_warps, max_bytes / bytes_of_warp);
   const std::size_t groups = (shape.filters + 31) / 32;
   launch(&gather_max<max_warps>, shape.windows(shape.widths) * groups, 32 * warps,
          warps * bytes_of_warp, stream, shape, words, batch, places, gradients, table_gradients,

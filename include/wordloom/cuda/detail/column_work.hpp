@@ -71,12 +71,12 @@ struct ColumnView {
     const std::uint32_t part = first_part + item / groups<W>(), rest = item % groups<W>();
     const std::uint32_t chunk = rest / chunk_groups<W>(), number = rest % chunk_groups<W>();
     const std::uint32_t begin = part * part_words;
-    const std::uint32_t end = min(begin + part_words, word_count);
-    const std::uint32_t chunk_end = min(begin + (chunk + 1) * at_once, end);
+    const std::uint32_t end = (min)(begin + part_words, word_count);
+    const std::uint32_t chunk_end = (min)(begin + (chunk + 1) * at_once, end);
     const std::uint32_t first = begin + chunk * at_once + number * W;
     Random random = detail::ColumnParts::random(seed, part, step, column);
     random.skip(std::uint64_t{chunk} * shared);
-    return {part, first, first < chunk_end ? min(chunk_end - first, W) : 0, random};
+    return {part, first, first < chunk_end ? (min)(chunk_end - first, W) : 0, random};
   }
 
   /// Returns negative `h` of a group; no_word for one that is left out. A negative that is the
@@ -95,12 +95,14 @@ struct ColumnView {
   }
 
  private:
-  static WORDLOOM_BOTH std::uint32_t min(std::uint32_t a, std::uint32_t b) { return a < b ? a : b; }
+  static WORDLOOM_BOTH std::uint32_t(min)(std::uint32_t a, std::uint32_t b) {
+    return a < b ? a : b;
+  }
   /// Words that share negatives are a chunk.
   WORDLOOM_BOTH std::uint32_t chunks() const { return (part_words + at_once - 1) / at_once; }
   template <std::uint32_t W>
   WORDLOOM_BOTH std::uint32_t chunk_groups() const {
-    return (min(at_once, part_words) + W - 1) / W;
+    return ((min)(at_once, part_words) + W - 1) / W;
   }
 };
 

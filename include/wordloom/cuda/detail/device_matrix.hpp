@@ -16,7 +16,7 @@ void with_row_size(std::size_t dimension, Use use) {
     const bool found =
         ((dimension <= std::size_t{32} * R && (use.template operator()<R>(), true)) || ...);
     if (!found)
-      check_parameter("dimension of a kernel on a device", dimension, 1, std::max({32 * R...}));
+      check_parameter("dimension of a kernel on a device", dimension, 1, (std::max)({32 * R...}));
   };
   find(RowSizes());
 }

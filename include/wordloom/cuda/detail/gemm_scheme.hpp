@@ -94,9 +94,9 @@ class GemmTile : GemmTileShape {
   }
   /// Returns the number of windows in which the word at `position` is context.
   WORDLOOM_BOTH std::uint32_t windows_of(std::uint32_t position) const {
-    const auto near = task_.window(position, task_.sampling.max_reach);
+    const auto nearby = task_.window(position, task_.sampling.max_reach);
     std::uint32_t count = 0;
-    for (std::uint32_t center = near.first; center < near.end; ++center) {
+    for (std::uint32_t center = nearby.first; center < nearby.end; ++center) {
       const std::uint32_t distance = center < position ? position - center : center - position;
       if (distance != 0 && distance <= task_.reach(center)) ++count;
     }
@@ -191,7 +191,7 @@ class GemmTile : GemmTileShape {
 /// results are not bit-identical. For teams of warps.
 struct GemmScheme {
   static constexpr std::size_t floats_of_own(const Sampling& sampling, std::size_t row) {
-    return std::max(std::size_t{32} * places(sampling), GemmTileShape::floats(row));
+    return (std::max)(std::size_t{32} * places(sampling), GemmTileShape::floats(row));
   }
 
   template <class Task>
@@ -210,11 +210,11 @@ struct GemmScheme {
     const auto min = [](std::uint32_t a, std::uint32_t b) { return a < b ? a : b; };
     std::uint32_t number = 0;
     for (std::uint32_t first = 0; first < size; first += sampling.minibatch, ++number) {
-      const std::uint32_t end = first + min(size - first, sampling.minibatch);
+      const std::uint32_t end = first + (min)(size - first, sampling.minibatch);
       for (std::uint32_t i = first; i < end; i += inputs)
         for (std::uint32_t h = 0; h < sampling.shared; h += outputs)
-          GemmTile<Task>(task, {i, min(end - i, inputs), number * sampling.shared + h,
-                                min(sampling.shared - h, outputs)})
+          GemmTile<Task>(task, {i, (min)(end - i, inputs), number * sampling.shared + h,
+                                (min)(sampling.shared - h, outputs)})
               .train();
     }
   }

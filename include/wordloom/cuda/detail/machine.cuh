@@ -77,7 +77,7 @@ struct CudaMachine {
   void run(std::size_t count, const Work& work) const {
     constexpr std::size_t warps = 8, max_blocks = 4096;
     if (count == 0) return;
-    const std::size_t blocks = std::min(max_blocks, (count + warps - 1) / warps);
+    const std::size_t blocks = (std::min)(max_blocks, (count + warps - 1) / warps);
     launch(&run_work<Work>, blocks, 32 * warps, 0, stream, work, static_cast<std::uint32_t>(count));
   }
 };
@@ -108,7 +108,7 @@ class CudaMachine::Slot {
   void copy(const detail::SentenceBatch& batch, std::uint32_t* to, const CudaMachine& machine) {
     for (const auto* const part : {&batch.words, &batch.ends})
       for (std::size_t at = 0; at < part->size(); at += staged_.size()) {
-        const std::size_t size = std::min(staged_.size(), part->size() - at);
+        const std::size_t size = (std::min)(staged_.size(), part->size() - at);
         copied_.wait();  // for the piece before
         std::copy_n(part->data() + at, size, staged_.data());
         copy_async(to, staged_.data(), size, machine.copies);

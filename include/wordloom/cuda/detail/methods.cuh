@@ -90,8 +90,8 @@ struct BatchLaunch {
                   std::size_t in_flight, const cudaDeviceProp& device, const CudaMachine& machine) {
     const std::size_t max_bytes = device.sharedMemPerBlockOptin;
     const std::size_t teams =
-        std::min({std::size_t{threads / Team::threads}, in_flight,
-                  max_bytes / std::max<std::size_t>(1, bytes_of_team(sampling))});
+        (std::min)({std::size_t{threads / Team::threads}, in_flight,
+                    max_bytes / (std::max<std::size_t>)(1, bytes_of_team(sampling))});
     const int block = static_cast<int>(teams) * Team::threads;
     const std::size_t bytes = teams * bytes_of_team(sampling);
     const auto kernel = &train_batch<Scheme, R, Team, threads>;
@@ -101,7 +101,7 @@ struct BatchLaunch {
     cuda::check(cudaMemsetAsync(batch.next, 0, sizeof(std::uint32_t), machine.stream));
     const std::size_t resident =
         static_cast<std::size_t>(blocks) * static_cast<std::size_t>(device.multiProcessorCount);
-    launch(kernel, std::min(resident, in_flight / teams), static_cast<std::size_t>(block), bytes,
+    launch(kernel, (std::min)(resident, in_flight / teams), static_cast<std::size_t>(block), bytes,
            machine.stream, model, sampling, batch,
            static_cast<std::uint32_t>(floats_of_own(sampling)));
   }

@@ -92,7 +92,7 @@ struct CenterTarget {
 /// shared memory in any case.
 struct MinibatchRingScheme {
   static constexpr std::size_t floats_of_own(const Sampling& sampling, std::size_t row) {
-    return std::max(RingScheme::floats_of_own(sampling, row), GemmTileShape::floats(row));
+    return (std::max)(RingScheme::floats_of_own(sampling, row), GemmTileShape::floats(row));
   }
 
   template <class Task>

@@ -32,7 +32,7 @@ class CudaSorter {
                                           static_cast<Numbers>(size), 0, bits, machine.stream));
     check(cub::DeviceSelect::If(nullptr, to_select, none, none, none,
                                 static_cast<std::int64_t>(size), condition, machine.stream));
-    min_bytes_ = std::max(to_sort, to_select);
+    min_bytes_ = (std::max)(to_sort, to_select);
   }
   /// Sorts keys below 2^bits and the values that belong to them. Equal keys keep their order.
   void sort(const Numbers* keys, Numbers* sorted_keys, const Numbers* values,
@@ -66,7 +66,7 @@ class CudaSorter {
   void run(Call call) {
     std::size_t bytes = 0;
     check(call(nullptr, bytes));
-    grow(memory_, std::max(bytes, min_bytes_));
+    grow(memory_, (std::max)(bytes, min_bytes_));
     bytes = memory_.size();
     check(call(memory_.data(), bytes));
   }

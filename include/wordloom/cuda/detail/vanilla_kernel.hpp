@@ -122,7 +122,7 @@ class VanillaKernel<Machine, Sorter, RowSizes, Optimizer>::Run : public BatchRun
     std::iota(numbers.begin(), numbers.end(), 0u);
     machine_.begin_copy(numbers_.data(), numbers.data(), entries);
     // All of these fit into 32 bits, because no device has room for more rows.
-    minibatch_ = {.slots = static_cast<std::uint32_t>(entries_of_pair_),
+    minibatch_ = {.slot_count = static_cast<std::uint32_t>(entries_of_pair_),
                   .input_rows = static_cast<std::uint32_t>(model.input.rows()),
                   .no_row = static_cast<std::uint32_t>(rows_),
                   .rows = entry_rows_.data(),
@@ -144,7 +144,7 @@ class VanillaKernel<Machine, Sorter, RowSizes, Optimizer>::Run : public BatchRun
                     [&](const BatchView& batch, std::size_t words) {
                       const std::size_t pairs = list_pairs(batch, words);
                       for (std::size_t done = 0; done < pairs;) {
-                        const std::size_t count = std::min(batch_ - filled_, pairs - done);
+                        const std::size_t count = (std::min)(batch_ - filled_, pairs - done);
                         score(batch, done, count);
                         done += count;
                         filled_ += count;

@@ -64,17 +64,17 @@ struct ListPairs {
   }
 };
 
-/// The gradients of a minibatch, in the memory of the machine. A pair has `slots` entries: that of
-/// its input row, then those of its output rows, the positive and K negatives. Rows of the model
-/// are numbered: a row of the input matrix by its word, a row of the output matrix by `input_rows`
-/// plus its word.
+/// The gradients of a minibatch, in the memory of the machine. A pair has `slot_count` entries:
+/// that of its input row, then those of its output rows, the positive and K negatives. Rows of the
+/// model are numbered: a row of the input matrix by its word, a row of the output matrix by
+/// `input_rows` plus its word.
 struct MinibatchView {
-  std::uint32_t slots;       // K + 2, 32 at most
+  std::uint32_t slot_count;  // K + 2, 32 at most
   std::uint32_t input_rows;  // V
   std::uint32_t no_row;      // 2 V: the number of a negative that is left out
-  std::uint32_t* rows;       // [batch x slots] the row that an entry changes
-  float* factors;            // [batch x slots] the gradient of an entry is this times a row: of an
-  float* changes;            // input one of these [batch x stride], else the input row of its pair
+  std::uint32_t* rows;       // [batch x slot_count] the row that an entry changes
+  float* factors;  // [batch x slot_count] the gradient of an entry is this times a row: of an
+  float* changes;  // input one of these [batch x stride], else the input row of its pair
 
   /// Returns the number of the first row of a side.
   WORDLOOM_BOTH std::uint32_t first_row(Side side) const {
@@ -103,13 +103,13 @@ struct ScorePair {
     const std::uint32_t center = places[0] - begin, context = places[1] - begin;
     const WordId positive = sentence.words[center], word = sentence.words[context];
     const std::uint32_t number = sampling.pair(center, context);
-    const std::uint32_t slots = minibatch.slots;
+    const std::uint32_t slot_count = minibatch.slot_count;
     // Thread l has the word of slot l.
     const auto words = team.each([&](int l) {
       const auto slot = static_cast<std::uint32_t>(l);
       if (slot == 0) return word;
       if (slot == 1) return positive;
-      if (slot >= slots) return no_word;
+      if (slot >= slot_count) return no_word;
       return sampling.negative(sentence.random, number * sampling.per_window + slot - 2, positive);
     });
     Lanes x[std::size_t{R}], y[std::size_t{R}], change[std::size_t{R}];
@@ -118,7 +118,7 @@ struct ScorePair {
     Lanes factors = team.each([](int l) { return l == 0 ? 1.0f : 0.0f; });
     float loss = 0;
     WORDLOOM_NO_UNROLL
-    for (std::uint32_t slot = 1; slot < slots; ++slot) {
+    for (std::uint32_t slot = 1; slot < slot_count; ++slot) {
       const WordId output = team.from(words, static_cast<int>(slot));
       if (output == no_word) continue;
       team.load_own(y, model.output + std::size_t{output} * stride);
@@ -130,10 +130,10 @@ struct ScorePair {
           [&](int l) { return l == static_cast<int>(slot) ? gradient : team.own(factors, l); });
     }
     team.store_own(minibatch.changes + item * stride, change);
-    const std::size_t first = std::size_t{item} * slots;
+    const std::size_t first = std::size_t{item} * slot_count;
     team.each([&](int l) {
       const auto slot = static_cast<std::uint32_t>(l);
-      if (slot >= slots) return 0;
+      if (slot >= slot_count) return 0;
       const WordId own = team.own(words, l);
       const Side of_slot = slot == 0 ? Side::input : Side::output;
       minibatch.rows[first + slot] =
@@ -210,7 +210,7 @@ struct SumPiece {
 
  private:
   WORDLOOM_BOTH const float* gradient_row(std::uint32_t entry) const {
-    const std::uint32_t pair = entry / minibatch.slots, first = pair * minibatch.slots;
+    const std::uint32_t pair = entry / minibatch.slot_count, first = pair * minibatch.slot_count;
     if (entry == first) return minibatch.changes + std::size_t{pair} * stride;
     return input + std::size_t{minibatch.rows[first]} * stride;
   }

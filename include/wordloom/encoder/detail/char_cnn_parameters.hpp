@@ -101,7 +101,7 @@ WORDLOOM_FUNCTION void CharCnnParameters::add_to(Model& model, const CharCnnShap
                                                  std::uint64_t seed) {
   const auto [character_dimension, min_width, max_width, filters, positions] = shape;
   const std::size_t widths = max_width - min_width + 1;
-  const std::size_t features = widths * filters * std::max(positions, std::size_t{1});
+  const std::size_t features = widths * filters * (std::max)(positions, std::size_t{1});
   std::uint64_t stream = ~std::uint64_t{0};  // rows of the model have the first ones
   const auto add = [&](const std::string& name, std::size_t rows, std::size_t columns,
                        double variance) {
@@ -112,9 +112,9 @@ WORDLOOM_FUNCTION void CharCnnParameters::add_to(Model& model, const CharCnnShap
       for (float& x : matrix.row(row)) x = static_cast<float>((2 * random.uniform() - 1) * most);
   };
   const auto inverse = [](std::size_t n) { return 1 / static_cast<double>(n); };
-  const double small = inverse(model.dimension());
+  const double bound = inverse(model.dimension());
   add("characters", symbol_count, character_dimension, 1);
-  add("dense", features, model.dimension(), small * small * inverse(features));
+  add("dense", features, model.dimension(), bound * bound * inverse(features));
   add("dense_bias", 1, model.dimension(), 0);
   add("biases", widths, filters, 0);
   for (std::size_t width = min_width; width <= max_width; ++width)
@@ -137,15 +137,15 @@ WORDLOOM_FUNCTION CharCnnParameters::CharCnnParameters(std::vector<NamedMatrix>&
     }
   }
   const std::size_t columns = matrix(characters).columns();
-  const auto require = [](const RowMatrix& m, std::size_t rows, std::size_t expected) {
+  const auto require_shape = [](const RowMatrix& m, std::size_t rows, std::size_t expected) {
     if (m.rows() != rows || m.columns() != expected) refuse();
   };
-  require(matrix(characters), symbol_count, columns);
+  require_shape(matrix(characters), symbol_count, columns);
   if (widths * filters == 0 || features() == 0 || features() % (widths * filters) != 0) refuse();
-  require(matrix(dense), features(), dimension);
-  require(matrix(dense_bias), 1, dimension);
+  require_shape(matrix(dense), features(), dimension);
+  require_shape(matrix(dense_bias), 1, dimension);
   for (std::size_t i = 0; i < widths; ++i)
-    require(matrix(first_filters + i), width(i) * columns, filters);
+    require_shape(matrix(first_filters + i), width(i) * columns, filters);
   if (columns == 0 || filters % 16 != 0) refuse();
 }
 

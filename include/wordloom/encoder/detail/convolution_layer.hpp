@@ -145,7 +145,7 @@ class ConvolutionLayer {
 
   std::size_t filter_count() const noexcept { return biases_.value().columns(); }
   std::size_t features_of_width() const noexcept {
-    return std::max(positions_, std::size_t{1}) * filter_count();
+    return (std::max)(positions_, std::size_t{1}) * filter_count();
   }
   simd::ConvolutionTable table(std::size_t i) const noexcept {
     return {tables_[i].data(), alphabet_.size(), min_width_ + i, filter_count()};

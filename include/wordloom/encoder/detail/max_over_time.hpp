@@ -42,7 +42,7 @@ ConvolutionFunctions convolution_functions();
 inline void scatter_max(float* changes, const ConvolutionTable& table,
                         std::span<const std::uint32_t> symbols, const std::int32_t* places,
                         const float* gradient, std::size_t first, std::size_t last) noexcept {
-  const std::size_t width = std::min(table.width, symbols.size());
+  const std::size_t width = (std::min)(table.width, symbols.size());
   for (std::size_t f = first; f < last; ++f) {
     if (gradient[f] == 0.0f) continue;
     const std::uint32_t* const window = symbols.data() + places[f];
@@ -55,8 +55,8 @@ inline void scatter_max(float* changes, const ConvolutionTable& table,
 inline void scatter_all(float* changes, const ConvolutionTable& table,
                         std::span<const std::uint32_t> symbols, std::size_t positions,
                         const float* gradient, std::size_t first, std::size_t last) noexcept {
-  const std::size_t width = std::min(table.width, symbols.size());
-  positions = std::min(positions, symbols.size() - width + 1);
+  const std::size_t width = (std::min)(table.width, symbols.size());
+  positions = (std::min)(positions, symbols.size() - width + 1);
   for (std::size_t p = 0; p < positions; ++p)
     for (std::size_t k = 0; k < width; ++k) {
       float* const row = changes + (k * table.symbols + symbols[p + k]) * table.stride;

@@ -10,7 +10,7 @@ HWY_ATTR inline void max_over_time(const ConvolutionTable& table, const std::uin
   const hn::RebindToSigned<RowTag> integers;
   const std::size_t lanes = hn::Lanes(d);
   const std::size_t places_tried = length > table.width ? length - table.width + 1 : 1;
-  const std::size_t width = std::min(table.width, length);
+  const std::size_t width = (std::min)(table.width, length);
   for_columns<4>(table.stride, [&]<std::size_t V>(std::size_t first) WORDLOOM_INLINED {
     hn::Vec<RowTag> best[V], sum[V];
     hn::Vec<hn::RebindToSigned<RowTag>> place[V];
@@ -48,8 +48,8 @@ HWY_ATTR inline void all_windows(const ConvolutionTable& table, const std::uint3
                                  float* hidden) noexcept {
   const RowTag d;
   const std::size_t lanes = hn::Lanes(d);
-  const std::size_t width = std::min(table.width, length);
-  const std::size_t windows = std::min(positions, length - width + 1);
+  const std::size_t width = (std::min)(table.width, length);
+  const std::size_t windows = (std::min)(positions, length - width + 1);
   std::fill_n(hidden + windows * table.stride, (positions - windows) * table.stride, 0.0f);
   for (std::size_t p = 0; p < windows; ++p)
     for_columns<4>(table.stride, [&]<std::size_t V>(std::size_t first) WORDLOOM_INLINED {

@@ -24,7 +24,7 @@ struct PairColumns {
   std::optional<std::size_t> part_of_speech = {};
 
   std::size_t count() const noexcept {
-    return std::max({first, second, score, part_of_speech.value_or(0)}) + 1;
+    return (std::max)({first, second, score, part_of_speech.value_or(0)}) + 1;
   }
 };
 
@@ -104,7 +104,7 @@ inline PairColumns pair_columns(const TestFields* header, const TestFields& fiel
   if (header) {
     const auto first = column_named(*header, {"word1"}), second = column_named(*header, {"word2"});
     has_names = first && second;
-    if (has_names) columns = {*first, *second, std::max(*first, *second) + 1};
+    if (has_names) columns = {*first, *second, (std::max)(*first, *second) + 1};
   }
   const std::size_t after = columns.score;
   if (!holds_score(after) && holds_score(after + 1) && is_part_of_speech(fields[after].text))

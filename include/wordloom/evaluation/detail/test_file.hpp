@@ -74,8 +74,8 @@ std::string column_name(std::string_view field);
 /// Returns whether a field is a number, or begins like one.
 inline bool is_like_number(std::string_view field) noexcept {
   if (number_in<double>(field)) return true;
-  const std::size_t digit = std::min(field.find_first_not_of("+-.,"), field.size());
-  return digit < std::min<std::size_t>(field.size(), 3) && field[digit] >= '0' &&
+  const std::size_t digit = (std::min)(field.find_first_not_of("+-.,"), field.size());
+  return digit < (std::min<std::size_t>)(field.size(), 3) && field[digit] >= '0' &&
          field[digit] <= '9';
 }
 
@@ -85,12 +85,12 @@ WORDLOOM_FUNCTION TestFile::TestFile(const std::filesystem::path& path)
     : file_(path, Content::text) {
   std::string_view text = file_.text();
   for (std::uint64_t number = 1; !text.empty(); ++number) {
-    const std::size_t end = std::min(text.find_first_of("\r\n"), text.size());
+    const std::size_t end = (std::min)(text.find_first_of("\r\n"), text.size());
     const std::string_view line = without_byte_order_mark(text.substr(0, end));
     const std::size_t begin = line.find_first_not_of(white_space);
     if (begin != line.npos && line[begin] != '#') lines_.push_back({line, number});
     const std::size_t size = text.substr(end).starts_with("\r\n") ? 2 : 1;
-    text.remove_prefix(std::min(end + size, text.size()));
+    text.remove_prefix((std::min)(end + size, text.size()));
   }
 }
 
@@ -118,7 +118,7 @@ WORDLOOM_FUNCTION TestFile::Field TestFile::quoted_field(const Line& line, std::
     if (line.text[at] == '"' && (++at == line.text.size() || line.text[at] != '"')) break;
     field.text += line.text[at];
   }
-  const std::size_t end = std::min(line.text.find(separator_, at), line.text.size());
+  const std::size_t end = (std::min)(line.text.find(separator_, at), line.text.size());
   const std::string_view rest = line.text.substr(at, end - at);
   if (const std::size_t more = rest.find_first_not_of(white_space); more != rest.npos)
     refuse(line, at + more + 1, joined({"a '", std::string(1, separator_), "' after a field"}),
@@ -145,8 +145,8 @@ WORDLOOM_FUNCTION std::vector<TestFile::Field> TestFile::fields(const Line& line
     return result;
   }
   for (std::size_t at = 0; at <= text.size(); ++at) {
-    const std::size_t end = std::min(text.find(separator_, at), text.size());
-    const std::size_t begin = std::min(text.find_first_not_of(white_space, at), end);
+    const std::size_t end = (std::min)(text.find(separator_, at), text.size());
+    const std::size_t begin = (std::min)(text.find_first_not_of(white_space, at), end);
     if (begin < end && text[begin] == '"' && separator_ != '\t') {
       at = begin;
       result.push_back(quoted_field(line, at));

@@ -133,7 +133,7 @@ WORDLOOM_FUNCTION void EdgeListReader::join(std::vector<NodeNumbers>& numbers, E
   std::size_t count = 0;
   for (const EdgeList::Part& part : list.parts) {
     count += part.nodes.size();
-    for (const WordId node : part.nodes) highest = std::max(highest, node);
+    for (const WordId node : part.nodes) highest = (std::max)(highest, node);
   }
   // For names that are numbers not far apart: their numbers in list.names.
   std::vector<WordId> number_of;  // [highest + 1]

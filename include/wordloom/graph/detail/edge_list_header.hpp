@@ -63,7 +63,7 @@ inline std::optional<std::pair<std::size_t, std::size_t>> find_node_columns(
   };
   for (std::size_t i = 0; i < pairs; ++i) {
     const std::pair at(place(node_columns[i][0]), place(node_columns[i][1]));
-    if (std::max(at.first, at.second) < lower.size()) return at;
+    if ((std::max)(at.first, at.second) < lower.size()) return at;
   }
   // Longer names that begin with these, such as from_node_id and to_node_id.
   constexpr std::array<std::string_view, 2> beginnings[] = {

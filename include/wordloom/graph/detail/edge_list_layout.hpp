@@ -162,7 +162,7 @@ WORDLOOM_FUNCTION FirstLines::Candidate FirstLines::candidate(char delimiter) co
   }
   // If some lines have two numbers and others three, they are an adjacency list.
   if (options_.format == GraphOptions::Format::edges && !options_.weighted)
-    result.edges -= std::min({result.edges, pairs, whole_thirds});
+    result.edges -= (std::min)({result.edges, pairs, whole_thirds});
   if (result.several == 0) result.edges = 0;
   return result;
 }

@@ -204,7 +204,7 @@ WORDLOOM_FUNCTION std::vector<std::uint64_t> node_counts(const RowMemory& rows) 
   const double scale = static_cast<double>(counts.size()) * 0x1p20 / total;
   for (std::size_t i = 0; i < counts.size(); ++i)
     if (sums[i] > 0)
-      counts[i] = std::max<std::uint64_t>(1, static_cast<std::uint64_t>(sums[i] * scale));
+      counts[i] = (std::max<std::uint64_t>)(1, static_cast<std::uint64_t>(sums[i] * scale));
   return counts;
 }
 

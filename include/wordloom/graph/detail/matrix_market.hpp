@@ -31,7 +31,7 @@ std::optional<MatrixMarketHeader> read_matrix_market_header(const std::filesyste
 
 WORDLOOM_FUNCTION std::optional<MatrixMarketHeader> read_matrix_market_header(
     const std::filesystem::path& path, std::string_view begin, bool weighted) {
-  constexpr std::uint64_t max_nodes = std::numeric_limits<WordId>::max() - 1;
+  constexpr std::uint64_t max_nodes = (std::numeric_limits<WordId>::max)() - 1;
   constexpr std::string_view banner = "%%MatrixMarket";
   if (!without_byte_order_mark(begin).starts_with(banner)) return std::nullopt;
   MatrixMarketHeader header;

@@ -36,12 +36,12 @@ class Walker {
     const bool weighted = !rows.weights.empty();
     second_order_ = p != 1 || q != 1;
     const bool folds = !weighted && rows.simple && !rows.directed;
-    const double others = std::max(1.0, 1 / q);
-    const double highest = folds ? others : std::max(others, 1 / p);
+    const double others = (std::max)(1.0, 1 / q);
+    const double highest = folds ? others : (std::max)(others, 1 / p);
     back_ = 1 / p;
     out_ = 1 / q;
-    excess_ = std::max(0.0, 1 / p - highest) / highest;
-    accept_back_ = std::min(1.0, 1 / p / highest);
+    excess_ = (std::max)(0.0, 1 / p - highest) / highest;
+    accept_back_ = (std::min)(1.0, 1 / p / highest);
     accept_near_ = 1 / highest;
     accept_far_ = 1 / q / highest;
   }
@@ -146,7 +146,7 @@ class Walker {
     std::uint32_t open[walker_width], unsure[walker_width];
     std::size_t open_count = active;
     for (std::size_t i = 0; i < active; ++i) open[i] = static_cast<std::uint32_t>(i);
-    const double sure = std::min(accept_near_, accept_far_);
+    const double sure = (std::min)(accept_near_, accept_far_);
     for (int tries = 0;; ++tries) {
       std::size_t unsure_count = 0, again = 0;
       for (std::size_t k = 0; k < open_count; ++k) {
@@ -190,7 +190,7 @@ class Walker {
       rows[k] = &rows_.neighbours[walk.begin_before];
       sizes[k] = walk.size_before;
       nodes[k] = walk.next;
-      longest = std::max(longest, sizes[k]);
+      longest = (std::max)(longest, sizes[k]);
     }
     for (; longest > 1; longest -= longest / 2)
       for (std::size_t k = 0; k < which.size(); ++k) {
@@ -203,14 +203,14 @@ class Walker {
 
   /// Draws from the biases of all neighbours.
   [[gnu::noinline]] WordId draw_exactly(Walk& walk) const noexcept {
-    const auto near = rows_.neighbours.subspan(walk.begin_before, walk.size_before);
+    const auto nearby = rows_.neighbours.subspan(walk.begin_before, walk.size_before);
     const auto bias = [&](std::size_t i) {
       const WordId next = rows_.neighbours[walk.begin + i];
       const double weight =
           rows_.weights.empty() ? 1.0 : static_cast<double>(rows_.weights[walk.begin + i]);
-      return weight * (next == walk.before                                  ? back_
-                       : std::binary_search(near.begin(), near.end(), next) ? 1.0
-                                                                            : out_);
+      return weight * (next == walk.before                                      ? back_
+                       : std::binary_search(nearby.begin(), nearby.end(), next) ? 1.0
+                                                                                : out_);
     };
     double total = 0;
     for (std::size_t i = 0; i < walk.size; ++i) total += bias(i);

@@ -52,18 +52,18 @@ class FastTextReader {
     using H = FastTextHeader;
     constexpr std::int64_t max_int = 0x7fff'ffff;
     const H h = header_ = read<H>("a header of 92 bytes");
-    check(offsetof(H, version), "version", h.version, 11, 12);
-    check(offsetof(H, dim), "dim", h.dim, 1, max_int);
-    check(offsetof(H, loss), "loss", h.loss, 1, 4);
-    check(offsetof(H, model), "an unsupervised model (3 is a classifier),", h.model, 1, 2);
-    check(offsetof(H, maxn), "maxn", h.maxn, 0, 1000);
-    check(offsetof(H, minn), "minn", h.minn, 0, h.maxn == 0 ? max_int : h.maxn);
-    check(offsetof(H, bucket), "bucket", h.bucket, h.maxn == 0 ? 0 : 1, max_int);
-    check(offsetof(H, nwords), "nwords", h.nwords, 1, max_int);
-    check(offsetof(H, nlabels), "nlabels", h.nlabels, 0, max_int);
+    check_field(offsetof(H, version), "version", h.version, 11, 12);
+    check_field(offsetof(H, dim), "dim", h.dim, 1, max_int);
+    check_field(offsetof(H, loss), "loss", h.loss, 1, 4);
+    check_field(offsetof(H, model), "an unsupervised model (3 is a classifier),", h.model, 1, 2);
+    check_field(offsetof(H, maxn), "maxn", h.maxn, 0, 1000);
+    check_field(offsetof(H, minn), "minn", h.minn, 0, h.maxn == 0 ? max_int : h.maxn);
+    check_field(offsetof(H, bucket), "bucket", h.bucket, h.maxn == 0 ? 0 : 1, max_int);
+    check_field(offsetof(H, nwords), "nwords", h.nwords, 1, max_int);
+    check_field(offsetof(H, nlabels), "nlabels", h.nlabels, 0, max_int);
     const std::int64_t size = std::int64_t{h.nwords} + h.nlabels;
-    check(offsetof(H, size), "size", h.size, size, size);
-    check(offsetof(H, pruneidx_size), "a model that is not pruned,", h.pruneidx_size, -1, -1);
+    check_field(offsetof(H, size), "size", h.size, size, size);
+    check_field(offsetof(H, pruneidx_size), "a model that is not pruned,", h.pruneidx_size, -1, -1);
 
     WordCounter counter;
     for (std::int32_t i = 0; i < h.nwords; ++i) read_word(counter);
@@ -113,18 +113,18 @@ class FastTextReader {
     if (word.empty()) cursor_.fail(at, "a word", "an empty one");
     cursor_.take(word.size() + 1);
     const auto count = read<std::int64_t>("a count");
-    check(last_, "count", count, 1, std::numeric_limits<std::int64_t>::max() - total_);
+    check_field(last_, "count", count, 1, (std::numeric_limits<std::int64_t>::max)() - total_);
     total_ += count;
     if (!counter.add(word, static_cast<std::uint64_t>(count)))
       cursor_.fail(at, "each word once", shown(word) + " again");
     const auto got = read<std::int8_t>("a type");
-    check(last_, type == 0 ? "a type of words," : "a type of labels,", got, type, type);
+    check_field(last_, type == 0 ? "a type of words," : "a type of labels,", got, type, type);
   }
 
   /// Returns the floats of a matrix [rows x D].
   std::string_view take_matrix(const std::string& name, std::size_t rows) {
     const auto quantised = read<std::uint8_t>(name);
-    check(last_, name + " that is not quantised,", quantised, 0, 0);
+    check_field(last_, name + " that is not quantised,", quantised, 0, 0);
     const auto shape = [](auto r, auto c) { return detail::joined({r, " x ", c}); };
     const std::string expected = name + " of " + shape(rows, dimension());
     const auto got = read<std::array<std::int64_t, 2>>(expected);
@@ -158,8 +158,8 @@ class FastTextReader {
     std::memcpy(&value, bytes.data(), sizeof value);
     return value;
   }
-  void check(std::size_t at, std::string_view name, std::int64_t value, std::int64_t min,
-             std::int64_t max) const {
+  void check_field(std::size_t at, std::string_view name, std::int64_t value, std::int64_t min,
+                   std::int64_t max) const {
     if (value >= min && value <= max) return;
     const std::string upper = min == max ? "" : " to " + std::to_string(max);
     cursor_.fail(at, detail::joined({name, " ", min, upper}), std::to_string(value));

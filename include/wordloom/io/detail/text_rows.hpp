@@ -110,7 +110,7 @@ inline void read_row_from_end(const LineReader& reader, std::span<float> row,
 /// format has them there. `promised`: the expected number of rows.
 inline RowMatrix read_text_rows(LineReader& reader, std::size_t promised, std::size_t columns,
                                 WordList* words, Leniency& leniency) {
-  GrowingRows rows(std::min(promised, leniency.max_rows()), columns);
+  GrowingRows rows((std::min)(promised, leniency.max_rows()), columns);
   std::string_view word;
   while (!leniency.is_full(rows.size()) && reader.next()) {
     if (reader.ends_blank()) {

@@ -70,7 +70,7 @@ class AdaptiveRows {
  public:
   AdaptiveRows(RowScales& all, const Model& model, BlockShape most)
       : all_(&all),
-        ids_(std::max(most.inputs, most.members) + most.outputs),
+        ids_((std::max)(most.inputs, most.members) + most.outputs),
         rows_(ids_.size()),
         scales_(1, rows_.size() + simd::vector_slack),
         before_(rows_.size(), model.dimension()),

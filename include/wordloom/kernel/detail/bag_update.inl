@@ -94,7 +94,7 @@ HWY_INLINE void update_bag(const BagBlock block, std::size_t c, Indices<v...>) {
     (store_row(d, hn::MulAdd(g, mean[v], row[v]), at + v * lanes), ...);
   }
   prefetch_ahead<V>(block.ahead.subspan(first_ahead), c);
-  constexpr std::size_t some = std::min(V, own_vectors);
+  constexpr std::size_t some = (std::min)(V, own_vectors);
   unrolled<V / some>([&](auto part) WORDLOOM_INLINED {
     constexpr std::size_t w = part * some;
     update_own<repeats>(block, c + w * lanes, change + w, block.copies + w * lanes, V * lanes,

@@ -1,6 +1,7 @@
 // Scores of Bf16Kernel: register tiles of 4 inputs x 6 outputs, like those of
 // kernel/fused_tile.inl.
-namespace wordloom { inline namespace WORDLOOM_ABI { namespace simd { namespace HWY_NAMESPACE { namespace bf16 {
+namespace wordloom { inline namespace WORDLOOM_ABI { namespace simd { namespace HWY_NAMESPACE {
+namespace bf16 {
 
 /// Returns sums of neighbouring lanes of a (even lanes of the result) and b (odd lanes).
 WORDLOOM_BF16_INLINE __m512 add_lanes(__m512 a, __m512 b) {
@@ -58,17 +59,17 @@ WORDLOOM_BF16_INLINE void score_tile(const Bf16Block& block, std::size_t i, std:
   float* const to = block.gradients + Bf16Layout{block.n, block.m}.place(i, j);
   unrolled<vectors>([&](auto v) WORDLOOM_BF16_INLINED {
     _mm512_storeu_ps(to + v * 16,
-                     sums_of_blocks<std::min<std::size_t>(4, J - v * 4)>(parts + v * 4));
+                     sums_of_blocks<(std::min<std::size_t>)(4, J - v * 4)>(parts + v * 4));
   });
 }
 
 /// Does the first half of an update.
 WORDLOOM_BF16 inline void score(const Bf16Block& block) noexcept {
   for (std::size_t i = 0; i < block.n; i += 4) {
-    with_count<4>(std::min<std::size_t>(4, block.n - i),
+    with_count<4>((std::min<std::size_t>)(4, block.n - i),
                   [&]<std::size_t I>() WORDLOOM_BF16_INLINED {
                     for (std::size_t j = 0; j < block.m; j += 6)
-                      with_count<6>(std::min<std::size_t>(6, block.m - j),
+                      with_count<6>((std::min<std::size_t>)(6, block.m - j),
                                     [&]<std::size_t J>()
                                         WORDLOOM_BF16_INLINED { score_tile<I, J>(block, i, j); });
                   });

@@ -1,5 +1,6 @@
 // Updates of Bf16Kernel: register tiles on packed rows.
-namespace wordloom { inline namespace WORDLOOM_ABI { namespace simd { namespace HWY_NAMESPACE { namespace bf16 {
+namespace wordloom { inline namespace WORDLOOM_ABI { namespace simd { namespace HWY_NAMESPACE {
+namespace bf16 {
 
 /// Moves all gradients of a duplicate row to its first place: the tiles then leave the right sum.
 /// Not inlined, because duplicates are rare.
@@ -162,7 +163,7 @@ template <std::size_t J>
                     longer = pairs % tiles;
   for_columns(block, [&](std::size_t byte, __m512i random) WORDLOOM_BF16_INLINED {
     for (std::size_t t = 0, j = 0; t < tiles; ++t) {
-      const std::size_t outputs = std::min(2 * (shorter + (t < longer ? 1 : 0)), block.m - j);
+      const std::size_t outputs = (std::min)(2 * (shorter + (t < longer ? 1 : 0)), block.m - j);
       with_count<6>(outputs, [&]<std::size_t J>() WORDLOOM_BF16_INLINED {
         update_tile<J, false>(block, byte, j, t == 0, t + 1 == tiles, random);
       });

@@ -104,7 +104,7 @@ struct ScoreTile {
   static constexpr std::size_t vectors = (quads + per_vector - 1) / per_vector;
   static constexpr std::size_t place(std::size_t ij) { return ij / I * per_output + ij % I; }
   static constexpr std::size_t used(std::size_t vector) {
-    return std::min(quads - vector * per_vector, per_vector);
+    return (std::min)(quads - vector * per_vector, per_vector);
   }
 };
 
@@ -198,7 +198,7 @@ HWY_INLINE void update_tile(const FusedBlock& block, float* const* outputs, std:
   const float* group = block.gradients + j * 4;
   std::size_t i = 0;
   for (; i < block.n_of_four; group += block.m * 4) {
-    const std::size_t end = std::min(i + 4, block.n_of_four);
+    const std::size_t end = (std::min)(i + 4, block.n_of_four);
     for (const float* own = group; i < end; ++i, ++own)
       update_input<4, scaled>(block.inputs[i] + c, block.change + i * V * lanes, own,
                               block.for_outputs, is_first, is_last, before, after, UpTo<V>(), all);
@@ -238,7 +238,7 @@ HWY_NOINLINE HWY_ATTR inline void fused_scores(const FusedBlock& block,
     constexpr std::size_t width = FusedTuning::score_outputs(I);
     // In ascending order, so that the next tile overwrites what a tile stores past its end.
     for (std::size_t j = 0; j < block.m; j += width)
-      with_count<width>(std::min(width, block.m - j), [&]<std::size_t J>() WORDLOOM_INLINED {
+      with_count<width>((std::min)(width, block.m - j), [&]<std::size_t J>() WORDLOOM_INLINED {
         score_tile<I, J>(block.inputs + i, block.outputs + j, stride,
                          scores + j * (I <= 2 ? 2 : 4));
       });

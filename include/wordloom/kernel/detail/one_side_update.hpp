@@ -56,10 +56,10 @@ class OneSideUpdate {
   OneSideUpdate(BlockShape most, std::size_t dimension)
       : stride_((dimension + 15) / 16 * 16),
         rows_(most.inputs + most.outputs),
-        changes_(std::max(most.inputs, most.outputs)),
+        changes_((std::max)(most.inputs, most.outputs)),
         gradients_(1, GradientLayout::most(either_side(most))),
         weights_(1, GradientLayout::most(either_side(most))),
-        pairs_(2, std::max(most.inputs, most.outputs) + vector_slack),
+        pairs_(2, (std::max)(most.inputs, most.outputs) + vector_slack),
         zeros_(1, 64) {}
 
   static bool takes(const Block& block, RepeatFilter& filter) noexcept {
@@ -129,7 +129,7 @@ class OneSideUpdate {
 
   /// Returns a shape with room for the rows of either side.
   static BlockShape either_side(BlockShape most) {
-    const std::size_t rows = std::max(most.inputs, most.outputs);
+    const std::size_t rows = (std::max)(most.inputs, most.outputs);
     return {.inputs = rows, .outputs = rows};
   }
 

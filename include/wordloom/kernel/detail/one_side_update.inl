@@ -64,7 +64,7 @@ HWY_NOINLINE HWY_ATTR inline void move_all(const OneSideBlock& own, std::size_t 
     std::size_t i = 0, prefetched = 0;
     const float* group = block.gradients;
     for (; i + 4 <= block.n_of_four; i += 4, group += block.m * 4) {
-      const std::size_t now = std::min(ahead, block.ahead.size() - prefetched);
+      const std::size_t now = (std::min)(ahead, block.ahead.size() - prefetched);
       prefetch_standing<V>(block.ahead.subspan(prefetched, now), c);
       prefetched += now;
       move_rows<4, V>(own, i, group, 4, c, stride);

@@ -29,7 +29,7 @@ inline void fill_weights(const Block& block, std::size_t each, float* to) noexce
 /// Returns the weight of row i of one side with row j of the other in a block with `paired`: the
 /// weight of the row of the longer side, or 0 if the two are not scored against each other.
 inline float weight_of_pair(const Block& block, std::size_t i, std::size_t j) noexcept {
-  const std::size_t row = std::max(i, j);
+  const std::size_t row = (std::max)(i, j);
   if (i != j && row < block.paired) return 0.0f;
   if (!block.weights.empty()) return block.weights.values[row];
   return row < block.paired ? 1.0f : -1.0f;
@@ -51,7 +51,7 @@ inline void fill_pair_weights(const Block& block, float* to) noexcept {
   for (std::size_t j = block.outputs.size(); j-- > 0;) {
     const float weight = to[j];
     std::fill_n(to + j * n, n + (j + 1 == block.outputs.size() ? vector_slack : 0), 0.0f);
-    to[j * n + std::min(j, own)] = weight;
+    to[j * n + (std::min)(j, own)] = weight;
   }
 }
 

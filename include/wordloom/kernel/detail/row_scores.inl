@@ -13,7 +13,7 @@ HWY_INLINE void score_quads(const float* const* rows, std::size_t count, const f
   hn::Vec<RowTag> sums[4 * Q], quads[Q];
   const float* at[4 * Q];
   unrolled<4 * Q>([&](auto k) WORDLOOM_INLINED {
-    at[k] = rows[std::min<std::size_t>(k, count - 1)];
+    at[k] = rows[(std::min<std::size_t>)(k, count - 1)];
     sums[k] = hn::Zero(d);
   });
   for (std::size_t c = 0; c < stride; c += hn::Lanes(d)) {
@@ -56,7 +56,7 @@ HWY_NOINLINE HWY_ATTR inline void score_pairs(const float* const* a, const float
                                               std::size_t count, std::size_t stride,
                                               float* scores) noexcept {
   for (std::size_t k = 0; k < count; k += 4)
-    with_count<4>(std::min<std::size_t>(4, count - k), [&]<std::size_t I>() WORDLOOM_INLINED {
+    with_count<4>((std::min<std::size_t>)(4, count - k), [&]<std::size_t I>() WORDLOOM_INLINED {
       dot_pairs<I>(a + k, b + k, stride, scores + k);
     });
 }

@@ -19,7 +19,7 @@ class RowsAhead {
  public:
   /// Makes room for the rows of two blocks; more are ignored.
   explicit RowsAhead(BlockShape most)
-      : rows_(2 * (std::max(most.inputs, most.members) + most.outputs)) {}
+      : rows_(2 * ((std::max)(most.inputs, most.members) + most.outputs)) {}
 
   void add(const Model& model, std::span<const RowId> inputs, std::span<const RowId> outputs,
            const detail::RowMaps& maps = {}) noexcept {

@@ -45,7 +45,7 @@ namespace wordloom { inline namespace WORDLOOM_ABI { namespace simd {
 class Staging {
  public:
   Staging(BlockShape most, std::size_t dimension)
-      : members_(std::max(most.inputs, most.inputs * most.members)),
+      : members_((std::max)(most.inputs, most.inputs * most.members)),
         ends_(most.inputs),
         shares_(most.inputs),
         inputs_(most.inputs, dimension),

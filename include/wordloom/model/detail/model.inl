@@ -58,7 +58,7 @@ WORDLOOM_FUNCTION Embeddings Model::embeddings() const& {
   if (subwords)
     return {vocabulary.words(), detail::composed_vectors(vocabulary.words(), input, *subwords),
             vocabulary.counts()};
-  return {vocabulary.words(), input.copy(std::min(vocabulary.size(), input.rows())),
+  return {vocabulary.words(), input.copy((std::min)(vocabulary.size(), input.rows())),
           vocabulary.counts()};
 }
 
@@ -187,7 +187,7 @@ WORDLOOM_FUNCTION Vocabulary Model::read_vocabulary(detail::SectionReader& file)
   for (std::string_view rest = text; !rest.empty();) {
     const std::string_view word = rest.substr(0, rest.find('\n'));
     words.emplace_back(word, words.size() < counts.size() ? counts[words.size()] : 0);
-    rest.remove_prefix(std::min(word.size() + 1, rest.size()));
+    rest.remove_prefix((std::min)(word.size() + 1, rest.size()));
   }
   if (words.size() != counts.size() || (!text.empty() && text.back() != '\n'))
     file.refuse_section("a count for each word", detail::joined({counts.size(), " counts"}));

@@ -18,7 +18,7 @@ namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
 
 /// For each row of a new matrix, the row of an old one that it is a copy of; `no_row`: none.
 using RowSources = std::vector<std::size_t>;
-inline constexpr std::size_t no_row = std::numeric_limits<std::size_t>::max();
+inline constexpr std::size_t no_row = (std::numeric_limits<std::size_t>::max)();
 
 /// Calls `work(i)` for each row of `matrix`, on all threads if it is large.
 template <class Work>
@@ -65,8 +65,9 @@ struct VocabularyUnion {
  private:
   [[noreturn]] void refuse(const std::string& matrix, std::size_t rows,
                            const std::string& expected) const {
-    throw InvalidArgument{"cannot extend a model of ", old_size, " words whose matrix '", matrix,
-                          "' has ", rows, " rows; expected ", expected};
+    throw InvalidArgument{
+        "cannot extend a model of ", old_size, " words whose matrix '", matrix, "' has ", rows,
+        " rows; expected ",          expected};
   }
 };
 

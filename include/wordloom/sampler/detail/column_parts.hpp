@@ -18,7 +18,7 @@ struct ColumnParts {
   constexpr std::size_t count() const noexcept { return (words + part_words - 1) / part_words; }
   /// Returns the first word of a part; `words` for part count().
   constexpr std::size_t first_word(std::size_t part) const noexcept {
-    return std::min(part * part_words, words);
+    return (std::min)(part * part_words, words);
   }
   /// Returns the random numbers of a part in a step. `column` is counted over all epochs.
   static constexpr Random random(std::uint64_t seed, std::size_t part, Sides step,

@@ -52,7 +52,7 @@ class GroupWalk {
   void for_each_group(const Sentences& text, Random& random, Sink& sink, Use&& use) {
     Cut next{.of = sentence_of_two(text, 0)};
     if (next.of == text.count()) return;
-    outputs_.begin_draw(text[next.of].first(std::min(group_, text[next.of].size())), random);
+    outputs_.begin_draw(text[next.of].first((std::min)(group_, text[next.of].size())), random);
     next.size = first_size<random_first>(text[next.of], random);
     std::size_t made = 0;
     for (std::size_t used = 0;; ++used) {
@@ -83,13 +83,14 @@ class GroupWalk {
 
   template <bool random_first>
   std::size_t first_size(std::span<const WordId> sentence, Random& random) const noexcept {
-    return std::min<std::size_t>(random_first ? 1 + random.below(group_) : group_, sentence.size());
+    return (std::min<std::size_t>)(random_first ? 1 + random.below(group_) : group_,
+                                   sentence.size());
   }
 
   template <bool random_first>
   Cut after(const Sentences& text, const Cut& cut, Random& random) const noexcept {
     const std::size_t first = cut.first + cut.size, rest = text[cut.of].size() - first;
-    if (rest > 0) return {cut.of, first, std::min(group_, rest)};
+    if (rest > 0) return {cut.of, first, (std::min)(group_, rest)};
     const std::size_t of = sentence_of_two(text, cut.of + 1);
     if (of == text.count()) return {};
     return {of, 0, first_size<random_first>(text[of], random)};
@@ -102,13 +103,14 @@ class GroupWalk {
     const auto sentence = text[cut.of];
     const std::size_t last = cut.first + cut.size;
     const Group group{sentence,
-                      cut.first - std::min(cut.first, side_),
-                      std::min(sentence.size(), last + side_),
+                      cut.first - (std::min)(cut.first, side_),
+                      (std::min)(sentence.size(), last + side_),
                       cut.first,
                       cut.size,
                       outputs_.next(cut.centers(text), next.centers(text), random)};
     // Words that the group before did not need.
-    const std::size_t entering = cut.first == 0 ? 0 : std::min(cut.first + side_, sentence.size());
+    const std::size_t entering =
+        cut.first == 0 ? 0 : (std::min)(cut.first + side_, sentence.size());
     announce_rows(sink, sentence.subspan(entering, group.end - entering), group.outputs);
     return group;
   }

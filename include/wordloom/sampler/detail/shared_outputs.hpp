@@ -20,14 +20,15 @@ class SharedOutputs {
  public:
   using Group = std::span<const RowId>;
 
-  /// Makes room for groups of at most `max_centers` centres, of which the last `slots` are kept.
+  /// Makes room for groups of at most `max_centers` centres, of which the last `slot_count` are
+  /// kept.
   SharedOutputs(const NegativeSampling::Run& tables, std::size_t max_centers, std::size_t shared,
-                std::size_t slots = 2)
+                std::size_t slot_count = 2)
       : negatives_(tables.distribution(), shared, tables.pool()),
         shared_(shared),
         max_outputs_(max_centers + shared),
-        slots_(slots),
-        rows_(slots * max_outputs_) {}
+        slots_(slot_count),
+        rows_(slot_count * max_outputs_) {}
 
   std::size_t shared() const noexcept { return shared_; }
   std::size_t max_outputs() const noexcept { return max_outputs_; }
@@ -42,8 +43,8 @@ class SharedOutputs {
     negatives_.begin_draw(random, shared_);
   }
 
-  /// Returns the outputs of the next group, valid until `slots` more calls. `following`: the words
-  /// of the group after it, empty if there is none.
+  /// Returns the outputs of the next group, valid until `slot_count` more calls. `following`: the
+  /// words of the group after it, empty if there is none.
   Group next(std::span<const WordId> centers, std::span<const WordId> following,
              Random& random) noexcept {
     slot_ = (slot_ + 1) % slots_;
@@ -59,7 +60,7 @@ class SharedOutputs {
   std::size_t shared_;       // H
   std::size_t max_outputs_;  // G + H
   std::size_t slots_, slot_ = 0;
-  std::vector<RowId> rows_;  // [slots][G + H]
+  std::vector<RowId> rows_;  // [slot_count][G + H]
 };
 
 /// The weights [M x N] of the blocks of one worker, with the version by which kernels recognize

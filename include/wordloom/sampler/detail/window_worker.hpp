@@ -50,14 +50,14 @@ class WindowWorker {
                    sink);
         }
         const std::size_t reach = window_.reach(random);
-        const std::size_t left = std::min(center - first, reach);
-        const std::size_t right = std::min(last - 1 - center, reach);
+        const std::size_t left = (std::min)(center - first, reach);
+        const std::size_t right = (std::min)(last - 1 - center, reach);
         if (left + right == 0) continue;  // a single word has no context
         // The whole window is copied and a part of it used: the reach is random, and loops of
         // random length cost more than copying a few words.
         const std::size_t most = window_.size;
-        const std::size_t before = std::min(center - first, most);
-        const std::size_t after = std::min(last - 1 - center, most);
+        const std::size_t before = (std::min)(center - first, most);
+        const std::size_t after = (std::min)(last - 1 - center, most);
         for (std::size_t k = 0; k < before; ++k)
           inputs_[most - before + k] = words[center - before + k];
         for (std::size_t k = 0; k < after; ++k) inputs_[most + k] = words[center + 1 + k];
@@ -76,7 +76,7 @@ class WindowWorker {
   static constexpr std::size_t at_once = 4;
 
   static std::span<const WordId> centers(std::span<const WordId> words, std::size_t first) {
-    return words.subspan(first, std::min(at_once, words.size() - first));
+    return words.subspan(first, (std::min)(at_once, words.size() - first));
   }
   void begin_draw(std::span<const WordId> words, std::size_t first, Random& random) noexcept {
     targets_.begin_draw(centers(words, first), random);
@@ -92,7 +92,7 @@ class WindowWorker {
       targets_.end_draw(group, center % (2 * at_once), random);
       begin_draw(words, center + group.size(), random);
     }
-    const std::size_t entering = std::min(center + window_.size, last - 1);
+    const std::size_t entering = (std::min)(center + window_.size, last - 1);
     const std::size_t from = center == first ? first : entering;
     announce_rows(sink, words.subspan(from, entering + 1 - from),
                   targets_.at(center % (2 * at_once)).outputs);
@@ -100,7 +100,7 @@ class WindowWorker {
 
   Window window_;
   std::size_t max_outputs_;
-  TargetWorker<Targets> targets_;  // [2 at_once] slots
+  TargetWorker<Targets> targets_;  // [2 at_once] slot_count
   std::vector<RowId> inputs_;      // [2 W] the context words
 };
 

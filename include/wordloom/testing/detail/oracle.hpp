@@ -63,11 +63,11 @@ inline double negative_log_sigmoid(double x) {
 /// The weight of a pair, above 0 for label 1, below 0 for label 0.
 inline double weight(const Block& block, std::size_t i, std::size_t j) {
   if (!block.left_out.empty()) {  // an output meets the bag of its own, or the whole
-    if (i != std::min(j, block.left_out.size())) return 0.0;
+    if (i != (std::min)(j, block.left_out.size())) return 0.0;
     if (!block.weights.empty()) return static_cast<double>(block.weights.values[j]);
   } else if (block.paired > 0) {  // of two rows that have partners, only partners meet
     if (i != j && i < block.paired && j < block.paired) return 0.0;
-    const std::size_t of_longer = std::max(i, j);
+    const std::size_t of_longer = (std::max)(i, j);
     if (!block.weights.empty()) return static_cast<double>(block.weights.values[of_longer]);
     return of_longer < block.paired ? 1.0 : -1.0;
   } else if (!block.weights.empty())

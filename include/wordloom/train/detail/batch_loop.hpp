@@ -38,7 +38,7 @@ class BatchLoop : StepLoop<Kernel, Run> {
   double progress() const {
     const double total =
         static_cast<double>(run_.tokens_per_epoch) * static_cast<double>(run_.parameters.epochs);
-    return std::min(1.0, static_cast<double>(submitted_) / total);
+    return (std::min)(1.0, static_cast<double>(submitted_) / total);
   }
 
   void train_epoch() {

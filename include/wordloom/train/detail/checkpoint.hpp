@@ -41,7 +41,7 @@ template <template <class...> class Policy, class... Arguments>
 struct NameOf<Policy<Arguments...>> {
   static auto get() {
     std::string name = pretty_name<Policy<Arguments...>>();
-    name.resize(std::min(name.find('<'), name.size()));
+    name.resize((std::min)(name.find('<'), name.size()));
     const char* before = "<";
     ((name += before, name += NameOf<Arguments>::get(), before = ","), ...);
     return name + '>';
@@ -224,20 +224,20 @@ WORDLOOM_FUNCTION Checkpoint Checkpoint::load(const std::filesystem::path& path)
 
 WORDLOOM_FUNCTION void Checkpoint::require_run(const Checkpoint& expected,
                                                const std::filesystem::path& path) const {
-  const auto require = [&](const std::string& what, std::uint64_t got, std::uint64_t wanted) {
+  const auto require_equal = [&](const std::string& what, std::uint64_t got, std::uint64_t wanted) {
     if (got != wanted)
       throw InvalidArgument{
           "'",      path,   "' was written with another ",
           what,     ": ",   got,
           ", not ", wanted, "; resume with the original one, or train from the start"};
   };
-  require("number of ranks", ranks.size(), expected.ranks.size());
-  require("method or set of hyperparameters (fingerprint)", method, expected.method);
-  require("vocabulary (fingerprint)", vocabulary, expected.vocabulary);
-  require("corpus (fingerprint)", corpus, expected.corpus);
-  require("corpus (words)", corpus_tokens, expected.corpus_tokens);
-  require("number of threads", ranks[0].threads.size(), expected.ranks[0].threads.size());
-  require("number of epochs", ranks[0].losses.size(), expected.ranks[0].losses.size());
+  require_equal("number of ranks", ranks.size(), expected.ranks.size());
+  require_equal("method or set of hyperparameters (fingerprint)", method, expected.method);
+  require_equal("vocabulary (fingerprint)", vocabulary, expected.vocabulary);
+  require_equal("corpus (fingerprint)", corpus, expected.corpus);
+  require_equal("corpus (words)", corpus_tokens, expected.corpus_tokens);
+  require_equal("number of threads", ranks[0].threads.size(), expected.ranks[0].threads.size());
+  require_equal("number of epochs", ranks[0].losses.size(), expected.ranks[0].losses.size());
 }
 
 #endif

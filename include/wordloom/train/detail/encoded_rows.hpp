@@ -31,10 +31,10 @@ class EncodedRows {
       : model_(model),
         encoder_(encoder),
         rate_(static_cast<float>(rate)),
-        ahead_(std::min(words, encoder.words_at_once())),
+        ahead_((std::min)(words, encoder.words_at_once())),
         slots_(words == 0 ? 0 : words + most.inputs) {
     const std::size_t rows = model.input.rows() + slots_ * threads;
-    if (rows > std::numeric_limits<RowId>::max())
+    if (rows > (std::numeric_limits<RowId>::max)())
       throw InvalidArgument{"the model needs ", rows, " input rows, ", slots_,
                             " of them for each thread: too many, use smaller minibatches"};
     if (slots_ > 0) model.input.reserve(rows);
@@ -131,7 +131,7 @@ class EncodedRows<Encoder>::Thread {
   }
 
  private:
-  static constexpr std::size_t used = std::numeric_limits<std::size_t>::max();
+  static constexpr std::size_t used = (std::numeric_limits<std::size_t>::max)();
 
   bool has(WordId word) const noexcept {
     return slot_of_[word] < filled_ && words_[slot_of_[word]] == word;
@@ -148,9 +148,9 @@ class EncodedRows<Encoder>::Thread {
   RowId first_;                         // slot s is row first_ + s
   std::size_t max_ahead_;               // words until which the minibatch is read ahead
   std::vector<std::uint32_t> slot_of_;  // [V] where the word is, if `words_` says so too
-  std::vector<WordId> words_;           // [slots]
-  std::vector<std::size_t> read_at_;    // [slots] where in the text, `used` of words of blocks
-  std::size_t filled_ = 0;              // slots in use
+  std::vector<WordId> words_;           // [slot_count]
+  std::vector<std::size_t> read_at_;    // [slot_count] where in the text, `used` of words of blocks
+  std::size_t filled_ = 0;              // slot_count in use
   std::span<const WordId> text_;        // words that come next, from next_ on
   std::size_t next_ = 0;
 };

@@ -38,13 +38,13 @@ inline void require_convergence(const Model& model, std::size_t threads) {
   for (const auto& [name, matrix] : model.matrices()) {
     const bool is_state = matrix != &model.input && matrix != &model.output;
     const auto limit =
-        std::bit_cast<std::uint32_t>(is_state ? std::numeric_limits<float>::max() : most);
+        std::bit_cast<std::uint32_t>(is_state ? (std::numeric_limits<float>::max)() : most);
     run_threads(threads, [&, &name = name, &matrix = matrix](std::size_t thread) {
       const auto [first, last] = part_of(matrix->rows(), thread, threads);
       for (std::size_t i = first; i < last; ++i) {
         std::uint32_t largest = 0;
         for (const float x : matrix->row(i))
-          largest = std::max(largest, std::bit_cast<std::uint32_t>(x) & 0x7fffffffu);
+          largest = (std::max)(largest, std::bit_cast<std::uint32_t>(x) & 0x7fffffffu);
         if (largest <= limit) continue;
         std::ostringstream message;
         message << "training diverged: row " << i << " of '" << name << "' holds "
@@ -58,7 +58,7 @@ inline void require_convergence(const Model& model, std::size_t threads) {
 #if WORDLOOM_DEFINES_FUNCTIONS
 
 WORDLOOM_FUNCTION void check_shape(const Model& model, const ModelShape& shape) {
-  const auto require = [&](const char* matrix, const RowMatrix& got, std::size_t rows) {
+  const auto require_shape = [&](const char* matrix, const RowMatrix& got, std::size_t rows) {
     if (got.rows() != rows || got.columns() != shape.dimension)
       throw InvalidArgument{"the model's ",
                             matrix,
@@ -84,9 +84,9 @@ WORDLOOM_FUNCTION void check_shape(const Model& model, const ModelShape& shape) 
   if (model.subwords != shape.subwords)
     throw InvalidArgument{"the model has ", described(model.subwords), ", this sampler ",
                           described(shape.subwords)};
-  require("input", model.input,
+  require_shape("input", model.input,
           model.vocabulary.size() + (model.subwords ? model.subwords->rows() : 0));
-  require("output", model.output, shape.output_rows);
+  require_shape("output", model.output, shape.output_rows);
 }
 
 #endif

@@ -40,8 +40,8 @@ class PrivateRows {
   /// Returns the number of pairs of a row in one set between two merges: at most a quarter of the
   /// number that diverges (at a learning rate of 0.025: 1,024 pairs with 4 sets, 512 with 8).
   static double usual_pairs(std::size_t threads, double learning_rate) {
-    const auto sets = static_cast<double>(std::min(threads, max_sets));
-    return 4096 / (sets * sets) * std::min(1.0, 0.025 / learning_rate);
+    const auto sets = static_cast<double>((std::min)(threads, max_sets));
+    return 4096 / (sets * sets) * (std::min)(1.0, 0.025 / learning_rate);
   }
 
   /// Returns the number of rows of each matrix, of `stride` floats, that threads copy: `wanted`, or
@@ -49,7 +49,7 @@ class PrivateRows {
   /// merge. If they took all of it, two threads were 2 to 4 % slower.
   static std::size_t usual_count(std::size_t wanted, std::size_t stride) {
     const std::size_t cache = second_level_cache_bytes();
-    return cache == 0 ? wanted : std::min(wanted, cache / 2 / (4 * stride * sizeof(float)));
+    return cache == 0 ? wanted : (std::min)(wanted, cache / 2 / (4 * stride * sizeof(float)));
   }
 
   /// A range of rows of similar frequency, which are merged together.
@@ -172,16 +172,16 @@ WORDLOOM_FUNCTION PrivateRows::Thread PrivateRows::thread(std::size_t index, Scr
 
 WORDLOOM_FUNCTION PrivateRows::PrivateRows(Model& model, const ExpectedUpdates& expected,
                                            std::size_t count, std::size_t threads, double pairs)
-    : model_(model), threads_(threads), sets_(std::min(threads, max_sets)) {
+    : model_(model), threads_(threads), sets_((std::min)(threads, max_sets)) {
   for (std::size_t m = 0; m < 2; ++m) {
     const std::vector<float>& updates = m == 0 ? expected.input : expected.output;
     const double sum = std::accumulate(updates.begin(), updates.end(), 0.0);
-    counts_[m] = std::min({count, updates.size(), matrix(m).rows()});
+    counts_[m] = (std::min)({count, updates.size(), matrix(m).rows()});
     for (std::size_t i = 0; i < counts_[m]; ++i)
       shares_[m].push_back(sum > 0 ? static_cast<float>(updates[i] / sum) : 0.0f);
     for (std::size_t i = 0; i < counts_[m]; i += rows_at_once)
-      chunks_.push_back({m, i, std::min(i + rows_at_once, counts_[m]),
-                         pairs / std::max(static_cast<double>(shares_[m][i]), 1e-9)});
+      chunks_.push_back({m, i, (std::min)(i + rows_at_once, counts_[m]),
+                         pairs / (std::max)(static_cast<double>(shares_[m][i]), 1e-9)});
   }
   for (std::size_t m = 0; m < 2; ++m) {
     matrix(m).reserve(matrix(m).rows() + sets_.size() * counts_[m]);
@@ -227,11 +227,11 @@ WORDLOOM_FUNCTION void PrivateRows::count(Set& set, double pairs, float rate, Sc
   }
   // Early in training, vectors grow fast: an interval is at most a sixteenth of all pairs so far,
   // but at least 1,000 pairs.
-  const double max_interval = std::max(now / 16, 1e3);
+  const double max_interval = (std::max)(now / 16, 1e3);
   double min_interval = max_interval;
   for (std::size_t i = 0; i < chunks_.size(); ++i) {
-    const double interval = std::min(chunks_[i].interval, max_interval);
-    min_interval = std::min(min_interval, interval);
+    const double interval = (std::min)(chunks_[i].interval, max_interval);
+    min_interval = (std::min)(min_interval, interval);
     if (now - set.merged_at[i] >= interval) merge(set, i, now);
   }
   set.next.store(now + min_interval / 4, std::memory_order_relaxed);

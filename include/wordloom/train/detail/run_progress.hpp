@@ -46,7 +46,7 @@ struct RunProgress {
   }
   /// Returns the number of epochs that all threads have ended.
   std::size_t epochs_ended() const {
-    return std::ranges::min(reached.threads, {}, &Checkpoint::Thread::epoch).epoch;
+    return (std::ranges::min)(reached.threads, {}, &Checkpoint::Thread::epoch).epoch;
   }
 
   /// Adds the work of a thread in an epoch, at a learning rate. Throws TrainingError if its loss is
@@ -57,7 +57,7 @@ struct RunProgress {
   TrainReport report(bool stopped) const;
 
  private:
-  std::size_t first_epoch() const { return std::min(epochs_ended(), reached.losses.size() - 1); }
+  std::size_t first_epoch() const { return (std::min)(epochs_ended(), reached.losses.size() - 1); }
 };
 
 #if WORDLOOM_DEFINES_FUNCTIONS
@@ -79,8 +79,8 @@ WORDLOOM_FUNCTION void RunProgress::add(const WorkDone& done, std::size_t in_epo
 
 WORDLOOM_FUNCTION Progress RunProgress::now() const {
   const double time = seconds();
-  const double speed = static_cast<double>(reached.tokens - before) / std::max(time, 1e-9);
-  const std::uint64_t left = total_tokens - std::min(reached.tokens, total_tokens);
+  const double speed = static_cast<double>(reached.tokens - before) / (std::max)(time, 1e-9);
+  const std::uint64_t left = total_tokens - (std::min)(reached.tokens, total_tokens);
   return {.epoch = epoch,
           .epochs = reached.losses.size(),
           .tokens = reached.tokens,
@@ -88,7 +88,7 @@ WORDLOOM_FUNCTION Progress RunProgress::now() const {
           .seconds = time,
           .words_per_second = speed,
           .learning_rate = rate,
-          .eta_seconds = static_cast<double>(left) / std::max(speed, 1e-9),
+          .eta_seconds = static_cast<double>(left) / (std::max)(speed, 1e-9),
           .checkpoint_failure = checkpoint_failure ? checkpoint_failure->what() : ""};
 }
 

@@ -56,7 +56,7 @@ class SharedProgress {
   // trains.
   std::function<void()> before_callbacks = [] {};  // completes the model for one that takes it
   std::function<void()> after_callbacks = [] {};   // before threads train again
-  std::uint64_t round_words = std::numeric_limits<std::uint64_t>::max();  // between two end_round
+  std::uint64_t round_words = (std::numeric_limits<std::uint64_t>::max)();  // between two end_round
   std::function<void(double)> end_round;  // receives the learning rate
 
   bool stopped() const noexcept { return stop_.load(std::memory_order_relaxed); }
@@ -126,7 +126,8 @@ class SharedProgress {
     Checkpoint::EpochLoss since = {};
   };
 
-  static constexpr std::size_t never = std::numeric_limits<std::size_t>::max();  // no epoch is due
+  static constexpr std::size_t never =
+      (std::numeric_limits<std::size_t>::max)();  // no epoch is due
 
   bool is_caller() const { return std::this_thread::get_id() == caller_; }
   bool epochs_are_due() const { return epochs_called_ < progress_.epochs_ended(); }

@@ -23,7 +23,7 @@ namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
 
 /// The scratch rows in which threads train words whose vectors are means of bags (Subwords). They
 /// are stored after the rows of Model::input (RowMatrix::reserve), so that kernels need no other
-/// code for them: `slots` rows for each thread. The model must outlive it.
+/// code for them: `slot_count` rows for each thread. The model must outlive it.
 class SubwordRows {
  public:
   /// `most`: bounds of the sampler's blocks. Throws std::bad_alloc, and InvalidArgument if there
@@ -93,7 +93,7 @@ class SubwordRows::Thread {
   }
 
  private:
-  static constexpr WordId none = std::numeric_limits<WordId>::max();
+  static constexpr WordId none = (std::numeric_limits<WordId>::max)();
 
   float* scratch(std::size_t slot) noexcept { return matrix_.row_data(first_ + slot); }
 
@@ -112,7 +112,7 @@ class SubwordRows::Thread {
     slot_of_[word] = static_cast<std::uint16_t>(slot);
     used_[slot] = time_;
     next_ = (slot + 1) & (slots_ - 1);
-    filled_ = std::max(filled_, slot + 1);
+    filled_ = (std::max)(filled_, slot + 1);
     point_at(bag);
     functions_.mean_of_rows(members_.data(), bag.size(), matrix_.stride(), scratch(slot));
     std::copy_n(scratch(slot), matrix_.stride(), before_.row_data(slot));
@@ -131,11 +131,11 @@ class SubwordRows::Thread {
   std::size_t slots_;
   RowId first_;                         // slot s is row first_ + s
   std::vector<std::uint16_t> slot_of_;  // [V] the slot of a word, if `words_` agrees
-  std::vector<WordId> words_;           // [slots]
-  std::vector<std::uint64_t> used_;     // [slots] the last call of map() that used it
+  std::vector<WordId> words_;           // [slot_count]
+  std::vector<std::uint64_t> used_;     // [slot_count] the last call of map() that used it
   std::uint64_t time_ = 0;              // calls of map()
-  std::size_t next_ = 0, filled_ = 0;   // slots from `filled_` on are free
-  RowMatrix before_;                    // [slots x D] the means as they were
+  std::size_t next_ = 0, filled_ = 0;   // slot_count from `filled_` on are free
+  RowMatrix before_;                    // [slot_count x D] the means as they were
   std::vector<float*> members_;         // of one bag
   simd::StagingFunctions functions_ = simd::staging_functions();
 };
@@ -168,9 +168,9 @@ WORDLOOM_FUNCTION SubwordRows::SubwordRows(Model& model, const SubwordTable& tab
                                            std::size_t threads)
     : model_(model),
       table_(table),
-      slots_(std::bit_ceil(2 * std::max({most.inputs, most.members, min_slots / 2}))) {
+      slots_(std::bit_ceil(2 * (std::max)({most.inputs, most.members, min_slots / 2}))) {
   const std::size_t rows = model.input.rows() + slots_ * threads;
-  if (rows > std::numeric_limits<RowId>::max() || slots_ > max_slots)
+  if (rows > (std::numeric_limits<RowId>::max)() || slots_ > max_slots)
     throw InvalidArgument{"the model needs ",
                           rows,
                           " input rows, ",

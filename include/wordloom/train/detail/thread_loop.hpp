@@ -126,13 +126,13 @@ struct ThreadTeam {
   const std::uint64_t interval = std::clamp<std::uint64_t>(
       run.tokens_per_epoch * run.parameters.epochs / threads / 1000, 100, 10'000);
   // Synchronisations may be due more often than threads report.
-  const std::uint64_t tick_interval = std::max<std::uint64_t>(1, run.tick_interval / threads);
+  const std::uint64_t tick_interval = (std::max<std::uint64_t>)(1, run.tick_interval / threads);
   // Measuring a loss takes a tenth of a block's time: it is done for this many tokens of an
   // interval.
   const std::uint64_t measured = interval / 16;
   // Tokens of short sentences that a sampler takes at once: enough that the few whose rows were not
   // announced do not count.
-  const std::uint64_t at_once = std::min(std::max<std::uint64_t>(100, measured), tick_interval);
+  const std::uint64_t at_once = (std::min)((std::max<std::uint64_t>)(100, measured), tick_interval);
   const double first_rate = run.schedule.rate(run.state.fraction());
   std::vector<std::size_t> processors = {};  // to pin threads to
 };

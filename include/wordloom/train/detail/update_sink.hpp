@@ -52,7 +52,7 @@ class UpdateSink {
         max_(max),
         own_(own),
         words_(std::move(words)),
-        inputs_(has_subwords ? std::max(max.inputs, max.members) : 0) {
+        inputs_(has_subwords ? (std::max)(max.inputs, max.members) : 0) {
     if constexpr (MapsRows<Worker>)
       if (own) worker_.map_rows(own.maps());
   }
