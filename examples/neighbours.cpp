@@ -54,12 +54,10 @@ class Session {
 
   /// Returns the words of a line: it may be one word with blanks, or tabs may separate such words.
   std::vector<std::string> words_of(std::string_view line) const {
-    constexpr std::string_view detail::byte_order_mark = "\xef\xbb\xbf",
-                               detail::white_space = " \t\n\v\f\r";
-    if (line.starts_with(detail::byte_order_mark))
-      line.remove_prefix(detail::byte_order_mark.size());
-    line.remove_prefix(std::min(line.find_first_not_of(detail::white_space), line.size()));
-    line = line.substr(0, line.find_last_not_of(detail::white_space) + 1);
+    constexpr std::string_view mark = "\xef\xbb\xbf", blanks = " \t\n\v\f\r";
+    if (line.starts_with(mark)) line.remove_prefix(mark.size());  // a byte order mark
+    line.remove_prefix(std::min(line.find_first_not_of(blanks), line.size()));
+    line = line.substr(0, line.find_last_not_of(blanks) + 1);
     std::vector<std::string> words;
     if (!line.empty() && is_known(line)) {
       words.emplace_back(line);

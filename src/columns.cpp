@@ -1,5 +1,6 @@
-// The functions of word-context matrices, encoders, Bf16Kernel and AnyTrainer, for wordloom::precompiled. Those
-// of what they are built on are in functions.cpp: here they are only declared.
+// The functions of word-context matrices, encoders, Bf16Kernel and AnyTrainer, for
+// wordloom::precompiled. Those of what they are built on are in functions.cpp: here they are only
+// declared.
 #define WORDLOOM_PRECOMPILED 1
 #include <wordloom/core/detail/input_file.hpp>
 #include <wordloom/wordloom.hpp>

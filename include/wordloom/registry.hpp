@@ -70,6 +70,7 @@ struct Registry {
   static constexpr bool contains(std::string_view name) { return ((name == Entries::name) || ...); }
 };
 
+/// Samplers of sentences, for all kernels of Kernels.
 using Samplers = Registry<
     Named<"hogwild", Hogwild>, Named<"shared", SharedNegative>, Named<"split", SplitSharedNegative>,
     Named<"minibatch", SentenceMinibatch>, Named<"combined", CombinedContext>,
@@ -109,6 +110,7 @@ using Optimizers =
 using TargetPolicies = Registry<Named<"negative", NegativeSampling>, Named<"hs", HuffmanPath>,
                                 Named<"hs-negative", HuffmanPathAndNegatives>>;
 
+/// Kernels on the CPU for all samplers.
 using Kernels = Registry<Named<"fused", FusedKernel>,
 #if WORDLOOM_HAS_BLAS
                          Named<"gemm", GemmKernel>,

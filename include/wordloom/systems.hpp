@@ -3,6 +3,8 @@
 #include <type_traits>
 #include <utility>
 
+#include <wordloom/corpus/encoded_corpus.hpp>
+#include <wordloom/corpus/text_corpus.hpp>
 #include <wordloom/kernel/dot_kernel.hpp>
 #include <wordloom/kernel/fused_kernel.hpp>
 #include <wordloom/sampler/attraction_repulsion.hpp>
@@ -143,6 +145,21 @@ requires(order == 1 || order == 2) using Line = Published<
 
 /// Ours: shared negatives and everything in one pass over the rows.
 using DefaultTrainer = Trainer<SharedNegative, FusedKernel>;
+#if defined(WORDLOOM_PRECOMPILED)
+// wordloom::precompiled holds DefaultTrainer with corpora of text: a program does not compile its
+// training again, and trains as fast where it is not optimised. src/default_trainer.cpp defines
+// WORDLOOM_DEFAULT_TRAINER as nothing.
+#ifndef WORDLOOM_DEFAULT_TRAINER
+#define WORDLOOM_DEFAULT_TRAINER extern
+#endif
+WORDLOOM_DEFAULT_TRAINER template class Trainer<SharedNegative, FusedKernel>;
+WORDLOOM_DEFAULT_TRAINER template Embeddings DefaultTrainer::fit(const EncodedCorpus&,
+                                                                 const Vocabulary&);
+WORDLOOM_DEFAULT_TRAINER template Embeddings DefaultTrainer::fit(const TextCorpus&,
+                                                                 const Vocabulary&);
+WORDLOOM_DEFAULT_TRAINER template TrainReport DefaultTrainer::train(const EncodedCorpus&, Model&);
+WORDLOOM_DEFAULT_TRAINER template TrainReport DefaultTrainer::train(const TextCorpus&, Model&);
+#endif
 
 /// Canny et al. 2015, "Machine Learning at the Limit".
 using BidMach = Published<SplitSharedNegative, DotKernel>;

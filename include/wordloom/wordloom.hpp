@@ -19,6 +19,5 @@
 #include <wordloom/simd/target.hpp>
 #include <wordloom/systems.hpp>
 #include <wordloom/train/detail/checkpoint.hpp>
-#include <wordloom/train/detail/default_trainer.hpp>
 #include <wordloom/train/progress.hpp>
 #include <wordloom/version.hpp>

@@ -5,7 +5,7 @@ from conan.tools.files import copy, get
 
 class WordloomConan(ConanFile):
     name = "wordloom"
-    version = "0.1.0"
+    version = "0.9.0"
     license = "MIT"
     description = "Header-only C++20 library that trains word and node embeddings"
     package_type = "static-library"

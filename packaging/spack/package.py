@@ -7,7 +7,7 @@ class Wordloom(CMakePackage):
     homepage = "<address of the project>"
     url = "<address of the archive of a version>"
     license("MIT")
-    version("0.1.0", sha256="<of the archive>")
+    version("0.9.0", sha256="<of the archive>")
 
     variant("blas", default=False, description="GemmKernel and character CNN")
     variant("zlib", default=False, description=".gz files")

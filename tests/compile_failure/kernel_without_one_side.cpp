@@ -18,7 +18,7 @@ struct OneSided {
                  .outputs = sentence.first(1),
                  .positives = 1,
                  .examples = 1,
-                 .update = detail::Sides::inputs});
+                 .update = Sides::inputs});
     }
   };
   Worker start(const Vocabulary&) const { return {}; }

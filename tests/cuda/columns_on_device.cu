@@ -83,8 +83,8 @@ void begin_column(Run& run, const WordContextMatrix& matrix, std::uint64_t colum
     matrix.contexts(column, 0, contexts);
   }
   run.begin_column(column, column, contexts);
-  run.train(detail::Sides::inputs, 0.1);
-  run.train(detail::Sides::outputs, 0.1);
+  run.train(Sides::inputs, 0.1);
+  run.train(Sides::outputs, 0.1);
   run.end_column();
 }
 

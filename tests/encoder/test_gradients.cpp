@@ -119,12 +119,12 @@ struct PlainPairs {
 
   struct Worker {
     std::size_t words;
-    detail::Sides step = detail::Sides::both;
+    Sides step = Sides::both;
     BlockShape max_block() const { return {.inputs = 1, .outputs = 2}; }
-    void begin_step(detail::Sides sides) { step = sides; }
+    void begin_step(Sides sides) { step = sides; }
     template <class Sink>
     void sample(std::span<const WordId> text, Random&, Sink&& sink) {
-      if (step == detail::Sides::outputs) return;
+      if (step == Sides::outputs) return;
       for (std::size_t i = 0; i < text.size(); i += of_columns ? 2 : 1) {
         const auto outputs = outputs_of(text[i], of_columns ? text[i + 1] : text[i] + 1, words);
         sink(Block{.inputs = text.subspan(i, 1),

@@ -27,7 +27,7 @@ struct OwnedBlock {
   std::vector<std::uint32_t> bag_ends = {};
   std::vector<std::uint32_t> left_out = {};
   std::vector<float> weights = {};  // of pairs, or of the rows of the longer side
-  detail::Sides update = detail::Sides::both;
+  Sides update = Sides::both;
   BagGradient bag_gradient = BagGradient::mean;
   std::size_t paired = 0;
 
@@ -183,8 +183,8 @@ void check_update(std::size_t dimension, const OwnedBlock& block, std::size_t ro
   CHECK(padding_is_zero(model.output));
   CHECK(others_keep_every_bit(model.input, start.input, block.inputs));
   CHECK(others_keep_every_bit(model.output, start.output, block.outputs));
-  if (block.update == detail::Sides::inputs) CHECK(same_bits(model.output, start.output));
-  if (block.update == detail::Sides::outputs) CHECK(same_bits(model.input, start.input));
+  if (block.update == Sides::inputs) CHECK(same_bits(model.output, start.output));
+  if (block.update == Sides::outputs) CHECK(same_bits(model.input, start.input));
 }
 
 /// The change of the model by a small step is the negative gradient of the loss.

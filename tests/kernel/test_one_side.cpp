@@ -42,15 +42,14 @@ void for_each_worker(Test test) {
 /// The kinds of blocks: which side changes, and whether rows meet in pairs and of which side all
 /// are paired.
 struct Kind {
-  detail::Sides update = detail::Sides::both;
+  Sides update = Sides::both;
   bool pairs = false;
   bool inputs_are_longer = false;
 };
 
 std::vector<Kind> all_kinds() {
   std::vector<Kind> kinds;
-  for (const detail::Sides update :
-       {detail::Sides::both, detail::Sides::inputs, detail::Sides::outputs})
+  for (const Sides update : {Sides::both, Sides::inputs, Sides::outputs})
     for (const bool pairs : {false, true})
       for (const bool inputs_are_longer : {false, true})
         kinds.push_back({update, pairs, inputs_are_longer});
@@ -67,10 +66,8 @@ OwnedBlock random_block(const Kind& kind, std::size_t count, Random& random) {
                                             : distinct(size, rows, random);
   };
   OwnedBlock block;
-  block.inputs =
-      ids(count + (kind.inputs_are_longer ? more : 0), kind.update != detail::Sides::outputs);
-  block.outputs =
-      ids(count + (kind.inputs_are_longer ? 0 : more), kind.update != detail::Sides::inputs);
+  block.inputs = ids(count + (kind.inputs_are_longer ? more : 0), kind.update != Sides::outputs);
+  block.outputs = ids(count + (kind.inputs_are_longer ? 0 : more), kind.update != Sides::inputs);
   block.positives = random.below(block.outputs.size() + 1);
   block.update = kind.update;
   if (kind.pairs) block.paired = count;
@@ -80,10 +77,8 @@ OwnedBlock random_block(const Kind& kind, std::size_t count, Random& random) {
   return block;
 }
 
-std::string_view name_of(detail::Sides sides) {
-  return sides == detail::Sides::both     ? "both sides"
-         : sides == detail::Sides::inputs ? "inputs"
-                                          : "outputs";
+std::string_view name_of(Sides sides) {
+  return sides == Sides::both ? "both sides" : sides == Sides::inputs ? "inputs" : "outputs";
 }
 
 /// The gradients of each row of a block at rate 1, and the loss.
@@ -149,8 +144,8 @@ void check_gradients(std::size_t dimension, const OwnedBlock& block) {
     CHECK(worst < tolerance);
     CHECK(padding_is_zero(got));
   };
-  check(inputs, expected.inputs, block.update != detail::Sides::outputs);
-  check(outputs, expected.outputs, block.update != detail::Sides::inputs);
+  check(inputs, expected.inputs, block.update != Sides::outputs);
+  check(outputs, expected.outputs, block.update != Sides::inputs);
 
   // The loss changes no gradient.
   RowMatrix same_inputs(inputs.rows(), dimension), same_outputs(outputs.rows(), dimension);
@@ -175,8 +170,8 @@ void check_with_sgd(std::size_t dimension, const OwnedBlock& block) {
   worker.template update<true>(model, block, 0.1f);
   CHECK(difference(model, expected) <
         8.0 + 2.0 * static_cast<double>(block.inputs.size() + block.outputs.size()));
-  if (block.update == detail::Sides::inputs) CHECK(same_bits(model.output, start.output));
-  if (block.update == detail::Sides::outputs) CHECK(same_bits(model.input, start.input));
+  if (block.update == Sides::inputs) CHECK(same_bits(model.output, start.output));
+  if (block.update == Sides::outputs) CHECK(same_bits(model.input, start.input));
 }
 
 /// Calls `check(dimension, block)` with blocks of every kind: 1 to 40 rows of the shorter side,
@@ -214,8 +209,7 @@ TEST_CASE("an update of one side or of pairs equals the oracle's", "[kernel]") {
 TEST_CASE("in blocks of pairs alone, rows are scored only against their partners", "[kernel]") {
   for_each_worker([]<class Kernel>() {
     Random random(67);
-    for (const detail::Sides update :
-         {detail::Sides::both, detail::Sides::inputs, detail::Sides::outputs})
+    for (const Sides update : {Sides::both, Sides::inputs, Sides::outputs})
       for (const std::size_t count : {1u, 2u, 3u, 4u, 5u, 16u, 17u, 40u}) {
         OwnedBlock block{.inputs = distinct(count, rows, random),
                          .outputs = any_rows(count, few, random),
@@ -245,7 +239,7 @@ TEST_CASE("weights of one version may be used for blocks of any side and shape i
     const BlockShape max{most + shared, most + shared};
     auto worker = Kernel{}.worker(model, max);
     for (int step = 0; step < 600; ++step) {
-      const auto update = static_cast<detail::Sides>(random.below(3));
+      const auto update = static_cast<Sides>(random.below(3));
       std::vector<RowId> inputs, outputs;
       Block block;
       block.update = update;
@@ -254,7 +248,7 @@ TEST_CASE("weights of one version may be used for blocks of any side and shape i
         const std::size_t count = 1 + random.below(most);
         inputs = distinct(count, rows, random);
         outputs = distinct(count + shared, rows, random);
-        if (update == detail::Sides::outputs) std::swap(inputs, outputs);
+        if (update == Sides::outputs) std::swap(inputs, outputs);
         block.paired = count;
         block.weights = {std::span(of_rows[choice]).subspan(most - count), 1};
       } else {
@@ -295,7 +289,7 @@ TEST_CASE("weights of a version of 0 may change from block to block", "[kernel]"
                         .paired = 8,
                         .weights = {weights},
                         .examples = 1,
-                        .update = detail::Sides::inputs};
+                        .update = Sides::inputs};
       worker.template update<false>(model, block, 0.1f);
       Kernel{}.worker(expected, {8, 12}).template update<false>(expected, block, 0.1f);
       REQUIRE(same_bits(model, expected));

@@ -53,7 +53,7 @@ std::vector<Taken> blocks_of(const Run& run, const std::vector<WordId>& sentence
     REQUIRE(block.input_count() <= most.inputs);
     REQUIRE(block.outputs.size() <= most.outputs);
     REQUIRE(block.inputs.size() <= most.members);
-    REQUIRE(block.update == detail::Sides::both);
+    REQUIRE(block.update == Sides::both);
     Taken one{{},
               {block.outputs.begin(), block.outputs.end()},
               block.positives,

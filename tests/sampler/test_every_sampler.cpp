@@ -93,7 +93,7 @@ TEST_CASE("blocks are within the bounds and the features that a sampler declares
       if (block.has_bags()) REQUIRE(block.inputs.size() <= most.members);
       REQUIRE((uses.bags || !block.has_bags()));
       REQUIRE((uses.weights || block.weights.empty()));
-      REQUIRE((uses.one_side || block.update == detail::Sides::both));
+      REQUIRE((uses.one_side || block.update == Sides::both));
       if (!block.weights.empty())
         REQUIRE(block.weights.values.size() ==
                 block.outputs.size() * (block.left_out.empty() ? block.input_count() : 1));

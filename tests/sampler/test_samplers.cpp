@@ -37,7 +37,7 @@ std::vector<Taken> blocks_of(const Run& run, const std::vector<WordId>& sentence
     CHECK(block.bag_ends.empty());
     CHECK(block.weights.empty());
     CHECK(block.examples == block.inputs.size());
-    CHECK(block.update == detail::Sides::both);
+    CHECK(block.update == Sides::both);
     taken.push_back({{block.inputs.begin(), block.inputs.end()},
                      {block.outputs.begin(), block.outputs.end()},
                      block.positives});

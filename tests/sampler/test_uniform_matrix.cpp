@@ -29,14 +29,10 @@ struct Taken {
   const float* address;
   std::uint64_t version;
   std::size_t paired, examples;
-  detail::Sides update;
+  Sides update;
 
-  const std::vector<RowId>& moving() const {
-    return update == detail::Sides::inputs ? inputs : outputs;
-  }
-  const std::vector<RowId>& standing() const {
-    return update == detail::Sides::inputs ? outputs : inputs;
-  }
+  const std::vector<RowId>& moving() const { return update == Sides::inputs ? inputs : outputs; }
+  const std::vector<RowId>& standing() const { return update == Sides::inputs ? outputs : inputs; }
 };
 
 template <class Worker>
@@ -82,7 +78,7 @@ TEST_CASE("UniformMatrix cuts a column into chunks of words that share negatives
   const auto vocabulary = zipf_vocabulary(words);
   for (const std::size_t minibatch : {0u, 1u, 3u, 16u, 60u})
     for (const std::size_t shared : {0u, 1u, 7u})
-      for (const detail::Sides update : {detail::Sides::inputs, detail::Sides::outputs}) {
+      for (const Sides update : {Sides::inputs, Sides::outputs}) {
         const UniformMatrix policy{
             .targets = {.negatives = 4}, .minibatch = minibatch, .shared_negatives = shared};
         const std::size_t batch = minibatch != 0 ? minibatch : 16;
@@ -126,7 +122,7 @@ TEST_CASE("weights of UniformMatrix of one version at one address are equal", "[
   std::size_t repeats = 0;
   for (int repetition = 0; repetition < 3; ++repetition)
     for (const std::size_t length : lengths)
-      for (const detail::Sides update : {detail::Sides::inputs, detail::Sides::outputs}) {
+      for (const Sides update : {Sides::inputs, Sides::outputs}) {
         worker.begin_step(update);
         for (const Taken& block : blocks_of(worker, column_of(length), random)) {
           REQUIRE(block.version != 0);
@@ -143,23 +139,23 @@ TEST_CASE("the second step of UniformMatrix exchanges the roles of both sides", 
   const auto vocabulary = zipf_vocabulary(words);
   for (const std::size_t minibatch : {0u, 1u, 7u}) {
     auto worker = worker_of({.minibatch = minibatch}, vocabulary);
-    const auto step = [&](detail::Sides update) {
+    const auto step = [&](Sides update) {
       Random random(9);
       worker.begin_step(update);
       return blocks_of(worker, column_of(40), random);
     };
-    const auto first = step(detail::Sides::inputs), second = step(detail::Sides::outputs);
+    const auto first = step(Sides::inputs), second = step(Sides::outputs);
     REQUIRE(first.size() == second.size());
     for (std::size_t k = 0; k < first.size(); ++k) {
-      CHECK(first[k].update == detail::Sides::inputs);
-      CHECK(second[k].update == detail::Sides::outputs);
+      CHECK(first[k].update == Sides::inputs);
+      CHECK(second[k].update == Sides::outputs);
       CHECK(first[k].inputs == second[k].outputs);
       CHECK(first[k].outputs == second[k].inputs);
       CHECK(first[k].weights == second[k].weights);
     }
     // A step lasts until the next one begins.
     Random random(9);
-    CHECK(blocks_of(worker, column_of(5), random)[0].update == detail::Sides::outputs);
+    CHECK(blocks_of(worker, column_of(5), random)[0].update == Sides::outputs);
   }
 }
 
@@ -207,7 +203,7 @@ TEST_CASE("shared negatives are drawn in proportion to count to the power of the
       Random random(5);
       // Columns of several lengths: chunks that are full and chunks that are not.
       for (std::size_t repetition = 0; repetition < 2000; ++repetition) {
-        worker.begin_step(repetition % 2 == 0 ? detail::Sides::inputs : detail::Sides::outputs);
+        worker.begin_step(repetition % 2 == 0 ? Sides::inputs : Sides::outputs);
         for (const Taken& block : blocks_of(worker, column_of(1 + repetition % 30), random))
           for (std::size_t k = block.paired; k < block.standing().size(); ++k)
             ++counts[block.standing()[k]];
@@ -247,10 +243,9 @@ struct AnnouncedRows {
   }
   void operator()(const Block& block) {
     REQUIRE(blocks < inputs.size());  // announced before
-    const auto& announced =
-        block.update == detail::Sides::inputs ? outputs[blocks] : inputs[blocks];
+    const auto& announced = block.update == Sides::inputs ? outputs[blocks] : inputs[blocks];
     CHECK(std::ranges::equal(announced,
-                             block.update == detail::Sides::inputs ? block.outputs : block.inputs));
+                             block.update == Sides::inputs ? block.outputs : block.inputs));
     ++blocks;
   }
 };
@@ -259,7 +254,7 @@ struct AnnouncedRows {
 
 TEST_CASE("UniformMatrix announces the rows that it only reads a chunk ahead", "[sampler]") {
   const auto vocabulary = zipf_vocabulary(words);
-  for (const detail::Sides update : {detail::Sides::inputs, detail::Sides::outputs}) {
+  for (const Sides update : {Sides::inputs, Sides::outputs}) {
     auto worker = worker_of({}, vocabulary);
     worker.begin_step(update);
     AnnouncedRows sink;

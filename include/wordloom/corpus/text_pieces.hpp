@@ -37,7 +37,7 @@ struct TextPart {
 
 /// A position at which a text may be cut into pieces: after any white space, or only after the end
 /// of a line.
-enum class CutAfter { white_space, line };
+enum class CutAfter { token, line };
 
 /// Part of a text that starts and ends between tokens, or between lines.
 struct TextPiece {
@@ -59,8 +59,7 @@ class TextPieces {
   /// has the name of a .gz file but not its content, and ForeignFormat for one that is not text.
   explicit TextPieces(const std::filesystem::path& path,
                       std::size_t piece_bytes = default_piece_bytes, TextPart part = {},
-                      std::function<void()> before_piece = {},
-                      CutAfter cut = CutAfter::white_space);
+                      std::function<void()> before_piece = {}, CutAfter cut = CutAfter::token);
 
   const MappedFile& file() const noexcept { return *file_; }
 

@@ -108,19 +108,19 @@ class CharCnn::Run {
       return AdamParameter(model, parameters.matrices()[place].name, parameters.matrix(place),
                            policy.adam);
     };
-    std::vector<AdamParameter> filters;
+    std::vector<AdamParameter> matrices;
     for (std::size_t i = 0; i < parameters.widths(); ++i)
-      filters.push_back(parameter(Parameters::first_filters + i));
-    convolution_.emplace(parameter(Parameters::characters), std::move(filters),
+      matrices.push_back(parameter(Parameters::first_filters + i));
+    convolution_.emplace(parameter(Parameters::characters), std::move(matrices),
                          parameter(Parameters::biases), policy.min_width, policy.positions,
                          words_.alphabet());
     dense_.emplace(parameter(Parameters::dense), parameter(Parameters::dense_bias));
-    const std::size_t batch = (std::min)(policy.batch, words_.size());
-    features_ = RowMatrix(batch, convolution_->features());
-    feature_gradient_ = RowMatrix(batch, convolution_->features());
-    places_.resize(batch * convolution_->features());
-    error_ = RowMatrix(batch, model.dimension());
-    sequences_.resize(batch);
+    const std::size_t rows = (std::min)(policy.batch, words_.size());
+    features_ = RowMatrix(rows, convolution_->features());
+    feature_gradient_ = RowMatrix(rows, convolution_->features());
+    places_.resize(rows * convolution_->features());
+    error_ = RowMatrix(rows, model.dimension());
+    sequences_.resize(rows);
   }
 
   /// Returns CharCnn::batch, or the size of the vocabulary if that is less.

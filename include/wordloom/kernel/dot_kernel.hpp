@@ -93,11 +93,11 @@ class DotKernel::Worker {
     for (std::size_t i = 0; i < n; ++i) inputs_[i] = model.input.row_data(block.inputs[i]);
     for (std::size_t j = 0; j < m; ++j) outputs_[j] = model.output.row_data(block.outputs[j]);
     simd::fill_pair_weights(block, weights_.data());
-    return functions_.gradients[with_loss](
-        {inputs_.data(), outputs_.data(), gradients_.data(), weights_.data(), input_change_.data(),
-         n, m},
-        block.update == detail::Sides::outputs ? nullptr : &inputs,
-        block.update == detail::Sides::inputs ? nullptr : &outputs, model.input.stride());
+    return functions_.gradients[with_loss]({inputs_.data(), outputs_.data(), gradients_.data(),
+                                            weights_.data(), input_change_.data(), n, m},
+                                           block.update == Sides::outputs ? nullptr : &inputs,
+                                           block.update == Sides::inputs ? nullptr : &outputs,
+                                           model.input.stride());
   }
 
  private:

@@ -101,9 +101,8 @@ class FusedKernel::RowWorker {
                     simd::Staging& staging) noexcept {
     begin(block, learning_rate);
     staging.gather(model, block, scored_.inputs, scored_.outputs);
-    scored_.may_repeat =
-        (block.update != detail::Sides::inputs && filter_.repeats(block.outputs)) ||
-        (!staging.has_bags() && filter_.repeats(block.inputs));
+    scored_.may_repeat = (block.update != Sides::inputs && filter_.repeats(block.outputs)) ||
+                         (!staging.has_bags() && filter_.repeats(block.inputs));
     functions_.score_staged(scored_, model.input.stride());
   }
 

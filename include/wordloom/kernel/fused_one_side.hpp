@@ -53,13 +53,13 @@ class FusedKernel::OneSideWorker {
     LossSum loss;
     if (block.inputs.empty() || block.outputs.empty()) return loss;
     Block side = block;
-    if (block.update != detail::Sides::outputs) {
-      side.update = detail::Sides::inputs;
+    if (block.update != Sides::outputs) {
+      side.update = Sides::inputs;
       update_.score(model, side, 1.0f);
       loss = update_.apply<with_loss>(ahead, &inputs);
     }
-    if (block.update != detail::Sides::inputs) {
-      side.update = detail::Sides::outputs;
+    if (block.update != Sides::inputs) {
+      side.update = Sides::outputs;
       update_.score(model, side, 1.0f);
       loss = update_.apply<with_loss>(ahead, &outputs);
     }

@@ -237,7 +237,7 @@ class WithOptimizer<FusedKernel, RowAdaGrad>::Worker {
       rows.add_scratch(Side::input, block.input_count());
     else
       rows.add(model, Side::input, block.inputs);
-    if (block.update == detail::Sides::inputs)
+    if (block.update == Sides::inputs)
       rows.add_scratch(Side::output, block.outputs.size());
     else
       rows.add(model, Side::output, block.outputs);

@@ -68,8 +68,8 @@ class GemmKernel::Worker {
     for (std::size_t i = 0; i < n; ++i) rows_[i] = model.input.row_data(block.inputs[i]);
     for (std::size_t j = 0; j < m; ++j) rows_[n + j] = model.output.row_data(block.outputs[j]);
     const LossSum loss = pair_gradients<with_loss>(block, n, 1.0f);
-    if (block.update != detail::Sides::outputs) input_gradients(n, m, inputs);
-    if (block.update != detail::Sides::inputs) output_gradients(n, m, outputs);
+    if (block.update != Sides::outputs) input_gradients(n, m, inputs);
+    if (block.update != Sides::inputs) output_gradients(n, m, outputs);
     return loss;
   }
 

@@ -105,6 +105,7 @@ struct AttractionRepulsion {
 
 }  // namespace detail
 
+/// SharedNegative whose positives and negatives are blocks of their own.
 using SplitSharedNegative = detail::AttractionRepulsion<SharedNegative>;
 
 static_assert(Sampler<SplitSharedNegative>);

@@ -22,12 +22,8 @@ struct PairWeights {
   bool empty() const noexcept { return values.empty(); }
 };
 
-namespace detail {
-
 /// The matrices that a block changes.
 enum class Sides : std::uint8_t { both, inputs, outputs };
-
-}  // namespace detail
 
 /// The part of the gradient of a bag's mean that each member receives. In windows of random reach,
 /// it also acts as a weight of far words: `root` keeps the similarity of `mean` and the analogies
@@ -69,7 +65,7 @@ struct Block {
   std::size_t positives = 0;  // 0 .. M; ignored if there are weights or pairs
   PairWeights weights = {};   // empty: 1 for positives, -1 for the others
   std::size_t examples = 0;   // the number that the mean loss is divided by
-  detail::Sides update = detail::Sides::both;
+  Sides update = Sides::both;
   BagGradient bag_gradient = BagGradient::mean;
   /// True if a bag of all `inputs` replaces the bags that each lack one of them. Implied by
   /// `left_out`.

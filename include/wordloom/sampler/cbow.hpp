@@ -67,12 +67,12 @@ struct BasicCbow {
     template <class Sink>
     void sample(const Sentences& text, Random& random, Sink&& sink) {
       windows_.for_each_window(text, random, sink,
-                               [&](std::span<const RowId> context, const TargetSet& targets) {
+                               [&](std::span<const RowId> context, const TargetSet& drawn) {
                                  const std::array end{static_cast<std::uint32_t>(context.size())};
                                  sink(Block{.inputs = context,
                                             .bag_ends = end,
-                                            .outputs = targets.outputs,
-                                            .positives = targets.positives,
+                                            .outputs = drawn.outputs,
+                                            .positives = drawn.positives,
                                             .examples = 1,
                                             .bag_gradient = gradient_});
                                });
@@ -94,6 +94,7 @@ struct BasicCbow {
   }
 };
 
+/// CBOW with negative sampling, as word2vec has it.
 using Cbow = BasicCbow<NegativeSampling>;
 
 /// CBOW with hierarchical softmax.

@@ -180,7 +180,7 @@ concept SentenceSampler = Sampler<S> && detail::TakesSentences<detail::WorkerOf<
 /// changed twice in a step. See UniformMatrix.
 template <class S>
 concept ColumnSampler = Sampler<S> && detail::has_two_steps<S> &&
-    requires(detail::WorkerOf<S>& worker, detail::Sides step) {
+    requires(detail::WorkerOf<S>& worker, Sides step) {
   worker.begin_step(step);
 };
 

@@ -87,6 +87,7 @@ class BasicHogwild<Targets>::Worker {
   std::vector<RowId> contexts_;  // [slot_count] the context word of each block
 };
 
+/// Skip-gram with negative sampling, pair after pair, as word2vec has it.
 using Hogwild = BasicHogwild<NegativeSampling>;
 
 static_assert(Sampler<Hogwild>);

@@ -192,15 +192,15 @@ struct HuffmanPathAndNegatives {
    private:
     /// Joins positive nodes, the centre, other nodes and negative words.
     void join(WordId center, std::size_t slot) noexcept {
-      const TargetSet path = path_.at(slot), words = negatives_.at(slot);
+      const TargetSet nodes = path_.at(slot), words = negatives_.at(slot);
       RowId* const rows = rows_.data() + slot * max_outputs_;
       RowId* to = rows;
-      for (std::size_t i = 0; i <= path.outputs.size(); ++i) {
-        if (i == path.positives) *to++ = 2 * center;
-        if (i < path.outputs.size()) *to++ = 2 * path.outputs[i] + 1;
+      for (std::size_t i = 0; i <= nodes.outputs.size(); ++i) {
+        if (i == nodes.positives) *to++ = 2 * center;
+        if (i < nodes.outputs.size()) *to++ = 2 * nodes.outputs[i] + 1;
       }
       for (const RowId word : words.outputs.subspan(1)) *to++ = 2 * word;
-      sets_[slot] = {{rows, to}, path.positives + 1};
+      sets_[slot] = {{rows, to}, nodes.positives + 1};
     }
 
     HuffmanPath::Run::Worker path_;

@@ -83,23 +83,23 @@ class IndexedContext::Worker {
   /// The text is one batch, of any length; scratch grows to the longest.
   template <class Sink, class Pass = detail::AnyPass>
   void sample(const Sentences& text, Random& random, Sink&& sink, Pass pass = {}) {
-    const std::span<const WordId> words = text.words();
+    const std::span<const WordId> all = text.words();
     make_index(text);
     negatives_.begin_draw(random, drawn_.size());
     std::size_t begun = 0, used = 0;  // windows
     const auto use = [&](const Draft& draft) {
-      pass(static_cast<double>(used) / static_cast<double>(words.size()));
+      pass(static_cast<double>(used) / static_cast<double>(all.size()));
       used += draft.windows;
       sink(draft.block());
     };
     const Draft* ready = nullptr;  // announced
-    for (std::size_t place = 0; place < words.size(); ++place) {
-      if (first_[words[place]] != place) continue;  // it was in a block already
+    for (std::size_t place = 0; place < all.size(); ++place) {
+      if (first_[all[place]] != place) continue;  // it was in a block already
       Draft& draft = drafts_[begun % 2];
       draft.clear();
       add_window(draft, 0, place, text, random);
       if (draft.inputs.empty()) continue;  // the only word of its sentence
-      add_outputs(draft, words[place], random);
+      add_outputs(draft, all[place], random);
       add_related(draft, text, random);
       draft.fill_weights();
       announce_rows(sink, draft.inputs, draft.outputs);
@@ -156,15 +156,15 @@ class IndexedContext::Worker {
   /// Takes a place, the first of its word, from the index, and adds the window around it.
   void add_window(Draft& draft, std::size_t center, std::size_t place, const Sentences& text,
                   Random& random) noexcept {
-    const std::span<const WordId> words = text.words();
+    const std::span<const WordId> all = text.words();
     const auto [next, sentence] = places_[place];
-    first_[words[place]] = next;
+    first_[all[place]] = next;
     ++draft.windows;
     const std::size_t begin = text.begin(sentence);
     const detail::WindowRange range(place - begin, window_.reach(random),
                                     text.end(sentence) - begin);
     for (std::size_t i = begin + range.first; i < begin + range.end; ++i)
-      if (i != place) draft.inputs.push_back(words[i]);
+      if (i != place) draft.inputs.push_back(all[i]);
     draft.centers.resize(draft.inputs.size(), static_cast<std::uint32_t>(center));
   }
 

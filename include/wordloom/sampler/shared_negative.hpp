@@ -46,10 +46,10 @@ struct BasicSharedNegative {
     template <class Sink>
     void sample(const Sentences& text, Random& random, Sink&& sink) {
       windows_.for_each_window(text, random, sink,
-                               [&](std::span<const RowId> context, const TargetSet& targets) {
+                               [&](std::span<const RowId> context, const TargetSet& drawn) {
                                  sink(Block{.inputs = context,
-                                            .outputs = targets.outputs,
-                                            .positives = targets.positives,
+                                            .outputs = drawn.outputs,
+                                            .positives = drawn.positives,
                                             .examples = context.size()});
                                });
     }
@@ -63,6 +63,7 @@ struct BasicSharedNegative {
   }
 };
 
+/// Skip-gram in which all context words of a window share the negatives of its centre.
 using SharedNegative = BasicSharedNegative<NegativeSampling>;
 
 /// Skip-gram with hierarchical softmax.

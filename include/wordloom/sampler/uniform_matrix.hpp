@@ -81,7 +81,7 @@ class UniformMatrix::Worker {
   }
 
   /// Sets the side of the words, which is the one that changes: Sides::inputs or Sides::outputs.
-  void begin_step(detail::Sides update) noexcept { update_ = update; }
+  void begin_step(Sides update) noexcept { update_ = update; }
 
   /// Makes the blocks of `pairs`: word, context, word, context, ... of a column.
   template <class Sink>
@@ -95,7 +95,7 @@ class UniformMatrix::Worker {
         fill(chunks_[(number + 1) % 2],
              pairs.subspan(i + step, (std::min)(step, pairs.size() - i - step)), random, sink);
       const Chunk& chunk = chunks_[number % 2];
-      const bool inputs = update_ == detail::Sides::inputs;
+      const bool inputs = update_ == Sides::inputs;
       sink(Block{.inputs = inputs ? chunk.moving() : chunk.standing(),
                  .outputs = inputs ? chunk.standing() : chunk.moving(),
                  .paired = chunk.size,
@@ -132,7 +132,7 @@ class UniformMatrix::Worker {
         if (word == chunk.others[0]) word = distribution_.draw(random, chunk.others[0]);
     begun_.begin_draw(random, shared_);
     // The rows of the words are adjacent in memory: kernels and processors find them.
-    if (update_ == detail::Sides::inputs)
+    if (update_ == Sides::inputs)
       announce_rows(sink, {}, chunk.standing());
     else
       announce_rows(sink, chunk.standing(), {});
@@ -143,7 +143,7 @@ class UniformMatrix::Worker {
   detail::NegativeBatch begun_;
   std::vector<float> weights_;  // [B + H]
   std::array<Chunk, 2> chunks_;
-  detail::Sides update_ = detail::Sides::inputs;
+  Sides update_ = Sides::inputs;
 };
 
 static_assert(Sampler<UniformMatrix>);

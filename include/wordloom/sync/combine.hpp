@@ -25,6 +25,7 @@ struct RowSum {
   float sharpness;
 };
 
+/// The factors by which a rule takes the summed changes of a row.
 struct Gains {
   float along;  // for the part of the sum along that direction
   float rest;   // for the orthogonal part

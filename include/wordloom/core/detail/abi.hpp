@@ -3,11 +3,11 @@
 // A missing header ends the compilation: no pages of consequences.
 #if __cplusplus < 202002L
 #error "Wordloom needs C++20: compile with -std=c++20"
-#include <wordloom/needs_cpp20>
+#include <wordloom/core/needs_cpp20>
 #endif
 #if !defined(__cpp_exceptions)
 #error "Wordloom needs exceptions: compile without -fno-exceptions"
-#include <wordloom/needs_exceptions>
+#include <wordloom/core/needs_exceptions>
 #endif
 #if !defined(__OPTIMIZE__) && !defined(WORDLOOM_PRECOMPILED) && !defined(WORDLOOM_UNOPTIMIZED)
 #pragma message( \

@@ -110,7 +110,7 @@ inline bool ZlibReader::read(std::string& text, std::size_t bytes) {
                                  : stream_.msg != nullptr ? stream_.msg
                                                           : "something else");
   }
-  text.resize(text.size() - stream_.avail_out);
+  text.erase(text.size() - stream_.avail_out);
   return !ended_;
 }
 

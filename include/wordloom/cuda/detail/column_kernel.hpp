@@ -156,10 +156,10 @@ class ColumnKernel<Machine, RowSizes, Optimizer>::Run {
     }
   }
   /// Starts a step of the column, which changes one side of the model.
-  void train(detail::Sides step, double rate) {
+  void train(Sides step, double rate) {
     machine_.make_current();
-    const Side moving = step == detail::Sides::inputs ? Side::input : Side::output;
-    const Side standing = step == detail::Sides::inputs ? Side::output : Side::input;
+    const Side moving = step == Sides::inputs ? Side::input : Side::output;
+    const Side standing = step == Sides::inputs ? Side::output : Side::input;
     column_.step = step;
     column_.rate = static_cast<float>(rate);
     column_.moving = model_.matrix(moving).data;

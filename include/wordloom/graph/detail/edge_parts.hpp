@@ -64,10 +64,10 @@ struct EdgeList {
     bool has_unread_columns = false;
     bool ignores_directions = false;
 
-    /// Adds an edge from names[0] to names[1].
-    void add_edge(const std::string_view* names, NodeNumbers& numbers) {
+    /// Adds an edge from ends[0] to ends[1].
+    void add_edge(const std::string_view* ends, NodeNumbers& numbers) {
       for (std::size_t i = 0; i < 2; ++i) {
-        const WordId node = numbers.number(names[i], nodes);
+        const WordId node = numbers.number(ends[i], nodes);
         nodes.push_back(node);
       }
     }

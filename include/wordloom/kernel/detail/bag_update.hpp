@@ -29,7 +29,7 @@ struct BagBlock {
   float share, share_without;  // of a gradient, for a member of the bag, and of the bag without one
   float without_one;           // 1 / (size - 1)
   float learning_rate;
-  detail::Sides update;
+  Sides update;
   bool may_repeat;  // whether an output, or a member left out, may be a duplicate
   std::span<const float* const> ahead;  // rows that later blocks need
 };
