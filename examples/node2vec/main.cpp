@@ -118,9 +118,10 @@ int run(int argc, char** argv, Cluster& cluster) {
   tests.check_names(graph.vocabulary());
   if (writes && !options.save_walks.empty()) wordloom::RandomWalks::check_names(graph);
   const wordloom::RandomWalks walks(std::move(graph), options.walks);
-  for (const std::uint64_t of_rank : cluster.gather(walks.fingerprint()))
-    if (of_rank != walks.fingerprint())
-      throw wordloom::SyncError("processes have another graph or set of walks than this one");
+  const auto fingerprints = cluster.gather(walks.fingerprint());
+  for (std::size_t rank = 1; rank < fingerprints.size(); ++rank)
+    if (fingerprints[rank] != fingerprints[0])
+      throw wordloom::SyncError{"rank ", rank, " has another graph or set of walks than rank 0"};
   const std::chrono::duration<double> loaded = std::chrono::steady_clock::now() - start;
   std::optional<wordloom::Model> model;
   if (trains(options)) {

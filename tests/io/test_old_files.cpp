@@ -120,7 +120,7 @@ TEST_CASE("caches of older versions are made anew or refused, never misread", "[
   // Its caches do not begin with the name of their format.
   std::filesystem::copy_file(old / "0.1/corpus-cache", cache,
                              std::filesystem::copy_options::overwrite_existing);
-  CHECK(contains(message_of<FormatError>([&] { read(); }), "name another file as the cache"));
+  CHECK(contains(message_of<FormatError>([&] { read(); }), "name another file, or remove it"));
   CHECK(read_file(cache) == read_file(old / "0.1/corpus-cache"));
 
   std::filesystem::copy_file(old / "0.8/graph", folder / "graph");
