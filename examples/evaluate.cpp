@@ -17,6 +17,7 @@ int main(int argc, char** argv) try {
   CLI::App app(
       "Scores vectors of words on similarity and analogies, those of nodes on links and "
       "labels");
+  app.set_version_flag("--version", "evaluate of Wordloom " + std::string(wordloom::version));
   std::string vectors, links, training_graph, labels;
   std::vector<std::string> similarity, analogy;
   std::vector<double> shares;

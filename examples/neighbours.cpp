@@ -112,6 +112,7 @@ int main(int argc, char** argv) try {
       "three, a b c, the words that are to c as b is to a; tabs between words that have blanks.\n"
       "Lines that cannot be answered, such as unknown words, are named on standard error; the\n"
       "exit code is 1 if no line could be answered.");
+  app.set_version_flag("--version", "neighbours of Wordloom " + std::string(wordloom::version));
   std::string path, format;
   std::size_t count = 10;
   LookupOptions lookup;
