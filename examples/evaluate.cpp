@@ -54,8 +54,8 @@ int main(int argc, char** argv) try {
   take_last_values(app);
   try {
     app.parse(argc, argv);
-  } catch (const CLI::CallForHelp& help) {
-    return app.exit(help);
+  } catch (const CLI::Success& done) {  // --help or --version
+    return app.exit(done);
   }
 #if !WORDLOOM_HAS_LIBLINEAR
   if (!labels.empty())

@@ -128,8 +128,8 @@ int main(int argc, char** argv) try {
   take_last_values(app);
   try {
     app.parse(argc, argv);
-  } catch (const CLI::CallForHelp& help) {
-    return app.exit(help);
+  } catch (const CLI::Success& done) {  // --help or --version
+    return app.exit(done);
   } catch (const CLI::ParseError& error) {
     throw InvalidArgument(std::string(error.what()) + " (--help lists the options)");
   }
