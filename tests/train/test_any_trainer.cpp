@@ -82,7 +82,7 @@ TEST_CASE("a trainer that names choose trains the vectors of the Trainer of thes
       make_trainer("grouped", "fused", parameters, {.subwords = subwords}).fit(corpus, vocabulary),
       with_subwords.fit(corpus, vocabulary).in_vocabulary()));
 
-  // A trainer of one's own types behind the same interface.
+  // A trainer of given types behind the same interface.
   AnyTrainer any{Trainer<SharedNegative, FusedKernel>(parameters)};
   CHECK(same(any.fit(AnyCorpus(corpus), vocabulary), shared));
   CHECK(any.report().loss > 0);
