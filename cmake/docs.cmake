@@ -22,5 +22,5 @@ set(DOXYGEN_PREDEFINED "WORDLOOM_ABI=" "WORDLOOM_PRECOMPILED=1" "WORDLOOM_HAS_BL
     "HWY_INLINE=" "HWY_ATTR=")
 set(DOXYGEN_FILE_PATTERNS *.hpp *.md)
 set(DOXYGEN_EXCLUDE_PATTERNS "*/benchmarks/*.hpp")
-doxygen_add_docs(docs README.md CONTRIBUTING.md CHANGELOG.md include benchmarks
+doxygen_add_docs(docs README.md INSTALL.md CONTRIBUTING.md CHANGELOG.md include benchmarks
                  WORKING_DIRECTORY ${PROJECT_SOURCE_DIR} COMMENT "Writing the reference")
