@@ -131,15 +131,21 @@ inline AnyTrainer make_trainer(std::string_view sampler, std::string_view kernel
 #endif
   std::optional<AnyTrainer> trainer;
   detail::with_kernel_of(method, kernel, [&]<class Kernel>(const Kernel& chosen) {
+    constexpr bool is_plain = !requires { chosen.optimizer; };
+    constexpr bool trains_rows =
+        is_plain || std::is_same_v<Kernel, WithOptimizer<FusedKernel, RowAdaGrad>> ||
+        std::is_same_v<Kernel, WithOptimizer<DotKernel, detail::AnyOptimizer>>;
     if (columns) {
       trainer = trainer_from<ColumnSamplers>(method, chosen);
-    } else if constexpr (!requires { chosen.optimizer; }) {
-      trainer = options.subwords.maxn > 0 ? trainer_from<SubwordSamplers>(method, chosen)
-                                          : trainer_from<Samplers>(method, chosen);
-    } else if constexpr (std::is_same_v<Kernel, WithOptimizer<FusedKernel, RowAdaGrad>> ||
-                         std::is_same_v<Kernel, WithOptimizer<DotKernel, detail::AnyOptimizer>>) {
-      trainer = trainer_from<Samplers>(method, chosen);
+      return;
     }
+    if constexpr (is_plain) {
+      if (options.subwords.maxn > 0) {
+        trainer = trainer_from<SubwordSamplers>(method, chosen);
+        return;
+      }
+    }
+    if constexpr (trains_rows) trainer = trainer_from<Samplers>(method, chosen);
   });
   return std::move(*trainer);
 }

@@ -36,14 +36,26 @@ class AnyOptimizer {
 
     void step(Side side, RowId row, float* row_data, const float* gradient,
               float rate) const noexcept {
-      std::visit([&](const auto& run) { run.step(side, row, row_data, gradient, rate); }, run_);
+      with_run([&](const auto& run) { run.step(side, row, row_data, gradient, rate); });
     }
     void prefetch(Side side, RowId row) const noexcept {
-      std::visit([&](const auto& run) { run.prefetch(side, row); }, run_);
+      with_run([&](const auto& run) { run.prefetch(side, row); });
     }
 
    private:
     using Runs = std::variant<AdaGrad::Run, RmsProp::Run, Adam::Run>;
+
+    /// Calls `use` with the run. std::visit may throw.
+    template <class Use>
+    void with_run(const Use& use) const noexcept {
+      if (const auto* const ada_grad = std::get_if<AdaGrad::Run>(&run_))
+        use(*ada_grad);
+      else if (const auto* const rms_prop = std::get_if<RmsProp::Run>(&run_))
+        use(*rms_prop);
+      else
+        use(*std::get_if<Adam::Run>(&run_));
+    }
+
     Runs run_;
   };
 
