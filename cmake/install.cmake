@@ -28,10 +28,6 @@ install(TARGETS wordloom_precompiled EXPORT wordloom_precompiled_targets
         ARCHIVE OPTIONAL LIBRARY OPTIONAL RUNTIME OPTIONAL)
 install(EXPORT wordloom_precompiled_targets FILE wordloom_precompiled.cmake NAMESPACE wordloom::
         DESTINATION ${wordloom_package_dir})
-install(TARGETS wordloom_any_trainer EXPORT wordloom_any_trainer_targets ARCHIVE OPTIONAL)
-install(EXPORT wordloom_any_trainer_targets FILE wordloom_any_trainer.cmake NAMESPACE wordloom::
-        DESTINATION ${wordloom_package_dir})
-set(wordloom_has_blas ${WORDLOOM_ENABLE_BLAS})
 
 configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/wordloomConfig.cmake.in
                               ${PROJECT_BINARY_DIR}/cmake/wordloomConfig.cmake
