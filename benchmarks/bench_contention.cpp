@@ -39,7 +39,7 @@ struct RowChoice {
 /// Another sampler on rows that each thread chooses.
 template <class Sampler>
 struct OnRows {
-  static constexpr BlockFeatures uses = features_used<Sampler>();
+  static constexpr Block::Features uses = Block::Features::used_by<Sampler>();
   Sampler sampler;
   Vocabulary words;  // the model has `threads` copies of each
   RowChoice choice;
@@ -80,7 +80,7 @@ struct OnRows {
     std::vector<RowId> inputs, outputs;
     std::vector<WordId> kept = {};
 
-    BlockShape max_block() const { return worker.max_block(); }
+    Block::Shape max_block() const { return worker.max_block(); }
     void begin_epoch(const Random& stream, std::uint64_t picks) {
       detail::begin_epoch_of(worker, stream, picks);
     }
@@ -103,7 +103,7 @@ struct OnRows {
     std::size_t output_rows() const { return rows * threads; }
     Worker worker() const {
       auto inner = detail::worker_of(run);
-      const BlockShape most = inner.max_block();
+      const Block::Shape most = inner.max_block();
       // As many announced rows as a block has, at most.
       const std::size_t inputs = std::max(most.inputs, most.members) + 64,
                         outputs = most.outputs + 64;

@@ -52,7 +52,7 @@ void run(benchmark::State& state, const Shape& shape, bool cached) {
   Model& model = model_of(rows, dimension);
   const auto kernel = detail::start_kernel(Kernel{}, model);
   const detail::PackedRows packed(kernel, model, 1);
-  auto worker = kernel.worker(std::as_const(model), BlockShape{n, m, bag == 0 ? 0 : members});
+  auto worker = kernel.worker(std::as_const(model), Block::Shape{n, m, bag == 0 ? 0 : members});
   Random random(1);
   // Enough that random rows do not come back before they have left the cache.
   const std::size_t blocks = cached ? 64 : 16'384;
@@ -108,8 +108,8 @@ int main(int argc, char** argv) try {
   peak = fma_peak();
   describe_machine();
   benchmark::AddCustomContext("fma_peak_gflops", std::to_string(peak / 1e9));
-  Kernels::for_each([]<class Kernel>(std::string_view name) { add<Kernel>(name); });
-  RowKernels::for_each([]<class Kernel>(std::string_view name) {
+  Policies::Kernels::for_each([]<class Kernel>(std::string_view name) { add<Kernel>(name); });
+  Policies::RowKernels::for_each([]<class Kernel>(std::string_view name) {
     if (Kernel::runs_here()) add<Kernel>(name);
   });
   benchmark::RunSpecifiedBenchmarks();

@@ -86,7 +86,7 @@ int main(int argc, char** argv) {
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 1;
   describe_machine();
-  Samplers::for_each([]<class Policy>(std::string_view name) {
+  Policies::Samplers::for_each([]<class Policy>(std::string_view name) {
     benchmark::RegisterBenchmark(("sampler/" + std::string(name)).c_str(), sample<Policy>);
   });
   benchmark::RunSpecifiedBenchmarks();

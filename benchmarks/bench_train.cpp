@@ -70,7 +70,7 @@ void add_all(const Names& samplers, const Names& kernels, const TrainingInput& i
   if (parameters.fixed_window) settings += "/fixed";
   settings += "/D:" + std::to_string(parameters.dimension) +
               "/threads:" + std::to_string(resolve_threads(parameters.threads)) + ending;
-  Samplers::for_each([&]<class>(std::string_view sampler) {
+  Policies::Samplers::for_each([&]<class>(std::string_view sampler) {
     const auto add = [&]<class>(std::string_view kernel) {
       if (!is_chosen(samplers, sampler) || !is_chosen(kernels, kernel)) return;
       const std::string row = std::string(sampler) + "+" + std::string(kernel) + settings;
@@ -88,9 +88,9 @@ void add_all(const Names& samplers, const Names& kernels, const TrainingInput& i
           ->UseManualTime()
           ->Unit(benchmark::kMillisecond);
     };
-    Kernels::for_each(add);
-    RowKernels::for_each([&]<class Kernel>(std::string_view kernel) {
-      if (RowSamplers::contains(sampler) && Kernel::runs_here())
+    Policies::Kernels::for_each(add);
+    Policies::RowKernels::for_each([&]<class Kernel>(std::string_view kernel) {
+      if (Policies::RowSamplers::contains(sampler) && Kernel::runs_here())
         add.template operator()<Kernel>(kernel);
     });
   });
@@ -105,7 +105,7 @@ class WorkOfSamplers {
   const limits::Work& operator()(std::string_view sampler) {
     const auto [found, is_new] = work_.try_emplace(std::string(sampler));
     if (is_new)
-      Samplers::with(sampler, [&]<class Sampler>() {
+      Policies::Samplers::with(sampler, [&]<class Sampler>() {
         found->second = limits::work_of<Sampler>(input_, parameters_, cached_rows_);
       });
     return found->second;
@@ -151,9 +151,9 @@ int main(int argc, char** argv) try {
   Hyperparameters parameters{.subsample = 1e-4, .epochs = 1};
   app.add_option("--corpus", corpus, "Text to train on; default: the demo corpus");
   app.add_option("--sampler", samplers, "Samplers, several allowed; default: all")
-      ->check(registered<Samplers>);
+      ->check(registered<Policies::Samplers>);
   app.add_option("--kernel", kernels, "Kernels, several allowed; default: all")
-      ->check(registered<Kernels, RowKernels>);
+      ->check(registered<Policies::Kernels, Policies::RowKernels>);
   app.add_flag_callback(
       "--fixed-window", [&] { parameters = with_fixed_window(parameters); },
       "Windows of always 3 words on each side");

@@ -86,7 +86,7 @@ const std::vector<std::pair<const char*, Method>> methods{
 /// Cliques in a ring, for a trial without data.
 Graph small_graph() {
   constexpr WordId cliques = 6, size = 12;
-  std::vector<Edge> edges;
+  std::vector<Graph::Edge> edges;
   for (WordId c = 0; c < cliques; ++c) {
     edges.push_back({c * size, (c + 1) % cliques * size});
     for (WordId i = 0; i < size; ++i)
@@ -106,7 +106,7 @@ void compare(const Options& options) {
     std::map<std::string, double> auc;
     const auto share = 1 / static_cast<double>(options.seeds);
     for (std::uint64_t seed = 1; seed <= options.seeds; ++seed) {
-      const LinkSplit split = split_links(graph, {.seed = seed});
+      const LinkSplit split = LinkSplit::of(graph, {.seed = seed});
       const auto start = std::chrono::steady_clock::now();
       const Embeddings vectors = embed(split.train, options, seed);
       seconds +=
@@ -138,7 +138,7 @@ void compare(const Options& options) {
 int main(int argc, char** argv) try {
   CLI::App app("DeepWalk, node2vec and LINE on one graph");
   Options options;
-  app.add_option("--graph", options.graph, "Edge list; without: a ring of cliques");
+  app.add_option("--graph", options.graph, "Graph::Edge list; without: a ring of cliques");
   app.add_option("--labels", options.labels, "Lines 'node label label ...'");
   app.add_option("--seeds", options.seeds, "Of splits and training")
       ->check(CLI::Range(1, 1000))

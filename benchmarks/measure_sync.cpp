@@ -63,7 +63,7 @@ double seconds_per_byte(std::size_t rows, std::size_t dimension) {
     for (std::size_t row = 0; row < (i % 16 == 0 ? rows : std::min<std::size_t>(rows, 2048)); ++row)
       for (RowMatrix* matrix : {&model.input, &model.output}) matrix->row(row)[0] += 0.1f;
     const auto start = Clock::now();
-    sync.tick(model, static_cast<double>(i) / synchronisations, Signal::go_on);
+    sync.tick(model, static_cast<double>(i) / synchronisations, RankInfo::Signal::go_on);
     seconds += seconds_since(start);
   }
   return seconds / static_cast<double>(sync.bytes_sent());

@@ -129,13 +129,13 @@ void add_scores(Json& json, const Embeddings& vectors, const Options& options) {
   std::vector<std::vector<SimilarityPair>> sets;
   Json scores = Json::object();
   for (const std::string& file : options.similarity) {
-    sets.push_back(load_similarity_pairs(file));
+    sets.push_back(SimilarityPair::load(file));
     scores[std::filesystem::path(file).stem()] = evaluate_similarity(vectors, sets.back()).spearman;
   }
   json["similarity"] = scores;
   if (!sets.empty()) json["by_frequency"] = similarity_by_frequency(vectors, sets);
   if (options.analogy.empty()) return;
-  const auto report = evaluate_analogies(vectors, load_analogies(options.analogy));
+  const auto report = evaluate_analogies(vectors, AnalogySection::load(options.analogy));
   json["analogies"] = report.total.accuracy();
   json["semantic"] = report.semantic.accuracy();
   json["syntactic"] = report.syntactic.accuracy();

@@ -14,7 +14,7 @@ using namespace wordloom;
 struct ClippedSum {
   static constexpr float max_length = 0.25f;
 
-  static Gains gains(const RowSum& row) {
+  static RowSum::Gains gains(const RowSum& row) {
     const float length = std::sqrt(row.square);
     const float gain = length > max_length ? max_length / length : 1.0f;
     return {.along = gain, .rest = gain};

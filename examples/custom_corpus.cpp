@@ -31,7 +31,7 @@ class RandomCuts {
 
   auto sentences(const Shard& shard) const {
     return SentenceRange([words = words_, shard, max_length = max_length_] {
-      const auto [first, end] = part_of(words->size(), shard.index, shard.count);
+      const auto [first, end] = shard.part_of(words->size());
       // Another seed than the trainer's: its own stream is (seed, index, epoch).
       return Reader{words, std::span(*words).subspan(first, end - first), max_length,
                     Random(~shard.seed, shard.index, shard.epoch)};

@@ -57,7 +57,7 @@ struct ClippedKernel {
       return loss;
     }
   };
-  Worker worker(const Model& model, BlockShape of) const {
+  Worker worker(const Model& model, Block::Shape of) const {
     return {most, std::vector<float>(of.inputs * of.outputs),
             RowMatrix(of.inputs, model.dimension())};
   }

@@ -28,7 +28,7 @@ struct RightContext {
     Worker(std::size_t window, const NegativeSampling::Run& tables)
         : max_{.inputs = window, .outputs = tables.max_outputs()}, targets_(tables.worker(3, 1)) {}
 
-    BlockShape max_block() const { return max_; }
+    Block::Shape max_block() const { return max_; }
 
     template <class Sink>
     void sample(std::span<const WordId> sentence, Random& random, Sink&& sink) {
@@ -50,7 +50,7 @@ struct RightContext {
     }
 
    private:
-    BlockShape max_;
+    Block::Shape max_;
     NegativeSampling::Worker targets_;  // 3 slots: a centre and the two after it
   };
 

@@ -14,7 +14,7 @@ namespace {
 
 using Points = Eigen::Matrix<float, Eigen::Dynamic, 2, Eigen::RowMajor>;
 
-constexpr Edge friendships[] = {
+constexpr Graph::Edge friendships[] = {
     {1, 2},   {1, 3},   {1, 4},   {1, 5},   {1, 6},   {1, 7},   {1, 8},   {1, 9},   {1, 11},
     {1, 12},  {1, 13},  {1, 14},  {1, 18},  {1, 20},  {1, 22},  {1, 32},  {2, 3},   {2, 4},
     {2, 8},   {2, 14},  {2, 18},  {2, 20},  {2, 22},  {2, 31},  {3, 4},   {3, 8},   {3, 9},

@@ -122,7 +122,7 @@ int main(int argc, char** argv) try {
       ->check(whole_number)
       ->capture_default_str();
   declare_case(app, lookup);
-  app.add_option("--format", format, "Instead of detecting it: " + vector_format_names());
+  app.add_option("--format", format, "Instead of detecting it: " + VectorFile::format_names());
   LoadOptions loading;
   declare_load_options(app, loading, "neighbours");
   take_last_values(app);

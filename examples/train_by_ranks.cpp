@@ -13,8 +13,8 @@ int main(int argc, char** argv) try {
   MpiRanks ranks;
   const auto vocabulary = rank_vocabulary(ranks, argv[1]);  // the same on all ranks
   const auto corpus = rank_corpus<EncodedCorpus>(ranks, argv[1], vocabulary);
-  Trainer<SharedNegative, FusedKernel, MpiAllreduce, RankScaledDecay> trainer{{.dimension = 128},
-                                                                              MpiAllreduce(ranks)};
+  Trainer<SharedNegative, FusedKernel, Allreduce<MpiRanks>, RankScaledDecay> trainer{
+      {.dimension = 128}, Allreduce<MpiRanks>(ranks)};
   const Embeddings words = trainer.fit(corpus, vocabulary);
 
   if (ranks.rank() == 0) words.save(argv[2]);

@@ -12,7 +12,7 @@ int main(int argc, char** argv) try {
   const auto vocabulary = Vocabulary::from_text(argv[1]);
   const auto corpus = EncodedCorpus::from_text(argv[1], vocabulary);
 
-  run_on_nodes(numa_nodes(), [&](InProcess rank, std::size_t threads) {
+  run_on_nodes([&](InProcess rank, std::size_t threads) {
     Trainer<SharedNegative, FusedKernel, Allreduce<InProcess>, RankScaledDecay> trainer{
         {.dimension = 128, .threads = threads}, Allreduce(rank)};
     const Embeddings words = trainer.fit(corpus, vocabulary);  // the same on all ranks

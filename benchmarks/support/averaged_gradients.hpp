@@ -35,7 +35,7 @@ struct AveragedGradients {
     wordloom::detail::OptimizerRun<OptimizerPolicy> optimizer;
     Ranks ranks;
     std::size_t batch;
-    Worker worker(const wordloom::Model& model, wordloom::BlockShape most) const {
+    Worker worker(const wordloom::Model& model, wordloom::Block::Shape most) const {
       return {*this, model, most};
     }
   };
@@ -46,10 +46,10 @@ struct AveragedGradients {
 template <class OptimizerPolicy, class Ranks>
 class AveragedGradients<OptimizerPolicy, Ranks>::Worker {
   using Model = wordloom::Model;
-  using Side = wordloom::Side;
+  using Model::Side = wordloom::Model::Side;
 
  public:
-  Worker(const Run& run, const Model& model, wordloom::BlockShape most)
+  Worker(const Run& run, const Model& model, wordloom::Block::Shape most)
       : run_(run),
         worker_(model, most),
         part_(std::max<std::size_t>(1, run.batch / run.ranks.size())),
@@ -92,9 +92,9 @@ class AveragedGradients<OptimizerPolicy, Ranks>::Worker {
     const bool had_pairs = last[0] > 0;
     const float share = 1 / static_cast<float>(run_.ranks.size()), rate = last[1] * share;
     if (had_pairs)
-      for (const Side side : {Side::input, Side::output}) {
-        wordloom::RowMatrix& matrix = side == Side::input ? model.input : model.output;
-        const std::size_t first = side == Side::input ? 0 : model.input.rows();
+      for (const Model::Side side : {Model::Side::input, Model::Side::output}) {
+        wordloom::RowMatrix& matrix = side == Model::Side::input ? model.input : model.output;
+        const std::size_t first = side == Model::Side::input ? 0 : model.input.rows();
         for (wordloom::RowId row = 0; row < matrix.rows(); ++row) {
           float* const gradient = sums_.row_data(first + row);
           for (std::size_t c = 0; c < matrix.stride(); ++c) gradient[c] *= share;
@@ -128,17 +128,18 @@ class AlikeRanks {
     for (const auto& matrix : detail::shared_matrices(model)) ranks_.broadcast(matrix.values);
     return std::numeric_limits<std::uint64_t>::max();
   }
-  wordloom::Signal tick(wordloom::Model&, double, wordloom::Signal request) const {
-    if (request != wordloom::Signal::go_on)
+  wordloom::RankInfo::Signal tick(wordloom::Model&, double,
+                                  wordloom::RankInfo::Signal request) const {
+    if (request != wordloom::RankInfo::Signal::go_on)
       throw wordloom::InvalidArgument("ranks that average gradients neither stop nor pause");
     return request;
   }
-  wordloom::Positions gather(wordloom::Model&, std::span<const std::uint64_t>) const {
+  wordloom::RankInfo::Positions gather(wordloom::Model&, std::span<const std::uint64_t>) const {
     throw wordloom::InvalidArgument("ranks that average gradients write no checkpoints");
   }
-  wordloom::Signal finish(wordloom::Model&) {
+  wordloom::RankInfo::Signal finish(wordloom::Model&) {
     ranks_.gather(0);
-    return wordloom::Signal::go_on;
+    return wordloom::RankInfo::Signal::go_on;
   }
   void fail(const std::string& cause) noexcept { ranks_.fail(cause); }
 

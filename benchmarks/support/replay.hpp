@@ -153,7 +153,7 @@ class Replay {
       detail::begin_epoch_of(worker, Random(replay.parameters_.seed ^ detail::pool_streams, t), 0);
       if (!replay.copies_) return;
       own = replay.copies_->thread(t);
-      while (t >= part_of(replay.clocks_.size(), set, replay.sets_.size()).second) ++set;
+      while (t >= detail::part_of(replay.clocks_.size(), set, replay.sets_.size()).second) ++set;
     }
 
     /// Makes the blocks of the next sentence that has some.

@@ -12,12 +12,13 @@ struct Scores {
   Scores(const wordloom::Embeddings& words, const std::filesystem::path& gold) {
     using namespace wordloom;
     const auto similarity = [&](const char* set) {
-      return evaluate_similarity(words, load_similarity_pairs(gold / "similarity" / set)).spearman;
+      return evaluate_similarity(words, SimilarityPair::load(gold / "similarity" / set)).spearman;
     };
     ws353 = similarity("ws353.tsv");
     simlex999 = similarity("simlex999.tsv");
-    analogies = evaluate_analogies(words, load_analogies(gold / "analogy" / "questions-words.txt"))
-                    .total.accuracy();
+    analogies =
+        evaluate_analogies(words, AnalogySection::load(gold / "analogy" / "questions-words.txt"))
+            .total.accuracy();
   }
 
   /// Prints the scores as cells of a table; without a folder, prints empty cells.

@@ -23,7 +23,7 @@ struct SgdByCount {
         factors_.push_back(static_cast<float>(std::clamp(std::exp(log), 0.125, 8.0)));
       }
     }
-    void step(wordloom::Side side, wordloom::RowId row, float* data, const float* gradient,
+    void step(wordloom::Model::Side side, wordloom::RowId row, float* data, const float* gradient,
               float rate) const noexcept {
       sgd_.step(side, row, data, gradient, rate * factors_[row]);
     }

@@ -31,7 +31,7 @@ struct Options : TrainingOptions {
   char delimiter = '\0';                   // 0: automatic, by the first lines
   bool header = false, no_header = false;  // neither: a line that looks like one is an error
   bool directed = false, weighted = false, isolated_nodes = false;
-  wordloom::WalkOptions walks;
+  wordloom::RandomWalks::Options walks;
   bool same_walks = false, only_walks = false;
   std::string save_walks, evaluate_labels;
   std::optional<std::uint64_t> evaluate_links;  // the seed of the split

@@ -61,8 +61,9 @@ inline void declare_output(CLI::App& app, TrainingOptions& options, const Aliase
       ->check(CLI::Range(0, 1))
       ->capture_default_str()
       ->group(heading::files);
-  app.add_option(named("--format"), options.format,
-                 "Format of the vectors, instead of --binary: " + wordloom::vector_format_names())
+  app.add_option(
+         named("--format"), options.format,
+         "Format of the vectors, instead of --binary: " + wordloom::VectorFile::format_names())
       ->group(heading::files);
 }
 
@@ -171,22 +172,22 @@ inline void declare_randomness(CLI::App& app, TrainingOptions& options, const Al
 inline void declare_method(CLI::App& app, TrainingOptions& options) {
   auto& p = options.parameters;
   app.add_option("--sampler", options.sampler,
-                 names<wordloom::Samplers, wordloom::ColumnSamplers>(" | ") +
+                 names<wordloom::Policies::Samplers, wordloom::Policies::ColumnSamplers>(" | ") +
                      ". With -fixed at the end (shared-fixed): windows of always ceil(W / 2) "
                      "words on each side. Without: shared, or cbow with --cbow 1")
-      ->check(registered<wordloom::Samplers, wordloom::ColumnSamplers>)
+      ->check(registered<wordloom::Policies::Samplers, wordloom::Policies::ColumnSamplers>)
       ->group(heading::method);
   app.add_option("--kernel", options.kernel,
-                 names<wordloom::Kernels, wordloom::RowKernels>(" | ") +
+                 names<wordloom::Policies::Kernels, wordloom::Policies::RowKernels>(" | ") +
                      " | cuda-warp | cuda-ring | cuda-register | cuda-sentence | cuda-word"
                      " | cuda-gemm | cuda-wombat | cuda-bidmach | cuda-uniform")
       ->capture_default_str()
       ->group(heading::method);
   app.add_option("--optimizer", options.optimizer,
-                 wordloom::Optimizers::names(" | ") +
+                 wordloom::Policies::Optimizers::names(" | ") +
                      "; row-adagrad with --kernel fused, others with dot and not for CBOW; of "
                      "uniform with any kernel")
-      ->check(registered<wordloom::Optimizers>)
+      ->check(registered<wordloom::Policies::Optimizers>)
       ->capture_default_str()
       ->group(heading::method);
   app.add_option("--context-size", options.context_size,

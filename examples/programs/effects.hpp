@@ -25,11 +25,11 @@ inline void require_effect(const TrainingOptions& options, std::initializer_list
 inline bool has_minibatch(std::string_view sampler) {
   return sampler.starts_with("minibatch") || sampler.starts_with("combined") ||
          sampler.starts_with("grouped") || sampler == "uniform" ||
-         wordloom::PublishedSamplers::contains(sampler);
+         wordloom::Policies::PublishedSamplers::contains(sampler);
 }
 inline bool shares_negatives(std::string_view sampler) {
   return has_minibatch(sampler) && sampler != "grouped-hs" &&
-         !wordloom::PublishedSamplers::contains(sampler);
+         !wordloom::Policies::PublishedSamplers::contains(sampler);
 }
 
 /// Returns whether a sampler of the host picks negatives from a pool (--negative-pool).
@@ -63,8 +63,8 @@ inline void require_effects_on_method(const TrainingOptions& options) {
                  options.optimizer == "sgd" || options.parameters.private_rows == 0,
                  "with --optimizer " + options.optimizer);
   require_effect(options, {"--private-rows", "--pin"}, !gpu, with_kernel);
-  require_effect(options, {"--private-rows"}, !wordloom::RowKernels::contains(options.kernel),
-                 with_kernel);
+  require_effect(options, {"--private-rows"},
+                 !wordloom::Policies::RowKernels::contains(options.kernel), with_kernel);
   require_effect(options, {"--device", "--in-flight"}, gpu, "without a --kernel for a GPU");
   require_effect(options, {"--in-flight"}, !columns, with_sampler);
   const auto sync = {"--sync-bytes-per-word", "--sync-interval", "--sync-first-rows",

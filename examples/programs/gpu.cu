@@ -47,15 +47,16 @@ std::string kernels_for() {
 template <class Use>
 void with_composition(const TrainingOptions& options, Use use) {
   if (options.kernel == "cuda-uniform") {
-    if (!ColumnSamplers::contains(options.sampler))
-      throw InvalidArgument("--kernel cuda-uniform is for --sampler " + ColumnSamplers::names());
-    Optimizers::with(options.optimizer, [&]<class Optimizer>() {
+    if (!Policies::ColumnSamplers::contains(options.sampler))
+      throw InvalidArgument("--kernel cuda-uniform is for --sampler " +
+                            Policies::ColumnSamplers::names());
+    Policies::Optimizers::with(options.optimizer, [&]<class Optimizer>() {
       use.template operator()<UniformMatrix, CudaUniformKernel<Optimizer>>();
     });
     return;
   }
   CudaKernels::with(options.kernel, [&]<class Kernel>() {
-    Samplers::with(options.sampler, [&]<class Sampler>() {
+    Policies::Samplers::with(options.sampler, [&]<class Sampler>() {
       if constexpr (Kernel::template trains<Sampler>) {
         use.template operator()<Sampler, Kernel>();
       } else {

@@ -34,9 +34,9 @@ inline void choose_preset(TrainingOptions& options) {
       unless_given("--sampler", options.sampler, "hogwild");
   }
   auto& p = options.parameters;
-  const wordloom::Hyperparameters of = is_word2vec ? wordloom::word2vec_parameters(p)
-                                       : is_fast   ? wordloom::fast_parameters(p)
-                                                   : wordloom::best_parameters(p);
+  const wordloom::Hyperparameters of = is_word2vec ? wordloom::Presets::word2vec(p)
+                                       : is_fast   ? wordloom::Presets::fast(p)
+                                                   : wordloom::Presets::best(p);
   unless_given("--iter", p.epochs, of.epochs);
   unless_given("--sample", p.subsample, of.subsample);
   unless_given("--negative-exponent", p.negative_exponent, of.negative_exponent);
@@ -44,5 +44,5 @@ inline void choose_preset(TrainingOptions& options) {
   unless_given("--private-rows", p.private_rows, of.private_rows);
   unless_given("--hs-sample", p.node_sample, of.node_sample);
   // word2vec's rate differs with CBOW: it is the default for its gradient.
-  if (!is_word2vec && !options.alpha) options.alpha = wordloom::recommended_rate(p.epochs);
+  if (!is_word2vec && !options.alpha) options.alpha = wordloom::Presets::rate(p.epochs);
 }

@@ -155,7 +155,7 @@ inline const PublishedSystem* choose_system(
     throw wordloom::InvalidArgument("--sync " + options.sync + " does not go with --system " +
                                     options.system + ", which trains in one process");
 #if !WORDLOOM_HAS_BLAS
-  if (system->kernel == "gemm" || wordloom::PublishedSamplers::contains(system->sampler))
+  if (system->kernel == "gemm" || wordloom::Policies::PublishedSamplers::contains(system->sampler))
     throw wordloom::InvalidArgument("--system " + options.system +
                                     " needs a build with CBLAS (WORDLOOM_ENABLE_BLAS)");
 #endif
@@ -163,7 +163,7 @@ inline const PublishedSystem* choose_system(
   options.kernel = system->kernel;
   options.optimizer = system->optimizer;
   auto& p = options.parameters;
-  p = wordloom::as_published(p, system->private_rows);
+  p = p.as_published(system->private_rows);
   if (options.sampler.ends_with("-hs")) {
     if (options.is_given("--negative") && p.negatives > 0)
       throw wordloom::InvalidArgument("--system " + options.system +

@@ -59,7 +59,7 @@ inline wordloom::AnyRule rule_of(const TrainingOptions& options) {
 }
 
 inline wordloom::VectorFormat output_format(const TrainingOptions& options) {
-  if (!options.format.empty()) return wordloom::vector_format(options.format);
+  if (!options.format.empty()) return wordloom::VectorFile::format_named(options.format);
   return options.binary == 1 ? wordloom::VectorFormat::word2vec_binary
                              : wordloom::VectorFormat::word2vec_text;
 }
@@ -70,7 +70,7 @@ inline bool writes_model(const TrainingOptions& options) {
 }
 
 inline bool trains_columns(const TrainingOptions& options) {
-  return wordloom::ColumnSamplers::contains(options.sampler);
+  return wordloom::Policies::ColumnSamplers::contains(options.sampler);
 }
 
 /// Returns the name of a sampler in the registry. "-fixed" at its end means fixed windows.
@@ -87,7 +87,7 @@ inline void choose_sampler(TrainingOptions& options) {
   std::string& name = options.sampler;
   if (name.ends_with("-fixed")) {
     name = without_fixed(name);
-    options.parameters = wordloom::with_fixed_window(options.parameters);
+    options.parameters = options.parameters.with_fixed_window();
   }
   if (name.empty()) name = options.cbow == 1 ? "cbow" : "shared";
   if (options.cbow == 1 && !is_cbow(name))
@@ -99,8 +99,8 @@ inline void choose_sampler(TrainingOptions& options) {
   if (options.hs == 1) {
     const std::string with_tree =
         name + (options.parameters.negatives > 0 ? "-hs-negative" : "-hs");
-    if (!wordloom::Samplers::contains(with_tree)) {
-      if (wordloom::Samplers::contains(name + "-hs"))
+    if (!wordloom::Policies::Samplers::contains(with_tree)) {
+      if (wordloom::Policies::Samplers::contains(name + "-hs"))
         throw wordloom::InvalidArgument("--hs 1 with --sampler " + name + " needs --negative 0");
       throw wordloom::InvalidArgument(
           "--hs 1 goes with --sampler hogwild, shared, cbow or grouped, not " + name);
@@ -123,7 +123,7 @@ inline void add_written_files(std::vector<NamedFile>& files, const TrainingOptio
 inline void add_output_files(std::vector<NamedFile>& files, const TrainingOptions& options) {
   files.push_back({"--output", options.output, true});
   files.push_back({"the file of words beside --output",
-                   wordloom::words_path(options.output, output_format(options)), true});
+                   wordloom::VectorFile::words_path(options.output, output_format(options)), true});
 }
 
 /// Returns the learning rate of CBOW, see benchmarks/results/cbow.md. All bags of a group have one
@@ -158,11 +158,11 @@ inline void choose_method(TrainingOptions& options) {
   if (options.optimizer != "sgd" && options.optimizer != "row-adagrad" &&
       !trains_columns(options) && !options.is_given("--kernel"))
     options.kernel = "dot";
-  if (!is_for_gpu(options.kernel) && !wordloom::Kernels::contains(options.kernel) &&
-      !wordloom::RowKernels::contains(options.kernel))
+  if (!is_for_gpu(options.kernel) && !wordloom::Policies::Kernels::contains(options.kernel) &&
+      !wordloom::Policies::RowKernels::contains(options.kernel))
     throw wordloom::InvalidArgument(
         "there is no --kernel '" + options.kernel + "' in this build, choose one of: " +
-        wordloom::Kernels::names() + ", " + wordloom::RowKernels::names());
+        wordloom::Policies::Kernels::names() + ", " + wordloom::Policies::RowKernels::names());
 }
 
 /// Throws InvalidArgument for options that an optimizer excludes if no columns are trained.
@@ -180,12 +180,13 @@ inline void check_optimizer(const TrainingOptions& options) {
   if (options.subwords.maxn > 0) refuse("--maxn 0", std::to_string(options.subwords.maxn));
   if (kernel == "fused") return;
   std::string names;
-  wordloom::Samplers::for_each([&]<class Sampler>(std::string_view name) {
-    if (!wordloom::features_used<Sampler>().bags)
+  wordloom::Policies::Samplers::for_each([&]<class Sampler>(std::string_view name) {
+    if (!wordloom::Block::Features::used_by<Sampler>().bags)
       names.append(names.empty() ? "" : ", ").append(name);
   });
-  wordloom::Samplers::with(options.sampler, [&]<class Sampler>() {
-    if (wordloom::features_used<Sampler>().bags) refuse("--sampler " + names, options.sampler);
+  wordloom::Policies::Samplers::with(options.sampler, [&]<class Sampler>() {
+    if (wordloom::Block::Features::used_by<Sampler>().bags)
+      refuse("--sampler " + names, options.sampler);
   });
 }
 
@@ -206,27 +207,29 @@ inline void check_columns(const TrainingOptions& options) {
 inline void check_subwords(const TrainingOptions& options) {
   wordloom::validate_parameters(options.subwords);
   if (options.subwords.maxn == 0) return;
-  if (!wordloom::SubwordSamplers::contains(options.sampler))
-    throw wordloom::InvalidArgument(
-        options.system.empty() ? "--maxn goes with --sampler " +
-                                     wordloom::SubwordSamplers::names() + ", not " + options.sampler
-                               : "--maxn does not go with --system " + options.system);
+  if (!wordloom::Policies::SubwordSamplers::contains(options.sampler))
+    throw wordloom::InvalidArgument(options.system.empty()
+                                        ? "--maxn goes with --sampler " +
+                                              wordloom::Policies::SubwordSamplers::names() +
+                                              ", not " + options.sampler
+                                        : "--maxn does not go with --system " + options.system);
   if (is_for_gpu(options.kernel))
     throw wordloom::InvalidArgument("--maxn does not go with --kernel " + options.kernel);
 }
 
 /// Throws InvalidArgument for options that kernels of rows alone exclude, and UnsupportedProcessor.
 inline void check_row_kernel(const TrainingOptions& options) {
-  if (!wordloom::RowKernels::contains(options.kernel)) return;
+  if (!wordloom::Policies::RowKernels::contains(options.kernel)) return;
   const auto refuse = [&](const std::string& what, const std::string& got) {
     throw wordloom::InvalidArgument("--kernel " + options.kernel + " goes with " + what + ", not " +
                                     got);
   };
-  if (!wordloom::RowSamplers::contains(options.sampler))
-    refuse("--sampler " + wordloom::RowSamplers::names(), options.sampler);
+  if (!wordloom::Policies::RowSamplers::contains(options.sampler))
+    refuse("--sampler " + wordloom::Policies::RowSamplers::names(), options.sampler);
   if (options.subwords.maxn > 0) refuse("--maxn 0", std::to_string(options.subwords.maxn));
   if (options.sync != "none") refuse("--sync none", options.sync);
-  wordloom::RowKernels::with(options.kernel, []<class Kernel>() { Kernel::require_processor(); });
+  wordloom::Policies::RowKernels::with(options.kernel,
+                                       []<class Kernel>() { Kernel::require_processor(); });
 }
 
 /// Returns the number of filters of each width of a model's character CNN, 0 without.

@@ -35,12 +35,12 @@ struct PreparedFiles {
       // Opening a named pipe would wait for its reader.
       if (std::error_code ignored;
           std::filesystem::is_fifo(options.output, ignored) &&
-          !wordloom::words_path(options.output, output_format(options)).empty())
+          !wordloom::VectorFile::words_path(options.output, output_format(options)).empty())
         throw wordloom::InvalidArgument{"cannot write words beside '", options.output,
                                         "', which is not a regular file: choose a format that is ",
                                         "one file"};
       output.emplace(options.output);
-      wordloom::check_place(*output, output_format(options));
+      wordloom::VectorFile::check_place(*output, output_format(options));
     }
     if (options.resume) wordloom::MappedFile(options.checkpoint);
     try_kept("--cache", options.cache);
@@ -75,7 +75,7 @@ struct PreparedFiles {
   void write(const TrainingOptions& options, const wordloom::Embeddings& words) {
     if (options.output.empty() || writes_model(options)) return;
     if (!output) output.emplace(options.output);
-    wordloom::write_embeddings(words, *output, output_format(options));
+    wordloom::VectorFile::write(words, *output, output_format(options));
     output->commit();
   }
   /// Writes the whole model if the options name a file for it, of a format that holds models.
@@ -83,7 +83,7 @@ struct PreparedFiles {
              const wordloom::FastTextOptions& training = {}) {
     if (options.output.empty() || !writes_model(options)) return;
     if (!output) output.emplace(options.output);
-    wordloom::write_fasttext(model, *output, training);
+    wordloom::VectorFile::write(model, *output, training);
     output->commit();
   }
 
@@ -118,7 +118,8 @@ inline void check_vocabulary(const TrainingOptions& options,
     throw wordloom::InvalidArgument{"--negative is ", negatives, ", the vocabulary has only ",
                                     vocabulary.size(),
                                     " words: give fewer negatives than there are words"};
-  if (!options.output.empty()) wordloom::check_words(vocabulary.words(), output_format(options));
+  if (!options.output.empty())
+    wordloom::VectorFile::check_words(vocabulary.words(), output_format(options));
 }
 
 /// Throws CorpusError if no word has a context in any part of the corpus; its message ends with the
@@ -154,11 +155,11 @@ inline void list_policies(const std::vector<std::string>& systems) {
   const auto list = [&](const char* what) {
     return [&names = all[what]]<class>(std::string_view name) { names.push_back(name); };
   };
-  wordloom::Samplers::for_each(list("samplers"));
-  wordloom::ColumnSamplers::for_each(list("samplers"));
-  wordloom::Kernels::for_each(list("kernels"));
-  wordloom::RowKernels::for_each(list("kernels"));
-  wordloom::Optimizers::for_each(list("optimizers"));
+  wordloom::Policies::Samplers::for_each(list("samplers"));
+  wordloom::Policies::ColumnSamplers::for_each(list("samplers"));
+  wordloom::Policies::Kernels::for_each(list("kernels"));
+  wordloom::Policies::RowKernels::for_each(list("kernels"));
+  wordloom::Policies::Optimizers::for_each(list("optimizers"));
   all["systems"] = systems;
   std::cout << all.dump() << '\n';
 }

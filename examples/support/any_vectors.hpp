@@ -66,7 +66,8 @@ void with_vectors_in(const std::filesystem::path& path, const std::string& forma
     use(embeddings);
   };
   const wordloom::VectorFile file(path);
-  const VectorFormat given = format.empty() ? file.format() : wordloom::vector_format(format);
+  const VectorFormat given =
+      format.empty() ? file.format() : wordloom::VectorFile::format_named(format);
   if (given == VectorFormat::fasttext && options.limit == 0)
     use_finite(file.fasttext());
   else if (given == VectorFormat::model && options.limit == 0)

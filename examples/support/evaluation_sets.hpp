@@ -31,9 +31,9 @@ class EvaluationSets {
         letter_case_(lookup.chosen_case()),
         restrict_vocabulary_(lookup.restrict_vocabulary) {
     for (const auto& path : similarity)
-      similarity_.push_back({path, wordloom::load_similarity_pairs(path), {}, {}});
+      similarity_.push_back({path, wordloom::SimilarityPair::load(path), {}, {}});
     for (const auto& path : analogy)
-      analogy_.push_back({path, wordloom::load_analogies(path), {}, {}});
+      analogy_.push_back({path, wordloom::AnalogySection::load(path), {}, {}});
   }
 
   bool empty() const { return similarity_.empty() && analogy_.empty(); }

@@ -25,7 +25,7 @@ class NodeTests {
 
   /// Returns the graph to train on. Throws InvalidArgument.
   wordloom::Graph hold_links_out(const wordloom::Graph& graph, std::uint64_t seed) {
-    split_ = wordloom::split_links(graph, {.seed = seed});
+    split_ = wordloom::LinkSplit::of(graph, {.seed = seed});
     return split_->train;
   }
 
@@ -55,7 +55,7 @@ class NodeTests {
     if (!shares.empty()) options.shares = shares;
     if (labels_) label_report_ = wordloom::evaluate_node_labels(nodes, *labels_, options);
 #else
-    if (split_) link_report_ = wordloom::evaluate_link_similarity(nodes, *split_);
+    if (split_) link_report_ = wordloom::LinkReport::of_similarity(nodes, *split_);
 #endif
   }
 

@@ -19,7 +19,7 @@ namespace wordloom { inline namespace WORDLOOM_ABI {
 /// go together; and as the constructors of Trainer do.
 [[nodiscard]] AnyTrainer make_trainer(std::string_view sampler, std::string_view kernel,
                                       const Hyperparameters& parameters = {},
-                                      const TrainerOptions& options = {});
+                                      const AnyTrainer::Options& options = {});
 
 }}  // namespace wordloom::WORDLOOM_ABI
 
@@ -50,25 +50,26 @@ inline void require_match(const Method& method, std::string_view kernel) {
     if (!goes) throw InvalidArgument{what, " goes with ", with, ", not ", got};
   };
   const std::string optimizer = "the optimizer " + options.optimizer;
-  if (PublishedSamplers::contains(sampler)) {
+  if (Policies::PublishedSamplers::contains(sampler)) {
     require(kernel == "gemm", joined({"the sampler ", sampler}), "the kernel gemm", kernel);
     require(sgd, joined({"the sampler ", sampler}), "the optimizer sgd", options.optimizer);
   }
-  if (RowKernels::contains(kernel)) {
+  if (Policies::RowKernels::contains(kernel)) {
     const std::string what = joined({"the kernel ", kernel});
-    require(RowSamplers::contains(sampler), what, "the samplers " + RowSamplers::names(), sampler);
+    require(Policies::RowSamplers::contains(sampler), what,
+            "the samplers " + Policies::RowSamplers::names(), sampler);
     require(sgd, what, "the optimizer sgd", options.optimizer);
     require(options.subwords.maxn == 0, what, "whole words", "subwords");
     require(options.sync.size() == 1, what, "one process", std::to_string(options.sync.size()));
   }
   if (options.subwords.maxn > 0)
-    require(SubwordSamplers::contains(sampler), "a model with subwords",
-            "the samplers " + SubwordSamplers::names(), sampler);
+    require(Policies::SubwordSamplers::contains(sampler), "a model with subwords",
+            "the samplers " + Policies::SubwordSamplers::names(), sampler);
   if (options.char_cnn) {
 #if WORDLOOM_HAS_BLAS
     const std::string_view what = "a character CNN";
-    require(EncodedSamplers::contains(sampler), what, "the samplers " + EncodedSamplers::names(),
-            sampler);
+    require(Policies::EncodedSamplers::contains(sampler), what,
+            "the samplers " + Policies::EncodedSamplers::names(), sampler);
     require(kernel == "fused", what, "the kernel fused", kernel);
     require(sgd, what, "the optimizer sgd", options.optimizer);
     require(options.subwords.maxn == 0, what, "whole words", "subwords");
@@ -76,7 +77,7 @@ inline void require_match(const Method& method, std::string_view kernel) {
     throw InvalidArgument("a character CNN needs a build with CBLAS (WORDLOOM_ENABLE_BLAS)");
 #endif
   }
-  if (sgd || ColumnSamplers::contains(sampler)) return;
+  if (sgd || Policies::ColumnSamplers::contains(sampler)) return;
   require(options.subwords.maxn == 0, optimizer, "whole words", "subwords");
   const std::string_view only = options.optimizer == "row-adagrad" ? "fused" : "dot";
   require(kernel == only, optimizer, joined({"the kernel ", only}), kernel);
@@ -85,8 +86,8 @@ inline void require_match(const Method& method, std::string_view kernel) {
 /// Calls `use.operator()<Kernel>(kernel)` with a kernel by its name and the optimizer of a method.
 template <class Use>
 void with_kernel_of(const Method& method, std::string_view kernel, Use&& use) {
-  Kernels::with(kernel, [&]<class Kernel>() {
-    Optimizers::with(method.options.optimizer, [&]<class Optimizer>() {
+  Policies::Kernels::with(kernel, [&]<class Kernel>() {
+    Policies::Optimizers::with(method.options.optimizer, [&]<class Optimizer>() {
       if constexpr (std::is_same_v<Optimizer, Sgd>)
         use(Kernel());
       else if constexpr (std::is_same_v<Optimizer, RowAdaGrad>)
@@ -101,33 +102,36 @@ void with_kernel_of(const Method& method, std::string_view kernel, Use&& use) {
 }  // namespace detail
 
 inline AnyTrainer make_trainer(std::string_view sampler, std::string_view kernel,
-                               const Hyperparameters& parameters, const TrainerOptions& options) {
+                               const Hyperparameters& parameters,
+                               const AnyTrainer::Options& options) {
   const auto require_name = [](bool exists, const char* kind, std::string_view name,
                                const std::string& names) {
     if (!exists)
       throw InvalidArgument{"there is no ", kind, " '", name, "', choose one of: ", names};
   };
-  const bool columns = ColumnSamplers::contains(sampler);
-  require_name(
-      columns || Samplers::contains(sampler) || PublishedSamplers::contains(sampler), "sampler",
-      sampler,
-      Samplers::names() + ", " + ColumnSamplers::names() + ", " + PublishedSamplers::names());
-  require_name(Kernels::contains(kernel) || RowKernels::contains(kernel), "kernel", kernel,
-               Kernels::names() + ", " + RowKernels::names());
-  require_name(Optimizers::contains(options.optimizer), "optimizer", options.optimizer,
-               Optimizers::names());
+  const bool columns = Policies::ColumnSamplers::contains(sampler);
+  require_name(columns || Policies::Samplers::contains(sampler) ||
+                   Policies::PublishedSamplers::contains(sampler),
+               "sampler", sampler,
+               Policies::Samplers::names() + ", " + Policies::ColumnSamplers::names() + ", " +
+                   Policies::PublishedSamplers::names());
+  require_name(Policies::Kernels::contains(kernel) || Policies::RowKernels::contains(kernel),
+               "kernel", kernel, Policies::Kernels::names() + ", " + Policies::RowKernels::names());
+  require_name(Policies::Optimizers::contains(options.optimizer), "optimizer", options.optimizer,
+               Policies::Optimizers::names());
   const detail::Method method{sampler, parameters, options};
   detail::require_match(method, kernel);
 
   using detail::trainer_from;
-  if (RowKernels::contains(kernel)) return trainer_from<RowSamplers>(method, Bf16Kernel());
+  if (Policies::RowKernels::contains(kernel))
+    return trainer_from<Policies::RowSamplers>(method, Bf16Kernel());
 #if WORDLOOM_HAS_BLAS
   if (sampler == "indexed")
     return trainer_from<Registry<Named<"indexed", IndexedContext>>>(method, GemmKernel());
   if (sampler == "decoupled")
     return trainer_from<Registry<Named<"decoupled", DecoupledMinibatch>>>(method,
                                                                           PairsApart<GemmKernel>());
-  if (options.char_cnn) return trainer_from<EncodedSamplers>(method, FusedKernel());
+  if (options.char_cnn) return trainer_from<Policies::EncodedSamplers>(method, FusedKernel());
 #endif
   std::optional<AnyTrainer> trainer;
   detail::with_kernel_of(method, kernel, [&]<class Kernel>(const Kernel& chosen) {
@@ -136,16 +140,16 @@ inline AnyTrainer make_trainer(std::string_view sampler, std::string_view kernel
         is_plain || std::is_same_v<Kernel, WithOptimizer<FusedKernel, RowAdaGrad>> ||
         std::is_same_v<Kernel, WithOptimizer<DotKernel, detail::AnyOptimizer>>;
     if (columns) {
-      trainer = trainer_from<ColumnSamplers>(method, chosen);
+      trainer = trainer_from<Policies::ColumnSamplers>(method, chosen);
       return;
     }
     if constexpr (is_plain) {
       if (options.subwords.maxn > 0) {
-        trainer = trainer_from<SubwordSamplers>(method, chosen);
+        trainer = trainer_from<Policies::SubwordSamplers>(method, chosen);
         return;
       }
     }
-    if constexpr (trains_rows) trainer = trainer_from<Samplers>(method, chosen);
+    if constexpr (trains_rows) trainer = trainer_from<Policies::Samplers>(method, chosen);
   });
   return std::move(*trainer);
 }

@@ -31,6 +31,6 @@ using W2vCl = Published<UniformMatrix, WithOptimizer<FusedKernel, Adam>>;
 /// `.subsample = 0`. A Trainer with this kernel, fixed windows and Encoded<Hogwild, CharCnn>, with
 /// `end_to_end`, is the paper's Vanilla with a character CNN.
 template <class OptimizerPolicy = Adam>
-using Vanilla = FixedWindowTrainer<Hogwild, WithOptimizer<DotKernel, OptimizerPolicy>>;
+using Vanilla = detail::FixedWindowTrainer<Hogwild, WithOptimizer<DotKernel, OptimizerPolicy>>;
 
 }}  // namespace wordloom::WORDLOOM_ABI

@@ -23,6 +23,6 @@ using CudaVanillaKernel =
 
 /// Vanilla on a GPU: `VanillaGpu<Adam>(parameters, {.batch = 1024})`.
 template <class OptimizerPolicy = Adam>
-using VanillaGpu = FixedWindowTrainer<Hogwild, CudaVanillaKernel<OptimizerPolicy>>;
+using VanillaGpu = detail::FixedWindowTrainer<Hogwild, CudaVanillaKernel<OptimizerPolicy>>;
 
 }}  // namespace wordloom::WORDLOOM_ABI

@@ -16,7 +16,7 @@ namespace wordloom { inline namespace WORDLOOM_ABI {
 using ProgressCallback [[deprecated("on_progress and add take any function")]] =
     std::function<bool(const Progress&)>;
 
-[[deprecated("use Hyperparameters{} or word2vec_parameters()")]] constexpr Hyperparameters
+[[deprecated("use Hyperparameters{} or Presets::word2vec()")]] constexpr Hyperparameters
 word2vec_defaults() {
   return {};
 }

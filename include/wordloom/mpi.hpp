@@ -1,7 +1,8 @@
 #pragma once
 
 /// Training by several processes, on one machine or many: `Trainer<SharedNegative, FusedKernel,
-/// MpiAllreduce, RankScaledDecay>`. Needs the target wordloom::mpi.
+/// Allreduce<MpiRanks>, RankScaledDecay>`; samplers that train columns take RowAllgather<MpiRanks>.
+/// Needs the target wordloom::mpi.
 #include <wordloom/sync/allreduce.hpp>
 #include <wordloom/sync/mpi.hpp>
 #include <wordloom/sync/rank_corpus.hpp>
@@ -10,8 +11,6 @@
 
 namespace wordloom { inline namespace WORDLOOM_ABI {
 
-/// Replicas in the processes of an MPI job. Samplers that train columns take
-/// RowAllgather<MpiRanks>.
-using MpiAllreduce = Allreduce<MpiRanks>;
+using MpiAllreduce [[deprecated("use Allreduce<MpiRanks>")]] = Allreduce<MpiRanks>;
 
 }}  // namespace wordloom::WORDLOOM_ABI

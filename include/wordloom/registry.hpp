@@ -70,56 +70,61 @@ struct Registry {
   static constexpr bool contains(std::string_view name) { return ((name == Entries::name) || ...); }
 };
 
-/// Samplers of sentences, for all kernels of Kernels.
-using Samplers = Registry<
-    Named<"hogwild", Hogwild>, Named<"shared", SharedNegative>, Named<"split", SplitSharedNegative>,
-    Named<"minibatch", SentenceMinibatch>, Named<"combined", CombinedContext>,
-    Named<"grouped", GroupedWindow>, Named<"cbow", Cbow>, Named<"grouped-cbow", GroupedCbow>,
-    Named<"hogwild-hs", BasicHogwild<HuffmanPath>>, Named<"shared-hs", HierarchicalSoftmax>,
-    Named<"grouped-hs", GroupedHierarchicalSoftmax>, Named<"cbow-hs", HierarchicalCbow>,
-    Named<"hogwild-hs-negative", BasicHogwild<HuffmanPathAndNegatives>>,
-    Named<"shared-hs-negative", BasicSharedNegative<HuffmanPathAndNegatives>>,
-    Named<"cbow-hs-negative", BasicCbow<HuffmanPathAndNegatives>>>;
+/// The policies of this library: lists by kind.
+struct Policies {
+  /// Samplers of sentences, for all kernels of Kernels.
+  using Samplers = Registry<
+      Named<"hogwild", Hogwild>, Named<"shared", SharedNegative>,
+      Named<"split", SplitSharedNegative>, Named<"minibatch", SentenceMinibatch>,
+      Named<"combined", CombinedContext>, Named<"grouped", GroupedWindow>, Named<"cbow", Cbow>,
+      Named<"grouped-cbow", GroupedCbow>, Named<"hogwild-hs", BasicHogwild<HuffmanPath>>,
+      Named<"shared-hs", HierarchicalSoftmax>, Named<"grouped-hs", GroupedHierarchicalSoftmax>,
+      Named<"cbow-hs", BasicCbow<HuffmanPath>>,
+      Named<"hogwild-hs-negative", BasicHogwild<HuffmanPathAndNegatives>>,
+      Named<"shared-hs-negative", BasicSharedNegative<HuffmanPathAndNegatives>>,
+      Named<"cbow-hs-negative", BasicCbow<HuffmanPathAndNegatives>>>;
 
-/// Samplers of published systems that are used with the kernel of these systems; see systems.hpp.
-using PublishedSamplers =
-    Registry<Named<"decoupled", DecoupledMinibatch>, Named<"indexed", IndexedContext>>;
+  /// Samplers of published systems that are used with the kernel of these systems; see systems.hpp.
+  using PublishedSamplers =
+      Registry<Named<"decoupled", DecoupledMinibatch>, Named<"indexed", IndexedContext>>;
 
-/// Samplers whose input words have subwords.
-using SubwordSamplers =
-    Registry<Named<"hogwild", Subwords<Hogwild>>, Named<"shared", Subwords<SharedNegative>>,
-             Named<"grouped", Subwords<GroupedWindow>>, Named<"cbow", Subwords<Cbow>>,
-             Named<"grouped-cbow", Subwords<GroupedCbow>>>;
+  /// Samplers whose input words have subwords.
+  using SubwordSamplers =
+      Registry<Named<"hogwild", Subwords<Hogwild>>, Named<"shared", Subwords<SharedNegative>>,
+               Named<"grouped", Subwords<GroupedWindow>>, Named<"cbow", Subwords<Cbow>>,
+               Named<"grouped-cbow", Subwords<GroupedCbow>>>;
 
 #if WORDLOOM_HAS_BLAS
-/// Samplers whose words have vectors that a character CNN computes.
-using EncodedSamplers = Registry<Named<"shared", Encoded<SharedNegative, CharCnn>>,
-                                 Named<"uniform", Encoded<UniformMatrix, CharCnn>>>;
+  /// Samplers whose words have vectors that a character CNN computes.
+  using EncodedSamplers = Registry<Named<"shared", Encoded<SharedNegative, CharCnn>>,
+                                   Named<"uniform", Encoded<UniformMatrix, CharCnn>>>;
 #endif
 
-/// Samplers that train the columns of a WordContextMatrix.
-using ColumnSamplers = Registry<Named<"uniform", UniformMatrix>>;
+  /// Samplers that train the columns of a WordContextMatrix.
+  using ColumnSamplers = Registry<Named<"uniform", UniformMatrix>>;
 
-/// Optimizers of WithOptimizer; `sgd` is equivalent to kernels without it.
-using Optimizers =
-    Registry<Named<"sgd", Sgd>, Named<"adagrad", AdaGrad>, Named<"row-adagrad", RowAdaGrad>,
-             Named<"rmsprop", RmsProp>, Named<"adam", Adam>>;
+  /// Optimizers of WithOptimizer; `sgd` is equivalent to kernels without it.
+  using Optimizers =
+      Registry<Named<"sgd", Sgd>, Named<"adagrad", AdaGrad>, Named<"row-adagrad", RowAdaGrad>,
+               Named<"rmsprop", RmsProp>, Named<"adam", Adam>>;
 
-/// The targets of the centres of `hogwild`, `shared` and `cbow`. Their names are these with "-" and
-/// one of the names below; without it for "negative".
-using TargetPolicies = Registry<Named<"negative", NegativeSampling>, Named<"hs", HuffmanPath>,
-                                Named<"hs-negative", HuffmanPathAndNegatives>>;
+  /// The targets of the centres of `hogwild`, `shared` and `cbow`. Their names are these with "-"
+  /// and one of the names below; without it for "negative".
+  using Targets = Registry<Named<"negative", NegativeSampling>, Named<"hs", HuffmanPath>,
+                           Named<"hs-negative", HuffmanPathAndNegatives>>;
 
-/// Kernels on the CPU for all samplers.
-using Kernels = Registry<Named<"fused", FusedKernel>,
+  /// Kernels on the CPU for all samplers.
+  using Kernels = Registry<Named<"fused", FusedKernel>,
 #if WORDLOOM_HAS_BLAS
-                         Named<"gemm", GemmKernel>,
+                           Named<"gemm", GemmKernel>,
 #endif
-                         Named<"dot", DotKernel>>;
+                           Named<"dot", DotKernel>>;
 
-/// Kernels for blocks of rows and one process only, and the samplers that programs train with them.
-using RowKernels = Registry<Named<"bf16", Bf16Kernel>>;
-using RowSamplers = Registry<Named<"shared", SharedNegative>, Named<"combined", CombinedContext>,
-                             Named<"grouped", GroupedWindow>>;
+  /// Kernels for blocks of rows and one process only, and the samplers that programs train with
+  /// them.
+  using RowKernels = Registry<Named<"bf16", Bf16Kernel>>;
+  using RowSamplers = Registry<Named<"shared", SharedNegative>, Named<"combined", CombinedContext>,
+                               Named<"grouped", GroupedWindow>>;
+};
 
 }}  // namespace wordloom::WORDLOOM_ABI

@@ -29,14 +29,6 @@
 /// The published systems by name, so that no template arguments are needed to reproduce a paper.
 namespace wordloom { inline namespace WORDLOOM_ABI {
 
-/// Returns `parameters` with `private_rows`, and without features that published systems lack.
-constexpr Hyperparameters as_published(Hyperparameters parameters, std::size_t private_rows = 0) {
-  parameters.private_rows = private_rows;
-  parameters.negative_pool = 0;
-  parameters.node_sample = 0;
-  return parameters;
-}
-
 namespace detail {
 
 /// Switches off what published systems do not have in a sampler, and in those around which it is.
@@ -66,7 +58,7 @@ SamplerPolicy published_sampler(const Hyperparameters& parameters) {
 /// Hyperparameters::private_rows says (Hogwild: Recht et al. 2011), each negative is drawn anew, a
 /// Huffman tree trains all of its nodes, each context word of CBOW receives the whole gradient, as
 /// in word2vec.c, and each pair of a column has negatives of its own. Otherwise a Trainer. The
-/// hyperparameters of word2vec.c are those of word2vec_parameters() (presets.hpp). `private_rows`:
+/// hyperparameters of word2vec.c are those of Presets::word2vec() (presets.hpp). `private_rows`:
 /// for a system that has some.
 template <class SamplerPolicy, class KernelPolicy, class SyncPolicyType = NoSync,
           std::size_t private_rows = 0>
@@ -74,17 +66,16 @@ class Published : public Trainer<SamplerPolicy, KernelPolicy, SyncPolicyType> {
  public:
   /// Throws as Trainer does.
   explicit Published(Hyperparameters parameters, SyncPolicyType sync = SyncPolicyType())
-      : Published(parameters,
-                  detail::published_sampler<SamplerPolicy>(wordloom::as_published(parameters)),
+      : Published(parameters, detail::published_sampler<SamplerPolicy>(parameters.as_published()),
                   policy_from<KernelPolicy>(parameters), std::move(sync)) {}
 
   /// With policies of other parameters: of the sampler, all but the pool of negatives and the nodes
   /// that are left out. Throws as Trainer does.
   Published(Hyperparameters parameters, SamplerPolicy sampler, KernelPolicy kernel = {},
             SyncPolicyType sync = SyncPolicyType())
-      : Trainer<SamplerPolicy, KernelPolicy, SyncPolicyType>(
-            wordloom::as_published(parameters, private_rows), as_published(std::move(sampler)),
-            std::move(kernel), std::move(sync)) {}
+      : Trainer<SamplerPolicy, KernelPolicy, SyncPolicyType>(parameters.as_published(private_rows),
+                                                             as_published(std::move(sampler)),
+                                                             std::move(kernel), std::move(sync)) {}
 
  private:
   static SamplerPolicy as_published(SamplerPolicy sampler) {
@@ -93,7 +84,9 @@ class Published : public Trainer<SamplerPolicy, KernelPolicy, SyncPolicyType> {
   }
 };
 
-/// A trainer with fixed windows: see with_fixed_window(). Otherwise a Trainer.
+namespace detail {
+
+/// A trainer with fixed windows: see Hyperparameters::with_fixed_window(). Otherwise a Trainer.
 template <class SamplerPolicy, class KernelPolicy>
 class FixedWindowTrainer : public Trainer<SamplerPolicy, KernelPolicy> {
  public:
@@ -102,9 +95,11 @@ class FixedWindowTrainer : public Trainer<SamplerPolicy, KernelPolicy> {
       : FixedWindowTrainer(parameters, policy_from<KernelPolicy>(parameters)) {}
   FixedWindowTrainer(const Hyperparameters& parameters, KernelPolicy kernel)
       : Trainer<SamplerPolicy, KernelPolicy>(
-            with_fixed_window(parameters),
-            policy_from<SamplerPolicy>(with_fixed_window(parameters)), std::move(kernel)) {}
+            parameters.with_fixed_window(),
+            policy_from<SamplerPolicy>(parameters.with_fixed_window()), std::move(kernel)) {}
 };
+
+}  // namespace detail
 
 /// Mikolov et al. 2013b, "Distributed Representations of Words and Phrases and their
 /// Compositionality": skip-gram with negative sampling.
@@ -119,19 +114,16 @@ using Word2VecCbow = Published<Cbow, DotKernel>;
 /// FusedKernel>` is twice as fast.
 using FastText = Published<Subwords<Hogwild>, DotKernel>;
 
-/// Morin and Bengio 2005; Mikolov et al. 2013a: skip-gram with hierarchical softmax, pair by pair
-/// as in word2vec.c.
-using Word2VecHierarchicalSoftmax = Published<BasicHogwild<HuffmanPath>, DotKernel>;
+/// Perozzi et al. 2014, "DeepWalk: Online Learning of Social Representations": hierarchical softmax
+/// on RandomWalks with p = q = 1. For text, skip-gram with hierarchical softmax, pair by
+/// pair, as in word2vec.c (Morin and Bengio 2005; Mikolov et al. 2013a).
+using DeepWalk = Published<BasicHogwild<HuffmanPath>, DotKernel>;
 
-/// Vuurens et al. 2016, "Efficient Parallel Learning of Word2Vec": Word2VecHierarchicalSoftmax
+/// Vuurens et al. 2016, "Efficient Parallel Learning of Word2Vec": DeepWalk
 /// whose threads have copies of the 31 most frequent nodes, the top of the tree, and merge them
 /// into the shared rows after a number of pairs. The authors' program merges after each centre
 /// word: see benchmarks/results/as-published.md.
 using CachedHierarchicalSoftmax = Published<BasicHogwild<HuffmanPath>, DotKernel, NoSync, 31>;
-
-/// Perozzi et al. 2014, "DeepWalk: Online Learning of Social Representations": hierarchical softmax
-/// on RandomWalks with p = q = 1.
-using DeepWalk = Word2VecHierarchicalSoftmax;
 
 /// Grover and Leskovec 2016, "node2vec: Scalable Feature Learning for Networks": skip-gram with
 /// negative sampling on RandomWalks, which are never subsampled.
@@ -175,11 +167,11 @@ using PWord2Vec = Published<SharedNegative, GemmKernel>;
 using PSgnsCc = Published<IndexedContext, GemmKernel>;
 
 /// Wombat on CPUs (Simonton and Alaghband 2017, "Efficient and accurate Word2Vec implementations in
-/// GPU and shared-memory multicore architectures"), with negative sampling and with hierarchical
-/// softmax: the blocks and products of pWord2Vec. There, the threads of one core take windows from
-/// one queue; here, each thread has sentences of its own.
+/// GPU and shared-memory multicore architectures"), with negative sampling; with hierarchical
+/// softmax `Published<HierarchicalSoftmax, GemmKernel>`: the blocks and products of pWord2Vec.
+/// There, the threads of one core take windows from one queue; here, each thread has sentences of
+/// its own.
 using Wombat = PWord2Vec;
-using WombatHierarchicalSoftmax = Published<HierarchicalSoftmax, GemmKernel>;
 
 /// Moon et al. 2019, "Parallel Data-Local Training for Optimizing Word2Vec Embeddings for Word and
 /// Graph Embeddings". In the paper C = 8, K = 5, D = 128.

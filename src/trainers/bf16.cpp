@@ -4,4 +4,5 @@
 
 using namespace wordloom;
 
-template AnyTrainer detail::trainer_from<RowSamplers>(const detail::Method&, const Bf16Kernel&);
+template AnyTrainer detail::trainer_from<Policies::RowSamplers>(const detail::Method&,
+                                                                const Bf16Kernel&);

@@ -10,20 +10,23 @@ using Stepping = WithOptimizer<Kernel, detail::AnyOptimizer>;
 template <class Kernel>
 using Scaling = WithOptimizer<Kernel, RowAdaGrad>;
 
-template AnyTrainer detail::trainer_from<ColumnSamplers>(const detail::Method&, const FusedKernel&);
-template AnyTrainer detail::trainer_from<ColumnSamplers>(const detail::Method&,
-                                                         const Scaling<FusedKernel>&);
-template AnyTrainer detail::trainer_from<ColumnSamplers>(const detail::Method&,
-                                                         const Stepping<FusedKernel>&);
-template AnyTrainer detail::trainer_from<ColumnSamplers>(const detail::Method&, const DotKernel&);
-template AnyTrainer detail::trainer_from<ColumnSamplers>(const detail::Method&,
-                                                         const Scaling<DotKernel>&);
-template AnyTrainer detail::trainer_from<ColumnSamplers>(const detail::Method&,
-                                                         const Stepping<DotKernel>&);
+template AnyTrainer detail::trainer_from<Policies::ColumnSamplers>(const detail::Method&,
+                                                                   const FusedKernel&);
+template AnyTrainer detail::trainer_from<Policies::ColumnSamplers>(const detail::Method&,
+                                                                   const Scaling<FusedKernel>&);
+template AnyTrainer detail::trainer_from<Policies::ColumnSamplers>(const detail::Method&,
+                                                                   const Stepping<FusedKernel>&);
+template AnyTrainer detail::trainer_from<Policies::ColumnSamplers>(const detail::Method&,
+                                                                   const DotKernel&);
+template AnyTrainer detail::trainer_from<Policies::ColumnSamplers>(const detail::Method&,
+                                                                   const Scaling<DotKernel>&);
+template AnyTrainer detail::trainer_from<Policies::ColumnSamplers>(const detail::Method&,
+                                                                   const Stepping<DotKernel>&);
 #if WORDLOOM_HAS_BLAS
-template AnyTrainer detail::trainer_from<ColumnSamplers>(const detail::Method&, const GemmKernel&);
-template AnyTrainer detail::trainer_from<ColumnSamplers>(const detail::Method&,
-                                                         const Scaling<GemmKernel>&);
-template AnyTrainer detail::trainer_from<ColumnSamplers>(const detail::Method&,
-                                                         const Stepping<GemmKernel>&);
+template AnyTrainer detail::trainer_from<Policies::ColumnSamplers>(const detail::Method&,
+                                                                   const GemmKernel&);
+template AnyTrainer detail::trainer_from<Policies::ColumnSamplers>(const detail::Method&,
+                                                                   const Scaling<GemmKernel>&);
+template AnyTrainer detail::trainer_from<Policies::ColumnSamplers>(const detail::Method&,
+                                                                   const Stepping<GemmKernel>&);
 #endif

@@ -4,5 +4,7 @@
 
 using namespace wordloom;
 
-template AnyTrainer detail::trainer_from<Samplers>(const detail::Method&, const DotKernel&);
-template AnyTrainer detail::trainer_from<SubwordSamplers>(const detail::Method&, const DotKernel&);
+template AnyTrainer detail::trainer_from<Policies::Samplers>(const detail::Method&,
+                                                             const DotKernel&);
+template AnyTrainer detail::trainer_from<Policies::SubwordSamplers>(const detail::Method&,
+                                                                    const DotKernel&);

@@ -4,10 +4,11 @@
 
 using namespace wordloom;
 
-template AnyTrainer detail::trainer_from<Samplers>(const detail::Method&, const FusedKernel&);
-template AnyTrainer detail::trainer_from<SubwordSamplers>(const detail::Method&,
-                                                          const FusedKernel&);
+template AnyTrainer detail::trainer_from<Policies::Samplers>(const detail::Method&,
+                                                             const FusedKernel&);
+template AnyTrainer detail::trainer_from<Policies::SubwordSamplers>(const detail::Method&,
+                                                                    const FusedKernel&);
 #if WORDLOOM_HAS_BLAS
-template AnyTrainer detail::trainer_from<EncodedSamplers>(const detail::Method&,
-                                                          const FusedKernel&);
+template AnyTrainer detail::trainer_from<Policies::EncodedSamplers>(const detail::Method&,
+                                                                    const FusedKernel&);
 #endif

@@ -8,8 +8,10 @@ using namespace wordloom;
 using Indexed = Registry<Named<"indexed", IndexedContext>>;
 using Decoupled = Registry<Named<"decoupled", DecoupledMinibatch>>;
 
-template AnyTrainer detail::trainer_from<Samplers>(const detail::Method&, const GemmKernel&);
-template AnyTrainer detail::trainer_from<SubwordSamplers>(const detail::Method&, const GemmKernel&);
+template AnyTrainer detail::trainer_from<Policies::Samplers>(const detail::Method&,
+                                                             const GemmKernel&);
+template AnyTrainer detail::trainer_from<Policies::SubwordSamplers>(const detail::Method&,
+                                                                    const GemmKernel&);
 template AnyTrainer detail::trainer_from<Indexed>(const detail::Method&, const GemmKernel&);
 template AnyTrainer detail::trainer_from<Decoupled>(const detail::Method&,
                                                     const PairsApart<GemmKernel>&);

@@ -7,4 +7,4 @@ using namespace wordloom;
 
 using Kernel = WithOptimizer<DotKernel, detail::AnyOptimizer>;
 
-template AnyTrainer detail::trainer_from<Samplers>(const detail::Method&, const Kernel&);
+template AnyTrainer detail::trainer_from<Policies::Samplers>(const detail::Method&, const Kernel&);

@@ -6,4 +6,4 @@ using namespace wordloom;
 
 using Kernel = WithOptimizer<FusedKernel, RowAdaGrad>;
 
-template AnyTrainer detail::trainer_from<Samplers>(const detail::Method&, const Kernel&);
+template AnyTrainer detail::trainer_from<Policies::Samplers>(const detail::Method&, const Kernel&);

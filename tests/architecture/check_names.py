@@ -3,7 +3,7 @@ comment before it. Usage: check_names.py INCLUDE [--list], where INCLUDE holds w
 
 A name is a type, function or variable of namespace wordloom, or of one inside it, except detail and
 simd, in a header outside of detail/. Members, concepts and operators are not counted, and not those
-in deprecated.hpp, which go with the next version."""
+that are deprecated, which go with the next version."""
 import collections
 import json
 import os
@@ -12,14 +12,14 @@ import shutil
 import subprocess
 import sys
 
-MOST = 263  # to be lowered with each name that goes; the aim is 200
+MOST = 200
 INTERNAL = re.compile(r"\b(detail|simd|cuda|__anon\w*)\b")
 NO_NAMES = {"__launch_bounds__", "min_blocks"}  # misread
 
 
 def tags(include):
     command = ["ctags", "--recurse", "--languages=C++", "--langmap=C++:+.cuh", "--kinds-C++=+p",
-               "--fields=+nKs", "--output-format=json", "-f", "-", "wordloom"]
+               "--fields=+nKst", "--output-format=json", "-f", "-", "wordloom"]
     out = subprocess.run(command, cwd=include, capture_output=True, text=True, check=True).stdout
     return [json.loads(line) for line in out.splitlines() if line.startswith("{")]
 
@@ -50,12 +50,16 @@ def main():
             continue
         if INTERNAL.search(scope) or tag["kind"] in ("namespace", "macro", "local", "parameter"):
             continue
+        if tag["kind"] == "prototype" and tag.get("typeref", "").endswith("."):
+            continue  # a call in the requirements of a concept
         name = tag["name"]
         if name.startswith("operator") or name in NO_NAMES or not re.fullmatch(r"\w+", name):
             continue
         if path not in text:
             with open(os.path.join(include, tag["path"]), encoding="utf-8") as file:
                 text[path] = file.read().split("\n")
+        if "[[deprecated" in "".join(text[path][max(0, tag["line"] - 2):tag["line"]]):
+            continue
         key = (scope, name)
         folders[path.split("/")[0] if "/" in path else "(root)"].add(key)
         commented[key] = commented[key] or has_comment(text[path], tag["line"])

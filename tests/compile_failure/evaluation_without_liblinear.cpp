@@ -15,5 +15,5 @@ LinkReport use(const Embeddings& embeddings, const LinkSplit& split, const NodeL
 #else
   static_cast<void>(labels);
 #endif
-  return evaluate_link_similarity(embeddings, split);
+  return LinkReport::of_similarity(embeddings, split);
 }

@@ -9,16 +9,16 @@
 using namespace wordloom;
 
 struct OneSided {
-  static constexpr BlockFeatures uses = {.one_side = true};
+  static constexpr Block::Features uses = {.one_side = true};
   struct Worker {
-    BlockShape max_block() const { return {1, 1}; }
+    Block::Shape max_block() const { return {1, 1}; }
     template <class Sink>
     void sample(std::span<const WordId> sentence, Random&, Sink&& sink) {
       sink(Block{.inputs = sentence.first(1),
                  .outputs = sentence.first(1),
                  .positives = 1,
                  .examples = 1,
-                 .update = Sides::inputs});
+                 .update = Block::Sides::inputs});
     }
   };
   Worker start(const Vocabulary&) const { return {}; }

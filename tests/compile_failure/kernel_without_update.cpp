@@ -14,7 +14,7 @@ struct IdleKernel {
     }
 #endif
   };
-  Worker worker(const Model&, BlockShape) const { return {}; }
+  Worker worker(const Model&, Block::Shape) const { return {}; }
 };
 
 template void compose<Trainer<SharedNegative, IdleKernel>>();

@@ -1,4 +1,4 @@
-// expect: this UpdateKernel lacks 'auto worker.const Model&, BlockShape. const'
+// expect: this UpdateKernel lacks 'auto worker.const Model&, Block::Shape. const'
 // expect: LonelyKernel
 
 #include "support.hpp"
@@ -7,7 +7,7 @@ using namespace wordloom;
 
 struct LonelyKernel {
 #ifndef WORDLOOM_EXPECT_FAILURE
-  PlainKernel::Worker worker(const Model&, BlockShape) const { return {}; }
+  PlainKernel::Worker worker(const Model&, Block::Shape) const { return {}; }
 #endif
 };
 

@@ -1,4 +1,4 @@
-// expect: the worker of this Sampler lacks 'BlockShape max_block.. const'
+// expect: the worker of this Sampler lacks 'Block::Shape max_block.. const'
 // expect: UnboundedSampler
 
 #include <span>
@@ -10,7 +10,7 @@ using namespace wordloom;
 struct UnboundedSampler {
   struct Worker {
 #ifndef WORDLOOM_EXPECT_FAILURE
-    BlockShape max_block() const { return {1, 1}; }
+    Block::Shape max_block() const { return {1, 1}; }
 #endif
     template <class Sink>
     void sample(std::span<const WordId> sentence, Random&, Sink&& sink) {

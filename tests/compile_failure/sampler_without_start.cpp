@@ -9,7 +9,7 @@ using namespace wordloom;
 
 struct IdleSampler {
   struct Worker {
-    BlockShape max_block() const { return {1, 1}; }
+    Block::Shape max_block() const { return {1, 1}; }
     template <class Sink>
     void sample(std::span<const WordId>, Random&, Sink&&) {}
   };

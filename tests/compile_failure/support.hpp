@@ -27,5 +27,5 @@ struct PlainKernel {
       return {};
     }
   };
-  Worker worker(const wordloom::Model&, wordloom::BlockShape) const { return {}; }
+  Worker worker(const wordloom::Model&, wordloom::Block::Shape) const { return {}; }
 };

@@ -14,10 +14,10 @@ struct EndlessSync {
   std::size_t rank() const { return 0; }
   std::size_t size() const { return 1; }
   std::uint64_t start(Model&, RankInfo&) { return 1; }
-  Signal tick(Model&, double, Signal request) { return request; }
-  Positions gather(Model&, std::span<const std::uint64_t>) { return {}; }
+  RankInfo::Signal tick(Model&, double, RankInfo::Signal request) { return request; }
+  RankInfo::Positions gather(Model&, std::span<const std::uint64_t>) { return {}; }
 #ifndef WORDLOOM_EXPECT_FAILURE
-  Signal finish(Model&) { return Signal::go_on; }
+  RankInfo::Signal finish(Model&) { return RankInfo::Signal::go_on; }
 #endif
   void fail(const std::string&) {}
 };

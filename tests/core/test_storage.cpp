@@ -121,7 +121,7 @@ TEST_CASE("parts cover a range in order and differ in size by at most one", "[pa
   for (std::size_t n = 1; n < 8; ++n) {
     std::size_t at = 0;
     for (std::size_t i = 0; i < n; ++i) {
-      const auto [first, last] = part_of(17, i, n);
+      const auto [first, last] = detail::part_of(17, i, n);
       CHECK(first == at);
       CHECK(last - first >= 17 / n);
       CHECK(last - first <= 17 / n + 1);

@@ -37,7 +37,7 @@ struct PlainCorpus {
   std::uint64_t token_count() const { return joined(*all).size(); }
   auto sentences(const Shard& shard) const {
     if (shard.index == 0 && ++*reads == failing_read) throw std::runtime_error("read again");
-    const auto [first, last] = part_of(all->size(), shard.index, shard.count);
+    const auto [first, last] = shard.part_of(all->size());
     return std::vector<std::span<const WordId>>(all->begin() + static_cast<std::ptrdiff_t>(first),
                                                 all->begin() + static_cast<std::ptrdiff_t>(last));
   }

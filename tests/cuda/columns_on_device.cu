@@ -83,8 +83,8 @@ void begin_column(Run& run, const WordContextMatrix& matrix, std::uint64_t colum
     matrix.contexts(column, 0, contexts);
   }
   run.begin_column(column, column, contexts);
-  run.train(Sides::inputs, 0.1);
-  run.train(Sides::outputs, 0.1);
+  run.train(Block::Sides::inputs, 0.1);
+  run.train(Block::Sides::outputs, 0.1);
   run.end_column();
 }
 
@@ -177,13 +177,15 @@ int main(int argc, char** argv) try {
   if (is_wanted("staged"))
     report("two ranks on a device, by way of the host",
            are_one<Kernel>(2, false, [](InProcess self) {
-             return StagedRowAllgather<InProcess, Adam>(StagedRanks<InProcess>(self));
+             return RowAllgather<StagedRanks<InProcess>, CudaUniformKernel<Adam>::Replica>(
+                 StagedRanks<InProcess>(self));
            }));
   if (is_wanted("nccl")) {
 #if WORDLOOM_HAS_NCCL
     if (devices > 1) {
       report("two ranks by NCCL", are_one<Kernel>(2, true, [](InProcess self) {
-               return NcclRowAllgather<InProcess, Adam>(NcclRanks<InProcess>(self, self.rank()));
+               return RowAllgather<NcclRanks<InProcess>, CudaUniformKernel<Adam>::Replica>(
+                   NcclRanks<InProcess>(self, self.rank()));
              }));
       return failures == 0 ? 0 : 1;
     }

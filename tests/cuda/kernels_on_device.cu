@@ -183,17 +183,17 @@ int main(int argc, char** argv) try {
           cuda::BasicSentenceScheme<cuda::AnyTargets>, 1, HostTeam<64>>("sentence, tree",
                                                                         parameters(64, 3));
   compare<SharedNegative, CudaRegisterKernel, cuda::RegisterScheme, 1, HostTeam<128>>(
-      "register", with_fixed_window(parameters(128, 5)));
+      "register", parameters(128, 5).with_fixed_window());
   compare<HierarchicalSoftmax, CudaRegisterKernel, cuda::BasicRegisterScheme<cuda::AnyTargets>, 1,
           HostTeam<64>>("register, tree", parameters(64, 5));
   compare<SharedNegative, CudaRingBufferKernel, cuda::RingBufferScheme, 1, HostTeam<64>>(
       "ring", parameters(64, 5));
   compare<Hogwild, CudaRingBufferKernel, cuda::PairRingScheme, 1, HostTeam<32>>(
-      "ring, pairs", with_fixed_window(parameters(20, 3)));
+      "ring, pairs", parameters(20, 3).with_fixed_window());
   compare<SentenceMinibatch, CudaRingBufferKernel, cuda::MinibatchRingScheme, 1, HostTeam<64>>(
       "ring, minibatches", parameters(64, 20));  // where a tile takes the place of rows in the ring
   compare<SharedNegative, CudaWarpKernel, WarpScheme<7>, 4, HostTeam<32>>(
-      "warp", with_fixed_window(parameters(128, 5)));
+      "warp", parameters(128, 5).with_fixed_window());
   compare<SharedNegative, CudaWarpKernel, WarpScheme<11>, 4, HostTeam<32>>("warp",
                                                                            parameters(128, 5));
   compare<SharedNegative, CudaWarpKernel, WarpScheme<11>, 1, HostTeam<32>>("warp",
@@ -203,7 +203,7 @@ int main(int argc, char** argv) try {
   compare<SentenceMinibatch, CudaGemmKernel, cuda::GemmScheme, 4, cuda::HostWarps<4>>(
       "gemm", parameters(128, 5));
   compare<SentenceMinibatch, CudaGemmKernel, cuda::GemmScheme, 1, cuda::HostWarps<4>>(
-      "gemm", with_fixed_window(parameters(20, 8)));
+      "gemm", parameters(20, 8).with_fixed_window());
   compare<SharedNegative, CudaWombatKernel, cuda::WombatScheme<cuda::WordTargets>, 1, HostTeam<32>>(
       "wombat", parameters(20, 8));
   using BidMachSteps =

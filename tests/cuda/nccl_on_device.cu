@@ -39,7 +39,7 @@ void compare(const char* name) {
   const auto on_device = run([](InProcess self, Model& model) {
     const auto kernel = CudaWarpKernel().start(SharedNegative(), {.dimension = columns}, model);
     auto replica = kernel->replica();
-    StagedAllreduce<InProcess, Combine> sync(StagedRanks<InProcess>(self), options);
+    Allreduce<StagedRanks<InProcess>, Combine> sync(StagedRanks<InProcess>(self), options);
     const auto put = [&] {
       const auto copy = [&](float* to, const RowMatrix& from) {
         cuda::check(cudaMemcpy2D(to, replica.view.stride * sizeof(float), from.data(),
@@ -91,10 +91,10 @@ int main() try {
   compare<CoherentSum>("coherent sum");
   const DemoText text(is_emulated ? 2'000 : 500'000);
   const auto staged = [](InProcess self, SyncOptions options) {
-    return StagedAllreduce<InProcess>(StagedRanks<InProcess>(self), options);
+    return Allreduce<StagedRanks<InProcess>>(StagedRanks<InProcess>(self), options);
   };
   const auto by_nccl = [](InProcess self, SyncOptions options) {
-    return NcclAllreduce<InProcess>(NcclRanks<InProcess>(self, self.rank()), options);
+    return Allreduce<NcclRanks<InProcess>>(NcclRanks<InProcess>(self, self.rank()), options);
   };
   report("two ranks on a device, by way of the host", learn(text, 2, false, staged));
   report("one rank by NCCL", learn(text, 1, true, by_nccl));

@@ -93,7 +93,7 @@ TEST_CASE(
 }
 
 TEST_CASE("a kernel on a device refuses models that it cannot train", "[cuda]") {
-  const auto start = [](const ModelShape& shape) {
+  const auto start = [](const Model::Shape& shape) {
     const Model model(zipf_vocabulary(20), shape);
     RecordingKernel().start(SharedNegative(), {.dimension = shape.dimension}, model);
   };

@@ -235,7 +235,7 @@ void check(const Sampler& sampler, bool in_tiles = false) {
 TEST_CASE("CbowScheme equals its oracle", "[cuda][cbow]") {
   for (const BagGradient gradient : {BagGradient::mean, BagGradient::whole, BagGradient::root}) {
     check<cuda::CbowScheme>(Cbow{.window = {5}, .gradient = gradient});
-    check<cuda::CbowScheme>(HierarchicalCbow{.window = {2}, .gradient = gradient});
+    check<cuda::CbowScheme>(BasicCbow<HuffmanPath>{.window = {2}, .gradient = gradient});
     check<cuda::CbowScheme>(BothCbow{.window = {5}, .gradient = gradient});
   }
 }
@@ -294,8 +294,9 @@ TEST_CASE("a kernel on a device refuses a model with the output rows of other ta
           "[cuda][huffman]") {
   const Vocabulary vocabulary = zipf_vocabulary(words);
   const Model model = random_model(vocabulary, dimension);
-  const KernelOf<cuda::CbowScheme, HierarchicalCbow> kernel;
-  CHECK(contains(message_of<InvalidArgument>(
-                     [&] { kernel.start(HierarchicalCbow(), {.dimension = dimension}, model); }),
+  const KernelOf<cuda::CbowScheme, BasicCbow<HuffmanPath>> kernel;
+  CHECK(contains(message_of<InvalidArgument>([&] {
+                   kernel.start(BasicCbow<HuffmanPath>(), {.dimension = dimension}, model);
+                 }),
                  "59 rows of the output"));
 }

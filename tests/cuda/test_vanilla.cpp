@@ -334,7 +334,8 @@ TEST_CASE("minibatches on a device refuse unsupported parameters and models", "[
                      [&] { OnMachine<Sgd>().start(Hogwild(), {.dimension = 20}, other); }),
                  "trains 60 rows of the output"));
   CHECK(contains(message_of<InvalidArgument>([] {
-                   FixedWindowTrainer<Hogwild, OnMachine<Sgd>>(Hyperparameters(), {.batch = 0});
+                   detail::FixedWindowTrainer<Hogwild, OnMachine<Sgd>>(Hyperparameters(),
+                                                                       {.batch = 0});
                  }),
                  "batch is 0"));
 }
@@ -345,7 +346,7 @@ EncodedCorpus corpus() {
   return EncodedCorpus::from_sentences(random_sentences(50, 20, words), vocabulary());
 }
 template <class Kernel>
-using TrainerOf = FixedWindowTrainer<Hogwild, Kernel>;
+using TrainerOf = detail::FixedWindowTrainer<Hogwild, Kernel>;
 
 }  // namespace
 

@@ -100,7 +100,7 @@ Trained train(Hyperparameters parameters, std::size_t batch) {
 /// The same by the host.
 Trained train_on_host(Hyperparameters parameters, std::size_t batch) {
   const auto corpus = EncodedCorpus::from_sentences(random_sentences(60, 20, words), vocabulary());
-  FixedWindowTrainer<Hogwild, OnHost<Adam>> trainer(parameters, {.batch = batch});
+  detail::FixedWindowTrainer<Hogwild, OnHost<Adam>> trainer(parameters, {.batch = batch});
   Trained result{random_model(vocabulary(), parameters.dimension), 0};
   result.loss = trainer.train(corpus, result.model).loss;
   return result;

@@ -212,14 +212,14 @@ void train_ranks(
     for (std::size_t i = 0; i < text().vocabulary.size(); ++i)
       require(std::ranges::equal(vectors->vector(i), of_ranks[0]->vector(i)), "ranks differ");
 }
-NcclAllreduce<InProcess> by_nccl(InProcess self, SyncOptions options) {
-  return NcclAllreduce<InProcess>(NcclRanks<InProcess>(self, self.rank()), options);
+Allreduce<NcclRanks<InProcess>> by_nccl(InProcess self, SyncOptions options) {
+  return Allreduce<NcclRanks<InProcess>>(NcclRanks<InProcess>(self, self.rank()), options);
 }
 
 /// Ranks of which one is on a device that is not the first, by way of the host.
 void staged_on_two_devices() {
   train_ranks(2, 1, [](InProcess self, SyncOptions options) {
-    return StagedAllreduce<InProcess>(StagedRanks<InProcess>(self), options);
+    return Allreduce<StagedRanks<InProcess>>(StagedRanks<InProcess>(self), options);
   });
 }
 

@@ -113,18 +113,18 @@ std::array<RowId, 2> outputs_of(WordId word, WordId positive, std::size_t words)
 template <bool of_columns>
 struct PlainPairs {
   static constexpr bool two_steps = of_columns;
-  static constexpr BlockFeatures uses = {.one_side = of_columns};
+  static constexpr Block::Features uses = {.one_side = of_columns};
   template <class Visit>
   void visit_parameters(Visit&&) const {}
 
   struct Worker {
     std::size_t words;
-    Sides step = Sides::both;
-    BlockShape max_block() const { return {.inputs = 1, .outputs = 2}; }
-    void begin_step(Sides sides) { step = sides; }
+    Block::Sides step = Block::Sides::both;
+    Block::Shape max_block() const { return {.inputs = 1, .outputs = 2}; }
+    void begin_step(Block::Sides sides) { step = sides; }
     template <class Sink>
     void sample(std::span<const WordId> text, Random&, Sink&& sink) {
-      if (step == Sides::outputs) return;
+      if (step == Block::Sides::outputs) return;
       for (std::size_t i = 0; i < text.size(); i += of_columns ? 2 : 1) {
         const auto outputs = outputs_of(text[i], of_columns ? text[i + 1] : text[i] + 1, words);
         sink(Block{.inputs = text.subspan(i, 1),

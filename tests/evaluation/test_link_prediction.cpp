@@ -20,8 +20,8 @@ namespace {
 using Pair = std::pair<WordId, WordId>;
 
 /// Edges between some of the pairs of nodes from `first` to `last` - 1.
-void add_random_edges(std::vector<Edge>& edges, WordId first, WordId last, double probability,
-                      Random& random) {
+void add_random_edges(std::vector<Graph::Edge>& edges, WordId first, WordId last,
+                      double probability, Random& random) {
   for (WordId a = first; a < last; ++a)
     for (WordId b = a + 1; b < last; ++b)
       if (random.uniform() < probability)
@@ -31,7 +31,7 @@ void add_random_edges(std::vector<Edge>& edges, WordId first, WordId last, doubl
 /// Two components, a node with nothing but an edge to itself, and another such edge.
 Graph two_components(bool weighted = false) {
   Random random(3);
-  std::vector<Edge> edges{{50, 50}, {4, 4}};
+  std::vector<Graph::Edge> edges{{50, 50}, {4, 4}};
   add_random_edges(edges, 0, 30, 0.25, random);
   add_random_edges(edges, 30, 50, 0.3, random);
   return Graph::from_edges(edges, 51, {.weighted = weighted});
@@ -49,9 +49,9 @@ std::vector<WordId> components(const Graph& graph) {
 }
 
 /// Pairs as a set, each of which must be rising and occur once.
-std::set<Pair> distinct(const std::vector<Edge>& edges) {
+std::set<Pair> distinct(const std::vector<Graph::Edge>& edges) {
   std::set<Pair> result;
-  for (const Edge& edge : edges) {
+  for (const Graph::Edge& edge : edges) {
     CHECK(edge.from < edge.to);
     CHECK(result.emplace(edge.from, edge.to).second);
   }
@@ -112,7 +112,7 @@ TEST_CASE("a split of links holds out a share and keeps connected nodes connecte
   REQUIRE(links + 2 == graph.edge_count());
   for (const double share : {0.1, 0.5}) {
     for (std::uint64_t seed = 1; seed <= 20; ++seed) {
-      const auto split = split_links(graph, {.share = share, .seed = seed});
+      const auto split = LinkSplit::of(graph, {.share = share, .seed = seed});
       const auto test = distinct(split.test_links), train = distinct(split.train_links);
       const auto no_test = distinct(split.test_non_links);
       const auto no_train = distinct(split.train_non_links);
@@ -144,16 +144,16 @@ TEST_CASE("a split of links holds out a share and keeps connected nodes connecte
 
 TEST_CASE("a split of links is a function of the seed", "[evaluation]") {
   const Graph graph = two_components(true);
-  const auto one = split_links(graph), same = split_links(graph);
+  const auto one = LinkSplit::of(graph), same = LinkSplit::of(graph);
   CHECK(one.test_links == same.test_links);
   CHECK(one.train_links == same.train_links);
   CHECK(one.test_non_links == same.test_non_links);
   CHECK(one.train_non_links == same.train_non_links);
-  const auto other = split_links(graph, {.seed = 2});
+  const auto other = LinkSplit::of(graph, {.seed = 2});
   CHECK(distinct(one.test_links) != distinct(other.test_links));
   CHECK(distinct(one.test_non_links) != distinct(other.test_non_links));
   for (const auto& links : {one.test_links, one.train_links})
-    for (const Edge& link : links) {
+    for (const Graph::Edge& link : links) {
       const auto row = graph.neighbours(link.from);
       const auto at = std::lower_bound(row.begin(), row.end(), link.to) - row.begin();
       CHECK(link.weight == graph.weights(link.from)[static_cast<std::size_t>(at)]);
@@ -162,12 +162,12 @@ TEST_CASE("a split of links is a function of the seed", "[evaluation]") {
 
 TEST_CASE("links and pairs without one are drawn with equal probabilities", "[evaluation]") {
   // A ring of 12 nodes: each link may be held out, 54 pairs have none.
-  std::vector<Edge> edges;
+  std::vector<Graph::Edge> edges;
   for (WordId node = 0; node < 12; ++node) edges.push_back({node, (node + 1) % 12});
   const Graph graph = Graph::from_edges(edges, 12);
   std::map<Pair, std::uint64_t> held_out, absent_test, absent_train;
   for (std::uint64_t seed = 0; seed < 6000; ++seed) {
-    const auto split = split_links(graph, {.share = 0.08, .seed = seed});
+    const auto split = LinkSplit::of(graph, {.share = 0.08, .seed = seed});
     REQUIRE(split.test_links.size() == 1);
     ++held_out[{split.test_links[0].from, split.test_links[0].to}];
     ++absent_test[{split.test_non_links[0].from, split.test_non_links[0].to}];
@@ -190,21 +190,21 @@ TEST_CASE("links and pairs without one are drawn with equal probabilities", "[ev
 TEST_CASE("an impossible split of links is refused with the reason", "[evaluation]") {
   const auto message = [](const Graph& graph, double share) {
     return message_of<InvalidArgument>(
-        [&] { static_cast<void>(split_links(graph, {.share = share})); });
+        [&] { static_cast<void>(LinkSplit::of(graph, {.share = share})); });
   };
-  std::vector<Edge> ring;
+  std::vector<Graph::Edge> ring;
   for (WordId node = 0; node < 20; ++node) ring.push_back({node, (node + 1) % 20});
   const Graph graph = Graph::from_edges(ring, 20);
   for (const double share : {0.0, 1.0, -0.5, static_cast<double>(NAN)})
     CHECK(contains(message(graph, share), "must be above 0 and below 1"));
-  CHECK(split_links(graph, {.share = 0.05}).test_links.size() == 1);
+  CHECK(LinkSplit::of(graph, {.share = 0.05}).test_links.size() == 1);
   CHECK(contains(message(graph, 0.1),
                  "holds out 2 of 20 links, must be 1 to 1 for the nodes to stay connected"));
   CHECK(contains(message(graph, 0.01), "holds out 0 of 20 links"));
-  const std::vector<Edge> path{{0, 1}, {1, 2}};
+  const std::vector<Graph::Edge> path{{0, 1}, {1, 2}};
   CHECK(contains(message(Graph::from_edges(path, 3), 0.5), "none of 2 links can be held out"));
   CHECK(contains(message(Graph::from_edges(ring, 20, {.directed = true}), 0.05), "is directed"));
-  std::vector<Edge> clique;
+  std::vector<Graph::Edge> clique;
   Random random(1);
   add_random_edges(clique, 0, 8, 2.0, random);
   clique.pop_back();
@@ -214,18 +214,18 @@ TEST_CASE("an impossible split of links is refused with the reason", "[evaluatio
 
 TEST_CASE("dot product and cosine find links planted in the vectors", "[evaluation]") {
   // Two dense groups; the vector's direction is the group's, its length is the node's.
-  std::vector<Edge> edges;
+  std::vector<Graph::Edge> edges;
   Random random(6);
   add_random_edges(edges, 0, 25, 0.4, random);
   add_random_edges(edges, 25, 50, 0.4, random);
   const Graph graph = Graph::from_edges(edges, 50);
-  const auto split = split_links(graph, {.share = 0.3});
+  const auto split = LinkSplit::of(graph, {.share = 0.3});
   const auto vectors = embed(graph, [](unsigned node) {
     return std::vector<float>{node < 25 ? 1.0f : 0.0f, node < 25 ? 0.0f : 1.0f};
   });
   // Pairs within a group without a link are tied with links.
   double within = 0;
-  for (const Edge& pair : split.test_non_links) {
+  for (const Graph::Edge& pair : split.test_non_links) {
     const auto group = [&](WordId node) {
       return std::stoul(std::string(graph.vocabulary().word(node))) < 25;
     };
@@ -233,7 +233,7 @@ TEST_CASE("dot product and cosine find links planted in the vectors", "[evaluati
   }
   within /= static_cast<double>(split.test_non_links.size());
   REQUIRE(within > 0.0);
-  const auto report = evaluate_link_similarity(vectors, split);
+  const auto report = LinkReport::of_similarity(vectors, split);
   CHECK(report.used == split.test_links.size() + split.test_non_links.size());
   CHECK(report.left_out == 0);
   auto found = aucs(report);
@@ -246,14 +246,14 @@ TEST_CASE("dot product and cosine find links planted in the vectors", "[evaluati
     return std::vector<float>{node < 25 ? length : 0.1f * length,
                               node < 25 ? 0.1f * length : length};
   });
-  found = aucs(evaluate_link_similarity(longer, split));
+  found = aucs(LinkReport::of_similarity(longer, split));
   CHECK(found["cosine"] == Approx(1 - within / 2).margin(0.02));
   CHECK(found["dot product"] < found["cosine"] - 0.05);
 }
 
 TEST_CASE("pairs without vectors are counted, not scored", "[evaluation]") {
   const Graph graph = two_components();
-  const auto split = split_links(graph, {.share = 0.4});
+  const auto split = LinkSplit::of(graph, {.share = 0.4});
   const auto known = [&](WordId node) { return node % 5 != 0; };
   WordList names;
   for (WordId node = 0; node < graph.node_count(); ++node)
@@ -263,15 +263,15 @@ TEST_CASE("pairs without vectors are counted, not scored", "[evaluation]") {
   for (std::size_t i = 0; i < count; ++i) vectors.row(i)[0] = static_cast<float>(i);
   const Embeddings some(std::move(names), std::move(vectors));
   std::size_t left_out = 0, tested = 0;
-  const auto is_known = [&](const Edge& pair) { return known(pair.from) && known(pair.to); };
+  const auto is_known = [&](const Graph::Edge& pair) { return known(pair.from) && known(pair.to); };
   for (const auto* pairs :
        {&split.test_links, &split.test_non_links, &split.train_links, &split.train_non_links})
-    for (const Edge& pair : *pairs) {
+    for (const Graph::Edge& pair : *pairs) {
       left_out += !is_known(pair);
       tested += is_known(pair) && (pairs == &split.test_links || pairs == &split.test_non_links);
     }
   REQUIRE(left_out > 0);
-  const auto report = evaluate_link_similarity(some, split);
+  const auto report = LinkReport::of_similarity(some, split);
   CHECK(report.left_out == left_out);
   CHECK(report.used == tested);
   std::ostringstream table;
@@ -281,7 +281,7 @@ TEST_CASE("pairs without vectors are counted, not scored", "[evaluation]") {
                                   std::to_string(left_out) + " left out without a vector"));
   const Embeddings stranger(WordList::from(std::vector<std::string>{"x"}), RowMatrix(1, 2));
   CHECK(contains(message_of<InvalidArgument>(
-                     [&] { static_cast<void>(evaluate_link_similarity(stranger, split)); }),
+                     [&] { static_cast<void>(LinkReport::of_similarity(stranger, split)); }),
                  "has vectors at both ends"));
 }
 
@@ -289,12 +289,12 @@ TEST_CASE("pairs without vectors are counted, not scored", "[evaluation]") {
 
 TEST_CASE("the classifier of each operator finds links planted for it", "[evaluation]") {
   // Two complete groups: every pair within has a link, and no other.
-  std::vector<Edge> edges;
+  std::vector<Graph::Edge> edges;
   Random random(6);
   add_random_edges(edges, 0, 20, 2.0, random);
   add_random_edges(edges, 20, 40, 2.0, random);
   const Graph graph = Graph::from_edges(edges, 40);
-  const auto split = split_links(graph, {.share = 0.2});
+  const auto split = LinkSplit::of(graph, {.share = 0.2});
   const auto vectors = embed(graph, [](unsigned node) {
     return std::vector<float>{node < 20 ? 1.0f : -1.0f, 0.01f * static_cast<float>(node % 7)};
   });
@@ -307,21 +307,21 @@ TEST_CASE("the classifier of each operator finds links planted for it", "[evalua
   // The mean of a pair between the groups lies between those within: no plane parts them.
   CHECK(found["average"] < 0.8);
   // It finds links that have more than their share of some nodes.
-  std::vector<Edge> star;
+  std::vector<Graph::Edge> star;
   for (WordId hub = 0; hub < 4; ++hub)
     for (WordId node = hub + 1; node < 80; ++node) star.push_back({hub, node});
   const Graph hubs = Graph::from_edges(star, 80);
   const auto hub_vectors = embed(hubs, [](unsigned node) {
     return std::vector<float>{node < 4 ? 1.0f : 0.0f, 0.5f};
   });
-  found = aucs(evaluate_links(hub_vectors, split_links(hubs, {.share = 0.5})));
+  found = aucs(evaluate_links(hub_vectors, LinkSplit::of(hubs, {.share = 0.5})));
   CHECK(found["average"] == 1.0);
   CHECK(found["weighted L1"] > 0.9);  // not links between two hubs
   CHECK(found["Hadamard"] < 0.6);     // those only
 }
 
 TEST_CASE("random vectors do not predict links", "[evaluation]") {
-  std::vector<Edge> edges;
+  std::vector<Graph::Edge> edges;
   Random random(8);
   add_random_edges(edges, 0, 300, 0.1, random);
   const Graph graph = Graph::from_edges(edges, 300);
@@ -330,34 +330,35 @@ TEST_CASE("random vectors do not predict links", "[evaluation]") {
     for (float& x : vector) x = static_cast<float>(random.uniform() - 0.5);
     return vector;
   });
-  const auto report = evaluate_links(vectors, split_links(graph));
+  const auto report = evaluate_links(vectors, LinkSplit::of(graph));
   REQUIRE(report.rows.size() == 6);
   for (const auto& row : report.rows) CHECK(row.auc == Approx(0.5).margin(0.07));
 }
 
 TEST_CASE("classifiers of links are trained on the training pairs", "[evaluation]") {
   const Graph graph = two_components();
-  const auto split = split_links(graph);
+  const auto split = LinkSplit::of(graph);
   Random random(9);
   const auto vectors = embed(graph, [&](unsigned node) {
     const double group = node < 30 ? 0.2 : -0.2;
     return std::vector<float>{static_cast<float>(group + random.uniform() - 0.5),
                               static_cast<float>(random.uniform())};
   });
-  const auto product = [&](const Edge& pair) {
+  const auto product = [&](const Graph::Edge& pair) {
     const auto x = vectors.vector(graph.vocabulary().word(pair.from));
     const auto y = vectors.vector(graph.vocabulary().word(pair.to));
     return std::vector<float>{x[0] * y[0], x[1] * y[1]};
   };
   detail::FeatureRows features(2);
-  for (const Edge& pair : split.train_links) features.append(product(pair));
+  for (const Graph::Edge& pair : split.train_links) features.append(product(pair));
   std::vector<std::uint8_t> labels(features.size(), 1);
-  for (const Edge& pair : split.train_non_links) features.append(product(pair));
+  for (const Graph::Edge& pair : split.train_non_links) features.append(product(pair));
   labels.resize(features.size());
   const auto classifier = detail::LogisticRegression::fit(features, labels);
   std::vector<double> positive, negative;
-  for (const Edge& pair : split.test_links) positive.push_back(classifier.decision(product(pair)));
-  for (const Edge& pair : split.test_non_links)
+  for (const Graph::Edge& pair : split.test_links)
+    positive.push_back(classifier.decision(product(pair)));
+  for (const Graph::Edge& pair : split.test_non_links)
     negative.push_back(classifier.decision(product(pair)));
   const double expected = detail::area_under_curve(positive, negative);
   REQUIRE(expected < 1.0);
@@ -366,7 +367,7 @@ TEST_CASE("classifiers of links are trained on the training pairs", "[evaluation
 
 TEST_CASE("links score the same for any number of threads", "[evaluation]") {
   const Graph graph = two_components();
-  const auto split = split_links(graph);
+  const auto split = LinkSplit::of(graph);
   Random random(4);
   const auto vectors = embed(graph, [&](unsigned node) {
     return std::vector<float>{static_cast<float>(node) / 50, static_cast<float>(random.uniform())};
@@ -374,7 +375,7 @@ TEST_CASE("links score the same for any number of threads", "[evaluation]") {
   const auto one = evaluate_links(vectors, split, {.threads = 1});
   for (const std::size_t threads : {2u, 3u, 16u})
     CHECK(aucs(evaluate_links(vectors, split, {.threads = threads})) == aucs(one));
-  const auto similarity = aucs(evaluate_link_similarity(vectors, split));
+  const auto similarity = aucs(LinkReport::of_similarity(vectors, split));
   auto found = aucs(one);
   CHECK(found["dot product"] == similarity.at("dot product"));
   CHECK(found["cosine"] == similarity.at("cosine"));

@@ -20,11 +20,11 @@ const TemporaryFolder& folder() {
 
 std::vector<SimilarityPair> pairs_in(std::string_view text) {
   write_file(folder() / "p", text);
-  return load_similarity_pairs(folder() / "p");
+  return SimilarityPair::load(folder() / "p");
 }
 std::vector<AnalogySection> sections_in(std::string_view text) {
   write_file(folder() / "q", text);
-  return load_analogies(folder() / "q");
+  return AnalogySection::load(folder() / "q");
 }
 
 /// The words and scores of pairs, for a comparison.
@@ -139,7 +139,7 @@ TEST_CASE("a bad line of word pairs is named", "[evaluation]") {
   CHECK(refused_pairs("Italy Rome 3\nNew York Paris 3\n") ==
         "line 2, column 10: expected two words and a number, got 'Paris'");
   CHECK(refused_pairs("# nothing\n") == "line 1: expected word pairs, got none");
-  CHECK_THROWS_AS(load_similarity_pairs(folder() / "missing"), IoError);
+  CHECK_THROWS_AS(SimilarityPair::load(folder() / "missing"), IoError);
   CHECK_THROWS_AS(pairs_in("\xff\xfe"
                            "a\0\t\0"),
                   FormatError);
@@ -213,7 +213,7 @@ TEST_CASE("a folder of BATS has a section for each file, in groups", "[evaluatio
   write_file(bats / "2_Encyclopedic_semantics/E02.txt", "a b c d\n");
   write_file(bats / "2_Encyclopedic_semantics/.hidden.txt", "not BATS\n");
   write_file(bats / "metadata.json", "{}\n");
-  const auto sections = load_analogies(bats / "");
+  const auto sections = AnalogySection::load(bats / "");
   REQUIRE(sections.size() == 3);
   CHECK(sections[0].name == "I01 [noun - plural_reg]");
   CHECK(sections[0].group == "1_Inflectional_morphology");
@@ -223,14 +223,16 @@ TEST_CASE("a folder of BATS has a section for each file, in groups", "[evaluatio
   CHECK_FALSE(sections[1].syntactic());
   CHECK(sections[2].name == "E02");
   CHECK(sections[2].questions.size() == 1);
-  CHECK(load_analogies(bats / "1_Inflectional_morphology/I01 [noun - plural_reg].txt")[0]
+  CHECK(AnalogySection::load(bats / "1_Inflectional_morphology/I01 [noun - plural_reg].txt")[0]
             .syntactic());
   write_file(bats / "2_Encyclopedic_semantics/E03.txt", "x\n");
-  CHECK(contains(message_of<FormatError>([&] { static_cast<void>(load_analogies(bats / "")); }),
-                 "E03.txt: line 1, column 1: expected four words"));
+  CHECK(
+      contains(message_of<FormatError>([&] { static_cast<void>(AnalogySection::load(bats / "")); }),
+               "E03.txt: line 1, column 1: expected four words"));
   const TemporaryFolder empty;
-  CHECK(contains(message_of<FormatError>([&] { static_cast<void>(load_analogies(empty / "")); }),
-                 "expected files *.txt of questions, got none"));
+  CHECK(contains(
+      message_of<FormatError>([&] { static_cast<void>(AnalogySection::load(empty / "")); }),
+      "expected files *.txt of questions, got none"));
 }
 
 TEST_CASE("test sets may be compressed", "[evaluation]") {
@@ -238,5 +240,5 @@ TEST_CASE("test sets may be compressed", "[evaluation]") {
   const gzFile file = gzopen(path.c_str(), "wb");
   gzputs(file, "love\tsex\t6.77\ntiger\tCat D\t7.35\n");
   gzclose(file);
-  CHECK(shown(load_similarity_pairs(path)) == two_pairs);
+  CHECK(shown(SimilarityPair::load(path)) == two_pairs);
 }

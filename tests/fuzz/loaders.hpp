@@ -216,12 +216,12 @@ inline std::vector<Loader> all_loaders(const TemporaryFolder& folder) {
        {"# a b 1\na\tb\t9.5\n\nc\td\t-1e3\r\n", "word1,word2,score\n\"a\",b,1\n", "a b 1\n"},
        folder / "pairs",
        false,
-       [](const auto& path) { static_cast<void>(load_similarity_pairs(path)); }});
+       [](const auto& path) { static_cast<void>(SimilarityPair::load(path)); }});
   loaders.push_back({"analogies",
                      {": capital\na b c d\n#\n\n: gram1 x\r\ne f g h\n"},
                      folder / "questions",
                      false,
-                     [](const auto& path) { static_cast<void>(load_analogies(path)); }});
+                     [](const auto& path) { static_cast<void>(AnalogySection::load(path)); }});
   loaders.push_back({"node_labels",
                      {"# a\na x y\n\nb\ty\r\nc z\n"},
                      folder / "labels",

@@ -129,7 +129,8 @@ TEST_CASE("names are written in quotation marks if necessary", "[graph]") {
 
 TEST_CASE("a saved edge list is read back equal", "[graph]") {
   const TemporaryFolder folder;
-  const std::vector<NamedEdge> list{{"a b", "c", 0.1f}, {"c", "d"}, {"d", "d", 3}, {"d", "c", 2}};
+  const std::vector<Graph::NamedEdge> list{
+      {"a b", "c", 0.1f}, {"c", "d"}, {"d", "d", 3}, {"d", "c", 2}};
   for (const bool directed : {false, true})
     for (const bool is_weighted : {false, true}) {
       const GraphOptions options{.directed = directed, .weighted = is_weighted};
@@ -345,11 +346,12 @@ TEST_CASE("a report counts the edges and nodes that were read and left out", "[g
   CHECK(market.report().merged_edges == 0);
   CHECK(market.report().dropped_nodes == 2);
   CHECK(market.report().delimiter == '\0');
-  const std::vector<NamedEdge> named{{"New York", "a\nb"}, {"a\nb", "\xef\xbb\xbfx"}, {"x", "x"}};
+  const std::vector<Graph::NamedEdge> named{
+      {"New York", "a\nb"}, {"a\nb", "\xef\xbb\xbfx"}, {"x", "x"}};
   const Graph graph = Graph::from_edges(named);
   CHECK(graph.report().edges == 3);
   CHECK(graph.report().merged_edges == 0);
-  CHECK_THROWS_AS(Graph::from_edges(std::vector<NamedEdge>{{"", "a"}}), InvalidArgument);
+  CHECK_THROWS_AS(Graph::from_edges(std::vector<Graph::NamedEdge>{{"", "a"}}), InvalidArgument);
   // A file holds all names and the report; walks cannot hold them.
   TemporaryFolder folder;
   graph.save(folder / "saved");

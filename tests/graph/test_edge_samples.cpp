@@ -20,8 +20,9 @@ using Pair = std::pair<WordId, WordId>;
 using Sentences = std::vector<std::vector<WordId>>;
 
 /// Some nodes have many neighbours, one has a self-loop, and an edge comes twice.
-const std::vector<Edge> small_edges{{0, 1, 1.5f}, {0, 2, 0.25f}, {0, 3, 4}, {0, 4, 1}, {1, 2, 2},
-                                    {3, 4, 0.5f}, {4, 5, 3},     {5, 5, 2}, {2, 0, 1}, {5, 0, 7}};
+const std::vector<Graph::Edge> small_edges{{0, 1, 1.5f}, {0, 2, 0.25f}, {0, 3, 4}, {0, 4, 1},
+                                           {1, 2, 2},    {3, 4, 0.5f},  {4, 5, 3}, {5, 5, 2},
+                                           {2, 0, 1},    {5, 0, 7}};
 
 Graph small_graph(bool directed, bool weighted,
                   GraphOptions::Duplicates duplicate_edges = GraphOptions::Duplicates::merge) {
@@ -85,7 +86,7 @@ TEST_CASE("edges are drawn in proportion to their weights, in both directions", 
 }
 
 TEST_CASE("successive edges are independent", "[edge_samples]") {
-  const Graph graph = Graph::from_edges(std::vector<Edge>{{0, 1}, {0, 2}, {1, 2}}, 3);
+  const Graph graph = Graph::from_edges(std::vector<Graph::Edge>{{0, 1}, {0, 2}, {1, 2}}, 3);
   std::vector<std::uint64_t> counts(36);
   const auto number = [](WordId from, WordId to) { return 2 * from + to - (to > from); };
   for (const auto sentence :
@@ -172,7 +173,7 @@ TEST_CASE("fingerprints differ between graphs and numbers of edges", "[edge_samp
 }
 
 TEST_CASE("edges that cannot be drawn are refused", "[edge_samples]") {
-  const Graph none = Graph::from_edges(std::vector<Edge>{{0, 0}}, 3,
+  const Graph none = Graph::from_edges(std::vector<Graph::Edge>{{0, 0}}, 3,
                                        {.self_loops = false, .isolated_nodes = true});
   CHECK(contains(message_of<CorpusError>([&] { EdgeSamples{none}; }), "no edges to draw"));
   CHECK(contains(message_of<InvalidArgument>([&] {

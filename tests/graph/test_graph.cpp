@@ -224,24 +224,24 @@ TEST_CASE("a Matrix Market file is read as a graph", "[graph]") {
 }
 
 TEST_CASE("a graph can be made of edges in memory", "[graph]") {
-  const std::vector<Edge> edges{{0, 1}, {1, 2}, {4, 1}};
+  const std::vector<Graph::Edge> edges{{0, 1}, {1, 2}, {4, 1}};
   const Graph graph = Graph::from_edges(edges, 5);
   CHECK(graph.node_count() == 4);
   CHECK(graph.vocabulary().word(0) == "1");
   CHECK(Graph::from_edges(edges, 5, {.isolated_nodes = true}).node_count() == 5);
-  const std::vector<NamedEdge> named{{"0", "1"}, {"1", "2"}, {"4", "1"}};
+  const std::vector<Graph::NamedEdge> named{{"0", "1"}, {"1", "2"}, {"4", "1"}};
   CHECK(Graph::from_edges(named).fingerprint() == graph.fingerprint());
   CHECK(message_of<InvalidArgument>([&] { static_cast<void>(Graph::from_edges(edges, 4)); }) ==
         "edges[2] has node 4, must be below 4");
-  const std::vector<Edge> negative{{0, 1, -2}};
+  const std::vector<Graph::Edge> negative{{0, 1, -2}};
   CHECK(contains(message_of<InvalidArgument>([&] {
                    static_cast<void>(Graph::from_edges(negative, 2, {.weighted = true}));
                  }),
                  "edges[0] has a weight of -2"));
-  const std::vector<NamedEdge> nameless{{"a b", "c"}, {"a b", ""}};
+  const std::vector<Graph::NamedEdge> nameless{{"a b", "c"}, {"a b", ""}};
   CHECK(message_of<InvalidArgument>([&] { static_cast<void>(Graph::from_edges(nameless)); }) ==
         "edges[1] has a node without a name");
-  const std::vector<Edge> heavy{{0, 1, 3e38f}, {1, 0, 3e38f}};
+  const std::vector<Graph::Edge> heavy{{0, 1, 3e38f}, {1, 0, 3e38f}};
   CHECK(contains(message_of<InvalidArgument>(
                      [&] { static_cast<void>(Graph::from_edges(heavy, 2, {.weighted = true})); }),
                  "add up to more than a float holds"));
@@ -251,7 +251,7 @@ TEST_CASE("edges can be taken out of a graph", "[graph]") {
   for (const bool weighted : {false, true}) {
     const Graph graph = read("a b 1\nb c 2\nc a 3\nc d 4\n", {.weighted = weighted});
     const auto id = [&](const char* name) { return graph.vocabulary().words().at(name); };
-    const std::vector<Edge> gone{{id("b"), id("a")}, {id("c"), id("d")}};
+    const std::vector<Graph::Edge> gone{{id("b"), id("a")}, {id("c"), id("d")}};
     const Graph rest = graph.without(gone);
     CHECK(rest.node_count() == 4);
     CHECK(rest.edge_count() == 2);

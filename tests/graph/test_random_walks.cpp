@@ -33,9 +33,9 @@ Walks walks_of(const RandomWalks& corpus, const Shard& shard = {}) {
 /// A graph with triangles, a hub, a self-loop and a tail, with or without weights.
 Graph test_graph(bool directed, bool weighted,
                  GraphOptions::Duplicates repeated = GraphOptions::Duplicates::merge) {
-  std::vector<Edge> edges{{0, 1, 1}, {1, 2, 2},    {2, 0, 0.5}, {2, 3, 1}, {3, 4, 3},
-                          {4, 2, 1}, {4, 4, 0.7f}, {3, 1, 1},   {1, 4, 2}, {4, 0, 1},
-                          {0, 3, 4}, {5, 0, 1},    {5, 4, 1},   {0, 5, 2}, {1, 0, 1}};
+  std::vector<Graph::Edge> edges{{0, 1, 1}, {1, 2, 2},    {2, 0, 0.5}, {2, 3, 1}, {3, 4, 3},
+                                 {4, 2, 1}, {4, 4, 0.7f}, {3, 1, 1},   {1, 4, 2}, {4, 0, 1},
+                                 {0, 3, 4}, {5, 0, 1},    {5, 4, 1},   {0, 5, 2}, {1, 0, 1}};
   return Graph::from_edges(
       edges, 6, {.directed = directed, .weighted = weighted, .duplicate_edges = repeated});
 }
@@ -171,7 +171,7 @@ TEST_CASE("epochs repeat the same walks on request", "[graph]") {
 }
 
 TEST_CASE("a walk ends at a node without neighbours", "[graph]") {
-  const std::vector<Edge> edges{{0, 1}, {1, 2}, {2, 3}};
+  const std::vector<Graph::Edge> edges{{0, 1}, {1, 2}, {2, 3}};
   const Graph chain = Graph::from_edges(edges, 4, {.directed = true});
   const RandomWalks corpus(chain, {.walks_per_node = 2, .length = 80, .q = 2});
   CHECK(corpus.token_count() == 2 * (4 + 3 + 2 + 1));
@@ -184,7 +184,7 @@ TEST_CASE("a walk ends at a node without neighbours", "[graph]") {
 }
 
 TEST_CASE("walk options out of bounds are refused", "[graph]") {
-  const auto refusal = [](const WalkOptions& options) {
+  const auto refusal = [](const RandomWalks::Options& options) {
     return message_of<InvalidArgument>([&] { RandomWalks(test_graph(false, false), options); });
   };
   CHECK(contains(refusal({.walks_per_node = 0}), "walks_per_node is 0"));
@@ -196,7 +196,7 @@ TEST_CASE("walk options out of bounds are refused", "[graph]") {
 
 TEST_CASE("walks are written as text", "[graph]") {
   TemporaryFolder folder;
-  const std::vector<NamedEdge> edges{{"ann", "bob"}, {"bob", "cem"}};
+  const std::vector<Graph::NamedEdge> edges{{"ann", "bob"}, {"bob", "cem"}};
   const RandomWalks corpus(Graph::from_edges(edges), {.walks_per_node = 2, .length = 4});
   corpus.save(folder / "walks");
   std::istringstream lines(read_file(folder / "walks"));
@@ -234,7 +234,7 @@ TEST_CASE("a random order has each number once", "[graph]") {
 
 TEST_CASE("near nodes get near vectors, and a run can be resumed", "[graph]") {
   // Two cliques that one edge joins.
-  std::vector<Edge> edges{{0, 12}};
+  std::vector<Graph::Edge> edges{{0, 12}};
   for (WordId clique : {0u, 12u})
     for (WordId i = 0; i < 12; ++i)
       for (WordId j = 0; j < i; ++j) edges.push_back({clique + i, clique + j});

@@ -23,7 +23,7 @@ namespace {
 using Counts = std::vector<std::pair<std::string, std::uint64_t>>;
 const SubwordOptions some_subwords{.minn = 2, .maxn = 4, .buckets = 17};
 
-Model model_of(const Counts& counts, const ModelShape& shape) {
+Model model_of(const Counts& counts, const Model::Shape& shape) {
   Model model(Vocabulary::from_counts(counts), shape);
   Random random(7);
   for (RowMatrix* matrix : {&model.input, &model.output})
@@ -139,7 +139,7 @@ TEST_CASE("the vectors of a fastText file equal the model's", "[io]") {
   const Embeddings known = Embeddings::load(path);
   CHECK(same_vectors(known, model.embeddings()));
   CHECK(std::ranges::equal(known.counts(), model.vocabulary.counts()));
-  CHECK(vector_format("fasttext") == VectorFormat::fasttext);
+  CHECK(VectorFile::format_named("fasttext") == VectorFormat::fasttext);
 }
 
 TEST_CASE("a model without n-grams has neither buckets nor n-grams in fastText's format", "[io]") {
@@ -374,7 +374,7 @@ TEST_CASE("a model that fastText's format cannot hold is refused and leaves no f
   CHECK(contains(refused(model_of(counts, {.dimension = 2, .output_rows = 1})),
                  "2 input and 1 output rows (hierarchical softmax?), it needs 2 and 2"));
   CHECK(contains(refused(Model(Vocabulary::from_counts(counts),
-                               ModelShape{.dimension = 2, .one_matrix = true})),
+                               Model::Shape{.dimension = 2, .one_matrix = true})),
                  "one matrix for both sides"));
   Model large = plain_model();
   large.subwords = SubwordOptions{.buckets = 0x7fff'ffff};

@@ -290,7 +290,7 @@ TEST_CASE("a file of words that is cut within the last word causes a warning", "
   for (const VectorFormat format : {VectorFormat::npy, VectorFormat::projector_tsv}) {
     const auto path = folder / "v.tsv";
     make({"alpha", "gamma"}, 2, {1.5f}).save(path, format);
-    write_file(words_path(path, format), "alpha\ngam");
+    write_file(VectorFile::words_path(path, format), "alpha\ngam");
     std::string warning;
     VectorFile(path).embeddings(format,
                                 {.warn = [&](const std::string& text) { warning += text; }});
@@ -309,19 +309,20 @@ TEST_CASE("words are written beside the given name, or nothing is written", "[io
     CHECK(same(VectorFile(folder / "link").embeddings(format), words));
     CHECK(contains(message_of<InvalidArgument>([&] { words.save("/dev/null", format); }),
                    "one file"));
-    std::filesystem::remove(words_path(folder / "link", format));
-    std::filesystem::create_directory(words_path(folder / "link", format));
-    CHECK_THROWS_AS(check_place(AtomicFile(folder / "link"), format), IoError);
+    std::filesystem::remove(VectorFile::words_path(folder / "link", format));
+    std::filesystem::create_directory(VectorFile::words_path(folder / "link", format));
+    CHECK_THROWS_AS(VectorFile::check_place(AtomicFile(folder / "link"), format), IoError);
     CHECK_THROWS_AS(words.save(folder / "link", format), IoError);
   }
   for (const VectorFormat format : formats)
-    CHECK(words_path("v", format).empty() ==
+    CHECK(VectorFile::words_path("v", format).empty() ==
           (format != VectorFormat::npy && format != VectorFormat::projector_tsv));
   CHECK_FALSE(std::filesystem::exists("/dev/null.words.txt"));
 }
 
 TEST_CASE("formats are found by their names", "[io]") {
-  CHECK(vector_format("npy") == VectorFormat::npy);
-  CHECK(vector_format("vec") == VectorFormat::word2vec_text);
-  CHECK(contains(message_of<InvalidArgument>([] { vector_format("csv"); }), vector_format_names()));
+  CHECK(VectorFile::format_named("npy") == VectorFormat::npy);
+  CHECK(VectorFile::format_named("vec") == VectorFormat::word2vec_text);
+  CHECK(contains(message_of<InvalidArgument>([] { VectorFile::format_named("csv"); }),
+                 VectorFile::format_names()));
 }

@@ -167,7 +167,7 @@ TEST_CASE("vectors and models are read from .gz files, and the words beside them
   };
   Model model(Vocabulary::from_counts(
                   std::vector<std::pair<std::string, std::uint64_t>>{{"a", 3}, {"b c", 2}}),
-              ModelShape{.dimension = 3}, 4);
+              Model::Shape{.dimension = 3}, 4);
   const Embeddings vectors = model.embeddings();
   const auto check = [&](const std::string& name, VectorFormat format) {
     CHECK(detail::detect_vector_format(folder / name) == format);

@@ -96,7 +96,7 @@ TEST_CASE("an odd word comes back from each format, or is refused before it is w
         const auto vectors = make(words);
         bool can_hold = true;
         try {
-          check_words(vectors.words(), format);
+          VectorFile::check_words(vectors.words(), format);
         } catch (const InvalidArgument& error) {
           can_hold = false;
           CHECK(contains(error.what(), name_of(format)));
@@ -125,7 +125,7 @@ TEST_CASE("an odd word comes back from each format, or is refused before it is w
 TEST_CASE("each format holds the words that it can", "[io]") {
   const auto holds = [](const std::string& word, VectorFormat format) {
     try {
-      check_words(WordList::from(std::vector<std::string>{"the", word, "of"}), format);
+      VectorFile::check_words(WordList::from(std::vector<std::string>{"the", word, "of"}), format);
       return true;
     } catch (const InvalidArgument&) {
       return false;
@@ -149,7 +149,8 @@ TEST_CASE("each format holds the words that it can", "[io]") {
   CHECK(holds("a\nb", F::fasttext));
   CHECK_FALSE(holds("a\nb", F::model));
   const auto message = message_of<InvalidArgument>([] {
-    check_words(WordList::from(std::vector<std::string>{"a", "New York"}), F::word2vec_binary);
+    VectorFile::check_words(WordList::from(std::vector<std::string>{"a", "New York"}),
+                            F::word2vec_binary);
   });
   CHECK(message ==
         "the word 'New York' holds a blank, which ends a word there: the format "

@@ -27,7 +27,7 @@ struct OwnedBlock {
   std::vector<std::uint32_t> bag_ends = {};
   std::vector<std::uint32_t> left_out = {};
   std::vector<float> weights = {};  // of pairs, or of the rows of the longer side
-  Sides update = Sides::both;
+  Block::Sides update = Block::Sides::both;
   BagGradient bag_gradient = BagGradient::mean;
   std::size_t paired = 0;
 
@@ -44,7 +44,7 @@ struct OwnedBlock {
             .bag_gradient = bag_gradient};
   }
   std::size_t input_count() const { return Block(*this).input_count(); }
-  BlockShape shape() const {
+  Block::Shape shape() const {
     return {input_count(), outputs.size(), Block(*this).has_bags() ? inputs.size() : 0};
   }
 };
@@ -183,8 +183,8 @@ void check_update(std::size_t dimension, const OwnedBlock& block, std::size_t ro
   CHECK(padding_is_zero(model.output));
   CHECK(others_keep_every_bit(model.input, start.input, block.inputs));
   CHECK(others_keep_every_bit(model.output, start.output, block.outputs));
-  if (block.update == Sides::inputs) CHECK(same_bits(model.output, start.output));
-  if (block.update == Sides::outputs) CHECK(same_bits(model.input, start.input));
+  if (block.update == Block::Sides::inputs) CHECK(same_bits(model.output, start.output));
+  if (block.update == Block::Sides::outputs) CHECK(same_bits(model.input, start.input));
 }
 
 /// The change of the model by a small step is the negative gradient of the loss.
@@ -218,7 +218,7 @@ void check_gradient(const OwnedBlock& block) {
 /// Calls `test.operator()<Kernel>()` for each kernel of the library, in a section of its name.
 template <class Test>
 void for_each_kernel(Test test) {
-  Kernels::for_each([&]<class Kernel>(std::string_view name) {
+  Policies::Kernels::for_each([&]<class Kernel>(std::string_view name) {
     DYNAMIC_SECTION(name) { test.template operator()<Kernel>(); }
   });
 }

@@ -23,7 +23,7 @@ Model rounded_model(std::size_t rows, std::size_t dimension, std::uint64_t seed)
   return model;
 }
 
-LossSum update(Model& model, const Block& block, BlockShape most, float rate) {
+LossSum update(Model& model, const Block& block, Block::Shape most, float rate) {
   const auto run = Bf16Kernel().start(model);
   const PackedModel packed(run, model, 1);
   return run.worker(model, most).update<true>(model, block, rate);
@@ -166,7 +166,7 @@ TEST_CASE("earlier blocks and prefetches change no bit of Bf16Kernel's results",
   if (!can_run()) return;
   Random random(23);
   Model any(30, 33);
-  const BlockShape most{14, 25, 0};
+  const Block::Shape most{14, 25, 0};
   const auto run = Bf16Kernel().start(any);
   auto used = run.worker(any, most);
   for (int repetition = 0; repetition < 200; ++repetition) {

@@ -23,7 +23,7 @@ using Sample = std::function<void(std::span<const WordId>, Random&, const Sink&)
 
 /// A sampler of any kind.
 struct AnySampler {
-  BlockShape max_block;
+  Block::Shape max_block;
   std::size_t output_rows;
   Sample sample;
 };
@@ -75,7 +75,7 @@ void check_sentence(const AnySampler& sampler) {
 }
 
 void check_sentence_with_every_kernel(const AnySampler& sampler) {
-  Kernels::for_each([&]<class Kernel>(std::string_view kernel) {
+  Policies::Kernels::for_each([&]<class Kernel>(std::string_view kernel) {
     INFO("kernel " << kernel);
     check_sentence<Kernel>(sampler);
   });
@@ -95,8 +95,8 @@ TEST_CASE("a sentence through every sampler and every kernel equals the oracle's
             .window = window, .minibatch = minibatch, .shared_negatives = shared})));
       }
   };
-  Samplers::for_each(check);
-  PublishedSamplers::for_each(check);
+  Policies::Samplers::for_each(check);
+  Policies::PublishedSamplers::for_each(check);
   check_sentence_with_every_kernel(any_sampler(CombinedContext{.window = Window::fixed(3)}));
 }
 
@@ -121,7 +121,7 @@ struct NanKernel {
       return {};
     }
   };
-  Worker worker(const Model& model, BlockShape most) const { return {model, most}; }
+  Worker worker(const Model& model, Block::Shape most) const { return {model, most}; }
 };
 
 /// Trains at another rate than it is told.
@@ -133,7 +133,7 @@ struct FastKernel {
       return DotKernel::Worker::update<with_loss>(model, block, 1.01f * rate);
     }
   };
-  Worker worker(const Model& model, BlockShape most) const { return {model, most}; }
+  Worker worker(const Model& model, Block::Shape most) const { return {model, most}; }
 };
 
 }  // namespace

@@ -40,7 +40,7 @@ TEST_CASE("duplicate rows of a block get every change", "[kernel]") {
 TEST_CASE("a block that updates one side changes no bit of the other", "[kernel]") {
   for_each_kernel([]<class Kernel>() {
     Random random(53);
-    for (const Sides sides : {Sides::inputs, Sides::outputs})
+    for (const Block::Sides sides : {Block::Sides::inputs, Block::Sides::outputs})
       for (const std::size_t dimension : {1u, 17u, 100u})
         for (const std::size_t inputs : {1u, 2u, 4u, 7u})
           for (const std::size_t outputs : {1u, 5u, 13u}) {
@@ -123,7 +123,7 @@ TEST_CASE("earlier blocks of a worker change no bit of an update", "[kernel]") {
   for_each_kernel([]<class Kernel>() {
     Random random(23);
     const Model any(30, 33);
-    const BlockShape most{14, 25, 65};  // 13 bags, or 13 left out of one
+    const Block::Shape most{14, 25, 65};  // 13 bags, or 13 left out of one
     auto used = Kernel{}.worker(any, most);
     for (int repetition = 0; repetition < 300; ++repetition) {
       const auto n = 1 + static_cast<std::size_t>(random.below(13));
@@ -136,7 +136,7 @@ TEST_CASE("earlier blocks of a worker change no bit of an update", "[kernel]") {
       if (random.below(4) == 0) block = bags_without_one(n, m, 30, random);
       if (random.below(3) == 0) block.weights = any_weights(n * m, random);
       if (random.below(3) == 0)
-        block.update = random.below(2) == 0 ? Sides::inputs : Sides::outputs;
+        block.update = random.below(2) == 0 ? Block::Sides::inputs : Block::Sides::outputs;
       block.bag_gradient = bag_gradients[random.below(3)];
       Model one = random_model(30, 33, 5), other = random_model(30, 33, 5);
       auto fresh = Kernel{}.worker(any, most);
@@ -168,12 +168,12 @@ TEST_CASE("an update in two halves equals a whole one, bit for bit", "[kernel]")
   Random random(59);
   OwnedBlock one_sided{.inputs = any_rows(5, 20, random),
                        .outputs = any_rows(6, 20, random),
-                       .update = Sides::inputs};
+                       .update = Block::Sides::inputs};
   for (OwnedBlock block :
        {OwnedBlock{.inputs = any_rows(7, 20, random), .outputs = any_rows(9, 20, random)},
         bags_of(5, 7, 20, random), bags_without_one(5, 7, 20, random), one_sided}) {
     Model whole = random_model(20, 100, 5), halves = random_model(20, 100, 5);
-    const BlockShape most = block.shape();
+    const Block::Shape most = block.shape();
     FusedKernel{}.worker(whole, most).update<false>(whole, block, 0.1f);
     auto worker = FusedKernel{}.worker(halves, most);
     {

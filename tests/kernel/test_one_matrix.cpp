@@ -81,7 +81,7 @@ TEST_CASE("rows that are inputs and outputs in turn receive all changes", "[one_
 
 TEST_CASE("all kernels train one matrix to the same numbers", "[one_matrix]") {
   std::vector<Model> models;
-  Kernels::for_each([&]<class Kernel>(std::string_view) {
+  Policies::Kernels::for_each([&]<class Kernel>(std::string_view) {
     Model& model = models.emplace_back(one_matrix(30, 24));
     Random random(1);
     std::vector<WordId> sentence(1000);

@@ -23,7 +23,7 @@ constexpr std::size_t few = 8;     // rows from which duplicates are drawn
 /// A kernel by its workers for two-step training.
 template <class Kernel>
 struct OneSided {
-  auto worker(const Model& model, BlockShape most) const {
+  auto worker(const Model& model, Block::Shape most) const {
     return detail::one_side_worker_of(Kernel{}, model, most);
   }
 };
@@ -32,9 +32,9 @@ struct OneSided {
 /// that have some.
 template <class Test>
 void for_each_worker(Test test) {
-  Kernels::for_each([&]<class Kernel>(std::string_view name) {
+  Policies::Kernels::for_each([&]<class Kernel>(std::string_view name) {
     DYNAMIC_SECTION(name) { test.template operator()<Kernel>(); }
-    if constexpr (requires(const Model& model) { Kernel{}.one_side_worker(model, BlockShape()); })
+    if constexpr (requires(const Model& model) { Kernel{}.one_side_worker(model, Block::Shape()); })
       DYNAMIC_SECTION(name << " for one side") { test.template operator()<OneSided<Kernel>>(); }
   });
 }
@@ -42,14 +42,15 @@ void for_each_worker(Test test) {
 /// The kinds of blocks: which side changes, and whether rows meet in pairs and of which side all
 /// are paired.
 struct Kind {
-  Sides update = Sides::both;
+  Block::Sides update = Block::Sides::both;
   bool pairs = false;
   bool inputs_are_longer = false;
 };
 
 std::vector<Kind> all_kinds() {
   std::vector<Kind> kinds;
-  for (const Sides update : {Sides::both, Sides::inputs, Sides::outputs})
+  for (const Block::Sides update :
+       {Block::Sides::both, Block::Sides::inputs, Block::Sides::outputs})
     for (const bool pairs : {false, true})
       for (const bool inputs_are_longer : {false, true})
         kinds.push_back({update, pairs, inputs_are_longer});
@@ -66,8 +67,10 @@ OwnedBlock random_block(const Kind& kind, std::size_t count, Random& random) {
                                             : distinct(size, rows, random);
   };
   OwnedBlock block;
-  block.inputs = ids(count + (kind.inputs_are_longer ? more : 0), kind.update != Sides::outputs);
-  block.outputs = ids(count + (kind.inputs_are_longer ? 0 : more), kind.update != Sides::inputs);
+  block.inputs =
+      ids(count + (kind.inputs_are_longer ? more : 0), kind.update != Block::Sides::outputs);
+  block.outputs =
+      ids(count + (kind.inputs_are_longer ? 0 : more), kind.update != Block::Sides::inputs);
   block.positives = random.below(block.outputs.size() + 1);
   block.update = kind.update;
   if (kind.pairs) block.paired = count;
@@ -77,8 +80,10 @@ OwnedBlock random_block(const Kind& kind, std::size_t count, Random& random) {
   return block;
 }
 
-std::string_view name_of(Sides sides) {
-  return sides == Sides::both ? "both sides" : sides == Sides::inputs ? "inputs" : "outputs";
+std::string_view name_of(Block::Sides sides) {
+  return sides == Block::Sides::both     ? "both sides"
+         : sides == Block::Sides::inputs ? "inputs"
+                                         : "outputs";
 }
 
 /// The gradients of each row of a block at rate 1, and the loss.
@@ -144,8 +149,8 @@ void check_gradients(std::size_t dimension, const OwnedBlock& block) {
     CHECK(worst < tolerance);
     CHECK(padding_is_zero(got));
   };
-  check(inputs, expected.inputs, block.update != Sides::outputs);
-  check(outputs, expected.outputs, block.update != Sides::inputs);
+  check(inputs, expected.inputs, block.update != Block::Sides::outputs);
+  check(outputs, expected.outputs, block.update != Block::Sides::inputs);
 
   // The loss changes no gradient.
   RowMatrix same_inputs(inputs.rows(), dimension), same_outputs(outputs.rows(), dimension);
@@ -170,8 +175,8 @@ void check_with_sgd(std::size_t dimension, const OwnedBlock& block) {
   worker.template update<true>(model, block, 0.1f);
   CHECK(difference(model, expected) <
         8.0 + 2.0 * static_cast<double>(block.inputs.size() + block.outputs.size()));
-  if (block.update == Sides::inputs) CHECK(same_bits(model.output, start.output));
-  if (block.update == Sides::outputs) CHECK(same_bits(model.input, start.input));
+  if (block.update == Block::Sides::inputs) CHECK(same_bits(model.output, start.output));
+  if (block.update == Block::Sides::outputs) CHECK(same_bits(model.input, start.input));
 }
 
 /// Calls `check(dimension, block)` with blocks of every kind: 1 to 40 rows of the shorter side,
@@ -209,7 +214,8 @@ TEST_CASE("an update of one side or of pairs equals the oracle's", "[kernel]") {
 TEST_CASE("in blocks of pairs alone, rows are scored only against their partners", "[kernel]") {
   for_each_worker([]<class Kernel>() {
     Random random(67);
-    for (const Sides update : {Sides::both, Sides::inputs, Sides::outputs})
+    for (const Block::Sides update :
+         {Block::Sides::both, Block::Sides::inputs, Block::Sides::outputs})
       for (const std::size_t count : {1u, 2u, 3u, 4u, 5u, 16u, 17u, 40u}) {
         OwnedBlock block{.inputs = distinct(count, rows, random),
                          .outputs = any_rows(count, few, random),
@@ -236,10 +242,10 @@ TEST_CASE("weights of one version may be used for blocks of any side and shape i
     for (const auto& [n, m] : shapes) of_pairs.push_back(any_weights(n * m, random));
 
     Model model = random_model(rows, dimension, 5), expected = random_model(rows, dimension, 5);
-    const BlockShape max{most + shared, most + shared};
+    const Block::Shape max{most + shared, most + shared};
     auto worker = Kernel{}.worker(model, max);
     for (int step = 0; step < 600; ++step) {
-      const auto update = static_cast<Sides>(random.below(3));
+      const auto update = static_cast<Block::Sides>(random.below(3));
       std::vector<RowId> inputs, outputs;
       Block block;
       block.update = update;
@@ -248,7 +254,7 @@ TEST_CASE("weights of one version may be used for blocks of any side and shape i
         const std::size_t count = 1 + random.below(most);
         inputs = distinct(count, rows, random);
         outputs = distinct(count + shared, rows, random);
-        if (update == Sides::outputs) std::swap(inputs, outputs);
+        if (update == Block::Sides::outputs) std::swap(inputs, outputs);
         block.paired = count;
         block.weights = {std::span(of_rows[choice]).subspan(most - count), 1};
       } else {
@@ -289,7 +295,7 @@ TEST_CASE("weights of a version of 0 may change from block to block", "[kernel]"
                         .paired = 8,
                         .weights = {weights},
                         .examples = 1,
-                        .update = Sides::inputs};
+                        .update = Block::Sides::inputs};
       worker.template update<false>(model, block, 0.1f);
       Kernel{}.worker(expected, {8, 12}).template update<false>(expected, block, 0.1f);
       REQUIRE(same_bits(model, expected));
@@ -308,7 +314,7 @@ TEMPLATE_TEST_CASE("a block of one side is trained in halves, with prefetches me
       INFO("updates " << name_of(block.update) << ", " << block.inputs.size() << " x "
                       << block.outputs.size() << ", " << block.paired << " pairs");
       Model whole = random_model(rows, 100, 5), halves = random_model(rows, 100, 5);
-      const BlockShape most = block.shape();
+      const Block::Shape most = block.shape();
       const LossSum expected =
           TestType{}.worker(whole, most).template update<true>(whole, block, 0.1f);
       auto worker = TestType{}.worker(halves, most);

@@ -56,7 +56,7 @@ TEST_CASE("a kernel keeps weights by their version and address", "[kernel]") {
     std::vector<float> matrices[2] = {std::vector<float>(7 * outputs),
                                       std::vector<float>(7 * outputs)};
     Model model = random_model(rows, dimension, 5), expected = random_model(rows, dimension, 5);
-    const BlockShape most{7, outputs, 21};
+    const Block::Shape most{7, outputs, 21};
     auto worker = Kernel{}.worker(model, most);
     for (std::size_t i = 0; i < steps.size(); ++i) {
       const Step& step = steps[i];

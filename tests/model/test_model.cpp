@@ -86,16 +86,16 @@ TEST_CASE("a new model follows its formula, bit for bit", "[model]") {
 TEST_CASE("input and output have row counts of their own", "[model]") {
   const auto words = zipf_vocabulary(10);
   const Model plain(words, 6, 4);
-  const Model both(words, ModelShape{.dimension = 6}, 4);
+  const Model both(words, Model::Shape{.dimension = 6}, 4);
   CHECK(same(both.input, plain.input));
   CHECK(both.output.rows() == 10);
-  const Model wide(words, ModelShape{.dimension = 6, .input_rows = 25, .output_rows = 9}, 4);
+  const Model wide(words, Model::Shape{.dimension = 6, .input_rows = 25, .output_rows = 9}, 4);
   CHECK(wide.rows() == 25);
   CHECK(wide.output.rows() == 9);
   for (std::size_t i = 0; i < 10; ++i) CHECK(row_of(wide.input, i) == row_of(plain.input, i));
   for (std::size_t i = 10; i < 25; ++i) CHECK(!is_zero(wide.input.row(i)));
   CHECK(contains(message_of<InvalidArgument>(
-                     [&] { Model(words, ModelShape{.dimension = 6, .input_rows = 9}); }),
+                     [&] { Model(words, Model::Shape{.dimension = 6, .input_rows = 9}); }),
                  "input_rows is 9, expected at least one row for each of 10 words"));
 }
 
@@ -159,13 +159,13 @@ TEST_CASE("matrices can be restored from copies", "[model]") {
 
 TEST_CASE("embeddings are the input rows of the words", "[model]") {
   const auto words = zipf_vocabulary(5);
-  const Model wide(words, ModelShape{.dimension = 3, .input_rows = 8});
+  const Model wide(words, Model::Shape{.dimension = 3, .input_rows = 8});
   const auto embeddings = wide.embeddings();
   REQUIRE(embeddings.size() == 5);
   for (std::size_t i = 0; i < 5; ++i)
     CHECK(row_of(embeddings.vectors(), i) == row_of(wide.input, i));
 
-  Model plain(words, 3), again(words, ModelShape{.dimension = 3, .input_rows = 8});
+  Model plain(words, 3), again(words, Model::Shape{.dimension = 3, .input_rows = 8});
   const float* const rows = plain.input.data();
   const auto moved = std::move(plain).embeddings(), copied = std::move(again).embeddings();
   CHECK(moved.vectors().data() == rows);
@@ -216,7 +216,7 @@ TEST_CASE("extending a model several times never draws a vector twice", "[model]
 }
 
 TEST_CASE("other input rows still follow the words after extending", "[model]") {
-  Model model(old_words, ModelShape{.dimension = 4, .input_rows = 7});
+  Model model(old_words, Model::Shape{.dimension = 4, .input_rows = 7});
   const auto input = model.input.copy();
   model.extend(more_words);
   REQUIRE(model.rows() == 9);
@@ -228,13 +228,13 @@ TEST_CASE("other input rows still follow the words after extending", "[model]") 
 
 TEST_CASE("extending sets inner nodes of a Huffman tree to zero and keeps rows of words",
           "[model]") {
-  Model nodes(old_words, ModelShape{.dimension = 4, .output_rows = 2});
+  Model nodes(old_words, Model::Shape{.dimension = 4, .output_rows = 2});
   fill(nodes.output, 3);
   nodes.extend(more_words);
   CHECK(nodes.output.rows() == 4);
   CHECK(is_zero(nodes.output));
 
-  Model both(old_words, ModelShape{.dimension = 4, .output_rows = 5});
+  Model both(old_words, Model::Shape{.dimension = 4, .output_rows = 5});
   fill(both.output, 3);
   const auto output = both.output.copy();
   both.extend(more_words);
@@ -246,7 +246,7 @@ TEST_CASE("extending sets inner nodes of a Huffman tree to zero and keeps rows o
 }
 
 TEST_CASE("extending moves state like the matrix it belongs to", "[model]") {
-  Model model(old_words, ModelShape{.dimension = 4, .input_rows = 4, .output_rows = 5});
+  Model model(old_words, Model::Shape{.dimension = 4, .input_rows = 4, .output_rows = 5});
   fill(model.state_matrix("input.mean", 4), 1);
   fill(model.state_matrix("output.squares", 5, 1), 2);
   fill(model.state_matrix("input.steps", 1, 1), 3);
@@ -273,7 +273,7 @@ TEST_CASE("extending moves state like the matrix it belongs to", "[model]") {
 }
 
 TEST_CASE("a model that cannot be extended does not change", "[model]") {
-  Model model(old_words, ModelShape{.dimension = 4, .output_rows = 4});
+  Model model(old_words, Model::Shape{.dimension = 4, .output_rows = 4});
   fill(model.output, 1);
   const auto input = model.input.copy(), output = model.output.copy();
   const auto unchanged = [&] {

@@ -30,7 +30,7 @@ Model small_model() {
   const std::vector<std::pair<std::string, std::uint64_t>> counts{
       {"the", 9}, {"\xff\xfe", 7}, {"n\0l"s, 7}, {"\xc3\xa4", 2}, {"\x01", 1}};
   Model model(Vocabulary::from_counts(counts),
-              ModelShape{.dimension = 3, .input_rows = 7, .output_rows = 4}, 5);
+              Model::Shape{.dimension = 3, .input_rows = 7, .output_rows = 4}, 5);
   model.output.row(3)[2] = std::numeric_limits<float>::denorm_min();
   model.state_matrix("input.squares", 7, 1).row(6)[0] = -0.5f;
   model.state_matrix("no rows", 0);

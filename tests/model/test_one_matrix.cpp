@@ -105,9 +105,9 @@ TEST_CASE("both sides of a model can be one matrix", "[model]") {
 
 TEST_CASE("one matrix has one number of rows", "[model]") {
   const auto words = zipf_vocabulary(5);
-  const ModelShape wide{.dimension = 4, .input_rows = 8, .one_matrix = true};
+  const Model::Shape wide{.dimension = 4, .input_rows = 8, .one_matrix = true};
   CHECK(is_tied(Model(words, wide)));
-  ModelShape said = wide;
+  Model::Shape said = wide;
   said.output_rows = 8;
   CHECK(is_tied(Model(words, said)));
   said.output_rows = 5;

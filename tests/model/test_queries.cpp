@@ -126,7 +126,7 @@ TEST_CASE("most_similar of sums and lists and doesnt_match follow their formulas
   CHECK(plain_dot(unit.vector("w7"), unit.vector("w7")) == Approx(1).margin(1e-6));
   CHECK(unit.similarity("w7", "w8") == Approx(words.similarity("w7", "w8")).margin(1e-6));
 
-  CHECK(message_of<InvalidArgument>([&] { return words.most_similar(WordSum{}, 1); }) ==
+  CHECK(message_of<InvalidArgument>([&] { return words.most_similar(Embeddings::Sum{}, 1); }) ==
         "a query needs at least one word");
   CHECK_THROWS_AS(words.doesnt_match(std::vector<std::string>{}), InvalidArgument);
   CHECK_THROWS_AS(words.mean_vector({"w1", "w400"}), UnknownWord);

@@ -192,7 +192,7 @@ TEST_CASE("rows that do not fit words and buckets are refused", "[subwords]") {
                   InvalidArgument);
 
   const Vocabulary vocabulary = some_words();
-  const auto refusal = [&](const ModelShape& shape) {
+  const auto refusal = [&](const Model::Shape& shape) {
     return message_of<InvalidArgument>([&] { Model(vocabulary, shape); });
   };
   const std::string needs =

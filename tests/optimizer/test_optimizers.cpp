@@ -84,8 +84,8 @@ void check_against_oracle(const Policy& policy, std::size_t dimension, int count
     const auto rate = static_cast<float>(0.1 * random.uniform());
     const std::size_t row = random.below(rows), side = random.below(2);
     RowMatrix& matrix = side == 0 ? model.input : model.output;
-    run.step(side == 0 ? Side::input : Side::output, static_cast<RowId>(row), matrix.row_data(row),
-             gradient.data(), rate);
+    run.step(side == 0 ? Model::Side::input : Model::Side::output, static_cast<RowId>(row),
+             matrix.row_data(row), gradient.data(), rate);
     expected[side * rows + row].step(policy, gradient.row(0), static_cast<double>(rate));
   }
   INFO("D " << dimension);
@@ -111,7 +111,7 @@ template <class Run>
 std::vector<float> step_from_zero(const Run& run, Model& model, RowId id, const RowMatrix& gradient,
                                   float rate) {
   std::ranges::fill(model.input.row(id), 0.0f);
-  run.step(Side::input, id, model.input.row_data(id), gradient.data(), rate);
+  run.step(Model::Side::input, id, model.input.row_data(id), gradient.data(), rate);
   return {model.input.row(id).begin(), model.input.row(id).end()};
 }
 
@@ -183,7 +183,7 @@ TEST_CASE("Adam corrects each row by the number of its own updates", "[optimizer
   for (int k = 0; k < 30; ++k) step_from_zero(run, model, 0, gradient, 0.1f);
   // A row that comes late has a first step as any other, also on the other side.
   const auto row = step_from_zero(run, model, 3, gradient, 0.25f);
-  run.step(Side::output, 0, model.output.row_data(0), gradient.data(), 0.25f);
+  run.step(Model::Side::output, 0, model.output.row_data(0), gradient.data(), 0.25f);
   for (std::size_t c = 0; c < row.size(); ++c) {
     const double expected = gradient.row(0)[c] > 0 ? 0.25 : -0.25;
     CHECK(is_near(row[c], expected, 1e-5));
@@ -203,7 +203,7 @@ TEST_CASE("a gradient of zeros does not change a new row", "[optimizer]") {
   const auto check = [&](const auto& policy) {
     Model model = wordloom_test::random_model(2, 33, 1);
     const Model before = wordloom_test::random_model(2, 33, 1);
-    policy.start(model).step(Side::input, 1, model.input.row_data(1), zeros.data(), 10.0f);
+    policy.start(model).step(Model::Side::input, 1, model.input.row_data(1), zeros.data(), 10.0f);
     CHECK(same_bits(model, before));
   };
   check(Sgd{});

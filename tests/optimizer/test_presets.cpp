@@ -12,18 +12,18 @@ using namespace wordloom;
 TEST_CASE("presets set only the hyperparameters of their trainers", "[presets]") {
   const Hyperparameters given{.dimension = 7, .window = 3, .negatives = 2, .seed = 9};
   for (const Hyperparameters& preset :
-       {fast_parameters(given), best_parameters(given), word2vec_parameters(given)}) {
+       {Presets::fast(given), Presets::best(given), Presets::word2vec(given)}) {
     CHECK(preset.dimension == 7);
     CHECK(preset.window == 3);
     CHECK(preset.negatives == 2);
     CHECK(preset.seed == 9);
     CHECK_NOTHROW(preset.validate());
   }
-  CHECK(fast_parameters().epochs < best_parameters().epochs);
-  CHECK(fast_parameters().learning_rate > best_parameters().learning_rate);
-  CHECK(word2vec_parameters().negative_pool == 0);
-  CHECK(word2vec_parameters().private_rows == 0);
-  CHECK(word2vec_parameters().learning_rate == 0.025);
+  CHECK(Presets::fast().epochs < Presets::best().epochs);
+  CHECK(Presets::fast().learning_rate > Presets::best().learning_rate);
+  CHECK(Presets::word2vec().negative_pool == 0);
+  CHECK(Presets::word2vec().private_rows == 0);
+  CHECK(Presets::word2vec().learning_rate == 0.025);
 }
 
 TEST_CASE("the recommended trainer learns", "[presets]") {
@@ -33,7 +33,7 @@ TEST_CASE("the recommended trainer learns", "[presets]") {
     for (WordId& word : sentences[i]) word += 20;
   const auto vocabulary = zipf_vocabulary(40);
   const auto corpus = EncodedCorpus::from_sentences(sentences, vocabulary);
-  Hyperparameters parameters = best_parameters({.dimension = 16, .threads = 1});
+  Hyperparameters parameters = Presets::best({.dimension = 16, .threads = 1});
   parameters.subsample = 0;
   const Embeddings vectors = RecommendedTrainer(parameters).fit(corpus, vocabulary);
   double inside = 0, across = 0;

@@ -73,7 +73,8 @@ std::vector<OwnedBlock> other_blocks(std::size_t rows, Random& random) {
       for (OwnedBlock more :
            {block, bags_of(1, m, rows, random), bags_of(n, m, rows, random),
             bags_without_one(n, m, rows, random), bags_without_one(n, m, rows, random)})
-        for (const Sides side : {Sides::both, Sides::inputs, Sides::outputs}) {
+        for (const Block::Sides side :
+             {Block::Sides::both, Block::Sides::inputs, Block::Sides::outputs}) {
           more.update = side;
           more.bag_gradient = random.below(2) == 0 ? BagGradient::mean : BagGradient::whole;
           blocks.push_back(more);
@@ -92,7 +93,7 @@ void check_against_oracle(const std::vector<OwnedBlock>& blocks, std::size_t row
   Oracle expected(model);
   const Fused kernel{.kernel = {}, .optimizer = {.start_sum = start_sum}, .every = 1};
   const auto run = kernel.start(model);
-  auto worker = worker_of(run, model, BlockShape{16, 16, 64});
+  auto worker = worker_of(run, model, Block::Shape{16, 16, 64});
   for (const OwnedBlock& block : blocks) {
     const double loss = oracle::loss(expected.model, block, false);
     expected.update(block, 0.25, start_sum);
@@ -121,7 +122,7 @@ struct FirstStep {
       return worker.update<with_loss>(model, block, learning_rate);
     }
   };
-  Worker worker(Model& model, BlockShape most) const {
+  Worker worker(Model& model, Block::Shape most) const {
     const auto run = Fused{.kernel = {}, .optimizer = {.start_sum = 1}, .every = 1}.start(model);
     return {run, run.worker(model, most)};
   }
@@ -166,13 +167,13 @@ void check_training() {
 
 TEST_CASE("FusedKernel under RowAdaGrad changes rows by the formula", "[optimizer]") {
   Random random(3);
-  const auto worker = [](const auto& run, const Model& model, BlockShape most) {
+  const auto worker = [](const auto& run, const Model& model, Block::Shape most) {
     return run.worker(model, most);
   };
   for (const std::size_t dimension : {1u, 17u, 100u, 128u, 300u})
     for (const double start_sum : {0.1, 2.0}) {
       check_against_oracle(blocks_of_rows(12, random), 12, dimension, start_sum,
-                           [](const auto& run, const Model& model, BlockShape most) {
+                           [](const auto& run, const Model& model, Block::Shape most) {
                              return run.row_worker(model, most);
                            });
       check_against_oracle(other_blocks(12, random), 12, dimension, start_sum, worker);
@@ -185,9 +186,9 @@ TEST_CASE("blocks that change one side use the worker for one side", "[optimizer
   for (int k = 0; k < 30; ++k)
     blocks.push_back({.inputs = any_rows(5, 12, random),
                       .outputs = any_rows(6, 12, random),
-                      .update = k % 2 == 0 ? Sides::inputs : Sides::outputs});
+                      .update = k % 2 == 0 ? Block::Sides::inputs : Block::Sides::outputs});
   check_against_oracle(blocks, 12, 100, 0.1,
-                       [](const auto& run, const Model& model, BlockShape most) {
+                       [](const auto& run, const Model& model, Block::Shape most) {
                          return detail::one_side_worker_of(run, model, most);
                        });
 }
@@ -197,7 +198,7 @@ TEST_CASE("the first step of RowAdaGrad follows the gradient", "[optimizer]") {
   for (const OwnedBlock& block : other_blocks(6, random)) {
     check_update<FirstStep>(33, block, 6, 0.1f);
     // The changes of several bags are rounded more often than that test allows.
-    if (block.bag_gradient == BagGradient::mean && block.update == Sides::both &&
+    if (block.bag_gradient == BagGradient::mean && block.update == Block::Sides::both &&
         (!Block(block).has_bags() || block.bag_ends.size() == 1))
       check_gradient<FirstStep>(block);
   }

@@ -40,7 +40,8 @@ std::vector<OwnedBlock> random_blocks(std::size_t count, std::size_t rows, Rando
                      .outputs = any_rows(m, rows, random),
                      .positives = static_cast<std::size_t>(random.below(m + 1))};
     if (random.below(2) == 0) block.weights = any_weights(n * m, random);
-    if (random.below(3) == 0) block.update = random.below(2) == 0 ? Sides::inputs : Sides::outputs;
+    if (random.below(3) == 0)
+      block.update = random.below(2) == 0 ? Block::Sides::inputs : Block::Sides::outputs;
     blocks.push_back(std::move(block));
   }
   return blocks;
@@ -77,8 +78,10 @@ TEST_CASE("gradients equal the oracle's, and the model does not change", "[optim
               REQUIRE(std::abs(static_cast<double>(rows.row(k)[c]) - want) <= 1e-5);
             }
         };
-        check(inputs, block.inputs, start.input, expected.input, block.update != Sides::outputs);
-        check(outputs, block.outputs, start.output, expected.output, block.update != Sides::inputs);
+        check(inputs, block.inputs, start.input, expected.input,
+              block.update != Block::Sides::outputs);
+        check(outputs, block.outputs, start.output, expected.output,
+              block.update != Block::Sides::inputs);
       }
   });
 }
@@ -100,8 +103,8 @@ TEST_CASE("a kernel with Sgd trains like the kernel alone", "[optimizer]") {
           REQUIRE(difference(model, oracle::Model(same)) <
                   8.0 + 2.0 * static_cast<double>(block.inputs.size() + block.outputs.size()));
           REQUIRE(all_padding_is_zero(model));
-          if (block.update == Sides::inputs) REQUIRE(same_bits(model.output, same.output));
-          if (block.update == Sides::outputs) REQUIRE(same_bits(model.input, same.input));
+          if (block.update == Block::Sides::inputs) REQUIRE(same_bits(model.output, same.output));
+          if (block.update == Block::Sides::outputs) REQUIRE(same_bits(model.input, same.input));
         }
   });
 }
@@ -132,10 +135,10 @@ TEST_CASE("a duplicate row gets one step, by the sum of its gradients", "[optimi
             }
           }
         };
-        check(model.input, start.input, sums.input, block.inputs, block.update != Sides::outputs,
-              "input.adam_steps");
-        check(model.output, start.output, sums.output, block.outputs, block.update != Sides::inputs,
-              "output.adam_steps");
+        check(model.input, start.input, sums.input, block.inputs,
+              block.update != Block::Sides::outputs, "input.adam_steps");
+        check(model.output, start.output, sums.output, block.outputs,
+              block.update != Block::Sides::inputs, "output.adam_steps");
       }
   });
 }

@@ -46,14 +46,14 @@ std::vector<Taken> blocks_of(const Run& run, const std::vector<WordId>& sentence
   std::vector<Taken> taken;
   Random random(seed);
   auto worker = run.worker();
-  const BlockShape most = worker.max_block();
+  const Block::Shape most = worker.max_block();
   worker.sample(sentence, random, [&](const Block& block) {
     REQUIRE(block.has_bags());
     REQUIRE(block.input_count() > 0);
     REQUIRE(block.input_count() <= most.inputs);
     REQUIRE(block.outputs.size() <= most.outputs);
     REQUIRE(block.inputs.size() <= most.members);
-    REQUIRE(block.update == Sides::both);
+    REQUIRE(block.update == Block::Sides::both);
     Taken one{{},
               {block.outputs.begin(), block.outputs.end()},
               block.positives,
@@ -109,10 +109,10 @@ TEST_CASE("Cbow scores one bag for each window against its centre and K negative
   }
 }
 
-TEST_CASE("HierarchicalCbow scores a bag against the path of its centre", "[sampler]") {
+TEST_CASE("BasicCbow<HuffmanPath> scores a bag against the path of its centre", "[sampler]") {
   const auto vocabulary = zipf_vocabulary(50);
   const detail::HuffmanTree tree(vocabulary);
-  const auto run = HierarchicalCbow{.targets = {.node_sample = 0}}.start(vocabulary);
+  const auto run = BasicCbow<HuffmanPath>{.targets = {.node_sample = 0}}.start(vocabulary);
   CHECK(run.output_rows() == 49);
   const auto sentence = sentence_of(40, 50);
   const auto blocks = blocks_of(run, sentence, 5);

@@ -39,7 +39,7 @@ struct RecordingSink {
     REQUIRE(block.inputs.size() == 1);
     REQUIRE(block.positives == 1);
     REQUIRE(block.examples == 1);
-    REQUIRE(block.update == Sides::both);
+    REQUIRE(block.update == Block::Sides::both);
     REQUIRE_FALSE(block.has_bags());
     REQUIRE(block.weights.empty());
     blocks.push_back({block.inputs[0], {block.outputs.begin(), block.outputs.end()}});

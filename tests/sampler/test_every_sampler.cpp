@@ -24,8 +24,8 @@ namespace {
 /// one kernel.
 template <class Use>
 void for_each_sampler(Use use) {
-  Samplers::for_each(use);
-  PublishedSamplers::for_each(use);
+  Policies::Samplers::for_each(use);
+  Policies::PublishedSamplers::for_each(use);
 }
 
 /// Calls `check(block)` for the blocks that one worker makes of many sentences of few words.
@@ -55,20 +55,20 @@ TEST_CASE("each kind of sampler is told by its concept", "[registry]") {
 
 TEST_CASE("a policy is found by its name", "[registry]") {
   bool is_cbow = false;
-  Samplers::with("cbow", [&]<class Policy>() { is_cbow = std::is_same_v<Policy, Cbow>; });
+  Policies::Samplers::with("cbow", [&]<class Policy>() { is_cbow = std::is_same_v<Policy, Cbow>; });
   CHECK(is_cbow);
-  CHECK(Samplers::contains("shared-hs"));
-  CHECK_FALSE(Samplers::contains("shared-"));
-  CHECK(TargetPolicies::names() == "negative, hs, hs-negative");
-  CHECK(TargetPolicies::names("|") == "negative|hs|hs-negative");
-  CHECK(message_of<InvalidArgument>([] { TargetPolicies::with("softmax", []<class>() {}); }) ==
+  CHECK(Policies::Samplers::contains("shared-hs"));
+  CHECK_FALSE(Policies::Samplers::contains("shared-"));
+  CHECK(Policies::Targets::names() == "negative, hs, hs-negative");
+  CHECK(Policies::Targets::names("|") == "negative|hs|hs-negative");
+  CHECK(message_of<InvalidArgument>([] { Policies::Targets::with("softmax", []<class>() {}); }) ==
         "there is no 'softmax', choose one of: negative, hs, hs-negative");
   std::set<std::string_view> names;
   std::size_t count = 0;
-  Samplers::for_each([&]<class Policy>(std::string_view name) {
+  Policies::Samplers::for_each([&]<class Policy>(std::string_view name) {
     names.insert(name);
     ++count;
-    Samplers::with(name, [&]<class Found>() { CHECK(std::is_same_v<Found, Policy>); });
+    Policies::Samplers::with(name, [&]<class Found>() { CHECK(std::is_same_v<Found, Policy>); });
   });
   CHECK(names.size() == count);
 }
@@ -77,10 +77,10 @@ TEST_CASE("blocks are within the bounds and the features that a sampler declares
   const auto vocabulary = zipf_vocabulary(30, 1000);
   for_each_sampler([&]<class Policy>(std::string_view name) {
     INFO(name);
-    constexpr BlockFeatures uses = features_used<Policy>();
+    constexpr Block::Features uses = Block::Features::used_by<Policy>();
     const auto run = Policy{}.start(vocabulary);
     auto worker = detail::worker_of(run);
-    const BlockShape most = worker.max_block();
+    const Block::Shape most = worker.max_block();
     const std::size_t rows = detail::output_rows(run, vocabulary);
     CHECK((most.members > 0) == uses.bags);
     std::size_t examples = 0;
@@ -93,7 +93,7 @@ TEST_CASE("blocks are within the bounds and the features that a sampler declares
       if (block.has_bags()) REQUIRE(block.inputs.size() <= most.members);
       REQUIRE((uses.bags || !block.has_bags()));
       REQUIRE((uses.weights || block.weights.empty()));
-      REQUIRE((uses.one_side || block.update == Sides::both));
+      REQUIRE((uses.one_side || block.update == Block::Sides::both));
       if (!block.weights.empty())
         REQUIRE(block.weights.values.size() ==
                 block.outputs.size() * (block.left_out.empty() ? block.input_count() : 1));
@@ -147,7 +147,7 @@ TEST_CASE("weights of one version at one address are equal", "[sampler]") {
     const auto vocabulary = zipf_vocabulary(words);
     for_each_sampler([&]<class Policy>(std::string_view name) {
       INFO(name);
-      if constexpr (features_used<Policy>().weights)
+      if constexpr (Block::Features::used_by<Policy>().weights)
         check(Policy{}.start(vocabulary).worker(), words, 0);
     });
     // Of many words, few negatives are centres, and weights come again.

@@ -43,7 +43,7 @@ Sum sum_of(const Hyperparameters& parameters, std::size_t length, std::uint64_t 
   auto worker = AnySampler::from(parameters).start(vocabulary).worker();
   Sum sum;
   Random random(seed);
-  const BlockShape most = worker.max_block();
+  const Block::Shape most = worker.max_block();
   worker.sample(sentence_of(length), random, [&](const Block& block) {
     ++sum.blocks;
     const std::size_t n = block.inputs.size(), m = block.outputs.size();

@@ -29,7 +29,7 @@ std::vector<Taken> blocks_of(const Run& run, const std::vector<WordId>& sentence
   std::vector<Taken> taken;
   Random random(seed);
   auto worker = run.worker();
-  const BlockShape most = worker.max_block();
+  const Block::Shape most = worker.max_block();
   CHECK(most.members == 0);
   worker.sample(sentence, random, [&](const Block& block) {
     CHECK(block.inputs.size() <= most.inputs);
@@ -37,7 +37,7 @@ std::vector<Taken> blocks_of(const Run& run, const std::vector<WordId>& sentence
     CHECK(block.bag_ends.empty());
     CHECK(block.weights.empty());
     CHECK(block.examples == block.inputs.size());
-    CHECK(block.update == Sides::both);
+    CHECK(block.update == Block::Sides::both);
     taken.push_back({{block.inputs.begin(), block.inputs.end()},
                      {block.outputs.begin(), block.outputs.end()},
                      block.positives});
@@ -103,10 +103,10 @@ TEST_CASE("a fixed window has all of its words on both sides", "[sampler]") {
 TEST_CASE("the fixed windows of FULL-W2V have ceil(w / 2) words on each side", "[sampler]") {
   for (const auto& [window, reach] :
        std::vector<std::pair<std::size_t, std::size_t>>{{1, 1}, {2, 1}, {3, 2}, {5, 3}, {8, 4}}) {
-    const Hyperparameters fixed = with_fixed_window({.window = window});
+    const Hyperparameters fixed = Hyperparameters{.window = window}.with_fixed_window();
     CHECK(fixed.window == reach);
     CHECK(fixed.fixed_window);
-    CHECK(with_fixed_window(fixed).window == reach);
+    CHECK(fixed.with_fixed_window().window == reach);
   }
 }
 

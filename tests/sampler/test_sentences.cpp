@@ -41,7 +41,7 @@ constexpr std::size_t lengths[] = {0, 1, 7, 2, 0, 30, 1, 1, 3, 17, 16, 5, 4, 60,
 template <class Use>
 void for_each_sampler(Use use) {
   std::size_t count = 0;
-  Samplers::for_each([&]<class Policy>(std::string_view name) {
+  Policies::Samplers::for_each([&]<class Policy>(std::string_view name) {
     if constexpr (detail::TakesSentences<detail::WorkerOf<Policy>>) {
       INFO(name);
       ++count;
@@ -90,7 +90,8 @@ TEST_CASE("several sentences at once have the pairs of single ones", "[sampler]"
   std::size_t compared = 0;
   for_each_sampler([&]<class Policy>(std::string_view name) {
     // Random windows would be drawn anew.
-    if constexpr (requires { Policy{}.window.is_fixed; } && !features_used<Policy>().bags) {
+    if constexpr (requires { Policy{}.window.is_fixed; } &&
+                  !Block::Features::used_by<Policy>().bags) {
       INFO(name);
       const auto run = Policy{.window = Window::fixed(3)}.start(vocabulary);
       auto worker = run.worker();

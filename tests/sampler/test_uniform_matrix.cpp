@@ -29,16 +29,20 @@ struct Taken {
   const float* address;
   std::uint64_t version;
   std::size_t paired, examples;
-  Sides update;
+  Block::Sides update;
 
-  const std::vector<RowId>& moving() const { return update == Sides::inputs ? inputs : outputs; }
-  const std::vector<RowId>& standing() const { return update == Sides::inputs ? outputs : inputs; }
+  const std::vector<RowId>& moving() const {
+    return update == Block::Sides::inputs ? inputs : outputs;
+  }
+  const std::vector<RowId>& standing() const {
+    return update == Block::Sides::inputs ? outputs : inputs;
+  }
 };
 
 template <class Worker>
 std::vector<Taken> blocks_of(Worker& worker, std::span<const WordId> pairs, Random& random) {
   std::vector<Taken> taken;
-  const BlockShape most = worker.max_block();
+  const Block::Shape most = worker.max_block();
   CHECK(most.members == 0);
   worker.sample(pairs, random, [&](const Block& block) {
     REQUIRE(block.inputs.size() <= most.inputs);
@@ -78,7 +82,7 @@ TEST_CASE("UniformMatrix cuts a column into chunks of words that share negatives
   const auto vocabulary = zipf_vocabulary(words);
   for (const std::size_t minibatch : {0u, 1u, 3u, 16u, 60u})
     for (const std::size_t shared : {0u, 1u, 7u})
-      for (const Sides update : {Sides::inputs, Sides::outputs}) {
+      for (const Block::Sides update : {Block::Sides::inputs, Block::Sides::outputs}) {
         const UniformMatrix policy{
             .targets = {.negatives = 4}, .minibatch = minibatch, .shared_negatives = shared};
         const std::size_t batch = minibatch != 0 ? minibatch : 16;
@@ -122,7 +126,7 @@ TEST_CASE("weights of UniformMatrix of one version at one address are equal", "[
   std::size_t repeats = 0;
   for (int repetition = 0; repetition < 3; ++repetition)
     for (const std::size_t length : lengths)
-      for (const Sides update : {Sides::inputs, Sides::outputs}) {
+      for (const Block::Sides update : {Block::Sides::inputs, Block::Sides::outputs}) {
         worker.begin_step(update);
         for (const Taken& block : blocks_of(worker, column_of(length), random)) {
           REQUIRE(block.version != 0);
@@ -139,23 +143,23 @@ TEST_CASE("the second step of UniformMatrix exchanges the roles of both sides", 
   const auto vocabulary = zipf_vocabulary(words);
   for (const std::size_t minibatch : {0u, 1u, 7u}) {
     auto worker = worker_of({.minibatch = minibatch}, vocabulary);
-    const auto step = [&](Sides update) {
+    const auto step = [&](Block::Sides update) {
       Random random(9);
       worker.begin_step(update);
       return blocks_of(worker, column_of(40), random);
     };
-    const auto first = step(Sides::inputs), second = step(Sides::outputs);
+    const auto first = step(Block::Sides::inputs), second = step(Block::Sides::outputs);
     REQUIRE(first.size() == second.size());
     for (std::size_t k = 0; k < first.size(); ++k) {
-      CHECK(first[k].update == Sides::inputs);
-      CHECK(second[k].update == Sides::outputs);
+      CHECK(first[k].update == Block::Sides::inputs);
+      CHECK(second[k].update == Block::Sides::outputs);
       CHECK(first[k].inputs == second[k].outputs);
       CHECK(first[k].outputs == second[k].inputs);
       CHECK(first[k].weights == second[k].weights);
     }
     // A step lasts until the next one begins.
     Random random(9);
-    CHECK(blocks_of(worker, column_of(5), random)[0].update == Sides::outputs);
+    CHECK(blocks_of(worker, column_of(5), random)[0].update == Block::Sides::outputs);
   }
 }
 
@@ -203,7 +207,7 @@ TEST_CASE("shared negatives are drawn in proportion to count to the power of the
       Random random(5);
       // Columns of several lengths: chunks that are full and chunks that are not.
       for (std::size_t repetition = 0; repetition < 2000; ++repetition) {
-        worker.begin_step(repetition % 2 == 0 ? Sides::inputs : Sides::outputs);
+        worker.begin_step(repetition % 2 == 0 ? Block::Sides::inputs : Block::Sides::outputs);
         for (const Taken& block : blocks_of(worker, column_of(1 + repetition % 30), random))
           for (std::size_t k = block.paired; k < block.standing().size(); ++k)
             ++counts[block.standing()[k]];
@@ -243,9 +247,9 @@ struct AnnouncedRows {
   }
   void operator()(const Block& block) {
     REQUIRE(blocks < inputs.size());  // announced before
-    const auto& announced = block.update == Sides::inputs ? outputs[blocks] : inputs[blocks];
+    const auto& announced = block.update == Block::Sides::inputs ? outputs[blocks] : inputs[blocks];
     CHECK(std::ranges::equal(announced,
-                             block.update == Sides::inputs ? block.outputs : block.inputs));
+                             block.update == Block::Sides::inputs ? block.outputs : block.inputs));
     ++blocks;
   }
 };
@@ -254,7 +258,7 @@ struct AnnouncedRows {
 
 TEST_CASE("UniformMatrix announces the rows that it only reads a chunk ahead", "[sampler]") {
   const auto vocabulary = zipf_vocabulary(words);
-  for (const Sides update : {Sides::inputs, Sides::outputs}) {
+  for (const Block::Sides update : {Block::Sides::inputs, Block::Sides::outputs}) {
     auto worker = worker_of({}, vocabulary);
     worker.begin_step(update);
     AnnouncedRows sink;

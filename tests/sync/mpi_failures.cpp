@@ -31,8 +31,8 @@ void run(const std::string& failure) {
   // Words are lost by the exception alone: nobody calls ranks.fail().
   if (fails && failure == "outside") throw UnknownWord("mine");
   ranks.gather(1);
-  Trainer<SharedNegative, DotKernel, MpiAllreduce> trainer(
-      {.dimension = 16, .subsample = 0, .epochs = 3, .threads = 2}, MpiAllreduce(ranks));
+  Trainer<SharedNegative, DotKernel, Allreduce<MpiRanks>> trainer(
+      {.dimension = 16, .subsample = 0, .epochs = 3, .threads = 2}, Allreduce<MpiRanks>(ranks));
   if (fails)
     trainer.on_progress(
         [&](const Progress& progress) {

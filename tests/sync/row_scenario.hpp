@@ -44,7 +44,7 @@ void run_rank(Sync& sync, Model& model, Replica& replica, Get get, Put put) {
     get();
     change(model, sync.rank(), step);
     put();
-    sync.tick(replica, static_cast<double>(step) / 3 + 0.2, Signal::go_on);
+    sync.tick(replica, static_cast<double>(step) / 3 + 0.2, RankInfo::Signal::go_on);
   }
   sync.finish(replica);
   get();

@@ -114,7 +114,7 @@ TEST_CASE("with an interval of an epoch, all rows are synchronised at its end on
         {0.2, 0}, {0.249, 0}, {0.25, 1}, {0.49, 1}, {0.5, 2}, {0.8, 3}, {1.0, 3}};
     for (const auto& [progress, times] : expected) {
       model.input.row(rows - 1)[0] = static_cast<float>(self.rank());
-      sync.tick(model, progress, Signal::go_on);
+      sync.tick(model, progress, RankInfo::Signal::go_on);
       if (sync.synchronisations() != times) throw TrainingError("synchronised at another time");
     }
     sync.finish(model);
@@ -140,8 +140,8 @@ TEST_CASE("training during a synchronisation is not lost", "[sync]") {
       for (float& x : model.input.row(0)) x += by;
     };
     change(1);
-    sync.tick(model, 0.1, Signal::go_on);  // begins the first of ten
-    change(10);                            // while it travels
+    sync.tick(model, 0.1, RankInfo::Signal::go_on);  // begins the first of ten
+    change(10);                                      // while it travels
     both.arrive_and_wait();
     sync.finish(model);
     result[self.rank()] = model.input.row(0)[0] - start;
@@ -213,19 +213,19 @@ bool same(const RowMatrix& a, const RowMatrix& b) {
 }  // namespace
 
 TEMPLATE_TEST_CASE("ranks with every kind of targets and inputs end with equal models, and learn",
-                   "[sync][quality]", HierarchicalSoftmax, HierarchicalCbow,
+                   "[sync][quality]", HierarchicalSoftmax, BasicCbow<HuffmanPath>,
                    (BasicSharedNegative<HuffmanPathAndNegatives>), Cbow) {
   const auto& text = demo_text();
-  const auto of_ranks =
-      train_models<TestType>({.dimension = 32,
-                              .learning_rate = features_used<TestType>().bags ? 0.075 : 0.025,
-                              .threads = 1});
+  const auto of_ranks = train_models<TestType>(
+      {.dimension = 32,
+       .learning_rate = Block::Features::used_by<TestType>().bags ? 0.075 : 0.025,
+       .threads = 1});
   CHECK(of_ranks[0]->output.rows() == TestType{}.start(text.vocabulary).output_rows());
   for (const std::size_t rank : {1u, 2u}) {
     CHECK(same(of_ranks[0]->input, of_ranks[rank]->input));
     CHECK(same(of_ranks[0]->output, of_ranks[rank]->output));
   }
-  // One rank: similarity 0.81 to 0.91, analogies 0.69 (HierarchicalCbow) to 0.98.
+  // One rank: similarity 0.81 to 0.91, analogies 0.69 (BasicCbow<HuffmanPath>) to 0.98.
   const auto words = of_ranks[0]->embeddings();
   CHECK(evaluate_similarity(words, demo::similarity_pairs()).spearman >= 0.75);
   CHECK(evaluate_analogies(words, demo::analogies()).total.accuracy() >= 0.62);

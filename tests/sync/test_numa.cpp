@@ -46,7 +46,7 @@ TEST_CASE("processors are found by their NUMA nodes", "[numa]") {
 TEST_CASE("each node trains a replica on its own processors", "[numa][quality]") {
   const auto before = detail::allowed_processors();
   std::size_t count = 0;
-  for (const auto& node : numa_nodes()) count += node.size();
+  for (const auto& node : detail::numa_nodes()) count += node.size();
   CHECK(count == before.size());
 
   // As if each half of the processors were a node; one processor is both.

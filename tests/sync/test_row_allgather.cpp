@@ -130,9 +130,9 @@ TEST_CASE("ranges of rows that overlap or leave some out are refused", "[sync]")
       Model model(10, 3);
       try {
         if (self.rank() == 0)
-          sync.share_rows(model, Side::input, 0, middle);
+          sync.share_rows(model, Model::Side::input, 0, middle);
         else
-          sync.share_rows(model, Side::input, 4, last);
+          sync.share_rows(model, Model::Side::input, 4, last);
       } catch (const InvalidArgument& error) {
         messages[self.rank()] = error.what();
         sync.fail(error.what());
@@ -243,7 +243,7 @@ TEST_CASE("a run without checkpoints stops on all ranks after the same column", 
 }
 
 TEST_CASE("a request to stop wins over a request for a checkpoint", "[sync]") {
-  using enum Signal;
+  using enum RankInfo::Signal;
   for (const auto& [requests, agreed] :
        {std::pair{std::array{go_on, go_on, go_on}, go_on},
         std::pair{std::array{go_on, checkpoint, go_on}, checkpoint},

@@ -19,7 +19,8 @@ using namespace wordloom;
 namespace {
 
 std::string refusal(std::string_view sampler, std::string_view kernel,
-                    const TrainerOptions& options = {}, const Hyperparameters& parameters = {}) {
+                    const AnyTrainer::Options& options = {},
+                    const Hyperparameters& parameters = {}) {
   return message_of<InvalidArgument>(
       [&] { static_cast<void>(make_trainer(sampler, kernel, parameters, options)); });
 }
@@ -29,30 +30,31 @@ std::string refusal(std::string_view sampler, std::string_view kernel,
 TEST_CASE("every sampler and every kernel of the registry has a trainer", "[trainer]") {
   const auto vocabulary = small_vocabulary();
   const auto makes = [&](std::string_view sampler, std::string_view kernel,
-                         const TrainerOptions& options = {}) {
+                         const AnyTrainer::Options& options = {}) {
     INFO(sampler << " " << kernel << " " << options.optimizer);
     const auto trainer = make_trainer(sampler, kernel, {.dimension = 16}, options);
     CHECK(trainer.new_model(vocabulary).dimension() == 16);
   };
   const SubwordOptions subwords{.minn = 2, .maxn = 3, .buckets = 10};
-  Kernels::for_each([&]<class>(std::string_view kernel) {
-    Samplers::for_each([&]<class>(std::string_view sampler) { makes(sampler, kernel); });
-    SubwordSamplers::for_each(
+  Policies::Kernels::for_each([&]<class>(std::string_view kernel) {
+    Policies::Samplers::for_each([&]<class>(std::string_view sampler) { makes(sampler, kernel); });
+    Policies::SubwordSamplers::for_each(
         [&]<class>(std::string_view sampler) { makes(sampler, kernel, {.subwords = subwords}); });
-    Optimizers::for_each([&]<class>(std::string_view name) {
+    Policies::Optimizers::for_each([&]<class>(std::string_view name) {
       makes("uniform", kernel, {.optimizer = std::string(name)});
     });
   });
-  Samplers::for_each([&]<class Sampler>(std::string_view sampler) {
+  Policies::Samplers::for_each([&]<class Sampler>(std::string_view sampler) {
     makes(sampler, "fused", {.optimizer = "row-adagrad"});
-    if (!features_used<Sampler>().bags)
+    if (!Block::Features::used_by<Sampler>().bags)
       for (const char* optimizer : {"adagrad", "rmsprop", "adam"})
         makes(sampler, "dot", {.optimizer = optimizer});
   });
-  RowSamplers::for_each([&]<class>(std::string_view sampler) { makes(sampler, "bf16"); });
+  Policies::RowSamplers::for_each([&]<class>(std::string_view sampler) { makes(sampler, "bf16"); });
 #if WORDLOOM_HAS_BLAS
-  PublishedSamplers::for_each([&]<class>(std::string_view sampler) { makes(sampler, "gemm"); });
-  EncodedSamplers::for_each(
+  Policies::PublishedSamplers::for_each(
+      [&]<class>(std::string_view sampler) { makes(sampler, "gemm"); });
+  Policies::EncodedSamplers::for_each(
       [&]<class>(std::string_view sampler) { makes(sampler, "fused", {.char_cnn = true}); });
 #endif
 }
@@ -92,7 +94,7 @@ TEST_CASE("a trainer that names choose trains the vectors of the Trainer of thes
 TEST_CASE("a trainer of columns takes sentences, and any number of threads", "[trainer]") {
   const auto vocabulary = small_vocabulary();
   const auto corpus = paired_corpus(vocabulary);
-  const auto fit = [&](std::size_t threads, std::size_t window, TrainerOptions options) {
+  const auto fit = [&](std::size_t threads, std::size_t window, AnyTrainer::Options options) {
     auto parameters = small(threads);
     parameters.window = window;
     options.context_size = 40;
@@ -107,12 +109,13 @@ TEST_CASE("a trainer of columns takes sentences, and any number of threads", "[t
 
 TEST_CASE("names that do not exist are refused with those that do", "[trainer]") {
   CHECK(refusal("skipgram", "fused") ==
-        "there is no sampler 'skipgram', choose one of: " + Samplers::names() + ", " +
-            ColumnSamplers::names() + ", " + PublishedSamplers::names());
-  CHECK(refusal("shared", "fast") == "there is no kernel 'fast', choose one of: " +
-                                         Kernels::names() + ", " + RowKernels::names());
+        "there is no sampler 'skipgram', choose one of: " + Policies::Samplers::names() + ", " +
+            Policies::ColumnSamplers::names() + ", " + Policies::PublishedSamplers::names());
+  CHECK(refusal("shared", "fast") ==
+        "there is no kernel 'fast', choose one of: " + Policies::Kernels::names() + ", " +
+            Policies::RowKernels::names());
   CHECK(refusal("shared", "fused", {.optimizer = "lion"}) ==
-        "there is no optimizer 'lion', choose one of: " + Optimizers::names());
+        "there is no optimizer 'lion', choose one of: " + Policies::Optimizers::names());
   CHECK(refusal("shared", "fused", {.schedule = "fast"}) ==
         "there is no schedule 'fast', choose one of: linear, epoch, constant, cosine, steep");
 }
@@ -128,7 +131,7 @@ TEST_CASE("names that do not go together are refused", "[trainer]") {
   CHECK(refusal("decoupled", "fused") ==
         "the sampler decoupled goes with the kernel gemm, not fused");
   CHECK(refusal("minibatch", "fused", {.subwords = subwords}) ==
-        "a model with subwords goes with the samplers " + SubwordSamplers::names() +
+        "a model with subwords goes with the samplers " + Policies::SubwordSamplers::names() +
             ", not minibatch");
   CHECK(refusal("shared", "fused", {.optimizer = "adam"}) ==
         "the optimizer adam goes with the kernel dot, not fused");

@@ -273,7 +273,7 @@ struct CountingKernel {
         return 1.0;
       }
     };
-    Worker worker(const Model&, BlockShape) const { return {counts}; }
+    Worker worker(const Model&, Block::Shape) const { return {counts}; }
   };
   Run start(Model& model) const { return {&model.state_matrix("input.counts", model.rows(), 1)}; }
 };
@@ -286,7 +286,7 @@ struct ConstantLoss {
       return 1.0;
     }
   };
-  Worker worker(const Model&, BlockShape) const { return {}; }
+  Worker worker(const Model&, Block::Shape) const { return {}; }
 };
 
 /// Sentences that differ from epoch to epoch.

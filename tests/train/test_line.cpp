@@ -24,7 +24,7 @@ constexpr std::size_t groups = 4, group_size = 6;
 
 /// Groups of nodes that are all connected, in a ring: one edge leads from each to the next.
 Graph ring_of_groups() {
-  std::vector<Edge> edges;
+  std::vector<Graph::Edge> edges;
   for (WordId group = 0; group < groups; ++group) {
     const WordId first = group * group_size;
     for (WordId a = 0; a < group_size; ++a)
@@ -122,12 +122,13 @@ TEST_CASE("a model of one matrix is saved, loaded and trained on", "[line]") {
   trainer.train(samples, loaded);
   CHECK(same(loaded.embeddings(), model.embeddings()));
 
-  const Graph more = Graph::from_edges(std::vector<NamedEdge>{{"new", "3"}, {"new", "4"}});
+  const Graph more = Graph::from_edges(std::vector<Graph::NamedEdge>{{"new", "3"}, {"new", "4"}});
   loaded.extend(more.vocabulary());
-  std::vector<Edge> edges;  // the nodes of both graphs, by their new ids
+  std::vector<Graph::Edge> edges;  // the nodes of both graphs, by their new ids
   for (WordId a = 0; a < loaded.vocabulary.size(); ++a) edges.push_back({a, 0});
   std::vector<std::vector<WordId>> sentences{{}};
-  for (const Edge& edge : edges) sentences[0].insert(sentences[0].end(), {edge.from, edge.to});
+  for (const Graph::Edge& edge : edges)
+    sentences[0].insert(sentences[0].end(), {edge.from, edge.to});
   trainer.train(EncodedCorpus::from_sentences(sentences, loaded.vocabulary), loaded);
   CHECK(loaded.has_one_matrix());
   CHECK(loaded.rows() == groups * group_size + 1);

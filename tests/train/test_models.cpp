@@ -62,8 +62,8 @@ TEST_CASE("words that occur together get similar vectors, with every sampler", "
       CHECK(trainer.report().epoch_losses.back() < trainer.report().epoch_losses.front());
     }
   };
-  Samplers::for_each(check);
-  PublishedSamplers::for_each(check);
+  Policies::Samplers::for_each(check);
+  Policies::PublishedSamplers::for_each(check);
 }
 
 TEST_CASE("fit continues with an existing model", "[trainer]") {
@@ -92,7 +92,7 @@ TEST_CASE("a model that was saved and loaded continues to the same bits", "[trai
     CHECK(same_rows(loaded, model));
   };
   check(Shared(small()));
-  check(Trainer<HierarchicalCbow, DotKernel>(small()));
+  check(Trainer<BasicCbow<HuffmanPath>, DotKernel>(small()));
 }
 
 TEST_CASE("a model continues with another kernel, sampler, corpus and number of threads",

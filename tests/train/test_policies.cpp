@@ -201,7 +201,7 @@ struct Gain {
       return 1.0;
     }
   };
-  Worker worker(const Model&, BlockShape) const { return {gain}; }
+  Worker worker(const Model&, Block::Shape) const { return {gain}; }
 };
 
 }  // namespace
@@ -283,7 +283,7 @@ struct ManyWords {
 
   struct Worker {
     std::vector<std::size_t>* texts;
-    BlockShape max_block() const { return {1, 1}; }
+    Block::Shape max_block() const { return {1, 1}; }
     std::size_t words_at_once() const { return 130; }
     template <class Sink, class Pass = detail::AnyPass>
     void sample(const Sentences& text, Random&, Sink&& sink, Pass pass = {}) {

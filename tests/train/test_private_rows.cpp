@@ -65,8 +65,8 @@ void check_private_rows() {
       {.inputs = inputs, .bag_ends = all, .outputs = outputs, .positives = 2},
       {.inputs = inputs, .bag_ends = ends, .outputs = outputs, .positives = 2},
       {.inputs = inputs, .left_out = left_out, .outputs = outputs, .positives = 2},
-      {.inputs = inputs, .outputs = outputs, .positives = 2, .update = Sides::inputs}};
-  const BlockShape shape{.inputs = 5, .outputs = 6, .members = 5};
+      {.inputs = inputs, .outputs = outputs, .positives = 2, .update = Block::Sides::inputs}};
+  const Block::Shape shape{.inputs = 5, .outputs = 6, .members = 5};
   const auto check = [&](auto maps_rows, auto given_rows, Model& a, Model& b, const Block& block,
                          const PrivateRows::Thread& thread) {
     STATIC_REQUIRE(detail::MapsRows<decltype(maps_rows)>);

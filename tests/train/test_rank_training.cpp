@@ -32,17 +32,17 @@ class LoggingSync {
     log_->run = run;
     return 1000;
   }
-  Signal tick(Model&, double, Signal request) {
+  RankInfo::Signal tick(Model&, double, RankInfo::Signal request) {
     if (log_->calls.back() != "tick") log_->calls.emplace_back("tick");
     return request;
   }
-  Positions gather(Model&, std::span<const std::uint64_t>) {
+  RankInfo::Positions gather(Model&, std::span<const std::uint64_t>) {
     log_->calls.emplace_back("gather");
     return {};
   }
-  Signal finish(Model&) {
+  RankInfo::Signal finish(Model&) {
     log_->calls.emplace_back("finish");
-    return Signal::go_on;
+    return RankInfo::Signal::go_on;
   }
   void fail(const std::string& cause) {
     log_->calls.emplace_back("fail");

@@ -19,7 +19,7 @@ using namespace wordloom;
 TEMPLATE_TEST_CASE("one thread and one seed give the same bits again", "[trainer]",
                    (Trainer<Hogwild, DotKernel>), (Trainer<SharedNegative, DotKernel>),
                    (Trainer<SharedNegative, FusedKernel>),
-                   (FixedWindowTrainer<Hogwild, FusedKernel>), (Trainer<Cbow, FusedKernel>),
+                   (detail::FixedWindowTrainer<Hogwild, FusedKernel>), (Trainer<Cbow, FusedKernel>),
                    (Trainer<HierarchicalSoftmax, DotKernel>)) {
   const auto vocabulary = small_vocabulary();
   const auto corpus = paired_corpus(vocabulary);
@@ -35,7 +35,7 @@ namespace {
 
 /// FusedKernel without its halves.
 struct WholeUpdates {
-  static constexpr BlockFeatures honours = FusedKernel::honours;
+  static constexpr Block::Features honours = FusedKernel::honours;
 
   struct Worker {
     FusedKernel::Worker halves;
@@ -44,7 +44,7 @@ struct WholeUpdates {
       return halves.update<with_loss>(model, block, learning_rate);
     }
   };
-  Worker worker(const Model& model, BlockShape most) const {
+  Worker worker(const Model& model, Block::Shape most) const {
     return {FusedKernel{}.worker(model, most)};
   }
 };
@@ -171,7 +171,7 @@ TEST_CASE("published systems have none of our own additions", "[trainer]") {
   const Word2VecCbow cbow(parameters);
   check(cbow);
   CHECK(cbow.sampler().gradient == BagGradient::whole);
-  const Word2VecHierarchicalSoftmax tree(parameters);
+  const DeepWalk tree(parameters);
   check(tree);
   CHECK(tree.sampler().targets.node_sample == 0);
   const CachedHierarchicalSoftmax cached(parameters);
@@ -180,7 +180,7 @@ TEST_CASE("published systems have none of our own additions", "[trainer]") {
   check(BidMach(parameters));
 #if WORDLOOM_HAS_BLAS
   check(PSgnsCc(parameters));
-  check(WombatHierarchicalSoftmax(parameters));
+  check(Published<HierarchicalSoftmax, GemmKernel>(parameters));
 #endif
   check(Word2Vec(parameters, Hogwild{}));
 }
@@ -225,16 +225,16 @@ namespace {
 
 /// Makes blocks that are larger than it says.
 struct TooLarge {
-  BlockShape most = {1, 1};
+  Block::Shape most = {1, 1};
   bool makes_bags = false;
 
   template <class Visit>
   void visit_parameters(Visit&&) const {}
 
   struct Worker {
-    BlockShape most;
+    Block::Shape most;
     bool makes_bags;
-    BlockShape max_block() const { return most; }
+    Block::Shape max_block() const { return most; }
     template <class Sink>
     void sample(std::span<const WordId> sentence, Random&, Sink&& sink) {
       const std::array ends{static_cast<std::uint32_t>(sentence.size())};

@@ -27,7 +27,7 @@ struct RecordingSampler {
 
   struct Worker {
     Seen* seen;
-    BlockShape max_block() const { return {1, 1}; }
+    Block::Shape max_block() const { return {1, 1}; }
     template <class Sink>
     void sample(std::span<const WordId> sentence, Random&, Sink&& sink) {
       if (seen != nullptr) {
@@ -65,7 +65,7 @@ struct WatchedKernel {
       return with_loss ? watch->loss : 0.0;
     }
   };
-  Worker worker(const Model&, BlockShape) const { return {watch}; }
+  Worker worker(const Model&, Block::Shape) const { return {watch}; }
 };
 
 struct ThrowingKernel {
@@ -76,7 +76,7 @@ struct ThrowingKernel {
       return 0.0;
     }
   };
-  Worker worker(const Model&, BlockShape) const { return {}; }
+  Worker worker(const Model&, Block::Shape) const { return {}; }
 };
 
 }  // namespace wordloom_test

@@ -115,6 +115,26 @@ struct Hyperparameters {
 
   /// Throws InvalidArgument that names the first field out of bounds, its value and the bounds.
   void validate() const;
+
+  /// Returns these with the fixed windows of FULL-W2V (Randall et al. 2021): ceil(window / 2) words
+  /// on each side, the mean number of random windows rounded up. A window that is fixed already
+  /// stays as it is.
+  constexpr Hyperparameters with_fixed_window() const {
+    Hyperparameters result = *this;
+    if (!fixed_window) result.window = (window + 1) / 2;
+    result.fixed_window = true;
+    return result;
+  }
+
+  /// Returns these without our own additions, which published systems lack: private rows (other
+  /// than these), a pool of negatives and subsampling of inner nodes. See Published (systems.hpp).
+  constexpr Hyperparameters as_published(std::size_t its_private_rows = 0) const {
+    Hyperparameters result = *this;
+    result.private_rows = its_private_rows;
+    result.negative_pool = 0;
+    result.node_sample = 0;
+    return result;
+  }
 };
 
 namespace detail {

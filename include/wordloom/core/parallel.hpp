@@ -48,8 +48,6 @@ void run_threads(std::size_t threads, Work&& work) {
             [](void* w, std::size_t i) { (*static_cast<Plain*>(w))(i); });
 }
 
-}  // namespace detail
-
 /// Returns the i-th of n nearly equal consecutive parts of [0, count), as [first, last).
 inline std::pair<std::size_t, std::size_t> part_of(std::size_t count, std::size_t i,
                                                    std::size_t n) {
@@ -58,6 +56,8 @@ inline std::pair<std::size_t, std::size_t> part_of(std::size_t count, std::size_
   const std::size_t first = i * base + (i < longer ? i : longer);
   return {first, first + base + (i < longer ? 1 : 0)};
 }
+
+}  // namespace detail
 
 #if WORDLOOM_DEFINES_FUNCTIONS
 

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include <wordloom/core/parallel.hpp>
 #include <wordloom/core/types.hpp>
 
 namespace wordloom { inline namespace WORDLOOM_ABI {
@@ -22,6 +23,11 @@ struct Shard {
   std::size_t index = 0, count = 1;
   std::size_t epoch = 0;
   std::uint64_t seed = 1;
+
+  /// Returns this shard of `size` consecutive items, as [first, last): nearly equal parts.
+  std::pair<std::size_t, std::size_t> part_of(std::size_t size) const {
+    return detail::part_of(size, index, count);
+  }
 };
 
 namespace detail {

@@ -107,7 +107,7 @@ class EncodedCorpus {
 
   /// Returns consecutive sentences. All shards have nearly the same number of tokens.
   auto sentences(const Shard& shard) const {
-    const auto [begin, end] = part_of(token_count(), shard.index, shard.count);
+    const auto [begin, end] = shard.part_of(token_count());
     return SentenceRange([corpus = *this, first = sentence_at(begin), last = sentence_at(end)] {
       return [corpus, i = first, last]() mutable -> detail::NextSentence {
         if (i == last) return std::nullopt;

@@ -158,7 +158,7 @@ WORDLOOM_FUNCTION SubwordTable::SubwordTable(const Vocabulary& vocabulary,
   threads = std::clamp<std::size_t>(words / 1000, 1, resolve_threads(threads));
   const auto for_words = [&](auto use) {
     detail::run_threads(threads, [&](std::size_t t) {
-      const auto [first, last] = part_of(words, t, threads);
+      const auto [first, last] = detail::part_of(words, t, threads);
       for (std::size_t w = first; w < last; ++w) use(static_cast<WordId>(w));
     });
   };

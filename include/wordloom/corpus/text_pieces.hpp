@@ -113,7 +113,7 @@ namespace detail {
 WORDLOOM_FUNCTION std::size_t TextPart::begin(std::string_view text) const {
   constexpr std::size_t nearby = std::size_t{1} << 16;
   if (index == count) return text.size();
-  const std::size_t from = part_of(text.size(), index, count).first;
+  const std::size_t from = detail::part_of(text.size(), index, count).first;
   if (from == 0) return 0;
   if (const std::size_t line = text.substr(from - 1, nearby).find('\n'); line != text.npos)
     return from + line;

@@ -193,7 +193,7 @@ WORDLOOM_FUNCTION void WordContextLists::make(const KeptWords& kept, std::size_t
   const auto for_each_word = [&](auto&& use) {
     run_threads(pieces, [&](std::size_t piece) {
       std::uint64_t* const of_words = &places[piece * vocabulary_size];
-      const auto [first, last] = part_of(KeptWords::part_count, piece, pieces);
+      const auto [first, last] = detail::part_of(KeptWords::part_count, piece, pieces);
       for (std::size_t p = first; p < last; ++p) {
         const std::span<const WordId> part = kept.parts[p];
         for (std::size_t begin = 0, end = 0; begin < part.size(); begin = end) {

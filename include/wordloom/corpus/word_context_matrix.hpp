@@ -150,7 +150,7 @@ class WordContextMatrix::Reader {
 
   detail::NextSentence operator()() {
     if (left_.first == left_.second) return std::nullopt;
-    const auto [begin, end] = part_of(matrix_.token_count(), left_.first++, count_);
+    const auto [begin, end] = detail::part_of(matrix_.token_count(), left_.first++, count_);
     contexts_.resize(end - begin);
     pairs_.resize(2 * contexts_.size());
     detail::for_each_run(
@@ -200,7 +200,7 @@ WORDLOOM_FUNCTION WordContextMatrix::Reader::Reader(const WordContextMatrix& mat
   const std::uint64_t total = matrix.token_count();
   const std::uint64_t pairs = std::clamp<std::uint64_t>(total / 64, 1, max_pairs);
   count_ = static_cast<std::size_t>((total + pairs - 1) / pairs);
-  left_ = part_of(count_, shard.index, shard.count);
+  left_ = shard.part_of(count_);
 }
 
 #endif

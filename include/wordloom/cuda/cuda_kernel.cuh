@@ -13,7 +13,7 @@ using CudaSentenceKernel = cuda::CudaKernel<
     cuda::BlockMethod<cuda::SentenceScheme, cuda::BasicSentenceScheme<cuda::AnyTargets>,
                       cuda::CbowScheme>,
     Hogwild, BasicHogwild<HuffmanPath>, BasicHogwild<HuffmanPathAndNegatives>, Cbow,
-    HierarchicalCbow, BasicCbow<HuffmanPathAndNegatives>>;
+    BasicCbow<HuffmanPath>, BasicCbow<HuffmanPathAndNegatives>>;
 
 /// BlazingText's other schedule: a thread block for each word, `sentences_in_flight` words at a
 /// time. For comparison only: neighbours change the same rows at once, which cost the authors

@@ -41,7 +41,7 @@ struct Encoded {
   std::size_t round = 64;
   bool end_to_end = false;  // instead of in rounds
 
-  static constexpr BlockFeatures uses = features_used<SamplerPolicy>();
+  static constexpr Block::Features uses = Block::Features::used_by<SamplerPolicy>();
   static constexpr bool two_steps = detail::has_two_steps<SamplerPolicy>;
 
   static Encoded from(const Hyperparameters& parameters) {

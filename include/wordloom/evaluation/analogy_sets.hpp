@@ -40,22 +40,23 @@ struct AnalogySection {
   /// Returns whether questions are about syntax: sections named gram..., as in Google's set, and
   /// the morphology of BATS.
   bool syntactic() const { return name.starts_with("gram") || group.ends_with("morphology"); }
-};
 
-/// Reads questions: a file like questions-words.txt, or a file of BATS, or a folder of such files.
-///
-/// Like questions-words.txt: a line ": name" begins a section, other lines contain four words
-/// separated by tabs, commas, semicolons or white space, whichever occurs three times in the first
-/// of them (see TestFile). That line is a header if it contains one name numbered from 1 to 4, such
-/// as word1 ... word4.
-///
-/// BATS: lines "word<TAB>answer/answer/...", or with commas between answers if there is no slash;
-/// the name of the file, without .txt, is that of the section. A folder is read with its
-/// subfolders, including links: all files named *.txt or *.txt.gz (or *.TXT), by name; the name of
-/// a subfolder is the group of its sections.
-///
-/// Throws IoError, and FormatError with line and column.
-[[nodiscard]] std::vector<AnalogySection> load_analogies(const std::filesystem::path& path);
+  /// Reads questions: a file like questions-words.txt, or a file of BATS, or a folder of such
+  /// files.
+  ///
+  /// Like questions-words.txt: a line ": name" begins a section, other lines contain four words
+  /// separated by tabs, commas, semicolons or white space, whichever occurs three times in the
+  /// first of them (see TestFile). That line is a header if it contains one name numbered from 1 to
+  /// 4, such as word1 ... word4.
+  ///
+  /// BATS: lines "word<TAB>answer/answer/...", or with commas between answers if there is no slash;
+  /// the name of the file, without .txt, is that of the section. A folder is read with its
+  /// subfolders, including links: all files named *.txt or *.txt.gz (or *.TXT), by name; the name
+  /// of a subfolder is the group of its sections.
+  ///
+  /// Throws IoError, and FormatError with line and column.
+  [[nodiscard]] static std::vector<AnalogySection> load(const std::filesystem::path& path);
+};
 
 #if WORDLOOM_DEFINES_FUNCTIONS
 
@@ -173,7 +174,8 @@ inline std::vector<std::filesystem::path> analogy_files(const std::filesystem::p
 
 }  // namespace detail
 
-WORDLOOM_FUNCTION std::vector<AnalogySection> load_analogies(const std::filesystem::path& path) {
+WORDLOOM_FUNCTION std::vector<AnalogySection> AnalogySection::load(
+    const std::filesystem::path& path) {
   const auto folder_of = [](const std::filesystem::path& file) {
     return std::filesystem::absolute(file).parent_path().lexically_normal().filename().string();
   };
@@ -192,5 +194,10 @@ WORDLOOM_FUNCTION std::vector<AnalogySection> load_analogies(const std::filesyst
 }
 
 #endif
+
+[[deprecated("use AnalogySection::load")]] inline std::vector<AnalogySection> load_analogies(
+    const std::filesystem::path& path) {
+  return AnalogySection::load(path);
+}
 
 }}  // namespace wordloom::WORDLOOM_ABI

@@ -51,6 +51,12 @@ struct LinkReport {
   std::vector<Row> rows;
   std::size_t used = 0;      // pairs that were scored, links and others
   std::size_t left_out = 0;  // pairs, of training or test, with an end without a vector
+
+  /// Returns the AUC of the dot product and of the cosine of two nodes' vectors as scores of a
+  /// link. Nodes are found by name. Throws InvalidArgument if the embeddings lack vectors for all
+  /// links of one kind.
+  [[nodiscard]] static LinkReport of_similarity(const Embeddings& embeddings,
+                                                const LinkSplit& split);
 };
 
 std::ostream& operator<<(std::ostream& out, const LinkReport& report);
@@ -83,11 +89,7 @@ LinkReport similarity_report(const Embeddings& embeddings, const LinkRows& pairs
 
 }  // namespace detail
 
-/// Returns the AUC of the dot product and of the cosine of two nodes' vectors as scores of a link.
-/// Nodes are found by name. Throws InvalidArgument if the embeddings lack vectors for all links of
-/// one kind.
-[[nodiscard]] inline LinkReport evaluate_link_similarity(const Embeddings& embeddings,
-                                                         const LinkSplit& split) {
+inline LinkReport LinkReport::of_similarity(const Embeddings& embeddings, const LinkSplit& split) {
   return detail::similarity_report(embeddings, detail::LinkRows(embeddings, split));
 }
 
@@ -98,8 +100,8 @@ LinkReport similarity_report(const Embeddings& embeddings, const LinkRows& pairs
 /// (weighted L1) and (x - y)^2 (weighted L2); and that of the dot product and the cosine. The
 /// regressions are trained on links of the training graph and pairs without one, 16 (D + 2) bytes
 /// of memory for each pair and thread. The result does not depend on the number of threads. Throws
-/// InvalidArgument as evaluate_link_similarity, for vectors that are not finite and for options out
-/// of bounds.
+/// InvalidArgument as LinkReport::of_similarity, for vectors that are not finite and for options
+/// out of bounds.
 [[nodiscard]] LinkReport evaluate_links(const Embeddings& embeddings, const LinkSplit& split,
                                         const LinkReport::Options& options = {});
 
@@ -109,7 +111,7 @@ template <class... Arguments>
 void evaluate_links(const Arguments&...) {
   static_assert(sizeof...(Arguments) > 99,
                 "evaluate_links needs LIBLINEAR: install it (Debian: liblinear-dev) and configure "
-                "with -DWORDLOOM_ENABLE_LIBLINEAR=ON; evaluate_link_similarity does without");
+                "with -DWORDLOOM_ENABLE_LIBLINEAR=ON; LinkReport::of_similarity does without");
 }
 
 #endif
@@ -149,9 +151,9 @@ WORDLOOM_FUNCTION LinkRows::LinkRows(const Embeddings& embeddings, const LinkSpl
   std::vector<std::optional<WordId>> row_of;
   for (WordId node = 0; node < nodes.size(); ++node)
     row_of.push_back(embeddings.words().find(nodes.word(node)));
-  const auto convert = [&](const std::vector<Edge>& edges) {
+  const auto convert = [&](const std::vector<Graph::Edge>& edges) {
     Pairs pairs;
-    for (const Edge& edge : edges)
+    for (const Graph::Edge& edge : edges)
       if (row_of[edge.from] && row_of[edge.to])
         pairs.emplace_back(*row_of[edge.from], *row_of[edge.to]);
     left_out += edges.size() - pairs.size();

@@ -19,7 +19,7 @@ namespace wordloom { inline namespace WORDLOOM_ABI {
 /// A graph without some of its links, and pairs of nodes to train a classifier on and to test it. A
 /// link is an edge between two different nodes, `from` < `to`.
 struct LinkSplit {
-  /// Options of split_links.
+  /// Options of of().
   struct Options {
     /// The share of the links that is held out; above 0 and below 1.
     double share = 0.5;
@@ -29,11 +29,21 @@ struct LinkSplit {
   /// The graph to embed: all nodes with their ids, without the held-out links. Nodes that were
   /// connected by a path still are.
   Graph train;
-  std::vector<Edge> train_links;      // links of `train`, as many as test_links or all
-  std::vector<Edge> test_links;       // held out
-  std::vector<Edge> train_non_links;  // as many as train_links
-  std::vector<Edge> test_non_links;   // as many as test_links
+  std::vector<Graph::Edge> train_links;      // links of `train`, as many as test_links or all
+  std::vector<Graph::Edge> test_links;       // held out
+  std::vector<Graph::Edge> train_non_links;  // as many as train_links
+  std::vector<Graph::Edge> test_non_links;   // as many as test_links
+
+  /// Holds out a share of the links at random but keeps a random spanning forest, draws as many
+  /// pairs of nodes without an edge in the whole graph for the test, and as many remaining links
+  /// and pairs without an edge for training. Deterministic. Throws InvalidArgument for a directed
+  /// graph, a share out of bounds or one that leaves too few links to connect the nodes, and for a
+  /// graph that is too dense for the pairs.
+  [[nodiscard]] static LinkSplit of(const Graph& graph, const Options& options);
+  [[nodiscard]] static LinkSplit of(const Graph& graph);
 };
+
+inline LinkSplit LinkSplit::of(const Graph& graph) { return of(graph, Options()); }
 
 namespace detail {
 
@@ -63,20 +73,13 @@ class JoinedNodes {
 
 }  // namespace detail
 
-/// Holds out a share of the links at random but keeps a random spanning forest, draws as many pairs
-/// of nodes without an edge in the whole graph for the test, and as many remaining links and pairs
-/// without an edge for training. Deterministic. Throws InvalidArgument for a directed graph, a
-/// share out of bounds or one that leaves too few links to connect the nodes, and for a graph that
-/// is too dense for the pairs.
-[[nodiscard]] LinkSplit split_links(const Graph& graph, const LinkSplit::Options& options = {});
-
 #if WORDLOOM_DEFINES_FUNCTIONS
 
 namespace detail {
 
 /// Returns each link of an undirected graph once.
-inline std::vector<Edge> links_of(const Graph& graph) {
-  std::vector<Edge> links;
+inline std::vector<Graph::Edge> links_of(const Graph& graph) {
+  std::vector<Graph::Edge> links;
   for (WordId node = 0; node < graph.node_count(); ++node) {
     const auto row = graph.neighbours(node);
     const auto weights = graph.weights(node);
@@ -89,8 +92,8 @@ inline std::vector<Edge> links_of(const Graph& graph) {
 
 /// Returns `count` different pairs of nodes without an edge, in random order; all sets of pairs are
 /// equally probable. `links`: the number of pairs with an edge.
-inline std::vector<Edge> draw_non_links(const Graph& graph, std::size_t links, std::size_t count,
-                                        Random& random) {
+inline std::vector<Graph::Edge> draw_non_links(const Graph& graph, std::size_t links,
+                                               std::size_t count, Random& random) {
   const std::uint64_t nodes = graph.node_count();
   const std::uint64_t non_links = nodes * (nodes - 1) / 2 - links;
   // At least half of them remain undrawn, so that a draw succeeds after a few tries.
@@ -102,8 +105,8 @@ inline std::vector<Edge> draw_non_links(const Graph& graph, std::size_t links, s
                           " are needed to draw ",
                           count,
                           " of them"};
-  std::vector<Edge> drawn;
-  const auto less = [](const Edge& a, const Edge& b) {
+  std::vector<Graph::Edge> drawn;
+  const auto less = [](const Graph::Edge& a, const Graph::Edge& b) {
     return std::pair(a.from, a.to) < std::pair(b.from, b.to);
   };
   while (drawn.size() < count) {
@@ -121,7 +124,7 @@ inline std::vector<Edge> draw_non_links(const Graph& graph, std::size_t links, s
 
 }  // namespace detail
 
-WORDLOOM_FUNCTION LinkSplit split_links(const Graph& graph, const LinkSplit::Options& options) {
+WORDLOOM_FUNCTION LinkSplit LinkSplit::of(const Graph& graph, const Options& options) {
   if (graph.is_directed())
     throw InvalidArgument("links are predicted in undirected graphs, this graph is directed");
   if (!(options.share > 0 && options.share < 1))
@@ -134,7 +137,7 @@ WORDLOOM_FUNCTION LinkSplit split_links(const Graph& graph, const LinkSplit::Opt
   std::shuffle(links.begin(), links.end(), random);
   detail::JoinedNodes nodes(graph.node_count());
   std::size_t free = 0;  // links outside the forest, which are moved to the front
-  for (Edge& link : links)
+  for (Graph::Edge& link : links)
     if (!nodes.join(link.from, link.to)) std::swap(links[free++], link);
   if (free == 0)
     throw InvalidArgument{"none of ", links.size(),
@@ -150,18 +153,23 @@ WORDLOOM_FUNCTION LinkSplit split_links(const Graph& graph, const LinkSplit::Opt
                           free,
                           " for the nodes to stay connected"};
   const auto end = links.begin() + static_cast<std::ptrdiff_t>(held_out);
-  std::vector<Edge> test(links.begin(), end);
+  std::vector<Graph::Edge> test(links.begin(), end);
   std::shuffle(end, links.end(), random);
   const std::size_t trained = (std::min)(held_out, links.size() - held_out);
-  std::vector<Edge> train(end, end + static_cast<std::ptrdiff_t>(trained));
+  std::vector<Graph::Edge> train(end, end + static_cast<std::ptrdiff_t>(trained));
   auto absent = detail::draw_non_links(graph, links.size(), held_out + trained, random);
-  std::vector<Edge> test_absent(absent.begin() + static_cast<std::ptrdiff_t>(trained),
-                                absent.end());
+  std::vector<Graph::Edge> test_absent(absent.begin() + static_cast<std::ptrdiff_t>(trained),
+                                       absent.end());
   absent.resize(trained);
   return {graph.without(test), std::move(train), std::move(test), std::move(absent),
           std::move(test_absent)};
 }
 
 #endif
+
+[[deprecated("use LinkSplit::of")]] inline LinkSplit split_links(
+    const Graph& graph, const LinkSplit::Options& options = {}) {
+  return LinkSplit::of(graph, options);
+}
 
 }}  // namespace wordloom::WORDLOOM_ABI

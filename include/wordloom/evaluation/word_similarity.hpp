@@ -25,6 +25,23 @@ namespace wordloom { inline namespace WORDLOOM_ABI {
 struct SimilarityPair {
   std::string first, second;
   double score;
+
+  /// Reads word pairs in their published formats: lines of two words and a number, separated by
+  /// tabs, commas, semicolons or white space, whichever occurs twice in the first line (see
+  /// TestFile). One column with a part of speech (N, V, A, ...) may precede the number, as in
+  /// SimLex-999 and SimVerb-3500; further columns are ignored.
+  ///
+  /// The first line is a header if no field of it is a number or begins like one, or if it names
+  /// two columns like word1 and word2 (`Word 1`, `word_1`). These columns then hold the words,
+  /// otherwise the first two. The number is in a column named score, similarity, relatedness,
+  /// rating, mean, average or as in WS-353 and SimLex-999, or in the only one with such a word in
+  /// its name (`human score`), otherwise in the first column after the words or the part of speech,
+  /// which may not be the first of several with numbers, such as annotator1 and annotator2. No line
+  /// may have more fields than the header.
+  ///
+  /// If every word ends in -n, -v or -j, as in the lemma form of MEN, these endings are removed.
+  /// Throws IoError, and FormatError with line and column.
+  [[nodiscard]] static std::vector<SimilarityPair> load(const std::filesystem::path& path);
 };
 
 /// The rank correlation of cosines with the scores that people gave word pairs.
@@ -64,23 +81,6 @@ inline std::ostream& operator<<(std::ostream& out, const SimilarityReport& repor
     text << "; a rank correlation needs two pairs, with scores and cosines that differ";
   return out << text.str();
 }
-
-/// Reads word pairs in their published formats: lines of two words and a number, separated by tabs,
-/// commas, semicolons or white space, whichever occurs twice in the first line (see TestFile). One
-/// column with a part of speech (N, V, A, ...) may precede the number, as in SimLex-999 and
-/// SimVerb-3500; further columns are ignored.
-///
-/// The first line is a header if no field of it is a number or begins like one, or if it names two
-/// columns like word1 and word2 (`Word 1`, `word_1`). These columns then hold the words, otherwise
-/// the first two. The number is in a column named score, similarity, relatedness, rating, mean,
-/// average or as in WS-353 and SimLex-999, or in the only one with such a word in its name (`human
-/// score`), otherwise in the first column after the words or the part of speech, which may not be
-/// the first of several with numbers, such as annotator1 and annotator2. No line may have more
-/// fields than the header.
-///
-/// If every word ends in -n, -v or -j, as in the lemma form of MEN, these endings are removed.
-/// Throws IoError, and FormatError with line and column.
-[[nodiscard]] std::vector<SimilarityPair> load_similarity_pairs(const std::filesystem::path& path);
 
 namespace detail {
 
@@ -188,7 +188,7 @@ inline void remove_lemma_tags(std::vector<SimilarityPair>& pairs) {
 
 }  // namespace detail
 
-WORDLOOM_FUNCTION std::vector<SimilarityPair> load_similarity_pairs(
+WORDLOOM_FUNCTION std::vector<SimilarityPair> SimilarityPair::load(
     const std::filesystem::path& path) {
   detail::TestFile file(path);
   std::span<const detail::TestFile::Line> lines = file.lines();
@@ -224,5 +224,10 @@ WORDLOOM_FUNCTION std::vector<SimilarityPair> load_similarity_pairs(
 }
 
 #endif
+
+[[deprecated("use SimilarityPair::load")]] inline std::vector<SimilarityPair> load_similarity_pairs(
+    const std::filesystem::path& path) {
+  return SimilarityPair::load(path);
+}
 
 }}  // namespace wordloom::WORDLOOM_ABI

@@ -21,16 +21,6 @@
 
 namespace wordloom { inline namespace WORDLOOM_ABI {
 
-/// Options of drawing edges.
-struct EdgeSampleOptions {
-  std::uint64_t edges_per_epoch = 0;  ///< 0: as many as the graph has entries
-
-  /// Throws InvalidArgument.
-  void validate() const {
-    check_parameter("edges_per_epoch", edges_per_epoch, std::uint64_t{0}, std::uint64_t{1} << 60);
-  }
-};
-
 /// Edges as a corpus (LINE: Tang et al. 2015, "LINE: Large-scale Information Network Embedding",
 /// section 4.2): each epoch draws edges in proportion to their weights, with replacement; an
 /// undirected edge is drawn in either direction. A sentence is a run of up to `max_edges` edges:
@@ -42,12 +32,23 @@ struct EdgeSampleOptions {
 /// members are thread-safe.
 class EdgeSamples {
  public:
+  /// Options of drawing edges.
+  struct Options {
+    std::uint64_t edges_per_epoch = 0;  ///< 0: as many as the graph has entries
+
+    /// Throws InvalidArgument.
+    void validate() const {
+      check_parameter("edges_per_epoch", edges_per_epoch, std::uint64_t{0}, std::uint64_t{1} << 60);
+    }
+  };
+
   static constexpr bool repeats = false;
   static constexpr bool drops_words = false;
   static constexpr std::size_t max_edges = 500;  // of a sentence
 
   /// Throws InvalidArgument, and CorpusError for a graph without edges.
-  explicit EdgeSamples(Graph graph, const EdgeSampleOptions& options = {});
+  EdgeSamples(Graph graph, const Options& options);
+  explicit EdgeSamples(Graph graph);
 
   const Graph& graph() const& noexcept { return graph_; }
   void graph() const&& = delete;
@@ -76,18 +77,18 @@ class EdgeSamples {
   std::shared_ptr<const detail::AliasTable> nodes_;  // by the sum of the weights of their edges
 };
 
+inline EdgeSamples::EdgeSamples(Graph graph) : EdgeSamples(std::move(graph), Options()) {}
+
 /// The sentences of one shard, one after the other.
 class EdgeSamples::Reader {
  public:
   Reader(const EdgeSamples& samples, const Shard& shard)
-      : samples_(samples),
-        shard_(shard),
-        sentences_(part_of(samples.sentences_, shard.index, shard.count)) {}
+      : samples_(samples), shard_(shard), sentences_(shard.part_of(samples.sentences_)) {}
 
   detail::NextSentence operator()() {
     if (sentences_.first == sentences_.second) return std::nullopt;
     const std::size_t sentence = sentences_.first++;
-    const auto [first, last] = part_of(samples_.edges_, sentence, samples_.sentences_);
+    const auto [first, last] = detail::part_of(samples_.edges_, sentence, samples_.sentences_);
     Random random(shard_.seed ^ own_streams, sentence, shard_.epoch);
     nodes_.resize(2 * (last - first));
     for (std::size_t i = 0; i < nodes_.size(); i += 2 * at_once)
@@ -141,7 +142,7 @@ static_assert(Corpus<EdgeSamples>);
 
 #if WORDLOOM_DEFINES_FUNCTIONS
 
-WORDLOOM_FUNCTION EdgeSamples::EdgeSamples(Graph graph, const EdgeSampleOptions& options)
+WORDLOOM_FUNCTION EdgeSamples::EdgeSamples(Graph graph, const Options& options)
     : graph_(std::move(graph)), edges_(options.edges_per_epoch) {
   options.validate();
   if (graph_.entry_count() == 0) throw CorpusError("the graph has no edges to draw");
@@ -160,5 +161,7 @@ WORDLOOM_FUNCTION EdgeSamples::EdgeSamples(Graph graph, const EdgeSampleOptions&
 }
 
 #endif
+
+using EdgeSampleOptions [[deprecated("use EdgeSamples::Options")]] = EdgeSamples::Options;
 
 }}  // namespace wordloom::WORDLOOM_ABI

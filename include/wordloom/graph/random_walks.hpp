@@ -21,29 +21,6 @@
 
 namespace wordloom { inline namespace WORDLOOM_ABI {
 
-/// Options of random walks. The defaults are node2vec's.
-struct WalkOptions {
-  std::size_t walks_per_node = 10;  ///< in each epoch
-  std::size_t length = 80;          ///< maximum number of nodes in a walk
-  /// Second order (Grover and Leskovec 2016, equation 2): a step back to the node before has weight
-  /// 1/p, a step to a neighbour of that node weight 1, any other 1/q, each times the weight of the
-  /// edge. With p = q = 1, walks are of first order (DeepWalk, Perozzi et al. 2014).
-  double p = 1, q = 1;
-  /// Draw new walks in each epoch. If false, every epoch repeats those of the first, like programs
-  /// that store walks in a file.
-  bool new_each_epoch = true;
-  /// Threads that the constructor may use, up to 65536; 0 = all processors of the machine.
-  std::size_t threads = 0;
-
-  /// Throws InvalidArgument.
-  void validate() const {
-    check_parameter("walks_per_node", walks_per_node, 1, 1'000'000);
-    check_parameter("length", length, 1, 1'000'000);
-    check_parameter("p", p, 1e-6, 1e6);
-    check_parameter("q", q, 1e-6, 1e6);
-  }
-};
-
 /// Random walks as a corpus, made by the thread that trains them and never stored. A walk is a
 /// function of (seed, epoch, node, number of the walk from that node), and so does not depend on
 /// the number of threads and ranks. A shard has its own nodes to start from, in another random
@@ -51,12 +28,37 @@ struct WalkOptions {
 /// share the graph; all members are thread-safe. Memory of a reader: `walker_width` walks.
 class RandomWalks {
  public:
+  /// Options of random walks. The defaults are node2vec's.
+  struct Options {
+    std::size_t walks_per_node = 10;  ///< in each epoch
+    std::size_t length = 80;          ///< maximum number of nodes in a walk
+    /// Second order (Grover and Leskovec 2016, equation 2): a step back to the node before has
+    /// weight 1/p, a step to a neighbour of that node weight 1, any other 1/q, each times the
+    /// weight of the edge. With p = q = 1, walks are of first order (DeepWalk, Perozzi et al.
+    /// 2014).
+    double p = 1, q = 1;
+    /// Draw new walks in each epoch. If false, every epoch repeats those of the first, like
+    /// programs that store walks in a file.
+    bool new_each_epoch = true;
+    /// Threads that the constructor may use, up to 65536; 0 = all processors of the machine.
+    std::size_t threads = 0;
+
+    /// Throws InvalidArgument.
+    void validate() const {
+      check_parameter("walks_per_node", walks_per_node, 1, 1'000'000);
+      check_parameter("length", length, 1, 1'000'000);
+      check_parameter("p", p, 1e-6, 1e6);
+      check_parameter("q", q, 1e-6, 1e6);
+    }
+  };
+
   static constexpr bool repeats = false;
   static constexpr bool drops_words = false;
 
+  explicit RandomWalks(Graph graph);
   /// Throws InvalidArgument. If walks in the graph may end early, walks once from each node to
   /// estimate the length of all.
-  explicit RandomWalks(Graph graph, const WalkOptions& options = {})
+  explicit RandomWalks(Graph graph, const Options& options)
       : graph_(std::move(graph)), options_(options) {
     options.validate();
     tokens_ = count_tokens() * options.walks_per_node;
@@ -64,7 +66,7 @@ class RandomWalks {
 
   const Graph& graph() const& noexcept { return graph_; }
   void graph() const&& = delete;
-  const WalkOptions& options() const noexcept { return options_; }
+  const Options& options() const noexcept { return options_; }
 
   /// Returns the number of nodes of all walks of an epoch; an estimate if the graph has dead ends.
   std::uint64_t token_count() const noexcept { return tokens_; }
@@ -100,9 +102,11 @@ class RandomWalks {
   std::uint64_t count_tokens() const;
 
   Graph graph_;
-  WalkOptions options_;
+  Options options_;
   std::uint64_t tokens_ = 0;
 };
+
+inline RandomWalks::RandomWalks(Graph graph) : RandomWalks(std::move(graph), Options()) {}
 
 /// The walks of one shard, one after the other.
 class RandomWalks::Reader {
@@ -112,7 +116,7 @@ class RandomWalks::Reader {
         seed_(shard.seed),
         epoch_(walks.options_.new_each_epoch ? shard.epoch : 0),
         shard_(shard.index),
-        nodes_(part_of(walks.graph_.node_count(), shard.index, shard.count)),
+        nodes_(shard.part_of(walks.graph_.node_count())),
         owners_(walks.graph_.node_count(), Random(seed_, 0, owner_stream)),
         walker_(walks_.graph_.rows(), walks.options_.length, walks.options_.p, walks.options_.q) {}
 
@@ -205,5 +209,7 @@ WORDLOOM_FUNCTION void RandomWalks::save(const std::filesystem::path& path, std:
 }
 
 #endif
+
+using WalkOptions [[deprecated("use RandomWalks::Options")]] = RandomWalks::Options;
 
 }}  // namespace wordloom::WORDLOOM_ABI

@@ -2,11 +2,13 @@
 #include <algorithm>
 #include <cstddef>
 #include <filesystem>
+#include <string>
 #include <string_view>
 
 #include <wordloom/core/detail/input_file.hpp>
 #include <wordloom/core/error.hpp>
 #include <wordloom/core/files.hpp>
+#include <wordloom/core/words.hpp>
 #include <wordloom/io/fasttext_file.hpp>
 #include <wordloom/io/load_options.hpp>
 #include <wordloom/io/npy_file.hpp>
@@ -61,6 +63,51 @@ class VectorFile {
                                              : Model::load(file_);
   }
 
+  /// Returns "word2vec-binary, word2vec-text, glove, npy, tsv, vec, fasttext, model".
+  static std::string format_names() { return detail::format_names(); }
+
+  /// Returns the format of a name. Throws InvalidArgument, which lists the names.
+  static VectorFormat format_named(std::string_view name) { return detail::format_named(name); }
+
+  /// Returns the file of the words beside the vectors in `path`; empty for a format that is one
+  /// file.
+  static std::filesystem::path words_path(const std::filesystem::path& path, VectorFormat format) {
+    return detail::words_path(path, format);
+  }
+
+  /// Throws InvalidArgument for the first word that a format cannot hold, because other words would
+  /// be read from the file; the message names a format that can hold all words, if there is one.
+  /// All functions that write words check them in this way before the first byte; programs call
+  /// this before they train.
+  ///
+  /// word2vec's binary format holds words without a blank (a space) that do not begin with a
+  /// newline. The text formats hold words without a newline that do not begin or end with a blank
+  /// or tab, and words of nothing else, except words whose numbers may be part of a vector: after
+  /// its first field, two fractions in a row, one of four decimals or 1e-5. In .npy and .tsv words
+  /// are lines, in .tsv without a tab. Models hold words without a newline, those of fastText
+  /// without a zero byte, and neither an empty word.
+  static void check_words(const WordList& words, VectorFormat format) {
+    detail::check_words(words, format);
+  }
+
+  /// Checks that `file` can be written, for example before training. Throws as write(), except for
+  /// words: see check_words().
+  static void check_place(const AtomicFile& file, VectorFormat format) {
+    if (const auto words = words_path(file.path(), format); !words.empty())
+      detail::open_words(file, words);
+  }
+
+  /// Writes vectors in a format, into a file that is already open; does not commit. Throws IoError,
+  /// and InvalidArgument for a word that the format cannot hold (check_words) and for formats of
+  /// whole models. Embeddings::save writes a whole file.
+  static void write(const Embeddings& embeddings, AtomicFile& file, VectorFormat format);
+
+  /// Writes a fastText model as save_fasttext does, into a file that is already open; does not
+  /// commit.
+  static void write(const Model& model, AtomicFile& file, const FastTextOptions& options) {
+    detail::write_fasttext(model, file, options);
+  }
+
  private:
   detail::InputFile file_;
   VectorFormat format_;
@@ -74,18 +121,6 @@ inline VectorFormat detect_vector_format(const std::filesystem::path& path) {
 }
 
 }  // namespace detail
-
-/// Checks that `file` can be written, for example before training. Throws as write_embeddings. See
-/// check_words for the words.
-inline void check_place(const AtomicFile& file, VectorFormat format) {
-  if (const auto words = words_path(file.path(), format); !words.empty())
-    detail::open_words(file, words);
-}
-
-/// Writes vectors in a format, into a file that is already open; does not commit. Throws IoError,
-/// and InvalidArgument for a word that the format cannot hold (check_words) and for formats of
-/// whole models. Embeddings::save writes a whole file.
-void write_embeddings(const Embeddings& embeddings, AtomicFile& file, VectorFormat format);
 
 #if WORDLOOM_DEFINES_FUNCTIONS
 
@@ -143,8 +178,8 @@ WORDLOOM_FUNCTION VectorFormat format_of(const InputFile& file) {
 WORDLOOM_FUNCTION VectorFile::VectorFile(const std::filesystem::path& path)
     : file_(path), format_(detail::format_of(file_)) {}
 
-WORDLOOM_FUNCTION void write_embeddings(const Embeddings& embeddings, AtomicFile& file,
-                                        VectorFormat format) {
+WORDLOOM_FUNCTION void VectorFile::write(const Embeddings& embeddings, AtomicFile& file,
+                                         VectorFormat format) {
   switch (format) {
     case VectorFormat::word2vec_binary:
       return detail::write_word2vec_binary(embeddings, file);
@@ -168,7 +203,7 @@ WORDLOOM_FUNCTION void write_embeddings(const Embeddings& embeddings, AtomicFile
 WORDLOOM_FUNCTION void Embeddings::save(const std::filesystem::path& path,
                                         VectorFormat format) const {
   AtomicFile file(path);
-  write_embeddings(*this, file, format);
+  VectorFile::write(*this, file, format);
   file.commit();
 }
 

@@ -64,26 +64,19 @@ inline void check_fasttext(const Model& model, const SubwordOptions& subwords) {
   check_words(words.words(), VectorFormat::fasttext);
 }
 
-}  // namespace detail
-
-/// Writes version 12 of fastText's .bin, with the loss ns; does not commit. Input rows other than
-/// those of words and n-grams and an optimizer's state are left out. Throws IoError, and, before
-/// the first byte, InvalidArgument for options out of bounds and for a model without words, with
-/// one matrix for both sides, with other than V output rows (hierarchical softmax), with more than
-/// 2^31 - 1 words and buckets, or with a zero byte in a word.
-inline void write_fasttext(const Model& model, AtomicFile& file,
-                           const FastTextOptions& options = {}) {
+/// Writes as save_fasttext; does not commit.
+inline void write_fasttext(const Model& model, AtomicFile& file, const FastTextOptions& options) {
   validate_parameters(options);
   const SubwordOptions subwords = model.subwords && model.subwords->maxn != 0
                                       ? *model.subwords
                                       : SubwordOptions{.minn = 0, .maxn = 0};
-  detail::check_fasttext(model, subwords);
+  check_fasttext(model, subwords);
   const Vocabulary& words = model.vocabulary;
   const auto write = [&](const auto& value) {
     file.write({reinterpret_cast<const char*>(&value), sizeof value});
   };
   const auto as_int = [](std::uint64_t number) { return static_cast<std::int32_t>(number); };
-  detail::FastTextHeader header;
+  FastTextHeader header;
   header.dim = as_int(model.dimension());
   header.ws = as_int(options.window);
   header.epoch = as_int(options.epochs);
@@ -115,11 +108,17 @@ inline void write_fasttext(const Model& model, AtomicFile& file,
   write_rows(model.output, words.size());
 }
 
-/// Writes a fastText model to a file, whole or not at all. Throws as write_fasttext.
+}  // namespace detail
+
+/// Writes a model as version 12 of fastText's .bin, with the loss ns, whole or not at all. Input
+/// rows other than those of words and n-grams and an optimizer's state are left out. Throws
+/// IoError, and, before the first byte, InvalidArgument for options out of bounds and for a model
+/// without words, with one matrix for both sides, with other than V output rows (hierarchical
+/// softmax), with more than 2^31 - 1 words and buckets, or with a zero byte in a word.
 inline void save_fasttext(const Model& model, const std::filesystem::path& path,
                           const FastTextOptions& options = {}) {
   AtomicFile file(path);
-  write_fasttext(model, file, options);
+  detail::write_fasttext(model, file, options);
   file.commit();
 }
 
@@ -129,7 +128,7 @@ inline Model read_fasttext_model(const InputFile& input_file) {
   FastTextReader file(input_file);
   file.require_negative_sampling();
   RowMatrix input = file.input(), output = file.output();
-  ModelShape shape{.dimension = 0, .input_rows = input.rows()};  // no rows are drawn
+  Model::Shape shape{.dimension = 0, .input_rows = input.rows()};  // no rows are drawn
   if (file.subwords().maxn != 0) shape.subwords = file.subwords();
   Model model(file.vocabulary(), shape);
   model.input = std::move(input);

@@ -69,8 +69,10 @@ inline constexpr std::size_t telling_rows = 100;
 
 }  // namespace detail
 
+namespace detail {
+
 /// Returns "word2vec-binary, word2vec-text, glove, npy, tsv, vec, fasttext, model".
-inline std::string vector_format_names() {
+inline std::string format_names() {
   std::string names;
   for (const auto& entry : detail::vector_formats)
     names.append(names.empty() ? "" : ", ").append(entry.name);
@@ -78,25 +80,16 @@ inline std::string vector_format_names() {
 }
 
 /// Returns the format of a name. Throws InvalidArgument, which lists the names.
-inline VectorFormat vector_format(std::string_view name) {
+inline VectorFormat format_named(std::string_view name) {
   for (const auto& entry : detail::vector_formats)
     if (entry.name == name) return entry.format;
-  throw InvalidArgument{"unknown vector format '", name, "', must be one of ",
-                        vector_format_names()};
+  throw InvalidArgument{"unknown vector format '", name, "', must be one of ", format_names()};
 }
 
-/// Throws InvalidArgument for the first word that a format cannot hold, because other words would
-/// be read from the file; the message names a format that can hold all words, if there is one. All
-/// functions that write words check them in this way before the first byte; programs call this
-/// before they train.
-///
-/// word2vec's binary format holds words without a blank (a space) that do not begin with a newline.
-/// The text formats hold words without a newline that do not begin or end with a blank or tab, and
-/// words of nothing else, except words whose numbers may be part of a vector: after its first
-/// field, two fractions in a row, one of four decimals or 1e-5. In .npy and .tsv words are lines,
-/// in .tsv without a tab. Models hold words without a newline, those of fastText without a zero
-/// byte, and neither an empty word.
+/// Checks words (VectorFile::check_words).
 void check_words(const WordList& words, VectorFormat format);
+
+}  // namespace detail
 
 #if WORDLOOM_DEFINES_FUNCTIONS
 
@@ -175,7 +168,7 @@ inline std::optional<std::pair<std::size_t, std::string_view>> first_fault(const
 
 }  // namespace detail
 
-WORDLOOM_FUNCTION void check_words(const WordList& words, VectorFormat format) {
+WORDLOOM_FUNCTION void detail::check_words(const WordList& words, VectorFormat format) {
   const auto fault = detail::first_fault(words, format);
   if (!fault) return;
   const auto name = [](VectorFormat wanted) {

@@ -15,9 +15,7 @@
 #include <wordloom/model/embeddings.hpp>
 
 /// The files of words beside the vectors of formats that keep them in a separate file.
-namespace wordloom { inline namespace WORDLOOM_ABI {
-
-namespace detail {
+namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
 
 /// Returns the file with the words of "vectors.tsv": "vectors.metadata.tsv", one word a line.
 inline std::filesystem::path projector_metadata_path(std::filesystem::path path) {
@@ -29,16 +27,12 @@ inline std::filesystem::path npy_words_path(std::filesystem::path path) {
   return path += ".words.txt";
 }
 
-}  // namespace detail
-
 /// Returns the file of the words beside the vectors in `path`; empty for a format that is one file.
 inline std::filesystem::path words_path(const std::filesystem::path& path, VectorFormat format) {
-  if (format == VectorFormat::npy) return detail::npy_words_path(path);
-  if (format == VectorFormat::projector_tsv) return detail::projector_metadata_path(path);
+  if (format == VectorFormat::npy) return npy_words_path(path);
+  if (format == VectorFormat::projector_tsv) return projector_metadata_path(path);
   return {};
 }
-
-namespace detail {
 
 /// Returns a path without .gz at its end.
 inline std::filesystem::path without_gz(const std::filesystem::path& path) {
@@ -111,6 +105,4 @@ inline WordList load_word_lines(const std::filesystem::path& path, std::size_t c
   return words;
 }
 
-}  // namespace detail
-
-}}  // namespace wordloom::WORDLOOM_ABI
+}}}  // namespace wordloom::WORDLOOM_ABI::detail

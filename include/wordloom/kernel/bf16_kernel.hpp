@@ -38,7 +38,7 @@ namespace wordloom { inline namespace WORDLOOM_ABI {
 /// gradients and learning rate. Several threads train without locks, as with FusedKernel, and have
 /// no private rows.
 struct Bf16Kernel {
-  static constexpr BlockFeatures honours = {.weights = true};
+  static constexpr Block::Features honours = {.weights = true};
 
   /// Returns whether this processor has AVX512_BF16 and WORDLOOM_TARGET allows it. Throws as
   /// target() does.
@@ -60,7 +60,7 @@ namespace simd {
 /// that fill up the last group have a weight too. The scratch memory of one thread.
 class Bf16Weights {
  public:
-  explicit Bf16Weights(BlockShape most) : most_(most) {
+  explicit Bf16Weights(Block::Shape most) : most_(most) {
     for (Kept& kept : kept_) kept.values = RowMatrix(1, Bf16Layout::most(most));
   }
 
@@ -104,7 +104,7 @@ class Bf16Weights {
                                                         : -1.0f;
   }
 
-  BlockShape most_;
+  Block::Shape most_;
   std::array<Kept, 2> kept_;
   std::size_t next_ = 0;
 };
@@ -114,7 +114,7 @@ class Bf16Weights {
 /// The scratch of one thread.
 class Bf16Kernel::Worker {
  public:
-  Worker(const simd::Bf16Functions& functions, BlockShape most)
+  Worker(const simd::Bf16Functions& functions, Block::Shape most)
       : functions_(functions),
         weights_(most),
         rows_(most.inputs + most.outputs),
@@ -213,7 +213,7 @@ class Bf16Kernel::Run {
  public:
   explicit Run(const simd::Bf16Functions& functions) : functions_(functions) {}
 
-  Worker worker(const Model&, BlockShape most) const { return {functions_, most}; }
+  Worker worker(const Model&, Block::Shape most) const { return {functions_, most}; }
 
   /// Rounds rows [first, last) to nearest, in place. Values that are already bfloat16 do not
   /// change.

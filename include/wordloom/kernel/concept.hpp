@@ -33,17 +33,17 @@ template <class K>
 using KernelRun = decltype(start_kernel(std::declval<const K&>(), std::declval<Model&>()));
 
 template <class K>
-concept MakesWorkers = requires(const KernelRun<K>& run, const Model& model, BlockShape most) {
+concept MakesWorkers = requires(const KernelRun<K>& run, const Model& model, Block::Shape most) {
   run.worker(model, most);
 };
 template <class K>
 using KernelWorker = decltype(std::declval<const KernelRun<K>&>().worker(
-    std::declval<const Model&>(), BlockShape()));
+    std::declval<const Model&>(), Block::Shape()));
 
 /// Returns the worker for blocks with the features `used`: a separate one for rows alone if the run
 /// has that.
-template <BlockFeatures used, class Run>
-auto block_worker_of(const Run& run, const Model& model, BlockShape most) {
+template <Block::Features used, class Run>
+auto block_worker_of(const Run& run, const Model& model, Block::Shape most) {
   if constexpr (!used.bags && !used.one_side && !used.pairs &&
                 requires { run.row_worker(model, most); })
     return run.row_worker(model, most);
@@ -53,7 +53,7 @@ auto block_worker_of(const Run& run, const Model& model, BlockShape most) {
 
 /// Returns the worker for blocks that change one side: a separate one if the run has that.
 template <class Run>
-auto one_side_worker_of(const Run& run, const Model& model, BlockShape most) {
+auto one_side_worker_of(const Run& run, const Model& model, Block::Shape most) {
   if constexpr (requires { run.one_side_worker(model, most); })
     return run.one_side_worker(model, most);
   else
@@ -102,7 +102,7 @@ concept KeepsNothingByRow = requires {
 
 /// Returns the parts of Block that a kernel says it honours; none by default.
 template <class K>
-constexpr BlockFeatures features_honoured() {
+constexpr Block::Features features_honoured() {
   if constexpr (requires { K::honours; })
     return K::honours;
   else
@@ -151,7 +151,7 @@ concept TrainsColumns = OnDevice<K> &&
   run.set_words(words, std::pair(i, i));
   { run.finds_contexts() } -> std::convertible_to<bool>;
   run.begin_column(i, i, contexts);
-  run.train(Sides::inputs, rate);
+  run.train(Block::Sides::inputs, rate);
   run.end_column();
   { run.wait().loss } -> std::convertible_to<double>;
   { run.wait().examples } -> std::convertible_to<double>;
@@ -185,7 +185,7 @@ concept TrainsColumns = OnDevice<K> &&
 ///   side, as in two-step training;
 /// - `worker.prefetch(model, inputs, outputs)`, optional, receives the rows that later blocks need;
 ///   without it the trainer prefetches them;
-/// - `static constexpr BlockFeatures honours`, optional: the parts of Block that it honours; none
+/// - `static constexpr Block::Features honours`, optional: the parts of Block that it honours; none
 ///   by default. A sampler that uses others does not compile;
 /// - `static constexpr bool keeps_nothing_by_row` of a run: true if it and its workers keep no data
 ///   indexed by row. It may then train the words of Subwords: blocks have rows from
@@ -242,7 +242,7 @@ constexpr bool require_kernel() {
   } else {
     static_assert(
         MakesWorkers<K>,
-        "wordloom: this UpdateKernel lacks 'auto worker(const Model&, BlockShape) const'");
+        "wordloom: this UpdateKernel lacks 'auto worker(const Model&, Block::Shape) const'");
     if constexpr (MakesWorkers<K>) {
       static_assert(Updates<KernelWorker<K>>,
                     "wordloom: the worker of this UpdateKernel lacks 'template <bool with_loss> "
@@ -265,7 +265,8 @@ constexpr bool require_match() {
                   "wordloom: this UpdateKernel draws windows and negatives on the device and does "
                   "not support this Sampler");
   } else {
-    constexpr BlockFeatures used = features_used<S>(), honoured = features_honoured<K>();
+    constexpr Block::Features used = Block::Features::used_by<S>(),
+                              honoured = features_honoured<K>();
     static_assert(!used.bags || honoured.bags,
                   "wordloom: this Sampler makes bags (Block::bag_ends), which this UpdateKernel "
                   "does not honour");

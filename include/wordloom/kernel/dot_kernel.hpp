@@ -49,19 +49,19 @@ namespace wordloom { inline namespace WORDLOOM_ABI {
 /// The arithmetic of word2vec: a dot product for each score and a scaled row addition for each
 /// gradient (BLAS level 1), on whole vectors. Takes blocks of any shape.
 struct DotKernel {
-  static constexpr BlockFeatures honours = {
+  static constexpr Block::Features honours = {
       .bags = true, .weights = true, .one_side = true, .pairs = true};
   static constexpr bool keeps_nothing_by_row = true;
 
   class Worker;
   /// Returns the scratch memory of one thread for a model. Throws as target() does.
-  Worker worker(const Model& model, BlockShape most) const;
+  Worker worker(const Model& model, Block::Shape most) const;
 };
 
 /// The scratch memory of one thread.
 class DotKernel::Worker {
  public:
-  Worker(const Model& model, BlockShape most)
+  Worker(const Model& model, Block::Shape most)
       : staging_(most, model.dimension()),
         gradients_(most.inputs * most.outputs + simd::vector_slack),
         weights_(gradients_.size()),
@@ -93,11 +93,11 @@ class DotKernel::Worker {
     for (std::size_t i = 0; i < n; ++i) inputs_[i] = model.input.row_data(block.inputs[i]);
     for (std::size_t j = 0; j < m; ++j) outputs_[j] = model.output.row_data(block.outputs[j]);
     simd::fill_pair_weights(block, weights_.data());
-    return functions_.gradients[with_loss]({inputs_.data(), outputs_.data(), gradients_.data(),
-                                            weights_.data(), input_change_.data(), n, m},
-                                           block.update == Sides::outputs ? nullptr : &inputs,
-                                           block.update == Sides::inputs ? nullptr : &outputs,
-                                           model.input.stride());
+    return functions_.gradients[with_loss](
+        {inputs_.data(), outputs_.data(), gradients_.data(), weights_.data(), input_change_.data(),
+         n, m},
+        block.update == Block::Sides::outputs ? nullptr : &inputs,
+        block.update == Block::Sides::inputs ? nullptr : &outputs, model.input.stride());
   }
 
  private:
@@ -109,7 +109,7 @@ class DotKernel::Worker {
   std::vector<float> input_change_;       // [N x 16]
 };
 
-inline DotKernel::Worker DotKernel::worker(const Model& model, BlockShape most) const {
+inline DotKernel::Worker DotKernel::worker(const Model& model, Block::Shape most) const {
   return {model, most};
 }
 

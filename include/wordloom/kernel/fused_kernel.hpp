@@ -20,30 +20,30 @@ namespace wordloom { inline namespace WORDLOOM_ABI {
 /// Scores, sigmoid and both rank updates of a block on the rows in place, in register tiles:
 /// nothing is gathered or packed, each row is read twice and written once. The default kernel.
 struct FusedKernel {
-  static constexpr BlockFeatures honours = {
+  static constexpr Block::Features honours = {
       .bags = true, .weights = true, .one_side = true, .pairs = true};
   static constexpr bool keeps_nothing_by_row = true;
 
   class Worker;
   /// Returns the scratch memory of one thread for a model. Throws as target() does.
-  Worker worker(const Model& model, BlockShape most) const;
+  Worker worker(const Model& model, Block::Shape most) const;
 
   class RowWorker;
   /// Returns the scratch memory of one thread for blocks of rows alone: of the features above they
   /// use weights only.
-  RowWorker row_worker(const Model& model, BlockShape most) const;
+  RowWorker row_worker(const Model& model, Block::Shape most) const;
 
   class OneSideWorker;
   /// Returns the scratch memory of one thread for blocks that change one side, see
   /// kernel/fused_one_side.hpp.
-  OneSideWorker one_side_worker(const Model& model, BlockShape most) const;
+  OneSideWorker one_side_worker(const Model& model, Block::Shape most) const;
 };
 
 /// The scratch memory of one thread for blocks of rows. A separate class, so that programs without
 /// bags do not compile the code for them.
 class FusedKernel::RowWorker {
  public:
-  explicit RowWorker(BlockShape most);
+  explicit RowWorker(Block::Shape most);
 
   template <bool with_loss>
   LossSum update(Model& model, const Block& block, float learning_rate) noexcept {
@@ -101,7 +101,7 @@ class FusedKernel::RowWorker {
                     simd::Staging& staging) noexcept {
     begin(block, learning_rate);
     staging.gather(model, block, scored_.inputs, scored_.outputs);
-    scored_.may_repeat = (block.update != Sides::inputs && filter_.repeats(block.outputs)) ||
+    scored_.may_repeat = (block.update != Block::Sides::inputs && filter_.repeats(block.outputs)) ||
                          (!staging.has_bags() && filter_.repeats(block.inputs));
     functions_.score_staged(scored_, model.input.stride());
   }
@@ -120,7 +120,7 @@ class FusedKernel::RowWorker {
 /// The scratch memory of one thread.
 class FusedKernel::Worker {
  public:
-  Worker(const Model& model, BlockShape most);
+  Worker(const Model& model, Block::Shape most);
 
   template <bool with_loss>
   LossSum update(Model& model, const Block& block, float learning_rate) noexcept {
@@ -173,23 +173,23 @@ class FusedKernel::Worker {
   std::vector<float> all_weights_;  // [M x N] of pairs
 };
 
-inline FusedKernel::Worker FusedKernel::worker(const Model& model, BlockShape most) const {
+inline FusedKernel::Worker FusedKernel::worker(const Model& model, Block::Shape most) const {
   return {model, most};
 }
-inline FusedKernel::RowWorker FusedKernel::row_worker(const Model&, BlockShape most) const {
+inline FusedKernel::RowWorker FusedKernel::row_worker(const Model&, Block::Shape most) const {
   return RowWorker(most);
 }
 
 #if WORDLOOM_DEFINES_FUNCTIONS
 
-WORDLOOM_FUNCTION FusedKernel::RowWorker::RowWorker(BlockShape most)
+WORDLOOM_FUNCTION FusedKernel::RowWorker::RowWorker(Block::Shape most)
     : weights_(most),
       rows_(most.inputs + most.outputs),
       gradients_(1, simd::GradientLayout::most(most)),
       change_(most.inputs, 32),
       ahead_(most) {}
 
-WORDLOOM_FUNCTION FusedKernel::Worker::Worker(const Model& model, BlockShape most)
+WORDLOOM_FUNCTION FusedKernel::Worker::Worker(const Model& model, Block::Shape most)
     : rows_(most),
       bag_(most, model.dimension()),
       staging_(most, model.dimension()),

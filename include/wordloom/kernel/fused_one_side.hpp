@@ -20,7 +20,7 @@ namespace wordloom { inline namespace WORDLOOM_ABI {
 /// class, so that programs without two-step training do not compile its vector code.
 class FusedKernel::OneSideWorker {
  public:
-  OneSideWorker(const Model& model, BlockShape most)
+  OneSideWorker(const Model& model, Block::Shape most)
       : update_(most, model.dimension()), others_(model, most), ahead_(most) {}
 
   template <bool with_loss>
@@ -53,13 +53,13 @@ class FusedKernel::OneSideWorker {
     LossSum loss;
     if (block.inputs.empty() || block.outputs.empty()) return loss;
     Block side = block;
-    if (block.update != Sides::outputs) {
-      side.update = Sides::inputs;
+    if (block.update != Block::Sides::outputs) {
+      side.update = Block::Sides::inputs;
       update_.score(model, side, 1.0f);
       loss = update_.apply<with_loss>(ahead, &inputs);
     }
-    if (block.update != Sides::inputs) {
-      side.update = Sides::outputs;
+    if (block.update != Block::Sides::inputs) {
+      side.update = Block::Sides::outputs;
       update_.score(model, side, 1.0f);
       loss = update_.apply<with_loss>(ahead, &outputs);
     }
@@ -81,7 +81,7 @@ class FusedKernel::OneSideWorker {
 };
 
 inline FusedKernel::OneSideWorker FusedKernel::one_side_worker(const Model& model,
-                                                               BlockShape most) const {
+                                                               Block::Shape most) const {
   return {model, most};
 }
 

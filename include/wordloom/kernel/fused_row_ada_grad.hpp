@@ -33,7 +33,7 @@ namespace wordloom { inline namespace WORDLOOM_ABI {
 /// good (benchmarks/results/row-ada-grad.md).
 template <>
 struct WithOptimizer<FusedKernel, RowAdaGrad> {
-  static constexpr BlockFeatures honours = FusedKernel::honours;
+  static constexpr Block::Features honours = FusedKernel::honours;
 
   FusedKernel kernel = {};
   RowAdaGrad optimizer = {};
@@ -57,13 +57,13 @@ struct WithOptimizer<FusedKernel, RowAdaGrad> {
     std::shared_ptr<detail::RowScales> scales;
 
     /// Returns the scratch memory of one thread for a model. Throws as target() does.
-    Worker worker(const Model& model, BlockShape most) const;
+    Worker worker(const Model& model, Block::Shape most) const;
     /// Returns the scratch memory of one thread for blocks of rows alone: no features except
     /// weights.
-    RowWorker row_worker(const Model& model, BlockShape most) const;
+    RowWorker row_worker(const Model& model, Block::Shape most) const;
     /// Returns the scratch memory of one thread for blocks that change one side: one pass for the
     /// gradients and one for the rows, and all blocks are measured.
-    auto one_side_worker(const Model& model, BlockShape most) const {
+    auto one_side_worker(const Model& model, Block::Shape most) const {
       return detail::OptimizerWorker<FusedKernel, RowAdaGrad>(FusedKernel(), optimizer, 1, model,
                                                               most);
     }
@@ -98,7 +98,7 @@ class AdaptiveBag : public simd::BagUpdate {
 /// Staging with scratch rows that are changed by their gradients times the learning rate.
 class AdaptiveStaging : public simd::Staging {
  public:
-  AdaptiveStaging(BlockShape most, const Model& model, RowScales& scales)
+  AdaptiveStaging(Block::Shape most, const Model& model, RowScales& scales)
       : Staging(most, model.dimension()),
         rows_(scales, model, {.members = members_.size()}),
         ids_(members_.size()) {}
@@ -111,7 +111,7 @@ class AdaptiveStaging : public simd::Staging {
       ids_[k] =
           static_cast<RowId>(static_cast<std::size_t>(members_[k] - model.input.data()) / stride);
     rows_.begin();
-    rows_.add(model, Side::input, std::span(ids_).first(count));
+    rows_.add(model, Model::Side::input, std::span(ids_).first(count));
     const bool measured = rows_.is_measured(*inputs_.row_data(0));
     if (measured) rows_.remember(model, members_.data(), nullptr);
     for (std::size_t i = 0, k = 0; i < bags_; ++i) {
@@ -134,7 +134,7 @@ class AdaptiveStaging : public simd::Staging {
 /// The scratch memory of one thread for blocks of rows.
 class WithOptimizer<FusedKernel, RowAdaGrad>::RowWorker : FusedKernel::RowWorker {
  public:
-  RowWorker(detail::RowScales& scales, const Model& model, BlockShape most)
+  RowWorker(detail::RowScales& scales, const Model& model, Block::Shape most)
       : FusedKernel::RowWorker(most),
         adaptive_(scales, model, most),
         scaled_(2, simd::GradientLayout::most(most)) {}
@@ -148,8 +148,8 @@ class WithOptimizer<FusedKernel, RowAdaGrad>::RowWorker : FusedKernel::RowWorker
   /// Do the two halves of an update, as in FusedKernel::RowWorker.
   void score(Model& model, const Block& block, float learning_rate) noexcept {
     adaptive_.begin();
-    adaptive_.add(model, Side::input, block.inputs);
-    adaptive_.add(model, Side::output, block.outputs);
+    adaptive_.add(model, Model::Side::input, block.inputs);
+    adaptive_.add(model, Model::Side::output, block.outputs);
     FusedKernel::RowWorker::score(model, block, learning_rate);
   }
   template <bool with_loss>
@@ -184,7 +184,7 @@ class WithOptimizer<FusedKernel, RowAdaGrad>::RowWorker : FusedKernel::RowWorker
 /// The scratch memory of one thread.
 class WithOptimizer<FusedKernel, RowAdaGrad>::Worker {
  public:
-  Worker(detail::RowScales& scales, const Model& model, BlockShape most)
+  Worker(detail::RowScales& scales, const Model& model, Block::Shape most)
       : rows_(scales, model, most),
         bag_(most, model.dimension()),
         staging_(most, model, scales),
@@ -201,8 +201,8 @@ class WithOptimizer<FusedKernel, RowAdaGrad>::Worker {
     if (block.inputs.empty() || block.outputs.empty()) return;
     if ((is_bag_ = block.left_out.empty() && block.bag_ends.size() == 1)) {
       rows_.adaptive_.begin();
-      rows_.adaptive_.add(model, Side::input, block.inputs);
-      rows_.adaptive_.add(model, Side::output, block.outputs);
+      rows_.adaptive_.add(model, Model::Side::input, block.inputs);
+      rows_.adaptive_.add(model, Model::Side::output, block.outputs);
       return bag_.score(model, block, learning_rate, rows_.filter_);
     }
     if (block.paired == 0 && block.left_out.empty()) return score_rows(model, block, learning_rate);
@@ -234,13 +234,13 @@ class WithOptimizer<FusedKernel, RowAdaGrad>::Worker {
     detail::AdaptiveRows& rows = rows_.adaptive_;
     rows.begin();
     if (staging_.has_bags())
-      rows.add_scratch(Side::input, block.input_count());
+      rows.add_scratch(Model::Side::input, block.input_count());
     else
-      rows.add(model, Side::input, block.inputs);
-    if (block.update == Sides::inputs)
-      rows.add_scratch(Side::output, block.outputs.size());
+      rows.add(model, Model::Side::input, block.inputs);
+    if (block.update == Block::Sides::inputs)
+      rows.add_scratch(Model::Side::output, block.outputs.size());
     else
-      rows.add(model, Side::output, block.outputs);
+      rows.add(model, Model::Side::output, block.outputs);
   }
 
   RowWorker rows_;
@@ -251,11 +251,12 @@ class WithOptimizer<FusedKernel, RowAdaGrad>::Worker {
 };
 
 inline WithOptimizer<FusedKernel, RowAdaGrad>::Worker
-WithOptimizer<FusedKernel, RowAdaGrad>::Run::worker(const Model& model, BlockShape most) const {
+WithOptimizer<FusedKernel, RowAdaGrad>::Run::worker(const Model& model, Block::Shape most) const {
   return {*scales, model, most};
 }
 inline WithOptimizer<FusedKernel, RowAdaGrad>::RowWorker
-WithOptimizer<FusedKernel, RowAdaGrad>::Run::row_worker(const Model& model, BlockShape most) const {
+WithOptimizer<FusedKernel, RowAdaGrad>::Run::row_worker(const Model& model,
+                                                        Block::Shape most) const {
   return {*scales, model, most};
 }
 

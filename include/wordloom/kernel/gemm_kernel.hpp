@@ -21,19 +21,19 @@ namespace wordloom { inline namespace WORDLOOM_ABI {
 /// worker exists, OpenBLAS runs on one thread, because training already uses a thread for each
 /// core.
 struct GemmKernel {
-  static constexpr BlockFeatures honours = {
+  static constexpr Block::Features honours = {
       .bags = true, .weights = true, .one_side = true, .pairs = true};
   static constexpr bool keeps_nothing_by_row = true;
 
   class Worker;
   /// Returns the scratch memory of one thread for a model. Throws as target() does.
-  Worker worker(const Model& model, BlockShape most) const;
+  Worker worker(const Model& model, Block::Shape most) const;
 };
 
 /// The scratch memory of one thread.
 class GemmKernel::Worker {
  public:
-  Worker(const Model& model, BlockShape most)
+  Worker(const Model& model, Block::Shape most)
       : staging_(most, model.dimension()),
         gradients_(most.inputs * most.outputs + simd::vector_slack),
         weights_(gradients_.size()),
@@ -68,8 +68,8 @@ class GemmKernel::Worker {
     for (std::size_t i = 0; i < n; ++i) rows_[i] = model.input.row_data(block.inputs[i]);
     for (std::size_t j = 0; j < m; ++j) rows_[n + j] = model.output.row_data(block.outputs[j]);
     const LossSum loss = pair_gradients<with_loss>(block, n, 1.0f);
-    if (block.update != Sides::outputs) input_gradients(n, m, inputs);
-    if (block.update != Sides::inputs) output_gradients(n, m, outputs);
+    if (block.update != Block::Sides::outputs) input_gradients(n, m, inputs);
+    if (block.update != Block::Sides::inputs) output_gradients(n, m, outputs);
     return loss;
   }
 
@@ -114,7 +114,7 @@ class GemmKernel::Worker {
   RowMatrix input_change_, output_change_;  // [N x D], [M x D]
 };
 
-inline GemmKernel::Worker GemmKernel::worker(const Model& model, BlockShape most) const {
+inline GemmKernel::Worker GemmKernel::worker(const Model& model, Block::Shape most) const {
   return {model, most};
 }
 

@@ -12,7 +12,7 @@ namespace wordloom { inline namespace WORDLOOM_ABI {
 /// gradients.
 template <class Kernel>
 struct PairsApart {
-  static constexpr BlockFeatures honours = Kernel::honours;
+  static constexpr Block::Features honours = Kernel::honours;
   static constexpr bool keeps_nothing_by_row = Kernel::keeps_nothing_by_row;
 
   Kernel kernel = {};
@@ -27,7 +27,7 @@ struct PairsApart {
     using Other = detail::KernelWorker<Kernel>;
 
    public:
-    Worker(const Kernel& kernel, const Model& model, BlockShape most)
+    Worker(const Kernel& kernel, const Model& model, Block::Shape most)
         : pairs_({.inputs = 1, .outputs = 1}), other_(kernel.worker(model, most)) {}
 
     template <bool with_loss>
@@ -47,7 +47,7 @@ struct PairsApart {
     Other other_;
   };
 
-  Worker worker(const Model& model, BlockShape most) const { return {kernel, model, most}; }
+  Worker worker(const Model& model, Block::Shape most) const { return {kernel, model, most}; }
 };
 
 }}  // namespace wordloom::WORDLOOM_ABI

@@ -28,7 +28,7 @@ namespace detail {
 /// The worker of a kernel that writes gradients; FusedKernel's is its worker for one side.
 template <class K>
 using GradientWorker = decltype(one_side_worker_of(std::declval<const KernelRun<K>&>(),
-                                                   std::declval<const Model&>(), BlockShape()));
+                                                   std::declval<const Model&>(), Block::Shape()));
 
 template <class K>
 constexpr bool require_gradients() {
@@ -57,7 +57,7 @@ class OptimizerWorker {
  public:
   OptimizerWorker(const KernelRun<KernelPolicy>& kernel,
                   const OptimizerRun<OptimizerPolicy>& optimizer, std::size_t batch,
-                  const Model& model, BlockShape most)
+                  const Model& model, Block::Shape most)
       : worker_(one_side_worker_of(kernel, model, most)),
         optimizer_(optimizer),
         batch_(batch),
@@ -74,13 +74,14 @@ class OptimizerWorker {
   LossSum update(Model& model, const Block& block, float learning_rate) noexcept {
     if (block.inputs.empty() || block.outputs.empty()) return {};
     const LossSum loss = worker_.template gradients<with_loss>(model, block, inputs_, outputs_);
-    const std::size_t inputs = block.update == Sides::outputs ? 0 : list(block.inputs, inputs_, 0);
+    const std::size_t inputs =
+        block.update == Block::Sides::outputs ? 0 : list(block.inputs, inputs_, 0);
     const std::size_t all =
-        block.update == Sides::inputs ? inputs : list(block.outputs, outputs_, inputs);
+        block.update == Block::Sides::inputs ? inputs : list(block.outputs, outputs_, inputs);
     // In a model of one matrix, an input and an output may be the same row.
     const std::size_t of_input = model.has_one_matrix() ? all : inputs;
-    for_rows(model, Side::input, 0, of_input, learning_rate);
-    for_rows(model, Side::output, of_input, all, learning_rate);
+    for_rows(model, Model::Side::input, 0, of_input, learning_rate);
+    for_rows(model, Model::Side::output, of_input, all, learning_rate);
     examples_ += block.examples;
     if (batch_ > 1 && examples_ >= batch_) flush(model, learning_rate);
     return loss;
@@ -89,7 +90,7 @@ class OptimizerWorker {
   /// Applies the batch in progress, full or not.
   void flush(Model& model, float learning_rate) noexcept {
     examples_ = 0;
-    for (const Side side : {Side::input, Side::output}) {
+    for (const Model::Side side : {Model::Side::input, Model::Side::output}) {
       Sums& sums = sums_[static_cast<std::size_t>(side)];
       RowMatrix& matrix = matrix_of(model, side);
       if (steps_all_rows(optimizer_) && !is_left(side) && !sums.rows.empty()) {
@@ -120,8 +121,8 @@ class OptimizerWorker {
   /// Prefetches rows and the state that belongs to them.
   [[gnu::always_inline]] void prefetch(const Model& model, std::span<const RowId> inputs,
                                        std::span<const RowId> outputs) noexcept {
-    const Side of_outputs = model.has_one_matrix() ? Side::input : Side::output;
-    for (const RowId id : inputs) prefetch_row(model.input, Side::input, id);
+    const auto of_outputs = model.has_one_matrix() ? Model::Side::input : Model::Side::output;
+    for (const RowId id : inputs) prefetch_row(model.input, Model::Side::input, id);
     for (const RowId id : outputs) prefetch_row(model.output, of_outputs, id);
   }
 
@@ -142,20 +143,24 @@ class OptimizerWorker {
 
   static constexpr std::size_t ahead = 8;  // rows of a batch that are prefetched
 
-  static RowMatrix& matrix_of(Model& model, Side side) noexcept {
-    return side == Side::input ? model.input : model.output;
+  static RowMatrix& matrix_of(Model& model, Model::Side side) noexcept {
+    return side == Model::Side::input ? model.input : model.output;
   }
 
-  [[gnu::always_inline]] void prefetch_row(const RowMatrix& matrix, Side side, RowId id) noexcept {
+  [[gnu::always_inline]] void prefetch_row(const RowMatrix& matrix, Model::Side side,
+                                           RowId id) noexcept {
     matrix.prefetch(id);
     if constexpr (requires { optimizer_.prefetch(side, id); })
       if (!is_left(side)) optimizer_.prefetch(side, id);
   }
 
   /// Returns whether an encoder has the gradients of a side.
-  bool is_left(Side side) const noexcept { return leaves_inputs_ && side == Side::input; }
+  bool is_left(Model::Side side) const noexcept {
+    return leaves_inputs_ && side == Model::Side::input;
+  }
 
-  void step(Side side, RowId id, float* row, const float* gradient, float learning_rate) noexcept {
+  void step(Model::Side side, RowId id, float* row, const float* gradient,
+            float learning_rate) noexcept {
     if (is_left(side))
       functions_.sgd(row, gradient, inputs_.stride(), learning_rate);
     else
@@ -171,7 +176,7 @@ class OptimizerWorker {
 
   /// Takes an optimizer step with the listed rows in [first, last), or adds their gradients to the
   /// batch.
-  void for_rows(Model& model, Side side, std::size_t first, std::size_t last,
+  void for_rows(Model& model, Model::Side side, std::size_t first, std::size_t last,
                 float learning_rate) noexcept {
     const auto ids = std::span(ids_).subspan(first, last - first);
     const auto gradients = std::span(gradients_).subspan(first, last - first);
@@ -231,8 +236,8 @@ struct WithOptimizer {
                 detail::require_optimizer<OptimizerPolicy>());
 
   /// The features of the kernel, except bags.
-  static constexpr BlockFeatures honours = [] {
-    BlockFeatures features = detail::features_honoured<KernelPolicy>();
+  static constexpr Block::Features honours = [] {
+    Block::Features features = detail::features_honoured<KernelPolicy>();
     features.bags = false;
     return features;
   }();
@@ -264,7 +269,7 @@ struct WithOptimizer {
     std::size_t batch;
 
     /// Returns the scratch memory of one thread for a model. Throws as target() does.
-    Worker worker(const Model& model, BlockShape most) const {
+    Worker worker(const Model& model, Block::Shape most) const {
       return {kernel, optimizer, batch, model, most};
     }
   };

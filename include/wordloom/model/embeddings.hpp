@@ -22,11 +22,6 @@ namespace wordloom { inline namespace WORDLOOM_ABI {
 enum class VectorFormat;
 struct LoadOptions;
 
-/// A query: the sum of the unit vectors of `positive` minus those of `negative`.
-struct WordSum {
-  std::vector<std::string_view> positive, negative = {};
-};
-
 /// Words and their vectors [V x D], V and D above 0, immutable. Copies share the vectors; all
 /// members are thread-safe. References, spans and views that members return are valid as long as
 /// any copy of the embeddings; these members cannot be called on a temporary. A moved-from object
@@ -47,6 +42,11 @@ class Embeddings {
   };
 
  public:
+  /// A query: the sum of the unit vectors of `positive` minus those of `negative`.
+  struct Sum {
+    std::vector<std::string_view> positive, negative = {};
+  };
+
   /// `counts` [V]: how often each word occurs in the text, empty where that is unknown. Throws
   /// InvalidArgument unless `vectors` has one row for each word, and something in each, and for
   /// another number of counts.
@@ -108,6 +108,11 @@ class Embeddings {
   /// An input iterator over entries. Valid as long as any copy of the embeddings.
   class Iterator {
    public:
+    /// A query: the sum of the unit vectors of `positive` minus those of `negative`.
+    struct Sum {
+      std::vector<std::string_view> positive, negative = {};
+    };
+
     using value_type = Entry;
     using difference_type = std::ptrdiff_t;
 
@@ -174,7 +179,7 @@ class Embeddings {
   }
   /// Returns the k words nearest to the sum of the unit vectors of some words minus those of
   /// others: `most_similar({.positive = {"king", "woman"}, .negative = {"man"}}, 3)`.
-  [[nodiscard]] std::vector<Neighbour> most_similar(const WordSum& sum, std::size_t k = 10,
+  [[nodiscard]] std::vector<Neighbour> most_similar(const Sum& sum, std::size_t k = 10,
                                                     QueryOptions options = {}) const {
     return named(queries().nearest_to_sum(ids_of(sum.positive), ids_of(sum.negative), k, options));
   }
@@ -202,7 +207,7 @@ class Embeddings {
   /// Returns the k words with the largest product of cosines with the positive words over that with
   /// the negative ones, cosines moved to [0, 1] (3CosMul, Levy and Goldberg 2014, for any number of
   /// words). Throws InvalidArgument where no word is positive.
-  [[nodiscard]] std::vector<Neighbour> most_similar_cosmul(const WordSum& words, std::size_t k = 10,
+  [[nodiscard]] std::vector<Neighbour> most_similar_cosmul(const Sum& words, std::size_t k = 10,
                                                            QueryOptions options = {}) const {
     return named(
         queries().nearest_by_product(ids_of(words.positive), ids_of(words.negative), k, options));

@@ -22,23 +22,26 @@
 
 namespace wordloom { inline namespace WORDLOOM_ABI {
 
-/// The sizes of a model of V words.
-struct ModelShape {
-  std::size_t dimension;
-  std::size_t input_rows = 0;   // at least V; 0: V, and those of subwords
-  std::size_t output_rows = 0;  // 0: V
-  bool one_matrix = false;      // both sides are `input`; output_rows is then 0 or input_rows
-  std::optional<SubwordOptions> subwords = {};  // input_rows is then 0, or V plus their rows
-};
-
 /// A vocabulary of V words and a list of named row matrices, of which the first two are `input`
 /// [R_in x D] and `output` [R_out x D]. During training all threads read and write rows without
 /// locks (Hogwild, Recht et al. 2011); otherwise a model is an ordinary value.
 ///
-/// A model of one matrix (ModelShape::one_matrix) scores rows of `input` against each other, as
+/// A model of one matrix (Model::Shape::one_matrix) scores rows of `input` against each other, as
 /// first-order LINE does: `output` has the rows of `input` in the same memory and is not listed,
 /// saved or sent. Code that moves the rows of `input` must call tie_output() afterwards.
 struct Model {
+  /// The sizes of a model of V words.
+  struct Shape {
+    std::size_t dimension;
+    std::size_t input_rows = 0;   // at least V; 0: V, and those of subwords
+    std::size_t output_rows = 0;  // 0: V
+    bool one_matrix = false;      // both sides are `input`; output_rows is then 0 or input_rows
+    std::optional<SubwordOptions> subwords = {};  // input_rows is then 0, or V plus their rows
+  };
+
+  /// The matrix of a model that a row belongs to.
+  enum class Side : std::uint8_t { input, output };
+
   Vocabulary vocabulary;           // word w has row w of `input`; empty: a model without words
   RowMatrix input;                 // rows [0, V): words; [V, R_in): others, such as n-gram buckets
   RowMatrix output;                // words, inner nodes of a Huffman tree, or both
@@ -51,16 +54,16 @@ struct Model {
   /// row for each word. The number of threads does not change the result. Throws std::bad_alloc if
   /// the model does not fit into memory.
   Model(Vocabulary words, std::size_t dimension, std::uint64_t seed = 1)
-      : Model(std::move(words), ModelShape{.dimension = dimension}, seed) {}
+      : Model(std::move(words), Shape{.dimension = dimension}, seed) {}
 
   /// Initializes a model of a given shape. Also throws InvalidArgument if a word has no input row,
   /// if one matrix has two row counts, and if the options of subwords are out of bounds or the
   /// input does not have their rows.
-  Model(Vocabulary words, const ModelShape& shape, std::uint64_t seed = 1);
+  Model(Vocabulary words, const Shape& shape, std::uint64_t seed = 1);
 
   /// Initializes a model without words, for kernels alone: trainers refuse it.
   Model(std::size_t rows, std::size_t dimension, std::uint64_t seed = 1)
-      : Model(Vocabulary(), ModelShape{dimension, rows, rows}, seed) {}
+      : Model(Vocabulary(), Shape{dimension, rows, rows}, seed) {}
 
   std::size_t rows() const noexcept { return input.rows(); }
   std::size_t dimension() const noexcept { return input.columns(); }
@@ -164,11 +167,11 @@ struct Model {
     return all;
   }
 
-  static std::size_t input_rows_of(const ModelShape& shape, std::size_t words) {
+  static std::size_t input_rows_of(const Shape& shape, std::size_t words) {
     if (shape.input_rows != 0) return shape.input_rows;
     return words + (shape.subwords ? shape.subwords->rows() : 0);
   }
-  static std::size_t output_rows_of(const ModelShape& shape, std::size_t words) {
+  static std::size_t output_rows_of(const Shape& shape, std::size_t words) {
     return shape.one_matrix ? 0 : shape.output_rows == 0 ? words : shape.output_rows;
   }
   std::size_t side_count() const noexcept { return has_one_matrix() ? 1 : 2; }
@@ -195,6 +198,8 @@ struct Model {
 
   static Vocabulary read_vocabulary(detail::SectionReader& file);
 };
+
+using ModelShape [[deprecated("use Model::Shape")]] = Model::Shape;
 
 }}  // namespace wordloom::WORDLOOM_ABI
 

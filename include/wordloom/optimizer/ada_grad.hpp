@@ -6,7 +6,7 @@
 #include <wordloom/model/model.hpp>
 #include <wordloom/optimizer/concept.hpp>
 #include <wordloom/optimizer/detail/optimizer_steps.hpp>
-#include <wordloom/optimizer/state_rows.hpp>
+#include <wordloom/optimizer/detail/state_rows.hpp>
 
 namespace wordloom { inline namespace WORDLOOM_ABI {
 
@@ -42,7 +42,7 @@ struct AdaGrad {
           epsilon_(static_cast<float>(policy.epsilon)),
           per_row_(policy.per_row) {}
 
-    void step(Side side, RowId row, float* row_data, const float* gradient,
+    void step(Model::Side side, RowId row, float* row_data, const float* gradient,
               float rate) const noexcept {
       float* const sums = sums_.row(side, row);
       if (per_row_)
@@ -50,20 +50,20 @@ struct AdaGrad {
       else
         functions_.ada_grad(row_data, sums, gradient, stride_, rate, epsilon_);
     }
-    [[gnu::always_inline]] void prefetch(Side side, RowId row) const noexcept {
+    [[gnu::always_inline]] void prefetch(Model::Side side, RowId row) const noexcept {
       sums_.prefetch(side, row);
     }
 
    private:
     simd::OptimizerFunctions functions_ = simd::optimizer_functions();
-    StateRows sums_;
+    detail::StateRows sums_;
     std::size_t stride_;
     float per_column_;  // 1 / D
     float epsilon_;
     bool per_row_;
   };
 
-  /// Throws as target() and StateRows do.
+  /// Throws as target() and detail::StateRows do.
   Run start(Model& model) const { return {model, *this}; }
 };
 

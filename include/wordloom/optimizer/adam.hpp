@@ -7,7 +7,7 @@
 #include <wordloom/model/model.hpp>
 #include <wordloom/optimizer/concept.hpp>
 #include <wordloom/optimizer/detail/optimizer_steps.hpp>
-#include <wordloom/optimizer/state_rows.hpp>
+#include <wordloom/optimizer/detail/state_rows.hpp>
 
 namespace wordloom { inline namespace WORDLOOM_ABI {
 
@@ -61,13 +61,13 @@ struct Adam {
           dense_(policy.dense),
           constants_(policy.constants()) {}
 
-    void step(Side side, RowId row, float* row_data, const float* gradient,
+    void step(Model::Side side, RowId row, float* row_data, const float* gradient,
               float rate) const noexcept {
       functions_.adam(row_data,
                       {means_.row(side, row), squares_.row(side, row), steps_.row(side, row)},
                       gradient, stride_, rate, constants_);
     }
-    [[gnu::always_inline]] void prefetch(Side side, RowId row) const noexcept {
+    [[gnu::always_inline]] void prefetch(Model::Side side, RowId row) const noexcept {
       means_.prefetch(side, row);
       squares_.prefetch(side, row);
       steps_.prefetch(side, row);
@@ -76,13 +76,13 @@ struct Adam {
 
    private:
     simd::OptimizerFunctions functions_ = simd::optimizer_functions();
-    StateRows means_, squares_, steps_;
+    detail::StateRows means_, squares_, steps_;
     std::size_t stride_;
     bool dense_;
     simd::AdamConstants constants_;
   };
 
-  /// Throws as target() and StateRows do.
+  /// Throws as target() and detail::StateRows do.
   Run start(Model& model) const { return {model, *this}; }
 };
 

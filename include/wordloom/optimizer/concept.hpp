@@ -8,9 +8,6 @@
 
 namespace wordloom { inline namespace WORDLOOM_ABI {
 
-/// The matrix of a model that a row belongs to.
-enum class Side : std::uint8_t { input, output };
-
 namespace detail {
 
 template <class O>
@@ -22,7 +19,8 @@ using OptimizerRun = decltype(std::declval<const O&>().start(std::declval<Model&
 
 template <class Run>
 concept StepsRows = requires(const Run& run, float* row, const float* gradient) {
-  { run.step(Side::input, RowId{}, row, gradient, 0.1f) } noexcept;
+  { run.step(Model::Side::input, RowId{}, row, gradient, 0.1f) }
+  noexcept;
 };
 
 }  // namespace detail
@@ -32,8 +30,8 @@ concept StepsRows = requires(const Run& run, float* row, const float* gradient) 
 ///
 /// - `optimizer.start(model)` returns a run, which is immutable and shared by the threads. It makes
 ///   its state with `model.state_matrix("input.NAME", rows, columns)` and "output.NAME" (see
-///   StateRows), or continues with the state that the model has. A model of one matrix has state of
-///   the input side only, which the output side uses too;
+///   detail::StateRows), or continues with the state that the model has. A model of one matrix has
+///   state of the input side only, which the output side uses too;
 /// - `run.step(side, row, row_data, gradient, learning_rate)` changes one row. It is noexcept and
 ///   never allocates. `gradient` [stride floats, 64-byte aligned, padding zero] is the direction in
 ///   which the log-likelihood increases: `Sgd` adds it times the learning rate. The padding of rows
@@ -57,7 +55,7 @@ constexpr bool require_optimizer() {
   static_assert(StartsOptimizing<O>, "wordloom: this Optimizer lacks 'auto start(Model&) const'");
   if constexpr (StartsOptimizing<O>)
     static_assert(StepsRows<OptimizerRun<O>>,
-                  "wordloom: the run of this Optimizer lacks 'void step(Side, RowId, float* "
+                  "wordloom: the run of this Optimizer lacks 'void step(Model::Side, RowId, float* "
                   "row_data, const float* gradient, float learning_rate) const noexcept'");
   return Optimizer<O>;
 }

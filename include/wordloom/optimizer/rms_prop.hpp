@@ -5,7 +5,7 @@
 #include <wordloom/model/model.hpp>
 #include <wordloom/optimizer/concept.hpp>
 #include <wordloom/optimizer/detail/optimizer_steps.hpp>
-#include <wordloom/optimizer/state_rows.hpp>
+#include <wordloom/optimizer/detail/state_rows.hpp>
 
 namespace wordloom { inline namespace WORDLOOM_ABI {
 
@@ -42,22 +42,22 @@ struct RmsProp {
     Run(Model& model, const RmsProp& policy)
         : squares_(model, state), stride_(model.input.stride()), constants_(policy.constants()) {}
 
-    void step(Side side, RowId row, float* row_data, const float* gradient,
+    void step(Model::Side side, RowId row, float* row_data, const float* gradient,
               float rate) const noexcept {
       functions_.rms_prop(row_data, squares_.row(side, row), gradient, stride_, rate, constants_);
     }
-    [[gnu::always_inline]] void prefetch(Side side, RowId row) const noexcept {
+    [[gnu::always_inline]] void prefetch(Model::Side side, RowId row) const noexcept {
       squares_.prefetch(side, row);
     }
 
    private:
     simd::OptimizerFunctions functions_ = simd::optimizer_functions();
-    StateRows squares_;
+    detail::StateRows squares_;
     std::size_t stride_;
     simd::RmsPropConstants constants_;
   };
 
-  /// Throws as target() and StateRows do.
+  /// Throws as target() and detail::StateRows do.
   Run start(Model& model) const { return {model, *this}; }
 };
 

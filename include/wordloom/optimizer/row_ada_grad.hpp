@@ -6,7 +6,7 @@
 #include <wordloom/model/model.hpp>
 #include <wordloom/optimizer/concept.hpp>
 #include <wordloom/optimizer/detail/optimizer_steps.hpp>
-#include <wordloom/optimizer/state_rows.hpp>
+#include <wordloom/optimizer/detail/state_rows.hpp>
 
 namespace wordloom { inline namespace WORDLOOM_ABI {
 
@@ -42,19 +42,19 @@ struct RowAdaGrad {
           per_column_(1.0f / static_cast<float>(model.dimension())),
           start_sum_(static_cast<float>(policy.start_sum)) {}
 
-    void step(Side side, RowId row, float* row_data, const float* gradient,
+    void step(Model::Side side, RowId row, float* row_data, const float* gradient,
               float rate) const noexcept {
       functions_.row_ada_grad(row_data, sums_.row(side, row), gradient, stride_, rate, start_sum_,
                               per_column_);
     }
-    [[gnu::always_inline]] void prefetch(Side side, RowId row) const noexcept {
+    [[gnu::always_inline]] void prefetch(Model::Side side, RowId row) const noexcept {
       detail::prefetch_line(sum(side, row));
     }
 
     /// Returns the sum of a row.
-    float* sum(Side side, RowId row) const noexcept { return sums_.row(side, row); }
+    float* sum(Model::Side side, RowId row) const noexcept { return sums_.row(side, row); }
     /// Returns (sum + start_sum)^(-1/4) of a row.
-    float scale(Side side, RowId row) const noexcept {
+    float scale(Model::Side side, RowId row) const noexcept {
       return 1.0f / std::sqrt(std::sqrt(detail::read_racing(sum(side, row)) + start_sum_));
     }
     /// Returns 1 / D.
@@ -62,12 +62,12 @@ struct RowAdaGrad {
 
    private:
     simd::OptimizerFunctions functions_ = simd::optimizer_functions();
-    StateRows sums_;
+    detail::StateRows sums_;
     std::size_t stride_;
     float per_column_, start_sum_;
   };
 
-  /// Throws as target() and StateRows do.
+  /// Throws as target() and detail::StateRows do.
   Run start(Model& model) const { return {model, *this}; }
 };
 

@@ -13,7 +13,8 @@ struct Sgd {
   class Run {
    public:
     explicit Run(const Model& model) : stride_(model.input.stride()) {}
-    void step(Side, RowId, float* row_data, const float* gradient, float rate) const noexcept {
+    void step(Model::Side, RowId, float* row_data, const float* gradient,
+              float rate) const noexcept {
       functions_.sgd(row_data, gradient, stride_, rate);
     }
 

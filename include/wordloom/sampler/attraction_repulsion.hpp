@@ -20,7 +20,7 @@ template <class Base>
 struct AttractionRepulsion {
   Base base = {};
 
-  static constexpr BlockFeatures uses = features_used<Base>();
+  static constexpr Block::Features uses = Block::Features::used_by<Base>();
 
   static AttractionRepulsion from(const Hyperparameters& parameters) {
     return {policy_from<Base>(parameters)};
@@ -38,7 +38,7 @@ struct AttractionRepulsion {
 
    public:
     explicit Worker(const BaseRun& run) : base_(detail::worker_of(run)) {}
-    BlockShape max_block() const noexcept { return base_.max_block(); }
+    Block::Shape max_block() const noexcept { return base_.max_block(); }
 
     void begin_epoch(const Random& stream, std::uint64_t picks) noexcept {
       detail::begin_epoch_of(base_, stream, picks);

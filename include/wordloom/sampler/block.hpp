@@ -8,23 +8,6 @@
 
 namespace wordloom { inline namespace WORDLOOM_ABI {
 
-/// The weight of each pair of a block, [M x N] output by output, or of each output [M] if the block
-/// has `left_out`, or of each row of the longer side if it has `paired`: above 0 for label 1, below
-/// 0 for label 0, 0 if the two are not scored. The gradient of a pair is multiplied by the absolute
-/// value; the loss is not.
-struct PairWeights {
-  std::span<const float> values = {};
-  /// Two blocks of one worker with the same version other than 0 at the same address have the same
-  /// values and the same shape, so that a kernel may keep weights that it has stored in an order of
-  /// its own.
-  std::uint64_t version = 0;
-
-  bool empty() const noexcept { return values.empty(); }
-};
-
-/// The matrices that a block changes.
-enum class Sides : std::uint8_t { both, inputs, outputs };
-
 /// The part of the gradient of a bag's mean that each member receives. In windows of random reach,
 /// it also acts as a weight of far words: `root` keeps the similarity of `mean` and the analogies
 /// of `whole` (benchmarks/results/cbow.md).
@@ -49,6 +32,48 @@ WORDLOOM_BOTH float member_share(BagGradient gradient, float size) {
 /// are before the block, then adds all gradients: a row that occurs several times in a block, as
 /// input or output, receives all of its changes. Spans are valid until the sink returns.
 struct Block {
+  /// The weight of each pair of a block, [M x N] output by output, or of each output [M] if the
+  /// block has `left_out`, or of each row of the longer side if it has `paired`: above 0 for label
+  /// 1, below 0 for label 0, 0 if the two are not scored. The gradient of a pair is multiplied by
+  /// the absolute value; the loss is not.
+  struct Weights {
+    std::span<const float> values = {};
+    /// Two blocks of one worker with the same version other than 0 at the same address have the
+    /// same values and the same shape, so that a kernel may keep weights that it has stored in an
+    /// order of its own.
+    std::uint64_t version = 0;
+
+    bool empty() const noexcept { return values.empty(); }
+  };
+
+  /// The matrices that a block changes.
+  enum class Sides : std::uint8_t { both, inputs, outputs };
+
+  /// Parts of Block that not every sampler uses and not every kernel honours: `S::uses` and
+  /// `K::honours` are compared at compile time.
+  struct Features {
+    bool bags = false;      // bag_ends, left_out
+    bool weights = false;   // weights
+    bool one_side = false;  // update other than Sides::both
+    bool pairs = false;     // paired
+
+    /// Returns the features that a sampler uses, none if it does not say.
+    template <class S>
+    static constexpr Features used_by() {
+      if constexpr (requires { S::uses; })
+        return S::uses;
+      else
+        return {};
+    }
+  };
+
+  /// The largest block of a sampler: kernels size their scratch memory by it.
+  struct Shape {
+    std::size_t inputs = 0;   // N
+    std::size_t outputs = 0;  // M
+    std::size_t members = 0;  // `inputs` of a block of bags; 0: no bags
+  };
+
   std::span<const RowId> inputs;  // [N] rows of Model::input, or the members of N bags
   std::span<const std::uint32_t> bag_ends = {};  // [N] ends of the bags in `inputs`, none empty
   /// Alternatively one bag, from which some outputs leave out a member, as a centre leaves out its
@@ -63,7 +88,7 @@ struct Block {
   /// longer side, the negatives, are scored against all rows of the shorter side.
   std::size_t paired = 0;
   std::size_t positives = 0;  // 0 .. M; ignored if there are weights or pairs
-  PairWeights weights = {};   // empty: 1 for positives, -1 for the others
+  Weights weights = {};       // empty: 1 for positives, -1 for the others
   std::size_t examples = 0;   // the number that the mean loss is divided by
   Sides update = Sides::both;
   BagGradient bag_gradient = BagGradient::mean;
@@ -90,22 +115,6 @@ struct Block {
   }
 };
 
-/// Parts of Block that not every sampler uses and not every kernel honours: `S::uses` and
-/// `K::honours` are compared at compile time.
-struct BlockFeatures {
-  bool bags = false;      // bag_ends, left_out
-  bool weights = false;   // weights
-  bool one_side = false;  // update other than Sides::both
-  bool pairs = false;     // paired
-};
-
-/// The largest block of a sampler: kernels size their scratch memory by it.
-struct BlockShape {
-  std::size_t inputs = 0;   // N
-  std::size_t outputs = 0;  // M
-  std::size_t members = 0;  // `inputs` of a block of bags; 0: no bags
-};
-
 /// Announces rows that later blocks need, so that they are prefetched; worth a factor of 1.3. Calls
 /// `sink.prefetch(inputs, outputs)` if the sink has it, else does nothing.
 template <class Sink>
@@ -113,5 +122,10 @@ template <class Sink>
                                                  std::span<const RowId> outputs) {
   if constexpr (requires { sink.prefetch(inputs, outputs); }) sink.prefetch(inputs, outputs);
 }
+
+using BlockShape [[deprecated("use Block::Shape")]] = Block::Shape;
+using BlockFeatures [[deprecated("use Block::Features")]] = Block::Features;
+using PairWeights [[deprecated("use Block::Weights")]] = Block::Weights;
+using Sides [[deprecated("use Block::Sides")]] = Block::Sides;
 
 }}  // namespace wordloom::WORDLOOM_ABI

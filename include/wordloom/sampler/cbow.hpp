@@ -37,7 +37,7 @@ struct BasicCbow {
   Targets targets = {};
   BagGradient gradient = BagGradient::root;
 
-  static constexpr BlockFeatures uses = {.bags = true};
+  static constexpr Block::Features uses = {.bags = true};
 
   static BasicCbow from(const Hyperparameters& parameters) {
     return {Window::from(parameters), policy_from<Targets>(parameters)};
@@ -55,7 +55,7 @@ struct BasicCbow {
     Worker(const BasicCbow& policy, const Tables& tables)
         : windows_(policy.window, tables), gradient_(policy.gradient) {}
 
-    BlockShape max_block() const noexcept {
+    Block::Shape max_block() const noexcept {
       return {.inputs = 1, .outputs = windows_.max_outputs(), .members = windows_.max_context()};
     }
 
@@ -94,12 +94,10 @@ struct BasicCbow {
   }
 };
 
-/// CBOW with negative sampling, as word2vec has it.
+/// CBOW with negative sampling, as word2vec has it. With hierarchical softmax:
+/// BasicCbow<HuffmanPath>.
 using Cbow = BasicCbow<NegativeSampling>;
 
-/// CBOW with hierarchical softmax.
-using HierarchicalCbow = BasicCbow<HuffmanPath>;
-
-static_assert(Sampler<Cbow> && Sampler<HierarchicalCbow>);
+static_assert(Sampler<Cbow> && Sampler<BasicCbow<HuffmanPath>>);
 
 }}  // namespace wordloom::WORDLOOM_ABI

@@ -27,7 +27,7 @@ struct CombinedContext {
   std::size_t minibatch = 4;         // G
   std::size_t shared_negatives = 0;  // H; 0: 2/5 G K
 
-  static constexpr BlockFeatures uses = {.weights = true};
+  static constexpr Block::Features uses = {.weights = true};
 
   static CombinedContext from(const Hyperparameters& parameters) {
     return {Window::from(parameters), NegativeSampling::from(parameters),
@@ -64,7 +64,7 @@ class CombinedContext::Worker {
         reaches_(policy.minibatch),
         windows_(max_block().inputs) {}
 
-  BlockShape max_block() const noexcept { return groups_.max_block(); }
+  Block::Shape max_block() const noexcept { return groups_.max_block(); }
 
   void begin_epoch(const Random& stream, std::uint64_t picks) noexcept {
     groups_.begin_epoch(stream, picks);

@@ -17,15 +17,6 @@
 
 namespace wordloom { inline namespace WORDLOOM_ABI {
 
-/// Returns the parts of Block that a sampler uses, none if it does not say.
-template <class S>
-constexpr BlockFeatures features_used() {
-  if constexpr (requires { S::uses; })
-    return S::uses;
-  else
-    return {};
-}
-
 namespace detail {
 
 /// A stand-in for the sink that a trainer passes to a sampler.
@@ -58,7 +49,7 @@ using WorkerOf = decltype(worker_of(std::declval<const RunOf<S>&>()));
 
 template <class S>
 concept BoundsBlocks = requires(const WorkerOf<S>& worker) {
-  { worker.max_block() } -> std::convertible_to<BlockShape>;
+  { worker.max_block() } -> std::convertible_to<Block::Shape>;
 };
 template <class S>
 concept Samples = requires(WorkerOf<S>& worker, std::span<const WordId> sentence, Random& random) {
@@ -149,7 +140,8 @@ constexpr bool subsamples() {
 ///   `announce_rows(sink, inputs, outputs)` one or two words before it makes a block of these rows.
 ///
 /// Optional:
-/// - `static constexpr BlockFeatures uses` of the policy: the parts of Block that it uses; none by
+/// - `static constexpr Block::Features uses` of the policy: the parts of Block that it uses; none
+/// by
 ///   default;
 /// - `run.output_rows()`: rows of Model::output; one for each word by default;
 /// - `run.expected_updates(rates)`: for training by several ranks, and for private rows;
@@ -176,11 +168,11 @@ concept SentenceSampler = Sampler<S> && detail::TakesSentences<detail::WorkerOf<
 
 /// A sampler that trains the columns of a WordContextMatrix, in two steps: `static constexpr bool
 /// two_steps = true` of the policy. A trainer gives it parts of a column, as word, context, word,
-/// context, ..., and calls `worker.begin_step(Sides)` before it samples some of them. No row may be
-/// changed twice in a step. See UniformMatrix.
+/// context, ..., and calls `worker.begin_step(Block::Sides)` before it samples some of them. No row
+/// may be changed twice in a step. See UniformMatrix.
 template <class S>
 concept ColumnSampler = Sampler<S> && detail::has_two_steps<S> &&
-    requires(detail::WorkerOf<S>& worker, Sides step) {
+    requires(detail::WorkerOf<S>& worker, Block::Sides step) {
   worker.begin_step(step);
 };
 
@@ -199,9 +191,9 @@ concept EncodedSampler = Sampler<S> && detail::HasEncoder<detail::RunOf<S>> &&
   { run.round() } -> std::convertible_to<std::size_t>;
 };
 
-/// A sampler whose outputs are rows of Model::input too (ModelShape::one_matrix): `static constexpr
-/// bool one_matrix = true` of the run. No row of a block is both an input and an output of it, and
-/// all expected updates are of the input. See LineFirstOrder.
+/// A sampler whose outputs are rows of Model::input too (Model::Shape::one_matrix): `static
+/// constexpr bool one_matrix = true` of the run. No row of a block is both an input and an output
+/// of it, and all expected updates are of the input. See LineFirstOrder.
 template <class S>
 concept OneMatrixSampler = Sampler<S> && detail::uses_one_matrix<detail::RunOf<S>>();
 
@@ -239,7 +231,7 @@ constexpr bool require_sampler() {
                 "what the threads of a run share");
   if constexpr (StartsRuns<S>) {
     static_assert(BoundsBlocks<S>,
-                  "wordloom: the worker of this Sampler lacks 'BlockShape max_block() const'");
+                  "wordloom: the worker of this Sampler lacks 'Block::Shape max_block() const'");
     static_assert(Samples<S>,
                   "wordloom: the worker of this Sampler lacks 'void "
                   "sample(std::span<const WordId> sentence, Random&, Sink&& sink)'");
@@ -247,7 +239,7 @@ constexpr bool require_sampler() {
   if constexpr (Sampler<S>) {
     static_assert(!has_two_steps<S> || ColumnSampler<S>,
                   "wordloom: this Sampler has two_steps, and its worker lacks 'void "
-                  "begin_step(Sides)': see ColumnSampler");
+                  "begin_step(Block::Sides)': see ColumnSampler");
     static_assert(!HasEncoder<RunOf<S>> || EncodedSampler<S>,
                   "wordloom: the run of this Sampler has an encoder and lacks 'std::size_t round() "
                   "const': see EncodedSampler");

@@ -76,7 +76,7 @@ class DecoupledMinibatch::Worker {
         negatives_(tables.distribution(), most_, tables.pool()),
         rows_(2 * most_) {}
 
-  BlockShape max_block() const noexcept { return {.inputs = words_, .outputs = most_}; }
+  Block::Shape max_block() const noexcept { return {.inputs = words_, .outputs = most_}; }
 
   void begin_epoch(const Random& stream, std::uint64_t picks) noexcept {
     negatives_.begin_epoch(stream, picks);

@@ -105,7 +105,7 @@ class BasicEdgePairs<Targets>::Worker {
   explicit Worker(const Tables& tables)
       : max_outputs_(tables.max_outputs()), targets_(tables.worker(slot_count, at_once)) {}
 
-  BlockShape max_block() const noexcept { return {.inputs = 1, .outputs = max_outputs_}; }
+  Block::Shape max_block() const noexcept { return {.inputs = 1, .outputs = max_outputs_}; }
 
   template <class Sink>
   void sample(std::span<const WordId> sentence, Random& random, Sink&& sink) {

@@ -23,7 +23,7 @@ struct GroupedCbow {
   GroupedWindow groups = {};
   BagGradient gradient = BagGradient::mean;
 
-  static constexpr BlockFeatures uses = {.bags = true, .weights = true};
+  static constexpr Block::Features uses = {.bags = true, .weights = true};
 
   static GroupedCbow from(const Hyperparameters& parameters) {
     return {GroupedWindow::from(parameters)};
@@ -63,7 +63,7 @@ class GroupedCbow::Worker {
         weights_(groups_.max_block().outputs),
         left_out_(groups_.max_centers()) {}
 
-  BlockShape max_block() const noexcept {
+  Block::Shape max_block() const noexcept {
     return {.inputs = groups_.max_centers() + 1,
             .outputs = groups_.max_block().outputs,
             .members = groups_.max_block().inputs};

@@ -94,7 +94,7 @@ struct BasicGroupedTargets {
   Targets targets = {};
   std::size_t minibatch = 0;  // G, up to W; 0: W
 
-  static constexpr BlockFeatures uses = {.weights = true};
+  static constexpr Block::Features uses = {.weights = true};
 
   static BasicGroupedTargets from(const Hyperparameters& parameters) {
     return {parameters.window, Targets::from(parameters), parameters.minibatch};
@@ -133,7 +133,7 @@ class BasicGroupedTargets<Targets>::Worker {
       : groups_({tables, policy.group(), 2}, policy.group(), policy.side(), 1),
         weights_(max_block()) {}
 
-  BlockShape max_block() const noexcept { return groups_.max_block(); }
+  Block::Shape max_block() const noexcept { return groups_.max_block(); }
 
   void begin_epoch(const Random& stream, std::uint64_t picks) noexcept {
     groups_.begin_epoch(stream, picks);

@@ -34,7 +34,7 @@ struct GroupedWindow {
   std::size_t minibatch = 0;         // G, up to W; 0: W - 2
   std::size_t shared_negatives = 0;  // H; 0: 2 G + 1
 
-  static constexpr BlockFeatures uses = {.weights = true};
+  static constexpr Block::Features uses = {.weights = true};
 
   static GroupedWindow from(const Hyperparameters& parameters) {
     return {parameters.window, NegativeSampling::from(parameters), parameters.minibatch,
@@ -91,7 +91,7 @@ class GroupedWindow::Worker {
                 static_cast<float>(groups_.shared())),
         weights_(max_block()) {}
 
-  BlockShape max_block() const noexcept { return groups_.max_block(); }
+  Block::Shape max_block() const noexcept { return groups_.max_block(); }
 
   void begin_epoch(const Random& stream, std::uint64_t picks) noexcept {
     groups_.begin_epoch(stream, picks);

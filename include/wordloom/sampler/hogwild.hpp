@@ -44,7 +44,7 @@ class BasicHogwild<Targets>::Worker {
         targets_(tables.worker(slot_count, 1)),
         contexts_(slot_count) {}
 
-  BlockShape max_block() const noexcept { return {.inputs = 1, .outputs = max_outputs_}; }
+  Block::Shape max_block() const noexcept { return {.inputs = 1, .outputs = max_outputs_}; }
 
   template <class Sink>
   void sample(const Sentences& text, Random& random, Sink&& sink) {

@@ -30,7 +30,7 @@ struct IndexedContext {
   std::size_t minibatch = 8;    // C, windows of a block
   std::size_t words = 500'000;  // T, to the end of a sentence
 
-  static constexpr BlockFeatures uses = {.weights = true};
+  static constexpr Block::Features uses = {.weights = true};
 
   static IndexedContext from(const Hyperparameters& parameters) {
     return {Window::from(parameters), NegativeSampling::from(parameters),
@@ -59,7 +59,7 @@ class IndexedContext::Worker {
         negatives_(tables.distribution(), policy.targets.negatives, tables.pool()),
         drawn_(policy.targets.negatives),
         first_(tables.output_rows(), none) {
-    const BlockShape most = max_block();
+    const Block::Shape most = max_block();
     for (Draft& draft : drafts_) {
       draft.inputs.reserve(most.inputs);
       draft.centers.reserve(most.inputs);
@@ -69,7 +69,7 @@ class IndexedContext::Worker {
     }
   }
 
-  BlockShape max_block() const noexcept {
+  Block::Shape max_block() const noexcept {
     return {.inputs = windows_ * 2 * window_.size, .outputs = 1 + drawn_.size()};
   }
   std::size_t words_at_once() const noexcept { return words_; }

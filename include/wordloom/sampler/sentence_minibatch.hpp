@@ -23,7 +23,7 @@ struct SentenceMinibatch {
   std::size_t minibatch = 16;        // B, words
   std::size_t shared_negatives = 0;  // H; 0: K (W + 1) for random windows, weight 1 on average
 
-  static constexpr BlockFeatures uses = {.weights = true};
+  static constexpr Block::Features uses = {.weights = true};
 
   static SentenceMinibatch from(const Hyperparameters& parameters) {
     return {Window::from(parameters), NegativeSampling::from(parameters),
@@ -60,7 +60,7 @@ class SentenceMinibatch::Worker {
         negatives_(tables, 0, policy.shared()),
         weights_(max_block()) {}
 
-  BlockShape max_block() const noexcept {
+  Block::Shape max_block() const noexcept {
     return {.inputs = (std::max)(context_.size(), words_), .outputs = negatives_.shared()};
   }
 

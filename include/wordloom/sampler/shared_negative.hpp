@@ -34,7 +34,7 @@ struct BasicSharedNegative {
     Worker(const BasicSharedNegative& policy, const Tables& tables)
         : windows_(policy.window, tables) {}
 
-    BlockShape max_block() const noexcept {
+    Block::Shape max_block() const noexcept {
       return {.inputs = windows_.max_context(), .outputs = windows_.max_outputs()};
     }
 

@@ -29,7 +29,7 @@ struct Subwords {
   SamplerPolicy sampler = {};
   SubwordOptions subwords = {};
 
-  static constexpr BlockFeatures uses = features_used<SamplerPolicy>();
+  static constexpr Block::Features uses = Block::Features::used_by<SamplerPolicy>();
 
   static Subwords from(const Hyperparameters& parameters) {
     return {policy_from<SamplerPolicy>(parameters)};

@@ -27,7 +27,7 @@ struct UniformMatrix {
   std::size_t minibatch = 0;         // B; 0: 16
   std::size_t shared_negatives = 0;  // H; 0: K
 
-  static constexpr BlockFeatures uses = {.weights = true, .one_side = true, .pairs = true};
+  static constexpr Block::Features uses = {.weights = true, .one_side = true, .pairs = true};
   static constexpr bool two_steps = true;
 
   static UniformMatrix from(const Hyperparameters& parameters) {
@@ -76,12 +76,13 @@ class UniformMatrix::Worker {
               -static_cast<float>(policy.targets.negatives) / static_cast<float>(shared_));
   }
 
-  BlockShape max_block() const noexcept {
+  Block::Shape max_block() const noexcept {
     return {.inputs = words_ + shared_, .outputs = words_ + shared_};
   }
 
-  /// Sets the side of the words, which is the one that changes: Sides::inputs or Sides::outputs.
-  void begin_step(Sides update) noexcept { update_ = update; }
+  /// Sets the side of the words, which is the one that changes: Block::Sides::inputs or
+  /// Block::Sides::outputs.
+  void begin_step(Block::Sides update) noexcept { update_ = update; }
 
   /// Makes the blocks of `pairs`: word, context, word, context, ... of a column.
   template <class Sink>
@@ -95,7 +96,7 @@ class UniformMatrix::Worker {
         fill(chunks_[(number + 1) % 2],
              pairs.subspan(i + step, (std::min)(step, pairs.size() - i - step)), random, sink);
       const Chunk& chunk = chunks_[number % 2];
-      const bool inputs = update_ == Sides::inputs;
+      const bool inputs = update_ == Block::Sides::inputs;
       sink(Block{.inputs = inputs ? chunk.moving() : chunk.standing(),
                  .outputs = inputs ? chunk.standing() : chunk.moving(),
                  .paired = chunk.size,
@@ -132,7 +133,7 @@ class UniformMatrix::Worker {
         if (word == chunk.others[0]) word = distribution_.draw(random, chunk.others[0]);
     begun_.begin_draw(random, shared_);
     // The rows of the words are adjacent in memory: kernels and processors find them.
-    if (update_ == Sides::inputs)
+    if (update_ == Block::Sides::inputs)
       announce_rows(sink, {}, chunk.standing());
     else
       announce_rows(sink, chunk.standing(), {});
@@ -143,7 +144,7 @@ class UniformMatrix::Worker {
   detail::NegativeBatch begun_;
   std::vector<float> weights_;  // [B + H]
   std::array<Chunk, 2> chunks_;
-  Sides update_ = Sides::inputs;
+  Block::Sides update_ = Block::Sides::inputs;
 };
 
 static_assert(Sampler<UniformMatrix>);

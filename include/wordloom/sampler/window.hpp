@@ -41,15 +41,6 @@ struct Window {
   }
 };
 
-/// Returns `parameters` with the fixed windows of FULL-W2V (Randall et al. 2021): ceil(window / 2)
-/// words on each side, the mean number of random windows rounded up. A window that is fixed already
-/// stays as it is.
-constexpr Hyperparameters with_fixed_window(Hyperparameters parameters) {
-  if (!parameters.fixed_window) parameters.window = (parameters.window + 1) / 2;
-  parameters.fixed_window = true;
-  return parameters;
-}
-
 namespace detail {
 
 /// The positions of a window in its sentence, in [first, end), the centre included. On the host and

@@ -54,9 +54,10 @@ struct SyncOptions {
 /// Synchronises the replicas of several ranks: the changes that each has made since the last
 /// agreement are summed over a Collective, combined to one change by the rule `Combine` and added
 /// on all ranks. The schedule counts words of ranks, not time, so that all ranks synchronise
-/// equally often. `Rows` works in the memory that holds the model, `Rows::Replica`: HostRows or
-/// cuda::DeviceRows.
-template <class Ranks, class Combine = CoherentSum, class Rows = detail::HostRows>
+/// equally often. `Rows` works in the memory that holds the model, `Rows::Replica`: `Ranks::Rows`
+/// for ranks on a device.
+template <class Ranks, class Combine = CoherentSum,
+          class Rows = typename detail::RowsOf<Ranks>::type>
 class Allreduce {
   static_assert(Collective<Ranks, typename Rows::Values>,
                 "wordloom: this Collective does not sum what these Rows hold, or lacks a function");
@@ -99,15 +100,16 @@ class Allreduce {
 
   /// Synchronises if that is due. With `overlap`, waits only if the previous exchange is unfinished
   /// when the next is due.
-  Signal tick(Replica& model, double progress, Signal request) {
-    if (request != Signal::go_on) request_ = request == Signal::stop ? stop_request : 1;
+  RankInfo::Signal tick(Replica& model, double progress, RankInfo::Signal request) {
+    if (request != RankInfo::Signal::go_on)
+      request_ = request == RankInfo::Signal::stop ? stop_request : 1;
     const double share = is_by_epoch() ? progress : progress * (1.5 - progress / 2);
     const auto due = static_cast<std::size_t>(share * static_cast<double>(total_));
     if (in_flight_ && (!options_.overlap || ranks_.done())) go_on(model);
-    while (signal_ == Signal::go_on &&
+    while (signal_ == RankInfo::Signal::go_on &&
            begun_ < (std::min)(due, total_ - 1)) {  // finish(): the last
       wait(model);
-      if (signal_ != Signal::go_on) break;
+      if (signal_ != RankInfo::Signal::go_on) break;
       send_rows(model, rows_of(++begun_));
       if (!options_.overlap) wait(model);
     }
@@ -115,17 +117,17 @@ class Allreduce {
   }
 
   /// Makes the rows of all ranks agree: with one thread on each rank all models are equal.
-  Positions gather(Replica& model, std::span<const std::uint64_t> numbers) {
-    const bool stops = std::exchange(signal_, Signal::go_on) == Signal::stop;
+  RankInfo::Positions gather(Replica& model, std::span<const std::uint64_t> numbers) {
+    const bool stops = std::exchange(signal_, RankInfo::Signal::go_on) == RankInfo::Signal::stop;
     send_rows(model, all_rows_);
     wait(model);
-    if (stops || signal_ == Signal::stop) total_ = begun_;  // nothing is left to do
+    if (stops || signal_ == RankInfo::Signal::stop) total_ = begun_;  // nothing is left to do
     return {detail::gather_numbers(ranks_, numbers), {begun_, fingerprint()}};
   }
 
-  Signal finish(Replica& model) {
+  RankInfo::Signal finish(Replica& model) {
     wait(model);
-    if (signal_ != Signal::go_on) return signal_;
+    if (signal_ != RankInfo::Signal::go_on) return signal_;
     request_ = -stop_request * static_cast<float>(size());  // this rank does not agree to a pause
     // Another rank may have begun synchronisations that this one has not reached. The last one has
     // all rows.
@@ -134,7 +136,7 @@ class Allreduce {
       wait(model);
     }
     for (const auto values : rows_.all(model)) ranks_.broadcast(values);
-    return Signal::go_on;
+    return RankInfo::Signal::go_on;
   }
 
   void fail(const std::string& cause) noexcept { ranks_.fail(cause); }
@@ -176,7 +178,7 @@ class Allreduce {
     begun_ = 0;
     bytes_ = 0;
     request_ = 0;
-    signal_ = Signal::go_on;
+    signal_ = RankInfo::Signal::go_on;
     words_ = words_per_epoch * static_cast<double>(run.epochs);
     rate_ = run.rate;
   }
@@ -237,9 +239,9 @@ class Allreduce {
     in_flight_ = false;
     const double progress = this->progress();
     const float requests = rows_.put(model, combine_, size(), progress, words_ * rate_(progress));
-    signal_ = requests >= stop_request ? Signal::stop
-              : requests > 0           ? Signal::checkpoint
-                                       : Signal::go_on;
+    signal_ = requests >= stop_request ? RankInfo::Signal::stop
+              : requests > 0           ? RankInfo::Signal::checkpoint
+                                       : RankInfo::Signal::go_on;
     if (next_row_ < end_row_) send(model);
   }
   /// Waits for all exchanges in flight, after which all ranks may have to pause.
@@ -254,8 +256,8 @@ class Allreduce {
   std::size_t first_rows_ = 1;                             // see SyncOptions
   std::size_t all_rows_ = 0, next_row_ = 0, end_row_ = 0;  // the last two: in progress
   bool in_flight_ = false;
-  Signal signal_ = Signal::go_on;  // next step of all ranks
-  float request_ = 0;              // above 0: for a pause, below: against one
+  RankInfo::Signal signal_ = RankInfo::Signal::go_on;  // next step of all ranks
+  float request_ = 0;                                  // above 0: for a pause, below: against one
   std::size_t per_epoch_ = 1, planned_ = 0, total_ = 0, begun_ = 0;
   std::uint64_t bytes_ = 0;
   double words_ = 0;  // number of words that this rank trains in all

@@ -24,11 +24,12 @@ struct ErasedSync {
   virtual std::size_t rank() const = 0;
   virtual std::size_t size() const = 0;
   virtual std::uint64_t start(Replica& replica, RankInfo& run) = 0;
-  virtual Signal tick(Replica& replica, double progress, Signal request) = 0;
-  virtual Positions gather(Replica& replica, std::span<const std::uint64_t> numbers) = 0;
-  virtual Signal finish(Replica& replica) = 0;
+  virtual RankInfo::Signal tick(Replica& replica, double progress, RankInfo::Signal request) = 0;
+  virtual RankInfo::Positions gather(Replica& replica, std::span<const std::uint64_t> numbers) = 0;
+  virtual RankInfo::Signal finish(Replica& replica) = 0;
   virtual void fail(const std::string& cause) = 0;
-  virtual void share_rows(Replica& replica, Side side, std::size_t first, std::size_t last) = 0;
+  virtual void share_rows(Replica& replica, Model::Side side, std::size_t first,
+                          std::size_t last) = 0;
 
   const bool shares_rows;  // instead of changes
 };
@@ -40,15 +41,15 @@ struct ErasedSyncOf final : ErasedSync<Replica> {
   std::size_t rank() const override { return sync.rank(); }
   std::size_t size() const override { return sync.size(); }
   std::uint64_t start(Replica& replica, RankInfo& run) override { return sync.start(replica, run); }
-  Signal tick(Replica& replica, double progress, Signal request) override {
+  RankInfo::Signal tick(Replica& replica, double progress, RankInfo::Signal request) override {
     return sync.tick(replica, progress, request);
   }
-  Positions gather(Replica& replica, std::span<const std::uint64_t> numbers) override {
+  RankInfo::Positions gather(Replica& replica, std::span<const std::uint64_t> numbers) override {
     return sync.gather(replica, numbers);
   }
-  Signal finish(Replica& replica) override { return sync.finish(replica); }
+  RankInfo::Signal finish(Replica& replica) override { return sync.finish(replica); }
   void fail(const std::string& cause) override { sync.fail(cause); }
-  void share_rows([[maybe_unused]] Replica& replica, [[maybe_unused]] Side side,
+  void share_rows([[maybe_unused]] Replica& replica, [[maybe_unused]] Model::Side side,
                   [[maybe_unused]] std::size_t first, [[maybe_unused]] std::size_t last) override {
     if constexpr (detail::shares_rows<Sync>) sync.share_rows(replica, side, first, last);
   }
@@ -85,15 +86,15 @@ class AnySync {
                                 : "the SyncPolicy RowAllgather is for samplers that train columns");
     return policy_->start(replica, run);
   }
-  Signal tick(Replica& replica, double progress, Signal request) {
+  RankInfo::Signal tick(Replica& replica, double progress, RankInfo::Signal request) {
     return policy_->tick(replica, progress, request);
   }
-  Positions gather(Replica& replica, std::span<const std::uint64_t> numbers) {
+  RankInfo::Positions gather(Replica& replica, std::span<const std::uint64_t> numbers) {
     return policy_->gather(replica, numbers);
   }
-  Signal finish(Replica& replica) { return policy_->finish(replica); }
+  RankInfo::Signal finish(Replica& replica) { return policy_->finish(replica); }
   void fail(const std::string& cause) { policy_->fail(cause); }
-  void share_rows(Replica& replica, Side side, std::size_t first, std::size_t last) {
+  void share_rows(Replica& replica, Model::Side side, std::size_t first, std::size_t last) {
     policy_->share_rows(replica, side, first, last);
   }
 

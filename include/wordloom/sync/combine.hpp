@@ -14,6 +14,12 @@ namespace wordloom { inline namespace WORDLOOM_ABI {
 
 /// The changes of all ranks to a row.
 struct RowSum {
+  /// The factors by which a rule takes the summed changes of a row.
+  struct Gains {
+    float along;  // for the part of the sum along that direction
+    float rest;   // for the orthogonal part
+  };
+
   float ranks;    // number of all ranks
   float touched;  // number of ranks that changed the row, at least 1
   float squares;  // the sum of the squared norms of their changes
@@ -25,27 +31,25 @@ struct RowSum {
   float sharpness;
 };
 
-/// The factors by which a rule takes the summed changes of a row.
-struct Gains {
-  float along;  // for the part of the sum along that direction
-  float rest;   // for the orthogonal part
-};
-
 /// The mean of all replicas (pWord2Vec: Ji et al. 2016, section III-E; BlazingText: Gupta and Khare
 /// 2017, section 4.3). A row that one rank of N changed keeps one N-th of its change.
 struct Average {
-  static WORDLOOM_BOTH Gains gains(const RowSum& row) { return {1 / row.ranks, 1 / row.ranks}; }
+  static WORDLOOM_BOTH RowSum::Gains gains(const RowSum& row) {
+    return {1 / row.ranks, 1 / row.ranks};
+  }
 };
 
 /// The sum of all changes, as one machine would have made them; diverges if all ranks change the
 /// same rows by much.
 struct DeltaSum {
-  static WORDLOOM_BOTH Gains gains(const RowSum&) { return {1, 1}; }
+  static WORDLOOM_BOTH RowSum::Gains gains(const RowSum&) { return {1, 1}; }
 };
 
 /// The mean over the ranks that changed the row: rare words keep their full change.
 struct TouchedAverage {
-  static WORDLOOM_BOTH Gains gains(const RowSum& row) { return {1 / row.touched, 1 / row.touched}; }
+  static WORDLOOM_BOTH RowSum::Gains gains(const RowSum& row) {
+    return {1 / row.touched, 1 / row.touched};
+  }
 };
 
 /// Our own rule. Changes in the same direction are one step that several ranks made, and are
@@ -68,7 +72,7 @@ struct CoherentSum {
   /// fifth).
   static constexpr float curvature = 0.1f;
 
-  static WORDLOOM_BOTH Gains gains(const RowSum& row) {
+  static WORDLOOM_BOTH RowSum::Gains gains(const RowSum& row) {
     const float least = 1 / row.touched, along = row.along * row.along;
     const float square = std::fmax(row.square - along, 1e-30f);
     const float squares = row.squares - along * least;
@@ -96,7 +100,7 @@ struct AnyRule {
   void visit_parameters(Visit&& visit) const {
     visit("sync_rule", static_cast<std::size_t>(kind), 0, 3);
   }
-  WORDLOOM_BOTH Gains gains(const RowSum& row) const {
+  WORDLOOM_BOTH RowSum::Gains gains(const RowSum& row) const {
     switch (kind) {
       case Kind::average:
         return Average::gains(row);

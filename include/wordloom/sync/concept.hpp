@@ -16,19 +16,19 @@
 
 namespace wordloom { inline namespace WORDLOOM_ABI {
 
-/// The next step of all ranks. One rank requests it; the policy returns it on every rank after the
-/// same synchronisation.
-enum class Signal { go_on, checkpoint, stop };
-
-/// The positions of all ranks: the numbers of rank 0, of rank 1 and so on, and the policy's own
-/// state.
-struct Positions {
-  std::vector<std::uint64_t> numbers;
-  std::array<std::uint64_t, 2> sync_state = {};
-};
-
 /// A training run, as a SyncPolicy receives it at its start.
 struct RankInfo {
+  /// The next step of all ranks. One rank requests it; the policy returns it on every rank after
+  /// the same synchronisation.
+  enum class Signal { go_on, checkpoint, stop };
+
+  /// The positions of all ranks: the numbers of rank 0, of rank 1 and so on, and the policy's own
+  /// state.
+  struct Positions {
+    std::vector<std::uint64_t> numbers;
+    std::array<std::uint64_t, 2> sync_state = {};
+  };
+
   /// Names and values that must be equal on all ranks.
   std::vector<std::pair<const char*, std::uint64_t>> agreed = {};
   std::size_t input_rows = 0, output_rows = 0, dimension = 0;
@@ -67,9 +67,9 @@ concept SyncPolicy = requires(P& sync, const P& one, Replica& replica, RankInfo&
   { one.rank() } -> std::convertible_to<std::size_t>;
   { one.size() } -> std::convertible_to<std::size_t>;
   { sync.start(replica, run) } -> std::convertible_to<std::uint64_t>;
-  { sync.tick(replica, progress, Signal::go_on) } -> std::same_as<Signal>;
-  { sync.gather(replica, numbers) } -> std::same_as<Positions>;
-  { sync.finish(replica) } -> std::same_as<Signal>;
+  { sync.tick(replica, progress, RankInfo::Signal::go_on) } -> std::same_as<RankInfo::Signal>;
+  { sync.gather(replica, numbers) } -> std::same_as<RankInfo::Positions>;
+  { sync.finish(replica) } -> std::same_as<RankInfo::Signal>;
   sync.fail(cause);
 };
 
@@ -92,16 +92,16 @@ struct NoSync {
     return (std::numeric_limits<std::uint64_t>::max)();
   }
   template <class Replica>
-  Signal tick(Replica&, double, Signal request) const noexcept {
+  RankInfo::Signal tick(Replica&, double, RankInfo::Signal request) const noexcept {
     return request;
   }
   template <class Replica>
-  Positions gather(Replica&, std::span<const std::uint64_t> numbers) const {
+  RankInfo::Positions gather(Replica&, std::span<const std::uint64_t> numbers) const {
     return {{numbers.begin(), numbers.end()}};
   }
   template <class Replica>
-  Signal finish(Replica&) const noexcept {
-    return Signal::go_on;
+  RankInfo::Signal finish(Replica&) const noexcept {
+    return RankInfo::Signal::go_on;
   }
   void fail(const std::string&) const noexcept {}
 };

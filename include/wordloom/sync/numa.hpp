@@ -57,19 +57,17 @@ inline std::vector<std::vector<std::size_t>> by_node(
   return result;
 }
 
-}  // namespace detail
-
 /// Returns the processors of each NUMA node, of those that the calling thread may run on; one list
 /// of all on a machine without nodes. Throws InvalidArgument if the system does not tell.
-inline std::vector<std::vector<std::size_t>> numa_nodes() {
-  return detail::by_node(detail::allowed_processors());
-}
+inline std::vector<std::vector<std::size_t>> numa_nodes() { return by_node(allowed_processors()); }
 
-/// Trains a replica of a model on each NUMA node: calls `work(rank, threads)` for each node, where
-/// `rank` is an InProcess rank for a sync policy and `threads` the number of the node's processors.
-/// The call, and all threads that it starts, run on these alone, so that the replica is in their
-/// memory, and nodes exchange only the data of the sync policy. Throws the exception of a call,
-/// like InProcess::run, and InvalidArgument if threads cannot be kept on a node.
+}  // namespace detail
+
+/// Trains a replica of a model on each node, a list of processors: calls `work(rank, threads)`,
+/// where `rank` is an InProcess rank for a sync policy and `threads` the number of the node's
+/// processors. The call, and all threads that it starts, run on these alone, so that the replica is
+/// in their memory, and nodes exchange only the data of the sync policy. Throws the exception of a
+/// call, like InProcess::run, and InvalidArgument if threads cannot be kept on a node.
 template <class Work>
 void run_on_nodes(const std::vector<std::vector<std::size_t>>& nodes, Work work) {
   InProcess::run(nodes.size(), [&](InProcess rank) {
@@ -77,6 +75,13 @@ void run_on_nodes(const std::vector<std::vector<std::size_t>>& nodes, Work work)
     const detail::PinnedThread here(processors);
     work(std::move(rank), processors.size());
   });
+}
+
+/// Trains a replica on each NUMA node of the processors that the calling thread may run on: one on
+/// a machine without nodes. Also throws InvalidArgument if the system does not tell.
+template <class Work>
+void run_on_nodes(Work work) {
+  run_on_nodes(detail::numa_nodes(), std::move(work));
 }
 
 }}  // namespace wordloom::WORDLOOM_ABI

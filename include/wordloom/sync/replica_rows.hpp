@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <type_traits>
 #include <vector>
 
 #include <wordloom/core/row_matrix.hpp>
@@ -75,7 +76,7 @@ WORDLOOM_BOTH void combine_row(const Combine& combine, const Functions& function
   if (row.touched == 0) return;
   row.square = functions.dot(sum, sum, columns);
   row.along = scale * functions.dot(sum, direction, columns);
-  const Gains gains = combine.gains(row);
+  const RowSum::Gains gains = combine.gains(row);
   functions.mix(sum, gains.rest, direction, scale * row.along * (gains.along - gains.rest),
                 columns);
 }
@@ -272,6 +273,13 @@ class ReplicaRows {
 
 /// The rows of a model in the memory of the host.
 using HostRows = ReplicaRows<HostMemory>;
+
+/// The rows that ranks synchronise: `Ranks::Rows` of those on a device.
+template <class Ranks>
+struct RowsOf : std::type_identity<HostRows> {};
+template <class Ranks>
+requires requires { typename Ranks::Rows; }
+struct RowsOf<Ranks> : std::type_identity<typename Ranks::Rows> {};
 
 }  // namespace detail
 

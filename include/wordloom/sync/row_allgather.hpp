@@ -69,7 +69,7 @@ class RowAllgather {
   /// Sends rows [first, last) of a side, which this rank has trained, to all ranks, and waits for
   /// theirs. Throws InvalidArgument unless the ranges of all ranks cover the side, in the order of
   /// ranks.
-  void share_rows(Replica& replica, Side side, std::size_t first, std::size_t last) {
+  void share_rows(Replica& replica, Model::Side side, std::size_t first, std::size_t last) {
     const auto place = static_cast<std::size_t>(side);
     const auto matrix = detail::shared_matrices(replica)[place];
     std::vector<std::uint64_t>& all = first_[place];
@@ -82,21 +82,21 @@ class RowAllgather {
 
   /// Returns the strongest request of all ranks: stop, then checkpoint, then go_on. All ranks call
   /// it at the same point.
-  Signal tick(Replica&, double, Signal request) {
+  RankInfo::Signal tick(Replica&, double, RankInfo::Signal request) {
     if (size() == 1) return request;
     const auto requests = ranks_.gather(static_cast<std::uint64_t>(request));
-    return static_cast<Signal>(*std::ranges::max_element(requests));
+    return static_cast<RankInfo::Signal>(*std::ranges::max_element(requests));
   }
 
-  Positions gather(Replica& replica, std::span<const std::uint64_t> numbers) {
+  RankInfo::Positions gather(Replica& replica, std::span<const std::uint64_t> numbers) {
     share_state(replica);
     return {detail::gather_numbers(ranks_, numbers), {0, fingerprint()}};
   }
 
-  Signal finish(Replica& replica) {
+  RankInfo::Signal finish(Replica& replica) {
     share_state(replica);
     ranks_.gather(0);  // no rank ends training before all have arrived here
-    return Signal::go_on;
+    return RankInfo::Signal::go_on;
   }
 
   void fail(const std::string& cause) noexcept { ranks_.fail(cause); }
@@ -104,7 +104,8 @@ class RowAllgather {
  private:
   using Values = decltype(detail::shared_matrices(std::declval<Replica&>()).front().values);
   static_assert(Collective<Ranks, Values>);
-  static_assert(Signal::go_on < Signal::checkpoint && Signal::checkpoint < Signal::stop);
+  static_assert(RankInfo::Signal::go_on < RankInfo::Signal::checkpoint &&
+                RankInfo::Signal::checkpoint < RankInfo::Signal::stop);
 
   static std::uint64_t fingerprint() { return detail::Hash::of("RowAllgather"); }
 

@@ -23,7 +23,7 @@ struct KernelSpeed {
 /// 1,000 fit the cache; with more than (bytes of the cache) / (8 D), they come from memory. Throws
 /// as the kernel does. On a busy machine only ratios of alternating runs mean something.
 template <class Kernel>
-KernelSpeed measure_kernel(const Kernel& kernel, BlockShape most = {.inputs = 6, .outputs = 6},
+KernelSpeed measure_kernel(const Kernel& kernel, Block::Shape most = {.inputs = 6, .outputs = 6},
                            std::size_t dimension = 128, std::size_t rows = 1000,
                            double seconds = 0.5) {
   static_assert(!detail::PacksRows<detail::KernelRun<Kernel>>,

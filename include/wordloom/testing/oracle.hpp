@@ -23,7 +23,7 @@ namespace wordloom { inline namespace WORDLOOM_ABI { namespace oracle {
 /// infinity. The loss is not compared. The blocks have neither bags nor weights. `rate`: the
 /// learning rate. Throws as the kernel does.
 template <class Kernel>
-double largest_error(const Kernel& kernel, BlockShape most = {.inputs = 8, .outputs = 6},
+double largest_error(const Kernel& kernel, Block::Shape most = {.inputs = 8, .outputs = 6},
                      std::size_t dimension = 100, std::size_t blocks = 50, float rate = 0.05f,
                      std::uint64_t seed = 1) {
   static_assert(!detail::PacksRows<detail::KernelRun<Kernel>>,

@@ -97,26 +97,6 @@ class ErasedTrainerOf final : public ErasedTrainer {
 
 }  // namespace detail
 
-/// The choices of make_trainer besides sampler and kernel.
-struct TrainerOptions {
-  /// A name of Optimizers (registry.hpp). Besides `sgd`, `row-adagrad` goes with the kernel fused,
-  /// and the others with dot and samplers without bags; all go with samplers that train columns.
-  std::string optimizer = "sgd";
-  /// linear, epoch, constant, cosine or steep: see AnySchedule.
-  std::string schedule = "linear";
-  /// Input words have subwords if `maxn` is above 0.
-  SubwordOptions subwords = {.maxn = 0};
-  /// True if a character CNN computes the input vectors; with the kernel fused. It takes its
-  /// parameters, such as `filters`, by AnyTrainer::sampler_parameter.
-  bool char_cnn = false;
-  /// Columns of the word-context matrix of samplers that train columns, and the file that keeps it:
-  /// see WordContextOptions.
-  std::size_t context_size = 1024;
-  std::filesystem::path contexts = {};
-  /// Synchronises with other ranks: `.sync = MpiAllreduce(ranks)`, RowAllgather to train columns.
-  AnySync<> sync = {};
-};
-
 /// A Trainer whose policies are chosen at run time: make_trainer (any_trainer.hpp) makes one by the
 /// names of its policies. Trains the vectors of that Trainer, bit for bit, at its speed: only each
 /// sentence and each tick of a SyncPolicy take an indirect call. Not copyable; not for two threads
@@ -126,6 +106,28 @@ struct TrainerOptions {
 /// For samplers that train columns, each call makes the WordContextMatrix of the corpus.
 class AnyTrainer {
  public:
+  /// The choices of make_trainer besides sampler and kernel.
+  struct Options {
+    /// A name of Optimizers (registry.hpp). Besides `sgd`, `row-adagrad` goes with the kernel
+    /// fused, and the others with dot and samplers without bags; all go with samplers that train
+    /// columns.
+    std::string optimizer = "sgd";
+    /// linear, epoch, constant, cosine or steep: see AnySchedule.
+    std::string schedule = "linear";
+    /// Input words have subwords if `maxn` is above 0.
+    SubwordOptions subwords = {.maxn = 0};
+    /// True if a character CNN computes the input vectors; with the kernel fused. It takes its
+    /// parameters, such as `filters`, by sampler_parameter.
+    bool char_cnn = false;
+    /// Columns of the word-context matrix of samplers that train columns, and the file that keeps
+    /// it: see WordContextOptions.
+    std::size_t context_size = 1024;
+    std::filesystem::path contexts = {};
+    /// Synchronises with other ranks: `.sync = Allreduce<MpiRanks>(ranks)`, RowAllgather to train
+    /// columns.
+    AnySync<> sync = {};
+  };
+
   /// Takes any trainer. `contexts`: for samplers that train columns.
   template <class Sampler, class Kernel, class Sync, class Schedule>
   explicit AnyTrainer(Trainer<Sampler, Kernel, Sync, Schedule> trainer,
@@ -231,7 +233,7 @@ namespace detail {
 struct Method {
   std::string_view sampler;
   const Hyperparameters& parameters;
-  const TrainerOptions& options;
+  const AnyTrainer::Options& options;
 };
 
 /// Returns a trainer of this kernel and the sampler of `Choices`, a Registry, that the method

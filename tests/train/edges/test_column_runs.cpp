@@ -219,7 +219,7 @@ namespace {
 
 /// A kernel that throws when it updates a word, or when its `failing_worker`-th worker is made.
 struct FailingKernel {
-  static constexpr BlockFeatures honours = FusedKernel::honours;
+  static constexpr Block::Features honours = FusedKernel::honours;
 
   RowId failing_word = ~RowId{0};
   std::size_t failing_worker = ~std::size_t{0};
@@ -232,12 +232,12 @@ struct FailingKernel {
     RowId failing_word;
     template <bool>
     double update(Model&, const Block& block, float) {
-      const auto moving = block.update == Sides::inputs ? block.inputs : block.outputs;
+      const auto moving = block.update == Block::Sides::inputs ? block.inputs : block.outputs;
       if (std::ranges::find(moving, failing_word) != moving.end()) throw IoError("a word");
       return 0.0;
     }
   };
-  Worker worker(const Model&, BlockShape) const {
+  Worker worker(const Model&, Block::Shape) const {
     if (++*made == failing_worker) throw IoError("a worker");
     return {failing_word};
   }

@@ -111,13 +111,13 @@ struct Recorded {
   std::vector<RowId> inputs, outputs;
   std::vector<float> weights;
   std::size_t paired;
-  Sides update;
+  Block::Sides update;
   float rate;
 };
 
 /// Records the blocks that it is given, and trains none. For one thread.
 struct RecordingKernel {
-  static constexpr BlockFeatures honours = FusedKernel::honours;
+  static constexpr Block::Features honours = FusedKernel::honours;
   std::vector<Recorded>* blocks = nullptr;
 
   template <class Visit>
@@ -136,7 +136,7 @@ struct RecordingKernel {
       return 0.0;
     }
   };
-  Worker worker(const Model&, BlockShape) const { return {blocks}; }
+  Worker worker(const Model&, Block::Shape) const { return {blocks}; }
 };
 
 /// Cuts the blocks of a run into those of single steps.
@@ -154,8 +154,8 @@ std::vector<std::vector<Recorded>> steps_of(const std::vector<Recorded>& blocks)
 void train_step(const std::vector<Recorded>& step, oracle::Matrix& own,
                 const oracle::Matrix& other) {
   for (const Recorded& block : step) {
-    const auto& moving = block.update == Sides::inputs ? block.inputs : block.outputs;
-    const auto& standing = block.update == Sides::inputs ? block.outputs : block.inputs;
+    const auto& moving = block.update == Block::Sides::inputs ? block.inputs : block.outputs;
+    const auto& standing = block.update == Block::Sides::inputs ? block.outputs : block.inputs;
     for (std::size_t i = 0; i < moving.size(); ++i) {
       std::vector<double> change(own.columns);
       for (std::size_t j = 0; j < standing.size(); ++j) {
@@ -190,7 +190,7 @@ TEST_CASE("each column is trained in two steps, each word once in both", "[colum
     const std::size_t column = k / 2;
     std::vector<RowId> words, contexts;
     for (const Recorded& block : steps[k]) {
-      CHECK(block.update == (k % 2 == 0 ? Sides::inputs : Sides::outputs));
+      CHECK(block.update == (k % 2 == 0 ? Block::Sides::inputs : Block::Sides::outputs));
       CHECK(static_cast<double>(block.rate) ==
             Approx(0.05 * (1 - static_cast<double>(column) / (2.0 * columns))));
       const auto& moving = k % 2 == 0 ? block.inputs : block.outputs;
@@ -230,7 +230,7 @@ TEMPLATE_TEST_CASE("columns are trained as two plain steps in double precision w
       Model model = trainer.new_model(task.vocabulary);
       oracle::Model expected(model);
       for (const auto& step : steps_of(blocks))
-        if (step.front().update == Sides::inputs)
+        if (step.front().update == Block::Sides::inputs)
           train_step(step, expected.input, expected.output);
         else
           train_step(step, expected.output, expected.input);

@@ -318,7 +318,7 @@ struct CountingEncoder {
 /// Counts the input rows that are not those of the encoder's last call, and changes none.
 struct ReadingKernel {
   static constexpr bool keeps_nothing_by_row = true;
-  static constexpr BlockFeatures honours = FusedKernel::honours;
+  static constexpr Block::Features honours = FusedKernel::honours;
   std::shared_ptr<Calls> calls;
 
   template <class Visit>
@@ -333,7 +333,7 @@ struct ReadingKernel {
       return 1.0;
     }
   };
-  Worker worker(const Model&, BlockShape) const { return {*calls}; }
+  Worker worker(const Model&, Block::Shape) const { return {*calls}; }
 };
 
 template <class Sampler>

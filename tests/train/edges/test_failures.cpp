@@ -37,7 +37,7 @@ struct WritingKernel {
       return 1.0;
     }
   };
-  Worker worker(const Model&, BlockShape) const { return {number}; }
+  Worker worker(const Model&, Block::Shape) const { return {number}; }
 };
 
 }  // namespace

@@ -99,7 +99,7 @@ struct CountingKernel {
       return 1.0;
     }
   };
-  Worker worker(const Model&, BlockShape) const { return {}; }
+  Worker worker(const Model&, Block::Shape) const { return {}; }
 };
 
 }  // namespace
@@ -218,7 +218,7 @@ TEST_CASE("expected updates of n-grams are those of their words", "[subwords]") 
 TEST_CASE("a model with subwords different from the sampler's is refused", "[subwords]") {
   const auto vocabulary = small_vocabulary();
   const auto corpus = paired_corpus(vocabulary, 10);
-  const auto refusal = [&](auto trainer, const ModelShape& shape) {
+  const auto refusal = [&](auto trainer, const Model::Shape& shape) {
     Model model(vocabulary, shape);
     return message_of<InvalidArgument>([&] { trainer.train(corpus, model); });
   };
@@ -234,7 +234,7 @@ TEST_CASE("a model with subwords different from the sampler's is refused", "[sub
                    "the model has subwords of minn " + std::to_string(other.minn) + ", maxn " +
                        std::to_string(other.maxn) + ", " + std::to_string(other.buckets) +
                        " buckets, this sampler " + ours));
-  const ModelShape fitting{
+  const Model::Shape fitting{
       .dimension = 16, .input_rows = 520, .subwords = SubwordOptions{2, 4, 500}};
   CHECK(refusal(Trainer<SharedNegative, FusedKernel>(small()), fitting) ==
         "the model has " + ours + ", this sampler no subwords");

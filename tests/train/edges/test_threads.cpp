@@ -40,7 +40,7 @@ struct ThreadSampler {
   void visit_parameters(Visit&&) const {}
   struct Worker {
     Trained* trained;
-    BlockShape max_block() const { return {1, 1}; }
+    Block::Shape max_block() const { return {1, 1}; }
     template <class Sink>
     void sample(std::span<const WordId> sentence, Random&, Sink&& sink) {
       const std::lock_guard lock(trained->guard);

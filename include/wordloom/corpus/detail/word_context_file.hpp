@@ -111,7 +111,7 @@ WORDLOOM_FUNCTION void write_word_contexts(HashedWriter& file, const WordContext
     for (std::uint64_t begin = 0; begin < total; begin += block.size()) {
       block.resize((std::min<std::uint64_t>)(block.size(), total - begin));
       run_threads(threads, [&](std::size_t thread) {
-        const auto [first, last] = part_of(block.size(), thread, threads);
+        const auto [first, last] = detail::part_of(block.size(), thread, threads);
         fill_contexts(lists, begin + first, std::span(block).subspan(first, last - first));
       });
       file.array(block);

@@ -156,10 +156,12 @@ class ColumnKernel<Machine, RowSizes, Optimizer>::Run {
     }
   }
   /// Starts a step of the column, which changes one side of the model.
-  void train(Sides step, double rate) {
+  void train(Block::Sides step, double rate) {
     machine_.make_current();
-    const Side moving = step == Sides::inputs ? Side::input : Side::output;
-    const Side standing = step == Sides::inputs ? Side::output : Side::input;
+    const Model::Side moving =
+        step == Block::Sides::inputs ? Model::Side::input : Model::Side::output;
+    const Model::Side standing =
+        step == Block::Sides::inputs ? Model::Side::output : Model::Side::input;
     column_.step = step;
     column_.rate = static_cast<float>(rate);
     column_.moving = model_.matrix(moving).data;

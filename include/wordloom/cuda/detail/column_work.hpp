@@ -40,17 +40,17 @@ struct ColumnView {
   std::uint32_t word_count = 0;
   std::uint32_t first_part = 0;  // of this rank
   AliasView negatives = {};
-  std::uint32_t at_once = 1;        // B: words that share negatives
-  std::uint32_t shared = 0;         // H: negatives that they share
-  float weight = 0;                 // of a negative: K / H
-  std::uint64_t seed = 0;           // as of the host's ColumnLoop, which draws the same negatives
-  std::uint64_t column = 0;         // of all epochs together
-  std::uint32_t in_epoch = 0;       // its number in its epoch
-  Sides step = Sides::inputs;       // the side that is trained
-  float rate = 0;                   // the learning rate
-  float* moving = nullptr;          // [V x stride] the matrix that is trained
-  const float* standing = nullptr;  // [V x stride] the matrix that is read only
-  double* loss = nullptr;           // [2] as PairLoss, added to
+  std::uint32_t at_once = 1;   // B: words that share negatives
+  std::uint32_t shared = 0;    // H: negatives that they share
+  float weight = 0;            // of a negative: K / H
+  std::uint64_t seed = 0;      // as of the host's ColumnLoop, which draws the same negatives
+  std::uint64_t column = 0;    // of all epochs together
+  std::uint32_t in_epoch = 0;  // its number in its epoch
+  Block::Sides step = Block::Sides::inputs;  // the side that is trained
+  float rate = 0;                            // the learning rate
+  float* moving = nullptr;                   // [V x stride] the matrix that is trained
+  const float* standing = nullptr;           // [V x stride] the matrix that is read only
+  double* loss = nullptr;                    // [2] as PairLoss, added to
 
   static constexpr std::uint32_t part_words = detail::ColumnParts::part_words;
 

@@ -10,7 +10,7 @@
 #include <wordloom/cuda/detail/row_steps.hpp>
 #include <wordloom/model/model.hpp>
 #include <wordloom/optimizer/concept.hpp>
-#include <wordloom/optimizer/state_rows.hpp>
+#include <wordloom/optimizer/detail/state_rows.hpp>
 
 namespace wordloom { inline namespace WORDLOOM_ABI { namespace cuda {
 
@@ -47,8 +47,8 @@ class DeviceModel {
       matrices_.emplace_back(*matrix, row, "the model", machine);
       all_.push_back({std::string(name), matrices_.back().data(), matrix->rows(), row});
     }
-    for (const Side side : {Side::input, Side::output}) {
-      const std::string prefix = side == Side::input ? "input." : "output.";
+    for (const Model::Side side : {Model::Side::input, Model::Side::output}) {
+      const std::string prefix = side == Model::Side::input ? "input." : "output.";
       std::size_t place = 0;
       for (const detail::StateMatrix& of_side : states)
         state_[static_cast<std::size_t>(side)].matrix[place++] = find(prefix + of_side.name);
@@ -56,8 +56,10 @@ class DeviceModel {
   }
 
   /// Returns the matrix [rows x stride] of a side, with the state of its rows.
-  const DeviceModelMatrix& matrix(Side side) const { return all_[static_cast<std::size_t>(side)]; }
-  const StateView& state(Side side) const { return state_[static_cast<std::size_t>(side)]; }
+  const DeviceModelMatrix& matrix(Model::Side side) const {
+    return all_[static_cast<std::size_t>(side)];
+  }
+  const StateView& state(Model::Side side) const { return state_[static_cast<std::size_t>(side)]; }
   /// Returns all matrices, in the order of Model::matrices(): input and output first.
   const std::vector<DeviceModelMatrix>& all() const noexcept { return all_; }
 

@@ -11,10 +11,10 @@
 #include <wordloom/optimizer/ada_grad.hpp>
 #include <wordloom/optimizer/adam.hpp>
 #include <wordloom/optimizer/detail/optimizer_steps.hpp>
+#include <wordloom/optimizer/detail/state_rows.hpp>
 #include <wordloom/optimizer/rms_prop.hpp>
 #include <wordloom/optimizer/row_ada_grad.hpp>
 #include <wordloom/optimizer/sgd.hpp>
-#include <wordloom/optimizer/state_rows.hpp>
 
 /// The optimizers on a device, as functions of a row in the registers of a team.
 namespace wordloom { inline namespace WORDLOOM_ABI { namespace cuda {

@@ -108,7 +108,7 @@ class VanillaKernel<Machine, Sorter, RowSizes, Optimizer>::Run : public BatchRun
         rows_(model.input.rows() + model.output.rows()),
         step_(policy.optimizer, dimension_),
         model_(policy.optimizer, stride_of<RowSizes>(dimension_), model, machine_) {
-    view_ = {model_.matrix(Side::input).data, model_.matrix(Side::output).data,
+    view_ = {model_.matrix(Model::Side::input).data, model_.matrix(Model::Side::output).data,
              stride_of<RowSizes>(dimension_)};
     const char* const what = "a minibatch";
     const std::size_t entries = batch_ * entries_of_pair_;
@@ -162,7 +162,9 @@ class VanillaKernel<Machine, Sorter, RowSizes, Optimizer>::Run : public BatchRun
 
   /// Returns the model on the device, whose work follows the submitted work.
   Replica replica() {
-    return {machine_, view_, {model_.matrix(Side::input).rows, model_.matrix(Side::output).rows}};
+    return {machine_,
+            view_,
+            {model_.matrix(Model::Side::input).rows, model_.matrix(Model::Side::output).rows}};
   }
 
   /// Copies the model and the state of the optimizer back, without the minibatch in progress.
@@ -222,13 +224,13 @@ class VanillaKernel<Machine, Sorter, RowSizes, Optimizer>::Run : public BatchRun
     const std::size_t pieces = SortedView::max_pieces(entries, rows_);
     with_row_size<RowSizes>(dimension_, [&]<int R>() {
       machine_.run(pieces, SumPiece<R>{minibatch_, sorted, view_.input});
-      machine_.run(pieces, StepRow<R, RowStep<Optimizer>>{
-                               minibatch_,
-                               sorted,
-                               view_,
-                               step_,
-                               {model_.state(Side::input), model_.state(Side::output)},
-                               static_cast<float>(rate_)});
+      machine_.run(pieces, StepRow<R, RowStep<Optimizer>>{minibatch_,
+                                                          sorted,
+                                                          view_,
+                                                          step_,
+                                                          {model_.state(Model::Side::input),
+                                                           model_.state(Model::Side::output)},
+                                                          static_cast<float>(rate_)});
     });
   }
 

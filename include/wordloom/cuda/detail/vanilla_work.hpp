@@ -77,8 +77,8 @@ struct MinibatchView {
   float* changes;  // input one of these [batch x stride], else the input row of its pair
 
   /// Returns the number of the first row of a side.
-  WORDLOOM_BOTH std::uint32_t first_row(Side side) const {
-    return side == Side::input ? 0 : input_rows;
+  WORDLOOM_BOTH std::uint32_t first_row(Model::Side side) const {
+    return side == Model::Side::input ? 0 : input_rows;
   }
 };
 
@@ -135,7 +135,7 @@ struct ScorePair {
       const auto slot = static_cast<std::uint32_t>(l);
       if (slot >= slot_count) return 0;
       const WordId own = team.own(words, l);
-      const Side of_slot = slot == 0 ? Side::input : Side::output;
+      const auto of_slot = slot == 0 ? Model::Side::input : Model::Side::output;
       minibatch.rows[first + slot] =
           own == no_word ? minibatch.no_row : minibatch.first_row(of_slot) + own;
       minibatch.factors[first + slot] = team.own(factors, l);

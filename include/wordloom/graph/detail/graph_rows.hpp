@@ -71,7 +71,7 @@ void for_each_row(const std::vector<std::uint64_t>& ends, std::size_t threads, W
   if (nodes == 0) return;
   const std::uint64_t entries = ends.back() + nodes;
   const auto first_of = [&](std::size_t part) {
-    const std::uint64_t share = part_of(entries, part, threads).first;
+    const std::uint64_t share = detail::part_of(entries, part, threads).first;
     std::size_t low = 0, high = nodes;  // low: the first node that begins at `share` or later
     while (low < high) {
       const std::size_t middle = (low + high) / 2;

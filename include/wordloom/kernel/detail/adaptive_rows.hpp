@@ -23,25 +23,25 @@ class RowScales {
  public:
   RowScales(const RowAdaGrad::Run& optimizer, const Model& model, std::size_t every)
       : optimizer_(optimizer), every_(every) {
-    fill(Side::input, model.input.rows());
-    if (!model.has_one_matrix()) fill(Side::output, model.output.rows());
+    fill(Model::Side::input, model.input.rows());
+    if (!model.has_one_matrix()) fill(Model::Side::output, model.output.rows());
   }
 
   std::size_t every() const noexcept { return every_; }
 
   /// Returns the scales of one side [rows], from which threads read and to which measure() writes.
-  float* of(const Model& model, Side side) noexcept {
+  float* of(const Model& model, Model::Side side) noexcept {
     return scales_[model.has_one_matrix() ? 0 : static_cast<std::size_t>(side)].data();
   }
 
   /// Prefetches the part of a row's state that measure() reads.
-  void prefetch_sum(const Model& model, Side side, RowId id) const noexcept {
-    optimizer_.prefetch(model.has_one_matrix() ? Side::input : side, id);
+  void prefetch_sum(const Model& model, Model::Side side, RowId id) const noexcept {
+    optimizer_.prefetch(model.has_one_matrix() ? Model::Side::input : side, id);
   }
 
   /// Adds a change of a row, |change|^2 at `rate`, measured in one of `every` blocks, to its sum.
-  void measure(const Model& model, Side side, RowId id, float square, float rate) noexcept {
-    if (model.has_one_matrix()) side = Side::input;
+  void measure(const Model& model, Model::Side side, RowId id, float square, float rate) noexcept {
+    if (model.has_one_matrix()) side = Model::Side::input;
     float& scale = scales_[static_cast<std::size_t>(side)].data()[id];
     const float step = rate * read_racing(&scale);
     if (!(step > 0)) return;
@@ -52,7 +52,7 @@ class RowScales {
   }
 
  private:
-  void fill(Side side, std::size_t rows) {
+  void fill(Model::Side side, std::size_t rows) {
     RowMatrix& scales = scales_[static_cast<std::size_t>(side)];
     scales = RowMatrix(1, rows);
     for (std::size_t i = 0; i < rows; ++i)
@@ -68,7 +68,7 @@ class RowScales {
 /// outputs. The scratch of one thread.
 class AdaptiveRows {
  public:
-  AdaptiveRows(RowScales& all, const Model& model, BlockShape most)
+  AdaptiveRows(RowScales& all, const Model& model, Block::Shape most)
       : all_(&all),
         ids_((std::max)(most.inputs, most.members) + most.outputs),
         rows_(ids_.size()),
@@ -78,7 +78,7 @@ class AdaptiveRows {
 
   /// Begins a block.
   void begin() noexcept { count_ = inputs_ = 0; }
-  void add(const Model& model, Side side, std::span<const RowId> ids) noexcept {
+  void add(const Model& model, Model::Side side, std::span<const RowId> ids) noexcept {
     const float* const from = all_->of(model, side);
     RowId* const own = ids_.data() + count_;
     float* const scales = scales_.data() + count_;
@@ -89,7 +89,7 @@ class AdaptiveRows {
     end(side, ids.size());
   }
   /// Adds scratch rows, which are changed by their gradients.
-  void add_scratch(Side side, std::size_t count) noexcept {
+  void add_scratch(Model::Side side, std::size_t count) noexcept {
     std::fill_n(ids_.data() + count_, count, none);
     std::fill_n(scales_.data() + count_, count, 1.0f);
     end(side, count);
@@ -99,8 +99,8 @@ class AdaptiveRows {
 
   [[gnu::always_inline]] void prefetch(const Model& model, std::span<const RowId> inputs,
                                        std::span<const RowId> outputs) noexcept {
-    const float* const of_inputs = all_->of(model, Side::input);
-    const float* const of_outputs = all_->of(model, Side::output);
+    const float* const of_inputs = all_->of(model, Model::Side::input);
+    const float* const of_outputs = all_->of(model, Model::Side::output);
     for (const RowId id : inputs) __builtin_prefetch(of_inputs + id);
     for (const RowId id : outputs) __builtin_prefetch(of_outputs + id);
   }
@@ -138,10 +138,12 @@ class AdaptiveRows {
  private:
   static constexpr RowId none = ~RowId{0};
 
-  Side side(std::size_t r) const noexcept { return r < inputs_ ? Side::input : Side::output; }
-  void end(Side side, std::size_t count) noexcept {
+  Model::Side side(std::size_t r) const noexcept {
+    return r < inputs_ ? Model::Side::input : Model::Side::output;
+  }
+  void end(Model::Side side, std::size_t count) noexcept {
     count_ += count;
-    if (side == Side::input) inputs_ = count_;
+    if (side == Model::Side::input) inputs_ = count_;
   }
 
   RowScales* all_;

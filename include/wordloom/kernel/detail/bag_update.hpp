@@ -29,7 +29,7 @@ struct BagBlock {
   float share, share_without;  // of a gradient, for a member of the bag, and of the bag without one
   float without_one;           // 1 / (size - 1)
   float learning_rate;
-  Sides update;
+  Block::Sides update;
   bool may_repeat;  // whether an output, or a member left out, may be a duplicate
   std::span<const float* const> ahead;  // rows that later blocks need
 };
@@ -58,7 +58,7 @@ namespace wordloom { inline namespace WORDLOOM_ABI { namespace simd {
 /// member receives them. The scratch memory of one thread.
 class BagUpdate {
  public:
-  BagUpdate(BlockShape most, std::size_t dimension)
+  BagUpdate(Block::Shape most, std::size_t dimension)
       : rows_(most.members + 2 * most.outputs),
         mean_(1, dimension),
         numbers_(3, most.outputs + vector_slack),

@@ -126,8 +126,8 @@ HWY_ATTR LossSum bag_apply(const BagBlock& block, std::size_t stride) noexcept {
   make_gradients<with_loss>(block.gradients, block.weights, block.m, block.learning_rate, loss);
   for (std::size_t k = 0; k < block.m; ++k)
     block.shares[k] = block.gradients[k] * (k < block.own ? block.share_without : block.share);
-  if (block.update == Sides::inputs) std::fill_n(block.gradients, block.m, 0.0f);
-  if (block.update == Sides::outputs) std::fill_n(block.shares, block.m, 0.0f);
+  if (block.update == Block::Sides::inputs) std::fill_n(block.gradients, block.m, 0.0f);
+  if (block.update == Block::Sides::outputs) std::fill_n(block.shares, block.m, 0.0f);
   update_bag(block, stride);
   return with_loss ? loss.loss(0) : LossSum();
 }

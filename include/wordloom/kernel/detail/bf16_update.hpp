@@ -37,7 +37,7 @@ struct Bf16Layout {
   constexpr std::size_t count() const { return (n + 3) / 4 * 4 * padded_m(); }
   /// Returns the floats that hold any block of up to n x m; whole vectors may be written past the
   /// end.
-  static constexpr std::size_t most(BlockShape shape) {
+  static constexpr std::size_t most(Block::Shape shape) {
     return (shape.inputs + 3) / 4 * 4 * (shape.outputs + 1) + 64;
   }
 };

@@ -53,7 +53,7 @@ namespace wordloom { inline namespace WORDLOOM_ABI { namespace simd {
 /// one thread.
 class OneSideUpdate {
  public:
-  OneSideUpdate(BlockShape most, std::size_t dimension)
+  OneSideUpdate(Block::Shape most, std::size_t dimension)
       : stride_((dimension + 15) / 16 * 16),
         rows_(most.inputs + most.outputs),
         changes_((std::max)(most.inputs, most.outputs)),
@@ -64,13 +64,13 @@ class OneSideUpdate {
 
   static bool takes(const Block& block, RepeatFilter& filter) noexcept {
     if (block.inputs.empty() || block.outputs.empty()) return false;
-    return block.update != Sides::both && !block.has_bags() &&
-           !filter.repeats(block.update == Sides::inputs ? block.inputs : block.outputs);
+    return block.update != Block::Sides::both && !block.has_bags() &&
+           !filter.repeats(block.update == Block::Sides::inputs ? block.inputs : block.outputs);
   }
 
   /// Does the first half of an update. Does not need the block afterwards.
   void score(Model& model, const Block& block, float learning_rate) noexcept {
-    const bool inputs_move = block.update == Sides::inputs;
+    const bool inputs_move = block.update == Block::Sides::inputs;
     const auto moving = inputs_move ? block.inputs : block.outputs;
     const auto standing = inputs_move ? block.outputs : block.inputs;
     RowMatrix& own = inputs_move ? model.input : model.output;
@@ -123,12 +123,12 @@ class OneSideUpdate {
     const float* values = nullptr;
     std::uint64_t version = 0;
     std::size_t n = 0, m = 0, pairs = 0, positives = 0;
-    Sides update = Sides::both;
+    Block::Sides update = Block::Sides::both;
     bool operator==(const Key&) const = default;
   };
 
   /// Returns a shape with room for the rows of either side.
-  static BlockShape either_side(BlockShape most) {
+  static Block::Shape either_side(Block::Shape most) {
     const std::size_t rows = (std::max)(most.inputs, most.outputs);
     return {.inputs = rows, .outputs = rows};
   }
@@ -156,7 +156,7 @@ class OneSideUpdate {
   /// Returns the weight of updated row i with fixed row j.
   static float weight_of(const Block& block, std::size_t i, std::size_t j) noexcept {
     if (block.paired > 0) return weight_of_pair(block, i, j);
-    const bool inputs_move = block.update == Sides::inputs;
+    const bool inputs_move = block.update == Block::Sides::inputs;
     const std::size_t output = inputs_move ? j : i, input = inputs_move ? i : j;
     if (!block.weights.empty()) return block.weights.values[output * block.inputs.size() + input];
     return output < block.positives ? 1.0f : -1.0f;

@@ -67,7 +67,7 @@ class PackedRows {
   void for_parts(Use use) {
     run_threads(threads_, [&](std::size_t thread) {
       for (RowMatrix* matrix : {&model_.input, &model_.output}) {
-        const auto [first, last] = part_of(matrix->rows(), thread, threads_);
+        const auto [first, last] = detail::part_of(matrix->rows(), thread, threads_);
         use(*matrix, first, last);
       }
     });

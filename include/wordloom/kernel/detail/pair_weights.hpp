@@ -70,7 +70,7 @@ struct GradientLayout {
     return i < n_of_four() ? i / 4 * 4 * m + j * 4 + i % 4 : tail() + j * 2 + i % 4;
   }
   /// Returns the floats that hold any block of up to n x m.
-  static constexpr std::size_t most(BlockShape shape) {
+  static constexpr std::size_t most(Block::Shape shape) {
     return (shape.inputs + 3) / 4 * 4 * shape.outputs + 3 * vector_slack;
   }
 };
@@ -88,7 +88,7 @@ struct LaidOutWeights {
 /// their version is the same, for two matrices. The scratch memory of one thread.
 class WeightLayout {
  public:
-  explicit WeightLayout(BlockShape most)
+  explicit WeightLayout(Block::Shape most)
       : plain_{Plain(most), Plain(most)}, weighted_{Weighted(most), Weighted(most)} {}
 
   LaidOutWeights of(const Block& block) noexcept {
@@ -105,7 +105,7 @@ class WeightLayout {
 
  private:
   struct Plain {
-    explicit Plain(BlockShape most)
+    explicit Plain(Block::Shape most)
         : of_four(1, GradientLayout::most(most)),
           tail(1, 2 * most.outputs + vector_slack),
           signs(8 * most.outputs, 1.0f),
@@ -135,13 +135,13 @@ class WeightLayout {
   };
 
   struct Weighted {
-    explicit Weighted(BlockShape most) : values(1, GradientLayout::most(most)) {}
+    explicit Weighted(Block::Shape most) : values(1, GradientLayout::most(most)) {}
     RowMatrix values;
     const float* from = nullptr;
     std::uint64_t version = 0;
   };
 
-  LaidOutWeights weighted(const PairWeights& weights, const GradientLayout& layout) noexcept {
+  LaidOutWeights weighted(const Block::Weights& weights, const GradientLayout& layout) noexcept {
     const auto is_kept = [&](const Weighted& kept) {
       return kept.version == weights.version && kept.from == weights.values.data();
     };

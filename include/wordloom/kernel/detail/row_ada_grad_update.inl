@@ -107,8 +107,9 @@ HWY_ATTR LossSum row_ada_grad_apply_bag(const BagBlock& block, const float* scal
   make_gradients<with_loss>(block.gradients, block.weights, block.m, block.learning_rate, loss);
   if (block.may_repeat) fold_outputs(block);
   for (std::size_t k = 0; k < block.m; ++k) {
-    block.shares[k] = block.update == Sides::outputs ? 0.0f : block.gradients[k] * block.share;
-    block.gradients[k] *= block.update == Sides::inputs ? 0.0f : scales[block.size + k];
+    block.shares[k] =
+        block.update == Block::Sides::outputs ? 0.0f : block.gradients[k] * block.share;
+    block.gradients[k] *= block.update == Block::Sides::inputs ? 0.0f : scales[block.size + k];
   }
   for_columns<bag_vectors>(stride, [&]<std::size_t V>(std::size_t c) WORDLOOM_INLINED {
     adapt_bag(block, scales, c, UpTo<V>());

@@ -18,7 +18,7 @@ namespace wordloom { inline namespace WORDLOOM_ABI { namespace simd {
 class RowsAhead {
  public:
   /// Makes room for the rows of two blocks; more are ignored.
-  explicit RowsAhead(BlockShape most)
+  explicit RowsAhead(Block::Shape most)
       : rows_(2 * ((std::max)(most.inputs, most.members) + most.outputs)) {}
 
   void add(const Model& model, std::span<const RowId> inputs, std::span<const RowId> outputs,

@@ -44,7 +44,7 @@ namespace wordloom { inline namespace WORDLOOM_ABI { namespace simd {
 /// one thread.
 class Staging {
  public:
-  Staging(BlockShape most, std::size_t dimension)
+  Staging(Block::Shape most, std::size_t dimension)
       : members_((std::max)(most.inputs, most.inputs * most.members)),
         ends_(most.inputs),
         shares_(most.inputs),
@@ -53,7 +53,7 @@ class Staging {
         outputs_(most.outputs, dimension) {}
 
   static bool is_needed(const Block& block) noexcept {
-    return block.has_bags() || block.update != Sides::both;
+    return block.has_bags() || block.update != Block::Sides::both;
   }
 
   /// Sets the private copies of rows, see kernel/concept.hpp.
@@ -61,7 +61,7 @@ class Staging {
 
   /// Points `inputs` [N] and `outputs` [M] at the rows that the kernel works on.
   void gather(Model& model, const Block& block, float** inputs, float** outputs) noexcept {
-    bags_ = block.has_bags() || block.update == Sides::outputs ? block.input_count() : 0;
+    bags_ = block.has_bags() || block.update == Block::Sides::outputs ? block.input_count() : 0;
     if (bags_ > 0)
       pool(model.input, block, inputs);
     else
@@ -69,12 +69,12 @@ class Staging {
         inputs[i] = model.input.row_data(maps_.input(block.inputs[i]));
     for (std::size_t j = 0; j < block.outputs.size(); ++j) {
       outputs[j] = model.output.row_data(maps_.output(block.outputs[j]));
-      if (block.update != Sides::inputs) continue;
+      if (block.update != Block::Sides::inputs) continue;
       float* const original = outputs[j];
       outputs[j] = outputs_.row_data(j);
       functions_.mean_of_rows(&original, 1, outputs_.stride(), outputs[j]);
     }
-    is_open_ = bags_ > 0 && block.update != Sides::outputs;
+    is_open_ = bags_ > 0 && block.update != Block::Sides::outputs;
   }
 
   /// Returns whether inputs are scratch rows, of which no two are the same.

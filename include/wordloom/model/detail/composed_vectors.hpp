@@ -45,7 +45,7 @@ WORDLOOM_FUNCTION RowMatrix composed_vectors(const WordList& words, const RowMat
   RowMatrix vectors(words.size(), input.columns());
   const std::size_t threads = std::clamp<std::size_t>(words.size() / 1000, 1, resolve_threads(0));
   run_threads(threads, [&](std::size_t t) {
-    const auto [first, last] = part_of(words.size(), t, threads);
+    const auto [first, last] = detail::part_of(words.size(), t, threads);
     for (std::size_t w = first; w < last; ++w)
       compose_vector(words[w], static_cast<WordId>(w), words.size(), input, subwords,
                      vectors.row(w));

@@ -1,7 +1,7 @@
 // Functions of Model (model/model.hpp).
 namespace wordloom { inline namespace WORDLOOM_ABI {
 
-WORDLOOM_FUNCTION Model::Model(Vocabulary words, const ModelShape& shape, std::uint64_t seed)
+WORDLOOM_FUNCTION Model::Model(Vocabulary words, const Shape& shape, std::uint64_t seed)
     : vocabulary(std::move(words)),
       input(input_rows_of(shape, vocabulary.size()), shape.dimension),
       output(output_rows_of(shape, vocabulary.size()), shape.dimension),

@@ -26,7 +26,7 @@ void for_each_row(const RowMatrix& matrix, const Work& work) {
   constexpr std::size_t large = std::size_t{1} << 24;  // bytes
   const std::size_t threads = matrix.bytes() > large ? resolve_threads(0) : 1;
   run_threads(threads, [&](std::size_t thread) {
-    const auto [first, last] = part_of(matrix.rows(), thread, threads);
+    const auto [first, last] = detail::part_of(matrix.rows(), thread, threads);
     for (std::size_t i = first; i < last; ++i) work(i);
   });
 }

@@ -34,11 +34,11 @@ class AnyOptimizer {
         : run_(std::visit([&](const auto& chosen) -> Runs { return chosen.start(model); },
                           policy)) {}
 
-    void step(Side side, RowId row, float* row_data, const float* gradient,
+    void step(Model::Side side, RowId row, float* row_data, const float* gradient,
               float rate) const noexcept {
       with_run([&](const auto& run) { run.step(side, row, row_data, gradient, rate); });
     }
-    void prefetch(Side side, RowId row) const noexcept {
+    void prefetch(Model::Side side, RowId row) const noexcept {
       with_run([&](const auto& run) { run.prefetch(side, row); });
     }
 

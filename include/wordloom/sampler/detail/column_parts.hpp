@@ -21,9 +21,9 @@ struct ColumnParts {
     return (std::min)(part * part_words, words);
   }
   /// Returns the random numbers of a part in a step. `column` is counted over all epochs.
-  static constexpr Random random(std::uint64_t seed, std::size_t part, Sides step,
+  static constexpr Random random(std::uint64_t seed, std::size_t part, Block::Sides step,
                                  std::uint64_t column) {
-    return Random(seed, 2 * part + (step == Sides::inputs ? 0 : 1), column);
+    return Random(seed, 2 * part + (step == Block::Sides::inputs ? 0 : 1), column);
   }
   /// Returns whether the loss of a part is computed: one part in eight, different ones in each
   /// column of an epoch.

@@ -37,7 +37,7 @@ class GroupWalk {
 
   std::size_t max_centers() const noexcept { return group_; }
   std::size_t shared() const noexcept { return outputs_.shared(); }
-  BlockShape max_block() const noexcept {
+  Block::Shape max_block() const noexcept {
     return {.inputs = group_ + 2 * side_, .outputs = outputs_.max_outputs()};
   }
 

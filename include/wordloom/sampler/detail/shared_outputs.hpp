@@ -71,7 +71,7 @@ class WeightMatrix {
   /// at a time.
   static constexpr std::size_t slack = 8;
 
-  explicit WeightMatrix(BlockShape most) : values_(most.inputs * most.outputs + slack) {}
+  explicit WeightMatrix(Block::Shape most) : values_(most.inputs * most.outputs + slack) {}
 
   /// Returns the weights for changes, and gives later blocks another version.
   float* change() noexcept {
@@ -79,7 +79,7 @@ class WeightMatrix {
     return values_.data();
   }
   const float* data() const noexcept { return values_.data(); }
-  PairWeights of(std::size_t inputs, std::size_t outputs) const noexcept {
+  Block::Weights of(std::size_t inputs, std::size_t outputs) const noexcept {
     return {std::span(values_).first(inputs * outputs), version_};
   }
 

@@ -117,10 +117,10 @@ inline void update(Model& model, const Block& block, double learning_rate) {
       const double sigma = 1.0 / (1.0 + std::exp(-score(before, in, out)));
       const double g = (label - sigma) * learning_rate * std::abs(w);
       for (std::size_t c = 0; c < in.size(); ++c) {
-        if (block.update != Sides::outputs)
+        if (block.update != Block::Sides::outputs)
           for (const RowId member : members)
             model.input.at(member, c) += share * g * before.output.at(out, c);
-        if (block.update != Sides::inputs) model.output.at(out, c) += g * in[c];
+        if (block.update != Block::Sides::inputs) model.output.at(out, c) += g * in[c];
       }
     }
   }

@@ -43,7 +43,7 @@ class ColumnLoop : StepLoop<Engine, Run> {
         encoder_(encoder),
         words_(corpus.words()),
         parts_{words_.size()},
-        own_(part_of(parts_.count(), run.sync.rank(), run.sync.size())),
+        own_(detail::part_of(parts_.count(), run.sync.rank(), run.sync.size())),
         own_words_(parts_.first_word(own_.second) - parts_.first_word(own_.first)) {}
 
   void train() {
@@ -89,11 +89,11 @@ class ColumnLoop : StepLoop<Engine, Run> {
                          std::span(contexts_).subspan(parts_.first_word(own_.first), own_words_));
       }
     engine_.begin_column(number(), at_.sentences, contexts_);
-    engine_.train(Sides::inputs, rate);
-    share_rows(Side::input, run_.model.input.rows());
+    engine_.train(Block::Sides::inputs, rate);
+    share_rows(Model::Side::input, run_.model.input.rows());
     encoder_.end_inputs(rate);
-    engine_.train(Sides::outputs, rate);
-    share_rows(Side::output, run_.model.output.rows());
+    engine_.train(Block::Sides::outputs, rate);
+    share_rows(Model::Side::output, run_.model.output.rows());
     engine_.end_column();
     ++at_.sentences;
     this->submitted(own_words_, rate);
@@ -103,7 +103,7 @@ class ColumnLoop : StepLoop<Engine, Run> {
   }
 
   /// Exchanges, after a step, the rows that each rank has trained, of the `rows` rows of a side.
-  void share_rows([[maybe_unused]] Side side, [[maybe_unused]] std::size_t rows) {
+  void share_rows([[maybe_unused]] Model::Side side, [[maybe_unused]] std::size_t rows) {
     if constexpr (shares_rows<decltype(run_.sync)>) {
       if (run_.sync.size() == 1) return;
       const auto row = [&](std::size_t part) -> std::size_t {

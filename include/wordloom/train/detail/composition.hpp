@@ -64,7 +64,7 @@ template <class Choices, class Kernel>
 AnyTrainer trainer_from(const Method& method, const Kernel& kernel) {
   std::optional<AnyTrainer> trainer;
   Choices::with(method.sampler, [&]<class Sampler>() {
-    if constexpr (!features_used<Sampler>().bags || features_honoured<Kernel>().bags)
+    if constexpr (!Block::Features::used_by<Sampler>().bags || features_honoured<Kernel>().bags)
       trainer = trainer_of<Sampler>(method, kernel);
     else
       throw InvalidArgument{"the sampler ", method.sampler, " has bags, which the optimizer ",

@@ -26,7 +26,7 @@ class EncodedRows {
   /// `words`: words of a minibatch, 0 for rounds; `most`: the largest block of the sampler; `rate`:
   /// the encoder's learning rate divided by that of the rows. Throws std::bad_alloc, and
   /// InvalidArgument if a RowId cannot number all rows.
-  EncodedRows(Model& model, Encoder& encoder, double rate, std::size_t words, BlockShape most,
+  EncodedRows(Model& model, Encoder& encoder, double rate, std::size_t words, Block::Shape most,
               std::size_t threads)
       : model_(model),
         encoder_(encoder),

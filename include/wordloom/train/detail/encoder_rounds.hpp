@@ -76,7 +76,7 @@ class EncoderRounds {
   }
   /// Returns the scratch rows of threads that train minibatches of `words` words, 0: as many as the
   /// encoder says.
-  auto rows(Model& model, std::size_t words, BlockShape most, std::size_t threads) {
+  auto rows(Model& model, std::size_t words, Block::Shape most, std::size_t threads) {
     if (words == 0) words = encoder_.words_at_once();
     return EncodedRows<Run>(model, encoder_, rate_, end_to_end_ ? words : 0, most, threads);
   }

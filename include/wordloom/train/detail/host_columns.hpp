@@ -83,7 +83,7 @@ class HostColumns {
     number_ = number;
     in_epoch_ = in_epoch;
   }
-  void train(Sides step, double rate) {
+  void train(Block::Sides step, double rate) {
     step_ = step;
     rate_ = static_cast<float>(rate);
     next_part_ = own_.first;
@@ -117,7 +117,7 @@ class HostColumns {
   void take_part(std::size_t thread, const std::function<void()>& work) {
     std::array<WordId, 2 * part_words> pairs;
     auto sampler = worker_of(samplers_);
-    const BlockShape max = sampler.max_block();
+    const Block::Shape max = sampler.max_block();
     auto kernel = one_side_worker_of(kernels_, std::as_const(model_), max);
     if (end_to_end_) leave_inputs(kernel, 0, model_.input.rows());
     UpdateSink<decltype(kernel)> sink(model_, kernel, max, 0, {});
@@ -157,7 +157,7 @@ class HostColumns {
     const auto from_here = std::span(contexts_)
                                .subspan(columns_at_once * first, columns_at_once * count)
                                .subspan(number_ % columns_at_once * count);
-    if (finds_contexts_ && step_ == Sides::inputs)
+    if (finds_contexts_ && step_ == Block::Sides::inputs)
       corpus_.contexts(number_, first, count, from_here);
     return from_here.first(count);
   }
@@ -192,7 +192,7 @@ class HostColumns {
   std::function<void()> train_parts_;  // of thread 0
   std::uint64_t number_ = 0;           // of the column, over all epochs
   std::size_t in_epoch_ = 0;
-  Sides step_ = Sides::inputs;
+  Block::Sides step_ = Block::Sides::inputs;
   float rate_ = 0;
   bool ended_ = false, has_contexts_ = false, finds_contexts_ = false;
   // [columns_at_once x words of the part] for each part; both steps of a column use them.

@@ -17,7 +17,7 @@ namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
 
 /// Throws InvalidArgument unless a model has the shape that its vocabulary, a sampler and the
 /// hyperparameters need. `shape.output_rows` is not 0.
-void check_shape(const Model& model, const ModelShape& shape);
+void check_shape(const Model& model, const Model::Shape& shape);
 
 /// Throws CorpusError for a corpus without words, or with another vocabulary than the model's.
 /// `vocabulary`: the fingerprint of the corpus's vocabulary, if it has one.
@@ -40,7 +40,7 @@ inline void require_convergence(const Model& model, std::size_t threads) {
     const auto limit =
         std::bit_cast<std::uint32_t>(is_state ? (std::numeric_limits<float>::max)() : most);
     run_threads(threads, [&, &name = name, &matrix = matrix](std::size_t thread) {
-      const auto [first, last] = part_of(matrix->rows(), thread, threads);
+      const auto [first, last] = detail::part_of(matrix->rows(), thread, threads);
       for (std::size_t i = first; i < last; ++i) {
         std::uint32_t largest = 0;
         for (const float x : matrix->row(i))
@@ -57,7 +57,7 @@ inline void require_convergence(const Model& model, std::size_t threads) {
 
 #if WORDLOOM_DEFINES_FUNCTIONS
 
-WORDLOOM_FUNCTION void check_shape(const Model& model, const ModelShape& shape) {
+WORDLOOM_FUNCTION void check_shape(const Model& model, const Model::Shape& shape) {
   const auto require_shape = [&](const char* matrix, const RowMatrix& got, std::size_t rows) {
     if (got.rows() != rows || got.columns() != shape.dimension)
       throw InvalidArgument{"the model's ",
@@ -80,12 +80,12 @@ WORDLOOM_FUNCTION void check_shape(const Model& model, const ModelShape& shape) 
     throw InvalidArgument(model.has_one_matrix()
                               ? "the model has one matrix for both sides, this sampler needs two"
                               : "the model has two matrices, this sampler needs one for both "
-                                "sides (ModelShape::one_matrix)");
+                                "sides (Model::Shape::one_matrix)");
   if (model.subwords != shape.subwords)
     throw InvalidArgument{"the model has ", described(model.subwords), ", this sampler ",
                           described(shape.subwords)};
   require_shape("input", model.input,
-          model.vocabulary.size() + (model.subwords ? model.subwords->rows() : 0));
+                model.vocabulary.size() + (model.subwords ? model.subwords->rows() : 0));
   require_shape("output", model.output, shape.output_rows);
 }
 

@@ -166,7 +166,7 @@ class PrivateRows::Thread {
 
 WORDLOOM_FUNCTION PrivateRows::Thread PrivateRows::thread(std::size_t index, Scratch scratch) {
   std::size_t set = 0;
-  while (index >= part_of(threads_, set, sets_.size()).second) ++set;
+  while (index >= detail::part_of(threads_, set, sets_.size()).second) ++set;
   return {*this, sets_[set], scratch};
 }
 

@@ -40,12 +40,12 @@ struct RankRun {
   std::jthread write = {};
 
   /// Synchronises if that is due: where a run begins, more than one synchronisation may be.
-  void synchronise(double progress, Signal request = Signal::go_on) {
-    Signal signal = sync.tick(replica, progress, request);
-    while (signal != Signal::go_on) {
+  void synchronise(double progress, RankInfo::Signal request = RankInfo::Signal::go_on) {
+    RankInfo::Signal signal = sync.tick(replica, progress, request);
+    while (signal != RankInfo::Signal::go_on) {
       pause(signal);
-      if (signal == Signal::stop) return;
-      signal = sync.tick(replica, progress, Signal::go_on);
+      if (signal == RankInfo::Signal::stop) return;
+      signal = sync.tick(replica, progress, RankInfo::Signal::go_on);
     }
   }
   /// Reports progress to the sync policy. Requests a checkpoint if one is due, or the end of
@@ -53,9 +53,9 @@ struct RankRun {
   void tick(double progress) {
     const std::chrono::duration<double> age = std::chrono::steady_clock::now() - last_write;
     const bool is_due = options.saves() && sync.rank() == 0 && age >= options.checkpoint_interval;
-    synchronise(progress, state.asked_to_stop() ? Signal::stop
-                          : is_due              ? Signal::checkpoint
-                                                : Signal::go_on);
+    synchronise(progress, state.asked_to_stop() ? RankInfo::Signal::stop
+                          : is_due              ? RankInfo::Signal::checkpoint
+                                                : RankInfo::Signal::go_on);
   }
   /// Ends the run after all threads have returned. Throws IoError if a run that was stopped could
   /// not write its last checkpoint. With several ranks, none fails after another one has returned.
@@ -63,24 +63,24 @@ struct RankRun {
     if (write.joinable()) write.join();  // the last callback reports its failure
     state.end(model);
     if (sync.size() > 1) wait_for_write();
-    for (Signal signal = sync.finish(replica); signal != Signal::go_on;
+    for (RankInfo::Signal signal = sync.finish(replica); signal != RankInfo::Signal::go_on;
          signal = sync.finish(replica)) {
       pause(signal);
       wait_for_write();
     }
-    if (sync.size() == 1 && state.stopped()) pause(Signal::stop);
+    if (sync.size() == 1 && state.stopped()) pause(RankInfo::Signal::stop);
     wait_for_write();
   }
 
   /// Makes all replicas equal; rank 0 then writes a checkpoint with the positions of all ranks, if
   /// there are checkpoints. Other threads may train the model while it is copied: the changes that
   /// they have made since they last reported are trained again on resuming.
-  void pause(Signal signal) {
+  void pause(RankInfo::Signal signal) {
     arrive();
     std::vector<std::uint64_t> own;  // taken before other threads continue
-    if (options.saves()) own = state.reached(signal == Signal::stop).numbers();
-    const Positions all = sync.gather(replica, own);
-    if (signal == Signal::stop) state.stop();
+    if (options.saves()) own = state.reached(signal == RankInfo::Signal::stop).numbers();
+    const RankInfo::Positions all = sync.gather(replica, own);
+    if (signal == RankInfo::Signal::stop) state.stop();
     if (!options.saves() || sync.rank() != 0) return;
     if (write.joinable()) write.join();
     download();

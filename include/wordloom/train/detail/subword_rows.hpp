@@ -28,7 +28,7 @@ class SubwordRows {
  public:
   /// `most`: bounds of the sampler's blocks. Throws std::bad_alloc, and InvalidArgument if there
   /// are no numbers left for the rows.
-  SubwordRows(Model& model, const SubwordTable& table, BlockShape most, std::size_t threads);
+  SubwordRows(Model& model, const SubwordTable& table, Block::Shape most, std::size_t threads);
   SubwordRows(SubwordRows&&) = delete;
   ~SubwordRows() { model_.input.shrink_to_fit(); }
 
@@ -164,8 +164,8 @@ auto scratch_rows(const Samplers& samplers, [[maybe_unused]] const Kernels& kern
 
 #if WORDLOOM_DEFINES_FUNCTIONS
 
-WORDLOOM_FUNCTION SubwordRows::SubwordRows(Model& model, const SubwordTable& table, BlockShape most,
-                                           std::size_t threads)
+WORDLOOM_FUNCTION SubwordRows::SubwordRows(Model& model, const SubwordTable& table,
+                                           Block::Shape most, std::size_t threads)
     : model_(model),
       table_(table),
       slots_(std::bit_ceil(2 * (std::max)({most.inputs, most.members, min_slots / 2}))) {

@@ -141,7 +141,7 @@ struct ThreadTeam {
 /// lets the sampler make blocks of it and the kernel apply their gradients to the one model.
 /// `samplers`, `kernels`: the runs whose workers threads train with; `encoder`: of `samplers`;
 /// `used`: the features of its blocks; `subsample`: the threshold, 0 for none.
-template <BlockFeatures used, class Corpus, class Samplers, class Kernels, class Run>
+template <Block::Features used, class Corpus, class Samplers, class Kernels, class Run>
 void train_by_threads(const Corpus& corpus, const Samplers& samplers, const Kernels& kernels,
                       EncoderRoundsOf<Samplers>& encoder, Run& run, double subsample) {
   Model& model = run.model;
@@ -181,7 +181,7 @@ void train_by_threads(const Corpus& corpus, const Samplers& samplers, const Kern
     const std::size_t stream = run.sync.rank() * team.threads + thread;
     const std::size_t streams = run.sync.size() * team.threads;
     auto sampler = worker_of(samplers);
-    const BlockShape max = sampler.max_block();
+    const Block::Shape max = sampler.max_block();
     auto kernel = block_worker_of<used>(kernels, std::as_const(model), max);
     auto words = scratch.thread(thread);
     const auto own_rows = scratch.scratch(thread);

@@ -52,7 +52,7 @@ struct RankTraining {
 
   /// The values that depend on the types of sampler, kernel and corpus.
   struct Traits {
-    ModelShape shape;
+    Model::Shape shape;
     std::uint64_t method = 0, corpus_tokens = 0;
     std::optional<std::uint64_t> corpus_vocabulary = {};  // fingerprint, if it has one
     std::function<std::uint64_t()> corpus_fingerprint = {};
@@ -219,8 +219,8 @@ struct Training : RankTraining<Sync, Schedule, ReplicaOf<Kernel>> {
                                 options.parameters);
             ColumnLoop(corpus, threads, encoder, run).train();
           } else {
-            train_by_threads<features_used<Sampler>()>(corpus, samplers, kernels, encoder, run,
-                                                       subsample);
+            train_by_threads<Block::Features::used_by<Sampler>()>(corpus, samplers, kernels,
+                                                                  encoder, run, subsample);
           }
         });
       }
@@ -234,7 +234,7 @@ struct Training : RankTraining<Sync, Schedule, ReplicaOf<Kernel>> {
   }
 
  private:
-  ModelShape shape(const Vocabulary& vocabulary, const SamplerRun& samplers) const {
+  Model::Shape shape(const Vocabulary& vocabulary, const SamplerRun& samplers) const {
     return {.dimension = options.parameters.dimension,
             .output_rows = output_rows(samplers, vocabulary),
             .one_matrix = uses_one_matrix<SamplerRun>(),

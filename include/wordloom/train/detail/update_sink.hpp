@@ -20,7 +20,7 @@
 namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
 
 /// Takes a copy, so that the caller's block can stay in registers.
-[[noreturn, gnu::noinline]] inline void throw_too_large(Block block, BlockShape max) {
+[[noreturn, gnu::noinline]] inline void throw_too_large(Block block, Block::Shape max) {
   const auto shape = [](std::size_t inputs, std::size_t outputs, std::size_t members) {
     return joined({inputs, " x ", outputs,
                    (members == 0 ? "" : " with " + std::to_string(members) + " members of bags")});
@@ -43,7 +43,7 @@ class UpdateSink {
   bool with_loss = true;
   WorkDone done;
 
-  UpdateSink(Model& model, Worker& worker, BlockShape max, double rate, const WorkDone& before,
+  UpdateSink(Model& model, Worker& worker, Block::Shape max, double rate, const WorkDone& before,
              const PrivateRows::Thread& own = {}, Words words = {})
       : learning_rate(static_cast<float>(rate)),
         done(before),
@@ -143,7 +143,7 @@ class UpdateSink {
 
   Model& model_;
   Worker& worker_;
-  BlockShape max_;
+  Block::Shape max_;
   PrivateRows::Thread own_;
   [[no_unique_address]] Words words_;
   std::vector<RowId> inputs_;  // of a block, if words are composed

@@ -8,17 +8,13 @@
 #include <wordloom/model/model.hpp>
 #include <wordloom/optimizer/concept.hpp>
 
-namespace wordloom { inline namespace WORDLOOM_ABI {
-
-namespace detail {
+namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
 
 /// A matrix of an optimizer's state, for each side: "input.NAME" and "output.NAME".
 struct StateMatrix {
   const char* name;
   std::size_t columns;  // 0: as many as in the model
 };
-
-}  // namespace detail
 
 /// The rows of an optimizer's state: of the matrix "input.NAME" [R_in x columns] and of
 /// "output.NAME" [R_out x columns] of a model, which are added if the model lacks them. In a model
@@ -27,7 +23,7 @@ class StateRows {
  public:
   /// Throws InvalidArgument if the model has state of this name with another shape, and
   /// std::bad_alloc.
-  StateRows(Model& model, const detail::StateMatrix& of_side) {
+  StateRows(Model& model, const StateMatrix& of_side) {
     const std::string name = of_side.name;
     sides_[0] = rows_of(model.state_matrix("input." + name, model.input.rows(), of_side.columns));
     sides_[1] =
@@ -36,17 +32,17 @@ class StateRows {
             : rows_of(model.state_matrix("output." + name, model.output.rows(), of_side.columns));
   }
 
-  float* row(Side side, RowId id) const noexcept {
+  float* row(Model::Side side, RowId id) const noexcept {
     const Rows& rows = sides_[static_cast<std::size_t>(side)];
     return rows.first + id * rows.stride;
   }
 
-  /// Prefetches a row (detail::prefetch_line).
-  [[gnu::always_inline]] void prefetch(Side side, RowId id) const noexcept {
+  /// Prefetches a row (prefetch_line).
+  [[gnu::always_inline]] void prefetch(Model::Side side, RowId id) const noexcept {
     constexpr std::size_t line = 16;  // floats in 64 bytes
     const float* const at = row(side, id);
     const std::size_t stride = sides_[static_cast<std::size_t>(side)].stride;
-    for (std::size_t c = 0; c < stride; c += line) detail::prefetch_line(at + c);
+    for (std::size_t c = 0; c < stride; c += line) prefetch_line(at + c);
   }
 
  private:
@@ -60,4 +56,4 @@ class StateRows {
   std::array<Rows, 2> sides_{};
 };
 
-}}  // namespace wordloom::WORDLOOM_ABI
+}}}  // namespace wordloom::WORDLOOM_ABI::detail
