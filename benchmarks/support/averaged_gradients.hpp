@@ -46,7 +46,6 @@ struct AveragedGradients {
 template <class OptimizerPolicy, class Ranks>
 class AveragedGradients<OptimizerPolicy, Ranks>::Worker {
   using Model = wordloom::Model;
-  using Model::Side = wordloom::Model::Side;
 
  public:
   Worker(const Run& run, const Model& model, wordloom::Block::Shape most)
