@@ -13,7 +13,7 @@
 #include <wordloom/registry.hpp>
 #include <wordloom/sync/allreduce.hpp>
 #include <wordloom/sync/bf16_ranks.hpp>
-#include <wordloom/sync/in_process.hpp>
+#include <wordloom/sync/thread_ranks.hpp>
 #include <wordloom/wordloom.hpp>
 
 #include "support/arguments.hpp"
@@ -43,11 +43,11 @@ void row(const std::string& name, const TrainingInput& input, const Hyperparamet
   double loss = 0, bytes = 0;
   std::size_t times = 0;
   const auto start = std::chrono::steady_clock::now();
-  InProcess::run(ranks, [&](InProcess self) {
-    using Sync = Allreduce<Bf16Ranks<InProcess>, AnyRule>;
+  ThreadRanks::run(ranks, [&](ThreadRanks self) {
+    using Sync = Allreduce<Bf16Ranks<ThreadRanks>, AnyRule>;
     Trainer<Policy, FusedKernel, Sync, AnySchedule> trainer(
         parameters, policy_from<Policy>(parameters), FusedKernel(),
-        Sync(Bf16Ranks<InProcess>(self, method.bf16), method.options, method.rule),
+        Sync(Bf16Ranks<ThreadRanks>(self, method.bf16), method.options, method.rule),
         AnySchedule(method.schedule, parameters, ranks));
     auto trained = trainer.fit(input.corpus, input.vocabulary);
     if (self.rank() != 0) return;

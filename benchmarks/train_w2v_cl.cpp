@@ -20,8 +20,8 @@
 #include <wordloom/columns.hpp>
 #include <wordloom/evaluation/word_tests.hpp>
 #include <wordloom/schedule/schedules.hpp>
-#include <wordloom/sync/in_process.hpp>
 #include <wordloom/sync/row_allgather.hpp>
+#include <wordloom/sync/thread_ranks.hpp>
 #include <wordloom/wordloom.hpp>
 
 #include "command_line.hpp"
@@ -178,8 +178,8 @@ AnySchedule schedule_of(const Options& options) {
 template <class Kernel>
 void train_ranks(Json& json, const Kernel& kernel, const WordContextMatrix& matrix,
                  const Vocabulary& vocabulary, const Options& options) {
-  InProcess::run(options.ranks, [&](InProcess self) {
-    using Sync = RowAllgather<InProcess>;
+  ThreadRanks::run(options.ranks, [&](ThreadRanks self) {
+    using Sync = RowAllgather<ThreadRanks>;
     Trainer<UniformMatrix, Kernel, Sync, AnySchedule> trainer(
         options.parameters, UniformMatrix::from(options.parameters), kernel, Sync(self),
         schedule_of(options));
@@ -197,9 +197,9 @@ void train_ranks(Json& json, const Kernel& kernel, const WordContextMatrix& matr
 /// what the first one reports: all have the same model.
 void train_vanilla_ranks(Json& json, const Hyperparameters& parameters, const EncodedCorpus& text,
                          const Vocabulary& vocabulary, const Options& options) {
-  InProcess::run(options.ranks, [&](InProcess self) {
-    using Sync = AlikeRanks<InProcess>;
-    using Kernel = AveragedGradients<Adam, InProcess>;
+  ThreadRanks::run(options.ranks, [&](ThreadRanks self) {
+    using Sync = AlikeRanks<ThreadRanks>;
+    using Kernel = AveragedGradients<Adam, ThreadRanks>;
     Trainer<Hogwild, Kernel, Sync, AnySchedule> trainer(parameters, Hogwild::from(parameters),
                                                         Kernel{self, {}, options.batch}, Sync(self),
                                                         schedule_of(options));

@@ -4,7 +4,7 @@
 #include <exception>
 #include <iostream>
 #include <wordloom/sync/allreduce.hpp>
-#include <wordloom/sync/in_process.hpp>
+#include <wordloom/sync/thread_ranks.hpp>
 #include <wordloom/wordloom.hpp>
 
 using namespace wordloom;
@@ -25,8 +25,8 @@ struct ClippedSum {
 template <class Combine>
 double train(const EncodedCorpus& corpus, const Vocabulary& vocabulary) {
   double loss = 0;
-  InProcess::run(2, [&](InProcess self) {
-    using Sync = Allreduce<InProcess, Combine>;
+  ThreadRanks::run(2, [&](ThreadRanks self) {
+    using Sync = Allreduce<ThreadRanks, Combine>;
     const Hyperparameters parameters{.epochs = 2, .threads = 1};  // of each rank
     Trainer<SharedNegative, FusedKernel, Sync> trainer(parameters, Sync(self));
     trainer.fit(corpus, vocabulary);

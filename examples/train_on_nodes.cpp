@@ -12,8 +12,8 @@ int main(int argc, char** argv) try {
   const auto vocabulary = Vocabulary::from_text(argv[1]);
   const auto corpus = EncodedCorpus::from_text(argv[1], vocabulary);
 
-  run_on_nodes([&](InProcess rank, std::size_t threads) {
-    Trainer<SharedNegative, FusedKernel, Allreduce<InProcess>, RankScaledDecay> trainer{
+  run_on_nodes([&](ThreadRanks rank, std::size_t threads) {
+    Trainer<SharedNegative, FusedKernel, Allreduce<ThreadRanks>, RankScaledDecay> trainer{
         {.dimension = 128, .threads = threads}, Allreduce(rank)};
     const Embeddings words = trainer.fit(corpus, vocabulary);  // the same on all ranks
     if (rank.rank() == 0) words.save(argv[2]);

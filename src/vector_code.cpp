@@ -4,7 +4,7 @@
 #include <wordloom/kernel/detail/gemm_functions.hpp>
 #include <wordloom/kernel/dot_kernel.hpp>
 #include <wordloom/optimizer/detail/optimizer_steps.hpp>
-#include <wordloom/simd/target.hpp>
+#include <wordloom/simd/instruction_set.hpp>
 #include <wordloom/sync/detail/row_changes.hpp>
 #include <wordloom/train/detail/merge_rows.hpp>
 
@@ -13,4 +13,4 @@
     std::tuple(&wordloom::simd::dot_functions, &wordloom::simd::staging_functions,
                &wordloom::simd::row_change_functions, &wordloom::simd::merge_function,
                &wordloom::simd::optimizer_functions, &wordloom::simd::convolution_functions,
-               &wordloom::simd::gemm_functions, &wordloom::detail::available_targets);
+               &wordloom::simd::gemm_functions, &wordloom::detail::available_instruction_sets);

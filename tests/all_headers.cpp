@@ -7,7 +7,7 @@
 #include <wordloom/registry.hpp>
 #include <wordloom/sync/allreduce.hpp>
 #include <wordloom/sync/bf16_ranks.hpp>
-#include <wordloom/sync/in_process.hpp>
 #include <wordloom/sync/rank_corpus.hpp>
+#include <wordloom/sync/thread_ranks.hpp>
 #include <wordloom/train/detail/composition.hpp>
 #include <wordloom/wordloom.hpp>

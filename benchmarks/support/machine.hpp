@@ -7,7 +7,7 @@
 #include <string>
 #include <wordloom/core/parallel.hpp>
 #include <wordloom/simd/detail/simd.hpp>
-#include <wordloom/simd/target.hpp>
+#include <wordloom/simd/instruction_set.hpp>
 
 #if WORDLOOM_HAS_BLAS
 extern "C" char* openblas_get_corename(void) __attribute__((weak));
@@ -25,7 +25,7 @@ inline void describe_machine() {
       break;
     }
   benchmark::AddCustomContext("compiler", __VERSION__);
-  benchmark::AddCustomContext("simd_target", wordloom::target().name);
+  benchmark::AddCustomContext("simd_target", wordloom::InstructionSet::chosen().name);
   benchmark::AddCustomContext("threads", std::to_string(wordloom::resolve_threads(0)));
 #if WORDLOOM_HAS_BLAS
   if (openblas_get_corename != nullptr)

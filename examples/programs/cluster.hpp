@@ -7,7 +7,7 @@
 #include <vector>
 #include <wordloom/core/error.hpp>
 #include <wordloom/sync/bf16_ranks.hpp>
-#include <wordloom/sync/in_process.hpp>
+#include <wordloom/sync/thread_ranks.hpp>
 
 #if WORDLOOM_HAS_MPI
 #include <wordloom/mpi.hpp>
@@ -19,7 +19,7 @@ class Cluster {
 #if WORDLOOM_HAS_MPI
   using Ranks = wordloom::MpiRanks;
 #else
-  using Ranks = wordloom::InProcess;  // never constructed
+  using Ranks = wordloom::ThreadRanks;  // never constructed
 #endif
   using SyncRanks = wordloom::Bf16Ranks<Ranks>;  // changes are exchanged as bfloat16 on request
 

@@ -60,7 +60,7 @@ inline std::optional<int> parse(CLI::App& app, std::vector<std::string> argument
   take_last_values(app);
   app.set_version_flag("--version", [name = app.get_name()] {
     return name + " of Wordloom " + std::string(wordloom::version) + ", vectors of " +
-           wordloom::target().name;
+           wordloom::InstructionSet::chosen().name;
   });
   std::reverse(arguments.begin(), arguments.end());  // the order of CLI11
   try {

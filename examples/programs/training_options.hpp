@@ -315,5 +315,5 @@ inline void check(const TrainingOptions& options) {
     throw wordloom::InvalidArgument("--resume needs the file of --checkpoint");
   options.sync_options.validate();
   options.parameters.validate();
-  static_cast<void>(wordloom::target());  // refuses a wrong WORDLOOM_TARGET
+  static_cast<void>(wordloom::InstructionSet::chosen());  // refuses a wrong WORDLOOM_TARGET
 }

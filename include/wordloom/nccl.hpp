@@ -5,6 +5,6 @@
 /// CMake target wordloom::nccl, and wordloom::mpi if the ranks are processes.
 #include <wordloom/cuda.hpp>
 #include <wordloom/cuda/nccl_ranks.cuh>
-#include <wordloom/sync/in_process.hpp>
 #include <wordloom/sync/rank_corpus.hpp>
 #include <wordloom/sync/row_allgather.hpp>
+#include <wordloom/sync/thread_ranks.hpp>

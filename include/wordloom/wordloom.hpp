@@ -16,7 +16,7 @@
 #include <wordloom/sampler/grouped_targets.hpp>
 #include <wordloom/sampler/grouped_window.hpp>
 #include <wordloom/schedule/schedules.hpp>
-#include <wordloom/simd/target.hpp>
+#include <wordloom/simd/instruction_set.hpp>
 #include <wordloom/systems.hpp>
 #include <wordloom/train/detail/checkpoint.hpp>
 #include <wordloom/train/progress.hpp>

@@ -3,14 +3,14 @@
 
 #include <wordloom/kernel/bf16_kernel.hpp>
 #include <wordloom/sync/allreduce.hpp>
-#include <wordloom/sync/in_process.hpp>
+#include <wordloom/sync/thread_ranks.hpp>
 
 #include "support.hpp"
 
 using namespace wordloom;
 
 #ifdef WORDLOOM_EXPECT_FAILURE
-template void compose<Trainer<SharedNegative, Bf16Kernel, Allreduce<InProcess>>>();
+template void compose<Trainer<SharedNegative, Bf16Kernel, Allreduce<ThreadRanks>>>();
 #else
 template void compose<Trainer<SharedNegative, Bf16Kernel>>();
 #endif

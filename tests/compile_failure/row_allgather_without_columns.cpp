@@ -1,20 +1,20 @@
 // expect: RowAllgather is for samplers that train columns, as UniformMatrix
 
 #include <wordloom/sampler/uniform_matrix.hpp>
-#include <wordloom/sync/in_process.hpp>
 #include <wordloom/sync/row_allgather.hpp>
+#include <wordloom/sync/thread_ranks.hpp>
 
 #include "support.hpp"
 
 using namespace wordloom;
 
 template <class Sampler>
-using RankTrainer = Trainer<Sampler, DotKernel, RowAllgather<InProcess>>;
+using RankTrainer = Trainer<Sampler, DotKernel, RowAllgather<ThreadRanks>>;
 
-void compose_ranks(const InProcess& self) {
+void compose_ranks(const ThreadRanks& self) {
 #ifdef WORDLOOM_EXPECT_FAILURE
-  RankTrainer<Hogwild> trainer({}, RowAllgather<InProcess>(self));
+  RankTrainer<Hogwild> trainer({}, RowAllgather<ThreadRanks>(self));
 #else
-  RankTrainer<UniformMatrix> trainer({}, RowAllgather<InProcess>(self));
+  RankTrainer<UniformMatrix> trainer({}, RowAllgather<ThreadRanks>(self));
 #endif
 }

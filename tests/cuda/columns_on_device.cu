@@ -11,7 +11,7 @@
 #include <wordloom/corpus/encoded_corpus.hpp>
 #include <wordloom/corpus/word_context_matrix.hpp>
 #include <wordloom/cuda/detail/host_kernel.hpp>
-#include <wordloom/sync/in_process.hpp>
+#include <wordloom/sync/thread_ranks.hpp>
 
 #include <stdlib.h>
 
@@ -127,7 +127,7 @@ bool are_one(std::size_t size, bool own_devices, MakeSync make_sync) {
   const WordContextMatrix matrix = matrix_of();
   const Trained alone = train_alone<Kernel>(parameters, matrix);
   std::vector<std::optional<Trained>> of_ranks(size);
-  InProcess::run(size, [&](InProcess self) {
+  ThreadRanks::run(size, [&](ThreadRanks self) {
     Hyperparameters own = parameters;
     own.device = own_devices ? self.rank() : 0;
     of_ranks[self.rank()].emplace(train<Kernel>(own, matrix, make_sync(self)));
@@ -176,16 +176,16 @@ int main(int argc, char** argv) try {
   using Kernel = CudaUniformKernel<Adam>;
   if (is_wanted("staged"))
     report("two ranks on a device, by way of the host",
-           are_one<Kernel>(2, false, [](InProcess self) {
-             return RowAllgather<StagedRanks<InProcess>, CudaUniformKernel<Adam>::Replica>(
-                 StagedRanks<InProcess>(self));
+           are_one<Kernel>(2, false, [](ThreadRanks self) {
+             return RowAllgather<StagedRanks<ThreadRanks>, CudaUniformKernel<Adam>::Replica>(
+                 StagedRanks<ThreadRanks>(self));
            }));
   if (is_wanted("nccl")) {
 #if WORDLOOM_HAS_NCCL
     if (devices > 1) {
-      report("two ranks by NCCL", are_one<Kernel>(2, true, [](InProcess self) {
-               return RowAllgather<NcclRanks<InProcess>, CudaUniformKernel<Adam>::Replica>(
-                   NcclRanks<InProcess>(self, self.rank()));
+      report("two ranks by NCCL", are_one<Kernel>(2, true, [](ThreadRanks self) {
+               return RowAllgather<NcclRanks<ThreadRanks>, CudaUniformKernel<Adam>::Replica>(
+                   NcclRanks<ThreadRanks>(self, self.rank()));
              }));
       return failures == 0 ? 0 : 1;
     }

@@ -36,10 +36,10 @@ void report(const char* what, bool good) {
 template <class Combine>
 void compare(const char* name) {
   using namespace row_scenario;
-  const auto on_device = run([](InProcess self, Model& model) {
+  const auto on_device = run([](ThreadRanks self, Model& model) {
     const auto kernel = CudaWarpKernel().start(SharedNegative(), {.dimension = columns}, model);
     auto replica = kernel->replica();
-    Allreduce<StagedRanks<InProcess>, Combine> sync(StagedRanks<InProcess>(self), options);
+    Allreduce<StagedRanks<ThreadRanks>, Combine> sync(StagedRanks<ThreadRanks>(self), options);
     const auto put = [&] {
       const auto copy = [&](float* to, const RowMatrix& from) {
         cuda::check(cudaMemcpy2D(to, replica.view.stride * sizeof(float), from.data(),
@@ -62,7 +62,7 @@ void compare(const char* name) {
 template <class MakeSync>
 bool learn(const DemoText& text, std::size_t size, bool own_devices, MakeSync make_sync) {
   std::vector<std::optional<Embeddings>> of_ranks(size);
-  InProcess::run(size, [&](InProcess self) {
+  ThreadRanks::run(size, [&](ThreadRanks self) {
     auto sync = make_sync(self, SyncOptions{.interval = is_emulated ? 500u : 20'000u});
     Trainer<SharedNegative, CudaWarpKernel, decltype(sync), RankScaledDecay> trainer(
         {.dimension = 32, .device = own_devices ? self.rank() : 0}, std::move(sync));
@@ -90,11 +90,11 @@ int main() try {
   compare<TouchedAverage>("average of those that changed a row");
   compare<CoherentSum>("coherent sum");
   const DemoText text(is_emulated ? 2'000 : 500'000);
-  const auto staged = [](InProcess self, SyncOptions options) {
-    return Allreduce<StagedRanks<InProcess>>(StagedRanks<InProcess>(self), options);
+  const auto staged = [](ThreadRanks self, SyncOptions options) {
+    return Allreduce<StagedRanks<ThreadRanks>>(StagedRanks<ThreadRanks>(self), options);
   };
-  const auto by_nccl = [](InProcess self, SyncOptions options) {
-    return Allreduce<NcclRanks<InProcess>>(NcclRanks<InProcess>(self, self.rank()), options);
+  const auto by_nccl = [](ThreadRanks self, SyncOptions options) {
+    return Allreduce<NcclRanks<ThreadRanks>>(NcclRanks<ThreadRanks>(self, self.rank()), options);
   };
   report("two ranks on a device, by way of the host", learn(text, 2, false, staged));
   report("one rank by NCCL", learn(text, 1, true, by_nccl));

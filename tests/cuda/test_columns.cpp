@@ -12,7 +12,7 @@
 #include <wordloom/columns.hpp>
 #include <wordloom/cuda/detail/column_kernel.hpp>
 #include <wordloom/cuda/detail/host_kernel.hpp>
-#include <wordloom/sync/in_process.hpp>
+#include <wordloom/sync/thread_ranks.hpp>
 
 #include "catch.hpp"
 #include "small_models.hpp"
@@ -292,8 +292,8 @@ TEST_CASE("ranks with columns on devices train the model of a single one", "[cud
   const Trained alone = train<OnMachine<Adam>>(parameters, scenario().matrix, {});
   for (const std::size_t size : {2u, 3u, 8u}) {
     std::vector<std::optional<Model>> of_ranks(size);
-    InProcess::run(size, [&](InProcess self) {
-      using Sync = RowAllgather<InProcess, OnMachine<Adam>::Replica>;
+    ThreadRanks::run(size, [&](ThreadRanks self) {
+      using Sync = RowAllgather<ThreadRanks, OnMachine<Adam>::Replica>;
       Trainer<UniformMatrix, OnMachine<Adam>, Sync, LinearDecay> trainer(parameters, Sync(self));
       Model model = trainer.new_model(scenario().vocabulary);
       trainer.train(scenario().matrix, model);

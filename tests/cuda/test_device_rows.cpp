@@ -4,7 +4,7 @@
 #include <wordloom/cuda/detail/host_kernel.hpp>
 #include <wordloom/cuda/detail/warp_scheme.hpp>
 #include <wordloom/sync/allreduce.hpp>
-#include <wordloom/sync/in_process.hpp>
+#include <wordloom/sync/thread_ranks.hpp>
 #include <wordloom/wordloom.hpp>
 
 #include "catch.hpp"
@@ -16,13 +16,13 @@ namespace {
 
 using Kernel = cuda::HostKernel<cuda::WarpScheme<11>, 1, cuda::HostTeam<32>>;
 template <class Combine>
-using DeviceSync = Allreduce<InProcess, Combine, cuda::DeviceRows<cuda::HostMachine>>;
+using DeviceSync = Allreduce<ThreadRanks, Combine, cuda::DeviceRows<cuda::HostMachine>>;
 
 template <class Combine>
 void compare() {
   using namespace row_scenario;
   const auto on_host = run_on_host<Combine>();
-  const auto on_device = run([](InProcess self, Model& model) {
+  const auto on_device = run([](ThreadRanks self, Model& model) {
     const auto kernel = Kernel().start(SharedNegative(), {.dimension = columns}, model);
     auto replica = kernel->replica();
     DeviceSync<Combine> sync(self, options);
@@ -36,7 +36,7 @@ void compare() {
         sync, model, replica, [&] { kernel->download(model); }, put);
   });
   CHECK(difference(on_host, on_device) < 1e-4);
-  CHECK(difference(on_host, run([](InProcess, Model&) {})) > 0.5);
+  CHECK(difference(on_host, run([](ThreadRanks, Model&) {})) > 0.5);
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 
 #include <wordloom/corpus/encoded_corpus.hpp>
 #include <wordloom/cuda/detail/host_kernel.hpp>
-#include <wordloom/sync/in_process.hpp>
+#include <wordloom/sync/thread_ranks.hpp>
 
 #include <algorithm>
 #include <cmath>

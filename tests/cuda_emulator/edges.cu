@@ -200,7 +200,7 @@ void train_ranks(
     std::size_t size, std::size_t first_device, MakeSync sync,
     std::function<void(std::size_t)> callback = [](std::size_t) {}) {
   std::vector<std::optional<Embeddings>> of_ranks(size);
-  InProcess::run(size, [&](InProcess self) {
+  ThreadRanks::run(size, [&](ThreadRanks self) {
     const std::size_t rank = self.rank();
     auto policy = sync(self, SyncOptions{.interval = 150});
     Trainer<SharedNegative, CudaWarpKernel, decltype(policy), RankScaledDecay> trainer(
@@ -212,14 +212,14 @@ void train_ranks(
     for (std::size_t i = 0; i < text().vocabulary.size(); ++i)
       require(std::ranges::equal(vectors->vector(i), of_ranks[0]->vector(i)), "ranks differ");
 }
-Allreduce<NcclRanks<InProcess>> by_nccl(InProcess self, SyncOptions options) {
-  return Allreduce<NcclRanks<InProcess>>(NcclRanks<InProcess>(self, self.rank()), options);
+Allreduce<NcclRanks<ThreadRanks>> by_nccl(ThreadRanks self, SyncOptions options) {
+  return Allreduce<NcclRanks<ThreadRanks>>(NcclRanks<ThreadRanks>(self, self.rank()), options);
 }
 
 /// Ranks of which one is on a device that is not the first, by way of the host.
 void staged_on_two_devices() {
-  train_ranks(2, 1, [](InProcess self, SyncOptions options) {
-    return Allreduce<StagedRanks<InProcess>>(StagedRanks<InProcess>(self), options);
+  train_ranks(2, 1, [](ThreadRanks self, SyncOptions options) {
+    return Allreduce<StagedRanks<ThreadRanks>>(StagedRanks<ThreadRanks>(self), options);
   });
 }
 
@@ -239,7 +239,8 @@ void other_device_chosen() {
 /// Two ranks on one device, which NCCL refuses.
 void nccl_on_one_device() {
   require_part(message_of<SyncError>([] {
-                 InProcess::run(2, [](InProcess self) { NcclRanks<InProcess> ranks(self, 0); });
+                 ThreadRanks::run(2,
+                                  [](ThreadRanks self) { NcclRanks<ThreadRanks> ranks(self, 0); });
                }),
                "NCCL: invalid usage");
 }
@@ -247,8 +248,8 @@ void nccl_on_one_device() {
 /// NCCL does not start on the first rank: the others do not wait for it.
 void nccl_does_not_start() {
   std::atomic<int> failed = 0;
-  InProcess::run(2, [&](InProcess self) {
-    require_part(message_of<SyncError>([&] { NcclRanks<InProcess> ranks(self, self.rank()); }),
+  ThreadRanks::run(2, [&](ThreadRanks self) {
+    require_part(message_of<SyncError>([&] { NcclRanks<ThreadRanks> ranks(self, self.rank()); }),
                  "NCCL: ");
     ++failed;
   });
@@ -257,9 +258,9 @@ void nccl_does_not_start() {
 
 /// A rank that goes away without a word does not hold up another one's end.
 void nccl_rank_dies() {
-  std::optional<NcclRanks<InProcess>>* dead = nullptr;
-  InProcess::run(2, [&](InProcess self) {
-    auto* const ranks = new std::optional<NcclRanks<InProcess>>(std::in_place, self, self.rank());
+  std::optional<NcclRanks<ThreadRanks>>* dead = nullptr;
+  ThreadRanks::run(2, [&](ThreadRanks self) {
+    auto* const ranks = new std::optional<NcclRanks<ThreadRanks>>(std::in_place, self, self.rank());
     if (self.rank() == 0)
       delete ranks;  // waits for the other, for some time
     else

@@ -9,7 +9,7 @@
 #include <wordloom/cuda/detail/warp_scheme.hpp>
 #include <wordloom/evaluation/word_tests.hpp>
 #include <wordloom/sync/allreduce.hpp>
-#include <wordloom/sync/in_process.hpp>
+#include <wordloom/sync/thread_ranks.hpp>
 #include <wordloom/wordloom.hpp>
 
 #include "catch.hpp"
@@ -21,10 +21,10 @@ namespace {
 
 using Kernel = cuda::HostKernel<cuda::WarpScheme<11>, 1, cuda::HostTeam<32>>;
 template <class Combine>
-using DeviceSync = Allreduce<InProcess, Combine, cuda::DeviceRows<cuda::HostMachine>>;
+using DeviceSync = Allreduce<ThreadRanks, Combine, cuda::DeviceRows<cuda::HostMachine>>;
 using RankTrainer = Trainer<SharedNegative, Kernel, DeviceSync<CoherentSum>, RankScaledDecay>;
 
-RankTrainer rank_trainer(InProcess self, SyncOptions options, std::size_t epochs) {
+RankTrainer rank_trainer(ThreadRanks self, SyncOptions options, std::size_t epochs) {
   return RankTrainer({.dimension = 32, .learning_rate = 0.05, .epochs = epochs},
                      DeviceSync<CoherentSum>(self, options));
 }
@@ -41,7 +41,7 @@ TEST_CASE("kernels on devices of several ranks learn the demo corpus together",
           "[sync][cuda][quality]") {
   const DemoText text(400'000);
   std::vector<std::optional<Embeddings>> of_ranks(2);
-  InProcess::run(2, [&](InProcess self) {
+  ThreadRanks::run(2, [&](ThreadRanks self) {
     auto trainer = rank_trainer(self, {}, 3);
     of_ranks[self.rank()] = trainer.fit(text.corpus, text.vocabulary);
     // 64 an epoch.
@@ -60,7 +60,7 @@ TEST_CASE("kernels on devices resume from a checkpoint to the same bits",
     std::vector<std::optional<Embeddings>> whole(ranks), rest(ranks);
     std::vector<std::uint64_t> tokens(ranks);
     std::filesystem::remove(folder / "middle");
-    InProcess::run(ranks, [&](InProcess self) {
+    ThreadRanks::run(ranks, [&](ThreadRanks self) {
       auto trainer = rank_trainer(self, waiting, 2);
       trainer.checkpoint_to(folder / "state", 0s);
       if (self.rank() == 0)
@@ -79,7 +79,7 @@ TEST_CASE("kernels on devices resume from a checkpoint to the same bits",
     REQUIRE(middle.ranks.size() == ranks);
     CHECK(middle.ranks[0].threads[0].epoch == 1);
     CHECK(middle.ranks[0].threads[0].sentences > 0);
-    InProcess::run(ranks, [&](InProcess self) {
+    ThreadRanks::run(ranks, [&](ThreadRanks self) {
       auto trainer = rank_trainer(self, waiting, 2);
       trainer.checkpoint_to(folder / "again", 0s);  // making rows agree is part of the run
       rest[self.rank()].emplace(trainer.resume(text.corpus, text.vocabulary, folder / "middle"));

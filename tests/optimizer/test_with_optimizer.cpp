@@ -10,7 +10,7 @@
 #include <wordloom/optimizer/adam.hpp>
 #include <wordloom/optimizer/row_ada_grad.hpp>
 #include <wordloom/optimizer/sgd.hpp>
-#include <wordloom/sync/in_process.hpp>
+#include <wordloom/sync/thread_ranks.hpp>
 #if WORDLOOM_HAS_BLAS
 #include <wordloom/kernel/gemm_kernel.hpp>
 #endif
@@ -306,9 +306,9 @@ TEST_CASE("ranks that average gradients take one common step by the mean of all"
           {.inputs = any_rows(1, 12, random), .outputs = any_rows(4, 12, random)});
   Model models[2] = {random_model(12, 16, 4), random_model(12, 16, 4)};
   oracle::Model expected(models[0]);
-  InProcess::run(2, [&](InProcess self) {
+  ThreadRanks::run(2, [&](ThreadRanks self) {
     Model& model = models[self.rank()];
-    const auto run = AveragedGradients<Sgd, InProcess>{.ranks = self, .batch = 4}.start(model);
+    const auto run = AveragedGradients<Sgd, ThreadRanks>{.ranks = self, .batch = 4}.start(model);
     auto worker = run.worker(model, {1, 4});
     // The rank that has more is also slower: the others wait with gradients of zero.
     for (const OwnedBlock& block : blocks[self.rank()])

@@ -9,7 +9,7 @@
 #include <wordloom/core/random.hpp>
 #include <wordloom/model/model.hpp>
 #include <wordloom/sync/allreduce.hpp>
-#include <wordloom/sync/in_process.hpp>
+#include <wordloom/sync/thread_ranks.hpp>
 
 #include "small_models.hpp"
 #include "sync/sync_run.hpp"
@@ -56,7 +56,7 @@ template <class Rank>
 std::vector<std::optional<Model>> run(Rank rank) {
   std::vector<std::optional<Model>> models(ranks);
   const auto vocabulary = zipf_vocabulary(words, 100'000);
-  InProcess::run(ranks, [&](InProcess self) {
+  ThreadRanks::run(ranks, [&](ThreadRanks self) {
     Model model = random_model(vocabulary, columns);
     rank(self, model);
     models[self.rank()].emplace(std::move(model));
@@ -66,8 +66,8 @@ std::vector<std::optional<Model>> run(Rank rank) {
 
 template <class Combine>
 std::vector<std::optional<Model>> run_on_host() {
-  return run([](InProcess self, Model& model) {
-    Allreduce<InProcess, Combine> sync(self, options);
+  return run([](ThreadRanks self, Model& model) {
+    Allreduce<ThreadRanks, Combine> sync(self, options);
     run_rank(
         sync, model, model, [] {}, [] {});
   });

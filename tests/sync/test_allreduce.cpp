@@ -11,7 +11,7 @@
 #include <vector>
 #include <wordloom/evaluation/word_tests.hpp>
 #include <wordloom/sync/allreduce.hpp>
-#include <wordloom/sync/in_process.hpp>
+#include <wordloom/sync/thread_ranks.hpp>
 #include <wordloom/wordloom.hpp>
 
 #include "catch.hpp"
@@ -34,11 +34,11 @@ template <class Combine>
 std::vector<std::vector<float>> combined(std::size_t ranks, SyncOptions options = {},
                                          Combine combine = {}) {
   std::vector<std::vector<float>> result(ranks, std::vector<float>(rows));
-  InProcess::run(ranks, [&](InProcess self) {
+  ThreadRanks::run(ranks, [&](ThreadRanks self) {
     // Other ranks start otherwise: the model of rank 0 is what counts.
     Model model(zipf_vocabulary(rows, 1000), dimension, self.rank() + 1);
     const Model start(zipf_vocabulary(rows, 1000), dimension, 1);
-    Allreduce<InProcess, Combine> sync(self, options, combine);
+    Allreduce<ThreadRanks, Combine> sync(self, options, combine);
     RankInfo run = sync_run(model, 1000, {.epochs = 1}, at_rest);
     sync.start(model, run);
     const auto change = [&](std::size_t row, float by) {
@@ -104,9 +104,9 @@ TEST_CASE("changes of ranks are combined by each rule", "[sync]") {
 }
 
 TEST_CASE("with an interval of an epoch, all rows are synchronised at its end only", "[sync]") {
-  InProcess::run(2, [&](InProcess self) {
+  ThreadRanks::run(2, [&](ThreadRanks self) {
     Model model(zipf_vocabulary(rows, 1000), dimension);
-    Allreduce<InProcess, Average> sync(
+    Allreduce<ThreadRanks, Average> sync(
         self, {.first_rows = 1, .interval = SyncOptions::epoch, .overlap = false});
     RankInfo run = sync_run(model, 1000, {.epochs = 4}, at_rest);
     sync.start(model, run);
@@ -130,10 +130,10 @@ TEST_CASE("with an interval of an epoch, all rows are synchronised at its end on
 TEST_CASE("training during a synchronisation is not lost", "[sync]") {
   std::vector<float> result(2);
   std::barrier both(2);
-  InProcess::run(2, [&](InProcess self) {
+  ThreadRanks::run(2, [&](ThreadRanks self) {
     Model model(zipf_vocabulary(rows, 1000), dimension);
     const float start = model.input.row(0)[0];
-    Allreduce<InProcess, DeltaSum> sync(self, {.interval = 100});
+    Allreduce<ThreadRanks, DeltaSum> sync(self, {.interval = 100});
     RankInfo run = sync_run(model, 1000, {.epochs = 1}, at_rest);
     sync.start(model, run);
     const auto change = [&](float by) {
@@ -158,8 +158,8 @@ std::vector<std::optional<Embeddings>> train_ranks(std::size_t ranks, Hyperparam
                                                    SyncOptions options) {
   const auto& text = demo_text();
   std::vector<std::optional<Embeddings>> result(ranks);
-  InProcess::run(ranks, [&](InProcess self) {
-    using Sync = Allreduce<InProcess, Combine>;
+  ThreadRanks::run(ranks, [&](ThreadRanks self) {
+    using Sync = Allreduce<ThreadRanks, Combine>;
     Trainer<SharedNegative, FusedKernel, Sync, RankScaledDecay> trainer(parameters,
                                                                         Sync(self, options));
     result[self.rank()] = trainer.fit(text.corpus, text.vocabulary);
@@ -193,9 +193,9 @@ template <class Sampler>
 std::vector<std::optional<Model>> train_models(const Hyperparameters& parameters) {
   const auto& text = demo_text();
   std::vector<std::optional<Model>> result(3);
-  InProcess::run(3, [&](InProcess self) {
-    Trainer<Sampler, FusedKernel, Allreduce<InProcess>, RankScaledDecay> trainer(
-        parameters, Allreduce<InProcess>(self, {.bytes_per_word = 200}));
+  ThreadRanks::run(3, [&](ThreadRanks self) {
+    Trainer<Sampler, FusedKernel, Allreduce<ThreadRanks>, RankScaledDecay> trainer(
+        parameters, Allreduce<ThreadRanks>(self, {.bytes_per_word = 200}));
     Model model = trainer.new_model(text.vocabulary);
     trainer.train(text.corpus, model);
     result[self.rank()].emplace(std::move(model));
@@ -235,14 +235,14 @@ TEST_CASE("input and output may have different numbers of rows", "[sync]") {
   // 8,200 are more than travel at a time.
   for (const std::size_t output_rows : {rows - 1, 2 * rows - 1, std::size_t{8200}})
     for (const std::size_t first_rows : {1u, 1024u})
-      InProcess::run(3, [&](InProcess self) {
+      ThreadRanks::run(3, [&](ThreadRanks self) {
         const auto vocabulary = zipf_vocabulary(rows, 1000);
         Model model(vocabulary, {.dimension = dimension, .output_rows = output_rows},
                     self.rank() + 1);
         const Model start(vocabulary, {.dimension = dimension, .output_rows = output_rows}, 1);
         RowMatrix& state = model.state_matrix("input.steps", rows, 1);
         for (std::size_t i = 0; i < rows; ++i) state.row(i)[0] = static_cast<float>(self.rank());
-        Allreduce<InProcess, DeltaSum> sync(self, {.first_rows = first_rows, .interval = 100});
+        Allreduce<ThreadRanks, DeltaSum> sync(self, {.first_rows = first_rows, .interval = 100});
         RankInfo run = sync_run(model, 1000, {.epochs = 1}, at_rest);
         sync.start(model, run);
         // All is as on rank 0, an optimizer's state too.
@@ -279,8 +279,8 @@ TEST_CASE("ranks that do not fit each other are refused, on all of them", "[sync
   const auto& text = demo_text();
   const auto refusals = [&](auto change) {
     std::vector<std::string> messages(3);
-    InProcess::run(3, [&](InProcess self) {
-      using Sync = Allreduce<InProcess>;
+    ThreadRanks::run(3, [&](ThreadRanks self) {
+      using Sync = Allreduce<ThreadRanks>;
       Hyperparameters parameters{.dimension = 8, .epochs = 1, .threads = 1};
       SharedNegative sampler;
       if (self.rank() == 2) change(parameters, sampler);
@@ -306,7 +306,7 @@ TEST_CASE("ranks with different options are refused, on all of them", "[sync]") 
   const auto refused = [](const SyncOptions& of_first, const SyncOptions& of_second,
                           AnyRule rule_of_second = {}) {
     std::vector<std::string> messages(2);
-    InProcess::run(2, [&](InProcess self) {
+    ThreadRanks::run(2, [&](ThreadRanks self) {
       Model model(zipf_vocabulary(rows, 1000), dimension);
       const bool is_first = self.rank() == 0;
       Allreduce sync(self, is_first ? of_first : of_second, is_first ? AnyRule() : rule_of_second);
@@ -332,27 +332,27 @@ TEST_CASE("ranks with different options are refused, on all of them", "[sync]") 
 TEST_CASE("a rank that fails ends the others", "[sync]") {
   const auto& text = demo_text();
   std::vector<std::string> messages(3);
-  CHECK_THROWS_WITH(InProcess::run(3,
-                                   [&](InProcess self) {
-                                     using Sync = Allreduce<InProcess>;
-                                     Trainer<SharedNegative, FusedKernel, Sync> trainer(
-                                         {.dimension = 8, .threads = 1},
-                                         Sync(self, {.interval = 20'000}));
-                                     if (self.rank() == 1)
-                                       trainer.on_progress(
-                                           [](const Progress& progress) -> bool {
-                                             if (progress.fraction() > 0.3)
-                                               throw Error("the disk is full");
-                                             return true;
-                                           },
-                                           0s);
-                                     try {
-                                       trainer.fit(text.corpus, text.vocabulary);
-                                     } catch (const Error& error) {
-                                       messages[self.rank()] = error.what();
-                                       if (self.rank() == 1) throw;
-                                     }
-                                   }),
+  CHECK_THROWS_WITH(ThreadRanks::run(3,
+                                     [&](ThreadRanks self) {
+                                       using Sync = Allreduce<ThreadRanks>;
+                                       Trainer<SharedNegative, FusedKernel, Sync> trainer(
+                                           {.dimension = 8, .threads = 1},
+                                           Sync(self, {.interval = 20'000}));
+                                       if (self.rank() == 1)
+                                         trainer.on_progress(
+                                             [](const Progress& progress) -> bool {
+                                               if (progress.fraction() > 0.3)
+                                                 throw Error("the disk is full");
+                                               return true;
+                                             },
+                                             0s);
+                                       try {
+                                         trainer.fit(text.corpus, text.vocabulary);
+                                       } catch (const Error& error) {
+                                         messages[self.rank()] = error.what();
+                                         if (self.rank() == 1) throw;
+                                       }
+                                     }),
                     "the disk is full");
   CHECK(messages[0] == "rank 1 has failed: the disk is full");
   CHECK(messages[2] == messages[0]);
@@ -363,8 +363,8 @@ TEST_CASE("ranks without sentences take part", "[sync]") {
   const auto corpus = EncodedCorpus::from_sentences(
       std::vector<std::vector<WordId>>{{1, 2, 3, 4, 5, 6}, {7, 8, 9, 10, 11}}, vocabulary);
   std::vector<std::uint64_t> tokens(5);
-  InProcess::run(5, [&](InProcess self) {
-    using Sync = Allreduce<InProcess>;
+  ThreadRanks::run(5, [&](ThreadRanks self) {
+    using Sync = Allreduce<ThreadRanks>;
     Trainer<SharedNegative, FusedKernel, Sync> trainer({.dimension = 8, .epochs = 3, .threads = 2},
                                                        Sync(self, {.interval = 1}));
     trainer.fit(corpus, vocabulary);

@@ -9,7 +9,7 @@
 #include <vector>
 #include <wordloom/evaluation/word_tests.hpp>
 #include <wordloom/sync/allreduce.hpp>
-#include <wordloom/sync/in_process.hpp>
+#include <wordloom/sync/thread_ranks.hpp>
 #include <wordloom/wordloom.hpp>
 
 #include "catch.hpp"
@@ -86,8 +86,8 @@ TEST_CASE("sums of bf16 are rounded", "[sync]") {
 
 TEST_CASE("ranks that exchange bf16 agree, and send half of the bytes", "[sync]") {
   std::vector<std::vector<float>> sums(3, std::vector<float>{1, 0.5f, 1.0f / 3});
-  InProcess::run(3, [&](InProcess self) {
-    Bf16Ranks<InProcess> ranks(self);
+  ThreadRanks::run(3, [&](ThreadRanks self) {
+    Bf16Ranks<ThreadRanks> ranks(self);
     ranks.begin_sum(sums[self.rank()]);
     ranks.wait();
     ranks.wait();  // as `done` and `wait` both may
@@ -105,10 +105,10 @@ TEST_CASE("ranks that exchange bf16 agree, and send half of the bytes", "[sync]"
   std::vector<std::optional<Embeddings>> of_ranks(3);
   std::vector<std::uint64_t> bytes(2);
   for (const bool on : {false, true})
-    InProcess::run(3, [&](InProcess self) {
-      using Sync = Allreduce<Bf16Ranks<InProcess>>;
+    ThreadRanks::run(3, [&](ThreadRanks self) {
+      using Sync = Allreduce<Bf16Ranks<ThreadRanks>>;
       Trainer<SharedNegative, FusedKernel, Sync, RankScaledDecay> trainer(
-          {.dimension = 32, .threads = 1}, Sync(Bf16Ranks<InProcess>(self, on)));
+          {.dimension = 32, .threads = 1}, Sync(Bf16Ranks<ThreadRanks>(self, on)));
       of_ranks[self.rank()] = trainer.fit(corpus, vocabulary);
       if (self.rank() == 0) bytes[on ? 1 : 0] = trainer.sync().bytes_sent();
     });
@@ -121,14 +121,14 @@ TEST_CASE("ranks that exchange bf16 agree, and send half of the bytes", "[sync]"
 }
 
 TEST_CASE("ranks are refused if only one of them exchanges bf16", "[sync]") {
-  CHECK_THROWS_WITH(InProcess::run(2,
-                                   [](InProcess self) {
-                                     Model model(zipf_vocabulary(40), 4);
-                                     Allreduce<Bf16Ranks<InProcess>> sync(
-                                         Bf16Ranks<InProcess>(self, self.rank() == 1));
-                                     RankInfo run =
-                                         sync_run(model, 1000, {}, [](double) { return 0.1; });
-                                     sync.start(model, run);
-                                   }),
+  CHECK_THROWS_WITH(ThreadRanks::run(2,
+                                     [](ThreadRanks self) {
+                                       Model model(zipf_vocabulary(40), 4);
+                                       Allreduce<Bf16Ranks<ThreadRanks>> sync(
+                                           Bf16Ranks<ThreadRanks>(self, self.rank() == 1));
+                                       RankInfo run =
+                                           sync_run(model, 1000, {}, [](double) { return 0.1; });
+                                       sync.start(model, run);
+                                     }),
                     "rank 1 has another size of a number (bytes) than rank 0 (2, not 4)");
 }

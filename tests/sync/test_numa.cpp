@@ -57,14 +57,14 @@ TEST_CASE("each node trains a replica on its own processors", "[numa][quality]")
   std::vector<std::optional<Embeddings>> words(2);
   Nodes seen(2), of_threads(2);
   std::vector<std::size_t> counts(2);
-  run_on_nodes(nodes, [&](InProcess rank, std::size_t threads) {
+  run_on_nodes(nodes, [&](ThreadRanks rank, std::size_t threads) {
     const std::size_t r = rank.rank();
     seen[r] = detail::allowed_processors();
     detail::run_threads(2, [&](std::size_t i) {
       if (i == 1) of_threads[r] = detail::allowed_processors();
     });
     counts[r] = threads;
-    Trainer<SharedNegative, FusedKernel, Allreduce<InProcess>, RankScaledDecay> trainer(
+    Trainer<SharedNegative, FusedKernel, Allreduce<ThreadRanks>, RankScaledDecay> trainer(
         {.dimension = 32, .threads = threads}, Allreduce(rank, {.bytes_per_word = 200}));
     words[r] = trainer.fit(text.corpus, text.vocabulary);
   });
@@ -79,7 +79,7 @@ TEST_CASE("each node trains a replica on its own processors", "[numa][quality]")
 }
 
 TEST_CASE("a node whose processors do not exist is refused", "[numa]") {
-  CHECK_THROWS_AS(run_on_nodes({{1000}}, [](InProcess, std::size_t) {}), InvalidArgument);
+  CHECK_THROWS_AS(run_on_nodes({{1000}}, [](ThreadRanks, std::size_t) {}), InvalidArgument);
 }
 
 #endif

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 #include <wordloom/sync/allreduce.hpp>
-#include <wordloom/sync/in_process.hpp>
+#include <wordloom/sync/thread_ranks.hpp>
 #include <wordloom/wordloom.hpp>
 
 #include "catch.hpp"
@@ -24,11 +24,11 @@ const DemoText& short_text() {
   return text;
 }
 
-using RankTrainer = Trainer<SharedNegative, FusedKernel, Allreduce<InProcess>, RankScaledDecay>;
+using RankTrainer = Trainer<SharedNegative, FusedKernel, Allreduce<ThreadRanks>, RankScaledDecay>;
 
-RankTrainer rank_trainer(InProcess self, SyncOptions options = {}) {
+RankTrainer rank_trainer(ThreadRanks self, SyncOptions options = {}) {
   return RankTrainer({.dimension = 16, .epochs = 2, .threads = 1},
-                     Allreduce<InProcess>(self, options));
+                     Allreduce<ThreadRanks>(self, options));
 }
 
 }  // namespace
@@ -48,7 +48,7 @@ TEST_CASE("ranks resume from a checkpoint to the same bits", "[sync][checkpoint]
     std::vector<std::optional<Embeddings>> whole(ranks), rest(ranks);
     std::vector<std::uint64_t> tokens(ranks);
     std::filesystem::remove(folder / "middle");
-    InProcess::run(ranks, [&](InProcess self) {
+    ThreadRanks::run(ranks, [&](ThreadRanks self) {
       auto trainer = rank_trainer(self, options);
       trainer.checkpoint_to(folder / "state", 0s);
       if (self.rank() == 0)
@@ -64,7 +64,7 @@ TEST_CASE("ranks resume from a checkpoint to the same bits", "[sync][checkpoint]
       tokens[self.rank()] = trainer.report().tokens;
     });
     CHECK(detail::Checkpoint::load(folder / "middle").ranks.size() == ranks);
-    InProcess::run(ranks, [&](InProcess self) {
+    ThreadRanks::run(ranks, [&](ThreadRanks self) {
       auto trainer = rank_trainer(self, options);
       trainer.checkpoint_to(folder / "again", 0s);  // making rows agree is part of the run
       rest[self.rank()].emplace(trainer.resume(text.corpus, text.vocabulary, folder / "middle"));
@@ -77,9 +77,9 @@ TEST_CASE("ranks resume from a checkpoint to the same bits", "[sync][checkpoint]
       }
   }
   CHECK_THROWS_WITH(
-      InProcess::run(
+      ThreadRanks::run(
           2,
-          [&](InProcess self) {
+          [&](ThreadRanks self) {
             rank_trainer(self, waiting).resume(text.corpus, text.vocabulary, folder / "middle");
           }),
       Catch::Contains("another number of ranks: 3, not 2"));
@@ -87,9 +87,9 @@ TEST_CASE("ranks resume from a checkpoint to the same bits", "[sync][checkpoint]
        {SyncOptions{.interval = 1000, .overlap = false},
         SyncOptions{.first_rows = 100, .overlap = false}, SyncOptions{.overlap = true}})
     CHECK_THROWS_WITH(
-        InProcess::run(
+        ThreadRanks::run(
             3,
-            [&](InProcess self) {
+            [&](ThreadRanks self) {
               rank_trainer(self, other).resume(text.corpus, text.vocabulary, folder / "middle");
             }),
         Catch::Contains("synchronise in another way"));
@@ -100,7 +100,7 @@ TEST_CASE("ranks resume only with the same rule and the same times of synchronis
   const SyncOptions uneven{.bytes_per_word = 1e-9}, by_epoch{.interval = SyncOptions::epoch};
   const auto resumes = [&](const SyncOptions& options, AnyRule rule) {
     std::string message;
-    InProcess::run(1, [&](InProcess self) {
+    ThreadRanks::run(1, [&](ThreadRanks self) {
       Model model(zipf_vocabulary(40, 1000), 5);
       RankInfo run = sync_run(model, 1000, {}, [](double) { return 0.1; });
       Allreduce first(self, by_epoch, AnyRule()), second(self, options, rule);
@@ -124,13 +124,13 @@ TEMPLATE_TEST_CASE("ranks resume with bags and the nodes of a tree", "[sync][che
                    HierarchicalSoftmax) {
   const auto& text = short_text();
   const TemporaryFolder folder;
-  const auto trainer_of = [](InProcess self) {
-    return Trainer<TestType, FusedKernel, Allreduce<InProcess>>(
+  const auto trainer_of = [](ThreadRanks self) {
+    return Trainer<TestType, FusedKernel, Allreduce<ThreadRanks>>(
         {.dimension = 16, .epochs = 2, .threads = 1},
-        Allreduce<InProcess>(self, {.overlap = false}));
+        Allreduce<ThreadRanks>(self, {.overlap = false}));
   };
   std::vector<std::optional<Model>> whole(2), rest(2);
-  InProcess::run(2, [&](InProcess self) {
+  ThreadRanks::run(2, [&](ThreadRanks self) {
     auto trainer = trainer_of(self);
     Model model = trainer.new_model(text.vocabulary);
     trainer.checkpoint_to(folder / "state");
@@ -143,7 +143,7 @@ TEMPLATE_TEST_CASE("ranks resume with bags and the nodes of a tree", "[sync][che
   CHECK(checkpoint.ranks.size() == 2);
   CHECK(checkpoint.matrices[1].matrix.rows() == TestType{}.start(text.vocabulary).output_rows());
   // They resume to the same on all ranks.
-  InProcess::run(2, [&](InProcess self) {
+  ThreadRanks::run(2, [&](ThreadRanks self) {
     auto trainer = trainer_of(self);
     Model model = trainer.new_model(text.vocabulary);
     trainer.resume_training(text.corpus, model, folder / "state");
@@ -169,7 +169,7 @@ TEST_CASE("each rank reports the end of each epoch once when one stops there and
   const TemporaryFolder folder;
   std::vector<std::vector<std::size_t>> epochs(3);
   for (const bool resumes : {false, true})
-    InProcess::run(3, [&](InProcess self) {
+    ThreadRanks::run(3, [&](ThreadRanks self) {
       auto trainer = rank_trainer(self, {.interval = 300});
       trainer.checkpoint_to(folder / "state");
       trainer.on_epoch([&](const Progress& progress) {
@@ -190,7 +190,7 @@ TEST_CASE("stopping one rank stops all, and they resume from there", "[sync][che
   const TemporaryFolder folder;
   for (const bool saves : {false, true}) {
     std::vector<std::uint64_t> stopped(3), whole(3);
-    InProcess::run(3, [&](InProcess self) {
+    ThreadRanks::run(3, [&](ThreadRanks self) {
       auto trainer = rank_trainer(self);
       if (saves) trainer.checkpoint_to(folder / "state");
       trainer.on_progress(
@@ -206,18 +206,19 @@ TEST_CASE("stopping one rank stops all, and they resume from there", "[sync][che
     }
     if (!saves) continue;
     CHECK(detail::Checkpoint::load(folder / "state").ranks[1].tokens == stopped[1]);
-    InProcess::run(3, [&](InProcess self) {
+    ThreadRanks::run(3, [&](ThreadRanks self) {
       auto trainer = rank_trainer(self);
       trainer.resume(text.corpus, text.vocabulary, folder / "state");
       whole[self.rank()] = trainer.report().tokens;
     });
     CHECK(whole[0] + whole[1] + whole[2] == 2 * text.corpus.token_count());
   }
-  CHECK_THROWS_WITH(InProcess::run(2,
-                                   [&](InProcess self) {
-                                     auto trainer = rank_trainer(self);
-                                     if (self.rank() == 1) trainer.checkpoint_to(folder / "state");
-                                     trainer.fit(text.corpus, text.vocabulary);
-                                   }),
+  CHECK_THROWS_WITH(ThreadRanks::run(2,
+                                     [&](ThreadRanks self) {
+                                       auto trainer = rank_trainer(self);
+                                       if (self.rank() == 1)
+                                         trainer.checkpoint_to(folder / "state");
+                                       trainer.fit(text.corpus, text.vocabulary);
+                                     }),
                     Catch::Contains("rank 1 has another use of checkpoints"));
 }

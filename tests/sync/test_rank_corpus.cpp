@@ -10,7 +10,7 @@
 #include <set>
 #include <string>
 #include <vector>
-#include <wordloom/sync/in_process.hpp>
+#include <wordloom/sync/thread_ranks.hpp>
 #include <wordloom/wordloom.hpp>
 
 #include "catch.hpp"
@@ -53,7 +53,7 @@ std::map<WordId, std::uint64_t> words_of_ranks(const std::filesystem::path& path
                                                std::size_t threads, CorpusOptions options = {}) {
   std::map<WordId, std::uint64_t> counts;
   std::mutex guard;
-  InProcess::run(ranks, [&](InProcess self) {
+  ThreadRanks::run(ranks, [&](ThreadRanks self) {
     const auto corpus = rank_corpus<C>(self, path, vocabulary, options);
     if (corpus.token_count() != vocabulary.total_count()) throw Error("other tokens");
     if (corpus.vocabulary_fingerprint() != vocabulary.fingerprint()) throw Error("vocabulary");
@@ -80,7 +80,7 @@ TEST_CASE("ranks count a vocabulary together", "[sync][corpus]") {
          {VocabularyOptions{}, VocabularyOptions{.min_count = 50, .max_size = 30}}) {
       const auto expected = Vocabulary::from_text(path, options);
       for (const std::size_t ranks : {1u, 2u, 7u})
-        InProcess::run(ranks, [&](InProcess self) {
+        ThreadRanks::run(ranks, [&](ThreadRanks self) {
           const auto got = rank_vocabulary(self, path, options);
           if (got.fingerprint() != expected.fingerprint()) throw Error("another vocabulary");
           if (got.total_count() != expected.total_count()) throw Error("another count");
@@ -138,7 +138,7 @@ TEST_CASE("each rank has a cache of its own", "[sync][corpus]") {
 TEST_CASE("a text of fewer words than ranks is read", "[sync][corpus]") {
   const TemporaryFolder folder;
   write(folder / "text", "a b\na");
-  InProcess::run(5, [&](InProcess self) {
+  ThreadRanks::run(5, [&](ThreadRanks self) {
     const auto vocabulary = rank_vocabulary(self, folder / "text", {.min_count = 1});
     if (vocabulary.size() != 2 || vocabulary.count(0) != 2) throw Error("vocabulary");
     if (rank_corpus<EncodedCorpus>(self, folder / "text", vocabulary).token_count() != 3)
@@ -154,7 +154,7 @@ TEST_CASE("a text that ranks cannot read together is refused on all", "[sync][co
   const auto messages = [&](auto read) {
     std::set<std::string> all;
     std::mutex guard;
-    InProcess::run(3, [&](InProcess self) {
+    ThreadRanks::run(3, [&](ThreadRanks self) {
       try {
         read(self);
       } catch (const Error& error) {
@@ -164,20 +164,20 @@ TEST_CASE("a text that ranks cannot read together is refused on all", "[sync][co
     });
     return all;
   };
-  const auto rare = messages([&](InProcess self) { rank_vocabulary(self, folder / "text"); });
+  const auto rare = messages([&](ThreadRanks self) { rank_vocabulary(self, folder / "text"); });
   CHECK(rare ==
         std::set{(folder / "text").string() + ": none of its 3 words occurs min_count = 5 times"});
-  const auto different = messages([&](InProcess self) {
+  const auto different = messages([&](ThreadRanks self) {
     rank_vocabulary(self, folder / (self.rank() == 2 ? "other" : "text"), {.min_count = 1});
   });
   REQUIRE(different.size() == 2);  // each names its own file
   for (const auto& message : different) CHECK(contains(message, "rank 2 has another text in"));
   const std::vector<std::pair<std::string, std::uint64_t>> counts{{"x", 1}, {"y", 1}};
-  const auto unknown = messages([&](InProcess self) {
+  const auto unknown = messages([&](ThreadRanks self) {
     rank_corpus<EncodedCorpus>(self, folder / "text", Vocabulary::from_counts(counts));
   });
   CHECK(unknown == std::set<std::string>{"no rank has a word of the vocabulary in its part"});
-  const auto another = messages([&](InProcess self) {
+  const auto another = messages([&](ThreadRanks self) {
     const auto vocabulary = rank_vocabulary(self, folder / "text", {.min_count = 1});
     rank_corpus<EncodedCorpus>(self, folder / "text", vocabulary)
         .sentences({.index = (self.rank() + 1) % 3, .count = 3});

@@ -17,7 +17,7 @@
 #include <wordloom/optimizer/adam.hpp>
 #include <wordloom/sync/allreduce.hpp>
 #include <wordloom/sync/bf16_ranks.hpp>
-#include <wordloom/sync/in_process.hpp>
+#include <wordloom/sync/thread_ranks.hpp>
 #include <wordloom/wordloom.hpp>
 
 #include "catch.hpp"
@@ -29,15 +29,15 @@ using namespace wordloom;
 
 namespace {
 
-using Sync = RowAllgather<InProcess>;
+using Sync = RowAllgather<ThreadRanks>;
 static_assert(SyncPolicy<Sync>);
 
 /// Ranks that sum, and do not gather rows.
-class SumRanks : private InProcess {
+class SumRanks : private ThreadRanks {
  public:
-  SumRanks(InProcess self) : InProcess(std::move(self)) {}
-  using InProcess::begin_sum, InProcess::done, InProcess::wait, InProcess::broadcast,
-      InProcess::gather, InProcess::fail, InProcess::rank, InProcess::size;
+  SumRanks(ThreadRanks self) : ThreadRanks(std::move(self)) {}
+  using ThreadRanks::begin_sum, ThreadRanks::done, ThreadRanks::wait, ThreadRanks::broadcast,
+      ThreadRanks::gather, ThreadRanks::fail, ThreadRanks::rank, ThreadRanks::size;
 };
 static_assert(Bf16Collective<SumRanks> && !RowCollective<SumRanks>);
 
@@ -49,12 +49,12 @@ const ColumnScenario& scenario() {
 constexpr auto no_options = [](std::size_t, auto&) {};
 
 /// Returns what ranks train, each in a thread of its own. `prepare(rank, trainer)` sets options.
-template <class Kernel, class Ranks = InProcess, class Prepare = decltype(no_options)>
+template <class Kernel, class Ranks = ThreadRanks, class Prepare = decltype(no_options)>
 std::vector<std::optional<Model>> train_ranks(std::size_t ranks, const Hyperparameters& parameters,
                                               const ColumnScenario& text = scenario(),
                                               Prepare prepare = no_options) {
   std::vector<std::optional<Model>> result(ranks);
-  InProcess::run(ranks, [&](InProcess self) {
+  ThreadRanks::run(ranks, [&](ThreadRanks self) {
     ColumnTrainer<RowAllgather<Ranks>, Kernel> trainer(parameters,
                                                        RowAllgather<Ranks>(Ranks(self)));
     Model model = trainer.new_model(text.vocabulary);
@@ -89,7 +89,7 @@ TEST_CASE("ranks that can only sum, or that round sums, still gather rows exactl
   const Model alone = train_alone<AdamKernel>(scenario());
   const auto parameters = ColumnScenario::parameters();
   CHECK(all_same(train_ranks<AdamKernel, SumRanks>(3, parameters), alone));
-  CHECK(all_same(train_ranks<AdamKernel, Bf16Ranks<InProcess>>(3, parameters), alone));
+  CHECK(all_same(train_ranks<AdamKernel, Bf16Ranks<ThreadRanks>>(3, parameters), alone));
   CHECK(all_same(train_ranks<AdamKernel, Bf16Ranks<SumRanks>>(3, parameters), alone));
 }
 
@@ -100,7 +100,7 @@ template <class Ranks>
 void gather_special_rows(const std::vector<std::uint64_t>& first) {
   constexpr std::array<float, 5> numbers{-0.0f, 0.0f, 1e-42f, -3.0000002f, 1e38f};
   const std::size_t ranks = first.size() - 1, size = 16;
-  InProcess::run(ranks, [&](InProcess self) {
+  ThreadRanks::run(ranks, [&](ThreadRanks self) {
     std::vector<float> rows(first.back() * size, 7.0f), expected;
     for (std::size_t i = 0; i < rows.size(); ++i) expected.push_back(numbers[i % numbers.size()]);
     for (std::uint64_t i = first[self.rank()] * size; i < first[self.rank() + 1] * size; ++i)
@@ -114,8 +114,8 @@ void gather_special_rows(const std::vector<std::uint64_t>& first) {
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("rows are gathered exactly, bit for bit", "[sync]", InProcess, SumRanks,
-                   Bf16Ranks<InProcess>) {
+TEMPLATE_TEST_CASE("rows are gathered exactly, bit for bit", "[sync]", ThreadRanks, SumRanks,
+                   Bf16Ranks<ThreadRanks>) {
   gather_special_rows<TestType>({0, 5});
   gather_special_rows<TestType>({0, 5, 5, 12});  // rank 1 has none
   gather_special_rows<TestType>({0, 0, 0, 9, 9});
@@ -125,7 +125,7 @@ TEMPLATE_TEST_CASE("rows are gathered exactly, bit for bit", "[sync]", InProcess
 TEST_CASE("ranges of rows that overlap or leave some out are refused", "[sync]") {
   const auto refused = [](std::size_t middle, std::size_t last) {
     std::vector<std::string> messages(2);
-    InProcess::run(2, [&](InProcess self) {
+    ThreadRanks::run(2, [&](ThreadRanks self) {
       Sync sync(self);
       Model model(10, 3);
       try {
@@ -150,7 +150,7 @@ TEST_CASE("ranges of rows that overlap or leave some out are refused", "[sync]")
 
 TEST_CASE("each rank sends its own rows, once for each step", "[sync]") {
   std::vector<std::uint64_t> bytes(3);
-  InProcess::run(3, [&](InProcess self) {
+  ThreadRanks::run(3, [&](ThreadRanks self) {
     ColumnTrainer<Sync> trainer(ColumnScenario::parameters(), Sync(self));
     trainer.fit(scenario().matrix, scenario().vocabulary);
     bytes[self.rank()] = trainer.sync().bytes_sent();
@@ -165,7 +165,7 @@ TEST_CASE("more ranks than parts of a column train the model of one process", "[
   const Model alone = train_alone<AdamKernel>(small);
   std::vector<std::uint64_t> tokens(3);
   CHECK(all_same(train_ranks<AdamKernel>(3, ColumnScenario::parameters(), small), alone));
-  InProcess::run(3, [&](InProcess self) {
+  ThreadRanks::run(3, [&](ThreadRanks self) {
     ColumnTrainer<Sync> trainer(ColumnScenario::parameters(), Sync(self));
     trainer.on_progress([](const Progress&) {}, 0s);
     trainer.fit(small.matrix, small.vocabulary);
@@ -206,7 +206,7 @@ TEMPLATE_TEST_CASE(
 
   std::vector<std::optional<Model>> resumed(3);
   std::vector<std::uint64_t> tokens(3);
-  InProcess::run(3, [&](InProcess self) {
+  ThreadRanks::run(3, [&](ThreadRanks self) {
     RankTrainer trainer(ColumnScenario::parameters(2), Sync(self));
     Model model = trainer.new_model(scenario().vocabulary);
     trainer.resume_training(scenario().matrix, model, folder / "state");
@@ -217,7 +217,7 @@ TEMPLATE_TEST_CASE(
   CHECK(tokens[0] + tokens[1] + tokens[2] == 2 * scenario().matrix.token_count());
 
   const auto resume = [&](std::size_t ranks) {
-    InProcess::run(ranks, [&](InProcess self) {
+    ThreadRanks::run(ranks, [&](ThreadRanks self) {
       RankTrainer(parameters, Sync(self))
           .resume(scenario().matrix, scenario().vocabulary, folder / "state");
     });
@@ -228,7 +228,7 @@ TEMPLATE_TEST_CASE(
 
 TEST_CASE("a run without checkpoints stops on all ranks after the same column", "[sync]") {
   std::vector<std::uint64_t> columns(3);
-  InProcess::run(3, [&](InProcess self) {
+  ThreadRanks::run(3, [&](ThreadRanks self) {
     ColumnTrainer<Sync> trainer(ColumnScenario::parameters(), Sync(self));
     trainer.on_progress(
         [&](const Progress&) {
@@ -248,7 +248,7 @@ TEST_CASE("a request to stop wins over a request for a checkpoint", "[sync]") {
        {std::pair{std::array{go_on, go_on, go_on}, go_on},
         std::pair{std::array{go_on, checkpoint, go_on}, checkpoint},
         std::pair{std::array{checkpoint, go_on, stop}, stop}})
-    InProcess::run(3, [&, &requests = requests, &agreed = agreed](InProcess self) {
+    ThreadRanks::run(3, [&, &requests = requests, &agreed = agreed](ThreadRanks self) {
       Model model(4, 4);
       if (Sync(self).tick(model, 0.5, requests[self.rank()]) != agreed)
         throw TrainingError("another signal");
@@ -258,7 +258,7 @@ TEST_CASE("a request to stop wins over a request for a checkpoint", "[sync]") {
 
 TEST_CASE("a checkpoint of another SyncPolicy is refused, on all ranks", "[sync][checkpoint]") {
   std::vector<std::string> messages(3);
-  InProcess::run(3, [&](InProcess self) {
+  ThreadRanks::run(3, [&](ThreadRanks self) {
     Model model(4, 4);
     Sync sync(self);
     RankInfo run{.resumes = true, .positions = {{}, {0, self.rank() == 0 ? 5u : 0u}}};
@@ -277,7 +277,7 @@ TEST_CASE("a rank that fails while it trains columns ends the others", "[sync]")
   for (const std::size_t failing_call : {3u, 11u}) {
     std::vector<std::string> messages(3);
     const auto run = [&] {
-      InProcess::run(3, [&](InProcess self) {
+      ThreadRanks::run(3, [&](ThreadRanks self) {
         ColumnTrainer<Sync> trainer(ColumnScenario::parameters(2), Sync(self));
         std::size_t calls = 0;
         if (self.rank() == 1)
@@ -304,7 +304,7 @@ TEST_CASE("ranks that train different columns are refused, on all of them", "[sy
   const ColumnScenario other_seed(3000, {.columns = 5, .seed = 9, .threads = 1});
   const auto refusals = [&](auto change, const ColumnScenario& of_rank_2) {
     std::vector<std::string> messages(3);
-    InProcess::run(3, [&](InProcess self) {
+    ThreadRanks::run(3, [&](ThreadRanks self) {
       Hyperparameters parameters = ColumnScenario::parameters();
       UniformMatrix sampler;
       if (self.rank() == 2) change(parameters, sampler);
@@ -334,9 +334,9 @@ TEST_CASE("ranks that train different columns are refused, on all of them", "[sy
 
 TEST_CASE("ranks that train columns need a policy that shares rows", "[sync]") {
   std::vector<std::string> messages(2);
-  InProcess::run(2, [&](InProcess self) {
-    ColumnTrainer<Allreduce<InProcess>> trainer(ColumnScenario::parameters(),
-                                                Allreduce<InProcess>(self));
+  ThreadRanks::run(2, [&](ThreadRanks self) {
+    ColumnTrainer<Allreduce<ThreadRanks>> trainer(ColumnScenario::parameters(),
+                                                  Allreduce<ThreadRanks>(self));
     messages[self.rank()] =
         message_of<InvalidArgument>([&] { trainer.fit(scenario().matrix, scenario().vocabulary); });
   });

@@ -6,8 +6,8 @@
 #include <wordloom/any_trainer.hpp>
 #include <wordloom/registry.hpp>
 #include <wordloom/sync/allreduce.hpp>
-#include <wordloom/sync/in_process.hpp>
 #include <wordloom/sync/row_allgather.hpp>
+#include <wordloom/sync/thread_ranks.hpp>
 #include <wordloom/wordloom.hpp>
 
 #include "catch.hpp"
@@ -223,17 +223,17 @@ TEST_CASE("ranks synchronise a trainer that names choose by the policy of its sa
         .fit(corpus, vocabulary);
   };
   const auto alone = fit("uniform", {});
-  InProcess::run(2, [&](InProcess& ranks) {
+  ThreadRanks::run(2, [&](ThreadRanks& ranks) {
     const bool equal = same(fit("uniform", RowAllgather(ranks)), alone);
     if (!equal) throw TrainingError("ranks that train columns have other vectors than one");
     static_cast<void>(fit("shared", Allreduce(ranks)));
   });
   const auto refused = [&](std::string_view sampler, auto sync_of) {
     return message_of<InvalidArgument>(
-        [&] { InProcess::run(2, [&](InProcess& ranks) { fit(sampler, sync_of(ranks)); }); });
+        [&] { ThreadRanks::run(2, [&](ThreadRanks& ranks) { fit(sampler, sync_of(ranks)); }); });
   };
-  CHECK(refused("uniform", [](InProcess& ranks) { return Allreduce(ranks); }) ==
+  CHECK(refused("uniform", [](ThreadRanks& ranks) { return Allreduce(ranks); }) ==
         "ranks that train columns need the SyncPolicy RowAllgather");
-  CHECK(refused("shared", [](InProcess& ranks) { return RowAllgather(ranks); }) ==
+  CHECK(refused("shared", [](ThreadRanks& ranks) { return RowAllgather(ranks); }) ==
         "the SyncPolicy RowAllgather is for samplers that train columns");
 }

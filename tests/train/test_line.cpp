@@ -10,7 +10,7 @@
 #include <wordloom/graph/edge_samples.hpp>
 #include <wordloom/model/concatenate.hpp>
 #include <wordloom/sync/allreduce.hpp>
-#include <wordloom/sync/in_process.hpp>
+#include <wordloom/sync/thread_ranks.hpp>
 #include <wordloom/wordloom.hpp>
 
 #include "catch.hpp"
@@ -162,11 +162,11 @@ TEMPLATE_TEST_CASE("ranks train LINE together", "[line][sync]", detail::LineFirs
                    detail::LineSecondOrder) {
   const auto samples = small_samples();
   const auto& nodes = samples.graph().vocabulary();
-  using RankTrainer = Trainer<TestType, FusedKernel, Allreduce<InProcess>>;
+  using RankTrainer = Trainer<TestType, FusedKernel, Allreduce<ThreadRanks>>;
   const auto train = [&](std::size_t ranks) {
     std::vector<std::optional<Embeddings>> all(ranks);
-    InProcess::run(ranks, [&](InProcess self) {
-      RankTrainer trainer(small(), Allreduce<InProcess>(self, {.overlap = false}));
+    ThreadRanks::run(ranks, [&](ThreadRanks self) {
+      RankTrainer trainer(small(), Allreduce<ThreadRanks>(self, {.overlap = false}));
       all[self.rank()].emplace(trainer.fit(samples, nodes));
     });
     return all;

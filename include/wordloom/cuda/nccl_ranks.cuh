@@ -20,8 +20,8 @@
 namespace wordloom { inline namespace WORDLOOM_ABI {
 
 /// Ranks with one GPU each, connected by NCCL. `Bootstrap` are the same ranks on the host: MpiRanks
-/// for processes, InProcess for threads with the GPUs of one machine. Sums run in a stream of their
-/// own in parallel to training. For columns, `RowAllgather<NcclRanks<Bootstrap>,
+/// for processes, ThreadRanks for threads with the GPUs of one machine. Sums run in a stream of
+/// their own in parallel to training. For columns, `RowAllgather<NcclRanks<Bootstrap>,
 /// CudaUniformKernel<Optimizer>::Replica>`. Copies are the same rank.
 template <Collective Bootstrap>
 class NcclRanks : private Bootstrap {

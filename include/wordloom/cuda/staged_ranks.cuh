@@ -14,7 +14,7 @@ namespace wordloom { inline namespace WORDLOOM_ABI {
 
 /// Ranks that sum values on their devices by way of the host: for machines without NCCL, or if
 /// ranks share a GPU, which NCCL refuses: `Allreduce<StagedRanks<Host>>`, for a `Host` that is
-/// MpiRanks for processes, InProcess for threads of one process. For columns, `RowAllgather<
+/// MpiRanks for processes, ThreadRanks for threads of one process. For columns, `RowAllgather<
 /// StagedRanks<Host>, CudaUniformKernel<Optimizer>::Replica>`. Copies are the same rank.
 template <Collective Host>
 class StagedRanks : public Host {

@@ -164,7 +164,7 @@ WORDLOOM_FUNCTION VectorFormat format_of(const InputFile& file) {
   const std::string_view text = file.text();
   if (text.starts_with("\x93NUMPY")) return VectorFormat::npy;
   if (has_fasttext_magic(text)) return VectorFormat::fasttext;
-  if (Model::is_in(text)) return VectorFormat::model;
+  if (Model::recognizes(text)) return VectorFormat::model;
   if (without_gz(file.path()).extension() == ".tsv") return VectorFormat::projector_tsv;
   const std::size_t end = text.find('\n');
   const auto header = header_in(text.substr(0, end));

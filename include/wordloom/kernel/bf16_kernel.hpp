@@ -41,9 +41,10 @@ struct Bf16Kernel {
   static constexpr Block::Features honours = {.weights = true};
 
   /// Returns whether this processor has AVX512_BF16 and WORDLOOM_TARGET allows it. Throws as
-  /// target() does.
+  /// InstructionSet::chosen() does.
   static bool runs_here() { return simd::bf16_functions().update != nullptr; }
-  /// Throws UnsupportedProcessor if the kernel cannot run here, and as target() does.
+  /// Throws UnsupportedProcessor if the kernel cannot run here, and as InstructionSet::chosen()
+  /// does.
   static void require_processor();
 
   class Run;

@@ -36,7 +36,7 @@ DotFunctions dot_functions();
 
 #ifndef WORDLOOM_PRECOMPILED
 #include <wordloom/objective/detail/logistic.hpp>
-#include <wordloom/simd/target.hpp>
+#include <wordloom/simd/instruction_set.hpp>
 #define WORDLOOM_VECTOR_CODE <wordloom/kernel/detail/dot_update.inl>
 #include <wordloom/simd/detail/for_each_target.inl>
 inline wordloom::simd::DotFunctions wordloom::simd::dot_functions() {
@@ -54,7 +54,7 @@ struct DotKernel {
   static constexpr bool keeps_nothing_by_row = true;
 
   class Worker;
-  /// Returns the scratch memory of one thread for a model. Throws as target() does.
+  /// Returns the scratch memory of one thread for a model. Throws as InstructionSet::chosen() does.
   Worker worker(const Model& model, Block::Shape most) const;
 };
 

@@ -25,7 +25,7 @@ struct FusedKernel {
   static constexpr bool keeps_nothing_by_row = true;
 
   class Worker;
-  /// Returns the scratch memory of one thread for a model. Throws as target() does.
+  /// Returns the scratch memory of one thread for a model. Throws as InstructionSet::chosen() does.
   Worker worker(const Model& model, Block::Shape most) const;
 
   class RowWorker;

@@ -56,7 +56,8 @@ struct WithOptimizer<FusedKernel, RowAdaGrad> {
     RowAdaGrad::Run optimizer;
     std::shared_ptr<detail::RowScales> scales;
 
-    /// Returns the scratch memory of one thread for a model. Throws as target() does.
+    /// Returns the scratch memory of one thread for a model. Throws as InstructionSet::chosen()
+    /// does.
     Worker worker(const Model& model, Block::Shape most) const;
     /// Returns the scratch memory of one thread for blocks of rows alone: no features except
     /// weights.

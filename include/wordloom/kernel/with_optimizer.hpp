@@ -268,7 +268,8 @@ struct WithOptimizer {
     detail::OptimizerRun<OptimizerPolicy> optimizer;
     std::size_t batch;
 
-    /// Returns the scratch memory of one thread for a model. Throws as target() does.
+    /// Returns the scratch memory of one thread for a model. Throws as InstructionSet::chosen()
+    /// does.
     Worker worker(const Model& model, Block::Shape most) const {
       return {kernel, optimizer, batch, model, most};
     }

@@ -138,7 +138,7 @@ struct Model {
   void save(const std::filesystem::path& path) const;
 
   /// Returns whether `text` begins like a file of `save`.
-  [[nodiscard]] static bool is_in(std::string_view text) noexcept {
+  [[nodiscard]] static bool recognizes(std::string_view text) noexcept {
     return text.starts_with(format);
   }
 

@@ -63,7 +63,7 @@ struct AdaGrad {
     bool per_row_;
   };
 
-  /// Throws as target() and detail::StateRows do.
+  /// Throws as InstructionSet::chosen() and detail::StateRows do.
   Run start(Model& model) const { return {model, *this}; }
 };
 

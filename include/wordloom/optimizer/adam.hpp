@@ -82,7 +82,7 @@ struct Adam {
     simd::AdamConstants constants_;
   };
 
-  /// Throws as target() and detail::StateRows do.
+  /// Throws as InstructionSet::chosen() and detail::StateRows do.
   Run start(Model& model) const { return {model, *this}; }
 };
 

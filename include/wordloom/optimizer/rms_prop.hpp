@@ -57,7 +57,7 @@ struct RmsProp {
     simd::RmsPropConstants constants_;
   };
 
-  /// Throws as target() and detail::StateRows do.
+  /// Throws as InstructionSet::chosen() and detail::StateRows do.
   Run start(Model& model) const { return {model, *this}; }
 };
 

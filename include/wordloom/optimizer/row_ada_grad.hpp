@@ -67,7 +67,7 @@ struct RowAdaGrad {
     float per_column_, start_sum_;
   };
 
-  /// Throws as target() and detail::StateRows do.
+  /// Throws as InstructionSet::chosen() and detail::StateRows do.
   Run start(Model& model) const { return {model, *this}; }
 };
 

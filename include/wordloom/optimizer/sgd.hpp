@@ -23,7 +23,7 @@ struct Sgd {
     std::size_t stride_;
   };
 
-  /// Throws as target() does.
+  /// Throws as InstructionSet::chosen() does.
   Run start(Model& model) const { return Run(model); }
 };
 

@@ -12,7 +12,7 @@
 
 #include <wordloom/core/detail/processors.hpp>
 #include <wordloom/core/words.hpp>
-#include <wordloom/sync/in_process.hpp>
+#include <wordloom/sync/thread_ranks.hpp>
 
 namespace wordloom { inline namespace WORDLOOM_ABI {
 
@@ -64,13 +64,13 @@ inline std::vector<std::vector<std::size_t>> numa_nodes() { return by_node(allow
 }  // namespace detail
 
 /// Trains a replica of a model on each node, a list of processors: calls `work(rank, threads)`,
-/// where `rank` is an InProcess rank for a sync policy and `threads` the number of the node's
+/// where `rank` is an ThreadRanks rank for a sync policy and `threads` the number of the node's
 /// processors. The call, and all threads that it starts, run on these alone, so that the replica is
 /// in their memory, and nodes exchange only the data of the sync policy. Throws the exception of a
-/// call, like InProcess::run, and InvalidArgument if threads cannot be kept on a node.
+/// call, like ThreadRanks::run, and InvalidArgument if threads cannot be kept on a node.
 template <class Work>
 void run_on_nodes(const std::vector<std::vector<std::size_t>>& nodes, Work work) {
-  InProcess::run(nodes.size(), [&](InProcess rank) {
+  ThreadRanks::run(nodes.size(), [&](ThreadRanks rank) {
     const auto& processors = nodes[rank.rank()];
     const detail::PinnedThread here(processors);
     work(std::move(rank), processors.size());

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 #include <wordloom/sync/allreduce.hpp>
-#include <wordloom/sync/in_process.hpp>
+#include <wordloom/sync/thread_ranks.hpp>
 
 #include "catch.hpp"
 #include "encoder/small_encoder.hpp"
@@ -121,7 +121,7 @@ TEST_CASE("one thread that trains sentences resumes in the midst of rounds to th
 
 namespace {
 
-using RankSync = RowAllgather<InProcess>;
+using RankSync = RowAllgather<ThreadRanks>;
 using RankTrainer = Trainer<Encoded<UniformMatrix, CharCnn>, FusedKernel, RankSync>;
 
 /// Returns what ranks train, each in a thread of its own: `train(trainer, model)`.
@@ -130,7 +130,7 @@ std::vector<std::optional<Model>> on_ranks(std::size_t ranks, std::size_t thread
                                            const Vocabulary& vocabulary, Train train,
                                            std::size_t round = 3) {
   std::vector<std::optional<Model>> result(ranks);
-  InProcess::run(ranks, [&](InProcess self) {
+  ThreadRanks::run(ranks, [&](ThreadRanks self) {
     RankTrainer trainer =
         encoded_trainer<UniformMatrix, FusedKernel>(parameters(threads), round, RankSync(self));
     Model model = trainer.new_model(vocabulary);
@@ -190,9 +190,9 @@ TEST_CASE("ranks resume in the midst of a round to the bits of one",
 TEST_CASE("an encoder that several ranks train needs a sampler of columns", "[encoded][sync]") {
   const Task task(50);
   std::vector<std::string> messages(2);
-  InProcess::run(2, [&](InProcess self) {
-    auto trainer = encoded_trainer<SharedNegative, FusedKernel, Allreduce<InProcess>>(
-        sentence_parameters(), 3, Allreduce<InProcess>(self));
+  ThreadRanks::run(2, [&](ThreadRanks self) {
+    auto trainer = encoded_trainer<SharedNegative, FusedKernel, Allreduce<ThreadRanks>>(
+        sentence_parameters(), 3, Allreduce<ThreadRanks>(self));
     messages[self.rank()] =
         message_of<InvalidArgument>([&] { trainer.fit(task.corpus, task.vocabulary); });
   });

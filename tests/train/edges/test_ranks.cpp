@@ -8,7 +8,7 @@
 #include <wordloom/kernel/dot_kernel.hpp>
 #include <wordloom/sampler/shared_negative.hpp>
 #include <wordloom/sync/allreduce.hpp>
-#include <wordloom/sync/in_process.hpp>
+#include <wordloom/sync/thread_ranks.hpp>
 #include <wordloom/train/trainer.hpp>
 
 #include "catch.hpp"
@@ -19,7 +19,7 @@ using namespace wordloom;
 
 namespace {
 
-using RankTrainer = Trainer<SharedNegative, DotKernel, Allreduce<InProcess>>;
+using RankTrainer = Trainer<SharedNegative, DotKernel, Allreduce<ThreadRanks>>;
 
 }  // namespace
 
@@ -28,8 +28,8 @@ TEST_CASE("checkpoints are copied while threads and ranks train", "[trainer][che
   const auto corpus = paired_corpus(vocabulary, 1000);
   const TemporaryFolder folder;
   for (const std::size_t ranks : {1u, 2u})
-    InProcess::run(ranks, [&](InProcess self) {
-      RankTrainer trainer(small(2), Allreduce<InProcess>(self));
+    ThreadRanks::run(ranks, [&](ThreadRanks self) {
+      RankTrainer trainer(small(2), Allreduce<ThreadRanks>(self));
       trainer.checkpoint_to(folder / "state", 0s);
       trainer.on_progress([](const Progress& progress) { return progress.fraction() < 0.7; }, 0s);
       trainer.fit(corpus, vocabulary);
@@ -46,8 +46,8 @@ TEST_CASE("an exception on one rank reaches its caller, and names it on the othe
   const auto corpus = paired_corpus(vocabulary);
   for (const std::string kind : {"library", "standard", "int"}) {
     std::vector<std::string> arrived(3);
-    const auto work = [&](InProcess self) {
-      RankTrainer trainer(small(), Allreduce<InProcess>(self));
+    const auto work = [&](ThreadRanks self) {
+      RankTrainer trainer(small(), Allreduce<ThreadRanks>(self));
       if (self.rank() == 1)
         trainer.on_progress(
             [&](const Progress& progress) {
@@ -66,7 +66,7 @@ TEST_CASE("an exception on one rank reaches its caller, and names it on the othe
         here = std::to_string(number);
       }
     };
-    InProcess::run(3, work);
+    ThreadRanks::run(3, work);
     const std::string cause = kind == "library"    ? "unknown word 'mine'"
                               : kind == "standard" ? "mine"
                                                    : "an exception that is not a std::exception";
@@ -82,8 +82,8 @@ TEST_CASE("if ranks stop and the checkpoint cannot be written, only the first ra
   const TemporaryFolder folder;
   std::vector<std::string> arrived(2);
   std::filesystem::create_directory(folder / "there");
-  InProcess::run(2, [&](InProcess self) {
-    RankTrainer trainer(small(), Allreduce<InProcess>(self));
+  ThreadRanks::run(2, [&](ThreadRanks self) {
+    RankTrainer trainer(small(), Allreduce<ThreadRanks>(self));
     trainer.checkpoint_to(folder / "there" / "state");
     trainer.on_progress(
         [&](const Progress& progress) {

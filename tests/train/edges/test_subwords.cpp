@@ -9,7 +9,7 @@
 #include <vector>
 #include <wordloom/sampler/subwords.hpp>
 #include <wordloom/sync/allreduce.hpp>
-#include <wordloom/sync/in_process.hpp>
+#include <wordloom/sync/thread_ranks.hpp>
 #include <wordloom/wordloom.hpp>
 
 #include "catch.hpp"
@@ -177,9 +177,9 @@ TEST_CASE("ranks train a model with subwords and end with equal models", "[subwo
   const auto alone = subword_trainer(small()).fit(corpus, vocabulary);
   const auto train = [&](std::size_t ranks, std::size_t threads) {
     std::vector<std::optional<SubwordEmbeddings>> all(ranks);
-    InProcess::run(ranks, [&](InProcess self) {
-      Allreduce<InProcess> sync(self, {.overlap = false});
-      all[self.rank()].emplace(subword_trainer<SharedNegative, FusedKernel, Allreduce<InProcess>>(
+    ThreadRanks::run(ranks, [&](ThreadRanks self) {
+      Allreduce<ThreadRanks> sync(self, {.overlap = false});
+      all[self.rank()].emplace(subword_trainer<SharedNegative, FusedKernel, Allreduce<ThreadRanks>>(
                                    small(threads), std::move(sync))
                                    .fit(corpus, vocabulary));
     });

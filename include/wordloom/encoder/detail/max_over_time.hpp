@@ -68,7 +68,7 @@ inline void scatter_all(float* changes, const ConvolutionTable& table,
 
 #ifndef WORDLOOM_PRECOMPILED
 #include <wordloom/simd/detail/row_access.hpp>
-#include <wordloom/simd/target.hpp>
+#include <wordloom/simd/instruction_set.hpp>
 #define WORDLOOM_VECTOR_CODE <wordloom/encoder/detail/max_over_time.inl>
 #include <wordloom/simd/detail/for_each_target.inl>
 inline wordloom::simd::ConvolutionFunctions wordloom::simd::convolution_functions() {

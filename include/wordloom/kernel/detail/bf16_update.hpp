@@ -66,14 +66,14 @@ struct Bf16Functions {
 };
 
 /// Returns the functions, or null pointers if the processor lacks AVX512_BF16 or WORDLOOM_TARGET
-/// names a lesser instruction set than AVX-512. Throws as target() does.
+/// names a lesser instruction set than AVX-512. Throws as InstructionSet::chosen() does.
 Bf16Functions bf16_functions();
 
 }}}  // namespace wordloom::WORDLOOM_ABI::simd
 
 #ifndef WORDLOOM_PRECOMPILED
 #include <wordloom/objective/detail/logistic.hpp>
-#include <wordloom/simd/target.hpp>
+#include <wordloom/simd/instruction_set.hpp>
 #define WORDLOOM_VECTOR_CODE <wordloom/kernel/detail/bf16_gradients.inl>
 #include <wordloom/simd/detail/for_each_target.inl>
 #if HWY_ARCH_X86_64 && !HWY_COMPILER_MSVC
@@ -88,7 +88,7 @@ Bf16Functions bf16_functions();
 inline wordloom::simd::Bf16Functions wordloom::simd::bf16_functions() {
   Bf16Functions functions = WORDLOOM_OF_TARGET(bf16_gradients_table());
 #if HWY_ARCH_X86_64 && !HWY_COMPILER_MSVC
-  if (target().highway <= HWY_AVX3 && __builtin_cpu_supports("avx512bf16")) {
+  if (InstructionSet::chosen().highway <= HWY_AVX3 && __builtin_cpu_supports("avx512bf16")) {
     functions.score = HWY_NAMESPACE::bf16::score;
     functions.update = HWY_NAMESPACE::bf16::update;
   }

@@ -45,7 +45,7 @@ FusedFunctions fused_functions();
 
 #ifndef WORDLOOM_PRECOMPILED
 #include <wordloom/objective/detail/logistic.hpp>
-#include <wordloom/simd/target.hpp>
+#include <wordloom/simd/instruction_set.hpp>
 #define WORDLOOM_VECTOR_CODE <wordloom/kernel/detail/fused_tile.inl>
 #include <wordloom/simd/detail/for_each_target.inl>
 #define WORDLOOM_VECTOR_CODE <wordloom/kernel/detail/row_scores.inl>

@@ -19,7 +19,7 @@ GemmFunctions gemm_functions();
 
 #ifndef WORDLOOM_PRECOMPILED
 #include <wordloom/objective/detail/logistic.hpp>
-#include <wordloom/simd/target.hpp>
+#include <wordloom/simd/instruction_set.hpp>
 #define WORDLOOM_VECTOR_CODE <wordloom/kernel/detail/gemm_rows.inl>
 #include <wordloom/simd/detail/for_each_target.inl>
 inline wordloom::simd::GemmFunctions wordloom::simd::gemm_functions() {

@@ -27,7 +27,7 @@ StagingFunctions staging_functions();
 
 #ifndef WORDLOOM_PRECOMPILED
 #include <wordloom/simd/detail/row_access.hpp>
-#include <wordloom/simd/target.hpp>
+#include <wordloom/simd/instruction_set.hpp>
 #define WORDLOOM_VECTOR_CODE <wordloom/kernel/detail/staging.inl>
 #include <wordloom/simd/detail/for_each_target.inl>
 inline wordloom::simd::StagingFunctions wordloom::simd::staging_functions() {

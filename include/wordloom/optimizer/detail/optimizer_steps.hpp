@@ -51,7 +51,7 @@ OptimizerFunctions optimizer_functions();
 
 #ifndef WORDLOOM_PRECOMPILED
 #include <wordloom/simd/detail/row_access.hpp>
-#include <wordloom/simd/target.hpp>
+#include <wordloom/simd/instruction_set.hpp>
 #define WORDLOOM_VECTOR_CODE <wordloom/optimizer/detail/optimizer_steps.inl>
 #include <wordloom/simd/detail/for_each_target.inl>
 inline wordloom::simd::OptimizerFunctions wordloom::simd::optimizer_functions() {

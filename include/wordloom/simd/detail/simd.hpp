@@ -66,15 +66,15 @@ namespace hn = hwy::HWY_NAMESPACE;
 /// The function or variable of this name, in wordloom::simd, of the target that runs (target.hpp).
 #define WORDLOOM_OF(of_target, name) ::wordloom::simd::of_target::name
 #if WORDLOOM_COMPILES_AVX2
-#define WORDLOOM_OF_TARGET(name)                                          \
-  (::wordloom::target().highway == HWY_AVX3   ? WORDLOOM_OF(N_AVX3, name) \
-   : ::wordloom::target().highway == HWY_AVX2 ? WORDLOOM_OF(N_AVX2, name) \
-                                              : WORDLOOM_OF(HWY_NAMESPACE, name))
+#define WORDLOOM_OF_TARGET(name)                                                          \
+  (::wordloom::InstructionSet::chosen().highway == HWY_AVX3   ? WORDLOOM_OF(N_AVX3, name) \
+   : ::wordloom::InstructionSet::chosen().highway == HWY_AVX2 ? WORDLOOM_OF(N_AVX2, name) \
+                                                              : WORDLOOM_OF(HWY_NAMESPACE, name))
 #elif WORDLOOM_COMPILES_AVX3
-#define WORDLOOM_OF_TARGET(name)                                        \
-  (::wordloom::target().highway == HWY_AVX3 ? WORDLOOM_OF(N_AVX3, name) \
-                                            : WORDLOOM_OF(HWY_NAMESPACE, name))
+#define WORDLOOM_OF_TARGET(name)                                                        \
+  (::wordloom::InstructionSet::chosen().highway == HWY_AVX3 ? WORDLOOM_OF(N_AVX3, name) \
+                                                            : WORDLOOM_OF(HWY_NAMESPACE, name))
 #else
 #define WORDLOOM_OF_TARGET(name) \
-  (static_cast<void>(::wordloom::target()), WORDLOOM_OF(HWY_NAMESPACE, name))
+  (static_cast<void>(::wordloom::InstructionSet::chosen()), WORDLOOM_OF(HWY_NAMESPACE, name))
 #endif

@@ -33,7 +33,7 @@ RowChangeFunctions row_change_functions();
 
 #ifndef WORDLOOM_PRECOMPILED
 #include <wordloom/simd/detail/row_access.hpp>
-#include <wordloom/simd/target.hpp>
+#include <wordloom/simd/instruction_set.hpp>
 #define WORDLOOM_VECTOR_CODE <wordloom/sync/detail/row_changes.inl>
 #include <wordloom/simd/detail/for_each_target.inl>
 inline wordloom::simd::RowChangeFunctions wordloom::simd::row_change_functions() {

@@ -22,7 +22,7 @@ MergeFunction merge_function();
 
 #ifndef WORDLOOM_PRECOMPILED
 #include <wordloom/simd/detail/row_access.hpp>
-#include <wordloom/simd/target.hpp>
+#include <wordloom/simd/instruction_set.hpp>
 #define WORDLOOM_VECTOR_CODE <wordloom/train/detail/merge_rows.inl>
 #include <wordloom/simd/detail/for_each_target.inl>
 inline wordloom::simd::MergeFunction wordloom::simd::merge_function() {

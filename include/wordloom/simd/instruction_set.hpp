@@ -12,15 +12,20 @@
 namespace wordloom { inline namespace WORDLOOM_ABI {
 
 /// An instruction set for which this program holds vector code.
-struct Target {
+struct InstructionSet {
   const char* name;   // "avx512", "avx2", "sse4", "neon", "scalar", ...
   long long highway;  // HWY_AVX3, ...
+
+  /// Returns the one on which kernels run: the best of this machine, or the one that the
+  /// environment variable WORDLOOM_TARGET names. Chosen once. Thread-safe; throws InvalidArgument
+  /// if WORDLOOM_TARGET names none.
+  static const InstructionSet& chosen();
 };
 
 namespace detail {
 
 /// Returns the instruction sets that this program holds and this machine can run, best first.
-std::vector<Target> available_targets();
+std::vector<InstructionSet> available_instruction_sets();
 
 }  // namespace detail
 
@@ -29,7 +34,7 @@ std::vector<Target> available_targets();
 namespace detail {
 
 /// The instruction set that the compiler's flags allow.
-inline constexpr Target static_target {
+inline constexpr InstructionSet static_instruction_set {
 #if HWY_STATIC_TARGET == HWY_AVX3_DL || HWY_STATIC_TARGET == HWY_AVX3
   "avx512",
 #elif HWY_STATIC_TARGET == HWY_AVX2
@@ -48,8 +53,8 @@ inline constexpr Target static_target {
       HWY_STATIC_TARGET
 };
 
-inline std::vector<Target> available_targets() {
-  std::vector<Target> result;
+inline std::vector<InstructionSet> available_instruction_sets() {
+  std::vector<InstructionSet> result;
 #if WORDLOOM_COMPILES_AVX2
   // Highway's AVX2 includes F16C too, which Clang cannot query, all machines with AVX2 have, and
   // the kernels do not use.
@@ -67,7 +72,7 @@ inline std::vector<Target> available_targets() {
 #if WORDLOOM_COMPILES_AVX2
   if (avx2) result.push_back({"avx2", HWY_AVX2});
 #endif
-  result.push_back(detail::static_target);
+  result.push_back(detail::static_instruction_set);
   return result;
 }
 
@@ -79,12 +84,13 @@ namespace detail {
 
 /// Returns the one of `available` with the name `wanted`, or the best if it is null. Throws
 /// InvalidArgument if there is none of this name.
-inline Target choose_target(const std::vector<Target>& available, const char* wanted) {
+inline InstructionSet choose_instruction_set(const std::vector<InstructionSet>& available,
+                                             const char* wanted) {
   if (wanted == nullptr) return available.front();
   std::string names;
-  for (const Target& target : available) {
-    if (wanted == std::string_view(target.name)) return target;
-    names.append(names.empty() ? "" : ", ").append(target.name);
+  for (const InstructionSet& set : available) {
+    if (wanted == std::string_view(set.name)) return set;
+    names.append(names.empty() ? "" : ", ").append(set.name);
   }
   throw InvalidArgument{"WORDLOOM_TARGET is ", detail::shown(wanted),
                         ", this program on this machine has: ", names};
@@ -92,13 +98,10 @@ inline Target choose_target(const std::vector<Target>& available, const char* wa
 
 }  // namespace detail
 
-/// Returns the instruction set on which kernels run: the best of this machine, or the one that the
-/// environment variable WORDLOOM_TARGET names. Chosen once. Thread-safe; throws InvalidArgument if
-/// WORDLOOM_TARGET names none.
-inline const Target& target() {
-  static const Target chosen =
-      detail::choose_target(detail::available_targets(), std::getenv("WORDLOOM_TARGET"));
-  return chosen;
+inline const InstructionSet& InstructionSet::chosen() {
+  static const InstructionSet first = detail::choose_instruction_set(
+      detail::available_instruction_sets(), std::getenv("WORDLOOM_TARGET"));
+  return first;
 }
 
 }}  // namespace wordloom::WORDLOOM_ABI

@@ -20,7 +20,7 @@ namespace wordloom { inline namespace WORDLOOM_ABI {
 
 /// A rank among threads of one process, to test and measure training on a cluster. Sums are
 /// computed in the order of ranks, so that every run gives the same ones. Copies are the same rank.
-class InProcess {
+class ThreadRanks {
  public:
   /// Calls work(rank) for each of `size` ranks, each in a thread of its own. If one throws, the
   /// others end with SyncError as soon as they need it, and its exception is rethrown.
@@ -33,7 +33,7 @@ class InProcess {
       threads.reserve(size);
       for (std::size_t rank = 0; rank < size; ++rank)
         threads.emplace_back([&, rank] {
-          InProcess self(shared, rank);
+          ThreadRanks self(shared, rank);
           try {
             work(self);
           } catch (...) {
@@ -140,7 +140,7 @@ class InProcess {
     std::vector<std::vector<std::string>> texts;
   };
 
-  InProcess(std::shared_ptr<Shared> shared, std::size_t rank)
+  ThreadRanks(std::shared_ptr<Shared> shared, std::size_t rank)
       : shared_(std::move(shared)), rank_(rank) {}
 
   /// Reduces all arrays into the first, in rank order, then copies it to the others.
@@ -178,6 +178,9 @@ class InProcess {
   std::uint64_t begun_ = 0;  // the last round that this rank has taken part in
 };
 
-static_assert(TextCollective<InProcess> && Bf16Collective<InProcess> && RowCollective<InProcess>);
+static_assert(TextCollective<ThreadRanks> && Bf16Collective<ThreadRanks> &&
+              RowCollective<ThreadRanks>);
+
+using InProcess [[deprecated("use ThreadRanks")]] = ThreadRanks;
 
 }}  // namespace wordloom::WORDLOOM_ABI

@@ -1,25 +1,25 @@
 #include <string>
 #include <vector>
 #include <wordloom/core/error.hpp>
-#include <wordloom/simd/target.hpp>
+#include <wordloom/simd/instruction_set.hpp>
 
 #include "catch.hpp"
 
 using namespace wordloom;
 
 TEST_CASE("the best target runs unless another is named", "[target]") {
-  const std::vector<Target> available{{"avx512", 1}, {"avx2", 2}, {"scalar", 3}};
-  CHECK(detail::choose_target(available, nullptr).highway == 1);
-  CHECK(detail::choose_target(available, "avx2").highway == 2);
-  CHECK(detail::choose_target(available, "scalar").highway == 3);
+  const std::vector<InstructionSet> available{{"avx512", 1}, {"avx2", 2}, {"scalar", 3}};
+  CHECK(detail::choose_instruction_set(available, nullptr).highway == 1);
+  CHECK(detail::choose_instruction_set(available, "avx2").highway == 2);
+  CHECK(detail::choose_instruction_set(available, "scalar").highway == 3);
 }
 
 TEST_CASE("a missing target is refused with the list of available ones", "[target]") {
-  const std::vector<Target> available{{"avx2", 2}, {"scalar", 3}};
+  const std::vector<InstructionSet> available{{"avx2", 2}, {"scalar", 3}};
   for (const char* wanted : {"avx512", "", "AVX2", "avx2 "}) {
     std::string message;
     try {
-      detail::choose_target(available, wanted);
+      detail::choose_instruction_set(available, wanted);
     } catch (const InvalidArgument& error) {
       message = error.what();
     }
@@ -29,7 +29,7 @@ TEST_CASE("a missing target is refused with the list of available ones", "[targe
 }
 
 TEST_CASE("the target of the compiler's flags is always available, and last", "[target]") {
-  const auto available = detail::available_targets();
+  const auto available = detail::available_instruction_sets();
   REQUIRE_FALSE(available.empty());
   CHECK(available.back().highway == HWY_STATIC_TARGET);
   for (std::size_t i = 1; i < available.size(); ++i)
