@@ -79,7 +79,9 @@ def rewrite(path, text):
 
     parts = re.split(r"(^```.*?^```$)", text, flags=re.M | re.S)
     for i in range(0, len(parts), 2):  # the others are blocks of code
-        parts[i] = LINK.sub(replace, re.sub(r"^#+ (.+)$", mark, parts[i], flags=re.M))
+        part = re.sub(r"^#+ (.+)$", mark, parts[i], flags=re.M)
+        part = re.sub(r"(\*\*[^*`\n]*)@", r"\1\\@", part)  # no command of Doxygen
+        parts[i] = LINK.sub(replace, part)
     return "".join(parts)
 
 
