@@ -96,6 +96,13 @@ def declaration(name):
     return ("@typedef" if alias else "@class") + " wordloom::" + name
 
 
+def write_policy(page, title, names, body):
+    links = ", ".join(f"@ref wordloom::{name}" for name in names)
+    write(page + ".md", f"# {title} {{#{page}}}\n\nDeclaration: {links}\n\n{body}")
+    NOTES.extend(f"{declaration(name)}\n@see @ref {page} (parameters, paper, measurements)"
+                 for name in names)
+
+
 def split_pages(path, text):
     """Writes the sections on policies as pages of their own. Returns the rest and their names."""
     first, *sections = re.split(r"^## ", text, flags=re.M)
@@ -106,15 +113,19 @@ def split_pages(path, text):
             first += "## " + section
             continue
         heading, body = section.split("\n", 1)
-        heading = re.sub(r" \{#.*", "", heading)
-        title = heading.replace("`", "")
-        names = re.findall(r"`(\w+)", heading)
-        links = ", ".join(f"@ref wordloom::{name}" for name in names)
-        write(page + ".md", f"# {title} {{#{page}}}\n\nDeclaration: {links}\n\n{body}")
-        NOTES.extend(f"{declaration(name)}\n@see @ref {page} (parameters, paper, measurements)"
-                     for name in names)
+        title = re.sub(r" \{#.*", "", heading).replace("`", "")
+        write_policy(page, title, re.findall(r"`(\w+)", heading), body)
         pages.append(page)
     return first, pages
+
+
+def table_pages(text):
+    """Writes a page for each row of the table of kernels on a GPU. Returns their names."""
+    rows = re.findall(r"^\| `(Cuda\w+)[^|]*\| ([^|]+) \| ([^|]+) \|$", text, re.M)
+    for name, samplers, method in rows:
+        body = f"{method[0].upper() + method[1:]}.\n\n- Samplers: {samplers}\n- Limits and measurements: @ref guide-cuda\n"
+        write_policy("kernel-" + name, name, [name], body)
+    return ["kernel-" + row[0] for row in rows]
 
 
 shutil.rmtree(OUTPUT, ignore_errors=True)
@@ -136,6 +147,8 @@ for guide, content in GUIDES.items():
     content = re.sub(r"^(# .*?) \{#.*\}", rf"\1 {{#{page_id(guide)}}}", content, count=1)
     if guide in SPLIT:
         content, children[guide] = split_pages(guide, content)
+    elif guide == "include/wordloom/cuda/README.md":
+        children[guide] = table_pages(content)
     texts[guide] = content
 for guide in GUIDES:
     parent = parent_of(guide)
