@@ -123,7 +123,8 @@ def table_pages(text):
     """Writes a page for each row of the table of kernels on a GPU. Returns their names."""
     rows = re.findall(r"^\| `(Cuda\w+)[^|]*\| ([^|]+) \| ([^|]+) \|$", text, re.M)
     for name, samplers, method in rows:
-        body = f"{method[0].upper() + method[1:]}.\n\n- Samplers: {samplers}\n- Limits and measurements: @ref guide-cuda\n"
+        body = (f"{method[0].upper() + method[1:]}.\n\n- Samplers: {samplers}\n"
+                "- Limits and measurements: @ref guide-cuda\n")
         write_policy("kernel-" + name, name, [name], body)
     return ["kernel-" + row[0] for row in rows]
 
