@@ -1,4 +1,5 @@
 #pragma once
+
 /// Training on GPUs, for example by `Trainer<SharedNegative, CudaWarpKernel>`. Compile with nvcc.
 #ifndef __CUDACC__
 #error "wordloom/cuda.hpp has kernels for a GPU: compile the file that includes it with nvcc (.cu)"

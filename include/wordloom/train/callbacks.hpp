@@ -44,8 +44,8 @@ struct Checkpoint {
   std::chrono::duration<double> interval;
 };
 
-/// Writes a line of progress over and over (by '\r'), and a line feed at the end of a run. Writes
-/// to `out`, which must outlive the trainer, on any of the training threads.
+/// Writes a line of progress over the one before, and a line feed at the end of a run. Writes to
+/// `out`, which must outlive the trainer, on any of the training threads.
 class ProgressBar {
  public:
   explicit ProgressBar(std::ostream& out,
