@@ -12,9 +12,11 @@
 #        cmake/test.sh full       before each release, for hours: all of these, the tests of edges
 #                                 optimised by Clang, each header on its own, the benchmarks and
 #                                 their tests, tests that train for minutes, more changed files and
-#                                 killed runs, code for GPUs by nvcc, and on an emulated GPU with
-#                                 more seeds, under sanitizers, without each of its barriers and as
-#                                 nvcc compiled it. Writes benchmarks/results/full-check.md.
+#                                 killed runs, the quickstart on emulated processors (aarch64 with
+#                                 and without SVE, RISC-V), code for GPUs by nvcc, and on an
+#                                 emulated GPU with more seeds, under sanitizers, without each of
+#                                 its barriers and as nvcc compiled it. Writes
+#                                 benchmarks/results/full-check.md.
 #        WORDLOOM_FUZZ_INPUTS and WORDLOOM_KILLS say how many of each: 1000 and 10, of `full` 10000
 #        and 100.
 set -euo pipefail
@@ -141,6 +143,28 @@ run_all_tests() {
   build_and_test
 }
 
+# The quickstart for processors that are not here, from the headers, and run by an emulator.
+run_on_other_processors() {
+  local folder=build/processors target flags compiler emulator
+  mkdir -p "$folder/include"
+  ln -sfn /usr/include/hwy "$folder/include/hwy"
+  run build/release/examples/write_demo_corpus "$folder" 60000
+  for target in aarch64 'aarch64 -mcpu=neoverse-v1' riscv64; do
+    flags=${target#* } compiler=${target%% *}-linux-gnu-g++ emulator=qemu-${target%% *}
+    [ "$flags" != "$target" ] || flags=
+    if ! command -v "$compiler" >/dev/null || ! command -v "$emulator" >/dev/null; then
+      say "Skipped: there is no $compiler, or no $emulator"
+      continue
+    fi
+    # shellcheck disable=SC2086
+    run "$compiler" -std=c++20 -O2 -static $flags -Iinclude -isystem "$folder/include" \
+      examples/quickstart.cpp -o "$folder/quickstart"
+    run "$emulator" "$folder/quickstart" "$folder/text" "$folder/vectors.bin"
+    run build/release/examples/evaluate "$folder/vectors.bin" \
+      --similarity "$folder/similarity" --analogy "$folder/analogies"
+  done
+}
+
 compile_headers() {
   run cmake --build --preset release --parallel "$jobs" --target wordloom_self_contained_headers
 }
@@ -231,7 +255,7 @@ commit=$(git describe --always --dirty --abbrev=12)
 trap write_result EXIT
 options+=(-DWORDLOOM_TEST_LONG=ON -DWORDLOOM_TEST_DEVICE=ON)
 configure release "${options[@]}"
-for name in make_reference run_clang_tidy run_all_tests compile_headers sanitize_addresses \
+for name in make_reference run_clang_tidy run_all_tests compile_headers run_on_other_processors sanitize_addresses \
   sanitize_threads run_clang_code kill_runs sanitize_emulated_gpu leave_out_barriers \
   compare_speeds; do
   step $name

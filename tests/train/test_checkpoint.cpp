@@ -5,8 +5,10 @@
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <vector>
+#include <wordloom/any_trainer.hpp>
 #include <wordloom/wordloom.hpp>
 
 #include "catch.hpp"
@@ -61,14 +63,18 @@ struct IndexedTrainer : Trainer<IndexedContext, FusedKernel> {
 };
 
 /// Trains until `fraction` is done; the checkpoint is then in `path`.
-template <class AnyTrainer = DefaultTrainer>
-void interrupt(const Task& task, const Hyperparameters& with, double fraction,
-               const std::filesystem::path& path) {
-  AnyTrainer trainer(with);
+template <class Trained>
+void interrupt_run(Trained trainer, const Task& task, double fraction,
+                   const std::filesystem::path& path) {
   trainer.checkpoint_to(path);
   trainer.on_progress([&](const Progress& progress) { return progress.fraction() < fraction; }, 0s);
   trainer.fit(task.corpus, task.vocabulary);
   REQUIRE(trainer.report().stopped);
+}
+template <class Trained = DefaultTrainer>
+void interrupt(const Task& task, const Hyperparameters& with, double fraction,
+               const std::filesystem::path& path) {
+  interrupt_run(Trained(with), task, fraction, path);
 }
 
 std::string content(const std::filesystem::path& path) {
@@ -81,26 +87,30 @@ void write(const std::filesystem::path& path, const std::string& bytes) {
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("one thread resumes to the same bits, wherever it was stopped", "[checkpoint]",
-                   DefaultTrainer, (Trainer<Cbow, FusedKernel>),
-                   (Trainer<HierarchicalSoftmax, FusedKernel>),
-                   (Trainer<GroupedWindow, FusedKernel>), (Trainer<SentenceMinibatch, FusedKernel>),
-                   IndexedTrainer) {
+TEST_CASE("one thread resumes to the same bits, wherever it was stopped", "[checkpoint]") {
   const Task task(150);
   const TemporaryFolder folder;
   Hyperparameters with = parameters();
-  if constexpr (!std::is_same_v<TestType, Trainer<HierarchicalSoftmax, FusedKernel>>)
-    with.negative_pool = 1;  // for 128 words and more
-  TestType whole(with);
-  const auto expected = whole.fit(task.corpus, task.vocabulary);
-  for (const double fraction : {0.0, 0.1, 0.25, 0.4, 0.74, 0.999}) {
-    interrupt<TestType>(task, with, fraction, folder / "state");
-    TestType rest(with);
-    CHECK(same(rest.resume(task.corpus, task.vocabulary, folder / "state"), expected));
-    CHECK(rest.report().tokens == whole.report().tokens);
-    CHECK(rest.report().loss == Approx(whole.report().loss));
-    CHECK(rest.report().epoch_losses.front() == Approx(whole.report().epoch_losses.front()));
-  }
+  const auto check = [&](auto&& make) {
+    auto whole = make(with);
+    const auto expected = whole.fit(task.corpus, task.vocabulary);
+    for (const double fraction : {0.0, 0.1, 0.25, 0.4, 0.74, 0.999}) {
+      interrupt_run(make(with), task, fraction, folder / "state");
+      auto rest = make(with);
+      CHECK(same(rest.resume(task.corpus, task.vocabulary, folder / "state"), expected));
+      CHECK(rest.report().tokens == whole.report().tokens);
+      CHECK(rest.report().loss == Approx(whole.report().loss));
+      CHECK(rest.report().epoch_losses.front() == Approx(whole.report().epoch_losses.front()));
+    }
+  };
+  const auto check_named = [&](std::string_view sampler) {
+    INFO(sampler);
+    check([&](const Hyperparameters& of) { return make_trainer(sampler, "fused", of); });
+  };
+  check_named("shared-hs");
+  with.negative_pool = 1;  // for 128 words and more
+  for (const auto* sampler : {"shared", "cbow", "grouped", "minibatch"}) check_named(sampler);
+  check([](const Hyperparameters& of) { return IndexedTrainer(of); });
 }
 
 TEST_CASE("checkpoints written during training are complete", "[checkpoint]") {

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 #include <vector>
+#include <wordloom/any_trainer.hpp>
 #include <wordloom/model/model.hpp>
 #include <wordloom/registry.hpp>
 #include <wordloom/train/trainer.hpp>
@@ -52,18 +53,20 @@ std::size_t pairs_found(const Embeddings& words, const std::string& prefix, std:
 TEST_CASE("words that occur together get similar vectors, with every sampler", "[trainer]") {
   const auto vocabulary = small_vocabulary();
   const auto corpus = paired_corpus(vocabulary, 2000);
-  const auto check = [&]<class Sampler>(std::string_view name) {
-    INFO(name);
+  const auto check = [&](std::string_view sampler, std::string_view kernel) {
+    INFO(sampler);
     for (const std::size_t threads : {1u, 3u}) {
       auto parameters = small(threads);
       parameters.epochs = 10;
-      Trainer<Sampler, FusedKernel> trainer(parameters);
+      AnyTrainer trainer = make_trainer(sampler, kernel, parameters);
       CHECK(pairs_found(trainer.fit(corpus, vocabulary), "w", 20) == 10);
       CHECK(trainer.report().epoch_losses.back() < trainer.report().epoch_losses.front());
     }
   };
-  Policies::Samplers::for_each(check);
-  Policies::PublishedSamplers::for_each(check);
+  Policies::Samplers::for_each([&]<class>(std::string_view name) { check(name, "fused"); });
+#if WORDLOOM_HAS_BLAS
+  Policies::PublishedSamplers::for_each([&]<class>(std::string_view name) { check(name, "gemm"); });
+#endif
 }
 
 TEST_CASE("fit continues with an existing model", "[trainer]") {

@@ -5,8 +5,10 @@
 #include <limits>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
+#include <wordloom/any_trainer.hpp>
 #include <wordloom/wordloom.hpp>
 
 #include "catch.hpp"
@@ -16,19 +18,22 @@
 
 using namespace wordloom;
 
-TEMPLATE_TEST_CASE("one thread and one seed give the same bits again", "[trainer]",
-                   (Trainer<Hogwild, DotKernel>), (Trainer<SharedNegative, DotKernel>),
-                   (Trainer<SharedNegative, FusedKernel>),
-                   (detail::FixedWindowTrainer<Hogwild, FusedKernel>), (Trainer<Cbow, FusedKernel>),
-                   (Trainer<HierarchicalSoftmax, DotKernel>)) {
+TEST_CASE("one thread and one seed give the same bits again", "[trainer]") {
   const auto vocabulary = small_vocabulary();
   const auto corpus = paired_corpus(vocabulary);
-  auto parameters = small();
-  TestType trainer(parameters);
-  const auto first = trainer.fit(corpus, vocabulary);
-  CHECK(same(first, trainer.fit(corpus, vocabulary)));
-  parameters.seed = 2;
-  CHECK_FALSE(same(first, TestType(parameters).fit(corpus, vocabulary)));
+  const auto check = [&](std::string_view sampler, std::string_view kernel, bool fixed_window) {
+    INFO(sampler << ", " << kernel);
+    auto parameters = small();
+    parameters.fixed_window = fixed_window;
+    AnyTrainer trainer = make_trainer(sampler, kernel, parameters);
+    const auto first = trainer.fit(corpus, vocabulary);
+    CHECK(same(first, trainer.fit(corpus, vocabulary)));
+    parameters.seed = 2;
+    CHECK_FALSE(same(first, make_trainer(sampler, kernel, parameters).fit(corpus, vocabulary)));
+  };
+  for (const auto* kernel : {"dot", "fused"})
+    Policies::Samplers::for_each([&]<class>(std::string_view name) { check(name, kernel, false); });
+  check("hogwild", "fused", true);
 }
 
 namespace {
