@@ -47,6 +47,14 @@ wordloom_corpus_test(quickstart
 wordloom_corpus_test(tour
   "$<TARGET_FILE:tour> ${corpus}/text | tee out; grep '^queen' out; grep 'match: paris' out
    test -s model; test -s vectors.bin")
+# Names with blanks; trained to the end, cancelled, and without data.
+wordloom_corpus_test(host_application
+  "sed 's/paris/Paris (city)/g; s/ /;/g; s/Paris;(/Paris (/g' ${corpus}/short/text >baskets
+   $<TARGET_FILE:host_application> baskets 300 'Paris (city)' 2>log; cat log; grep -q '^loss' log
+   grep '^100 %' log; test $(sed -n '/^trained/,$p' log | grep -c ' 0[.]') -eq 5
+   $<TARGET_FILE:host_application> baskets 0 'Paris (city)' 2>log; grep '^cancelled' log
+   status=0; $<TARGET_FILE:host_application> missing 300 x 2>err || status=$?
+   cat err; test $status -eq 1; grep 'cannot open missing' err")
 wordloom_corpus_test(run_time_choice
   "$<TARGET_FILE:run_time_choice> ${corpus}/text cbow dot gradient whole | tee out; grep '^epoch 2' out; grep ' vectors' out
    status=0; $<TARGET_FILE:run_time_choice> ${corpus}/text cbow fast 2>err || status=$?

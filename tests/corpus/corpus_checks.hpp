@@ -1,6 +1,7 @@
 #pragma once
 #include <algorithm>
 #include <chrono>
+#include <deque>
 #include <list>
 #include <ranges>
 #include <sstream>
@@ -22,6 +23,32 @@ namespace wordloom_test {
 using namespace wordloom;
 
 using SentenceList = std::vector<std::vector<WordId>>;
+using WordLists = std::vector<std::vector<std::string>>;
+
+/// Sentences that can be read only once, like those of a generator.
+template <class Sentence>
+class Once {
+ public:
+  explicit Once(const std::vector<Sentence>& sentences)
+      : rest_(sentences.begin(), sentences.end()) {}
+
+  struct iterator {
+    using value_type = Sentence;
+    using difference_type = std::ptrdiff_t;
+    using iterator_concept = std::input_iterator_tag;
+
+    const Sentence& operator*() const { return rest->front(); }
+    iterator& operator++() { return rest->pop_front(), *this; }
+    void operator++(int) { rest->pop_front(); }
+    friend bool operator==(const iterator& it, std::default_sentinel_t) { return it.rest->empty(); }
+    std::deque<Sentence>* rest = nullptr;
+  };
+  iterator begin() { return {&rest_}; }
+  std::default_sentinel_t end() const { return {}; }
+
+ private:
+  std::deque<Sentence> rest_;
+};
 
 template <class AnyCorpus>
 SentenceList sentences_of(const AnyCorpus& corpus, const Shard& shard) {

@@ -144,8 +144,8 @@ TEST_CASE("an empty word is refused with its sentence", "[corpus]") {
                          [&] { return EncodedCorpus::from_sentences(sentences, vocabulary); }));
     return message;
   };
-  CHECK(refusal({{"a"}, {"a", ""}}) == "sentences[1]: a word is empty");
-  CHECK(refusal({{}, {}, {""}}) == "sentences[2]: a word is empty");
+  CHECK(refusal({{"a"}, {"a", ""}}) == "sentences[1][1]: the word is empty");
+  CHECK(refusal({{}, {}, {""}}) == "sentences[2][0]: the word is empty");
   CHECK(message_of<CorpusError>([&] { return Vocabulary::from_sentences(Words{{}}); }) ==
         "the sentences: no words");
   CHECK(message_of<CorpusError>([&] {
@@ -298,4 +298,75 @@ TEST_CASE("corpora count the words that they read", "[corpus]") {
   CHECK(TextCorpus(text.path, vocabulary, {.threads = 3}).words_read() == 7);
   const std::vector<std::vector<std::string>> sentences{{"a", "x", "b"}, {"b"}};
   CHECK(EncodedCorpus::from_sentences(sentences, vocabulary).words_read() == 4);
+}
+
+TEST_CASE("sentences that are read once are those of two passes", "[corpus]") {
+  using namespace std::string_literals;
+  const std::vector<std::string> parts{"a",    " ",        "\n",   "\xc3\xa9", "\xe4\xb8\xad",
+                                       "\xff", "New York", "</s>", "\0"s};
+  Random random(3);
+  std::size_t trained = 0, refused = 0;
+  for (std::size_t round = 0; round < 300; ++round) {
+    // Now and then longer sentences than any piece that is held.
+    WordLists sentences(round % 50 == 7 ? 2 : random.below(20));
+    std::vector<std::string> words(1 + random.below(30));
+    for (auto& word : words)
+      for (std::size_t i = 0; i < 1 + round % 3; ++i) word += parts[random.below(parts.size())];
+    for (auto& sentence : sentences) {
+      sentence.resize(round % 50 == 7 ? 9999 : random.below(15));
+      for (auto& word : sentence)
+        word = words[std::min(random.below(words.size()), random.below(words.size()))];
+    }
+    const VocabularyOptions counting{.min_count = random.below(6),
+                                     .max_size = round % 3 == 0 ? 1 + random.below(20) : 0};
+    const CorpusOptions options{.max_sentence_length = 1 + random.below(12)};
+    const auto make = [&] { return EncodedCorpus::encode(Once(sentences), counting, options); };
+    try {
+      const auto expected = Vocabulary::from_sentences(sentences, counting);
+      const auto [vocabulary, corpus] = make();
+      CHECK(vocabulary.fingerprint() == expected.fingerprint());
+      CHECK(vocabulary.words_read() == expected.words_read());
+      CHECK(corpus.words_read() == expected.words_read());
+      CHECK(corpus.vocabulary_fingerprint() == expected.fingerprint());
+      SentenceList ids;
+      for (const auto& sentence : sentences) {
+        std::vector<WordId> known;
+        for (const auto& word : sentence)
+          if (const auto id = expected.find(word)) known.push_back(*id);
+        for (std::size_t i = 0; i < known.size(); i += options.max_sentence_length)
+          ids.emplace_back(known.begin() + static_cast<std::ptrdiff_t>(i),
+                           known.begin() + static_cast<std::ptrdiff_t>(std::min(
+                                               i + options.max_sentence_length, known.size())));
+      }
+      CHECK(sentences_of(corpus) == ids);
+      CHECK(corpus.fingerprint() ==
+            EncodedCorpus::from_sentences(sentences, expected, options).fingerprint());
+      ++trained;
+    } catch (const CorpusError& error) {
+      CHECK(message_of<CorpusError>(make) == error.what());
+      ++refused;
+    }
+  }
+  CHECK(trained > 200);
+  CHECK(refused > 10);
+}
+
+TEST_CASE("sentences that are read once are refused with the reason", "[corpus]") {
+  const auto refusal = [](const WordLists& sentences) {
+    return message_of<CorpusError>([&] { return EncodedCorpus::encode(Once(sentences)); });
+  };
+  CHECK(refusal({}) == "the sentences: no words");
+  CHECK(refusal({{}, {}}) == "the sentences: no words");
+  CHECK(refusal({{"a", "b"}, {"b"}}) ==
+        "the sentences: none of its 2 words occurs min_count = 5 times");
+  CHECK(message_of<InvalidArgument>([] {
+          return EncodedCorpus::encode(WordLists{{"a"}, {"a", ""}});
+        }) == "sentences[1][1]: the word is empty");
+  CHECK_THROWS_AS(EncodedCorpus::encode(WordLists{{"a"}}, {}, {.max_sentence_length = 0}),
+                  InvalidArgument);
+  // Two passes over them: the second finds nothing.
+  Once once(WordLists{{"a"}});
+  const auto vocabulary = Vocabulary::from_sentences(once, {.min_count = 1});
+  CHECK(message_of<CorpusError>([&] { return EncodedCorpus::from_sentences(once, vocabulary); }) ==
+        "the sentences: no words (if they can be read only once: EncodedCorpus::encode)");
 }

@@ -7,6 +7,7 @@
 #include <wordloom/corpus/vocabulary.hpp>
 
 #include "catch.hpp"
+#include "corpus/corpus_checks.hpp"
 #include "corpus/texts.hpp"
 #include "support.hpp"
 
@@ -239,4 +240,33 @@ TEST_CASE("a word counter counts, merges and keeps the order of first occurrence
       [&](std::string_view word, std::uint64_t count) { counts.emplace_back(word, count); });
   CHECK(counts ==
         std::vector<std::pair<std::string, std::uint64_t>>{{"x", 12}, {"y", 5}, {"z", 7}});
+}
+
+TEST_CASE("ids of a host are the words of their digits", "[corpus]") {
+  const auto check = [](const auto& sentences, const WordLists& digits) {
+    const auto [vocabulary, corpus] = EncodedCorpus::from_ids(Once(sentences), {.min_count = 2});
+    const auto [expected, words] = EncodedCorpus::encode(digits, {.min_count = 2});
+    CHECK(vocabulary.fingerprint() == expected.fingerprint());
+    CHECK(corpus.fingerprint() == words.fingerprint());
+    CHECK(EncodedCorpus::from_ids(sentences, vocabulary).fingerprint() == words.fingerprint());
+    return vocabulary.size();
+  };
+  CHECK(check(std::vector<std::vector<int>>{{7, 10, 7}, {}, {0, 10, 0, 3}},
+              {{"7", "10", "7"}, {}, {"0", "10", "0", "3"}}) == 3);
+  CHECK(check(std::vector<std::vector<signed char>>{{127, 127}}, {{"127", "127"}}) == 1);
+  constexpr auto most = std::uint64_t{1} << 63;
+  CHECK(check(std::vector<std::vector<std::uint64_t>>{{most - 1, 5, most - 1}},
+              {{"9223372036854775807", "5", "9223372036854775807"}}) == 1);
+  const auto refusal = [](const auto& sentences) {
+    return message_of<InvalidArgument>([&] { return EncodedCorpus::from_ids(sentences); });
+  };
+  CHECK(refusal(std::vector<std::vector<int>>{{1, 2}, {}, {3, -1}}) ==
+        "sentences[2][1]: the id is -1, must be from 0 to 9223372036854775807");
+  CHECK(contains(refusal(std::vector<std::vector<std::uint64_t>>{{most}}),
+                 "sentences[0][0]: the id is 9223372036854775808, must"));
+  CHECK(message_of<CorpusError>([] {
+          return EncodedCorpus::from_ids(std::vector<std::vector<int>>{{}});
+        }) == "the sentences: no words");
+  STATIC_REQUIRE_FALSE(detail::SentencesOfIds<WordLists>);  // of characters
+  STATIC_REQUIRE_FALSE(detail::SentencesOfIds<std::vector<std::vector<bool>>>);
 }

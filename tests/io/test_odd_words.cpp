@@ -1,9 +1,13 @@
 #include <cstring>
 #include <string>
 #include <vector>
+#include <wordloom/corpus/encoded_corpus.hpp>
 #include <wordloom/io/embeddings_file.hpp>
+#include <wordloom/io/fasttext_file.hpp>
+#include <wordloom/model/model.hpp>
 
 #include "catch.hpp"
+#include "small_models.hpp"
 #include "support.hpp"
 
 using namespace wordloom;
@@ -155,6 +159,32 @@ TEST_CASE("each format holds the words that it can", "[io]") {
   CHECK(message ==
         "the word 'New York' holds a blank, which ends a word there: the format "
         "word2vec-binary cannot hold it; word2vec-text can");
+}
+
+TEST_CASE("names with blanks go from sentences through a model into all formats but one", "[io]") {
+  const TemporaryFolder folder;
+  const std::vector<std::vector<std::string>> baskets{
+      {"New York", "Coffee  Pot, 1 l", "S\xc3\xa3o Paulo"}, {"tea", "New York", "Size 9 11"}};
+  const auto [vocabulary, corpus] = EncodedCorpus::encode(baskets, {.min_count = 1});
+  CHECK(corpus.token_count() == 6);
+  CHECK(vocabulary.word(corpus.sentence(1)[1]) == "New York");
+  vocabulary.save(folder / "vocabulary");
+  CHECK(Vocabulary::load(folder / "vocabulary").fingerprint() == vocabulary.fingerprint());
+  const Model model = random_model(vocabulary, 5);
+  const Embeddings vectors = model.embeddings();
+  for (const VectorFormat format : {VectorFormat::word2vec_text, VectorFormat::glove_text,
+                                    VectorFormat::npy, VectorFormat::projector_tsv}) {
+    vectors.save(folder / "v.tsv", format);
+    CHECK(same(VectorFile(folder / "v.tsv").embeddings(format), vectors));
+  }
+  model.save(folder / "model");
+  CHECK(same(Embeddings::load(folder / "model"), vectors));
+  CHECK(same_matrices(Model::load(folder / "model"), model));
+  save_fasttext(model, folder / "fasttext");
+  CHECK(same(Embeddings::load(folder / "fasttext"), vectors));
+  CHECK(contains(message_of<InvalidArgument>([&] { vectors.save(folder / "v.bin"); }),
+                 "word2vec-binary cannot hold it; word2vec-text can"));
+  CHECK_FALSE(std::filesystem::exists(folder / "v.bin"));
 }
 
 TEST_CASE("the last numbers of a row are the vector, in any file of words with blanks", "[io]") {

@@ -331,6 +331,31 @@ TEST_CASE("answers hold copies of their words", "[query]") {
   CHECK(letters >= 6);
 }
 
+TEST_CASE("vectors of numbers are put into the rows of these numbers", "[query]") {
+  RowMatrix vectors(3, 2);
+  for (std::size_t i = 0; i < 3; ++i) vectors.row(i)[0] = 1.0f + static_cast<float>(i);
+  const auto make = [&](const std::vector<std::string>& words,
+                        const std::vector<std::uint64_t>& counts = {}) {
+    return Embeddings(WordList::from(words), vectors.copy(3), counts);
+  };
+  const auto words = make({"4", "0", "2"}, {9, 8, 7}).by_id();
+  CHECK(words.words() == WordList::from(std::vector<std::string>{"0", "1", "2", "3", "4"}));
+  const float expected[] = {2, 0, 3, 0, 1};
+  for (std::size_t i = 0; i < 5; ++i) CHECK(words[i][0] == expected[i]);
+  CHECK(std::ranges::equal(words.counts(), std::vector<std::uint64_t>{8, 0, 7, 0, 9}));
+  CHECK(words.similarity(0, 4) == 1);
+  CHECK(words.similarity(0, 3) == 0);  // no such word
+  const auto more = make({"4", "0", "2"}).by_id(7);
+  CHECK(more.size() == 7);
+  CHECK(more.counts().empty());
+  CHECK_THROWS_AS(make({"4", "0", "2"}).by_id(4), InvalidArgument);
+  for (const char* word : {"a", "-1", "02", "1.5", "4294967294", "99999999999999999999"})
+    CHECK(contains(message_of<InvalidArgument>([&] {
+                     return make({"4", "0", word}).by_id();
+                   }),
+                   std::string(word) + "' is not the number of a row below 4294967294"));
+}
+
 TEST_CASE("a query runs on the given number of threads, a small one on the caller's", "[query]") {
   const auto words = random_embeddings(40'000, 20, 3);
   const auto threads_of = [&](std::size_t threads, std::size_t rows) {

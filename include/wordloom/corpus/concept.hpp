@@ -109,18 +109,20 @@ using NextSentence = std::optional<std::span<const WordId>>;
 
 }  // namespace detail
 
-/// An input range of std::span<const WordId> over the sentences that a reader returns. `open()`
-/// returns a reader at the first sentence: each call of the reader returns a NextSentence, which is
-/// valid until the next call. Each begin() opens a reader of its own.
+/// An input range over the sentences that a function returns: std::span<const WordId> for a corpus,
+/// a span or vector of strings or ids for EncodedCorpus::encode or from_ids. `open()` returns a
+/// reader at the first sentence: each call of the reader returns a std::optional of a sentence,
+/// empty after the last one; a span is valid until the next call. Each begin() opens a reader.
 template <class Open>
 class SentenceRange {
   using Reader = std::invoke_result_t<const Open&>;
+  using Next = std::remove_cvref_t<std::invoke_result_t<Reader&>>;
 
  public:
   class iterator {
    public:
     using iterator_concept = std::input_iterator_tag;
-    using value_type = std::span<const WordId>;
+    using value_type = typename Next::value_type;
     using difference_type = std::ptrdiff_t;
 
     iterator() = default;
@@ -135,7 +137,7 @@ class SentenceRange {
 
    private:
     std::shared_ptr<Reader> reader_;
-    detail::NextSentence sentence_;
+    Next sentence_;
   };
 
   explicit SentenceRange(Open open) : open_(std::move(open)) {}

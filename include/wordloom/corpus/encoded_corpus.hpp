@@ -21,6 +21,8 @@
 #include <wordloom/core/words.hpp>
 #include <wordloom/corpus/concept.hpp>
 #include <wordloom/corpus/detail/corpus_file.hpp>
+#include <wordloom/corpus/detail/encoded_memory.hpp>
+#include <wordloom/corpus/detail/sentences_in_memory.hpp>
 #include <wordloom/corpus/text_corpus.hpp>
 #include <wordloom/corpus/text_pieces.hpp>
 #include <wordloom/corpus/vocabulary.hpp>
@@ -46,6 +48,37 @@ class EncodedCorpus {
     return corpus;
   }
 
+  /// Counts and encodes sentences in one pass with one thread, for ranges that can be read only
+  /// once: `auto [vocabulary, corpus] = EncodedCorpus::encode(sentences, {.min_count = 5})`. Both
+  /// are those of Vocabulary::from_sentences and from_sentences. Memory until it returns, besides
+  /// all different words: 4 bytes for each word, known or not, and 12 for each sentence. Words may
+  /// hold white space. `counting.threads` and `before_piece`, and all of `options` but
+  /// max_sentence_length, have no effect. Throws as those functions, and what the range throws.
+  template <SentencesOfWords Sentences>
+  [[nodiscard]] static std::pair<Vocabulary, EncodedCorpus> encode(
+      Sentences&& sentences, const VocabularyOptions& counting = {},
+      const CorpusOptions& options = {}) {
+    return counted(sentences, counting, options);
+  }
+
+  /// Counts and encodes sentences of a host's own ids, such as std::vector<std::vector<long>>: any
+  /// integers from 0 to 2^63 - 1, with gaps of any size. The id 42 is the word "42", and words are
+  /// numbered by falling count as ever: `words.vector(std::to_string(42))`, or row 42 of
+  /// `words.by_id()`. Throws as `encode`, and InvalidArgument with the place of an id out of
+  /// bounds: "sentences[7][2]: the id is -1, ...".
+  template <detail::SentencesOfIds Sentences>
+  [[nodiscard]] static std::pair<Vocabulary, EncodedCorpus> from_ids(
+      Sentences&& sentences, const VocabularyOptions& counting = {},
+      const CorpusOptions& options = {}) {
+    return counted(sentences, counting, options);
+  }
+  /// Encodes sentences of a host's own ids by a vocabulary of `from_ids`, as from_sentences does.
+  template <detail::SentencesOfIds Sentences>
+  [[nodiscard]] static EncodedCorpus from_ids(Sentences&& sentences, const Vocabulary& vocabulary,
+                                              const CorpusOptions& options = {}) {
+    return known(sentences, vocabulary, options);
+  }
+
   /// Encodes sentences in memory with one thread: unknown words are left out, and a sentence of
   /// more than `options.max_sentence_length` known words is split. The other options have no
   /// effect. Throws InvalidArgument for a word that is empty, and CorpusError if no word is in the
@@ -53,31 +86,7 @@ class EncodedCorpus {
   template <SentencesOfWords Words>
   [[nodiscard]] static EncodedCorpus from_sentences(Words&& sentences, const Vocabulary& vocabulary,
                                                     const CorpusOptions& options = {}) {
-    options.validate();
-    const auto memory = std::make_shared<Memory>();
-    detail::SentenceSplitter splitter(options.max_sentence_length);
-    std::vector<WordId> ids, words;
-    std::size_t number = 0;
-    std::uint64_t words_read = 0;
-    for (auto&& sentence : sentences) {
-      ids.clear();
-      words.clear();
-      for (auto&& word : sentence) {
-        const std::string_view text = word;
-        ++words_read;
-        if (const auto id = vocabulary.find(text))
-          ids.push_back(*id);
-        else if (text.empty())
-          throw detail::empty_word("sentences", number);
-      }
-      ids.push_back(detail::end_of_line);
-      std::span<const WordId> rest = ids;
-      while (splitter.next(rest, words)) memory->ends.push_back(memory->ids.size() + words.size());
-      memory->ids.append(words);
-      ++number;
-    }
-    if (memory->ends.empty()) throw CorpusError::no_known_word("the sentences");
-    return EncodedCorpus(Memory::text(memory, words_read), vocabulary);
+    return known(sentences, vocabulary, options);
   }
 
   /// Makes a corpus of sentences of ids; empty ones are left out. Throws InvalidArgument for an id
@@ -117,34 +126,50 @@ class EncodedCorpus {
   }
 
  private:
-  /// Ids in memory that realloc can grow in place: a vector would need twice the memory while it
-  /// grows.
-  class Ids {
-   public:
-    void append(std::span<const WordId> more);
-    std::size_t size() const noexcept { return size_; }
-    std::span<const WordId> span() const noexcept { return {data_.get(), size_}; }
-
-   private:
-    struct Free {
-      void operator()(WordId* p) const noexcept { std::free(p); }
-    };
-    std::unique_ptr<WordId[], Free> data_;
-    std::size_t size_ = 0, capacity_ = 0;
-  };
-
-  struct Memory {
-    Ids ids;
-    std::vector<std::uint64_t> ends;
-
-    static detail::EncodedText text(const std::shared_ptr<const Memory>& memory,
-                                    std::uint64_t words_read) {
-      return {memory->ids.span(), memory->ends, words_read, memory};
-    }
-  };
+  using Memory = detail::EncodedMemory;
 
   EncodedCorpus(detail::EncodedText text, const Vocabulary& vocabulary)
       : text_(std::move(text)), fingerprint_(vocabulary.fingerprint()) {}
+
+  template <class Sentences>
+  static std::pair<Vocabulary, EncodedCorpus> counted(Sentences& sentences,
+                                                      const VocabularyOptions& counting,
+                                                      const CorpusOptions& options) {
+    options.validate();
+    const auto memory = std::make_shared<Memory>();
+    detail::WordCounter counter;
+    detail::read_sentences(
+        sentences, [&](std::string_view word) { memory->ids.push_back(counter.count(word)); },
+        [&] { memory->ids.push_back(detail::end_of_line); });
+    return renumbered(memory, std::move(counter), counting, options);
+  }
+
+  /// Makes the vocabulary and replaces the numbers of the counter by its ids.
+  static std::pair<Vocabulary, EncodedCorpus> renumbered(const std::shared_ptr<Memory>& memory,
+                                                         detail::WordCounter counter,
+                                                         const VocabularyOptions& counting,
+                                                         const CorpusOptions& options);
+
+  template <class Sentences>
+  static EncodedCorpus known(Sentences& sentences, const Vocabulary& vocabulary,
+                             const CorpusOptions& options) {
+    options.validate();
+    const auto memory = std::make_shared<Memory>();
+    std::uint64_t words_read = 0;
+    detail::read_sentences(
+        sentences,
+        [&](std::string_view word) {
+          ++words_read;
+          if (const auto id = vocabulary.find(word)) memory->ids.push_back(*id);
+        },
+        [&] { memory->ids.push_back(detail::end_of_line); });
+    if (words_read == 0)
+      throw CorpusError(
+          "the sentences: no words (if they can be read only once: EncodedCorpus::encode)");
+    memory->split(options.max_sentence_length);
+    if (memory->ends.empty()) throw CorpusError::no_known_word("the sentences");
+    return EncodedCorpus(Memory::text(memory, words_read), vocabulary);
+  }
 
   static detail::EncodedText encoded(const std::filesystem::path& path,
                                      const Vocabulary& vocabulary, const CorpusOptions& options);
@@ -154,10 +179,10 @@ class EncodedCorpus {
   /// number of threads, and adds the number of all words to `words_read`. Throws what TextPieces
   /// and `append` throw.
   template <class Append>
-  static std::vector<std::uint64_t> encode(const std::filesystem::path& path,
-                                           const Vocabulary& vocabulary,
-                                           const CorpusOptions& options, const Append& append,
-                                           std::uint64_t& words_read) {
+  static std::vector<std::uint64_t> encode_text(const std::filesystem::path& path,
+                                                const Vocabulary& vocabulary,
+                                                const CorpusOptions& options, const Append& append,
+                                                std::uint64_t& words_read) {
     detail::TextPieces pieces(path, options.piece_bytes, options.part, options.before_piece);
     detail::SentenceSplitter splitter(options.max_sentence_length);
     std::vector<std::uint64_t> ends;
@@ -228,7 +253,7 @@ WORDLOOM_FUNCTION detail::EncodedText EncodedCorpus::encoded(const std::filesyst
     detail::HashedWriter file(options.cache);
     file.array(detail::corpus_magic);
     const auto append = [&](std::span<const WordId> ids) { file.array(ids); };
-    const auto ends = encode(path, vocabulary, options, append, words_read);
+    const auto ends = encode_text(path, vocabulary, options, append, words_read);
     detail::finish_corpus_file(file, source, ends, words_read);
     if (auto text = detail::open_corpus_file(options.cache, source)) return *text;
     // Another process has put its own corpus there in the meantime.
@@ -236,7 +261,7 @@ WORDLOOM_FUNCTION detail::EncodedText EncodedCorpus::encoded(const std::filesyst
   }
   const auto memory = std::make_shared<Memory>();
   const auto append = [&](std::span<const WordId> ids) { memory->ids.append(ids); };
-  memory->ends = encode(path, vocabulary, options, append, words_read);
+  memory->ends = encode_text(path, vocabulary, options, append, words_read);
   return Memory::text(memory, words_read);
 }
 
@@ -254,17 +279,18 @@ WORDLOOM_FUNCTION EncodedCorpus EncodedCorpus::from_sentences(
   return EncodedCorpus(Memory::text(memory, memory->ids.size()), vocabulary);
 }
 
-WORDLOOM_FUNCTION void EncodedCorpus::Ids::append(std::span<const WordId> more) {
-  if (size_ + more.size() > capacity_) {
-    const std::size_t capacity = (std::max)(size_ + more.size(), size_ * 3 / 2);
-    void* const grown = std::realloc(data_.get(), capacity * sizeof(WordId));
-    if (grown == nullptr) throw std::bad_alloc();
-    static_cast<void>(data_.release());
-    data_.reset(static_cast<WordId*>(grown));
-    capacity_ = capacity;
-  }
-  std::copy(more.begin(), more.end(), data_.get() + size_);
-  size_ += more.size();
+WORDLOOM_FUNCTION std::pair<Vocabulary, EncodedCorpus> EncodedCorpus::renumbered(
+    const std::shared_ptr<Memory>& memory, detail::WordCounter counter,
+    const VocabularyOptions& counting, const CorpusOptions& options) {
+  const Vocabulary vocabulary = Vocabulary::from_counter(counter, counting, "the sentences");
+  std::vector<WordId> id_of;
+  id_of.reserve(counter.size());
+  counter.for_each([&](std::string_view word, std::uint64_t) {
+    id_of.push_back(vocabulary.find(word).value_or(detail::end_of_line));
+  });
+  counter = {};
+  memory->split(options.max_sentence_length, id_of);
+  return {vocabulary, EncodedCorpus(Memory::text(memory, vocabulary.words_read()), vocabulary)};
 }
 
 #endif

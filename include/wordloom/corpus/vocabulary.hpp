@@ -21,6 +21,7 @@
 #include <wordloom/core/parallel.hpp>
 #include <wordloom/core/types.hpp>
 #include <wordloom/core/words.hpp>
+#include <wordloom/corpus/detail/sentences_in_memory.hpp>
 #include <wordloom/corpus/detail/unicode_spaces.hpp>
 #include <wordloom/corpus/text_pieces.hpp>
 
@@ -47,15 +48,20 @@ namespace detail {
 /// Counts words. Not thread-safe: each thread uses its own counter, and `merge` adds them up.
 class WordCounter {
  public:
-  /// Returns whether the word is new. Throws InvalidArgument for more than 2^32 - 2 different words
-  /// and if its counts add up to more than 2^64 - 1.
-  bool add(std::string_view word, std::uint64_t count = 1) {
-    const WordId id = words_.insert(word);
-    const bool is_new = id == counts_.size();
-    if (is_new) counts_.push_back(0);
-    if (__builtin_add_overflow(counts_[id], count, &counts_[id]))
+  /// Returns how many different words were seen before `word`. Throws InvalidArgument for more than
+  /// 2^32 - 2 different words and if its counts add up to more than 2^64 - 1.
+  WordId count(std::string_view word, std::uint64_t count = 1) {
+    const WordId number = words_.insert(word);
+    if (number == counts_.size()) counts_.push_back(0);
+    if (__builtin_add_overflow(counts_[number], count, &counts_[number]))
       throw InvalidArgument{"the counts of the word '", word, "' add up to more than 2^64 - 1"};
-    return is_new;
+    return number;
+  }
+
+  /// Returns whether the word is new. Throws as `count`.
+  bool add(std::string_view word, std::uint64_t count = 1) {
+    const std::size_t before = size();
+    return this->count(word, count) == before;
   }
 
   /// Adds the counts of `other`, which is empty afterwards.
@@ -87,11 +93,6 @@ class WordCounter {
 WordCounter count_words(const std::filesystem::path& path, const VocabularyOptions& options,
                         TextPart part = {});
 
-/// Returns the error for a word in memory that is empty: "sentences[7]: a word is empty".
-inline InvalidArgument empty_word(const char* where, std::size_t index) {
-  return InvalidArgument{where, "[", index, "]: a word is empty"};
-}
-
 }  // namespace detail
 
 /// Words and their counts by descending count, then in order of their bytes: id 0 is the most
@@ -111,19 +112,15 @@ class Vocabulary {
     return from_counter(detail::count_words(path, options), options, path);
   }
 
-  /// Counts the words of sentences in memory, with one thread. Words may hold white space. Throws
-  /// InvalidArgument for a word that is empty, and CorpusError when no word is left.
+  /// Counts the words of sentences in memory, with one thread. Words may hold white space. If the
+  /// sentences can be read only once, see EncodedCorpus::encode. Throws InvalidArgument for a word
+  /// that is empty, and CorpusError when no word is left.
   template <SentencesOfWords Sentences>
   [[nodiscard]] static Vocabulary from_sentences(Sentences&& sentences,
                                                  const VocabularyOptions& options = {}) {
     detail::WordCounter counter;
-    std::size_t number = 0;
-    for (auto&& sentence : sentences) {
-      for (auto&& word : sentence)
-        if (const std::string_view text = word; counter.add(text) && text.empty())
-          throw detail::empty_word("sentences", number);
-      ++number;
-    }
+    detail::read_sentences(
+        sentences, [&](std::string_view word) { counter.count(word); }, [] {});
     return from_counter(counter, options, "the sentences");
   }
 

@@ -238,6 +238,13 @@ class Embeddings {
 
   /// Returns the same words with vectors of length 1; vectors of zeros stay.
   [[nodiscard]] Embeddings normalized() const;
+  /// Returns the vectors of words that are numbers, such as those of EncodedCorpus::from_ids, in
+  /// rows of these numbers: `vector(42)` is that of "42", `similarity(42, 7)` of "42" and "7", and
+  /// `save` writes them in this order. Numbers without a vector, which never occur or too rarely,
+  /// have zeros: a similarity of 0, a count of 0. `rows` is the number of rows, 0: the highest
+  /// number + 1. Throws InvalidArgument for a word that is no number below `rows` (and below
+  /// 4294967294), or begins with a needless 0.
+  [[nodiscard]] Embeddings by_id(std::size_t rows = 0) const;
   /// Returns a copy: code for any vectors uses it, see AnyWordEmbeddings.
   [[nodiscard]] Embeddings in_vocabulary() const { return *this; }
 

@@ -62,6 +62,30 @@ WORDLOOM_FUNCTION Embeddings Embeddings::normalized() const {
   return {words(), std::move(unit), counts()};
 }
 
+WORDLOOM_FUNCTION Embeddings Embeddings::by_id(std::size_t rows) const {
+  constexpr std::size_t most = 4294967294;  // of a WordList
+  const std::size_t limit = rows == 0 ? most : (std::min)(rows, most);
+  std::vector<std::size_t> rows_of;
+  std::size_t needed = 0;
+  for (std::size_t i = 0; i < size(); ++i) {
+    const auto id = detail::number_in<std::size_t>(word(i));
+    if (!id || *id >= limit || (word(i).size() > 1 && word(i).starts_with('0')))
+      throw InvalidArgument{"the word ", detail::shown(word(i)),
+                            " is not the number of a row below ", limit};
+    rows_of.push_back(*id);
+    needed = (std::max)(needed, *id + 1);
+  }
+  RowMatrix vectors(rows == 0 ? needed : rows, dimension());
+  std::vector<std::uint64_t> counts(this->counts().empty() ? 0 : vectors.rows());
+  for (std::size_t i = 0; i < size(); ++i) {
+    std::ranges::copy(vector(i), vectors.row(rows_of[i]).begin());
+    if (!counts.empty()) counts[rows_of[i]] = this->counts()[i];
+  }
+  WordList names;
+  for (std::size_t i = 0; i < vectors.rows(); ++i) names.append(std::to_string(i));
+  return {std::move(names), std::move(vectors), counts};
+}
+
 WORDLOOM_FUNCTION std::vector<Neighbour> Embeddings::named(
     const std::vector<detail::NearestRow>& found) const {
   std::vector<Neighbour> result;

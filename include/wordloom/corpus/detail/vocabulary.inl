@@ -29,7 +29,7 @@ Vocabulary::from_counts(std::span<const std::pair<std::string, std::uint64_t>> c
                         const VocabularyOptions& options) {
   detail::WordCounter counter;
   for (const auto& [word, count] : counts) {
-    if (word.empty()) throw detail::empty_word("counts", counter.size());
+    if (word.empty()) throw InvalidArgument{"counts[", counter.size(), "]: the word is empty"};
     if (count == 0) throw InvalidArgument{"the word '", word, "' has a count of 0"};
     if (!counter.add(word, count)) throw InvalidArgument{"duplicate word '", word, "'"};
   }
