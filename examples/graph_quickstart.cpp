@@ -3,6 +3,7 @@
 #include <exception>
 #include <iostream>
 #include <wordloom/graph.hpp>
+#include <wordloom/presets.hpp>
 #include <wordloom/wordloom.hpp>
 
 using namespace wordloom;
@@ -13,7 +14,8 @@ int main(int argc, char** argv) try {
   Graph graph = Graph::from_edge_list(argv[1], {.directed = false, .weighted = false});
   RandomWalks walks(graph, {.walks_per_node = 10, .length = 80, .p = 0.5, .q = 2});
 
-  DefaultTrainer trainer{{.dimension = 128, .window = 10, .learning_rate = 0.0125, .epochs = 1}};
+  RecommendedTrainer trainer{Presets::nodes({.dimension = 128})};
+  trainer.sampler().block_contexts = 3;
   Embeddings nodes = trainer.fit(walks, graph.vocabulary());
 
   for (auto [node, score] : nodes.most_similar(argv[2], 5))

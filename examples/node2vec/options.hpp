@@ -22,9 +22,8 @@ struct Options : TrainingOptions {
     parameters.window = 10;
     parameters.epochs = 1;
     parameters.subsample = 0;
-    // A window of 21 nodes updates the negatives that it shares with 20 gradients at once.
-    rate_of_shared_negatives = 0.0125;
-    rate_of_row_ada_grad = 0.025;  // benchmarks/results/presets.md
+    for_walks = true;
+    rate_of_row_ada_grad = 0.05;
   }
 
   std::string input, input_format = "edges", self_loops = "keep", duplicate_edges = "merge";
@@ -163,10 +162,17 @@ inline void declare(CLI::App& app, Options& options) {
   declare_system(app, options, graph_systems);
   declare_training(app, options, aliases);
   app.get_option("--alpha")->description(
-      "Learning rate at the start. Without: 0.0125; hogwild, --hs 1 and row-adagrad 0.025; CBOW "
-      "0.1, or 0.075 with --hs 1, 0.15 with --cbow-gradient mean, 0.05 with whole");
+      "Learning rate at the start. Without: 0.05 with row-adagrad, 0.025 with sgd; CBOW 0.1, or "
+      "0.075 with --hs 1, 0.15 with --cbow-gradient mean, 0.05 with whole");
   declare_randomness(app, options, aliases);
   declare_method(app, options);
+  app.get_option("--optimizer")
+      ->default_str("")
+      ->description(
+          wordloom::Policies::Optimizers::names(" | ") +
+          ". Without: row-adagrad with --sampler shared and --kernel fused in one process, "
+          "unless --alpha, --private-rows or --load-model is given; otherwise sgd");
+  app.get_option("--block-contexts")->default_str("3 with --sampler shared");
   app.add_option("--evaluate-links", options.evaluate_links,
                  "Hold half of the edges out, train on the others and predict them; the number "
                  "is the seed of the choice, 1 without")

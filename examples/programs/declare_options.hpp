@@ -207,6 +207,12 @@ inline void declare_method(CLI::App& app, TrainingOptions& options) {
                  "default; mean, 1 / n, the derivative; whole, all of it, as in word2vec")
       ->check(CLI::IsMember({"root", "mean", "whole"}))
       ->group(heading::method);
+  app.add_option(
+         "--block-contexts", options.block_contexts,
+         "Context words that are scored at once, of a window of --sampler shared; 0: all. With "
+         "few, wide windows stand higher learning rates, and training takes longer")
+      ->check(whole_number)
+      ->group(heading::method);
   app.add_option("--hs", options.hs,
                  "1: hierarchical softmax, together with negatives unless --negative is 0")
       ->check(CLI::Range(0, 1))

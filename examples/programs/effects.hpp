@@ -47,6 +47,9 @@ inline void require_effects_on_method(const TrainingOptions& options) {
                                                           : "with --system " + options.system,
                     with_kernel = "with --kernel " + options.kernel;
   require_effect(options, {"--context-size", "--contexts"}, columns, "without --sampler uniform");
+  require_effect(options, {"--block-contexts"},
+                 (sampler == "shared" || sampler.starts_with("shared-")) && !gpu,
+                 gpu ? with_kernel : with_sampler);
   require_effect(options, {"--cbow-gradient"}, is_cbow(sampler), "without --cbow 1");
   require_effect(options, {"--hs-sample"}, tree, "without --hs 1");
   require_effect(options, {"--negative-exponent"}, negatives, "without negatives");

@@ -27,6 +27,7 @@ struct TrainingOptions {
   std::string schedule = "linear";
   std::string kernel = "fused", optimizer = "sgd";
   std::string cbow_gradient;  // empty: the sampler's
+  std::optional<std::size_t> block_contexts;
   std::size_t context_size = 1024;
   std::string contexts;
   wordloom::SubwordOptions subwords = {.maxn = 0};
@@ -43,8 +44,8 @@ struct TrainingOptions {
   wordloom::SyncOptions sync_options;
   std::string sync_rule = "coherent";
   std::optional<double> alpha;
-  double rate_of_shared_negatives = 0.025;  // default of samplers whose windows share negatives
   double rate_of_row_ada_grad = 0.1;
+  bool for_walks = false;  // see choose_for_walks
   int cbow = 0, hs = 0;
 
   bool is_given(const std::string& option) const { return given.contains(option); }
@@ -134,6 +135,19 @@ inline double rate_of_cbow(const TrainingOptions& options) {
   return options.sampler.find("-hs") == std::string::npos ? 0.1 : 0.075;
 }
 
+/// Chooses what holds on graphs of many kinds (benchmarks/results/node2vec-defaults.md) unless an
+/// option asks for anything else: RowAdaGrad, and blocks of three context nodes. A learning rate
+/// that is given is one of SGD, as in other programs.
+inline void choose_for_walks(TrainingOptions& options) {
+  if (!options.for_walks || options.sampler != "shared" || !options.system.empty() ||
+      is_for_gpu(options.kernel))
+    return;
+  if (!options.block_contexts) options.block_contexts = 3;
+  if (options.kernel == "fused" && options.sync == "none" && options.load_model.empty() &&
+      !options.alpha && !options.is_given("--optimizer") && !options.is_given("--private-rows"))
+    options.optimizer = "row-adagrad";
+}
+
 /// Returns the learning rate of a sampler without --alpha.
 inline double default_rate(const TrainingOptions& options) {
   const std::string& sampler = options.sampler;
@@ -145,13 +159,13 @@ inline double default_rate(const TrainingOptions& options) {
   if (options.optimizer.ends_with("adagrad")) return 0.1;
   if (is_cbow(sampler)) return rate_of_cbow(options);
   if (options.subwords.maxn > 0 || trains_columns(options)) return 0.05;
-  const bool shares = sampler.find("-hs") == sampler.npos && !sampler.starts_with("hogwild");
-  return shares ? options.rate_of_shared_negatives : 0.025;
+  return 0.025;
 }
 
 /// Chooses the sampler and the learning rate, and checks the kernel. Throws InvalidArgument.
 inline void choose_method(TrainingOptions& options) {
   choose_sampler(options);
+  choose_for_walks(options);
   if (!options.cbow_gradient.empty() && !is_cbow(options.sampler))
     throw wordloom::InvalidArgument("--cbow-gradient is for --cbow 1");
   options.parameters.learning_rate = options.alpha.value_or(default_rate(options));

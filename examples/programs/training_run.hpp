@@ -185,6 +185,8 @@ inline wordloom::AnyTrainer make_trainer(const TrainingOptions& options, const C
                                                .contexts = options.contexts,
                                                .sync = sync_of(options, cluster)});
   if (!options.cbow_gradient.empty()) trainer.sampler_parameter("gradient", options.cbow_gradient);
+  if (options.block_contexts)
+    trainer.sampler_parameter("block_contexts", std::to_string(*options.block_contexts));
   if (options.char_cnn > 0) {
     trainer.sampler_parameter("filters", std::to_string(options.char_cnn));
     trainer.sampler_parameter("positions", std::to_string(options.char_cnn_positions));

@@ -44,6 +44,18 @@ struct Presets {
     return parameters;
   }
 
+  /// For RecommendedTrainer on the walks of a graph: one epoch, windows of up to 10 nodes, no
+  /// subsampling. RowAdaGrad lowers the rate where the gradients of a row are large, so that one
+  /// rate holds for graphs of many kinds, for labels and for links; with `trainer.sampler()
+  /// .block_contexts = 3` (benchmarks/results/node2vec-defaults.md).
+  static constexpr Hyperparameters nodes(Hyperparameters parameters = {}) {
+    parameters.window = 10;
+    parameters.epochs = 1;
+    parameters.learning_rate = 0.05;
+    parameters.subsample = 0;
+    return parameters;
+  }
+
   /// For Word2Vec and the other published systems: the defaults of word2vec.c for skip-gram,
   /// without our own additions (Hyperparameters::as_published).
   static constexpr Hyperparameters word2vec(const Hyperparameters& parameters = {}) {

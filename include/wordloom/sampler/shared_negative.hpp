@@ -1,7 +1,10 @@
 #pragma once
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 
+#include <wordloom/core/parallel.hpp>
 #include <wordloom/sampler/concept.hpp>
 #include <wordloom/sampler/detail/window_worker.hpp>
 #include <wordloom/sampler/huffman_path.hpp>
@@ -18,6 +21,11 @@ template <class Targets = NegativeSampling>
 struct BasicSharedNegative {
   Window window = {};
   Targets targets = {};
+  /// Context words of a block; 0: all of a window. All gradients of a block are of the rows before
+  /// it, so that those of a wide window take a target too far at a high learning rate. With a few
+  /// words, each part of the window sees what the part before it has changed; it takes longer. See
+  /// benchmarks/results/node2vec-defaults.md.
+  std::size_t block_contexts = 0;
 
   static BasicSharedNegative from(const Hyperparameters& parameters) {
     return {Window::from(parameters), policy_from<Targets>(parameters)};
@@ -25,6 +33,7 @@ struct BasicSharedNegative {
   template <class Visit>
   void visit_parameters(Visit&& visit) const {
     visit_parameters_of(visit, window, targets);
+    visit("block_contexts", block_contexts, 0, 2000);
   }
 
   /// The scratch memory of one thread.
@@ -32,10 +41,13 @@ struct BasicSharedNegative {
    public:
     template <class Tables>
     Worker(const BasicSharedNegative& policy, const Tables& tables)
-        : windows_(policy.window, tables) {}
+        : windows_(policy.window, tables),
+          most_(policy.block_contexts == 0
+                    ? windows_.max_context()
+                    : (std::min)(policy.block_contexts, windows_.max_context())) {}
 
     Block::Shape max_block() const noexcept {
-      return {.inputs = windows_.max_context(), .outputs = windows_.max_outputs()};
+      return {.inputs = most_, .outputs = windows_.max_outputs()};
     }
 
     void begin_epoch(const Random& stream, std::uint64_t picks) noexcept {
@@ -45,17 +57,26 @@ struct BasicSharedNegative {
 
     template <class Sink>
     void sample(const Sentences& text, Random& random, Sink&& sink) {
-      windows_.for_each_window(text, random, sink,
-                               [&](std::span<const RowId> context, const TargetSet& drawn) {
-                                 sink(Block{.inputs = context,
-                                            .outputs = drawn.outputs,
-                                            .positives = drawn.positives,
-                                            .examples = context.size()});
-                               });
+      windows_.for_each_window(
+          text, random, sink, [&](std::span<const RowId> context, const TargetSet& drawn) {
+            const auto train = [&](std::span<const RowId> part) {
+              sink(Block{.inputs = part,
+                         .outputs = drawn.outputs,
+                         .positives = drawn.positives,
+                         .examples = part.size()});
+            };
+            if (context.size() <= most_) return train(context);
+            const std::size_t parts = (context.size() + most_ - 1) / most_;
+            for (std::size_t i = 0; i < parts; ++i) {
+              const auto [first, last] = detail::part_of(context.size(), i, parts);
+              train(context.subspan(first, last - first));
+            }
+          });
     }
 
    private:
     detail::WindowWorker<Targets> windows_;
+    std::size_t most_;  // inputs of a block
   };
 
   auto start(const Vocabulary& vocabulary) const {

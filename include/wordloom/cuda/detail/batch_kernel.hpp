@@ -97,6 +97,10 @@ struct BatchKernel {
   template <class Sampler>
   std::unique_ptr<Run> start(const Sampler& sampler, const Hyperparameters& parameters,
                              const Model& model) const {
+    if constexpr (requires { sampler.block_contexts; })
+      if (sampler.block_contexts != 0)
+        throw InvalidArgument{"block_contexts is ", sampler.block_contexts,
+                              ", and kernels for a GPU train whole windows: leave it at 0"};
     const auto device_found = check(sampler, parameters);
     const auto targets = sampler.targets.start(model.vocabulary);
     require_rows(model, targets.output_rows());
