@@ -1,7 +1,6 @@
 #pragma once
 #include <algorithm>
 #include <charconv>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -11,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include <wordloom/core/detail/finite.hpp>
 #include <wordloom/core/detail/hash.hpp>
 #include <wordloom/core/error.hpp>
 #include <wordloom/core/files.hpp>
@@ -242,7 +242,7 @@ WORDLOOM_FUNCTION Graph Graph::without(std::span<const Edge> edges) const {
 
 WORDLOOM_FUNCTION void Graph::add(detail::EdgeList::Part& part, std::size_t i, WordId from,
                                   WordId to, float weight, bool weighted) {
-  if (weighted && (!(weight >= 0) || !std::isfinite(weight)))
+  if (weighted && (!(weight >= 0) || !detail::is_finite(weight)))
     throw InvalidArgument{"edges[", i, "] has a weight of ", weight,
                           ", must be finite and not negative"};
   part.nodes.insert(part.nodes.end(), {from, to});
