@@ -158,7 +158,6 @@ void train_by_threads(const Corpus& corpus, const Samplers& samplers, const Kern
     run.complete = [&](std::vector<NamedMatrix>& copies) { packed.unpack(copies); };
   }
   const auto scratch = scratch_rows(samplers, kernels, encoder, model, team.threads);
-
   if constexpr (HasEncoder<Samplers>) {
     if (run.start.tokens == 0 || encoder.end_to_end()) encoder.encode();
     run.download = [&] { encoder.download(); };
