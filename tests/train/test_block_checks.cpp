@@ -10,6 +10,7 @@
 #include <string>
 #include <utility>
 #include <vector>
+#include <wordloom/corpus/word_context_matrix.hpp>
 #include <wordloom/sampler/subwords.hpp>
 #include <wordloom/wordloom.hpp>
 
@@ -155,6 +156,47 @@ TEST_CASE("a wrong row is refused where it is announced, and as a word with subw
         "sampler Subwords<Faulty>: block 3: input 20 of 20 rows");
   CHECK(refusal(Subwords<Faulty>{input_ahead, subwords}) ==
         "sampler Subwords<Faulty>: rows announced after block 2: input 20 of 20 rows");
+}
+
+namespace {
+
+/// Makes a block of each pair of a column; the third of each thread changes the other side.
+struct WrongSide {
+  static constexpr bool two_steps = true;
+  static constexpr BlockFeatures uses = {.one_side = true};
+
+  struct Worker {
+    Sides step = Sides::both;
+    int made = 0;
+    BlockShape max_block() const { return {1, 1}; }
+    void begin_step(Sides next) { step = next; }
+    template <class Sink>
+    void sample(std::span<const WordId> pairs, Random&, Sink&& sink) {
+      for (std::size_t i = 0; i < pairs.size(); i += 2) {
+        const bool inputs = (step == Sides::inputs) != (++made == 3);
+        sink(Block{.inputs = pairs.subspan(i, 1),
+                   .outputs = pairs.subspan(i + 1, 1),
+                   .positives = 1,
+                   .examples = 1,
+                   .update = inputs ? Sides::inputs : Sides::outputs});
+      }
+    }
+  };
+  Worker start(const Vocabulary&) const { return {}; }
+};
+
+}  // namespace
+
+TEST_CASE("a block that changes the other side than its step is refused", "[columns]") {
+  const auto vocabulary = small_vocabulary();
+  const auto matrix =
+      WordContextMatrix::from(paired_corpus(vocabulary), vocabulary, {.columns = 2, .window = 2});
+  for (const std::size_t threads : {1u, 3u}) {
+    const auto message = message_of<InvalidArgument>(
+        [&] { Checked<WrongSide>(small(threads)).fit(matrix, vocabulary); });
+    CHECK(contains(message, "sampler WrongSide: block 3"));
+    CHECK(contains(message, ": update is not Sides::inputs, the side of the step"));
+  }
 }
 
 TEST_CASE("custom samplers are checked by default in debug builds, ours never", "[trainer]") {
