@@ -5,12 +5,14 @@
 #include <cstdint>
 #include <map>
 #include <set>
+#include <span>
 #include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
 #include <wordloom/registry.hpp>
 #include <wordloom/testing/oracle.hpp>
+#include <wordloom/train/detail/block_checks.hpp>
 
 #include "catch.hpp"
 #include "small_models.hpp"
@@ -30,7 +32,7 @@ void for_each_sampler(Use use) {
 
 /// Calls `check(block)` for the blocks that one worker makes of many sentences of few words.
 template <class Worker, class Check>
-void for_each_block(Worker& worker, std::size_t words, Check check) {
+void for_each_block(Worker& worker, std::size_t words, Check&& check) {
   Random random(6);
   for (std::size_t length = 0; length < 120; ++length) {
     std::vector<WordId> sentence(length);
@@ -73,37 +75,46 @@ TEST_CASE("a policy is found by its name", "[registry]") {
   CHECK(names.size() == count);
 }
 
+namespace {
+
+/// Checks blocks as trainers do those of custom samplers, and their size.
+struct CheckedBlocks {
+  detail::BlockChecks checks;
+  Block::Shape most;
+  std::size_t examples = 0;
+
+  void operator()(const Block& block) {
+    checks(block);
+    REQUIRE(block.input_count() > 0);
+    REQUIRE(block.outputs.size() > 0);
+    REQUIRE(block.input_count() <= most.inputs);
+    REQUIRE(block.outputs.size() <= most.outputs);
+    if (block.has_bags()) REQUIRE(block.inputs.size() <= most.members);
+    examples += block.examples;
+  }
+  void prefetch(std::span<const RowId> inputs, std::span<const RowId> outputs) const {
+    checks.check_announced(inputs, outputs);
+  }
+};
+
+}  // namespace
+
 TEST_CASE("blocks are within the bounds and the features that a sampler declares", "[sampler]") {
   const auto vocabulary = zipf_vocabulary(30, 1000);
-  for_each_sampler([&]<class Policy>(std::string_view name) {
+  const auto check = [&]<class Policy>(std::string_view name) {
     INFO(name);
+    STATIC_REQUIRE(detail::is_ours<Policy>);
     constexpr Block::Features uses = Block::Features::used_by<Policy>();
     const auto run = Policy{}.start(vocabulary);
     auto worker = detail::worker_of(run);
-    const Block::Shape most = worker.max_block();
+    CHECK((worker.max_block().members > 0) == uses.bags);
     const std::size_t rows = detail::output_rows(run, vocabulary);
-    CHECK((most.members > 0) == uses.bags);
-    std::size_t examples = 0;
-    for_each_block(worker, 30, [&](const Block& block) {
-      REQUIRE(block.input_count() > 0);
-      REQUIRE(block.outputs.size() > 0);
-      REQUIRE(block.input_count() <= most.inputs);
-      REQUIRE(block.outputs.size() <= most.outputs);
-      REQUIRE(block.positives <= block.outputs.size());
-      if (block.has_bags()) REQUIRE(block.inputs.size() <= most.members);
-      REQUIRE((uses.bags || !block.has_bags()));
-      REQUIRE((uses.weights || block.weights.empty()));
-      REQUIRE((uses.one_side || block.update == Block::Sides::both));
-      if (!block.weights.empty())
-        REQUIRE(block.weights.values.size() ==
-                block.outputs.size() * (block.left_out.empty() ? block.input_count() : 1));
-      REQUIRE(block.left_out.size() <= block.outputs.size());
-      for (const RowId row : block.inputs) REQUIRE(row < 30);
-      for (const RowId row : block.outputs) REQUIRE(row < rows);
-      examples += block.examples;
-    });
-    CHECK(examples > 0);
-  });
+    CheckedBlocks blocks{{"", uses, {30, rows}, 0}, worker.max_block()};
+    for_each_block(worker, 30, blocks);
+    CHECK(blocks.examples > 0);
+  };
+  for_each_sampler(check);
+  check.operator()<detail::AttractionRepulsion<GroupedCbow>>("grouped-cbow, split");
 }
 
 TEST_CASE("a row is not both a positive and a negative of an input", "[sampler]") {

@@ -2,6 +2,7 @@
 #include <sstream>
 #include <string_view>
 
+#include <wordloom/core/detail/finite.hpp>
 #include <wordloom/core/error.hpp>
 
 /// Policies are values. A policy with parameters of its own lists them once,
@@ -39,7 +40,9 @@ concept MadeFrom = requires(const Arguments&... arguments) {
 /// that was given to an unsigned parameter arrives as a huge one.
 template <class Value, class Bound>
 void check_parameter(std::string_view name, Value value, Bound min, Bound max) {
-  if (value >= static_cast<Value>(min) && value <= static_cast<Value>(max)) return;
+  if (!detail::is_nan(value) && value >= static_cast<Value>(min) &&
+      value <= static_cast<Value>(max))
+    return;
   std::ostringstream message;
   message << name << " is " << value << ", must be from " << min << " to " << max;
   throw InvalidArgument(message.str());

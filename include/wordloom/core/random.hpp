@@ -1,12 +1,12 @@
 #pragma once
 #include <bit>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <span>
 #include <vector>
 
+#include <wordloom/core/detail/finite.hpp>
 #include <wordloom/core/error.hpp>
 #include <wordloom/core/types.hpp>
 
@@ -171,12 +171,12 @@ WORDLOOM_FUNCTION AliasTable::AliasTable(std::span<const double> weights)
     throw InvalidArgument{"an alias table needs 1 to 4294967295 weights, got ", n};
   double total = 0;
   for (std::size_t i = 0; i < n; ++i) {
-    if (!(weights[i] >= 0) || !std::isfinite(weights[i]))
+    if (!(weights[i] >= 0) || !is_finite(weights[i]))
       throw InvalidArgument{"weight ", i, " of an alias table is ", weights[i],
                             ", must be finite and not negative"};
     total += weights[i];
   }
-  if (!(total > 0) || !std::isfinite(total))
+  if (!(total > 0) || !is_finite(total))
     throw InvalidArgument{"the weights of an alias table sum to ", total,
                           ", must be finite and above 0"};
 

@@ -5,10 +5,6 @@
 
 #include <wordloom/core/detail/abi.hpp>
 
-#if defined(__FAST_MATH__) || (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__)
-#error "Wordloom needs infinities and NaN: compile without -ffast-math, -Ofast, -ffinite-math-only"
-#endif
-
 // Functions that run on a device and are tested on the host: nvcc compiles them for both, other
 // compilers for the host.
 #ifdef __CUDACC__

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include <wordloom/core/detail/finite.hpp>
 #include <wordloom/core/error.hpp>
 
 #if WORDLOOM_HAS_LIBLINEAR
@@ -35,8 +36,8 @@ struct LogisticOptions {
 
 namespace detail {
 
-inline bool is_finite(std::span<const float> numbers) {
-  return std::all_of(numbers.begin(), numbers.end(), [](float x) { return std::isfinite(x); });
+inline bool all_finite(std::span<const float> numbers) {
+  return std::all_of(numbers.begin(), numbers.end(), is_finite<float>);
 }
 
 /// Rows of features [n x D] and a constant 1 after each, as LIBLINEAR reads them: 16 (D + 2) bytes
@@ -135,7 +136,7 @@ inline void FeatureRows::append(std::span<const float> features) {
   if (features.size() != dimension_)
     throw InvalidArgument{"a row of features has ", features.size(), " numbers, the others ",
                           dimension_};
-  if (!detail::is_finite(features))
+  if (!detail::all_finite(features))
     throw InvalidArgument{"row ", size(), " of the features is not finite"};
   if (size() == max_int)
     throw InvalidArgument{"there are more than ", max_int, " rows of features"};
@@ -190,7 +191,7 @@ inline void LogisticRegression::check_classes(const FeatureRows& features,
                                               const LogisticOptions& options) {
   for (const auto& [name, value] :
        {std::pair{"cost", options.cost}, std::pair{"tolerance", options.tolerance}})
-    if (!(value > 0) || !std::isfinite(value))
+    if (!(value > 0) || !detail::is_finite(value))
       throw InvalidArgument{name, " is ", value, ", must be finite and above 0"};
   if (chosen.size() != positive.size())
     throw InvalidArgument{"logistic regression needs one label for each row, got ", chosen.size(),

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include <wordloom/core/detail/finite.hpp>
 #include <wordloom/core/error.hpp>
 #include <wordloom/core/parallel.hpp>
 #include <wordloom/core/types.hpp>
@@ -125,7 +126,7 @@ WORDLOOM_FUNCTION double area_under_curve(std::span<const double> positive,
   std::vector<double> scores(positive.begin(), positive.end());
   scores.insert(scores.end(), negative.begin(), negative.end());
   if (positive.empty() || negative.empty() ||
-      std::any_of(scores.begin(), scores.end(), [](double score) { return std::isnan(score); }))
+      std::any_of(scores.begin(), scores.end(), is_nan<double>))
     return std::numeric_limits<double>::quiet_NaN();
   const auto ranks = detail::ranks(scores);
   const auto p = static_cast<double>(positive.size()), n = static_cast<double>(negative.size());

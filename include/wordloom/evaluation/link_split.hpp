@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include <wordloom/core/detail/finite.hpp>
 #include <wordloom/core/error.hpp>
 #include <wordloom/core/random.hpp>
 #include <wordloom/core/types.hpp>
@@ -127,7 +128,7 @@ inline std::vector<Graph::Edge> draw_non_links(const Graph& graph, std::size_t l
 WORDLOOM_FUNCTION LinkSplit LinkSplit::of(const Graph& graph, const Options& options) {
   if (graph.is_directed())
     throw InvalidArgument("links are predicted in undirected graphs, this graph is directed");
-  if (!(options.share > 0 && options.share < 1))
+  if (detail::is_nan(options.share) || !(options.share > 0 && options.share < 1))
     throw InvalidArgument{"the share of links held out is ", options.share,
                           ", must be above 0 and below 1"};
   Random random(options.seed);

@@ -13,6 +13,7 @@
 #include <sstream>
 #include <vector>
 
+#include <wordloom/core/detail/finite.hpp>
 #include <wordloom/core/error.hpp>
 #include <wordloom/core/parallel.hpp>
 #include <wordloom/core/random.hpp>
@@ -154,7 +155,7 @@ inline NodeClassification::NodeClassification(const Embeddings& embeddings, cons
       continue;
     }
     vectors_.push_back(embeddings.vector(*row));
-    if (!is_finite(vectors_.back()))
+    if (!all_finite(vectors_.back()))
       throw InvalidArgument{"the vector of node '", name, "' is not finite"};
     features_.append(vectors_.back());
     truth_.resize(truth_.size() + labels_);
@@ -174,7 +175,7 @@ inline NodeClassification::NodeClassification(const Embeddings& embeddings, cons
 
 inline NodeLabelReport NodeClassification::run() {
   for (const double share : options_.shares) {
-    if (!(share > 0 && share < 1))
+    if (detail::is_nan(share) || !(share > 0 && share < 1))
       throw InvalidArgument{"the share of training nodes is ", share,
                             ", must be above 0 and below 1"};
     if (const std::size_t trained = trained_nodes(share); trained == 0 || trained == nodes())
@@ -226,8 +227,8 @@ inline void NodeClassification::classify(Split& split, std::span<const std::uint
   };
   // With one class alone there is nothing to learn: all nodes have the label, or no node has it.
   if (std::find(positive.begin(), positive.end(), !positive[0]) == positive.end()) {
-    const double infinity = std::numeric_limits<double>::infinity();
-    set_scores([&](auto&&) { return positive[0] != 0 ? infinity : -infinity; });
+    constexpr double most = (std::numeric_limits<double>::max)();
+    set_scores([&](auto&&) { return positive[0] != 0 ? most : -most; });
   } else {
     const auto classifier =
         LogisticRegression::fit(features_, trained, positive, options_.classifier);

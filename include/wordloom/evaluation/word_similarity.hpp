@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include <wordloom/core/detail/finite.hpp>
 #include <wordloom/core/error.hpp>
 #include <wordloom/core/words.hpp>
 #include <wordloom/evaluation/detail/pair_columns.hpp>
@@ -56,7 +57,7 @@ namespace detail {
 
 /// Returns a score with four decimals, "-" for NaN.
 inline std::string score_text(double score) {
-  if (std::isnan(score)) return "-";
+  if (is_nan(score)) return "-";
   std::ostringstream text;
   text << std::fixed << std::setprecision(4) << score;
   return text.str();
@@ -77,7 +78,7 @@ inline std::ostream& operator<<(std::ostream& out, const SimilarityReport& repor
        << " pairs, " << report.out_of_vocabulary << " out of vocabulary";
   if (report.made_of_subwords > 0)
     text << ", " << report.made_of_subwords << " with a word made of subwords";
-  if (report.used > 0 && std::isnan(report.spearman))
+  if (report.used > 0 && detail::is_nan(report.spearman))
     text << "; a rank correlation needs two pairs, with scores and cosines that differ";
   return out << text.str();
 }
@@ -100,8 +101,8 @@ inline std::vector<double> ranks(std::span<const double> values) {
 /// Returns Spearman's rho of two series of equal length: Pearson's correlation of their ranks. NaN
 /// if there are fewer than two values, one series is constant or a value is NaN.
 [[nodiscard]] inline double spearman(std::span<const double> x, std::span<const double> y) {
-  const auto is_nan = [](double value) { return std::isnan(value); };
-  if (std::any_of(x.begin(), x.end(), is_nan) || std::any_of(y.begin(), y.end(), is_nan))
+  if (std::any_of(x.begin(), x.end(), is_nan<double>) ||
+      std::any_of(y.begin(), y.end(), is_nan<double>))
     return std::numeric_limits<double>::quiet_NaN();
   const auto rx = detail::ranks(x), ry = detail::ranks(y);
   const double mean = (static_cast<double>(x.size()) + 1.0) / 2.0;

@@ -1,7 +1,6 @@
 #pragma once
 #include <algorithm>
 #include <charconv>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -11,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include <wordloom/core/detail/finite.hpp>
 #include <wordloom/core/detail/hash.hpp>
 #include <wordloom/core/error.hpp>
 #include <wordloom/core/files.hpp>

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include <wordloom/core/detail/finite.hpp>
 #include <wordloom/core/parallel.hpp>
 #include <wordloom/core/row_matrix.hpp>
 #include <wordloom/core/types.hpp>
@@ -131,7 +132,7 @@ std::vector<std::vector<NearestRow>> nearest_rows(const RowMatrix& rows,
                                        rows.row_data(row), rows.stride()) *
                            inverse_lengths[row];
             float s = score(cosines.data());
-            if (std::isnan(s)) s = -std::numeric_limits<float>::infinity();
+            if (is_nan(s)) s = -std::numeric_limits<float>::infinity();
             const NearestRow candidate{static_cast<WordId>(row), s};
             auto& found = best[thread][q];
             if (found.size() == k && !(candidate < found.top())) continue;

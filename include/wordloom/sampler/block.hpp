@@ -30,7 +30,8 @@ WORDLOOM_BOTH float member_share(BagGradient gradient, float size) {
 /// N inputs scored against M output rows; outputs[0 .. positives) have label 1, the others 0. An
 /// input is a row, or the mean of a bag of rows. A kernel computes all scores from the rows as they
 /// are before the block, then adds all gradients: a row that occurs several times in a block, as
-/// input or output, receives all of its changes. Spans are valid until the sink returns.
+/// input or output, receives all of its changes. Spans are valid until the sink returns. Trainers
+/// check blocks of custom samplers in debug builds.
 struct Block {
   /// The weight of each pair of a block, [M x N] output by output, or of each output [M] if the
   /// block has `left_out`, or of each row of the longer side if it has `paired`: above 0 for label

@@ -153,6 +153,9 @@ constexpr bool subsamples() {
 /// Valid: `struct Pairs { auto start(const Vocabulary&) const { return PairsWorker{}; } };` with a
 /// copyable PairsWorker that has max_block and sample. Invalid: a start() that keeps a reference to
 /// the vocabulary; copy it instead, copies share their words.
+///
+/// Kernels do not check blocks: a wrong row is memory outside of the model. In debug builds,
+/// trainers check those of custom samplers (WORDLOOM_CHECKED).
 template <class S>
 concept Sampler = std::copy_constructible<S> && detail::StartsRuns<S> && detail::BoundsBlocks<S> &&
     detail::Samples<S>;

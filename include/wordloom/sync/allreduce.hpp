@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include <wordloom/core/detail/finite.hpp>
 #include <wordloom/core/detail/hash.hpp>
 #include <wordloom/core/error.hpp>
 #include <wordloom/core/hyperparameters.hpp>
@@ -47,7 +48,8 @@ struct SyncOptions {
   bool overlap = true;
 
   void validate() const {
-    if (!(bytes_per_word >= 0)) throw InvalidArgument("bytes_per_word must be 0 or above");
+    if (detail::is_nan(bytes_per_word) || bytes_per_word < 0)
+      throw InvalidArgument("bytes_per_word must be 0 or above");
   }
 };
 

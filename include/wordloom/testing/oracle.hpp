@@ -6,6 +6,7 @@
 #include <limits>
 #include <vector>
 
+#include <wordloom/core/detail/finite.hpp>
 #include <wordloom/core/random.hpp>
 #include <wordloom/kernel/concept.hpp>
 #include <wordloom/kernel/detail/packed_rows.hpp>
@@ -60,7 +61,7 @@ double largest_error(const Kernel& kernel, Block::Shape most = {.inputs = 8, .ou
   detail::flush_worker(worker, model, rate);
 
   const auto worse = [](double a, double b) {  // NaN is the worst
-    return std::isfinite(b) ? (std::max)(a, b) : std::numeric_limits<double>::infinity();
+    return detail::is_finite(b) ? (std::max)(a, b) : std::numeric_limits<double>::infinity();
   };
   double largest = 0, change = 0;
   const auto compare = [&](const RowMatrix& got, const Matrix& want, const Matrix& before) {

@@ -50,7 +50,8 @@ class ErasedTrainer {
                      const std::function<Model&()>& model_for) = 0;
 };
 
-template <class Sampler, class Kernel, class Sync, class Schedule>
+template <class Sampler, class Kernel, class Sync, class Schedule,
+          bool checked = checks_blocks<Sampler>>
 class ErasedTrainerOf final : public ErasedTrainer {
  public:
   /// `contexts`: of the matrix of samplers that train columns; `arguments`: the trainer's.
@@ -92,7 +93,7 @@ class ErasedTrainerOf final : public ErasedTrainer {
   }
 
   WordContextOptions contexts_;
-  Trainer<Sampler, Kernel, Sync, Schedule> trainer_;
+  Trainer<Sampler, Kernel, Sync, Schedule, checked> trainer_;
 };
 
 }  // namespace detail
@@ -129,11 +130,12 @@ class AnyTrainer {
   };
 
   /// Takes any trainer. `contexts`: for samplers that train columns.
-  template <class Sampler, class Kernel, class Sync, class Schedule>
-  explicit AnyTrainer(Trainer<Sampler, Kernel, Sync, Schedule> trainer,
+  template <class Sampler, class Kernel, class Sync, class Schedule, bool checked>
+  explicit AnyTrainer(Trainer<Sampler, Kernel, Sync, Schedule, checked> trainer,
                       WordContextOptions contexts = {})
-      : AnyTrainer(std::make_unique<detail::ErasedTrainerOf<Sampler, Kernel, Sync, Schedule>>(
-            std::move(contexts), std::move(trainer))) {}
+      : AnyTrainer(
+            std::make_unique<detail::ErasedTrainerOf<Sampler, Kernel, Sync, Schedule, checked>>(
+                std::move(contexts), std::move(trainer))) {}
   /// Takes a trainer that make_trainer has made.
   explicit AnyTrainer(std::unique_ptr<detail::ErasedTrainer> trainer)
       : trainer_(std::move(trainer)) {}

@@ -1,6 +1,5 @@
 #pragma once
 #include <chrono>
-#include <cmath>
 #include <cstddef>
 #include <filesystem>
 #include <iomanip>
@@ -9,6 +8,7 @@
 #include <sstream>
 #include <utility>
 
+#include <wordloom/core/detail/finite.hpp>
 #include <wordloom/core/error.hpp>
 #include <wordloom/train/detail/callback.hpp>
 #include <wordloom/train/progress.hpp>
@@ -78,13 +78,13 @@ class EarlyStopping {
   explicit EarlyStopping(std::size_t patience = 1, double min_change = 0)
       : patience_(patience), min_change_(min_change) {
     if (patience == 0) throw InvalidArgument("patience is 0, must be at least 1");
-    if (!(min_change >= 0))
+    if (detail::is_nan(min_change) || min_change < 0)
       throw InvalidArgument{"min_change is ", min_change, ", must be 0 or above"};
   }
 
   bool on_epoch(const Progress& progress) {
     if (progress.epoch == 0) *this = EarlyStopping(patience_, min_change_);  // a new run
-    if (progress.mean_loss < lowest_ - min_change_ || std::isinf(lowest_)) {
+    if (progress.mean_loss < lowest_ - min_change_ || lowest_ == none) {
       lowest_ = progress.mean_loss;
       worse_ = 0;
       return true;
@@ -93,9 +93,11 @@ class EarlyStopping {
   }
 
  private:
+  static constexpr double none = (std::numeric_limits<double>::max)();
+
   std::size_t patience_;
   double min_change_;
-  double lowest_ = std::numeric_limits<double>::infinity();
+  double lowest_ = none;
   std::size_t worse_ = 0;  // epochs in a row
 };
 
@@ -130,7 +132,7 @@ WORDLOOM_FUNCTION void ProgressBar::on_progress(const Progress& progress) {
   line << std::fixed << "\repoch " << progress.epoch + 1 << '/' << progress.epochs << std::setw(7)
        << std::setprecision(1) << 100 * progress.fraction() << "%  " << std::setprecision(2)
        << progress.words_per_second / 1e6 << "M words/s  ";
-  if (std::isfinite(progress.mean_loss))
+  if (detail::is_finite(progress.mean_loss))
     line << "loss " << std::setprecision(4) << progress.mean_loss << "  ";
   line << std::setprecision(0) << progress.eta_seconds << " s left   ";
   if (progress.ended) line << '\n';

@@ -14,13 +14,15 @@
 #include <wordloom/schedule/linear_decay.hpp>
 #include <wordloom/sync/concept.hpp>
 #include <wordloom/train/callbacks.hpp>
+#include <wordloom/train/detail/block_checks.hpp>
 #include <wordloom/train/detail/training.hpp>
 #include <wordloom/train/progress.hpp>
 
 namespace wordloom { inline namespace WORDLOOM_ABI {
 
 namespace detail {
-template <class SamplerPolicy, class KernelPolicy, class SyncPolicyType, class Schedule>
+template <class SamplerPolicy, class KernelPolicy, class SyncPolicyType, class Schedule,
+          bool checked>
 class ErasedTrainerOf;
 }
 
@@ -28,10 +30,14 @@ class ErasedTrainerOf;
 /// SamplerPolicy make blocks of it and the KernelPolicy apply their gradients to the one model,
 /// without locks (Hogwild). One thread and one seed give bit-identical results on one build and
 /// machine; more threads do not. A trainer may be used again; not by two threads at a time.
+///
+/// `checked`: whether each block of the sampler is checked before a kernel on the host trains it:
+/// rows, bags, weights, positives, features and examples. By default, this holds for samplers
+/// outside of the library where WORDLOOM_CHECKED is 1, as in debug builds.
 template <class SamplerPolicy, class KernelPolicy, class SyncPolicyType = NoSync,
-          class Schedule = LinearDecay>
+          class Schedule = LinearDecay, bool checked = detail::checks_blocks<SamplerPolicy>>
 class Trainer {
-  using Training = detail::Training<SamplerPolicy, KernelPolicy, SyncPolicyType, Schedule>;
+  using Training = detail::Training<SamplerPolicy, KernelPolicy, SyncPolicyType, Schedule, checked>;
   static constexpr bool on_device = detail::OnDevice<KernelPolicy>;
   using Replica = detail::ReplicaOf<KernelPolicy>;
   using SamplerRun = detail::RunOf<SamplerPolicy>;
@@ -148,7 +154,8 @@ class Trainer {
   /// Trains a new model. Returns its input rows [V x D], or with Subwords the means of their bags.
   /// Throws CorpusError if the corpus is empty or was encoded with another vocabulary,
   /// TrainingError if training diverges (a loss or vector that is not finite, or a number above
-  /// 1000 in a vector), and the exceptions of a policy or callback. With several ranks, the others
+  /// 1000 in a vector), InvalidArgument for a block that is wrong, if blocks are checked, and the
+  /// exceptions of a policy or callback. With several ranks, the others
   /// throw SyncError that names the one that failed.
   template <class Corpus>
   TrainedEmbeddings fit(const Corpus& corpus, const Vocabulary& vocabulary) {
@@ -197,7 +204,8 @@ class Trainer {
   const TrainReport& report() const noexcept { return training_.report; }
 
  private:
-  friend class detail::ErasedTrainerOf<SamplerPolicy, KernelPolicy, SyncPolicyType, Schedule>;
+  friend class detail::ErasedTrainerOf<SamplerPolicy, KernelPolicy, SyncPolicyType, Schedule,
+                                       checked>;
 
   void validate_policies() const {
     validate_parameters(training_.sampler);

@@ -14,6 +14,16 @@
     "Wordloom is compiled without optimisation and trains some 40 times as slowly: compile with -O2, or link wordloom::precompiled (CMake). -DWORDLOOM_UNOPTIMIZED ends this message")
 #endif
 
+// Blocks of custom samplers are checked in debug builds. This is in the type of their trainers, and
+// not in WORDLOOM_ABI: programs with checks link the same wordloom::precompiled.
+#if !defined(WORDLOOM_CHECKED)
+#ifdef NDEBUG
+#define WORDLOOM_CHECKED 0
+#else
+#define WORDLOOM_CHECKED 1
+#endif
+#endif
+
 // Optional libraries that the compiler's options do not name are not used.
 #ifndef WORDLOOM_HAS_BLAS
 #define WORDLOOM_HAS_BLAS 0

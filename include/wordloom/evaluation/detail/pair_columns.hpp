@@ -1,7 +1,6 @@
 #pragma once
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstddef>
 #include <initializer_list>
 #include <optional>
@@ -9,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include <wordloom/core/detail/finite.hpp>
 #include <wordloom/core/words.hpp>
 #include <wordloom/evaluation/detail/test_file.hpp>
 #include <wordloom/evaluation/letter_case.hpp>
@@ -42,7 +42,7 @@ inline std::optional<std::size_t> column_named(const TestFields& header,
 inline std::optional<double> score_in(std::string_view field) {
   if (field.starts_with('+') && !field.starts_with("+-")) field.remove_prefix(1);
   const auto score = number_in<double>(field);
-  return score && std::isfinite(*score) ? score : std::nullopt;
+  return score && is_finite(*score) ? score : std::nullopt;
 }
 
 inline bool is_part_of_speech(std::string_view field) {

@@ -1,11 +1,11 @@
 #pragma once
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 
+#include <wordloom/core/detail/finite.hpp>
 #include <wordloom/core/error.hpp>
 #include <wordloom/core/types.hpp>
 #include <wordloom/core/words.hpp>
@@ -102,7 +102,7 @@ bool EdgeLines::read_usual(std::string_view line, NodeNumbers& numbers, EdgeList
     const auto number = number_in<double>(fields[2]);
     if (!number || !(*number >= 0)) return false;
     weight = static_cast<float>(*number);
-    if (!std::isfinite(weight)) return false;
+    if (!is_finite(weight)) return false;
   } else if (count != layout_.first_columns || (count == 3 && !is_like_weight(fields[2]))) {
     return false;
   }
@@ -135,7 +135,7 @@ WORDLOOM_FUNCTION std::optional<BadLine> EdgeLines::read_any(std::string_view li
   float weight = 1;
   if (options_.weighted) {
     const auto number = fields.weight();
-    if (!number || !(*number >= 0) || !std::isfinite(static_cast<float>(*number)))
+    if (!number || !(*number >= 0) || !is_finite(static_cast<float>(*number)))
       return bad_weight(line, fields);
     weight = static_cast<float>(*number);
   }

@@ -88,7 +88,7 @@ WORDLOOM_FUNCTION Graph Graph::without(std::span<const Edge> edges) const {
 
 WORDLOOM_FUNCTION void Graph::add(detail::EdgeList::Part& part, std::size_t i, WordId from,
                                   WordId to, float weight, bool weighted) {
-  if (weighted && (!(weight >= 0) || !std::isfinite(weight)))
+  if (weighted && (!(weight >= 0) || !detail::is_finite(weight)))
     throw InvalidArgument{"edges[", i, "] has a weight of ", weight,
                           ", must be finite and not negative"};
   part.nodes.insert(part.nodes.end(), {from, to});

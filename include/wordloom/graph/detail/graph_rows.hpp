@@ -1,7 +1,6 @@
 #pragma once
 #include <algorithm>
 #include <atomic>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -10,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include <wordloom/core/detail/finite.hpp>
 #include <wordloom/core/detail/random_reads.hpp>
 #include <wordloom/core/error.hpp>
 #include <wordloom/core/parallel.hpp>
@@ -128,7 +128,7 @@ inline std::size_t sort_row(std::span<WordId> row, std::span<float> weights, boo
       weight += static_cast<double>(entries[i].second);
     row[kept] = node;
     weights[kept] = static_cast<float>(weight);
-    if (!std::isfinite(weights[kept]))
+    if (!is_finite(weights[kept]))
       throw InvalidArgument(
           "the weights of duplicate edges add up to more than a float holds: scale the weights");
   }

@@ -31,7 +31,8 @@ namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
 /// each step. A part draws its random numbers from a stream of its own and no row changes twice in
 /// a step, so that any number of threads gives the same bits. Between two steps only thread 0
 /// works.
-template <class Corpus, class Samplers, class Kernels>
+/// `Sampler`: the policy, whose blocks are checked or not.
+template <class Sampler, bool checked, class Corpus, class Samplers, class Kernels>
 class HostColumns {
  public:
   static constexpr bool on_host = true;
@@ -120,9 +121,11 @@ class HostColumns {
     const Block::Shape max = sampler.max_block();
     auto kernel = one_side_worker_of(kernels_, std::as_const(model_), max);
     if (end_to_end_) leave_inputs(kernel, 0, model_.input.rows());
-    UpdateSink<decltype(kernel)> sink(model_, kernel, max, 0, {});
+    UpdateSink sink(model_, kernel, max, 0, WorkDone(), {}, NoSubwordRows::Thread(),
+                    block_checks<Sampler, checked>(samplers_, model_, thread, threads_));
     const auto train_parts = [&] {
       sampler.begin_step(step_);
+      sink.begin_step(step_);
       sink.learning_rate = rate_;
       for (std::size_t part = 0; (part = next_part_++) < own_.second;) {
         const std::size_t first = parts_.first_word(part);

@@ -1,7 +1,6 @@
 #pragma once
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -9,6 +8,7 @@
 #include <optional>
 #include <sstream>
 
+#include <wordloom/core/detail/finite.hpp>
 #include <wordloom/core/error.hpp>
 #include <wordloom/objective/loss.hpp>
 #include <wordloom/train/detail/checkpoint.hpp>
@@ -69,7 +69,7 @@ WORDLOOM_FUNCTION void RunProgress::add(const WorkDone& done, std::size_t in_epo
   reached.tokens += done.tokens;
   const double loss = done.loss.value();
   reached.losses[epoch].add(loss, done.examples);
-  if (std::isfinite(loss)) return;
+  if (is_finite(loss)) return;
   std::ostringstream message;
   message << "training diverged: the loss is " << loss << " in epoch " << epoch + 1 << " of "
           << reached.losses.size() << ", by token " << reached.tokens << " of " << total_tokens

@@ -139,9 +139,9 @@ struct ThreadTeam {
 
 /// Trains by threads of the host: each takes its shard of the corpus, subsamples each sentence,
 /// lets the sampler make blocks of it and the kernel apply their gradients to the one model.
-/// `samplers`, `kernels`: the runs whose workers threads train with; `encoder`: of `samplers`;
-/// `used`: the features of its blocks; `subsample`: the threshold, 0 for none.
-template <Block::Features used, class Corpus, class Samplers, class Kernels, class Run>
+/// `samplers`, `kernels`: the runs whose workers threads train with, of the policy `Sampler`, whose
+/// blocks are checked or not; `encoder`: of `samplers`; `subsample`: the threshold, 0 for none.
+template <class Sampler, bool checked, class Corpus, class Samplers, class Kernels, class Run>
 void train_by_threads(const Corpus& corpus, const Samplers& samplers, const Kernels& kernels,
                       EncoderRoundsOf<Samplers>& encoder, Run& run, double subsample) {
   Model& model = run.model;
@@ -158,7 +158,6 @@ void train_by_threads(const Corpus& corpus, const Samplers& samplers, const Kern
     run.complete = [&](std::vector<NamedMatrix>& copies) { packed.unpack(copies); };
   }
   const auto scratch = scratch_rows(samplers, kernels, encoder, model, team.threads);
-
   if constexpr (HasEncoder<Samplers>) {
     if (run.start.tokens == 0 || encoder.end_to_end()) encoder.encode();
     run.download = [&] { encoder.download(); };
@@ -182,7 +181,8 @@ void train_by_threads(const Corpus& corpus, const Samplers& samplers, const Kern
     const std::size_t streams = run.sync.size() * team.threads;
     auto sampler = worker_of(samplers);
     const Block::Shape max = sampler.max_block();
-    auto kernel = block_worker_of<used>(kernels, std::as_const(model), max);
+    auto kernel =
+        block_worker_of<Block::Features::used_by<Sampler>()>(kernels, std::as_const(model), max);
     auto words = scratch.thread(thread);
     const auto own_rows = scratch.scratch(thread);
     if constexpr (may_train_minibatches<Samplers>)
@@ -193,10 +193,11 @@ void train_by_threads(const Corpus& corpus, const Samplers& samplers, const Kern
     std::uint64_t ticked = start.tokens;  // of those that are not reported
     double rate = team.first_rate;
     bool contexts = false;  // whether a word of a sentence has a context
-    UpdateSink<decltype(kernel), decltype(words)> sink(
-        model, kernel, max, rate,
-        {start.tokens, start.examples, LossSum(start.loss), start.examples},
-        team.rows ? team.rows->thread(thread, own_rows) : PrivateRows::Thread(), std::move(words));
+    UpdateSink sink(model, kernel, max, rate,
+                    WorkDone{start.tokens, start.examples, LossSum(start.loss), start.examples},
+                    team.rows ? team.rows->thread(thread, own_rows) : PrivateRows::Thread(),
+                    std::move(words),
+                    block_checks<Sampler, checked>(samplers, model, thread, team.threads));
 
     for (std::size_t epoch = start.epoch; epoch < parameters.epochs; ++epoch) {
       run.state.begin_epoch(epoch, model);

@@ -139,8 +139,8 @@ struct RankTraining {
   }
 };
 
-/// The policies of a trainer; begins and ends runs with them.
-template <class Sampler, class Kernel, class Sync, class Schedule>
+/// The policies of a trainer; begins and ends runs with them. `checked`: see Trainer.
+template <class Sampler, class Kernel, class Sync, class Schedule, bool checked>
 struct Training : RankTraining<Sync, Schedule, ReplicaOf<Kernel>> {
   static constexpr bool on_device = OnDevice<Kernel>;
   using Replica = ReplicaOf<Kernel>;
@@ -215,12 +215,11 @@ struct Training : RankTraining<Sync, Schedule, ReplicaOf<Kernel>> {
         EncoderRoundsOf<SamplerRun> encoder(samplers, model, options.parameters);
         Rank::run(model, model, traits, resumes, start, [&](RankRun& run) {
           if constexpr (has_two_steps<Sampler>) {
-            HostColumns threads(corpus, samplers, kernels, encoder.end_to_end(), model,
-                                options.parameters);
+            HostColumns<Sampler, checked, Corpus, SamplerRun, KernelRun<Kernel>> threads(
+                corpus, samplers, kernels, encoder.end_to_end(), model, options.parameters);
             ColumnLoop(corpus, threads, encoder, run).train();
           } else {
-            train_by_threads<Block::Features::used_by<Sampler>()>(corpus, samplers, kernels,
-                                                                  encoder, run, subsample);
+            train_by_threads<Sampler, checked>(corpus, samplers, kernels, encoder, run, subsample);
           }
         });
       }

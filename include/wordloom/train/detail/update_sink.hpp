@@ -13,6 +13,7 @@
 #include <wordloom/model/model.hpp>
 #include <wordloom/objective/loss.hpp>
 #include <wordloom/sampler/block.hpp>
+#include <wordloom/train/detail/block_checks.hpp>
 #include <wordloom/train/detail/private_rows.hpp>
 #include <wordloom/train/detail/run_progress.hpp>
 #include <wordloom/train/detail/subword_rows.hpp>
@@ -32,11 +33,13 @@ namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
 }
 
 /// Takes the blocks of a sampler and gives them to the worker of a kernel. `Words`: the Thread of
-/// SubwordRows, EncodedRows or NoSubwordRows, which finds the rows of input words.
-template <class Worker, class Words = NoSubwordRows::Thread>
+/// SubwordRows, EncodedRows or NoSubwordRows, which finds the rows of input words. `Checks`:
+/// BlockChecks or NoBlockChecks.
+template <class Worker, class Words = NoSubwordRows::Thread, class Checks = NoBlockChecks>
 class UpdateSink {
   static constexpr bool has_subwords = !std::is_same_v<Words, NoSubwordRows::Thread>;
   static constexpr bool has_minibatches = requires { Words::trains_encoder; };
+  static constexpr bool is_checked = std::is_same_v<Checks, BlockChecks>;
 
  public:
   float learning_rate;
@@ -44,7 +47,7 @@ class UpdateSink {
   WorkDone done;
 
   UpdateSink(Model& model, Worker& worker, Block::Shape max, double rate, const WorkDone& before,
-             const PrivateRows::Thread& own = {}, Words words = {})
+             const PrivateRows::Thread& own = {}, Words words = {}, Checks checks = {})
       : learning_rate(static_cast<float>(rate)),
         done(before),
         model_(model),
@@ -52,12 +55,14 @@ class UpdateSink {
         max_(max),
         own_(own),
         words_(std::move(words)),
+        checks_(std::move(checks)),
         inputs_(has_subwords ? (std::max)(max.inputs, max.members) : 0) {
     if constexpr (MapsRows<Worker>)
       if (own) worker_.map_rows(own.maps());
   }
 
   void operator()(const Block& block) {
+    if constexpr (is_checked) checks_(block);
     if (block.input_count() > max_.inputs || block.outputs.size() > max_.outputs ||
         (block.has_bags() && block.inputs.size() > max_.members))
       throw_too_large(block, max_);
@@ -75,6 +80,11 @@ class UpdateSink {
     } else {
       update(block);
     }
+  }
+
+  /// Tells which side the blocks change that follow, in training by columns.
+  void begin_step([[maybe_unused]] Block::Sides step) noexcept {
+    if constexpr (is_checked) checks_.begin_step(step);
   }
 
   /// Ends the update in progress. Must be called after the last block, and before `with_loss`
@@ -110,6 +120,7 @@ class UpdateSink {
 
   [[gnu::always_inline]] void prefetch(std::span<const RowId> inputs,
                                        std::span<const RowId> outputs) {
+    if constexpr (is_checked) checks_.check_announced(inputs, outputs);
     if constexpr (has_subwords) {
       if (words_.is_used()) {
         for (const WordId word : inputs)
@@ -146,6 +157,7 @@ class UpdateSink {
   Block::Shape max_;
   PrivateRows::Thread own_;
   [[no_unique_address]] Words words_;
+  [[no_unique_address]] Checks checks_;
   std::vector<RowId> inputs_;  // of a block, if words are composed
 };
 
