@@ -1,4 +1,4 @@
-// Trainers of DotKernel, for wordloom::any_trainer.
+// Trainers of DotKernel and Bf16Kernel, for wordloom::any_trainer.
 #include <wordloom/registry.hpp>
 #include <wordloom/train/detail/composition.hpp>
 
@@ -6,3 +6,4 @@ using namespace wordloom;
 
 template AnyTrainer detail::trainer_from<Samplers>(const detail::Method&, const DotKernel&);
 template AnyTrainer detail::trainer_from<SubwordSamplers>(const detail::Method&, const DotKernel&);
+template AnyTrainer detail::trainer_from<RowSamplers>(const detail::Method&, const Bf16Kernel&);
