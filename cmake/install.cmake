@@ -66,6 +66,9 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/include TYPE DOC FILES_MATCHING PATTERN 
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/examples TYPE DOC FILES_MATCHING PATTERN "*.cpp" PATTERN "*.hpp"
         PATTERN "*.md")
 
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/examples/python DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples
+        FILES_MATCHING PATTERN "*.py" PATTERN "*.toml" PATTERN CMakeLists.txt PATTERN build EXCLUDE)
+
 set(CPACK_PACKAGE_NAME libwordloom-dev)
 set(CPACK_PACKAGE_VENDOR "the Wordloom authors")
 set(CPACK_PACKAGE_CONTACT "the Wordloom authors <wordloom@invalid>")
