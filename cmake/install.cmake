@@ -5,12 +5,6 @@ include(CMakePackageConfigHelpers)
 include(GNUInstallDirs)
 
 set(wordloom_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/wordloom)
-if(BUILD_SHARED_LIBS)
-  set(wordloom_library_file ${CMAKE_SHARED_LIBRARY_PREFIX}wordloom${CMAKE_SHARED_LIBRARY_SUFFIX})
-else()
-  set(wordloom_library_file ${CMAKE_STATIC_LIBRARY_PREFIX}wordloom${CMAKE_STATIC_LIBRARY_SUFFIX})
-endif()
-
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/wordloom TYPE INCLUDE FILES_MATCHING PATTERN "*.hpp" PATTERN "*.inl"
         PATTERN "*.cuh")
 install(TARGETS wordloom EXPORT wordloom_targets INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
@@ -24,10 +18,23 @@ foreach(component IN LISTS wordloom_components)
 endforeach()
 
 # Optional: `cmake --install` of a fresh configuration installs the headers.
-install(TARGETS wordloom_precompiled EXPORT wordloom_precompiled_targets
-        ARCHIVE OPTIONAL LIBRARY OPTIONAL RUNTIME OPTIONAL)
-install(EXPORT wordloom_precompiled_targets FILE wordloom_precompiled.cmake NAMESPACE wordloom::
-        DESTINATION ${wordloom_package_dir})
+foreach(library IN ITEMS precompiled any_trainer)
+  install(TARGETS wordloom_${library} EXPORT wordloom_${library}_targets
+          ARCHIVE OPTIONAL LIBRARY OPTIONAL RUNTIME OPTIONAL)
+  install(EXPORT wordloom_${library}_targets FILE wordloom_${library}.cmake NAMESPACE wordloom::
+          DESTINATION ${wordloom_package_dir})
+endforeach()
+if(BUILD_SHARED_LIBS)
+  set(library_prefix ${CMAKE_SHARED_LIBRARY_PREFIX})
+  set(library_suffix ${CMAKE_SHARED_LIBRARY_SUFFIX})
+else()
+  set(library_prefix ${CMAKE_STATIC_LIBRARY_PREFIX})
+  set(library_suffix ${CMAKE_STATIC_LIBRARY_SUFFIX})
+  if(TARGET wordloom_blas)  # a shared library brings its own
+    set(any_trainer_packages CBLAS)
+    set(any_trainer_components blas)
+  endif()
+endif()
 
 configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/wordloomConfig.cmake.in
                               ${PROJECT_BINARY_DIR}/cmake/wordloomConfig.cmake
@@ -59,6 +66,9 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/include TYPE DOC FILES_MATCHING PATTERN 
         PATTERN detail EXCLUDE)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/examples TYPE DOC FILES_MATCHING PATTERN "*.cpp" PATTERN "*.hpp"
         PATTERN "*.md")
+
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/examples/python DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples
+        FILES_MATCHING PATTERN "*.py" PATTERN "*.toml" PATTERN CMakeLists.txt PATTERN build EXCLUDE)
 
 set(CPACK_PACKAGE_NAME libwordloom-dev)
 set(CPACK_PACKAGE_VENDOR "the Wordloom authors")

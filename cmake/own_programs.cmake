@@ -51,7 +51,9 @@ if(NOT TARGET wordloom::eigen)
   message(FATAL_ERROR "Wordloom: Eigen3 is not found, which the programs of this project need. Debian and Ubuntu "
                       "have it in the package libeigen3-dev.")
 endif()
-target_link_libraries(wordloom_precompiled PRIVATE $<BUILD_INTERFACE:wordloom_own_flags>)
+foreach(library IN ITEMS precompiled any_trainer)
+  target_link_libraries(wordloom_${library} PRIVATE $<BUILD_INTERFACE:wordloom_own_flags>)
+endforeach()
 # UBSan of Clang takes four times as long for the kernels with these two checks; ASan checks what
 # they access.
 set_source_files_properties(src/bf16_kernel.cpp src/fused_kernel.cpp src/fused_variants.cpp PROPERTIES
@@ -66,8 +68,5 @@ target_link_libraries(wordloom_foreign_headers PRIVATE wordloom_own_program)
 target_precompile_headers(wordloom_foreign_headers PRIVATE
                           ${PROJECT_SOURCE_DIR}/cmake/foreign_headers.hpp)
 
-# The trainers that programs choose among at run time: no program of ours is a shared library, so that
-# they may have these headers.
-target_link_libraries(wordloom_any_trainer PRIVATE $<BUILD_INTERFACE:wordloom_own_program>)
-set_target_properties(wordloom_any_trainer PROPERTIES POSITION_INDEPENDENT_CODE OFF)
-target_precompile_headers(wordloom_any_trainer REUSE_FROM wordloom_foreign_headers)
+# Position-independent code cannot use those of the programs.
+target_precompile_headers(wordloom_any_trainer PRIVATE ${PROJECT_SOURCE_DIR}/cmake/foreign_headers.hpp)

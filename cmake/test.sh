@@ -6,9 +6,9 @@
 #        cmake/test.sh long       after `release`, for each change, about 17 minutes: the reference by
 #                                 Doxygen, clang-tidy, the tests of edges under the sanitizers, those
 #                                 of addresses by Clang, changed files for the loaders, the library
-#                                 as installed, as a subfolder and with mixed flags, code that must
-#                                 not compile, several processes, killed runs, code for GPUs on an
-#                                 emulated one, and ratios of speeds.
+#                                 as installed, as a subfolder, in Python and with mixed flags, code
+#                                 that must not compile, several processes, killed runs, code for
+#                                 GPUs on an emulated one, and ratios of speeds.
 #        cmake/test.sh full       before each release, for hours: all of these, the tests of edges
 #                                 optimised by Clang, each header on its own, the benchmarks and
 #                                 their tests, tests that train for minutes, more changed files and
@@ -96,7 +96,7 @@ kill_runs() {
 
 install_and_use() {
   run cmake --build --preset release --parallel "$jobs" --target wordloom_precompiled \
-    word2vec node2vec neighbours evaluate mixed_flags
+    wordloom_any_trainer word2vec node2vec neighbours evaluate mixed_flags
   run ctest --preset release --output-on-failure --parallel "$jobs" \
     --tests-regex '^(compile_failure|install|mixed_flags)/'
 }
@@ -238,7 +238,8 @@ case $depth in
   full) inputs=${WORDLOOM_FUZZ_INPUTS:-10000} kills=${WORDLOOM_KILLS:-100} ;;
 esac
 
-packages=(clang clang-tidy doxygen python3 universal-ctags)
+packages=(clang clang-tidy doxygen python3 universal-ctags
+          python3-dev python3-venv python3-setuptools python3-wheel python3-numpy pybind11-dev)
 install_packages
 options+=(-DWORDLOOM_BUILD_BENCHMARKS=ON -DWORDLOOM_TEST_BRIEF=OFF
           -DWORDLOOM_TEST_EMULATED=ON)

@@ -1,4 +1,4 @@
-// Trainers of DotKernel, for wordloom::any_trainer.
+// Trainers of DotKernel and Bf16Kernel, for wordloom::any_trainer.
 #include <wordloom/registry.hpp>
 #include <wordloom/train/detail/composition.hpp>
 
@@ -8,3 +8,5 @@ template AnyTrainer detail::trainer_from<Policies::Samplers>(const detail::Metho
                                                              const DotKernel&);
 template AnyTrainer detail::trainer_from<Policies::SubwordSamplers>(const detail::Method&,
                                                                     const DotKernel&);
+template AnyTrainer detail::trainer_from<Policies::RowSamplers>(const detail::Method&,
+                                                                const Bf16Kernel&);

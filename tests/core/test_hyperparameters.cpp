@@ -1,6 +1,8 @@
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <string>
+#include <string_view>
 #include <wordloom/core/hyperparameters.hpp>
 
 #include "catch.hpp"
@@ -64,4 +66,31 @@ TEST_CASE("a hyperparameter out of bounds is refused by name, value and bound",
   CHECK(contains(refusal({.sentences_in_flight = (1 << 20) + 1}), "sentences_in_flight is"));
   // A negative number that became unsigned is a huge one.
   CHECK(contains(refusal({.window = static_cast<std::size_t>(-1)}), "must be from 1 to 1000"));
+}
+
+TEST_CASE("a hyperparameter is set by its name and a text", "[hyperparameters]") {
+  Hyperparameters parameters{.fixed_window = true};
+  for (const auto* const name : {"threads", "private_rows", "pin_threads", "device"})
+    CHECK(parameters.set(name, "1"));
+  const Hyperparameters before = parameters;
+  before.visit_parameters(
+      [&](std::string_view name, auto, auto, auto) { CHECK(parameters.set(name, "1")); });
+  parameters.visit_parameters([](std::string_view, auto value, auto, auto) { CHECK(value == 1); });
+  CHECK((parameters.threads == 1 && parameters.private_rows == 1 && parameters.device == 1));
+  CHECK((parameters.fixed_window && parameters.pin_threads));
+  CHECK(parameters.set("fixed_window", "false"));
+  CHECK(parameters.set("learning_rate", "2.5e-2"));
+  CHECK(parameters.set("seed", "18446744073709551615"));
+  CHECK((!parameters.fixed_window && parameters.learning_rate == 0.025));
+  CHECK(parameters.seed == ~std::uint64_t{0});
+  CHECK_FALSE(parameters.set("dimensions", "8"));
+
+  const auto refused = [&](std::string_view name, std::string_view text) {
+    return message_of<InvalidArgument>([&] { parameters.set(name, text); });
+  };
+  CHECK(refused("window", "-1") == "window is '-1', must be a whole number, not below 0");
+  CHECK(refused("window", "2.5") == "window is '2.5', must be a whole number, not below 0");
+  CHECK(refused("subsample", "little") == "subsample is 'little', must be a number");
+  CHECK(refused("fixed_window", "yes") == "fixed_window is 'yes', must be true or false");
+  CHECK((parameters.window == 1 && !parameters.fixed_window));
 }

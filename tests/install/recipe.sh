@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # Makes the packages; builds the README's program by the README's recipe, word for word, from the
-# .deb, and by pkg-config from the .tar.gz; and compares how fast both train.
+# .deb, and by pkg-config from the .tar.gz; compares how fast both train; and runs an example of
+# make_trainer, from the .deb.
 # Usage: recipe.sh SOURCE BUILD COMPILER FOLDER
 set -euo pipefail
 source=$1 build=$2 compiler=$3 folder=$4
 rm -rf "$folder"
-mkdir -p "$folder/cmake" "$folder/deb" "$folder/tgz"
+mkdir -p "$folder/cmake" "$folder/choice" "$folder/deb" "$folder/tgz"
 cd "$folder"
 
 fail() {
@@ -41,6 +42,15 @@ cmake --build cmake/debug >>cmake/log
 ! ldd cmake/build/program | grep -E 'openblas|liblinear|gfortran|gomp|libz' ||
   fail "the quickstart needs optional libraries"
 
+sed 's/wordloom REQUIRED/& COMPONENTS any_trainer/; s/precompiled/any_trainer/' cmake/CMakeLists.txt \
+  >choice/CMakeLists.txt
+cp "$prefix/share/doc/wordloom/examples/run_time_choice.cpp" choice/program.cpp
+cmake -S choice -B choice/build -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_PREFIX_PATH="$prefix" \
+  >>cmake/log
+cmake --build choice/build >>cmake/log
+! ldd choice/build/program | grep -E 'liblinear|gomp|libz' ||
+  fail "the trainers of make_trainer need libraries other than CBLAS"
+
 # shellcheck disable=SC2046  # flags are words
 use_package() {
   local name=$1
@@ -63,6 +73,9 @@ awk 'BEGIN {
     print ""
   }
 }' >text
+for sampler in shared grouped cbow; do
+  choice/build/program text "$sampler" fused | grep -q vectors || fail "$sampler does not train"
+done
 seconds() {
   { TIMEFORMAT=%U && time OMP_NUM_THREADS=1 "$1" text >/dev/null; } 2>&1
 }

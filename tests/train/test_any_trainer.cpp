@@ -169,8 +169,10 @@ TEST_CASE("parameters of a sampler are set by name", "[trainer]") {
         "this sampler has no parameter 'gradient', it has: window, negatives, negative_exponent, "
         "negative_pool");
   CHECK(refused(trainer, "window", "0") == "window is 0, must be from 1 to 1000");
-  CHECK(refused(trainer, "window", "2.5") == "window is '2.5', must be a number");
-  CHECK(refused(trainer, "negatives", "-1") == "negatives is '-1', must be a number");
+  CHECK(refused(trainer, "window", "2.5") ==
+        "window is '2.5', must be a whole number, not below 0");
+  CHECK(refused(trainer, "negatives", "-1") ==
+        "negatives is '-1', must be a whole number, not below 0");
   auto cbow = make_trainer("cbow", "dot", {}, {.subwords = {.maxn = 6}});
   CHECK(refused(cbow, "gradient", "all") == "gradient is 'all', must be mean, root or whole");
   cbow.sampler_parameter("minn", "2");

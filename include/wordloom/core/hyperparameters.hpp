@@ -135,6 +135,12 @@ struct Hyperparameters {
     result.node_sample = 0;
     return result;
   }
+
+  /// Sets the field of this name, for hosts of other languages and files of settings:
+  /// `set("window", "8")`, `set("fixed_window", "true")`. Returns false if there is no such field.
+  /// Throws InvalidArgument for a text that is not a value of the field's type; bounds are checked
+  /// by `validate`.
+  bool set(std::string_view name, std::string_view value);
 };
 
 namespace detail {
@@ -161,6 +167,21 @@ WORDLOOM_FUNCTION void Hyperparameters::validate() const {
   check_parameter("threads", threads, 0, 65536);
   check_parameter("private_rows", private_rows, 0, 65536);
   check_parameter("device", device, 0, 1023);
+}
+
+WORDLOOM_FUNCTION bool Hyperparameters::set(std::string_view name, std::string_view value) {
+  const auto is = [&](std::string_view field, auto& place) {
+    if (name == field) detail::parse_parameter(name, value, place);
+    return name == field;
+  };
+  return is("dimension", dimension) || is("window", window) || is("fixed_window", fixed_window) ||
+         is("negatives", negatives) || is("minibatch", minibatch) ||
+         is("shared_negatives", shared_negatives) || is("subsample", subsample) ||
+         is("learning_rate", learning_rate) || is("epochs", epochs) || is("threads", threads) ||
+         is("private_rows", private_rows) || is("pin_threads", pin_threads) || is("seed", seed) ||
+         is("negative_exponent", negative_exponent) || is("negative_pool", negative_pool) ||
+         is("node_sample", node_sample) || is("device", device) ||
+         is("sentences_in_flight", sentences_in_flight);
 }
 
 #endif

@@ -1,9 +1,11 @@
 #pragma once
+#include <concepts>
 #include <sstream>
 #include <string_view>
 
 #include <wordloom/core/detail/finite.hpp>
 #include <wordloom/core/error.hpp>
+#include <wordloom/core/words.hpp>
 
 /// Policies are values. A policy with parameters of its own lists them once,
 ///
@@ -47,6 +49,28 @@ void check_parameter(std::string_view name, Value value, Bound min, Bound max) {
   message << name << " is " << value << ", must be from " << min << " to " << max;
   throw InvalidArgument(message.str());
 }
+
+namespace detail {
+
+/// Sets a parameter to the number in `text`, or to true (1) or false (0). Throws InvalidArgument
+/// for another text.
+template <class Value>
+void parse_parameter(std::string_view name, std::string_view text, Value& value) {
+  const auto refuse = [&](const char* expected) {
+    throw InvalidArgument{name, " is '", text, "', must be ", expected};
+  };
+  if constexpr (std::same_as<Value, bool>) {
+    const bool is_true = text == "true" || text == "1";
+    if (!is_true && text != "false" && text != "0") refuse("true or false");
+    value = is_true;
+  } else {
+    const auto number = number_in<Value>(text);
+    if (!number) refuse(std::unsigned_integral<Value> ? "a whole number, not below 0" : "a number");
+    value = *number;
+  }
+}
+
+}  // namespace detail
 
 /// Checks all parameters of a policy. Throws as check_parameter for the first one out of bounds.
 template <class Policy>

@@ -24,11 +24,11 @@ using SettableParameters = std::vector<SettableParameter>;
 
 template <class Number>
 void set_number(const SettableParameter& parameter, std::string_view value) {
-  const auto number = number_in<Number>(value);
-  if (!number) throw InvalidArgument{parameter.name, " is '", value, "', must be a number"};
-  check_parameter(parameter.name, *number, static_cast<Number>(parameter.min),
+  Number number{};
+  parse_parameter(parameter.name, value, number);
+  check_parameter(parameter.name, number, static_cast<Number>(parameter.min),
                   static_cast<Number>(parameter.max));
-  *static_cast<Number*>(parameter.place) = *number;
+  *static_cast<Number*>(parameter.place) = number;
 }
 
 void set_flag(const SettableParameter& parameter, std::string_view value);
@@ -82,10 +82,7 @@ SettableParameters settable_parameters(Sampler& sampler) {
 #if WORDLOOM_DEFINES_FUNCTIONS
 
 WORDLOOM_FUNCTION void set_flag(const SettableParameter& parameter, std::string_view value) {
-  const bool is_true = value == "true" || value == "1";
-  if (!is_true && value != "false" && value != "0")
-    throw InvalidArgument{parameter.name, " is '", value, "', must be true or false"};
-  *static_cast<bool*>(parameter.place) = is_true;
+  parse_parameter(parameter.name, value, *static_cast<bool*>(parameter.place));
 }
 
 WORDLOOM_FUNCTION void set_bag_gradient(const SettableParameter& parameter,

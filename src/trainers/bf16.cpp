@@ -1,8 +1,0 @@
-// Trainers of Bf16Kernel, for wordloom::any_trainer.
-#include <wordloom/registry.hpp>
-#include <wordloom/train/detail/composition.hpp>
-
-using namespace wordloom;
-
-template AnyTrainer detail::trainer_from<Policies::RowSamplers>(const detail::Method&,
-                                                                const Bf16Kernel&);
