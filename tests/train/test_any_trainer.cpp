@@ -167,7 +167,7 @@ TEST_CASE("parameters of a sampler are set by name", "[trainer]") {
   };
   CHECK(refused(trainer, "gradient", "whole") ==
         "this sampler has no parameter 'gradient', it has: window, negatives, negative_exponent, "
-        "negative_pool");
+        "negative_pool, block_contexts");
   CHECK(refused(trainer, "window", "0") == "window is 0, must be from 1 to 1000");
   CHECK(refused(trainer, "window", "2.5") ==
         "window is '2.5', must be a whole number, not below 0");
