@@ -107,12 +107,9 @@ Embeddings train(const py::iterable& sentences, const std::string& sampler,
   if (!callback.is_none())
     trainer.add(OnCallingThread(Callback{&callback, std::chrono::duration<double>(interval)}));
 
-  std::vector<Words> all;
-  for (const Sentence& sentence : sentences_of(sentences))
-    all.emplace_back(sentence.begin(), sentence.end());
+  const auto [vocabulary, corpus] =
+      EncodedCorpus::encode(sentences_of(sentences), {.min_count = min_count});
   const py::gil_scoped_release others_run;
-  const auto vocabulary = Vocabulary::from_sentences(all, {.min_count = min_count});
-  const auto corpus = EncodedCorpus::from_sentences(all, vocabulary);
   return trainer.fit(corpus, vocabulary);
 }
 

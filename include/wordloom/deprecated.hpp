@@ -9,8 +9,8 @@
 #include <wordloom/model/embeddings.hpp>
 #include <wordloom/train/progress.hpp>
 
-/// Names of versions 0.1 and 0.2 that have been replaced; CHANGELOG.md lists all. The version after
-/// 1.0 will not have them.
+/// Deprecated names of versions 0.1 and 0.2. CHANGELOG.md lists their replacements. They will be
+/// removed in the version after 1.0.
 namespace wordloom { inline namespace WORDLOOM_ABI {
 
 using ProgressCallback [[deprecated("on_progress and add take any function")]] =

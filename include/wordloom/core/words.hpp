@@ -19,8 +19,8 @@ namespace wordloom { inline namespace WORDLOOM_ABI {
 
 namespace detail {
 
-/// The bytes that separate tokens, those of C's isspace. All others are part of a token, whatever
-/// the encoding.
+/// The bytes that separate tokens: those for which isspace() is true in the "C" locale. All other
+/// bytes are part of a token, so that any encoding that contains ASCII works.
 inline constexpr std::string_view white_space = " \t\n\v\f\r";
 
 inline constexpr bool is_white_space(char c) noexcept {
@@ -56,8 +56,8 @@ concept SentencesOfWords = detail::InputRange<Range> && WordRange<detail::Elemen
 
 namespace detail {
 
-/// The mark with which some editors begin a file in UTF-8. Where files are joined, it begins a
-/// line.
+/// The bytes with which some editors begin a file in UTF-8. If such files were concatenated, lines
+/// begin with them, too.
 inline constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";
 
 /// Returns `text` without a byte order mark at its beginning.
@@ -67,9 +67,9 @@ inline constexpr std::string_view without_byte_order_mark(std::string_view text)
 
 }  // namespace detail
 
-/// Calls `use(token)` for each token of `text` and `end_of_line()` for each \n. A byte order mark
-/// at the beginning of a token is not part of it, in the middle of a line too: where a text is read
-/// in pieces, the beginnings of lines are unknown.
+/// Calls `use(token)` for each token of `text` and `end_of_line()` for each \n. Byte order marks
+/// are removed from the beginning of every token, not only from the first one of a line: a text
+/// that is read in pieces may begin in the middle of a line.
 template <class Use, class EndOfLine>
 void for_each_token(std::string_view text, Use&& use, EndOfLine&& end_of_line) {
   const char* p = text.data();
@@ -91,7 +91,7 @@ void for_each_token(std::string_view text, Use&& use, EndOfLine&& end_of_line) {
 namespace detail {
 
 /// Calls `use(line, number)` for each line of `text`, without its \n and without a byte order mark
-/// at its beginning; lines count from 1.
+/// at its beginning. The first line has number 1.
 template <class Use>
 void for_each_line(std::string_view text, Use&& use) {
   for (std::uint64_t number = 1; !text.empty(); ++number) {
@@ -103,9 +103,9 @@ void for_each_line(std::string_view text, Use&& use) {
 
 }  // namespace detail
 
-/// Words numbered from 0 in the order in which they were added, and a hash table (open addressing,
-/// at most half full) that finds their numbers. A word is any bytes. Thread-safe while none is
-/// added.
+/// A list of words, numbered from 0 in the order in which they were added, with a hash table (open
+/// addressing, at most half full) from word to number. A word may be any bytes. Thread-safe while
+/// no word is added.
 class WordList {
  public:
   /// Makes a list of any range of elements that convert to std::string_view.
@@ -118,14 +118,15 @@ class WordList {
 
   std::size_t size() const noexcept { return ends_.size(); }
 
-  /// Returns a view that is valid until a word is added; i < size().
+  /// Returns word i as a view that is valid until a word is added; i < size().
   std::string_view operator[](std::size_t i) const& noexcept {
     const std::uint64_t begin = i == 0 ? 0 : ends_[i - 1];
     return {text_.data() + begin, static_cast<std::size_t>(ends_[i] - begin)};
   }
   void operator[](std::size_t i) const&& = delete;
 
-  /// Returns the number of a word, the lowest if it was added several times.
+  /// Returns the number of a word, the lowest if it was added several times; nothing if it is not
+  /// in the list.
   [[nodiscard]] std::optional<WordId> find(std::string_view word) const noexcept {
     const Slot slot = slots_[slot_of(word, detail::Hash::of(word))];
     if (slot.number == 0) return std::nullopt;
@@ -139,8 +140,8 @@ class WordList {
     throw UnknownWord(word);
   }
 
-  /// Returns the number of `word`, which is added if it is new. Throws InvalidArgument when the
-  /// table has 2^32 - 2 words.
+  /// Returns the number of `word`, after adding it if it is new. Throws InvalidArgument if the list
+  /// already has 2^32 - 2 words.
   WordId insert(std::string_view word) {
     const std::uint64_t hash = detail::Hash::of(word);
     Slot& slot = slots_[slot_of(word, hash)];
@@ -151,7 +152,7 @@ class WordList {
     return static_cast<WordId>(size() - 1);
   }
 
-  /// Adds `word` even if it is not new, and returns whether it is. Throws as `insert`.
+  /// Adds `word` even if the list has it already. Returns true if it was new. Throws as `insert`.
   bool append(std::string_view word);
 
   friend bool operator==(const WordList& a, const WordList& b) noexcept {
@@ -160,8 +161,8 @@ class WordList {
 
  private:
   struct Slot {
-    std::uint32_t tag = 0;  // the part of the hash that does not choose the slot
-    WordId number = 0;      // of the word, plus 1; 0: the slot is free
+    std::uint32_t tag = 0;  // the upper half of the hash; the lower half chooses the slot
+    WordId number = 0;      // of the word, plus 1; 0: a free slot
   };
 
   static std::uint32_t tag_of(std::uint64_t hash) noexcept {
@@ -189,8 +190,8 @@ class WordList {
   void grow();
 
   std::string text_;                 // all words, one after the other
-  std::vector<std::uint64_t> ends_;  // [size] in `text_`
-  std::vector<Slot> slots_{1};       // a power of two
+  std::vector<std::uint64_t> ends_;  // [size] where each ends in `text_`
+  std::vector<Slot> slots_{1};       // their number is a power of two
 };
 
 #if WORDLOOM_DEFINES_FUNCTIONS

@@ -25,13 +25,13 @@ namespace wordloom { inline namespace WORDLOOM_ABI {
 
 namespace detail {
 
-/// The i-th of n parts of a text, all of nearly the same size. A plain file is cut after a line
-/// end, or after white space if no line ends nearby. A .gz file cannot be cut: a part of it is
-/// every n-th piece.
+/// The i-th of n parts of a text, all of nearly the same size. A plain file is cut after the end of
+/// a line, or after white space if no line ends within 64 KiB. A .gz file can only be read from its
+/// beginning: its part i is every n-th piece, from piece i on.
 struct TextPart {
   std::size_t index = 0, count = 1;
 
-  /// Returns where the part begins in a plain text; the part before it ends there.
+  /// Returns the position in a plain text at which the part begins and the previous one ends.
   std::size_t begin(std::string_view text) const;
 };
 
@@ -42,36 +42,37 @@ enum class CutAfter { token, line };
 /// Part of a text that starts and ends between tokens, or between lines.
 struct TextPiece {
   std::size_t index = 0;               // in order, from 0
-  std::string_view text;               // valid as long as the memory
-  std::shared_ptr<const void> memory;  // releases pages or storage with the piece
+  std::string_view text;               // valid as long as `memory` lives
+  std::shared_ptr<const void> memory;  // owns the text: mapped pages or a string
 };
 
 /// Hands out a part of a text file in order, piece by piece, to any number of threads. Plain files
-/// are mapped and the pages of a piece released with it; .gz files, recognized by their first two
-/// bytes, are decompressed as they are read. Memory: about a piece for each thread. `next` is
-/// thread-safe.
+/// are mapped, and the pages of a piece are released when it is destroyed. Files that begin with
+/// the two bytes of gzip are decompressed as they are read. Memory: about one piece for each
+/// thread. `next` is thread-safe.
 class TextPieces {
  public:
   static constexpr std::size_t default_piece_bytes = std::size_t{1} << 22;
 
   /// `next` first calls `before_piece`, never from two threads at once, and passes its exceptions
-  /// on. Throws IoError (for a .gz file also if the build has no zlib), FormatError for a file that
-  /// has the name of a .gz file but not its content, and ForeignFormat for one that is not text.
+  /// on. Throws IoError (for a .gz file also if the program has no zlib), FormatError for a file
+  /// whose name ends in .gz but whose content is not gzip data, and ForeignFormat for a plain file
+  /// that is not text.
   explicit TextPieces(const std::filesystem::path& path,
                       std::size_t piece_bytes = default_piece_bytes, TextPart part = {},
                       std::function<void()> before_piece = {}, CutAfter cut = CutAfter::token);
 
   const MappedFile& file() const noexcept { return *file_; }
 
-  /// Returns the useful number of threads: `requested`, or all processors of the machine for 0, but
-  /// not more than there are pieces before the first `next`. A .gz file counts as if its text were
-  /// 16 times as long. Throws as resolve_threads.
+  /// Returns the useful number of threads: resolve_threads(requested), but no more than there are
+  /// pieces. Call it before the first `next`. The text of a .gz file is taken as 16 times as long
+  /// as the file. Throws as resolve_threads.
   std::size_t threads(std::size_t requested) const {
     const std::size_t bytes = is_gzip() ? file_->size() * 16 : last_ - at_;
     return (std::min)(resolve_threads(requested), bytes / piece_bytes_ + 1);
   }
 
-  /// Returns whether each piece begins where the one before it ended.
+  /// Returns whether each piece begins where the previous one ended, with no text left out.
   bool is_contiguous() const noexcept { return part_.count == 1 || !is_gzip(); }
 
   /// Returns the next piece, or nothing at the end. Throws FormatError if a .gz file is damaged,
@@ -84,17 +85,17 @@ class TextPieces {
     return cut_ == CutAfter::line ? c == '\n' : is_white_space(c);
   }
 
-  /// Releases the pages of a mapped text, except those that it shares with its neighbours.
+  /// Releases the pages of a mapped piece, except those at its ends, which other pieces use too.
   static void release(std::string_view text) noexcept;
 
   std::optional<TextPiece> next_of_gzip();
 
-  // Small, so that each part of a short text has pieces.
+  // Limits pieces of .gz files in several parts, so that each part of a short text gets some.
   static constexpr std::size_t max_piece_of_parts = std::size_t{1} << 18;
   std::shared_ptr<const MappedFile> file_;
   std::unique_ptr<GzipReader> gzip_;
-  std::size_t read_ = 0;  // pieces of a .gz file
-  std::string carried_;   // the beginning of the token or line that the last piece would have cut
+  std::size_t read_ = 0;  // pieces read from a .gz file, of all parts
+  std::string carried_;   // start of the token or line that the last piece would have cut
   TextPart part_;
   std::size_t piece_bytes_;
   std::function<void()> before_piece_;
@@ -125,7 +126,7 @@ WORDLOOM_FUNCTION std::optional<TextPiece> TextPieces::next_of_gzip() {
   std::string text = std::exchange(carried_, {});
   bool more = true;
   std::size_t end = 0;
-  while (more && end == 0) {  // twice or more for a token or line longer than a piece
+  while (more && end == 0) {  // repeats for a token or line longer than a piece
     const std::size_t searched = text.size();
     more = gzip_->read(text, piece_bytes_);
     if (read_ == 0 && searched == 0) refuse_foreign(file_->path(), text, Content::text);
@@ -150,7 +151,7 @@ WORDLOOM_FUNCTION TextPieces::TextPieces(const std::filesystem::path& path, std:
       before_piece_(std::move(before_piece)),
       cut_(cut) {
   if (gzip_) {
-    // One byte of a .gz file holds at most 1032 bytes of text.
+    // Deflate compresses at most 1032 : 1, so that a small file needs no large buffer.
     piece_bytes_ = (std::min)(piece_bytes_, file_->size() * 1032);
     if (part.count > 1) piece_bytes_ = (std::min)(piece_bytes_, max_piece_of_parts);
     return;

@@ -20,15 +20,16 @@ namespace wordloom { inline namespace WORDLOOM_ABI {
 
 namespace detail {
 
-/// Computes the vector of any word by a character CNN. Copies share the network; thread-safe.
+/// A character CNN that computes the vector of any word. Copies share the network. Thread-safe.
 class CharCnnComposer {
  public:
-  /// Takes the parameters of a model, and leaves it without.
+  /// Moves the parameters out of the model. Throws InvalidArgument if it has no character CNN.
   explicit CharCnnComposer(Model& model)
       : network_(std::make_shared<const Network>(model.state, model.dimension())) {}
 
   bool has_vector(std::string_view) const noexcept { return true; }
 
+  /// Writes the vector [D] of a word.
   void compose(std::string_view word, std::span<float> vector) const;
 
  private:
@@ -37,7 +38,7 @@ class CharCnnComposer {
 
     std::vector<NamedMatrix> matrices;
     CharCnnParameters parameters;
-    std::vector<RowMatrix> tables;  // by width, see ConvolutionTable
+    std::vector<RowMatrix> tables;  // one for each filter width: see ConvolutionTable
   };
 
   std::shared_ptr<const Network> network_;
@@ -45,11 +46,12 @@ class CharCnnComposer {
 
 }  // namespace detail
 
-/// The vectors of a model that was trained with a CharCnn, and of any other string, "" included.
+/// The vectors of a model that was trained with a CharCnn. Words of the vocabulary have their
+/// trained vectors; the network computes those of all other strings, even of the empty one.
 class CharCnnEmbeddings : public detail::AnyWordEmbeddings<detail::CharCnnComposer> {
  public:
-  /// Takes the vectors of the words and the parameters of the network. Throws InvalidArgument for a
-  /// model without words, or without a character CNN.
+  /// Moves the vectors of the words and the network out of the model. Throws InvalidArgument for a
+  /// model without words or without a character CNN.
   explicit CharCnnEmbeddings(Model&& model)
       : CharCnnEmbeddings(detail::CharCnnComposer(model), std::move(model)) {}
 

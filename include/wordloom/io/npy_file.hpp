@@ -27,21 +27,22 @@ namespace detail {
 static_assert(std::endian::native == std::endian::little,
               "wordloom: binary vector files are little-endian, and so must the machine be");
 
-/// Writes the floats of a row, little-endian.
+/// Writes row i as little-endian floats.
 inline void write_floats(const Embeddings& embeddings, std::size_t i, AtomicFile& file) {
   const auto row = embeddings.vector(i);
   file.write({reinterpret_cast<const char*>(row.data()), row.size_bytes()});
 }
 
-/// See VectorFormat::npy. The words appear before `file` is committed.
+/// Writes vectors to `file`, which the caller commits, and their words to a second file, which is
+/// committed here. For the format, see VectorFormat::npy.
 void write_npy(const Embeddings& embeddings, AtomicFile& file);
 Embeddings read_npy(const InputFile& file, const std::filesystem::path& words,
                     const LoadOptions& options);
 
-/// Reads a .npy file of version 1 to 3 with a little-endian float32 array [V x D] in C order, and
-/// its words from `words`; if that is empty, from npy_words_path(path), for "v.npy.gz" also from
-/// "v.npy.words.txt". Either file may end in .gz. Throws IoError, and FormatError with the byte, or
-/// the line of the words.
+/// Reads a .npy file of version 1 to 3, a little-endian float32 array [V x D] in C order, and its
+/// words from the file `words`. If `words` is empty, they are read from "v.npy.words.txt" for
+/// "v.npy"; for "v.npy.gz", from that or "v.npy.gz.words.txt". Either file may be compressed.
+/// Throws IoError, and FormatError with the byte of the array or the line of the words.
 inline Embeddings load_npy(const std::filesystem::path& path,
                            const std::filesystem::path& words = {},
                            const LoadOptions& options = {}) {
@@ -85,7 +86,7 @@ WORDLOOM_FUNCTION Embeddings detail::read_npy(const InputFile& file,
     cursor.fail(8, "a header within the file", joined({"one of ", length, " bytes"}));
   const std::string_view header = text.substr(begin, length);
 
-  // A Python dictionary; NumPy always writes it in this form.
+  // The header is a Python dictionary. NumPy always writes it in the form that is parsed here.
   const auto value = [&](std::string_view key) {
     const std::size_t at = header.find("'" + std::string(key) + "':");
     if (at == header.npos)

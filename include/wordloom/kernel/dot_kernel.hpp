@@ -12,22 +12,22 @@
 
 namespace wordloom { inline namespace WORDLOOM_ABI { namespace simd {
 
-/// A block in the form that DotKernel trains.
+/// A block of n inputs and m outputs as pointers to rows, the form that DotKernel trains.
 struct DotBlock {
   float* const* inputs;       // [n] rows
   float* const* outputs;      // [m] rows
-  float* gradients;           // [m x n] and slack
-  const float* pair_weights;  // likewise
-  float* change;              // [n x 16]
+  float* gradients;           // [m x n] + vector_slack
+  const float* pair_weights;  // [m x n] + vector_slack
+  float* change;              // [n x 16]: one vector of each input
   std::size_t n, m;
 };
 
-/// The vector code of DotKernel, indexed by `with_loss`. An update takes (block, stride, learning
-/// rate).
+/// The vector code of DotKernel; the index of both arrays is `with_loss`.
 struct DotFunctions {
+  /// Applies the gradients to the rows (block, stride, learning rate).
   LossSum (*update[2])(const DotBlock&, std::size_t, float) noexcept;
-  /// Writes the gradients at rate 1 to rows of matrices (block, inputs, outputs, stride). Skips a
-  /// side whose matrix is null.
+  /// Writes the gradients for a learning rate of 1 to two matrices instead (block, gradients of the
+  /// inputs [n x D], of the outputs [m x D], stride). Skips a side whose matrix is null.
   LossSum (*gradients[2])(const DotBlock&, RowMatrix*, RowMatrix*, std::size_t) noexcept;
 };
 DotFunctions dot_functions();
@@ -46,19 +46,20 @@ inline wordloom::simd::DotFunctions wordloom::simd::dot_functions() {
 
 namespace wordloom { inline namespace WORDLOOM_ABI {
 
-/// The arithmetic of word2vec: a dot product for each score and a scaled row addition for each
-/// gradient (BLAS level 1), on whole vectors. Takes blocks of any shape.
+/// The arithmetic of word2vec: a dot product for each pair of rows and scaled additions of rows for
+/// the gradients (as in BLAS level 1), in vector code. Accepts blocks of any shape.
 struct DotKernel {
   static constexpr Block::Features honours = {
       .bags = true, .weights = true, .one_side = true, .pairs = true};
   static constexpr bool keeps_nothing_by_row = true;
 
   class Worker;
-  /// Returns the scratch memory of one thread for a model. Throws as InstructionSet::chosen() does.
+  /// Returns the scratch memory of one thread, for blocks up to `most`. Throws as
+  /// InstructionSet::chosen() does.
   Worker worker(const Model& model, Block::Shape most) const;
 };
 
-/// The scratch memory of one thread.
+/// The scratch memory of one thread, for blocks of up to N inputs and M outputs.
 class DotKernel::Worker {
  public:
   Worker(const Model& model, Block::Shape most)
@@ -85,7 +86,7 @@ class DotKernel::Worker {
 
   void map_rows(const detail::RowMaps& maps) noexcept { staging_.map_rows(maps); }
 
-  /// Writes gradients, see kernel/concept.hpp. The block has no bags.
+  /// Writes the gradients of a block without bags instead of applying them: see kernel/concept.hpp.
   template <bool with_loss>
   LossSum gradients(Model& model, const Block& block, RowMatrix& inputs,
                     RowMatrix& outputs) noexcept {

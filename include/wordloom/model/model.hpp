@@ -27,16 +27,17 @@ namespace wordloom { inline namespace WORDLOOM_ABI {
 /// locks (Hogwild, Recht et al. 2011); otherwise a model is an ordinary value.
 ///
 /// A model of one matrix (Model::Shape::one_matrix) scores rows of `input` against each other, as
-/// first-order LINE does: `output` has the rows of `input` in the same memory and is not listed,
-/// saved or sent. Code that moves the rows of `input` must call tie_output() afterwards.
+/// first-order LINE does: `output` is a second name for the rows of `input`. It is not listed by
+/// matrices(), not saved and not exchanged between ranks. Code that moves the rows of `input` must
+/// call tie_output() afterwards.
 struct Model {
   /// The sizes of a model of V words.
   struct Shape {
     std::size_t dimension;
-    std::size_t input_rows = 0;   // at least V; 0: V, and those of subwords
+    std::size_t input_rows = 0;   // at least V; 0: V plus the rows of subwords
     std::size_t output_rows = 0;  // 0: V
-    bool one_matrix = false;      // both sides are `input`; output_rows is then 0 or input_rows
-    std::optional<SubwordOptions> subwords = {};  // input_rows is then 0, or V plus their rows
+    bool one_matrix = false;      // `output` is `input`; output_rows is then 0 or input_rows
+    std::optional<SubwordOptions> subwords = {};  // input_rows is then 0 or V + subwords->rows()
   };
 
   /// The matrix of a model that a row belongs to.
@@ -45,42 +46,42 @@ struct Model {
   Vocabulary vocabulary;           // word w has row w of `input`; empty: a model without words
   RowMatrix input;                 // rows [0, V): words; [V, R_in): others, such as n-gram buckets
   RowMatrix output;                // words, inner nodes of a Huffman tree, or both
-  std::vector<NamedMatrix> state;  // of an optimizer, "input.NAME" or "output.NAME" each
+  std::vector<NamedMatrix> state;  // of an optimizer ("input.NAME", "output.NAME") or an encoder
   /// If set, the vector of a word is the mean of its bag (SubwordTable): its own row of `input` and
-  /// those of its n-grams, which follow the words.
+  /// the rows of its n-grams, which follow the rows of the words.
   std::optional<SubwordOptions> subwords;
 
-  /// Initializes a model like word2vec, input uniform in [-0.5/D, 0.5/D) and output zero, with one
-  /// row for each word. The number of threads does not change the result. Throws std::bad_alloc if
-  /// the model does not fit into memory.
+  /// Initializes a model as word2vec does: `input` uniform in [-0.5/D, 0.5/D), `output` zero, with
+  /// one row for each word in each. The result does not depend on the number of threads. Throws
+  /// std::bad_alloc if the model does not fit into memory.
   Model(Vocabulary words, std::size_t dimension, std::uint64_t seed = 1)
       : Model(std::move(words), Shape{.dimension = dimension}, seed) {}
 
   /// Initializes a model of a given shape. Also throws InvalidArgument if a word has no input row,
-  /// if one matrix has two row counts, and if the options of subwords are out of bounds or the
-  /// input does not have their rows.
+  /// if `output_rows` of a single matrix is neither 0 nor its number of rows, and if the subword
+  /// options are out of bounds, the input does not have their rows or there is only one matrix.
   Model(Vocabulary words, const Shape& shape, std::uint64_t seed = 1);
 
-  /// Initializes a model without words, for kernels alone: trainers refuse it.
+  /// Initializes a model without words, to test or measure a kernel. Trainers refuse it.
   Model(std::size_t rows, std::size_t dimension, std::uint64_t seed = 1)
       : Model(Vocabulary(), Shape{dimension, rows, rows}, seed) {}
 
   std::size_t rows() const noexcept { return input.rows(); }
   std::size_t dimension() const noexcept { return input.columns(); }
 
-  /// Returns whether both sides are one matrix.
+  /// Returns whether `output` is a second name for the rows of `input`.
   bool has_one_matrix() const noexcept { return output.is_borrowed(); }
-  /// Makes `output` refer to the rows of `input` at their current place.
+  /// Makes `output` refer to the current memory of `input`.
   void tie_output() noexcept { output = input.borrow(); }
 
-  /// A matrix of a model and its name; both are valid as long as no state matrix is added.
+  /// A matrix of a model and its name. Both are valid until a state matrix is added.
   template <class Matrix>
   struct MatrixRef {
     std::string_view name;
     Matrix* matrix;
   };
 
-  /// Returns "input", "output" unless it is the same, then `state` in its order.
+  /// Returns "input", then "output" if it is another matrix, then `state` in its order.
   std::vector<MatrixRef<RowMatrix>> matrices() { return list<RowMatrix>(*this); }
   std::vector<MatrixRef<const RowMatrix>> matrices() const { return list<const RowMatrix>(*this); }
 
@@ -92,58 +93,59 @@ struct Model {
     return copies;
   }
 
-  /// Replaces all matrices by those that `copy_of_matrices` returned. Throws InvalidArgument unless
-  /// the first are an input and, if there are two sides, an output of the current shapes.
+  /// Replaces all matrices with those that `copy_of_matrices` returned. Throws InvalidArgument
+  /// unless the list begins with "input" and, if the model has two matrices, "output", in the
+  /// current shapes.
   void set_matrices(std::vector<NamedMatrix> copies);
 
-  /// Returns the state matrix `name` [rows x columns], columns = 0: D; if there is none, adds it,
-  /// filled with zeros. The reference is valid until another one is added. Throws InvalidArgument
-  /// if it exists with another shape.
+  /// Returns the state matrix `name` [rows x columns]; `columns` = 0 means D. Adds it, filled with
+  /// zeros, if it does not exist. The reference is valid until another one is added. Throws
+  /// InvalidArgument if the matrix exists with another shape.
   RowMatrix& state_matrix(std::string_view name, std::size_t rows, std::size_t columns = 0);
 
-  /// Returns the vectors of the words: copies of their input rows, or from a temporary model
-  /// without further rows the matrix itself. With subwords they are the means of the words' bags
-  /// (SubwordEmbeddings has vectors of other words too). Throws InvalidArgument for a model without
-  /// words.
+  /// Returns the vectors of the words, copied from their input rows. A temporary model that has no
+  /// other input rows gives away its matrix without a copy. With subwords, a vector is the mean of
+  /// the word's bag; use SubwordEmbeddings for vectors of unknown words. Throws InvalidArgument for
+  /// a model without words.
   [[nodiscard]] Embeddings embeddings() const&;
   [[nodiscard]] Embeddings embeddings() &&;
 
-  /// Starts words from known vectors (fastText: -pretrainedVectors): each word of the model that
-  /// has a known vector gets it as its own input row. Returns the number of these words. Throws
+  /// Initializes words from known vectors (fastText: -pretrainedVectors): copies the vector of each
+  /// word that is in `known` to the word's own input row. Returns the number of these words. Throws
   /// InvalidArgument for vectors of another dimension.
   std::size_t set_vectors(const Embeddings& known);
 
-  /// Adds the words of `more` (gensim: build_vocab with update). The new vocabulary is the union by
-  /// descending count, in which counts of words in both are added; a minimum count is up to the
-  /// caller, who counts `more` with it. Known words keep their rows of every matrix bit for bit, in
-  /// new places. New words start as in a new model, from streams of random numbers that depend on
-  /// `seed` and on the number of words before, so that no vector occurs twice.
+  /// Adds the words of `more` (gensim: build_vocab with update). The new vocabulary is the union of
+  /// both, by descending count; counts of words in both are added. To leave out rare words, count
+  /// `more` with a minimum count. Known words keep the values of their rows in every matrix, at new
+  /// positions. New words are initialized as in a new model. Their random numbers depend on `seed`
+  /// and on the previous number of words, so that no vector occurs twice.
   ///
-  /// Other input rows still follow the words. Output rows must belong, for V words, to V words, V -
-  /// 1 inner nodes of a Huffman tree, or 2V - 1 of both (word w in row 2w, inner node k in row 2k +
-  /// 1). Nodes are zero afterwards, because they have no meaning in another tree. State matrices
-  /// "input.NAME" and "output.NAME" of as many rows are moved likewise, with zeros for new rows;
-  /// others stay.
+  /// The rows of n-grams still follow those of the words. For V words, `output` must have V rows
+  /// (words), V - 1 rows (inner nodes of a Huffman tree) or 2V - 1 rows (both: word w in row 2w,
+  /// inner node k in row 2k + 1). Rows of inner nodes are set to zero, because they have no meaning
+  /// in the new tree. State matrices "input.NAME" and "output.NAME" with the number of rows of that
+  /// side are rearranged in the same way, with zeros for new rows. Other state matrices stay.
   ///
-  /// Takes the memory of a second model until it returns. Throws std::bad_alloc, and
-  /// InvalidArgument for a model without words or with other numbers of rows and for counts that
-  /// exceed 64 bits; the model is then unchanged.
+  /// Needs the memory of a second model until it returns. Throws std::bad_alloc, and
+  /// InvalidArgument for a model without words, for other numbers of rows and for counts that
+  /// exceed 64 bits. The model is then unchanged.
   void extend(const Vocabulary& more, std::uint64_t seed = 1);
 
-  /// Writes the model as one file, whole or not at all (SectionWriter, "wordloom model 1"): words
-  /// as a text with a newline after each, their counts, the number of matrices (followed by a 1 if
-  /// both sides are one matrix, or by a 0 and minn, maxn and buckets of subwords), the matrices.
-  /// Throws IoError, and InvalidArgument for two matrices of the same name and for a word that
-  /// contains a newline.
+  /// Writes the model to one file. If writing fails, no incomplete file is left at `path`. Format
+  /// (SectionWriter, "wordloom model 1"): the words as a text with a newline after each, their
+  /// counts, the number of matrices (then 1 for a single matrix, or 0, minn, maxn and buckets for
+  /// subwords), the matrices. Throws IoError, and InvalidArgument for two matrices with one name
+  /// and for a word that contains a newline.
   void save(const std::filesystem::path& path) const;
 
-  /// Returns whether `text` begins like a file of `save`.
+  /// Returns whether `text` begins like a file that `save` wrote.
   [[nodiscard]] static bool recognizes(std::string_view text) noexcept {
     return text.starts_with(format);
   }
 
-  /// Reads a file of `save`, plain or .gz. Throws IoError, FormatError with the byte for a file
-  /// that is cut short, damaged or not a model, and std::bad_alloc.
+  /// Reads a file that `save` wrote, plain or .gz. Throws IoError, std::bad_alloc, and FormatError
+  /// with the byte offset for a file that is truncated, damaged or not a model.
   [[nodiscard]] static Model load(const std::filesystem::path& path) {
     return load(detail::InputFile(path));
   }
@@ -151,8 +153,8 @@ struct Model {
 
  private:
   static constexpr std::string_view format = "wordloom model 1";
-  // An "epoch" that no training reaches, so that these streams are never drawn from again. `extend`
-  // uses the epoch as many before it as there were words.
+  // An "epoch" that no training reaches, so that initial values share no random stream with
+  // training. `extend` subtracts the previous number of words, which gives it streams of its own.
   static constexpr std::uint64_t init_stream = ~std::uint64_t{0};
 
   Model() = default;
@@ -184,7 +186,7 @@ struct Model {
     return detail::joined({rows, " x ", columns});
   }
 
-  /// Returns a name that two matrices have.
+  /// Returns the name of a matrix if another matrix has it too; nothing if all names differ.
   std::optional<std::string_view> duplicate_name() const {
     WordList names;
     for (const auto& [name, matrix] : matrices())

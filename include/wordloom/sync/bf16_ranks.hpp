@@ -12,13 +12,14 @@
 
 namespace wordloom { inline namespace WORDLOOM_ABI {
 
-/// Ranks that exchange sums as bf16: half of the bytes. Changes are rounded to 8 significant bits
-/// before they are summed; the model keeps full precision. At most 256 ranks: larger counts are not
-/// exact in bf16.
+/// Ranks that exchange sums as bf16, which halves the bytes. Changes and their partial sums are
+/// rounded to 8 significant bits; the model keeps full precision. For at most 256 ranks: the number
+/// of ranks that changed a row is summed too, and larger integers are not exact in bf16.
 template <Bf16Collective Ranks>
 class Bf16Ranks : private Ranks {
  public:
-  /// `on`: false exchanges floats instead. Throws InvalidArgument for more than 256 ranks.
+  /// `on`: whether to exchange bf16; if false, floats are exchanged. Throws InvalidArgument if it
+  /// is true and there are more than 256 ranks.
   explicit Bf16Ranks(Ranks ranks, bool on = true) : Ranks(std::move(ranks)), on_(on) {
     if (on && size() > 256)
       throw InvalidArgument{"bf16 is for up to 256 ranks, these are ", size()};
@@ -26,7 +27,7 @@ class Bf16Ranks : private Ranks {
 
   using Ranks::broadcast, Ranks::fail, Ranks::gather, Ranks::rank, Ranks::size;
 
-  /// Gathers rows exactly: they are not rounded.
+  /// Gathers rows as floats, without rounding.
   void gather_rows(std::span<float> rows, std::size_t row_size,
                    std::span<const std::uint64_t> first) {
     detail::gather_rows(static_cast<Ranks&>(*this), rows, row_size, first);
@@ -54,7 +55,7 @@ class Bf16Ranks : private Ranks {
 
  private:
   void unpack() {
-    if (values_.empty()) return;  // once
+    if (values_.empty()) return;  // already done
     functions_.unpack_bf16(&packed_.data()->bits, values_.data(), values_.size());
     values_ = {};
   }
@@ -62,7 +63,7 @@ class Bf16Ranks : private Ranks {
   bool on_;
   simd::RowChangeFunctions functions_ = simd::row_change_functions();
   std::vector<detail::Bf16> packed_;
-  std::span<float> values_;  // values in flight
+  std::span<float> values_;  // the sum in flight; empty: none
 };
 
 }}  // namespace wordloom::WORDLOOM_ABI

@@ -9,8 +9,8 @@
 
 namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
 
-/// Resizes an empty vector that will be read at random, on huge pages where the system has them,
-/// because TLB misses are expensive. Throws std::bad_alloc.
+/// Resizes an empty vector that will be read in random order. Asks the system for huge pages,
+/// because with small ones nearly every read misses the TLB. Throws std::bad_alloc.
 template <class Number>
 void resize_for_random_reads(std::vector<Number>& numbers, std::size_t count) {
   numbers.reserve(count);

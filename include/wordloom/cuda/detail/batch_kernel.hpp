@@ -15,13 +15,13 @@
 
 namespace wordloom { inline namespace WORDLOOM_ABI { namespace cuda {
 
-/// A scheme that trains parts of a whole batch, which are not its sentences.
+/// A scheme that divides a whole batch into parts other than its sentences, and trains these.
 template <class Scheme>
 concept TrainsParts = requires(const Sampling& sampling, const BatchView& batch) {
   Scheme::parts(sampling, batch);
 };
 
-/// Launches that train each batch one after the other.
+/// Several kernel launches for each batch, one after the other.
 template <class... Launches>
 struct InTurn {
   template <class... Arguments>
@@ -34,22 +34,26 @@ struct InTurn {
   }
 };
 
-/// Trains batches of sentences on a machine. The sampler is only a set of parameters here: the
-/// machine itself draws windows, negatives and subsampling, from streams of (seed, sentence, epoch,
-/// purpose), so that the grid does not change them. Several sentences are trained at a time, each
-/// by threads of its own, and change the one model without locks (Hogwild): results are
-/// bit-identical only for one sentence in flight, and with minibatches on a device not even then.
+/// Trains batches of sentences on a machine. The sampler only supplies parameters: the machine
+/// itself subsamples and draws windows and negatives. Its random numbers depend on (seed, sentence,
+/// epoch, purpose) alone, so that the launch grid does not change them. Several sentences are
+/// trained at a time, each by its own threads, and all change one model without locks (Hogwild).
+/// Runs are bit-identical only with one sentence in flight, and with minibatches on a device not
+/// even then.
 /// - `Machine`: CudaMachine or HostMachine;
-/// - `Method`: `RowSizes`, the lengths of rows in units of 32 floats, ascending, to one of which
-///   rows are padded; `min_words`, below which a batch does not keep the machine busy;
-///   `batch_words`, the preferred number; `with_launch<R>(sampling, use)` calls use(launch) with
-///   the launch for rows of 32 R floats: `launch.check(sampling, device)` and `launch.run(model,
-///   sampling, batch, in_flight, device, machine)`; optionally `require<Sampler>()`, which refuses
-///   a sampler by a static_assert;
-/// - `Samplers`: those that the method implements; if empty, all that a device can draw.
+/// - `Method`, with these members:
+///   - `RowSizes`: the supported lengths of rows in units of 32 floats, ascending; rows are padded
+///     to the next one;
+///   - `min_words`: the number of words that a batch needs to keep the machine busy;
+///   - `batch_words`: the preferred number of words of a batch;
+///   - `with_launch<R>(sampling, use)`: calls use(launch) with the launch for rows of 32 R floats,
+///     which has `launch.check(sampling, device)` and `launch.run(model, sampling, batch,
+///     in_flight, device, machine)`;
+///   - `require<Sampler>()`, optional: refuses a sampler by a static_assert;
+/// - `Samplers`: those that the method implements; if empty, all for which a device can draw.
 template <class Machine, class Method, class... Samplers>
 struct BatchKernel {
-  std::size_t device = 0;               // which GPU, counted from 0
+  std::size_t device = 0;               // the number of the GPU, from 0
   std::size_t sentences_in_flight = 0;  // trained at a time; 0: automatic
 
   using Replica = DeviceReplica<Machine>;
@@ -59,7 +63,7 @@ struct BatchKernel {
                                      ? DrawnOnDevice<Sampler>
                                      : (std::is_same_v<Sampler, Samplers> || ...);
 
-  /// Fails to compile with a reason for a sampler that the method does not implement.
+  /// Refuses a sampler that the method does not implement, by a static_assert that says why.
   template <class Sampler>
   static constexpr bool require() {
     if constexpr (requires { Method::template require<Sampler>(); })
@@ -70,7 +74,7 @@ struct BatchKernel {
   static BatchKernel from(const Hyperparameters& parameters) {
     return {parameters.device, parameters.sentences_in_flight};
   }
-  /// Lists the parameters that change the result; the choice of the device does not.
+  /// Lists the parameters that change the result: not `device`.
   template <class Visit>
   void visit_parameters(Visit&& visit) const {
     visit("sentences_in_flight", sentences_in_flight, 0, 1 << 20);
@@ -78,7 +82,7 @@ struct BatchKernel {
 
   /// Makes the device the current one of this thread and returns its properties. Throws DeviceError
   /// if there is no such device or it has too little shared memory, and InvalidArgument if a
-  /// parameter is out of the kernels' range: what `start` would throw, for any vocabulary.
+  /// parameter is out of the kernels' range. Needs no vocabulary, so that such errors come early.
   template <class Sampler>
   typename Machine::Device check(const Sampler& sampler, const Hyperparameters& parameters) const {
     const Sampling sampling = checked_sampling_of(sampler);
@@ -91,9 +95,9 @@ struct BatchKernel {
   }
 
   class Run;
-  /// Copies the model to the device. Throws as `check` does, DeviceError if it does not fit, and
-  /// InvalidArgument unless the model has an input row for each word and an output row for each
-  /// target.
+  /// Copies the model to the device and returns the run. Throws as `check` does, DeviceError if the
+  /// model does not fit, and InvalidArgument unless it has exactly one input row for each word and
+  /// one output row for each target.
   template <class Sampler>
   std::unique_ptr<Run> start(const Sampler& sampler, const Hyperparameters& parameters,
                              const Model& model) const {
@@ -139,8 +143,8 @@ class BatchKernel<Machine, Method, Samplers...>::Run : public BatchRun<Machine> 
 
   std::size_t batch_words() const noexcept { return Method::batch_words; }
 
-  /// Starts to train a batch, with a learning rate that goes from `first_rate` to `last_rate`. The
-  /// batch may be changed afterwards. At most two batches may be in flight.
+  /// Starts to train a batch; the learning rate changes linearly from `first_rate` to `last_rate`.
+  /// The caller may reuse the batch's memory at once. At most two batches may be in flight.
   void submit(const detail::SentenceBatch& given, std::size_t epoch, double first_rate,
               double last_rate) {
     this->submit_by(given, epoch, first_rate, last_rate, [&](const BatchView& batch, std::size_t) {
@@ -152,10 +156,11 @@ class BatchKernel<Machine, Method, Samplers...>::Run : public BatchRun<Machine> 
     });
   }
 
-  /// Returns the model on the device, whose work follows the submitted work.
+  /// Returns the model on the device, for the SyncPolicy. Its operations run after all submitted
+  /// batches.
   Replica replica() { return {machine_, model_, {input_.rows(), output_.rows()}}; }
 
-  /// Copies the model back.
+  /// Copies the model back to the host and waits for it.
   void download(Model& model) {
     input_.begin_download(model.input, machine_);
     output_.begin_download(model.output, machine_);
@@ -166,9 +171,9 @@ class BatchKernel<Machine, Method, Samplers...>::Run : public BatchRun<Machine> 
   using BatchRun<Machine>::machine_;
   using BatchRun<Machine>::sampling_;
 
-  /// The default is so small that each word of a small vocabulary is in few sentences at a time.
-  /// With 71,000 rows, one sentence in flight for each 22 rows cost quality and one for each 8
-  /// diverged (benchmarks/simulate_in_flight).
+  /// Returns the number of sentences to train at a time. The default of one for each 64 rows keeps
+  /// down the number of sentences that change the same row at once. With 71,000 rows, one for each
+  /// 22 rows cost quality and one for each 8 diverged (benchmarks/simulate_in_flight).
   std::size_t in_flight(std::size_t sentences) const {
     if (in_flight_ != 0) return in_flight_;
     return (std::max<std::size_t>)(1, (std::min)(sentences / 4,

@@ -5,14 +5,16 @@
 
 #include <wordloom/core/types.hpp>
 
-/// The arithmetic of the kernels is written for a Team: threads that hold a row together. On the
-/// device a team is a warp or a thread block (DeviceTeam), and a `Lanes<T>` is a T, one for each
-/// thread. On the host it is a HostTeam, and a `Lanes<T>` has the values of all threads. A value
-/// that is the same for all threads (an id, a learning rate, a sum) is a plain T on both.
+/// Teams, for which the arithmetic of the kernels is written: so the host can test it without a
+/// GPU. The threads of a team hold a row together: each has some of its floats. On the device a
+/// team is a warp or a thread block (DeviceTeam), and a `Lanes<T>` is the T of the current thread.
+/// On the host it is a HostTeam, and a `Lanes<T>` holds the values of all threads. A value that is
+/// equal in all threads (an id, a learning rate, a sum) is a plain T on both.
 ///
-/// WORDLOOM_MARK marks a place that a team passes: benchmarks/count_sass counts how often, and
-/// finds it again in the machine code. Above 99: passed by the first warp of a team alone.
-/// Otherwise it is a comment in the PTX, which generates no instruction.
+/// WORDLOOM_MARK marks a place in the code for benchmarks/count_sass, which counts on the host how
+/// often a team passes it and finds it again in the machine code. Numbers from 100 on mark places
+/// that only the first warp of a team passes. In other builds a mark is a comment in the PTX and
+/// generates no instruction.
 #ifndef WORDLOOM_MARK
 #if defined(__CUDA_ARCH__) && !defined(WORDLOOM_EMULATED_CUDA)
 #define WORDLOOM_MARK(number) asm volatile("// %0" ::"n"(number))
@@ -23,7 +25,7 @@
 
 namespace wordloom { inline namespace WORDLOOM_ABI { namespace cuda {
 
-/// The values of `width` threads.
+/// The values of `width` threads, one for each.
 template <class T, int width>
 struct Pack {
   T lane[std::size_t{width}];
@@ -47,7 +49,7 @@ WORDLOOM_PACK_OPERATOR(-)
 WORDLOOM_PACK_OPERATOR(*)
 #undef WORDLOOM_PACK_OPERATOR
 
-/// Four floats that are read and written by one access.
+/// Four floats that a thread of a device reads or writes by one access of 16 bytes.
 struct alignas(16) Quad {
   float at[4];
 
@@ -68,8 +70,9 @@ struct alignas(16) Quad {
   }
 };
 
-/// A team on the host, whose threads run one after the other. Every `width` of them, a warp, hold a
-/// row together. Thread-safe if its rows are.
+/// A team on the host, whose threads run one after the other in one thread of the host. Each warp
+/// of `row_width` threads holds a row together. Thread-safe only if no two threads of the host use
+/// one row.
 template <int row_width, int all = row_width>
 struct HostTeam {
   static constexpr int width = row_width;  // threads that hold a row together
@@ -77,19 +80,19 @@ struct HostTeam {
   template <class T>
   using Lanes = Pack<T, all>;
 
-  /// Returns the values f(i) of all threads i.
+  /// Calls f(i) for each thread i of the team and returns all results.
   template <class F>
   WORDLOOM_BOTH auto each(F&& f) const {
     Lanes<std::decay_t<decltype(f(0))>> result;
     for (int l = 0; l < threads; ++l) result.lane[l] = f(l);
     return result;
   }
-  /// Returns the value of thread `l`. Inside of `each`, of the thread itself.
+  /// Returns the value of the current thread `l`. To be called in the function given to `each`.
   template <class T>
   WORDLOOM_BOTH T own(const Lanes<T>& values, int l) const {
     return values.lane[l];
   }
-  /// Broadcasts the value of thread `l`.
+  /// Returns the value of thread `l` to all threads.
   template <class T>
   WORDLOOM_BOTH T from(const Lanes<T>& values, int l) const {
     return values.lane[l];
@@ -112,8 +115,8 @@ struct HostTeam {
       return total;
     });
   }
-  /// Calls f(i) for the threads i of the first warp, and gives each thread the value of the thread
-  /// of that warp with its position.
+  /// Calls f(i) for the 32 threads i of the first warp only. Gives thread i of the team the result
+  /// of thread i mod 32.
   template <class F>
   WORDLOOM_BOTH auto of_first_warp(F&& f) const {
     Lanes<std::decay_t<decltype(f(0))>> result;
@@ -125,13 +128,13 @@ struct HostTeam {
   }
   WORDLOOM_BOTH void barrier() const {}
   WORDLOOM_BOTH void warp_barrier() const {}
-  /// Returns the values as bits; thread i has bit i.
+  /// Returns an integer whose bit i is the value of thread i.
   WORDLOOM_BOTH std::uint32_t ballot(const Lanes<bool>& mask) const {
     std::uint32_t bits = 0;
     for (int l = 0; l < threads; ++l) bits |= static_cast<std::uint32_t>(mask.lane[l]) << l;
     return bits;
   }
-  /// Loads a row of width x R floats of the model, or one row for each warp; a null row is read as
+  /// Loads a row of width x R floats of the model, or one row for each warp. A null row is read as
   /// zeros. load_own and store_own access memory that only this team uses.
   template <std::size_t R, class Rows>
   WORDLOOM_BOTH void load(Lanes<float> (&x)[R], const Rows& row) const {
@@ -147,20 +150,22 @@ struct HostTeam {
     for (std::size_t r = 0; r < R; ++r)
       for (int l = 0; l < threads; ++l) row[at(r, l)] = x[r].lane[l];
   }
-  /// Adds to a row of the model, or to one for each warp; null rows are skipped. Changes by other
-  /// teams are not lost.
+  /// Adds to a row of the model, or to one row for each warp. Skips null rows. On the device the
+  /// additions are atomic: changes by other teams are not lost.
   template <std::size_t R, class Rows>
   WORDLOOM_BOTH void add(const Rows& row, const Lanes<float> (&x)[R]) const {
     for (std::size_t r = 0; r < R; ++r)
       for (int l = 0; l < threads; ++l)
         if (of(row, l) != nullptr) of(row, l)[at(r, l)] += x[r].lane[l];
   }
-  /// Load and add to four floats of a row of the model. Inside of `each`.
+  /// Loads four floats of a row of the model. To be called in the function given to `each`.
   WORDLOOM_BOTH Quad load_quad(const float* from) const { return Quad::load(from); }
+  /// Adds to four floats of a row of the model. To be called in the function given to `each`.
   WORDLOOM_BOTH void add_quad(float* to, const Quad& q) const {
     for (int i = 0; i < 4; ++i) to[i] += q.at[i];
   }
-  /// Adds to a number to which other teams may add at the same time. Inside of `each`.
+  /// Adds to a number to which other teams may add at the same time. To be called in the function
+  /// given to `each`.
   WORDLOOM_BOTH void add_number(double* to, double value) const { *to += value; }
 
  private:
@@ -170,7 +175,7 @@ struct HostTeam {
     return row;
   }
   static WORDLOOM_BOTH float* of(const Lanes<float*>& rows, int l) { return rows.lane[l]; }
-  /// Returns the place in a row of float r of thread l.
+  /// Returns the position in a row of the r-th float of thread l.
   static WORDLOOM_BOTH std::size_t at(std::size_t r, int l) {
     return r * width + static_cast<std::size_t>(l % width);
   }

@@ -9,7 +9,8 @@
 
 namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
 
-/// Some rows and columns of a matrix, row-major, `stride` floats from one row to the next.
+/// A view of consecutive rows and columns of a row-major matrix. `stride` is the distance of rows
+/// in floats.
 template <class Float>
 struct MatrixPart {
   Float* data;
@@ -35,7 +36,7 @@ struct MatrixPart {
 using Floats = MatrixPart<float>;
 using ConstFloats = MatrixPart<const float>;
 
-/// A factor of a product, transposed or not.
+/// A factor of a matrix product, with the flag that says whether it is transposed.
 struct Factor {
   ConstFloats part;
   CBLAS_TRANSPOSE transpose;
@@ -44,7 +45,8 @@ struct Factor {
 };
 inline Factor transposed(ConstFloats part) noexcept { return {part, CblasTrans}; }
 
-/// c = scale x a x b + keep x c, by CBLAS. The same shapes give the same bits.
+/// Sets c = scale x a x b + keep x c with CBLAS (sgemm). Equal operands of equal shapes give equal
+/// bits.
 inline void multiply(float scale, const Factor& a, const Factor& b, float keep,
                      const Floats& c) noexcept {
   const auto number = [](std::size_t n) { return static_cast<int>(n); };

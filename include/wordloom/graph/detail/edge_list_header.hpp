@@ -14,29 +14,31 @@
 /// The header of an edge list: a first line with the names of its columns.
 namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
 
-/// The content of a column; `type` says whether an edge is directed, as in Gephi's tables.
+/// The content of a column. `type`, as in Gephi's tables: whether the edge is directed.
 enum class ColumnRole : unsigned char { source, target, weight, type, other };
 
-/// The fields of some lines.
+/// The fields of the first lines of a file, for each line.
 using EdgeRows = std::vector<std::vector<std::string>>;
 
-/// Returns whether the first row names the columns and is not an edge. `is_table`: whether columns
-/// are separated by anything but white space, or names are quoted.
+/// Returns whether the first row holds the names of the columns, and not an edge. `is_table`: the
+/// file has a separator other than white space, or quotes in its first line.
 bool is_header(const EdgeRows& rows, bool is_table);
 
+/// The content of each column, or the reason why the header is not enough.
 struct ColumnRoles {
   std::vector<ColumnRole> of_columns;
-  const char* missing = nullptr;  // the missing part of the header
+  const char* missing = nullptr;  // names the missing columns; null: none
 };
 
-/// Returns the content of columns by their names: columns named like nodes and weights, in any
-/// order. If there are only two or three columns with other names, they are source, target and
-/// weight.
+/// Returns the content of each column by its name. Nodes and weights are recognized by usual names,
+/// in any order. If no names of nodes are recognized and there are two or three columns, these are
+/// source, target and weight.
 ColumnRoles column_roles(const std::vector<std::string>& names, bool weighted);
 
 #if WORDLOOM_DEFINES_FUNCTIONS
 
-/// Names of the columns of both nodes. The last few are also words that may name nodes.
+/// Usual names of the two columns of nodes. The last four pairs may also be nodes of a graph of
+/// words, so that is_header() accepts them only in a table or above lines of numbers.
 // clang-format off
 inline constexpr std::array<std::string_view, 2> node_columns[] = {
     {"source", "target"}, {"src", "dst"}, {"src", "dest"}, {"source_id", "target_id"},
@@ -53,7 +55,8 @@ inline constexpr std::array<std::string_view, 2> node_columns[] = {
 // clang-format on
 inline constexpr std::size_t sure_node_columns = std::size(node_columns) - 4;
 
-/// Returns the two columns of `names` that hold the nodes.
+/// Returns the two columns of `names` that hold the nodes, by the first `pairs` of node_columns or
+/// a longer form of them; nothing if no names fit.
 inline std::optional<std::pair<std::size_t, std::size_t>> find_node_columns(
     const std::vector<std::string>& names, std::size_t pairs) {
   std::vector<std::string> lower;
@@ -65,7 +68,7 @@ inline std::optional<std::pair<std::size_t, std::size_t>> find_node_columns(
     const std::pair at(place(node_columns[i][0]), place(node_columns[i][1]));
     if ((std::max)(at.first, at.second) < lower.size()) return at;
   }
-  // Longer names that begin with these, such as from_node_id and to_node_id.
+  // Longer names with one of these beginnings and equal endings, such as from_node_id, to_node_id.
   constexpr std::array<std::string_view, 2> beginnings[] = {
       {"source", "target"}, {"src", "dst"}, {"from", "to"}};
   for (const auto& [source, target] : beginnings)
@@ -91,7 +94,7 @@ WORDLOOM_FUNCTION bool is_header(const EdgeRows& rows, bool is_table) {
   const bool has_numbers = others > 0 && numbers == others;
   if (const auto nodes = find_node_columns(
           names, is_table || has_numbers ? std::size(node_columns) : sure_node_columns)) {
-    // Names that other lines have as well, and node1 before node3, are nodes.
+    // A name that occurs in another line too is a node. So is node1 if another line has node3.
     const std::string& name = names[nodes->first];
     const std::string_view stem = std::string_view(name).substr(0, name.find_last_not_of("12") + 1);
     const bool is_numbered = stem.size() < name.size();

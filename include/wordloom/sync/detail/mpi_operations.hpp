@@ -18,7 +18,8 @@
 
 namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
 
-/// Throws SyncError, "MPI cannot `what`", if a call of MPI has failed.
+/// Throws SyncError ("MPI cannot `what`: ...") if `status`, which an MPI function returned, is an
+/// error.
 inline void check_mpi(int status, const char* what) {
   if (status == MPI_SUCCESS) return;
   char text[MPI_MAX_ERROR_STRING] = "";
@@ -27,9 +28,9 @@ inline void check_mpi(int status, const char* what) {
   throw SyncError{"MPI cannot ", what, ": ", text};
 }
 
-/// State that all copies of a rank share. Ranks begin the same operations in the same order, and no
-/// operation is complete on any rank before all have begun it: when ranks end, each has begun all
-/// operations or all but the last.
+/// The state that all copies of an MpiRanks share. All ranks begin the same operations in the same
+/// order, and no operation completes on any rank before all ranks have begun it. So a rank that
+/// ends early lacks at most the last operation of the others, and `end` can complete it for them.
 class MpiOperations {
  public:
   enum class Kind : std::uint64_t { none, sum, sum_bf16, broadcast, gather };
@@ -53,14 +54,15 @@ class MpiOperations {
     MPI_Comm_free(&communicator);
   }
 
-  /// Starts an operation on `count` values, which stay in use until `is_complete`. Throws
-  /// SyncError, and InvalidArgument for 2^31 values and more.
+  /// Starts an operation on `count` values. MPI uses `values` until is_complete() returns true.
+  /// Throws SyncError, and InvalidArgument for 2^31 values or more.
   void submit(Kind kind, void* values, std::size_t count) {
     if (count > INT_MAX) throw InvalidArgument("more values than MPI sums at a time");
     throw_if_failed(own_.begun + 1);
     start(kind, values, count);
   }
-  /// Returns whether the last operation is complete. Throws SyncError.
+  /// Returns whether the last operation is complete. Throws SyncError if MPI fails, or if another
+  /// rank has failed or ended without beginning that operation.
   bool is_complete() {
     int all = 0;
     check_mpi(MPI_Testall(2, requests_, &all, MPI_STATUSES_IGNORE), "exchange values");
@@ -68,7 +70,7 @@ class MpiOperations {
     return all != 0;
   }
 
-  /// Throws SyncError if a rank has failed, or has ended before this one.
+  /// Throws SyncError if a rank failed or ended before it began all operations of this one.
   void throw_if_failed() { throw_if_failed(own_.begun); }
   /// Throws SyncError if a rank failed or ended before it began `needed` operations.
   void throw_if_failed(std::uint64_t needed) {
@@ -84,8 +86,9 @@ class MpiOperations {
     throw SyncError(failure_);
   }
 
-  /// Tells all ranks that this one ends, waits until they say the same, and completes the operation
-  /// in flight on any of them.
+  /// Tells all other ranks that this one ends, waits until all of them end too, then takes part in
+  /// the last operation if another rank has begun it, because MPI cannot cancel it. `why`: the
+  /// failure; empty if there was none.
   void end(const std::string& why) noexcept {
     if (std::exchange(has_ended_, true)) return;
     try {
@@ -113,19 +116,19 @@ class MpiOperations {
     }
   }
 
-  MPI_Comm communicator = MPI_COMM_NULL;  // a copy, for these operations alone
+  MPI_Comm communicator = MPI_COMM_NULL;  // a copy for these operations only
   int rank = 0, size = 1;
 
  private:
   /// The message that a rank sends to all others when it ends.
   struct End {
-    std::uint64_t begun = 0;  // operations
+    std::uint64_t begun = 0;  // number of operations
     Kind kind = Kind::none;   // of the last operation
     std::uint64_t count = 0;  // number of its values
-    char failure[1000] = "";  // of any rank; empty: none
+    char failure[1000] = "";  // the message of a failure of any rank; empty: none
   };
 
-  /// Starts an operation on `count` values, for `gather` from each rank.
+  /// Starts an operation on `count` values; for `gather`, `count` from each rank.
   void start(Kind kind, void* values, std::size_t count) {
     const int n = static_cast<int>(count);
     int status = MPI_SUCCESS;
@@ -144,7 +147,7 @@ class MpiOperations {
                               communicator, &requests_[0]);
     } else {
       status = MPI_Ibcast(values, n, MPI_FLOAT, 0, communicator, &requests_[0]);
-      check_mpi(MPI_Ibarrier(communicator, &requests_[1]), "broadcast");  // rank 0 waits as well
+      check_mpi(MPI_Ibarrier(communicator, &requests_[1]), "broadcast");  // rank 0 must wait, too
     }
     check_mpi(status, "exchange values");
   }
@@ -167,10 +170,10 @@ class MpiOperations {
   }
 
   End own_;
-  MPI_Op add_bf16_ = MPI_OP_NULL;  // made when it is needed
+  MPI_Op add_bf16_ = MPI_OP_NULL;  // created by the first sum of bf16
   MPI_Request requests_[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
-  std::vector<std::optional<End>> ends_;  // of the ranks that have ended
-  std::string failure_;                   // why this rank has ended
+  std::vector<std::optional<End>> ends_;  // [ranks] messages received; empty: has not ended
+  std::string failure_;                   // the reason why this rank has ended
   bool has_ended_ = false;
 };
 

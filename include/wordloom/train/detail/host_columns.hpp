@@ -26,18 +26,18 @@
 
 namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
 
-/// The threads of the host that train columns, as a kernel on a device does (see ColumnLoop). The
-/// words of a column are cut into parts, which threads take in turn; they wait for each other after
-/// each step. A part draws its random numbers from a stream of its own and no row changes twice in
-/// a step, so that any number of threads gives the same bits. Between two steps only thread 0
-/// works.
+/// Training of columns by threads of the host, with the interface of a kernel on a device (see
+/// ColumnLoop). The words of a column are divided into parts. Each thread takes the next free part,
+/// and all wait for each other after each step. A part draws its random numbers from a stream of
+/// its own and no row changes twice in a step, so that any number of threads gives the same bits.
+/// Between two steps only thread 0 works.
 /// `Sampler`: the policy, whose blocks are checked or not.
 template <class Sampler, bool checked, class Corpus, class Samplers, class Kernels>
 class HostColumns {
  public:
   static constexpr bool on_host = true;
 
-  /// `end_to_end`: leaves the changes of inputs to an encoder.
+  /// `end_to_end`: the gradients of the inputs are left to an encoder, which is trained by them.
   HostColumns(const Corpus& corpus, const Samplers& samplers, const Kernels& kernels,
               bool end_to_end, Model& model, const Hyperparameters& parameters)
       : corpus_(corpus),
@@ -50,7 +50,7 @@ class HostColumns {
         done_(threads_),
         barrier_(threads_) {}
 
-  /// Sets the words of a column, and the parts of them to train.
+  /// Sets the words of a column and the parts [first, second) that this rank trains.
   void set_words(std::span<const WordId> words, std::pair<std::size_t, std::size_t> parts) {
     words_ = words;
     parts_ = {words.size()};
@@ -72,7 +72,7 @@ class HostColumns {
         ended_ = true;
         barrier_.release();
       } else {
-        while (!ended_ && waits_for_step()) continue;  // one that could not begin
+        while (!ended_ && waits_for_step()) continue;  // the barrier counts a failed thread
       }
     });
     if (failure_) std::rethrow_exception(failure_);
@@ -95,7 +95,7 @@ class HostColumns {
   }
   static void end_column() noexcept {}
 
-  /// The work of one thread, or of all, since a column began.
+  /// The work of one thread, or of all threads, since the last wait().
   struct alignas(64) Trained {
     std::uint64_t examples = 0;
     LossSum loss;
@@ -112,9 +112,10 @@ class HostColumns {
 
  private:
   static constexpr std::size_t part_words = ColumnParts::part_words;
-  static constexpr std::size_t columns_at_once = 16;  // columns whose contexts are found together
+  static constexpr std::size_t columns_at_once = 16;  // whose contexts are found together
 
-  /// Makes the worker of a thread, with which thread 0 does `work` and others take part in steps.
+  /// Makes the worker of a thread. Thread 0 then does `work`, which trains steps; the other threads
+  /// take part in each step until there are no more.
   void take_part(std::size_t thread, const std::function<void()>& work) {
     std::array<WordId, 2 * part_words> pairs;
     auto sampler = worker_of(samplers_);
@@ -154,8 +155,8 @@ class HostColumns {
     }
   }
 
-  /// Returns the contexts of a part in this column. Those of several columns are found together:
-  /// they are adjacent in the list of a word (WordContextLists).
+  /// Returns the contexts of a part in this column. The contexts of 16 columns are found together,
+  /// because they are adjacent in the list of a word (WordContextLists).
   std::span<const WordId> contexts_of(std::size_t first, std::size_t count) {
     const auto from_here = std::span(contexts_)
                                .subspan(columns_at_once * first, columns_at_once * count)
@@ -165,13 +166,13 @@ class HostColumns {
     return from_here.first(count);
   }
 
-  /// Waits for the next step; returns false if there is none.
+  /// Waits for the next step; returns false if there are no more steps.
   bool waits_for_step() {
     barrier_.arrive_and_wait();
     return !ended_;
   }
-  /// Does some work unless a thread has failed. The first failure ends all threads together, so
-  /// that none waits for one that has ended.
+  /// Does `work` unless a thread has failed, and keeps the first exception. A thread that failed
+  /// still takes part in the barriers, so that no other waits for it in vain.
   template <class Work>
   void attempt(const Work& work) noexcept {
     try {
@@ -198,7 +199,7 @@ class HostColumns {
   Block::Sides step_ = Block::Sides::inputs;
   float rate_ = 0;
   bool ended_ = false, has_contexts_ = false, finds_contexts_ = false;
-  // [columns_at_once x words of the part] for each part; both steps of a column use them.
+  // For each part [columns_at_once x words of the part]. Both steps of a column use them.
   std::vector<WordId> contexts_;
   std::vector<Trained> done_;  // [threads]
   std::atomic<std::size_t> next_part_{0};

@@ -19,22 +19,22 @@ namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
 /// The work of one thread since its last report.
 struct WorkDone {
   std::uint64_t tokens = 0;
-  std::uint64_t examples = 0;  // number of examples in `loss`
+  std::uint64_t examples = 0;  // number of examples whose loss is in `loss`
   LossSum loss;
   std::uint64_t blocks = 0;  // blocks whose loss was measured
 };
 
-/// Thrown when all threads have ended the first epoch and no pair of words was trained.
+/// Thrown at the end of the first epoch if no pair of different words was trained.
 struct NothingTrained : std::exception {};
 
-/// The progress of a rank. For one thread at a time.
+/// The progress of a rank. Not thread-safe.
 struct RunProgress {
-  Checkpoint::Rank reached;           // its position; at first, that where the run begins
+  Checkpoint::Rank reached;           // the current position; at first, the start of the run
   std::uint64_t total_tokens;         // of the run
-  std::size_t epoch = first_epoch();  // of the last report, like the rate
+  std::size_t epoch = first_epoch();  // of the last report, as is the rate
   double rate = 0;
   std::optional<IoError> checkpoint_failure = {};
-  const std::uint64_t before = reached.tokens;  // this run
+  const std::uint64_t before = reached.tokens;  // tokens before this run
   const std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
 
   /// Returns the fraction of the whole run that is done, 0 to 1, including `more` tokens.
@@ -49,10 +49,10 @@ struct RunProgress {
     return (std::ranges::min)(reached.threads, {}, &Checkpoint::Thread::epoch).epoch;
   }
 
-  /// Adds the work of a thread in an epoch, at a learning rate. Throws TrainingError if its loss is
-  /// not finite.
+  /// Adds the work of a thread in an epoch, done at a learning rate. Throws TrainingError if its
+  /// loss is not finite.
   void add(const WorkDone& done, std::size_t in_epoch, double at_rate);
-  /// Returns the progress of now, without a mean loss.
+  /// Returns the current progress, without a mean loss.
   Progress now() const;
   TrainReport report(bool stopped) const;
 

@@ -32,7 +32,7 @@ struct TrainerSettings {
   std::chrono::duration<double> checkpoint_interval{600};
 
   bool saves() const { return !checkpoint.empty(); }
-  /// Throws InvalidArgument where there is a file of checkpoints already.
+  /// Sets the file of checkpoints. Throws InvalidArgument if the trainer already has one.
   void add_checkpoint(const std::filesystem::path& path, std::chrono::duration<double> interval) {
     if (saves())
       throw InvalidArgument{"this trainer writes its checkpoints to '", checkpoint,
@@ -43,20 +43,20 @@ struct TrainerSettings {
 };
 
 /// The progress that the threads of a rank share, and the points at which they wait for each other:
-/// for a callback that takes the model, or for one at the end of an epoch. Threads report every few
-/// thousand tokens, so a mutex is cheap enough. Thread-safe.
+/// for a callback that takes the model, for a callback at the end of an epoch, or for the end of a
+/// round. Threads report every few thousand tokens, so a mutex is cheap enough. Thread-safe.
 class SharedProgress {
  public:
-  /// `start`: the position at which this rank begins. `is_alone`: false for one of several ranks,
-  /// which stop together: when a callback returns false, only `asked_to_stop` becomes true.
+  /// `start`: the position at which this rank begins. `is_alone`: false if there are several ranks.
+  /// They must stop together, so a callback that returns false then only sets asked_to_stop().
   SharedProgress(const TrainerSettings& options, const Checkpoint::Rank& start,
                  std::uint64_t tokens_per_epoch, bool is_alone);
 
-  // Functions that a loop sets before threads train. Each is called by one thread, while no thread
-  // trains.
-  std::function<void()> before_callbacks = [] {};  // completes the model for one that takes it
-  std::function<void()> after_callbacks = [] {};   // before threads train again
-  std::uint64_t round_words = (std::numeric_limits<std::uint64_t>::max)();  // between two end_round
+  // Functions that a training loop sets before threads train. Each is called by one thread, while
+  // no thread trains.
+  std::function<void()> before_callbacks = [] {};  // completes the model that a callback will read
+  std::function<void()> after_callbacks = [] {};   // prepares the model for training again
+  std::uint64_t round_words = (std::numeric_limits<std::uint64_t>::max)();  // between two rounds
   std::function<void(double)> end_round;  // receives the learning rate
 
   bool stopped() const noexcept { return stop_.load(std::memory_order_relaxed); }
@@ -72,8 +72,8 @@ class SharedProgress {
     const std::lock_guard lock(guard_);
     return progress_.fraction(more);
   }
-  /// Returns the position of this rank. `stops`: also stops training; the epochs that end later are
-  /// reported by the run that resumes there.
+  /// Returns the position of this rank. `stops`: also stops training and calls no more callbacks of
+  /// epochs; the run that resumes from the position calls them.
   Checkpoint::Rank reached(bool stops);
   void set_position(std::size_t thread, const Checkpoint::Thread& position) {
     const std::lock_guard lock(guard_);
@@ -90,36 +90,39 @@ class SharedProgress {
     if (progress_.checkpoint_failure) throw IoError(*progress_.checkpoint_failure);
   }
 
-  /// Adds the work of a thread in `epoch` and returns the fraction of the whole run that is done.
-  /// Throws TrainingError if its loss is not finite. `rate`: the learning rate it trained with.
+  /// Adds the work of a thread in `epoch`, calls the due callbacks that do not take the model, and
+  /// returns the fraction of the whole run that is done. `rate`: the learning rate of that work.
+  /// Throws TrainingError if its loss is not finite.
   double report(const WorkDone& done, std::size_t epoch, double rate, const Model& model);
 
-  /// Returns whether something is due that takes the whole model: threads then pause() between two
-  /// sentences.
+  /// Returns whether a callback that takes the model or the end of a round is due. Threads then
+  /// call pause() between two sentences.
   bool is_due() const noexcept { return due_.load(std::memory_order_relaxed); }
-  /// Waits for the other threads; the last to arrive here or to wait elsewhere does the due work.
+  /// Waits until all threads wait, here or in begin_epoch(). One of them then does the due work.
   void pause(const Model& model) { wait(std::nullopt, model); }
 
-  /// Must be called before a thread trains in `epoch`: waits until all have ended earlier epochs,
-  /// if callbacks are called then.
+  /// Waits, if there are callbacks of epochs, until they have been called for all epochs before
+  /// `epoch`. Each thread must call it before it trains in `epoch`.
   void begin_epoch(std::size_t epoch, const Model& model) {
     if (std::ranges::any_of(options_.callbacks, &Callback::each_epoch)) wait(epoch, model);
   }
-  /// Must be called when a thread has reported all of `epoch`; its position is then the beginning
-  /// of the next one. The last thread calls back: once for each epoch, also when the run is stopped
-  /// there and resumed. Throws NothingTrained after the first epoch of a rank alone in which no
-  /// pair was trained; `contexts`: whether the thread has seen a sentence of two different words.
+  /// Moves a thread to the beginning of the next epoch. Each thread must call it after it has
+  /// reported all of `epoch`. The last one calls the callbacks of the epoch: once, even if the run
+  /// is stopped there and resumed. Throws NothingTrained after the first epoch of a single rank if
+  /// nothing was trained. `contexts`: the thread has seen a sentence of two different words.
   void end_epoch(std::size_t thread, std::size_t epoch, bool contexts, const Model& model);
-  /// Must be called when a thread has trained its whole shard.
+  /// Removes a thread from those that others wait for. Each thread must call it after its last
+  /// work.
   void leave();
 
-  /// Calls back for the last time, after all threads have returned.
+  /// Calls the remaining callbacks of epochs, then each callback of progress for the last time.
+  /// Call it after all threads have returned.
   void end(const Model& model);
   /// Returns the report of the run.
   TrainReport summary() const { return progress_.report(stopped()); }
 
  private:
-  /// A callback of progress between two of its calls.
+  /// The state of a callback of progress between two of its calls.
   struct Called {
     double last = 0;  // in seconds
     double last_loss = std::numeric_limits<double>::quiet_NaN();
@@ -132,18 +135,20 @@ class SharedProgress {
   bool is_caller() const { return std::this_thread::get_id() == caller_; }
   bool epochs_are_due() const { return epochs_called_ < progress_.epochs_ended(); }
 
-  /// Waits until earlier epochs than `epoch` were called back, or, without, until nothing is due;
-  /// or until training stops. When all threads wait, one of them does the due work.
+  /// Waits until the callbacks of all epochs before `epoch` have been called; without `epoch`,
+  /// until nothing is due. Also returns when training stops. When all threads wait, one of them
+  /// does the due work.
   void wait(std::optional<std::size_t> epoch, const Model& model);
-  /// Returns whether this thread may call all callbacks of epochs (`each_epoch`), or all of
-  /// progress that take the model.
+  /// Returns whether this thread may call all callbacks of epochs (`each_epoch`), or else all
+  /// callbacks of progress that take the model. Some must be called by the thread that called
+  /// fit().
   bool may_call(bool each_epoch) const;
 
-  /// Calls those callbacks of progress that are due, where this thread may: all, or those that do
-  /// not take the model.
+  /// Calls the due callbacks of progress that this thread may call: with `with_model` those that
+  /// take the model. Otherwise those that do not, and requests a pause for the others.
   void call_due(const Model& model, bool with_model);
   void call_progress(std::size_t i, const Model& model, bool ended = false);
-  /// Calls back for the epochs that all threads have ended.
+  /// Calls the callbacks of the epochs that all threads have ended.
   void call_epochs(const Model& model);
   void call(const Callback& callback, const Progress& now, const Model& model);
 
@@ -153,9 +158,9 @@ class SharedProgress {
   mutable std::mutex guard_;
   RunProgress progress_;
   std::vector<Called> called_ = std::vector<Called>(options_.callbacks.size());
-  std::size_t epochs_called_ = progress_.epochs_ended();  // back
-  bool caller_left_ = false;                              // it has trained all that it has to
-  bool trained_, has_contexts_;  // any block; a sentence has two different words
+  std::size_t epochs_called_ = progress_.epochs_ended();  // whose callbacks were called
+  bool caller_left_ = false;                              // the calling thread has left
+  bool trained_, has_contexts_;  // a block was; a sentence had two different words
   std::atomic<bool> stop_{false}, asked_{false}, due_{false};
   bool callback_is_due_ = false, round_ended_ = false;
   std::condition_variable changed_;
