@@ -51,7 +51,7 @@ struct Presets {
   static constexpr Hyperparameters nodes(Hyperparameters parameters = {}) {
     parameters.window = 10;
     parameters.epochs = 1;
-    parameters.learning_rate = 0.045;
+    parameters.learning_rate = 0.05;
     parameters.subsample = 0;
     return parameters;
   }

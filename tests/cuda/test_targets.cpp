@@ -299,4 +299,10 @@ TEST_CASE("a kernel on a device refuses a model with the output rows of other ta
                    kernel.start(BasicCbow<HuffmanPath>(), {.dimension = dimension}, model);
                  }),
                  "59 rows of the output"));
+  CHECK(contains(message_of<InvalidArgument>([&] {
+                   const KernelOf<cuda::WarpScheme<11>, SharedNegative> whole_windows;
+                   whole_windows.start(SharedNegative{.block_contexts = 3},
+                                       {.dimension = dimension}, model);
+                 }),
+                 "block_contexts is 3, and kernels for a GPU train whole windows"));
 }

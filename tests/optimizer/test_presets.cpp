@@ -19,6 +19,12 @@ TEST_CASE("presets set only the hyperparameters of their trainers", "[presets]")
     CHECK(preset.seed == 9);
     CHECK_NOTHROW(preset.validate());
   }
+  // Chosen on other graphs than those that they were checked on: node2vec-defaults.md.
+  const Hyperparameters nodes = Presets::nodes({.dimension = 7, .window = 3});
+  CHECK(nodes.dimension == 7);
+  CHECK(nodes.window == 10);
+  CHECK(nodes.subsample == 0);
+  CHECK(nodes.learning_rate == 0.05);
   CHECK(Presets::fast().epochs < Presets::best().epochs);
   CHECK(Presets::fast().learning_rate > Presets::best().learning_rate);
   CHECK(Presets::word2vec().negative_pool == 0);

@@ -100,6 +100,29 @@ TEST_CASE("a fixed window has all of its words on both sides", "[sampler]") {
   CHECK(random() == untouched());  // no number was drawn
 }
 
+TEST_CASE("a window in blocks of a few contexts has each of them once, against the same targets",
+          "[sampler]") {
+  const auto vocabulary = zipf_vocabulary(50);
+  const auto whole = blocks_of(SharedNegative{.window = {5}}.start(vocabulary), sentence_of(30), 1);
+  const SharedNegative in_parts{.window = {5}, .block_contexts = 3};
+  CHECK(in_parts.start(vocabulary).worker().max_block().inputs == 3);
+  auto parts = blocks_of(in_parts.start(vocabulary), sentence_of(30), 1);
+  for (const Taken& window : whole) {
+    std::vector<RowId> inputs;
+    while (inputs.size() < window.inputs.size()) {
+      REQUIRE_FALSE(parts.empty());
+      const Taken& part = parts.front();
+      CHECK(part.inputs.size() <= 3);
+      CHECK(part.outputs == window.outputs);
+      CHECK(part.positives == window.positives);
+      inputs.insert(inputs.end(), part.inputs.begin(), part.inputs.end());
+      parts.erase(parts.begin());
+    }
+    CHECK(inputs == window.inputs);
+  }
+  CHECK(parts.empty());
+}
+
 TEST_CASE("the fixed windows of FULL-W2V have ceil(w / 2) words on each side", "[sampler]") {
   for (const auto& [window, reach] :
        std::vector<std::pair<std::size_t, std::size_t>>{{1, 1}, {2, 1}, {3, 2}, {5, 3}, {8, 4}}) {
