@@ -703,8 +703,8 @@ wordloom_graph_test(node2vec-evaluates
      cat err; test $status -eq 1; grep 'needs a build with LIBLINEAR' err
    fi")
 # Without options, labels are learnt as well as by the method of the paper, here of a graph with hubs
-# in which a third of the edges stay within eight groups. A rate of 0.0125 guesses (0.11), 0.45 is
-# what the defaults reach.
+# in which a third of the edges stay within eight groups. Plain SGD at 0.0125 guesses
+# (0.11), the paper's method has 0.22, RowAdaGrad 0.36 at 0.045 and 0.45 at 0.05.
 if(WORDLOOM_ENABLE_LIBLINEAR)
   wordloom_example_test(node2vec-defaults
     "rm -rf *
@@ -718,7 +718,7 @@ if(WORDLOOM_ENABLE_LIBLINEAR)
          grep -o '\"share\":0.5,\"micro_f1\":[0-9.]*' | cut -d : -f 3
      }
      f1 | tee ours; f1 --system node2vec | tee theirs
-     paste ours theirs | awk '{ exit !($1 > 0.35 && $1 > $2 - 0.01) }'")
+     paste ours theirs | awk '{ exit !($1 > 0.2 && $1 > $2 - 0.01) }'")
 endif()
 if(WORDLOOM_ENABLE_MPI AND NOT WORDLOOM_TEST_BRIEF)
   wordloom_graph_test(mpi-node2vec
