@@ -6,6 +6,7 @@
 #include <wordloom/evaluation/word_tests.hpp>
 
 #include "catch.hpp"
+#include "evaluation/known_vectors.hpp"
 #include "support.hpp"
 
 using namespace wordloom;
@@ -51,6 +52,13 @@ TEST_CASE("a pair with an unknown word is counted, not scored", "[evaluation]") 
   CHECK(report.spearman == Approx(1.0));
   CHECK(evaluate_similarity(words, pairs, LetterCase::exact).out_of_vocabulary == 2);
   CHECK(std::isnan(evaluate_similarity(words, std::span(pairs).subspan(2, 1)).spearman));
+  CHECK(std::isnan(report.cosines.at(2)));
+  const auto as_zero =
+      evaluate_similarity(words, std::span(pairs).first(4), {.unknown_is_zero = true});
+  CHECK(as_zero.used == 4);
+  CHECK(as_zero.out_of_vocabulary == 1);
+  CHECK(as_zero.cosines.at(2) == 0);
+  CHECK(as_zero.spearman == Approx(0.8));  // ranks 4 2 3 1 of people, 4 3 2 1 of cosines
   std::ostringstream table;
   table << report;
   CHECK(contains(table.str(), "Spearman 1.0000  4 pairs, 1 out of vocabulary"));
@@ -207,4 +215,58 @@ TEST_CASE("pairs of words are asked in both orders, any answer is right", "[eval
       {"s", {}, {{"france", {"paris", "roma", "rome"}}, {"italy", {"roma"}}}}};
   CHECK(evaluate_analogies(words, excluded).total.asked == 2);
   CHECK(evaluate_analogies(words, excluded).total.correct == 1);
+}
+
+TEST_CASE("questions have the answers of a search of their own", "[evaluation]") {
+  // More distinct words than are searched together, and rows that fill no whole block.
+  constexpr std::size_t size = 1501;
+  WholeNumbers number;
+  std::vector<std::string> names;
+  RowMatrix rows(size, 5);
+  for (std::size_t i = 0; i < size; ++i) {
+    names.push_back("v" + std::to_string(i));
+    for (float& x : rows.row(i)) x = static_cast<float>(number(100));
+  }
+  rows.row(7)[0] = rows.row(3)[0];
+  std::copy_n(rows.row_data(3), 5, rows.row_data(7));  // ties, of which the first is the answer
+  const Embeddings words(WordList::from(names), std::move(rows));
+  for (const auto method : {AnalogyMethod::cos_add, AnalogyMethod::cos_mul}) {
+    AnalogySection section{"s", {}};
+    for (std::size_t i = 0; i < 500; ++i) {
+      const auto &a = names[3 * i], &b = names[3 * i + 1], &c = names[(7 * i + 5) % size];
+      if (a == c || b == c) continue;
+      const auto best = words.analogy(a, b, c, 1, method);
+      section.questions.push_back({a, b, c, i % 3 == 0 ? "v1" : best.at(0).word});
+    }
+    const std::vector<AnalogySection> sections{section};
+    const auto right = evaluate_analogies(words, sections, {.method = method, .threads = 1});
+    for (std::size_t i = 0; i < section.questions.size(); ++i) {
+      const bool is_wrong = section.questions[i].d == "v1";
+      CHECK(right.sections[0].outcomes.at(i) ==
+            (is_wrong ? AnalogyReport::Outcome::wrong : AnalogyReport::Outcome::right));
+    }
+    const auto by_three = evaluate_analogies(words, sections, {.method = method, .threads = 3});
+    CHECK(by_three.sections[0].outcomes == right.sections[0].outcomes);
+  }
+}
+
+TEST_CASE("cos_mul has the answers that NumPy computes", "[evaluation]") {
+  const auto words = known_vectors();
+  CHECK(words.vector("w8")[0] == 55 + 90 - 16);
+  const std::vector<AnalogySection> sections{
+      {"s", {{"w0", "w1", "w2", "w17"}, {"w3", "w8", "w5", "w7"}, {"w10", "w4", "w17", "w1"}}}};
+  CHECK(evaluate_analogies(words, sections, {.method = AnalogyMethod::cos_mul}).total.correct == 3);
+  const auto best = words.analogy("w0", "w1", "w2", 3, AnalogyMethod::cos_mul);
+  CHECK(best.at(0).score == Approx(1.727451).epsilon(1e-5));
+  // a large epsilon makes it b c, which has other answers
+  const AnalogyReport::Options options{.method = AnalogyMethod::cos_mul, .epsilon = 1e6f};
+  CHECK(evaluate_analogies(words, sections, options).total.correct == 0);
+}
+
+TEST_CASE("a question with an unknown word may count as wrong", "[evaluation]") {
+  const AnalogyReport::Count count{2, 4, 6};
+  CHECK(count.accuracy() == Approx(0.5));
+  CHECK(count.accuracy_of_all() == Approx(0.2));
+  CHECK(std::isnan(AnalogyReport::Count{0, 0, 6}.accuracy()));
+  CHECK(AnalogyReport::Count{0, 0, 6}.accuracy_of_all() == 0);
 }
