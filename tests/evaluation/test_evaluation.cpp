@@ -3,6 +3,8 @@
 #include <sstream>
 #include <string>
 #include <vector>
+#include <wordloom/evaluation/categories.hpp>
+#include <wordloom/evaluation/statistics.hpp>
 #include <wordloom/evaluation/word_tests.hpp>
 
 #include "catch.hpp"
@@ -269,4 +271,88 @@ TEST_CASE("a question with an unknown word may count as wrong", "[evaluation]") 
   CHECK(count.accuracy_of_all() == Approx(0.2));
   CHECK(std::isnan(AnalogyReport::Count{0, 0, 6}.accuracy()));
   CHECK(AnalogyReport::Count{0, 0, 6}.accuracy_of_all() == 0);
+}
+
+TEST_CASE("clusters and their purity are those of scikit-learn", "[evaluation]") {
+  const std::vector<std::uint32_t> categories{0, 0, 0, 1, 1, 1, 2, 2, 2, 2};
+  const std::vector<std::uint32_t> clusters{0, 0, 1, 1, 1, 3, 2, 2, 0, 0};
+  CHECK(detail::purity(categories, clusters) == Approx(0.7));
+  CHECK(detail::purity(clusters, categories) == Approx(0.6));
+  const Embeddings words = known_vectors().normalized();
+  const detail::KMeans means(words.vectors());
+  RowMatrix centres = detail::vectors_to_multiply(3, 6);
+  for (std::size_t i = 0; i < 3; ++i)
+    std::copy_n(words.vectors().row_data(i), 6, centres.row_data(i));
+  const auto found = means.from(std::move(centres), 3, 100, 0);
+  CHECK(found.inertia == Approx(12.66610).epsilon(1e-5));
+  CHECK(found.clusters == std::vector<std::uint32_t>{0, 1, 2, 2, 1, 1, 1, 0, 0, 0, 2, 2,
+                                                     2, 0, 1, 0, 1, 1, 1, 2, 1, 0, 0, 0});
+  CHECK(means.best(3, 10, 1, 50, 1e-4).inertia <= found.inertia);
+  const auto apart = means.best(24, 1, 1, 50, 1e-4);  // a cluster for each point
+  CHECK(apart.inertia == Approx(0).margin(1e-5));
+  CHECK_THROWS_AS(means.best(25, 1, 1, 50, 1e-4), InvalidArgument);
+}
+
+TEST_CASE("words are compared with their categories", "[evaluation]") {
+  const TemporaryFolder folder;
+  write_file(folder / "c", "up\tnorth\nUpper\tnorth\nright\teast\nfar\teast\nzebra\tanimal\n");
+  const auto set = WordCategories::load(folder / "c");
+  const auto words = circle({{"up", 90}, {"upper", 95}, {"right", 0}, {"far", 5}});
+  const auto report = set.evaluate(words);
+  CHECK(report.used == 4);
+  CHECK(report.left_out == 1);
+  CHECK(report.categories == 2);
+  CHECK(report.purity.mean == 1);
+  CHECK(report.purity.deviation == 0);
+  CHECK(std::isnan(report.words.at(4)));
+  const auto unknown = set.evaluate(circle({{"b", 0}}));
+  CHECK(unknown.used == 0);
+  CHECK(std::isnan(unknown.purity.mean));
+  write_file(folder / "c", "up\tnorth\nright\n");
+  CHECK(contains(
+      message_of<FormatError>([&] { static_cast<void>(WordCategories::load(folder / "c")); }),
+      "line 2, column 1: expected a word and its category"));
+}
+
+TEST_CASE("statistics are those of SciPy", "[evaluation]") {
+  const std::vector<double> a{0.60, 0.62, 0.61, 0.63, 0.60}, b{0.61, 0.60, 0.64};
+  const auto of_a = Statistics::of(a);
+  CHECK(of_a.mean == Approx(0.612));
+  CHECK(of_a.deviation == Approx(0.0130384048));
+  CHECK(of_a.high - of_a.mean == Approx(0.0161893178));  // scipy.stats.t.interval
+  const auto difference = Statistics::welch(a, b);
+  CHECK(difference.mean == Approx(0.0046666667));
+  CHECK(difference.low == Approx(-0.0380888202));  // ttest_ind(b, a, equal_var=False)
+  CHECK(difference.high == Approx(0.0474221535));
+  CHECK(difference.p_worse ==
+        Approx(0.176589976));  // ttest_ind(b + 0.01, a, alternative="greater")
+  CHECK(std::isnan(Statistics::welch(a, std::span(b).first(1)).p_worse));
+  CHECK(std::isnan(Statistics::of({}).mean));
+  CHECK(Statistics::holm(std::vector<double>{0.01, NAN, 0.04, 0.03})[0] == Approx(0.03));
+  CHECK(Statistics::holm(std::vector<double>{0.01, NAN, 0.04, 0.03})[2] == Approx(0.06));
+  CHECK(Statistics::holm(std::vector<double>{0.01, NAN, 0.04, 0.03})[3] == Approx(0.06));
+}
+
+TEST_CASE("a bootstrap draws items for both methods alike", "[evaluation]") {
+  // 100 items, of which B has 20 that A has not: the standard error is sqrt(.2 .8 / 100) = 0.04.
+  std::vector<double> a(100), b(100), people, same, reversed;
+  for (std::size_t i = 0; i < 20; ++i) b[i] = 1;
+  const auto better = Statistics::bootstrap(a, b);
+  CHECK(better.mean == Approx(0.2));
+  CHECK(better.low == Approx(0.12).margin(0.011));
+  CHECK(better.high == Approx(0.28).margin(0.011));
+  CHECK(better.p_worse < 0.001);
+  CHECK(Statistics::bootstrap(b, a).p_worse > 0.999);
+  CHECK(Statistics::bootstrap(a, a).low == 0);
+  CHECK_THROWS_AS(Statistics::bootstrap(a, std::span(b).first(3)), InvalidArgument);
+  for (int i = 0; i < 40; ++i) {
+    people.push_back(i / 2);  // ties
+    same.push_back(i / 2);
+    reversed.push_back(-i);
+  }
+  const std::vector<std::vector<double>> of_same{same}, of_reversed{reversed};
+  const auto worse = Statistics::bootstrap_spearman(people, of_same, of_reversed);
+  CHECK(worse.mean == Approx(detail::spearman(people, reversed) - 1));
+  CHECK(worse.high < -1.9);
+  CHECK(Statistics::bootstrap_spearman(people, of_same, of_same).low == Approx(0).margin(1e-12));
 }
