@@ -1,5 +1,7 @@
 // Scores vectors of any format: of words, evaluate FILE --similarity FILE --analogy FILE;
-// of nodes, evaluate FILE --links GRAPH --labels FILE
+// of nodes, evaluate FILE --links GRAPH --labels FILE; of several runs of two methods on a folder
+// of test sets, evaluate A1 A2 A3 --against B1 B2 B3 --suite FOLDER
+#include <algorithm>
 #include <cstdint>
 #include <exception>
 #include <iostream>
@@ -12,25 +14,104 @@
 #include "command_line.hpp"
 #include "evaluation_sets.hpp"
 #include "node_tests.hpp"
+#include "suite_report.hpp"
+
+namespace {
+
+/// Scores runs of one method, or of two, on the sets of a folder, and prints the scores.
+void run_suite(const SuiteOptions& options, const std::vector<std::string>& vectors,
+               const std::vector<std::string>& against, bool with_floor, bool json,
+               const wordloom::LoadOptions& loading) {
+#if !WORDLOOM_HAS_LIBLINEAR
+  warn("evaluate", {"relations and sentences (lrcos, mean) are left out: they need a build with "
+                    "LIBLINEAR (WORDLOOM_ENABLE_LIBLINEAR)"});
+#endif
+  const Suite suite(options);
+  SuiteScores scores, other, floor;
+  nlohmann::ordered_json output{{"protocol", options.protocol}};
+  const auto run = [&](const std::vector<std::string>& paths, const char* name,
+                       SuiteScores& result) {
+    for (const std::string& path : paths)
+      with_vectors_in(path, "", loading, [&](const auto& words) {
+        suite.run(words, result);
+        const wordloom::Embeddings known = words.in_vocabulary();
+        output[name].push_back(
+            {{"path", path}, {"words", known.size()}, {"dimension", known.dimension()}});
+        if (with_floor && &result == &scores && floor.order.empty())
+          suite.run(Suite::random_vectors(known), floor);
+      });
+  };
+  run(vectors, "vectors", scores);
+  if (scores.order.empty())
+    throw wordloom::InvalidArgument("--protocol " + options.protocol +
+                                    " has none of the tests of --only");
+  output["scores"] = json_of(scores);
+  if (with_floor) output["floor"] = json_of(floor);
+  std::vector<SuiteComparison> comparison;
+  if (!against.empty()) {
+    run(against, "against", other);
+    comparison = compare(other, scores);
+    output["scores_against"] = json_of(other);
+    output["comparison"] = json_of(comparison);
+  }
+  if (json) {
+    std::cout << line_of(output);
+  } else {
+    print(std::cout, scores, floor);
+    if (!against.empty()) print(std::cout, comparison);
+  }
+  end_output();
+  if (std::none_of(scores.order.begin(), scores.order.end(),
+                   [&](const auto& name) { return scores.entries.at(name).used > 0; }))
+    throw wordloom::InvalidArgument(options.folder.string() +
+                                    ": none of the words of its sets has a vector");
+}
+
+}  // namespace
 
 int main(int argc, char** argv) try {
   CLI::App app(
       "Scores vectors of words on similarity and analogies, those of nodes on links and "
       "labels");
   app.set_version_flag("--version", "evaluate of Wordloom " + std::string(wordloom::version));
-  std::string vectors, links, training_graph, labels;
-  std::vector<std::string> similarity, analogy;
+  std::string links, training_graph, labels;
+  std::vector<std::string> vectors, against, similarity, analogy;
+  SuiteOptions suite;
+  bool with_floor = false;
   std::vector<double> shares;
   std::uint64_t split_seed = 1;
   bool json = false;
   auto* const file =
-      app.add_option("vectors", vectors, "Vectors, in any format that Wordloom writes, or a model");
+      app.add_option("vectors", vectors,
+                     "Vectors, in any format that Wordloom writes, or a model; with --suite, those "
+                     "of several seeds of one method");
   app.add_option("--similarity", similarity,
                  "Word pairs with scores, as published: WS-353, SimLex-999, MEN, RW, ...");
   app.add_option("--analogy", analogy,
                  "Questions: questions-words.txt, a file of BATS or its folder");
   LookupOptions lookup;
   declare_lookup(app, lookup, "Options");
+  auto* const folder =
+      app.add_option("--suite", suite.folder,
+                     "A folder of test sets: similarity/*.tsv, analogy/*.txt, analogy/BATS*/, "
+                     "categorization/*.tsv, classification/*.txt (also .gz); all are scored");
+  app.add_option(
+         "--only", suite.only,
+         "Only these tests: similarity, cos-add and cos-mul (analogies), lrcos (relations), "
+         "categorization (purity of k-means), mean (sentences by their mean vector)")
+      ->needs(folder)
+      ->check(CLI::IsMember(suite_parts));
+  app.add_option("--protocol", suite.protocol,
+                 "default: unknown words are left out; hyperwords: similarity 0, analogies wrong, "
+                 "among all words; vecto: the same on BATS, and inverse purity")
+      ->needs(folder)
+      ->check(CLI::IsMember({"default", "hyperwords", "vecto"}))
+      ->capture_default_str();
+  app.add_option("--against", against,
+                 "Vectors of seeds of another method: is the first worse by more than 0.01?")
+      ->needs(folder);
+  app.add_flag("--floor", with_floor, "Also the scores of random vectors of the same words")
+      ->needs(folder);
   auto* const graph = app.add_option("--links", links,
                                      "An undirected graph without weights, of which half of the "
                                      "edges are held out to be predicted, as node2vec "
@@ -62,7 +143,7 @@ int main(int argc, char** argv) try {
     throw wordloom::InvalidArgument(
         "--labels needs a build with LIBLINEAR (WORDLOOM_ENABLE_LIBLINEAR)");
 #endif
-  check_lookup(app, "--similarity", "--analogy");
+  if (suite.folder.empty()) check_lookup(app, "--similarity", "--analogy");
   warn("evaluate", warnings_of_repeated(app));
   NodeTests nodes(labels);
   if (!links.empty()) {
@@ -73,12 +154,22 @@ int main(int argc, char** argv) try {
     }
   }
   if (vectors.empty()) throw wordloom::InvalidArgument("vectors is required");
+  if (!suite.folder.empty()) {
+    for (const char* const option : {"--similarity", "--analogy", "--links", "--labels"})
+      if (app.count(option) > 0)
+        throw wordloom::InvalidArgument(std::string(option) + " does not go with --suite");
+    suite.lookup = lookup;
+    run_suite(suite, vectors, against, with_floor, json, loading);
+    return 0;
+  }
+  if (vectors.size() > 1)
+    throw wordloom::InvalidArgument("one file of vectors at a time, except with --suite");
   EvaluationSets sets(similarity, analogy, lookup);
   const auto run = [&](const auto& embeddings) {
     sets.run(embeddings);
     nodes.run(embeddings.in_vocabulary(), 0, shares);
   };
-  with_vectors_in(vectors, "", loading, run);
+  with_vectors_in(vectors.front(), "", loading, run);
   if (json) {
     auto scores = sets.json();
     scores.update(nodes.json());

@@ -10,6 +10,9 @@
 #undef WORDLOOM_DEFINES_FUNCTIONS
 #define WORDLOOM_DEFINES_FUNCTIONS 1
 #define WORDLOOM_FUNCTION
+#include <wordloom/evaluation/categories.hpp>
 #include <wordloom/evaluation/link_prediction.hpp>
 #include <wordloom/evaluation/node_labels.hpp>
+#include <wordloom/evaluation/pair_relations.hpp>
+#include <wordloom/evaluation/sentences.hpp>
 #include <wordloom/evaluation/word_tests.hpp>

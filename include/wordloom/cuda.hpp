@@ -21,24 +21,11 @@ namespace wordloom { inline namespace WORDLOOM_ABI {
 /// CBOW is `Trainer<Cbow, CudaSentenceKernel>`.
 using BlazingText = Trainer<Hogwild, CudaSentenceKernel>;
 
-/// PAR-Word2Vec on a GPU (Moon et al. 2019: see ParWord2Vec).
-using ParWord2VecGpu = Trainer<SentenceMinibatch, CudaGemmKernel>;
-
 /// Randall et al. 2021, "FULL-W2V: Fully Exploiting Data Reuse for W2V on GPU-Accelerated Systems",
 /// with fixed windows. FullRegister keeps output rows in registers; FullW2V also keeps context rows
 /// in a ring in shared memory.
 using FullRegister = detail::FixedWindowTrainer<SharedNegative, CudaRegisterKernel>;
 using FullW2V = detail::FixedWindowTrainer<SharedNegative, CudaRingBufferKernel>;
-
-/// Simonton and Alaghband 2017, "Efficient and accurate Word2Vec implementations in GPU and
-/// shared-memory multicore architectures", with negative sampling. For its hierarchical softmax,
-/// use `Trainer<HierarchicalSoftmax, CudaWombatKernel>` with `.node_sample = 0`.
-using WombatGpu = Trainer<SharedNegative, CudaWombatKernel>;
-
-/// Canny et al. 2015, "Machine Learning at the Limit", in the form of its GPU kernels: first all
-/// positives of a minibatch of 100,000 words, then its negatives. Use `.learning_rate = 0.001`.
-/// BidMach trains one window at a time instead, on the CPU.
-using BidMachGpu = Trainer<SharedNegative, CudaBidMachKernel>;
 
 /// W2V-CL on a GPU (see W2vCl): trains a WordContextMatrix with Adam. The paper's baseline is
 /// VanillaGpu in wordloom/cuda_vanilla.hpp.

@@ -11,8 +11,11 @@
 #include <vector>
 #include <wordloom/core/parallel.hpp>
 #include <wordloom/core/random.hpp>
+#include <wordloom/evaluation/pair_relations.hpp>
+#include <wordloom/evaluation/sentences.hpp>
 
 #include "catch.hpp"
+#include "evaluation/known_vectors.hpp"
 #include "support.hpp"
 
 using namespace wordloom;
@@ -182,5 +185,65 @@ TEST_CASE("logistic regression says what is wrong with its input", "[evaluation]
   CHECK(rows.size() == 2);
   CHECK_THROWS_AS(detail::FeatureRows(0), InvalidArgument);
   CHECK_THROWS_AS(detail::FeatureRows(std::numeric_limits<std::size_t>::max()), InvalidArgument);
+}
+
+TEST_CASE("balanced classes give LRCos the weights that scikit-learn has", "[evaluation]") {
+  const auto words = known_vectors();
+  AnalogySection section{"s", {}};
+  for (int i = 0; i < 8; ++i)
+    section.pairs.push_back({"w" + std::to_string(i), {"w" + std::to_string(i + 8)}});
+  const auto pairs = detail::relation_pairs(words.words(), section, LetterCase::fallback);
+  detail::RelationTest test{.source = 0};
+  const detail::RowQueries queries{words.vectors(), words.inverse_lengths()};
+  detail::learn_relation(queries, pairs, 0, {}, {.tolerance = 1e-10, .balanced = true}, test);
+  const double expected[] = {1.79104, -1.80856, 0.17648, 0.65884, -0.02378, 0.83518};
+  for (std::size_t d = 0; d < 6; ++d) CHECK(test.weights.at(d) == Approx(expected[d]).margin(2e-5));
+  CHECK(test.bias == Approx(-0.66839).margin(2e-5));
+  CHECK(detail::likely_answers(words, std::span(&test, 1), 1) == std::vector<WordId>{8});
+
+  std::vector<AnalogySection> sections{section, section};
+  sections[1].pairs.push_back({"w1", {"unknown", "w9"}});
+  sections[1].questions = {{"w16", "w17", "w18", "w19"}, {"w16", "w17", "w20", "w21"}};
+  const auto report = PairRelations::evaluate(words, sections, {.random_words = false});
+  CHECK(report.sections[0].count.correct == 7);
+  CHECK(report.sections[0].count.asked == 8);
+  CHECK(report.sections[1].count.asked == 11);  // pairs of questions are tested once
+  CHECK(report.sections[1].count.skipped == 1);
+  const auto one = PairRelations::evaluate(words, sections, {.threads = 1});
+  const auto three = PairRelations::evaluate(words, sections, {.threads = 3});
+  CHECK(one.sections[1].outcomes == three.sections[1].outcomes);
+}
+
+TEST_CASE("sentences are classified by the mean of their words", "[evaluation]") {
+  using Words = std::vector<std::string>;
+  CHECK(detail::sentence_words("It's can't \xc3\xa9t\xc3\xa9(you'll), e-mail!", false) ==
+        Words{"it", "'s", "ca", "n't", "t", "(", "you", "'ll", ")", ",", "e", "mail", "!"});
+  CHECK(detail::sentence_words("it's,", true) == Words{"it's,"});
+  const TemporaryFolder folder;
+  const auto words = known_vectors();
+  // Label 7 if w8 to w11 occur, label 2 if w0 to w3 do; every fifth sentence is empty.
+  std::string text;
+  for (int i = 0; i < 40; ++i)
+    text += (i % 2 == 0 ? "7\t" : "2\t") +
+            (i % 5 == 4 ? "" : "W" + std::to_string(i % 4 + (i % 2 == 0 ? 8 : 0)) + " what") + "\n";
+  write_file(folder / "a", text);
+  const std::vector<std::filesystem::path> one{folder / "a"}, two{folder / "a", folder / "a"};
+  const auto crossed = SentenceSet::load(one).evaluate(words);
+  CHECK(crossed.folds.size() == 10);
+  CHECK(crossed.used == 40);
+  CHECK(crossed.without_words == 8);
+  CHECK(crossed.accuracy == Approx(0.8));  // an empty one gets the label of those left to train on
+  const auto split = SentenceSet::load(two);
+  CHECK(split.trained == 40);
+  const auto report = split.evaluate(words, {.threads = 1});
+  CHECK(report.folds.size() == 1);
+  CHECK(report.right == split.evaluate(words, {.threads = 3}).right);
+  CHECK(report.accuracy == Approx(0.9));  // of the empty ones, half have the label of all
+  write_file(folder / "a", "1\ta\n\nx\tb\n");
+  CHECK(contains(message_of<FormatError>([&] { static_cast<void>(SentenceSet::load(one)); }),
+                 "line 3, column 1: expected a label"));
+  write_file(folder / "a", "1\ta\n");
+  CHECK(contains(message_of<InvalidArgument>([&] { static_cast<void>(SentenceSet::load(one)); }),
+                 "all sentences have one label"));
 }
 #endif

@@ -3,9 +3,12 @@
 #include <sstream>
 #include <string>
 #include <vector>
+#include <wordloom/evaluation/categories.hpp>
+#include <wordloom/evaluation/statistics.hpp>
 #include <wordloom/evaluation/word_tests.hpp>
 
 #include "catch.hpp"
+#include "evaluation/known_vectors.hpp"
 #include "support.hpp"
 
 using namespace wordloom;
@@ -51,6 +54,13 @@ TEST_CASE("a pair with an unknown word is counted, not scored", "[evaluation]") 
   CHECK(report.spearman == Approx(1.0));
   CHECK(evaluate_similarity(words, pairs, LetterCase::exact).out_of_vocabulary == 2);
   CHECK(std::isnan(evaluate_similarity(words, std::span(pairs).subspan(2, 1)).spearman));
+  CHECK(std::isnan(report.cosines.at(2)));
+  const auto as_zero =
+      evaluate_similarity(words, std::span(pairs).first(4), {.unknown_is_zero = true});
+  CHECK(as_zero.used == 4);
+  CHECK(as_zero.out_of_vocabulary == 1);
+  CHECK(as_zero.cosines.at(2) == 0);
+  CHECK(as_zero.spearman == Approx(0.8));  // ranks 4 2 3 1 of people, 4 3 2 1 of cosines
   std::ostringstream table;
   table << report;
   CHECK(contains(table.str(), "Spearman 1.0000  4 pairs, 1 out of vocabulary"));
@@ -207,4 +217,142 @@ TEST_CASE("pairs of words are asked in both orders, any answer is right", "[eval
       {"s", {}, {{"france", {"paris", "roma", "rome"}}, {"italy", {"roma"}}}}};
   CHECK(evaluate_analogies(words, excluded).total.asked == 2);
   CHECK(evaluate_analogies(words, excluded).total.correct == 1);
+}
+
+TEST_CASE("questions have the answers of a search of their own", "[evaluation]") {
+  // More distinct words than are searched together, and rows that fill no whole block.
+  constexpr std::size_t size = 1501;
+  WholeNumbers number;
+  std::vector<std::string> names;
+  RowMatrix rows(size, 5);
+  for (std::size_t i = 0; i < size; ++i) {
+    names.push_back("v" + std::to_string(i));
+    for (float& x : rows.row(i)) x = static_cast<float>(number(100));
+  }
+  rows.row(7)[0] = rows.row(3)[0];
+  std::copy_n(rows.row_data(3), 5, rows.row_data(7));  // ties, of which the first is the answer
+  const Embeddings words(WordList::from(names), std::move(rows));
+  for (const auto method : {AnalogyMethod::cos_add, AnalogyMethod::cos_mul}) {
+    AnalogySection section{"s", {}};
+    for (std::size_t i = 0; i < 500; ++i) {
+      const auto &a = names[3 * i], &b = names[3 * i + 1], &c = names[(7 * i + 5) % size];
+      if (a == c || b == c) continue;
+      const auto best = words.analogy(a, b, c, 1, method);
+      section.questions.push_back({a, b, c, i % 3 == 0 ? "v1" : best.at(0).word});
+    }
+    const std::vector<AnalogySection> sections{section};
+    const auto right = evaluate_analogies(words, sections, {.method = method, .threads = 1});
+    for (std::size_t i = 0; i < section.questions.size(); ++i) {
+      const bool is_wrong = section.questions[i].d == "v1";
+      CHECK(right.sections[0].outcomes.at(i) ==
+            (is_wrong ? AnalogyReport::Outcome::wrong : AnalogyReport::Outcome::right));
+    }
+    const auto by_three = evaluate_analogies(words, sections, {.method = method, .threads = 3});
+    CHECK(by_three.sections[0].outcomes == right.sections[0].outcomes);
+  }
+}
+
+TEST_CASE("cos_mul has the answers that NumPy computes", "[evaluation]") {
+  const auto words = known_vectors();
+  CHECK(words.vector("w8")[0] == 55 + 90 - 16);
+  const std::vector<AnalogySection> sections{
+      {"s", {{"w0", "w1", "w2", "w17"}, {"w3", "w8", "w5", "w7"}, {"w10", "w4", "w17", "w1"}}}};
+  CHECK(evaluate_analogies(words, sections, {.method = AnalogyMethod::cos_mul}).total.correct == 3);
+  const auto best = words.analogy("w0", "w1", "w2", 3, AnalogyMethod::cos_mul);
+  CHECK(best.at(0).score == Approx(1.727451).epsilon(1e-5));
+  // a large epsilon makes it b c, which has other answers
+  const AnalogyReport::Options options{.method = AnalogyMethod::cos_mul, .epsilon = 1e6f};
+  CHECK(evaluate_analogies(words, sections, options).total.correct == 0);
+}
+
+TEST_CASE("a question with an unknown word may count as wrong", "[evaluation]") {
+  const AnalogyReport::Count count{2, 4, 6};
+  CHECK(count.accuracy() == Approx(0.5));
+  CHECK(count.accuracy_of_all() == Approx(0.2));
+  CHECK(std::isnan(AnalogyReport::Count{0, 0, 6}.accuracy()));
+  CHECK(AnalogyReport::Count{0, 0, 6}.accuracy_of_all() == 0);
+}
+
+TEST_CASE("clusters and their purity are those of scikit-learn", "[evaluation]") {
+  const std::vector<std::uint32_t> categories{0, 0, 0, 1, 1, 1, 2, 2, 2, 2};
+  const std::vector<std::uint32_t> clusters{0, 0, 1, 1, 1, 3, 2, 2, 0, 0};
+  CHECK(detail::purity(categories, clusters) == Approx(0.7));
+  CHECK(detail::purity(clusters, categories) == Approx(0.6));
+  const Embeddings words = known_vectors().normalized();
+  const detail::KMeans means(words.vectors());
+  RowMatrix centres = detail::vectors_to_multiply(3, 6);
+  for (std::size_t i = 0; i < 3; ++i)
+    std::copy_n(words.vectors().row_data(i), 6, centres.row_data(i));
+  const auto found = means.from(std::move(centres), 3, 100, 0);
+  CHECK(found.inertia == Approx(12.66610).epsilon(1e-5));
+  CHECK(found.clusters == std::vector<std::uint32_t>{0, 1, 2, 2, 1, 1, 1, 0, 0, 0, 2, 2,
+                                                     2, 0, 1, 0, 1, 1, 1, 2, 1, 0, 0, 0});
+  CHECK(means.best(3, 10, 1, 50, 1e-4).inertia <= found.inertia);
+  const auto apart = means.best(24, 1, 1, 50, 1e-4);  // a cluster for each point
+  CHECK(apart.inertia == Approx(0).margin(1e-5));
+  CHECK_THROWS_AS(means.best(25, 1, 1, 50, 1e-4), InvalidArgument);
+}
+
+TEST_CASE("words are compared with their categories", "[evaluation]") {
+  const TemporaryFolder folder;
+  write_file(folder / "c", "up\tnorth\nUpper\tnorth\nright\teast\nfar\teast\nzebra\tanimal\n");
+  const auto set = WordCategories::load(folder / "c");
+  const auto words = circle({{"up", 90}, {"upper", 95}, {"right", 0}, {"far", 5}});
+  const auto report = set.evaluate(words);
+  CHECK(report.used == 4);
+  CHECK(report.left_out == 1);
+  CHECK(report.categories == 2);
+  CHECK(report.purity.mean == 1);
+  CHECK(report.purity.deviation == 0);
+  CHECK(std::isnan(report.words.at(4)));
+  const auto unknown = set.evaluate(circle({{"b", 0}}));
+  CHECK(unknown.used == 0);
+  CHECK(std::isnan(unknown.purity.mean));
+  write_file(folder / "c", "up\tnorth\nright\n");
+  CHECK(contains(
+      message_of<FormatError>([&] { static_cast<void>(WordCategories::load(folder / "c")); }),
+      "line 2, column 1: expected a word and its category"));
+}
+
+TEST_CASE("statistics are those of SciPy", "[evaluation]") {
+  const std::vector<double> a{0.60, 0.62, 0.61, 0.63, 0.60}, b{0.61, 0.60, 0.64};
+  const auto of_a = Statistics::of(a);
+  CHECK(of_a.mean == Approx(0.612));
+  CHECK(of_a.deviation == Approx(0.0130384048));
+  CHECK(of_a.high - of_a.mean == Approx(0.0161893178));  // scipy.stats.t.interval
+  const auto difference = Statistics::welch(a, b);
+  CHECK(difference.mean == Approx(0.0046666667));
+  CHECK(difference.low == Approx(-0.0380888202));  // ttest_ind(b, a, equal_var=False)
+  CHECK(difference.high == Approx(0.0474221535));
+  CHECK(difference.p_worse ==
+        Approx(0.176589976));  // ttest_ind(b + 0.01, a, alternative="greater")
+  CHECK(std::isnan(Statistics::welch(a, std::span(b).first(1)).p_worse));
+  CHECK(std::isnan(Statistics::of({}).mean));
+  CHECK(Statistics::holm(std::vector<double>{0.01, NAN, 0.04, 0.03})[0] == Approx(0.03));
+  CHECK(Statistics::holm(std::vector<double>{0.01, NAN, 0.04, 0.03})[2] == Approx(0.06));
+  CHECK(Statistics::holm(std::vector<double>{0.01, NAN, 0.04, 0.03})[3] == Approx(0.06));
+}
+
+TEST_CASE("a bootstrap draws items for both methods alike", "[evaluation]") {
+  // 100 items, of which B has 20 that A has not: the standard error is sqrt(.2 .8 / 100) = 0.04.
+  std::vector<double> a(100), b(100), people, same, reversed;
+  for (std::size_t i = 0; i < 20; ++i) b[i] = 1;
+  const auto better = Statistics::bootstrap(a, b);
+  CHECK(better.mean == Approx(0.2));
+  CHECK(better.low == Approx(0.12).margin(0.011));
+  CHECK(better.high == Approx(0.28).margin(0.011));
+  CHECK(better.p_worse < 0.001);
+  CHECK(Statistics::bootstrap(b, a).p_worse > 0.999);
+  CHECK(Statistics::bootstrap(a, a).low == 0);
+  CHECK_THROWS_AS(Statistics::bootstrap(a, std::span(b).first(3)), InvalidArgument);
+  for (int i = 0; i < 40; ++i) {
+    people.push_back(i / 2);  // ties
+    same.push_back(i / 2);
+    reversed.push_back(-i);
+  }
+  const std::vector<std::vector<double>> of_same{same}, of_reversed{reversed};
+  const auto worse = Statistics::bootstrap_spearman(people, of_same, of_reversed);
+  CHECK(worse.mean == Approx(detail::spearman(people, reversed) - 1));
+  CHECK(worse.high < -1.9);
+  CHECK(Statistics::bootstrap_spearman(people, of_same, of_same).low == Approx(0).margin(1e-12));
 }

@@ -69,3 +69,33 @@ if evaluate vectors --labels labels --label-share 0.5 >out 2>err; then
 else
   grep LIBLINEAR err
 fi
+
+# A folder of sets, with several seeds.
+mkdir -p suite/similarity suite/categorization suite/classification suite/analogy
+printf 'love\tsex\t9\ntiger\tcat\t8\nbook\tpaper\t7.5\n' >suite/similarity/small.tsv
+printf 'ghost\tspirit\t9\nspirit\tdemon\t8\n' >suite/similarity/unknown.tsv
+printf 'love\thuman\nsex\thuman\ntiger\tbeast\ncat\tbeast\nghost\tbeast\n' >suite/categorization/c.tsv
+printf ': gram\nlove sex tiger cat\nlove sex ghost cat\n' >suite/analogy/questions-words.txt
+only='--only similarity cos-add cos-mul categorization'
+evaluate vectors vectors --suite suite $only --floor >out
+cat out
+grep '^similarity/small [*]  *Spearman  *1.0000  *0.0000  *2  *3  *0  *-*[01][.]' out
+grep '^similarity/unknown [*]  *Spearman  *-  *-  *2  *0  *2 .*none of its words has a vector' out
+grep '^purity/c [*]  *purity  *1.0000  *0.0000  *2  *4  *1 ' out
+grep '^3CosAdd/google [*]  *accuracy .* 2  *1  *1 ' out
+grep '^[*] fewer than 100 items' out
+evaluate vectors --suite suite $only --protocol hyperwords --json >out
+grep '"protocol":"hyperwords","vectors":.{"path":"vectors","words":7,"dimension":2}' out
+grep '"similarity, unknown 0/unknown":{"measure":"Spearman","values":.null.' out
+grep '"hyperwords 3CosAdd/google":.*"asked":1,"skipped":1,' out
+evaluate vectors vectors --suite suite $only --against vectors vectors | tee out
+grep '^similarity/small  *0.0000 .* 0.0000 .. 0.0000 .* not worse by more than 0.01$' out
+grep '^similarity/unknown .* not compared$' out
+refused 'suite: no test set' evaluate vectors --suite suite --only mean
+refused '[-]-similarity does not go with --suite' evaluate vectors --suite suite --similarity set
+refused 'one file of vectors at a time, except with --suite' evaluate vectors vectors --similarity set
+refused '[-]-only requires --suite' evaluate vectors --similarity set --only lrcos
+printf 'love\thuman\nsex\n' >suite/categorization/c.tsv
+refused 'c.tsv: line 2, column 1: expected a word and its category' evaluate vectors --suite suite
+printf '1\tlove\nx\tsex\n' >suite/classification/s.txt
+refused 's.txt: line 2, column 1: expected a label' evaluate vectors --suite suite --only mean

@@ -33,17 +33,21 @@ using CudaRegisterKernel = cuda::CudaKernel<
 using CudaRingBufferKernel =
     cuda::CudaKernel<cuda::RingMethod, SharedNegative, Hogwild, SentenceMinibatch>;
 
-/// PAR-Word2Vec (Moon et al. 2019): the positives of a sentence, then minibatches of its words
-/// against shared negatives as products of tiles.
+/// PAR-Word2Vec on a GPU (Moon et al. 2019), `Trainer<SentenceMinibatch, CudaGemmKernel>`: the
+/// positives of a sentence, then minibatches of its words against shared negatives as products of
+/// tiles.
 using CudaGemmKernel = cuda::CudaKernel<cuda::GemmMethod, SentenceMinibatch>;
 
-/// Wombat (Simonton and Alaghband 2017): a warp for each window, tiles of 4 targets and 8 context
-/// words. `sentences_in_flight` words are trained at a time.
+/// Wombat (Simonton and Alaghband 2017, "Efficient and accurate Word2Vec implementations in GPU and
+/// shared-memory multicore architectures"), `Trainer<SharedNegative, CudaWombatKernel>`, or with
+/// HierarchicalSoftmax and `.node_sample = 0`: a warp for each window, tiles of 4 targets and 8
+/// context words. `sentences_in_flight` words are trained at a time.
 using CudaWombatKernel = cuda::CudaKernel<cuda::WombatMethod, SharedNegative, HierarchicalSoftmax>;
 
-/// BIDMach (Canny et al. 2015): of each 100,000 words first all positives, then all negatives, with
-/// changes scaled by the root of a word's rank: a learning rate of 0.001. `sentences_in_flight`
-/// sentences, then as many parts of the batch are trained at a time.
+/// BIDMach (Canny et al. 2015, "Machine Learning at the Limit", its program for GPUs),
+/// `Trainer<SharedNegative, CudaBidMachKernel>`: of each 100,000 words first all positives, then
+/// all negatives, with changes scaled by the root of a word's rank: a learning rate of 0.001.
+/// `sentences_in_flight` sentences, then as many parts of the batch are trained at a time.
 using CudaBidMachKernel = cuda::CudaKernel<cuda::BidMachMethod, SharedNegative>;
 
 /// Ours: a warp for each sentence, context rows in a ring in registers.

@@ -1,16 +1,21 @@
 #pragma once
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <optional>
 #include <ostream>
 #include <span>
 #include <sstream>
 #include <string>
+#include <type_traits>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include <wordloom/core/error.hpp>
 #include <wordloom/evaluation/analogy_sets.hpp>
+#include <wordloom/evaluation/detail/row_blocks.hpp>
 #include <wordloom/evaluation/letter_case.hpp>
 #include <wordloom/evaluation/word_similarity.hpp>
 #include <wordloom/model/embeddings.hpp>
@@ -23,6 +28,8 @@ struct AnalogyReport {
   /// Options of evaluate_analogies.
   struct Options {
     AnalogyMethod method = AnalogyMethod::cos_add;
+    /// Added to the divisor of cos_mul: 0.001 as in Levy and Goldberg 2014, 0.01 in hyperwords.
+    float epsilon = 0.001f;
     /// Answers are among this many most frequent words, and a question with a rarer word is
     /// skipped; 0 = all words.
     std::size_t restrict_vocabulary = 30'000;
@@ -37,9 +44,12 @@ struct AnalogyReport {
     std::size_t correct = 0, asked = 0, skipped = 0;
 
     /// Returns correct / asked; NaN if none was asked.
-    double accuracy() const {
-      return asked == 0 ? std::numeric_limits<double>::quiet_NaN()
-                        : static_cast<double>(correct) / static_cast<double>(asked);
+    double accuracy() const { return share_of(asked); }
+    /// Returns correct / (asked + skipped): a question with an unknown word is wrong.
+    double accuracy_of_all() const { return share_of(asked + skipped); }
+    double share_of(std::size_t questions) const {
+      return questions == 0 ? std::numeric_limits<double>::quiet_NaN()
+                            : static_cast<double>(correct) / static_cast<double>(questions);
     }
     void operator+=(const Count& other) {
       correct += other.correct;
@@ -48,13 +58,21 @@ struct AnalogyReport {
     }
   };
 
+  /// The result of a question.
+  enum class Outcome : unsigned char { skipped, wrong, right };
+
   struct Section {
     std::string name;
     Count count;
+    /// One for each question of a section, then for each two of its pairs; none of a group.
+    std::vector<Outcome> outcomes = {};
   };
   std::vector<Section> sections;
   std::vector<Section> groups;  // sums over sections, by the name of their group
   Count semantic, syntactic, total;
+
+  /// Adds the result of a section, whose outcomes it counts, to all sums.
+  void add(const AnalogySection& section, std::vector<Outcome> outcomes);
 };
 
 std::ostream& operator<<(std::ostream& out, const AnalogyReport& report);
@@ -85,9 +103,29 @@ WORDLOOM_FUNCTION std::ostream& operator<<(std::ostream& out, const AnalogyRepor
   return out << text.str();
 }
 
+WORDLOOM_FUNCTION void AnalogyReport::add(const AnalogySection& section,
+                                          std::vector<Outcome> outcomes) {
+  const auto number_of = [&](Outcome outcome) {
+    return static_cast<std::size_t>(std::count(outcomes.begin(), outcomes.end(), outcome));
+  };
+  const Count count{number_of(Outcome::right),
+                    number_of(Outcome::right) + number_of(Outcome::wrong),
+                    number_of(Outcome::skipped)};
+  sections.push_back({section.name, count, std::move(outcomes)});
+  if (!section.group.empty()) {
+    auto group = std::find_if(groups.begin(), groups.end(),
+                              [&](const auto& other) { return other.name == section.group; });
+    if (group == groups.end()) group = groups.insert(group, {section.group, {}});
+    group->count += count;
+  }
+  (section.syntactic() ? syntactic : semantic) += count;
+  total += count;
+}
+
 namespace detail {
 
-/// Asks the questions of one section at a time.
+/// Asks questions about words: the cosines of each distinct word with all candidates are computed
+/// once for as many questions as possible, and the scores of answers are sums of them.
 class AnalogySearch {
  public:
   AnalogySearch(const Embeddings& embeddings, const AnalogyReport::Options& options)
@@ -97,19 +135,39 @@ class AnalogySearch {
                    ? embeddings.size()
                    : (std::min)(options.restrict_vocabulary, embeddings.size())) {}
 
-  AnalogyReport::Count count(const AnalogySection& section) {
-    result_ = {};
-    ask_questions(section.questions);
+  AnalogyReport run(std::span<const AnalogySection> sections) {
+    outcomes_.resize(sections.size());
+    known_.resize(sections.size());
+    for (section_ = 0; section_ < sections.size(); ++section_) {
+      ask_questions(sections[section_].questions);
+      ask_pairs(sections[section_].pairs);
+    }
     search();
-    ask_pairs(section.pairs);
-    return result_;
+    AnalogyReport report;
+    for (std::size_t i = 0; i < sections.size(); ++i)
+      report.add(sections[i], std::move(outcomes_[i]));
+    return report;
   }
 
  private:
-  /// The known words of an AnalogySection::Pair.
+  using Outcome = AnalogyReport::Outcome;
+
+  /// The words of an AnalogySection::Pair. Its question is asked if the word and the first answer
+  /// are known.
   struct Pair {
-    WordId word = 0;
-    std::vector<WordId> answers;  // the first is the first of AnalogySection::Pair
+    std::optional<WordId> word, first;
+    std::vector<WordId> answers = {};  // those that are known
+
+    bool has_answer(WordId row) const {
+      return std::find(answers.begin(), answers.end(), row) != answers.end();
+    }
+  };
+
+  struct Question {
+    std::uint32_t a, b, c;  // in words_
+    WordId expected;
+    const Pair *x, *y;  // the pairs of a question that pairs make
+    std::size_t section, place;
   };
 
   std::optional<WordId> find(const std::string& word) const {
@@ -117,95 +175,111 @@ class AnalogySearch {
   }
 
   void ask_questions(const std::vector<AnalogySection::Question>& questions) {
-    for (const auto& question : questions) {
-      const auto a = find(question.a), b = find(question.b), c = find(question.c),
-                 d = find(question.d);
-      if (a && b && c && d)
-        ask({*a, *b, *c}, *d);
-      else
-        ++result_.skipped;
-    }
+    for (const auto& question : questions)
+      ask(find(question.a), find(question.b), find(question.c), find(question.d));
   }
 
   void ask_pairs(const std::vector<AnalogySection::Pair>& pairs) {
-    std::vector<Pair> known;
+    auto& known = known_[section_];
     for (const auto& [word, answers] : pairs) {
-      const auto id = find(word), first = answers.empty() ? std::nullopt : find(answers[0]);
-      if (!id || !first) continue;
-      known.push_back({*id, {}});
+      known.push_back({find(word), answers.empty() ? std::nullopt : find(answers[0])});
       for (const auto& answer : answers)
-        if (const auto other = find(answer)) known.back().answers.push_back(*other);
+        if (const auto id = find(answer)) known.back().answers.push_back(*id);
     }
-    if (pairs.empty()) return;
-    result_.skipped += pairs.size() * (pairs.size() - 1);
     for (const Pair& x : known)
-      for (const Pair& y : known) {
-        if (&x == &y) continue;
-        --result_.skipped;
-        ask({x.word, x.answers[0], y.word}, y.answers[0], &x, &y);
-      }
-    search();  // as long as `known` lives
+      for (const Pair& y : known)
+        if (&x != &y) ask(x.word, x.first, y.word, y.first, &x, &y);
   }
 
-  void ask(const AnalogyIds& question, WordId expected, const Pair* x = nullptr,
-           const Pair* y = nullptr) {
-    if (asked_.size() == max_asked) search();
-    asked_.push_back(question);
-    expected_.push_back({expected, x, y});
+  void ask(std::optional<WordId> a, std::optional<WordId> b, std::optional<WordId> c,
+           std::optional<WordId> expected, const Pair* x = nullptr, const Pair* y = nullptr) {
+    auto& outcomes = outcomes_[section_];
+    outcomes.push_back(Outcome::skipped);
+    if (!a || !b || !c || !expected) return;
+    if (asked_.size() == max_asked || words_.size() + 3 > max_words) search();
+    asked_.push_back(
+        {column(*a), column(*b), column(*c), *expected, x, y, section_, outcomes.size() - 1});
   }
 
-  /// Searches the answers of the waiting questions: the best answer of nearly all, because a search
-  /// for many takes long.
+  std::uint32_t column(WordId word) {
+    const auto [at, is_new] = columns_.try_emplace(word, static_cast<std::uint32_t>(words_.size()));
+    if (is_new) words_.push_back(word);
+    return at->second;
+  }
+
+  /// Answers the questions that were asked.
   void search() {
-    result_.asked += asked_.size();
-    std::size_t most = 1;  // answers, all but one of which may be those of x
-    for (const Expected& expected : expected_)
-      if (expected.x) most = (std::max)(most, expected.x->answers.size() + 1);
-    search(1);
-    search(most);
-    asked_.clear();
-    expected_.clear();
-  }
-
-  /// Searches the `best` best answers of the waiting questions, and leaves those that need more.
-  void search(std::size_t best) {
-    const RowQueries queries{embeddings_.vectors(), embeddings_.inverse_lengths()};
-    const auto answers = queries.analogies(
-        asked_, best, options_.method,
-        {.restrict_vocabulary = options_.restrict_vocabulary, .threads = options_.threads});
-    std::size_t waiting = 0;
-    for (std::size_t q = 0; q < answers.size(); ++q) {
-      const auto& [word, x, y] = expected_[q];
-      const auto is_in = [](const NearestRow& answer, const std::vector<WordId>& words) {
-        return std::find(words.begin(), words.end(), answer.row) != words.end();
-      };
-      const auto given = std::find_if(
-          answers[q].begin(), answers[q].end(),
-          [&, x = x](const NearestRow& answer) { return !x || !is_in(answer, x->answers); });
-      if (given != answers[q].end()) {
-        result_.correct += y ? is_in(*given, y->answers) : given->row == word;
-      } else if (answers[q].size() == best) {
-        asked_[waiting] = asked_[q];
-        expected_[waiting++] = expected_[q];
-      }
+    const auto constant = []<class T>(T, float x) {
+      if constexpr (std::is_same_v<T, float>)
+        return x;
+      else
+        return T{x, x, x, x};
+    };
+    if (options_.method == AnalogyMethod::cos_add) {
+      search([](auto a, auto b, auto c) { return b - a + c; });
+    } else {
+      search([&](auto a, auto b, auto c) {
+        const auto one = constant(a, 1.0f), half = constant(a, 0.5f);
+        return (b + one) * half * ((c + one) * half) /
+               ((a + one) * half + constant(a, options_.epsilon));
+      });
     }
-    asked_.resize(waiting);
-    expected_.resize(waiting);
+    asked_.clear();
+    words_.clear();
+    columns_.clear();
   }
 
-  struct Expected {
-    WordId word;
-    const Pair *x, *y;  // the pairs of a question that pairs make
-  };
+  template <class Score>
+  void search(const Score& score) {
+    const RowQueries queries{embeddings_.vectors(), embeddings_.inverse_lengths()};
+    RowMatrix words = vectors_to_multiply(words_.size(), embeddings_.dimension());
+    for (std::size_t i = 0; i < words_.size(); ++i) queries.add_unit(words_[i], 1, words.row(i));
+    const std::size_t work = words_.size() * words.stride() + asked_.size();
+    const std::size_t threads = threads_for(count_ * work, options_.threads);
+    BestRows best(threads, asked_.size());
+    for_each_block(words, queries.vectors, queries.inverse_lengths, count_, threads,
+                   [&](std::size_t thread, const RowBlock& block) {
+                     for (std::size_t q = 0; q < asked_.size(); ++q)
+                       scan(asked_[q], block, score, best.at(thread, q));
+                   });
+    for (std::size_t q = 0; q < asked_.size(); ++q) {
+      const Question& question = asked_[q];
+      const WordId row = best.best(q).row;
+      const bool is_right = question.y ? question.y->has_answer(row) : row == question.expected;
+      outcomes_[question.section][question.place] = is_right ? Outcome::right : Outcome::wrong;
+    }
+  }
 
-  static constexpr std::size_t max_asked = 65'536;  // at a time, which bounds the memory
+  template <class Score>
+  void scan(const Question& question, const RowBlock& block, const Score& score,
+            BestRow& best) const {
+    const float *const a = block.of(question.a), *const b = block.of(question.b),
+                       *const c = block.of(question.c);
+    const auto at = [](const float* p) { return *reinterpret_cast<const FourFloats*>(p); };
+    if (!any_above(best.score,
+                   [&](std::size_t i) { return score(at(a + i), at(b + i), at(c + i)); }))
+      return;
+    for (std::size_t i = 0; i < block.size; ++i) {
+      const float s = score(a[i], b[i], c[i]);
+      const auto row = static_cast<WordId>(block.begin + i);
+      if (s > best.score && row != words_[question.a] && row != words_[question.b] &&
+          row != words_[question.c] && !(question.x && question.x->has_answer(row)))
+        best = {s, row};
+    }
+  }
+
+  // At a time, which bounds the memory; the products of so many words stay in the second cache.
+  static constexpr std::size_t max_asked = 65'536, max_words = 1024;
 
   const Embeddings& embeddings_;
   const AnalogyReport::Options& options_;
-  std::size_t count_;  // words that are looked up
-  AnalogyReport::Count result_;
-  std::vector<AnalogyIds> asked_;
-  std::vector<Expected> expected_;
+  std::size_t count_;        // words that are looked up
+  std::size_t section_ = 0;  // of the questions that are asked
+  std::vector<std::vector<Outcome>> outcomes_;
+  std::vector<std::vector<Pair>> known_;
+  std::vector<Question> asked_;
+  std::vector<WordId> words_;  // distinct, of the questions asked
+  std::unordered_map<WordId, std::uint32_t> columns_;
 };
 
 }  // namespace detail
@@ -213,21 +287,7 @@ class AnalogySearch {
 WORDLOOM_FUNCTION AnalogyReport evaluate_analogies(const Embeddings& embeddings,
                                                    std::span<const AnalogySection> sections,
                                                    const AnalogyReport::Options& options) {
-  detail::AnalogySearch search(embeddings, options);
-  AnalogyReport report;
-  for (const auto& section : sections) {
-    const AnalogyReport::Count result = search.count(section);
-    report.sections.push_back({section.name, result});
-    if (!section.group.empty()) {
-      auto group = std::find_if(report.groups.begin(), report.groups.end(),
-                                [&](const auto& other) { return other.name == section.group; });
-      if (group == report.groups.end()) group = report.groups.insert(group, {section.group, {}});
-      group->count += result;
-    }
-    (section.syntactic() ? report.syntactic : report.semantic) += result;
-    report.total += result;
-  }
-  return report;
+  return detail::AnalogySearch(embeddings, options).run(sections);
 }
 
 #endif

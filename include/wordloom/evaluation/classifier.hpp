@@ -30,6 +30,9 @@ struct LogisticOptions {
   /// Training ends when the gradient has fallen to this fraction of its length at the start, times
   /// the share of the rarer class; above 0.
   double tolerance = 1e-4;
+  /// True if both classes have the same weight in the loss, however many rows they have: C is
+  /// multiplied by n / (2 n_class), as by scikit-learn's class_weight "balanced".
+  bool balanced = false;
 };
 
 #if WORDLOOM_HAS_LIBLINEAR
@@ -171,6 +174,15 @@ inline LogisticRegression LogisticRegression::fit(const FeatureRows& features,
   settings.eps = options.tolerance;
   settings.C = options.cost;
   regularize_bias(settings);
+  int labels[] = {1, -1};
+  const auto positives = static_cast<double>(std::count(classes.begin(), classes.end(), 1.0));
+  const double half = static_cast<double>(classes.size()) / 2;
+  double weights[] = {half / positives, half / (2 * half - positives)};
+  if (options.balanced) {
+    settings.nr_weight = 2;
+    settings.weight_label = labels;
+    settings.weight = weights;
+  }
   if (const char* const error = ::check_parameter(&task, &settings))
     throw InvalidArgument{"LIBLINEAR refuses its parameters: ", error};
   struct Free {

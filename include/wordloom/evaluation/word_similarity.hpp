@@ -47,10 +47,19 @@ struct SimilarityPair {
 
 /// The rank correlation of cosines with the scores that people gave word pairs.
 struct SimilarityReport {
+  /// Options of evaluate_similarity.
+  struct Options {
+    LetterCase letter_case = LetterCase::fallback;
+    /// True if a pair with an unknown word has the cosine 0, as in hyperwords and in vecto; false
+    /// if it is left out.
+    bool unknown_is_zero = false;
+  };
+
   double spearman = std::numeric_limits<double>::quiet_NaN();  // of the pairs used; NaN below 2
   std::size_t used = 0;
-  std::size_t out_of_vocabulary = 0;  // pairs left out
+  std::size_t out_of_vocabulary = 0;  // pairs without vectors: left out, or with the cosine 0
   std::size_t made_of_subwords = 0;   // pairs used with a word out of the vocabulary
+  std::vector<double> cosines = {};   // one for each pair, NaN for those left out
 };
 
 namespace detail {
@@ -124,12 +133,13 @@ template <class Vectors>
 requires requires(const Vectors& vectors, std::string_view word) { vectors.similarity(word, word); }
 [[nodiscard]] SimilarityReport evaluate_similarity(const Vectors& embeddings,
                                                    std::span<const SimilarityPair> pairs,
-                                                   LetterCase letter_case = LetterCase::fallback) {
+                                                   const SimilarityReport::Options& options = {}) {
   SimilarityReport report;
   std::vector<double> people, cosines;
   const auto spelling = [&](const std::string& word) {
-    const bool as_written = letter_case == LetterCase::exact ||
-                            (letter_case == LetterCase::fallback && embeddings.contains(word));
+    const bool as_written =
+        options.letter_case == LetterCase::exact ||
+        (options.letter_case == LetterCase::fallback && embeddings.contains(word));
     return as_written ? word : lower_case(word);
   };
   for (const auto& pair : pairs) {
@@ -138,17 +148,28 @@ requires requires(const Vectors& vectors, std::string_view word) { vectors.simil
     bool has_vectors = known;
     if constexpr (requires { embeddings.has_vector(first); })
       has_vectors = embeddings.has_vector(first) && embeddings.has_vector(second);
-    if (!has_vectors) {
-      ++report.out_of_vocabulary;
+    if (!has_vectors) ++report.out_of_vocabulary;
+    if (!has_vectors && !options.unknown_is_zero) {
+      report.cosines.push_back(std::numeric_limits<double>::quiet_NaN());
       continue;
     }
-    if (!known) ++report.made_of_subwords;
+    if (has_vectors && !known) ++report.made_of_subwords;
     people.push_back(pair.score);
-    cosines.push_back(static_cast<double>(embeddings.similarity(first, second)));
+    cosines.push_back(has_vectors ? static_cast<double>(embeddings.similarity(first, second))
+                                  : 0.0);
+    report.cosines.push_back(cosines.back());
   }
   report.spearman = detail::spearman(people, cosines);
   report.used = people.size();
   return report;
+}
+
+template <class Vectors>
+[[nodiscard]] SimilarityReport evaluate_similarity(const Vectors& embeddings,
+                                                   std::span<const SimilarityPair> pairs,
+                                                   LetterCase letter_case) {
+  return evaluate_similarity(embeddings, pairs,
+                             SimilarityReport::Options{.letter_case = letter_case});
 }
 
 #if WORDLOOM_DEFINES_FUNCTIONS

@@ -288,7 +288,6 @@ void train_by_threads(const Corpus& corpus, const Samplers& samplers, const Kern
 
   team.train(std::cref(train_thread));
   packed.unpack_for_good();
-  // See ColumnLoop.
   const bool stopped = run.state.stopped();
   if (stopped) run.end();
   if constexpr (HasEncoder<Samplers>) {

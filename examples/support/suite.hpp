@@ -1,0 +1,294 @@
+#pragma once
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstddef>
+#include <filesystem>
+#include <functional>
+#include <limits>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <numbers>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+#include <wordloom/evaluation.hpp>
+#include <wordloom/wordloom.hpp>
+
+#include "lookup_options.hpp"
+
+/// The tests of a folder that a command line asks for.
+struct SuiteOptions {
+  std::filesystem::path folder;
+  std::vector<std::string> only;
+  std::string protocol = "default";
+  LookupOptions lookup;
+
+  bool wants(const std::string& part) const {
+    return only.empty() || std::find(only.begin(), only.end(), part) != only.end();
+  }
+};
+
+inline const std::vector<std::string> suite_parts{"similarity", "cos-add",        "cos-mul",
+                                                  "lrcos",      "categorization", "mean"};
+
+/// The scores of one test with the vectors of several runs of a method.
+struct SuiteEntry {
+  std::string measure;
+  std::vector<double> values;  // of each run; NaN if nothing is known
+  std::vector<double> seconds;
+  nlohmann::ordered_json details = nlohmann::ordered_json::array();
+  std::size_t used = 0, left_out = 0;      // items, of the last run
+  std::vector<std::vector<double>> items;  // of each run: scores of the items, NaN if left out
+  std::vector<double> people;              // the scores of pairs, for rank correlations
+};
+
+/// The entries of a method, by name, in the order of the suite.
+struct SuiteScores {
+  std::vector<std::string> order;
+  std::map<std::string, SuiteEntry> entries;
+
+  SuiteEntry& at(const std::string& name) {
+    if (!entries.contains(name)) order.push_back(name);
+    return entries[name];
+  }
+};
+
+/// Test sets of a folder: similarity/*.tsv, analogy/*.txt, analogy/BATS*/, categorization/*.tsv and
+/// classification/*.txt, each also as .gz. They are read once and scored with any vectors.
+class Suite {
+ public:
+  /// Throws IoError and FormatError for a set, and InvalidArgument if there is none.
+  explicit Suite(SuiteOptions options) : options_(std::move(options)) {
+    namespace w = wordloom;
+    for (const auto& [name, path] : files("similarity", ".tsv"))
+      if (options_.wants("similarity"))
+        similarity_.emplace_back(name, w::SimilarityPair::load(path));
+    const bool asks = options_.wants("cos-add") || options_.wants("cos-mul");
+    if (asks || options_.wants("lrcos")) {
+      for (const auto& [name, path] : files("analogy", ".txt"))
+        analogy_.emplace_back(name == "questions-words" ? "google" : name,
+                              w::AnalogySection::load(path));
+      std::error_code none;
+      for (const auto& at : std::filesystem::directory_iterator(options_.folder / "analogy", none))
+        if (at.is_directory() && at.path().filename().string().starts_with("BATS"))
+          analogy_.emplace_back("BATS", w::AnalogySection::load(at.path()));
+      std::sort(analogy_.begin(), analogy_.end(),
+                [](const auto& a, const auto& b) { return a.first < b.first; });
+    }
+    for (const auto& [name, path] : files("categorization", ".tsv"))
+      if (options_.wants("categorization"))
+        categories_.emplace_back(name, w::WordCategories::load(path));
+    if (options_.wants("mean") && options_.protocol == "default") load_sentences();
+    if (similarity_.empty() && analogy_.empty() && categories_.empty() && sentences_.empty())
+      throw w::InvalidArgument(options_.folder.string() +
+                               ": no test set of these parts and this protocol: expected "
+                               "similarity/*.tsv, analogy/*.txt, analogy/BATS*/, "
+                               "categorization/*.tsv or classification/*.txt");
+  }
+
+  /// Adds the scores of one run to those of a method.
+  template <class Words>
+  void run(const Words& words, SuiteScores& scores) const {
+    namespace w = wordloom;
+    const auto letter_case = options_.lookup.chosen_case();
+    const bool is_default = options_.protocol == "default", of_vecto = options_.protocol == "vecto";
+    const w::Embeddings known = words.in_vocabulary();
+    for (const auto& [name, pairs] : similarity_) {
+      start();
+      const auto report = w::evaluate_similarity(
+          words, pairs, {.letter_case = letter_case, .unknown_is_zero = !is_default});
+      const std::size_t found = pairs.size() - report.out_of_vocabulary;
+      auto& entry = add(scores, (is_default ? "similarity/" : "similarity, unknown 0/") + name,
+                        "Spearman", found == 0 ? nan() : report.spearman, found,
+                        report.out_of_vocabulary, {{"found", found}, {"pairs", pairs.size()}});
+      entry.items.push_back(report.cosines);
+      entry.people.clear();
+      for (const auto& pair : pairs) entry.people.push_back(pair.score);
+    }
+    for (const auto& [name, sections] : analogy_) {
+      const bool is_bats = name == "BATS";
+      for (const auto& [part, title, method] :
+           {std::tuple{"cos-add", "3CosAdd", w::AnalogyMethod::cos_add},
+            std::tuple{"cos-mul", "3CosMul", w::AnalogyMethod::cos_mul}}) {
+        if (!options_.wants(part) || (is_bats && options_.protocol == "hyperwords")) continue;
+        start();
+        const auto report = w::evaluate_analogies(
+            known, sections,
+            {.method = method,
+             .epsilon = options_.protocol == "hyperwords" ? 0.01f : 0.001f,
+             .restrict_vocabulary =
+                 is_bats || !is_default ? 0 : std::size_t{options_.lookup.restrict_vocabulary},
+             .letter_case = letter_case});
+        add_analogies(scores, title, name, report, sections);
+      }
+#if WORDLOOM_HAS_LIBLINEAR
+      if (options_.wants("lrcos") && options_.protocol != "hyperwords") {
+        start();
+        add_analogies(scores, "LRCos", name,
+                      w::PairRelations::evaluate(known, sections, {.letter_case = letter_case}),
+                      sections);
+      }
+#endif
+    }
+    for (const auto& [name, set] : categories_) {
+      if (options_.protocol == "hyperwords") break;
+      start();
+      const auto report = set.evaluate(known, {.letter_case = letter_case});
+      auto& entry = add(scores, (of_vecto ? "inverse purity/" : "purity/") + name,
+                        of_vecto ? "inverse purity" : "purity",
+                        of_vecto ? report.inverse_purity.mean : report.purity.mean, report.used,
+                        report.left_out,
+                        {{"deviation", number(report.purity.deviation)},
+                         {"inverse_purity", number(report.inverse_purity.mean)},
+                         {"words", report.used},
+                         {"left_out", report.left_out},
+                         {"categories", report.categories}});
+      entry.items.push_back(of_vecto ? std::vector<double>{} : report.words);
+    }
+#if WORDLOOM_HAS_LIBLINEAR
+    for (const auto& [name, set] : sentences_) {
+      start();
+      const auto report = set.evaluate(known, {.letter_case = letter_case});
+      const bool is_known = report.without_words < set.sentences.size();
+      auto& entry =
+          add(scores, "mean vector/" + name, "accuracy", is_known ? report.accuracy : nan(),
+              report.used, 0, {{"folds", report.folds}, {"without_words", report.without_words}});
+      entry.items.emplace_back(report.right.begin(), report.right.end());
+    }
+#endif
+  }
+
+  /// Returns vectors of the same words with normal numbers, as long as those on average.
+  static wordloom::Embeddings random_vectors(const wordloom::Embeddings& words) {
+    wordloom::Random random(1);
+    double squares = 0;
+    for (const auto& [word, vector] : words)
+      for (const float x : vector) squares += double{x} * double{x};
+    const double scale = std::sqrt(squares / static_cast<double>(words.size() * words.dimension()));
+    wordloom::RowMatrix rows(words.size(), words.dimension());
+    for (std::size_t i = 0; i < rows.rows(); ++i)
+      for (float& x : rows.row(i))  // Box and Muller 1958
+        x = static_cast<float>(scale * std::sqrt(-2 * std::log(1 - random.uniform())) *
+                               std::cos(2 * std::numbers::pi * random.uniform()));
+    std::vector<std::string> names;
+    for (const auto& [word, vector] : words) names.emplace_back(word);
+    return {wordloom::WordList::from(names), std::move(rows)};
+  }
+
+ private:
+  using Files = std::vector<std::pair<std::string, std::filesystem::path>>;
+  template <class Data>
+  using Sets = std::vector<std::pair<std::string, Data>>;
+
+  static double nan() { return std::numeric_limits<double>::quiet_NaN(); }
+  static nlohmann::ordered_json number(double x) {
+    return std::isfinite(x) ? nlohmann::ordered_json(x) : nlohmann::ordered_json(nullptr);
+  }
+
+  /// Returns the files of a folder that end so, or so and .gz, by name.
+  Files files(const std::string& folder, const std::string& ending) const {
+    Files found;
+    std::error_code none;
+    for (const auto& at : std::filesystem::directory_iterator(options_.folder / folder, none)) {
+      std::string name = at.path().filename().string();
+      if (name.ends_with(".gz")) name.resize(name.size() - 3);
+      if (!at.is_regular_file() || name.starts_with('.') || !name.ends_with(ending)) continue;
+      name.resize(name.size() - ending.size());
+      found.emplace_back(name, at.path());
+    }
+    std::sort(found.begin(), found.end());
+    return found;
+  }
+
+  void load_sentences() {
+    std::map<std::string, std::map<std::string, std::filesystem::path>> sets;
+    for (const auto& [name, path] : files("classification", ".txt")) {
+      const std::size_t dot = std::min(name.find('.'), name.size());
+      sets[name.substr(0, dot)][name.substr(std::min(dot + 1, name.size()))] = path;
+    }
+    for (const auto& [name, parts] : sets) {
+      std::vector<std::filesystem::path> paths;
+      for (const char* const part : {"", "train", "dev", "test"})
+        if (const auto at = parts.find(part); at != parts.end()) paths.push_back(at->second);
+      if (!paths.empty())
+        sentences_.emplace_back(name, wordloom::SentenceSet::load(paths, name.starts_with("sst")));
+    }
+  }
+
+  void start() const { started_ = std::chrono::steady_clock::now(); }
+
+  SuiteEntry& add(SuiteScores& scores, const std::string& name, const std::string& measure,
+                  double value, std::size_t used, std::size_t left_out,
+                  nlohmann::ordered_json details) const {
+    SuiteEntry& entry = scores.at(name);
+    const std::chrono::duration<double> time = std::chrono::steady_clock::now() - started_;
+    start();
+    entry.measure = measure;
+    entry.values.push_back(value);
+    entry.seconds.push_back(time.count());
+    entry.details.push_back(std::move(details));
+    entry.used = used;
+    entry.left_out = left_out;
+    return entry;
+  }
+
+  /// Adds the accuracy of each group of sections, of all, and for relations the mean of sections.
+  void add_analogies(SuiteScores& scores, const std::string& title, const std::string& set,
+                     const wordloom::AnalogyReport& report,
+                     const std::vector<wordloom::AnalogySection>& sections) const {
+    using Count = wordloom::AnalogyReport::Count;
+    using Outcome = wordloom::AnalogyReport::Outcome;
+    const bool counts_all = options_.protocol != "default", is_lr_cos = title == "LRCos";
+    const auto value = [&](const Count& count) {
+      return count.asked == 0 ? nan() : counts_all ? count.accuracy_of_all() : count.accuracy();
+    };
+    const auto add_count = [&](const std::string& name, const Count& count, const auto& is_in) {
+      auto& entry = add(scores, name, "accuracy", value(count), count.asked, count.skipped,
+                        {{"correct", count.correct},
+                         {"asked", count.asked},
+                         {"skipped", count.skipped},
+                         {"of_all", number(count.accuracy_of_all())}});
+      entry.items.emplace_back();
+      for (std::size_t s = 0; s < sections.size(); ++s)
+        if (is_in(sections[s]))
+          for (const Outcome outcome : report.sections[s].outcomes)
+            entry.items.back().push_back(outcome == Outcome::right                 ? 1
+                                         : outcome == Outcome::wrong || counts_all ? 0
+                                                                                   : nan());
+    };
+    const auto all = [](const auto&) { return true; };
+    if (set == "BATS" || is_lr_cos) {
+      const std::string prefix = title + " " + set + (counts_all ? ", unknown wrong/" : "/");
+      if (set == "BATS") {
+        for (const auto& group : report.groups)
+          add_count(prefix + group.name, group.count,
+                    [&](const auto& section) { return section.group == group.name; });
+      } else {
+        add_count(prefix + "semantic", report.semantic,
+                  [](const auto& section) { return !section.syntactic(); });
+        add_count(prefix + "syntactic", report.syntactic,
+                  [](const auto& section) { return section.syntactic(); });
+      }
+      add_count(prefix + "all", report.total, all);
+    } else {
+      const std::string prefix = options_.protocol == "hyperwords" ? "hyperwords " : "";
+      add_count(prefix + title + (options_.protocol == "vecto" ? ", unknown wrong/" : "/") + set,
+                report.total, all);
+      auto& details =
+          scores
+              .at(prefix + title + (options_.protocol == "vecto" ? ", unknown wrong/" : "/") + set)
+              .details.back();
+      details["semantic"] = number(value(report.semantic));
+      details["syntactic"] = number(value(report.syntactic));
+    }
+  }
+
+  SuiteOptions options_;
+  Sets<std::vector<wordloom::SimilarityPair>> similarity_;
+  Sets<std::vector<wordloom::AnalogySection>> analogy_;
+  Sets<wordloom::WordCategories> categories_;
+  Sets<wordloom::SentenceSet> sentences_;
+  mutable std::chrono::steady_clock::time_point started_;
+};
