@@ -127,7 +127,7 @@ inline std::string fixed(double x, int digits) {
 
 /// Prints a table of the tests; `floor`: the scores of random vectors, or empty.
 inline void print(std::ostream& out, const SuiteScores& scores, const SuiteScores& floor) {
-  out << std::left << std::setw(44) << "test" << std::right << std::setw(15) << "measure"
+  out << std::left << std::setw(58) << "test" << std::right << std::setw(15) << "measure"
       << std::setw(8) << "score" << std::setw(8) << "+-" << std::setw(4) << "n" << std::setw(8)
       << "used" << std::setw(10) << "left out" << std::setw(8) << "floor" << std::setw(9)
       << "seconds" << '\n';
@@ -138,7 +138,7 @@ inline void print(std::ostream& out, const SuiteScores& scores, const SuiteScore
     const auto of_floor = floor.entries.find(name);
     const bool is_small = entry.used + entry.left_out<100, is_known = entry.used> 0;
     has_small = has_small || is_small;
-    out << std::left << std::setw(44) << name + (is_small ? " *" : "") << std::right
+    out << std::left << std::setw(58) << name + (is_small ? " *" : "") << std::right
         << std::setw(15) << entry.measure << std::setw(8) << fixed(over.mean, 4) << std::setw(8)
         << fixed(over.deviation, 4) << std::setw(4) << over.count << std::setw(8) << entry.used
         << std::setw(10) << entry.left_out << std::setw(8)
@@ -151,7 +151,7 @@ inline void print(std::ostream& out, const SuiteScores& scores, const SuiteScore
 
 inline void print(std::ostream& out, const std::vector<SuiteComparison>& rows) {
   out << '\n'
-      << std::left << std::setw(44) << "VECTORS minus --against" << std::right << std::setw(9)
+      << std::left << std::setw(58) << "VECTORS minus --against" << std::right << std::setw(9)
       << "mean" << std::setw(20) << "95 % over seeds" << std::setw(20) << "95 % over items"
       << std::setw(8) << "p, Holm"
       << "  claim\n";
@@ -159,7 +159,7 @@ inline void print(std::ostream& out, const std::vector<SuiteComparison>& rows) {
     return std::isnan(d.low) ? "-" : fixed(d.low, 4) + " .. " + fixed(d.high, 4);
   };
   for (const auto& row : rows)
-    out << std::left << std::setw(44) << row.name << std::right << std::setw(9)
+    out << std::left << std::setw(58) << row.name << std::right << std::setw(9)
         << fixed(row.seeds.mean, 4) << std::setw(20) << interval(row.seeds) << std::setw(20)
         << interval(row.items) << std::setw(8) << fixed(row.p, 4) << "  " << row.claim() << '\n';
 }
