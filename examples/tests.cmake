@@ -67,7 +67,7 @@ wordloom_corpus_test(custom_corpus "$<TARGET_FILE:custom_corpus> ${corpus}/text 
 wordloom_corpus_test(custom_combine "$<TARGET_FILE:custom_combine> ${corpus}/text | grep 'loss of two ranks: clipped sum'")
 if(WORDLOOM_ENABLE_BLAS)
   wordloom_corpus_test(char_cnn
-    "$<TARGET_FILE:char_cnn> ${corpus}/text model france frances | tee out; grep '^france: ' out
+    "$<TARGET_FILE:char_cnn> ${corpus}/short/text model france frances | tee out; grep '^france: ' out
      grep '^frances, not in the text:.*france' out; test -s model")
 endif()
 wordloom_corpus_test(subwords
