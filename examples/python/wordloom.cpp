@@ -126,7 +126,7 @@ std::vector<std::pair<std::string, float>> most_similar(
   const Words words = word != nullptr ? Words{*word} : std::get<Words>(positive);
   std::vector<std::pair<std::string, float>> found;
   for (auto& [near, score] : vectors.most_similar(
-           WordSum{{words.begin(), words.end()}, {negative.begin(), negative.end()}}, k))
+           Embeddings::Sum{{words.begin(), words.end()}, {negative.begin(), negative.end()}}, k))
     found.emplace_back(near, score);
   return found;
 }
