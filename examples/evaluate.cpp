@@ -143,7 +143,8 @@ int main(int argc, char** argv) try {
     throw wordloom::InvalidArgument(
         "--labels needs a build with LIBLINEAR (WORDLOOM_ENABLE_LIBLINEAR)");
 #endif
-  if (suite.folder.empty()) check_lookup(app, "--similarity", "--analogy");
+  const bool has_suite = app.count("--suite") > 0;
+  if (!has_suite) check_lookup(app, "--similarity", "--analogy");
   warn("evaluate", warnings_of_repeated(app));
   NodeTests nodes(labels);
   if (!links.empty()) {
@@ -154,7 +155,7 @@ int main(int argc, char** argv) try {
     }
   }
   if (vectors.empty()) throw wordloom::InvalidArgument("vectors is required");
-  if (!suite.folder.empty()) {
+  if (has_suite) {
     for (const char* const option : {"--similarity", "--analogy", "--links", "--labels"})
       if (app.count(option) > 0)
         throw wordloom::InvalidArgument(std::string(option) + " does not go with --suite");

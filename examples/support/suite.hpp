@@ -62,6 +62,8 @@ class Suite {
   /// Throws IoError and FormatError for a set, and InvalidArgument if there is none.
   explicit Suite(SuiteOptions options) : options_(std::move(options)) {
     namespace w = wordloom;
+    if (!std::filesystem::is_directory(options_.folder))
+      throw w::IoError("'" + options_.folder.string() + "' is not a folder of test sets");
     for (const auto& [name, path] : files("similarity", ".tsv"))
       if (options_.wants("similarity"))
         similarity_.emplace_back(name, w::SimilarityPair::load(path));
@@ -81,6 +83,9 @@ class Suite {
       if (options_.wants("categorization"))
         categories_.emplace_back(name, w::WordCategories::load(path));
     if (options_.wants("mean") && options_.protocol == "default") load_sentences();
+    refuse_repeated("similarity", similarity_);
+    refuse_repeated("analogy", analogy_);
+    refuse_repeated("categorization", categories_);
     if (similarity_.empty() && analogy_.empty() && categories_.empty() && sentences_.empty())
       throw w::InvalidArgument(options_.folder.string() +
                                ": no test set of these parts and this protocol: expected "
@@ -202,11 +207,30 @@ class Suite {
     return found;
   }
 
+  /// Throws InvalidArgument for two sets of one name, whose scores would be taken for those of two
+  /// runs.
+  template <class Of>
+  void refuse_repeated(const std::string& folder, const Of& sets) const {
+    for (std::size_t i = 1; i < sets.size(); ++i)
+      if (sets[i].first == sets[i - 1].first)
+        throw wordloom::InvalidArgument((options_.folder / folder).string() +
+                                        ": two sets are named '" + sets[i].first +
+                                        "' (.gz and BATS... have the name of the others): leave "
+                                        "one out");
+  }
+
   void load_sentences() {
     std::map<std::string, std::map<std::string, std::filesystem::path>> sets;
     for (const auto& [name, path] : files("classification", ".txt")) {
-      const std::size_t dot = std::min(name.find('.'), name.size());
-      sets[name.substr(0, dot)][name.substr(std::min(dot + 1, name.size()))] = path;
+      // NAME.train, .dev or .test, or the name of a whole set.
+      const std::size_t dot = std::min(name.rfind('.'), name.size());
+      const std::string part = name.substr(std::min(dot + 1, name.size()));
+      const bool is_part = part == "train" || part == "dev" || part == "test";
+      auto& place = is_part ? sets[name.substr(0, dot)][part] : sets[name][""];
+      if (!place.empty())
+        throw wordloom::InvalidArgument("'" + place.string() + "' and '" + path.string() +
+                                        "' are one set: leave one out");
+      place = path;
     }
     for (const auto& [name, parts] : sets) {
       std::vector<std::filesystem::path> paths;

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstddef>
 #include <iomanip>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <ostream>
 #include <sstream>
@@ -17,9 +18,12 @@ struct SuiteComparison {
   std::string name;
   wordloom::Statistics::Difference seeds, items;
   double p = 0;  // the larger of the two, adjusted over the suite by Holm's method; NaN: none
+  std::size_t common = 0;                    // items that both methods have scores of
+  static constexpr std::size_t least = 100;  // items without which nothing is claimed
 
   std::string claim() const {
     const auto& difference = std::isnan(seeds.p_worse) ? items : seeds;
+    if (common > 0 && common < least) return "too few items";
     if (std::isnan(p)) return "not compared";
     if (p < 0.05) return "not worse by more than 0.01";
     return difference.high < -0.01 && items.high < -0.01 ? "worse by more than 0.01" : "open";
@@ -52,7 +56,7 @@ inline std::vector<SuiteComparison> compare(const SuiteScores& against, const Su
   std::vector<double> p;
   for (const std::string& name : scores.order) {
     const SuiteEntry &a = against.entries.at(name), &b = scores.entries.at(name);
-    SuiteComparison row{name, Statistics::welch(a.values, b.values), {}, 0};
+    SuiteComparison row{name, Statistics::welch(a.values, b.values), {}, 0, 0};
     const bool has_scores = !std::isnan(row.seeds.mean);
     if (has_scores && !a.people.empty()) {
       std::vector<double> people;
@@ -68,15 +72,18 @@ inline std::vector<SuiteComparison> compare(const SuiteScores& against, const Su
         for (std::size_t r = 0; r < of_a.size(); ++r) of_a[r].push_back(a.items[r][i]);
         for (std::size_t r = 0; r < of_b.size(); ++r) of_b[r].push_back(b.items[r][i]);
       }
+      row.common = people.size();
       row.items = Statistics::bootstrap_spearman(people, of_a, of_b);
     } else if (has_scores) {
       const auto [x, y] = common_items(a, b);
+      row.common = x.size();
       row.items = Statistics::bootstrap(x, y);
     }
     const double over_seeds = row.seeds.p_worse, over_items = row.items.p_worse;
-    p.push_back(std::isnan(over_seeds)   ? over_items
-                : std::isnan(over_items) ? over_seeds
-                                         : std::max(over_seeds, over_items));
+    p.push_back(row.common < SuiteComparison::least ? std::numeric_limits<double>::quiet_NaN()
+                : std::isnan(over_seeds)            ? over_items
+                : std::isnan(over_items)            ? over_seeds
+                                                    : std::max(over_seeds, over_items));
     result.push_back(row);
   }
   const auto adjusted = Statistics::holm(p);

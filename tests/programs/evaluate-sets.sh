@@ -89,8 +89,15 @@ grep '"protocol":"hyperwords","vectors":.{"path":"vectors","words":7,"dimension"
 grep '"similarity, unknown 0/unknown":{"measure":"Spearman","values":.null.' out
 grep '"hyperwords 3CosAdd/google":.*"asked":1,"skipped":1,' out
 evaluate vectors vectors --suite suite $only --against vectors vectors | tee out
-grep '^similarity/small  *0.0000 .* 0.0000 .. 0.0000 .* not worse by more than 0.01$' out
+grep '^similarity/small  *0.0000 .* 0.0000 .. 0.0000 .* too few items$' out
 grep '^similarity/unknown .* not compared$' out
+mkdir -p large/similarity
+for i in $(seq 40); do cat suite/similarity/small.tsv; done >large/similarity/large.tsv
+evaluate vectors vectors --suite large --against vectors vectors | tee out
+grep '^similarity/large  *0.0000 .* not worse by more than 0.01$' out
+gzip <large/similarity/large.tsv >large/similarity/large.tsv.gz
+refused "two sets are named 'large'" evaluate vectors --suite large
+refused "'' is not a folder" evaluate vectors --suite ''
 refused 'suite: no test set' evaluate vectors --suite suite --only mean
 refused '[-]-similarity does not go with --suite' evaluate vectors --suite suite --similarity set
 refused 'one file of vectors at a time, except with --suite' evaluate vectors vectors --similarity set

@@ -29,9 +29,11 @@ struct NodeLabels {
   /// Reads "node label label ..." lines, separated by tabs if the first line has one, by semicolons
   /// or commas if it has one outside of quotation marks, as all other lines then must, or by white
   /// space (see TestFile): names and labels may contain blanks if tabs, semicolons or commas
-  /// separate them. The first line is a header if it contains names of columns, such as node,label.
-  /// Labels are numbered in the order in which they occur. Throws IoError, and FormatError with
-  /// line and column for a node without a label, with a duplicate label or in two lines.
+  /// separate them. Whole numbers with blanks between them are labels of their own, as in files
+  /// with a tab after the node and blanks between its labels. The first line is a header if it
+  /// contains names of columns, such as node,label. Labels are numbered in the order in which they
+  /// occur. Throws IoError, and FormatError with line and column for a node without a label, with a
+  /// duplicate label or in two lines.
   [[nodiscard]] static NodeLabels load(const std::filesystem::path& path);
 };
 
@@ -81,11 +83,17 @@ WORDLOOM_FUNCTION NodeLabels NodeLabels::load(const std::filesystem::path& path)
                   detail::joined({detail::shown(name), " as in line ", line_of[node]}));
     line_of.push_back(line.number);
     auto& added = result.nodes.emplace_back(NodeLabels::Node{name, {}}).labels;
-    for (const auto& label : std::span(fields).subspan(1)) {
-      added.push_back(labels.insert(label.text));
+    const auto add = [&](std::string_view label, std::size_t at) {
+      added.push_back(labels.insert(label));
       if (std::find(added.begin(), added.end() - 1, added.back()) != added.end() - 1)
-        file.refuse(line, label.column, "each label of a node once",
-                    detail::shown(label.text) + " twice");
+        file.refuse(line, at, "each label of a node once", detail::shown(label) + " twice");
+    };
+    for (const auto& label : std::span(fields).subspan(1)) {
+      if (label.text.find_first_not_of("0123456789 ") != std::string::npos)
+        add(label.text, label.column);
+      else  // whole numbers
+        for_each_token(
+            label.text, [&](std::string_view number) { add(number, label.column); }, [] {});
     }
   }
   for (std::size_t i = 0; i < labels.size(); ++i) result.labels.emplace_back(labels[i]);
