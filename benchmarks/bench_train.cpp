@@ -155,7 +155,7 @@ int main(int argc, char** argv) try {
   app.add_option("--kernel", kernels, "Kernels, several allowed; default: all")
       ->check(registered<Policies::Kernels, Policies::RowKernels>);
   app.add_flag_callback(
-      "--fixed-window", [&] { parameters = with_fixed_window(parameters); },
+      "--fixed-window", [&] { parameters = parameters.with_fixed_window(); },
       "Windows of always 3 words on each side");
   app.add_option("--minibatch", parameters.minibatch, "Words that a sampler trains together");
   app.add_option("--shared-negatives", parameters.shared_negatives, "Negatives that they share");
