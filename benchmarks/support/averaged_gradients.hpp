@@ -124,7 +124,7 @@ class AlikeRanks {
   std::size_t size() const noexcept { return ranks_.size(); }
   std::uint64_t start(wordloom::Model& model, wordloom::RankInfo& run) {
     for (const auto& [what, number] : run.agreed) wordloom::detail::agree(ranks_, what, number);
-    for (const auto& matrix : detail::shared_matrices(model)) ranks_.broadcast(matrix.values);
+    for (const auto& matrix : wordloom::detail::shared_matrices(model)) ranks_.broadcast(matrix.values);
     return std::numeric_limits<std::uint64_t>::max();
   }
   wordloom::RankInfo::Signal tick(wordloom::Model&, double,
