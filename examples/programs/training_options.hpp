@@ -135,9 +135,9 @@ inline double rate_of_cbow(const TrainingOptions& options) {
   return options.sampler.find("-hs") == std::string::npos ? 0.1 : 0.075;
 }
 
-/// Chooses what holds on graphs of many kinds (benchmarks/results/node2vec-defaults.md) unless an
-/// option asks for anything else: RowAdaGrad, and blocks of three context nodes. A learning rate
-/// that is given is one of SGD, as in other programs.
+/// Chooses RowAdaGrad and blocks of three context nodes, which hold on graphs of many kinds
+/// (benchmarks/results/node2vec-defaults.md), where no option contradicts. A given learning rate is
+/// one of SGD, as in other programs.
 inline void choose_for_walks(TrainingOptions& options) {
   if (!options.for_walks || options.sampler != "shared" || !options.system.empty() ||
       is_for_gpu(options.kernel))

@@ -16,9 +16,10 @@
 #include <wordloom/evaluation.hpp>
 #include <wordloom/wordloom.hpp>
 
+#include "evaluation_sets.hpp"
 #include "lookup_options.hpp"
 
-/// The tests of a folder that a command line asks for.
+/// The choice of tests of a folder on a command line.
 struct SuiteOptions {
   std::filesystem::path folder;
   std::vector<std::string> only;
@@ -145,8 +146,8 @@ class Suite {
                         of_vecto ? "inverse purity" : "purity",
                         of_vecto ? report.inverse_purity.mean : report.purity.mean, report.used,
                         report.left_out,
-                        {{"deviation", number(report.purity.deviation)},
-                         {"inverse_purity", number(report.inverse_purity.mean)},
+                        {{"deviation", json_number(report.purity.deviation)},
+                         {"inverse_purity", json_number(report.inverse_purity.mean)},
                          {"words", report.used},
                          {"left_out", report.left_out},
                          {"categories", report.categories}});
@@ -188,9 +189,6 @@ class Suite {
   using Sets = std::vector<std::pair<std::string, Data>>;
 
   static double nan() { return std::numeric_limits<double>::quiet_NaN(); }
-  static nlohmann::ordered_json number(double x) {
-    return std::isfinite(x) ? nlohmann::ordered_json(x) : nlohmann::ordered_json(nullptr);
-  }
 
   /// Returns the files of a folder that end so, or so and .gz, by name.
   Files files(const std::string& folder, const std::string& ending) const {
@@ -258,7 +256,7 @@ class Suite {
     return entry;
   }
 
-  /// Adds the accuracy of each group of sections, of all, and for relations the mean of sections.
+  /// Adds the accuracy of all sections; of BATS and of relations, of each group of them, too.
   void add_analogies(SuiteScores& scores, const std::string& title, const std::string& set,
                      const wordloom::AnalogyReport& report,
                      const std::vector<wordloom::AnalogySection>& sections) const {
@@ -273,7 +271,7 @@ class Suite {
                         {{"correct", count.correct},
                          {"asked", count.asked},
                          {"skipped", count.skipped},
-                         {"of_all", number(count.accuracy_of_all())}});
+                         {"of_all", json_number(count.accuracy_of_all())}});
       entry.items.emplace_back();
       for (std::size_t s = 0; s < sections.size(); ++s)
         if (is_in(sections[s]))
@@ -297,15 +295,13 @@ class Suite {
       }
       add_count(prefix + "all", report.total, all);
     } else {
-      const std::string prefix = options_.protocol == "hyperwords" ? "hyperwords " : "";
-      add_count(prefix + title + (options_.protocol == "vecto" ? ", unknown wrong/" : "/") + set,
-                report.total, all);
-      auto& details =
-          scores
-              .at(prefix + title + (options_.protocol == "vecto" ? ", unknown wrong/" : "/") + set)
-              .details.back();
-      details["semantic"] = number(value(report.semantic));
-      details["syntactic"] = number(value(report.syntactic));
+      const std::string prefix = options_.protocol == "hyperwords" ? "hyperwords " : "",
+                        ending = options_.protocol == "vecto" ? ", unknown wrong/" : "/",
+                        name = prefix + title + ending + set;
+      add_count(name, report.total, all);
+      auto& details = scores.at(name).details.back();
+      details["semantic"] = json_number(value(report.semantic));
+      details["syntactic"] = json_number(value(report.syntactic));
     }
   }
 

@@ -143,7 +143,8 @@ inline void print(std::ostream& out, const SuiteScores& scores, const SuiteScore
     const SuiteEntry& entry = scores.entries.at(name);
     const auto over = wordloom::Statistics::of(entry.values);
     const auto of_floor = floor.entries.find(name);
-    const bool is_small = entry.used + entry.left_out<100, is_known = entry.used> 0;
+    const bool is_small = entry.used + entry.left_out < SuiteComparison::least;
+    const bool is_known = entry.used > 0;
     has_small = has_small || is_small;
     out << std::left << std::setw(58) << name + (is_small ? " *" : "") << std::right
         << std::setw(15) << entry.measure << std::setw(8) << fixed(over.mean, 4) << std::setw(8)

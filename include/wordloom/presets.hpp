@@ -27,8 +27,8 @@ struct Presets {
     return epochs <= 2 ? 0.12 : epochs <= 4 ? 0.1 : 0.08;
   }
 
-  /// For RecommendedTrainer: 5 epochs, for the best vectors, with its learning rate and
-  /// subsampling.
+  /// Returns those of the best vectors, for RecommendedTrainer: 5 epochs, with the learning rate
+  /// and subsampling for these.
   static constexpr Hyperparameters best(Hyperparameters parameters = {}) {
     parameters.epochs = 5;
     parameters.learning_rate = rate(parameters.epochs);
@@ -36,7 +36,7 @@ struct Presets {
     return parameters;
   }
 
-  /// For RecommendedTrainer: word2vec's quality in 3 epochs instead of 5.
+  /// Returns those of word2vec's quality in 3 epochs instead of 5, for RecommendedTrainer.
   static constexpr Hyperparameters fast(Hyperparameters parameters = {}) {
     parameters = best(parameters);
     parameters.epochs = 3;
@@ -44,10 +44,10 @@ struct Presets {
     return parameters;
   }
 
-  /// For RecommendedTrainer on the walks of a graph: one epoch, windows of up to 10 nodes, no
-  /// subsampling. RowAdaGrad lowers the rate where the gradients of a row are large, so that one
-  /// rate holds for graphs of many kinds, for labels and for links; with `trainer.sampler()
-  /// .block_contexts = 3` (benchmarks/results/node2vec-defaults.md).
+  /// Returns those for the walks of a graph, for RecommendedTrainer whose sampler has
+  /// `block_contexts = 3`: one epoch, windows of up to 10 nodes on each side, no subsampling.
+  /// RowAdaGrad lowers the rate where the gradients of a row are large, so that one rate holds for
+  /// graphs of many kinds, for labels and for links (benchmarks/results/node2vec-defaults.md).
   static constexpr Hyperparameters nodes(Hyperparameters parameters = {}) {
     parameters.window = 10;
     parameters.epochs = 1;
@@ -56,8 +56,8 @@ struct Presets {
     return parameters;
   }
 
-  /// For Word2Vec and the other published systems: the defaults of word2vec.c for skip-gram,
-  /// without our own additions (Hyperparameters::as_published).
+  /// Returns the defaults of word2vec.c for skip-gram, without our own additions
+  /// (Hyperparameters::as_published), for Word2Vec and the other published systems.
   static constexpr Hyperparameters word2vec(const Hyperparameters& parameters = {}) {
     Hyperparameters result = parameters.as_published();
     result.learning_rate = 0.025;

@@ -70,7 +70,7 @@ struct Registry {
   static constexpr bool contains(std::string_view name) { return ((name == Entries::name) || ...); }
 };
 
-/// The policies of this library: lists by kind.
+/// Lists of the policies of this library, by kind.
 struct Policies {
   /// Samplers of sentences, for all kernels of Kernels.
   using Samplers = Registry<

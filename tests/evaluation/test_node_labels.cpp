@@ -66,6 +66,15 @@ TEST_CASE("names of nodes and labels may have blanks", "[evaluation]") {
   CHECK(contains(message(",port\n"),
                  "l: line 1, column 1: expected a node and its labels, got an empty field"));
   CHECK(contains(message("node,label\n"), "expected nodes and labels, got none"));
+  // Whole numbers with blanks between them are labels of their own, whatever separates the node.
+  for (const char* const text : {"1\t7 12\n2\t12\n", "1 7 12\n2 12\n", "1\t7\t12\n2\t12\n"}) {
+    const auto data = load(text);
+    CHECK(data.labels == std::vector<std::string>{"7", "12"});
+    CHECK(data.nodes[0].labels == std::vector<std::uint32_t>{0, 1});
+    CHECK(data.nodes[1].labels == std::vector<std::uint32_t>{1});
+  }
+  CHECK(load("1\tarea 51\n2\tx\n").labels == std::vector<std::string>{"area 51", "x"});
+  CHECK(contains(message("1\t7 7\n"), "each label of a node once"));
 }
 
 TEST_CASE("F1 predicts as many labels as a node has", "[evaluation]") {

@@ -48,6 +48,14 @@ void run_threads(std::size_t threads, Work&& work) {
             [](void* w, std::size_t i) { (*static_cast<Plain*>(w))(i); });
 }
 
+/// Returns the number of threads for `work` multiplications: `requested`; for 0, as many as are
+/// worth starting, at most all processors.
+inline std::size_t threads_for(std::size_t work, std::size_t requested) {
+  constexpr std::size_t work_of_thread = std::size_t{1} << 22;  // about 1 ms
+  if (requested != 0) return requested;
+  return std::clamp<std::size_t>(work / work_of_thread, 1, resolve_threads(0));
+}
+
 /// Returns the i-th of n nearly equal consecutive parts of [0, count), as [first, last).
 inline std::pair<std::size_t, std::size_t> part_of(std::size_t count, std::size_t i,
                                                    std::size_t n) {

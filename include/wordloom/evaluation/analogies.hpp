@@ -151,17 +151,7 @@ class AnalogySearch {
 
  private:
   using Outcome = AnalogyReport::Outcome;
-
-  /// The words of an AnalogySection::Pair. Its question is asked if the word and the first answer
-  /// are known.
-  struct Pair {
-    std::optional<WordId> word, first;
-    std::vector<WordId> answers = {};  // those that are known
-
-    bool has_answer(WordId row) const {
-      return std::find(answers.begin(), answers.end(), row) != answers.end();
-    }
-  };
+  using Pair = KnownPair;
 
   struct Question {
     std::uint32_t a, b, c;  // in words_
@@ -181,11 +171,8 @@ class AnalogySearch {
 
   void ask_pairs(const std::vector<AnalogySection::Pair>& pairs) {
     auto& known = known_[section_];
-    for (const auto& [word, answers] : pairs) {
-      known.push_back({find(word), answers.empty() ? std::nullopt : find(answers[0])});
-      for (const auto& answer : answers)
-        if (const auto id = find(answer)) known.back().answers.push_back(*id);
-    }
+    for (const auto& pair : pairs)
+      known.push_back(KnownPair::of(pair, [&](const std::string& word) { return find(word); }));
     for (const Pair& x : known)
       for (const Pair& y : known)
         if (&x != &y) ask(x.word, x.first, y.word, y.first, &x, &y);

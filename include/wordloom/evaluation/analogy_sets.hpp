@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <filesystem>
 #include <iterator>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -11,6 +12,7 @@
 
 #include <wordloom/core/detail/text_fields.hpp>
 #include <wordloom/core/error.hpp>
+#include <wordloom/core/types.hpp>
 #include <wordloom/core/words.hpp>
 #include <wordloom/evaluation/detail/test_file.hpp>
 #include <wordloom/evaluation/letter_case.hpp>
@@ -57,6 +59,30 @@ struct AnalogySection {
   /// Throws IoError, and FormatError with line and column.
   [[nodiscard]] static std::vector<AnalogySection> load(const std::filesystem::path& path);
 };
+
+namespace detail {
+
+/// The words of an AnalogySection::Pair by id. It can be asked if the word and the first answer are
+/// known.
+struct KnownPair {
+  std::optional<WordId> word, first;
+  std::vector<WordId> answers = {};  // those that are known
+
+  /// `find(text)` returns the id of a word, or nothing.
+  template <class Find>
+  static KnownPair of(const AnalogySection::Pair& pair, const Find& find) {
+    KnownPair known{find(pair.word), std::nullopt};
+    if (!pair.answers.empty()) known.first = find(pair.answers[0]);
+    for (const auto& answer : pair.answers)
+      if (const auto id = find(answer)) known.answers.push_back(*id);
+    return known;
+  }
+  bool has_answer(WordId row) const {
+    return std::find(answers.begin(), answers.end(), row) != answers.end();
+  }
+};
+
+}  // namespace detail
 
 #if WORDLOOM_DEFINES_FUNCTIONS
 

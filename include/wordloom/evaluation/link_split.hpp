@@ -20,7 +20,7 @@ namespace wordloom { inline namespace WORDLOOM_ABI {
 /// A graph without some of its links, and pairs of nodes to train a classifier on and to test it. A
 /// link is an edge between two different nodes, `from` < `to`.
 struct LinkSplit {
-  /// Options of of().
+  /// The parameters of a split.
   struct Options {
     /// The share of the links that is held out; above 0 and below 1.
     double share = 0.5;

@@ -35,15 +35,9 @@ struct RelationTest {
 std::vector<WordId> likely_answers(const Embeddings& embeddings,
                                    std::span<const RelationTest> tests, std::size_t threads);
 
-/// The words of a relation, by id.
-struct RelationPair {
-  std::optional<WordId> source, first;
-  std::vector<WordId> answers = {};
-};
-
 /// Returns the pairs of a section, those of its questions too, each once.
-std::vector<RelationPair> relation_pairs(const WordList& words, const AnalogySection& section,
-                                         LetterCase letter_case);
+std::vector<KnownPair> relation_pairs(const WordList& words, const AnalogySection& section,
+                                      LetterCase letter_case);
 
 }  // namespace detail
 
@@ -90,9 +84,9 @@ struct PairRelations {
 
 namespace detail {
 
-WORDLOOM_FUNCTION std::vector<RelationPair> relation_pairs(const WordList& words,
-                                                           const AnalogySection& section,
-                                                           LetterCase letter_case) {
+WORDLOOM_FUNCTION std::vector<KnownPair> relation_pairs(const WordList& words,
+                                                        const AnalogySection& section,
+                                                        LetterCase letter_case) {
   std::vector<AnalogySection::Pair> pairs = section.pairs;
   WordList seen;
   for (const auto& [a, b, c, d] : section.questions)
@@ -102,15 +96,10 @@ WORDLOOM_FUNCTION std::vector<RelationPair> relation_pairs(const WordList& words
       seen.append(both);
       pairs.push_back({*source, {*answer}});
     }
-  std::vector<RelationPair> known;
-  for (const auto& [word, answers] : pairs) {
-    const auto find = [&](const std::string& text) {
-      return find_spelling(words, text, letter_case);
-    };
-    known.push_back({find(word), answers.empty() ? std::nullopt : find(answers[0])});
-    for (const auto& answer : answers)
-      if (const auto id = find(answer)) known.back().answers.push_back(*id);
-  }
+  std::vector<KnownPair> known;
+  for (const auto& pair : pairs)
+    known.push_back(KnownPair::of(
+        pair, [&](const std::string& text) { return find_spelling(words, text, letter_case); }));
   return known;
 }
 
@@ -159,7 +148,7 @@ WORDLOOM_FUNCTION std::vector<WordId> likely_answers(const Embeddings& embedding
 namespace detail {
 
 /// Trains the classifier of one tested pair; `random_words`: negative examples.
-inline void learn_relation(const RowQueries& queries, std::span<const RelationPair> pairs,
+inline void learn_relation(const RowQueries& queries, std::span<const KnownPair> pairs,
                            std::size_t tested, std::span<const WordId> random_words,
                            const LogisticOptions& options, RelationTest& test) {
   const std::size_t dimension = queries.vectors.columns();
@@ -178,7 +167,7 @@ inline void learn_relation(const RowQueries& queries, std::span<const RelationPa
   for (std::size_t i = 0; i < pairs.size(); ++i)
     if (i != tested && pairs[i].first) add(*pairs[i].first, true);
   for (std::size_t i = 0; i < pairs.size(); ++i)
-    if (i != tested && pairs[i].source) add(*pairs[i].source, false, 4);
+    if (i != tested && pairs[i].word) add(*pairs[i].word, false, 4);
   for (const WordId word : random_words) add(word, false);
   const auto classifier = LogisticRegression::fit(features, positive, options);
   for (const double weight : classifier.weights())
@@ -188,7 +177,7 @@ inline void learn_relation(const RowQueries& queries, std::span<const RelationPa
 
 /// Returns the outcome for each pair of a relation.
 inline std::vector<AnalogyReport::Outcome> relation_outcomes(
-    const Embeddings& embeddings, std::span<const RelationPair> pairs,
+    const Embeddings& embeddings, std::span<const KnownPair> pairs,
     const PairRelations::Options& options) {
   constexpr std::size_t tests_at_once = 256;  // bounds the memory
   const RowQueries queries{embeddings.vectors(), embeddings.inverse_lengths()};
@@ -196,7 +185,7 @@ inline std::vector<AnalogyReport::Outcome> relation_outcomes(
     return static_cast<std::size_t>(std::count_if(
         pairs.begin(), pairs.end(), [&](const auto& p) { return (p.*member).has_value(); }));
   };
-  const std::size_t sources = count(&RelationPair::source), firsts = count(&RelationPair::first);
+  const std::size_t sources = count(&KnownPair::word), firsts = count(&KnownPair::first);
   Random random = Random::from_state(options.seed, 0x9e3779b97f4a7c15);  // plain SplitMix64
   std::vector<AnalogyReport::Outcome> outcomes(pairs.size());
   for (std::size_t begin = 0; begin < pairs.size(); begin += tests_at_once) {

@@ -108,11 +108,6 @@ class Embeddings {
   /// An input iterator over entries. Valid as long as any copy of the embeddings.
   class Iterator {
    public:
-    /// A query: the sum of the unit vectors of `positive` minus those of `negative`.
-    struct Sum {
-      std::vector<std::string_view> positive, negative = {};
-    };
-
     using value_type = Entry;
     using difference_type = std::ptrdiff_t;
 
@@ -242,8 +237,8 @@ class Embeddings {
   /// rows of these numbers: `vector(42)` is that of "42", `similarity(42, 7)` of "42" and "7", and
   /// `save` writes them in this order. Numbers without a vector, which never occur or too rarely,
   /// have zeros: a similarity of 0, a count of 0. `rows` is the number of rows, 0: the highest
-  /// number + 1. Throws InvalidArgument for a word that is no number below `rows` (and below
-  /// 4294967294), or begins with a needless 0.
+  /// number + 1. Throws InvalidArgument if a word is not a number, begins with a needless 0, or is
+  /// not below `rows` and 4294967294.
   [[nodiscard]] Embeddings by_id(std::size_t rows = 0) const;
   /// Returns a copy: code for any vectors uses it, see AnyWordEmbeddings.
   [[nodiscard]] Embeddings in_vocabulary() const { return *this; }

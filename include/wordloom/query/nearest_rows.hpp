@@ -70,21 +70,24 @@ inline std::vector<float> inverse_lengths(const RowMatrix& rows) {
   return result;
 }
 
+/// Four floats: the vector code that all processors have.
+typedef float FourFloats __attribute__((vector_size(16), may_alias));
+
 /// Returns the dot product of two rows of `stride` floats of a RowMatrix. Four floats a
 /// vector are enough for the speed of memory.
 inline float dot_product(const float* a, const float* b, std::size_t stride) {
-  typedef float Lanes __attribute__((vector_size(16), may_alias));
   const auto product = [=](std::size_t i) {
-    return *reinterpret_cast<const Lanes*>(a + i) * *reinterpret_cast<const Lanes*>(b + i);
+    return *reinterpret_cast<const FourFloats*>(a + i) *
+           *reinterpret_cast<const FourFloats*>(b + i);
   };
-  Lanes sum0{}, sum1{}, sum2{}, sum3{};
+  FourFloats sum0{}, sum1{}, sum2{}, sum3{};
   for (std::size_t i = 0; i < stride; i += 16) {
     sum0 += product(i);
     sum1 += product(i + 4);
     sum2 += product(i + 8);
     sum3 += product(i + 12);
   }
-  const Lanes sum = (sum0 + sum1) + (sum2 + sum3);
+  const FourFloats sum = (sum0 + sum1) + (sum2 + sum3);
   return (sum[0] + sum[1]) + (sum[2] + sum[3]);
 }
 
@@ -104,13 +107,9 @@ std::vector<std::vector<NearestRow>> nearest_rows(const RowMatrix& rows,
   constexpr std::size_t questions_at_once = 1024;
   // 16 KiB, which stay in the fastest cache while all questions are answered.
   const std::size_t rows_at_once = (std::max<std::size_t>)(1, 4096 / rows.stride());
-  constexpr std::size_t work_of_thread = std::size_t{1} << 22;  // multiplications: about 1 ms
   const std::size_t total = questions.rows() / vectors;
   const std::size_t row_blocks = (count + rows_at_once - 1) / rows_at_once;
-  if (threads == 0)
-    threads = std::clamp<std::size_t>(count * questions.rows() * rows.stride() / work_of_thread, 1,
-                                      resolve_threads(0));
-  threads = (std::min)(threads, row_blocks);
+  threads = (std::min)(threads_for(count * questions.rows() * rows.stride(), threads), row_blocks);
 
   std::vector<std::vector<NearestRow>> result(total);
   if (k == 0) return result;

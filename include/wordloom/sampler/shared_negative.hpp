@@ -21,10 +21,10 @@ template <class Targets = NegativeSampling>
 struct BasicSharedNegative {
   Window window = {};
   Targets targets = {};
-  /// Context words of a block; 0: all of a window. All gradients of a block are of the rows before
-  /// it, so that those of a wide window take a target too far at a high learning rate. With a few
-  /// words, each part of the window sees what the part before it has changed; it takes longer. See
-  /// benchmarks/results/node2vec-defaults.md.
+  /// The maximum number of context words in a block; 0: the whole window. A block is scored before
+  /// it changes rows, so that at a high learning rate the many gradients of a wide window overshoot
+  /// in the targets. Small blocks see each other's changes, and take longer: with 3 of 20 words 1.2
+  /// to 1.5 times as long (benchmarks/results/node2vec-defaults.md).
   std::size_t block_contexts = 0;
 
   static BasicSharedNegative from(const Hyperparameters& parameters) {

@@ -64,7 +64,7 @@ inline std::vector<std::vector<std::size_t>> numa_nodes() { return by_node(allow
 }  // namespace detail
 
 /// Trains a replica of a model on each node, a list of processors: calls `work(rank, threads)`,
-/// where `rank` is an ThreadRanks rank for a sync policy and `threads` the number of the node's
+/// where `rank` is one of ThreadRanks for a sync policy and `threads` the number of the node's
 /// processors. The call, and all threads that it starts, run on these alone, so that the replica is
 /// in their memory, and nodes exchange only the data of the sync policy. Throws the exception of a
 /// call, like ThreadRanks::run, and InvalidArgument if threads cannot be kept on a node.

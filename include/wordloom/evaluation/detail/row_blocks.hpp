@@ -9,12 +9,10 @@
 #include <wordloom/core/parallel.hpp>
 #include <wordloom/core/row_matrix.hpp>
 #include <wordloom/core/types.hpp>
+#include <wordloom/query/nearest_rows.hpp>
 
 /// Products of a few vectors with many rows, a block of rows at a time.
 namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
-
-/// Four floats: the vector code of all processors of x86-64.
-typedef float FourFloats __attribute__((vector_size(16), may_alias));
 
 /// The products of some vectors with successive rows.
 struct RowBlock {
@@ -34,14 +32,6 @@ void multiply_rows(const RowMatrix& vectors, const RowMatrix& rows, std::span<co
 /// Returns a matrix of zeros for `count` vectors, with rows that multiply_rows needs at the end.
 inline RowMatrix vectors_to_multiply(std::size_t count, std::size_t dimension) {
   return RowMatrix((count + 3) / 4 * 4, dimension);
-}
-
-/// Returns the number of threads for `work` multiplications: `requested`, for 0 as many as are
-/// worth starting.
-inline std::size_t threads_for(std::size_t work, std::size_t requested) {
-  constexpr std::size_t work_of_thread = std::size_t{1} << 22;  // about 1 ms
-  const std::size_t most = resolve_threads(requested);
-  return requested != 0 ? most : std::clamp<std::size_t>(work / work_of_thread, 1, most);
 }
 
 /// Calls `use(thread, block)` for blocks of the first `count` rows: each thread gets its blocks in
