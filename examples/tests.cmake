@@ -299,7 +299,7 @@ wordloom_corpus_test(word2vec-resumes
    $train --checkpoint damaged --resume 2>err || status=$?
    cat err; test $status -eq 1; test $(wc -l <err) -eq 1; grep 'damaged: byte' err; test ! -e v
    status=0; $train --seed 3 --checkpoint state --resume 2>err || status=$?
-   test $status -eq 1; grep 'another method or set of hyperparameters' err; test ! -e v")
+   test $status -eq 1; grep 'another method or set of hyperparameters: seed 1, not seed 3' err; test ! -e v")
 # Training by columns, killed and resumed with another number of threads; the same from a file of
 # contexts, and by several processes.
 wordloom_corpus_test(word2vec-columns

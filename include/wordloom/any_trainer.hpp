@@ -109,6 +109,11 @@ inline AnyTrainer make_trainer(std::string_view sampler, std::string_view kernel
     if (!exists)
       throw InvalidArgument{"there is no ", kind, " '", name, "', choose one of: ", names};
   };
+#if !WORDLOOM_HAS_BLAS
+  for (const std::string_view name : {"gemm", "indexed", "decoupled"})
+    if (sampler == name || kernel == name)
+      throw InvalidArgument{name, " needs a build with CBLAS (WORDLOOM_ENABLE_BLAS)"};
+#endif
   const bool columns = Policies::ColumnSamplers::contains(sampler);
   require_name(columns || Policies::Samplers::contains(sampler) ||
                    Policies::PublishedSamplers::contains(sampler),

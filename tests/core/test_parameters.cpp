@@ -49,9 +49,9 @@ std::string refusal(const Policy& policy) {
 }
 template <class... Policies>
 std::uint64_t fingerprint(const Policies&... policies) {
-  detail::Hash hash;
-  (detail::add_parameters(hash, policies), ...);
-  return hash.value();
+  detail::MethodRecord record;
+  (detail::add_parameters(record, policies), ...);
+  return record.hash().value();
 }
 
 }  // namespace

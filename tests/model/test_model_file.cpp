@@ -39,7 +39,8 @@ Model small_model() {
 }
 
 detail::Checkpoint small_checkpoint() {
-  detail::Checkpoint checkpoint{1, 2, 3, 4, 5, 6, {}, small_model().copy_of_matrices()};
+  detail::Checkpoint checkpoint{
+      {1, "window 5\n"}, 2, 3, 4, 5, 6, {}, small_model().copy_of_matrices()};
   for (std::uint64_t rank = 0; rank < 2; ++rank)
     checkpoint.ranks.push_back({100 + rank,
                                 {{0.5, 6}, {-1.25, rank}},
@@ -171,7 +172,7 @@ TEST_CASE("a file of another kind or version is refused", "[model_file]") {
   CHECK(!contains(refusal("wordloom model x1\n"), "version of Wordloom"));
   small_checkpoint().save(folder / "state");
   CHECK(contains(refusal(read_file(folder / "state")),
-                 "expected 'wordloom model 1', got 'wordloom checkpoint 5'"));
+                 "expected 'wordloom model 1', got 'wordloom checkpoint 6'"));
 }
 
 TEST_CASE("sizes that a file cannot hold are refused before memory is taken", "[model_file]") {
@@ -258,7 +259,8 @@ TEST_CASE("a checkpoint is equal after saving and loading", "[checkpoint_file]")
   const detail::Checkpoint saved = small_checkpoint();
   saved.save(folder / "state");
   const detail::Checkpoint loaded = detail::Checkpoint::load(folder / "state");
-  CHECK(loaded.method == 1);
+  CHECK(loaded.method.fingerprint == 1);
+  CHECK(loaded.method.lines == "window 5\n");
   CHECK(loaded.vocabulary == 2);
   CHECK(loaded.corpus == 3);
   CHECK(loaded.corpus_tokens == 4);
@@ -301,10 +303,10 @@ TEST_CASE("a checkpoint of another version is refused and says so", "[checkpoint
   for (const std::string version : {"1", "2", "3", "4"}) {
     write_file(folder / "state", "wordloom checkpoint " + version + "\nand more");
     CHECK(contains(message_of<FormatError>([&] { detail::Checkpoint::load(folder / "state"); }),
-                   "byte 0: expected 'wordloom checkpoint 5', got 'wordloom checkpoint " + version +
+                   "byte 0: expected 'wordloom checkpoint 6', got 'wordloom checkpoint " + version +
                        "', written by an older version of Wordloom"));
   }
-  write_file(folder / "state", "wordloom checkpoint 6\n");
+  write_file(folder / "state", "wordloom checkpoint 7\n");
   CHECK(contains(message_of<FormatError>([&] { detail::Checkpoint::load(folder / "state"); }),
                  "written by a newer version of Wordloom"));
 }
@@ -312,8 +314,9 @@ TEST_CASE("a checkpoint of another version is refused and says so", "[checkpoint
 TEST_CASE("numbers that are not a state of a run are refused", "[checkpoint_file]") {
   const TemporaryFolder folder;
   const auto refusal = [&](const Numbers& run, std::size_t ranks) {
-    detail::SectionWriter file(folder / "state", "wordloom checkpoint 5");
+    detail::SectionWriter file(folder / "state", "wordloom checkpoint 6");
     file.numbers(run);
+    file.text("");
     file.numbers(Numbers(ranks));
     file.commit();
     return message_of<FormatError>([&] { detail::Checkpoint::load(folder / "state"); });

@@ -218,11 +218,13 @@ TEST_CASE("a checkpoint of another run is refused", "[checkpoint]") {
   };
   auto other = parameters();
   other.learning_rate = 0.01;
-  CHECK_THROWS_WITH(resume(other), Catch::Contains("another method or set of hyperparameters"));
+  CHECK_THROWS_WITH(resume(other),
+                    Catch::Contains("another method or set of hyperparameters: "
+                                    "learning_rate 0.025, not learning_rate 0.01"));
   CHECK_THROWS_WITH(resume(parameters(2)), Catch::Contains("another number of threads: 1, not 2"));
   using Other = Trainer<Hogwild, FusedKernel>;
   CHECK_THROWS_WITH(Other(parameters()).resume(task.corpus, task.vocabulary, folder / "state"),
-                    Catch::Contains("another method"));
+                    Catch::Contains("SharedNegative<NegativeSampling>, not BasicHogwild<NegativeSampling>"));
   const auto vocabulary = zipf_vocabulary(51);
   const auto corpus = Task::make(vocabulary);
   CHECK_THROWS_WITH(DefaultTrainer(parameters()).resume(corpus, vocabulary, folder / "state"),

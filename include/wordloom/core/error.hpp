@@ -1,4 +1,6 @@
 #pragma once
+#include <array>
+#include <charconv>
 #include <concepts>
 #include <cstdint>
 #include <filesystem>

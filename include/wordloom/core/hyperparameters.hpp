@@ -2,6 +2,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <type_traits>
 
@@ -11,21 +12,34 @@
 
 namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
 
-/// Adds the number or text of a policy: one copy of the code for all policies.
-void add_to_method(Hash& hash, std::uint64_t number);
-void add_to_method(Hash& hash, std::string_view name);
+/// Collects policies and their parameters: a hash of all, and a line for each, by which an error
+/// can say what differs between two runs. The code is out of line: one copy for all policies.
+class MethodRecord {
+ public:
+  void add_policy(std::string_view name);
+  void add(std::string_view name, std::uint64_t value);
+  void add(std::string_view name, double value);
+
+  const Hash& hash() const noexcept { return hash_; }
+  /// Returns "SharedNegative\nwindow 5\n...".
+  const std::string& lines() const noexcept { return lines_; }
+
+ private:
+  Hash hash_;
+  std::string lines_;
+};
 
 template <class Policy>
-void add_parameters(Hash& hash, const Policy& policy) {
+void add_parameters(MethodRecord& method, const Policy& policy) {
   static_assert(ListsParameters<Policy> || std::is_empty_v<Policy>,
                 "wordloom: this policy holds values and lacks visit_parameters(visit), by which "
                 "ranks and checkpoints tell it from others");
   if constexpr (ListsParameters<Policy>)
-    policy.visit_parameters([&](std::string_view, auto value, auto, auto) {
+    policy.visit_parameters([&](std::string_view name, auto value, auto, auto) {
       if constexpr (std::is_floating_point_v<decltype(value)>)
-        add_to_method(hash, std::bit_cast<std::uint64_t>(static_cast<double>(value)));
+        method.add(name, static_cast<double>(value));
       else
-        add_to_method(hash, static_cast<std::uint64_t>(value));
+        method.add(name, static_cast<std::uint64_t>(value));
     });
 }
 
@@ -143,22 +157,19 @@ struct Hyperparameters {
   bool set(std::string_view name, std::string_view value);
 };
 
-namespace detail {
-
-/// Returns a hash of all that visit_parameters lists.
-Hash hash_of(const Hyperparameters& parameters);
-
-}  // namespace detail
-
 #if WORDLOOM_DEFINES_FUNCTIONS
 
-WORDLOOM_FUNCTION void detail::add_to_method(Hash& hash, std::uint64_t number) { hash.add(number); }
-WORDLOOM_FUNCTION void detail::add_to_method(Hash& hash, std::string_view name) { hash.add(name); }
-
-WORDLOOM_FUNCTION detail::Hash detail::hash_of(const Hyperparameters& parameters) {
-  Hash hash;
-  add_parameters(hash, parameters);
-  return hash;
+WORDLOOM_FUNCTION void detail::MethodRecord::add_policy(std::string_view name) {
+  hash_.add(name);
+  lines_ += joined({name, "\n"});
+}
+WORDLOOM_FUNCTION void detail::MethodRecord::add(std::string_view name, std::uint64_t value) {
+  hash_.add(value);
+  lines_ += joined({name, " ", value, "\n"});
+}
+WORDLOOM_FUNCTION void detail::MethodRecord::add(std::string_view name, double value) {
+  hash_.add(std::bit_cast<std::uint64_t>(value));
+  lines_ += joined({name, " ", value, "\n"});
 }
 
 WORDLOOM_FUNCTION void Hyperparameters::validate() const {

@@ -130,9 +130,9 @@ class WordContextMatrix {
     detail::WordContextSource source{.vocabulary = vocabulary.fingerprint(),
                                      .corpus_tokens = corpus.token_count()};
     if constexpr (requires { corpus.fingerprint(); }) source.corpus = corpus.fingerprint();
-    detail::Hash hash;
-    detail::add_parameters(hash, options);
-    source.options = hash.value();
+    detail::MethodRecord record;
+    detail::add_parameters(record, options);
+    source.options = record.hash().value();
     return source;
   }
 

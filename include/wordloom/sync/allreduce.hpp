@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <limits>
 #include <span>
 #include <string>
@@ -13,7 +14,6 @@
 #include <vector>
 
 #include <wordloom/core/detail/finite.hpp>
-#include <wordloom/core/detail/hash.hpp>
 #include <wordloom/core/error.hpp>
 #include <wordloom/core/hyperparameters.hpp>
 #include <wordloom/sync/collective.hpp>
@@ -176,7 +176,7 @@ class Allreduce {
           Agreed{"number of synchronisations", total_}})
       detail::agree(ranks_, what, number);
     if constexpr (!std::is_empty_v<Combine>)
-      detail::agree(ranks_, "rule that combines changes (fingerprint)", add_rule({}).value());
+      detail::agree(ranks_, "rule that combines changes (fingerprint)", hash_with_rule({}));
     begun_ = 0;
     bytes_ = 0;
     request_ = 0;
@@ -188,15 +188,14 @@ class Allreduce {
   /// Returns a hash of the plan of synchronisations: a run with another plan cannot resume its
   /// checkpoint.
   std::uint64_t fingerprint() const {
-    detail::Hash hash;
-    for (const std::size_t number : {std::size_t{options_.overlap} + 2 * is_by_epoch(), planned_,
-                                     first_rows_, bytes_of_value()})
-      hash.add(std::uint64_t{number});
-    return add_rule(hash).value();
+    return hash_with_rule({std::size_t{options_.overlap} + 2 * is_by_epoch(), planned_, first_rows_,
+                           bytes_of_value()});
   }
-  detail::Hash add_rule(detail::Hash hash) const {
-    detail::add_parameters(hash, combine_);
-    return hash;
+  std::uint64_t hash_with_rule(std::initializer_list<std::size_t> numbers) const {
+    detail::MethodRecord record;
+    for (const std::size_t number : numbers) record.add("", std::uint64_t{number});
+    detail::add_parameters(record, combine_);
+    return record.hash().value();
   }
   bool is_by_epoch() const noexcept { return options_.interval == SyncOptions::epoch; }
 

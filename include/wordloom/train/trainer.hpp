@@ -63,7 +63,7 @@ class Trainer {
 
   /// Takes the policies' parameters from `parameters`. Throws InvalidArgument when one is outside
   /// its bounds, and when one that differs from its default has no effect with these policies.
-  explicit Trainer(Hyperparameters parameters, SyncPolicyType sync = SyncPolicyType())
+  explicit Trainer(Hyperparameters parameters = {}, SyncPolicyType sync = SyncPolicyType())
       : Trainer(parameters, policy_from<SamplerPolicy>(parameters),
                 policy_from<KernelPolicy>(parameters), std::move(sync)) {}
 

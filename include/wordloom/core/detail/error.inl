@@ -4,13 +4,16 @@ namespace wordloom { inline namespace WORDLOOM_ABI {
 namespace detail {
 
 WORDLOOM_FUNCTION void MessagePart::append_to(std::string& message) const {
-  if (kind_ == Kind::text || kind_ == Kind::path)
+  if (kind_ == Kind::text || kind_ == Kind::path) {
     message += text_;
-  else if (kind_ == Kind::real)
-    message += std::to_string(real_);
-  else
+  } else if (kind_ == Kind::real) {  // the shortest text that is read as this number again
+    std::array<char, 32> digits;
+    message.append(digits.data(),
+                   std::to_chars(digits.data(), digits.data() + digits.size(), real_).ptr);
+  } else {
     message += kind_ == Kind::integer ? std::to_string(static_cast<std::int64_t>(natural_))
                                       : std::to_string(natural_);
+  }
 }
 
 WORDLOOM_FUNCTION void MessagePart::add_to(FilePlace& place) const {

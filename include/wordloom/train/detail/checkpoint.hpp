@@ -10,9 +10,10 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
-#include <wordloom/core/detail/hash.hpp>
+#include <wordloom/core/detail/input_file.hpp>
 #include <wordloom/core/detail/section_file.hpp>
 #include <wordloom/core/error.hpp>
 #include <wordloom/core/hyperparameters.hpp>
@@ -54,20 +55,27 @@ std::string name_of() {
   return NameOf<T>::get();
 }
 
-/// Returns a fingerprint of hyperparameters, and of policies and their parameters.
+/// Hyperparameters, and policies and their parameters: a fingerprint, and a line for each.
+struct RunMethod {
+  std::uint64_t fingerprint = 0;
+  std::string lines = {};  // "window 5\n..."; empty in files of version 5
+};
+
 template <class... Policies>
-std::uint64_t method_of(const Hyperparameters& parameters, const Policies&... policies) {
-  Hash method = hash_of(parameters);
-  (add_to_method(method, std::string_view(name_of<Policies>())), ...);
-  (add_parameters(method, policies), ...);
-  return method.value();
+RunMethod method_of(const Hyperparameters& parameters, const Policies&... policies) {
+  MethodRecord record;
+  add_parameters(record, parameters);
+  (record.add_policy(name_of<Policies>()), ...);
+  (add_parameters(record, policies), ...);
+  return {record.hash().value(), record.lines()};
 }
 
 /// The state of a training run between two sentences of each thread of each rank: all that
 /// `Trainer::resume` needs besides corpus and vocabulary.
 ///
-/// File format (SectionWriter, "wordloom checkpoint 5"): the numbers of the run, the numbers of its
-/// ranks, then the matrices. Older versions are refused.
+/// File format (SectionWriter, "wordloom checkpoint 6"): the numbers of the run, the lines of its
+/// method, the numbers of its ranks, then the matrices. Version 5 has no lines; older ones are
+/// refused.
 struct Checkpoint {
   /// The position of a thread in its shard, and its work since its last report.
   struct Thread {
@@ -109,7 +117,7 @@ struct Checkpoint {
     }
   };
 
-  std::uint64_t method = 0;                // fingerprint of policies and hyperparameters
+  RunMethod method = {};
   std::uint64_t vocabulary = 0;            // Vocabulary::fingerprint()
   std::uint64_t corpus = 0;                // its fingerprint(); 0: without one
   std::uint64_t corpus_tokens = 0;         // in one epoch
@@ -137,7 +145,8 @@ struct Checkpoint {
   void require_run(const Checkpoint& expected, const std::filesystem::path& path) const;
 
  private:
-  static constexpr std::string_view format = "wordloom checkpoint 5";
+  static constexpr std::string_view format = "wordloom checkpoint 6";
+  static constexpr std::string_view format_without_lines = "wordloom checkpoint 5";
 };
 
 #if WORDLOOM_DEFINES_FUNCTIONS
@@ -196,18 +205,22 @@ WORDLOOM_FUNCTION void Checkpoint::save(const std::filesystem::path& path) const
   SectionWriter file(path, format);
   const Rank first = ranks.empty() ? Rank() : ranks[0];
   file.numbers(std::array<std::uint64_t, 10>{
-      method, vocabulary, corpus, corpus_tokens, synchronisations, sync_options, ranks.size(),
-      first.losses.size(), first.threads.size(), matrices.size()});
+      method.fingerprint, vocabulary, corpus, corpus_tokens, synchronisations, sync_options,
+      ranks.size(), first.losses.size(), first.threads.size(), matrices.size()});
+  file.text(method.lines);
   file.numbers(positions());
   for (const auto& [name, matrix] : matrices) file.matrix(name, matrix);
   file.commit();
 }
 
 WORDLOOM_FUNCTION Checkpoint Checkpoint::load(const std::filesystem::path& path) {
-  SectionReader file(path, format);
+  const InputFile input(path);
+  const bool has_lines = !input.text().starts_with(joined({format_without_lines, "\n"}));
+  SectionReader file(input, has_lines ? format : format_without_lines);
   const auto run = file.numbers();
   if (run.size() != 10) file.refuse_section("10 numbers of a run", std::to_string(run.size()));
-  Checkpoint result{run[0], run[1], run[2], run[3], run[4], run[5], {}, {}};
+  Checkpoint result{{run[0]}, run[1], run[2], run[3], run[4], run[5], {}, {}};
+  if (has_lines) result.method.lines = file.text();
   const std::uint64_t rank_count = run[6], epochs = run[7], threads = run[8];
   const auto positions = file.numbers();
   const std::size_t count = positions.size();
@@ -222,17 +235,37 @@ WORDLOOM_FUNCTION Checkpoint Checkpoint::load(const std::filesystem::path& path)
   return result;
 }
 
+/// Returns the first lines of two texts that differ, each without its line end; empty ones if a
+/// text has no further line.
+inline std::pair<std::string_view, std::string_view> first_difference(std::string_view left,
+                                                                      std::string_view right) {
+  const auto [at, other] = std::mismatch(left.begin(), left.end(), right.begin(), right.end());
+  const std::size_t begin = left.substr(0, at - left.begin()).rfind('\n') + 1;
+  const auto line = [&](std::string_view text) {
+    return text.substr(begin, text.find('\n', begin) - begin);
+  };
+  return {line(left), line(right)};
+}
+
 WORDLOOM_FUNCTION void Checkpoint::require_run(const Checkpoint& expected,
                                                const std::filesystem::path& path) const {
-  const auto require_equal = [&](const std::string& what, std::uint64_t got, std::uint64_t wanted) {
-    if (got != wanted)
-      throw InvalidArgument{
-          "'",      path,   "' was written with another ",
-          what,     ": ",   got,
-          ", not ", wanted, "; resume with the original one, or train from the start"};
+  const auto refuse = [&](std::string_view what, MessagePart got, MessagePart wanted) {
+    throw InvalidArgument{
+        "'",      path,   "' was written with another ",
+        what,     ": ",   got,
+        ", not ", wanted, "; resume with the original one, or train from the start"};
+  };
+  const auto require_equal = [&](std::string_view what, std::uint64_t got, std::uint64_t wanted) {
+    if (got != wanted) refuse(what, got, wanted);
   };
   require_equal("number of ranks", ranks.size(), expected.ranks.size());
-  require_equal("method or set of hyperparameters (fingerprint)", method, expected.method);
+  if (method.fingerprint != expected.method.fingerprint) {
+    constexpr std::string_view what = "method or set of hyperparameters";
+    const auto [got, wanted] = first_difference(method.lines, expected.method.lines);
+    if (!got.empty() && !wanted.empty()) refuse(what, got, wanted);
+    require_equal(joined({what, " (fingerprint)"}), method.fingerprint,
+                  expected.method.fingerprint);
+  }
   require_equal("vocabulary (fingerprint)", vocabulary, expected.vocabulary);
   require_equal("corpus (fingerprint)", corpus, expected.corpus);
   require_equal("corpus (words)", corpus_tokens, expected.corpus_tokens);

@@ -53,7 +53,8 @@ struct RankTraining {
   /// The values that depend on the types of sampler, kernel and corpus.
   struct Traits {
     Model::Shape shape;
-    std::uint64_t method = 0, corpus_tokens = 0;
+    RunMethod method;
+    std::uint64_t corpus_tokens = 0;
     std::optional<std::uint64_t> corpus_vocabulary = {};  // fingerprint, if it has one
     std::function<std::uint64_t()> corpus_fingerprint = {};
     std::size_t threads = 1;         // those with a position of their own in the corpus
@@ -119,7 +120,7 @@ struct RankTraining {
     RankInfo run{
         .agreed = {{"corpus (words)", start.corpus_tokens},
                    {"vocabulary (fingerprint)", start.vocabulary},
-                   {"method or set of hyperparameters (fingerprint)", start.method},
+                   {"method or set of hyperparameters (fingerprint)", start.method.fingerprint},
                    {"use of checkpoints", (saves ? 1u : 0u) + (resumes ? 2u : 0u)},
                    {"number of threads", saves || resumes ? std::uint64_t{traits.threads} : 0}},
         .input_rows = model.input.rows(),
