@@ -103,7 +103,7 @@ install_and_use() {
 
 run_ranks() {
   run cmake --build --preset release --parallel "$jobs" --target \
-    mpi_failures mpi_row_allgather train_by_ranks word2vec node2vec evaluate write_demo_corpus
+    mpi_failures mpi_row_allgather mpi_sums train_by_ranks word2vec node2vec evaluate write_demo_corpus
   run ctest --preset release --output-on-failure --parallel "$jobs" --label-regex mpi \
     --label-exclude benchmark
 }

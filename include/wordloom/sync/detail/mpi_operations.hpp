@@ -31,6 +31,13 @@ inline void check_mpi(int status, const char* what) {
 /// The state that all copies of an MpiRanks share. All ranks begin the same operations in the same
 /// order, and no operation completes on any rank before all ranks have begun it. So a rank that
 /// ends early lacks at most the last operation of the others, and `end` can complete it for them.
+///
+/// A sum has two steps: each rank r receives part r of all ranks' values and adds them in the order
+/// of ranks, then all gather the sums. So each rank sends 2 (size - 1) / size times the bytes of
+/// the values, which is the least (Rabenseifner 2004), in two messages to each other rank, and the
+/// bits do not depend on the MPI. MPI_Iallreduce of Open MPI sends up to log2(size) times the bytes
+/// from one rank, and needs a call of MPI for each of its many steps, which come between words that
+/// are trained. A broadcast likewise deals the parts, then gathers them.
 class MpiOperations {
  public:
   enum class Kind : std::uint64_t { none, sum, sum_bf16, broadcast, gather };
@@ -41,6 +48,8 @@ class MpiOperations {
     check_mpi(MPI_Comm_set_errhandler(communicator, MPI_ERRORS_RETURN), "prepare a communicator");
     check_mpi(MPI_Comm_rank(communicator, &rank), "number the ranks");
     check_mpi(MPI_Comm_size(communicator, &size), "count the ranks");
+    for (auto* array : {&counts_, &places_, &own_counts_, &own_places_})
+      array->resize(static_cast<std::size_t>(size));
     ends_.resize(static_cast<std::size_t>(size));
   }
   MpiOperations(const MpiOperations&) = delete;
@@ -50,24 +59,23 @@ class MpiOperations {
     MPI_Finalized(&is_over);
     if (is_over != 0) return;
     end("");
-    if (add_bf16_ != MPI_OP_NULL) MPI_Op_free(&add_bf16_);
     MPI_Comm_free(&communicator);
   }
 
   /// Starts an operation on `count` values. MPI uses `values` until is_complete() returns true.
-  /// Throws SyncError, and InvalidArgument for 2^31 values or more.
+  /// Throws SyncError, and InvalidArgument for some 2^31 values.
   void submit(Kind kind, void* values, std::size_t count) {
-    if (count > INT_MAX) throw InvalidArgument("more values than MPI sums at a time");
+    if (count > INT_MAX - ends_.size())
+      throw InvalidArgument("more values than MPI sums at a time");
     throw_if_failed(own_.begun + 1);
     start(kind, values, count);
   }
   /// Returns whether the last operation is complete. Throws SyncError if MPI fails, or if another
   /// rank has failed or ended without beginning that operation.
   bool is_complete() {
-    int all = 0;
-    check_mpi(MPI_Testall(2, requests_, &all, MPI_STATUSES_IGNORE), "exchange values");
-    if (all == 0) throw_if_failed(own_.begun);
-    return all != 0;
+    const bool all = advance();
+    if (!all) throw_if_failed(own_.begun);
+    return all;
   }
 
   /// Throws SyncError if a rank failed or ended before it began all operations of this one.
@@ -104,14 +112,14 @@ class MpiOperations {
       while (std::count(ends_.begin(), ends_.end(), std::nullopt) != 0)
         if (!receive()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
       check_mpi(MPI_Waitall(size, sends.data(), MPI_STATUSES_IGNORE), "end");
-      check_mpi(MPI_Waitall(2, requests_, MPI_STATUSES_IGNORE), "end");
+      while (!advance()) std::this_thread::yield();
       const End last = **std::max_element(ends_.begin(), ends_.end(),
                                           [](auto& a, auto& b) { return a->begun < b->begun; });
       if (own_.begun == last.begun) return;
       std::vector<std::uint64_t> unused(last.count *
                                         (last.kind == Kind::gather ? ends_.size() : 1));
       start(last.kind, unused.data(), last.count);
-      check_mpi(MPI_Waitall(2, requests_, MPI_STATUSES_IGNORE), "end");
+      while (!advance()) std::this_thread::yield();
     } catch (const std::exception&) {  // an error of MPI, or no memory: nothing more can be done
     }
   }
@@ -130,31 +138,82 @@ class MpiOperations {
 
   /// Starts an operation on `count` values; for `gather`, `count` from each rank.
   void start(Kind kind, void* values, std::size_t count) {
-    const int n = static_cast<int>(count);
-    int status = MPI_SUCCESS;
-    ++own_.begun;
+    const auto part_of = [&](int r) {
+      return static_cast<int>(std::uint64_t{count} * static_cast<unsigned>(r) /
+                              static_cast<unsigned>(size));
+    };
+    const int own = part_of(rank + 1) - part_of(rank);
+    for (int r = 0; r < size; ++r) {
+      const auto i = static_cast<std::size_t>(r);
+      places_[i] = part_of(r);
+      counts_[i] = part_of(r + 1) - places_[i];
+      own_places_[i] = r * own;
+      own_counts_[i] = own;
+    }
+    values_ = static_cast<std::byte*>(values);
+    type_ = kind == Kind::sum_bf16 ? MPI_UINT16_T : MPI_FLOAT;
+    value_size_ = kind == Kind::sum_bf16 ? sizeof(std::uint16_t) : sizeof(float);
+    const bool is_sum = kind == Kind::sum || kind == Kind::sum_bf16;
+    if (is_sum) parts_.resize(ends_.size() * static_cast<std::size_t>(own) * value_size_);
+    gathers_parts_ = kind != Kind::gather;
     own_.kind = kind;
     own_.count = count;
-    if (kind == Kind::sum) {
-      status =
-          MPI_Iallreduce(MPI_IN_PLACE, values, n, MPI_FLOAT, MPI_SUM, communicator, &requests_[0]);
-    } else if (kind == Kind::sum_bf16) {
-      if (add_bf16_ == MPI_OP_NULL) check_mpi(MPI_Op_create(&add, 1, &add_bf16_), "prepare a sum");
-      status = MPI_Iallreduce(MPI_IN_PLACE, values, n, MPI_UINT16_T, add_bf16_, communicator,
-                              &requests_[0]);
-    } else if (kind == Kind::gather) {
-      status = MPI_Iallgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, values, n, MPI_UINT64_T,
-                              communicator, &requests_[0]);
-    } else {
-      status = MPI_Ibcast(values, n, MPI_FLOAT, 0, communicator, &requests_[0]);
-      check_mpi(MPI_Ibarrier(communicator, &requests_[1]), "broadcast");  // rank 0 must wait, too
-    }
-    check_mpi(status, "exchange values");
+    ++own_.begun;
+    // Without a part of its own, a rank could complete before others begin, or they before it does.
+    if (gathers_parts_ && count < ends_.size())
+      check_mpi(MPI_Ibarrier(communicator, &requests_[1]), "exchange values");
+    void* const own_part = values_ + part(rank);
+    check_mpi(is_sum ? MPI_Ialltoallv(values, counts_.data(), places_.data(), type_, parts_.data(),
+                                      own_counts_.data(), own_places_.data(), type_, communicator,
+                                      &requests_[0])
+              : kind == Kind::gather ? MPI_Iallgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, values,
+                                                      static_cast<int>(count), MPI_UINT64_T,
+                                                      communicator, &requests_[0])
+                                     : MPI_Iscatterv(values, counts_.data(), places_.data(), type_,
+                                                     rank == 0 ? MPI_IN_PLACE : own_part, own,
+                                                     type_, 0, communicator, &requests_[0]),
+              "exchange values");
   }
-  static void add(void* from, void* to, int* count, MPI_Datatype*) {
+  /// Goes on with the operation in progress. Returns whether there is none, or it is complete.
+  bool advance() {
+    int all = 0;
+    check_mpi(MPI_Testall(2, requests_, &all, MPI_STATUSES_IGNORE), "exchange values");
+    if (all == 0 || !std::exchange(gathers_parts_, false)) return all != 0;
+    if (own_.kind != Kind::broadcast) add_parts();
+    check_mpi(MPI_Iallgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, values_, counts_.data(),
+                              places_.data(), type_, communicator, &requests_[0]),
+              "exchange values");
+    return false;
+  }
+  /// Returns the place of the part of a rank, in bytes.
+  std::size_t part(int of) const {
+    return static_cast<std::size_t>(places_[static_cast<std::size_t>(of)]) * value_size_;
+  }
+  /// Writes the sum of the parts of all ranks to the values. Sums of bf16 are rounded once.
+  void add_parts() {
     static const simd::RowChangeFunctions functions = simd::row_change_functions();
-    functions.add_bf16(static_cast<const std::uint16_t*>(from), static_cast<std::uint16_t*>(to),
-                       static_cast<std::size_t>(*count));
+    const auto n = static_cast<std::size_t>(own_counts_[0]);
+    std::byte* const to = values_ + part(rank);
+    if (own_.kind == Kind::sum) {
+      auto* const sums = reinterpret_cast<float*>(to);
+      const auto* from = reinterpret_cast<const float*>(parts_.data());
+      std::copy_n(from, n, sums);
+      for (std::size_t r = 1; r < ends_.size(); ++r) functions.mix(sums, 1, from += n, 1, n);
+      return;
+    }
+    constexpr std::size_t most = 1024;
+    float sums[most], terms[most];
+    auto* const rounded = reinterpret_cast<std::uint16_t*>(to);
+    const auto* const from = reinterpret_cast<const std::uint16_t*>(parts_.data());
+    for (std::size_t at = 0; at < n; at += most) {
+      const std::size_t size_of_step = (std::min)(most, n - at);
+      functions.unpack_bf16(from + at, sums, size_of_step);
+      for (std::size_t r = 1; r < ends_.size(); ++r) {
+        functions.unpack_bf16(from + r * n + at, terms, size_of_step);
+        functions.mix(sums, 1, terms, 1, size_of_step);
+      }
+      functions.pack_bf16(sums, rounded + at, size_of_step);
+    }
   }
   /// Receives the message of a rank that has ended; returns false if there is none.
   bool receive() {
@@ -170,10 +229,17 @@ class MpiOperations {
   }
 
   End own_;
-  MPI_Op add_bf16_ = MPI_OP_NULL;  // created by the first sum of bf16
   MPI_Request requests_[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
-  std::vector<std::optional<End>> ends_;  // [ranks] messages received; empty: has not ended
-  std::string failure_;                   // the reason why this rank has ended
+  // Of the operation in progress:
+  std::byte* values_ = nullptr;
+  MPI_Datatype type_ = MPI_FLOAT;
+  std::size_t value_size_ = sizeof(float);
+  bool gathers_parts_ = false;                // whether its second step is still to begin
+  std::vector<int> counts_, places_;          // [ranks] the parts of the values
+  std::vector<int> own_counts_, own_places_;  // [ranks] in parts_
+  std::vector<std::byte> parts_;              // [ranks] this rank's part of the values of each rank
+  std::vector<std::optional<End>> ends_;      // [ranks] messages received; empty: has not ended
+  std::string failure_;                       // the reason why this rank has ended
   bool has_ended_ = false;
 };
 
