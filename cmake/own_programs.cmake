@@ -59,14 +59,34 @@ endforeach()
 set_source_files_properties(src/bf16_kernel.cpp src/fused_kernel.cpp src/fused_variants.cpp PROPERTIES
                             COMPILE_OPTIONS -fno-sanitize=pointer-overflow,object-size)
 
-# What most programs parse, compiled once. No header of the library is among it: a change of one is
-# to compile only what includes it.
+# Programs and tests are long to optimise; kernels, the default trainer and those that word2vec and
+# node2vec choose among are in libraries. GCC takes a fifth longer with -O1.
+set(little_optimisation $<$<CONFIG:Release>:-Og>)
+
+# wordloom_header_set(NAME HEADER...): headers that are parsed once for all programs that reuse those
+# of the target NAME.
 file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/foreign_headers.cpp CONTENT "")
-add_library(wordloom_foreign_headers OBJECT EXCLUDE_FROM_ALL
-            ${PROJECT_BINARY_DIR}/foreign_headers.cpp)
-target_link_libraries(wordloom_foreign_headers PRIVATE wordloom_own_program)
-target_precompile_headers(wordloom_foreign_headers PRIVATE
-                          ${PROJECT_SOURCE_DIR}/cmake/foreign_headers.hpp)
+function(wordloom_header_set name)
+  add_library(${name} OBJECT EXCLUDE_FROM_ALL ${PROJECT_BINARY_DIR}/foreign_headers.cpp)
+  target_link_libraries(${name} PRIVATE wordloom_own_program)
+  target_precompile_headers(${name} PRIVATE ${PROJECT_SOURCE_DIR}/cmake/foreign_headers.hpp ${ARGN})
+endfunction()
+# Those of benchmarks. No header of the library is among them: a change of one is to compile only
+# what includes it.
+if(WORDLOOM_BUILD_BENCHMARKS)
+  wordloom_header_set(wordloom_foreign_headers)
+endif()
+# Those of examples and tests, which all include the library. Not what few use, as unused inline
+# functions take time too.
+if(WORDLOOM_BUILD_EXAMPLES OR WORDLOOM_BUILD_TESTS)
+  wordloom_header_set(wordloom_own_headers <wordloom/graph.hpp> <wordloom/wordloom.hpp>)
+  target_compile_options(wordloom_own_headers PRIVATE ${little_optimisation})
+endif()
+if(WORDLOOM_BUILD_TESTS)
+  wordloom_require(Catch2 catch2)
+  target_link_libraries(wordloom_own_headers PRIVATE Catch2::Catch2)
+  target_precompile_headers(wordloom_own_headers PRIVATE ${PROJECT_SOURCE_DIR}/tests/catch.hpp)
+endif()
 
 # Position-independent code cannot use those of the programs.
 target_precompile_headers(wordloom_any_trainer PRIVATE ${PROJECT_SOURCE_DIR}/cmake/foreign_headers.hpp)

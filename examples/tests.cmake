@@ -13,7 +13,7 @@ add_executable(write_demo_corpus support/write_demo_corpus.cpp)
 target_include_directories(write_demo_corpus PRIVATE support)
 target_link_libraries(write_demo_corpus PRIVATE wordloom_own_program)
 target_compile_options(write_demo_corpus PRIVATE ${little_optimisation})
-target_precompile_headers(write_demo_corpus REUSE_FROM wordloom_example_headers)
+target_precompile_headers(write_demo_corpus REUSE_FROM wordloom_own_headers)
 set(corpus ${CMAKE_CURRENT_BINARY_DIR}/runs/corpus)
 add_test(NAME example/write_demo_corpus
          COMMAND sh -euc "$<TARGET_FILE:write_demo_corpus> ${corpus} 300000

@@ -4,3 +4,6 @@
 #define WORDLOOM_FUNCTION
 #include <wordloom/core/detail/input_file.hpp>
 #include <wordloom/wordloom.hpp>
+
+template void wordloom::check_parameter(std::string_view, double, double, double);
+template void wordloom::check_parameter(std::string_view, std::size_t, int, int);

@@ -145,12 +145,25 @@ using DefaultTrainer = Trainer<SharedNegative, FusedKernel>;
 #define WORDLOOM_DEFAULT_TRAINER extern
 #endif
 WORDLOOM_DEFAULT_TRAINER template class Trainer<SharedNegative, FusedKernel>;
-WORDLOOM_DEFAULT_TRAINER template Embeddings DefaultTrainer::fit(const EncodedCorpus&,
-                                                                 const Vocabulary&);
-WORDLOOM_DEFAULT_TRAINER template Embeddings DefaultTrainer::fit(const TextCorpus&,
-                                                                 const Vocabulary&);
-WORDLOOM_DEFAULT_TRAINER template TrainReport DefaultTrainer::train(const EncodedCorpus&, Model&);
-WORDLOOM_DEFAULT_TRAINER template TrainReport DefaultTrainer::train(const TextCorpus&, Model&);
+WORDLOOM_DEFAULT_TRAINER template Embeddings DefaultTrainer::fit_new(const EncodedCorpus&,
+                                                                     const Vocabulary&,
+                                                                     const std::filesystem::path*);
+WORDLOOM_DEFAULT_TRAINER template Embeddings DefaultTrainer::fit_new(const TextCorpus&,
+                                                                     const Vocabulary&,
+                                                                     const std::filesystem::path*);
+WORDLOOM_DEFAULT_TRAINER template TrainReport DefaultTrainer::train_model(
+    const EncodedCorpus&, Model&, const std::filesystem::path*);
+WORDLOOM_DEFAULT_TRAINER template TrainReport DefaultTrainer::train_model(
+    const TextCorpus&, Model&, const std::filesystem::path*);
+// The parts of training that are independent of sampler and kernel.
+WORDLOOM_DEFAULT_TRAINER template struct detail::RankTraining<NoSync, LinearDecay, Model>;
+WORDLOOM_DEFAULT_TRAINER template struct detail::RankRun<NoSync, LinearDecay, Model>;
+WORDLOOM_DEFAULT_TRAINER template struct detail::ThreadTeam<
+    detail::RankRun<NoSync, LinearDecay, Model>>;
+WORDLOOM_DEFAULT_TRAINER template detail::ExpectedUpdates detail::expected_of_skip_gram(
+    const WordRates&, double, const NegativeSampling::Run&);
+WORDLOOM_DEFAULT_TRAINER template CorpusError detail::nothing_trained(const EncodedCorpus&, double,
+                                                                      std::uint64_t);
 #endif
 
 /// Canny et al. 2015, "Machine Learning at the Limit".

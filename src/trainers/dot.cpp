@@ -2,6 +2,8 @@
 #include <wordloom/registry.hpp>
 #include <wordloom/train/detail/composition.hpp>
 
+#include "shared.hpp"
+
 using namespace wordloom;
 
 template AnyTrainer detail::trainer_from<Policies::Samplers>(const detail::Method&,

@@ -2,6 +2,8 @@
 #include <wordloom/registry.hpp>
 #include <wordloom/train/detail/composition.hpp>
 
+#include "shared.hpp"
+
 using namespace wordloom;
 
 #if WORDLOOM_HAS_BLAS

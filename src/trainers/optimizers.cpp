@@ -4,6 +4,8 @@
 #include <wordloom/registry.hpp>
 #include <wordloom/train/detail/composition.hpp>
 
+#include "shared.hpp"
+
 using namespace wordloom;
 
 using Scaling = WithOptimizer<FusedKernel, RowAdaGrad>;

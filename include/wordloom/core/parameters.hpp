@@ -1,5 +1,6 @@
 #pragma once
 #include <concepts>
+#include <cstddef>
 #include <sstream>
 #include <string_view>
 
@@ -49,6 +50,11 @@ void check_parameter(std::string_view name, Value value, Bound min, Bound max) {
   message << name << " is " << value << ", must be from " << min << " to " << max;
   throw InvalidArgument(message.str());
 }
+
+#if defined(WORDLOOM_PRECOMPILED)
+extern template void check_parameter(std::string_view, double, double, double);
+extern template void check_parameter(std::string_view, std::size_t, int, int);
+#endif
 
 namespace detail {
 

@@ -86,12 +86,7 @@ struct Model {
   std::vector<MatrixRef<const RowMatrix>> matrices() const { return list<const RowMatrix>(*this); }
 
   /// Returns deep copies of `matrices()`.
-  [[nodiscard]] std::vector<NamedMatrix> copy_of_matrices() const {
-    std::vector<NamedMatrix> copies;
-    for (const auto& [name, matrix] : matrices())
-      copies.push_back({std::string(name), matrix->copy()});
-    return copies;
-  }
+  [[nodiscard]] std::vector<NamedMatrix> copy_of_matrices() const;
 
   /// Replaces all matrices with those that `copy_of_matrices` returned. Throws InvalidArgument
   /// unless the list begins with "input" and, if the model has two matrices, "output", in the

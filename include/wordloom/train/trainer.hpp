@@ -213,26 +213,40 @@ class Trainer {
     validate_parameters(training_.schedule);
   }
 
+  // Defined outside of the class, and so not inline: a declaration of an instance that is compiled
+  // elsewhere (systems.hpp) then spares its compilation, which takes seconds.
   template <class Corpus>
   TrainedEmbeddings fit_new(const Corpus& corpus, const Vocabulary& vocabulary,
-                            const std::filesystem::path* from) {
-    validate_policies();
-    std::optional<Model> model;
-    training_.train(corpus, vocabulary, from, [&](const SamplerRun& samplers) -> Model& {
-      return model.emplace(training_.new_model(vocabulary, samplers));
-    });
-    return detail::embeddings_of<SamplerRun>(std::move(*model));
-  }
-
+                            const std::filesystem::path* from);
   template <class Corpus>
-  TrainReport train_model(const Corpus& corpus, Model& model, const std::filesystem::path* from) {
-    validate_policies();
-    training_.train(corpus, model.vocabulary, from,
-                    [&](const SamplerRun&) -> Model& { return model; });
-    return training_.report;
-  }
+  TrainReport train_model(const Corpus& corpus, Model& model, const std::filesystem::path* from);
 
   Training training_;
 };
+
+template <class SamplerPolicy, class KernelPolicy, class SyncPolicyType, class Schedule,
+          bool checked>
+template <class Corpus>
+auto Trainer<SamplerPolicy, KernelPolicy, SyncPolicyType, Schedule, checked>::fit_new(
+    const Corpus& corpus, const Vocabulary& vocabulary, const std::filesystem::path* from)
+    -> TrainedEmbeddings {
+  validate_policies();
+  std::optional<Model> model;
+  training_.train(corpus, vocabulary, from, [&](const SamplerRun& samplers) -> Model& {
+    return model.emplace(training_.new_model(vocabulary, samplers));
+  });
+  return detail::embeddings_of<SamplerRun>(std::move(*model));
+}
+
+template <class SamplerPolicy, class KernelPolicy, class SyncPolicyType, class Schedule,
+          bool checked>
+template <class Corpus>
+TrainReport Trainer<SamplerPolicy, KernelPolicy, SyncPolicyType, Schedule, checked>::train_model(
+    const Corpus& corpus, Model& model, const std::filesystem::path* from) {
+  validate_policies();
+  training_.train(corpus, model.vocabulary, from,
+                  [&](const SamplerRun&) -> Model& { return model; });
+  return training_.report;
+}
 
 }}  // namespace wordloom::WORDLOOM_ABI

@@ -17,6 +17,13 @@ WORDLOOM_FUNCTION Model::Model(Vocabulary words, const Shape& shape, std::uint64
   detail::draw_rows(input, {}, seed, init_stream);
 }
 
+WORDLOOM_FUNCTION std::vector<NamedMatrix> Model::copy_of_matrices() const {
+  std::vector<NamedMatrix> copies;
+  for (const auto& [name, matrix] : matrices())
+    copies.push_back({std::string(name), matrix->copy()});
+  return copies;
+}
+
 WORDLOOM_FUNCTION void Model::set_matrices(std::vector<NamedMatrix> copies) {
   const auto described = [](std::string_view name, const RowMatrix& matrix) {
     return "'" + std::string(name) + "' of " + shape_of(matrix.rows(), matrix.columns());

@@ -31,7 +31,11 @@ inline void check_corpus(std::uint64_t tokens, const std::optional<std::uint64_t
 
 /// Throws TrainingError if a number of the model is not finite, or if one of the input or output
 /// matrix is larger than in any run that converges. Compares bits, in parallel.
-inline void require_convergence(const Model& model, std::size_t threads) {
+void require_convergence(const Model& model, std::size_t threads);
+
+#if WORDLOOM_DEFINES_FUNCTIONS
+
+WORDLOOM_FUNCTION void require_convergence(const Model& model, std::size_t threads) {
   // In 3,000 random small runs, those that learnt stayed below 20, and 95 % of those that diverged
   // ended above 10,000. The limit is between the two.
   constexpr float most = 1000;
@@ -54,8 +58,6 @@ inline void require_convergence(const Model& model, std::size_t threads) {
     });
   }
 }
-
-#if WORDLOOM_DEFINES_FUNCTIONS
 
 WORDLOOM_FUNCTION void check_shape(const Model& model, const Model::Shape& shape) {
   const auto require_shape = [&](const char* matrix, const RowMatrix& got, std::size_t rows) {

@@ -81,10 +81,7 @@ class SharedProgress {
   }
 
   /// `failure`: the reason why the last checkpoint was not written; empty if it was.
-  void set_checkpoint_failure(std::optional<IoError> failure) {
-    const std::lock_guard lock(guard_);
-    progress_.checkpoint_failure = std::move(failure);
-  }
+  void set_checkpoint_failure(std::optional<IoError> failure);
   void throw_checkpoint_failure() const {
     const std::lock_guard lock(guard_);
     if (progress_.checkpoint_failure) throw IoError(*progress_.checkpoint_failure);

@@ -140,4 +140,9 @@ WORDLOOM_FUNCTION void SharedProgress::call(const Callback& callback, const Prog
   changed_.notify_all();
 }
 
+WORDLOOM_FUNCTION void SharedProgress::set_checkpoint_failure(std::optional<IoError> failure) {
+  const std::lock_guard lock(guard_);
+  progress_.checkpoint_failure = std::move(failure);
+}
+
 }}}  // namespace wordloom::WORDLOOM_ABI::detail

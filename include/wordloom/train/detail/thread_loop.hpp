@@ -1,5 +1,4 @@
 #pragma once
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -8,8 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include <wordloom/core/detail/processors.hpp>
-#include <wordloom/core/parallel.hpp>
 #include <wordloom/core/random.hpp>
 #include <wordloom/core/types.hpp>
 #include <wordloom/corpus/concept.hpp>
@@ -27,6 +24,7 @@
 #include <wordloom/train/detail/private_rows.hpp>
 #include <wordloom/train/detail/rank_run.hpp>
 #include <wordloom/train/detail/subword_rows.hpp>
+#include <wordloom/train/detail/thread_team.hpp>
 #include <wordloom/train/detail/update_sink.hpp>
 
 namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
@@ -68,74 +66,6 @@ std::unique_ptr<PrivateRows> private_rows(const Samplers& samplers, const Kernel
 
 /// Makes the random streams of negative pools differ from those of threads.
 inline constexpr std::uint64_t pool_streams = 0x6e65676174697665;
-
-/// The part of training by threads that is independent of samplers and kernels, so that a program
-/// with many of them contains it once.
-template <class Run>
-struct ThreadTeam {
-  /// `subsample`: the threshold of subsampling.
-  [[gnu::noinline]] ThreadTeam(Run& of, double subsample, std::unique_ptr<PrivateRows> private_rows)
-      : run(of), rows(std::move(private_rows)), subsampling(of.model.vocabulary, subsample) {
-    if (rows) {
-      run.state.before_callbacks = [this] { rows->merge_all(); };
-      run.complete = [this](std::vector<NamedMatrix>& copies) { rows->complete(copies); };
-    }
-    if (run.parameters.pin_threads) processors = cores_first(allowed_processors());
-  }
-  ThreadTeam(const ThreadTeam&) = delete;
-  ThreadTeam& operator=(const ThreadTeam&) = delete;
-
-  /// Reports the work of a thread since its last report, up to its position `at`, and does what is
-  /// due. Sets `rate` to the learning rate from here on.
-  [[gnu::noinline]] void report(std::size_t thread, const WorkDone& done,
-                                const Checkpoint::Thread& at, double& rate) {
-    const double now = run.state.report(done, at.epoch, rate, run.model);
-    rate = run.schedule.rate(now);
-    run.state.set_position(thread, at);
-    if (run.state.is_due()) run.state.pause(run.model);
-    if (thread == 0) run.tick(now);
-  }
-
-  /// Synchronises if that is due; `at` is the position of thread 0, with its unreported work.
-  [[gnu::noinline]] void tick(const Checkpoint::Thread& at) {
-    run.state.set_position(0, at);
-    run.tick(run.state.fraction(at.tokens * threads));
-  }
-
-  /// Calls `work(i)` for each thread, and then merges the rows that they have trained.
-  [[gnu::noinline]] void train(const std::function<void(std::size_t)>& work) {
-    run.synchronise(run.state.fraction(run.start.threads[0].tokens * threads));
-    run_threads(threads, [&](std::size_t thread) {
-      try {
-        const PinnedThread pinned(processors, thread);
-        work(thread);
-      } catch (...) {
-        run.state.stop();
-        throw;
-      }
-    });
-    if (rows) rows->merge_all();
-  }
-
-  Run& run;
-  const std::unique_ptr<PrivateRows> rows;  // null: no private rows
-  const Subsampling subsampling;
-  const std::size_t threads = run.start.threads.size();
-  // Tokens of a thread between two updates of the learning rate and the clock: rare enough to cost
-  // nothing, frequent enough that the rate falls smoothly on a small corpus.
-  const std::uint64_t interval = std::clamp<std::uint64_t>(
-      run.tokens_per_epoch * run.parameters.epochs / threads / 1000, 100, 10'000);
-  // Synchronisations may be due more often than threads report.
-  const std::uint64_t tick_interval = (std::max<std::uint64_t>)(1, run.tick_interval / threads);
-  // Measuring a loss takes a tenth of a block's time: it is done for this many tokens of an
-  // interval.
-  const std::uint64_t measured = interval / 16;
-  // Tokens of short sentences that a sampler takes at once: enough that the few whose rows were not
-  // announced do not count.
-  const std::uint64_t at_once = (std::min)((std::max<std::uint64_t>)(100, measured), tick_interval);
-  const double first_rate = run.schedule.rate(run.state.fraction());
-  std::vector<std::size_t> processors = {};  // to pin threads to
-};
 
 /// Trains by threads of the host: each takes its shard of the corpus, subsamples each sentence,
 /// lets the sampler make blocks of it and the kernel apply their gradients to the one model.

@@ -71,74 +71,91 @@ struct RankTraining {
 
   /// Checks that everything fits, and returns the position at which the run begins: that of the
   /// checkpoint `from`, whose matrices the model receives, or the beginning if it is null.
-  [[gnu::noinline]] Checkpoint starting_position(Model& model, const Traits& traits,
-                                                 const std::filesystem::path* from) const {
-    Checkpoint start{.method = traits.method,
-                     .vocabulary = model.vocabulary.fingerprint(),
-                     .corpus_tokens = traits.corpus_tokens};
-    check_corpus(traits.corpus_tokens, traits.corpus_vocabulary, model);
-    check_shape(model, traits.shape);
-    start.ranks.resize(sync.size());
-    for (Checkpoint::Rank& rank : start.ranks) {
-      rank.losses.resize(options.parameters.epochs);
-      rank.threads.resize(traits.threads);
-    }
-    if (traits.corpus_fingerprint &&
-        (options.saves() || from != nullptr || (shares_rows<Sync> && sync.size() > 1)))
-      start.corpus = traits.corpus_fingerprint();
-    // Before training, so that a wrong name does not cost hours.
-    if (sync.rank() == 0 && options.saves()) static_cast<void>(AtomicFile{options.checkpoint});
-    if (sync.rank() == 0 && from != nullptr) {
-      Checkpoint loaded = Checkpoint::load(*from);
-      loaded.require_run(start, *from);
-      model.set_matrices(std::exchange(loaded.matrices, {}));
-      start = std::move(loaded);
-    }
-    return start;
-  }
+  Checkpoint starting_position(Model& model, const Traits& traits,
+                               const std::filesystem::path* from) const;
 
   /// Makes the ranks start equally, and runs the loop of a kernel.
-  [[gnu::noinline]] void run(Model& model, Replica& replica, const Traits& traits, bool resumes,
-                             Checkpoint& start, const std::function<void(RankRun&)>& loop) {
-    const std::uint64_t interval = start_sync(model, replica, traits, resumes, start);
-    RankRun run{options, sync, schedule, model, replica, start, interval};
-    try {
-      loop(run);
-    } catch (const NothingTrained&) {
-      throw traits.nothing_trained();
-    }
-    require_convergence(model, resolve_threads(options.parameters.threads));
-    report = run.state.summary();
-  }
+  void run(Model& model, Replica& replica, const Traits& traits, bool resumes, Checkpoint& start,
+           const std::function<void(RankRun&)>& loop);
 
  private:
   /// Copies rank 0's model and starting position to all ranks. Returns the words that a rank may
   /// train between two ticks.
   std::uint64_t start_sync(const Model& model, Replica& replica, const Traits& traits, bool resumes,
-                           Checkpoint& start) {
-    const bool saves = options.saves();
-    RankInfo run{
-        .agreed = {{"corpus (words)", start.corpus_tokens},
-                   {"vocabulary (fingerprint)", start.vocabulary},
-                   {"method or set of hyperparameters (fingerprint)", start.method.fingerprint},
-                   {"use of checkpoints", (saves ? 1u : 0u) + (resumes ? 2u : 0u)},
-                   {"number of threads", saves || resumes ? std::uint64_t{traits.threads} : 0}},
-        .input_rows = model.input.rows(),
-        .output_rows = model.has_one_matrix() ? 0 : model.output.rows(),
-        .dimension = model.dimension(),
-        .words_per_epoch = start.corpus_tokens / sync.size(),
-        .epochs = options.parameters.epochs,
-        .rate = [schedule = schedule](double at) { return schedule.rate(at); },
-        .min_interval = traits.min_interval,
-        .resumes = resumes,
-        .positions = {start.positions(), {start.synchronisations, start.sync_options}}};
-    if constexpr (shares_rows<Sync>) run.agreed.emplace_back("corpus (fingerprint)", start.corpus);
-    if (sync.size() > 1) run.expected = traits.expected();
-    const std::uint64_t interval = sync.start(replica, run);
-    start.set_positions(run.positions.numbers, run.epochs, traits.threads);
-    return interval;
-  }
+                           Checkpoint& start);
 };
+
+// Defined outside of the class, so that instances that are compiled elsewhere (systems.hpp) are not
+// compiled again.
+template <class Sync, class Schedule, class Replica>
+[[gnu::noinline]] Checkpoint RankTraining<Sync, Schedule, Replica>::starting_position(
+    Model& model, const Traits& traits, const std::filesystem::path* from) const {
+  Checkpoint start{.method = traits.method,
+                   .vocabulary = model.vocabulary.fingerprint(),
+                   .corpus_tokens = traits.corpus_tokens};
+  check_corpus(traits.corpus_tokens, traits.corpus_vocabulary, model);
+  check_shape(model, traits.shape);
+  start.ranks.resize(sync.size());
+  for (Checkpoint::Rank& rank : start.ranks) {
+    rank.losses.resize(options.parameters.epochs);
+    rank.threads.resize(traits.threads);
+  }
+  if (traits.corpus_fingerprint &&
+      (options.saves() || from != nullptr || (shares_rows<Sync> && sync.size() > 1)))
+    start.corpus = traits.corpus_fingerprint();
+  // Before training, so that a wrong name does not cost hours.
+  if (sync.rank() == 0 && options.saves()) static_cast<void>(AtomicFile{options.checkpoint});
+  if (sync.rank() == 0 && from != nullptr) {
+    Checkpoint loaded = Checkpoint::load(*from);
+    loaded.require_run(start, *from);
+    model.set_matrices(std::exchange(loaded.matrices, {}));
+    start = std::move(loaded);
+  }
+  return start;
+}
+
+template <class Sync, class Schedule, class Replica>
+[[gnu::noinline]] void RankTraining<Sync, Schedule, Replica>::run(
+    Model& model, Replica& replica, const Traits& traits, bool resumes, Checkpoint& start,
+    const std::function<void(RankRun&)>& loop) {
+  const std::uint64_t interval = start_sync(model, replica, traits, resumes, start);
+  RankRun run{options, sync, schedule, model, replica, start, interval};
+  try {
+    loop(run);
+  } catch (const NothingTrained&) {
+    throw traits.nothing_trained();
+  }
+  require_convergence(model, resolve_threads(options.parameters.threads));
+  report = run.state.summary();
+}
+
+template <class Sync, class Schedule, class Replica>
+std::uint64_t RankTraining<Sync, Schedule, Replica>::start_sync(const Model& model,
+                                                                Replica& replica,
+                                                                const Traits& traits, bool resumes,
+                                                                Checkpoint& start) {
+  const bool saves = options.saves();
+  RankInfo run{
+      .agreed = {{"corpus (words)", start.corpus_tokens},
+                 {"vocabulary (fingerprint)", start.vocabulary},
+                 {"method or set of hyperparameters (fingerprint)", start.method.fingerprint},
+                 {"use of checkpoints", (saves ? 1u : 0u) + (resumes ? 2u : 0u)},
+                 {"number of threads", saves || resumes ? std::uint64_t{traits.threads} : 0}},
+      .input_rows = model.input.rows(),
+      .output_rows = model.has_one_matrix() ? 0 : model.output.rows(),
+      .dimension = model.dimension(),
+      .words_per_epoch = start.corpus_tokens / sync.size(),
+      .epochs = options.parameters.epochs,
+      .rate = [schedule = schedule](double at) { return schedule.rate(at); },
+      .min_interval = traits.min_interval,
+      .resumes = resumes,
+      .positions = {start.positions(), {start.synchronisations, start.sync_options}}};
+  if constexpr (shares_rows<Sync>) run.agreed.emplace_back("corpus (fingerprint)", start.corpus);
+  if (sync.size() > 1) run.expected = traits.expected();
+  const std::uint64_t interval = sync.start(replica, run);
+  start.set_positions(run.positions.numbers, run.epochs, traits.threads);
+  return interval;
+}
 
 /// The policies of a trainer; begins and ends runs with them. `checked`: see Trainer.
 template <class Sampler, class Kernel, class Sync, class Schedule, bool checked>

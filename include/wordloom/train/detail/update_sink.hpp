@@ -21,16 +21,7 @@
 namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
 
 /// Takes a copy, so that the caller's block can stay in registers.
-[[noreturn, gnu::noinline]] inline void throw_too_large(Block block, Block::Shape max) {
-  const auto shape = [](std::size_t inputs, std::size_t outputs, std::size_t members) {
-    return joined({inputs, " x ", outputs,
-                   (members == 0 ? "" : " with " + std::to_string(members) + " members of bags")});
-  };
-  throw InvalidArgument{
-      "the sampler made a block of ",
-      shape(block.input_count(), block.outputs.size(), block.has_bags() ? block.inputs.size() : 0),
-      ", more than its max_block() of ", shape(max.inputs, max.outputs, max.members)};
-}
+[[noreturn, gnu::noinline]] void throw_too_large(Block block, Block::Shape max);
 
 /// Takes the blocks of a sampler and gives them to the worker of a kernel. `Words`: the Thread of
 /// SubwordRows, EncodedRows or NoSubwordRows, which finds the rows of input words. `Checks`:
@@ -160,5 +151,20 @@ class UpdateSink {
   [[no_unique_address]] Checks checks_;
   std::vector<RowId> inputs_;  // of a block, if words are composed
 };
+
+#if WORDLOOM_DEFINES_FUNCTIONS
+
+WORDLOOM_FUNCTION void throw_too_large(Block block, Block::Shape max) {
+  const auto shape = [](std::size_t inputs, std::size_t outputs, std::size_t members) {
+    return joined({inputs, " x ", outputs,
+                   (members == 0 ? "" : " with " + std::to_string(members) + " members of bags")});
+  };
+  throw InvalidArgument{
+      "the sampler made a block of ",
+      shape(block.input_count(), block.outputs.size(), block.has_bags() ? block.inputs.size() : 0),
+      ", more than its max_block() of ", shape(max.inputs, max.outputs, max.members)};
+}
+
+#endif
 
 }}}  // namespace wordloom::WORDLOOM_ABI::detail
