@@ -103,7 +103,14 @@ class MpiRanks {
       values = values.subspan(part.size());
     }
   }
-  std::vector<std::uint64_t> gather(std::uint64_t value) { return gather_all({value}); }
+  std::vector<std::uint64_t> gather(std::uint64_t value) { return gather(std::span(&value, 1)); }
+  std::vector<std::uint64_t> gather(std::span<const std::uint64_t> values) {
+    std::vector<std::uint64_t> all(values.size() * size());
+    std::copy_n(values.data(), values.size(), all.data() + rank() * values.size());
+    shared_->submit(Kind::gather, all.data(), values.size());
+    wait();
+    return all;
+  }
 
   /// Throws InvalidArgument for 2^31 rows and more.
   void gather_rows(std::span<float> rows, std::size_t row_size,
@@ -140,7 +147,7 @@ class MpiRanks {
   std::vector<std::string> exchange(const std::vector<std::string>& to) {
     std::vector<std::uint64_t> sizes;
     for (const std::string& text : to) sizes.push_back(text.size());
-    const std::vector<std::uint64_t> all = gather_all(sizes);  // [from][to]
+    const std::vector<std::uint64_t> all = gather(sizes);  // [from][to]
     if (*std::max_element(all.begin(), all.end()) > INT_MAX)
       throw InvalidArgument("more text than MPI carries at a time");
     std::vector<std::string> from(size());
@@ -170,15 +177,6 @@ class MpiRanks {
 
  private:
   using Kind = detail::MpiOperations::Kind;
-
-  /// Gathers `values` of all ranks, equally many on each, and returns them in the order of ranks.
-  std::vector<std::uint64_t> gather_all(const std::vector<std::uint64_t>& values) {
-    std::vector<std::uint64_t> all(values.size() * size());
-    std::copy_n(values.data(), values.size(), all.data() + rank() * values.size());
-    shared_->submit(Kind::gather, all.data(), values.size());
-    wait();
-    return all;
-  }
 
   std::shared_ptr<detail::MpiOperations> shared_;
 };
