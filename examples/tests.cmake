@@ -371,6 +371,12 @@ if(WORDLOOM_ENABLE_MPI AND NOT WORDLOOM_TEST_BRIEF)
      grep 'ends the job: no answer for 3 s from rank 2 on' err")
   wordloom_corpus_test(mpi-same-bits
     "rm -f *; for v in a b; do ${job} 2 $<TARGET_FILE:word2vec> ${together} --iter 2 --output $v --sync-overlap 0; done; cmp a b")
+  # Each process reads a text of its own; the vocabulary is that of all.
+  wordloom_corpus_test(mpi-own-texts
+    "rm -f *; split -n l/3 -d -a 1 ${corpus}/text part-; gzip part-?
+     ${job} 3 $<TARGET_FILE:word2vec> ${alike} --train part-%r.gz --iter 4 --output v --save-vocab all --json --evaluate-analogy ${corpus}/analogies | tee out
+     grep -Eq '\"accuracy\":(1.0|0.[89])' out
+     $<TARGET_FILE:word2vec> --train ${corpus}/text --save-vocab whole; cmp all whole")
   # The checkpoint resumes, with as many processes.
   wordloom_corpus_test(mpi-resumes
     "rm -f *; ${stop_midway}
@@ -399,7 +405,7 @@ if(WORDLOOM_ENABLE_MPI AND NOT WORDLOOM_TEST_BRIEF)
      test $status -eq 0 || exit $status; grep '\"ranks\":3' out; grep -Eq '\"accuracy\":(1.0|0.[89])' out; test -s v")
   set_tests_properties(example/mpi-namespaces PROPERTIES SKIP_RETURN_CODE 77)
   foreach(name IN ITEMS mpi-trains mpi-example mpi-bf16 mpi-refuses mpi-killed mpi-warned mpi-stopped
-                       mpi-same-bits mpi-resumes mpi-columns mpi-hostfile mpi-namespaces)
+                       mpi-same-bits mpi-own-texts mpi-resumes mpi-columns mpi-hostfile mpi-namespaces)
     set_tests_properties(example/${name} PROPERTIES LABELS "example;mpi" ENVIRONMENT
                                                     "${WORDLOOM_MPI_TEST_ENVIRONMENT}")
   endforeach()
