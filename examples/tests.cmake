@@ -329,7 +329,7 @@ if(WORDLOOM_ENABLE_MPI AND NOT WORDLOOM_TEST_BRIEF)
   # One process writes; the vectors are better than one process would learn from its part.
   wordloom_corpus_test(mpi-trains
     "rm -f *; ${job} 3 $<TARGET_FILE:word2vec> ${together} --iter 4 --output v --json --evaluate-analogy ${corpus}/analogies | tee out
-     test $(wc -l <out) -eq 1; grep '\"ranks\":3' out; grep -Eq '\"accuracy\":(1.0|0.[89])' out; test \"$(ls)\" = \"$(printf 'out\\nv')\"")
+     test $(wc -l <out) -eq 1; grep '\"ranks\":3' out; grep '\"sync_waited_seconds\":.*\"slowest_rank\":[012]' out; grep -Eq '\"accuracy\":(1.0|0.[89])' out; test \"$(ls)\" = \"$(printf 'out\\nv')\"")
   wordloom_corpus_test(mpi-example
     "rm -f *; ${job} 2 $<TARGET_FILE:train_by_ranks> ${corpus}/text v
      $<TARGET_FILE:evaluate> v --analogy ${corpus}/analogies --json | tee out
@@ -345,7 +345,9 @@ if(WORDLOOM_ENABLE_MPI AND NOT WORDLOOM_TEST_BRIEF)
      test $status -ne 0; grep 'error: .*missing.: No such file' err; test ! -e v
      cp ${corpus}/text other; echo more >>other; status=0
      ${job} 1 $<TARGET_FILE:word2vec> ${together} --output v : ${MPIEXEC_NUMPROC_FLAG} 1 $<TARGET_FILE:word2vec> ${alike} --train other --output v 2>err || status=$?
-     cat err; test $status -ne 0; grep 'error: rank 1 has another text in' err; test ! -e v")
+     cat err; test $status -ne 0; grep 'error: rank 1 has another text in' err; test ! -e v
+     status=0; ${job} 2 $<TARGET_FILE:word2vec> --train ${corpus}/text --output v 2>err || status=$?
+     cat err; test $status -ne 0; grep 'has started 2 processes .*give --sync mpi' err; test ! -e v")
   # A process that is killed ends the job.
   wordloom_corpus_test(mpi-killed
     "rm -f *; ${job} 2 $<TARGET_FILE:word2vec> ${together} --iter 100000 --output v --checkpoint state --checkpoint-every 0 2>err & mpi=$!
@@ -353,6 +355,28 @@ if(WORDLOOM_ENABLE_MPI AND NOT WORDLOOM_TEST_BRIEF)
      kill -9 $(cut -d ' ' -f 1 /proc/$mpi/task/$mpi/children); killed=$(date +%s)
      status=0; wait $mpi || status=$?
      test $status -ne 0; test $(($(date +%s) - killed)) -le 60; cat err; test -s err; test ! -e v")
+  # A launcher's warning stops all with a checkpoint.
+  wordloom_corpus_test(mpi-warned
+    "rm -f *; ${stop_midway}
+     train='$<TARGET_FILE:word2vec> --train ${corpus}/text --size 50 --threads 1 --sync mpi --output v --checkpoint state'
+     status=0; stop_midway USR1 'grep -q epoch err' '$pid' ${job} 2 $train || status=$?
+     cat err; test $status -eq 138; test ! -e v; test -s state; grep 'continue with --resume from state' err")
+  # A process that does not answer ends the job, which names it.
+  wordloom_corpus_test(mpi-stopped
+    "rm -f *; ${job} 3 $<TARGET_FILE:word2vec> ${together} --iter 100000 --output v --sync-timeout 3 --checkpoint state --checkpoint-every 0 2>err & mpi=$!
+     until test -s state; do sleep 0.02; done
+     set -- $(cat /proc/$mpi/task/$mpi/children); kill -STOP $3; stopped=$(date +%s)
+     status=0; wait $mpi || status=$?
+     cat err; test $status -ne 0; test $(($(date +%s) - stopped)) -le 60; test ! -e v
+     grep 'ends the job: no answer for 3 s from rank 2 on' err")
+  wordloom_corpus_test(mpi-same-bits
+    "rm -f *; for v in a b; do ${job} 2 $<TARGET_FILE:word2vec> ${together} --iter 2 --output $v --sync-overlap 0; done; cmp a b")
+  # Each process reads a text of its own; the vocabulary is that of all.
+  wordloom_corpus_test(mpi-own-texts
+    "rm -f *; split -n l/3 -d -a 1 ${corpus}/text part-; gzip part-?
+     ${job} 3 $<TARGET_FILE:word2vec> ${alike} --train part-%r.gz --iter 4 --output v --save-vocab all --json --evaluate-analogy ${corpus}/analogies | tee out
+     grep -Eq '\"accuracy\":(1.0|0.[89])' out
+     $<TARGET_FILE:word2vec> --train ${corpus}/text --save-vocab whole; cmp all whole")
   # The checkpoint resumes, with as many processes.
   wordloom_corpus_test(mpi-resumes
     "rm -f *; ${stop_midway}
@@ -380,8 +404,8 @@ if(WORDLOOM_ENABLE_MPI AND NOT WORDLOOM_TEST_BRIEF)
      ${CMAKE_CURRENT_SOURCE_DIR}/cluster/namespaces.sh 3 1000 1 $<TARGET_FILE:word2vec> ${together} --iter 4 --output v --json --evaluate-analogy ${corpus}/analogies >out || status=$?
      test $status -eq 0 || exit $status; grep '\"ranks\":3' out; grep -Eq '\"accuracy\":(1.0|0.[89])' out; test -s v")
   set_tests_properties(example/mpi-namespaces PROPERTIES SKIP_RETURN_CODE 77)
-  foreach(name IN ITEMS mpi-trains mpi-example mpi-bf16 mpi-refuses mpi-killed mpi-resumes mpi-columns
-                       mpi-hostfile mpi-namespaces)
+  foreach(name IN ITEMS mpi-trains mpi-example mpi-bf16 mpi-refuses mpi-killed mpi-warned mpi-stopped
+                       mpi-same-bits mpi-own-texts mpi-resumes mpi-columns mpi-hostfile mpi-namespaces)
     set_tests_properties(example/${name} PROPERTIES LABELS "example;mpi" ENVIRONMENT
                                                     "${WORDLOOM_MPI_TEST_ENVIRONMENT}")
   endforeach()

@@ -56,7 +56,7 @@ ProgressLine::Speed speed_of(const wordloom::RandomWalks& walks) {
   };
 }
 
-nlohmann::ordered_json json_of(const Options& options, const wordloom::TrainReport& report,
+nlohmann::ordered_json json_of(const Options& options, const RunReport& report,
                                const Cluster& cluster, const wordloom::RandomWalks& walks,
                                const wordloom::GraphReport& graph_report, double load_seconds,
                                const NodeTests& tests) {

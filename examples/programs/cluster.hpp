@@ -1,9 +1,17 @@
 #pragma once
+#include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
 #include <memory>
+#include <numeric>
 #include <optional>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 #include <wordloom/core/error.hpp>
 #include <wordloom/sync/bf16_ranks.hpp>
@@ -13,21 +21,100 @@
 #include <wordloom/mpi.hpp>
 #endif
 
+/// The processes that a launcher has started together, as its environment variables tell.
+struct Launch {
+  std::size_t size = 1, rank = 0;
+  std::string variable = {};  // the one that holds the size; empty: started alone
+
+  static Launch of_environment() {
+    struct Names {
+      const char *size, *rank;
+    };
+    // The first that is set is that of the innermost launcher. SLURM_NTASKS says nothing: it is set
+    // in a batch script, too, which is one process.
+    for (const auto& [size, rank] :
+         {Names{"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"}, Names{"PMI_SIZE", "PMI_RANK"},
+          Names{"SLURM_STEP_NUM_TASKS", "SLURM_PROCID"}})
+      if (const char* const number = std::getenv(size)) {
+        const char* const own = std::getenv(rank);
+        return {std::strtoul(number, nullptr, 10), own ? std::strtoul(own, nullptr, 10) : 0, size};
+      }
+    return {};
+  }
+};
+
 /// The processes that train together; only one without --sync.
 class Cluster {
+  struct Shared {
+    std::function<void()> report;  // empty after the first failure
+    std::uint64_t bytes = 0;       // of the sums
+    double seconds = 0;            // waited for them
+  };
+
  public:
+  /// The bytes that this process has sent in sums of changes, and its time of waiting for them.
+  struct Traffic {
+    std::uint64_t bytes = 0;
+    double waited_seconds = 0;
+  };
+
 #if WORDLOOM_HAS_MPI
-  using Ranks = wordloom::MpiRanks;
+  /// MpiRanks that count their traffic, and report a failure before they wait for other ranks.
+  class Ranks : public wordloom::MpiRanks {
+   public:
+    Ranks(std::chrono::duration<double> timeout, std::shared_ptr<Shared> shared)
+        : MpiRanks(MPI_COMM_WORLD, timeout), shared_(std::move(shared)) {}
+
+    template <class Value>
+    void begin_sum(std::span<Value> values) {
+      shared_->bytes += values.size_bytes();
+      MpiRanks::begin_sum(values);
+    }
+    void wait() {
+      timed([&] { MpiRanks::wait(); });
+    }
+    void gather_rows(std::span<float> rows, std::size_t row_size,
+                     std::span<const std::uint64_t> first) {
+      shared_->bytes += (first[rank() + 1] - first[rank()]) * row_size * sizeof(float);
+      timed([&] { MpiRanks::gather_rows(rows, row_size, first); });
+    }
+    void fail(const std::string& cause) noexcept {
+      report(*shared_);
+      MpiRanks::fail(cause);
+    }
+
+   private:
+    template <class Wait>
+    void timed(Wait wait) {
+      const auto begin = std::chrono::steady_clock::now();
+      wait();
+      shared_->seconds +=
+          std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    }
+
+    std::shared_ptr<Shared> shared_;
+  };
 #else
   using Ranks = wordloom::ThreadRanks;  // never constructed
 #endif
   using SyncRanks = wordloom::Bf16Ranks<Ranks>;  // changes are exchanged as bfloat16 on request
 
-  /// Joins the other processes. Throws InvalidArgument in a build without MPI.
-  void join() {
+  /// `report` prints the exception that is being handled. It is called once, before this process
+  /// waits for the others.
+  explicit Cluster(std::function<void()> report) { shared_->report = std::move(report); }
+
+  /// Joins the other processes. `timeout`: see MpiRanks. Throws InvalidArgument in a build without
+  /// MPI, and SyncError if MPI does not know of the processes that a launcher has started.
+  void join([[maybe_unused]] double timeout) {
 #if WORDLOOM_HAS_MPI
     session_ = std::make_unique<wordloom::MpiSession>();
-    ranks_.emplace();
+    ranks_.emplace(std::chrono::duration<double>(timeout), shared_);
+    const auto launch = Launch::of_environment();
+    if (launch.size > 1 && size() == 1)
+      throw wordloom::SyncError{"MPI knows of one process, the launcher has started ", launch.size,
+                                " (", launch.variable,
+                                "): use the launcher of the MPI that this program was built with; "
+                                "with srun, give --mpi=pmix for Open MPI, --mpi=pmi2 for MPICH"};
 #else
     throw wordloom::InvalidArgument("--sync needs a build with MPI (WORDLOOM_ENABLE_MPI)");
 #endif
@@ -40,14 +127,30 @@ class Cluster {
   std::vector<std::uint64_t> gather(std::uint64_t number) {
     return ranks_ ? ranks_->gather(number) : std::vector{number};
   }
+  std::uint64_t sum(std::uint64_t number) {
+    const auto all = gather(number);
+    return std::accumulate(all.begin(), all.end(), std::uint64_t{0});
+  }
   const std::optional<Ranks>& ranks() const { return ranks_; }
+  Traffic traffic() const { return {shared_->bytes, shared_->seconds}; }
 
-  /// Makes the other processes, if any, end with an error that names this one.
+  /// Reports the exception that is being handled, unless that is done, and makes the other
+  /// processes, if any, end with an error that names this one.
   void fail(const std::string& cause) noexcept {
+    report(*shared_);
     if (ranks_) ranks_->fail(cause);
   }
 
  private:
+  static void report(Shared& shared) noexcept {
+    try {
+      if (const auto report = std::exchange(shared.report, nullptr)) report();
+    } catch (...) {  // no memory for the text
+      std::fputs("error: not enough memory\n", stderr);
+    }
+  }
+
+  std::shared_ptr<Shared> shared_ = std::make_shared<Shared>();
 #if WORDLOOM_HAS_MPI
   std::unique_ptr<wordloom::MpiSession> session_;
 #endif

@@ -53,6 +53,10 @@ inline const CLI::Validator words_or_epoch(
     },
     "");
 
+/// Converts a time such as 30s, 10min or 2h to seconds.
+inline const CLI::AsNumberWithUnit seconds(std::map<std::string, double>{
+    {"s", 1.0}, {"min", 60.0}, {"h", 3600.0}});
+
 /// Adds the options of the file of vectors.
 inline void declare_output(CLI::App& app, TrainingOptions& options, const Aliases& named = {}) {
   app.add_option(named("--output"), options.output, "File for the vectors; - is standard output")
@@ -84,8 +88,7 @@ inline void declare_checkpoints(CLI::App& app, TrainingOptions& options) {
       ->group(heading::files);
   app.add_option("--checkpoint-every", options.checkpoint_every,
                  "Time between two checkpoints, in seconds or as 30s, 10min, 2h")
-      ->transform(CLI::AsNumberWithUnit(
-          std::map<std::string, double>{{"s", 1.0}, {"min", 60.0}, {"h", 3600.0}}))
+      ->transform(seconds)
       ->capture_default_str()
       ->group(heading::files);
   app.add_flag("--resume", options.resume, "Resume from the file of --checkpoint")
@@ -264,6 +267,17 @@ inline void declare_method(CLI::App& app, TrainingOptions& options) {
                  "Words of a process between two synchronisations, 0 = by --sync-bytes-per-word; "
                  "or epoch: all rows, only at the end of each epoch")
       ->transform(words_or_epoch)
+      ->capture_default_str()
+      ->group(heading::method);
+  app.add_option("--sync-overlap", options.sync_options.overlap,
+                 "1: train while changes are exchanged; 0: wait for them, so that a seed gives the "
+                 "same vectors each time with --threads 1")
+      ->capture_default_str()
+      ->group(heading::method);
+  app.add_option("--sync-timeout", options.sync_timeout,
+                 "Longest wait for another process, in seconds or as 10min, 2h; then training ends "
+                 "with an error. 0: no limit")
+      ->transform(seconds)
       ->capture_default_str()
       ->group(heading::method);
   app.add_option("--sync-first-rows", options.sync_options.first_rows,

@@ -15,28 +15,59 @@
 #include "command_line.hpp"
 #include "interrupts.hpp"
 
+/// An exception for the user.
+struct Failure {
+  std::string cause;
+  int code = 1;            // exit code of the program
+  bool is_shared = false;  // other processes have the same one, or caused it
+};
+
+/// Describes the exception that is being handled.
+inline Failure current_failure(const std::string& name, int argc, char** argv) {
+  try {
+    throw;
+  } catch (const Interrupted& interrupted) {
+    return {interrupted.what(), exit_code_of_signal()};
+  } catch (const std::bad_alloc&) {
+    return {"not enough memory"};
+  } catch (const wordloom::SyncError& error) {
+    return {error.what(), 1, true};
+  } catch (const std::exception& error) {
+    return {message_of(error, name, argc, argv)};
+  }
+}
+
+/// Prints a failure as one line, with the rank of this process if there are several. One of them
+/// prints those that all share: the first, or the second if the first may have ended.
+inline void print_failure(const std::string& name, const Failure& failure, const Cluster& cluster) {
+  const std::size_t printing = failure.cause.starts_with("rank 0 ") ? 1 : 0;
+  if (failure.is_shared && cluster.size() > 1 && cluster.rank() != printing) return;
+  const auto launch = Launch::of_environment();
+  const std::string rank =
+      cluster.size() > 1 || launch.size > 1
+          ? "rank " + std::to_string(cluster.size() > 1 ? cluster.rank() : launch.rank) + ": "
+          : "";
+  const std::string line = name + ": " + (failure.code == 1 ? "error: " : "") +
+                           (failure.is_shared ? "" : rank) + failure.cause + '\n';
+  std::cerr << line;  // at once, as other processes write to the same place
+}
+
 /// Calls `run(argc, argv, cluster)` and returns the exit code of the program. An exception becomes
 /// one line on stderr, and the other processes end too.
 template <class Run>
 int run_program(const std::string& name, Run run, int argc, char** argv) {
-  Cluster cluster;
-  std::string cause;
-  int code = 1;
+  const Cluster* joined = nullptr;
+  Cluster cluster([&] { print_failure(name, current_failure(name, argc, argv), *joined); });
+  joined = &cluster;
   try {
     const int result = run(argc, argv, cluster);
     end_output();
     return result;
-  } catch (const Interrupted& interrupted) {
-    cause = interrupted.what();
-    code = exit_code_of_signal();
-  } catch (const std::bad_alloc&) {
-    cause = "not enough memory";
-  } catch (const std::exception& error) {
-    cause = message_of(error, name, argc, argv);
+  } catch (const std::exception&) {
+    const Failure failure = current_failure(name, argc, argv);
+    cluster.fail(failure.cause);
+    return failure.code;
   }
-  cluster.fail(cause);
-  std::cerr << name << ": " << (code == 1 ? "error: " : "") << cause << '\n';
-  return code;
 }
 
 /// Turns the original programs' `-train` into our `--train`; one-letter options and negative

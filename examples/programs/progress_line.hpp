@@ -30,7 +30,8 @@ class ProgressLine {
   }
 
   /// Shows progress, and why a checkpoint was not written: once for each cause, even with --quiet.
-  void show(const wordloom::Progress& progress) {
+  /// `more`: further numbers, each followed by two spaces.
+  void show(const wordloom::Progress& progress, const std::string& more = {}) {
     if (progress.checkpoint_failure != failure_) {
       failure_ = progress.checkpoint_failure;
       end();
@@ -42,10 +43,11 @@ class ProgressLine {
     char loss[32] = "";  // none is known before the first pair is trained
     if (std::isfinite(progress.mean_loss))
       std::snprintf(loss, sizeof loss, "loss %.4f  ", progress.mean_loss);
-    std::fprintf(stderr, "%sepoch %zu/%zu  %5.1f%%  %s  alpha %.6f  %s%.0f s left%s",
+    std::fprintf(stderr, "%sepoch %zu/%zu  %5.1f%%  %s  alpha %.6f  %s%s%.0f s left%s",
                  terminal_ ? "\r" : "", progress.epoch + 1, progress.epochs,
                  100.0 * progress.fraction(), speed_(progress.words_per_second).c_str(),
-                 progress.learning_rate, loss, progress.eta_seconds, terminal_ ? "   " : "\n");
+                 progress.learning_rate, loss, more.c_str(), progress.eta_seconds,
+                 terminal_ ? "   " : "\n");
     open_ = terminal_;
   }
 

@@ -42,6 +42,7 @@ struct TrainingOptions {
   std::string sync = "none";
   bool sync_bf16 = false;
   wordloom::SyncOptions sync_options;
+  double sync_timeout = 1800;
   std::string sync_rule = "coherent";
   std::optional<double> alpha;
   double rate_of_row_ada_grad = 0.1;
@@ -323,6 +324,8 @@ inline void check(const TrainingOptions& options) {
         (options.system.empty() ? "--hs 1" : "--system " + options.system));
   if (options.sync_bf16 && options.sync != "mpi")
     throw wordloom::InvalidArgument("--sync-bf16 is for --sync mpi");
+  if (!(options.sync_timeout >= 0))
+    throw wordloom::InvalidArgument("--sync-timeout must be 0 or above");
   if (!(options.checkpoint_every >= 0))
     throw wordloom::InvalidArgument("--checkpoint-every must be 0 or above");
   if (options.resume && options.checkpoint.empty())

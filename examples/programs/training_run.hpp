@@ -1,13 +1,17 @@
 #pragma once
+#ifdef __linux__
+#include <sched.h>
+#endif
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <cstdio>
 #include <filesystem>
 #include <functional>
 #include <iostream>
 #include <nlohmann/json.hpp>
-#include <numeric>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -134,14 +138,22 @@ inline void require_contexts(const wordloom::AnyCorpus& corpus,
     own.count = cluster.size();
   }
   const auto error = wordloom::missing_contexts(corpus, own, cause);
-  const auto all = cluster.gather(error ? 0 : 1);
-  if (std::accumulate(all.begin(), all.end(), std::uint64_t{0}) == 0) throw *error;
+  if (cluster.sum(error ? 0 : 1) == 0) throw *error;
 }
 
 /// Joins the other processes and chooses the GPU if the options name them. From then on signals end
-/// the program without leaving unfinished files.
+/// the program without leaving unfinished files. Throws InvalidArgument if a launcher has started
+/// several processes, and no option says whether they train together.
 inline void start_training(TrainingOptions& options, Cluster& cluster) {
-  if (options.sync != "none") cluster.join();
+  if (options.sync != "none") {
+    cluster.join(options.sync_timeout);
+  } else if (const auto launch = Launch::of_environment();
+             launch.size > 1 && !options.is_given("--sync")) {
+    throw wordloom::InvalidArgument{"a launcher has started ", launch.size, " processes (",
+                                    launch.variable,
+                                    "): give --sync mpi to train one model together, or --sync "
+                                    "none to train one in each process"};
+  }
   if (is_for_gpu(options.kernel)) {
     options.parameters.device = gpu_of(options, cluster);
     check_gpu(options);
@@ -202,29 +214,92 @@ struct Program {
   std::string counts = {};  // counts of the corpus, written when training begins
 };
 
-/// Prints a note to stderr if there are more threads than processors.
+/// Returns the number of processors that this process may run on.
+inline std::size_t allowed_processors() {
+#ifdef __linux__
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (::sched_getaffinity(0, sizeof set, &set) == 0)
+    return static_cast<std::size_t>(CPU_COUNT(&set));
+#endif
+  return std::thread::hardware_concurrency();
+}
+
+/// Prints a note to stderr if there are more threads than processors that they may run on.
 inline void note_threads(const Program& program, const TrainingOptions& options,
                          const Cluster& cluster) {
   const std::size_t threads = wordloom::resolve_threads(options.parameters.threads),
-                    processors = std::thread::hardware_concurrency();
-  if (!options.quiet && cluster.is_first() && processors > 0 && threads > processors)
-    std::cerr << program.name << ": note: " << threads << " threads on " << processors
-              << " processors train no faster than --threads " << processors << '\n';
+                    processors = allowed_processors();
+  if (options.quiet || !cluster.is_first() || processors == 0 || threads <= processors) return;
+  std::cerr << program.name << ": note: " << threads << " threads on " << processors
+            << (processors == 1 ? " processor" : " processors")
+            << " train no faster than --threads " << processors;
+  if (processors < std::thread::hardware_concurrency())
+    std::cerr << "; this process may not use the others: mpirun needs --bind-to none, srun "
+                 "--cpus-per-task";
+  std::cerr << '\n';
 }
 
-/// Trains with progress on stderr, which also says if a signal stopped training. Returns the report
-/// of all processes together.
-inline wordloom::TrainReport train(const Program& program, const TrainingOptions& options,
-                                   Cluster& cluster, const wordloom::AnyCorpus& corpus,
-                                   const wordloom::Vocabulary& vocabulary,
-                                   std::optional<wordloom::Model>& model,
-                                   const wordloom::Embeddings* pretrained = nullptr) {
+/// Returns the traffic of this process so far, for the line of progress; empty if it trains alone.
+inline std::string traffic_text(const Cluster& cluster, const wordloom::Progress& progress) {
+  if (cluster.size() == 1 || progress.tokens == 0 || progress.seconds <= 0) return "";
+  const auto traffic = cluster.traffic();
+  char text[64];
+  std::snprintf(text, sizeof text, "%.0f B/word  waited %.0f%%  ",
+                static_cast<double>(traffic.bytes) / static_cast<double>(progress.tokens),
+                100 * traffic.waited_seconds / progress.seconds);
+  return text;
+}
+
+/// The traffic of all processes in a run.
+struct ClusterTraffic {
+  double bytes_per_word = 0;           // mean over all words
+  std::vector<double> waited_seconds;  // of each process
+
+  ClusterTraffic(Cluster& cluster, std::uint64_t all_tokens) {
+    const auto own = cluster.traffic();
+    bytes_per_word = static_cast<double>(cluster.sum(own.bytes)) /
+                     static_cast<double>((std::max<std::uint64_t>)(all_tokens, 1));
+    for (const auto ms : cluster.gather(static_cast<std::uint64_t>(own.waited_seconds * 1000)))
+      waited_seconds.push_back(static_cast<double>(ms) / 1000);
+  }
+  /// Returns a line for the user: "sent 64 bytes a word; processes waited up to 3.1 s for others,
+  /// least rank 2, the slowest (0.2 s)".
+  std::string text() const {
+    char line[160];
+    std::snprintf(line, sizeof line,
+                  "sent %.0f bytes a word; processes waited up to %.1f s for others, least rank "
+                  "%zu, the slowest (%.1f s)",
+                  bytes_per_word, std::ranges::max(waited_seconds), slowest_rank(),
+                  waited_seconds[slowest_rank()]);
+    return line;
+  }
+  /// Returns the process that waited least, because the others waited for it.
+  std::size_t slowest_rank() const {
+    return static_cast<std::size_t>(std::ranges::min_element(waited_seconds) -
+                                    waited_seconds.begin());
+  }
+};
+
+/// The report of all processes together.
+struct RunReport : wordloom::TrainReport {
+  std::optional<ClusterTraffic> traffic;  // of several processes
+};
+
+/// Trains with progress on stderr, which also says if a signal stopped training.
+inline RunReport train(const Program& program, const TrainingOptions& options, Cluster& cluster,
+                       const wordloom::AnyCorpus& corpus, const wordloom::Vocabulary& vocabulary,
+                       std::optional<wordloom::Model>& model,
+                       const wordloom::Embeddings* pretrained = nullptr) {
   ProgressLine line(program.name, options.quiet || !cluster.is_first(), program.speed,
                     program.counts);
   auto trainer = make_trainer(options, cluster);
   trainer.on_progress(
       [&](const wordloom::Progress& progress) {
-        line.show(progress);
+        auto shown = progress;
+        // Each process has about the same number of words, and they reach the end together.
+        shown.words_per_second *= static_cast<double>(cluster.size());
+        line.show(shown, traffic_text(cluster, progress));
         return caught_signal == 0;
       },
       line.interval());
@@ -235,18 +310,20 @@ inline wordloom::TrainReport train(const Program& program, const TrainingOptions
     model.emplace(trainer.new_model(vocabulary));
     if (pretrained != nullptr) model->set_vectors(*pretrained);
   }
-  auto report = options.resume ? trainer.resume_training(corpus, *model, options.checkpoint)
-                               : trainer.train(corpus, *model);
+  RunReport report{options.resume ? trainer.resume_training(corpus, *model, options.checkpoint)
+                                  : trainer.train(corpus, *model),
+                   std::nullopt};
   if (cluster.is_joined()) {
-    const auto all = cluster.gather(report.tokens);
-    report.tokens = std::accumulate(all.begin(), all.end(), std::uint64_t{0});
+    report.tokens = cluster.sum(report.tokens);
     report.words_per_second = static_cast<double>(report.tokens) / report.seconds;
-    const auto trained = cluster.gather(report.stopped || std::isfinite(report.loss) ? 1 : 0);
-    if (std::accumulate(trained.begin(), trained.end(), std::uint64_t{0}) == 0)
+    if (cluster.sum(report.stopped || std::isfinite(report.loss) ? 1 : 0) == 0)
       throw wordloom::CorpusError(
           "nothing was trained: subsampling leaves no sentence two words; use a higher --sample");
+    if (cluster.size() > 1) report.traffic.emplace(cluster, report.tokens);
   }
   line.end();
+  if (report.traffic && !options.quiet && cluster.is_first())
+    std::cerr << program.name << ": " << report.traffic->text() << '\n';
   if (report.stopped && cluster.is_first())
     std::cerr << program.name << ": "
               << (options.checkpoint.empty()
@@ -264,24 +341,30 @@ inline std::uint64_t peak_rss_bytes() {
 }
 
 /// Returns the part of the report that all programs share.
-inline nlohmann::ordered_json json_report(const TrainingOptions& options,
-                                          const wordloom::TrainReport& report, std::size_t ranks,
-                                          std::size_t words, std::uint64_t corpus_tokens) {
+inline nlohmann::ordered_json json_report(const TrainingOptions& options, const RunReport& report,
+                                          std::size_t ranks, std::size_t words,
+                                          std::uint64_t corpus_tokens) {
   const auto& p = options.parameters;
-  return {{"words_per_second", report.words_per_second},
-          {"train_seconds", report.seconds},
-          {"vocabulary", words},
-          {"tokens", corpus_tokens},
-          {"epochs", p.epochs},
-          {"loss", report.loss},
-          {"peak_rss_bytes", peak_rss_bytes()},
-          {"sampler", options.sampler},
-          {"kernel", options.kernel},
-          {"optimizer", options.optimizer},
-          {"system", options.system},
-          {"target", wordloom::InstructionSet::chosen().name},
-          {"dimension", p.dimension},
-          {"threads", wordloom::resolve_threads(p.threads)},
-          {"ranks", ranks},
-          {"seed", p.seed}};
+  nlohmann::ordered_json json = {{"words_per_second", report.words_per_second},
+                                 {"train_seconds", report.seconds},
+                                 {"vocabulary", words},
+                                 {"tokens", corpus_tokens},
+                                 {"epochs", p.epochs},
+                                 {"loss", report.loss},
+                                 {"peak_rss_bytes", peak_rss_bytes()},
+                                 {"sampler", options.sampler},
+                                 {"kernel", options.kernel},
+                                 {"optimizer", options.optimizer},
+                                 {"system", options.system},
+                                 {"target", wordloom::InstructionSet::chosen().name},
+                                 {"dimension", p.dimension},
+                                 {"threads", wordloom::resolve_threads(p.threads)},
+                                 {"ranks", ranks},
+                                 {"seed", p.seed}};
+  if (report.traffic) {
+    json["sync_bytes_per_word"] = report.traffic->bytes_per_word;
+    json["sync_waited_seconds"] = report.traffic->waited_seconds;
+    json["slowest_rank"] = report.traffic->slowest_rank();
+  }
+  return json;
 }

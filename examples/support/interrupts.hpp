@@ -2,27 +2,32 @@
 #include <csignal>
 #include <stdexcept>
 
-/// The last SIGINT, SIGTERM or SIGHUP since `catch_signals`, 0 if there was none.
+/// The first signal that `catch_signals` caught, 0 if there was none.
 inline volatile std::sig_atomic_t caught_signal = 0;
 
-/// Makes the first of each of these signals only set `caught_signal`, so that the program can end
-/// without unfinished files; a second one ends it at once. A signal that is ignored, for example
-/// under nohup, stays ignored.
+/// Makes the signals that ask a program to stop only set `caught_signal`, so that it can write a
+/// checkpoint and end without unfinished files: SIGINT, SIGTERM, SIGHUP, SIGXCPU, and SIGUSR1 and
+/// SIGUSR2, by which batch systems and launchers warn. A launcher may repeat them, which changes
+/// nothing; only a second SIGINT, as of Ctrl-C, ends the program at once. Ignores SIGXFSZ, so that
+/// a file that exceeds the limit is an IoError. A signal that was ignored, for example under nohup,
+/// stays ignored.
 inline void catch_signals() {
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGXCPU}) {
     const auto before = std::signal(signal, [](int caught) {
-      caught_signal = caught;
-      std::signal(caught, SIG_DFL);
+      if (caught_signal == 0) caught_signal = caught;
+      if (caught == SIGINT) std::signal(SIGINT, SIG_DFL);
     });
     if (before == SIG_IGN) std::signal(signal, SIG_IGN);
   }
+  std::signal(SIGXFSZ, SIG_IGN);
 }
 
 struct Interrupted : std::runtime_error {
   Interrupted() : std::runtime_error("interrupted, no vectors written") {}
 };
 
-/// Returns the shell's exit code for an end by that signal; another process may have caught it.
+/// Returns the shell's exit code for an end by that signal, 128 + its number; 130 if another
+/// process of the job caught it.
 inline int exit_code_of_signal() { return 128 + (caught_signal != 0 ? caught_signal : SIGINT); }
 
 /// Throws Interrupted if a signal was caught.

@@ -130,7 +130,8 @@ inline void declare_char_cnn(CLI::App& app, Options& options) {
 /// Adds every option to `app`; values go to `options`.
 inline void declare(CLI::App& app, Options& options) {
   app.add_option("--train,--input", options.train,
-                 "Text to train on, plain or .gz; - is standard input")
+                 "Text to train on, plain or .gz; - is standard input. With --sync, %r in the name "
+                 "stands for the process: each has a text of its own, of about the same size")
       ->group(heading::files);
   app.add_flag("--unicode-spaces", options.unicode_spaces,
                "Unicode's spaces, such as U+00A0 and U+3000, separate words too, as in Python's "
@@ -271,6 +272,12 @@ inline void check(Options& options) {
   // Li et al. 2019 drop rarer words; the other systems have word2vec's minimum.
   if (options.system == "w2v-cl" && !options.is_given("--min-count")) options.min_count = 50;
   choose_method(options);
+  if (options.train.find("%r") != options.train.npos && trains_columns(options) &&
+      options.sync != "none")
+    throw wordloom::InvalidArgument("--sampler " + options.sampler +
+                                    " needs the whole text in each process: give a --train without "
+                                    "%r, not " +
+                                    options.train);
   if (options.new_words && options.load_model.empty())
     throw wordloom::InvalidArgument("--new-words needs --load-model");
   if (!options.read_vocab.empty() && !options.load_model.empty() && !options.new_words)

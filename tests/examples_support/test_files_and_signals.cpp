@@ -111,8 +111,7 @@ TEST_CASE("the error for a compressed file says how to read it", "[programs]") {
   CHECK(::message_of(other, "program", 2, arguments) == "t.h5: this is an HDF5 file; export it");
 }
 
-TEST_CASE("a first signal is caught, a second one ends the program, an ignored one is ignored",
-          "[programs]") {
+TEST_CASE("signals are caught however often they come, except a second SIGINT", "[programs]") {
   const auto handler = [](int signal) {
     const auto now = std::signal(signal, SIG_DFL);
     std::signal(signal, now);
@@ -121,12 +120,21 @@ TEST_CASE("a first signal is caught, a second one ends the program, an ignored o
   std::signal(SIGHUP, SIG_IGN);
   catch_signals();
   CHECK(handler(SIGHUP) == SIG_IGN);
+  CHECK(handler(SIGXFSZ) == SIG_IGN);
   CHECK_NOTHROW(check_signals());
-  std::raise(SIGTERM);
-  CHECK_THROWS_AS(check_signals(), Interrupted);
-  CHECK(exit_code_of_signal() == 128 + SIGTERM);
-  CHECK(handler(SIGTERM) == SIG_DFL);
+  const auto caught = {SIGUSR1, SIGUSR2, SIGXCPU, SIGTERM};
+  for (const int signal : caught) {
+    caught_signal = 0;
+    for (int times = 0; times < 2; ++times) std::raise(signal);
+    CHECK_THROWS_AS(check_signals(), Interrupted);
+    CHECK(exit_code_of_signal() == 128 + signal);
+    CHECK(handler(signal) != SIG_DFL);
+  }
   CHECK(handler(SIGINT) != SIG_DFL);
+  std::raise(SIGINT);
+  CHECK(exit_code_of_signal() == 128 + SIGTERM);  // the first
+  CHECK(handler(SIGINT) == SIG_DFL);
   caught_signal = 0;
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) std::signal(signal, SIG_DFL);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGXCPU, SIGXFSZ})
+    std::signal(signal, SIG_DFL);
 }

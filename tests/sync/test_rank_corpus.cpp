@@ -147,6 +147,26 @@ TEST_CASE("a text of fewer words than ranks is read", "[sync][corpus]") {
   SUCCEED("no rank has thrown");
 }
 
+TEST_CASE("each rank reads a file of its own", "[sync][corpus]") {
+  const TemporaryFolder folder;
+  write(folder / "text", "a b a\na b\na c\n");
+  write(folder / "0.txt", "a b a\n");
+  write(folder / "1.txt", "a b\n");
+  write(folder / "2.txt", "a c\n");
+  const auto expected = Vocabulary::from_text(folder / "text", {.min_count = 1});
+  ThreadRanks::run(3, [&](ThreadRanks self) {
+    const auto vocabulary = rank_vocabulary(self, folder / "%r.txt", {.min_count = 1});
+    if (vocabulary.fingerprint() != expected.fingerprint()) throw Error("another vocabulary");
+    const auto corpus = rank_corpus<EncodedCorpus>(self, folder / "%r.txt", vocabulary);
+    if (corpus.token_count() != 7) throw Error("corpus");
+    std::size_t words = 0;
+    for (const auto& sentence : corpus.sentences({.index = self.rank(), .count = 3}))
+      words += sentence.size();
+    if (words != (self.rank() == 0 ? 3 : 2)) throw Error("part");
+  });
+  SUCCEED("no rank has thrown");
+}
+
 TEST_CASE("a text that ranks cannot read together is refused on all", "[sync][corpus]") {
   const TemporaryFolder folder;
   write(folder / "text", "a b c");

@@ -18,6 +18,8 @@ namespace wordloom { inline namespace WORDLOOM_ABI {
 ///   has returned. One sum at a time.
 /// - `broadcast(values)`: replaces values by those of rank 0.
 /// - `gather(value)`: returns the values of all ranks.
+/// - `gather(values)`, optional: returns `values`, a span of equally many numbers on each rank, of
+///   rank 0, of rank 1 and so on.
 /// - `fail(cause)`: tells the other ranks that this one has failed; their next call, or the one in
 ///   which they wait, throws a SyncError that names it. Must be called before `values` in flight
 ///   are destroyed. Does not throw.
@@ -95,6 +97,7 @@ void gather_rows(Ranks& ranks, Values rows, std::size_t row_size,
 /// Returns the numbers of rank 0, of rank 1 and so on; all ranks must have equally many.
 template <class Ranks>
 std::vector<std::uint64_t> gather_numbers(Ranks& ranks, std::span<const std::uint64_t> numbers) {
+  if constexpr (requires { ranks.gather(numbers); }) return ranks.gather(numbers);
   std::vector<std::uint64_t> all(ranks.size() * numbers.size());
   for (std::size_t i = 0; i < numbers.size(); ++i) {
     const auto of_ranks = ranks.gather(numbers[i]);
@@ -107,7 +110,8 @@ std::vector<std::uint64_t> gather_numbers(Ranks& ranks, std::span<const std::uin
 /// Replaces numbers by those of rank 0.
 template <class Ranks>
 void take_numbers_of_first(Ranks& ranks, std::span<std::uint64_t> numbers) {
-  for (std::uint64_t& number : numbers) number = ranks.gather(number)[0];
+  const auto all = gather_numbers(ranks, numbers);
+  std::copy_n(all.begin(), numbers.size(), numbers.begin());
 }
 
 /// Throws SyncError, on all ranks, if a number is not equal on all.

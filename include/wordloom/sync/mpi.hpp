@@ -2,13 +2,13 @@
 #include <mpi.h>
 
 #include <algorithm>
+#include <chrono>
 #include <climits>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include <wordloom/core/error.hpp>
@@ -50,12 +50,19 @@ class MpiSession {
 /// A rank ends by `fail`, or when its last copy is destroyed; either waits, asleep, until all other
 /// ranks end as well or have learned of the failure by their next call, which throws SyncError. No
 /// sum is in flight afterwards. All ranks must destroy several MpiRanks in the same order.
+///
+/// A rank that waits for others longer than the timeout fails by a SyncError. If another rank does
+/// not answer a failure within a minute, or the timeout if that is shorter, for example because its
+/// process is stopped or its file system hangs, a line on stderr names that rank and its machine,
+/// and MPI_Abort ends the job.
 class MpiRanks {
  public:
-  /// Collective: all ranks of the communicator must call it. Throws SyncError if a call of MPI
-  /// fails.
-  explicit MpiRanks(MPI_Comm communicator = MPI_COMM_WORLD)
-      : shared_(std::make_shared<detail::MpiOperations>(communicator)) {}
+  /// Collective: all ranks of the communicator must call it. `timeout` limits each wait; it must
+  /// exceed the time in which one rank alone reads its data or writes a checkpoint. 0: no limit.
+  /// Throws SyncError if a call of MPI fails, and InvalidArgument for a negative timeout.
+  explicit MpiRanks(MPI_Comm communicator = MPI_COMM_WORLD,
+                    std::chrono::duration<double> timeout = std::chrono::minutes(30))
+      : shared_(std::make_shared<detail::MpiOperations>(communicator, timeout.count())) {}
 
   std::size_t rank() const noexcept { return static_cast<std::size_t>(shared_->rank); }
   std::size_t size() const noexcept { return static_cast<std::size_t>(shared_->size); }
@@ -83,7 +90,7 @@ class MpiRanks {
   }
   bool done() { return shared_->is_complete(); }
   void wait() {
-    while (!done()) std::this_thread::yield();
+    shared_->wait_until([this] { return done(); });
   }
   void throw_if_failed() { shared_->throw_if_failed(); }
 
@@ -96,7 +103,14 @@ class MpiRanks {
       values = values.subspan(part.size());
     }
   }
-  std::vector<std::uint64_t> gather(std::uint64_t value) { return gather_all({value}); }
+  std::vector<std::uint64_t> gather(std::uint64_t value) { return gather(std::span(&value, 1)); }
+  std::vector<std::uint64_t> gather(std::span<const std::uint64_t> values) {
+    std::vector<std::uint64_t> all(values.size() * size());
+    std::copy_n(values.data(), values.size(), all.data() + rank() * values.size());
+    shared_->submit(Kind::gather, all.data(), values.size());
+    wait();
+    return all;
+  }
 
   /// Throws InvalidArgument for 2^31 rows and more.
   void gather_rows(std::span<float> rows, std::size_t row_size,
@@ -124,10 +138,7 @@ class MpiRanks {
           MPI_Iallgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, rows.data(), counts.data(),
                           places.data(), row, shared_->communicator, &request),
           "gather rows");
-      int is_complete = 0;
-      while (detail::check_mpi(MPI_Test(&request, &is_complete, MPI_STATUS_IGNORE), "gather rows"),
-             is_complete == 0)
-        std::this_thread::yield();
+      shared_->complete({&request, 1}, "gather rows");
     }
     MPI_Type_free(&row);
   }
@@ -136,7 +147,7 @@ class MpiRanks {
   std::vector<std::string> exchange(const std::vector<std::string>& to) {
     std::vector<std::uint64_t> sizes;
     for (const std::string& text : to) sizes.push_back(text.size());
-    const std::vector<std::uint64_t> all = gather_all(sizes);  // [from][to]
+    const std::vector<std::uint64_t> all = gather(sizes);  // [from][to]
     if (*std::max_element(all.begin(), all.end()) > INT_MAX)
       throw InvalidArgument("more text than MPI carries at a time");
     std::vector<std::string> from(size());
@@ -154,32 +165,18 @@ class MpiRanks {
                     detail::MpiOperations::text_tag, shared_->communicator, &requests[size() + r]),
           "exchange");
     }
-    detail::check_mpi(
-        MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE),
-        "exchange");
+    shared_->complete(requests, "exchange");
     return from;
   }
 
   /// Ends this rank, which has failed. Must be called before `values` in flight are destroyed; does
   /// nothing when called again.
   void fail(const std::string& cause) noexcept {
-    char host[MPI_MAX_PROCESSOR_NAME] = "";
-    int length = 0;
-    MPI_Get_processor_name(host, &length);
-    shared_->end(detail::joined({"rank ", rank(), " on ", host, " has failed: ", cause}));
+    shared_->end(detail::joined({shared_->rank_text(shared_->rank), " has failed: ", cause}));
   }
 
  private:
   using Kind = detail::MpiOperations::Kind;
-
-  /// Gathers `values` of all ranks, equally many on each, and returns them in the order of ranks.
-  std::vector<std::uint64_t> gather_all(const std::vector<std::uint64_t>& values) {
-    std::vector<std::uint64_t> all(values.size() * size());
-    std::copy_n(values.data(), values.size(), all.data() + rank() * values.size());
-    shared_->submit(Kind::gather, all.data(), values.size());
-    wait();
-    return all;
-  }
 
   std::shared_ptr<detail::MpiOperations> shared_;
 };

@@ -29,6 +29,25 @@ void agree_on_text(Ranks& ranks, const std::filesystem::path& path) {
     agree(ranks, "text in '" + path.string() + "'", number);
 }
 
+/// The file that a rank reads, and its part of that file.
+struct RankText {
+  std::filesystem::path path;
+  TextPart part = {};
+
+  /// `path`: a text that all ranks read, or with %r, which stands for the rank, a text of each.
+  /// Throws SyncError, on all ranks, if they have different texts.
+  template <class Ranks>
+  static RankText of(Ranks& ranks, const std::filesystem::path& path) {
+    std::string name = path.string();
+    const std::size_t at = name.find("%r");
+    const bool has_own = at != name.npos;
+    agree(ranks, "answer to whether each rank has a text of its own (%r)", has_own ? 1 : 0);
+    if (has_own) return {name.replace(at, 2, std::to_string(ranks.rank()))};
+    agree_on_text(ranks, path);
+    return {path, {ranks.rank(), ranks.size()}};
+  }
+};
+
 /// Appends a line `word count`, as Vocabulary::save writes it.
 inline void add_count(std::string& lines, std::string_view word, std::uint64_t count) {
   lines.append(word).append(1, ' ').append(std::to_string(count)).append(1, '\n');
@@ -50,16 +69,17 @@ void exchange_counts(Ranks& ranks, std::vector<std::string> shares, Use use) {
 
 /// Counts a vocabulary with all ranks together; the result is that of Vocabulary::from_text on each
 /// of them. Rank r counts the r-th part of the text, adds up the counts of its share of the words,
-/// and sends the words that are frequent enough to the others. All ranks call it, with the same
+/// and sends the words that are frequent enough to the others. With %r in its name, which stands
+/// for r, each rank counts a file of its own instead. All ranks call it, with the same
 /// options except `threads`. Throws on all ranks CorpusError as from_text, and SyncError if they
 /// have different texts; IoError and FormatError on the rank where they occur.
 template <TextCollective Ranks>
 Vocabulary rank_vocabulary(Ranks& ranks, const std::filesystem::path& path,
                            const VocabularyOptions& options = {}) {
-  detail::agree_on_text(ranks, path);
+  const auto text = detail::RankText::of(ranks, path);
   const std::size_t size = ranks.size();
   std::vector<std::string> shares(size);
-  detail::count_words(path, options, {ranks.rank(), size})
+  detail::count_words(text.path, options, text.part)
       .for_each([&](std::string_view word, std::uint64_t count) {
         detail::add_count(shares[detail::Hash::of(word) % size], word, count);
       });
@@ -134,19 +154,21 @@ class RankCorpus {
 }  // namespace detail
 
 /// Makes an EncodedCorpus or TextCorpus of all ranks together, each of which reads its part of the
-/// text. Each rank has a cache of its own, with `.<rank>-of-<ranks>` added to its name. All ranks
-/// call it. Throws as those corpora do, and SyncError, on all ranks, if they have different texts.
+/// text, or a file of its own: %r in the name of the text stands for the rank. Those files should
+/// have about equally many words, because all ranks train equally long. Each rank has a cache of
+/// its own, with `.<rank>-of-<ranks>` added to its name. All ranks call it. Throws as those corpora
+/// do, and SyncError, on all ranks, if they have different texts.
 template <Corpus Part, class Ranks>
 detail::RankCorpus<Part> rank_corpus(Ranks& ranks, const std::filesystem::path& path,
                                      const Vocabulary& vocabulary, CorpusOptions options = {}) {
-  detail::agree_on_text(ranks, path);
-  options.part = {ranks.rank(), ranks.size()};
+  const auto text = detail::RankText::of(ranks, path);
+  options.part = text.part;
   if (ranks.size() > 1 && !options.cache.empty())
     options.cache += detail::joined({".", ranks.rank(), "-of-", ranks.size()});
-  if constexpr (requires { Part::from_text(path, vocabulary, options); })
-    return detail::RankCorpus<Part>(ranks, Part::from_text(path, vocabulary, options));
+  if constexpr (requires { Part::from_text(text.path, vocabulary, options); })
+    return detail::RankCorpus<Part>(ranks, Part::from_text(text.path, vocabulary, options));
   else
-    return detail::RankCorpus<Part>(ranks, Part(path, vocabulary, options));
+    return detail::RankCorpus<Part>(ranks, Part(text.path, vocabulary, options));
 }
 
 }}  // namespace wordloom::WORDLOOM_ABI

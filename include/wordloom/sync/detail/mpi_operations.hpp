@@ -4,10 +4,13 @@
 #include <algorithm>
 #include <chrono>
 #include <climits>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <exception>
 #include <optional>
+#include <span>
 #include <string>
 #include <thread>
 #include <utility>
@@ -43,7 +46,10 @@ class MpiOperations {
   enum class Kind : std::uint64_t { none, sum, sum_bf16, broadcast, gather };
   static constexpr int text_tag = 0, end_tag = 1;
 
-  explicit MpiOperations(MPI_Comm original) {
+  /// `timeout`: see MpiRanks, in seconds.
+  MpiOperations(MPI_Comm original, double timeout)
+      : timeout_(timeout), end_timeout_(timeout > 0 ? (std::min)(timeout, 60.0) : 0) {
+    if (!(timeout >= 0)) throw InvalidArgument{"the timeout is ", timeout, ", must be 0 or above"};
     check_mpi(MPI_Comm_dup(original, &communicator), "copy a communicator");
     check_mpi(MPI_Comm_set_errhandler(communicator, MPI_ERRORS_RETURN), "prepare a communicator");
     check_mpi(MPI_Comm_rank(communicator, &rank), "number the ranks");
@@ -51,6 +57,12 @@ class MpiOperations {
     for (auto* array : {&counts_, &places_, &own_counts_, &own_places_})
       array->resize(static_cast<std::size_t>(size));
     ends_.resize(static_cast<std::size_t>(size));
+    hosts_.resize(ends_.size());
+    int length = 0;
+    MPI_Get_processor_name(hosts_[static_cast<std::size_t>(rank)].name, &length);
+    check_mpi(MPI_Allgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, hosts_.data(), sizeof(Host),
+                            MPI_CHAR, communicator),
+              "name the machines of the ranks");
   }
   MpiOperations(const MpiOperations&) = delete;
   MpiOperations& operator=(const MpiOperations&) = delete;
@@ -78,6 +90,30 @@ class MpiOperations {
     return all;
   }
 
+  /// Waits until `is_complete()` returns true. Throws SyncError if that takes longer than the
+  /// timeout and all ranks answer after it; if one does not, ends the job.
+  template <class Condition>
+  void wait_until(Condition is_complete) {
+    const auto begin = Clock::now();
+    while (!is_complete()) {
+      std::this_thread::yield();
+      if (!exceeds(begin, timeout_)) continue;
+      end(joined({rank_text(rank), " has waited ", whole(timeout_), " s for the other ranks"}));
+      while (!is_complete()) std::this_thread::yield();  // all ranks have answered
+      throw SyncError(failure_);
+    }
+  }
+  /// Waits for requests that all ranks have begun or will begin. Throws like wait_until.
+  void complete(std::span<MPI_Request> requests, const char* what) {
+    wait_until([&] {
+      int all = 0;
+      check_mpi(MPI_Testall(static_cast<int>(requests.size()), requests.data(), &all,
+                            MPI_STATUSES_IGNORE),
+                what);
+      return all != 0;
+    });
+  }
+
   /// Throws SyncError if a rank failed or ended before it began all operations of this one.
   void throw_if_failed() { throw_if_failed(own_.begun); }
   /// Throws SyncError if a rank failed or ended before it began `needed` operations.
@@ -95,7 +131,8 @@ class MpiOperations {
   }
 
   /// Tells all other ranks that this one ends, waits until all of them end too, then takes part in
-  /// the last operation if another rank has begun it, because MPI cannot cancel it. `why`: the
+  /// the last operation if another rank has begun it, because MPI cannot cancel it. Once a rank has
+  /// failed, a rank that does not answer within a minute makes this one end the job. `why`: the
   /// failure; empty if there was none.
   void end(const std::string& why) noexcept {
     if (std::exchange(has_ended_, true)) return;
@@ -109,25 +146,45 @@ class MpiOperations {
                               &sends[static_cast<std::size_t>(other)]),
                     "end");
       ends_[static_cast<std::size_t>(rank)] = own_;
-      while (std::count(ends_.begin(), ends_.end(), std::nullopt) != 0)
-        if (!receive()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-      check_mpi(MPI_Waitall(size, sends.data(), MPI_STATUSES_IGNORE), "end");
-      while (!advance()) std::this_thread::yield();
+      // Without a failure there is no limit: rank 0 may be writing its files.
+      std::optional<Clock::time_point> failed;
+      while (std::count(ends_.begin(), ends_.end(), std::nullopt) != 0) {
+        if (receive()) continue;
+        if (!failed && !first_failure().empty()) failed = Clock::now();
+        if (failed && exceeds(*failed, end_timeout_)) abort_job();
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      }
+      complete_or_abort([&] {
+        int all = 0;
+        check_mpi(MPI_Testall(size, sends.data(), &all, MPI_STATUSES_IGNORE), "end");
+        return all != 0;
+      });
+      complete_or_abort([&] { return advance(); });
       const End last = **std::max_element(ends_.begin(), ends_.end(),
                                           [](auto& a, auto& b) { return a->begun < b->begun; });
       if (own_.begun == last.begun) return;
       std::vector<std::uint64_t> unused(last.count *
                                         (last.kind == Kind::gather ? ends_.size() : 1));
       start(last.kind, unused.data(), last.count);
-      while (!advance()) std::this_thread::yield();
+      complete_or_abort([&] { return advance(); });
     } catch (const std::exception&) {  // an error of MPI, or no memory: nothing more can be done
     }
+  }
+
+  /// Returns a rank for messages: "rank 3 on node17".
+  std::string rank_text(int of_rank) const {
+    return joined({"rank ", of_rank, " on ", hosts_[static_cast<std::size_t>(of_rank)].name});
   }
 
   MPI_Comm communicator = MPI_COMM_NULL;  // a copy for these operations only
   int rank = 0, size = 1;
 
  private:
+  using Clock = std::chrono::steady_clock;
+  struct Host {
+    char name[MPI_MAX_PROCESSOR_NAME] = "";
+  };
+
   /// The message that a rank sends to all others when it ends.
   struct End {
     std::uint64_t begun = 0;  // number of operations
@@ -228,6 +285,48 @@ class MpiOperations {
     return true;
   }
 
+  /// Returns whether more seconds have passed; 0: no limit.
+  static bool exceeds(Clock::time_point begin, double seconds) {
+    return seconds > 0 && std::chrono::duration<double>(Clock::now() - begin).count() > seconds;
+  }
+  /// Returns seconds for messages, rounded up.
+  static std::uint64_t whole(double seconds) {
+    return static_cast<std::uint64_t>(std::ceil((std::min)(seconds, 1e15)));
+  }
+  /// Returns the failure of a rank that has ended; empty if there was none.
+  std::string first_failure() const {
+    if (!failure_.empty()) return failure_;
+    for (const auto& end : ends_)
+      if (end && end->failure[0] != '\0') return end->failure;
+    return "";
+  }
+  /// Waits until `is_complete()` returns true, or ends the job.
+  template <class Condition>
+  void complete_or_abort(Condition is_complete) {
+    const auto begin = Clock::now();
+    while (!is_complete()) {
+      if (exceeds(begin, end_timeout_)) abort_job();
+      std::this_thread::yield();
+    }
+  }
+  /// Ends the processes of all ranks, because one of them does not answer. No exception could: it
+  /// would destroy memory that MPI still uses.
+  void abort_job() const {
+    std::string silent;
+    for (int r = 0; r < size; ++r)
+      if (!ends_[static_cast<std::size_t>(r)])
+        silent.append(silent.empty() ? "" : ", ").append(rank_text(r));
+    if (silent.empty()) silent = "a rank that has ended";
+    const std::string why = first_failure();
+    const std::string line =
+        joined({rank_text(rank), " ends the job: no answer for ", whole(end_timeout_), " s from ",
+                silent, why.empty() ? "" : ", after this failure: ", why, "\n"});
+    std::fputs(line.c_str(), stderr);
+    MPI_Abort(communicator, 1);
+  }
+
+  double timeout_, end_timeout_;  // seconds, 0: none
+  std::vector<Host> hosts_;       // [ranks]
   End own_;
   MPI_Request requests_[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
   // Of the operation in progress:
