@@ -27,6 +27,8 @@ void run_suite(const SuiteOptions& options, const std::vector<std::string>& vect
                     "LIBLINEAR (WORDLOOM_ENABLE_LIBLINEAR)"});
 #endif
   const Suite suite(options);
+  for (const std::string& path : suite.unread())
+    warn("evaluate", {path + " is not read: it is no test set of a form that --suite knows"});
   SuiteScores scores, other, floor;
   nlohmann::ordered_json output{{"protocol", options.protocol}};
   const auto run = [&](const std::vector<std::string>& paths, const char* name,
@@ -62,7 +64,7 @@ void run_suite(const SuiteOptions& options, const std::vector<std::string>& vect
   }
   end_output();
   if (std::none_of(scores.order.begin(), scores.order.end(),
-                   [&](const auto& name) { return scores.entries.at(name).used > 0; }))
+                   [&](const auto& name) { return scores.entries.at(name).is_known(); }))
     throw wordloom::InvalidArgument(options.folder.string() +
                                     ": none of the words of its sets has a vector");
 }
@@ -155,6 +157,9 @@ int main(int argc, char** argv) try {
     }
   }
   if (vectors.empty()) throw wordloom::InvalidArgument("vectors is required");
+  if (!has_suite && similarity.empty() && analogy.empty() && nodes.empty())
+    throw wordloom::InvalidArgument(
+        "nothing to score: give --similarity, --analogy, --suite, --links or --labels");
   if (has_suite) {
     for (const char* const option : {"--similarity", "--analogy", "--links", "--labels"})
       if (app.count(option) > 0)

@@ -40,9 +40,13 @@ struct SuiteEntry {
   std::vector<double> values;  // of each run; NaN if nothing is known
   std::vector<double> seconds;
   nlohmann::ordered_json details = nlohmann::ordered_json::array();
-  std::size_t used = 0, left_out = 0;      // items, of the last run
-  std::vector<std::vector<double>> items;  // of each run: scores of the items, NaN if left out
-  std::vector<double> people;              // the scores of pairs, for rank correlations
+  std::vector<std::size_t> used, left_out;  // items, of each run
+  std::vector<std::vector<double>> items;   // of each run: scores of the items, NaN if left out
+  std::vector<double> people;               // the scores of pairs, for rank correlations
+
+  bool is_known() const {
+    return std::any_of(used.begin(), used.end(), [](std::size_t count) { return count > 0; });
+  }
 };
 
 /// The entries of a method, by name, in the order of the suite.
@@ -87,11 +91,38 @@ class Suite {
     refuse_repeated("similarity", similarity_);
     refuse_repeated("analogy", analogy_);
     refuse_repeated("categorization", categories_);
+    for (const auto& [name, sections] : analogy_)
+      for (const auto& section : sections)
+        if (section.group == "all")
+          throw w::InvalidArgument((options_.folder / "analogy").string() +
+                                   ": a folder of relations is named 'all', as the scores of all "
+                                   "relations are: rename it");
     if (similarity_.empty() && analogy_.empty() && categories_.empty() && sentences_.empty())
       throw w::InvalidArgument(options_.folder.string() +
                                ": no test set of these parts and this protocol: expected "
                                "similarity/*.tsv, analogy/*.txt, analogy/BATS*/, "
                                "categorization/*.tsv or classification/*.txt");
+  }
+
+  /// Returns the files and folders beside the test sets that no option reads.
+  std::vector<std::string> unread() const {
+    std::vector<std::string> paths;
+    for (const auto& [folder, endings] :
+         {std::pair{"similarity", ".tsv"}, std::pair{"analogy", ".txt"},
+          std::pair{"categorization", ".tsv"}, std::pair{"classification", ".txt"}}) {
+      std::error_code none;
+      for (const auto& at : std::filesystem::directory_iterator(options_.folder / folder, none)) {
+        std::string name = at.path().filename().string();
+        const bool is_bats =
+            at.is_directory() && std::string(folder) == "analogy" && name.starts_with("BATS");
+        if (name.ends_with(".gz")) name.resize(name.size() - 3);
+        if (!is_bats && !name.starts_with('.') &&
+            !(at.is_regular_file() && name.ends_with(endings)))
+          paths.push_back(at.path().string());
+      }
+    }
+    std::sort(paths.begin(), paths.end());
+    return paths;
   }
 
   /// Adds the scores of one run to those of a method.
@@ -251,8 +282,8 @@ class Suite {
     entry.values.push_back(value);
     entry.seconds.push_back(time.count());
     entry.details.push_back(std::move(details));
-    entry.used = used;
-    entry.left_out = left_out;
+    entry.used.push_back(used);
+    entry.left_out.push_back(left_out);
     return entry;
   }
 

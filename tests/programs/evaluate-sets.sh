@@ -106,3 +106,25 @@ printf 'love\thuman\nsex\n' >suite/categorization/c.tsv
 refused 'c.tsv: line 2, column 1: expected a word and its category' evaluate vectors --suite suite
 printf '1\tlove\nx\tsex\n' >suite/classification/s.txt
 refused 's.txt: line 2, column 1: expected a label' evaluate vectors --suite suite --only mean
+
+# Two methods with other words are compared on the items that both know; files that are not read are named.
+rm suite/categorization/c.tsv suite/classification/s.txt
+rm -r large/similarity
+mkdir -p large/similarity large/analogy/more large/categorization
+for i in $(seq 40); do cat suite/similarity/small.tsv; echo "new	paper	$i"; done >large/similarity/large.tsv
+echo notes >large/similarity/notes.md
+printf 'Word\tCategory\nlove\thuman\ntiger\tbeast\n' >large/categorization/c.tsv
+grep -v '^new' vectors | sed '1s/7/6/' >fewer
+evaluate vectors fewer --suite large --against vectors fewer 2>err | tee out
+cat err
+grep -c '^evaluate: warning: large/.* is not read' err | grep '^2$'
+grep 'warning: large/analogy/more is not read' err
+grep 'warning: large/similarity/notes.md is not read' err
+grep '^similarity/large .* 2  *120-160  *0-40 ' out
+grep '^similarity/large  *0.0000 .* not worse by more than 0.01 (on 120 of 160 items, which all files know)$' out
+grep '^purity/c [*] .* 2  *2  *0 ' out
+evaluate vectors --suite large --against fewer --json 2>/dev/null | grep '"difference":0.0,.*"common_items":120,"scored_items":160'
+mkdir -p all/analogy/BATS/all
+printf 'love\tsex\ntiger\tcat\n' >all/analogy/BATS/all/one.txt
+refused "all/analogy: a folder of relations is named 'all'" evaluate vectors --suite all
+refused 'nothing to score: give --similarity' evaluate vectors

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <initializer_list>
 #include <limits>
 #include <map>
 #include <span>
@@ -28,6 +29,9 @@ namespace detail {
 /// ones, the first); the purity is their share.
 std::vector<bool> in_majority(std::span<const std::uint32_t> categories,
                               std::span<const std::uint32_t> clusters);
+
+/// Returns whether the fields of a first line name columns, such as "word" and "category".
+bool is_category_header(const std::vector<TestFile::Field>& fields);
 
 /// Returns the share of points in the most frequent category of their cluster. With the arguments
 /// exchanged: the inverse purity, which the library vecto reports as purity.
@@ -68,7 +72,8 @@ struct WordCategories {
   std::vector<Entry> entries;
 
   /// Reads lines "word<TAB>category"; see SimilarityPair::load for separators. Further fields are
-  /// ignored. Throws IoError, and FormatError with line and column.
+  /// ignored, and so is a first line of names such as "word<TAB>category". Throws IoError, and
+  /// FormatError with line and column.
   [[nodiscard]] static WordCategories load(const std::filesystem::path& path);
 
   /// Divides the vectors, scaled to length 1, of the words that have one into as many clusters by
@@ -106,21 +111,32 @@ WORDLOOM_FUNCTION double purity(std::span<const std::uint32_t> categories,
          static_cast<double>(in.size());
 }
 
+WORDLOOM_FUNCTION bool is_category_header(const std::vector<TestFile::Field>& fields) {
+  const auto is_one_of = [](const std::string& field, std::initializer_list<const char*> names) {
+    return std::find(names.begin(), names.end(), column_name(field)) != names.end();
+  };
+  return is_one_of(fields[0].text, {"word", "words", "concept", "item"}) &&
+         is_one_of(fields[1].text, {"category", "categories", "class", "label", "cluster"});
+}
+
 }  // namespace detail
 
 WORDLOOM_FUNCTION WordCategories WordCategories::load(const std::filesystem::path& path) {
   detail::TestFile file(path);
   WordCategories result;
-  if (file.lines().empty()) file.refuse_empty("words with a category");
+  const char* const content = "words with a category";
+  if (file.lines().empty()) file.refuse_empty(content);
   file.separate_as(file.lines()[0], 1);
   for (const auto& line : file.lines()) {
     const auto fields = file.fields(line);
     if (fields.size() < 2) file.refuse_count(line, fields, "a word and its category");
+    if (&line == &file.lines()[0] && detail::is_category_header(fields)) continue;
     for (std::size_t i = 0; i < 2; ++i)
       if (fields[i].text.empty())
         file.refuse(line, fields[i].column, i == 0 ? "a word" : "a category", "nothing");
     result.entries.push_back({fields[0].text, fields[1].text});
   }
+  if (result.entries.empty()) file.refuse_empty(content);
   return result;
 }
 
