@@ -26,6 +26,11 @@ void run_suite(const SuiteOptions& options, const std::vector<std::string>& vect
   warn("evaluate", {"relations and sentences (lrcos, mean) are left out: they need a build with "
                     "LIBLINEAR (WORDLOOM_ENABLE_LIBLINEAR)"});
 #endif
+#if !WORDLOOM_HAS_BLAS
+  if (options.has_networks())
+    warn("evaluate", {"networks (cnn, relations) are left out: they need a build with CBLAS "
+                      "(WORDLOOM_ENABLE_BLAS)"});
+#endif
   const Suite suite(options);
   for (const std::string& path : suite.unread())
     warn("evaluate", {path + " is not read: it is no test set of a form that --suite knows"});
@@ -93,14 +98,16 @@ int main(int argc, char** argv) try {
                  "Questions: questions-words.txt, a file of BATS or its folder");
   LookupOptions lookup;
   declare_lookup(app, lookup, "Options");
-  auto* const folder =
-      app.add_option("--suite", suite.folder,
-                     "A folder of test sets: similarity/*.tsv, analogy/*.txt, analogy/BATS*/, "
-                     "categorization/*.tsv, classification/*.txt (also .gz); all are scored");
+  auto* const folder = app.add_option(
+      "--suite", suite.folder,
+      "A folder of test sets: similarity/*.tsv, analogy/*.txt, analogy/BATS*/, "
+      "categorization/*.tsv, classification/*.txt, classification/semeval*.tsv (also .gz)");
   app.add_option(
          "--only", suite.only,
          "Only these tests: similarity, cos-add and cos-mul (analogies), lrcos (relations), "
-         "categorization (purity of k-means), mean (sentences by their mean vector)")
+         "categorization (purity of k-means), mean (sentences by their mean vector), cnn "
+         "(sentences by Kim's network; cnn-trained: it trains the vectors, too), relations (of "
+         "SemEval, by Zeng's network)")
       ->needs(folder)
       ->check(CLI::IsMember(suite_parts));
   app.add_option("--protocol", suite.protocol,
@@ -113,6 +120,8 @@ int main(int argc, char** argv) try {
                  "Vectors of seeds of another method: is the first worse by more than 0.01?")
       ->needs(folder);
   app.add_flag("--floor", with_floor, "Also the scores of random vectors of the same words")
+      ->needs(folder);
+  app.add_flag("--slow", suite.slow, "Also cnn and relations, which train for minutes")
       ->needs(folder);
   auto* const graph = app.add_option("--links", links,
                                      "An undirected graph without weights, of which half of the "

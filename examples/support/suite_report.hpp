@@ -108,10 +108,11 @@ inline std::vector<SuiteComparison> compare(const SuiteScores& against, const Su
       row.seeds = {};
     if (!std::isnan(row.seeds.mean)) row.items = items.difference();
     const double over_seeds = row.seeds.p_worse, over_items = row.items.p_worse;
-    p.push_back(row.common < SuiteComparison::least ? std::numeric_limits<double>::quiet_NaN()
-                : std::isnan(over_seeds)            ? over_items
-                : std::isnan(over_items)            ? over_seeds
-                                                    : std::max(over_seeds, over_items));
+    const std::size_t count = row.scored == 0 ? a.used[0] : row.common;
+    p.push_back(count < SuiteComparison::least ? std::numeric_limits<double>::quiet_NaN()
+                : std::isnan(over_seeds)       ? over_items
+                : std::isnan(over_items)       ? over_seeds
+                                               : std::max(over_seeds, over_items));
     result.push_back(row);
   }
   const auto adjusted = Statistics::holm(p);
