@@ -140,6 +140,17 @@ int main(int argc, char** argv) try {
   app.add_option("--label-share", shares,
                  "Share of the labelled nodes to train on; may be given again. Without: 0.1 to 0.9")
       ->needs(labelled);
+  std::uint64_t folds = 0;
+  app.add_option("--label-folds", folds,
+                 "Cross-validation with so many parts in place of shares; PAR-Word2Vec has 10")
+      ->check(CLI::Range(2, 1000))
+      ->needs(labelled)
+      ->excludes("--label-share");
+  bool concatenates = false;
+  app.add_flag(
+         "--link-svm", concatenates,
+         "Also PAR-Word2Vec's test of links: a linear SVM of both vectors, one after the other")
+      ->needs(graph);
   app.add_flag("--json", json, "One JSON object on stdout");
   wordloom::LoadOptions loading;
   declare_load_options(app, loading, "evaluate");
@@ -150,14 +161,16 @@ int main(int argc, char** argv) try {
     return app.exit(done);
   }
 #if !WORDLOOM_HAS_LIBLINEAR
-  if (!labels.empty())
+  if (!labels.empty() || concatenates)
     throw wordloom::InvalidArgument(
-        "--labels needs a build with LIBLINEAR (WORDLOOM_ENABLE_LIBLINEAR)");
+        "--labels and --link-svm need a build with LIBLINEAR (WORDLOOM_ENABLE_LIBLINEAR)");
 #endif
   const bool has_suite = app.count("--suite") > 0;
   if (!has_suite) check_lookup(app, "--similarity", "--analogy");
   warn("evaluate", warnings_of_repeated(app));
   NodeTests nodes(labels);
+  if (concatenates) nodes.add_concatenation();
+  nodes.cross_validate(folds);
   if (!links.empty()) {
     const auto rest = nodes.hold_links_out(wordloom::Graph::from_edge_list(links), split_seed);
     if (!training_graph.empty()) {

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include <wordloom/core/detail/finite.hpp>
 #include <wordloom/core/error.hpp>
 #include <wordloom/core/parallel.hpp>
 #include <wordloom/evaluation/detail/k_means.hpp>
@@ -83,6 +84,15 @@ struct WordCategories {
   [[nodiscard]] Report evaluate(const Embeddings& embeddings) const {
     return evaluate(embeddings, Options{});
   }
+
+  /// Divides all words into `classes` by one run of k-means of their vectors, scaled to length 1,
+  /// as evaluate() does but with at most 10 iterations, like word2vec. Returns the class of each
+  /// word, from 0. Memory: a copy of the vectors. `threads`: 0: all processors of the machine; the
+  /// result does not depend on it. Throws InvalidArgument unless there are 1 to as many classes as
+  /// words, and for vectors that are not finite.
+  [[nodiscard]] static std::vector<std::uint32_t> classify(const Embeddings& embeddings,
+                                                           std::size_t classes,
+                                                           std::size_t threads = 0);
 };
 
 #if WORDLOOM_DEFINES_FUNCTIONS
@@ -188,6 +198,23 @@ WORDLOOM_FUNCTION WordCategories::Report WordCategories::evaluate(const Embeddin
   report.purity = Statistics::of(purities);
   report.inverse_purity = Statistics::of(inverse);
   return report;
+}
+
+WORDLOOM_FUNCTION std::vector<std::uint32_t> WordCategories::classify(const Embeddings& embeddings,
+                                                                      std::size_t classes,
+                                                                      std::size_t threads) {
+  const detail::RowQueries queries{embeddings.vectors(), embeddings.inverse_lengths()};
+  RowMatrix points(embeddings.size(), embeddings.dimension());
+  for (std::size_t i = 0; i < points.rows(); ++i) {
+    for (const float x : embeddings.vector(i))
+      if (!detail::is_finite(x))
+        throw InvalidArgument{"the vector of '", embeddings.word(i), "' is not finite"};
+    queries.add_unit(static_cast<WordId>(i), 1, points.row(i));
+  }
+  const Options options;
+  return detail::KMeans(points, resolve_threads(threads))
+      .best(classes, 1, 1, 10, options.tolerance)
+      .clusters;
 }
 
 #endif
