@@ -206,7 +206,7 @@ inline NodeLabelReport NodeClassification::run() {
     orders_.push_back(order);
     std::shuffle(orders_.back().begin(), orders_.back().end(), random);
   }
-  // Of each shuffle, the splits are by share or by part.
+  // The splits of a shuffle are by share or by part.
   const std::size_t shares = all_shares.size(), of_shuffle = folds == 0 ? shares : folds;
   std::vector<Split> splits(of_shuffle * orders_.size());
   // Splits run one after the other, so that the scores of few are in memory at a time.
