@@ -118,19 +118,21 @@ class Suite {
 
   /// Returns the files and folders beside the test sets that no option reads.
   std::vector<std::string> unread() const {
+    const std::pair<std::string, std::string> endings[] = {{"similarity", ".tsv"},
+                                                           {"analogy", ".txt"},
+                                                           {"categorization", ".tsv"},
+                                                           {"classification", ".txt"}};
     std::vector<std::string> paths;
-    for (const auto& [folder, endings] :
-         {std::pair{"similarity", ".tsv"}, std::pair{"analogy", ".txt"},
-          std::pair{"categorization", ".tsv"}, std::pair{"classification", ".txt"}}) {
+    for (const auto& [folder, ending] : endings) {
       std::error_code none;
       for (const auto& at : std::filesystem::directory_iterator(options_.folder / folder, none)) {
         std::string name = at.path().filename().string();
-        const bool is_bats =
-            at.is_directory() && std::string(folder) == "analogy" && name.starts_with("BATS");
         if (name.ends_with(".gz")) name.resize(name.size() - 3);
-        if (!is_bats && !name.starts_with('.') &&
-            !(at.is_regular_file() && name.ends_with(endings)))
-          paths.push_back(at.path().string());
+        const bool has_relations = folder == "classification" && name.ends_with(".tsv") &&
+                                   is_of_relations(name.substr(0, name.size() - 4));
+        const bool is_set = at.is_regular_file() && (name.ends_with(ending) || has_relations);
+        const bool is_bats = folder == "analogy" && at.is_directory() && name.starts_with("BATS");
+        if (!name.starts_with('.') && !is_bats && !is_set) paths.push_back(at.path().string());
       }
     }
     std::sort(paths.begin(), paths.end());

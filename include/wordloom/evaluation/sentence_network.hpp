@@ -54,7 +54,7 @@ struct SentenceNetwork {
   /// vector have one that is drawn. Every tenth sentence to train on is held out; the tests are
   /// classified as after the epoch that is best on these. Memory: a copy of the vectors of the
   /// set's words, with trained vectors four for each thread. Deterministic for any number of
-  /// threads. Throws InvalidArgument for parameters out of bounds and a label above 65535.
+  /// threads. Throws InvalidArgument for parameters out of bounds and vectors that are not finite.
   [[nodiscard]] SentenceSet::Report evaluate(const SentenceSet& set,
                                              const Embeddings& embeddings) const;
 };

@@ -84,7 +84,7 @@ struct WordRelations {
   /// Trains the network and classifies the tested sentences as after the epoch that is best on a
   /// tenth of the training sentences, which are held out. The vectors of words are not trained;
   /// words without one have one that is drawn from +- 0.25. One thread. Deterministic. Throws
-  /// InvalidArgument for options out of bounds.
+  /// InvalidArgument for options out of bounds and vectors that are not finite.
   [[nodiscard]] Report evaluate(const Embeddings& embeddings, const Options& options) const;
   [[nodiscard]] Report evaluate(const Embeddings& embeddings) const {
     return evaluate(embeddings, Options{});

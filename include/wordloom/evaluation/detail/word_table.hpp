@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include <wordloom/core/detail/finite.hpp>
+#include <wordloom/core/error.hpp>
 #include <wordloom/core/random.hpp>
 #include <wordloom/core/row_matrix.hpp>
 #include <wordloom/evaluation/letter_case.hpp>
@@ -30,6 +32,8 @@ class WordTable {
     for (auto& [word, its_symbol] : symbols_) {
       its_symbol = ++symbol;
       const auto id = find_spelling(embeddings.words(), word, letter_case);
+      if (id && !std::ranges::all_of(embeddings.vector(*id), is_finite<float>))
+        throw InvalidArgument{"the vector of '", word, "' is not finite"};
       known_ += id.has_value();
       for (std::size_t d = 0; d < rows_.columns(); ++d)
         rows_.row(symbol)[d] =
