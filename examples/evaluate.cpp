@@ -142,7 +142,7 @@ int main(int argc, char** argv) try {
       ->needs(labelled);
   std::uint64_t folds = 0;
   app.add_option("--label-folds", folds,
-                 "Cross-validation with so many parts in place of shares; PAR-Word2Vec has 10")
+                 "One cross-validation with so many parts in place of shares; PAR-Word2Vec has 10")
       ->check(CLI::Range(2, 1000))
       ->needs(labelled)
       ->excludes("--label-share");

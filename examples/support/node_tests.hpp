@@ -59,6 +59,7 @@ class NodeTests {
       link_report_ = wordloom::evaluate_links(nodes, *split_,
                                               {.concatenates = concatenates_, .threads = threads});
     wordloom::NodeLabelReport::Options options{.folds = folds_, .threads = threads};
+    if (folds_ > 0) options.repetitions = 1;
     if (!shares.empty()) options.shares = shares;
     if (labels_) label_report_ = wordloom::evaluate_node_labels(nodes, *labels_, options);
 #else
