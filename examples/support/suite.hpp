@@ -198,7 +198,8 @@ class Suite {
                          {"categories", report.categories}});
       entry.items.push_back(of_vecto ? std::vector<double>{} : report.words);
     }
-    const auto add_sentences = [&](const std::string& title, const auto& classify) {
+    [[maybe_unused]] const auto add_sentences = [&](const std::string& title,
+                                                    const auto& classify) {
       for (const auto& [name, set] : sentences_) {
         start();
         const w::SentenceSet::Report report = classify(set);
