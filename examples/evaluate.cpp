@@ -26,7 +26,14 @@ void run_suite(const SuiteOptions& options, const std::vector<std::string>& vect
   warn("evaluate", {"relations and sentences (lrcos, mean) are left out: they need a build with "
                     "LIBLINEAR (WORDLOOM_ENABLE_LIBLINEAR)"});
 #endif
+#if !WORDLOOM_HAS_BLAS
+  if (options.has_networks())
+    warn("evaluate", {"networks (cnn, relations) are left out: they need a build with CBLAS "
+                      "(WORDLOOM_ENABLE_BLAS)"});
+#endif
   const Suite suite(options);
+  for (const std::string& path : suite.unread())
+    warn("evaluate", {path + " is not read: it is no test set of a form that --suite knows"});
   SuiteScores scores, other, floor;
   nlohmann::ordered_json output{{"protocol", options.protocol}};
   const auto run = [&](const std::vector<std::string>& paths, const char* name,
@@ -62,7 +69,7 @@ void run_suite(const SuiteOptions& options, const std::vector<std::string>& vect
   }
   end_output();
   if (std::none_of(scores.order.begin(), scores.order.end(),
-                   [&](const auto& name) { return scores.entries.at(name).used > 0; }))
+                   [&](const auto& name) { return scores.entries.at(name).is_known(); }))
     throw wordloom::InvalidArgument(options.folder.string() +
                                     ": none of the words of its sets has a vector");
 }
@@ -91,14 +98,16 @@ int main(int argc, char** argv) try {
                  "Questions: questions-words.txt, a file of BATS or its folder");
   LookupOptions lookup;
   declare_lookup(app, lookup, "Options");
-  auto* const folder =
-      app.add_option("--suite", suite.folder,
-                     "A folder of test sets: similarity/*.tsv, analogy/*.txt, analogy/BATS*/, "
-                     "categorization/*.tsv, classification/*.txt (also .gz); all are scored");
+  auto* const folder = app.add_option(
+      "--suite", suite.folder,
+      "A folder of test sets: similarity/*.tsv, analogy/*.txt, analogy/BATS*/, "
+      "categorization/*.tsv, classification/*.txt, classification/semeval*.tsv (also .gz)");
   app.add_option(
          "--only", suite.only,
          "Only these tests: similarity, cos-add and cos-mul (analogies), lrcos (relations), "
-         "categorization (purity of k-means), mean (sentences by their mean vector)")
+         "categorization (purity of k-means), mean (sentences by their mean vector), cnn "
+         "(sentences by Kim's network; cnn-trained: it trains the vectors, too), relations (of "
+         "SemEval, by Zeng's network)")
       ->needs(folder)
       ->check(CLI::IsMember(suite_parts));
   app.add_option("--protocol", suite.protocol,
@@ -111,6 +120,8 @@ int main(int argc, char** argv) try {
                  "Vectors of seeds of another method: is the first worse by more than 0.01?")
       ->needs(folder);
   app.add_flag("--floor", with_floor, "Also the scores of random vectors of the same words")
+      ->needs(folder);
+  app.add_flag("--slow", suite.slow, "Also cnn and relations, which train for minutes")
       ->needs(folder);
   auto* const graph = app.add_option("--links", links,
                                      "An undirected graph without weights, of which half of the "
@@ -129,6 +140,17 @@ int main(int argc, char** argv) try {
   app.add_option("--label-share", shares,
                  "Share of the labelled nodes to train on; may be given again. Without: 0.1 to 0.9")
       ->needs(labelled);
+  std::uint64_t folds = 0;
+  app.add_option("--label-folds", folds,
+                 "One cross-validation with so many parts in place of shares; PAR-Word2Vec has 10")
+      ->check(CLI::Range(2, 1000))
+      ->needs(labelled)
+      ->excludes("--label-share");
+  bool concatenates = false;
+  app.add_flag(
+         "--link-svm", concatenates,
+         "Also PAR-Word2Vec's test of links: a linear SVM of both vectors, one after the other")
+      ->needs(graph);
   app.add_flag("--json", json, "One JSON object on stdout");
   wordloom::LoadOptions loading;
   declare_load_options(app, loading, "evaluate");
@@ -139,14 +161,16 @@ int main(int argc, char** argv) try {
     return app.exit(done);
   }
 #if !WORDLOOM_HAS_LIBLINEAR
-  if (!labels.empty())
+  if (!labels.empty() || concatenates)
     throw wordloom::InvalidArgument(
-        "--labels needs a build with LIBLINEAR (WORDLOOM_ENABLE_LIBLINEAR)");
+        "--labels and --link-svm need a build with LIBLINEAR (WORDLOOM_ENABLE_LIBLINEAR)");
 #endif
   const bool has_suite = app.count("--suite") > 0;
   if (!has_suite) check_lookup(app, "--similarity", "--analogy");
   warn("evaluate", warnings_of_repeated(app));
   NodeTests nodes(labels);
+  if (concatenates) nodes.add_concatenation();
+  nodes.cross_validate(folds);
   if (!links.empty()) {
     const auto rest = nodes.hold_links_out(wordloom::Graph::from_edge_list(links), split_seed);
     if (!training_graph.empty()) {
@@ -155,6 +179,9 @@ int main(int argc, char** argv) try {
     }
   }
   if (vectors.empty()) throw wordloom::InvalidArgument("vectors is required");
+  if (!has_suite && similarity.empty() && analogy.empty() && nodes.empty())
+    throw wordloom::InvalidArgument(
+        "nothing to score: give --similarity, --analogy, --suite, --links or --labels");
   if (has_suite) {
     for (const char* const option : {"--similarity", "--analogy", "--links", "--labels"})
       if (app.count(option) > 0)

@@ -15,4 +15,5 @@
 #include <wordloom/evaluation/node_labels.hpp>
 #include <wordloom/evaluation/pair_relations.hpp>
 #include <wordloom/evaluation/sentences.hpp>
+#include <wordloom/evaluation/word_relations.hpp>
 #include <wordloom/evaluation/word_tests.hpp>

@@ -38,6 +38,11 @@ class NodeTests {
       throw wordloom::InvalidArgument(path_ + ": the graph has none of these nodes");
   }
 
+  /// Adds PAR-Word2Vec's test of links, by a linear SVM of both vectors.
+  void add_concatenation() { concatenates_ = true; }
+  /// Tests labels by cross-validation with so many parts.
+  void cross_validate(std::size_t folds) { folds_ = folds; }
+
   /// `shares`: of the labelled nodes to train on; empty: 10 % to 90 %.
   void run(const wordloom::Embeddings& nodes, [[maybe_unused]] std::size_t threads,
            [[maybe_unused]] const std::vector<double>& shares = {}) {
@@ -50,8 +55,11 @@ class NodeTests {
                                         " nodes has a vector, for example " +
                                         in_quotes(labelled[0].name));
     }
-    if (split_) link_report_ = wordloom::evaluate_links(nodes, *split_, {.threads = threads});
-    wordloom::NodeLabelReport::Options options{.threads = threads};
+    if (split_)
+      link_report_ = wordloom::evaluate_links(nodes, *split_,
+                                              {.concatenates = concatenates_, .threads = threads});
+    wordloom::NodeLabelReport::Options options{.folds = folds_, .threads = threads};
+    if (folds_ > 0) options.repetitions = 1;
     if (!shares.empty()) options.shares = shares;
     if (labels_) label_report_ = wordloom::evaluate_node_labels(nodes, *labels_, options);
 #else
@@ -69,6 +77,8 @@ class NodeTests {
     if (link_report_) {
       for (const auto& [score, auc] : link_report_->rows)
         scores["links"]["auc"][score] = json_number(auc);
+      if (concatenates_)
+        scores["links"]["micro_f1"]["concatenation"] = json_number(link_report_->micro_f1);
       scores["links"]["pairs"] = link_report_->used;
       scores["links"]["left_out"] = link_report_->left_out;
     }
@@ -77,6 +87,7 @@ class NodeTests {
       of_file = {{"nodes", label_report_->used},
                  {"left_out", label_report_->left_out},
                  {"labels", label_report_->labels},
+                 {"folds", folds_},
                  {"shares", nlohmann::ordered_json::array()}};
       for (const auto& [share, micro, macro] : label_report_->rows)
         of_file["shares"].push_back({{"share", share},
@@ -90,6 +101,8 @@ class NodeTests {
 
  private:
   std::string path_;
+  bool concatenates_ = false;
+  std::size_t folds_ = 0;
   std::optional<wordloom::NodeLabels> labels_;
   std::optional<wordloom::LinkSplit> split_;
   std::optional<wordloom::LinkReport> link_report_;

@@ -18,21 +18,28 @@
 
 #include "evaluation_sets.hpp"
 #include "lookup_options.hpp"
+#include "network_tests.hpp"
 
 /// The choice of tests of a folder on a command line.
 struct SuiteOptions {
   std::filesystem::path folder;
   std::vector<std::string> only;
   std::string protocol = "default";
+  bool slow = false;
   LookupOptions lookup;
 
+  /// Without a choice, all but the slow ones, or all but the slowest.
   bool wants(const std::string& part) const {
-    return only.empty() || std::find(only.begin(), only.end(), part) != only.end();
+    const bool is_slow = part == "cnn" || part == "relations";
+    if (only.empty()) return part != "cnn-trained" && (slow || !is_slow);
+    return std::find(only.begin(), only.end(), part) != only.end();
   }
+  bool has_networks() const { return wants("cnn") || wants("cnn-trained") || wants("relations"); }
 };
 
 inline const std::vector<std::string> suite_parts{"similarity", "cos-add",        "cos-mul",
-                                                  "lrcos",      "categorization", "mean"};
+                                                  "lrcos",      "categorization", "mean",
+                                                  "cnn",        "cnn-trained",    "relations"};
 
 /// The scores of one test with the vectors of several runs of a method.
 struct SuiteEntry {
@@ -40,9 +47,13 @@ struct SuiteEntry {
   std::vector<double> values;  // of each run; NaN if nothing is known
   std::vector<double> seconds;
   nlohmann::ordered_json details = nlohmann::ordered_json::array();
-  std::size_t used = 0, left_out = 0;      // items, of the last run
-  std::vector<std::vector<double>> items;  // of each run: scores of the items, NaN if left out
-  std::vector<double> people;              // the scores of pairs, for rank correlations
+  std::vector<std::size_t> used, left_out;  // items, of each run
+  std::vector<std::vector<double>> items;   // of each run: scores of the items, NaN if left out
+  std::vector<double> people;               // the scores of pairs, for rank correlations
+
+  bool is_known() const {
+    return std::any_of(used.begin(), used.end(), [](std::size_t count) { return count > 0; });
+  }
 };
 
 /// The entries of a method, by name, in the order of the suite.
@@ -56,8 +67,9 @@ struct SuiteScores {
   }
 };
 
-/// Test sets of a folder: similarity/*.tsv, analogy/*.txt, analogy/BATS*/, categorization/*.tsv and
-/// classification/*.txt, each also as .gz. They are read once and scored with any vectors.
+/// Test sets of a folder: similarity/*.tsv, analogy/*.txt, analogy/BATS*/, categorization/*.tsv,
+/// classification/*.txt and classification/semeval*.tsv, each also as .gz. They are read once and
+/// scored with any vectors.
 class Suite {
  public:
   /// Throws IoError and FormatError for a set, and InvalidArgument if there is none.
@@ -83,15 +95,48 @@ class Suite {
     for (const auto& [name, path] : files("categorization", ".tsv"))
       if (options_.wants("categorization"))
         categories_.emplace_back(name, w::WordCategories::load(path));
-    if (options_.wants("mean") && options_.protocol == "default") load_sentences();
+    const bool reads_sentences =
+        options_.wants("mean") || options_.wants("cnn") || options_.wants("cnn-trained");
+    if (reads_sentences && options_.protocol == "default") load_sentences();
+    if (options_.wants("relations") && options_.protocol == "default") load_relations();
     refuse_repeated("similarity", similarity_);
     refuse_repeated("analogy", analogy_);
     refuse_repeated("categorization", categories_);
-    if (similarity_.empty() && analogy_.empty() && categories_.empty() && sentences_.empty())
+    for (const auto& [name, sections] : analogy_)
+      for (const auto& section : sections)
+        if (section.group == "all")
+          throw w::InvalidArgument((options_.folder / "analogy").string() +
+                                   ": a folder of relations is named 'all', as the scores of all "
+                                   "relations are: rename it");
+    if (similarity_.empty() && analogy_.empty() && categories_.empty() && sentences_.empty() &&
+        relations_.empty())
       throw w::InvalidArgument(options_.folder.string() +
                                ": no test set of these parts and this protocol: expected "
                                "similarity/*.tsv, analogy/*.txt, analogy/BATS*/, "
                                "categorization/*.tsv or classification/*.txt");
+  }
+
+  /// Returns the files and folders beside the test sets that no option reads.
+  std::vector<std::string> unread() const {
+    const std::pair<std::string, std::string> endings[] = {{"similarity", ".tsv"},
+                                                           {"analogy", ".txt"},
+                                                           {"categorization", ".tsv"},
+                                                           {"classification", ".txt"}};
+    std::vector<std::string> paths;
+    for (const auto& [folder, ending] : endings) {
+      std::error_code none;
+      for (const auto& at : std::filesystem::directory_iterator(options_.folder / folder, none)) {
+        std::string name = at.path().filename().string();
+        if (name.ends_with(".gz")) name.resize(name.size() - 3);
+        const bool has_relations = folder == "classification" && name.ends_with(".tsv") &&
+                                   is_of_relations(name.substr(0, name.size() - 4));
+        const bool is_set = at.is_regular_file() && (name.ends_with(ending) || has_relations);
+        const bool is_bats = folder == "analogy" && at.is_directory() && name.starts_with("BATS");
+        if (!name.starts_with('.') && !is_bats && !is_set) paths.push_back(at.path().string());
+      }
+    }
+    std::sort(paths.begin(), paths.end());
+    return paths;
   }
 
   /// Adds the scores of one run to those of a method.
@@ -153,15 +198,41 @@ class Suite {
                          {"categories", report.categories}});
       entry.items.push_back(of_vecto ? std::vector<double>{} : report.words);
     }
+    [[maybe_unused]] const auto add_sentences = [&](const std::string& title,
+                                                    const auto& classify) {
+      for (const auto& [name, set] : sentences_) {
+        start();
+        const w::SentenceSet::Report report = classify(set);
+        const bool is_known = report.without_words < set.sentences.size();
+        auto& entry = add(scores, title + name, "accuracy", is_known ? report.accuracy : nan(),
+                          is_known ? report.used : 0, is_known ? 0 : report.used,
+                          {{"folds", report.folds}, {"without_words", report.without_words}});
+        entry.items.emplace_back();
+        for (const std::uint8_t right : report.right)
+          entry.items.back().push_back(is_known ? right : nan());
+      }
+    };
 #if WORDLOOM_HAS_LIBLINEAR
-    for (const auto& [name, set] : sentences_) {
+    if (options_.wants("mean"))
+      add_sentences("mean vector/", [&](const w::SentenceSet& set) {
+        return set.evaluate(known, {.letter_case = letter_case});
+      });
+#endif
+#if WORDLOOM_HAS_BLAS
+    for (const bool is_trained : {false, true})
+      if (options_.wants(is_trained ? "cnn-trained" : "cnn"))
+        add_sentences(is_trained ? "CNN trained/" : "CNN/", [&](const w::SentenceSet& set) {
+          return network_tests::classify(set, known, letter_case, is_trained);
+        });
+    for (const auto& [name, set] : relations_) {
       start();
-      const auto report = set.evaluate(known, {.letter_case = letter_case});
-      const bool is_known = report.without_words < set.sentences.size();
-      auto& entry =
-          add(scores, "mean vector/" + name, "accuracy", is_known ? report.accuracy : nan(),
-              report.used, 0, {{"folds", report.folds}, {"without_words", report.without_words}});
-      entry.items.emplace_back(report.right.begin(), report.right.end());
+      const auto report = network_tests::relate(set, known, letter_case);
+      const bool is_known = report.known > 0;
+      const std::size_t tested = set.tested.size();
+      add(scores, "relations/" + name, "macro F1", is_known ? report.f1 : nan(),
+          is_known ? tested : 0, is_known ? 0 : tested,
+          {{"words", report.words}, {"known", report.known}})
+          .items.emplace_back();
     }
 #endif
   }
@@ -239,6 +310,22 @@ class Suite {
     }
   }
 
+  /// Reads NAME.train.tsv and NAME.test.tsv of SemEval.
+  void load_relations() {
+    std::map<std::string, std::map<std::string, std::filesystem::path>> sets;
+    for (const auto& [name, path] : files("classification", ".tsv"))
+      if (is_of_relations(name))
+        sets[name.substr(0, name.rfind('.'))][name.substr(name.rfind('.'))] = path;
+    for (const auto& [name, parts] : sets)
+      if (parts.size() == 2)
+        relations_.emplace_back(
+            name, wordloom::WordRelations::load(parts.at(".train"), parts.at(".test")));
+  }
+
+  static bool is_of_relations(const std::string& name) {
+    return name.starts_with("semeval") && (name.ends_with(".train") || name.ends_with(".test"));
+  }
+
   void start() const { started_ = std::chrono::steady_clock::now(); }
 
   SuiteEntry& add(SuiteScores& scores, const std::string& name, const std::string& measure,
@@ -251,8 +338,8 @@ class Suite {
     entry.values.push_back(value);
     entry.seconds.push_back(time.count());
     entry.details.push_back(std::move(details));
-    entry.used = used;
-    entry.left_out = left_out;
+    entry.used.push_back(used);
+    entry.left_out.push_back(left_out);
     return entry;
   }
 
@@ -310,5 +397,6 @@ class Suite {
   Sets<std::vector<wordloom::AnalogySection>> analogy_;
   Sets<wordloom::WordCategories> categories_;
   Sets<wordloom::SentenceSet> sentences_;
+  Sets<wordloom::WordRelations> relations_;
   mutable std::chrono::steady_clock::time_point started_;
 };

@@ -6,6 +6,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <ostream>
+#include <span>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -13,16 +14,19 @@
 #include "evaluation_sets.hpp"
 #include "suite.hpp"
 
-/// A comparison of two methods on one test, the second minus the first.
+/// A comparison of two methods on one test, the second minus the first, on the items that all runs
+/// of both have scores of.
 struct SuiteComparison {
   std::string name;
   wordloom::Statistics::Difference seeds, items;
   double p = 0;  // the larger of the two, adjusted over the suite by Holm's method; NaN: none
-  std::size_t common = 0;                    // items that both methods have scores of
+  std::size_t common = 0;                    // items that all runs have scores of
+  std::size_t scored = 0;                    // items that any run has a score of
   static constexpr std::size_t least = 100;  // items without which nothing is claimed
 
   std::string claim() const {
     const auto& difference = std::isnan(seeds.p_worse) ? items : seeds;
+    if (scored > common && common == 0) return "not compared: no common items";
     if (common > 0 && common < least) return "too few items";
     if (std::isnan(p)) return "not compared";
     if (p < 0.05) return "not worse by more than 0.01";
@@ -30,60 +34,85 @@ struct SuiteComparison {
   }
 };
 
-/// Returns the mean over the runs of each item that has a score in all runs of both methods.
-inline std::pair<std::vector<double>, std::vector<double>> common_items(const SuiteEntry& a,
-                                                                        const SuiteEntry& b) {
-  std::pair<std::vector<double>, std::vector<double>> means;
-  const auto mean = [](const SuiteEntry& entry, std::size_t i) {
-    double sum = 0;
-    for (const auto& run : entry.items) sum += run[i];
-    return sum / static_cast<double>(entry.items.size());
-  };
-  for (std::size_t i = 0; i < a.items[0].size(); ++i) {
-    const double x = mean(a, i), y = mean(b, i);
-    if (std::isnan(x) || std::isnan(y)) continue;
-    means.first.push_back(x);
-    means.second.push_back(y);
+/// The scores of the runs of two methods on their common items, [runs][items].
+struct CommonItems {
+  CommonItems(const SuiteEntry& a, const SuiteEntry& b) : first(a.items.size()) {
+    std::vector<const std::vector<double>*> all;
+    for (const SuiteEntry* entry : {&a, &b})
+      for (const auto& run : entry->items) all.push_back(&run);
+    runs.resize(all.size());
+    for (std::size_t i = 0; i < all[0]->size(); ++i) {
+      const auto has = [i](const auto* run) { return !std::isnan((*run)[i]); };
+      scored += std::any_of(all.begin(), all.end(), has);
+      if (!std::all_of(all.begin(), all.end(), has)) continue;
+      if (!a.people.empty()) people.push_back(a.people[i]);
+      for (std::size_t r = 0; r < all.size(); ++r) runs[r].push_back((*all[r])[i]);
+    }
   }
-  return means;
+
+  std::size_t size() const { return runs[0].size(); }
+  std::span<const std::vector<double>> of_first() const { return std::span(runs).first(first); }
+  std::span<const std::vector<double>> of_second() const { return std::span(runs).subspan(first); }
+
+  /// Returns the score of each run: Spearman's rho, or the mean.
+  std::vector<double> scores(std::span<const std::vector<double>> of) const {
+    std::vector<double> result;
+    for (const auto& run : of)
+      result.push_back(people.empty() ? wordloom::Statistics::of(run).mean
+                                      : wordloom::Statistics::spearman(people, run));
+    return result;
+  }
+
+  /// Returns the difference of the methods over other items of the kind.
+  wordloom::Statistics::Difference difference() const {
+    using wordloom::Statistics;
+    if (!people.empty()) return Statistics::bootstrap_spearman(people, of_first(), of_second());
+    const auto mean = [this](std::span<const std::vector<double>> of) {
+      std::vector<double> sums(size());
+      for (const auto& run : of)
+        for (std::size_t i = 0; i < size(); ++i) sums[i] += run[i] / static_cast<double>(of.size());
+      return sums;
+    };
+    return Statistics::bootstrap(mean(of_first()), mean(of_second()));
+  }
+
+  std::size_t first;                      // runs of the first method
+  std::size_t scored = 0;                 // items that any run has a score of
+  std::vector<double> people;             // empty, or the scores of the pairs that people gave
+  std::vector<std::vector<double>> runs;  // of the first method, then of the second
+};
+
+/// Returns whether all runs of two methods have scored as many items.
+inline bool has_equal_counts(const SuiteEntry& a, const SuiteEntry& b) {
+  const auto is_first = [&](std::size_t count) { return count == a.used[0]; };
+  return std::all_of(a.used.begin(), a.used.end(), is_first) &&
+         std::all_of(b.used.begin(), b.used.end(), is_first);
 }
 
-/// Compares `scores` with those of `against` on each test: over seeds by Welch's t-test, and over
-/// items by a paired bootstrap.
+/// Compares `scores` with those of `against` on each test, on the common items alone if words
+/// differ: over seeds by Welch's t-test, and over items by a paired bootstrap.
 inline std::vector<SuiteComparison> compare(const SuiteScores& against, const SuiteScores& scores) {
   using wordloom::Statistics;
   std::vector<SuiteComparison> result;
   std::vector<double> p;
   for (const std::string& name : scores.order) {
     const SuiteEntry &a = against.entries.at(name), &b = scores.entries.at(name);
-    SuiteComparison row{name, Statistics::welch(a.values, b.values), {}, 0, 0};
-    const bool has_scores = !std::isnan(row.seeds.mean);
-    if (has_scores && !a.people.empty()) {
-      std::vector<double> people;
-      std::vector<std::vector<double>> of_a(a.items.size()), of_b(b.items.size());
-      const auto is_common = [&](std::size_t i) {
-        const auto has = [i](const auto& run) { return !std::isnan(run[i]); };
-        return std::all_of(a.items.begin(), a.items.end(), has) &&
-               std::all_of(b.items.begin(), b.items.end(), has);
-      };
-      for (std::size_t i = 0; i < a.people.size(); ++i) {
-        if (!is_common(i)) continue;
-        people.push_back(a.people[i]);
-        for (std::size_t r = 0; r < of_a.size(); ++r) of_a[r].push_back(a.items[r][i]);
-        for (std::size_t r = 0; r < of_b.size(); ++r) of_b[r].push_back(b.items[r][i]);
-      }
-      row.common = people.size();
-      row.items = Statistics::bootstrap_spearman(people, of_a, of_b);
-    } else if (has_scores) {
-      const auto [x, y] = common_items(a, b);
-      row.common = x.size();
-      row.items = Statistics::bootstrap(x, y);
-    }
+    SuiteComparison row{name, Statistics::welch(a.values, b.values), {}, 0, 0, 0};
+    const CommonItems items(a, b);
+    row.common = items.size();
+    row.scored = items.scored;
+    if (row.common < row.scored)
+      row.seeds =
+          Statistics::welch(items.scores(items.of_first()), items.scores(items.of_second()));
+    else if (row.scored == 0 && !has_equal_counts(a, b))  // one score of other words, without items
+      row.seeds = {};
+    if (!std::isnan(row.seeds.mean)) row.items = items.difference();
     const double over_seeds = row.seeds.p_worse, over_items = row.items.p_worse;
-    p.push_back(row.common < SuiteComparison::least ? std::numeric_limits<double>::quiet_NaN()
-                : std::isnan(over_seeds)            ? over_items
-                : std::isnan(over_items)            ? over_seeds
-                                                    : std::max(over_seeds, over_items));
+    const std::size_t count = row.scored == 0 ? a.used[0] : row.common;
+    p.push_back(count < SuiteComparison::least ? std::numeric_limits<double>::quiet_NaN()
+                : std::isnan(over_seeds)       ? over_items
+                : std::isnan(over_items)       ? over_seeds
+                                               : std::max(over_seeds, over_items));
     result.push_back(row);
   }
   const auto adjusted = Statistics::holm(p);
@@ -118,10 +147,9 @@ inline nlohmann::ordered_json json_of(const std::vector<SuiteComparison>& rows) 
                                   {"p", json_number(d.p_worse)}};
   };
   for (const auto& row : rows)
-    json[row.name] = {{"seeds", difference(row.seeds)},
-                      {"items", difference(row.items)},
-                      {"p", json_number(row.p)},
-                      {"claim", row.claim()}};
+    json[row.name] = {{"seeds", difference(row.seeds)}, {"items", difference(row.items)},
+                      {"p", json_number(row.p)},        {"common_items", row.common},
+                      {"scored_items", row.scored},     {"claim", row.claim()}};
   return json;
 }
 
@@ -132,27 +160,32 @@ inline std::string fixed(double x, int digits) {
   return text.str();
 }
 
+/// Returns the number of items, or the range of it if the runs know different words.
+inline std::string counts(const std::vector<std::size_t>& of_runs) {
+  const auto [least, most] = std::minmax_element(of_runs.begin(), of_runs.end());
+  return std::to_string(*least) + (*least == *most ? "" : "-" + std::to_string(*most));
+}
+
 /// Prints a table of the tests; `floor`: the scores of random vectors, or empty.
 inline void print(std::ostream& out, const SuiteScores& scores, const SuiteScores& floor) {
   out << std::left << std::setw(58) << "test" << std::right << std::setw(15) << "measure"
-      << std::setw(8) << "score" << std::setw(8) << "+-" << std::setw(4) << "n" << std::setw(8)
-      << "used" << std::setw(10) << "left out" << std::setw(8) << "floor" << std::setw(9)
+      << std::setw(8) << "score" << std::setw(8) << "+-" << std::setw(4) << "n" << std::setw(12)
+      << "used" << std::setw(12) << "left out" << std::setw(8) << "floor" << std::setw(9)
       << "seconds" << '\n';
   bool has_small = false;
   for (const std::string& name : scores.order) {
     const SuiteEntry& entry = scores.entries.at(name);
     const auto over = wordloom::Statistics::of(entry.values);
     const auto of_floor = floor.entries.find(name);
-    const bool is_small = entry.used + entry.left_out < SuiteComparison::least;
-    const bool is_known = entry.used > 0;
+    const bool is_small = entry.used[0] + entry.left_out[0] < SuiteComparison::least;
     has_small = has_small || is_small;
     out << std::left << std::setw(58) << name + (is_small ? " *" : "") << std::right
         << std::setw(15) << entry.measure << std::setw(8) << fixed(over.mean, 4) << std::setw(8)
-        << fixed(over.deviation, 4) << std::setw(4) << over.count << std::setw(8) << entry.used
-        << std::setw(10) << entry.left_out << std::setw(8)
+        << fixed(over.deviation, 4) << std::setw(4) << over.count << std::setw(12)
+        << counts(entry.used) << std::setw(12) << counts(entry.left_out) << std::setw(8)
         << (of_floor == floor.entries.end() ? "-" : fixed(of_floor->second.values[0], 4))
         << std::setw(9) << fixed(wordloom::Statistics::of(entry.seconds).mean, 2)
-        << (is_known ? "" : "  none of its words has a vector") << '\n';
+        << (entry.is_known() ? "" : "  none of its words has a vector") << '\n';
   }
   if (has_small) out << "* fewer than 100 items: too few to tell methods apart\n";
 }
@@ -169,5 +202,10 @@ inline void print(std::ostream& out, const std::vector<SuiteComparison>& rows) {
   for (const auto& row : rows)
     out << std::left << std::setw(58) << row.name << std::right << std::setw(9)
         << fixed(row.seeds.mean, 4) << std::setw(20) << interval(row.seeds) << std::setw(20)
-        << interval(row.items) << std::setw(8) << fixed(row.p, 4) << "  " << row.claim() << '\n';
+        << interval(row.items) << std::setw(8) << fixed(row.p, 4) << "  " << row.claim()
+        << (row.common > 0 && row.common < row.scored
+                ? " (on " + std::to_string(row.common) + " of " + std::to_string(row.scored) +
+                      " items, which all files know)"
+                : "")
+        << '\n';
 }

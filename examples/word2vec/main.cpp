@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <wordloom/evaluation/categories.hpp>
 #include <wordloom/sync/rank_corpus.hpp>
 #include <wordloom/wordloom.hpp>
 
@@ -46,6 +47,16 @@ struct Prepared : PreparedFiles {
                                           " has ",
                                           number,
                                           ": training needs finite numbers, remove the word"};
+  }
+
+  /// Writes lines "word class".
+  void write_classes(const Options& options, const wordloom::Embeddings& words) {
+    const auto classes =
+        wordloom::WordCategories::classify(words, options.classes, options.parameters.threads);
+    if (!output) output.emplace(options.output);
+    for (std::size_t i = 0; i < words.size(); ++i)
+      output->write(std::string(words.word(i)) + ' ' + std::to_string(classes[i]) + '\n');
+    output->commit();
   }
 
   std::optional<wordloom::AtomicFile> save_vocab;
@@ -227,6 +238,9 @@ int run(int argc, char** argv, Cluster& cluster) {
     if (!cluster.is_joined() && options.read_vocab.empty() && options.load_model.empty())
       require_two_words(options, vocabulary, read);
     check_vocabulary(options, vocabulary);
+    if (options.classes > vocabulary.size())
+      throw wordloom::InvalidArgument{"--classes is ", options.classes,
+                                      ", the vocabulary has only ", vocabulary.size(), " words"};
     if (options.subwords.maxn == 0 && options.char_cnn == 0)
       prepared.evaluation.require_scored(vocabulary.words());
   }
@@ -265,7 +279,10 @@ int run(int argc, char** argv, Cluster& cluster) {
                                               .cbow = is_cbow(options.sampler)};
   prepared.write(options, *model, of_training);
   const auto use = [&](const auto& words) {
-    prepared.write(options, words.in_vocabulary());
+    if (options.classes > 0)
+      prepared.write_classes(options, words.in_vocabulary());
+    else
+      prepared.write(options, words.in_vocabulary());
     prepared.evaluation.run(words);
   };
   with_vectors_of(std::move(*model), use);

@@ -22,7 +22,8 @@ struct Options : TrainingOptions {
   std::vector<std::string> evaluate_similarity, evaluate_analogy;
   LookupOptions lookup;
   bool stream = false, unicode_spaces = false, join_lines = false;
-  int debug = 2, classes = 0;
+  int debug = 2;
+  std::size_t classes = 0;                                 // 0: vectors
   std::string loss;                                        // of fastText; empty: by --hs
   int verbose = 2, word_ngrams = 1, lr_update_rate = 100;  // of fastText
 };
@@ -198,7 +199,11 @@ inline void declare(CLI::App& app, Options& options) {
 
   // Accepted so that scripts written for the original programs run; missing features are refused.
   const std::string original = "Of word2vec and fastText";
-  app.add_option("--classes", options.classes, "Only 0: vectors, no classes")->group(original);
+  app.add_option("--classes", options.classes,
+                 "Write lines 'word class' to --output: so many classes of the words by k-means of "
+                 "their vectors; 0: vectors")
+      ->check(whole_number)
+      ->group(original);
   app.add_option("--debug", options.debug, "0: as --quiet")->group(original);
   app.add_option("--verbose", options.verbose, "Likewise")->group(original);
   app.add_option("--loss", options.loss, "ns | hs, as --hs 0 or --hs 1 --negative 0")
@@ -253,7 +258,6 @@ inline void check(Options& options) {
       throw wordloom::InvalidArgument(std::string("--") + name + " is " + std::to_string(value) +
                                       ", must be " + std::to_string(accepted) + ": " + what);
   };
-  only(0, "classes", options.classes, "this program writes vectors");
   only(1, "wordNgrams", options.word_ngrams, "this program trains no classifier");
   if (options.train.empty())
     throw wordloom::InvalidArgument("--train is required (--help lists the options)");
@@ -288,6 +292,10 @@ inline void check(Options& options) {
   check(static_cast<const TrainingOptions&>(options));
   require_distinct(files_of(options));
   require_effects(options);
+  if (options.classes > 0 && (options.output.empty() || writes_model(options)))
+    throw wordloom::InvalidArgument(
+        "--classes writes lines 'word class' to --output FILE: give that, not --format fasttext");
+        "out");
   if (options.max_sentence == 0)
     throw wordloom::InvalidArgument("--max-sentence is 0, must be above 0");
 }

@@ -1,11 +1,13 @@
 #pragma once
 
 /// Evaluations of vectors: similarity, analogies, relations, categories, sentences, labels and links
-/// of nodes, and comparisons; in addition to wordloom.hpp.
+/// of nodes, and comparisons; in addition to wordloom.hpp. The network that classifies sentences has
+/// a header of its own, evaluation/sentence_network.hpp.
 #include <wordloom/evaluation/categories.hpp>
 #include <wordloom/evaluation/link_prediction.hpp>
 #include <wordloom/evaluation/node_labels.hpp>
 #include <wordloom/evaluation/pair_relations.hpp>
 #include <wordloom/evaluation/sentences.hpp>
 #include <wordloom/evaluation/statistics.hpp>
+#include <wordloom/evaluation/word_relations.hpp>
 #include <wordloom/evaluation/word_tests.hpp>

@@ -11,6 +11,8 @@ namespace wordloom_test {
 /// Whole numbers that any program can make: x = (1103515245 x + 12345) mod 2^31.
 class WholeNumbers {
  public:
+  explicit WholeNumbers(std::uint64_t seed = 1) : state_(seed) {}
+
   /// Returns one from -bound to bound.
   int operator()(int bound) {
     state_ = (1103515245 * state_ + 12345) % (std::uint64_t{1} << 31);
@@ -18,7 +20,7 @@ class WholeNumbers {
   }
 
  private:
-  std::uint64_t state_ = 1;
+  std::uint64_t state_;
 };
 
 /// Returns 24 words of 6 whole numbers, of which scores were computed by NumPy and scikit-learn: w8

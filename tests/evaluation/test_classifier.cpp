@@ -111,6 +111,18 @@ TEST_CASE("logistic regression finds solutions that are known by hand", "[evalua
   }
 }
 
+TEST_CASE("a linear SVM finds a solution that is known by hand", "[evaluation]") {
+  // Of points at 1 and -1: the minimum of w^2 / 2 + 2 C (1 - w)^2 is at w = 4 C / (1 + 4 C).
+  const Problem problem{{{1.0f}, {-1.0f}}, {1, 0}};
+  for (const double cost : {1.0, 0.25}) {
+    const auto svm = detail::LogisticRegression::fit(
+        problem.features(), problem.positive,
+        {.loss = LogisticOptions::Loss::squared_hinge, .cost = cost, .tolerance = 1e-10});
+    CHECK(svm.weights()[0] == Approx(4 * cost / (1 + 4 * cost)));
+    CHECK(svm.bias() == Approx(0).margin(1e-8));
+  }
+}
+
 TEST_CASE("logistic regression trains on the chosen rows only", "[evaluation]") {
   const Problem problem = two_clouds(40, 0.3);
   Problem half;

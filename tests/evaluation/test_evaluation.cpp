@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <sstream>
@@ -296,6 +297,10 @@ TEST_CASE("clusters and their purity are those of scikit-learn", "[evaluation]")
 TEST_CASE("words are compared with their categories", "[evaluation]") {
   const TemporaryFolder folder;
   write_file(folder / "c", "up\tnorth\nUpper\tnorth\nright\teast\nfar\teast\nzebra\tanimal\n");
+  write_file(folder / "header", "Word\tCategory\nup\tnorth\n");
+  CHECK(WordCategories::load(folder / "header").entries.size() == 1);
+  write_file(folder / "header", "word\tclass\n");
+  CHECK_THROWS_AS(WordCategories::load(folder / "header"), FormatError);
   const auto set = WordCategories::load(folder / "c");
   const auto words = circle({{"up", 90}, {"upper", 95}, {"right", 0}, {"far", 5}});
   const auto report = set.evaluate(words);
@@ -314,10 +319,26 @@ TEST_CASE("words are compared with their categories", "[evaluation]") {
       "line 2, column 1: expected a word and its category"));
 }
 
+TEST_CASE("words are divided into classes by their directions", "[evaluation]") {
+  std::vector<std::pair<std::string, double>> places;
+  for (int i = 0; i < 90; ++i) places.emplace_back("w" + std::to_string(i), i % 3 * 100 + i % 7);
+  const auto words = circle(places);
+  const auto classes = WordCategories::classify(words, 3, 1);
+  REQUIRE(classes.size() == 90);
+  for (std::size_t i = 3; i < 90; ++i) CHECK(classes[i] == classes[i - 3]);
+  CHECK(classes[0] + classes[1] + classes[2] == 3);
+  const auto many = WordCategories::classify(words, 10, 1);
+  CHECK(many == WordCategories::classify(words, 10, 3));
+  CHECK(*std::max_element(many.begin(), many.end()) == 9);
+  CHECK_THROWS_AS(WordCategories::classify(words, 0), InvalidArgument);
+  CHECK_THROWS_AS(WordCategories::classify(words, 91), InvalidArgument);
+}
+
 TEST_CASE("statistics are those of SciPy", "[evaluation]") {
   const std::vector<double> a{0.60, 0.62, 0.61, 0.63, 0.60}, b{0.61, 0.60, 0.64};
   const auto of_a = Statistics::of(a);
   CHECK(of_a.mean == Approx(0.612));
+  CHECK(Statistics::spearman(a, std::vector<double>{1, 4, 3, 5, 2}) == Approx(0.9746794345));
   CHECK(of_a.deviation == Approx(0.0130384048));
   CHECK(of_a.high - of_a.mean == Approx(0.0161893178));  // scipy.stats.t.interval
   const auto difference = Statistics::welch(a, b);

@@ -257,4 +257,30 @@ TEST_CASE("unusable node labels are refused with the reason", "[evaluation]") {
   labels.nodes = {{"0", {0}}, {"1", {1}}};
   CHECK(contains(message({}), "the vector of node '1' is not finite"));
 }
+
+TEST_CASE("cross-validation tests each node once", "[evaluation]") {
+  // Two groups that a line parts, and one node on the wrong side.
+  NodeLabels data;
+  data.labels = {"a", "b"};
+  WordList names;
+  RowMatrix rows(21, 2);
+  for (std::uint32_t i = 0; i < 21; ++i) {
+    names.append("n" + std::to_string(i));
+    data.nodes.push_back({"n" + std::to_string(i), {i == 20 ? 1 : i % 2}});
+    rows.row(i)[0] = i % 2 == 0 ? 9.0f : -9.0f;
+    rows.row(i)[1] = static_cast<float>(i);
+  }
+  const Embeddings nodes(std::move(names), std::move(rows));
+  const auto report = evaluate_node_labels(nodes, data, {.folds = 21, .repetitions = 2});
+  REQUIRE(report.rows.size() == 1);
+  CHECK(report.rows[0].share == Approx(20.0 / 21));
+  CHECK(report.rows[0].micro.mean == Approx(20.0 / 21));
+  CHECK(report.rows[0].micro.deviation > 0);
+  const auto ten = evaluate_node_labels(nodes, data, {.folds = 10, .threads = 1});
+  CHECK(ten.rows[0].micro.mean > 0.9);
+  CHECK(ten.rows[0].micro.mean ==
+        evaluate_node_labels(nodes, data, {.folds = 10, .threads = 3}).rows[0].micro.mean);
+  CHECK_THROWS_AS(evaluate_node_labels(nodes, data, {.folds = 1}), InvalidArgument);
+  CHECK_THROWS_AS(evaluate_node_labels(nodes, data, {.folds = 22}), InvalidArgument);
+}
 #endif

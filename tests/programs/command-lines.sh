@@ -11,7 +11,11 @@ word2vec -train data.txt -output vectors.bin -cbow 1 -size 20 -window 8 -negativ
 head -c 20 vectors.bin | grep -aq ' 20'
 word2vec -train data.txt -output vec.txt -size 20 -window 5 -sample 1e-4 -negative 5 -hs 0 -binary 0 -cbow 1 -iter 3 -debug 2 -classes 0 -alpha 0.05 -save-vocab vocab 2>err
 word2vec -train data.txt -output vec.txt -read-vocab vocab -size 20 -iter 1 -debug 0 2>err; test ! -s err
-refused 'classes is 500, must be 0' word2vec -train data.txt -output classes.txt -classes 500
+word2vec -train data.txt -output classes.txt -classes 3 -size 20 -min-count 1 -threads 1 -save-vocab vocab.all 2>err
+test "$(wc -l <classes.txt)" -eq "$(wc -l <vocab.all)"
+test "$(awk 'NF != 2 { exit 1 } { print $2 }' classes.txt | sort -un | tr '\n' ' ')" = '0 1 2 '
+refused 'classes is 500000, the vocabulary has only' word2vec -train data.txt -output classes.txt -classes 500000 --quiet
+refused 'classes writes lines' word2vec -train data.txt -classes 5 -save-vocab vocab
 
 # gensim.scripts.word2vec_standalone.
 word2vec -train text8 -output vec.txt -size 12 -window 2 -sample 1e-4 -hs 0 -negative 5 -threads 2 -iter 1 -min_count 3 -alpha 0.025 -cbow 0 -binary 0 -accuracy "$CORPUS/analogies" >out 2>err

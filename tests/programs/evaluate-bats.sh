@@ -34,3 +34,8 @@ refused 'empty: expected files \*.txt of questions, got none' evaluate vectors -
 printf 'a\tb\nc\n' >bats/bad.txt
 refused 'bad.txt: line 2, column 1: expected a word, a tab and its answers' \
   evaluate vectors --analogy bats
+# A link to a folder that it is in adds nothing.
+rm bats/bad.txt
+ln -s .. bats/3_Encyclopedic_semantics/up
+ln -s ../bats bats/around
+evaluate vectors --analogy bats | grep '^all  *1.0000  *6  *6  *8$'

@@ -64,6 +64,14 @@ refused "diverged: the vector of 'sex' holds a number that is not finite" neighb
 printf 'node,label\r\nlove,warm heart\r\nsex,"warm heart"\r\ntiger,beast\r\ncat,beast\r\nghost,beast\r\n' >labels
 if evaluate vectors --labels labels --label-share 0.5 >out 2>err; then
   grep '^2 labels, 4 nodes, 1 without a vector$' out
+  evaluate vectors --labels labels --label-folds 4 --json >out
+  grep '"folds":4,"shares":.{"share":0.75,"micro_f1":' out
+  refused 'folds is 5\|needs as many nodes' evaluate vectors --labels labels --label-folds 5
+  refused 'label-share excludes --label-folds' evaluate vectors --labels labels --label-folds 4 --label-share 0.5
+  for i in $(seq 34); do echo "$i $((i % 34 + 1))"; echo "$i $(((i + 5) % 34 + 1))"; done >graph
+  { echo '34 2'; for i in $(seq 34); do echo "$i $((i % 7)) $((i / 7))"; done; } >nodes
+  evaluate nodes --links graph --link-svm | grep '^concatenation  *[01][.]'
+  evaluate nodes --links graph --link-svm --json | grep '"micro_f1":{"concatenation":'
   printf 'node,label\nghost,beast\n' >labels
   refused "labels: none of its 1 nodes has a vector, for example 'ghost'" evaluate vectors --labels labels
 else
@@ -106,3 +114,41 @@ printf 'love\thuman\nsex\n' >suite/categorization/c.tsv
 refused 'c.tsv: line 2, column 1: expected a word and its category' evaluate vectors --suite suite
 printf '1\tlove\nx\tsex\n' >suite/classification/s.txt
 refused 's.txt: line 2, column 1: expected a label' evaluate vectors --suite suite --only mean
+
+# Two methods with other words are compared on the items that both know; files that are not read are named.
+rm suite/categorization/c.tsv suite/classification/s.txt
+rm -r large/similarity
+mkdir -p large/similarity large/analogy/more large/categorization
+for i in $(seq 40); do cat suite/similarity/small.tsv; echo "new	paper	$i"; done >large/similarity/large.tsv
+echo notes >large/similarity/notes.md
+printf 'Word\tCategory\nlove\thuman\ntiger\tbeast\n' >large/categorization/c.tsv
+grep -v '^new' vectors | sed '1s/7/6/' >fewer
+evaluate vectors fewer --suite large --against vectors fewer 2>err | tee out
+cat err
+grep -c '^evaluate: warning: large/.* is not read' err | grep '^2$'
+grep 'warning: large/analogy/more is not read' err
+grep 'warning: large/similarity/notes.md is not read' err
+grep '^similarity/large .* 2  *120-160  *0-40 ' out
+grep '^similarity/large  *0.0000 .* not worse by more than 0.01 (on 120 of 160 items, which all files know)$' out
+grep '^purity/c [*] .* 2  *2  *0 ' out
+evaluate vectors --suite large --against fewer --json 2>/dev/null | grep '"difference":0.0,.*"common_items":120,"scored_items":160'
+mkdir -p all/analogy/BATS/all
+printf 'love\tsex\ntiger\tcat\n' >all/analogy/BATS/all/one.txt
+refused "all/analogy: a folder of relations is named 'all'" evaluate vectors --suite all
+refused 'nothing to score: give --similarity' evaluate vectors
+
+# Networks that classify.
+mkdir -p nets/classification
+for i in $(seq 20); do printf '1\tlove sex\n0\ttiger cat\n'; done >nets/classification/pets.txt
+for i in $(seq 20); do
+  printf '1\tA(e1,e2)\tthe <e1>love</e1> of <e2>sex</e2>\n2\tOther\t<e1>tiger</e1> and <e2>cat</e2>\n'
+done | tee nets/classification/semeval-x.train.tsv >nets/classification/semeval-x.test.tsv
+if evaluate vectors vectors --suite nets --only cnn cnn-trained relations >out 2>err; then
+  cat out
+  test ! -s err
+  grep '^CNN/pets [*]  *accuracy  *[01][.][0-9]*  *0.0000  *2  *40  *0 ' out
+  grep '^CNN trained/pets [*]  *accuracy  *[01][.][0-9]*  *0.0000  *2  *40  *0 ' out
+  grep '^relations/semeval-x [*]  *macro F1  *1.0000  *0.0000  *2  *40  *0 ' out
+else
+  grep WORDLOOM_ENABLE_BLAS err
+fi

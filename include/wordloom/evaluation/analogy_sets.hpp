@@ -53,8 +53,8 @@ struct AnalogySection {
   ///
   /// BATS: lines "word<TAB>answer/answer/...", or with commas between answers if there is no slash;
   /// the name of the file, without .txt, is that of the section. A folder is read with its
-  /// subfolders, including links: all files named *.txt or *.txt.gz (or *.TXT), by name; the name
-  /// of a subfolder is the group of its sections.
+  /// subfolders, including links (except to one that it is in): all files named *.txt or *.txt.gz
+  /// (or *.TXT), by name; the name of a subfolder is the group of its sections.
   ///
   /// Throws IoError, and FormatError with line and column.
   [[nodiscard]] static std::vector<AnalogySection> load(const std::filesystem::path& path);
@@ -184,9 +184,18 @@ inline std::vector<AnalogySection> load_analogy_file(const std::filesystem::path
 inline std::vector<std::filesystem::path> analogy_files(const std::filesystem::path& folder) {
   std::vector<std::filesystem::path> files;
   std::error_code error, ignored;
+  std::vector<std::filesystem::path> above{std::filesystem::canonical(folder, ignored)};
   std::filesystem::recursive_directory_iterator at(
       folder, std::filesystem::directory_options::follow_directory_symlink, error);
   for (; !error && at != std::filesystem::recursive_directory_iterator(); at.increment(error)) {
+    if (at->is_directory(ignored)) {
+      above.resize(static_cast<std::size_t>(at.depth()) + 1);
+      const auto target = std::filesystem::canonical(at->path(), ignored);
+      // A link to a folder that it is in: its files are read there.
+      if (std::find(above.begin(), above.end(), target) != above.end())
+        at.disable_recursion_pending();
+      above.push_back(target);
+    }
     const std::string name = lower_case(at->path().filename().string());
     if (!name.starts_with('.') && (name.ends_with(".txt") || name.ends_with(".txt.gz")) &&
         at->is_regular_file(ignored))

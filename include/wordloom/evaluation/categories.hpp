@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <initializer_list>
 #include <limits>
 #include <map>
 #include <span>
@@ -10,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include <wordloom/core/detail/finite.hpp>
 #include <wordloom/core/error.hpp>
 #include <wordloom/core/parallel.hpp>
 #include <wordloom/evaluation/detail/k_means.hpp>
@@ -28,6 +30,9 @@ namespace detail {
 /// ones, the first); the purity is their share.
 std::vector<bool> in_majority(std::span<const std::uint32_t> categories,
                               std::span<const std::uint32_t> clusters);
+
+/// Returns whether the fields of a first line name columns, such as "word" and "category".
+bool is_category_header(const std::vector<TestFile::Field>& fields);
 
 /// Returns the share of points in the most frequent category of their cluster. With the arguments
 /// exchanged: the inverse purity, which the library vecto reports as purity.
@@ -68,7 +73,8 @@ struct WordCategories {
   std::vector<Entry> entries;
 
   /// Reads lines "word<TAB>category"; see SimilarityPair::load for separators. Further fields are
-  /// ignored. Throws IoError, and FormatError with line and column.
+  /// ignored, and so is a first line of names such as "word<TAB>category". Throws IoError, and
+  /// FormatError with line and column.
   [[nodiscard]] static WordCategories load(const std::filesystem::path& path);
 
   /// Divides the vectors, scaled to length 1, of the words that have one into as many clusters by
@@ -78,6 +84,15 @@ struct WordCategories {
   [[nodiscard]] Report evaluate(const Embeddings& embeddings) const {
     return evaluate(embeddings, Options{});
   }
+
+  /// Divides all words into `classes` by one run of k-means of their vectors, scaled to length 1,
+  /// as evaluate() does but with at most 10 iterations, like word2vec. Returns the class of each
+  /// word, from 0. Memory: a copy of the vectors. `threads`: 0: all processors of the machine; the
+  /// result does not depend on it. Throws InvalidArgument unless there are 1 to as many classes as
+  /// words, and for vectors that are not finite.
+  [[nodiscard]] static std::vector<std::uint32_t> classify(const Embeddings& embeddings,
+                                                           std::size_t classes,
+                                                           std::size_t threads = 0);
 };
 
 #if WORDLOOM_DEFINES_FUNCTIONS
@@ -106,21 +121,32 @@ WORDLOOM_FUNCTION double purity(std::span<const std::uint32_t> categories,
          static_cast<double>(in.size());
 }
 
+WORDLOOM_FUNCTION bool is_category_header(const std::vector<TestFile::Field>& fields) {
+  const auto is_one_of = [](const std::string& field, std::initializer_list<const char*> names) {
+    return std::find(names.begin(), names.end(), column_name(field)) != names.end();
+  };
+  return is_one_of(fields[0].text, {"word", "words", "concept", "item"}) &&
+         is_one_of(fields[1].text, {"category", "categories", "class", "label", "cluster"});
+}
+
 }  // namespace detail
 
 WORDLOOM_FUNCTION WordCategories WordCategories::load(const std::filesystem::path& path) {
   detail::TestFile file(path);
   WordCategories result;
-  if (file.lines().empty()) file.refuse_empty("words with a category");
+  const char* const content = "words with a category";
+  if (file.lines().empty()) file.refuse_empty(content);
   file.separate_as(file.lines()[0], 1);
   for (const auto& line : file.lines()) {
     const auto fields = file.fields(line);
     if (fields.size() < 2) file.refuse_count(line, fields, "a word and its category");
+    if (&line == &file.lines()[0] && detail::is_category_header(fields)) continue;
     for (std::size_t i = 0; i < 2; ++i)
       if (fields[i].text.empty())
         file.refuse(line, fields[i].column, i == 0 ? "a word" : "a category", "nothing");
     result.entries.push_back({fields[0].text, fields[1].text});
   }
+  if (result.entries.empty()) file.refuse_empty(content);
   return result;
 }
 
@@ -172,6 +198,23 @@ WORDLOOM_FUNCTION WordCategories::Report WordCategories::evaluate(const Embeddin
   report.purity = Statistics::of(purities);
   report.inverse_purity = Statistics::of(inverse);
   return report;
+}
+
+WORDLOOM_FUNCTION std::vector<std::uint32_t> WordCategories::classify(const Embeddings& embeddings,
+                                                                      std::size_t classes,
+                                                                      std::size_t threads) {
+  const detail::RowQueries queries{embeddings.vectors(), embeddings.inverse_lengths()};
+  RowMatrix points(embeddings.size(), embeddings.dimension());
+  for (std::size_t i = 0; i < points.rows(); ++i) {
+    for (const float x : embeddings.vector(i))
+      if (!detail::is_finite(x))
+        throw InvalidArgument{"the vector of '", embeddings.word(i), "' is not finite"};
+    queries.add_unit(static_cast<WordId>(i), 1, points.row(i));
+  }
+  const Options options;
+  return detail::KMeans(points, resolve_threads(threads))
+      .best(classes, 1, 1, 10, options.tolerance)
+      .clusters;
 }
 
 #endif

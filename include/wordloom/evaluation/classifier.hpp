@@ -17,14 +17,17 @@
 #include <linear.h>  // declares ::train, ::predict, ::problem, ::parameter and ::model
 #endif
 
-/// Logistic regression, for evaluations that classify vectors. LIBLINEAR trains it (Fan et al.
-/// 2008, "LIBLINEAR: A Library for Large Linear Classification"); without that library only the
-/// options are available.
+/// Linear classifiers, for evaluations that classify vectors: logistic regression and SVM.
+/// LIBLINEAR trains it (Fan et al. 2008, "LIBLINEAR: A Library for Large Linear Classification");
+/// without that library only the options are available.
 namespace wordloom { inline namespace WORDLOOM_ABI {
 
-/// Options of training a logistic regression; the defaults are those of scikit-learn's
+/// Options of training a linear classifier; the defaults are those of scikit-learn's
 /// LogisticRegression with its solver liblinear.
 struct LogisticOptions {
+  /// The loss of a row with y (w x + b) = m: log(1 + exp(-m)), or max(0, 1 - m)^2, that of a linear
+  /// support vector machine, as scikit-learn's LinearSVC has it.
+  enum class Loss { logistic, squared_hinge } loss = Loss::logistic;
   /// C, the weight of the loss against the regulariser; above 0.
   double cost = 1;
   /// Training ends when the gradient has fallen to this fraction of its length at the start, times
@@ -75,10 +78,11 @@ class FeatureRows {
   std::vector<feature_node> nodes_;
 };
 
-/// Logistic regression with L2 regularisation: minimises
+/// Logistic regression, or a linear SVM, with L2 regularisation: minimises
 ///   (|w|^2 + b^2) / 2 + C sum over rows of log(1 + exp(-y (w x + b))),   y = 1 or -1,
-/// by LIBLINEAR's trust region Newton method (Lin, Weng and Keerthi 2008). Like scikit-learn's
-/// solver liblinear, it regularises the bias b too. Immutable; all members are thread-safe.
+/// or with the other loss in place of the logarithm, by LIBLINEAR's trust region Newton method
+/// (Lin, Weng and Keerthi 2008). Like scikit-learn's solver liblinear, it regularises the bias b
+/// too. Immutable; all members are thread-safe.
 class LogisticRegression {
  public:
   /// Trains on all rows; `positive[i]` != 0 if row i is in the positive class. Throws as the other
@@ -114,7 +118,8 @@ class LogisticRegression {
     return sum;
   }
 
-  /// Returns the probability of the positive class, 1 / (1 + exp(-decision)).
+  /// Returns the probability of the positive class in a logistic regression, 1 / (1 +
+  /// exp(-decision)).
   [[nodiscard]] double probability(std::span<const float> features) const noexcept {
     return 1 / (1 + std::exp(-decision(features)));
   }
@@ -170,7 +175,8 @@ inline LogisticRegression LogisticRegression::fit(const FeatureRows& features,
   task.x = rows.data();
   task.bias = 1;
   parameter settings{};
-  settings.solver_type = L2R_LR;
+  const bool is_logistic = options.loss == LogisticOptions::Loss::logistic;
+  settings.solver_type = is_logistic ? L2R_LR : L2R_L2LOSS_SVC;
   settings.eps = options.tolerance;
   settings.C = options.cost;
   regularize_bias(settings);

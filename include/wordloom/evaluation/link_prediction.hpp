@@ -41,6 +41,8 @@ struct LinkReport {
   /// Options of evaluate_links.
   struct Options {
     LogisticOptions classifier = {};
+    /// Also the test of PAR-Word2Vec: a linear SVM of both vectors, one after the other.
+    bool concatenates = false;
     /// At most four are used; 0: all processors of the machine.
     std::size_t threads = 0;
   };
@@ -50,6 +52,9 @@ struct LinkReport {
     double auc;
   };
   std::vector<Row> rows;
+  /// The micro F1 of the SVM, which is the share of test pairs that it classifies correctly; NaN
+  /// without Options::concatenates.
+  double micro_f1 = std::numeric_limits<double>::quiet_NaN();
   std::size_t used = 0;      // pairs that were scored, links and others
   std::size_t left_out = 0;  // pairs, of training or test, with an end without a vector
 
@@ -98,7 +103,9 @@ inline LinkReport LinkReport::of_similarity(const Embeddings& embeddings, const 
 
 /// Returns the AUC of logistic regressions on node2vec's binary operators (table 1), which are
 /// elementwise functions of the vectors x and y of two nodes: x y (Hadamard), (x + y) / 2, |x - y|
-/// (weighted L1) and (x - y)^2 (weighted L2); and that of the dot product and the cosine. The
+/// (weighted L1) and (x - y)^2 (weighted L2); and that of the dot product and the cosine. With
+/// Options::concatenates also the micro F1 of a linear SVM of both vectors, first that of the node
+/// that comes first in the graph, with the cost and the tolerance of the regressions. The
 /// regressions are trained on links of the training graph and pairs without one, 16 (D + 2) bytes
 /// of memory for each pair and thread. The result does not depend on the number of threads. Throws
 /// InvalidArgument as LinkReport::of_similarity, for vectors that are not finite and for options
@@ -141,6 +148,10 @@ WORDLOOM_FUNCTION std::ostream& operator<<(std::ostream& out, const LinkReport& 
   detail::write_row(text, 9, "link prediction", "AUC");
   for (const auto& [score, auc] : report.rows)
     detail::write_row(text, 9, score, detail::score_text(auc));
+  if (!detail::is_nan(report.micro_f1)) {
+    detail::write_row(text, 9, "both vectors, linear SVM", "micro F1");
+    detail::write_row(text, 9, "concatenation", detail::score_text(report.micro_f1));
+  }
   text << report.used << " pairs tested, " << report.left_out << " left out without a vector\n";
   return out << text.str();
 }
@@ -179,6 +190,7 @@ WORDLOOM_FUNCTION LinkReport similarity_report(const Embeddings& embeddings,
     return static_cast<double>(embeddings.similarity(a, b));
   };
   return {{{"dot product", pairs.auc(dot)}, {"cosine", pairs.auc(cosine)}},
+          std::numeric_limits<double>::quiet_NaN(),
           pairs.test_links.size() + pairs.test_non_links.size(),
           pairs.left_out};
 }
@@ -188,6 +200,38 @@ WORDLOOM_FUNCTION LinkReport similarity_report(const Embeddings& embeddings,
 #endif
 
 #if WORDLOOM_HAS_LIBLINEAR
+
+namespace detail {
+
+/// Returns the share of test pairs that a linear SVM of both vectors classifies correctly.
+inline double concatenation_score(const Embeddings& embeddings, const LinkRows& pairs,
+                                  LogisticOptions options) {
+  options.loss = LogisticOptions::Loss::squared_hinge;
+  std::vector<float> both;
+  const auto concatenate = [&](const std::pair<WordId, WordId>& pair) -> std::span<const float> {
+    both.clear();
+    for (const WordId node : {pair.first, pair.second}) {
+      const auto vector = embeddings.vector(node);
+      both.insert(both.end(), vector.begin(), vector.end());
+    }
+    return both;
+  };
+  FeatureRows features(2 * embeddings.dimension());
+  features.reserve(pairs.train_links.size() + pairs.train_non_links.size());
+  for (const auto& pair : pairs.train_links) features.append(concatenate(pair));
+  std::vector<std::uint8_t> labels(pairs.train_links.size(), 1);
+  for (const auto& pair : pairs.train_non_links) features.append(concatenate(pair));
+  labels.resize(features.size(), 0);
+  const auto classifier = LogisticRegression::fit(features, labels, options);
+  std::size_t right = 0;
+  for (const auto& pair : pairs.test_links) right += classifier.decision(concatenate(pair)) > 0;
+  for (const auto& pair : pairs.test_non_links)
+    right += !(classifier.decision(concatenate(pair)) > 0);
+  return static_cast<double>(right) /
+         static_cast<double>(pairs.test_links.size() + pairs.test_non_links.size());
+}
+
+}  // namespace detail
 
 inline LinkReport evaluate_links(const Embeddings& embeddings, const LinkSplit& split,
                                  const LinkReport::Options& options) {
@@ -223,6 +267,8 @@ inline LinkReport evaluate_links(const Embeddings& embeddings, const LinkSplit& 
   LinkReport report = detail::similarity_report(embeddings, pairs);
   for (std::size_t o = 0; o < operators.size(); ++o)
     report.rows.push_back({operators[o].first, aucs[o]});
+  if (options.concatenates)
+    report.micro_f1 = detail::concatenation_score(embeddings, pairs, options.classifier);
   return report;
 }
 

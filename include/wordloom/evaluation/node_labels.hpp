@@ -11,6 +11,7 @@
 #include <ostream>
 #include <span>
 #include <sstream>
+#include <utility>
 #include <vector>
 
 #include <wordloom/core/detail/finite.hpp>
@@ -33,6 +34,9 @@ struct NodeLabelReport {
   struct Options {
     /// Shares of the nodes that are trained on, each above 0 and below 1; the others are tested.
     std::vector<double> shares = {0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9};
+    /// Cross-validation with so many parts of the nodes in place of shares, 2 to 1000, as in
+    /// PAR-Word2Vec, which has 10: each part is tested by training on the others. 0: shares.
+    std::size_t folds = 0;
     /// Number of times that the nodes are shuffled; at least 1.
     std::size_t repetitions = 10;
     std::uint64_t seed = 1;
@@ -47,7 +51,7 @@ struct NodeLabelReport {
     double share;  // of the nodes, trained on
     detail::MeanAndDeviation micro, macro;
   };
-  std::vector<Row> rows;
+  std::vector<Row> rows;     // one with cross-validation: of all parts and shuffles
   std::size_t used = 0;      // labelled nodes with a vector
   std::size_t left_out = 0;  // labelled nodes without one
   std::size_t labels = 0;    // of the nodes used
@@ -80,9 +84,13 @@ class NodeClassification {
   std::size_t trained_nodes(double share) const {
     return static_cast<std::size_t>(std::llround(share * static_cast<double>(nodes())));
   }
+  /// Returns a shuffled order of the nodes, in which those of a part of cross-validation are last,
+  /// and how many come before.
+  std::pair<std::vector<std::uint32_t>, std::size_t> part(std::size_t shuffle,
+                                                          std::size_t fold) const;
 
   /// Trains the classifier of one label, and scores the split after the last label.
-  void classify(Split& split, std::span<const std::uint32_t> order, double share,
+  void classify(Split& split, std::span<const std::uint32_t> order, std::size_t trained_nodes,
                 std::size_t label) const;
 
   const NodeLabelReport::Options& options_;
@@ -174,7 +182,15 @@ inline NodeClassification::NodeClassification(const Embeddings& embeddings, cons
 }
 
 inline NodeLabelReport NodeClassification::run() {
-  for (const double share : options_.shares) {
+  const std::size_t folds = options_.folds;
+  if (folds == 1 || folds > 1000)
+    throw InvalidArgument{"folds is ", folds, ", must be 0 or 2 to 1000"};
+  if (folds > nodes())
+    throw InvalidArgument{"cross-validation with ", folds, " parts needs as many nodes, got ",
+                          nodes()};
+  std::vector<double> all_shares = options_.shares;
+  if (folds != 0) all_shares.assign(1, 1 - 1 / static_cast<double>(folds));
+  for (const double share : folds == 0 ? all_shares : std::vector<double>{}) {
     if (detail::is_nan(share) || !(share > 0 && share < 1))
       throw InvalidArgument{"the share of training nodes is ", share,
                             ", must be above 0 and below 1"};
@@ -190,16 +206,22 @@ inline NodeLabelReport NodeClassification::run() {
     orders_.push_back(order);
     std::shuffle(orders_.back().begin(), orders_.back().end(), random);
   }
-  const std::size_t shares = options_.shares.size();
-  std::vector<Split> splits(shares * orders_.size());
+  // The splits of a shuffle are by share or by part.
+  const std::size_t shares = all_shares.size(), of_shuffle = folds == 0 ? shares : folds;
+  std::vector<Split> splits(of_shuffle * orders_.size());
   // Splits run one after the other, so that the scores of few are in memory at a time.
   const std::size_t jobs = splits.size() * labels_;
   std::atomic<std::size_t> next{0};
   run_threads((std::min)(resolve_threads(options_.threads), jobs), [&](std::size_t) {
     for (std::size_t job; (job = next.fetch_add(1)) < jobs;) {
-      const std::size_t split = job / labels_;
-      classify(splits[split], orders_[split / shares], options_.shares[split % shares],
-               job % labels_);
+      const std::size_t split = job / labels_, at = split % of_shuffle;
+      if (folds == 0) {
+        classify(splits[split], orders_[split / shares], trained_nodes(all_shares[at]),
+                 job % labels_);
+      } else {
+        const auto [nodes_of_part, trained] = part(split / folds, at);
+        classify(splits[split], nodes_of_part, trained, job % labels_);
+      }
     }
   });
   for (std::size_t s = 0; s < shares; ++s) {
@@ -209,14 +231,23 @@ inline NodeLabelReport NodeClassification::run() {
       macro.push_back(splits[i].f1.macro);
     }
     report_.rows.push_back(
-        {options_.shares[s], MeanAndDeviation::of(micro), MeanAndDeviation::of(macro)});
+        {all_shares[s], MeanAndDeviation::of(micro), MeanAndDeviation::of(macro)});
   }
   return report_;
 }
 
+inline std::pair<std::vector<std::uint32_t>, std::size_t> NodeClassification::part(
+    std::size_t shuffle, std::size_t fold) const {
+  const auto [first, last] = part_of(nodes(), fold, options_.folds);
+  std::vector<std::uint32_t> order = orders_[shuffle];
+  std::rotate(order.begin() + static_cast<std::ptrdiff_t>(first),
+              order.begin() + static_cast<std::ptrdiff_t>(last), order.end());
+  return {std::move(order), nodes() - (last - first)};
+}
+
 inline void NodeClassification::classify(Split& split, std::span<const std::uint32_t> order,
-                                         double share, std::size_t label) const {
-  const auto trained = order.first(trained_nodes(share));
+                                         std::size_t trained_nodes, std::size_t label) const {
+  const auto trained = order.first(trained_nodes);
   const auto tested = order.subspan(trained.size());
   std::call_once(split.opened, [&] { split.scores.resize(tested.size() * labels_); });
   std::vector<std::uint8_t> positive;

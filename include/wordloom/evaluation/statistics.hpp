@@ -14,6 +14,7 @@
 #include <wordloom/core/error.hpp>
 #include <wordloom/core/random.hpp>
 #include <wordloom/evaluation/f1.hpp>
+#include <wordloom/evaluation/word_similarity.hpp>
 
 /// Means of scores over seeds, and comparisons of two methods.
 namespace wordloom { inline namespace WORDLOOM_ABI {
@@ -52,6 +53,12 @@ struct Statistics {
   /// a paired bootstrap: do other items of its kind explain the difference?
   [[nodiscard]] static Difference bootstrap(std::span<const double> a, std::span<const double> b,
                                             double margin = 0.01);
+
+  /// Returns Spearman's rho of two series of equal length. NaN if there are fewer than two values,
+  /// one series is constant or a value is NaN.
+  [[nodiscard]] static double spearman(std::span<const double> a, std::span<const double> b) {
+    return detail::spearman(a, b);
+  }
 
   /// Compares two methods on pairs of words by the mean of Spearman's rho with `people` [n] over
   /// the runs of each: `a` and `b` [runs][n].

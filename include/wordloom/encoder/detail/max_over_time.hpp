@@ -16,15 +16,18 @@ struct ConvolutionTable {
   const float* rows;  // [width x symbols rows of stride floats]
   std::size_t symbols, width;
   std::size_t stride;  // F, a multiple of 16
+  // The following are for max_over_time and scatter_max alone.
+  std::size_t step = 1;  // symbols from a window to the next: those of a token
+  float least = 0;       // features below are set to this: 0 is ReLU
 };
 
 /// The vector code of convolution. Arrays of floats are aligned to 64 bytes.
 struct ConvolutionFunctions {
   /// (table, symbols [length], length, bias [F], hidden [F], places [F]): writes, for each filter,
-  /// the largest sum of all windows plus its bias, or 0 if that is negative (max over time and
-  /// ReLU: Kim 2014, "Convolutional Neural Networks for Sentence Classification", equation 2), and
-  /// the place where the first such window begins. A sequence shorter than the filters is one
-  /// window, padded with zeros. `length` is at least 1.
+  /// the largest sum of all windows plus its bias, at least `least` (max over time and ReLU: Kim
+  /// 2014, "Convolutional Neural Networks for Sentence Classification", equation 2), and the number
+  /// of the first such window. A sequence shorter than the filters is one window, padded with
+  /// zeros. `length` is at least 1.
   void (*max_over_time)(const ConvolutionTable&, const std::uint32_t*, std::size_t, const float*,
                         float*, std::int32_t*) noexcept;
   /// (table, symbols [length], length, bias [F], positions, hidden [positions x F]): writes the
@@ -45,7 +48,8 @@ inline void scatter_max(float* changes, const ConvolutionTable& table,
   const std::size_t width = (std::min)(table.width, symbols.size());
   for (std::size_t f = first; f < last; ++f) {
     if (gradient[f] == 0.0f) continue;
-    const std::uint32_t* const window = symbols.data() + places[f];
+    const std::uint32_t* const window =
+        symbols.data() + static_cast<std::size_t>(places[f]) * table.step;
     for (std::size_t k = 0; k < width; ++k)
       changes[(k * table.symbols + window[k]) * table.stride + f] += gradient[f];
   }

@@ -9,15 +9,17 @@ HWY_ATTR inline void max_over_time(const ConvolutionTable& table, const std::uin
   const RowTag d;
   const hn::RebindToSigned<RowTag> integers;
   const std::size_t lanes = hn::Lanes(d);
-  const std::size_t places_tried = length > table.width ? length - table.width + 1 : 1;
+  const std::size_t places_tried =
+      length > table.width ? (length - table.width) / table.step + 1 : 1;
   const std::size_t width = (std::min)(table.width, length);
   for_columns<4>(table.stride, [&]<std::size_t V>(std::size_t first) WORDLOOM_INLINED {
     hn::Vec<RowTag> best[V], sum[V];
     hn::Vec<hn::RebindToSigned<RowTag>> place[V];
-    for (std::size_t p = 0; p < places_tried; ++p) {
+    const std::uint32_t* window = symbols;
+    for (std::size_t p = 0; p < places_tried; ++p, window += table.step) {
       for (std::size_t k = 0; k < width; ++k) {
         const float* const row =
-            table.rows + (k * table.symbols + symbols[p + k]) * table.stride + first;
+            table.rows + (k * table.symbols + window[k]) * table.stride + first;
         unrolled<V>([&](auto v) WORDLOOM_INLINED {
           const auto more = hn::Load(d, row + v * lanes);
           sum[v] = k == 0 ? more : hn::Add(sum[v], more);
@@ -37,7 +39,8 @@ HWY_ATTR inline void max_over_time(const ConvolutionTable& table, const std::uin
     }
     unrolled<V>([&](auto v) WORDLOOM_INLINED {
       const std::size_t c = first + v * lanes;
-      hn::Store(hn::Max(hn::Add(best[v], hn::Load(d, bias + c)), hn::Zero(d)), d, hidden + c);
+      hn::Store(hn::Max(hn::Add(best[v], hn::Load(d, bias + c)), hn::Set(d, table.least)), d,
+                hidden + c);
       hn::StoreU(place[v], integers, places + c);
     });
   });

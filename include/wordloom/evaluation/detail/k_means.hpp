@@ -27,7 +27,8 @@ class KMeans {
     double inertia = 0;                   // the sum of squared distances to the centres
   };
 
-  explicit KMeans(const RowMatrix& points);
+  /// Any number of threads gives the same bits.
+  explicit KMeans(const RowMatrix& points, std::size_t threads = 1);
 
   /// Returns the best of `starts` divisions into k clusters, 1 <= k <= n.
   Result best(std::size_t k, std::size_t starts, std::uint64_t seed, std::size_t iterations,
@@ -46,6 +47,7 @@ class KMeans {
                 std::vector<float>& nearest) const;
 
   const RowMatrix& points_;
+  std::size_t threads_;
   std::vector<float> ones_, squares_;  // [n]
   double variance_ = 0;                // the mean of those of the columns
 };
@@ -56,8 +58,8 @@ inline float squared_length(std::span<const float> x) {
   return static_cast<float>(dot_in_double(x, x));
 }
 
-WORDLOOM_FUNCTION KMeans::KMeans(const RowMatrix& points)
-    : points_(points), ones_(points.rows(), 1.0f) {
+WORDLOOM_FUNCTION KMeans::KMeans(const RowMatrix& points, std::size_t threads)
+    : points_(points), threads_(threads), ones_(points.rows(), 1.0f) {
   const auto n = static_cast<double>(points.rows()), d = static_cast<double>(points.columns());
   std::vector<double> sums(points.columns());
   double squares = 0;
@@ -76,7 +78,7 @@ WORDLOOM_FUNCTION std::vector<std::vector<float>> KMeans::distances(const RowMat
   std::vector<float> lengths;
   for (std::size_t c = 0; c < count; ++c) lengths.push_back(squared_length(centres.row(c)));
   for_each_block(
-      centres, points_, ones_, points_.rows(), 1, [&](std::size_t, const RowBlock& block) {
+      centres, points_, ones_, points_.rows(), threads_, [&](std::size_t, const RowBlock& block) {
         for (std::size_t c = 0; c < count; ++c)
           for (std::size_t i = 0; i < block.size; ++i)
             result[c][block.begin + i] =
@@ -124,16 +126,23 @@ WORDLOOM_FUNCTION RowMatrix KMeans::first_centres(std::size_t k, Random& random)
 WORDLOOM_FUNCTION double KMeans::assign(const RowMatrix& centres, std::size_t k,
                                         std::vector<std::uint32_t>& clusters,
                                         std::vector<float>& nearest) const {
-  const auto all = distances(centres, k);
+  std::vector<float> lengths;
+  for (std::size_t c = 0; c < k; ++c) lengths.push_back(squared_length(centres.row(c)));
+  for_each_block(
+      centres, points_, ones_, points_.rows(), threads_, [&](std::size_t, const RowBlock& block) {
+        const std::span near(nearest.data() + block.begin, block.size);
+        std::fill(near.begin(), near.end(), std::numeric_limits<float>::infinity());
+        for (std::uint32_t c = 0; c < k; ++c)
+          for (std::size_t i = 0; i < block.size; ++i) {
+            const float distance =
+                (std::max)(0.0f, squares_[block.begin + i] + lengths[c] - 2 * block.of(c)[i]);
+            if (!(distance < near[i])) continue;
+            near[i] = distance;
+            clusters[block.begin + i] = c;
+          }
+      });
   double inertia = 0;
-  for (std::size_t i = 0; i < clusters.size(); ++i) {
-    std::uint32_t best = 0;
-    for (std::uint32_t c = 1; c < k; ++c)
-      if (all[c][i] < all[best][i]) best = c;
-    clusters[i] = best;
-    nearest[i] = all[best][i];
-    inertia += static_cast<double>(nearest[i]);
-  }
+  for (const float distance : nearest) inertia += static_cast<double>(distance);
   return inertia;
 }
 
