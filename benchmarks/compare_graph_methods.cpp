@@ -34,9 +34,9 @@ struct Options {
 
 template <class Trainer, class Corpus>
 Embeddings train(const Corpus& corpus, const Options& options, std::size_t dimension, double rate,
-                 std::uint64_t seed) {
+                 std::uint64_t seed, std::size_t window = 10) {
   Trainer trainer(Hyperparameters{.dimension = dimension,
-                                  .window = 10,
+                                  .window = window,
                                   .subsample = 0,
                                   .learning_rate = rate,
                                   .epochs = 1,
@@ -53,7 +53,8 @@ Embeddings line(const Graph& graph, const Options& options, std::size_t dimensio
                 std::uint64_t seed) {
   const std::uint64_t edges = options.edges == 0 ? 100 * graph.entry_count() : options.edges;
   return train<Trainer<Sampler, FusedKernel>>(EdgeSamples(graph, {.edges_per_epoch = edges}),
-                                              options, dimension, 0.025, seed);
+                                              options, dimension, 0.025, seed,
+                                              Hyperparameters{}.window);
 }
 
 const std::vector<std::pair<const char*, Method>> methods{
