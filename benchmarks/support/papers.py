@@ -158,11 +158,10 @@ PAPERS = {
         methods={"vanilla": Method("train_w2v_cl", "--method vanilla --kernel dot --optimizer adam --dense"
                                    " --constant --rate 0.001 --batch 1024 --dimension 500 --window 2"
                                    " --min-count 50 --epochs 1"),
-                 "w2v-cl": Method("word2vec", "--system w2v-cl"),
-                 "w2v-cl, CNN": Method("word2vec", "--sampler uniform --kernel fused --optimizer adam"
-                                       " --schedule constant --alpha 0.001 --minibatch 1 --size 500 --window 2"
-                                       " --sample 0 --min-count 50 --iter 1 --context-size 65536"
-                                       " --char-cnn 32 --char-cnn-positions 12 --end-to-end")},
+                 "w2v-cl": Method("word2vec", "--system w2v-cl --context-size 65536"),
+                 "w2v-cl, CNN": Method("word2vec", "--sampler uniform --size 500 --window 2 --sample 0"
+                                       " --min-count 50 --iter 1 --context-size 65536 --char-cnn 32"
+                                       " --char-cnn-positions 12 --end-to-end")},
         scores={**VECTO,
                 **{f"purity-{name}": Score(f"inverse purity, {name}", "categorization",
                                            f"inverse purity/{name}", "vecto")
