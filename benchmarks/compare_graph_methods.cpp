@@ -1,5 +1,6 @@
 // The published ways to embed a graph beside each other: link prediction, and labels where there
-// are some. Prints a row of a Markdown table for each, means over seeds.
+// are some. Prints a row of a Markdown table for each, means over seeds, or with --json the scores
+// of each seed.
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <cstddef>
@@ -8,6 +9,8 @@
 #include <exception>
 #include <iostream>
 #include <map>
+#include <nlohmann/json.hpp>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <utility>
@@ -26,13 +29,14 @@ struct Options {
   std::string graph, labels;
   std::size_t seeds = 3, threads = 1, dimension = 128;
   std::uint64_t edges = 0;  // that LINE draws; 0: 100 for each entry of the graph
+  bool json = false;
 };
 
 template <class Trainer, class Corpus>
 Embeddings train(const Corpus& corpus, const Options& options, std::size_t dimension, double rate,
-                 std::uint64_t seed) {
+                 std::uint64_t seed, std::size_t window = 10) {
   Trainer trainer(Hyperparameters{.dimension = dimension,
-                                  .window = 10,
+                                  .window = window,
                                   .subsample = 0,
                                   .learning_rate = rate,
                                   .epochs = 1,
@@ -49,7 +53,8 @@ Embeddings line(const Graph& graph, const Options& options, std::size_t dimensio
                 std::uint64_t seed) {
   const std::uint64_t edges = options.edges == 0 ? 100 * graph.entry_count() : options.edges;
   return train<Trainer<Sampler, FusedKernel>>(EdgeSamples(graph, {.edges_per_epoch = edges}),
-                                              options, dimension, 0.025, seed);
+                                              options, dimension, 0.025, seed,
+                                              Hyperparameters{}.window);
 }
 
 const std::vector<std::pair<const char*, Method>> methods{
@@ -95,42 +100,65 @@ Graph small_graph() {
   return Graph::from_edges(edges, cliques * size);
 }
 
+/// The scores of a method, a value for each seed.
+struct Scores {
+  std::vector<double> seconds, micro, macro;
+  std::map<std::string, std::vector<double>> auc;
+};
+
+double mean(const std::vector<double>& values) {
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+void print_row(const char* name, const Scores& scores, bool with_head) {
+  const bool labels = !scores.micro.empty();
+  if (with_head) {
+    std::printf("| | seconds |");
+    for (const auto& [score, values] : scores.auc) std::printf(" %s |", score.c_str());
+    std::printf("%s\n|---|---|", labels ? " micro F1 | macro F1 |" : "");
+    for (std::size_t i = 0; i < scores.auc.size() + (labels ? 2 : 0); ++i) std::printf("---|");
+    std::printf("\n");
+  }
+  std::printf("| %s | %.2f |", name, mean(scores.seconds));
+  for (const auto& [score, values] : scores.auc) std::printf(" %.4f |", mean(values));
+  if (labels) std::printf(" %.4f | %.4f |", mean(scores.micro), mean(scores.macro));
+  std::printf("\n");
+  std::fflush(stdout);
+}
+
 void compare(const Options& options) {
   const Graph graph = options.graph.empty() ? small_graph() : Graph::from_edge_list(options.graph);
   std::optional<NodeLabels> labels;
   if (!options.labels.empty()) labels = NodeLabels::load(options.labels);
-  std::printf("%zu nodes, %llu edges\n\n", graph.node_count(),
-              static_cast<unsigned long long>(graph.edge_count()));
+  if (!options.json)
+    std::printf("%zu nodes, %llu edges\n\n", graph.node_count(),
+                static_cast<unsigned long long>(graph.edge_count()));
+  auto json = nlohmann::ordered_json::object();
   for (const auto& [name, embed] : methods) {
-    double seconds = 0, micro = 0, macro = 0;
-    std::map<std::string, double> auc;
-    const auto share = 1 / static_cast<double>(options.seeds);
+    Scores scores;
     for (std::uint64_t seed = 1; seed <= options.seeds; ++seed) {
       const LinkSplit split = LinkSplit::of(graph, {.seed = seed});
       const auto start = std::chrono::steady_clock::now();
       const Embeddings vectors = embed(split.train, options, seed);
-      seconds +=
-          share * std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-      for (const auto& row : evaluate_links(vectors, split).rows) auc[row.score] += share * row.auc;
+      scores.seconds.push_back(
+          std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+      for (const auto& row : evaluate_links(vectors, split).rows)
+        scores.auc[row.score].push_back(row.auc);
       if (!labels) continue;
       const auto report =
           evaluate_node_labels(embed(graph, options, seed), *labels, {.shares = {0.5}});
-      micro += share * report.rows[0].micro.mean;
-      macro += share * report.rows[0].macro.mean;
+      scores.micro.push_back(report.rows[0].micro.mean);
+      scores.macro.push_back(report.rows[0].macro.mean);
     }
-    if (name == methods[0].first) {
-      std::printf("| | seconds |");
-      for (const auto& [score, value] : auc) std::printf(" %s |", score.c_str());
-      std::printf("%s\n|---|---|", labels ? " micro F1 | macro F1 |" : "");
-      for (std::size_t i = 0; i < auc.size() + (labels ? 2 : 0); ++i) std::printf("---|");
-      std::printf("\n");
-    }
-    std::printf("| %s | %.2f |", name, seconds);
-    for (const auto& [score, value] : auc) std::printf(" %.4f |", value);
-    if (labels) std::printf(" %.4f | %.4f |", micro, macro);
-    std::printf("\n");
-    std::fflush(stdout);
+    if (options.json)
+      json[name] = {{"seconds", scores.seconds},
+                    {"auc", scores.auc},
+                    {"micro_f1", scores.micro},
+                    {"macro_f1", scores.macro}};
+    else
+      print_row(name, scores, name == methods[0].first);
   }
+  if (options.json) std::cout << json << '\n';
 }
 
 }  // namespace
@@ -152,6 +180,7 @@ int main(int argc, char** argv) try {
   app.add_option("--edges", options.edges, "That LINE draws, 0 = 100 for each entry")
       ->check(whole_number)
       ->capture_default_str();
+  app.add_flag("--json", options.json, "One JSON object: the scores of each seed");
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp& help) {

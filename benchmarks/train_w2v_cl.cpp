@@ -1,5 +1,5 @@
-// Trains one configuration for reproduce_w2v_cl and prints one JSON object: settings, times, bytes
-// and scores.
+// Trains one configuration for `reproduce w2v-cl` and prints one JSON object: settings, times,
+// bytes and scores.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
@@ -34,7 +34,8 @@ using namespace wordloom;
 namespace {
 
 struct Options {
-  std::string text, method = "uniform", kernel = "fused", optimizer = "sgd", matrix_file, analogy;
+  std::string text, output, method = "uniform", kernel = "fused", optimizer = "sgd", matrix_file,
+                            analogy;
   std::vector<std::string> similarity;
   std::size_t batch = 1, columns = 1024, window = 2, points = 10, ranks = 1;
   std::uint64_t min_count = 50;
@@ -125,7 +126,9 @@ Json similarity_by_frequency(const Embeddings& vectors,
   return json;
 }
 
+/// Adds the scores of the vectors and, with --output, saves them.
 void add_scores(Json& json, const Embeddings& vectors, const Options& options) {
+  if (!options.output.empty()) vectors.save(options.output);
   std::vector<std::vector<SimilarityPair>> sets;
   Json scores = Json::object();
   for (const std::string& file : options.similarity) {
@@ -339,7 +342,7 @@ void train(const Options& options) {
 }  // namespace
 
 int main(int argc, char** argv) try {
-  CLI::App app("Trains one configuration of reproduce_w2v_cl");
+  CLI::App app("Trains one configuration of reproduce w2v-cl");
   Options options;
   Hyperparameters& parameters = options.parameters;
   const auto size = [&](const char* name, auto& value, const char* help) {
@@ -350,6 +353,7 @@ int main(int argc, char** argv) try {
     app.add_option(name, value, help)->check(CLI::IsMember(std::move(all)))->capture_default_str();
   };
   app.add_option("--text", options.text, "Text file")->required();
+  app.add_option("--output", options.output, "File for the vectors, in word2vec's binary format");
   app.add_option("--similarity", options.similarity, "Files of lines 'word word score'");
   app.add_option("--analogy", options.analogy, "File of analogies");
   choice("--method", options.method, {"uniform", "vanilla", "shared", "hogwild"},

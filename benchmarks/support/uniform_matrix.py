@@ -1,34 +1,26 @@
-#!/usr/bin/env python3
-"""Tests the claims of W2V-CL (Li et al. 2019, "Scaling Word2Vec on Big Corpus") with our methods;
-writes tables, plots and the raw figures.
-
-    benchmarks/reproduce_w2v_cl --text text8 --output results/w2v-cl --similarity ws353.tsv
-        simlex999.tsv mturk287.tsv --analogy questions-words.txt
+"""The claims of W2V-CL (Li et al. 2019, "Scaling Word2Vec on Big Corpus") with our methods: tables,
+plots and the raw figures of `reproduce w2v-cl`.
 
 Parts: 1 quality of Vanilla against the batch, 2 quality of columns against their number (l), 3 all
 methods beside each other, 4 the loss of frequent and of rare words during training, 5 optimizers,
 6 speed, in alternation, 7 ranks: measured in one process, and predicted for networks. One run of
-train_w2v_cl is one configuration. Its result is kept in the .json file as soon as it is there;
---resume takes the runs that the file already has. Times of parts 1 to 5 are processor seconds,
-which other programs on the machine hardly change.
+train_w2v_cl is one configuration. Its result is kept in the .json file as soon as it is there, and
+runs that the file has are not repeated. Times of parts 1 to 5 are processor seconds, which other
+programs on the machine hardly change.
 """
-import argparse
 import importlib.machinery
 import importlib.util
 import json
 import math
-import os
 import pathlib
 import statistics
 import sys
 import tempfile
 
-HERE = pathlib.Path(__file__).resolve().parent
-loader = importlib.machinery.SourceFileLoader("compare_peers", str(HERE / "compare_peers"))
+BENCHMARKS = pathlib.Path(__file__).resolve().parent.parent
+loader = importlib.machinery.SourceFileLoader("compare_peers", str(BENCHMARKS / "compare_peers"))
 peers = importlib.util.module_from_spec(importlib.util.spec_from_loader(loader.name, loader))
-sys.dont_write_bytecode = True
 loader.exec_module(peers)
-peers.fail = lambda message: sys.exit(f"reproduce_w2v_cl: error: {message}")
 
 # Vanilla whose Adam steps only the rows of a batch needs higher rates than usual: with 0.001 it
 # learned next to nothing in an epoch of 16 million words. Large batches take fewer steps, so they
@@ -52,67 +44,50 @@ RANKS = (1, 2, 4, 8, 16, 32, 64)
 NETWORKS = {"10 GbE": (30e-6, 0.9 * 10e9 / 8), "100 GbE": (10e-6, 0.9 * 100e9 / 8)}
 
 
-def parse():
-    parser = argparse.ArgumentParser(description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.error = peers.fail
-    parser.add_argument("--text", required=True, help="text file")
-    parser.add_argument("--similarity", nargs="+", required=True, metavar="FILE",
-                        help="lines 'word word score'")
-    parser.add_argument("--analogy", required=True, metavar="FILE", help="as questions-words.txt")
-    parser.add_argument("--output", type=pathlib.Path, required=True,
-                        help="without ending: .md, .json and -NAME.svg are written")
-    parser.add_argument("--build", type=pathlib.Path, default=HERE.parent / "build")
-    parser.add_argument("--parts", type=int, nargs="+", choices=range(1, 8),
-                        default=list(range(1, 8)))
-    parser.add_argument("--resume", action="store_true", help="keep the runs of the .json file")
-    parser.add_argument("--quick", action="store_true", help="tiny runs, to try the program")
-    for name, value in (("min-count", 50), ("window", 2), ("dimension", 128), ("threads", 1),
-                        ("seed", 1)):
-        parser.add_argument("--" + name, type=int, default=value)
-    parser.add_argument("--subsample", type=float, default=0, help="the paper has none")
-    args = parser.parse_args()
-    args.program = args.build / "benchmarks/train_w2v_cl"
-    for path in (args.text, *args.similarity, args.analogy, args.program):
-        if not os.path.isfile(path):
-            peers.fail(f"there is no file {path}")
-    args.output.parent.mkdir(parents=True, exist_ok=True)
-    return args
+SETTINGS = {"min_count": 50, "window": 2, "dimension": 128, "threads": 1, "seed": 1, "subsample": 0}
+SETS = ("ws353", "simlex999", "mturk287")
 
 
 class Runs:
     """Runs configurations, each once, and keeps their results in the .json file."""
 
-    def __init__(self, args):
-        self.args = args
-        self.path = args.output.with_name(args.output.name + ".json")
+    def __init__(self, given):
+        """`given`: corpus, data, build, output and quick, as given to reproduce."""
+        self.text = given.corpus
+        self.program = given.build / "benchmarks/train_w2v_cl"
+        self.similarity = [str(given.data / f"similarity/{name}.tsv") for name in SETS]
+        self.analogy = str(given.data / "analogy/questions-words.txt")
+        for path in (*self.similarity, self.analogy, self.program):
+            if not pathlib.Path(path).is_file():
+                peers.fail(f"there is no file {path}")
+        self.settings = {**SETTINGS, **({"min_count": 5, "dimension": 16} if given.quick else {})}
+        self.path = given.output / "w2v-cl-parts.json"
         self.results = {}
-        if args.resume and self.path.exists():
-            self.results = json.loads(self.path.read_text(encoding="utf-8"))["runs"]
+        if self.path.exists():
+            document = json.loads(self.path.read_text(encoding="utf-8"))
+            if document["text"] != self.text.name:
+                peers.fail(f"{self.path} has runs on {document['text']}: give another --output")
+            self.results = document["runs"]
 
     def __call__(self, *flags, repetition=0, file=None, scores=True, **options):
         """Returns the result of a run: options as of train_w2v_cl, with _ for -."""
-        args = self.args
-        settings = {name: getattr(args, name) for name in
-                    ("min_count", "window", "dimension", "threads", "seed", "subsample")}
-        words = [word for name, value in {**settings, **options}.items()
+        words = [word for name, value in {**self.settings, **options}.items()
                  for word in ("--" + name.replace("_", "-"), str(value))]
         words += ["--" + flag for flag in flags]
         key = " ".join(words) + (" --matrix-file" if file else "") + (
             f" # {repetition}" if repetition else "")
         if key not in self.results:
-            command = [str(args.program), "--text", args.text, *words]
+            command = [str(self.program), "--text", str(self.text), *words]
             command += ["--matrix-file", str(file)] if file else []
             if scores:
-                command += ["--similarity", *args.similarity, "--analogy", args.analogy]
+                command += ["--similarity", *self.similarity, "--analogy", self.analogy]
             self.results[key] = json.loads(peers.run(command)[0])
             self.save()
             print(f"{self.results[key]['seconds']:8.1f} s  {key}", file=sys.stderr, flush=True)
         return self.results[key]
 
     def save(self):
-        document = {"machine": peers.machine(), "text": pathlib.Path(self.args.text).name,
-                    "runs": self.results}
+        document = {"machine": peers.machine(), "text": self.text.name, "runs": self.results}
         self.path.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
 
 
@@ -468,22 +443,21 @@ def part7(run, charts, quick):
             charts.lines("ranks", title, "ranks", "times one rank", series, RANKS)]
 
 
-def main():
-    args = parse()
-    run, charts = Runs(args), Charts(args.output)
-    parts = (part1, part2, part3, part4, part5, part6, part7)
-    sections = [part(run, charts, args.quick) for number, part in enumerate(parts, 1)
-                if number in args.parts]
-    any_run = next(iter(run.results.values()))
-    head = (f"{any_run['corpus_words'] / 1e6:.1f} million words of {pathlib.Path(args.text).name},"
-            f" {any_run['vocabulary']} types (minimum count {args.min_count}), D ="
-            f" {args.dimension}, always {args.window} context words on each side,"
-            f" {any_run['negatives']} negatives, sample {args.subsample:g}, {args.threads}"
-            f" thread(s), seed {args.seed}. {peers.machine()}. Scores of one run each.")
+PARTS = (part1, part2, part3, part4, part5, part6, part7)
+
+
+def reproduce(given, parts):
+    """Runs parts, counted from 1, and writes w2v-cl-parts.md and pictures in the folder of the output."""
+    prefix = given.output / "w2v-cl-parts"
+    run, charts = Runs(given), Charts(prefix)
+    sections = [PARTS[number - 1](run, charts, given.quick) for number in parts]
+    any_run, settings = next(iter(run.results.values())), run.settings
+    head = (f"{any_run['corpus_words'] / 1e6:.1f} million words of {run.text.name},"
+            f" {any_run['vocabulary']} types (minimum count {settings['min_count']}), D ="
+            f" {settings['dimension']}, always {settings['window']} context words on each side,"
+            f" {any_run['negatives']} negatives, sample {settings['subsample']:g}, {settings['threads']}"
+            f" thread(s), seed {settings['seed']}. {peers.machine()}. Scores of one run each.")
     document = "\n\n".join(["# Uniform word-context matrix (W2V-CL)", head,
                             *("\n\n".join(section) for section in sections)]) + "\n"
-    args.output.with_name(args.output.name + ".md").write_text(document, encoding="utf-8")
+    prefix.with_name(prefix.name + ".md").write_text(document, encoding="utf-8")
     print(document)
-
-
-main()
