@@ -1,5 +1,6 @@
 // The vector code of all kernels except FusedKernel, for wordloom::precompiled.
 #include <tuple>
+#include <wordloom/algebra/detail/row_products.hpp>
 #include <wordloom/encoder/detail/max_over_time.hpp>
 #include <wordloom/kernel/detail/gemm_functions.hpp>
 #include <wordloom/kernel/dot_kernel.hpp>
@@ -13,4 +14,5 @@
     std::tuple(&wordloom::simd::dot_functions, &wordloom::simd::staging_functions,
                &wordloom::simd::row_change_functions, &wordloom::simd::merge_function,
                &wordloom::simd::optimizer_functions, &wordloom::simd::convolution_functions,
-               &wordloom::simd::gemm_functions, &wordloom::detail::available_instruction_sets);
+               &wordloom::simd::gemm_functions, &wordloom::simd::row_product_functions,
+               &wordloom::detail::available_instruction_sets);

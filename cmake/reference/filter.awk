@@ -5,7 +5,7 @@
 # - Definitions and macros between them are left out.
 # - "et al." and " .. " do not end the first sentence of a comment.
 BEGIN {
-  split("core core corpus corpora graph graphs query queries model models encoder models " \
+  split("core core corpus corpora graph graphs query queries model models algebra graphs encoder models " \
         "objective kernels sampler samplers schedule schedules optimizer optimizers " \
         "kernel kernels testing testing sync sync train running io files evaluation evaluation " \
         "simd core cuda gpu", word, " ")

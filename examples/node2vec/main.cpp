@@ -13,6 +13,7 @@
 #include "graph_text.hpp"
 #include "node_tests.hpp"
 #include "options.hpp"
+#include "other_methods.hpp"
 #include "program.hpp"
 #include "training_run.hpp"
 
@@ -116,6 +117,11 @@ int run(int argc, char** argv, Cluster& cluster) {
   const auto graph_text = text_of_graph(options, graph);
   if (options.evaluate_links) graph = tests.hold_links_out(graph, *options.evaluate_links);
   tests.check_names(graph.vocabulary());
+  if (!trains_walks(options)) {
+    const std::chrono::duration<double> loaded = std::chrono::steady_clock::now() - start;
+    run_other_method(options, graph, graph_text, loaded.count(), prepared, tests);
+    return 0;
+  }
   if (writes && !options.save_walks.empty()) wordloom::RandomWalks::check_names(graph);
   const wordloom::RandomWalks walks(std::move(graph), options.walks);
   const auto fingerprints = cluster.gather(walks.fingerprint());
@@ -148,7 +154,7 @@ int run(int argc, char** argv, Cluster& cluster) {
   if (!cluster.is_first()) return 0;
   if (!options.save_model.empty()) model->save(options.save_model);
   prepared.write(options, *model);
-  const auto nodes = std::move(*model).embeddings();
+  const auto nodes = propagated(options, walks.graph(), std::move(*model).embeddings());
   prepared.write(options, nodes);
   tests.run(nodes, options.parameters.threads);
   if (options.json)

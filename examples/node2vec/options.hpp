@@ -2,6 +2,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -32,6 +33,10 @@ struct Options : TrainingOptions {
   bool directed = false, weighted = false, isolated_nodes = false;
   wordloom::RandomWalks::Options walks;
   bool same_walks = false, only_walks = false;
+  std::string method = "walks";  // or a factorisation: see fit_nodes
+  bool propagate = false;
+  std::string old_vectors;  // that new nodes are added to, instead of training
+  std::size_t samples = 0;  // of LightNE; 0: its default
   std::string save_walks, evaluate_labels;
   std::optional<std::uint64_t> evaluate_links;  // the seed of the split
   // Options of PecanPy.
@@ -123,6 +128,28 @@ inline void declare_walks(CLI::App& app, Options& options) {
       ->group(walks);
 }
 
+/// Adds the options of the methods that do not walk.
+inline void declare_methods(CLI::App& app, Options& options) {
+  const std::string method = "Method";
+  app.add_option("--method", options.method,
+                 "walks: node2vec | prone: factorise the graph's matrix and propagate | cleora: "
+                 "repeated propagation, the fastest | lightne: factorise sampled walks and "
+                 "propagate")
+      ->check(CLI::IsMember({"walks", "prone", "cleora", "lightne"}))
+      ->capture_default_str()
+      ->group(method);
+  app.add_flag("--propagate", options.propagate,
+               "Propagate the vectors along the edges afterwards, as --method prone does")
+      ->group(method);
+  app.add_option("--old-vectors", options.old_vectors,
+                 "Vectors of some of the nodes: the others get theirs from their neighbours, "
+                 "nothing is trained")
+      ->group(method);
+  app.add_option("--samples", options.samples, "Samples of --method lightne, 0: 100 for each entry")
+      ->check(whole_number)
+      ->group(method);
+}
+
 /// Adds the remaining options of PecanPy, so that scripts for it run. `check` refuses those that
 /// this program cannot honour.
 inline void declare_pecanpy(CLI::App& app, Options& options) {
@@ -158,6 +185,7 @@ inline void declare(CLI::App& app, Options& options) {
   app.add_option("--cache", options.cache, "Keep the graph in this file and reuse it")
       ->group(heading::files);
   declare_checkpoints(app, options);
+  declare_methods(app, options);
   declare_walks(app, options);
   declare_system(app, options, graph_systems);
   declare_training(app, options, aliases);
@@ -207,6 +235,7 @@ inline std::vector<std::string> without_colons(const std::vector<std::string>& a
 inline std::vector<NamedFile> files_of(const Options& options) {
   std::vector<NamedFile> files{{"--input", options.input},
                                {"--load-model", options.load_model},
+                               {"--old-vectors", options.old_vectors},
                                {"--evaluate-labels", options.evaluate_labels}};
   add_output_files(files, options);
   files.push_back({"--save-walks", options.save_walks, true});
@@ -267,6 +296,73 @@ inline void require_effects(const Options& options) {
   require_effect(options, {"--binary", "--format"}, !options.only_walks, "with --only-walks");
 }
 
+/// Returns whether walks are trained.
+inline bool trains_walks(const Options& options) {
+  return options.method == "walks" && options.old_vectors.empty();
+}
+
+/// Refuses options that have no effect on the chosen method.
+inline void require_effects_on_vectors(const Options& options) {
+  const std::string with = options.old_vectors.empty() ? "with --method " + options.method
+                                                       : std::string("with --old-vectors");
+  require_effect(options, {"--method"}, options.old_vectors.empty(), "with --old-vectors");
+  require_effect(options, {"--samples"}, options.method == "lightne", "without --method lightne");
+  require_effect(options, {"--propagate"}, options.method != "prone" && options.method != "lightne",
+                 with + ", which propagates in any case");
+  if (trains_walks(options)) {
+    if (options.propagate && (writes_model(options) || !options.save_model.empty()))
+      throw wordloom::InvalidArgument(
+          "--propagate changes vectors, which are not written with a model: leave out --save-model "
+          "and --format fasttext");
+    return;
+  }
+  // Those of files, of the graph and of results, and those that other programs usually pass.
+  const std::set<std::string> of_all{"--input",
+                                     "-i",
+                                     "--output",
+                                     "-o",
+                                     "--binary",
+                                     "--format",
+                                     "--cache",
+                                     "--threads",
+                                     "--workers",
+                                     "--input-format",
+                                     "--delimiter",
+                                     "--header",
+                                     "--no-header",
+                                     "-w",
+                                     "--weighted",
+                                     "--unweighted",
+                                     "--directed",
+                                     "--dr",
+                                     "--undirected",
+                                     "--self-loops",
+                                     "--quiet",
+                                     "--isolated-nodes",
+                                     "--duplicate-edges",
+                                     "--method",
+                                     "--propagate",
+                                     "--old-vectors",
+                                     "--samples",
+                                     "--evaluate-links",
+                                     "--json",
+                                     "--verbose",
+                                     "-v",
+                                     "--evaluate-labels",
+                                     "--list-policies",
+                                     "--task",
+                                     "--mode"};
+  const std::set<std::string> of_training{
+      "--size", "-d", "--dimensions", "--seed", "--random_state", "--random-state"};
+  const std::set<std::string> of_window{"--window", "-k", "--window-size"};
+  for (const std::string& name : options.given)
+    if (!of_all.contains(name) && !(options.old_vectors.empty() && of_training.contains(name)) &&
+        !(options.method == "lightne" && of_window.contains(name)))
+      throw wordloom::InvalidArgument(name + " has no effect " + with);
+  if (writes_model(options))
+    throw wordloom::InvalidArgument("--format fasttext is for models of --method walks");
+}
+
 /// Throws InvalidArgument for options that parse but cannot be honoured.
 inline void check(Options& options) {
   if (options.input.empty())
@@ -274,6 +370,7 @@ inline void check(Options& options) {
   if (options.input == "-" && (!options.cache.empty() || options.sync != "none"))
     throw wordloom::InvalidArgument("--cache and --sync need a file as --input, not -");
   check_pecanpy(options);
+  require_effects_on_vectors(options);
   if (options.input_format == "adjacency" && options.weighted)
     throw wordloom::InvalidArgument(
         "--weighted does not go with --input-format adjacency, which has no weights");

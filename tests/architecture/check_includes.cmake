@@ -1,7 +1,7 @@
 # Fails when a folder of include/wordloom includes a folder that stands above it. The folders are
 # listed from the bottom up, so a graph that passes has no cycle.
 # Usage: cmake -DINCLUDE=<folder that holds wordloom/> -P check_includes.cmake
-set(layers core simd corpus graph query model objective sampler schedule optimizer kernel testing encoder sync
+set(layers core simd corpus graph query model algebra objective sampler schedule optimizer kernel testing encoder sync
            train io evaluation cuda)
 
 file(GLOB_RECURSE headers RELATIVE ${INCLUDE}/wordloom
