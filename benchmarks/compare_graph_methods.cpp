@@ -84,8 +84,8 @@ const std::vector<std::pair<const char*, Method>> methods{
     {"LINE, both, half of the dimensions each",
      [](const Graph& graph, const Options& options, std::uint64_t seed) {
        const std::size_t half = options.dimension / 2;
-       return concatenate(line<detail::LineFirstOrder>(graph, options, half, seed),
-                          line<detail::LineSecondOrder>(graph, options, half, seed));
+       return Embeddings::concatenate(line<detail::LineFirstOrder>(graph, options, half, seed),
+                                      line<detail::LineSecondOrder>(graph, options, half, seed));
      }}};
 
 /// Cliques in a ring, for a trial without data.

@@ -30,7 +30,7 @@ using Scaled = Registry<Named<"shared", SharedNegative>, Named<"grouped", Groupe
 
 /// The options of synchronisation.
 struct Method {
-  AnyRule rule = {};
+  SyncOptions::Rule rule = {};
   AnySchedule::Kind schedule = AnySchedule::Kind::linear;
   SyncOptions options = {};
   bool bf16 = false;
@@ -44,7 +44,7 @@ void row(const std::string& name, const TrainingInput& input, const Hyperparamet
   std::size_t times = 0;
   const auto start = std::chrono::steady_clock::now();
   ThreadRanks::run(ranks, [&](ThreadRanks self) {
-    using Sync = Allreduce<Bf16Ranks<ThreadRanks>, AnyRule>;
+    using Sync = Allreduce<Bf16Ranks<ThreadRanks>, SyncOptions::Rule>;
     Trainer<Policy, FusedKernel, Sync, AnySchedule> trainer(
         parameters, policy_from<Policy>(parameters), FusedKernel(),
         Sync(Bf16Ranks<ThreadRanks>(self, method.bf16), method.options, method.rule),
@@ -81,8 +81,8 @@ int main(int argc, char** argv) try {
   app.add_option("--corpus", corpus, "Text to train on; default: the demo corpus");
   app.add_option("--ranks", ranks, "Numbers of ranks");
   app.add_option("--combine", rules, "Rules that combine changes")
-      ->check(
-          CLI::IsMember(std::vector<std::string>(AnyRule::names.begin(), AnyRule::names.end())));
+      ->check(CLI::IsMember(std::vector<std::string>(SyncOptions::Rule::names.begin(),
+                                                     SyncOptions::Rule::names.end())));
   app.add_option("--sampler", sampler, "Sampler: " + Scaled::names())->check(registered<Scaled>);
   app.add_option("--alpha", rates, "Learning rates");
   app.add_option("--epochs", parameters.epochs, "Epochs");
@@ -107,7 +107,8 @@ int main(int argc, char** argv) try {
                "| WS-353 | SimLex-999 | analogies | seconds "
                "|\n|---|---|---|---|---|---|---|---|---|---|\n";
   for (const std::string& rule : rules) {
-    method.rule = {AnyRule::Kind(std::ranges::find(AnyRule::names, rule) - AnyRule::names.begin())};
+    method.rule = {SyncOptions::Rule::Kind(std::ranges::find(SyncOptions::Rule::names, rule) -
+                                           SyncOptions::Rule::names.begin())};
     for (const std::size_t n : ranks)
       for (const double rate : rates) {
         parameters.learning_rate = rate;

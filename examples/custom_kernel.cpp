@@ -66,8 +66,8 @@ struct ClippedKernel {
 int main(int argc, char** argv) try {
   if (argc != 2) throw InvalidArgument("usage: custom_kernel TEXT");
   std::cout << "largest error: " << oracle::largest_error(ClippedKernel()) << '\n';
-  std::cout << "blocks a second: " << bench::measure_kernel(ClippedKernel()).blocks_per_second
-            << ", FusedKernel: " << bench::measure_kernel(FusedKernel()).blocks_per_second << '\n';
+  std::cout << "blocks a second: " << bench::KernelSpeed::of(ClippedKernel()).blocks_per_second
+            << ", FusedKernel: " << bench::KernelSpeed::of(FusedKernel()).blocks_per_second << '\n';
 
   const auto vocabulary = Vocabulary::from_text(argv[1]);
   const auto corpus = EncodedCorpus::from_text(argv[1], vocabulary);

@@ -4,7 +4,6 @@
 #include <wordloom/core/detail/input_file.hpp>
 #include <wordloom/graph/edge_samples.hpp>
 #include <wordloom/graph/random_walks.hpp>
-#include <wordloom/model/concatenate.hpp>
 #include <wordloom/wordloom.hpp>
 
 #undef WORDLOOM_DEFINES_FUNCTIONS

@@ -9,4 +9,3 @@
 #define WORDLOOM_FUNCTION
 #include <wordloom/graph/edge_samples.hpp>
 #include <wordloom/graph/random_walks.hpp>
-#include <wordloom/model/concatenate.hpp>

@@ -10,7 +10,7 @@
 /// separator of columns of its file, and unless --quiet the numbers of nodes and edges and of those
 /// left out.
 inline std::string text_of_graph(const Options& options, const wordloom::Graph& graph) {
-  const wordloom::GraphReport& report = graph.report();
+  const wordloom::Graph::Report& report = graph.report();
   const auto counted = [](std::uint64_t count, const std::string& one, const std::string& several) {
     return std::to_string(count) + ' ' + (count == 1 ? one : several);
   };
@@ -40,7 +40,7 @@ inline std::string text_of_graph(const Options& options, const wordloom::Graph& 
 }
 
 /// Adds the numbers of merged and left out edges and nodes.
-inline void add_graph_report(nlohmann::ordered_json& json, const wordloom::GraphReport& report) {
+inline void add_graph_report(nlohmann::ordered_json& json, const wordloom::Graph::Report& report) {
   json["merged_edges"] = report.merged_edges;
   json["lines_without_edge"] = report.lines_without_edge;
   json["zero_weight_edges"] = report.zero_weights;

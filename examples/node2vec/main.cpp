@@ -59,7 +59,7 @@ ProgressLine::Speed speed_of(const wordloom::RandomWalks& walks) {
 
 nlohmann::ordered_json json_of(const Options& options, const RunReport& report,
                                const Cluster& cluster, const wordloom::RandomWalks& walks,
-                               const wordloom::GraphReport& graph_report, double load_seconds,
+                               const wordloom::Graph::Report& graph_report, double load_seconds,
                                const NodeTests& tests) {
   auto json =
       json_report(options, report, cluster.size(), walks.graph().node_count(), walks.token_count());

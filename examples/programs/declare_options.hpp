@@ -256,8 +256,8 @@ inline void declare_method(CLI::App& app, TrainingOptions& options) {
                  "Rule that combines the processes' changes of a row: coherent, ours, adds "
                  "different changes and averages similar ones; average, over all processes; "
                  "touched, over those that changed the row; or sum")
-      ->check(CLI::IsMember(std::vector<std::string>(wordloom::AnyRule::names.begin(),
-                                                     wordloom::AnyRule::names.end())))
+      ->check(CLI::IsMember(std::vector<std::string>(wordloom::SyncOptions::Rule::names.begin(),
+                                                     wordloom::SyncOptions::Rule::names.end())))
       ->capture_default_str()
       ->group(heading::method);
   app.add_flag("--sync-bf16", options.sync_bf16,

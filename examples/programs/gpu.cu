@@ -126,7 +126,7 @@ class GpuRanks {
   Ranks ranks_;
 };
 
-using GpuAllreduce = Allreduce<GpuRanks, AnyRule, cuda::DeviceRows<cuda::CudaMachine>>;
+using GpuAllreduce = Allreduce<GpuRanks, SyncOptions::Rule, cuda::DeviceRows<cuda::CudaMachine>>;
 
 }  // namespace
 
@@ -161,7 +161,7 @@ AnyTrainer make_gpu_trainer(const TrainingOptions& options, const Cluster& clust
         sync = GpuAllreduce(GpuRanks(options, cluster), options.sync_options, rule_of(options));
     }
     Hyperparameters parameters = options.parameters;
-    WordContextOptions contexts;
+    WordContextMatrix::Options contexts;
     if constexpr (columns) {
       contexts = {.columns = options.context_size,
                   .window = std::exchange(parameters.window, Hyperparameters().window),

@@ -55,9 +55,10 @@ struct TrainingOptions {
 inline bool is_for_gpu(std::string_view kernel) { return kernel.starts_with("cuda-"); }
 
 /// Returns the rule that combines the changes of processes.
-inline wordloom::AnyRule rule_of(const TrainingOptions& options) {
-  const auto& names = wordloom::AnyRule::names;
-  return {wordloom::AnyRule::Kind(std::ranges::find(names, options.sync_rule) - names.begin())};
+inline wordloom::SyncOptions::Rule rule_of(const TrainingOptions& options) {
+  const auto& names = wordloom::SyncOptions::Rule::names;
+  return {wordloom::SyncOptions::Rule::Kind(std::ranges::find(names, options.sync_rule) -
+                                            names.begin())};
 }
 
 inline wordloom::VectorFormat output_format(const TrainingOptions& options) {

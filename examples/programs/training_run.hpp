@@ -137,7 +137,7 @@ inline void require_contexts(const wordloom::AnyCorpus& corpus,
     own.index = cluster.rank();
     own.count = cluster.size();
   }
-  const auto error = wordloom::missing_contexts(corpus, own, cause);
+  const auto error = own.missing_contexts(corpus, cause);
   if (cluster.sum(error ? 0 : 1) == 0) throw *error;
 }
 

@@ -6,5 +6,4 @@
 #include <wordloom/graph/edge_samples.hpp>
 #include <wordloom/graph/graph.hpp>
 #include <wordloom/graph/random_walks.hpp>
-#include <wordloom/model/concatenate.hpp>
 #include <wordloom/sampler/edge_pairs.hpp>

@@ -130,7 +130,7 @@ using CachedHierarchicalSoftmax = Published<BasicHogwild<HuffmanPath>, DotKernel
 using Node2Vec = Word2Vec;
 
 /// Tang et al. 2015, "LINE: Large-scale Information Network Embedding", of first or second order,
-/// for EdgeSamples; `concatenate` joins the vectors of both.
+/// for EdgeSamples; `Embeddings::concatenate` joins the vectors of both.
 template <int order>
 requires(order == 1 || order == 2) using Line = Published<
     std::conditional_t<order == 1, detail::LineFirstOrder, detail::LineSecondOrder>, DotKernel>;

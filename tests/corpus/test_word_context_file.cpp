@@ -62,14 +62,14 @@ TEST_CASE("a kept matrix is used again only for the same corpus and options", "[
   const Text text(random_text(300, 9));
   const auto sentences = sentences_of(EncodedCorpus::from_text(text.path, text.vocabulary));
   const auto path = text.folder / "matrix";
-  const WordContextOptions options{.columns = 9, .threads = 2, .file = path};
+  const WordContextMatrix::Options options{.columns = 9, .threads = 2, .file = path};
   std::size_t reads = 0;
   const PlainCorpus corpus{&sentences, &reads};
   const auto expected = columns_of(WordContextMatrix::from(corpus, text.vocabulary, options));
   REQUIRE(reads == 1);
   const std::string whole = read_file(path);
   // Makes the matrix and returns whether the corpus was read for that.
-  const auto read_again = [&](const auto& source, const WordContextOptions& how) {
+  const auto read_again = [&](const auto& source, const WordContextMatrix::Options& how) {
     const std::size_t before = reads;
     CHECK(columns_of(WordContextMatrix::from(source, text.vocabulary, how)).size() == how.columns);
     return reads == before + 1;
@@ -148,8 +148,8 @@ TEST_CASE("a kept matrix is used again only for the same corpus and options", "[
 TEST_CASE("a header with any numbers does not crash the reader", "[corpus]") {
   const TemporaryFolder folder;
   const auto path = folder / "matrix";
-  constexpr std::array<std::uint64_t, 9> numbers{
-      0, 1, 2, 4, 8, 1ull << 32, 1ull << 61, 1ull << 62, ~0ull};
+  constexpr std::array<std::uint64_t, 9> numbers{0,          1,          2,          4,    8,
+                                                 1ull << 32, 1ull << 61, 1ull << 62, ~0ull};
   for (const std::size_t rest : {0u, 8u, 16u, 24u})
     for (const auto words : numbers)
       for (const auto columns : numbers)

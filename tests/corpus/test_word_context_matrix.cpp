@@ -160,7 +160,7 @@ TEST_CASE("a vocabulary of more than 65,536 words has contexts", "[corpus]") {
     shifted.push_back(sentence);
   }
   const auto windows = windows_of(shifted, 2);
-  const WordContextOptions options{.columns = 600};
+  const WordContextMatrix::Options options{.columns = 600};
   const auto matrix =
       WordContextMatrix::from(EncodedCorpus::from_sentences(shifted, large), large, options);
   CHECK(matrix.lists()->short_ids().empty());
@@ -219,7 +219,8 @@ TEST_CASE("contexts do not depend on the pieces read or the number of threads", 
     for (std::uint64_t i = 2 + random.below(60); i > 0; --i)
       sentence.push_back(static_cast<WordId>(random.below(vocabulary.size())));
   const auto corpus = EncodedCorpus::from_sentences(sentences, vocabulary);
-  const WordContextOptions options{.columns = 20, .window = 3, .subsample = 1e-3, .threads = 1};
+  const WordContextMatrix::Options options{
+      .columns = 20, .window = 3, .subsample = 1e-3, .threads = 1};
   const auto matrix = WordContextMatrix::from(corpus, vocabulary, options);
   REQUIRE(matrix.words().size() > 600);
   const auto expected = columns_of(matrix);
@@ -247,7 +248,7 @@ TEST_CASE("the fingerprint depends on everything that determines the contexts", 
   const Text text(random_text(500, 6));
   const auto corpus = EncodedCorpus::from_text(text.path, text.vocabulary);
   const Text longer(text.bytes + "\nw1 w2\n");
-  const auto fingerprint = [&](const WordContextOptions& options) {
+  const auto fingerprint = [&](const WordContextMatrix::Options& options) {
     return WordContextMatrix::from(corpus, text.vocabulary, options).fingerprint();
   };
   std::set<std::uint64_t> fingerprints{
@@ -290,7 +291,7 @@ TEST_CASE("subsampling drops words before windows are formed", "[corpus]") {
   const double keep = detail::Subsampling(vocabulary, threshold).keep_probability(0);
   REQUIRE(keep < 0.6);
   REQUIRE(detail::Subsampling(vocabulary, threshold).keep_probability(1) == 1.0);
-  const WordContextOptions options{
+  const WordContextMatrix::Options options{
       .columns = 5000, .window = 1, .subsample = threshold, .threads = 2};
   const auto matrix = WordContextMatrix::from(corpus, vocabulary, options);
   double with_the = 0;
@@ -335,7 +336,7 @@ TEST_CASE("bad options, and a corpus without contexts or of another vocabulary, 
           "[corpus]") {
   const Text text("a b\na b c\n"), other("a a b\n");
   const auto corpus = EncodedCorpus::from_text(text.path, text.vocabulary);
-  const auto refusal = [&](const WordContextOptions& options) {
+  const auto refusal = [&](const WordContextMatrix::Options& options) {
     return message_of<InvalidArgument>(
         [&] { return WordContextMatrix::from(corpus, text.vocabulary, options); });
   };

@@ -23,7 +23,7 @@ class CharCnnOracle {
   };
 
   /// Copies the parameters from the state of a model.
-  explicit CharCnnOracle(const std::vector<wordloom::NamedMatrix>& state) {
+  explicit CharCnnOracle(const std::vector<wordloom::Model::NamedMatrix>& state) {
     for (const std::string name : {"characters", "dense", "dense_bias", "biases"})
       if (!add(state, "char_cnn." + name)) throw std::runtime_error("no parameter " + name);
     for (std::size_t width = 1; width <= 32; ++width)
@@ -45,7 +45,8 @@ class CharCnnOracle {
   /// each of so many windows, else it has the largest.
   std::vector<double> vector(std::string_view word) const {
     const std::vector<std::size_t> symbols = symbols_of(word);
-    const wordloom::oracle::Matrix &characters = parameters_[0].matrix, &dense = parameters_[1].matrix;
+    const wordloom::oracle::Matrix &characters = parameters_[0].matrix,
+                                   &dense = parameters_[1].matrix;
     const wordloom::oracle::Matrix& biases = parameters_[3].matrix;
     const std::size_t positions =
         dense.values.size() / (dense.columns * widths_.size() * biases.columns);
@@ -78,7 +79,7 @@ class CharCnnOracle {
   }
 
  private:
-  bool add(const std::vector<wordloom::NamedMatrix>& state, const std::string& name) {
+  bool add(const std::vector<wordloom::Model::NamedMatrix>& state, const std::string& name) {
     for (const auto& [known, matrix] : state)
       if (known == name) {
         parameters_.push_back({name, wordloom::oracle::Matrix(matrix)});
@@ -93,7 +94,7 @@ class CharCnnOracle {
 
 /// Fills the parameters of a character CNN in the state of a model with numbers of a trained one's
 /// size: those that a new one begins with make vectors too small for the tests.
-inline void enlarge_char_cnn(std::vector<wordloom::NamedMatrix>& state, std::uint64_t seed) {
+inline void enlarge_char_cnn(std::vector<wordloom::Model::NamedMatrix>& state, std::uint64_t seed) {
   wordloom::Random random(seed);
   for (auto& [name, matrix] : state) {
     if (name.find(".adam_") != std::string::npos) continue;

@@ -283,8 +283,9 @@ TEST_CASE("matrices that are not those of one network are refused", "[encoder]")
 
   const auto without = [](const std::string& name) {
     Model model = encoded_model();
-    std::erase_if(model.state,
-                  [&](const NamedMatrix& named) { return named.name == "char_cnn." + name; });
+    std::erase_if(model.state, [&](const Model::NamedMatrix& named) {
+      return named.name == "char_cnn." + name;
+    });
     return model;
   };
   for (const char* name : {"filters.2", "filters.3", "filters.4"}) {

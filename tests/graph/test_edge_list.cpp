@@ -331,9 +331,9 @@ TEST_CASE("a comma between names that white space separates is refused", "[graph
 }
 
 TEST_CASE("a report counts the edges and nodes that were read and left out", "[graph]") {
-  const GraphReport all = read("# x\n\na b 1\nb a 2\na b 1\nc c 1\nd e 0\nd b 1\n",
-                               {.weighted = true, .self_loops = false})
-                              .report();
+  const Graph::Report all = read("# x\n\na b 1\nb a 2\na b 1\nc c 1\nd e 0\nd b 1\n",
+                                 {.weighted = true, .self_loops = false})
+                                .report();
   CHECK(all.edges == 6);
   CHECK(all.merged_edges == 2);
   CHECK(all.zero_weights == 1);

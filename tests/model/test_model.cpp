@@ -252,10 +252,10 @@ TEST_CASE("extending moves state like the matrix it belongs to", "[model]") {
   fill(model.state_matrix("input.steps", 1, 1), 3);
   fill(model.state_matrix("other", 4), 4);
   std::vector<RowMatrix> before;
-  for (const NamedMatrix& named : model.state) before.push_back(named.matrix.copy());
+  for (const Model::NamedMatrix& named : model.state) before.push_back(named.matrix.copy());
   model.extend(more_words);
   std::vector<std::string> names;
-  for (const NamedMatrix& named : model.state) names.push_back(named.name);
+  for (const Model::NamedMatrix& named : model.state) names.push_back(named.name);
   CHECK(names == std::vector<std::string>{"input.mean", "output.squares", "input.steps", "other"});
   const RowMatrix& mean = model.state[0].matrix;
   REQUIRE(mean.rows() == 6);

@@ -11,7 +11,6 @@
 #include <vector>
 #include <wordloom/core/detail/section_file.hpp>
 #include <wordloom/core/row_matrix.hpp>
-#include <wordloom/model/concatenate.hpp>
 #include <wordloom/model/model.hpp>
 
 #include "catch.hpp"
@@ -210,8 +209,8 @@ TEST_CASE("concatenated vectors consist of two parts of length 1", "[embeddings]
   first.row(0)[1] = -4;
   first.row(2)[1] = 1e-3f;
   for (std::size_t i = 0; i < 4; ++i) second.row(i)[i % 3] = 2.0f + static_cast<float>(i);
-  const Embeddings both = concatenate(Embeddings(words.words(), std::move(first)),
-                                      Embeddings(words.words(), std::move(second)));
+  const Embeddings both = Embeddings::concatenate(Embeddings(words.words(), std::move(first)),
+                                                  Embeddings(words.words(), std::move(second)));
   CHECK(both.words() == words.words());
   REQUIRE(both.dimension() == 5);
   const std::vector<std::vector<float>> expected{
@@ -224,12 +223,13 @@ TEST_CASE("concatenated vectors consist of two parts of length 1", "[embeddings]
 TEST_CASE("vectors of different words are not concatenated", "[embeddings]") {
   const auto of = [](const Vocabulary& words) { return Model(words, 2).embeddings(); };
   const auto ab = of(vocabulary_of({{"a", 2}, {"b", 1}}));
+  CHECK(contains(
+      message_of<InvalidArgument>([&] {
+        static_cast<void>(Embeddings::concatenate(ab, of(vocabulary_of({{"b", 2}, {"a", 1}}))));
+      }),
+      "word 0 is 'a' and 'b'"));
   CHECK(contains(message_of<InvalidArgument>([&] {
-                   static_cast<void>(concatenate(ab, of(vocabulary_of({{"b", 2}, {"a", 1}}))));
-                 }),
-                 "word 0 is 'a' and 'b'"));
-  CHECK(contains(message_of<InvalidArgument>([&] {
-                   static_cast<void>(concatenate(ab, of(vocabulary_of({{"a", 2}}))));
+                   static_cast<void>(Embeddings::concatenate(ab, of(vocabulary_of({{"a", 2}}))));
                  }),
                  "of 2 words and of 1"));
 }

@@ -12,7 +12,6 @@
 #include <utility>
 #include <vector>
 #include <wordloom/core/random.hpp>
-#include <wordloom/model/concatenate.hpp>
 #include <wordloom/model/embeddings.hpp>
 
 #include "catch.hpp"
@@ -223,7 +222,7 @@ TEST_CASE("embeddings are read like a table of words, vectors and counts", "[emb
   CHECK(words.count("a") == std::uint64_t{9});
   CHECK_THROWS_AS(words.count("c"), UnknownWord);
   CHECK(words.normalized().count("a") == std::uint64_t{9});
-  CHECK(concatenate(words, words).count("b") == std::uint64_t{4});
+  CHECK(Embeddings::concatenate(words, words).count("b") == std::uint64_t{4});
   const Embeddings uncounted(list, vectors.copy(2));
   CHECK(uncounted.counts().empty());
   CHECK_FALSE(uncounted.count("a"));

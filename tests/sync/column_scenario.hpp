@@ -20,8 +20,8 @@ struct ColumnScenario {
   wordloom::WordContextMatrix matrix;
 
   explicit ColumnScenario(std::size_t words = 3000,
-                          const wordloom::WordContextOptions& options = {.columns = 5,
-                                                                         .threads = 1})
+                          const wordloom::WordContextMatrix::Options& options = {.columns = 5,
+                                                                                 .threads = 1})
       : vocabulary(zipf_vocabulary(words)),
         matrix(wordloom::WordContextMatrix::from(
             wordloom::EncodedCorpus::from_sentences(sentences(words), vocabulary), vocabulary,

@@ -55,7 +55,7 @@ std::vector<std::vector<float>> combined(std::size_t ranks, SyncOptions options 
       result[self.rank()][i] = model.input.row(i)[0] - start.input.row(i)[0];
       for (std::size_t d = 0; d < dimension; ++d)
         // CoherentSum treats what input rows have in common apart, which is anywhere.
-        if (!std::is_same_v<Combine, CoherentSum> && !std::is_same_v<Combine, AnyRule> &&
+        if (!std::is_same_v<Combine, CoherentSum> && !std::is_same_v<Combine, SyncOptions::Rule> &&
             model.output.row(i)[d] != model.output.row(i)[0])
           throw TrainingError("columns differ");
     }
@@ -97,11 +97,11 @@ TEST_CASE("changes of ranks are combined by each rule", "[sync]") {
   }
   CHECK(combined<DeltaSum>(1)[0][1] == Approx(8).epsilon(1e-5));
   // Chosen at run time they are the same, to the bit.
-  using Kind = AnyRule::Kind;
-  CHECK(combined<AnyRule>(4) == combined<CoherentSum>(4));
-  CHECK(combined(4, {}, AnyRule{Kind::average}) == combined<Average>(4));
-  CHECK(combined(4, {}, AnyRule{Kind::touched}) == combined<TouchedAverage>(4));
-  CHECK(combined(4, {}, AnyRule{Kind::sum}) == combined<DeltaSum>(4));
+  using Kind = SyncOptions::Rule::Kind;
+  CHECK(combined<SyncOptions::Rule>(4) == combined<CoherentSum>(4));
+  CHECK(combined(4, {}, SyncOptions::Rule{Kind::average}) == combined<Average>(4));
+  CHECK(combined(4, {}, SyncOptions::Rule{Kind::touched}) == combined<TouchedAverage>(4));
+  CHECK(combined(4, {}, SyncOptions::Rule{Kind::sum}) == combined<DeltaSum>(4));
 }
 
 TEST_CASE("with an interval of an epoch, all rows are synchronised at its end only", "[sync]") {
@@ -310,12 +310,13 @@ TEST_CASE("ranks that do not fit each other are refused, on all of them", "[sync
 
 TEST_CASE("ranks with different options are refused, on all of them", "[sync]") {
   const auto refused = [](const SyncOptions& of_first, const SyncOptions& of_second,
-                          AnyRule rule_of_second = {}) {
+                          SyncOptions::Rule rule_of_second = {}) {
     std::vector<std::string> messages(2);
     ThreadRanks::run(2, [&](ThreadRanks self) {
       Model model(zipf_vocabulary(rows, 1000), dimension);
       const bool is_first = self.rank() == 0;
-      Allreduce sync(self, is_first ? of_first : of_second, is_first ? AnyRule() : rule_of_second);
+      Allreduce sync(self, is_first ? of_first : of_second,
+                     is_first ? SyncOptions::Rule() : rule_of_second);
       try {
         RankInfo run = sync_run(model, 1000, {}, at_rest);
         sync.start(model, run);
@@ -330,7 +331,7 @@ TEST_CASE("ranks with different options are refused, on all of them", "[sync]") 
         "rank 1 has another first_rows than rank 0 (9, not 8)");
   CHECK(refused({.interval = 100}, {.interval = 200}) ==
         "rank 1 has another number of synchronisations than rank 0 (25, not 50)");
-  CHECK(refused({}, {}, {AnyRule::Kind::average})
+  CHECK(refused({}, {}, {SyncOptions::Rule::Kind::average})
             .starts_with("rank 1 has another rule that combines changes"));
   CHECK(refused({}, {}) == "");
 }

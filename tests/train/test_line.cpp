@@ -8,7 +8,6 @@
 #include <utility>
 #include <vector>
 #include <wordloom/graph/edge_samples.hpp>
-#include <wordloom/model/concatenate.hpp>
 #include <wordloom/sync/allreduce.hpp>
 #include <wordloom/sync/thread_ranks.hpp>
 #include <wordloom/wordloom.hpp>

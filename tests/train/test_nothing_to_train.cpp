@@ -47,7 +47,7 @@ TEST_CASE("a corpus in which no word has a context is refused", "[trainer]") {
   // Programs ask before they train.
   const auto error_of = [&](const Sentences& sentences, std::string_view cause = {}) {
     const auto corpus = EncodedCorpus::from_sentences(sentences, small_vocabulary());
-    const auto error = missing_contexts(corpus, {}, cause);
+    const auto error = Shard().missing_contexts(corpus, cause);
     return error ? std::string(error->what()) : std::string();
   };
   CHECK(error_of(alone) == refusal(DefaultTrainer(small()), alone));

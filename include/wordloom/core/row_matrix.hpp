@@ -202,11 +202,15 @@ class RowMatrix {
   Array data_;
 };
 
+namespace detail {
+
 /// A matrix and its name in a list of matrices, for example "input".
 struct NamedMatrix {
   std::string name;
   RowMatrix matrix;
 };
+
+}  // namespace detail
 
 #if WORDLOOM_DEFINES_FUNCTIONS
 

@@ -7,10 +7,12 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
+#include <wordloom/core/error.hpp>
 #include <wordloom/core/parallel.hpp>
 #include <wordloom/core/types.hpp>
 
@@ -28,6 +30,14 @@ struct Shard {
   std::pair<std::size_t, std::size_t> part_of(std::size_t size) const {
     return detail::part_of(size, index, count);
   }
+
+  /// Returns the error for this shard of a corpus if no word in it has a context: each sentence has
+  /// one word, or repeats one. Returns nothing for any other shard, and then reads only the
+  /// sentences up to the first with two different words. Trainers throw such an error after
+  /// training; programs call this before it. `cause`: the reason why sentences have one word; if it
+  /// is empty, the message names a probable one. Defined in missing_contexts.hpp.
+  template <class C>
+  std::optional<CorpusError> missing_contexts(const C& corpus, std::string_view cause = {}) const;
 };
 
 namespace detail {

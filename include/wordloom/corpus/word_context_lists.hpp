@@ -20,7 +20,7 @@
 #include <wordloom/corpus/detail/word_context_view.hpp>
 #include <wordloom/corpus/vocabulary.hpp>
 
-namespace wordloom { inline namespace WORDLOOM_ABI {
+namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
 
 /// The options of a WordContextMatrix.
 struct WordContextOptions {
@@ -53,8 +53,6 @@ struct WordContextOptions {
     check_parameter("threads", threads, 0, 65536);
   }
 };
-
-namespace detail {
 
 /// The contexts of each word, shuffled over the corpus. Column c holds context c mod n of a word
 /// with n contexts, so n successive columns use each context once, and read a word's contexts from
@@ -256,5 +254,4 @@ WORDLOOM_FUNCTION void WordContextLists::make(const KeptWords& kept, std::size_t
 
 #endif
 
-}  // namespace detail
-}}  // namespace wordloom::WORDLOOM_ABI
+}}}  // namespace wordloom::WORDLOOM_ABI::detail

@@ -32,6 +32,8 @@ namespace wordloom { inline namespace WORDLOOM_ABI {
 /// 65,536 words. Immutable; copies share the contexts; all members are thread-safe.
 class WordContextMatrix {
  public:
+  using Options = detail::WordContextOptions;
+
   static constexpr bool repeats = false;
   static constexpr std::size_t max_pairs = 500;  // of a sentence
 
@@ -46,7 +48,7 @@ class WordContextMatrix {
   /// word-context matrix), and what reading the corpus throws.
   template <Corpus C>
   [[nodiscard]] static WordContextMatrix from(const C& corpus, const Vocabulary& vocabulary,
-                                              const WordContextOptions& options = {}) {
+                                              const Options& options = {}) {
     options.validate();
     if constexpr (requires { corpus.vocabulary_fingerprint(); })
       if (corpus.vocabulary_fingerprint() != vocabulary.fingerprint())
@@ -113,7 +115,7 @@ class WordContextMatrix {
   class Reader;
 
   WordContextMatrix(std::shared_ptr<const detail::WordContextLists> lists,
-                    const Vocabulary& vocabulary, const WordContextOptions& options)
+                    const Vocabulary& vocabulary, const Options& options)
       : lists_(std::move(lists)),
         words_(lists_->words()),
         columns_(options.columns),
@@ -126,7 +128,7 @@ class WordContextMatrix {
 
   template <Corpus C>
   static detail::WordContextSource source_of(const C& corpus, const Vocabulary& vocabulary,
-                                             const WordContextOptions& options) {
+                                             const Options& options) {
     detail::WordContextSource source{.vocabulary = vocabulary.fingerprint(),
                                      .corpus_tokens = corpus.token_count()};
     if constexpr (requires { corpus.fingerprint(); }) source.corpus = corpus.fingerprint();

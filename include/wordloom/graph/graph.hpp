@@ -34,6 +34,9 @@ namespace wordloom { inline namespace WORDLOOM_ABI {
 /// rows and are cheap; all members are thread-safe. Spans are valid as long as any copy.
 class Graph {
  public:
+  /// The numbers of edges, lines and nodes that were read, merged and dropped to make a graph.
+  using Report = detail::GraphReport;
+
   /// An edge between two nodes by number. An edge of weight 0 is left out.
   struct Edge {
     WordId from = 0, to = 0;
@@ -97,7 +100,7 @@ class Graph {
   std::uint64_t entry_count() const noexcept { return data_.rows.neighbours.size(); }
   /// Returns the report on the input and the parts that were left out, for this graph or the one
   /// that it is a part of.
-  GraphReport report() const noexcept { return data_.report; }
+  Report report() const noexcept { return data_.report; }
   bool is_directed() const noexcept { return data_.rows.directed; }
   bool is_weighted() const noexcept { return data_.rows.weighted; }
 

@@ -63,6 +63,8 @@ struct GraphOptions {
   void validate() const;
 };
 
+namespace detail {
+
 /// The numbers of edges, lines and nodes that were read, merged and dropped to make a graph.
 struct GraphReport {
   std::uint64_t edges = 0;               // that were read
@@ -83,6 +85,8 @@ struct GraphReport {
   std::string delimiter_name() const;
 };
 
+}  // namespace detail
+
 #if WORDLOOM_DEFINES_FUNCTIONS
 
 WORDLOOM_FUNCTION void GraphOptions::validate() const {
@@ -95,7 +99,7 @@ WORDLOOM_FUNCTION void GraphOptions::validate() const {
     throw InvalidArgument("an adjacency list has no header: header must not be present");
 }
 
-WORDLOOM_FUNCTION std::string GraphReport::delimiter_name() const {
+WORDLOOM_FUNCTION std::string detail::GraphReport::delimiter_name() const {
   switch (delimiter) {
     case GraphOptions::any_white_space:
       return "white space";

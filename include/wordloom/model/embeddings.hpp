@@ -63,6 +63,11 @@ class Embeddings {
   [[nodiscard]] static Embeddings load(const std::filesystem::path& path,
                                        const LoadOptions& options);
 
+  /// Returns the vectors of `a` and `b` joined [V x (D_a + D_b)], each first divided by its length
+  /// (zeros stay). This is how LINE joins first and second order (Tang et al. 2015, section 4.1.2).
+  /// Throws InvalidArgument unless both have the same words in the same order.
+  [[nodiscard]] static Embeddings concatenate(const Embeddings& a, const Embeddings& b);
+
   std::size_t size() const noexcept { return store_->words.size(); }
   std::size_t dimension() const noexcept { return store_->vectors.columns(); }
   const WordList& words() const& noexcept { return store_->words; }

@@ -1,4 +1,6 @@
 #pragma once
+#include <algorithm>
+
 #include <wordloom/model/embeddings.hpp>
 
 namespace wordloom { inline namespace WORDLOOM_ABI {
@@ -17,6 +19,28 @@ WORDLOOM_FUNCTION Embeddings::Embeddings(WordList words, RowMatrix vectors,
   auto inverse = detail::inverse_lengths(vectors);
   store_ = std::make_shared<const Store>(Store{
       std::move(words), std::move(vectors), std::move(inverse), {counts.begin(), counts.end()}});
+}
+
+WORDLOOM_FUNCTION Embeddings Embeddings::concatenate(const Embeddings& a, const Embeddings& b) {
+  if (a.size() != b.size())
+    throw InvalidArgument{"cannot concatenate the vectors of ", a.size(), " words and of ",
+                          b.size()};
+  RowMatrix both(a.size(), a.dimension() + b.dimension());
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    if (a.word(i) != b.word(i))
+      throw InvalidArgument{"cannot concatenate the vectors of different words: word ",
+                            i,
+                            " is '",
+                            a.word(i),
+                            "' and '",
+                            b.word(i),
+                            "'"};
+    auto to = both.row(i).begin();
+    for (const Embeddings* part : {&a, &b})
+      to = std::transform(part->vector(i).begin(), part->vector(i).end(), to,
+                          [scale = part->inverse_lengths()[i]](float x) { return x * scale; });
+  }
+  return Embeddings(a.words(), std::move(both), a.counts());
 }
 
 WORDLOOM_FUNCTION void Embeddings::require_dimension(std::span<const float> vector) const {

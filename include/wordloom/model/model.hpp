@@ -31,6 +31,9 @@ namespace wordloom { inline namespace WORDLOOM_ABI {
 /// matrices(), not saved and not exchanged between ranks. Code that moves the rows of `input` must
 /// call tie_output() afterwards.
 struct Model {
+  /// A matrix and its name, for example "input".
+  using NamedMatrix = detail::NamedMatrix;
+
   /// The sizes of a model of V words.
   struct Shape {
     std::size_t dimension;

@@ -25,6 +25,9 @@ namespace wordloom { inline namespace WORDLOOM_ABI {
 
 /// Options that determine how often replicas synchronise, and how many rows each time.
 struct SyncOptions {
+  /// A rule that combines changes (combine.hpp), chosen at run time.
+  using Rule = detail::AnyRule;
+
   /// Number of rows (words by descending count) that are exchanged at each synchronisation; twice
   /// as many at each second, four times as many at each fourth, and so on: a row's interval grows
   /// as its word gets rarer (pWord2Vec: Ji et al. 2016, section III-E). All rows are exchanged once

@@ -88,6 +88,8 @@ struct CoherentSum {
   }
 };
 
+namespace detail {
+
 /// A rule that is chosen at run time, for programs.
 struct AnyRule {
   enum class Kind : std::uint8_t { coherent, average, touched, sum };
@@ -114,5 +116,7 @@ struct AnyRule {
     return CoherentSum::gains(row);
   }
 };
+
+}  // namespace detail
 
 }}  // namespace wordloom::WORDLOOM_ABI

@@ -17,15 +17,18 @@ namespace wordloom { inline namespace WORDLOOM_ABI { namespace bench {
 struct KernelSpeed {
   double blocks_per_second;
   double gflops;  // 6 D for each pair of a block: score, and change of both rows
+
+  /// Measures updates of random blocks, all of `most`, for about `seconds`. `rows`: of each matrix;
+  /// 1,000 fit the cache; with more than (bytes of the cache) / (8 D), they come from memory.
+  /// Throws as the kernel does. On a busy machine only ratios of alternating runs mean something.
+  template <class Kernel>
+  static KernelSpeed of(const Kernel& kernel, Block::Shape most = {.inputs = 6, .outputs = 6},
+                        std::size_t dimension = 128, std::size_t rows = 1000, double seconds = 0.5);
 };
 
-/// Measures updates of random blocks, all of `most`, for about `seconds`. `rows`: of each matrix;
-/// 1,000 fit the cache; with more than (bytes of the cache) / (8 D), they come from memory. Throws
-/// as the kernel does. On a busy machine only ratios of alternating runs mean something.
 template <class Kernel>
-KernelSpeed measure_kernel(const Kernel& kernel, Block::Shape most = {.inputs = 6, .outputs = 6},
-                           std::size_t dimension = 128, std::size_t rows = 1000,
-                           double seconds = 0.5) {
+KernelSpeed KernelSpeed::of(const Kernel& kernel, Block::Shape most, std::size_t dimension,
+                            std::size_t rows, double seconds) {
   static_assert(!detail::PacksRows<detail::KernelRun<Kernel>>,
                 "wordloom: this UpdateKernel packs rows, which this benchmark does not");
   constexpr std::size_t blocks = 256;  // that are made beforehand

@@ -56,7 +56,7 @@ class ErasedTrainerOf final : public ErasedTrainer {
  public:
   /// `contexts`: of the matrix of samplers that train columns; `arguments`: the trainer's.
   template <class... Arguments>
-  explicit ErasedTrainerOf(WordContextOptions contexts, Arguments&&... arguments)
+  explicit ErasedTrainerOf(WordContextMatrix::Options contexts, Arguments&&... arguments)
       : contexts_(std::move(contexts)), trainer_(std::forward<Arguments>(arguments)...) {}
 
   TrainerSettings& options() noexcept override { return trainer_.training_.options; }
@@ -92,7 +92,7 @@ class ErasedTrainerOf final : public ErasedTrainer {
     }
   }
 
-  WordContextOptions contexts_;
+  WordContextMatrix::Options contexts_;
   Trainer<Sampler, Kernel, Sync, Schedule, checked> trainer_;
 };
 
@@ -121,7 +121,7 @@ class AnyTrainer {
     /// parameters, such as `filters`, by sampler_parameter.
     bool char_cnn = false;
     /// Columns of the word-context matrix of samplers that train columns, and the file that keeps
-    /// it: see WordContextOptions.
+    /// it: see WordContextMatrix::Options.
     std::size_t context_size = 1024;
     std::filesystem::path contexts = {};
     /// Synchronises with other ranks: `.sync = Allreduce<MpiRanks>(ranks)`, RowAllgather to train
@@ -132,7 +132,7 @@ class AnyTrainer {
   /// Takes any trainer. `contexts`: for samplers that train columns.
   template <class Sampler, class Kernel, class Sync, class Schedule, bool checked>
   explicit AnyTrainer(Trainer<Sampler, Kernel, Sync, Schedule, checked> trainer,
-                      WordContextOptions contexts = {})
+                      WordContextMatrix::Options contexts = {})
       : AnyTrainer(
             std::make_unique<detail::ErasedTrainerOf<Sampler, Kernel, Sync, Schedule, checked>>(
                 std::move(contexts), std::move(trainer))) {}

@@ -111,7 +111,7 @@ WORDLOOM_FUNCTION Graph::Graph(detail::EdgeList list, const GraphOptions& option
                                const detail::MessagePart& source) {
   const std::size_t threads = resolve_threads(options.threads);
   const auto raw = detail::make_rows(list, options, threads);
-  GraphReport& report = data_.report;
+  detail::GraphReport& report = data_.report;
   report = detail::count_edges(list, options);
   list.parts.clear();
   const std::vector<std::uint64_t> counts = detail::node_counts(raw);

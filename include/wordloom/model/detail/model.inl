@@ -17,7 +17,7 @@ WORDLOOM_FUNCTION Model::Model(Vocabulary words, const Shape& shape, std::uint64
   detail::draw_rows(input, {}, seed, init_stream);
 }
 
-WORDLOOM_FUNCTION std::vector<NamedMatrix> Model::copy_of_matrices() const {
+WORDLOOM_FUNCTION std::vector<Model::NamedMatrix> Model::copy_of_matrices() const {
   std::vector<NamedMatrix> copies;
   for (const auto& [name, matrix] : matrices())
     copies.push_back({std::string(name), matrix->copy()});

@@ -23,7 +23,7 @@
 namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
 
 /// Returns the options of the matrix of a sampler that trains columns.
-inline WordContextOptions contexts_of(const Method& method) {
+inline WordContextMatrix::Options contexts_of(const Method& method) {
   const Hyperparameters& p = method.parameters;
   return {.columns = method.options.context_size,
           .window = p.window,
