@@ -21,7 +21,7 @@
 namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
 
 /// Takes a copy, so that the caller's block can stay in registers.
-[[noreturn, gnu::noinline]] void throw_too_large(Block block, Block::Shape max);
+[[noreturn, gnu::cold]] void throw_too_large(Block block, Block::Shape max);
 
 /// Takes the blocks of a sampler and gives them to the worker of a kernel. `Words`: the Thread of
 /// SubwordRows, EncodedRows or NoSubwordRows, which finds the rows of input words. `Checks`:
