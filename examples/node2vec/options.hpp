@@ -145,7 +145,7 @@ inline void declare_methods(CLI::App& app, Options& options) {
                  "Vectors of some of the nodes: the others get theirs from their neighbours, "
                  "nothing is trained")
       ->group(method);
-  app.add_option("--samples", options.samples, "Samples of --method lightne, 0: 100 for each entry")
+  app.add_option("--samples", options.samples, "Samples of --method lightne, 0: 25 for each entry")
       ->check(whole_number)
       ->group(method);
 }

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 #include <wordloom/algebra.hpp>
 
 #include "graph_text.hpp"
@@ -13,14 +14,17 @@
 #include "options.hpp"
 #include "training_run.hpp"
 
-/// Shows the share of the work that is done on stderr: one line that is overwritten on a terminal,
-/// else a line a second. Throws Interrupted after a signal.
+/// Shows the numbers of the graph on stderr when the work begins, and then the share that is done:
+/// one line that is overwritten on a terminal, else a line a second. Throws Interrupted after a
+/// signal.
 class ShareLine {
  public:
-  ShareLine(std::string name, bool quiet) : name_(std::move(name)), quiet_(quiet) {}
+  ShareLine(std::string name, std::string counts, bool quiet)
+      : name_(std::move(name)), counts_(std::move(counts)), quiet_(quiet) {}
 
   void show(double share) {
     check_signals();
+    show_counts();
     const auto now = std::chrono::steady_clock::now();
     if (quiet_ || now < next_) return;
     next_ = now + std::chrono::milliseconds(terminal_ ? 200 : 1000);
@@ -29,12 +33,17 @@ class ShareLine {
     open_ = terminal_;
   }
   void end() {
+    show_counts();
     if (open_) std::fputc('\n', stderr);
     open_ = false;
   }
 
  private:
-  std::string name_;
+  void show_counts() {
+    if (!counts_.empty()) std::fprintf(stderr, "%s\n", std::exchange(counts_, {}).c_str());
+  }
+
+  std::string name_, counts_;
   bool quiet_, open_ = false, terminal_ = ::isatty(STDERR_FILENO) == 1;
   std::chrono::steady_clock::time_point next_ =
       std::chrono::steady_clock::now() + std::chrono::seconds(1);
@@ -48,18 +57,16 @@ inline wordloom::Embeddings propagated(const Options& options, const wordloom::G
 }
 
 /// Returns the vectors of the method that the options choose, other than walks.
-inline wordloom::Embeddings fit_nodes(const Options& options, const wordloom::Graph& graph) {
+inline wordloom::Embeddings fit_nodes(const Options& options, const wordloom::Graph& graph,
+                                      ShareLine& line) {
   const auto& p = options.parameters;
-  ShareLine line(options.method, options.quiet);
   const auto progress = [&line](double share) { line.show(share); };
   const auto fit = [&](auto method) {
     method.dimension = p.dimension;
     method.seed = p.seed;
     method.threads = p.threads;
     method.progress = progress;
-    auto nodes = method.fit(graph);
-    line.end();
-    return nodes;
+    return method.fit(graph);
   };
   if (!options.old_vectors.empty())
     return wordloom::extend(graph, wordloom::Embeddings::load(options.old_vectors), 5, p.threads);
@@ -72,11 +79,12 @@ inline wordloom::Embeddings fit_nodes(const Options& options, const wordloom::Gr
 inline void run_other_method(const Options& options, const wordloom::Graph& graph,
                              const std::string& graph_text, double load_seconds,
                              PreparedFiles& prepared, NodeTests& tests) {
-  if (!graph_text.empty()) std::cerr << graph_text << '\n';
   if (!options.output.empty())
     wordloom::VectorFile::check_words(graph.vocabulary().words(), output_format(options));
   const auto start = std::chrono::steady_clock::now();
-  const auto nodes = propagated(options, graph, fit_nodes(options, graph));
+  ShareLine line(options.method, graph_text, options.quiet);
+  const auto nodes = propagated(options, graph, fit_nodes(options, graph, line));
+  line.end();
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
   prepared.write(options, nodes);
   tests.run(nodes, options.parameters.threads);

@@ -25,6 +25,8 @@ struct Cleora {
   std::size_t dimension = 128;
   /// Propagations, 1 to 10000.
   std::size_t iterations = 40;
+  /// The weight of a node's own vector beside the mean of its neighbours', 0 to 1000.
+  double own_weight = 0;
   /// Whitens after each propagation; if false, as in the paper, 3 to 5 iterations are best.
   bool whitens = true;
   std::uint64_t seed = 1;
@@ -85,6 +87,7 @@ WORDLOOM_FUNCTION void whiten(RowMatrix& x, bool principal, std::size_t threads)
 WORDLOOM_FUNCTION Embeddings Cleora::fit(const Graph& graph) const {
   detail::check_dimension(dimension, graph.node_count());
   check_parameter("iterations", iterations, 1, 10000);
+  check_parameter("own_weight", own_weight, 0.0, 1000.0);
   const SparseMatrix adjacency = detail::undirected_matrix(graph);
   const std::vector<double> degrees = detail::degrees_of(adjacency);
   std::vector<float> scales(degrees.size());
@@ -95,6 +98,7 @@ WORDLOOM_FUNCTION Embeddings Cleora::fit(const Graph& graph) const {
   for (std::size_t i = 1; i <= iterations; ++i) {
     auto product = adjacency.product(x, y);
     product.row_scales = scales.data();
+    product.own = static_cast<float>(own_weight);
     SparseMatrix::run(product, threads);
     std::swap(x, y);
     detail::normalise_rows(x, threads);

@@ -21,12 +21,12 @@ struct LightNE {
   std::size_t window = 10;
   /// Divides the entries of the matrix (b), as negatives do in training; 1e-6 to 1e6.
   double negatives = 1;
-  /// The number of samples; 0: 100 for each entry of the graph, as far as `memory` allows.
+  /// The number of samples; 0: 25 for each entry of the graph, as far as `memory` allows.
   std::size_t samples = 0;
   /// Bytes that the samples may take, 28 each.
   std::size_t memory = std::size_t{4} << 30;
   /// Power iterations of the factorisation, 0 to 1000: more are more exact.
-  std::size_t iterations = 4;
+  std::size_t iterations = 2;
   ProNE::Filter filter = {};
   std::uint64_t seed = 1;
   /// Threads, up to 65536; 0: as many as are worth starting.
@@ -68,7 +68,7 @@ WORDLOOM_FUNCTION Embeddings LightNE::fit(const Graph& graph) const {
   const std::vector<double> degrees = detail::degrees_of(adjacency);
   const auto count =
       samples != 0 ? samples
-                   : (std::min)(most, static_cast<std::size_t>(100 * adjacency.entry_count()));
+                   : (std::min)(most, static_cast<std::size_t>(25 * adjacency.entry_count()));
   const auto matrix = detail::sampled_walk_matrix(adjacency, degrees,
                                                   {.window = window,
                                                    .samples = static_cast<double>(count),

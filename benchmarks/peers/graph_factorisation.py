@@ -1,0 +1,44 @@
+"""Embeds the nodes of an edge list 'node TAB node' by ProNE (nodevectors) or Cleora (pycleora), both
+from PyPI, with their defaults, and writes word2vec's text format."""
+import argparse
+import os
+
+parser = argparse.ArgumentParser()
+parser.add_argument("method", choices=["prone", "cleora"])
+parser.add_argument("graph")
+parser.add_argument("output")
+parser.add_argument("--dimension", type=int, required=True)
+parser.add_argument("--threads", type=int, required=True)
+parser.add_argument("--seed", type=int, required=True)
+given = parser.parse_args()
+for library in ("OMP", "OPENBLAS", "MKL", "NUMBA", "RAYON"):
+    os.environ[f"{library}_NUM_THREADS"] = str(given.threads)
+
+edges = [line.split()[:2] for line in open(given.graph) if not line.startswith("#")]
+if given.method == "cleora":
+    import pycleora
+    graph = pycleora.SparseMatrix.from_iterator(
+        ("\t".join(edge) for edge in edges), "complex::reflexive::node")
+    names = graph.entity_ids
+    vectors = pycleora.embed(graph, feature_dim=given.dimension, seed=given.seed,
+                             num_workers=given.threads)
+else:
+    import numpy
+    import scipy.sparse
+    from nodevectors import ProNE
+    numpy.random.seed(given.seed)
+    numbers = {}
+    ends = numpy.array([[numbers.setdefault(name, len(numbers)) for name in edge]
+                        for edge in edges])
+    names = list(numbers)
+    matrix = scipy.sparse.coo_matrix(
+        (numpy.ones(2 * len(ends)), (numpy.concatenate([ends[:, 0], ends[:, 1]]),
+                                     numpy.concatenate([ends[:, 1], ends[:, 0]]))),
+        shape=(len(names), len(names))).tocsr()
+    matrix.data[:] = 1
+    vectors = ProNE(n_components=given.dimension, verbose=False).fit_transform(matrix)
+
+with open(given.output, "w") as file:
+    file.write(f"{len(names)} {given.dimension}\n")
+    for name, vector in zip(names, vectors):
+        file.write(name + " " + " ".join(f"{value:.7g}" for value in vector) + "\n")
