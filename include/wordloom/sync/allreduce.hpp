@@ -86,6 +86,7 @@ class Allreduce {
   /// InvalidArgument, on all ranks, if a checkpoint was written by ranks that synchronise in
   /// another way.
   std::uint64_t start(Replica& model, RankInfo& run) {
+    detail::agree_on_lines(ranks_, "method or set of hyperparameters", run.method);
     for (const auto& [what, number] : run.agreed) detail::agree(ranks_, what, number);
     plan(run);
     make_equal(model);

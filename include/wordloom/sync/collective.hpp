@@ -1,12 +1,16 @@
 #pragma once
 #include <algorithm>
+#include <array>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include <wordloom/core/detail/hash.hpp>
 #include <wordloom/core/error.hpp>
 
 namespace wordloom { inline namespace WORDLOOM_ABI {
@@ -122,6 +126,45 @@ void agree(Ranks& ranks, const std::string& what, std::uint64_t number) {
     if (all[r] != all[0])
       throw SyncError{"rank ", r,        " has another ", what, " than rank 0 (",
                       all[r],  ", not ", all[0],          ")"};
+}
+
+/// Returns the first 128 bytes of the text of each rank.
+template <class Ranks>
+std::vector<std::string> gather_text(Ranks& ranks, std::string_view text) {
+  std::array<std::uint64_t, 16> numbers{};
+  std::memcpy(numbers.data(), text.data(), (std::min)(text.size(), sizeof numbers));
+  const auto all = gather_numbers(ranks, std::span<const std::uint64_t>(numbers));
+  std::vector<std::string> texts;
+  for (std::size_t r = 0; r < ranks.size(); ++r) {
+    const auto* const begin = reinterpret_cast<const char*>(&all[r * numbers.size()]);
+    texts.emplace_back(begin, std::find(begin, begin + sizeof numbers, '\0'));
+  }
+  return texts;
+}
+
+/// Throws SyncError, on all ranks, if their texts differ: the message has the first line that does.
+template <class Ranks>
+void agree_on_lines(Ranks& ranks, const std::string& what, std::string_view lines) {
+  // Returns the first rank whose number is not that of rank 0; size() if there is none.
+  const auto first_other = [&](std::uint64_t number) {
+    const auto all = ranks.gather(number);
+    std::size_t r = 1;
+    while (r < all.size() && all[r] == all[0]) ++r;
+    return r;
+  };
+  if (first_other(Hash::of(lines)) == ranks.size()) return;
+  for (std::uint64_t left = 1; left > 0;) {
+    const std::string_view line = lines.substr(0, lines.find('\n'));
+    lines.remove_prefix((std::min)(lines.size(), line.size() + 1));
+    const std::size_t r = first_other(Hash::of(line));
+    if (r < ranks.size()) {
+      const auto texts = gather_text(ranks, line);
+      throw SyncError{"rank ",  r,        " has another ", what, " than rank 0 (",
+                      texts[r], ", not ", texts[0],        ")"};
+    }
+    left = 0;
+    for (const std::uint64_t bytes : ranks.gather(lines.size())) left += bytes;
+  }
 }
 
 }  // namespace detail

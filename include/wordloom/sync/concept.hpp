@@ -7,6 +7,7 @@
 #include <limits>
 #include <span>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -31,6 +32,9 @@ struct RankInfo {
 
   /// Names and values that must be equal on all ranks.
   std::vector<std::pair<const char*, std::uint64_t>> agreed = {};
+  /// The policies and hyperparameters, equal too: "window 5\n...", by which an error can say what
+  /// differs. Refers to text that outlives the start.
+  std::string_view method = {};
   std::size_t input_rows = 0, output_rows = 0, dimension = 0;
   std::uint64_t words_per_epoch = 0;  // that each rank trains
   std::size_t epochs = 1;

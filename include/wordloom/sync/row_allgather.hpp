@@ -47,6 +47,7 @@ class RowAllgather {
   /// Throws SyncError, on all ranks, if their runs or models differ, and InvalidArgument, on all
   /// ranks, if the checkpoint was written with another SyncPolicy.
   std::uint64_t start(Replica& replica, RankInfo& run) {
+    detail::agree_on_lines(ranks_, "method or set of hyperparameters", run.method);
     for (const auto& [what, number] : run.agreed) detail::agree(ranks_, what, number);
     detail::agree(ranks_, "number of rows", run.input_rows);
     detail::agree(ranks_, "number of output rows", run.output_rows);

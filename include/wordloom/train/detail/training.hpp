@@ -141,6 +141,7 @@ std::uint64_t RankTraining<Sync, Schedule, Replica>::start_sync(const Model& mod
                  {"method or set of hyperparameters (fingerprint)", start.method.fingerprint},
                  {"use of checkpoints", (saves ? 1u : 0u) + (resumes ? 2u : 0u)},
                  {"number of threads", saves || resumes ? std::uint64_t{traits.threads} : 0}},
+      .method = start.method.lines,
       .input_rows = model.input.rows(),
       .output_rows = model.has_one_matrix() ? 0 : model.output.rows(),
       .dimension = model.dimension(),
