@@ -30,7 +30,9 @@ struct SuiteComparison {
     if (common > 0 && common < least) return "too few items";
     if (std::isnan(p)) return "not compared";
     if (p < 0.05) return "not worse by more than 0.01";
-    return difference.high < -0.01 && items.high < -0.01 ? "worse by more than 0.01" : "open";
+    // A score such as macro F1 has no items: seeds alone decide.
+    const bool is_worse_on_items = scored == 0 || items.high < -0.01;
+    return difference.high < -0.01 && is_worse_on_items ? "worse by more than 0.01" : "open";
   }
 };
 

@@ -157,11 +157,13 @@ TEST_CASE("the gradients of a network that classifies are those of finite differ
       largest = std::max(largest, std::abs(expected));
     };
     for (NetworkParameter* const p : {&network.filters()[0], &network.filters()[1],
-                                      &network.biases(), &network.weights(), &network.bias()})
-      for (std::size_t row = 0; row<p->value.rows(); row += p->value.rows()> 3 ? 3 : 1)
+                                      &network.biases(), &network.weights(), &network.bias()}) {
+      const std::size_t rows = p->value.rows(), step = rows > 3 ? 3 : 1;
+      for (std::size_t row = 0; row < rows; row += step)
         for (std::size_t c = 0; c < p->value.columns(); c += 2)
           if (p != &network.weights() || row % 32 < 18)
             compare(double{p->gradient.row(row)[c]}, difference(p->value, row, c));
+    }
     for (NetworkParameter& table : network.tables()) {
       CHECK(table.chosen.size() > 3);
       for (std::size_t i = 1; i < table.chosen.size(); ++i)

@@ -149,6 +149,9 @@ if evaluate vectors vectors --suite nets --only cnn cnn-trained relations >out 2
   grep '^CNN/pets [*]  *accuracy  *[01][.][0-9]*  *0.0000  *2  *40  *0 ' out
   grep '^CNN trained/pets [*]  *accuracy  *[01][.][0-9]*  *0.0000  *2  *40  *0 ' out
   grep '^relations/semeval-x [*]  *macro F1  *1.0000  *0.0000  *2  *40  *0 ' out
+  for i in 1 2 3; do cat nets/classification/semeval-x.train.tsv; done >nets/classification/semeval-x.test.tsv
+  evaluate vectors vectors --suite nets --only relations --against vectors vectors >out
+  grep '^relations/semeval-x  *0.0000 .* not worse by more than 0.01$' out
 else
   grep WORDLOOM_ENABLE_BLAS err
 fi

@@ -6,7 +6,6 @@
 #include <limits>
 #include <numeric>
 #include <span>
-#include <utility>
 #include <vector>
 
 #include <wordloom/core/random.hpp>
@@ -96,8 +95,7 @@ class SequenceNetwork {
             tables_.size(),
             options_.has_tanh ? -std::numeric_limits<float>::infinity() : 0.0f};
   }
-  /// Calls `call(products of table t at place k of width w, filters of those)` with numbers of
-  /// rows.
+  /// Calls `call(w, t, first row of the products, first row of the filters)` for all places.
   template <class Call>
   void for_each_product(const Call& call) const {
     for (std::size_t w = 0, first = 0; w < widths(); first += width(w++))
@@ -112,7 +110,6 @@ class SequenceNetwork {
   std::vector<NetworkParameter> tables_, filters_;
   NetworkParameter biases_, weights_, bias_;
   simd::ConvolutionFunctions functions_ = simd::convolution_functions();
-
   // The scratch of a batch.
   SymbolBatch batch_;
   std::vector<RowMatrix> rows_;                          // of the tables, of chosen symbols
@@ -125,7 +122,6 @@ inline SequenceNetwork::SequenceNetwork(const std::vector<Table>& tables, const 
     : options_(options), random_(options.seed), batch_(options.padding, options.max_width) {
   const std::size_t widths = options.max_width - options.min_width + 1;
   const std::size_t places = widths * (options.min_width + options.max_width) / 2;
-  const auto uniform = [&] { return (2 * random_.uniform() - 1) * options_.spread; };
   for (const Table& table : tables) {
     batch_.add_table(table.rows.rows());
     tables_.emplace_back(table.is_trained ? table.rows.copy() : table.rows.borrow(), options.rule,
@@ -133,7 +129,8 @@ inline SequenceNetwork::SequenceNetwork(const std::vector<Table>& tables, const 
     filters_.emplace_back(RowMatrix(places * table.rows.columns(), options.filters), options.rule);
     RowMatrix& values = filters_.back().value;
     for (std::size_t row = 0; row < values.rows(); ++row)
-      for (float& x : values.row(row)) x = static_cast<float>(uniform());
+      for (float& x : values.row(row))
+        x = static_cast<float>((2 * random_.uniform() - 1) * options_.spread);
   }
   biases_ = NetworkParameter(RowMatrix(widths, options.filters), options.rule);
   weights_ = NetworkParameter(RowMatrix(widths * stride(), options.classes), options.rule);
