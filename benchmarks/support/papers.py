@@ -130,9 +130,9 @@ PAPERS = {
                  " labels as a node has, as for DeepWalk; the paper has cross-validation and does not say how"
                  " labels are chosen. Compare differences between programs, not levels. p = 4, q = 1, as"
                  " in node2vec's paper; no subsampling of nodes, which the paper does not mention."),
-        untested=("Relations (SemEval-2010 task 8) need a convolutional network, which is not here. The"
+        untested=("Relations (SemEval-2010 task 8) need a convolutional network, which this script does not run. The"
                   " published .671 equals random vectors: a separate script, with the official macro F1,"
-                  " had .669 for them and .786 for vectors trained here.",
+                  " had .669 for them and .786 for vectors of `shared+fused`.",
                   "BlogCatalog and Wikipedia-2006 are not at hand; micro F1 of links on Facebook and"
                   " AstroPh: concatenated vectors and an SVM are not here.",
                   "Speed on 28 threads and a P100 (table VIII).")),
