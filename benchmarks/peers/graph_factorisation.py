@@ -18,7 +18,7 @@ edges = [line.split()[:2] for line in open(given.graph) if not line.startswith("
 if given.method == "cleora":
     import pycleora
     graph = pycleora.SparseMatrix.from_iterator(
-        ("\t".join(edge) for edge in edges), "complex::reflexive::node")
+        (" ".join(edge) for edge in edges), "complex::reflexive::node")
     names = graph.entity_ids
     vectors = pycleora.embed(graph, feature_dim=given.dimension, seed=given.seed,
                              num_workers=given.threads)

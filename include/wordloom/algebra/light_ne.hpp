@@ -23,7 +23,7 @@ struct LightNE {
   double negatives = 1;
   /// The number of samples; 0: 25 for each entry of the graph, as far as `memory` allows.
   std::size_t samples = 0;
-  /// Bytes that the samples may take, 28 each.
+  /// Bytes that the samples may take, 40 each.
   std::size_t memory = std::size_t{4} << 30;
   /// Power iterations of the factorisation, 0 to 1000: more are more exact.
   std::size_t iterations = 2;

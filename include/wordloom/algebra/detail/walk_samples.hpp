@@ -25,8 +25,9 @@ struct WalkSampleOptions {
   std::size_t threads;
 };
 
-/// Bytes of memory for each sample while the matrix is made.
-constexpr std::size_t bytes_of_sample = 12 + 2 * 8;
+/// The maximum bytes of memory for each sample while the matrix is made: in lists that double, and
+/// in the rows of both nodes.
+constexpr std::size_t bytes_of_sample = 2 * 12 + 2 * 8;
 
 /// Returns log+ of the sampled matrix of DeepWalk (Qiu et al. 2019, NetSMF, algorithms 1 and 2;
 /// downsampled by degree as in Qiu et al. 2021, LightNE, section 3.2): of vol / (b T) times the sum
@@ -169,6 +170,7 @@ WORDLOOM_FUNCTION SparseMatrix sampled_walk_matrix(const SparseMatrix& adjacency
     next[i] = to;
   }
   values.resize(all);
+  values.shrink_to_fit();
   return SparseMatrix(std::move(next), std::move(columns), std::move(values), nodes);
 }
 
