@@ -85,12 +85,12 @@ inline void run_other_method(const Options& options, const wordloom::Graph& grap
   ShareLine line(options.method, graph_text, options.quiet);
   const auto nodes = propagated(options, graph, fit_nodes(options, graph, line));
   line.end();
-  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+  const std::chrono::duration<double> train_time = std::chrono::steady_clock::now() - start;
   prepared.write(options, nodes);
   tests.run(nodes, options.parameters.threads);
   if (!options.json) return tests.print(std::cout);
   nlohmann::ordered_json json{{"method", options.old_vectors.empty() ? options.method : "extend"},
-                              {"train_seconds", seconds.count()},
+                              {"train_seconds", train_time.count()},
                               {"vocabulary", nodes.size()},
                               {"edges", graph.edge_count()},
                               {"peak_rss_bytes", peak_rss_bytes()},

@@ -89,7 +89,7 @@ void for_each_method(std::size_t dimension, std::size_t threads, Use&& use) {
 
 TEST_CASE("a sparse product is that of double precision, with the same bits by any threads") {
   for (const bool has_values : {false, true})
-    for (const std::size_t dimension : {1, 16, 33, 144, 300}) {
+    for (const std::size_t dimension : {1u, 16u, 33u, 144u, 300u}) {
       const auto a = random_matrix(70, 50, has_values);
       const RowMatrix x = random_rows(50, dimension);
       const RowMatrix y = a.multiply(x, 1);
@@ -200,7 +200,7 @@ TEST_CASE("each method tells two groups apart, with the same bits by one thread 
   constexpr WordId size = 12;
   auto edges = two_groups(size);
   edges.push_back({1, 1, 1});                                                  // a self-loop
-  for (const WordId other : {24, 26}) edges.push_back({other, other + 1, 1});  // other parts
+  for (const WordId other : {24u, 26u}) edges.push_back({other, other + 1, 1});  // other parts
   for (const bool directed : {false, true})
     for (const bool weighted : {false, true}) {
       const auto graph = Graph::from_edges(

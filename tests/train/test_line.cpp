@@ -77,7 +77,7 @@ TEST_CASE("vectors of both orders of LINE can be joined", "[line]") {
   const auto& nodes = samples.graph().vocabulary();
   const Embeddings first = Line<1>(small()).fit(samples, nodes);
   const Embeddings second = Line<2>(small()).fit(samples, nodes);
-  const Embeddings both = concatenate(first, second);
+  const Embeddings both = Embeddings::concatenate(first, second);
   CHECK(both.dimension() == 16);
   CHECK(separation(both) > 0.9);
   CHECK(both.similarity(3, 4) ==

@@ -329,7 +329,7 @@ class MpiOperations {
   std::vector<Host> hosts_;       // [ranks]
   End own_;
   MPI_Request requests_[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
-  // Of the operation in progress:
+  // State of the operation in progress:
   std::byte* values_ = nullptr;
   MPI_Datatype type_ = MPI_FLOAT;
   std::size_t value_size_ = sizeof(float);

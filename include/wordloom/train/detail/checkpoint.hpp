@@ -240,7 +240,8 @@ WORDLOOM_FUNCTION Checkpoint Checkpoint::load(const std::filesystem::path& path)
 inline std::pair<std::string_view, std::string_view> first_difference(std::string_view left,
                                                                       std::string_view right) {
   const auto [at, other] = std::mismatch(left.begin(), left.end(), right.begin(), right.end());
-  const std::size_t begin = left.substr(0, at - left.begin()).rfind('\n') + 1;
+  const auto same = static_cast<std::size_t>(at - left.begin());
+  const std::size_t begin = left.substr(0, same).rfind('\n') + 1;
   const auto line = [&](std::string_view text) {
     return text.substr(begin, text.find('\n', begin) - begin);
   };
