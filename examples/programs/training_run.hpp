@@ -240,13 +240,21 @@ inline void note_threads(const Program& program, const TrainingOptions& options,
   std::cerr << '\n';
 }
 
+/// Returns the number of words that this process has trained, without those before it resumed.
+/// `report`: a Progress or TrainReport.
+inline std::uint64_t words_of(const auto& report) {
+  const double words = report.words_per_second * report.seconds;
+  return std::isfinite(words) ? static_cast<std::uint64_t>(words + 0.5) : 0;
+}
+
 /// Returns the traffic of this process so far, for the line of progress; empty if it trains alone.
 inline std::string traffic_text(const Cluster& cluster, const wordloom::Progress& progress) {
-  if (cluster.size() == 1 || progress.tokens == 0 || progress.seconds <= 0) return "";
+  const std::uint64_t words = words_of(progress);
+  if (cluster.size() == 1 || words == 0) return "";
   const auto traffic = cluster.traffic();
   char text[64];
   std::snprintf(text, sizeof text, "%.0f B/word  waited %.0f%%  ",
-                static_cast<double>(traffic.bytes) / static_cast<double>(progress.tokens),
+                static_cast<double>(traffic.bytes) / static_cast<double>(words),
                 100 * traffic.waited_seconds / progress.seconds);
   return text;
 }
@@ -256,10 +264,10 @@ struct ClusterTraffic {
   double bytes_per_word = 0;           // mean over all words
   std::vector<double> waited_seconds;  // of each process
 
-  ClusterTraffic(Cluster& cluster, std::uint64_t all_tokens) {
+  ClusterTraffic(Cluster& cluster, std::uint64_t all_words) {
     const auto own = cluster.traffic();
     bytes_per_word = static_cast<double>(cluster.sum(own.bytes)) /
-                     static_cast<double>((std::max<std::uint64_t>)(all_tokens, 1));
+                     static_cast<double>((std::max<std::uint64_t>)(all_words, 1));
     for (const auto ms : cluster.gather(static_cast<std::uint64_t>(own.waited_seconds * 1000)))
       waited_seconds.push_back(static_cast<double>(ms) / 1000);
   }
@@ -315,11 +323,12 @@ inline RunReport train(const Program& program, const TrainingOptions& options, C
                    std::nullopt};
   if (cluster.is_joined()) {
     report.tokens = cluster.sum(report.tokens);
-    report.words_per_second = static_cast<double>(report.tokens) / report.seconds;
+    const std::uint64_t words = cluster.sum(words_of(report));
+    report.words_per_second = report.seconds > 0 ? static_cast<double>(words) / report.seconds : 0;
     if (cluster.sum(report.stopped || std::isfinite(report.loss) ? 1 : 0) == 0)
       throw wordloom::CorpusError(
           "nothing was trained: subsampling leaves no sentence two words; use a higher --sample");
-    if (cluster.size() > 1) report.traffic.emplace(cluster, report.tokens);
+    if (cluster.size() > 1) report.traffic.emplace(cluster, words);
   }
   line.end();
   if (report.traffic && !options.quiet && cluster.is_first())
