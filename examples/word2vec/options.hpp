@@ -288,7 +288,6 @@ inline void check(Options& options) {
   if (options.classes > 0 && (options.output.empty() || writes_model(options)))
     throw wordloom::InvalidArgument(
         "--classes writes lines 'word class' to --output FILE: give that, not --format fasttext");
-        "out");
   if (options.max_sentence == 0)
     throw wordloom::InvalidArgument("--max-sentence is 0, must be above 0");
 }
