@@ -208,8 +208,8 @@ PAPERS = {
                  ("deepwalk, AstroPh", "hadamard"): .9340, ("node2vec, AstroPh", "hadamard"): .9366},
         differs=(ONE_THREAD, "p = 4 and q = 1 for PPI, as published; 1 and 1 for the other graphs, where the"
                  " paper searches and does not name them.",
-                 "The published figures are quoted at second hand: the paper was not at hand. The .1791 of"
-                 " PPI, .9340 and .9366 of AstroPh were found in two other places."),
+                 "The paper was not at hand: its figures are quoted from memory. Only the .1791 of PPI and"
+                 " the .9340 and .9366 of AstroPh were found elsewhere."),
         untested=("BlogCatalog and Wikipedia (table 2) are not at hand.",)),
     "line": Paper(
         title="LINE (Tang et al. 2015), by tables 2 and 4 of node2vec's paper",
@@ -221,7 +221,7 @@ PAPERS = {
         figures={("LINE, both, half of the dimensions each", "macro"): .1447,
                  ("LINE, both, half of the dimensions each", "hadamard"): .7249},
         differs=(ONE_THREAD, "LINE's own tables are of graphs that are not at hand (Wikipedia, Flickr, YouTube,"
-                 " DBLP): the figures are those that node2vec's authors measured on PPI, at second hand.",
+                 " DBLP): the figures are those that node2vec's authors measured on PPI, quoted from memory.",
                  "100 edges are drawn for each entry of the graph."),
         untested=("Graphs of millions of nodes (tables 3 to 9 of LINE's paper).",)),
     "quality": Paper(
