@@ -66,9 +66,9 @@ WORDLOOM_FUNCTION Embeddings LightNE::fit(const Graph& graph) const {
   };
   const SparseMatrix adjacency = detail::undirected_matrix(graph);
   const std::vector<double> degrees = detail::degrees_of(adjacency);
-  const auto count =
-      samples != 0 ? samples
-                   : (std::min)(most, static_cast<std::size_t>(25 * adjacency.entry_count()));
+  const auto count = samples != 0
+                         ? samples
+                         : (std::min)(most, static_cast<std::size_t>(25 * adjacency.entry_count()));
   const auto matrix = detail::sampled_walk_matrix(adjacency, degrees,
                                                   {.window = window,
                                                    .samples = static_cast<double>(count),
