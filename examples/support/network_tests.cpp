@@ -7,7 +7,7 @@ namespace network_tests {
 wordloom::SentenceSet::Report classify(const wordloom::SentenceSet& sentences,
                                        const wordloom::Embeddings& words,
                                        wordloom::LetterCase letter_case, bool trains_vectors) {
-  return wordloom::SentenceNetwork{.trains_vectors = trains_vectors, .letter_case = letter_case}
+  return wordloom::SentenceSet::Network{.trains_vectors = trains_vectors, .letter_case = letter_case}
       .evaluate(sentences, words);
 }
 

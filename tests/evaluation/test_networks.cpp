@@ -69,13 +69,13 @@ TEST_CASE("a network classifies sentences by the order of their words", "[evalua
           sentence.words.begin() + static_cast<std::ptrdiff_t>(random.below(2) * 2),
           random.below(2) == 0 ? "unknown" : "w9");
   }
-  const SentenceNetwork network{.filters = 10, .batch = 10, .epochs = 8, .threads = 1};
+  const SentenceSet::Network network{.filters = 10, .batch = 10, .epochs = 8, .threads = 1};
   const auto crossed = network.evaluate(set, known_vectors());
   CHECK(crossed.folds.size() == 10);
   CHECK(crossed.used == 120);
   CHECK(crossed.without_words == 0);
   CHECK(crossed.accuracy > 0.9);
-  SentenceNetwork other = network;
+  SentenceSet::Network other = network;
   other.threads = 3;
   CHECK(other.evaluate(set, known_vectors()).right == crossed.right);
   set.trained = 80;

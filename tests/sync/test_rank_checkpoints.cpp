@@ -99,12 +99,12 @@ TEST_CASE("ranks resume from a checkpoint to the same bits", "[sync][checkpoint]
 TEST_CASE("ranks resume only with the same rule and the same times of synchronisation",
           "[sync][checkpoint]") {
   const SyncOptions uneven{.bytes_per_word = 1e-9}, by_epoch{.interval = SyncOptions::epoch};
-  const auto resumes = [&](const SyncOptions& options, AnyRule rule) {
+  const auto resumes = [&](const SyncOptions& options, SyncOptions::Rule rule) {
     std::string message;
     ThreadRanks::run(1, [&](ThreadRanks self) {
       Model model(zipf_vocabulary(40, 1000), 5);
       RankInfo run = sync_run(model, 1000, {}, [](double) { return 0.1; });
-      Allreduce first(self, by_epoch, AnyRule()), second(self, options, rule);
+      Allreduce first(self, by_epoch, SyncOptions::Rule()), second(self, options, rule);
       first.start(model, run);
       run.positions = first.gather(model, {});
       run.resumes = true;
@@ -117,7 +117,7 @@ TEST_CASE("ranks resume only with the same rule and the same times of synchronis
     return message == "";
   };
   CHECK(resumes(by_epoch, {}));
-  CHECK_FALSE(resumes(by_epoch, {AnyRule::Kind::sum}));
+  CHECK_FALSE(resumes(by_epoch, {SyncOptions::Rule::Kind::sum}));
   CHECK_FALSE(resumes(uneven, {}));  // as often, but denser at first
 }
 

@@ -26,7 +26,7 @@ namespace wordloom { inline namespace WORDLOOM_ABI {
 /// The network of Kim (2014, "Convolutional Neural Networks for Sentence Classification") in the
 /// settings of his code: filters over 3, 4 and 5 words, ReLU, the maximum over time, dropout, a
 /// softmax whose weights of a class are no longer than 3, and Adadelta.
-struct SentenceNetwork {
+struct SentenceSet::Network {
   /// True if the vectors of words are trained, too ("non-static").
   bool trains_vectors = false;
   /// Filters of each width, 1 to 65536.
@@ -55,12 +55,11 @@ struct SentenceNetwork {
   /// classified as after the epoch that is best on these. Memory: a copy of the vectors of the
   /// set's words, with trained vectors four for each thread. Deterministic for any number of
   /// threads. Throws InvalidArgument for parameters out of bounds and vectors that are not finite.
-  [[nodiscard]] SentenceSet::Report evaluate(const SentenceSet& set,
-                                             const Embeddings& embeddings) const;
+  [[nodiscard]] Report evaluate(const SentenceSet& set, const Embeddings& embeddings) const;
 };
 
-inline SentenceSet::Report SentenceNetwork::evaluate(const SentenceSet& set,
-                                                     const Embeddings& embeddings) const {
+inline SentenceSet::Report SentenceSet::Network::evaluate(const SentenceSet& set,
+                                                          const Embeddings& embeddings) const {
   validate_parameters(*this);
   const std::size_t size = set.sentences.size();
   SentenceSet::Report report;

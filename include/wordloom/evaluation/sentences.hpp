@@ -52,6 +52,9 @@ struct SentenceSet {
     std::vector<std::uint8_t> right = {};  // for each tested sentence, in order: 1 if it is right
   };
 
+  /// A convolutional network that classifies the sentences; defined in sentence_network.hpp.
+  struct Network;
+
   std::vector<Sentence> sentences;
   /// The first so many sentences are trained on and the others tested; 0: each tenth of the
   /// sentences, number i modulo 10, is tested by training on the others.
