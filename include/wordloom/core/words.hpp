@@ -127,11 +127,7 @@ class WordList {
 
   /// Returns the number of a word, the lowest if it was added several times; nothing if it is not
   /// in the list.
-  [[nodiscard]] std::optional<WordId> find(std::string_view word) const noexcept {
-    const Slot slot = slots_[slot_of(word, detail::Hash::of(word))];
-    if (slot.number == 0) return std::nullopt;
-    return slot.number - 1;
-  }
+  [[nodiscard]] std::optional<WordId> find(std::string_view word) const noexcept;
 
   /// Returns the number of a word, the lowest if it was added several times. Throws UnknownWord if
   /// it is not in the list.
@@ -142,15 +138,7 @@ class WordList {
 
   /// Returns the number of `word`, after adding it if it is new. Throws InvalidArgument if the list
   /// already has 2^32 - 2 words.
-  WordId insert(std::string_view word) {
-    const std::uint64_t hash = detail::Hash::of(word);
-    Slot& slot = slots_[slot_of(word, hash)];
-    if (slot.number != 0) return slot.number - 1;
-    push_back(word);
-    slot = {tag_of(hash), static_cast<WordId>(size())};
-    if (size() > slots_.size() / 2) grow();
-    return static_cast<WordId>(size() - 1);
-  }
+  WordId insert(std::string_view word);
 
   /// Adds `word` even if the list has it already. Returns true if it was new. Throws as `insert`.
   bool append(std::string_view word);
@@ -195,6 +183,22 @@ class WordList {
 };
 
 #if WORDLOOM_DEFINES_FUNCTIONS
+
+WORDLOOM_FUNCTION std::optional<WordId> WordList::find(std::string_view word) const noexcept {
+  const Slot slot = slots_[slot_of(word, detail::Hash::of(word))];
+  if (slot.number == 0) return std::nullopt;
+  return slot.number - 1;
+}
+
+WORDLOOM_FUNCTION WordId WordList::insert(std::string_view word) {
+  const std::uint64_t hash = detail::Hash::of(word);
+  Slot& slot = slots_[slot_of(word, hash)];
+  if (slot.number != 0) return slot.number - 1;
+  push_back(word);
+  slot = {tag_of(hash), static_cast<WordId>(size())};
+  if (size() > slots_.size() / 2) grow();
+  return static_cast<WordId>(size() - 1);
+}
 
 WORDLOOM_FUNCTION bool WordList::append(std::string_view word) {
   const std::size_t before = size();

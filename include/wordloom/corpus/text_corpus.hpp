@@ -59,20 +59,8 @@ inline constexpr WordId end_of_line = (std::numeric_limits<WordId>::max)();
 
 /// Appends the ids of the known words of `text`, and `end_of_line` for each \n unless lines are
 /// joined. Returns the number of all words of `text`.
-inline std::uint64_t encode(std::string_view text, const Vocabulary& vocabulary,
-                            const CorpusOptions& options, std::vector<WordId>& ids) {
-  std::uint64_t words = 0;
-  for_each_word(
-      text, options.unicode_spaces,
-      [&](std::string_view word) {
-        ++words;
-        if (const auto id = vocabulary.find(word)) ids.push_back(*id);
-      },
-      [&] {
-        if (!options.join_lines) ids.push_back(end_of_line);
-      });
-  return words;
-}
+std::uint64_t encode(std::string_view text, const Vocabulary& vocabulary,
+                     const CorpusOptions& options, std::vector<WordId>& ids);
 
 /// Cuts the ids of a text into sentences: a line, or `max_length` known words of a longer one.
 /// Needs the ids in order, in pieces of any size.
@@ -208,6 +196,22 @@ class TextCorpus {
 static_assert(Corpus<TextCorpus>);
 
 #if WORDLOOM_DEFINES_FUNCTIONS
+
+WORDLOOM_FUNCTION std::uint64_t detail::encode(std::string_view text, const Vocabulary& vocabulary,
+                                               const CorpusOptions& options,
+                                               std::vector<WordId>& ids) {
+  std::uint64_t words = 0;
+  for_each_word(
+      text, options.unicode_spaces,
+      [&](std::string_view word) {
+        ++words;
+        if (const auto id = vocabulary.find(word)) ids.push_back(*id);
+      },
+      [&] {
+        if (!options.join_lines) ids.push_back(end_of_line);
+      });
+  return words;
+}
 
 WORDLOOM_FUNCTION void CorpusOptions::validate() const {
   if (max_sentence_length == 0) throw InvalidArgument("max_sentence_length is 0, must be above 0");

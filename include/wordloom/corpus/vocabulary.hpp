@@ -50,13 +50,7 @@ class WordCounter {
  public:
   /// Returns how many different words were seen before `word`. Throws InvalidArgument for more than
   /// 2^32 - 2 different words and if its counts add up to more than 2^64 - 1.
-  WordId count(std::string_view word, std::uint64_t count = 1) {
-    const WordId number = words_.insert(word);
-    if (number == counts_.size()) counts_.push_back(0);
-    if (__builtin_add_overflow(counts_[number], count, &counts_[number]))
-      throw InvalidArgument{"the counts of the word '", word, "' add up to more than 2^64 - 1"};
-    return number;
-  }
+  WordId count(std::string_view word, std::uint64_t count = 1);
 
   /// Returns whether the word is new. Throws as `count`.
   bool add(std::string_view word, std::uint64_t count = 1) {

@@ -15,19 +15,7 @@ namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
 /// step.
 class Hash {
  public:
-  void add(const void* data, std::size_t size) noexcept {
-    const auto* from = static_cast<const unsigned char*>(data);
-    const auto open_bits = static_cast<unsigned>(size_ % 8 * 8);
-    const auto add_word = [&](std::uint64_t word, bool fills_a_step) {
-      open_ |= word << open_bits;
-      if (!fills_a_step) return;
-      state_ = mix(state_, open_);
-      open_ = word >> 1 >> (63 - open_bits);  // `word >> 64` is not defined
-    };
-    size_ += size;
-    for (; size >= 8; from += 8, size -= 8) add_word(load<std::uint64_t>(from), true);
-    if (size > 0) add_word(load_short(from, size), open_bits / 8 + size >= 8);
-  }
+  void add(const void* data, std::size_t size) noexcept;
   void add(std::uint64_t number) noexcept { add(&number, sizeof(number)); }
   /// Adds the size and the bytes of a text, so that "ab", "c" is not "a", "bc".
   void add(std::string_view text) noexcept {
@@ -75,5 +63,23 @@ class Hash {
   std::uint64_t open_ = 0;  // the last size_ % 8 bytes, which no step has taken yet
   std::uint64_t size_ = 0;  // bytes
 };
+
+#if WORDLOOM_DEFINES_FUNCTIONS
+
+WORDLOOM_FUNCTION void Hash::add(const void* data, std::size_t size) noexcept {
+  const auto* from = static_cast<const unsigned char*>(data);
+  const auto open_bits = static_cast<unsigned>(size_ % 8 * 8);
+  const auto add_word = [&](std::uint64_t word, bool fills_a_step) {
+    open_ |= word << open_bits;
+    if (!fills_a_step) return;
+    state_ = mix(state_, open_);
+    open_ = word >> 1 >> (63 - open_bits);  // `word >> 64` is not defined
+  };
+  size_ += size;
+  for (; size >= 8; from += 8, size -= 8) add_word(load<std::uint64_t>(from), true);
+  if (size > 0) add_word(load_short(from, size), open_bits / 8 + size >= 8);
+}
+
+#endif
 
 }}}  // namespace wordloom::WORDLOOM_ABI::detail

@@ -1,6 +1,14 @@
 // Functions of Vocabulary (corpus/vocabulary.hpp).
 namespace wordloom { inline namespace WORDLOOM_ABI {
 
+WORDLOOM_FUNCTION WordId detail::WordCounter::count(std::string_view word, std::uint64_t count) {
+  const WordId number = words_.insert(word);
+  if (number == counts_.size()) counts_.push_back(0);
+  if (__builtin_add_overflow(counts_[number], count, &counts_[number]))
+    throw InvalidArgument{"the counts of the word '", word, "' add up to more than 2^64 - 1"};
+  return number;
+}
+
 WORDLOOM_FUNCTION detail::WordCounter detail::count_words(const std::filesystem::path& path,
                                                           const VocabularyOptions& options,
                                                           detail::TextPart part) {
