@@ -67,8 +67,9 @@ struct WordRelations {
 
   std::vector<Sentence> trained, tested;
 
-  /// Reads lines "number<TAB>relation<TAB>sentence", in which <e1>...</e1> and <e2>...</e2> mark
-  /// the words. Words are runs of ASCII letters and digits; every other character is one, too.
+  /// Reads lines "number<TAB>relation<TAB>sentence", in which `<e1>...</e1>` and `<e2>...</e2>`
+  /// mark the words. Words are runs of ASCII letters and digits; every other character is one,
+  /// too.
   /// Throws IoError, FormatError with line and column, and InvalidArgument if there is one
   /// relation.
   [[nodiscard]] static WordRelations load(const std::filesystem::path& trained,
