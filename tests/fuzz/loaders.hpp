@@ -153,7 +153,7 @@ inline std::vector<Loader> all_loaders(const TemporaryFolder& folder) {
   models.samples.push_back(read_file(folder / "model"));
   loaders.push_back(std::move(models));
 
-  detail::Checkpoint checkpoint{1, 2, 3, 4, 5, 6, {}, model.copy_of_matrices()};
+  detail::Checkpoint checkpoint{{1, "window 5\n"}, 2, 3, 4, 5, 6, {}, model.copy_of_matrices()};
   Loader checkpoints{"checkpoint", {}, folder / "checkpoint", true, [](const auto& path) {
                        static_cast<void>(detail::Checkpoint::load(path));
                      }};
