@@ -119,18 +119,18 @@ WORDLOOM_FUNCTION SparseMatrix PmiSvd::shifted_pmi(detail::KeptWords words,
     of_word[i] = log_sum + std::log(shift);
     of_context[i] = smoothing * log_sum - std::log(total);
   }
-  struct Block {
+  struct Part {
     std::vector<std::uint32_t> columns;
     std::vector<float> values;
   };
   constexpr std::size_t block = 64;
-  std::vector<Block> blocks((word_count + block - 1) / block);
+  std::vector<Part> parts((word_count + block - 1) / block);
   std::vector<std::uint64_t> ends(word_count);
   const std::size_t used = resolve_threads(threads);
   std::vector<detail::PairCounts::Row> rows(used, detail::PairCounts::Row(word_count));
   detail::for_blocks(
       word_count, block, used, [&](std::size_t thread, std::size_t first, std::size_t last) {
-        Block& to = blocks[first / block];
+        Part& to = parts[first / block];
         for (std::size_t i = first; i < last; ++i) {
           counts.add_row(i, rows[thread]);
           rows[thread].take(true, [&](std::uint32_t j, std::uint64_t count) {
@@ -155,7 +155,7 @@ WORDLOOM_FUNCTION SparseMatrix PmiSvd::shifted_pmi(detail::KeptWords words,
   std::vector<float> values;
   columns.reserve(ends.back());
   values.reserve(ends.back());
-  for (Block& from : blocks) {
+  for (Part& from : parts) {
     columns.insert(columns.end(), from.columns.begin(), from.columns.end());
     values.insert(values.end(), from.values.begin(), from.values.end());
     from = {};
