@@ -28,7 +28,7 @@ template <class Prepared>
 void run_svd(const Options& options, const wordloom::AnyCorpus& corpus,
              const wordloom::Vocabulary& vocabulary, const std::string& counts,
              Prepared& prepared) {
-  ShareLine line("word2vec: svd", counts, options.quiet);
+  ShareLine line("word2vec: svd", options.quiet ? "" : counts, options.quiet);
   auto svd = svd_of(options);
   svd.progress = [&line](double share) { line.show(share); };
   const auto start = std::chrono::steady_clock::now();

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 #include <wordloom/algebra.hpp>
+#include <wordloom/corpus/encoded_corpus.hpp>
 
 #include "catch.hpp"
 #include "support.hpp"
