@@ -301,6 +301,7 @@ TEST_CASE("shifted mutual information is that of all windows, with the same bits
       PmiSvd svd{.dimension = 4,
                  .window = 3,
                  .fixed_window = fixed,
+                 .subsample = 0,
                  .smoothing = smoothing,
                  .shift = 1.2,
                  .threads = 1};

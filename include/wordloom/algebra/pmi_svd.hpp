@@ -30,7 +30,7 @@ struct PmiSvd {
   /// the mean of word2vec's random windows.
   bool fixed_window = false;
   /// Threshold of subsampling, as Hyperparameters::subsample, before windows are made; 0 keeps all.
-  double subsample = 0;
+  double subsample = 1e-3;
   /// Contexts are weighted by count ^ this, 0 to 10: 1 gives the plain mutual information.
   double smoothing = 0.75;
   /// The logarithm of this, as of a number of negatives, is subtracted from all entries; 1e-6 to
