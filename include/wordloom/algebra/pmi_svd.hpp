@@ -39,7 +39,7 @@ struct PmiSvd {
   /// The power of the singular values (hyperwords' eig), 0 to 10.
   double power = 0.5;
   /// Power iterations of the factorisation, 0 to 1000: more are more exact.
-  std::size_t iterations = 2;
+  std::size_t iterations = 4;
   std::uint64_t seed = 1;
   /// Threads, up to 65536; 0: as many as are worth starting.
   std::size_t threads = 0;
