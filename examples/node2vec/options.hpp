@@ -317,48 +317,45 @@ inline void require_effects_on_vectors(const Options& options) {
     return;
   }
   // Those of files, of the graph and of results, and those that other programs usually pass.
-  const std::set<std::string> of_all{"--input",
-                                     "-i",
-                                     "--output",
-                                     "-o",
-                                     "--binary",
-                                     "--format",
-                                     "--cache",
-                                     "--threads",
-                                     "--workers",
-                                     "--input-format",
-                                     "--delimiter",
-                                     "--header",
-                                     "--no-header",
-                                     "-w",
-                                     "--weighted",
-                                     "--unweighted",
-                                     "--directed",
-                                     "--dr",
-                                     "--undirected",
-                                     "--self-loops",
-                                     "--quiet",
-                                     "--isolated-nodes",
-                                     "--duplicate-edges",
-                                     "--method",
-                                     "--propagate",
-                                     "--old-vectors",
-                                     "--samples",
-                                     "--evaluate-links",
-                                     "--json",
-                                     "--verbose",
-                                     "-v",
-                                     "--evaluate-labels",
-                                     "--list-policies",
-                                     "--task",
-                                     "--mode"};
-  const std::set<std::string> of_training{
-      "--size", "-d", "--dimensions", "--seed", "--random_state", "--random-state"};
-  const std::set<std::string> of_window{"--window", "-k", "--window-size"};
-  for (const std::string& name : options.given)
-    if (!of_all.contains(name) && !(options.old_vectors.empty() && of_training.contains(name)) &&
-        !(options.method == "lightne" && of_window.contains(name)))
-      throw wordloom::InvalidArgument(name + " has no effect " + with);
+  std::set<std::string> read{"--input",
+                             "-i",
+                             "--output",
+                             "-o",
+                             "--binary",
+                             "--format",
+                             "--cache",
+                             "--threads",
+                             "--workers",
+                             "--input-format",
+                             "--delimiter",
+                             "--header",
+                             "--no-header",
+                             "-w",
+                             "--weighted",
+                             "--unweighted",
+                             "--directed",
+                             "--dr",
+                             "--undirected",
+                             "--self-loops",
+                             "--quiet",
+                             "--isolated-nodes",
+                             "--duplicate-edges",
+                             "--method",
+                             "--propagate",
+                             "--old-vectors",
+                             "--samples",
+                             "--evaluate-links",
+                             "--json",
+                             "--verbose",
+                             "-v",
+                             "--evaluate-labels",
+                             "--list-policies",
+                             "--task",
+                             "--mode"};
+  if (options.old_vectors.empty())
+    read.insert({"--size", "-d", "--dimensions", "--seed", "--random_state", "--random-state"});
+  if (options.method == "lightne") read.insert({"--window", "-k", "--window-size"});
+  require_read(options, read, with);
   if (writes_model(options))
     throw wordloom::InvalidArgument("--format fasttext is for models of --method walks");
 }

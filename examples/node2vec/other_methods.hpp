@@ -1,53 +1,15 @@
 #pragma once
-#include <unistd.h>
-
 #include <chrono>
-#include <cstdio>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 #include <wordloom/algebra.hpp>
 
 #include "graph_text.hpp"
-#include "interrupts.hpp"
 #include "node_tests.hpp"
 #include "options.hpp"
+#include "share_line.hpp"
 #include "training_run.hpp"
-
-/// Shows the numbers of the graph on stderr when the work begins, and then the share that is done:
-/// one line that is overwritten on a terminal, else a line a second. Throws Interrupted after a
-/// signal.
-class ShareLine {
- public:
-  ShareLine(std::string name, std::string counts, bool quiet)
-      : name_(std::move(name)), counts_(std::move(counts)), quiet_(quiet) {}
-
-  void show(double share) {
-    check_signals();
-    show_counts();
-    const auto now = std::chrono::steady_clock::now();
-    if (quiet_ || now < next_) return;
-    next_ = now + std::chrono::milliseconds(terminal_ ? 200 : 1000);
-    std::fprintf(stderr, "%snode2vec: %s  %5.1f%%%s", terminal_ ? "\r" : "", name_.c_str(),
-                 100 * share, terminal_ ? "" : "\n");
-    open_ = terminal_;
-  }
-  void end() {
-    show_counts();
-    if (open_) std::fputc('\n', stderr);
-    open_ = false;
-  }
-
- private:
-  void show_counts() {
-    if (!counts_.empty()) std::fprintf(stderr, "%s\n", std::exchange(counts_, {}).c_str());
-  }
-
-  std::string name_, counts_;
-  bool quiet_, open_ = false, terminal_ = ::isatty(STDERR_FILENO) == 1;
-  std::chrono::steady_clock::time_point next_ =
-      std::chrono::steady_clock::now() + std::chrono::seconds(1);
-};
 
 /// Returns the vectors after --propagate, if it is given.
 inline wordloom::Embeddings propagated(const Options& options, const wordloom::Graph& graph,
@@ -82,7 +44,7 @@ inline void run_other_method(const Options& options, const wordloom::Graph& grap
   if (!options.output.empty())
     wordloom::VectorFile::check_words(graph.vocabulary().words(), output_format(options));
   const auto start = std::chrono::steady_clock::now();
-  ShareLine line(options.method, graph_text, options.quiet);
+  ShareLine line("node2vec: " + options.method, graph_text, options.quiet);
   const auto nodes = propagated(options, graph, fit_nodes(options, graph, line));
   line.end();
   const std::chrono::duration<double> train_time = std::chrono::steady_clock::now() - start;

@@ -1,6 +1,7 @@
 #pragma once
 #include <algorithm>
 #include <initializer_list>
+#include <set>
 #include <string>
 #include <string_view>
 #include <wordloom/core/error.hpp>
@@ -19,6 +20,14 @@ inline void require_effect(const TrainingOptions& options, std::initializer_list
   for (const char* name : names)
     if (options.is_given(name))
       throw wordloom::InvalidArgument(std::string(name) + " has no effect " + condition);
+}
+
+/// Throws InvalidArgument for the first given option that is not among `read`, those that a method
+/// reads. `condition`: "with --method svd".
+inline void require_read(const TrainingOptions& options, const std::set<std::string>& read,
+                         const std::string& condition) {
+  for (const std::string& name : options.given)
+    if (!read.contains(name)) throw wordloom::InvalidArgument(name + " has no effect " + condition);
 }
 
 /// Return whether a sampler groups words (--minibatch), and whether a group shares negatives.

@@ -15,6 +15,7 @@
 #include "evaluation_sets.hpp"
 #include "options.hpp"
 #include "program.hpp"
+#include "svd_method.hpp"
 #include "training_run.hpp"
 
 namespace {
@@ -238,6 +239,7 @@ int run(int argc, char** argv, Cluster& cluster) {
     if (!cluster.is_joined() && options.read_vocab.empty() && options.load_model.empty())
       require_two_words(options, vocabulary, read);
     check_vocabulary(options, vocabulary);
+    if (options.method == "svd") svd_of(options).check(vocabulary);
     if (options.classes > vocabulary.size())
       throw wordloom::InvalidArgument{"--classes is ", options.classes,
                                       ", the vocabulary has only ", vocabulary.size(), " words"};
@@ -266,6 +268,10 @@ int run(int argc, char** argv, Cluster& cluster) {
   if (prepared.pretrained)
     program.counts += "\n" + pretrained_counts(options, vocabulary, *prepared.pretrained);
   note_threads(program, options, cluster);
+  if (options.method == "svd") {
+    run_svd(options, *corpus, vocabulary, program.counts, prepared);
+    return 0;
+  }
   const auto report = train(program, options, cluster, *corpus, vocabulary, model,
                             prepared.pretrained ? &*prepared.pretrained : nullptr);
   if (report.stopped) return exit_code_of_signal();

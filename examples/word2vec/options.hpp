@@ -23,6 +23,8 @@ struct Options : TrainingOptions {
   LookupOptions lookup;
   bool stream = false, unicode_spaces = false, join_lines = false;
   int debug = 2;
+  std::string method = "training";                         // or svd
+  double eigenvalue_power = 0.5;                           // of svd
   std::size_t classes = 0;                                 // 0: vectors
   std::string loss;                                        // of fastText; empty: by --hs
   int verbose = 2, word_ngrams = 1, lr_update_rate = 100;  // of fastText
@@ -128,6 +130,20 @@ inline void declare_char_cnn(CLI::App& app, Options& options) {
       ->group("Subwords");
 }
 
+/// Adds the options of --method svd.
+inline void declare_svd(CLI::App& app, Options& options) {
+  app.add_option("--method", options.method,
+                 "training | svd: factorise the positive mutual information of words and their "
+                 "contexts, minus log of --negative, without which nothing is subtracted")
+      ->check(CLI::IsMember({"training", "svd"}))
+      ->capture_default_str()
+      ->group(heading::method);
+  app.add_option("--eigenvalue-power,--eig", options.eigenvalue_power,
+                 "Power of the singular values of --method svd, usually 0, 0.5 or 1")
+      ->capture_default_str()
+      ->group(heading::method);
+}
+
 /// Adds every option to `app`; values go to `options`.
 inline void declare(CLI::App& app, Options& options) {
   app.add_option("--train,--input", options.train,
@@ -186,6 +202,7 @@ inline void declare(CLI::App& app, Options& options) {
   declare_randomness(app, options);
   declare_subwords(app, options);
   declare_char_cnn(app, options);
+  declare_svd(app, options);
   declare_method(app, options);
 
   app.add_option("--evaluate-similarity", options.evaluate_similarity,
@@ -251,6 +268,61 @@ inline void require_effects(const Options& options) {
                  "with --load-model, which has its own vocabulary, unless --new-words adds words");
 }
 
+/// Refuses options that --method svd does not read, and its own without it.
+inline void require_effects_on_svd(const Options& options) {
+  require_effect(options, {"--eigenvalue-power"}, options.method == "svd", "without --method svd");
+  if (options.method != "svd") return;
+  require_read(options,
+               {"--train",
+                "--input",
+                "--unicode-spaces",
+                "--join-lines",
+                "--output",
+                "--binary",
+                "--format",
+                "--save-vocab",
+                "--read-vocab",
+                "--cache",
+                "--stream",
+                "--size",
+                "--dim",
+                "--window",
+                "--ws",
+                "--negative",
+                "--neg",
+                "--sample",
+                "-t",
+                "--threads",
+                "--thread",
+                "--min-count",
+                "--minCount",
+                "--min_count",
+                "--max-vocabulary",
+                "--max-sentence",
+                "--negative-exponent",
+                "--seed",
+                "--method",
+                "--eigenvalue-power",
+                "--eig",
+                "--evaluate-similarity",
+                "--evaluate-analogy",
+                "--accuracy",
+                "--case",
+                "--restrict-vocabulary",
+                "--list-policies",
+                "--json",
+                "--quiet",
+                "--classes",
+                "--debug",
+                "--verbose"},
+               "with --method svd");
+  if (options.parameters.negatives == 0)
+    throw wordloom::InvalidArgument(
+        "--negative is 0, whose logarithm cannot be subtracted: leave it out for 1");
+  if (writes_model(options))
+    throw wordloom::InvalidArgument("--format fasttext is for models of --method training");
+}
+
 /// Throws InvalidArgument for options that parse but cannot be honoured.
 inline void check(Options& options) {
   const auto only = [](int accepted, const char* name, int value, const char* what) {
@@ -263,6 +335,7 @@ inline void check(Options& options) {
     throw wordloom::InvalidArgument("--train is required (--help lists the options)");
   if (options.train == "-" && (!options.cache.empty() || options.sync != "none"))
     throw wordloom::InvalidArgument("--cache and --sync need a file as --train, not -");
+  require_effects_on_svd(options);
   if (!options.loss.empty()) {
     const int hs = options.loss == "hs" ? 1 : 0;
     if (options.is_given("--hs") && options.hs != hs)
