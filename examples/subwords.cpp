@@ -16,7 +16,7 @@ int main(int argc, char** argv) try {
                                                          {.subwords = {.buckets = 200'000}}};
   Model model = trainer.new_model(vocabulary);
   trainer.train(corpus, model);
-  save_fasttext(model, argv[2]);  // fastText loads it
+  model.save_fasttext(argv[2]);  // fastText loads it
 
   const SubwordEmbeddings words(std::move(model));
   for (int i = 3; i < argc; ++i) {

@@ -84,7 +84,7 @@ struct PreparedFiles {
   }
   /// Writes the whole model if the options name a file for it, of a format that holds models.
   void write(const TrainingOptions& options, const wordloom::Model& model,
-             const wordloom::FastTextOptions& training = {}) {
+             const wordloom::Model::FastTextOptions& training = {}) {
     if (options.output.empty() || !writes_model(options)) return;
     if (!output) output.emplace(options.output);
     wordloom::VectorFile::write(model, *output, training);

@@ -277,12 +277,12 @@ int run(int argc, char** argv, Cluster& cluster) {
   if (report.stopped) return exit_code_of_signal();
   if (!cluster.is_first()) return 0;
   if (!options.save_model.empty()) model->save(options.save_model);
-  const wordloom::FastTextOptions of_training{.window = options.parameters.window,
-                                              .epochs = options.parameters.epochs,
-                                              .negatives = options.parameters.negatives,
-                                              .min_count = options.min_count,
-                                              .subsample = options.parameters.subsample,
-                                              .cbow = is_cbow(options.sampler)};
+  const wordloom::Model::FastTextOptions of_training{.window = options.parameters.window,
+                                                     .epochs = options.parameters.epochs,
+                                                     .negatives = options.parameters.negatives,
+                                                     .min_count = options.min_count,
+                                                     .subsample = options.parameters.subsample,
+                                                     .cbow = is_cbow(options.sampler)};
   prepared.write(options, *model, of_training);
   const auto use = [&](const auto& words) {
     if (options.classes > 0)

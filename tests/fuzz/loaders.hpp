@@ -103,7 +103,7 @@ inline std::vector<Loader> all_loaders(const TemporaryFolder& folder) {
     Model model(
         vocabulary,
         {.dimension = 3, .input_rows = vocabulary.size() + subwords.rows(), .subwords = subwords});
-    save_fasttext(model, fasttext.path);
+    model.save_fasttext(fasttext.path);
     fasttext.samples.push_back(read_file(fasttext.path));
     detectable.push_back(fasttext.samples.back());
   }

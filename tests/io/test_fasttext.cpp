@@ -73,7 +73,7 @@ TEST_CASE("a model in fastText's format comes back bit for bit", "[io]") {
     Model model = subword_model(dimension);
     model.input.row(0)[0] = -0.0f;
     model.input.row(20)[0] = std::numeric_limits<float>::denorm_min();
-    save_fasttext(model, folder / "model.bin");
+    model.save_fasttext(folder / "model.bin");
     CHECK(same(detail::load_fasttext_model(folder / "model.bin"), model));
     CHECK(folder.entry_count() == 1);
   }
@@ -83,7 +83,7 @@ TEST_CASE("the vectors of a fastText file equal the model's", "[io]") {
   const TemporaryFolder folder;
   const auto path = folder / "model.bin";
   const Model model = subword_model();
-  save_fasttext(model, path);
+  model.save_fasttext(path);
   const SubwordEmbeddings loaded = detail::load_fasttext(path);
   CHECK(same_vectors(loaded.in_vocabulary(), model.embeddings()));
   CHECK(loaded.subwords() == some_subwords);
@@ -102,7 +102,7 @@ TEST_CASE("a model without n-grams has neither buckets nor n-grams in fastText's
   const TemporaryFolder folder;
   const auto path = folder / "model.bin";
   const Model model = plain_model();
-  save_fasttext(model, path);
+  model.save_fasttext(path);
   const std::string bytes = read_file(path);
   CHECK(bytes.substr(40, 12) == std::string(12, '\0'));  // bucket, minn, maxn
   CHECK(bytes.size() == 92 + 2 * 11 + 2 * (17 + 2 * 2 * sizeof(float)));
@@ -115,10 +115,10 @@ TEST_CASE("a model without n-grams has neither buckets nor n-grams in fastText's
 
   // Rows of the model behind those of the words are no n-grams; maxn = 0 is no subwords.
   Model more = model_of({{"b", 3}, {"a", 2}}, {.dimension = 2, .input_rows = 5});
-  save_fasttext(more, path);
+  more.save_fasttext(path);
   CHECK(detail::load_fasttext_model(path).input.rows() == 2);
   more = model_of({{"b", 3}, {"a", 2}}, {.dimension = 2, .subwords = SubwordOptions{.maxn = 0}});
-  save_fasttext(more, path);
+  more.save_fasttext(path);
   CHECK(read_file(path).substr(0, 92) == bytes.substr(0, 92));
 }
 
@@ -160,8 +160,8 @@ TEST_CASE("a file that we write has the bytes that fastText would write", "[io]"
   bytes.entries = {{"x", 5}, {"y", 5}, {"zz", 5}};
   bytes.model = 1;
   write_file(folder / "theirs", bytes.text());
-  save_fasttext(detail::load_fasttext_model(folder / "theirs"), folder / "ours",
-                {.epochs = 1, .cbow = true});
+  detail::load_fasttext_model(folder / "theirs")
+      .save_fasttext(folder / "ours", {.epochs = 1, .cbow = true});
   CHECK(read_file(folder / "ours") == bytes.text());
 }
 
@@ -170,7 +170,7 @@ TEST_CASE("numbers of a fastText file that are not finite survive", "[io]") {
   Model model = plain_model();
   model.input.row(0)[1] = std::numeric_limits<float>::infinity();
   model.output.row(1)[0] = std::numeric_limits<float>::quiet_NaN();
-  save_fasttext(model, folder / "model");
+  model.save_fasttext(folder / "model");
   CHECK(same(detail::load_fasttext_model(folder / "model"), model));
 }
 
@@ -263,7 +263,7 @@ TEST_CASE("labels in the text of a fastText model are left out", "[io]") {
 TEST_CASE("words of a fastText file may hold white space", "[io]") {
   const TemporaryFolder folder;
   const Model model = model_of({{"New York", 3}, {"a\n", 2}, {" ", 1}}, {.dimension = 2});
-  save_fasttext(model, folder / "model");
+  model.save_fasttext(folder / "model");
   CHECK(same(detail::load_fasttext_model(folder / "model"), model));
 }
 
@@ -307,7 +307,7 @@ TEST_CASE("sizes that a fastText file is too short for are refused before alloca
 TEST_CASE("a fastText file cut short at any byte is refused", "[io]") {
   const TemporaryFolder folder;
   const auto path = folder / "model.bin";
-  save_fasttext(subword_model(), path);
+  subword_model().save_fasttext(path);
   const std::string whole = read_file(path);
   for (std::size_t size = 0; size < whole.size(); ++size) {
     write_file(path, whole.substr(0, size));
@@ -320,8 +320,8 @@ TEST_CASE("a fastText file cut short at any byte is refused", "[io]") {
 TEST_CASE("a model that fastText's format cannot hold is refused and leaves no file", "[io]") {
   const TemporaryFolder folder;
   const auto path = folder / "model.bin";
-  const auto refused = [&](const Model& model, const FastTextOptions& options = {}) {
-    const auto message = message_of<InvalidArgument>([&] { save_fasttext(model, path, options); });
+  const auto refused = [&](const Model& model, const Model::FastTextOptions& options = {}) {
+    const auto message = message_of<InvalidArgument>([&] { model.save_fasttext(path, options); });
     CHECK(folder.entry_count() == 0);
     return message;
   };
@@ -341,17 +341,18 @@ TEST_CASE("a model that fastText's format cannot hold is refused and leaves no f
                  "counts add up to more than 2^63 - 1"));
   CHECK(contains(refused(model_of({{std::string("a\0b", 3), 3}, {"a", 2}}, {.dimension = 1})),
                  "the word 'a?b' holds a zero byte: the format fasttext cannot hold it"));
-  for (const FastTextOptions& options :
-       {FastTextOptions{.window = std::size_t{1} << 31},
-        FastTextOptions{.epochs = std::size_t{1} << 31}, FastTextOptions{.negatives = ~0ull},
-        FastTextOptions{.min_count = 1ull << 32}, FastTextOptions{.subsample = std::nan("")}})
+  for (const Model::FastTextOptions& options :
+       {Model::FastTextOptions{.window = std::size_t{1} << 31},
+        Model::FastTextOptions{.epochs = std::size_t{1} << 31},
+        Model::FastTextOptions{.negatives = ~0ull}, Model::FastTextOptions{.min_count = 1ull << 32},
+        Model::FastTextOptions{.subsample = std::nan("")}})
     CHECK(contains(refused(plain_model(), options), "must be from 0 to"));
-  CHECK_THROWS_AS(save_fasttext(plain_model(), folder / "missing" / "model.bin"), IoError);
-  CHECK_THROWS_AS(save_fasttext(plain_model(), "/dev/full"), IoError);
+  CHECK_THROWS_AS(plain_model().save_fasttext(folder / "missing" / "model.bin"), IoError);
+  CHECK_THROWS_AS(plain_model().save_fasttext("/dev/full"), IoError);
 
-  save_fasttext(plain_model(), path);
+  plain_model().save_fasttext(path);
   const std::string before = read_file(path);
-  CHECK_THROWS_AS(save_fasttext(Model(5, 2), path), InvalidArgument);
+  CHECK_THROWS_AS(Model(5, 2).save_fasttext(path), InvalidArgument);
   CHECK(read_file(path) == before);
   CHECK(folder.entry_count() == 1);
 }

@@ -116,7 +116,7 @@ TEST_CASE("a limit reads the first words of each format and no more", "[io]") {
                   std::vector<std::pair<std::string, std::uint64_t>>{{"a", 3}, {"b", 2}, {"c", 1}}),
               2);
   model.save(folder / "model");
-  save_fasttext(model, folder / "fasttext");
+  model.save_fasttext(folder / "fasttext");
   for (const char* file : {"model", "fasttext"}) {
     const auto part = Embeddings::load(folder / file, {.limit = 2});
     CHECK(part.size() == 2);
@@ -195,7 +195,7 @@ TEST_CASE("vectors and models are read from .gz files, and the words beside them
   check("model.gz", VectorFormat::model);
   CHECK(Model::load(folder / "model.gz").vocabulary.fingerprint() ==
         model.vocabulary.fingerprint());
-  save_fasttext(model, folder / "v.bin");
+  model.save_fasttext(folder / "v.bin");
   compress("v.bin", "v.bin.gz");
   check("v.bin.gz", VectorFormat::fasttext);
   CHECK(detail::load_fasttext_model(folder / "v.bin.gz").vocabulary.fingerprint() ==

@@ -180,7 +180,7 @@ TEST_CASE("names with blanks go from sentences through a model into all formats 
   model.save(folder / "model");
   CHECK(same(Embeddings::load(folder / "model"), vectors));
   CHECK(same_matrices(Model::load(folder / "model"), model));
-  save_fasttext(model, folder / "fasttext");
+  model.save_fasttext(folder / "fasttext");
   CHECK(same(Embeddings::load(folder / "fasttext"), vectors));
   CHECK(contains(message_of<InvalidArgument>([&] { vectors.save(folder / "v.bin"); }),
                  "word2vec-binary cannot hold it; word2vec-text can"));

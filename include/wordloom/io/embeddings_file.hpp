@@ -104,7 +104,7 @@ class VectorFile {
 
   /// Writes a fastText model as save_fasttext does, into a file that is already open; does not
   /// commit.
-  static void write(const Model& model, AtomicFile& file, const FastTextOptions& options) {
+  static void write(const Model& model, AtomicFile& file, const Model::FastTextOptions& options) {
     detail::write_fasttext(model, file, options);
   }
 

@@ -24,7 +24,7 @@
 namespace wordloom { inline namespace WORDLOOM_ABI {
 
 /// The training parameters that a file records. fastText only shows them.
-struct FastTextOptions {
+struct Model::FastTextOptions {
   std::size_t window = 5, epochs = 5, negatives = 5;
   std::uint64_t min_count = 5;
   double subsample = 1e-4;
@@ -64,8 +64,9 @@ inline void check_fasttext(const Model& model, const SubwordOptions& subwords) {
   check_words(words.words(), VectorFormat::fasttext);
 }
 
-/// Writes as save_fasttext; does not commit.
-inline void write_fasttext(const Model& model, AtomicFile& file, const FastTextOptions& options) {
+/// Writes as Model::save_fasttext; does not commit.
+inline void write_fasttext(const Model& model, AtomicFile& file,
+                           const Model::FastTextOptions& options) {
   validate_parameters(options);
   const SubwordOptions subwords = model.subwords && model.subwords->maxn != 0
                                       ? *model.subwords
@@ -110,16 +111,14 @@ inline void write_fasttext(const Model& model, AtomicFile& file, const FastTextO
 
 }  // namespace detail
 
-/// Writes a model as version 12 of fastText's .bin, with the loss ns, whole or not at all. Input
-/// rows other than those of words and n-grams and an optimizer's state are left out. Throws
-/// IoError, and, before the first byte, InvalidArgument for options out of bounds and for a model
-/// without words, with one matrix for both sides, with other than V output rows (hierarchical
-/// softmax), with more than 2^31 - 1 words and buckets, or with a zero byte in a word.
-inline void save_fasttext(const Model& model, const std::filesystem::path& path,
-                          const FastTextOptions& options = {}) {
+inline void Model::save_fasttext(const std::filesystem::path& path,
+                                 const FastTextOptions& options) const {
   AtomicFile file(path);
-  detail::write_fasttext(model, file, options);
+  detail::write_fasttext(*this, file, options);
   file.commit();
+}
+inline void Model::save_fasttext(const std::filesystem::path& path) const {
+  save_fasttext(path, {});
 }
 
 namespace detail {

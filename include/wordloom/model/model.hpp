@@ -137,6 +137,16 @@ struct Model {
   /// and for a word that contains a newline.
   void save(const std::filesystem::path& path) const;
 
+  struct FastTextOptions;
+  /// Writes version 12 of fastText's .bin, with the loss ns, whole or not at all. Input rows other
+  /// than those of words and n-grams and an optimizer's state are left out. Throws IoError, and,
+  /// before the first byte, InvalidArgument for options out of bounds and for a model without
+  /// words, with one matrix for both sides, with other than V output rows (hierarchical softmax),
+  /// with more than 2^31 - 1 words and buckets, or with a zero byte in a word. Defined in
+  /// io/fasttext_file.hpp, which wordloom.hpp includes.
+  void save_fasttext(const std::filesystem::path& path) const;
+  void save_fasttext(const std::filesystem::path& path, const FastTextOptions& options) const;
+
   /// Returns whether `text` begins like a file that `save` wrote.
   [[nodiscard]] static bool recognizes(std::string_view text) noexcept {
     return text.starts_with(format);
