@@ -18,7 +18,7 @@ inline void require_effect(const TrainingOptions& options, std::initializer_list
   if (has_effect) return;
   for (const char* name : names)
     if (options.is_given(name))
-      throw wordloom::InvalidArgument(std::string(name) + " has no effect " + condition);
+      throw wordloom::InvalidArgument(options.given.at(name) + " has no effect " + condition);
 }
 
 /// Return whether a sampler groups words (--minibatch), and whether a group shares negatives.
