@@ -96,7 +96,7 @@ int run(int argc, char** argv, Cluster& cluster) {
   const auto arguments = without_colons(with_double_dashes(argc, argv));
   refuse_foreign_names(arguments, {}, foreign_options);
   if (const auto code = parse(app, arguments)) return *code;
-  options.given = given_options(app);
+  options.given = given_options(app, arguments);
   if (options.list_policies) {
     list_policies(names_of(graph_systems));
     return 0;

@@ -282,23 +282,24 @@ inline bool trains(const Options& options) {
          options.evaluate_links || !options.evaluate_labels.empty();
 }
 
+/// Returns whether walks are trained.
+inline bool trains_walks(const Options& options) {
+  return options.method == "walks" && options.old_vectors.empty();
+}
+
 /// Refuses a run without a result, and options without effect.
 inline void require_effects(const Options& options) {
-  const std::string results =
-      "--output, --save-model, --evaluate-links, --evaluate-labels or --json";
+  const bool walks = trains_walks(options);
+  const std::string results = std::string("--output, ") + (walks ? "--save-model, " : "") +
+                              "--evaluate-links, --evaluate-labels or --json";
   if (!trains(options) && options.save_walks.empty() && options.cache.empty())
     throw wordloom::InvalidArgument("nothing would be written: give " + results +
-                                    ", or --save-walks for the walks alone");
+                                    (walks ? ", or --save-walks for the walks alone" : ""));
   require_effects_on_method(options);
   require_effect(options, {"--sample"}, options.parameters.subsample == 0,
                  "on walks, which stay whole");
   require_effects_on_files(options, trains(options), results);
   require_effect(options, {"--binary", "--format"}, !options.only_walks, "with --only-walks");
-}
-
-/// Returns whether walks are trained.
-inline bool trains_walks(const Options& options) {
-  return options.method == "walks" && options.old_vectors.empty();
 }
 
 /// Refuses options that have no effect on the chosen method.
@@ -350,12 +351,14 @@ inline void require_effects_on_vectors(const Options& options) {
                              "-v",
                              "--evaluate-labels",
                              "--list-policies",
+                             "--sync",
                              "--task",
                              "--mode"};
   if (options.old_vectors.empty())
     read.insert({"--size", "-d", "--dimensions", "--seed", "--random_state", "--random-state"});
   if (options.method == "lightne") read.insert({"--window", "-k", "--window-size"});
   require_read(options, read, with);
+  require_effect(options, {"--sync"}, options.sync == "none", with);  // none: in each process
   if (writes_model(options))
     throw wordloom::InvalidArgument("--format fasttext is for models of --method walks");
 }

@@ -19,15 +19,16 @@ inline void require_effect(const TrainingOptions& options, std::initializer_list
   if (has_effect) return;
   for (const char* name : names)
     if (options.is_given(name))
-      throw wordloom::InvalidArgument(std::string(name) + " has no effect " + condition);
+      throw wordloom::InvalidArgument(options.given.at(name) + " has no effect " + condition);
 }
 
 /// Throws InvalidArgument for the first given option that is not among `read`, those that a method
 /// reads. `condition`: "with --method svd".
 inline void require_read(const TrainingOptions& options, const std::set<std::string>& read,
                          const std::string& condition) {
-  for (const std::string& name : options.given)
-    if (!read.contains(name)) throw wordloom::InvalidArgument(name + " has no effect " + condition);
+  for (const auto& [name, typed] : options.given)
+    if (!read.contains(name))
+      throw wordloom::InvalidArgument(typed + " has no effect " + condition);
 }
 
 /// Return whether a sampler groups words (--minibatch), and whether a group shares negatives.

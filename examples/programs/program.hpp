@@ -87,21 +87,22 @@ inline std::vector<std::string> with_double_dashes(int argc, char** argv) {
 /// Parses the arguments by `app`, to which it adds --version; the last of several values of an
 /// option counts. Returns an exit code if nothing is left to do, for example after --help. Throws
 /// InvalidArgument.
-inline std::optional<int> parse(CLI::App& app, std::vector<std::string> arguments) {
+inline std::optional<int> parse(CLI::App& app, const std::vector<std::string>& arguments) {
   take_last_values(app);
   app.set_version_flag("--version", [name = app.get_name()] {
     return name + " of Wordloom " + std::string(wordloom::version) + ", vectors of " +
            wordloom::InstructionSet::chosen().name;
   });
-  std::reverse(arguments.begin(), arguments.end());  // the order of CLI11
+  std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());  // the order of CLI11
   try {
-    app.parse(arguments);
+    app.parse(reversed);
   } catch (const CLI::CallForHelp& help) {
     return app.exit(help);
   } catch (const CLI::CallForVersion& version) {
     return app.exit(version);
   } catch (const CLI::ParseError& error) {
-    throw wordloom::InvalidArgument(std::string(error.what()) + " (--help lists the options)");
+    throw wordloom::InvalidArgument(with_typed_name(error.what(), app, arguments) +
+                                    " (--help lists the options)");
   }
   return std::nullopt;
 }

@@ -1,8 +1,8 @@
 #pragma once
 #include <algorithm>
 #include <cstddef>
+#include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -16,7 +16,7 @@
 
 /// The options that all training programs share.
 struct TrainingOptions {
-  std::set<std::string> given;  // options of the command line: "--size"
+  std::map<std::string, std::string> given;  // all names of the options: "--size", and the typed
   std::string output, cache, load_model, save_model;
   wordloom::Hyperparameters parameters;
   int binary = 0;

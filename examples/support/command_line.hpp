@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <iostream>
-#include <set>
+#include <map>
 #include <string>
 #include <system_error>
 #include <vector>
@@ -51,15 +51,43 @@ inline void take_last_values(CLI::App& app) {
       option->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
 }
 
-/// Returns all names of the options that a command line has given: "--size", "--dimensions", "-d".
-inline std::set<std::string> given_options(const CLI::App& app) {
-  std::set<std::string> names;
+/// Returns the name by which a command line has given an option: "--dimensions", an alias of
+/// "--size".
+inline std::string typed_name(const CLI::Option& option,
+                              const std::vector<std::string>& arguments) {
+  for (const std::string& argument : arguments) {
+    const std::string typed = argument.substr(0, argument.find('='));
+    for (const std::string& name : option.get_lnames())
+      if (typed == "--" + name) return typed;
+    for (const std::string& name : option.get_snames())
+      if (typed == "-" + name) return typed;
+  }
+  return name_of(option);
+}
+
+/// Returns all names of the options that a command line has given: "--size", "--dimensions", "-d",
+/// each with that which was typed.
+inline std::map<std::string, std::string> given_options(const CLI::App& app,
+                                                        const std::vector<std::string>& arguments) {
+  std::map<std::string, std::string> names;
   for (const CLI::Option* option : app.get_options()) {
     if (option->count() == 0) continue;
-    for (const std::string& name : option->get_lnames()) names.insert("--" + name);
-    for (const std::string& name : option->get_snames()) names.insert("-" + name);
+    const std::string typed = typed_name(*option, arguments);
+    for (const std::string& name : option->get_lnames()) names["--" + name] = typed;
+    for (const std::string& name : option->get_snames()) names["-" + name] = typed;
   }
   return names;
+}
+
+/// Returns an error of parsing with the name of the option as it was typed.
+inline std::string with_typed_name(const std::string& message, const CLI::App& app,
+                                   const std::vector<std::string>& arguments) {
+  for (const CLI::Option* option : app.get_options()) {
+    const std::string name = name_of(*option);
+    if (message.starts_with(name + ':') || message.starts_with(name + ' '))
+      return typed_name(*option, arguments) + message.substr(name.size());
+  }
+  return message;
 }
 
 /// Returns a warning for each option whose last value counts: "--size is given twice: the last, 30,

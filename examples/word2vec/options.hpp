@@ -368,6 +368,7 @@ inline void check(Options& options) {
   if (options.classes > 0 && (options.output.empty() || writes_model(options)))
     throw wordloom::InvalidArgument(
         "--classes writes lines 'word class' to --output FILE: give that, not --format fasttext");
+  require_effect(options, {"--format"}, options.classes == 0, "with --classes");
   if (options.max_sentence == 0)
     throw wordloom::InvalidArgument("--max-sentence is 0, must be above 0");
 }

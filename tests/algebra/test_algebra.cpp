@@ -217,6 +217,34 @@ TEST_CASE("each method tells two groups apart, with the same bits by one thread 
     }
 }
 
+TEST_CASE("graphs whose matrix has few directions have finite vectors, also with extreme weights") {
+  std::vector<Graph::Edge> star, loops;
+  for (WordId i = 1; i < 60; ++i) star.push_back({0, i, 1});
+  for (WordId i = 0; i < 30; ++i)
+    for (WordId j = 0; j <= i; ++j) loops.push_back({i, j, 1});
+  for (const auto& edges : {star, loops, two_groups(12)})
+    for (const float weight : {1.0f, 1e-42f, 3e38f}) {
+      auto weighted = edges;
+      for (Graph::Edge& edge : weighted) edge.weight = weight;
+      const auto graph = Graph::from_edges(weighted,
+                                           edges.size() == 133  ? 24
+                                           : edges.size() == 59 ? 60
+                                                                : 30,
+                                           {.weighted = true});
+      for_each_method(16, 1, [&](const auto& method) {
+        const Embeddings nodes = method.fit(graph);
+        bool finite = true;
+        for (std::size_t i = 0; i < nodes.size(); ++i)
+          for (const float v : nodes.vector(i)) finite = finite && std::isfinite(v);
+        CHECK(finite);
+        if (edges.size() == 133) CHECK(separation(nodes, 12) > 0.03);
+      });
+    }
+  // As many random signs may span fewer directions.
+  const auto pair = Graph::from_edges(std::vector<Graph::Edge>{{0, 1, 1}}, 2);
+  CHECK(ProNE{.dimension = 2}.fit(pair).similarity("0", "1") > 0.99f);
+}
+
 TEST_CASE("graphs without edges and dimensions above the number of nodes are refused") {
   const auto empty = Graph::from_edges(std::vector<Graph::Edge>{}, 5, {.isolated_nodes = true});
   const auto small = Graph::from_edges(two_groups(3), 6);
@@ -242,6 +270,11 @@ TEST_CASE("propagation brings the vectors of neighbours together") {
   CHECK(has_same_bits(nodes, propagate(graph, random, {.threads = 2})));
   const Embeddings few(WordList::from(std::vector<std::string>{"1", "2"}), random_rows(2, 8));
   CHECK_THROWS_WITH(propagate(graph, few), Catch::Contains("has no vector"));
+  RowMatrix broken = random_rows(24, 8);
+  broken.row(5)[3] = NAN;
+  const Embeddings unknown(graph.vocabulary().words(), std::move(broken));
+  CHECK_THROWS_WITH(propagate(graph, unknown), Catch::Contains("contains nan"));
+  CHECK_THROWS_WITH(extend(graph, unknown), Catch::Contains("not finite"));
 }
 
 TEST_CASE("new nodes get the vectors of their neighbours, also through other new nodes") {

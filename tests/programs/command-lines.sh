@@ -16,6 +16,7 @@ test "$(wc -l <classes.txt)" -eq "$(wc -l <vocab.all)"
 test "$(awk 'NF != 2 { exit 1 } { print $2 }' classes.txt | sort -un | tr '\n' ' ')" = '0 1 2 '
 refused 'classes is 500000, the vocabulary has only' word2vec -train data.txt -output classes.txt -classes 500000 --quiet
 refused 'classes writes lines' word2vec -train data.txt -classes 5 -save-vocab vocab
+refused 'format has no effect with --classes' word2vec -train data.txt -output classes.txt -classes 3 -format npy
 
 # gensim.scripts.word2vec_standalone.
 word2vec -train text8 -output vec.txt -size 12 -window 2 -sample 1e-4 -hs 0 -negative 5 -threads 2 -iter 1 -min_count 3 -alpha 0.025 -cbow 0 -binary 0 -accuracy "$CORPUS/analogies" >out 2>err

@@ -18,6 +18,13 @@ refused '.-p has no effect with --method prone' $method --method prone --p 0.5
 refused 'alpha has no effect with --method cleora' $method --method cleora --alpha 0.1
 refused 'only-walks has no effect with --method prone' $method --method prone --only-walks
 refused 'window has no effect with --method cleora' $method --method cleora --window 3
+refused 'window-size has no effect with --method cleora' $method --method cleora --window-size 3
+refused 'epochs has no effect with --method cleora' $method --method cleora --epochs 3
+refused 'sync has no effect with --method cleora' $method --method cleora --sync mpi
+node2vec --input graph --output none.txt --method prone --size 3 --threads 1 --sync none --quiet
+cmp prone.txt none.txt
+refused 'dimensions: must be a whole number' $method --dimensions x
+refused 'give --output, --evaluate-links' node2vec --input graph --method prone --size 3
 refused 'samples has no effect without --method lightne' $method --samples 5
 refused 'propagate has no effect with --method prone' $method --method prone --propagate
 refused 'format fasttext is for models' $method --method prone --format fasttext
@@ -36,5 +43,7 @@ test "$(grep '^a ' grown.txt)" = "$(grep '^a ' prone.txt)"
 test "$(grep '^x ' grown.txt | cut -d' ' -f2-)" = "$(grep '^c ' prone.txt | cut -d' ' -f2-)"
 refused 'has no effect with --old-vectors' $method --old-vectors prone.txt --seed 3
 refused "cannot open 'missing'" $method --old-vectors missing
+printf '1 3\na nan 1 1\n' >unknown
+refused "the vector of node 'a' contains" node2vec --input grown --old-vectors unknown --output refused.txt
 printf 'u v\n' >strange
 refused "no node of the graph has a known vector, for example 'u'" node2vec --input strange --old-vectors prone.txt --output refused.txt

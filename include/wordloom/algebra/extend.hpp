@@ -8,6 +8,7 @@
 
 #include <wordloom/algebra/detail/spectral.hpp>
 #include <wordloom/algebra/sparse_matrix.hpp>
+#include <wordloom/core/detail/finite.hpp>
 #include <wordloom/core/parameters.hpp>
 #include <wordloom/graph/graph.hpp>
 #include <wordloom/model/embeddings.hpp>
@@ -47,6 +48,9 @@ WORDLOOM_FUNCTION Embeddings extend(const Graph& graph, const Embeddings& known,
     const auto vector = known.vector(*id);
     std::copy(vector.begin(), vector.end(), vectors.row(i).begin());
     lengths[i] = length_of(vector);
+    if (!detail::is_finite(lengths[i]))
+      throw InvalidArgument{"the vector of node ", detail::shown(names[i]),
+                            " contains a number that is not finite or too large"};
   }
   if (fresh.size() == names.size())
     throw CorpusError{"no node of the graph has a known vector, for example ",

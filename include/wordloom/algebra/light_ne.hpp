@@ -52,13 +52,9 @@ WORDLOOM_FUNCTION Embeddings LightNE::fit(const Graph& graph) const {
   filter.validate();
   const std::size_t most = memory / detail::bytes_of_sample;
   if (most == 0 || samples > most)
-    throw InvalidArgument{"memory is ",
-                          memory,
-                          " bytes, too little for ",
-                          (std::max<std::size_t>)(samples, 1),
-                          " samples of ",
-                          detail::bytes_of_sample,
-                          " bytes"};
+    throw InvalidArgument{"samples is ", samples,         ", must be at most ",
+                          most,          ": each takes ", detail::bytes_of_sample,
+                          " of ",        memory,          " bytes of memory"};
   const double steps = static_cast<double>(2 * iterations + 4 + filter.order);
   double done = 0;
   const auto step = [&] {

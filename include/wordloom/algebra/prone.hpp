@@ -8,6 +8,7 @@
 
 #include <wordloom/algebra/detail/spectral.hpp>
 #include <wordloom/algebra/sparse_matrix.hpp>
+#include <wordloom/core/detail/finite.hpp>
 #include <wordloom/core/parameters.hpp>
 #include <wordloom/graph/graph.hpp>
 #include <wordloom/model/embeddings.hpp>
@@ -108,6 +109,10 @@ WORDLOOM_FUNCTION Embeddings propagate(const Graph& graph, const Embeddings& vec
       throw InvalidArgument{"node ", detail::shown(names[i]),
                             " has no vector to propagate: extend() gives new nodes theirs"};
     const auto vector = vectors.vector(*id);
+    for (const float v : vector)
+      if (!detail::is_finite(v) || std::abs(v) > 1e15f)
+        throw InvalidArgument{"the vector of node ", detail::shown(names[i]), " contains ", v,
+                              ": numbers from -1e15 to 1e15 can be propagated"};
     std::copy(vector.begin(), vector.end(), x.row(i).begin());
   }
   if (options.order > 1)

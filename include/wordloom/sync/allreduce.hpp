@@ -96,7 +96,9 @@ class Allreduce {
       detail::take_numbers_of_first(ranks_, state);
       if (state[1] != fingerprint())
         throw InvalidArgument(
-            "the checkpoint was written by ranks that synchronise in another way");
+            "the checkpoint was written by ranks that synchronise in another way (rule, interval, "
+            "bytes for each word, first rows, overlap or 16-bit values): resume with the original "
+            "options, or train from the start");
       begun_ = (std::min<std::size_t>)(state[0], total_);
     }
     rows_.remember(model, run, progress());

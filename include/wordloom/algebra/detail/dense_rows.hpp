@@ -34,7 +34,8 @@ void multiply_rows(const RowMatrix& x, const RowMatrix& t, RowMatrix& y, std::si
                    std::span<const float> offset = {});
 
 /// Returns the inverse of R [n x n], upper triangular, for g = R^T R (Cholesky). Pivots below the
-/// precision of g are raised to it, or else their columns are zeros.
+/// precision of g are raised to it, without the rest of their rows, which is rounding errors; or
+/// else their columns are zeros.
 RowMatrix inverse_factor(const SmallMatrix& g, bool bounds_pivots);
 
 /// Replaces the columns of x by orthonormal ones that span the same space; those that depend on
@@ -129,12 +130,12 @@ WORDLOOM_FUNCTION RowMatrix inverse_factor(const SmallMatrix& g, bool bounds_piv
     for (std::size_t k = 0; k < i; ++k)
       if (const double factor = r(k, i); factor != 0)
         for (std::size_t j = i; j < n; ++j) row[j] -= factor * r(k, j);
-    const bool depends = !bounds_pivots && !(row[i] > precision * g(i, i));
+    const bool depends = !(row[i] > precision * g(i, i));
     const double pivot = (std::max)(row[i], precision * g(i, i));
-    if (depends || !(pivot > 0)) continue;  // a row of zeros
+    if ((depends && !bounds_pivots) || !(pivot > 0)) continue;  // a row of zeros
     const double length = std::sqrt(pivot);
     r(i, i) = length;
-    for (std::size_t j = i + 1; j < n; ++j) r(i, j) = row[j] / length;
+    for (std::size_t j = i + 1; j < n && !depends; ++j) r(i, j) = row[j] / length;
   }
   for (std::size_t i = n; i-- > 0;) {  // R^-1, from the last row up
     if (r(i, i) == 0) continue;

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -21,8 +22,8 @@ namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
 using ShareDone = std::function<void(double)>;
 
 /// Returns the adjacency matrix of a graph whose edges lead both ways; two edges of opposite
-/// directions are one entry, with the sum of their weights. That of an undirected graph shares its
-/// arrays.
+/// directions are one entry, with the sum of their weights. Weights that float products would not
+/// hold are all scaled by one power of 2. Others of an undirected graph share its arrays.
 SparseMatrix undirected_matrix(const Graph& graph);
 
 /// Returns the sum of the weights of each node's edges [nodes]. Throws CorpusError if all are 0.
@@ -43,8 +44,23 @@ RowMatrix principal_rows(const RowMatrix& x, std::size_t threads);
 
 #if WORDLOOM_DEFINES_FUNCTIONS
 
+/// Returns the matrix with its largest row sum moved to 2^-60 .. 2^60. Beside I, in A + I, both
+/// bounds are those of a float's precision; weights that become 0 are the smallest float above it.
+inline SparseMatrix with_bounded_sums(SparseMatrix matrix) {
+  if (matrix.rows() == 0 || matrix.values(0).data() == nullptr) return matrix;
+  const std::vector<double> sums = matrix.row_sums();
+  const double largest = *std::max_element(sums.begin(), sums.end());
+  const int exponent = largest > 0 ? std::ilogb(largest) : 0;
+  const int scale = std::clamp(exponent, -60, 60) - exponent;
+  if (scale == 0) return matrix;
+  return matrix.with_values([scale](std::size_t, std::size_t, float w) {
+    constexpr float smallest = (std::numeric_limits<float>::min)();
+    return (std::max)(std::ldexp(w, scale), smallest);
+  });
+}
+
 WORDLOOM_FUNCTION SparseMatrix undirected_matrix(const Graph& graph) {
-  SparseMatrix forward = SparseMatrix::of(graph);
+  SparseMatrix forward = with_bounded_sums(SparseMatrix::of(graph));
   if (!graph.is_directed()) return forward;
   const SparseMatrix backward = forward.transposed();
   std::vector<std::uint64_t> ends;

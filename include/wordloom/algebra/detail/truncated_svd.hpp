@@ -86,6 +86,9 @@ WORDLOOM_FUNCTION Svd truncated_svd(const ImplicitMatrix& matrix, const SvdOptio
   const std::size_t size = (std::min)(least, options.rank + options.oversampling);
   RowMatrix left(matrix.rows, size), right(matrix.columns, size);
   fill_signs(right, options.seed, options.threads);
+  if (size == matrix.columns)  // every direction: a few random signs may span fewer
+    for (std::size_t i = 0; i < size; ++i)
+      for (std::size_t j = 0; j < size; ++j) right.row(i)[j] = i == j ? 1.0f : 0.0f;
   for (std::size_t i = 0;; ++i) {
     matrix.multiply(left, right);
     const bool last = i == options.iterations;
