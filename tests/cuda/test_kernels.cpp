@@ -84,9 +84,9 @@ TEST_CASE(
     "the sentences in flight of a kernel on a device are in its fingerprint, the device is not",
     "[cuda]") {
   const auto fingerprint = [](const Hyperparameters& parameters) {
-    detail::Hash hash;
-    detail::add_parameters(hash, RecordingKernel::from(parameters));
-    return hash.value();
+    detail::MethodRecord record;
+    detail::add_parameters(record, RecordingKernel::from(parameters));
+    return record.hash().value();
   };
   CHECK(fingerprint({.device = 1}) == fingerprint({}));
   CHECK(fingerprint({.sentences_in_flight = 7}) != fingerprint({}));
