@@ -19,7 +19,7 @@ grep '"method":"svd".*"dimension":4,' out
 refused 'alpha has no effect with --method svd' $svd --output refused.txt --alpha 0.1
 refused 'sampler has no effect with --method svd' $svd --output refused.txt --sampler shared
 refused 'save-model has no effect with --method svd' $svd --save-model refused.txt
-refused 'eigenvalue-power has no effect without --method svd' word2vec --train text --output refused.txt --eig 0
+refused 'eig has no effect without --method svd' word2vec --train text --output refused.txt --eig 0
 refused 'negative is 0, whose logarithm' $svd --output refused.txt --negative 0
 refused 'dimension is 10, the vocabulary has only 9 words' word2vec --train text --method svd --output refused.txt --size 10
 refused 'power is -1' $svd --output refused.txt --eig -1
