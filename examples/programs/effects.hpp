@@ -83,6 +83,8 @@ inline void require_effects_on_method(const TrainingOptions& options) {
   const auto sync = {"--sync-bytes-per-word", "--sync-interval", "--sync-first-rows",
                      "--sync-rule"};
   require_effect(options, sync, options.sync != "none", "without --sync mpi or nccl");
+  require_effect(options, {"--sync-overlap", "--sync-timeout"}, options.sync != "none",
+                 "without --sync mpi or nccl");
   require_effect(options, sync, !columns, with_sampler);
   require_effect(options, {"--sync-bytes-per-word"}, options.sync_options.interval == 0,
                  "beside --sync-interval: leave one out");

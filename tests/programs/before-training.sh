@@ -83,6 +83,8 @@ useless --sync-bytes-per-word 3
 useless --sync-interval 3
 useless --sync-first-rows 3
 useless --sync-rule average
+useless --sync-timeout 3
+useless --sync-overlap 0
 useless --sync-bf16
 useless --minn 2
 useless --bucket 100
