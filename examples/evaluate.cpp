@@ -32,8 +32,6 @@ void run_suite(const SuiteOptions& options, const std::vector<std::string>& vect
                       "(WORDLOOM_ENABLE_BLAS)"});
 #endif
   const Suite suite(options);
-  for (const std::string& path : suite.unread())
-    warn("evaluate", {path + " is not read: it is no test set of a form that --suite knows"});
   SuiteScores scores, other, floor;
   nlohmann::ordered_json output{{"protocol", options.protocol}};
   const auto run = [&](const std::vector<std::string>& paths, const char* name,
@@ -49,6 +47,9 @@ void run_suite(const SuiteOptions& options, const std::vector<std::string>& vect
       });
   };
   run(vectors, "vectors", scores);
+  // Once vectors could be read: an error is one line.
+  for (const std::string& path : suite.unread())
+    warn("evaluate", {path + " is not read: it is no test set of a form that --suite knows"});
   if (scores.order.empty())
     throw wordloom::InvalidArgument("--protocol " + options.protocol +
                                     " has none of the tests of --only");

@@ -148,7 +148,8 @@ inline void declare_svd(CLI::App& app, Options& options) {
 inline void declare(CLI::App& app, Options& options) {
   app.add_option("--train,--input", options.train,
                  "Text to train on, plain or .gz; - is standard input. With --sync, %r in the name "
-                 "stands for the process: each has a text of its own, of about the same size")
+                 "is replaced by the number of the process: each reads its own text, of about the "
+                 "same size")
       ->group(heading::files);
   app.add_flag("--unicode-spaces", options.unicode_spaces,
                "Unicode's spaces, such as U+00A0 and U+3000, separate words too, as in Python's "

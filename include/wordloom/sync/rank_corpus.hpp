@@ -34,7 +34,8 @@ struct RankText {
   std::filesystem::path path;
   TextPart part = {};
 
-  /// `path`: a text that all ranks read, or with %r, which stands for the rank, a text of each.
+  /// `path`: the text of all ranks; if it contains %r, which is replaced by the rank's number, each
+  /// rank has its own.
   /// Throws SyncError, on all ranks, if they have different texts.
   template <class Ranks>
   static RankText of(Ranks& ranks, const std::filesystem::path& path) {
@@ -154,10 +155,10 @@ class RankCorpus {
 }  // namespace detail
 
 /// Makes an EncodedCorpus or TextCorpus of all ranks together, each of which reads its part of the
-/// text, or a file of its own: %r in the name of the text stands for the rank. Those files should
-/// have about equally many words, because all ranks train equally long. Each rank has a cache of
-/// its own, with `.<rank>-of-<ranks>` added to its name. All ranks call it. Throws as those corpora
-/// do, and SyncError, on all ranks, if they have different texts.
+/// text, or, if the name of the text contains %r, which is replaced by the rank's number, a file of
+/// its own. Those files should have about equally many words, because all ranks train equally long.
+/// Each rank has a cache of its own, with `.<rank>-of-<ranks>` added to its name. All ranks call
+/// it. Throws as those corpora do, and SyncError, on all ranks, if they have different texts.
 template <Corpus Part, class Ranks>
 detail::RankCorpus<Part> rank_corpus(Ranks& ranks, const std::filesystem::path& path,
                                      const Vocabulary& vocabulary, CorpusOptions options = {}) {
