@@ -192,11 +192,11 @@ wordloom_corpus_test(word2vec-subwords
        grep -Eq '\"accuracy\":(1.0|0.[1-9])' out
      done
    done
-   train='$<TARGET_FILE:word2vec> --train ${corpus}/text --quiet --threads 1 --iter 2'
+   train='$<TARGET_FILE:word2vec> --train ${corpus}/short/text --quiet --threads 1 --iter 2'
    $train --size 20 --window 3 --negative 4 --sample 1e-4 --alpha 0.04 --min-count 2 --output plain
    $train --size 20 --window 3 --negative 4 --sample 1e-4 --alpha 0.04 --min-count 2 --maxn 0 --minn 3 --output v; cmp plain v
    $train --size 20 --window 3 --negative 4 --sample 1e-4 --alpha 0.04 --min-count 2 --maxn 5 --minn 2 --buckets 999 --format fasttext --output v.bin --save-model model
-   $<TARGET_FILE:word2vec> -input ${corpus}/text -output w.bin -dim 20 -ws 3 -neg 4 -t 1e-4 -lr 0.04 -minCount 2 -maxn 5 -minn 2 -bucket 999 -epoch 2 -thread 1 -loss ns -verbose 0 -lrUpdateRate 50 --format fasttext; cmp v.bin w.bin
+   $<TARGET_FILE:word2vec> -input ${corpus}/short/text -output w.bin -dim 20 -ws 3 -neg 4 -t 1e-4 -lr 0.04 -minCount 2 -maxn 5 -minn 2 -bucket 999 -epoch 2 -thread 1 -loss ns -verbose 0 -lrUpdateRate 50 --format fasttext; cmp v.bin w.bin
    echo frances | $<TARGET_FILE:neighbours> v.bin | tee out; test $(wc -l <out) -eq 10
    echo 'frances paris 5' >pairs; echo 'france italy 9' >>pairs
    $<TARGET_FILE:evaluate> v.bin --similarity pairs --json | tee out; grep '\"pairs\":2,\"out_of_vocabulary\":0,\"made_of_subwords\":1' out
@@ -209,14 +209,14 @@ wordloom_corpus_test(word2vec-subwords
    cat err; test $status -eq 1; test $(wc -l <err) -eq 1; grep 'cut: byte' err")
 if(WORDLOOM_ENABLE_BLAS)
   wordloom_corpus_test(word2vec-char-cnn
-    "train='$<TARGET_FILE:word2vec> --train ${corpus}/text --quiet --size 20 --min-count 2 --char-cnn 32 --iter 2'
+    "train='$<TARGET_FILE:word2vec> --train ${corpus}/short/text --quiet --size 20 --min-count 2 --char-cnn 32 --iter 2'
      for options in '--sampler uniform --context-size 256' '--threads 1' '--threads 1 --end-to-end --char-cnn-positions 4'; do
        $train $options --save-model model --output v
        echo 'frances paris 5' >pairs; echo 'france italy 9' >>pairs
        $<TARGET_FILE:evaluate> model --similarity pairs --json | tee out; grep '\"pairs\":2,\"out_of_vocabulary\":0,\"made_of_subwords\":1' out
        echo frances | $<TARGET_FILE:neighbours> model | tee out; test $(wc -l <out) -eq 10
        echo italy | $<TARGET_FILE:neighbours> model >out; echo italy | $<TARGET_FILE:neighbours> v | cmp - out
-       $<TARGET_FILE:word2vec> --train ${corpus}/text --quiet --size 20 --iter 1 $options --load-model model --save-model on
+       $<TARGET_FILE:word2vec> --train ${corpus}/short/text --quiet --size 20 --iter 1 $options --load-model model --save-model on
        status=0; cmp -s model on || status=$?; test $status -eq 1
      done
      $train --sampler uniform --context-size 64 --threads 1 --save-model one
@@ -284,7 +284,7 @@ endif()
 # Killed or interrupted at any moment, a run resumes; one thread: to the same bits.
 wordloom_corpus_test(word2vec-resumes
   "rm -f *; ${stop_midway}
-   train='$<TARGET_FILE:word2vec> --train ${corpus}/text --size 50 --threads 1 --output v'
+   train='$<TARGET_FILE:word2vec> --train ${corpus}/short/text --size 50 --threads 1 --output v'
    status=0; stop_midway KILL 'test -s state' '$pid' $train --checkpoint state --checkpoint-every 0 || status=$?
    test $status -eq 137; test ! -e v; test -s state
    same_as_whole() {
