@@ -129,8 +129,11 @@ compare_speeds() {
 }
 
 run_clang_tidy() {
-  run clang-tidy --quiet tests/all_headers.cpp examples/tour.cpp -- -std=c++20 -Iinclude \
-    -isystem /usr/include/eigen3 -DWORDLOOM_PRECOMPILED=1 -DWORDLOOM_FUNCTION=inline
+  local options=(-std=c++20 -Iinclude -isystem /usr/include/eigen3 -DWORDLOOM_PRECOMPILED=1
+                 -DWORDLOOM_FUNCTION=inline)
+  run clang-tidy --quiet examples/tour.cpp -- "${options[@]}" &
+  run clang-tidy --quiet tests/all_headers.cpp -- "${options[@]}"
+  wait $!
 }
 
 # Where there is nvcc, what it compiles the kernels to runs on the emulated device; where no GPU runs
