@@ -340,12 +340,14 @@ TEST_CASE("a damaged file of phrases is refused with its line", "[phrases]") {
   CHECK(contains(error("new york 5\n"), "line 1: expected 'wordloom-phrases 1'"));
   CHECK(contains(error("wordloom-phrases 2 _\n"), "line 1: "));
   CHECK(contains(error("wordloom-phrases 1\n"), "line 1: "));
+  CHECK(contains(error("wordloom-phrases 1x _\n"), "line 1: "));
   CHECK(contains(error(head + "new york 5\nnew york\n"), "line 3: expected two words and"));
   CHECK(contains(error(head + "york 5\n"), "line 2: expected two words and their score"));
   CHECK(contains(error(head + "new york nan\n"), "line 2: "));
   CHECK(contains(error(head + "new york city 5\n"), "line 2: expected two words, and only conn"));
   CHECK(contains(error(head + "of york 5\n"), "line 2: expected two words, and only conn"));
   CHECK(contains(error(head + "a b 5\n\na b 6\na c 5\na b 4\n"), "line 6: expected each phrase"));
+  CHECK(contains(error(head + std::string(100, '\n')), "line 65: expected at most 64 passes"));
   write_file(folder / "p", head + "a of b 5\n\na_of_b c 2");
   CHECK(Phrases::load(folder / "p").join("a of b c") == "a_of_b_c");
 }
@@ -363,6 +365,7 @@ TEST_CASE("options and corpora that cannot be used are refused", "[phrases]") {
   CHECK(contains(error({.delimiter = ""}), "delimiter"));
   CHECK(contains(error({.delimiter = " "}), "delimiter"));
   CHECK(contains(error({.passes = 0}), "passes is 0"));
+  CHECK(contains(error({.passes = 65}), "passes is 65, must be from 1 to 64"));
   CHECK(contains(error({.max_pairs = 0}), "max_pairs is 0"));
   CHECK(contains(error({.connectors = {""}}), "connector"));
   CHECK(contains(error({.threads = 100000}), "threads is 100000"));

@@ -33,6 +33,7 @@ namespace detail {
 
 /// The beginning of a file of phrases: its kind and version.
 inline constexpr std::string_view phrase_file_magic = "wordloom-phrases 1";
+inline constexpr std::size_t max_phrase_passes = 64;
 
 }  // namespace detail
 
@@ -63,7 +64,8 @@ class Phrases {
     /// True if the last word of a sentence and the first of the next count as a pair, as in
     /// word2phrase.c. They are never joined.
     bool across_sentences = true;
-    /// Phrases of up to 2^passes words: each pass learns on the text that those before have joined.
+    /// Phrases of up to 2^passes words: each pass learns on the text that those before have joined,
+    /// until one finds no phrases. From 1 to 64.
     std::size_t passes = 1;
     /// If a pass finds more different pairs, rare ones are dropped: those counted once, the next
     /// time those counted at most twice, and so on; counts are exact as long as dropped() is 0. A
@@ -232,7 +234,10 @@ class Phrases::JoinedCorpus {
   /// Reads the sentences of a shard, one after the other.
   struct Reader {
     Reader(const JoinedCorpus& corpus, const Shard& shard)
-        : shared(corpus.shared_), joiner(shared->phrases), range(corpus.corpus_.sentences(shard)) {}
+        : shared(corpus.shared_),
+          joiner(shared->phrases),
+          other(corpus.corpus_),
+          range(other.sentences(shard)) {}
 
     detail::NextSentence operator()() {
       do {
@@ -254,6 +259,7 @@ class Phrases::JoinedCorpus {
     using Range = decltype(std::declval<const C&>().sentences(Shard{}));
     std::shared_ptr<const Shared> shared;
     detail::PhraseJoiner joiner;
+    C other;
     Range range;
     std::optional<decltype(std::begin(std::declval<Range&>()))> at = {};
     std::vector<WordId> words = {};

@@ -90,7 +90,8 @@ WORDLOOM_FUNCTION void Phrases::Options::validate() const {
     throw InvalidArgument{"threshold is ", threshold, ", must be from -1 to 1 for npmi"};
   if (scoring != Scoring::npmi && !(threshold >= 0))
     throw InvalidArgument{"threshold is ", threshold, ", must be at least 0"};
-  if (passes == 0) throw InvalidArgument("passes is 0, must be above 0");
+  if (passes == 0 || passes > detail::max_phrase_passes)
+    throw InvalidArgument{"passes is ", passes, ", must be from 1 to ", detail::max_phrase_passes};
   if (max_pairs == 0) throw InvalidArgument("max_pairs is 0, must be above 0");
   if (!detail::is_word(delimiter))
     throw InvalidArgument{"the delimiter is ", detail::shown(delimiter),
@@ -191,7 +192,7 @@ WORDLOOM_FUNCTION Phrases Phrases::load(const std::filesystem::path& path) {
   };
   const std::string first = "'" + std::string(detail::phrase_file_magic) + "' and the delimiter";
   if (!next()) refuse(1, first, "the end of the file");
-  if (fields.size() < 3 || !reader.line().starts_with(detail::phrase_file_magic))
+  if (fields.size() < 3 || fields[0] + ' ' + fields[1] != detail::phrase_file_magic)
     refuse(1, first, detail::shown(reader.line()));
   const std::string delimiter = fields[2];
   const std::vector<std::string> connectors(fields.begin() + 3, fields.end());
@@ -202,6 +203,9 @@ WORDLOOM_FUNCTION Phrases Phrases::load(const std::filesystem::path& path) {
   std::vector<std::vector<std::uint64_t>> lines(1);
   while (next()) {
     if (fields.empty()) {
+      if (passes.size() == detail::max_phrase_passes)
+        refuse(reader.number(), detail::joined({"at most ", detail::max_phrase_passes, " passes"}),
+               "an empty line, which begins another");
       passes.emplace_back();
       lines.emplace_back();
       continue;
