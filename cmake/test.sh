@@ -96,7 +96,7 @@ kill_runs() {
 
 install_and_use() {
   run cmake --build --preset release --parallel "$jobs" --target wordloom_precompiled \
-    wordloom_any_trainer word2vec node2vec neighbours evaluate mixed_flags
+    wordloom_any_trainer word2vec word2phrase node2vec neighbours evaluate mixed_flags
   run ctest --preset release --output-on-failure --parallel "$jobs" \
     --tests-regex '^(compile_failure|install|mixed_flags)/'
 }

@@ -2,6 +2,7 @@
 #define WORDLOOM_PRECOMPILED_TRAINERS 0  // all trainers would take minutes
 #include <wordloom/any_trainer.hpp>
 #include <wordloom/columns.hpp>
+#include <wordloom/corpus/phrases.hpp>
 #include <wordloom/graph.hpp>
 #include <wordloom/presets.hpp>
 #include <wordloom/registry.hpp>

@@ -13,6 +13,7 @@
 
 #include "any_vectors.hpp"
 #include "evaluation_sets.hpp"
+#include "join_phrases.hpp"
 #include "options.hpp"
 #include "program.hpp"
 #include "svd_method.hpp"
@@ -31,6 +32,7 @@ struct Prepared : PreparedFiles {
         evaluation(options.evaluate_similarity, options.evaluate_analogy, options.lookup) {
     if (pretrained) check_pretrained(options);
     if (writes && !options.save_vocab.empty()) save_vocab.emplace(options.save_vocab);
+    if (writes && !options.save_phrases.empty()) save_phrases.emplace(options.save_phrases);
   }
 
   /// Throws InvalidArgument for vectors that training cannot begin with.
@@ -60,7 +62,7 @@ struct Prepared : PreparedFiles {
     output->commit();
   }
 
-  std::optional<wordloom::AtomicFile> save_vocab;
+  std::optional<wordloom::AtomicFile> save_vocab, save_phrases;
   std::optional<wordloom::Embeddings> pretrained;
   EvaluationSets evaluation;
 };
@@ -234,7 +236,14 @@ int run(int argc, char** argv, Cluster& cluster) {
   std::uint64_t read = 0;  // words of the text
   std::optional<wordloom::Model> model;
   if (!options.load_model.empty()) model.emplace(load_model_for(options, cluster, read));
-  const auto vocabulary = model ? model->vocabulary : make_vocabulary(options, cluster, read);
+  std::optional<JoinedText> joined;
+  if (options.phrases > 0) {
+    joined.emplace(join_phrases(options, prepared.save_phrases));
+    read = joined->words_read;
+  }
+  const auto vocabulary = joined  ? joined->vocabulary
+                          : model ? model->vocabulary
+                                  : make_vocabulary(options, cluster, read);
   if (trains(options)) {
     if (!cluster.is_joined() && options.read_vocab.empty() && options.load_model.empty())
       require_two_words(options, vocabulary, read);
@@ -247,7 +256,9 @@ int run(int argc, char** argv, Cluster& cluster) {
       prepared.evaluation.require_scored(vocabulary.words());
   }
   std::optional<wordloom::AnyCorpus> corpus;
-  if (trains(options) || !options.cache.empty())
+  if (joined)
+    corpus.emplace(joined->corpus);
+  else if (trains(options) || !options.cache.empty())
     corpus.emplace(make_corpus(options, cluster, vocabulary, read));
   if (trains(options))
     require_contexts(*corpus, vocabulary, options, cluster,
@@ -260,6 +271,7 @@ int run(int argc, char** argv, Cluster& cluster) {
   const bool is_counted = corpus || (!cluster.is_joined() && options.read_vocab.empty());
   Program program{"word2vec", speed};
   if (is_counted) program.counts = counts_of(options, vocabulary, read, kept);
+  if (joined) program.counts += "\nPhrases: " + std::to_string(joined->phrases);
   // Like the original program, a run without an output makes only the vocabulary.
   if (!trains(options)) {
     if (!options.quiet && cluster.is_first() && is_counted) std::cerr << program.counts << '\n';

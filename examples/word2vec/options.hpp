@@ -22,6 +22,9 @@ struct Options : TrainingOptions {
   std::vector<std::string> evaluate_similarity, evaluate_analogy;
   LookupOptions lookup;
   bool stream = false, unicode_spaces = false, join_lines = false;
+  std::size_t phrases = 0;  // passes; 0: none
+  double phrase_threshold = 100;
+  std::string save_phrases;
   int debug = 2;
   std::string method = "training";                         // or svd
   double eigenvalue_power = 0.5;                           // of svd
@@ -164,6 +167,19 @@ inline void declare(CLI::App& app, Options& options) {
       ->group(heading::files);
   app.add_option("--read-vocab", options.read_vocab, "Vocabulary to use instead of counting")
       ->group(heading::files);
+  app.add_option("--phrases", options.phrases,
+                 "Learn phrases of the text in so many passes, such as 1, and train them as words "
+                 "(new_york), as after word2phrase; 0: none")
+      ->check(whole_number)
+      ->capture_default_str()
+      ->group(heading::files);
+  app.add_option("--phrase-threshold", options.phrase_threshold,
+                 "Of --phrases: they score above it")
+      ->capture_default_str()
+      ->group(heading::files);
+  app.add_option("--save-phrases", options.save_phrases,
+                 "File for the phrases, which word2phrase --read-phrases joins in other texts")
+      ->group(heading::files);
   declare_models(app, options);
   app.add_option("--pretrained-vectors,--pretrainedVectors", options.pretrained,
                  "Vectors, in any format, that initialize the words of a new model")
@@ -242,6 +258,7 @@ inline std::vector<NamedFile> files_of(const Options& options) {
   for (const auto& path : options.evaluate_analogy) files.push_back({"--evaluate-analogy", path});
   add_output_files(files, options);
   files.push_back({"--save-vocab", options.save_vocab, true, "--read-vocab"});
+  files.push_back({"--save-phrases", options.save_phrases, true});
   add_written_files(files, options);
   return files;
 }
@@ -256,7 +273,8 @@ inline bool trains(const Options& options) {
 inline void require_effects(const Options& options) {
   const std::string results =
       "--output, --save-model, --evaluate-similarity, --evaluate-analogy or --json";
-  if (!trains(options) && options.save_vocab.empty() && options.cache.empty())
+  if (!trains(options) && options.save_vocab.empty() && options.cache.empty() &&
+      options.save_phrases.empty())
     throw wordloom::InvalidArgument("nothing would be written: give " + results +
                                     ", or --save-vocab for the vocabulary alone");
   require_effects_on_method(options);
@@ -267,6 +285,23 @@ inline void require_effects(const Options& options) {
   require_effect(options, {"--min-count"},
                  options.load_model.empty() || options.new_words || writes_model(options),
                  "with --load-model, which has its own vocabulary, unless --new-words adds words");
+}
+
+/// Refuses --phrases beside what has words already or shares the text, and its options without it.
+inline void require_effects_on_phrases(const Options& options) {
+  require_effect(options, {"--phrase-threshold", "--save-phrases"}, options.phrases > 0,
+                 "without --phrases");
+  if (options.phrases == 0) return;
+  if (!options.read_vocab.empty() || !options.load_model.empty())
+    throw wordloom::InvalidArgument(
+        "--phrases makes a vocabulary: leave --read-vocab and --load-model out, or join the text "
+        "first, by word2phrase --read-phrases");
+  if (options.sync != "none")
+    throw wordloom::InvalidArgument(
+        "--phrases needs the whole text in one process: join it first, by word2phrase");
+  if (!(options.phrase_threshold >= 0))
+    throw wordloom::InvalidArgument{"--phrase-threshold is ", options.phrase_threshold,
+                                    ", must be at least 0"};
 }
 
 /// Refuses options that --method svd does not read, and its own without it.
@@ -281,6 +316,9 @@ inline void require_effects_on_svd(const Options& options) {
                 "--output",
                 "--binary",
                 "--format",
+                "--phrases",
+                "--phrase-threshold",
+                "--save-phrases",
                 "--save-vocab",
                 "--read-vocab",
                 "--cache",
@@ -366,6 +404,7 @@ inline void check(Options& options) {
   check(static_cast<const TrainingOptions&>(options));
   require_distinct(files_of(options));
   require_effects(options);
+  require_effects_on_phrases(options);
   if (options.classes > 0 && (options.output.empty() || writes_model(options)))
     throw wordloom::InvalidArgument(
         "--classes writes lines 'word class' to --output FILE: give that, not --format fasttext");

@@ -85,8 +85,9 @@ namespace {
 std::size_t justified(const Loader& loader, const std::string& file) {
   const bool may_be_gzip = wordloom::detail::has_gzip_magic(file) || loader.name == "gzip" ||
                            loader.name == "text" || loader.name.starts_with("edge_list");
-  // Buffers, with which a file of contexts or a vocabulary is made again.
-  const bool writes = loader.name == "contexts" || loader.name == "vocabulary";
+  // Buffers, with which a file of contexts, a vocabulary or phrases are made again.
+  const bool writes =
+      loader.name == "contexts" || loader.name == "vocabulary" || loader.name == "phrases";
   const std::size_t fixed = std::size_t{1} << (writes ? 22 : 14);
   return fixed + file.size() * (may_be_gzip ? 2 * 1032 : 64);
 }

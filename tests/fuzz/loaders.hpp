@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 #include <wordloom/corpus/encoded_corpus.hpp>
+#include <wordloom/corpus/phrases.hpp>
 #include <wordloom/corpus/text_corpus.hpp>
 #include <wordloom/corpus/vocabulary.hpp>
 #include <wordloom/corpus/word_context_matrix.hpp>
@@ -140,6 +141,19 @@ inline std::vector<Loader> all_loaders(const TemporaryFolder& folder) {
                        loaded.save(folder / "again");
                        if (Vocabulary::load(folder / "again").fingerprint() != loaded.fingerprint())
                          throw FuzzFailure("a saved vocabulary is another one");
+                     }});
+
+  loaders.push_back({"phrases",
+                     {"wordloom-phrases 1 _ of the\nnew york 1.5\nbank of america 1e3\n\n"
+                      "new_york city 9\n\n"},
+                     folder / "phrases",
+                     false,
+                     [&folder](const auto& path) {
+                       const auto loaded = Phrases::load(path);
+                       loaded.save(folder / "again");
+                       if (Phrases::load(folder / "again") != loaded)
+                         throw FuzzFailure("saved phrases are others");
+                       static_cast<void>(loaded.join("in new york city or the bank of america"));
                      }});
 
   Model model = random_model(vocabulary, 3);

@@ -24,7 +24,7 @@ if command -v dpkg-deb >/dev/null; then
 else
   prefix=$folder/tgz
 fi
-for program in word2vec node2vec evaluate neighbours; do
+for program in word2vec word2phrase node2vec evaluate neighbours; do
   [ ! -x "$build/examples/$program" ] || "$prefix/bin/wordloom-$program" --version >/dev/null ||
     fail "the package has no wordloom-$program"
 done
