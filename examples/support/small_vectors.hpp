@@ -15,7 +15,9 @@ struct SmallVectorOptions {
   std::size_t pca = 0, bytes = 0;
   std::string compress, output;
 
-  bool empty() const { return !remove_top && pca == 0 && compress.empty() && output.empty(); }
+  bool empty() const {
+    return !remove_top && pca == 0 && bytes == 0 && compress.empty() && output.empty();
+  }
 
   /// Calls `use` with the vectors that the options ask for: Embeddings or CompressedEmbeddings; or
   /// writes them to the output.
