@@ -13,6 +13,7 @@
 #include "any_vectors.hpp"
 #include "command_line.hpp"
 #include "lookup_options.hpp"
+#include "small_vectors.hpp"
 
 using namespace wordloom;
 
@@ -49,7 +50,7 @@ class Session {
 
  private:
   bool is_known(std::string_view word) const {
-    return find_spelling(words_.words(), word, letter_case_).has_value();
+    return find_spelling(words_, word, letter_case_).has_value();
   }
 
   /// Returns the words of a line: it may be one word with blanks, or tabs may separate such words.
@@ -76,7 +77,7 @@ class Session {
 
   /// Returns the word as the vectors spell it, or as it was asked.
   std::string spelling(const std::string& word) const {
-    const auto id = find_spelling(words_.words(), word, letter_case_);
+    const auto id = find_spelling(words_, word, letter_case_);
     if (id) return std::string(words_.word(*id));
     return letter_case_ == LetterCase::lower ? lower_case(word) : word;
   }
@@ -125,6 +126,8 @@ int main(int argc, char** argv) try {
   app.add_option("--format", format, "Instead of detecting it: " + VectorFile::format_names());
   LoadOptions loading;
   declare_load_options(app, loading, "neighbours");
+  SmallVectorOptions small;
+  declare_small_vectors(app, small);
   take_last_values(app);
   try {
     app.parse(argc, argv);
@@ -134,10 +137,21 @@ int main(int argc, char** argv) try {
     throw InvalidArgument(std::string(error.what()) + " (--help lists the options)");
   }
   warn("neighbours", warnings_of_repeated(app));
-  bool is_answered = false;
-  with_vectors_in(path, format, loading, [&](const auto& words) {
+  bool is_answered = true;
+  const auto answer = [&](const auto& words) {
     is_answered = Session(words, count, lookup.chosen_case()).run();
-  });
+  };
+  const VectorFile file(path);
+  if (file.format() == VectorFormat::compressed && format.empty() && loading.limit == 0 &&
+      small.empty()) {
+    const auto words = file.compressed();
+    words.verify();
+    answer(words);
+  } else {
+    with_vectors_in(file, format, loading, [&](const auto& words) {
+      small.empty() ? answer(words) : small.apply(words.in_vocabulary(), answer);
+    });
+  }
   end_output();
   return is_answered ? 0 : 1;
 } catch (const std::exception& error) {

@@ -42,6 +42,9 @@ int main(int argc, char** argv) try {
   for (const auto& [word, score] : queens) std::cout << word << ' ' << score << '\n';
   std::cout << "does not match: " << odd << '\n';
   words.save("vectors.bin");  // the vectors alone; Embeddings::load("vectors.bin")
+
+  words.compress({.format = Embeddings::Compression::int8}).save("vectors.small");
+  const auto small = CompressedEmbeddings::load("vectors.small");  // mapped, not read
 } catch (const std::exception& error) {
   std::cerr << "tour: " << error.what() << '\n';
   return 1;

@@ -58,14 +58,13 @@ inline void require_finite(const wordloom::Embeddings& embeddings,
 /// name of its format, or empty to detect it. With a limit, only the vectors of the first words are
 /// read. Throws FormatError unless all their numbers are finite.
 template <class Use>
-void with_vectors_in(const std::filesystem::path& path, const std::string& format,
+void with_vectors_in(const wordloom::VectorFile& file, const std::string& format,
                      const wordloom::LoadOptions& options, Use&& use) {
   using wordloom::VectorFormat;
   const auto use_finite = [&](const auto& embeddings) {
-    require_finite(embeddings.in_vocabulary(), path);
+    require_finite(embeddings.in_vocabulary(), file.path());
     use(embeddings);
   };
-  const wordloom::VectorFile file(path);
   const VectorFormat given =
       format.empty() ? file.format() : wordloom::VectorFile::format_named(format);
   if (given == VectorFormat::fasttext && options.limit == 0)
@@ -74,4 +73,9 @@ void with_vectors_in(const std::filesystem::path& path, const std::string& forma
     with_vectors_of(file.model(), use_finite);
   else
     use_finite(file.embeddings(given, options));
+}
+template <class Use>
+void with_vectors_in(const std::filesystem::path& path, const std::string& format,
+                     const wordloom::LoadOptions& options, Use&& use) {
+  with_vectors_in(wordloom::VectorFile(path), format, options, use);
 }

@@ -6,5 +6,6 @@
 #include <wordloom/algebra/extend.hpp>
 #include <wordloom/algebra/light_ne.hpp>
 #include <wordloom/algebra/pmi_svd.hpp>
+#include <wordloom/algebra/principal_components.hpp>
 #include <wordloom/algebra/prone.hpp>
 #include <wordloom/algebra/sparse_matrix.hpp>

@@ -10,6 +10,7 @@
 #include <wordloom/corpus/vocabulary.hpp>
 #include <wordloom/deprecated.hpp>
 #include <wordloom/io/embeddings_file.hpp>
+#include <wordloom/model/compressed_embeddings.hpp>
 #include <wordloom/model/embeddings.hpp>
 #include <wordloom/model/model.hpp>
 #include <wordloom/sampler/grouped_cbow.hpp>

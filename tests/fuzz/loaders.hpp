@@ -128,6 +128,15 @@ inline std::vector<Loader> all_loaders(const TemporaryFolder& folder) {
   loaders.push_back({"detection", detectable, folder / "v", false,
                      [use](const auto& path) { use(Embeddings::load(path)); }});
 
+  Loader compressed{"compressed", {}, folder / "small", true, [use](const auto& path) {
+                      use(CompressedEmbeddings::load(path).decoded());
+                    }};
+  for (const auto format : {Embeddings::Compression::float16, Embeddings::Compression::product}) {
+    random_model(vocabulary, 3).embeddings().compress({.format = format}).save(compressed.path);
+    compressed.samples.push_back(read_file(compressed.path));
+  }
+  loaders.push_back(std::move(compressed));
+
   vocabulary.save(folder / "vocabulary");
   loaders.push_back({"vocabulary",
                      {read_file(folder / "vocabulary"), "x 1\r\n</s> 9\r\ny\t5",

@@ -26,12 +26,13 @@ enum class LetterCase : unsigned char {
 [[nodiscard]] std::string lower_case(std::string_view text);
 
 /// Returns the number of `word` in one of its spellings among the first `count` of `words`, or
-/// nothing.
-inline std::optional<WordId> find_spelling(
-    const WordList& words, std::string_view word, LetterCase letter_case,
-    std::size_t count = (std::numeric_limits<std::size_t>::max)()) {
+/// nothing. `words`: a WordList or anything else with find(), such as Embeddings.
+template <class Words>
+std::optional<WordId> find_spelling(const Words& words, std::string_view word,
+                                    LetterCase letter_case,
+                                    std::size_t count = (std::numeric_limits<std::size_t>::max)()) {
   const auto among_first = [&](std::string_view spelling) {
-    const auto id = words.find(spelling);
+    const std::optional<WordId> id = words.find(spelling);
     return id && *id < count ? id : std::nullopt;
   };
   if (letter_case != LetterCase::lower)

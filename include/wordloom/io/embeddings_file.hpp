@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -16,6 +17,7 @@
 #include <wordloom/io/vector_text.hpp>
 #include <wordloom/io/word2vec_binary.hpp>
 #include <wordloom/io/word_lines.hpp>
+#include <wordloom/model/compressed_embeddings.hpp>
 #include <wordloom/model/embeddings.hpp>
 #include <wordloom/model/model.hpp>
 #include <wordloom/model/subword_embeddings.hpp>
@@ -36,11 +38,11 @@ class VectorFile {
   /// Throws IoError, FormatError for a damaged .gz file, and ForeignFormat.
   explicit VectorFile(const std::filesystem::path& path);
 
-  const std::filesystem::path& path() const noexcept { return file_.path(); }
+  const std::filesystem::path& path() const noexcept { return file_->path(); }
 
   /// Returns the format of the file, by the first of these rules that applies:
-  /// - it begins like NumPy's files, fastText's files or those of Model::save: npy, fasttext,
-  ///   model;
+  /// - it begins like NumPy's files, fastText's files, those of Model::save or of
+  ///   CompressedEmbeddings::save: npy, fasttext, model, compressed;
   /// - its name, without .gz, ends in .tsv: the projector's format;
   /// - its first line is not two whole numbers: GloVe's format;
   /// - a line after the first ends in numbers in ASCII: word2vec's text format;
@@ -55,15 +57,18 @@ class VectorFile {
   Embeddings embeddings(VectorFormat format, const LoadOptions& options = {}) const;
 
   /// Reads the vectors of a model of fastText, with those of n-grams (load_fasttext).
-  SubwordEmbeddings fasttext() const { return detail::read_fasttext(file_); }
+  SubwordEmbeddings fasttext() const { return detail::read_fasttext(*file_); }
 
   /// Reads a model of fastText (load_fasttext_model) or Wordloom (Model::load).
   Model model() const {
-    return format_ == VectorFormat::fasttext ? detail::read_fasttext_model(file_)
-                                             : Model::load(file_);
+    return format_ == VectorFormat::fasttext ? detail::read_fasttext_model(*file_)
+                                             : Model::load(*file_);
   }
 
-  /// Returns "word2vec-binary, word2vec-text, glove, npy, tsv, vec, fasttext, model".
+  /// Maps compressed vectors (CompressedEmbeddings::load).
+  CompressedEmbeddings compressed() const { return CompressedEmbeddings::load(file_); }
+
+  /// Returns "word2vec-binary, word2vec-text, glove, npy, tsv, vec, fasttext, model, compressed".
   static std::string format_names() { return detail::format_names(); }
 
   /// Returns the format of a name. Throws InvalidArgument, which lists the names.
@@ -109,7 +114,7 @@ class VectorFile {
   }
 
  private:
-  detail::InputFile file_;
+  std::shared_ptr<const detail::InputFile> file_;
   VectorFormat format_;
 };
 
@@ -165,6 +170,7 @@ WORDLOOM_FUNCTION VectorFormat format_of(const InputFile& file) {
   if (text.starts_with("\x93NUMPY")) return VectorFormat::npy;
   if (has_fasttext_magic(text)) return VectorFormat::fasttext;
   if (Model::recognizes(text)) return VectorFormat::model;
+  if (CompressedFile::recognizes(text)) return VectorFormat::compressed;
   if (without_gz(file.path()).extension() == ".tsv") return VectorFormat::projector_tsv;
   const std::size_t end = text.find('\n');
   const auto header = header_in(text.substr(0, end));
@@ -176,7 +182,7 @@ WORDLOOM_FUNCTION VectorFormat format_of(const InputFile& file) {
 }  // namespace detail
 
 WORDLOOM_FUNCTION VectorFile::VectorFile(const std::filesystem::path& path)
-    : file_(path), format_(detail::format_of(file_)) {}
+    : file_(std::make_shared<const detail::InputFile>(path)), format_(detail::format_of(*file_)) {}
 
 WORDLOOM_FUNCTION void VectorFile::write(const Embeddings& embeddings, AtomicFile& file,
                                          VectorFormat format) {
@@ -197,6 +203,8 @@ WORDLOOM_FUNCTION void VectorFile::write(const Embeddings& embeddings, AtomicFil
     case VectorFormat::model:
       throw InvalidArgument(
           "this format holds a whole model, not its vectors alone: use Model::save");
+    case VectorFormat::compressed:
+      return embeddings.compress({}).write(file);
   }
 }
 
@@ -220,19 +228,21 @@ WORDLOOM_FUNCTION Embeddings VectorFile::embeddings(VectorFormat format,
                                                     const LoadOptions& options) const {
   switch (format) {
     case VectorFormat::word2vec_text:
-      return detail::read_word2vec_text(file_, options);
+      return detail::read_word2vec_text(*file_, options);
     case VectorFormat::glove_text:
-      return detail::read_glove_text(file_, options);
+      return detail::read_glove_text(*file_, options);
     case VectorFormat::npy:
-      return detail::read_npy(file_, {}, options);
+      return detail::read_npy(*file_, {}, options);
     case VectorFormat::projector_tsv:
-      return detail::read_projector_tsv(file_, options);
+      return detail::read_projector_tsv(*file_, options);
     case VectorFormat::fasttext:  // the composed vectors of its words
       return detail::first_words(fasttext().in_vocabulary(), options.limit);
     case VectorFormat::model:
-      return detail::first_words(Model::load(file_).embeddings(), options.limit);
+      return detail::first_words(Model::load(*file_).embeddings(), options.limit);
+    case VectorFormat::compressed:
+      return detail::first_words(compressed().decoded(), options.limit);
     default:
-      return detail::read_word2vec_binary(file_, options);
+      return detail::read_word2vec_binary(*file_, options);
   }
 }
 

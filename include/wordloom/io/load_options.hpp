@@ -91,13 +91,9 @@ class GrowingRows {
   std::size_t size_ = 0;
 };
 
-/// Returns the first words, for formats that are read completely.
-inline Embeddings first_words(Embeddings all, std::size_t limit) {
-  if (limit == 0 || limit >= all.size()) return all;
-  WordList words;
-  for (std::size_t i = 0; i < limit; ++i) words.append(all.word(i));
-  return {std::move(words), all.vectors().copy(limit),
-          all.counts().first((std::min)(limit, all.counts().size()))};
+/// Returns the first words, for formats that are read completely; 0: all.
+inline Embeddings first_words(const Embeddings& all, std::size_t limit) {
+  return limit == 0 ? all : all.first(limit);
 }
 
 }  // namespace detail

@@ -43,7 +43,9 @@ enum class VectorFormat {
   /// Whole models of fastText, which save_fasttext writes.
   fasttext,
   /// Whole models of Wordloom, which Model::save writes.
-  model
+  model,
+  /// The smaller forms of CompressedEmbeddings; int8 is written. All words fit.
+  compressed
 };
 
 namespace detail {
@@ -62,6 +64,7 @@ inline constexpr VectorFormatEntry vector_formats[] = {
     {"vec", VectorFormat::word2vec_text},
     {"fasttext", VectorFormat::fasttext},
     {"model", VectorFormat::model},
+    {"compressed", VectorFormat::compressed},
 };
 
 /// The number of rows of a text by which the number of columns is determined.
@@ -71,7 +74,8 @@ inline constexpr std::size_t telling_rows = 100;
 
 namespace detail {
 
-/// Returns "word2vec-binary, word2vec-text, glove, npy, tsv, vec, fasttext, model".
+/// Returns "word2vec-binary, word2vec-text, glove, npy, tsv, vec, fasttext, model,
+/// compressed".
 inline std::string format_names() {
   std::string names;
   for (const auto& entry : detail::vector_formats)
@@ -120,6 +124,8 @@ inline std::string_view word_fault(std::string_view word, VectorFormat format) {
       if (holds('\n')) return "holds a newline";
       if (word.ends_with('\r')) return "ends with a carriage return";
       return format == VectorFormat::projector_tsv && holds('\t') ? "holds a tab" : "";
+    case VectorFormat::compressed:
+      break;
   }
   return "";
 }

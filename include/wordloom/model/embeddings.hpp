@@ -19,6 +19,7 @@
 
 namespace wordloom { inline namespace WORDLOOM_ABI {
 
+class CompressedEmbeddings;
 enum class VectorFormat;
 struct LoadOptions;
 
@@ -46,6 +47,8 @@ class Embeddings {
   struct Sum {
     std::vector<std::string_view> positive, negative = {};
   };
+
+  struct Compression;
 
   /// `counts` [V]: how often each word occurs in the text, empty where that is unknown. Throws
   /// InvalidArgument unless `vectors` has one row for each word, and something in each, and for
@@ -245,6 +248,18 @@ class Embeddings {
   /// number + 1. Throws InvalidArgument if a word is not a number, begins with a needless 0, or is
   /// not below `rows` and 4294967294.
   [[nodiscard]] Embeddings by_id(std::size_t rows = 0) const;
+  /// Returns a smaller form: see model/compressed_embeddings.hpp, which wordloom.hpp includes.
+  [[nodiscard]] CompressedEmbeddings compress(const Compression& compression) const;
+  /// Returns the first words, which are the most frequent of trained vectors.
+  [[nodiscard]] Embeddings first(std::size_t words) const;
+  /// Returns the vectors without their mean and projected onto the `dimension` directions of the
+  /// largest variance (principal component analysis). Any number of threads gives the same bits.
+  /// Throws InvalidArgument. Defined in algebra/principal_components.hpp, as is without_top.
+  [[nodiscard]] Embeddings reduced(std::size_t dimension, std::size_t threads = 0) const;
+  /// Returns the vectors without their mean and `components` directions of the largest variance,
+  /// 0 to D - 1 ("all but the top", Mu and Viswanath 2018, with D / 100).
+  [[nodiscard]] Embeddings without_top(std::size_t components, std::size_t threads = 0) const;
+
   /// Returns a copy: code for any vectors uses it, see AnyWordEmbeddings.
   [[nodiscard]] Embeddings in_vocabulary() const { return *this; }
 

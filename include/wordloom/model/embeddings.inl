@@ -86,6 +86,14 @@ WORDLOOM_FUNCTION Embeddings Embeddings::normalized() const {
   return {words(), std::move(unit), counts()};
 }
 
+WORDLOOM_FUNCTION Embeddings Embeddings::first(std::size_t count) const {
+  if (count >= size()) return *this;
+  WordList first;
+  for (std::size_t i = 0; i < count; ++i) first.append(word(i));
+  return {std::move(first), vectors().copy(count),
+          counts().first((std::min)(count, counts().size()))};
+}
+
 WORDLOOM_FUNCTION Embeddings Embeddings::by_id(std::size_t rows) const {
   constexpr std::size_t most = 4294967294;  // of a WordList
   const std::size_t limit = rows == 0 ? most : (std::min)(rows, most);

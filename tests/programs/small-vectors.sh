@@ -1,0 +1,41 @@
+# Vectors in a smaller form: made by neighbours, read by all programs.
+{ printf '6 3\n'; printf 'paris 127 0 10\nNew York 90 9 127\nrome 0 127 64\nmilan 10 127 0\n'
+  printf 'king 1 0.5 0.25\nqueen 0 -1 1\n'; } >vectors
+printf 'paris\nNew York\nparis\trome\tmilan\n' >lines
+neighbours vectors <lines >expected
+for form in float32 float16 int8 product; do
+  neighbours vectors --compress $form --output small
+  neighbours small <lines | cut -c1-26 >out
+  cut -c1-26 expected | cmp - out
+  neighbours vectors --compress $form <lines | cut -c1-26 | cmp - out
+done
+printf 'paris\trome\t1\nmilan\trome\t3\nking\tqueen\t2\n' >pairs
+evaluate vectors --similarity pairs | sed 1d >scores
+evaluate small --similarity pairs | sed 1d | cmp - scores
+neighbours small --limit 3 <lines 2>err | grep -c . | grep -x 4
+gzip -c small >small.gz
+neighbours small.gz <lines | cut -c1-26 | cmp - out
+
+# Fewer dimensions and words.
+neighbours vectors --limit 5 --remove-top 1 --pca 2 --compress int8 --output small
+echo paris | neighbours small >out
+test "$(wc -l <out)" -eq 4
+echo paris | neighbours vectors --limit 5 --remove-top 1 --pca 2 --compress int8 | cmp - out
+
+# All that is wrong is named.
+head -c 500 small >cut
+refused 'neighbours: error: cut: byte .*incomplete' neighbours cut
+refused 'evaluate: error: cut: byte .*incomplete' evaluate cut --similarity pairs
+cp small damaged
+printf 'XY' | dd of=damaged bs=1 seek=300 conv=notrunc 2>dd
+refused 'damaged: byte 128: .*the file is damaged' neighbours damaged
+refused 'damaged: byte 128: .*the file is damaged' evaluate damaged --similarity pairs
+cp small newer
+printf '\2' | dd of=newer bs=1 seek=16 conv=notrunc 2>dd
+refused 'version 2, written by a newer version of Wordloom' neighbours newer
+refused '--output needs --compress' neighbours vectors --output x
+refused '--bytes is for --compress product' neighbours vectors --bytes 2
+refused 'bytes is for product quantisation' neighbours vectors --compress int8 --bytes 2
+refused 'bytes is 4, must be from 0 to 3' neighbours vectors --compress product --bytes 4
+refused 'dimension is 4, must be from 1 to 3' neighbours vectors --pca 4
+refused 'components is 3, must be from 0 to 2' neighbours vectors --remove-top 3
