@@ -5,6 +5,7 @@
 #include <wordloom/kernel/detail/gemm_functions.hpp>
 #include <wordloom/kernel/dot_kernel.hpp>
 #include <wordloom/optimizer/detail/optimizer_steps.hpp>
+#include <wordloom/query/detail/dot_products.hpp>
 #include <wordloom/simd/instruction_set.hpp>
 #include <wordloom/sync/detail/row_changes.hpp>
 #include <wordloom/train/detail/merge_rows.hpp>
@@ -15,4 +16,5 @@
                &wordloom::simd::row_change_functions, &wordloom::simd::merge_function,
                &wordloom::simd::optimizer_functions, &wordloom::simd::convolution_functions,
                &wordloom::simd::gemm_functions, &wordloom::simd::row_product_functions,
+               &wordloom::simd::dot_product_function,
                &wordloom::detail::available_instruction_sets);
