@@ -118,11 +118,10 @@ WORDLOOM_FUNCTION std::vector<SentenceVectors::Match> SentenceVectors::most_simi
   const double scale = detail::inverse_length(question.row(0));
   for (float& x : question.row(0)) x = static_cast<float>(static_cast<double>(x) * scale);
   const auto skip = [](std::size_t, std::size_t) { return false; };
+  const auto found = detail::nearest_rows(vectors_, inverse_lengths_, vectors_.rows(), question, 1,
+                                          k, detail::CosineScore(), skip);
   std::vector<Match> result;
-  for (const auto& [row, score] : detail::nearest_rows(vectors_, inverse_lengths_, vectors_.rows(),
-                                                       question, 1, k, detail::CosineScore(), skip)
-                                      .front())
-    result.push_back({row, score});
+  for (const auto& [row, score] : found.front()) result.push_back({row, score});
   return result;
 }
 
