@@ -115,10 +115,9 @@ class NearestIndex {
     return nearest_to_each(ids, k, search, threads);
   }
 
-  /// Returns the recall of k answers: for words at equal distances in the vocabulary, at most
-  /// `sample` of them, the share of the answers that Embeddings::most_similar gives which the index
-  /// finds, or others with the same scores. Takes as long as exact answers for the sample. Throws
-  /// InvalidArgument if k or `sample` is 0 and if the index has no words.
+  /// Returns the recall of k answers: the share of Embeddings::most_similar's answers that the
+  /// index finds, or others with the same scores, for at most `sample` words at equal distances in
+  /// the vocabulary. Words of zeros do not count. Throws InvalidArgument if nothing is asked.
   [[nodiscard]] double recall(std::size_t k = 10, std::size_t sample = 200, std::size_t search = 0,
                               std::size_t threads = 0) const;
 
@@ -282,10 +281,13 @@ WORDLOOM_FUNCTION double NearestIndex::recall(std::size_t k, std::size_t sample,
     ids.push_back(graph_->row_of(i * size() / sample));
     words.push_back(embeddings_.word(ids.back()));
   }
-  const auto exact = embeddings_.most_similar_each(words, k, {.threads = threads});
+  auto exact = embeddings_.most_similar_each(words, k, {.threads = threads});
   const auto found = nearest_to_each(ids, k, search, threads);
   std::size_t right = 0, all = 0;
   for (std::size_t i = 0; i < sample; ++i) {
+    std::erase_if(exact[i], [&](const Neighbour& neighbour) {  // no answers of an index
+      return embeddings_.inverse_lengths()[*embeddings_.find(neighbour.word)] == 0;
+    });
     all += exact[i].size();
     for (const Neighbour& neighbour : found[i])
       right += !exact[i].empty() && neighbour.score >= exact[i].back().score;
