@@ -156,6 +156,8 @@ class SentenceSearch {
       : lines_([&] {
           auto lines = lines_of(options.sentences);
           std::erase_if(lines, is_blank);
+          if (lines.empty())
+            throw wordloom::InvalidArgument(options.sentences + ": it has no sentences");
           return lines;
         }()),
         vectors_([&] {

@@ -27,9 +27,11 @@ class SentenceTests {
   template <class Words>
   void run(const Words& words) {
     using wordloom::SentenceVectors;
+    const wordloom::Embeddings known = words.in_vocabulary();
+    const bool has_counts = zipf_ || !known.counts().empty();
     for (const auto& [path, pairs] : sets_)
       for (const bool sif : {false, true}) {
-        if (sif && !zipf_ && words.in_vocabulary().counts().empty()) continue;
+        if (sif && !has_counts) continue;
         const auto report = SentenceVectors::evaluate(
             words, pairs,
             {.method = sif ? SentenceVectors::Method::sif : SentenceVectors::Method::mean,

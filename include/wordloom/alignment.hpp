@@ -7,6 +7,9 @@
 #include <wordloom/core/row_matrix.hpp>
 #include <wordloom/model/embeddings.hpp>
 
+#if !WORDLOOM_DEFINES_FUNCTIONS && !defined(WORDLOOM_HAS_EIGEN)
+#error "alignment.hpp needs Eigen: install it (Debian: libeigen3-dev) and link wordloom::eigen"
+#endif
 #if WORDLOOM_DEFINES_FUNCTIONS
 #include <Eigen/Core>
 #include <Eigen/SVD>

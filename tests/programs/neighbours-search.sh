@@ -33,7 +33,9 @@ echo milan | neighbours vectors --sentences documents --sif --counts counts --co
 test "$(wc -l <out)" -eq 4
 echo milan | neighbours vectors --sentences documents --sif --zipf >out 2>/dev/null
 test "$(wc -l <out)" -eq 4
-refused 'none' neighbours vectors --sentences none
+refused "cannot read 'none'" neighbours vectors --sentences none
+: >empty
+refused 'empty: it has no sentences' neighbours vectors --sentences empty
 refused '.-zipf requires .-sif' neighbours vectors --sentences documents --zipf
 refused '.-sif requires .-sentences' neighbours vectors --sif
 refused 'excludes' neighbours vectors --sentences documents --index index
