@@ -29,6 +29,7 @@ wordloom_require(Threads libc6-dev)
 
 wordloom_optional(BLAS CBLAS libopenblas-dev "GemmKernel on CBLAS")
 wordloom_optional(EIGEN Eigen3 libeigen3-dev "views of Eigen")
+wordloom_optional(HNSWLIB HNSWLIB libhnswlib-dev "approximate neighbours")
 wordloom_optional(OPENMP OpenMP "libgomp1 (with g++) or libomp-dev (with clang++)"
                   "threads in the team of OpenMP")
 wordloom_optional(ZLIB ZLIB zlib1g-dev "corpora in .gz files")

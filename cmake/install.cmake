@@ -46,6 +46,7 @@ install(FILES ${PROJECT_BINARY_DIR}/cmake/wordloomConfig.cmake
               ${PROJECT_BINARY_DIR}/cmake/wordloomConfigVersion.cmake
               ${PROJECT_SOURCE_DIR}/cmake/build_type_notice.cmake
               ${PROJECT_SOURCE_DIR}/cmake/FindCBLAS.cmake
+              ${PROJECT_SOURCE_DIR}/cmake/FindHNSWLIB.cmake
               ${PROJECT_SOURCE_DIR}/cmake/FindLIBLINEAR.cmake
               ${PROJECT_SOURCE_DIR}/cmake/FindNCCL.cmake
         DESTINATION ${wordloom_package_dir})
@@ -80,7 +81,7 @@ set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_PACKAGE_DEPENDS libhwy-dev)
 set(CPACK_DEBIAN_PACKAGE_SUGGESTS
-    "libopenblas-dev, zlib1g-dev, liblinear-dev, libeigen3-dev, libopenmpi-dev")
+    "libopenblas-dev, zlib1g-dev, liblinear-dev, libeigen3-dev, libhnswlib-dev, libopenmpi-dev")
 find_program(WORDLOOM_SHLIBDEPS dpkg-shlibdeps)
 mark_as_advanced(WORDLOOM_SHLIBDEPS)
 if(WORDLOOM_SHLIBDEPS)

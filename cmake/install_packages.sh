@@ -4,7 +4,7 @@
 cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 
 packages=(g++ cmake ninja-build libeigen3-dev libhwy-dev libopenblas-dev zlib1g-dev
-          liblinear-dev libcli11-dev nlohmann-json3-dev catch2 libbenchmark-dev
+          liblinear-dev libhnswlib-dev libcli11-dev nlohmann-json3-dev catch2 libbenchmark-dev
           libopenmpi-dev openmpi-bin)
 
 say() { printf '\n==> %s\n' "$*"; }

@@ -42,7 +42,7 @@ endif()
 add_library(wordloom_own_program INTERFACE)
 target_link_libraries(wordloom_own_program INTERFACE wordloom_own_flags wordloom::precompiled)
 # All optional parts that are here; those of several processes and devices are few programs'.
-foreach(component IN ITEMS blas eigen liblinear openmp zlib)
+foreach(component IN ITEMS blas eigen hnswlib liblinear openmp zlib)
   if(TARGET wordloom::${component})
     target_link_libraries(wordloom_own_program INTERFACE wordloom::${component})
   endif()

@@ -14,6 +14,7 @@
 #include "command_line.hpp"
 #include "evaluation_sets.hpp"
 #include "node_tests.hpp"
+#include "sentence_tests.hpp"
 #include "suite_report.hpp"
 
 namespace {
@@ -83,7 +84,7 @@ int main(int argc, char** argv) try {
       "labels");
   app.set_version_flag("--version", "evaluate of Wordloom " + std::string(wordloom::version));
   std::string links, training_graph, labels;
-  std::vector<std::string> vectors, against, similarity, analogy;
+  std::vector<std::string> vectors, against, similarity, analogy, sentences;
   SuiteOptions suite;
   bool with_floor = false;
   std::vector<double> shares;
@@ -97,6 +98,14 @@ int main(int argc, char** argv) try {
                  "Word pairs with scores, as published: WS-353, SimLex-999, MEN, RW, ...");
   app.add_option("--analogy", analogy,
                  "Questions: questions-words.txt, a file of BATS or its folder");
+  auto* const sentence_pairs =
+      app.add_option("--sentence-similarity", sentences,
+                     "Pairs of sentences, lines 'score<TAB>sentence<TAB>sentence' (STS): by the "
+                     "mean of their words "
+                     "and, if words have counts, by smooth inverse frequency (sif)");
+  bool zipf = false;
+  app.add_flag("--zipf", zipf, "Without counts, take Zipf's law, for words in order of frequency")
+      ->needs(sentence_pairs);
   LookupOptions lookup;
   declare_lookup(app, lookup, "Options");
   auto* const folder = app.add_option(
@@ -167,7 +176,8 @@ int main(int argc, char** argv) try {
         "--labels and --link-svm need a build with LIBLINEAR (WORDLOOM_ENABLE_LIBLINEAR)");
 #endif
   const bool has_suite = app.count("--suite") > 0;
-  if (!has_suite) check_lookup(app, "--similarity", "--analogy");
+  if (!has_suite)
+    check_lookup(app, sentences.empty() ? "--similarity" : "--sentence-similarity", "--analogy");
   warn("evaluate", warnings_of_repeated(app));
   NodeTests nodes(labels);
   if (concatenates) nodes.add_concatenation();
@@ -180,11 +190,15 @@ int main(int argc, char** argv) try {
     }
   }
   if (vectors.empty()) throw wordloom::InvalidArgument("vectors is required");
-  if (!has_suite && similarity.empty() && analogy.empty() && nodes.empty())
+  SentenceTests sentence_tests(sentences, zipf, lookup.chosen_case());
+  if (!has_suite && similarity.empty() && analogy.empty() && nodes.empty() && sentences.empty())
     throw wordloom::InvalidArgument(
-        "nothing to score: give --similarity, --analogy, --suite, --links or --labels");
+        "nothing to score: give --similarity, --analogy, --sentence-similarity, --suite, --links "
+        "or "
+        "--labels");
   if (has_suite) {
-    for (const char* const option : {"--similarity", "--analogy", "--links", "--labels"})
+    for (const char* const option :
+         {"--similarity", "--analogy", "--sentence-similarity", "--links", "--labels"})
       if (app.count(option) > 0)
         throw wordloom::InvalidArgument(std::string(option) + " does not go with --suite");
     suite.lookup = lookup;
@@ -196,15 +210,18 @@ int main(int argc, char** argv) try {
   EvaluationSets sets(similarity, analogy, lookup);
   const auto run = [&](const auto& embeddings) {
     sets.run(embeddings);
+    sentence_tests.run(embeddings);
     nodes.run(embeddings.in_vocabulary(), 0, shares);
   };
   with_vectors_in(vectors.front(), "", loading, run);
   if (json) {
     auto scores = sets.json();
+    scores.update(sentence_tests.json());
     scores.update(nodes.json());
     std::cout << line_of(scores);
   } else {
     sets.print(std::cout);
+    sentence_tests.print(std::cout);
     nodes.print(std::cout);
   }
   end_output();

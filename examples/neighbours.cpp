@@ -5,47 +5,72 @@
 #include <cstdio>
 #include <exception>
 #include <iostream>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 #include <wordloom/wordloom.hpp>
 
 #include "any_vectors.hpp"
 #include "command_line.hpp"
 #include "lookup_options.hpp"
+#include "neighbour_search.hpp"
 #include "small_vectors.hpp"
 
 using namespace wordloom;
 
 namespace {
 
-/// The questions of standard input and their answers.
+/// Prints words completely, whatever bytes they contain.
+void print(const std::vector<Neighbour>& answers) {
+  for (const auto& [word, score] : answers) {
+    const std::size_t blanks = word.size() < 24 ? 24 - word.size() : 0;
+    const std::string start = "  " + word + std::string(blanks, ' ');
+    std::fwrite(start.data(), 1, start.size(), stdout);
+    std::printf(" %.4f\n", static_cast<double>(score));
+  }
+}
+
+/// Answers all lines of standard input by `answers(line)`, nothing for an empty line. Returns
+/// whether any could be answered or none was asked.
+template <class Answers>
+bool answer_lines(const std::string& greeting, const Answers& answers) {
+  const bool terminal = ::isatty(STDIN_FILENO) == 1;
+  if (terminal) std::printf("%s\n", greeting.c_str());
+  bool has_answered = false, has_failed = false;
+  std::string line;
+  while ((!terminal || std::printf("> ") > 0) && std::fflush(stdout) == 0 &&
+         std::getline(std::cin, line)) {
+    try {
+      const auto found = answers(line);
+      if (!found) continue;
+      print(*found);
+      has_answered = true;
+    } catch (const Error& error) {
+      std::cerr << "neighbours: " << error.what() << '\n';
+      has_failed = true;
+    }
+  }
+  if (std::ferror(stdin) != 0) throw IoError("cannot read standard input");
+  return has_answered || !has_failed;
+}
+
+/// Questions about words and their answers.
 template <class Words>
 class Session {
  public:
-  Session(const Words& words, std::size_t count, LetterCase letter_case)
-      : words_(words), count_(count), letter_case_(letter_case) {}
+  /// `other`: a search that is asked first, or null.
+  Session(const Words& words, std::size_t count, LetterCase letter_case, OtherSearch other)
+      : words_(words), count_(count), letter_case_(letter_case), other_(std::move(other)) {}
 
-  /// Answers all lines. Returns whether any could be answered or none was asked.
-  bool run() {
-    const bool terminal = ::isatty(STDIN_FILENO) == 1;
-    if (terminal) std::printf("%zu words of dimension %zu\n", words_.size(), words_.dimension());
-    bool has_answered = false, has_failed = false;
-    std::string line;
-    while ((!terminal || std::printf("> ") > 0) && std::fflush(stdout) == 0 &&
-           std::getline(std::cin, line)) {
-      const auto asked = words_of(line);
-      if (asked.empty()) continue;
-      try {
-        print(answers(asked));
-        has_answered = true;
-      } catch (const Error& error) {
-        std::cerr << "neighbours: " << error.what() << '\n';
-        has_failed = true;
-      }
-    }
-    if (std::ferror(stdin) != 0) throw IoError("cannot read standard input");
-    return has_answered || !has_failed;
+  bool run() const {
+    return answer_lines(
+        std::to_string(words_.size()) + " words of dimension " + std::to_string(words_.dimension()),
+        [&](const std::string& line) -> std::optional<std::vector<Neighbour>> {
+          const auto asked = words_of(line);
+          return asked.empty() ? std::nullopt : std::optional(answers(asked));
+        });
   }
 
  private:
@@ -84,26 +109,41 @@ class Session {
 
   std::vector<Neighbour> answers(std::vector<std::string> asked) const {
     for (std::string& word : asked) word = spelling(word);
+    if (other_)
+      if (auto found = other_(asked)) return *found;
     if (asked.size() == 1) return words_.most_similar(asked[0], count_);
     if (asked.size() == 3)
       return words_.in_vocabulary().analogy(asked[0], asked[1], asked[2], count_);
     throw InvalidArgument("give one word, or three: 'a b c' answers the analogy a : b = c : ?");
   }
 
-  /// Prints words completely, whatever bytes they contain.
-  static void print(const std::vector<Neighbour>& answers) {
-    for (const auto& [word, score] : answers) {
-      const std::size_t blanks = word.size() < 24 ? 24 - word.size() : 0;
-      const std::string start = "  " + word + std::string(blanks, ' ');
-      std::fwrite(start.data(), 1, start.size(), stdout);
-      std::printf(" %.4f\n", static_cast<double>(score));
-    }
-  }
-
   const Words& words_;
   std::size_t count_;
   LetterCase letter_case_;
+  OtherSearch other_;
 };
+
+/// Answers the lines of standard input by the search that the options ask for.
+template <class Words>
+bool answer(const Words& words, std::size_t count, LetterCase letter_case,
+            const SearchOptions& options, const LoadOptions& loading) {
+  if (!options.sentences.empty()) {
+    const SentenceSearch sentences(words, options, letter_case);
+    return answer_lines(std::to_string(sentences.size()) + " sentences",
+                        [&](const std::string& line) -> std::optional<std::vector<Neighbour>> {
+                          if (is_blank(line)) return std::nullopt;
+                          return sentences.answers(line, count);
+                        });
+  }
+  if (!options.align.empty()) {
+    const Embeddings known = words.in_vocabulary();
+    const Embeddings other = rotated_to(known, Embeddings::load(options.align, loading), options);
+    return Session(other, count, letter_case, search_from(known, other, count)).run();
+  }
+  OtherSearch by_index;
+  if (!options.index.empty()) by_index = search_by_index(words, options, count);
+  return Session(words, count, letter_case, std::move(by_index)).run();
+}
 
 }  // namespace
 
@@ -124,6 +164,8 @@ int main(int argc, char** argv) try {
       ->capture_default_str();
   declare_case(app, lookup);
   app.add_option("--format", format, "Instead of detecting it: " + VectorFile::format_names());
+  SearchOptions search;
+  declare_search(app, search);
   LoadOptions loading;
   declare_load_options(app, loading, "neighbours");
   SmallVectorOptions small;
@@ -138,18 +180,26 @@ int main(int argc, char** argv) try {
   }
   warn("neighbours", warnings_of_repeated(app));
   bool is_answered = true;
-  const auto answer = [&](const auto& words) {
-    is_answered = Session(words, count, lookup.chosen_case()).run();
+  const auto answer_with = [&](const auto& words) {
+    is_answered = answer(words, count, lookup.chosen_case(), search, loading);
+  };
+  const auto answer_small = [&](const auto& words) {
+    if constexpr (requires { words.decoded(); }) {
+      if (!search.empty()) return answer_with(words.decoded());
+      is_answered = Session(words, count, lookup.chosen_case(), OtherSearch()).run();
+    } else {
+      answer_with(words);
+    }
   };
   const VectorFile file(path);
   if (file.format() == VectorFormat::compressed && format.empty() && loading.limit == 0 &&
       small.empty()) {
     const auto words = file.compressed();
     words.verify();
-    answer(words);
+    answer_small(words);
   } else {
     with_vectors_in(file, format, loading, [&](const auto& words) {
-      small.empty() ? answer(words) : small.apply(words.in_vocabulary(), answer);
+      small.empty() ? answer_with(words) : small.apply(words.in_vocabulary(), answer_small);
     });
   }
   end_output();

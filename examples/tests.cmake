@@ -85,6 +85,14 @@ wordloom_corpus_test(neighbours
    printf 'france\\nparis france rome\\nxyzzy\\n' | $<TARGET_FILE:neighbours> v.bin 2>err | tee out
    grep -q italy out; grep -q \"^neighbours: unknown word 'xyzzy'\" err")
 
+# The sentence itself is the nearest of the text.
+wordloom_corpus_test(rank_documents
+  "$<TARGET_FILE:quickstart> ${corpus}/text v.bin >/dev/null
+   head -n 200 ${corpus}/text >documents; asked=$(sed -n 7p documents)
+   $<TARGET_FILE:rank_documents> v.bin documents \"$asked\" | tee out; test $(wc -l <out) -eq 4; head -n 1 out | grep -E '^(1|0[.]9999)'
+   head -n 1 out | grep -F \"$asked\"
+   status=0; $<TARGET_FILE:rank_documents> v.bin missing x 2>err || status=$?; test $status -eq 1; grep 'cannot read missing' err")
+
 wordloom_corpus_test(evaluate
   "$<TARGET_FILE:quickstart> ${corpus}/text v.bin >/dev/null
    $<TARGET_FILE:evaluate> v.bin --similarity ${corpus}/similarity --analogy ${corpus}/analogies | tee out

@@ -6,6 +6,7 @@
 #include <wordloom/kernel/dot_kernel.hpp>
 #include <wordloom/model/detail/compressed_functions.hpp>
 #include <wordloom/optimizer/detail/optimizer_steps.hpp>
+#include <wordloom/query/detail/dot_products.hpp>
 #include <wordloom/simd/instruction_set.hpp>
 #include <wordloom/sync/detail/row_changes.hpp>
 #include <wordloom/train/detail/merge_rows.hpp>
@@ -16,4 +17,5 @@
     &wordloom::simd::row_change_functions, &wordloom::simd::merge_function,
     &wordloom::simd::optimizer_functions, &wordloom::simd::convolution_functions,
     &wordloom::simd::gemm_functions, &wordloom::simd::row_product_functions,
-    &wordloom::simd::compressed_functions, &wordloom::detail::available_instruction_sets);
+    &wordloom::simd::compressed_functions, &wordloom::simd::dot_product_function,
+    &wordloom::detail::available_instruction_sets);

@@ -11,7 +11,7 @@ BEGIN {
         "simd core cuda gpu", word, " ")
   for (i = 1; i in word; i += 2) group_of[word[i]] = word[i + 1]
   split("cuda.hpp gpu cuda_encoders.hpp gpu cuda_vanilla.hpp gpu nccl.hpp gpu mpi.hpp sync " \
-        "eigen.hpp models openmp.hpp core version.hpp core core/files.hpp files " \
+        "eigen.hpp models nearest_index.hpp queries alignment.hpp models openmp.hpp core version.hpp core core/files.hpp files " \
         "core/mapped_file.hpp files sampler/targets.hpp targets sampler/huffman_path.hpp targets " \
         "sampler/huffman_tree.hpp targets sampler/negative_distribution.hpp targets " \
         "sampler/negative_pool.hpp targets sampler/negative_sampling.hpp targets " \

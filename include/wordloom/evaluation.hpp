@@ -7,6 +7,7 @@
 #include <wordloom/evaluation/link_prediction.hpp>
 #include <wordloom/evaluation/node_labels.hpp>
 #include <wordloom/evaluation/pair_relations.hpp>
+#include <wordloom/evaluation/sentence_vectors.hpp>
 #include <wordloom/evaluation/sentences.hpp>
 #include <wordloom/evaluation/statistics.hpp>
 #include <wordloom/evaluation/word_relations.hpp>

@@ -29,7 +29,7 @@ endfunction()
 
 set(with_libraries)
 set(without_libraries)
-foreach(package IN ITEMS CBLAS ZLIB LIBLINEAR Eigen3 OpenMP MPI NCCL)
+foreach(package IN ITEMS CBLAS ZLIB LIBLINEAR Eigen3 HNSWLIB OpenMP MPI NCCL)
   list(APPEND with_libraries -DCMAKE_DISABLE_FIND_PACKAGE_${package}=OFF)
   list(APPEND without_libraries -DCMAKE_DISABLE_FIND_PACKAGE_${package}=ON)
 endforeach()

@@ -237,7 +237,7 @@ TEST_CASE("the number of threads changes no bit of an answer", "[query]") {
   const auto ask = [&](std::size_t threads) {
     return detail::nearest_rows(
         words.vectors(), words.inverse_lengths(), words.size(), questions, 1, 50,
-        detail::cosine_score, [](std::size_t, std::size_t) { return false; }, threads);
+        detail::CosineScore(), [](std::size_t, std::size_t) { return false; }, threads);
   };
   const auto one = ask(1);
   for (const std::size_t threads : {2u, 5u}) {
@@ -366,7 +366,7 @@ TEST_CASE("a query runs on the given number of threads, a small one on the calle
       return false;
     };
     detail::nearest_rows(words.vectors(), words.inverse_lengths(), rows, words.vectors().copy(1), 1,
-                         rows, detail::cosine_score, skip, threads);
+                         rows, detail::CosineScore(), skip, threads);
     return ids;
   };
   const std::set<std::thread::id> caller{std::this_thread::get_id()};

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <iomanip>
 #include <limits>
+#include <numeric>
 #include <ostream>
 #include <span>
 #include <sstream>
@@ -107,6 +108,27 @@ inline std::vector<double> ranks(std::span<const double> values) {
   return result;
 }
 
+/// Returns Pearson's correlation of two series of equal length and these means.
+inline double correlation(std::span<const double> x, std::span<const double> y, double x_mean,
+                          double y_mean) {
+  double xy = 0, xx = 0, yy = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    xy += (x[i] - x_mean) * (y[i] - y_mean);
+    xx += (x[i] - x_mean) * (x[i] - x_mean);
+    yy += (y[i] - y_mean) * (y[i] - y_mean);
+  }
+  return xx > 0 && yy > 0 ? xy / std::sqrt(xx * yy) : std::numeric_limits<double>::quiet_NaN();
+}
+
+/// Returns Pearson's correlation of two series of equal length. NaN if there are fewer than two
+/// values, one series is constant or a value is NaN.
+inline double pearson(std::span<const double> x, std::span<const double> y) {
+  const auto mean = [](std::span<const double> values) {
+    return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+  };
+  return correlation(x, y, mean(x), mean(y));
+}
+
 /// Returns Spearman's rho of two series of equal length: Pearson's correlation of their ranks. NaN
 /// if there are fewer than two values, one series is constant or a value is NaN.
 [[nodiscard]] inline double spearman(std::span<const double> x, std::span<const double> y) {
@@ -115,13 +137,7 @@ inline std::vector<double> ranks(std::span<const double> values) {
     return std::numeric_limits<double>::quiet_NaN();
   const auto rx = detail::ranks(x), ry = detail::ranks(y);
   const double mean = (static_cast<double>(x.size()) + 1.0) / 2.0;
-  double xy = 0, xx = 0, yy = 0;
-  for (std::size_t i = 0; i < rx.size(); ++i) {
-    xy += (rx[i] - mean) * (ry[i] - mean);
-    xx += (rx[i] - mean) * (rx[i] - mean);
-    yy += (ry[i] - mean) * (ry[i] - mean);
-  }
-  return xx > 0 && yy > 0 ? xy / std::sqrt(xx * yy) : std::numeric_limits<double>::quiet_NaN();
+  return correlation(rx, ry, mean, mean);
 }
 
 }  // namespace detail

@@ -7,12 +7,14 @@
 #include <queue>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include <wordloom/core/detail/finite.hpp>
 #include <wordloom/core/parallel.hpp>
 #include <wordloom/core/row_matrix.hpp>
 #include <wordloom/core/types.hpp>
+#include <wordloom/query/detail/dot_products.hpp>
 
 namespace wordloom { inline namespace WORDLOOM_ABI {
 
@@ -73,30 +75,28 @@ inline std::vector<float> inverse_lengths(const RowMatrix& rows) {
 /// Four floats: the vector code that all processors have.
 typedef float FourFloats __attribute__((vector_size(16), may_alias));
 
-/// Returns the dot product of two rows of `stride` floats of a RowMatrix. Four floats a
-/// vector are enough for the speed of memory.
-inline float dot_product(const float* a, const float* b, std::size_t stride) {
-  const auto product = [=](std::size_t i) {
-    return *reinterpret_cast<const FourFloats*>(a + i) *
-           *reinterpret_cast<const FourFloats*>(b + i);
-  };
-  FourFloats sum0{}, sum1{}, sum2{}, sum3{};
-  for (std::size_t i = 0; i < stride; i += 16) {
-    sum0 += product(i);
-    sum1 += product(i + 4);
-    sum2 += product(i + 8);
-    sum3 += product(i + 12);
-  }
-  const FourFloats sum = (sum0 + sum1) + (sum2 + sum3);
-  return (sum[0] + sum[1]) + (sum[2] + sum[3]);
+/// Returns whether one of `count` scores is above a bound; a NaN is not. At `scores`, which is
+/// aligned to 16 bytes, there are floats up to a multiple of four, which may count.
+inline bool any_above(float bound, const float* scores, std::size_t count) noexcept {
+  const FourFloats bounds{bound, bound, bound, bound};
+  auto is_above = bounds > bounds;
+  for (std::size_t i = 0; i < count; i += 4)
+    is_above |= *reinterpret_cast<const FourFloats*>(scores + i) > bounds;
+  return (is_above[0] | is_above[1] | is_above[2] | is_above[3]) != 0;
 }
+
+/// The score of a question of one vector: its cosine, which nearest_rows takes without a call.
+struct CosineScore {
+  float operator()(const float* cosines) const noexcept { return cosines[0]; }
+};
 
 /// Returns for each question the k best of the first `count` rows, best first. A question has
 /// `vectors` consecutive rows of `questions` [questions x vectors, D]; the score of a row is
 /// `score(cosines)`, where cosines[v] is its dot product with vector v divided by its length; a NaN
 /// counts as the lowest. `skip(question, row)` leaves rows out. Blocks of rows are divided among
-/// `threads`; 0: the calling thread alone for small work, more for more. The result does not depend
-/// on their number. Memory: k rows for each of 1024 questions, for each thread.
+/// `threads`; 0: the calling thread alone for small work, more for more. The result depends neither
+/// on their number nor on the other questions. Memory: k rows for each of 1024 questions, for each
+/// thread.
 template <class Score, class Skip>
 std::vector<std::vector<NearestRow>> nearest_rows(const RowMatrix& rows,
                                                   std::span<const float> inverse_lengths,
@@ -104,15 +104,19 @@ std::vector<std::vector<NearestRow>> nearest_rows(const RowMatrix& rows,
                                                   std::size_t vectors, std::size_t k,
                                                   const Score& score, const Skip& skip,
                                                   std::size_t threads = 0) {
-  constexpr std::size_t questions_at_once = 1024;
-  // 16 KiB, which stay in the fastest cache while all questions are answered.
-  const std::size_t rows_at_once = (std::max<std::size_t>)(1, 4096 / rows.stride());
+  constexpr std::size_t questions_at_once = 1024, max_rows = 64;
+  // About 24 KiB, which stay in the fastest cache while all questions are answered.
+  const std::size_t rows_at_once =
+      std::clamp<std::size_t>(6144 / rows.stride() / 4 * 4, 4, max_rows);
+  // Vectors that one pass over these rows in registers can take; their products stay in the cache.
+  const std::size_t together = (std::max<std::size_t>)(1, 6 / vectors);
   const std::size_t total = questions.rows() / vectors;
   const std::size_t row_blocks = (count + rows_at_once - 1) / rows_at_once;
   threads = (std::min)(threads_for(count * questions.rows() * rows.stride(), threads), row_blocks);
 
   std::vector<std::vector<NearestRow>> result(total);
   if (k == 0) return result;
+  const auto multiply = simd::dot_product_function();
   for (std::size_t first = 0; first < total; first += questions_at_once) {
     const std::size_t some = (std::min)(questions_at_once, total - first);
     // [threads][questions] up to k rows each, the worst on top
@@ -120,25 +124,44 @@ std::vector<std::vector<NearestRow>> nearest_rows(const RowMatrix& rows,
     std::atomic<std::size_t> next_block{0};
     run_threads(threads, [&](std::size_t thread) {
       best[thread].resize(some);
-      std::vector<float> cosines(vectors);
+      std::vector<float> cosines(vectors), products(together * vectors * max_rows);
+      alignas(16) float scored[max_rows] = {};
       for (std::size_t block; (block = next_block.fetch_add(1)) < row_blocks;) {
         const std::size_t begin = block * rows_at_once;
-        const std::size_t end = (std::min)(begin + rows_at_once, count);
-        for (std::size_t q = 0; q < some; ++q)
-          for (std::size_t row = begin; row < end; ++row) {
-            for (std::size_t v = 0; v < vectors; ++v)
-              cosines[v] = dot_product(questions.row_data((first + q) * vectors + v),
-                                       rows.row_data(row), rows.stride()) *
-                           inverse_lengths[row];
-            float s = score(cosines.data());
+        const std::size_t size = (std::min)(rows_at_once, count - begin);
+        for (std::size_t q = 0; q < some; ++q) {
+          const std::size_t in_pass = q % together;
+          if (in_pass == 0)
+            multiply({.questions = questions.row_data((first + q) * vectors),
+                      .question_count = (std::min)(together, some - q) * vectors,
+                      .rows = rows.row_data(begin),
+                      .row_count = size,
+                      .stride = rows.stride(),
+                      .scales = inverse_lengths.data() + begin,
+                      .products = products.data(),
+                      .to_next = max_rows});
+          const float* const of_question = products.data() + in_pass * vectors * max_rows;
+          auto& found = best[thread][q];
+          const float* scores = of_question;
+          if constexpr (!std::is_same_v<Score, CosineScore>) {
+            for (std::size_t i = 0; i < size; ++i) {
+              for (std::size_t v = 0; v < vectors; ++v) cosines[v] = of_question[v * max_rows + i];
+              scored[i] = score(cosines.data());
+            }
+            scores = scored;
+          }
+          // A row with the score of the worst one is no better: rows come in ascending order.
+          if (found.size() == k && !any_above(found.top().score, scores, size)) continue;
+          for (std::size_t i = 0; i < size; ++i) {
+            float s = scores[i];
             if (is_nan(s)) s = -std::numeric_limits<float>::infinity();
-            const NearestRow candidate{static_cast<WordId>(row), s};
-            auto& found = best[thread][q];
+            const NearestRow candidate{static_cast<WordId>(begin + i), s};
             if (found.size() == k && !(candidate < found.top())) continue;
-            if (skip(first + q, row)) continue;
+            if (skip(first + q, begin + i)) continue;
             if (found.size() == k) found.pop();
             found.push(candidate);
           }
+        }
       }
     });
     for (std::size_t q = 0; q < some; ++q) {
@@ -151,8 +174,6 @@ std::vector<std::vector<NearestRow>> nearest_rows(const RowMatrix& rows,
   }
   return result;
 }
-
-inline float cosine_score(const float* cosines) { return cosines[0]; }
 
 /// Returns 3CosMul (Levy and Goldberg 2014, eq. 4) for the vectors of a, b and c, with cosines
 /// moved to [0, 1].

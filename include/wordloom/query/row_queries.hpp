@@ -108,9 +108,14 @@ WORDLOOM_FUNCTION float RowQueries::cosine_of_means(const Ids& a, const Ids& b) 
 WORDLOOM_FUNCTION std::vector<float> RowQueries::cosines(std::span<const float> vector) const {
   const RowMatrix question = question_of(vector);
   std::vector<float> result(vectors.rows());
-  for (std::size_t i = 0; i < result.size(); ++i)
-    result[i] = dot_product(question.row_data(0), vectors.row_data(i), vectors.stride()) *
-                inverse_lengths[i];
+  simd::dot_product_function()({.questions = question.data(),
+                                .question_count = 1,
+                                .rows = vectors.data(),
+                                .row_count = result.size(),
+                                .stride = vectors.stride(),
+                                .scales = inverse_lengths.data(),
+                                .products = result.data(),
+                                .to_next = result.size()});
   return result;
 }
 
@@ -143,7 +148,7 @@ WORDLOOM_FUNCTION RowQueries::Nearest RowQueries::nearest_to(std::span<const flo
                                                              QueryOptions options) const {
   const RowMatrix question = question_of(vector);
   const auto skip = [&](std::size_t, std::size_t row) { return contains(without, row); };
-  return search(question, 1, k, cosine_score, skip, options).front();
+  return search(question, 1, k, CosineScore(), skip, options).front();
 }
 
 WORDLOOM_FUNCTION RowQueries::Nearest RowQueries::nearest_to_sum(const Ids& positive,
@@ -179,7 +184,7 @@ WORDLOOM_FUNCTION std::vector<RowQueries::Nearest> RowQueries::nearest_to_each(
   RowMatrix questions(ids.size(), vectors.columns());
   for (std::size_t i = 0; i < ids.size(); ++i) add_unit(ids[i], 1, questions.row(i));
   const auto skip = [&](std::size_t q, std::size_t row) { return row == ids[q]; };
-  return search(questions, 1, k, cosine_score, skip, options);
+  return search(questions, 1, k, CosineScore(), skip, options);
 }
 
 WORDLOOM_FUNCTION std::vector<RowQueries::Nearest> RowQueries::analogies(
@@ -198,7 +203,8 @@ WORDLOOM_FUNCTION std::vector<RowQueries::Nearest> RowQueries::analogies(
     add_unit(c, 1, of_questions.row(q * each + (add ? 0 : 2)));
     if (add) normalize(of_questions.row(q));
   }
-  return search(of_questions, each, k, add ? cosine_score : cos_mul_score, skip, options);
+  return add ? search(of_questions, each, k, CosineScore(), skip, options)
+             : search(of_questions, each, k, cos_mul_score, skip, options);
 }
 
 #endif

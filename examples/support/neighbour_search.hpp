@@ -1,0 +1,200 @@
+#pragma once
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <iostream>
+#include <optional>
+#include <string>
+#include <vector>
+#include <wordloom/alignment.hpp>
+#include <wordloom/evaluation/sentence_vectors.hpp>
+#include <wordloom/wordloom.hpp>
+#if WORDLOOM_HAS_HNSWLIB
+#include <wordloom/nearest_index.hpp>
+#endif
+
+#include "command_line.hpp"
+
+/// The options of `neighbours` for an index, sentences and a second space.
+struct SearchOptions {
+  std::string index, sentences, counts, align, dictionary;
+  std::uint64_t search = 0;
+  bool sif = false, zipf = false;
+
+  bool empty() const { return index.empty() && align.empty() && sentences.empty(); }
+};
+
+inline void declare_search(CLI::App& app, SearchOptions& options) {
+  auto* const index = app.add_option(
+      "--index", options.index,
+      "Answer single words by the index in this file, which may miss a neighbour; it is built and "
+      "saved if there is no such file");
+  app.add_option("--search", options.search,
+                 "Candidates of a question to the index: more find more; 0: 100")
+      ->check(whole_number)
+      ->needs(index);
+  auto* const align = app.add_option(
+      "--align", options.align,
+      "Other vectors, which are rotated to these: a line is a word of theirs, and the answers are "
+      "the nearest of these words (translations, changes of meaning)");
+  app.add_option(
+         "--dictionary", options.dictionary,
+         "Pairs for --align instead of the words that both share: lines 'word<TAB>word', of "
+         "the other vectors and of these")
+      ->needs(align);
+  auto* const sentences = app.add_option(
+      "--sentences", options.sentences,
+      "A file of sentences or documents, one a line: a line of the input is a sentence, and the "
+      "answers are the nearest of these, by the mean of their words");
+  auto* const sif =
+      app.add_flag("--sif", options.sif,
+                   "By smooth inverse frequency instead (Arora et al. 2017), for which "
+                   "words need counts: those of a model, --counts or --zipf");
+  sif->needs(sentences);
+  auto* const counts =
+      app.add_option("--counts", options.counts, "A vocabulary, lines 'word count'")->needs(sif);
+  app.add_flag("--zipf", options.zipf, "Counts by Zipf's law, for words in order of frequency")
+      ->needs(sif)
+      ->excludes(counts);
+  align->excludes(index);
+  sentences->excludes(index)->excludes(align);
+}
+
+/// A search that takes the place of the exact one; nothing: it is left to that.
+using OtherSearch =
+    std::function<std::optional<std::vector<wordloom::Neighbour>>(const std::vector<std::string>&)>;
+
+/// Loads or builds the index of an options' file, and returns the search of single words by it.
+template <class Words>
+OtherSearch search_by_index(const Words& words, const SearchOptions& options, std::size_t count) {
+#if WORDLOOM_HAS_HNSWLIB
+  using wordloom::NearestIndex;
+  const auto made = [&] {
+    const wordloom::Embeddings known = words.in_vocabulary();
+    if (std::filesystem::exists(options.index)) return NearestIndex::load(options.index, known);
+    const auto start = std::chrono::steady_clock::now();
+    NearestIndex index(known);
+    index.save(options.index);
+    const std::chrono::duration<double> time = std::chrono::steady_clock::now() - start;
+    std::fprintf(stderr, "neighbours: built %s in %.1f s", options.index.c_str(), time.count());
+    if (index.size() > 0)
+      std::fprintf(stderr, ", recall of ten neighbours %.3f",
+                   index.recall(10, 100, options.search));
+    std::fputc('\n', stderr);
+    return index;
+  };
+  return
+      [index = made(), words, count, search = options.search](const std::vector<std::string>& asked)
+          -> std::optional<std::vector<wordloom::Neighbour>> {
+        if (asked.size() != 1) return std::nullopt;
+        if (words.contains(asked[0])) return index.most_similar(asked[0], count, search);
+        const auto& vector = words.vector(asked[0]);
+        return index.most_similar(std::span<const float>(vector), count, search);
+      };
+#else
+  static_cast<void>(words), static_cast<void>(options), static_cast<void>(count);
+  throw wordloom::InvalidArgument(
+      "--index needs a build with hnswlib (Debian: libhnswlib-dev, WORDLOOM_ENABLE_HNSWLIB)");
+#endif
+}
+
+/// Returns the lines of a file.
+inline std::vector<std::string> lines_of(const std::filesystem::path& path) {
+  std::ifstream file(path);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(file, line);) lines.push_back(line);
+  if (!file.eof()) throw wordloom::IoError("cannot read '" + path.string() + "'");
+  return lines;
+}
+
+inline bool is_blank(const std::string& line) {
+  return line.find_first_not_of(" \t\n\v\f\r") == line.npos;
+}
+
+/// Rotates the other vectors to `words`, and says how well they fit.
+inline wordloom::Embeddings rotated_to(const wordloom::Embeddings& words,
+                                       const wordloom::Embeddings& other,
+                                       const SearchOptions& options) {
+  wordloom::Alignment::Options alignment;
+  if (!options.dictionary.empty()) {
+    const auto lines = lines_of(options.dictionary);
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+      if (is_blank(lines[i])) continue;
+      const std::size_t tab = lines[i].find('\t');
+      if (tab == lines[i].npos)
+        throw wordloom::FormatError::at_line(options.dictionary, i + 1, 1,
+                                             "a word, a tab and a word", lines[i]);
+      const std::size_t end = lines[i].find_first_of("\t\r", tab + 1);
+      alignment.pairs.emplace_back(lines[i].substr(0, tab),
+                                   lines[i].substr(tab + 1, end - tab - 1));
+    }
+  }
+  const wordloom::Alignment rotation(other, words, alignment);
+  std::fprintf(stderr, "neighbours: aligned %zu pairs of words, residual %.4f (0 to 2)\n",
+               rotation.pairs(), rotation.residual());
+  return rotation.apply(other);
+}
+
+/// Returns the search of the words of other vectors, rotated to `words`.
+inline OtherSearch search_from(const wordloom::Embeddings& words,
+                               const wordloom::Embeddings& rotated, std::size_t count) {
+  return [=](const std::vector<std::string>& asked)
+             -> std::optional<std::vector<wordloom::Neighbour>> {
+    if (asked.size() != 1) throw wordloom::InvalidArgument("give one word of the other vectors");
+    return words.most_similar(rotated.vector(asked[0]), count);
+  };
+}
+
+/// The sentences of a file, as answers to lines.
+class SentenceSearch {
+ public:
+  template <class Words>
+  SentenceSearch(const Words& words, const SearchOptions& options, wordloom::LetterCase letter_case)
+      : lines_([&] {
+          auto lines = lines_of(options.sentences);
+          std::erase_if(lines, is_blank);
+          if (lines.empty())
+            throw wordloom::InvalidArgument(options.sentences + ": it has no sentences");
+          return lines;
+        }()),
+        vectors_([&] {
+          std::vector<std::uint64_t> counts;
+          if (!options.counts.empty()) counts = counts_of(words.words(), options.counts);
+          using Vectors = wordloom::SentenceVectors;
+          return Vectors(words, lines_,
+                         {.method = options.sif ? Vectors::Method::sif : Vectors::Method::mean,
+                          .counts = counts,
+                          .zipf = options.zipf,
+                          .letter_case = letter_case});
+        }()) {
+    if (vectors_.without_words() > 0)
+      std::fprintf(stderr, "neighbours: %zu of %zu sentences have no word with a vector\n",
+                   vectors_.without_words(), lines_.size());
+  }
+
+  std::size_t size() const { return lines_.size(); }
+  std::vector<wordloom::Neighbour> answers(const std::string& line, std::size_t count) const {
+    std::vector<wordloom::Neighbour> found;
+    for (const auto& [sentence, score] : vectors_.most_similar(line, count))
+      found.push_back({lines_[sentence], score});
+    return found;
+  }
+
+ private:
+  static std::vector<std::uint64_t> counts_of(const wordloom::WordList& words,
+                                              const std::filesystem::path& path) {
+    const auto vocabulary = wordloom::Vocabulary::load(path);
+    std::vector<std::uint64_t> counts(words.size());
+    for (std::size_t i = 0; i < words.size(); ++i)
+      if (const auto id = vocabulary.find(words[i])) counts[i] = vocabulary.count(*id);
+    return counts;
+  }
+
+  std::vector<std::string> lines_;
+  wordloom::SentenceVectors vectors_;
+};
