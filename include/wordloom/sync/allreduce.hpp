@@ -91,15 +91,14 @@ class Allreduce {
     plan(run);
     make_equal(model);
     if (run.resumes) {
-      auto& [numbers, state] = run.positions;
-      detail::take_numbers_of_first(ranks_, numbers);
-      detail::take_numbers_of_first(ranks_, state);
-      if (state[1] != fingerprint())
+      detail::take_positions_of_first(ranks_, run.positions);
+      const auto& [numbers, state, dealt_at] = run.positions;
+      if (dealt_at < 0 && state[1] != fingerprint())
         throw InvalidArgument(
             "the checkpoint was written by ranks that synchronise in another way (rule, interval, "
             "bytes for each word, first rows, overlap or 16-bit values): resume with the original "
             "options, or train from the start");
-      begun_ = (std::min<std::size_t>)(state[0], total_);
+      begun_ = (std::min)(dealt_at < 0 ? std::size_t{state[0]} : due(dealt_at), total_);
     }
     rows_.remember(model, run, progress());
     // The shortest interval between two synchronisations, in words of one rank.
@@ -111,8 +110,7 @@ class Allreduce {
   RankInfo::Signal tick(Replica& model, double progress, RankInfo::Signal request) {
     if (request != RankInfo::Signal::go_on)
       request_ = request == RankInfo::Signal::stop ? stop_request : 1;
-    const double share = is_by_epoch() ? progress : progress * (1.5 - progress / 2);
-    const auto due = static_cast<std::size_t>(share * static_cast<double>(total_));
+    const std::size_t due = this->due(progress);
     if (in_flight_ && (!options_.overlap || ranks_.done())) go_on(model);
     while (signal_ == RankInfo::Signal::go_on &&
            begun_ < (std::min)(due, total_ - 1)) {  // finish(): the last
@@ -230,6 +228,11 @@ class Allreduce {
       return ranks_.bytes_of_value();
     else
       return sizeof(float);
+  }
+  /// Returns the number of synchronisations that are due at a progress.
+  std::size_t due(double progress) const noexcept {
+    const double share = is_by_epoch() ? progress : progress * (1.5 - progress / 2);
+    return static_cast<std::size_t>(share * static_cast<double>(total_));
   }
   /// Returns the progress at which the synchronisation in progress was due.
   double progress() const noexcept {
