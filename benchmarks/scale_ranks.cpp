@@ -13,7 +13,6 @@
 #include <vector>
 #include <wordloom/registry.hpp>
 #include <wordloom/sync/allreduce.hpp>
-#include <wordloom/sync/bf16_ranks.hpp>
 #include <wordloom/sync/thread_ranks.hpp>
 #include <wordloom/wordloom.hpp>
 
@@ -34,7 +33,6 @@ struct Method {
   SyncOptions::Rule rule = {};
   AnySchedule::Kind schedule = AnySchedule::Kind::linear;
   SyncOptions options = {};
-  bool bf16 = false;
 };
 
 /// Returns the length of the mean unit vector of the 300 most frequent words: how much they have in
@@ -61,11 +59,10 @@ void row(const std::string& name, const TrainingInput& input, const Hyperparamet
   std::size_t times = 0;
   const auto start = std::chrono::steady_clock::now();
   ThreadRanks::run(ranks, [&](ThreadRanks self) {
-    using Sync = Allreduce<Bf16Ranks<ThreadRanks>, SyncOptions::Rule>;
+    using Sync = Allreduce<ThreadRanks, SyncOptions::Rule>;
     Trainer<Policy, FusedKernel, Sync, AnySchedule> trainer(
         parameters, policy_from<Policy>(parameters), FusedKernel(),
-        Sync(Bf16Ranks<ThreadRanks>(self, method.bf16), method.options, method.rule),
-        AnySchedule(method.schedule, parameters, ranks));
+        Sync(self, method.options, method.rule), AnySchedule(method.schedule, parameters, ranks));
     auto trained = trainer.fit(input.corpus, input.vocabulary);
     if (self.rank() != 0) return;
     words.emplace(std::move(trained));
@@ -110,7 +107,10 @@ int main(int argc, char** argv) try {
   app.add_flag("--by-epoch", by_epoch, "Synchronises after each epoch instead");
   app.add_option("--bytes-per-word", options.bytes_per_word, "Sets the interval");
   app.add_flag("!--no-overlap", options.overlap, "Ranks wait for each exchange");
-  app.add_flag("--bf16", method.bf16, "Changes travel as 16-bit floats");
+  app.add_option("--format", options.format,
+                 "Numbers in which changes travel: fp32, bf16, 8bit, 4bit, 2bit, 1bit")
+      ->transform(CLI::CheckedTransformer(std::vector<std::pair<std::string, SyncOptions::Format>>(
+          SyncOptions::formats.begin(), SyncOptions::formats.end())));
   app.add_option("--first-rows", options.first_rows, "Rows that travel each time");
   app.add_option("--evaluate", gold, "Folder with similarity/ and analogy/ to score on");
   try {

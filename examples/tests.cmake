@@ -337,6 +337,9 @@ if(WORDLOOM_ENABLE_MPI AND NOT WORDLOOM_TEST_BRIEF)
   wordloom_corpus_test(mpi-bf16
     "rm -f *; ${job} 2 $<TARGET_FILE:word2vec> ${together} --sync-bf16 --iter 4 --output v --json --evaluate-analogy ${corpus}/analogies | tee out
      grep -Eq '\"accuracy\":(1.0|0.[89])' out; test -s v")
+  wordloom_corpus_test(mpi-few-bits
+    "rm -f *; ${job} 2 $<TARGET_FILE:word2vec> ${together} --sync-format 4bit --iter 4 --output v --json --evaluate-analogy ${corpus}/analogies | tee out
+     grep -Eq '\"accuracy\":(1.0|0.[89])' out; test -s v")
   wordloom_corpus_test(mpi-refuses
     "rm -f *; status=0
      ${job} 1 $<TARGET_FILE:word2vec> ${together} --output v : ${MPIEXEC_NUMPROC_FLAG} 1 $<TARGET_FILE:word2vec> ${together} --output v --seed 2 2>err || status=$?
@@ -404,7 +407,7 @@ if(WORDLOOM_ENABLE_MPI AND NOT WORDLOOM_TEST_BRIEF)
      ${CMAKE_CURRENT_SOURCE_DIR}/cluster/namespaces.sh 3 1000 1 $<TARGET_FILE:word2vec> ${together} --iter 4 --output v --json --evaluate-analogy ${corpus}/analogies >out || status=$?
      test $status -eq 0 || exit $status; grep '\"ranks\":3' out; grep -Eq '\"accuracy\":(1.0|0.[89])' out; test -s v")
   set_tests_properties(example/mpi-namespaces PROPERTIES SKIP_RETURN_CODE 77)
-  foreach(name IN ITEMS mpi-trains mpi-example mpi-bf16 mpi-refuses mpi-killed mpi-warned mpi-stopped
+  foreach(name IN ITEMS mpi-trains mpi-example mpi-bf16 mpi-few-bits mpi-refuses mpi-killed mpi-warned mpi-stopped
                        mpi-same-bits mpi-own-texts mpi-resumes mpi-columns mpi-hostfile mpi-namespaces)
     set_tests_properties(example/${name} PROPERTIES LABELS "example;mpi" ENVIRONMENT
                                                     "${WORDLOOM_MPI_TEST_ENVIRONMENT}")
@@ -564,6 +567,9 @@ wordloom_refusal_test(sample "--train in --output v --sample 2" "subsample is 2,
 wordloom_refusal_test(minibatch "--train in --output v --minibatch 2000" "minibatch is 2000, must be from 0 to 1000")
 wordloom_refusal_test(kernel "--train in --output v --kernel cuda" "kernel")
 wordloom_refusal_test(nccl-without-gpu "--train in --output v --sync nccl" "--sync nccl does not go with --kernel fused")
+wordloom_refusal_test(format-without-mpi "--train in --output v --sync-format 4bit" "--sync-format 4bit is for --sync mpi")
+wordloom_refusal_test(format-unknown "--train in --output v --sync mpi --sync-format 3bit" "3bit not in {fp32,bf16,8bit,4bit,2bit,1bit}")
+wordloom_refusal_test(format-twice "--train in --output v --sync mpi --sync-bf16 --sync-format 4bit" "exclude each other")
 wordloom_refusal_test(bf16-without-mpi "--train in --output v --sync-bf16" "--sync-bf16 is for --sync mpi")
 wordloom_refusal_test(format "--train in --output v --format csv" "unknown vector format .csv.")
 wordloom_refusal_test(cbow "-train in -output v -cbow 2" "cbow")

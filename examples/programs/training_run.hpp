@@ -180,8 +180,7 @@ inline void list_policies(const std::vector<std::string>& systems) {
 inline wordloom::AnySync<> sync_of(const TrainingOptions& options, const Cluster& cluster) {
   if (!cluster.is_joined()) return {};
   if (trains_columns(options)) return wordloom::RowAllgather(*cluster.ranks());
-  return wordloom::Allreduce(Cluster::SyncRanks(*cluster.ranks(), options.sync_bf16),
-                             options.sync_options, rule_of(options));
+  return wordloom::Allreduce(*cluster.ranks(), sync_options_of(options), rule_of(options));
 }
 
 /// Returns the trainer of the method that the options choose, on the host or a GPU.

@@ -39,12 +39,14 @@ TEST_CASE("ranks resume from a checkpoint to the same bits", "[sync][checkpoint]
   const auto& text = short_text();
   const TemporaryFolder folder;
   // Seldom, and more often than threads report (every some hundred words).
-  const SyncOptions waiting{.overlap = false}, often{.interval = 300, .overlap = false};
+  const SyncOptions waiting{.overlap = false}, often{.interval = 300, .overlap = false},
+      of_few_bits{.overlap = false, .format = SyncOptions::Format::bits4};
   struct Case {
     std::size_t ranks;
     SyncOptions options;
   };
-  for (const Case& of : {Case{1, waiting}, Case{3, often}, Case{3, waiting}}) {
+  for (const Case& of :
+       {Case{1, waiting}, Case{3, often}, Case{3, of_few_bits}, Case{3, waiting}}) {
     const std::size_t ranks = of.ranks;
     const SyncOptions options = of.options;
     std::vector<std::optional<Embeddings>> whole(ranks), rest(ranks);

@@ -26,7 +26,8 @@ struct RowsView {
   float* base[2];      // [rows x stride]: the state that all ranks agree on
   float* expected[2];  // [rows] ExpectedUpdates
   std::size_t rows[2], stride, columns;
-  float* agreed;  // [maximum of rows] progress at the last agreement on each row
+  float* agreed;   // [maximum of rows] progress at the last agreement on each row
+  float* left[2];  // [rows] squared norm of the changes that were not sent; null: all are
 
   /// The common direction of each matrix: see common_direction.
   float* direction;  // [2 x stride], of any length
@@ -93,7 +94,8 @@ struct TakeRow {
       const std::size_t at = (view.first + i) * view.stride, to = item * view.columns;
       const float square = functions.take_change(view.model[matrix] + at, view.base[matrix] + at,
                                                  view.sums + to, view.own + to, view.columns);
-      functions.write(view.numbers(item), square > 0 ? 1.0f : 0.0f);
+      const float left = view.left[matrix] ? view.left[matrix][view.first + i] : 0;
+      functions.write(view.numbers(item), square > 0 && square != left ? 1.0f : 0.0f);
       functions.write(view.numbers(item) + 1, square);
     });
     if (i == 0) functions.write(view.flag(), flag);
@@ -123,6 +125,10 @@ struct PutRow {
       functions.put_change(view.model[matrix] + row * view.stride,
                            view.base[matrix] + row * view.stride, sum,
                            view.own + item * view.columns, view.columns);
+      if (view.left[matrix])
+        view.left[matrix][row] = functions.take_change(
+            view.model[matrix] + row * view.stride, view.base[matrix] + row * view.stride, sum,
+            view.own + item * view.columns, view.columns);
     });
     functions.write(view.agreed + row, static_cast<float>(progress));
   }
@@ -199,8 +205,11 @@ class ReplicaRows {
   /// Returns all matrices of the model.
   std::vector<Values> all(Replica& replica) const { return Machine::all(replica); }
 
-  /// Stores the current rows as the state that all ranks agree on, at `progress`.
-  void remember(Replica& replica, const RankInfo& run, double progress) {
+  const RowsView& view() const noexcept { return view_; }
+
+  /// Stores the current rows as the state that all ranks agree on, at `progress`. `leaves`: whether
+  /// ranks may send less than the changes that they take.
+  void remember(Replica& replica, const RankInfo& run, double progress, bool leaves) {
     const Machine machine = Machine::bind(replica, view_);
     view_.rows[0] = run.input_rows;
     view_.rows[1] = run.output_rows;
@@ -221,6 +230,11 @@ class ReplicaRows {
                                     static_cast<float>(progress));
     view_.agreed = allocate(agreed_, agreed.size(), "the state of rows");
     machine.copy(view_.agreed, agreed.data(), agreed.size());
+    if (leaves) {
+      left_.assign(view_.rows[0] + view_.rows[1], 0.0f);
+      view_.left[0] = left_.data();
+      view_.left[1] = left_.data() + view_.rows[0];
+    }
     view_.direction = allocate(common_, 2 * (view_.stride + 2 + RowsView::max_common_rows),
                                "the common direction of rows");
     view_.scale = view_.direction + 2 * view_.stride;
@@ -269,6 +283,7 @@ class ReplicaRows {
 
   RowsView view_{};
   Floats base_, expected_, agreed_, common_, changes_, own_;  // see RowsView
+  std::vector<float> left_;                                   // in the memory of the host alone
 };
 
 /// The rows of a model in the memory of the host.
