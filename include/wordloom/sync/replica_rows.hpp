@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <span>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include <wordloom/core/row_matrix.hpp>
@@ -26,8 +27,10 @@ struct RowsView {
   float* base[2];      // [rows x stride]: the state that all ranks agree on
   float* expected[2];  // [rows] ExpectedUpdates
   std::size_t rows[2], stride, columns;
-  float* agreed;   // [maximum of rows] progress at the last agreement on each row
-  float* left[2];  // [rows] squared norm of the changes that were not sent; null: all are
+  float* agreed;  // [maximum of rows] progress at the last agreement on each row
+  /// [rows] squared norm of the changes that were not sent, if one rank combines the changes of a
+  /// row for all; null: all changes are sent, and each rank combines them.
+  float* left[2];
 
   /// The common direction of each matrix: see common_direction.
   float* direction;  // [2 x stride], of any length
@@ -57,6 +60,12 @@ struct RowsView {
   /// Returns the matrix whose rows are paired with those of `matrix`.
   WORDLOOM_BOTH std::size_t partners_of(std::size_t matrix) const {
     return rows[1] == 0 ? 0 : 1 - matrix;
+  }
+  /// Returns the matrix and the row of an item.
+  std::pair<std::size_t, std::size_t> place_of(std::size_t item) const {
+    const std::size_t both = std::clamp((std::min)(rows[0], rows[1]), first, last);
+    if (item < 2 * (both - first)) return {item % 2, first + item / 2};
+    return {rows[0] > rows[1] ? 0 : 1, both + item - 2 * (both - first)};
   }
   /// Calls use(matrix, item) for each matrix that has the row.
   template <class Use>
@@ -115,13 +124,10 @@ struct PutRow {
     const std::size_t row = view.first + i;
     const double since = progress - static_cast<double>(functions.read(view.agreed + row));
     view.for_each_item(row, [&](std::size_t matrix, std::size_t item) {
-      const std::size_t partners = view.partners_of(matrix);
       const float* const numbers = view.numbers(item);
       float* const sum = view.sums + item * view.columns;
-      const float steps = static_cast<float>(rates * since) * view.expected[matrix][row];
-      combine_row(combine, functions,
-                  {ranks, numbers[0], numbers[1], 0, 0, steps * view.scale[2 * partners + 1]}, sum,
-                  view.direction_of(partners), view.scale[2 * partners], view.columns);
+      if (!view.left[matrix])
+        combine_item(functions, matrix, row, since, sum, numbers[0], numbers[1]);
       functions.put_change(view.model[matrix] + row * view.stride,
                            view.base[matrix] + row * view.stride, sum,
                            view.own + item * view.columns, view.columns);
@@ -131,6 +137,17 @@ struct PutRow {
             view.own + item * view.columns, view.columns);
     });
     functions.write(view.agreed + row, static_cast<float>(progress));
+  }
+  /// Turns a sum of changes [columns] of a row into the change that all ranks add. `since`:
+  /// progress since they last did.
+  template <class Functions>
+  WORDLOOM_BOTH void combine_item(const Functions& functions, std::size_t matrix, std::size_t row,
+                                  double since, float* sum, float touched, float squares) const {
+    const std::size_t partners = view.partners_of(matrix);
+    const float steps = static_cast<float>(rates * since) * view.expected[matrix][row];
+    combine_row(combine, functions,
+                {ranks, touched, squares, 0, 0, steps * view.scale[2 * partners + 1]}, sum,
+                view.direction_of(partners), view.scale[2 * partners], view.columns);
   }
 };
 
@@ -258,6 +275,20 @@ class ReplicaRows {
     return machine.values(view_.sums, floats);
   }
 
+  /// Returns a function that turns the sum of an item's changes, which ranks exchange between
+  /// take() and put(), into the change that all add: see QuantisedRows. Arguments as of put().
+  template <class Combine>
+  auto combiner(const Combine& combine, std::size_t ranks, double progress, double rates) {
+    Machine::find_common(view_);
+    return [put = PutRow<Combine>{view_, combine, static_cast<float>(ranks), progress, rates},
+            functions = simd::row_change_functions()](std::size_t item, float* sum, float touched,
+                                                      float squares) {
+      const auto [matrix, row] = put.view.place_of(item);
+      const double since = put.progress - static_cast<double>(put.view.agreed[row]);
+      put.combine_item(functions, matrix, row, since, sum, touched, squares);
+    };
+  }
+
   /// Turns the sum of the changes that `take` returned into the change that all ranks add by the
   /// rule `combine`, and adds it. `rates`: the sum of learning rates of one rank's words in the
   /// whole run, with the learning rate at `progress`. Returns the sum of flags.
@@ -266,7 +297,7 @@ class ReplicaRows {
             double rates) {
     const Machine machine = Machine::bind(replica, view_);
     if (ranks > 1) {  // one rank does not change the rows
-      machine.find_common(view_);
+      if (!view_.left[0]) machine.find_common(view_);
       machine.run(view_.last - view_.first,
                   PutRow<Combine>{view_, combine, static_cast<float>(ranks), progress, rates});
     }

@@ -69,9 +69,11 @@ class Wire {
   }
 
   /// Begins to sum the changes that `rows` has taken. `is_last`: makes all replicas equal; then no
-  /// errors remain, and values have at least 8 bits. Returns the bytes of the changes.
-  std::size_t begin(Ranks& ranks, const RowsView& view, typename Rows::Values values,
-                    std::size_t bytes_of_value, bool is_last) {
+  /// errors remain, and values have at least 8 bits. `combiner_of(rows)`: ReplicaRows::combiner.
+  /// Returns the bytes of the changes.
+  template <class CombinerOf>
+  std::size_t begin(Ranks& ranks, Rows& rows, typename Rows::Values values,
+                    std::size_t bytes_of_value, bool is_last, const CombinerOf& combiner_of) {
     if constexpr (std::is_same_v<Rows, HostRows>) {
       if constexpr (Bf16Collective<Ranks>)
         if (format_ == WireFormat::bf16) {
@@ -82,7 +84,8 @@ class Wire {
         }
       if constexpr (QuantisedCollective<Ranks>)
         if (is_quantised()) {
-          encode(ranks, view, is_last);
+          encode(ranks, rows.view(), is_last);
+          rows_.combine = combiner_of(rows);
           ranks.begin_sum(rows_);
           return rows_.size_bytes();
         }
@@ -114,16 +117,12 @@ class Wire {
     keeps_errors_ = !is_last;
     std::vector<float> unused(view.columns);
     for (std::size_t i = 0; i < view.items; ++i)
-      rows_.encode(row(i), view.sums + i * view.columns, *view.numbers(i), 0,
+      rows_.encode(row(i), view.sums + i * view.columns, *view.numbers(i),
                    keeps_errors_ ? view.own + i * view.columns : unused.data());
     QuantisedRows::write_flag(row(view.items), *view.flag());
   }
   void decode(const RowsView& view) {
-    for (std::size_t i = 0; i < view.items; ++i) {
-      rows_.decode(row(i), view.sums + i * view.columns);
-      view.numbers(i)[0] = QuantisedRows::changed(row(i));
-      view.numbers(i)[1] = QuantisedRows::squares(row(i));
-    }
+    for (std::size_t i = 0; i < view.items; ++i) rows_.decode(row(i), view.sums + i * view.columns);
     *view.flag() = QuantisedRows::read_flag(row(view.items));
     if (keeps_errors_)
       for (std::size_t i = own_.first; i < own_.second; ++i)
