@@ -2,6 +2,7 @@
 // a cluster would learn, not how fast it would be. Prints a table.
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstddef>
 #include <exception>
 #include <iomanip>
@@ -12,7 +13,6 @@
 #include <vector>
 #include <wordloom/registry.hpp>
 #include <wordloom/sync/allreduce.hpp>
-#include <wordloom/sync/bf16_ranks.hpp>
 #include <wordloom/sync/thread_ranks.hpp>
 #include <wordloom/wordloom.hpp>
 
@@ -33,8 +33,23 @@ struct Method {
   SyncOptions::Rule rule = {};
   AnySchedule::Kind schedule = AnySchedule::Kind::linear;
   SyncOptions options = {};
-  bool bf16 = false;
 };
+
+/// Returns the length of the mean unit vector of the 300 most frequent words: how much they have in
+/// common.
+double common_length(const Embeddings& words) {
+  const std::size_t count = std::min<std::size_t>(300, words.size());
+  std::vector<double> mean(words.dimension());
+  for (std::size_t i = 0; i < count; ++i) {
+    double square = 0;
+    for (const float x : words.vector(i)) square += double{x} * x;
+    for (std::size_t d = 0; d < mean.size(); ++d)
+      mean[d] += words.vector(i)[d] / std::sqrt(std::max(square, 1e-30));
+  }
+  double square = 0;
+  for (const double x : mean) square += x * x;
+  return std::sqrt(square) / static_cast<double>(count);
+}
 
 template <class Policy>
 void row(const std::string& name, const TrainingInput& input, const Hyperparameters& parameters,
@@ -44,11 +59,10 @@ void row(const std::string& name, const TrainingInput& input, const Hyperparamet
   std::size_t times = 0;
   const auto start = std::chrono::steady_clock::now();
   ThreadRanks::run(ranks, [&](ThreadRanks self) {
-    using Sync = Allreduce<Bf16Ranks<ThreadRanks>, SyncOptions::Rule>;
+    using Sync = Allreduce<ThreadRanks, SyncOptions::Rule>;
     Trainer<Policy, FusedKernel, Sync, AnySchedule> trainer(
         parameters, policy_from<Policy>(parameters), FusedKernel(),
-        Sync(Bf16Ranks<ThreadRanks>(self, method.bf16), method.options, method.rule),
-        AnySchedule(method.schedule, parameters, ranks));
+        Sync(self, method.options, method.rule), AnySchedule(method.schedule, parameters, ranks));
     auto trained = trainer.fit(input.corpus, input.vocabulary);
     if (self.rank() != 0) return;
     words.emplace(std::move(trained));
@@ -60,7 +74,7 @@ void row(const std::string& name, const TrainingInput& input, const Hyperparamet
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
   std::cout << "| " << name << " | " << ranks << " | " << parameters.learning_rate << " | " << times
             << " | " << std::fixed << std::setprecision(0) << bytes << " | " << std::setprecision(4)
-            << loss << " | ";
+            << loss << " | " << common_length(*words) << " | ";
   Scores::print(std::cout, *words, input.gold);
   std::cout << std::defaultfloat << " | " << std::setprecision(3) << seconds.count() << " |"
             << std::endl;
@@ -92,7 +106,11 @@ int main(int argc, char** argv) try {
   app.add_option("--interval", options.interval, "Words from one synchronisation to the next");
   app.add_flag("--by-epoch", by_epoch, "Synchronises after each epoch instead");
   app.add_option("--bytes-per-word", options.bytes_per_word, "Sets the interval");
-  app.add_flag("--bf16", method.bf16, "Changes travel as 16-bit floats");
+  app.add_flag("!--no-overlap", options.overlap, "Ranks wait for each exchange");
+  app.add_option("--format", options.format,
+                 "Numbers in which changes travel: fp32, bf16, 8bit, 4bit, 2bit, 1bit")
+      ->transform(CLI::CheckedTransformer(std::vector<std::pair<std::string, SyncOptions::Format>>(
+          SyncOptions::formats.begin(), SyncOptions::formats.end())));
   app.add_option("--first-rows", options.first_rows, "Rows that travel each time");
   app.add_option("--evaluate", gold, "Folder with similarity/ and analogy/ to score on");
   try {
@@ -104,8 +122,8 @@ int main(int argc, char** argv) try {
   if (steep) method.schedule = AnySchedule::Kind::steep;
   const TrainingInput input = load_input(BenchmarkText(corpus, 200'000), gold);
   std::cout << "| sampler, rule | ranks | learning rate | synchronisations | bytes a word | loss "
-               "| WS-353 | SimLex-999 | analogies | seconds "
-               "|\n|---|---|---|---|---|---|---|---|---|---|\n";
+               "| in common | WS-353 | SimLex-999 | analogies | seconds "
+               "|\n|---|---|---|---|---|---|---|---|---|---|---|\n";
   for (const std::string& rule : rules) {
     method.rule = {SyncOptions::Rule::Kind(std::ranges::find(SyncOptions::Rule::names, rule) -
                                            SyncOptions::Rule::names.begin())};

@@ -3,6 +3,7 @@
 #define WORDLOOM_PRECOMPILED 1
 #define WORDLOOM_FUNCTION
 #include <wordloom/core/detail/input_file.hpp>
+#include <wordloom/sync/detail/quantised_rows.hpp>
 #include <wordloom/wordloom.hpp>
 
 template void wordloom::check_parameter(std::string_view, double, double, double);

@@ -65,8 +65,11 @@ class Cluster {
     Ranks(std::chrono::duration<double> timeout, std::shared_ptr<Shared> shared)
         : MpiRanks(MPI_COMM_WORLD, timeout), shared_(std::move(shared)) {}
 
-    template <class Value>
-    void begin_sum(std::span<Value> values) {
+    /// `values`: a span, or quantised rows.
+    void begin_sum(const auto& values) requires requires(wordloom::MpiRanks& ranks) {
+      ranks.begin_sum(values);
+    }
+    {
       shared_->bytes += values.size_bytes();
       MpiRanks::begin_sum(values);
     }
@@ -97,7 +100,7 @@ class Cluster {
 #else
   using Ranks = wordloom::ThreadRanks;  // never constructed
 #endif
-  using SyncRanks = wordloom::Bf16Ranks<Ranks>;  // changes are exchanged as bfloat16 on request
+  using SyncRanks = wordloom::Bf16Ranks<Ranks>;  // of GPUs: bfloat16 on request
 
   /// `report` prints the exception that is being handled. It is called once, before this process
   /// waits for the others.

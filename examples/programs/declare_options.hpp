@@ -260,8 +260,16 @@ inline void declare_method(CLI::App& app, TrainingOptions& options) {
                                                      wordloom::SyncOptions::Rule::names.end())))
       ->capture_default_str()
       ->group(heading::method);
-  app.add_flag("--sync-bf16", options.sync_bf16,
-               "Exchange changes as 16-bit floats, half the bytes")
+  std::vector<std::string> formats;
+  for (const auto& [name, format] : wordloom::SyncOptions::formats) formats.emplace_back(name);
+  app.add_option("--sync-format", options.sync_format,
+                 "Numbers in which changes are exchanged: 32-bit or 16-bit floats, or quantised "
+                 "with error feedback to 8, 4, 2 or 1 bits")
+      ->check(CLI::IsMember(formats))
+      ->capture_default_str()
+      ->group(heading::method);
+  app.add_flag_callback(
+         "--sync-bf16", [&options] { options.sync_format = "bf16"; }, "Same as --sync-format bf16")
       ->group(heading::method);
   app.add_option("--sync-interval", options.sync_options.interval,
                  "Words of a process between two synchronisations, 0 = by --sync-bytes-per-word; "
@@ -269,9 +277,10 @@ inline void declare_method(CLI::App& app, TrainingOptions& options) {
       ->transform(words_or_epoch)
       ->capture_default_str()
       ->group(heading::method);
-  app.add_option("--sync-overlap", options.sync_options.overlap,
-                 "1: train while changes are exchanged; 0: wait for them, so that a seed gives the "
-                 "same vectors each time with --threads 1")
+  app.add_option(
+         "--sync-overlap", options.sync_options.overlap,
+         "1: exchanged changes take effect as soon as they arrive; 0: at the next "
+         "synchronisation, so that a seed gives the same vectors each time with --threads 1")
       ->capture_default_str()
       ->group(heading::method);
   app.add_option("--sync-timeout", options.sync_timeout,

@@ -120,7 +120,7 @@ class GpuRanks {
     if (options.sync == "nccl")
       return NcclRanks<Cluster::Ranks>(*cluster.ranks(), options.parameters.device);
 #endif
-    return StagedRanks<Cluster::SyncRanks>(Cluster::SyncRanks(*cluster.ranks(), options.sync_bf16));
+    return StagedRanks<Cluster::SyncRanks>(Cluster::SyncRanks(*cluster.ranks(), options.sync_format == "bf16"));
   }
 
   Ranks ranks_;

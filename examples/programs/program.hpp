@@ -18,8 +18,9 @@
 /// An exception for the user.
 struct Failure {
   std::string cause;
-  int code = 1;            // exit code of the program
-  bool is_shared = false;  // other processes have the same one, or caused it
+  int code = 1;             // exit code of the program
+  bool is_shared = false;   // other processes have the same one
+  bool is_printed = false;  // by the process that caused it
 };
 
 /// Describes the exception that is being handled.
@@ -31,7 +32,8 @@ inline Failure current_failure(const std::string& name, int argc, char** argv) {
   } catch (const std::bad_alloc&) {
     return {"not enough memory"};
   } catch (const wordloom::SyncError& error) {
-    return {error.what(), 1, true};
+    const std::string cause = error.what();
+    return {cause, 1, true, cause.find(" has failed: ") != cause.npos};
   } catch (const std::exception& error) {
     return {message_of(error, name, argc, argv)};
   }
@@ -40,6 +42,7 @@ inline Failure current_failure(const std::string& name, int argc, char** argv) {
 /// Prints a failure as one line, with the rank of this process if there are several. One of them
 /// prints those that all share: the first, or the second if the first may have ended.
 inline void print_failure(const std::string& name, const Failure& failure, const Cluster& cluster) {
+  if (failure.is_printed) return;
   const std::size_t printing = failure.cause.starts_with("rank 0 ") ? 1 : 0;
   if (failure.is_shared && cluster.size() > 1 && cluster.rank() != printing) return;
   const auto launch = Launch::of_environment();

@@ -40,7 +40,7 @@ struct TrainingOptions {
   double checkpoint_every = 600;
   bool resume = false;
   std::string sync = "none";
-  bool sync_bf16 = false;
+  std::string sync_format = "fp32";
   wordloom::SyncOptions sync_options;
   double sync_timeout = 1800;
   std::string sync_rule = "coherent";
@@ -55,6 +55,13 @@ struct TrainingOptions {
 inline bool is_for_gpu(std::string_view kernel) { return kernel.starts_with("cuda-"); }
 
 /// Returns the rule that combines the changes of processes.
+inline wordloom::SyncOptions sync_options_of(const TrainingOptions& options) {
+  wordloom::SyncOptions result = options.sync_options;
+  for (const auto& [name, format] : wordloom::SyncOptions::formats)
+    if (options.sync_format == name) result.format = format;
+  return result;
+}
+
 inline wordloom::SyncOptions::Rule rule_of(const TrainingOptions& options) {
   const auto& names = wordloom::SyncOptions::Rule::names;
   return {wordloom::SyncOptions::Rule::Kind(std::ranges::find(names, options.sync_rule) -
@@ -206,6 +213,11 @@ inline void check_optimizer(const TrainingOptions& options) {
   });
 }
 
+/// Returns the option that chooses the format of changes, as it was given.
+inline std::string format_option(const TrainingOptions& options) {
+  return options.is_given("--sync-bf16") ? "--sync-bf16" : "--sync-format " + options.sync_format;
+}
+
 /// Throws InvalidArgument for options that samplers of columns exclude, and for their own options
 /// without one of them.
 inline void check_columns(const TrainingOptions& options) {
@@ -214,9 +226,9 @@ inline void check_columns(const TrainingOptions& options) {
   if (is_for_gpu(options.kernel) && options.kernel != "cuda-uniform")
     throw wordloom::InvalidArgument("--kernel " + options.kernel + " does not train --sampler " +
                                     options.sampler + ", choose cuda-uniform");
-  if (options.sync_bf16)
-    throw wordloom::InvalidArgument("--sync-bf16 does not go with --sampler " + options.sampler +
-                                    ", whose rows travel as they are");
+  if (options.sync_format != "fp32")
+    throw wordloom::InvalidArgument(format_option(options) + " does not go with --sampler " +
+                                    options.sampler + ", whose rows travel as they are");
 }
 
 /// Throws InvalidArgument for options that a model with subwords excludes.
@@ -323,8 +335,13 @@ inline void check(const TrainingOptions& options) {
     throw wordloom::InvalidArgument(
         "--format fasttext needs a model without " +
         (options.system.empty() ? "--hs 1" : "--system " + options.system));
-  if (options.sync_bf16 && options.sync != "mpi")
-    throw wordloom::InvalidArgument("--sync-bf16 is for --sync mpi");
+  if (options.is_given("--sync-bf16") && options.is_given("--sync-format"))
+    throw wordloom::InvalidArgument("--sync-bf16 and --sync-format exclude each other");
+  if (options.sync_format != "fp32" && options.sync != "mpi")
+    throw wordloom::InvalidArgument(format_option(options) + " is for --sync mpi");
+  if (is_for_gpu(options.kernel) && options.sync_format.ends_with("bit"))
+    throw wordloom::InvalidArgument(format_option(options) + " does not go with --kernel " +
+                                    options.kernel + ": choose fp32 or bf16");
   if (!(options.sync_timeout >= 0))
     throw wordloom::InvalidArgument("--sync-timeout must be 0 or above");
   if (!(options.checkpoint_every >= 0))

@@ -180,8 +180,7 @@ inline void list_policies(const std::vector<std::string>& systems) {
 inline wordloom::AnySync<> sync_of(const TrainingOptions& options, const Cluster& cluster) {
   if (!cluster.is_joined()) return {};
   if (trains_columns(options)) return wordloom::RowAllgather(*cluster.ranks());
-  return wordloom::Allreduce(Cluster::SyncRanks(*cluster.ranks(), options.sync_bf16),
-                             options.sync_options, rule_of(options));
+  return wordloom::Allreduce(*cluster.ranks(), sync_options_of(options), rule_of(options));
 }
 
 /// Returns the trainer of the method that the options choose, on the host or a GPU.
@@ -238,6 +237,21 @@ inline void note_threads(const Program& program, const TrainingOptions& options,
     std::cerr << "; this process may not use the others: mpirun needs --bind-to none, srun "
                  "--cpus-per-task";
   std::cerr << '\n';
+}
+
+/// Prints a note to stderr if the checkpoint that is resumed is of other processes or threads.
+inline void note_team(const Program& program, const TrainingOptions& options,
+                      const Cluster& cluster) {
+  if (!options.resume || options.quiet || !cluster.is_first() || trains_columns(options)) return;
+  const auto team = wordloom::Checkpoint(options.checkpoint).team();
+  const std::size_t threads =
+      is_for_gpu(options.kernel) ? 1 : wordloom::resolve_threads(options.parameters.threads);
+  if (team.ranks == cluster.size() && team.threads == threads) return;
+  std::cerr << program.name << ": note: '" << options.checkpoint.string() << "' was written by "
+            << team.ranks << " processes of " << team.threads << " threads, not " << cluster.size()
+            << " of " << threads
+            << ": the rest of its epoch is dealt anew, so some sentences are trained twice and "
+               "others not, and the vectors differ from those of an undisturbed run\n";
 }
 
 /// Returns the number of words that this process has trained, without those before it resumed.
@@ -302,6 +316,7 @@ inline RunReport train(const Program& program, const TrainingOptions& options, C
   ProgressLine line(program.name, options.quiet || !cluster.is_first(), program.speed,
                     program.counts);
   auto trainer = make_trainer(options, cluster);
+  note_team(program, options, cluster);
   trainer.on_progress(
       [&](const wordloom::Progress& progress) {
         auto shown = progress;

@@ -394,6 +394,10 @@ inline void check(Options& options) {
                                     " needs the whole text in each process: give a --train without "
                                     "%r, not " +
                                     options.train);
+  if (options.train.find("%r") != options.train.npos && options.sync == "none" &&
+      !std::filesystem::exists(options.train))
+    throw wordloom::IoError{"'", options.train, "': No such file or directory; %r stands for the ",
+                            "number of a process with --sync mpi alone"};
   if (options.new_words && options.load_model.empty())
     throw wordloom::InvalidArgument("--new-words needs --load-model");
   if (!options.read_vocab.empty() && !options.load_model.empty() && !options.new_words)

@@ -77,6 +77,35 @@ void check_values(MpiRanks& ranks, std::size_t count) {
     require(values[i] == value(0, i), "a broadcast has the values of rank 0");
 }
 
+/// Sums rows of 4 bits; all ranks must have equal ones. Returns their bytes.
+std::size_t sum_quantised(MpiRanks& ranks, std::size_t count) {
+  constexpr std::size_t columns = 64;
+  std::vector<float> values(columns), sent(columns), errors((count / ranks.size() + 1) * columns);
+  detail::QuantisedRows rows{nullptr, count, columns, 4, errors.data()};
+  std::vector<std::byte> bytes(rows.size_bytes());
+  rows.data = bytes.data();
+  for (std::size_t i = 0; i < count; ++i) {
+    for (std::size_t c = 0; c < columns; ++c) values[c] = value(ranks.rank(), i + c);
+    rows.encode(rows.data + i * rows.bytes_of_row(), values.data(), 1, sent.data());
+  }
+  detail::QuantisedRows::write_flag(rows.data + (count - 1) * rows.bytes_of_row(), 1);
+  ranks.begin_sum(rows);
+  ranks.wait();
+  require_equal_bits(ranks, bytes);
+  require(detail::QuantisedRows::read_flag(rows.data + (count - 1) * rows.bytes_of_row()) ==
+              static_cast<float>(ranks.size()),
+          "the flag is summed");
+  if (count > 1) {
+    require(detail::QuantisedRows::changed(rows.data) == static_cast<float>(ranks.size()),
+            "counts are exact");
+    rows.decode(rows.data, sent.data());
+    float sum = 0;
+    for (std::size_t r = 0; r < ranks.size(); ++r) sum += value(r, 6);
+    require(sent[6] > 0.7f * sum && sent[6] < 1.3f * sum, "a sum has about the values of all");
+  }
+  return bytes.size();
+}
+
 /// `work` must send at most 2 (N - 1) / N times the bytes of `count` floats, and 2 % for headers.
 template <class Work>
 void check_bytes(const MpiRanks& ranks, std::size_t count, const char* what, Work&& work) {
@@ -96,11 +125,14 @@ int main() try {
   MpiRanks ranks;
   try {
     for (const std::size_t count : {1u, 2u, 7u, 100u, 100'003u}) check_values(ranks, count);
+    for (const std::size_t count : {1u, 2u, 7u, 1001u}) sum_quantised(ranks, count);
     std::vector<float> values(1 << 20);
     check_bytes(ranks, values.size(), "sum", [&] {
       ranks.begin_sum(values);
       ranks.wait();
     });
+    // Rows of 38 bytes.
+    check_bytes(ranks, 20'000 * 38 / 4, "quantised sum", [&] { sum_quantised(ranks, 20'000); });
     check_bytes(ranks, values.size(), "broadcast", [&] { ranks.broadcast(values); });
   } catch (const std::exception& error) {
     ranks.fail(error.what());

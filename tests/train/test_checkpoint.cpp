@@ -218,19 +218,45 @@ TEST_CASE("a checkpoint of another run is refused", "[checkpoint]") {
   };
   auto other = parameters();
   other.learning_rate = 0.01;
-  CHECK_THROWS_WITH(resume(other),
-                    Catch::Contains("another method or set of hyperparameters: "
-                                    "learning_rate 0.025, not learning_rate 0.01"));
-  CHECK_THROWS_WITH(resume(parameters(2)), Catch::Contains("another number of threads: 1, not 2"));
+  CHECK_THROWS_WITH(resume(other), Catch::Contains("another method or set of hyperparameters: "
+                                                   "learning_rate 0.025, not learning_rate 0.01"));
   using Other = Trainer<Hogwild, FusedKernel>;
-  CHECK_THROWS_WITH(Other(parameters()).resume(task.corpus, task.vocabulary, folder / "state"),
-                    Catch::Contains("SharedNegative<NegativeSampling>, not BasicHogwild<NegativeSampling>"));
+  CHECK_THROWS_WITH(
+      Other(parameters()).resume(task.corpus, task.vocabulary, folder / "state"),
+      Catch::Contains("SharedNegative<NegativeSampling>, not BasicHogwild<NegativeSampling>"));
   const auto vocabulary = zipf_vocabulary(51);
   const auto corpus = Task::make(vocabulary);
   CHECK_THROWS_WITH(DefaultTrainer(parameters()).resume(corpus, vocabulary, folder / "state"),
                     Catch::Contains("another vocabulary"));
   CHECK_THROWS_AS(DefaultTrainer(parameters()).resume(task.corpus, task.vocabulary, folder / "no"),
                   IoError);
+}
+
+TEST_CASE("another number of threads trains the rest of a run", "[checkpoint]") {
+  const Task task;
+  const TemporaryFolder folder;
+  interrupt(task, parameters(3), 0.6, folder / "state");
+  const auto before = detail::Checkpoint::load(folder / "state");
+  CHECK(Checkpoint(folder / "state").team().threads == 3);
+  const Model model = Checkpoint(folder / "state").model(task.vocabulary);
+  CHECK(same(model.input, before.matrices.at(0).matrix));
+  CHECK(same(model.output, before.matrices.at(1).matrix));
+  CHECK_THROWS_WITH(Checkpoint(folder / "state").model(zipf_vocabulary(51)),
+                    Catch::Contains("another vocabulary"));
+  std::vector<std::size_t> epochs;
+  for (std::size_t e = 0; e < before.ranks[0].threads[0].epoch; ++e) epochs.push_back(e);
+  for (const std::size_t threads : {1u, 2u, 5u}) {
+    DefaultTrainer trainer(parameters(threads));
+    auto called = epochs;
+    trainer.on_epoch([&](const Progress& progress) { called.push_back(progress.epoch); });
+    trainer.resume(task.corpus, task.vocabulary, folder / "state");
+    CHECK(called == std::vector<std::size_t>{0, 1, 2, 3});
+    CHECK(static_cast<double>(trainer.report().tokens) ==
+          Approx(4.0 * static_cast<double>(task.corpus.token_count())).epsilon(0.01));
+    // The first epochs keep their losses.
+    for (std::size_t e = 0; e < epochs.size(); ++e)
+      CHECK(trainer.report().epoch_losses[e] == Approx(before.ranks[0].losses[e].mean()));
+  }
 }
 
 TEST_CASE("a checkpoint of a policy with another value is refused", "[checkpoint]") {

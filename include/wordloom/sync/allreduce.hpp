@@ -19,6 +19,7 @@
 #include <wordloom/sync/collective.hpp>
 #include <wordloom/sync/combine.hpp>
 #include <wordloom/sync/concept.hpp>
+#include <wordloom/sync/detail/wire.hpp>
 #include <wordloom/sync/replica_rows.hpp>
 
 namespace wordloom { inline namespace WORDLOOM_ABI {
@@ -27,6 +28,14 @@ namespace wordloom { inline namespace WORDLOOM_ABI {
 struct SyncOptions {
   /// A rule that combines changes (combine.hpp), chosen at run time.
   using Rule = detail::AnyRule;
+  /// The numbers in which changes travel: `fp32`; `bf16`, which halves the bytes; `bits8`, `bits4`,
+  /// `bits2` and `bits1`, quantised with a scale for each row, while the numbers of ranks that
+  /// changed a row stay exact. A rank sends what quantising left out with the row's next changes
+  /// (error feedback). The last exchange, and that of a checkpoint, have 8 bits and leave nothing.
+  /// Formats other than fp32 are for models in the memory of the host and ThreadRanks or MpiRanks.
+  using Format = detail::WireFormat;
+  /// The names of the formats, for programs: "fp32", "bf16", "8bit" and so on.
+  static constexpr auto& formats = detail::wire_formats;
 
   /// Number of rows (words by descending count) that are exchanged at each synchronisation; twice
   /// as many at each second, four times as many at each fourth, and so on: a row's interval grows
@@ -34,10 +43,10 @@ struct SyncOptions {
   /// an epoch. 0: automatic; 16 for each rank, but at least 256.
   std::size_t first_rows = 0;
   /// Bytes that a rank may send for each word that it trains; this sets the interval. 0: automatic,
-  /// 8 for each rank (4 as bf16), so that the number of words that all ranks together train between
-  /// two synchronisations does not depend on the number of ranks; up to four times as many for 8
-  /// ranks and more, whose changes overlap more often; and at least 64 synchronisations an epoch,
-  /// which small corpora need.
+  /// 8 for each rank (as fp32; less in other formats, at the same interval), so that the number of
+  /// words that all ranks together train between two synchronisations does not depend on the number
+  /// of ranks; up to four times as many for 8 ranks and more, whose changes overlap more often; and
+  /// at least 64 synchronisations an epoch, which small corpora need.
   double bytes_per_word = 0;
   /// Mean number of words that a rank trains between two synchronisations: the interval is two
   /// thirds of it at the start, where the learning rate is high, and twice as long at the end. 0:
@@ -46,9 +55,11 @@ struct SyncOptions {
   /// other time (BlazingText: Gupta and Khare 2017, section 4.3).
   std::uint64_t interval = 0;
   static constexpr std::uint64_t epoch = (std::numeric_limits<std::uint64_t>::max)();
-  /// True if training continues while changes are exchanged. If false, one thread on each rank and
-  /// one seed give bit-identical runs.
+  /// Training continues while changes are exchanged. True if they take effect as soon as they have
+  /// arrived. If false, always at the next synchronisation (at once, if that is an epoch away), and
+  /// one thread on each rank and one seed give bit-identical runs.
   bool overlap = true;
+  Format format = Format::fp32;
 
   void validate() const {
     if (detail::is_nan(bytes_per_word) || bytes_per_word < 0)
@@ -70,9 +81,10 @@ class Allreduce {
  public:
   using Replica = typename Rows::Replica;
 
-  /// Throws InvalidArgument for a negative number of bytes.
+  /// Throws InvalidArgument for a negative number of bytes and a format that is not for these
+  /// ranks.
   explicit Allreduce(Ranks ranks, SyncOptions options = {}, Combine combine = {})
-      : ranks_(std::move(ranks)), options_(options), combine_(combine) {
+      : ranks_(std::move(ranks)), options_(options), combine_(combine), wire_(options.format) {
     options_.validate();
   }
 
@@ -91,35 +103,33 @@ class Allreduce {
     plan(run);
     make_equal(model);
     if (run.resumes) {
-      auto& [numbers, state] = run.positions;
-      detail::take_numbers_of_first(ranks_, numbers);
-      detail::take_numbers_of_first(ranks_, state);
-      if (state[1] != fingerprint())
+      detail::take_positions_of_first(ranks_, run.positions);
+      const auto& [numbers, state, dealt_at] = run.positions;
+      if (dealt_at < 0 && state[1] != fingerprint())
         throw InvalidArgument(
             "the checkpoint was written by ranks that synchronise in another way (rule, interval, "
-            "bytes for each word, first rows, overlap or 16-bit values): resume with the original "
+            "bytes for each word, first rows, overlap or format): resume with the original "
             "options, or train from the start");
-      begun_ = (std::min<std::size_t>)(state[0], total_);
+      begun_ = (std::min)(dealt_at < 0 ? std::size_t{state[0]} : due(dealt_at), total_);
     }
-    rows_.remember(model, run, progress());
+    rows_.remember(model, run, progress(), wire_.is_quantised());
     // The shortest interval between two synchronisations, in words of one rank.
     return static_cast<std::uint64_t>(words_ / (1.5 * static_cast<double>(total_)));
   }
 
-  /// Synchronises if that is due. With `overlap`, waits only if the previous exchange is unfinished
-  /// when the next is due.
+  /// Synchronises if that is due. Waits only if the previous exchange is unfinished when the next
+  /// is due.
   RankInfo::Signal tick(Replica& model, double progress, RankInfo::Signal request) {
     if (request != RankInfo::Signal::go_on)
       request_ = request == RankInfo::Signal::stop ? stop_request : 1;
-    const double share = is_by_epoch() ? progress : progress * (1.5 - progress / 2);
-    const auto due = static_cast<std::size_t>(share * static_cast<double>(total_));
-    if (in_flight_ && (!options_.overlap || ranks_.done())) go_on(model);
+    const std::size_t due = this->due(progress);
+    if (in_flight_ && ranks_.done() && options_.overlap) go_on(model);
     while (signal_ == RankInfo::Signal::go_on &&
            begun_ < (std::min)(due, total_ - 1)) {  // finish(): the last
       wait(model);
       if (signal_ != RankInfo::Signal::go_on) break;
       send_rows(model, rows_of(++begun_));
-      if (!options_.overlap) wait(model);
+      if (!options_.overlap && is_by_epoch()) wait(model);
     }
     return signal_;
   }
@@ -127,7 +137,7 @@ class Allreduce {
   /// Makes the rows of all ranks agree: with one thread on each rank all models are equal.
   RankInfo::Positions gather(Replica& model, std::span<const std::uint64_t> numbers) {
     const bool stops = std::exchange(signal_, RankInfo::Signal::go_on) == RankInfo::Signal::stop;
-    send_rows(model, all_rows_);
+    send_rows(model, all_rows_, true);
     wait(model);
     if (stops || signal_ == RankInfo::Signal::stop) total_ = begun_;  // nothing is left to do
     return {detail::gather_numbers(ranks_, numbers), {begun_, fingerprint()}};
@@ -140,7 +150,8 @@ class Allreduce {
     // Another rank may have begun synchronisations that this one has not reached. The last one has
     // all rows.
     while (begun_ < total_) {
-      send_rows(model, rows_of(++begun_));
+      ++begun_;
+      send_rows(model, rows_of(begun_), begun_ == total_);
       wait(model);
     }
     make_equal(model);
@@ -176,10 +187,12 @@ class Allreduce {
     // The mean of rows_of(): half of the number of sizes, plus one.
     const auto sizes = static_cast<double>(std::bit_width(all_rows_ / first_rows_));
     const double rows = static_cast<double>((std::min)(first_rows_, all_rows_)) * (1 + sizes / 2);
-    const double bytes = rows * 2 * static_cast<double>(run.dimension * bytes_of_value());
-    const double budget = options_.bytes_per_word > 0 ? options_.bytes_per_word
-                                                      : 2 * static_cast<double>(bytes_of_value()) *
-                                                            ranks * std::clamp(ranks / 2, 1.0, 4.0);
+    const double row_bytes = wire_.bytes_of_row(run.dimension, bytes_of_value());
+    const double bytes = rows * 2 * row_bytes;
+    const double budget = options_.bytes_per_word > 0
+                              ? options_.bytes_per_word
+                              : 2 * (row_bytes / static_cast<double>(run.dimension)) * ranks *
+                                    std::clamp(ranks / 2, 1.0, 4.0);
     const auto words_per_epoch = static_cast<double>(run.words_per_epoch);
     double interval =
         options_.interval != 0 ? static_cast<double>(options_.interval) : bytes / budget;
@@ -193,6 +206,7 @@ class Allreduce {
          {Agreed{"number of rows", run.input_rows},
           Agreed{"number of output rows", run.output_rows}, Agreed{"dimension", run.dimension},
           Agreed{"first_rows", first_rows_}, Agreed{"size of a number (bytes)", bytes_of_value()},
+          Agreed{"format of changes (bits)", static_cast<std::uint64_t>(options_.format)},
           Agreed{"number of synchronisations", total_}})
       detail::agree(ranks_, what, number);
     if constexpr (!std::is_empty_v<Combine>)
@@ -208,8 +222,9 @@ class Allreduce {
   /// Returns a hash of the plan of synchronisations: a run with another plan cannot resume its
   /// checkpoint.
   std::uint64_t fingerprint() const {
+    const auto bits = wire_.is_quantised() ? static_cast<std::size_t>(options_.format) : 0;
     return hash_with_rule({std::size_t{options_.overlap} + 2 * is_by_epoch(), planned_, first_rows_,
-                           bytes_of_value()});
+                           bytes_of_value() + 256 * bits});
   }
   std::uint64_t hash_with_rule(std::initializer_list<std::size_t> numbers) const {
     detail::MethodRecord record;
@@ -226,10 +241,16 @@ class Allreduce {
     return first_rows_ > all_rows_ >> shift ? all_rows_ : first_rows_ << shift;
   }
   std::size_t bytes_of_value() const noexcept {
+    if (options_.format == SyncOptions::Format::bf16) return sizeof(detail::Bf16);
     if constexpr (requires { ranks_.bytes_of_value(); })
       return ranks_.bytes_of_value();
     else
       return sizeof(float);
+  }
+  /// Returns the number of synchronisations that are due at a progress.
+  std::size_t due(double progress) const noexcept {
+    const double share = is_by_epoch() ? progress : progress * (1.5 - progress / 2);
+    return static_cast<std::size_t>(share * static_cast<double>(total_));
   }
   /// Returns the progress at which the synchronisation in progress was due.
   double progress() const noexcept {
@@ -237,9 +258,11 @@ class Allreduce {
     return is_by_epoch() ? share : 1.5 - std::sqrt(2.25 - 2 * share);
   }
 
-  void send_rows(Replica& model, std::size_t rows) {
+  /// `is_last`: makes all replicas equal.
+  void send_rows(Replica& model, std::size_t rows, bool is_last = false) {
     next_row_ = 0;
     end_row_ = rows;
+    is_last_ = is_last;
     send(model);
   }
   /// Sends the changes of the next rows; the last part of a synchronisation also says whether this
@@ -249,14 +272,17 @@ class Allreduce {
     next_row_ = (std::min)(end_row_, first + max_rows);
     const float request =
         next_row_ == end_row_ ? std::exchange(request_, (std::min)(request_, 0.0f)) : 0.0f;
-    const auto values = rows_.take(model, first, next_row_, request);
-    bytes_ += values.size() * bytes_of_value();
-    ranks_.begin_sum(values);
+    values_ = rows_.take(model, first, next_row_, request);
+    bytes_ += wire_.begin(ranks_, rows_, values_, bytes_of_value(), is_last_, [&](auto& taken) {
+      const double progress = this->progress();
+      return taken.combiner(combine_, size(), progress, words_ * rate_(progress));
+    });
     in_flight_ = true;
   }
   /// Waits for the exchange in flight, applies it and sends the next part.
   void go_on(Replica& model) {
     ranks_.wait();
+    wire_.end(rows_.view(), values_);
     in_flight_ = false;
     const double progress = this->progress();
     const float requests = rows_.put(model, combine_, size(), progress, words_ * rate_(progress));
@@ -274,6 +300,9 @@ class Allreduce {
   SyncOptions options_;
   Combine combine_;
   Rows rows_;
+  detail::Wire<Ranks, Rows> wire_;
+  typename Rows::Values values_ = {};                      // the changes in flight
+  bool is_last_ = false;                                   // that exchange makes all replicas equal
   std::size_t first_rows_ = 1;                             // see SyncOptions
   std::size_t all_rows_ = 0, next_row_ = 0, end_row_ = 0;  // the last two: in progress
   bool in_flight_ = false;

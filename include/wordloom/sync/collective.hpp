@@ -1,6 +1,7 @@
 #pragma once
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -116,6 +117,17 @@ template <class Ranks>
 void take_numbers_of_first(Ranks& ranks, std::span<std::uint64_t> numbers) {
   const auto all = gather_numbers(ranks, numbers);
   std::copy_n(all.begin(), numbers.size(), numbers.begin());
+}
+
+/// Replaces the positions of a checkpoint, which rank 0 has read, by those of rank 0.
+template <class Ranks, class Positions>
+void take_positions_of_first(Ranks& ranks, Positions& positions) {
+  take_numbers_of_first(ranks, positions.numbers);
+  std::array<std::uint64_t, 3> state{positions.sync_state[0], positions.sync_state[1],
+                                     std::bit_cast<std::uint64_t>(positions.dealt_at)};
+  take_numbers_of_first(ranks, state);
+  positions.sync_state = {state[0], state[1]};
+  positions.dealt_at = std::bit_cast<double>(state[2]);
 }
 
 /// Throws SyncError, on all ranks, if a number is not equal on all.

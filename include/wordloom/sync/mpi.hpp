@@ -88,6 +88,7 @@ class MpiRanks {
   void begin_sum(std::span<detail::Bf16> values) {
     shared_->submit(Kind::sum_bf16, values.data(), values.size());
   }
+  void begin_sum(const detail::QuantisedRows& rows) { shared_->submit(rows); }
   bool done() { return shared_->is_complete(); }
   void wait() {
     shared_->wait_until([this] { return done(); });

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <span>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include <wordloom/core/row_matrix.hpp>
@@ -27,6 +28,9 @@ struct RowsView {
   float* expected[2];  // [rows] ExpectedUpdates
   std::size_t rows[2], stride, columns;
   float* agreed;  // [maximum of rows] progress at the last agreement on each row
+  /// [rows] squared norm of the changes that were not sent, if one rank combines the changes of a
+  /// row for all; null: all changes are sent, and each rank combines them.
+  float* left[2];
 
   /// The common direction of each matrix: see common_direction.
   float* direction;  // [2 x stride], of any length
@@ -56,6 +60,12 @@ struct RowsView {
   /// Returns the matrix whose rows are paired with those of `matrix`.
   WORDLOOM_BOTH std::size_t partners_of(std::size_t matrix) const {
     return rows[1] == 0 ? 0 : 1 - matrix;
+  }
+  /// Returns the matrix and the row of an item.
+  std::pair<std::size_t, std::size_t> place_of(std::size_t item) const {
+    const std::size_t both = std::clamp((std::min)(rows[0], rows[1]), first, last);
+    if (item < 2 * (both - first)) return {item % 2, first + item / 2};
+    return {rows[0] > rows[1] ? 0 : 1, both + item - 2 * (both - first)};
   }
   /// Calls use(matrix, item) for each matrix that has the row.
   template <class Use>
@@ -93,7 +103,8 @@ struct TakeRow {
       const std::size_t at = (view.first + i) * view.stride, to = item * view.columns;
       const float square = functions.take_change(view.model[matrix] + at, view.base[matrix] + at,
                                                  view.sums + to, view.own + to, view.columns);
-      functions.write(view.numbers(item), square > 0 ? 1.0f : 0.0f);
+      const float left = view.left[matrix] ? view.left[matrix][view.first + i] : 0;
+      functions.write(view.numbers(item), square > 0 && square != left ? 1.0f : 0.0f);
       functions.write(view.numbers(item) + 1, square);
     });
     if (i == 0) functions.write(view.flag(), flag);
@@ -113,18 +124,30 @@ struct PutRow {
     const std::size_t row = view.first + i;
     const double since = progress - static_cast<double>(functions.read(view.agreed + row));
     view.for_each_item(row, [&](std::size_t matrix, std::size_t item) {
-      const std::size_t partners = view.partners_of(matrix);
       const float* const numbers = view.numbers(item);
       float* const sum = view.sums + item * view.columns;
-      const float steps = static_cast<float>(rates * since) * view.expected[matrix][row];
-      combine_row(combine, functions,
-                  {ranks, numbers[0], numbers[1], 0, 0, steps * view.scale[2 * partners + 1]}, sum,
-                  view.direction_of(partners), view.scale[2 * partners], view.columns);
+      if (!view.left[matrix])
+        combine_item(functions, matrix, row, since, sum, numbers[0], numbers[1]);
       functions.put_change(view.model[matrix] + row * view.stride,
                            view.base[matrix] + row * view.stride, sum,
                            view.own + item * view.columns, view.columns);
+      if (view.left[matrix])
+        view.left[matrix][row] = functions.take_change(
+            view.model[matrix] + row * view.stride, view.base[matrix] + row * view.stride, sum,
+            view.own + item * view.columns, view.columns);
     });
     functions.write(view.agreed + row, static_cast<float>(progress));
+  }
+  /// Turns a sum of changes [columns] of a row into the change that all ranks add. `since`:
+  /// progress since they last did.
+  template <class Functions>
+  WORDLOOM_BOTH void combine_item(const Functions& functions, std::size_t matrix, std::size_t row,
+                                  double since, float* sum, float touched, float squares) const {
+    const std::size_t partners = view.partners_of(matrix);
+    const float steps = static_cast<float>(rates * since) * view.expected[matrix][row];
+    combine_row(combine, functions,
+                {ranks, touched, squares, 0, 0, steps * view.scale[2 * partners + 1]}, sum,
+                view.direction_of(partners), view.scale[2 * partners], view.columns);
   }
 };
 
@@ -199,8 +222,11 @@ class ReplicaRows {
   /// Returns all matrices of the model.
   std::vector<Values> all(Replica& replica) const { return Machine::all(replica); }
 
-  /// Stores the current rows as the state that all ranks agree on, at `progress`.
-  void remember(Replica& replica, const RankInfo& run, double progress) {
+  const RowsView& view() const noexcept { return view_; }
+
+  /// Stores the current rows as the state that all ranks agree on, at `progress`. `leaves`: whether
+  /// ranks may send less than the changes that they take.
+  void remember(Replica& replica, const RankInfo& run, double progress, bool leaves) {
     const Machine machine = Machine::bind(replica, view_);
     view_.rows[0] = run.input_rows;
     view_.rows[1] = run.output_rows;
@@ -221,6 +247,11 @@ class ReplicaRows {
                                     static_cast<float>(progress));
     view_.agreed = allocate(agreed_, agreed.size(), "the state of rows");
     machine.copy(view_.agreed, agreed.data(), agreed.size());
+    if (leaves) {
+      left_.assign(view_.rows[0] + view_.rows[1], 0.0f);
+      view_.left[0] = left_.data();
+      view_.left[1] = left_.data() + view_.rows[0];
+    }
     view_.direction = allocate(common_, 2 * (view_.stride + 2 + RowsView::max_common_rows),
                                "the common direction of rows");
     view_.scale = view_.direction + 2 * view_.stride;
@@ -244,6 +275,20 @@ class ReplicaRows {
     return machine.values(view_.sums, floats);
   }
 
+  /// Returns a function that turns the sum of an item's changes, which ranks exchange between
+  /// take() and put(), into the change that all add: see QuantisedRows. Arguments as of put().
+  template <class Combine>
+  auto combiner(const Combine& combine, std::size_t ranks, double progress, double rates) {
+    Machine::find_common(view_);
+    return [put = PutRow<Combine>{view_, combine, static_cast<float>(ranks), progress, rates},
+            functions = simd::row_change_functions()](std::size_t item, float* sum, float touched,
+                                                      float squares) {
+      const auto [matrix, row] = put.view.place_of(item);
+      const double since = put.progress - static_cast<double>(put.view.agreed[row]);
+      put.combine_item(functions, matrix, row, since, sum, touched, squares);
+    };
+  }
+
   /// Turns the sum of the changes that `take` returned into the change that all ranks add by the
   /// rule `combine`, and adds it. `rates`: the sum of learning rates of one rank's words in the
   /// whole run, with the learning rate at `progress`. Returns the sum of flags.
@@ -252,7 +297,7 @@ class ReplicaRows {
             double rates) {
     const Machine machine = Machine::bind(replica, view_);
     if (ranks > 1) {  // one rank does not change the rows
-      machine.find_common(view_);
+      if (!view_.left[0]) machine.find_common(view_);
       machine.run(view_.last - view_.first,
                   PutRow<Combine>{view_, combine, static_cast<float>(ranks), progress, rates});
     }
@@ -269,6 +314,7 @@ class ReplicaRows {
 
   RowsView view_{};
   Floats base_, expected_, agreed_, common_, changes_, own_;  // see RowsView
+  std::vector<float> left_;                                   // in the memory of the host alone
 };
 
 /// The rows of a model in the memory of the host.

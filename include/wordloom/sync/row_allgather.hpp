@@ -56,10 +56,8 @@ class RowAllgather {
     detail::agree(ranks_, "number of matrices", matrices.size());
     for (const auto& matrix : matrices) ranks_.broadcast(matrix.values);
     if (run.resumes) {
-      auto& [numbers, state] = run.positions;
-      detail::take_numbers_of_first(ranks_, numbers);
-      detail::take_numbers_of_first(ranks_, state);
-      if (state[1] != fingerprint())
+      detail::take_positions_of_first(ranks_, run.positions);
+      if (run.positions.dealt_at < 0 && run.positions.sync_state[1] != fingerprint())
         throw InvalidArgument("the checkpoint was written with another SyncPolicy");
     }
     first_ = {};

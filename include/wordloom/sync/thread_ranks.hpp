@@ -14,6 +14,7 @@
 
 #include <wordloom/core/error.hpp>
 #include <wordloom/sync/collective.hpp>
+#include <wordloom/sync/detail/quantised_rows.hpp>
 #include <wordloom/sync/detail/row_changes.hpp>
 
 namespace wordloom { inline namespace WORDLOOM_ABI {
@@ -61,6 +62,20 @@ class ThreadRanks {
       sum(all, [](std::span<const detail::Bf16> from, std::span<detail::Bf16> to) {
         simd::row_change_functions().add_bf16(&from.data()->bits, &to.data()->bits, to.size());
       });
+    });
+  }
+  void begin_sum(const detail::QuantisedRows& rows) {
+    take_part(&Shared::quantised, rows, [](auto& all) {
+      const detail::QuantisedRows& first = all[0];
+      for (std::size_t r = 0; r < all.size(); ++r) {
+        const std::size_t begin = first.first_of(r, all.size()),
+                          end = first.first_of(r + 1, all.size()), row = first.bytes_of_row();
+        all[r].add(begin, end, all.size(),
+                   [&](std::size_t of, std::size_t i) { return all[of].data + i * row; });
+        for (const auto& to : all)
+          if (to.data != all[r].data)
+            std::copy_n(all[r].data + begin * row, (end - begin) * row, to.data + begin * row);
+      }
     });
   }
   /// Returns whether the sum is complete. Throws SyncError if a rank has failed.
@@ -118,7 +133,8 @@ class ThreadRanks {
 
  private:
   struct Shared {
-    explicit Shared(std::size_t size) : floats(size), halves(size), numbers(size), texts(size) {}
+    explicit Shared(std::size_t size)
+        : floats(size), halves(size), quantised(size), numbers(size), texts(size) {}
 
     void fail(std::size_t rank, const std::string& cause) {
       if (failure.empty()) failure = detail::joined({"rank ", rank, " has failed: ", cause});
@@ -136,6 +152,7 @@ class ThreadRanks {
     // The contributions of each rank to a round.
     std::vector<std::span<float>> floats;
     std::vector<std::span<detail::Bf16>> halves;
+    std::vector<detail::QuantisedRows> quantised;
     std::vector<std::vector<std::uint64_t>> numbers;
     std::vector<std::vector<std::string>> texts;
   };

@@ -10,7 +10,10 @@
 
 #include <wordloom/core/detail/finite.hpp>
 #include <wordloom/core/error.hpp>
+#include <wordloom/corpus/vocabulary.hpp>
+#include <wordloom/model/model.hpp>
 #include <wordloom/train/detail/callback.hpp>
+#include <wordloom/train/detail/checkpoint.hpp>
 #include <wordloom/train/progress.hpp>
 
 /// Callbacks for Trainer::add. A custom callback is a function or an object with
@@ -36,9 +39,23 @@ struct OnCallingThread {
 
 /// Writes checkpoints: see Trainer::checkpoint_to. A trainer has one.
 struct Checkpoint {
+  /// The ranks that wrote a checkpoint, and the threads of each; 1 thread where they train columns
+  /// or on a GPU.
+  struct Team {
+    std::size_t ranks, threads;
+  };
+
   explicit Checkpoint(std::filesystem::path file,
                       std::chrono::duration<double> every = std::chrono::minutes(10))
       : path(std::move(file)), interval(every) {}
+
+  /// Returns who wrote the file at `path`. Throws IoError, and FormatError if it is no checkpoint.
+  Team team() const;
+  /// Returns the model in the file at `path`, with the state of an optimizer, to query, to save or
+  /// to train further. `vocabulary`: that of the run, of which a checkpoint has no words. Throws as
+  /// team(), and InvalidArgument for another vocabulary and for a model with subwords, which
+  /// Trainer::resume_training can read.
+  Model model(const Vocabulary& vocabulary) const;
 
   std::filesystem::path path;
   std::chrono::duration<double> interval;
@@ -126,6 +143,27 @@ class EvaluateEvery {
 };
 
 #if WORDLOOM_DEFINES_FUNCTIONS
+
+WORDLOOM_FUNCTION Checkpoint::Team Checkpoint::team() const {
+  const auto [ranks, threads] = detail::Checkpoint::load_team(path);
+  return {ranks, threads};
+}
+
+WORDLOOM_FUNCTION Model Checkpoint::model(const Vocabulary& vocabulary) const {
+  auto loaded = detail::Checkpoint::load(path);
+  const auto rows_of = [&](std::size_t i) { return loaded.matrices[i].matrix.rows(); };
+  if (loaded.vocabulary != vocabulary.fingerprint())
+    throw InvalidArgument{"'", path, "' was written with another vocabulary: give that of the run"};
+  if (loaded.matrices.empty() || rows_of(0) != vocabulary.size())
+    throw InvalidArgument{"'", path, "' has a model with subwords or an encoder: resume_training ",
+                          "of its trainer reads that"};
+  const bool two = loaded.matrices.size() > 1 && loaded.matrices[1].name == "output";
+  Model result(vocabulary, {.dimension = loaded.matrices[0].matrix.columns(),
+                            .output_rows = two ? rows_of(1) : 0,
+                            .one_matrix = !two});
+  result.set_matrices(std::move(loaded.matrices));
+  return result;
+}
 
 WORDLOOM_FUNCTION void ProgressBar::on_progress(const Progress& progress) {
   std::ostringstream line;  // the caller's stream keeps its format

@@ -177,11 +177,17 @@ class Trainer {
 
   /// Resumes a run from its checkpoint and trains to its end. With one thread, one sentence in
   /// flight on a GPU, or any number of threads that train columns, the vectors are those of a run
-  /// that was not interrupted, bit for bit. With several ranks, only rank 0 reads the file. Throws
-  /// as `fit`, IoError and FormatError if the checkpoint cannot be read, and InvalidArgument if it
-  /// belongs to another corpus (by its fingerprint(), if it has one), vocabulary, set of
-  /// hyperparameters or number of ranks or, unless they train columns, threads. Policies are
-  /// compared by the names of their types without namespaces.
+  /// that was not interrupted, bit for bit; with several ranks, if they synchronise without
+  /// overlap. Only rank 0 reads the file.
+  ///
+  /// Other numbers of ranks and threads may resume it (Checkpoint::team()). All then begin in the
+  /// first epoch that some thread has not ended, and leave out the share of it that is trained:
+  /// some sentences of that epoch are trained twice and others not at all, random numbers differ,
+  /// and ranks make their plan of synchronisations anew. (If they train columns, the same bits.)
+  ///
+  /// Throws as `fit`, IoError and FormatError if the checkpoint cannot be read, and InvalidArgument
+  /// if it belongs to another corpus (by its fingerprint(), if it has one), vocabulary or set of
+  /// hyperparameters. Policies are compared by the names of their types without namespaces.
   template <class Corpus>
   TrainedEmbeddings resume(const Corpus& corpus, const Vocabulary& vocabulary,
                            const std::filesystem::path& path) {

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include <wordloom/core/error.hpp>
+#include <wordloom/sync/detail/quantised_rows.hpp>
 #include <wordloom/sync/detail/row_changes.hpp>
 
 namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
@@ -43,7 +44,7 @@ inline void check_mpi(int status, const char* what) {
 /// are trained. A broadcast likewise deals the parts, then gathers them.
 class MpiOperations {
  public:
-  enum class Kind : std::uint64_t { none, sum, sum_bf16, broadcast, gather };
+  enum class Kind : std::uint64_t { none, sum, sum_bf16, sum_quantised, broadcast, gather };
   static constexpr int text_tag = 0, end_tag = 1;
 
   /// `timeout`: see MpiRanks, in seconds.
@@ -74,13 +75,21 @@ class MpiOperations {
     MPI_Comm_free(&communicator);
   }
 
+  /// Starts to sum quantised rows; otherwise like `submit`.
+  void submit(const QuantisedRows& rows) {
+    if (rows.size_bytes() > INT_MAX - ends_.size())
+      throw InvalidArgument("more values than MPI sums at a time");
+    throw_if_failed(own_.begun + 1);
+    rows_ = rows;
+    start(Kind::sum_quantised, rows.data, rows.count, rows.bytes_of_row());
+  }
   /// Starts an operation on `count` values. MPI uses `values` until is_complete() returns true.
   /// Throws SyncError, and InvalidArgument for some 2^31 values.
   void submit(Kind kind, void* values, std::size_t count) {
     if (count > INT_MAX - ends_.size())
       throw InvalidArgument("more values than MPI sums at a time");
     throw_if_failed(own_.begun + 1);
-    start(kind, values, count);
+    start(kind, values, count, size_of(kind));
   }
   /// Returns whether the last operation is complete. Throws SyncError if MPI fails, or if another
   /// rank has failed or ended without beginning that operation.
@@ -163,9 +172,9 @@ class MpiOperations {
       const End last = **std::max_element(ends_.begin(), ends_.end(),
                                           [](auto& a, auto& b) { return a->begun < b->begun; });
       if (own_.begun == last.begun) return;
-      std::vector<std::uint64_t> unused(last.count *
-                                        (last.kind == Kind::gather ? ends_.size() : 1));
-      start(last.kind, unused.data(), last.count);
+      std::vector<std::uint64_t> unused(
+          (last.count * last.unit * (last.kind == Kind::gather ? ends_.size() : 1) + 7) / 8);
+      start(last.kind, unused.data(), last.count, last.unit);
       complete_or_abort([&] { return advance(); });
     } catch (const std::exception&) {  // an error of MPI, or no memory: nothing more can be done
     }
@@ -189,15 +198,22 @@ class MpiOperations {
   struct End {
     std::uint64_t begun = 0;  // number of operations
     Kind kind = Kind::none;   // of the last operation
-    std::uint64_t count = 0;  // number of its values
+    std::uint64_t count = 0;  // number of its values, or of quantised rows
+    std::uint64_t unit = 0;   // bytes of one
     char failure[1000] = "";  // the message of a failure of any rank; empty: none
   };
 
-  /// Starts an operation on `count` values; for `gather`, `count` from each rank.
-  void start(Kind kind, void* values, std::size_t count) {
+  static std::size_t size_of(Kind kind) {
+    return kind == Kind::gather     ? sizeof(std::uint64_t)
+           : kind == Kind::sum_bf16 ? sizeof(std::uint16_t)
+                                    : sizeof(float);
+  }
+  /// Starts an operation on `count` values of `unit` bytes; for `gather`, `count` from each rank.
+  void start(Kind kind, void* values, std::size_t count, std::size_t unit) {
+    const bool has_rows = kind == Kind::sum_quantised;
     const auto part_of = [&](int r) {
       return static_cast<int>(std::uint64_t{count} * static_cast<unsigned>(r) /
-                              static_cast<unsigned>(size));
+                              static_cast<unsigned>(size) * (has_rows ? unit : 1));
     };
     const int own = part_of(rank + 1) - part_of(rank);
     for (int r = 0; r < size; ++r) {
@@ -208,13 +224,14 @@ class MpiOperations {
       own_counts_[i] = own;
     }
     values_ = static_cast<std::byte*>(values);
-    type_ = kind == Kind::sum_bf16 ? MPI_UINT16_T : MPI_FLOAT;
-    value_size_ = kind == Kind::sum_bf16 ? sizeof(std::uint16_t) : sizeof(float);
-    const bool is_sum = kind == Kind::sum || kind == Kind::sum_bf16;
+    type_ = has_rows ? MPI_BYTE : kind == Kind::sum_bf16 ? MPI_UINT16_T : MPI_FLOAT;
+    value_size_ = has_rows ? 1 : unit;
+    const bool is_sum = has_rows || kind == Kind::sum || kind == Kind::sum_bf16;
     if (is_sum) parts_.resize(ends_.size() * static_cast<std::size_t>(own) * value_size_);
     gathers_parts_ = kind != Kind::gather;
     own_.kind = kind;
     own_.count = count;
+    own_.unit = unit;
     ++own_.begun;
     // Without a part of its own, a rank could complete before others begin, or they before it does.
     if (gathers_parts_ && count < ends_.size())
@@ -251,6 +268,16 @@ class MpiOperations {
     static const simd::RowChangeFunctions functions = simd::row_change_functions();
     const auto n = static_cast<std::size_t>(own_counts_[0]);
     std::byte* const to = values_ + part(rank);
+    if (own_.kind == Kind::sum_quantised) {
+      if (has_ended_) return;  // the sums are of no use, and their errors may have no place
+      const auto r = static_cast<std::size_t>(rank);
+      const std::size_t first = rows_.first_of(r, ends_.size());
+      rows_.add(first, rows_.first_of(r + 1, ends_.size()), ends_.size(),
+                [&](std::size_t of, std::size_t i) {
+                  return parts_.data() + of * n + (i - first) * rows_.bytes_of_row();
+                });
+      return;
+    }
     if (own_.kind == Kind::sum) {
       auto* const sums = reinterpret_cast<float*>(to);
       const auto* from = reinterpret_cast<const float*>(parts_.data());
@@ -337,6 +364,7 @@ class MpiOperations {
   std::vector<int> counts_, places_;          // [ranks] the parts of the values
   std::vector<int> own_counts_, own_places_;  // [ranks] in parts_
   std::vector<std::byte> parts_;              // [ranks] this rank's part of the values of each rank
+  QuantisedRows rows_;                        // whose sum is in progress
   std::vector<std::optional<End>> ends_;      // [ranks] messages received; empty: has not ended
   std::string failure_;                       // the reason why this rank has ended
   bool has_ended_ = false;

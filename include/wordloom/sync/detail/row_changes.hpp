@@ -17,6 +17,9 @@ struct RowChangeFunctions {
   using Mix = void (*)(float*, float, const float*, float, std::size_t) noexcept;
   using Pack = void (*)(const float*, std::uint16_t*, std::size_t) noexcept;
   using Unpack = void (*)(const std::uint16_t*, float*, std::size_t) noexcept;
+  using Largest = float (*)(const float*, std::size_t) noexcept;
+  using Quantise = void (*)(const float*, float, unsigned, std::uint8_t*, std::size_t) noexcept;
+  using Dequantise = void (*)(const std::uint8_t*, float, unsigned, float*, std::size_t) noexcept;
   using Add = void (*)(const std::uint16_t*, std::uint16_t*, std::size_t) noexcept;
 
   TakeChange take_change;
@@ -26,6 +29,9 @@ struct RowChangeFunctions {
   Pack pack_bf16;
   Unpack unpack_bf16;
   Add add_bf16;
+  Largest largest;
+  Quantise quantise;
+  Dequantise dequantise;
 };
 RowChangeFunctions row_change_functions();
 

@@ -105,8 +105,54 @@ HWY_ATTR inline void add_bf16(const std::uint16_t* from, std::uint16_t* to,
   });
 }
 
+/// Returns the largest magnitude.
+HWY_ATTR inline float largest(const float* values, std::size_t size) noexcept {
+  const RowTag d;
+  auto most = hn::Zero(d);
+  std::size_t c = 0;
+  for (; c + hn::Lanes(d) <= size; c += hn::Lanes(d))
+    most = hn::Max(most, hn::Abs(hn::LoadU(d, values + c)));
+  float result = hn::GetLane(hn::MaxOfLanes(d, most));
+  for (; c < size; ++c) result = std::fmax(result, std::fabs(values[c]));
+  return result;
+}
+
+/// Adds the codes of finite `values` times `by` to `codes`, which are 0: see QuantisedRows. The
+/// loops are for the compiler to vectorise.
+HWY_ATTR inline void quantise(const float* values, float by, unsigned bits, std::uint8_t* codes,
+                              std::size_t size) noexcept {
+  const std::size_t bytes = (size * bits + 7) / 8;
+  const float top = static_cast<float>((1u << bits) - 1), half = static_cast<float>(1u << bits) / 2;
+  for (unsigned shift = 0; size > 0; shift += bits) {
+    const std::size_t part = size < bytes ? size : bytes;
+    for (std::size_t i = 0; i < part; ++i) {
+      float code = values[i] * by + half;
+      code = code < 0 ? 0 : code;
+      code = code > top ? top : code;
+      codes[i] = static_cast<std::uint8_t>(codes[i] | static_cast<int>(code) << shift);
+    }
+    values += part;
+    size -= part;
+  }
+}
+/// Writes the values of `codes` with a scale: see QuantisedRows.
+HWY_ATTR inline void dequantise(const std::uint8_t* codes, float scale, unsigned bits,
+                                float* values, std::size_t size) noexcept {
+  const std::size_t bytes = (size * bits + 7) / 8;
+  const unsigned top = (1u << bits) - 1;
+  const float middle = static_cast<float>(top) / 2;
+  for (unsigned shift = 0; size > 0; shift += bits) {
+    const std::size_t part = size < bytes ? size : bytes;
+    for (std::size_t i = 0; i < part; ++i)
+      values[i] = (static_cast<float>(static_cast<int>(codes[i] >> shift & top)) - middle) * scale;
+    values += part;
+    size -= part;
+  }
+}
+
 inline RowChangeFunctions row_change_table() noexcept {
-  return {take_change, put_change, dot_unaligned, mix, pack_bf16, unpack_bf16, add_bf16};
+  return {take_change, put_change, dot_unaligned, mix,      pack_bf16,
+          unpack_bf16, add_bf16,   largest,       quantise, dequantise};
 }
 
 }}}}  // namespace wordloom::WORDLOOM_ABI::simd::HWY_NAMESPACE

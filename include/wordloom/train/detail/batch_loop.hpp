@@ -12,6 +12,12 @@
 
 namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
 
+/// Returns the longest piece of a sentence in a batch: long ones are cut, by the size of the corpus
+/// alone, so that many are trained at the same time.
+inline std::size_t longest_piece(std::uint64_t tokens_per_epoch) {
+  return std::clamp<std::uint64_t>(tokens_per_epoch / 65'536, 100, 1000);
+}
+
 /// Training by a kernel on a device, which takes batches of sentences, two of which are in flight
 /// at a time. If every epoch has the same sentences, the device may keep its batches.
 template <class Corpus, class Kernel, class Run>
@@ -87,10 +93,7 @@ class BatchLoop : StepLoop<Kernel, Run> {
   std::uint64_t submitted_;  // words
   const std::size_t batch_words_ =
       std::clamp<std::size_t>(run_.tick_interval, 1, engine_.batch_words());
-  // Long sentences are cut, by the size of the corpus alone, so that many are trained at the same
-  // time.
-  const std::size_t max_sentence_ =
-      std::clamp<std::uint64_t>(run_.tokens_per_epoch / 65'536, 100, 1000);
+  const std::size_t max_sentence_ = longest_piece(run_.tokens_per_epoch);
   // The first stream of random numbers: each rank has its own.
   const std::uint64_t first_stream_ = std::uint64_t{run_.sync.rank()} << 40;
   std::uint64_t passed_ = 0;  // sentences of the epoch, also those of the checkpoint

@@ -125,6 +125,7 @@ struct Checkpoint {
   std::uint64_t sync_options = 0;          // fingerprint of the way ranks synchronise
   std::vector<Rank> ranks = {};            // all of the same numbers of epochs and threads
   std::vector<NamedMatrix> matrices = {};  // Model::copy_of_matrices()
+  double dealt_at = -1;                    // see DealtRun; not in the file
 
   /// Returns the numbers of all ranks, one rank after the other.
   std::vector<std::uint64_t> positions() const;
@@ -139,14 +140,27 @@ struct Checkpoint {
   /// Reads a checkpoint. Throws IoError, and FormatError with the byte for a file that is cut
   /// short, damaged, of another version or not a checkpoint.
   static Checkpoint load(const std::filesystem::path& path);
+  /// Reads the numbers of ranks and of threads of each. Throws likewise, without reading all.
+  static std::pair<std::uint64_t, std::uint64_t> load_team(const std::filesystem::path& path);
 
   /// Throws InvalidArgument unless this checkpoint, read from `path`, belongs to the same run as
-  /// `expected`, with as many ranks, threads and epochs.
-  void require_run(const Checkpoint& expected, const std::filesystem::path& path) const;
+  /// `expected`, with as many epochs. Ranks and threads may differ; the fingerprint of a corpus of
+  /// which each rank holds a part (`in_parts`) then differs too.
+  void require_run(const Checkpoint& expected, const std::filesystem::path& path,
+                   bool in_parts) const;
+
+  bool has_team_of(const Checkpoint& other) const {  // as many ranks, and threads of each
+    return ranks.size() == other.ranks.size() &&
+           ranks[0].threads.size() == other.ranks[0].threads.size();
+  }
 
  private:
   static constexpr std::string_view format = "wordloom checkpoint 6";
   static constexpr std::string_view format_without_lines = "wordloom checkpoint 5";
+
+  static bool has_lines(const InputFile& file) {
+    return !file.text().starts_with(joined({format_without_lines, "\n"}));
+  }
 };
 
 #if WORDLOOM_DEFINES_FUNCTIONS
@@ -215,12 +229,11 @@ WORDLOOM_FUNCTION void Checkpoint::save(const std::filesystem::path& path) const
 
 WORDLOOM_FUNCTION Checkpoint Checkpoint::load(const std::filesystem::path& path) {
   const InputFile input(path);
-  const bool has_lines = !input.text().starts_with(joined({format_without_lines, "\n"}));
-  SectionReader file(input, has_lines ? format : format_without_lines);
+  SectionReader file(input, has_lines(input) ? format : format_without_lines);
   const auto run = file.numbers();
   if (run.size() != 10) file.refuse_section("10 numbers of a run", std::to_string(run.size()));
   Checkpoint result{{run[0]}, run[1], run[2], run[3], run[4], run[5], {}, {}};
-  if (has_lines) result.method.lines = file.text();
+  if (has_lines(input)) result.method.lines = file.text();
   const std::uint64_t rank_count = run[6], epochs = run[7], threads = run[8];
   const auto positions = file.numbers();
   const std::size_t count = positions.size();
@@ -233,6 +246,15 @@ WORDLOOM_FUNCTION Checkpoint Checkpoint::load(const std::filesystem::path& path)
   for (std::uint64_t i = 0; i < run[9]; ++i) result.matrices.push_back(file.matrix());
   file.end();
   return result;
+}
+
+WORDLOOM_FUNCTION std::pair<std::uint64_t, std::uint64_t> Checkpoint::load_team(
+    const std::filesystem::path& path) {
+  const InputFile input(path);
+  SectionReader file(input, has_lines(input) ? format : format_without_lines);
+  const auto run = file.numbers();
+  if (run.size() != 10) file.refuse_section("10 numbers of a run", std::to_string(run.size()));
+  return {run[6], run[8]};
 }
 
 /// Returns the first lines of two texts that differ, each without its line end; empty ones if a
@@ -249,7 +271,8 @@ inline std::pair<std::string_view, std::string_view> first_difference(std::strin
 }
 
 WORDLOOM_FUNCTION void Checkpoint::require_run(const Checkpoint& expected,
-                                               const std::filesystem::path& path) const {
+                                               const std::filesystem::path& path,
+                                               bool in_parts) const {
   const auto refuse = [&](std::string_view what, MessagePart got, MessagePart wanted) {
     throw InvalidArgument{
         "'",      path,   "' was written with another ",
@@ -259,7 +282,6 @@ WORDLOOM_FUNCTION void Checkpoint::require_run(const Checkpoint& expected,
   const auto require_equal = [&](std::string_view what, std::uint64_t got, std::uint64_t wanted) {
     if (got != wanted) refuse(what, got, wanted);
   };
-  require_equal("number of ranks", ranks.size(), expected.ranks.size());
   if (method.fingerprint != expected.method.fingerprint) {
     constexpr std::string_view what = "method or set of hyperparameters";
     const auto [got, wanted] = first_difference(method.lines, expected.method.lines);
@@ -268,9 +290,9 @@ WORDLOOM_FUNCTION void Checkpoint::require_run(const Checkpoint& expected,
                   expected.method.fingerprint);
   }
   require_equal("vocabulary (fingerprint)", vocabulary, expected.vocabulary);
-  require_equal("corpus (fingerprint)", corpus, expected.corpus);
+  if (!in_parts || ranks.size() == expected.ranks.size())
+    require_equal("corpus (fingerprint)", corpus, expected.corpus);
   require_equal("corpus (words)", corpus_tokens, expected.corpus_tokens);
-  require_equal("number of threads", ranks[0].threads.size(), expected.ranks[0].threads.size());
   require_equal("number of epochs", ranks[0].losses.size(), expected.ranks[0].losses.size());
 }
 

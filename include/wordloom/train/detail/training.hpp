@@ -26,6 +26,7 @@
 #include <wordloom/train/detail/batch_loop.hpp>
 #include <wordloom/train/detail/checkpoint.hpp>
 #include <wordloom/train/detail/column_loop.hpp>
+#include <wordloom/train/detail/dealt_run.hpp>
 #include <wordloom/train/detail/encoder_rounds.hpp>
 #include <wordloom/train/detail/host_columns.hpp>
 #include <wordloom/train/detail/model_checks.hpp>
@@ -57,8 +58,9 @@ struct RankTraining {
     std::uint64_t corpus_tokens = 0;
     std::optional<std::uint64_t> corpus_vocabulary = {};  // fingerprint, if it has one
     std::function<std::uint64_t()> corpus_fingerprint = {};
-    std::size_t threads = 1;         // those with a position of their own in the corpus
-    std::uint64_t min_interval = 0;  // see RankInfo
+    DealtRun::SentencesOf sentences_of = {};  // empty: threads train columns
+    std::size_t threads = 1;                  // those with a position of their own in the corpus
+    std::uint64_t min_interval = 0;           // see RankInfo
     /// Returns the updates for several ranks. Throws InvalidArgument if they cannot train together.
     std::function<ExpectedUpdates()> expected = {};
     std::function<CorpusError()> nothing_trained = {};
@@ -107,8 +109,9 @@ template <class Sync, class Schedule, class Replica>
   if (sync.rank() == 0 && options.saves()) static_cast<void>(AtomicFile{options.checkpoint});
   if (sync.rank() == 0 && from != nullptr) {
     Checkpoint loaded = Checkpoint::load(*from);
-    loaded.require_run(start, *from);
+    loaded.require_run(start, *from, !shares_rows<Sync>);
     model.set_matrices(std::exchange(loaded.matrices, {}));
+    if (!loaded.has_team_of(start)) DealtRun::deal(loaded, start, !traits.sentences_of);
     start = std::move(loaded);
   }
   return start;
@@ -150,11 +153,15 @@ std::uint64_t RankTraining<Sync, Schedule, Replica>::start_sync(const Model& mod
       .rate = [schedule = schedule](double at) { return schedule.rate(at); },
       .min_interval = traits.min_interval,
       .resumes = resumes,
-      .positions = {start.positions(), {start.synchronisations, start.sync_options}}};
+      .positions = {
+          start.positions(), {start.synchronisations, start.sync_options}, start.dealt_at}};
   if constexpr (shares_rows<Sync>) run.agreed.emplace_back("corpus (fingerprint)", start.corpus);
   if (sync.size() > 1) run.expected = traits.expected();
   const std::uint64_t interval = sync.start(replica, run);
   start.set_positions(run.positions.numbers, run.epochs, traits.threads);
+  start.dealt_at = run.positions.dealt_at;
+  if (start.dealt_at >= 0 && traits.sentences_of)
+    DealtRun::skip_trained(start, sync.rank(), options.parameters.seed, traits.sentences_of);
   return interval;
 }
 
@@ -271,6 +278,9 @@ struct Training : RankTraining<Sync, Schedule, ReplicaOf<Kernel>> {
       traits.corpus_vocabulary = corpus.vocabulary_fingerprint();
     if constexpr (requires { corpus.fingerprint(); })
       traits.corpus_fingerprint = [&corpus] { return corpus.fingerprint(); };
+    if constexpr (!has_two_steps<Sampler>)
+      traits.sentences_of = DealtRun::sentences_of(
+          corpus, on_device ? longest_piece(traits.corpus_tokens / sync.size()) : 0);
     if constexpr (!on_device && !has_two_steps<Sampler>)
       traits.threads = resolve_threads(options.parameters.threads);
     if constexpr (on_device && !has_two_steps<Sampler>) traits.min_interval = Kernel::min_words;

@@ -1,0 +1,140 @@
+#pragma once
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include <wordloom/core/detail/finite.hpp>
+#include <wordloom/sync/detail/row_changes.hpp>
+
+namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
+
+/// Rows of changes of 8, 4, 2 or 1 bit for each value, which ranks sum: as many on each rank.
+///
+/// A row of bytes has a scale (float), the number of ranks that changed the row (16 bits, exact)
+/// and a code for each value, which stands for (code - (2^bits - 1) / 2) x scale. Byte j has the
+/// codes of values j, j + n, j + 2 n and so on, if there are n bytes of codes. The last row has a
+/// float to be summed, alone.
+///
+/// Each of N ranks adds the rows of one part as floats, combines each sum to the change that all
+/// ranks add, quantises that and sends it to all. So 2 (N - 1) / N rows travel from each rank for a
+/// row, where gathering the rows of all ranks would send N - 1. The error of each rank's rows, and
+/// that of a combined change on the rank that made it, remain in the model of that rank as changes
+/// that it has not sent, and travel with the next ones (error feedback: Seide et al. 2014;
+/// Karimireddy et al. 2019). A sum that is quantised first and combined then, which may scale it by
+/// 1 / N, leaves an error that is larger than the change, and training diverges.
+struct QuantisedRows {
+  std::byte* data = nullptr;  // [count x bytes_of_row]
+  std::size_t count = 0, columns = 0;
+  unsigned bits = 8;
+  /// [rows of the part that this rank adds x columns] receives the errors of the combined changes.
+  float* errors = nullptr;
+  /// Called for a row, the sum of its changes [columns], the number of ranks that changed it and
+  /// the sum of their squared norms: turns the sum into the change that all ranks add.
+  std::function<void(std::size_t, float*, float, float)> combine = [](std::size_t, float*, float,
+                                                                      float) {};
+
+  static constexpr std::size_t header = 6;  // bytes
+  static std::size_t bytes_of_codes(std::size_t columns, unsigned bits) {
+    return (columns * bits + 7) / 8;
+  }
+  static std::size_t bytes_of_row(std::size_t columns, unsigned bits) {
+    return header + bytes_of_codes(columns, bits);
+  }
+  std::size_t bytes_of_row() const { return bytes_of_row(columns, bits); }
+  std::size_t size_bytes() const { return count * bytes_of_row(); }
+  /// Returns the first row that rank `of` adds, of `ranks`; `count` behind the last rank.
+  std::size_t first_of(std::size_t of, std::size_t ranks) const { return count * of / ranks; }
+
+  /// Quantises `values` [columns] to a row of bytes and writes the values that it stands for to
+  /// `sent`. `changed`: the number of ranks.
+  void encode(std::byte* row, const float* values, float changed, float* sent) const;
+  /// Writes the values of a row of bytes to `values` [columns].
+  void decode(const std::byte* row, float* values) const;
+  static float changed(const std::byte* row) { return read<std::uint16_t>(row + 4); }
+  static void write_flag(std::byte* row, float flag) { std::memcpy(row, &flag, sizeof flag); }
+  static float read_flag(const std::byte* row) { return read<float>(row); }
+
+  /// Writes the combined changes of rows `first` to `last` of all ranks to `data`. `row_of(rank,
+  /// i)`: row i of a rank.
+  template <class RowOf>
+  void add(std::size_t first, std::size_t last, std::size_t ranks, RowOf row_of) const {
+    const auto functions = simd::row_change_functions();
+    std::vector<float> sum(columns), term(columns), sent(columns);
+    for (std::size_t i = first; i < last; ++i) {
+      std::byte* const to = data + i * bytes_of_row();
+      float changed_by = 0, squares_of = 0, flag = 0;
+      if (i + 1 == count) {
+        for (std::size_t r = 0; r < ranks; ++r) flag += read_flag(row_of(r, i));
+        write_flag(to, flag);
+        continue;
+      }
+      std::ranges::fill(sum, 0.0f);
+      for (std::size_t r = 0; r < ranks; ++r) {
+        const std::byte* const row = row_of(r, i);
+        changed_by += changed(row);
+        if (read<float>(row) == 0) continue;  // nothing but zeros
+        decode(row, term.data());
+        squares_of += functions.dot(term.data(), term.data(), columns);
+        functions.mix(sum.data(), 1, term.data(), 1, columns);
+      }
+      combine(i, sum.data(), changed_by, squares_of);
+      encode(to, sum.data(), changed_by, sent.data());
+      float* const error = errors + (i - first) * columns;
+      std::ranges::copy(sum, error);
+      functions.mix(error, 1, sent.data(), -1, columns);
+    }
+  }
+
+ private:
+  template <class T>
+  static T read(const std::byte* from) {
+    T value;
+    std::memcpy(&value, from, sizeof value);
+    return value;
+  }
+};
+
+#if WORDLOOM_DEFINES_FUNCTIONS
+
+WORDLOOM_FUNCTION void QuantisedRows::encode(std::byte* row, const float* values, float changed,
+                                             float* sent) const {
+  const auto functions = simd::row_change_functions();
+  const float square = functions.dot(values, values, columns);
+  // The steps that suit normal values best (Max 1960); of 8 bits, one that reaches the largest.
+  const float step = bits == 8 ? functions.largest(values, columns) / 127.5f
+                               : (bits == 4   ? 0.3352f
+                                  : bits == 2 ? 0.9957f
+                                              : 1.5958f) *
+                                     std::sqrt(square / static_cast<float>(columns));
+  float scale = 0;
+  auto* const codes = reinterpret_cast<std::uint8_t*>(row + header);
+  const bool can = square > 0 && is_finite(square) && step > 0;
+  std::fill_n(codes, bytes_of_row() - header, std::uint8_t{0});
+  if (can) {
+    functions.quantise(values, 1 / step, bits, codes, columns);
+    functions.dequantise(codes, 1, bits, sent, columns);
+    // The scale with the least squared error, which is below the square of the values.
+    scale = functions.dot(values, sent, columns) / functions.dot(sent, sent, columns);
+  } else if (!is_finite(square)) {
+    scale = std::numeric_limits<float>::quiet_NaN();  // training diverges, and all ranks learn it
+  }
+  functions.dequantise(codes, scale, bits, sent, columns);
+  const auto count_of_ranks = static_cast<std::uint16_t>(changed);
+  std::memcpy(row, &scale, sizeof scale);
+  std::memcpy(row + 4, &count_of_ranks, sizeof count_of_ranks);
+}
+
+WORDLOOM_FUNCTION void QuantisedRows::decode(const std::byte* row, float* values) const {
+  simd::row_change_functions().dequantise(reinterpret_cast<const std::uint8_t*>(row + header),
+                                          read<float>(row), bits, values, columns);
+}
+
+#endif
+
+}}}  // namespace wordloom::WORDLOOM_ABI::detail
