@@ -152,28 +152,31 @@ WORDLOOM_FUNCTION Embeddings ProNE::fit(const Graph& graph) const {
     log_degrees[i] = static_cast<float>(std::log(degrees[i]));
     log_negatives[i] = static_cast<float>(std::log(negatives[i] / total));
   }
-  const auto matrix = adjacency.with_values(
-      [&](std::size_t i, std::size_t j, float w) {
-        return std::log(w) - log_degrees[i] - log_negatives[j];
-      },
-      threads);
-  const auto turned = adjacency.with_values(
-      [&](std::size_t i, std::size_t j, float w) {
-        return std::log(w) - log_degrees[j] - log_negatives[i];
-      },
-      threads);
-  auto svd = detail::truncated_svd(
-      {matrix.rows(), matrix.columns(),
-       [&](RowMatrix& y, const RowMatrix& x) {
-         matrix.multiply_into(y, x, threads);
-         step();
-       },
-       [&](RowMatrix& y, const RowMatrix& x) {
-         turned.multiply_into(y, x, threads);
-         step();
-       }},
-      {.rank = dimension, .iterations = iterations, .seed = seed, .threads = threads});
-  return detail::finish_factors(graph, adjacency, std::move(svd), filter, threads, step);
+  // The values of both matrices are free before the filter allocates.
+  const auto factorise = [&] {
+    const auto matrix = adjacency.with_values(
+        [&](std::size_t i, std::size_t j, float w) {
+          return std::log(w) - log_degrees[i] - log_negatives[j];
+        },
+        threads);
+    const auto turned = adjacency.with_values(
+        [&](std::size_t i, std::size_t j, float w) {
+          return std::log(w) - log_degrees[j] - log_negatives[i];
+        },
+        threads);
+    return detail::truncated_svd(
+        {matrix.rows(), matrix.columns(),
+         [&](RowMatrix& y, const RowMatrix& x) {
+           matrix.multiply_into(y, x, threads);
+           step();
+         },
+         [&](RowMatrix& y, const RowMatrix& x) {
+           turned.multiply_into(y, x, threads);
+           step();
+         }},
+        {.rank = dimension, .iterations = iterations, .seed = seed, .threads = threads});
+  };
+  return detail::finish_factors(graph, adjacency, factorise(), filter, threads, step);
 }
 
 #endif
