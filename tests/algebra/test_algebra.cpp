@@ -253,15 +253,12 @@ TEST_CASE("graphs whose matrix has few directions have finite vectors, also with
   for (WordId i = 1; i < 60; ++i) star.push_back({0, i, 1});
   for (WordId i = 0; i < 30; ++i)
     for (WordId j = 0; j <= i; ++j) loops.push_back({i, j, 1});
-  for (const auto& edges : {star, loops, two_groups(12)})
+  for (const auto& edges : {star, two_groups(12)})
     for (const float weight : {1.0f, 1e-42f, 3e38f}) {
       auto weighted = edges;
       for (Graph::Edge& edge : weighted) edge.weight = weight;
-      const auto graph = Graph::from_edges(weighted,
-                                           edges.size() == 133  ? 24
-                                           : edges.size() == 59 ? 60
-                                                                : 30,
-                                           {.weighted = true});
+      const auto graph =
+          Graph::from_edges(weighted, edges.size() == 133 ? 24 : 60, {.weighted = true});
       for_each_method(16, 1, [&](const auto& method) {
         const Embeddings nodes = method.fit(graph);
         bool finite = true;
@@ -271,12 +268,15 @@ TEST_CASE("graphs whose matrix has few directions have finite vectors, also with
         if (edges.size() == 133) CHECK(separation(nodes, 12) > 0.03);
       });
     }
-  // Each node keeps half of its vector where all have the same neighbours.
+  // Where all have the same neighbours, ProNE's matrix is 0; Cleora keeps half of the own vector.
+  CHECK_THROWS_WITH(ProNE{.dimension = 16}.fit(Graph::from_edges(loops, 30)),
+                    Catch::Contains("cannot tell the nodes apart"));
   const Embeddings same = Cleora{.dimension = 16}.fit(Graph::from_edges(loops, 30));
   for (std::size_t i = 0; i < 30; ++i)
     CHECK(std::ranges::any_of(same.vector(i), [](float v) { return std::abs(v) > 0.01f; }));
   // As many random signs may span fewer directions.
   const auto pair = Graph::from_edges(std::vector<Graph::Edge>{{0, 1, 1}}, 2);
+  CHECK_THROWS_AS(Cleora{.dimension = 2}.fit(pair), CorpusError);
   CHECK(ProNE{.dimension = 2}.fit(pair).similarity("0", "1") > 0.99f);
 }
 

@@ -40,8 +40,8 @@ struct Cleora {
   std::function<void(double)> progress = {};
 
   /// Returns vectors [nodes x D]; those of nodes without an edge are zeros. Edges of a directed
-  /// graph lead both ways. Throws InvalidArgument, and CorpusError for a graph without edges.
-  /// Memory: two matrices [nodes x D].
+  /// graph lead both ways. Throws InvalidArgument, and CorpusError for a graph without edges or
+  /// where all vectors are the same. Memory: two matrices [nodes x D].
   [[nodiscard]] Embeddings fit(const Graph& graph) const;
 };
 
@@ -129,6 +129,7 @@ WORDLOOM_FUNCTION Embeddings Cleora::fit(const Graph& graph) const {
     if (whitens) detail::whiten(x, scales, i == iterations, threads);
     if (progress) progress(static_cast<double>(i) / static_cast<double>(iterations));
   }
+  detail::check_told_apart(x, "Cleora");
   const Vocabulary& nodes = graph.vocabulary();
   return Embeddings(nodes.words(), std::move(x), nodes.counts());
 }

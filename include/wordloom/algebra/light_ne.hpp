@@ -37,8 +37,9 @@ struct LightNE {
 
   /// Returns vectors of unit length [nodes x D]; those of nodes without an edge are zeros. Edges of
   /// a directed graph lead both ways. Throws InvalidArgument, also if `samples` needs more than
-  /// `memory`, and CorpusError for a graph without edges. Memory: that of the samples, and then
-  /// four matrices [nodes x (D + 16)] and 8 bytes for each entry that was sampled.
+  /// `memory`, and CorpusError for a graph without edges or where all nodes have the same
+  /// neighbours. Memory: that of the samples; then two matrices [nodes x (D + 16)] and 8 bytes for
+  /// each entry that was sampled; then four matrices [nodes x D].
   [[nodiscard]] Embeddings fit(const Graph& graph) const;
 };
 
