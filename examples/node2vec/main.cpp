@@ -115,6 +115,7 @@ int run(int argc, char** argv, Cluster& cluster) {
   auto graph = load_graph(options, cluster);
   const auto graph_report = graph.report();
   const auto graph_text = text_of_graph(options, graph);
+  if (writes) warn_of_directions(options, graph);
   if (options.evaluate_links) graph = tests.hold_links_out(graph, *options.evaluate_links);
   tests.check_names(graph.vocabulary());
   if (!trains_walks(options)) {

@@ -18,6 +18,16 @@ inline wordloom::Embeddings propagated(const Options& options, const wordloom::G
   return wordloom::propagate(graph, nodes, {.threads = options.parameters.threads});
 }
 
+/// Warns of directed edges that are followed in both directions.
+inline void warn_of_directions(const Options& options, const wordloom::Graph& graph) {
+  if (!graph.is_directed() || (trains_walks(options) && !options.propagate)) return;
+  const std::string what = !options.old_vectors.empty() ? "--old-vectors"
+                           : trains_walks(options)      ? "--propagate"
+                                                        : "--method " + options.method;
+  warn("node2vec", {what + " follows each edge in both directions, and an edge in each "
+                           "direction counts twice; only walks keep to directions"});
+}
+
 /// Returns the vectors of the method that the options choose, other than walks.
 inline wordloom::Embeddings fit_nodes(const Options& options, const wordloom::Graph& graph,
                                       ShareLine& line) {

@@ -28,6 +28,7 @@ struct Options : TrainingOptions {
   int debug = 2;
   std::string method = "training";                         // or svd
   double eigenvalue_power = 0.5;                           // of svd
+  bool adds_contexts = false;                              // svd
   std::size_t classes = 0;                                 // 0: vectors
   std::string loss;                                        // of fastText; empty: by --hs
   int verbose = 2, word_ngrams = 1, lr_update_rate = 100;  // of fastText
@@ -144,6 +145,9 @@ inline void declare_svd(CLI::App& app, Options& options) {
   app.add_option("--eigenvalue-power,--eig", options.eigenvalue_power,
                  "Power of the singular values of --method svd, usually 0, 0.5 or 1")
       ->capture_default_str()
+      ->group(heading::method);
+  app.add_flag("--add-contexts", options.adds_contexts,
+               "Add each word's vector as a context, with --method svd (hyperwords: w+c)")
       ->group(heading::method);
 }
 
@@ -306,7 +310,8 @@ inline void require_effects_on_phrases(const Options& options) {
 
 /// Refuses options that --method svd does not read, and its own without it.
 inline void require_effects_on_svd(const Options& options) {
-  require_effect(options, {"--eigenvalue-power"}, options.method == "svd", "without --method svd");
+  require_effect(options, {"--eigenvalue-power", "--add-contexts"}, options.method == "svd",
+                 "without --method svd");
   if (options.method != "svd") return;
   require_read(options,
                {"--train",
@@ -343,6 +348,7 @@ inline void require_effects_on_svd(const Options& options) {
                 "--method",
                 "--eigenvalue-power",
                 "--eig",
+                "--add-contexts",
                 "--evaluate-similarity",
                 "--evaluate-analogy",
                 "--accuracy",

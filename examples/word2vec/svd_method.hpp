@@ -17,6 +17,7 @@ inline wordloom::PmiSvd svd_of(const Options& options) {
                        .subsample = p.subsample,
                        .smoothing = p.negative_exponent,
                        .power = options.eigenvalue_power,
+                       .adds_contexts = options.adds_contexts,
                        .seed = p.seed,
                        .threads = p.threads};
   if (options.is_given("--negative")) svd.shift = static_cast<double>(p.negatives);

@@ -133,6 +133,43 @@ TEST_CASE("factors times their transposed are the matrix, and the power is that 
     }
 }
 
+TEST_CASE("vectors of contexts are those of the transposed matrix, added with equal lengths") {
+  const auto sentences = words_of(random_sentences());
+  const auto vocabulary = Vocabulary::from_sentences(sentences, {.min_count = 1});
+  const auto corpus = EncodedCorpus::from_sentences(sentences, vocabulary);
+  PmiSvd svd{.dimension = 10, .power = 1, .threads = 1};
+  const auto matrix = svd.matrix(corpus, vocabulary);
+  const Embeddings words = svd.fit(corpus, vocabulary);
+  svd.adds_contexts = true;
+  const Embeddings both = svd.fit(corpus, vocabulary);
+  // With power 1: U S = M V, and V S = M^T U, which is M^T (U S) / S.
+  double values[10] = {};
+  for (std::size_t a = 0; a < 10; ++a)
+    for (std::size_t j = 0; j < 10; ++j)
+      values[j] += std::pow(static_cast<double>(words.vector(a)[j]), 2);
+  const auto unit = [](std::vector<double> v) {
+    double square = 0;
+    for (const double x : v) square += x * x;
+    for (double& x : v) x /= square > 0 ? std::sqrt(square) : 1;
+    return v;
+  };
+  for (std::size_t c = 0; c < 10; ++c) {
+    std::vector<double> context(10), word(10);
+    for (std::size_t a = 0; a < 10; ++a)
+      for (std::size_t k = 0; k < matrix.row(a).size(); ++k)
+        if (matrix.row(a)[k] == c)
+          for (std::size_t j = 0; j < 10; ++j)
+            if (values[j] > 1e-3)
+              context[j] += static_cast<double>(matrix.values(a)[k]) *
+                            static_cast<double>(words.vector(a)[j]) / std::sqrt(values[j]);
+    for (std::size_t j = 0; j < 10; ++j) word[j] = static_cast<double>(words.vector(c)[j]);
+    context = unit(std::move(context));
+    word = unit(std::move(word));
+    for (std::size_t j = 0; j < 10; ++j)
+      CHECK(static_cast<double>(both.vector(c)[j]) == Approx(word[j] + context[j]).margin(2e-3));
+  }
+}
+
 TEST_CASE("mutual information of wrong corpora and options is refused") {
   const auto sentences = words_of(random_sentences());
   const auto vocabulary = Vocabulary::from_sentences(sentences, {.min_count = 1});

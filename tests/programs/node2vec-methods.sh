@@ -9,8 +9,13 @@ for method in prone cleora lightne; do
 done
 node2vec --input graph --output walks.txt --size 3 --propagate --quiet
 test "$(head -1 walks.txt)" = '7 3'
-node2vec --input graph --method cleora --size 3 --propagate --directed --json --quiet >out
+node2vec --input graph --method cleora --size 3 --propagate --directed --json --quiet >out 2>err
 grep '"method":"cleora".*"dimension":3,' out
+test "$(grep -c 'warning: --method cleora follows each edge in both directions' err)" = 1
+node2vec --input graph --output walks.txt --size 3 --propagate --directed --quiet 2>err
+grep 'warning: --propagate follows each edge in both' err
+node2vec --input graph --output walks.txt --size 3 --directed --quiet 2>err
+test ! -s err
 
 # Options of the other methods, and graphs that have no such vectors
 method='node2vec --input graph --output refused.txt'

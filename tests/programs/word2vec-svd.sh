@@ -13,6 +13,10 @@ $svd --output again.txt --sample 0 --quiet --stream
 cmp whole.txt again.txt
 $svd --output power.txt --eig 0 --quiet
 if cmp -s words.txt power.txt; then exit 1; fi
+$svd --output both.txt --add-contexts --threads 1 --quiet
+if cmp -s words.txt both.txt; then exit 1; fi
+$svd --output again.txt --add-contexts --threads 2 --quiet
+cmp both.txt again.txt
 $svd --json --quiet --window 2 --negative 2 --sample 0 --negative-exponent 1 >out
 grep '"method":"svd".*"dimension":4,' out
 
@@ -20,6 +24,7 @@ refused 'alpha has no effect with --method svd' $svd --output refused.txt --alph
 refused 'sampler has no effect with --method svd' $svd --output refused.txt --sampler shared
 refused 'save-model has no effect with --method svd' $svd --save-model refused.txt
 refused 'eig has no effect without --method svd' word2vec --train text --output refused.txt --eig 0
+refused 'add-contexts has no effect without --method svd' word2vec --train text --output refused.txt --add-contexts
 refused 'negative is 0, whose logarithm' $svd --output refused.txt --negative 0
 refused 'dimension is 10, the vocabulary has only 9 words' word2vec --train text --method svd --output refused.txt --size 10
 refused 'power is -1' $svd --output refused.txt --eig -1

@@ -37,8 +37,9 @@ struct LightNE {
 
   /// Returns vectors of unit length [nodes x D]; those of nodes without an edge are zeros. Edges of
   /// a directed graph lead both ways. Throws InvalidArgument, also if `samples` needs more than
-  /// `memory`, and CorpusError for a graph without edges. Memory: that of the samples, and then
-  /// four matrices [nodes x (D + 16)] and 8 bytes for each entry that was sampled.
+  /// `memory`, and CorpusError for a graph without edges or where all nodes have the same
+  /// neighbours. Memory: that of the samples; then two matrices [nodes x (D + 16)] and 8 bytes for
+  /// each entry that was sampled; then four matrices [nodes x D].
   [[nodiscard]] Embeddings fit(const Graph& graph) const;
 };
 
@@ -65,23 +66,24 @@ WORDLOOM_FUNCTION Embeddings LightNE::fit(const Graph& graph) const {
   const auto count = samples != 0
                          ? samples
                          : (std::min)(most, static_cast<std::size_t>(25 * adjacency.entry_count()));
-  const auto matrix = detail::sampled_walk_matrix(adjacency, degrees,
-                                                  {.window = window,
-                                                   .samples = static_cast<double>(count),
-                                                   .negatives = negatives,
-                                                   .seed = seed,
-                                                   .threads = threads},
-                                                  step);
-  const detail::Product multiply = [&](RowMatrix& y, const RowMatrix& x) {
-    matrix.multiply_into(y, x, threads);
-    step();
+  // The sampled matrix is free before the filter allocates.
+  const auto factorise = [&] {
+    const auto matrix = detail::sampled_walk_matrix(adjacency, degrees,
+                                                    {.window = window,
+                                                     .samples = static_cast<double>(count),
+                                                     .negatives = negatives,
+                                                     .seed = seed,
+                                                     .threads = threads},
+                                                    step);
+    const detail::Product multiply = [&](RowMatrix& y, const RowMatrix& x) {
+      matrix.multiply_into(y, x, threads);
+      step();
+    };
+    return detail::truncated_svd(
+        {matrix.rows(), matrix.columns(), multiply, multiply},
+        {.rank = dimension, .iterations = iterations, .seed = seed, .threads = threads});
   };
-  return detail::finish_factors(
-      graph, adjacency,
-      detail::truncated_svd(
-          {matrix.rows(), matrix.columns(), multiply, multiply},
-          {.rank = dimension, .iterations = iterations, .seed = seed, .threads = threads}),
-      filter, threads, step);
+  return detail::finish_factors(graph, adjacency, factorise(), filter, threads, step);
 }
 
 #endif

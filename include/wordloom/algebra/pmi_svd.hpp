@@ -38,6 +38,9 @@ struct PmiSvd {
   double shift = 1;
   /// The power of the singular values (hyperwords' eig), 0 to 10.
   double power = 0.5;
+  /// Returns the sum of a word's two vectors, as word and as context, each of unit length
+  /// (hyperwords' w+c).
+  bool adds_contexts = false;
   /// Power iterations of the factorisation, 0 to 1000: more are more exact.
   std::size_t iterations = 4;
   std::uint64_t seed = 1;
@@ -47,8 +50,8 @@ struct PmiSvd {
   /// that it throws ends the work and reaches the caller.
   std::function<void(double)> progress = {};
 
-  /// Returns vectors [words x D], not normalised: U S^power of the matrix. Words without a context
-  /// have vectors of zeros. Throws InvalidArgument, also if the shift leaves no entry, and
+  /// Returns vectors [words x D], not normalised: U S^power of the matrix U S V^T. Words without a
+  /// context have vectors of zeros. Throws InvalidArgument, also if the shift leaves no entry, and
   /// CorpusError for a corpus without contexts or with another vocabulary. Reads the corpus once.
   /// Memory: 4 bytes for each kept word of the corpus; 8 to 24 bytes for each different pair of
   /// words in a window of a thread; then 16 bytes for each entry of the matrix, and two matrices
@@ -177,11 +180,24 @@ WORDLOOM_FUNCTION Embeddings PmiSvd::factorise(const SparseMatrix& matrix,
   auto svd = detail::truncated_svd(
       {matrix.rows(), matrix.columns(), multiply_by(matrix), multiply_by(turned)},
       {.rank = dimension, .iterations = iterations, .seed = seed, .threads = threads});
-  std::vector<float> scales(dimension);
-  std::transform(svd.values.begin(), svd.values.end(), scales.begin(),
-                 [&](double value) { return static_cast<float>(std::pow(value, power)); });
-  for (std::size_t i = 0; i < svd.left.rows(); ++i)
-    for (std::size_t j = 0; j < dimension; ++j) svd.left.row(i)[j] *= scales[j];
+  const auto scale = [&](RowMatrix& x, double exponent) {
+    std::vector<float> scales(dimension);
+    std::ranges::transform(svd.values, scales.begin(), [&](double value) {
+      return value > 0 ? static_cast<float>(std::pow(value, exponent)) : 0.0f;
+    });
+    for (std::size_t i = 0; i < x.rows(); ++i)
+      for (std::size_t j = 0; j < dimension; ++j) x.row(i)[j] *= scales[j];
+  };
+  RowMatrix contexts;  // V S^power = M^T U S^(power - 1)
+  if (adds_contexts) scale(contexts = turned.multiply(svd.left, threads), power - 1);
+  scale(svd.left, power);
+  if (adds_contexts) {
+    detail::normalise_rows(svd.left, threads);
+    detail::normalise_rows(contexts, threads);
+    for (std::size_t i = 0; i < contexts.rows(); ++i)
+      std::ranges::transform(svd.left.row(i), contexts.row(i), svd.left.row(i).begin(),
+                             std::plus<float>());
+  }
   return Embeddings(vocabulary.words(), std::move(svd.left), vocabulary.counts());
 }
 

@@ -54,7 +54,8 @@ struct ProNE {
 
   /// Returns vectors of unit length [nodes x D]; those of nodes without an edge are zeros. Edges of
   /// a directed graph lead both ways. Throws InvalidArgument, and CorpusError for a graph without
-  /// edges. Memory: four matrices [nodes x (D + 16)], and 8 bytes for each entry of the graph.
+  /// edges or where all nodes have the same neighbours. Memory: two matrices [nodes x (D + 16)]
+  /// and 8 bytes for each entry of the graph, then four matrices [nodes x D].
   [[nodiscard]] Embeddings fit(const Graph& graph) const;
 };
 
@@ -92,6 +93,7 @@ WORDLOOM_FUNCTION Embeddings detail::finish_factors(const Graph& graph,
                        threads);
     normalise_rows(x, threads);
   }
+  check_told_apart(x, "the factorised matrix");
   const Vocabulary& nodes = graph.vocabulary();
   return Embeddings(nodes.words(), std::move(x), nodes.counts());
 }
@@ -152,28 +154,36 @@ WORDLOOM_FUNCTION Embeddings ProNE::fit(const Graph& graph) const {
     log_degrees[i] = static_cast<float>(std::log(degrees[i]));
     log_negatives[i] = static_cast<float>(std::log(negatives[i] / total));
   }
-  const auto matrix = adjacency.with_values(
-      [&](std::size_t i, std::size_t j, float w) {
-        return std::log(w) - log_degrees[i] - log_negatives[j];
-      },
-      threads);
-  const auto turned = adjacency.with_values(
-      [&](std::size_t i, std::size_t j, float w) {
-        return std::log(w) - log_degrees[j] - log_negatives[i];
-      },
-      threads);
-  auto svd = detail::truncated_svd(
-      {matrix.rows(), matrix.columns(),
-       [&](RowMatrix& y, const RowMatrix& x) {
-         matrix.multiply_into(y, x, threads);
-         step();
-       },
-       [&](RowMatrix& y, const RowMatrix& x) {
-         turned.multiply_into(y, x, threads);
-         step();
-       }},
-      {.rank = dimension, .iterations = iterations, .seed = seed, .threads = threads});
-  return detail::finish_factors(graph, adjacency, std::move(svd), filter, threads, step);
+  // Differences of rounding errors are 0: where all nodes have the same neighbours, all entries.
+  const auto difference = [](float w, float degree, float negative) {
+    const float value = std::log(w) - degree - negative;
+    return std::abs(value) > 1e-6f * (std::abs(degree) + std::abs(negative)) ? value : 0.0f;
+  };
+  // The values of both matrices are free before the filter allocates.
+  const auto factorise = [&] {
+    const auto matrix = adjacency.with_values(
+        [&](std::size_t i, std::size_t j, float w) {
+          return difference(w, log_degrees[i], log_negatives[j]);
+        },
+        threads);
+    const auto turned = adjacency.with_values(
+        [&](std::size_t i, std::size_t j, float w) {
+          return difference(w, log_degrees[j], log_negatives[i]);
+        },
+        threads);
+    return detail::truncated_svd(
+        {matrix.rows(), matrix.columns(),
+         [&](RowMatrix& y, const RowMatrix& x) {
+           matrix.multiply_into(y, x, threads);
+           step();
+         },
+         [&](RowMatrix& y, const RowMatrix& x) {
+           turned.multiply_into(y, x, threads);
+           step();
+         }},
+        {.rank = dimension, .iterations = iterations, .seed = seed, .threads = threads});
+  };
+  return detail::finish_factors(graph, adjacency, factorise(), filter, threads, step);
 }
 
 #endif

@@ -29,6 +29,9 @@ SparseMatrix undirected_matrix(const Graph& graph);
 /// Returns the sum of the weights of each node's edges [nodes]. Throws CorpusError if all are 0.
 std::vector<double> degrees_of(const SparseMatrix& matrix);
 
+/// Throws CorpusError if all vectors of the nodes are zeros.
+void check_told_apart(const RowMatrix& vectors, const char* method);
+
 /// Throws InvalidArgument unless a graph of this many nodes has vectors of that dimension.
 void check_dimension(std::size_t dimension, std::size_t nodes);
 
@@ -92,6 +95,14 @@ WORDLOOM_FUNCTION std::vector<double> degrees_of(const SparseMatrix& matrix) {
   if (std::none_of(degrees.begin(), degrees.end(), [](double degree) { return degree > 0; }))
     throw CorpusError("the graph has no edges: its nodes cannot be told apart");
   return degrees;
+}
+
+WORDLOOM_FUNCTION void check_told_apart(const RowMatrix& vectors, const char* method) {
+  for (std::size_t i = 0; i < vectors.rows(); ++i)
+    if (std::ranges::any_of(vectors.row(i), [](float v) { return v != 0; })) return;
+  throw CorpusError{method,
+                    " cannot tell the nodes apart: all have the same vector, as in a graph ",
+                    "where all have the same neighbours; take another method or dimension"};
 }
 
 WORDLOOM_FUNCTION void check_dimension(std::size_t dimension, std::size_t nodes) {
