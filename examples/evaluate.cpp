@@ -50,7 +50,8 @@ void run_suite(const SuiteOptions& options, const std::vector<std::string>& vect
   run(vectors, "vectors", scores);
   // Once vectors could be read: an error is one line.
   for (const std::string& path : suite.unread())
-    warn("evaluate", {path + " is not read: it is no test set of a form that --suite knows"});
+    warn("evaluate",
+         {path + " is not read: it is no test set in a folder and form that --suite knows"});
   if (scores.order.empty())
     throw wordloom::InvalidArgument("--protocol " + options.protocol +
                                     " has none of the tests of --only");

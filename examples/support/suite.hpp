@@ -116,13 +116,16 @@ class Suite {
                                "categorization/*.tsv or classification/*.txt");
   }
 
-  /// Returns the files and folders beside the test sets that no option reads.
+  /// Returns the files and folders beside the test sets that no option reads, and the files like
+  /// test sets that are in none of their folders.
   std::vector<std::string> unread() const {
     const std::pair<std::string, std::string> endings[] = {{"similarity", ".tsv"},
                                                            {"analogy", ".txt"},
                                                            {"categorization", ".tsv"},
                                                            {"classification", ".txt"}};
     std::vector<std::string> paths;
+    for (const char* const ending : {".tsv", ".txt"})
+      for (const auto& [name, path] : files("", ending)) paths.push_back(path.string());
     for (const auto& [folder, ending] : endings) {
       std::error_code none;
       for (const auto& at : std::filesystem::directory_iterator(options_.folder / folder, none)) {
@@ -302,6 +305,7 @@ class Suite {
       place = path;
     }
     for (const auto& [name, parts] : sets) {
+      if (!parts.contains("")) require_both(name, parts, "train", "test");
       std::vector<std::filesystem::path> paths;
       for (const char* const part : {"", "train", "dev", "test"})
         if (const auto at = parts.find(part); at != parts.end()) paths.push_back(at->second);
@@ -316,10 +320,22 @@ class Suite {
     for (const auto& [name, path] : files("classification", ".tsv"))
       if (is_of_relations(name))
         sets[name.substr(0, name.rfind('.'))][name.substr(name.rfind('.'))] = path;
-    for (const auto& [name, parts] : sets)
-      if (parts.size() == 2)
-        relations_.emplace_back(
-            name, wordloom::WordRelations::load(parts.at(".train"), parts.at(".test")));
+    for (const auto& [name, parts] : sets) {
+      require_both(name, parts, ".train", ".test");
+      relations_.emplace_back(name,
+                              wordloom::WordRelations::load(parts.at(".train"), parts.at(".test")));
+    }
+  }
+
+  /// Throws InvalidArgument for a part of a set without the other, which would be scored as a
+  /// whole set, or be left out.
+  static void require_both(const std::string& name,
+                           const std::map<std::string, std::filesystem::path>& parts,
+                           const std::string& train, const std::string& test) {
+    if (parts.contains(train) && parts.contains(test)) return;
+    throw wordloom::InvalidArgument("'" + parts.begin()->second.string() + "' is a part of '" +
+                                    name + "': its " + (parts.contains(train) ? "test" : "train") +
+                                    " file is not beside it");
   }
 
   static bool is_of_relations(const std::string& name) {

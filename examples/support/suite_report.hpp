@@ -210,4 +210,14 @@ inline void print(std::ostream& out, const std::vector<SuiteComparison>& rows) {
                       " items, which all files know)"
                 : "")
         << '\n';
+  const auto count = [&](const std::string& claim) {
+    return std::count_if(rows.begin(), rows.end(),
+                         [&](const auto& row) { return row.claim() == claim; });
+  };
+  const auto yes = count("worse by more than 0.01"), no = count("not worse by more than 0.01"),
+             open = count("open");
+  out << "\nIs VECTORS worse than --against by more than 0.01? Of " << rows.size()
+      << " tests, yes: " << yes << ", no: " << no << ", open: " << open
+      << " (more seeds may decide), not compared: "
+      << static_cast<std::ptrdiff_t>(rows.size()) - yes - no - open << '\n';
 }

@@ -38,4 +38,5 @@ refused 'bad.txt: line 2, column 1: expected a word, a tab and its answers' \
 rm bats/bad.txt
 ln -s .. bats/3_Encyclopedic_semantics/up
 ln -s ../bats bats/around
+ln -s ../.. bats/3_Encyclopedic_semantics/outer
 evaluate vectors --analogy bats | grep '^all  *1.0000  *6  *6  *8$'

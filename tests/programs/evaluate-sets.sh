@@ -99,10 +99,12 @@ grep '"hyperwords 3CosAdd/google":.*"asked":1,"skipped":1,' out
 evaluate vectors vectors --suite suite $only --against vectors vectors | tee out
 grep '^similarity/small  *0.0000 .* 0.0000 .. 0.0000 .* too few items$' out
 grep '^similarity/unknown .* not compared$' out
+grep '^Is VECTORS worse .* Of 5 tests, yes: 0, no: 0, open: 0 .*, not compared: 5$' out
 mkdir -p large/similarity
 for i in $(seq 40); do cat suite/similarity/small.tsv; done >large/similarity/large.tsv
 evaluate vectors vectors --suite large --against vectors vectors | tee out
 grep '^similarity/large  *0.0000 .* not worse by more than 0.01$' out
+grep '^Is VECTORS worse .* Of 1 tests, yes: 0, no: 1, open: 0 .*, not compared: 0$' out
 gzip <large/similarity/large.tsv >large/similarity/large.tsv.gz
 refused "two sets are named 'large'" evaluate vectors --suite large
 refused "'' is not a folder" evaluate vectors --suite ''
@@ -122,20 +124,35 @@ mkdir -p large/similarity large/analogy/more large/categorization
 for i in $(seq 40); do cat suite/similarity/small.tsv; echo "new	paper	$i"; done >large/similarity/large.tsv
 echo notes >large/similarity/notes.md
 printf 'Word\tCategory\nlove\thuman\ntiger\tbeast\n' >large/categorization/c.tsv
+printf 'new\tclass\nlove\thuman\ntiger\tbeast\n' >large/categorization/header.tsv
+printf 'new\tclass\nlove\thuman\ntiger\tclass\n' >large/categorization/no-header.tsv
+cp large/similarity/large.tsv large/misplaced.tsv
 grep -v '^new' vectors | sed '1s/7/6/' >fewer
 evaluate vectors fewer --suite large --against vectors fewer 2>err | tee out
 cat err
-grep -c '^evaluate: warning: large/.* is not read' err | grep '^2$'
+grep -c '^evaluate: warning: large/.* is not read' err | grep '^3$'
+grep 'warning: large/misplaced.tsv is not read' err
 grep 'warning: large/analogy/more is not read' err
 grep 'warning: large/similarity/notes.md is not read' err
 grep '^similarity/large .* 2  *120-160  *0-40 ' out
 grep '^similarity/large  *0.0000 .* not worse by more than 0.01 (on 120 of 160 items, which all files know)$' out
 grep '^purity/c [*] .* 2  *2  *0 ' out
+grep '^purity/header [*] .* 2  *2  *0 ' out
+grep '^purity/no-header [*] .* 2  *2-3  *0-1 ' out
 evaluate vectors --suite large --against fewer --json 2>/dev/null | grep '"difference":0.0,.*"common_items":120,"scored_items":160'
 mkdir -p all/analogy/BATS/all
 printf 'love\tsex\ntiger\tcat\n' >all/analogy/BATS/all/one.txt
 refused "all/analogy: a folder of relations is named 'all'" evaluate vectors --suite all
 refused 'nothing to score: give --similarity' evaluate vectors
+
+# A part of a set alone is no set.
+mkdir -p parts/classification
+for i in $(seq 20); do printf '1\tlove sex\n0\ttiger cat\n'; done >parts/classification/pets.train.txt
+refused "'parts/classification/pets.train.txt' is a part of 'pets': its test file is not beside it" \
+  evaluate vectors --suite parts --only mean
+mv parts/classification/pets.train.txt parts/classification/semeval.test.tsv
+refused "'parts/classification/semeval.test.tsv' is a part of 'semeval': its train file is not" \
+  evaluate vectors --suite parts --only relations
 
 # Networks that classify.
 mkdir -p nets/classification

@@ -185,14 +185,18 @@ inline std::vector<std::filesystem::path> analogy_files(const std::filesystem::p
   std::vector<std::filesystem::path> files;
   std::error_code error, ignored;
   std::vector<std::filesystem::path> above{std::filesystem::canonical(folder, ignored)};
+  const auto holds_folder = [root = above[0]](const std::filesystem::path& target) {
+    return std::mismatch(target.begin(), target.end(), root.begin(), root.end()).first ==
+           target.end();
+  };
   std::filesystem::recursive_directory_iterator at(
       folder, std::filesystem::directory_options::follow_directory_symlink, error);
   for (; !error && at != std::filesystem::recursive_directory_iterator(); at.increment(error)) {
     if (at->is_directory(ignored)) {
       above.resize(static_cast<std::size_t>(at.depth()) + 1);
       const auto target = std::filesystem::canonical(at->path(), ignored);
-      // A link to a folder that it is in: its files are read there.
-      if (std::find(above.begin(), above.end(), target) != above.end())
+      // A link to a folder that it is in: its files are read there, or are no part of this folder.
+      if (holds_folder(target) || std::find(above.begin(), above.end(), target) != above.end())
         at.disable_recursion_pending();
       above.push_back(target);
     }

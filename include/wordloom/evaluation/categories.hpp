@@ -31,9 +31,6 @@ namespace detail {
 std::vector<bool> in_majority(std::span<const std::uint32_t> categories,
                               std::span<const std::uint32_t> clusters);
 
-/// Returns whether the fields of a first line name columns, such as "word" and "category".
-bool is_category_header(const std::vector<TestFile::Field>& fields);
-
 /// Returns the share of points in the most frequent category of their cluster. With the arguments
 /// exchanged: the inverse purity, which the library vecto reports as purity.
 double purity(std::span<const std::uint32_t> categories, std::span<const std::uint32_t> clusters);
@@ -73,7 +70,8 @@ struct WordCategories {
   std::vector<Entry> entries;
 
   /// Reads lines "word<TAB>category"; see SimilarityPair::load for separators. Further fields are
-  /// ignored, and so is a first line of names such as "word<TAB>category". Throws IoError, and
+  /// ignored, and so is a header: a first line whose category is called "category" or "class" and
+  /// has no other word, or whose word is called "word" or "concept", too. Throws IoError, and
   /// FormatError with line and column.
   [[nodiscard]] static WordCategories load(const std::filesystem::path& path);
 
@@ -121,14 +119,6 @@ WORDLOOM_FUNCTION double purity(std::span<const std::uint32_t> categories,
          static_cast<double>(in.size());
 }
 
-WORDLOOM_FUNCTION bool is_category_header(const std::vector<TestFile::Field>& fields) {
-  const auto is_one_of = [](const std::string& field, std::initializer_list<const char*> names) {
-    return std::find(names.begin(), names.end(), column_name(field)) != names.end();
-  };
-  return is_one_of(fields[0].text, {"word", "words", "concept", "item"}) &&
-         is_one_of(fields[1].text, {"category", "categories", "class", "label", "cluster"});
-}
-
 }  // namespace detail
 
 WORDLOOM_FUNCTION WordCategories WordCategories::load(const std::filesystem::path& path) {
@@ -140,12 +130,20 @@ WORDLOOM_FUNCTION WordCategories WordCategories::load(const std::filesystem::pat
   for (const auto& line : file.lines()) {
     const auto fields = file.fields(line);
     if (fields.size() < 2) file.refuse_count(line, fields, "a word and its category");
-    if (&line == &file.lines()[0] && detail::is_category_header(fields)) continue;
     for (std::size_t i = 0; i < 2; ++i)
       if (fields[i].text.empty())
         file.refuse(line, fields[i].column, i == 0 ? "a word" : "a category", "nothing");
     result.entries.push_back({fields[0].text, fields[1].text});
   }
+  const auto is_one_of = [](const std::string& field, std::initializer_list<const char*> names) {
+    return std::find(names.begin(), names.end(), detail::column_name(field)) != names.end();
+  };
+  const Entry& first = result.entries[0];
+  const auto is_of_first = [&](const Entry& entry) { return entry.category == first.category; };
+  if (is_one_of(first.category, {"category", "categories", "class", "label", "cluster"}) &&
+      (is_one_of(first.word, {"word", "words", "concept", "item"}) ||
+       std::count_if(result.entries.begin(), result.entries.end(), is_of_first) == 1))
+    result.entries.erase(result.entries.begin());
   if (result.entries.empty()) file.refuse_empty(content);
   return result;
 }
