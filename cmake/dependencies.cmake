@@ -35,14 +35,14 @@ wordloom_optional(OPENMP OpenMP "libgomp1 (with g++) or libomp-dev (with clang++
 wordloom_optional(ZLIB ZLIB zlib1g-dev "corpora in .gz files")
 wordloom_optional(LIBLINEAR LIBLINEAR liblinear-dev "evaluation by logistic regression")
 
-# Kernels for GPUs: on where this project is built itself and there is an nvcc that they were tried
-# with.
+# Kernels for GPUs: on where this project is built itself, for the machine that builds it, and there is
+# an nvcc that they were tried with.
 include(CheckLanguage)
-if(PROJECT_IS_TOP_LEVEL OR WORDLOOM_ENABLE_CUDA)
+if((PROJECT_IS_TOP_LEVEL AND NOT CMAKE_CROSSCOMPILING) OR WORDLOOM_ENABLE_CUDA)
   check_language(CUDA)
 endif()
 set(has_cuda OFF)
-if(PROJECT_IS_TOP_LEVEL AND CMAKE_CUDA_COMPILER)
+if(PROJECT_IS_TOP_LEVEL AND NOT CMAKE_CROSSCOMPILING AND CMAKE_CUDA_COMPILER)
   execute_process(COMMAND ${CMAKE_CUDA_COMPILER} --version OUTPUT_VARIABLE nvcc ERROR_QUIET)
   if(nvcc MATCHES "release ([0-9.]+)" AND CMAKE_MATCH_1 VERSION_GREATER_EQUAL 13)
     set(has_cuda ON)

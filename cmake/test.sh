@@ -13,7 +13,8 @@
 #                                 optimised by Clang, each header on its own, the benchmarks and
 #                                 their tests, tests that train for minutes, more changed files and
 #                                 killed runs, the quickstart on emulated processors (aarch64 with
-#                                 and without SVE, RISC-V), code for GPUs by nvcc, and on an
+#                                 and without SVE, RISC-V), the programs for Windows by MinGW and
+#                                 Wine, the quickstart compiled for macOS, code for GPUs by nvcc, and on an
 #                                 emulated GPU with more seeds, under sanitizers, without each of
 #                                 its barriers and as nvcc compiled it. Writes
 #                                 benchmarks/results/full-check.md.
@@ -168,6 +169,63 @@ run_on_other_processors() {
   done
 }
 
+# The programs for Windows by MinGW and CMake, from headers of Debian's packages, run by Wine: one
+# thread gives the vectors that it gives here.
+run_on_windows() {
+  local folder=build/windows package program target
+  local programs=(quickstart word2vec node2vec neighbours evaluate)
+  if ! command -v x86_64-w64-mingw32-g++-posix >/dev/null || ! command -v wine >/dev/null; then
+    say "Skipped: there is no x86_64-w64-mingw32-g++-posix, or no wine"
+    return
+  fi
+  mkdir -p "$folder/prefix/include"
+  ln -sfn /usr/include/{hwy,CLI,nlohmann} /usr/include/eigen3/Eigen "$folder/prefix/include/"
+  for target in hwy::hwy CLI11::CLI11 nlohmann_json::nlohmann_json Eigen3::Eigen; do
+    package=${target%%::*}
+    mkdir -p "$folder/prefix/lib/cmake/$package"
+    printf '%s\n' 'include_guard(GLOBAL)' "add_library($target INTERFACE IMPORTED)" \
+      "target_include_directories($target SYSTEM INTERFACE \${CMAKE_CURRENT_LIST_DIR}/../../../include)" \
+      >"$folder/prefix/lib/cmake/$package/${package}Config.cmake"
+  done
+  run cmake -S . -B "$folder/build" -DCMAKE_BUILD_TYPE=Release -DCMAKE_SYSTEM_NAME=Windows \
+    -DCMAKE_CXX_COMPILER=x86_64-w64-mingw32-g++-posix -DCMAKE_EXE_LINKER_FLAGS=-static \
+    -DCMAKE_FIND_ROOT_PATH="$PWD/$folder/prefix" -DCMAKE_FIND_ROOT_PATH_MODE_PACKAGE=ONLY \
+    -DCMAKE_FIND_ROOT_PATH_MODE_LIBRARY=ONLY -DCMAKE_FIND_ROOT_PATH_MODE_INCLUDE=ONLY \
+    -DWORDLOOM_BUILD_TESTS=OFF -DWORDLOOM_BUILD_BENCHMARKS=OFF -DWORDLOOM_ENABLE_OPENMP=OFF
+  run cmake --build "$folder/build" --parallel "$jobs" --target "${programs[@]}"
+  run build/release/examples/write_demo_corpus "$folder" 60000
+  (
+    cd "$folder"
+    export WINEPREFIX=$PWD/wine WINEDEBUG=-all OMP_NUM_THREADS=1
+    local here=../release/examples there=build/examples
+    run "$here/quickstart" text here.bin
+    run wine "$there/quickstart.exe" text there.bin
+    run cmp here.bin there.bin
+    run "$here/word2vec" --train text --output here.bin --threads 1 --quiet
+    run wine "$there/word2vec.exe" --train text --output there.bin --threads 1 --quiet
+    run cmp here.bin there.bin
+    run "$here/evaluate" here.bin --similarity similarity --analogy analogies >here
+    run wine "$there/evaluate.exe" there.bin --similarity similarity --analogy analogies |
+      tr -d '\r' >there
+    run diff <(grep -v '^\$' here) <(grep -v '^\$' there)
+    run wine "$there/neighbours.exe" there.bin <<<'man'
+    run wine "$there/node2vec.exe" --version
+  )
+}
+
+# The quickstart for macOS by the Clang of PyPI's ziglang: nothing runs it.
+compile_for_macos() {
+  local folder=build/macos
+  mkdir -p "$folder/include"
+  ln -sfn /usr/include/hwy "$folder/include/hwy"
+  if ! python3 -m venv "$folder/python" || ! "$folder/python/bin/pip" install --quiet ziglang; then
+    say 'Skipped: ziglang cannot be installed'
+    return
+  fi
+  run "$folder/python/bin/python" -m ziglang c++ -target aarch64-macos -std=c++20 -O2 -Iinclude \
+    -isystem "$folder/include" -c examples/quickstart.cpp -o "$folder/quickstart.o"
+}
+
 compile_headers() {
   run cmake --build --preset release --parallel "$jobs" --target wordloom_self_contained_headers
 }
@@ -259,8 +317,8 @@ commit=$(git describe --always --dirty --abbrev=12)
 trap write_result EXIT
 options+=(-DWORDLOOM_TEST_LONG=ON -DWORDLOOM_TEST_DEVICE=ON)
 configure release "${options[@]}"
-for name in make_reference run_clang_tidy run_all_tests compile_headers run_on_other_processors sanitize_addresses \
-  sanitize_threads run_clang_code kill_runs sanitize_emulated_gpu leave_out_barriers \
+for name in make_reference run_clang_tidy run_all_tests compile_headers run_on_other_processors \
+  run_on_windows compile_for_macos sanitize_addresses sanitize_threads run_clang_code kill_runs sanitize_emulated_gpu leave_out_barriers \
   compare_speeds; do
   step $name
 done

@@ -1,9 +1,4 @@
 #pragma once
-#ifdef __linux__
-#include <sched.h>
-#endif
-#include <sys/resource.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -27,6 +22,7 @@
 #include "cluster.hpp"
 #include "gpu.hpp"
 #include "interrupts.hpp"
+#include "process.hpp"
 #include "progress_line.hpp"
 #include "training_options.hpp"
 
@@ -213,17 +209,6 @@ struct Program {
   std::string counts = {};  // counts of the corpus, written when training begins
 };
 
-/// Returns the number of processors that this process may run on.
-inline std::size_t allowed_processors() {
-#ifdef __linux__
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  if (::sched_getaffinity(0, sizeof set, &set) == 0)
-    return static_cast<std::size_t>(CPU_COUNT(&set));
-#endif
-  return std::thread::hardware_concurrency();
-}
-
 /// Prints a note to stderr if there are more threads than processors that they may run on.
 inline void note_threads(const Program& program, const TrainingOptions& options,
                          const Cluster& cluster) {
@@ -355,13 +340,6 @@ inline RunReport train(const Program& program, const TrainingOptions& options, C
                       : "interrupted; continue with --resume from " + options.checkpoint)
               << '\n';
   return report;
-}
-
-/// Returns the peak resident memory of this process in bytes.
-inline std::uint64_t peak_rss_bytes() {
-  rusage usage{};
-  ::getrusage(RUSAGE_SELF, &usage);
-  return static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
 }
 
 /// Returns the part of the report that all programs share.

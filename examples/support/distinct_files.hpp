@@ -1,8 +1,11 @@
 #pragma once
+#ifndef _WIN32
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
+#endif
 
+#include <cstdint>
 #include <filesystem>
 #include <map>
 #include <optional>
@@ -21,8 +24,8 @@ struct NamedFile {
 };
 
 /// Device, inode and name; the name only for a file that does not exist yet: device and inode are
-/// then those of its folder.
-using FileIdentity = std::tuple<dev_t, ino_t, std::string>;
+/// then those of its folder. On Windows the name alone.
+using FileIdentity = std::tuple<std::uint64_t, std::uint64_t, std::string>;
 
 /// The identity of a file, and whether it is a stream: a pipe, a socket or a terminal.
 struct NamedIdentity {
@@ -30,6 +33,21 @@ struct NamedIdentity {
   bool is_stream = false;
   bool is_open_here = false;  // under a descriptor of this process, such as standard input
 };
+
+#ifdef _WIN32
+
+/// Returns equal identities for two names of one file; hard links are not recognised.
+inline std::optional<NamedIdentity> identity(const NamedFile& file) {
+  if (file.path == "-")
+    return file.is_written ? std::nullopt
+                           : std::optional(NamedIdentity{{0, 0, "-"}, true, true});
+  std::error_code failed;
+  const auto path = std::filesystem::weakly_canonical(file.path, failed);
+  if (failed) return std::nullopt;
+  return NamedIdentity{{0, 0, wordloom::lower_case(path.string())}};
+}
+
+#else
 
 /// Returns whether a file is open under a descriptor of this process, such as standard input.
 inline bool is_open_here(const struct stat& file) {
@@ -66,6 +84,8 @@ inline std::optional<NamedIdentity> identity(const NamedFile& file) {
   if (is_closed || ::stat(folder.c_str(), &status) != 0) return std::nullopt;
   return NamedIdentity{{status.st_dev, status.st_ino, path.filename()}};
 }
+
+#endif
 
 /// Throws InvalidArgument if a file that is written is also another one of `files`, or if two of
 /// them are read from one stream. A stream may be read and written, such as a terminal or a socket.

@@ -43,5 +43,5 @@ inline std::string message_of(const std::exception& error, const std::string& pr
   const auto* const foreign = dynamic_cast<const wordloom::ForeignFormat*>(&error);
   if (foreign == nullptr || foreign->command.empty()) return error.what();
   return std::string(error.what()) + " | " +
-         reading_standard_input(program, foreign->path().native(), argc, argv);
+         reading_standard_input(program, foreign->path().string(), argc, argv);
 }

@@ -10,16 +10,23 @@ inline volatile std::sig_atomic_t caught_signal = 0;
 /// SIGUSR2, by which batch systems and launchers warn. A launcher may repeat them, which changes
 /// nothing; only a second SIGINT, as of Ctrl-C, ends the program at once. Ignores SIGXFSZ, so that
 /// a file that exceeds the limit is an IoError. A signal that was ignored, for example under nohup,
-/// stays ignored.
+/// stays ignored. Windows has SIGINT, SIGTERM and SIGBREAK (Ctrl-Break).
 inline void catch_signals() {
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGXCPU}) {
+#ifdef _WIN32
+  constexpr int signals[] = {SIGINT, SIGTERM, SIGBREAK};
+#else
+  constexpr int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGXCPU};
+#endif
+  for (const int signal : signals) {
     const auto before = std::signal(signal, [](int caught) {
       if (caught_signal == 0) caught_signal = caught;
       if (caught == SIGINT) std::signal(SIGINT, SIG_DFL);
     });
     if (before == SIG_IGN) std::signal(signal, SIG_IGN);
   }
+#ifndef _WIN32
   std::signal(SIGXFSZ, SIG_IGN);
+#endif
 }
 
 struct Interrupted : std::runtime_error {

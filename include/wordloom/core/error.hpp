@@ -40,7 +40,7 @@ class MessagePart {
   MessagePart(std::string_view text) : text_(text) {}
   MessagePart(const char* text) : text_(text) {}
   MessagePart(const std::string& text) : text_(text) {}
-  MessagePart(const std::filesystem::path& path) : kind_(Kind::path), text_(path.native()) {}
+  MessagePart(const std::filesystem::path& path) : kind_(Kind::path), path_(&path) {}
   MessagePart(LineNumber line) : kind_(Kind::line), natural_(line.value) {}
   MessagePart(ByteNumber byte) : kind_(Kind::byte), natural_(byte.value) {}
   MessagePart(char) = delete;  // a byte or a number?
@@ -59,6 +59,7 @@ class MessagePart {
   Kind kind_ = Kind::text;
   union {
     std::string_view text_;
+    const std::filesystem::path* path_;
     std::uint64_t natural_;
     double real_;
   };
@@ -161,7 +162,7 @@ struct ForeignFormat : FormatError {
   ForeignFormat(const ForeignFormat& other, const std::filesystem::path& file, std::uint64_t line,
                 std::uint64_t column)
       : FormatError{file,        ": line ", detail::LineNumber{line},
-                    ", column ", column,    other.what() + file.native().size()},
+                    ", column ", column,    other.what() + file.string().size()},
         command(other.command) {}
 };
 

@@ -1,9 +1,4 @@
 #pragma once
-#include <fcntl.h>
-#include <sys/file.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <array>
 #include <atomic>
 #include <cerrno>
@@ -18,6 +13,10 @@
 
 #include <wordloom/core/error.hpp>
 #include <wordloom/core/mapped_file.hpp>
+
+#if !defined(_WIN32)
+#include <sys/file.h>
+#endif
 
 namespace wordloom { inline namespace WORDLOOM_ABI {
 
@@ -39,10 +38,7 @@ class AtomicFile {
   explicit AtomicFile(const std::filesystem::path& path);
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;
-  ~AtomicFile() {
-    if (!temporary_.empty()) ::unlink(temporary_.c_str());
-    if (file_ != nullptr) std::fclose(file_);
-  }
+  ~AtomicFile();
 
   /// The path given.
   const std::filesystem::path& path() const noexcept { return path_; }
@@ -67,17 +63,19 @@ class AtomicFile {
  private:
   static constexpr std::size_t buffer_bytes = std::size_t{1} << 20;
 
-  /// Moves a new descriptor above those of the standard streams: if a program was started
-  /// without one of them, its output would otherwise go into the file.
-  static int above_standard(int file);
   std::filesystem::path folder() const {
     return target_.has_parent_path() ? target_.parent_path() : ".";
   }
   int create_temporary();
+#ifndef _WIN32
+  /// Moves a new descriptor above those of the standard streams: if a program was started
+  /// without one of them, its output would otherwise go into the file.
+  static int above_standard(int file);
   /// Copies the temporary file over the content of the target; throws IoError.
   void copy_to_target();
+#endif
   /// Removes the temporary files with this prefix that nobody has locked.
-  void remove_abandoned(std::string_view prefix) const;
+  void remove_abandoned(std::basic_string_view<std::filesystem::path::value_type> prefix) const;
 
   std::filesystem::path path_, target_, temporary_;
   bool is_direct_ = false;
@@ -85,7 +83,7 @@ class AtomicFile {
   std::unique_ptr<char[]> buffer_ = std::make_unique<char[]>(buffer_bytes);
 };
 
-#if WORDLOOM_DEFINES_FUNCTIONS
+#if WORDLOOM_DEFINES_FUNCTIONS && !defined(_WIN32)
 
 WORDLOOM_FUNCTION AtomicFile::AtomicFile(const std::filesystem::path& path) : path_(path) {
   if (path.empty()) throw IoError("cannot write '': the file name is empty");
@@ -123,6 +121,11 @@ WORDLOOM_FUNCTION AtomicFile::AtomicFile(const std::filesystem::path& path) : pa
     throw IoError::from_errno("open for writing", path, error);
   }
   std::setvbuf(file_, buffer_.get(), _IOFBF, buffer_bytes);
+}
+
+WORDLOOM_FUNCTION AtomicFile::~AtomicFile() {
+  if (!temporary_.empty()) ::unlink(temporary_.c_str());
+  if (file_ != nullptr) std::fclose(file_);
 }
 
 WORDLOOM_FUNCTION void AtomicFile::commit() {
@@ -209,3 +212,7 @@ WORDLOOM_FUNCTION void AtomicFile::remove_abandoned(std::string_view prefix) con
 #endif
 
 }}  // namespace wordloom::WORDLOOM_ABI
+
+#if WORDLOOM_DEFINES_FUNCTIONS && defined(_WIN32)
+#include <wordloom/core/detail/windows_files.inl>
+#endif

@@ -1,10 +1,4 @@
 #pragma once
-#include <fcntl.h>
-#include <poll.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <array>
 #include <cerrno>
 #include <cstddef>
@@ -18,6 +12,21 @@
 #include <utility>
 
 #include <wordloom/core/error.hpp>
+
+#if defined(_WIN32)
+#include <fcntl.h>
+#include <io.h>
+#include <process.h>
+#include <sys/stat.h>
+
+#include <wordloom/core/detail/windows.hpp>
+#else
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#endif
 
 namespace wordloom { inline namespace WORDLOOM_ABI {
 
@@ -57,9 +66,7 @@ class MappedFile {
                       detail::NamedPipe pipe = detail::NamedPipe::refuse);
   MappedFile(const MappedFile&) = delete;
   MappedFile& operator=(const MappedFile&) = delete;
-  ~MappedFile() {
-    if (!text_.empty()) ::munmap(const_cast<char*>(text_.data()), text_.size());
-  }
+  ~MappedFile();
 
   const std::filesystem::path& path() const noexcept { return path_; }
   std::string_view text() const noexcept { return text_; }
@@ -77,7 +84,7 @@ class MappedFile {
   std::int64_t modified_ns_ = 0, changed_ns_ = 0;
 };
 
-#if WORDLOOM_DEFINES_FUNCTIONS
+#if WORDLOOM_DEFINES_FUNCTIONS && !defined(_WIN32)
 
 namespace detail {
 
@@ -206,6 +213,14 @@ WORDLOOM_FUNCTION MappedFile::MappedFile(const std::filesystem::path& path, deta
   text_ = {static_cast<const char*>(mapping), size};
 }
 
+WORDLOOM_FUNCTION MappedFile::~MappedFile() {
+  if (!text_.empty()) ::munmap(const_cast<char*>(text_.data()), text_.size());
+}
+
 #endif
 
 }}  // namespace wordloom::WORDLOOM_ABI
+
+#if WORDLOOM_DEFINES_FUNCTIONS && defined(_WIN32)
+#include <wordloom/core/detail/windows_mapped_file.inl>
+#endif

@@ -2,12 +2,9 @@
 #if defined(__x86_64__)
 #include <cpuid.h>
 #endif
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <memory>
@@ -17,6 +14,7 @@
 #include <utility>
 
 #include <wordloom/core/detail/abi.hpp>
+#include <wordloom/core/detail/pages.hpp>
 #include <wordloom/core/error.hpp>
 
 #ifdef WORDLOOM_ATOMIC_ROWS
@@ -164,14 +162,12 @@ class RowMatrix {
     void operator()(float* p) const noexcept {
       if (mapped == borrowed) return;
       if (mapped != 0)
-        ::munmap(p, mapped);
+        detail::unmap_pages(p, mapped);
       else
-        std::free(p);
+        detail::free_aligned(p);
     }
   };
   using Array = std::unique_ptr<float[], Free>;
-
-  static constexpr std::size_t huge_page = std::size_t{1} << 21;
 
   void require_addressable() const {
     constexpr std::size_t max_floats =
@@ -181,7 +177,7 @@ class RowMatrix {
   }
   /// Returns the bytes of whole 2 MiB pages that hold all rows.
   std::size_t mapped_bytes() const noexcept {
-    return (bytes() + huge_page - 1) / huge_page * huge_page;
+    return (bytes() + detail::huge_page - 1) / detail::huge_page * detail::huge_page;
   }
 
   void allocate();
@@ -255,47 +251,26 @@ WORDLOOM_FUNCTION void RowMatrix::reserve(std::size_t rows) {
 WORDLOOM_FUNCTION void RowMatrix::shrink_to_fit() noexcept {
   if (is_borrowed()) return;
   std::size_t& mapped = data_.get_deleter().mapped;
-  const std::size_t kept = (std::max)(mapped_bytes(), huge_page);
+  const std::size_t kept = (std::max)(mapped_bytes(), detail::huge_page);
   if (mapped <= kept) return;
-  ::munmap(reinterpret_cast<char*>(data()) + kept, mapped - kept);
+  detail::shrink_pages(data(), mapped, kept);
   mapped = kept;
 }
 
 WORDLOOM_FUNCTION void RowMatrix::allocate() {
-  if (bytes() >= huge_page) {
+  if (bytes() >= detail::huge_page) {
     Array none;
     return map(none);
   }
-  data_.reset(static_cast<float*>(std::aligned_alloc(64, bytes())));
-  if (!data_) throw std::bad_alloc();
+  data_.reset(static_cast<float*>(detail::allocate_aligned(bytes())));
   std::memset(data_.get(), 0, bytes());
 }
 
 WORDLOOM_FUNCTION void RowMatrix::map(Array& moved) {
   const std::size_t size = mapped_bytes();
-  void* const mapped =
-      ::mmap(nullptr, size + huge_page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (mapped == MAP_FAILED) throw std::bad_alloc();
-  char* const start = static_cast<char*>(mapped);
-  const std::size_t before = (0 - reinterpret_cast<std::uintptr_t>(mapped)) % huge_page;
-  if (before != 0) ::munmap(start, before);
-  if (before != huge_page) ::munmap(start + before + size, huge_page - before);
-  char* const pages = start + before;
-  Array array(reinterpret_cast<float*>(pages), Free{size});
-#ifdef __linux__
-  if (moved != nullptr) {
-    if (::mremap(moved.get(), moved.get_deleter().mapped, size, MREMAP_MAYMOVE | MREMAP_FIXED,
-                 pages) == MAP_FAILED)
-      throw std::bad_alloc();
-    static_cast<void>(moved.release());
-  }
-#else
-  if (moved != nullptr) std::memcpy(pages, moved.get(), moved.get_deleter().mapped);
-#endif
-#ifdef MADV_HUGEPAGE
-  ::madvise(pages, size, MADV_HUGEPAGE);
-#endif
-  data_ = std::move(array);
+  void* const pages = detail::map_pages(size, moved.get(), moved.get_deleter().mapped);
+  static_cast<void>(moved.release());
+  data_ = Array(static_cast<float*>(pages), Free{size});
 }
 
 #endif

@@ -1,10 +1,6 @@
 #pragma once
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstddef>
-#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -16,6 +12,7 @@
 
 #include <wordloom/core/detail/foreign_format.hpp>
 #include <wordloom/core/detail/gzip.hpp>
+#include <wordloom/core/detail/pages.hpp>
 #include <wordloom/core/error.hpp>
 #include <wordloom/core/mapped_file.hpp>
 #include <wordloom/core/parallel.hpp>
@@ -84,9 +81,6 @@ class TextPieces {
   bool may_cut_after(char c) const noexcept {
     return cut_ == CutAfter::line ? c == '\n' : is_white_space(c);
   }
-
-  /// Releases the pages of a mapped piece, except those at its ends, which other pieces use too.
-  static void release(std::string_view text) noexcept;
 
   std::optional<TextPiece> next_of_gzip();
 
@@ -176,16 +170,8 @@ WORDLOOM_FUNCTION std::optional<TextPiece> TextPieces::next() {
   at_ = (std::min)(last_ - first, piece_bytes_) + first;
   while (at_ < file_->size() && !may_cut_after(file_->data()[at_ - 1])) ++at_;
   const std::string_view text = file_->text().substr(first, at_ - first);
-  return TextPiece{index_++, text, {text.data(), [file = file_, text](auto) { release(text); }}};
-}
-
-WORDLOOM_FUNCTION void TextPieces::release(std::string_view text) noexcept {
-  const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
-  const auto first = reinterpret_cast<std::uintptr_t>(text.data());
-  const std::size_t before = (page - first % page) % page;
-  const std::size_t after = (first + text.size()) % page;
-  if (before + after < text.size())
-    ::madvise(const_cast<char*>(text.data()) + before, text.size() - before - after, MADV_DONTNEED);
+  return TextPiece{
+      index_++, text, {text.data(), [file = file_, text](auto) { release_file_pages(text); }}};
 }
 
 }  // namespace detail

@@ -4,8 +4,10 @@ namespace wordloom { inline namespace WORDLOOM_ABI {
 namespace detail {
 
 WORDLOOM_FUNCTION void MessagePart::append_to(std::string& message) const {
-  if (kind_ == Kind::text || kind_ == Kind::path) {
+  if (kind_ == Kind::text) {
     message += text_;
+  } else if (kind_ == Kind::path) {
+    message += path_->string();
   } else if (kind_ == Kind::real) {  // the shortest text that is read as this number again
     std::array<char, 32> digits;
     message.append(digits.data(),
@@ -17,7 +19,7 @@ WORDLOOM_FUNCTION void MessagePart::append_to(std::string& message) const {
 }
 
 WORDLOOM_FUNCTION void MessagePart::add_to(FilePlace& place) const {
-  if (kind_ == Kind::path && place.path.empty()) place.path = text_;
+  if (kind_ == Kind::path && place.path.empty()) place.path = *path_;
   if (kind_ == Kind::line && !place.line) place.line = natural_;
   if (kind_ == Kind::byte && !place.byte) place.byte = natural_;
 }

@@ -94,7 +94,7 @@ inline constexpr ForeignMagic binary_vectors[] = {
 inline std::string shell_word(const std::filesystem::path& path) {
   constexpr std::string_view plain =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./+:@%,=";
-  const std::string& name = path.native();
+  const std::string name = path.string();
   if (!name.empty() && name.find_first_not_of(plain) == name.npos) return name;
   std::string word = "'";
   for (const char c : name) c == '\'' ? word.append("'\\''") : word.append(1, c);

@@ -1,11 +1,8 @@
 #pragma once
-#include <sys/mman.h>
-
 #include <cstddef>
-#include <cstdint>
 #include <vector>
 
-#include <wordloom/core/detail/abi.hpp>
+#include <wordloom/core/detail/pages.hpp>
 
 namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
 
@@ -14,14 +11,7 @@ namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
 template <class Number>
 void resize_for_random_reads(std::vector<Number>& numbers, std::size_t count) {
   numbers.reserve(count);
-  constexpr std::size_t page = std::size_t{1} << 21;
-  const auto address = reinterpret_cast<std::uintptr_t>(numbers.data());
-  const std::size_t before = (page - address % page) % page;
-#ifdef MADV_HUGEPAGE
-  if (before + page <= count * sizeof(Number))
-    ::madvise(reinterpret_cast<char*>(numbers.data()) + before,
-              (count * sizeof(Number) - before) / page * page, MADV_HUGEPAGE);
-#endif
+  request_huge_pages(numbers.data(), count * sizeof(Number));
   numbers.resize(count);
 }
 

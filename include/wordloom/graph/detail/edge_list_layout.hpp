@@ -207,7 +207,7 @@ WORDLOOM_FUNCTION char FirstLines::find_delimiter() const {
 
 WORDLOOM_FUNCTION bool FirstLines::is_doubtful(char delimiter, const EdgeRows& rows, char other,
                                                const EdgeRows& others) const {
-  const std::string extension = in_lower_case(path_.extension().native());
+  const std::string extension = in_lower_case(path_.extension().string());
   if (rows == others || (delimiter == ',' && extension == ".csv") ||
       (delimiter == '\t' && (extension == ".tsv" || other != GraphOptions::any_white_space ||
                              options_.format == GraphOptions::Format::adjacency)))

@@ -78,7 +78,7 @@ WORDLOOM_FUNCTION ForeignGraph foreign_graph(const std::filesystem::path& path,
     return {"UCINET DL", ""};
   if (begins(">>graph6<<")) return {"graph6", "read_graph6"};
   if (begins(">>sparse6<<")) return {"sparse6", "read_sparse6"};
-  const std::string extension = in_lower_case(path.extension().native());
+  const std::string extension = in_lower_case(path.extension().string());
   if (extension == ".tgf") return {"Trivial Graph Format", ""};
   if (extension == ".lgl") return {"LGL", ""};
   if (extension == ".metis") return {"METIS", ""};
