@@ -89,6 +89,7 @@ inline bool any_above(float bound, const float* scores, std::size_t count) noexc
 struct CosineScore {
   float operator()(const float* cosines) const noexcept { return cosines[0]; }
 };
+inline float cosine_score(const float* cosines) { return cosines[0]; }
 
 /// Returns for each question the k best of the first `count` rows, best first. A question has
 /// `vectors` consecutive rows of `questions` [questions x vectors, D]; the score of a row is
