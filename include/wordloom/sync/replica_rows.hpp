@@ -140,7 +140,7 @@ struct PutRow {
       float* const sum = view.sums + item * view.columns;
       if (!view.left[matrix])
         combine_item(functions, matrix, row, since, sum, numbers[0], numbers[1]);
-      // Whether the row was not trained while its change travelled.
+      // True if the row was not trained while its change travelled.
       const bool is_at_rest = view.left[matrix] && view.change_of(matrix, row) == numbers[1];
       functions.put_change(view.model[matrix] + row * view.stride,
                            view.base[matrix] + row * view.stride, sum,
