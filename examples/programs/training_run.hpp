@@ -232,7 +232,7 @@ inline void note_team(const Program& program, const TrainingOptions& options,
   const std::size_t threads =
       is_for_gpu(options.kernel) ? 1 : wordloom::resolve_threads(options.parameters.threads);
   if (team.ranks == cluster.size() && team.threads == threads) return;
-  std::cerr << program.name << ": note: '" << options.checkpoint.string() << "' was written by "
+  std::cerr << program.name << ": note: '" << options.checkpoint << "' was written by "
             << team.ranks << " processes of " << team.threads << " threads, not " << cluster.size()
             << " of " << threads
             << ": the rest of its epoch is dealt anew, so some sentences are trained twice and "

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <barrier>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
@@ -126,6 +127,29 @@ TEST_CASE("with an interval of an epoch, all rows are synchronised at its end on
       throw TrainingError("not all rows");
   });
   SUCCEED("no rank has thrown");
+}
+
+TEST_CASE("without overlap an exchange takes effect at the next synchronisation", "[sync]") {
+  std::vector<std::vector<float>> seen(2);
+  ThreadRanks::run(2, [&](ThreadRanks self) {
+    Model model(zipf_vocabulary(rows, 1000), dimension);
+    const float start = model.input.row(0)[0];
+    Allreduce<ThreadRanks, DeltaSum> sync(self, {.interval = 100, .overlap = false});
+    RankInfo run = sync_run(model, 1000, {.epochs = 1}, at_rest);
+    sync.start(model, run);
+    const auto tick = [&](double progress) {
+      for (float& x : model.input.row(0)) x += self.rank() == 0 ? 1.0f : 8.0f;
+      sync.tick(model, progress, RankInfo::Signal::go_on);
+      seen[self.rank()].push_back(std::round(model.input.row(0)[0] - start));
+    };
+    tick(0.07);  // begins the first of ten
+    tick(0.08);
+    tick(0.14);  // begins the second
+    sync.finish(model);
+    seen[self.rank()].push_back(std::round(model.input.row(0)[0] - start));
+  });
+  CHECK(seen[0] == std::vector<float>{1, 2, 3 + 8, 27});
+  CHECK(seen[1] == std::vector<float>{8, 16, 24 + 1, 27});
 }
 
 TEST_CASE("training during a synchronisation is not lost", "[sync]") {

@@ -177,6 +177,48 @@ TEST_CASE("changes that quantising leaves out arrive later, equally on all ranks
     }
 }
 
+TEMPLATE_TEST_CASE("quantised changes are combined as others are", "[sync]", CoherentSum, Average,
+                   TouchedAverage) {
+  constexpr std::size_t dimension = 32, words = 40, ranks = 8;
+  const auto train = [&](Format format) {
+    std::vector<float> result;
+    ThreadRanks::run(ranks, [&](ThreadRanks self) {
+      Model model(zipf_vocabulary(words, 1000), dimension);
+      for (std::size_t i = 0; i < words; ++i)
+        std::ranges::copy(random_values(dimension, i), model.output.row(i).begin());
+      Allreduce<ThreadRanks, TestType> sync(self,
+                                            {.first_rows = 8, .interval = 100, .format = format});
+      RankInfo run = sync_run(model, 1000, {.epochs = 1}, [](double) { return 0.05; });
+      sync.start(model, run);
+      for (std::uint64_t step = 1; step <= 10; ++step) {
+        for (std::size_t i = 0; i < words; ++i) {
+          if (i % 3 == 1 && self.rank() != 1) continue;
+          for (RowMatrix* matrix : {&model.input, &model.output}) {
+            const auto common = random_values(dimension, 77 * step + i),
+                       own = random_values(dimension, 1000 * step + 50 * self.rank() + i);
+            for (std::size_t d = 0; d < dimension; ++d)
+              matrix->row(i)[d] += 0.1f * (i % 2 == 0 ? common[d] : own[d]);
+          }
+        }
+        sync.tick(model, static_cast<double>(step) / 10, RankInfo::Signal::go_on);
+      }
+      sync.finish(model);
+      if (self.rank() == 0)
+        for (std::size_t i = 0; i < words; ++i)
+          for (const RowMatrix* matrix : {&model.input, &model.output})
+            result.insert(result.end(), matrix->row(i).begin(), matrix->row(i).end());
+    });
+    return result;
+  };
+  const auto expected = train(Format::fp32), got = train(Format::bits8);
+  double error = 0, all = 0;
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    error += std::pow(double{expected[i]} - got[i], 2);
+    all += std::pow(double{expected[i]}, 2);
+  }
+  CHECK(std::sqrt(error / all) < 0.01);
+}
+
 TEST_CASE("ranks that exchange few bits learn as well, and one rank alone the same bits",
           "[sync]") {
   static const DemoText text(300'000);

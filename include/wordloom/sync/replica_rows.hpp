@@ -28,8 +28,9 @@ struct RowsView {
   float* expected[2];  // [rows] ExpectedUpdates
   std::size_t rows[2], stride, columns;
   float* agreed;  // [maximum of rows] progress at the last agreement on each row
-  /// [rows] squared norm of the changes that were not sent, if one rank combines the changes of a
-  /// row for all; null: all changes are sent, and each rank combines them.
+  /// [rows] change_of() a row that has not been trained since its last exchange, -1 for others, if
+  /// one rank combines the changes of a row for all, which may leave some of them with a rank;
+  /// null: each rank combines all changes.
   float* left[2];
 
   /// The common direction of each matrix: see common_direction.
@@ -60,6 +61,16 @@ struct RowsView {
   /// Returns the matrix whose rows are paired with those of `matrix`.
   WORDLOOM_BOTH std::size_t partners_of(std::size_t matrix) const {
     return rows[1] == 0 ? 0 : 1 - matrix;
+  }
+  /// Returns the squared norm of a row's change, equal to the bit if nothing has changed. On the
+  /// host.
+  WORDLOOM_BOTH float change_of(std::size_t matrix, std::size_t row) const {
+    const float* const a = model[matrix] + row * stride;
+    const float* const b = base[matrix] + row * stride;
+    float parts[8] = {}, sum = 0;  // eight at a time, for the compiler to vectorise
+    for (std::size_t c = 0; c < columns; ++c) parts[c % 8] += (a[c] - b[c]) * (a[c] - b[c]);
+    for (const float part : parts) sum += part;
+    return sum;
   }
   /// Returns the matrix and the row of an item.
   std::pair<std::size_t, std::size_t> place_of(std::size_t item) const {
@@ -103,9 +114,10 @@ struct TakeRow {
       const std::size_t at = (view.first + i) * view.stride, to = item * view.columns;
       const float square = functions.take_change(view.model[matrix] + at, view.base[matrix] + at,
                                                  view.sums + to, view.own + to, view.columns);
-      const float left = view.left[matrix] ? view.left[matrix][view.first + i] : 0;
-      functions.write(view.numbers(item), square > 0 && square != left ? 1.0f : 0.0f);
-      functions.write(view.numbers(item) + 1, square);
+      const float before = view.left[matrix] ? view.left[matrix][view.first + i] : 0;
+      const float now = view.left[matrix] ? view.change_of(matrix, view.first + i) : square;
+      functions.write(view.numbers(item), now > 0 && now != before ? 1.0f : 0.0f);
+      functions.write(view.numbers(item) + 1, now);
     });
     if (i == 0) functions.write(view.flag(), flag);
   }
@@ -128,13 +140,13 @@ struct PutRow {
       float* const sum = view.sums + item * view.columns;
       if (!view.left[matrix])
         combine_item(functions, matrix, row, since, sum, numbers[0], numbers[1]);
+      // True if the row was not trained while its change travelled.
+      const bool is_at_rest = view.left[matrix] && view.change_of(matrix, row) == numbers[1];
       functions.put_change(view.model[matrix] + row * view.stride,
                            view.base[matrix] + row * view.stride, sum,
                            view.own + item * view.columns, view.columns);
       if (view.left[matrix])
-        view.left[matrix][row] = functions.take_change(
-            view.model[matrix] + row * view.stride, view.base[matrix] + row * view.stride, sum,
-            view.own + item * view.columns, view.columns);
+        view.left[matrix][row] = is_at_rest ? view.change_of(matrix, row) : -1.0f;
     });
     functions.write(view.agreed + row, static_cast<float>(progress));
   }

@@ -26,8 +26,8 @@ namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
 /// row, where gathering the rows of all ranks would send N - 1. The error of each rank's rows, and
 /// that of a combined change on the rank that made it, remain in the model of that rank as changes
 /// that it has not sent, and travel with the next ones (error feedback: Seide et al. 2014;
-/// Karimireddy et al. 2019). A sum that is quantised first and combined then, which may scale it by
-/// 1 / N, leaves an error that is larger than the change, and training diverges.
+/// Karimireddy et al. 2019). If a sum were quantised first and combined then, which may scale it by
+/// 1 / N, an error in the units of the sum would remain, as large as several changes of a rank.
 struct QuantisedRows {
   std::byte* data = nullptr;  // [count x bytes_of_row]
   std::size_t count = 0, columns = 0;
@@ -68,7 +68,7 @@ struct QuantisedRows {
     std::vector<float> sum(columns), term(columns), sent(columns);
     for (std::size_t i = first; i < last; ++i) {
       std::byte* const to = data + i * bytes_of_row();
-      float changed_by = 0, squares_of = 0, flag = 0;
+      float changed_by = 0, sent_by = 0, squares_of = 0, flag = 0;
       if (i + 1 == count) {
         for (std::size_t r = 0; r < ranks; ++r) flag += read_flag(row_of(r, i));
         write_flag(to, flag);
@@ -79,11 +79,13 @@ struct QuantisedRows {
         const std::byte* const row = row_of(r, i);
         changed_by += changed(row);
         if (read<float>(row) == 0) continue;  // nothing but zeros
+        ++sent_by;
         decode(row, term.data());
         squares_of += functions.dot(term.data(), term.data(), columns);
         functions.mix(sum.data(), 1, term.data(), 1, columns);
       }
-      combine(i, sum.data(), changed_by, squares_of);
+      // Ranks that send only what they had left out have changed the row before.
+      combine(i, sum.data(), changed_by > 0 ? changed_by : sent_by, squares_of);
       encode(to, sum.data(), changed_by, sent.data());
       float* const error = errors + (i - first) * columns;
       std::ranges::copy(sum, error);
