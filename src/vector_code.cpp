@@ -16,5 +16,5 @@
                &wordloom::simd::row_change_functions, &wordloom::simd::merge_function,
                &wordloom::simd::optimizer_functions, &wordloom::simd::convolution_functions,
                &wordloom::simd::gemm_functions, &wordloom::simd::row_product_functions,
-               &wordloom::simd::dot_product_function,
+               &wordloom::simd::dot_product_function, &wordloom::simd::dot_of_two_function,
                &wordloom::detail::available_instruction_sets);
