@@ -106,7 +106,7 @@ int main(int argc, char** argv) try {
         words, NearestIndex::Options{
                    .connections = connections, .build_search = build_search, .threads = threads});
   });
-  for (const std::size_t search : {10, 20, 50, 100, 200, 400, 800}) {
+  for (const std::size_t search : std::vector<std::size_t>{10, 20, 50, 100, 200, 400, 800}) {
     const double time = measured("index, " + std::to_string(search) + " candidates", [&] {
       sink = index[0].most_similar_each(asked, 10, search, 1).front().front().score;
     });

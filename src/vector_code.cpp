@@ -18,4 +18,4 @@
     &wordloom::simd::optimizer_functions, &wordloom::simd::convolution_functions,
     &wordloom::simd::gemm_functions, &wordloom::simd::row_product_functions,
     &wordloom::simd::compressed_functions, &wordloom::simd::dot_product_function,
-    &wordloom::detail::available_instruction_sets);
+    &wordloom::simd::dot_of_two_function, &wordloom::detail::available_instruction_sets);

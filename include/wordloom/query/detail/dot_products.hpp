@@ -24,6 +24,10 @@ struct DotProducts {
 using DotProductFunction = void (*)(const DotProducts&) noexcept;
 DotProductFunction dot_product_function();
 
+/// Returns the dot product of two such rows, sooner than the other, with other last bits.
+using DotOfTwoFunction = float (*)(const float* a, const float* b, std::size_t stride) noexcept;
+DotOfTwoFunction dot_of_two_function();
+
 }}}  // namespace wordloom::WORDLOOM_ABI::simd
 
 #ifndef WORDLOOM_PRECOMPILED
@@ -33,5 +37,8 @@ DotProductFunction dot_product_function();
 #include <wordloom/simd/detail/for_each_target.inl>
 inline wordloom::simd::DotProductFunction wordloom::simd::dot_product_function() {
   return WORDLOOM_OF_TARGET(dot_products);
+}
+inline wordloom::simd::DotOfTwoFunction wordloom::simd::dot_of_two_function() {
+  return WORDLOOM_OF_TARGET(dot_product_of_two);
 }
 #endif

@@ -97,5 +97,21 @@ HWY_ATTR inline void dot_products(const DotProducts& p) noexcept {
   for (; q < p.question_count; ++q) dot_tiles<1>(p, q);
 }
 
+HWY_ATTR inline float dot_product_of_two(const float* a, const float* b,
+                                         std::size_t stride) noexcept {
+  const RowTag d;
+  const std::size_t lanes = hn::Lanes(d);
+  hn::Vec<RowTag> sum[4] = {hn::Zero(d), hn::Zero(d), hn::Zero(d), hn::Zero(d)};
+  std::size_t c = 0;
+  for (; c + 4 * lanes <= stride; c += 4 * lanes)
+    unrolled<4>([&](auto i) WORDLOOM_INLINED {
+      const std::size_t at = c + i * lanes;
+      sum[i] = hn::MulAdd(hn::Load(d, a + at), hn::Load(d, b + at), sum[i]);
+    });
+  for (; c < stride; c += lanes)
+    sum[0] = hn::MulAdd(hn::Load(d, a + c), hn::Load(d, b + c), sum[0]);
+  return hn::GetLane(hn::SumOfLanes(d, hn::Add(hn::Add(sum[0], sum[1]), hn::Add(sum[2], sum[3]))));
+}
+
 }}}}  // namespace wordloom::WORDLOOM_ABI::simd::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

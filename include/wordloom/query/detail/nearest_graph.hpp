@@ -103,15 +103,7 @@ class NearestGraph : private hnswlib::SpaceInterface<GraphDistance> {
     Point x, y;  // hnswlib does not align them
     std::memcpy(&x, a, sizeof x);
     std::memcpy(&y, b, sizeof y);
-    float cosine = 0;
-    self.multiply_({.questions = x.row,
-                    .question_count = 1,
-                    .rows = y.row,
-                    .row_count = 1,
-                    .stride = self.rows_.stride(),
-                    .scales = &y.inverse_length,
-                    .products = &cosine,
-                    .to_next = 1});
+    const float cosine = self.multiply_(x.row, y.row, self.rows_.stride()) * y.inverse_length;
     return {-(cosine * x.inverse_length)};
   }
 
@@ -126,7 +118,7 @@ class NearestGraph : private hnswlib::SpaceInterface<GraphDistance> {
 
   const RowMatrix& rows_;
   std::span<const float> inverse_lengths_;
-  simd::DotProductFunction multiply_ = simd::dot_product_function();
+  simd::DotOfTwoFunction multiply_ = simd::dot_of_two_function();
   std::unique_ptr<Hnsw> graph_;  // null: no points
 };
 
@@ -155,9 +147,20 @@ WORDLOOM_FUNCTION std::vector<NearestRow> NearestGraph::nearest(const float* uni
   const Point question{unit, 1.0f};
   const std::size_t wanted = k < size() ? k + 1 : size();  // one may be skipped
   auto queue = graph_->searchKnn(&question, (std::min)((std::max)(wanted, search), size()));
-  for (; !queue.empty(); queue.pop())
-    if (queue.top().second != skipped)
-      found.push_back({static_cast<WordId>(queue.top().second), -queue.top().first.value});
+  const auto exact = simd::dot_product_function();  // scores have the bits of the exact search
+  for (; !queue.empty(); queue.pop()) {
+    const std::size_t row = queue.top().second;
+    if (row == skipped) continue;
+    found.push_back({static_cast<WordId>(row), 0});
+    exact({.questions = unit,
+           .question_count = 1,
+           .rows = rows_.row_data(row),
+           .row_count = 1,
+           .stride = rows_.stride(),
+           .scales = &inverse_lengths_[row],
+           .products = &found.back().score,
+           .to_next = 1});
+  }
   std::sort(found.begin(), found.end());
   found.resize((std::min)(found.size(), k));
   return found;
