@@ -2,6 +2,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <string>
 #include <vector>
 #include <wordloom/io/embeddings_file.hpp>
@@ -116,6 +117,30 @@ TEST_CASE("numbers with a plus sign or too small for a float are read as gensim 
   write_file(folder / "v", "1 4\na +1.0 2. 1e-50 -1e-300\n");
   CHECK(detail::detect_vector_format(folder / "v") == VectorFormat::word2vec_text);
   CHECK(same(Embeddings::load(folder / "v"), make({"a"}, 4, {1.0f, 2.0f, 0.0f, -0.0f})));
+}
+
+TEST_CASE("vectors of a .npy file stay in the file if that is asked for", "[io]") {
+  const TemporaryFolder folder;
+  std::vector<float> numbers;
+  for (int i = 0; i < 96; ++i) numbers.push_back(static_cast<float>(i % 7) - 2.5f);
+  const auto words = make({"a", "bc", "d"}, 32, numbers);
+  words.save(folder / "v.npy", VectorFormat::npy);
+  const auto mapped =
+      std::make_unique<Embeddings>(Embeddings::load(folder / "v.npy", {.map = true}));
+  const Embeddings copy = *mapped;
+  CHECK(same(copy, words));
+  CHECK(copy.vectors().is_borrowed());
+  CHECK(copy.most_similar("a", 1)[0].score == words.most_similar("a", 1)[0].score);
+  CHECK(same(copy.normalized(), words.normalized()));
+  CHECK(Embeddings::load(folder / "v.npy", {.limit = 2, .map = true}).size() == 2);
+  const auto refusal = [&](const char* name) {
+    return message_of<InvalidArgument>(
+        [&] { static_cast<void>(Embeddings::load(folder / name, {.map = true})); });
+  };
+  words.save(folder / "bin");
+  CHECK(contains(refusal("bin"), "bin cannot be mapped: its numbers are not one array of float32"));
+  make({"a", "b"}, 2, {1, 2, 3, 4}).save(folder / "2.npy", VectorFormat::npy);
+  CHECK(contains(refusal("2.npy"), "its dimension, 2, is not a multiple of 16"));
 }
 
 TEST_CASE("the error for another kind of .npy file says how to save it", "[io]") {

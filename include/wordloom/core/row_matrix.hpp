@@ -132,6 +132,16 @@ class RowMatrix {
   /// matrix. It is valid as long as this matrix, or the one that this is moved to, does not move
   /// its rows (see reserve()).
   [[nodiscard]] RowMatrix borrow() & noexcept;
+  /// Returns a matrix of rows that others own, which outlive it: [rows x columns] from `data` on, a
+  /// 64-byte boundary, `columns` a multiple of 16. They may be read-only memory: only const members
+  /// may then be used.
+  [[nodiscard]] static RowMatrix view(const float* data, std::size_t rows, std::size_t columns) {
+    RowMatrix other;
+    other.rows_ = rows;
+    other.columns_ = other.stride_ = columns;
+    other.data_ = Array(const_cast<float*>(data), Free{borrowed});
+    return other;
+  }
   /// Returns whether the rows belong to another matrix.
   bool is_borrowed() const noexcept { return data_.get_deleter().mapped == borrowed; }
 

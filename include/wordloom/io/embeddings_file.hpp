@@ -226,13 +226,15 @@ WORDLOOM_FUNCTION Embeddings Embeddings::load(const std::filesystem::path& path,
 
 WORDLOOM_FUNCTION Embeddings VectorFile::embeddings(VectorFormat format,
                                                     const LoadOptions& options) const {
+  if (options.map && format != VectorFormat::npy)
+    detail::refuse_map(path(), "its numbers are not one array of float32");
   switch (format) {
     case VectorFormat::word2vec_text:
       return detail::read_word2vec_text(*file_, options);
     case VectorFormat::glove_text:
       return detail::read_glove_text(*file_, options);
     case VectorFormat::npy:
-      return detail::read_npy(*file_, {}, options);
+      return detail::read_npy(file_, {}, options);
     case VectorFormat::projector_tsv:
       return detail::read_projector_tsv(*file_, options);
     case VectorFormat::fasttext:  // the composed vectors of its words

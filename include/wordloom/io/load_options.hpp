@@ -25,6 +25,12 @@ struct LoadOptions {
   /// Reads only this many words from the beginning of the file; 0: all. The rest of the file is
   /// ignored.
   std::size_t limit = 0;
+  /// If true, the vectors of a .npy file stay in the file, which is mapped: less memory, shared by
+  /// processes. The file must not be changed in place as long as they are used. Refused for
+  /// compressed files, for a dimension that is not a multiple of 16 (rows begin on 64-byte
+  /// boundaries) and for other formats: between the rows of word2vec's binary format are words, and
+  /// texts must be parsed. CompressedEmbeddings map any vectors.
+  bool map = false;
   /// Called at most once for a file, with all faults that were accepted in it.
   std::function<void(const std::string& message)> warn = {};
 };
@@ -64,6 +70,12 @@ class Leniency {
   const LoadOptions& options_;
   std::string faults_;
 };
+
+/// Throws InvalidArgument for LoadOptions::map.
+[[noreturn]] inline void refuse_map(const std::filesystem::path& path, const std::string& reason) {
+  throw InvalidArgument{path, " cannot be mapped: ", reason,
+                        "; Embeddings::compress({.format = float32}) makes a file that can"};
+}
 
 /// Rows of vectors whose number is unknown until all are read.
 class GrowingRows {

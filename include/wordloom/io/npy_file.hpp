@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -36,8 +37,8 @@ inline void write_floats(const Embeddings& embeddings, std::size_t i, AtomicFile
 /// Writes vectors to `file`, which the caller commits, and their words to a second file, which is
 /// committed here. For the format, see VectorFormat::npy.
 void write_npy(const Embeddings& embeddings, AtomicFile& file);
-Embeddings read_npy(const InputFile& file, const std::filesystem::path& words,
-                    const LoadOptions& options);
+Embeddings read_npy(const std::shared_ptr<const InputFile>& file,
+                    const std::filesystem::path& words, const LoadOptions& options);
 
 /// Reads a .npy file of version 1 to 3, a little-endian float32 array [V x D] in C order, and its
 /// words from the file `words`. If `words` is empty, they are read from "v.npy.words.txt" for
@@ -46,7 +47,7 @@ Embeddings read_npy(const InputFile& file, const std::filesystem::path& words,
 inline Embeddings load_npy(const std::filesystem::path& path,
                            const std::filesystem::path& words = {},
                            const LoadOptions& options = {}) {
-  return detail::read_npy(detail::InputFile(path), words, options);
+  return detail::read_npy(std::make_shared<const detail::InputFile>(path), words, options);
 }
 
 }  // namespace detail
@@ -68,9 +69,10 @@ WORDLOOM_FUNCTION void detail::write_npy(const Embeddings& embeddings, AtomicFil
   detail::save_word_lines(embeddings, file, detail::npy_words_path(file.path()));
 }
 
-WORDLOOM_FUNCTION Embeddings detail::read_npy(const InputFile& file,
+WORDLOOM_FUNCTION Embeddings detail::read_npy(const std::shared_ptr<const InputFile>& opened,
                                               const std::filesystem::path& words,
                                               const LoadOptions& options) {
+  const InputFile& file = *opened;
   const Cursor cursor(file);
   const std::string_view text = file.text();
   if (text.substr(0, 6) != "\x93NUMPY")
@@ -120,6 +122,15 @@ WORDLOOM_FUNCTION Embeddings detail::read_npy(const InputFile& file,
   WordList list =
       load_word_lines(words.empty() ? present_words_path(file.path(), VectorFormat::npy) : words,
                       rows, VectorFormat::npy, options);
+  if (options.map) {
+    if (columns % 16 != 0 || reinterpret_cast<std::uintptr_t>(data.data()) % 64 != 0)
+      refuse_map(file.path(),
+                 columns % 16 != 0
+                     ? joined({"its dimension, ", columns, ", is not a multiple of 16"})
+                     : "its numbers do not begin on a 64-byte boundary (.gz?)");
+    const auto* const numbers = reinterpret_cast<const float*>(data.data());
+    return {std::move(list), RowMatrix::view(numbers, rows, columns), {}, opened};
+  }
   RowMatrix vectors(rows, columns);
   for (std::size_t i = 0; i < rows; ++i)
     std::memcpy(vectors.row_data(i), data.data() + i * columns * sizeof(float),

@@ -14,6 +14,7 @@
 #include <wordloom/core/files.hpp>
 #include <wordloom/core/types.hpp>
 #include <wordloom/core/words.hpp>
+#include <wordloom/model/compression.hpp>
 #include <wordloom/model/detail/compressed_file.hpp>
 #include <wordloom/model/embeddings.hpp>
 #include <wordloom/query/nearest_rows.hpp>
@@ -23,25 +24,6 @@ namespace wordloom { inline namespace WORDLOOM_ABI {
 namespace detail {
 class InputFile;
 }  // namespace detail
-
-/// The form that Embeddings::compress makes. It throws InvalidArgument for numbers that are not
-/// finite or too large for float16, for `bytes` out of bounds or with another format, and for more
-/// than 4 GiB of words. Counts are kept.
-struct Embeddings::Compression {
-  enum Format : std::uint32_t {
-    float32,  // the numbers as they are, to be mapped
-    float16,  // IEEE 754's half precision, rounded to nearest: 11 bits
-    int8,     // whole numbers of -127 to 127, and a scale for each word
-    product   // product quantisation: `bytes` numbers of one of 256 centres each, and a scale
-  };
-  Format format = int8;
-  /// Bytes of a word of product quantisation, 1 to D; 0: D / 4, rounded up. More bytes keep more.
-  std::size_t bytes = 0;
-  /// Seed of the k-means of product quantisation.
-  std::uint64_t seed = 1;
-  /// 0: automatic. The result does not depend on it.
-  std::size_t threads = 0;
-};
 
 /// Words and their vectors [V x D] in a small form, immutable, which Embeddings::compress makes.
 /// Queries compute with the small form: a product of a float32 vector with each row of 16 bits, 8

@@ -40,6 +40,7 @@ class Embeddings {
     RowMatrix vectors;
     std::vector<float> inverse_lengths;
     std::vector<std::uint64_t> counts;
+    std::shared_ptr<const void> memory;  // holds the vectors if they are a view
   };
 
  public:
@@ -52,13 +53,13 @@ class Embeddings {
 
   /// `counts` [V]: how often each word occurs in the text, empty where that is unknown. Throws
   /// InvalidArgument unless `vectors` has one row for each word, and something in each, and for
-  /// another number of counts.
-  Embeddings(WordList words, RowMatrix vectors, std::span<const std::uint64_t> counts = {});
+  /// another number of counts. `memory` is kept: it may hold the vectors (RowMatrix::view).
+  Embeddings(WordList words, RowMatrix vectors, std::span<const std::uint64_t> counts = {},
+             std::shared_ptr<const void> memory = nullptr);
 
   /// Writes word2vec's binary format, or another one; the file appears whole or not at all. Throws
   /// IoError, and InvalidArgument for a word that the format cannot hold (check_words) and for
-  /// formats of whole models. `save` and `load` are defined in io/embeddings_file.hpp,
-  /// which wordloom.hpp includes.
+  /// formats of whole models. `save` and `load`: io/embeddings_file.hpp (wordloom.hpp).
   void save(const std::filesystem::path& path, VectorFormat format = {}) const;
   /// Reads a file in any format of vectors or models, see VectorFile, which also takes a format.
   /// Throws IoError, and FormatError with the place that is wrong.
@@ -248,16 +249,16 @@ class Embeddings {
   /// number + 1. Throws InvalidArgument if a word is not a number, begins with a needless 0, or is
   /// not below `rows` and 4294967294.
   [[nodiscard]] Embeddings by_id(std::size_t rows = 0) const;
-  /// Returns a smaller form: see model/compressed_embeddings.hpp, which wordloom.hpp includes.
+  /// Returns a smaller form: see model/compressed_embeddings.hpp (wordloom.hpp).
   [[nodiscard]] CompressedEmbeddings compress(const Compression& compression) const;
   /// Returns the first words, which are the most frequent of trained vectors.
   [[nodiscard]] Embeddings first(std::size_t words) const;
   /// Returns the vectors without their mean and projected onto the `dimension` directions of the
   /// largest variance (principal component analysis). Any number of threads gives the same bits.
-  /// Throws InvalidArgument. Defined in algebra/principal_components.hpp, as is without_top.
+  /// Throws InvalidArgument. Defined in algebra/principal_components.hpp, as without_top.
   [[nodiscard]] Embeddings reduced(std::size_t dimension, std::size_t threads = 0) const;
-  /// Returns the vectors without their mean and `components` directions of the largest variance,
-  /// 0 to D - 1 ("all but the top", Mu and Viswanath 2018, with D / 100).
+  /// Returns the vectors without their mean and 0 to D - 1 directions of the largest variance
+  /// ("all but the top", Mu and Viswanath 2018, with D / 100).
   [[nodiscard]] Embeddings without_top(std::size_t components, std::size_t threads = 0) const;
 
   /// Returns a copy: code for any vectors uses it, see AnyWordEmbeddings.

@@ -6,7 +6,8 @@
 namespace wordloom { inline namespace WORDLOOM_ABI {
 
 WORDLOOM_FUNCTION Embeddings::Embeddings(WordList words, RowMatrix vectors,
-                                         std::span<const std::uint64_t> counts) {
+                                         std::span<const std::uint64_t> counts,
+                                         std::shared_ptr<const void> memory) {
   if (words.size() != vectors.rows())
     throw InvalidArgument{"embeddings need one vector for each word, got ", words.size(),
                           " words and ", vectors.rows(), " vectors"};
@@ -17,8 +18,11 @@ WORDLOOM_FUNCTION Embeddings::Embeddings(WordList words, RowMatrix vectors,
     throw InvalidArgument{"embeddings need one count for each word or none, got ", words.size(),
                           " words and ", counts.size(), " counts"};
   auto inverse = detail::inverse_lengths(vectors);
-  store_ = std::make_shared<const Store>(Store{
-      std::move(words), std::move(vectors), std::move(inverse), {counts.begin(), counts.end()}});
+  store_ = std::make_shared<const Store>(Store{std::move(words),
+                                               std::move(vectors),
+                                               std::move(inverse),
+                                               {counts.begin(), counts.end()},
+                                               std::move(memory)});
 }
 
 WORDLOOM_FUNCTION Embeddings Embeddings::concatenate(const Embeddings& a, const Embeddings& b) {

@@ -12,9 +12,9 @@
 
 #include <wordloom/core/parallel.hpp>
 #include <wordloom/core/row_matrix.hpp>
+#include <wordloom/model/compression.hpp>
 #include <wordloom/model/detail/compressed_file.hpp>
 #include <wordloom/model/detail/compressed_functions.hpp>
-#include <wordloom/model/embeddings.hpp>
 
 namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
 
