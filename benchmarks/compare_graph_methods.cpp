@@ -2,6 +2,7 @@
 // are some. Prints a row of a Markdown table for each, means over seeds, or with --json the scores
 // of each seed.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -27,6 +28,7 @@ namespace {
 
 struct Options {
   std::string graph, labels;
+  std::vector<std::string> methods;  // only these; empty: all
   std::size_t seeds = 3, threads = 1, dimension = 128;
   std::uint64_t edges = 0;  // that LINE draws; 0: 100 for each entry of the graph
   bool json = false;
@@ -134,7 +136,10 @@ void compare(const Options& options) {
     std::printf("%zu nodes, %llu edges\n\n", graph.node_count(),
                 static_cast<unsigned long long>(graph.edge_count()));
   auto json = nlohmann::ordered_json::object();
+  bool is_first = true;
   for (const auto& [name, embed] : methods) {
+    const auto& chosen = options.methods;
+    if (!chosen.empty() && std::find(chosen.begin(), chosen.end(), name) == chosen.end()) continue;
     Scores scores;
     for (std::uint64_t seed = 1; seed <= options.seeds; ++seed) {
       const LinkSplit split = LinkSplit::of(graph, {.seed = seed});
@@ -156,7 +161,7 @@ void compare(const Options& options) {
                     {"micro_f1", scores.micro},
                     {"macro_f1", scores.macro}};
     else
-      print_row(name, scores, name == methods[0].first);
+      print_row(name, scores, std::exchange(is_first, false));
   }
   if (options.json) std::cout << json << '\n';
 }
@@ -168,6 +173,9 @@ int main(int argc, char** argv) try {
   Options options;
   app.add_option("--graph", options.graph, "Graph::Edge list; without: a ring of cliques");
   app.add_option("--labels", options.labels, "Lines 'node label label ...'");
+  std::vector<std::string> names;
+  for (const auto& [name, embed] : methods) names.emplace_back(name);
+  app.add_option("--methods", options.methods, "Only these")->check(CLI::IsMember(names));
   app.add_option("--seeds", options.seeds, "Of splits and training")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
