@@ -83,9 +83,15 @@ TEST_CASE("many queries at once have the answers of single ones", "[query]") {
     const auto one = words.most_similar(names[q], 3);
     for (std::size_t k = 0; k < 3; ++k) {
       CHECK(all[q][k].word == one[k].word);
-      CHECK(all[q][k].score == Approx(one[k].score).margin(1e-6));
+      CHECK(all[q][k].score == one[k].score);
     }
   }
+  const auto three_threads = words.most_similar_each(names, 3, {.threads = 3});
+  for (std::size_t q = 0; q < 500; ++q)
+    for (std::size_t k = 0; k < 3; ++k) {
+      CHECK(three_threads[q][k].word == all[q][k].word);
+      CHECK(three_threads[q][k].score == all[q][k].score);
+    }
 }
 
 TEST_CASE("most_similar of sums and lists and doesnt_match follow their formulas", "[query]") {
