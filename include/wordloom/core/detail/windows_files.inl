@@ -22,6 +22,9 @@ WORDLOOM_FUNCTION AtomicFile::AtomicFile(const std::filesystem::path& path) : pa
                             "file with gzip"};
     else
       file = create_temporary();
+    struct _stat64 created {};  // NUL is a device in any folder, with any extension
+    if (file >= 0 && ::_fstat64(file, &created) == 0 && (created.st_mode & _S_IFMT) == _S_IFCHR)
+      temporary_.clear();
   }
   is_direct_ = temporary_.empty();
   file_ = file < 0 ? nullptr : ::_fdopen(file, "wb");
