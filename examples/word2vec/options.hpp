@@ -1,5 +1,6 @@
 #pragma once
 #include <CLI/CLI.hpp>
+#include <cmath>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -303,9 +304,9 @@ inline void require_effects_on_phrases(const Options& options) {
   if (options.sync != "none")
     throw wordloom::InvalidArgument(
         "--phrases needs the whole text in one process: join it first, by word2phrase");
-  if (!(options.phrase_threshold >= 0))
+  if (!(options.phrase_threshold >= 0 && std::isfinite(options.phrase_threshold)))
     throw wordloom::InvalidArgument{"--phrase-threshold is ", options.phrase_threshold,
-                                    ", must be at least 0"};
+                                    ", must be at least 0 and finite"};
 }
 
 /// Refuses options that --method svd does not read, and its own without it.

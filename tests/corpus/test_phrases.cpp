@@ -2,6 +2,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <limits>
 #include <map>
 #include <set>
 #include <string>
@@ -361,6 +362,8 @@ TEST_CASE("options and corpora that cannot be used are refused", "[phrases]") {
   CHECK(contains(error({.min_count = 0}), "min_count is 0"));
   CHECK(contains(error({.threshold = -1}), "threshold is -1, must be at least 0"));
   CHECK(contains(error({.threshold = std::nan("")}), "threshold is nan"));
+  CHECK(
+      contains(error({.threshold = std::numeric_limits<double>::infinity()}), "threshold is inf"));
   CHECK(contains(error({.threshold = 1.5, .scoring = Scoring::npmi}), "must be from -1 to 1"));
   CHECK(contains(error({.delimiter = ""}), "delimiter"));
   CHECK(contains(error({.delimiter = " "}), "delimiter"));

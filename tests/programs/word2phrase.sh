@@ -47,6 +47,7 @@ refused "output 'text' is the same file as --train 'text'" word2phrase --train t
 refused 'is the same file' word2phrase --train text --output phrases --read-phrases phrases
 refused 'min-count is 0' word2phrase --train text --output refused.txt -min-count 0
 refused 'threshold is -1, must be at least 0' word2phrase --train text --output refused.txt -threshold -1
+refused 'threshold is inf' word2phrase --train text --output refused.txt -threshold 1e400
 refused 'threshold is 2, must be from -1 to 1' word2phrase --train text --output refused.txt --scoring npmi -threshold 2
 refused 'passes is 0' word2phrase --train text --output refused.txt --passes 0
 refused 'the delimiter is' word2phrase --train text --output refused.txt --delimiter ' '
@@ -78,5 +79,6 @@ $w2v --train text --phrases 1 --save-phrases again
 refused 'phrase-threshold has no effect without --phrases' $w2v --train text --output refused.txt --phrase-threshold 3
 refused 'phrases makes a vocabulary' $w2v --train text --output refused.txt --phrases 1 --read-vocab vocabulary
 refused 'phrase-threshold is -3' $w2v --train text --output refused.txt --phrases 1 --phrase-threshold -3
+refused 'phrase-threshold is inf' $w2v --train text --output refused.txt --phrases 1 --phrase-threshold inf
 refused 'is the same file' $w2v --train text --output refused.txt --phrases 1 --save-phrases text
 test ! -e refused.txt

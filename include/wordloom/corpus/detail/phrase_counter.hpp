@@ -88,7 +88,7 @@ class PhraseCounter {
   // Features of a word.
   static constexpr unsigned char holds_delimiter = 1, begins_word = 2, ends_word = 4, connects = 8;
 
-  struct Part {
+  struct alignas(64) Part {  // two threads share no cache line
     PairTable pairs;
     std::uint32_t dropped = 0;
   };

@@ -88,8 +88,8 @@ WORDLOOM_FUNCTION void Phrases::Options::validate() const {
   if (min_count == 0) throw InvalidArgument("min_count is 0, must be above 0");
   if (scoring == Scoring::npmi && !(threshold >= -1 && threshold <= 1))
     throw InvalidArgument{"threshold is ", threshold, ", must be from -1 to 1 for npmi"};
-  if (scoring != Scoring::npmi && !(threshold >= 0))
-    throw InvalidArgument{"threshold is ", threshold, ", must be at least 0"};
+  if (scoring != Scoring::npmi && !(threshold >= 0 && std::isfinite(threshold)))
+    throw InvalidArgument{"threshold is ", threshold, ", must be at least 0 and finite"};
   if (passes == 0 || passes > detail::max_phrase_passes)
     throw InvalidArgument{"passes is ", passes, ", must be from 1 to ", detail::max_phrase_passes};
   if (max_pairs == 0) throw InvalidArgument("max_pairs is 0, must be above 0");
