@@ -39,8 +39,7 @@ struct NamedIdentity {
 /// Returns equal identities for two names of one file; hard links are not recognised.
 inline std::optional<NamedIdentity> identity(const NamedFile& file) {
   if (file.path == "-")
-    return file.is_written ? std::nullopt
-                           : std::optional(NamedIdentity{{0, 0, "-"}, true, true});
+    return file.is_written ? std::nullopt : std::optional(NamedIdentity{{0, 0, "-"}, true, true});
   std::error_code failed;
   const auto path = std::filesystem::weakly_canonical(file.path, failed);
   if (failed) return std::nullopt;
