@@ -235,9 +235,9 @@ TEST_CASE("a checkpoint of another run is refused", "[checkpoint]") {
 TEST_CASE("another number of threads trains the rest of a run", "[checkpoint]") {
   const Task task;
   const TemporaryFolder folder;
-  interrupt(task, parameters(3), 0.6, folder / "state");
+  interrupt(task, parameters(1), 0.6, folder / "state");
   const auto before = detail::Checkpoint::load(folder / "state");
-  CHECK(Checkpoint(folder / "state").team().threads == 3);
+  CHECK(Checkpoint(folder / "state").team().threads == 1);
   const Model model = Checkpoint(folder / "state").model(task.vocabulary);
   CHECK(same(model.input, before.matrices.at(0).matrix));
   CHECK(same(model.output, before.matrices.at(1).matrix));
@@ -245,7 +245,7 @@ TEST_CASE("another number of threads trains the rest of a run", "[checkpoint]") 
                     Catch::Contains("another vocabulary"));
   std::vector<std::size_t> epochs;
   for (std::size_t e = 0; e < before.ranks[0].threads[0].epoch; ++e) epochs.push_back(e);
-  for (const std::size_t threads : {1u, 2u, 5u}) {
+  for (const std::size_t threads : {2u, 3u, 5u}) {
     DefaultTrainer trainer(parameters(threads));
     auto called = epochs;
     trainer.on_epoch([&](const Progress& progress) { called.push_back(progress.epoch); });

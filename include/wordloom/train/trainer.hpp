@@ -181,7 +181,8 @@ class Trainer {
   /// overlap. Only rank 0 reads the file.
   ///
   /// Other numbers of ranks and threads may resume it (Checkpoint::team()). All then begin in the
-  /// first epoch that some thread has not ended, and leave out the share of it that is trained:
+  /// first epoch that some thread has not ended, and leave out the share of it that is trained (all
+  /// of it, if other threads were epochs ahead, whose lead is trained again):
   /// some sentences of that epoch are trained twice and others not at all, random numbers differ,
   /// and ranks make their plan of synchronisations anew. (If they train columns, the same bits.)
   ///
