@@ -149,7 +149,7 @@ struct Checkpoint {
   void require_run(const Checkpoint& expected, const std::filesystem::path& path,
                    bool in_parts) const;
 
-  bool has_team_of(const Checkpoint& other) const {  // as many ranks, and threads of each
+  bool has_team_of(const Checkpoint& other) const {
     return ranks.size() == other.ranks.size() &&
            ranks[0].threads.size() == other.ranks[0].threads.size();
   }
@@ -157,7 +157,6 @@ struct Checkpoint {
  private:
   static constexpr std::string_view format = "wordloom checkpoint 6";
   static constexpr std::string_view format_without_lines = "wordloom checkpoint 5";
-
   static bool has_lines(const InputFile& file) {
     return !file.text().starts_with(joined({format_without_lines, "\n"}));
   }
