@@ -61,6 +61,7 @@ TEST_CASE("values are quantised to the codes of plain arithmetic", "[sync]") {
           FAIL(bits << " bits: " << values[i] << " becomes " << code << ", not " << nearest);
         if (back[i] != (code - top / 2) * 0.5) FAIL(code << " becomes " << back[i]);
       }
+      CHECK(codes.size() * 8 >= size * bits);
     }
 }
 
