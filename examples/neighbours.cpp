@@ -14,6 +14,7 @@
 
 #include "any_vectors.hpp"
 #include "command_line.hpp"
+#include "distinct_files.hpp"
 #include "lookup_options.hpp"
 #include "neighbour_search.hpp"
 #include "small_vectors.hpp"
@@ -191,6 +192,10 @@ int main(int argc, char** argv) try {
       answer_with(words);
     }
   };
+  if (!small.output.empty() && !search.empty())
+    throw InvalidArgument(
+        "with --output nothing is answered: leave out --index, --sentences and --align");
+  require_distinct({{"the vectors", path}, {"--output", small.output, true}});
   const VectorFile file(path);
   if (file.format() == VectorFormat::compressed && format.empty() && loading.limit == 0 &&
       small.empty()) {
@@ -199,7 +204,10 @@ int main(int argc, char** argv) try {
     answer_small(words);
   } else {
     with_vectors_in(file, format, loading, [&](const auto& words) {
-      small.empty() ? answer_with(words) : small.apply(words.in_vocabulary(), answer_small);
+      if (small.empty()) return answer_with(words);
+      if constexpr (requires { words.has_vector(std::string_view()); })
+        warn("neighbours", {"smaller vectors are those of known words alone, without subwords"});
+      small.apply(words.in_vocabulary(), answer_small);
     });
   }
   end_output();

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <functional>
 #include <iostream>
 #include <optional>
@@ -77,6 +76,7 @@ OtherSearch search_by_index(const Words& words, const SearchOptions& options, st
   const auto made = [&] {
     const wordloom::Embeddings known = words.in_vocabulary();
     if (std::filesystem::exists(options.index)) return NearestIndex::load(options.index, known);
+    static_cast<void>(wordloom::AtomicFile{options.index});  // a wrong name costs no minutes
     const auto start = std::chrono::steady_clock::now();
     NearestIndex index(known);
     index.save(options.index);
@@ -103,15 +103,6 @@ OtherSearch search_by_index(const Words& words, const SearchOptions& options, st
 #endif
 }
 
-/// Returns the lines of a file.
-inline std::vector<std::string> lines_of(const std::filesystem::path& path) {
-  std::ifstream file(path);
-  std::vector<std::string> lines;
-  for (std::string line; std::getline(file, line);) lines.push_back(line);
-  if (!file.eof()) throw wordloom::IoError("cannot read '" + path.string() + "'");
-  return lines;
-}
-
 inline bool is_blank(const std::string& line) {
   return line.find_first_not_of(" \t\n\v\f\r") == line.npos;
 }
@@ -121,22 +112,12 @@ inline wordloom::Embeddings rotated_to(const wordloom::Embeddings& words,
                                        const wordloom::Embeddings& other,
                                        const SearchOptions& options) {
   wordloom::Alignment::Options alignment;
-  if (!options.dictionary.empty()) {
-    const auto lines = lines_of(options.dictionary);
-    for (std::size_t i = 0; i < lines.size(); ++i) {
-      if (is_blank(lines[i])) continue;
-      const std::size_t tab = lines[i].find('\t');
-      if (tab == lines[i].npos)
-        throw wordloom::FormatError::at_line(options.dictionary, i + 1, 1,
-                                             "a word, a tab and a word", lines[i]);
-      const std::size_t end = lines[i].find_first_of("\t\r", tab + 1);
-      alignment.pairs.emplace_back(lines[i].substr(0, tab),
-                                   lines[i].substr(tab + 1, end - tab - 1));
-    }
-  }
+  if (!options.dictionary.empty())
+    alignment.pairs = wordloom::Alignment::load_pairs(options.dictionary);
   const wordloom::Alignment rotation(other, words, alignment);
-  std::fprintf(stderr, "neighbours: aligned %zu pairs of words, residual %.4f (0 to 2)\n",
-               rotation.pairs(), rotation.residual());
+  const std::size_t given = alignment.pairs.empty() ? rotation.pairs() : alignment.pairs.size();
+  std::fprintf(stderr, "neighbours: aligned %zu of %zu pairs of words, residual %.4f (0 to 2)\n",
+               rotation.pairs(), given, rotation.residual());
   return rotation.apply(other);
 }
 
@@ -155,14 +136,7 @@ class SentenceSearch {
  public:
   template <class Words>
   SentenceSearch(const Words& words, const SearchOptions& options, wordloom::LetterCase letter_case)
-      : lines_([&] {
-          auto lines = lines_of(options.sentences);
-          std::erase_if(lines, is_blank);
-          if (lines.empty())
-            throw wordloom::InvalidArgument(options.sentences + ": it has no sentences");
-          return lines;
-        }()),
-        vectors_([&] {
+      : lines_(wordloom::SentenceVectors::load_sentences(options.sentences)), vectors_([&] {
           std::vector<std::uint64_t> counts;
           if (!options.counts.empty()) counts = counts_of(words.words(), options.counts);
           using Vectors = wordloom::SentenceVectors;
@@ -172,6 +146,8 @@ class SentenceSearch {
                           .zipf = options.zipf,
                           .letter_case = letter_case});
         }()) {
+    if (vectors_.without_words() == lines_.size())
+      throw wordloom::InvalidArgument(options.sentences + ": no word of it has a vector");
     if (vectors_.without_words() > 0)
       std::fprintf(stderr, "neighbours: %zu of %zu sentences have no word with a vector\n",
                    vectors_.without_words(), lines_.size());

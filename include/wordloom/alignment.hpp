@@ -1,5 +1,6 @@
 #pragma once
 #include <cstddef>
+#include <filesystem>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,6 +18,7 @@
 #include <cmath>
 
 #include <wordloom/algebra/detail/dense_rows.hpp>
+#include <wordloom/core/detail/input_file.hpp>
 #include <wordloom/core/error.hpp>
 #endif
 
@@ -33,6 +35,10 @@ class Alignment {
  public:
   /// Words of the first space and of the second that mean the same, such as a bilingual dictionary.
   using Pairs = std::vector<std::pair<std::string, std::string>>;
+
+  /// Reads a dictionary, plain or .gz: lines 'word<TAB>word'. Throws IoError, and FormatError for
+  /// another line and for a file without pairs.
+  static Pairs load_pairs(const std::filesystem::path& path);
 
   struct Options {
     /// Empty: the words that both spaces share. A pair is left out if a word has no vector or
@@ -92,6 +98,25 @@ inline std::vector<std::pair<WordId, WordId>> aligned_ids(const Embeddings& from
 }
 
 }  // namespace detail
+
+WORDLOOM_FUNCTION Alignment::Pairs Alignment::load_pairs(const std::filesystem::path& path) {
+  constexpr std::string_view expected = "a word, a tab and a word";
+  const detail::InputFile file(path, detail::Content::text);
+  Pairs pairs;
+  for (detail::LineReader reader(file); reader.next();) {
+    if (detail::trimmed(reader.line()).empty()) continue;
+    const std::string_view line = reader.line();
+    const std::size_t tab = line.find('\t');
+    if (tab == line.npos) reader.fail(0, expected, "no tab");
+    const std::string_view first = detail::trimmed(line.substr(0, tab)),
+                           rest = line.substr(tab + 1);
+    const std::string_view second = detail::trimmed(rest.substr(0, rest.find('\t')));
+    if (first.empty() || second.empty()) reader.fail(0, expected, "one word");
+    pairs.emplace_back(first, second);
+  }
+  if (pairs.empty()) throw FormatError::at_line(path, 1, 1, expected, "no pairs");
+  return pairs;
+}
 
 WORDLOOM_FUNCTION Alignment::Alignment(const Embeddings& from, const Embeddings& to,
                                        const Options& options)

@@ -76,6 +76,10 @@ class SentenceVectors {
   SentenceVectors(const Words& words, std::span<const std::string> sentences)
       : SentenceVectors(words, sentences, Options{}) {}
 
+  /// Returns the lines of a text, plain or .gz, that are not blank. Throws IoError, and FormatError
+  /// for a file without any and for one that is no text.
+  static std::vector<std::string> load_sentences(const std::filesystem::path& path);
+
   /// Returns the vectors [S x D]; zeros for a sentence without words that have a vector.
   const RowMatrix& vectors() const& noexcept { return vectors_; }
   void vectors() const&& = delete;
@@ -84,7 +88,8 @@ class SentenceVectors {
 
   /// Returns the vector [D] of another sentence, with the singular vector of these.
   [[nodiscard]] std::vector<float> vector(std::string_view sentence) const;
-  /// Returns the k of these sentences that are nearest to another by cosine, best first. Throws
+  /// Returns the k of these sentences that are nearest to another by cosine, best first, without
+  /// those that have no words with vectors. Throws
   /// InvalidArgument if no word of it has a vector.
   [[nodiscard]] std::vector<Match> most_similar(std::string_view sentence,
                                                 std::size_t k = 10) const;

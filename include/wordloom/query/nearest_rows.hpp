@@ -79,7 +79,7 @@ typedef float FourFloats __attribute__((vector_size(16), may_alias));
 /// aligned to 16 bytes, there are floats up to a multiple of four, which may count.
 inline bool any_above(float bound, const float* scores, std::size_t count) noexcept {
   const FourFloats bounds{bound, bound, bound, bound};
-  auto is_above = bounds > bounds;
+  decltype(FourFloats{} > bounds) is_above{};
   for (std::size_t i = 0; i < count; i += 4)
     is_above |= *reinterpret_cast<const FourFloats*>(scores + i) > bounds;
   return (is_above[0] | is_above[1] | is_above[2] | is_above[3]) != 0;

@@ -86,6 +86,7 @@ inline constexpr ForeignMagic binary_vectors[] = {
     {"wordloom checkpoint ", "a checkpoint of Wordloom", "give it where checkpoints are read"},
     {"CORPUS3\0"sv, "an encoded corpus of Wordloom", "give it where a cache of a corpus is read"},
     {"CORPUS4\0"sv, "an encoded corpus of Wordloom", "give it where a cache of a corpus is read"},
+    {"WORDLOOM SMALL\n", "compressed vectors of Wordloom", "give it where vectors are read"},
     {"WORDCX2\0"sv, "a word-context matrix of Wordloom",
      "give it where a file of contexts is read"},
 };
@@ -94,7 +95,7 @@ inline constexpr ForeignMagic binary_vectors[] = {
 inline std::string shell_word(const std::filesystem::path& path) {
   constexpr std::string_view plain =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./+:@%,=";
-  const std::string name = path.string();
+  std::string name = path.string();
   if (!name.empty() && name.find_first_not_of(plain) == name.npos) return name;
   std::string word = "'";
   for (const char c : name) c == '\'' ? word.append("'\\''") : word.append(1, c);

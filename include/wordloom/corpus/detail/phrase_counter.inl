@@ -75,15 +75,16 @@ void PhraseCounter::for_each_spelling(std::string_view text, const Use& use) con
 }
 
 WORDLOOM_FUNCTION void PhraseCounter::share(const std::string& text) {
-  const auto [entry, is_new] = shared_.emplace(text, 0);
-  if (!is_new) return;
+  const auto inserted = shared_.emplace(text, 0);
+  if (!inserted.second) return;
+  auto& sum = inserted.first->second;
   std::size_t spellings = 0;
   if (const auto id = words_.find(text); id && (features_[*id] & connects) == 0) {
-    entry->second += counts_[*id];
+    sum += counts_[*id];
     ++spellings;
   }
   for_each_spelling(text, [&](const WordPair&, std::uint32_t count) {
-    entry->second += count;
+    sum += count;
     ++spellings;
   });
   if (spellings > 1) scorer_.strings -= spellings - 1;

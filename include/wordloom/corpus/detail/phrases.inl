@@ -97,7 +97,8 @@ WORDLOOM_FUNCTION void Phrases::Options::validate() const {
     throw InvalidArgument{"the delimiter is ", detail::shown(delimiter),
                           ", must not be empty and hold no white space"};
   for (const std::string& connector : connectors)
-    if (connector.empty()) throw InvalidArgument("a connector is empty");
+    if (connector.find_first_of(" \t\n\v\f\r") != connector.npos || connector.empty())
+      throw InvalidArgument{"the connector ", detail::shown(connector), " is not one word"};
   resolve_threads(threads);
 }
 
@@ -108,7 +109,7 @@ WORDLOOM_FUNCTION Vocabulary Phrases::vocabulary_of(const WordList& words,
   detail::WordCounter counter;
   for (WordId id = 0; id < words.size(); ++id)
     if (counts[id] > 0) counter.add(words[id], counts[id]);
-  const auto vocabulary = Vocabulary::from_counter(counter, counting, "the joined sentences");
+  auto vocabulary = Vocabulary::from_counter(counter, counting, "the joined sentences");
   ids.reserve(words.size());
   for (WordId id = 0; id < words.size(); ++id)
     ids.push_back(vocabulary.find(words[id]).value_or(detail::end_of_line));

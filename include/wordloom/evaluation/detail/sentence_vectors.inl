@@ -5,6 +5,7 @@
 
 #include <wordloom/algebra/detail/blocks.hpp>
 #include <wordloom/algebra/detail/dense_rows.hpp>
+#include <wordloom/core/detail/input_file.hpp>
 #include <wordloom/core/parameters.hpp>
 #include <wordloom/evaluation/detail/test_file.hpp>
 #include <wordloom/evaluation/sentence_vectors.hpp>
@@ -117,12 +118,22 @@ WORDLOOM_FUNCTION std::vector<SentenceVectors::Match> SentenceVectors::most_simi
   remove_common(question.row(0));
   const double scale = detail::inverse_length(question.row(0));
   for (float& x : question.row(0)) x = static_cast<float>(static_cast<double>(x) * scale);
-  const auto skip = [](std::size_t, std::size_t) { return false; };
+  const auto skip = [&](std::size_t, std::size_t row) { return inverse_lengths_[row] == 0; };
   const auto found = detail::nearest_rows(vectors_, inverse_lengths_, vectors_.rows(), question, 1,
                                           k, detail::CosineScore(), skip);
   std::vector<Match> result;
   for (const auto& [row, score] : found.front()) result.push_back({row, score});
   return result;
+}
+
+WORDLOOM_FUNCTION std::vector<std::string> SentenceVectors::load_sentences(
+    const std::filesystem::path& path) {
+  const detail::InputFile file(path, detail::Content::text);
+  std::vector<std::string> sentences;
+  for (detail::LineReader reader(file); reader.next();)
+    if (!detail::trimmed(reader.line()).empty()) sentences.emplace_back(reader.line());
+  if (sentences.empty()) throw FormatError::at_line(path, 1, 1, "a sentence", "no line with words");
+  return sentences;
 }
 
 WORDLOOM_FUNCTION std::vector<SentenceVectors::Pair> SentenceVectors::Pair::load(

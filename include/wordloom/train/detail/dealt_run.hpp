@@ -84,10 +84,10 @@ WORDLOOM_FUNCTION void DealtRun::skip_trained(Checkpoint& run, std::size_t rank,
   const double share = run.dealt_at * static_cast<double>(epochs) - static_cast<double>(epoch);
   if (share <= 0 || epoch == epochs) return;
   const std::size_t shards = run.ranks.size() * threads.size();
-  const auto words =
-      share < 1
-          ? static_cast<std::uint64_t>(share * static_cast<double>(run.corpus_tokens / shards))
-          : (std::numeric_limits<std::uint64_t>::max)();
+  const std::uint64_t shard_words = run.corpus_tokens / shards;
+  const auto words = share < 1
+                         ? static_cast<std::uint64_t>(share * static_cast<double>(shard_words))
+                         : (std::numeric_limits<std::uint64_t>::max)();
   for (std::size_t i = 0; i < threads.size(); ++i) {
     const std::size_t shard = rank * threads.size() + i;
     threads[i].sentences = sentences_of({shard, shards, epoch, seed}, words);
