@@ -3,10 +3,37 @@ namespace wordloom { inline namespace WORDLOOM_ABI { namespace simd { namespace 
 
 namespace hn = hwy::HWY_NAMESPACE;
 
+#if HWY_TARGET == HWY_SCALAR  // its vectors have one float
+
+struct FourSums {
+  float of_row[4];
+};
+
 /// Returns the sums of four times 16 floats [4 x 16], in one order on all vectors.
-HWY_INLINE hn::Vec<hn::CappedTag<float, 4>> sums_of_four(const float* parts) {
+HWY_INLINE FourSums sums_of_four(const float* parts) {
+  FourSums sums;
+  for (std::size_t i = 0; i < 4; ++i) {
+    const float* const part = parts + i * 16;
+    float quarter[4];
+    for (std::size_t k = 0; k < 4; ++k)
+      quarter[k] = (part[k] + part[k + 4]) + (part[k + 8] + part[k + 12]);
+    sums.of_row[i] = (quarter[0] + quarter[1]) + (quarter[2] + quarter[3]);
+  }
+  return sums;
+}
+/// Writes the sums times scales.
+HWY_INLINE void store_scaled(FourSums sums, const float* scales, float* to) {
+  for (std::size_t i = 0; i < 4; ++i) to[i] = sums.of_row[i] * scales[i];
+}
+
+#else
+
+using FourSums = hn::Vec<hn::CappedTag<float, 4>>;
+
+/// Returns the sums of four times 16 floats [4 x 16], in one order on all vectors.
+HWY_INLINE FourSums sums_of_four(const float* parts) {
   const hn::CappedTag<float, 4> d;
-  hn::Vec<hn::CappedTag<float, 4>> quarter[4];
+  FourSums quarter[4];
   unrolled<4>([&](auto i) WORDLOOM_INLINED {
     const float* const part = parts + i * 16;
     quarter[i] = hn::Add(hn::Add(hn::Load(d, part), hn::Load(d, part + 4)),
@@ -18,12 +45,19 @@ HWY_INLINE hn::Vec<hn::CappedTag<float, 4>> sums_of_four(const float* parts) {
   return add_neighbours(add_neighbours(quarter[0], quarter[1]),
                         add_neighbours(quarter[2], quarter[3]));
 }
+/// Writes the sums times scales, which are aligned.
+HWY_INLINE void store_scaled(FourSums sums, const float* scales, float* to) {
+  const hn::CappedTag<float, 4> d;
+  hn::StoreU(hn::Mul(sums, hn::Load(d, scales)), d, to);
+}
+
+#endif
 
 /// Writes the products of Q questions with four rows, the last of which may be one row several
 /// times; R of them at a time. All sums stay in registers: 16 floats of each product.
 template <std::size_t Q, std::size_t R>
 HWY_INLINE void dot_tile(const float* const* questions, const float* const* rows,
-                         std::size_t stride, hn::Vec<hn::CappedTag<float, 4>>* sums) {
+                         std::size_t stride, FourSums* sums) {
   const RowTag d;
   constexpr std::size_t V = 16 / hn::MaxLanes(RowTag());
   alignas(64) float parts[Q][4 * 16];
@@ -57,7 +91,6 @@ HWY_INLINE void dot_tile(const float* const* questions, const float* const* rows
 /// Writes the products of Q questions from the first on with all rows.
 template <std::size_t Q>
 HWY_INLINE void dot_tiles(const DotProducts& p, std::size_t first) {
-  const hn::CappedTag<float, 4> d;
   // The most that 32 registers of AVX-512 and 16 of others hold, with those of the rows.
   constexpr std::size_t R = hn::MaxLanes(RowTag()) == 16 ? 4 : 2;
   const float* questions[Q];
@@ -72,15 +105,14 @@ HWY_INLINE void dot_tiles(const DotProducts& p, std::size_t first) {
       rows[i] = p.rows + row * p.stride;
       scales[i] = p.scales[row];
     }
-    hn::Vec<hn::CappedTag<float, 4>> sums[Q];
+    FourSums sums[Q];
     dot_tile<Q, R>(questions, rows, p.stride, sums);
     unrolled<Q>([&](auto q) WORDLOOM_INLINED {
       float* const to = p.products + (first + q) * p.to_next + r;
-      const auto scaled = hn::Mul(sums[q], hn::Load(d, scales));
       if (r + 4 <= p.row_count) {
-        hn::StoreU(scaled, d, to);
+        store_scaled(sums[q], scales, to);
       } else {
-        hn::Store(scaled, d, products);
+        store_scaled(sums[q], scales, products);
         for (std::size_t i = 0; r + i < p.row_count; ++i) to[i] = products[i];
       }
     });
