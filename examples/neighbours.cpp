@@ -200,7 +200,7 @@ int main(int argc, char** argv) try {
   if (file.format() == VectorFormat::compressed && format.empty() && loading.limit == 0 &&
       small.empty()) {
     const auto words = file.compressed();
-    words.verify();
+    words.validate();
     answer_small(words);
   } else {
     with_vectors_in(file, format, loading, [&](const auto& words) {

@@ -186,7 +186,7 @@ TEST_CASE("a compressed file is mapped with its words and counts", "[compressed]
     words.compress({.format = format, .threads = 3}).save(folder / "by threads");
     CHECK(read_file(path) == read_file(folder / "by threads"));
     const auto small = CompressedEmbeddings::load(path);
-    small.verify();
+    small.validate();
     CHECK(small.format() == format);
     CHECK(small.find("a") == 0u);
     CHECK(small.find("") == 2u);
@@ -232,8 +232,8 @@ TEST_CASE("a damaged compressed file is refused with the byte", "[compressed]") 
       CAPTURE(at);
       std::string bytes = whole;
       bytes[at] = static_cast<char>(bytes[at] ^ 0x81);
-      message_of<FormatError>([&] { load(bytes).verify(); });
-      try {  // Without verify() answers may be wrong, but all memory is its own.
+      message_of<FormatError>([&] { load(bytes).validate(); });
+      try {  // Without validate() answers may be wrong, but all memory is its own.
         const auto small = load(bytes);
         for (const char* const word : {"w0", "w5", "x"}) {
           const std::size_t found = small.contains(word) ? small.most_similar(word, 9).size() : 0;

@@ -41,7 +41,7 @@ class CompressedEmbeddings {
   using Format = Embeddings::Compression::Format;
   using Sum = Embeddings::Sum;
 
-  /// Maps a file of save(). Only its header is checked; verify() reads all. Throws IoError, and
+  /// Maps a file of save(). Only its header is checked; validate() reads all. Throws IoError, and
   /// FormatError with the byte that is wrong, for another version too. Members throw FormatError
   /// where they find that a word of a mapped file is damaged.
   [[nodiscard]] static CompressedEmbeddings load(const std::filesystem::path& path);
@@ -57,7 +57,7 @@ class CompressedEmbeddings {
   void write(AtomicFile& file) const { file.write(file_->content()); }
   /// Reads all of a mapped file and compares it with its checksums. Throws FormatError with the
   /// byte at which the damaged section begins.
-  void verify() const { file_->verify(); }
+  void validate() const { file_->validate(); }
 
   Format format() const noexcept { return static_cast<Format>(file_->header().format); }
   std::size_t size() const noexcept { return file_->header().words; }
@@ -83,7 +83,7 @@ class CompressedEmbeddings {
   /// Returns the decoded vector [D] of a word.
   [[nodiscard]] std::vector<float> vector(std::size_t id) const;
   [[nodiscard]] std::vector<float> vector(std::string_view word) const { return vector(at(word)); }
-  /// Returns all words and their decoded vectors. Calls verify().
+  /// Returns all words and their decoded vectors. Calls validate().
   [[nodiscard]] Embeddings decoded() const;
   /// Returns a copy: code for any vectors uses it, see AnyWordEmbeddings.
   [[nodiscard]] CompressedEmbeddings in_vocabulary() const { return *this; }

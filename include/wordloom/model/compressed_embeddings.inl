@@ -44,7 +44,7 @@ WORDLOOM_FUNCTION std::vector<float> CompressedEmbeddings::vector(std::size_t id
 }
 
 WORDLOOM_FUNCTION Embeddings CompressedEmbeddings::decoded() const {
-  verify();
+  validate();
   WordList words;
   for (std::size_t id = 0; id < size(); ++id) words.append(word(id));
   RowMatrix vectors(size(), dimension());

@@ -97,8 +97,8 @@ class PairTable {
     if (++size_ > slots_.size() / 4 * 3) rebuild(slots_.size() * 2);
   }
 
-  void rebuild(std::size_t slots) {
-    const std::vector<Slot> before = std::exchange(slots_, std::vector<Slot>(slots));
+  void rebuild(std::size_t size) {
+    const std::vector<Slot> before = std::exchange(slots_, std::vector<Slot>(size));
     for (const Slot& slot : before)
       if (slot.value != 0) slots_[slot_of(slot.pair, slot.pair.hash())] = slot;
   }

@@ -45,7 +45,7 @@ struct CompressedImage {
 /// Writes words with their table, and counts.
 WORDLOOM_FUNCTION void write_words(const Embeddings& embeddings, CompressedImage& image) {
   auto* const ends = image.at<std::uint32_t>(image.layout.ends);
-  auto* const slots = image.at<std::uint32_t>(image.layout.slots);
+  auto* const table = image.at<std::uint32_t>(image.layout.table);
   const std::size_t slot_count = image.layout.slot_count;
   char* const text = image.at<char>(image.layout.text);
   std::size_t end = 0;
@@ -55,8 +55,8 @@ WORDLOOM_FUNCTION void write_words(const Embeddings& embeddings, CompressedImage
     ends[id] = static_cast<std::uint32_t>(end += word.size());
     if (embeddings.find(word) != id) continue;  // the first of duplicates is found
     std::size_t slot = CompressedFile::first_slot(word, slot_count);
-    while (slots[slot] != 0) slot = slot + 1 == slot_count ? 0 : slot + 1;
-    slots[slot] = static_cast<std::uint32_t>(id + 1);
+    while (table[slot] != 0) slot = slot + 1 == slot_count ? 0 : slot + 1;
+    table[slot] = static_cast<std::uint32_t>(id + 1);
   }
   std::ranges::copy(embeddings.counts(), image.at<std::uint64_t>(image.layout.counts));
 }

@@ -51,9 +51,9 @@ struct CompressedLayout {
     const bool has_scales = header.format >= 2, has_centres = header.format == 3;
     text = after(sizeof header, 0);
     ends = after(text, header.text_bytes);
-    slots = after(ends, words * sizeof(std::uint32_t));
+    table = after(ends, words * sizeof(std::uint32_t));
     slot_count = words + words / 2 + 1;
-    counts = after(slots, slot_count * sizeof(std::uint32_t));
+    counts = after(table, slot_count * sizeof(std::uint32_t));
     scales = after(counts, header.has_counts * words * sizeof(std::uint64_t));
     inverse_lengths = after(scales, has_scales ? words * sizeof(float) : 0);
     centres = after(inverse_lengths, words * sizeof(float));
@@ -61,7 +61,7 @@ struct CompressedLayout {
     size = after(rows, words * header.row_bytes()) + 64;
   }
 
-  std::size_t text, ends, slots, slot_count, counts;
+  std::size_t text, ends, table, slot_count, counts;
   std::size_t scales, inverse_lengths, centres, rows;
   std::size_t size;
 
@@ -108,11 +108,11 @@ class CompressedFile {
   std::uint64_t words_hash() const { return hash_of(sizeof(CompressedHeader), layout_.scales); }
   std::uint64_t vectors_hash() const { return hash_of(layout_.scales, layout_.size); }
   /// Reads all sections. Throws FormatError for one that is damaged.
-  void verify() const;
+  void validate() const;
 
   /// Returns the slot in which the search for a word begins.
-  static std::size_t first_slot(std::string_view word, std::size_t slots) {
-    return static_cast<std::size_t>((Hash::of(word) >> 34) * slots >> 30);
+  static std::size_t first_slot(std::string_view word, std::size_t table) {
+    return static_cast<std::size_t>((Hash::of(word) >> 34) * table >> 30);
   }
 
  private:
@@ -144,7 +144,7 @@ WORDLOOM_FUNCTION CompressedFile::CompressedFile(std::string_view content,
     refuse(layout_.size, "the end of the file",
            joined({content.size() - layout_.size, " more bytes"}));
   ends_ = section<std::uint32_t>(layout_.ends, header_.words);
-  slots_ = section<std::uint32_t>(layout_.slots, layout_.slot_count);
+  slots_ = section<std::uint32_t>(layout_.table, layout_.slot_count);
 }
 
 WORDLOOM_FUNCTION CompressedHeader CompressedFile::checked_header() const {
@@ -182,14 +182,14 @@ WORDLOOM_FUNCTION std::optional<WordId> CompressedFile::find(std::string_view wa
   std::size_t at = first_slot(wanted, slots_.size());
   for (std::size_t tries = 0; tries < slots_.size() && slots_[at] != 0; ++tries) {
     if (slots_[at] > header_.words)
-      refuse(layout_.slots + at * sizeof slots_[0], "the number of a word", joined({slots_[at]}));
+      refuse(layout_.table + at * sizeof slots_[0], "the number of a word", joined({slots_[at]}));
     if (word(slots_[at] - 1) == wanted) return slots_[at] - 1;
     at = at + 1 == slots_.size() ? 0 : at + 1;
   }
   return std::nullopt;
 }
 
-WORDLOOM_FUNCTION void CompressedFile::verify() const {
+WORDLOOM_FUNCTION void CompressedFile::validate() const {
   const auto check = [&](std::size_t begin, std::uint64_t expected, std::uint64_t hash) {
     if (hash != expected)
       refuse(begin, "bytes with the checksum of the header", "others: the file is damaged");
