@@ -54,7 +54,7 @@ struct TrainingOptions {
 
 inline bool is_for_gpu(std::string_view kernel) { return kernel.starts_with("cuda-"); }
 
-/// Returns the rule that combines the changes of processes.
+/// Returns the options of synchronisation, with the format that --sync-format names.
 inline wordloom::SyncOptions sync_options_of(const TrainingOptions& options) {
   wordloom::SyncOptions result = options.sync_options;
   for (const auto& [name, format] : wordloom::SyncOptions::formats)
@@ -62,6 +62,7 @@ inline wordloom::SyncOptions sync_options_of(const TrainingOptions& options) {
   return result;
 }
 
+/// Returns the rule that combines the changes of processes.
 inline wordloom::SyncOptions::Rule rule_of(const TrainingOptions& options) {
   const auto& names = wordloom::SyncOptions::Rule::names;
   return {wordloom::SyncOptions::Rule::Kind(std::ranges::find(names, options.sync_rule) -

@@ -235,7 +235,7 @@ inline void note_team(const Program& program, const TrainingOptions& options,
   std::cerr << program.name << ": note: '" << options.checkpoint << "' was written by "
             << team.ranks << " processes of " << team.threads << " threads, not " << cluster.size()
             << " of " << threads
-            << ": the rest of its epoch is dealt anew, so some sentences are trained twice and "
+            << ": the rest of its epoch is divided anew, so some sentences are trained twice and "
                "others not, and the vectors differ from those of an undisturbed run\n";
 }
 

@@ -92,7 +92,7 @@ TEST_CASE("ranks resume from a checkpoint to the same bits", "[sync][checkpoint]
         Catch::Contains("synchronise in another way (rule, interval"));
 }
 
-TEST_CASE("a run of four ranks goes on with three, then with six", "[sync][checkpoint]") {
+TEST_CASE("three ranks resume a run of four, then six resume it", "[sync][checkpoint]") {
   const auto& text = short_text();
   const TemporaryFolder folder;
   std::vector<std::size_t> epochs;

@@ -177,13 +177,14 @@ TEMPLATE_TEST_CASE("ranks train LINE together", "[line][sync]", detail::LineFirs
     for (const auto& one : all) CHECK(same(*one, *all[0]));
     CHECK(same(*again[0], *all[0]));
     CHECK(separation(*all[0]) > 0.9);
-    // As long as those of one rank: what ranks add up neither grows nor is lost. Changes take effect
-    // one exchange late, so that vectors are somewhat shorter after so few.
+    // As long as those of one rank: what ranks add up neither grows nor is lost. Changes take
+    // effect one exchange late, so that vectors are somewhat shorter after so few.
     double lengths = 0, lengths_alone = 0;
     for (std::size_t i = 0; i < alone.size(); ++i) {
       lengths += 1 / static_cast<double>(all[0]->inverse_lengths()[i]);
       lengths_alone += 1 / static_cast<double>(alone.inverse_lengths()[i]);
     }
-    CHECK(lengths == Approx(lengths_alone).epsilon(0.1));
+    CHECK(lengths <= 1.05 * lengths_alone);
+    CHECK(lengths >= 0.9 * lengths_alone);
   }
 }

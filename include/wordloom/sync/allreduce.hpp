@@ -42,6 +42,10 @@ class Allreduce {
   explicit Allreduce(Ranks ranks, SyncOptions options = {}, Combine combine = {})
       : ranks_(std::move(ranks)), options_(options), combine_(combine), wire_(options.format) {
     options_.validate();
+    // The numbers of ranks that changed a row are summed as bf16, too, which is exact up to 256.
+    if (options_.format == SyncOptions::Format::bf16 && size() > 256)
+      throw InvalidArgument{"the format bf16 is for up to 256 ranks, these are ", size(),
+                            ": use fp32 or 8bit"};
   }
 
   std::size_t rank() const noexcept { return ranks_.rank(); }
@@ -60,13 +64,13 @@ class Allreduce {
     make_equal(model);
     if (run.resumes) {
       detail::take_positions_of_first(ranks_, run.positions);
-      const auto& [numbers, state, dealt_at] = run.positions;
-      if (dealt_at < 0 && state[1] != fingerprint())
+      const auto& [numbers, state, resharded_at] = run.positions;
+      if (resharded_at < 0 && state[1] != fingerprint())
         throw InvalidArgument(
             "the checkpoint was written by ranks that synchronise in another way (rule, interval, "
             "bytes for each word, first rows, overlap or format): resume with the original "
             "options, or train from the start");
-      begun_ = (std::min)(dealt_at < 0 ? std::size_t{state[0]} : due(dealt_at), total_);
+      begun_ = (std::min)(resharded_at < 0 ? std::size_t{state[0]} : due(resharded_at), total_);
     }
     rows_.remember(model, run, progress(), wire_.is_quantised());
     // The shortest interval between two synchronisations, in words of one rank.

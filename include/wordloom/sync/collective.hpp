@@ -124,10 +124,10 @@ template <class Ranks, class Positions>
 void take_positions_of_first(Ranks& ranks, Positions& positions) {
   take_numbers_of_first(ranks, positions.numbers);
   std::array<std::uint64_t, 3> state{positions.sync_state[0], positions.sync_state[1],
-                                     std::bit_cast<std::uint64_t>(positions.dealt_at)};
+                                     std::bit_cast<std::uint64_t>(positions.resharded_at)};
   take_numbers_of_first(ranks, state);
   positions.sync_state = {state[0], state[1]};
-  positions.dealt_at = std::bit_cast<double>(state[2]);
+  positions.resharded_at = std::bit_cast<double>(state[2]);
 }
 
 /// Throws SyncError, on all ranks, if a number is not equal on all.

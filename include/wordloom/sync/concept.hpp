@@ -28,9 +28,10 @@ struct RankInfo {
   struct Positions {
     std::vector<std::uint64_t> numbers;
     std::array<std::uint64_t, 2> sync_state = {};
-    /// The progress, from 0 to 1, of a run that other numbers of ranks or threads have begun: the
-    /// policy's state is then that of another plan. Below 0: these ranks go on with their own run.
-    double dealt_at = -1;
+    /// The progress, from 0 to 1, of a run that other numbers of ranks or threads have begun;
+    /// `sync_state` then belongs to their schedule and is not used. Below 0: the ranks resume their
+    /// own run.
+    double resharded_at = -1;
   };
 
   /// Names and values that must be equal on all ranks.

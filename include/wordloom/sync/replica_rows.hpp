@@ -86,9 +86,9 @@ class ReplicaRows {
 
   const RowsView& view() const noexcept { return view_; }
 
-  /// Stores the current rows as the state that all ranks agree on, at `progress`. `leaves`: whether
-  /// ranks may send less than the changes that they take.
-  void remember(Replica& replica, const RankInfo& run, double progress, bool leaves) {
+  /// Stores the current rows as the state that all ranks agree on, at `progress`. `keeps_errors`:
+  /// whether ranks may send less than their changes and keep the rest.
+  void remember(Replica& replica, const RankInfo& run, double progress, bool keeps_errors) {
     const Machine machine = Machine::bind(replica, view_);
     view_.rows[0] = run.input_rows;
     view_.rows[1] = run.output_rows;
@@ -109,10 +109,10 @@ class ReplicaRows {
                                     static_cast<float>(progress));
     view_.agreed = allocate(agreed_, agreed.size(), "the state of rows");
     machine.copy(view_.agreed, agreed.data(), agreed.size());
-    if (leaves) {
-      left_.assign(view_.rows[0] + view_.rows[1], 0.0f);
-      view_.left[0] = left_.data();
-      view_.left[1] = left_.data() + view_.rows[0];
+    if (keeps_errors) {
+      unsent_.assign(view_.rows[0] + view_.rows[1], 0.0f);
+      view_.unsent[0] = unsent_.data();
+      view_.unsent[1] = unsent_.data() + view_.rows[0];
     }
     view_.direction = allocate(common_, 2 * (view_.stride + 2 + RowsView::max_common_rows),
                                "the common direction of rows");
@@ -159,7 +159,7 @@ class ReplicaRows {
             double rates) {
     const Machine machine = Machine::bind(replica, view_);
     if (ranks > 1) {  // one rank does not change the rows
-      if (!view_.left[0]) machine.find_common(view_);
+      if (!view_.unsent[0]) machine.find_common(view_);
       machine.run(view_.last - view_.first,
                   PutRow<Combine>{view_, combine, static_cast<float>(ranks), progress, rates});
     }
@@ -176,7 +176,7 @@ class ReplicaRows {
 
   RowsView view_{};
   Floats base_, expected_, agreed_, common_, changes_, own_;  // see RowsView
-  std::vector<float> left_;                                   // in the memory of the host alone
+  std::vector<float> unsent_;                                 // in the memory of the host alone
 };
 
 /// The rows of a model in the memory of the host.

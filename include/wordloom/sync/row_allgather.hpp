@@ -57,7 +57,7 @@ class RowAllgather {
     for (const auto& matrix : matrices) ranks_.broadcast(matrix.values);
     if (run.resumes) {
       detail::take_positions_of_first(ranks_, run.positions);
-      if (run.positions.dealt_at < 0 && run.positions.sync_state[1] != fingerprint())
+      if (run.positions.resharded_at < 0 && run.positions.sync_state[1] != fingerprint())
         throw InvalidArgument("the checkpoint was written with another SyncPolicy");
     }
     first_ = {};

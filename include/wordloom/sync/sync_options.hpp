@@ -1,24 +1,49 @@
 #pragma once
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <utility>
 
 #include <wordloom/core/detail/finite.hpp>
 #include <wordloom/core/error.hpp>
 #include <wordloom/sync/combine.hpp>
-#include <wordloom/sync/detail/wire.hpp>
 
 namespace wordloom { inline namespace WORDLOOM_ABI {
+
+namespace detail {
+
+/// The numbers in which changes travel, by their bits.
+enum class WireFormat : std::uint8_t {
+  fp32 = 32,
+  bf16 = 16,
+  bits8 = 8,
+  bits4 = 4,
+  bits2 = 2,
+  bits1 = 1
+};
+
+/// The names of the formats, in programs.
+inline constexpr std::array<std::pair<const char*, WireFormat>, 6> wire_formats{
+    {{"fp32", WireFormat::fp32},
+     {"bf16", WireFormat::bf16},
+     {"8bit", WireFormat::bits8},
+     {"4bit", WireFormat::bits4},
+     {"2bit", WireFormat::bits2},
+     {"1bit", WireFormat::bits1}}};
+
+}  // namespace detail
 
 /// Options that determine how often replicas synchronise, and how many rows each time.
 struct SyncOptions {
   /// A rule that combines changes (combine.hpp), chosen at run time.
   using Rule = detail::AnyRule;
-  /// The numbers in which changes travel: `fp32`; `bf16`, which halves the bytes; `bits8`, `bits4`,
-  /// `bits2` and `bits1`, quantised with a scale for each row, while the numbers of ranks that
-  /// changed a row stay exact. A rank sends what quantising left out with the row's next changes
-  /// (error feedback). The last exchange, and that of a checkpoint, have 8 bits and leave nothing.
-  /// Formats other than fp32 are for models in the memory of the host and ThreadRanks or MpiRanks.
+  /// The numbers in which changes travel: `fp32`; `bf16`, which halves the bytes (up to 256 ranks);
+  /// `bits8`, `bits4`, `bits2` and `bits1`, quantised with a scale for each row, while the numbers
+  /// of ranks that changed a row stay exact. A rank sends what quantising left out with the row's
+  /// next changes (error feedback). The last exchange, and that of a checkpoint, have 8 bits and
+  /// leave nothing. Formats other than fp32 are for models in the memory of the host and
+  /// ThreadRanks or MpiRanks.
   using Format = detail::WireFormat;
   /// The names of the formats, for programs: "fp32", "bf16", "8bit" and so on.
   static constexpr auto& formats = detail::wire_formats;
@@ -41,9 +66,9 @@ struct SyncOptions {
   /// other time (BlazingText: Gupta and Khare 2017, section 4.3).
   std::uint64_t interval = 0;
   static constexpr std::uint64_t epoch = (std::numeric_limits<std::uint64_t>::max)();
-  /// Training continues while changes are exchanged. True if they take effect as soon as they have
-  /// arrived. If false, always at the next synchronisation (at once, if that is an epoch away), and
-  /// one thread on each rank and one seed give bit-identical runs.
+  /// Whether changes take effect as soon as they have arrived; training continues meanwhile. If
+  /// false, they take effect at the next synchronisation (immediately, if `interval` is `epoch`),
+  /// and one thread on each rank and one seed give bit-identical runs.
   bool overlap = true;
   Format format = Format::fp32;
 

@@ -68,13 +68,13 @@ class ThreadRanks {
     take_part(&Shared::quantised, rows, [](auto& all) {
       const detail::QuantisedRows& first = all[0];
       for (std::size_t r = 0; r < all.size(); ++r) {
-        const std::size_t begin = first.first_of(r, all.size()),
-                          end = first.first_of(r + 1, all.size()), row = first.bytes_of_row();
-        all[r].add(begin, end, all.size(),
+        const auto part = first.part_of(r, all.size());
+        const std::size_t row = first.bytes_of_row(), at = part.first * row;
+        all[r].add(part.first, part.second, all.size(),
                    [&](std::size_t of, std::size_t i) { return all[of].data + i * row; });
         for (const auto& to : all)
           if (to.data != all[r].data)
-            std::copy_n(all[r].data + begin * row, (end - begin) * row, to.data + begin * row);
+            std::copy_n(all[r].data + at, (part.second - part.first) * row, to.data + at);
       }
     });
   }

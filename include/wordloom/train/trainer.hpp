@@ -180,11 +180,11 @@ class Trainer {
   /// that was not interrupted, bit for bit; with several ranks, if they synchronise without
   /// overlap. Only rank 0 reads the file.
   ///
-  /// Other numbers of ranks and threads may resume it (Checkpoint::team()). All then begin in the
-  /// first epoch that some thread has not ended, and leave out the share of it that is trained (all
-  /// of it, if other threads were epochs ahead, whose lead is trained again):
-  /// some sentences of that epoch are trained twice and others not at all, random numbers differ,
-  /// and ranks make their plan of synchronisations anew. (If they train columns, the same bits.)
+  /// A run may resume with another number of ranks or threads (Checkpoint::team()). All then begin
+  /// in the first epoch that some thread has not ended, and skip the share of it that was trained
+  /// (all of it, if other threads were epochs ahead, whose lead is trained again): some sentences
+  /// of that epoch are trained twice and some not at all, random numbers differ, and ranks make
+  /// their schedule of synchronisations anew. If they train columns, the bits are the same.
   ///
   /// Throws as `fit`, IoError and FormatError if the checkpoint cannot be read, and InvalidArgument
   /// if it belongs to another corpus (by its fingerprint(), if it has one), vocabulary or set of

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include <wordloom/core/error.hpp>
+#include <wordloom/core/parallel.hpp>
 #include <wordloom/sync/detail/quantised_rows.hpp>
 #include <wordloom/sync/detail/row_changes.hpp>
 
@@ -212,8 +213,9 @@ class MpiOperations {
   void start(Kind kind, void* values, std::size_t count, std::size_t unit) {
     const bool has_rows = kind == Kind::sum_quantised;
     const auto part_of = [&](int r) {
-      return static_cast<int>(std::uint64_t{count} * static_cast<unsigned>(r) /
-                              static_cast<unsigned>(size) * (has_rows ? unit : 1));
+      return static_cast<int>(
+          detail::part_of(count, static_cast<std::size_t>(r), ends_.size()).first *
+          (has_rows ? unit : 1));
     };
     const int own = part_of(rank + 1) - part_of(rank);
     for (int r = 0; r < size; ++r) {
@@ -271,9 +273,9 @@ class MpiOperations {
     if (own_.kind == Kind::sum_quantised) {
       if (has_ended_) return;  // the sums are of no use, and their errors may have no place
       const auto r = static_cast<std::size_t>(rank);
-      const std::size_t first = rows_.first_of(r, ends_.size());
-      rows_.add(first, rows_.first_of(r + 1, ends_.size()), ends_.size(),
-                [&](std::size_t of, std::size_t i) {
+      const auto part_rows = rows_.part_of(r, ends_.size());
+      rows_.add(part_rows.first, part_rows.second, ends_.size(),
+                [&, first = part_rows.first](std::size_t of, std::size_t i) {
                   return parts_.data() + of * n + (i - first) * rows_.bytes_of_row();
                 });
       return;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <wordloom/core/detail/finite.hpp>
+#include <wordloom/core/parallel.hpp>
 #include <wordloom/sync/detail/row_changes.hpp>
 
 namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
@@ -17,7 +18,7 @@ namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
 /// Rows of changes of 8, 4, 2 or 1 bit for each value, which ranks sum: as many on each rank.
 ///
 /// A row of bytes has a scale (float), the number of ranks that changed the row (16 bits, exact)
-/// and a code for each value, which stands for (code - (2^bits - 1) / 2) x scale. Byte j has the
+/// and a code for each value; the value is (code - (2^bits - 1) / 2) x scale. Byte j has the
 /// codes of values j, j + n, j + 2 n and so on, if there are n bytes of codes. The last row has a
 /// float to be summed, alone.
 ///
@@ -48,11 +49,13 @@ struct QuantisedRows {
   }
   std::size_t bytes_of_row() const { return bytes_of_row(columns, bits); }
   std::size_t size_bytes() const { return count * bytes_of_row(); }
-  /// Returns the first row that rank `of` adds, of `ranks`; `count` behind the last rank.
-  std::size_t first_of(std::size_t of, std::size_t ranks) const { return count * of / ranks; }
+  /// Returns the rows that rank `of` adds, of `ranks`, as [first, last).
+  std::pair<std::size_t, std::size_t> part_of(std::size_t of, std::size_t ranks) const {
+    return detail::part_of(count, of, ranks);
+  }
 
-  /// Quantises `values` [columns] to a row of bytes and writes the values that it stands for to
-  /// `sent`. `changed`: the number of ranks.
+  /// Quantises `values` [columns] to a row of bytes and writes the quantised values to `sent`
+  /// [columns]. `changed`: the number of ranks.
   void encode(std::byte* row, const float* values, float changed, float* sent) const;
   /// Writes the values of a row of bytes to `values` [columns].
   void decode(const std::byte* row, float* values) const;

@@ -18,10 +18,9 @@ struct RowsView {
   float* expected[2];  // [rows] ExpectedUpdates
   std::size_t rows[2], stride, columns;
   float* agreed;  // [maximum of rows] progress at the last agreement on each row
-  /// [rows] change_of() a row that has not been trained since its last exchange, -1 for others, if
-  /// one rank combines the changes of a row for all, which may leave some of them with a rank;
-  /// null: each rank combines all changes.
-  float* left[2];
+  /// [rows] the squared norm of the part of a row's change that quantisation left unsent; -1 if the
+  /// row was trained since its last exchange. Null if each rank combines all changes itself.
+  float* unsent[2];
 
   /// The common direction of each matrix: see common_direction.
   float* direction;  // [2 x stride], of any length
@@ -52,8 +51,8 @@ struct RowsView {
   WORDLOOM_BOTH std::size_t partners_of(std::size_t matrix) const {
     return rows[1] == 0 ? 0 : 1 - matrix;
   }
-  /// Returns the squared norm of a row's change, equal to the bit if nothing has changed. On the
-  /// host.
+  /// Returns the squared norm of a row's change; the same bits if the row has not changed. Host
+  /// only.
   WORDLOOM_BOTH float change_of(std::size_t matrix, std::size_t row) const {
     const float* const a = model[matrix] + row * stride;
     const float* const b = base[matrix] + row * stride;
@@ -104,8 +103,8 @@ struct TakeRow {
       const std::size_t at = (view.first + i) * view.stride, to = item * view.columns;
       const float square = functions.take_change(view.model[matrix] + at, view.base[matrix] + at,
                                                  view.sums + to, view.own + to, view.columns);
-      const float before = view.left[matrix] ? view.left[matrix][view.first + i] : 0;
-      const float now = view.left[matrix] ? view.change_of(matrix, view.first + i) : square;
+      const float before = view.unsent[matrix] ? view.unsent[matrix][view.first + i] : 0;
+      const float now = view.unsent[matrix] ? view.change_of(matrix, view.first + i) : square;
       functions.write(view.numbers(item), now > 0 && now != before ? 1.0f : 0.0f);
       functions.write(view.numbers(item) + 1, now);
     });
@@ -128,15 +127,15 @@ struct PutRow {
     view.for_each_item(row, [&](std::size_t matrix, std::size_t item) {
       const float* const numbers = view.numbers(item);
       float* const sum = view.sums + item * view.columns;
-      if (!view.left[matrix])
+      if (!view.unsent[matrix])
         combine_item(functions, matrix, row, since, sum, numbers[0], numbers[1]);
       // True if the row was not trained while its change travelled.
-      const bool is_at_rest = view.left[matrix] && view.change_of(matrix, row) == numbers[1];
+      const bool is_at_rest = view.unsent[matrix] && view.change_of(matrix, row) == numbers[1];
       functions.put_change(view.model[matrix] + row * view.stride,
                            view.base[matrix] + row * view.stride, sum,
                            view.own + item * view.columns, view.columns);
-      if (view.left[matrix])
-        view.left[matrix][row] = is_at_rest ? view.change_of(matrix, row) : -1.0f;
+      if (view.unsent[matrix])
+        view.unsent[matrix][row] = is_at_rest ? view.change_of(matrix, row) : -1.0f;
     });
     functions.write(view.agreed + row, static_cast<float>(progress));
   }

@@ -1,10 +1,8 @@
 #pragma once
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -14,27 +12,9 @@
 #include <wordloom/sync/detail/quantised_rows.hpp>
 #include <wordloom/sync/detail/row_changes.hpp>
 #include <wordloom/sync/replica_rows.hpp>
+#include <wordloom/sync/sync_options.hpp>
 
 namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
-
-/// The numbers in which changes travel, by their bits.
-enum class WireFormat : std::uint8_t {
-  fp32 = 32,
-  bf16 = 16,
-  bits8 = 8,
-  bits4 = 4,
-  bits2 = 2,
-  bits1 = 1
-};
-
-/// The names of the formats, in programs.
-inline constexpr std::array<std::pair<const char*, WireFormat>, 6> wire_formats{
-    {{"fp32", WireFormat::fp32},
-     {"bf16", WireFormat::bf16},
-     {"8bit", WireFormat::bits8},
-     {"4bit", WireFormat::bits4},
-     {"2bit", WireFormat::bits2},
-     {"1bit", WireFormat::bits1}}};
 
 /// A Collective that also sums QuantisedRows.
 template <class C>
@@ -49,13 +29,14 @@ class Wire {
   explicit Wire(WireFormat format) : format_(format) {
     constexpr bool on_host = std::is_same_v<Rows, HostRows>;
     if (format == WireFormat::bf16 && !(on_host && Bf16Collective<Ranks>))
-      throw InvalidArgument("these ranks do not exchange bf16 by SyncOptions: use Bf16Ranks");
+      throw InvalidArgument(
+          "these ranks exchange bf16 only as Bf16Ranks(ranks, true): set the format to fp32");
     if (is_quantised() && !(on_host && QuantisedCollective<Ranks>))
       throw InvalidArgument(
-          "these ranks do not exchange quantised changes: use a format of fp32 or bf16");
+          "these ranks cannot exchange quantised changes: set the format to fp32, or use "
+          "ThreadRanks or MpiRanks");
   }
 
-  WireFormat format() const noexcept { return format_; }
   /// Returns whether changes are quantised, and errors remain with the rank that made them.
   bool is_quantised() const noexcept { return format_ < WireFormat::bf16; }
 
@@ -64,8 +45,7 @@ class Wire {
     if (is_quantised())
       return static_cast<double>(
           QuantisedRows::bytes_of_row(columns, static_cast<unsigned>(format_)));
-    return static_cast<double>(columns *
-                               (format_ == WireFormat::bf16 ? sizeof(Bf16) : bytes_of_value));
+    return static_cast<double>(columns * bytes_of_value);
   }
 
   /// Begins to sum the changes that `rows` has taken. `is_last`: makes all replicas equal; then no
@@ -105,14 +85,14 @@ class Wire {
 
  private:
   void encode(const Ranks& ranks, const RowsView& view, bool is_last) {
-    const std::size_t rank = ranks.rank(), size = ranks.size();
     rows_ = {.count = view.items + 1,
              .columns = view.columns,
              .bits = is_last ? 8u : static_cast<unsigned>(format_)};
     bytes_.resize(rows_.size_bytes());
     rows_.data = bytes_.data();
-    own_ = {rows_.first_of(rank, size), (std::min)(rows_.first_of(rank + 1, size), view.items)};
-    errors_.resize((rows_.first_of(rank + 1, size) - own_.first) * view.columns);
+    const auto [first, last] = rows_.part_of(ranks.rank(), ranks.size());
+    own_ = {first, (std::min)(last, view.items)};
+    errors_.resize((last - first) * view.columns);
     rows_.errors = errors_.data();
     keeps_errors_ = !is_last;
     std::vector<float> unused(view.columns);

@@ -74,14 +74,15 @@ class BatchLoop : StepLoop<Kernel, Run> {
   void next() {
     if (batch_.index == sizes_.size()) sizes_.push_back({batch_.words.size(), batch_.ends.size()});
     const auto [words, sentences] = sizes_[batch_.index];
-    const bool is_new = passed_ >= at_.sentences;
+    // A run of other ranks may be resumed within a batch, which is trained if half of it is left.
+    const bool is_new = passed_ + sentences / 2 >= at_.sentences;
     if (is_new) {
       const double first_rate = run_.schedule.rate(progress());
       submitted_ += words;
       batch_.first_sentence = first_stream_ + passed_;
       engine_.submit(batch_, at_.epoch, first_rate, run_.schedule.rate(progress()));
       this->submitted(words, first_rate);
-      at_.sentences += sentences;
+      at_.sentences = passed_ + sentences;
     }
     passed_ += sentences;
     ++batch_.index;

@@ -125,7 +125,7 @@ struct Checkpoint {
   std::uint64_t sync_options = 0;          // fingerprint of the way ranks synchronise
   std::vector<Rank> ranks = {};            // all of the same numbers of epochs and threads
   std::vector<NamedMatrix> matrices = {};  // Model::copy_of_matrices()
-  double dealt_at = -1;                    // see DealtRun; not in the file
+  double resharded_at = -1;                // see ReshardedRun; not in the file
 
   /// Returns the numbers of all ranks, one rank after the other.
   std::vector<std::uint64_t> positions() const;

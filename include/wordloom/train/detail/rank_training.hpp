@@ -13,9 +13,9 @@
 #include <wordloom/model/model.hpp>
 #include <wordloom/sync/concept.hpp>
 #include <wordloom/train/detail/checkpoint.hpp>
-#include <wordloom/train/detail/dealt_run.hpp>
 #include <wordloom/train/detail/model_checks.hpp>
 #include <wordloom/train/detail/rank_run.hpp>
+#include <wordloom/train/detail/resharded_run.hpp>
 #include <wordloom/train/progress.hpp>
 
 namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
@@ -33,9 +33,9 @@ struct RankTraining {
     std::uint64_t corpus_tokens = 0;
     std::optional<std::uint64_t> corpus_vocabulary = {};  // fingerprint, if it has one
     std::function<std::uint64_t()> corpus_fingerprint = {};
-    DealtRun::SentencesOf sentences_of = {};  // empty: threads train columns
-    std::size_t threads = 1;                  // those with a position of their own in the corpus
-    std::uint64_t min_interval = 0;           // see RankInfo
+    ReshardedRun::SentencesOf sentences_of = {};  // empty: threads train columns
+    std::size_t threads = 1;         // those with a position of their own in the corpus
+    std::uint64_t min_interval = 0;  // see RankInfo
     /// Returns the updates for several ranks. Throws InvalidArgument if they cannot train together.
     std::function<ExpectedUpdates()> expected = {};
     std::function<CorpusError()> nothing_trained = {};
@@ -86,7 +86,7 @@ template <class Sync, class Schedule, class Replica>
     Checkpoint loaded = Checkpoint::load(*from);
     loaded.require_run(start, *from, !shares_rows<Sync>);
     model.set_matrices(std::exchange(loaded.matrices, {}));
-    if (!loaded.has_team_of(start)) DealtRun::deal(loaded, start, !traits.sentences_of);
+    if (!loaded.has_team_of(start)) ReshardedRun::reshard(loaded, start, !traits.sentences_of);
     start = std::move(loaded);
   }
   return start;
@@ -129,14 +129,14 @@ std::uint64_t RankTraining<Sync, Schedule, Replica>::start_sync(const Model& mod
       .min_interval = traits.min_interval,
       .resumes = resumes,
       .positions = {
-          start.positions(), {start.synchronisations, start.sync_options}, start.dealt_at}};
+          start.positions(), {start.synchronisations, start.sync_options}, start.resharded_at}};
   if constexpr (shares_rows<Sync>) run.agreed.emplace_back("corpus (fingerprint)", start.corpus);
   if (sync.size() > 1) run.expected = traits.expected();
   const std::uint64_t interval = sync.start(replica, run);
   start.set_positions(run.positions.numbers, run.epochs, traits.threads);
-  start.dealt_at = run.positions.dealt_at;
-  if (start.dealt_at >= 0 && traits.sentences_of)
-    DealtRun::skip_trained(start, sync.rank(), options.parameters.seed, traits.sentences_of);
+  start.resharded_at = run.positions.resharded_at;
+  if (start.resharded_at >= 0 && traits.sentences_of)
+    ReshardedRun::skip_trained(start, sync.rank(), options.parameters.seed, traits.sentences_of);
   return interval;
 }
 

@@ -23,11 +23,11 @@
 #include <wordloom/train/detail/batch_loop.hpp>
 #include <wordloom/train/detail/checkpoint.hpp>
 #include <wordloom/train/detail/column_loop.hpp>
-#include <wordloom/train/detail/dealt_run.hpp>
 #include <wordloom/train/detail/encoder_rounds.hpp>
 #include <wordloom/train/detail/host_columns.hpp>
 #include <wordloom/train/detail/rank_run.hpp>
 #include <wordloom/train/detail/rank_training.hpp>
+#include <wordloom/train/detail/resharded_run.hpp>
 #include <wordloom/train/detail/thread_loop.hpp>
 
 namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
@@ -155,7 +155,7 @@ struct Training : RankTraining<Sync, Schedule, ReplicaOf<Kernel>> {
     if constexpr (requires { corpus.fingerprint(); })
       traits.corpus_fingerprint = [&corpus] { return corpus.fingerprint(); };
     if constexpr (!has_two_steps<Sampler>)
-      traits.sentences_of = DealtRun::sentences_of(
+      traits.sentences_of = ReshardedRun::sentences_of(
           corpus, on_device ? longest_piece(traits.corpus_tokens / sync.size()) : 0);
     if constexpr (!on_device && !has_two_steps<Sampler>)
       traits.threads = resolve_threads(options.parameters.threads);

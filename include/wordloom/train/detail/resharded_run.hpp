@@ -14,10 +14,10 @@
 
 namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
 
-/// A run that other ranks and threads resume than those that wrote its checkpoint. All begin in the
-/// first epoch that some thread has not ended, where each leaves out an equal share of its shard:
-/// as many words as were trained, but not always the same ones.
-struct DealtRun {
+/// Resumes a checkpoint with another number of ranks or threads than those that wrote it. All begin
+/// in the first epoch that some thread has not ended, and skip an equal share of their shards: as
+/// many words as were trained, but not always the same words.
+struct ReshardedRun {
   /// Returns the number of sentences (on a device: of their pieces) that hold the first so many
   /// words of a shard.
   using SentencesOf = std::function<std::uint64_t(const Shard&, std::uint64_t)>;
@@ -25,9 +25,10 @@ struct DealtRun {
   /// Makes the random streams of threads that continue the work of others differ from theirs.
   static constexpr std::uint64_t streams = 0x6465616c74;
 
-  /// Deals the rest of the run to as many ranks and threads as `team` has, and sets `dealt_at` to
-  /// its progress. Threads that train columns, which all have the same position, keep it.
-  static void deal(Checkpoint& run, const Checkpoint& team, bool columns);
+  /// Divides the rest of the run among as many ranks and threads as `team` has, and sets
+  /// `resharded_at` to its progress. Threads that train columns, which all have the same position,
+  /// keep it.
+  static void reshard(Checkpoint& run, const Checkpoint& team, bool columns);
 
   /// Makes a rank's threads begin behind the share of the epoch that was trained.
   static void skip_trained(Checkpoint& run, std::size_t rank, std::uint64_t seed,
@@ -51,7 +52,8 @@ struct DealtRun {
 
 #if WORDLOOM_DEFINES_FUNCTIONS
 
-WORDLOOM_FUNCTION void DealtRun::deal(Checkpoint& run, const Checkpoint& team, bool columns) {
+WORDLOOM_FUNCTION void ReshardedRun::reshard(Checkpoint& run, const Checkpoint& team,
+                                             bool columns) {
   const std::size_t epochs = run.ranks[0].losses.size(), count = team.ranks.size();
   Checkpoint::Rank all{0, std::vector<Checkpoint::EpochLoss>(epochs), {}};
   Checkpoint::Thread first = run.ranks[0].threads.at(0);
@@ -66,7 +68,7 @@ WORDLOOM_FUNCTION void DealtRun::deal(Checkpoint& run, const Checkpoint& team, b
     }
   }
   const double total = static_cast<double>(run.corpus_tokens) * static_cast<double>(epochs);
-  run.dealt_at = (std::min)(1.0, static_cast<double>(all.tokens) / (std::max)(total, 1.0));
+  run.resharded_at = (std::min)(1.0, static_cast<double>(all.tokens) / (std::max)(total, 1.0));
   first = {.epoch = first.epoch, .sentences = columns ? first.sentences : 0};
   all.tokens /= count;
   for (Checkpoint::EpochLoss& loss : all.losses) {
@@ -77,11 +79,12 @@ WORDLOOM_FUNCTION void DealtRun::deal(Checkpoint& run, const Checkpoint& team, b
   run.ranks.assign(count, all);
 }
 
-WORDLOOM_FUNCTION void DealtRun::skip_trained(Checkpoint& run, std::size_t rank, std::uint64_t seed,
-                                              const SentencesOf& sentences_of) {
+WORDLOOM_FUNCTION void ReshardedRun::skip_trained(Checkpoint& run, std::size_t rank,
+                                                  std::uint64_t seed,
+                                                  const SentencesOf& sentences_of) {
   auto& threads = run.ranks[rank].threads;
   const std::size_t epochs = run.ranks[rank].losses.size(), epoch = threads[0].epoch;
-  const double share = run.dealt_at * static_cast<double>(epochs) - static_cast<double>(epoch);
+  const double share = run.resharded_at * static_cast<double>(epochs) - static_cast<double>(epoch);
   if (share <= 0 || epoch == epochs) return;
   const std::size_t shards = run.ranks.size() * threads.size();
   const std::uint64_t shard_words = run.corpus_tokens / shards;
