@@ -56,12 +56,12 @@ void declare(CLI::App& app, Options& options) {
       ->check(whole_number)
       ->capture_default_str();
   app.add_option("--scoring", options.scoring,
-                 "word2vec | gensim (its default) | npmi (gensim's; from -1 to 1)")
+                 "word2vec | gensim (gensim's default score) | npmi (gensim's; from -1 to 1)")
       ->check(CLI::IsMember({"word2vec", "gensim", "npmi"}))
       ->capture_default_str();
   app.add_option("--across-lines", options.across_lines,
                  "1: the last word of a line and the first of the next count as a pair, as in "
-                 "word2phrase; 0: not, as in gensim. By --scoring");
+                 "word2phrase; 0: not, as in gensim. Default: that of --scoring");
   app.add_option("--connectors", options.connectors,
                  "Words that may be inside of phrases, such as \"of the and\"");
   app.add_option("--delimiter", options.phrases.delimiter, "Joins the words of a phrase")
@@ -111,7 +111,10 @@ void check(const CLI::App& app, const std::vector<std::string>& arguments, Optio
     phrases.validate();
   } catch (const InvalidArgument& error) {  // the options have the names of the parameters
     std::string message = error.what();
-    std::replace(message.begin(), message.begin() + static_cast<long>(message.find(' ')), '_', '-');
+    for (char& c : message) {
+      if (c == ' ') break;
+      if (c == '_') c = '-';
+    }
     throw InvalidArgument((message.starts_with("the ") ? "" : "--") + message);
   }
   if (options.debug == 0) options.quiet = true;
@@ -167,8 +170,8 @@ int run(int argc, char** argv, Cluster&) {
     if (phrases.dropped() > 0)
       warn("word2phrase",
            {"more than --max-pairs " + std::to_string(options.phrases.max_pairs) +
-            " different pairs: those counted up to " + std::to_string(phrases.dropped()) +
-            " times were dropped on the way, counts may be too low"});
+            " different pairs: those counted at most " + std::to_string(phrases.dropped()) +
+            " times were dropped, so counts may be too low; give a higher --max-pairs"});
     if (saved) {
       phrases.write(*saved);
       saved->commit();

@@ -7,8 +7,9 @@
 #include <wordloom/corpus/phrases.hpp>
 #include <wordloom/wordloom.hpp>
 
-#include "interrupts.hpp"
+#include "command_line.hpp"
 #include "options.hpp"
+#include "reading.hpp"
 
 /// A text with its phrases joined, for --phrases.
 struct JoinedText {
@@ -21,23 +22,23 @@ struct JoinedText {
 /// Learns the phrases of --train, writes them to `saved`, and returns the text with them.
 inline JoinedText join_phrases(const Options& options, std::optional<wordloom::AtomicFile>& saved) {
   using namespace wordloom;
-  const auto words =
-      Vocabulary::from_text(options.train, {.min_count = 1,
-                                            .threads = options.parameters.threads,
-                                            .before_piece = check_signals,
-                                            .unicode_spaces = options.unicode_spaces});
-  const CorpusOptions reading{.max_sentence_length = options.max_sentence,
-                              .join_lines = options.join_lines,
-                              .threads = options.parameters.threads,
-                              .cache = options.cache,
-                              .before_piece = check_signals,
-                              .unicode_spaces = options.unicode_spaces};
+  auto counting = counting_of(options);
+  counting.min_count = 1;
+  counting.max_size = 0;
+  const auto words = Vocabulary::from_text(options.train, counting);
+  const CorpusOptions reading = reading_of(options);
   const auto join = [&](const auto& text) {
     const auto phrases = Phrases::learn(text, words,
                                         {.min_count = std::max<std::uint64_t>(options.min_count, 1),
                                          .threshold = options.phrase_threshold,
                                          .passes = options.phrases,
                                          .threads = options.parameters.threads});
+    if (phrases.dropped() > 0)
+      warn("word2vec", {"more than " + std::to_string(Phrases::Options().max_pairs) +
+                        " different pairs of words: those counted at most " +
+                        std::to_string(phrases.dropped()) +
+                        " times were dropped, so counts may be too low; join the text by "
+                        "word2phrase --max-pairs instead"});
     if (saved) {
       phrases.write(*saved);
       saved->commit();

@@ -16,6 +16,7 @@
 #include "join_phrases.hpp"
 #include "options.hpp"
 #include "program.hpp"
+#include "reading.hpp"
 #include "svd_method.hpp"
 #include "training_run.hpp"
 
@@ -71,11 +72,7 @@ struct Prepared : PreparedFiles {
 /// the number of words that it has counted to `read`.
 wordloom::Vocabulary make_vocabulary(const Options& options, const Cluster& cluster,
                                      std::uint64_t& read) {
-  const wordloom::VocabularyOptions limits{.min_count = options.min_count,
-                                           .max_size = options.max_vocabulary,
-                                           .threads = options.parameters.threads,
-                                           .before_piece = check_signals,
-                                           .unicode_spaces = options.unicode_spaces};
+  const wordloom::VocabularyOptions limits = counting_of(options);
   if (!options.read_vocab.empty()) return wordloom::Vocabulary::load(options.read_vocab, limits);
   if (!cluster.is_joined()) {
     auto vocabulary = wordloom::Vocabulary::from_text(options.train, limits);
@@ -90,12 +87,7 @@ wordloom::Vocabulary make_vocabulary(const Options& options, const Cluster& clus
 /// `read` to the number of its words, unknown ones included.
 wordloom::AnyCorpus make_corpus(const Options& options, Cluster& cluster,
                                 const wordloom::Vocabulary& vocabulary, std::uint64_t& read) {
-  const wordloom::CorpusOptions reading{.max_sentence_length = options.max_sentence,
-                                        .join_lines = options.join_lines,
-                                        .threads = options.parameters.threads,
-                                        .cache = options.cache,
-                                        .before_piece = check_signals,
-                                        .unicode_spaces = options.unicode_spaces};
+  const wordloom::CorpusOptions reading = reading_of(options);
   using namespace wordloom;
   const auto counted = [&](const auto& corpus) {
     read = corpus.words_read();

@@ -376,7 +376,10 @@ TEST_CASE("options and corpora that cannot be used are refused", "[phrases]") {
   const auto corpus = EncodedCorpus::from_text(folder / "t", words);
   const auto other = Vocabulary::from_text(folder / "t", {.min_count = 2});
   CHECK(contains(
-      message_of<InvalidArgument>([&] { static_cast<void>(Phrases::learn(corpus, other)); }),
+      message_of<CorpusError>([&] { static_cast<void>(Phrases::learn(corpus, other)); }),
+      "another vocabulary"));
+  CHECK(contains(
+      message_of<CorpusError>([&] { static_cast<void>(Phrases().apply(corpus, other)); }),
       "another vocabulary"));
   const std::vector<std::vector<WordId>> none;
   CHECK(contains(message_of<CorpusError>([&] {

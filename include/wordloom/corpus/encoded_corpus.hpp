@@ -1,12 +1,10 @@
 #pragma once
 #include <algorithm>
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
-#include <mutex>
 #include <new>
 #include <optional>
 #include <span>
@@ -23,6 +21,7 @@
 #include <wordloom/corpus/detail/corpus_file.hpp>
 #include <wordloom/corpus/detail/encoded_memory.hpp>
 #include <wordloom/corpus/detail/sentences_in_memory.hpp>
+#include <wordloom/corpus/detail/turns.hpp>
 #include <wordloom/corpus/text_corpus.hpp>
 #include <wordloom/corpus/text_pieces.hpp>
 #include <wordloom/corpus/vocabulary.hpp>
@@ -187,11 +186,7 @@ class EncodedCorpus {
     detail::SentenceSplitter splitter(options.max_sentence_length);
     std::vector<std::uint64_t> ends;
     std::uint64_t tokens = 0;  // of the pieces before
-    // Threads take turns in the order of their pieces; if one fails, no other waits for ever.
-    std::mutex guard;
-    std::condition_variable changed;
-    std::size_t turn = 0;
-    bool failed = false;
+    detail::Turns turns;
     detail::run_threads(pieces.threads(options.threads), [&](std::size_t) {
       std::vector<WordId> ids, words;
       try {
@@ -199,23 +194,19 @@ class EncodedCorpus {
           ids.clear();
           const auto read = detail::encode(piece->text, vocabulary, options, ids);
           piece->memory.reset();
-          std::unique_lock lock(guard);
-          words_read += read;
-          changed.wait(lock, [&] { return piece->index == turn || failed; });
-          if (failed) return;
-          words.clear();
-          std::span<const WordId> rest = ids;
-          while (splitter.next(rest, words)) ends.push_back(tokens + words.size());
-          tokens += words.size();
-          if (!pieces.is_contiguous() && splitter.end_sentence()) ends.push_back(tokens);
-          append(words);
-          ++turn;
-          changed.notify_all();
+          const bool goes_on = turns.take(piece->index, [&] {
+            words_read += read;
+            words.clear();
+            std::span<const WordId> rest = ids;
+            while (splitter.next(rest, words)) ends.push_back(tokens + words.size());
+            tokens += words.size();
+            if (!pieces.is_contiguous() && splitter.end_sentence()) ends.push_back(tokens);
+            append(words);
+          });
+          if (!goes_on) return;
         }
       } catch (...) {
-        const std::lock_guard lock(guard);
-        failed = true;
-        changed.notify_all();
+        turns.fail();
         throw;
       }
     });

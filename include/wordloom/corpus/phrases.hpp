@@ -20,6 +20,7 @@
 #include <wordloom/core/types.hpp>
 #include <wordloom/core/words.hpp>
 #include <wordloom/corpus/concept.hpp>
+#include <wordloom/corpus/detail/corpus_ids.hpp>
 #include <wordloom/corpus/detail/join_text.hpp>
 #include <wordloom/corpus/detail/phrase_counter.hpp>
 #include <wordloom/corpus/detail/phrase_joiner.hpp>
@@ -45,11 +46,11 @@ class Phrases {
  public:
   /// The score of a pair of words with counts a and b that follow each other ab times, in a corpus
   /// of n words: a pair is a phrase if its score is above the threshold.
-  enum class Scoring : unsigned char {
-    word2vec,  ///< (ab - min_count) / a / b * n, as word2phrase.c; a, b, ab at least min_count
-    gensim,    ///< (ab - min_count) / (a * b) * (number of different words and pairs)
-    npmi       ///< ln(ab * n / (a * b)) / -ln(ab / n), from -1 to 1, as gensim; ab: min_count
-  };
+  ///
+  /// `word2vec`: (ab - min_count) / a / b * n, as word2phrase.c; a, b and ab are at least
+  /// min_count. `gensim`: (ab - min_count) / (a * b) * (number of different words and pairs).
+  /// `npmi`: ln(ab * n / (a * b)) / -ln(ab / n), from -1 to 1, as gensim; ab is at least min_count.
+  using Scoring = detail::PhraseScorer::Kind;
 
   /// The rules by which phrases are learned.
   struct Options {
@@ -100,14 +101,15 @@ class Phrases {
   template <Corpus C>
   class JoinedCorpus;
 
-  /// Makes no phrases.
+  /// Makes an empty set: one pass without phrases.
   Phrases() : Phrases(std::vector<std::vector<Phrase>>(1), {}, "_") {}
 
-  /// Learns phrases from a corpus and its vocabulary, in one reading for each pass, and one more
-  /// from the second pass on. Give a vocabulary of all words (min_count = 1): words that it lacks
-  /// would vanish from between their neighbours. Throws InvalidArgument for options out of bounds
-  /// and for a vocabulary that is not that of the corpus, CorpusError for a corpus without words,
-  /// and what reading the corpus throws.
+  /// Learns phrases from a corpus and its vocabulary. Each pass reads the corpus once in each
+  /// thread, once more to count words if the vocabulary has other counts, and from the second pass
+  /// on once more to join. Give a vocabulary of all words (min_count = 1): words that it lacks
+  /// would vanish from between their neighbours. Throws InvalidArgument for options out of bounds,
+  /// CorpusError for a corpus without words or encoded with another vocabulary, and what reading
+  /// the corpus throws.
   template <Corpus C>
   [[nodiscard]] static Phrases learn(const C& corpus, const Vocabulary& vocabulary,
                                      const Options& options);
@@ -119,17 +121,19 @@ class Phrases {
   /// Returns the corpus with its phrases joined, and its vocabulary: `auto [vocabulary, joined] =
   /// phrases.apply(corpus, all_words, {.min_count = 5})`. Phrases are joined from left to right, as
   /// sentences are read. Reads the corpus once, with one thread. Throws CorpusError if no word is
-  /// left, and what reading the corpus throws.
+  /// left or the corpus was encoded with another vocabulary, and what reading the corpus throws.
   template <Corpus C>
   [[nodiscard]] std::pair<Vocabulary, JoinedCorpus<C>> apply(
       const C& corpus, const Vocabulary& vocabulary, const VocabularyOptions& counting = {}) const;
 
-  /// Returns a line with its phrases joined and one blank between its words.
+  /// Returns a line with its phrases joined and one blank between its words. Makes a table of all
+  /// phrases at each call: join_text is for many lines.
   [[nodiscard]] std::string join(std::string_view line) const;
 
   /// Writes a text with its phrases joined, line by line, into an open file; does not commit. Reads
-  /// the text in pieces, with `reading.threads`; of the other options, piece_bytes, before_piece
-  /// and unicode_spaces have an effect. Throws IoError and FormatError.
+  /// the text in pieces, with `reading.threads`; of the other options, part, piece_bytes,
+  /// before_piece and unicode_spaces have an effect. Throws InvalidArgument (options), IoError and
+  /// FormatError.
   void join_text(const std::filesystem::path& text, AtomicFile& output,
                  const CorpusOptions& reading = {}) const;
 
@@ -156,8 +160,8 @@ class Phrases {
   void pass(std::size_t i) const&& = delete;
   const std::string& delimiter() const& noexcept { return store_->delimiter; }
   void delimiter() const&& = delete;
-  /// Returns the highest count of pairs that learning dropped for want of space (max_pairs); 0 if
-  /// all were counted. Not saved.
+  /// Returns the highest count of pairs that learning dropped because there were more than
+  /// max_pairs; 0 if all were counted. Not saved.
   std::uint64_t dropped() const noexcept { return store_->dropped; }
 
   friend bool operator==(const Phrases& a, const Phrases& b) {
@@ -197,8 +201,9 @@ class Phrases {
 };
 
 /// A corpus whose sentences are those of another one with phrases joined; words that the new
-/// vocabulary lacks are left out. Memory: 5 bytes and the text of each word of the other corpus,
-/// known or not. Immutable; copies share it; as thread-safe as the other corpus.
+/// vocabulary lacks are left out. Memory: a list of the words of the other vocabulary (28 to
+/// 44 bytes and the text of each), 1 byte a word for each pass, and a table of phrases. Immutable;
+/// copies share it; as thread-safe as the other corpus.
 template <Corpus C>
 class Phrases::JoinedCorpus {
  public:

@@ -15,6 +15,7 @@
 #include <wordloom/core/parallel.hpp>
 #include <wordloom/core/types.hpp>
 #include <wordloom/corpus/concept.hpp>
+#include <wordloom/corpus/detail/corpus_ids.hpp>
 #include <wordloom/corpus/detail/word_context_file.hpp>
 #include <wordloom/corpus/vocabulary.hpp>
 #include <wordloom/corpus/word_context_lists.hpp>
@@ -50,9 +51,7 @@ class WordContextMatrix {
   [[nodiscard]] static WordContextMatrix from(const C& corpus, const Vocabulary& vocabulary,
                                               const Options& options = {}) {
     options.validate();
-    if constexpr (requires { corpus.vocabulary_fingerprint(); })
-      if (corpus.vocabulary_fingerprint() != vocabulary.fingerprint())
-        throw CorpusError("the corpus was encoded with another vocabulary");
+    detail::require_same_vocabulary(corpus, vocabulary);
     if (options.file.empty())
       return {std::make_shared<const detail::WordContextLists>(
                   corpus, vocabulary, options, (std::max<std::size_t>)(options.columns, 65'536)),

@@ -1,8 +1,6 @@
 #pragma once
-#include <condition_variable>
 #include <cstddef>
 #include <filesystem>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,6 +9,7 @@
 #include <wordloom/core/parallel.hpp>
 #include <wordloom/core/types.hpp>
 #include <wordloom/corpus/detail/phrase_joiner.hpp>
+#include <wordloom/corpus/detail/turns.hpp>
 #include <wordloom/corpus/detail/unicode_spaces.hpp>
 #include <wordloom/corpus/text_corpus.hpp>
 #include <wordloom/corpus/text_pieces.hpp>
@@ -109,30 +108,22 @@ WORDLOOM_FUNCTION void join_text(const PhraseIds& phrases, const std::filesystem
                     reading.before_piece);
   TextJoiner joiner(phrases);
   std::string joined;
-  // If one thread fails, no other waits for ever.
-  std::mutex guard;
-  std::condition_variable changed;
-  std::size_t turn = 0;
-  bool failed = false;
+  Turns turns;
   run_threads(pieces.threads(reading.threads), [&](std::size_t) {
     std::vector<TextToken> tokens;
     try {
       while (const auto piece = pieces.next()) {
         tokens.clear();
         joiner.tokens(piece->text, reading.unicode_spaces, tokens);
-        std::unique_lock lock(guard);
-        changed.wait(lock, [&] { return piece->index == turn || failed; });
-        if (failed) return;
-        joined.clear();
-        joiner.take(tokens, joined);
-        output.write(joined);
-        ++turn;
-        changed.notify_all();
+        const bool goes_on = turns.take(piece->index, [&] {
+          joined.clear();
+          joiner.take(tokens, joined);
+          output.write(joined);
+        });
+        if (!goes_on) return;
       }
     } catch (...) {
-      const std::lock_guard lock(guard);
-      failed = true;
-      changed.notify_all();
+      turns.fail();
       throw;
     }
   });

@@ -12,6 +12,7 @@
 #include <wordloom/core/random.hpp>
 #include <wordloom/core/types.hpp>
 #include <wordloom/corpus/concept.hpp>
+#include <wordloom/corpus/detail/corpus_ids.hpp>
 #include <wordloom/corpus/detail/nothing_to_train.hpp>
 #include <wordloom/corpus/subsampling.hpp>
 #include <wordloom/corpus/vocabulary.hpp>
@@ -48,7 +49,7 @@ struct KeptWords {
         Random random(seed ^ own_streams, i);
         for (const std::span<const WordId> sentence :
              corpus.sentences(Shard{i, part_count, 0, seed})) {
-          check_ids(sentence, vocabulary);
+          check_ids(sentence, vocabulary.size());
           const auto words = subsampling(sentence, random, buffer);
           if (words.size() < 2) continue;
           if (!contexts && has_contexts(words)) contexts = true;
@@ -71,14 +72,6 @@ struct KeptWords {
  private:
   // Makes these streams of random numbers differ from those of corpora and samplers.
   static constexpr std::uint64_t own_streams = 0x6b656570776f7264;
-
-  static void check_ids(std::span<const WordId> sentence, const Vocabulary& vocabulary) {
-    WordId highest = 0;
-    for (const WordId id : sentence) highest = (std::max)(highest, id);
-    if (!sentence.empty() && highest >= vocabulary.size())
-      throw CorpusError{"the corpus has the word id ", highest, ", the vocabulary has only ",
-                        vocabulary.size(), " words"};
-  }
 };
 
 }}}  // namespace wordloom::WORDLOOM_ABI::detail

@@ -17,6 +17,7 @@
 #include <wordloom/core/types.hpp>
 #include <wordloom/core/words.hpp>
 #include <wordloom/corpus/concept.hpp>
+#include <wordloom/corpus/detail/corpus_ids.hpp>
 #include <wordloom/corpus/detail/pair_table.hpp>
 #include <wordloom/corpus/detail/phrase_scorer.hpp>
 
@@ -62,7 +63,7 @@ class PhraseCounter {
       const auto [first, last] = part_of(part_count, thread, threads);
       Reader reader(*this, first, last);
       for (const std::span<const WordId> sentence : corpus.sentences(Shard{})) {
-        check(sentence);
+        check_ids(sentence, words_.size());
         for (const WordId id : sentence) reader.take(id);
         if (!options_.across_sentences) reader.end_sentence();
       }
@@ -169,14 +170,6 @@ class PhraseCounter {
     const unsigned a = features_[first], b = features_[second];
     const bool begins = (a & begins_word) != 0, ends = (b & ends_word) != 0;
     return ((a | b) & holds_delimiter) != 0 || (has_between ? begins || ends : begins && ends);
-  }
-
-  void check(std::span<const WordId> sentence) const {
-    WordId highest = 0;
-    for (const WordId id : sentence) highest = (std::max)(highest, id);
-    if (!sentence.empty() && highest >= words_.size())
-      throw CorpusError{"the corpus has the word id ", highest, ", the vocabulary has only ",
-                        words_.size(), " words"};
   }
 
   std::uint32_t count_of(const WordPair& pair) const noexcept {

@@ -4,9 +4,7 @@ namespace wordloom { inline namespace WORDLOOM_ABI {
 /// Returns the counts of the words of a corpus; reads it if they are not those of the vocabulary.
 template <Corpus C>
 std::vector<std::uint64_t> Phrases::counts(const C& corpus, const Vocabulary& vocabulary) {
-  if constexpr (requires { corpus.vocabulary_fingerprint(); })
-    if (corpus.vocabulary_fingerprint() != vocabulary.fingerprint())
-      throw InvalidArgument("the corpus was made with another vocabulary");
+  detail::require_same_vocabulary(corpus, vocabulary);
   if (corpus.token_count() == 0) throw CorpusError("the corpus has no words");
   const auto known = vocabulary.counts();
   if (corpus.token_count() == vocabulary.total_count()) return {known.begin(), known.end()};
@@ -20,10 +18,7 @@ std::vector<std::uint64_t> Phrases::counts(const C& corpus, const Vocabulary& vo
 template <Corpus C>
 std::vector<Phrases::Phrase> Phrases::learn_pass(const C& corpus, const Vocabulary& vocabulary,
                                                  const Options& options, std::uint64_t& dropped) {
-  using Kind = detail::PhraseScorer::Kind;
-  const detail::PhraseScorer scorer{.kind = options.scoring == Scoring::word2vec ? Kind::word2vec
-                                            : options.scoring == Scoring::gensim ? Kind::gensim
-                                                                                 : Kind::npmi,
+  const detail::PhraseScorer scorer{.kind = options.scoring,
                                     .min_count = options.min_count,
                                     .threshold = options.threshold,
                                     .words = corpus.token_count()};
@@ -64,18 +59,15 @@ template <Corpus C>
 std::pair<Vocabulary, Phrases::JoinedCorpus<C>> Phrases::apply(
     const C& corpus, const Vocabulary& vocabulary, const VocabularyOptions& counting) const {
   using Shared = typename JoinedCorpus<C>::Shared;
+  detail::require_same_vocabulary(corpus, vocabulary);
   const auto shared = std::make_shared<Shared>(Shared{ids(vocabulary.words()), {}});
   const WordList& words = shared->phrases.words();
   std::vector<std::uint64_t> counts(words.size());
   detail::PhraseJoiner joiner(shared->phrases);
   const auto use = [&](WordId id) { ++counts[id]; };
   for (const std::span<const WordId> sentence : corpus.sentences(Shard{})) {
-    for (const WordId id : sentence) {
-      if (id >= vocabulary.size())
-        throw CorpusError{"the corpus has the word id ", id, ", the vocabulary has only ",
-                          vocabulary.size(), " words"};
-      joiner.push(id, use);
-    }
+    detail::check_ids(sentence, vocabulary.size());
+    for (const WordId id : sentence) joiner.push(id, use);
     joiner.flush(use);
   }
   const Vocabulary joined = vocabulary_of(words, counts, counting, shared->ids);
@@ -95,10 +87,11 @@ WORDLOOM_FUNCTION void Phrases::Options::validate() const {
   if (max_pairs == 0) throw InvalidArgument("max_pairs is 0, must be above 0");
   if (!detail::is_word(delimiter))
     throw InvalidArgument{"the delimiter is ", detail::shown(delimiter),
-                          ", must not be empty and hold no white space"};
+                          ", must be one character or more, without white space"};
   for (const std::string& connector : connectors)
-    if (connector.find_first_of(" \t\n\v\f\r") != connector.npos || connector.empty())
-      throw InvalidArgument{"the connector ", detail::shown(connector), " is not one word"};
+    if (!detail::is_word(connector))
+      throw InvalidArgument{"the connector ", detail::shown(connector),
+                            " is not one word: give each word on its own"};
   resolve_threads(threads);
 }
 
