@@ -200,7 +200,7 @@ int main(int argc, char** argv) try {
   if (file.format() == VectorFormat::compressed && format.empty() && loading.limit == 0 &&
       small.empty()) {
     const auto words = file.compressed();
-    words.validate();
+    if (search.empty()) words.validate();  // decoded() does so, too
     answer_small(words);
   } else {
     with_vectors_in(file, format, loading, [&](const auto& words) {

@@ -1,9 +1,7 @@
 // Ranks the documents of a file, one a line, by their similarity to a question:
 // rank_documents VECTORS DOCUMENTS QUESTION
 #include <exception>
-#include <fstream>
 #include <iostream>
-#include <string>
 #include <vector>
 #include <wordloom/evaluation/sentence_vectors.hpp>
 #include <wordloom/wordloom.hpp>
@@ -13,10 +11,7 @@ using namespace wordloom;
 int main(int argc, char** argv) try {
   if (argc != 4) throw InvalidArgument("usage: rank_documents VECTORS DOCUMENTS QUESTION");
   const auto words = Embeddings::load(argv[1]);
-  std::vector<std::string> documents;
-  std::ifstream file(argv[2]);
-  for (std::string line; std::getline(file, line);) documents.push_back(line);
-  if (!file.eof()) throw IoError(std::string("cannot read ") + argv[2]);
+  const auto documents = SentenceVectors::load_sentences(argv[2]);
 
   // Vectors in order of frequency: the counts that `sif` needs follow Zipf's law.
   const SentenceVectors vectors(words, documents,

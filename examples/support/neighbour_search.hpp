@@ -76,7 +76,8 @@ OtherSearch search_by_index(const Words& words, const SearchOptions& options, st
   const auto made = [&] {
     const wordloom::Embeddings known = words.in_vocabulary();
     if (std::filesystem::exists(options.index)) return NearestIndex::load(options.index, known);
-    static_cast<void>(wordloom::AtomicFile{options.index});  // a wrong name costs no minutes
+    static_cast<void>(
+        wordloom::AtomicFile{options.index});  // fails before it is built if it cannot be written
     const auto start = std::chrono::steady_clock::now();
     NearestIndex index(known);
     index.save(options.index);

@@ -8,7 +8,7 @@
 #include <wordloom/core/row_matrix.hpp>
 #include <wordloom/model/embeddings.hpp>
 
-#if !WORDLOOM_DEFINES_FUNCTIONS && !defined(WORDLOOM_HAS_EIGEN)
+#if !defined(WORDLOOM_HAS_EIGEN) && (!WORDLOOM_DEFINES_FUNCTIONS || !__has_include(<Eigen/Core>))
 #error "alignment.hpp needs Eigen: install it (Debian: libeigen3-dev) and link wordloom::eigen"
 #endif
 #if WORDLOOM_DEFINES_FUNCTIONS
@@ -30,7 +30,7 @@ namespace wordloom { inline namespace WORDLOOM_ABI {
 /// Schoenemann 1966; for words Xing et al. 2015, for changes of meaning Hamilton et al. 2016). With
 /// X^T Y = U S V^T, W = U V^T. Immutable and thread-safe.
 ///
-/// In a header of its own, which needs Eigen 3.4 (CMake: wordloom::eigen).
+/// This header is not part of wordloom.hpp; it needs Eigen 3.4 (CMake: wordloom::eigen).
 class Alignment {
  public:
   /// Words of the first space and of the second that mean the same, such as a bilingual dictionary.
@@ -47,7 +47,6 @@ class Alignment {
     /// The maximum number of shared words, the first ones of `from`, which are the most frequent;
     /// 0: all. Without effect on given pairs.
     std::size_t max_shared = 20'000;
-    std::size_t threads = 0;
   };
 
   /// Learns the rotation of `from` to `to`. Throws InvalidArgument for spaces of different
@@ -124,21 +123,16 @@ WORDLOOM_FUNCTION Alignment::Alignment(const Embeddings& from, const Embeddings&
   const auto d = static_cast<Eigen::Index>(from.dimension());
   if (from.dimension() != to.dimension())
     throw InvalidArgument{"cannot align vectors of dimension ", from.dimension(), " and ",
-                          to.dimension()};
+                          to.dimension(), ": reduce the larger one (Embeddings::reduced)"};
   const auto ids = detail::aligned_ids(from, to, options);
   pairs_ = ids.size();
-  const auto refuse = [&](std::size_t dimensions) {
+  if (pairs_ < from.dimension())
     throw InvalidArgument{"an alignment of dimension ",
                           from.dimension(),
                           " needs at least as many ",
-                          "pairs of words with vectors that differ enough: ",
+                          "pairs of words with vectors, got ",
                           pairs_,
-                          options.pairs.empty() ? " shared words" : " of the pairs",
-                          " have vectors, which span ",
-                          dimensions,
-                          " dimensions"};
-  };
-  if (pairs_ < from.dimension()) refuse(pairs_);
+                          ": give more pairs or reduce the dimension"};
   const auto unit = [d](const Embeddings& space, WordId id) {
     const Eigen::VectorXd v =
         Eigen::Map<const Eigen::VectorXf>(space.vectors().row_data(id), d).cast<double>();
@@ -162,7 +156,14 @@ WORDLOOM_FUNCTION Alignment::Alignment(const Embeddings& from, const Embeddings&
       product, Eigen::ComputeFullU | Eigen::ComputeFullV);
   const auto& values = svd.singularValues();
   const auto spanned = (values.array() > 1e-10 * values(0)).count();
-  if (spanned < d) refuse(static_cast<std::size_t>(spanned));
+  if (spanned < d)
+    throw InvalidArgument{"the vectors of ",
+                          pairs_,
+                          " pairs span only ",
+                          static_cast<std::uint64_t>(spanned),
+                          " of ",
+                          from.dimension(),
+                          " dimensions: give more different pairs or reduce the dimension"};
   const Eigen::MatrixXd w = svd.matrixU() * svd.matrixV().transpose();
   for (Eigen::Index i = 0; i < d; ++i)
     for (Eigen::Index j = 0; j < d; ++j)

@@ -41,19 +41,19 @@ class NearestGraph;
 /// An index that finds the words nearest to a word or a vector by cosine, without comparing it with
 /// all words: a hierarchical graph of near words (HNSW, Malkov and Yashunin 2018, built and
 /// searched by hnswlib). It may miss some of them: recall() measures how many. Scores are those of
-/// Embeddings::most_similar, to the bit. Words whose vectors are zeros are no answers; a question
-/// of zeros is answered by Embeddings::most_similar.
+/// Embeddings::most_similar, to the bit. Zero vectors are never returned; a question of zeros is
+/// answered by Embeddings::most_similar.
 ///
-/// In a header of its own, which needs hnswlib (CMake: wordloom::hnswlib). All members are
-/// thread-safe; copies share the graph. Memory besides the vectors, which it uses where they are:
-/// 8 x connections + 60 bytes a word, and 2 bytes a word for each thread that asks.
+/// This header is not part of wordloom.hpp; it needs hnswlib (CMake: wordloom::hnswlib). All
+/// members are thread-safe; copies share the graph. Memory besides the vectors, which it uses where
+/// they are: 8 x connections + 60 bytes a word, and 2 bytes a word for each thread that asks.
 class NearestIndex {
   using List = std::initializer_list<std::string_view>;
 
  public:
   struct Options {
-    /// Links of a word, and twice as many at the bottom (M of the paper; 2 to 100): more need more
-    /// memory and find more.
+    /// Maximum number of links of a word in an upper layer; the bottom layer has twice as many (M
+    /// of the paper; 2 to 100): more need more memory and find more.
     std::size_t connections = 16;
     /// Candidates for the links of a word (efConstruction; 1 to 100,000).
     std::size_t build_search = 200;
@@ -163,8 +163,9 @@ WORDLOOM_FUNCTION NearestIndex::NearestIndex(Embeddings embeddings, const Option
     if (!detail::is_finite(inverse_lengths[i]) ||
         (inverse_lengths[i] == 0 &&
          !std::ranges::all_of(embeddings_[i], [](float x) { return x == 0; })))
-      throw InvalidArgument{"an index needs finite vectors, that of ",
-                            detail::shown(embeddings_.word(i)), " is not or is too long"};
+      throw InvalidArgument{"cannot index the vector of ", detail::shown(embeddings_.word(i)),
+                            ": it is not finite, or shorter than 3e-39; leave the word out or ",
+                            "scale the vectors"};
     if (inverse_lengths[i] > 0) rows.push_back(static_cast<WordId>(i));
   }
   auto graph = std::make_shared<detail::NearestGraph>(

@@ -119,7 +119,7 @@ TEST_CASE("numbers with a plus sign or too small for a float are read as gensim 
   CHECK(same(Embeddings::load(folder / "v"), make({"a"}, 4, {1.0f, 2.0f, 0.0f, -0.0f})));
 }
 
-TEST_CASE("vectors of a .npy file stay in the file if that is asked for", "[io]") {
+TEST_CASE("LoadOptions::map leaves the vectors of a .npy file in the file", "[io]") {
   const TemporaryFolder folder;
   std::vector<float> numbers;
   for (int i = 0; i < 96; ++i) numbers.push_back(static_cast<float>(i % 7) - 2.5f);
@@ -138,7 +138,8 @@ TEST_CASE("vectors of a .npy file stay in the file if that is asked for", "[io]"
         [&] { static_cast<void>(Embeddings::load(folder / name, {.map = true})); });
   };
   words.save(folder / "bin");
-  CHECK(contains(refusal("bin"), "bin cannot be mapped: its numbers are not one array of float32"));
+  CHECK(
+      contains(refusal("bin"), "bin' cannot be mapped: its numbers are not one array of float32"));
   make({"a", "b"}, 2, {1, 2, 3, 4}).save(folder / "2.npy", VectorFormat::npy);
   CHECK(contains(refusal("2.npy"), "its dimension, 2, is not a multiple of 16"));
 }

@@ -40,6 +40,6 @@ refused 'bytes is 4, must be from 0 to 3' neighbours vectors --compress product 
 refused 'dimension is 4, must be from 1 to 3' neighbours vectors --pca 4
 refused 'components is 3, must be from 0 to 2' neighbours vectors --remove-top 3
 cp vectors kept
-refused "is the same file as\|are one file\|would be lost" neighbours vectors --compress int8 --output ./vectors
+refused 'is the same file as' neighbours vectors --compress int8 --output ./vectors
 cmp vectors kept
 refused 'with --output nothing is answered' neighbours vectors --compress int8 --output x --sentences pairs

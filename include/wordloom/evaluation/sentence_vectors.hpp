@@ -34,7 +34,7 @@ class SentenceVectors {
     /// that is made of subwords has p = 0.
     std::span<const std::uint64_t> counts = {};
     /// Without any counts, takes p(w) of the word with number i as proportional to 1 / (i + 1)
-    /// (Zipf's law), for vectors in order of frequency. Must be asked for.
+    /// (Zipf's law): for vectors in order of frequency. Without it such vectors are refused.
     bool zipf = false;
     LetterCase letter_case = LetterCase::fallback;
     std::size_t threads = 0;
@@ -77,7 +77,7 @@ class SentenceVectors {
       : SentenceVectors(words, sentences, Options{}) {}
 
   /// Returns the lines of a text, plain or .gz, that are not blank. Throws IoError, and FormatError
-  /// for a file without any and for one that is no text.
+  /// if there is no such line or the file is no text.
   static std::vector<std::string> load_sentences(const std::filesystem::path& path);
 
   /// Returns the vectors [S x D]; zeros for a sentence without words that have a vector.

@@ -227,7 +227,9 @@ WORDLOOM_FUNCTION Embeddings Embeddings::load(const std::filesystem::path& path,
 WORDLOOM_FUNCTION Embeddings VectorFile::embeddings(VectorFormat format,
                                                     const LoadOptions& options) const {
   if (options.map && format != VectorFormat::npy)
-    detail::refuse_map(path(), "its numbers are not one array of float32");
+    detail::refuse_map(path(), format == VectorFormat::compressed
+                                   ? "Embeddings hold floats, it holds compressed vectors"
+                                   : "its numbers are not one array of float32");
   switch (format) {
     case VectorFormat::word2vec_text:
       return detail::read_word2vec_text(*file_, options);

@@ -73,8 +73,12 @@ class Leniency {
 
 /// Throws InvalidArgument for LoadOptions::map.
 [[noreturn]] inline void refuse_map(const std::filesystem::path& path, const std::string& reason) {
-  throw InvalidArgument{path, " cannot be mapped: ", reason,
-                        "; Embeddings::compress({.format = float32}) makes a file that can"};
+  throw InvalidArgument{"'",
+                        path,
+                        "' cannot be mapped: ",
+                        reason,
+                        "; save compress({.format = Embeddings::Compression::float32}) and read ",
+                        "that file by CompressedEmbeddings::load"};
 }
 
 /// Rows of vectors whose number is unknown until all are read.

@@ -30,8 +30,9 @@ class InputFile;
 /// bits or codes. They have the names, meanings and errors of Embeddings; scores are those of the
 /// decoded vectors up to the rounding of float32, and do not depend on the number of threads.
 ///
-/// The file is mapped, not read: load() takes milliseconds whatever its size, and processes that
-/// have it open share its memory. Copies share the vectors; all members are thread-safe. Views and
+/// The file is mapped, not read, so that load() takes less than a millisecond and processes that
+/// have it open share its memory. It must not be changed in place or cut while a copy uses it;
+/// save() over it is safe. Copies share the vectors; all members are thread-safe. Views and
 /// references are valid as long as any copy. The content is little-endian.
 class CompressedEmbeddings {
   using List = std::initializer_list<std::string_view>;
@@ -117,7 +118,7 @@ class CompressedEmbeddings {
   [[nodiscard]] std::vector<Neighbour> most_similar(std::span<const float> vector,
                                                     std::size_t k = 10,
                                                     QueryOptions options = {}) const;
-  /// Returns the k words nearest to each of many, which costs less than one query after the other.
+  /// Returns the k words nearest to each of many.
   template <class Words = List>
   requires WordRange<const Words&>
   [[nodiscard]] std::vector<std::vector<Neighbour>> most_similar_each(

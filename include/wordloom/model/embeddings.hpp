@@ -251,14 +251,16 @@ class Embeddings {
   [[nodiscard]] Embeddings by_id(std::size_t rows = 0) const;
   /// Returns a smaller form: see model/compressed_embeddings.hpp (wordloom.hpp).
   [[nodiscard]] CompressedEmbeddings compress(const Compression& compression) const;
-  /// Returns the first words, which are the most frequent of trained vectors.
+  /// Returns the first `words` words, all if there are fewer; those of trained vectors are the most
+  /// frequent.
   [[nodiscard]] Embeddings first(std::size_t words) const;
   /// Returns the vectors without their mean and projected onto the `dimension` directions of the
   /// largest variance (principal component analysis). Any number of threads gives the same bits.
-  /// Throws InvalidArgument. Defined in algebra/principal_components.hpp, as without_top.
+  /// Throws InvalidArgument unless `dimension` is 1 to D and all numbers are finite. Defined in
+  /// algebra/principal_components.hpp, as without_top.
   [[nodiscard]] Embeddings reduced(std::size_t dimension, std::size_t threads = 0) const;
   /// Returns the vectors without their mean and 0 to D - 1 directions of the largest variance
-  /// ("all but the top", Mu and Viswanath 2018, with D / 100).
+  /// ("all but the top", Mu and Viswanath 2018, with D / 100). Throws as reduced().
   [[nodiscard]] Embeddings without_top(std::size_t components, std::size_t threads = 0) const;
 
   /// Returns a copy: code for any vectors uses it, see AnyWordEmbeddings.

@@ -51,10 +51,11 @@ class ProductCentres {
 WORDLOOM_FUNCTION void ProductCentres::set_halves(std::size_t part) {
   const auto [first, last] = columns(part);
   float* const halves = halves_.data() + part * count;
+  const float* const centres = of(part);
   for (std::size_t c = 0; c < count; ++c) {
     halves[c] = 0;
     for (std::size_t k = 0; k < last - first; ++k) {
-      const float x = of(part)[k * count + c];
+      const float x = centres[k * count + c];
       halves[c] += x * x / 2;
     }
   }
