@@ -99,11 +99,10 @@ int main(int argc, char** argv) try {
                  "Word pairs with scores, as published: WS-353, SimLex-999, MEN, RW, ...");
   app.add_option("--analogy", analogy,
                  "Questions: questions-words.txt, a file of BATS or its folder");
-  auto* const sentence_pairs =
-      app.add_option("--sentence-similarity", sentences,
-                     "Pairs of sentences, lines 'score<TAB>sentence<TAB>sentence' (STS): by the "
-                     "mean of their words "
-                     "and, if words have counts, by smooth inverse frequency (sif)");
+  auto* const sentence_pairs = app.add_option(
+      "--sentence-similarity", sentences,
+      "Pairs of sentences, lines 'score<TAB>sentence<TAB>sentence' (STS): by the "
+      "mean of their words and, if words have counts, by smooth inverse frequency (sif)");
   bool zipf = false;
   app.add_flag("--zipf", zipf, "Without counts, take Zipf's law, for words in order of frequency")
       ->needs(sentence_pairs);
@@ -195,8 +194,7 @@ int main(int argc, char** argv) try {
   if (!has_suite && similarity.empty() && analogy.empty() && nodes.empty() && sentences.empty())
     throw wordloom::InvalidArgument(
         "nothing to score: give --similarity, --analogy, --sentence-similarity, --suite, --links "
-        "or "
-        "--labels");
+        "or --labels");
   if (has_suite) {
     for (const char* const option :
          {"--similarity", "--analogy", "--sentence-similarity", "--links", "--labels"})

@@ -25,7 +25,7 @@ inline void warn_of_directions(const Options& options, const wordloom::Graph& gr
                            : trains_walks(options)      ? "--propagate"
                                                         : "--method " + options.method;
   warn("node2vec", {what + " follows each edge in both directions, and an edge in each "
-                           "direction counts twice; only walks keep to directions"});
+                           "direction counts twice; only walks respect directions"});
 }
 
 /// Returns the vectors of the method that the options choose, other than walks.

@@ -1,5 +1,7 @@
 #pragma once
-#ifndef _WIN32
+#ifdef _WIN32
+#include <wordloom/evaluation/letter_case.hpp>
+#else
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>

@@ -20,19 +20,21 @@ struct SuiteComparison {
   std::string name;
   wordloom::Statistics::Difference seeds, items;
   double p = 0;  // the larger of the two, adjusted over the suite by Holm's method; NaN: none
-  std::size_t common = 0;                    // items that all runs have scores of
-  std::size_t scored = 0;                    // items that any run has a score of
-  static constexpr std::size_t least = 100;  // items without which nothing is claimed
+  std::size_t common = 0;                        // items that all runs have scores of
+  std::size_t scored = 0;                        // items that any run has a score of
+  static constexpr std::size_t min_items = 100;  // for a claim
+  static constexpr const char *worse = "worse by more than 0.01",
+                              *not_worse = "not worse by more than 0.01", *open = "open";
 
   std::string claim() const {
     const auto& difference = std::isnan(seeds.p_worse) ? items : seeds;
     if (scored > common && common == 0) return "not compared: no common items";
-    if (common > 0 && common < least) return "too few items";
+    if (common > 0 && common < min_items) return "too few items";
     if (std::isnan(p)) return "not compared";
-    if (p < 0.05) return "not worse by more than 0.01";
+    if (p < 0.05) return not_worse;
     // A score such as macro F1 has no items: seeds alone decide.
     const bool is_worse_on_items = scored == 0 || items.high < -0.01;
-    return difference.high < -0.01 && is_worse_on_items ? "worse by more than 0.01" : "open";
+    return difference.high < -0.01 && is_worse_on_items ? worse : open;
   }
 };
 
@@ -214,10 +216,10 @@ inline void print(std::ostream& out, const std::vector<SuiteComparison>& rows) {
     return std::count_if(rows.begin(), rows.end(),
                          [&](const auto& row) { return row.claim() == claim; });
   };
-  const auto yes = count("worse by more than 0.01"), no = count("not worse by more than 0.01"),
-             open = count("open");
+  const auto yes = count(SuiteComparison::worse), no = count(SuiteComparison::not_worse),
+             open = count(SuiteComparison::open);
   out << "\nIs VECTORS worse than --against by more than 0.01? Of " << rows.size()
       << " tests, yes: " << yes << ", no: " << no << ", open: " << open
-      << " (more seeds may decide), not compared: "
+      << " (more seeds may decide), not compared or too few items: "
       << static_cast<std::ptrdiff_t>(rows.size()) - yes - no - open << '\n';
 }

@@ -109,11 +109,11 @@ WORDLOOM_FUNCTION Embeddings Cleora::fit(const Graph& graph) const {
     const auto row = adjacency.row(i);
     const auto loop = std::ranges::lower_bound(row, i);
     double sum = degrees[i];
-    if (loop != row.end() && *loop == i)
-      sum += adjacency.values(i).empty()
-                 ? 2.0
-                 : 2 * static_cast<double>(
-                           adjacency.values(i)[static_cast<std::size_t>(loop - row.begin())]);
+    // A self-loop counts twice more, as in pycleora.
+    if (loop != row.end() && *loop == i) {
+      const auto at = static_cast<std::size_t>(loop - row.begin());
+      sum += adjacency.values(i).empty() ? 2.0 : 2 * static_cast<double>(adjacency.values(i)[at]);
+    }
     if (sum > 0) scales[i] = static_cast<float>(1 / sum);
   }
   RowMatrix x(graph.node_count(), dimension), y(graph.node_count(), dimension);
@@ -129,7 +129,7 @@ WORDLOOM_FUNCTION Embeddings Cleora::fit(const Graph& graph) const {
     if (whitens) detail::whiten(x, scales, i == iterations, threads);
     if (progress) progress(static_cast<double>(i) / static_cast<double>(iterations));
   }
-  detail::check_told_apart(x, "Cleora");
+  detail::require_nonzero(x, "Cleora");
   const Vocabulary& nodes = graph.vocabulary();
   return Embeddings(nodes.words(), std::move(x), nodes.counts());
 }

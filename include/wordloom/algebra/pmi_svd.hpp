@@ -11,6 +11,7 @@
 #include <wordloom/algebra/detail/truncated_svd.hpp>
 #include <wordloom/algebra/sparse_matrix.hpp>
 #include <wordloom/core/parameters.hpp>
+#include <wordloom/corpus/detail/corpus_ids.hpp>
 #include <wordloom/corpus/detail/kept_words.hpp>
 #include <wordloom/model/embeddings.hpp>
 
@@ -38,7 +39,7 @@ struct PmiSvd {
   double shift = 1;
   /// The power of the singular values (hyperwords' eig), 0 to 10.
   double power = 0.5;
-  /// Returns the sum of a word's two vectors, as word and as context, each of unit length
+  /// Whether a word's vector is the sum of its vectors as word and as context, each of unit length
   /// (hyperwords' w+c).
   bool adds_contexts = false;
   /// Power iterations of the factorisation, 0 to 1000: more are more exact.
@@ -69,9 +70,7 @@ struct PmiSvd {
   template <Corpus C>
   [[nodiscard]] SparseMatrix matrix(const C& corpus, const Vocabulary& vocabulary) const {
     validate();
-    if constexpr (requires { corpus.vocabulary_fingerprint(); })
-      if (corpus.vocabulary_fingerprint() != vocabulary.fingerprint())
-        throw CorpusError("the corpus was encoded with another vocabulary");
+    detail::require_same_vocabulary(corpus, vocabulary);
     return shifted_pmi(
         detail::KeptWords::of(corpus, vocabulary, detail::drops_words(corpus) ? subsample : 0, seed,
                               threads),

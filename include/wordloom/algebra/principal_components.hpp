@@ -31,18 +31,19 @@ CentredRows centred_rows(const Embeddings& embeddings, std::size_t threads);
 
 WORDLOOM_FUNCTION CentredRows centred_rows(const Embeddings& embeddings, std::size_t threads) {
   const RowMatrix& from = embeddings.vectors();
-  std::vector<double> sums(from.columns());
+  std::vector<double> mean(from.columns());
   for (std::size_t i = 0; i < from.rows(); ++i)
-    for (std::size_t c = 0; c < sums.size(); ++c) sums[c] += static_cast<double>(from.row(i)[c]);
-  if (!std::all_of(sums.begin(), sums.end(), [](double sum) { return is_finite(sum); }))
+    for (std::size_t c = 0; c < mean.size(); ++c) mean[c] += static_cast<double>(from.row(i)[c]);
+  if (!std::all_of(mean.begin(), mean.end(), [](double sum) { return is_finite(sum); }))
     throw InvalidArgument("the vectors contain a number that is not finite");
+  for (double& sum : mean) sum /= static_cast<double>(from.rows());
   RowMatrix rows(from.rows(), from.columns());
   for_blocks(rows.rows(), row_block, threads_for(rows.rows() * rows.columns(), threads),
              [&](std::size_t, std::size_t first, std::size_t last) {
                for (std::size_t i = first; i < last; ++i)
-                 for (std::size_t c = 0; c < sums.size(); ++c)
-                   rows.row(i)[c] = static_cast<float>(static_cast<double>(from.row(i)[c]) -
-                                                       sums[c] / static_cast<double>(from.rows()));
+                 for (std::size_t c = 0; c < mean.size(); ++c)
+                   rows.row(i)[c] =
+                       static_cast<float>(static_cast<double>(from.row(i)[c]) - mean[c]);
              });
   EigenPairs components = symmetric_eigen(gram(rows, threads));
   return {std::move(rows), std::move(components)};

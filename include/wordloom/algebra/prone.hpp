@@ -93,7 +93,7 @@ WORDLOOM_FUNCTION Embeddings detail::finish_factors(const Graph& graph,
                        threads);
     normalise_rows(x, threads);
   }
-  check_told_apart(x, "the factorised matrix");
+  require_nonzero(x, "factorisation");
   const Vocabulary& nodes = graph.vocabulary();
   return Embeddings(nodes.words(), std::move(x), nodes.counts());
 }

@@ -70,9 +70,10 @@ struct WordCategories {
   std::vector<Entry> entries;
 
   /// Reads lines "word<TAB>category"; see SimilarityPair::load for separators. Further fields are
-  /// ignored, and so is a header: a first line whose category is called "category" or "class" and
-  /// has no other word, or whose word is called "word" or "concept", too. Throws IoError, and
-  /// FormatError with line and column.
+  /// ignored. A first line is a header, and ignored, if its category is called "category",
+  /// "categories", "class", "label" or "cluster" and either its word is called "word", "words",
+  /// "concept" or "item", or no other line has that category. Throws IoError, and FormatError with
+  /// line and column.
   [[nodiscard]] static WordCategories load(const std::filesystem::path& path);
 
   /// Divides the vectors, scaled to length 1, of the words that have one into as many clusters by

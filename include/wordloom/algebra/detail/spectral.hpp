@@ -30,7 +30,7 @@ SparseMatrix undirected_matrix(const Graph& graph);
 std::vector<double> degrees_of(const SparseMatrix& matrix);
 
 /// Throws CorpusError if all vectors of the nodes are zeros.
-void check_told_apart(const RowMatrix& vectors, const char* method);
+void require_nonzero(const RowMatrix& vectors, const char* method);
 
 /// Throws InvalidArgument unless a graph of this many nodes has vectors of that dimension.
 void check_dimension(std::size_t dimension, std::size_t nodes);
@@ -97,12 +97,11 @@ WORDLOOM_FUNCTION std::vector<double> degrees_of(const SparseMatrix& matrix) {
   return degrees;
 }
 
-WORDLOOM_FUNCTION void check_told_apart(const RowMatrix& vectors, const char* method) {
+WORDLOOM_FUNCTION void require_nonzero(const RowMatrix& vectors, const char* method) {
   for (std::size_t i = 0; i < vectors.rows(); ++i)
     if (std::ranges::any_of(vectors.row(i), [](float v) { return v != 0; })) return;
-  throw CorpusError{method,
-                    " cannot tell the nodes apart: all have the same vector, as in a graph ",
-                    "where all have the same neighbours; take another method or dimension"};
+  throw CorpusError{method, ": all vectors are the same, as in a graph where all nodes have the ",
+                    "same neighbours: take another method or dimension"};
 }
 
 WORDLOOM_FUNCTION void check_dimension(std::size_t dimension, std::size_t nodes) {

@@ -7,7 +7,7 @@ WORDLOOM_FUNCTION LinkTarget link_target(std::filesystem::path path) {
   std::error_code failed;
   if (!std::filesystem::is_symlink(path, failed)) return {std::move(path)};
   auto target = std::filesystem::weakly_canonical(path, failed);
-  if (failed) throw IoError::from_errno("follow", path, ELOOP);
+  if (failed) throw IoError{"cannot follow '", path, "': ", failed.message()};
   return {std::move(target)};
 }
 
@@ -23,10 +23,13 @@ inline IoError last_windows_error(std::string_view action, const std::filesystem
 /// `path` is for its message.
 inline int copy_to_file(int input, const std::filesystem::path& path) {
   ::_setmode(input, _O_BINARY);
+  std::error_code failed;
+  const auto folder = std::filesystem::temp_directory_path(failed);
+  if (failed) throw IoError{"there is no folder for temporary files: ", failed.message(), "; set TMP"};
   std::filesystem::path name;
   int copy = -1;
   for (unsigned i = 0; copy < 0; ++i) {
-    name = std::filesystem::temp_directory_path() / joined({"wordloom-", ::_getpid(), "-", i});
+    name = folder / joined({"wordloom-", ::_getpid(), "-", i});
     copy = ::_wopen(name.c_str(),
                     _O_RDWR | _O_CREAT | _O_EXCL | _O_BINARY | _O_NOINHERIT | _O_TEMPORARY,
                     _S_IREAD | _S_IWRITE);
