@@ -256,6 +256,21 @@ leave_out_barriers() {
   run tests/cuda_emulator/leave_out.sh "$emulated/emulated_char_cnn" fit train fail
 }
 
+# both FIRST SECOND: runs two functions that leave cores idle side by side; shows what FIRST wrote
+# at the end.
+both() {
+  local output status=0
+  output=$(mktemp)
+  "$1" >"$output" 2>&1 &
+  "$2"
+  wait $! || status=$?
+  cat "$output"
+  rm "$output"
+  return "$status"
+}
+check_sources() { both make_reference run_clang_tidy; }
+kill_runs_and_sanitize_threads() { both kill_runs sanitize_threads; }
+
 # step FUNCTION: runs it and notes how long it took; `full` writes that to a file, also when a step
 # fails.
 rows=()
@@ -306,10 +321,12 @@ options+=(-DWORDLOOM_BUILD_BENCHMARKS=ON -DWORDLOOM_TEST_BRIEF=OFF
           -DWORDLOOM_TEST_EMULATED=ON)
 if [ "$depth" = long ]; then
   configure release "${options[@]}" -DWORDLOOM_TEST_LONG=OFF
-  for name in make_reference run_clang_tidy sanitize_addresses sanitize_threads emulate_gpu \
-    install_and_use run_ranks kill_runs compare_speeds; do
+  for name in check_sources sanitize_addresses kill_runs_and_sanitize_threads emulate_gpu \
+    install_and_use run_ranks compare_speeds; do
     step $name
   done
+  say 'Seconds of each step'
+  printf '%s\n' "${rows[@]}"
   exit
 fi
 
@@ -317,8 +334,8 @@ commit=$(git describe --always --dirty --abbrev=12)
 trap write_result EXIT
 options+=(-DWORDLOOM_TEST_LONG=ON -DWORDLOOM_TEST_DEVICE=ON)
 configure release "${options[@]}"
-for name in make_reference run_clang_tidy run_all_tests compile_headers run_on_other_processors \
-  run_on_windows compile_for_macos sanitize_addresses sanitize_threads run_clang_code kill_runs sanitize_emulated_gpu leave_out_barriers \
-  compare_speeds; do
+for name in check_sources run_all_tests compile_headers run_on_other_processors run_on_windows \
+  compile_for_macos sanitize_addresses kill_runs_and_sanitize_threads run_clang_code \
+  sanitize_emulated_gpu leave_out_barriers compare_speeds; do
   step $name
 done

@@ -24,7 +24,6 @@ struct Options : TrainingOptions {
     parameters.epochs = 1;
     parameters.subsample = 0;
     for_walks = true;
-    rate_of_row_ada_grad = 0.05;
   }
 
   std::string input, input_format = "edges", self_loops = "keep", duplicate_edges = "merge";
@@ -190,8 +189,9 @@ inline void declare(CLI::App& app, Options& options) {
   declare_system(app, options, graph_systems);
   declare_training(app, options, aliases);
   app.get_option("--alpha")->description(
-      "Learning rate at the start. Without: 0.05 with row-adagrad, 0.025 with sgd; CBOW 0.1, or "
-      "0.075 with --hs 1, 0.15 with --cbow-gradient mean, 0.05 with whole");
+      "Learning rate at the start. Without: 0.025 to 0.05 with row-adagrad, less where walks return "
+      "to the same nodes; 0.025 with sgd; CBOW 0.1, or 0.075 with --hs 1, 0.15 with "
+      "--cbow-gradient mean, 0.05 with whole");
   declare_randomness(app, options, aliases);
   declare_method(app, options);
   app.get_option("--optimizer")

@@ -45,7 +45,6 @@ struct TrainingOptions {
   double sync_timeout = 1800;
   std::string sync_rule = "coherent";
   std::optional<double> alpha;
-  double rate_of_row_ada_grad = 0.1;
   bool for_walks = false;  // see choose_for_walks
   int cbow = 0, hs = 0;
 
@@ -164,8 +163,6 @@ inline double default_rate(const TrainingOptions& options) {
   if (options.kernel == "cuda-bidmach") return 0.001;
   if (options.optimizer == "adam" || options.optimizer == "rmsprop")
     return trains_columns(options) ? 0.003 : 0.01;
-  if (options.optimizer == "row-adagrad" && !trains_columns(options))
-    return options.rate_of_row_ada_grad;
   if (options.optimizer.ends_with("adagrad")) return 0.1;
   if (is_cbow(sampler)) return rate_of_cbow(options);
   if (options.subwords.maxn > 0 || trains_columns(options)) return 0.05;

@@ -5,6 +5,7 @@
 ///     RecommendedTrainer trainer(Presets::best({.dimension = 300}));
 ///
 /// Quality and speed: benchmarks/results/presets.md.
+#include <algorithm>
 #include <cstddef>
 
 #include <wordloom/core/hyperparameters.hpp>
@@ -44,16 +45,32 @@ struct Presets {
     return parameters;
   }
 
-  /// Returns those for the walks of a graph, for RecommendedTrainer whose sampler has
-  /// `block_contexts = 3`: one epoch, windows of up to 10 nodes on each side, no subsampling.
-  /// RowAdaGrad lowers the rate where the gradients of a row are large, so that one rate holds for
-  /// graphs of many kinds, for labels and for links (benchmarks/results/node2vec-defaults.md).
+  /// Returns those for RandomWalks, for RecommendedTrainer whose sampler has `block_contexts = 3`:
+  /// one epoch, windows of up to 10 nodes on each side, no subsampling, and the learning rate of
+  /// these walks: for labels and for links, on graphs of many kinds
+  /// (benchmarks/results/node2vec-defaults.md).
+  template <class Walks>
+    requires requires(const Walks& walks) { walks.distinct_share(std::size_t{10}); }
+  static Hyperparameters nodes(const Walks& walks, Hyperparameters parameters = {}) {
+    parameters = nodes(parameters);
+    parameters.learning_rate = rate_of_walks(walks.distinct_share(parameters.window));
+    return parameters;
+  }
+
+  /// As above for walks that seldom return to a node, as where there are hubs.
   static constexpr Hyperparameters nodes(Hyperparameters parameters = {}) {
     parameters.window = 10;
     parameters.epochs = 1;
-    parameters.learning_rate = 0.05;
+    parameters.learning_rate = rate_of_walks(1);
     parameters.subsample = 0;
     return parameters;
+  }
+
+  /// Returns the learning rate of RowAdaGrad for walks whose windows have this share of different
+  /// nodes (RandomWalks::distinct_share): a node that a window holds twice gives its gradient twice.
+  static constexpr double rate_of_walks(double distinct_share) {
+    const double share = (std::min)(1.0, distinct_share / 0.97);
+    return (std::max)(0.025, 0.05 * share * share);
   }
 
   /// Returns the defaults of word2vec.c for skip-gram, without our own additions

@@ -183,6 +183,27 @@ TEST_CASE("a walk ends at a node without neighbours", "[graph]") {
   CHECK(walks_of(RandomWalks(lonely)).size() == 40);
 }
 
+TEST_CASE("a window's share of different nodes is that of the walks", "[graph]") {
+  const auto share = [](std::vector<Graph::Edge> edges, std::size_t nodes, bool directed) {
+    return RandomWalks(Graph::from_edges(edges, nodes, {.directed = directed})).distinct_share(2);
+  };
+  CHECK(share({{0, 1, 1}}, 2, false) == 2.0 / 5);  // to and fro
+  std::vector<Graph::Edge> ring;
+  for (WordId i = 0; i < 3000; ++i) ring.push_back({i, (i + 1) % 3000, 1});
+  CHECK(share(ring, 3000, true) == 1);
+  CHECK(share({{0, 1, 1}, {1, 0, 1}, {2, 0, 1}, {3, 4, 1}}, 5, true) < 1);
+  CHECK(share({{0, 1, 1}}, 2, true) == 1);  // all walks end within a window
+
+  const RandomWalks walks(test_graph(false, true), {.walks_per_node = 1, .length = 33, .q = 2});
+  std::size_t distinct = 0, all = 0;
+  for (const auto& walk : walks_of(walks))
+    for (auto node = walk.begin(); node + 7 <= walk.end(); node += 7) {
+      distinct += std::set<WordId>(node, node + 7).size();
+      all += 7;
+    }
+  CHECK(walks.distinct_share(3) == static_cast<double>(distinct) / static_cast<double>(all));
+}
+
 TEST_CASE("walk options out of bounds are refused", "[graph]") {
   const auto refusal = [](const RandomWalks::Options& options) {
     return message_of<InvalidArgument>([&] { RandomWalks(test_graph(false, false), options); });

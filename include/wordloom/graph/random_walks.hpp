@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -84,6 +85,11 @@ class RandomWalks {
     hash.add(std::uint64_t{options_.new_each_epoch});
     return hash.value();
   }
+
+  /// Returns the mean share of different nodes among the 2 x window + 1 nodes of a window, in (0, 1]:
+  /// near 1 where hubs join all nodes, 0.4 on a road network, whose walks turn round often. From
+  /// the walks of about a thousand nodes. Presets::nodes() takes the learning rate from it.
+  double distinct_share(std::size_t window) const;
 
   /// Returns the walks of a shard. All shards have nearly equal numbers of nodes to start from.
   auto sentences(const Shard& shard) const;
@@ -192,6 +198,26 @@ WORDLOOM_FUNCTION void RandomWalks::check_names(const Graph& graph) {
     if (const auto name = graph.vocabulary().word(node); !detail::is_word(name))
       throw InvalidArgument{"walks separate nodes by blanks and cannot hold the node ",
                             detail::shown(name), ": replace the white space in its name"};
+}
+
+WORDLOOM_FUNCTION double RandomWalks::distinct_share(std::size_t window) const {
+  RandomWalks once = *this;
+  once.options_.walks_per_node = 1;
+  const std::size_t whole = 2 * window + 1;
+  std::uint64_t all = 0, distinct = 0;
+  std::vector<WordId> nodes;
+  for (const auto walk : once.sentences({.count = graph_.node_count() / 1000 + 1})) {
+    if (walk.size() == 1) continue;  // gives no pairs
+    const std::size_t size = (std::min)(whole, walk.size());
+    for (std::size_t begin = 0; begin + size <= walk.size(); begin += size) {
+      const auto part = walk.subspan(begin, size);
+      nodes.assign(part.begin(), part.end());
+      std::ranges::sort(nodes);
+      all += size;
+      distinct += static_cast<std::uint64_t>(std::ranges::unique(nodes).begin() - nodes.begin());
+    }
+  }
+  return all == 0 ? 1 : static_cast<double>(distinct) / static_cast<double>(all);
 }
 
 WORDLOOM_FUNCTION void RandomWalks::save(const std::filesystem::path& path, std::uint64_t seed,
