@@ -1,5 +1,6 @@
 #include <wordloom/core/detail/abi.hpp>
 #if WORDLOOM_HAS_EIGEN
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <span>
@@ -96,6 +97,8 @@ TEST_CASE("an alignment recovers a random rotation from shared words and from pa
   CHECK(Alignment(from, to, {.max_shared = 60}).pairs() == 60);
 
   const Embeddings moved = shared.apply(from);
+  for (std::size_t i = 0; i < from.size(); i += 7)
+    CHECK(std::ranges::equal(shared.apply(from[i]), moved[i]));
   for (std::size_t i = 50; i < size; i += 7)
     for (std::size_t j = 0; j < d; ++j)
       CHECK(moved[i][j] == Approx(to["w" + std::to_string(i)][j]).margin(1e-5));
@@ -156,7 +159,7 @@ TEST_CASE("an alignment of noisy spaces has the least residual of rotations", "[
 TEST_CASE("an alignment refuses what does not determine a rotation", "[align]") {
   const Embeddings from = named(random_rows(30, 8, 1));
   CHECK(message_of<InvalidArgument>([&] { Alignment(from, named(random_rows(30, 9, 1))); }) ==
-        "cannot align vectors of dimension 8 and 9");
+        "cannot align vectors of dimension 8 and 9: reduce the larger one (Embeddings::reduced)");
   CHECK(contains(
       message_of<InvalidArgument>([&] { Alignment(from, named(random_rows(30, 8, 2), "w", 23)); }),
       "dimension 8 needs at least as many pairs"));
@@ -167,7 +170,8 @@ TEST_CASE("an alignment refuses what does not determine a rotation", "[align]") 
   for (std::size_t i = 0; i < 30; ++i)
     for (std::size_t j = 2; j < 8; ++j) flat.row(i)[j] = 0;
   CHECK(contains(message_of<InvalidArgument>([&] { Alignment(from, named(std::move(flat))); }),
-                 "span 2 dimensions"));
+                 "span only 2 of 8 dimensions"));
   CHECK_THROWS_AS(Alignment(from, from).apply(named(random_rows(3, 9, 1))), InvalidArgument);
+  CHECK_THROWS_AS(Alignment(from, from).apply(std::vector<float>(9)), InvalidArgument);
 }
 #endif
