@@ -91,7 +91,7 @@ wordloom_corpus_test(rank_documents
    head -n 200 ${corpus}/text >documents; asked=$(sed -n 7p documents)
    $<TARGET_FILE:rank_documents> v.bin documents \"$asked\" | tee out; test $(wc -l <out) -eq 4; head -n 1 out | grep -E '^(1|0[.]9999)'
    head -n 1 out | grep -F \"$asked\"
-   status=0; $<TARGET_FILE:rank_documents> v.bin missing x 2>err || status=$?; test $status -eq 1; grep 'cannot read missing' err")
+   status=0; $<TARGET_FILE:rank_documents> v.bin missing x 2>err || status=$?; test $status -eq 1; grep \"cannot open 'missing'\" err")
 
 wordloom_corpus_test(evaluate
   "$<TARGET_FILE:quickstart> ${corpus}/text v.bin >/dev/null

@@ -113,7 +113,7 @@ inline std::vector<SuiteComparison> compare(const SuiteScores& against, const Su
     if (!std::isnan(row.seeds.mean)) row.items = items.difference();
     const double over_seeds = row.seeds.p_worse, over_items = row.items.p_worse;
     const std::size_t count = row.scored == 0 ? a.used[0] : row.common;
-    p.push_back(count < SuiteComparison::least ? std::numeric_limits<double>::quiet_NaN()
+    p.push_back(count < SuiteComparison::min_items ? std::numeric_limits<double>::quiet_NaN()
                 : std::isnan(over_seeds)       ? over_items
                 : std::isnan(over_items)       ? over_seeds
                                                : std::max(over_seeds, over_items));
@@ -181,7 +181,7 @@ inline void print(std::ostream& out, const SuiteScores& scores, const SuiteScore
     const SuiteEntry& entry = scores.entries.at(name);
     const auto over = wordloom::Statistics::of(entry.values);
     const auto of_floor = floor.entries.find(name);
-    const bool is_small = entry.used[0] + entry.left_out[0] < SuiteComparison::least;
+    const bool is_small = entry.used[0] + entry.left_out[0] < SuiteComparison::min_items;
     has_small = has_small || is_small;
     out << std::left << std::setw(58) << name + (is_small ? " *" : "") << std::right
         << std::setw(15) << entry.measure << std::setw(8) << fixed(over.mean, 4) << std::setw(8)

@@ -170,7 +170,7 @@ TEST_CASE("an alignment refuses what does not determine a rotation", "[align]") 
   for (std::size_t i = 0; i < 30; ++i)
     for (std::size_t j = 2; j < 8; ++j) flat.row(i)[j] = 0;
   CHECK(contains(message_of<InvalidArgument>([&] { Alignment(from, named(std::move(flat))); }),
-                 "span only 2 of 8 dimensions"));
+                 "span only 2"));
   CHECK_THROWS_AS(Alignment(from, from).apply(named(random_rows(3, 9, 1))), InvalidArgument);
   CHECK_THROWS_AS(Alignment(from, from).apply(std::vector<float>(9)), InvalidArgument);
 }

@@ -39,7 +39,7 @@ struct PmiSvd {
   double shift = 1;
   /// The power of the singular values (hyperwords' eig), 0 to 10.
   double power = 0.5;
-  /// Whether a word's vector is the sum of its vectors as word and as context, each of unit length
+  /// Adds a word's vectors as word and as context, each of unit length
   /// (hyperwords' w+c).
   bool adds_contexts = false;
   /// Power iterations of the factorisation, 0 to 1000: more are more exact.

@@ -66,7 +66,7 @@ struct SyncOptions {
   /// other time (BlazingText: Gupta and Khare 2017, section 4.3).
   std::uint64_t interval = 0;
   static constexpr std::uint64_t epoch = (std::numeric_limits<std::uint64_t>::max)();
-  /// Whether changes take effect as soon as they have arrived; training continues meanwhile. If
+  /// Changes take effect as soon as they have arrived; training continues meanwhile. If
   /// false, they take effect at the next synchronisation (immediately, if `interval` is `epoch`),
   /// and one thread on each rank and one seed give bit-identical runs.
   bool overlap = true;
