@@ -164,7 +164,7 @@ int main(int argc, char** argv) try {
   app.add_flag("--json", json, "One JSON object on stdout");
   wordloom::LoadOptions loading;
   declare_load_options(app, loading, "evaluate");
-  take_last_values(app);
+  set_rules_of_values(app);
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& done) {  // --help or --version

@@ -138,8 +138,12 @@ bool answer(const Words& words, std::size_t count, LetterCase letter_case,
   }
   if (!options.align.empty()) {
     const Embeddings known = words.in_vocabulary();
-    const Embeddings other = rotated_to(known, Embeddings::load(options.align, loading), options);
-    return Session(other, count, letter_case, search_from(known, other, count)).run();
+    bool is_answered = true;
+    with_vectors_in(options.align, "", loading, [&](const auto& other) {
+      const auto search = search_from(known, other, options, letter_case, count);
+      is_answered = Session(other, count, letter_case, search).run();
+    });
+    return is_answered;
   }
   OtherSearch by_index;
   if (!options.index.empty()) by_index = search_by_index(words, options, count);
@@ -171,7 +175,7 @@ int main(int argc, char** argv) try {
   declare_load_options(app, loading, "neighbours");
   SmallVectorOptions small;
   declare_small_vectors(app, small);
-  take_last_values(app);
+  set_rules_of_values(app);
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& done) {  // --help or --version

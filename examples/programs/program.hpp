@@ -91,7 +91,7 @@ inline std::vector<std::string> with_double_dashes(int argc, char** argv) {
 /// option counts. Returns an exit code if nothing is left to do, for example after --help. Throws
 /// InvalidArgument.
 inline std::optional<int> parse(CLI::App& app, const std::vector<std::string>& arguments) {
-  take_last_values(app);
+  set_rules_of_values(app);
   app.set_version_flag("--version", [name = app.get_name()] {
     return name + " of Wordloom " + std::string(wordloom::version) + ", vectors of " +
            wordloom::InstructionSet::chosen().name;

@@ -75,7 +75,10 @@ struct PreparedFiles {
   void write(const TrainingOptions& options, const wordloom::Embeddings& words) {
     if (options.output.empty() || writes_model(options)) return;
     if (!output) output.emplace(options.output);
-    wordloom::VectorFile::write(words, *output, output_format(options));
+    if (output_format(options) == wordloom::VectorFormat::compressed)
+      words.compress({}).write(*output);
+    else
+      wordloom::VectorFile::write(words, *output, output_format(options));
     output->commit();
   }
   /// Writes the whole model if the options name a file for it, of a format that holds models.

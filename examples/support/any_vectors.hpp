@@ -41,16 +41,21 @@ void with_vectors_of(wordloom::Model&& model, Use&& use) {
     use(std::move(model).embeddings());
 }
 
-/// Throws FormatError for a vector with nan or inf, which would spoil all answers and scores.
+/// Throws FormatError for a vector with nan or inf, or whose length or its inverse is no float,
+/// which would spoil all answers and scores.
 inline void require_finite(const wordloom::Embeddings& embeddings,
                            const std::filesystem::path& path) {
   for (std::size_t id = 0; id < embeddings.size(); ++id) {
-    if (embeddings.inverse_lengths()[id] > 0) continue;
+    const double inverse = static_cast<double>(embeddings.inverse_lengths()[id]);
+    if (inverse > 3e-39 && inverse < 3e38) continue;
     const auto vector = embeddings.vector(id);
     if (!std::all_of(vector.begin(), vector.end(), [](float x) { return std::isfinite(x); }))
       throw wordloom::FormatError{path, ": the vector of ", in_quotes(embeddings.word(id)),
                                   " holds a number that is not finite (nan or inf); were they "
                                   "trained at too high a rate?"};
+    if (inverse != 0)
+      throw wordloom::FormatError{path, ": the vector of ", in_quotes(embeddings.word(id)),
+                                  " is longer than 3e38 or shorter than 3e-39: scale the vectors"};
   }
 }
 

@@ -44,11 +44,21 @@ inline std::string name_of(const CLI::Option& option) {
 }
 
 /// Makes the last value count for each option of `app` that takes one value and is given several
-/// times, as in scripts that append options. Must be called before parsing.
-inline void take_last_values(CLI::App& app) {
-  for (CLI::Option* option : app.get_options())
+/// times, as in scripts that append options, and refuses empty values, which come from empty
+/// variables of scripts and would be taken for options that were not given. Must be called before
+/// parsing.
+inline void set_rules_of_values(CLI::App& app) {
+  static const CLI::Validator not_empty(
+      [](std::string& text) {
+        return text.empty() ? "the value is empty: give one, or leave the option out"
+                            : std::string();
+      },
+      "");
+  for (CLI::Option* option : app.get_options()) {
     if (option->get_expected_max() <= 1)
       option->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+    if (option->get_items_expected_max() > 0) option->check(not_empty);
+  }
 }
 
 /// Returns the name by which a command line has given an option: "--dimensions", an alias of

@@ -6,8 +6,9 @@
 #include <cstdio>
 #include <filesystem>
 #include <functional>
-#include <iostream>
+#include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 #include <wordloom/alignment.hpp>
@@ -108,27 +109,32 @@ inline bool is_blank(const std::string& line) {
   return line.find_first_not_of(" \t\n\v\f\r") == line.npos;
 }
 
-/// Rotates the other vectors to `words`, and says how well they fit.
-inline wordloom::Embeddings rotated_to(const wordloom::Embeddings& words,
-                                       const wordloom::Embeddings& other,
-                                       const SearchOptions& options) {
+/// Returns the search of a word of other vectors, rotated to `words`, and says how well these fit.
+/// `other`: Embeddings, or vectors of any word, which are rotated as that is asked.
+template <class Other>
+OtherSearch search_from(const wordloom::Embeddings& words, const Other& other,
+                        const SearchOptions& options, wordloom::LetterCase letter_case,
+                        std::size_t count) {
+  const wordloom::Embeddings known = other.in_vocabulary();
   wordloom::Alignment::Options alignment;
   if (!options.dictionary.empty())
     alignment.pairs = wordloom::Alignment::load_pairs(options.dictionary);
-  const wordloom::Alignment rotation(other, words, alignment);
-  const std::size_t given = alignment.pairs.empty() ? rotation.pairs() : alignment.pairs.size();
+  const auto spell = [&](const wordloom::Embeddings& space, std::string& word) {
+    const auto id = wordloom::find_spelling(space, word, letter_case);
+    word = id ? space.word(*id) : "";  // which has no vector
+  };
+  for (auto& [first, second] : alignment.pairs) spell(known, first), spell(words, second);
+  const auto rotation = std::make_shared<const wordloom::Alignment>(known, words, alignment);
+  const std::size_t given = alignment.pairs.empty() ? rotation->pairs() : alignment.pairs.size();
   std::fprintf(stderr, "neighbours: aligned %zu of %zu pairs of words, residual %.4f (0 to 2)\n",
-               rotation.pairs(), given, rotation.residual());
-  return rotation.apply(other);
-}
-
-/// Returns the search of the words of other vectors, rotated to `words`.
-inline OtherSearch search_from(const wordloom::Embeddings& words,
-                               const wordloom::Embeddings& rotated, std::size_t count) {
+               rotation->pairs(), given, rotation->residual());
   return [=](const std::vector<std::string>& asked)
              -> std::optional<std::vector<wordloom::Neighbour>> {
     if (asked.size() != 1) throw wordloom::InvalidArgument("give one word of the other vectors");
-    return words.most_similar(rotated.vector(asked[0]), count);
+    if constexpr (requires { other.has_vector(asked[0]); })
+      if (!other.has_vector(asked[0])) throw wordloom::UnknownWord(asked[0]);
+    const auto& vector = other.vector(asked[0]);
+    return words.most_similar(rotation->apply(std::span<const float>(vector)), count);
   };
 }
 

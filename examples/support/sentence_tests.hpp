@@ -1,4 +1,5 @@
 #pragma once
+#include <cmath>
 #include <cstddef>
 #include <nlohmann/json.hpp>
 #include <ostream>
@@ -44,10 +45,17 @@ class SentenceTests {
   }
 
   void print(std::ostream& out) const {
-    for (const auto& [path, method, report] : results_)
-      out << path << "\nsentence similarity, " << method << "  Pearson " << report.pearson
-          << "  Spearman " << report.spearman << "  " << report.used << " pairs, "
+    for (const auto& [path, method, report] : results_) {
+      out << path << "\nsentence similarity, " << method;
+      if (std::isnan(report.pearson))
+        out << "  not defined "
+            << (report.used < 2 ? "for fewer than 2 pairs"
+                                : "where all scores or cosines are equal");
+      else
+        out << "  Pearson " << report.pearson << "  Spearman " << report.spearman;
+      out << "  " << report.used << (report.used == 1 ? " pair, " : " pairs, ")
           << report.without_words << " without known words\n";
+    }
   }
 
   nlohmann::ordered_json json() const {

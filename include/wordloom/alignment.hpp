@@ -1,10 +1,12 @@
 #pragma once
 #include <cstddef>
 #include <filesystem>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include <wordloom/core/error.hpp>
 #include <wordloom/core/row_matrix.hpp>
 #include <wordloom/model/embeddings.hpp>
 
@@ -19,7 +21,6 @@
 
 #include <wordloom/algebra/detail/dense_rows.hpp>
 #include <wordloom/core/detail/input_file.hpp>
-#include <wordloom/core/error.hpp>
 #endif
 
 namespace wordloom { inline namespace WORDLOOM_ABI {
@@ -66,8 +67,16 @@ class Alignment {
   /// Returns `from` in the other space: same words, counts and lengths. Any number of threads gives
   /// the same bits. Throws InvalidArgument for another dimension.
   [[nodiscard]] Embeddings apply(const Embeddings& from, std::size_t threads = 0) const;
+  /// Returns a vector [D] in the other space, such as that of a word made of subwords.
+  [[nodiscard]] std::vector<float> apply(std::span<const float> vector) const;
 
  private:
+  void require_dimension(std::size_t dimension) const {
+    if (dimension != rotation_.rows())
+      throw InvalidArgument{"this alignment is of dimension ", rotation_.rows(),
+                            ", the vectors of ", dimension};
+  }
+
   RowMatrix rotation_;
   std::size_t pairs_ = 0;
   double residual_ = 0;
@@ -174,12 +183,18 @@ WORDLOOM_FUNCTION Alignment::Alignment(const Embeddings& from, const Embeddings&
 }
 
 WORDLOOM_FUNCTION Embeddings Alignment::apply(const Embeddings& from, std::size_t threads) const {
-  if (from.dimension() != rotation_.rows())
-    throw InvalidArgument{"this alignment is of dimension ", rotation_.rows(), ", the vectors of ",
-                          from.dimension()};
+  require_dimension(from.dimension());
   RowMatrix rotated(from.size(), from.dimension());
   detail::multiply_rows(from.vectors(), rotation_, rotated, threads);
   return {from.words(), std::move(rotated), from.counts()};
+}
+
+WORDLOOM_FUNCTION std::vector<float> Alignment::apply(std::span<const float> vector) const {
+  require_dimension(vector.size());
+  RowMatrix row(1, vector.size());
+  std::ranges::copy(vector, row.row_data(0));
+  detail::multiply_rows(row, rotation_, row, 1);
+  return {row.row(0).begin(), row.row(0).end()};
 }
 
 #endif

@@ -22,12 +22,13 @@
 #include <atomic>
 #include <string>
 
-#include <wordloom/core/detail/finite.hpp>
 #include <wordloom/core/detail/hash.hpp>
 #include <wordloom/core/error.hpp>
 #include <wordloom/core/parallel.hpp>
 #include <wordloom/core/parameters.hpp>
+#include <wordloom/model/detail/usable_vectors.hpp>
 #include <wordloom/query/detail/nearest_graph.hpp>
+#include <wordloom/query/row_queries.hpp>
 #endif
 
 namespace wordloom { inline namespace WORDLOOM_ABI {
@@ -75,8 +76,8 @@ class NearestIndex {
     }
   };
 
-  /// Builds the index. Throws InvalidArgument for options out of bounds and for a vector that is
-  /// not finite.
+  /// Builds the index. Throws InvalidArgument for options out of bounds, and for a vector that is
+  /// not finite or whose length is not 0 and not from 3.2e-39 to 3.1e38.
   explicit NearestIndex(Embeddings embeddings) : NearestIndex(std::move(embeddings), Options{}) {}
   NearestIndex(Embeddings embeddings, const Options& options);
 
@@ -157,17 +158,11 @@ inline std::uint64_t hash_of_rows(const RowMatrix& rows) {
 WORDLOOM_FUNCTION NearestIndex::NearestIndex(Embeddings embeddings, const Options& options)
     : embeddings_(std::move(embeddings)), options_(options) {
   validate_parameters(options_);
+  detail::require_usable(embeddings_);
   std::vector<WordId> rows;
   const auto inverse_lengths = embeddings_.inverse_lengths();
-  for (std::size_t i = 0; i < embeddings_.size(); ++i) {
-    if (!detail::is_finite(inverse_lengths[i]) ||
-        (inverse_lengths[i] == 0 &&
-         !std::ranges::all_of(embeddings_[i], [](float x) { return x == 0; })))
-      throw InvalidArgument{"cannot index the vector of ", detail::shown(embeddings_.word(i)),
-                            ": it is not finite, or shorter than 3e-39; leave the word out or ",
-                            "scale the vectors"};
+  for (std::size_t i = 0; i < embeddings_.size(); ++i)
     if (inverse_lengths[i] > 0) rows.push_back(static_cast<WordId>(i));
-  }
   auto graph = std::make_shared<detail::NearestGraph>(
       embeddings_.vectors(), inverse_lengths,
       detail::NearestGraph::Shape{options_.connections, options_.build_search}, rows.size());
@@ -234,12 +229,11 @@ WORDLOOM_FUNCTION NearestIndex NearestIndex::load(const std::filesystem::path& p
 WORDLOOM_FUNCTION std::vector<Neighbour> NearestIndex::most_similar(std::span<const float> vector,
                                                                     std::size_t k,
                                                                     std::size_t search) const {
-  const double scale =
-      vector.size() == embeddings_.dimension() ? detail::inverse_length(vector) : 0;
-  if (!(scale > 0)) return embeddings_.most_similar(vector, k);
+  if (vector.size() != embeddings_.dimension() || !(detail::inverse_length(vector) > 0))
+    return embeddings_.most_similar(vector, k);
   RowMatrix unit(1, vector.size());
-  for (std::size_t i = 0; i < vector.size(); ++i)
-    unit.data()[i] = static_cast<float>(static_cast<double>(vector[i]) * scale);
+  std::ranges::copy(vector, unit.data());
+  detail::scale_to_unit(unit.row(0));
   std::vector<Neighbour> result;
   for (const auto& [row, score] :
        graph_->nearest(unit.data(), k, width(search), embeddings_.size()))
@@ -276,19 +270,16 @@ WORDLOOM_FUNCTION double NearestIndex::recall(std::size_t k, std::size_t sample,
     throw InvalidArgument{"the recall of ", k,      " answers to ",         sample,
                           " of ",           size(), " words is not defined"};
   sample = (std::min)(sample, size());
-  std::vector<WordId> ids;
-  std::vector<std::string_view> words;
-  for (std::size_t i = 0; i < sample; ++i) {
-    ids.push_back(graph_->row_of(i * size() / sample));
-    words.push_back(embeddings_.word(ids.back()));
-  }
-  auto exact = embeddings_.most_similar_each(words, k, {.threads = threads});
+  std::vector<WordId> ids;  // not words, of which several rows may have the same
+  for (std::size_t i = 0; i < sample; ++i) ids.push_back(graph_->row_of(i * size() / sample));
+  const auto inverse_lengths = embeddings_.inverse_lengths();
+  auto exact = detail::RowQueries{embeddings_.vectors(), inverse_lengths}.nearest_to_each(
+      ids, k, {.threads = threads});
   const auto found = nearest_to_each(ids, k, search, threads);
   std::size_t right = 0, all = 0;
   for (std::size_t i = 0; i < sample; ++i) {
-    std::erase_if(exact[i], [&](const Neighbour& neighbour) {  // no answers of an index
-      return embeddings_.inverse_lengths()[*embeddings_.find(neighbour.word)] == 0;
-    });
+    // Rows of zeros are no answers of an index.
+    std::erase_if(exact[i], [&](const auto& near) { return inverse_lengths[near.row] == 0; });
     all += exact[i].size();
     for (const Neighbour& neighbour : found[i])
       right += !exact[i].empty() && neighbour.score >= exact[i].back().score;

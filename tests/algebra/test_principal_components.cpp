@@ -108,6 +108,15 @@ TEST_CASE("all but the top takes the mean and the first directions away", "[pca]
     }
   }
   CHECK_THROWS_AS(words.without_top(12), InvalidArgument);
+  for (const float factor : {1e30f, 1e-30f}) {  // squares of such numbers are no floats
+    RowMatrix scaled = words.vectors().copy(700);
+    for (std::size_t i = 0; i < 700; ++i)
+      for (float& x : scaled.row(i)) x *= factor;
+    const Embeddings other(words.words(), std::move(scaled));
+    CHECK(contains(message_of<InvalidArgument>([&] { static_cast<void>(other.without_top(1)); }),
+                   "must be from 1e-15 to 1e15"));
+    CHECK_THROWS_AS(other.reduced(3), InvalidArgument);
+  }
   // Any number of threads gives the same bits.
   const Embeddings one = words.without_top(2, 1), three = words.without_top(2, 3);
   for (std::size_t i = 0; i < words.size(); i += 50)

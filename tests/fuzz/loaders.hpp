@@ -153,8 +153,8 @@ inline std::vector<Loader> all_loaders(const TemporaryFolder& folder) {
                      }});
 
   loaders.push_back({"phrases",
-                     {"wordloom-phrases 1 _ of the\nnew york 1.5\nbank of america 1e3\n\n"
-                      "new_york city 9\n\n"},
+                     {"wordloom-phrases 2 _ of the\nnew york 1.5\nbank of america 1e3\n\n"
+                      "new_york city 9\n\nend\n"},
                      folder / "phrases",
                      false,
                      [&folder](const auto& path) {

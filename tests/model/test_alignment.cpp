@@ -1,5 +1,6 @@
 #include <wordloom/core/detail/abi.hpp>
 #if WORDLOOM_HAS_EIGEN
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <span>
@@ -96,6 +97,8 @@ TEST_CASE("an alignment recovers a random rotation from shared words and from pa
   CHECK(Alignment(from, to, {.max_shared = 60}).pairs() == 60);
 
   const Embeddings moved = shared.apply(from);
+  for (std::size_t i = 0; i < from.size(); i += 7)
+    CHECK(std::ranges::equal(shared.apply(from[i]), moved[i]));
   for (std::size_t i = 50; i < size; i += 7)
     for (std::size_t j = 0; j < d; ++j)
       CHECK(moved[i][j] == Approx(to["w" + std::to_string(i)][j]).margin(1e-5));
@@ -169,5 +172,6 @@ TEST_CASE("an alignment refuses what does not determine a rotation", "[align]") 
   CHECK(contains(message_of<InvalidArgument>([&] { Alignment(from, named(std::move(flat))); }),
                  "span only 2"));
   CHECK_THROWS_AS(Alignment(from, from).apply(named(random_rows(3, 9, 1))), InvalidArgument);
+  CHECK_THROWS_AS(Alignment(from, from).apply(std::vector<float>(9)), InvalidArgument);
 }
 #endif

@@ -204,8 +204,9 @@ TEST_CASE("a compressed file is mapped with its words and counts", "[compressed]
     CHECK(loaded.vector(1)[3] == small.vector(1)[3]);
     CHECK(Embeddings::load(path, {.limit = 2}).size() == 2);
   }
-  words.save(folder / "int8", VectorFormat::compressed);
-  CHECK(CompressedEmbeddings::load(folder / "int8").format() == Compression::int8);
+  CHECK(contains(
+      message_of<InvalidArgument>([&] { words.save(folder / "int8", VectorFormat::compressed); }),
+      "embeddings.compress({...}).save(path)"));
 }
 
 TEST_CASE("a damaged compressed file is refused with the byte", "[compressed]") {
@@ -268,4 +269,11 @@ TEST_CASE("compression refuses what it cannot hold", "[compressed]") {
     CHECK(contains(message(with(std::numeric_limits<float>::quiet_NaN()), {.format = format}),
                    "the vector of 'w1' contains a number that is not finite"));
   CHECK(contains(message(with(65520), {.format = Compression::float16}), "65504: use int8"));
+  for (const float x : {3.2e38f, 2e-39f})
+    CHECK(contains(message(with(x), {.format = Compression::product}),
+                   "the vector of 'w1' has the length"));
+  const Embeddings large = with(3e38f);
+  CHECK(large.compress({.format = Compression::product, .bytes = 2}).vector(1)[1] == Approx(3e38f));
+  CHECK(large.similarity(1, 1) == Approx(1));
+  CHECK(large.compress({}).similarity(1, 1) == Approx(1));
 }

@@ -242,8 +242,8 @@ TEST_CASE("the number of threads changes no bit of an answer", "[query]") {
   const RowMatrix questions = words.vectors().copy(5);
   const auto ask = [&](std::size_t threads) {
     return detail::nearest_rows(
-        words.vectors(), words.inverse_lengths(), words.size(), questions, 1, 50,
-        detail::CosineScore(), [](std::size_t, std::size_t) { return false; }, threads);
+        detail::MatrixCosines(words.vectors(), words.inverse_lengths()), words.size(), questions, 1,
+        50, detail::CosineScore(), [](std::size_t, std::size_t) { return false; }, threads);
   };
   const auto one = ask(1);
   for (const std::size_t threads : {2u, 5u}) {
@@ -371,8 +371,8 @@ TEST_CASE("a query runs on the given number of threads, a small one on the calle
       ids.insert(std::this_thread::get_id());
       return false;
     };
-    detail::nearest_rows(words.vectors(), words.inverse_lengths(), rows, words.vectors().copy(1), 1,
-                         rows, detail::CosineScore(), skip, threads);
+    detail::nearest_rows(detail::MatrixCosines(words.vectors(), words.inverse_lengths()), rows,
+                         words.vectors().copy(1), 1, rows, detail::CosineScore(), skip, threads);
     return ids;
   };
   const std::set<std::thread::id> caller{std::this_thread::get_id()};

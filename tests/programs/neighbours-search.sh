@@ -19,6 +19,11 @@ if ! grep 'needs a build with hnswlib' err; then
   refused 'vectors: byte 0: ' neighbours vectors --index vectors
 fi
 refused '.-search requires .-index' neighbours vectors --search 5
+# An empty value, as of an empty variable, is not an option that is left out.
+for option in --index --align --sentences --output --format; do
+  refused ".-${option#--}: the value is empty" neighbours vectors $option ''
+done
+refused 'the value is empty' neighbours ''
 
 # Sentences near a line.
 printf 'paris and lyon\n\nrome milan Milan\nnothing here\noslo zero\n' >documents
@@ -57,6 +62,11 @@ printf 'rome\nroma rome lyon\n' | neighbours vectors --align turned --dictionary
 grep 'aligned 2 of 3 pairs' err
 grep 'give one word of the other vectors' err
 test "$(wc -l <out)" -eq 2
+# --case holds for dictionaries, too.
+printf 'PARIS\tLyon\nRoma\tMILAN\n' >dictionary
+echo rome | neighbours vectors --align turned --dictionary dictionary --count 2 >out 2>err
+grep 'aligned 2 of 2 pairs' err
+refused 'got 0' neighbours vectors --align turned --dictionary dictionary --case exact
 printf 'paris lyon\n' >dictionary
 refused 'dictionary: line 1.*a word, a tab and a word' neighbours vectors --align turned --dictionary dictionary
 printf 'paris\tlyon\n' >dictionary
@@ -64,6 +74,16 @@ refused 'an alignment of dimension 2 needs at least' neighbours vectors --align 
 refused 'empty: line 1, column 1: .*no pairs' neighbours vectors --align turned --dictionary empty
 { printf '1 3\n'; printf 'paris 0 1 2\n'; } >longer
 refused 'cannot align vectors of dimension 3 and 2' neighbours vectors --align longer
+
+# Words that a model of subwords has never seen are rotated, too.
+printf 'paris lyon rome milan oslo\nlyon paris milan rome oslo\n' >text
+word2vec --train text --output model.bin --format fasttext --minn 4 --maxn 4 --bucket 50 --size 2 --min-count 1 \
+  --iter 3 --threads 1 --sample 0 --quiet
+echo pariser | neighbours model.bin --count 3 >expected
+echo pariser | neighbours model.bin --align model.bin --count 3 2>err | cut -c1-24 >out
+cut -c1-24 expected | cmp - out
+echo x | neighbours model.bin --align model.bin 2>err >out && exit 1
+grep "unknown word 'x'" err
 
 # Similarity of sentences; sif only where words have counts.
 printf '5\tparis\tlyon\n1\tparis lyon\toslo\n2\tparis\trome milan\n0\txyzzy\tparis\n' >sts
@@ -74,6 +94,11 @@ evaluate vectors --sentence-similarity sts --zipf --json >out
 grep '"sif":{"pearson":' out
 printf '5\tparis lyon\n' >sts
 refused 'sts: line 1, column 1: .*a score, a tab, a sentence, a tab and a sentence' evaluate vectors --sentence-similarity sts
+printf '5\tparis\tlyon\n' >sts
+evaluate vectors --sentence-similarity sts >out
+grep '^sentence similarity, mean  not defined for fewer than 2 pairs  1 pair, 0 without known words$' out
+printf '5\tparis\tlyon\n5\tparis\toslo\n' >sts
+evaluate vectors --sentence-similarity sts | grep 'mean  not defined where all scores or cosines are equal  2 pairs'
 printf '5\txyzzy\tparis\n' >sts
 refused 'sts: no pair has words with vectors on both sides' evaluate vectors --sentence-similarity sts
 refused '.-zipf requires .-sentence-similarity' evaluate vectors --zipf

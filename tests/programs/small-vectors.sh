@@ -43,3 +43,10 @@ cp vectors kept
 refused 'is the same file as' neighbours vectors --compress int8 --output ./vectors
 cmp vectors kept
 refused 'with --output nothing is answered' neighbours vectors --compress int8 --output x --sentences pairs
+# Numbers whose squares or lengths are no floats.
+{ printf '3 2\n'; printf 'paris 3e38 3e38\nrome 1 1\nlyon 0 1\n'; } >long
+{ printf '3 2\n'; printf 'paris 2e38 0\nrome 1 1\nlyon 0 1\n'; } >large
+refused "long: the vector of 'paris' is longer than 3e38" neighbours long --compress product --output x
+refused "long: the vector of 'paris' is longer than 3e38" evaluate long --similarity pairs
+refused 'must be from 1e-15 to 1e15' neighbours large --pca 1
+refused 'must be from 1e-15 to 1e15' neighbours large --remove-top 1

@@ -18,7 +18,7 @@ test ! -s err
 cmp joined again
 # Learned once, joined in another text; in a pipe; in compressed text.
 word2phrase --train text --save-phrases phrases --min-count 1 --threshold 3 --quiet
-head -1 phrases | grep -x 'wordloom-phrases 1 _'
+head -1 phrases | grep -x 'wordloom-phrases 2 _'
 word2phrase --train text --read-phrases phrases --output again --quiet
 cmp joined again
 word2phrase --train - --read-phrases phrases --output - --quiet <text | cmp joined -
@@ -58,7 +58,9 @@ refused 'cannot open .*missing' word2phrase --train missing --output refused.txt
 refused 'no words' word2phrase --train empty --output refused.txt
 sed '3s/ [^ ]*$/ x/' phrases >damaged
 refused 'damaged: line 3: expected two words and their score' word2phrase --train text --output refused.txt --read-phrases damaged
-refused "line 1: expected 'wordloom-phrases 1'" word2phrase --train text --output refused.txt --read-phrases text
+head -c 60 phrases >cut
+refused 'cut: line [0-9]*: expected' word2phrase --train text --output refused.txt --read-phrases cut
+refused "line 1: expected 'wordloom-phrases 2'" word2phrase --train text --output refused.txt --read-phrases text
 
 # Trained at once: the vectors of the joined text.
 w2v='word2vec --size 8 --iter 2 --threads 1 --quiet --min-count 1 --sample 0'

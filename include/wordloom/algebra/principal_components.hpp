@@ -1,5 +1,6 @@
 #pragma once
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <span>
 #include <utility>
@@ -24,7 +25,8 @@ struct CentredRows {
   EigenPairs components;  // directions in rows, by descending variance
 };
 
-/// Throws InvalidArgument if the mean is not finite.
+/// Throws InvalidArgument for numbers that are not finite, and unless the largest of them is 0 or
+/// from 1e-15 to 1e15: their squares are added up in float.
 CentredRows centred_rows(const Embeddings& embeddings, std::size_t threads);
 
 #if WORDLOOM_DEFINES_FUNCTIONS
@@ -32,10 +34,17 @@ CentredRows centred_rows(const Embeddings& embeddings, std::size_t threads);
 WORDLOOM_FUNCTION CentredRows centred_rows(const Embeddings& embeddings, std::size_t threads) {
   const RowMatrix& from = embeddings.vectors();
   std::vector<double> mean(from.columns());
+  float largest = 0;
   for (std::size_t i = 0; i < from.rows(); ++i)
-    for (std::size_t c = 0; c < mean.size(); ++c) mean[c] += static_cast<double>(from.row(i)[c]);
+    for (std::size_t c = 0; c < mean.size(); ++c) {
+      mean[c] += static_cast<double>(from.row(i)[c]);
+      largest = (std::max)(largest, std::abs(from.row(i)[c]));
+    }
   if (!std::all_of(mean.begin(), mean.end(), [](double sum) { return is_finite(sum); }))
     throw InvalidArgument("the vectors contain a number that is not finite");
+  if (largest > 1e15f || (largest > 0 && largest < 1e-15f))
+    throw InvalidArgument{"the largest number of the vectors is ", static_cast<double>(largest),
+                          ", must be from 1e-15 to 1e15 for principal components: scale them"};
   for (double& sum : mean) sum /= static_cast<double>(from.rows());
   RowMatrix rows(from.rows(), from.columns());
   for_blocks(rows.rows(), row_block, threads_for(rows.rows() * rows.columns(), threads),

@@ -33,7 +33,7 @@ namespace wordloom { inline namespace WORDLOOM_ABI {
 namespace detail {
 
 /// The beginning of a file of phrases: its kind and version.
-inline constexpr std::string_view phrase_file_magic = "wordloom-phrases 1";
+inline constexpr std::string_view phrase_file_magic = "wordloom-phrases 2";
 inline constexpr std::size_t max_phrase_passes = 64;
 
 }  // namespace detail
@@ -140,9 +140,10 @@ class Phrases {
   /// Reads a file of `save`, plain or .gz. Throws IoError and FormatError, with the line.
   [[nodiscard]] static Phrases load(const std::filesystem::path& path);
 
-  /// Writes a text: "wordloom-phrases 1", the delimiter and the connectors in the first line, then
+  /// Writes a text: "wordloom-phrases 2", the delimiter and the connectors in the first line, then
   /// a line for each phrase with its words and its score, by falling score; an empty line between
-  /// two passes. Throws IoError, and InvalidArgument for words that hold white space.
+  /// two passes; at last the line "end", without which a file is refused as incomplete. Throws
+  /// IoError, and InvalidArgument for words that hold white space.
   void save(const std::filesystem::path& path) const {
     AtomicFile file(path);
     write(file);

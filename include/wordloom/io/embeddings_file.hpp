@@ -96,15 +96,15 @@ class VectorFile {
   }
 
   /// Checks that `file` can be written, for example before training. Throws as write(), except for
-  /// words: see check_words().
+  /// words: see check_words(), and for formats of whole models.
   static void check_place(const AtomicFile& file, VectorFormat format) {
     if (const auto words = words_path(file.path(), format); !words.empty())
       detail::open_words(file, words);
   }
 
   /// Writes vectors in a format, into a file that is already open; does not commit. Throws IoError,
-  /// and InvalidArgument for a word that the format cannot hold (check_words) and for formats of
-  /// whole models. Embeddings::save writes a whole file.
+  /// and InvalidArgument for a word that the format cannot hold (check_words), for formats of
+  /// whole models and for compressed (Embeddings::compress). Embeddings::save writes a whole file.
   static void write(const Embeddings& embeddings, AtomicFile& file, VectorFormat format);
 
   /// Writes a fastText model as save_fasttext does, into a file that is already open; does not
@@ -203,8 +203,9 @@ WORDLOOM_FUNCTION void VectorFile::write(const Embeddings& embeddings, AtomicFil
     case VectorFormat::model:
       throw InvalidArgument(
           "this format holds a whole model, not its vectors alone: use Model::save");
-    case VectorFormat::compressed:
-      return embeddings.compress({}).write(file);
+    case VectorFormat::compressed:  // which few programs write: the others would compile it
+      throw InvalidArgument(
+          "compressed vectors are written by embeddings.compress({...}).save(path)");
   }
 }
 

@@ -44,7 +44,7 @@ enum class VectorFormat {
   fasttext,
   /// Whole models of Wordloom, which Model::save writes.
   model,
-  /// The smaller forms of CompressedEmbeddings; int8 is written. All words fit.
+  /// The smaller forms of CompressedEmbeddings, which its save() writes. All words fit.
   compressed
 };
 

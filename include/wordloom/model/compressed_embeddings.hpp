@@ -158,10 +158,10 @@ class CompressedEmbeddings {
                                                       QueryOptions options) const;
   /// Returns the k rows nearest to each question, as detail::nearest_rows does; `without`: for each
   /// question, the rows that are left out.
+  template <class Score>
   std::vector<std::vector<Neighbour>> search(const RowMatrix& questions, std::size_t each,
-                                             float (*score)(const float*),
-                                             const std::vector<Ids>& without, std::size_t k,
-                                             QueryOptions options) const;
+                                             const Score& score, const std::vector<Ids>& without,
+                                             std::size_t k, QueryOptions options) const;
 
   std::shared_ptr<const void> memory_;  // holds the content
   std::shared_ptr<const detail::CompressedFile> file_;

@@ -1,12 +1,7 @@
 #pragma once
 #include <algorithm>
-#include <atomic>
-#include <cmath>
-#include <cstring>
-#include <limits>
 #include <utility>
 
-#include <wordloom/core/detail/finite.hpp>
 #include <wordloom/core/detail/input_file.hpp>
 #include <wordloom/core/parallel.hpp>
 #include <wordloom/core/parameters.hpp>
@@ -18,11 +13,30 @@ namespace wordloom { inline namespace WORDLOOM_ABI {
 
 namespace detail {
 
-/// Divides a vector by its length; zeros stay.
-inline void scale_to_unit(std::span<float> vector) noexcept {
-  const double scale = inverse_length(vector);
-  for (float& x : vector) x = static_cast<float>(static_cast<double>(x) * scale);
-}
+/// The cosines of questions with compressed rows, for nearest_rows.
+class CompressedCosines {
+ public:
+  static constexpr std::size_t questions_at_once = 64;
+
+  explicit CompressedCosines(const CompressedRows& rows) : rows_(rows) {}
+
+  std::size_t rows_at_once() const noexcept { return 64; }
+  void prepare(const RowMatrix& questions, std::size_t first, std::size_t count) {
+    RowMatrix some(count, questions.columns());
+    for (std::size_t i = 0; i < count; ++i)
+      std::ranges::copy(questions.row(first + i), some.row_data(i));
+    questions_ = rows_.prepared(some);
+  }
+  void cosines(std::size_t question, std::size_t count, std::size_t row, std::size_t size,
+               float* products, std::size_t to_next) const {
+    for (std::size_t q = 0; q < count; ++q)
+      rows_.cosines(questions_.row_data(question + q), row, size, products + q * to_next);
+  }
+
+ private:
+  const CompressedRows& rows_;
+  RowMatrix questions_;
+};
 
 }  // namespace detail
 
@@ -59,7 +73,7 @@ WORDLOOM_FUNCTION Embeddings CompressedEmbeddings::decoded() const {
 
 WORDLOOM_FUNCTION float CompressedEmbeddings::similarity(WordId a, WordId b) const {
   const auto inverse = detail::CompressedRows(*file_).inverse_lengths();
-  return static_cast<float>(detail::dot_in_double(vector(a), vector(b))) * inverse[a] * inverse[b];
+  return detail::cosine_of(vector(a), vector(b), inverse[a], inverse[b]);
 }
 
 WORDLOOM_FUNCTION void CompressedEmbeddings::add_unit(WordId id, float sign,
@@ -69,65 +83,21 @@ WORDLOOM_FUNCTION void CompressedEmbeddings::add_unit(WordId id, float sign,
   for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += row[i] * scale;
 }
 
-WORDLOOM_FUNCTION std::vector<std::vector<Neighbour>> CompressedEmbeddings::search(
-    const RowMatrix& questions, std::size_t each, float (*score)(const float*),
+template <class Score>
+std::vector<std::vector<Neighbour>> CompressedEmbeddings::search(
+    const RowMatrix& questions, std::size_t each, const Score& score,
     const std::vector<Ids>& without, std::size_t k, QueryOptions options) const {
-  constexpr std::size_t questions_at_once = 64, rows_at_once = 64;
   const detail::CompressedRows rows(*file_);
-  const std::size_t first_words = options.restrict_vocabulary;
-  const std::size_t count = first_words == 0 ? size() : (std::min)(first_words, size());
-  const std::size_t blocks = (count + rows_at_once - 1) / rows_at_once;
-  const std::size_t threads = (std::min)(
-      detail::threads_for(count * questions.rows() * dimension(), options.threads), blocks);
+  const std::size_t first = options.restrict_vocabulary;
+  const auto skip = [&](std::size_t question, std::size_t row) {
+    return std::ranges::find(without[question], row) != without[question].end();
+  };
   std::vector<std::vector<Neighbour>> result(without.size());
-  if (k == 0) return result;
-  for (std::size_t begin = 0; begin < without.size(); begin += questions_at_once) {
-    const std::size_t some = (std::min)(questions_at_once, without.size() - begin);
-    RowMatrix asked(some * each, dimension());
-    for (std::size_t v = 0; v < asked.rows(); ++v)
-      std::ranges::copy(questions.row(begin * each + v), asked.row_data(v));
-    const RowMatrix prepared = rows.prepared(asked);
-    // [threads][questions] heaps of up to k rows, the worst first
-    std::vector<std::vector<std::vector<detail::NearestRow>>> best(threads);
-    std::atomic<std::size_t> next{0};
-    detail::run_threads(threads, [&](std::size_t thread) {
-      best[thread].resize(some);
-      std::vector<float> products(each * rows_at_once), cosines(each);
-      for (std::size_t first; (first = next.fetch_add(rows_at_once)) < count;) {
-        const std::size_t last = (std::min)(count, first + rows_at_once);
-        for (std::size_t q = 0; q < some; ++q) {
-          for (std::size_t v = 0; v < each; ++v)
-            rows.cosines(prepared.row_data(q * each + v), first, last - first,
-                         products.data() + v * rows_at_once);
-          auto& found = best[thread][q];
-          for (std::size_t row = first; row < last; ++row) {
-            for (std::size_t v = 0; v < each; ++v)
-              cosines[v] = products[v * rows_at_once + (row - first)];
-            float s = score(cosines.data());
-            if (detail::is_nan(s)) s = -std::numeric_limits<float>::infinity();
-            const detail::NearestRow candidate{static_cast<WordId>(row), s};
-            if (found.size() == k && !(candidate < found.front())) continue;
-            if (std::ranges::find(without[begin + q], candidate.row) != without[begin + q].end())
-              continue;
-            if (found.size() == k) {
-              std::pop_heap(found.begin(), found.end());
-              found.pop_back();
-            }
-            found.push_back(candidate);
-            std::push_heap(found.begin(), found.end());
-          }
-        }
-      }
-    });
-    for (std::size_t q = 0; q < some; ++q) {
-      std::vector<detail::NearestRow> all;
-      for (const auto& of_thread : best)
-        all.insert(all.end(), of_thread[q].begin(), of_thread[q].end());
-      std::sort(all.begin(), all.end());
-      all.resize((std::min)(all.size(), k));
-      for (const auto& [row, s] : all) result[begin + q].push_back({std::string(word(row)), s});
-    }
-  }
+  const auto found = detail::nearest_rows(detail::CompressedCosines(rows),
+                                          first == 0 ? size() : (std::min)(first, size()),
+                                          questions, each, k, score, skip, options.threads);
+  for (std::size_t q = 0; q < found.size(); ++q)
+    for (const auto& [row, s] : found[q]) result[q].push_back({std::string(word(row)), s});
   return result;
 }
 
@@ -141,7 +111,7 @@ WORDLOOM_FUNCTION std::vector<Neighbour> CompressedEmbeddings::nearest_to_sum(
   detail::scale_to_unit(question.row(0));
   Ids all = positive;
   all.insert(all.end(), negative.begin(), negative.end());
-  return search(question, 1, detail::cosine_score, {all}, k, options).front();
+  return search(question, 1, detail::CosineScore(), {all}, k, options).front();
 }
 
 WORDLOOM_FUNCTION std::vector<Neighbour> CompressedEmbeddings::most_similar(
@@ -152,7 +122,7 @@ WORDLOOM_FUNCTION std::vector<Neighbour> CompressedEmbeddings::most_similar(
   RowMatrix question(1, dimension());
   std::ranges::copy(vector, question.row_data(0));
   detail::scale_to_unit(question.row(0));
-  return search(question, 1, detail::cosine_score, {{}}, k, options).front();
+  return search(question, 1, detail::CosineScore(), {{}}, k, options).front();
 }
 
 WORDLOOM_FUNCTION std::vector<std::vector<Neighbour>> CompressedEmbeddings::nearest_to_each(
@@ -163,7 +133,7 @@ WORDLOOM_FUNCTION std::vector<std::vector<Neighbour>> CompressedEmbeddings::near
     add_unit(ids[i], 1, questions.row(i));
     without.push_back({ids[i]});
   }
-  return search(questions, 1, detail::cosine_score, without, k, options);
+  return search(questions, 1, detail::CosineScore(), without, k, options);
 }
 
 WORDLOOM_FUNCTION std::vector<Neighbour> CompressedEmbeddings::analogy(
@@ -174,7 +144,7 @@ WORDLOOM_FUNCTION std::vector<Neighbour> CompressedEmbeddings::analogy(
     RowMatrix question(1, dimension());
     for (std::size_t i = 0; i < 3; ++i) add_unit(ids[i], i == 0 ? -1.0f : 1.0f, question.row(0));
     detail::scale_to_unit(question.row(0));
-    return search(question, 1, detail::cosine_score, {ids}, k, options).front();
+    return search(question, 1, detail::CosineScore(), {ids}, k, options).front();
   }
   RowMatrix questions(3, dimension());
   for (std::size_t i = 0; i < 3; ++i) add_unit(ids[i], 1, questions.row(i));

@@ -64,6 +64,20 @@ inline double inverse_length(std::span<const float> vector) {
   return sum > 0 ? 1.0 / std::sqrt(sum) : 0.0;
 }
 
+/// Divides a vector by its length; zeros stay.
+inline void scale_to_unit(std::span<float> vector) noexcept {
+  const double scale = inverse_length(vector);
+  for (float& x : vector) x = static_cast<float>(static_cast<double>(x) * scale);
+}
+
+/// Returns the cosine of two vectors, by 1 / length of each, in double: the product of long ones is
+/// no float.
+inline float cosine_of(std::span<const float> a, std::span<const float> b, float inverse_a,
+                       float inverse_b) noexcept {
+  return static_cast<float>(dot_in_double(a, b) * static_cast<double>(inverse_a) *
+                            static_cast<double>(inverse_b));
+}
+
 /// Returns inverse_length of each row [rows].
 inline std::vector<float> inverse_lengths(const RowMatrix& rows) {
   std::vector<float> result(rows.rows());
@@ -89,37 +103,71 @@ inline bool any_above(float bound, const float* scores, std::size_t count) noexc
 struct CosineScore {
   float operator()(const float* cosines) const noexcept { return cosines[0]; }
 };
-inline float cosine_score(const float* cosines) { return cosines[0]; }
+
+/// The cosines of questions with the rows of a matrix, for nearest_rows.
+class MatrixCosines {
+ public:
+  static constexpr std::size_t questions_at_once = 1024;
+
+  MatrixCosines(const RowMatrix& rows, std::span<const float> inverse_lengths)
+      : rows_(rows), inverse_lengths_(inverse_lengths) {}
+
+  /// About 24 KiB, which stay in the fastest cache while all questions are answered.
+  std::size_t rows_at_once() const noexcept {
+    return std::clamp<std::size_t>(6144 / rows_.stride() / 4 * 4, 4, 64);
+  }
+  /// Takes `count` rows of `questions` from the first on as those that cosines() knows.
+  void prepare(const RowMatrix& questions, std::size_t first, std::size_t) noexcept {
+    questions_ = questions.row_data(first);
+  }
+  /// Writes the dot products of `count` of these questions, `to_next` floats from one to the next,
+  /// with `size` rows, divided by the lengths of the rows.
+  void cosines(std::size_t question, std::size_t count, std::size_t row, std::size_t size,
+               float* products, std::size_t to_next) const noexcept {
+    multiply_({.questions = questions_ + question * rows_.stride(),
+               .question_count = count,
+               .rows = rows_.row_data(row),
+               .row_count = size,
+               .stride = rows_.stride(),
+               .scales = inverse_lengths_.data() + row,
+               .products = products,
+               .to_next = to_next});
+  }
+
+ private:
+  const RowMatrix& rows_;
+  std::span<const float> inverse_lengths_;
+  const float* questions_ = nullptr;
+  simd::DotProductFunction multiply_ = simd::dot_product_function();
+};
 
 /// Returns for each question the k best of the first `count` rows, best first. A question has
 /// `vectors` consecutive rows of `questions` [questions x vectors, D]; the score of a row is
 /// `score(cosines)`, where cosines[v] is its dot product with vector v divided by its length; a NaN
-/// counts as the lowest. `skip(question, row)` leaves rows out. Blocks of rows are divided among
-/// `threads`; 0: the calling thread alone for small work, more for more. The result depends neither
-/// on their number nor on the other questions. Memory: k rows for each of 1024 questions, for each
-/// thread.
-template <class Score, class Skip>
-std::vector<std::vector<NearestRow>> nearest_rows(const RowMatrix& rows,
-                                                  std::span<const float> inverse_lengths,
-                                                  std::size_t count, const RowMatrix& questions,
-                                                  std::size_t vectors, std::size_t k,
-                                                  const Score& score, const Skip& skip,
-                                                  std::size_t threads = 0) {
-  constexpr std::size_t questions_at_once = 1024, max_rows = 64;
-  // About 24 KiB, which stay in the fastest cache while all questions are answered.
-  const std::size_t rows_at_once =
-      std::clamp<std::size_t>(6144 / rows.stride() / 4 * 4, 4, max_rows);
+/// counts as the lowest. `rows`: MatrixCosines or a class with its members, which computes these.
+/// `skip(question, row)` leaves rows out. Blocks of rows are divided among `threads`; 0: the
+/// calling thread alone for small work, more for more. The result depends neither on their number
+/// nor on the other questions. Memory: k rows for each of `rows.questions_at_once` questions, for
+/// each thread.
+template <class Rows, class Score, class Skip>
+std::vector<std::vector<NearestRow>> nearest_rows(Rows rows, std::size_t count,
+                                                  const RowMatrix& questions, std::size_t vectors,
+                                                  std::size_t k, const Score& score,
+                                                  const Skip& skip, std::size_t threads = 0) {
+  constexpr std::size_t max_rows = 64;
+  const std::size_t rows_at_once = rows.rows_at_once();
   // Vectors that one pass over these rows in registers can take; their products stay in the cache.
   const std::size_t together = (std::max<std::size_t>)(1, 6 / vectors);
   const std::size_t total = questions.rows() / vectors;
   const std::size_t row_blocks = (count + rows_at_once - 1) / rows_at_once;
-  threads = (std::min)(threads_for(count * questions.rows() * rows.stride(), threads), row_blocks);
+  threads =
+      (std::min)(threads_for(count * questions.rows() * questions.stride(), threads), row_blocks);
 
   std::vector<std::vector<NearestRow>> result(total);
   if (k == 0) return result;
-  const auto multiply = simd::dot_product_function();
-  for (std::size_t first = 0; first < total; first += questions_at_once) {
-    const std::size_t some = (std::min)(questions_at_once, total - first);
+  for (std::size_t first = 0; first < total; first += rows.questions_at_once) {
+    const std::size_t some = (std::min)(rows.questions_at_once, total - first);
+    rows.prepare(questions, first * vectors, some * vectors);
     // [threads][questions] up to k rows each, the worst on top
     std::vector<std::vector<std::priority_queue<NearestRow>>> best(threads);
     std::atomic<std::size_t> next_block{0};
@@ -133,14 +181,8 @@ std::vector<std::vector<NearestRow>> nearest_rows(const RowMatrix& rows,
         for (std::size_t q = 0; q < some; ++q) {
           const std::size_t in_pass = q % together;
           if (in_pass == 0)
-            multiply({.questions = questions.row_data((first + q) * vectors),
-                      .question_count = (std::min)(together, some - q) * vectors,
-                      .rows = rows.row_data(begin),
-                      .row_count = size,
-                      .stride = rows.stride(),
-                      .scales = inverse_lengths.data() + begin,
-                      .products = products.data(),
-                      .to_next = max_rows});
+            rows.cosines(q * vectors, (std::min)(together, some - q) * vectors, begin, size,
+                         products.data(), max_rows);
           const float* const of_question = products.data() + in_pass * vectors * max_rows;
           auto& found = best[thread][q];
           const float* scores = of_question;

@@ -32,8 +32,7 @@ struct RowQueries {
   }
 
   float cosine(WordId a, WordId b) const noexcept {
-    return static_cast<float>(dot_in_double(vectors.row(a), vectors.row(b))) * inverse_lengths[a] *
-           inverse_lengths[b];
+    return cosine_of(vectors.row(a), vectors.row(b), inverse_lengths[a], inverse_lengths[b]);
   }
   /// Returns the cosine of the means of the vectors, as they are, of two lists of words.
   float cosine_of_means(const Ids& a, const Ids& b) const;
@@ -70,15 +69,10 @@ struct RowQueries {
   static bool contains(const Ids& ids, std::size_t row) {
     return std::find(ids.begin(), ids.end(), row) != ids.end();
   }
-  static void normalize(std::span<float> vector) noexcept {
-    const double scale = inverse_length(vector);
-    for (float& x : vector) x = static_cast<float>(static_cast<double>(x) * scale);
-  }
-
   static RowMatrix question_of(std::span<const float> vector) {
     RowMatrix question(1, vector.size());
     std::copy(vector.begin(), vector.end(), question.row_data(0));
-    normalize(question.row(0));
+    scale_to_unit(question.row(0));
     return question;
   }
 
@@ -86,8 +80,9 @@ struct RowQueries {
   std::vector<Nearest> search(const RowMatrix& questions, std::size_t each, std::size_t k,
                               const Score& score, const Skip& skip, QueryOptions options) const {
     const std::size_t first = options.restrict_vocabulary, size = vectors.rows();
-    return nearest_rows(vectors, inverse_lengths, first == 0 ? size : (std::min)(first, size),
-                        questions, each, k, score, skip, options.threads);
+    return nearest_rows(MatrixCosines(vectors, inverse_lengths),
+                        first == 0 ? size : (std::min)(first, size), questions, each, k, score,
+                        skip, options.threads);
   }
 };
 
@@ -201,7 +196,7 @@ WORDLOOM_FUNCTION std::vector<RowQueries::Nearest> RowQueries::analogies(
     add_unit(a, add ? -1.0f : 1.0f, of_questions.row(q * each));
     add_unit(b, 1, of_questions.row(q * each + (add ? 0 : 1)));
     add_unit(c, 1, of_questions.row(q * each + (add ? 0 : 2)));
-    if (add) normalize(of_questions.row(q));
+    if (add) scale_to_unit(of_questions.row(q));
   }
   return add ? search(of_questions, each, k, CosineScore(), skip, options)
              : search(of_questions, each, k, cos_mul_score, skip, options);

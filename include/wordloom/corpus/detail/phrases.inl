@@ -168,6 +168,7 @@ WORDLOOM_FUNCTION void Phrases::write(AtomicFile& file) const {
       file.write(line.append(digits, end) += '\n');
     }
   }
+  file.write("end\n");
 }
 
 WORDLOOM_FUNCTION Phrases Phrases::load(const std::filesystem::path& path) {
@@ -195,7 +196,11 @@ WORDLOOM_FUNCTION Phrases Phrases::load(const std::filesystem::path& path) {
   };
   std::vector<std::vector<Phrase>> passes(1);
   std::vector<std::vector<std::uint64_t>> lines(1);
-  while (next()) {
+  for (;;) {
+    if (!next())
+      refuse(reader.number() + 1, "phrases up to a line 'end'",
+             "the end of the file: it is incomplete");
+    if (fields == std::vector<std::string>{"end"}) break;
     if (fields.empty()) {
       if (passes.size() == detail::max_phrase_passes)
         refuse(reader.number(), detail::joined({"at most ", detail::max_phrase_passes, " passes"}),
@@ -215,6 +220,8 @@ WORDLOOM_FUNCTION Phrases Phrases::load(const std::filesystem::path& path) {
     passes.back().push_back({fields, *score});
     lines.back().push_back(reader.number());
   }
+  if (next())
+    refuse(reader.number(), "the end of the file after 'end'", detail::shown(reader.line()));
   Phrases phrases(std::move(passes), connectors, delimiter);
   detail::PhraseIds ids(phrases.own_words(), connectors, delimiter);
   for (std::size_t pass = 0; pass < phrases.passes(); ++pass)

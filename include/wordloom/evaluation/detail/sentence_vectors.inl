@@ -116,11 +116,11 @@ WORDLOOM_FUNCTION std::vector<SentenceVectors::Match> SentenceVectors::most_simi
   if (!compose(sentence, question.row(0)))
     throw InvalidArgument{"no word of ", detail::shown(sentence), " has a vector"};
   remove_common(question.row(0));
-  const double scale = detail::inverse_length(question.row(0));
-  for (float& x : question.row(0)) x = static_cast<float>(static_cast<double>(x) * scale);
+  detail::scale_to_unit(question.row(0));
   const auto skip = [&](std::size_t, std::size_t row) { return inverse_lengths_[row] == 0; };
-  const auto found = detail::nearest_rows(vectors_, inverse_lengths_, vectors_.rows(), question, 1,
-                                          k, detail::CosineScore(), skip);
+  const auto found =
+      detail::nearest_rows(detail::MatrixCosines(vectors_, inverse_lengths_), vectors_.rows(),
+                           question, 1, k, detail::CosineScore(), skip);
   std::vector<Match> result;
   for (const auto& [row, score] : found.front()) result.push_back({row, score});
   return result;

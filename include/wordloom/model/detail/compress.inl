@@ -6,11 +6,11 @@
 #include <memory>
 #include <utility>
 
-#include <wordloom/core/detail/finite.hpp>
 #include <wordloom/core/parameters.hpp>
 #include <wordloom/model/compressed_embeddings.hpp>
 #include <wordloom/model/detail/compressed_rows.hpp>
 #include <wordloom/model/detail/product_centres.hpp>
+#include <wordloom/model/detail/usable_vectors.hpp>
 
 // Embeddings::compress.
 namespace wordloom { inline namespace WORDLOOM_ABI {
@@ -111,9 +111,6 @@ WORDLOOM_FUNCTION void write_vectors(const Embeddings& embeddings,
     std::vector<float> decoded(dimension);
     for (std::size_t id = first; id < last; ++id) {
       const auto vector = embeddings.vector(id);
-      if (!std::all_of(vector.begin(), vector.end(), [](float x) { return is_finite(x); }))
-        throw InvalidArgument{"the vector of ", shown(embeddings.word(id)),
-                              " contains a number that is not finite"};
       if (is_product) {
         const float scale = embeddings.inverse_lengths()[id];
         scales[id] = scale > 0 ? 1 / scale : 0;
@@ -144,6 +141,7 @@ WORDLOOM_FUNCTION CompressedEmbeddings Embeddings::compress(const Compression& o
         "bytes is for product quantisation, other formats have bytes of their own");
   if (is_product) check_parameter("bytes", options.bytes, std::size_t{0}, dimension());
   check_parameter("dimension", dimension(), 1, 1 << 24);
+  detail::require_usable(*this);
   const std::size_t threads =
       (std::min)(resolve_threads(options.threads), (std::max<std::size_t>)(1, size() / 64));
   detail::CompressedHeader header{};
