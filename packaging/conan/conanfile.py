@@ -34,7 +34,7 @@ class WordloomConan(ConanFile):
         for option in ("blas", "zlib", "eigen"):
             enabled = bool(self.options.get_safe(option))
             toolchain.cache_variables["WORDLOOM_ENABLE_" + option.upper()] = enabled
-        for part in ("ENABLE_MPI", "ENABLE_OPENMP", "ENABLE_LIBLINEAR", "ENABLE_CUDA",
+        for part in ("ENABLE_MPI", "ENABLE_OPENMP", "ENABLE_LIBLINEAR", "ENABLE_HNSWLIB", "ENABLE_CUDA",
                      "BUILD_EXAMPLES", "BUILD_TESTS", "BUILD_BENCHMARKS"):
             toolchain.cache_variables["WORDLOOM_" + part] = False
         toolchain.generate()

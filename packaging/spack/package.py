@@ -23,8 +23,8 @@ class Wordloom(CMakePackage):
     depends_on("mpi", when="+mpi")
 
     def cmake_args(self):
-        off = ("ENABLE_OPENMP", "ENABLE_LIBLINEAR", "ENABLE_CUDA", "BUILD_EXAMPLES", "BUILD_TESTS",
-               "BUILD_BENCHMARKS")
+        off = ("ENABLE_OPENMP", "ENABLE_LIBLINEAR", "ENABLE_HNSWLIB", "ENABLE_CUDA", "BUILD_EXAMPLES",
+               "BUILD_TESTS", "BUILD_BENCHMARKS")
         return [self.define("WORDLOOM_" + name, False) for name in off] + [
             self.define_from_variant("WORDLOOM_ENABLE_" + name.upper(), name)
             for name in ("blas", "zlib", "eigen", "mpi")
