@@ -75,8 +75,7 @@ int run() {
   const auto words = static_cast<double>(corpus.token_count());
   for (std::size_t round = 0; round < number("--rounds"); ++round) {
 #ifdef TIMED_VANILLA
-    wordloom::VanillaGpu<wordloom::Adam> trainer(
-        parameters, wordloom::HogwildFixedWindow::from(parameters), {.batch = number("--batch")});
+    wordloom::VanillaGpu<wordloom::Adam> trainer(parameters, {.batch = number("--batch")});
 #else
     wordloom::Trainer<wordloom::TIMED_SAMPLER, wordloom::TIMED_KERNEL> trainer(parameters);
 #endif
