@@ -2,7 +2,7 @@
 // device's ceilings, measured in the same run, that this is. With --evaluate FOLDER the scores of
 // the same vectors beside it. Returns 77 where there is no device.
 #define WORDLOOM_CUDA_ROW_SIZES 4, 10  // to 128, to 320
-#include <wordloom/cuda.hpp>
+#include <wordloom/cuda_vanilla.hpp>
 
 #include <benchmark/benchmark.h>
 
@@ -12,95 +12,55 @@
 #include <cstdint>
 #include <exception>
 #include <iostream>
+#include <optional>
 #include <string>
 #include <vector>
 #include <wordloom/wordloom.hpp>
 
 #include "support/arguments.hpp"
 #include "support/demo_text.hpp"
+#include "support/device_speed.cuh"
 #include "support/training.hpp"
 
-using namespace wordloom;
-
-namespace {
-
-/// A time measured on the device, seconds.
-template <class Launch>
-double device_seconds(Launch launch) {
-  cudaEvent_t start, stop;
-  cuda::check(cudaEventCreate(&start));
-  cuda::check(cudaEventCreate(&stop));
-  launch();  // warm
-  cuda::check(cudaEventRecord(start));
-  launch();
-  cuda::check(cudaGetLastError());
-  cuda::check(cudaEventRecord(stop));
-  cuda::check(cudaEventSynchronize(stop));
-  float milliseconds = 0;
-  cuda::check(cudaEventElapsedTime(&milliseconds, start, stop));
-  cuda::check(cudaEventDestroy(start));
-  cuda::check(cudaEventDestroy(stop));
-  return static_cast<double>(milliseconds) / 1000;
-}
-
-__global__ void read_all(const float4* data, std::size_t size, int times, float* sink) {
-  float sum = 0;
-  for (int t = 0; t < times; ++t)
-    for (std::size_t i = blockIdx.x * blockDim.x + threadIdx.x; i < size;
-         i += std::size_t{gridDim.x} * blockDim.x) {
-      const float4 v = __ldcg(data + i);
-      sum += v.x + v.y + v.z + v.w;
-    }
-  if (sum == 1) *sink = sum;  // so that no read is optimised away
-}
-
-/// Adds to rows of 128 floats as training does.
-__global__ void add_to_rows(float* rows, std::size_t count, int times) {
-  const cuda::WarpTeam team(nullptr);
-  const float change[4] = {1, 1, 1, 1};
-  const std::size_t warps = std::size_t{gridDim.x} * blockDim.x / 32;
-  for (int t = 0; t < times; ++t)
-    for (std::size_t i = (blockIdx.x * blockDim.x + threadIdx.x) / 32; i < count; i += warps)
-      team.add(rows + i * 128, change);
-}
-
-__global__ void multiply_add(int times, float factor, float* sink) {
-  float sums[16];
-  for (int i = 0; i < 16; ++i) sums[i] = static_cast<float>(threadIdx.x + static_cast<unsigned>(i));
-  for (int t = 0; t < times; ++t)
-#pragma unroll
-    for (int i = 0; i < 16; ++i) sums[i] = sums[i] * factor + factor;
-  float sum = 0;
-  for (int i = 0; i < 16; ++i) sum += sums[i];
-  if (sum == 1) *sink = sum;
-}
+namespace wordloom { namespace {
 
 /// The ceilings of the device, a second.
 struct Ceilings {
   double memory, second_cache;  // bytes that are read
-  double additions;             // bytes that are added to, in the second-level cache
-  double operations;            // of fp32
+  double additions;        // bytes of rows at random that are added to, in the second-level cache
+  double drawn_additions;  // if the rows are drawn as negatives are, so that some are hot
+  double operations;       // of fp32
 
   explicit Ceilings(const cudaDeviceProp& device) {
-    const auto grid = static_cast<unsigned>(8 * device.multiProcessorCount);
-    cuda::DeviceArray<float> sink(1);
+    using namespace device_speed;
+    const auto grid = static_cast<std::size_t>(8 * device.multiProcessorCount);
+    const Zeros<float> sink(1);
     const auto bandwidth = [&](std::size_t bytes, int times) {
-      cuda::DeviceArray<float4> data(bytes / sizeof(float4));
-      cuda::check(cudaMemset(data.data(), 0, bytes));
-      return static_cast<double>(bytes) * times / device_seconds([&] {
-               read_all<<<grid, 256>>>(data.data(), data.size(), times, sink.data());
+      const Zeros<float4> data(bytes / sizeof(float4));
+      return static_cast<double>(bytes) * times / seconds_of([&] {
+               launch(read_all, grid, 256, 0, nullptr, data.data(), data.size(), times,
+                      sink.data());
              });
     };
     memory = bandwidth(std::size_t{2} << 30, 2);
     second_cache = bandwidth(static_cast<std::size_t>(device.l2CacheSize) / 4, 200);
-    const auto rows = static_cast<std::size_t>(device.l2CacheSize) / 4 / 512;
-    cuda::DeviceArray<float> added(rows * 128);
-    cuda::check(cudaMemset(added.data(), 0, rows * 512));
-    additions = static_cast<double>(rows) * 512 * 200 /
-                device_seconds([&] { add_to_rows<<<grid, 256>>>(added.data(), rows, 200); });
+    const auto rows = static_cast<std::size_t>(device.l2CacheSize) / 4 / (4 * row);
+    const auto rate_of_additions = [&](double power) {
+      const auto ids = draw_rows(rows, std::size_t{6} << 19, power);
+      const Zeros<std::uint32_t> on_device(ids.size());
+      cuda::check(cudaMemcpy(on_device.data(), ids.data(), 4 * ids.size(), cudaMemcpyHostToDevice));
+      const Zeros<float> table(rows * row);
+      return static_cast<double>(ids.size()) * 4 * row / seconds_of([&] {
+               launch(rows_at_random<RowWork::add>, grid, 256, 0, nullptr, table.data(),
+                      on_device.data(), static_cast<std::uint32_t>(ids.size()), sink.data());
+             });
+    };
+    additions = rate_of_additions(0);
+    drawn_additions = rate_of_additions(0.75);
     constexpr int times = 20'000;
-    operations = 2.0 * 16 * times * grid * 256 /
-                 device_seconds([&] { multiply_add<<<grid, 256>>>(times, 0.999f, sink.data()); });
+    operations = 2.0 * 16 * times * static_cast<double>(grid) * 256 / seconds_of([&] {
+                   launch(multiply_add, grid, 256, 0, nullptr, times, 0.999f, sink.data());
+                 });
   }
 };
 
@@ -156,6 +116,12 @@ double kept_share(const Vocabulary& vocabulary, double threshold) {
   return kept / static_cast<double>(vocabulary.total_count());
 }
 
+template <class Run>
+void add_row(const std::string& name, const Hyperparameters& parameters, Run run) {
+  const std::string row = name + "/D:" + std::to_string(parameters.dimension);
+  benchmark::RegisterBenchmark(row.c_str(), run)->UseManualTime()->Unit(benchmark::kMillisecond);
+}
+
 template <class Sampler, class Kernel, class WorkOf>
 void add(const char* name, const Input& input, const Hyperparameters& parameters) {
   const auto run = [&input, parameters](benchmark::State& state) {
@@ -175,15 +141,45 @@ void add(const char* name, const Input& input, const Hyperparameters& parameters
     state.counters["of_second_cache"] = kept * work.bytes / input.ceilings.second_cache;
     // Half of the bytes are added to.
     state.counters["of_additions"] = kept * work.bytes / 2 / input.ceilings.additions;
+    state.counters["of_drawn_additions"] = kept * work.bytes / 2 / input.ceilings.drawn_additions;
     state.counters["of_operations"] = kept * work.operations / input.ceilings.operations;
   };
-  const std::string row = std::string(name) + "/D:" + std::to_string(parameters.dimension);
-  benchmark::RegisterBenchmark(row.c_str(), run)->UseManualTime()->Unit(benchmark::kMillisecond);
+  add_row(name, parameters, run);
+}
+
+/// Columns of the uniform matrix: words_per_second are pairs a second.
+template <class Optimizer>
+void add_columns(const char* name, const Input& input, Hyperparameters parameters) {
+  parameters.window = 2;
+  parameters.epochs = 1;
+  add_row(name, parameters, [&input, parameters](benchmark::State& state) {
+    const auto matrix =
+        WordContextMatrix::from(input.corpus, input.vocabulary, {.columns = 256, .window = 2});
+    measure(state, input, [&](std::optional<Model>& model) {
+      Trainer<UniformMatrix, CudaUniformKernel<Optimizer>> trainer(parameters);
+      model.emplace(trainer.new_model(input.vocabulary));
+      return trainer.train(matrix, *model);
+    });
+  });
+}
+
+/// Minibatches of `batch` pairs, with Adam.
+void add_vanilla(const Input& input, Hyperparameters parameters, std::size_t batch) {
+  parameters.learning_rate = 0.001;
+  parameters.sentences_in_flight = 0;
+  const std::string name = "vanilla,adam/batch:" + std::to_string(batch);
+  add_row(name, parameters, [&input, parameters, batch](benchmark::State& state) {
+    measure(state, input, [&](std::optional<Model>& model) {
+      VanillaGpu<Adam> trainer(parameters, {.batch = batch});
+      model.emplace(trainer.new_model(input.vocabulary));
+      return trainer.train(input.corpus, *model);
+    });
+  });
 }
 
 void add_all(const Input& input, const Hyperparameters& parameters) {
   add<Hogwild, CudaSentenceKernel, PairWork>("hogwild+cuda-sentence", input, parameters);
-  const Hyperparameters fixed = with_fixed_window(parameters);
+  const Hyperparameters fixed = parameters.with_fixed_window();
   add<Hogwild, CudaSentenceKernel, PairWork>("hogwild-fixed+cuda-sentence", input, fixed);
   add<Hogwild, CudaWordKernel, PairWork>("hogwild-fixed+cuda-word", input, fixed);
   add<SharedNegative, CudaRegisterKernel, RegisterWork>("shared-fixed+cuda-register", input, fixed);
@@ -192,11 +188,15 @@ void add_all(const Input& input, const Hyperparameters& parameters) {
   add<SentenceMinibatch, CudaGemmKernel, GemmWork>("minibatch+cuda-gemm", input, parameters);
   add<SharedNegative, CudaWarpKernel, RingWork>("shared+cuda-warp", input, parameters);
   add<SharedNegative, CudaWarpKernel, RingWork>("shared-fixed+cuda-warp", input, fixed);
+  Hyperparameters columns = parameters;
+  columns.sentences_in_flight = 0;
+  add_columns<Sgd>("uniform,sgd+cuda-uniform", input, columns);
+  columns.learning_rate = 0.001;
+  add_columns<Adam>("uniform,adam+cuda-uniform", input, columns);
+  for (const std::size_t batch : {1024, 65'536}) add_vanilla(input, parameters, batch);
 }
 
-}  // namespace
-
-int main(int argc, char** argv) try {
+int run(int argc, char** argv) {
   CLI::App app("Training speed on a GPU");
   std::string corpus, gold;
   std::vector<std::size_t> dimensions{128};
@@ -232,6 +232,8 @@ int main(int argc, char** argv) try {
   benchmark::AddCustomContext("second_cache_bytes_per_second",
                               std::to_string(input.ceilings.second_cache));
   benchmark::AddCustomContext("added_bytes_per_second", std::to_string(input.ceilings.additions));
+  benchmark::AddCustomContext("drawn_added_bytes_per_second",
+                              std::to_string(input.ceilings.drawn_additions));
   benchmark::AddCustomContext("operations_per_second", std::to_string(input.ceilings.operations));
   for (const std::size_t dimension : dimensions) {
     parameters.dimension = dimension;
@@ -240,6 +242,13 @@ int main(int argc, char** argv) try {
   }
   benchmark::RunSpecifiedBenchmarks();
   benchmark::Shutdown();
+  return 0;
+}
+
+}}  // namespace wordloom
+
+int main(int argc, char** argv) try {
+  return wordloom::run(argc, argv);
 } catch (const std::exception& error) {
   std::cerr << "bench_cuda: " << error.what() << '\n';
   return 1;

@@ -112,7 +112,8 @@ run_ranks() {
 # The order of threads that shows the most faults, and on two devices where several are for several.
 emulate_gpu() {
   run cmake --build --preset release --parallel "$jobs" --target \
-    test_cuda emulated_{on_device,nccl,columns,vanilla,edges,char_cnn}
+    test_cuda emulated_{on_device,nccl,columns,vanilla,edges,char_cnn,ceilings,time_kernel} \
+    word2vec evaluate write_demo_corpus
   run ctest --preset release --output-on-failure --parallel "$jobs" --label-regex emulated \
     --exclude-regex '/devices:[13]$|/seed:[12]$'
   run ctest --preset release --output-on-failure --parallel "$jobs" --tests-regex '^cuda/'

@@ -352,6 +352,7 @@ inline nlohmann::ordered_json json_report(const TrainingOptions& options, const 
   const auto& p = options.parameters;
   nlohmann::ordered_json json = {{"words_per_second", report.words_per_second},
                                  {"train_seconds", report.seconds},
+                                 {"epoch_seconds", report.epoch_seconds},
                                  {"vocabulary", words},
                                  {"tokens", corpus_tokens},
                                  {"epochs", p.epochs},
@@ -366,6 +367,7 @@ inline nlohmann::ordered_json json_report(const TrainingOptions& options, const 
                                  {"threads", wordloom::resolve_threads(p.threads)},
                                  {"ranks", ranks},
                                  {"seed", p.seed}};
+  if (report.sentences_in_flight > 0) json["sentences_in_flight"] = report.sentences_in_flight;
   if (report.traffic) {
     json["sync_bytes_per_word"] = report.traffic->bytes_per_word;
     json["sync_waited_seconds"] = report.traffic->waited_seconds;

@@ -1,7 +1,10 @@
 // The run of a kernel on a device, by HostKernel: what reaches it and what it refuses.
+#include <chrono>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <thread>
 #include <vector>
 #include <wordloom/cuda/detail/host_kernel.hpp>
 #include <wordloom/wordloom.hpp>
@@ -61,6 +64,58 @@ TEMPLATE_TEST_CASE("the sentences of every epoch reach a kernel on a device", "[
   for (std::size_t epoch = 0; epoch < 3; ++epoch)
     CHECK(RecordingScheme::seen[epoch] == corpus.sentences({.epoch = epoch}));
   CHECK((RecordingScheme::seen[0] == RecordingScheme::seen[1]) == TestType::repeats);
+}
+
+namespace {
+
+/// A machine with slow copies of matrices.
+struct SlowMachine : cuda::HostMachine {
+  using Queue = SlowMachine;
+  static constexpr std::chrono::milliseconds delay{20};
+
+  template <class... Arguments>
+  static void begin_copy_of_rows(Arguments... arguments) {
+    std::this_thread::sleep_for(delay);
+    cuda::HostMachine::begin_copy_of_rows(arguments...);
+  }
+};
+using SlowKernel =
+    cuda::BatchKernel<SlowMachine,
+                      cuda::HostMethod<RecordingScheme, 1, cuda::HostTeam<32>, SmallBatches>>;
+
+}  // namespace
+
+TEST_CASE("the reported seconds leave out copies of the model, the sentences are those in flight",
+          "[cuda]") {
+  Trainer<SharedNegative, SlowKernel> trainer(
+      {.dimension = 16, .subsample = 0, .epochs = 3, .sentences_in_flight = 7});
+  Model model = trainer.new_model(zipf_vocabulary(20));
+  const auto start = std::chrono::steady_clock::now();
+  const TrainReport report = trainer.train(RandomCorpus<true>(), model);
+  const std::chrono::duration<double> all = std::chrono::steady_clock::now() - start;
+  CHECK(all.count() - report.seconds >= 0.001 * 4 * SlowMachine::delay.count());  // both matrices
+  CHECK(report.epoch_seconds.size() == 3);
+  CHECK(report.sentences_in_flight == 7);
+}
+
+TEST_CASE("a resumed run reports the seconds of the epochs that it ended", "[cuda]") {
+  const TemporaryFolder folder;
+  const auto make = [&] {
+    return Trainer<SharedNegative, RecordingKernel>({.dimension = 16, .subsample = 0, .epochs = 3});
+  };
+  auto first = make();
+  first.checkpoint_to(folder / "state", std::chrono::hours(1));
+  first.on_epoch([](const Progress& now) { return now.epoch < 1; });
+  const auto vocabulary = zipf_vocabulary(20);
+  Model model = first.new_model(vocabulary);
+  const TrainReport stopped = first.train(RandomCorpus<true>(), model);
+  CHECK(std::isfinite(stopped.epoch_seconds[1]));
+  CHECK(std::isnan(stopped.epoch_seconds[2]));
+  auto rest = make();
+  const TrainReport resumed = rest.resume_training(RandomCorpus<true>(), model, folder / "state");
+  CHECK(std::isnan(resumed.epoch_seconds[0]));
+  CHECK(std::isnan(resumed.epoch_seconds[1]));
+  CHECK(resumed.epoch_seconds[2] >= 0);
 }
 
 TEST_CASE("a kernel on a device takes its parameters from the sampler policy", "[cuda]") {

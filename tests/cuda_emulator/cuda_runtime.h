@@ -101,6 +101,7 @@ cudaError_t cudaMalloc(T** p, std::size_t bytes) {
   return cudaSuccess;
 }
 inline cudaError_t cudaFree(void* p) {
+  if (p == nullptr) return cudaSuccess;
   auto l = emu::lock();
   emu::wait_for_device(l, "cudaFree");
   emu::release(p);
@@ -158,6 +159,9 @@ inline cudaError_t cudaMemcpy2DAsync(void* to, std::size_t tp, const void* from,
                                      cudaStream_t s = nullptr) {
   return emu::copy(to, tp, from, fp, w, h, kind, s, false);
 }
+inline cudaError_t cudaMemcpy(void* to, const void* from, std::size_t n, cudaMemcpyKind kind) {
+  return emu::copy(to, n, from, n, n, 1, kind, nullptr, true);
+}
 inline cudaError_t cudaMemcpy2D(void* to, std::size_t tp, const void* from, std::size_t fp,
                                 std::size_t w, std::size_t h, cudaMemcpyKind kind) {
   return emu::copy(to, tp, from, fp, w, h, kind, nullptr, true);
@@ -168,6 +172,9 @@ inline cudaError_t cudaMemsetAsync(void* p, int value, std::size_t n, cudaStream
   emu::on_device(p, n);
   emu::World::get().of(s, emu::device)->ops.push_back({{}, [=] { std::memset(p, value, n); }});
   return cudaSuccess;
+}
+inline cudaError_t cudaMemset(void* p, int value, std::size_t n) {
+  return cudaMemsetAsync(p, value, n);
 }
 inline cudaError_t cudaDeviceGetStreamPriorityRange(int* usual, int* urgent) {
   *usual = 0;
@@ -201,6 +208,12 @@ inline cudaError_t cudaStreamDestroy(cudaStream_t s) {  // what is in it is stil
 }
 inline cudaError_t cudaEventCreateWithFlags(cudaEvent_t* e, unsigned) {
   *e = new emu::Event{emu::device};
+  return cudaSuccess;
+}
+inline cudaError_t cudaEventCreate(cudaEvent_t* e) { return cudaEventCreateWithFlags(e, 0); }
+/// There is no clock of the device: a millisecond lies between any two events.
+inline cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t, cudaEvent_t) {
+  *milliseconds = 1;
   return cudaSuccess;
 }
 inline cudaError_t cudaEventDestroy(cudaEvent_t) {

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <numeric>
 #include <span>
 #include <string>
 #include <string_view>
@@ -95,6 +96,20 @@ TEST_CASE("the reported loss is the mean of the kernel's losses over examples", 
   CHECK(trainer.report().loss == Approx(1.25));
   REQUIRE(trainer.report().epoch_losses.size() == 3);
   CHECK(trainer.report().epoch_losses[0] == Approx(1.25));
+}
+
+TEST_CASE("the reported seconds of epochs add up to at most those of training", "[trainer]") {
+  const auto vocabulary = small_vocabulary();
+  for (const std::size_t threads : {1, 2}) {
+    Trainer trainer(small(threads), RecordingSampler{}, DotKernel{});
+    trainer.fit(paired_corpus(vocabulary, 10), vocabulary);
+    const TrainReport& report = trainer.report();
+    REQUIRE(report.epoch_seconds.size() == 3);
+    for (const double seconds : report.epoch_seconds) CHECK(seconds > 0);
+    CHECK(std::accumulate(report.epoch_seconds.begin(), report.epoch_seconds.end(), 0.0) <=
+          report.seconds);
+    CHECK(report.sentences_in_flight == 0);
+  }
 }
 
 TEST_CASE("the true mean loss starts at log 2 for each target: all scores of a new model are 0",

@@ -36,8 +36,10 @@ struct Progress {
 
 /// The report of a finished run.
 struct TrainReport {
-  std::uint64_t tokens = 0;     // trained, all epochs together
-  double seconds = 0;           // of training
+  std::uint64_t tokens = 0;  // trained, all epochs together
+  /// Time of training, until the last step or synchronisation ended: without the last copy of the
+  /// model from a device.
+  double seconds = 0;
   double words_per_second = 0;  // tokens / seconds
   /// Mean loss of an example in the last trained epoch: the sum of -log sigma(score) of its
   /// positives and -log sigma(-score) of its negatives, each measured just before its update, on a
@@ -46,8 +48,14 @@ struct TrainReport {
   /// weight pairs cannot be compared with others.
   double loss = 0;
   std::vector<double> epoch_losses = {};  // of each epoch; NaN if nothing was trained
-  bool stopped = false;                   // by a callback
-  std::string checkpoint_failure = {};    // see Progress
+  /// Seconds of each epoch: to its end from that of the one before, for the first epoch of this run
+  /// from its start. Includes callbacks that were called meanwhile. NaN if it was not ended.
+  std::vector<double> epoch_seconds = {};
+  /// Maximum number of sentences (of words for kernels that divide sentences) that a device trained
+  /// at a time, which is at most the number that fits it; 0 if threads of the host trained.
+  std::size_t sentences_in_flight = 0;
+  bool stopped = false;                 // by a callback
+  std::string checkpoint_failure = {};  // see Progress
 };
 
 }}  // namespace wordloom::WORDLOOM_ABI

@@ -29,8 +29,8 @@ struct InTurn {
     (Launches::check(arguments...), ...);
   }
   template <class... Arguments>
-  static void run(const Arguments&... arguments) {
-    (Launches::run(arguments...), ...);
+  static std::size_t run(const Arguments&... arguments) {
+    return (std::max)({Launches::run(arguments...)...});
   }
 };
 
@@ -48,7 +48,7 @@ struct InTurn {
 ///   - `batch_words`: the preferred number of words of a batch;
 ///   - `with_launch<R>(sampling, use)`: calls use(launch) with the launch for rows of 32 R floats,
 ///     which has `launch.check(sampling, device)` and `launch.run(model, sampling, batch,
-///     in_flight, device, machine)`;
+///     in_flight, device, machine)`, which returns the number of sentences really in flight;
 ///   - `require<Sampler>()`, optional: refuses a sampler by a static_assert;
 /// - `Samplers`: those that the method implements; if empty, all for which a device can draw.
 template <class Machine, class Method, class... Samplers>
@@ -142,6 +142,8 @@ class BatchKernel<Machine, Method, Samplers...>::Run : public BatchRun<Machine> 
   ~Run() { machine_.settle(); }
 
   std::size_t batch_words() const noexcept { return Method::batch_words; }
+  /// Returns the maximum number of sentences that were in flight in a batch so far.
+  std::size_t sentences_in_flight() const noexcept { return most_in_flight_; }
 
   /// Starts to train a batch; the learning rate changes linearly from `first_rate` to `last_rate`.
   /// The caller may reuse the batch's memory at once. At most two batches may be in flight.
@@ -150,7 +152,9 @@ class BatchKernel<Machine, Method, Samplers...>::Run : public BatchRun<Machine> 
     this->submit_by(given, epoch, first_rate, last_rate, [&](const BatchView& batch, std::size_t) {
       with_rows(dimension_, [&]<int R>() {
         Method::template with_launch<R>(sampling_, [&](auto launch) {
-          launch.run(model_, sampling_, batch, in_flight(batch.sentences), device_, machine_);
+          const std::size_t really =
+              launch.run(model_, sampling_, batch, in_flight(batch.sentences), device_, machine_);
+          most_in_flight_ = (std::max)(most_in_flight_, really);
         });
       });
     });
@@ -181,7 +185,8 @@ class BatchKernel<Machine, Method, Samplers...>::Run : public BatchRun<Machine> 
   }
 
   typename Machine::Device device_;
-  std::size_t in_flight_;  // 0: automatic
+  std::size_t in_flight_;           // 0: automatic
+  std::size_t most_in_flight_ = 0;  // that the device had room for
   std::size_t dimension_;
   ModelView model_{};
   Matrix input_, output_;

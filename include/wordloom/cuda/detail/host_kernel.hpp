@@ -114,8 +114,8 @@ struct HostMethod {
   static constexpr std::size_t min_words = 1, batch_words = Order::batch_words;
 
   static void check(const Sampling&, HostMachine::Device) {}
-  static void run(const ModelView& model, const Sampling& sampling, const BatchView& batch,
-                  std::size_t in_flight, HostMachine::Device, const HostMachine&) {
+  static std::size_t run(const ModelView& model, const Sampling& sampling, const BatchView& batch,
+                         std::size_t in_flight, HostMachine::Device, const HostMachine&) {
     std::vector<std::vector<float>> memory(
         in_flight, std::vector<float>(Scheme::floats_of_own(sampling, model.stride)));
     std::uint32_t count = batch.sentences;
@@ -133,6 +133,7 @@ struct HostMethod {
       batch.loss[0] += static_cast<double>(loss.sum);
       batch.loss[1] += static_cast<double>(loss.examples);
     });
+    return in_flight;
   }
   template <int, class Use>
   static void with_launch(const Sampling&, Use use) {

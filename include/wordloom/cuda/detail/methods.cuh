@@ -84,10 +84,11 @@ struct BatchLaunch {
   }
 
   /// Starts to train `in_flight` sentences at a time, at least 1, or fewer if these fill the
-  /// device. Blocks have fewer teams if fewer sentences are in flight or fewer teams fit the shared
-  /// memory.
-  static void run(const ModelView& model, const Sampling& sampling, const BatchView& batch,
-                  std::size_t in_flight, const cudaDeviceProp& device, const CudaMachine& machine) {
+  /// device, and returns how many. Blocks have fewer teams if fewer sentences are in flight or
+  /// fewer teams fit the shared memory.
+  static std::size_t run(const ModelView& model, const Sampling& sampling, const BatchView& batch,
+                         std::size_t in_flight, const cudaDeviceProp& device,
+                         const CudaMachine& machine) {
     const std::size_t max_bytes = device.sharedMemPerBlockOptin;
     const std::size_t teams =
         (std::min)({std::size_t{threads / Team::threads}, in_flight,
@@ -101,9 +102,10 @@ struct BatchLaunch {
     cuda::check(cudaMemsetAsync(batch.next, 0, sizeof(std::uint32_t), machine.stream));
     const std::size_t resident =
         static_cast<std::size_t>(blocks) * static_cast<std::size_t>(device.multiProcessorCount);
-    launch(kernel, (std::min)(resident, in_flight / teams), static_cast<std::size_t>(block), bytes,
-           machine.stream, model, sampling, batch,
-           static_cast<std::uint32_t>(floats_of_own(sampling)));
+    const std::size_t grid = (std::min)(resident, in_flight / teams);
+    launch(kernel, grid, static_cast<std::size_t>(block), bytes, machine.stream, model, sampling,
+           batch, static_cast<std::uint32_t>(floats_of_own(sampling)));
+    return grid * teams;
   }
 
  private:

@@ -32,6 +32,8 @@ class BatchLoop : StepLoop<Kernel, Run> {
   void train() {
     run_.synchronise(progress());
     while (this->goes_on()) train_epoch();
+    if constexpr (requires { engine_.sentences_in_flight(); })
+      run_.state.set_in_flight(engine_.sentences_in_flight());
     run_.end();
     run_.download();
   }

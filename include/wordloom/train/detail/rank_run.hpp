@@ -92,6 +92,8 @@ void RankRun<Sync, Schedule, Replica>::tick(double progress) {
 
 template <class Sync, class Schedule, class Replica>
 void RankRun<Sync, Schedule, Replica>::end() {
+  arrive();
+  state.stop_clock();
   if (write.joinable()) write.join();  // the last callback reports its failure
   state.end(model);
   if (sync.size() > 1) wait_for_write();
@@ -100,6 +102,7 @@ void RankRun<Sync, Schedule, Replica>::end() {
     pause(signal);
     wait_for_write();
   }
+  if (sync.size() > 1) state.stop_clock();
   if (sync.size() == 1 && state.stopped()) pause(RankInfo::Signal::stop);
   wait_for_write();
 }

@@ -7,6 +7,7 @@
 #include <limits>
 #include <optional>
 #include <sstream>
+#include <vector>
 
 #include <wordloom/core/detail/finite.hpp>
 #include <wordloom/core/error.hpp>
@@ -34,21 +35,34 @@ struct RunProgress {
   std::size_t epoch = first_epoch();  // of the last report, as is the rate
   double rate = 0;
   std::optional<IoError> checkpoint_failure = {};
+  std::size_t sentences_in_flight = 0;          // see TrainReport
   const std::uint64_t before = reached.tokens;  // tokens before this run
   const std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
+  std::optional<std::chrono::steady_clock::time_point> clock_stopped = {};
+  std::size_t epochs_noted = epochs_ended();  // whose end was noted, or was before this run
+  // [epochs] in seconds(); NaN of an epoch that did not end in this run
+  std::vector<double> epoch_ends =
+      std::vector<double>(reached.losses.size(), std::numeric_limits<double>::quiet_NaN());
 
   /// Returns the fraction of the whole run that is done, 0 to 1, including `more` tokens.
   double fraction(std::uint64_t more = 0) const {
     return Progress{.tokens = reached.tokens + more, .total_tokens = total_tokens}.fraction();
   }
+  /// Returns the seconds since the start; once stop_clock() was called, until its last call.
   double seconds() const {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    const auto now = clock_stopped ? *clock_stopped : std::chrono::steady_clock::now();
+    return std::chrono::duration<double>(now - start).count();
   }
+  void stop_clock() { clock_stopped = std::chrono::steady_clock::now(); }
   /// Returns the number of epochs that all threads have ended.
   std::size_t epochs_ended() const {
     return (std::ranges::min)(reached.threads, {}, &Checkpoint::Thread::epoch).epoch;
   }
 
+  /// Must be called when a thread has ended an epoch: notes the time if it was the last one.
+  void note_epochs() {
+    while (epochs_noted < epochs_ended()) epoch_ends[epochs_noted++] = seconds();
+  }
   /// Adds the work of a thread in an epoch, done at a learning rate. Throws TrainingError if its
   /// loss is not finite.
   void add(const WorkDone& done, std::size_t in_epoch, double at_rate);
@@ -98,11 +112,17 @@ WORDLOOM_FUNCTION TrainReport RunProgress::report(bool stopped) const {
                      .seconds = at.seconds,
                      .words_per_second = at.words_per_second,
                      .loss = std::numeric_limits<double>::quiet_NaN(),
+                     .sentences_in_flight = sentences_in_flight,
                      .stopped = stopped,
                      .checkpoint_failure = at.checkpoint_failure};
   for (const Checkpoint::EpochLoss& of_epoch : reached.losses) {
     result.epoch_losses.push_back(of_epoch.mean());
     if (of_epoch.examples > 0) result.loss = of_epoch.mean();
+  }
+  double begin = 0;
+  for (const double end : epoch_ends) {
+    result.epoch_seconds.push_back(end - begin);
+    if (is_finite(end)) begin = end;
   }
   return result;
 }

@@ -115,6 +115,16 @@ class SharedProgress {
   /// Calls the remaining callbacks of epochs, then each callback of progress for the last time.
   /// Call it after all threads have returned.
   void end(const Model& model);
+  /// Makes the time of training end now; the last call counts.
+  void stop_clock() {
+    const std::lock_guard lock(guard_);
+    progress_.stop_clock();
+  }
+  /// Sets the number of sentences that a device trains at a time.
+  void set_in_flight(std::size_t sentences) {
+    const std::lock_guard lock(guard_);
+    progress_.sentences_in_flight = sentences;
+  }
   /// Returns the report of the run.
   TrainReport summary() const { return progress_.report(stopped()); }
 

@@ -72,6 +72,7 @@ WORDLOOM_FUNCTION void SharedProgress::end_epoch(std::size_t thread, std::size_t
                                                  bool contexts, const Model& model) {
   const std::lock_guard lock(guard_);
   progress_.reached.threads[thread] = {.epoch = epoch + 1};
+  progress_.note_epochs();
   has_contexts_ |= contexts;
   if (is_alone_ && epoch == 0 && progress_.epochs_ended() > 0 && !(trained_ && has_contexts_)) {
     epochs_called_ = never;  // by the other threads
