@@ -33,7 +33,8 @@ __device__ __forceinline__ void atomic_add(V* at, const V& value) {
 
 /// The device's counterpart of HostTeam<row_width, all>: a warp, or a thread block in one
 /// dimension. Thread l of those that hold a row has elements l * v to l * v + v - 1 of every width
-/// * v, where v is the number of floats of one access.
+/// * v, where v is the number of floats of one access: four while that many are left, then two or
+/// one.
 template <int row_width, int all = row_width>
 class DeviceTeam {
  public:
@@ -133,11 +134,16 @@ class DeviceTeam {
   }
   template <int R>
   __device__ __forceinline__ void store_own(float* row, const float (&x)[R]) const {
-    transfer<R>(row, [&](int r, auto* at) { *at = get(x, r); });
+    transfer<R>(row, [&](int r, auto* at) { get(*at, x, r); });
   }
   template <int R>
   __device__ __forceinline__ void add(float* row, const float (&x)[R]) const {
-    if (is_there(row)) transfer<R>(row, [&](int r, auto* at) { atomic_add(at, get(x, r)); });
+    if (is_there(row))
+      transfer<R>(row, [&](int r, auto* at) {
+        std::remove_reference_t<decltype(*at)> value;
+        get(value, x, r);
+        atomic_add(at, value);
+      });
   }
   __device__ __forceinline__ Quad load_quad(const float* from) const {
     return std::bit_cast<Quad>(__ldcg(reinterpret_cast<const float4*>(from)));
@@ -156,8 +162,8 @@ class DeviceTeam {
   using Floats =
       std::conditional_t<n % 4 == 0, float4, std::conditional_t<n % 2 == 0, float2, float>>;
 #if __CUDA_ARCH__ >= 900
-  template <int R>
-  using Vector = Floats<R>;
+  template <int n>
+  using Vector = Floats<n>;
 #else
   // Without a vector reduction: the threads of a warp add to adjacent floats.
   template <int>
@@ -178,21 +184,28 @@ class DeviceTeam {
   }
   template <int R, class Float, class Use>
   __device__ __forceinline__ void transfer(Float* row, Use&& use) const {
-    using V = std::conditional_t<std::is_const_v<Float>, const Vector<R>, Vector<R>>;
-    constexpr int floats = sizeof(V) / sizeof(float);
-    V* const at = reinterpret_cast<V*>(row) + threadIdx.x % width;
-#pragma unroll
-    for (int r = 0; r < R; r += floats) use(r, at + r / floats * width);
+    constexpr int fours = R - R % 4;
+    if constexpr (fours > 0) transfer_part<0, fours, Vector<4>>(row, use);
+    if constexpr (fours < R) transfer_part<fours, R, Vector<R % 4>>(row, use);
   }
-  template <int R>
-  __device__ __forceinline__ static void put(float (&x)[R], int r, Vector<R> vector) {
+  /// Transfers the floats `begin` to `end` - 1 of each thread by accesses of a vector V.
+  template <int begin, int end, class V, class Float, class Use>
+  __device__ __forceinline__ void transfer_part(Float* row, Use& use) const {
+    using Place = std::conditional_t<std::is_const_v<Float>, const V, V>;
+    constexpr int floats = sizeof(V) / sizeof(float);
+    Place* const at = reinterpret_cast<Place*>(row + begin * width) + threadIdx.x % width;
+#pragma unroll
+    for (int r = begin; r < end; r += floats) use(r, at + (r - begin) / floats * width);
+  }
+  template <int R, class V>
+  __device__ __forceinline__ static void put(float (&x)[R], int r, V vector) {
     for (const float part : parts_of(vector).at) x[r++] = part;
   }
-  template <int R>
-  __device__ __forceinline__ static Vector<R> get(const float (&x)[R], int r) {
-    Parts<Vector<R>> parts;
+  template <int R, class V>
+  __device__ __forceinline__ static void get(V& to, const float (&x)[R], int r) {
+    Parts<V> parts;
     for (float& part : parts.at) part = x[r++];
-    return std::bit_cast<Vector<R>>(parts);
+    to = std::bit_cast<V>(parts);
   }
   __device__ __forceinline__ float* next_half() const {
     turn_ ^= 1;

@@ -113,8 +113,12 @@ class WarpScheme {
         for (unsigned j = 0; j < contexts; ++j) {
           WORDLOOM_UNROLL
           for (unsigned k = 0; k < group; ++k)
-            sums[k * contexts + j] =
-                is_active(j) ? partial_dot(rows[j], y[k]) : team.each([](int) { return 0.0f; });
+            sums[k * contexts + j] = team.each([](int) { return 0.0f; });
+          if (is_active(j)) {  // one branch for all outputs of a context outside of the window
+            WORDLOOM_UNROLL
+            for (unsigned k = 0; k < group; ++k)
+              sums[k * contexts + j] = partial_dot(rows[j], y[k]);
+          }
         }
         transposed_sums<true, 16, pairs>(team, sums);
         gradients<sums_of_thread>(
