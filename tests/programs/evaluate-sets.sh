@@ -107,7 +107,7 @@ grep '^similarity/large  *0.0000 .* not worse by more than 0.01$' out
 grep '^Is VECTORS worse .* Of 1 tests, yes: 0, no: 1, open: 0 .*, not compared or too few items: 0$' out
 gzip <large/similarity/large.tsv >large/similarity/large.tsv.gz
 refused "two sets are named 'large'" evaluate vectors --suite large
-refused "'' is not a folder" evaluate vectors --suite ''
+refused '--suite: the value is empty: give one, or leave the option out' evaluate vectors --suite ''
 refused 'suite: no test set' evaluate vectors --suite suite --only mean
 refused '[-]-similarity does not go with --suite' evaluate vectors --suite suite --similarity set
 refused 'one file of vectors at a time, except with --suite' evaluate vectors vectors --similarity set
