@@ -100,7 +100,7 @@ TEST_CASE("the reported loss is the mean of the kernel's losses over examples", 
 
 TEST_CASE("the reported seconds of epochs add up to at most those of training", "[trainer]") {
   const auto vocabulary = small_vocabulary();
-  for (const std::size_t threads : {1, 2}) {
+  for (const std::size_t threads : {1u, 2u}) {
     Trainer trainer(small(threads), RecordingSampler{}, DotKernel{});
     trainer.fit(paired_corpus(vocabulary, 10), vocabulary);
     const TrainReport& report = trainer.report();
