@@ -214,7 +214,8 @@ WORDLOOM_FUNCTION double RandomWalks::distinct_share(std::size_t window) const {
       nodes.assign(part.begin(), part.end());
       std::ranges::sort(nodes);
       all += size;
-      distinct += static_cast<std::uint64_t>(std::ranges::unique(nodes).begin() - nodes.begin());
+      const auto end = std::unique(nodes.begin(), nodes.end());
+      distinct += static_cast<std::uint64_t>(end - nodes.begin());
     }
   }
   return all == 0 ? 1 : static_cast<double>(distinct) / static_cast<double>(all);
