@@ -12,6 +12,7 @@
 
 #include "any_vectors.hpp"
 #include "command_line.hpp"
+#include "distinct_files.hpp"
 #include "evaluation_sets.hpp"
 #include "node_tests.hpp"
 #include "sentence_tests.hpp"
@@ -80,6 +81,7 @@ void run_suite(const SuiteOptions& options, const std::vector<std::string>& vect
 }  // namespace
 
 int main(int argc, char** argv) try {
+  report_too_large_files();
   CLI::App app(
       "Scores vectors of words on similarity and analogies, those of nodes on links and "
       "labels");
@@ -162,6 +164,9 @@ int main(int argc, char** argv) try {
          "Also PAR-Word2Vec's test of links: a linear SVM of both vectors, one after the other")
       ->needs(graph);
   app.add_flag("--json", json, "One JSON object on stdout");
+  for (const char* const unused : {"--similarity", "--analogy", "--sentence-similarity", "--suite",
+                                   "--labels", "--link-svm", "--json"})
+    app.get_option("--write-training-graph")->excludes(unused);
   wordloom::LoadOptions loading;
   declare_load_options(app, loading, "evaluate");
   set_rules_of_values(app);
@@ -175,6 +180,7 @@ int main(int argc, char** argv) try {
     throw wordloom::InvalidArgument(
         "--labels and --link-svm need a build with LIBLINEAR (WORDLOOM_ENABLE_LIBLINEAR)");
 #endif
+  require_distinct({{"--links", links}, {"--write-training-graph", training_graph, true}});
   const bool has_suite = app.count("--suite") > 0;
   if (!has_suite)
     check_lookup(app, sentences.empty() ? "--similarity" : "--sentence-similarity", "--analogy");

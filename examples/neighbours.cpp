@@ -153,6 +153,7 @@ bool answer(const Words& words, std::size_t count, LetterCase letter_case,
 }  // namespace
 
 int main(int argc, char** argv) try {
+  report_too_large_files();
   CLI::App app(
       "Nearest words and analogies. A line of one word gives its nearest words, a line of\n"
       "three, a b c, the words that are to c as b is to a; tabs between words that have blanks.\n"
@@ -199,7 +200,21 @@ int main(int argc, char** argv) try {
   if (!small.output.empty() && !search.empty())
     throw InvalidArgument(
         "with --output nothing is answered: leave out --index, --sentences and --align");
+  if (!search.align.empty() && small.changes_vectors())
+    throw InvalidArgument(
+        "--pca and --remove-top would change one of the two files that --align compares: write "
+        "both first, with --compress float32 --output FILE");
   require_distinct({{"the vectors", path}, {"--output", small.output, true}});
+  if (small.output.empty())
+    for (const auto& [option, read] : {std::pair{"the vectors", path},
+                                       {"--align", search.align},
+                                       {"--dictionary", search.dictionary},
+                                       {"--sentences", search.sentences},
+                                       {"--counts", search.counts},
+                                       {"--index", search.index}})
+      if (read == "-" || read == "/dev/stdin")
+        throw InvalidArgument(std::string(option) + " '" + read +
+                              "' is standard input, which has the questions: give a file");
   const VectorFile file(path);
   if (file.format() == VectorFormat::compressed && format.empty() && loading.limit == 0 &&
       small.empty()) {

@@ -101,7 +101,7 @@ int run(int argc, char** argv, Cluster& cluster) {
   app.name("node2vec");
   Options options;
   declare(app, options);
-  const auto arguments = without_colons(with_double_dashes(argc, argv));
+  const auto arguments = without_colons(with_double_dashes(app, argc, argv));
   refuse_foreign_names(arguments, {}, foreign_options);
   if (const auto code = parse(app, arguments)) return *code;
   options.given = given_options(app, arguments);

@@ -73,15 +73,23 @@ int run_program(const std::string& name, Run run, int argc, char** argv) {
   }
 }
 
-/// Turns the original programs' `-train` into our `--train`; one-letter options and negative
-/// numbers stay.
-inline std::vector<std::string> with_double_dashes(int argc, char** argv) {
+/// Turns the original programs' `-train` into our `--train`; one-letter options, negative numbers
+/// and values of the option before stay, such as the file in `--output -old.txt`.
+inline std::vector<std::string> with_double_dashes(const CLI::App& app, int argc, char** argv) {
+  const auto option_of = [&](const std::string& argument) {
+    return app.get_option_no_throw(argument.substr(0, argument.find('=')));
+  };
   std::vector<std::string> arguments;
+  bool is_value = false;  // of the option before
   for (int i = 1; i < argc; ++i) {
     std::string argument = argv[i];
     if (argument.size() > 2 && argument[0] == '-' &&
-        std::isalpha(static_cast<unsigned char>(argument[1])))
+        std::isalpha(static_cast<unsigned char>(argument[1])) &&
+        (!is_value || option_of('-' + argument) != nullptr))
       argument.insert(0, "-");
+    const CLI::Option* const option = argument.starts_with('-') ? option_of(argument) : nullptr;
+    is_value = option != nullptr && option->get_items_expected_max() > 0 &&
+               argument.find('=') == argument.npos;
     arguments.push_back(std::move(argument));
   }
   return arguments;

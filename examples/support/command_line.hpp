@@ -1,6 +1,7 @@
 #pragma once
 #include <CLI/CLI.hpp>
 #include <charconv>
+#include <csignal>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -35,6 +36,13 @@ inline void end_output() {
   std::cout.flush();
   if (!std::cout || std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
     throw wordloom::IoError("cannot write to standard output");
+}
+
+/// Makes a file that grows beyond the limit of the system an error instead of the end of the program.
+inline void report_too_large_files() {
+#ifdef SIGXFSZ
+  std::signal(SIGXFSZ, SIG_IGN);
+#endif
 }
 
 /// Returns the name of an option in messages: "--size".

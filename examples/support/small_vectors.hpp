@@ -19,6 +19,8 @@ struct SmallVectorOptions {
     return !remove_top && pca == 0 && bytes == 0 && compress.empty() && output.empty();
   }
 
+  bool changes_vectors() const { return remove_top || pca != 0; }
+
   /// Calls `use` with the vectors that the options ask for: Embeddings or CompressedEmbeddings; or
   /// writes them to the output.
   template <class Use>

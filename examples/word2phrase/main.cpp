@@ -150,7 +150,7 @@ int run(int argc, char** argv, Cluster&) {
   app.name("word2phrase");
   Options options;
   declare(app, options);
-  const auto arguments = with_double_dashes(argc, argv);
+  const auto arguments = with_double_dashes(app, argc, argv);
   if (arguments.empty()) {
     std::cout << app.help();
     return 0;

@@ -206,7 +206,7 @@ int run(int argc, char** argv, Cluster& cluster) {
   app.name("word2vec");
   Options options;
   declare(app, options);
-  const auto arguments = with_double_dashes(argc, argv);
+  const auto arguments = with_double_dashes(app, argc, argv);
   refuse_foreign_names(arguments, foreign_commands, foreign_options);
   if (const auto code = parse(app, arguments)) return *code;
   options.given = given_options(app, arguments);

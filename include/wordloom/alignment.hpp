@@ -118,7 +118,8 @@ WORDLOOM_FUNCTION Alignment::Pairs Alignment::load_pairs(const std::filesystem::
     if (tab == line.npos) reader.fail(0, expected, "no tab");
     const std::string_view first = detail::trimmed(line.substr(0, tab)),
                            rest = line.substr(tab + 1);
-    const std::string_view second = detail::trimmed(rest.substr(0, rest.find('\t')));
+    const std::string_view second = detail::trimmed(rest);
+    if (second.find('\t') != second.npos) reader.fail(0, expected, "more columns");
     if (first.empty() || second.empty()) reader.fail(0, expected, "one word");
     pairs.emplace_back(first, second);
   }

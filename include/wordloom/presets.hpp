@@ -50,7 +50,7 @@ struct Presets {
   /// these walks: for labels and for links, on graphs of many kinds
   /// (benchmarks/results/node2vec-defaults.md).
   template <class Walks>
-    requires requires(const Walks& walks) { walks.distinct_share(std::size_t{10}); }
+  requires requires(const Walks& walks) { walks.distinct_share(std::size_t{10}); }
   static Hyperparameters nodes(const Walks& walks, Hyperparameters parameters = {}) {
     parameters = nodes(parameters);
     parameters.learning_rate = rate_of_walks(walks.distinct_share(parameters.window));
@@ -67,7 +67,8 @@ struct Presets {
   }
 
   /// Returns the learning rate of RowAdaGrad for walks whose windows have this share of different
-  /// nodes (RandomWalks::distinct_share): a node that a window holds twice gives its gradient twice.
+  /// nodes (RandomWalks::distinct_share): a node that a window holds twice gives its gradient
+  /// twice.
   static constexpr double rate_of_walks(double distinct_share) {
     const double share = (std::min)(1.0, distinct_share / 0.97);
     return (std::max)(0.025, 0.05 * share * share);

@@ -172,3 +172,10 @@ if evaluate vectors vectors --suite nets --only cnn cnn-trained relations >out 2
 else
   grep WORDLOOM_ENABLE_BLAS err
 fi
+
+printf 'a b\nb c\nc d\nd a\na c\nb d\n' >links
+cp links kept
+refused 'is the same file as --links' evaluate --links links --write-training-graph ./links
+cmp links kept
+refused 'write-training-graph excludes --labels' evaluate --links links --write-training-graph half --labels kept
+test ! -e half

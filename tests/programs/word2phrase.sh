@@ -84,3 +84,6 @@ refused 'phrase-threshold is -3' $w2v --train text --output refused.txt --phrase
 refused 'phrase-threshold is inf' $w2v --train text --output refused.txt --phrases 1 --phrase-threshold inf
 refused 'is the same file' $w2v --train text --output refused.txt --phrases 1 --save-phrases text
 test ! -e refused.txt
+# A value may begin with a dash.
+word2phrase -train text -output -joined.txt -min-count 1
+test -s ./-joined.txt

@@ -86,9 +86,9 @@ class RandomWalks {
     return hash.value();
   }
 
-  /// Returns the mean share of different nodes among the 2 x window + 1 nodes of a window, in (0, 1]:
-  /// near 1 where hubs join all nodes, 0.4 on a road network, whose walks turn round often. From
-  /// the walks of about a thousand nodes. Presets::nodes() takes the learning rate from it.
+  /// Returns the mean share of different nodes among the 2 x window + 1 nodes of a window, in (0,
+  /// 1]: near 1 where hubs join all nodes, 0.4 on a road network, whose walks turn round often.
+  /// From the walks of about a thousand nodes. Presets::nodes() takes the learning rate from it.
   double distinct_share(std::size_t window) const;
 
   /// Returns the walks of a shard. All shards have nearly equal numbers of nodes to start from.

@@ -7,8 +7,9 @@
 namespace wordloom { inline namespace WORDLOOM_ABI {
 
 /// The form that Embeddings::compress makes, which throws InvalidArgument for numbers that are not
-/// finite or too large for float16, for lengths other than 0 and 3.2e-39 to 3.1e38, for `bytes` out
-/// of bounds or with another format, and for more than 4 GiB of words. Counts are kept.
+/// finite or too large for float16, for vectors that are too small for it, for lengths other than 0
+/// and 3.2e-39 to 3.1e38, for `bytes` out of bounds or with another format, and for more than 4 GiB
+/// of words. Counts are kept.
 struct Embeddings::Compression {
   enum Format : std::uint32_t {
     float32,  // the numbers as they are, to be mapped
