@@ -269,7 +269,7 @@ TEST_CASE("compression refuses what it cannot hold", "[compressed]") {
     CHECK(contains(message(with(std::numeric_limits<float>::quiet_NaN()), {.format = format}),
                    "the vector of 'w1' contains a number that is not finite"));
   CHECK(contains(message(with(65520), {.format = Compression::float16}), "65504: use int8"));
-  CHECK(contains(message(with(1e-6f), {.format = Compression::float16}), "use int8"));
+  CHECK(contains(message(with(1e-8f), {.format = Compression::float16}), "use int8"));
   for (const float x : {3.2e38f, 2e-39f})
     CHECK(contains(message(with(x), {.format = Compression::product}),
                    "the vector of 'w1' has the length"));

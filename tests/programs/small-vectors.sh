@@ -50,8 +50,8 @@ refused "long: the vector of 'paris' is longer than 3e38" neighbours long --comp
 refused "long: the vector of 'paris' is longer than 3e38" evaluate long --similarity pairs
 refused 'must be from 1e-15 to 1e15' neighbours large --pca 1
 refused 'must be from 1e-15 to 1e15' neighbours large --remove-top 1
-{ printf '2 2\n'; printf 'paris 1e-6 0\nrome 1 1\n'; } >little
-refused "vector of 'paris' is 1e-06, .* use int8" neighbours little --compress float16 --output x
+{ printf '2 2\n'; printf 'paris 1e-8 0\nrome 1 1\n'; } >little
+refused "all numbers of the vector of 'paris' 0: .*; use int8" neighbours little --compress float16 --output x
 refused 'pca and --remove-top would change one' neighbours vectors --align vectors --pca 2
 # The questions come from standard input.
 refused "vectors '-' is standard input" neighbours -

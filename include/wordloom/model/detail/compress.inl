@@ -69,10 +69,9 @@ WORDLOOM_FUNCTION float write_vector(std::span<const float> vector, std::string_
   } else if (format == Embeddings::Compression::float16) {
     float largest = 0;
     for (const float x : vector) largest = (std::max)(largest, std::abs(x));
-    if (largest > 0 && largest < 0x1p-14f)
-      throw InvalidArgument{"the largest number of the vector of ", shown(word), " is ",
-                            static_cast<double>(largest),
-                            ", float16 has few digits below 6.1e-5: use int8"};
+    if (largest > 0 && half_of(largest) == 0)
+      throw InvalidArgument{"float16 makes all numbers of the vector of ", shown(word),
+                            " 0: the largest is ", static_cast<double>(largest), "; use int8"};
     for (std::size_t i = 0; i < vector.size(); ++i) {
       const std::uint16_t half = half_of(vector[i]);
       if ((half & 0x7fff) == 0x7c00)
