@@ -57,7 +57,7 @@ struct Presets {
     return parameters;
   }
 
-  /// As above for walks that seldom return to a node, as where there are hubs.
+  /// Returns those for walks that rarely return to a node, as where there are hubs.
   static constexpr Hyperparameters nodes(Hyperparameters parameters = {}) {
     parameters.window = 10;
     parameters.epochs = 1;
