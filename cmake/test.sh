@@ -270,7 +270,8 @@ both() {
   return "$status"
 }
 check_sources() { both make_reference run_clang_tidy; }
-kill_runs_and_sanitize_threads() { both kill_runs sanitize_threads; }
+kill_runs_and_sanitize_addresses() { both kill_runs sanitize_addresses; }
+sanitize_threads_and_emulate_gpu() { both sanitize_threads emulate_gpu; }
 
 # step FUNCTION: runs it and notes how long it took; `full` writes that to a file, also when a step
 # fails.
@@ -322,7 +323,7 @@ options+=(-DWORDLOOM_BUILD_BENCHMARKS=ON -DWORDLOOM_TEST_BRIEF=OFF
           -DWORDLOOM_TEST_EMULATED=ON)
 if [ "$depth" = long ]; then
   configure release "${options[@]}" -DWORDLOOM_TEST_LONG=OFF
-  for name in check_sources sanitize_addresses kill_runs_and_sanitize_threads emulate_gpu \
+  for name in check_sources kill_runs_and_sanitize_addresses sanitize_threads_and_emulate_gpu \
     install_and_use run_ranks compare_speeds; do
     step $name
   done
@@ -336,7 +337,7 @@ trap write_result EXIT
 options+=(-DWORDLOOM_TEST_LONG=ON -DWORDLOOM_TEST_DEVICE=ON)
 configure release "${options[@]}"
 for name in check_sources run_all_tests compile_headers run_on_other_processors run_on_windows \
-  compile_for_macos sanitize_addresses kill_runs_and_sanitize_threads run_clang_code \
+  compile_for_macos kill_runs_and_sanitize_addresses sanitize_threads run_clang_code \
   sanitize_emulated_gpu leave_out_barriers compare_speeds; do
   step $name
 done
