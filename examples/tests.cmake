@@ -378,7 +378,7 @@ if(WORDLOOM_ENABLE_MPI AND NOT WORDLOOM_TEST_BRIEF)
     "rm -f *; ${job} 3 $<TARGET_FILE:word2vec> ${together} --iter 100000 --output v --sync-timeout 6 --checkpoint state --checkpoint-every 0 2>err & mpi=$!
      until test -s state; do kill -0 $mpi || { cat err; exit 1; }; sleep 0.02; done
      set -- $(cat /proc/$mpi/task/$mpi/children); kill -STOP $3; stopped=$(date +%s)
-     (sleep 90; kill -9 $3 $mpi) & limit=$!
+     (sleep 90; kill -9 $3 $mpi) >/dev/null 2>&1 & limit=$!
      status=0; wait $mpi || status=$?
      kill $limit
      cat err; test $status -ne 0; test $(($(date +%s) - stopped)) -le 60; test ! -e v

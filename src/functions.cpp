@@ -1,5 +1,5 @@
-// The functions that headers define as WORDLOOM_FUNCTION, for wordloom::precompiled. Those that few
-// programs use are in files of their own, so that the others do not link them.
+// The functions that nearly all programs use of those that headers define as WORDLOOM_FUNCTION, for
+// wordloom::precompiled. The others are in files of their own, so that few programs link them.
 #define WORDLOOM_PRECOMPILED 1
 #ifdef _WIN32
 // There the linker refuses a function that is inline in another object, as in those of vector code.
@@ -7,9 +7,7 @@
 #else
 #define WORDLOOM_FUNCTION
 #endif
-#include <wordloom/core/detail/input_file.hpp>
-#include <wordloom/sync/detail/quantised_rows.hpp>
-#include <wordloom/wordloom.hpp>
+#include "main_headers.hpp"
 
 template void wordloom::check_parameter(std::string_view, double, double, double);
 template void wordloom::check_parameter(std::string_view, std::size_t, int, int);

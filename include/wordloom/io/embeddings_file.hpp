@@ -10,6 +10,7 @@
 #include <wordloom/core/error.hpp>
 #include <wordloom/core/files.hpp>
 #include <wordloom/core/words.hpp>
+#include <wordloom/io/detail/vector_writers.hpp>
 #include <wordloom/io/fasttext_file.hpp>
 #include <wordloom/io/load_options.hpp>
 #include <wordloom/io/npy_file.hpp>
@@ -105,7 +106,9 @@ class VectorFile {
   /// Writes vectors in a format, into a file that is already open; does not commit. Throws IoError,
   /// and InvalidArgument for a word that the format cannot hold (check_words), for formats of
   /// whole models and for compressed (Embeddings::compress). Embeddings::save writes a whole file.
-  static void write(const Embeddings& embeddings, AtomicFile& file, VectorFormat format);
+  static void write(const Embeddings& embeddings, AtomicFile& file, VectorFormat format) {
+    detail::write_vectors(embeddings, file, format);
+  }
 
   /// Writes a fastText model as save_fasttext does, into a file that is already open; does not
   /// commit.
@@ -183,38 +186,6 @@ WORDLOOM_FUNCTION VectorFormat format_of(const InputFile& file) {
 
 WORDLOOM_FUNCTION VectorFile::VectorFile(const std::filesystem::path& path)
     : file_(std::make_shared<const detail::InputFile>(path)), format_(detail::format_of(*file_)) {}
-
-WORDLOOM_FUNCTION void VectorFile::write(const Embeddings& embeddings, AtomicFile& file,
-                                         VectorFormat format) {
-  switch (format) {
-    case VectorFormat::word2vec_binary:
-      return detail::write_word2vec_binary(embeddings, file);
-    case VectorFormat::word2vec_text:
-      return detail::write_word2vec_text(embeddings, file);
-    case VectorFormat::glove_text:
-      return detail::write_glove_text(embeddings, file);
-    case VectorFormat::npy:
-      return detail::write_npy(embeddings, file);
-    case VectorFormat::projector_tsv:
-      return detail::write_projector_tsv(embeddings, file);
-    case VectorFormat::fasttext:
-      throw InvalidArgument(
-          "fastText's format holds a whole model, not its vectors alone: use save_fasttext");
-    case VectorFormat::model:
-      throw InvalidArgument(
-          "this format holds a whole model, not its vectors alone: use Model::save");
-    case VectorFormat::compressed:  // which few programs write: the others would compile it
-      throw InvalidArgument(
-          "compressed vectors are written by embeddings.compress({...}).save(path)");
-  }
-}
-
-WORDLOOM_FUNCTION void Embeddings::save(const std::filesystem::path& path,
-                                        VectorFormat format) const {
-  AtomicFile file(path);
-  VectorFile::write(*this, file, format);
-  file.commit();
-}
 
 WORDLOOM_FUNCTION Embeddings Embeddings::load(const std::filesystem::path& path) {
   return VectorFile(path).embeddings();

@@ -13,7 +13,6 @@
 
 #include <wordloom/core/detail/input_file.hpp>
 #include <wordloom/core/error.hpp>
-#include <wordloom/core/files.hpp>
 #include <wordloom/core/row_matrix.hpp>
 #include <wordloom/core/words.hpp>
 #include <wordloom/io/load_options.hpp>
@@ -28,15 +27,6 @@ namespace detail {
 static_assert(std::endian::native == std::endian::little,
               "wordloom: binary vector files are little-endian, and so must the machine be");
 
-/// Writes row i as little-endian floats.
-inline void write_floats(const Embeddings& embeddings, std::size_t i, AtomicFile& file) {
-  const auto row = embeddings.vector(i);
-  file.write({reinterpret_cast<const char*>(row.data()), row.size_bytes()});
-}
-
-/// Writes vectors to `file`, which the caller commits, and their words to a second file, which is
-/// committed here. For the format, see VectorFormat::npy.
-void write_npy(const Embeddings& embeddings, AtomicFile& file);
 Embeddings read_npy(const std::shared_ptr<const InputFile>& file,
                     const std::filesystem::path& words, const LoadOptions& options);
 
@@ -53,21 +43,6 @@ inline Embeddings load_npy(const std::filesystem::path& path,
 }  // namespace detail
 
 #if WORDLOOM_DEFINES_FUNCTIONS
-
-WORDLOOM_FUNCTION void detail::write_npy(const Embeddings& embeddings, AtomicFile& file) {
-  check_words(embeddings.words(), VectorFormat::npy);
-  std::string header = detail::joined({"{'descr': '<f4', 'fortran_order': False, 'shape': (",
-                                       embeddings.size(), ", ", embeddings.dimension(), "), }"});
-  constexpr std::size_t before = 10;  // magic, version and length
-  header.append((64 - (before + header.size() + 1) % 64) % 64, ' ');
-  header += '\n';
-  file.write(std::string_view("\x93NUMPY\x01\x00", 8));
-  const auto length = static_cast<std::uint16_t>(header.size());
-  file.write({reinterpret_cast<const char*>(&length), sizeof length});
-  file.write(header);
-  for (std::size_t i = 0; i < embeddings.size(); ++i) detail::write_floats(embeddings, i, file);
-  detail::save_word_lines(embeddings, file, detail::npy_words_path(file.path()));
-}
 
 WORDLOOM_FUNCTION Embeddings detail::read_npy(const std::shared_ptr<const InputFile>& opened,
                                               const std::filesystem::path& words,

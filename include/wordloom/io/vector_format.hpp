@@ -92,6 +92,9 @@ inline VectorFormat format_named(std::string_view name) {
 
 /// Checks words (VectorFile::check_words).
 void check_words(const WordList& words, VectorFormat format);
+/// Returns the reason why a format cannot hold the words together: a text format determines by the
+/// ends of rows how many numbers they have, or whether its header can be right.
+std::string_view end_fault(const WordList& words, VectorFormat format);
 
 }  // namespace detail
 
@@ -130,9 +133,7 @@ inline std::string_view word_fault(std::string_view word, VectorFormat format) {
   return "";
 }
 
-/// Returns the reason why a format cannot hold the words together: a text format determines by the
-/// ends of rows how many numbers they have, or whether its header can be right.
-inline std::string_view end_fault(const WordList& words, VectorFormat format) {
+WORDLOOM_FUNCTION std::string_view end_fault(const WordList& words, VectorFormat format) {
   const std::size_t count = (std::min)(words.size(), telling_rows);
   if (format == VectorFormat::word2vec_text) {
     for (std::size_t i = 0; i < count; ++i)

@@ -1,7 +1,5 @@
 #pragma once
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -9,7 +7,6 @@
 
 #include <wordloom/core/detail/input_file.hpp>
 #include <wordloom/core/error.hpp>
-#include <wordloom/core/files.hpp>
 #include <wordloom/core/row_matrix.hpp>
 #include <wordloom/core/words.hpp>
 #include <wordloom/io/detail/text_rows.hpp>
@@ -23,57 +20,15 @@ namespace wordloom { inline namespace WORDLOOM_ABI {
 
 namespace detail {
 
-/// Writes the header of word2vec's files.
-inline void write_header(const Embeddings& embeddings, AtomicFile& file) {
-  file.write(joined({embeddings.size(), " ", embeddings.dimension(), "\n"}));
-}
-
-/// Writes the word of each row, if the format has it there, its numbers, and `end`.
-void write_text_rows(const Embeddings& embeddings, AtomicFile& file, bool with_words,
-                     char separator, std::string_view end);
-
 Embeddings read_word2vec_text(const InputFile& file, const LoadOptions& options);
 Embeddings read_glove_text(const InputFile& file, const LoadOptions& options);
 Embeddings read_projector_tsv(const InputFile& file, const LoadOptions& options);
-
-inline void write_word2vec_text(const Embeddings& embeddings, AtomicFile& file) {
-  check_words(embeddings.words(), VectorFormat::word2vec_text);
-  write_header(embeddings, file);
-  write_text_rows(embeddings, file, true, ' ', " \n");
-}
-inline void write_glove_text(const Embeddings& embeddings, AtomicFile& file) {
-  check_words(embeddings.words(), VectorFormat::glove_text);
-  write_text_rows(embeddings, file, true, ' ', "\n");
-}
-/// Writes the words first; they appear before `file` is committed.
-inline void write_projector_tsv(const Embeddings& embeddings, AtomicFile& file) {
-  check_words(embeddings.words(), VectorFormat::projector_tsv);
-  write_text_rows(embeddings, file, false, '\t', "\n");
-  save_word_lines(embeddings, file, projector_metadata_path(file.path()));
-}
 
 }  // namespace detail
 
 #if WORDLOOM_DEFINES_FUNCTIONS
 
 namespace detail {
-
-WORDLOOM_FUNCTION void write_text_rows(const Embeddings& embeddings, AtomicFile& file,
-                                       bool with_words, char separator, std::string_view end) {
-  std::string line;
-  std::array<char, 32> digits;  // enough for any float
-  for (std::size_t i = 0; i < embeddings.size(); ++i) {
-    line.assign(with_words ? embeddings.word(i) : "");
-    bool is_first = !with_words;
-    for (const float x : embeddings.vector(i)) {
-      if (!std::exchange(is_first, false)) line += separator;
-      // The shortest decimal that reads back as the same float.
-      line.append(digits.data(),
-                  std::to_chars(digits.data(), digits.data() + digits.size(), x).ptr);
-    }
-    file.write(line.append(end));
-  }
-}
 
 /// Returns whether the first words all end in numbers and all numbers of their vectors are whole:
 /// the dimension in the header is then likely smaller than that of the rows.

@@ -10,22 +10,17 @@
 
 #include <wordloom/core/detail/input_file.hpp>
 #include <wordloom/core/error.hpp>
-#include <wordloom/core/files.hpp>
 #include <wordloom/core/row_matrix.hpp>
 #include <wordloom/core/words.hpp>
 #include <wordloom/io/detail/text_rows.hpp>
 #include <wordloom/io/load_options.hpp>
-#include <wordloom/io/npy_file.hpp>
 #include <wordloom/io/vector_format.hpp>
-#include <wordloom/io/vector_text.hpp>
 #include <wordloom/model/embeddings.hpp>
 
 namespace wordloom { inline namespace WORDLOOM_ABI {
 
 namespace detail {
 
-/// See VectorFormat::word2vec_binary. Does not commit.
-void write_word2vec_binary(const Embeddings& embeddings, AtomicFile& file);
 Embeddings read_word2vec_binary(const InputFile& file, const LoadOptions& options);
 
 }  // namespace detail
@@ -33,17 +28,6 @@ Embeddings read_word2vec_binary(const InputFile& file, const LoadOptions& option
 #if WORDLOOM_DEFINES_FUNCTIONS
 
 namespace detail {
-
-WORDLOOM_FUNCTION void write_word2vec_binary(const Embeddings& embeddings, AtomicFile& file) {
-  check_words(embeddings.words(), VectorFormat::word2vec_binary);
-  write_header(embeddings, file);
-  for (std::size_t i = 0; i < embeddings.size(); ++i) {
-    file.write(embeddings.word(i));
-    file.write(" ");
-    write_floats(embeddings, i, file);
-    file.write("\n");
-  }
-}
 
 /// Returns whether bytes are text in UTF-8 without control characters.
 inline bool is_clean_text(std::string_view text) noexcept {

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <exception>
 #include <functional>
+#include <memory>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -118,22 +119,23 @@ void RankRun<Sync, Schedule, Replica>::pause(RankInfo::Signal signal) {
   if (write.joinable()) write.join();
   download();
   attempt([&] {
-    Checkpoint now{beginning.method,
-                   beginning.vocabulary,
-                   beginning.corpus,
-                   beginning.corpus_tokens,
-                   all.sync_state[0],
-                   all.sync_state[1],
-                   {},
-                   model.copy_of_matrices()};
-    complete(now.matrices);
-    now.set_positions(all.numbers, start.losses.size(), start.threads.size());
-    write = std::jthread([this, now = std::move(now)] {
+    const auto now = std::make_shared<Checkpoint>(Checkpoint{beginning.method,
+                                                             beginning.vocabulary,
+                                                             beginning.corpus,
+                                                             beginning.corpus_tokens,
+                                                             all.sync_state[0],
+                                                             all.sync_state[1],
+                                                             {},
+                                                             model.copy_of_matrices()});
+    complete(now->matrices);
+    now->set_positions(all.numbers, start.losses.size(), start.threads.size());
+    // A thread of the lambda itself has a type with our name, which hosts would export.
+    write = std::jthread(std::function<void()>([this, now] {
       attempt([&] {
-        now.save(options.checkpoint);
+        now->save(options.checkpoint);
         state.set_checkpoint_failure(std::nullopt);
       });
-    });
+    }));
   });
   last_write = std::chrono::steady_clock::now();
 }
