@@ -78,6 +78,27 @@ TEST_CASE("a wrong header and bad line ends cause one warning if all rows are co
   }
 }
 
+TEST_CASE("a word that occurs again causes a warning, and its name means its first row", "[io]") {
+  const TemporaryFolder folder;
+  RowMatrix rows(4, 2);
+  for (std::size_t i = 0; i < 4; ++i) rows.row(i)[0] = static_cast<float>(i) + 0.5f;
+  const Embeddings twice(WordList::from(std::vector<std::string>{"a", "b", "a", "b"}),
+                         std::move(rows));
+  for (const VectorFormat format :
+       {VectorFormat::word2vec_binary, VectorFormat::word2vec_text, VectorFormat::glove_text,
+        VectorFormat::npy, VectorFormat::projector_tsv}) {
+    const auto path = folder / "v.tsv";
+    twice.save(path, format);
+    std::string warning;
+    const auto found =
+        VectorFile(path).embeddings(format, {.warn = [&](const auto& text) { warning += text; }});
+    CHECK(contains(warning, "2 words occur again, the first is 'a': its name means its first row"));
+    REQUIRE(found.size() == 4);
+    CHECK(found.vector("b")[0] == 1.5f);
+    CHECK_THROWS_AS(VectorFile(path).embeddings(format, {.strict = true}), FormatError);
+  }
+}
+
 TEST_CASE("a file that is cut within a row is refused", "[io]") {
   const TemporaryFolder folder;
   const auto path = folder / "v";

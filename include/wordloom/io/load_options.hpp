@@ -7,6 +7,7 @@
 #include <limits>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include <wordloom/core/error.hpp>
@@ -20,7 +21,8 @@ namespace wordloom { inline namespace WORDLOOM_ABI {
 struct LoadOptions {
   /// If true, refuses faults that are otherwise accepted with a warning, because the rows that are
   /// there are complete: a header with another number of words, blank lines at the end, a last line
-  /// without a line end. A file that is cut within a row is always refused.
+  /// without a line end, a word that occurs again (its name means its first row). A file that is
+  /// cut within a row is always refused.
   bool strict = false;
   /// Reads only this many words from the beginning of the file; 0: all. The rest of the file is
   /// ignored.
@@ -61,7 +63,16 @@ class Leniency {
     return options_.limit == 0 ? (std::numeric_limits<std::size_t>::max)() : options_.limit;
   }
 
-  void warn() const {
+  /// Adds the word of a row to `words`.
+  void add(WordList& words, std::string_view word) {
+    if (!words.append(word) && repeated_++ == 0) first_repeated_ = word;
+  }
+
+  void warn() {
+    if (repeated_ > 0)
+      accept(joined({repeated_, repeated_ == 1 ? " word occurs" : " words occur",
+                     " again, the first is ", shown(first_repeated_),
+                     ": its name means its first row"}));
     if (!faults_.empty() && options_.warn) options_.warn(path_.string() + ": " + faults_);
   }
 
@@ -69,6 +80,8 @@ class Leniency {
   const std::filesystem::path& path_;
   const LoadOptions& options_;
   std::string faults_;
+  std::size_t repeated_ = 0;
+  std::string first_repeated_ = {};
 };
 
 /// Throws InvalidArgument for LoadOptions::map.

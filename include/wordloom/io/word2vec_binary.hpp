@@ -130,7 +130,7 @@ WORDLOOM_FUNCTION Embeddings read_word2vec_binary(const InputFile& file,
       cursor.fail(cursor.position(), joined({row_name(), ": ", bytes, " bytes of floats"}),
                   joined({"the end of the file after ", floats.size()}));
     std::memcpy(vectors.add([&] { return possible_rows(); }).data(), floats.data(), bytes);
-    words.append(word);
+    leniency.add(words, word);
     last_row = begin;
   }
   if (words.size() == 0) cursor.fail(cursor.position(), "a row", "the end of the file");

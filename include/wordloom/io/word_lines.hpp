@@ -96,7 +96,7 @@ inline WordList load_word_lines(const std::filesystem::path& path, std::size_t c
     const std::size_t tab = reader.line().find('\t');
     if (format == VectorFormat::projector_tsv && tab != std::string_view::npos)
       reader.fail(tab, "one word in a line, without a tab", shown(reader.line()));
-    words.append(reader.line());
+    leniency.add(words, reader.line());
     if (!reader.has_end()) leniency.accept("the last line does not end: its word may be cut");
   }
   if (words.size() != count)

@@ -120,7 +120,7 @@ inline RowMatrix read_text_rows(LineReader& reader, std::size_t promised, std::s
     const auto row = rows.add([&] { return reader.lines_left() + 1; });
     std::string_view* const found = words != nullptr ? &word : nullptr;
     if (!read_plain_row(reader.line(), row, found)) read_row_from_end(reader, row, found);
-    if (words != nullptr) words->append(word);
+    if (words != nullptr) leniency.add(*words, word);
     if (!reader.has_end())
       leniency.accept("the last line does not end: its last number may be cut");
   }
