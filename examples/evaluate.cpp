@@ -164,11 +164,11 @@ int main(int argc, char** argv) try {
          "Also PAR-Word2Vec's test of links: a linear SVM of both vectors, one after the other")
       ->needs(graph);
   app.add_flag("--json", json, "One JSON object on stdout");
-  for (const char* const unused : {"--similarity", "--analogy", "--sentence-similarity", "--suite",
-                                   "--labels", "--link-svm", "--json"})
-    app.get_option("--write-training-graph")->excludes(unused);
   wordloom::LoadOptions loading;
   declare_load_options(app, loading, "evaluate");
+  for (const char* const unused : {"--similarity", "--analogy", "--sentence-similarity", "--suite",
+                                   "--labels", "--link-svm", "--json", "--limit", "--strict"})
+    app.get_option("--write-training-graph")->excludes(unused);
   set_rules_of_values(app);
   try {
     app.parse(argc, argv);

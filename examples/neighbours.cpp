@@ -184,6 +184,7 @@ int main(int argc, char** argv) try {
   } catch (const CLI::ParseError& error) {
     throw InvalidArgument(std::string(error.what()) + " (--help lists the options)");
   }
+  if (count == 0) throw InvalidArgument("--count 0: a question has at least one answer");
   warn("neighbours", warnings_of_repeated(app));
   bool is_answered = true;
   const auto answer_with = [&](const auto& words) {

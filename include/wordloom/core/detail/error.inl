@@ -73,7 +73,9 @@ WORDLOOM_FUNCTION CorpusError CorpusError::no_known_word(const detail::MessagePa
 }
 
 WORDLOOM_FUNCTION UnknownWord::UnknownWord(std::string_view w)
-    : Error("unknown word '" + detail::without_controls(w) + "'"), word(w) {}
+    : Error("unknown word '" + detail::without_controls(w.substr(0, 1000)) +
+            (w.size() > 1000 ? "...'" : "'")),
+      word(w) {}
 
 namespace detail {
 
