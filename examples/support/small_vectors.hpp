@@ -28,8 +28,20 @@ struct SmallVectorOptions {
     if (compress.empty() && (bytes != 0 || !output.empty()))
       throw wordloom::InvalidArgument(bytes != 0 ? "--bytes is for --compress product"
                                                  : "--output needs --compress");
-    if (remove_top) words = words.without_top(*remove_top);
-    if (pca != 0) words = words.reduced(pca);
+    const auto require_below = [&](const char* option, std::size_t value, std::size_t most) {
+      if (value > most)
+        throw wordloom::InvalidArgument{
+            option,       " ", value, ": at most ", most, ", as vectors have ", words.dimension(),
+            " dimensions"};
+    };
+    if (remove_top) {
+      require_below("--remove-top", *remove_top, words.dimension() - 1);
+      words = words.without_top(*remove_top);
+    }
+    if (pca != 0) {
+      require_below("--pca", pca, words.dimension());
+      words = words.reduced(pca);
+    }
     if (compress.empty()) return use(words);
     const auto format = static_cast<wordloom::Embeddings::Compression::Format>(
         std::ranges::find(formats, compress) - formats.begin());

@@ -37,8 +37,8 @@ refused '--output needs --compress' neighbours vectors --output x
 refused '--bytes is for --compress product' neighbours vectors --bytes 2
 refused 'bytes is for product quantisation' neighbours vectors --compress int8 --bytes 2
 refused 'bytes is 4, must be from 0 to 3' neighbours vectors --compress product --bytes 4
-refused 'dimension is 4, must be from 1 to 3' neighbours vectors --pca 4
-refused 'components is 3, must be from 0 to 2' neighbours vectors --remove-top 3
+refused '--pca 4: at most 3, as vectors have 3 dimensions' neighbours vectors --pca 4
+refused '--remove-top 3: at most 2, as vectors have 3 dimensions' neighbours vectors --remove-top 3
 cp vectors kept
 refused 'is the same file as' neighbours vectors --compress int8 --output ./vectors
 cmp vectors kept
