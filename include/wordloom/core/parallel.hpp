@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdlib>
 #include <exception>
+#include <functional>
 #include <mutex>
 #include <string_view>
 #include <system_error>
@@ -125,11 +126,12 @@ WORDLOOM_FUNCTION void run_calls(std::size_t threads, void* work,
     std::unique_lock hold(start);  // ends before the threads are joined
     try {
       for (std::size_t i = 1; i < threads; ++i)
-        others.emplace_back([&, i] {
+        // A thread of the lambda itself has a type with our name, which hosts would export.
+        others.emplace_back(std::function<void()>([&, i] {
           start.lock();
           start.unlock();
           if (starts) checked(i);
-        });
+        }));
     } catch (const std::system_error& error) {
       throw InvalidArgument{"cannot start ", threads, " threads: ", error.what(), "; use fewer"};
     }
