@@ -49,7 +49,7 @@ void grow(Array& array, std::size_t size) {
 template <class Sampler>
 Sampling checked_sampling_of(const Sampler& sampler) {
   const Sampling sampling = sampling_of(sampler);
-  check_parameter("window of a kernel on a device", sampler.window.size, 1, 20);
+  check_parameter("window of a kernel on a device", std::size_t{sampling.max_reach}, 1, 20);
   check_parameter("negatives of a kernel on a device", sampling.per_window,
                   sampling.has_paths ? 0 : 1, 30);
   return sampling;
