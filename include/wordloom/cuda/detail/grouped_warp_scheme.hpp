@@ -205,22 +205,23 @@ class GroupedWarpScheme {
       const std::uint32_t o = static_cast<std::uint32_t>(l) % outputs;
       const std::uint32_t number = static_cast<std::uint32_t>(l) / outputs;
       const std::int32_t begin = first + static_cast<std::int32_t>(number * group);
-      WordId word = word_at(task, begin + static_cast<std::int32_t>(o < group ? o : 0));
-      bool is_absent = false;
-      if (o >= group) {
-        const auto is_center = [&](WordId other) {
-          bool is = false;
-          WORDLOOM_UNROLL
-          for (unsigned i = 0; i < group; ++i)
-            is = is || word_at(task, begin + static_cast<std::int32_t>(i)) == other;
-          return is;
-        };
-        const WordId negative = task.sampling.negative_unless(
-            task.sentence.random,
-            static_cast<std::uint32_t>(begin + int(group)) * shared + o - group, is_center);
-        is_absent = negative == no_word;
-        if (!is_absent) word = negative;
-      }
+      WordId centers[group];
+      WORDLOOM_UNROLL
+      for (unsigned i = 0; i < group; ++i)
+        centers[i] = word_at(task, begin + static_cast<std::int32_t>(i));
+      // Threads of positives draw, too: that takes no branch.
+      const WordId negative = task.sampling.negative_unless(
+          task.sentence.random, static_cast<std::uint32_t>(begin + int(group)) * shared + o - group,
+          [&](WordId word) {
+            bool is = false;
+            WORDLOOM_UNROLL
+            for (unsigned i = 0; i < group; ++i) is |= centers[i] == word;
+            return is;
+          });
+      const bool is_absent = o >= group && negative == no_word;
+      WordId word = is_absent ? centers[0] : negative;
+      WORDLOOM_UNROLL
+      for (unsigned i = 0; i < group; ++i) word = o == i ? centers[i] : word;
       words[number * 16 + place_of(o)] = std::bit_cast<float>(word);
       return is_absent;
     });
@@ -250,20 +251,22 @@ class GroupedWarpScheme {
       return output_at(team.own(place[i], l) % 16);
     };
     const auto context = [&](int l, std::uint32_t i) { return team.own(place[i], l) / 16; };
+    // Pairs that do not count have weight 0, which takes no branch.
     gradients<sums_of_thread>(
         task, sums,
         [&](int l, std::uint32_t i) {
-          const std::uint32_t j = context(l, i);
-          const std::uint32_t itself = j >= side && j < side + group ? 1 : 0;
-          return output(l, i) < group ? 1.0f : factor * static_cast<float>(centers - itself);
-        },
-        [&](int l, std::uint32_t i) {
           const std::uint32_t o = output(l, i), j = context(l, i);
-          const bool counts = o < group
-                                  ? is_word(first + static_cast<std::int32_t>(o)) && j != side + o
-                                  : (absent >> o & 1u) == 0;
-          return counts && is_word(first - int(side) + static_cast<std::int32_t>(j));
+          const bool is_negative = o >= group;
+          const bool counts =
+              is_negative ? (absent >> o & 1u) == 0 : is_word(first + static_cast<std::int32_t>(o));
+          const bool is_itself = !is_negative && j == side + o;
+          const std::uint32_t is_center = j >= side && j < side + group ? 1 : 0;
+          const float weight =
+              is_negative ? factor * static_cast<float>(centers - is_center) : 1.0f;
+          const bool has_context = is_word(first - int(side) + static_cast<std::int32_t>(j));
+          return counts & has_context & !is_itself ? weight : 0.0f;
         },
+        [](int, std::uint32_t) { return true; },
         [&](int l, std::uint32_t i) { return team.own(place[i], l) < 16 * contexts; });
     if (task.sentence.with_loss) task.loss.examples += static_cast<float>(centers * (inputs - 1));
   }
