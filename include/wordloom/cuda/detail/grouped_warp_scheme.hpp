@@ -14,6 +14,8 @@ namespace wordloom { inline namespace WORDLOOM_ABI { namespace cuda {
 /// changes a row. Input rows stay there from when they enter a group until they leave the last one.
 /// A row of the output is thus read and added to once in a group: the negatives, and frequent
 /// outputs, `group` times as rarely as with windows that have negatives of their own.
+/// The loss of a negative counts with its weight, as if each centre had K negatives; on the host,
+/// each pair of GroupedWindow counts once.
 template <unsigned group, unsigned side, unsigned shared>
 class GroupedWarpScheme {
   static constexpr unsigned contexts = group + 2 * side, outputs = group + shared;
