@@ -11,6 +11,7 @@
 #include <iostream>
 #include <string>
 #include <vector>
+#include <wordloom/cuda/detail/grouped_warp_scheme.hpp>
 #include <wordloom/cuda/detail/host_kernel.hpp>
 #include <wordloom/cuda/detail/published_schemes.hpp>
 #include <wordloom/cuda/detail/warp_scheme.hpp>
@@ -146,8 +147,8 @@ int main(int argc, char** argv) try {
   Hyperparameters parameters{
       .dimension = 128, .window = 3, .fixed_window = true, .subsample = 1e-4, .epochs = 1};
   app.add_option("--corpus", corpus, "Text to train on; default: the demo corpus");
-  app.add_option("--kernel", kernels, "cuda-warp, cuda-sentence, word-per-block")
-      ->check(CLI::IsMember({"cuda-warp", "cuda-sentence", "word-per-block"}));
+  app.add_option("--kernel", kernels, "cuda-warp, groups, cuda-sentence, word-per-block")
+      ->check(CLI::IsMember({"cuda-warp", "groups", "cuda-sentence", "word-per-block"}));
   app.add_option("--in-flight", in_flight, "Numbers of sentences at a time");
   app.add_option("--epochs", parameters.epochs, "Epochs");
   app.add_option("--evaluate", gold, "Folder with similarity/ and analogy/ to score on");
@@ -163,10 +164,18 @@ int main(int argc, char** argv) try {
     for (const std::size_t n : in_flight) {
       parameters.sentences_in_flight = n;
       parameters.validate();
+      Hyperparameters groups = parameters;
+      groups.window = 5;
+      groups.fixed_window = false;
+      groups.learning_rate = 0.03;
       using cuda::HostKernel;
       if (kernel == "cuda-warp")
         row<SharedNegative, HostKernel<cuda::WarpScheme<7>, 4, TurningTeam, Lockstep>>(
             kernel, input, parameters);
+      else if (kernel == "groups")
+        row<GroupedWindow,
+            HostKernel<cuda::GroupedWarpScheme<3, 2, 7>, 4, TurningTeam, Lockstep, GroupedWindow>>(
+            "cuda-warp, groups", input, groups);
       else if (kernel == "cuda-sentence")
         row<Hogwild, HostKernel<cuda::SentenceScheme, 4, TurningTeam, Lockstep>>(kernel, input,
                                                                                  parameters);

@@ -272,7 +272,7 @@ wordloom_corpus_test(word2vec-trains-on
    head -c 1000 model >cut; status=0; ${train} --load-model cut --output x 2>err || status=$?
    cat err; test $status -eq 1; test $(wc -l <err) -eq 1; grep 'cut' err; test ! -e x")
 if(WORDLOOM_ENABLE_CUDA)
-  foreach(composition IN ITEMS shared-cuda-warp shared-fixed-cuda-warp shared-cuda-ring hogwild-cuda-ring
+  foreach(composition IN ITEMS shared-cuda-warp shared-fixed-cuda-warp grouped-cuda-warp shared-cuda-ring hogwild-cuda-ring
                                shared-cuda-register hogwild-cuda-sentence minibatch-cuda-gemm
                                shared-hs-cuda-register hogwild-hs-cuda-sentence
                                uniform-cuda-uniform)

@@ -197,6 +197,7 @@ shared='--sampler shared' fixed='--sampler shared-fixed'
 if wants first; then
   kernel cuda-warp 128 $shared --kernel cuda-warp
   kernel cuda-warp,fixed 128 $fixed --kernel cuda-warp
+  kernel cuda-warp,groups 128 --sampler grouped --alpha 0.03 --kernel cuda-warp
   kernel cuda-ring,fixed 128 $fixed --kernel cuda-ring
   # The same arithmetic on the processor, for its scores.
   kernel fused 128 $shared --kernel fused

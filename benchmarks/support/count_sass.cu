@@ -10,6 +10,7 @@
 std::array<long, 128> passed;
 #define WORDLOOM_MARK(number) (void)++passed[number]
 #endif
+#include <wordloom/cuda/detail/grouped_warp_scheme.hpp>
 #include <wordloom/cuda/detail/published_schemes.hpp>
 #include <wordloom/cuda/detail/ring_schemes.hpp>
 #include <wordloom/cuda/detail/warp_scheme.hpp>
@@ -17,17 +18,18 @@ std::array<long, 128> passed;
 using namespace wordloom;
 using namespace wordloom::cuda;
 
-// KERNEL(name, scheme, reach, floats of a row in each thread, threads of a team and of a block)
+// KERNEL(name, reach, floats of a row in each thread, threads of a team and of a block, scheme)
 #define KERNELS(KERNEL)                                                \
-  KERNEL("sentence", BasicSentenceScheme<WordTargets>, 3, 1, 128, 128) \
-  KERNEL("register", BasicRegisterScheme<WordTargets>, 3, 1, 128, 128) \
-  KERNEL("ring", RingBufferScheme, 3, 1, 128, 128)                     \
-  KERNEL("warp, 7 rows", WarpScheme<7>, 3, 4, 32, 128)                 \
-  KERNEL("warp, 11 rows", WarpScheme<11>, 5, 4, 32, 128)
+  KERNEL("sentence", 3, 1, 128, 128, BasicSentenceScheme<WordTargets>) \
+  KERNEL("register", 3, 1, 128, 128, BasicRegisterScheme<WordTargets>) \
+  KERNEL("ring", 3, 1, 128, 128, RingBufferScheme)                     \
+  KERNEL("warp, 7 rows", 3, 4, 32, 128, WarpScheme<7>)                 \
+  KERNEL("warp, 11 rows", 5, 4, 32, 128, WarpScheme<11>)               \
+  KERNEL("warp, groups", 4, 4, 32, 128, GroupedWarpScheme<3, 2, 7>)
 
 #ifdef __CUDACC__
-#define KERNEL(name, scheme, reach, floats, team, block)                               \
-  template __global__ void cuda::train_batch<scheme, floats, DeviceTeam<team>, block>( \
+#define KERNEL(name, reach, floats, team, block, ...)                                       \
+  template __global__ void cuda::train_batch<__VA_ARGS__, floats, DeviceTeam<team>, block>( \
       ModelView, Sampling, BatchView, std::uint32_t);
 KERNELS(KERNEL)
 #ifdef ALL_SIZES  // for their registers
@@ -56,10 +58,16 @@ int main() {
   const detail::AliasTable table(std::vector<double>(words, 1.0));
   std::vector<float> model(std::size_t{2} * words * 128);
   // Twice as many words as lead to whole draws, in both sentences; the ends of a sentence cancel.
-  constexpr std::uint32_t lengths[] = {480, 960};
+  constexpr std::uint32_t lengths[] = {1440, 2880};
   const auto count = [&]<class Scheme, int floats, int team>(const char* name, const char* type,
                                                              std::uint32_t reach, int block) {
-    const Sampling sampling{{table.entries().data(), words}, reach, negatives, true};
+    const Sampling sampling{.negatives = {table.entries().data(), words},
+                            .max_reach = reach,
+                            .per_window = negatives,
+                            .fixed_window = true,
+                            .shared = 7,  // as all of what follows: for groups
+                            .group = 3,
+                            .side = 2};
     std::vector<float> memory(Scheme::floats_of_own(sampling, 128));
     std::array<long, 128> of[2];
     for (int i = 0; i < 2; ++i) {
@@ -81,8 +89,8 @@ int main() {
         std::printf("%zu:%ld/%u ", m, of[1][m] - of[0][m], lengths[1] - lengths[0]);
     std::printf("\n");
   };
-#define KERNEL(name, scheme, reach, floats, team, block) \
-  count.operator()<scheme, floats, team>(name, #scheme, reach, block);
+#define KERNEL(name, reach, floats, team, block, ...) \
+  count.operator()<__VA_ARGS__, floats, team>(name, #__VA_ARGS__, reach, block);
   KERNELS(KERNEL)
 }
 #endif

@@ -1,5 +1,6 @@
 // A character CNN on a device against the host's, and its gradients against finite differences.
 // Returns 77 (skipped) where there is no device. Usage: test_char_cnn_device [CASE], all without.
+#include <wordloom/cuda/nearest_on_device.cuh>
 #include <wordloom/cuda_encoders.hpp>
 
 #include <wordloom/corpus/encoded_corpus.hpp>
@@ -286,6 +287,49 @@ void encode_many() {
   report(apart < 1e-5, "4100 words", apart);
 }
 
+/// Returns whether lists of neighbours have the same words, and scores that hardly differ. Words
+/// whose scores hardly differ may change places.
+bool same_neighbours(const std::vector<std::vector<Neighbour>>& a,
+                     const std::vector<std::vector<Neighbour>>& b) {
+  const auto is_near = [](float x, float y) { return std::abs(x - y) < 1e-6f; };
+  return std::ranges::equal(a, b, [&](const auto& of_a, const auto& of_b) {
+    return std::ranges::equal(of_a, of_b, [&](const Neighbour& x, const Neighbour& y) {
+      const auto other = std::ranges::find(of_b, x.word, &Neighbour::word);
+      return is_near(x.score, y.score) &&
+             (x.word == y.word || (other != of_b.end() && is_near(other->score, y.score)));
+    });
+  });
+}
+
+/// Nearest words by the device against those by the host.
+void find_nearest() {
+  const Vocabulary vocabulary = zipf_vocabulary(300, 10'000);
+  Model model = random_model(vocabulary, 20);
+  // Rows of equal scores, of zeros, and one that is longer.
+  std::ranges::copy(model.input.row(7), model.input.row(150).begin());
+  std::ranges::copy(model.input.row(7), model.input.row(290).begin());
+  std::ranges::fill(model.input.row(40), 0.0f);
+  for (float& x : model.input.row(3)) x *= 1000;
+  const Embeddings words = std::move(model).embeddings();
+  std::vector<std::string> all;
+  for (std::size_t i = 0; i < words.size(); i += 10) all.emplace_back(words.word(i));
+  cuda::NearestOnDevice device(words, last_device);
+  for (const std::size_t k : {1, 33, 128})
+    report(same_neighbours(device.most_similar_each(all, k), words.most_similar_each(all, k)),
+           std::to_string(k) + " nearest words");
+  const QueryOptions first{.restrict_vocabulary = 45};
+  report(same_neighbours(device.most_similar_each(all, 50, first),
+                         words.most_similar_each(all, 50, first)),
+         "all nearest words of the first 45");
+  report(device.most_similar_each(all, 0).size() == all.size(), "no nearest words");
+  try {
+    static_cast<void>(device.most_similar_each(all, 129));
+    report(false, "129 neighbours");
+  } catch (const InvalidArgument&) {
+    report(true, "129 neighbours");
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) try {
@@ -305,6 +349,7 @@ int main(int argc, char** argv) try {
   run("many", encode_many);
   run("train", train_all);
   run("fail", fail);
+  run("nearest", find_nearest);
   return failures == 0 ? 0 : 1;
 } catch (const std::exception& error) {
   std::printf("failed: %s\n", error.what());

@@ -200,6 +200,8 @@ int main(int argc, char** argv) try {
                                                                            parameters(20, 5));
   compare<SharedNegative, CudaWarpKernel, SharedWarpScheme, 10, HostTeam<32>>("warp",
                                                                               parameters(300, 8));
+  compare<GroupedWindow, CudaWarpKernel, cuda::GroupedWarpScheme<3, 2, 7>, 2, HostTeam<32>>(
+      "warp, grouped", parameters(64, 5));
   compare<SentenceMinibatch, CudaGemmKernel, cuda::GemmScheme, 4, cuda::HostWarps<4>>(
       "gemm", parameters(128, 5));
   compare<SentenceMinibatch, CudaGemmKernel, cuda::GemmScheme, 1, cuda::HostWarps<4>>(

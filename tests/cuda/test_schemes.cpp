@@ -8,6 +8,7 @@
 #include <map>
 #include <vector>
 #include <wordloom/cuda/detail/gemm_scheme.hpp>
+#include <wordloom/cuda/detail/grouped_warp_scheme.hpp>
 #include <wordloom/cuda/detail/published_schemes.hpp>
 #include <wordloom/cuda/detail/ring_schemes.hpp>
 #include <wordloom/cuda/detail/shared_warp_scheme.hpp>
@@ -264,6 +265,74 @@ struct Oracle {
     });
   }
 
+  /// Groups of three words with seven negatives: all pairs are scored before any changes a row.
+  void grouped_warp_scheme() {
+    const auto size = static_cast<long>(task.sentence.size());
+    if (size < 2) return;
+    const long group = 3, side = 2, shared = 7;
+    std::map<long, Row> rows, loaded;
+    const auto is_there = [&](long i) { return i >= 0 && i < size; };
+    const auto enter = [&](long i) {
+      if (is_there(i)) rows[i] = loaded[i] = row(input, task.sentence[static_cast<std::size_t>(i)]);
+    };
+    const auto leave = [&](long i) {
+      if (!is_there(i)) return;
+      add(input, task.sentence[static_cast<std::size_t>(i)], difference(rows.at(i), loaded.at(i)));
+      rows.erase(i);
+    };
+    const double draw = task.random(Purpose::window, 0).x[0] / 4294967296.0;
+    const long begin = 1 + static_cast<long>(draw * group) - group;
+    for (long i = begin - side; i < begin + side; ++i) enter(i);
+    for (long first = begin; first < size; first += group) {
+      for (long i = first + side; i < first + side + group; ++i) enter(i);
+      for (long i = first - side - group; i < first - side; ++i) leave(i);
+      std::vector<long> centers;
+      for (long i = first; i < first + group; ++i)
+        if (is_there(i)) centers.push_back(i);
+      // Words that are not there are taken for the first or the last.
+      const auto is_center = [&](WordId word) {
+        for (long i = first; i < first + group; ++i)
+          if (task.sentence[static_cast<std::size_t>(std::clamp(i, 0L, size - 1))] == word)
+            return true;
+        return false;
+      };
+      std::map<long, Row> change;
+      std::vector<std::pair<WordId, Row>> output_changes;
+      const auto meet = [&](WordId word, bool positive, auto weight_of) {
+        const Row y = row(output, word);
+        Row of_y(task.dimension);
+        for (const auto& [i, x] : rows) {
+          const double weight = weight_of(i);
+          if (weight == 0) continue;
+          const double before = loss, g = weight * gradient(x, y, positive);
+          loss = before + weight * (loss - before);
+          add_to(of_y, g, x);
+          change.try_emplace(i, task.dimension);
+          add_to(change[i], g, y);
+        }
+        output_changes.emplace_back(word, of_y);
+      };
+      for (const long center : centers)
+        meet(task.sentence[static_cast<std::size_t>(center)], true,
+             [&](long i) { return i == center ? 0.0 : 1.0; });
+      for (long h = 0; h < shared; ++h) {
+        const Philox drawn = task.random(Purpose::negative,
+                                         static_cast<std::uint32_t>((first + group) * shared + h));
+        WordId word = task.sampling.negatives.draw(drawn.x[0], drawn.x[1]);
+        if (is_center(word)) word = task.sampling.negatives.draw(drawn.x[2], drawn.x[3]);
+        if (is_center(word)) continue;
+        meet(word, false, [&](long i) {
+          const bool itself = std::ranges::find(centers, i) != centers.end();
+          return task.sampling.per_window *
+                 (static_cast<double>(centers.size()) - (itself ? 1 : 0)) / shared;
+        });
+      }
+      for (const auto& [i, of_x] : change) add_to(rows.at(i), 1, of_x);
+      for (const auto& [word, of_y] : output_changes) add(output, word, of_y);
+    }
+    while (!rows.empty()) leave(rows.begin()->first);
+  }
+
   void gemm_scheme() {
     const std::size_t size = task.sentence.size(), warps = 4;
     if (size < 2) return;
@@ -376,6 +445,21 @@ TEST_CASE("WarpScheme equals its oracle", "[cuda]") {
     check<SharedWarpScheme, 3, HostTeam<32>>(Case(length, 20, 4, false, 96),
                                              &Oracle::shared_warp_scheme);
   }
+}
+
+TEST_CASE("GroupedWarpScheme equals its oracle", "[cuda]") {
+  bool is_long_first = false, is_short_first = false;
+  for (const std::size_t length : lengths)
+    for (std::uint64_t sentence = 0; sentence < 6; ++sentence) {
+      using Scheme = GroupedWarpScheme<3, 2, 7>;
+      Case task(length, 5, 5, true, 64);
+      task.random.sentence = sentence;
+      is_long_first = is_long_first || Scheme::first_center(task.random) == 0;
+      is_short_first = is_short_first || Scheme::first_center(task.random) == -2;
+      check<Scheme, 2, HostTeam<32>>(task, &Oracle::grouped_warp_scheme);
+    }
+  CHECK(is_long_first);
+  CHECK(is_short_first);
 }
 
 TEST_CASE("GemmScheme equals its oracle", "[cuda]") {

@@ -160,6 +160,20 @@ void too_large_window() {
   require(difference(trained, trained) == 0, "not a number");
 }
 
+/// GroupedWindow where no kernel has such groups, or rows are too long for its registers.
+void other_groups() {
+  for (const Hyperparameters& parameters :
+       {Hyperparameters{.dimension = 32, .window = 6},
+        Hyperparameters{.dimension = 32, .minibatch = 4, .shared_negatives = 8},
+        Hyperparameters{.dimension = 129}})
+    require_part(
+        message_of<InvalidArgument>([&] {
+          CudaWarpKernel::from(parameters).check(GroupedWindow::from(parameters), parameters);
+        }),
+        "kernels for a GPU train GroupedWindow in up to 128 dimensions, with a window of 5");
+  CudaWarpKernel().check(GroupedWindow(), {.dimension = 32});
+}
+
 /// Two threads train by the same kernel, with windows that need more and less shared memory.
 void windows_at_once() {
   const auto train = [](std::size_t window) {
@@ -316,6 +330,7 @@ int main(int argc, char** argv) try {
                                                 {"windows_at_once", windows_at_once},
                                                 {"other_device_chosen", other_device_chosen},
                                                 {"staged_on_two_devices", staged_on_two_devices},
+                                                {"other_groups", other_groups},
                                                 {"nccl_on_three_devices", nccl_on_three_devices},
                                                 {"nccl_on_one_device", nccl_on_one_device},
                                                 {"nccl_does_not_start", nccl_does_not_start},

@@ -75,7 +75,8 @@ struct Hyperparameters {
   double learning_rate = 0.025;
   /// Passes over the corpus, 1 to 1000000.
   std::size_t epochs = 5;
-  /// Training threads, up to 65536; 0: all processors of the machine.
+  /// Training threads, up to 65536; 0: all processors of the machine. With a kernel on a GPU: the
+  /// threads that read a corpus that splits (see Corpus), which change no result.
   std::size_t threads = 0;
   /// Number of the most frequent rows of each matrix that each thread copies: up to 65536, and no
   /// more than half of a core's second-level cache holds. Threads merge their copies every few

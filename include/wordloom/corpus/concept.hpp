@@ -92,6 +92,28 @@ bool drops_words(const C& corpus) {
     return true;
 }
 
+/// Returns whether several threads may share the work of reading a shard of a corpus.
+template <class C>
+bool splits(const C& corpus) {
+  if constexpr (requires { corpus.splits(); })
+    return corpus.splits();
+  else if constexpr (requires { C::splits; })
+    return C::splits;
+  else
+    return false;
+}
+
+/// Returns whether the sentences of a corpus stay in memory as long as the corpus.
+template <class C>
+bool holds_sentences(const C& corpus) {
+  if constexpr (requires { corpus.holds_sentences(); })
+    return corpus.holds_sentences();
+  else if constexpr (requires { C::holds_sentences; })
+    return C::holds_sentences;
+  else
+    return false;
+}
+
 }  // namespace detail
 
 /// A source of sentences:
@@ -104,6 +126,12 @@ bool drops_words(const C& corpus) {
 /// - `static constexpr bool drops_words` or `bool drops_words() const`, optional: false where
 ///   sentences must stay whole, such as walks on a graph. Such a corpus is never subsampled,
 ///   whatever Hyperparameters::subsample is.
+/// - `static constexpr bool splits` or `bool splits() const`, optional: true where reading all of n
+///   shards takes hardly more work than reading the whole. For a device, several threads then read
+///   a shard of more than half a million words as smaller shards, ahead of training.
+/// - `static constexpr bool holds_sentences` or `bool holds_sentences() const`, optional: true
+///   where each span stays valid as long as the corpus. They are then copied to a device from where
+///   they are.
 /// - `corpus.vocabulary_fingerprint()`, optional: the fingerprint of the vocabulary that the ids
 ///   belong to, so that a trainer can refuse another one.
 /// - `corpus.fingerprint()`, optional, std::uint64_t: distinguishes the sentences of one corpus
@@ -171,6 +199,8 @@ class AnyCorpus {
   std::uint64_t vocabulary_fingerprint() const noexcept { return vocabulary_fingerprint_; }
   bool repeats() const noexcept { return repeats_; }
   bool drops_words() const noexcept { return drops_words_; }
+  bool splits() const noexcept { return splits_; }
+  bool holds_sentences() const noexcept { return holds_sentences_; }
   /// Returns 0 for a corpus without a fingerprint.
   std::uint64_t fingerprint() const { return hash_(); }
   auto sentences(const Shard& shard) const {
@@ -186,6 +216,8 @@ class AnyCorpus {
         vocabulary_fingerprint_(corpus->vocabulary_fingerprint()),
         repeats_(detail::repeats(*corpus)),
         drops_words_(detail::drops_words(*corpus)),
+        splits_(detail::splits(*corpus)),
+        holds_sentences_(detail::holds_sentences(*corpus)),
         hash_([corpus]() -> std::uint64_t {
           if constexpr (requires { corpus->fingerprint(); }) return corpus->fingerprint();
           return 0;
@@ -211,7 +243,7 @@ class AnyCorpus {
   }
 
   std::uint64_t token_count_, vocabulary_fingerprint_;
-  bool repeats_, drops_words_;
+  bool repeats_, drops_words_, splits_, holds_sentences_;
   std::function<std::uint64_t()> hash_;
   std::function<Reader(const Shard&)> open_;
 };
@@ -224,25 +256,52 @@ namespace detail {
 /// The kernel subsamples, draws windows and negatives itself.
 struct SentenceBatch {
   std::vector<WordId> words;
-  std::vector<std::uint32_t> ends;   // [sentences] ends in `words`
-  std::uint64_t first_sentence = 0;  // in the epoch: numbers the random streams
-  std::size_t index = 0;             // of the epoch
-  bool keep = true;                  // whether each epoch has the same words at this index
+  std::vector<std::span<const WordId>> held;  // more words, after `words`, that others hold
+  std::vector<std::uint32_t> ends;            // [sentences] ends in all these words
+  std::uint64_t first_sentence = 0;           // in the epoch: numbers the random streams
+  std::size_t index = 0;                      // of the epoch
+  bool keep = true;                           // whether each epoch has the same words at this index
 
   void clear() noexcept {
     words.clear();
+    held.clear();
     ends.clear();
   }
-  /// Adds a sentence, cut into pieces of at most `longest` words that differ by at most one.
+  std::size_t word_count() const noexcept { return ends.empty() ? 0 : ends.back(); }
+  /// Calls use(span) for the words, in order.
+  template <class Use>
+  void for_each_part(Use use) const {
+    use(std::span<const WordId>(words));
+    for (const auto part : held) use(part);
+  }
+  /// Adds a copy of a sentence, cut into pieces of at most `longest` words that differ by at most
+  /// one. Must not follow hold().
   void add(std::span<const WordId> sentence, std::size_t longest) {
-    const std::size_t pieces = (sentence.size() + longest - 1) / longest;
-    for (std::size_t i = 0; i < pieces; ++i) {
-      const std::size_t begin = sentence.size() * i / pieces;
-      const std::size_t end = sentence.size() * (i + 1) / pieces;
-      const auto piece = sentence.subspan(begin, end - begin);
-      words.insert(words.end(), piece.begin(), piece.end());
-      ends.push_back(static_cast<std::uint32_t>(words.size()));
-    }
+    words.insert(words.end(), sentence.begin(), sentence.end());
+    cut(sentence.size(), longest);
+  }
+  /// Adds a sentence, cut in the same way, that stays where it is until clear().
+  void hold(std::span<const WordId> sentence, std::size_t longest) {
+    if (!held.empty() && held.back().data() + held.back().size() == sentence.data())
+      held.back() = {held.back().data(), held.back().size() + sentence.size()};
+    else
+      held.push_back(sentence);
+    cut(sentence.size(), longest);
+  }
+  /// Adds all sentences of a batch, whose words stay where they are until clear().
+  void hold(const SentenceBatch& part) {
+    const auto before = static_cast<std::uint32_t>(word_count());
+    for (const std::uint32_t end : part.ends) ends.push_back(before + end);
+    part.for_each_part([&](std::span<const WordId> of_part) {
+      if (!of_part.empty()) held.push_back(of_part);
+    });
+  }
+
+ private:
+  void cut(std::size_t size, std::size_t longest) {
+    const std::size_t before = word_count(), pieces = (size + longest - 1) / longest;
+    for (std::size_t i = 1; i <= pieces; ++i)
+      ends.push_back(static_cast<std::uint32_t>(before + size * i / pieces));
   }
 };
 

@@ -93,7 +93,7 @@ class EncodedCorpus {
   [[nodiscard]] static EncodedCorpus from_sentences(std::span<const std::vector<WordId>> sentences,
                                                     const Vocabulary& vocabulary);
 
-  static constexpr bool repeats = true;
+  static constexpr bool repeats = true, holds_sentences = true;
   std::uint64_t token_count() const noexcept { return text_.ids.size(); }
   /// Returns the number of words of the text, unknown ones included.
   std::uint64_t words_read() const noexcept { return text_.words_read; }

@@ -214,6 +214,7 @@ class Phrases::JoinedCorpus {
   std::uint64_t vocabulary_fingerprint() const noexcept { return vocabulary_fingerprint_; }
   bool repeats() const noexcept { return detail::repeats(corpus_); }
   bool drops_words() const noexcept { return detail::drops_words(corpus_); }
+  bool splits() const noexcept { return detail::splits(corpus_); }
   /// Returns a hash of the other corpus and the new vocabulary; 0 if that one has none.
   std::uint64_t fingerprint() const {
     if constexpr (requires { corpus_.fingerprint(); }) {

@@ -137,6 +137,7 @@ class TextCorpus {
     options.validate();
     std::atomic<std::uint64_t> tokens{0}, words{0};
     detail::TextPieces pieces(path, options.piece_bytes, options.part, options.before_piece);
+    splits_ = !pieces.is_gzip();
     bytes_ = pieces.file().size();
     modified_ns_ = pieces.file().modified_ns();
     std::mutex guard;
@@ -171,6 +172,7 @@ class TextCorpus {
   }
 
   static constexpr bool repeats = true;
+  bool splits() const noexcept { return splits_; }
   std::uint64_t token_count() const noexcept { return tokens_; }
   /// Returns the number of words of the text, unknown ones included.
   std::uint64_t words_read() const noexcept { return words_read_; }
@@ -188,6 +190,7 @@ class TextCorpus {
   std::filesystem::path path_;
   Vocabulary vocabulary_;
   CorpusOptions options_;
+  bool splits_ = true;
   std::uint64_t bytes_ = 0;
   std::int64_t modified_ns_ = 0;
   std::uint64_t tokens_ = 0, words_read_ = 0, fingerprint_ = 0;

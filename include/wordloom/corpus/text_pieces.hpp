@@ -60,6 +60,7 @@ class TextPieces {
                       std::function<void()> before_piece = {}, CutAfter cut = CutAfter::token);
 
   const MappedFile& file() const noexcept { return *file_; }
+  bool is_gzip() const noexcept { return gzip_ != nullptr; }
 
   /// Returns the useful number of threads: resolve_threads(requested), but no more than there are
   /// pieces. Call it before the first `next`. The text of a .gz file is taken as 16 times as long
@@ -77,7 +78,6 @@ class TextPieces {
   std::optional<TextPiece> next();
 
  private:
-  bool is_gzip() const noexcept { return gzip_ != nullptr; }
   bool may_cut_after(char c) const noexcept {
     return cut_ == CutAfter::line ? c == '\n' : is_white_space(c);
   }

@@ -1,6 +1,7 @@
 #pragma once
 #include <wordloom/cuda/detail/methods.cuh>
 #include <wordloom/sampler/cbow.hpp>
+#include <wordloom/sampler/grouped_window.hpp>
 #include <wordloom/sampler/hogwild.hpp>
 #include <wordloom/sampler/huffman_path.hpp>
 #include <wordloom/sampler/sentence_minibatch.hpp>
@@ -50,8 +51,10 @@ using CudaWombatKernel = cuda::CudaKernel<cuda::WombatMethod, SharedNegative, Hi
 /// `sentences_in_flight` sentences, then as many parts of the batch are trained at a time.
 using CudaBidMachKernel = cuda::CudaKernel<cuda::BidMachMethod, SharedNegative>;
 
-/// Ours: a warp for each sentence, context rows in a ring in registers.
-using CudaWarpKernel = cuda::CudaKernel<cuda::WarpMethod, SharedNegative>;
+/// Ours: a warp for each sentence, context rows in a ring in registers. With GroupedWindow, whose
+/// groups of three words share seven negatives, output rows are read and changed about half as
+/// often.
+using CudaWarpKernel = cuda::CudaKernel<cuda::WarpMethod, SharedNegative, GroupedWindow>;
 
 /// W2V-CL's two-step training of columns: see ColumnKernel, UniformMatrix and W2vClGpu.
 template <class Optimizer = Sgd>

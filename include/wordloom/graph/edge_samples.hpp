@@ -42,8 +42,7 @@ class EdgeSamples {
     }
   };
 
-  static constexpr bool repeats = false;
-  static constexpr bool drops_words = false;
+  static constexpr bool repeats = false, drops_words = false, splits = true;
   static constexpr std::size_t max_edges = 500;  // of a sentence
 
   /// Throws InvalidArgument, and CorpusError for a graph without edges.

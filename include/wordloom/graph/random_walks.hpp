@@ -53,8 +53,7 @@ class RandomWalks {
     }
   };
 
-  static constexpr bool repeats = false;
-  static constexpr bool drops_words = false;
+  static constexpr bool repeats = false, drops_words = false, splits = true;
 
   explicit RandomWalks(Graph graph);
   /// Throws InvalidArgument. If walks in the graph may end early, walks once from each node to

@@ -134,6 +134,8 @@ class RankCorpus {
   /// Returns a hash of the fingerprints of all parts, equal on all ranks; 0 if they have none.
   std::uint64_t fingerprint() const noexcept { return fingerprint_; }
   static constexpr bool repeats = Part::repeats;
+  bool splits() const noexcept { return detail::splits(part_); }
+  bool holds_sentences() const noexcept { return detail::holds_sentences(part_); }
   /// Returns the sentences of a shard of the whole. Throws InvalidArgument for a shard that belongs
   /// to another rank.
   auto sentences(Shard shard) const {

@@ -168,7 +168,9 @@ inline bool is_binary(std::string_view begin) {
 /// Returns whether a file begins as vectors in word2vec's binary format: "V D", and then a word and
 /// floats, some of whose bytes are not text.
 inline bool is_word2vec_binary(std::string_view begin) {
-  const std::size_t end = (std::min)(begin.find('\n'), begin.size());
+  // No newline in 64 bytes: a text, which may be one line of gigabytes.
+  const std::size_t end =
+      (std::min)({begin.substr(0, 64).find('\n'), begin.size(), std::size_t{64}});
   const std::string_view header = begin.substr(0, end);
   const std::size_t blank = header.find(' ');
   if (blank == header.npos || !number_in<std::uint32_t>(header.substr(0, blank)) ||

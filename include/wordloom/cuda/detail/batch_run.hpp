@@ -49,7 +49,7 @@ void grow(Array& array, std::size_t size) {
 template <class Sampler>
 Sampling checked_sampling_of(const Sampler& sampler) {
   const Sampling sampling = sampling_of(sampler);
-  check_parameter("window of a kernel on a device", sampler.window.size, 1, 20);
+  check_parameter("window of a kernel on a device", std::size_t{sampling.max_reach}, 1, 20);
   check_parameter("negatives of a kernel on a device", sampling.per_window,
                   sampling.has_paths ? 0 : 1, 30);
   return sampling;
@@ -176,13 +176,13 @@ class BatchRun {
   /// Copies a batch to the device while the one before is trained: permanently if every epoch has
   /// it and there is room, else to `place`.
   void copy(const detail::SentenceBatch& batch, std::size_t place) {
-    const std::size_t size = batch.words.size() + batch.ends.size();
+    const std::size_t size = batch.word_count() + batch.ends.size();
     Batch* to = &transient_[place];
     if (batch.keep && batch.index == kept_.size() &&
         machine_.has_room(2 * size * sizeof(std::uint32_t), kept_.size()))
       to = &kept_.emplace_back(Batch{Numbers(size, "the corpus")});
     grow(to->numbers, size);
-    to->words = batch.words.size();
+    to->words = batch.word_count();
     to->sentences = batch.ends.size();
     if (subsampled_.size() < size) machine_.wait();  // the batch before uses it
     grow(subsampled_, size);

@@ -28,8 +28,8 @@ struct HostMachine : detail::HostMemory {
     double loss[2];
 
     static void copy(const detail::SentenceBatch& batch, std::uint32_t* to, const HostMachine&) {
-      std::copy(batch.ends.begin(), batch.ends.end(),
-                std::copy(batch.words.begin(), batch.words.end(), to));
+      batch.for_each_part([&](auto part) { to = std::copy(part.begin(), part.end(), to); });
+      std::copy(batch.ends.begin(), batch.ends.end(), to);
     }
     void begin(BatchView& batch, const HostMachine&) {
       loss[0] = loss[1] = 0;

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <span>
+#include <utility>
 
 #include <wordloom/corpus/concept.hpp>
 #include <wordloom/cuda/detail/batch_kernel.hpp>
@@ -106,15 +108,27 @@ class CudaMachine::Slot {
  public:
   /// Copies a batch to the device in parallel to other work, which waits for it from here on.
   void copy(const detail::SentenceBatch& batch, std::uint32_t* to, const CudaMachine& machine) {
-    for (const auto* const part : {&batch.words, &batch.ends})
-      for (std::size_t at = 0; at < part->size(); at += staged_.size()) {
-        const std::size_t size = (std::min)(staged_.size(), part->size() - at);
-        copied_.wait();  // for the piece before
-        std::copy_n(part->data() + at, size, staged_.data());
-        copy_async(to, staged_.data(), size, machine.copies);
-        copied_.record(machine.copies);
-        to += size;
+    std::size_t filled = 0;
+    const auto flush = [&] {
+      if (filled == 0) return;
+      copy_async(to, staged_.data(), filled, machine.copies);
+      copied_.record(machine.copies);
+      to += std::exchange(filled, 0);
+    };
+    const auto stage = [&](std::span<const std::uint32_t> part) {
+      while (!part.empty()) {
+        if (filled == 0) copied_.wait();  // for the piece before
+        const std::size_t size = (std::min)(staged_.size() - filled, part.size());
+        std::copy_n(part.data(), size, staged_.data() + filled);
+        part = part.subspan(size);
+        filled += size;
+        if (filled == staged_.size()) flush();
       }
+    };
+    batch.for_each_part(stage);
+    flush();
+    stage(batch.ends);
+    flush();
     copied_.hold(machine.stream);
   }
   /// Clears the numbers that a batch adds to.

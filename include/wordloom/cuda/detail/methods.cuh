@@ -11,6 +11,7 @@
 #include <wordloom/cuda/detail/bidmach_scheme.hpp>
 #include <wordloom/cuda/detail/column_kernel.hpp>
 #include <wordloom/cuda/detail/gemm_scheme.hpp>
+#include <wordloom/cuda/detail/grouped_warp_scheme.hpp>
 #include <wordloom/cuda/detail/machine.cuh>
 #include <wordloom/cuda/detail/published_schemes.hpp>
 #include <wordloom/cuda/detail/ring_schemes.hpp>
@@ -164,10 +165,20 @@ struct RingMethod : CudaMethod, RingSamplers {
   }
 };
 
-/// WarpScheme if registers can hold the rows of a window, else SharedWarpScheme.
+/// WarpScheme if registers can hold the rows of a window, else SharedWarpScheme; for groups,
+/// GroupedWarpScheme.
 struct WarpMethod : CudaMethod {
   template <int R, class Use>
   static void with_launch(const Sampling& sampling, Use use) {
+    if (sampling.group > 0) {
+      using Scheme = GroupedWarpScheme<3, 2, 7>;
+      if constexpr (R <= 4)
+        if (Scheme::fits(sampling)) return use(WarpLaunch<Scheme, R>());
+      throw InvalidArgument(
+          "kernels for a GPU train GroupedWindow in up to 128 dimensions, with a window of 5, "
+          "groups "
+          "of 3 words (minibatch) and 7 shared_negatives: choose these, or SharedNegative");
+    }
     const std::uint32_t places = 2 * sampling.max_reach + 1;
     if constexpr (R <= 8)
       if (places <= 7) return use(WarpLaunch<WarpScheme<7>, R>());

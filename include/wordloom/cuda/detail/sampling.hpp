@@ -101,8 +101,10 @@ struct Sampling {
   std::uint32_t per_window = 0;  // K; 0 for samplers without negatives
   bool fixed_window = false;     // else the reach is uniform from 1 to max_reach
   std::uint32_t minibatch = 0;   // B, words; 0 for samplers without minibatches
-  std::uint32_t shared = 0;      // H, negatives of a minibatch
-  bool has_paths = false;        // whether centres are scored against their paths in a tree
+  std::uint32_t shared = 0;      // H, negatives of a minibatch or a group
+  std::uint32_t group = 0;  // G, words that share their context and negatives; 0 without groups
+  std::uint32_t side = 0;   // S, more context words on each side of a group
+  bool has_paths = false;   // whether centres are scored against their paths in a tree
   PathView paths = {};
   bool has_bags = false;  // whether the mean of a window is scored
   BagGradient bag_gradient = BagGradient::mean;
@@ -123,13 +125,19 @@ struct Sampling {
   /// more, then left out (no_word); word2vec.c leaves it out at once.
   WORDLOOM_BOTH WordId negative(const SentenceRandom& random, std::uint32_t index,
                                 WordId positive) const {
+    return negative_unless(random, index, [=](WordId word) { return word == positive; });
+  }
+  /// Returns that negative if several words, for which `is_positive` is true, are positives.
+  template <class IsPositive>
+  WORDLOOM_BOTH WordId negative_unless(const SentenceRandom& random, std::uint32_t index,
+                                       const IsPositive& is_positive) const {
     const Philox draw = random(Purpose::negative, index);
     WordId word = negatives.draw(draw.x[0], draw.x[1]);
-    if (word == positive) {
+    if (is_positive(word)) {
       WORDLOOM_MARK(11);
       word = negatives.draw(draw.x[2], draw.x[3]);
     }
-    return word == positive ? no_word : word;
+    return is_positive(word) ? no_word : word;
   }
   /// Returns the row of Model::output of a word or a node: see HuffmanPathAndNegatives.
   WORDLOOM_BOTH RowId row_of_word(WordId word) const { return has_paths ? 2 * word : word; }
@@ -166,6 +174,13 @@ concept ScoresBags = requires(const S& sampler) {
   sampler.gradient;
 };
 
+/// A sampler that cuts sentences into groups of words, such as GroupedWindow.
+template <class S>
+concept GroupsWords = requires(const S& sampler) {
+  sampler.group();
+  sampler.side();
+};
+
 /// A sampler whose windows and negatives can be drawn on a device, by any scheme.
 template <class S>
 concept DrawnOnDevice = !ScoresBags<S> && requires(const S& sampler) {
@@ -192,8 +207,15 @@ void for_each_part(const Targets& targets, Use use) {
 /// Returns the parameters of `sampler`, without its tables.
 template <class Sampler>
 Sampling sampling_of(const Sampler& sampler) {
-  Sampling sampling{.max_reach = static_cast<std::uint32_t>(sampler.window.size),
-                    .fixed_window = sampler.window.is_fixed};
+  Sampling sampling;
+  if constexpr (GroupsWords<Sampler>) {
+    sampling.group = static_cast<std::uint32_t>(sampler.group());
+    sampling.side = static_cast<std::uint32_t>(sampler.side());
+    sampling.max_reach = sampling.group + sampling.side - 1;
+  } else {
+    sampling.max_reach = static_cast<std::uint32_t>(sampler.window.size);
+    sampling.fixed_window = sampler.window.is_fixed;
+  }
   for_each_part(sampler.targets, [&](const auto& part) {
     if constexpr (requires { part.negatives; })
       sampling.per_window = static_cast<std::uint32_t>(part.negatives);

@@ -45,6 +45,11 @@ struct PairLoss {
 
 /// The weight of a pair that counts once (see LogisticPair).
 WORDLOOM_BOTH float pair_weight(bool positive) { return positive ? 1.0f : -1.0f; }
+/// A weight of LogisticPair itself.
+WORDLOOM_BOTH float pair_weight(float weight) { return weight; }
+/// The number of times that the loss of such a pair counts.
+WORDLOOM_BOTH float loss_weight(bool) { return 1.0f; }
+WORDLOOM_BOTH float loss_weight(float weight) { return weight < 0 ? -weight : weight; }
 
 /// A batch of sentences in the memory of the machine that trains, and how to train it.
 struct BatchView {

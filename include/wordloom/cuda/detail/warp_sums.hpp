@@ -55,8 +55,9 @@ WORDLOOM_BOTH void transposed_sums(const Team& team, Lanes* values) {
 }
 
 /// Turns `places` sums of products in each thread into gradients, in place. is_positive(l, i),
-/// is_there(l, i) and is_first(l, i) describe the sum of thread l in place i: its label, whether
-/// its pair is trained (if not, the gradient is 0), and whether its loss counts.
+/// is_there(l, i) and is_first(l, i) describe the sum of thread l in place i: its label or the
+/// weight of its pair (see LogisticPair), whether the pair is trained (if not, the gradient is 0),
+/// and whether its loss counts.
 template <std::uint32_t places, class Task, class Lanes, class IsPositive, class IsThere,
           class IsFirst>
 WORDLOOM_BOTH void gradients(const Task& task, Lanes* sums, const IsPositive& is_positive,
@@ -68,8 +69,10 @@ WORDLOOM_BOTH void gradients(const Task& task, Lanes* sums, const IsPositive& is
     WORDLOOM_MARK(3);
     WORDLOOM_UNROLL
     for (std::uint32_t i = 0; i < places; ++i)
-      task.loss.sum += task.team.sum(task.team.each(
-          [&](int l) { return is_first(l, i) && is_there(l, i) ? pair(l, i).loss() : 0.0f; }));
+      task.loss.sum += task.team.sum(task.team.each([&](int l) {
+        return is_first(l, i) && is_there(l, i) ? pair(l, i).loss() * loss_weight(is_positive(l, i))
+                                                : 0.0f;
+      }));
   }
   WORDLOOM_UNROLL
   for (std::uint32_t i = 0; i < places; ++i)

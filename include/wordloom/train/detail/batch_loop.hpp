@@ -2,12 +2,10 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <vector>
 
-#include <wordloom/core/types.hpp>
 #include <wordloom/corpus/concept.hpp>
-#include <wordloom/corpus/detail/nothing_to_train.hpp>
+#include <wordloom/train/detail/batch_feed.hpp>
 #include <wordloom/train/detail/step_loop.hpp>
 
 namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
@@ -57,14 +55,11 @@ class BatchLoop : StepLoop<Kernel, Run> {
     if (batch_.keep && is_known_ && engine_.keeps(sizes_.size() - 1)) {
       while (batch_.index < sizes_.size() && !run_.state.stopped()) next();
     } else {
-      for (const std::span<const WordId> sentence : corpus_.sentences(
-               Shard{run_.sync.rank(), run_.sync.size(), at_.epoch, run_.parameters.seed})) {
-        if (run_.state.stopped()) break;
-        contexts_ = contexts_ || has_contexts(sentence);
-        batch_.add(sentence, max_sentence_);
-        if (batch_.words.size() >= batch_words_) next();
-      }
-      if (!batch_.words.empty() && !run_.state.stopped()) next();
+      BatchFeed feed(corpus_, {run_.sync.rank(), run_.sync.size(), at_.epoch, run_.parameters.seed},
+                     run_.tokens_per_epoch, batch_words_, longest_piece(run_.tokens_per_epoch),
+                     run_.parameters.threads, [this] { return run_.state.stopped(); });
+      while (feed.next(batch_)) next();
+      contexts_ = contexts_ || feed.has_contexts();
       is_known_ = !run_.state.stopped();
     }
     batch_.clear();
@@ -74,7 +69,7 @@ class BatchLoop : StepLoop<Kernel, Run> {
 
   /// Trains the current batch, unless it is in the checkpoint that this run resumes.
   void next() {
-    if (batch_.index == sizes_.size()) sizes_.push_back({batch_.words.size(), batch_.ends.size()});
+    if (batch_.index == sizes_.size()) sizes_.push_back({batch_.word_count(), batch_.ends.size()});
     const auto [words, sentences] = sizes_[batch_.index];
     // A run of other ranks may be resumed within a batch, which is trained if half of it is left.
     const bool is_new = passed_ + sentences / 2 >= at_.sentences;
@@ -96,7 +91,6 @@ class BatchLoop : StepLoop<Kernel, Run> {
   std::uint64_t submitted_;  // words
   const std::size_t batch_words_ =
       std::clamp<std::size_t>(run_.tick_interval, 1, engine_.batch_words());
-  const std::size_t max_sentence_ = longest_piece(run_.tokens_per_epoch);
   // The first stream of random numbers: each rank has its own.
   const std::uint64_t first_stream_ = std::uint64_t{run_.sync.rank()} << 40;
   std::uint64_t passed_ = 0;  // sentences of the epoch, also those of the checkpoint
