@@ -121,7 +121,7 @@ TEST_CASE("Batches have all sentences in order, cut into pieces that differ by a
 
 TEST_CASE("Batches of a corpus that splits do not depend on the number of threads") {
   const auto by_one = batches_of(Numbers{}, many, 1);
-  for (const std::size_t threads : {2, 3, 9}) CHECK(batches_of(Numbers{}, many, threads) == by_one);
+  for (const std::size_t threads : {2u, 3u, 9u}) CHECK(batches_of(Numbers{}, many, threads) == by_one);
   // Four readers: the words of all sentences, once, in another order.
   const auto in_order = batches_of(Numbers{.is_split = false}, many, 1);
   CHECK(by_one != in_order);
@@ -158,7 +158,7 @@ TEST_CASE("Sentences that a corpus holds are not copied") {
 }
 
 TEST_CASE("Errors of a corpus reach the trainer, and a stop ends the reading") {
-  for (const std::size_t threads : {1, 3})
+  for (const std::size_t threads : {1u, 3u})
     CHECK_THROWS_AS(batches_of(Numbers{.fails_at = 2500}, many, threads), IoError);
   for (const bool splits : {false, true}) {
     std::atomic<bool> stops{false};

@@ -13,8 +13,8 @@ namespace wordloom { inline namespace WORDLOOM_ABI { namespace cuda {
 /// thread holds some of the best so far; a better row takes the place of the worst of them. CUB has
 /// no such selection: it would sort all scores.
 struct SelectNearest {
-  static constexpr unsigned slots = 4;  // of a thread
-  static constexpr std::size_t max_count = 32 * slots;
+  static constexpr unsigned places = 4;  // of a thread
+  static constexpr std::size_t max_count = 32 * places;
 
   const float* scores;     // [queries x rows]
   const WordId* left_out;  // [queries] a row that is not an answer
@@ -24,12 +24,12 @@ struct SelectNearest {
 
   template <class Team>
   WORDLOOM_BOTH void operator()(const Team& team, std::uint32_t query) const {
-    decltype(team.each([](int) { return 0.0f; })) held[slots];
-    decltype(team.each([](int) { return no_word; })) ids[slots];
+    decltype(team.each([](int) { return 0.0f; })) held[places];
+    decltype(team.each([](int) { return no_word; })) ids[places];
     // Places that are not needed hold what no score is better than.
     constexpr float infinity = std::numeric_limits<float>::infinity();
     WORDLOOM_UNROLL
-    for (unsigned s = 0; s < slots; ++s) {
+    for (unsigned s = 0; s < places; ++s) {
       held[s] = team.each([&](int l) { return place(s, l) < count ? -infinity : infinity; });
       ids[s] = team.each([&](int l) { return ~place(s, l); });
     }
@@ -49,7 +49,7 @@ struct SelectNearest {
             [&](int l) { return team.own(is_worse, l) ? team.own(other_id, l) : team.own(id, l); });
       };
       WORDLOOM_UNROLL
-      for (unsigned s = 1; s < slots; ++s) keep_worse(held[s], ids[s]);
+      for (unsigned s = 1; s < places; ++s) keep_worse(held[s], ids[s]);
       WORDLOOM_UNROLL
       for (int mask = 16; mask > 0; mask /= 2)
         keep_worse(team.shuffle_xor(score, mask), team.shuffle_xor(id, mask));
@@ -73,7 +73,7 @@ struct SelectNearest {
         if (!(score > worst)) continue;
         const WordId row = base + static_cast<std::uint32_t>(next);
         WORDLOOM_UNROLL
-        for (unsigned s = 0; s < slots; ++s) {
+        for (unsigned s = 0; s < places; ++s) {
           const auto is_worst = team.each([&](int l) { return team.own(ids[s], l) == worst_id; });
           held[s] = team.each(
               [&](int l) { return team.own(is_worst, l) ? score : team.own(held[s], l); });
@@ -84,7 +84,7 @@ struct SelectNearest {
       }
     }
     WORDLOOM_UNROLL
-    for (unsigned s = 0; s < slots; ++s)
+    for (unsigned s = 0; s < places; ++s)
       team.each([&](int l) {
         const std::size_t at = std::size_t{query} * count + place(s, l);
         if (place(s, l) < count) {
