@@ -30,7 +30,7 @@ void run_suite(const SuiteOptions& options, const std::vector<std::string>& vect
 #endif
 #if !WORDLOOM_HAS_BLAS
   if (options.has_networks())
-    warn("evaluate", {"networks (cnn, relations) are left out: they need a build with CBLAS "
+    warn("evaluate", {"networks (cnn, lstm, relations) are left out: they need a build with CBLAS "
                       "(WORDLOOM_ENABLE_BLAS)"});
 #endif
   const Suite suite(options);
@@ -118,8 +118,8 @@ int main(int argc, char** argv) try {
          "--only", suite.only,
          "Only these tests: similarity, cos-add and cos-mul (analogies), lrcos (relations), "
          "categorization (purity of k-means), mean (sentences by their mean vector), cnn "
-         "(sentences by Kim's network; cnn-trained: it trains the vectors, too), relations (of "
-         "SemEval, by Zeng's network)")
+         "(sentences by Kim's network; cnn-trained: it trains the vectors, too), lstm (sentences "
+         "by long short-term memory), relations (of SemEval, by Zeng's network)")
       ->needs(folder)
       ->check(CLI::IsMember(suite_parts));
   app.add_option("--protocol", suite.protocol,
@@ -133,7 +133,7 @@ int main(int argc, char** argv) try {
       ->needs(folder);
   app.add_flag("--floor", with_floor, "Also the scores of random vectors of the same words")
       ->needs(folder);
-  app.add_flag("--slow", suite.slow, "Also cnn and relations, which train for minutes")
+  app.add_flag("--slow", suite.slow, "Also cnn, lstm and relations, which train for minutes")
       ->needs(folder);
   auto* const graph = app.add_option("--links", links,
                                      "An undirected graph without weights, of which half of the "

@@ -30,16 +30,19 @@ struct SuiteOptions {
 
   /// Without a choice, all but the slow ones, or all but the slowest.
   bool wants(const std::string& part) const {
-    const bool is_slow = part == "cnn" || part == "relations";
+    const bool is_slow = part == "cnn" || part == "lstm" || part == "relations";
     if (only.empty()) return part != "cnn-trained" && (slow || !is_slow);
     return std::find(only.begin(), only.end(), part) != only.end();
   }
-  bool has_networks() const { return wants("cnn") || wants("cnn-trained") || wants("relations"); }
+  bool has_networks() const { return reads_sentences_by_networks() || wants("relations"); }
+  bool reads_sentences_by_networks() const {
+    return wants("cnn") || wants("cnn-trained") || wants("lstm");
+  }
 };
 
-inline const std::vector<std::string> suite_parts{"similarity", "cos-add",        "cos-mul",
-                                                  "lrcos",      "categorization", "mean",
-                                                  "cnn",        "cnn-trained",    "relations"};
+inline const std::vector<std::string> suite_parts{
+    "similarity", "cos-add", "cos-mul",     "lrcos", "categorization",
+    "mean",       "cnn",     "cnn-trained", "lstm",  "relations"};
 
 /// The scores of one test with the vectors of several runs of a method.
 struct SuiteEntry {
@@ -95,8 +98,7 @@ class Suite {
     for (const auto& [name, path] : files("categorization", ".tsv"))
       if (options_.wants("categorization"))
         categories_.emplace_back(name, w::WordCategories::load(path));
-    const bool reads_sentences =
-        options_.wants("mean") || options_.wants("cnn") || options_.wants("cnn-trained");
+    const bool reads_sentences = options_.wants("mean") || options_.reads_sentences_by_networks();
     if (reads_sentences && options_.protocol == "default") load_sentences();
     if (options_.wants("relations") && options_.protocol == "default") load_relations();
     refuse_repeated("similarity", similarity_);
@@ -227,6 +229,10 @@ class Suite {
         add_sentences(is_trained ? "CNN trained/" : "CNN/", [&](const w::SentenceSet& set) {
           return network_tests::classify(set, known, letter_case, is_trained);
         });
+    if (options_.wants("lstm"))
+      add_sentences("LSTM/", [&](const w::SentenceSet& set) {
+        return network_tests::remember(set, known, letter_case);
+      });
     for (const auto& [name, set] : relations_) {
       start();
       const auto report = network_tests::relate(set, known, letter_case);

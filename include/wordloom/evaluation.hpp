@@ -1,8 +1,8 @@
 #pragma once
 
-/// Evaluations of vectors: similarity, analogies, relations, categories, sentences, labels and links
-/// of nodes, and comparisons; in addition to wordloom.hpp. The network that classifies sentences has
-/// a header of its own, evaluation/sentence_network.hpp.
+/// Evaluations of vectors: similarity, analogies, relations, categories, sentences, labels and
+/// links of nodes, and comparisons; in addition to wordloom.hpp. The networks that classify
+/// sentences have headers of their own, evaluation/sentence_network.hpp and sentence_lstm.hpp.
 #include <wordloom/evaluation/categories.hpp>
 #include <wordloom/evaluation/link_prediction.hpp>
 #include <wordloom/evaluation/node_labels.hpp>

@@ -6,6 +6,7 @@
 #include <wordloom/evaluation/word_relations.hpp>
 
 #if WORDLOOM_HAS_BLAS
+#include <wordloom/evaluation/sentence_lstm.hpp>
 #include <wordloom/evaluation/sentence_network.hpp>
 #endif
 
@@ -86,6 +87,70 @@ TEST_CASE("a network classifies sentences by the order of their words", "[evalua
   CHECK(split.accuracy > 0.9);
   other.epochs = 0;
   CHECK_THROWS_AS(other.evaluate(set, known_vectors()), InvalidArgument);
+}
+
+TEST_CASE("long short-term memory classifies by the order of words, and has exact gradients",
+          "[evaluation]") {
+  Random random(4);
+  RowMatrix vectors(6, 3);  // row 0 is padding
+  for (std::size_t row = 1; row < vectors.rows(); ++row)
+    for (float& x : vectors.row(row)) x = static_cast<float>(2 * random.uniform() - 1);
+  const std::vector<std::uint32_t> texts[] = {{1, 2, 3, 2, 5}, {}, {4, 5, 4}, {2}, {3, 1, 1}};
+  const std::vector<detail::Symbols> batch(std::begin(texts), std::end(texts));
+  const std::vector<std::uint32_t> labels{0, 2, 1, 1, 0};
+  detail::LstmNetwork network(vectors, {.classes = 3, .units = 4});
+  network.differentiate(batch, labels, false);
+  std::vector<RowMatrix> gradients;
+  for (const auto& parameter : network.parameters()) gradients.push_back(parameter.gradient.copy());
+  for (std::size_t p = 0; p < gradients.size(); ++p)
+    for (std::size_t row = 0; row < gradients[p].rows(); ++row)
+      for (std::size_t c = 0; c < gradients[p].columns(); ++c) {
+        float& x = network.parameters()[p].value.row(row)[c];
+        const float before = x, step = 0.01f;
+        double losses[2];
+        for (const bool up : {false, true}) {
+          x = up ? before + step : before - step;
+          losses[up] = network.differentiate(batch, labels, false);
+        }
+        x = before;
+        INFO("parameter " << p << ", row " << row << ", column " << c);
+        CHECK(gradients[p].row(row)[c] ==
+              Approx((losses[1] - losses[0]) / (2 * double{step})).margin(5e-5).epsilon(1e-3));
+      }
+
+  SentenceSet set;  // label 7: w1 comes first; no mean vector tells them apart
+  for (std::uint32_t i = 0; i < 120; ++i) {
+    auto& text = set.sentences.emplace_back();
+    text.label = i / 10 % 2 == 0 ? 7 : 2;
+    text.words = {text.label == 7 ? "w1" : "W2", text.label == 7 ? "w2" : "w1"};
+    for (std::uint64_t n = random.below(4); n > 0; --n)
+      text.words.insert(text.words.begin() + static_cast<std::ptrdiff_t>(random.below(3)), "w9");
+    text.words.push_back("w9");
+  }
+  const SentenceSet::Lstm lstm{.units = 10, .batch = 5, .epochs = 25, .threads = 1};
+  const auto crossed = lstm.evaluate(set, known_vectors());
+  CHECK(crossed.folds.size() == 10);
+  CHECK(crossed.used == 120);
+  CHECK(crossed.accuracy > 0.9);
+  SentenceSet::Lstm other = lstm;
+  other.threads = 2;
+  CHECK(other.evaluate(set, known_vectors()).right == crossed.right);
+  set.trained = 80;
+  other.max_words = 1;  // the last word, w9, tells nothing
+  CHECK(other.evaluate(set, known_vectors()).accuracy == 0.5);
+  SentenceSet empty = set;
+  for (auto& text : empty.sentences) text.words.clear();
+  CHECK(other.evaluate(empty, known_vectors()).accuracy == 0.5);
+  for (const auto change : {+[](SentenceSet::Lstm& bad) { bad.units = 0; },
+                            +[](SentenceSet::Lstm& bad) { bad.max_words = 0; },
+                            +[](SentenceSet::Lstm& bad) { bad.dropout = 1; },
+                            +[](SentenceSet::Lstm& bad) { bad.max_gradient = 0; },
+                            +[](SentenceSet::Lstm& bad) { bad.batch = 0; },
+                            +[](SentenceSet::Lstm& bad) { bad.epochs = 0; }}) {
+    SentenceSet::Lstm bad = lstm;
+    change(bad);
+    CHECK_THROWS_AS(bad.evaluate(set, known_vectors()), InvalidArgument);
+  }
 }
 
 TEST_CASE("a network finds relations by the places of the marked words", "[evaluation]") {

@@ -160,11 +160,12 @@ for i in $(seq 20); do printf '1\tlove sex\n0\ttiger cat\n'; done >nets/classifi
 for i in $(seq 20); do
   printf '1\tA(e1,e2)\tthe <e1>love</e1> of <e2>sex</e2>\n2\tOther\t<e1>tiger</e1> and <e2>cat</e2>\n'
 done | tee nets/classification/semeval-x.train.tsv >nets/classification/semeval-x.test.tsv
-if evaluate vectors vectors --suite nets --only cnn cnn-trained relations >out 2>err; then
+if evaluate vectors vectors --suite nets --only cnn cnn-trained lstm relations >out 2>err; then
   cat out
   test ! -s err
   grep '^CNN/pets [*]  *accuracy  *[01][.][0-9]*  *0.0000  *2  *40  *0 ' out
   grep '^CNN trained/pets [*]  *accuracy  *[01][.][0-9]*  *0.0000  *2  *40  *0 ' out
+  grep '^LSTM/pets [*]  *accuracy  *[01][.][0-9]*  *0.0000  *2  *40  *0 ' out
   grep '^relations/semeval-x [*]  *macro F1  *1.0000  *0.0000  *2  *40  *0 ' out
   for i in 1 2 3; do cat nets/classification/semeval-x.train.tsv; done >nets/classification/semeval-x.test.tsv
   evaluate vectors vectors --suite nets --only relations --against vectors vectors >out

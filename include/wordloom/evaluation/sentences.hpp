@@ -54,6 +54,8 @@ struct SentenceSet {
 
   /// A convolutional network that classifies the sentences; defined in sentence_network.hpp.
   struct Network;
+  /// A recurrent network that classifies longer texts; defined in sentence_lstm.hpp.
+  struct Lstm;
 
   std::vector<Sentence> sentences;
   /// The first so many sentences are trained on and the others tested; 0: each tenth of the

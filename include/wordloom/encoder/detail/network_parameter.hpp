@@ -26,6 +26,21 @@ inline double normal(Random& random) {
   return length * std::cos(2 * std::numbers::pi * random.uniform());
 }
 
+/// Turns the scores of classes into the gradient of the cross entropy of their softmax over `size`,
+/// the number of items, and returns the cross entropy.
+inline double softmax_gradient(std::span<float> scores, std::uint32_t label, std::size_t size) {
+  const float most = *std::max_element(scores.begin(), scores.end());
+  double sum = 0;
+  for (const float x : scores) sum += std::exp(double{x} - double{most});
+  const double loss = std::log(sum) - (double{scores[label]} - double{most});
+  for (std::size_t c = 0; c < scores.size(); ++c) {
+    const double probability = std::exp(double{scores[c]} - double{most}) / sum;
+    scores[c] =
+        static_cast<float>((probability - (c == label ? 1 : 0)) / static_cast<double>(size));
+  }
+  return loss;
+}
+
 /// A parameter of a network, its gradient and the state that Adadelta (Zeiler 2012, with rho 0.95
 /// and epsilon 1e-6) or Adam (with its rate 0.001) has of it. Of a table of symbols, only the rows
 /// of a batch have gradients, and only those are stepped.

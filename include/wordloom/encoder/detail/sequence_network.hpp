@@ -219,16 +219,8 @@ inline double SequenceNetwork::differentiate(std::span<const Symbols> sequences,
   std::fill_n(bias_.gradient.data(), bias_.gradient.stride(), 0.0f);
   for (std::size_t b = 0; b < size; ++b) {  // scores become their gradients
     const auto scores = scores_.row(b);
-    const float most = *std::max_element(scores.begin(), scores.end());
-    double sum = 0;
-    for (const float x : scores) sum += std::exp(double{x} - double{most});
-    loss += std::log(sum) - (double{scores[labels[b]]} - double{most});
-    for (std::size_t c = 0; c < scores.size(); ++c) {
-      const double probability = std::exp(double{scores[c]} - double{most}) / sum;
-      scores[c] =
-          static_cast<float>((probability - (c == labels[b] ? 1 : 0)) / static_cast<double>(size));
-      bias_.gradient.row(0)[c] += scores[c];
-    }
+    loss += softmax_gradient(scores, labels[b], size);
+    for (std::size_t c = 0; c < scores.size(); ++c) bias_.gradient.row(0)[c] += scores[c];
   }
   const auto gradient = ConstFloats(scores_).some_rows(0, size);
   multiply(1, transposed(ConstFloats(dropped_).some_rows(0, size)), gradient, 0,

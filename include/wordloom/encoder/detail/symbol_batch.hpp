@@ -9,6 +9,14 @@
 
 namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
 
+/// Returns those of `all` that `chosen` numbers.
+template <class Item>
+std::vector<Item> chosen_of(std::span<const Item> all, std::span<const std::uint32_t> chosen) {
+  std::vector<Item> items;
+  for (const std::uint32_t i : chosen) items.push_back(all[i]);
+  return items;
+}
+
 /// The sequences of a batch, with padding, and the symbols that occur in them. A token has one
 /// symbol of each of T tables; symbol 0 of each is padding.
 class SymbolBatch {

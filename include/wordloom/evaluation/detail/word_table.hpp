@@ -12,6 +12,7 @@
 #include <wordloom/core/error.hpp>
 #include <wordloom/core/random.hpp>
 #include <wordloom/core/row_matrix.hpp>
+#include <wordloom/encoder/detail/symbol_batch.hpp>
 #include <wordloom/evaluation/letter_case.hpp>
 #include <wordloom/model/embeddings.hpp>
 
@@ -60,14 +61,6 @@ struct HeldOut {
   }
   std::vector<std::uint32_t> trained, decides;
 };
-
-/// Returns those of `all` that `chosen` numbers.
-template <class Item>
-std::vector<Item> chosen_of(std::span<const Item> all, std::span<const std::uint32_t> chosen) {
-  std::vector<Item> items;
-  for (const std::uint32_t i : chosen) items.push_back(all[i]);
-  return items;
-}
 
 /// Trains a network, and returns the classes of the tested sequences after the epoch with the best
 /// score of those that decide, of equal ones the first. `score(classes)`: of those that decide.
