@@ -41,9 +41,9 @@
 // All of the library is in an inline namespace that names the instruction set. Translation units
 // with other flags then share no function: else the linker would keep one of two that differ, and
 // a unit for older CPUs could run code for newer ones. Passing a type of the library between such
-// units does not link. `avx2a1`: AVX2, WORDLOOM_ATOMIC_ROWS and WORDLOOM_ONE_TARGET. Optional
-// libraries (WORDLOOM_HAS_...) add functions and types and change none, so that units with and
-// without them link.
+// units does not link. `avx2a1`: AVX2, WORDLOOM_ATOMIC_ROWS and WORDLOOM_ONE_TARGET; `d`: the
+// containers of _GLIBCXX_DEBUG. Optional libraries (WORDLOOM_HAS_...) add functions and types and
+// change none, so that units with and without them link.
 #if defined(__AVX512F__)
 #define WORDLOOM_ABI_ISA avx512
 #elif defined(__AVX2__)
@@ -72,10 +72,18 @@
 #else
 #define WORDLOOM_ABI_TARGETS
 #endif
+// Containers then have other members.
+#if defined(_GLIBCXX_DEBUG)
+#define WORDLOOM_ABI_CONTAINERS d
+#else
+#define WORDLOOM_ABI_CONTAINERS
+#endif
 
-#define WORDLOOM_ABI_JOINED(a, b, c) a##b##c
+#define WORDLOOM_ABI_JOINED(a, b, c, d) a##b##c##d
 #define WORDLOOM_ABI_JOIN(...) WORDLOOM_ABI_JOINED(__VA_ARGS__)
-#define WORDLOOM_ABI WORDLOOM_ABI_JOIN(WORDLOOM_ABI_ISA, WORDLOOM_ABI_ROWS, WORDLOOM_ABI_TARGETS)
+#define WORDLOOM_ABI                                                           \
+  WORDLOOM_ABI_JOIN(WORDLOOM_ABI_ISA, WORDLOOM_ABI_ROWS, WORDLOOM_ABI_TARGETS, \
+                    WORDLOOM_ABI_CONTAINERS)
 
 // Most long functions that are not templates are only declared where their documentation is, and
 // are defined at the end of their header as WORDLOOM_FUNCTION: in each file that includes it, or
