@@ -2,11 +2,14 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cctype>
+#include <chrono>
 #include <exception>
 #include <iostream>
 #include <new>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
 #include <wordloom/wordloom.hpp>
@@ -32,19 +35,31 @@ inline Failure current_failure(const std::string& name, int argc, char** argv) {
   } catch (const std::bad_alloc&) {
     return {"not enough memory"};
   } catch (const wordloom::SyncError& error) {
-    const std::string cause = error.what();
-    return {cause, 1, true, cause.find(" has failed: ") != cause.npos};
+    std::string cause = error.what();
+    constexpr std::string_view failed = " has failed: ";
+    if (const std::size_t at = cause.find(failed); at != cause.npos) {
+      // All ranks find a failure that names a rank, but one may find it, and end, before another
+      // does: that one has left it to `prints`. Any other failure is printed where it happens.
+      if (!cause.substr(at + failed.size()).starts_with("rank ")) return {cause, 1, true, true};
+      cause.erase(0, at + failed.size());
+    }
+    return {cause, 1, cause.starts_with("rank ")};
   } catch (const std::exception& error) {
     return {message_of(error, name, argc, argv)};
   }
 }
 
-/// Prints a failure as one line, with the rank of this process if there are several. One of them
-/// prints those that all share: the first, or the second if the first may have ended.
-inline void print_failure(const std::string& name, const Failure& failure, const Cluster& cluster) {
-  if (failure.is_printed) return;
+/// Returns whether this process prints a failure. One of them prints those that all share: the
+/// first, or the second if the first may have ended.
+inline bool prints(const Failure& failure, const Cluster& cluster) {
   const std::size_t printing = failure.cause.starts_with("rank 0 ") ? 1 : 0;
-  if (failure.is_shared && cluster.size() > 1 && cluster.rank() != printing) return;
+  return !failure.is_printed &&
+         (!failure.is_shared || cluster.size() <= 1 || cluster.rank() == printing);
+}
+
+/// Prints a failure as one line, with the rank of this process if there are several.
+inline void print_failure(const std::string& name, const Failure& failure, const Cluster& cluster) {
+  if (!prints(failure, cluster)) return;
   const auto launch = Launch::of_environment();
   const std::string rank =
       cluster.size() > 1 || launch.size > 1
@@ -69,6 +84,8 @@ int run_program(const std::string& name, Run run, int argc, char** argv) {
   } catch (const std::exception&) {
     const Failure failure = current_failure(name, argc, argv);
     cluster.fail(failure.cause);
+    // A launcher ends all processes as soon as one has failed: first comes the one that prints.
+    if (!prints(failure, cluster)) std::this_thread::sleep_for(std::chrono::milliseconds(500));
     return failure.code;
   }
 }
