@@ -1,5 +1,5 @@
 // The functions that nearly all programs use of those that headers define as WORDLOOM_FUNCTION, for
-// wordloom::precompiled. The others are in files of their own, so that few programs link them.
+// wordloom::precompiled. The others are in files of their own, which few programs link.
 #define WORDLOOM_PRECOMPILED 1
 #ifdef _WIN32
 // There the linker refuses a function that is inline in another object, as in those of vector code.

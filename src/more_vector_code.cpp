@@ -9,6 +9,7 @@
 #include <wordloom/optimizer/detail/optimizer_steps.hpp>
 #include <wordloom/sync/detail/row_changes.hpp>
 
+// References emit the functions, which are inline.
 [[gnu::used]] static const auto functions =
     std::tuple(&wordloom::simd::dot_functions, &wordloom::simd::row_change_functions,
                &wordloom::simd::optimizer_functions, &wordloom::simd::convolution_functions,

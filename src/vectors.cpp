@@ -1,5 +1,5 @@
-// Readers of vectors, small vectors, and what else few programs use of wordloom.hpp, for
-// wordloom::precompiled.
+// The other functions of wordloom.hpp, which few programs use, for wordloom::precompiled: readers of
+// vectors and small vectors, for example.
 #define WORDLOOM_PRECOMPILED 1
 #include "main_headers.hpp"
 

@@ -13,9 +13,9 @@ wordloom::SentenceSet::Report classify(const wordloom::SentenceSet& sentences,
       .evaluate(sentences, words);
 }
 
-wordloom::SentenceSet::Report remember(const wordloom::SentenceSet& sentences,
-                                       const wordloom::Embeddings& words,
-                                       wordloom::LetterCase letter_case) {
+wordloom::SentenceSet::Report classify_by_lstm(const wordloom::SentenceSet& sentences,
+                                               const wordloom::Embeddings& words,
+                                               wordloom::LetterCase letter_case) {
   return wordloom::SentenceSet::Lstm{.letter_case = letter_case}.evaluate(sentences, words);
 }
 

@@ -9,10 +9,9 @@ wordloom::SentenceSet::Report classify(const wordloom::SentenceSet& sentences,
                                        const wordloom::Embeddings& words,
                                        wordloom::LetterCase letter_case, bool trains_vectors);
 
-/// By long short-term memory.
-wordloom::SentenceSet::Report remember(const wordloom::SentenceSet& sentences,
-                                       const wordloom::Embeddings& words,
-                                       wordloom::LetterCase letter_case);
+wordloom::SentenceSet::Report classify_by_lstm(const wordloom::SentenceSet& sentences,
+                                               const wordloom::Embeddings& words,
+                                               wordloom::LetterCase letter_case);
 
 wordloom::WordRelations::Report relate(const wordloom::WordRelations& relations,
                                        const wordloom::Embeddings& words,

@@ -9,6 +9,7 @@
 #include <wordloom/core/error.hpp>
 #include <wordloom/core/types.hpp>
 #include <wordloom/corpus/concept.hpp>
+#include <wordloom/corpus/detail/sentence_batch.hpp>
 #include <wordloom/train/detail/batch_feed.hpp>
 
 #include "catch.hpp"

@@ -9,7 +9,7 @@
 #include <wordloom/core/hyperparameters.hpp>
 #include <wordloom/core/row_matrix.hpp>
 #include <wordloom/core/types.hpp>
-#include <wordloom/corpus/concept.hpp>
+#include <wordloom/corpus/detail/sentence_batch.hpp>
 #include <wordloom/kernel/row_map.hpp>
 #include <wordloom/model/model.hpp>
 #include <wordloom/objective/loss.hpp>

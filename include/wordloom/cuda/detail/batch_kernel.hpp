@@ -5,7 +5,7 @@
 #include <type_traits>
 
 #include <wordloom/core/hyperparameters.hpp>
-#include <wordloom/corpus/concept.hpp>
+#include <wordloom/corpus/detail/sentence_batch.hpp>
 #include <wordloom/cuda/detail/batch_run.hpp>
 #include <wordloom/cuda/detail/device_matrix.hpp>
 #include <wordloom/cuda/detail/device_rows.hpp>

@@ -8,7 +8,7 @@
 
 #include <wordloom/core/error.hpp>
 #include <wordloom/core/hyperparameters.hpp>
-#include <wordloom/corpus/concept.hpp>
+#include <wordloom/corpus/detail/sentence_batch.hpp>
 #include <wordloom/corpus/subsampling.hpp>
 #include <wordloom/corpus/vocabulary.hpp>
 #include <wordloom/cuda/detail/sampling.hpp>

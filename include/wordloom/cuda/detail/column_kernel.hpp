@@ -9,6 +9,7 @@
 
 #include <wordloom/core/error.hpp>
 #include <wordloom/core/hyperparameters.hpp>
+#include <wordloom/corpus/detail/sentence_batch.hpp>
 #include <wordloom/corpus/word_context_lists.hpp>
 #include <wordloom/cuda/detail/batch_kernel.hpp>
 #include <wordloom/cuda/detail/column_work.hpp>

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include <wordloom/corpus/concept.hpp>
+#include <wordloom/corpus/detail/sentence_batch.hpp>
 #include <wordloom/cuda/detail/batch_kernel.hpp>
 #include <wordloom/cuda/detail/device_rows.hpp>
 #include <wordloom/cuda/detail/sentence.hpp>

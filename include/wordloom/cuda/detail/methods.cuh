@@ -175,8 +175,9 @@ struct WarpMethod : CudaMethod {
       if constexpr (R <= 4)
         if (Scheme::fits(sampling)) return use(WarpLaunch<Scheme, R>());
       throw InvalidArgument(
-          "kernels for a GPU train GroupedWindow in up to 128 dimensions, with a window of 5, groups "
-          "of 3 words (minibatch) and 7 shared_negatives: choose these, or SharedNegative");
+          "kernels for a GPU train GroupedWindow in up to 128 dimensions, with a window of 5, "
+          "minibatches (groups) of 3 words and 7 shared_negatives: choose these, or "
+          "SharedNegative");
     }
     const std::uint32_t places = 2 * sampling.max_reach + 1;
     if constexpr (R <= 8)

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include <wordloom/core/hyperparameters.hpp>
-#include <wordloom/corpus/concept.hpp>
+#include <wordloom/corpus/detail/sentence_batch.hpp>
 #include <wordloom/cuda/detail/batch_run.hpp>
 #include <wordloom/cuda/detail/device_matrix.hpp>
 #include <wordloom/cuda/detail/device_model.hpp>

@@ -31,8 +31,7 @@ class LstmNetwork {
     std::size_t classes = 2;
     std::size_t units = 100;
     double dropout = 0.5;
-    double max_gradient =
-        1;  // longer gradients of a batch, of all parameters, are cut to this norm
+    double max_gradient = 1;  // the norm that longer gradients of a batch are cut to
     std::uint64_t seed = 1;
   };
 

@@ -20,11 +20,11 @@ struct MatrixPart {
              std::size_t row_stride) noexcept
       : data(first), rows(row_count), columns(column_count), stride(row_stride) {}
   template <class Matrix>
-  requires std::same_as<std::remove_const_t<Matrix>, RowMatrix> MatrixPart(Matrix& all) noexcept
-      : MatrixPart(all.data(), all.rows(), all.columns(), all.stride()) {}
+  requires std::same_as<std::remove_const_t<Matrix>, RowMatrix> MatrixPart(Matrix& all)
+  noexcept : MatrixPart(all.data(), all.rows(), all.columns(), all.stride()) {}
   template <class Other>
-  requires std::same_as<const Other, Float> MatrixPart(const MatrixPart<Other>& other) noexcept
-      : MatrixPart(other.data, other.rows, other.columns, other.stride) {}
+  requires std::same_as<const Other, Float> MatrixPart(const MatrixPart<Other>& other)
+  noexcept : MatrixPart(other.data, other.rows, other.columns, other.stride) {}
 
   MatrixPart some_rows(std::size_t first, std::size_t count) const noexcept {
     return {data + first * stride, count, columns, stride};

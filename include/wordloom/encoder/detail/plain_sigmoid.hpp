@@ -7,8 +7,8 @@
 
 namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
 
-/// Returns 1 / (1 + exp(-x)) with an error of about 1e-7; |x| above 87 and NaN count as 87. Without
-/// comparisons of floats, which keep compilers from turning loops into vector code.
+/// Returns 1 / (1 + exp(-x)) with an error of about 1e-7; |x| above 87 and NaN count as 87. No
+/// floats are compared, so that compilers turn loops over it into vector code.
 inline float plain_sigmoid(float x) noexcept {
   const auto bits = std::bit_cast<std::uint32_t>(x);
   const auto size = static_cast<std::int32_t>(bits & 0x7fffffffu);

@@ -17,6 +17,7 @@
 #include <wordloom/core/types.hpp>
 #include <wordloom/corpus/concept.hpp>
 #include <wordloom/corpus/detail/nothing_to_train.hpp>
+#include <wordloom/corpus/detail/sentence_batch.hpp>
 
 namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
 

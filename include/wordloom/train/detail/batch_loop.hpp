@@ -5,6 +5,7 @@
 #include <vector>
 
 #include <wordloom/corpus/concept.hpp>
+#include <wordloom/corpus/detail/sentence_batch.hpp>
 #include <wordloom/train/detail/batch_feed.hpp>
 #include <wordloom/train/detail/step_loop.hpp>
 
