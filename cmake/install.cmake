@@ -17,23 +17,30 @@ foreach(component IN LISTS wordloom_components)
           DESTINATION ${wordloom_package_dir})
 endforeach()
 
-# Optional: `cmake --install` of a fresh configuration installs the headers.
+# Optional: `cmake --install` of a fresh configuration installs the headers. Building a library makes the
+# files by which CMake and pkg-config find it, so that they are installed with it or not at all.
+set(wordloom_built_dir ${PROJECT_BINARY_DIR}/cmake/built)
+function(wordloom_install_when_built library from name destination)
+  add_custom_command(TARGET wordloom_${library} POST_BUILD
+                     COMMAND ${CMAKE_COMMAND} -E make_directory ${wordloom_built_dir}
+                     COMMAND ${CMAKE_COMMAND} -E copy ${from} ${wordloom_built_dir}/${name}
+                     BYPRODUCTS ${wordloom_built_dir}/${name} VERBATIM)
+  install(FILES ${wordloom_built_dir}/${name} DESTINATION ${destination} OPTIONAL)
+endfunction()
 foreach(library IN ITEMS precompiled any_trainer)
   install(TARGETS wordloom_${library} EXPORT wordloom_${library}_targets
           ARCHIVE OPTIONAL LIBRARY OPTIONAL RUNTIME OPTIONAL)
-  install(EXPORT wordloom_${library}_targets FILE wordloom_${library}.cmake NAMESPACE wordloom::
+  install(EXPORT wordloom_${library}_targets FILE wordloom_${library}_targets.cmake NAMESPACE wordloom::
           DESTINATION ${wordloom_package_dir})
+  set(name wordloom_${library}.cmake)
+  file(WRITE ${PROJECT_BINARY_DIR}/cmake/${name}
+       "include(\${CMAKE_CURRENT_LIST_DIR}/wordloom_${library}_targets.cmake)\n")
+  wordloom_install_when_built(${library} ${PROJECT_BINARY_DIR}/cmake/${name} ${name}
+                              ${wordloom_package_dir})
 endforeach()
-if(BUILD_SHARED_LIBS)
-  set(library_prefix ${CMAKE_SHARED_LIBRARY_PREFIX})
-  set(library_suffix ${CMAKE_SHARED_LIBRARY_SUFFIX})
-else()
-  set(library_prefix ${CMAKE_STATIC_LIBRARY_PREFIX})
-  set(library_suffix ${CMAKE_STATIC_LIBRARY_SUFFIX})
-  if(TARGET wordloom_blas)  # a shared library brings its own
-    set(any_trainer_packages CBLAS)
-    set(any_trainer_components blas)
-  endif()
+if(TARGET wordloom_blas AND NOT BUILD_SHARED_LIBS)  # a shared library brings its own
+  set(any_trainer_packages CBLAS)
+  set(any_trainer_components blas)
 endif()
 
 configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/wordloomConfig.cmake.in
@@ -52,12 +59,27 @@ install(FILES ${PROJECT_BINARY_DIR}/cmake/wordloomConfig.cmake
         DESTINATION ${wordloom_package_dir})
 
 # For builds without CMake: `pkg-config --cflags wordloom`; wordloom-precompiled has the library, too.
-file(RELATIVE_PATH wordloom_up /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
+# They name folders relative to their own, so that an installation can be moved.
+set(pkgconfig_dir ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+set(pkgconfig_prefix ${CMAKE_INSTALL_PREFIX})
+if(NOT IS_ABSOLUTE ${pkgconfig_dir})
+  file(RELATIVE_PATH up /${pkgconfig_dir} /)
+  set(pkgconfig_prefix "\${pcfiledir}/${up}")
+endif()
+foreach(folder IN ITEMS LIBDIR INCLUDEDIR)
+  set(pkgconfig_${folder} ${CMAKE_INSTALL_${folder}})
+  if(NOT IS_ABSOLUTE ${CMAKE_INSTALL_${folder}})
+    set(pkgconfig_${folder} "\${prefix}/${CMAKE_INSTALL_${folder}}")
+  endif()
+endforeach()
 foreach(name IN ITEMS wordloom wordloom-precompiled)
   configure_file(${PROJECT_SOURCE_DIR}/cmake/${name}.pc.in ${PROJECT_BINARY_DIR}/cmake/${name}.pc @ONLY)
-  install(FILES ${PROJECT_BINARY_DIR}/cmake/${name}.pc
-          DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 endforeach()
+install(FILES ${PROJECT_BINARY_DIR}/cmake/wordloom.pc DESTINATION ${pkgconfig_dir})
+# The library's file name depends on the configuration, by a postfix.
+set(generated ${PROJECT_BINARY_DIR}/cmake/pkgconfig_$<CONFIG>/wordloom-precompiled.pc)
+file(GENERATE OUTPUT ${generated} INPUT ${PROJECT_BINARY_DIR}/cmake/wordloom-precompiled.pc)
+wordloom_install_when_built(precompiled ${generated} wordloom-precompiled.pc ${pkgconfig_dir})
 
 # Guides with their links, examples, and pictures.
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/README.md
@@ -71,6 +93,10 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/examples TYPE DOC FILES_MATCHING PATTERN
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/examples/python DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples
         FILES_MATCHING PATTERN "*.py" PATTERN "*.toml" PATTERN CMakeLists.txt PATTERN build EXCLUDE)
 
+# A project around this one makes packages of its own.
+if(NOT PROJECT_IS_TOP_LEVEL)
+  return()
+endif()
 set(CPACK_PACKAGE_NAME libwordloom-dev)
 set(CPACK_PACKAGE_VENDOR "the Wordloom authors")
 set(CPACK_PACKAGE_CONTACT "the Wordloom authors <wordloom@invalid>")

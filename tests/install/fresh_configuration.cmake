@@ -14,6 +14,11 @@ foreach(file IN ITEMS include/wordloom/wordloom.hpp share/doc/wordloom/README.md
     message(FATAL_ERROR "${file} is not installed")
   endif()
 endforeach()
+# What finds the compiled library is not installed without it.
+file(GLOB_RECURSE finders ${FOLDER}/prefix/*/wordloom_precompiled.cmake ${FOLDER}/prefix/*-precompiled.pc)
+if(finders)
+  message(FATAL_ERROR "installed without the library: ${finders}")
+endif()
 # Headers alone, copied anywhere, are enough.
 file(WRITE ${FOLDER}/version.cpp "#include <wordloom/version.hpp>\nint main() { return 0; }\n")
 execute_process(COMMAND ${CXX} -std=c++20 -O1 -fsyntax-only -I${FOLDER}/prefix/include ${FOLDER}/version.cpp

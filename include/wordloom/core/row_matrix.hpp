@@ -100,7 +100,8 @@ class RowMatrix {
 
   RowMatrix(RowMatrix&& other) noexcept { swap(other); }
   RowMatrix& operator=(RowMatrix&& other) noexcept {
-    RowMatrix(std::move(other)).swap(*this);
+    RowMatrix moved(std::move(other));
+    moved.swap(*this);
     return *this;
   }
 

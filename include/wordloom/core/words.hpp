@@ -121,7 +121,7 @@ class WordList {
   /// Returns word i as a view that is valid until a word is added; i < size().
   std::string_view operator[](std::size_t i) const& noexcept {
     const std::uint64_t begin = i == 0 ? 0 : ends_[i - 1];
-    return {text_.data() + begin, static_cast<std::size_t>(ends_[i] - begin)};
+    return {text_.data() + begin, ends_[i] - begin};
   }
   void operator[](std::size_t i) const&& = delete;
 

@@ -122,7 +122,7 @@ class WordContextMatrix {
   WordContextMatrix(detail::WordContextFile file, const Vocabulary& vocabulary)
       : file_(std::move(file)),
         words_(file_.words),
-        columns_(static_cast<std::size_t>(file_.columns)),
+        columns_(file_.columns),
         vocabulary_(vocabulary.fingerprint()) {}
 
   template <Corpus C>
@@ -200,7 +200,7 @@ WORDLOOM_FUNCTION WordContextMatrix::Reader::Reader(const WordContextMatrix& mat
   // A small epoch has shorter sentences, so that it can be shared among many threads.
   const std::uint64_t total = matrix.token_count();
   const std::uint64_t pairs = std::clamp<std::uint64_t>(total / 64, 1, max_pairs);
-  count_ = static_cast<std::size_t>((total + pairs - 1) / pairs);
+  count_ = (total + pairs - 1) / pairs;
   left_ = shard.part_of(count_);
 }
 

@@ -104,7 +104,7 @@ class DecoupledMinibatch::Worker {
   void begin_draw(std::span<const WordId> sentence, std::size_t first, Random& random) noexcept {
     const std::size_t reach = window_.size, after = sentence.size() - 1 - first;
     const bool at_an_end = first < reach || after < reach;
-    begun_ = each_ * static_cast<std::size_t>(random.below(at_an_end ? reach : 2 * reach));
+    begun_ = each_ * random.below(at_an_end ? reach : 2 * reach);
     negatives_.begin_draw(random, begun_);
   }
   /// Returns the negatives that begin_draw() started to draw, valid until the call after the next

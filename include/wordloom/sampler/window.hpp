@@ -37,7 +37,7 @@ struct Window {
     return sum / static_cast<double>(size + 1 - least);
   }
   std::size_t reach(Random& random) const noexcept {
-    return is_fixed ? size : 1 + static_cast<std::size_t>(random.below(size));
+    return is_fixed ? size : 1 + random.below(size);
   }
 };
 

@@ -24,7 +24,7 @@ namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
 template <class Use>
 void for_each_run(std::size_t words, std::uint64_t begin, std::size_t count, Use&& use) {
   for (std::size_t at = 0, size = 0; at < count; at += size) {
-    const auto first = static_cast<std::size_t>((begin + at) % words);
+    const std::size_t first = (begin + at) % words;
     size = (std::min)(count - at, words - first);
     use((begin + at) / words, first, size, at);
   }

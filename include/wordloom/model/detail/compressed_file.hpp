@@ -112,7 +112,7 @@ class CompressedFile {
 
   /// Returns the slot in which the search for a word begins.
   static std::size_t first_slot(std::string_view word, std::size_t table) {
-    return static_cast<std::size_t>((Hash::of(word) >> 34) * table >> 30);
+    return (Hash::of(word) >> 34) * table >> 30;
   }
 
  private:
