@@ -17,26 +17,24 @@ foreach(component IN LISTS wordloom_components)
           DESTINATION ${wordloom_package_dir})
 endforeach()
 
-# Optional: `cmake --install` of a fresh configuration installs the headers. Building a library makes the
-# files by which CMake and pkg-config find it, so that they are installed with it or not at all.
-set(wordloom_built_dir ${PROJECT_BINARY_DIR}/cmake/built)
-function(wordloom_install_when_built library from name destination)
-  add_custom_command(TARGET wordloom_${library} POST_BUILD
-                     COMMAND ${CMAKE_COMMAND} -E make_directory ${wordloom_built_dir}
-                     COMMAND ${CMAKE_COMMAND} -E copy ${from} ${wordloom_built_dir}/${name}
-                     BYPRODUCTS ${wordloom_built_dir}/${name} VERBATIM)
-  install(FILES ${wordloom_built_dir}/${name} DESTINATION ${destination} OPTIONAL)
+# Optional: `cmake --install` of a fresh configuration installs the headers. The files by which CMake and
+# pkg-config find a library are installed with it or not at all.
+function(wordloom_install_with library file destination)
+  if(NOT IS_ABSOLUTE ${destination})
+    string(PREPEND destination "\${CMAKE_INSTALL_PREFIX}/")
+  endif()
+  install(CODE "if(EXISTS \"$<TARGET_FILE:wordloom_${library}>\")
+    file(INSTALL \"${file}\" DESTINATION \"${destination}\")
+  endif()")
 endfunction()
 foreach(library IN ITEMS precompiled any_trainer)
   install(TARGETS wordloom_${library} EXPORT wordloom_${library}_targets
           ARCHIVE OPTIONAL LIBRARY OPTIONAL RUNTIME OPTIONAL)
   install(EXPORT wordloom_${library}_targets FILE wordloom_${library}_targets.cmake NAMESPACE wordloom::
           DESTINATION ${wordloom_package_dir})
-  set(name wordloom_${library}.cmake)
-  file(WRITE ${PROJECT_BINARY_DIR}/cmake/${name}
-       "include(\${CMAKE_CURRENT_LIST_DIR}/wordloom_${library}_targets.cmake)\n")
-  wordloom_install_when_built(${library} ${PROJECT_BINARY_DIR}/cmake/${name} ${name}
-                              ${wordloom_package_dir})
+  set(file ${PROJECT_BINARY_DIR}/cmake/wordloom_${library}.cmake)
+  file(WRITE ${file} "include(\${CMAKE_CURRENT_LIST_DIR}/wordloom_${library}_targets.cmake)\n")
+  wordloom_install_with(${library} ${file} ${wordloom_package_dir})
 endforeach()
 if(TARGET wordloom_blas AND NOT BUILD_SHARED_LIBS)  # a shared library brings its own
   set(any_trainer_packages CBLAS)
@@ -79,7 +77,12 @@ install(FILES ${PROJECT_BINARY_DIR}/cmake/wordloom.pc DESTINATION ${pkgconfig_di
 # The library's file name depends on the configuration, by a postfix.
 set(generated ${PROJECT_BINARY_DIR}/cmake/pkgconfig_$<CONFIG>/wordloom-precompiled.pc)
 file(GENERATE OUTPUT ${generated} INPUT ${PROJECT_BINARY_DIR}/cmake/wordloom-precompiled.pc)
-wordloom_install_when_built(precompiled ${generated} wordloom-precompiled.pc ${pkgconfig_dir})
+wordloom_install_with(precompiled ${generated} ${pkgconfig_dir})
+
+# A project around this one has documents and packages of its own.
+if(NOT PROJECT_IS_TOP_LEVEL)
+  return()
+endif()
 
 # Guides with their links, examples, and pictures.
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/README.md
@@ -93,10 +96,6 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/examples TYPE DOC FILES_MATCHING PATTERN
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/examples/python DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples
         FILES_MATCHING PATTERN "*.py" PATTERN "*.toml" PATTERN CMakeLists.txt PATTERN build EXCLUDE)
 
-# A project around this one makes packages of its own.
-if(NOT PROJECT_IS_TOP_LEVEL)
-  return()
-endif()
 set(CPACK_PACKAGE_NAME libwordloom-dev)
 set(CPACK_PACKAGE_VENDOR "the Wordloom authors")
 set(CPACK_PACKAGE_CONTACT "the Wordloom authors <wordloom@invalid>")

@@ -112,13 +112,13 @@ run_ranks() {
 }
 
 # The order of threads that shows the most faults, on two devices where several are for several, and
-# none that takes a minute.
+# nothing that compiles or runs a minute.
 emulate_gpu() {
   run cmake --build --preset release --parallel "$jobs" --target \
-    test_cuda emulated_{on_device,nccl,columns,vanilla,edges,char_cnn,ceilings,time_kernel} \
+    test_cuda emulated_{on_device,nccl,columns,vanilla,edges,ceilings,time_kernel} \
     word2vec evaluate write_demo_corpus
   run ctest --preset release --output-on-failure --parallel "$jobs" --label-regex emulated \
-    --exclude-regex '/devices:[13]$|/seed:[12]$|vanilla/unkind$|/99_KiB$'
+    --exclude-regex '/devices:[13]$|/seed:[12]$|vanilla/unkind$|/99_KiB$|/char_cnn/'
   run ctest --preset release --output-on-failure --parallel "$jobs" --tests-regex '^cuda/'
 }
 
