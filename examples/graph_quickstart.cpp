@@ -15,7 +15,7 @@ int main(int argc, char** argv) try {
   RandomWalks walks(graph, {.walks_per_node = 10, .length = 80, .p = 0.5, .q = 2});
 
   RecommendedTrainer trainer{Presets::nodes(walks, {.dimension = 128})};
-  trainer.sampler().block_contexts = 3;
+  trainer.sampler().block_contexts = 4;
   Embeddings nodes = trainer.fit(walks, graph.vocabulary());
 
   for (auto [node, score] : nodes.most_similar(argv[2], 5))

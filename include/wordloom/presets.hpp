@@ -45,7 +45,7 @@ struct Presets {
     return parameters;
   }
 
-  /// Returns those for RandomWalks, for RecommendedTrainer whose sampler has `block_contexts = 3`:
+  /// Returns those for RandomWalks, for RecommendedTrainer whose sampler has `block_contexts = 4`:
   /// one epoch, windows of up to 10 nodes on each side, no subsampling, and the learning rate of
   /// these walks: for labels and for links, on graphs of many kinds
   /// (benchmarks/results/node2vec-defaults.md).
@@ -57,7 +57,7 @@ struct Presets {
     return parameters;
   }
 
-  /// Returns those for walks that rarely return to a node, as where there are hubs.
+  /// Returns those for walks that differ, as where there are hubs.
   static constexpr Hyperparameters nodes(Hyperparameters parameters = {}) {
     parameters.window = 10;
     parameters.epochs = 1;
@@ -66,12 +66,11 @@ struct Presets {
     return parameters;
   }
 
-  /// Returns the learning rate of RowAdaGrad for walks whose windows have this share of different
-  /// nodes (RandomWalks::distinct_share): a node that a window holds twice gives its gradient
-  /// twice.
+  /// Returns the learning rate of RowAdaGrad for walks that differ this much
+  /// (RandomWalks::distinct_share): 0.05, and 0.025 where they reach the same few nodes, whose
+  /// pairs are trained again and again.
   static constexpr double rate_of_walks(double distinct_share) {
-    const double share = (std::min)(1.0, distinct_share / 0.97);
-    return (std::max)(0.025, 0.05 * share * share);
+    return 0.025 + 0.025 * std::clamp((distinct_share - 0.64) / 0.07, 0.0, 1.0);
   }
 
   /// Returns the defaults of word2vec.c for skip-gram, without our own additions

@@ -181,27 +181,31 @@ TEST_CASE("a walk ends at a node without neighbours", "[graph]") {
   const Graph lonely = chain.without(edges);
   CHECK(RandomWalks(lonely).token_count() == 40);
   CHECK(walks_of(RandomWalks(lonely)).size() == 40);
+  CHECK(RandomWalks(lonely).distinct_share(2) == 1);
 }
 
-TEST_CASE("a window's share of different nodes is that of the walks", "[graph]") {
+TEST_CASE("ten walks from a node differ by the share of nodes that one of them alone reaches",
+          "[graph]") {
   const auto share = [](std::vector<Graph::Edge> edges, std::size_t nodes, bool directed) {
     return RandomWalks(Graph::from_edges(edges, nodes, {.directed = directed})).distinct_share(2);
   };
-  CHECK(share({{0, 1, 1}}, 2, false) == 2.0 / 5);  // to and fro
+  CHECK(share({{0, 1, 1}}, 2, false) == 1.0 / 10);  // to and fro
   std::vector<Graph::Edge> ring;
   for (WordId i = 0; i < 3000; ++i) ring.push_back({i, (i + 1) % 3000, 1});
-  CHECK(share(ring, 3000, true) == 1);
-  CHECK(share({{0, 1, 1}, {1, 0, 1}, {2, 0, 1}, {3, 4, 1}}, 5, true) < 1);
-  CHECK(share({{0, 1, 1}}, 2, true) == 1);  // all walks end within a window
+  CHECK(share(ring, 3000, true) == 1.0 / 10);
+  CHECK(share({{0, 1, 1}}, 2, true) == 1.0 / 10);  // one walk of each ends at once
 
-  const RandomWalks walks(test_graph(false, true), {.walks_per_node = 1, .length = 33, .q = 2});
+  const RandomWalks walks(test_graph(false, true), {.walks_per_node = 10, .length = 4, .q = 2});
+  std::map<WordId, std::set<WordId>> reached;
   std::size_t distinct = 0, all = 0;
-  for (const auto& walk : walks_of(walks))
-    for (auto node = walk.begin(); node + 7 <= walk.end(); node += 7) {
-      distinct += std::set<WordId>(node, node + 7).size();
-      all += 7;
-    }
+  for (const auto& walk : walks_of(walks)) {
+    const std::set<WordId> nodes(walk.begin() + 1, walk.end());
+    reached[walk[0]].insert(nodes.begin(), nodes.end());
+    all += nodes.size();
+  }
+  for (const auto& [node, of_node] : reached) distinct += of_node.size();
   CHECK(walks.distinct_share(3) == static_cast<double>(distinct) / static_cast<double>(all));
+  CHECK(walks.distinct_share(50) == walks.distinct_share(3));  // walks have no more steps
 }
 
 TEST_CASE("walk options out of bounds are refused", "[graph]") {

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <set>
 #include <utility>
 #include <vector>
 #include <wordloom/corpus/subsampling.hpp>
@@ -100,27 +101,39 @@ TEST_CASE("a fixed window has all of its words on both sides", "[sampler]") {
   CHECK(random() == untouched());  // no number was drawn
 }
 
-TEST_CASE("a window in blocks of a few contexts has each of them once, against the same targets",
+TEST_CASE("a window in blocks of a few contexts has each of them once, with negatives of its own",
           "[sampler]") {
   const auto vocabulary = zipf_vocabulary(50);
-  const auto whole = blocks_of(SharedNegative{.window = {5}}.start(vocabulary), sentence_of(30), 1);
-  const SharedNegative in_parts{.window = {5}, .block_contexts = 3};
-  CHECK(in_parts.start(vocabulary).worker().max_block().inputs == 3);
-  auto parts = blocks_of(in_parts.start(vocabulary), sentence_of(30), 1);
-  for (const Taken& window : whole) {
-    std::vector<RowId> inputs;
-    while (inputs.size() < window.inputs.size()) {
-      REQUIRE_FALSE(parts.empty());
-      const Taken& part = parts.front();
-      CHECK(part.inputs.size() <= 3);
-      CHECK(part.outputs == window.outputs);
-      CHECK(part.positives == window.positives);
-      inputs.insert(inputs.end(), part.inputs.begin(), part.inputs.end());
-      parts.erase(parts.begin());
+  const auto check = [&](auto whole_windows) {
+    whole_windows.window = Window::fixed(5);
+    auto in_parts = whole_windows;
+    in_parts.block_contexts = 3;
+    CHECK(in_parts.start(vocabulary).worker().max_block().inputs == 3);
+    auto parts = blocks_of(in_parts.start(vocabulary), sentence_of(30), 1);
+    std::set<std::vector<RowId>> targets;
+    for (const Taken& window : blocks_of(whole_windows.start(vocabulary), sentence_of(30), 1)) {
+      std::vector<RowId> inputs;
+      while (inputs.size() < window.inputs.size()) {
+        REQUIRE_FALSE(parts.empty());
+        const Taken& part = parts.front();
+        CHECK(part.inputs.size() <= 3);
+        CHECK(part.outputs[0] == window.outputs[0]);
+        CHECK(std::count(part.outputs.begin(), part.outputs.end(), part.outputs[0]) == 1);
+        CHECK(part.positives == window.positives);
+        targets.insert(part.outputs);
+        inputs.insert(inputs.end(), part.inputs.begin(), part.inputs.end());
+        parts.erase(parts.begin());
+      }
+      CHECK(inputs == window.inputs);
     }
-    CHECK(inputs == window.inputs);
-  }
-  CHECK(parts.empty());
+    CHECK(parts.empty());
+    return targets.size();
+  };
+  const std::size_t windows = 30;
+  CHECK(check(SharedNegative{}) == 4 * windows - 2 * (2 + 2 + 1 + 1 + 1));  // shorter at the ends
+  CHECK(check(BasicSharedNegative<HuffmanPathAndNegatives>{
+            .targets = {.path = {.node_sample = 0}}}) > 3 * windows);
+  CHECK(check(HierarchicalSoftmax{}) <= windows);  // a path is always the same
 }
 
 TEST_CASE("the fixed windows of FULL-W2V have ceil(w / 2) words on each side", "[sampler]") {

@@ -67,7 +67,7 @@ struct BasicCbow {
     template <class Sink>
     void sample(const Sentences& text, Random& random, Sink&& sink) {
       windows_.for_each_window(text, random, sink,
-                               [&](std::span<const RowId> context, const TargetSet& drawn) {
+                               [&](std::span<const RowId> context, const TargetSet& drawn, auto&&) {
                                  const std::array end{static_cast<std::uint32_t>(context.size())};
                                  sink(Block{.inputs = context,
                                             .bag_ends = end,

@@ -52,6 +52,11 @@ class NegativeBatch {
         place = negatives_.begin_draw(random);
   }
 
+  /// Draws one at once, whatever the positives are.
+  WordId draw(Random& random) {
+    return pool_ ? pool_.pick(random) : negatives_.end_draw(negatives_.begin_draw(random));
+  }
+
   /// Completes the first words.size() draws that were begun, whatever the positives are.
   void end_draw(std::span<WordId> words) const noexcept {
     if (pool_)
@@ -130,6 +135,15 @@ struct NegativeSampling {
       WordId* const output = drawn_.data() + slot * outputs_;
       *output = center;
       for (std::size_t k = 1; k < outputs_; ++k) output[k] = negatives_.draw(random, center);
+    }
+    /// Draws as for a group of centres: from the pool, if there is one.
+    void draw_again(WordId center, std::size_t slot, Random& random) noexcept {
+      WordId* const output = drawn_.data() + slot * outputs_;
+      *output = center;
+      for (std::size_t k = 1; k < outputs_; ++k) {
+        const WordId word = begun_.draw(random);
+        output[k] = word != center ? word : negatives_.draw(random, center);
+      }
     }
     TargetSet at(std::size_t slot) const noexcept {
       return {std::span(drawn_).subspan(slot * outputs_, outputs_), 1};

@@ -23,8 +23,9 @@ struct BasicSharedNegative {
   Targets targets = {};
   /// The maximum number of context words in a block; 0: the whole window. A block is scored before
   /// it changes rows, so that at a high learning rate the many gradients of a wide window overshoot
-  /// in the targets. Small blocks see each other's changes, and take longer: with 3 of 20 words 1.2
-  /// to 1.5 times as long (benchmarks/results/node2vec-defaults.md).
+  /// in the targets. Small blocks see each other's changes, and each has negatives of its own. They
+  /// take longer: with 4 of 20 words 1.4 to 1.7 times as long
+  /// (benchmarks/results/node2vec-defaults.md).
   std::size_t block_contexts = 0;
 
   static BasicSharedNegative from(const Hyperparameters& parameters) {
@@ -58,18 +59,20 @@ struct BasicSharedNegative {
     template <class Sink>
     void sample(const Sentences& text, Random& random, Sink&& sink) {
       windows_.for_each_window(
-          text, random, sink, [&](std::span<const RowId> context, const TargetSet& drawn) {
+          text, random, sink, [&](std::span<const RowId> context, TargetSet targets, auto&& more) {
             const auto train = [&](std::span<const RowId> part) {
               sink(Block{.inputs = part,
-                         .outputs = drawn.outputs,
-                         .positives = drawn.positives,
+                         .outputs = targets.outputs,
+                         .positives = targets.positives,
                          .examples = part.size()});
             };
             if (context.size() <= most_) return train(context);
             const std::size_t parts = (context.size() + most_ - 1) / most_;
             for (std::size_t i = 0; i < parts; ++i) {
               const auto [first, last] = detail::part_of(context.size(), i, parts);
+              const TargetSet next = i + 1 < parts ? more(i) : TargetSet{};
               train(context.subspan(first, last - first));
+              targets = next;
             }
           });
     }

@@ -14,8 +14,9 @@
 
 namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
 
-/// Iterates over the windows of sentences: calls `use(context words, targets)` for each centre that
-/// has a context. Targets are drawn, and rows announced, two words ahead. The worker of
+/// Iterates over the windows of sentences: calls `use(context words, targets, more)` for each
+/// centre that has a context; `more(i)` draws and announces other targets of it, which are valid
+/// until `more(i + 2)`. Targets are drawn, and rows announced, two words ahead. The worker of
 /// SharedNegative and Cbow.
 template <class Targets>
 class WindowWorker {
@@ -24,7 +25,7 @@ class WindowWorker {
   WindowWorker(const Window& window, const Tables& tables)
       : window_(window),
         max_outputs_(tables.max_outputs()),
-        targets_(tables.worker(2 * at_once, at_once)),
+        targets_(tables.worker(2 * at_once + 2, at_once)),
         inputs_(2 * window.size) {}
 
   std::size_t max_context() const noexcept { return inputs_.size(); }
@@ -62,7 +63,13 @@ class WindowWorker {
           inputs_[most - before + k] = words[center - before + k];
         for (std::size_t k = 0; k < after; ++k) inputs_[most + k] = words[center + 1 + k];
         use(std::span<const RowId>(inputs_).subspan(most - left, left + right),
-            targets_.at(center % (2 * at_once)));
+            targets_.at(center % (2 * at_once)), [&](std::size_t k) {
+              const std::size_t slot = 2 * at_once + k % 2;
+              draw_again(targets_, words[center], slot, random);
+              const TargetSet drawn_again = targets_.at(slot);
+              announce_rows(sink, {}, drawn_again.outputs.subspan(drawn_again.positives));
+              return drawn_again;
+            });
       }
     }
   }
@@ -100,7 +107,7 @@ class WindowWorker {
 
   Window window_;
   std::size_t max_outputs_;
-  TargetWorker<Targets> targets_;  // [2 at_once] slot_count
+  TargetWorker<Targets> targets_;  // [2 at_once + 2] slots
   std::vector<RowId> inputs_;      // [2 W] the context words
 };
 
