@@ -57,7 +57,7 @@ install(FILES ${PROJECT_BINARY_DIR}/cmake/wordloomConfig.cmake
         DESTINATION ${wordloom_package_dir})
 
 # For builds without CMake: `pkg-config --cflags wordloom`; wordloom-precompiled has the library, too.
-# They name folders relative to their own, so that an installation can be moved.
+# Both name folders relative to their own, unless these are absolute, so that an installation can be moved.
 set(pkgconfig_dir ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 set(pkgconfig_prefix ${CMAKE_INSTALL_PREFIX})
 if(NOT IS_ABSOLUTE ${pkgconfig_dir})

@@ -57,7 +57,7 @@ struct Presets {
     return parameters;
   }
 
-  /// Returns those for walks that differ, as where there are hubs.
+  /// Returns those for graphs in which the walks from a node differ, as where there are hubs.
   static constexpr Hyperparameters nodes(Hyperparameters parameters = {}) {
     parameters.window = 10;
     parameters.epochs = 1;
@@ -67,8 +67,8 @@ struct Presets {
   }
 
   /// Returns the learning rate of RowAdaGrad for walks that differ this much
-  /// (RandomWalks::distinct_share): 0.05, and 0.025 where they reach the same few nodes, whose
-  /// pairs are trained again and again.
+  /// (RandomWalks::distinct_share): 0.05, and down to 0.025 where they reach the same few nodes,
+  /// whose pairs are trained again and again.
   static constexpr double rate_of_walks(double distinct_share) {
     return 0.025 + 0.025 * std::clamp((distinct_share - 0.64) / 0.07, 0.0, 1.0);
   }

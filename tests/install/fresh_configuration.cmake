@@ -14,7 +14,7 @@ foreach(file IN ITEMS include/wordloom/wordloom.hpp share/doc/wordloom/README.md
     message(FATAL_ERROR "${file} is not installed")
   endif()
 endforeach()
-# What finds the compiled library is not installed without it.
+# The files by which the compiled library is found are not installed without it.
 file(GLOB_RECURSE finders ${FOLDER}/prefix/*/wordloom_precompiled.cmake ${FOLDER}/prefix/*-precompiled.pc)
 if(finders)
   message(FATAL_ERROR "installed without the library: ${finders}")

@@ -5,8 +5,7 @@
 #include <cstdint>
 #include <numeric>
 #include <optional>
-#include <set>
-#include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -303,89 +302,6 @@ TEST_CASE("without overlap a run of several ranks repeats bit by bit", "[sync]")
   const Hyperparameters parameters{.dimension = 20, .epochs = 1, .threads = 1};
   const SyncOptions options{.interval = 20'000, .overlap = false};
   CHECK(same(train_ranks(3, parameters, options)[1], train_ranks(3, parameters, options)[2]));
-}
-
-TEST_CASE("ranks that do not fit each other are refused, on all of them", "[sync]") {
-  const auto& text = demo_text();
-  const auto refusals = [&](auto change) {
-    std::vector<std::string> messages(3);
-    ThreadRanks::run(3, [&](ThreadRanks self) {
-      using Sync = Allreduce<ThreadRanks>;
-      Hyperparameters parameters{.dimension = 8, .epochs = 1, .threads = 1};
-      SharedNegative sampler;
-      if (self.rank() == 2) change(parameters, sampler);
-      Trainer trainer(parameters, sampler, FusedKernel{}, Sync(self));
-      try {
-        trainer.fit(text.corpus, text.vocabulary);
-      } catch (const SyncError& error) {
-        messages[self.rank()] = error.what();
-      }
-    });
-    return std::set<std::string>(messages.begin(), messages.end());
-  };
-  const auto seed = refusals([](Hyperparameters& p, SharedNegative&) { p.seed = 5; });
-  const auto window = refusals([](Hyperparameters&, SharedNegative& s) { s.window.size = 4; });
-  const std::string refused = "rank 2 has another method or set of hyperparameters than rank 0 (";
-  CHECK(seed == std::set{refused + "seed 5, not seed 1)"});
-  CHECK(window == std::set{refused + "window 4, not window 5)"});
-  CHECK(*refusals([](Hyperparameters&, SharedNegative&) {}).begin() == "");
-}
-
-TEST_CASE("ranks with different options are refused, on all of them", "[sync]") {
-  const auto refused = [](const SyncOptions& of_first, const SyncOptions& of_second,
-                          SyncOptions::Rule rule_of_second = {}) {
-    std::vector<std::string> messages(2);
-    ThreadRanks::run(2, [&](ThreadRanks self) {
-      Model model(zipf_vocabulary(rows, 1000), dimension);
-      const bool is_first = self.rank() == 0;
-      Allreduce sync(self, is_first ? of_first : of_second,
-                     is_first ? SyncOptions::Rule() : rule_of_second);
-      try {
-        RankInfo run = sync_run(model, 1000, {}, at_rest);
-        sync.start(model, run);
-      } catch (const SyncError& error) {
-        messages[self.rank()] = error.what();
-      }
-    });
-    CHECK(messages[0] == messages[1]);
-    return messages[0];
-  };
-  CHECK(refused({.first_rows = 8}, {.first_rows = 9}) ==
-        "rank 1 has another first_rows than rank 0 (9, not 8)");
-  CHECK(refused({.interval = 100}, {.interval = 200}) ==
-        "rank 1 has another number of synchronisations than rank 0 (25, not 50)");
-  CHECK(refused({}, {}, {SyncOptions::Rule::Kind::average})
-            .starts_with("rank 1 has another rule that combines changes"));
-  CHECK(refused({}, {}) == "");
-}
-
-TEST_CASE("a rank that fails ends the others", "[sync]") {
-  const auto& text = demo_text();
-  std::vector<std::string> messages(3);
-  CHECK_THROWS_WITH(ThreadRanks::run(3,
-                                     [&](ThreadRanks self) {
-                                       using Sync = Allreduce<ThreadRanks>;
-                                       Trainer<SharedNegative, FusedKernel, Sync> trainer(
-                                           {.dimension = 8, .threads = 1},
-                                           Sync(self, {.interval = 20'000}));
-                                       if (self.rank() == 1)
-                                         trainer.on_progress(
-                                             [](const Progress& progress) -> bool {
-                                               if (progress.fraction() > 0.3)
-                                                 throw Error("the disk is full");
-                                               return true;
-                                             },
-                                             0s);
-                                       try {
-                                         trainer.fit(text.corpus, text.vocabulary);
-                                       } catch (const Error& error) {
-                                         messages[self.rank()] = error.what();
-                                         if (self.rank() == 1) throw;
-                                       }
-                                     }),
-                    "the disk is full");
-  CHECK(messages[0] == "rank 1 has failed: the disk is full");
-  CHECK(messages[2] == messages[0]);
 }
 
 TEST_CASE("ranks without sentences take part", "[sync]") {

@@ -87,8 +87,8 @@ class RandomWalks {
 
   /// Returns how much ten walks from a node differ, in (0, 1]: the number of nodes that they reach
   /// in `window` steps, divided by the sum of the numbers that each of them reaches. It is 0.9
-  /// where hubs join all nodes, and 0.3 on a road network, whose walks stay near. From about a
-  /// thousand nodes. Presets::nodes() takes the learning rate from it.
+  /// where hubs join all nodes, and 0.3 on a road network, whose walks stay near. About a thousand
+  /// nodes are tried. Presets::nodes() takes the learning rate from the result.
   double distinct_share(std::size_t window) const;
 
   /// Returns the walks of a shard. All shards have nearly equal numbers of nodes to start from.

@@ -136,7 +136,7 @@ struct NegativeSampling {
       *output = center;
       for (std::size_t k = 1; k < outputs_; ++k) output[k] = negatives_.draw(random, center);
     }
-    /// Draws as for a group of centres: from the pool, if there is one.
+    /// Draws other negatives of a centre, from the pool if there is one, as begin_draw() does.
     void draw_again(WordId center, std::size_t slot, Random& random) noexcept {
       WordId* const output = drawn_.data() + slot * outputs_;
       *output = center;

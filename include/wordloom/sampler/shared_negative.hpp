@@ -24,8 +24,7 @@ struct BasicSharedNegative {
   /// The maximum number of context words in a block; 0: the whole window. A block is scored before
   /// it changes rows, so that at a high learning rate the many gradients of a wide window overshoot
   /// in the targets. Small blocks see each other's changes, and each has negatives of its own. They
-  /// take longer: with 4 of 20 words 1.4 to 1.7 times as long
-  /// (benchmarks/results/node2vec-defaults.md).
+  /// take longer: with 4 of 20 words 1.6 times as long (benchmarks/results/node2vec-defaults.md).
   std::size_t block_contexts = 0;
 
   static BasicSharedNegative from(const Hyperparameters& parameters) {

@@ -30,7 +30,8 @@ struct TargetSet {
 ///     while,
 ///       `end_draw(centers, slot, random)` ends it: centre i has slot + i,
 ///     - `draw(center, slot, random)` does it for one centre at once,
-///     - `draw_again(center, slot, random)`, optional: the same for more targets of a centre,
+///     - `draw_again(center, slot, random)`, optional: draws other targets of a centre; without
+///       it, `draw` does,
 ///     - `at(slot)`: the TargetSet drawn last.
 template <class T>
 concept Targets = std::copy_constructible<T> &&
@@ -54,7 +55,7 @@ template <class Worker>
 void begin_epoch_of(Worker& worker, const Random& stream, std::uint64_t picks) noexcept {
   if constexpr (requires { worker.begin_epoch(stream, picks); }) worker.begin_epoch(stream, picks);
 }
-/// Draws more targets of a centre.
+/// Draws other targets of a centre.
 template <class Worker>
 void draw_again(Worker& worker, WordId center, std::size_t slot, Random& random) noexcept {
   if constexpr (requires { worker.draw_again(center, slot, random); })
