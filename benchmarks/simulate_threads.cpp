@@ -110,12 +110,12 @@ void row(const std::string& name, const TrainingInput& input, const Hyperparamet
               {.dimension = parameters.dimension,
                .output_rows = detail::output_rows(samplers, input.vocabulary)},
               parameters.seed);
-  const double loss = train<Sampler>(input, samplers, parameters, pairs, model);
   const bool copies = parameters.threads > 1 && parameters.private_rows > 0;
   if (!copies)
     pairs = 0;
   else if (pairs == 0)
-    pairs = PrivateRows::usual_pairs(parameters.threads, parameters.learning_rate);
+    pairs = PrivateRows::usual_pairs(parameters.threads, 1, parameters.learning_rate);
+  const double loss = train<Sampler>(input, samplers, parameters, pairs, model);
   std::cout << "| " << name << " | " << parameters.threads << " | "
             << (copies ? PrivateRows::usual_count(parameters.private_rows, model.input.stride())
                        : 0)

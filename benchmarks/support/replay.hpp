@@ -66,8 +66,9 @@ class Replay {
                                   .output_rows = detail::output_rows(samplers_, input.vocabulary)}),
         clocks_(parameters.threads),
         used_(parameters.threads) {
-    copies_ = detail::private_rows(samplers_, FusedKernel(), model_, parameters,
-                                   parameters.subsample, parameters.threads);
+    copies_ = detail::private_rows(
+        samplers_, FusedKernel(), model_, parameters, parameters.subsample, parameters.threads,
+        PrivateRows::usual_pairs(parameters.threads, 1, parameters.learning_rate));
     if (copies_)
       sets_.resize(std::min(parameters.threads, PrivateRows::max_sets),
                    {0, std::vector<double>(copies_->chunks().size())});

@@ -5,7 +5,10 @@
 #include <cstdint>
 #include <numeric>
 #include <optional>
+#include <set>
+#include <span>
 #include <string_view>
+#include <thread>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -319,6 +322,40 @@ TEST_CASE("ranks without sentences take part", "[sync]") {
   // Two of the five ranks have a sentence.
   CHECK(std::accumulate(tokens.begin(), tokens.end(), std::uint64_t{0}) == 3 * 11);
   CHECK(std::ranges::count(tokens, std::uint64_t{0}) == 3);
+}
+
+namespace {
+
+/// Ranks that note which threads begin sums, and may be for several of them.
+struct NotingRanks : ThreadRanks {
+  NotingRanks(ThreadRanks ranks, bool may, std::set<std::thread::id>& noted)
+      : ThreadRanks(std::move(ranks)), any(may), threads(&noted) {}
+  bool any_thread() const { return any; }
+  void begin_sum(std::span<float> values) {
+    threads->insert(std::this_thread::get_id());
+    ThreadRanks::begin_sum(values);
+  }
+
+  bool any;
+  std::set<std::thread::id>* threads;
+};
+
+}  // namespace
+
+TEST_CASE("threads of a rank share the work of synchronising where they may", "[sync]") {
+  for (const bool may : {false, true})
+    ThreadRanks::run(2, [&](ThreadRanks self) {
+      std::set<std::thread::id> threads;
+      using Sync = Allreduce<NotingRanks>;
+      Trainer<SharedNegative, FusedKernel, Sync> trainer(
+          {.dimension = 16, .epochs = 2, .threads = 3},
+          Sync(NotingRanks(self, may, threads), {.interval = 300}));
+      trainer.fit(demo_text().corpus, demo_text().vocabulary);
+      if (may && threads.size() < 2) throw TrainingError("one thread does all");
+      if (!may && threads != std::set{std::this_thread::get_id()})
+        throw TrainingError("another thread than that of the ranks synchronises");
+    });
+  SUCCEED("no rank has thrown");
 }
 
 TEST_CASE("the learning rate starts higher with more ranks", "[sync]") {

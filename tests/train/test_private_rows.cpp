@@ -109,6 +109,14 @@ void check_private_rows() {
 
 }  // namespace
 
+TEST_CASE("the more threads and ranks, the more often copies are merged", "[threads]") {
+  CHECK(PrivateRows::usual_pairs(2, 1, 0.025) == 1024);
+  CHECK(PrivateRows::usual_pairs(64, 1, 0.025) == 64);
+  CHECK(PrivateRows::usual_pairs(2, 4, 0.05) == 32);
+  // 8 ranks of 2 threads diverge with 256.
+  CHECK(PrivateRows::usual_pairs(2, 8, 0.025) == 0);
+}
+
 TEST_CASE("a private row is merged by the equations", "[private_rows]") {
   for (const std::size_t columns : {1u, 16u, 100u, 333u}) {
     RowMatrix rows(4, columns);  // shared, own, base, direction

@@ -80,8 +80,9 @@ struct Hyperparameters {
   std::size_t threads = 0;
   /// Number of the most frequent rows of each matrix that each thread copies: up to 65536, and no
   /// more than half of a core's second-level cache holds. Threads merge their copies every few
-  /// hundred pairs, and rarely wait for each other's cache lines. One thread needs no copies. 0:
-  /// all threads train the same rows, as in word2vec (Hogwild).
+  /// hundred pairs, and rarely wait for each other's cache lines. One thread needs no copies, and
+  /// several ranks have none if they have more than 11 threads together: copies would be merged too
+  /// late. 0: all threads train the same rows, as in word2vec (Hogwild).
   std::size_t private_rows = 512;
   /// Pins each training thread to a processor of its own, of those that the calling thread may use;
   /// one of each core before the second ones. Use it on a machine that runs nothing else. Training

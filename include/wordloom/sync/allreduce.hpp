@@ -73,6 +73,8 @@ class Allreduce {
       begun_ = (std::min)(resharded_at < 0 ? std::size_t{state[0]} : due(resharded_at), total_);
     }
     rows_.remember(model, run, progress(), wire_.is_quantised());
+    if constexpr (requires { ranks_.any_thread(); })
+      run.ticks_from_any_thread = ranks_.any_thread();
     // The shortest interval between two synchronisations, in words of one rank.
     return static_cast<std::uint64_t>(words_ / (1.5 * static_cast<double>(total_)));
   }

@@ -46,6 +46,9 @@ struct RankInfo {
   std::uint64_t min_interval = 0;           // minimum words of a rank between two synchronisations
   detail::ExpectedUpdates expected = {};    // of the rows; empty for a single rank
   bool resumes = false;                     // from a checkpoint
+  /// Set by `start`: whether any thread of a rank may call `tick` and `gather`, one at a time. If
+  /// not, the thread that called `start` does.
+  bool ticks_from_any_thread = false;
   /// The positions that rank 0 read from a checkpoint; on other ranks an array of the same size,
   /// overwritten with rank 0's values.
   Positions positions = {};

@@ -18,8 +18,7 @@
 namespace wordloom { inline namespace WORDLOOM_ABI {
 
 /// Initializes MPI and finalizes it in the destructor. Does nothing if the application has
-/// initialized MPI. Make one in a process, in the main thread, which must also be the one that
-/// trains.
+/// initialized MPI. Make one in a process, in the main thread.
 class MpiSession {
  public:
   /// Throws SyncError if MPI does not start or does not support threads.
@@ -28,7 +27,7 @@ class MpiSession {
     MPI_Initialized(&is_initialised);
     if (is_initialised != 0) return;
     int given = 0;
-    if (MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &given) != MPI_SUCCESS)
+    if (MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &given) != MPI_SUCCESS)
       throw SyncError("MPI does not start");
     is_own_ = true;
     if (given < MPI_THREAD_FUNNELED) throw SyncError("this MPI does not support threads");
@@ -44,8 +43,8 @@ class MpiSession {
 };
 
 /// A rank of an MPI communicator. Uses a copy of it, so that its messages cannot be confused with
-/// the application's. Copies are the same rank. MPI must be running. For one thread at a time, by
-/// default the main one (MPI_THREAD_FUNNELED).
+/// the application's. Copies are the same rank. MPI must be running. For one thread at a time; for
+/// the main one alone if MPI was started with less than MPI_THREAD_SERIALIZED.
 ///
 /// A rank ends by `fail`, or when its last copy is destroyed; either waits, asleep, until all other
 /// ranks end as well or have learned of the failure by their next call, which throws SyncError. No
@@ -66,6 +65,10 @@ class MpiRanks {
 
   std::size_t rank() const noexcept { return static_cast<std::size_t>(shared_->rank); }
   std::size_t size() const noexcept { return static_cast<std::size_t>(shared_->size); }
+  bool any_thread() const noexcept {
+    int level = MPI_THREAD_SINGLE;
+    return MPI_Query_thread(&level) == MPI_SUCCESS && level >= MPI_THREAD_SERIALIZED;
+  }
 
   /// Returns the number of this rank among the ranks on this machine, from 0. All ranks must call
   /// it.

@@ -49,6 +49,7 @@ class ThreadRanks {
 
   std::size_t rank() const noexcept { return rank_; }
   std::size_t size() const noexcept { return shared_->floats.size(); }
+  static constexpr bool any_thread() noexcept { return true; }
 
   void begin_sum(std::span<float> values) {
     take_part(&Shared::floats, values, [](auto& all) {

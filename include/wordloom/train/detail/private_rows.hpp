@@ -38,10 +38,12 @@ class PrivateRows {
   static constexpr std::size_t max_sets = 8;
 
   /// Returns the number of pairs of a row in one set between two merges: at most a quarter of the
-  /// number that diverges (at a learning rate of 0.025: 1,024 pairs with 4 sets, 512 with 8).
-  static double usual_pairs(std::size_t threads, double learning_rate) {
-    const auto sets = static_cast<double>((std::min)(threads, max_sets));
-    return 4096 / (sets * sets) * (std::min)(1.0, 0.025 / learning_rate);
+  /// number that diverges (at a learning rate of 0.025: 1,024 pairs with 4 sets, 512 with 8, 256
+  /// with 2 of each of 8 ranks). 0 if merges would be so frequent that shared rows are faster.
+  static double usual_pairs(std::size_t threads, std::size_t ranks, double learning_rate) {
+    const auto sets = static_cast<double>((std::min)(threads, max_sets) * ranks);
+    const double pairs = 4096 / (sets * sets);
+    return pairs < 32 ? 0 : pairs * (std::min)(1.0, 0.025 / learning_rate);
   }
 
   /// Returns the number of rows of each matrix, of `stride` floats, that threads copy: `wanted`, or

@@ -28,6 +28,7 @@ struct RankRun {
   Replica& replica;                        // the replica that the SyncPolicy synchronises
   const Checkpoint& beginning;             // the starting positions of all ranks, without matrices
   const std::uint64_t tick_interval;       // maximum words that this rank trains between two ticks
+  const bool ticks_from_any_thread;        // see RankInfo
   std::function<void()> arrive = [] {};    // ends and reports all work in progress
   std::function<void()> download = [] {};  // copies `replica` to `model`
   // Adds the changes that threads have not merged yet to copies of the model's matrices.

@@ -57,9 +57,9 @@ struct RankTraining {
 
  private:
   /// Copies rank 0's model and starting position to all ranks. Returns the words that a rank may
-  /// train between two ticks.
-  std::uint64_t start_sync(const Model& model, Replica& replica, const Traits& traits, bool resumes,
-                           Checkpoint& start);
+  /// train between two ticks, and whether any of its threads may tick.
+  std::pair<std::uint64_t, bool> start_sync(const Model& model, Replica& replica,
+                                            const Traits& traits, bool resumes, Checkpoint& start);
 };
 
 // Defined outside of the class, so that instances that are compiled elsewhere (systems.hpp) are not
@@ -96,8 +96,8 @@ template <class Sync, class Schedule, class Replica>
 [[gnu::noinline]] void RankTraining<Sync, Schedule, Replica>::run(
     Model& model, Replica& replica, const Traits& traits, bool resumes, Checkpoint& start,
     const std::function<void(RankRun&)>& loop) {
-  const std::uint64_t interval = start_sync(model, replica, traits, resumes, start);
-  RankRun run{options, sync, schedule, model, replica, start, interval};
+  const auto [interval, any_thread] = start_sync(model, replica, traits, resumes, start);
+  RankRun run{options, sync, schedule, model, replica, start, interval, any_thread};
   try {
     loop(run);
   } catch (const NothingTrained&) {
@@ -108,10 +108,8 @@ template <class Sync, class Schedule, class Replica>
 }
 
 template <class Sync, class Schedule, class Replica>
-std::uint64_t RankTraining<Sync, Schedule, Replica>::start_sync(const Model& model,
-                                                                Replica& replica,
-                                                                const Traits& traits, bool resumes,
-                                                                Checkpoint& start) {
+std::pair<std::uint64_t, bool> RankTraining<Sync, Schedule, Replica>::start_sync(
+    const Model& model, Replica& replica, const Traits& traits, bool resumes, Checkpoint& start) {
   const bool saves = options.saves();
   RankInfo run{
       .agreed = {{"corpus (words)", start.corpus_tokens},
@@ -137,7 +135,7 @@ std::uint64_t RankTraining<Sync, Schedule, Replica>::start_sync(const Model& mod
   start.resharded_at = run.positions.resharded_at;
   if (start.resharded_at >= 0 && traits.sentences_of)
     ReshardedRun::skip_trained(start, sync.rank(), options.parameters.seed, traits.sentences_of);
-  return interval;
+  return {interval, run.ticks_from_any_thread && sync.size() > 1};
 }
 
 }}}  // namespace wordloom::WORDLOOM_ABI::detail

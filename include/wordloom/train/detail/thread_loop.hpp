@@ -41,24 +41,22 @@ constexpr bool has_private_rows() {
 }
 
 /// Returns the private rows of a run of several threads, or null for one thread, for models of one
-/// matrix and for samplers and kernels that cannot have them. `pairs`: the argument of PrivateRows;
-/// 0: usual_pairs().
+/// matrix and for samplers and kernels that cannot have them. `pairs`: the argument of PrivateRows,
+/// see usual_pairs(); 0: no private rows.
 template <class Samplers, class Kernels>
 std::unique_ptr<PrivateRows> private_rows(const Samplers& samplers, const Kernels&, Model& model,
                                           const Hyperparameters& parameters, double subsample,
-                                          std::size_t threads, double pairs = 0) {
+                                          std::size_t threads, double pairs) {
   if constexpr (has_private_rows<Samplers, Kernels>()) {
     const std::size_t count =
         PrivateRows::usual_count(parameters.private_rows, model.input.stride());
-    if (threads > 1 && count > 0) {
+    if (threads > 1 && count > 0 && pairs > 0) {
       ExpectedUpdates expected = samplers.expected_updates(WordRates(model.vocabulary, subsample));
       // Words are trained in scratch rows, and n-grams are not sorted by frequency.
       if constexpr (HasSubwords<Samplers>) expected.input.clear();
       if constexpr (HasEncoder<Samplers>)
         if (samplers.end_to_end()) expected.input.clear();
-      return std::make_unique<PrivateRows>(
-          model, expected, count, threads,
-          pairs > 0 ? pairs : PrivateRows::usual_pairs(threads, parameters.learning_rate));
+      return std::make_unique<PrivateRows>(model, expected, count, threads, pairs);
     }
   }
   return nullptr;
@@ -76,9 +74,11 @@ void train_by_threads(const Corpus& corpus, const Samplers& samplers, const Kern
                       EncoderRoundsOf<Samplers>& encoder, Run& run, double subsample) {
   Model& model = run.model;
   const Hyperparameters& parameters = run.parameters;
+  const std::size_t threads = run.start.threads.size();
   ThreadTeam team(
       run, subsample,
-      private_rows(samplers, kernels, model, parameters, subsample, run.start.threads.size()));
+      private_rows(samplers, kernels, model, parameters, subsample, threads,
+                   PrivateRows::usual_pairs(threads, run.sync.size(), parameters.learning_rate)));
   PackedRows packed(kernels, model, team.threads);
   if constexpr (PacksRows<Kernels>) {
     static_assert(!MapsRows<KernelWorker<Kernels>> && !HasEncoder<Samplers>,
@@ -174,9 +174,9 @@ void train_by_threads(const Corpus& corpus, const Samplers& samplers, const Kern
         sentences += std::exchange(batch_sentences, 0);
         if (sink.done.tokens >= team.interval) {
           report();
-        } else if (thread == 0 && sink.done.tokens - ticked >= team.tick_interval) {
+        } else if (team.ticks(thread) && sink.done.tokens - ticked >= team.tick_interval) {
           ticked = sink.done.tokens;
-          team.tick(position());
+          team.tick(thread, position());
         }
       };
       [[maybe_unused]] const auto is_full = [&] {
