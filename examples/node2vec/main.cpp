@@ -49,8 +49,7 @@ wordloom::Graph load_graph(const Options& options, Cluster& cluster) {
 /// Chooses the learning rate of RowAdaGrad by the walks, where none is given.
 void choose_rate(Options& options, const wordloom::RandomWalks& walks) {
   if (options.optimizer == "row-adagrad" && !options.alpha && !trains_columns(options))
-    options.parameters.learning_rate =
-        wordloom::Presets::rate_of_walks(walks.distinct_share(options.parameters.window));
+    options.parameters.learning_rate = wordloom::Presets::rate_of_walks(walks.distinct_share());
 }
 
 /// Returns a function that formats the speed of training in steps and walks.

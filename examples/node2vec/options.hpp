@@ -189,9 +189,9 @@ inline void declare(CLI::App& app, Options& options) {
   declare_system(app, options, graph_systems);
   declare_training(app, options, aliases);
   app.get_option("--alpha")->description(
-      "Learning rate at the start. Without: 0.025 to 0.05 with row-adagrad, less where the walks "
-      "from a node reach the same few; 0.025 with sgd; CBOW 0.1, or 0.075 with --hs 1, 0.15 with "
-      "--cbow-gradient mean, 0.05 with whole");
+      "Learning rate at the start of sgd, or of --optimizer. Without: 0.05 with row-adagrad, down "
+      "to 0.025 where the walks from a node reach the same nodes; 0.025 with sgd; CBOW 0.1, or "
+      "0.075 with --hs 1, 0.15 with --cbow-gradient mean, 0.05 with whole");
   declare_randomness(app, options, aliases);
   declare_method(app, options);
   app.get_option("--optimizer")

@@ -361,6 +361,7 @@ inline nlohmann::ordered_json json_report(const TrainingOptions& options, const 
                                  {"sampler", options.sampler},
                                  {"kernel", options.kernel},
                                  {"optimizer", options.optimizer},
+                                 {"learning_rate", p.learning_rate},
                                  {"system", options.system},
                                  {"target", wordloom::InstructionSet::chosen().name},
                                  {"dimension", p.dimension},

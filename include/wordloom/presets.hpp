@@ -50,10 +50,10 @@ struct Presets {
   /// these walks: for labels and for links, on graphs of many kinds
   /// (benchmarks/results/node2vec-defaults.md).
   template <class Walks>
-  requires requires(const Walks& walks) { walks.distinct_share(std::size_t{10}); }
+  requires requires(const Walks& walks) { walks.distinct_share(); }
   static Hyperparameters nodes(const Walks& walks, Hyperparameters parameters = {}) {
     parameters = nodes(parameters);
-    parameters.learning_rate = rate_of_walks(walks.distinct_share(parameters.window));
+    parameters.learning_rate = rate_of_walks(walks.distinct_share());
     return parameters;
   }
 
@@ -67,10 +67,10 @@ struct Presets {
   }
 
   /// Returns the learning rate of RowAdaGrad for walks that differ this much
-  /// (RandomWalks::distinct_share): 0.05, and down to 0.025 where they reach the same few nodes,
+  /// (RandomWalks::distinct_share): 0.05, and down to 0.025 where they often reach the same nodes,
   /// whose pairs are trained again and again.
   static constexpr double rate_of_walks(double distinct_share) {
-    return 0.025 + 0.025 * std::clamp((distinct_share - 0.64) / 0.07, 0.0, 1.0);
+    return 0.025 + 0.025 * std::clamp((distinct_share - 0.66) / 0.07, 0.0, 1.0);
   }
 
   /// Returns the defaults of word2vec.c for skip-gram, without our own additions

@@ -39,7 +39,7 @@ none "got only 'two'; corpus: 19 words, 18 kept, 1 dropped as rare (min_count 5)
 
 walk='node2vec --size 8 --threads 1 --output v --save-model m --save-walks w'
 none "$context 30 sentences (30 words) has one word: --walk-length is 1, give 2 or more" $walk --input edges --walk-length 1
-none "$context 20 sentences (1600 words) repeats one word" $walk --input loops
+none "$context 20 sentences (1600 words) repeats one word: walks stay at one node" $walk --input loops
 none 'sample has no effect on walks, which stay whole' $walk --input edges --sample 1e-10
 # Directed edges that end at once are pairs all the same.
 printf '1 2\n3 2\n' >sinks

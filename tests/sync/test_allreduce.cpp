@@ -348,8 +348,8 @@ TEST_CASE("threads of a rank share the work of synchronising where they may", "[
       std::set<std::thread::id> threads;
       using Sync = Allreduce<NotingRanks>;
       Trainer<SharedNegative, FusedKernel, Sync> trainer(
-          {.dimension = 16, .epochs = 2, .threads = 3},
-          Sync(NotingRanks(self, may, threads), {.interval = 300}));
+          {.dimension = 16, .epochs = 1, .threads = 3},
+          Sync(NotingRanks(self, may, threads), {.interval = 1000}));
       trainer.fit(demo_text().corpus, demo_text().vocabulary);
       if (may && threads.size() < 2) throw TrainingError("one thread does all");
       if (!may && threads != std::set{std::this_thread::get_id()})

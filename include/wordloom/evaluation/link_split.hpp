@@ -143,16 +143,14 @@ WORDLOOM_FUNCTION LinkSplit LinkSplit::of(const Graph& graph, const Options& opt
   if (free == 0)
     throw InvalidArgument{"none of ", links.size(),
                           " links can be held out: each is the only way between two nodes"};
-  if (held_out == 0 || held_out > free)
-    throw InvalidArgument{"a share of ",
-                          options.share,
-                          " holds out ",
-                          held_out,
-                          " of ",
-                          links.size(),
-                          " links, must be 1 to ",
-                          free,
-                          " for the nodes to stay connected"};
+  if (held_out == 0)
+    throw InvalidArgument{"a share of ", options.share, " holds out none of ", links.size(),
+                          " links: choose a larger one"};
+  if (held_out > free)
+    throw InvalidArgument{
+        "a share of ", options.share,       " holds out ",
+        held_out,      " links, but only ", free,
+        " of ",        links.size(),        " can be: the others keep the nodes connected"};
   const auto end = links.begin() + static_cast<std::ptrdiff_t>(held_out);
   std::vector<Graph::Edge> test(links.begin(), end);
   std::shuffle(end, links.end(), random);

@@ -1,5 +1,6 @@
 #pragma once
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -86,10 +87,12 @@ class RandomWalks {
   }
 
   /// Returns how much ten walks from a node differ, in (0, 1]: the number of nodes that they reach
-  /// in `window` steps, divided by the sum of the numbers that each of them reaches. It is 0.9
-  /// where hubs join all nodes, and 0.3 on a road network, whose walks stay near. About a thousand
-  /// nodes are tried. Presets::nodes() takes the learning rate from the result.
-  double distinct_share(std::size_t window) const;
+  /// in ten steps, divided by the sum of the numbers that each of them reaches. A mean over about a
+  /// thousand nodes, weighted by their degrees, so that many tiny parts of a graph do not hide the
+  /// large one. It is relative to ten draws of ten nodes by their degrees, which meet by chance in
+  /// a small graph: 1 where hubs join all nodes, 0.3 on a road network, whose walks stay near.
+  /// Presets::nodes() takes the learning rate from the result.
+  double distinct_share() const;
 
   /// Returns the walks of a shard. All shards have nearly equal numbers of nodes to start from.
   auto sentences(const Shard& shard) const;
@@ -200,10 +203,10 @@ WORDLOOM_FUNCTION void RandomWalks::check_names(const Graph& graph) {
                             detail::shown(name), ": replace the white space in its name"};
 }
 
-WORDLOOM_FUNCTION double RandomWalks::distinct_share(std::size_t window) const {
+WORDLOOM_FUNCTION double RandomWalks::distinct_share() const {
   RandomWalks ten = *this;
   ten.options_.walks_per_node = 10;
-  ten.options_.length = (std::min)(window + 1, options_.length);
+  ten.options_.length = (std::min)(std::size_t{11}, options_.length);
   std::vector<std::pair<WordId, WordId>> reached;  // from a node
   std::vector<WordId> nodes;
   for (const auto walk : ten.sentences({.count = graph_.node_count() / 1000 + 1})) {
@@ -212,11 +215,23 @@ WORDLOOM_FUNCTION double RandomWalks::distinct_share(std::size_t window) const {
     nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
     for (const WordId node : nodes) reached.emplace_back(walk.front(), node);
   }
-  if (reached.empty()) return 1;
-  const auto all = static_cast<double>(reached.size());
   std::ranges::sort(reached);
-  const auto end = std::unique(reached.begin(), reached.end());
-  return static_cast<double>(end - reached.begin()) / all;
+  double distinct = 0, all = 0;
+  for (std::size_t i = 0; i < reached.size(); ++i) {
+    const auto degree = static_cast<double>(graph_.neighbours(reached[i].first).size());
+    all += degree;
+    if (i == 0 || reached[i] != reached[i - 1]) distinct += degree;
+  }
+  if (all == 0) return 1;
+  const auto steps = static_cast<double>(ten.options_.length - 1);
+  const auto total = static_cast<double>(graph_.vocabulary().total_count());
+  double of_ten_draws = 0, of_all_draws = 0;  // distinct nodes to be expected
+  for (WordId node = 0; node < graph_.node_count(); ++node) {
+    const double others = 1 - static_cast<double>(graph_.vocabulary().count(node)) / total;
+    of_ten_draws += 1 - std::pow(others, steps);
+    of_all_draws += 1 - std::pow(others, 10 * steps);
+  }
+  return (std::min)(1.0, distinct / all * 10 * of_ten_draws / of_all_draws);
 }
 
 WORDLOOM_FUNCTION void RandomWalks::save(const std::filesystem::path& path, std::uint64_t seed,

@@ -82,7 +82,9 @@ WORDLOOM_FUNCTION CorpusError no_contexts(const SentenceCounts& counts, double s
                        threshold, "; use a higher one, or 0 to keep all words"};
   }
   if (counts.longest > 1)
-    return CorpusError{all, " repeats one word; a sentence needs two different ones"};
+    return CorpusError{
+        all, " repeats one word",
+        cause.empty() ? "; a sentence needs two different ones" : joined({": ", cause})};
   if (!cause.empty()) return CorpusError{all, " has one word: ", cause};
   return CorpusError{all, " has one word; is there one word a line? A line is a sentence"};
 }
