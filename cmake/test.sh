@@ -24,13 +24,13 @@ set -euo pipefail
 . "$(dirname -- "${BASH_SOURCE[0]}")/install_packages.sh"
 
 # check PRESET FOLDERS PROGRAM...: builds only these programs of the tests, and runs them side by
-# side; test_together has the tests of these folders.
+# side; test_together has the tests of these folders. None of them needs hnswlib.
 check() {
   local preset=$1 folders=$2 program process arguments running=()
   shift 2
   configure "$preset" -DWORDLOOM_BUILD_TESTS=ON -DWORDLOOM_BUILD_EXAMPLES=OFF \
     -DWORDLOOM_BUILD_BENCHMARKS=OFF -DWORDLOOM_WERROR="${WORDLOOM_WERROR:-OFF}" \
-    -DWORDLOOM_TEST_TOGETHER="$folders"
+    -DWORDLOOM_TEST_TOGETHER="$folders" -DWORDLOOM_ENABLE_HNSWLIB=OFF
   run cmake --build --preset "$preset" --parallel "$jobs" --target "$@"
   for program in "$@"; do
     arguments=()
