@@ -1,5 +1,6 @@
-# Examples, benchmarks and tests link `wordloom_own_program`: our flags and the precompiled library.
-# What tries the headers alone links `wordloom_own_flags`.
+# Examples, benchmarks and tests link `wordloom_own_program`: our flags, the optional parts and the
+# precompiled library. What tries the headers alone links `wordloom_own_flags`, or `wordloom_own_parts`
+# with the optional parts.
 
 include(CheckCXXCompilerFlag)
 
@@ -39,14 +40,16 @@ if(WORDLOOM_NATIVE)
   endif()
 endif()
 
-add_library(wordloom_own_program INTERFACE)
-target_link_libraries(wordloom_own_program INTERFACE wordloom_own_flags wordloom::precompiled)
+add_library(wordloom_own_parts INTERFACE)
+target_link_libraries(wordloom_own_parts INTERFACE wordloom_own_flags)
 # All optional parts that are here; those of several processes and devices are few programs'.
 foreach(component IN ITEMS blas eigen hnswlib liblinear openmp zlib)
   if(TARGET wordloom::${component})
-    target_link_libraries(wordloom_own_program INTERFACE wordloom::${component})
+    target_link_libraries(wordloom_own_parts INTERFACE wordloom::${component})
   endif()
 endforeach()
+add_library(wordloom_own_program INTERFACE)
+target_link_libraries(wordloom_own_program INTERFACE wordloom_own_parts wordloom::precompiled)
 if(NOT TARGET wordloom::eigen)
   message(FATAL_ERROR "Wordloom: Eigen3 is not found, which the programs of this project need. Debian and Ubuntu "
                       "have it in the package libeigen3-dev.")

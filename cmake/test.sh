@@ -23,12 +23,14 @@
 set -euo pipefail
 . "$(dirname -- "${BASH_SOURCE[0]}")/install_packages.sh"
 
-# check PRESET PROGRAM...: builds only these programs of the tests, and runs them side by side.
+# check PRESET FOLDERS PROGRAM...: builds only these programs of the tests, and runs them side by
+# side; test_together has the tests of these folders. None of them needs hnswlib.
 check() {
-  local preset=$1 program process arguments running=()
-  shift
+  local preset=$1 folders=$2 program process arguments running=()
+  shift 2
   configure "$preset" -DWORDLOOM_BUILD_TESTS=ON -DWORDLOOM_BUILD_EXAMPLES=OFF \
-    -DWORDLOOM_BUILD_BENCHMARKS=OFF -DWORDLOOM_WERROR="${WORDLOOM_WERROR:-OFF}"
+    -DWORDLOOM_BUILD_BENCHMARKS=OFF -DWORDLOOM_WERROR="${WORDLOOM_WERROR:-OFF}" \
+    -DWORDLOOM_TEST_TOGETHER="$folders" -DWORDLOOM_ENABLE_HNSWLIB=OFF
   run cmake --build --preset "$preset" --parallel "$jobs" --target "$@"
   for program in "$@"; do
     arguments=()
@@ -84,10 +86,10 @@ make_reference() { run cmake --build --preset release --target docs; }
 sanitize_addresses() {
   local programs=(test_core test_corpus test_graph test_io test_train_edges fuzz_loaders)
   [ "$depth" = long ] || programs+=(test_encoder)
-  check asan "${programs[@]}"
+  check asan '' "${programs[@]}"
 }
-sanitize_threads() { check tsan test_graph test_train_edges; }
-run_clang_code() { check clang test_train_edges; }
+sanitize_threads() { check tsan 'graph;train_edges' test_together; }
+run_clang_code() { check clang '' test_train_edges; }
 
 kill_runs() {
   local runs=build/release/kills

@@ -33,6 +33,23 @@ done
 sed -n '/^```cmake$/,/^```$/{/^```/!p}' "$source/README.md" >cmake/CMakeLists.txt
 grep -q find_package cmake/CMakeLists.txt || fail "README.md has no recipe"
 cp "$source/examples/quickstart.cpp" cmake/program.cpp
+# shellcheck disable=SC2046  # flags are words
+use_package() {
+  local name=$1
+  shift
+  "$compiler" -std=c++20 -O2 "$@" cmake/program.cpp \
+    $(PKG_CONFIG_PATH=$(dirname "$(find "$folder/tgz" -name wordloom.pc)") pkg-config \
+      --cflags --libs "$name")
+}
+compile_by_pkg_config() {
+  use_package wordloom -o headers
+  use_package wordloom-precompiled -o precompiled
+  use_package wordloom-precompiled -fPIC -shared -fvisibility=hidden -fvisibility-inlines-hidden \
+    -o library.so
+}
+# Nothing else runs (RUN_SERIAL): beside what CMake compiles.
+compile_by_pkg_config &
+
 cmake -S cmake -B cmake/build -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_PREFIX_PATH="$prefix" \
   >cmake/log
 cmake --build cmake/build >>cmake/log
@@ -51,18 +68,7 @@ cmake --build choice/build >>cmake/log
 ! ldd choice/build/program | grep -E 'liblinear|gomp|libz' ||
   fail "the trainers of make_trainer need libraries other than CBLAS"
 
-# shellcheck disable=SC2046  # flags are words
-use_package() {
-  local name=$1
-  shift
-  "$compiler" -std=c++20 -O2 "$@" cmake/program.cpp \
-    $(PKG_CONFIG_PATH=$(dirname "$(find "$folder/tgz" -name wordloom.pc)") pkg-config \
-      --cflags --libs "$name")
-}
-use_package wordloom -o headers
-use_package wordloom-precompiled -o precompiled
-use_package wordloom-precompiled -fPIC -shared -fvisibility=hidden -fvisibility-inlines-hidden \
-  -o library.so
+wait $!
 ! nm --dynamic --defined-only --demangle library.so | grep -E '^[0-9a-f]+ . wordloom::' ||
   fail "a host's shared library exports symbols of wordloom"
 
