@@ -70,7 +70,7 @@ struct Presets {
   /// (RandomWalks::distinct_share): 0.05, and down to 0.025 where they often reach the same nodes,
   /// whose pairs are trained again and again.
   static constexpr double rate_of_walks(double distinct_share) {
-    return 0.025 + 0.025 * std::clamp((distinct_share - 0.66) / 0.07, 0.0, 1.0);
+    return 0.025 + 0.025 * std::clamp((distinct_share - 0.6) / 0.17, 0.0, 1.0);
   }
 
   /// Returns the defaults of word2vec.c for skip-gram, without our own additions

@@ -3,7 +3,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -11,6 +10,7 @@
 #include <wordloom/core/error.hpp>
 #include <wordloom/core/random.hpp>
 #include <wordloom/core/types.hpp>
+#include <wordloom/graph/detail/joined_nodes.hpp>
 #include <wordloom/graph/graph.hpp>
 
 /// Edges held out of a graph before its nodes are embedded, to be predicted (Grover and Leskovec
@@ -45,34 +45,6 @@ struct LinkSplit {
 };
 
 inline LinkSplit LinkSplit::of(const Graph& graph) { return of(graph, Options()); }
-
-namespace detail {
-
-/// Sets of nodes that edges connect (union-find with path halving).
-class JoinedNodes {
- public:
-  explicit JoinedNodes(std::size_t nodes) : parents_(nodes) {
-    std::iota(parents_.begin(), parents_.end(), WordId{0});
-  }
-
-  /// Joins the sets of two nodes; returns whether they were different.
-  bool join(WordId a, WordId b) {
-    a = root_of(a);
-    b = root_of(b);
-    parents_[(std::max)(a, b)] = (std::min)(a, b);
-    return a != b;
-  }
-
- private:
-  WordId root_of(WordId node) {
-    while (parents_[node] != node) node = parents_[node] = parents_[parents_[node]];
-    return node;
-  }
-
-  std::vector<WordId> parents_;
-};
-
-}  // namespace detail
 
 #if WORDLOOM_DEFINES_FUNCTIONS
 

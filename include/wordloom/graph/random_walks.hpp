@@ -17,6 +17,7 @@
 #include <wordloom/core/random.hpp>
 #include <wordloom/core/types.hpp>
 #include <wordloom/corpus/concept.hpp>
+#include <wordloom/graph/detail/joined_nodes.hpp>
 #include <wordloom/graph/detail/random_order.hpp>
 #include <wordloom/graph/detail/walker.hpp>
 #include <wordloom/graph/graph.hpp>
@@ -89,8 +90,9 @@ class RandomWalks {
   /// Returns how much ten walks from a node differ, in (0, 1]: the number of nodes that they reach
   /// in ten steps, divided by the sum of the numbers that each of them reaches. A mean over about a
   /// thousand nodes, weighted by their degrees, so that many tiny parts of a graph do not hide the
-  /// large one. It is relative to ten draws of ten nodes by their degrees, which meet by chance in
-  /// a small graph: 1 where hubs join all nodes, 0.3 on a road network, whose walks stay near.
+  /// large one. It is relative to ten draws of ten nodes of the same connected part, by their
+  /// degrees, which meet by chance in a small one: 1 where hubs join all nodes, 0.3 on a road
+  /// network, whose walks stay near.
   /// Presets::nodes() takes the learning rate from the result.
   double distinct_share() const;
 
@@ -224,12 +226,20 @@ WORDLOOM_FUNCTION double RandomWalks::distinct_share() const {
   }
   if (all == 0) return 1;
   const auto steps = static_cast<double>(ten.options_.length - 1);
-  const auto total = static_cast<double>(graph_.vocabulary().total_count());
+  const auto count = [&](WordId node) {
+    return static_cast<double>(graph_.vocabulary().count(node));
+  };
+  detail::JoinedNodes parts(graph_.node_count());
+  for (WordId node = 0; node < graph_.node_count(); ++node)
+    for (const WordId other : graph_.neighbours(node)) parts.join(node, other);
+  std::vector<double> of_part(graph_.node_count());  // the sum of counts, at the first node
+  for (WordId node = 0; node < graph_.node_count(); ++node)
+    of_part[parts.first_of(node)] += count(node);
   double of_ten_draws = 0, of_all_draws = 0;  // distinct nodes to be expected
   for (WordId node = 0; node < graph_.node_count(); ++node) {
-    const double others = 1 - static_cast<double>(graph_.vocabulary().count(node)) / total;
-    of_ten_draws += 1 - std::pow(others, steps);
-    of_all_draws += 1 - std::pow(others, 10 * steps);
+    const double part = of_part[parts.first_of(node)], others = 1 - count(node) / part;
+    of_ten_draws += part * (1 - std::pow(others, steps));
+    of_all_draws += part * (1 - std::pow(others, 10 * steps));
   }
   return (std::min)(1.0, distinct / all * 10 * of_ten_draws / of_all_draws);
 }
