@@ -206,18 +206,19 @@ namespace {
 template <class Sampler, class Kernel>
 void check_learning(std::size_t round = 3) {
   const Task task(60);
-  const bool has_private_rows = !std::is_same_v<Kernel, WithOptimizer<DotKernel, Adam>>;
+  constexpr bool has_private_rows = !std::is_same_v<Kernel, WithOptimizer<DotKernel, Adam>>;
   for (const std::size_t threads : {1u, 4u})
-    for (const std::size_t private_rows : {0u, has_private_rows ? 16u : 0u}) {
+    for (std::size_t private_rows = 0; private_rows <= (has_private_rows ? 16u : 0u);
+         private_rows += 16) {
       INFO(threads << " threads, " << private_rows << " private rows");
       Hyperparameters with = parameters(threads, 6);
       with.private_rows = private_rows;
       auto trainer = encoded_trainer<Sampler, Kernel>(with, round);
-      const Model model = trained(trainer, task.corpus, task.vocabulary);
+      Model model = trainer.new_model(task.vocabulary);
+      trainer.train(task.corpus, model);
       CHECK(is_finite(model));
       CHECK(rows_are_encoded(model));
       CHECK(model.rows() == 60);
-      trainer.fit(task.corpus, task.vocabulary);
       const auto& losses = trainer.report().epoch_losses;
       CHECK(losses.back() < 0.95 * losses.front());
       CHECK(trainer.report().tokens == 6 * task.corpus.token_count());
