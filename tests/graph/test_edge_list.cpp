@@ -381,7 +381,7 @@ TEST_CASE("a cached graph keeps its report and depends on the delimiter", "[grap
 
 TEST_CASE("a graph read from a table does not depend on the number of threads", "[graph]") {
   std::string text = "Source,Target,Type,Weight\n";
-  for (int i = 0; i < 300'000; ++i)
+  for (int i = 0; i < 160'000; ++i)
     text += "\"n, " + std::to_string(i % 977) + "\",m " + std::to_string(i % 1009) +
             (i % 3 == 0 ? ",Directed," : ",Undirected,") + std::to_string(i % 7) + "\n";
   REQUIRE(text.size() > detail::TextPieces::default_piece_bytes);
