@@ -24,7 +24,8 @@ set -euo pipefail
 . "$(dirname -- "${BASH_SOURCE[0]}")/install_packages.sh"
 
 # check PRESET FOLDERS PROGRAM...: builds only these programs of the tests, and runs them side by
-# side; test_together has the tests of these folders. None of them needs hnswlib.
+# side; test_together has the tests of these folders, without those of one thread that take long.
+# None of them needs hnswlib.
 check() {
   local preset=$1 folders=$2 program process arguments running=()
   shift 2
@@ -34,6 +35,7 @@ check() {
   run cmake --build --preset "$preset" --parallel "$jobs" --target "$@"
   for program in "$@"; do
     arguments=()
+    if [ "$program" = test_together ]; then arguments=('~[serial]'); fi
     if [ "$program" = fuzz_loaders ]; then
       program=fuzz/$program
       arguments=(all "$inputs")

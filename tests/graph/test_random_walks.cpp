@@ -77,7 +77,7 @@ void check_second_order(const Graph& graph, double p, double q) {
 
 }  // namespace
 
-TEST_CASE("steps of second order have the probabilities of node2vec", "[graph]") {
+TEST_CASE("steps of second order have the probabilities of node2vec", "[graph][serial]") {
   for (const bool directed : {false, true})
     for (const bool weighted : {false, true})
       for (const auto& [p, q] :
@@ -86,7 +86,7 @@ TEST_CASE("steps of second order have the probabilities of node2vec", "[graph]")
   check_second_order(test_graph(false, false, GraphOptions::Duplicates::keep), 0.3, 2);
 }
 
-TEST_CASE("steps that are rarely accepted are drawn exactly", "[graph]") {
+TEST_CASE("steps that are rarely accepted are drawn exactly", "[graph][serial]") {
   check_second_order(test_graph(false, true), 1e-3, 1);  // nearly always back
   check_second_order(test_graph(true, false), 1, 1e4);   // nearly never away
   check_second_order(test_graph(false, false), 1e4, 1e4);

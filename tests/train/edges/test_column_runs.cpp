@@ -19,7 +19,7 @@ TEMPLATE_TEST_CASE("training by columns resumes at any of them, with any number 
                    "[columns][checkpoint]", Fused, FusedWithAdam) {
   const Task task(300);
   const TemporaryFolder folder;
-  constexpr std::size_t columns = 6, epochs = 3;
+  constexpr std::size_t columns = 4, epochs = 3;
   const auto matrix = task.matrix(columns);
   TestType whole(parameters(1, epochs));
   Model expected = whole.new_model(task.vocabulary);

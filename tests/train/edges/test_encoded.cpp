@@ -110,7 +110,7 @@ TEST_CASE("training by columns resumes in the midst of rounds to the same bits",
 }
 
 TEST_CASE("one thread that trains sentences resumes in the midst of rounds to the same bits",
-          "[encoded][checkpoint]") {
+          "[encoded][checkpoint][serial]") {
   const Vocabulary vocabulary = zipf_vocabulary(50);
   const auto corpus = EncodedCorpus::from_sentences(random_sentences(150, 9, 50), vocabulary);
   check_interruptions(window_trainer(), window_trainer(), corpus, vocabulary);
