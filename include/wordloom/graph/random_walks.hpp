@@ -92,8 +92,7 @@ class RandomWalks {
   /// thousand nodes, weighted by their degrees, so that many tiny parts of a graph do not hide the
   /// large one. It is relative to ten draws of ten nodes of the same connected part, by their
   /// degrees, which meet by chance in a small one: 1 where hubs join all nodes, 0.3 on a road
-  /// network, whose walks stay near.
-  /// Presets::nodes() takes the learning rate from the result.
+  /// network, whose walks stay near. Presets::nodes() takes the learning rate from the result.
   double distinct_share() const;
 
   /// Returns the walks of a shard. All shards have nearly equal numbers of nodes to start from.
