@@ -47,7 +47,7 @@ compile_by_pkg_config() {
   use_package wordloom-precompiled -fPIC -shared -fvisibility=hidden -fvisibility-inlines-hidden \
     -o library.so
 }
-# Nothing else runs (RUN_SERIAL): beside what CMake compiles.
+# Runs beside what CMake compiles, as no other test does (RUN_SERIAL).
 compile_by_pkg_config &
 
 cmake -S cmake -B cmake/build -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_PREFIX_PATH="$prefix" \

@@ -30,7 +30,7 @@ namespace wordloom { inline namespace WORDLOOM_ABI {
 ///   are destroyed. Does not throw.
 /// - `bytes_of_value()`, optional: the number of bytes exchanged for each float; 4 by default.
 /// - `any_thread()`, optional: whether other threads than the one that made it may call these
-///   functions; false by default. Threads then share the work of synchronising.
+///   functions; false by default. If so, threads share the work of synchronising.
 ///
 /// `Values` is the type of its arguments: a span on the host, cuda::DeviceValues on a device.
 template <class C, class Values = std::span<float>>
