@@ -378,6 +378,6 @@ TEST_CASE("a query runs on the given number of threads, a small one on the calle
   const std::set<std::thread::id> caller{std::this_thread::get_id()};
   CHECK(threads_of(1, 40'000) == caller);
   CHECK(threads_of(0, 40'000) == caller);
-  CHECK(threads_of(4, 100) == caller);  // one block of rows
+  CHECK(threads_of(4, 64) == caller);  // one block of rows
   CHECK(threads_of(2, 40'000).size() <= 2);
 }
