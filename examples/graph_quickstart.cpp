@@ -14,7 +14,7 @@ int main(int argc, char** argv) try {
   Graph graph = Graph::from_edge_list(argv[1], {.directed = false, .weighted = false});
   RandomWalks walks(graph, {.walks_per_node = 10, .length = 80, .p = 0.5, .q = 2});
 
-  RecommendedTrainer trainer{Presets::nodes(walks, {.dimension = 128})};
+  DefaultTrainer trainer{Presets::nodes({.dimension = 128})};
   trainer.sampler().block_contexts = 4;
   Embeddings nodes = trainer.fit(walks, graph.vocabulary());
 

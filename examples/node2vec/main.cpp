@@ -7,7 +7,6 @@
 #include <string>
 #include <utility>
 #include <wordloom/graph.hpp>
-#include <wordloom/presets.hpp>
 #include <wordloom/sync/rank_corpus.hpp>
 #include <wordloom/wordloom.hpp>
 
@@ -44,12 +43,6 @@ wordloom::Graph load_graph(const Options& options, Cluster& cluster) {
        .before_piece = check_signals});
   if (!waits && !options.cache.empty()) cluster.gather(0);
   return graph;
-}
-
-/// Chooses the learning rate of RowAdaGrad by the walks, where none is given.
-void choose_rate(Options& options, const wordloom::RandomWalks& walks) {
-  if (options.optimizer == "row-adagrad" && !options.alpha && !trains_columns(options))
-    options.parameters.learning_rate = wordloom::Presets::rate_of_walks(walks.distinct_share());
 }
 
 /// Returns a function that formats the speed of training in steps and walks.
@@ -132,7 +125,6 @@ int run(int argc, char** argv, Cluster& cluster) {
   }
   if (writes && !options.save_walks.empty()) wordloom::RandomWalks::check_names(graph);
   const wordloom::RandomWalks walks(std::move(graph), options.walks);
-  if (trains(options)) choose_rate(options, walks);
   const auto fingerprints = cluster.gather(walks.fingerprint());
   for (std::size_t rank = 1; rank < fingerprints.size(); ++rank)
     if (fingerprints[rank] != fingerprints[0])

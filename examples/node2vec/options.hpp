@@ -188,18 +188,8 @@ inline void declare(CLI::App& app, Options& options) {
   declare_walks(app, options);
   declare_system(app, options, graph_systems);
   declare_training(app, options, aliases);
-  app.get_option("--alpha")->description(
-      "Learning rate at the start of sgd, or of --optimizer. Without: 0.05 with row-adagrad, down "
-      "to 0.025 where the walks from a node reach the same nodes; 0.025 with sgd; CBOW 0.1, or "
-      "0.075 with --hs 1, 0.15 with --cbow-gradient mean, 0.05 with whole");
   declare_randomness(app, options, aliases);
   declare_method(app, options);
-  app.get_option("--optimizer")
-      ->default_str("")
-      ->description(
-          wordloom::Policies::Optimizers::names(" | ") +
-          ". Without: row-adagrad with --sampler shared and --kernel fused in one process, "
-          "unless --alpha, --private-rows or --load-model is given; otherwise sgd");
   app.get_option("--block-contexts")->default_str("4 with --sampler shared");
   app.add_option("--evaluate-links", options.evaluate_links,
                  "Hold half of the edges out, train on the others and predict them; the number "

@@ -212,9 +212,9 @@ inline void declare_method(CLI::App& app, TrainingOptions& options) {
       ->group(heading::method);
   app.add_option(
          "--block-contexts", options.block_contexts,
-         "Context words that are scored at once, of a window of --sampler shared, against "
-         "negatives of their own; 0: all. With few, wide windows stand higher learning rates, and "
-         "training takes longer")
+         "Context words of a window of --sampler shared that have negatives of their own and are "
+         "trained one after the other, as by hogwild; 0: all are scored before any is trained, "
+         "which takes less time and, in wide windows, overshoots")
       ->check(whole_number)
       ->group(heading::method);
   app.add_option("--hs", options.hs,

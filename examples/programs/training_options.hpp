@@ -144,17 +144,12 @@ inline double rate_of_cbow(const TrainingOptions& options) {
   return options.sampler.find("-hs") == std::string::npos ? 0.1 : 0.075;
 }
 
-/// Chooses RowAdaGrad and blocks of four context nodes, which hold on graphs of many kinds
-/// (benchmarks/results/node2vec-defaults.md), where no option contradicts. A given learning rate is
-/// one of SGD, as in other programs.
+/// Chooses blocks of four context nodes, which hold on graphs of many kinds
+/// (benchmarks/results/node2vec-defaults.md).
 inline void choose_for_walks(TrainingOptions& options) {
-  if (!options.for_walks || options.sampler != "shared" || !options.system.empty() ||
-      is_for_gpu(options.kernel))
-    return;
-  if (!options.block_contexts) options.block_contexts = 4;
-  if (options.kernel == "fused" && options.sync == "none" && options.load_model.empty() &&
-      !options.alpha && !options.is_given("--optimizer") && !options.is_given("--private-rows"))
-    options.optimizer = "row-adagrad";
+  if (options.for_walks && options.sampler == "shared" && options.system.empty() &&
+      !is_for_gpu(options.kernel) && !options.block_contexts)
+    options.block_contexts = 4;
 }
 
 /// Returns the learning rate of a sampler without --alpha.

@@ -5,7 +5,6 @@
 ///     RecommendedTrainer trainer(Presets::best({.dimension = 300}));
 ///
 /// Quality and speed: benchmarks/results/presets.md.
-#include <algorithm>
 #include <cstddef>
 
 #include <wordloom/core/hyperparameters.hpp>
@@ -45,32 +44,15 @@ struct Presets {
     return parameters;
   }
 
-  /// Returns those for RandomWalks, for RecommendedTrainer whose sampler has `block_contexts = 4`:
-  /// one epoch, windows of up to 10 nodes on each side, no subsampling, and the learning rate of
-  /// these walks: for labels and for links, on graphs of many kinds
-  /// (benchmarks/results/node2vec-defaults.md).
-  template <class Walks>
-  requires requires(const Walks& walks) { walks.distinct_share(); }
-  static Hyperparameters nodes(const Walks& walks, Hyperparameters parameters = {}) {
-    parameters = nodes(parameters);
-    parameters.learning_rate = rate_of_walks(walks.distinct_share());
-    return parameters;
-  }
-
-  /// Returns those for graphs in which the walks from a node differ, as where there are hubs.
+  /// Returns those for RandomWalks, for DefaultTrainer whose sampler has `block_contexts = 4`: one
+  /// epoch at a rate of 0.025, windows of up to 10 nodes on each side, no subsampling. For labels
+  /// and for links, on graphs of many kinds (benchmarks/results/node2vec-defaults.md).
   static constexpr Hyperparameters nodes(Hyperparameters parameters = {}) {
     parameters.window = 10;
     parameters.epochs = 1;
-    parameters.learning_rate = rate_of_walks(1);
+    parameters.learning_rate = 0.025;
     parameters.subsample = 0;
     return parameters;
-  }
-
-  /// Returns the learning rate of RowAdaGrad for walks that differ this much
-  /// (RandomWalks::distinct_share): 0.05, and down to 0.025 where they often reach the same nodes,
-  /// whose pairs are trained again and again.
-  static constexpr double rate_of_walks(double distinct_share) {
-    return 0.025 + 0.025 * std::clamp((distinct_share - 0.6) / 0.17, 0.0, 1.0);
   }
 
   /// Returns the defaults of word2vec.c for skip-gram, without our own additions

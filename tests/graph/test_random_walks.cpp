@@ -181,49 +181,6 @@ TEST_CASE("a walk ends at a node without neighbours", "[graph]") {
   const Graph lonely = chain.without(edges);
   CHECK(RandomWalks(lonely).token_count() == 40);
   CHECK(walks_of(RandomWalks(lonely)).size() == 40);
-  CHECK(RandomWalks(lonely).distinct_share() == 1);
-}
-
-TEST_CASE("the share of distinct nodes is relative to draws by degree", "[graph]") {
-  const auto share = [](const std::vector<Graph::Edge>& edges, std::size_t nodes) {
-    return RandomWalks(Graph::from_edges(edges, nodes)).distinct_share();
-  };
-  std::vector<Graph::Edge> ring, dense;
-  for (WordId i = 0; i < 3000; ++i) ring.push_back({i, (i + 1) % 3000, 1});
-  // Ten walks to and fro reach a few nodes on each side, again and again.
-  const double of_ring = share(ring, 3000);
-  CHECK(of_ring > 0.15);
-  CHECK(of_ring < 0.35);
-  // Walks of a few nodes that are all joined meet by chance, and isolated edges do not count.
-  for (WordId a = 0; a < 60; ++a)
-    for (WordId b = 0; b < a; ++b) dense.push_back({a, b, 1});
-  CHECK(share(dense, 60) > 0.97);
-  for (WordId i = 60; i < 400; i += 2) dense.push_back({i, i + 1, 1});
-  CHECK(share(dense, 400) > 0.95);
-}
-
-TEST_CASE("ten walks from a node differ by the share of nodes that one of them alone reaches",
-          "[graph]") {
-  const RandomWalks walks(test_graph(false, true), {.walks_per_node = 10, .length = 4, .q = 2});
-  const auto& nodes = walks.graph().vocabulary();
-  std::map<WordId, std::set<WordId>> reached;
-  std::size_t distinct = 0, all = 0;
-  for (const auto& walk : walks_of(walks)) {
-    const std::set<WordId> of_walk(walk.begin() + 1, walk.end());
-    reached[walk[0]].insert(of_walk.begin(), of_walk.end());
-    all += walks.graph().neighbours(walk[0]).size() * of_walk.size();
-  }
-  for (const auto& [node, of_node] : reached)
-    distinct += walks.graph().neighbours(node).size() * of_node.size();
-  double of_three = 0, of_thirty = 0;
-  for (WordId i = 0; i < nodes.size(); ++i) {
-    const double others = 1 - double(nodes.count(i)) / double(nodes.total_count());
-    of_three += 1 - std::pow(others, 3);
-    of_thirty += 1 - std::pow(others, 30);
-  }
-  const double by_chance = of_thirty / (10 * of_three);
-  CHECK(walks.distinct_share() ==
-        Approx(std::min(1.0, double(distinct) / double(all) / by_chance)));
 }
 
 TEST_CASE("walk options out of bounds are refused", "[graph]") {

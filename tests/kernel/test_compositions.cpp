@@ -48,11 +48,11 @@ double difference(const RowMatrix& got, const oracle::Matrix& expected) {
 }
 
 /// Trains a sentence with the kernel and with the oracle and compares models and losses.
-template <class Kernel>
-void check_sentence(const AnySampler& sampler) {
+template <class MakeWorker>
+void check_sentence(const AnySampler& sampler, const MakeWorker& make_worker) {
   Model model = random_model(zipf_vocabulary(words, 1000), 100, sampler.output_rows);
   oracle::Model expected(model);
-  auto worker = Kernel{}.worker(model, sampler.max_block);
+  auto worker = make_worker(model, sampler.max_block);
   detail::UpdateSink<decltype(worker)> sink(model, worker, sampler.max_block, 0.05, {});
   Random random(11);
   std::vector<WordId> sentence(97);
@@ -62,8 +62,13 @@ void check_sentence(const AnySampler& sampler) {
   sampler.sample(sentence, random, [&](const Block& block) {
     ++blocks;
     examples += block.examples;
-    expected_loss += oracle::loss(expected, block, false);
-    oracle::update(expected, block, 0.05);
+    Block part = block;
+    const std::size_t together = block.in_turn ? 1 : block.inputs.size();
+    for (std::size_t i = 0; i < block.inputs.size(); i += together) {
+      part.inputs = block.inputs.subspan(i, together);
+      expected_loss += oracle::loss(expected, part, false);
+      oracle::update(expected, part, 0.05);
+    }
     sink(block);
   });
   sink.end_update();
@@ -77,7 +82,9 @@ void check_sentence(const AnySampler& sampler) {
 void check_sentence_with_every_kernel(const AnySampler& sampler) {
   Policies::Kernels::for_each([&]<class Kernel>(std::string_view kernel) {
     INFO("kernel " << kernel);
-    check_sentence<Kernel>(sampler);
+    check_sentence(sampler, [](const Model& model, Block::Shape most) {
+      return Kernel{}.worker(model, most);
+    });
   });
 }
 
@@ -98,6 +105,20 @@ TEST_CASE("a sentence through every sampler and every kernel equals the oracle's
   Policies::Samplers::for_each(check);
   Policies::PublishedSamplers::for_each(check);
   check_sentence_with_every_kernel(any_sampler(CombinedContext{.window = Window::fixed(3)}));
+}
+
+TEST_CASE("contexts that are trained in turn equal the oracle's", "[kernel][training]") {
+  const auto check = [](const AnySampler& sampler) {
+    check_sentence_with_every_kernel(sampler);  // most are given blocks of one input
+    check_sentence(sampler, [](const Model& model, Block::Shape most) {
+      return FusedKernel{}.row_worker(model, most);
+    });
+  };
+  for (const std::size_t contexts : {1u, 3u, 4u, 100u})
+    for (const std::size_t negatives : {2u, 5u, 9u})
+      check(any_sampler(SharedNegative{
+          .window = {8}, .targets = {.negatives = negatives}, .block_contexts = contexts}));
+  check(any_sampler(HierarchicalSoftmax{.window = {8}, .block_contexts = 4}));
 }
 
 TEST_CASE("bags with each gradient through every kernel equal the oracle's", "[kernel][training]") {

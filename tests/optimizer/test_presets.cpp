@@ -24,10 +24,7 @@ TEST_CASE("presets set only the hyperparameters of their trainers", "[presets]")
   CHECK(nodes.dimension == 7);
   CHECK(nodes.window == 10);
   CHECK(nodes.subsample == 0);
-  CHECK(nodes.learning_rate == 0.05);
-  CHECK(Presets::rate_of_walks(0.4) == 0.025);
-  CHECK(Presets::rate_of_walks(0.685) == Approx(0.0375));
-  CHECK(Presets::rate_of_walks(0.9) == 0.05);
+  CHECK(nodes.learning_rate == 0.025);
   CHECK(Presets::fast().epochs < Presets::best().epochs);
   CHECK(Presets::fast().learning_rate > Presets::best().learning_rate);
   CHECK(Presets::word2vec().negative_pool == 0);

@@ -20,6 +20,7 @@ namespace {
 struct Taken {
   std::vector<WordId> inputs, outputs;
   std::size_t positives;
+  bool in_turn;
   friend bool operator==(const Taken&, const Taken&) = default;
 };
 
@@ -41,7 +42,8 @@ std::vector<Taken> blocks_of(const Run& run, const std::vector<WordId>& sentence
     CHECK(block.update == Block::Sides::both);
     taken.push_back({{block.inputs.begin(), block.inputs.end()},
                      {block.outputs.begin(), block.outputs.end()},
-                     block.positives});
+                     block.positives,
+                     block.in_turn});
   });
   return taken;
 }
@@ -117,9 +119,11 @@ TEST_CASE("a window in blocks of a few contexts has each of them once, with nega
         REQUIRE_FALSE(parts.empty());
         const Taken& part = parts.front();
         CHECK(part.inputs.size() <= 3);
+        CHECK(part.in_turn);
         CHECK(part.outputs[0] == window.outputs[0]);
         CHECK(std::count(part.outputs.begin(), part.outputs.end(), part.outputs[0]) == 1);
         CHECK(part.positives == window.positives);
+        CHECK_FALSE(window.in_turn);
         targets.insert(part.outputs);
         inputs.insert(inputs.end(), part.inputs.begin(), part.inputs.end());
         parts.erase(parts.begin());

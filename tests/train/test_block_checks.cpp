@@ -233,6 +233,11 @@ TEST_CASE("parts of a block that a sampler does not declare are refused", "[trai
   CHECK(contains(refusal([](Block& b) { b.update = Block::Sides::inputs; }),
                  mine + "update is" + undeclared));
   CHECK(contains(refusal([](Block& b) { b.paired = 2; }), mine + "paired is" + undeclared));
+  const std::string in_turn = "in_turn is set together with bags, weights, paired or a single side";
+  detail::BlockChecks paired("Mine", {.pairs = true}, {20, 20, true}, 0);
+  CHECK(message_of<InvalidArgument>([&] {
+          paired({.inputs = inputs, .outputs = outputs, .paired = 2, .in_turn = true});
+        }) == mine + in_turn);
   CHECK(refusal([](Block&) {}, Block::Sides::outputs) ==
         mine + "update is not Block::Sides::outputs, the side of the step");
 }

@@ -1,6 +1,4 @@
 #pragma once
-#include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -17,7 +15,6 @@
 #include <wordloom/core/random.hpp>
 #include <wordloom/core/types.hpp>
 #include <wordloom/corpus/concept.hpp>
-#include <wordloom/graph/detail/joined_nodes.hpp>
 #include <wordloom/graph/detail/random_order.hpp>
 #include <wordloom/graph/detail/walker.hpp>
 #include <wordloom/graph/graph.hpp>
@@ -86,14 +83,6 @@ class RandomWalks {
     hash.add(std::uint64_t{options_.new_each_epoch});
     return hash.value();
   }
-
-  /// Returns how much ten walks from a node differ, in (0, 1]: the number of nodes that they reach
-  /// in ten steps, divided by the sum of the numbers that each of them reaches. A mean over about a
-  /// thousand nodes, weighted by their degrees, so that many tiny parts of a graph do not hide the
-  /// large one. It is relative to ten draws of ten nodes of the same connected part, by their
-  /// degrees, which meet by chance in a small one: 1 where hubs join all nodes, 0.3 on a road
-  /// network, whose walks stay near. Presets::nodes() takes the learning rate from the result.
-  double distinct_share() const;
 
   /// Returns the walks of a shard. All shards have nearly equal numbers of nodes to start from.
   auto sentences(const Shard& shard) const;
@@ -202,45 +191,6 @@ WORDLOOM_FUNCTION void RandomWalks::check_names(const Graph& graph) {
     if (const auto name = graph.vocabulary().word(node); !detail::is_word(name))
       throw InvalidArgument{"walks separate nodes by blanks and cannot hold the node ",
                             detail::shown(name), ": replace the white space in its name"};
-}
-
-WORDLOOM_FUNCTION double RandomWalks::distinct_share() const {
-  RandomWalks ten = *this;
-  ten.options_.walks_per_node = 10;
-  ten.options_.length = (std::min)(std::size_t{11}, options_.length);
-  std::vector<std::pair<WordId, WordId>> reached;  // from a node
-  std::vector<WordId> nodes;
-  for (const auto walk : ten.sentences({.count = graph_.node_count() / 1000 + 1})) {
-    nodes.assign(walk.begin() + 1, walk.end());
-    std::ranges::sort(nodes);
-    nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
-    for (const WordId node : nodes) reached.emplace_back(walk.front(), node);
-  }
-  std::ranges::sort(reached);
-  double distinct = 0, all = 0;
-  for (std::size_t i = 0; i < reached.size(); ++i) {
-    const auto degree = static_cast<double>(graph_.neighbours(reached[i].first).size());
-    all += degree;
-    if (i == 0 || reached[i] != reached[i - 1]) distinct += degree;
-  }
-  if (all == 0) return 1;
-  const auto steps = static_cast<double>(ten.options_.length - 1);
-  const auto count = [&](WordId node) {
-    return static_cast<double>(graph_.vocabulary().count(node));
-  };
-  detail::JoinedNodes parts(graph_.node_count());
-  for (WordId node = 0; node < graph_.node_count(); ++node)
-    for (const WordId other : graph_.neighbours(node)) parts.join(node, other);
-  std::vector<double> of_part(graph_.node_count());  // the sum of counts, at the first node
-  for (WordId node = 0; node < graph_.node_count(); ++node)
-    of_part[parts.first_of(node)] += count(node);
-  double of_ten_draws = 0, of_all_draws = 0;  // distinct nodes to be expected
-  for (WordId node = 0; node < graph_.node_count(); ++node) {
-    const double part = of_part[parts.first_of(node)], others = 1 - count(node) / part;
-    of_ten_draws += part * (1 - std::pow(others, steps));
-    of_all_draws += part * (1 - std::pow(others, 10 * steps));
-  }
-  return (std::min)(1.0, distinct / all * 10 * of_ten_draws / of_all_draws);
 }
 
 WORDLOOM_FUNCTION void RandomWalks::save(const std::filesystem::path& path, std::uint64_t seed,

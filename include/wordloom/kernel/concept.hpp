@@ -81,6 +81,12 @@ concept WritesGradients = requires(W& worker, Model& model, const Block& block, 
   worker.template gradients<false>(model, block, rows, rows);
 };
 
+/// A worker that takes blocks whose inputs are trained one after the other.
+template <class W>
+concept TrainsInTurn = requires {
+  requires W::trains_in_turn;
+};
+
 /// A worker that looks up private copies of rows itself.
 template <class W>
 concept MapsRows = requires(W& worker, const RowMaps& maps) {
@@ -190,6 +196,8 @@ concept TrainsColumns = OnDevice<K> &&
 /// - `static constexpr bool keeps_nothing_by_row` of a run: true if it and its workers keep no data
 ///   indexed by row. It may then train the words of Subwords: blocks have rows from
 ///   RowMatrix::rows() on, which row_data() accepts;
+/// - `static constexpr bool trains_in_turn` of a worker, optional: true if it takes blocks with
+///   Block::in_turn; for others the trainer splits them;
 /// - `worker.map_rows(maps)`, optional, lets threads have private copies of frequent rows. It is
 ///   called before all blocks. For an input with some id, the worker then trains row
 ///   maps.input(id), for an output maps.output(id);

@@ -43,6 +43,8 @@ struct FusedKernel {
 /// bags do not compile the code for them.
 class FusedKernel::RowWorker {
  public:
+  static constexpr bool trains_in_turn = true;
+
   explicit RowWorker(Block::Shape most);
 
   template <bool with_loss>
@@ -57,14 +59,16 @@ class FusedKernel::RowWorker {
   void score(Model& model, const Block& block, float learning_rate) noexcept {
     if (block.inputs.empty() || block.outputs.empty()) return;
     begin(block, learning_rate);
+    if (block.in_turn) return functions_.find(model, block, scored_, filter_, maps_);
     functions_.score(model, block, scored_, filter_, maps_);
   }
-  /// Does the second half; does nothing if nothing is scored.
+  /// Does the second half, of a block in turn all of it; does nothing if there is no block.
   template <bool with_loss>
   LossSum apply(Model& model) noexcept {
     if (scored_.n == 0) return {};  // announced rows are kept for the next update
     scored_.ahead = ahead_.take();
-    const LossSum loss = functions_.apply[with_loss](model, scored_);
+    const LossSum loss = scored_.in_turn > 0 ? functions_.train_in_turn[with_loss](model, scored_)
+                                             : functions_.apply[with_loss](model, scored_);
     scored_.n = 0;
     return loss;
   }
@@ -82,9 +86,10 @@ class FusedKernel::RowWorker {
   friend class FusedKernel::Worker;
 
   void begin(const Block& block, float learning_rate) noexcept {
-    const simd::GradientLayout layout{block.input_count(), block.outputs.size()};
+    const std::size_t inputs = block.input_count();
+    const simd::GradientLayout layout = simd::GradientLayout::of(block);
     scored_ = {rows_.data(),
-               rows_.data() + layout.n,
+               rows_.data() + inputs,
                gradients_.data(),
                gradients_.data() + layout.tail(),
                layout.n_of_four(),
@@ -94,7 +99,8 @@ class FusedKernel::RowWorker {
                weights_.of(block),
                learning_rate,
                false,
-               {}};
+               {},
+               block.in_turn ? inputs : 0};
   }
   /// Does the first half of an update of rows that `staging` finds.
   void score_staged(Model& model, const Block& block, float learning_rate,

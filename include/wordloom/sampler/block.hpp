@@ -30,8 +30,8 @@ WORDLOOM_BOTH float member_share(BagGradient gradient, float size) {
 /// N inputs scored against M output rows; outputs[0 .. positives) have label 1, the others 0. An
 /// input is a row, or the mean of a bag of rows. A kernel computes all scores from the rows as they
 /// are before the block, then adds all gradients: a row that occurs several times in a block, as
-/// input or output, receives all of its changes. Spans are valid until the sink returns. Trainers
-/// check blocks of custom samplers in debug builds.
+/// input or output, receives all of its changes (`in_turn` differs). Spans are valid until the sink
+/// returns. Trainers check blocks of custom samplers in debug builds.
 struct Block {
   /// The weight of each pair of a block, [M x N] output by output, or of each output [M] if the
   /// block has `left_out`, or of each row of the longer side if it has `paired`: above 0 for label
@@ -92,6 +92,10 @@ struct Block {
   Weights weights = {};       // empty: 1 for positives, -1 for the others
   std::size_t examples = 0;   // the number that the mean loss is divided by
   Sides update = Sides::both;
+  /// True if each input is scored and trained before the next, which sees its changes: the block is
+  /// a sequence of blocks of one input. Trainers split it for workers without `trains_in_turn`, so
+  /// that any kernel takes it. Of rows, without bags, pairs and weights, and changes both sides.
+  bool in_turn = false;
   BagGradient bag_gradient = BagGradient::mean;
   /// True if a bag of all `inputs` replaces the bags that each lack one of them. Implied by
   /// `left_out`.

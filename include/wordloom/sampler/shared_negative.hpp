@@ -21,10 +21,11 @@ template <class Targets = NegativeSampling>
 struct BasicSharedNegative {
   Window window = {};
   Targets targets = {};
-  /// The maximum number of context words in a block; 0: the whole window. A block is scored before
-  /// it changes rows, so that at a high learning rate the many gradients of a wide window overshoot
-  /// in the targets. Small blocks see each other's changes, and each has negatives of its own. They
-  /// take longer: with 4 of 20 words 1.6 times as long (benchmarks/results/node2vec-defaults.md).
+  /// 0: a window is scored before it changes rows. Otherwise its context words are trained one
+  /// after the other, and at most this many share negatives (Block::in_turn). At a high learning
+  /// rate the many gradients of a wide window, all of the rows before it, overshoot in the targets.
+  /// In turn, vectors are those of Hogwild, where each pair has negatives of its own
+  /// (benchmarks/results/node2vec-defaults.md).
   std::size_t block_contexts = 0;
 
   static BasicSharedNegative from(const Hyperparameters& parameters) {
@@ -44,7 +45,8 @@ struct BasicSharedNegative {
         : windows_(policy.window, tables),
           most_(policy.block_contexts == 0
                     ? windows_.max_context()
-                    : (std::min)(policy.block_contexts, windows_.max_context())) {}
+                    : (std::min)(policy.block_contexts, windows_.max_context())),
+          in_turn_(policy.block_contexts != 0) {}
 
     Block::Shape max_block() const noexcept {
       return {.inputs = most_, .outputs = windows_.max_outputs()};
@@ -63,7 +65,8 @@ struct BasicSharedNegative {
               sink(Block{.inputs = part,
                          .outputs = targets.outputs,
                          .positives = targets.positives,
-                         .examples = part.size()});
+                         .examples = part.size(),
+                         .in_turn = in_turn_});
             };
             if (context.size() <= most_) return train(context);
             const std::size_t parts = (context.size() + most_ - 1) / most_;
@@ -79,6 +82,7 @@ struct BasicSharedNegative {
    private:
     detail::WindowWorker<Targets> windows_;
     std::size_t most_;  // inputs of a block
+    bool in_turn_;
   };
 
   auto start(const Vocabulary& vocabulary) const {

@@ -252,6 +252,40 @@ HWY_NOINLINE HWY_ATTR inline void fused_scores(const FusedBlock& block,
   if (i + 1 == block.n) return tiles.template operator()<1>(i, block.tail);
 }
 
+/// Adds the gradients of an input with J outputs, in the order of a block's tail, to its rows, and
+/// scores the input `next`, another row, with the outputs as they then are: one pass over the
+/// outputs for both.
+template <std::size_t J>
+HWY_INLINE void update_and_score(float* row, const float* next, float* const* outputs,
+                                 const float* gradients, std::span<const float* const> ahead,
+                                 std::size_t stride, float* scores) {
+  using Tile = ScoreTile<1, J>;
+  const RowTag d;
+  hn::Vec<RowTag> sums[4 * Tile::quads], parts[Tile::vectors * Tile::per_vector];
+  unrolled<4 * Tile::quads>([&](auto s) WORDLOOM_INLINED { sums[s] = hn::Zero(d); });
+  for (std::size_t c = 0; c < stride; c += hn::Lanes(d)) {
+    prefetch_ahead<1>(ahead, c);
+    const auto x = load_row(d, row + c), y = load_row(d, next + c);
+    auto sum = x;
+    unrolled<J>([&](auto j) WORDLOOM_INLINED {
+      const auto gradient = hn::Set(d, gradients[j * Tile::per_output]);
+      const auto before = load_row(d, outputs[j] + c);
+      const auto after = hn::MulAdd(gradient, x, before);
+      sum = hn::MulAdd(gradient, before, sum);
+      sums[Tile::place(j)] = hn::MulAdd(y, after, sums[Tile::place(j)]);
+      store_row(d, after, outputs[j] + c);
+    });
+    store_row(d, sum, row + c);
+  }
+  unrolled<Tile::quads>([&](auto q) WORDLOOM_INLINED {
+    parts[q] = transposed_add(sums[4 * q], sums[4 * q + 1], sums[4 * q + 2], sums[4 * q + 3]);
+  });
+  unrolled<Tile::vectors>([&](auto v) WORDLOOM_INLINED {
+    hn::StoreU(sums_of_blocks<Tile::used(v)>(parts + v * Tile::per_vector), d,
+               scores + v * Tile::per_vector * 4);
+  });
+}
+
 /// Adds the gradients of a block of J outputs, one tile, to its rows. Not inlined, which takes less
 /// memory to compile. Copies the block and its pointers: compilers assume that stores of vectors
 /// may change them, and would read them again for each column.

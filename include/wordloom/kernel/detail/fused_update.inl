@@ -35,16 +35,22 @@ HWY_INLINE bool find_rows(float* matrix, std::size_t stride, std::span<const Row
   return repeats;
 }
 
-/// Does the first half of an update of rows of the model.
-HWY_ATTR inline void fused_score(Model& model, const Block& block, FusedBlock& own,
-                                 RepeatFilter& filter, const detail::RowMaps& maps) noexcept {
+/// Finds the rows of a block.
+HWY_ATTR inline void fused_find(Model& model, const Block& block, FusedBlock& own,
+                                RepeatFilter& filter, const detail::RowMaps& maps) noexcept {
   const std::size_t stride = model.input.stride();
   const bool inputs_repeat =
       find_rows(model.input.data(), stride, block.inputs, maps.input, own.inputs, filter);
   const bool outputs_repeat =
       find_rows(model.output.data(), stride, block.outputs, maps.output, own.outputs, filter);
-  own.may_repeat = inputs_repeat || outputs_repeat;
-  fused_scores(own, stride);
+  own.may_repeat = (inputs_repeat && own.in_turn == 0) || outputs_repeat;
+}
+
+/// Does the first half of an update of rows of the model.
+HWY_ATTR inline void fused_score(Model& model, const Block& block, FusedBlock& own,
+                                 RepeatFilter& filter, const detail::RowMaps& maps) noexcept {
+  fused_find(model, block, own, filter, maps);
+  fused_scores(own, model.input.stride());
 }
 
 /// Does the first half of an update of rows that were found before.
@@ -71,8 +77,52 @@ HWY_ATTR LossSum fused_apply(const Model& model, const FusedBlock& own) noexcept
   return with_loss ? loss.loss(own.weights.padding) : LossSum();
 }
 
+/// Adds the gradients of the first input and scores the next in one pass, with as many outputs as 5
+/// negatives give. Returns false, and does nothing, for other blocks.
+HWY_INLINE bool trains_and_scores([[maybe_unused]] const FusedBlock& block,
+                                  [[maybe_unused]] bool has_next,
+                                  [[maybe_unused]] std::size_t stride) {
+#if HWY_TARGET != HWY_EMU128 && HWY_TARGET != HWY_SCALAR
+  constexpr std::size_t outputs = 6;
+  if (block.m == outputs && has_next && !block.may_repeat && block.inputs[0] != block.inputs[1]) {
+    float* rows[outputs];  // stores of vectors may not change them
+    std::copy_n(block.outputs, outputs, rows);
+    update_and_score<outputs>(block.inputs[0], block.inputs[1], rows, block.tail, block.ahead,
+                              stride, block.tail);
+    return true;
+  }
+#endif
+  return false;
+}
+
+/// Scores and trains the inputs of a block one after the other. Rows ahead are shared out among
+/// them: many prefetches at once wait for each other.
+template <bool with_loss>
+HWY_ATTR LossSum fused_train_in_turn(const Model& model, const FusedBlock& given) noexcept {
+  const std::size_t stride = model.input.stride();
+  FusedBlock own = given;
+  VectorLoss loss;
+  bool is_scored = false;
+  for (std::size_t i = 0; i < given.in_turn; ++i, ++own.inputs) {
+    const std::size_t first = given.ahead.size() * i / given.in_turn;
+    const std::size_t end = given.ahead.size() * (i + 1) / given.in_turn;
+    own.ahead = given.ahead.subspan(first, end - first);
+    if (!is_scored) fused_scores(own, stride);
+    make_gradients<with_loss>(own.tail, own.weights.tail, 2 * own.m, own.learning_rate, loss);
+    is_scored = trains_and_scores(own, i + 1 < given.in_turn, stride);
+    if (is_scored) continue;
+    if (own.may_repeat) fold_repeats(own);
+    add_gradients<false>(own, stride);
+  }
+  return with_loss ? loss.loss(own.weights.padding * given.in_turn) : LossSum();
+}
+
 inline FusedFunctions fused_table() noexcept {
-  return {fused_score, fused_score_staged, {fused_apply<false>, fused_apply<true>}};
+  return {fused_score,
+          fused_score_staged,
+          {fused_apply<false>, fused_apply<true>},
+          fused_find,
+          {fused_train_in_turn<false>, fused_train_in_turn<true>}};
 }
 
 }}}}  // namespace wordloom::WORDLOOM_ABI::simd::HWY_NAMESPACE

@@ -61,6 +61,10 @@ inline void fill_pair_weights(const Block& block, float* to) noexcept {
 struct GradientLayout {
   std::size_t n, m;
 
+  /// Returns that of a block, or of each of its inputs if they are trained in turn.
+  static GradientLayout of(const Block& block) noexcept {
+    return {block.in_turn ? 1 : block.input_count(), block.outputs.size()};
+  }
   /// Returns the number of inputs that are in groups of 4 (or 3).
   constexpr std::size_t n_of_four() const { return n % 4 == 1 || n % 4 == 2 ? n / 4 * 4 : n; }
   constexpr std::size_t count_of_four() const { return (n_of_four() + 3) / 4 * 4 * m; }
@@ -92,7 +96,7 @@ class WeightLayout {
       : plain_{Plain(most), Plain(most)}, weighted_{Weighted(most), Weighted(most)} {}
 
   LaidOutWeights of(const Block& block) noexcept {
-    const GradientLayout layout{block.input_count(), block.outputs.size()};
+    const GradientLayout layout = GradientLayout::of(block);
     if (!block.weights.empty()) return weighted(block.weights, layout);
     if (!plain_[latest_].is_for(block)) {
       latest_ = 1 - latest_;

@@ -140,6 +140,9 @@ WORDLOOM_FUNCTION void BlockChecks::check_features(const Block& block) const {
   require(!block.weights.empty(), used_.weights, "weights are");
   require(block.update != Block::Sides::both, used_.one_side, "update is");
   require(block.paired != 0, used_.pairs, "paired is");
+  if (block.in_turn && (block.has_bags() || !block.weights.empty() || block.paired != 0 ||
+                        block.update != Block::Sides::both))
+    fail({"in_turn is set together with bags, weights, paired or a single side"});
   if (step_ && block.update != *step_)
     fail({"update is not Block::Sides::", *step_ == Block::Sides::inputs ? "inputs" : "outputs",
           ", the side of the step"});

@@ -31,6 +31,7 @@ class UpdateSink {
   static constexpr bool has_subwords = !std::is_same_v<Words, NoSubwordRows::Thread>;
   static constexpr bool has_minibatches = requires { Words::trains_encoder; };
   static constexpr bool is_checked = std::is_same_v<Checks, BlockChecks>;
+  static constexpr bool trains_in_turn = TrainsInTurn<Worker> && !has_subwords;
 
  public:
   float learning_rate;
@@ -57,20 +58,10 @@ class UpdateSink {
     if (block.input_count() > max_.inputs || block.outputs.size() > max_.outputs ||
         (block.has_bags() && block.inputs.size() > max_.members))
       throw_too_large(block, max_);
-    end_update();
-    if (own_) own_.count(block.input_count() * block.outputs.size(), learning_rate);
-    if constexpr (has_subwords) {
-      if (!words_.is_used()) return update(block);
-      if constexpr (has_minibatches)
-        if (!words_.has_room_for(block.inputs)) end_minibatch();
-      Block composed = block;
-      composed.inputs = words_.map(block.inputs, inputs_.data());
-      update(composed);
-      if constexpr (has_minibatches && LeavesInputs<Worker>)
-        if (worker_.ended_batch()) words_.flush(learning_rate);
-    } else {
-      update(block);
-    }
+    if (!trains_in_turn && block.in_turn)
+      train_inputs(block);
+    else
+      train(block);
   }
 
   /// Tells which side the blocks change that follow, in training by columns.
@@ -129,6 +120,34 @@ class UpdateSink {
   }
 
  private:
+  [[gnu::always_inline]] void train(const Block& block) {
+    end_update();
+    if (own_) own_.count(block.input_count() * block.outputs.size(), learning_rate);
+    if constexpr (has_subwords) {
+      if (!words_.is_used()) return update(block);
+      if constexpr (has_minibatches)
+        if (!words_.has_room_for(block.inputs)) end_minibatch();
+      Block composed = block;
+      composed.inputs = words_.map(block.inputs, inputs_.data());
+      update(composed);
+      if constexpr (has_minibatches && LeavesInputs<Worker>)
+        if (worker_.ended_batch()) words_.flush(learning_rate);
+    } else {
+      update(block);
+    }
+  }
+
+  /// Trains the inputs of a block one after the other, for a worker that does not.
+  [[gnu::noinline]] void train_inputs(Block block) {
+    const std::span<const RowId> inputs = block.inputs;
+    block.in_turn = false;
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      block.inputs = inputs.subspan(i, 1);
+      train(block);
+      block.examples = 0;  // all are counted with the first
+    }
+  }
+
   [[gnu::always_inline]] void update(const Block& block) {
     if (with_loss) {
       done.examples += block.examples;
