@@ -173,7 +173,7 @@ int main(int argc, char** argv) try {
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& done) {  // --help or --version
-    return app.exit(done);
+    return end_parsing(app, done);
   }
 #if !WORDLOOM_HAS_LIBLINEAR
   if (!labels.empty() || concatenates)

@@ -180,7 +180,7 @@ int main(int argc, char** argv) try {
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& done) {  // --help or --version
-    return app.exit(done);
+    return end_parsing(app, done);
   } catch (const CLI::ParseError& error) {
     throw InvalidArgument(std::string(error.what()) + " (--help lists the options)");
   }

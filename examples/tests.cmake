@@ -462,7 +462,7 @@ wordloom_corpus_test(standard-output
    $train --output /dev/stdout --json >f; head -c $(wc -c <whole) f | cmp - whole; tail -n 1 f | grep words_per_second
    status=0; $train --output /dev/stdout --format npy 2>err >f || status=$?
    cat err; test $status -eq 1; test $(wc -l <err) -eq 1; grep 'choose a format that is one file' err
-   for program in '$<TARGET_FILE:word2vec> --list-policies' '$<TARGET_FILE:evaluate> whole --similarity ${corpus}/similarity' '$<TARGET_FILE:neighbours> whole'; do
+   for program in '$<TARGET_FILE:word2vec> --list-policies' '$<TARGET_FILE:evaluate> whole --similarity ${corpus}/similarity' '$<TARGET_FILE:neighbours> whole' '$<TARGET_FILE:word2vec> --help' '$<TARGET_FILE:evaluate> --version'; do
      status=0; echo france | $program >/dev/full 2>err || status=$?
      cat err; test $status -eq 1; test $(wc -l <err) -eq 1; grep 'cannot write to standard output' err
    done

@@ -124,10 +124,8 @@ inline std::optional<int> parse(CLI::App& app, const std::vector<std::string>& a
   std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());  // the order of CLI11
   try {
     app.parse(reversed);
-  } catch (const CLI::CallForHelp& help) {
-    return app.exit(help);
-  } catch (const CLI::CallForVersion& version) {
-    return app.exit(version);
+  } catch (const CLI::Success& done) {  // --help or --version
+    return end_parsing(app, done);
   } catch (const CLI::ParseError& error) {
     throw wordloom::InvalidArgument(with_typed_name(error.what(), app, arguments) +
                                     " (--help lists the options)");

@@ -38,7 +38,16 @@ inline void end_output() {
     throw wordloom::IoError("cannot write to standard output");
 }
 
-/// Makes a file that grows beyond the limit of the system an error instead of the end of the program.
+/// Prints the help or the version, for which parsing ended, and returns the exit code. Throws as
+/// end_output() does.
+inline int end_parsing(const CLI::App& app, const CLI::Success& done) {
+  const int code = app.exit(done);
+  end_output();
+  return code;
+}
+
+/// Makes a file that grows beyond the limit of the system an error instead of the end of the
+/// program.
 inline void report_too_large_files() {
 #ifdef SIGXFSZ
   std::signal(SIGXFSZ, SIG_IGN);

@@ -142,6 +142,11 @@ TEST_CASE("a line of a graph that cannot be read is named with its column", "[gr
   CHECK(refusal("a b inf\n", weighted) == "line 1, column 5: " + number + "'inf'");
   CHECK(refusal("a  b\t1e99\n", weighted) == "line 1, column 6: " + number + "'1e99'");
   CHECK(refusal("a b heavy\n", weighted) == "line 1, column 5: " + number + "'heavy'");
+  CHECK(contains(message_of<CorpusError>([&] {
+                   static_cast<void>(
+                       read("a b 0\na a 1\nb c 0\n", {.weighted = true, .self_loops = false}));
+                 }),
+                 ": no edges: of 3 that it names, 2 have weight 0 and 1 join a node to itself"));
   for (const auto text : {"", "# nothing\n", "a b 0\n"})
     CHECK(contains(message_of<CorpusError>([&] { static_cast<void>(read(text, weighted)); }),
                    ": no edges"));

@@ -122,6 +122,15 @@ WORDLOOM_FUNCTION Graph::Graph(detail::EdgeList list, const GraphOptions& option
   if (counter.size() == 0 && report.edges == 0 && report.lines_without_edge > 0)
     throw CorpusError{source, ": no edges: all its ", report.lines_without_edge,
                       " lines are blank or comments, which begin with # or %"};
+  if (counter.size() == 0 && report.edges > 0)
+    throw CorpusError{source,
+                      ": no edges: of ",
+                      report.edges,
+                      " that it names, ",
+                      report.zero_weights,
+                      " have weight 0 and ",
+                      report.dropped_self_loops,
+                      " join a node to itself"};
   if (counter.size() == 0) throw CorpusError{source, ": no edges"};
   report.dropped_nodes += list.names.size() - counter.size();
   data_.nodes = Vocabulary::from_counter(counter, {.min_count = 1}, source);
