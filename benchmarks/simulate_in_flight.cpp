@@ -147,8 +147,8 @@ int main(int argc, char** argv) try {
   Hyperparameters parameters{
       .dimension = 128, .window = 3, .fixed_window = true, .subsample = 1e-4, .epochs = 1};
   app.add_option("--corpus", corpus, "Text to train on; default: the demo corpus");
-  app.add_option("--kernel", kernels, "cuda-warp, groups, cuda-sentence, word-per-block")
-      ->check(CLI::IsMember({"cuda-warp", "groups", "cuda-sentence", "word-per-block"}));
+  app.add_option("--kernel", kernels, "cuda-warp, hot, groups, cuda-sentence, word-per-block")
+      ->check(CLI::IsMember({"cuda-warp", "hot", "groups", "cuda-sentence", "word-per-block"}));
   app.add_option("--in-flight", in_flight, "Numbers of sentences at a time");
   app.add_option("--epochs", parameters.epochs, "Epochs");
   app.add_option("--evaluate", gold, "Folder with similarity/ and analogy/ to score on");
@@ -172,6 +172,9 @@ int main(int argc, char** argv) try {
       if (kernel == "cuda-warp")
         row<SharedNegative, HostKernel<cuda::WarpScheme<7>, 4, TurningTeam, Lockstep>>(
             kernel, input, parameters);
+      else if (kernel == "hot")
+        row<SharedNegative, HostKernel<cuda::WarpScheme<7, 16, 4>, 4, TurningTeam, Lockstep>>(
+            "cuda-warp, 16 hot outputs", input, parameters);
       else if (kernel == "groups")
         row<GroupedWindow,
             HostKernel<cuda::GroupedWarpScheme<3, 2, 7>, 4, TurningTeam, Lockstep, GroupedWindow>>(

@@ -107,6 +107,7 @@ else
   take ceilings "$build/single/ceilings" "$nvcc" -std=c++20 -O3 -arch="sm_$arch" \
     -I "$source/include" -I "$source/benchmarks" "$here/ceilings.cu" -o "$build/single/ceilings"
   single time_warp
+  single time_hot -DWORDLOOM_CUDA_HOT_OUTPUTS=16
   if has vanilla; then single time_vanilla -DTIMED_VANILLA; fi
   # NCCL is not everywhere, and only one test needs it.
   if has nccl && configure -DWORDLOOM_ENABLE_NCCL=ON; then target tests test_nccl_device; fi

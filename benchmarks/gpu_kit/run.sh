@@ -204,7 +204,8 @@ if wants first; then
   summarise
 fi
 
-# The programs that variants.sh has built: each is scored once, then all are timed in alternation.
+# The programs that variants.sh has built, and CudaWarpKernel with and without hot outputs: each is
+# scored once, then all are timed in alternation.
 if wants variants; then
   variant() {
     local name=$1 round=$2
@@ -213,6 +214,10 @@ if wants variants; then
       --cache "$work/encoded" --rounds 1 "$@"
   }
   programs=()
+  mkdir -p variants
+  if [ -x "$bin/time_warp" ] && [ -x "$bin/time_hot" ]; then
+    cp -- "$bin/time_warp" "$bin/time_hot" variants/
+  fi
   # Beside lib, where they find their libraries.
   if [ -d "$kit/variants" ]; then cp -r -- "$kit/variants" .; fi
   for program in variants/*; do

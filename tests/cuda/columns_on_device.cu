@@ -20,6 +20,7 @@
 #include <cstdio>
 #include <exception>
 #include <filesystem>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -33,11 +34,11 @@ using namespace wordloom;
 
 namespace {
 
-WordContextMatrix matrix_of(const std::filesystem::path& file = {}) {
+WordContextMatrix matrix_of(const std::filesystem::path& file = {}, std::size_t columns = 2) {
   // Sentences are short, so that one often ends between a word and its context.
   const auto corpus = EncodedCorpus::from_sentences(random_sentences(600, 4, words), vocabulary());
   return WordContextMatrix::from(corpus, vocabulary(),
-                                 {.columns = 2, .window = 3, .threads = 1, .file = file});
+                                 {.columns = columns, .window = 3, .threads = 1, .file = file});
 }
 
 template <class Kernel, class... Sync>
@@ -120,6 +121,51 @@ void compare_runs(const char* name, bool finds_contexts) {
   report(name, host.loss > 1 && differs < tolerance);
 }
 
+/// Copies a batch that is staged in several pieces. A function for leave_out.sh.
+[[gnu::noinline]] void copy_long_batch() {
+  cuda::CudaMachine::Queue machine;
+  cuda::CudaMachine::Slot slot;
+  detail::SentenceBatch batch;
+  batch.words.resize(5 * cuda::CudaMachine::Slot::staged_words / 2);
+  std::iota(batch.words.begin(), batch.words.end(), WordId{7});
+  std::vector<std::uint32_t> expected(batch.words), got(expected.size() + 1);
+  batch.ends.push_back(static_cast<std::uint32_t>(expected.size()));
+  expected.push_back(batch.ends[0]);
+  const cuda::DeviceArray<std::uint32_t> to(got.size());
+  slot.copy(batch, to.data(), machine);
+  machine.copy(got.data(), to.data(), got.size());
+  report("copy", got == expected);
+}
+
+/// Trains an epoch of so many columns that several groups of them are waited for. On an emulated
+/// device, counts how often the host waits for it: for each group, not for each column.
+void train_groups(const std::string& name, const std::filesystem::path& folder = {}) {
+  using OnHost = cuda::ColumnKernel<cuda::HostMachine, cuda::CudaMethod::RowSizes, Sgd>;
+  const Hyperparameters parameters{.dimension = 20, .learning_rate = 0.01, .epochs = 1};
+  std::size_t waits[2] = {};
+  for (const std::size_t columns : {3, 40}) {
+    const WordContextMatrix matrix =
+        matrix_of(folder.empty() ? folder : folder / std::to_string(columns), columns);
+    const auto count = [] {
+#ifdef WORDLOOM_EMULATED_CUDA
+      return emu::World::get().waits;
+#else
+      return 0;
+#endif
+    };
+    const auto before = count();
+    const Trained device = train_alone<CudaUniformKernel<Sgd>>(parameters, matrix);
+    waits[columns == 40] = count() - before;
+    const double differs = difference(train_alone<OnHost>(parameters, matrix), device);
+    std::printf("%s, %zu columns: device and host differ by %.2g, %zu waits\n", name.c_str(),
+                columns, differs, waits[columns == 40]);
+    report(name, differs < tolerance);
+  }
+#ifdef WORDLOOM_EMULATED_CUDA
+  report(name + ", a wait for each 16 columns", waits[1] == waits[0] + 2);
+#endif
+}
+
 /// Ranks, each with the sync policy make_sync(self), have the bits of one.
 template <class Kernel, class MakeSync>
 bool are_one(std::size_t size, bool own_devices, MakeSync make_sync) {
@@ -169,8 +215,11 @@ int main(int argc, char** argv) try {
         (std::filesystem::temp_directory_path() / "wordloom-columns-XXXXXX").string();
     if (::mkdtemp(name.data()) == nullptr) throw IoError("cannot make " + name);
     compare<Sgd>("contexts in a file", parameters(20, 0.1), matrix_of(name + "/contexts"));
+    train_groups("groups of columns in a file", name);
     std::filesystem::remove_all(name);
   }
+  if (is_wanted("copy")) copy_long_batch();
+  if (is_wanted("groups")) train_groups("groups of columns");
   if (is_wanted("run")) compare_runs("run", true);
   if (is_wanted("given")) compare_runs("given contexts", false);
   using Kernel = CudaUniformKernel<Adam>;

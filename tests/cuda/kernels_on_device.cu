@@ -154,6 +154,14 @@ void compare(std::string_view name, const Hyperparameters& parameters) {
       name, parameters);
 }
 
+/// CudaWarpKernel with the switch WORDLOOM_CUDA_HOT_OUTPUTS.
+struct HotMethod : cuda::CudaMethod {
+  template <int R, class Use>
+  static void with_launch(const cuda::Sampling&, Use use) {
+    use(cuda::WarpLaunch<cuda::WarpScheme<11, 16, 4>, R>());
+  }
+};
+
 }  // namespace
 
 int main(int argc, char** argv) try {
@@ -198,6 +206,8 @@ int main(int argc, char** argv) try {
                                                                            parameters(128, 5));
   compare<SharedNegative, CudaWarpKernel, WarpScheme<11>, 1, HostTeam<32>>("warp",
                                                                            parameters(20, 5));
+  compare<SharedNegative, cuda::CudaKernel<HotMethod, SharedNegative>, WarpScheme<11>, 2,
+          HostTeam<32>>("warp, hot outputs", parameters(64, 5));
   compare<SharedNegative, CudaWarpKernel, SharedWarpScheme, 10, HostTeam<32>>("warp",
                                                                               parameters(300, 8));
   compare<GroupedWindow, CudaWarpKernel, cuda::GroupedWarpScheme<3, 2, 7>, 2, HostTeam<32>>(

@@ -77,6 +77,8 @@ TEST_CASE("WarpScheme equals its oracle", "[cuda]") {
   for_each_case(64, [](const Case& task) {
     check<WarpScheme<11>, 2, HostTeam<32>>(task, &Oracle::warp_scheme, 5);
     check<SharedWarpScheme, 2, HostTeam<32>>(task, &Oracle::shared_warp_scheme);
+    // One warp sees its own additions at once, also where a row has not had enough of them.
+    check<WarpScheme<11, 9, 3>, 2, HostTeam<32>>(task, &Oracle::warp_scheme, 5);
   });
   for (const std::size_t length : lengths) {
     check<WarpScheme<7>, 4, HostTeam<32>>(Case(length, 5, 5, true, 128), &Oracle::warp_scheme);

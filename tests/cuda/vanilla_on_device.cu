@@ -89,6 +89,28 @@ void compare(const std::string& name, std::size_t dimension, std::size_t batch,
          differs < tolerance && same_matrices(device.model, again.model));
 }
 
+#ifdef WORDLOOM_EMULATED_CUDA
+/// The host waits for a batch a fixed number of times, whatever the number of its minibatches.
+void count_waits() {
+  const Hyperparameters parameters{.dimension = 20};
+  Model model = random_model(vocabulary(), parameters.dimension);
+  auto run = CudaVanillaKernel<Sgd>{.batch = 20}.start(Hogwild{.window = Window::fixed(1)},
+                                                       parameters, model);
+  std::size_t waits = 0;
+  for (std::size_t i = 0; i < 3; ++i) {
+    const std::size_t before = emu::World::get().waits;
+    run->submit(some_sentences(1, 60), i, 0.05, 0.04);
+    waits = emu::World::get().waits - before;
+    loss_of_next(*run);
+  }
+  run->flush();
+  run->download(model);
+  // A copy to memory that is not pinned is waited for twice, unless EMU_PAGEABLE_LATE.
+  std::printf("waits of the host for a batch: %zu\n", waits);
+  report("waits", waits > 0 && waits <= 2);
+}
+#endif
+
 /// Trains by a trainer, two epochs, of which the second finds its sentences on the device.
 Trained train(Hyperparameters parameters, std::size_t batch) {
   const auto corpus = EncodedCorpus::from_sentences(random_sentences(60, 20, words), vocabulary());
@@ -127,6 +149,9 @@ int test() {
   if (is_wanted("single"))
     compare<Adam>("single pairs", 20, 1, Hogwild{.window = Window::fixed(1)}, adam);
   if (is_wanted("largest")) compare<Sgd>("the largest batch", 20, 65536, fixed);
+#ifdef WORDLOOM_EMULATED_CUDA
+  if (is_wanted("waits")) count_waits();
+#endif
   if (is_wanted("trainer")) {
     const Hyperparameters parameters{.dimension = 20, .learning_rate = 0.01, .epochs = 2};
     const Trained host = train_on_host(parameters, 256), device = train(parameters, 256);

@@ -44,6 +44,7 @@ struct World {
   std::map<char*, std::size_t> unopened;  // of the device, see allocate
   std::map<const void*, std::size_t> shared_limits;
   std::size_t used = 0;
+  std::size_t waits = 0;  // calls of the host that wait for a device
   std::thread::id holder;  // who holds the runtime's lock, which other threads' calls wait for
   static World& get() {
     static World* const w = new World;  // never goes, as destructors of others need it
@@ -90,6 +91,7 @@ inline Lock lock() {
 }
 template <class Done>
 void until(Lock& l, Done done, const char* what, int patience = 600'000) {
+  ++World::get().waits;
   int idle = 0;
   while (!done()) {
     if (World::get().step()) {

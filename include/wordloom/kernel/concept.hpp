@@ -155,6 +155,7 @@ concept TrainsColumns = OnDevice<K> &&
     requires(typename K::Run& run, std::span<const WordId> words,
              const std::vector<WordId>& contexts, Model& model, std::size_t i, double rate) {
   run.set_words(words, std::pair(i, i));
+  { run.columns_in_flight() } -> std::convertible_to<std::size_t>;
   { run.finds_contexts() } -> std::convertible_to<bool>;
   run.begin_column(i, i, contexts);
   run.train(Block::Sides::inputs, rate);
@@ -224,7 +225,8 @@ concept TrainsColumns = OnDevice<K> &&
 /// On a device, for samplers that train columns: `run.set_words(words, parts)` sets the words of a
 /// column, and `run.set_contexts(lists)` the lists in which its contexts are found; then, for each
 /// column, `run.begin_column(number, in_epoch, contexts)`, `run.train(step, rate)` for each side,
-/// and `run.end_column()`. See ColumnKernel.
+/// and `run.end_column()`, with at most `run.columns_in_flight()` columns that have not been waited
+/// for. See ColumnKernel.
 template <class K>
 concept UpdateKernel = std::copy_constructible<K> &&
     ((!detail::OnDevice<K> && detail::MakesWorkers<K> &&
@@ -237,13 +239,12 @@ template <class K>
 constexpr bool require_kernel() {
   static_assert(std::copy_constructible<K>, "wordloom: this UpdateKernel cannot be copied");
   if constexpr (OnDevice<K>) {
-    static_assert(
-        TrainsBatches<K> || TrainsColumns<K>,
-        "wordloom: this UpdateKernel on a device lacks min_words, or its Run lacks "
-        "batch_words(), keeps(index), submit(const SentenceBatch&, epoch, first_rate, "
-        "last_rate), wait(), replica() or download(Model&); or, of one that trains "
-        "columns, set_words(words, parts), finds_contexts(), begin_column(number, in_epoch, "
-        "contexts), train(step, rate) or end_column()");
+    static_assert(TrainsBatches<K> || TrainsColumns<K>,
+                  "wordloom: this UpdateKernel on a device lacks min_words, or its Run lacks "
+                  "batch_words(), keeps(index), submit(const SentenceBatch&, epoch, first_rate, "
+                  "last_rate), wait(), replica() or download(Model&); or, of one that trains "
+                  "columns, set_words(words, parts), columns_in_flight(), finds_contexts(), "
+                  "begin_column(number, in_epoch, contexts), train(step, rate) or end_column()");
     static_assert(
         !requires(typename K::Run & any) { any.finish(); },
         "wordloom: the finish() of this UpdateKernel's Run is now called flush()");

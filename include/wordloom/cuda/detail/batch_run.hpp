@@ -81,7 +81,11 @@ class BatchRun {
   /// Returns whether a batch is on the device, so that its words need not be given again.
   bool keeps(std::size_t index) const noexcept { return index < kept_.size(); }
   /// Waits for the first batch in flight.
-  Trained wait() { return slots_[waited_++ % 2].wait(); }
+  Trained wait() {
+    auto& slot = slots_[waited_++ % 2];
+    slot.wait();
+    return slot.trained();
+  }
 
  protected:
   template <class T>

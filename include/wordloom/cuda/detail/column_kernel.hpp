@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -83,7 +84,8 @@ struct ColumnKernel {
 };
 
 /// A run of training; not thread-safe. The calls for each column: begin, train(inputs),
-/// train(outputs), end, and later wait, with at most two columns in flight.
+/// train(outputs), end, and later wait, with at most columns_in_flight() of them in flight. Columns
+/// are waited for in groups, so that the device has work while the host sleeps.
 template <class Machine, class RowSizes, class Optimizer>
 class ColumnKernel<Machine, RowSizes, Optimizer>::Run {
   template <class T>
@@ -118,8 +120,14 @@ class ColumnKernel<Machine, RowSizes, Optimizer>::Run {
     column_.word_count = static_cast<std::uint32_t>(words.size());
     column_.first_part = static_cast<std::uint32_t>(parts.first);
     parts_ = parts;
-    for (auto& contexts : contexts_) contexts = Array<std::uint32_t>(words.size(), "the words");
+    group_ =
+        std::clamp<std::size_t>(Machine::Slot::staged_words / (words.size() + 1), 1, max_group);
+    contexts_ = Array<std::uint32_t>(columns_in_flight() * words.size(), "the words");
   }
+  /// Returns the maximum number of columns in flight: two groups, each of up to 16 columns and
+  /// about a million words, so that the device has work for milliseconds and a stop is not delayed
+  /// longer.
+  std::size_t columns_in_flight() const noexcept { return 2 * group_; }
   /// Gives the device the contexts of all words, in which it then finds those of a column itself.
   /// They must stay until a column has been waited for. Throws DeviceError if they do not fit.
   void set_contexts(const detail::WordContextLists& lists) {
@@ -138,22 +146,28 @@ class ColumnKernel<Machine, RowSizes, Optimizer>::Run {
   void begin_column(std::uint64_t number, std::size_t in_epoch,
                     const std::vector<WordId>& contexts) {
     machine_.make_current();
-    const std::size_t place = submitted_++ % 2;
-    column_.contexts = contexts_[place].data();
+    const std::size_t place = submitted_ % columns_in_flight();
+    auto& slot = slot_of(submitted_);
+    if (submitted_ % group_ == 0) {
+      BatchView sums{};
+      slot.begin(sums, machine_);
+      column_.loss = sums.loss;
+    } else {
+      column_.loss += 2;
+    }
+    WordId* const to = contexts_.data() + (finds_contexts() ? 0 : place * column_.word_count);
+    column_.contexts = to;
     column_.column = number;
     column_.in_epoch = static_cast<std::uint32_t>(in_epoch);
-    BatchView sums{};
-    slots_[place].begin(sums, machine_);
-    column_.loss = sums.loss;
     if (finds_contexts()) {
       const std::size_t first = detail::ColumnParts{column_.word_count}.first_word(parts_.first);
       const std::size_t end = detail::ColumnParts{column_.word_count}.first_word(parts_.second);
       machine_.run((end - first + 31) / 32,
                    FindContexts{all_contexts_, static_cast<std::uint32_t>(first),
-                                static_cast<std::uint32_t>(end), number, contexts_[place].data()});
+                                static_cast<std::uint32_t>(end), number, to});
     } else {
       batch_.words.assign(contexts.begin(), contexts.end());
-      slots_[place].copy(batch_, contexts_[place].data(), machine_);
+      slot.copy(batch_, to, machine_);
     }
   }
   /// Starts a step of the column, which changes one side of the model.
@@ -173,9 +187,20 @@ class ColumnKernel<Machine, RowSizes, Optimizer>::Run {
                    Work{column_, step_, model_.state(moving)});
     });
   }
-  void end_column() { slots_[(submitted_ - 1) % 2].end(machine_); }
-  /// Waits for the first column in flight.
-  Trained wait() { return slots_[waited_++ % 2].wait(); }
+  void end_column() {
+    if (++submitted_ % group_ == 0) end_group();
+  }
+  /// Waits for the first column in flight, and for the others of its group that have been
+  /// submitted.
+  Trained wait() {
+    const std::size_t column = waited_++;
+    if (column == ended_) end_group();
+    if (column == arrived_) {
+      slot_of(column).wait();
+      arrived_ = (std::min)(ended_, (column / group_ + 1) * group_);
+    }
+    return slot_of(column).trained(column % group_);
+  }
 
   /// Returns all matrices on the device, whose work follows the submitted work.
   Replica replica() { return {machine_, model_.all()}; }
@@ -188,6 +213,14 @@ class ColumnKernel<Machine, RowSizes, Optimizer>::Run {
   }
 
  private:
+  static constexpr std::size_t max_group = 16;
+
+  typename Machine::Slot& slot_of(std::size_t column) { return slots_[column / group_ % 2]; }
+  /// Starts to copy the losses of all columns so far to the host.
+  void end_group() {
+    slot_of(submitted_ - 1).end(machine_);
+    ended_ = submitted_;
+  }
   template <class AnyArray, class Range>
   auto* upload(AnyArray& to, const Range& from, const char* what) {
     to = AnyArray(from.size(), what);
@@ -208,10 +241,13 @@ class ColumnKernel<Machine, RowSizes, Optimizer>::Run {
   Array<detail::ContextList> lists_;
   Array<std::uint16_t> short_ids_;
   Array<WordId> long_ids_;
-  Array<std::uint32_t> contexts_[2];  // [words] of the columns in flight
-  detail::SentenceBatch batch_;       // contexts that are being copied
-  typename Machine::Slot slots_[2];   // of the columns in flight
-  std::size_t submitted_ = 0, waited_ = 0;
+  Array<std::uint32_t> contexts_;  // [columns in flight x words]; the device finds them in row 0
+  detail::SentenceBatch batch_;    // contexts that are being copied
+  using Slot = typename Machine::Slot;
+  Slot slots_[2] = {Slot(max_group), Slot(max_group)};  // of the groups in flight
+  std::size_t group_ = 1;                               // columns of a group
+  // Numbers of columns: of those in `ended_`, losses are on their way; `arrived_` waited for.
+  std::size_t submitted_ = 0, ended_ = 0, arrived_ = 0, waited_ = 0;
 };
 
 }}}  // namespace wordloom::WORDLOOM_ABI::cuda

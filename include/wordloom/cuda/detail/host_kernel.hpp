@@ -23,20 +23,26 @@ struct HostMachine : detail::HostMemory {
   using Numbers = Array<std::uint32_t>;
   struct Device {};
   using Queue = HostMachine;
-  /// The memory of a batch in flight.
+  /// The memory of a batch in flight, or of a group of columns.
   struct Slot {
-    double loss[2];
+    static constexpr std::size_t staged_words = std::size_t{1} << 20;  // as CudaMachine's
+    std::vector<double> loss, loss_on_host;
+
+    explicit Slot(std::size_t losses = 1) : loss(2 * losses) {}
 
     static void copy(const detail::SentenceBatch& batch, std::uint32_t* to, const HostMachine&) {
       batch.for_each_part([&](auto part) { to = std::copy(part.begin(), part.end(), to); });
       std::copy(batch.ends.begin(), batch.ends.end(), to);
     }
     void begin(BatchView& batch, const HostMachine&) {
-      loss[0] = loss[1] = 0;
-      batch.loss = loss;
+      std::fill(loss.begin(), loss.end(), 0.0);
+      batch.loss = loss.data();
     }
-    static void end(const HostMachine&) {}
-    Trained wait() const { return {loss[0], loss[1]}; }
+    void end(const HostMachine&) { loss_on_host = loss; }
+    static void wait() noexcept {}
+    Trained trained(std::size_t i = 0) const {
+      return {loss_on_host[2 * i], loss_on_host[2 * i + 1]};
+    }
   };
 
   template <class Work>

@@ -102,31 +102,38 @@ struct CudaMachine::Queue : private CudaStreams, CudaMachine {
   void settle() const noexcept { (void)cudaStreamSynchronize(stream); }
 };
 
-/// The memory that one batch in flight needs. There are two, so that a batch can be staged and
-/// copied while another is trained.
+/// The memory that one batch in flight, or a group of columns, needs. There are two, so that a
+/// batch can be staged and copied while another is trained.
 class CudaMachine::Slot {
  public:
+  /// `losses`: the batches or columns that are waited for together.
+  explicit Slot(std::size_t losses = 1) : loss_(2 * losses), loss_on_host_(2 * losses) {}
+
   /// Copies a batch to the device in parallel to other work, which waits for it from here on.
   void copy(const detail::SentenceBatch& batch, std::uint32_t* to, const CudaMachine& machine) {
     std::size_t filled = 0;
     const auto flush = [&] {
       if (filled == 0) return;
-      copy_async(to, staged_.data(), filled, machine.copies);
+      copy_async(to, staged_.data() + staged_end_, filled, machine.copies);
       copied_.record(machine.copies);
+      staged_end_ += filled;
       to += std::exchange(filled, 0);
     };
     const auto stage = [&](std::span<const std::uint32_t> part) {
       while (!part.empty()) {
-        if (filled == 0) copied_.wait();  // for the piece before
-        const std::size_t size = (std::min)(staged_.size() - filled, part.size());
-        std::copy_n(part.data(), size, staged_.data() + filled);
+        if (staged_end_ == staged_.size()) {
+          copied_.wait();  // for all that is staged
+          staged_end_ = 0;
+        }
+        const std::size_t free = staged_.size() - staged_end_ - filled;
+        const std::size_t size = (std::min)(free, part.size());
+        std::copy_n(part.data(), size, staged_.data() + staged_end_ + filled);
         part = part.subspan(size);
         filled += size;
-        if (filled == staged_.size()) flush();
+        if (size == free) flush();
       }
     };
     batch.for_each_part(stage);
-    flush();
     stage(batch.ends);
     flush();
     copied_.hold(machine.stream);
@@ -135,24 +142,31 @@ class CudaMachine::Slot {
   void begin(BatchView& batch, const CudaMachine& machine) {
     batch.loss = loss_.data();
     batch.next = next_.data();
-    check(cudaMemsetAsync(batch.loss, 0, 2 * sizeof(double), machine.stream));
+    check(cudaMemsetAsync(batch.loss, 0, loss_.size() * sizeof(double), machine.stream));
   }
   void end(const CudaMachine& machine) {
-    copy_async(loss_on_host_.data(), loss_.data(), 2, machine.stream);
+    copy_async(loss_on_host_.data(), loss_.data(), loss_.size(), machine.stream);
     done_.record(machine.stream);
   }
-  Trained wait() const {
+  /// Waits for all work of this slot.
+  void wait() {
     done_.wait();
-    return {loss_on_host_.data()[0], loss_on_host_.data()[1]};
+    staged_end_ = 0;
+  }
+  /// Returns loss `i`, which must have been waited for.
+  Trained trained(std::size_t i = 0) const {
+    return {loss_on_host_.data()[2 * i], loss_on_host_.data()[2 * i + 1]};
   }
 
- private:
-  static constexpr std::size_t staged_words = std::size_t{1} << 20;
   // The size is fixed, because allocating or freeing pinned memory may wait for a sum in flight.
+  static constexpr std::size_t staged_words = std::size_t{1} << 20;
+
+ private:
   PinnedArray<std::uint32_t> staged_{staged_words, "a batch"};
+  std::size_t staged_end_ = 0;  // words of it that may still be copied
   DeviceArray<std::uint32_t> next_{1};
-  DeviceArray<double> loss_{2};
-  PinnedArray<double> loss_on_host_{2};
+  DeviceArray<double> loss_;
+  PinnedArray<double> loss_on_host_;
   Event copied_, done_;
 };
 

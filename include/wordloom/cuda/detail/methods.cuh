@@ -26,8 +26,8 @@ namespace wordloom { inline namespace WORDLOOM_ABI { namespace cuda {
 /// and is chosen so that none spill.
 template <class Scheme, int R>
 inline constexpr unsigned min_blocks = 1;
-template <>
-inline constexpr unsigned min_blocks<WarpScheme<7>, 4> = 3;
+template <unsigned hot, unsigned additions>
+inline constexpr unsigned min_blocks<WarpScheme<7, hot, additions>, 4> = 3;
 
 /// Trains all sentences, each by one Team, as many at a time as there are teams in the grid; or all
 /// words, if the scheme is a WordAtATime, or all parts of the batch. A block holds one team, or
@@ -165,6 +165,20 @@ struct RingMethod : CudaMethod, RingSamplers {
   }
 };
 
+/// To be measured: the number of the most frequent outputs whose additions each warp of
+/// CudaWarpKernel collects, 0 (none) to 32, and how many of them, see HotOutputs. Each takes a row
+/// of shared memory for each sentence in flight: 16 rows of 128 floats are 64 KiB of a
+/// multiprocessor, which has 227 and uses 57.
+#ifndef WORDLOOM_CUDA_HOT_OUTPUTS
+#define WORDLOOM_CUDA_HOT_OUTPUTS 0
+#endif
+#ifndef WORDLOOM_CUDA_HOT_ADDITIONS
+#define WORDLOOM_CUDA_HOT_ADDITIONS 4
+#endif
+template <unsigned places>
+using WarpSchemeOfKernel =
+    WarpScheme<places, WORDLOOM_CUDA_HOT_OUTPUTS, WORDLOOM_CUDA_HOT_ADDITIONS>;
+
 /// WarpScheme if registers can hold the rows of a window, else SharedWarpScheme; for groups,
 /// GroupedWarpScheme.
 struct WarpMethod : CudaMethod {
@@ -181,9 +195,9 @@ struct WarpMethod : CudaMethod {
     }
     const std::uint32_t places = 2 * sampling.max_reach + 1;
     if constexpr (R <= 8)
-      if (places <= 7) return use(WarpLaunch<WarpScheme<7>, R>());
+      if (places <= 7) return use(WarpLaunch<WarpSchemeOfKernel<7>, R>());
     if constexpr (R <= 4)
-      if (places <= 11) return use(WarpLaunch<WarpScheme<11>, R>());
+      if (places <= 11) return use(WarpLaunch<WarpSchemeOfKernel<11>, R>());
     use(WarpLaunch<SharedWarpScheme, R>());
   }
 };

@@ -145,6 +145,28 @@ struct HostTeam {
   WORDLOOM_BOTH void load_own(Lanes<float> (&x)[R], const float* row) const {
     load(x, row);
   }
+  /// These three are for a row in each thread, of which it has its part, in the threads where
+  /// `is_there` is true: they add such rows in memory that only this team uses to `x`, or `x` to
+  /// such rows, there or of the model.
+  template <std::size_t R>
+  WORDLOOM_BOTH void add_own_to(Lanes<float> (&x)[R], const Lanes<float*>& row,
+                                const Lanes<bool>& is_there) const {
+    for (std::size_t r = 0; r < R; ++r)
+      for (int l = 0; l < threads; ++l)
+        if (is_there.lane[l]) x[r].lane[l] += row.lane[l][at(r, l)];
+  }
+  template <std::size_t R>
+  WORDLOOM_BOTH void add_to_own(const Lanes<float*>& row, const Lanes<float> (&x)[R],
+                                const Lanes<bool>& is_there) const {
+    for (std::size_t r = 0; r < R; ++r)
+      for (int l = 0; l < threads; ++l)
+        if (is_there.lane[l]) row.lane[l][at(r, l)] += x[r].lane[l];
+  }
+  template <std::size_t R>
+  WORDLOOM_BOTH void add_if(const Lanes<float*>& row, const Lanes<float> (&x)[R],
+                            const Lanes<bool>& is_there) const {
+    add_to_own(row, x, is_there);
+  }
   template <std::size_t R>
   WORDLOOM_BOTH void store_own(float* row, const Lanes<float> (&x)[R]) const {
     for (std::size_t r = 0; r < R; ++r)

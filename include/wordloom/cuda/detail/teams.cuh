@@ -145,6 +145,27 @@ class DeviceTeam {
         atomic_add(at, value);
       });
   }
+  template <int R>
+  __device__ __forceinline__ void add_own_to(float (&x)[R], const float* row, bool is_there) const {
+    if (!is_there) return;
+    float own[R];
+    load_own(own, row);
+#pragma unroll
+    for (int r = 0; r < R; ++r) x[r] += own[r];
+  }
+  template <int R>
+  __device__ __forceinline__ void add_to_own(float* row, const float (&x)[R], bool is_there) const {
+    if (!is_there) return;
+    float sum[R];
+    load_own(sum, row);
+#pragma unroll
+    for (int r = 0; r < R; ++r) sum[r] += x[r];
+    store_own(row, sum);
+  }
+  template <int R>
+  __device__ __forceinline__ void add_if(float* row, const float (&x)[R], bool is_there) const {
+    if (is_there) add(row, x);
+  }
   __device__ __forceinline__ Quad load_quad(const float* from) const {
     return std::bit_cast<Quad>(__ldcg(reinterpret_cast<const float4*>(from)));
   }

@@ -137,7 +137,9 @@ class VanillaKernel<Machine, Sorter, RowSizes, Optimizer>::Run : public BatchRun
 
   /// Trains a batch of sentences, with a learning rate that goes from `first_rate` to `last_rate`,
   /// in minibatches of its pairs, and keeps the rest for the next batch. The batch may be changed
-  /// afterwards. Waits for the batch before, then for the number of pairs.
+  /// afterwards. Waits once for the number of pairs, and so for the batch before; for a larger
+  /// batch than any before, twice. Its minibatches are then submitted without waiting for the
+  /// device.
   void submit(const detail::SentenceBatch& given, std::size_t epoch, double first_rate,
               double last_rate) {
     this->submit_by(given, epoch, first_rate, last_rate,
@@ -181,7 +183,10 @@ class VanillaKernel<Machine, Sorter, RowSizes, Optimizer>::Run : public BatchRun
   /// Lists the pairs of a batch with `words` words before subsampling, and returns their number.
   std::size_t list_pairs(const BatchView& batch, std::size_t words) {
     if (words == 0) return 0;
-    machine_.wait();  // for the batch before, which uses what may grow
+    if (words > most_words_) {
+      machine_.wait();  // for the batch before, which uses what may grow
+      most_words_ = words;
+    }
     grow(pair_ends_, words);
     grow(sentence_of_, words);
     machine_.run(batch.sentences,
@@ -241,6 +246,7 @@ class VanillaKernel<Machine, Sorter, RowSizes, Optimizer>::Run : public BatchRun
   DeviceModel<Machine, Optimizer> model_;
   ModelView view_{};
   Sorter sorter_;
+  std::size_t most_words_ = 0;       // of a batch so far
   Numbers pair_ends_, sentence_of_;  // [words] of a batch
   Numbers pairs_;                    // [pairs x 2] of a batch, see ListPairs
   Array<std::uint32_t> entry_rows_, sorted_rows_, sorted_entries_, pieces_, piece_count_;

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include <wordloom/cuda/detail/draws.hpp>
+#include <wordloom/cuda/detail/hot_outputs.hpp>
 #include <wordloom/cuda/detail/sentence.hpp>
 #include <wordloom/cuda/detail/warp_sums.hpp>
 
@@ -13,12 +14,12 @@ namespace wordloom { inline namespace WORDLOOM_ABI { namespace cuda {
 /// around the centre stay in registers from when they enter the widest window until they leave it,
 /// `places` of them (an odd number). The outputs of a window are scored against all of them at
 /// once, six at a time, before any of these pairs changes a row, as in pWord2Vec (Ji et al. 2016).
-/// For windows of up to `places` / 2 words on each side.
-template <unsigned places>
+/// For windows of up to `places` / 2 words on each side. `hot`, `additions`: see HotOutputs.
+template <unsigned places, unsigned hot = 0, unsigned additions = 4>
 class WarpScheme {
  public:
   static constexpr std::size_t floats_of_own(const Sampling&, std::size_t row) {
-    return (places + 1) * row + gradient_floats + output_floats;
+    return (places + 1 + hot) * row + gradient_floats + output_floats;
   }
 
   template <class Task>
@@ -33,6 +34,7 @@ class WarpScheme {
         task.memory + places * Task::row_size;  // not a context, so not in `rows`
     float* const gradient = center_row + Task::row_size;
     GroupedOutputs<Task> outputs(task, gradient + gradient_floats);
+    HotOutputs<Task, hot, additions> hot_outputs(task, gradient + gradient_floats + output_floats);
     Reaches<Task> reaches(task);
     // The place of the gradients of a thread's sums: those of context j begin at 8 j. A sum that a
     // lower thread has too goes to a place that is not read.
@@ -106,6 +108,7 @@ class WarpScheme {
       const std::uint32_t active = ((std::uint32_t{1} << (before + after)) - 1) << (side - before);
       const auto meet = [&]<bool all>(std::uint32_t number) {
         WORDLOOM_MARK(all ? 6 : 7);
+        if constexpr (hot > 0) hot_outputs.complete(y, outputs.words(number));
         typename Team::template Lanes<float> sums[pairs];
         Row change[group];
         const auto is_active = [&](std::uint32_t j) { return all || (active >> j & 1u) != 0; };
@@ -149,8 +152,12 @@ class WarpScheme {
             for (unsigned k = 0; k < group; ++k) add_scaled(x, of_j(team, k), y[k]);
           }
         words = outputs.words(number);  // read again, which takes fewer registers than keeping them
-        WORDLOOM_UNROLL
-        for (unsigned k = 0; k < group; ++k) team.add(row_of(k), change[k]);
+        if constexpr (hot > 0) {
+          hot_outputs.add(words, change);
+        } else {
+          WORDLOOM_UNROLL
+          for (unsigned k = 0; k < group; ++k) team.add(row_of(k), change[k]);
+        }
         team.warp_barrier();
       };
       constexpr std::uint32_t everything = (std::uint32_t{1} << contexts) - 1;
@@ -167,6 +174,7 @@ class WarpScheme {
       }
       if (task.sentence.with_loss) task.loss.examples += static_cast<float>(before + after);
     }
+    hot_outputs.end();
     team.load_own(rows[side], center_row);
     WORDLOOM_UNROLL
     for (unsigned i = 0; i <= side; ++i)

@@ -26,19 +26,19 @@ concept HasColumns = requires(const C& corpus, std::span<WordId> to) {
 };
 
 /// Training column by column, each in two steps (see UniformMatrix), by the threads of HostColumns
-/// or by a kernel on a device, which has two columns in flight.
+/// or by a kernel on a device, which has several columns in flight.
 ///
 /// Each of several ranks trains its share of the parts of a column, and the SyncPolicy gives
 /// changed rows to all ranks (`share_rows`): any number of ranks gives the same bits.
 template <class Corpus, class Engine, class Encoder, class Run>
 class ColumnLoop : StepLoop<Engine, Run> {
   using Base = StepLoop<Engine, Run>;
-  using Base::engine_, Base::run_, Base::at_;
+  using Base::engine_, Base::run_, Base::at_, Base::max_in_flight_;
   static constexpr bool on_host = requires { Engine::on_host; };
 
  public:
   ColumnLoop(const Corpus& corpus, Engine& engine, Encoder& encoder, Run& run)
-      : Base(engine, run, on_host ? 1 : 2),
+      : Base(engine, run, 1),
         corpus_(corpus),
         encoder_(encoder),
         words_(corpus.words()),
@@ -48,6 +48,7 @@ class ColumnLoop : StepLoop<Engine, Run> {
 
   void train() {
     engine_.set_words(words_, own_);
+    if constexpr (!on_host) max_in_flight_ = engine_.columns_in_flight();
     if constexpr (requires { engine_.set_contexts(*corpus_.lists()); })
       if (corpus_.lists() != nullptr) engine_.set_contexts(*corpus_.lists());
     run_.synchronise(progress());

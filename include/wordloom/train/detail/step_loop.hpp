@@ -53,6 +53,7 @@ class StepLoop {
   Engine& engine_;
   Run& run_;
   Checkpoint::Thread at_;  // the next step, by the sentences or columns of its epoch before it
+  std::size_t max_in_flight_;
 
  private:
   struct Step {
@@ -69,7 +70,6 @@ class StepLoop {
         step.epoch, step.rate, run_.model);
   }
 
-  const std::size_t max_in_flight_;
   std::deque<Step> in_flight_;
 };
 
