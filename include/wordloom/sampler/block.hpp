@@ -94,7 +94,7 @@ struct Block {
   Sides update = Sides::both;
   /// True if each input is scored and trained before the next, which sees its changes: the block is
   /// a sequence of blocks of one input. Trainers split it for workers without `trains_in_turn`, so
-  /// that any kernel takes it. Of rows, without bags, pairs and weights, and changes both sides.
+  /// that any kernel takes it. Such a block has no bags, pairs and weights and changes both sides.
   bool in_turn = false;
   BagGradient bag_gradient = BagGradient::mean;
   /// True if a bag of all `inputs` replaces the bags that each lack one of them. Implied by

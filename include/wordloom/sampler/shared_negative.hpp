@@ -24,8 +24,8 @@ struct BasicSharedNegative {
   /// 0: a window is scored before it changes rows. Otherwise its context words are trained one
   /// after the other, and at most this many share negatives (Block::in_turn). At a high learning
   /// rate the many gradients of a wide window, all of the rows before it, overshoot in the targets.
-  /// In turn, vectors are those of Hogwild, where each pair has negatives of its own
-  /// (benchmarks/results/node2vec-defaults.md).
+  /// Trained in turn, walks give the scores of Hogwild, where each pair has negatives of its own
+  /// (benchmarks/results/node2vec-defaults.md); texts were not measured.
   std::size_t block_contexts = 0;
 
   static BasicSharedNegative from(const Hyperparameters& parameters) {

@@ -23,13 +23,13 @@ class JoinedNodes {
     return a != b;
   }
 
+ private:
   /// Returns the first node of the set of a node.
   WordId first_of(WordId node) {
     while (parents_[node] != node) node = parents_[node] = parents_[parents_[node]];
     return node;
   }
 
- private:
   std::vector<WordId> parents_;
 };
 
