@@ -81,7 +81,8 @@ void check_values(MpiRanks& ranks, std::size_t count) {
 std::size_t sum_quantised(MpiRanks& ranks, std::size_t count) {
   constexpr std::size_t columns = 64;
   std::vector<float> values(columns), sent(columns), errors((count / ranks.size() + 1) * columns);
-  detail::QuantisedRows rows{nullptr, count, columns, 4, errors.data()};
+  const auto signs = detail::QuantisedRows::random_signs(columns, 1);
+  detail::QuantisedRows rows{nullptr, count, columns, 4, signs.data(), errors.data()};
   std::vector<std::byte> bytes(rows.size_bytes());
   rows.data = bytes.data();
   for (std::size_t i = 0; i < count; ++i) {

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -65,14 +66,69 @@ TEST_CASE("values are quantised to the codes of plain arithmetic", "[sync]") {
     }
 }
 
+TEST_CASE("rows are rotated as by plain arithmetic, and back", "[sync]") {
+  const auto functions = simd::row_change_functions();
+  for (const std::size_t size : {1u, 2u, 3u, 4u, 7u, 8u, 16u, 31u, 33u, 100u, 128u, 300u}) {
+    const auto signs = QuantisedRows::random_signs(size, size);
+    const auto values = random_values(size, size);
+    std::size_t part = 1;
+    while (2 * part <= size) part *= 2;
+    // Row i of a Hadamard matrix has -1 in column k if i and k have an odd number of bits in
+    // common.
+    std::vector<double> expected(values.begin(), values.end());
+    for (const std::size_t first : {std::size_t{0}, size - part}) {
+      std::vector<double> sums(part);
+      for (std::size_t i = 0; i < part; ++i)
+        for (std::size_t k = 0; k < part; ++k)
+          sums[i] += expected[first + k] * double{signs[(first == 0 ? 0 : part) + k]} *
+                     (std::popcount(i & k) % 2 == 0 ? 1 : -1);
+      std::ranges::copy(sums, expected.begin() + static_cast<std::ptrdiff_t>(first));
+      if (part == size) break;
+    }
+    std::vector<float> rotated = values;
+    functions.rotate(rotated.data(), signs.data(), size);
+    for (std::size_t i = 0; i < size; ++i)
+      if (double{rotated[i]} != Approx(expected[i]).margin(1e-5)) FAIL(size << ", value " << i);
+    CHECK(dot(rotated, rotated) == Approx(dot(values, values)).epsilon(1e-5));
+    functions.rotate_back(rotated.data(), signs.data(), size);
+    for (std::size_t i = 0; i < size; ++i)
+      if (rotated[i] != Approx(values[i]).margin(1e-5)) FAIL(size << ", value " << i << " of back");
+  }
+}
+
+TEST_CASE("a value that is far out each time arrives in time", "[sync]") {
+  constexpr std::size_t size = 100;
+  for (const unsigned bits : {1u, 2u, 4u, 8u}) {
+    std::vector<std::byte> row(QuantisedRows::bytes_of_row(size, bits));
+    std::vector<float> left(size), sent(size);
+    double arrived = 0;
+    for (std::uint64_t exchange = 1; exchange <= 50; ++exchange) {
+      const auto signs = QuantisedRows::random_signs(size, exchange);
+      const QuantisedRows rows{row.data(), 2, size, bits, signs.data()};
+      std::vector<float> values = random_values(size, exchange);
+      values[7] = 30;
+      for (std::size_t i = 0; i < size; ++i) left[i] += values[i];
+      values = left;
+      rows.encode(row.data(), values.data(), 1, sent.data());
+      for (std::size_t i = 0; i < size; ++i) left[i] -= sent[i];
+      arrived += double{sent[7]};
+    }
+    INFO("bits " << bits);
+    // Without a rotation 4 bits leave 30 for later and 1 bit 943, with one for all exchanges 1
+    // bit 41.
+    CHECK(50 * 30 - arrived < 10);
+  }
+}
+
 TEST_CASE("a quantised row keeps its count, and its scale has the least squared error", "[sync]") {
   for (const unsigned bits : {1u, 2u, 4u, 8u})
     for (const std::size_t size : {1u, 7u, 100u, 128u}) {
       std::vector<float> values = random_values(size, 5 * bits + size), sent(size), got(size);
       values[size / 2] *= 20;  // far out
       std::vector<std::byte> row(QuantisedRows::bytes_of_row(size, bits));
-      const QuantisedRows rows{row.data(), 2, size, bits};
-      rows.encode(row.data(), values.data(), 40'001, sent.data());
+      const auto signs = QuantisedRows::random_signs(size, bits);
+      const QuantisedRows rows{row.data(), 2, size, bits, bits == 2 ? nullptr : signs.data()};
+      rows.encode(row.data(), std::vector(values).data(), 40'001, sent.data());
       rows.decode(row.data(), got.data());
       CHECK(got == sent);
       CHECK(QuantisedRows::changed(row.data()) == 40'001);
@@ -98,7 +154,8 @@ TEST_CASE("sums of quantised rows and their errors make up what ranks sent", "[s
     std::vector<std::vector<float>> sent(ranks, std::vector<float>(count * columns));
     ThreadRanks::run(ranks, [&](ThreadRanks self) {
       const std::size_t r = self.rank();
-      QuantisedRows rows{nullptr, count, columns, 2, errors[r].data()};
+      const auto signs = QuantisedRows::random_signs(columns, 3);
+      QuantisedRows rows{nullptr, count, columns, 2, signs.data(), errors[r].data()};
       bytes[r].resize(rows.size_bytes());
       rows.data = bytes[r].data();
       for (std::size_t i = 0; i + 1 < count; ++i)
@@ -109,7 +166,8 @@ TEST_CASE("sums of quantised rows and their errors make up what ranks sent", "[s
       self.begin_sum(rows);
       self.wait();
     });
-    const QuantisedRows rows{bytes[0].data(), count, columns, 2};
+    const auto signs = QuantisedRows::random_signs(columns, 3);
+    const QuantisedRows rows{bytes[0].data(), count, columns, 2, signs.data()};
     for (const auto& of_rank : bytes) CHECK(of_rank == bytes[0]);
     CHECK(QuantisedRows::read_flag(rows.data + (count - 1) * rows.bytes_of_row()) ==
           static_cast<float>(ranks * (ranks + 1) / 2));

@@ -235,10 +235,12 @@ class Allreduce {
     const float request =
         next_row_ == end_row_ ? std::exchange(request_, (std::min)(request_, 0.0f)) : 0.0f;
     values_ = rows_.take(model, first, next_row_, request);
-    bytes_ += wire_.begin(ranks_, rows_, values_, bytes_of_value(), is_last_, [&](auto& taken) {
-      const double progress = this->progress();
-      return taken.combiner(combine_, size(), progress, words_ * rate_(progress));
-    });
+    const std::uint64_t number = begun_ * (all_rows_ / max_rows + 1) + first / max_rows;
+    bytes_ +=
+        wire_.begin(ranks_, rows_, values_, bytes_of_value(), is_last_, number, [&](auto& taken) {
+          const double progress = this->progress();
+          return taken.combiner(combine_, size(), progress, words_ * rate_(progress));
+        });
     in_flight_ = true;
   }
   /// Waits for the exchange in flight, applies it and sends the next part.

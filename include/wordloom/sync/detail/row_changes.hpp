@@ -1,4 +1,5 @@
 #pragma once
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 
@@ -20,6 +21,7 @@ struct RowChangeFunctions {
   using Largest = float (*)(const float*, std::size_t) noexcept;
   using Quantise = void (*)(const float*, float, unsigned, std::uint8_t*, std::size_t) noexcept;
   using Dequantise = void (*)(const std::uint8_t*, float, unsigned, float*, std::size_t) noexcept;
+  using Rotate = void (*)(float*, const float*, std::size_t) noexcept;
   using Add = void (*)(const std::uint16_t*, std::uint16_t*, std::size_t) noexcept;
 
   TakeChange take_change;
@@ -32,6 +34,7 @@ struct RowChangeFunctions {
   Largest largest;
   Quantise quantise;
   Dequantise dequantise;
+  Rotate rotate, rotate_back;
 };
 RowChangeFunctions row_change_functions();
 

@@ -150,9 +150,94 @@ HWY_ATTR inline void dequantise(const std::uint8_t* codes, float scale, unsigned
   }
 }
 
+/// Calls use(tag, c) for each vector of `size` floats, a power of two, which begins at float c.
+template <class Use>
+HWY_INLINE void for_each_vector_of_power(std::size_t size, Use use) noexcept {
+  const RowTag d;
+  const hn::CappedTag<float, 4> four;
+  const hn::CappedTag<float, 1> one;
+  if (size >= hn::Lanes(d)) {
+    for (std::size_t c = 0; c < size; c += hn::Lanes(d)) use(d, c);
+  } else if (size >= hn::Lanes(four)) {
+    for (std::size_t c = 0; c < size; c += hn::Lanes(four)) use(four, c);
+  } else {
+    for (std::size_t c = 0; c < size; ++c) use(one, c);
+  }
+}
+/// The first two steps of transform(), of values that are in one vector: the swapped values plus or
+/// minus the values.
+template <class D>
+HWY_INLINE void transform_within(D d, float* x, std::size_t size) noexcept {
+  alignas(16) static constexpr float of_pairs[4] = {1, -1, 1, -1}, of_fours[4] = {1, 1, -1, -1};
+  const auto pairs = hn::LoadDup128(d, of_pairs), fours = hn::LoadDup128(d, of_fours);
+  for (std::size_t c = 0; c < size; c += hn::Lanes(d)) {
+    auto v = hn::LoadU(d, x + c);
+    v = hn::MulAdd(v, pairs, hn::Shuffle2301(v));
+    v = hn::MulAdd(v, fours, hn::Shuffle1032(v));
+    hn::StoreU(v, d, x + c);
+  }
+}
+/// Replaces `size` values, a power of two, by their Walsh-Hadamard transform, two steps at a time.
+HWY_ATTR inline void transform(float* x, std::size_t size) noexcept {
+  std::size_t h = 1;
+#if HWY_TARGET != HWY_SCALAR  // which has vectors of one value
+  if (size >= 4) {
+    if (size >= hn::Lanes(RowTag()))
+      transform_within(RowTag(), x, size);
+    else
+      transform_within(hn::CappedTag<float, 4>(), x, size);
+    h = 4;
+  }
+#endif
+  for (; 4 * h <= size; h *= 4)
+    for (std::size_t first = 0; first < size; first += 4 * h)
+      for_each_vector_of_power(h, [=](auto d, std::size_t c) WORDLOOM_INLINED {
+        float* const at = x + first + c;
+        const auto a0 = hn::LoadU(d, at), a1 = hn::LoadU(d, at + h);
+        const auto a2 = hn::LoadU(d, at + 2 * h), a3 = hn::LoadU(d, at + 3 * h);
+        const auto sum = hn::Add(a0, a1), difference = hn::Sub(a0, a1);
+        const auto sum2 = hn::Add(a2, a3), difference2 = hn::Sub(a2, a3);
+        hn::StoreU(hn::Add(sum, sum2), d, at);
+        hn::StoreU(hn::Add(difference, difference2), d, at + h);
+        hn::StoreU(hn::Sub(sum, sum2), d, at + 2 * h);
+        hn::StoreU(hn::Sub(difference, difference2), d, at + 3 * h);
+      });
+  if (h < size)
+    for_each_vector_of_power(h, [=](auto d, std::size_t c) WORDLOOM_INLINED {
+      const auto a = hn::LoadU(d, x + c), b = hn::LoadU(d, x + h + c);
+      hn::StoreU(hn::Add(a, b), d, x + c);
+      hn::StoreU(hn::Sub(a, b), d, x + h + c);
+    });
+}
+HWY_ATTR inline void multiply(float* x, const float* by, std::size_t size) noexcept {
+  for_each_vector(size, [=](auto d, std::size_t c) WORDLOOM_INLINED {
+    hn::StoreU(hn::Mul(hn::LoadU(d, x + c), hn::LoadU(d, by + c)), d, x + c);
+  });
+}
+/// Rotates `size` values: signs and the transform of the first ones, as many as the largest power
+/// of two that fits, then of the last ones. `signs`: see QuantisedRows.
+HWY_ATTR inline void rotate(float* x, const float* signs, std::size_t size) noexcept {
+  const std::size_t part = std::bit_floor(size), rest = size - part;
+  multiply(x, signs, part);
+  transform(x, part);
+  if (rest == 0) return;
+  multiply(x + rest, signs + part, part);
+  transform(x + rest, part);
+}
+/// Reverses rotate().
+HWY_ATTR inline void rotate_back(float* x, const float* signs, std::size_t size) noexcept {
+  const std::size_t part = std::bit_floor(size), rest = size - part;
+  if (rest > 0) {
+    transform(x + rest, part);
+    multiply(x + rest, signs + part, part);
+  }
+  transform(x, part);
+  multiply(x, signs, part);
+}
+
 inline RowChangeFunctions row_change_table() noexcept {
-  return {take_change, put_change, dot_unaligned, mix,      pack_bf16,
-          unpack_bf16, add_bf16,   largest,       quantise, dequantise};
+  return {take_change, put_change, dot_unaligned, mix,        pack_bf16, unpack_bf16,
+          add_bf16,    largest,    quantise,      dequantise, rotate,    rotate_back};
 }
 
 }}}}  // namespace wordloom::WORDLOOM_ABI::simd::HWY_NAMESPACE

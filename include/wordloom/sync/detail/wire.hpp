@@ -49,11 +49,12 @@ class Wire {
   }
 
   /// Begins to sum the changes that `rows` has taken. `is_last`: makes all replicas equal; then no
-  /// errors remain, and values have at least 8 bits. `combiner_of(rows)`: ReplicaRows::combiner.
-  /// Returns the bytes of the changes.
+  /// errors remain, and values have at least 8 bits. `number`: of the exchange, on all ranks.
+  /// `combiner_of(rows)`: ReplicaRows::combiner. Returns the bytes of the changes.
   template <class CombinerOf>
   std::size_t begin(Ranks& ranks, Rows& rows, typename Rows::Values values,
-                    std::size_t bytes_of_value, bool is_last, const CombinerOf& combiner_of) {
+                    std::size_t bytes_of_value, bool is_last, std::uint64_t number,
+                    const CombinerOf& combiner_of) {
     if constexpr (std::is_same_v<Rows, HostRows>) {
       if constexpr (Bf16Collective<Ranks>)
         if (format_ == WireFormat::bf16) {
@@ -64,7 +65,7 @@ class Wire {
         }
       if constexpr (QuantisedCollective<Ranks>)
         if (is_quantised()) {
-          encode(ranks, rows.view(), is_last);
+          encode(ranks, rows.view(), is_last, number);
           rows_.combine = combiner_of(rows);
           ranks.begin_sum(rows_);
           return rows_.size_bytes();
@@ -84,10 +85,12 @@ class Wire {
   }
 
  private:
-  void encode(const Ranks& ranks, const RowsView& view, bool is_last) {
+  void encode(const Ranks& ranks, const RowsView& view, bool is_last, std::uint64_t number) {
+    signs_ = QuantisedRows::random_signs(view.columns, number);
     rows_ = {.count = view.items + 1,
              .columns = view.columns,
-             .bits = is_last ? 8u : static_cast<unsigned>(format_)};
+             .bits = is_last ? 8u : static_cast<unsigned>(format_),
+             .signs = signs_.data()};
     bytes_.resize(rows_.size_bytes());
     rows_.data = bytes_.data();
     const auto [first, last] = rows_.part_of(ranks.rank(), ranks.size());
@@ -116,6 +119,7 @@ class Wire {
   std::vector<Bf16> packed_;
   QuantisedRows rows_;
   std::vector<std::byte> bytes_;
+  std::vector<float> signs_;                   // of the rotation
   std::vector<float> errors_;                  // of the sums that this rank adds
   std::pair<std::size_t, std::size_t> own_{};  // those rows
   bool keeps_errors_ = true;
