@@ -39,10 +39,10 @@ struct SyncOptions {
   /// A rule that combines changes (combine.hpp), chosen at run time.
   using Rule = detail::AnyRule;
   /// The numbers in which changes travel: `fp32`; `bf16`, which halves the bytes (up to 256 ranks);
-  /// `bits8`, `bits4`, `bits2` and `bits1`, quantised with a scale for each row, while the numbers
-  /// of ranks that changed a row stay exact. A rank sends what quantising left out with the row's
-  /// next changes (error feedback). The last exchange, and that of a checkpoint, have 8 bits and
-  /// leave nothing. Formats other than fp32 are for models in the memory of the host and
+  /// `bits8`, `bits4`, `bits2` and `bits1`, rotated and quantised with a scale for each row, while
+  /// the numbers of ranks that changed a row stay exact. A rank sends what quantising left out with
+  /// the row's next changes (error feedback). The last exchange, and that of a checkpoint, have 8
+  /// bits and leave nothing. Formats other than fp32 are for models in the memory of the host and
   /// ThreadRanks or MpiRanks.
   using Format = detail::WireFormat;
   /// The names of the formats, for programs: "fp32", "bf16", "8bit" and so on.
