@@ -19,11 +19,11 @@ namespace wordloom { inline namespace WORDLOOM_ABI { namespace detail {
 
 /// Rows of changes of 8, 4, 2 or 1 bit for each value, which ranks sum: as many on each rank.
 ///
-/// Values are rotated before they are quantised, by a rotation of each exchange. A code reaches
-/// 2.7 standard deviations of a row at most, and what is above remains for later. If the same
-/// value were above each time, it would always come late: the part that all rows have in common
-/// then grows along that axis and spoils the vectors. Rotated values are nearly normal, and no
-/// axis is the same twice. (Vargaftik et al. 2021, "DRIVE", and others rotate to lessen the error.)
+/// Values are rotated before they are quantised, in each exchange by another rotation. Codes reach
+/// a few standard deviations of a row, and what is above remains for later. A value that is above
+/// each time would always come late: what all rows have in common then grows along that axis and
+/// spoils the vectors. Rotated values are nearly normal, and no axis stays. (Vargaftik et al. 2021,
+/// "DRIVE", and others rotate to lessen the error.)
 ///
 /// A row of bytes has a scale (float), the number of ranks that changed the row (16 bits, exact)
 /// and a code for each rotated value, which is (code - (2^bits - 1) / 2) x scale. Byte j has the
@@ -64,12 +64,11 @@ struct QuantisedRows {
     return detail::part_of(count, of, ranks);
   }
 
-  /// Returns the signs of a rotation, as factors that keep norms [2 x columns]: random ones, by
-  /// `seed`.
+  /// Returns the random signs of a rotation, as factors with which it keeps norms [2 x columns].
   static std::vector<float> random_signs(std::size_t columns, std::uint64_t seed);
 
   /// Quantises `values` [columns] to a row of bytes and writes the quantised values to `sent`
-  /// [columns]. Rotates `values`. `changed`: the number of ranks.
+  /// [columns]; `values` are rotated then. `changed`: the number of ranks.
   void encode(std::byte* row, float* values, float changed, float* sent) const;
   /// Writes the values of a row of bytes to `values` [columns].
   void decode(const std::byte* row, float* values) const;
