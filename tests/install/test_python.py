@@ -228,12 +228,12 @@ class Threads(unittest.TestCase):
 
 class Interrupts(unittest.TestCase):
     def interrupt(self, call):
-        """Sends SIGINT 0.3 seconds after `call` began, which must end it soon."""
+        """Sends SIGINT 0.3 seconds after `call` began, which must end it within a second."""
         interrupt_after(0.3)
         start = time.monotonic()
         with self.assertRaises(KeyboardInterrupt):
             call()
-        self.assertLess(time.monotonic() - start, 5.3)
+        self.assertLess(time.monotonic() - start, 1.3)
 
     def test_training_is_interrupted(self):
         for threads in (1, 2, 4):

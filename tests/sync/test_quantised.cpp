@@ -120,6 +120,38 @@ TEST_CASE("a value that is far out each time arrives in time", "[sync]") {
   }
 }
 
+namespace {
+
+/// Ranks that record the rotation of each exchange.
+struct RecordingRanks : ThreadRanks {
+  std::vector<std::vector<float>>* rotations;
+
+  using ThreadRanks::begin_sum;
+  void begin_sum(const QuantisedRows& rows) {
+    rotations->emplace_back(rows.signs, rows.signs + 2 * rows.columns);
+    ThreadRanks::begin_sum(rows);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("each exchange has another rotation, on all ranks alike", "[sync]") {
+  std::vector<std::vector<float>> rotations[2];
+  ThreadRanks::run(2, [&](ThreadRanks self) {
+    Model model(zipf_vocabulary(40, 1000), 32);
+    Allreduce<RecordingRanks> sync({self, &rotations[self.rank()]},
+                                   {.first_rows = 8, .interval = 100, .format = Format::bits4});
+    RankInfo run = sync_run(model, 1000, {.epochs = 1}, [](double) { return 0.1; });
+    sync.start(model, run);
+    for (int step = 1; step <= 10; ++step) sync.tick(model, step / 10.0, RankInfo::Signal::go_on);
+    sync.finish(model);
+  });
+  CHECK(rotations[0] == rotations[1]);
+  CHECK(rotations[0].size() >= 10);
+  std::ranges::sort(rotations[0]);
+  CHECK(std::ranges::adjacent_find(rotations[0]) == rotations[0].end());
+}
+
 TEST_CASE("a quantised row keeps its count, and its scale has the least squared error", "[sync]") {
   for (const unsigned bits : {1u, 2u, 4u, 8u})
     for (const std::size_t size : {1u, 7u, 100u, 128u}) {

@@ -164,10 +164,10 @@ HWY_INLINE void for_each_vector_of_power(std::size_t size, Use use) noexcept {
     for (std::size_t c = 0; c < size; ++c) use(one, c);
   }
 }
-/// The first two steps of transform(), of values that are in one vector: the swapped values plus or
-/// minus the values.
+/// The first two steps of walsh_hadamard(), of values that are in one vector: the swapped values
+/// plus or minus the values.
 template <class D>
-HWY_INLINE void transform_within(D d, float* x, std::size_t size) noexcept {
+HWY_INLINE void walsh_hadamard_within(D d, float* x, std::size_t size) noexcept {
   alignas(16) static constexpr float of_pairs[4] = {1, -1, 1, -1}, of_fours[4] = {1, 1, -1, -1};
   const auto pairs = hn::LoadDup128(d, of_pairs), fours = hn::LoadDup128(d, of_fours);
   for (std::size_t c = 0; c < size; c += hn::Lanes(d)) {
@@ -178,14 +178,14 @@ HWY_INLINE void transform_within(D d, float* x, std::size_t size) noexcept {
   }
 }
 /// Replaces `size` values, a power of two, by their Walsh-Hadamard transform, two steps at a time.
-HWY_ATTR inline void transform(float* x, std::size_t size) noexcept {
+HWY_ATTR inline void walsh_hadamard(float* x, std::size_t size) noexcept {
   std::size_t h = 1;
 #if HWY_TARGET != HWY_SCALAR  // which has vectors of one value
   if (size >= 4) {
     if (size >= hn::Lanes(RowTag()))
-      transform_within(RowTag(), x, size);
+      walsh_hadamard_within(RowTag(), x, size);
     else
-      transform_within(hn::CappedTag<float, 4>(), x, size);
+      walsh_hadamard_within(hn::CappedTag<float, 4>(), x, size);
     h = 4;
   }
 #endif
@@ -219,19 +219,19 @@ HWY_ATTR inline void multiply(float* x, const float* by, std::size_t size) noexc
 HWY_ATTR inline void rotate(float* x, const float* signs, std::size_t size) noexcept {
   const std::size_t part = std::bit_floor(size), rest = size - part;
   multiply(x, signs, part);
-  transform(x, part);
+  walsh_hadamard(x, part);
   if (rest == 0) return;
   multiply(x + rest, signs + part, part);
-  transform(x + rest, part);
+  walsh_hadamard(x + rest, part);
 }
 /// Reverses rotate().
 HWY_ATTR inline void rotate_back(float* x, const float* signs, std::size_t size) noexcept {
   const std::size_t part = std::bit_floor(size), rest = size - part;
   if (rest > 0) {
-    transform(x + rest, part);
+    walsh_hadamard(x + rest, part);
     multiply(x + rest, signs + part, part);
   }
-  transform(x, part);
+  walsh_hadamard(x, part);
   multiply(x, signs, part);
 }
 
