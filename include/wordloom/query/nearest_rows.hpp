@@ -54,7 +54,11 @@ struct NearestRow {
 /// other.
 inline double dot_in_double(std::span<const float> a, std::span<const float> b) noexcept {
   double sums[4] = {};
-  for (std::size_t i = 0; i < a.size(); ++i) sums[i % 4] += double{a[i]} * double{b[i]};
+  std::size_t i = 0;
+  for (; i + 4 <= a.size(); i += 4)  // lanes, so that the sums remain in registers
+    for (std::size_t lane = 0; lane < 4; ++lane)
+      sums[lane] += double{a[i + lane]} * double{b[i + lane]};
+  for (; i < a.size(); ++i) sums[i % 4] += double{a[i]} * double{b[i]};
   return (sums[0] + sums[1]) + (sums[2] + sums[3]);
 }
 

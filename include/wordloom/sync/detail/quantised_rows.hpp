@@ -49,6 +49,7 @@ struct QuantisedRows {
   /// the sum of their squared norms: turns the sum into the change that all ranks add.
   std::function<void(std::size_t, float*, float, float)> combine = [](std::size_t, float*, float,
                                                                       float) {};
+  simd::RowChangeFunctions functions = simd::row_change_functions();
 
   static constexpr std::size_t header = 6;  // bytes
   static std::size_t bytes_of_codes(std::size_t columns, unsigned bits) {
@@ -80,7 +81,6 @@ struct QuantisedRows {
   /// i)`: row i of a rank.
   template <class RowOf>
   void add(std::size_t first, std::size_t last, std::size_t ranks, RowOf row_of) const {
-    const auto functions = simd::row_change_functions();
     std::vector<float> sum(columns), term(columns), sent(columns);
     for (std::size_t i = first; i < last; ++i) {
       std::byte* const to = data + i * bytes_of_row();
@@ -134,7 +134,6 @@ WORDLOOM_FUNCTION std::vector<float> QuantisedRows::random_signs(std::size_t col
 
 WORDLOOM_FUNCTION void QuantisedRows::encode(std::byte* row, float* values, float changed,
                                              float* sent) const {
-  const auto functions = simd::row_change_functions();
   if (signs) functions.rotate(values, signs, columns);
   const float square = functions.dot(values, values, columns);
   // The steps that suit normal values best (Max 1960); of 8 bits, one that reaches the largest.
@@ -158,17 +157,22 @@ WORDLOOM_FUNCTION void QuantisedRows::encode(std::byte* row, float* values, floa
   const auto count_of_ranks = static_cast<std::uint16_t>(changed);
   std::memcpy(row, &scale, sizeof scale);
   std::memcpy(row + 4, &count_of_ranks, sizeof count_of_ranks);
-  decode(row, sent);
+  if (can) {
+    functions.mix(sent, scale, sent, 0, columns);
+    if (signs) functions.rotate_back(sent, signs, columns);
+  } else {
+    std::fill_n(sent, columns, scale);
+  }
 }
 
 WORDLOOM_FUNCTION void QuantisedRows::decode(const std::byte* row, float* values) const {
   dequantise(row, values);
-  if (signs) simd::row_change_functions().rotate_back(values, signs, columns);
+  if (signs) functions.rotate_back(values, signs, columns);
 }
 
 WORDLOOM_FUNCTION void QuantisedRows::dequantise(const std::byte* row, float* values) const {
-  simd::row_change_functions().dequantise(reinterpret_cast<const std::uint8_t*>(row + header),
-                                          read<float>(row), bits, values, columns);
+  functions.dequantise(reinterpret_cast<const std::uint8_t*>(row + header), read<float>(row), bits,
+                       values, columns);
 }
 
 #endif

@@ -164,30 +164,32 @@ HWY_INLINE void for_each_vector_of_power(std::size_t size, Use use) noexcept {
     for (std::size_t c = 0; c < size; ++c) use(one, c);
   }
 }
-/// The first two steps of walsh_hadamard(), of values that are in one vector: the swapped values
-/// plus or minus the values.
+/// The first steps of walsh_hadamard(), of values that are in one vector: the swapped values plus or
+/// minus the values. Returns the size of the blocks that remain to be added and subtracted.
 template <class D>
-HWY_INLINE void walsh_hadamard_within(D d, float* x, std::size_t size) noexcept {
+HWY_INLINE std::size_t walsh_hadamard_within(D d, float* x, std::size_t size) noexcept {
   alignas(16) static constexpr float of_pairs[4] = {1, -1, 1, -1}, of_fours[4] = {1, 1, -1, -1};
+  alignas(64) static constexpr float of_eights[16] = {1, 1, 1, 1, -1, -1, -1, -1,
+                                                      1, 1, 1, 1, -1, -1, -1, -1};
   const auto pairs = hn::LoadDup128(d, of_pairs), fours = hn::LoadDup128(d, of_fours);
+  const bool has_eight = hn::Lanes(d) >= 8;
   for (std::size_t c = 0; c < size; c += hn::Lanes(d)) {
     auto v = hn::LoadU(d, x + c);
     v = hn::MulAdd(v, pairs, hn::Shuffle2301(v));
     v = hn::MulAdd(v, fours, hn::Shuffle1032(v));
+    if (has_eight) v = hn::MulAdd(v, hn::Load(d, of_eights), hn::SwapAdjacentBlocks(v));
     hn::StoreU(v, d, x + c);
   }
+  return has_eight ? 8 : 4;
 }
 /// Replaces `size` values, a power of two, by their Walsh-Hadamard transform, two steps at a time.
 HWY_ATTR inline void walsh_hadamard(float* x, std::size_t size) noexcept {
   std::size_t h = 1;
 #if HWY_TARGET != HWY_SCALAR  // which has vectors of one value
-  if (size >= 4) {
-    if (size >= hn::Lanes(RowTag()))
-      walsh_hadamard_within(RowTag(), x, size);
-    else
-      walsh_hadamard_within(hn::CappedTag<float, 4>(), x, size);
-    h = 4;
-  }
+  if (size >= hn::Lanes(RowTag()))
+    h = walsh_hadamard_within(RowTag(), x, size);
+  else if (size >= 4)
+    h = walsh_hadamard_within(hn::CappedTag<float, 4>(), x, size);
 #endif
   for (; 4 * h <= size; h *= 4)
     for (std::size_t first = 0; first < size; first += 4 * h)
