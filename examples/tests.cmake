@@ -416,7 +416,11 @@ if(WORDLOOM_ENABLE_MPI AND NOT WORDLOOM_TEST_BRIEF)
   wordloom_corpus_test(mpi-namespaces
     "rm -f *; status=0
      ${CMAKE_CURRENT_SOURCE_DIR}/cluster/namespaces.sh 3 1000 1 $<TARGET_FILE:word2vec> ${together} --iter 4 --output v --json --evaluate-analogy ${corpus}/analogies >out || status=$?
-     test $status -eq 0 || exit $status; grep '\"ranks\":3' out; grep -Eq '\"accuracy\":(1.0|0.[89])' out; test -s v")
+     test $status -eq 0 || exit $status; grep '\"ranks\":3' out; grep -Eq '\"accuracy\":(1.0|0.[89])' out; test -s v
+     # Few bits by default: 21 bytes a word, a seventh of 32-bit floats.
+     grep -Eq '\"sync_bytes_per_word\":[0-9]?[0-9][.]' out
+     ${CMAKE_CURRENT_SOURCE_DIR}/cluster/namespaces.sh 3 40 0 $<TARGET_FILE:word2vec> --train ${corpus}/text --size 50 --threads 1 --sync mpi --sync-format fp32 --iter 1 --output v 2>err
+     cat err; test $(grep -c 'note: this process waits .* try --sync-format 2bit' err) -eq 1")
   set_tests_properties(example/mpi-namespaces PROPERTIES SKIP_RETURN_CODE 77)
   foreach(name IN ITEMS mpi-trains mpi-example mpi-bf16 mpi-few-bits mpi-refuses mpi-killed mpi-warned mpi-stopped
                        mpi-same-bits mpi-own-texts mpi-resumes mpi-columns mpi-hostfile mpi-namespaces)
@@ -579,7 +583,7 @@ wordloom_refusal_test(minibatch "--train in --output v --minibatch 2000" "miniba
 wordloom_refusal_test(kernel "--train in --output v --kernel cuda" "kernel")
 wordloom_refusal_test(nccl-without-gpu "--train in --output v --sync nccl" "--sync nccl does not go with --kernel fused")
 wordloom_refusal_test(format-without-mpi "--train in --output v --sync-format 4bit" "--sync-format 4bit is for --sync mpi")
-wordloom_refusal_test(format-unknown "--train in --output v --sync mpi --sync-format 3bit" "3bit not in {fp32,bf16,8bit,4bit,2bit,1bit}")
+wordloom_refusal_test(format-unknown "--train in --output v --sync mpi --sync-format 3bit" "3bit not in {auto,fp32,bf16,8bit,4bit,2bit,1bit}")
 wordloom_refusal_test(format-twice "--train in --output v --sync mpi --sync-bf16 --sync-format 4bit" "exclude each other")
 wordloom_refusal_test(bf16-without-mpi "--train in --output v --sync-bf16" "--sync-bf16 is for --sync mpi")
 wordloom_refusal_test(format "--train in --output v --format csv" "unknown vector format .csv.")

@@ -45,19 +45,21 @@ struct Launch {
 
 /// The processes that train together; only one without --sync.
 class Cluster {
-  struct Shared {
-    std::function<void()> report;  // empty after the first failure
-    std::uint64_t bytes = 0;       // of the sums
-    double seconds = 0;            // waited for them
-  };
-
  public:
-  /// The bytes that this process has sent in sums of changes, and its time of waiting for them.
+  /// The exchanges of this process.
   struct Traffic {
-    std::uint64_t bytes = 0;
+    std::uint64_t bytes = 0;  // of its changes
+    double wire_mbit = 0;     // that it has sent for them, Mbit
     double waited_seconds = 0;
   };
 
+ private:
+  struct Shared {
+    std::function<void()> report;  // empty after the first failure
+    Traffic traffic;
+  };
+
+ public:
 #if WORDLOOM_HAS_MPI
   /// MpiRanks that count their traffic, and report a failure before they wait for other ranks.
   class Ranks : public wordloom::MpiRanks {
@@ -70,7 +72,8 @@ class Cluster {
       ranks.begin_sum(values);
     }
     {
-      shared_->bytes += values.size_bytes();
+      // A rank sends its changes of the others' parts, and the sums of its own part to them.
+      count(values.size_bytes(), 2 * share_of_others());
       MpiRanks::begin_sum(values);
     }
     void wait() {
@@ -78,7 +81,8 @@ class Cluster {
     }
     void gather_rows(std::span<float> rows, std::size_t row_size,
                      std::span<const std::uint64_t> first) {
-      shared_->bytes += (first[rank() + 1] - first[rank()]) * row_size * sizeof(float);
+      count((first[rank() + 1] - first[rank()]) * row_size * sizeof(float),
+            static_cast<double>(size() - 1));
       timed([&] { MpiRanks::gather_rows(rows, row_size, first); });
     }
     void fail(const std::string& cause) noexcept {
@@ -91,8 +95,15 @@ class Cluster {
     void timed(Wait wait) {
       const auto begin = std::chrono::steady_clock::now();
       wait();
-      shared_->seconds +=
+      shared_->traffic.waited_seconds +=
           std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    }
+    double share_of_others() const {
+      return static_cast<double>(size() - 1) / static_cast<double>(size());
+    }
+    void count(std::size_t bytes, double times_sent) {
+      shared_->traffic.bytes += bytes;
+      shared_->traffic.wire_mbit += static_cast<double>(bytes) * times_sent * 8e-6;
     }
 
     std::shared_ptr<Shared> shared_;
@@ -135,7 +146,14 @@ class Cluster {
     return std::accumulate(all.begin(), all.end(), std::uint64_t{0});
   }
   const std::optional<Ranks>& ranks() const { return ranks_; }
-  Traffic traffic() const { return {shared_->bytes, shared_->seconds}; }
+  Traffic traffic() const { return shared_->traffic; }
+  bool over_network() const {
+#if WORDLOOM_HAS_MPI
+    return is_joined() && ranks_->over_network();
+#else
+    return false;
+#endif
+  }
 
   /// Reports the exception that is being handled, unless that is done, and makes the other
   /// processes, if any, end with an error that names this one.

@@ -263,9 +263,12 @@ inline void declare_method(CLI::App& app, TrainingOptions& options) {
       ->group(heading::method);
   std::vector<std::string> formats;
   for (const auto& [name, format] : wordloom::SyncOptions::formats) formats.emplace_back(name);
-  app.add_option("--sync-format", options.sync_format,
-                 "Numbers in which changes are exchanged: 32-bit or 16-bit floats, or quantised "
-                 "with error feedback to 8, 4, 2 or 1 bits")
+  app.add_option(
+         "--sync-format", options.sync_format,
+         "Numbers in which changes are exchanged: 32-bit or 16-bit floats, or quantised "
+         "with error feedback to 8, 4, 2 or 1 bits; auto: 4bit between machines; "
+         "fp32 on one machine, on GPUs, with --sync-interval epoch and for other rules than "
+         "coherent")
       ->check(CLI::IsMember(formats))
       ->capture_default_str()
       ->group(heading::method);

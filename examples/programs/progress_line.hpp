@@ -34,9 +34,7 @@ class ProgressLine {
   void show(const wordloom::Progress& progress, const std::string& more = {}) {
     if (progress.checkpoint_failure != failure_) {
       failure_ = progress.checkpoint_failure;
-      end();
-      if (!failure_.empty())
-        std::fprintf(stderr, "%s: warning: %s\n", program_.c_str(), failure_.c_str());
+      if (!failure_.empty()) note("warning: " + failure_);
     }
     if (quiet_) return;
     if (!counts_.empty()) std::fprintf(stderr, "%s\n", std::exchange(counts_, {}).c_str());
@@ -49,6 +47,12 @@ class ProgressLine {
                  progress.learning_rate, loss, more.c_str(), progress.eta_seconds,
                  terminal_ ? "   " : "\n");
     open_ = terminal_;
+  }
+
+  /// Writes a line of its own.
+  void note(const std::string& text) {
+    end();
+    std::fprintf(stderr, "%s: %s\n", program_.c_str(), text.c_str());
   }
 
   /// Ends the line of a terminal.

@@ -40,7 +40,7 @@ struct TrainingOptions {
   double checkpoint_every = 600;
   bool resume = false;
   std::string sync = "none";
-  std::string sync_format = "fp32";
+  std::string sync_format = "auto";
   wordloom::SyncOptions sync_options;
   double sync_timeout = 1800;
   std::string sync_rule = "coherent";
@@ -219,7 +219,7 @@ inline void check_columns(const TrainingOptions& options) {
   if (is_for_gpu(options.kernel) && options.kernel != "cuda-uniform")
     throw wordloom::InvalidArgument("--kernel " + options.kernel + " does not train --sampler " +
                                     options.sampler + ", choose cuda-uniform");
-  if (options.sync_format != "fp32")
+  if (options.sync_format != "auto" && options.sync_format != "fp32")
     throw wordloom::InvalidArgument(format_option(options) + " does not go with --sampler " +
                                     options.sampler + ", whose rows travel as they are");
 }
@@ -330,7 +330,7 @@ inline void check(const TrainingOptions& options) {
         (options.system.empty() ? "--hs 1" : "--system " + options.system));
   if (options.is_given("--sync-bf16") && options.is_given("--sync-format"))
     throw wordloom::InvalidArgument("--sync-bf16 and --sync-format exclude each other");
-  if (options.sync_format != "fp32" && options.sync != "mpi")
+  if (options.sync_format != "auto" && options.sync != "mpi")
     throw wordloom::InvalidArgument(format_option(options) + " is for --sync mpi");
   if (is_for_gpu(options.kernel) && options.sync_format.ends_with("bit"))
     throw wordloom::InvalidArgument(format_option(options) + " does not go with --kernel " +

@@ -254,11 +254,35 @@ inline std::string traffic_text(const Cluster& cluster, const wordloom::Progress
   const std::uint64_t words = words_of(progress);
   if (cluster.size() == 1 || words == 0) return "";
   const auto traffic = cluster.traffic();
-  char text[64];
-  std::snprintf(text, sizeof text, "%.0f B/word  waited %.0f%%  ",
+  char text[96];
+  std::snprintf(text, sizeof text, "%.0f B/word  %.0f Mbit/s  waited %.0f%%  ",
                 static_cast<double>(traffic.bytes) / static_cast<double>(words),
+                traffic.wire_mbit / progress.seconds,
                 100 * traffic.waited_seconds / progress.seconds);
   return text;
+}
+
+/// Returns a note if this process spends much of its first seconds waiting for changes from other
+/// machines, with the bandwidth that it would need to wait for none; empty if not, or too early.
+inline std::string waiting_note(const TrainingOptions& options, const Cluster& cluster,
+                                const wordloom::Progress& progress) {
+  constexpr double least_seconds = 3, least_share = 0.3;
+  const auto traffic = cluster.traffic();
+  const double trained = progress.seconds - traffic.waited_seconds;
+  if (progress.seconds < least_seconds || trained <= 0 ||
+      traffic.waited_seconds < least_share * progress.seconds)
+    return "";
+  char text[320];
+  std::snprintf(text, sizeof text,
+                "note: this process waits %.0f%% of its time for changes of the others: it sends "
+                "%.0f Mbit/s and would send %.0f without waiting; if all processes wait, the "
+                "network is too slow: try ",
+                100 * traffic.waited_seconds / progress.seconds,
+                traffic.wire_mbit / progress.seconds, traffic.wire_mbit / trained);
+  const std::string fewer = is_for_gpu(options.kernel) ? "bf16" : "2bit";
+  const bool has_fewest = options.sync_format == fewer || options.sync_format == "1bit";
+  return text + (has_fewest ? "" : "--sync-format " + fewer + ", then ") +
+         "a smaller --sync-bytes-per-word";
 }
 
 /// The traffic of all processes in a run.
@@ -305,8 +329,15 @@ inline RunReport train(const Program& program, const TrainingOptions& options, C
                     program.counts);
   auto trainer = make_trainer(options, cluster);
   note_team(program, options, cluster);
+  bool is_noted =
+      options.quiet || !cluster.is_first() || trains_columns(options) || !cluster.over_network();
   trainer.on_progress(
       [&](const wordloom::Progress& progress) {
+        if (const auto note = is_noted ? "" : waiting_note(options, cluster, progress);
+            !note.empty()) {
+          line.note(note);
+          is_noted = true;
+        }
         auto shown = progress;
         // Each process has about the same number of words, and they reach the end together.
         shown.words_per_second *= static_cast<double>(cluster.size());

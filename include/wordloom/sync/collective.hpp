@@ -31,6 +31,8 @@ namespace wordloom { inline namespace WORDLOOM_ABI {
 /// - `bytes_of_value()`, optional: the number of bytes exchanged for each float; 4 by default.
 /// - `any_thread()`, optional: whether other threads than the one that made it may call these
 ///   functions; false by default. If so, threads share the work of synchronising.
+/// - `over_network()`, optional: whether sums cross a network, the answer of all ranks; then
+///   Allreduce sends few bits unless its options name a format; false by default.
 ///
 /// `Values` is the type of its arguments: a span on the host, cuda::DeviceValues on a device.
 template <class C, class Values = std::span<float>>

@@ -70,6 +70,9 @@ class MpiRanks {
     return MPI_Query_thread(&level) == MPI_SUCCESS && level >= MPI_THREAD_SERIALIZED;
   }
 
+  /// Returns whether not all ranks are on one machine.
+  bool over_network() const { return shared_->over_network(); }
+
   /// Returns the number of this rank among the ranks on this machine, from 0. All ranks must call
   /// it.
   std::size_t rank_on_machine() const {

@@ -15,6 +15,7 @@ namespace detail {
 
 /// The numbers in which changes travel, by their bits.
 enum class WireFormat : std::uint8_t {
+  automatic = 0,
   fp32 = 32,
   bf16 = 16,
   bits8 = 8,
@@ -24,8 +25,9 @@ enum class WireFormat : std::uint8_t {
 };
 
 /// The names of the formats, in programs.
-inline constexpr std::array<std::pair<const char*, WireFormat>, 6> wire_formats{
-    {{"fp32", WireFormat::fp32},
+inline constexpr std::array<std::pair<const char*, WireFormat>, 7> wire_formats{
+    {{"auto", WireFormat::automatic},
+     {"fp32", WireFormat::fp32},
      {"bf16", WireFormat::bf16},
      {"8bit", WireFormat::bits8},
      {"4bit", WireFormat::bits4},
@@ -38,14 +40,16 @@ inline constexpr std::array<std::pair<const char*, WireFormat>, 6> wire_formats{
 struct SyncOptions {
   /// A rule that combines changes (combine.hpp), chosen at run time.
   using Rule = detail::AnyRule;
-  /// The numbers in which changes travel: `fp32`; `bf16`, which halves the bytes (up to 256 ranks);
+  /// The numbers in which changes travel: `automatic`, which is `bits4` if MpiRanks are on
+  /// several machines and CoherentSum combines the rows of models in the memory of the host, except
+  /// at `epoch` intervals, else `fp32`; `bf16`, which halves the bytes (up to 256 ranks);
   /// `bits8`, `bits4`, `bits2` and `bits1`, rotated and quantised with a scale for each row, while
   /// the numbers of ranks that changed a row stay exact. A rank sends what quantising left out with
   /// the row's next changes (error feedback). The last exchange, and that of a checkpoint, have 8
   /// bits and leave nothing. Formats other than fp32 are for models in the memory of the host and
   /// ThreadRanks or MpiRanks.
   using Format = detail::WireFormat;
-  /// The names of the formats, for programs: "fp32", "bf16", "8bit" and so on.
+  /// The names of the formats, for programs: "auto", "fp32", "bf16", "8bit" and so on.
   static constexpr auto& formats = detail::wire_formats;
 
   /// Number of rows (words by descending count) that are exchanged at each synchronisation; twice
@@ -70,7 +74,7 @@ struct SyncOptions {
   /// false, they take effect at the next synchronisation (immediately, if `interval` is `epoch`),
   /// and one thread on each rank and one seed give bit-identical runs.
   bool overlap = true;
-  Format format = Format::fp32;
+  Format format = Format::automatic;
 
   void validate() const {
     if (detail::is_nan(bytes_per_word) || bytes_per_word < 0)

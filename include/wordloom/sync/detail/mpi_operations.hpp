@@ -12,6 +12,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -74,6 +75,11 @@ class MpiOperations {
     if (is_over != 0) return;
     end("");
     MPI_Comm_free(&communicator);
+  }
+
+  bool over_network() const {
+    return std::ranges::any_of(
+        hosts_, [this](const Host& host) { return std::string_view(host.name) != hosts_[0].name; });
   }
 
   /// Starts to sum quantised rows; otherwise like `submit`.
