@@ -1,5 +1,5 @@
 // Measures what synchronising costs on these processes: how long sums of several sizes take, and
-// how long a rank works for each byte besides. Prints one line of JSON, for predict_scaling.
+// how long a rank works for each row besides. Prints one line of JSON, for predict_scaling.
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
@@ -33,6 +33,11 @@ struct Instantly {
   std::size_t rank() const { return 0; }
   std::size_t size() const { return 2; }
   void begin_sum(std::span<float>) {}
+  void begin_sum(const detail::QuantisedRows& rows) {
+    const auto [first, last] = rows.part_of(0, 2);
+    rows.add(first, last, 2,
+             [&](std::size_t, std::size_t i) { return rows.data + i * rows.bytes_of_row(); });
+  }
   bool done() { return true; }
   void wait() {}
   void broadcast(std::span<float>) {}
@@ -40,15 +45,15 @@ struct Instantly {
   void fail(const std::string&) {}
 };
 
-/// Returns the seconds that a rank takes to pack, combine and apply a byte.
-double seconds_per_byte(std::size_t rows, std::size_t dimension) {
+/// Returns the seconds that a rank takes to pack, combine and apply a row in a format.
+double seconds_per_row(std::size_t rows, std::size_t dimension, SyncOptions::Format format) {
   std::vector<std::pair<std::string, std::uint64_t>> counts;
   for (std::size_t i = 0; i < rows; ++i)
     counts.emplace_back("w" + std::to_string(i), 1 + 1'000'000 / (i + 1));
   const auto vocabulary = Vocabulary::from_counts(counts, {.min_count = 1});
   Model model(vocabulary, dimension);
   constexpr std::uint64_t words = 1'000'000, synchronisations = 512;
-  Allreduce<Instantly> sync(Instantly{}, {.interval = words / synchronisations});
+  Allreduce<Instantly> sync(Instantly{}, {.interval = words / synchronisations, .format = format});
   const SharedNegative sampler;
   RankInfo run{.input_rows = rows,
                .output_rows = rows,
@@ -66,7 +71,11 @@ double seconds_per_byte(std::size_t rows, std::size_t dimension) {
     sync.tick(model, static_cast<double>(i) / synchronisations, RankInfo::Signal::go_on);
     seconds += seconds_since(start);
   }
-  return seconds / static_cast<double>(sync.bytes_sent());
+  const auto bits = static_cast<unsigned>(format);
+  const std::size_t row_bytes = format == SyncOptions::Format::fp32
+                                    ? (dimension + 2) * sizeof(float)
+                                    : detail::QuantisedRows::bytes_of_row(dimension, bits);
+  return seconds * static_cast<double>(row_bytes) / static_cast<double>(sync.bytes_sent());
 }
 
 }  // namespace
@@ -95,9 +104,13 @@ int main(int argc, char** argv) try {
     sums.push_back({{"bytes", bytes}, {"seconds", median(seconds)}});
   }
   if (ranks.rank() != 0) return 0;
-  const double work = seconds_per_byte(rows, dimension);
+  nlohmann::json work;
+  for (const auto& [name, format] : SyncOptions::formats)
+    if (format == SyncOptions::Format::fp32 || format == SyncOptions::Format::bits4 ||
+        format == SyncOptions::Format::bits2)
+      work[name] = seconds_per_row(rows, dimension, format);
   std::cout << nlohmann::json{{"ranks", ranks.size()},
-                              {"work_seconds_per_byte", work},
+                              {"work_seconds_per_row", work},
                               {"sums", sums}}
             << std::endl;
   return 0;
