@@ -53,9 +53,23 @@ HWY_ATTR inline void put_change(float* row, float* base, const float* change, co
 }
 
 HWY_ATTR inline float dot_unaligned(const float* a, const float* b, std::size_t size) noexcept {
-  return sum_vectors(size, [=](auto d, std::size_t c, auto sum) WORDLOOM_INLINED {
-    return hn::MulAdd(hn::LoadU(d, a + c), hn::LoadU(d, b + c), sum);
-  });
+  const RowTag d;
+  const std::size_t lanes = hn::Lanes(d);
+  // Four sums, so that no addition waits for the one before.
+  auto sum0 = hn::Zero(d), sum1 = sum0, sum2 = sum0, sum3 = sum0;
+  std::size_t first = 0;
+  for (; first + 4 * lanes <= size; first += 4 * lanes) {
+    const float *const x = a + first, *const y = b + first;
+    sum0 = hn::MulAdd(hn::LoadU(d, x), hn::LoadU(d, y), sum0);
+    sum1 = hn::MulAdd(hn::LoadU(d, x + lanes), hn::LoadU(d, y + lanes), sum1);
+    sum2 = hn::MulAdd(hn::LoadU(d, x + 2 * lanes), hn::LoadU(d, y + 2 * lanes), sum2);
+    sum3 = hn::MulAdd(hn::LoadU(d, x + 3 * lanes), hn::LoadU(d, y + 3 * lanes), sum3);
+  }
+  const auto sums = hn::Add(hn::Add(sum0, sum1), hn::Add(sum2, sum3));
+  return hn::GetLane(hn::SumOfLanes(d, sums)) +
+         sum_vectors(size - first, [=](auto tag, std::size_t c, auto sum) WORDLOOM_INLINED {
+           return hn::MulAdd(hn::LoadU(tag, a + first + c), hn::LoadU(tag, b + first + c), sum);
+         });
 }
 
 /// Computes a = by x a + of_b x b.
@@ -164,8 +178,8 @@ HWY_INLINE void for_each_vector_of_power(std::size_t size, Use use) noexcept {
     for (std::size_t c = 0; c < size; ++c) use(one, c);
   }
 }
-/// The first steps of walsh_hadamard(), of values that are in one vector: the swapped values plus or
-/// minus the values. Returns the size of the blocks that remain to be added and subtracted.
+/// The first steps of walsh_hadamard(), of values that are in one vector: the swapped values plus
+/// or minus the values. Returns the size of the blocks that remain to be added and subtracted.
 template <class D>
 HWY_INLINE std::size_t walsh_hadamard_within(D d, float* x, std::size_t size) noexcept {
   alignas(16) static constexpr float of_pairs[4] = {1, -1, 1, -1}, of_fours[4] = {1, 1, -1, -1};
