@@ -71,8 +71,9 @@ class Allreduce {
       if (resharded_at < 0 && state[1] != fingerprint())
         throw InvalidArgument(
             "the checkpoint was written by ranks that synchronise in another way (rule, interval, "
-            "bytes for each word, first rows, overlap or format): resume with the original "
-            "options, or train from the start");
+            "bytes for each word, first rows or overlap): resume with the original options, or "
+            "train "
+            "from the start");
       begun_ = (std::min)(resharded_at < 0 ? std::size_t{state[0]} : due(resharded_at), total_);
     }
     rows_.remember(model, run, progress(), wire_.is_quantised());
@@ -204,11 +205,10 @@ class Allreduce {
   }
 
   /// Returns a hash of the plan of synchronisations: a run with another plan cannot resume its
-  /// checkpoint.
+  /// checkpoint. One in another format can, since the rows of a checkpoint are whole.
   std::uint64_t fingerprint() const {
-    const auto bits = wire_.is_quantised() ? static_cast<std::size_t>(options_.format) : 0;
-    return hash_with_rule({std::size_t{options_.overlap} + 2 * is_by_epoch(), planned_, first_rows_,
-                           bytes_of_value() + 256 * bits});
+    return hash_with_rule(
+        {std::size_t{options_.overlap} + 2 * is_by_epoch(), planned_, first_rows_});
   }
   std::uint64_t hash_with_rule(std::initializer_list<std::size_t> numbers) const {
     detail::MethodRecord record;
