@@ -133,6 +133,8 @@ int run(int argc, char** argv, Cluster& cluster) {
   std::optional<wordloom::Model> model;
   if (trains(options)) {
     if (!options.load_model.empty()) model.emplace(load_model(options));
+    if (walks.graph().vocabulary().size() == 1)
+      throw wordloom::CorpusError{"'", options.input, "' has one node: training needs two or more"};
     check_vocabulary(options, walks.graph().vocabulary());
     require_contexts(wordloom::AnyCorpus(walks), walks.graph().vocabulary(), options, cluster,
                      options.walks.length == 1

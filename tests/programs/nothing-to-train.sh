@@ -37,7 +37,9 @@ none "needs a vocabulary of at least 2 words, got only 'two'; corpus: 18 words, 
 none "got only 'two'; corpus: 19 words, 18 kept, 1 dropped as rare (min_count 5): give a lower --min-count" \
   word2vec --train most --output v --hs 1 --negative 0
 
+printf '1 1\n' >alone; ls >before
 walk='node2vec --size 8 --threads 1 --output v --save-model m --save-walks w'
+none "'alone' has one node: training needs two or more" $walk --input alone
 none "$context 30 sentences (30 words) has one word: --walk-length is 1, give 2 or more" $walk --input edges --walk-length 1
 none "$context 20 sentences (1600 words) repeats one word: walks stay at one node" $walk --input loops
 none 'sample has no effect on walks, which stay whole' $walk --input edges --sample 1e-10
