@@ -337,7 +337,7 @@ if(WORDLOOM_ENABLE_MPI AND NOT WORDLOOM_TEST_BRIEF)
   # One process writes; the vectors are better than one process would learn from its part.
   wordloom_corpus_test(mpi-trains
     "rm -f *; ${job} 3 $<TARGET_FILE:word2vec> ${together} --iter 4 --output v --json --evaluate-analogy ${corpus}/analogies | tee out
-     test $(wc -l <out) -eq 1; grep '\"ranks\":3' out; grep '\"sync_waited_seconds\":.*\"slowest_rank\":[012]' out; grep -Eq '\"accuracy\":(1.0|0.[89])' out; test \"$(ls)\" = \"$(printf 'out\\nv')\"")
+     test $(wc -l <out) -eq 1; grep '\"ranks\":3' out; grep '\"sync_format\":\"fp32\"' out; grep '\"sync_waited_seconds\":.*\"slowest_rank\":[012]' out; grep -Eq '\"accuracy\":(1.0|0.[89])' out; test \"$(ls)\" = \"$(printf 'out\\nv')\"")
   wordloom_corpus_test(mpi-example
     "rm -f *; ${job} 2 $<TARGET_FILE:train_by_ranks> ${corpus}/text v
      $<TARGET_FILE:evaluate> v --analogy ${corpus}/analogies --json | tee out
@@ -417,8 +417,7 @@ if(WORDLOOM_ENABLE_MPI AND NOT WORDLOOM_TEST_BRIEF)
     "rm -f *; status=0
      ${CMAKE_CURRENT_SOURCE_DIR}/cluster/namespaces.sh 3 1000 1 $<TARGET_FILE:word2vec> ${together} --iter 4 --output v --json --evaluate-analogy ${corpus}/analogies >out || status=$?
      test $status -eq 0 || exit $status; grep '\"ranks\":3' out; grep -Eq '\"accuracy\":(1.0|0.[89])' out; test -s v
-     # Few bits by default: 21 bytes a word, a seventh of 32-bit floats.
-     grep -Eq '\"sync_bytes_per_word\":[0-9]?[0-9][.]' out
+     grep -Eq '\"sync_format\":\"4bit\",\"sync_bytes_per_word\":[0-9]?[0-9][.]' out
      ${CMAKE_CURRENT_SOURCE_DIR}/cluster/namespaces.sh 3 40 0 $<TARGET_FILE:word2vec> --train ${corpus}/text --size 50 --threads 1 --sync mpi --sync-format fp32 --iter 1 --output v 2>err
      cat err; test $(grep -c 'note: this process waits .* try --sync-format 2bit' err) -eq 1")
   set_tests_properties(example/mpi-namespaces PROPERTIES SKIP_RETURN_CODE 77)

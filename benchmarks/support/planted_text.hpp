@@ -22,7 +22,7 @@
 /// the stems, from topic to topic between 0 and 0.6, strays from any topic, so that some relations
 /// take more text to learn than others. Topics, stems of a topic and function words have weights
 /// rank^-exponent. The test sets do not depend on the size of the text, of which a smaller one with
-/// the same seed is the beginning.
+/// the same seed has the first words.
 class PlantedText {
  public:
   struct Options {

@@ -1,5 +1,6 @@
 #pragma once
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -56,7 +57,9 @@ class Cluster {
  private:
   struct Shared {
     std::function<void()> report;  // empty after the first failure
-    Traffic traffic;
+    // Written by the thread that synchronises, read by the one that shows progress.
+    std::atomic<std::uint64_t> bytes = 0;
+    std::atomic<double> wire_mbit = 0, waited_seconds = 0;
   };
 
  public:
@@ -95,15 +98,15 @@ class Cluster {
     void timed(Wait wait) {
       const auto begin = std::chrono::steady_clock::now();
       wait();
-      shared_->traffic.waited_seconds +=
+      shared_->waited_seconds +=
           std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     }
     double share_of_others() const {
       return static_cast<double>(size() - 1) / static_cast<double>(size());
     }
     void count(std::size_t bytes, double times_sent) {
-      shared_->traffic.bytes += bytes;
-      shared_->traffic.wire_mbit += static_cast<double>(bytes) * times_sent * 8e-6;
+      shared_->bytes += bytes;
+      shared_->wire_mbit += static_cast<double>(bytes) * times_sent * 8e-6;
     }
 
     std::shared_ptr<Shared> shared_;
@@ -146,7 +149,7 @@ class Cluster {
     return std::accumulate(all.begin(), all.end(), std::uint64_t{0});
   }
   const std::optional<Ranks>& ranks() const { return ranks_; }
-  Traffic traffic() const { return shared_->traffic; }
+  Traffic traffic() const { return {shared_->bytes, shared_->wire_mbit, shared_->waited_seconds}; }
   bool over_network() const {
 #if WORDLOOM_HAS_MPI
     return is_joined() && ranks_->over_network();

@@ -330,7 +330,7 @@ inline void check(const TrainingOptions& options) {
         (options.system.empty() ? "--hs 1" : "--system " + options.system));
   if (options.is_given("--sync-bf16") && options.is_given("--sync-format"))
     throw wordloom::InvalidArgument("--sync-bf16 and --sync-format exclude each other");
-  if (options.sync_format != "auto" && options.sync != "mpi")
+  if (options.sync_format != "auto" && options.sync_format != "fp32" && options.sync != "mpi")
     throw wordloom::InvalidArgument(format_option(options) + " is for --sync mpi");
   if (is_for_gpu(options.kernel) && options.sync_format.ends_with("bit"))
     throw wordloom::InvalidArgument(format_option(options) + " does not go with --kernel " +

@@ -182,6 +182,20 @@ inline wordloom::AnySync<> sync_of(const TrainingOptions& options, const Cluster
   return wordloom::Allreduce(*cluster.ranks(), sync_options_of(options), rule_of(options));
 }
 
+/// Returns the name of the format in which processes exchange changes.
+inline std::string sync_format(const TrainingOptions& options, const Cluster& cluster) {
+  using Format = wordloom::SyncOptions::Format;
+  auto sync = sync_options_of(options);
+  if (!is_for_gpu(options.kernel) && !trains_columns(options))
+    sync = wordloom::Allreduce<Cluster::Ranks, wordloom::SyncOptions::Rule>::with_format(
+        sync, *cluster.ranks(), rule_of(options));
+  else if (sync.format == Format::automatic)
+    sync.format = Format::fp32;
+  return std::ranges::find(wordloom::SyncOptions::formats, sync.format,
+                           [](const auto& named) { return named.second; })
+      ->first;
+}
+
 /// Returns the trainer of the method that the options choose, on the host or a GPU.
 inline wordloom::AnyTrainer make_trainer(const TrainingOptions& options, const Cluster& cluster) {
   auto trainer = is_for_gpu(options.kernel)
@@ -262,8 +276,8 @@ inline std::string traffic_text(const Cluster& cluster, const wordloom::Progress
   return text;
 }
 
-/// Returns a note if this process spends much of its first seconds waiting for changes from other
-/// machines, with the bandwidth that it would need to wait for none; empty if not, or too early.
+/// Returns a note if this process spends much of its time waiting for changes from other machines,
+/// with the bandwidth that it would need to wait for none; empty if not, or in the first seconds.
 inline std::string waiting_note(const TrainingOptions& options, const Cluster& cluster,
                                 const wordloom::Progress& progress) {
   constexpr double least_seconds = 3, least_share = 0.3;
@@ -275,14 +289,15 @@ inline std::string waiting_note(const TrainingOptions& options, const Cluster& c
   char text[320];
   std::snprintf(text, sizeof text,
                 "note: this process waits %.0f%% of its time for changes of the others: it sends "
-                "%.0f Mbit/s and would send %.0f without waiting; if all processes wait, the "
-                "network is too slow: try ",
+                "%.0f Mbit/s, and without waiting it would send %.0f; if the network carries less, "
+                "try ",
                 100 * traffic.waited_seconds / progress.seconds,
                 traffic.wire_mbit / progress.seconds, traffic.wire_mbit / trained);
   const std::string fewer = is_for_gpu(options.kernel) ? "bf16" : "2bit";
   const bool has_fewest = options.sync_format == fewer || options.sync_format == "1bit";
   return text + (has_fewest ? "" : "--sync-format " + fewer + ", then ") +
-         "a smaller --sync-bytes-per-word";
+         (options.is_given("--sync-interval") ? "a larger --sync-interval"
+                                              : "a smaller --sync-bytes-per-word");
 }
 
 /// The traffic of all processes in a run.
@@ -317,7 +332,8 @@ struct ClusterTraffic {
 
 /// The report of all processes together.
 struct RunReport : wordloom::TrainReport {
-  std::optional<ClusterTraffic> traffic;  // of several processes
+  std::optional<ClusterTraffic> traffic = {};  // of several processes
+  std::string sync_format = {};                // in which they exchanged changes
 };
 
 /// Trains with progress on stderr, which also says if a signal stopped training.
@@ -329,8 +345,9 @@ inline RunReport train(const Program& program, const TrainingOptions& options, C
                     program.counts);
   auto trainer = make_trainer(options, cluster);
   note_team(program, options, cluster);
-  bool is_noted =
-      options.quiet || !cluster.is_first() || trains_columns(options) || !cluster.over_network();
+  bool is_noted = options.quiet || !cluster.is_first() || trains_columns(options) ||
+                  !cluster.over_network() ||
+                  options.sync_options.interval == wordloom::SyncOptions::epoch;
   trainer.on_progress(
       [&](const wordloom::Progress& progress) {
         if (const auto note = is_noted ? "" : waiting_note(options, cluster, progress);
@@ -362,7 +379,10 @@ inline RunReport train(const Program& program, const TrainingOptions& options, C
     if (cluster.sum(report.stopped || std::isfinite(report.loss) ? 1 : 0) == 0)
       throw wordloom::CorpusError(
           "nothing was trained: subsampling leaves no sentence two words; use a higher --sample");
-    if (cluster.size() > 1) report.traffic.emplace(cluster, words);
+    if (cluster.size() > 1) {
+      report.traffic.emplace(cluster, words);
+      report.sync_format = sync_format(options, cluster);
+    }
   }
   line.end();
   if (report.traffic && !options.quiet && cluster.is_first())
@@ -401,6 +421,7 @@ inline nlohmann::ordered_json json_report(const TrainingOptions& options, const 
                                  {"seed", p.seed}};
   if (report.sentences_in_flight > 0) json["sentences_in_flight"] = report.sentences_in_flight;
   if (report.traffic) {
+    json["sync_format"] = report.sync_format;
     json["sync_bytes_per_word"] = report.traffic->bytes_per_word;
     json["sync_waited_seconds"] = report.traffic->waited_seconds;
     json["slowest_rank"] = report.traffic->slowest_rank();

@@ -81,10 +81,14 @@ TEST_CASE("ranks resume from a checkpoint to the same bits", "[sync][checkpoint]
       }
   }
   // The default format depends on the machines: any continues a checkpoint.
-  ThreadRanks::run(3, [&](ThreadRanks self) {
-    auto trainer = rank_trainer(self, of_few_bits);
-    trainer.resume(text.corpus, text.vocabulary, folder / "middle");
-  });
+  using Format = SyncOptions::Format;
+  for (const Format format : {Format::fp32, Format::bf16, Format::bits4, Format::bits2})
+    ThreadRanks::run(3, [&](ThreadRanks self) {
+      auto trainer = rank_trainer(self, {.overlap = false, .format = format});
+      trainer.resume(text.corpus, text.vocabulary, folder / "middle");
+      if (trainer.report().stopped || !(trainer.report().loss < 5))
+        throw TrainingError("not trained to the end");
+    });
   for (const SyncOptions& other :
        {SyncOptions{.interval = 1000, .overlap = false},
         SyncOptions{.first_rows = 100, .overlap = false}, SyncOptions{.overlap = true}})

@@ -51,6 +51,19 @@ class Allreduce {
                             ": use fp32 or 8bit"};
   }
 
+  /// Returns the options with a format in place of `automatic`. Bits were measured with CoherentSum
+  /// and frequent exchanges alone.
+  static SyncOptions with_format(SyncOptions options, const Ranks& ranks, const Combine& combine) {
+    using Format = SyncOptions::Format;
+    if (options.format != Format::automatic) return options;
+    options.format = Format::fp32;
+    if constexpr (std::is_same_v<Rows, detail::HostRows> && detail::QuantisedCollective<Ranks> &&
+                  requires { ranks.over_network(); })
+      if (ranks.over_network() && options.interval != SyncOptions::epoch && is_coherent(combine))
+        options.format = Format::bits4;
+    return options;
+  }
+
   std::size_t rank() const noexcept { return ranks_.rank(); }
   std::size_t size() const noexcept { return ranks_.size(); }
   /// Returns the number of bytes of changes that this rank has sent.
@@ -71,9 +84,8 @@ class Allreduce {
       if (resharded_at < 0 && state[1] != fingerprint())
         throw InvalidArgument(
             "the checkpoint was written by ranks that synchronise in another way (rule, interval, "
-            "bytes for each word, first rows or overlap): resume with the original options, or "
-            "train "
-            "from the start");
+            "bytes for each word, of which the format decides how many sums they allow, first rows "
+            "or overlap): resume with the original options, or train from the start");
       begun_ = (std::min)(resharded_at < 0 ? std::size_t{state[0]} : due(resharded_at), total_);
     }
     rows_.remember(model, run, progress(), wire_.is_quantised());
@@ -130,18 +142,6 @@ class Allreduce {
   static constexpr std::size_t max_rows = 8192;  // rows exchanged at a time
   static constexpr float stop_request = 65536;   // above any number of ranks
 
-  /// Returns the options with a format in place of `automatic`. Bits were measured with CoherentSum
-  /// and frequent exchanges alone.
-  static SyncOptions with_format(SyncOptions options, const Ranks& ranks, const Combine& combine) {
-    using Format = SyncOptions::Format;
-    if (options.format != Format::automatic) return options;
-    options.format = Format::fp32;
-    if constexpr (std::is_same_v<Rows, detail::HostRows> && detail::QuantisedCollective<Ranks> &&
-                  requires { ranks.over_network(); })
-      if (ranks.over_network() && options.interval != SyncOptions::epoch && is_coherent(combine))
-        options.format = Format::bits4;
-    return options;
-  }
   static constexpr bool is_coherent([[maybe_unused]] const Combine& combine) {
     if constexpr (std::is_same_v<Combine, SyncOptions::Rule>)
       return combine.kind == SyncOptions::Rule::Kind::coherent;
@@ -172,7 +172,10 @@ class Allreduce {
     // The mean of rows_of(): half of the number of sizes, plus one.
     const auto sizes = static_cast<double>(std::bit_width(all_rows_ / first_rows_));
     const double rows = static_cast<double>((std::min)(first_rows_, all_rows_)) * (1 + sizes / 2);
-    const double row_bytes = wire_.bytes_of_row(run.dimension, bytes_of_value());
+    // Bytes cancel out unless a budget is given: without one the format changes no interval.
+    const double row_bytes = options_.bytes_per_word > 0
+                                 ? wire_.bytes_of_row(run.dimension, bytes_of_value())
+                                 : static_cast<double>(run.dimension * sizeof(float));
     const double bytes = rows * 2 * row_bytes;
     const double budget = options_.bytes_per_word > 0
                               ? options_.bytes_per_word
@@ -205,7 +208,8 @@ class Allreduce {
   }
 
   /// Returns a hash of the plan of synchronisations: a run with another plan cannot resume its
-  /// checkpoint. One in another format can, since the rows of a checkpoint are whole.
+  /// checkpoint. One in another format can, since the rows of a checkpoint are whole, unless a
+  /// budget of bytes makes another plan of it.
   std::uint64_t fingerprint() const {
     return hash_with_rule(
         {std::size_t{options_.overlap} + 2 * is_by_epoch(), planned_, first_rows_});

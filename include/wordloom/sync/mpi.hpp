@@ -70,7 +70,7 @@ class MpiRanks {
     return MPI_Query_thread(&level) == MPI_SUCCESS && level >= MPI_THREAD_SERIALIZED;
   }
 
-  /// Returns whether not all ranks are on one machine.
+  /// Returns whether the machines of the ranks have different names.
   bool over_network() const { return shared_->over_network(); }
 
   /// Returns the number of this rank among the ranks on this machine, from 0. All ranks must call
