@@ -5,7 +5,6 @@
 
 #include <wordloom/core/detail/abi.hpp>
 #include <wordloom/query/nearest_rows.hpp>
-#include <wordloom/sync/detail/row_changes.hpp>
 
 namespace wordloom { inline namespace WORDLOOM_ABI {
 
@@ -26,10 +25,9 @@ namespace detail {
 WORDLOOM_FUNCTION float common_direction(const float* rows, std::size_t stride, std::size_t count,
                                          std::size_t columns, const float* weights,
                                          float* direction) {
-  const auto functions = simd::row_change_functions();
   std::fill_n(direction, columns, 0.0f);
   for (std::size_t i = 0; i < count; ++i)
-    functions.mix(direction, 1, rows + i * stride, weights[i], columns);
+    for (std::size_t c = 0; c < columns; ++c) direction[c] += weights[i] * rows[i * stride + c];
   const double length =
       std::sqrt(detail::dot_in_double({direction, columns}, {direction, columns}));
   if (!(length > 0)) return 0;
@@ -37,7 +35,7 @@ WORDLOOM_FUNCTION float common_direction(const float* rows, std::size_t stride, 
     direction[c] = static_cast<float>(direction[c] / length);
   double sum = 0, all = 0;
   for (std::size_t i = 0; i < count; ++i) {
-    const double along = functions.dot(rows + i * stride, direction, columns);
+    const double along = detail::dot_in_double({rows + i * stride, columns}, {direction, columns});
     sum += weights[i] * along * along;
     all += weights[i];
   }

@@ -178,6 +178,7 @@ HWY_INLINE void for_each_vector_of_power(std::size_t size, Use use) noexcept {
     for (std::size_t c = 0; c < size; ++c) use(one, c);
   }
 }
+#if HWY_TARGET != HWY_SCALAR  // which has vectors of one value
 /// The first steps of walsh_hadamard(), of values that are in one vector: the swapped values plus
 /// or minus the values. Returns the size of the blocks that remain to be added and subtracted.
 template <class D>
@@ -196,10 +197,11 @@ HWY_INLINE std::size_t walsh_hadamard_within(D d, float* x, std::size_t size) no
   }
   return has_eight ? 8 : 4;
 }
+#endif
 /// Replaces `size` values, a power of two, by their Walsh-Hadamard transform, two steps at a time.
 HWY_ATTR inline void walsh_hadamard(float* x, std::size_t size) noexcept {
   std::size_t h = 1;
-#if HWY_TARGET != HWY_SCALAR  // which has vectors of one value
+#if HWY_TARGET != HWY_SCALAR
   if (size >= hn::Lanes(RowTag()))
     h = walsh_hadamard_within(RowTag(), x, size);
   else if (size >= 4)
