@@ -58,9 +58,10 @@ class PlantedText {
         frequencies_[topic.stems[i]] += weight;
       }
     }
-    for (std::size_t i = 0; i < function_words; ++i) functions_.push_back("o" + syllables(i, 2));
+    for (std::size_t i = 0; i < function_words; ++i)
+      functions_.push_back(std::string("o").append(syllables(i, 2)));
     for (std::size_t i = 0; i < forms * markers_of_form; ++i)
-      markers_.push_back("u" + syllables(i, 1));
+      markers_.push_back(std::string("u").append(syllables(i, 1)));
     std::size_t width = 1;
     for (std::size_t n = options.stems; n > 100; n = (n + 99) / 100) ++width;
     for (std::size_t i = 0; i < options.stems * forms; ++i)
