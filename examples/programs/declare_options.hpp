@@ -250,8 +250,7 @@ inline void declare_method(CLI::App& app, TrainingOptions& options) {
       ->group(heading::method);
   app.add_option("--sync-bytes-per-word", options.sync_options.bytes_per_word,
                  "Bytes that a process may send for each word that it trains, 0 = 8 for each "
-                 "process as fp32, less in "
-                 "fewer bits, and up to 32 with more processes")
+                 "process as fp32, less in fewer bits, and up to 32 with more processes")
       ->capture_default_str()
       ->group(heading::method);
   app.add_option("--sync-rule", options.sync_rule,
