@@ -6,5 +6,5 @@
 #undef WORDLOOM_DEFINES_FUNCTIONS
 #define WORDLOOM_DEFINES_FUNCTIONS 1
 #define WORDLOOM_FUNCTION
-#include <wordloom/sync/detail/quantised_rows.hpp>
+#include <wordloom/sync/detail/quantised_exchange.hpp>
 #include <wordloom/wordloom.hpp>

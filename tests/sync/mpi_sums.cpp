@@ -87,7 +87,8 @@ std::size_t sum_quantised(MpiRanks& ranks, std::size_t count) {
   rows.data = bytes.data();
   for (std::size_t i = 0; i < count; ++i) {
     for (std::size_t c = 0; c < columns; ++c) values[c] = value(ranks.rank(), i + c);
-    rows.encode(rows.data + i * rows.bytes_of_row(), values.data(), 1, sent.data());
+    const float square = rows.functions.dot(values.data(), values.data(), columns);
+    rows.encode(rows.data + i * rows.bytes_of_row(), values.data(), square, 1, sent.data());
   }
   detail::QuantisedRows::write_flag(rows.data + (count - 1) * rows.bytes_of_row(), 1);
   ranks.begin_sum(rows);

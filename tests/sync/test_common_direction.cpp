@@ -14,16 +14,20 @@ TEST_CASE("the common direction is the mean of rows by their pairs", "[sync]") {
   for (std::size_t i = 0; i < 3; ++i)
     for (std::size_t d = 0; d < 2; ++d) matrix.row(i)[d] = rows[i][d];
   float direction[2];
-  const auto of = [&](const RowMatrix& m, std::vector<float> pairs) {
-    return detail::common_direction(m.data(), m.stride(), 3, 2, pairs.data(), direction);
+  const auto of = [&](const auto& functions, const RowMatrix& m, std::vector<float> pairs) {
+    return detail::common_direction(functions, m.data(), m.stride(), 3, 2, pairs.data(), direction);
   };
-  const float square = of(matrix, {2, 3, 0});  // (9, 6) / 5
-  CHECK(direction[0] == Approx(9 / std::sqrt(117.0)));
-  CHECK(direction[1] == Approx(6 / std::sqrt(117.0)));
-  // Along it: 27 and 21 by the root of 117.
-  CHECK(square == Approx((2 * 27 * 27 + 3 * 21 * 21) / 117.0 / 5));
-  CHECK(of(RowMatrix(3, 2), {1, 1, 1}) == 0);
-  CHECK(direction[0] == 0);
+  const auto check = [&](const auto& functions) {
+    const float square = of(functions, matrix, {2, 3, 0});  // (9, 6) / 5
+    CHECK(direction[0] == Approx(9 / std::sqrt(117.0)));
+    CHECK(direction[1] == Approx(6 / std::sqrt(117.0)));
+    // Along it: 27 and 21 by the root of 117.
+    CHECK(square == Approx((2 * 27 * 27 + 3 * 21 * 21) / 117.0 / 5));
+    CHECK(of(functions, RowMatrix(3, 2), {1, 1, 1}) == 0);
+    CHECK(direction[0] == 0);
+  };
+  check(detail::PlainFunctions());
+  check(simd::row_change_functions());
 }
 
 TEST_CASE("CoherentSum adds orthogonal changes and averages parallel ones", "[sync]") {

@@ -38,6 +38,14 @@ double dot(const std::vector<float>& a, const std::vector<float>& b) {
   return sum;
 }
 
+/// Quantises values to a row of bytes; returns what was sent.
+std::vector<float> encode(const QuantisedRows& rows, std::byte* row, std::vector<float> values,
+                          float changed) {
+  std::vector<float> sent(values.size());
+  rows.encode(row, values.data(), static_cast<float>(dot(values, values)), changed, sent.data());
+  return sent;
+}
+
 }  // namespace
 
 TEST_CASE("values are quantised to the codes of plain arithmetic", "[sync]") {
@@ -48,10 +56,12 @@ TEST_CASE("values are quantised to the codes of plain arithmetic", "[sync]") {
       const double step = bits == 8 ? 0.01 : 1.2 / std::pow(2.0, bits);
       const std::size_t bytes = QuantisedRows::bytes_of_codes(size, bits);
       std::vector<std::uint8_t> codes(bytes);
-      functions.quantise(values.data(), static_cast<float>(1 / step), bits, codes.data(), size);
+      const float scale =
+          functions.quantise(values.data(), static_cast<float>(1 / step), bits, codes.data(), size);
       std::vector<float> back(size);
       functions.dequantise(codes.data(), 0.5f, bits, back.data(), size);
       const double top = std::pow(2.0, bits) - 1;
+      double products = 0, squares = 0;
       for (std::size_t i = 0; i < size; ++i) {
         const auto at = i % bytes, shift = i / bytes * bits;
         const int code = (codes[at] >> shift) & ((1 << bits) - 1);
@@ -61,7 +71,10 @@ TEST_CASE("values are quantised to the codes of plain arithmetic", "[sync]") {
         if (code != nearest && std::abs(exact - std::round(exact)) > 1e-4)
           FAIL(bits << " bits: " << values[i] << " becomes " << code << ", not " << nearest);
         if (back[i] != (code - top / 2) * 0.5) FAIL(code << " becomes " << back[i]);
+        products += values[i] * (code - top / 2);
+        squares += std::pow(code - top / 2, 2);
       }
+      CHECK(double{scale} == Approx(products / squares).epsilon(1e-4));
       CHECK(codes.size() * 8 >= size * bits);
     }
 }
@@ -100,7 +113,7 @@ TEST_CASE("a value that is far out each time arrives in time", "[sync]") {
   constexpr std::size_t size = 100;
   for (const unsigned bits : {1u, 2u, 4u, 8u}) {
     std::vector<std::byte> row(QuantisedRows::bytes_of_row(size, bits));
-    std::vector<float> left(size), sent(size);
+    std::vector<float> left(size);
     double arrived = 0;
     for (std::uint64_t exchange = 1; exchange <= 50; ++exchange) {
       const auto signs = QuantisedRows::random_signs(size, exchange);
@@ -108,8 +121,7 @@ TEST_CASE("a value that is far out each time arrives in time", "[sync]") {
       std::vector<float> values = random_values(size, exchange);
       values[7] = 30;
       for (std::size_t i = 0; i < size; ++i) left[i] += values[i];
-      values = left;
-      rows.encode(row.data(), values.data(), 1, sent.data());
+      const auto sent = encode(rows, row.data(), left, 1);
       for (std::size_t i = 0; i < size; ++i) left[i] -= sent[i];
       arrived += double{sent[7]};
     }
@@ -155,24 +167,24 @@ TEST_CASE("each exchange has another rotation, on all ranks alike", "[sync]") {
 TEST_CASE("a quantised row keeps its count, and its scale has the least squared error", "[sync]") {
   for (const unsigned bits : {1u, 2u, 4u, 8u})
     for (const std::size_t size : {1u, 7u, 100u, 128u}) {
-      std::vector<float> values = random_values(size, 5 * bits + size), sent(size), got(size);
+      std::vector<float> values = random_values(size, 5 * bits + size), got(size);
       values[size / 2] *= 20;  // far out
       std::vector<std::byte> row(QuantisedRows::bytes_of_row(size, bits));
       const auto signs = QuantisedRows::random_signs(size, bits);
       const QuantisedRows rows{row.data(), 2, size, bits, bits == 2 ? nullptr : signs.data()};
-      rows.encode(row.data(), std::vector(values).data(), 40'001, sent.data());
+      auto sent = encode(rows, row.data(), values, 40'001);
       rows.decode(row.data(), got.data());
       CHECK(got == sent);
       CHECK(QuantisedRows::changed(row.data()) == 40'001);
       CHECK(dot(values, sent) == Approx(dot(sent, sent)).epsilon(1e-4));
       CHECK(dot(sent, sent) > 0);
       std::ranges::fill(values, 0.0f);
-      rows.encode(row.data(), values.data(), 0, sent.data());
+      sent = encode(rows, row.data(), values, 0);
       rows.decode(row.data(), got.data());
       CHECK(got == values);
       CHECK(sent == values);
       values[0] = std::numeric_limits<float>::quiet_NaN();
-      rows.encode(row.data(), values.data(), 1, sent.data());
+      encode(rows, row.data(), values, 1);
       rows.decode(row.data(), got.data());
       CHECK(std::ranges::all_of(got, [](float x) { return std::isnan(x); }));
     }
@@ -183,16 +195,19 @@ TEST_CASE("sums of quantised rows and their errors make up what ranks sent", "[s
   for (const std::size_t ranks : {1u, 2u, 5u, 16u}) {
     std::vector<std::vector<std::byte>> bytes(ranks);
     std::vector<std::vector<float>> errors(ranks, std::vector<float>(count * columns));
-    std::vector<std::vector<float>> sent(ranks, std::vector<float>(count * columns));
+    std::vector<std::vector<float>> sent(ranks);
     ThreadRanks::run(ranks, [&](ThreadRanks self) {
       const std::size_t r = self.rank();
       const auto signs = QuantisedRows::random_signs(columns, 3);
       QuantisedRows rows{nullptr, count, columns, 2, signs.data(), errors[r].data()};
       bytes[r].resize(rows.size_bytes());
       rows.data = bytes[r].data();
-      for (std::size_t i = 0; i + 1 < count; ++i)
-        rows.encode(rows.data + i * rows.bytes_of_row(), random_values(columns, 99 * r + i).data(),
-                    i % 2 == 0 || r == 0 ? 1 : 0, sent[r].data() + i * columns);
+      for (std::size_t i = 0; i + 1 < count; ++i) {
+        const auto of_row =
+            encode(rows, rows.data + i * rows.bytes_of_row(), random_values(columns, 99 * r + i),
+                   i % 2 == 0 || r == 0 ? 1 : 0);
+        sent[r].insert(sent[r].end(), of_row.begin(), of_row.end());
+      }
       QuantisedRows::write_flag(rows.data + (count - 1) * rows.bytes_of_row(),
                                 static_cast<float>(r + 1));
       self.begin_sum(rows);

@@ -88,7 +88,8 @@ class Allreduce {
             "or overlap): resume with the original options, or train from the start");
       begun_ = (std::min)(resharded_at < 0 ? std::size_t{state[0]} : due(resharded_at), total_);
     }
-    rows_.remember(model, run, progress(), wire_.is_quantised());
+    rows_.remember(model, run, progress());
+    wire_.start(rows_);
     if constexpr (requires { ranks_.any_thread(); })
       run.ticks_from_any_thread = ranks_.any_thread();
     // The shortest interval between two synchronisations, in words of one rank.
@@ -260,10 +261,10 @@ class Allreduce {
     next_row_ = (std::min)(end_row_, first + max_rows);
     const float request =
         next_row_ == end_row_ ? std::exchange(request_, (std::min)(request_, 0.0f)) : 0.0f;
-    values_ = rows_.take(model, first, next_row_, request);
+    rows_.choose(model, first, next_row_);
     const std::uint64_t number = begun_ * (all_rows_ / max_rows + 1) + first / max_rows;
-    bytes_ +=
-        wire_.begin(ranks_, rows_, values_, bytes_of_value(), is_last_, number, [&](auto& taken) {
+    bytes_ += wire_.begin(
+        ranks_, rows_, model, request, bytes_of_value(), is_last_, number, [&](auto& taken) {
           const double progress = this->progress();
           return taken.combiner(combine_, size(), progress, words_ * rate_(progress));
         });
@@ -272,10 +273,10 @@ class Allreduce {
   /// Waits for the exchange in flight, applies it and sends the next part.
   void go_on(Replica& model) {
     ranks_.wait();
-    wire_.end(rows_.view(), values_);
     in_flight_ = false;
     const double progress = this->progress();
-    const float requests = rows_.put(model, combine_, size(), progress, words_ * rate_(progress));
+    const float requests =
+        wire_.end(rows_, model, combine_, size(), progress, words_ * rate_(progress));
     signal_ = requests >= stop_request ? RankInfo::Signal::stop
               : requests > 0           ? RankInfo::Signal::checkpoint
                                        : RankInfo::Signal::go_on;
@@ -291,7 +292,6 @@ class Allreduce {
   Combine combine_;
   Rows rows_;
   detail::Wire<Ranks, Rows> wire_;
-  typename Rows::Values values_ = {};                      // the changes in flight
   bool is_last_ = false;                                   // that exchange makes all replicas equal
   std::size_t first_rows_ = 1;                             // see SyncOptions
   std::size_t all_rows_ = 0, next_row_ = 0, end_row_ = 0;  // the last two: in progress

@@ -52,11 +52,11 @@ struct HostMemory {
   void run(std::size_t count, const Work& work) const {
     for (std::size_t i = 0; i < count; ++i) work(functions, static_cast<std::uint32_t>(i));
   }
-  static void find_common(const RowsView& view) {
+  void find_common(const RowsView& view) const {
     for (std::size_t m = 0; m < 2; ++m) {
       view.scale[2 * m] = 1;
       view.scale[2 * m + 1] =
-          common_direction(view.base[m], view.stride, view.common_rows(m), view.columns,
+          common_direction(functions, view.base[m], view.stride, view.common_rows(m), view.columns,
                            view.expected[m], view.direction_of(m));
     }
   }
@@ -86,9 +86,8 @@ class ReplicaRows {
 
   const RowsView& view() const noexcept { return view_; }
 
-  /// Stores the current rows as the state that all ranks agree on, at `progress`. `keeps_errors`:
-  /// whether ranks may send less than their changes and keep the rest.
-  void remember(Replica& replica, const RankInfo& run, double progress, bool keeps_errors) {
+  /// Stores the current rows as the state that all ranks agree on, at `progress`.
+  void remember(Replica& replica, const RankInfo& run, double progress) {
     const Machine machine = Machine::bind(replica, view_);
     view_.rows[0] = run.input_rows;
     view_.rows[1] = run.output_rows;
@@ -109,42 +108,44 @@ class ReplicaRows {
                                     static_cast<float>(progress));
     view_.agreed = allocate(agreed_, agreed.size(), "the state of rows");
     machine.copy(view_.agreed, agreed.data(), agreed.size());
-    if (keeps_errors) {
-      unsent_.assign(view_.rows[0] + view_.rows[1], 0.0f);
-      view_.unsent[0] = unsent_.data();
-      view_.unsent[1] = unsent_.data() + view_.rows[0];
-    }
     view_.direction = allocate(common_, 2 * (view_.stride + 2 + RowsView::max_common_rows),
                                "the common direction of rows");
     view_.scale = view_.direction + 2 * view_.stride;
     view_.along = view_.scale + 4;
   }
 
-  /// Returns the changes of rows `first` to `last` of both matrices, to be summed over ranks, with
-  /// `flag`.
-  Values take(Replica& replica, std::size_t first, std::size_t last, float flag) {
+  /// Chooses rows `first` to `last` of both matrices for an exchange.
+  void choose(Replica& replica, std::size_t first, std::size_t last) {
     const Machine machine = Machine::bind(replica, view_);
     view_.first = first;
     view_.last = last;
     view_.items = view_.items_before(last) - view_.items_before(first);
+    if (own_.size() < view_.items * view_.columns) {
+      machine.wait();  // the changes before may still be in use
+      view_.own = allocate(own_, view_.items * view_.columns, "the changes of this rank");
+    }
+  }
+  /// Returns the changes of the chosen rows, to be summed over ranks, with `flag`.
+  Values take(Replica& replica, float flag) {
+    const Machine machine = Machine::bind(replica, view_);
     const std::size_t floats = view_.items * (view_.columns + 2) + 1;
     if (changes_.size() < floats) {
-      machine.wait();  // the changes before may still be in use
+      machine.wait();
       view_.sums = allocate(changes_, floats, "the changes that ranks exchange");
-      view_.own = allocate(own_, floats, "the changes of this rank");
     }
-    machine.run(last - first, TakeRow{view_, flag});
+    machine.run(view_.last - view_.first, TakeRow{view_, flag});
     return machine.values(view_.sums, floats);
   }
 
-  /// Returns a function that turns the sum of an item's changes, which ranks exchange between
-  /// take() and put(), into the change that all add: see QuantisedRows. Arguments as of put().
+  /// Returns a function that turns the sum of an item's changes into the change that all add: see
+  /// QuantisedRows. Arguments as of put().
   template <class Combine>
   auto combiner(const Combine& combine, std::size_t ranks, double progress, double rates) {
-    Machine::find_common(view_);
+    const HostMemory machine;
+    machine.find_common(view_);
     return [put = PutRow<Combine>{view_, combine, static_cast<float>(ranks), progress, rates},
-            functions = simd::row_change_functions()](std::size_t item, float* sum, float touched,
-                                                      float squares) {
+            functions = machine.functions](std::size_t item, float* sum, float touched,
+                                           float squares) {
       const auto [matrix, row] = put.view.place_of(item);
       const double since = put.progress - static_cast<double>(put.view.agreed[row]);
       put.combine_item(functions, matrix, row, since, sum, touched, squares);
@@ -159,7 +160,7 @@ class ReplicaRows {
             double rates) {
     const Machine machine = Machine::bind(replica, view_);
     if (ranks > 1) {  // one rank does not change the rows
-      if (!view_.unsent[0]) machine.find_common(view_);
+      machine.find_common(view_);
       machine.run(view_.last - view_.first,
                   PutRow<Combine>{view_, combine, static_cast<float>(ranks), progress, rates});
     }
@@ -176,7 +177,6 @@ class ReplicaRows {
 
   RowsView view_{};
   Floats base_, expected_, agreed_, common_, changes_, own_;  // see RowsView
-  std::vector<float> unsent_;                                 // in the memory of the host alone
 };
 
 /// The rows of a model in the memory of the host.

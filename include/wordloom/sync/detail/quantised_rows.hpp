@@ -68,9 +68,10 @@ struct QuantisedRows {
   /// Returns the random signs of a rotation, as factors with which it keeps norms [2 x columns].
   static std::vector<float> random_signs(std::size_t columns, std::uint64_t seed);
 
-  /// Quantises `values` [columns] to a row of bytes and writes the quantised values to `sent`
-  /// [columns]; `values` are rotated then. `changed`: the number of ranks.
-  void encode(std::byte* row, float* values, float changed, float* sent) const;
+  /// Quantises `values` [columns], whose squared norm is `square`, to a row of bytes and writes the
+  /// quantised values to `sent` [columns]; `values` are rotated then. `changed`: the number of
+  /// ranks.
+  void encode(std::byte* row, float* values, float square, float changed, float* sent) const;
   /// Writes the values of a row of bytes to `values` [columns].
   void decode(const std::byte* row, float* values) const;
   static float changed(const std::byte* row) { return read<std::uint16_t>(row + 4); }
@@ -105,7 +106,7 @@ struct QuantisedRows {
       combine(i, sum.data(), changed_by > 0 ? changed_by : sent_by, squares_of);
       float* const error = errors + (i - first) * columns;
       std::ranges::copy(sum, error);
-      encode(to, sum.data(), changed_by, sent.data());
+      encode(to, sum.data(), functions.dot(error, error, columns), changed_by, sent.data());
       functions.mix(error, 1, sent.data(), -1, columns);
     }
   }
@@ -132,37 +133,33 @@ WORDLOOM_FUNCTION std::vector<float> QuantisedRows::random_signs(std::size_t col
   return signs;
 }
 
-WORDLOOM_FUNCTION void QuantisedRows::encode(std::byte* row, float* values, float changed,
-                                             float* sent) const {
-  if (signs) functions.rotate(values, signs, columns);
-  const float square = functions.dot(values, values, columns);
+WORDLOOM_FUNCTION void QuantisedRows::encode(std::byte* row, float* values, float square,
+                                             float changed, float* sent) const {
+  if (signs) functions.rotate(values, signs, columns);  // keeps the norm
   // The steps that suit normal values best (Max 1960); of 8 bits, one that reaches the largest.
   const float step = bits == 8 ? functions.largest(values, columns) / 127.5f
                                : (bits == 4   ? 0.3352f
                                   : bits == 2 ? 0.9957f
                                               : 1.5958f) *
                                      std::sqrt(square / static_cast<float>(columns));
-  float scale = 0;
   auto* const codes = reinterpret_cast<std::uint8_t*>(row + header);
-  const bool can = square > 0 && is_finite(square) && step > 0;
-  std::fill_n(codes, bytes_of_row() - header, std::uint8_t{0});
+  const bool can = square > 0 && is_finite(square) && is_finite(1 / step);
+  float scale = 0;
   if (can) {
-    functions.quantise(values, 1 / step, bits, codes, columns);
-    functions.dequantise(codes, 1, bits, sent, columns);
     // The scale with the least squared error, which is below the square of the values.
-    scale = functions.dot(values, sent, columns) / functions.dot(sent, sent, columns);
-  } else if (!is_finite(square)) {
-    scale = std::numeric_limits<float>::quiet_NaN();  // training diverges, and all ranks learn it
+    scale = functions.quantise(values, 1 / step, bits, codes, columns);
+  } else {
+    std::fill_n(codes, bytes_of_codes(columns, bits), std::uint8_t{0});
+    // If training diverges, all ranks learn it.
+    if (!is_finite(square)) scale = std::numeric_limits<float>::quiet_NaN();
   }
   const auto count_of_ranks = static_cast<std::uint16_t>(changed);
   std::memcpy(row, &scale, sizeof scale);
   std::memcpy(row + 4, &count_of_ranks, sizeof count_of_ranks);
-  if (can) {
-    functions.mix(sent, scale, sent, 0, columns);
-    if (signs) functions.rotate_back(sent, signs, columns);
-  } else {
+  if (can)
+    decode(row, sent);
+  else
     std::fill_n(sent, columns, scale);
-  }
 }
 
 WORDLOOM_FUNCTION void QuantisedRows::decode(const std::byte* row, float* values) const {

@@ -13,18 +13,20 @@ struct RowChangeFunctions {
   static WORDLOOM_BOTH void write(float* to, float value) noexcept { *to = value; }
 
   using TakeChange = float (*)(const float*, const float*, float*, float*, std::size_t) noexcept;
+  using SquareOfChange = float (*)(const float*, const float*, std::size_t) noexcept;
   using PutChange = void (*)(float*, float*, const float*, const float*, std::size_t) noexcept;
   using Dot = float (*)(const float*, const float*, std::size_t) noexcept;
   using Mix = void (*)(float*, float, const float*, float, std::size_t) noexcept;
   using Pack = void (*)(const float*, std::uint16_t*, std::size_t) noexcept;
   using Unpack = void (*)(const std::uint16_t*, float*, std::size_t) noexcept;
   using Largest = float (*)(const float*, std::size_t) noexcept;
-  using Quantise = void (*)(const float*, float, unsigned, std::uint8_t*, std::size_t) noexcept;
+  using Quantise = float (*)(const float*, float, unsigned, std::uint8_t*, std::size_t) noexcept;
   using Dequantise = void (*)(const std::uint8_t*, float, unsigned, float*, std::size_t) noexcept;
   using Rotate = void (*)(float*, const float*, std::size_t) noexcept;
   using Add = void (*)(const std::uint16_t*, std::uint16_t*, std::size_t) noexcept;
 
   TakeChange take_change;
+  SquareOfChange square_of_change;
   PutChange put_change;
   Dot dot;
   Mix mix;

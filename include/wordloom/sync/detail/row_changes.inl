@@ -39,6 +39,15 @@ HWY_ATTR inline float take_change(const float* row, const float* base, float* ch
   });
 }
 
+/// Returns the squared norm that take_change() returns, bit for bit.
+HWY_ATTR inline float square_of_change(const float* row, const float* base,
+                                       std::size_t size) noexcept {
+  return sum_vectors(size, [=](auto d, std::size_t c, auto squares) WORDLOOM_INLINED {
+    const auto difference = hn::Sub(load_row(d, row + c), hn::Load(d, base + c));
+    return hn::MulAdd(difference, difference, squares);
+  });
+}
+
 /// Adds the agreed `change` to `base`, and replaces `own` by it in `row`, which may have been
 /// changed further since: if not, it becomes `base`, bit for bit.
 HWY_ATTR inline void put_change(float* row, float* base, const float* change, const float* own,
@@ -131,25 +140,50 @@ HWY_ATTR inline float largest(const float* values, std::size_t size) noexcept {
   return result;
 }
 
-/// Adds the codes of finite `values` times `by` to `codes`, which are 0: see QuantisedRows. The
-/// loops are for the compiler to vectorise.
-HWY_ATTR inline void quantise(const float* values, float by, unsigned bits, std::uint8_t* codes,
-                              std::size_t size) noexcept {
-  const std::size_t bytes = (size * bits + 7) / 8;
-  const float top = static_cast<float>((1u << bits) - 1), half = static_cast<float>(1u << bits) / 2;
-  for (unsigned shift = 0; size > 0; shift += bits) {
-    const std::size_t part = size < bytes ? size : bytes;
-    for (std::size_t i = 0; i < part; ++i) {
-      float code = values[i] * by + half;
-      code = code < 0 ? 0 : code;
-      code = code > top ? top : code;
-      codes[i] = static_cast<std::uint8_t>(codes[i] | static_cast<int>(code) << shift);
-    }
-    values += part;
-    size -= part;
+/// Writes the codes of `vectors` vectors at `values`, `distance` apart; adds their products with
+/// the values of the codes, and the squares of these.
+template <class D>
+HWY_INLINE void quantise_vectors(D d, const float* values, std::size_t distance,
+                                 std::size_t vectors, float by, unsigned bits, std::uint8_t* codes,
+                                 hn::Vec<D>& products, hn::Vec<D>& squares) noexcept {
+  const hn::Rebind<std::int32_t, D> i;
+  const hn::Rebind<std::uint8_t, D> u8;
+  const float top = static_cast<float>((1u << bits) - 1);
+  const auto half = hn::Set(d, (top + 1) / 2), middle = hn::Set(d, top / 2);
+  auto all = hn::Zero(i);
+  for (std::size_t k = 0; k < vectors; ++k) {
+    const auto x = hn::LoadU(d, values + k * distance);
+    const auto place = hn::MulAdd(x, hn::Set(d, by), half);
+    const auto code = hn::ConvertTo(i, hn::Min(hn::Max(place, hn::Zero(d)), hn::Set(d, top)));
+    const auto value = hn::Sub(hn::ConvertTo(d, code), middle);
+    products = hn::MulAdd(x, value, products);
+    squares = hn::MulAdd(value, value, squares);
+    all = hn::Or(all, hn::ShiftLeftSame(code, static_cast<int>(k * bits)));
   }
+  hn::StoreU(hn::DemoteTo(u8, all), u8, codes);
 }
-/// Writes the values of `codes` with a scale: see QuantisedRows.
+/// Writes the codes of finite `values` times `by`, see QuantisedRows; returns the scale by which
+/// they have the least squared error.
+HWY_ATTR inline float quantise(const float* values, float by, unsigned bits, std::uint8_t* codes,
+                               std::size_t size) noexcept {
+  const RowTag d;
+  const hn::CappedTag<float, 1> one;
+  const std::size_t bytes = (size * bits + 7) / 8, most = 8 / bits;
+  const std::size_t before = (most - 1) * bytes;  // values in all bits of bytes but the last ones
+  const std::size_t whole = size > before ? size - before : 0;  // bytes without free bits
+  auto products = hn::Zero(d), squares = products;
+  auto products_of_rest = hn::Zero(one), squares_of_rest = products_of_rest;
+  std::size_t j = 0;
+  for (; j + hn::Lanes(d) <= whole; j += hn::Lanes(d))
+    quantise_vectors(d, values + j, bytes, most, by, bits, codes + j, products, squares);
+  for (; j < bytes; ++j)
+    quantise_vectors(one, values + j, bytes, j < whole ? most : (size - j + bytes - 1) / bytes, by,
+                     bits, codes + j, products_of_rest, squares_of_rest);
+  return (hn::GetLane(hn::SumOfLanes(d, products)) + hn::GetLane(products_of_rest)) /
+         (hn::GetLane(hn::SumOfLanes(d, squares)) + hn::GetLane(squares_of_rest));
+}
+/// Writes the values of `codes` with a scale: see QuantisedRows. The loops are for the compiler to
+/// vectorise.
 HWY_ATTR inline void dequantise(const std::uint8_t* codes, float scale, unsigned bits,
                                 float* values, std::size_t size) noexcept {
   const std::size_t bytes = (size * bits + 7) / 8;
@@ -254,8 +288,8 @@ HWY_ATTR inline void rotate_back(float* x, const float* signs, std::size_t size)
 }
 
 inline RowChangeFunctions row_change_table() noexcept {
-  return {take_change, put_change, dot_unaligned, mix,        pack_bf16, unpack_bf16,
-          add_bf16,    largest,    quantise,      dequantise, rotate,    rotate_back};
+  return {take_change, square_of_change, put_change, dot_unaligned, mix,    pack_bf16,  unpack_bf16,
+          add_bf16,    largest,          quantise,   dequantise,    rotate, rotate_back};
 }
 
 }}}}  // namespace wordloom::WORDLOOM_ABI::simd::HWY_NAMESPACE

@@ -18,10 +18,6 @@ struct RowsView {
   float* expected[2];  // [rows] ExpectedUpdates
   std::size_t rows[2], stride, columns;
   float* agreed;  // [maximum of rows] progress at the last agreement on each row
-  /// [rows] the squared norm of the part of a row's change that quantisation left unsent; -1 if the
-  /// row was trained since its last exchange. Null if each rank combines all changes itself.
-  float* unsent[2];
-
   /// The common direction of each matrix: see common_direction.
   float* direction;  // [2 x stride], of any length
   float* scale;      // [2][2] by which it is multiplied to have length 1, and the mean square
@@ -50,16 +46,6 @@ struct RowsView {
   /// Returns the matrix whose rows are paired with those of `matrix`.
   WORDLOOM_BOTH std::size_t partners_of(std::size_t matrix) const {
     return rows[1] == 0 ? 0 : 1 - matrix;
-  }
-  /// Returns the squared norm of a row's change; the same bits if the row has not changed. Host
-  /// only.
-  WORDLOOM_BOTH float change_of(std::size_t matrix, std::size_t row) const {
-    const float* const a = model[matrix] + row * stride;
-    const float* const b = base[matrix] + row * stride;
-    float parts[8] = {}, sum = 0;  // eight at a time, for the compiler to vectorise
-    for (std::size_t c = 0; c < columns; ++c) parts[c % 8] += (a[c] - b[c]) * (a[c] - b[c]);
-    for (const float part : parts) sum += part;
-    return sum;
   }
   /// Returns the matrix and the row of an item.
   std::pair<std::size_t, std::size_t> place_of(std::size_t item) const {
@@ -103,10 +89,8 @@ struct TakeRow {
       const std::size_t at = (view.first + i) * view.stride, to = item * view.columns;
       const float square = functions.take_change(view.model[matrix] + at, view.base[matrix] + at,
                                                  view.sums + to, view.own + to, view.columns);
-      const float before = view.unsent[matrix] ? view.unsent[matrix][view.first + i] : 0;
-      const float now = view.unsent[matrix] ? view.change_of(matrix, view.first + i) : square;
-      functions.write(view.numbers(item), now > 0 && now != before ? 1.0f : 0.0f);
-      functions.write(view.numbers(item) + 1, now);
+      functions.write(view.numbers(item), square > 0 ? 1.0f : 0.0f);
+      functions.write(view.numbers(item) + 1, square);
     });
     if (i == 0) functions.write(view.flag(), flag);
   }
@@ -127,15 +111,10 @@ struct PutRow {
     view.for_each_item(row, [&](std::size_t matrix, std::size_t item) {
       const float* const numbers = view.numbers(item);
       float* const sum = view.sums + item * view.columns;
-      if (!view.unsent[matrix])
-        combine_item(functions, matrix, row, since, sum, numbers[0], numbers[1]);
-      // True if the row was not trained while its change travelled.
-      const bool is_at_rest = view.unsent[matrix] && view.change_of(matrix, row) == numbers[1];
+      combine_item(functions, matrix, row, since, sum, numbers[0], numbers[1]);
       functions.put_change(view.model[matrix] + row * view.stride,
                            view.base[matrix] + row * view.stride, sum,
                            view.own + item * view.columns, view.columns);
-      if (view.unsent[matrix])
-        view.unsent[matrix][row] = is_at_rest ? view.change_of(matrix, row) : -1.0f;
     });
     functions.write(view.agreed + row, static_cast<float>(progress));
   }

@@ -253,7 +253,7 @@ WORDLOOM_FUNCTION void PrivateRows::find_directions(Set& set, Scratch scratch) c
     }
     const std::vector<float> equal(is_scratch ? count : 0, 1.0f);
     set.square[m] =
-        common_direction(rows.data(), rows.stride(), rows.rows(), rows.columns(),
+        common_direction(PlainFunctions(), rows.data(), rows.stride(), rows.rows(), rows.columns(),
                          (is_scratch ? equal : shares_[m]).data(), set.directions.row_data(m));
   }
 }
