@@ -4,14 +4,17 @@
 #include <algorithm>
 #include <cstdint>
 #include <exception>
+#include <filesystem>
 #include <iostream>
 #include <string>
+#include <type_traits>
 #include <vector>
 #include <wordloom/graph.hpp>
 #include <wordloom/wordloom.hpp>
 
 #include "any_vectors.hpp"
 #include "command_line.hpp"
+#include "common_words.hpp"
 #include "distinct_files.hpp"
 #include "evaluation_sets.hpp"
 #include "node_tests.hpp"
@@ -33,22 +36,58 @@ void run_suite(const SuiteOptions& options, const std::vector<std::string>& vect
     warn("evaluate", {"networks (cnn, lstm, relations) are left out: they need a build with CBLAS "
                       "(WORDLOOM_ENABLE_BLAS)"});
 #endif
+  for (const auto* const method : {&vectors, &against})
+    for (auto path = method->begin(); path != method->end(); ++path)
+      if (std::find(method->begin(), path, *path) != path)
+        throw wordloom::InvalidArgument("'" + *path +
+                                        "' is given twice: seeds of a method are different files");
   const Suite suite(options);
   SuiteScores scores, other, floor;
   nlohmann::ordered_json output{{"protocol", options.protocol}};
+  CommonWords common;
+  bool only_common = false;
   const auto run = [&](const std::vector<std::string>& paths, const char* name,
                        SuiteScores& result) {
+    output[name] = nlohmann::ordered_json::array();
     for (const std::string& path : paths)
       with_vectors_in(path, "", loading, [&](const auto& words) {
-        suite.run(words, result);
-        const wordloom::Embeddings known = words.in_vocabulary();
+        wordloom::Embeddings known = words.in_vocabulary();
+        if (only_common)
+          known = common.of(known);
+        else if (!against.empty())
+          common.add(known);
+        if constexpr (std::is_same_v<std::decay_t<decltype(words)>, wordloom::Embeddings>)
+          suite.run(known, known, result);
+        else  // has vectors of other words, too
+          suite.run(words, known, result);
         output[name].push_back(
             {{"path", path}, {"words", known.size()}, {"dimension", known.dimension()}});
-        if (with_floor && &result == &scores && floor.order.empty())
-          suite.run(Suite::random_vectors(known), floor);
+        if (with_floor && &result == &scores && floor.order.empty()) {
+          const wordloom::Embeddings random = Suite::random_vectors(known);
+          suite.run(random, random, floor);
+        }
       });
   };
   run(vectors, "vectors", scores);
+  if (!against.empty()) {
+    run(against, "against", other);
+    if (common.are_fewer()) {  // a test is easier where there are fewer words to choose from
+      if (common.size() == 0)
+        throw wordloom::InvalidArgument("no word is in all files: nothing can be compared");
+      for (const auto* const method : {&vectors, &against})
+        for (const std::string& path : *method)
+          if (!std::filesystem::is_regular_file(path))
+            throw wordloom::InvalidArgument("'" + path +
+                                            "' must be read twice, because the vectors have "
+                                            "different words: give a file");
+      warn("evaluate", {"the vectors have different words: all are scored with the " +
+                        std::to_string(common.size()) + " words that all have"});
+      only_common = true;
+      scores = other = floor = {};
+      run(vectors, "vectors", scores);
+      run(against, "against", other);
+    }
+  }
   // Once vectors could be read: an error is one line.
   for (const std::string& path : suite.unread())
     warn("evaluate",
@@ -60,7 +99,6 @@ void run_suite(const SuiteOptions& options, const std::vector<std::string>& vect
   if (with_floor) output["floor"] = json_of(floor);
   std::vector<SuiteComparison> comparison;
   if (!against.empty()) {
-    run(against, "against", other);
     comparison = compare(other, scores);
     output["scores_against"] = json_of(other);
     output["comparison"] = json_of(comparison);
@@ -75,7 +113,8 @@ void run_suite(const SuiteOptions& options, const std::vector<std::string>& vect
   if (std::none_of(scores.order.begin(), scores.order.end(),
                    [&](const auto& name) { return scores.entries.at(name).is_known(); }))
     throw wordloom::InvalidArgument(options.folder.string() +
-                                    ": none of the words of its sets has a vector");
+                                    ": no item of its sets can be scored: their words have no "
+                                    "vectors, or --restrict-vocabulary leaves them out");
 }
 
 }  // namespace
@@ -206,6 +245,9 @@ int main(int argc, char** argv) try {
          {"--similarity", "--analogy", "--sentence-similarity", "--links", "--labels"})
       if (app.count(option) > 0)
         throw wordloom::InvalidArgument(std::string(option) + " does not go with --suite");
+    if (suite.protocol != "default" && app.count("--restrict-vocabulary") > 0)
+      throw wordloom::InvalidArgument("--restrict-vocabulary has no effect with --protocol " +
+                                      suite.protocol + ", which searches all words");
     suite.lookup = lookup;
     run_suite(suite, vectors, against, with_floor, json, loading);
     return 0;

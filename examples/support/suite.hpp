@@ -38,10 +38,8 @@ class Suite {
       for (const auto& [name, path] : files("analogy", ".txt"))
         analogy_.emplace_back(name == "questions-words" ? "google" : name,
                               w::AnalogySection::load(path));
-      std::error_code none;
-      for (const auto& at : std::filesystem::directory_iterator(options_.folder / "analogy", none))
-        if (at.is_directory() && at.path().filename().string().starts_with("BATS"))
-          analogy_.emplace_back("BATS", w::AnalogySection::load(at.path()));
+      for (const auto& at : entries_of("analogy"))
+        if (is_bats(at)) analogy_.emplace_back("BATS", w::AnalogySection::load(at.path()));
       std::sort(analogy_.begin(), analogy_.end(),
                 [](const auto& a, const auto& b) { return a.first < b.first; });
     }
@@ -79,36 +77,36 @@ class Suite {
     for (const char* const ending : {".tsv", ".txt"})
       for (const auto& [name, path] : files("", ending)) paths.push_back(path.string());
     for (const auto& [folder, ending] : endings) {
-      std::error_code none;
-      for (const auto& at : std::filesystem::directory_iterator(options_.folder / folder, none)) {
+      for (const auto& at : entries_of(folder)) {
         std::string name = at.path().filename().string();
         if (name.ends_with(".gz")) name.resize(name.size() - 3);
         const bool has_relations = folder == "classification" && name.ends_with(".tsv") &&
                                    is_of_relations(name.substr(0, name.size() - 4));
-        const bool is_set = at.is_regular_file() && (name.ends_with(ending) || has_relations);
-        const bool is_bats = folder == "analogy" && at.is_directory() && name.starts_with("BATS");
-        if (!name.starts_with('.') && !is_bats && !is_set) paths.push_back(at.path().string());
+        const bool is_set = is_file(at) && (name.ends_with(ending) || has_relations);
+        const bool is_read = is_set || (folder == "analogy" && is_bats(at));
+        if (!name.starts_with('.') && !is_read) paths.push_back(at.path().string());
       }
     }
     std::sort(paths.begin(), paths.end());
     return paths;
   }
 
-  /// Adds the scores of one run to those of a method.
+  /// Adds the scores of one run to those of a method. `known`: vectors of the vocabulary of
+  /// `words`, or of the part of it that is to be searched.
   template <class Words>
-  void run(const Words& words, SuiteScores& scores) const {
+  void run(const Words& words, const wordloom::Embeddings& known, SuiteScores& scores) const {
     namespace w = wordloom;
     const auto letter_case = options_.lookup.chosen_case();
     const bool is_default = options_.protocol == "default", of_vecto = options_.protocol == "vecto";
-    const w::Embeddings known = words.in_vocabulary();
     for (const auto& [name, pairs] : similarity_) {
       start();
       const auto report = w::evaluate_similarity(
           words, pairs, {.letter_case = letter_case, .unknown_is_zero = !is_default});
       const std::size_t found = pairs.size() - report.out_of_vocabulary;
+      const std::size_t used = is_default || found == 0 ? found : pairs.size();
       auto& entry = add(scores, (is_default ? "similarity/" : "similarity, unknown 0/") + name,
-                        "Spearman", found == 0 ? nan() : report.spearman, found,
-                        report.out_of_vocabulary, {{"found", found}, {"pairs", pairs.size()}});
+                        "Spearman", found == 0 ? nan() : report.spearman, used, pairs.size() - used,
+                        {{"found", found}, {"pairs", pairs.size()}});
       entry.items.push_back(report.cosines);
       entry.people.clear();
       for (const auto& pair : pairs) entry.people.push_back(pair.score);
@@ -220,14 +218,41 @@ class Suite {
 
   static double nan() { return std::numeric_limits<double>::quiet_NaN(); }
 
+  /// Returns what is in a folder; nothing if there is no such folder. Throws IoError if it cannot
+  /// be read.
+  std::vector<std::filesystem::directory_entry> entries_of(const std::string& folder) const {
+    const std::filesystem::path path = options_.folder / folder;
+    std::error_code error;
+    std::vector<std::filesystem::directory_entry> entries;
+    for (std::filesystem::directory_iterator at(path, error), end; !error && at != end;
+         at.increment(error))
+      entries.push_back(*at);
+    if (error && error != std::errc::no_such_file_or_directory)
+      throw wordloom::IoError("'" + path.string() + "': cannot be read: " + error.message());
+    return entries;
+  }
+  static std::filesystem::file_type type_of(const std::filesystem::directory_entry& at) {
+    std::error_code error;
+    const auto type = at.status(error).type();
+    if (type == std::filesystem::file_type::none || type == std::filesystem::file_type::unknown)
+      throw wordloom::IoError("'" + at.path().string() + "': cannot be read: " + error.message());
+    return type;
+  }
+  static bool is_file(const std::filesystem::directory_entry& at) {
+    return type_of(at) == std::filesystem::file_type::regular;
+  }
+  static bool is_bats(const std::filesystem::directory_entry& at) {
+    return at.path().filename().string().starts_with("BATS") &&
+           type_of(at) == std::filesystem::file_type::directory;
+  }
+
   /// Returns the files of a folder that end so, or so and .gz, by name.
   Files files(const std::string& folder, const std::string& ending) const {
     Files found;
-    std::error_code none;
-    for (const auto& at : std::filesystem::directory_iterator(options_.folder / folder, none)) {
+    for (const auto& at : entries_of(folder)) {
       std::string name = at.path().filename().string();
       if (name.ends_with(".gz")) name.resize(name.size() - 3);
-      if (!at.is_regular_file() || name.starts_with('.') || !name.ends_with(ending)) continue;
+      if (name.starts_with('.') || !name.ends_with(ending) || !is_file(at)) continue;
       name.resize(name.size() - ending.size());
       found.emplace_back(name, at.path());
     }
@@ -326,9 +351,12 @@ class Suite {
       return count.asked == 0 ? nan() : counts_all ? count.accuracy_of_all() : count.accuracy();
     };
     const auto add_count = [&](const std::string& name, const Count& count, const auto& is_in) {
-      auto& entry = add(scores, name, "accuracy", value(count), count.asked, count.skipped,
+      const std::size_t all = count.asked + count.skipped,
+                        used = counts_all && count.asked > 0 ? all : count.asked;
+      auto& entry = add(scores, name, "accuracy", value(count), used, all - used,
                         {{"correct", count.correct},
-                         {"asked", count.asked},
+                         {"asked", used},
+                         {"known", count.asked},
                          {"skipped", count.skipped},
                          {"of_all", json_number(count.accuracy_of_all())}});
       entry.items.emplace_back();

@@ -114,9 +114,9 @@ inline std::vector<SuiteComparison> compare(const SuiteScores& against, const Su
     const double over_seeds = row.seeds.p_worse, over_items = row.items.p_worse;
     const std::size_t count = row.scored == 0 ? a.used[0] : row.common;
     p.push_back(count < SuiteComparison::min_items ? std::numeric_limits<double>::quiet_NaN()
-                : std::isnan(over_seeds)       ? over_items
-                : std::isnan(over_items)       ? over_seeds
-                                               : std::max(over_seeds, over_items));
+                : std::isnan(over_seeds)           ? over_items
+                : std::isnan(over_items)           ? over_seeds
+                                                   : std::max(over_seeds, over_items));
     result.push_back(row);
   }
   const auto adjusted = Statistics::holm(p);
@@ -170,6 +170,20 @@ inline std::string counts(const std::vector<std::size_t>& of_runs) {
   return std::to_string(*least) + (*least == *most ? "" : "-" + std::to_string(*most));
 }
 
+/// Returns why a test has no mean score; empty if it has one.
+inline std::string reason_of(const SuiteEntry& entry) {
+  const auto is_zero = [](std::size_t count) { return count == 0; };
+  const bool has_unknown = std::any_of(entry.used.begin(), entry.used.end(), is_zero);
+  if (has_unknown && std::all_of(entry.left_out.begin(), entry.left_out.end(), is_zero))
+    return "  there are no such items";
+  if (!entry.is_known()) return "  no item of which all words can be looked up";
+  if (has_unknown) return "  no mean: in some files no item has all its words";
+  const auto is_nan = [](double value) { return std::isnan(value); };
+  if (std::any_of(entry.values.begin(), entry.values.end(), is_nan))
+    return "  no score: fewer than two items, or all are equal";
+  return "";
+}
+
 /// Prints a table of the tests; `floor`: the scores of random vectors, or empty.
 inline void print(std::ostream& out, const SuiteScores& scores, const SuiteScores& floor) {
   out << std::left << std::setw(58) << "test" << std::right << std::setw(15) << "measure"
@@ -189,7 +203,7 @@ inline void print(std::ostream& out, const SuiteScores& scores, const SuiteScore
         << counts(entry.used) << std::setw(12) << counts(entry.left_out) << std::setw(8)
         << (of_floor == floor.entries.end() ? "-" : fixed(of_floor->second.values[0], 4))
         << std::setw(9) << fixed(wordloom::Statistics::of(entry.seconds).mean, 2)
-        << (entry.is_known() ? "" : "  none of its words has a vector") << '\n';
+        << reason_of(entry) << '\n';
   }
   if (has_small) out << "* fewer than 100 items: too few to tell methods apart\n";
 }

@@ -164,7 +164,8 @@ inline std::vector<AnalogySection> load_analogy_file(const std::filesystem::path
       file.separator() == '\t' && !first.text.starts_with(':') && file.fields(first).size() == 2;
   if (!has_pairs) {
     read_questions(file, sections, name);
-    if (sections.empty()) file.refuse_empty("questions");
+    const auto is_empty = [](const AnalogySection& section) { return section.questions.empty(); };
+    if (std::ranges::all_of(sections, is_empty)) file.refuse_empty("questions");
     return sections;
   }
   std::size_t words = 0;
